@@ -57,6 +57,7 @@ var caps = map[string]string{
 	"internal/pysource maxLibraries": "judged",
 	"internal/pysource maxLines":     "judged",
 	"internal/python maxSources":     "judged",
+	"internal/python maxRequired":    "judged",
 
 	"internal/nvml maxAnswer":  "failed", // NVML is then no source; the others tell of the driver
 	"internal/nvml maxLines":   "failed",

@@ -255,6 +255,33 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
+// TestClosedToThisUser: a source or a directory of torch's that this user may not read keeps him from importing it.
+func TestClosedToThisUser(t *testing.T) {
+	if os.Geteuid() == 0 {
+		asNobody(t)
+		return
+	}
+	sound, err := txtar.ParseFile("testdata/sound.txtar")
+	hosttest.Must(t, err)
+	for _, tt := range []struct{ name, closed string }{{"file", "torch/version.py"}, {"directory", "torch"}} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := hosttest.Of(t, sound)
+			file := "/" + siteA + tt.closed
+			hosttest.Must(t, os.Chmod(filepath.Join(h.Root, file), 0))
+			t.Cleanup(func() { _ = os.Chmod(filepath.Join(h.Root, file), 0o755) })
+			i := slices.IndexFunc(sources, func(s source) bool { return s.name == "python" })
+			set, _ := sources[i].run(h, Options{})
+			var found Facts
+			set(&found)
+			at := slices.IndexFunc(found.Environments[0].Builds, func(b facts.Build) bool { return b.Name == "torch" })
+			list := found.Environments[0].Builds[at].Hindrances
+			if !slices.ContainsFunc(list, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceClosed && h.Path == file }) {
+				t.Errorf("hindrances are %+v, want one by %s", list, file)
+			}
+		})
+	}
+}
+
 // asNobody runs the calling test in a copy of this program that nobody may execute, as nobody.
 func asNobody(t *testing.T) {
 	t.Helper()

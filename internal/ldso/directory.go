@@ -1,6 +1,10 @@
 package ldso
 
-import "strings"
+import (
+	"errors"
+	"io/fs"
+	"strings"
+)
 
 // manyMisses is after how many names that are not in a directory it is listed. PyTorch's libraries look
 // for each other in some 15 directories of a file or two, and a tree that resolves links by itself pays
@@ -10,6 +14,7 @@ const manyMisses = 8
 // directory is a directory that is searched again and again.
 type directory struct {
 	real   string // without symlinks and with a slash at the end; empty if there is none
+	closed bool   // this user may not look into it
 	misses int
 	names  map[string]bool // of its files; nil if it has not been listed
 }
@@ -19,9 +24,11 @@ func (p *Process) directory(name string) *directory {
 	d := p.dirs[name]
 	if d == nil {
 		d = &directory{}
-		if real, err := p.r.FS.Resolve(name); err == nil {
+		real, err := p.r.FS.Resolve(name)
+		if err == nil {
 			d.real = strings.TrimRight(real, "/") + "/"
 		}
+		d.closed = errors.Is(err, fs.ErrPermission)
 		p.dirs[name] = d
 	}
 	return d

@@ -38,8 +38,8 @@ type Missing struct {
 }
 
 // Unloadable returns the file that bears the name and that the loader does not take, and why: it is cut off, no
-// library, or for another machine, in which case the loader has looked further and found nothing. It is empty where
-// there is no such file, and where it could not be opened.
+// library, or, in which case the loader has looked further and found nothing, for another machine or Closed. It is empty
+// where there is no such file, and where it could not be opened.
 func (m Missing) Unloadable() (file, reason string) {
 	err := m.Err
 	if absent, ok := errors.AsType[*notFound](err); ok {
@@ -50,6 +50,13 @@ func (m Missing) Unloadable() (file, reason string) {
 		return "", ""
 	}
 	return bad.path, bad.err.Error()
+}
+
+// Closed reports whether the file that bears the name may not be read, or lies, if it is there at all, in a directory that
+// may not be looked into.
+func (m Missing) Closed() bool {
+	absent, ok := errors.AsType[*notFound](m.Err)
+	return ok && errors.Is(absent.passed, errClosed)
 }
 
 // tokens returns the values of the string tokens of an object; nil is an unknown one.

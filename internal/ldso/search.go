@@ -77,9 +77,7 @@ func (p *Process) find(name string, by *Object) (Found, *ELF, error) {
 	for reason, file := range p.candidates(name, by) {
 		real, e, err := p.read(file)
 		if passedOver(err) {
-			if passed == nil && (errors.Is(err, errOtherClass) || errors.Is(err, errOtherMachine)) {
-				passed = pathError(file, err)
-			}
+			passed = telling(passed, file, err)
 			continue
 		}
 		if err != nil {
@@ -92,6 +90,22 @@ func (p *Process) find(name string, by *Object) (Found, *ELF, error) {
 	}
 	return Found{}, nil, &notFound{name, passed}
 }
+
+// telling is what tells best why a name was not found: a file for another machine, else one that may not be read.
+func telling(passed error, file string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), passed != nil && !errors.Is(passed, errClosed):
+		return passed
+	case !errors.Is(err, fs.ErrPermission):
+		return &fileError{file, err}
+	case passed != nil:
+		return passed
+	}
+	return &fileError{file, errClosed}
+}
+
+// errClosed is that the process may not read a file, or look into its directory.
+var errClosed = errors.New("this user may not read it")
 
 // passedOver reports whether the loader looks further after an error.
 func passedOver(err error) bool {
@@ -195,6 +209,9 @@ func (p *Process) read(file string) (real string, e *ELF, err error) {
 	}
 	dir, base := path.Split(file)
 	d := p.directory(dir)
+	if d.closed {
+		return "", nil, fs.ErrPermission
+	}
 	if d.lacks(base) {
 		return "", nil, fs.ErrNotExist
 	}

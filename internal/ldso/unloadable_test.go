@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -73,5 +74,56 @@ func TestPassedOver(t *testing.T) {
 	}
 	if file, _ := p.Missing[0].Unloadable(); file != "" {
 		t.Errorf("a name that no file bears is unloadable: %s", file)
+	}
+}
+
+// closedFS is a tree in which this user may not open a file, or look into a directory.
+type closedFS struct {
+	ldso.FS
+	file, dir string
+}
+
+func (c closedFS) Open(name string) (ldso.File, error) {
+	if name == c.file {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return c.FS.Open(name)
+}
+
+func (c closedFS) Resolve(name string) (string, error) {
+	if name == c.dir {
+		return "", &fs.PathError{Op: "lstat", Path: name, Err: fs.ErrPermission}
+	}
+	return c.FS.Resolve(name)
+}
+
+// TestClosed: the loader looks further where it may not read, and what it finds nowhere is said to be closed.
+func TestClosed(t *testing.T) {
+	good := makeELF(entry{elf.DT_SONAME, 0, "libx.so"})
+	for _, c := range []struct{ name, file, dir, want string }{
+		{"file", "/a/libx.so", "", "/a/libx.so"},
+		{"directory", "", "/a/", "/a/libx.so"},
+		{"further", "/a/libx.so", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			files := map[string][]byte{"/a/libx.so": good, "/b/other": good}
+			if c.want == "" {
+				files["/b/libx.so"] = good
+			}
+			r := &ldso.Resolver{FS: closedFS{memFS{files: files}, c.file, c.dir}, Machine: elf.EM_X86_64, LibraryPath: []string{"/a", "/b"}}
+			p, err := r.Host()
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := p.Open("libx.so", nil, ldso.Local)
+			if err != nil || (o == nil) != (c.want != "") {
+				t.Fatalf("loaded %v, error %v", o, err)
+			}
+			for _, m := range p.Missing {
+				if file, _ := m.Unloadable(); file != c.want || !m.Closed() {
+					t.Errorf("%q, closed %v, want %q", file, m.Closed(), c.want)
+				}
+			}
+		})
 	}
 }

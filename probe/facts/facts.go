@@ -226,7 +226,8 @@ type Hindrance struct {
 	Path string `json:"path"` // the file that decides
 	By   string `json:"by"`   // the other one: "onnxruntime 1.31.1", "3.11"; empty where nothing is in its place
 
-	Symbol string `json:"symbol,omitempty"` // what Path wants of it and it does not define
+	Symbol      string `json:"symbol,omitempty"`      // what Path wants of it and it does not define
+	Requirement string `json:"requirement,omitempty"` // what METADATA asks for and an installer would bring, "numpy>=1.26"
 }
 
 // The kinds of hindrances.
@@ -240,6 +241,8 @@ const (
 	HindranceLibrary     = "library"     // Path needs the library By, which what it requires brings and which is gone
 	HindranceWithout     = "without"     // it needs the framework or distribution By, which the environment does not have
 	HindranceRelease     = "release"     // it requires By, "librmm-cu12==26.10.*", and Of is another release of that
+	HindranceOld         = "old"         // its file Path takes Symbol of Of, which is older than its Requirement and does not have it
+	HindranceClosed      = "closed"      // its file Path, or one that it needs, is there, and this user may not read it
 	HindranceModule      = "module"      // its file Path imports the module By, which is nowhere
 	HindranceOnlyHere    = "only-here"   // its file imports the module By, which lies only in the working directory, Path
 	HindranceName        = "name"        // its file Path was changed, and By is imported from there, which it does not define

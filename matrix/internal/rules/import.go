@@ -31,6 +31,9 @@ func notImportable(m *world.Machine, b *world.Build) []*Result {
 		return found(*f)
 	}
 	for _, h := range b.Hindrances {
+		if said(b, h) {
+			return []*Result{{Subject: b.Subject, Implied: true}}
+		}
 		switch h.Kind {
 		case facts.HindranceGone:
 			return found(filesGone(b, h))
@@ -40,6 +43,10 @@ func notImportable(m *world.Machine, b *world.Build) []*Result {
 			return lacking(b, m, h)
 		case facts.HindranceModule:
 			return withoutModule(b, m, h)
+		case facts.HindranceClosed:
+			return notReadable(b, m, h)
+		case facts.HindranceOld:
+			return found(olderModule(b, h))
 		case facts.HindranceOnlyHere:
 			return undecidable(b.Subject, "whether it is started in "+h.Path+": only there is the module "+h.By+", which "+b.Name+" imports")
 		case facts.HindranceName:
@@ -68,6 +75,25 @@ func notImportable(m *world.Machine, b *world.Build) []*Result {
 		return undecidable(b.Subject, missing)
 	}
 	return nil
+}
+
+// said reports whether another build of the environment that stands before this one, as torch before torchvision, lacks the
+// same module, or may not be read neither: one step mends both.
+func said(b *world.Build, h facts.Hindrance) bool {
+	if h.Kind != facts.HindranceModule && h.Kind != facts.HindranceOld && h.Kind != facts.HindranceClosed {
+		return false
+	}
+	for _, other := range b.Env.Builds {
+		if other.Name == b.Name {
+			return false
+		}
+		if slices.ContainsFunc(other.Hindrances, func(o facts.Hindrance) bool {
+			return o.Kind == h.Kind && o.By == h.By && o.Symbol == h.Symbol
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // withoutInterpreter is said once of an environment, of its first build; the others are broken by it too. One pin for
@@ -188,6 +214,18 @@ func lacking(b *world.Build, m *world.Machine, h facts.Hindrance) []*Result {
 	return found(f)
 }
 
+// notReadable: a file that the import comes to is there, and this user may not read it, as after an installation by another
+// one under a umask of 077. Of a tree at rest it is not known who will start it.
+func notReadable(b *world.Build, m *world.Machine, h facts.Hindrance) []*Result {
+	if m.Facts.System.Rest {
+		return undecidable(b.Subject, "what is in "+h.Path+", which this user may not read")
+	}
+	return found(verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "permission to read " + h.Path, Source: []string{importSource},
+		Message:  fmt.Sprintf("this user may not read %s, which %s loads", h.Path, b.Name),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: path.Base(h.Path), Value: "permission denied", From: h.Path}),
+		Steps:    []pin.Step{pin.Run(pin.Command("sudo", "chmod", "-R", "a+rX", b.Env.Path)).That("lets every user read the environment")}})
+}
+
 // withoutModule: a module that the package is certain to import is nowhere on the import path. Where the package
 // requires a distribution of that name, installing it again brings it; else nothing tells which one has it.
 func withoutModule(b *world.Build, m *world.Machine, h facts.Hindrance) []*Result {
@@ -198,8 +236,33 @@ func withoutModule(b *world.Build, m *world.Machine, h facts.Hindrance) []*Resul
 		Message:  fmt.Sprintf("%s imports %s, which is not installed: it cannot be imported", b.Name, h.By),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "imports", Value: h.By, From: h.Path}),
 		Source:   []string{"https://docs.python.org/3/reference/import.html"}}
+	if h.Requirement != "" {
+		f.Pins = askedFor(b, h.Requirement)
+		return found(f)
+	}
 	f.Steps = []pin.Step{pin.Say("install the package that has the module " + pin.Said(h.By) + " into " + pin.Word(b.Env.Path))}
 	return found(f)
+}
+
+// askedFor pins what the METADATA of an installed package asks for.
+func askedFor(b *world.Build, requirement string) []verdict.Pin {
+	name := requirement[:len(requirement)-len(strings.TrimLeft(requirement, requirementName))]
+	return []verdict.Pin{{Package: name, Version: strings.TrimPrefix(requirement, name), Why: "is required; keeps " + b.Name + " and the driver",
+		Commands: pins.Install(b.Env, pin.Install{Packages: []string{requirement}})}}
+}
+
+// requirementName are the characters of a normalised name.
+const requirementName = "abcdefghijklmnopqrstuvwxyz0123456789-"
+
+// olderModule: a package that the import comes to takes of another what an older release of that does not have, as METADATA
+// says that it does.
+func olderModule(b *world.Build, h facts.Hindrance) verdict.Finding {
+	name, have, _ := strings.Cut(h.Of, " ")
+	return verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.Requirement, Pins: askedFor(b, h.Requirement),
+		Message: fmt.Sprintf("%s needs %s, and %s is installed, which has no %s: it cannot be imported", b.Name, h.Requirement, h.Of, h.Symbol),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: name, Value: have, From: b.Env.Path},
+			verdict.Evidence{Fact: "takes", Value: h.Symbol, From: h.Path}),
+		Source: []string{"https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use"}}
 }
 
 // withoutName: a source of the package is not as it was installed, and lacks what the import takes from it. One that is

@@ -37,6 +37,12 @@ const maxLines = 200_000
 func Parse(data []byte) Module {
 	p := parser{opens: mayOpen(data), swallows: map[int]bool{}, calls: map[string][]string{}}
 	s := scanner{data: data, skip: -1, names: p.opens}
+	p.read(&s)
+	return p.module(s.libraries)
+}
+
+// read takes the lines of a source.
+func (p *parser) read(s *scanner) {
 	for range maxLines {
 		line, more := s.next()
 		if !more {
@@ -45,7 +51,6 @@ func Parse(data []byte) Module {
 		p.line(line)
 		s.skip = p.skip()
 	}
-	return p.module(s.libraries)
 }
 
 // mayOpen reports whether a file names what opens libraries.
@@ -73,6 +78,7 @@ type parser struct {
 	opens    bool                // the file opens libraries somewhere
 	calls    map[string][]string // by function, empty for the top level: the names that are called
 	openings []found
+	takes    *taking // where it is asked what is taken of a module; else nil
 }
 
 // found is an import with the try statements around it, which decide at the end; or a call that opens a library.
@@ -93,6 +99,9 @@ func (p *parser) line(l line) {
 		return
 	}
 	tries, plain, in := p.around()
+	if p.takes != nil && plain && len(tries) == 0 {
+		p.takes.line(l)
+	}
 	switch {
 	case word == "import" && in == "":
 		for part := range strings.SplitSeq(strings.TrimPrefix(l.text, "import"), ",") {
@@ -120,20 +129,17 @@ func (p *parser) line(l line) {
 
 // parseFrom reads "from ..a.b import (c, d as e)".
 func parseFrom(text string) (Import, bool) {
-	module, names, ok := strings.Cut(strings.TrimPrefix(text, "from"), " import")
-	if !ok {
-		module, names, ok = strings.Cut(strings.TrimPrefix(text, "from"), ".import")
-		module += "."
+	m := fromImport.FindStringSubmatch(text)
+	if m == nil {
+		return Import{}, false
 	}
-	module = strings.ReplaceAll(module, " ", "")
-	i := Import{Module: strings.TrimLeft(module, "."), Names: []string{}}
-	i.Level = len(module) - len(i.Module)
-	for part := range strings.SplitSeq(strings.Trim(names, "() \t"), ",") {
+	i := Import{Module: m[2], Level: strings.Count(m[1], "."), Names: []string{}}
+	for part := range strings.SplitSeq(strings.Trim(m[3], "() \t"), ",") {
 		if name, _, _ := strings.Cut(strings.TrimSpace(part), " "); name != "" {
 			i.Names = append(i.Names, name)
 		}
 	}
-	return i, ok && (i.Module == "" || moduleName.MatchString(i.Module))
+	return i, i.Module != "" || i.Level > 0
 }
 
 // skip is the indentation of the function that was entered, where nothing in it counts; -1 outside.
@@ -149,6 +155,7 @@ var compounds = map[string]bool{"async": true, "def": true, "class": true, "if":
 	"except": true, "finally": true, "for": true, "while": true, "with": true, "match": true, "case": true}
 
 var (
+	fromImport = lazyregexp.New(`^from\s*([.\s]*)([A-Za-z_][\w.]*)?\s*\bimport\b(.*)$`)
 	moduleName = lazyregexp.New(`^[A-Za-z_][\w.]*$`)
 	opens      = lazyregexp.New(`\b(CDLL|PyDLL|LoadLibrary|load_library|dlopen)\(`)
 	called     = lazyregexp.New(`\b([A-Za-z_]\w*)\(`)

@@ -22,6 +22,11 @@ func TestParse(t *testing.T) {
 		{"from", "from .a.b import (c,  # d\n    e as f)\nfrom . import _C\n", []Import{
 			{Module: "a.b", Level: 1, Names: []string{"c", "e"}, Certain: true}, {Level: 1, Names: []string{"_C"}, Certain: true}}},
 		{"continued", "from a \\\n  import b\n", []Import{{Module: "a", Names: []string{"b"}, Certain: true}}},
+		{"named-like-the-word", "from importlib.metadata import version\nfrom import_x.a import(b)\nfrom .import_ import c\nfrom .import d\nfrom\t..\timport e\n", []Import{
+			{Module: "importlib.metadata", Names: []string{"version"}, Certain: true},
+			{Module: "import_x.a", Names: []string{"b"}, Certain: true},
+			{Module: "import_", Level: 1, Names: []string{"c"}, Certain: true}, {Level: 1, Names: []string{"d"}, Certain: true},
+			{Level: 2, Names: []string{"e"}, Certain: true}}},
 		{"in-text", "\"\"\"\nimport no\n\"\"\"\nx = 'import no'  # import no\n", nil},
 		{"condition", "if TYPE_CHECKING:\n    import a\nelse:\n    import b\nimport c\n",
 			[]Import{{Module: "a"}, {Module: "b"}, {Module: "c", Certain: true}}},

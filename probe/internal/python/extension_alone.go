@@ -46,9 +46,13 @@ func (s *site) spoiled(h *host.Host, record []byte, names []string) (*facts.Hind
 	for _, name := range names {
 		full := path.Join(s.dir, name)
 		_, err := p.Find(full, nil)
-		file, reason := ldso.Missing{Name: full, Err: err}.Unloadable()
+		missing := ldso.Missing{Name: full, Err: err}
+		file, reason := missing.Unloadable()
 		switch bad := (facts.Hindrance{Kind: facts.HindranceSpoiled, Path: file, By: reason}); {
 		case file == "":
+		case missing.Closed():
+			bad = closedFile(h, "", file)
+			return &bad, nil
 		case resized(h, record, name, full):
 			return &bad, nil
 		default:
@@ -131,6 +135,9 @@ func (s *site) refused(h *host.Host, b *facts.Build, p *ldso.Process, name strin
 		}
 		if file, reason := m.Unloadable(); path.Base(m.Name) == name && file != "" {
 			spoiled.Path, spoiled.By = realPath(h, file), reason
+			if m.Closed() {
+				spoiled = closedFile(h, of, file)
+			}
 		}
 	}
 	owned := s.wheelHeld(h, wheelOf(strings.TrimPrefix(cudaStem(name), "lib")), name) ||

@@ -25,6 +25,9 @@ func (s *site) hinder(h *host.Host, b *facts.Build, info string, names []string)
 	}
 	own := b.Name + " " + b.Version
 	for _, name := range names {
+		if file := closedModule(h, []string{s.dir}, name); file != "" {
+			b.Hindrances = append(b.Hindrances, closedFile(h, own, file))
+		}
 		if file := path.Join(s.dir, name, "__init__.py"); info != "" && len(b.Hindrances) == 0 &&
 			absent(h, file) && absent(h, file+"c") && recorded(h, info, name+"/__init__.py") {
 			add(facts.HindranceGone, own, file, "")
@@ -65,6 +68,19 @@ func firstModule(h *host.Host, dirs []string, name string) string {
 	return ""
 }
 
+// closedModule is what the first of the directories has of a module that this user may not read; empty where nothing is
+// closed.
+func closedModule(h *host.Host, dirs []string, name string) string {
+	for _, dir := range dirs {
+		for _, file := range []string{name + "/__init__.py", name + ".py"} {
+			if file = path.Join(dir, file); closed(h, file) {
+				return file
+			}
+		}
+	}
+	return ""
+}
+
 // findsModule reports whether a module is found in some directories, as Python looks for it, or some of the names that are
 // imported from it. A directory without __init__.py is no more than a place for others: packaging/ of a source tree is
 // not the module packaging.version.
@@ -78,7 +94,7 @@ func findsModule(h *host.Host, dirs []string, module string, names []string) boo
 		switch {
 		case h.Exists(place+".pyc") || h.Exists(place+"/__init__.pyc") || len(h.GlobIn(dir, top+".*so")) > 0:
 			return true
-		case !h.Exists(place):
+		case !h.Exists(place), closed(h, place+"/__init__.py"):
 		case rest != "":
 			if findsModule(h, []string{place}, rest, names) {
 				return true

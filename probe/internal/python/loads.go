@@ -166,8 +166,12 @@ func torchModule(b *facts.Build, h *host.Host, p *ldso.Process, s *site, main *l
 		b.Missing = append(b.Missing, "torch/_C")
 	}
 	for _, module := range modules {
-		if _, err := p.Open(module, nil, ldso.Local); err != nil {
+		o, err := p.Open(module, nil, ldso.Local)
+		if err != nil {
 			return err
+		}
+		if o == nil {
+			noteSpoiled(b, h, p, module)
 		}
 	}
 	opens, err := p.Defines(main, registersLinalg)

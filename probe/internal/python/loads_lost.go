@@ -2,6 +2,7 @@ package python
 
 import (
 	"errors"
+	"io/fs"
 	"path"
 	"slices"
 
@@ -40,15 +41,54 @@ func unloadable(p *ldso.Process, name string) bool {
 	})
 }
 
-// noteUnloadable notes why files of the libraries that a build misses cannot be loaded.
+// noteUnloadable notes why files of the libraries that a build misses cannot be loaded. What this user may not read is
+// missing for him alone: it hinders the build and is no longer Missing.
 func noteUnloadable(b *facts.Build, h *host.Host, p *ldso.Process) {
 	for _, m := range p.Missing {
 		file, reason := m.Unloadable()
 		one := facts.Unloadable{Name: path.Base(m.Name), Path: realPath(h, file), Reason: reason}
-		if file != "" && slices.Contains(b.Missing, one.Name) && !slices.Contains(b.Unloadable, one) {
+		switch {
+		case file == "" || !slices.Contains(b.Missing, one.Name):
+		case m.Closed():
+			b.Hindrances = append(b.Hindrances, closedFile(h, b.Name+" "+b.Version, file))
+			b.Missing = slices.DeleteFunc(b.Missing, func(name string) bool { return name == one.Name })
+		case !slices.Contains(b.Unloadable, one):
 			b.Unloadable = append(b.Unloadable, one)
 		}
 	}
+}
+
+// noteSpoiled notes why a build's own module, which a process has tried to open, cannot be loaded.
+func noteSpoiled(b *facts.Build, h *host.Host, p *ldso.Process, module string) {
+	for _, m := range p.Missing {
+		file, reason := m.Unloadable()
+		if m.Name != module || file == "" {
+			continue
+		}
+		bad := facts.Hindrance{Kind: facts.HindranceSpoiled, Of: b.Name + " " + b.Version, Path: file, By: reason}
+		if m.Closed() {
+			bad = closedFile(h, bad.Of, file)
+		}
+		b.Hindrances = append(b.Hindrances, bad)
+	}
+}
+
+// closedFile hinders a distribution by a file that this user may not read: it, or the first directory above it that he may
+// not look into.
+func closedFile(h *host.Host, of, file string) facts.Hindrance {
+	for file = path.Clean(file); !h.Exists(file) && path.Dir(file) != file; {
+		file = path.Dir(file)
+	}
+	return facts.Hindrance{Kind: facts.HindranceClosed, Of: of, Path: file}
+}
+
+// closed reports whether there is a file that this user may not read, or a directory that he may not look into.
+func closed(h *host.Host, file string) bool {
+	f, err := h.Open(file)
+	if err == nil {
+		f.Close()
+	}
+	return errors.Is(err, fs.ErrPermission)
 }
 
 // realPath is a file's path without symbolic links, where it can be told.

@@ -1,6 +1,9 @@
 package python
 
 import (
+	"bytes"
+	"errors"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -17,14 +20,15 @@ import (
 const maxSources = 3000
 
 // reach is what the import of a distribution's modules comes to, by their sources. Sources of other distributions are
-// not read: of these it is looked whether they are there.
+// read where a requirement is not met, by whichever of them; else it is only looked whether these are there.
 type reach struct {
 	read     bool              // some source of its own was read, so that the rest tells something
 	certain  []string          // extension modules and libraries of its own that the import loads, in order, below the site
 	possible []string          // those that it may load, under a condition or later
 	gone     []string          // files of its RECORD that the import loads and that are gone
 	absent   []absentFrom      // modules of nobody's that it imports
-	altered  []facts.Hindrance // sources of its own that are not as they were installed, and that end the import
+	altered  []facts.Hindrance // sources that are not as the import needs them, and that end it
+	unmet    []unmet           // requirements that the environment does not meet
 	modules  []string          // of other distributions, by their first names: those that the import is certain to need
 }
 
@@ -44,13 +48,14 @@ type absentFrom struct{ module, file, here string }
 
 // reached reads the sources of a distribution as far as the import of its main module goes.
 func (s *site) reached(h *host.Host, b *facts.Build, record []byte) *reach {
-	return s.reachedFrom(h, b, record, nil)
+	return s.reachedFrom(h, b, b.Path, record, nil)
 }
 
 // reachedFrom reads them as far as the import of some modules goes; nil stands for the distribution's main ones.
-func (s *site) reachedFrom(h *host.Host, b *facts.Build, record []byte, mains []string) *reach {
+func (s *site) reachedFrom(h *host.Host, b *facts.Build, info string, record []byte, mains []string) *reach {
 	w := walker{h: h, s: s, listed: indexRecord(record), seen: map[string]bool{}, foreign: map[string]bool{},
-		changed: map[string]pysource.Summary{}}
+		places: map[string]string{}, changed: map[string]pysource.Summary{}}
+	w.unmet = s.unmetFrom(h, info)
 	if mains == nil {
 		mains = w.mains(b)
 	}
@@ -68,6 +73,7 @@ type walker struct {
 	listed  *recordIndex
 	seen    map[string]bool             // modules, by whether the import is certain to come to them: "+a.b", "-a.b"
 	foreign map[string]bool             // modules of others that were looked for
+	places  map[string]string           // by the first name of a module: the directory of the import path that has it
 	changed map[string]pysource.Summary // sources that have another size, by module
 	sources int
 }
@@ -97,34 +103,61 @@ func (w *walker) mains(b *facts.Build) []string {
 
 // module follows the import of a module, of some names in it and of the packages around it.
 func (w *walker) module(name string, names []string, by string, certain bool) {
-	top, _, _ := strings.Cut(name, ".")
-	if !w.listed.tops[top] {
-		if certain {
-			w.other(name, names, by)
-		}
+	dir := w.place(name, names, by, certain)
+	if dir == "" {
 		return
 	}
 	for end := 0; end <= len(name); end++ {
 		if end == len(name) || name[end] == '.' {
-			if !w.load(name[:end], certain) {
+			if !w.load(dir, name[:end], certain) {
 				return
 			}
 		}
 	}
 	for _, n := range names {
-		if w.listed.fileOf(strings.ReplaceAll(name, ".", "/")+"/"+n) != "" {
-			w.load(name+"."+n, certain)
+		if w.isModule(dir, name, n, by) {
+			w.load(dir, name+"."+n, certain)
 		} else if sum, ok := w.changed[name]; ok && certain && !sum.MayBind(n) {
-			file := w.sourceOf(name)
-			w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceName, Path: file, By: n})
+			w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceName, Path: w.sourceOf(dir, name), By: n})
 		}
 	}
+}
+
+// place is the directory of the import path that has a module, where its sources are followed; else empty. Those of
+// other distributions are where a requirement is not met, as far as the import is certain.
+func (w *walker) place(name string, names []string, by string, certain bool) string {
+	top, _, _ := strings.Cut(name, ".")
+	if w.listed.tops[top] {
+		return w.s.dir
+	}
+	if !certain || pysource.Standard(top, w.s.python) {
+		return ""
+	}
+	w.other(name, names, by)
+	if dir, known := w.places[top]; known || len(w.unmet) == 0 {
+		return dir
+	}
+	if i := slices.IndexFunc(w.s.path, func(dir string) bool { return findsModule(w.h, []string{dir}, top, nil) }); i >= 0 {
+		w.places[top] = w.s.path[i]
+	}
+	return w.places[top]
+}
+
+// isModule reports whether what a file imports from a package is a module in it: of its own by the RECORD, of another by
+// its file, where the package itself cannot have the name, or is the one that imports it.
+func (w *walker) isModule(dir, name, n, by string) bool {
+	file := strings.ReplaceAll(name, ".", "/") + "/" + n
+	if top, _, _ := strings.Cut(name, "."); w.listed.tops[top] {
+		return w.listed.fileOf(file) != ""
+	}
+	source := w.sourceOf(dir, name)
+	return firstModule(w.h, []string{dir}, file) != "" && (source == by || !w.mayBind(source, n))
 }
 
 // other notes the need of another distribution's module, and whether the environment does not have it.
 func (w *walker) other(name string, names []string, by string) {
 	top, _, _ := strings.Cut(name, ".")
-	if pysource.Standard(top, w.s.python) || w.foreign[name] {
+	if w.foreign[name] {
 		return
 	}
 	w.foreign[name] = true
@@ -134,6 +167,10 @@ func (w *walker) other(name string, names []string, by string) {
 	if slices.ContainsFunc(w.absent, func(a absentFrom) bool { return a.module == top }) || findsModule(w.h, w.s.path, name, names) {
 		return
 	}
+	if file := closedModule(w.h, w.s.path, top); file != "" {
+		w.altered = append(w.altered, closedFile(w.h, "", file))
+		return
+	}
 	a := absentFrom{module: top, file: by}
 	if findsModule(w.h, w.s.here, name, names) {
 		a.here = w.s.here[0]
@@ -141,20 +178,23 @@ func (w *walker) other(name string, names []string, by string) {
 	w.absent = append(w.absent, a)
 }
 
-// load follows one module of the distribution's own. It reports whether there is a file of it, or a directory.
-func (w *walker) load(name string, certain bool) bool {
+// load follows one module below a directory of the import path. It reports whether there is a file of it, or a directory.
+func (w *walker) load(dir, name string, certain bool) bool {
 	mark := map[bool]string{true: "+", false: "-"}[certain] + name
 	if w.seen[mark] || w.seen["+"+name] {
 		return true
 	}
 	w.seen[mark] = true
 	file := strings.ReplaceAll(name, ".", "/")
-	full := path.Join(w.s.dir, file)
+	full := path.Join(dir, file)
 	if source := full + "/__init__.py"; w.h.Exists(source) {
 		w.source(name, source, true, certain)
 		return true
 	}
-	if found := w.extension(file); found != "" {
+	if found := w.extension(dir, file); found != "" {
+		if certain && closed(w.h, path.Join(dir, found)) {
+			w.altered = append(w.altered, closedFile(w.h, "", path.Join(dir, found)))
+		}
 		w.take(found, certain)
 		return true
 	}
@@ -173,6 +213,9 @@ func (w *walker) load(name string, certain bool) bool {
 
 // take notes a library of its own.
 func (w *walker) take(name string, certain bool) {
+	if !w.listed.tops[name[:strings.IndexAny(name, "/.")]] {
+		return
+	}
 	list := &w.possible
 	if certain {
 		list = &w.certain
@@ -182,18 +225,18 @@ func (w *walker) take(name string, certain bool) {
 	}
 }
 
-// extension is the file that Python takes for an extension module, below the site; empty where there is none.
-func (w *walker) extension(file string) string {
+// extension is the file that Python takes for an extension module, below its directory; empty where there is none.
+func (w *walker) extension(dir, file string) string {
 	python := strings.ReplaceAll(version.ShortPython(w.s.python), ".", "")
 	var stable, plain string
-	for _, full := range w.h.GlobIn(w.s.dir, file+".*so") {
-		switch middle := strings.TrimSuffix(strings.TrimPrefix(full, path.Join(w.s.dir, file)), "so"); {
+	for _, full := range w.h.GlobIn(dir, file+".*so") {
+		switch middle := strings.TrimSuffix(strings.TrimPrefix(full, path.Join(dir, file)), "so"); {
 		case python != "" && strings.HasPrefix(middle, ".cpython-"+python+"-"):
-			return strings.TrimPrefix(full, w.s.dir+"/")
+			return strings.TrimPrefix(full, dir+"/")
 		case middle == ".abi3.":
-			stable = strings.TrimPrefix(full, w.s.dir+"/")
+			stable = strings.TrimPrefix(full, dir+"/")
 		case middle == ".":
-			plain = strings.TrimPrefix(full, w.s.dir+"/")
+			plain = strings.TrimPrefix(full, dir+"/")
 		}
 	}
 	if stable != "" {
@@ -208,6 +251,9 @@ func (w *walker) source(name, file string, isPackage, certain bool) {
 		return
 	}
 	m, err := w.imports(name, file, certain)
+	if errors.Is(err, fs.ErrPermission) && certain {
+		w.read, w.altered = true, append(w.altered, closedFile(w.h, "", file))
+	}
 	if err != nil {
 		return
 	}
@@ -235,16 +281,17 @@ func (w *walker) imports(name, file string, certain bool) (m pysource.Module, er
 		return m, err
 	}
 	defer f.Close()
-	if kept, ok := f.(interface{ Summary() *pysource.Summary }); ok {
-		if sum := kept.Summary(); sum != nil {
-			info, err := f.Stat()
-			if err == nil && w.resized(file, info.Size()) {
-				w.compare(name, file, *sum, certain)
-			}
-			return sum.Module, err
+	if sum := summaryOf(f); sum != nil {
+		info, err := f.Stat()
+		if err == nil && w.resized(file, info.Size()) {
+			w.compare(name, file, *sum, certain)
 		}
+		return sum.Module, err
 	}
 	data, err := host.Whole(f, file, nil)
+	if err == nil && certain {
+		w.older(file, data)
+	}
 	if err == nil && w.resized(file, int64(len(data))) {
 		w.compare(name, file, pysource.Summarize(data), certain)
 	}
@@ -266,9 +313,49 @@ func (w *walker) compare(name, file string, sum pysource.Summary, certain bool) 
 	}
 }
 
-// sourceOf is the file of a module of its own.
-func (w *walker) sourceOf(name string) string {
-	full := path.Join(w.s.dir, strings.ReplaceAll(name, ".", "/"))
+// older notes what a source takes of a module that is of an older release than is required, and that this does not have.
+func (w *walker) older(file string, data []byte) {
+	for _, u := range w.unmet {
+		for _, module := range u.modules {
+			source := sourceAt(w.h, w.s.path, module)
+			if source == "" || !bytes.Contains(data, []byte(module)) {
+				continue
+			}
+			for _, name := range pysource.Takes(data, module) {
+				if !w.mayBind(source, name) && !w.isModule(path.Dir(path.Dir(source)), module, name, file) {
+					w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceOld, Of: u.Name + " " + u.have, Path: file,
+						Symbol: module + "." + name, Requirement: u.String()})
+				}
+			}
+		}
+	}
+}
+
+// mayBind reports whether a source may give a name to who imports it from there; one that cannot be read may.
+func (w *walker) mayBind(source, name string) bool {
+	f, err := w.h.Open(source)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	if sum := summaryOf(f); sum != nil {
+		return sum.MayBind(name)
+	}
+	data, err := host.Whole(f, source, nil)
+	return err != nil || pysource.Summarize(data).MayBind(name)
+}
+
+// summaryOf is what is kept of a source where its text is not.
+func summaryOf(f any) *pysource.Summary {
+	if kept, ok := f.(interface{ Summary() *pysource.Summary }); ok {
+		return kept.Summary()
+	}
+	return nil
+}
+
+// sourceOf is the source file of a module.
+func (w *walker) sourceOf(dir, name string) string {
+	full := path.Join(dir, strings.ReplaceAll(name, ".", "/"))
 	if source := full + "/__init__.py"; w.h.Exists(source) {
 		return source
 	}

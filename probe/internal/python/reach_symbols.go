@@ -2,6 +2,7 @@ package python
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"path"
 	"slices"
@@ -12,7 +13,6 @@ import (
 	"cudacompat/internal/ldso"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
-	"cudacompat/probe/internal/distname"
 )
 
 // readReached notes what the import of a distribution needs and does not find: files of its own, modules of others, and
@@ -28,7 +28,7 @@ func (s *site) readReached(b *facts.Build, h *host.Host, lazy lazyReach) error {
 		found = s.unimported(h, r)
 	}
 	if found != nil {
-		found.Of = own
+		found.Of = cmp.Or(found.Of, own)
 		b.Hindrances = append(b.Hindrances, *found)
 	}
 	if found != nil || err != nil || !r.read {
@@ -80,33 +80,15 @@ func (s *site) readSources(h *host.Host, b *facts.Build) {
 			return
 		}
 		record := h.ReadQuietly(info + "/RECORD")
-		if s.hasRequired(h, info) && s.sourcesAsShipped(h, name, record) {
+		if len(s.unmetFrom(h, info)) == 0 && s.sourcesAsShipped(h, name, record) {
 			continue
 		}
-		r := s.reachedFrom(h, b, record, []string{name})
+		r := s.reachedFrom(h, b, info, record, []string{name})
 		if found := s.unimported(h, r); found != nil && r.read {
-			found.Of = distOf(info)
+			found.Of = cmp.Or(found.Of, distOf(info))
 			b.Hindrances = append(b.Hindrances, *found)
 		}
 	}
-}
-
-// hasRequired reports whether what a distribution requires is there, by the modules of that name or by its RECORD.
-func (s *site) hasRequired(h *host.Host, info string) bool {
-	head := headerOf(h.ReadQuietly(info + "/METADATA"))
-	for _, m := range requiredName.FindAllSubmatch(head, -1) {
-		name := distname.Normal(string(m[1]))
-		if bytes.Contains(m[2], []byte(";")) || strings.HasPrefix(name, "nvidia-") ||
-			findsModule(h, s.path, strings.ReplaceAll(name, "-", "_"), nil) {
-			continue
-		}
-		dist := s.infoOf(h, name)
-		if dist == "" || !slices.ContainsFunc(indexRecord(h.ReadQuietly(dist+"/RECORD")).topModules(),
-			func(module string) bool { return findsModule(h, s.path, module, nil) }) {
-			return false
-		}
-	}
-	return true
 }
 
 // sourcesAsShipped reports whether the sources in a package's own directory have the sizes that RECORD lists,
@@ -140,7 +122,7 @@ func (s *site) unimported(h *host.Host, r *reach) *facts.Hindrance {
 	}
 	for _, a := range r.absent {
 		if a.here == "" {
-			return &facts.Hindrance{Kind: facts.HindranceModule, Path: a.file, By: a.module}
+			return &facts.Hindrance{Kind: facts.HindranceModule, Path: a.file, By: a.module, Requirement: wantedFor(r.unmet, a.module)}
 		}
 	}
 	return &facts.Hindrance{Kind: facts.HindranceOnlyHere, Path: r.absent[0].here, By: r.absent[0].module}

@@ -176,12 +176,16 @@ func TestFrameworkSources(t *testing.T) {
 		{"requirement", "typing_extensions.py", "", "module", "typing_extensions"},
 		{"requirement-of-a-part", "sympy", "", "", ""},
 		{"emptied", "torch/version.py", "torch/version.py", "name", "__version__"},
+		{"requirement-of-a-requirement", "mpmath", "", "module", "mpmath"},
+		{"requirement-of-another-system", "pywin32", "", "", ""},
+		{"requirement-of-an-older-python", "importlib_metadata", "", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := completeTorch(t)
-			sources := map[string]string{"torch/__init__.py": "from typing_extensions import Self\nfrom .version import __version__\n" +
-				"def f():\n    import sympy\n",
-				"torch/version.py": "__version__ = '2.8.0+cu128'\ncuda: Optional[str] = '12.8'\n", "typing_extensions.py": "", "sympy/__init__.py": ""}
+			sources := map[string]string{"torch/__init__.py": "from typing_extensions import Self\nfrom .version import __version__\nimport jinja2\n" +
+				"def f():\n    import sympy\n", "jinja2/__init__.py": "from . import runtime\n", "mpmath/__init__.py": "",
+				"jinja2/runtime.py": "try:\n    import mpmath\nexcept ImportError:\n    raise ImportError('no')\n",
+				"torch/version.py":  "__version__ = '2.8.0+cu128'\ncuda: Optional[str] = '12.8'\n", "typing_extensions.py": "", "sympy/__init__.py": ""}
 			record := ""
 			for name, text := range sources {
 				hosttest.Write(t, filepath.Join(root, testSite+name), text)
@@ -191,7 +195,10 @@ func TestFrameworkSources(t *testing.T) {
 			}
 			hosttest.Write(t, filepath.Join(root, testSite+"torch-2.8.0.dist-info/RECORD"), record)
 			hosttest.Write(t, filepath.Join(root, testSite+"torch-2.8.0.dist-info/METADATA"),
-				"Name: torch\nVersion: 2.8.0\nRequires-Dist: typing-extensions>=4.10.0\nRequires-Dist: sympy>=1.13.3\n")
+				"Name: torch\nVersion: 2.8.0\nRequires-Dist: typing-extensions>=4.10.0\nRequires-Dist: sympy>=1.13.3\nRequires-Dist: jinja2\n"+
+					"Requires-Dist: pywin32; sys_platform == 'win32'\nRequires-Dist: importlib-metadata; python_version < '3.8'\n")
+			hosttest.Write(t, filepath.Join(root, testSite+"jinja2-3.1.6.dist-info/METADATA"),
+				"Name: jinja2\nVersion: 3.1.6\nRequires-Dist: mpmath (>=1.0) ; python_version >= '3.9'\n")
 			if c.remove != "" {
 				hosttest.Must(t, os.RemoveAll(filepath.Join(root, testSite+c.remove)))
 			}
@@ -206,6 +213,44 @@ func TestFrameworkSources(t *testing.T) {
 			}
 			if kind != c.kind || by != c.by || b.Accelerator != "cuda" {
 				t.Errorf("%q by %q, want %q by %q: %+v", kind, by, c.kind, c.by, b)
+			}
+		})
+	}
+}
+
+// TestOlderRequirement: the import takes of a module what an older release of it than is required does not have.
+func TestOlderRequirement(t *testing.T) {
+	for _, c := range []struct{ name, uses, have, version, want string }{
+		{"attribute", "import ml_dtypes\nx: type = ml_dtypes.float8\n", "from ._ext import bfloat16\n", "0.3.2", "ml_dtypes.float8"},
+		{"by-another-name", "import ml_dtypes as m\nclass A:\n    b = m.float8(1)\n", "bfloat16 = 1\n", "0.3.2", "ml_dtypes.float8"},
+		{"imported", "from ml_dtypes import float8\n", "bfloat16 = 1\n", "0.3.2", "ml_dtypes.float8"},
+		{"there", "import ml_dtypes\nx = ml_dtypes.bfloat16\n", "from ._ext import bfloat16\n", "0.3.2", ""},
+		{"made-when-it-runs", "import ml_dtypes\nx = ml_dtypes.float8\n", "def __getattr__(name): pass\n", "0.3.2", ""},
+		{"under-a-condition", "import ml_dtypes\nif hasattr(ml_dtypes, 'float8'):\n    x = ml_dtypes.float8\n", "bfloat16 = 1\n", "0.3.2", ""},
+		{"in-an-expression", "import ml_dtypes\nx = ml_dtypes.float8 if new else None\n", "bfloat16 = 1\n", "0.3.2", ""},
+		{"caught", "import ml_dtypes\ntry:\n    x = ml_dtypes.float8\nexcept AttributeError:\n    pass\n", "bfloat16 = 1\n", "0.3.2", ""},
+		{"later", "import ml_dtypes\nf = lambda: ml_dtypes.float8\n", "bfloat16 = 1\n", "0.3.2", ""},
+		{"new-enough", "import ml_dtypes\nx = ml_dtypes.float8\n", "bfloat16 = 1\n", "0.5.0", ""}, // somebody's patch
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			for name, text := range map[string]string{"pkg/__init__.py": c.uses, "ml_dtypes/__init__.py": c.have,
+				"pkg-1.0.dist-info/METADATA":                     "Name: pkg\nRequires-Dist: ml_dtypes>=0.5.0\n",
+				"ml_dtypes-" + c.version + ".dist-info/METADATA": "Name: ml-dtypes\n",
+				"ml_dtypes-" + c.version + ".dist-info/RECORD":   "ml_dtypes/__init__.py,sha256=x,1\n"} {
+				hosttest.Write(t, filepath.Join(root, testSite+name), text)
+			}
+			s := &site{dir: "/" + strings.TrimSuffix(testSite, "/"), python: "3.12.3"}
+			s.path = []string{s.dir}
+			r := s.reached(&host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.dir + "/pkg-1.0.dist-info"}, []byte("pkg/__init__.py,sha256=x,1\n"))
+			got := ""
+			for _, h := range r.altered {
+				if h.Kind == facts.HindranceOld && h.Of == "ml-dtypes 0.3.2" && h.Requirement == "ml-dtypes>=0.5.0" {
+					got = h.Symbol
+				}
+			}
+			if got != c.want {
+				t.Errorf("takes %q, want %q: %+v", got, c.want, r.altered)
 			}
 		})
 	}

@@ -18,6 +18,8 @@ type site struct {
 	torch  *beside  // the environment's torch, which extensions are loaded into
 	conda  string   // the conda prefix it belongs to, else empty
 	dists  []facts.Package
+
+	required map[string]requirements // by dist-info directory, of those that were asked for
 }
 
 // inWheels finds what Python would below nvidia/, which wheels in several directories share.

@@ -1,7 +1,9 @@
 package python
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
@@ -21,7 +23,10 @@ func torchBuild(h *host.Host, s *site) (*facts.Build, error) {
 			return nil, err
 		}
 		b := &facts.Build{Name: "torch", Version: dist.Version, Path: dist.Path, From: dist.Path}
-		if recorded(h, dist.Path, "torch/version.py") {
+		switch {
+		case errors.Is(err, fs.ErrPermission):
+			b.Hindrances = append(b.Hindrances, closedFile(h, b.Name+" "+b.Version, name))
+		case recorded(h, dist.Path, "torch/version.py"):
 			b.Missing, b.Looked = []string{"torch/version.py"}, true
 		}
 		// no %w: absent is a failure here
