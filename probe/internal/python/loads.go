@@ -1,6 +1,7 @@
 package python
 
 import (
+	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ func torchLoads(b *facts.Build, h *host.Host, s *site) error {
 	}
 	main, err := torchCUDA(b, h, p)
 	if fell && err == nil {
-		err = s.preloadAll(h, p)
+		err = s.preloadAll(b, h, p)
 	}
 	if main == nil && err == nil {
 		b.Missing, b.Looked = ownLost(b, h, p, s), true
@@ -88,16 +89,32 @@ func (s *site) fallBack(h *host.Host, p *ldso.Process) (opened bool, err error) 
 	return opened, nil
 }
 
-// preloaded is the list of torch's __init__.py (_preload_cuda_deps), all of which it opens once one of its libraries was not
-// found: also those that are needed later only, as cuSOLVER and NVRTC.
-var preloaded = []string{"libcublas", "libcudnn", "libnvrtc", "libcudart", "libcupti", "libcufft", "libcurand", "libnvJitLink",
-	"libcusparse", "libcusparseLt", "libcusolver", "libnccl", "libnvshmem_host", "libcufile"}
+// preloadListed matches what torch's __init__.py lists for this, as 2.9 and 2.15 have it:
+//
+//	"cublas": "libcublas.so.*[0-9]",
+//	("cublas", "libcublas.so.*[0-9]"),
+var preloadListed = lazyregexp.New(`(?m)^\s*\(?"(\w+)"[:,]\s*"(lib[\w-]+\.so)\.\*\[0-9\]"`)
 
-func (s *site) preloadAll(h *host.Host, p *ldso.Process) error {
-	for _, name := range preloaded {
-		files := s.inWheels(h, "*/lib/"+name+".so.*[0-9]")
+// preloadAll opens all that torch does once one of its libraries was not found: also those that are needed later only, as
+// cuSOLVER and NVRTC. Where one is in no wheel the import ends, wherever else the loader would find it.
+func (s *site) preloadAll(b *facts.Build, h *host.Host, p *ldso.Process) error {
+	init := b.Path + "/__init__.py"
+	data := h.ReadQuietly(init)
+	beside := bytes.Contains(data, []byte("os.path.exists(nvidia_path)")) // up to 2.6: only beside a nvidia/
+	for _, m := range preloadListed.FindAllSubmatch(data, maxMatches) {
+		files := s.inWheels(h, "*/lib/"+string(m[2])+".*[0-9]")
+		for _, dir := range s.path {
+			if !beside || h.Exists(dir+"/nvidia") {
+				files = append(files, h.GlobIn(dir, string(m[1])+"/lib/"+string(m[2])+".*[0-9]")...)
+			}
+		}
+		if len(files) == 0 && slices.ContainsFunc(p.Missing, func(miss ldso.Missing) bool { return strings.HasPrefix(miss.Name, string(m[2])) }) {
+			continue // which is said of the loader
+		}
 		if len(files) == 0 {
-			continue
+			b.Hindrances = append(b.Hindrances, facts.Hindrance{Kind: facts.HindranceLibrary, Of: b.Name + " " + b.Version,
+				Path: init, By: string(m[2])})
+			return nil
 		}
 		if _, err := p.Open(files[0], nil, ldso.Global); err != nil {
 			return err

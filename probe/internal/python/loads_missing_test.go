@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/host/hosttest"
 
@@ -226,7 +227,8 @@ func TestTorchBeforeItsWheels(t *testing.T) {
 		hosttest.Library{Name: lib + "libtorch_cuda.so", Source: "int ncclSend(void); int g(void) { return ncclSend(); }\n" +
 			fatSource(80, 90), Needs: []string{nccl}})
 	for name, text := range map[string]string{
-		"opt/over/torch/__init__.py": "", "opt/venv/pyvenv.cfg": "version = 3.12.3\n",
+		"opt/over/torch/__init__.py":                            "cuda_libs = {\n    \"cublas\": \"libcublas.so.*[0-9]\",\n    \"nccl\": \"libnccl.so.*[0-9]\",\n}\n",
+		"opt/venv/pyvenv.cfg":                                   "version = 3.12.3\n",
 		"opt/over/torch/version.py":                             "__version__ = '2.6.0+cu124'\ncuda: Optional[str] = '12.4'\n",
 		"opt/over/torch-2.6.0.dist-info/METADATA":               "Name: torch\nVersion: 2.6.0\nRequires-Dist: nvidia-nccl-cu12==2.21.5\n",
 		testSite + "over.pth":                                   "import sys; sys.path.insert(0, '/opt/over')\n",
@@ -242,6 +244,11 @@ func TestTorchBeforeItsWheels(t *testing.T) {
 	if missing := strings.Join(b.Missing, " "); !strings.Contains(missing, "libnccl.so.2") || strings.Contains(missing, "ncclSend") {
 		t.Errorf("without NCCL misses %v", b.Missing)
 	}
+	hosttest.Compile(t, root, hosttest.Library{Name: "usr/lib64/libnccl.so.2", Source: "int ncclSend(void) { return 0; }\n"})
+	b = onlyBuild(t, root, nil) // torch's own search ends the import, though the loader would find it
+	if len(b.Hindrances) != 1 || b.Hindrances[0].Kind != facts.HindranceLibrary || b.Hindrances[0].By != "libnccl.so" {
+		t.Errorf("with an NCCL of the system's alone, hindered by %+v", b.Hindrances)
+	}
 }
 
 // TestTorchElsewhere: torch in another directory than its wheels finds none of them by its run path, and opens all of its
@@ -250,6 +257,8 @@ func TestTorchElsewhere(t *testing.T) {
 	root := completeTorch(t)
 	hosttest.Compile(t, root, hosttest.Library{Name: testSite + "torch/lib/libtorch_global_deps.so", Source: "int global;\n",
 		Needs: []string{testSite + "nvidia/cudnn/lib/libcudnn.so.9"}, Flags: []string{"-Wl,--no-as-needed"}})
+	hosttest.Write(t, filepath.Join(root, testSite+"torch/__init__.py"),
+		"cuda_libs = [\n    (\"cudnn\", \"libcudnn.so.*[0-9]\"),\n    (\"cuda_nvrtc\", \"libnvrtc.so.*[0-9]\"),\n]\n")
 	hosttest.Must(t, os.MkdirAll(filepath.Join(root, "opt/other"), 0o755))
 	hosttest.Must(t, os.Rename(filepath.Join(root, testSite+"torch"), filepath.Join(root, "opt/other/torch")))
 	hosttest.Write(t, filepath.Join(root, testSite+"more.pth"), "import sys; sys.path.append('/opt/other')\n")
