@@ -30,7 +30,7 @@ func worthReading(name []byte, size int64) bool {
 
 var (
 	libraryFile = lazyregexp.New(`\.so(\.\d+)*$`)
-	familyFile  = lazyregexp.New(`_cuda(1[0-9])(\d)(_\w+)?\.so$`)
+	familyFile  = lazyregexp.New(`_cu(?:da)?(1[0-9])(\d)(_\w+)?(?:\.cpython-[\w-]+|\.abi3)?\.so$`)
 )
 
 // librariesIn lists the libraries of a RECORD that are worth reading, such as
@@ -70,7 +70,7 @@ func librariesOf(b *facts.Build, h *host.Host, record []byte) []string {
 var namedForCUDA = lazyregexp.New(`-cu(da)?\d+x?$`)
 
 // loadedOf drops the libraries that are for another CUDA. bitsandbytes ships one for each, libbitsandbytes_cuda128.so,
-// loads that of torch's, and since 0.50 else another of the same major.
+// loads that of torch's, and since 0.50 else another of the same major; fussim has _cuda_cu128.cpython-311-….so.
 func loadedOf(names []string, cuda string) []string {
 	major, minor, _ := strings.Cut(cuda, ".")
 	minor, _, _ = strings.Cut(minor, ".")

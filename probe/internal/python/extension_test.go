@@ -59,6 +59,10 @@ func TestLoadedOf(t *testing.T) {
 			}
 		})
 	}
+	modules := []string{"f/_cuda_cu118.cpython-311-x86_64-linux-gnu.so", "f/_cuda_cu128.cpython-311-x86_64-linux-gnu.so", "f/_ops_cu124.abi3.so"}
+	if diff := cmp.Diff(modules[1:2], loadedOf(modules, "12.8")); diff != "" {
+		t.Errorf("modules (-want +got):\n%s", diff)
+	}
 	if diff := cmp.Diff([]string{"a.so"}, loadedOf([]string{"a.so"}, "12.8")); diff != "" {
 		t.Errorf("without families (-want +got):\n%s", diff)
 	}
