@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cudacompat/internal/voice"
 	"unicode/utf8"
 )
 
@@ -53,6 +55,18 @@ var openings = strings.Fields(`add after allow as ask at bring build call cast c
 	refresh register reinstall remove replace report reseat reset resize restart rewrite right run save search see serve set shard share
 	shorten split squeeze start stop strip switch take to train try turn under undo uninstall unload unset until update
 	use where with without wrap write`)
+
+// TestWordsAreShown: what is redacted of a report as a name or a secret of the user's is no word of an answer of ours.
+func TestWordsAreShown(t *testing.T) {
+	for _, s := range append(table(t), Answers()...) {
+		because, steps := s.Words()
+		for _, words := range append(steps, because) {
+			if shown := voice.Redact(words); shown != words {
+				t.Errorf("%s: %q is shown as %q", s.ID, words, shown)
+			}
+		}
+	}
+}
 
 // TestStepsBeginWithAVerb: a step is a sentence that somebody can follow, not a note.
 func TestStepsBeginWithAVerb(t *testing.T) {

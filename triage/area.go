@@ -111,10 +111,16 @@ var certainOf = map[string]*lazyregexp.Regexp{
 		`(?:gpus?|cuda|nvidia|adapters?|devices?)\b`),
 }
 
+// notThere is how a server answers that it does not have what was asked for.
+var notThere = lazyregexp.New(`(?i)\bHTTP(?: ?error)?:? ?(?:404|410)\b|\b404:? not found\b`)
+
 // weighComplaint says what a complaint is about, where that is certain.
 func weighComplaint(r *record, _ *tables.Tables) string {
 	about := areaOf(r.slot("sentence"))
-	if words := certainOf[about]; slices.Contains(certain, about) ||
+	if about == "network-down" && notThere.MatchString(r.slot("sentence")) {
+		about = "no-such-address" // the server was reached
+	}
+	if words := certainOf[about]; slices.Contains(certain, about) || about == "no-such-address" && r.complainsAloud(about) ||
 		words != nil && r.complainsAloud(about) && words.MatchString(r.slot("sentence")) || r.endsWith(about) {
 		return about
 	}

@@ -14,11 +14,11 @@ import (
 func (d *Diagnosis) Beside(v matrix.Verdict, t *matrix.Tables) (brings, apart []matrix.Finding) {
 	var alike []matrix.Finding // of the log's own rule, and no error
 	for _, f := range v.Findings {
-		same := d.Rule != "" && f.Rule == d.Rule
+		same := d.Rule != "" && f.Rule == d.Rule && !d.ofAnother(f)
 		switch {
 		case f.Severity == matrix.Error && same:
 			brings = slices.Insert(brings, 0, f)
-		case f.Severity == matrix.Error && d.Blame != Program && d.Blame != None && t.Brings(f.Rule, d.Cause):
+		case f.Severity == matrix.Error && d.Blame != Program && d.Blame != None && t.Brings(f.Rule, d.Cause) && !d.ofAnother(f):
 			brings = append(brings, f)
 		case f.Severity == matrix.Error:
 			apart = append(apart, f)
@@ -33,7 +33,28 @@ func (d *Diagnosis) Beside(v matrix.Verdict, t *matrix.Tables) (brings, apart []
 		return alike, apart
 	}
 	d.because(brings[0], t)
+	d.Steps = stepsIn(d.Do)
 	return brings, apart
+}
+
+// ofPackages are the rules of which each finding is about packages: the same fault of another one is not the log's.
+var ofPackages = []string{"extension-mismatch", "companion-mismatch", "not-importable"}
+
+// ofAnother reports whether a finding is about other packages than the one that the log names.
+func (d *Diagnosis) ofAnother(f matrix.Finding) bool {
+	if !slices.Contains(ofPackages, f.Rule) || len(d.Lines) == 0 {
+		return false
+	}
+	name := packageIn(d.Lines[0].Text)
+	if m := noModule.FindStringSubmatch(message(bare(d.Lines[0].Text))); m != nil {
+		name, _, _ = strings.Cut(m[1], ".")
+	}
+	plain := func(text string) string { return strings.ReplaceAll(strings.ToLower(text), "_", "-") }
+	said := f.Subject + " " + f.Message
+	for _, e := range f.Evidence {
+		said += " " + e.Fact + " " + e.Value
+	}
+	return name != "" && !strings.Contains(plain(said), plain(name))
 }
 
 // blameOf is the side on which a rule's fault lies.

@@ -16,7 +16,7 @@ import (
 )
 
 // machines are verdicts on machines of testdata/machines.jsonl.gz, each broken in one way, by name: what a probe recorded
-// on hosts and in containers that were made for it.
+// on hosts and in containers that were made for it, and, under a rule's name, the machine of a case in which it fires.
 var machines = sync.OnceValues(func() (map[string]matrix.Verdict, error) {
 	f, err := os.Open("testdata/machines.jsonl.gz")
 	if err != nil {
@@ -106,6 +106,42 @@ func TestBroughtAbout(t *testing.T) {
 			python("RuntimeError: CUDA error: invalid device ordinal")}},
 		{"world-size", "world-size", Environment, []string{python("RuntimeError: CUDA error: invalid device ordinal"),
 			"node1:7:9 [1] init.cc:943 NCCL WARN Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1e0\n"}},
+		{"gpu-arch-missing", "gpu-arch-missing", Environment, []string{
+			python("RuntimeError: CUDA error: no kernel image is available for execution on the device")}},
+		{"gpu-arch-ptx-only", "gpu-arch-ptx-only", Environment, []string{
+			python("RuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain.")}},
+		{"device-permission", "device-permission", Environment, []string{
+			"Failed to initialize NVML: Insufficient Permissions\n", python(noGPUs)}},
+		{"device-access-lost", "device-access-lost", Environment, []string{"Failed to initialize NVML: Unknown Error\n"}},
+		{"fabric-manager", "fabric-manager", Environment, []string{
+			python("RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized")}},
+		{"compute-mode", "compute-mode", Environment, []string{
+			python("RuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable")}},
+		{"mig-devices", "mig-devices", Environment, []string{python(noGPUs)}},
+		{"extension-mismatch", "extension-mismatch", Environment, []string{
+			"ImportError: /v/lib/python3.11/site-packages/cupy/_core/core.cpython-311-x86_64-linux-gnu.so: undefined symbol: cublasXt\n"}},
+		{"companion-mismatch", "companion-mismatch", Environment, []string{"RuntimeError: operator torchvision::nms does not exist\n"}},
+		{"glibc-too-old", "glibc-too-old", Environment, []string{
+			"ImportError: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.32' not found (required by /v/torch/lib/libtorch_cpu.so)\n"}},
+		{"libstdcxx-too-old", "libstdcxx-too-old", Environment, []string{
+			"ImportError: /usr/lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.30' not found (required by /v/torch/lib/x.so)\n"}},
+		{"numpy-abi", "numpy-abi", Environment, []string{
+			"A module that was compiled using NumPy 1.x cannot be run in NumPy 2.1.0 as it may crash.\n"}},
+		{"cdi-spec-stale", "cdi-spec-stale", Environment, []string{
+			"docker: Error response from daemon: failed to create task for container: CDI device injection failed: failed to stat CDI " +
+				"host device \"/dev/nvidia-uvm\": no such file or directory\n"}},
+		{"gsp-firmware", "gsp-firmware", Environment, []string{
+			"nvidia 0000:01:00.0: Direct firmware load for nvidia/580.65.06/gsp_ga10x.bin failed with error -2\n"}},
+		{"open-module-required", "open-module-required", Environment, []string{
+			"NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2b85) installed in this system requires use of the NVIDIA open kernel modules.\n"}},
+		{"driver-drops-gpu", "driver-drops-gpu", Environment, []string{
+			"NVRM: The NVIDIA Tesla P100 GPU installed in this system is supported through the NVIDIA 580.xx Legacy drivers.\n"}},
+		{"forward-compat-unsupported", "forward-compat-unsupported", Environment, []string{
+			python("RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 804: forward compatibility was attempted on non supported HW")}},
+		{"cudnn-mismatch", "cudnn-mismatch", Environment, []string{
+			"E0000 cuda_dnn.cc:522] Loaded runtime CuDNN library: 9.1.0 but source was compiled with: 9.3.0.\n"}},
+		{"container-toolkit", "container-toolkit", Environment, []string{
+			"docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].\n"}},
 		{"cpu-only", "cpu-only-build", Environment, []string{
 			python("AssertionError: Torch not compiled with CUDA enabled"), python(deserialize)}},
 	} {
@@ -143,6 +179,12 @@ func TestNotBroughtAbout(t *testing.T) {
 			"***\n", Environment, "job-time-limit"},
 		{"stub", "stub-library", "/lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by /v/x.so)\n",
 			Environment, "glibc-too-old"},
+		{"extension-mismatch", "extension-mismatch", "ImportError: /v/site-packages/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: " +
+			"undefined symbol: _ZN3c104cuda9SetDeviceEi\n", Environment, "extension-mismatch"}, // of another package
+		{"fabric-manager", "fabric-manager", python("KeyError: 'label'"), Program, "program-exception"},
+		{"glibc-too-old", "glibc-too-old", python("ModuleNotFoundError: No module named 'einops'"), Environment, "module-not-installed"},
+		{"cdi-spec-stale", "cdi-spec-stale", python("RuntimeError: CUDA error: device-side assert triggered"), Program, "device-side-assert"},
+		{"numpy-abi", "numpy-abi", "curl: (28) Connection timed out\n", Environment, "node-not-reached"},
 		{"torch-hollow", "library-shadowed", "flurb.cu(7): error: identifier \"flurb\" is undefined\n", Program, kernelSource},
 	} {
 		d, brings, apart := beside(t, c.machine, c.log)

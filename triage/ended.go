@@ -29,11 +29,11 @@ var finishes = lazyregexp.New(`(?i)\bstopped server|\b(?:successfully|completed|
 	`calculation|script|process|processing|program|pipeline|experiment|task)s? (?:is |was |has |been )*(?:complete|done|` +
 	`over|successful|ended)\b|^\W*(?:all )?(?:done|complete|success|finished|passed)\W*$|result = pass|` +
 	`\b[1-9]\d* passed\b|\btotal (?:\w+ )?time\b|\btrain_runtime\b|^real\s+\d+m|prompt executed in|\bsaved\b|100%\||` +
-	`final results?\b|^Ran [1-9]\d* tests? in [\d.]+s$`)
+	`final results?\b|\bBuilt target\b|(?:^|[:\s])OK\W*$|^Setting up \S+ \(|^Processing triggers for|^Ran [1-9]\d* tests? in [\d.]+s$`)
 
 // orderly is how a program ends that was asked to, in words that others use of failing.
 var orderly = lazyregexp.New(`(?i)shut ?down (?:is )?complete|\bstopped server|(?:return|exit)(?:ed with)?[ _]` +
-	`?(?:code|status)[:=]? 0\b`)
+	`?(?:code|status)[:=]? 0\b|\b(?:no|0) (?:errors?|failures|failed)\b`)
 
 // counts is how far a program got of how much: "Epoch 30/30", "step 500 of 500".
 var counts = lazyregexp.New(`(?i)\b(?:epoch|step|iter(?:ation)?|batch|round)s?\b\W{0,4}(\d+) ?(?:/|of) ?(\d+)\b|` +
@@ -51,11 +51,15 @@ func tells(text string) bool {
 
 // unwell is what programs say of work that is done and of no use, what a script prints that ends however its program
 // did, and the kernel's log, which no program ends.
-var unwell = lazyregexp.New(`(?i)did not converge|not converged|[✗❌✘]|press any key to continue|` +
+var unwell = lazyregexp.New(`(?i)\b[1-9]\d* (?:errors?|failures?|failed|mismatches)\b|did not converge|not converged|[✗❌✘]|press any key to continue|` +
 	`^(?:\S+ )*(?:kernel: )?\[ *\d+\.\d{6}\] `)
+
+// expected is what pytest says of a test that was to fail.
+var expected = lazyregexp.New(`\b\d+ xfailed\b`)
 
 // speaksIll reports whether a log did not end well that has such a line near its end. A warning may hold its words.
 func speaksIll(text string) bool {
+	text = expected.ReplaceAllString(text, "")
 	return terminated.MatchString(text) || unwell.MatchString(text) || journal.MatchString(text) ||
 		fails.MatchString(text) && !informs(bare(text)) && !orderly.MatchString(text)
 }
@@ -89,6 +93,8 @@ func (e *finish) endsWell(last int) closing {
 		case strings.Contains(text, "NCCL INFO"): // of its start
 		case done.number == 0 && looked <= closingLines && tells(text):
 			done = at
+		case done.number == 0 && looked <= closingLines && latest.number == 0 && serves.MatchString(text):
+			done, done.atWork = at, true
 		case works.MatchString(text):
 			if work++; latest.number == 0 {
 				latest, latest.atWork = at, true

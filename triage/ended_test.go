@@ -30,7 +30,19 @@ func TestEndsWell(t *testing.T) {
 		"of the kernel":       {"[    5.123456] usb 1-3: probing\n[    5.223456] ata4.00: SET FEATURES succeeded\n", Unknown, 0},
 		"of a journal":        {"Oct  7 16:30:22 host run[7]: Job completed\n", Unknown, 0},
 		"a start":             {strings.Repeat("h:4:7 [0] NCCL INFO comm 0x7 rank 0 nranks 8 - Init COMPLETE\n", 9), Unknown, 0},
-		"warnings only":       {"UserWarning: lr is 0\nW external/x.cc:3] something\nsaved model to out.pt\n", None, 3},
+		"nothing counted":     {"========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n", None, 2},
+		"something counted":   {"========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 3 errors\n", Unknown, 2},
+		"no errors":           {"Result is : VALID\nNo errors encountered during test.\n", None, 2},
+		"none and some":       {"0 errors, 2 failures\n", Unknown, 0},
+		"OK at the end":       {"# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 243.511\n", None, 1},
+		"a server that is up": {"INFO:     Application startup complete.\nINFO:     Uvicorn running on http://0.0.0.0:10000 (Press CTRL+C to quit)\n", None, 2},
+		"expected to fail":    {"XFAIL t.py::test_oom - RuntimeError: CUDA out of memory\n=== 8 passed, 1 xfailed in 4.2s ===\n", None, 2},
+		"failed, not expected": {"FAILED t.py::test_oom - torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB.\n=== 1 failed, 8 passed in 4.2s ===\n",
+			Program, 1},
+		"modules that Xorg tries": {"(EE) Failed to load module \"nv\" (module does not exist, 0)\n(II) NVIDIA(0): Setting mode \"DP-0\"\n", Unknown, 0},
+		"firmware":                {"[    0.412100] ACPI Error: Aborting method \\_SB.PCI0 due to previous error (AE_NOT_FOUND)\n", Unknown, 0},
+		"a driver that loads":     {"[    2.3] [drm] [nvidia-drm] [GPU ID 0x00000100] Loading driver\n[    3.3] x: error -5\n", Unknown, 0},
+		"warnings only":           {"UserWarning: lr is 0\nW external/x.cc:3] something\nsaved model to out.pt\n", None, 3},
 	} {
 		d := explain(t, c.log)
 		line := 0

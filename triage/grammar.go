@@ -106,7 +106,8 @@ var grammars = []grammar{
 		"make"),
 	form("tool", `exec: \\?"(?P<tool>nvidia-[\w-]+)\\?": executable file not found`, "executable file not found"),
 	form("compiler-broken", `^ *CMake Error at \S*CMakeTest(?P<language>\w+)Compiler\.cmake`, "CMake Error at"),
-	form("compiler-part", "cannot execute ['‘\x60](?P<part>cc1\\w*|f951|cc1obj|collect2|as|ld)['’]", "cannot execute"),
+	form("compiler-part", "(?:cannot execute|error trying to exec) ['‘\x60](?P<part>cc1\\w*|f951|cc1obj|collect2|as|ld)['’]", "cannot execute",
+		"trying to exec"),
 	form("build-needs", `error: #error\b.*(?:[Rr]equire|[Nn]eed|must|support)`, "#error"),
 	form("part", `Cannot import (?:\S.*[/\\])?(?P<part>[\w.-]+) module for custom nodes: (?P<sentence>.+)|`+
 		`^\*\*\* Error (?P<sentence2>loading script): (?P<part2>[\w.-]+)`, "custom nodes", "loading script"),
@@ -284,7 +285,7 @@ var grammars = []grammar{
 	form("processor", `(?:^|: |\d +)Illegal instruction(?: *\(core dumped\)|\W*$|: \d|\W{2,})|\bSIGILL\b|\bsignal(?`+
 		`:ed)?\b`+
 		`.{0,40}\b4\b(?:[^.\w]|$)|exit(?:ed)?.{0,20}\b(?:132|-4)\b|processor does not support|CPU does not (?:have|`+
-		`support)`, "llegal instruction", "SIGILL", "signal", "xit", "rocessor", "CPU"),
+		`support)|instructions, but these aren't available`, "llegal instruction", "SIGILL", "signal", "xit", "rocessor", "CPU", "aren't available"),
 
 	// What a library says about the GPU or about itself.
 	form("smi-ended", `(?:nvidia-smi\b.{0,80}|exporter\.go:\d+ .*command failed.*)\b(?:exit(?:ed)?|status|code|`+

@@ -2,6 +2,7 @@ package triage
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,13 +26,27 @@ func weighLibrary(r *record, t *tables.Tables) string {
 		return "libcuda"
 	case known != nil:
 		r.slots["what"], r.slots["cuda"], r.slots["pip"] = known.Library, strings.Join(known.CUDA, " or "), known.Pip[0]
-		return "cuda-library"
+		return r.wheelOf(known)
 	case strings.HasPrefix(name, "libc10") || strings.HasPrefix(name, "libtorch"):
 		return "torch-library"
 	case strings.HasSuffix(strings.ToLower(name), ".dll"):
 		return "windows-library"
 	}
 	return "library"
+}
+
+// commonCUDA is the CUDA whose wheels most programs bring.
+const commonCUDA = "-cu12"
+
+// wheelOf is the answer about a library of the toolkit's, whose wheel may be another for each CUDA.
+func (r *record) wheelOf(known *tables.Library) string {
+	if len(known.Pip) == 1 {
+		return "cuda-library"
+	}
+	i := max(0, slices.IndexFunc(known.Pip, func(name string) bool { return strings.HasSuffix(name, commonCUDA) }))
+	r.slots["pip"] = known.Pip[i]
+	r.slots["others"] = strings.Join(slices.Concat(known.Pip[:i], known.Pip[i+1:]), ", ")
+	return "cuda-library-of"
 }
 
 // OfDriver reports whether a library is installed by the NVIDIA driver, and not by a toolkit or a wheel.

@@ -93,12 +93,13 @@ var failsAloud = []string{"FailedCreate", "FailedMount", "FailedScheduling",
 
 // level and milder are two, since package regexp takes its slow way with a program of over 500 steps.
 var (
-	level = lazyregexp.New(`^-- |^ls: |^ssh: |^\[W[ \d]|\] \[W\] |^(?:.{0,60}[ \[:=(]|)(?:INFO|info|Info|DEBUG|debug|` +
+	level = lazyregexp.New(`^-- |^ls: |^ssh: |^(?:XFAIL|XPASS|SKIPPED) |^\[W[ \d]|\] \[W\] |^(?:.{0,60}[ \[:=(]|)(?:INFO|info|Info|DEBUG|debug|` +
 		`WARN|WARNING|warn|warning|Warning|TRACE|NOTE|Note)\b|\w+Warning: |(?:^|[\d:] )[IW] \w[\w/]*\.(?:cc|cpp|py):|` +
 		`^[IW]\d{4} |^(?:\[ *[\d.]+\] )?\((?:II|WW)\) `)
 	milder = lazyregexp.New(`(?i)but the current compiler version is|gpu will not be used|fall(?:ing|s)? back|` +
 		`will be (?:disabled|ignored)|option will be ignored|pinned memory|offloaded to|, looking in |, using native |` +
-		`using .{0,40} instead|retrying|^\W*\w+ +disabled \(|libGL error|nvidia-installer \w+ (?:v\d+ )?user interface`)
+		`using .{0,40} instead|retrying|^\W*\w+ +disabled \(|libGL error|nvidia-installer \w+ (?:v\d+ )?user interface|` +
+		`\(EE\) Failed to load module "\w+" \(module does not exist|\bACPI (?:BIOS )?(?:Error|Warning)\b`)
 )
 
 // soonest is how long the lines of a log are read by grammars, at least, when reading the log took all of the time.
@@ -169,7 +170,7 @@ func (s *scanner) frightening(all []record) []record {
 
 // nothingCounted matches a line of nvidia-smi -q, or of DCGM's table, whose counter has not counted
 // ("Uncorrectable Error : 0"), one of a list of what a firmware may count, and what NVIDIA's report did not gather.
-var nothingCounted = lazyregexp.New(`\s[:|] +(?:0|N/A|No|None) *\|?$|^\s*Descriptor \d+: |` +
+var nothingCounted = lazyregexp.New(`\b(?:[Nn]o|0) (?:errors|failures|warnings)(?: (?:found|detected|encountered|reported)\b|\W*$)|\s[:|] +(?:0|N/A|No|None) *\|?$|^\s*Descriptor \d+: |` +
 	`nvidia-bug-report\.sh: \d+: `)
 
 // harmless reports whether a line is known to frighten for nothing.

@@ -105,6 +105,9 @@ var refusals = []refusal{
 	refused(`(?:Ray)?Actor\w*Error|WorkerCrashedError|NodeDiedError`, `unavailable|unexpectedly|died|Socket closed`,
 		anyone, ""),
 
+	// What only says that a command failed: its own lines say why.
+	refused(`CalledProcessError`, `returned non-zero exit status`, anyone, ""),
+
 	// What a rank says that waited for another in vain, or for what its own lines say above.
 	refused(`\w+`, `watchdog thread terminated with exception|collective operation timeout|Timed out waiting \d+ms for (?:recv|send)|`+
 		`^\[\d+\] is setting up NCCL communicator and retrieving ncclUniqueId`, anyone, ""),

@@ -52,7 +52,7 @@ func weighStatus(r *record, t *tables.Tables) string {
 }
 
 // ofMake is how make names a target whose command failed, with the status of that command: "Error 2" is no error of CUDA.
-var ofMake = lazyregexp.New(`\*\*\* .*\bError \d+\s*(?:\(ignored\))?$`)
+var ofMake = lazyregexp.New(`\] Error \d+\s*(?:\(ignored\))?$`)
 
 // ofProcess is how a program says with which code another ended: "nvcc failed with exit code 2", which is none of CUDA's.
 var ofProcess = lazyregexp.New(`(?i)\bexit(?:ed|s|ing)?(?: with)?(?: an?| the)?(?: non-?zero)?(?: exit| return)?[ _]?(?:code|status)\W{0,5}-?\d+`)

@@ -55,6 +55,29 @@ func (r *record) steps(list []string) (do []string) {
 	return do
 }
 
+// A command at the beginning of a step, what stands in one for a word of the reader's own, and what begins another way.
+var (
+	runs        = lazyregexp.New("^run `([^`]+)`(?:: (.*)|, (?:and|then) (.*))?$")
+	readersWord = lazyregexp.New(`(?:^|[\s=/:'"])(?:[A-Z][A-Z_-]+|N)(?:$|[\s/:.'"])|…`)
+)
+
+// stepsIn are steps with the command of each apart from what it does, where it can be run as it stands.
+func stepsIn(do []string) []pin.Step {
+	steps := []pin.Step{}
+	for _, text := range do {
+		words, or := strings.CutPrefix(text, "or ")
+		step := pin.Say(words)
+		if m := runs.FindStringSubmatch(words); m != nil && !readersWord.MatchString(m[1]) {
+			step = pin.Run(m[1]).That(m[2] + m[3])
+		}
+		if or {
+			step = step.Instead()
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
 // steps are a signature's with what its pattern's groups matched.
 func (e *event) steps() (do []string) {
 	for _, words := range e.signature.Do {

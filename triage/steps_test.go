@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/pin"
+
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -78,4 +80,21 @@ func shape(t *testing.T, step string) []string {
 		})
 	}
 	return list
+}
+
+// TestStepsIn: a step's command is apart where it can be run as it stands, and another way is marked.
+func TestStepsIn(t *testing.T) {
+	for text, want := range map[string]pin.Step{
+		"run `nvidia-smi -L`: are there any?":                    pin.Run("nvidia-smi -L").That("are there any?"),
+		"run `df -h /dev/shm`":                                   pin.Run("df -h /dev/shm"),
+		"or run `sudo nvidia-smi -c DEFAULT`":                    pin.Say("run `sudo nvidia-smi -c DEFAULT`").Instead(), // a word that may be the reader's
+		"run `echo \"$CUDA_HOME\"`":                              pin.Run(`echo "$CUDA_HOME"`),
+		"run `pip install PACKAGE`":                              pin.Say("run `pip install PACKAGE`"),
+		"run `MAX_JOBS=2 pip install .`":                         pin.Run("MAX_JOBS=2 pip install ."),
+		"look at train.py, line 3: print the type of the object": pin.Say("look at train.py, line 3: print the type of the object"),
+	} {
+		if got := stepsIn([]string{text})[0]; got != want {
+			t.Errorf("%q: %+v, not %+v", text, got, want)
+		}
+	}
 }

@@ -39,7 +39,7 @@ var works = lazyregexp.New(`(?i)\b(?:epoch|step|iter(?:ation)?|batch|episode|rou
 	`(?:^|[^a-z])(?:loss|acc(?:uracy)?|ppl|reward|dice|miou|map|f1|bleu|rouge\w*)['"]?[:= ]+[\d.]+|` +
 	`\d ?(?:it/s|s/it|tok/s|tokens/s|samples/s|img/s)\b|tokens per second|(?:"| )200(?: OK|\b *$)|" 200\b|` +
 	`\bsaved\b|\bsaving\b|saved to|results? .{0,20}(?:written|in)\b|\bcompleted?\b|\bfinished\b|\bdone\b|` +
-	`success|\bpassed\b|(?:return|exit)(?:ed with)? ?(?:code|status)?:? 0\b|executed in|elapsed|all slots are idle|` +
+	`success|\bpassed\b|(?:return|exit)(?:ed with)? ?(?:code|status)?:? 0\b|executed in|elapsed|all slots are idle|\| +Pass +\||` +
 	`100%\||\btook [\d.]+`)
 
 // closes is what only a program that ended well prints, or whoever started it.
@@ -164,7 +164,7 @@ var journal = lazyregexp.New(`^(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\
 
 // reassures is what a line says that tells itself that it does no harm.
 var reassures = lazyregexp.New(`(?i)\b(?:this|it|that) is (?:normal|harmless|not an error)\b|` +
-	`\b(?:can|may) be (?:safely )?ignored\b|\bsafe(?:ly)? (?:to )?ignored?\b|` +
+	`\b(?:can|may) be (?:safely )?ignored\b|^(?:XFAIL|SKIPPED) |\bsafe(?:ly)? (?:to )?ignored?\b|` +
 	`_inductor/select_algorithm\.py:|\bfa_utils\.py:`) // of the kernels that they try they ignore those that fail
 
 // details are the levels at which programs tell what they try.

@@ -43,7 +43,7 @@ func suspects(records []record) (chosen []int) {
 // suspicion is how much a line of failing looks like the one that ended its program; a notice does not at all.
 func (r *record) suspicion() int {
 	switch {
-	case r.notice:
+	case r.notice, slices.Contains(statements, r.kind) && !severe.MatchString(r.text):
 		return -1
 	case r.frames != nil:
 		return 3

@@ -14,6 +14,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"cudacompat/pin"
 )
 
 // Blame is the side a fault lies on.
@@ -42,15 +44,16 @@ const EndedWell = "ended-well"
 
 // Diagnosis is what a log shows.
 type Diagnosis struct {
-	Schema  string   `json:"schema"`
-	Blame   Blame    `json:"blame"`
-	Cause   string   `json:"cause"`   // a slug, the same for all signatures of one cause
-	Because string   `json:"because"` // the fault in one sentence, with its numbers
-	Why     string   `json:"why"`     // how it comes to that, or empty
-	Lines   []Line   `json:"lines"`   // the deciding line first, then what bears it out; never nil
-	Do      []string `json:"do"`      // next steps, in order; never nil
-	Rule    string   `json:"rule"`    // the related rule of cudacompat, or empty
-	Unread  []string `json:"unread"`  // what of the logs was not read, a sentence each; never nil
+	Schema  string     `json:"schema"`
+	Blame   Blame      `json:"blame"`
+	Cause   string     `json:"cause"`   // a slug, the same for all signatures of one cause
+	Because string     `json:"because"` // the fault in one sentence, with its numbers
+	Why     string     `json:"why"`     // how it comes to that, or empty
+	Lines   []Line     `json:"lines"`   // the deciding line first, then what bears it out; never nil
+	Do      []string   `json:"do"`      // next steps, in order; never nil
+	Steps   []pin.Step `json:"steps"`   // the same, a command apart from what it does; never nil
+	Rule    string     `json:"rule"`    // the related rule of cudacompat, or empty
+	Unread  []string   `json:"unread"`  // what of the logs was not read, a sentence each; never nil
 
 	// Candidates are what it may be where the log alone cannot tell, the likeliest first, and what is broken on the machine
 	// that the log was held against and cannot have brought its error about; never nil.
@@ -137,6 +140,7 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 	if windows {
 		d.forWindows()
 	}
+	d.Steps = stepsIn(d.Do)
 	return d, failed
 }
 

@@ -32,6 +32,10 @@ var answers = []answer{
 		"{library} ({what}, CUDA {cuda}) was not found by the loader.",
 		[]string{"install the wheel that holds it: `pip install {pip}`",
 			"or take the build of the program for the CUDA that is installed: `cudacompat doctor` names both"}},
+	{"cuda-library-of", "cuda-library-not-found", Environment, "library-shadowed", fault,
+		"{library} ({what}, CUDA {cuda}) was not found by the loader.",
+		[]string{"install the wheel that holds it for the CUDA of the program: `pip install {pip}`; for another CUDA {others}",
+			"or take the build of the program for the CUDA that is installed: `cudacompat doctor` names both"}},
 	{"torch-library", "extension-mismatch", Environment, "extension-mismatch", fault,
 		"{library}, a part of PyTorch, was not found: a compiled package was built for another PyTorch, or torch " +
 			"is not imported first.",
@@ -188,7 +192,7 @@ var answers = []answer{
 	{"device-file", "cdi-file-stale", Environment, "cdi-spec-stale", fault,
 		"{path}, a file of the driver, is not where the container engine looks for it.",
 		[]string{"write the list of the driver's files again: `nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`",
-			"run `nvidia-smi` on the host: it shows whether the driver works"}},
+			"run `nvidia-smi` on the host itself: it shows whether the driver works"}},
 	{"device-node", "device-nodes-missing", Environment, "device-nodes-missing", fault,
 		"{path} cannot be opened.",
 		[]string{"run `ls -l {path}` on the host and in the container", "run `sudo nvidia-smi -L && sudo nvidia-modprobe -u -c 0`: they make the nodes"}},
@@ -196,7 +200,7 @@ var answers = []answer{
 		"The container engine could not give the container the GPU.",
 		[]string{
 			"install the NVIDIA Container Toolkit and run `nvidia-ctk runtime configure`, then restart the engine",
-			"run `nvidia-smi` on the host: if it fails, fix the driver first"}},
+			"run `nvidia-smi` on the host itself: if it fails, fix the driver first"}},
 	{"scheduler", "kubernetes-offers-no-gpu", Environment, "container-toolkit", fault,
 		"The scheduler has no GPU to give: no node offers one, or all are taken.",
 		[]string{"run `kubectl describe node` (nvidia.com/gpu) or `sinfo -o '%n %G'`: it shows what nodes offer",
@@ -337,7 +341,7 @@ var answers = []answer{
 			"/etc/os-release`",
 			"finish what is half done: `dpkg --configure -a`, `dnf history undo last`, or a fresh environment"}},
 	{"speaker", "service-failed", Environment, "", symptom, "{speaker}, which brings driver, container or job up, failed.",
-		[]string{"fix what its line names", "see whether the driver works on the host: `nvidia-smi`, `dmesg | grep -i " +
+		[]string{"fix what its line names", "see whether the driver works on the host itself: `nvidia-smi`, `dmesg | grep -i " +
 			"nvrm`"}},
 	{"element", "media-element-missing", Environment, "", symptom, "GStreamer has no element {element}: its plugin is " +
 		"missing or did not load.",
@@ -426,7 +430,7 @@ var answers = []answer{
 			"remove a Linux driver from WSL; else install library and kernel module of one release"}},
 	{"smi-driver", "no-driver", Environment, "driver-missing", symptom,
 		"nvidia-smi ended with status 9: the driver is not loaded.",
-		[]string{"run `lsmod | grep nvidia` and `dmesg | grep -i nvrm` on the host: is the module there, and what does it say?",
+		[]string{"run `lsmod | grep nvidia` and `dmesg | grep -i nvrm` on the host itself: is the module there, and what does it say?",
 			"install the driver for the running kernel, or load it: `sudo modprobe nvidia`"}},
 	{"smi-library", "no-driver", Environment, "driver-missing", symptom,
 		"nvidia-smi ended with status 12: it could not find or load NVML (libnvidia-ml.so.1), a part of the driver.",
@@ -597,7 +601,7 @@ var answers = []answer{
 	{"engine", "container-runtime-failed", Environment, "container-toolkit", symptom,
 		"The container engine failed: {sentence}",
 		[]string{"start the same image without the GPU, then with it: does only the second fail?",
-			"run `nvidia-smi` on the host: if it fails, fix the driver first; `nvidia-ctk cdi list` names what is offered"}},
+			"run `nvidia-smi` on the host itself: if it fails, fix the driver first; `nvidia-ctk cdi list` names what is offered"}},
 	{"job", "kubernetes-offers-no-gpu", Environment, "container-toolkit", symptom, "The scheduler refused: {sentence}",
 		[]string{"run `sinfo -o '%P %n %G'`, `kubectl describe node` or `ray status`: they show what is offered",
 			"ask for what the cluster has"}},
