@@ -154,8 +154,12 @@ func onlyOpened(p *ldso.Process, name string) bool {
 }
 
 // ownOf reports whether a library is one that torch's wheel brought, which is there or was: it does without none that
-// its import opens, or that one of these links.
+// its import opens, or that one of these links. Without libcaffe2_nvrtc.so it does: libtorch_cuda.so has opened NVRTC
+// itself since 1.8 (aten/src/ATen/cuda/detail/LazyNVRTC.cpp), and all that was tried on a GPU ran.
 func ownOf(b *facts.Build, h *host.Host, s *site, name string) bool {
+	if name == carriesNVRTC {
+		return false
+	}
 	if torchOwn.MatchString(name) || h.Exists(path.Join(b.Path, "lib", name)) {
 		return true
 	}
@@ -164,7 +168,7 @@ func ownOf(b *facts.Build, h *host.Host, s *site, name string) bool {
 }
 
 // torchOwn matches the names of torch's own libraries, for builds without a RECORD.
-var torchOwn = lazyregexp.New(`^lib(torch|c10|caffe2|shm)\w*\.so$`)
+var torchOwn = lazyregexp.New(`^lib(torch|c10|shm)\w*\.so$`)
 
 // ownLost is torch's CUDA half where the wheel's RECORD lists it, or a file is there, and the loader cannot map it.
 func ownLost(b *facts.Build, h *host.Host, p *ldso.Process, s *site) []string {

@@ -26,7 +26,9 @@ func notLoaded(p *ldso.Process, kind func(name string) bool) []string {
 		name := path.Base(m.Name)
 		bad, _ := m.Unloadable()
 		lost := bad != "" || errors.Is(m.Err, ldso.ErrNotFound)
-		if lost && kind(name) && p.Loaded(name) == nil && !slices.Contains(list, name) {
+		// What is opened by its path and cannot be loaded ends the import, whatever is found by its name later.
+		lost = lost && (p.Loaded(name) == nil || bad != "" && path.IsAbs(m.Name))
+		if lost && kind(name) && !slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}

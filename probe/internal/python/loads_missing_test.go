@@ -120,7 +120,7 @@ func TestIncompleteTorch(t *testing.T) {
 		{"torch/lib/libc10_cuda.so", []string{"libc10_cuda.so"}},
 		{"nvidia/cudnn/lib/libcudnn_ops.so.9", []string{"libcudnn_ops.so.9"}},
 		{"nvidia/cuda_nvrtc/lib", []string{"libnvrtc.so.12"}},
-		{"torch/lib/libcaffe2_nvrtc.so", []string{"libcaffe2_nvrtc.so"}},
+		{"torch/lib/libcaffe2_nvrtc.so", nil},
 		{"torch/lib/libtorch_cuda_linalg.so", []string{"libtorch_cuda_linalg.so"}},
 		{"torch/lib/libtorch_python.so", []string{"libtorch_python.so"}},
 		{"torch/lib/libshm.so", []string{"libshm.so"}},

@@ -96,5 +96,9 @@ var knownDlopens = map[string][]string{
 	"libcufft.so.12": {"libnvJitLink.so.13"},
 	"libnccl.so.2":   {"libnccl-net.so"},
 
-	"libtorch_cuda.so": {"libcaffe2_nvrtc.so"}, // whose NVRTC compiles kernels
+	"libtorch_cuda.so": {carriesNVRTC},
 }
+
+// carriesNVRTC links the NVRTC that libtorch_cuda.so opens by a name that is put together, "libnvrtc.so.13": it stands
+// for that one.
+const carriesNVRTC = "libcaffe2_nvrtc.so"
