@@ -50,6 +50,8 @@ func gpuCount(m *world.Machine) []*Result {
 		return holds("GPUs")
 	case len(lost) <= len(unaskable(m)): // gpu-health says what each of them has
 		return nil
+	case shown == 0 && nodesShut(m): // device-nodes-missing or device-permission says why
+		return nil
 	}
 	f := verdict.Finding{Severity: verdict.Error, Subject: "GPUs",
 		Message: fmt.Sprintf("the driver shows %d of the %s on the PCI bus; it is missing %s at %s", shown, gpus(should),
@@ -61,6 +63,15 @@ func gpuCount(m *world.Machine) []*Result {
 		return found(f)
 	}
 	return []*Result{{Subject: f.Subject, Finding: &f, Link: verdict.LinkAnswers}} // no program is shown a GPU
+}
+
+// nodesShut reports whether no node of a GPU can be opened here, nor made.
+func nodesShut(m *world.Machine) bool {
+	nodes := m.GPUNodes()
+	if len(nodes) == 0 {
+		return !m.Makes()
+	}
+	return !slices.ContainsFunc(nodes, func(n facts.Node) bool { return n.Access == "ok" })
 }
 
 // unshown are the GPUs on the bus that the driver should show, and does not.
