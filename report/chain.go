@@ -70,6 +70,9 @@ func linkRows(r Report, name matrix.LinkName) []row {
 				name == matrix.LinkAnswers && l.State == matrix.Held {
 				continue
 			}
+			if name == matrix.LinkDevices && ofGPU(judged, l.GPU) == linkMarks[matrix.LinkBroken] { // of a lost GPU they do not matter
+				continue
+			}
 			row := row{mark: linkMarks[l.State], name: string(name), details: l.Value, from: l.From}
 			if l.From == "/dev" { // the names say it
 				row.from = ""
