@@ -40,7 +40,7 @@ func (s Style) heading(text string) string {
 func (p *page) line(parts ...any) {
 	for _, part := range parts {
 		text := p.safe(fmt.Sprint(part))
-		if paint, ok := part.(painted); ok && p.style.Colour && text != "" {
+		if paint, ok := part.(painted); ok && paint.code != "" && p.style.Colour && text != "" {
 			text = "\x1b[" + paint.code + "m" + text + "\x1b[0m"
 		}
 		p.WriteString(text)

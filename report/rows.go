@@ -203,7 +203,7 @@ func rowsOf(b facts.Build, e facts.Environment, given []matrix.BuildAnswer, r Re
 			rows[i].mark = answerMarks[kind]
 		}
 		if links := ownLinks(given[i]); links != "" && len(given) == 1 {
-			rows[i].answer = painted{answers[kind].code, links}
+			rows[i].answer = painted{text: links} // each link bears its own mark
 		}
 		switch n := len(r.Judged); {
 		case n == 1:
