@@ -42,6 +42,14 @@ func (r *Report) Leave(left map[string]int) {
 	r.Facts.Leave(left)
 }
 
+// least stands before numbers that count what a report holds, where that is cut to the first of each list.
+func (r Report) least() string {
+	if len(r.More) > 0 {
+		return "at least "
+	}
+	return ""
+}
+
 // moreText says what a bounded report leaves out, "801 more findings, 20 more unknown"; empty where that is nothing.
 func (r Report) moreText() string {
 	var list []string

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/budget"
 	"cudacompat/matrix"
 	"cudacompat/pin"
 	"cudacompat/probe/facts"
@@ -74,6 +75,30 @@ func TestListsEnd(t *testing.T) {
 		}
 		if strings.Count(out.String(), "torch 2.9.1899") > 0 {
 			t.Errorf("%s has the last of 1900", name)
+		}
+	}
+}
+
+// TestCutForTime: a report that is cut to the first of each list says so, and gives its numbers as the least that they are.
+func TestCutForTime(t *testing.T) {
+	r, left := budget.Short(many(1900))
+	r.Leave(left)
+	for format, want := range map[string][]string{
+		"text": {"(and at least 99 more errors)", "! left out: 1800 more answers, 1800 more findings", "at least 100 errors, 0 warnings"},
+		"line": {"(at least +99 more)"}, "script": {"# Left out: 1800 more findings."}, "json": {`"findings": 1800`},
+	} {
+		var out bytes.Buffer
+		for _, f := range Formats {
+			if f.Name == format {
+				if err := f.Write(&out, r, Style{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for _, text := range want {
+			if !strings.Contains(out.String(), text) {
+				t.Errorf("%s lacks %q: %.500s", format, text, out.String())
+			}
 		}
 	}
 }

@@ -40,7 +40,7 @@ func lineText(r Report) (text, tail string) {
 	switch r.Outcome {
 	case matrix.Incompatible:
 		if n := r.Count(matrix.Error) - 1; n > 0 {
-			tail = fmt.Sprintf(" (+%d more)", n)
+			tail = fmt.Sprintf(" (%s+%d more)", r.least(), n)
 		}
 		return "FAIL " + failure(first(r.Findings, matrix.Error)), tail
 	case matrix.Inconclusive:

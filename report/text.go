@@ -53,7 +53,7 @@ func (p *page) ownTables(r Report) {
 func (p *page) headline(r Report, findings []said) {
 	switch r.Outcome {
 	case matrix.Incompatible:
-		p.wrap(2, incompatible(findings), painted{red, "incompatible"})
+		p.wrap(2, incompatible(r, findings), painted{red, "incompatible"})
 	case matrix.Inconclusive:
 		p.wrap(2, ": "+inconclusive(r), painted{yellow, "inconclusive"})
 	default:
@@ -62,14 +62,14 @@ func (p *page) headline(r Report, findings []said) {
 }
 
 // incompatible says the first error, the target that has it, and how many others there are.
-func incompatible(findings []said) string {
+func incompatible(r Report, findings []said) string {
 	errors := ofSeverity(findings, matrix.Error)
 	if len(errors) == 0 {
 		return ""
 	}
 	text := on(errors[0].targets) + ": " + sentence(errors[0].Finding)
 	if n := len(errors) - 1; n > 0 {
-		text += " (and " + plural(n, "more error") + ")"
+		text += " (and " + r.least() + plural(n, "more error") + ")"
 	}
 	return text
 }
@@ -238,7 +238,7 @@ func (p *page) counts(r Report, findings []said) string {
 	if n := len(r.Suppressed); n > 0 {
 		list = append(list, fmt.Sprintf("%d waived", n))
 	}
-	text := strings.Join(list, ", ")
+	text := r.least() + strings.Join(list, ", ")
 	if hidden := len(r.Passed) + len(r.Unknown) + notes; hidden > 0 && !p.style.All {
 		text += " (--all shows all)"
 	}
