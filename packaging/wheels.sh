@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds one wheel a platform from $OUT/bin into $OUT/wheels.
 source "$(dirname "$0")/lib.sh"
-LARGEST=7000000 # bytes; what suddenly grows by a tenth has something in it that should not be there
+LARGEST=7000000 # bytes: nothing large slips in
 need python3 "apt-get install python3-venv"
 BUILDER=$CACHE/hatchling-1.33.0
 [ -x "$BUILDER/bin/hatchling" ] || { python3 -m venv "$BUILDER" && "$BUILDER/bin/pip" install -q hatchling==1.33.0; }
