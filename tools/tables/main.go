@@ -7,6 +7,7 @@
 //	go run ./tools/tables sync --release all torch compare every release, cell by cell
 //	go run ./tools/tables lint                     cells for which nobody answers
 //	go run ./tools/tables vouch PAGE...            a person has read these pages: their rows are as they say
+//	go run ./tools/tables verdicts BEFORE          cases that other tables, in a directory, judge otherwise
 //
 // It exits 0 when the tables say what the sources say, or were made to; 1 when they differ, a source could not be read,
 // or a guard stopped a change; 64 when it was called wrongly or has nothing to work with.
@@ -46,9 +47,10 @@ func main() {
 type options struct {
 	write, accept               bool
 	index, data, cache, offline string
+	cases                       string
 	all, sources                []artefact.Listed
 	command                     string
-	pages                       []string          // of vouch
+	pages                       []string          // of vouch, and the directory of verdicts
 	copies                      map[string]string // by source
 	release                     string            // empty: those that the tables have not; "all"
 	pause                       time.Duration
@@ -78,6 +80,8 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		code, err = o.vouch(data, out)
 	case "lint":
 		code, err = o.lint(out)
+	case "verdicts":
+		code, err = o.verdicts(ctx, out)
 	default:
 		code, err = o.sync(ctx, data, out, errs)
 	}
@@ -87,7 +91,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	return code
 }
 
-const usage = "tables sync [flags] [SOURCE...]\ntables vouch PAGE...\ntables lint\n" +
+const usage = "tables sync [flags] [SOURCE...]\ntables vouch PAGE...\ntables lint\ntables verdicts DIR\n" +
 	"SOURCE is an id in data/sources.toml; without one, all are read. PAGE is a source of rows that were typed.\n"
 
 func parse(args []string, errs io.Writer) (o options, err error) {
@@ -100,6 +104,7 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	flags.StringVar(&o.index, "index", "", "address of the package index's simple API; else pip's own")
 	flags.StringVar(&o.data, "data", "data", "directory of the tables")
 	flags.StringVar(&o.cache, "cache", defaultCache(), "directory for what was read")
+	flags.StringVar(&o.cases, "cases", "matrix/testdata", "directory of the cases whose verdicts are compared")
 	flags.StringVar(&o.offline, "offline", "", "`CACHE`: fetch nothing, what is in this directory is all there is")
 	flags.StringToStringVar(&o.copies, "copy", nil, "`SOURCE=PATH`: a copy of a source that is not fetched: a file, or a clone")
 	flags.DurationVar(&o.pause, "pause", time.Second,
@@ -108,7 +113,7 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 		return o, err
 	}
 	if flags.NArg() == 0 || !slices.Contains(commands, flags.Arg(0)) {
-		return o, errors.New("call it as `tables sync [SOURCE...]`, `tables vouch [PAGE...]` or `tables lint`")
+		return o, errors.New("call it as `tables sync [SOURCE...]`, `tables vouch PAGE...`, `tables lint` or `tables verdicts DIR`")
 	}
 	o.command = flags.Arg(0)
 	if o.offline != "" {
@@ -125,7 +130,7 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	return o, err
 }
 
-var commands = []string{"sync", "vouch", "lint"}
+var commands = []string{"sync", "vouch", "lint", "verdicts"}
 
 // chosen are the sources that the command line names, in the order of the list: what is read first is known to what is
 // read later.

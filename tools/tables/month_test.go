@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -55,6 +56,10 @@ func TestMonthAhead(t *testing.T) {
 	if !outdated(t, b.data, newer) {
 		t.Error("driver 640 is in the tables already")
 	}
+	before := t.TempDir()
+	if err := os.CopyFS(before, os.DirFS(b.data)); err != nil {
+		t.Fatal(err)
+	}
 	// Addresses have to be https in the tables; here they are not.
 	server := b.URL
 	code, out, errs := b.run(monthsSources...)
@@ -95,11 +100,35 @@ func TestMonthAhead(t *testing.T) {
 	if err != nil || len(complaints) != 1 || !strings.HasPrefix(complaints[0], "nccl: its rows are not as they were when it was read") {
 		t.Errorf("%v %s", err, strings.Join(complaints, "\n"))
 	}
+	b.verdictsChange(t, before)
 	if outdated(t, b.data, newer) {
 		t.Error("driver 640 is still newer than every row")
 	}
 	if code, out, _ := b.run("--offline", b.cache, "driver", "driver-releases", "torch"); code != exitSame {
 		t.Errorf("nothing is new any more, but: exit %d\n%s", code, out)
+	}
+}
+
+// verdictsChange wants the pull request's text to name the verdicts that change: a machine with driver 640 was ahead of
+// the tables before.
+func (b *bench) verdictsChange(t *testing.T, before string) {
+	t.Helper()
+	cases := t.TempDir()
+	err := errors.Join(os.CopyFS(filepath.Join(cases, "machines"), os.DirFS("../../matrix/testdata/machines")),
+		os.CopyFS(filepath.Join(cases, "matrix-outdated"), os.DirFS("../../matrix/testdata/matrix-outdated")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errs strings.Builder
+	code := run(t.Context(), []string{"verdicts", before, "--data", b.data, "--cases", cases}, &out, &errs)
+	if code != exitSame || !strings.Contains(out.String(), "matrix-outdated/warns-newer-driver: ") ||
+		!strings.Contains(out.String(), "\n  - warning matrix-outdated: matrix\n") ||
+		!strings.Contains(out.String(), "cases are judged otherwise\n") || strings.HasPrefix(out.String(), "0 of") {
+		t.Errorf("exit %d\n%s%s", code, &out, &errs)
+	}
+	out.Reset()
+	if run(t.Context(), []string{"verdicts", before, "--data", before, "--cases", cases}, &out, &errs); !strings.HasPrefix(out.String(), "0 of ") {
+		t.Errorf("the same tables:\n%s%s", &out, &errs)
 	}
 }
 
