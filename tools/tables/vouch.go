@@ -28,7 +28,9 @@ func (o *options) vouch(data *artefact.Data, out io.Writer) (int, error) {
 	if err := lock.Write(o.data); err != nil {
 		return exitDiffers, err
 	}
-	fmt.Fprintf(out, "%d pages are as of today\n", len(o.pages))
+	for _, page := range o.pages {
+		fmt.Fprintln(out, "read today:", page)
+	}
 	return exitSame, artefact.WriteDates(o.data)
 }
 
