@@ -28,7 +28,12 @@ func usesGPU(b *world.Build) bool { return b.Device != "cpu" }
 
 func (j *judgement) link(name LinkName, b *world.Build, g world.GPU) (Link, bool) {
 	if slices.Contains(verdict.MachineLinks, name) {
-		return j.machineLink(name, g)
+		l, arises := j.machineLink(name, g)
+		if name == LinkDevices && b.Kept != "" && l.State != LinkBroken {
+			l = unseen(LinkDevices, Withheld, "visible-devices")
+			l.GPU = g.Label
+		}
+		return l, arises
 	}
 	l := Link{Link: name, Because: j.breaking(name, b)}
 	switch {

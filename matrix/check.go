@@ -288,7 +288,7 @@ func (j *judgement) answers(ctx context.Context) (inconclusive bool) {
 		}
 		j.verdict.Answers = append(j.verdict.Answers, a)
 		// What goes on without a GPU that was withheld shows nothing of the GPU.
-		if a.Counts && (a.Answer == Unknown || a.Answer == WorksCPUOnly && withheld(j.Machine)) {
+		if a.Counts && (a.Answer == Unknown || a.Answer == WorksCPUOnly && (withheld(j.Machine) || b.Kept != "")) {
 			inconclusive = true
 		}
 	}
@@ -368,7 +368,7 @@ func (j *judgement) answer(b *world.Build) BuildAnswer {
 		}
 	case worst.State == Unseen:
 		a.Answer, a.Because = Unknown, becauseOf(chain, Unseen)
-		if withheld(j.Machine) && b.GoesOn() {
+		if (withheld(j.Machine) || b.Kept != "") && b.GoesOn() {
 			a.Answer = WorksCPUOnly
 		}
 		j.lacks(b, chain)
@@ -399,6 +399,9 @@ func (j *judgement) lacks(b *world.Build, chain []Link) {
 	var said []string
 	for _, l := range chain {
 		words := wordsOf(j.Machine, l)
+		if l.Value == Withheld && b.Kept != "" {
+			words = b.Kept + " keeps " + b.Name + " to the CPU"
+		}
 		if l.State != Unseen || l.Link == LinkGPU || slices.Contains(j.undecided[b.Subject], l.Because[0]) ||
 			slices.Contains(said, words) {
 			continue

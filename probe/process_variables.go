@@ -11,7 +11,7 @@ import (
 // variableNames are the names read of a process environment. Reports are pasted into public threads: nothing else
 // is looked at.
 var variableNames = []string{"LD_LIBRARY_PATH", "LD_PRELOAD", "PYTORCH_SKIP_CUDNN_COMPATIBILITY_CHECK",
-	"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION", "RANK",
+	"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION", "JAX_PLATFORMS", "JAX_PLATFORM_NAME", "RANK",
 	"LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"}
 
 // variablePrefixes begin the others, which are of the form of variableName.

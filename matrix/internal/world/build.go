@@ -42,6 +42,7 @@ type Build struct {
 	Named                   *NamedPackage             // a package that a file names, which is all there is of it; else nil
 	JIT                     bool                      // its code is made when it runs
 	Planned                 bool                      // a plan brings it: it is not there yet
+	Kept                    string                    // the variable by which its user keeps it to the CPU, "JAX_PLATFORMS=cpu"
 	Foreign                 string                    // the architecture of its files, where that is not the target's
 }
 
@@ -53,6 +54,7 @@ func newBuild(m *Machine, env *Environment, b *facts.Build, s Standing) *Build {
 	v := &Build{Build: b, Env: env, Standing: s, Counts: s != Noted, Interpreter: cmp.Or(m.Target.Python, env.Python)}
 	v.GlibcNumber, v.CuDNNNumber, v.NCCLNumber, v.TakenFiles = version.Of(b.Glibc), version.Of(b.CuDNN), version.Of(b.NCCL), takenBy(b)
 	v.PTXVersions, v.read, v.dispensable = isaOf(b.PTXISA), partsRead(b), b.Extension && m.dispensable(b)
+	v.Kept = m.keptToCPU(b.Name)
 	v.Subject, v.Planned = Subject(b, env.Environment), m.Facts.Plan != nil && b.Path == ""
 	if p := m.PackageOf(b.Name); p != nil && b.Extension {
 		v.JIT = p.Uses == "jit"

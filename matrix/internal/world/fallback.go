@@ -63,8 +63,28 @@ func (m *Machine) oldestToolkit(b *facts.Build) version.Number {
 	return m.Tables.CUDAOfPTX(newest)
 }
 
+// keptToCPU is the variable by which the user of a program here keeps a framework to the CPU; empty where none does. JAX
+// starts the platforms of JAX_PLATFORMS alone; of the older JAX_PLATFORM_NAME it takes its default
+// (jax 0.10.2, backends and _get_backend_uncached of jax/_src/xla_bridge.py).
+func (m *Machine) keptToCPU(name string) string {
+	if name != "jax" || !m.Here() {
+		return ""
+	}
+	forGPU := func(platform string) bool {
+		return slices.Contains([]string{"cuda", "gpu"}, strings.TrimSpace(platform))
+	}
+	platforms, preferred := m.Facts.Variables["JAX_PLATFORMS"], m.Facts.Variables["JAX_PLATFORM_NAME"]
+	switch {
+	case platforms != "" && !slices.ContainsFunc(strings.Split(platforms, ","), forGPU):
+		return "JAX_PLATFORMS=" + platforms
+	case preferred != "" && !forGPU(strings.ToLower(preferred)):
+		return "JAX_PLATFORM_NAME=" + preferred
+	}
+	return ""
+}
+
 // GoesOn reports whether a build carries CUDA code that it can do without.
-func (b *Build) GoesOn() bool { return b.Either() || !asks(b.Env.t, b.Build) }
+func (b *Build) GoesOn() bool { return b.Kept != "" || b.Either() || !asks(b.Env.t, b.Build) }
 
 // WantsCUDA reports whether a build is made for CUDA and there for the GPU.
 func (b *Build) WantsCUDA() bool { return b.Device == "cuda" && !b.GoesOn() }
