@@ -113,6 +113,9 @@ func sightOfModule(m *world.Machine) Link {
 
 // sightOfDevices asks, in this order, what was given to this process, what it may open, and who would make the rest.
 func sightOfDevices(m *world.Machine, g world.GPU) Link {
+	if m.Facts.Image != nil && withheld(m) {
+		return unseen(LinkDevices, Withheld, withholder(m))
+	}
 	if why := supposed(m, "devices"); why != "" {
 		return assumed(LinkDevices, "", why)
 	}
@@ -182,8 +185,8 @@ func nodeOf(m *world.Machine, g world.GPU) *facts.Node {
 // withheld reports whether this process was given no GPU, or hides every one on purpose: nothing is broken then, and
 // nothing is proven either.
 func withheld(m *world.Machine) bool {
-	if !m.Here() {
-		return false
+	if m.Facts.Image != nil || !m.Here() {
+		return m.Facts.Image != nil && m.Shown.Hidden
 	}
 	if m.Shown.Hidden {
 		return true
@@ -292,6 +295,8 @@ func wordsOf(m *world.Machine, l Link) string {
 	switch {
 	case l.Value != Withheld:
 		return l.Value
+	case m.Facts.Image != nil:
+		return fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q in the image's configuration hides every GPU", list)
 	case hides && m.Shown.Hidden:
 		return fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list)
 	}

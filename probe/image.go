@@ -19,9 +19,10 @@ type ImageOptions = image.Options
 // ManyImages is the error of an archive or a layout with several images.
 type ManyImages = image.ManyError
 
-// OtherPlatform is the error of an image that is for none of the platform that was asked for, ManyPlatforms of one that is
+// NoTag is the error of images of which none bears the name that was asked for, OtherPlatform of an image that is for none of the platform that was asked for, ManyPlatforms of one that is
 // for several of which nothing tells the one that is meant.
 type (
+	NoTag         = image.NoTagError
 	OtherPlatform = image.OtherPlatformError
 	ManyPlatforms = image.ManyPlatformsError
 )

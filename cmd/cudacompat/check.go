@@ -59,13 +59,17 @@ func checkCommand(s streams) *cobra.Command {
 				}
 				return nil
 			}
-			if images := imagesNamed(args); images != nil {
+			images, in, err := imagesNamed(args, s.in)
+			if err != nil {
+				return err
+			}
+			if images != nil {
 				if err := asImage(); err != nil {
 					return err
 				}
 				return judge.judgeImages(cmd.Context(), images, platform, timeout, s)
 			}
-			image, in := imageNamed(asked(args), s.in)
+			image, in := imageNamed(asked(args), in)
 			allowed := notImage(platform, shown(asked(args)))
 			if image != nil {
 				defer image.done()

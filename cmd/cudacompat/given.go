@@ -41,6 +41,9 @@ func isRequirement(name string) bool {
 // ranged matches a package with a range of releases.
 var ranged = lazyregexp.New(`^[A-Za-z0-9][\w.-]*(\[[\w.,-]*\])? *(~=|!=|[<>]=?) *\d[^/]*$`)
 
+// imageReference matches an image's name with its tag or its digest, as container engines take it.
+var imageReference = lazyregexp.New(`^(?:docker://|docker-daemon:|containers-storage:)?([a-z0-9][a-z0-9._/-]*(?::\d+/[a-z0-9._/-]+)?(?::\w[\w.-]*|@sha256:[0-9a-f]{64}))$`)
+
 // bareName matches the name of a package, with its extras.
 var bareName = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9_-]*)(\[[\w.,-]*\])?$`)
 
@@ -249,8 +252,14 @@ func opened(name string, stdin io.Reader) (io.ReadCloser, error) {
 	if isRequirement(name) {
 		return io.NopCloser(strings.NewReader(name)), nil
 	}
+	if p, ok := stdin.(readPipe); ok && p.name == name {
+		return io.NopCloser(p), nil
+	}
 	f, err := os.Open(name)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && imageReference.MatchString(name):
+		return nil, &usageError{fmt.Sprintf("%q is no file, and no image is fetched", name),
+			"pipe it: docker save " + pin.Word(imageReference.FindStringSubmatch(name)[1]) + " | cudacompat check -"}
 	case errors.Is(err, fs.ErrNotExist):
 		hint := absentHint
 		if bareName.MatchString(name) {

@@ -17,17 +17,24 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// imageSource is an image that was named: the directory of a layout, or an archive.
+// imageSource is an image that was named: a directory, or an archive.
 type imageSource struct {
-	name   string
-	layout bool
-	from   io.Reader
-	size   int64 // in bytes; 0 where that is not known
-	done   func()
+	name string
+	dir  string // of a layout
+	tag  string // the one that is meant of several images
+	from io.Reader
+	size int64 // in bytes; 0 where that is not known
+	done func()
 }
 
-// imageNamed is the image that a name leads to; nil where it is something else. What was read of standard input to tell
-// is put back before in.
+// readPipe is a file that can be read once, as a shell's <(…) makes it, with what was read of it to tell what it is.
+type readPipe struct {
+	name string
+	io.Reader
+}
+
+// imageNamed is the image that a name leads to; nil where it is something else. What was read to tell is put back
+// before in, which is standard input, or a pipe of that name.
 func imageNamed(name string, stdin io.Reader) (source *imageSource, in io.Reader) {
 	if name == "-" {
 		head := bufio.NewReaderSize(stdin, 4096)
@@ -36,27 +43,30 @@ func imageNamed(name string, stdin io.Reader) (source *imageSource, in io.Reader
 		}
 		if file, ok := stdin.(*os.File); ok {
 			if at, err := file.Seek(0, io.SeekStart); err == nil && at == 0 { // a file, by the shell's <
-				return archiveNamed(name, file), nil
+				return archiveNamed(standardInput, file), stdin
 			}
 		}
-		return &imageSource{name: "standard input", from: head, done: func() {}}, nil
+		return &imageSource{name: standardInput, from: head, done: func() {}}, stdin
 	}
 	if name == "" || !isFile(name) {
 		return nil, stdin
 	}
-	info, err := os.Stat(name)
+	path, tag := imagePath(name)
+	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		return nil, stdin
 	case info.IsDir():
-		if probe.IsLayout(name) {
-			return &imageSource{name: name, layout: true, done: func() {}}, stdin
+		if probe.IsLayout(path) {
+			return &imageSource{name: name, dir: path, tag: tag, done: func() {}}, stdin
 		}
 		return nil, stdin
+	case info.Mode()&os.ModeNamedPipe != 0 && strings.HasPrefix(path, "/dev/fd/"):
+		return imageInPipe(path, stdin)
 	case !info.Mode().IsRegular():
 		return nil, stdin
 	}
-	file, err := os.Open(name)
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, stdin
 	}
@@ -66,8 +76,49 @@ func imageNamed(name string, stdin io.Reader) (source *imageSource, in io.Reader
 		file.Close()
 		return nil, stdin
 	}
-	return archiveNamed(name, file), stdin
+	source = archiveNamed(name, file)
+	source.tag = tag
+	return source, stdin
 }
+
+// imageInPipe is the image that comes out of a pipe.
+func imageInPipe(name string, stdin io.Reader) (source *imageSource, in io.Reader) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, stdin
+	}
+	head := bufio.NewReaderSize(file, 4096)
+	if first, _ := head.Peek(512); !probe.IsImage(first) {
+		return nil, readPipe{name, head}
+	}
+	return &imageSource{name: name, from: head, done: func() { file.Close() }}, stdin
+}
+
+// transports are the names of what skopeo writes, before the path.
+var transports = []string{"oci:", "oci-archive:", "docker-archive:", "dir:"}
+
+// imagePath is the path in a name, and the image's own name behind it, as skopeo and umoci have them: oci:DIR:TAG.
+func imagePath(name string) (path, tag string) {
+	there := func(path string) bool {
+		_, err := os.Stat(path)
+		return err == nil
+	}
+	if there(name) {
+		return name, ""
+	}
+	path, typed := name, false
+	for _, transport := range transports {
+		if rest, ok := strings.CutPrefix(name, transport); ok {
+			path, typed = rest, true
+		}
+	}
+	if i := strings.LastIndexByte(path, ':'); i > 0 && !there(path) && (typed || probe.IsLayout(path[:i])) {
+		return path[:i], path[i+1:]
+	}
+	return path, ""
+}
+
+const standardInput = "standard input"
 
 func archiveNamed(name string, file *os.File) *imageSource {
 	s := &imageSource{name: name, from: file, done: func() { file.Close() }}
@@ -81,6 +132,7 @@ func archiveNamed(name string, file *os.File) *imageSource {
 // which leaves the outcome open.
 func (s *imageSource) facts(ctx context.Context, limit time.Duration, opt probe.ImageOptions, says io.Writer) (probe.Facts, error) {
 	p := newProgress(says)
+	opt.Tag = s.tag
 	opt.Tell = func(read int64) { p.tell(func() string { return s.sofar(read) }) }
 	image, err := s.open(ctx, opt)
 	p.end()
@@ -102,7 +154,9 @@ func (s *imageSource) refused(err error) error {
 	case errors.Is(err, probe.ErrNoImage):
 		said.hint = "give what docker save, podman save or skopeo copy writes; a tree of files is for cudacompat doctor --root DIR"
 	case errors.As(err, new(*probe.ManyImages)):
-		said.hint = "copy the one that you mean into a file: skopeo copy oci:DIR:TAG oci-archive:FILE"
+		said.hint = "name the one that you mean, oci:DIR:TAG or oci-archive:FILE:TAG, or save it alone: docker save IMAGE"
+	case errors.As(err, new(*probe.NoTag)):
+		said.hint = "give one of these, or leave it out where there is one"
 	case errors.As(err, &other):
 		said.hint = "leave --platform out, or copy the other one: skopeo copy --override-arch " +
 			strings.Split(other.Want, "/")[1] + " docker://IMAGE oci-archive:FILE"
@@ -155,8 +209,8 @@ func (s *imageSource) open(ctx context.Context, opt probe.ImageOptions) (*probe.
 		_, _ = file.Seek(0, io.SeekStart) // it may have been read for another platform; a pipe goes on where it is
 	}
 	return inTime(ctx, func() (*probe.Image, error) {
-		if s.layout {
-			return probe.OpenLayout(ctx, s.name, opt)
+		if s.dir != "" {
+			return probe.OpenLayout(ctx, s.dir, opt)
 		}
 		return probe.OpenImage(ctx, s.from, opt)
 	})

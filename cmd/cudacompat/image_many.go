@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -16,20 +17,37 @@ import (
 	"cudacompat/report"
 )
 
-// imagesNamed are several images in place of one file; nil where one of the names leads to something else.
-func imagesNamed(args []string) []*imageSource {
-	var images []*imageSource
+// imagesNamed are several images in place of one file; nil where none of the names leads to one. What was read of
+// standard input is put back before in.
+func imagesNamed(args []string, stdin io.Reader) (images []*imageSource, in io.Reader, err error) {
+	if len(args) < 2 {
+		return nil, stdin, nil
+	}
+	other := ""
 	for _, name := range args {
-		image, _ := imageNamed(name, strings.NewReader(""))
-		if image == nil || len(args) < 2 {
-			for _, open := range images {
-				open.done()
-			}
-			return nil
+		var image *imageSource
+		if name == "-" || !strings.HasPrefix(name, "/dev/fd/") {
+			image, stdin = imageNamed(name, stdin)
+		}
+		if image == nil {
+			other = cmp.Or(other, name)
+			continue
+		}
+		if image.name == standardInput && slices.ContainsFunc(images, func(i *imageSource) bool { return i.name == standardInput }) {
+			err = &usageError{"standard input is given twice", "give - once"}
 		}
 		images = append(images, image)
 	}
-	return images
+	if err == nil && len(images) > 0 && other != "" {
+		err = &usageError{fmt.Sprintf("%q is an image, and %q is none that is read beside it", images[0].name, other), "check them one after the other"}
+	}
+	if err != nil || len(images) == 0 {
+		for _, open := range images {
+			open.done()
+		}
+		return nil, stdin, err
+	}
+	return images, stdin, nil
 }
 
 // imageRow is what is said of one image on one machine.

@@ -256,3 +256,95 @@ func TestSeveralImages(t *testing.T) {
 		t.Errorf("-o json: exit %d: %s", code, errs.String())
 	}
 }
+
+// TestNamesOfImages: images by the names that skopeo and umoci have for them.
+func TestNamesOfImages(t *testing.T) {
+	image := imagetest.Image{Packed: "gzip", Layers: [][]byte{imagetest.Tar(t, []imagetest.File{imagetest.Text("etc/os-release", "ID=debian\n")})}}
+	dir := t.TempDir()
+	t.Chdir(dir)
+	files := image.OCI(t)
+	imagetest.Write(t, "layout", files)
+	flat := []imagetest.File{imagetest.Text("version", "Directory Transport Version: 1.1\n")}
+	var index struct {
+		Manifests []map[string]any
+	}
+	for _, f := range files {
+		if f.Name == "index.json" {
+			hosttest.Must(t, json.Unmarshal(f.Data, &index))
+		}
+	}
+	for _, f := range files {
+		name := path.Base(f.Name)
+		if "sha256:"+name == index.Manifests[0]["digest"] {
+			name = "manifest.json"
+		}
+		flat = append(flat, imagetest.File{Name: name, Data: f.Data})
+	}
+	imagetest.Write(t, "flat", slices.DeleteFunc(flat, func(f imagetest.File) bool { return f.Name == "index.json" || f.Name == "oci-layout" }))
+	index.Manifests[0]["annotations"] = map[string]string{"org.opencontainers.image.ref.name": "v1"}
+	named, err := json.Marshal(map[string]any{"manifests": index.Manifests})
+	hosttest.Must(t, err)
+	files[len(files)-1].Data = named
+	imagetest.Write(t, "named", files)
+	hosttest.Must(t, os.WriteFile("named.tar", imagetest.Tar(t, files), 0o644))
+	const fine, refused = "compatible: the driver supports the GPU", "cudacompat: "
+	for name, want := range map[string]string{"layout": fine, "oci:layout": fine, "flat": fine, "dir:flat": fine, "named:v1": fine,
+		"oci:named:v1": fine, "oci-archive:named.tar": fine, "oci-archive:named.tar:v1": fine, "oci:" + dir + "/named:v1": fine,
+		"named:v2":                   refused + `"named:v2": no image in it is called "v2", but v1`,
+		"layout:v1":                  refused + `"layout:v1": no image in it is called "v1": its images have no names`,
+		"docker://ubuntu:22.04":      refused + `"docker://ubuntu:22.04" is no file, and no image is fetched`,
+		"ghcr.io/a/b:v1":             refused + `"ghcr.io/a/b:v1" is no file, and no image is fetched`,
+		"oci:nothing":                refused + `"oci:nothing" is no file`,
+		"elsewhere/requirements.txt": refused + `cannot read "elsewhere/requirements.txt": no such file`,
+	} {
+		var out, errs strings.Builder
+		run([]string{"check", name, "--gpu", "L4", "--driver", "580.95.05"}, streams{strings.NewReader(""), &out, &errs})
+		if got := out.String() + errs.String(); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s\nwant %s", name, got, want)
+		}
+	}
+}
+
+// TestImageInAPipe: a shell's <(…) is read once, for an image as for a file.
+func TestImageInAPipe(t *testing.T) {
+	archive, err := os.ReadFile(venv(t, "2.8.0+cu128", "12.8"))
+	hosttest.Must(t, err)
+	for what, c := range map[string]struct {
+		data []byte
+		want string
+	}{"image": {archive, "compatible: torch 2.8.0+cu128 works"}, "file": {[]byte("torch==2.9.0\n"), "compatible: torch 2.9.0 works"}} {
+		read, write, err := os.Pipe()
+		hosttest.Must(t, err)
+		go func() {
+			defer write.Close()
+			_, _ = write.Write(c.data)
+		}()
+		var out, errs strings.Builder
+		run([]string{"check", fmt.Sprintf("/dev/fd/%d", read.Fd()), "--gpu", "L4", "--driver", "580.95.05"}, streams{strings.NewReader(""), &out, &errs})
+		if !strings.HasPrefix(out.String(), c.want) {
+			t.Errorf("%s: %s%s", what, out.String(), errs.String())
+		}
+		read.Close()
+	}
+}
+
+// TestStandardInputAmongImages: it can be one of several images, once, and no file stands among images.
+func TestStandardInputAmongImages(t *testing.T) {
+	name := venv(t, "2.8.0+cu128", "12.8")
+	archive, err := os.ReadFile(venv(t, "2.9.0+cu130", "13.0"))
+	hosttest.Must(t, err)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{name, "-"}, "1 of 2 work standard input L4 driver 535.183.01 incompatible"},
+		{[]string{"-", name, "-"}, "cudacompat: standard input is given twice"},
+		{[]string{name, "torch==2.9.0"}, fmt.Sprintf("cudacompat: %q is an image, and %q is none", name, "torch==2.9.0")},
+	} {
+		var out, errs strings.Builder
+		run(append([]string{"check", "--gpu", "L4", "--driver", "535.183.01"}, c.args...), streams{bytes.NewReader(archive), &out, &errs})
+		if got := strings.Join(strings.Fields(out.String()+errs.String()), " "); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %s", c.args, got)
+		}
+	}
+}

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Compares `check IMAGE` with `doctor --root` on the same files, for an image and damaged copies of it.
 
-    damaged.py CUDACOMPAT WORK ROOT... [-- FLAGS]
+    damaged.py [--sound] CUDACOMPAT WORK ROOT... [-- FLAGS]
 
 Each ROOT is a directory that becomes a layer, such as a Debian of mmdebstrap and what `pip install --target` put into
 another directory. WORK is an empty directory with room for all of them twice, on the file system of the roots. Each
 damage is one more layer; the same is done to a copy of the tree by hard links, where nothing of cudacompat unpacks
 anything. FLAGS go to both commands; without any, --gpu L4 --driver 535.183.01.
 
-The sound image is read as a layout, as an archive on standard input, and as skopeo writes it: an archive of layers
-packed by gzip, and one for Docker on standard input. Damaged ones are read as a layout and on standard input by turns.
+The sound image is read as a layout, as an archive of it on standard input, and as an archive of docker save on standard
+input. Damaged ones are read in these forms by turns; a damage to what an image lacks is left out, and --sound leaves all
+of them out.
 
 It prints a line for each: the outcome, what differs in outcome, answers, findings, unknown, passed and facts, CPU
 seconds and the peak of memory. Exit code 1 if anything differs but facts.image and facts.variables.
@@ -24,6 +25,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import threading
 
 SITE = "usr/local/lib/python3.11/dist-packages/"
 LIB = SITE + "torch/lib/"
@@ -49,43 +51,74 @@ DAMAGES = {
 }
 
 
-def digest_of(path):
-    with open(path, "rb") as f:
-        return hashlib.file_digest(f, "sha256").hexdigest()
+class Packed:
+    """A layer that is packed by zstd as it is written."""
+
+    def __init__(self, path):
+        self.plain, self.size = hashlib.sha256(), 0
+        self.file = open(path, "wb")
+        self.zstd = subprocess.Popen(["zstd", "-1", "-q", "-c"], stdin=subprocess.PIPE, stdout=self.file)
+
+    def write(self, data):
+        self.plain.update(data)
+        self.size += len(data)
+        return self.zstd.stdin.write(data)
+
+    def close(self):
+        self.zstd.stdin.close()
+        self.zstd.wait()
+        self.file.close()
 
 
 class Image:
-    """An OCI layout whose plain layers are files of one directory."""
+    """An OCI layout whose layers are packed by zstd."""
 
     def __init__(self, work):
         self.blobs = work / "blobs" / "sha256"
         self.blobs.mkdir(parents=True)
         self.work = work
-        self.layers = []
 
-    def blob(self, data):
+    def blob(self, data, kind):
         digest = hashlib.sha256(data).hexdigest()
         (self.blobs / digest).write_bytes(data)
-        return {"mediaType": "", "digest": "sha256:" + digest, "size": len(data)}
+        return {"mediaType": "application/vnd.oci.image." + kind, "digest": "sha256:" + digest, "size": len(data)}
 
     def layer(self, write):
+        """Its digest as it is stored, its digest and its size unpacked."""
         temporary = self.work / "layer"
-        with tarfile.open(temporary, "w", format=tarfile.PAX_FORMAT) as tar:
+        packed = Packed(temporary)
+        with tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar:
             write(tar)
-        digest = digest_of(temporary)
+        packed.close()
+        with open(temporary, "rb") as f:
+            digest = hashlib.file_digest(f, "sha256").hexdigest()
         os.replace(temporary, self.blobs / digest)
-        return digest
+        return digest, packed.plain.hexdigest(), packed.size
 
     def write(self, layers):
-        config = self.blob(json.dumps({"architecture": "amd64", "os": "linux", "config": {},
-                                       "rootfs": {"type": "layers", "diff_ids": ["sha256:" + d for d in layers]}}).encode())
-        config["mediaType"] = "application/vnd.oci.image.config.v1+json"
-        manifest = self.blob(json.dumps({"schemaVersion": 2, "config": config, "layers": [
-            {"mediaType": "application/vnd.oci.image.layer.v1.tar", "digest": "sha256:" + d,
-             "size": (self.blobs / d).stat().st_size} for d in layers]}).encode())
-        manifest["mediaType"] = "application/vnd.oci.image.manifest.v1+json"
+        self.layers = layers
+        self.config = json.dumps({"architecture": "amd64", "os": "linux", "config": {}, "rootfs": {
+            "type": "layers", "diff_ids": ["sha256:" + plain for _, plain, _ in layers]}}).encode()
+        manifest = self.blob(json.dumps({"schemaVersion": 2, "config": self.blob(self.config, "config.v1+json"), "layers": [
+            {"mediaType": "application/vnd.oci.image.layer.v1.tar+zstd", "digest": "sha256:" + digest,
+             "size": (self.blobs / digest).stat().st_size} for digest, _, _ in layers]}).encode(), "manifest.v1+json")
         (self.work / "oci-layout").write_text('{"imageLayoutVersion": "1.0.0"}')
         (self.work / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": [manifest]}))
+
+    def docker(self, out):
+        """Writes the image as docker save does: plain layers, the list of them last."""
+        def add(name, size, data):
+            info = tarfile.TarInfo(name)
+            info.size = size
+            tar.addfile(info, data)
+        with tarfile.open(fileobj=out, mode="w|") as tar:
+            for digest, plain, size in self.layers:
+                with subprocess.Popen(["zstd", "-d", "-q", "-c", self.blobs / digest], stdout=subprocess.PIPE) as zstd:
+                    add(f"{plain}/layer.tar", size, zstd.stdout)
+            config = hashlib.sha256(self.config).hexdigest() + ".json"
+            manifest = json.dumps([{"Config": config, "Layers": [f"{plain}/layer.tar" for _, plain, _ in self.layers]}]).encode()
+            add(config, len(self.config), io.BytesIO(self.config))
+            add("manifest.json", len(manifest), io.BytesIO(manifest))
 
 
 def write_damage(tar, tree, damage):
@@ -171,25 +204,36 @@ def differences(image, tree, path=""):
 
 # What the configuration tells, and no file does: for which platform the image is.
 CONFIGURATION = ["architecture-mismatch"]
-FORMS = ["layout", "stream", "archive", "docker"]
+FORMS = ["layout", "stream", "docker"]
 
 
 @contextlib.contextmanager
-def opened(form, work):
+def opened(form, image):
     """The name by which an image is given, and what is on standard input."""
-    archive = work / "archive.tar"
     if form == "layout":
-        yield str(work), None
-    elif form == "archive":
-        subprocess.run(["skopeo", "copy", "-q", "--dest-compress", "--dest-compress-format", "gzip", "--dest-compress-level", "1",
-                        f"oci:{work}", f"oci-archive:{archive}"], check=True)
-        yield str(archive), None
-        archive.unlink()
-    else:
-        command = {"stream": ["tar", "-C", work, "-cf", "-", "index.json", "oci-layout", "blobs"],
-                   "docker": ["skopeo", "copy", "-q", f"oci:{work}", "docker-archive:/dev/stdout"]}[form]
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
+        yield str(image.work), None
+        return
+    if form == "stream":
+        tar = ["tar", "-C", image.work, "-cf", "-", "index.json", "oci-layout", "blobs"]
+        with subprocess.Popen(tar, stdout=subprocess.PIPE) as writer:
             yield "-", writer.stdout
+        return
+    read, write = os.pipe()
+    with open(write, "wb") as out, open(read, "rb") as into:
+        def save():
+            with out:
+                image.docker(out)
+        writer = threading.Thread(target=save)
+        writer.start()
+        yield "-", into
+        writer.join()
+
+
+def there(tree, damage):
+    """Whether the tree has what a damage is done to."""
+    names = damage.get("gone", []) + damage.get("empty", []) + [
+        name if how[0] == "cut" else how[1] for name, how in damage.get("write", {}).items() if how[0] in ("cut", "copy")]
+    return all((tree / n).exists() for n in names)
 
 
 def main():
@@ -197,6 +241,8 @@ def main():
     if "--" in arguments:
         at = arguments.index("--")
         arguments, flags = arguments[:at], arguments[at + 1:]
+    sound = arguments[0] == "--sound"
+    arguments = arguments[sound:]
     program, work, roots = arguments[0], pathlib.Path(arguments[1]), [pathlib.Path(r) for r in arguments[2:]]
     image = Image(work)
     tree = work / "tree"
@@ -205,6 +251,8 @@ def main():
     layers = [image.layer(lambda tar, root=root: tar.add(root, arcname=".")) for root in roots]
     wrong = turn = 0
     for name, damage in DAMAGES.items():
+        if sound and damage or not there(tree, damage):
+            continue
         image.write(layers + [image.layer(lambda tar: write_damage(tar, tree, damage))])
         damaged = work / "damaged"
         subprocess.run(["cp", "-al", tree, damaged], check=True)
@@ -212,8 +260,8 @@ def main():
         want, _, _ = run([program, "doctor", "--root", str(damaged), "--timeout", "10m", "-o", "json"] + flags)
         shutil.rmtree(damaged)
         turn += 1
-        for form in FORMS if not damage else FORMS[turn % 2:][:1]:
-            with opened(form, work) as (source, stdin):
+        for form in FORMS if not damage else [FORMS[turn % len(FORMS)]]:
+            with opened(form, image) as (source, stdin):
                 have, cpu, memory = run([program, "check", source, "--timeout", "10m", "-o", "json"] + flags, stdin)
             have["passed"] = [p for p in have["passed"] if p["rule"] not in CONFIGURATION]
             different = [d for d in differences(have, want) if not d.startswith((".facts.image", ".facts.variables"))]
@@ -221,7 +269,7 @@ def main():
             print(f"{name:34} {form:8} {have['outcome']:13} {'same' if not different else ' '.join(different[:8]):20} "
                   f"{cpu:5.1f} s {memory:4.0f} MB", flush=True)
         for blob in image.blobs.iterdir():
-            if blob.name not in layers:
+            if blob.name not in [digest for digest, _, _ in layers]:
                 blob.unlink()
     sys.exit(min(wrong, 1))
 

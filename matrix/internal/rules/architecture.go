@@ -32,7 +32,7 @@ func architectureMismatch(m *world.Machine) []*Result {
 		Steps:    []pin.Step{pin.Say("build the image from a base for " + want), pin.Say("choose an instance type with " + s.Arch).Instead()},
 		Source:   []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ComponentsAMIs.html"}}
 	if container {
-		f.Evidence[0].From = cmp.Or(s.LibcFrom, "the image's configuration")
+		f.Evidence[0].From = cmp.Or(s.LibcFrom, imageConfiguration)
 		f.Steps[0] = pin.Say("build or copy the image for linux/" + goArch[want])
 		f.Source = []string{"https://github.com/opencontainers/image-spec/blob/v1.1.0/config.md"}
 	}

@@ -30,6 +30,9 @@ var capabilitySource = []string{
 // containerDriverLibs: a CUDA build in a container that was to have a GPU, and the driver's user space did not come in.
 // An image must not bring libcuda itself: it belongs to the host's driver, and the runtime mounts it at start.
 func containerDriverLibs(m *world.Machine) []*Result {
+	if m.Facts.Image != nil {
+		return imageCapabilities(m)
+	}
 	_, asked := m.Given()
 	// A sidecar without a GPU, or with one and nothing of CUDA, is healthy. NVIDIA_VISIBLE_DEVICES=all is not enough,
 	// because every nvidia/cuda image sets it (given).
@@ -184,6 +187,24 @@ func evidenceGiven(m *world.Machine) []verdict.Evidence {
 	return list
 }
 
+// imageConfiguration is where images say what they set.
+const imageConfiguration = "the image's configuration"
+
+// imageCapabilities: an image asks NVIDIA's runtime for less than CUDA needs. A warning: a runtime in CDI mode mounts
+// libcuda whatever it asks for, and who starts a container can ask for more.
+func imageCapabilities(m *world.Machine) []*Result {
+	list, lacks := lacksCapability(m, "compute")
+	if !lacks || !m.JudgesCUDA() {
+		return nil
+	}
+	return found(verdict.Finding{Severity: verdict.Warning, Subject: "driver", Need: "NVIDIA_DRIVER_CAPABILITIES with compute",
+		Message:  fmt.Sprintf("the image sets NVIDIA_DRIVER_CAPABILITIES=%s, which lacks compute: a runtime in legacy mode mounts no libcuda.so.1", list),
+		Evidence: []verdict.Evidence{{Fact: "NVIDIA_DRIVER_CAPABILITIES", Value: list, From: imageConfiguration}},
+		Steps: []pin.Step{pin.Say("set NVIDIA_DRIVER_CAPABILITIES=compute,utility in the image"),
+			pin.Say("start its containers with NVIDIA_DRIVER_CAPABILITIES=compute,utility").Instead()},
+		Source: capabilitySource})
+}
+
 // containerRequirements: what the image says of the driver that it wants, which no runtime in CDI mode looks at. A
 // warning: a runtime in legacy mode refuses such a container, one in CDI mode starts it, and the builds inside are
 // judged by themselves.
@@ -193,7 +214,7 @@ func containerRequirements(m *world.Machine) []*Result {
 	case isTrue(m.Facts.Variables["NVIDIA_DISABLE_REQUIRE"]):
 		return imageRequirements(m)
 	case m.Facts.Image != nil && m.Driver().Version.Known() && !m.WindowsNumbers():
-		return variablesRequire(m, "the image's configuration", m.TargetWords(), m.TargetProperties())
+		return variablesRequire(m, imageConfiguration, m.TargetWords(), m.TargetProperties())
 	case m.Facts.System.Container == "" || !m.Here():
 		return imageRequirements(m)
 	}

@@ -26,6 +26,9 @@ func bound(m *world.Machine) bool {
 // host.
 func visibleDevices(m *world.Machine) []*Result {
 	list, set := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]
+	if m.Facts.Image != nil {
+		return hiddenByImage(m, list)
+	}
 	if !m.Here() || !set || m.Facts.Driver.NVML.Status != "ok" || len(m.Listed()) == 0 {
 		return nil
 	}
@@ -62,6 +65,18 @@ func visibleDevices(m *world.Machine) []*Result {
 	f.Severity, f.Message = verdict.Note, fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list)
 	f.Steps = []pin.Step{pin.Run("unset CUDA_VISIBLE_DEVICES").That("where the GPUs are wanted")}
 	return found(f)
+}
+
+// hiddenByImage: an image's configuration hides every GPU. A note, for the same reason.
+func hiddenByImage(m *world.Machine, list string) []*Result {
+	if !m.Shown.Hidden || !m.JudgesCUDA() {
+		return nil
+	}
+	return found(verdict.Finding{Severity: verdict.Note, Subject: "CUDA_VISIBLE_DEVICES", Source: visibleSource, Need: "a list of GPUs that exist",
+		Message:  fmt.Sprintf("the image sets CUDA_VISIBLE_DEVICES=%q, which hides every GPU from what is started from it", list),
+		Evidence: []verdict.Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", list), From: imageConfiguration}},
+		Steps: []pin.Step{pin.Say("build the image without it, where the GPUs are wanted"),
+			pin.Say("start its containers with another value: CUDA_VISIBLE_DEVICES=0").Instead()}})
 }
 
 // worldSize: more ranks on this node than GPUs. An error: by custom rank n takes GPU n, and those that have none fail

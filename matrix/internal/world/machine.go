@@ -91,6 +91,7 @@ func NewMachine(t *tables.Tables, f *facts.Facts, target Target, policy verdict.
 	if len(target.GPUs) == 0 && target.Instance == "" {
 		m.Judge(m.show())
 	}
+	m.hiddenByImage()
 	m.layCompat()
 	standing := StandingOf(t, f)
 	for i := range f.Environments {

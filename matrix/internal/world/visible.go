@@ -98,6 +98,14 @@ func (m *Machine) show() []GPU {
 	return gpus
 }
 
+// hiddenByImage notes that an image hides every GPU from what is started from it, on whatever machine.
+func (m *Machine) hiddenByImage() {
+	list, set := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]
+	if m.Facts.Image != nil && set && slices.Contains(hiding, strings.TrimSpace(list)) {
+		m.Shown = Shown{Set: true, List: list, Hidden: true}
+	}
+}
+
 // choose reads the list up to the first device that is not there; "-1" ends it on purpose, and so does a comma at its
 // end. A device that cannot be told from others stands for itself with an empty address.
 func (m *Machine) choose(listed []facts.GPU) (chosen []facts.GPU, numbered bool) {

@@ -47,9 +47,9 @@ func fromUTF16(data []byte, order binary.ByteOrder) []byte {
 // ErrArchive is an image of a container in place of what is in it.
 var ErrArchive = errors.New("this is an archive or a part of one, and no image that is read")
 
-// archive recognises tar, gzip, zstd, xz and zip, and the documents of an OCI layout.
+// archive recognises tar, gzip, zstd, xz, bzip2 and zip, and the documents of an OCI layout.
 func archive(data []byte) bool {
-	for _, magic := range []string{"\x1F\x8B", "\x28\xB5\x2F\xFD", "\xFD7zXZ\x00", "PK\x03\x04"} {
+	for _, magic := range []string{"\x1F\x8B", "\x28\xB5\x2F\xFD", "\xFD7zXZ\x00", "BZh", "PK\x03\x04"} {
 		if bytes.HasPrefix(data, []byte(magic)) {
 			return true
 		}

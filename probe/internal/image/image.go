@@ -74,6 +74,7 @@ func (c Config) Env() map[string]string {
 // Options say how an image is read.
 type Options struct {
 	Platform string           // "linux/arm64": no other is read; empty for any
+	Tag      string           // of several images the one that bears this name; empty for any
 	Machines []string         // platforms of the machines that it is meant for, where they are known
 	Tell     func(read int64) // is told how much was read, in bytes; nil tells nobody
 }
@@ -104,7 +105,7 @@ func OpenDirectory(ctx context.Context, dir string, opt Options) (*Image, error)
 		return nil, err
 	}
 	defer root.Close()
-	return opened(ctx, opt, func(s *shelf) (source, error) { return directory{s, root}, nil })
+	return opened(ctx, opt, func(s *shelf) (source, error) { return directory{s, root, isFlat(dir)}, nil })
 }
 
 // Open reads the image in an archive, from a pipe as it goes by.
@@ -190,6 +191,9 @@ type parts struct {
 func (i *Image) read(src source, opt Options) error {
 	var p parts
 	index, err := src.document("index.json")
+	if errors.As(err, new(absentError)) && opt.Tag != "" {
+		return &NoTagError{Want: opt.Tag}
+	}
 	if err == nil {
 		p, i.Others, err = layout(src, index, opt)
 	} else if errors.As(err, new(absentError)) {
@@ -259,6 +263,9 @@ var hexDigest = lazyregexp.New(`[0-9a-f]{64}`)
 
 // layout finds the parts of the image in an OCI layout, and the other platforms for which it is there.
 func layout(src source, index []byte, opt Options) (p parts, others []string, err error) {
+	if index, err = tagged(index, opt.Tag); err != nil {
+		return p, nil, err
+	}
 	for depth := 0; depth < 4; depth++ {
 		var list struct {
 			Manifests []descriptor `json:"manifests"`

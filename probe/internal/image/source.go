@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -33,14 +34,21 @@ type absentError string
 
 func (e absentError) Error() string { return fmt.Sprintf("it lacks %s", string(e)) }
 
-// directory is the directory of an OCI layout.
+// directory is the directory of an OCI layout, or what skopeo copy writes into one for dir:.
 type directory struct {
 	*shelf
 	root *os.Root
+	flat bool // skopeo's: the manifest beside the parts, which bear the digests alone
 }
 
 func (d directory) open(name string) (*os.File, error) {
+	if d.flat {
+		name = path.Base(strings.Replace(name, "index.json", "manifest.json", 1))
+	}
 	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) && d.flat { // one of several
+		f, err = d.root.OpenFile(name+".manifest.json", os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, absentError(name)
 	}
@@ -261,12 +269,29 @@ func Is(head []byte) bool {
 		bytes.HasPrefix(head, []byte(zstdMagic))
 }
 
-// IsLayout reports whether a directory is an OCI layout.
-func IsLayout(dir string) bool {
-	for _, name := range []string{"/oci-layout", "/index.json"} {
-		if info, err := os.Stat(strings.TrimSuffix(dir, "/") + name); err != nil || !info.Mode().IsRegular() {
-			return false
-		}
+// IsLayout reports whether a directory is an OCI layout, or one of skopeo's.
+func IsLayout(dir string) bool { return hasFiles(dir, "oci-layout", "index.json") || isFlat(dir) }
+
+func isFlat(dir string) bool {
+	head := make([]byte, len(flatVersion))
+	if !hasFiles(dir, "version", "manifest.json") {
+		return false
 	}
-	return true
+	f, err := os.Open(dir + "/version")
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	n, _ := f.Read(head)
+	return string(head[:n]) == flatVersion
+}
+
+// flatVersion begins the file version of skopeo's directories.
+const flatVersion = "Directory Transport Version"
+
+func hasFiles(dir string, names ...string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool {
+		info, err := os.Stat(dir + "/" + name)
+		return err != nil || !info.Mode().IsRegular()
+	})
 }
