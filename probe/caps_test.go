@@ -79,11 +79,12 @@ var caps = map[string]string{
 	"internal/image maxDepth":    "refused",
 	"internal/image maxLinks":    "refused",
 	// What is not kept of a file is missed where it is read, and the image is then judged in nothing.
-	"internal/image maxRanges": "unread",
-	"internal/image maxCaught": "unread",
-	"internal/image maxTexts":  "unread",
-	"internal/image maxLoader": "unread",
-	"internal/image maxPython": "unread",
+	"internal/image maxRanges":  "unread",
+	"internal/image maxCaught":  "unread",
+	"internal/image maxTexts":   "unread",
+	"internal/image maxLoader":  "unread",
+	"internal/image maxScratch": "unread",
+	"internal/image maxPython":  "unread",
 
 	"internal/python maxHeader":  "judged", // by what stands above
 	"internal/python maxMatches": "judged", // by the first ones

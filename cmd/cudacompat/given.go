@@ -258,7 +258,7 @@ func opened(name string, stdin io.Reader) (io.ReadCloser, error) {
 	f, err := os.Open(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && imageReference.MatchString(name):
-		return nil, &usageError{fmt.Sprintf("%q is no file, and no image is fetched", name),
+		return nil, &usageError{fmt.Sprintf("%q is not a file, and no image is fetched", name),
 			"pipe it: docker save " + pin.Word(imageReference.FindStringSubmatch(name)[1]) + " | cudacompat check -"}
 	case errors.Is(err, fs.ErrNotExist):
 		hint := absentHint

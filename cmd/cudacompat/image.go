@@ -154,7 +154,7 @@ func (s *imageSource) refused(err error) error {
 	case errors.Is(err, probe.ErrNoImage):
 		said.hint = "give what docker save, podman save or skopeo copy writes; a tree of files is for cudacompat doctor --root DIR"
 	case errors.As(err, new(*probe.ManyImages)):
-		said.hint = "name the one that you mean, oci:DIR:TAG or oci-archive:FILE:TAG, or save it alone: docker save IMAGE"
+		said.hint = "name the one that you mean, oci:DIR:TAG or oci-archive:FILE:TAG, or save only that one: docker save IMAGE"
 	case errors.As(err, new(*probe.NoTag)):
 		said.hint = "give one of these, or leave it out where there is one"
 	case errors.As(err, &other):

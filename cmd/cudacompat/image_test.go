@@ -292,9 +292,9 @@ func TestNamesOfImages(t *testing.T) {
 		"oci:named:v1": fine, "oci-archive:named.tar": fine, "oci-archive:named.tar:v1": fine, "oci:" + dir + "/named:v1": fine,
 		"named:v2":                   refused + `"named:v2": no image in it is called "v2", but v1`,
 		"layout:v1":                  refused + `"layout:v1": no image in it is called "v1": its images have no names`,
-		"docker://ubuntu:22.04":      refused + `"docker://ubuntu:22.04" is no file, and no image is fetched`,
-		"ghcr.io/a/b:v1":             refused + `"ghcr.io/a/b:v1" is no file, and no image is fetched`,
-		"oci:nothing":                refused + `"oci:nothing" is no file`,
+		"docker://ubuntu:22.04":      refused + `"docker://ubuntu:22.04" is not a file, and no image is fetched`,
+		"ghcr.io/a/b:v1":             refused + `"ghcr.io/a/b:v1" is not a file, and no image is fetched`,
+		"oci:nothing":                refused + `"oci:nothing" is not a file`,
 		"elsewhere/requirements.txt": refused + `cannot read "elsewhere/requirements.txt": no such file`,
 	} {
 		var out, errs strings.Builder

@@ -75,7 +75,7 @@ type watcher struct {
 func (s *shelf) elfFile(name string, r io.Reader, size int64) ([]piece, bool, error) {
 	if s.scratch == nil {
 		var err error
-		if s.scratch, err = newStore(); err != nil {
+		if s.scratch, err = newStore(maxScratch); err != nil {
 			return nil, false, err
 		}
 	}

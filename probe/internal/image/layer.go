@@ -67,7 +67,7 @@ type shelf struct {
 }
 
 func newShelf(ctx context.Context, tell func(int64)) (*shelf, error) {
-	store, err := newStore()
+	store, err := newStore(maxStore)
 	return &shelf{ctx: ctx, store: store, buffer: make([]byte, chunk), dirs: map[string]string{}, tell: tell}, err
 }
 
