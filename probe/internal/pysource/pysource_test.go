@@ -122,3 +122,11 @@ func TestSummary(t *testing.T) {
 		})
 	}
 }
+
+// TestTakenFrom: a summary tells the names that a source is certain to import.
+func TestTakenFrom(t *testing.T) {
+	sum := Summarize([]byte("from a.b import c, d as e, *\nimport a.b\nx = a.b.f\nif x:\n    from a.b import g\nfrom .a.b import h\nfrom z import i\n"))
+	if diff := cmp.Diff([]string{"c", "d"}, sum.TakenFrom("a.b")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,6 +1,7 @@
 package pysource
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -10,10 +11,24 @@ import (
 // Takes lists the names that the import of a source is certain to take of a module: those that it imports from there,
 // and the module's attributes in statements of the top level or of a class that nothing makes conditional or catches.
 func Takes(data []byte, module string) []string {
+	if !bytes.Contains(data, []byte(module)) {
+		return nil
+	}
 	t := &taking{module: module}
 	p := parser{swallows: map[int]bool{}, calls: map[string][]string{}, takes: t}
 	p.read(&scanner{data: data, skip: -1})
 	return t.names
+}
+
+// TakenFrom is Takes as far as a summary tells: the names that are imported, and no attributes.
+func (s Summary) TakenFrom(module string) []string {
+	var names []string
+	for _, i := range s.Imports {
+		if i.Certain && i.Level == 0 && i.Module == module {
+			names = append(names, slices.DeleteFunc(slices.Clone(i.Names), func(n string) bool { return n == "*" })...)
+		}
+	}
+	return names
 }
 
 // taking is what a source takes of one module.

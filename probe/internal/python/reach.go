@@ -1,7 +1,6 @@
 package python
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
 	"path"
@@ -282,6 +281,9 @@ func (w *walker) imports(name, file string, certain bool) (m pysource.Module, er
 	}
 	defer f.Close()
 	if sum := summaryOf(f); sum != nil {
+		if certain {
+			w.older(file, sum.TakenFrom)
+		}
 		info, err := f.Stat()
 		if err == nil && w.resized(file, info.Size()) {
 			w.compare(name, file, *sum, certain)
@@ -290,7 +292,7 @@ func (w *walker) imports(name, file string, certain bool) (m pysource.Module, er
 	}
 	data, err := host.Whole(f, file, nil)
 	if err == nil && certain {
-		w.older(file, data)
+		w.older(file, func(module string) []string { return pysource.Takes(data, module) })
 	}
 	if err == nil && w.resized(file, int64(len(data))) {
 		w.compare(name, file, pysource.Summarize(data), certain)
@@ -314,14 +316,14 @@ func (w *walker) compare(name, file string, sum pysource.Summary, certain bool) 
 }
 
 // older notes what a source takes of a module that is of an older release than is required, and that this does not have.
-func (w *walker) older(file string, data []byte) {
+func (w *walker) older(file string, takes func(module string) []string) {
 	for _, u := range w.unmet {
 		for _, module := range u.modules {
 			source := sourceAt(w.h, w.s.path, module)
-			if source == "" || !bytes.Contains(data, []byte(module)) {
+			if source == "" {
 				continue
 			}
-			for _, name := range pysource.Takes(data, module) {
+			for _, name := range takes(module) {
 				if !w.mayBind(source, name) && !w.isModule(path.Dir(path.Dir(source)), module, name, file) {
 					w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceOld, Of: u.Name + " " + u.have, Path: file,
 						Symbol: module + "." + name, Requirement: u.String()})
