@@ -21,12 +21,14 @@ import (
 //
 //	srun: error: node2: task 1: Segmentation fault (core dumped)
 //	mpirun noticed that process rank 3 with PID 0 on node n7 exited on signal 11 (Segmentation fault).
+//	  Process name: [[29973,1],2]
 var (
 	elasticRoot = lazyregexp.New(`^Root Cause \(first observed failure\):`)
 	elasticSays = lazyregexp.New(`^ *(rank|exitcode) +: (\S+)`)
 	summaries   = []*lazyregexp.Regexp{
 		lazyregexp.New(`^srun: error: [\w.-]+: tasks? (?P<rank>\d+)[\d,-]*: (?:Exited with exit code (?P<code>\d+)|(?P<said>[A-Z][a-z]+ ?\w*))`),
 		lazyregexp.New(`^mpirun noticed that process rank (?P<rank>\d+) with PID \d+ on node [\w.-]+ exited on signal (?P<signal>\d+)`),
+		lazyregexp.New(`^ *Process name: \[\[\d+,\d+\],(?P<rank>\d+)\]`),
 		lazyregexp.New(`^Terminating remaining workers after failure of Process (?P<rank>\d+)`),
 	}
 )

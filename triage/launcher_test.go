@@ -65,6 +65,9 @@ func TestRoot(t *testing.T) {
 			"slurmstepd: error: *** STEP 1.0 ON n1 CANCELLED AT 2025-02-02T10:00:00 ***\nsrun: error: n1: tasks 0-2: Terminated\n",
 			"task 3", Unknown, "rank-died"},
 		"rank of MPI's": {"mpirun noticed that process rank 3 with PID 0 on node n7 exited on signal 7 (Bus error).\n", "rank 3", Environment, "shm-too-small"},
+		"rank of MPI's that failed": {by("[1,0]<stderr>:", "/w/t.py", "ZeroDivisionError: division by zero") + by("[1,2]<stderr>:", "/w/t.py", "KeyError: 'label'") +
+			"mpirun detected that one or more processes exited with non-zero status, thus causing\nthe job to be terminated. The first process to do so was:\n\n" +
+			"  Process name: [[29973,1],2]\n  Exit code:    1\n", "'label'", Program, "program-exception"},
 		"error that a logger wrote": {by(engine, "/v/site-packages/vllm/model_executor/models/qwen2.py", "KeyError: 'layers.0.weight_scale'") +
 			by("(APIServer pid=1) ", "/v/site-packages/vllm/v1/engine/utils.py", "RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}"),
 			"weight_scale", Program, "program-exception"},

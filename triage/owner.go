@@ -154,6 +154,9 @@ func (r *record) searchWords(at frame) string {
 // a list of packages.
 var ofRelease = lazyregexp.New(`(?:^|[^\w.-])([A-Za-z][\w-]*?)(?:[_-]python)?(?:(?:==|:? +v?|-)|\b[\w ]{0,16} version[: ]+v?)(\d+\.\d+[\w.+]*)`)
 
+// maxProjects is of how many projects the release is looked for in a log.
+const maxProjects = 8
+
 // releaseIn is the release of a project where a log says it. Of a log that says two it is none.
 func releaseIn(lines []logLine, project string) string {
 	release := ""

@@ -136,7 +136,7 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 			r.from, r.final = l.from, s.lines-l.number < lastLines
 			r.caught = caught(lines[i+1:])
 			if _, project, found := r.theirs(); found {
-				if _, known := releases[project]; !known {
+				if _, known := releases[project]; !known && len(releases) < maxProjects {
 					releases[project] = releaseIn(lines, project)
 				}
 				r.slots["release"] = releases[project]

@@ -7,7 +7,7 @@ import "cudacompat/internal/lazyregexp"
 //	[rank3]: KeyError: 'label'
 //	(EngineCore_DP0 pid=192) ERROR 03-18 11:27:27 [core.py:866] KeyError: 'label'
 //	[1,3]<stderr>:KeyError: 'label'
-var wrote = lazyregexp.New(`^(?:\[((?:rank|default)\d+)\]|\(([\w ]+ pid=\d+)|\[(\d+,\d+)\]<std)`)
+var wrote = lazyregexp.New(`^(?:\[((?:rank|default)\d+)\]|\(([\w ]+ pid=\d+)|\[\d+,(\d+)\]<std)`)
 
 // writer is the process that wrote a line, where a launcher says it; empty where none does.
 func writer(line string) string {
@@ -15,5 +15,8 @@ func writer(line string) string {
 	if m == nil {
 		return ""
 	}
-	return m[1] + m[2] + m[3]
+	if m[3] != "" {
+		return "rank" + m[3]
+	}
+	return m[1] + m[2]
 }
