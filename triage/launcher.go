@@ -26,7 +26,7 @@ var (
 	elasticRoot = lazyregexp.New(`^Root Cause \(first observed failure\):`)
 	elasticSays = lazyregexp.New(`^ *(rank|exitcode) +: (\S+)`)
 	summaries   = []*lazyregexp.Regexp{
-		lazyregexp.New(`^srun: error: [\w.-]+: tasks? (?P<rank>\d+)[\d,-]*: (?:Exited with exit code (?P<code>\d+)|(?P<said>[A-Z][a-z]+ ?\w*))`),
+		lazyregexp.New(`^srun: error: [\w.-]+: task (?P<rank>\d+): (?:Exited with exit code (?P<code>\d+)|(?P<said>[A-Z][a-z]+ ?\w*))`),
 		lazyregexp.New(`^mpirun noticed that process rank (?P<rank>\d+) with PID \d+ on node [\w.-]+ exited on signal (?P<signal>\d+)`),
 		lazyregexp.New(`^ *Process name: \[\[\d+,\d+\],(?P<rank>\d+)\]`),
 		lazyregexp.New(`^Terminating remaining workers after failure of Process (?P<rank>\d+)`),

@@ -1,6 +1,11 @@
 package triage
 
-import "cudacompat/internal/lazyregexp"
+import (
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
 
 // meaning is a message of which the numbers say more than its row: the groups of the pattern fill the words. Where there
 // are groups "more" and "than", it holds only if the one is larger.
@@ -90,6 +95,19 @@ func readShapes(f *finding) bool {
 	return true
 }
 
+// withoutEmpty are words without the names of groups that matched nothing: another form of the message has them.
+func (r *record) withoutEmpty(list []string) []string {
+	all := slices.Clone(list)
+	for name, value := range r.slots {
+		for i := range all {
+			if value == "" {
+				all[i] = strings.ReplaceAll(all[i], "{"+name+"}", "")
+			}
+		}
+	}
+	return all
+}
+
 // mean gives a finding the words of the first meaning whose pattern its line holds.
 func (f *finding) mean(all []meaning) {
 	text := f.text[f.match[0]:]
@@ -107,7 +125,7 @@ func (f *finding) mean(all []meaning) {
 		if than := r.slot("than"); than != "" && number(r.slot("more")) <= number(than) {
 			continue
 		}
-		f.because, f.do = r.filled(all[i].because), r.steps(all[i].do)
+		f.because, f.do = r.filled(all[i].because), r.steps(r.withoutEmpty(all[i].do))
 		return
 	}
 }

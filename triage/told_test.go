@@ -77,7 +77,7 @@ func TestTold(t *testing.T) {
 		"extension of the user's own": {"ImportError: knn.so: undefined symbol: _ZN3c105ErrorC1ENS_14SourceLocationERKSs\n",
 			"extension-mismatch", "An extension was built for another", "NAME"},
 		"features": {"RuntimeError: mat1 and mat2 shapes cannot be multiplied (863x1 and 11x5120)\n",
-			"shape-mismatch", "takes 11 features, and its input has 1.", "in_features=1"},
+			"shape-mismatch", "takes 11 features, and its input has 1.", "in_features=1;"},
 		"channels": {"RuntimeError: Given groups=1, weight of size [128, 3, 3, 3], expected input[3, 1, 512, 512] to have 3 " +
 			"channels, but got 1 channels instead\n", "shape-mismatch", "takes 3 channels, and its input has 1.", "'RGB'"},
 		"two cards": {"RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 " +
