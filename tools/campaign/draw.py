@@ -212,7 +212,7 @@ def swaps(room, rng):
 
 
 def install(room, *args):
-    out = campaign.sh("uv", "pip", "install", "-q", "--no-build", "--python", room.env, "--no-deps", *args)
+    out = campaign.sh("uv", "pip", "install", "-q", "--no-cache", "--no-build", "--python", room.env, "--no-deps", *args)
     return out.stderr[-200:] if out.returncode else ""
 
 
@@ -229,7 +229,7 @@ def damage(room, how, path):
             if name.split("-")[1] not in inside.replace("_", "-"):
                 continue
             if not os.path.exists(other):
-                out = campaign.sh("uv", "pip", "install", "-q", "--no-build", "--no-deps", "--target", other, "--python",
+                out = campaign.sh("uv", "pip", "install", "-q", "--no-cache", "--no-build", "--no-deps", "--target", other, "--python",
                                   os.path.join(room.env, "bin/python"), f"{name}=={to}")
                 if out.returncode:
                     return out.stderr[-200:]
