@@ -57,6 +57,12 @@ func judged(word string) bool {
 	return slices.Contains(matrix.Frameworks(), name) || len(tables.RowsOf[tables.Extension](matrix.Embedded(), name)) > 0
 }
 
+// isImageName reports whether a name is that of an image in a registry, with its tag, vllm/vllm-openai:v0.11.0, and
+// leads to no file. It is judged as what a Dockerfile begins with: by the tables, and nothing is fetched.
+func isImageName(name string) bool { return imageReference.MatchString(name) && !exists(name) }
+
+var imageReference = lazyregexp.New(`^[a-z0-9][a-z0-9.-]*(:\d+)?(/[a-z0-9][a-z0-9._-]*)+:\w[\w.-]*$`)
+
 func areRequirements(args []string) bool {
 	return !slices.ContainsFunc(args, func(arg string) bool { return !isRequirement(arg) })
 }
@@ -100,9 +106,10 @@ func oneArtefact(cmd *cobra.Command, args []string) error {
 	return atMostOne(cmd, args)
 }
 
-// isFile reports whether a name is that of a file: not of standard input, of an example, or a requirement.
+// isFile reports whether a name is that of a file: not of standard input, of an example, an image in a registry, or a
+// requirement.
 func isFile(name string) bool {
-	return name != "-" && !strings.HasPrefix(name, examplePrefix) && !isRequirement(name)
+	return name != "-" && !strings.HasPrefix(name, examplePrefix) && !isRequirement(name) && !isImageName(name)
 }
 
 // givenCap bounds a file of facts; a report of a node with dozens of environments is below 1 MB.
@@ -215,7 +222,7 @@ func unreadableFile(name string, size int, err error) error {
 
 // documentOf is what was read under a name.
 func documentOf(name string, data []byte, includes fence) probe.Document {
-	d := probe.Document{Data: data[:min(len(data), givenCap)], Typed: isRequirement(name)}
+	d := probe.Document{Data: data[:min(len(data), givenCap)], Typed: isRequirement(name) || isImageName(name)}
 	if isFile(name) {
 		d.Name = name
 	}
@@ -254,6 +261,9 @@ func opened(name string, stdin io.Reader) (io.ReadCloser, error) {
 	}
 	if p, ok := stdin.(readPipe); ok && p.name == name {
 		return io.NopCloser(p), nil
+	}
+	if isImageName(name) {
+		return io.NopCloser(strings.NewReader("FROM " + name + "\n")), nil
 	}
 	f, err := os.Open(name)
 	switch {

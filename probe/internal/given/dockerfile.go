@@ -87,6 +87,9 @@ func readDockerfile(d Document) (facts.Facts, error) {
 	image, packages := f.last() // before f.left is taken
 	out := lockedFacts("Dockerfile", packages, f.left)
 	if image.Name != "" {
+		if d.Typed {
+			image.From = "command line"
+		}
 		if len(out.Environments) == 0 {
 			out.Environments = []facts.Environment{{Kind: "Dockerfile", Active: true}}
 		}
