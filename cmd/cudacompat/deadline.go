@@ -35,6 +35,8 @@ func reserving(ctx context.Context, limit, reserve time.Duration) (context.Conte
 	return context.WithTimeoutCause(ctx, limit-reserve, fmt.Errorf("the time was up (--timeout %s)", limit))
 }
 
+var errUnjudged = errors.New("the time was up before everything was judged")
+
 // forJudging is a context for what follows reading: it ends as ctx does, but not before there was time to say what was
 // read. Reading without a limit of its own leaves judging the usual time. Where judging takes more memory than a run may,
 // it ends, too; what reading had taken by then is garbage.
@@ -46,8 +48,7 @@ func forJudging(ctx context.Context) (context.Context, context.CancelFunc) {
 	if soonest := time.Now().Add(sayTimeout); ends.Before(soonest) || ctx.Err() != nil {
 		ends = soonest
 	}
-	cause := fmt.Errorf("the time was up before everything was judged")
-	judging, cancel := context.WithDeadlineCause(context.WithoutCancel(ctx), ends, cause)
+	judging, cancel := context.WithDeadlineCause(context.WithoutCancel(ctx), ends, errUnjudged)
 	if ctx.Err() != nil {
 		return judging, cancel
 	}

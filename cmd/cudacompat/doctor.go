@@ -232,7 +232,10 @@ func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (repo
 	defer stop()
 	r, err := inTime(waiting, func() (report.Report, error) { return j.judged(judging, found), nil })
 	if late := new(lateError); errors.As(err, &late) {
-		return j.judged(judging, probe.Facts{}), nil
+		// The timer of judging itself may not have run yet, where a machine is that busy: then nothing would be missing.
+		over, end := context.WithCancelCause(context.WithoutCancel(ctx))
+		end(errUnjudged)
+		return j.judged(over, probe.Facts{}), nil
 	}
 	return r, err
 }
