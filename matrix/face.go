@@ -81,6 +81,11 @@ func Frameworks() []string {
 	return world.Frameworks()
 }
 
+// KnowsImage reports whether a row of the tables, or its own tag, says which CUDA is in an image, "nvidia/cuda:12.6.3-base".
+func KnowsImage(t *Tables, reference string) bool {
+	return world.KnowsImage(t, reference)
+}
+
 // Rule is what can be said without looking at any machine. A rule's id is one word used everywhere: in JSON, as the
 // key of a waiver, as the name of its page and of its cases. Ids are never used again.
 type Rule = rules.Rule

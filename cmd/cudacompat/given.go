@@ -57,11 +57,12 @@ func judged(word string) bool {
 	return slices.Contains(matrix.Frameworks(), name) || len(tables.RowsOf[tables.Extension](matrix.Embedded(), name)) > 0
 }
 
-// isImageName reports whether a name is that of an image in a registry, with its tag, vllm/vllm-openai:v0.11.0, and
-// leads to no file. It is judged as what a Dockerfile begins with: by the tables, and nothing is fetched.
-func isImageName(name string) bool { return imageReference.MatchString(name) && !exists(name) }
-
-var imageReference = lazyregexp.New(`^[a-z0-9][a-z0-9.-]*(:\d+)?(/[a-z0-9][a-z0-9._-]*)+:\w[\w.-]*$`)
+// isImageName reports whether a name is that of an image in a registry of which the tables or its tag say what is in it,
+// vllm/vllm-openai:v0.11.0, and leads to no file. It is judged as what a Dockerfile begins with, and nothing is fetched.
+func isImageName(name string) bool {
+	m := imageReference.FindStringSubmatch(name)
+	return m != nil && !exists(name) && matrix.KnowsImage(matrix.Embedded(), m[1])
+}
 
 func areRequirements(args []string) bool {
 	return !slices.ContainsFunc(args, func(arg string) bool { return !isRequirement(arg) })
@@ -263,7 +264,7 @@ func opened(name string, stdin io.Reader) (io.ReadCloser, error) {
 		return io.NopCloser(p), nil
 	}
 	if isImageName(name) {
-		return io.NopCloser(strings.NewReader("FROM " + name + "\n")), nil
+		return io.NopCloser(strings.NewReader("FROM " + imageReference.FindStringSubmatch(name)[1] + "\n")), nil
 	}
 	f, err := os.Open(name)
 	switch {

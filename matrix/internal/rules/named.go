@@ -56,11 +56,7 @@ func optional(n *world.NamedPackage) []*Result {
 func left(n *world.NamedPackage) []*Result {
 	switch n.Uses {
 	case "unsaid":
-		subject := "the image in " + n.From // a name may be private
-		if n.From == "command line" {
-			subject = "the image"
-		}
-		return leftOpen(subject, "what is in it: neither its name nor its tag says")
+		return leftOpen("the image in "+n.From, "what is in it: neither its name nor its tag says") // a name may be private
 	case "gpu":
 		if n.Origin == "image" {
 			return leftOpen(n.Subject(),

@@ -71,6 +71,13 @@ func (m *Machine) namedImage(n *NamedPackage) *NamedPackage {
 	return n
 }
 
+// KnowsImage reports whether a row of the tables, or its own tag, says which CUDA is in an image, "nvidia/cuda:12.6.3-base".
+func KnowsImage(t *tables.Tables, reference string) bool {
+	name, tag, tagged := strings.Cut(strings.TrimPrefix(reference, "docker.io/"), ":")
+	m := Machine{Tables: t}
+	return tagged && (m.imageOf(name, tag) != nil || imageCUDA.MatchString(tag) || name == CUDAImage && baseCUDA.MatchString(tag))
+}
+
 // engineTorch is the release of PyTorch that an engine's release pins; empty where the tables do not tell.
 func (m *Machine) engineTorch(name, release string) string {
 	for _, e := range tables.RowsOf[tables.Extension](m.Tables, name) {
