@@ -192,9 +192,6 @@ func (m *Machine) deviceNamed(name string, listed []facts.GPU) (g *facts.GPU, mi
 		}
 		missing = missingMIG
 	}
-	if len(name) == len("GPU-") {
-		return nil, ""
-	}
 	i := slices.IndexFunc(m.Facts.Devices.Named, func(d facts.NamedDevice) bool { return d.Device == name })
 	if i < 0 {
 		return nil, missing

@@ -32,6 +32,9 @@ func matching(name string, devices []identified) []string {
 	if rest, old := strings.CutPrefix(name, "MIG-GPU-"); old {
 		name, _, _ = strings.Cut("GPU-"+rest, "/")
 	}
+	if len(name) == len("GPU-") { // no beginning: CUDA takes it for none
+		return nil
+	}
 	var buses []string
 	for _, d := range devices {
 		if strings.HasPrefix(d.uuid, name) {
