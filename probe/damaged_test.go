@@ -282,6 +282,39 @@ func TestClosedToThisUser(t *testing.T) {
 	}
 }
 
+// TestClosedInterpreter: the Python that an environment was made of lies in a directory that this user may not enter, as
+// one that uv put into root's home.
+func TestClosedInterpreter(t *testing.T) {
+	if os.Geteuid() == 0 {
+		asNobody(t)
+		return
+	}
+	t.Run("closed", func(t *testing.T) {
+		root := t.TempDir()
+		hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+		hosttest.Write(t, filepath.Join(root, "opt/venv/lib/python3.12/site-packages/torch/version.py"), "__version__ = '2.9.0+cu130'\n")
+		hosttest.Write(t, filepath.Join(root, "root/python/bin/python3.12"), "")
+		hosttest.Must(t, os.Mkdir(filepath.Join(root, "opt/venv/bin"), 0o755))
+		hosttest.Must(t, os.Symlink("/root/python/bin/python3.12", filepath.Join(root, "opt/venv/bin/python")))
+		hosttest.Must(t, os.Symlink("python", filepath.Join(root, "opt/venv/bin/python3")))
+		for _, mode := range []os.FileMode{0o700, 0} {
+			hosttest.Must(t, os.Chmod(filepath.Join(root, "root"), mode))
+			i := slices.IndexFunc(sources, func(s source) bool { return s.name == "python" })
+			set, _ := sources[i].run(&Host{Root: root}, Options{Envs: []string{"/opt/venv"}})
+			var found Facts
+			set(&found)
+			var want *facts.Interpreter
+			if mode == 0 {
+				want = &facts.Interpreter{Path: "/opt/venv/bin/python3", Leads: "/root/python/bin/python3.12", Closed: true}
+			}
+			if diff := cmp.Diff(want, found.Environments[0].Interpreter); diff != "" {
+				t.Errorf("mode %o: (-want +got):\n%s", mode, diff)
+			}
+		}
+		hosttest.Must(t, os.Chmod(filepath.Join(root, "root"), 0o700))
+	})
+}
+
 // asNobody runs the calling test in a copy of this program that nobody may execute, as nobody.
 func asNobody(t *testing.T) {
 	t.Helper()

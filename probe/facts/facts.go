@@ -217,6 +217,8 @@ type Interpreter struct {
 	Home bool `json:"home,omitempty"`
 	// NoConfig tells that the environment has lost its pyvenv.cfg, so that Leads looks for packages beside itself.
 	NoConfig bool `json:"no_config,omitempty"`
+	// Closed tells that this user may not go where its links lead, as to a Python in root's home.
+	Closed bool `json:"closed,omitempty"`
 }
 
 // Hindrance is why Python does not import what a distribution installed.

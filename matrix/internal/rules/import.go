@@ -126,6 +126,12 @@ func withoutInterpreter(b *world.Build) []*Result {
 			b.Env.Path, i.Path, i.Leads)
 		return found(f)
 	}
+	if i.Closed {
+		f.Message = fmt.Sprintf("%s leads to %s, where this user may not go: nothing in %s starts for this user", i.Path, i.Leads, b.Env.Path)
+		f.Steps = append([]pin.Step{pin.Say(fmt.Sprintf("as the user who made it, put Python %s where every user may go (for uv: UV_PYTHON_INSTALL_DIR=/opt/python), and make the environment with it again",
+			python))}, pin.Say("run as that user").Instead())
+		return found(f)
+	}
 	if i.Gone && i.Leads == "" {
 		f.Message = fmt.Sprintf("%s is gone: nothing in %s can start", i.Path, b.Env.Path)
 		return found(f)

@@ -144,7 +144,7 @@ func PlatformOf(t *tables.Tables, target Target) string {
 }
 
 // ArmGPU are the GPUs that sit on one module or board with an Arm processor: Grace and Tegra.
-var ArmGPU = lazyregexp.New(`^(NVIDIA )?(GH200|GB[23]00|GB10|DGX Spark|RTX Spark|T4G|Thor|Orin|Xavier|Jetson|Tegra)\b`)
+var ArmGPU = lazyregexp.New(`^(NVIDIA )?(HGX )?(GH200|GB[23]00|GB10|DGX Spark|RTX Spark|T4G|Thor|Orin|Xavier|Jetson|Tegra)\b`)
 
 // Jetson reports whether the GPU is a Tegra module's, whose driver comes with its system and has no branches.
 func (m *Machine) Jetson() bool {

@@ -1,6 +1,8 @@
 package python
 
 import (
+	"errors"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -11,8 +13,8 @@ import (
 )
 
 // unusable is a virtual environment's python3 that does not import what stands in the environment: its link leads
-// nowhere, because the Python that it was made of is gone, or to one of another version, whose packages stand in
-// another directory. Nil where it does, and where nothing tells.
+// nowhere, because the Python that it was made of is gone, or to where this user may not go, or to one of another version,
+// whose packages stand in another directory. Nil where it does, and where nothing tells.
 func unusable(h *host.Host, p prefix) *facts.Interpreter {
 	if home := withoutLibrary(h, p); home != "" {
 		return &facts.Interpreter{Path: path.Join(p.path, "bin/python3"), Leads: home, Home: true}
@@ -45,8 +47,10 @@ func unusable(h *host.Host, p prefix) *facts.Interpreter {
 			return &facts.Interpreter{Path: file, Leads: real, Python: m[1]}
 		case (gone == nil || gone.Leads == "") && host.Absent(err):
 			gone = &facts.Interpreter{Path: file, Leads: lastLink(h, file, leads), Gone: true}
+		case errors.Is(err, fs.ErrPermission):
+			return &facts.Interpreter{Path: file, Leads: lastLink(h, file, leads), Closed: true}
 		case !host.Absent(err):
-			return nil // closed to this user
+			return nil
 		}
 	}
 	return gone
