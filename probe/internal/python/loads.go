@@ -20,7 +20,7 @@ func torchLoads(b *facts.Build, h *host.Host, s *site) error {
 		return err
 	}
 	lib := b.Path + "/lib/"
-	if _, err := p.Open(lib+"libtorch_global_deps.so", nil, ldso.Global); err != nil {
+	if _, err := p.Open(lib+globalDeps, nil, ldso.Global); err != nil {
 		return err
 	}
 	fell, err := s.fallBack(h, p)
@@ -160,12 +160,15 @@ func ownOf(b *facts.Build, h *host.Host, s *site, name string) bool {
 	if name == carriesNVRTC {
 		return false
 	}
-	if torchOwn.MatchString(name) || h.Exists(path.Join(b.Path, "lib", name)) {
+	if torchOwn.MatchString(name) && name != globalDeps || h.Exists(path.Join(b.Path, "lib", name)) {
 		return true
 	}
 	dist := s.dist("torch")
 	return dist != nil && recorded(h, dist.Path, "torch/lib/"+name)
 }
+
+// globalDeps is what torch opens first, by its path; no library links it, and not every build has it.
+const globalDeps = "libtorch_global_deps.so"
 
 // torchOwn matches the names of torch's own libraries, for builds without a RECORD.
 var torchOwn = lazyregexp.New(`^lib(torch|c10|shm)\w*\.so$`)

@@ -51,7 +51,7 @@ func completeTorch(t *testing.T) string {
 		"torch-2.8.0.dist-info/METADATA": "Name: torch\nVersion: 2.8.0\nRequires-Dist: " +
 			"nvidia-cuda-nvrtc-cu12==12.8.93\n",
 		"torch-2.8.0.dist-info/RECORD": "torch/_C.cpython-312-x86_64-linux-gnu.so,sha256=x,1\n" +
-			"torch/lib/libc10_cuda.so,sha256=x,1\ntorch/lib/libtorch_cuda.so,sha256=x,1\n",
+			"torch/lib/libc10_cuda.so,sha256=x,1\ntorch/lib/libtorch_cuda.so,sha256=x,1\ntorch/lib/libtorch_global_deps.so,sha256=x,1\n",
 		"nvidia_cudnn_cu12-9.10.2.21.dist-info/METADATA":    "Name: nvidia-cudnn-cu12\nVersion: 9.10.2.21\n",
 		"nvidia_cudnn_cu12-9.10.2.21.dist-info/RECORD":      "nvidia/cudnn/lib/libcudnn.so.9,sha256=x,1\nnvidia/cudnn/lib/libcudnn_ops.so.9,sha256=x,1\n",
 		"nvidia_cuda_nvrtc_cu12-12.8.93.dist-info/METADATA": "Name: nvidia-cuda-nvrtc-cu12\nVersion: 12.8.93\n",
