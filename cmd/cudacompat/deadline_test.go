@@ -91,6 +91,20 @@ func TestForJudging(t *testing.T) {
 	}
 }
 
+// TestJudgingOver: of a judgement that was given up nothing is compatible, though nothing was read and a target is named.
+func TestJudgingOver(t *testing.T) {
+	j := job{tables: matrix.Embedded(), targets: []matrix.Target{{Instance: "g5.xlarge", Driver: "580.95.05"}}}
+	over, end := context.WithCancelCause(context.Background())
+	if r := j.judged(over, probe.Facts{}); r.Outcome != matrix.Compatible {
+		t.Fatalf("in time: %s", r.Outcome)
+	}
+	end(errUnjudged)
+	r := j.judged(over, probe.Facts{})
+	if r.Outcome != matrix.Inconclusive || len(r.Unknown) == 0 || r.Unknown[0].Missing != errUnjudged.Error() {
+		t.Errorf("given up: %s, %+v", r.Outcome, r.Unknown)
+	}
+}
+
 // TestDiffOutOfTime: a comparison for which there was no time is unknown in every format, and never "nothing changes".
 func TestDiffOutOfTime(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "requirements.txt")
