@@ -59,6 +59,9 @@ func gpuCount(m *world.Machine) []*Result {
 		Need: "an answer from every GPU on the bus", Evidence: []verdict.Evidence{{Fact: lost[0].Bus, Value: "not seen by NVML",
 			From: "/sys/bus/pci"}},
 		Steps: append(lostSteps(m), pin.Say("`sudo dmesg | grep -iE 'nvrm|xid'` says why the driver left it out")), Source: source}
+	if should == 1 {
+		f.Message = fmt.Sprintf("the driver does not show %s at %s, which is on the PCI bus", m.GPUFound(lost[0]).Label, lost[0].Bus)
+	}
 	return []*Result{{Subject: f.Subject, Finding: &f, Link: verdict.LinkGPU, Takes: func(kind world.GPU) bool {
 		return shown == 0 || slices.ContainsFunc(lost, func(g facts.GPU) bool { return g.Bus == kind.Bus })
 	}}}
