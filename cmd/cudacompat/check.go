@@ -35,10 +35,15 @@ const readable = `  locks     uv.lock, pylock.toml, poetry.lock, Pipfile.lock, p
             pytorch/pytorch:2.9.0-cuda13.0-cudnn9-runtime
 `
 
+// checkFlags are what check was asked, and of what.
+type checkFlags struct {
+	judgeFlags
+	limit                      time.Duration
+	includeRoot, env, platform string
+}
+
 func checkCommand(s streams) *cobra.Command {
-	var judge judgeFlags
-	var timeout time.Duration
-	var includeRoot, env, platform string
+	var f checkFlags
 	cmd := &cobra.Command{
 		Use:   "check FILE|IMAGE...|REQUIREMENT...",
 		Short: "Check a framework release, a requirements or lock file, a report, or nvidia-smi's output",
@@ -51,76 +56,88 @@ func checkCommand(s streams) *cobra.Command {
 			"  docker save IMAGE | cudacompat check - --instance g5.xlarge --driver " + report.ExampleDriver,
 		Args: filesOrReleases,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			asImage := func() error {
-				if env != "" || includeRoot != "" {
-					return &usageError{"--env and --include-root mean nothing to an image", "leave them out"}
-				}
-				if !cmd.Flags().Changed("timeout") {
-					timeout = restTimeout
-				}
-				return nil
-			}
 			images, in, err := imagesNamed(args, s.in)
 			if err != nil {
 				return err
 			}
-			if images != nil {
-				if err := asImage(); err != nil {
-					return err
+			if len(images) == 0 {
+				var image *imageSource
+				if image, in = imageNamed(asked(args), in); image != nil {
+					defer image.done()
+					images = []*imageSource{image}
 				}
-				return judge.judgeImages(cmd.Context(), images, platform, timeout, s)
-			}
-			image, in := imageNamed(asked(args), in)
-			allowed := notImage(platform, shown(asked(args)))
-			if image != nil {
-				defer image.done()
-				allowed = asImage()
-			}
-			if allowed != nil {
-				return allowed
 			}
 			s.in = in
-			ctx, cancel := bounded(cmd.Context(), timeout)
-			defer cancel()
-			job, err := judge.prepare(ctx, s)
-			if err != nil {
-				return err
-			}
-			var machines []described
-			if image != nil {
-				opt, wrong := imageOptions(platform, job.tables, job.targets)
-				if wrong != nil {
-					return wrong
+			if len(images) > 0 {
+				if !cmd.Flags().Changed("timeout") {
+					f.limit = restTimeout
 				}
-				found, wrong := image.facts(ctx, timeout, opt, s.err)
-				machines, err = []described{{facts: found}}, wrong
-			} else {
-				machines, err = givenInTime(ctx, args, judge.python, includeRoot, s.in)
+				return f.checkImages(cmd.Context(), images, s)
 			}
-			if err == nil && len(machines) > 1 {
-				err = job.outputs.severalAtOnce(len(machines))
-			}
-			if err == nil && env != "" {
-				machines[0].facts, err = afterwards(ctx, machines[0].facts, env, asked(args))
-			}
-			if err != nil {
-				return err
-			}
-			from := ""
-			if image == nil && len(args) == 1 {
-				from = source(args[0])
-			}
-			return judge.check(ctx, job, machines, from, s)
+			return f.checkDocuments(cmd.Context(), args, s)
 		},
 	}
-	judge.add(cmd)
-	includeRootFlag(cmd, &includeRoot)
-	platformFlag(cmd, &platform)
-	cmd.Flags().StringVar(&env, "env", "",
+	f.add(cmd)
+	includeRootFlag(cmd, &f.includeRoot)
+	platformFlag(cmd, &f.platform)
+	cmd.Flags().StringVar(&f.env, "env", "",
 		"judge the Python environment at `PATH` (active: the one that python3 starts here) as the plan in FILE would leave it")
-	cmd.Flags().DurationVar(&timeout, "timeout", checkTimeout,
+	cmd.Flags().DurationVar(&f.limit, "timeout", checkTimeout,
 		"stop after `TIME` and judge what was read by then (an image: 120s unless given)")
 	return cmd
+}
+
+// checkImages judges what is in images.
+func (f *checkFlags) checkImages(ctx context.Context, images []*imageSource, s streams) error {
+	if f.env != "" || f.includeRoot != "" {
+		return &usageError{"--env and --include-root mean nothing to an image", "leave them out"}
+	}
+	if len(images) > 1 {
+		return f.judgeImages(ctx, images, f.platform, f.limit, s)
+	}
+	ctx, cancel := bounded(ctx, f.limit)
+	defer cancel()
+	job, err := f.prepare(ctx, s)
+	if err != nil {
+		return err
+	}
+	opt, err := imageOptions(f.platform, job.tables, job.targets)
+	if err != nil {
+		return err
+	}
+	found, err := images[0].facts(ctx, f.limit, opt, s.err)
+	if err != nil {
+		return err
+	}
+	return f.check(ctx, job, []described{{facts: found}}, "", s)
+}
+
+// checkDocuments judges the machines that files and releases describe.
+func (f *checkFlags) checkDocuments(ctx context.Context, args []string, s streams) error {
+	if err := notImage(f.platform, shown(asked(args))); err != nil {
+		return err
+	}
+	ctx, cancel := bounded(ctx, f.limit)
+	defer cancel()
+	job, err := f.prepare(ctx, s)
+	if err != nil {
+		return err
+	}
+	machines, err := givenInTime(ctx, args, f.python, f.includeRoot, s.in)
+	if err == nil && len(machines) > 1 {
+		err = job.outputs.severalAtOnce(len(machines))
+	}
+	if err == nil && f.env != "" {
+		machines[0].facts, err = afterwards(ctx, machines[0].facts, f.env, asked(args))
+	}
+	if err != nil {
+		return err
+	}
+	from := ""
+	if len(args) == 1 {
+		from = source(args[0])
+	}
+	return f.check(ctx, job, machines, from, s)
 }
 
 // source is the file as seen from the working directory, in a workflow the repository; empty for what is no file, and

@@ -196,12 +196,16 @@ func imageOptions(platform string, t *matrix.Tables, targets []matrix.Target) (o
 // imagePlatforms are the platforms of the tables as images write them.
 var imagePlatforms = map[string]string{"linux_x86_64": "linux/amd64", "linux_aarch64": "linux/arm64"}
 
-// notImage refuses --platform for what is no image.
+// notImage refuses --platform for what is no image, or is only named.
 func notImage(platform, name string) error {
 	if platform == "" {
 		return nil
 	}
-	return &usageError{fmt.Sprintf("--platform is for images, and %s is none", name), "leave it out, or name the machine: --instance or --gpu"}
+	message := fmt.Sprintf("--platform is for images, and %s is none", name)
+	if isImageName(name) {
+		message = fmt.Sprintf("--platform is for images that are read, and %s is only named", name)
+	}
+	return &usageError{message, "leave it out, or name the machine: --instance or --gpu"}
 }
 
 func (s *imageSource) open(ctx context.Context, opt probe.ImageOptions) (*probe.Image, error) {
