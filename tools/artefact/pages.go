@@ -84,6 +84,25 @@ func (s *Source) copied(l Listed, name string) (*page, error) {
 	return nil, noCopy(l)
 }
 
+// fromClone is what is read of a clone that somebody has, or what was kept of one.
+func fromClone[T any](s *Source, l Listed, read func(clone string) ([]T, error)) (list []T, err error) {
+	if clone := s.Copies[l.ID]; clone != "" {
+		if list, err = read(clone); err != nil {
+			return nil, err
+		}
+		body, err := json.Marshal(list)
+		if err != nil {
+			return nil, err
+		}
+		return list, Keep(s.Cache, l.Address, string(body))
+	}
+	p := s.kept(l.Address)
+	if p == nil {
+		return nil, noCopy(l)
+	}
+	return list, json.Unmarshal(p.Body, &list)
+}
+
 func noCopy(l Listed) error {
 	return fmt.Errorf("it is read from a copy: --copy %s=PATH (%s)", l.ID, l.Copy)
 }

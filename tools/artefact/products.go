@@ -2,7 +2,6 @@ package artefact
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -41,7 +40,7 @@ const oldestListed = "515"
 // productRows is a row for every product that is newer than the READMEs, and for what shares its name: the first driver
 // of each, branch by branch. What release notes and product pages say stands in "noted", by hand.
 func productRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
-	all, err := s.readmes(l)
+	all, err := fromClone(s, l, readmesIn)
 	if err != nil {
 		return nil, err
 	}
@@ -59,27 +58,6 @@ func productRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 		return nil, err
 	}
 	return k.rows(l.Address), nil
-}
-
-// readmes are those of a clone, or those that were kept of one.
-func (s *Source) readmes(l Listed) ([]readme, error) {
-	var list []readme
-	if clone := s.Copies[l.ID]; clone != "" {
-		var err error
-		if list, err = readmesIn(clone); err != nil {
-			return nil, err
-		}
-		body, err := json.Marshal(list)
-		if err != nil {
-			return nil, err
-		}
-		return list, Keep(s.Cache, l.Address, string(body))
-	}
-	p := s.kept(l.Address)
-	if p == nil {
-		return nil, noCopy(l)
-	}
-	return list, json.Unmarshal(p.Body, &list)
 }
 
 // chipsByID are the table's chips by their PCI ids.

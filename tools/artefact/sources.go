@@ -103,6 +103,7 @@ var filled = map[string][]string{
 	"driver-releases":  {"type", "newest"},
 	"pci-ids":          {"pci_ids"},
 	"open-modules":     {"name", "listed"},
+	"torch-windows":    {"cuda", "sass", "ptx", "python"},
 }
 
 // fills are the columns that a source fills.
@@ -134,6 +135,7 @@ var pageReaders = map[string]func(context.Context, *Source, Listed) ([]Row, erro
 	"driver-releases":  releaseRows,
 	"pci-ids":          chipRows,
 	"open-modules":     productRows,
+	"torch-windows":    buildRows,
 }
 
 // Page reads a source that is not one of wheels; false where it is.
