@@ -27,7 +27,6 @@ import shutil
 import subprocess
 import sys
 import time
-import urllib.request
 
 import alone
 import campaign
@@ -95,29 +94,34 @@ def normal(name):
 def wheel(name, scratch, largest):
     """The newest wheel of a name that Python and this machine take, with the Python; else why there is none."""
     for python in PYTHONS:
-        args = ["pip", "install", "-q", "--dry-run", "--ignore-installed", "--no-deps", "--only-binary", ":all:", "--python-version",
-                python, "--implementation", "cp", "--target", os.path.join(scratch, "none"), "--report", "-", name]
+        folder = os.path.join(scratch, "wheels", name)
+        args = ["pip", "download", "--no-deps", "--only-binary", ":all:", "--python-version", python, "--implementation", "cp",
+                "--progress-bar", "off", "--no-cache-dir", "-d", folder, name]
         for platform in alone.PLATFORMS:
             args += ["--platform", platform]
-        out = subprocess.run(args, capture_output=True, text=True)
-        if out.returncode == 0:
+        said, size = download(args, largest)
+        if size > largest:
+            return None, f"{size:.0f} MB"
+        found = glob.glob(os.path.join(folder, "*.whl"))
+        if found:
+            return (found[0], python) if os.path.getsize(found[0]) > 30e3 else (None, "too small for machine code")
+        if python == "3.12" and "from versions: none" in said:
             break
-        if python == "3.12" and "from versions: none" in out.stderr:
-            return None, "no wheel"
-    else:
-        return None, "no wheel"
-    url = json.loads(out.stdout)["install"][0]["download_info"]["url"].split("#")[0]
-    with urllib.request.urlopen(urllib.request.Request(url, method="HEAD")) as head:
-        size = int(head.headers["Content-Length"]) / 1e6
-    if size > largest:
-        return None, f"{size:.0f} MB"
-    if size < 0.03:
-        return None, "too small for machine code"
-    path = os.path.join(scratch, "wheels", url.rsplit("/", 1)[1])
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    if not os.path.exists(path):
-        urllib.request.urlretrieve(url, path)
-    return path, python
+    return None, "no wheel"
+
+
+def download(args, largest):
+    """Runs pip, and ends it where it says that the file is larger; returns what it said and the size in MB."""
+    said, size = "", 0
+    with subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as pip:
+        for line in pip.stdout:
+            said += line
+            told = re.search(r"Downloading .*\(([\d.]+) (bytes|kB|MB|GB)\)", line)
+            if told:
+                size = float(told[1]) * {"bytes": 1e-6, "kB": 1e-3, "MB": 1, "GB": 1e3}[told[2]]
+            if size > largest:
+                pip.terminate()
+    return said, size
 
 
 def look(path, scratch):
@@ -321,9 +325,8 @@ def run(a):
             if path:
                 os.remove(path)
             continue
-        drawn += 1
-        modules = list(p["modules"])[:3]
-        say(f"{drawn}. {p['name']} {p['version']} Python {python} code {p['code']} asks {p['asks']} torch {p['torch']} modules {modules}")
+        modules, installed = list(p["modules"])[:3], False
+        say(f"{drawn + 1}. {p['name']} {p['version']} Python {python} code {p['code']} asks {p['asks']} torch {p['torch']} modules {modules}")
         plans = [("alone", [path])]
         if python == "3.11":
             chosen = rng.sample(TORCHES, a.torches if p["torch"] else 1)
@@ -345,6 +348,7 @@ def run(a):
                 say("   not installed", failed[-150:].replace("\n", " "))
             else:
                 torch = bool(glob.glob(os.path.join(room.base(room.id), "lib/python3*/site-packages/torch")))
+                installed = True
                 say("  ", where, how)
                 try:
                     states(room, a.tool, p["name"], modules, torch, mine, (2, 6) if where == "alone" else (1, 2), a.out, deadline)
@@ -353,6 +357,7 @@ def run(a):
             room.unmount()
             if not a.keep:
                 shutil.rmtree(room.base(room.id), ignore_errors=True)
+        drawn += installed  # what cannot be installed here says nothing, and the next name takes its place
         shutil.rmtree(os.path.join(a.scratch, "other"), ignore_errors=True)
     room.unmount()
     report([a.out])
