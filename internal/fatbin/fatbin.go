@@ -54,6 +54,8 @@ type Code struct {
 	PTX        []Target // likewise
 	Containers int      // in the whole file
 	Groups     []Group  // in the order of the file
+
+	oldest map[int]int // by the oldest SASS of its generation that they have, without a suffix: how many containers
 }
 
 // Target is one architecture that a file holds code for.
@@ -103,7 +105,7 @@ func count(list []listing) Code {
 	for i, l := range list {
 		all.add(l.entries, i+1)
 	}
-	code := Code{Containers: len(list), Groups: groups(list)}
+	code := Code{Containers: len(list), Groups: groups(list), oldest: oldest(list)}
 	code.SASS, code.PTX = all.targets()
 	return code
 }
@@ -125,10 +127,27 @@ const (
 // group. A target that stays was meant for the library as a whole, or for a section of it.
 func (c Code) Common(share float64) Code {
 	least := share * c.measure()
-	rare := func(t Target) bool { return float64(t.Containers) < least && !c.grouped(t) }
+	rare := func(t Target) bool { return float64(t.Containers) < least && !c.grouped(t) && !c.together(t, least) }
 	c.SASS = slices.DeleteFunc(slices.Clone(c.SASS), rare)
 	c.PTX = slices.DeleteFunc(slices.Clone(c.PTX), rare)
 	return c
+}
+
+// together reports whether a target runs what older ones of its generation have, and is common with these where none of
+// them is alone: libtorch_cuda.so 1.7.1 has sm_37 in 479 of 1053 containers and sm_35 in 459 others, so that a K80 (3.7)
+// finds its code in 938.
+func (c Code) together(t Target, least float64) bool {
+	runs := 0
+	for _, o := range c.SASS {
+		if o.Suffix != "" || o.Arch/10 != t.Arch/10 || o.Arch > t.Arch {
+			continue
+		}
+		if o.Arch < t.Arch && float64(o.Containers) >= least {
+			return false
+		}
+		runs += c.oldest[o.Arch]
+	}
+	return t.PTXVersion == "" && t.Suffix == "" && float64(runs) >= least
 }
 
 // plainShare is the share from which on targets without a suffix are the measure; below it they are accidents.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // A file is built from the inside: entries, containers, sections.
@@ -119,7 +120,7 @@ type readCase struct {
 func testRead(t *testing.T, cases []readCase) {
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, read(t, tc.file)); diff != "" {
+			if diff := cmp.Diff(tc.want, read(t, tc.file), cmpopts.IgnoreUnexported(Code{})); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -275,7 +276,7 @@ func TestReadDamaged(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tc.err) {
 				t.Errorf("error %v, want one with %q", err, tc.err)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreUnexported(Code{})); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
@@ -376,10 +377,37 @@ func TestCommon(t *testing.T) {
 					t.Errorf("share %v: -want +got:\n%s", share, diff)
 				}
 			}
-			if diff := cmp.Diff(parseCounts(t, tc.all), code); diff != "" {
+			if diff := cmp.Diff(parseCounts(t, tc.all), code, cmpopts.IgnoreUnexported(Code{})); diff != "" {
 				t.Errorf("Common changed its receiver:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestCommonTogether: a generation's GPUs are served by several targets, none of which most containers have. torch
+// 1.7.1's own torch._C._cuda_getArchFlags() tells of sm_37.
+func TestCommonTogether(t *testing.T) {
+	row := func(containers ...[]byte) Code { return read(t, fatbinFile(containers...)) }
+	of := func(archs ...uint32) []byte {
+		var entries []testEntry
+		for _, arch := range archs {
+			entries = append(entries, sass(arch, 0x11))
+		}
+		return container(entries...)
+	}
+	for _, tc := range []struct {
+		name string
+		code Code
+		want string
+	}{
+		{"one or the other", row(of(35, 50), of(37, 50), of(35, 50), of(37, 50), of(50)), "sm_37 sm_50"},
+		{"always both, and too few", row(of(35, 37, 50), of(35, 37, 50), of(50), of(50), of(50)), "sm_50"},
+		{"the older one is common", row(of(80), of(80), of(80, 89), of(80)), "sm_80"},
+		{"another generation", row(of(50), of(50), of(61), of(50)), "sm_50"},
+	} {
+		if diff := cmp.Diff(strings.Fields(tc.want), names(tc.code.Common(BuildList))); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", tc.name, diff)
+		}
 	}
 }
 

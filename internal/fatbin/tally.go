@@ -99,6 +99,27 @@ func (t *tally) add(e entry) {
 	}
 }
 
+// oldest counts the containers by the oldest SASS of each generation that they have, without a suffix: GPUs of that
+// generation run it, from its capability on.
+func oldest(list []listing) map[int]int {
+	counts := map[int]int{}
+	for _, l := range list {
+		var first [maxArch/10 + 1]int
+		for _, e := range l.entries {
+			arch := int(e.arch)
+			if of := &first[arch/10]; !e.ptx && e.suffix == "" && (*of == 0 || arch < *of) {
+				*of = arch
+			}
+		}
+		for _, arch := range first {
+			if arch > 0 {
+				counts[arch]++
+			}
+		}
+	}
+	return counts
+}
+
 // suffix reads a target's suffix from its entry's flags. Both bits together were never seen; cuobjdump 13.5
 // says "a", the narrower.
 func suffix(flags uint64) string {
