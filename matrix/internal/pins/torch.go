@@ -229,7 +229,19 @@ func installCommands(b *world.Build, r world.Row, list []pin.Package) map[string
 	if r.Framework == "torch" {
 		index = TorchIndex(r.Variant)
 	}
-	return Commands(b, r.CUDA, list, index)
+	return Commands(b, r.CUDA, list, index, twins(b)...)
+}
+
+// twins are the installed distributions that own the files of a build's framework under another name, as tensorflow-gpu
+// did until 2.12: what is installed beside one of them lies over its files.
+func twins(b *world.Build) []string {
+	var list []string
+	for _, kind := range []string{"-gpu", "-cpu", "-cpu-aws", "-rocm"} {
+		if b.Path != "" && b.Env.Package(b.Name+kind) != nil { // a file that names one is written anew
+			list = append(list, b.Name+kind)
+		}
+	}
+	return list
 }
 
 // Commands install a list of packages for one CUDA, after the wheels that own the same files for another are gone.

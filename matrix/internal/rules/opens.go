@@ -21,7 +21,11 @@ func openSteps(m *world.Machine, b *world.Build) []pin.Step {
 		steps = wheelSteps(m, b)
 	}
 	if len(steps) == 0 {
-		return []pin.Step{pin.Say(fmt.Sprintf("install %s of CUDA %d, and start the program with an LD_LIBRARY_PATH that leads there", pin.Said(verdict.Some(b.Missing)), b.CUDANumber.Major()))}
+		of := ""
+		if b.CUDA != "" { // its libraries tell; that PTX does, how old it may be at least
+			of = fmt.Sprintf(" of CUDA %d", b.CUDANumber.Major())
+		}
+		return []pin.Step{pin.Say("install " + pin.Said(verdict.Some(b.Missing)+of) + ", and start the program with an LD_LIBRARY_PATH that leads there")}
 	}
 	return steps
 }

@@ -274,11 +274,22 @@ func tensorflowLibs(m *world.Machine, b *world.Build) []*Result {
 			"before TensorFlow starts: the wheels are installed, and its run path does not lead to them")}
 		return found(f)
 	}
-	own := pin.Package{Package: "tensorflow[and-cuda]", Version: b.Release.Number.String()}
-	f.Pins = []verdict.Pin{{Package: own.Package, Version: own.Version,
-		Why:      "adds the CUDA libraries as wheels; keeps the driver",
-		Commands: pins.Install(b.Env, pin.Install{Packages: []string{own.Spec()}})}}
+	f.Pins, f.Steps = withWheels(m, b)
 	return found(f)
+}
+
+// withWheels adds the wheels of TensorFlow's CUDA libraries. A release that had none of them yet wants a toolkit, or gives
+// way to one that has.
+func withWheels(m *world.Machine, b *world.Build) ([]verdict.Pin, []pin.Step) {
+	if len(b.Rows) > 0 && !slices.ContainsFunc(b.Rows, func(r world.Row) bool { return len(r.Packages) > 0 }) {
+		newer, steps := pins.ForBuild(m, b)
+		return newer, append(steps, pin.Say(fmt.Sprintf("install the toolkit of CUDA %s and cuDNN %s, which this release was built with, "+
+			"and run `sudo ldconfig`", pin.Said(b.CUDANumber.Short()), pin.Said(b.CuDNNNumber.String()))))
+	}
+	own := pin.Package{Package: "tensorflow[and-cuda]", Version: b.Release.Number.String()}
+	return []verdict.Pin{{Package: own.Package, Version: own.Version,
+		Why:      "adds the CUDA libraries as wheels; keeps the driver",
+		Commands: pins.Install(b.Env, pin.Install{Packages: []string{own.Spec()}})}}, nil
 }
 
 // besidePath are the directories of installed wheels with libraries that the loader does not find there, as TensorFlow

@@ -86,6 +86,9 @@ func newBuild(m *Machine, env *Environment, b *facts.Build, s Standing) *Build {
 	if !v.CUDANumber.Known() && b.Standalone {
 		v.CUDANumber = m.standaloneCUDA(b)
 	}
+	if !v.CUDANumber.Known() && b.Extension {
+		v.CUDANumber = familyOf(b.Name)
+	}
 	if v.CUDANumber.Known() {
 		v.Device = "cuda"
 	}

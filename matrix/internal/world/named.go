@@ -36,6 +36,15 @@ func (n *NamedPackage) Subject() string {
 // "mxnet-cu112".
 var familyName = lazyregexp.New(`-cu(?:da)?(\d\d)(\d)?x?$`)
 
+// familyOf is the CUDA that a name tells.
+func familyOf(name string) version.Number {
+	f := familyName.FindStringSubmatch(name)
+	if f == nil {
+		return version.Number{}
+	}
+	return version.Of(strings.TrimSuffix(f[1]+"."+strings.Trim(f[2], "0"), "."))
+}
+
 // paddleCUDA matches PaddlePaddle's own releases for one CUDA from 2.0 on, "2.6.1.post120"; those of 1.x tell cuDNN,
 // too ("1.8.5.post107" is for CUDA 10.0 and cuDNN 7).
 var paddleCUDA = lazyregexp.New(`^[2-9]\..*\.post(1\d)(\d)$`)
@@ -144,8 +153,8 @@ func (n *NamedPackage) learn(m *Machine, release version.Release) {
 		(n.Version == "" || !version.Of(n.Version).Less(p.Release)) {
 		n.CUDANumber = p.CUDA
 	}
-	if f := familyName.FindStringSubmatch(n.Name); f != nil && !n.CUDANumber.Known() {
-		n.CUDANumber = version.Of(strings.TrimSuffix(f[1]+"."+cmp.Or(strings.Trim(f[2], "0"), ""), "."))
+	if !n.CUDANumber.Known() {
+		n.CUDANumber = familyOf(n.Name)
 	}
 	for _, r := range n.Rows {
 		if !n.Companion && len(r.Torch) == 1 && Exactly(r.Torch[0]).Known() {
