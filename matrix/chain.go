@@ -30,7 +30,7 @@ func (j *judgement) link(name LinkName, b *world.Build, g world.GPU) (Link, bool
 	if slices.Contains(verdict.MachineLinks, name) {
 		l, arises := j.machineLink(name, g)
 		if name == LinkDevices && b.Kept != "" && l.State != LinkBroken {
-			l = unseen(LinkDevices, Withheld, "visible-devices")
+			l = unshown(LinkDevices, "visible-devices")
 			l.GPU = g.Label
 		}
 		return l, arises
@@ -44,7 +44,8 @@ func (j *judgement) link(name LinkName, b *world.Build, g world.GPU) (Link, bool
 			l = sightOfBuild(j.Machine, name, b, g)
 			break
 		}
-		l.State, l.Value = Unseen, j.missingOf(l.Because[0], b.Subject)
+		l.State, l.Lacks = Unseen, j.missingOf(l.Because[0], b.Subject)
+		l.Value = l.Lacks.Missing
 	}
 	if name == LinkCode || name == LinkDriver {
 		l.GPU = g.Label
@@ -109,13 +110,13 @@ func (j *judgement) lacking(name LinkName, b *world.Build) []string {
 }
 
 // missingOf is the fact that a rule lacks of a subject.
-func (j *judgement) missingOf(rule, subject string) string {
+func (j *judgement) missingOf(rule, subject string) verdict.Lack {
 	for _, u := range j.verdict.Unknown {
 		if u.Rule == rule && u.Subject == subject && u.Target == j.Name {
-			return u.Missing
+			return u.Lack
 		}
 	}
-	return ""
+	return verdict.Lack{}
 }
 
 // bestChain is the best of a build's chains over the kinds of GPU that its process would use; where there is none, the

@@ -48,7 +48,7 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 
 // outOfTime is what is missing of a target when the time is up.
 func outOfTime(ctx context.Context, target string) Missing {
-	return Missing{Rule: "not-looked-at", Subject: "judgement", Target: target, Missing: context.Cause(ctx).Error()}
+	return Missing{Rule: "not-looked-at", Subject: "judgement", Target: target, Lack: verdict.Statement(context.Cause(ctx).Error())}
 }
 
 // emptyVerdict is one that has nothing to say yet; JSON knows no list that is null.
@@ -198,9 +198,9 @@ func (j *judgement) record(rule Rule, results []*rules.Result, counts bool) {
 				j.without[r.Subject] = append(j.without[r.Subject], rule.ID)
 			}
 			j.find(rule, r, counts && !r.Noted)
-		case r.Missing != "":
+		case r.Missing.Lacking():
 			j.verdict.Unknown = append(j.verdict.Unknown, Missing{Rule: rule.ID, Subject: r.Subject, Target: j.Name,
-				Missing: r.Missing, Need: r.Need})
+				Lack: r.Missing, Need: r.Need})
 			if r.Decides && !slices.Contains(j.undecided[r.Subject], rule.ID) {
 				j.undecided[r.Subject] = append(j.undecided[r.Subject], rule.ID)
 			}
@@ -315,7 +315,7 @@ func (j *judgement) machineUnseen() bool {
 		return false
 	}
 	j.verdict.Unknown = append(j.verdict.Unknown, Missing{Rule: links[i].Because[0], Subject: "driver", Target: j.Name,
-		Missing: wordsOf(j.Machine, links[i])})
+		Lack: lackOf(j.Machine, links[i])})
 	return true
 }
 
@@ -396,18 +396,18 @@ func becauseOf(chain []Link, state LinkState) []string {
 
 // lacks writes down what was not seen of a build's chain, where no rule has said so.
 func (j *judgement) lacks(b *world.Build, chain []Link) {
-	var said []string
+	var said []verdict.Lack
 	for _, l := range chain {
-		words := wordsOf(j.Machine, l)
+		lack := lackOf(j.Machine, l)
 		if l.Value == Withheld && b.Kept != "" {
-			words = b.Kept + " keeps " + b.Name + " to the CPU"
+			lack = verdict.Statement(b.Kept + " keeps " + b.Name + " to the CPU")
 		}
 		if l.State != Unseen || l.Link == LinkGPU || slices.Contains(j.undecided[b.Subject], l.Because[0]) ||
-			slices.Contains(said, words) {
+			slices.Contains(said, lack) {
 			continue
 		}
-		said = append(said, words)
-		missing := Missing{Rule: l.Because[0], Subject: b.Subject, Target: j.Name, Missing: words}
+		said = append(said, lack)
+		missing := Missing{Rule: l.Because[0], Subject: b.Subject, Target: j.Name, Lack: lack}
 		if l.Value == Withheld { // the reason that stands before all others
 			j.verdict.Unknown = slices.Insert(j.verdict.Unknown, 0, missing)
 			continue
@@ -483,7 +483,7 @@ func (j *judgement) askPython(b *world.Build, rule string) {
 	if b.Env.Pythons != "" {
 		j.open = true
 		j.verdict.Unknown = append(j.verdict.Unknown, Missing{Rule: rule, Subject: b.Subject, Target: j.Name,
-			Missing: "which Python this file is installed on (add --python)"})
+			Lack: verdict.Question("which Python this file is installed on (add --python)")})
 	}
 }
 

@@ -108,15 +108,6 @@ func Pins(t *Tables, f facts.Facts, target Target, want pin.Wanted) pin.Sets {
 // Target is the machine that facts are judged for, over what was probed. The zero Target is the machine itself.
 type Target = world.Target
 
-// What is missing (Missing.Missing) ends in the reason where there is one that a reader can do something about: ": the
-// file does not pin a version". Every reason begins as Because.
-const (
-	Because     = verdict.Because
-	Unpinned    = verdict.Unpinned
-	Conditional = verdict.Conditional // of a Dockerfile's
-	Bare        = verdict.Bare        // of TensorFlow, ONNX Runtime and CTranslate2
-)
-
 // Severity is how much a finding matters.
 type Severity = verdict.Severity
 

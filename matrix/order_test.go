@@ -164,7 +164,7 @@ func TestPartsOfSubjects(t *testing.T) {
 		}
 		for _, u := range v.Unknown {
 			reasons[u.Reason]++
-			if u.Why != "" && u.Fact+": "+u.Why != u.Missing || u.Why == "" && u.Fact != "" && u.Fact != u.Missing {
+			if u.Why != "" && u.Fact != "" && u.Fact+": "+u.Why != u.Missing || u.Why == "" && u.Fact != "" && u.Fact != u.Missing {
 				t.Errorf("%s: %q is %+v", file, u.Missing, u)
 			}
 		}

@@ -55,9 +55,8 @@ func Requires(ctx context.Context, t *Tables, f facts.Facts, python string) requ
 // unjudged says that the artefact was not judged to the end, and takes back what it was found to need until then.
 func (r *gathering) unjudged(why error) {
 	r.Needs, r.GPUs = []requires.Need{}, []requires.GPU{}
-	lack := requires.Missing{Rule: "not-looked-at", Subject: "judgement", Missing: why.Error()}
+	lack := requires.Missing{Rule: "not-looked-at", Subject: "judgement", Lack: requires.Statement(why.Error())}
 	if !slices.ContainsFunc(r.Unknown, func(u requires.Missing) bool { return u.Missing == lack.Missing }) {
-		partsOfMissing(&lack)
 		r.Unknown = append(r.Unknown, lack)
 	}
 }
@@ -106,16 +105,14 @@ func (r *gathering) describe(m *world.Machine) {
 		r.Builds = append(r.Builds, required(b, m))
 	}
 	for _, u := range rules.NotLookedAt(m) {
-		if u.Missing != "" {
-			lack := requires.Missing{Rule: "not-looked-at", Subject: u.Subject, Missing: u.Missing, Need: u.Need}
-			partsOfMissing(&lack)
-			r.Unknown = append(r.Unknown, lack)
+		if u.Missing.Lacking() {
+			r.Unknown = append(r.Unknown, requires.Missing{Rule: "not-looked-at", Subject: u.Subject, Lack: u.Missing, Need: u.Need})
 		}
 	}
 }
 
 func required(b *world.Build, m *world.Machine) requires.Build {
-	list := requires.Build{Subject: b.Subject, CUDA: b.CUDANumber.String(), Code: slices.Concat(b.SASS, b.PTX),
+	list := requires.Build{Subject: b.Subject, Name: b.Name, Version: b.Version, CUDA: b.CUDANumber.String(), Code: slices.Concat(b.SASS, b.PTX),
 		Python: []string{}, Glibc: b.Glibc, Arch: cmp.Or(b.Arch, m.Facts.System.Arch),
 		From: cmp.Or(b.From, b.Path), Counts: b.Counts}
 	if len(b.Rows) > 0 {
@@ -163,7 +160,7 @@ func codeOfAll(m *world.Machine) string {
 		if !b.Counts || !rules.ComparesCode(b) || b.Optional() || b.Extension && !b.Standalone && b.Named == nil {
 			continue
 		}
-		if c, _ := m.Code(b, m.GPUs[0]); c < lowest {
+		if c, _, _ := m.Code(b, m.GPUs[0]); c < lowest {
 			lowest, words = c, map[version.Coverage]string{
 				version.BySASS: "machine code", version.ByPTX: "ptx", version.Unsure: "unknown", version.Uncovered: "none"}[c]
 		}

@@ -134,7 +134,7 @@ func (q *inquiry) outline() string {
 			if r.Finding != nil {
 				severity = r.Finding.Severity
 			}
-			fmt.Fprint(&b, r.Subject, severity, r.Missing != "", r.Open, r.Decides, r.Judged, r.Noted, r.Implied, r.Link, r.CPUOnly, r.Without, len(r.Builds), r.Says, " ")
+			fmt.Fprint(&b, r.Subject, severity, r.Missing.Lacking(), r.Open, r.Decides, r.Judged, r.Noted, r.Implied, r.Link, r.CPUOnly, r.Without, len(r.Builds), r.Says, " ")
 		}
 		b.WriteByte('\n')
 	}
@@ -162,8 +162,9 @@ type need struct {
 	rule    Rule
 	build   *world.Build // nil: asked of the machine itself
 	words   string
-	missing string // the fact without which it cannot be judged
-	row     string // the table's row that it rests on
+	thing   bool         // words name a thing, and are no sentence
+	missing verdict.Lack // the fact without which it cannot be judged
+	row     string       // the table's row that it rests on
 	source  []string
 	meets   []meeting // by driver
 	mild    bool      // a part that is not served is done without
@@ -210,15 +211,16 @@ func (one *question) ofDrivers() (need, bool) {
 func (one *question) need(r *rules.Result) need {
 	n := need{rule: *one.rule, build: one.build, missing: r.Missing, row: r.Row}
 	switch f := r.Finding; {
-	case r.Missing != "":
-		n.words = cmp.Or(r.Need, r.Missing)
+	case r.Missing.Lacking():
+		n.words = cmp.Or(r.Need, r.Missing.Missing)
 	case f != nil:
-		n.words, n.source = cmp.Or(r.Need, f.Message), f.Source
+		thing := r.Need
 		if one.moves {
-			n.words = cmp.Or(r.Need, f.Need, f.Message)
+			thing = cmp.Or(r.Need, f.Need)
 		}
+		n.words, n.thing, n.source = cmp.Or(thing, f.Message), thing != "", f.Source
 	default:
-		n.words, n.source = cmp.Or(r.Need, one.rule.Title), r.Source
+		n.words, n.thing, n.source = cmp.Or(r.Need, one.rule.Title), r.Need != "", r.Source
 	}
 	return n
 }
@@ -227,11 +229,8 @@ func (one *question) need(r *rules.Result) need {
 // that it is published for.
 func (n need) published(cuts []version.Number, label string) requires.Need {
 	words := func(s string) string { return strings.ReplaceAll(s, label, "the GPU") }
-	list := requires.Need{Rule: n.rule.ID, Kind: requires.OfHost, Need: words(n.words), Missing: words(n.missing),
-		Drivers: ranges(cuts, n.meets, met, unasked), Row: n.row, Source: verdict.OrEmpty(n.source)}
-	lack := Missing{Missing: list.Missing}
-	partsOfMissing(&lack)
-	list.Question = lack.Question
+	list := requires.Need{Rule: n.rule.ID, Kind: requires.OfHost, Need: words(n.words), Missing: words(n.missing.Missing),
+		Drivers: ranges(cuts, n.meets, met, unasked), Row: n.row, Source: verdict.OrEmpty(n.source), Question: n.missing.Question, Thing: n.thing}
 	if n.image {
 		list.Kind = requires.OfImage
 	}
@@ -246,9 +245,9 @@ func meetingOf(r *rules.Result) meeting {
 	switch {
 	case r.Implied, r.Finding != nil && r.Finding.Severity == Error && !r.Noted:
 		return unmet
-	case r.Missing != "" && (r.Open || r.Decides):
+	case r.Missing.Lacking() && (r.Open || r.Decides):
 		return undecided
-	case r.Missing != "" || r.Finding != nil && r.Finding.Severity == Note:
+	case r.Missing.Lacking() || r.Finding != nil && r.Finding.Severity == Note:
 		return unasked
 	}
 	return met

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/verdict"
 	"cudacompat/matrix/internal/world"
 	"cudacompat/probe/facts"
 )
@@ -20,8 +21,13 @@ func assumed(link LinkName, value, from string) Link {
 }
 
 // unseen is a link of which a fact is missing, with the rule whose page says how to get it.
-func unseen(link LinkName, missing, rule string) Link {
-	return Link{Link: link, State: Unseen, Value: missing, Because: []string{rule}}
+func unseen(link LinkName, missing verdict.Lack, rule string) Link {
+	return Link{Link: link, State: Unseen, Value: missing.Missing, Lacks: missing, Because: []string{rule}}
+}
+
+// unshown is a link that was not seen because this process was given no GPU.
+func unshown(link LinkName, rule string) Link {
+	return Link{Link: link, State: Unseen, Value: Withheld, Because: []string{rule}}
 }
 
 // What was seen of each link, where no rule found it broken. A link that nobody looked at because only a file was given
@@ -85,7 +91,7 @@ func supposed(m *world.Machine, probe string) string {
 func sightOfGPU(m *world.Machine, g world.GPU) Link {
 	switch {
 	case g.Label == "":
-		return unseen(LinkGPU, "a GPU to compare with", "gpu-count")
+		return unseen(LinkGPU, verdict.NoGPU, "gpu-count")
 	case m.Target.Named():
 		return assumed(LinkGPU, g.Label, g.From)
 	}
@@ -108,62 +114,62 @@ func sightOfModule(m *world.Machine) Link {
 	if why := supposed(m, "proc-driver"); why != "" {
 		return assumed(LinkModule, value, why)
 	}
-	return unseen(LinkModule, "whether the NVIDIA kernel module is loaded", "driver-missing")
+	return unseen(LinkModule, verdict.Question("whether the NVIDIA kernel module is loaded"), "driver-missing")
 }
 
 // sightOfDevices asks, in this order, what was given to this process, what it may open, and who would make the rest.
 func sightOfDevices(m *world.Machine, g world.GPU) Link {
 	if m.Facts.Image != nil && withheld(m) {
-		return unseen(LinkDevices, Withheld, withholder(m))
+		return unshown(LinkDevices, withholder(m))
 	}
 	if why := supposed(m, "devices"); why != "" {
 		return assumed(LinkDevices, "", why)
 	}
 	if !m.Looked("devices") { // the time was up, or they could not be looked at
-		return unseen(LinkDevices, "whether the driver's nodes under /dev can be opened", "device-nodes-missing")
+		return unseen(LinkDevices, verdict.Question("whether the driver's nodes under /dev can be opened"), "device-nodes-missing")
 	}
 	if withheld(m) {
-		return unseen(LinkDevices, Withheld, withholder(m))
+		return unshown(LinkDevices, withholder(m))
 	}
 	switch {
 	case m.Facts.Devices.Node("/dev/dxg") != nil:
 		return held(LinkDevices, "/dev/dxg", "/dev", factNodes)
 	case m.Facts.System.WSL:
-		return unseen(LinkDevices, "whether /dev/dxg is there", "device-nodes-missing")
+		return unseen(LinkDevices, verdict.Question("whether /dev/dxg is there"), "device-nodes-missing")
 	case m.Jetson():
 		return held(LinkDevices, "nvgpu and nvhost", "the board's image", factGPUs, factSystem, factNodes)
 	}
 	names := []string{"nvidiactl", "nvidia-uvm"}
 	for _, name := range []string{world.ControlNode, world.MemoryNode} {
-		if missing := nodeUnseen(m, name); missing != "" {
+		if missing := nodeUnseen(m, name); missing.Lacking() {
 			return unseen(LinkDevices, missing, "device-nodes-missing")
 		}
 	}
 	node := nodeOf(m, g)
 	switch {
 	case node != nil && node.Access != "ok" && !m.DriverAnswers():
-		return unseen(LinkDevices, fmt.Sprintf("whether a program may open %s (%s)", node.Path, node.Access), "device-permission")
+		return unseen(LinkDevices, verdict.Question(fmt.Sprintf("whether a program may open %s (%s)", node.Path, node.Access)), "device-permission")
 	case node == nil && !m.DriverAnswers() && !m.Makes():
-		return unseen(LinkDevices, "whether the GPU's node under /dev can be made", "device-nodes-missing")
+		return unseen(LinkDevices, verdict.Question("whether the GPU's node under /dev can be made"), "device-nodes-missing")
 	case node != nil:
 		names = append(names, strings.TrimPrefix(node.Path, "/dev/"))
 	}
 	return held(LinkDevices, strings.Join(names, ", "), "/dev", factNodes, factNVML)
 }
 
-// nodeUnseen is what is not known of a node that every program opens; empty where it can be opened, or will be made when
-// it is first needed.
-func nodeUnseen(m *world.Machine, name string) string {
+// nodeUnseen is what is not known of a node that every program opens; nothing where it can be opened, or will be made
+// when it is first needed.
+func nodeUnseen(m *world.Machine, name string) verdict.Lack {
 	node := m.Facts.Devices.Node(name)
 	switch {
 	case node == nil && (m.NodesElsewhere() || m.Makes()):
-		return ""
+		return verdict.Lack{}
 	case node == nil:
-		return "whether " + name + ", which is missing, can be made"
+		return verdict.Question("whether " + name + ", which is missing, can be made")
 	case node.Open != "" && node.Open != "ok" && !(name == world.ControlNode && m.DriverAnswers()):
-		return fmt.Sprintf("why %s cannot be opened (%s)", name, node.Open)
+		return verdict.Question(fmt.Sprintf("why %s cannot be opened (%s)", name, node.Open))
 	}
-	return ""
+	return verdict.Lack{}
 }
 
 // nodeOf is a GPU's own node, by its number where that is known, else one that may be its.
@@ -225,9 +231,9 @@ func sightOfLibcuda(m *world.Machine) Link {
 		rule = "container-driver-libs"
 	}
 	if withheld(m) { // its driver comes in with the GPU
-		return unseen(LinkLibcuda, Withheld, withholder(m))
+		return unshown(LinkLibcuda, withholder(m))
 	}
-	return unseen(LinkLibcuda, "which libcuda.so.1 a CUDA program would load here", rule)
+	return unseen(LinkLibcuda, verdict.Question("which libcuda.so.1 a CUDA program would load here"), rule)
 }
 
 // withholder is the rule whose page says why this process has no GPU.
@@ -241,8 +247,8 @@ func withholder(m *world.Machine) string {
 // sightOfAnswers: without NVML nobody asked the driver, and there is no such link.
 func sightOfAnswers(m *world.Machine) (Link, bool) {
 	if m.Facts.Observed.CUDAAvailable != nil && !*m.Facts.Observed.CUDAAvailable && !m.Target.Named() && m.Target.Driver == "" {
-		return unseen(LinkAnswers, "why torch.cuda.is_available() is False in this report: the visible devices, a "+
-			"compatibility library, or the nodes under /dev decide", "driver-unresponsive"), true
+		return unseen(LinkAnswers, verdict.Question("why torch.cuda.is_available() is False in this report: the visible devices, a "+
+			"compatibility library, or the nodes under /dev decide"), "driver-unresponsive"), true
 	}
 	nvml := m.Facts.Driver.NVML
 	switch {
@@ -252,11 +258,18 @@ func sightOfAnswers(m *world.Machine) (Link, bool) {
 	case nvml.Status == "ok":
 		return held(LinkAnswers, "", m.NVMLFrom(), factNVML), true
 	case nvml.Status == "timeout" || nvml.Status == "crashed" || nvml.Status == "stuck":
-		return unseen(LinkAnswers, nvml.Message, "driver-unresponsive"), true
+		return unseen(LinkAnswers, verdict.Statement(nvml.Message), "driver-unresponsive"), true
 	case nvml.Status == "error" && nvml.Code != world.NVMLNotLoaded && !withheld(m):
-		return unseen(LinkAnswers, "why NVML fails: "+cmp.Or(nvml.Message, fmt.Sprintf("NVML error %d", nvml.Code)), "driver-unresponsive"), true
+		return unseen(LinkAnswers, whyNVMLFails(nvml), "driver-unresponsive"), true
 	}
 	return Link{}, false
+}
+
+// whyNVMLFails is what is not known of an error of NVML, which the kernel's log may tell.
+func whyNVMLFails(nvml facts.NVML) verdict.Lack {
+	lack := verdict.Question("why NVML fails: " + cmp.Or(nvml.Message, fmt.Sprintf("NVML error %d", nvml.Code)))
+	lack.Reason = "nvml"
+	return lack
 }
 
 // sightOfBuild is what was seen of a build's own link.
@@ -272,7 +285,7 @@ func sightOfBuild(m *world.Machine, link LinkName, b *world.Build, g world.GPU) 
 		}
 		return held(link, m.Driver().Version.String(), m.Driver().From, factLoaded, factLibraries, factModules, factCUDA)
 	case LinkCode:
-		_, from := m.Code(b, g)
+		_, from, _ := m.Code(b, g)
 		return held(link, g.Capability.SM(), from, factSASS, factPTX, factGroups, factRelease)
 	case LinkPython:
 		if installed {
@@ -283,22 +296,22 @@ func sightOfBuild(m *world.Machine, link LinkName, b *world.Build, g world.GPU) 
 		case installed && b.Looked, b.Program():
 			return held(link, "", b.Path, factLooked, factPath)
 		case installed && b.IsFramework() && b.Device == "cuda" && m.Looked("python"): // of what was found only its version was read
-			return unseen(link, "which libraries "+b.Name+" would load", "library-shadowed")
+			return unseen(link, verdict.Question("which libraries "+b.Name+" would load"), "library-shadowed")
 		}
 	}
 	return assumed(link, "", byFile)
 }
 
-// wordsOf is the fact that an unseen link lacks, in words that can follow "not known:".
-func wordsOf(m *world.Machine, l Link) string {
+// lackOf is the fact that an unseen link lacks.
+func lackOf(m *world.Machine, l Link) verdict.Lack {
 	list, hides := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]
 	switch {
 	case l.Value != Withheld:
-		return l.Value
+		return l.Lacks
 	case m.Facts.Image != nil:
-		return fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q in the image's configuration hides every GPU", list)
+		return verdict.Statement(fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q in the image's configuration hides every GPU", list))
 	case hides && m.Shown.Hidden:
-		return fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list)
+		return verdict.Statement(fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list))
 	}
-	return "this container was given no GPU"
+	return verdict.Statement("this container was given no GPU")
 }

@@ -11,6 +11,7 @@ import (
 	"cudacompat/matrix"
 	"cudacompat/pin"
 	"cudacompat/probe/facts"
+	"cudacompat/requires"
 )
 
 // many is a report with n findings, and as much of all else that grows with what was judged.
@@ -23,7 +24,7 @@ func many(n int) Report {
 			Steps: []pin.Step{pin.Say("install it")}})
 		v.Answers = append(v.Answers, matrix.BuildAnswer{Subject: subject, Answer: matrix.Broken, Counts: true})
 		v.Passed = append(v.Passed, matrix.Passed{Rule: "not-importable", Subject: subject})
-		v.Unknown = append(v.Unknown, matrix.Missing{Rule: "glibc-too-old", Subject: subject, Missing: "the C library"})
+		v.Unknown = append(v.Unknown, matrix.Missing{Rule: "glibc-too-old", Subject: subject, Lack: requires.Value("the C library")})
 	}
 	v.Judged = []matrix.Judged{{}}
 	return New(Tool{}, facts.Facts{}, nil, v)

@@ -53,10 +53,8 @@ func inconclusive(r Report) string {
 // --driver)", "it is unknown whether an IOMMU stands between the GPUs".
 func open(u matrix.Missing) string {
 	switch {
-	case u.Reason == "excluded":
-		return "the driver's options leave out every GPU here (NVreg_ExcludedGpus)"
-	case u.Reason == "held":
-		return strings.Replace(u.Missing, "a GPU that is not held", "every GPU here is held", 1)
+	case u.Why != "" && u.Fact == "":
+		return u.Why
 	case u.Why != "":
 		return u.Why + ", so it is unknown " + u.Fact
 	case u.Question:

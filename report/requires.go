@@ -23,7 +23,8 @@ type Requires struct {
 
 // Leave notes that a requirement is cut to the first of each list, for lack of time: no host is admitted by it.
 func (r *Requires) Leave(left map[string]int) {
-	r.Unknown = append(r.Unknown, requires.Missing{Subject: r.Artefact, Missing: "the time was up before all of it was written; left out: " + budget.Words(left)})
+	r.Unknown = append(r.Unknown, requires.Missing{Subject: r.Artefact, Lack: requires.Statement(
+		"the time was up before all of it was written; left out: " + budget.Words(left))})
 }
 
 // RequireFormats is every format of a requirement, by name.
@@ -398,7 +399,6 @@ func (p *page) limits(r Requires) {
 // limitWords are a need as a sentence: the build that has it, the line that asks for the build, the need, and the row.
 func limitWords(n requires.Need) string {
 	subject, text := cmp.Or(n.Subject, "the GPU"), n.Need
-	rest, named := strings.CutPrefix(text, n.Subject+" ") // the message of a finding
 	if n.From != "" {
 		subject += " (" + n.From + ")"
 	}
@@ -409,10 +409,10 @@ func limitWords(n requires.Need) string {
 		text = subject + ": it is unknown " + n.Missing
 	case n.Missing != "":
 		text = subject + ": unknown: " + n.Missing
-	case named && n.Subject != "":
-		text = subject + " " + rest
-	case slices.ContainsFunc(things, func(thing string) bool { return strings.HasPrefix(text, thing) }):
+	case n.Thing:
 		text = subject + " needs " + text
+	case n.Subject != "" && strings.HasPrefix(text, n.Subject+" "):
+		text = subject + strings.TrimPrefix(text, n.Subject)
 	default:
 		text = subject + ": " + text
 	}
@@ -421,9 +421,6 @@ func limitWords(n requires.Need) string {
 	}
 	return text
 }
-
-// things are how a need begins that is not a sentence.
-var things = []string{"driver ", "a driver ", "machine code "}
 
 // products counts those that a need holds for.
 func (r Requires) products(n requires.Need) int {

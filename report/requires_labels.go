@@ -202,7 +202,7 @@ func installerVariables(r Requires) (spelling, error) {
 	}
 	text := fmt.Sprintf("CONDA_OVERRIDE_CUDA=%s\n", cuda.Short())
 	for _, b := range r.Builds {
-		if variant := torchVariant(b.Subject); variant != "" {
+		if variant := torchVariant(b); variant != "" {
 			text += "UV_TORCH_BACKEND=" + variant + "\n"
 			break
 		}
@@ -217,11 +217,9 @@ func installerVariables(r Requires) (spelling, error) {
 }
 
 // torchVariant is the local version of a torch, "cu130".
-func torchVariant(subject string) string {
-	name, rest, _ := strings.Cut(subject, " ")
-	release, _, _ := strings.Cut(rest, " ")
-	_, local, _ := strings.Cut(release, "+")
-	if name != "torch" || !variantName.MatchString(local) {
+func torchVariant(b requires.Build) string {
+	_, local, _ := strings.Cut(b.Version, "+")
+	if b.Name != "torch" || !variantName.MatchString(local) {
 		return ""
 	}
 	return local

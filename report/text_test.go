@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/matrix"
 	"cudacompat/pin"
+	"cudacompat/requires"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -166,19 +167,20 @@ func TestCut(t *testing.T) {
 // rule chose for the whole.
 func TestSentencesReadParts(t *testing.T) {
 	for _, c := range []struct {
-		missing matrix.Missing
+		missing requires.Lack
 		want    string
 	}{
-		{matrix.Missing{Fact: "which CUDA it was built with", Question: true}, "it is unknown which CUDA it was built with"},
-		{matrix.Missing{Fact: "which CUDA it was built with", Question: true, Why: "the file pins nothing"},
+		{requires.Lack{Fact: "which CUDA it was built with", Question: true}, "it is unknown which CUDA it was built with"},
+		{requires.Lack{Fact: "which CUDA it was built with", Question: true, Why: "the file pins nothing"},
 			"the file pins nothing, so it is unknown which CUDA it was built with"},
-		{matrix.Missing{Fact: "the version of libcuda"}, "the version of libcuda is unknown"},
-		{matrix.Missing{Fact: "any words", Flag: "--gpu"}, "no GPU was found to compare it with (add --gpu)"},
-		{matrix.Missing{Fact: "any words", Flag: "--driver"}, "no driver version was found or given (add --driver)"},
-		{matrix.Missing{}, "reworded: the whole"},
+		{requires.Lack{Fact: "the version of libcuda"}, "the version of libcuda is unknown"},
+		{requires.Lack{Fact: "any words", Flag: "--gpu"}, "no GPU was found to compare it with (add --gpu)"},
+		{requires.Lack{Fact: "any words", Flag: "--driver"}, "no driver version was found or given (add --driver)"},
+		{requires.Lack{Why: "every GPU here is held by vfio-pci"}, "every GPU here is held by vfio-pci"},
+		{requires.Lack{}, "reworded: the whole"},
 	} {
 		c.missing.Missing = "reworded: the whole"
-		if got := open(c.missing); got != c.want {
+		if got := open(matrix.Missing{Lack: c.missing}); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.missing, got, c.want)
 		}
 	}

@@ -28,6 +28,8 @@ type Requirement struct {
 // Build is one build of the artefact.
 type Build struct {
 	Subject string   `json:"subject"` // "torch 2.9.0+cu130 in /opt/venv"
+	Name    string   `json:"name"`    // "torch"
+	Version string   `json:"version"` // "2.9.0+cu130"; empty: the file leaves it open
 	CUDA    string   `json:"cuda"`    // empty: not known
 	Code    []string `json:"code"`    // "sm_90", "compute_90"; empty: not known
 	Python  []string `json:"python"`  // releases that it is made for; empty: not known
@@ -49,8 +51,8 @@ type Need struct {
 	Row     string   `json:"row"`     // "CUDA 13 in minor_compat.csv"
 	From    string   `json:"from"`    // where the artefact asks for it: "line 3"
 	Source  []string `json:"source"`
-	// Question reports whether Missing can follow "it is unknown".
-	Question bool `json:"-"`
+	// Question reports whether Missing can follow "it is unknown", Thing whether Need can follow "needs".
+	Question, Thing bool `json:"-"`
 }
 
 // What a need is asked of: a host, by its driver and GPU, or the image that is put on it, by what is installed there.
@@ -88,16 +90,9 @@ type Missing struct {
 	Rule    string `json:"rule"`
 	Subject string `json:"subject"`
 	Target  string `json:"target"`
-	Missing string `json:"missing"`
 	Need    string `json:"need,omitempty"` // what is asked for all the same, "driver >= 525.60.13"
-
-	// The parts of Missing, for who writes a sentence of it.
-	Fact     string `json:"fact,omitempty"`   // "which CUDA it was built with"; empty where Missing says why nobody could look
-	Why      string `json:"why,omitempty"`    // the reason, a clause: "the file does not pin a version"
-	Reason   string `json:"reason,omitempty"` // its kind: "unpinned", "bare", "tables", "nvml", "excluded", "file"
-	Flag     string `json:"flag,omitempty"`   // the flag that supplies the fact, "--driver"
-	Question bool   `json:"-"`                // Fact can follow "it is unknown"
-	Of       string `json:"-"`                // Subject without its place
+	Lack
+	Of string `json:"-"` // Subject without its place
 }
 
 // Admits reports whether a driver is one of those on which the artefact is compatible with these GPUs.

@@ -139,7 +139,7 @@ func knownBad(m *world.Machine, b *world.Build) []*Result {
 // advised are the advisories that hold for a build.
 func advised(m *world.Machine, b *world.Build) []*Result {
 	var results []*Result
-	missing := ""
+	var missing verdict.Lack
 	for _, a := range tables.Rows[tables.Advisory](m.Tables) {
 		switch t, what := meets(m, a.When, b); t {
 		case world.Yes:
@@ -163,13 +163,13 @@ func advised(m *world.Machine, b *world.Build) []*Result {
 			}
 			results = append(results, found(f)...)
 		case world.Maybe:
-			missing = fmt.Sprintf("which %s %s loads (advisory %s)", what, b.Name, a.ID)
+			missing = verdict.Question(fmt.Sprintf("which %s %s loads (advisory %s)", what, b.Name, a.ID))
 		}
 	}
 	switch {
 	case len(results) > 0:
 		return results
-	case missing != "":
+	case missing.Lacking():
 		return unknown(b.Subject, missing)
 	}
 	return holds(b.Subject)

@@ -53,7 +53,7 @@ func withoutGPU(b *world.Build, rule Rule, results []*Result) []*Result {
 // each alone and for all, and says something when they agree; while all are hidden it says nothing above a note.
 func asShown(m *world.Machine, ask func(*world.Machine, *world.Build) []*Result, b *world.Build) []*Result {
 	results := ask(m, b)
-	if m.Shown.Unsure == "" {
+	if !m.Shown.Unsure.Lacking() {
 		return results
 	}
 	weights := []verdict.Severity{weight(results)}

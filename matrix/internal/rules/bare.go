@@ -38,11 +38,11 @@ func bare(m *world.Machine, b *world.Build) []*Result {
 	case broughtByWheel(b):
 		return nil
 	}
-	return lacksLibraries(b, "where it finds them"+verdict.Bare)
+	return lacksLibraries(b, verdict.Question("where it finds them").Because(verdict.Bare))
 }
 
 // lacksLibraries: whether the libraries that the build opens are there is not known.
-func lacksLibraries(b *world.Build, missing string) []*Result {
+func lacksLibraries(b *world.Build, missing verdict.Lack) []*Result {
 	need := "the libraries of CUDA"
 	if cuda := b.CUDANumber; cuda.Known() {
 		need += fmt.Sprintf(" %d", cuda.Major())
@@ -94,7 +94,7 @@ func bareBeside(b *world.Build) []*Result {
 	for _, library := range opened {
 		wheel := "nvidia-" + library
 		if b.Env.Package(wheel+family) == nil && (b.CUDANumber.Major() < 13 || b.Env.Package(wheel) == nil) {
-			return lacksLibraries(b, "where it finds its libraries of CUDA "+b.CUDANumber.String()+verdict.Bare)
+			return lacksLibraries(b, verdict.Question("where it finds its libraries of CUDA "+b.CUDANumber.String()).Because(verdict.Bare))
 		}
 	}
 	return nil

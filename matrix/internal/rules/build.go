@@ -39,7 +39,7 @@ func driverTooOld(m *world.Machine, b *world.Build) []*Result {
 	switch r := reachFor(m, b); {
 	case r == nil:
 		return nil
-	case r.missing != "":
+	case r.missing.Lacking():
 		lacks := &Result{Subject: b.Subject, Missing: r.missing, Need: r.need, Decides: true}
 		if !m.Driver().Version.Known() {
 			lacks.Rests = []verdict.LinkName{verdict.LinkModule} // no driver is there to have a version
@@ -69,13 +69,13 @@ type reach struct {
 	cuda    version.Number // the build's, or of its rows the one that decides
 	need    string
 	source  []string
-	missing string // the fact without which state means nothing
+	missing verdict.Lack // the fact without which state means nothing
 }
 
 // reachFor compares the driver with what a build needs; nil where the question does not arise. The order matters: what
 // makes the question moot comes first, then the facts that are missing, and the comparison last.
 func reachFor(m *world.Machine, b *world.Build) *reach {
-	lacks := func(fact string) *reach { return &reach{missing: fact} }
+	lacks := func(fact verdict.Lack) *reach { return &reach{missing: fact} }
 	switch {
 	// A CPU build needs no driver. Jetson's belongs to its L4T release, so branches say nothing of it.
 	case b.Device == "cpu" || m.Jetson():
@@ -85,21 +85,21 @@ func reachFor(m *world.Machine, b *world.Build) *reach {
 		return nil // it loads on no driver
 	// ROCm or XPU: unknown, since nothing here looks for AMD's or Intel's drivers, and the build may well run.
 	case b.Device != "cuda" && b.Device != "":
-		return lacks("what a build for " + b.Device + " needs: the tables cover CUDA only")
+		return lacks(verdict.Question("what a build for " + b.Device + " needs").Because(verdict.OfTables("cover CUDA only")))
 	// The answer is unknown, but what the build needs of a driver is still shown.
 	case !m.Driver().Version.Known() && !m.Driver().CUDA.Known():
 		if !b.CUDANumber.Known() {
-			return lacks("the driver's version")
+			return lacks(verdict.NoDriver)
 		}
 		r := reachOf(m, b.CUDANumber)
-		r.missing = "the driver's version"
+		r.missing = verdict.NoDriver
 		return r
 	// Whether cuda-compat lifts the driver decides the floor, so without that the floor decides nothing.
 	case m.Forward().State == world.ForwardUndecided || m.Forward().State == world.ForwardUndecidedGPU:
-		return lacks(m.Forward().Why)
+		return lacks(m.Forward().Lacks)
 	// Nothing else stands for a package that needs no framework, so silence would read as an answer.
 	case !b.CUDANumber.Known() && b.Standalone && !b.GoesOn() && b.Name != "triton": // whose ptxas is judged
-		return lacks("which CUDA it is built for")
+		return lacks(verdict.Question("which CUDA it is built for"))
 	case !b.CUDANumber.Known() && b.Extension:
 		return nil // its framework is judged
 	case !b.CUDANumber.Known():
@@ -109,7 +109,7 @@ func reachFor(m *world.Machine, b *world.Build) *reach {
 	switch {
 	// The tables have no floor for this CUDA, and the driver's own CUDA, which would decide instead, is not known.
 	case r.state == world.FloorUnknown:
-		return lacks("which driver CUDA " + b.CUDANumber.Short() + " needs")
+		return lacks(verdict.Question("which driver CUDA " + b.CUDANumber.Short() + " needs"))
 	case r.state == world.FloorBelow:
 		r.missing = doubtful(m, b, r.need)
 	}
@@ -132,25 +132,25 @@ func reachOf(m *world.Machine, cuda version.Number) *reach {
 	return &r
 }
 
-// doubtful is why a build may run below the driver's floor; empty where it does not. What a program saw on the machine
+// doubtful is what is not known of a build that may run below the driver's floor; nothing where it does not. What a program saw on the machine
 // is stronger evidence than any table.
-func doubtful(m *world.Machine, b *world.Build, need string) string {
+func doubtful(m *world.Machine, b *world.Build, need string) verdict.Lack {
 	// A collect_env report holds what the program saw. Where it contradicts the table, the table may be wrong.
 	if seen := m.Facts.Observed.CUDAAvailable; seen != nil && *seen && m.Target.Driver == "" {
-		return "why the report says that CUDA is available although " + m.DriverWords() + " does not meet " + need
+		return verdict.Question("why the report says that CUDA is available although " + m.DriverWords() + " does not meet " + need)
 	}
 	// Images of nvidia/cuda and NGC bring cuda-compat; only the running container shows whether the loader takes it. What
 	// is installed over an image loads the same libcuda.
 	if inImage(m, b) && m.LetIn(b) {
-		return "whether the image's own cuda-compat library is loaded, which runs it on " + m.DriverWords()
+		return verdict.Question("whether the image's own cuda-compat library is loaded, which runs it on " + m.DriverWords())
 	}
-	return ""
+	return verdict.Lack{}
 }
 
 // reachOfEvery judges a build whose variant is not known: when every variant of the release is above the driver, so
 // is this one; when every one fits, this one does.
 func reachOfEvery(m *world.Machine, b *world.Build) *reach {
-	missing := &reach{missing: "which CUDA it was built with" + m.Unsaid(b)}
+	missing := &reach{missing: verdict.Question("which CUDA it was built with").Because(m.Unsaid(b))}
 	if len(b.Rows) == 0 {
 		return missing
 	}
@@ -271,24 +271,23 @@ func otherCUDA(m *world.Machine, b *world.Build) bool {
 }
 
 // openTorchMissing is what is not known of a package that brings whichever torch is the newest.
-const openTorchMissing = "which torch it brings: the file names no release of it"
-
-// HeldMissing is, before the driver that holds them, what a machine lacks whose every GPU is for a virtual machine.
-const HeldMissing = "a GPU that is not held for a virtual machine by "
+var openTorchMissing = verdict.Question("which torch it brings").Because(verdict.OfFile("names no release of it"))
 
 // lackedGPU is what a build lacks where there is no GPU to compare it with: where each one that is here is kept from
 // programs, what keeps it.
-func lackedGPU(m *world.Machine) string {
+func lackedGPU(m *world.Machine) verdict.Lack {
 	every := func(kept func(facts.GPU) bool) bool {
 		return m.Here() && len(m.Facts.GPUs) > 0 && !slices.ContainsFunc(m.Facts.GPUs, func(g facts.GPU) bool { return !kept(g) })
 	}
 	switch {
 	case every(func(g facts.GPU) bool { return g.Excluded }):
-		return world.ExcludedMissing
+		return verdict.Lack{Missing: "a GPU that the driver's options do not leave out", Reason: "excluded",
+			Why: "the driver's options leave out every GPU here (NVreg_ExcludedGpus)"}
 	case every(world.ToVM):
-		return HeldMissing + m.Facts.GPUs[0].Bound
+		return verdict.Lack{Missing: "a GPU that is not held for a virtual machine by " + m.Facts.GPUs[0].Bound, Reason: "held",
+			Why: "every GPU here is held for a virtual machine by " + m.Facts.GPUs[0].Bound}
 	}
-	return "a GPU to compare with"
+	return verdict.NoGPU
 }
 
 // gpuArchMissing: no code in the build, or in a part of it that nothing stands in for, for any visible GPU.
@@ -362,7 +361,7 @@ func codeFor(m *world.Machine, b *world.Build) []*Result {
 	}
 	without, proof, missing := codeless(m, b)
 	// The GPU that cannot be judged may be the one that is served, so error or warning is not decided yet.
-	if len(without) < len(m.GPUs) && missing != "" {
+	if len(without) < len(m.GPUs) && missing.Lacking() {
 		return undecidable(b.Subject, missing)
 	}
 	r := Result{Subject: b.Subject, Need: "machine code or PTX for the GPU", Row: codeFrom(b), Source: b.Source()}
@@ -396,8 +395,8 @@ func foreignCode(m *world.Machine, b *world.Build) []*Result {
 			return found(archMissing(m, b, without, proof))
 		}
 	}
-	return undecidable(b.Subject, fmt.Sprintf("what its build for %s holds: this one is for %s",
-		strings.TrimPrefix(m.Platform, "linux_"), b.Foreign))
+	return undecidable(b.Subject, verdict.Question(fmt.Sprintf("what its build for %s holds: this one is for %s",
+		strings.TrimPrefix(m.Platform, "linux_"), b.Foreign)))
 }
 
 // kernelless reports whether the libraries of a program or a package, all of them read, hold no kernels of their own.
@@ -412,14 +411,14 @@ func ComparesCode(b *world.Build) bool {
 
 // codeless are the GPUs that a build, or a part of it, has no code for, with what proves it; missing is the fact that
 // one of the others lacks.
-func codeless(m *world.Machine, b *world.Build) (without []world.GPU, proof verdict.Evidence, missing string) {
+func codeless(m *world.Machine, b *world.Build) (without []world.GPU, proof verdict.Evidence, missing verdict.Lack) {
 	for _, g := range m.GPUs {
-		c, why := m.Code(b, g)
+		c, by, lack := m.Code(b, g)
 		switch p := world.Unserved(b.Parts(), g.Capability); {
 		case c == version.Uncovered:
-			without, proof = append(without, g), m.EvidenceCode(b, why)
+			without, proof = append(without, g), m.EvidenceCode(b, by)
 		case c == version.Unsure:
-			missing = why
+			missing = lack
 		// A section whose kernels all have one set of targets must serve the GPU by itself: TensorFlow 2.20 has PTX for an
 		// RTX 5090 in .nv_fatbin, and its MLIR kernels in .rodata have nothing (CUDA_ERROR_INVALID_PTX at the first
 		// multiplication).
@@ -438,8 +437,8 @@ func archMissing(m *world.Machine, b *world.Build, without []world.GPU, code ver
 	if p := world.Unserved(b.Parts(), without[0].Capability); p != nil {
 		f.Message += " in " + p.String()
 	}
-	own, why := m.OwnCode(b, without[0])
-	if why == world.Unsupported {
+	own, by, _ := m.OwnCode(b, without[0])
+	if by == world.Unsupported {
 		least, source := m.Tables.LeastCapability(b.Name, b.Release.Number)
 		f.Need, f.Source = fmt.Sprintf("a GPU of compute capability %s or newer", least), source
 	}
@@ -479,7 +478,7 @@ func gpuArchPTXOnly(m *world.Machine, b *world.Build) []*Result {
 		return found(*f)
 	}
 	for _, g := range m.GPUs {
-		if c, _ := m.Code(b, g); c == version.ByPTX {
+		if c, _, _ := m.Code(b, g); c == version.ByPTX {
 			severity := verdict.Warning
 			// Extensions compile a few kernels when they are used; a framework compiles thousands at its start.
 			if b.Extension {
@@ -523,7 +522,7 @@ func codeIgnored(m *world.Machine, b *world.Build) *verdict.Finding {
 
 // ignores is the variable that keeps a build's code from a GPU, and how; empty where it runs.
 func ignores(m *world.Machine, b *world.Build, g world.GPU) (variable, why string) {
-	c, _ := m.Code(b, g)
+	c, _, _ := m.Code(b, g)
 	switch {
 	case c == version.ByPTX && isSet(m, "CUDA_DISABLE_PTX_JIT"):
 		return "CUDA_DISABLE_PTX_JIT", "only PTX for " + g.Label + ", and CUDA_DISABLE_PTX_JIT=1 keeps the driver from compiling it"

@@ -31,7 +31,7 @@ func ptxNewer(m *world.Machine, b *world.Build) []*Result {
 		f := ptxFinding(m, b, hit)
 		need := fmt.Sprintf("a driver that supports CUDA %s: all it has for the GPU is PTX %s", m.Tables.CUDAOfPTX(hit.isa).Short(), hit.isa)
 		return []*Result{{Subject: b.Subject, Finding: &f, Need: need, Row: "cuda.csv, driver_branch.csv"}}
-	case missing != "":
+	case missing.Lacking():
 		return unknown(b.Subject, missing)
 	case only:
 		return holds(b.Subject)
@@ -41,11 +41,11 @@ func ptxNewer(m *world.Machine, b *world.Build) []*Result {
 
 // uncompiled is the PTX of a build that is newer than the driver, with the GPUs that have nothing else of it; only
 // reports whether PTX is the only code for one of them, missing the fact that was not known.
-func uncompiled(m *world.Machine, b *world.Build) (hit newPTX, only bool, missing string) {
+func uncompiled(m *world.Machine, b *world.Build) (hit newPTX, only bool, missing verdict.Lack) {
 	for _, g := range m.GPUs {
-		one, why := ptxFor(m, b, g)
+		one, lack := ptxFor(m, b, g)
 		only = only || one != nil
-		missing = cmp.Or(why, missing)
+		missing = cmp.Or(lack, missing)
 		if one != nil && one.newer {
 			hit.part, hit.isa, hit.gpus = one.part, one.isa, append(hit.gpus, g)
 		}
@@ -77,9 +77,9 @@ type newPTX struct {
 
 // ptxFor finds the PTX that the driver must compile for a GPU, that of a part which is too new before others; nil where
 // there is machine code. missing says what is not known.
-func ptxFor(m *world.Machine, b *world.Build, g world.GPU) (one *newPTX, missing string) {
+func ptxFor(m *world.Machine, b *world.Build, g world.GPU) (one *newPTX, missing verdict.Lack) {
 	list := b.Parts()
-	if c, _ := m.Code(b, g); c == version.ByPTX {
+	if c, _, _ := m.Code(b, g); c == version.ByPTX {
 		list = append([]world.Part{{Group: version.Group{PTX: b.PTX, ISA: b.PTXVersions}}}, list...)
 	}
 	for i, p := range list {
@@ -90,11 +90,11 @@ func ptxFor(m *world.Machine, b *world.Build, g world.GPU) (one *newPTX, missing
 		if p.Section != "" {
 			found.part = &list[i]
 		}
-		var why string
-		if found.newer, why = m.NewerPTX(b.CUDANumber, found.isa); found.newer {
-			return &found, ""
+		newer, lack := m.NewerPTX(b.CUDANumber, found.isa)
+		if found.newer = newer; newer {
+			return &found, verdict.Lack{}
 		}
-		one, missing = &found, cmp.Or(missing, why)
+		one, missing = &found, cmp.Or(missing, lack)
 	}
 	return one, missing
 }
@@ -163,7 +163,7 @@ func fatbinZstd(m *world.Machine, b *world.Build) []*Result {
 	case len(hit) == 0:
 		return nil
 	case !m.Driver().CUDA.Known():
-		return unknown(b.Subject, "the CUDA that the driver speaks")
+		return unknown(b.Subject, verdict.NoCUDA)
 	// nvcc writes zstd from 12.8 on where it is asked to, and the driver, not the runtime, decompresses.
 	case !m.Driver().CUDA.LessShort(zstdCUDA):
 		return holds(b.Subject)

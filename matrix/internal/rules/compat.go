@@ -21,7 +21,7 @@ func forwardUnsupported(m *world.Machine) []*Result {
 	case world.ForwardNone, world.ForwardStale, world.ForwardUndecided:
 		return nil
 	case world.ForwardUndecidedGPU:
-		return unknown("libcuda "+f.Version, f.Why)
+		return unknown("libcuda "+f.Version, f.Lacks)
 	case world.ForwardWorks:
 		return holds("libcuda " + f.Version)
 	}
@@ -46,7 +46,7 @@ func forwardNotApplicable(m *world.Machine) []*Result {
 	case world.ForwardNone, world.ForwardWrongGPU:
 		return nil
 	case world.ForwardUndecided:
-		return unknown("libcuda "+f.Version, f.Why)
+		return unknown("libcuda "+f.Version, f.Lacks)
 	case world.ForwardWorks, world.ForwardUndecidedGPU:
 		return holds("libcuda " + f.Version)
 	}

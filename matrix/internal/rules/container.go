@@ -41,7 +41,7 @@ func containerDriverLibs(m *world.Machine) []*Result {
 	}
 	// What could not be looked for is not missing.
 	if failed := m.ProbeFailure("driver-libraries"); failed != "" {
-		return unknown("driver", failed)
+		return unknown("driver", verdict.Statement(failed))
 	}
 	if !m.Looked("driver-libraries") {
 		return nil
@@ -142,7 +142,7 @@ func withoutCompiler(m *world.Machine, wrong string) verdict.Finding {
 func compilerMatters(m *world.Machine) verdict.Severity {
 	for _, b := range m.Builds {
 		for _, g := range m.GPUs {
-			if covered, _ := m.Code(b, g); b.Counts && b.WantsCUDA() && covered == version.ByPTX {
+			if covered, _, _ := m.Code(b, g); b.Counts && b.WantsCUDA() && covered == version.ByPTX {
 				return verdict.Error
 			}
 		}

@@ -58,11 +58,11 @@ func undrivenHost(m *world.Machine) []*Result {
 	}
 	// A driver that could not be looked for is not a missing one.
 	if failed := m.ProbeFailure("proc-driver"); failed != "" {
-		return unknown("driver", failed)
+		return unknown("driver", verdict.Statement(failed))
 	}
 	// EKS, Bottlerocket and the GPU operator build or load the module at boot: the files do not tell which release.
 	if rest && len(m.Facts.Machine.Installers) > 0 {
-		return unknown("driver", "which driver "+m.Facts.Machine.Installers[0].Path+" installs at boot")
+		return unknown("driver", verdict.Question("which driver "+m.Facts.Machine.Installers[0].Path+" installs at boot"))
 	}
 	// GPUs that a pasted report names were not seen on a bus, and it need not mention the driver.
 	if !rest && !m.OnPCI() || rest && !m.Facts.System.Bootable { // a container image gets its driver from the host
@@ -336,7 +336,7 @@ func driverUnresponsive(m *world.Machine) []*Result {
 		return losing(m, f)
 	// Machines with 8 GPUs and no persistence daemon take 25 to 30 s to initialise: slow is not broken.
 	case "timeout", "crashed":
-		return unknown("driver", m.Facts.Driver.NVML.Message)
+		return unknown("driver", verdict.Statement(m.Facts.Driver.NVML.Message))
 	case "ok":
 		return holds("driver")
 	}
@@ -409,7 +409,7 @@ func driverAgainstGPUs(m *world.Machine, bad func(world.GPU) bool, say func(worl
 	if first < 0 {
 		// A GPU that the table lacks may be the one that the driver does not support.
 		if i := slices.IndexFunc(m.GPUs, func(g world.GPU) bool { return g.Chip == nil }); i >= 0 {
-			return unknown("driver", "what kind of GPU "+m.GPUs[i].Label+" is")
+			return unknown("driver", verdict.Question("what kind of GPU "+m.GPUs[i].Label+" is"))
 		}
 		return compared("driver")
 	}
@@ -453,7 +453,7 @@ func requiredMissing(m *world.Machine) []*Result {
 			results = append(results, holds(want)...)
 		// Could not look is not absent: unknown, which leaves the outcome open.
 		case couldNot != "":
-			results = append(results, leftOpen(want, couldNot)...)
+			results = append(results, leftOpen(want, verdict.Statement(couldNot))...)
 		default:
 			f := lackingRequired(m, want)
 			r := Result{Subject: f.Subject, Finding: &f}

@@ -48,7 +48,7 @@ func efaPlugin(m *world.Machine) []*Result {
 		return holds("NCCL")
 	// The plugin is installed; a job's environment, which nothing here shows, may lead to it.
 	case m.Elsewhere() && efa.Elsewhere != "":
-		return unknown("NCCL", "whether jobs put "+path.Dir(efa.Elsewhere)+" into LD_LIBRARY_PATH")
+		return unknown("NCCL", verdict.Question("whether jobs put "+path.Dir(efa.Elsewhere)+" into LD_LIBRARY_PATH"))
 	}
 	f := verdict.Finding{Severity: verdict.Warning, Subject: "NCCL",
 		Need: cmp.Or(strings.Join(names, " or "), "a plugin") + " on the loader's path",
@@ -81,12 +81,12 @@ func efaLibraryMismatch(m *world.Machine) []*Result {
 	case !efaWanted(m) || efa.Plugin == "":
 		return nil
 	case !efa.Looked:
-		return unknown("NCCL", "whether the loader can load "+efa.Plugin+" with the libraries below it")
+		return unknown("NCCL", verdict.Question("whether the loader can load "+efa.Plugin+" with the libraries below it"))
 	case len(efa.Unresolved) == 0:
 		return holds("NCCL")
 	// A job's LD_LIBRARY_PATH may lead to another libfabric, as that of MPI or of a container does.
 	case m.Elsewhere():
-		return unknown("NCCL", "whether jobs get other libraries than those found here: "+unloadable(efa.Unresolved[0]))
+		return unknown("NCCL", verdict.Question("whether jobs get other libraries than those found here: "+unloadable(efa.Unresolved[0])))
 	}
 	return found(unloadablePlugin(m, efa))
 }
@@ -153,9 +153,9 @@ func memlockTooSmall(m *world.Machine) []*Result {
 	case limit < 0:
 		return holds("EFA")
 	case limit == 0:
-		return unknown("EFA", "how much memory this process may lock")
+		return unknown("EFA", verdict.Question("how much memory this process may lock"))
 	case limit > memlockFails:
-		return unknown("EFA", fmt.Sprintf("whether %d MiB of locked memory are enough for this job", limit>>20))
+		return unknown("EFA", verdict.Question(fmt.Sprintf("whether %d MiB of locked memory are enough for this job", limit>>20)))
 	}
 	return found(verdict.Finding{Severity: verdict.Warning, Subject: "EFA", Need: "unlimited locked memory",
 		Message:  fmt.Sprintf("this process may lock only %s of memory, and EFA registers its buffers as locked memory: (-12) Cannot allocate memory", kibibytes(limit)),

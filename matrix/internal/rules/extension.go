@@ -157,8 +157,8 @@ func mismatched(m *world.Machine, b *world.Build) []*Result {
 			f.Subject = c.Subject
 			results = append(results, found(f)...)
 		case untried(m, b, c):
-			results = append(results, leftOpen(c.Subject, "which torch its libraries are compiled for: it asks for torch "+
-				strings.Join(c.Rows[0].Torch, " or ")+" and no more")...)
+			results = append(results, leftOpen(c.Subject, verdict.Question("which torch its libraries are compiled for: it asks for torch "+
+				strings.Join(c.Rows[0].Torch, " or ")+" and no more"))...)
 		default:
 			results = append(results, holds(c.Subject)...)
 		}

@@ -54,7 +54,7 @@ func fabricLive(m *world.Machine) []*Result {
 	// The daemon runs on the host, whose processes a container does not see; A100's NVML tells no fabric state.
 	case m.Facts.System.Container != "":
 		if m.Facts.Machine.Fabric.Switches > 0 {
-			return unknown("fabric", "whether the host's fabric manager runs")
+			return unknown("fabric", verdict.Question("whether the host's fabric manager runs"))
 		}
 		return nil
 	// g5, g6 and p5.4xlarge need no daemon: where its unit is installed it finds nothing to do and stops.
@@ -68,7 +68,7 @@ func fabricLive(m *world.Machine) []*Result {
 			verdict.Evidence{Fact: "fabric manager", Value: cmp.Or(fabric.Manager, "not installed"), From: "/proc"}, fabricInstall(m)))
 	// With hidepid, /proc shows only this user's processes.
 	case fabric.Running == "" || !m.Looked("fabric"):
-		return unknown("fabric", "whether the fabric manager runs: processes of other users are hidden")
+		return unknown("fabric", verdict.Question("whether the fabric manager runs: processes of other users are hidden"))
 	}
 	if missing := fourthGeneration(m, true); missing != nil {
 		return found(*missing)
@@ -104,7 +104,7 @@ func needsDaemon(m *world.Machine) bool {
 // version that does not fit is the usual cause, so it is said first.
 func fabricPending(m *world.Machine, state string) []*Result {
 	if m.Facts.Machine.Uptime < world.RegisterSeconds {
-		return unknown("fabric", "the fabric's state five minutes after boot; now it is "+state)
+		return unknown("fabric", verdict.Value("the fabric's state five minutes after boot; now it is "+state))
 	}
 	// The daemon runs on the host: packages in a container do not tell its version.
 	if m.Facts.System.Container == "" {
@@ -130,7 +130,7 @@ func fabricAtRest(m *world.Machine) []*Result {
 	switch {
 	case !m.Facts.System.Rest || !m.Looked("fabric") ||
 		slices.ContainsFunc(m.Facts.Machine.Installers, func(i facts.Installer) bool { return i.Kind == "driver-container" }):
-		return unknown("fabric", "whether the fabric manager is installed")
+		return unknown("fabric", verdict.Question("whether the fabric manager is installed"))
 	// Without a driver or a kernel the daemon has nothing to program.
 	case !m.Driver().Version.Known() || len(m.Facts.Machine.Kernels) == 0: // an image for containers, or one without a driver
 		return nil
@@ -219,10 +219,10 @@ func fabricVersion(m *world.Machine) []*Result {
 	release, named := world.ReleaseIn(fabric.Version)
 	// The daemon's release is its package's: its program is never started to ask.
 	if failed := m.ProbeFailure("driver-packages"); failed != "" && !named {
-		return unknown("fabric", "the fabric manager's version: "+failed)
+		return unknown("fabric", verdict.Statement("the fabric manager's version: "+failed))
 	}
 	if !named || !m.Driver().Version.Known() {
-		return unknown("fabric", "the fabric manager's version")
+		return unknown("fabric", verdict.Value("the fabric manager's version"))
 	}
 	// It exits on any difference ("… interface version 580.95.05 don't match with driver version 580.65.06").
 	if release.Compare(m.Driver().Version) == 0 {

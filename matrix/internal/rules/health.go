@@ -19,7 +19,7 @@ func gpuCount(m *world.Machine) []*Result {
 		return nil
 	}
 	if failed := m.ProbeFailure("pci"); failed != "" {
-		return unknown("GPUs", failed)
+		return unknown("GPUs", verdict.Statement(failed))
 	}
 	bus := onBus(m)
 	source := []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/accelerated-computing-instances.html"}

@@ -48,7 +48,7 @@ func notImportable(m *world.Machine, b *world.Build) []*Result {
 		case facts.HindranceOld:
 			return found(olderModule(b, h))
 		case facts.HindranceOnlyHere:
-			return undecidable(b.Subject, "whether it is started in "+h.Path+": only there is the module "+h.By+", which "+b.Name+" imports")
+			return undecidable(b.Subject, verdict.Question("whether it is started in "+h.Path+": only there is the module "+h.By+", which "+b.Name+" imports"))
 		case facts.HindranceName:
 			return found(withoutName(b, h))
 		case facts.HindranceSymbol:
@@ -62,7 +62,7 @@ func notImportable(m *world.Machine, b *world.Build) []*Result {
 		// A package of another origin may be torch all the same (a source tree, an editable install); a lone module is not.
 		case facts.HindranceHidden:
 			if path.Base(h.Path) == "__init__.py" {
-				return undecidable(b.Subject, "what is in "+path.Dir(h.Path)+", which Python imports instead of "+b.Name)
+				return undecidable(b.Subject, verdict.Question("what is in "+path.Dir(h.Path)+", which Python imports instead of "+b.Name))
 			}
 			return found(hidden(b, h, verdict.Error))
 		// Only python -c, -m and scripts of that directory put it first on the path. So it is a warning: started elsewhere,
@@ -71,7 +71,7 @@ func notImportable(m *world.Machine, b *world.Build) []*Result {
 			return found(hidden(b, h, verdict.Warning))
 		}
 	}
-	if missing := imports(m, b.Name); missing != "" {
+	if missing := imports(m, b.Name); missing.Lacking() {
 		return undecidable(b.Subject, missing)
 	}
 	return nil
@@ -210,7 +210,7 @@ func refused(b *world.Build, h facts.Hindrance) verdict.Finding {
 func lacking(b *world.Build, m *world.Machine, h facts.Hindrance) []*Result {
 	// pip install --target makes a directory for an import path whose other entries are not known.
 	if b.Env.Kind == "target" || m.Facts.System.Rest {
-		return undecidable(b.Subject, h.By+", which "+b.Name+" needs: it is not in "+b.Env.Path)
+		return undecidable(b.Subject, verdict.Statement(h.By+", which "+b.Name+" needs: it is not in "+b.Env.Path))
 	}
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By, Pins: withLibraries(b),
 		Message:  fmt.Sprintf("%s needs %s, which is not installed: it cannot be imported", b.Name, h.By),
@@ -224,7 +224,7 @@ func lacking(b *world.Build, m *world.Machine, h facts.Hindrance) []*Result {
 // one under a umask of 077. Of a tree at rest it is not known who will start it.
 func notReadable(b *world.Build, m *world.Machine, h facts.Hindrance) []*Result {
 	if m.Facts.System.Rest {
-		return undecidable(b.Subject, "what is in "+h.Path+", which this user may not read")
+		return undecidable(b.Subject, verdict.Question("what is in "+h.Path+", which this user may not read"))
 	}
 	return found(verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "permission to read " + h.Path, Source: []string{importSource},
 		Message:  fmt.Sprintf("this user may not read %s, which %s loads", h.Path, b.Name),
@@ -236,7 +236,7 @@ func notReadable(b *world.Build, m *world.Machine, h facts.Hindrance) []*Result 
 // requires a distribution of that name, installing it again brings it; else nothing tells which one has it.
 func withoutModule(b *world.Build, m *world.Machine, h facts.Hindrance) []*Result {
 	if b.Env.Kind == "target" || m.Facts.System.Rest {
-		return undecidable(b.Subject, "the module "+h.By+", which "+b.Name+" imports: it is not in "+b.Env.Path)
+		return undecidable(b.Subject, verdict.Statement("the module "+h.By+", which "+b.Name+" imports: it is not in "+b.Env.Path))
 	}
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "the module " + h.By,
 		Message:  fmt.Sprintf("%s imports %s, which is not installed: it cannot be imported", b.Name, h.By),

@@ -26,7 +26,7 @@ func driverEOL(m *world.Machine) []*Result {
 	switch {
 	// A new branch has no end yet, and the table may be older than the driver.
 	case branch == nil || branch.EndOfLife == "":
-		return unknown("driver", fmt.Sprintf("when driver branch %d reaches end of life", m.Driver().Version.Major()))
+		return unknown("driver", verdict.Question(fmt.Sprintf("when driver branch %d reaches end of life", m.Driver().Version.Major())))
 	// NVIDIA gives some dates as a month only: such a branch lives until the month's end.
 	case m.Today()[:min(len(branch.EndOfLife), len(m.Today()))] <= branch.EndOfLife:
 		return holds("driver")

@@ -19,7 +19,7 @@ func NotLookedAt(m *world.Machine) []*Result {
 			closed = append(closed, u)
 			continue
 		}
-		results = append(results, leftOpen(u.Place, u.Reason)...)
+		results = append(results, leftOpen(u.Place, verdict.Statement(u.Reason))...)
 	}
 	results = append(results, namedOnly(m)...)
 	results = append(results, lackingNames(m)...)

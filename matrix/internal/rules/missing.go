@@ -29,7 +29,7 @@ func missingLibrary(m *world.Machine, b *world.Build, missing []string) []*Resul
 	// lost are those whose wheel is installed: its file was deleted, or overwritten by a wheel that was removed again.
 	lost := slices.DeleteFunc(slices.Clone(missing), func(library string) bool { return b.Installed(library) == nil })
 	if m.Facts.System.Rest && len(lost) == 0 && len(b.CannotLoad(missing)) == 0 {
-		return unknown(b.Subject, "the LD_LIBRARY_PATH of the process, which must lead to "+verdict.Some(missing))
+		return unknown(b.Subject, verdict.Statement("the LD_LIBRARY_PATH of the process, which must lead to "+verdict.Some(missing)))
 	}
 	fails := failsWithout(b, missing)
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: strings.Join(missing, ", "),

@@ -25,7 +25,7 @@ func moduleMissing(m *world.Machine) []*Result {
 		return nil
 	}
 	if failed := m.ProbeFailure("driver-modules"); failed != "" && m.ModuleOf(kernel) == nil {
-		return unknown("driver", failed)
+		return unknown("driver", verdict.Statement(failed))
 	}
 	// Images that install the module at boot have none on disk, and are healthy.
 	// EKS AMIs keep built modules in /var/lib/dkms-archive; akmods and driver containers bring theirs at boot.
@@ -274,11 +274,11 @@ func gspFirmware(m *world.Machine) []*Result {
 	}
 	// Where nobody asked the GPU, it may have its firmware from a place that is not listed.
 	if failed := m.ProbeFailure("nvml"); failed != "" && m.Facts.Driver.NVML.Status == "" && !m.Facts.System.Rest {
-		return unknown("driver", "whether the GPU answers: "+failed)
+		return unknown("driver", verdict.Question("whether the GPU answers: "+failed))
 	}
 	// Facts of an older form do not list firmware: nothing found is not nothing there.
 	if !m.Looked("firmware") {
-		return unknown("driver", "which GSP firmware is on disk")
+		return unknown("driver", verdict.Question("which GSP firmware is on disk"))
 	}
 	f := verdict.Finding{Severity: verdict.Error, Subject: "driver",
 		Evidence: []verdict.Evidence{{Fact: "open module", Value: m.Driver().Version.String(), From: from}},
@@ -346,7 +346,7 @@ func vgpuDriver(m *world.Machine) []*Result {
 	case m.Facts.Machine.GRID != "":
 		return holds("driver")
 	}
-	return unknown("driver", "whether the driver is NVIDIA's vGPU guest driver (GRID)")
+	return unknown("driver", verdict.Question("whether the driver is NVIDIA's vGPU guest driver (GRID)"))
 }
 
 // lacksGRID reports whether a driver is there without what only the GRID driver brings, and nothing chooses its module

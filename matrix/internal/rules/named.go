@@ -21,12 +21,12 @@ func namedOnly(m *world.Machine) []*Result {
 			continue
 		}
 		if besideOther(m, n) {
-			results = append(results, leftOpen(n.Subject(), "whether it loads beside a torch that it was not built for")...)
+			results = append(results, leftOpen(n.Subject(), verdict.Question("whether it loads beside a torch that it was not built for"))...)
 			continue
 		}
 		if unbuilt(m, n) {
-			results = append(results, leftOpen(n.Subject(), "for which torch and which GPUs its code will be: the tables have "+
-				"no wheel of this release")...)
+			results = append(results, leftOpen(n.Subject(), verdict.Value("for which torch and which GPUs its code will be").Because(
+				verdict.OfTables("have no wheel of this release")))...)
 			continue
 		}
 		if judged || m.SpokenFor(n) || n.Uses == "unsaid" && judges(m, n.Environment) {
@@ -56,11 +56,10 @@ func optional(n *world.NamedPackage) []*Result {
 func left(n *world.NamedPackage) []*Result {
 	switch n.Uses {
 	case "unsaid":
-		return leftOpen("the image in "+n.From, "what is in it: neither its name nor its tag says") // a name may be private
+		return leftOpen("the image in "+n.From, verdict.Question("what is in it: neither its name nor its tag says")) // a name may be private
 	case "gpu":
 		if n.Origin == "image" {
-			return leftOpen(n.Subject(),
-				"which CUDA is in this image: it is for GPUs, but neither its tag nor the tables say more")
+			return leftOpen(n.Subject(), verdict.Question("which CUDA is in this image: it is for GPUs, but neither its tag nor the tables say more"))
 		}
 	case "either":
 		return found(verdict.Finding{Severity: verdict.Note, Subject: n.Subject(), Need: "nothing",
@@ -68,12 +67,12 @@ func left(n *world.NamedPackage) []*Result {
 			Evidence: []verdict.Evidence{{Fact: n.Name, Value: cmp.Or(n.Version, n.Specifier), From: n.From}}})
 	case "torch", "jax", "tensorflow":
 		if n.NamesFramework(n.Uses) && n.Unlisted {
-			return leftOpen(n.Subject(), "which torch it was built for: the tables do not have this release")
+			return leftOpen(n.Subject(), verdict.Question("which torch it was built for").Because(verdict.OfTables("do not have this release")))
 		}
 		if n.NamesFramework(n.Uses) {
 			return nil // judged as that framework
 		}
-		return leftOpen(n.Subject(), "which "+n.Uses+" it brings: the file does not pin one")
+		return leftOpen(n.Subject(), verdict.Question("which "+n.Uses+" it brings").Because(verdict.OfFile("does not pin one")))
 	case "jit":
 		return nil
 	}
@@ -81,7 +80,7 @@ func left(n *world.NamedPackage) []*Result {
 		return nil // judged beside that torch
 	}
 	if n.Version == "" && n.Origin != "image" {
-		return leftOpen(n.Subject(), "which CUDA the package is built for"+cmp.Or(world.Unpinned("", n.Specifier), verdict.Unpinned))
+		return leftOpen(n.Subject(), verdict.Question("which CUDA the package is built for").Because(cmp.Or(world.Unpinned("", n.Specifier), verdict.Unpinned)))
 	}
-	return leftOpen(n.Subject(), "which CUDA the package is built for (it needs a GPU, and neither its name nor the tables tell)")
+	return leftOpen(n.Subject(), verdict.Question("which CUDA the package is built for (it needs a GPU, and neither its name nor the tables tell)"))
 }

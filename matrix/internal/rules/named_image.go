@@ -16,8 +16,8 @@ import (
 func baseCode(m *world.Machine, b *world.Build) []*Result {
 	for _, g := range m.GPUs {
 		if g.Chip != nil && g.Chip.LastCUDA.Known() && g.Chip.LastCUDA.LessShort(b.CUDANumber) {
-			return undecidable(b.Subject, fmt.Sprintf("whether what runs in the image has code for %s: CUDA %s itself has none, "+
-				"%s was the last that did", g.Label, b.CUDANumber.Short(), g.Chip.LastCUDA))
+			return undecidable(b.Subject, verdict.Question(fmt.Sprintf("whether what runs in the image has code for %s: CUDA %s itself has none, "+
+				"%s was the last that did", g.Label, b.CUDANumber.Short(), g.Chip.LastCUDA)))
 		}
 	}
 	return nil
@@ -57,7 +57,7 @@ type requirement struct {
 func requires(m *world.Machine, r requirement) []*Result {
 	expression, err := version.ParseRequirement(r.text)
 	if err != nil {
-		return unknown(r.name, "an expression that can be read: "+err.Error())
+		return unknown(r.name, verdict.Statement("an expression that can be read: "+err.Error()))
 	}
 	worst, but := version.Met, version.Properties{}
 	for _, alternatives := range r.of {
@@ -96,14 +96,14 @@ func (r requirement) unmet(m *world.Machine, expression version.Requirement, but
 }
 
 // unsureWhy names the property that is not known.
-func unsureWhy(m *world.Machine, p version.Properties) string {
+func unsureWhy(m *world.Machine, p version.Properties) verdict.Lack {
 	switch {
 	case !p.Driver.Known():
-		return "the driver's version"
+		return verdict.NoDriver
 	case !p.CUDA.Known():
-		return "the driver's CUDA"
+		return verdict.Value("the driver's CUDA")
 	case !p.NoGPU && p.Brand == "":
-		return "the GPU's brand, which NVML tells"
+		return verdict.Statement("the GPU's brand, which NVML tells")
 	}
-	return "a property that the requirement names"
+	return verdict.Statement("a property that the requirement names")
 }

@@ -195,12 +195,12 @@ func opens(m *world.Machine, b *world.Build) []*Result {
 	case !b.Looked && slices.Contains(bringsNone, b.Name):
 		return bare(m, b)
 	case !b.Looked && withoutLibrariesOfCUDA(m, b):
-		return lacksLibraries(b, fmt.Sprintf("where it finds its libraries of CUDA %d: none of their wheels is there or comes", b.CUDANumber.Major()))
+		return lacksLibraries(b, verdict.Question(fmt.Sprintf("where it finds its libraries of CUDA %d: none of their wheels is there or comes", b.CUDANumber.Major())))
 	case !b.Looked:
 		return nil
 	// At rest the environment of the process that will run is not known.
 	case len(b.Missing) > 0 && m.Facts.System.Rest:
-		return undecidable(b.Subject, "the LD_LIBRARY_PATH of the process, which must lead to "+verdict.Some(b.Missing))
+		return undecidable(b.Subject, verdict.Statement("the LD_LIBRARY_PATH of the process, which must lead to "+verdict.Some(b.Missing)))
 	case len(b.Missing) > 0:
 		return found(withoutOpened(m, b))
 	case len(b.Beside) > 0 && opensByName(b) && !m.Facts.System.Rest && !lent(m, b):
@@ -209,8 +209,8 @@ func opens(m *world.Machine, b *world.Build) []*Result {
 	case len(b.Beside) > 0 && !opensLate(b) && lent(m, b):
 		return holds(b.Subject)
 	case len(b.Beside) > 0:
-		return unknown(b.Subject, "whether the program loads "+verdict.Some(b.Beside)+" first, as "+loader(b)+
-			" may, or is led there by LD_LIBRARY_PATH")
+		return unknown(b.Subject, verdict.Question("whether the program loads "+verdict.Some(b.Beside)+" first, as "+loader(b)+
+			" may, or is led there by LD_LIBRARY_PATH"))
 	}
 	return holds(b.Subject)
 }

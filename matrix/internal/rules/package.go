@@ -267,7 +267,7 @@ func tensorflowLibs(m *world.Machine, b *world.Build) []*Result {
 	}
 	// A process that is started with LD_LIBRARY_PATH finds them, which files do not show.
 	if dirs := besidePath(b, missing); len(dirs) > 0 && m.Facts.System.Rest {
-		return undecidable(b.Subject, "the LD_LIBRARY_PATH of the process, which must lead to "+verdict.Some(missing))
+		return undecidable(b.Subject, verdict.Statement("the LD_LIBRARY_PATH of the process, which must lead to "+verdict.Some(missing)))
 	} else if len(dirs) > 0 {
 		f.Source = append(f.Source, "https://github.com/tensorflow/tensorflow/issues/63362")
 		f.Steps = []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + world.PutFirst(strings.Join(dirs, ":"))).That(

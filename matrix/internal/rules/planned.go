@@ -9,6 +9,7 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/verdict"
 	"cudacompat/matrix/internal/world"
 	"cudacompat/probe/facts"
 )
@@ -32,8 +33,8 @@ func untold(m *world.Machine, b *world.Build) []*Result {
 		if name == b.Framework && paired(m, b) {
 			continue
 		}
-		return undecidable(b.Subject, fmt.Sprintf("whether it fits %s %s, which is to replace the one that it was "+
-			"installed with: no row of the tables pairs them", name, b.Open[name]))
+		return undecidable(b.Subject, verdict.Question(fmt.Sprintf("whether it fits %s %s, which is to replace the one that it was "+
+			"installed with: no row of the tables pairs them", name, b.Open[name])))
 	}
 	return nil
 }
@@ -66,8 +67,8 @@ func untoldLibraries(b *world.Build) []*Result {
 		case strings.HasPrefix(name, "nvidia-nccl") && pinned.Known() && !coming.Less(pinned):
 			continue
 		}
-		return undecidable(b.Subject, fmt.Sprintf("whether it runs with %s %s, which it does not ask for and which is to "+
-			"replace what it was installed with", name, b.Open[name]))
+		return undecidable(b.Subject, verdict.Question(fmt.Sprintf("whether it runs with %s %s, which it does not ask for and which is to "+
+			"replace what it was installed with", name, b.Open[name])))
 	}
 	return nil
 }
@@ -98,7 +99,7 @@ func comingTwin(m *world.Machine, b *world.Build) string {
 func underTwin(m *world.Machine, b *world.Build) []*Result {
 	twin := comingTwin(m, b)
 	if b.Planned {
-		return undecidable(b.Subject, "which of it and "+twin+" is written last: both have the same files")
+		return undecidable(b.Subject, verdict.Question("which of it and "+twin+" is written last: both have the same files"))
 	}
 	f := overwritten(b, facts.Hindrance{By: twin, Path: b.Path})
 	f.Message = fmt.Sprintf("%s is to be written over %s: Python will import its modules", twin, b.Name)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/matrix/internal/verdict"
 	"cudacompat/matrix/internal/world"
 	"cudacompat/probe/facts"
 )
@@ -47,16 +48,17 @@ func broughtAlong(m *world.Machine, name string) bool {
 
 // imports is what nobody can say of the import of a distribution for what a plan leaves open; empty where it leaves
 // nothing open.
-func imports(m *world.Machine, name string) string {
+func imports(m *world.Machine, name string) verdict.Lack {
 	told, untold := lacksOf(m, name)
-	const whether = "whether it can be imported: "
+	const whether = "whether it can be imported"
 	switch {
 	case len(told) > 0:
-		return whether + lackWords(slices.MinFunc(told, tellsMore)) + andMore(len(told)-1)
+		return verdict.Question(whether + ": " + lackWords(slices.MinFunc(told, tellsMore)) + andMore(len(told)-1))
 	case len(untold) > 0:
-		return whether + "the plan does not say what " + requirer(untold[0]) + " requires, as with --no-deps"
+		return verdict.Question(whether).Because(verdict.Reason{Kind: "file",
+			Words: "the plan does not say what " + requirer(untold[0]) + " requires, as with --no-deps"})
 	}
-	return ""
+	return verdict.Lack{}
 }
 
 // tellsMore puts a framework first, and what is there in another release before what is not.
@@ -122,7 +124,7 @@ func lackingNames(m *world.Machine) []*Result {
 		if built || !m.Public(facts.Planned{Name: l.Of}) {
 			continue
 		}
-		if missing := imports(m, l.Of); missing != "" {
+		if missing := imports(m, l.Of); missing.Lacking() {
 			version, _ := m.Facts.Plan.Installed(l.Of)
 			subject := strings.TrimSpace(l.Of+" "+version) + world.PlaceOf(&m.Facts.Environments[0])
 			results = append(results, leftOpen(subject, missing)...)

@@ -53,7 +53,7 @@ func visibleDevices(m *world.Machine) []*Result {
 			pin.Run("unset CUDA_VISIBLE_DEVICES").That("shows every GPU").Instead()}
 		return []*Result{{Subject: f.Subject, Finding: &f, Takes: func(world.GPU) bool { return m.Shown.Hidden || m.Shown.Count == 0 }}}
 	// MIG devices that NVML may not show, and numbers of different GPUs without CUDA_DEVICE_ORDER=PCI_BUS_ID.
-	case m.Shown.Missing != "":
+	case m.Shown.Missing.Lacking():
 		return unknown(f.Subject, m.Shown.Missing)
 	case !m.Shown.Hidden:
 		return holds(f.Subject)

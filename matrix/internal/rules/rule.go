@@ -43,7 +43,7 @@ func (r Rule) OfFleet() bool { return r.OnMachine == nil && r.OnBuild == nil }
 type Result struct {
 	Subject string               // what it is said of
 	Finding *verdict.Finding     // what is wrong
-	Missing string               // the fact without which nothing can be said
+	Missing verdict.Lack         // the fact without which nothing can be said
 	Need    string               // what the rule asks for; beside missing: all the same
 	Row     string               // the table's row that the need rests on
 	Source  []string             // of a need that is met: where it is published
@@ -69,18 +69,18 @@ func holds(subject string) []*Result { return []*Result{{Subject: subject}} }
 // judged.
 func compared(subject string) []*Result { return []*Result{{Subject: subject, Judged: true}} }
 
-// unknown is a rule that lacks a fact, in words that can follow "not known:".
-func unknown(subject, missing string) []*Result {
+// unknown is a rule that lacks a fact.
+func unknown(subject string, missing verdict.Lack) []*Result {
 	return []*Result{{Subject: subject, Missing: missing}}
 }
 
 // undecidable is unknown of a fact without which nobody can say whether a build works.
-func undecidable(subject, missing string) []*Result {
+func undecidable(subject string, missing verdict.Lack) []*Result {
 	return []*Result{{Subject: subject, Missing: missing, Decides: true}}
 }
 
 // leftOpen is unknown of a fact without which nobody can say how it stands with the whole machine.
-func leftOpen(subject, missing string) []*Result {
+func leftOpen(subject string, missing verdict.Lack) []*Result {
 	return []*Result{{Subject: subject, Missing: missing, Open: true}}
 }
 

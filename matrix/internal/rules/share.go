@@ -35,15 +35,15 @@ func peerToPeer(m *world.Machine) []*Result {
 	case !m.Looked("peer-to-peer"):
 		return nil
 	case bus.Virtual == "":
-		return unknown("GPUs", "whether this is a virtual machine")
+		return unknown("GPUs", verdict.Question("whether this is a virtual machine"))
 	case bus.ACS == "on" || bus.IOMMU == "translated":
 		return found(peersFinding(m, bus))
 	// Only root may read a bridge's extended configuration space.
 	case bus.ACS == "":
-		return unknown("GPUs", "whether the PCI bridges redirect what GPUs write to each other (root may read that)")
+		return unknown("GPUs", verdict.Question("whether the PCI bridges redirect what GPUs write to each other (root may read that)"))
 	// Off and passthrough are sound; which it is stands in the GPU's IOMMU group.
 	case bus.IOMMU == "":
-		return unknown("GPUs", "whether an IOMMU stands between the GPUs")
+		return unknown("GPUs", verdict.Question("whether an IOMMU stands between the GPUs"))
 	}
 	return holds("GPUs")
 }

@@ -71,7 +71,7 @@ func driverPackagesMixed(m *world.Machine) []*Result {
 			f.Steps[0] = pin.Run(remove).That(f.Steps[0].Say)
 		}
 	case failed != "":
-		return unknown("driver", failed)
+		return unknown("driver", verdict.Statement(failed))
 	case len(packages) == 0 && runfile == "":
 		return nil
 	default:
@@ -109,7 +109,7 @@ func driverAutoUpdate(m *world.Machine) []*Result {
 	}
 	what, unknowable := updatable(m, u)
 	switch {
-	case unknowable != "":
+	case unknowable.Lacking():
 		return unknown("driver", unknowable)
 	case what == nil:
 		return holds("driver")
@@ -130,35 +130,35 @@ func driverAutoUpdate(m *world.Machine) []*Result {
 	return found(f)
 }
 
-// updatable is what of the driver may be upgraded: evidence, nil for nothing, or why that cannot be known.
-func updatable(m *world.Machine, u facts.Updates) (what []verdict.Evidence, unknowable string) {
+// updatable is what of the driver may be upgraded: evidence, nil for nothing, or the fact without which that cannot be known.
+func updatable(m *world.Machine, u facts.Updates) (what []verdict.Evidence, unknowable verdict.Lack) {
 	packages, _ := core(m)
 	if failed := m.ProbeFailure("driver-packages"); failed != "" && len(packages) == 0 {
-		return nil, failed
+		return nil, verdict.Statement(failed)
 	}
 	if u.Tool == "dnf-automatic" {
-		return dnfUpdatable(u, packages), ""
+		return dnfUpdatable(u, packages), verdict.Lack{}
 	}
 	// The packages of a release ask for each other's exact version, so one hold holds all; but no daemon's does.
 	held := slices.ContainsFunc(m.Facts.Machine.Packages, func(p facts.DriverPackage) bool {
 		return p.Held && strings.Contains(p.Name, "nvidia") && !daemonNames.MatchString(p.Name)
 	})
 	if len(packages) == 0 || held || u.Pinned != "" {
-		return nil, ""
+		return nil, verdict.Lack{}
 	}
 	for _, p := range packages {
 		if blacklisted(u.Blacklist, p.Name) {
-			return nil, ""
+			return nil, verdict.Lack{}
 		}
 		// unattended-upgrades installs from allowed origins only, and each archive has its own.
 		if p.Vendor == "" {
-			return nil, "which archive " + p.Name + " comes from"
+			return nil, verdict.Question("which archive " + p.Name + " comes from")
 		}
 		if originAllowed(u.Origins, p.Vendor) {
-			return []verdict.Evidence{{Fact: p.Name, Value: p.Version, From: p.From}}, ""
+			return []verdict.Evidence{{Fact: p.Name, Value: p.Version, From: p.From}}, verdict.Lack{}
 		}
 	}
-	return nil, ""
+	return nil, verdict.Lack{}
 }
 
 // dnfUpdatable is a package of the driver that an enabled repository may replace. They ask for each other's exact

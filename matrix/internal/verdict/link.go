@@ -51,6 +51,8 @@ type Link struct {
 	Because []string `json:"because"` // ids of the rules that broke it or that lack a fact
 	// Facts are those that a held link rests on, by their names in the JSON of facts: without all of them it is not held.
 	Facts []string `json:"-"`
+	// Lacks is the fact that an unseen link lacks; nothing where it was withheld.
+	Lacks Lack `json:"-"`
 }
 
 // Withheld is the value of the link devices where this process was given no GPU, or hides every one on purpose.

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"cudacompat/pin"
-	"cudacompat/requires"
 )
 
 // OrEmpty is a list that JSON does not call null.
@@ -131,9 +130,6 @@ type Passed struct {
 	Subject string `json:"subject"`
 	Target  string `json:"target"`
 }
-
-// Missing is a rule that could not be judged, and the fact that it lacks.
-type Missing = requires.Missing
 
 // Suppressed is a finding that a waiver hides; it stays in every report.
 type Suppressed struct {

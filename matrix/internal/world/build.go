@@ -245,16 +245,16 @@ func (b *Build) Evidence() []verdict.Evidence {
 	return list
 }
 
-// Code judges the build's code for one GPU, and that of the torch which it brings; why says what is missing when it is
-// unsure, or what proves it.
-func (m *Machine) Code(b *Build, g GPU) (version.Coverage, string) {
-	own, why := m.OwnCode(b, g)
+// Code judges the build's code for one GPU, and that of the torch which it brings: proof is what tells, missing what is
+// not known where it is unsure.
+func (m *Machine) Code(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.Lack) {
+	c, proof, missing = m.OwnCode(b, g)
 	if b.BringsTorch() {
-		if c, because := m.codeByTable(b, g); c < own {
-			return c, because
+		if torch, by, lack := m.codeByTable(b, g); torch < c {
+			return torch, by, lack
 		}
 	}
-	return own, why
+	return c, proof, missing
 }
 
 // BringsTorch reports whether a package of a file has code of its own and pins a torch, whose rows are the build's.
@@ -263,16 +263,16 @@ func (b *Build) BringsTorch() bool {
 }
 
 // OwnCode judges the build's code by what was read of it, else by its rows.
-func (m *Machine) OwnCode(b *Build, g GPU) (version.Coverage, string) {
+func (m *Machine) OwnCode(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.Lack) {
 	switch {
 	case !g.Capability.Known():
-		return version.Unsure, "the compute capability of " + g.Label
+		return version.Unsure, "", verdict.Value("the compute capability of " + g.Label)
 	case len(b.SASS)+len(b.PTX) > 0:
 		return judged(version.Cover(b.SassRead(), b.PTX, g.Capability), g, "read from the build")
 	case b.Damaged != "": // the table speaks of a library that is sound
-		return version.Unsure, b.Damaged
+		return version.Unsure, "", verdict.Statement(b.Damaged)
 	case m.belowLeast(b, g):
-		return version.Uncovered, Unsupported
+		return version.Uncovered, Unsupported, verdict.Lack{}
 	}
 	return m.codeByTable(b, g)
 }
@@ -305,7 +305,7 @@ func (b *Build) SassRead() []string {
 
 // codeByTable asks every row that may be this build; they must agree. Without a row the toolkit's age alone can prove
 // that there is no code.
-func (m *Machine) codeByTable(b *Build, g GPU) (version.Coverage, string) {
+func (m *Machine) codeByTable(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.Lack) {
 	rows := slices.DeleteFunc(slices.Clone(b.Rows), func(r Row) bool { return len(r.SASS) == 0 })
 	if len(rows) == 0 || len(rows) < len(b.Rows) {
 		return m.codeByToolkit(b, g)
@@ -313,14 +313,14 @@ func (m *Machine) codeByTable(b *Build, g GPU) (version.Coverage, string) {
 	best := version.Cover(rows[0].SASS, rows[0].PTX, g.Capability)
 	for _, r := range rows[1:] {
 		if version.Cover(r.SASS, r.PTX, g.Capability) != best {
-			return version.Unsure, "which CUDA variant of the release it is"
+			return version.Unsure, "", verdict.Question("which CUDA variant of the release it is")
 		}
 	}
 	// An empty cell means that PTX was not read (a wheel without has "none"), so that only the toolkit's age can be
 	// proof.
 	if best == version.Uncovered && len(rows[0].PTX) == 0 {
-		if c, _ := m.codeByToolkit(b, g); c != version.Uncovered {
-			return version.Unsure, "whether the wheel carries PTX"
+		if c, _, _ := m.codeByToolkit(b, g); c != version.Uncovered {
+			return version.Unsure, "", verdict.Question("whether the wheel carries PTX")
 		}
 	}
 	return judged(best, g, tableRow)
@@ -329,32 +329,32 @@ func (m *Machine) codeByTable(b *Build, g GPU) (version.Coverage, string) {
 // tableRow is what proves a coverage that was not read from the build.
 const tableRow = "of the release's table row"
 
-// judged gives a coverage its reason: what proves it, or what is missing where desktop code meets a Tegra module.
-func judged(c version.Coverage, g GPU, proof string) (version.Coverage, string) {
+// judged gives a coverage what proves it, or what is missing where desktop code meets a Tegra module.
+func judged(c version.Coverage, g GPU, by string) (same version.Coverage, proof string, missing verdict.Lack) {
 	if c == version.Unsure {
-		return c, "whether machine code for discrete GPUs runs on " + g.Label + ", which is integrated"
+		return c, "", verdict.Question("whether machine code for discrete GPUs runs on " + g.Label + ", which is integrated")
 	}
-	return c, proof
+	return c, by, verdict.Lack{}
 }
 
 // codeByToolkit is for builds that no table knows: a toolkit makes machine code for no GPU that is newer than itself,
 // and no code at all for one that it has dropped. What is newer than the toolkit can run PTX of an older GPU, which of
 // all packages only PyTorch is known to leave out: no row of torch.csv has any.
-func (m *Machine) codeByToolkit(b *Build, g GPU) (version.Coverage, string) {
-	missing := "which machine code it contains" + m.Unsaid(b)
+func (m *Machine) codeByToolkit(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.Lack) {
+	missing = verdict.Question("which machine code it contains").Because(m.Unsaid(b))
 	if !b.CUDANumber.Known() || b.CUDANumber.Parts() < 2 || !b.Official() || g.Capability.Tegra() {
-		return version.Unsure, missing
+		return version.Unsure, "", missing
 	}
 	for _, c := range tables.Rows[tables.Chip](m.Tables) {
 		compiles := !b.CUDANumber.LessShort(c.FirstCUDA) && (!c.LastCUDA.Known() || !c.LastCUDA.LessShort(b.CUDANumber))
 		if compiles && c.Capability.Major == g.Capability.Major && c.Capability.Minor <= g.Capability.Minor {
-			return version.Unsure, missing
+			return version.Unsure, "", missing
 		}
 	}
 	if g.Chip == nil || !b.torches() && b.CUDANumber.LessShort(g.Chip.FirstCUDA) {
-		return version.Unsure, missing
+		return version.Unsure, "", missing
 	}
-	return version.Uncovered, "CUDA " + b.CUDANumber.Short() + " compiles for no such GPU"
+	return version.Uncovered, "CUDA " + b.CUDANumber.Short() + " compiles for no such GPU", verdict.Lack{}
 }
 
 // torches reports whether a build is a torch, or is judged by the one that it brings.

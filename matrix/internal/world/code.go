@@ -10,22 +10,22 @@ import (
 	"cudacompat/pin"
 )
 
-// NewerPTX compares a PTX version with those that the driver's compiler knows; why says what is missing.
-func (m *Machine) NewerPTX(cuda, isa version.Number) (newer bool, why string) {
+// NewerPTX compares a PTX version with those that the driver's compiler knows; missing is what is not known.
+func (m *Machine) NewerPTX(cuda, isa version.Number) (newer bool, missing verdict.Lack) {
 	low, high := m.Tables.PTXKnown(m.Driver().CUDA)
 	switch {
 	case !isa.Known() && cuda.Parts() > 1 && m.Driver().CUDA.Known() && !m.Driver().CUDA.LessShort(cuda):
-		return false, "" // no compiler writes newer PTX than its CUDA knows; older, for instance TensorFlow's, it may be
+		return false, verdict.Lack{} // no compiler writes newer PTX than its CUDA knows; older, for instance TensorFlow's, it may be
 	case !isa.Known():
-		return false, "which PTX version the build's code has"
+		return false, verdict.Question("which PTX version the build's code has")
 	case !m.Driver().CUDA.Known():
-		return false, "the CUDA that the driver speaks"
+		return false, verdict.NoCUDA
 	case low.Known() && !low.Less(isa):
-		return false, ""
+		return false, verdict.Lack{}
 	case high.Known() && high.Less(isa):
-		return true, ""
+		return true, verdict.Lack{}
 	}
-	return false, "which PTX version a driver for CUDA " + m.Driver().CUDA.Short() + " knows"
+	return false, verdict.Question("which PTX version a driver for CUDA " + m.Driver().CUDA.Short() + " knows")
 }
 
 // Assembles reports whether the Triton that comes with a row of torch compiles for every GPU here. Where the table does

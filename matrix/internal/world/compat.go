@@ -31,7 +31,8 @@ const (
 type Forward struct {
 	*facts.Compat
 	State      ForwardState   // whether it works here
-	Why        string         // for a sentence: what is wrong with it, or the fact that is missing
+	Why        string         // for a sentence: what is wrong with it
+	Lacks      verdict.Lack   // the fact without which nobody can tell
 	Number     version.Number // its own, as a driver's
 	CUDANumber version.Number // that it speaks
 	Base       Driver         // without it
@@ -72,11 +73,11 @@ func (m *Machine) layCompat() {
 func (m *Machine) forwardState() ForwardState {
 	f := m.Forward()
 	if !f.Base.Version.Known() {
-		f.Why = "which kernel-mode driver is under " + f.Path
+		f.Lacks = verdict.Question("which kernel-mode driver is under " + f.Path)
 		return ForwardUndecided
 	}
 	if !f.Number.Known() {
-		f.Why = "the version of " + f.Path
+		f.Lacks = verdict.Value("the version of " + f.Path)
 		return ForwardUndecided
 	}
 	if f.Number.Less(f.Base.Version) {
@@ -84,8 +85,8 @@ func (m *Machine) forwardState() ForwardState {
 		return ForwardStale
 	}
 	f.Wrong = m.notDataCentre()
-	if len(f.Wrong) > 0 && m.Shown.Unsure != "" && (m.Shown.Hidden || len(f.Wrong) < len(m.GPUs)) {
-		f.Why = m.Shown.Unsure
+	if len(f.Wrong) > 0 && m.Shown.Unsure.Lacking() && (m.Shown.Hidden || len(f.Wrong) < len(m.GPUs)) {
+		f.Lacks = m.Shown.Unsure
 		return ForwardUndecidedGPU
 	}
 	if len(f.Wrong) > 0 {
@@ -104,10 +105,10 @@ func (m *Machine) forwardGPUs() ForwardState {
 	for _, g := range m.GPUs {
 		switch {
 		case g.DataCentre() != Yes:
-			f.Why = "whether " + g.Label + " is a GPU that forward compatibility is for"
+			f.Lacks = verdict.Question("whether " + g.Label + " is a GPU that forward compatibility is for")
 			return ForwardUndecidedGPU
 		case g.dropped(f.Number.Major()):
-			f.Why = fmt.Sprintf("whether libcuda %s still drives %s, as drivers of its branch do not", f.Number, g.Label)
+			f.Lacks = verdict.Question(fmt.Sprintf("whether libcuda %s still drives %s, as drivers of its branch do not", f.Number, g.Label))
 			return ForwardUndecidedGPU
 		}
 	}
@@ -137,7 +138,7 @@ func (m *Machine) baseBranch() ForwardState {
 		f.Source = append(f.Source, row.Source...)
 		return ForwardWorks
 	}
-	f.Why = fmt.Sprintf("whether libcuda %s may run on driver branch %s: it carries no note that says so, and the tables do not know", f.Number, branch)
+	f.Lacks = verdict.Question(fmt.Sprintf("whether libcuda %s may run on driver branch %s: it carries no note that says so, and the tables do not know", f.Number, branch))
 	return ForwardUndecided
 }
 

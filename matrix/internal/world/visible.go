@@ -8,23 +8,21 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/matrix/internal/verdict"
 	"cudacompat/probe/facts"
 )
 
-// ExcludedMissing is what a machine lacks of which each GPU is left out by an option of the driver's module.
-const ExcludedMissing = "a GPU that the driver's options do not leave out"
-
 // Shown is what CUDA_VISIBLE_DEVICES lets a program see of the GPUs that the driver lists.
 type Shown struct {
-	Set     bool   // the variable is there, and so are GPUs that it can choose from
-	List    string // its value
-	Count   int    // how many GPUs a program sees
-	Hidden  bool   // none
-	Absent  string // the first device of the list that is not there: CUDA stops at it
-	Twice   string // a device that the list names again: CUDA shows none (cuInit fails with error 101)
-	Missing string // the fact without which a name of the list means nothing
-	Any     bool   // which ones cannot be told and does not matter, for the GPUs are alike
-	Unsure  string // why the GPUs that are shown cannot be told from the others; empty when they can
+	Set     bool         // the variable is there, and so are GPUs that it can choose from
+	List    string       // its value
+	Count   int          // how many GPUs a program sees
+	Hidden  bool         // none
+	Absent  string       // the first device of the list that is not there: CUDA stops at it
+	Twice   string       // a device that the list names again: CUDA shows none (cuInit fails with error 101)
+	Missing verdict.Lack // the fact without which a name of the list means nothing
+	Any     bool         // which ones cannot be told and does not matter, for the GPUs are alike
+	Unsure  verdict.Lack // why the GPUs that are shown cannot be told from the others; empty when they can
 }
 
 // hiding are the values of CUDA_VISIBLE_DEVICES that hide every GPU; Slurm writes the last.
@@ -73,23 +71,24 @@ func (m *Machine) show() []GPU {
 	}
 	chosen, numbered := m.choose(listed)
 	ordered := !numbered || len(distinct(chosen)) == len(listed) || m.Facts.Variables["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
+	told := !m.Shown.Missing.Lacking() && !m.Shown.Unsure.Lacking()
 	switch {
 	case len(chosen) == 0:
 		m.Shown.Hidden, m.Shown.Count = true, 0
-		m.Shown.Unsure = fmt.Sprintf("which GPU a program will be shown: CUDA_VISIBLE_DEVICES=%q hides every one", list)
+		m.Shown.Unsure = verdict.Question(fmt.Sprintf("which GPU a program will be shown: CUDA_VISIBLE_DEVICES=%q hides every one", list))
 		return m.Present
-	case m.Shown.Missing+m.Shown.Unsure == "" && ordered:
+	case told && ordered:
 	case alike(listed):
-		chosen, m.Shown.Unsure, m.Shown.Any = listed[:min(len(chosen), len(listed))], "", true
-	case m.Shown.Missing+m.Shown.Unsure == "":
-		m.Shown.Unsure = fmt.Sprintf("which GPUs CUDA_VISIBLE_DEVICES=%s numbers: CUDA counts from the fastest on unless CUDA_DEVICE_ORDER is PCI_BUS_ID", list)
+		chosen, m.Shown.Unsure, m.Shown.Any = listed[:min(len(chosen), len(listed))], verdict.Lack{}, true
+	case told:
+		m.Shown.Unsure = verdict.Question(fmt.Sprintf("which GPUs CUDA_VISIBLE_DEVICES=%s numbers: CUDA counts from the fastest on unless CUDA_DEVICE_ORDER is PCI_BUS_ID", list))
 		chosen = listed
 	default:
 		chosen, m.Shown.Unsure = listed, cmp.Or(m.Shown.Unsure, m.Shown.Missing)
 	}
 	var gpus []GPU
 	chosen = distinct(chosen)
-	if m.Shown.Unsure == "" {
+	if !m.Shown.Unsure.Lacking() {
 		m.Shown.Count = len(chosen)
 	}
 	for _, g := range chosen {
@@ -119,11 +118,11 @@ func (m *Machine) choose(listed []facts.GPU) (chosen []facts.GPU, numbered bool)
 			break
 		}
 		g, missing := m.device(name, listed)
-		if g == nil && missing == "" {
+		if g == nil && !missing.Lacking() {
 			m.Shown.Absent = cmp.Or(name, `""`)
 			break
 		}
-		if missing != "" {
+		if missing.Lacking() {
 			m.Shown.Missing, g = missing, &facts.GPU{}
 		}
 		if g.Bus != "" && slices.ContainsFunc(chosen, func(c facts.GPU) bool { return c.Bus == g.Bus }) && !m.Partitioned() {
@@ -138,21 +137,21 @@ func (m *Machine) choose(listed []facts.GPU) (chosen []facts.GPU, numbered bool)
 
 // device is the GPU that one name of the list means, or the fact that is missing to tell; neither, when it is not
 // there.
-func (m *Machine) device(name string, listed []facts.GPU) (g *facts.GPU, missing string) {
+func (m *Machine) device(name string, listed []facts.GPU) (g *facts.GPU, missing verdict.Lack) {
 	number, ok := leadingNumber(name)
 	switch {
 	case strings.HasPrefix(name, "MIG-") || strings.HasPrefix(name, "GPU-"):
 		return m.deviceNamed(name, listed)
 	case !ok:
-		return nil, ""
+		return nil, verdict.Lack{}
 	case m.Partitioned():
 		return nil, missingMIG
 	case number >= max(len(listed), m.Facts.Devices.Counted):
-		return nil, ""
+		return nil, verdict.Lack{}
 	case m.uncounted():
-		return nil, "which GPU is number " + name + ": NVML could not ask all of them"
+		return nil, verdict.Question("which GPU is number " + name + ": NVML could not ask all of them")
 	}
-	return &listed[number], ""
+	return &listed[number], verdict.Lack{}
 }
 
 // leadingNumber is the number that CUDA reads of a name, as C's strtoul does: what follows the digits is left out, and
@@ -175,7 +174,7 @@ func leadingNumber(name string) (number int, ok bool) {
 var digitsFirst = lazyregexp.New(`^([+-]?)(\d+)`)
 
 // missingMIG: NVML can refuse a MIG device to a process that CUDA lets in, so what it does not show may be there.
-const missingMIG = "which MIG devices there are"
+var missingMIG = verdict.Question("which MIG devices there are")
 
 // unpartitioned reports whether each GPU says that it is not divided: there is no MIG device that a name can mean.
 func unpartitioned(listed []facts.GPU) bool {
@@ -184,11 +183,11 @@ func unpartitioned(listed []facts.GPU) bool {
 
 // deviceNamed is the GPU of a UUID, or of its beginning, as the probe resolved it; not found is what NVML does not
 // have.
-func (m *Machine) deviceNamed(name string, listed []facts.GPU) (g *facts.GPU, missing string) {
-	missing = "the UUIDs of the GPUs"
+func (m *Machine) deviceNamed(name string, listed []facts.GPU) (g *facts.GPU, missing verdict.Lack) {
+	missing = verdict.Value("the UUIDs of the GPUs")
 	if strings.HasPrefix(name, "MIG-") {
 		if unpartitioned(listed) && !m.uncounted() {
-			return nil, ""
+			return nil, verdict.Lack{}
 		}
 		missing = missingMIG
 	}
@@ -197,14 +196,14 @@ func (m *Machine) deviceNamed(name string, listed []facts.GPU) (g *facts.GPU, mi
 		return nil, missing
 	}
 	if !m.Facts.Devices.Named[i].Found {
-		return nil, ""
+		return nil, verdict.Lack{}
 	}
 	at := slices.IndexFunc(listed, func(g facts.GPU) bool { return g.Bus != "" && g.Bus == m.Facts.Devices.Named[i].Bus })
 	if at < 0 {
-		m.Shown.Unsure = "which of the GPUs " + name + " is"
-		return &facts.GPU{}, ""
+		m.Shown.Unsure = verdict.Question("which of the GPUs " + name + " is")
+		return &facts.GPU{}, verdict.Lack{}
 	}
-	return &listed[at], ""
+	return &listed[at], verdict.Lack{}
 }
 
 // alike reports whether the GPUs differ in nothing by which builds are judged, so that it does not matter which are
@@ -231,7 +230,7 @@ func distinct(gpus []facts.GPU) []facts.GPU {
 // told.
 func (m *Machine) Hidden() []string {
 	list := []string{}
-	if !m.Shown.Hidden && (!m.Shown.Set || m.Shown.Unsure != "") {
+	if !m.Shown.Hidden && (!m.Shown.Set || m.Shown.Unsure.Lacking()) {
 		return list
 	}
 	seen := map[string]bool{}
