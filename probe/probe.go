@@ -62,6 +62,9 @@ func GivenFile(d Document) (Facts, error) { return given.Read(d) }
 // document stays whole.
 func Machines(d Document) []Document { return given.Machines(d) }
 
+// IsPaste reports whether a document is a report or an output as people paste it, beside which an error may stand.
+func IsPaste(d Document) bool { return given.IsPaste(d) }
+
 // Together are the facts of one machine, of which several documents tell a part each. What they tell otherwise is named in
 // Facts.Unread.
 func Together(list []Facts) Facts { return given.Together(list) }

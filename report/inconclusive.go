@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"cudacompat/matrix"
+	"cudacompat/probe/facts"
+	"cudacompat/triage"
 )
 
 // undecided is the missing fact that leaves the verdict open: of a build that counts, else of a requirement; nil when
@@ -39,6 +41,8 @@ func inconclusive(r Report) string {
 		u = &r.Unknown[0] // of a package beside a build that works
 	}
 	switch {
+	case u == nil && r.Log != nil && r.Log.Blame != triage.Unknown:
+		return "only the log says what is wrong: " + strings.TrimSuffix(r.Log.Because, ".")
 	case u == nil:
 		return nothing(r)
 	case u.Rule == "required-missing":
@@ -262,17 +266,24 @@ func (p *page) failures(r Report) {
 func (p *page) looked(r Report) {
 	there := partsOf(r)
 	switch {
-	case r.Outcome != matrix.Inconclusive || undecided(r) != nil:
+	case r.Outcome != matrix.Inconclusive || undecided(r) != nil, onlyPasted(r.Facts.Probes):
 	case len(r.Facts.Probes) > 0:
 		p.line()
 		p.line("  looked for")
 		for _, place := range places(r, there) {
 			p.wrap(12, place[1], fmt.Sprintf("    %-6s  ", place[0]))
 		}
-	case there == parts{}:
+	case there == parts{} && r.Log == nil:
 		p.line()
 		p.wrap(2, "What was read should be the JSON of `cudacompat probe` or `cudacompat doctor -o json`, or what `python3 -m torch.utils.collect_env` prints.", "  ")
 	}
+}
+
+// onlyPasted reports whether all that is known was pasted: nothing was looked for on a machine.
+func onlyPasted(probes []facts.Status) bool {
+	return len(probes) > 0 && !slices.ContainsFunc(probes, func(s facts.Status) bool {
+		return s.Name != "nvidia-smi" && s.Name != "collect-env"
+	})
 }
 
 // places are the things that are not there and where they were looked for; a tree at rest has no NVML to ask.
@@ -324,7 +335,7 @@ func (p *page) try(r Report) {
 		add = "--gpu, such as --gpu Orin"
 	case len(r.Facts.GPUs) > 0 && there.driver: // they are here, and programs do not get them
 		return
-	case there == parts{} && undecided(r) == nil:
+	case there == parts{} && undecided(r) == nil && r.Log == nil:
 		p.tryElsewhere(len(r.Facts.Probes) > 0)
 		return
 	case !there.gpu && !there.driver:

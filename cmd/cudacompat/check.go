@@ -128,6 +128,9 @@ func (f *checkFlags) checkDocuments(ctx context.Context, args []string, s stream
 		err = job.outputs.severalAtOnce(len(machines))
 	}
 	if err == nil && f.env != "" {
+		err = machines[0].foreign
+	}
+	if err == nil && f.env != "" {
 		machines[0].facts, err = afterwards(ctx, machines[0].facts, f.env, asked(args))
 	}
 	if err != nil {
@@ -179,7 +182,11 @@ func (f *judgeFlags) check(ctx context.Context, job job, machines []described, f
 // environment's fault nevertheless, is not compatible: nothing that was compared explains the fault.
 func (f *judgeFlags) judgeOne(ctx context.Context, job job, m described) (report.Report, error) {
 	found := func() (probe.Facts, error) { return m.facts, nil }
-	if err := f.logOf(ctx, &job, m); err != nil {
+	err := f.logOf(ctx, &job, m)
+	if err == nil && job.log == nil {
+		err = m.foreign
+	}
+	if err != nil {
 		return report.Report{}, err
 	}
 	r, err := job.judge(ctx, found)
@@ -196,7 +203,7 @@ func atFault(b triage.Blame) bool { return b == triage.Environment || b == triag
 // logOf is what the text of a machine shows beside what it describes. Flags that name another machine leave it out.
 func (f *judgeFlags) logOf(ctx context.Context, job *job, m described) error {
 	job.log = nil
-	if !m.pasted() || slices.ContainsFunc(job.targets, func(t matrix.Target) bool {
+	if !m.pasted || slices.ContainsFunc(job.targets, func(t matrix.Target) bool {
 		return t.Driver != "" || t.Instance != "" || len(t.GPUs) > 0
 	}) {
 		return nil

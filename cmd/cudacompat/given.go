@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +17,6 @@ import (
 	"cudacompat/matrix"
 	"cudacompat/pin"
 	"cudacompat/probe"
-	"cudacompat/probe/facts"
 
 	"github.com/spf13/cobra"
 )
@@ -118,15 +118,24 @@ const givenCap = 8 << 20
 
 // described is a machine that documents are of.
 type described struct {
-	facts probe.Facts
-	text  []byte // that it was read from, on the lines where it stands
+	facts   probe.Facts
+	text    []byte // that it was read from, on the lines where it stands
+	pasted  bool   // as people paste it, where an error may stand beside the description
+	foreign error  // why nothing is read in the text but the error that it may show; nil of any other
 }
 
-// pasted reports whether the machine is described as people paste it, where an error may stand beside the description.
-func (m described) pasted() bool {
-	return slices.ContainsFunc(m.facts.Probes, func(s facts.Status) bool {
-		return s.Name == "collect-env" || s.Name == "nvidia-smi"
-	})
+// with is the machine as another document describes it, too.
+func (m described) with(o described) described {
+	both := described{text: slices.Concat(m.text, o.text), pasted: m.pasted || o.pasted}
+	switch {
+	case m.foreign == nil && o.foreign == nil:
+		both.facts = probe.Together([]probe.Facts{m.facts, o.facts})
+	case o.foreign == nil:
+		both.facts = o.facts
+	default:
+		both.facts, both.foreign = m.facts, m.foreign
+	}
+	return both
 }
 
 // givenAll are the machines that files and releases are of: together of one, or of several where a paste is. Of several
@@ -159,7 +168,7 @@ func givenAll(args []string, python, includeRoot string, stdin io.Reader) ([]des
 			fallthrough
 		default:
 			for i, m := range machines {
-				machines[i] = described{probe.Together([]probe.Facts{m.facts, list[0].facts}), slices.Concat(m.text, list[0].text)}
+				machines[i] = m.with(list[0])
 			}
 		}
 	}
@@ -176,7 +185,7 @@ func given(name, python, includeRoot string, stdin io.Reader) (probe.Facts, erro
 		return probe.Facts{}, &usageError{fmt.Sprintf("%q is of %d machines, which say otherwise of each other", name, len(list)),
 			"`cudacompat check` judges each; give the report of one"}
 	}
-	return list[0].facts, nil
+	return list[0].facts, list[0].foreign
 }
 
 // givenMachines are the machines of one file. includeRoot is --include-root.
@@ -196,14 +205,25 @@ func givenMachines(name, python, includeRoot string, stdin io.Reader) ([]describ
 	}
 	var list []described
 	for _, d := range probe.Machines(documentOf(name, data, includes)) {
-		found, err := probe.GivenFile(d)
-		if err != nil || len(data) > givenCap {
+		m := described{text: append(bytes.Repeat([]byte("\n"), d.Above), d.Data...), pasted: probe.IsPaste(d)}
+		m.facts, err = probe.GivenFile(d)
+		switch {
+		case errors.Is(err, probe.ErrForeign) && len(data) <= givenCap && !d.Typed && !structured(data):
+			m.pasted, m.foreign = true, unreadableFile(name, len(data), err)
+			m.facts.Complete()
+		case err != nil || len(data) > givenCap:
 			return nil, unreadableFile(name, len(data), err)
 		}
-		found.OnPython(python)
-		list = append(list, described{found, append(bytes.Repeat([]byte("\n"), d.Above), d.Data...)})
+		m.facts.OnPython(python)
+		list = append(list, m)
 	}
 	return list, nil
+}
+
+// structured reports whether a text is JSON or XML, of which no line is quoted as an error's.
+func structured(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	return bytes.HasPrefix(data, []byte("{")) || bytes.HasPrefix(data, []byte("<")) || json.Valid(data)
 }
 
 // unreadableFile says why a file of so many bytes is not read.

@@ -86,8 +86,11 @@ func reachFor(m *world.Machine, b *world.Build) *reach {
 	// ROCm or XPU: unknown, since nothing here looks for AMD's or Intel's drivers, and the build may well run.
 	case b.Device != "cuda" && b.Device != "":
 		return lacks(verdict.Question("what a build for " + b.Device + " needs").Because(verdict.OfTables("cover CUDA only")))
-	// The answer is unknown, but what the build needs of a driver is still shown.
+	// The answer is unknown, but what the build needs of a driver is still shown. A torch that saw the GPU needs no more.
 	case !m.Driver().Version.Known() && !m.Driver().CUDA.Known():
+		if sawGPU(m) && b.Name == "torch" {
+			return &reach{state: world.FloorFull}
+		}
 		if !b.CUDANumber.Known() {
 			return lacks(verdict.NoDriver)
 		}
@@ -132,11 +135,17 @@ func reachOf(m *world.Machine, cuda version.Number) *reach {
 	return &r
 }
 
-// doubtful is what is not known of a build that may run below the driver's floor; nothing where it does not. What a program saw on the machine
-// is stronger evidence than any table.
+// sawGPU reports whether a report holds that its torch reached the GPU: the driver is new enough for it, whichever it is.
+func sawGPU(m *world.Machine) bool {
+	seen := m.Facts.Observed.CUDAAvailable
+	return seen != nil && *seen && m.Target.Driver == ""
+}
+
+// doubtful is what is not known of a build that may run below the driver's floor; nothing where it does not. What a
+// program saw on the machine is stronger evidence than any table.
 func doubtful(m *world.Machine, b *world.Build, need string) verdict.Lack {
 	// A collect_env report holds what the program saw. Where it contradicts the table, the table may be wrong.
-	if seen := m.Facts.Observed.CUDAAvailable; seen != nil && *seen && m.Target.Driver == "" {
+	if sawGPU(m) {
 		return verdict.Question("why the report says that CUDA is available although " + m.DriverWords() + " does not meet " + need)
 	}
 	// Images of nvidia/cuda and NGC bring cuda-compat; only the running container shows whether the loader takes it. What

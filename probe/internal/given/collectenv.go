@@ -16,21 +16,22 @@ const fromReport = "collect_env report"
 
 // reportLine matches "Key: value" of PyTorch's collect_env, "Key      : value" of vLLM's, and what people make of
 // them when they paste: quote marks before it, full-width colons, a lost colon. The shorter reports of Hugging Face's
-// programs ("- PyTorch version (GPU?): 2.4.1+cu121 (True)"), DeepSpeed's ("torch version ..... 2.7.0+cu128") and SGLang's
-// ("PyTorch: 2.7.1+cu126") have some of its lines under names of their own.
+// programs ("- PyTorch version (GPU?): 2.4.1+cu121 (True)"), DeepSpeed's ("torch version ..... 2.7.0+cu128"), SGLang's
+// and MMEngine's ("PyTorch: 2.7.1+cu126") and the columns of detectron2's ("PyTorch    1.13.1+cu116 @/usr/lib/torch")
+// have some of its lines under names of their own.
 var reportLine = lazyregexp.New(`(?i)^[\s>*` + "`" +
 	`-]*(PyTorch version|CUDA used to build PyTorch|ROCM used to build PyTorch|OS|Libc version|` +
 	`Python version|Python platform|Is CUDA available|CUDA runtime version|GPU models and configuration|` +
-	`Nvidia driver version|` + briefKeys + `)(?: \((?:GPU|accelerator)\?\))?\**\s*([:：]|\.{3,}|\s)[\s*` + "`" + `]*(.*?)` +
+	`Nvidia driver version|` + briefKeys + `)(?: \((?:GPU|accelerator)\?\))?\**(\s*(?:[:：]|\.{3,})|\s+)[\s*` + "`" + `]*(.*?)` +
 	`[\s` + "`" + `]*$`)
 
 const briefKeys = `torch version|torch cuda version|nvcc version|Tensorflow version|Platform|GPU type|Accelerator|` +
-	`CUDA Driver Version|CUDA available|PyTorch`
+	`CUDA Driver Version|CUDA available|GPU available|PyTorch`
 
 // briefKey are the keys that those lines have in the long report.
 var briefKey = map[string]string{"torch version": "pytorch version", "torch cuda version": "cuda used to build pytorch",
 	"nvcc version": "cuda runtime version", "platform": "python platform", "accelerator": "gpu type",
-	"cuda driver version": "nvidia driver version", "cuda available": "is cuda available", "pytorch": "pytorch version"}
+	"cuda driver version": "nvidia driver version", "cuda available": "is cuda available", "gpu available": "is cuda available", "pytorch": "pytorch version"}
 
 // closedLine matches ends that no cut can leave of a longer value: of a last line without a line's end only these are
 // read. "535.1" may have been 535.183.01, and "NVIDIA A10" an A100.
@@ -39,31 +40,65 @@ var closedLine = lazyregexp.New(`(?:[:：\s](?:True|False|None|N/A|Could not col
 
 var (
 	reportGPU     = lazyregexp.New(`GPU\s+\d+\s*[:：]\s*([^()]+?)\s*(?:\(|$)`)
-	reportAlike   = lazyregexp.New(`^GPU (\d+(?:,\d+)*): ([^:()]+?)\s*$`)
+	reportAlike   = lazyregexp.New(`^GPU (\d+(?:,\d+)*)(?::| {2}) *([^:()]+?)\s*(?:\(arch=[\d.]+\))?$`)
 	reportPackage = lazyregexp.New(`^[\s>*-]*\[pip3?\]\s+([A-Za-z0-9._-]+)==(\S+)\s*$`)
 	reportConda   = lazyregexp.New(`^[\s>*-]*\[conda\]\s+pytorch\s+(\S+)\s+(\S+)\s+(\S+)`)
 	reportArch    = lazyregexp.New(`supports CUDA capabilities ((?:(?:sm|compute)_\d+[af]? ?)+)`)
-	reportNotFor  = lazyregexp.New(`(?:^|")\s*([^"\s][^"]*?) with CUDA capability sm_(\d+)(\d) is not compatible ` +
+	reportNotFor  = lazyregexp.New(`(?:^|["\x60:])\s*([^"\x60:\s][^"\x60:]*?) with CUDA capability sm_(\d+)(\d) is not compatible ` +
 		`with the current PyTorch installation`)
 	reportNoMore = lazyregexp.New(`Found GPU\d+ (\S.*?) which is of (?:cuda|compute) capability ` +
 		`(?:\(CC\) )?(\d+)\.(\d)(?:\.?\s|\.?$)`)
+	reportModule = lazyregexp.New(`NVRM version: NVIDIA UNIX .*Kernel Module(?: for \S+)?\s+(\d{3}\.\d{2,3}(?:\.\d{2})?)\s`)
 	reportTooOld = lazyregexp.New(`The NVIDIA driver on your system is too old \(found version (\d{4,5})\)`)
 	pastedEnd    = lazyregexp.New(`(?:<br ?/?>)?\s*$`) // with the mark that a web page leaves
 	platformArch = lazyregexp.New(`(x86_64|aarch64|arm64)`)
 )
 
-// isCollectEnv takes what is left if anything of a report stands anywhere in it, as people paste them.
+// reportTyped matches the GPU and the driver of a list that somebody typed: "- GPU: NVIDIA RTX 4080", "NVIDIA driver: `580.88`".
+var reportTyped = lazyregexp.New(`(?i)^[\s>*\x60-]*(?:(?:(GPU)|(?:NVIDIA |GPU )?driver(?: version)?)(?:[\s*]*[:：]|\s{2})[\s*\x60]*)` +
+	`(?:((?:NVIDIA|Tesla|GeForce|Quadro|RTX|GTX|TITAN)\b[^(,\x60]*?)|(\d{3}\.\d{2,3}(?:\.\d{2})?))\s*(?:[(,\x60]|$)`)
+
+// isCollectEnv takes what is left if anything of a report stands anywhere in it, as people paste them: a line that stands
+// in nothing else, or two of those that any text may have.
 func isCollectEnv(d Document) bool {
+	loose := map[string]bool{}
 	for line := range strings.Lines(string(d.Data)) {
-		if (&pasted{}).matters(line) && !looseKey.MatchString(line) {
+		line = pastedEnd.ReplaceAllString(line, "")
+		switch {
+		case !(&pasted{}).matters(line):
+		case !looseKey.MatchString(line) && !reportTyped.MatchString(line):
 			return true
+		default:
+			loose[looseTells(line)] = true
 		}
 	}
-	return false
+	delete(loose, "")
+	return len(loose) > 1
+}
+
+// inSentence reports whether what stands between a key and its value is what stands between two words: a column is
+// wider.
+func inSentence(between string) bool { return len(between) == 1 && strings.TrimSpace(between) == "" }
+
+// looseTells is which part of a machine a line tells that any text may have: the torch, whether it sees a GPU, the GPU, the
+// driver; empty of any other.
+func looseTells(line string) string {
+	if m := reportTyped.FindStringSubmatch(line); m != nil {
+		return "typed" + m[1]
+	}
+	m := reportLine.FindStringSubmatch(line)
+	if m == nil || inSentence(m[2]) {
+		return ""
+	}
+	switch key := strings.ToLower(m[1]); {
+	case briefKey[key] == "pytorch version" && leadVersion.MatchString(m[3]), briefKey[key] == "is cuda available":
+		return briefKey[key]
+	}
+	return ""
 }
 
 // looseKey matches lines that any text may hold beside those of a report: "OS: Ubuntu", a line of pip's.
-var looseKey = lazyregexp.New(`(?i)^\W*(?:(?:OS|Python version|Platform|GPU type|Accelerator|CUDA available|` +
+var looseKey = lazyregexp.New(`(?i)^\W*(?:(?:OS|Python version|Platform|GPU type|Accelerator|(?:CUDA|GPU) available|` +
 	`(?:torch|nvcc|Tensorflow) version)\b|PyTorch\s*(?:[^\sv]|$))`)
 
 // parseCollectEnv reads the environment report that bug trackers ask for: PyTorch's old and new form and vLLM's, whole
@@ -97,6 +132,7 @@ type pasted struct {
 func (r *pasted) matters(line string) bool {
 	return reportLine.MatchString(line) || reportPackage.MatchString(line) || reportArch.MatchString(line) ||
 		reportNotFor.MatchString(line) || reportNoMore.MatchString(line) || reportTooOld.MatchString(line) ||
+		reportTyped.MatchString(line) || reportModule.MatchString(line) ||
 		r.listing && reportGPU.MatchString(line)
 }
 
@@ -114,26 +150,43 @@ func (r *pasted) read(line string) {
 	if r.readWarning(line) {
 		return
 	}
+	if m := reportModule.FindStringSubmatch(line); m != nil { // of /proc/driver/nvidia/version
+		r.typed("", m[1])
+		return
+	}
 	if m := reportLine.FindStringSubmatch(line); m != nil {
 		key := strings.ToLower(m[1])
-		if (key == "os" || looseKey.MatchString(key)) && strings.TrimSpace(m[2]) == "" {
+		if (key == "os" || looseKey.MatchString(key)) && inSentence(m[2]) {
 			return // a sentence that begins so
 		}
 		if long := briefKey[key]; long != "" {
-			key, r.brief = long, r.brief || key == "torch version"
+			key, r.brief = long, r.brief || long == "pytorch version"
 		}
 		r.listing = false
 		r.seen[key] = true
 		r.field(key, m[3])
 		return
 	}
-	if r.listing {
+	if m := reportTyped.FindStringSubmatch(line); m != nil {
+		r.typed(m[2], m[3])
+	} else if r.listing {
 		r.gpu(line)
 	} else if m := reportAlike.FindStringSubmatch(line); m != nil && r.seen["is cuda available"] { // SGLang's "GPU 0,1: NVIDIA L4"
 		for range strings.Count(m[1], ",") + 1 {
 			r.GPUs = append(r.GPUs, facts.GPU{Name: m[2], From: []string{fromReport}})
 		}
 	}
+}
+
+// typed takes a GPU or a driver that somebody typed, where no report names one.
+func (r *pasted) typed(gpu, driver string) {
+	if gpu != "" && len(r.GPUs) == 0 {
+		r.GPUs = []facts.GPU{{Name: gpu, From: []string{fromReport}}}
+	}
+	if driver != "" && r.Driver.Version == "" {
+		r.Driver.Version, r.Driver.From = driver, fromReport
+	}
+	r.brief = true
 }
 
 // field reads one line of the report. "Could not collect" and "N/A" are how it says that it does not know.

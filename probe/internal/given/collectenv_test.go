@@ -285,11 +285,57 @@ func TestCollectEnvSaysThatItIsCut(t *testing.T) {
 func TestNoReport(t *testing.T) {
 	for _, text := range []string{"", "\n\n", "Hello, torch does not work.\n",
 		"RuntimeError: CUDA error: out of memory\nGPU 0: busy\n",
-		"OS error occurred\nos.environ['X']\nPyTorch versions differ\nDriver Version: 535.183.01\n"} {
+		"OS error occurred\nos.environ['X']\nPyTorch versions differ\n"} {
 		var want facts.Facts
 		want.Complete()
 		if diff := cmp.Diff(want, collected(text)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+	for _, text := range []string{"Driver Version: 535.183.01\n", "PyTorch: 2.7.1\nPyTorch: 2.8.0\n",
+		"GPU: NVIDIA L4\nDriver: overlay2\n", "PyTorch 2.7.1 works\nGPU available\n"} {
+		if isCollectEnv(Document{Data: []byte(text)}) {
+			t.Errorf("%q is taken for a report", text)
+		}
+	}
+}
+
+// TestShortReports reads what other programs print of a machine, and what people type.
+func TestShortReports(t *testing.T) {
+	type machine struct{ torch, gpu, driver, sees string }
+	for text, want := range map[string]machine{
+		"sys.platform: linux\nCUDA available: True\nGPU 0,1: NVIDIA A40\nPyTorch: 1.9.1+cu111\n": {"1.9.1+cu111", "NVIDIA A40", "", "yes"},
+		"PyTorch                 1.13.1+cu116 @/usr/lib/torch\nGPU available           Yes\n" +
+			"GPU 0                   Tesla T4 (arch=7.5)\nDriver version          525.85.12\n": {"1.13.1+cu116", "Tesla T4", "525.85.12", "yes"},
+		"- OS: Windows 11\n- PyTorch: `2.11.0+cpu`\n- GPU: NVIDIA GeForce RTX 5080 (16 GB)\n- NVIDIA driver: `580.88`\n": {
+			"2.11.0+cpu", "NVIDIA GeForce RTX 5080", "580.88", ""},
+		"**GPU**: RTX 4090, 24 GB\n**Driver version**: 550.54\n": {"", "RTX 4090", "550.54", ""},
+		"PyTorch version: 2.9.0+cu130\nNVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.15  Release Build\n": {
+			"2.9.0+cu130", "", "570.86.15", ""},
+		"torch          2.9.1+cu128\ntorchvision    0.24.1+cu128\nCUDA toolkit 12.8\n": {"2.9.1+cu128", "", "", ""},
+	} {
+		f, err := Read(Document{Data: []byte(text)})
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		got := machine{driver: f.Driver.Version}
+		if len(f.Environments) > 0 {
+			got.torch = f.Environments[0].Builds[0].Version
+		}
+		if len(f.GPUs) > 0 {
+			got.gpu = f.GPUs[0].Name
+		}
+		if seen := f.Observed.CUDAAvailable; seen != nil && *seen {
+			got.sees = "yes"
+		}
+		if got != want {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
+		for _, s := range f.Probes {
+			if s.Status != "ok" {
+				t.Errorf("%q: %s", text, s.Error)
+			}
 		}
 	}
 }

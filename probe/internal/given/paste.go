@@ -39,6 +39,18 @@ func (b block) denies(o block) bool {
 // pastedFormats are the formats that people paste one beside the other, and those of several machines into one text.
 var pastedFormats = []string{"nvidia-smi", "an error of nvidia-smi", "pip list", "collect_env report"}
 
+// IsPaste reports whether a document is read as people paste it into a bug report, where an error may stand beside what
+// describes the machine.
+func IsPaste(d Document) bool {
+	data, err := decoded(d.Data)
+	if err != nil {
+		return false
+	}
+	d.Data = data
+	f, ok := formatOf(d)
+	return ok && (slices.Contains(pastedFormats, f.name) || strings.HasPrefix(f.name, "nvidia-smi"))
+}
+
 // maxMachines is how many machines a text may be of.
 const maxMachines = 20
 
@@ -148,7 +160,7 @@ func opens(line string) (kind, key string) {
 	case collecting.MatchString(line):
 		return blockReport, ""
 	}
-	if m := reportLine.FindStringSubmatch(line); m != nil && strings.TrimSpace(m[2]) != "" {
+	if m := reportLine.FindStringSubmatch(line); m != nil && !inSentence(m[2]) {
 		key = strings.ToLower(m[1])
 		return blockReport, cmp.Or(briefKey[key], key)
 	}
@@ -184,7 +196,7 @@ var toldByList = lazyregexp.New(`(?i)^(?:torch|pytorch|tensorflow|jaxlib)$`)
 
 func (p *part) reportLine(line string) {
 	m := reportLine.FindStringSubmatch(line)
-	if m == nil || looseKey.MatchString(m[1]) && strings.TrimSpace(m[2]) == "" { // a heading, a sentence
+	if m == nil || looseKey.MatchString(m[1]) && inSentence(m[2]) { // a heading, a sentence
 		if gpu := reportGPU.FindStringSubmatch(line); p.listing && gpu != nil {
 			p.gpu(gpu[1])
 		}

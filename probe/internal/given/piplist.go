@@ -11,8 +11,21 @@ import (
 // pipHead is the head of the table that pip list and uv pip list print.
 var pipHead = lazyregexp.New(`(?m)^Package +Version( +\S.*)?\n-+ +-+`)
 
-func isPipList(d Document) bool {
-	return pipHead.Match(d.Data)
+// pipRows matches rows of that table whose head was left out: two at least, so that a line of prose is none.
+var pipRows = lazyregexp.New(`(?m)(?:^[A-Za-z0-9][\w.-]* {2,}\d+\.\d[\w.+!]*[ \t]*(?:\n|\z)){2,}`)
+
+// pipFramework matches the row that such rows must have.
+var pipFramework = lazyregexp.New(`(?m)^(?:torch|tensorflow|jax) +\d`)
+
+func isPipList(d Document) bool { return pipHead.Match(d.Data) || headless(d) != "" }
+
+// headless are rows of the table without their head; empty where there are none.
+func headless(d Document) string {
+	rows := pipRows.FindString(string(d.Data))
+	if !pipFramework.MatchString(rows) {
+		return ""
+	}
+	return rows
 }
 
 // pipTable are the packages of the table, none where there is no table; what pip warns of stands before or after it:
@@ -24,7 +37,7 @@ func pipTable(d Document) (list []locked) {
 	head := pipHead.FindString(string(d.Data))
 	_, rows, found := strings.Cut(string(d.Data), head)
 	if !found || head == "" {
-		return nil
+		rows = headless(d)
 	}
 	for line := range strings.Lines(rows) {
 		fields := strings.Fields(line)
