@@ -23,7 +23,7 @@ type Locked struct {
 	ByHand   bool     `json:"by_hand,omitempty"`  // a person reads it, page by page
 
 	// Of what a program reads.
-	Fetched   string            `json:"fetched,omitempty"`   // the day
+	Fetched   string            `json:"fetched,omitempty"`   // the day; of a copy, the one of which it is; empty: never
 	SHA256    string            `json:"sha256,omitempty"`    // of the list of its files, or of the page
 	Rows      string            `json:"rows,omitempty"`      // the seal of the rows that name it
 	Nothing   map[string]string `json:"nothing,omitempty"`   // wheels that make no row, and why: nobody reads them again

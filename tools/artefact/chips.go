@@ -2,6 +2,7 @@ package artefact
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -14,20 +15,17 @@ var pciVersion = regexp.MustCompile(`(?m)^#\s*Version:\s*(\d{4}\.\d\d\.\d\d)\s*$
 // chipRows are the PCI ids of the table's chips, from the pci.ids that Debian packages: a chip gets its row by hand, and
 // its ids here.
 func chipRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
-	p, err := s.copied(l, l.Address)
+	text, err := s.copied(l, pciDay)
 	if err != nil {
 		return nil, err
 	}
-	version := pciVersion.FindSubmatch(p.Body)
-	if version == nil {
-		return nil, fmt.Errorf("%s: its head names no version", l.ID)
-	}
+	version := pciVersion.FindSubmatch(text)
 	g := s.data.grids["gpu"]
 	var chips []string
 	for _, row := range g.Rows {
 		chips = append(chips, row[0])
 	}
-	ids := idsOf(entries(p.Body), chips)
+	ids := idsOf(entries(text), chips)
 	var rows []Row
 	for i, chip := range chips {
 		had := strings.Fields(g.Cell(i, "pci_ids"))
@@ -42,6 +40,15 @@ func chipRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 		}
 	}
 	return rows, nil
+}
+
+// pciDay is the day of a pci.ids: its version is one.
+func pciDay(text []byte) (string, error) {
+	version := pciVersion.FindSubmatch(text)
+	if version == nil {
+		return "", errors.New("its head names no version")
+	}
+	return strings.ReplaceAll(string(version[1]), ".", "-"), nil
 }
 
 // entry is one device of NVIDIA's: "20b0", "GA100 [A100 SXM4 40GB]".

@@ -58,7 +58,7 @@ func TestChipRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := Listed{ID: "pci-ids", Address: "https://snapshot.debian.org/package/pci.ids/", Copy: "get it"}
-	s := &Source{data: d, Reader: Reader{Cache: t.TempDir()}}
+	s := &Source{data: d, Reader: Reader{Web: NewWeb(0), Cache: t.TempDir()}}
 	if _, err := chipRows(t.Context(), s, l); err == nil || !strings.Contains(err.Error(), "--copy pci-ids=PATH (get it)") {
 		t.Errorf("without a copy: %v", err)
 	}
@@ -73,6 +73,10 @@ func TestChipRows(t *testing.T) {
 	}
 	if got, want := change.New[g.Column("source")], "https://snapshot.debian.org/package/pci.ids/0.0~2026.12.01-1/ https://example.com/a"; got != want {
 		t.Errorf("sources %s, want %s", got, want)
+	}
+	lock := Lock{l.ID: {}}
+	if err := lock.Fetched(t.Context(), l, s); err != nil || lock[l.ID].Fetched != "2026-12-01" {
+		t.Errorf("a copy of 1 December is of %s: %v", lock[l.ID].Fetched, err)
 	}
 	s.Copies = nil
 	if again, err := chipRows(t.Context(), s, l); err != nil || len(again) != 1 {

@@ -20,6 +20,9 @@ type manifest struct {
 	Compat struct {
 		CUDA []string `json:"cuda_variant"`
 	} `json:"cuda_compat"`
+	Driver struct { // of a toolkit
+		Version string
+	} `json:"nvidia_driver"`
 }
 
 // manifestName matches the names of manifests in the listing of their directory.
@@ -93,8 +96,9 @@ func (s *Source) branchRows(ctx context.Context, l Listed, branch, first, newest
 	return rows, nil
 }
 
-func (s *Source) manifest(ctx context.Context, l Listed, driver string) (m manifest, from string, err error) {
-	from = l.Address + "redistrib_" + driver + ".json"
+// manifest is that of one driver or toolkit, which must say that it is.
+func (s *Source) manifest(ctx context.Context, l Listed, release string) (m manifest, from string, err error) {
+	from = l.Address + "redistrib_" + release + ".json"
 	p, err := s.page(ctx, from, from, "application/json")
 	if err != nil {
 		return m, from, err
@@ -102,8 +106,8 @@ func (s *Source) manifest(ctx context.Context, l Listed, driver string) (m manif
 	if err := json.Unmarshal(p.Body, &m); err != nil {
 		return m, from, fmt.Errorf("%s: %w", from, err)
 	}
-	if m.Label != driver {
-		return m, from, fmt.Errorf("%s says that it is of driver %q", from, m.Label)
+	if m.Label != release {
+		return m, from, fmt.Errorf("%s says that it is of %q", from, m.Label)
 	}
 	return m, from, nil
 }

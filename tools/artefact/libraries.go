@@ -141,33 +141,3 @@ func (r *Reader) names(ctx context.Context, f File) ([]string, error) {
 	}
 	return names, writeWhole(kept, data)
 }
-
-// toolkitRows are the releases of the CUDA toolkit that came after the table's newest: the list of its wheels names
-// them and their days.
-func toolkitRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
-	var rows []Row
-	grid := s.data.grids["cuda"]
-	newest := ""
-	for _, row := range grid.Rows {
-		newest = newer(newest, row[0])
-	}
-	for _, project := range l.Projects {
-		files, err := s.files(ctx, project)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range files {
-			tag, ok := f.Tag()
-			if !ok || !final.MatchString(tag.Version) || f.Yanked {
-				continue
-			}
-			release := strings.Join(strings.SplitN(tag.Version, ".", 4)[:min(3, strings.Count(tag.Version, ".")+1)], ".")
-			if compareVersions(release, newest) <= 0 {
-				continue
-			}
-			rows = append(rows, Row{Table: "cuda", Sources: map[string]string{tag.Project: "wheel " + f.Name + " sha256:" +
-				f.SHA256}, Cells: map[string]string{"release": release, "released": f.Date}})
-		}
-	}
-	return rows, nil
-}

@@ -1,6 +1,7 @@
 package artefact
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -65,11 +66,12 @@ func (l Lock) Remember(id, wheel, why string) {
 	l[id].Nothing[wheel] = why
 }
 
-// Fetched keeps what a source was today.
+// Fetched keeps what a source is: as of today, or, where a copy was read, as of the copy's day.
 func (l Lock) Fetched(ctx context.Context, listed Listed, s *Source) error {
-	sum := sha256.New()
+	sum, day := sha256.New(), time.Now().Format(time.DateOnly)
 	if p := s.kept(listed.Address); p != nil {
 		sum.Write(p.Body)
+		day = cmp.Or(p.Day, day)
 	}
 	for _, project := range listed.Projects {
 		files, err := s.files(ctx, project)
@@ -86,7 +88,7 @@ func (l Lock) Fetched(ctx context.Context, listed Listed, s *Source) error {
 	locked := l[listed.ID]
 	locked.SHA256 = fmt.Sprintf("%x", sum.Sum(nil))
 	if !s.Reader.Web.Offline {
-		locked.Fetched = time.Now().Format(time.DateOnly)
+		locked.Fetched = day
 	}
 	return nil
 }
@@ -114,7 +116,7 @@ func (l Lock) Late(listed Listed) string {
 	if err != nil || time.Since(day) <= time.Duration(listed.MaxAge+1)*24*time.Hour {
 		return ""
 	}
-	return fmt.Sprintf("last read on %s, more than %d days ago", fetched, listed.MaxAge)
+	return fmt.Sprintf("what was read is of %s, more than %d days ago", fetched, listed.MaxAge)
 }
 
 // Gone are the wheels on which rows rest and that a source's list no longer has: it lost them, or it is another one.

@@ -21,6 +21,7 @@ type page struct {
 	ETag string
 	Type string
 	Body []byte
+	Day  string `json:",omitempty"` // of a copy: the one of which it is; else what is there today was asked for
 }
 
 var errNotKept = errors.New("not in the cache, and nothing is fetched offline")
@@ -51,7 +52,8 @@ func (r *Reader) page(ctx context.Context, name, address, accept string) (*page,
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	got := &page{name, answer.Request.URL.String(), answer.Header.Get("ETag"), answer.Header.Get("Content-Type"), body}
+	got := &page{Name: name, URL: answer.Request.URL.String(), ETag: answer.Header.Get("ETag"),
+		Type: answer.Header.Get("Content-Type"), Body: body}
 	data, err := json.Marshal(got)
 	if err != nil {
 		return nil, err
@@ -59,32 +61,36 @@ func (r *Reader) page(ctx context.Context, name, address, accept string) (*page,
 	return got, writeWhole(r.placeOf(name), data)
 }
 
-// Keep puts a page into a cache, as if it had been fetched from an address.
-func Keep(cache, address, body string) error {
+// Keep puts a page into a cache, as if it had been fetched from an address; where it is a copy, with its day.
+func Keep(cache, address, day, body string) error {
 	r := Reader{Cache: cache}
-	data, err := json.Marshal(page{Name: address, URL: address, Body: []byte(body)})
+	data, err := json.Marshal(page{Name: address, URL: address, Body: []byte(body), Day: day})
 	if err != nil {
 		return err
 	}
 	return writeWhole(r.placeOf(address), data)
 }
 
-// copied is a file of which somebody has a copy, or what was kept of one.
-func (s *Source) copied(l Listed, name string) (*page, error) {
+// copied is a file of which somebody has a copy, or what was kept of one. dayOf reads in it of which day it is.
+func (s *Source) copied(l Listed, dayOf func(text []byte) (string, error)) ([]byte, error) {
 	if file := s.Copies[l.ID]; file != "" {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
-		return &page{Name: name, URL: name, Body: text}, Keep(s.Cache, name, string(text))
+		day, err := dayOf(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		return text, Keep(s.Cache, l.Address, day, string(text))
 	}
-	if p := s.kept(name); p != nil {
-		return p, nil
+	if p := s.kept(l.Address); p != nil {
+		return p.Body, nil
 	}
 	return nil, noCopy(l)
 }
 
-// fromClone is what is read of a clone that somebody has, or what was kept of one.
+// fromClone is what is read of a clone that somebody has, or what was kept of one. It is of the day of its newest tag.
 func fromClone[T any](s *Source, l Listed, read func(clone string) ([]T, error)) (list []T, err error) {
 	if clone := s.Copies[l.ID]; clone != "" {
 		if list, err = read(clone); err != nil {
@@ -94,7 +100,11 @@ func fromClone[T any](s *Source, l Listed, read func(clone string) ([]T, error))
 		if err != nil {
 			return nil, err
 		}
-		return list, Keep(s.Cache, l.Address, string(body))
+		day, err := git(clone, "for-each-ref", "--sort=-creatordate", "--count=1", "--format=%(creatordate:short)", "refs/tags")
+		if err != nil {
+			return nil, err
+		}
+		return list, Keep(s.Cache, l.Address, strings.TrimSpace(day), string(body))
 	}
 	p := s.kept(l.Address)
 	if p == nil {

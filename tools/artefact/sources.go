@@ -90,20 +90,21 @@ func (l Listed) check(twice bool) error {
 // filled are the columns that each reader fills, beside the key's. A cell of another column in a row that programs alone
 // vouch for needs a line of hand.csv.
 var filled = map[string][]string{
-	"torch":            {"cuda", "cudnn", "nccl", "sass", "ptx", "python", "glibc", "torchvision", "torchaudio", "triton", "variant"},
-	"tensorflow":       {"cuda", "cudnn", "nccl", "sass", "ptx", "python", "glibc", "groups", "packages", "numpy"},
-	"jax":              {"cuda", "cudnn", "nccl", "sass", "ptx", "python", "glibc", "jaxlib", "packages"},
-	"nccl":             {"built", "sass", "ptx", "ptx_isa", "released"},
-	"cudnn":            {"build", "sass", "ptx", "ptx_isa", "capability_min", "released"},
-	"triton":           {"ptxas", "ptxas_blackwell"},
-	"extension":        {"torch", "cuda", "cudnn", "python"},
-	"library":          {"library", "cuda", "pip"},
-	"toolkit":          {"released"},
-	"driver-manifests": {"cuda", "branch", "newest", "first_release"},
-	"driver-releases":  {"type", "newest"},
-	"pci-ids":          {"pci_ids"},
-	"open-modules":     {"name", "listed"},
-	"torch-windows":    {"cuda", "sass", "ptx", "python"},
+	"torch":             {"cuda", "cudnn", "nccl", "sass", "ptx", "python", "glibc", "torchvision", "torchaudio", "triton", "variant"},
+	"tensorflow":        {"cuda", "cudnn", "nccl", "sass", "ptx", "python", "glibc", "groups", "packages", "numpy"},
+	"jax":               {"cuda", "cudnn", "nccl", "sass", "ptx", "python", "glibc", "jaxlib", "packages"},
+	"nccl":              {"built", "sass", "ptx", "ptx_isa", "released"},
+	"cudnn":             {"build", "sass", "ptx", "ptx_isa", "capability_min", "released"},
+	"triton":            {"ptxas", "ptxas_blackwell"},
+	"extension":         {"torch", "cuda", "cudnn", "python"},
+	"library":           {"library", "cuda", "pip"},
+	"toolkit":           {"released"},
+	"driver-manifests":  {"cuda", "branch", "newest", "first_release"},
+	"toolkit-manifests": {"released", "driver_linux"},
+	"driver-releases":   {"type", "newest"},
+	"pci-ids":           {"pci_ids"},
+	"open-modules":      {"name", "listed"},
+	"torch-windows":     {"cuda", "sass", "ptx", "python"},
 }
 
 // fills are the columns that a source fills.
@@ -128,14 +129,15 @@ func compiles(pattern string) bool {
 
 // pageReaders make rows of what is not one wheel a row: a project's list, many wheels together, a manifest.
 var pageReaders = map[string]func(context.Context, *Source, Listed) ([]Row, error){
-	"ec2":              instanceRows,
-	"library":          libraryRows,
-	"toolkit":          toolkitRows,
-	"driver-manifests": manifestRows,
-	"driver-releases":  releaseRows,
-	"pci-ids":          chipRows,
-	"open-modules":     productRows,
-	"torch-windows":    buildRows,
+	"ec2":               instanceRows,
+	"library":           libraryRows,
+	"toolkit":           toolkitRows,
+	"driver-manifests":  manifestRows,
+	"toolkit-manifests": toolkitManifestRows,
+	"driver-releases":   releaseRows,
+	"pci-ids":           chipRows,
+	"open-modules":      productRows,
+	"torch-windows":     buildRows,
 }
 
 // Page reads a source that is not one of wheels; false where it is.

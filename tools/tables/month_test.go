@@ -26,6 +26,13 @@ func nextMonth(t *testing.T) *bench {
 			` "cuda_compat": {"version": "640.10.01", "cuda_variant": ["13.9"]}}`,
 		"/driver/redistrib_640.20.02.json": `{"release_date": "2027-01-20", "release_label": "640.20.02",` +
 			` "cuda_compat": {"version": "640.20.02", "cuda_variant": ["13.9"]}}`,
+		"/toolkit/": `<a href="redistrib_11.0.1.json">…</a> <a href="redistrib_13.2.1.json">…</a>` +
+			` <a href="redistrib_13.4.0.json">…</a> <a href="redistrib_13.4.2.json">…</a> <a href="redistrib_13.9.1.json">…</a>`,
+		// Up to 13.3 a manifest names a driver; the others are what comes since.
+		"/toolkit/redistrib_13.4.0.json": `{"release_date": "2026-07-16", "release_label": "13.4.0", "release_product": "cuda",` +
+			` "nvidia_driver": {"name": "NVIDIA Linux Driver", "version": "615.11.22"}}`,
+		"/toolkit/redistrib_13.4.2.json": `{"release_date": "2026-09-16", "release_label": "13.4.2", "release_product": "cuda"}`,
+		"/toolkit/redistrib_13.9.1.json": `{"release_date": "2027-01-20", "release_label": "13.9.1", "release_product": "cuda"}`,
 		"/releases.json": `{"640": {"type": "new feature branch", "driver_info": [{"release_version": "640.20.02",` +
 			` "release_date": "2027-01-20"}]}}`,
 	}
@@ -36,6 +43,7 @@ func nextMonth(t *testing.T) *bench {
 	}
 	for from, to := range map[string]string{
 		"https://developer.download.nvidia.com/compute/nvidia-driver/redist/": b.URL + "/driver/",
+		"https://developer.download.nvidia.com/compute/cuda/redist/":          b.URL + "/toolkit/",
 		"https://docs.nvidia.com/datacenter/tesla/drivers/releases.json":      b.URL + "/releases.json",
 	} {
 		text = []byte(strings.ReplaceAll(string(text), from, to))
@@ -144,7 +152,7 @@ func secure(t *testing.T, b *bench, server string) {
 		t.Fatal(err)
 	}
 	for path, page := range b.pages {
-		if err := artefact.Keep(b.cache, "https://example.com"+path, page); err != nil {
+		if err := artefact.Keep(b.cache, "https://example.com"+path, "", page); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -162,6 +170,29 @@ func outdated(t *testing.T, dir string, machine facts.Facts) bool {
 	return slices.ContainsFunc(verdict.Findings, func(f matrix.Finding) bool { return f.Rule == "matrix-outdated" })
 }
 
+// TestToolkitManifests takes a toolkit that is newer than the table, and the driver of one that has none there; it asks for
+// no other, and a manifest that names no driver takes none away.
+func TestToolkitManifests(t *testing.T) {
+	b := nextMonth(t)
+	_, out, errs := b.run("cuda-manifests")
+	for _, want := range []string{
+		"cuda.csv: 13.4.0: differs\n  - driver_linux: \n  + driver_linux: 615.11.22\n",
+		"cuda.csv: 13.9.1: new\n13.9.1,,,,,2027-01-20," + b.URL + "/toolkit/redistrib_13.9.1.json\n",
+		"  - branch: \n  + branch: 615\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("want %s\n%s%s", want, out, errs)
+		}
+	}
+	if strings.Contains(out, "13.4.2") || b.fetched["/toolkit/redistrib_13.4.2.json"] != 1 || b.fetched["/toolkit/redistrib_13.2.1.json"] != 0 {
+		t.Errorf("fetched %v\n%s", b.fetched, out)
+	}
+	b.pages["/toolkit/"] = "moved"
+	if code, out, _ := b.run("cuda-manifests"); code != exitDiffers || !strings.Contains(out, "lists no toolkit") {
+		t.Errorf("an empty list: exit %d\n%s", code, out)
+	}
+}
+
 // TestStops has a source that lost the wheels on which rows rest, and one that lies about itself: nothing is written.
 func TestStops(t *testing.T) {
 	b := nextMonth(t)
@@ -174,7 +205,7 @@ func TestStops(t *testing.T) {
 		t.Errorf("a list that shrinks: exit %d\n%.500s%s", code, &out, &errs)
 	}
 	b.pages["/driver/redistrib_640.20.02.json"] = b.pages["/driver/redistrib_640.10.01.json"]
-	if code, out, _ := b.run("driver"); code != exitDiffers || !strings.Contains(out, `says that it is of driver "640.10.01"`) {
+	if code, out, _ := b.run("driver"); code != exitDiffers || !strings.Contains(out, `says that it is of "640.10.01"`) {
 		t.Errorf("a manifest of another driver: exit %d\n%s", code, out)
 	}
 	b.pages["/releases.json"] = `{}`
