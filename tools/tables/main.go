@@ -91,8 +91,13 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	return code
 }
 
-const usage = "tables sync [flags] [SOURCE...]\ntables vouch PAGE...\ntables lint\ntables verdicts DIR\n" +
-	"SOURCE is an id in data/sources.toml; without one, all are read. PAGE is a source of rows that were typed.\n"
+const usage = `tables sync [SOURCE...]   what the sources have and the tables lack; without a SOURCE, of all
+tables vouch PAGE...      a person has read these pages: their rows are as they say
+tables lint               cells for which nobody answers, and the command that mends each
+tables verdicts DIR       cases that the tables in DIR judge otherwise
+SOURCE is an id in data/sources.toml, PAGE a source of rows that were typed. tools/tables/second_reader.py reads cells of
+the tables again, drawn by a seed, and shares no code with this.
+`
 
 func parse(args []string, errs io.Writer) (o options, err error) {
 	flags := pflag.NewFlagSet("tables", pflag.ContinueOnError)
