@@ -32,7 +32,7 @@ func namedOnly(m *world.Machine) []*Result {
 		if judged || m.SpokenFor(n) || n.Uses == "unsaid" && judges(m, n.Environment) {
 			continue
 		}
-		results = append(results, left(n)...)
+		results = append(results, left(m, n)...)
 	}
 	return results
 }
@@ -53,7 +53,7 @@ func optional(n *world.NamedPackage) []*Result {
 }
 
 // left says what is not known of a package that no rule can judge.
-func left(n *world.NamedPackage) []*Result {
+func left(m *world.Machine, n *world.NamedPackage) []*Result {
 	switch n.Uses {
 	case "unsaid":
 		return leftOpen("the image in "+n.From, verdict.Question("what is in it: neither its name nor its tag says")) // a name may be private
@@ -69,7 +69,7 @@ func left(n *world.NamedPackage) []*Result {
 		if n.NamesFramework(n.Uses) && n.Unlisted {
 			return leftOpen(n.Subject(), verdict.Question("which torch it was built for").Because(verdict.OfTables("do not have this release")))
 		}
-		if n.NamesFramework(n.Uses) {
+		if n.NamesFramework(n.Uses) || n.Uses == "torch" && m.BringsTorch(n.Environment) {
 			return nil // judged as that framework
 		}
 		return leftOpen(n.Subject(), verdict.Question("which "+n.Uses+" it brings").Because(verdict.OfFile("does not pin one")))

@@ -32,6 +32,9 @@ func (n *NamedPackage) Subject() string {
 	return strings.TrimSpace(n.Name+" "+cmp.Or(n.Version, n.Specifier)) + PlaceOf(n.Environment)
 }
 
+// familyExtra matches extras that tell a CUDA family, "cuda12x", "cu128", or that the GPU is asked for.
+var familyExtra = lazyregexp.New(`^(?:cu(?:da)?-?(\d\d)?\d?x?|gpu)$`)
+
 // familyName matches names that tell a CUDA family or release: "cupy-cuda12x", "cudf-cu12", "nvidia-dali-cuda120",
 // "mxnet-cu112".
 var familyName = lazyregexp.New(`-cu(?:da)?(\d\d)(\d)?x?$`)
@@ -109,7 +112,7 @@ func (m *Machine) namedOf(env *facts.Environment, w *facts.Wanted) *NamedPackage
 	if release.Local == "" { // of what the index has as a source only, the code is that of where it is installed
 		n.Rows = n.published()
 	}
-	if n.Uses == "" && w.Origin == "" && asksByName(w.Name) {
+	if n.Uses == "" && w.Origin == "" && (asksByName(w.Name) || slices.ContainsFunc(w.Extras, familyExtra.MatchString)) {
 		n.Uses = "gpu"
 	}
 	n.Unlisted = all > 0 && len(n.Rows) == 0 && release.Number.Known() && release.Local == "" &&
@@ -155,6 +158,11 @@ func (n *NamedPackage) learn(m *Machine, release version.Release) {
 	}
 	if !n.CUDANumber.Known() {
 		n.CUDANumber = familyOf(n.Name)
+	}
+	for _, extra := range n.Extras {
+		if f := familyExtra.FindStringSubmatch(extra); f != nil && f[1] != "" && n.Uses == "gpu" && !n.CUDANumber.Known() {
+			n.CUDANumber = version.Of(f[1])
+		}
 	}
 	for _, r := range n.Rows {
 		if !n.Companion && len(r.Torch) == 1 && Exactly(r.Torch[0]).Known() {
@@ -210,6 +218,14 @@ func (m *Machine) UsesOf(w *facts.Wanted) string {
 // NamesFramework reports whether the file names the framework itself, with which this package is judged.
 func (n *NamedPackage) NamesFramework(name string) bool {
 	return slices.ContainsFunc(n.Environment.Builds, func(b facts.Build) bool { return b.Name == name })
+}
+
+// BringsTorch reports whether a file that does not name PyTorch has it all the same: with an engine or a companion that is
+// made for one release, or in an image of PyTorch. What needs any torch takes that one.
+func (m *Machine) BringsTorch(env *facts.Environment) bool {
+	return slices.ContainsFunc(m.NamedPackages, func(n *NamedPackage) bool {
+		return n.Environment == env && (n.Torch != "" || n.Origin == "image" && torchImage.MatchString(n.Name))
+	})
 }
 
 // build is the package as a build that can be judged; nil where too little is known of it, or where the framework

@@ -49,15 +49,16 @@ var exactPin = lazyregexp.New(`^===?\s*([A-Za-z0-9.+!_-]+)$`)
 
 // lineOption matches the options that pip lets stand behind a requirement: those of its own, and those of a whole file.
 var lineOption = lazyregexp.New(`^--(?:hash|global-option|install-option|config-settings?|index-url|extra-index-url|no-index` +
-	`|find-links|no-binary|only-binary|prefer-binary|require-hashes|pre|trusted-host|use-feature|constraint|requirement)\b`)
+	`|find-links|no-binary|only-binary|prefer-binary|require-hashes|pre|trusted-host|use-feature|constraint|requirement)\b|^-[cefir] `)
 
-// lineEnd is where a requirement ends: before its marker, and before options of its own such as --hash.
-var lineEnd = lazyregexp.New(`\s*(?:;| --[a-z]).*$`)
+// lineEnd is where a requirement ends: before its marker, and before options of its own such as --hash, or of a whole
+// file such as -f, which pip lets stand there and does not heed.
+var lineEnd = lazyregexp.New(`\s*(?:;| --?[a-z]).*$`)
 
 // requirement reads a line that names a package.
 func (f *requirementFile) requirement(line string, number int) bool {
 	marker := lineEnd.FindString(line)
-	if _, option, _ := strings.Cut(" "+marker, " --"); option != "" && !lineOption.MatchString("--"+option) {
+	if _, option, _ := strings.Cut(" "+marker, " -"); option != "" && !lineOption.MatchString("-"+option) {
 		return false
 	}
 	m := requirementLine.FindStringSubmatch(strings.TrimSpace(strings.TrimSuffix(line, marker)))
