@@ -1,7 +1,7 @@
 """Draws packages with CUDA code by a seed, damages them, and compares the tool with the interpreter and the loader.
 
     draw.py run --tool BINARY --scratch DIR --out FILE --seed N [--packages 30] [--minutes 45] [--skip FILE,...]
-    draw.py again --tool BINARY --scratch DIR --out FILE RESULTS...     (the same states, the tool asked again)
+    draw.py again --tool BINARY --scratch DIR --out FILE RESULTS...     (the same states anew)
     draw.py report FILE...
 
 Nothing is chosen by hand: the seed shuffles pool.txt, and a name counts where the index has a wheel of it that holds
@@ -9,8 +9,9 @@ machine code or asks the loader for a library of CUDA. Each package is installed
 torch, beside several. Then each environment is judged (a) as it is, (b) with one of NVIDIA's wheels a release up or
 down, --no-deps, (c) with a library of the import's closure removed, cut short, or replaced by another release's.
 
-The truth is `import X` in the environment's own interpreter, and what oracle.py knows that X opens later. libcuda is a
-stand-in with the functions of one driver branch (libcuda_symbols.txt) and no device; so is libnvidia-ml. The tool is
+The truth is `import X` in the environment's own interpreter, and what oracle.py knows that X opens later. Where X's own
+libraries for the GPU are opened after its import, and after torch's where that is there, and none of them loads, X is
+broken, too: it goes without the GPU, if it goes. libcuda is a stand-in with the functions of one driver branch (libcuda_symbols.txt) and no device; so is libnvidia-ml. The tool is
 asked with that branch as --driver, and its links `python` and `libraries` are compared: the machine's links are not in
 question. Where an import ends for want of a device, nothing is proven and nothing counted.
 
@@ -152,7 +153,31 @@ def look(path, scratch):
     return {"name": name, "version": version, "code": code, "asks": asks, "modules": dict.fromkeys(modules).keys(), "torch": torch}
 
 
-def compare(room, tool, package, healthy, modules, torch, record, rng, all_branches=False):
+def carries(room, package):
+    """The libraries of a package that hold code for a GPU or ask for CUDA's, below the site."""
+    list_ = []
+    for info in glob.glob(os.path.join(room.site(), "*.dist-info")):
+        if normal(os.path.basename(info).split("-")[0]) != package:
+            continue
+        for line in open(os.path.join(info, "RECORD"), errors="replace"):
+            name = line.split(",")[0]
+            if re.search(r"\.so(\.\d+)*$", name):
+                out = campaign.sh("readelf", "-SdW", os.path.join(room.site(), name)).stdout
+                list_ += [name] if ".nv_fatbin" in out or alone.CUDA.search(out) else []
+    return list_
+
+
+def forgone(room, package, modules, torch, own):
+    """Why the package goes without the GPU: of its own libraries for it none loads; nothing where one does."""
+    state = room.state({"imports": (["torch"] if torch else []) + modules, "libraries": own}) if own else {}
+    errors = [l["error"] for l in state.get("libraries", [])]
+    if not errors or not all(errors):
+        return []
+    errors.sort(key=lambda e: kind(e) == "broken")  # what proves nothing first
+    return [[package, "no library of its own for the GPU loads: " + errors[0]]]
+
+
+def compare(room, tool, package, modules, torch, own, record, all_branches=False):
     """Asks both about one state; returns one record a branch."""
     records = []
     for branch in (sorted(DRIVERS) if all_branches else [record["branch"]]):
@@ -175,6 +200,7 @@ def compare(room, tool, package, healthy, modules, torch, record, rng, all_branc
                 m = state["modules"].get(name, {"ok": True, "checks": []})
                 texts = ([m["error"]] if not m["ok"] else []) + [f"{c['name']}: {c['error']}" for c in m.get("checks", []) if c["error"]]
                 wrong += [[name, t] for t in texts]
+            wrong += forgone(room, package, modules, torch, own) if subject == package else []
             one["subjects"][subject] = {"wrong": wrong, **says(report, subject)}
         records.append(one)
         room.closure = state.get("closure", [])
@@ -251,9 +277,9 @@ def states(room, tool, package, modules, torch, rng, counts, out, deadline):
     swapped, broken = counts
     e = {"id": room.id}
     room.fresh(e)
+    own = carries(room, package)
     record = {"package": package, "environment": room.id, "state": "as it is", "branch": 580}
-    healthy = compare(room, tool, package, None, modules, torch, record, rng, all_branches=not torch)
-    write(out, healthy)
+    write(out, compare(room, tool, package, modules, torch, own, record, all_branches=not torch))
     closure = [p for p in getattr(room, "closure", []) if os.path.exists(p)]
     done = 0
     for name, to, direction in swaps(room, rng):
@@ -265,7 +291,7 @@ def states(room, tool, package, modules, torch, rng, counts, out, deadline):
         done += 1
         branch = rng.choice([535, 580])
         one = {**record, "state": f"{name} {direction} to {to}", "branch": branch}
-        write(out, compare(room, tool, package, healthy, modules, torch, one, rng))
+        write(out, compare(room, tool, package, modules, torch, own, one))
     hows = ["removed", "cut short", "replaced", "removed", "replaced", "cut short"]
     rng.shuffle(closure)
     nvidia = [p for p in closure if "/nvidia/" in p]
@@ -285,7 +311,7 @@ def states(room, tool, package, modules, torch, rng, counts, out, deadline):
             continue
         done += 1
         one = {**record, "state": f"{os.path.relpath(path, room.site())} {how}", "branch": rng.choice([470, 535, 580])}
-        write(out, compare(room, tool, package, healthy, modules, torch, one, rng))
+        write(out, compare(room, tool, package, modules, torch, own, one))
 
 
 def heavy(name, version):
@@ -329,7 +355,7 @@ def run(a):
         say(f"{drawn + 1}. {p['name']} {p['version']} Python {python} code {p['code']} asks {p['asks']} torch {p['torch']} modules {modules}")
         plans = [("alone", [path])]
         if python == "3.11":
-            chosen = rng.sample(TORCHES, a.torches if p["torch"] else 1)
+            chosen = random.Random(f"{a.seed} {name}").sample(TORCHES, a.torches if p["torch"] else 1)
             plans += [("beside " + t, [path, t]) for t in chosen]
         for where, wanted in plans:
             if time.time() > deadline:
