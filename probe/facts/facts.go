@@ -334,6 +334,9 @@ type Build struct {
 	Unloadable []Unloadable `json:"unloadable,omitempty"`
 	// files of libraries that the loader does not find for it by itself, and that a program can load first
 	Beside []string `json:"beside,omitempty"`
+	// Late tells of a package that needs no framework that its import goes on without what is Missing or Beside: the
+	// library of its own that wants it is opened later, or its failure is caught.
+	Late bool `json:"late,omitempty"`
 	// Linked are those of Missing that a library which is there is linked to: the loader does not load it without.
 	Linked     []string     `json:"linked,omitempty"`
 	Unresolved []Unresolved `json:"unresolved"` // symbols that CUDA libraries which are not its own lack

@@ -18,7 +18,7 @@ import (
 
 // offGPU reports whether nothing of a package runs on a GPU: it raises, or takes the CPU.
 func offGPU(b *world.Build) bool {
-	severity, _, _ := b.Without()
+	severity, _, _ := b.Without(b.Missing)
 	return b.Extension && b.Looked && len(b.Missing) > 0 && (severity == verdict.Error || b.Name == "onnxruntime-gpu")
 }
 

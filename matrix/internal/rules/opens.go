@@ -150,9 +150,9 @@ func loader(b *world.Build) string {
 }
 
 // withoutOpened: the libraries are in no place that anything could lead to. The severity is the package's: whether it
-// raises, or goes on without the GPU (WithoutLibraries).
+// raises, or goes on without the GPU (Without).
 func withoutOpened(m *world.Machine, b *world.Build) verdict.Finding {
-	severity, fails, source := b.Without()
+	severity, fails, source := b.Without(b.Missing)
 	f := verdict.Finding{Severity: severity, Subject: b.Subject, Need: strings.Join(b.Missing, ", "), Source: []string{source},
 		Steps: openSteps(m, b),
 		Message: world.NowhereWords(b.Missing) + ", and no wheel or toolkit " +
@@ -203,7 +203,7 @@ func opens(m *world.Machine, b *world.Build) []*Result {
 		return undecidable(b.Subject, verdict.Statement("the LD_LIBRARY_PATH of the process, which must lead to "+verdict.Some(b.Missing)))
 	case len(b.Missing) > 0:
 		return found(withoutOpened(m, b))
-	case len(b.Beside) > 0 && opensByName(b) && !m.Facts.System.Rest && !lent(m, b):
+	case len(b.Beside) > 0 && (opensByName(b) || !opensLate(b)) && !m.Facts.System.Rest && !lent(m, b):
 		return found(notOnPath(m, b))
 	// `import torch` loads the wheels' libraries by path, and the loader then finds them by soname.
 	case len(b.Beside) > 0 && !opensLate(b) && lent(m, b):
@@ -241,7 +241,7 @@ func notOnPath(m *world.Machine, b *world.Build) verdict.Finding {
 			dirs = append(dirs, dir)
 		}
 	}
-	severity, fails, source := world.WithoutLibraries(b.Name, libraries)
+	severity, fails, source := b.Without(libraries)
 	f := verdict.Finding{Severity: severity, Subject: b.Subject, Need: strings.Join(libraries, ", "), Source: []string{source},
 		Message:  b.Beside[0] + " is not on the loader's path, and " + b.Name + " does not look there: it " + fails,
 		Steps:    []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + world.PutFirst(strings.Join(dirs, ":"))).That("before the program starts")},

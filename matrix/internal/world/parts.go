@@ -93,17 +93,12 @@ func (m *Machine) FrameworkOf(b *Build) *Build {
 	return m.Builds[i]
 }
 
-// Without is what becomes of a package whose libraries are nowhere, and who says so.
-func (b *Build) Without() (severity verdict.Severity, fails, source string) {
+// Without is what becomes of a package whose loader does not find some libraries, and who says so.
+func (b *Build) Without(libraries []string) (severity verdict.Severity, fails, source string) {
 	if b.Program() {
 		return verdict.Error, "does not load this backend for the GPU", LoaderSource
 	}
-	return WithoutLibraries(b.Name, b.Missing)
-}
-
-// WithoutLibraries is what becomes of a package without some libraries, and who says so.
-func WithoutLibraries(name string, libraries []string) (severity verdict.Severity, fails, source string) {
-	notCuDNN := func(name string) bool { return !strings.HasPrefix(name, "libcudnn") }
+	name, notCuDNN := b.Name, func(name string) bool { return !strings.HasPrefix(name, "libcudnn") }
 	switch {
 	case name == "onnxruntime-gpu":
 		return verdict.Error, "runs on the CPU, although its name asks for the GPU",
@@ -117,6 +112,8 @@ func WithoutLibraries(name string, libraries []string) (severity verdict.Severit
 	case name == "paddlepaddle-gpu":
 		return verdict.Error, "fails where it uses them on the GPU",
 			"https://github.com/PaddlePaddle/Paddle/blob/v2.6.2/paddle/phi/backends/dynload/dynamic_loader.cc"
+	case b.Late:
+		return verdict.Error, "cannot use the GPU", LoaderSource
 	case name != "ctranslate2":
 		return verdict.Error, "cannot be imported", LoaderSource
 	case slices.ContainsFunc(libraries, notCuDNN):

@@ -30,6 +30,7 @@ type scanner struct {
 	skip      int  // lines that are indented more are passed over; -1 where none are
 	names     bool // whether the names of libraries are kept
 	libraries []string
+	told      int  // how many names of libraries were met
 	open      bool // the end came within brackets, or a text of several lines
 	last      int  // where the last line begins that is more than space and comments
 	text      []byte
@@ -167,8 +168,10 @@ func (s *scanner) quoted(quote byte) {
 }
 
 func (s *scanner) keep(text []byte) {
-	if s.names && len(text) < 200 && bytes.Contains(text, []byte(".so")) && libraryName.Match(text) && len(s.libraries) < maxLibraries &&
-		!slices.Contains(s.libraries, string(text)) {
+	if !s.names || len(text) >= 200 || !bytes.Contains(text, []byte(".so")) || !libraryName.Match(text) {
+		return
+	}
+	if s.told++; len(s.libraries) < maxLibraries && !slices.Contains(s.libraries, string(text)) {
 		s.libraries = append(s.libraries, string(text))
 	}
 }

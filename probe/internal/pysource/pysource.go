@@ -28,6 +28,8 @@ type Module struct {
 	// it is imported, and the failure is not caught.
 	Opens, OpensFirst bool
 	Libraries         []string // the names of libraries that its strings tell, "libxgboost.so"
+	Unnamed           bool     // a statement that opens one tells no name
+	Later             []string // of a file that opens libraries: the modules that its functions import
 }
 
 // maxLines bounds the logical lines of one file.
@@ -35,7 +37,8 @@ const maxLines = 200_000
 
 // Parse reads a source file. What is no Python gives whatever its lines look like.
 func Parse(data []byte) Module {
-	p := parser{opens: mayOpen(data), swallows: map[int]bool{}, calls: map[string][]string{}}
+	p := newParser()
+	p.opens = mayOpen(data)
 	s := scanner{data: data, skip: -1, names: p.opens}
 	p.read(&s)
 	return p.module(s.libraries)
@@ -44,11 +47,16 @@ func Parse(data []byte) Module {
 // read takes the lines of a source.
 func (p *parser) read(s *scanner) {
 	for range maxLines {
+		told := s.told
 		line, more := s.next()
 		if !more {
 			break
 		}
+		openings := len(p.openings)
 		p.line(line)
+		if len(p.openings) > openings && s.told == told {
+			p.unnamed = true
+		}
 		s.skip = p.skip()
 	}
 }
@@ -77,11 +85,19 @@ type parser struct {
 	found    []found
 	opens    bool                // the file opens libraries somewhere
 	calls    map[string][]string // by function, empty for the top level: the names that are called
+	later    []string
+	unnamed  bool
 	openings []found
-	takes    *taking // where it is asked what is taken of a module; else nil
+	defined  map[string]bool // its own functions
+	takes    *taking         // where it is asked what is taken of a module; else nil
 }
 
-// found is an import with the try statements around it, which decide at the end; or a call that opens a library.
+func newParser() *parser {
+	return &parser{swallows: map[int]bool{}, calls: map[string][]string{}, defined: map[string]bool{}}
+}
+
+// found is an import with the try statements around it, which decide at the end; or a call that opens a library, by the
+// name of the function.
 type found struct {
 	Import
 	tries []int
@@ -103,27 +119,37 @@ func (p *parser) line(l line) {
 		p.takes.line(l)
 	}
 	switch {
-	case word == "import" && in == "":
+	case word == "import":
 		for part := range strings.SplitSeq(strings.TrimPrefix(l.text, "import"), ",") {
 			name, _, _ := strings.Cut(strings.TrimSpace(part), " ")
 			if moduleName.MatchString(name) {
-				p.found = append(p.found, found{Import{Module: name, Certain: plain}, tries, in})
+				p.add(found{Import{Module: name, Certain: plain}, tries, in})
 			}
 		}
-	case word == "from" && in == "":
+	case word == "from":
 		if i, ok := parseFrom(l.text); ok {
 			i.Certain = plain
-			p.found = append(p.found, found{i, tries, in})
+			p.add(found{i, tries, in})
 		}
 	}
 	if !p.opens {
 		return
 	}
-	if opens.MatchString(l.text) {
-		p.openings = append(p.openings, found{Import{}, tries, in})
+	for _, m := range opens.FindAllStringSubmatch(l.text, -1) {
+		p.openings = append(p.openings, found{Import{Module: m[1]}, tries, in})
 	}
 	for _, m := range called.FindAllStringSubmatch(l.text, -1) {
 		p.calls[in] = append(p.calls[in], m[1])
+	}
+}
+
+// add takes an import. Of those in functions only the modules of others are kept.
+func (p *parser) add(f found) {
+	switch {
+	case f.in == "":
+		p.found = append(p.found, f)
+	case f.Level == 0:
+		p.later = append(p.later, f.Module)
 	}
 }
 
@@ -157,10 +183,10 @@ var compounds = map[string]bool{"async": true, "def": true, "class": true, "if":
 var (
 	fromImport = lazyregexp.New(`^from\s*([.\s]*)([A-Za-z_][\w.]*)?\s*\bimport\b(.*)$`)
 	moduleName = lazyregexp.New(`^[A-Za-z_][\w.]*$`)
-	opens      = lazyregexp.New(`\b(CDLL|PyDLL|LoadLibrary|load_library|dlopen)\(`)
+	opens      = lazyregexp.New(`((?:\w\.)?\b(?:CDLL|PyDLL|LoadLibrary|load_library|dlopen))\(\s*[^)\s]`)
 	called     = lazyregexp.New(`\b([A-Za-z_]\w*)\(`)
 	swallowing = lazyregexp.New(`^except *(\*? *)?(:|.*\b(ImportError|ModuleNotFoundError|OSError|Exception|BaseException|Error|EnvironmentError)\b)`)
-	defined    = lazyregexp.New(`^(?:async +)?(?:def|class) +(\w+)`)
+	definition = lazyregexp.New(`^(?:async +)?(?:def|class) +(\w+)`)
 )
 
 // open takes the header of a compound statement.
@@ -181,8 +207,9 @@ func (p *parser) open(l line, word string) {
 			b.word = "if"
 		}
 	case "def", "class":
-		if m := defined.FindStringSubmatch(l.text); m != nil && word == "def" {
+		if m := definition.FindStringSubmatch(l.text); m != nil && word == "def" {
 			b.word = "def " + m[1]
+			p.defined[m[1]] = true
 		}
 	}
 	p.blocks = append(p.blocks, b)
@@ -224,7 +251,11 @@ func (p *parser) module(libraries []string) Module {
 	for len(p.blocks) > 0 {
 		p.closeTo(p.blocks[len(p.blocks)-1].indent, "")
 	}
+	p.openings = slices.DeleteFunc(p.openings, func(f found) bool { return p.defined[f.Module] }) // which p.calls has
 	m := Module{Libraries: libraries, Opens: len(p.openings) > 0}
+	if m.Opens {
+		m.Later, m.Unnamed = p.later, p.unnamed
+	}
 	caught := func(tries []int) bool { return slices.ContainsFunc(tries, func(t int) bool { return p.swallows[t] }) }
 	for _, f := range p.found {
 		f.Certain = f.Certain && !caught(f.tries)

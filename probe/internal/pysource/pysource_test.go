@@ -62,6 +62,11 @@ func TestOpens(t *testing.T) {
 		{"caught", "try:\n    lib = CDLL(p)\nexcept OSError:\n    lib = None\n", true, false},
 		{"in-a-function", "def load():\n    return CDLL('libx.so')\n", true, false},
 		{"in-a-function-that-is-called", "def load():\n    return CDLL('libx.so')\ndef outer():\n    return load()\nLIB = outer()\n", true, true},
+		{"caught-in-a-function-of-such-a-name",
+			"def load_library():\n    try:\n        CDLL('libx.so')\n    except Exception as e:\n        print(e)\nload_library()\n", true, false},
+		{"at-once-in-a-function-of-such-a-name", "def load_library(p):\n    return CDLL(p)\nload_library('libx.so')\n", true, true},
+		{"by-another-package", "import libx\nlibx.load_library()\n", false, false},
+		{"by-torch", "torch.ops.load_library(p)\n", true, true},
 		{"none", "x = 1\n", false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -73,6 +78,18 @@ func TestOpens(t *testing.T) {
 	m := Parse([]byte("CDLL(a)\na = 'libx.so'\nb = \"y/libz.so.12\"\nc = 'no such thing.so is here'\n"))
 	if diff := cmp.Diff([]string{"libx.so", "y/libz.so.12"}, m.Libraries); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestLater: what the functions of a file that opens libraries import.
+func TestLater(t *testing.T) {
+	const source = "import os\ndef load_library():\n    import librmm, ctypes\n    from . import own\n    from libraft.load import x\n"
+	m := Parse([]byte(source + "    CDLL('libx.so')\n"))
+	if diff := cmp.Diff([]string{"librmm", "ctypes", "libraft.load"}, m.Later); diff != "" {
+		t.Error(diff)
+	}
+	if m := Parse([]byte(source)); m.Later != nil {
+		t.Errorf("of a file that opens none: %q", m.Later)
 	}
 }
 

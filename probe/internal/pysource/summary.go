@@ -18,7 +18,7 @@ type Summary struct {
 // Summarize reads a source file.
 func Summarize(data []byte) Summary {
 	sum := Summary{Module: Parse(data), Makes: makesNames.Match(data)}
-	p := parser{swallows: map[int]bool{}} // for which functions are closed, as they are for the names that a module has
+	p := newParser() // for which functions are closed, as they are for the names that a module has
 	s := scanner{data: data, skip: -1}
 	words := map[string]bool{}
 	for range maxLines {

@@ -15,7 +15,8 @@ func Takes(data []byte, module string) []string {
 		return nil
 	}
 	t := &taking{module: module}
-	p := parser{swallows: map[int]bool{}, calls: map[string][]string{}, takes: t}
+	p := newParser()
+	p.takes = t
 	p.read(&scanner{data: data, skip: -1})
 	return t.names
 }

@@ -1,6 +1,7 @@
 package python
 
 import (
+	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -25,12 +26,13 @@ func readAlone(b *facts.Build, h *host.Host, s *site, r lazyReach) error {
 		}
 		return err
 	}
-	p, missing, err := s.firstRefused(h, b, names)
-	if err != nil || len(missing) == 0 {
+	first, err := s.firstRefused(h, b, r, names)
+	if err != nil || first == nil {
 		return err
 	}
-	for _, name := range missing {
-		s.refused(h, b, p, name)
+	b.Late = r.now().late(first.library)
+	for _, name := range first.missing {
+		s.refused(h, b, first.process, name)
 	}
 	return nil
 }
@@ -65,12 +67,16 @@ func (s *site) spoiled(h *host.Host, record []byte, names []string) (*facts.Hind
 	return &other[0], nil
 }
 
-// firstRefused is the process in which the first of a package's libraries is loaded that need CUDA's, and what of these
-// is not. Where one of them gets all it needs there is none: packages carry variants of which one is enough.
-func (s *site) firstRefused(h *host.Host, b *facts.Build, names []string) (*ldso.Process, []string, error) {
-	metadata := h.ReadQuietly(b.Path + "/METADATA")
-	var first *ldso.Process
-	var missing []string
+// refusal is a process in which a library of a package is loaded, and what of CUDA's it needs and does not get.
+type refusal struct {
+	process *ldso.Process
+	library string // below the site
+	missing []string
+}
+
+// firstRefused is that of the first of a package's libraries that need CUDA's. Where one of them gets all it needs there is
+// none: packages carry variants of which one is enough.
+func (s *site) firstRefused(h *host.Host, b *facts.Build, r lazyReach, names []string) (first *refusal, err error) {
 	for _, name := range names {
 		full := path.Join(s.dir, name)
 		if !slices.ContainsFunc(neededBy(h, full), func(n string) bool { return cudaStem(n) != "" }) {
@@ -78,34 +84,45 @@ func (s *site) firstRefused(h *host.Host, b *facts.Build, names []string) (*ldso
 		}
 		p, err := pythonProcess(h, s)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if _, err := p.Open(full, nil, ldso.Local); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if err := s.supply(h, p, metadata); err != nil {
-			return nil, nil, err
+		if !r.now().alone() {
+			err = s.supply(h, p, b.Path)
+		}
+		if err != nil {
+			return nil, err
 		}
 		lost := absentLibraries(b, p)
 		if len(lost) == 0 {
-			return nil, nil, nil
+			return nil, nil
 		}
 		if first == nil {
-			first, missing = p, lost
+			first = &refusal{p, name, lost}
 		}
 	}
-	return first, missing, nil
+	return first, nil
 }
 
 // supply loads what a distribution's own requirements bring, those of its extras too, by its path, as Python code of
-// such packages does before it imports their modules: faiss, by its _preload_library.json, ctransformers in load_cuda.
-func (s *site) supply(h *host.Host, p *ldso.Process, metadata []byte) error {
+// such packages does before it imports their modules: faiss, by its _preload_library.json, ctransformers in load_cuda,
+// RAPIDS' in the load_library of the packages that hold their libraries.
+func (s *site) supply(h *host.Host, p *ldso.Process, info string) error {
+	metadata := h.ReadQuietly(info + "/METADATA")
 	for i := 0; i < len(p.Missing); i++ { // what is loaded can miss more
 		name := path.Base(p.Missing[i].Name)
-		if cudaStem(name) == "" || p.Loaded(name) != nil || !bringsLibrary(metadata, name, true) {
+		if p.Loaded(name) != nil {
 			continue
 		}
-		for _, file := range s.inWheels(h, "*/lib/"+name) {
+		var files []string
+		if cudaStem(name) == "" {
+			files = s.requiredLibrary(h, info, name)
+		} else if bringsLibrary(metadata, name, true) {
+			files = s.inWheels(h, "*/lib/"+name)
+		}
+		for _, file := range files {
 			if file == p.Missing[i].Name {
 				continue
 			}
@@ -115,6 +132,21 @@ func (s *site) supply(h *host.Host, p *ldso.Process, metadata []byte) error {
 		}
 	}
 	return nil
+}
+
+// requiredLibrary is where a distribution that another one requires, at any depth, has a library.
+func (s *site) requiredLibrary(h *host.Host, info, library string) []string {
+	var list []string
+	for _, dist := range s.requiredFrom(h, info) {
+		record := h.ReadQuietly(dist + "/RECORD")
+		if !bytes.Contains(record, []byte("/"+library+",")) {
+			continue // as nearly all
+		}
+		for _, file := range librariesFrom(record, func(name []byte, _ int64) bool { return path.Base(string(name)) == library }) {
+			list = append(list, path.Join(path.Dir(dist), file))
+		}
+	}
+	return list
 }
 
 // bringsLibrary reports whether a METADATA requires a wheel with a library, or names one in an extra: cuda-toolkit brings
@@ -146,7 +178,7 @@ func (s *site) refused(h *host.Host, b *facts.Build, p *ldso.Process, name strin
 	switch {
 	case spoiled.Path != "":
 		b.Hindrances = append(b.Hindrances, spoiled)
-	case owned:
+	case owned && !b.Late:
 		b.Hindrances = append(b.Hindrances, facts.Hindrance{Kind: facts.HindranceLibrary, Of: of, Path: by, By: name})
 	case file != "":
 		b.Beside = append(b.Beside, file)

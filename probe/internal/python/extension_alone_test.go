@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"cudacompat/probe/facts"
@@ -91,6 +92,71 @@ func TestStandaloneOnSystem(t *testing.T) {
 	b := onlyBuild(t, root, nil)
 	if !cmp.Equal(b.Missing, []string{"libcudart.so.12"}) || len(b.Beside) != 1 || len(b.Hindrances) > 0 {
 		t.Errorf("missing %v, beside %v, hindrances %+v", b.Missing, b.Beside, b.Hindrances)
+	}
+}
+
+// TestLed: where nothing can load the libraries of a package's wheels before its own is opened, the loader does not find
+// them. Whether the import ends with it, its sources tell.
+func TestLed(t *testing.T) {
+	const opens = "import ctypes, os\ndef load():\n    try:\n        ctypes.CDLL(os.path.join(here, '_search_gpu.so'))\n" +
+		"    except OSError as e:\n        print(e)\n"
+	inWheels := []string{"/" + testSite + "nvidia/cuda_runtime/lib/libcudart.so.12", "/" + testSite + "nvidia/cublas/lib/libcublas.so.12"}
+	for _, c := range []struct {
+		name, source string
+		beside       []string
+		late         bool
+		hindered     bool
+	}{
+		{"failure caught", opens + "load()\n", inWheels, true, false},
+		{"opened later", opens, inWheels, true, false},
+		{"failure let out", "import ctypes\nlib = ctypes.CDLL('search/_search_gpu.so')\n", nil, false, true},
+		{"led by its own code", opens + "for name in wheels():\n    ctypes.CDLL(name)\n", nil, false, false},
+		{"led by another package's", opens + "def more():\n    import helper\n    helper.load_library()\nload()\n", nil, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := aloneTree(t)
+			hosttest.Write(t, filepath.Join(root, testSite+"search/__init__.py"), c.source)
+			record := filepath.Join(root, testSite+"search_cu12-1.0.dist-info/RECORD")
+			data, err := os.ReadFile(record)
+			hosttest.Must(t, err)
+			hosttest.Write(t, record, fmt.Sprintf("search/__init__.py,sha256=x,%d\n%s", len(c.source), data))
+			b := onlyBuild(t, root, nil)
+			if diff := cmp.Diff(c.beside, b.Beside); diff != "" || b.Late != c.late || (len(b.Hindrances) > 0) != c.hindered {
+				t.Errorf("late %v, hindrances %+v, beside (-want +got):\n%s", b.Late, b.Hindrances, diff)
+			}
+		})
+	}
+}
+
+// TestRequiredLibrary: what another distribution holds its code loads, and that leads to CUDA's libraries, as those of
+// RAPIDS do for each other.
+func TestRequiredLibrary(t *testing.T) {
+	for _, gone := range []bool{false, true} {
+		root := aloneTree(t)
+		const lib, cublas = testSite + "libsearch/lib64/libsearch.so", testSite + "nvidia/cublas/lib/libcublas.so.12"
+		hosttest.Compile(t, root,
+			hosttest.Library{Name: lib, Source: "int cublasCreate(void); int search(void) { return cublasCreate(); }\n",
+				Needs: []string{cublas}, Flags: []string{"-Wl,--disable-new-dtags,-rpath,$ORIGIN/../../nvidia/cublas/lib"}},
+			hosttest.Library{Name: aloneLibrary, Flags: []string{"-Wl,--allow-shlib-undefined"}, Needs: []string{lib, cublas},
+				Source: "char big[20000] = {1}; int search(void), cublasCreate(void);\nint f(void) { return search() + cublasCreate(); }\n"})
+		info, err := os.Stat(filepath.Join(root, aloneLibrary))
+		hosttest.Must(t, err)
+		for name, text := range map[string]string{
+			"search_cu12-1.0.dist-info/METADATA":    "Name: search-cu12\nVersion: 1.0\nRequires-Dist: libsearch-cu12\n",
+			"search_cu12-1.0.dist-info/RECORD":      fmt.Sprintf("search/_search_gpu.so,sha256=x,%d\n", info.Size()),
+			"libsearch_cu12-1.0.dist-info/METADATA": "Name: libsearch-cu12\nVersion: 1.0\n",
+			"libsearch_cu12-1.0.dist-info/RECORD":   "libsearch/lib64/libsearch.so,sha256=x,9000\n",
+		} {
+			hosttest.Write(t, filepath.Join(root, testSite+name), text)
+		}
+		if gone {
+			hosttest.Must(t, os.Remove(filepath.Join(root, lib)))
+		}
+		found, _ := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+		i := slices.IndexFunc(found.Environments[0].Builds, func(b facts.Build) bool { return b.Name == "search-cu12" })
+		if b := found.Environments[0].Builds[i]; (len(b.Beside) > 0) != gone || len(b.Missing)+len(b.Hindrances) > 0 {
+			t.Errorf("gone %v: beside %v, missing %v, hindrances %+v", gone, b.Beside, b.Missing, b.Hindrances)
+		}
 	}
 }
 

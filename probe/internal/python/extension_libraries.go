@@ -105,6 +105,26 @@ var (
 	frameworkOf      = map[string]string{"torch": "torch", "c10": "torch", "tensorflow_framework": "tensorflow"}
 )
 
+// frameworkIn is the framework of which one of some libraries is; empty where none is.
+func frameworkIn(needed []string) string {
+	for _, library := range needed {
+		if m := frameworkLibrary.FindStringSubmatch(library); m != nil {
+			return frameworkOf[m[1]]
+		}
+	}
+	return ""
+}
+
+// mayLoad reports whether the import of a package may come to a library that is linked to a framework's. Where the sources
+// name none of its libraries, it may come to any of a framework that they import or METADATA requires; what is linked to
+// another is a part: deepmd-kit has one for TensorFlow and one for torch, and its import opens neither.
+func (s *site) mayLoad(h *host.Host, r lazyReach, names []string, name, required, framework string) bool {
+	if !slices.Contains(r.now().loads(names), name) {
+		return false
+	}
+	return required != "" || r.now().names(name) || s.needs(h, r, framework)
+}
+
 // neededBy lists the libraries that one needs; none of a damaged one, of which addCode has spoken.
 func neededBy(h *host.Host, name string) []string {
 	f, err := h.Files().Open(name)
@@ -132,14 +152,13 @@ func absent(h *host.Host, name string) bool {
 func readLibraries(b *facts.Build, h *host.Host, s *site, r lazyReach, names []string) error {
 	var failed host.Errors
 	var linked []string // those that need a library of torch's
-	families := map[string]bool{}
+	families, required := map[string]bool{}, b.Framework
 	for _, name := range names {
 		full := path.Join(s.dir, name)
 		failed.Add(addCode(b, h, full))
 		needed := neededBy(h, full)
-		// a part is what the import does not come to
-		ofFramework := slices.ContainsFunc(needed, frameworkLibrary.MatchString)
-		part := ofFramework && !isMain(name) && !slices.Contains(r.now().loads(names), name)
+		framework := frameworkIn(needed)
+		part := framework != "" && !isMain(name) && !s.mayLoad(h, r, names, name, required, framework)
 		if !part && slices.ContainsFunc(needed, torchLibrary.MatchString) {
 			linked = append(linked, full)
 		}
@@ -147,9 +166,9 @@ func readLibraries(b *facts.Build, h *host.Host, s *site, r lazyReach, names []s
 			if m := familyName.FindStringSubmatch(library); m != nil {
 				families[m[1]] = true
 			}
-			if m := frameworkLibrary.FindStringSubmatch(library); m != nil && b.Framework == "" && !part {
-				b.Framework = frameworkOf[m[1]]
-			}
+		}
+		if b.Framework == "" && !part {
+			b.Framework = framework
 		}
 	}
 	b.Standalone = b.Framework == ""

@@ -82,6 +82,32 @@ func TestPairs(t *testing.T) {
 	}
 }
 
+// TestPairsOfAPart: of a package that neither imports torch nor requires it, a library that is linked to torch is a part,
+// for who uses it with torch. deepmd-kit has others for TensorFlow.
+func TestPairsOfAPart(t *testing.T) {
+	const lacking = "int lacks(void) __asm__(\"_ZN3c104cuda9SetDeviceEab\"); int use(void) { return lacks(); }\n"
+	for _, c := range []struct {
+		source, metadata string
+		unmet            bool
+	}{
+		{"import os\n", "", false},
+		{"import torch\n", "", true},
+		{"import os\n", "Requires-Dist: torch\n", true},
+		{"import torch.ops\nif os.name:\n    torch.ops.load_library('libours_op.so')\n", "", true},
+	} {
+		root := pairedTorch(t, c.metadata, map[string]string{"ours/lib/libours_op.so": lacking})
+		hosttest.Write(t, filepath.Join(root, testSite+"ours/__init__.py"), c.source)
+		record := filepath.Join(root, testSite+"ours-1.0.dist-info/RECORD")
+		data, err := os.ReadFile(record)
+		hosttest.Must(t, err)
+		hosttest.Write(t, record, fmt.Sprintf("%sours/__init__.py,sha256=x,%d\n", data, len(c.source)))
+		found, _ := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+		if b := found.Environments[0].Builds[1]; (len(b.Unmet) > 0) != c.unmet {
+			t.Errorf("%q, %q: unmet %+v", c.source, c.metadata, b.Unmet)
+		}
+	}
+}
+
 // TestPairsWithoutCUDA: a package for torch that has nothing of CUDA, as torchtext, is told where it was built for
 // another torch, and is nobody's business where it loads.
 func TestPairsWithoutCUDA(t *testing.T) {

@@ -29,6 +29,8 @@ type reach struct {
 	altered  []facts.Hindrance // sources that are not as the import needs them, and that end it
 	unmet    []unmet           // requirements that the environment does not meet
 	modules  []string          // of other distributions, by their first names: those that the import is certain to need
+	unnamed  bool              // it opens a library by a name that is put together
+	helped   bool              // what it comes to, or may, imports modules of others, or opens libraries that are not its own
 }
 
 // lazyReach reads the sources when it is first asked; nil where there are none.
@@ -129,7 +131,10 @@ func (w *walker) place(name string, names []string, by string, certain bool) str
 	if w.listed.tops[top] {
 		return w.s.dir
 	}
-	if !certain || pysource.Standard(top, w.s.python) {
+	if !w.ofOthers(name) {
+		return ""
+	}
+	if w.helped = true; !certain {
 		return ""
 	}
 	w.other(name, names, by)
@@ -140,6 +145,12 @@ func (w *walker) place(name string, names []string, by string, certain bool) str
 		w.places[top] = w.s.path[i]
 	}
 	return w.places[top]
+}
+
+// ofOthers reports whether a module is neither the distribution's own nor of the standard library.
+func (w *walker) ofOthers(name string) bool {
+	top, _, _ := strings.Cut(name, ".")
+	return !w.listed.tops[top] && !pysource.Standard(top, w.s.python)
 }
 
 // isModule reports whether what a file imports from a package is a module in it: of its own by the RECORD, of another by
@@ -267,7 +278,10 @@ func (w *walker) source(name, file string, isPackage, certain bool) {
 		w.module(base, i.Names, file, certain && i.Certain)
 	}
 	if m.Opens {
+		w.unnamed = w.unnamed || certain && m.OpensFirst && len(m.Libraries) == 0
+		w.helped = w.helped || m.Unnamed || slices.ContainsFunc(m.Later, w.ofOthers)
 		for _, library := range m.Libraries {
+			w.helped = w.helped || len(w.listed.named[path.Base(library)]) == 0
 			w.open(path.Base(library), certain && m.OpensFirst)
 		}
 	}
@@ -395,11 +409,24 @@ func (r *reach) loads(names []string) []string {
 	if r == nil || !r.read {
 		return names
 	}
-	kept := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return !slices.Contains(r.certain, name) && !slices.Contains(r.possible, name)
-	})
+	kept := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !r.names(name) })
 	if len(kept) == 0 {
 		return names
 	}
 	return kept
+}
+
+// names reports whether the sources tell that the import comes to a library, or may.
+func (r *reach) names(library string) bool {
+	return r != nil && (slices.Contains(r.certain, library) || slices.Contains(r.possible, library))
+}
+
+// alone reports whether nothing loads a library for a package before it is opened: its sources open its own by their names,
+// and import nothing of others.
+func (r *reach) alone() bool { return r != nil && r.read && !r.helped }
+
+// late reports whether the import of a package comes to its end without a library of it: one that is opened later, or
+// whose failure is caught.
+func (r *reach) late(library string) bool {
+	return r != nil && r.read && !slices.Contains(r.certain, library) && (slices.Contains(r.possible, library) || !r.unnamed)
 }

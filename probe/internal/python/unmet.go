@@ -32,14 +32,20 @@ const maxRequired = 500
 // NVIDIA's libraries are the loader's to find.
 func (s *site) unmetFrom(h *host.Host, info string) []unmet {
 	var list []unmet
-	seen := map[string]bool{info: true}
-	for queue := []string{info}; len(queue) > 0 && len(seen) < maxRequired; queue = queue[1:] {
-		e := s.requirementsOf(h, queue[0])
-		list = append(list, e.unmet...)
-		for _, dist := range e.met {
+	for _, dist := range s.requiredFrom(h, info) {
+		list = append(list, s.requirementsOf(h, dist).unmet...)
+	}
+	return list
+}
+
+// requiredFrom are a distribution and those that it requires, at any depth, by their dist-info directories.
+func (s *site) requiredFrom(h *host.Host, info string) []string {
+	list, seen := []string{info}, map[string]bool{info: true}
+	for i := 0; i < len(list) && len(list) < maxRequired; i++ {
+		for _, dist := range s.requirementsOf(h, list[i]).met {
 			if !seen[dist] {
 				seen[dist] = true
-				queue = append(queue, dist)
+				list = append(list, dist)
 			}
 		}
 	}
