@@ -26,6 +26,8 @@ func TestFirstGuesses(t *testing.T) {
 		{"check torch --gpu L4 --driver 535.183.01 --python 3.12", exitIncompatible, "cannot run on driver 535.183.01"},
 		{"check torch>=2.9 --gpu L4 --driver 580.95.05", exitOK, "torch >=2.9 works"},
 		{"check torch==2.9.0+cu130 --gpu L4 --driver 535.183.01", exitIncompatible, "cannot run on driver 535.183.01"},
+		{"check torch==2.9.0 --instance ml.g5.xlarge --driver 580.95.05", exitOK, "torch 2.9.0 works on ml.g5.xlarge"},
+		{"check torch==2.9.0 --instance ml.g5.tiny --driver 580.95.05", exitUsage, "is not a known GPU instance type"},
 		{"check torhc", exitUsage, "torhc==VERSION"},
 		{"check nosuch.lock", exitUsage, "check the path"},
 		{"check ./torch", exitUsage, "check the path"},

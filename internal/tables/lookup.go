@@ -233,10 +233,13 @@ func (t *Tables) Toolkit(cuda version.Number) *CUDA {
 	return nil
 }
 
-// Instance is the row of an instance type, nil when the tables do not have it. Of another cloud's no more is known than
-// its GPUs.
+// sageMaker is what SageMaker puts before the name of EC2's instance type: "ml.g5.xlarge".
+const sageMaker = "ml."
+
+// Instance is the row of an instance type, nil when the tables do not have it. SageMaker's are EC2's. Of another cloud's no
+// more is known than its GPUs.
 func (t *Tables) Instance(name string) *Instance {
-	if own := RowsOf[Instance](t, name); len(own) > 0 {
+	if own := RowsOf[Instance](t, strings.TrimPrefix(name, sageMaker)); len(own) > 0 {
 		return &own[0]
 	}
 	others := RowsOf[Alias](t, name)
@@ -250,7 +253,7 @@ func (t *Tables) Instance(name string) *Instance {
 
 // HasInstance reports whether the tables have an instance type.
 func (t *Tables) HasInstance(name string) bool {
-	return len(RowsOf[Instance](t, name)) > 0 || len(RowsOf[Alias](t, name)) > 0
+	return len(RowsOf[Instance](t, strings.TrimPrefix(name, sageMaker))) > 0 || len(RowsOf[Alias](t, name)) > 0
 }
 
 // Torch are the rows of one PyTorch release on a platform, in any variant.

@@ -2,6 +2,7 @@ package world
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -172,6 +173,35 @@ func (n *NamedPackage) learn(m *Machine, release version.Release) {
 	if n.Torch == "" && n.Version != "" {
 		n.Torch = m.torchBeside(n.Name, n.Version)
 	}
+	if n.Torch == "" && !n.Companion && !n.NamesFramework("torch") {
+		n.Torch = m.newestOfOneMinor(n.Rows)
+	}
+}
+
+// newestOfOneMinor is the release of PyTorch that an installer takes for a package that asks for a range of it, where all
+// that fit are of one minor version, ">=2.8.0,<2.9.0"; empty where they are of several.
+func (m *Machine) newestOfOneMinor(rows []tables.Extension) string {
+	if len(rows) == 0 || len(rows[0].Torch) != 1 {
+		return ""
+	}
+	wanted, err := version.ParseSpecifiers(rows[0].Torch[0])
+	if err != nil {
+		return ""
+	}
+	var newest version.Number
+	for _, t := range tables.Rows[tables.Torch](m.Tables) {
+		switch n := version.Of(t.Release); {
+		case !wanted.Has(t.Release):
+		case newest.Known() && n.Short() != newest.Short():
+			return ""
+		case newest.Less(n):
+			newest = n
+		}
+	}
+	if !newest.Known() || wanted.Has(fmt.Sprintf("%d.%d.0", newest.Major(), newest.Minor()+1)) {
+		return ""
+	}
+	return newest.String()
 }
 
 // leastCUDA is the oldest CUDA among rows: one of them will do.

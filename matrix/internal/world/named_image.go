@@ -13,6 +13,9 @@ import (
 // CUDAImage is the image that holds CUDA itself: other images are built on it.
 const CUDAImage = "nvidia/cuda"
 
+// ofCUDA reports whether a name is that image's, in either registry that has it.
+func ofCUDA(name string) bool { return strings.TrimPrefix(name, "nvcr.io/") == CUDAImage }
+
 var (
 	// imageCUDA matches tags that tell a CUDA release: "2.9.0-cuda12.6-cudnn9-runtime", "2.5.1-gpu-py311-cu124".
 	imageCUDA = lazyregexp.New(`(?:^|-)cu(?:da)?(\d\d\.?\d)`)
@@ -45,7 +48,7 @@ func (m *Machine) namedImage(n *NamedPackage) *NamedPackage {
 	switch tag := imageCUDA.FindStringSubmatch(n.Version); {
 	case n.Image != nil:
 		n.CUDANumber, n.Uses = n.Image.CUDA, "gpu"
-	case n.Name == CUDAImage:
+	case ofCUDA(n.Name):
 		if f := baseCUDA.FindStringSubmatch(n.Version); f != nil {
 			n.CUDANumber = version.Of(f[1])
 		}
@@ -75,7 +78,7 @@ func (m *Machine) namedImage(n *NamedPackage) *NamedPackage {
 func KnowsImage(t *tables.Tables, reference string) bool {
 	name, tag, tagged := strings.Cut(strings.TrimPrefix(reference, "docker.io/"), ":")
 	m := Machine{Tables: t}
-	return tagged && (m.imageOf(name, tag) != nil || imageCUDA.MatchString(tag) || name == CUDAImage && baseCUDA.MatchString(tag))
+	return tagged && (m.imageOf(name, tag) != nil || imageCUDA.MatchString(tag) || ofCUDA(name) && baseCUDA.MatchString(tag))
 }
 
 // engineTorch is the release of PyTorch that an engine's release pins; empty where the tables do not tell.
@@ -105,7 +108,7 @@ func (m *Machine) imageOf(name, tag string) *tables.Container {
 }
 
 // Base reports whether this is an image of CUDA without a program: what is built on it brings its own code.
-func (n *NamedPackage) Base() bool { return n.Origin == "image" && n.Name == CUDAImage }
+func (n *NamedPackage) Base() bool { return n.Origin == "image" && ofCUDA(n.Name) }
 
 // torchImage matches images that bring a PyTorch and nothing else that computes.
 var torchImage = lazyregexp.New(`(?:^|/)(?:[\w-]+-)?pytorch(?:-(?:training|inference))?$`)
