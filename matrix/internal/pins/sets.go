@@ -81,7 +81,7 @@ func pinTarget(m *world.Machine, b *world.Build, want pin.Wanted) pin.Target {
 // keepDriver is what runs on the driver that is there, nearest to what was asked for.
 func keepDriver(m *world.Machine, b *world.Build) (pin.Set, string) {
 	switch {
-	case !m.Driver().Version.Known() && !m.Driver().CUDA.Known():
+	case !m.DriverTold():
 		return pin.Set{}, "the driver is unknown (add --driver)"
 	case !drives(m, m.Driver().Version):
 		return pin.Set{}, fmt.Sprintf("%s does not support %s", m.DriverWords(), gpuWords(m))

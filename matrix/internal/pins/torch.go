@@ -89,9 +89,18 @@ func Ranked(m *world.Machine, b *world.Build) []world.Row {
 	})
 }
 
-// runs asks of a row what Check would ask of it once it is installed.
+// runs asks of a row what Check would ask of it once it is installed; a driver that is not known rules nothing out.
 func runs(m *world.Machine, b *world.Build, r world.Row) bool {
-	return fits(m, b, r) && m.Reached(r.CUDA) && hasCode(m, r)
+	return fits(m, b, r) && (!m.DriverTold() || m.Reached(r.CUDA)) && hasCode(m, r)
+}
+
+// ofDriver says what a row's CUDA asks of the driver: nothing more than what is there, where that is known.
+func ofDriver(m *world.Machine, cuda version.Number) string {
+	if m.DriverTold() {
+		return "keeps the driver"
+	}
+	_, need, _ := m.Floor(cuda)
+	return "needs " + need
 }
 
 // fits reports whether the environment takes the row's wheels: its Python, its C library, and that they are worth
@@ -219,7 +228,7 @@ func frameworkPin(m *world.Machine, b *world.Build, r world.Row) verdict.Pin {
 		}
 	}
 	list = append(list, m.ChosenLibraries(r)...)
-	return verdict.Pin{Package: r.Framework, Version: list[0].Version, Why: "keeps the driver",
+	return verdict.Pin{Package: r.Framework, Version: list[0].Version, Why: ofDriver(m, r.CUDA),
 		Commands: installCommands(b, r, list)}
 }
 
@@ -284,7 +293,7 @@ func whyNone(m *world.Machine, b *world.Build) string {
 		{"is for glibc " + pin.Said(m.Facts.System.Libc), func(r world.Row) bool { return hasGlibc(m, r) }},
 		{"is without a known fault", func(r world.Row) bool { return !faulty(m, b, r) }},
 		{"has machine code for " + pin.Said(gpuWords(m)), func(r world.Row) bool { return hasCode(m, r) }},
-		{"runs on " + pin.Said(m.DriverWords()), func(r world.Row) bool { return m.Reached(r.CUDA) }},
+		{"runs on " + pin.Said(m.DriverWords()), func(r world.Row) bool { return !m.DriverTold() || m.Reached(r.CUDA) }},
 	} {
 		before := len(left)
 		left = slices.DeleteFunc(left, func(r world.Row) bool { return !c.meets(r) })

@@ -87,7 +87,7 @@ func reachFor(m *world.Machine, b *world.Build) *reach {
 	case b.Device != "cuda" && b.Device != "":
 		return lacks(verdict.Question("what a build for " + b.Device + " needs").Because(verdict.OfTables("cover CUDA only")))
 	// The answer is unknown, but what the build needs of a driver is still shown. A torch that saw the GPU needs no more.
-	case !m.Driver().Version.Known() && !m.Driver().CUDA.Known():
+	case !m.DriverTold():
 		if sawGPU(m) && b.Name == "torch" {
 			return &reach{state: world.FloorFull}
 		}

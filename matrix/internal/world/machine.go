@@ -386,6 +386,9 @@ func (m *Machine) EvidenceDriver() verdict.Evidence {
 	return verdict.Evidence{Fact: "driver", Value: m.Driver().Version.String(), From: m.Driver().From}
 }
 
+// DriverTold reports whether anything is known of the driver that builds are held against.
+func (m *Machine) DriverTold() bool { return m.Driver().Version.Known() || m.Driver().CUDA.Known() }
+
 // DriverWords is the driver for a sentence.
 func (m *Machine) DriverWords() string {
 	if m.Driver().Version.Known() {
