@@ -78,10 +78,10 @@ const (
 // supposed is why this machine was not looked at for a probe's facts, and need not have been; empty where it was.
 func supposed(m *world.Machine, probe string) string {
 	switch {
-	case m.Target.Instance != "" || len(m.Target.GPUs) > 0:
-		return byTarget
 	case m.Facts.System.Rest:
 		return atRest
+	case m.Target.Instance != "" || len(m.Target.GPUs) > 0:
+		return byTarget
 	case !slices.ContainsFunc(m.Facts.Probes, func(s facts.Status) bool { return s.Name == probe }):
 		return byFile
 	}
@@ -204,9 +204,12 @@ func withheld(m *world.Machine) bool {
 
 func sightOfLibcuda(m *world.Machine) Link {
 	value := func(v version.Number) string {
-		text := v.String()
-		if m.Driver().CUDA.Known() {
-			text += ", CUDA " + m.Driver().CUDA.Short()
+		text, cuda := v.String(), m.Driver().CUDA
+		if own := m.Driver().Version; v.Known() && own.Known() && v.Compare(own) != 0 && m.Forward().Compat == nil {
+			cuda = m.Tables.BranchCUDA(v) // it speaks its own release's
+		}
+		if cuda.Known() {
+			text += ", CUDA " + cuda.Short()
 		}
 		return strings.TrimPrefix(text, ", ")
 	}
@@ -311,7 +314,7 @@ func lackOf(m *world.Machine, l Link) verdict.Lack {
 	case m.Facts.Image != nil:
 		return verdict.Statement(fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q in the image's configuration hides every GPU", list))
 	case hides && m.Shown.Hidden:
-		return verdict.Statement(fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list))
+		return verdict.Lack{Missing: fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list), Reason: "hidden"}
 	}
-	return verdict.Statement("this container was given no GPU")
+	return verdict.Lack{Missing: "this container was given no GPU", Reason: "withheld"}
 }

@@ -19,7 +19,7 @@ import (
 // anywhere are programs that every system has, by the package that brings them, and words of the shell itself.
 var anywhere = map[string]string{
 	"sudo": "sudo", "reboot": "systemd", "systemctl": "systemd", "modprobe": "kmod", "tee": "coreutils", "echo": "coreutils",
-	"rm": "coreutils", "chmod": "coreutils", "mount": "util-linux", "sed": "sed", "curl": "curl", "ldconfig": "glibc", "dkms": "dkms",
+	"rm": "coreutils", "chmod": "coreutils", "grep": "grep", "mount": "util-linux", "sed": "sed", "curl": "curl", "ldconfig": "glibc", "dkms": "dkms",
 	"export": "shell", "unset": "shell", "ulimit": "shell",
 	"nvidia-smi": "driver", "nvidia-modprobe": "driver", "nvidia-uninstall": "driver", "nvidia-cuda-mps-control": "driver",
 	"nvidia-ctk": "nvidia-container-toolkit", "pip": "environment", "uv": "environment", "conda": "environment", "python3": "environment",

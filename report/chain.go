@@ -81,7 +81,7 @@ func linkRows(r Report, name matrix.LinkName) []row {
 			case l.State == matrix.LinkBroken:
 				row.answer = painted{red, strings.Join(l.Because, ", ")}
 			case l.State == matrix.Unseen && l.Value == matrix.Withheld:
-				row.details, row.answer = "not given", painted{yellow, "unknown"}
+				row.details = "not given"
 			case l.State == matrix.Unseen:
 				row.details, row.answer = "", painted{yellow, "unknown"}
 			case l.State == matrix.Assumed:

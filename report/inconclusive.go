@@ -40,11 +40,13 @@ func inconclusive(r Report) string {
 	if there := partsOf(r); u == nil && there.driver && there.gpu && there.build && len(r.Unknown) > 0 {
 		u = &r.Unknown[0] // of a package beside a build that works
 	}
-	switch {
+	switch there := partsOf(r); {
 	case u == nil && r.Log != nil && r.Log.Blame != triage.Unknown:
 		return "only the log says what is wrong: " + strings.TrimSuffix(r.Log.Because, ".")
 	case u == nil:
 		return nothing(r)
+	case len(r.Facts.Probes) > 0 && !there.driver && !there.gpu && u.Flag == "--driver":
+		return "found no GPU and no driver to judge " + cmp.Or(u.Of, u.Subject) + " for"
 	case u.Rule == "required-missing":
 		return fmt.Sprintf("cannot tell whether there is %s, which is required: %s", article(u.Subject), u.Missing)
 	case u.Rule == "not-looked-at" && !u.Question:
@@ -61,6 +63,8 @@ func open(u matrix.Missing) string {
 		return u.Why
 	case u.Why != "":
 		return u.Why + ", so it is unknown " + u.Fact
+	case u.Question && u.Flag != "":
+		return "it is unknown " + u.Fact + " (add " + u.Flag + ")"
 	case u.Question:
 		return "it is unknown " + u.Fact
 	case u.Flag == "--gpu":
@@ -207,9 +211,13 @@ func (p *page) unknowns(r Report) {
 		case "nvml":
 			p.field("fix", "run `sudo dmesg | grep -iE 'nvrm|xid'`, which may say why it fails; then load the driver again, or reboot")
 		case "excluded":
-			p.field("fix", "remove NVreg_ExcludedGpus from /etc/modprobe.d and from the kernel's command line, make the initramfs again (`sudo update-initramfs -u -k all`, or `sudo dracut --force`), then reboot")
+			p.field("fix", "if programs are to use it, remove NVreg_ExcludedGpus from /etc/modprobe.d and from the kernel's command line, rebuild the initramfs (`sudo update-initramfs -u -k all`, or `sudo dracut --force`), then reboot")
 		case "held":
-			p.field("fix", "run it in the virtual machine that has the GPU; or give the GPU back to this host: remove its ids from the options of vfio-pci in /etc/modprobe.d and on the kernel's command line, make the initramfs again, then reboot")
+			p.field("fix", "run it in the virtual machine that has the GPU; or give the GPU back to this host: remove its ids from the options of vfio-pci in /etc/modprobe.d and on the kernel's command line, rebuild the initramfs, then reboot")
+		case "withheld":
+			p.field("fix", "if it is to have a GPU, start it with one: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, or in Kubernetes a limit of nvidia.com/gpu")
+		case "hidden":
+			p.field("fix", "if it is to use a GPU, `unset CUDA_VISIBLE_DEVICES`")
 		case "unpinned":
 			p.field("fix", named(r))
 		case "bare":
@@ -340,6 +348,9 @@ func (p *page) try(r Report) {
 		return
 	case !there.gpu && !there.driver:
 		add = "--instance and --driver, such as --instance g5.xlarge --driver " + ExampleDriver
+		if len(r.Facts.Probes) > 0 && !r.Facts.System.Rest {
+			add += "; or run it where the GPU is (under Slurm: srun --gpus=1 cudacompat doctor)"
+		}
 	case !there.gpu:
 		add = "--gpu L4, or --instance g5.xlarge"
 	}

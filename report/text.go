@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/matrix"
+	"cudacompat/pin"
 	"cudacompat/probe/facts"
 )
 
@@ -24,6 +25,7 @@ func Text(w io.Writer, r Report, s Style) error {
 	}
 	p.rest(len(findings), "findings")
 	p.exclusive(r)
+	p.inTree(r)
 	p.looked(r)
 	p.unknowns(r)
 	p.failures(r)
@@ -39,6 +41,16 @@ func Text(w io.Writer, r Report, s Style) error {
 	p.wrap(0, p.counts(r, findings))
 	_, err := w.Write(p.Bytes())
 	return err
+}
+
+// inTree says where the commands of a tree at rest are to be run: here they would change another machine.
+func (p *page) inTree(r Report) {
+	if r.Facts.System.Rest && slices.ContainsFunc(r.Findings, func(f matrix.Finding) bool {
+		return f.Severity != matrix.Note && (len(f.Pins) > 0 || slices.ContainsFunc(f.Steps, func(s pin.Step) bool { return s.Run != "" }))
+	}) {
+		p.line()
+		p.wrap(0, "The commands are for the tree that was looked at: run them in it (chroot), or in the step that builds it.")
+	}
 }
 
 // ownTables reports whether rows which a site laid over the tables took part in the judgement.

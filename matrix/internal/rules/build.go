@@ -296,6 +296,9 @@ func lackedGPU(m *world.Machine) verdict.Lack {
 		return verdict.Lack{Missing: "a GPU that is not held for a virtual machine by " + m.Facts.GPUs[0].Bound, Reason: "held",
 			Why: "every GPU here is held for a virtual machine by " + m.Facts.GPUs[0].Bound}
 	}
+	if m.Jetson() && m.Here() {
+		return verdict.Question("which Jetson module this is").By("--gpu")
+	}
 	return verdict.NoGPU
 }
 

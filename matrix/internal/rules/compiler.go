@@ -116,7 +116,7 @@ func jitNeedsCompiler(m *world.Machine, b *world.Build) []*Result {
 	switch building := m.Facts.Building; {
 	// Slim and runtime images have none. Triton asks for CC, then gcc, then clang (runtime/build.py).
 	case building.Compiler.Path == "":
-		f.Message = "no C compiler is on PATH: torch.compile and Triton fail (Failed to find C compiler); the rest runs"
+		f.Message = "no C compiler is on PATH: torch.compile and Triton fail (Failed to find C compiler); eager code needs none"
 		f.Need = "gcc or clang on PATH, or CC"
 		f.Steps = []pin.Step{pin.Say("if torch.compile or Triton is used, install gcc and the C library's headers")}
 		if command := withCompiler(m); command != "" {
@@ -125,7 +125,7 @@ func jitNeedsCompiler(m *world.Machine, b *world.Build) []*Result {
 	// Triton asks ldconfig -p for libcuda and looks into LD_LIBRARY_PATH (its backend's driver.py).
 	case building.LibCUDA == "" && !building.Named && m.Library("libcuda") != nil:
 		file := m.Library("libcuda").Path
-		f.Message = file + " is not where ldconfig lists libraries: torch.compile and Triton fail (libcuda.so cannot found), the rest runs"
+		f.Message = file + " is not where ldconfig lists libraries: torch.compile and Triton fail (libcuda.so cannot found); eager code does not ask for it"
 		f.Need = "libcuda.so.1 in the list of ldconfig -p, or TRITON_LIBCUDA_PATH"
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "libcuda", Value: m.Library("libcuda").Version, From: file})
 		f.Steps = []pin.Step{pin.Run(pins.System(m).AsRoot("ldconfig")),
@@ -170,7 +170,7 @@ func notStarted(m *world.Machine, b *world.Build) *facts.Assembler {
 func withoutAssembler(m *world.Machine, b *world.Build, a *facts.Assembler) verdict.Finding {
 	f := withoutTool(b, facts.Hindrance{Path: a.Path, By: a.Fault})
 	f.Severity = verdict.Warning
-	f.Message = fmt.Sprintf("%s is %s: torch.compile and Triton fail, the rest runs", a.Path, a.Fault)
+	f.Message = fmt.Sprintf("%s is %s: torch.compile and Triton fail; eager code does not start it", a.Path, a.Fault)
 	if len(f.Steps) > 0 {
 		return f
 	}

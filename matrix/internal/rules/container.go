@@ -102,10 +102,20 @@ func withoutLibraries(m *world.Machine, missing []string) verdict.Finding {
 		return f
 	}
 	f.Need = "the host's driver libraries in this container"
-	f.Message += ": it was started without NVIDIA's runtime, or the runtime did not see the driver"
-	f.Steps = []pin.Step{pin.Say("start it with its GPU: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, in " +
-		"Kubernetes the limit nvidia.com/gpu"),
-		pin.Say("if the container needs no GPU, set NVIDIA_VISIBLE_DEVICES=void").Instead()}
+	start := pin.Say("start it with a GPU: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, or in Kubernetes a limit of " +
+		"nvidia.com/gpu")
+	switch list := m.Facts.Variables["NVIDIA_VISIBLE_DEVICES"]; {
+	case !slices.Contains([]string{"", "all", "void", "none"}, list): // which NVIDIA's runtime reads, and Docker's own does not
+		f.Message += ", although NVIDIA_VISIBLE_DEVICES=" + list + " asks for a GPU: NVIDIA's runtime did not start it, or did not see the driver"
+		f.Steps = []pin.Step{pin.Say("start it with NVIDIA's runtime: `docker run --runtime nvidia`, or in Kubernetes `runtimeClassName: nvidia`"),
+			pin.Say("if the container needs no GPU, set NVIDIA_VISIBLE_DEVICES=void").Instead()}
+	case slices.Contains(m.Policy.Require, "gpu") && (len(m.GPUNodes()) == 0 || m.Facts.Container.OwnDevices == "no"):
+		f.Message = "this container was given no GPU: " + f.Message
+		f.Steps = []pin.Step{start}
+	default:
+		f.Message += ": it was started without NVIDIA's runtime, or the runtime did not see the driver"
+		f.Steps = []pin.Step{start, pin.Say("if the container needs no GPU, set NVIDIA_VISIBLE_DEVICES=void").Instead()}
+	}
 	return f
 }
 

@@ -90,13 +90,12 @@ func openingSteps(m *world.Machine, shut facts.Node) []pin.Step {
 		return []pin.Step{pin.Say("in a rootless container: `podman run --group-add keep-groups`; a mount with the option nodev " +
 			"refuses every device on it"), pin.Say("run as a user of the group that owns " + pin.Word(shut.Path) + " on the host").Instead()}
 	}
-	s := pins.HostSystem(m)
-	every := pin.Run(pin.All(s.Write("options nvidia NVreg_DeviceFileMode=0666", "/etc/modprobe.d/nvidia-nodes.conf"), s.AsRoot("reboot"))).That(
-		"gives every user the nodes, mode 0666")
-	if !groupOpens(shut) {
-		return []pin.Step{every}
+	setter := pin.Run("grep -rs nvidia /etc/modprobe.d /etc/udev/rules.d").That("shows what closes them, an option " +
+		"NVreg_DeviceFile… of the module or a rule of udev: without it every user may open them after a reboot")
+	if groupOpens(shut) {
+		return []pin.Step{pin.Say("run as a user of the group that owns the nodes (`ls -l /dev/nvidia*`)"), setter.Instead()}
 	}
-	return []pin.Step{pin.Say("run as a user of the group that owns the nodes (`ls -l /dev/nvidia*`)"), every.Instead()}
+	return []pin.Step{setter, pin.Say("if they are closed on purpose, run as a user who may open them").Instead()}
 }
 
 // groupOpens reports whether a node's mode lets its group in, or is not known: "Dcrw-rw----".
@@ -130,7 +129,7 @@ func deviceNodesMissing(m *world.Machine) []*Result {
 	}
 	if m.OwnNodes() && hindrance != "" {
 		f.Message += ", and nobody here can make " + verdict.Plural(len(missing), "it", "them") + ": " + hindrance
-		f.Steps = []pin.Step{pin.Say("run `sudo nvidia-smi -L && sudo nvidia-modprobe -u -c 0` outside of this process's limits, at every boot")}
+		f.Steps = []pin.Step{pin.Say("run `sudo nvidia-smi -L && sudo nvidia-modprobe -u -c 0` from a shell of the host after each boot: this process may not make them")}
 		return found(f)
 	}
 	if m.OwnNodes() {

@@ -71,7 +71,10 @@ func undrivenHost(m *world.Machine) []*Result {
 	if installedForGPU(m) && len(nouveauLoaded(m)) > 0 { // which says why it is not loaded
 		return []*Result{{Subject: "driver", Implied: true}}
 	}
-	state := map[bool]string{false: "loaded", true: "installed"}[rest]
+	state := "loaded"
+	if rest || len(m.Facts.Driver.Modules)+len(m.Facts.Driver.Libraries) == 0 {
+		state = "installed"
+	}
 	f := verdict.Finding{Severity: verdict.Error, Subject: "driver", Message: "no NVIDIA driver is " + state + " for " + m.GPUs[0].Label,
 		Need: "the NVIDIA kernel module " + state,
 		Evidence: []verdict.Evidence{{Fact: "GPU", Value: m.GPUs[0].Label, From: m.GPUs[0].From},

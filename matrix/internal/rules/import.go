@@ -104,10 +104,7 @@ func withoutInterpreter(b *world.Build) []*Result {
 		return []*Result{{Subject: b.Subject, Implied: true}}
 	}
 	i, python := b.Env.Interpreter, version.ShortPython(b.Env.Python)
-	place := b.Env.Path
-	if strings.HasPrefix(place, "-") { // no option
-		place = "./" + place
-	}
+	place := pin.File(b.Env.Path)
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "Python " + python, Source: []string{importSource},
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "python3", Value: i.Leads, From: i.Path}),
 		Steps: []pin.Step{pin.Run(pin.Command("uv", "venv", "--clear", "--python", python, place)).That(
@@ -229,7 +226,7 @@ func notReadable(b *world.Build, m *world.Machine, h facts.Hindrance) []*Result 
 	return found(verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "permission to read " + h.Path, Source: []string{importSource},
 		Message:  fmt.Sprintf("this user may not read %s, which %s loads", h.Path, b.Name),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: path.Base(h.Path), Value: "permission denied", From: h.Path}),
-		Steps:    []pin.Step{pin.Run(pin.Command("sudo", "chmod", "-R", "a+rX", b.Env.Path)).That("lets every user read the environment")}})
+		Steps:    []pin.Step{pin.Run(pin.Command("sudo", "chmod", "-R", "a+rX", pin.File(b.Env.Path))).That("lets every user read the environment")}})
 }
 
 // withoutModule: a module that the package is certain to import is nowhere on the import path. Where the package
@@ -336,7 +333,7 @@ func withoutTool(b *world.Build, h facts.Hindrance) verdict.Finding {
 	for _, a := range b.Env.Assemblers {
 		if a.Path == h.Path && strings.HasPrefix(a.By, "TRITON_") {
 			f.Pins = nil
-			f.Steps = []pin.Step{pin.Run(pin.Command("unset", a.By)), pin.Run(pin.Command("chmod", "+x", a.Path)).Instead()}
+			f.Steps = []pin.Step{pin.Run(pin.Command("unset", a.By)), pin.Run(pin.Command("chmod", "+x", pin.File(a.Path))).Instead()}
 		}
 	}
 	return f

@@ -36,7 +36,7 @@ func badLibcuda(m *world.Machine) string {
 var badWords = map[string]string{
 	"empty":              "is empty",
 	"cut short":          "is cut short",
-	"other architecture": "is for another processor architecture",
+	"other architecture": "is of 32 bits, or for another kind of processor",
 	"unreadable":         "cannot be read",
 }
 
@@ -44,7 +44,7 @@ var badWords = map[string]string{
 func spoiledLibcuda(m *world.Machine) verdict.Finding {
 	met := m.Facts.Driver.Libcuda.Path
 	f := verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "the driver's own libcuda.so.1", Source: []string{world.LoaderSource},
-		Message:  fmt.Sprintf("%s, which programs load as libcuda.so.1, %s", met, badWords[badLibcuda(m)]),
+		Message:  asLibcuda(met) + " " + badWords[badLibcuda(m)],
 		Evidence: []verdict.Evidence{{Fact: "libcuda", Value: badLibcuda(m), From: met}}}
 	if m.Facts.System.Container != "" {
 		f.Steps = []pin.Step{pin.Say("remove it from the image, so that the container engine mounts the host's driver in its place")}
@@ -59,6 +59,14 @@ func spoiledLibcuda(m *world.Machine) verdict.Finding {
 		}
 	}
 	return f
+}
+
+// asLibcuda names a file that programs load as libcuda.so.1, for a sentence.
+func asLibcuda(file string) string {
+	if path.Base(file) == "libcuda.so.1" {
+		return file
+	}
+	return file + ", which programs load as libcuda.so.1,"
 }
 
 // userHalf judges the half of the driver that programs load, on a host or in an image of one, where the other half, the
@@ -98,7 +106,11 @@ func withoutLibcuda(m *world.Machine) verdict.Finding {
 		m.Driver().Version.String())}
 	// The newest of the branch would be another release than the module's.
 	if s, name := pins.HostSystem(m), libcudaPackage(m); name != "" && m.Driver().Version.Known() {
-		f.Steps = []pin.Step{pin.Run(s.Install(s.Of(name, m.Driver().Version.String()))).That("of exactly the driver's release"),
+		put := s.Install
+		if s.APT() { // where the package is there and its file is not, apt-get install would do nothing
+			put = s.Reinstall
+		}
+		f.Steps = []pin.Step{pin.Run(put(s.Of(name, m.Driver().Version.String()))).That("the release must be the driver's own"),
 			otherRelease(s, name)}
 	} else if name != "" {
 		f.Steps = []pin.Step{pin.Run(s.Install(name))}

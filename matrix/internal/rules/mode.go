@@ -88,11 +88,17 @@ func shutParts(m *world.Machine, g facts.GPU) []string {
 }
 
 func partNotGiven(m *world.Machine, g facts.GPU, shut []string) verdict.Finding {
-	return verdict.Finding{Severity: verdict.Error, Subject: "MIG", Source: migSource, Need: verdict.JoinAnd(shut),
-		Message:  "this process may not open the nodes of any MIG device of " + cmp.Or(g.Name, "the GPU") + ": " + verdict.JoinAnd(shut),
-		Evidence: []verdict.Evidence{{Fact: "MIG", Value: fmt.Sprintf("on, %d devices", g.Instances), From: "NVML"}},
-		Steps: []pin.Step{pin.Say("start the container with its MIG device (`docker run --gpus device=MIG-UUID`, in Kubernetes the " +
-			"resource nvidia.com/mig-…)")}}
+	f := verdict.Finding{Severity: verdict.Error, Subject: "MIG", Source: migSource, Need: verdict.JoinAnd(shut),
+		Message: "this process may not open the nodes of any MIG device of " + cmp.Or(g.Name, "the GPU") + ": " + verdict.JoinAnd(shut),
+		Evidence: []verdict.Evidence{{Fact: "MIG", Value: fmt.Sprintf("on, %d %s", g.Instances, verdict.Plural(g.Instances, "device", "devices")),
+			From: "NVML"}},
+		Steps: []pin.Step{pin.Say("start it with a MIG device: `docker run --gpus device=UUID`, with a UUID that `nvidia-smi -L` prints on the " +
+			"host; in Kubernetes with a limit of the resource that `kubectl describe node` lists, such as nvidia.com/mig-1g.10gb")}}
+	if !slices.ContainsFunc(shut, func(name string) bool { return m.Facts.Devices.Node(name) != nil }) {
+		f.Message = "no MIG device of " + cmp.Or(g.Name, "the GPU") + " was given to this container: " + verdict.JoinAnd(shut) + " " +
+			verdict.Plural(len(shut), "is", "are") + " missing"
+	}
+	return f
 }
 
 // severalParts: CUDA shows one process one MIG device (MIG user guide), so several ranks of one process list would meet

@@ -58,7 +58,7 @@ func healthOf(m *world.Machine, g facts.GPU) []*Result {
 	}
 	h := g.Health
 	if h.Recovery != "" && h.Recovery != "none" {
-		say(verdict.Error, "NVML says that it needs recovery: "+h.Recovery+afterXid(m, g.Bus), "no recovery action", "recovery action: "+h.Recovery,
+		say(verdict.Error, "NVML says that it needs recovery: "+h.Recovery+afterXid(m, g.Bus), "a GPU that asks for no recovery", "recovery action: "+h.Recovery,
 			recoverySteps(m, h.Recovery, g.Bus)...)
 	}
 	// A failed remap is what NVIDIA's RMA thresholds for row-remapping ask about (the memory error guide): an error.
