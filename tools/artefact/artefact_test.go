@@ -235,3 +235,19 @@ func TestNames(t *testing.T) {
 		}
 	}
 }
+
+// TestNamedWheel tells the wheel on which a table's row rests from one of the same release on which another table's does:
+// sglang 0.5.23 has one for each Python.
+func TestNamedWheel(t *testing.T) {
+	d := &Data{sources: map[string]string{"extension": "wheel a.whl sha256:aa\n", "package": "wheel b.whl sha256:bb\n"}}
+	for _, c := range []struct {
+		table, sum string
+		want       bool
+	}{
+		{"extension", "aa", true}, {"extension", "bb", false}, {"package", "bb", true}, {"", "bb", true}, {"", "cc", false}, {"", "", false},
+	} {
+		if got := d.names(c.table, File{SHA256: c.sum}); got != c.want {
+			t.Errorf("%q names %q: %t", c.table, c.sum, got)
+		}
+	}
+}

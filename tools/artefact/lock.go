@@ -132,8 +132,8 @@ func (s *Source) Gone(ctx context.Context, l Listed) ([]string, error) {
 			there[f.SHA256] = true
 		}
 		prefix := "wheel " + strings.ReplaceAll(project, "-", "_") + "-"
-		for line := range strings.Lines(s.data.sources) {
-			for _, source := range tables.SourcesOf(strings.TrimSpace(line)) {
+		for _, sources := range s.data.sources {
+			for _, source := range tables.SourcesOf(sources) {
 				_, sum, _ := strings.Cut(source, "sha256:")
 				if strings.HasPrefix(source, prefix) && !there[sum] {
 					stops = append(stops, fmt.Sprintf("%s: %s is not on its list any more", l.ID, source))

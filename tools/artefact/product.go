@@ -94,7 +94,8 @@ func (s *Source) Candidates(ctx context.Context, p Product) ([]Candidate, error)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, p.onPlatform(choose(files, s.data.names))...)
+		named := func(f File) bool { return s.data.names(p.Table, f) }
+		all = append(all, p.onPlatform(choose(files, named))...)
 	}
 	slices.SortStableFunc(all, func(a, b Candidate) int {
 		return cmp.Or(compareVersions(a.Version, b.Version), cmp.Compare(a.Local, b.Local),

@@ -20,7 +20,7 @@ import (
 type Data struct {
 	Dir     string
 	grids   map[string]tables.Grid // by table
-	sources string                 // every source of every row
+	sources map[string]string      // of every row, by table
 	// What follows for the cells for which hand.csv has a line, by "table key column".
 	following map[string]string
 }
@@ -31,19 +31,19 @@ func OpenData(dir string) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Data{Dir: dir, grids: map[string]tables.Grid{}, following: map[string]string{}}
-	var sources strings.Builder
+	d := &Data{Dir: dir, grids: map[string]tables.Grid{}, sources: map[string]string{}, following: map[string]string{}}
 	for _, name := range tables.Names() {
 		g, err := loaded.Grid(name)
 		if err != nil {
 			return nil, err
 		}
 		d.grids[name] = g
+		var sources strings.Builder
 		for i := range g.Rows {
 			fmt.Fprintln(&sources, g.Cell(i, "source"))
 		}
+		d.sources[name] = sources.String()
 	}
-	d.sources = sources.String()
 	return d, nil
 }
 
@@ -285,8 +285,18 @@ func render(records [][]string) []byte {
 	return b.Bytes()
 }
 
-// names reports whether a row already rests on this wheel.
-func (d *Data) names(f File) bool { return f.SHA256 != "" && strings.Contains(d.sources, f.SHA256) }
+// names reports whether a row of a table, or of any where none is named, already rests on this wheel.
+func (d *Data) names(table string, f File) bool {
+	if f.SHA256 == "" {
+		return false
+	}
+	for name, sources := range d.sources {
+		if (table == "" || table == name) && strings.Contains(sources, f.SHA256) {
+			return true
+		}
+	}
+	return false
+}
 
 // has reports whether a table has a column.
 func (d *Data) has(table, column string) bool {
