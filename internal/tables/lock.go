@@ -29,9 +29,13 @@ type Locked struct {
 	Nothing   map[string]string `json:"nothing,omitempty"`   // wheels that make no row, and why: nobody reads them again
 	Overruled map[string]string `json:"overruled,omitempty"` // "torch 2.9.0 cu130 linux_x86_64 nccl": what it says where hand.csv says otherwise
 
-	// Of what a person reads: each page with the day, and the seal of the rows that name it.
+	// Of what a person reads: each page with the day, and the seal of the rows that name it. What no program has read yet
+	// is read by a person too.
 	Pages map[string]Page `json:"pages,omitempty"`
 }
+
+// Typed reports whether a person answers for the rows that name a source.
+func (l *Locked) Typed() bool { return l.ByHand || l.Fetched == "" }
 
 // Page is when a person read a page, and the seal of the rows for which it vouches: "2026-11-21 9f86d081884c7d65".
 type Page struct{ Read, Rows string }

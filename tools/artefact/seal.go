@@ -33,7 +33,7 @@ func (d *Data) vouchers(lock Lock) (rows map[vouched][]string, complaints []stri
 				case id == "":
 					complaints = append(complaints, fmt.Sprintf("%s.csv: %s: no entry of sources.toml knows %s", name,
 						strings.Join(row[:g.Keys], " "), source))
-				case lock[id].ByHand:
+				case lock[id].Typed():
 					rows[vouched{id, source}] = append(rows[vouched{id, source}], line)
 				default:
 					rows[vouched{id, ""}] = append(rows[vouched{id, ""}], line)
@@ -67,7 +67,10 @@ func sealOf(rows []string) string {
 func (d *Data) Seal(lock Lock, ids, pages []string) {
 	rows, _ := d.vouchers(lock)
 	for id, one := range lock {
-		if !one.ByHand && (ids == nil || slices.Contains(ids, id)) {
+		switch {
+		case one.Typed():
+			one.Rows = ""
+		case ids == nil || slices.Contains(ids, id):
 			one.Rows = sealOf(rows[vouched{id, ""}])
 		}
 		maps.DeleteFunc(one.Pages, func(page string, _ tables.Page) bool { return rows[vouched{id, page}] == nil })
@@ -97,7 +100,7 @@ func (d *Data) Follow(lock Lock, changes []Change) {
 	for _, c := range changes {
 		for _, source := range tables.SourcesOf(c.New[slices.Index(c.Columns, "source")]) {
 			id := tables.Lock(lock).Origin(c.Table, source)
-			if id == "" || !lock[id].ByHand {
+			if id == "" || !lock[id].Typed() {
 				continue
 			}
 			page := lock[id].Pages[source]
@@ -193,7 +196,7 @@ func (d *Data) unread(list []Listed, lock Lock) []string {
 			columns, all := []string{"source", "verified", "note"}, true
 			for _, source := range tables.SourcesOf(g.Cell(i, "source")) {
 				id := tables.Lock(lock).Origin(name, source)
-				all = all && id != "" && !lock[id].ByHand
+				all = all && id != "" && !lock[id].Typed()
 				columns = append(columns, fills[id]...)
 			}
 			if !all || slices.Contains(unsealed, name) {
