@@ -29,7 +29,9 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 			inconclusive = true
 			continue
 		}
-		j := newJudgement(world.NewMachine(t, &f, target, policy), &v)
+		m := world.NewMachine(t, &f, target, policy)
+		m.Beside = beside(t, &f, targets, target)
+		j := newJudgement(m, &v)
 		v.Judged = append(v.Judged, judged(j.Machine))
 		v.Disagreements = disagreements(j.Machine) // the same for every target
 		j.rules(ctx)
@@ -44,6 +46,18 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 	sort(&v)
 	v.Outcome = outcome(&v, inconclusive)
 	return v
+}
+
+// beside are the other targets, for which a pin of one of them is installed, too: one image is made for all. Of the facts
+// they have the system and the driver alone.
+func beside(t *Tables, f *facts.Facts, targets []Target, target Target) []*world.Machine {
+	var list []*world.Machine
+	for _, other := range targets {
+		if other.Instance != target.Instance {
+			list = append(list, world.NewMachine(t, &facts.Facts{System: f.System, Driver: f.Driver}, other, Policy{}))
+		}
+	}
+	return list
 }
 
 // outOfTime is what is missing of a target when the time is up.

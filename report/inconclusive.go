@@ -140,24 +140,24 @@ func without(r Report) string {
 type gap struct {
 	matrix.Missing
 	subjects []string
+	targets  []string // those that it is missing for; none of what no target changes
 	pages    []string // of the rules that wait
 }
 
 func gaps(unknown []matrix.Missing) []gap {
 	var list []gap
 	for _, u := range unknown {
-		subject := u.Subject
-		if u.Rule != "not-looked-at" { // which no target changes
-			subject += on(add(nil, u.Target))
-		}
 		i := slices.IndexFunc(
 			list,
 			func(g gap) bool { return g.Rule == u.Rule && g.Missing.Missing == u.Missing && g.Need == u.Need },
 		)
 		if i < 0 {
-			list = append(list, gap{u, []string{subject}, []string{u.Rule}})
-		} else if !slices.Contains(list[i].subjects, subject) {
-			list[i].subjects = append(list[i].subjects, subject)
+			i = len(list)
+			list = append(list, gap{Missing: u, pages: []string{u.Rule}})
+		}
+		list[i].subjects = add(list[i].subjects, u.Subject)
+		if u.Rule != "not-looked-at" {
+			list[i].targets = add(list[i].targets, u.Target)
 		}
 	}
 	return joined(list)
@@ -170,7 +170,7 @@ func joined(list []gap) []gap {
 	for _, g := range list {
 		i := slices.IndexFunc(out, func(o gap) bool {
 			return g.Question && o.Question && o.Why == g.Why && o.Need == g.Need &&
-				slices.Equal(o.subjects, g.subjects) && g.Rule != "not-looked-at" && o.Rule != "not-looked-at"
+				slices.Equal(o.subjects, g.subjects) && slices.Equal(o.targets, g.targets) && g.Rule != "not-looked-at" && o.Rule != "not-looked-at"
 		})
 		if i < 0 {
 			out = append(out, g)
@@ -199,10 +199,10 @@ func (p *page) unknowns(r Report) {
 			title, text = "? not looked at", g.Missing.Missing
 		}
 		if brief {
-			p.wrap(4, few(g.subjects, 3)+": "+text, painted{yellow, title}, ": ")
+			p.wrap(4, few(g.subjects, 3)+on(g.targets)+": "+text, painted{yellow, title}, ": ")
 			continue
 		}
-		p.wrap(4, few(g.subjects, 3), painted{yellow, title}, ": ")
+		p.wrap(4, few(g.subjects, 3)+on(g.targets), painted{yellow, title}, ": ")
 		if g.Need != "" {
 			p.field("needs", g.Need)
 		}

@@ -240,6 +240,9 @@ func choiceNames() []string {
 
 func (f *pinsFlags) target(tables *matrix.Tables) (matrix.Target, error) {
 	t := matrix.Target{Instance: f.instance, Driver: f.driver, GPUs: f.gpus, Python: f.python}
+	if first, _, several := strings.Cut(f.instance, ","); several {
+		return t, &usageError{message: "pins are for one machine, and --instance names several", hint: "cudacompat pins --instance " + first}
+	}
 	if f.instance != "" && !tables.HasInstance(f.instance) {
 		return t, misspeltOf("GPU instance type", f.instance, tables.InstanceNames(), listInstances)
 	}

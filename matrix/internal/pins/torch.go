@@ -94,13 +94,29 @@ func runs(m *world.Machine, b *world.Build, r world.Row) bool {
 	return fits(m, b, r) && (!m.DriverTold() || m.Reached(r.CUDA)) && hasCode(m, r)
 }
 
-// ofDriver says what a row's CUDA asks of the driver: nothing more than what is there, where that is known.
-func ofDriver(m *world.Machine, cuda version.Number) string {
-	if m.DriverTold() {
-		return "keeps the driver"
+// unserved are the other targets on which a row does not run.
+func unserved(m *world.Machine, r world.Row) []string {
+	var names []string
+	for _, o := range m.Beside {
+		if !hasCode(o, r) || o.DriverTold() && !o.Reached(r.CUDA) {
+			names = append(names, o.Name)
+		}
 	}
-	_, need, _ := m.Floor(cuda)
-	return "needs " + need
+	return names
+}
+
+// whyRow says what a row costs: what its CUDA asks of the driver, nothing more than what is there where that is known,
+// and which of the other targets it does not serve.
+func whyRow(m *world.Machine, r world.Row) string {
+	why := "keeps the driver"
+	if !m.DriverTold() {
+		_, need, _ := m.Floor(r.CUDA)
+		why = "needs " + need
+	}
+	if names := unserved(m, r); len(names) > 0 {
+		why += "; does not run on " + verdict.Some(names)
+	}
+	return why
 }
 
 // fits reports whether the environment takes the row's wheels: its Python, its C library, and that they are worth
@@ -157,8 +173,8 @@ func hasParts(m *world.Machine, r world.Row, gpu version.Capability) bool {
 	})
 }
 
-// rankRows sorts by nearness: first what a file's range allows, then of the release, then of the CUDA to the driver's
-// own.
+// rankRows sorts by nearness: first what a file's range allows, then of the release, then what serves the other targets,
+// then of the CUDA to the driver's own.
 func rankRows(m *world.Machine, b *world.Build, list []world.Row) {
 	releases := Releases(m, b.Name)
 	wanted, exact := slices.BinarySearchFunc(releases, b.Release.Number, version.Number.Compare)
@@ -189,6 +205,9 @@ func rankRows(m *world.Machine, b *world.Build, list []world.Row) {
 			return c
 		}
 		if c := distance(x) - distance(y); c != 0 {
+			return c
+		}
+		if c := len(unserved(m, x)) - len(unserved(m, y)); c != 0 {
 			return c
 		}
 		if c := y.Number.Compare(x.Number); c != 0 {
@@ -228,7 +247,7 @@ func frameworkPin(m *world.Machine, b *world.Build, r world.Row) verdict.Pin {
 		}
 	}
 	list = append(list, m.ChosenLibraries(r)...)
-	return verdict.Pin{Package: r.Framework, Version: list[0].Version, Why: ofDriver(m, r.CUDA),
+	return verdict.Pin{Package: r.Framework, Version: list[0].Version, Why: whyRow(m, r),
 		Commands: installCommands(b, r, list)}
 }
 

@@ -43,6 +43,7 @@ type Machine struct {
 	met           map[*facts.Environment]*Environment
 	Builds        []*Build        // in the order of the facts
 	NamedPackages []*NamedPackage // packages that files name and that have to do with a GPU
+	Beside        []*Machine      // the other targets of the same judgement, without builds
 }
 
 // Driver is a driver that builds can meet.
