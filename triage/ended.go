@@ -14,39 +14,55 @@ type closing struct {
 	number int // 0: no line tells
 	text   string
 	atWork bool
-	start  int // the last line before it on which a server says that it is up; 0: none
+	whole  bool // it tells of all of the work, and not of a step
+	serves bool // a server wrote the log: each request of it is work of its own
+	start  int  // the last line before it on which a server says that it is up; 0: none
 }
 
-// closingLines is how near to its end a log says that the work is done, and aroundClosing how far from it nothing fails.
+// closingLines is how near to its end a log says that the work is done, and aroundClosing how far from it nothing fails,
+// and where the word of all of it may stand: installers say below it how to start what they installed.
 const (
 	closingLines  = 6
 	aroundClosing = 12
 )
 
-// finishes is how programs say that the work is done.
-var finishes = lazyregexp.New(`(?i)\bstopped server|\b(?:successfully|completed|finished|succeeded)\b|\b(?:training|` +
-	`inference|evaluation|validation|test|job|run|build|generation|optimi[sz]ation|export|conversion|benchmark|simulation|` +
-	`calculation|script|process|processing|program|pipeline|experiment|task)s? (?:is |was |has |been )*(?:complete|done|` +
-	`over|successful|ended)\b|^\W*(?:all )?(?:done|complete|success|finished|passed)\W*$|result = pass|` +
-	`\b[1-9]\d* passed\b|\btotal (?:\w+ )?time\b|\btrain_runtime\b|^real\s+\d+m|prompt executed in|\bsaved\b|100%\||` +
-	`final results?\b|\bBuilt target\b|(?:^|[:\s])OK\W*$|^Setting up \S+ \(|^Processing triggers for|^Ran [1-9]\d* tests? in [\d.]+s$`)
+// wholly is how programs say that all of their work is done, and finishes how they say so of a part of it. A script's
+// "Done" is a part: it prints it however its program ended.
+var (
+	wholly = lazyregexp.New(`(?i)\b(?:training|inference|evaluation|validation|test|job|run|build|generation|optimi[sz]ation|` +
+		`export|conversion|benchmark|simulation|calculation|script|process|processing|program|pipeline|experiment|task|` +
+		`installation|setup)s? (?:\d+ )?(?:is |was |has |been |now )*(?:complete|completed|done|over|successful|ended|finished)\b|` +
+		`\bexits? successfully\b|\btrain_runtime\b|result = pass|\b[1-9]\d* passed\b|^Ran [1-9]\d* tests? in [\d.]+s$`)
+	finishes = lazyregexp.New(`(?i)\bstopped server|\b(?:successfully|completed|finished|succeeded)\b|` +
+		`^\W*(?:all )?(?:done|complete|success|finished|passed)\W*$|\btotal (?:\w+ )?time\b|^real\s+\d+m|` +
+		`prompt executed in|\bsaved\b|100%\||final results?\b|\bBuilt target\b|(?:^|[:\s])OK\W*$|^Setting up \S+ \(|` +
+		`^Processing triggers for`)
+)
 
 // orderly is how a program ends that was asked to, in words that others use of failing.
 var orderly = lazyregexp.New(`(?i)shut ?down (?:is )?complete|\bstopped server|(?:return|exit)(?:ed with)?[ _]` +
 	`?(?:code|status)[:=]? 0\b|\b(?:no|0) (?:errors?|failures|failed)\b`)
 
-// counts is how far a program got of how much: "Epoch 30/30", "step 500 of 500".
-var counts = lazyregexp.New(`(?i)\b(?:epoch|step|iter(?:ation)?|batch|round)s?\b\W{0,4}(\d+) ?(?:/|of) ?(\d+)\b|` +
-	`\b(\d+)/(\d+) \[\d+:\d+`)
+// counts is how far a program got of how much, "step 500 of 500", and epochs is how far it got of all that it was to do.
+var (
+	counts = lazyregexp.New(`(?i)\b(?:step|iter(?:ation)?|batch|round)s?\b\W{0,4}(\d+) ?(?:/|of) ?(\d+)\b|` +
+		`\b(\d+)/(\d+) \[\d+:\d+`)
+	epochs = lazyregexp.New(`(?i)\bepochs?\b\W{0,4}(\d+) ?(?:/|of) ?(\d+)()()\b`)
+)
 
-// tells reports whether a line says that the work is done. NCCL's own notices tell of its start.
+// reached reports whether a line counts to the last of how much.
+func reached(count *lazyregexp.Regexp, text string) bool {
+	return slices.ContainsFunc(count.FindAllStringSubmatch(text, -1), func(m []string) bool { return m[1]+m[3] == m[2]+m[4] })
+}
+
+// tellsAll reports whether a line says that all of the work is done.
+func tellsAll(text string) bool {
+	return reached(epochs, text) || orderly.MatchString(text) || wholly.MatchString(text)
+}
+
+// tells reports whether a line says that a part of the work is done.
 func tells(text string) bool {
-	for _, m := range counts.FindAllStringSubmatch(text, -1) {
-		if m[1]+m[3] == m[2]+m[4] {
-			return true
-		}
-	}
-	return orderly.MatchString(text) || finishes.MatchString(text)
+	return reached(counts, text) || finishes.MatchString(text) && !request.MatchString(text)
 }
 
 // unwell is what programs say of work that is done and of no use, what a script prints that ends however its program
@@ -68,32 +84,48 @@ func speaksIll(text string) bool {
 func (s *scanner) closing() closing {
 	c := s.last.endsWell(s.lines)
 	lines := s.kept.lines()
-	for i := len(lines) - 1; i >= 0 && c.start == 0; i-- {
-		if text := lines[i].text; lines[i].number < c.number && strings.Contains(text, "tartup complete") && !fails.MatchString(text) {
+	for i := len(lines) - 1; i >= 0 && (c.start == 0 || !c.serves); i-- {
+		text := lines[i].text
+		if !containsAny(text, upWords) || !serves.MatchString(text) || fails.MatchString(text) {
+			continue
+		}
+		c.serves = true
+		if c.start == 0 && lines[i].number < c.number && strings.Contains(text, "tartup complete") {
 			c.start = lines[i].number
 		}
 	}
 	return c
 }
 
+// request is a request that a server was sent.
+var request = lazyregexp.New(`(?m)"(?:GET|POST|PUT|HEAD) /|^\[GIN\] `)
+
+// served reports whether a line says that a server did what it was asked.
+func served(text string) bool { return request.MatchString(text) && works.MatchString(text) }
+
 // endsWell is the last line of a log that tells of work that was done, or is being done, where nothing near it failed.
-// Last is the number of the log's last line.
-func (e *finish) endsWell(last int) closing {
-	lines := bytes.Split(bytes.TrimRight(e.text, "\r\n"), []byte{'\n'})
+// Breaks is how many line breaks the log has.
+func (e *finish) endsWell(breaks int) closing {
+	lines, last := e.lines(breaks)
+	if last == 1 {
+		return closing{} // a line alone is no log
+	}
 	var done, latest closing
 	looked, work := 0, 0
 	for i := len(lines) - 1; i >= 0 && looked < aroundClosing; i-- {
 		text := clean(lines[i][bytes.LastIndexByte(bytes.TrimRight(lines[i], "\r"), '\r')+1:])
 		at := closing{number: last - (len(lines) - 1 - i), text: text}
 		switch looked++; {
-		case strings.TrimSpace(text) == "" || clearing.MatchString(text):
+		case strings.TrimSpace(message(bare(text))) == "" || clearing.MatchString(text):
 			looked-- // says nothing of the program
 		case speaksIll(text):
 			return closing{}
 		case strings.Contains(text, "NCCL INFO"): // of its start
+		case done.number == 0 && tellsAll(text):
+			done, done.whole = at, true
 		case done.number == 0 && looked <= closingLines && tells(text):
 			done = at
-		case done.number == 0 && looked <= closingLines && latest.number == 0 && serves.MatchString(text):
+		case done.number == 0 && looked <= closingLines && (served(text) || latest.number == 0 && serves.MatchString(text)):
 			done, done.atWork = at, true
 		case works.MatchString(text):
 			if work++; latest.number == 0 {
@@ -102,25 +134,33 @@ func (e *finish) endsWell(last int) closing {
 		}
 	}
 	if done.number == 0 && work >= enoughWork+2 {
-		return latest
+		done = latest
 	}
+	done.serves = request.Match(e.text)
 	return done
+}
+
+// overcame reports whether a log's end tells that an error did not keep the program from its work: a server came up after
+// it, or the log told only of work from there on, up to the line that says that all of it is done. What a server did after
+// it could not answer one request says nothing of that request.
+func (e *closing) overcame(r *record) bool {
+	return r.line < e.start || e.whole && !e.serves && r.line < r.wentOn
 }
 
 // endWell makes nothing wrong of a diagnosis that blames nobody, where every log says itself that its work was done, or
 // ends with it.
 func (d *Diagnosis) endWell(ends []closing, records []record, sources []Source) {
 	open := func(e closing) bool { return e.number == 0 }
-	before := func(source, line int) bool { return source < len(ends) && line < ends[source].start }
 	fault := func(r record) bool {
-		return !r.notice && !r.built && !r.onlyBears() && !before(r.source, r.line)
+		return !r.notice && !r.built && !r.onlyBears() && (r.source >= len(ends) || !ends[r.source].overcame(&r))
 	}
 	if len(ends) == 0 || d.Blame != Unknown || d.Cause != NothingFound || slices.ContainsFunc(ends, open) || slices.ContainsFunc(records, fault) {
 		return
 	}
 	*d = Diagnosis{Schema: Schema, Blame: None, Cause: EndedWell, Do: []string{}, Unread: d.Unread, Traces: d.Traces,
 		Because: "The log ends with its work done, and no line of it is a known error."}
-	if slices.ContainsFunc(records, func(r record) bool { return !r.notice && !r.onlyBears() }) {
+	overcome := slices.DeleteFunc(slices.Clone(records), func(r record) bool { return r.notice || r.onlyBears() })
+	if len(overcome) > 0 {
 		d.Because = "The log ends with its work done, which the errors before did not keep from it."
 	}
 	for i, e := range ends {
@@ -133,6 +173,12 @@ func (d *Diagnosis) endWell(ends []closing, records []record, sources []Source) 
 			l.Why = "The program is at work here."
 			d.Do = []string{"if it hangs there, give the stacks of its processes, too: `py-spy dump --pid PID`"}
 		}
+		d.Lines = append(d.Lines, l)
+	}
+	for _, i := range suspects(overcome) {
+		f := overcome[i].finding(answer{})
+		l := f.quote(sources)
+		l.Why = "The log goes on with work after it."
 		d.Lines = append(d.Lines, l)
 	}
 }

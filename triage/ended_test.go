@@ -1,9 +1,19 @@
 package triage
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
+
+// packages are lines of pip freeze.
+func packages(n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "package%d==1.%d\n", i, i)
+	}
+	return text.String()
+}
 
 // TestEndsWell: a log that says itself that its work is done, with no known error in it, is told that nothing is wrong;
 // one that was cut off, ended by a failure, or ends by what a script prints however its program did, is not.
@@ -42,7 +52,20 @@ func TestEndsWell(t *testing.T) {
 		"modules that Xorg tries": {"(EE) Failed to load module \"nv\" (module does not exist, 0)\n(II) NVIDIA(0): Setting mode \"DP-0\"\n", Unknown, 0},
 		"firmware":                {"[    0.412100] ACPI Error: Aborting method \\_SB.PCI0 due to previous error (AE_NOT_FOUND)\n", Unknown, 0},
 		"a driver that loads":     {"[    2.3] [drm] [nvidia-drm] [GPU ID 0x00000100] Loading driver\n[    3.3] x: error -5\n", Unknown, 0},
-		"warnings only":           {"UserWarning: lr is 0\nW external/x.cc:3] something\nsaved model to out.pt\n", None, 3},
+		"tried before": {"IndentationError: unindent does not match any outer indentation level\n" + steps(20) +
+			"{'train_runtime': 21142.8, 'train_loss': 0.4}\n", None, 22},
+		"tried before, a part done": {"IndentationError: unindent does not match any outer indentation level\n" + steps(20) + "Done\n",
+			Unknown, 1},
+		"a request before": {"To see the GUI go to: http://127.0.0.1:8188\ngot prompt\nIndexError: list index out of range\n" +
+			steps(20) + "Stopped server\n", Unknown, 3},
+		"its packages below": {"Epoch 29/30 - loss: 0.31\nEpoch 30/30 - loss: 0.30\n\n$ pip freeze\n" + packages(12), None, 2},
+		"two names below":    {"Epoch 29/30 - loss: 0.31\nEpoch 30/30 - loss: 0.30\n" + packages(2) + "tail\n", None, 2},
+		"failed, its packages below": {"Epoch 30/30 - loss: 0.30\nRuntimeError: expected 4 channels\n\nPackage  Version\n-------  -------\n" +
+			packages(12), Program, 2},
+		"an installer's advice below": {"[14:00:24]   Installation Complete!\n[14:00:24] \n" + strings.Repeat("[14:00:24]   whisperjav --help\n", 9), None, 1},
+		"GIN":                         {strings.Repeat("[GIN] 2026/04/02 - 14:54:38 | 200 | 12.3s | 127.0.0.1 | POST \"/api/chat\"\n", 6), None, 6},
+		"no line break at the end":    {"Epoch 29/30 - loss: 0.31\nEpoch 30/30 - loss: 0.30", None, 2},
+		"warnings only":               {"UserWarning: lr is 0\nW external/x.cc:3] something\nsaved model to out.pt\n", None, 3},
 	} {
 		d := explain(t, c.log)
 		line := 0

@@ -27,6 +27,7 @@ type record struct {
 	ofMany  bool // it stands in a journal of many programs
 	caught  bool // another exception was raised while it was handled
 	wentOn  int  // the line of its log from which on only work is told; 0: none
+	onGPU   int  // the last line of its log that shows a GPU at work; 0: none
 	final   bool // it stands at the end of its log
 	earlier bool // the program ran again after it, and failed
 	edited  bool // Python could read the script when it ran before
@@ -112,6 +113,8 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 	lines := s.kept.lines()
 	calls := tracebacks(lines)
 	wentOn := max(s.last.wentOn(s.lines), lastServed(lines))
+	_, ended := s.last.lines(s.lines)
+	onGPU := lastOnGPU(lines)
 	build := s.build(lines)
 	last, edited := lastRun(lines)
 	var all []record
@@ -128,12 +131,12 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 		found := read(l, lines[i+1:])
 		silent[l.text] = len(found) == 0
 		for _, r := range found {
-			r.source, r.wentOn, r.calm = source, wentOn, s.kept.calm-l.calm
+			r.source, r.wentOn, r.onGPU, r.calm = source, wentOn, onGPU, s.kept.calm-l.calm
 			r.ofMany, r.built, r.earlier = l.ofMany, build.holds(l.number), l.number < last
 			r.edited = edited && !r.earlier && ofSyntax.MatchString(r.slots["class"])
 			r.notice = r.notice || headed(lines, i)
 			r.frames, r.wraps = calls[l.number].frames, calls[l.number].wraps
-			r.from, r.final = l.from, s.lines-l.number < lastLines
+			r.from, r.final = l.from, ended-l.number < lastLines
 			r.caught = caught(lines[i+1:])
 			if _, project, found := r.theirs(); found {
 				if _, known := releases[project]; !known && len(releases) < maxProjects {

@@ -34,6 +34,7 @@ type event struct {
 	notice    bool   // it is part of a warning of several lines, or says itself that it does no harm
 	ofMany    bool   // it stands in a journal of many programs
 	wentOn    int    // the line of its log from which on only work is told; 0: none
+	onGPU     int    // the last line of its log that shows a GPU at work; 0: none
 	earlier   bool   // the program ran again after it, and failed
 	built     bool   // it stands in the log of an installation that ended well
 	from      string // the process that wrote it, where a launcher says
@@ -262,18 +263,20 @@ func (s *scanner) events(source int) []event {
 	var all []event
 	lines := s.kept.lines()
 	wentOn := max(s.last.wentOn(s.lines), lastServed(lines))
+	_, ended := s.last.lines(s.lines)
+	onGPU := lastOnGPU(lines)
 	build := s.build(lines)
 	last, _ := lastRun(lines)
 	for _, e := range s.found {
 		if e != nil {
-			e.source, e.wentOn, e.latest = source, wentOn, e.again(lines)
+			e.source, e.wentOn, e.onGPU, e.latest = source, wentOn, onGPU, e.again(lines)
 			e.calm = s.kept.calmAfter(lines, e.latest)
 			e.earlier = e.latest < last
 			e.built = build.holds(e.line) && build.holds(e.latest)
 			e.ofMany, e.from = journal.MatchString(e.text), writer(e.text)
 			e.notice = headed(lines, indexOf(lines, e.line)) || reassures.MatchString(e.text) ||
 				e.signature.Blame == Program && details.MatchString(e.text) ||
-				passing.MatchString(e.text) && s.lines-e.latest > lastLines
+				passing.MatchString(e.text) && ended-e.latest > lastLines
 			all = append(all, *e)
 		}
 	}

@@ -14,7 +14,7 @@ type finish struct {
 }
 
 const (
-	maxEnding  = 16 << 10 // bytes kept of a log's end
+	maxEnding  = 64 << 10 // bytes kept of a log's end, with a list of packages that somebody pasted below it
 	lastSaid   = 60       // lines of it that are looked at
 	enoughWork = 3        // lines of work after an error, of a program that went on
 	enoughCalm = 500      // lines after an error of which none is near a mark of trouble
@@ -33,11 +33,43 @@ func (e *finish) take(region []byte) {
 	}
 }
 
+// listed matches a line of a list of packages, and shortList is how many of them make one, below a log of which they are no
+// part: the lines of pip list, pip freeze and conda list, and what collect_env says of them.
+//
+//	torch                 2.8.0
+//	torch==2.8.0
+//	[pip3] torch==2.8.0
+var listed = lazyregexp.New(`^(?:\[(?:pip3?|conda)\] |-e git\+)?[A-Za-z][\w.-]*(?:(?:==| @ )\S+|  +\d[\w.+!-]*(?:  +\S+)*)$|` +
+	`^Package +Version\b|^-{3,} +-{3,}|^[$#>!]? ?(?:\S+ -m )?(?:uv )?(?:pip3?|conda) (?:freeze|list)\b`)
+
+const shortList = 10
+
+// lines are those of a log's end that its program wrote, and last the number of the last of them, where the log has so
+// many line breaks.
+func (e *finish) lines(breaks int) (lines [][]byte, last int) {
+	text := bytes.TrimRight(e.text, "\r\n")
+	lines, last = bytes.Split(text, []byte{'\n'}), breaks+1-bytes.Count(e.text[len(text):], []byte{'\n'})
+	end, packages := len(lines), 0
+	for end > 0 {
+		line := bytes.TrimRight(lines[end-1], " \t\r")
+		if len(line) > 0 && !listed.Match(line) {
+			break
+		}
+		if end--; len(line) > 0 {
+			packages++
+		}
+	}
+	if packages < shortList {
+		return lines, last
+	}
+	return lines[:end], last - (len(lines) - end)
+}
+
 // works is what programs print while they do what they are for, or when they did it: a step's figures, a rate, a
 // request that was answered, a result that was written, an end without an error.
 var works = lazyregexp.New(`(?i)\b(?:epoch|step|iter(?:ation)?|batch|episode|round)s?\b[\]:=# '"]*\[?\d|` +
 	`(?:^|[^a-z])(?:loss|acc(?:uracy)?|ppl|reward|dice|miou|map|f1|bleu|rouge\w*)['"]?[:= ]+[\d.]+|` +
-	`\d ?(?:it/s|s/it|tok/s|tokens/s|samples/s|img/s)\b|tokens per second|(?:"| )200(?: OK|\b *$)|" 200\b|` +
+	`\d ?(?:it/s|s/it|tok/s|tokens/s|samples/s|img/s)\b|tokens per second|(?:"| )200(?: OK|\b *$)|" 200\b|\| 200 \||` +
 	`\bsaved\b|\bsaving\b|saved to|results? .{0,20}(?:written|in)\b|\bcompleted?\b|\bfinished\b|\bdone\b|` +
 	`success|\bpassed\b|(?:return|exit)(?:ed with)? ?(?:code|status)?:? 0\b|executed in|elapsed|all slots are idle|\| +Pass +\||` +
 	`100%\||\btook [\d.]+`)
@@ -72,6 +104,19 @@ func lastServed(lines []logLine) int {
 	return 0
 }
 
+// joined is what NCCL says when the ranks have joined, which they do by their GPUs.
+var joined = lazyregexp.New(`NCCL INFO comm .* Init COMPLETE`)
+
+// lastOnGPU is the last of some lines that shows a GPU at work; 0 when none does.
+func lastOnGPU(lines []logLine) int {
+	for i := len(lines) - 1; i >= 0; i-- {
+		if strings.Contains(lines[i].text, "Init COMPLETE") && joined.MatchString(lines[i].text) {
+			return lines[i].number
+		}
+	}
+	return 0
+}
+
 // answered is how a server says that it could not do what it was asked, and a watchdog that the program is gone.
 var answered = lazyregexp.New(`Internal Server Error|" 50\d\b|WATCHDOG: .*restarting|going to shut ?down`)
 
@@ -87,9 +132,9 @@ var terminated = lazyregexp.New(`\*\*\* SIGTERM received at |(?:^|\.cc:\d+:) *(?
 var clearing = lazyregexp.New(`^(?:\x1b\[[\d;]*m)*(?:wandb|swanlab|comet|mlflow|neptune)\b`)
 
 // wentOn is the number of the line from which on a log tells only of work, or 0 when it ends with a failure or with
-// nothing that tells. Last is the number of its last line.
-func (e *finish) wentOn(last int) int {
-	lines := bytes.Split(bytes.TrimRight(e.text, "\r\n"), []byte{'\n'})
+// nothing that tells. Breaks is how many line breaks it has.
+func (e *finish) wentOn(breaks int) int {
+	lines, last := e.lines(breaks)
 	work, first := 0, 0
 walk:
 	for i := len(lines) - 1; i >= max(0, len(lines)-lastSaid); i-- {
@@ -126,10 +171,13 @@ func (f *finding) outlived() bool {
 	if f.signature.Async {
 		return false
 	}
+	if leavesNoGPU(f.rule) && f.latest < f.onGPU {
+		return true
+	}
 	if f.ofMany && f.calm >= calmOfMany || f.built && f.cause != "packages-conflict" {
 		return true
 	}
-	if leavesNoGPU(f.rule) || slices.Contains(goesOn, f.cause) || f.cause == partNotLoaded {
+	if leavesNoGPU(f.rule) || slices.Contains(goesOn, f.cause) || f.cause == partNotLoaded || f.cause == onCPU {
 		return false
 	}
 	return f.calm >= enoughCalm || f.latest < f.wentOn && !stops.MatchString(f.text)
@@ -137,6 +185,9 @@ func (f *finding) outlived() bool {
 
 // partNotLoaded is the cause of a plugin that a server was started without: that it goes on is what its line says.
 const partNotLoaded = "part-not-loaded"
+
+// onCPU is the cause of a program that says that it goes on without the GPU.
+const onCPU = "runs-on-cpu"
 
 // wentOnAfter says of a log that nothing is blamed in it because its errors did not end it.
 func wentOnAfter(f *finding, sources []Source) Diagnosis {

@@ -77,6 +77,9 @@ func TestWhatDidNotEndTheLog(t *testing.T) {
 		"after it came up": {"Uvicorn running on http://127.0.0.1:8188\n" + tooLarge, Program},
 		"falls back": {"WARNING: Compute Capability < 8.0 is not supported by the V1 Engine. Falling back to V0.\n",
 			Unknown},
+		"NVML alone failed": {"h:4:7 [0] misc/nvmlwrap.cc:100 NCCL WARN nvmlInit_v2() failed: Driver/library version mismatch\n" +
+			"h:4:7 [0] NCCL INFO comm 0x7 rank 0 nranks 1 cudaDev 0 busId ca000 commId 0x2 - Init COMPLETE\n" + steps(2), Unknown},
+		"NVML failed":  {"h:4:7 [0] misc/nvmlwrap.cc:100 NCCL WARN nvmlInit_v2() failed: Driver/library version mismatch\n" + steps(2), Environment},
 		"answered 500": {tooLarge + requests("500 Internal Server Error"), Program},
 		"answered 200": {tooLarge + requests("200 OK"), Unknown},
 	} {
@@ -130,6 +133,7 @@ func TestCalm(t *testing.T) {
 func FuzzFinish(f *testing.F) {
 	f.Add([]byte(steps(5)), 7)
 	f.Add([]byte(tooLarge+steps(5)), 100)
+	f.Add([]byte(steps(5)+packages(70)), 100)
 	f.Add([]byte("100%|x| 1 it/s\rdone\r\n\nstep 1\nstep 2\nexit code 0\n"), 1)
 	f.Fuzz(func(t *testing.T, log []byte, piece int) {
 		var whole, parts finish
@@ -141,8 +145,9 @@ func FuzzFinish(f *testing.F) {
 		if string(whole.text) != string(parts.text) {
 			t.Fatalf("%d bytes whole, %d in pieces", len(whole.text), len(parts.text))
 		}
-		last := 1 + strings.Count(string(log), "\n")
-		if n := whole.wentOn(last); n != 0 && (n <= last-lastSaid || n > last) {
+		breaks := strings.Count(string(log), "\n")
+		_, last := whole.lines(breaks)
+		if n := whole.wentOn(breaks); n != 0 && (n <= last-lastSaid || n > last) {
 			t.Errorf("line %d of %d", n, last)
 		}
 	})

@@ -183,7 +183,7 @@ func structural(records []record, t *tables.Tables) []finding {
 		all = slices.DeleteFunc(all, func(f finding) bool { return f.signature.ID == "record-exit" }) // it says which rank's
 	}
 	if slices.ContainsFunc(records, func(r record) bool { return r.kind == "exception" }) {
-		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == "runs-on-cpu" }) // it did not go on
+		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == onCPU }) // it did not go on
 	}
 	if slices.ContainsFunc(records, func(r record) bool { return r.kind == "amd" }) {
 		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause != "amd-not-judged" })
@@ -241,7 +241,7 @@ func (r *record) finding(a answer) finding {
 		s.Weight = warning
 	}
 	f := finding{event: event{signature: s, order: 1 << 20, source: r.source, line: r.line, text: r.text,
-		match: []int{0, len(r.text)}, wentOn: r.wentOn, latest: r.line, calm: r.calm,
+		match: []int{0, len(r.text)}, wentOn: r.wentOn, onGPU: r.onGPU, latest: r.line, calm: r.calm,
 		ofMany: r.ofMany, built: r.built, earlier: r.earlier, from: r.from},
 		cause: s.Cause, blame: s.Blame, rule: s.Rule, because: r.fill(a.because)}
 	if f.do = r.steps(a.do); len(f.do) == 0 {
