@@ -88,6 +88,25 @@ func TestStores(t *testing.T) {
 	}
 }
 
+// TestWhyEnvironmentsAreLookedAt: each environment says what led to it, a running program by its number.
+func TestWhyEnvironmentsAreLookedAt(t *testing.T) {
+	h := &host.Host{Root: storeTree(t), Env: map[string]string{"VIRTUAL_ENV": "/home/a/.virtualenvs/old"}}
+	read, err := Read(h, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, e := range read.Environments {
+		found[e.Path] = e.Found
+	}
+	for env, want := range map[string]string{"/data/run/env": "process 17", "/home/a/.virtualenvs/old": "active by VIRTUAL_ENV",
+		"/opt/pipx/venvs/tool": "found in /opt"} {
+		if found[env] != want {
+			t.Errorf("%s: %q, want %q", env, found[env], want)
+		}
+	}
+}
+
 // TestCondaListBounds takes a bounded part of a list of any length.
 func TestCondaListBounds(t *testing.T) {
 	root := t.TempDir()
