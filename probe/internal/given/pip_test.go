@@ -110,7 +110,7 @@ func randomRequirements(random *rand.Rand) string {
 	line := func() string {
 		name := pick(names...) + pick("", "", "", "[a]", "[a, b-c]", " [a]")
 		marker := pick("", "", "", " ; python_version >= '3.8'", "; sys_platform == 'linux' and extra == 'x'", ";os_name=='posix'")
-		switch random.IntN(12) {
+		switch random.IntN(13) {
 		case 0:
 			return pick("", "   ", "# numpy==1", "  # x", "#")
 		case 1:
@@ -132,6 +132,8 @@ func randomRequirements(random *rand.Rand) string {
 		case 7:
 			return name + " \\\n" + pick("==1.0", ">=2 # c", "")
 		case 8:
+			return name + "==1.0" + pick(" -f https://x.example/", " --find-links https://x.example/", " -i https://x.example/", " -q", " -f", " -x y")
+		case 9:
 			return pick("==1.0", "foo bar", "[x]", "numpy=1.0", "-q", "--wrong", "numpy>=1.0 --flag", "@x")
 		}
 		return name + pick("==2.0", "", ">=1.0", "==2.0+cu126") + marker
