@@ -49,10 +49,15 @@ var errOutside = errors.New("outside")
 // is built whose Dockerfile lies deeper.
 func (f fence) read(name string) ([]byte, error) {
 	data, err := f.within(name)
-	if root := f.roots[len(f.roots)-1]; errors.Is(err, fs.ErrNotExist) && root != f.dir && !filepath.IsAbs(name) {
-		if other, err := (fence{dir: root, roots: []string{root}}).within(name); err == nil {
-			return other, nil
-		}
+	if !errors.Is(err, fs.ErrNotExist) || filepath.IsAbs(name) {
+		return data, err
+	}
+	root := f.roots[len(f.roots)-1]
+	if root == f.dir {
+		return nil, fmt.Errorf("%w below the directory of the file; with --include-root DIR, DIR is searched, too", err)
+	}
+	if other, err := (fence{dir: root, roots: []string{root}}).within(name); err == nil {
+		return other, nil
 	}
 	return data, err
 }

@@ -34,7 +34,7 @@ const (
 
 // Why what a command installs is not known.
 const (
-	inAnotherFile = "its packages are in another file: check that one, too"
+	inAnotherFile = "its packages are in another file: check that one, too, or give the build context with --include-root"
 	byScript      = "the file itself installs no package, and what this script installs was not read"
 	bySources     = "what it compiles was not read"
 	byDistro      = "no table has the builds of a distribution"
