@@ -146,7 +146,7 @@ func again(cmd *cobra.Command) string {
 func (f *judgeFlags) add(cmd *cobra.Command) {
 	f.given = cmd.Flags().Changed
 	f.again = func() string { return again(cmd) }
-	cmd.Flags().StringVar(&f.driver, "driver", "", "assume driver `VERSION`")
+	cmd.Flags().StringVar(&f.driver, "driver", "", "assume driver `VERSION`, or that of a SageMaker AMI, by its name")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
 		"assume one machine with the GPUs in `LIST`, by name or compute capability, such as L4 or 9.0")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil,
@@ -240,7 +240,7 @@ func checked(target matrix.Target, t *matrix.Tables) error {
 
 // targets are the machines to judge for: one for each instance type, with what the other flags say of all of them.
 func (f *judgeFlags) targets() ([]matrix.Target, error) {
-	base := matrix.Target{Driver: f.driver, GPUs: f.gpus, Python: f.python}
+	base := matrix.Target{Driver: f.tables.DriverOf(f.driver), GPUs: f.gpus, Python: f.python}
 	if err := checked(base, f.tables); err != nil {
 		return nil, err
 	}

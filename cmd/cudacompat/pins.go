@@ -239,7 +239,7 @@ func choiceNames() []string {
 }
 
 func (f *pinsFlags) target(tables *matrix.Tables) (matrix.Target, error) {
-	t := matrix.Target{Instance: f.instance, Driver: f.driver, GPUs: f.gpus, Python: f.python}
+	t := matrix.Target{Instance: f.instance, Driver: tables.DriverOf(f.driver), GPUs: f.gpus, Python: f.python}
 	if first, _, several := strings.Cut(f.instance, ","); several {
 		return t, &usageError{message: "pins are for one machine, and --instance names several", hint: "cudacompat pins --instance " + first}
 	}

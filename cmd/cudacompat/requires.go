@@ -229,7 +229,7 @@ func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, 
 
 // targets are the hosts that were named.
 func (f *requiresFlags) targets(tables *matrix.Tables) ([]matrix.Target, error) {
-	base := matrix.Target{Driver: f.driver, Python: f.python, GPUs: f.gpus}
+	base := matrix.Target{Driver: tables.DriverOf(f.driver), Python: f.python, GPUs: f.gpus}
 	if err := base.Check(tables); err != nil {
 		return nil, &usageError{message: err.Error()}
 	}

@@ -251,6 +251,14 @@ func (t *Tables) Instance(name string) *Instance {
 		Platform: a.Platform, Origin: a.Origin}
 }
 
+// DriverOf is the driver of one of SageMaker's machine images, and what is no such name as it is.
+func (t *Tables) DriverOf(name string) string {
+	if rows := RowsOf[MachineImage](t, name); len(rows) > 0 {
+		return rows[0].Driver.String()
+	}
+	return name
+}
+
 // HasInstance reports whether the tables have an instance type.
 func (t *Tables) HasInstance(name string) bool {
 	return len(RowsOf[Instance](t, strings.TrimPrefix(name, sageMaker))) > 0 || len(RowsOf[Alias](t, name)) > 0

@@ -54,6 +54,13 @@ type HostCompiler struct {
 	Origin
 }
 
+// MachineImage is one of SageMaker's machine images, on which it runs containers.
+type MachineImage struct {
+	Image  string         `csv:"image"`  // "al2-ami-sagemaker-inference-gpu-2-1"
+	Driver version.Number `csv:"driver"` // "535": no release is published
+	Origin
+}
+
 // Container is one tag of an image.
 type Container struct {
 	Image    string         `csv:"image"`

@@ -55,6 +55,7 @@ var sheets = []sheet{
 	sheetOf[HostCompiler]("host_compiler", 1, csvFile),
 	sheetOf[Instance]("ec2", 1, csvFile),
 	sheetOf[Alias]("instance_alias", 1, csvFile),
+	sheetOf[MachineImage]("sagemaker", 1, csvFile),
 	sheetOf[Container]("container", 2, csvFile),
 	sheetOf[Xid]("xid", 1, csvFile),
 	sheetOf[Library]("library", 1, csvFile),

@@ -86,27 +86,9 @@ func (r *Reader) instanceTypes(ctx context.Context, f File) ([]string, error) {
 	if r.Web.Offline {
 		return nil, fmt.Errorf("%s: %w", f.Name, errNotKept)
 	}
-	wheel, err := r.Web.Open(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	defer wheel.Close()
-	members := wheel.members(instanceMember)
-	if len(members) != 1 {
-		return nil, fmt.Errorf("%s: there is no %s in it", f.Name, instanceMember)
-	}
-	member, err := members[0].Open()
-	if err != nil {
-		return nil, err
-	}
-	defer member.Close()
-	text, err := gzip.NewReader(member)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name, err)
-	}
 	var model instanceModel
-	if err := json.NewDecoder(text).Decode(&model); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name, err)
+	if err := r.model(ctx, f, instanceMember, &model); err != nil {
+		return nil, err
 	}
 	if types = model.Shapes.InstanceType.Enum; len(types) == 0 {
 		return nil, fmt.Errorf("%s lists no instance type", f.Name)
@@ -116,4 +98,30 @@ func (r *Reader) instanceTypes(ctx context.Context, f File) ([]string, error) {
 		return nil, err
 	}
 	return types, writeWhole(kept, data)
+}
+
+// model reads the description of an interface out of botocore's wheel.
+func (r *Reader) model(ctx context.Context, f File, member string, into any) error {
+	wheel, err := r.Web.Open(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer wheel.Close()
+	members := wheel.members(member)
+	if len(members) != 1 {
+		return fmt.Errorf("%s: there is no %s in it", f.Name, member)
+	}
+	file, err := members[0].Open()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	text, err := gzip.NewReader(file)
+	if err == nil {
+		err = json.NewDecoder(text).Decode(into)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Name, err)
+	}
+	return nil
 }

@@ -97,6 +97,7 @@ var filled = map[string][]string{
 	"cudnn":             {"build", "sass", "ptx", "ptx_isa", "capability_min", "released"},
 	"triton":            {"ptxas", "ptxas_blackwell"},
 	"extension":         {"torch", "cuda", "cudnn", "python"},
+	"sagemaker":         {"driver"},
 	"library":           {"library", "cuda", "pip"},
 	"toolkit":           {"released"},
 	"driver-manifests":  {"cuda", "branch", "newest", "first_release"},
@@ -130,6 +131,7 @@ func compiles(pattern string) bool {
 // pageReaders make rows of what is not one wheel a row: a project's list, many wheels together, a manifest.
 var pageReaders = map[string]func(context.Context, *Source, Listed) ([]Row, error){
 	"ec2":               instanceRows,
+	"sagemaker":         sageMakerRows,
 	"library":           libraryRows,
 	"toolkit":           toolkitRows,
 	"driver-manifests":  manifestRows,

@@ -1,0 +1,91 @@
+package artefact
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+// sageMakerModel is the part of SageMaker's interface description in botocore that says what is in the machine images on
+// which it runs containers:
+//
+//	{"shapes": {"ProductionVariant": {"members": {"InferenceAmiVersion": {"documentation":
+//	 "… <dt>al2-ami-sagemaker-inference-gpu-2</dt> <dd> … <p>NVIDIA driver version: 535</p> … </dd>"}}}}}
+type sageMakerModel struct {
+	Shapes struct {
+		ProductionVariant struct {
+			Members struct{ InferenceAmiVersion documented } `json:"members"`
+		}
+		TransformResources struct {
+			Members struct{ TransformAmiVersion documented } `json:"members"`
+		}
+	} `json:"shapes"`
+}
+
+type documented struct {
+	Text string `json:"documentation"`
+}
+
+const sageMakerMember = "botocore/data/sagemaker/2017-07-24/service-2.json.gz"
+
+var (
+	documentedImage  = regexp.MustCompile(`<dt>([\w-]+)</dt>\s*<dd>(.*?)</dd>`)
+	documentedDriver = regexp.MustCompile(`NVIDIA driver version: (\d+(?:\.\d+)*)`)
+)
+
+// sageMakerRows are SageMaker's machine images with NVIDIA's driver.
+func sageMakerRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
+	files, err := s.files(ctx, l.Projects[0])
+	if err != nil {
+		return nil, err
+	}
+	wheel, ok := newestWheel(files)
+	if !ok {
+		return nil, errors.New("the index has no wheel of it")
+	}
+	drivers, err := s.imageDrivers(ctx, wheel)
+	if err != nil {
+		return nil, err
+	}
+	var rows []Row
+	for name, driver := range drivers {
+		rows = append(rows, Row{Table: "sagemaker", Cells: map[string]string{"image": name, "driver": driver},
+			Sources: map[string]string{l.Projects[0]: "wheel " + wheel.Name + " sha256:" + wheel.SHA256}})
+	}
+	return rows, nil
+}
+
+// imageDrivers reads the driver of each machine image out of a wheel, or finds them in the cache.
+func (r *Reader) imageDrivers(ctx context.Context, f File) (map[string]string, error) {
+	kept := filepath.Join(r.Cache, form, f.SHA256+"-sagemaker.json")
+	drivers := map[string]string{}
+	if data, err := os.ReadFile(kept); err == nil && json.Unmarshal(data, &drivers) == nil {
+		return drivers, nil
+	}
+	if r.Web.Offline {
+		return nil, fmt.Errorf("%s: %w", f.Name, errNotKept)
+	}
+	var model sageMakerModel
+	if err := r.model(ctx, f, sageMakerMember, &model); err != nil {
+		return nil, err
+	}
+	text := model.Shapes.ProductionVariant.Members.InferenceAmiVersion.Text +
+		model.Shapes.TransformResources.Members.TransformAmiVersion.Text
+	for _, image := range documentedImage.FindAllStringSubmatch(text, -1) {
+		if driver := documentedDriver.FindStringSubmatch(image[2]); driver != nil {
+			drivers[image[1]] = driver[1]
+		}
+	}
+	if len(drivers) == 0 {
+		return nil, fmt.Errorf("%s says of no machine image which driver it has", f.Name)
+	}
+	data, err := json.Marshal(drivers)
+	if err != nil {
+		return nil, err
+	}
+	return drivers, writeWhole(kept, data)
+}
