@@ -251,3 +251,22 @@ func TestNamedWheel(t *testing.T) {
 		}
 	}
 }
+
+// TestMergedSources puts a wheel in the place of the same project's, and leaves one of a later release that stands beside
+// the row's own: torchcodec 0.17.0's page says for which torch 0.3.0 was built.
+func TestMergedSources(t *testing.T) {
+	sum := func(digit string) string { return " sha256:" + strings.Repeat(digit, 64) }
+	own, other, later := "wheel a-0.3.0-x.whl"+sum("1"), "wheel a-0.3.0-y.whl"+sum("2"), "wheel a-0.17.0-x.whl"+sum("3")
+	for _, c := range []struct{ cell, want string }{
+		{own, other},
+		{own + " " + later, other + " " + later},
+		{later, other}, // a library's row: its next release
+		{"https://example.com/", "https://example.com/ " + other},
+	} {
+		change := Change{Columns: []string{"source"}, New: []string{c.cell}}
+		change.mergeSources(Row{Sources: map[string]string{"a": other}})
+		if change.New[0] != c.want {
+			t.Errorf("%s becomes %s", c.cell, change.New[0])
+		}
+	}
+}

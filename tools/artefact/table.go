@@ -154,9 +154,15 @@ var wheelSource = regexp.MustCompile(`wheel ([^-\s]+)-\S+ sha256:[0-9a-f]{64}`)
 func (c *Change) mergeSources(row Row) {
 	i := slices.Index(c.Columns, "source")
 	seen := map[string]bool{}
+	release := func(wheel string) string { return strings.Join(strings.SplitN(wheel, "-", 3)[:2], "-") }
+	named := map[string]bool{}
+	for _, wheel := range wheelSource.FindAllString(c.New[i], -1) {
+		named[release(wheel)] = true
+	}
 	cell := wheelSource.ReplaceAllStringFunc(c.New[i], func(old string) string {
 		project := wheelSource.FindStringSubmatch(old)[1]
-		if row.Sources[project] == "" {
+		now := row.Sources[project]
+		if now == "" || named[release(now)] && release(old) != release(now) { // a later release's, which speaks of this one
 			return old
 		}
 		seen[project] = true
