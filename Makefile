@@ -55,6 +55,7 @@ test:
 
 grid:
 	CUDACOMPAT_GRID=whole go test $(LAZY) -timeout 90m -skip TestEveryRequirement ./matrix ./triage ./tools/manynodes
+	CUDACOMPAT_GRID=whole go test $(LAZY) -run 'TestConfusedDeputy|TestNoLeaksOfFacts|TestDialectsHoldNoInput' ./cmd/cudacompat
 
 # What requires admits beside what check calls compatible, every artefact on every driver and GPU, by hand: some twenty
 # minutes of processor time on as many cores as there are. make test takes a sample.

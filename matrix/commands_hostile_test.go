@@ -24,7 +24,8 @@ var hostile = []string{"$(zx)", ";zx;", "\nzx\n", "'zx", "\"zx", "`zx`", "|zx", 
 	"${zx}", "-ozx", "~zx", "'$(zx)'", "\"$(zx)\""}
 
 // TestNoInputBecomesACommand puts such a text behind, and one in the place of, every string of the facts of every case,
-// a field at a time, and wants each command that is said to be one that was meant: its words are found again.
+// a field at a time, and wants each command that is said to be one that was meant: its words are found again. make test
+// takes every fourth case.
 func TestNoInputBecomesACommand(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil || len(files) < 100 {
@@ -32,6 +33,9 @@ func TestNoInputBecomesACommand(t *testing.T) {
 	}
 	asked := 0
 	for i, file := range files {
+		if !wholeGrid && i%4 != 0 {
+			continue
+		}
 		archive, err := txtar.ParseFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +48,7 @@ func TestNoInputBecomesACommand(t *testing.T) {
 		}
 		asked += wantHarmless(t, file, factsOf(t, archive), targets, i)
 	}
-	if asked < 5_000 {
+	if asked < 5_000 && wholeGrid || asked < 1_000 {
 		t.Errorf("only %d commands and steps were looked at", asked)
 	}
 }

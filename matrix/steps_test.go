@@ -41,19 +41,23 @@ var systems = map[string]facts.System{
 }
 
 // TestStepsAreCommands: on its own system and on each of the four, every command of every case is one line of shell in
-// which each program is that system's; each error has something to do, and no step is empty.
+// which each program is that system's; each error has something to do, and no step is empty. make test takes every fourth
+// case to the other systems.
 func TestStepsAreCommands(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil || len(files) < 100 {
 		t.Fatal("no cases found")
 	}
 	runs, errors, mended := 0, 0, 0
-	for _, file := range files {
+	for i, file := range files {
 		archive, err := txtar.ParseFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for id, as := range systems {
+			if id != "" && i%4 != 0 && !wholeGrid {
+				continue
+			}
 			var read pin.System
 			v := judgeFacts(t, archive, false, func(f *probe.Facts) {
 				if id != "" {

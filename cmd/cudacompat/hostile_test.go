@@ -11,12 +11,15 @@ import (
 )
 
 // TestDialectsHoldNoInput: what a scheduler, an installer or a shell reads is made of tables and numbers. A release with
-// more behind it brings none of that into a dialect.
+// more behind it brings none of that into a dialect. make test takes every other one.
 func TestDialectsHoldNoInput(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "facts.json")
 	said := 0
-	for _, text := range []string{"", "$(zx)", ";zx", "\nzx=1", "\"zx", "'zx", " zx", ",zx", "`zx`", "#zx", "]zx"} {
-		for _, field := range []string{"version", "cuda"} {
+	for n, text := range []string{"", "$(zx)", ";zx", "\nzx=1", "\"zx", "'zx", " zx", ",zx", "`zx`", "#zx", "]zx"} {
+		for i, field := range []string{"version", "cuda"} {
+			if !wholeGrid && (n+i)%2 != 0 {
+				continue
+			}
 			b := map[string]string{"version": "2.9.0+cu130", "cuda": "13.0"}
 			b[field] += text
 			f := facts.Facts{System: facts.System{Arch: "x86_64"}, Environments: []facts.Environment{{Path: "/opt/venv" + text,
@@ -38,7 +41,7 @@ func TestDialectsHoldNoInput(t *testing.T) {
 			}
 		}
 	}
-	if said < 100 {
+	if said < 50 {
 		t.Errorf("%d lines", said)
 	}
 }
