@@ -16,7 +16,8 @@ import (
 //   - A toolkit's branch is that of its driver.
 //   - A package for forward compatibility is of the branch of its CUDA.
 //   - An EC2 type has the compute capability of its GPU, and the last driver branch of its chip. Its first driver is that of
-//     its GPU, or the first branch of the chip; a part of a GPU needs AWS's own drivers.
+//     its GPU, or the first branch of the chip; a part of a GPU needs AWS's own drivers. Without NVSwitches of its own it
+//     runs neither Fabric Manager nor the subnet manager: where they stand in the rack, these run on its switch trays.
 func (d *Data) Derive() []Change {
 	var changes []Change
 	set := func(table, key, column, value string) {
@@ -53,6 +54,10 @@ func (d *Data) Derive() []Change {
 	}
 	instances := d.grids["ec2"]
 	for i := range instances.Rows {
+		if instances.Cell(i, "nvswitch") == "no" {
+			set("ec2", instances.Cell(i, "instance"), "fabric_manager", "no")
+			set("ec2", instances.Cell(i, "instance"), "nvlsm", "no")
+		}
 		if chip := d.chip(instances.Cell(i, "gpu")); chip >= 0 {
 			set("ec2", instances.Cell(i, "instance"), "capability", d.grids["gpu"].Cell(chip, "capability"))
 			set("ec2", instances.Cell(i, "instance"), "last_branch", d.grids["gpu"].Cell(chip, "last_branch"))
