@@ -21,8 +21,9 @@ func TestFirstGuesses(t *testing.T) {
 		code int
 		want string
 	}{
-		{"check torch --gpu L4 --driver 580.95.05", exitOK, "torch (no version given) works"},             // an installer takes the newest
-		{"check torch --gpu L4 --driver 535.183.01", exitInconclusive, "the file does not pin a version"}, // Python 3.9 gets 2.8
+		{"check torch --gpu L4 --driver 580.95.05", exitOK, "torch (no version given) works"},                                      // an installer takes the newest
+		{"check torch --gpu L4 --driver 535.183.01", exitInconclusive, "the Python decides which one is installed (add --python)"}, // Python 3.9 gets 2.8
+		{"check torch>=2.6,<2.14 --gpu L4 --driver 535.183.01", exitInconclusive, "the file does not pin a version, so it"},        // anything may hold it back
 		{"check torch --gpu L4 --driver 535.183.01 --python 3.12", exitIncompatible, "cannot run on driver 535.183.01"},
 		{"check torch>=2.9 --gpu L4 --driver 580.95.05", exitOK, "torch >=2.9 works"},
 		{"check torch==2.9.0+cu130 --gpu L4 --driver 535.183.01", exitIncompatible, "cannot run on driver 535.183.01"},

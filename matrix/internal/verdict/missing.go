@@ -29,7 +29,9 @@ var (
 
 // Reasons that several rules have.
 var (
-	Unpinned    = Reason{Kind: "unpinned", Words: "the file does not pin a version"}
+	Unpinned = Reason{Kind: "unpinned", Words: "the file does not pin a version"}
+	// ByPython is of a range that no other package narrows: an installer takes the newest release that has a wheel for its Python.
+	ByPython    = Reason{Kind: "unpinned", Words: "the file does not pin a version, and the Python decides which one is installed (add --python)"}
 	Conditional = OfFile("installs it only under a condition") // of a Dockerfile's
 	// Bare is of TensorFlow, ONNX Runtime and CTranslate2.
 	Bare = Reason{Kind: "bare", Words: "the plain wheel has none of the CUDA libraries that it opens"}

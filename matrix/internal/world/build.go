@@ -35,6 +35,7 @@ type Build struct {
 	GlibcNumber             version.Number            // that its wheel's tag asks for
 	CuDNNNumber, NCCLNumber version.Number            // that it says it was built with
 	TakenFiles              []Taken                   // by the loader
+	byPython                bool                      // Rows are those of a range, one for each Python
 	dispensable             bool                      // others install this extension and do without
 	PTXVersions             map[string]version.Number // of PTX, by its target
 	read                    []Part                    // sections of its libraries that were read

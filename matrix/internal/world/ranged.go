@@ -43,7 +43,9 @@ func (m *Machine) ranged(b *Build) []Row {
 	case m.heldBack(b.Env.Environment):
 		return nil
 	}
-	return newestOn(fitting, b.Interpreter, b.Env.Pythons)
+	taken := newestOn(fitting, b.Interpreter, b.Env.Pythons)
+	b.byPython = b.Interpreter == "" && len(taken) > 1
+	return taken
 }
 
 // ownLibrary matches the wheels of which each torch pins a release of its own.

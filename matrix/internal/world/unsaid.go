@@ -10,6 +10,9 @@ import (
 // Unsaid is why nothing is known of a build: the file leaves its version open, or the tables do not have it.
 func (m *Machine) Unsaid(b *Build) verdict.Reason {
 	why := Unpinned(b.Version, b.Specifier)
+	if why == verdict.Unpinned && b.byPython {
+		return verdict.ByPython
+	}
 	if why.Words != "" || b.Path != "" || !b.IsFramework() || !b.Release.Number.Known() || m.Platform == "" {
 		return why
 	}
