@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"path"
 	"path/filepath"
+	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +60,31 @@ func TestHosts(t *testing.T) {
 			}
 			hosttest.RoundTrip(t, facts)
 		})
+	}
+}
+
+// TestEverySourceHasATest wants of each source that a machine under testdata shows what it finds, or that a test calls it.
+func TestEverySourceHasATest(t *testing.T) {
+	found := map[string]bool{}
+	files, err := filepath.Glob("testdata/*.txtar")
+	hosttest.Must(t, err)
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		hosttest.Must(t, err)
+		data, _ := hosttest.Entry(archive, "@want")
+		var want struct{ Probes map[string][]string }
+		hosttest.Must(t, json.Unmarshal([]byte(data), &want))
+		for _, name := range want.Probes["ok"] {
+			found[name] = true
+		}
+	}
+	called := namesInTests(t, ".")
+	for _, s := range sources {
+		_, reader, _ := strings.Cut(path.Base(runtime.FuncForPC(reflect.ValueOf(s.read).Pointer()).Name()), ".")
+		if !found[s.name] && !called[reader] {
+			t.Errorf("no test sees what the source %q finds: put its files into a machine of probe/testdata and run "+
+				"`go test ./probe -run Hosts -update`, or call %s in a test", s.name, reader)
+		}
 	}
 }
 

@@ -16,38 +16,60 @@ import (
 // TestEveryParserHasATest: each function parse… of a probe is called by a test beside it.
 func TestEveryParserHasATest(t *testing.T) {
 	for _, dir := range []string{".", "internal/python"} {
-		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("no files in %s: %v", dir, err)
-		}
-		parsers, called := map[string]bool{}, map[string]bool{}
-		for _, name := range files {
-			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			inTest := strings.HasSuffix(name, "_test.go")
-			ast.Inspect(file, func(n ast.Node) bool {
-				switch n := n.(type) {
-				case *ast.FuncDecl:
-					if !inTest && strings.HasPrefix(n.Name.Name, "parse") {
-						parsers[n.Name.Name] = true
-					}
-				case *ast.Ident:
-					called[n.Name] = called[n.Name] || inTest
+		parsers := 0
+		called := namesInTests(t, dir)
+		for _, file := range parsed(t, dir, false) {
+			for _, d := range file.Decls {
+				f, ok := d.(*ast.FuncDecl)
+				if !ok || !strings.HasPrefix(f.Name.Name, "parse") {
+					continue
 				}
-				return true
-			})
-		}
-		if len(parsers) < 5 {
-			t.Errorf("%s: %d parsers were found", dir, len(parsers))
-		}
-		for name := range parsers {
-			if !called[name] {
-				t.Errorf("%s: no test calls %s: give it a line as the file has it, and one that is damaged", dir, name)
+				parsers++
+				if !called[f.Name.Name] {
+					t.Errorf("no test in probe/%s calls %s: give it a line as the file has it, and one that is damaged", dir, f.Name.Name)
+				}
 			}
+		}
+		if parsers < 5 {
+			t.Errorf("%s: %d parsers were found", dir, parsers)
 		}
 	}
+}
+
+// namesInTests are the names that a directory's tests use.
+func namesInTests(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	for _, file := range parsed(t, dir, true) {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if n, ok := n.(*ast.Ident); ok {
+				names[n.Name] = true
+			}
+			return true
+		})
+	}
+	return names
+}
+
+// parsed are the files of a directory's tests, or those beside them.
+func parsed(t *testing.T, dir string, tests bool) []*ast.File {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no files in %s: %v", dir, err)
+	}
+	var files []*ast.File
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") != tests {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	return files
 }
 
 func TestParseSecureBoot(t *testing.T) {

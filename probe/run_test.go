@@ -167,6 +167,15 @@ func TestEmptyHost(t *testing.T) {
 	hosttest.RoundTrip(t, got)
 }
 
+// TestNoEnvironments: "--env none" looks for no build, neither installed nor compiled by a program that ran.
+func TestNoEnvironments(t *testing.T) {
+	for name, read := range map[string]func(*Host, Options) (found, error){"python": readPython, "caches": readCaches} {
+		if _, err := read(&Host{Root: t.TempDir()}, Options{Envs: []string{NoEnvironments}}); !errors.As(err, new(skipped)) {
+			t.Errorf("%s: %v, want it to be skipped", name, err)
+		}
+	}
+}
+
 func TestPackageByName(t *testing.T) {
 	e := facts.Environment{Packages: []facts.Package{{Name: "torch", Version: "2.8.0"}, {Name: "numpy"},
 		{Name: "torch", Version: "2.7.0"}}}

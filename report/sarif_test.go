@@ -91,7 +91,7 @@ func TestSARIFHasEveryRule(t *testing.T) {
 			t.Errorf("rule %d is %+v, want %s", i, got, rule.ID)
 		}
 		if full := got.Full.Text; len(full) < 100 || len(full) > 1024 || strings.ContainsAny(full, "`#\n") { // GitHub's limit
-			t.Errorf("%s means %q", rule.ID, full)
+			t.Errorf("docs/rules/%s.md: the paragraph below \"What it means\" has to be plain text of 100 to 1,024 bytes: %q", rule.ID, full)
 		}
 		told := slices.ContainsFunc(run.Results, func(res sarifResult) bool { return res.Rule == rule.ID })
 		if strings.HasPrefix(got.Help.Markdown, "# "+rule.ID+": ") != told {
