@@ -1,8 +1,10 @@
 package ldso_test
 
 import (
+	"bytes"
 	"cmp"
 	"debug/elf"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"regexp"
@@ -256,5 +258,33 @@ func TestMissingSymbolsScope(t *testing.T) {
 				t.Errorf("missing (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestRelocationBehindTheTable: what lies behind a table's end is no relocation, whatever it looks like.
+func TestRelocationBehindTheTable(t *testing.T) {
+	w := newTree(t, false)
+	w.build(library{path: "/a/libuser.so", flags: "-Wl,-z,lazy", source: "extern int f(void); int user(void) { return f(); }"})
+	b, err := os.ReadFile(w.dir + "/a/libuser.so")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(elf.DT_PLTRELSZ)), 24)
+	at := bytes.Index(b, one) // f's, the only one
+	if at < 0 {
+		t.Fatal("the library calls f without a table of one relocation")
+	}
+	w.patch("/a/libuser.so", at+8, 0)
+	w.probe(library{path: "/bin/probe"})
+	p, err := w.resolver().Start(w.dir + "/bin/probe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	user, err := p.Open(w.dir+"/a/libuser.so", nil, ldso.Local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := missing(t, p, user); got != nil {
+		t.Errorf("missing %q, of a table without entries", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 
 	"cudacompat/internal/ldso"
@@ -125,5 +126,28 @@ func TestClosed(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// brokenFS is a disk of which no file can be opened.
+type brokenFS struct{ ldso.FS }
+
+func (brokenFS) Open(name string) (ldso.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EIO}
+}
+
+// TestFileThatCannotBeOpened: whether the loader would take it is not known, and the error names the file once.
+func TestFileThatCannotBeOpened(t *testing.T) {
+	r := &ldso.Resolver{FS: brokenFS{memFS{}}, Machine: elf.EM_X86_64, LibraryPath: []string{"/lib"}}
+	p, err := r.Host()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Open("libx.so", nil, ldso.Local); err != nil || len(p.Missing) != 1 {
+		t.Fatalf("missing %v, error %v", p.Missing, err)
+	}
+	file, _ := p.Missing[0].Unloadable()
+	if got := p.Missing[0].Err.Error(); file != "" || got != "open /lib/libx.so: input/output error" {
+		t.Errorf("%q is unloadable: %s", file, got)
 	}
 }

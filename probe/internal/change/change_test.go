@@ -140,3 +140,32 @@ func TestPluginWithoutItsJAX(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 }
+
+// TestExtensionReadBesideWhatGoes: without its torch an extension does not read as a build; it is one again beside the
+// torch to come.
+func TestExtensionReadBesideWhatGoes(t *testing.T) {
+	extension := facts.Build{Name: "fused-dense", Version: "0.1", Extension: true, Framework: "torch", Path: site + "fused_dense"}
+	c := Change{Plan: facts.Plan{Removes: planned("torch", "2.6.0"), Installs: planned("torch", "2.7.0")},
+		Coming: facts.Environment{Builds: []facts.Build{{Name: "torch", Version: "2.7.0"}}}}
+	after := c.Apply(facts.Environment{Builds: []facts.Build{torch(), extension}}, facts.Environment{})
+	want := extension
+	want.Open = map[string]string{"torch": "2.7.0"}
+	if diff := cmp.Diff([]facts.Build{want, {Name: "torch", Version: "2.7.0"}}, after.Builds, cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestDamagedLibraryComesAgain: what the loader does not take of a wheel that is installed anew is whole then, whatever the
+// wheel is called.
+func TestDamagedLibraryComesAgain(t *testing.T) {
+	build := torch()
+	build.Requires["mkl"] = "2024.2"
+	build.Unloadable = []facts.Unloadable{{Name: "libiomp5.so"}, {Name: "libgomp.so.1"}}
+	c := Change{Plan: facts.Plan{Removes: planned("mkl", "2024.2"), Installs: planned("mkl", "2024.2")},
+		Files: map[string]string{"/opt/venv/lib/libiomp5.so": "mkl"}}
+	without := build
+	b := c.Apply(facts.Environment{Builds: []facts.Build{build}}, facts.Environment{Builds: []facts.Build{without}}).Builds[0]
+	if diff := cmp.Diff([]facts.Unloadable{{Name: "libgomp.so.1"}}, b.Unloadable); diff != "" {
+		t.Error(diff)
+	}
+}

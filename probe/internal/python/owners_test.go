@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"cudacompat/probe/facts"
@@ -61,6 +62,33 @@ func TestDisplaced(t *testing.T) {
 				t.Errorf("hindrances (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestBuildOverAnother has the Python code of one build in the place of another's, which is as good: both have CUDA code.
+func TestBuildOverAnother(t *testing.T) {
+	root := t.TempDir()
+	for name, module := range map[string]string{"faiss_gpu_cu11-1.8.0": "faiss/_swigfaiss_avx2.so", "faiss_gpu_cu12-1.14.1": "faiss/_swigfaiss.so"} {
+		hosttest.Compile(t, root, hosttest.Library{Name: testSite + module, Source: "char big[20000] = {1};\n" + fatSource(75, 80)})
+		info, err := os.Stat(filepath.Join(root, testSite+module))
+		hosttest.Must(t, err)
+		dist, version, _ := strings.Cut(name, "-")
+		hosttest.Write(t, filepath.Join(root, testSite+name+".dist-info/METADATA"),
+			"Name: "+strings.ReplaceAll(dist, "_", "-")+"\nVersion: "+version+"\n")
+		hosttest.Write(t, filepath.Join(root, testSite+name+".dist-info/RECORD"), fmt.Sprintf("faiss/__init__.py,sha256=x,%d\n%s,sha256=x,%d\n",
+			len(version), module, info.Size()))
+	}
+	hosttest.Write(t, filepath.Join(root, testSite+"faiss/__init__.py"), "1.8.0") // as long as the older one's
+	hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+	found, _ := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+	builds := found.Environments[0].Builds
+	if len(builds) != 2 {
+		t.Fatalf("builds are %+v", builds)
+	}
+	for _, b := range builds {
+		if len(b.Hindrances) > 0 {
+			t.Errorf("%s: %+v", b.Name, b.Hindrances)
+		}
 	}
 }
 

@@ -1,0 +1,55 @@
+package pins
+
+import (
+	"strings"
+	"testing"
+
+	"cudacompat/internal/tables"
+	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/pin"
+	"cudacompat/probe/facts"
+)
+
+// onX86 is a machine of which nothing but its architecture is known.
+func onX86() *world.Machine {
+	var f facts.Facts
+	f.System.Arch = "x86_64"
+	f.Complete()
+	return world.NewMachine(tables.Embedded(), &f, world.Target{}, verdict.Policy{})
+}
+
+// TestEnginesIn: what an engine brought along is one only where there is no engine.
+func TestEnginesIn(t *testing.T) {
+	m := onX86()
+	for packages, want := range map[string]string{"vllm-0.8.5 xformers-0.0.29": "vllm", "xformers-0.0.29": "xformers", "requests-2.0": ""} {
+		var env facts.Environment
+		for _, p := range strings.Fields(packages) {
+			name, release, _ := strings.Cut(p, "-")
+			env.Packages = append(env.Packages, facts.Package{Name: name, Version: release})
+		}
+		var got []string
+		for _, p := range EnginesIn(m, world.NewEnvironment(tables.Embedded(), &env)) {
+			got = append(got, p.Name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("engines of %s: %q, want %q", packages, got, want)
+		}
+	}
+}
+
+// TestCompanionFor: torchaudio 2.11.0 was built for CUDA up to 13.0, and not for 13.2, which came after it.
+func TestCompanionFor(t *testing.T) {
+	for _, c := range []struct{ name, release, variant, want string }{
+		{"torchaudio", "2.11.0", "cu130", "2.11.0+cu130"},
+		{"torchaudio", "2.11.0", "cu132", ""},
+		{"torchvision", "0.24.0", "cu130", "0.24.0+cu130"},
+		{"torchaudio", "", "cu130", ""},
+	} {
+		got, ok := CompanionFor(onX86(), pin.Package{Package: c.name, Version: c.release},
+			world.Row{Wheel: tables.Wheel{Release: "2.13.0", Variant: c.variant, Platform: "linux_x86_64"}})
+		if ok != (c.want != "") || ok && got.Version != c.want {
+			t.Errorf("%s %s for %s: %v, %v, want %q", c.name, c.release, c.variant, got, ok, c.want)
+		}
+	}
+}

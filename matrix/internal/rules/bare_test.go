@@ -1,0 +1,33 @@
+package rules
+
+import (
+	"testing"
+
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/world"
+	"cudacompat/probe/facts"
+)
+
+// TestServedBy: a torch of the same file serves a wheel without libraries where both are of one CUDA family and open
+// one major version of cuDNN; what is not known is no difference.
+func TestServedBy(t *testing.T) {
+	env := &world.Environment{Environment: &facts.Environment{}}
+	build := func(name, cuda, cudnn string) *world.Build {
+		return &world.Build{Build: &facts.Build{Name: name}, Env: env, CUDANumber: version.Of(cuda), CuDNNNumber: version.Of(cudnn)}
+	}
+	torch := build("torch", "12.4", "9.1.0.70")
+	for _, c := range []struct {
+		cuda, cudnn string
+		want        bool
+	}{
+		{"12.8", "9.10.2", true}, {"12.0", "8.9.7", false}, {"11.8", "9.1.0", false}, {"11.8", "8.9.7", false},
+		{"12.8", "", true}, {"", "", true},
+	} {
+		if got := servedBy(build("onnxruntime-gpu", c.cuda, c.cudnn), torch); got != c.want {
+			t.Errorf("CUDA %s, cuDNN %s beside CUDA 12.4, cuDNN 9: %v, want %v", c.cuda, c.cudnn, got, c.want)
+		}
+	}
+	if servedBy(build("onnxruntime-gpu", "12.8", "9.1"), build("tensorflow", "12.5", "9.3")) {
+		t.Error("TensorFlow's libraries are not on the path of another package")
+	}
+}
