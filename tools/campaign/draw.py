@@ -1,7 +1,7 @@
 """Draws packages with CUDA code by a seed, damages them, and compares the tool with the interpreter and the loader.
 
     draw.py run --tool BINARY --scratch DIR --out FILE --seed N [--packages 30] [--minutes 45] [--skip FILE,...]
-    draw.py again --tool BINARY --scratch DIR --out FILE RESULTS...     (the same states anew)
+    draw.py run … --only NAME,...     (the same states of some of its packages anew)
     draw.py report FILE...
 
 Nothing is chosen by hand: the seed shuffles pool.txt, and a name counts where the index has a wheel of it that holds
@@ -200,7 +200,8 @@ def compare(room, tool, package, modules, torch, own, record, all_branches=False
                 m = state["modules"].get(name, {"ok": True, "checks": []})
                 texts = ([m["error"]] if not m["ok"] else []) + [f"{c['name']}: {c['error']}" for c in m.get("checks", []) if c["error"]]
                 wrong += [[name, t] for t in texts]
-            wrong += forgone(room, package, modules, torch, own) if subject == package else []
+            whole = not torch or state["modules"].get("torch", {"ok": True})["ok"]  # else torch is what fails
+            wrong += forgone(room, package, modules, torch, own) if subject == package and whole else []
             one["subjects"][subject] = {"wrong": wrong, **says(report, subject)}
         records.append(one)
         room.closure = state.get("closure", [])
@@ -336,7 +337,7 @@ def run(a):
     for name in pool:
         if drawn == a.packages or time.time() > deadline:
             break
-        if normal(name) in skip or normal(name) == "torch" or name.startswith(("nvidia-", "cuda-")):
+        if a.only and normal(name) not in a.only.split(",") or normal(name) in skip or normal(name) == "torch" or name.startswith(("nvidia-", "cuda-")):
             continue
         if shutil.disk_usage(a.scratch).free < 15e9:
             say("the disk is nearly full")
@@ -389,6 +390,11 @@ def run(a):
     report([a.out])
 
 
+def ofDriver(text, record):
+    """Whether an error is that the driver is older than what it runs, which is its link's to say, and said."""
+    return re.search(r"undefined symbol: cu[A-Z]", text) and any(e[0] == "driver-too-old" for e in record["errors"])
+
+
 def judged(records):
     """Each state and subject with what it proves and what the tool said of it."""
     base = {}
@@ -399,7 +405,7 @@ def judged(records):
     for r in records:
         for s, v in r.get("subjects", {}).items():
             known = base.get((r["environment"], s), set())
-            fresh = [t for _, t in v["wrong"] if r["state"] == "as it is" or t not in known]
+            fresh = [t for _, t in v["wrong"] if (r["state"] == "as it is" or t not in known) and not ofDriver(t, r)]
             kinds = {kind(t) for t in fresh}
             old = {kind(t) for t in known} if r["state"] != "as it is" else set()
             if "broken" in kinds or r["state"] != "as it is" and "other" in kinds:
@@ -408,7 +414,9 @@ def judged(records):
                 truth = "broken" if "broken" in old else "unproven"
             else:
                 truth = "works"
-            links = v["links"].values()
+            links, torch = list(v["links"].values()), r["subjects"].get("torch")
+            if truth == v["answer"] == "broken" and torch and torch["wrong"]:  # what dies with torch is said to, where torch is
+                links += torch["links"].values()
             tool = "silent" if not v["answer"] else "broken" if "broken" in links else "unknown" if "unseen" in links else "works"
             if tool == "silent" and r["exit"] != 0:
                 tool = "other"  # the tool does not pass the environment, by another subject
@@ -449,6 +457,7 @@ def main():
     p.add_argument("--largest-mb", type=float, default=200)
     p.add_argument("--torches", type=int, default=len(TORCHES), help="beside how many of them a package of torch's is put")
     p.add_argument("--skip", default="")
+    p.add_argument("--only", default="")
     p.add_argument("--keep", action="store_true")
     a = p.parse_args()
     if a.verb == "report":

@@ -139,7 +139,6 @@ def torch(m, checks, facts):
         return
     check(checks, "cudnn version", lambda: facts.update(cudnn=m.backends.cudnn.version()))
     check(checks, "nccl version", lambda: facts.update(nccl=list(m.cuda.nccl.version())))
-    check(checks, "libcaffe2_nvrtc", lambda: load(os.path.join(os.path.dirname(m.__file__), "lib", "libcaffe2_nvrtc.so")))
     for name in ("libtorch_cuda_linalg.so", "libtorch_cuda.so"):
         path = os.path.join(os.path.dirname(m.__file__), "lib", name)
         check(checks, name, lambda p=path: load(p))
