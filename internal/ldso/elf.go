@@ -149,13 +149,16 @@ func (e *ELF) readSegments(r *reader, t table) error {
 	return e.readDynamic(r, *dynamic)
 }
 
+// CutOff begins the reason why a library that lacks its end is not loaded: nothing that Python catches.
+const CutOff = "the file is cut off"
+
 // cutOff is an error for a segment that lacks whole pages at the end of the file. The loader maps it all the same, and
 // a program that touches such a page is ended by SIGBUS.
 func (s segment) cutOff(end uint64) error {
 	const page = 4096
 	whole := s.off + s.size
 	if last := (end + page - 1) &^ (page - 1); whole < s.off || whole > last {
-		return fmt.Errorf("the file is cut off: it has %d bytes, and a segment ends at %d", end, whole)
+		return fmt.Errorf(CutOff+": it has %d bytes, and a segment ends at %d", end, whole)
 	}
 	return nil
 }

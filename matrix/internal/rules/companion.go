@@ -236,7 +236,13 @@ func unmet(m *world.Machine, b *world.Build) []*Result {
 		f.Message = fmt.Sprintf("%s needs %s: it was built for another torch", path.Base(u.By), u.Symbol)
 	}
 	f.Evidence = append(b.Evidence(), verdict.Evidence{Fact: "not found", Value: verdict.Some(notFound(b.Unmet)), From: u.By})
-	if torch := m.FrameworkOf(b); torch != nil {
+	torch := m.FrameworkOf(b)
+	if u.Library != "" && torch != nil && torch.CUDANumber.Major() == b.CUDANumber.Major() { // NVIDIA's, and none of torch's
+		f.Message = fmt.Sprintf("%s needs %s, which is missing", path.Base(u.By), u.Library)
+		f.Steps = []pin.Step{pin.Say("install " + pin.Said(u.Library) + ", and start the program with an LD_LIBRARY_PATH that leads there")}
+		return found(f)
+	}
+	if torch != nil {
 		f.Message += " than torch " + torch.Version
 		f.Evidence = append(f.Evidence, torch.Evidence()...)
 		if want := companionOf(m, torch, b.Name); want != "" {

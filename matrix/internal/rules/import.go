@@ -175,11 +175,15 @@ func filesGone(b *world.Build, h facts.Hindrance) verdict.Finding {
 // refused: the loader does not load a library of a package (empty, cut off, for another machine), or one that this
 // needs.
 func refused(b *world.Build, h facts.Hindrance) verdict.Finding {
+	owner, release, _ := strings.Cut(h.Of, " ")
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: path.Base(h.Path), Source: []string{world.LoaderSource},
 		Message:  fmt.Sprintf("%s cannot be loaded (%s), so importing %s fails", h.Path, h.By, b.Name),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: path.Base(h.Path), Value: "cannot be loaded: " + h.By, From: h.Path})}
 	if h.By == "it is gone" {
-		f.Message = fmt.Sprintf("%s is gone, which %s brings: %[2]s is incomplete", h.Path, b.Name)
+		f.Message = fmt.Sprintf("%s is gone, which %s brings: %[2]s is incomplete", h.Path, owner)
+		if owner != b.Name {
+			f.Message += ", and " + b.Name + " needs it"
+		}
 		f.Evidence = append(b.Evidence(), verdict.Evidence{Fact: "RECORD", Value: "lists " + path.Base(h.Path), From: b.From})
 	}
 	library := path.Base(h.Path)
@@ -196,7 +200,7 @@ func refused(b *world.Build, h facts.Hindrance) verdict.Finding {
 	case h.Kind == facts.HindranceLibrary:
 		f.Pins = withLibraries(b)
 	default:
-		f.Pins = forcedPin(b.Env, pin.Package{Package: b.Name, Version: b.Version})
+		f.Pins = forcedPin(b.Env, pin.Package{Package: owner, Version: release})
 	}
 	return f
 }

@@ -1,7 +1,8 @@
 // Package pysource reads what a Python module imports, and which libraries it opens, out of its source. It runs nothing.
 //
 // An import is certain where the module's own run comes to it whatever the machine is: at the top level, in a class or a
-// with statement, or in a try statement that lets the failure out again. What stands under a condition, in a loop, in a
+// with statement, in a try statement that lets the failure out again, or in the other branch of NumPy's and SciPy's
+// "if __NUMPY_SETUP__". What stands under a condition, in a loop, in a
 // handler or in a function is not. Functions that the top level calls count as far as they open libraries.
 package pysource
 
@@ -19,6 +20,8 @@ type Import struct {
 	Level   int      // the number of leading dots
 	Names   []string // of "from … import a, b"; nil of "import …"
 	Certain bool     // it is made whenever the module is imported, and its failure is the module's
+	Tried   bool     // it is made whenever the module is imported, and its failure is caught
+	Lacked  bool     // as Tried, where only that there is no such module is caught (ModuleNotFoundError)
 }
 
 // Module is what one source file tells.
@@ -73,18 +76,21 @@ type block struct {
 	word   string // "if", "try", "def"
 	try    int    // the number of the try statement that it belongs to
 	raises bool   // an except clause with a raise of its own
+	never  bool   // an if that a setup script alone comes into
 	all    bool   // an except clause that takes what an import raises
+	lacked bool   // an except clause that takes only that there is no such module
 }
 
 type parser struct {
 	blocks   []block
 	tries    int
-	swallows map[int]bool // by try statement: a failure ends in it
+	swallows map[int]bool // by try statement in which a failure ends: whether any does, or a module's that is not there
 	last     block        // the block that was closed last, to which an except clause belongs
 
 	found    []found
 	opens    bool                // the file opens libraries somewhere
 	calls    map[string][]string // by function, empty for the top level: the names that are called
+	off      string              // a name that is False unless a setup script gave it to the module
 	later    []string
 	unnamed  bool
 	openings []found
@@ -113,6 +119,9 @@ func (p *parser) line(l line) {
 	if compounds[word] && strings.HasSuffix(l.text, ":") {
 		p.open(l, word)
 		return
+	}
+	if m := setToFalse.FindStringSubmatch(l.text); m != nil && len(p.blocks) > 0 && p.blocks[len(p.blocks)-1].word == "except" {
+		p.off = m[1]
 	}
 	tries, plain, in := p.around()
 	if p.takes != nil && plain && len(tries) == 0 {
@@ -186,6 +195,8 @@ var (
 	opens      = lazyregexp.New(`((?:\w\.)?\b(?:CDLL|PyDLL|LoadLibrary|load_library|dlopen))\(\s*[^)\s]`)
 	called     = lazyregexp.New(`\b([A-Za-z_]\w*)\(`)
 	swallowing = lazyregexp.New(`^except *(\*? *)?(:|.*\b(ImportError|ModuleNotFoundError|OSError|Exception|BaseException|Error|EnvironmentError)\b)`)
+	setToFalse = lazyregexp.New(`^([A-Za-z_]\w*) = False$`)
+	lackedOnly = lazyregexp.New(`^except *\(? *ModuleNotFoundError *\)? *( as \w+ *)?:`)
 	definition = lazyregexp.New(`^(?:async +)?(?:def|class) +(\w+)`)
 )
 
@@ -201,7 +212,13 @@ func (p *parser) open(l line, word string) {
 		b.try = p.tries
 	case "except", "finally":
 		b.try = p.last.try
-		b.all = swallowing.MatchString(l.text)
+		b.all, b.lacked = swallowing.MatchString(l.text), lackedOnly.MatchString(l.text)
+	case "if":
+		b.never = p.off != "" && l.text == "if "+p.off+":"
+	case "else":
+		if p.last.never {
+			b.word = "with"
+		}
 	case "with":
 		if strings.Contains(l.text, "suppress(") {
 			b.word = "if"
@@ -221,7 +238,7 @@ func (p *parser) closeTo(indent int, word string) {
 		b := p.blocks[len(p.blocks)-1]
 		p.blocks = p.blocks[:len(p.blocks)-1]
 		if b.word == "except" && b.all && !b.raises {
-			p.swallows[b.try] = true
+			p.swallows[b.try] = p.swallows[b.try] || !b.lacked
 		}
 		if b.indent == indent {
 			p.last = b
@@ -256,9 +273,14 @@ func (p *parser) module(libraries []string) Module {
 	if m.Opens {
 		m.Later, m.Unnamed = p.later, p.unnamed
 	}
-	caught := func(tries []int) bool { return slices.ContainsFunc(tries, func(t int) bool { return p.swallows[t] }) }
+	caught := func(tries []int) bool {
+		return slices.ContainsFunc(tries, func(t int) bool { _, swallows := p.swallows[t]; return swallows })
+	}
+	whatever := func(tries []int) bool { return slices.ContainsFunc(tries, func(t int) bool { return p.swallows[t] }) }
 	for _, f := range p.found {
-		f.Certain = f.Certain && !caught(f.tries)
+		f.Tried = f.Certain && caught(f.tries)
+		f.Lacked = f.Tried && !whatever(f.tries)
+		f.Certain = f.Certain && !f.Tried
 		m.Imports = append(m.Imports, f.Import)
 	}
 	reached := map[string]bool{"": true}

@@ -30,10 +30,12 @@ func TestParse(t *testing.T) {
 		{"in-text", "\"\"\"\nimport no\n\"\"\"\nx = 'import no'  # import no\n", nil},
 		{"condition", "if TYPE_CHECKING:\n    import a\nelse:\n    import b\nimport c\n",
 			[]Import{{Module: "a"}, {Module: "b"}, {Module: "c", Certain: true}}},
-		{"caught", "try:\n    import a\nexcept ImportError:\n    a = None\nimport b\n", []Import{{Module: "a"}, {Module: "b", Certain: true}}},
-		{"caught-bare", "try:\n    import a\nexcept:\n    pass\n", []Import{{Module: "a"}}},
+		{"caught", "try:\n    import a\nexcept ImportError:\n    a = None\nimport b\n", []Import{{Module: "a", Tried: true}, {Module: "b", Certain: true}}},
+		{"caught-bare", "try:\n    import a\nexcept:\n    pass\n", []Import{{Module: "a", Tried: true}}},
+		{"caught-where-it-is-not-there", "try:\n    import a\nexcept ModuleNotFoundError:\n    a = None\n", []Import{{Module: "a", Tried: true, Lacked: true}}},
+		{"caught-by-one-of-two", "try:\n    import a\nexcept (ModuleNotFoundError):\n    pass\nexcept OSError:\n    pass\n", []Import{{Module: "a", Tried: true}}},
 		{"let-out", "try:\n    import a\nexcept ImportError as e:\n    print(e)\n    raise RuntimeError('no') from e\n", certain("a")},
-		{"let-out-under-a-condition", "try:\n    import a\nexcept ImportError as e:\n    if x:\n        raise\n", []Import{{Module: "a"}}},
+		{"let-out-under-a-condition", "try:\n    import a\nexcept ImportError as e:\n    if x:\n        raise\n", []Import{{Module: "a", Tried: true}}},
 		{"other-error", "try:\n    import a\nexcept KeyError:\n    pass\n", certain("a")},
 		{"finally", "try:\n    import a\nfinally:\n    pass\n", certain("a")},
 		{"handler", "try:\n    pass\nexcept ImportError:\n    import a\n", []Import{{Module: "a"}}},
@@ -41,7 +43,9 @@ func TestParse(t *testing.T) {
 		{"class", "class A:\n    import a\n", certain("a")},
 		{"suppressed", "with contextlib.suppress(ImportError):\n    import a\nwith x:\n    import b\n", []Import{{Module: "a"}, {Module: "b", Certain: true}}},
 		{"semicolon", "import a; import b\n", certain("a", "b")},
-		{"nested-try", "try:\n    try:\n        import a\n    except KeyError:\n        pass\nexcept Exception:\n    pass\n", []Import{{Module: "a"}}},
+		{"not-by-a-setup-script", "try:\n    __X_SETUP__\nexcept NameError:\n    __X_SETUP__ = False\nif __X_SETUP__:\n    import a\nelse:\n" +
+			"    import b\nif y:\n    import c\nelse:\n    import d\n", []Import{{Module: "a"}, {Module: "b", Certain: true}, {Module: "c"}, {Module: "d"}}},
+		{"nested-try", "try:\n    try:\n        import a\n    except KeyError:\n        pass\nexcept Exception:\n    pass\n", []Import{{Module: "a", Tried: true}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, Parse([]byte(c.source)).Imports); diff != "" {

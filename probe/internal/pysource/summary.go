@@ -61,7 +61,10 @@ var (
 
 // MayBind reports whether a source can give a name to who imports it from there: the name stands in it, or code may make
 // it.
-func (s Summary) MayBind(name string) bool {
+func (s Summary) MayBind(name string) bool { return name == "*" || s.Makes || s.Stands(name) }
+
+// Stands reports whether a name stands in a source, outside of its functions.
+func (s Summary) Stands(name string) bool {
 	_, stands := slices.BinarySearch(s.Names, name)
-	return name == "*" || s.Makes || stands
+	return stands
 }

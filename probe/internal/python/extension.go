@@ -246,12 +246,13 @@ var mainModule = lazyregexp.New(`^\w+/_(moe_)?C(_stable_libtorch)?(\.[\w-]+)?\.s
 var optionalModule = distname.Names{"xformers", "torchao"}
 
 // gone is that a distribution's libraries are all gone, where their names or what it requires tell that they were for
-// the GPU: what is left is its metadata. Or one is gone that has its kernels for torch.
+// the GPU: what is left is its metadata. Or one is gone that has its kernels for torch, or that is its own module.
 func (s *site) gone(h *host.Host, b *facts.Build, names []string) []facts.Hindrance {
 	there := func(name string) bool { return !absent(h, path.Join(s.dir, name)) }
 	some := slices.ContainsFunc(names, there)
 	for _, name := range names {
-		if some && b.Framework == "torch" && !there(name) && mainModule.MatchString(name) && !optionalModule.Match(b.Name) {
+		first := b.Framework == "torch" && mainModule.MatchString(name) || !strings.Contains(name, "/") && cudaNamed(b)
+		if some && first && !there(name) && !optionalModule.Match(b.Name) {
 			return []facts.Hindrance{{Kind: facts.HindranceSpoiled, Of: b.Name + " " + b.Version,
 				Path: path.Join(s.dir, name), By: "it is gone"}}
 		}
@@ -273,7 +274,12 @@ func damagedCUDA(b *facts.Build) bool {
 
 // forGPU reports whether a distribution tells by its name or by what it requires that it is for the GPU.
 func forGPU(h *host.Host, b *facts.Build) bool {
-	return cudaWords.MatchString(b.Name) || requiresCUDA.Match(h.ReadQuietly(b.Path+"/METADATA"))
+	return cudaNamed(b) || requiresCUDA.Match(h.ReadQuietly(b.Path+"/METADATA"))
+}
+
+// cudaNamed reports whether a distribution tells by its name that it is for the GPU.
+func cudaNamed(b *facts.Build) bool {
+	return cudaWords.MatchString(b.Name) || namedForCUDA.MatchString(b.Name)
 }
 
 // requiresCUDA matches a requirement of one of NVIDIA's libraries, "Requires-Dist: nvidia-nccl-cu12; …".

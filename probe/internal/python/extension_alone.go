@@ -34,6 +34,9 @@ func readAlone(b *facts.Build, h *host.Host, s *site, r lazyReach) error {
 	for _, name := range first.missing {
 		s.refused(h, b, first.process, name)
 	}
+	if len(b.Hindrances) > 0 { // a library that would lead to the others
+		b.Beside, b.Missing = nil, nil
+	}
 	return nil
 }
 
@@ -77,9 +80,11 @@ type refusal struct {
 // firstRefused is that of the first of a package's libraries that need CUDA's. Where one of them gets all it needs there is
 // none: packages carry variants of which one is enough.
 func (s *site) firstRefused(h *host.Host, b *facts.Build, r lazyReach, names []string) (first *refusal, err error) {
+	brought := func(library string) bool { return len(s.requiredLibrary(h, b.Path, library)) > 0 }
+	counts := func(library string) bool { return cudaStem(library) != "" || brought(library) }
 	for _, name := range names {
 		full := path.Join(s.dir, name)
-		if !slices.ContainsFunc(neededBy(h, full), func(n string) bool { return cudaStem(n) != "" }) {
+		if !slices.ContainsFunc(neededBy(h, full), counts) {
 			continue
 		}
 		p, err := pythonProcess(h, s)
@@ -95,7 +100,8 @@ func (s *site) firstRefused(h *host.Host, b *facts.Build, r lazyReach, names []s
 		if err != nil {
 			return nil, err
 		}
-		lost := absentLibraries(b, p)
+		b.Looked = true
+		lost := notLoaded(p, counts)
 		if len(lost) == 0 {
 			return nil, nil
 		}
@@ -110,7 +116,11 @@ func (s *site) firstRefused(h *host.Host, b *facts.Build, r lazyReach, names []s
 // such packages does before it imports their modules: faiss, by its _preload_library.json, ctransformers in load_cuda,
 // RAPIDS' in the load_library of the packages that hold their libraries.
 func (s *site) supply(h *host.Host, p *ldso.Process, info string) error {
-	metadata := h.ReadQuietly(info + "/METADATA")
+	brings := func(library string) bool {
+		return slices.ContainsFunc(s.requiredFrom(h, info), func(dist string) bool {
+			return bringsLibrary(h.ReadQuietly(dist+"/METADATA"), library, dist == info)
+		})
+	}
 	for i := 0; i < len(p.Missing); i++ { // what is loaded can miss more
 		name := path.Base(p.Missing[i].Name)
 		if p.Loaded(name) != nil {
@@ -119,7 +129,7 @@ func (s *site) supply(h *host.Host, p *ldso.Process, info string) error {
 		var files []string
 		if cudaStem(name) == "" {
 			files = s.requiredLibrary(h, info, name)
-		} else if bringsLibrary(metadata, name, true) {
+		} else if brings(name) {
 			files = s.inWheels(h, "*/lib/"+name)
 		}
 		for _, file := range files {
@@ -134,7 +144,7 @@ func (s *site) supply(h *host.Host, p *ldso.Process, info string) error {
 	return nil
 }
 
-// requiredLibrary is where a distribution that another one requires, at any depth, has a library.
+// requiredLibrary is where a distribution, or one that it requires, at any depth, has a library by its RECORD.
 func (s *site) requiredLibrary(h *host.Host, info, library string) []string {
 	var list []string
 	for _, dist := range s.requiredFrom(h, info) {
@@ -157,6 +167,16 @@ func bringsLibrary(metadata []byte, library string, extras bool) bool {
 		func(name string) bool { return requires(metadata, name, extras) })
 }
 
+// ownerOf is the distribution, of one and those that it requires, that lists a file.
+func (s *site) ownerOf(h *host.Host, info, file string) string {
+	for _, dist := range s.requiredFrom(h, info) {
+		if recorded(h, dist, strings.TrimPrefix(file, path.Dir(dist)+"/")) {
+			return distOf(dist)
+		}
+	}
+	return distOf(info)
+}
+
 // refused notes one library that a package needs and does not get.
 func (s *site) refused(h *host.Host, b *facts.Build, p *ldso.Process, name string) {
 	by, of := b.Path, b.Name+" "+b.Version
@@ -171,6 +191,12 @@ func (s *site) refused(h *host.Host, b *facts.Build, p *ldso.Process, name strin
 				spoiled = closedFile(h, of, file)
 			}
 		}
+	}
+	if files := s.requiredLibrary(h, b.Path, name); len(files) > 0 && cudaStem(name) == "" {
+		if spoiled.Path == "" {
+			spoiled.Path, spoiled.By = files[0], "it is gone"
+		}
+		spoiled.Of = s.ownerOf(h, b.Path, spoiled.Path)
 	}
 	owned := s.wheelHeld(h, wheelOf(strings.TrimPrefix(cudaStem(name), "lib")), name) ||
 		bringsLibrary(h.ReadQuietly(b.Path+"/METADATA"), name, false)

@@ -154,8 +154,13 @@ func TestRequiredLibrary(t *testing.T) {
 		}
 		found, _ := Read(&host.Host{Root: root}, []string{"/opt/venv"})
 		i := slices.IndexFunc(found.Environments[0].Builds, func(b facts.Build) bool { return b.Name == "search-cu12" })
-		if b := found.Environments[0].Builds[i]; (len(b.Beside) > 0) != gone || len(b.Missing)+len(b.Hindrances) > 0 {
-			t.Errorf("gone %v: beside %v, missing %v, hindrances %+v", gone, b.Beside, b.Missing, b.Hindrances)
+		var want []facts.Hindrance
+		if gone {
+			want = []facts.Hindrance{{Kind: facts.HindranceSpoiled, Of: "libsearch-cu12 1.0", Path: "/" + lib, By: "it is gone"}}
+		}
+		b := found.Environments[0].Builds[i]
+		if diff := cmp.Diff(want, b.Hindrances); diff != "" || len(b.Missing)+len(b.Beside) > 0 {
+			t.Errorf("beside %v, missing %v, hindrances (-want +got):\n%s", b.Beside, b.Missing, diff)
 		}
 	}
 }

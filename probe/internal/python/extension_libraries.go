@@ -177,6 +177,6 @@ func readLibraries(b *facts.Build, h *host.Host, s *site, r lazyReach, names []s
 			b.CUDA = family
 		}
 	}
-	failed.Add(s.torch.pair(b, s, r, linked))
+	failed.Add(s.torch.pair(b, h, s, r, linked))
 	return failed.Err()
 }

@@ -69,6 +69,9 @@ var cudaPrefixes = map[string]*lazyregexp.Regexp{
 	"libcufile":       lazyregexp.New(`^cuFile`),
 	"libnvshmem_host": lazyregexp.New(`^nvshmem`),
 	"libnvvm":         lazyregexp.New(`^nvvm`),
+	"libcudss":        lazyregexp.New(`^cudss`),
+	"libcutensor":     lazyregexp.New(`^cutensor`),
+	"libnvjpeg":       lazyregexp.New(`^nvjpeg`),
 }
 
 // cudaStem is "libcudnn" of "libcudnn_ops.so.9", empty for what is no CUDA library.

@@ -9,6 +9,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/ldso"
 	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
 )
 
 // beside is the torch of an environment in its process, for extensions to be loaded into; empty where there is none for
@@ -36,7 +37,7 @@ var (
 // pair loads an extension's libraries that are linked to torch, and notes what they want and do not find: the runtime
 // of another CUDA than torch's, or symbols of another release. One that the import is certain to load decides, else the
 // one that bears the package's name, else all of them have to fail: packages carry variants of which one is enough.
-func (t *beside) pair(b *facts.Build, s *site, lazy lazyReach, linked []string) error {
+func (t *beside) pair(b *facts.Build, h *host.Host, s *site, lazy lazyReach, linked []string) error {
 	if t == nil || t.process == nil || len(linked) == 0 {
 		return nil
 	}
@@ -53,7 +54,7 @@ func (t *beside) pair(b *facts.Build, s *site, lazy lazyReach, linked []string) 
 	var lost []facts.Unresolved
 	whole, main := true, false
 	for _, file := range linked {
-		found, err := t.unmet(file)
+		found, err := t.unmet(h, s, file)
 		if err != nil {
 			return err
 		}
@@ -70,8 +71,8 @@ func (t *beside) pair(b *facts.Build, s *site, lazy lazyReach, linked []string) 
 	return nil
 }
 
-// unmet is what one library does not find beside torch.
-func (t *beside) unmet(file string) ([]facts.Unresolved, error) {
+// unmet is what one library does not find beside torch. What lies in a wheel the package's own code may load before.
+func (t *beside) unmet(h *host.Host, s *site, file string) ([]facts.Unresolved, error) {
 	before := len(t.process.Missing)
 	o, err := t.process.Open(file, nil, ldso.Local)
 	if o == nil || err != nil {
@@ -80,7 +81,8 @@ func (t *beside) unmet(file string) ([]facts.Unresolved, error) {
 	var list []facts.Unresolved
 	for _, m := range t.process.Missing[before:] {
 		name := path.Base(m.Name)
-		if m.By == o && t.otherFamily(name) && errors.Is(m.Err, ldso.ErrNotFound) && t.process.Loaded(name) == nil {
+		lost := t.otherFamily(name) || cudaStem(name) != "" && len(s.inWheels(h, "*/lib/"+name)) == 0
+		if m.By == o && lost && errors.Is(m.Err, ldso.ErrNotFound) && t.process.Loaded(name) == nil {
 			list = append(list, facts.Unresolved{By: file, Library: name})
 		}
 	}

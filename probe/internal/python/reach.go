@@ -56,13 +56,14 @@ func (s *site) reached(h *host.Host, b *facts.Build, record []byte) *reach {
 func (s *site) reachedFrom(h *host.Host, b *facts.Build, info string, record []byte, mains []string) *reach {
 	w := walker{h: h, s: s, listed: indexRecord(record), seen: map[string]bool{}, foreign: map[string]bool{},
 		places: map[string]string{}, changed: map[string]pysource.Summary{}}
-	w.unmet = s.unmetFrom(h, info)
+	w.unmet, w.injured = s.unmetFrom(h, info), s.injuredFrom(h, info)
 	if mains == nil {
 		mains = w.mains(b)
 	}
 	for _, name := range mains {
 		w.module(name, nil, b.From, true)
 	}
+	w.altered = append(w.altered, w.uncaught(mains, b.From)...)
 	w.possible = slices.DeleteFunc(w.possible, func(name string) bool { return slices.Contains(w.certain, name) })
 	return &w.reach
 }
@@ -76,6 +77,8 @@ type walker struct {
 	foreign map[string]bool             // modules of others that were looked for
 	places  map[string]string           // by the first name of a module: the directory of the import path that has it
 	changed map[string]pysource.Summary // sources that have another size, by module
+	injured []injured                   // of what it requires
+	counts  func(pysource.Import) bool  // which imports are as good as certain; nil where none is
 	sources int
 }
 
@@ -138,7 +141,7 @@ func (w *walker) place(name string, names []string, by string, certain bool) str
 		return ""
 	}
 	w.other(name, names, by)
-	if dir, known := w.places[top]; known || len(w.unmet) == 0 {
+	if dir, known := w.places[top]; known || len(w.unmet)+len(w.injured) == 0 {
 		return dir
 	}
 	if i := slices.IndexFunc(w.s.path, func(dir string) bool { return findsModule(w.h, []string{dir}, top, nil) }); i >= 0 {
@@ -161,6 +164,9 @@ func (w *walker) isModule(dir, name, n, by string) bool {
 		return w.listed.fileOf(file) != ""
 	}
 	source := w.sourceOf(dir, name)
+	if w.injuredModule(dir, file) != nil && (source == by || !w.binds(source, func(sum *pysource.Summary) bool { return sum.Stands(n) })) {
+		return true
+	}
 	return firstModule(w.h, []string{dir}, file) != "" && (source == by || !w.mayBind(source, n))
 }
 
@@ -205,6 +211,9 @@ func (w *walker) load(dir, name string, certain bool) bool {
 		if certain && closed(w.h, path.Join(dir, found)) {
 			w.altered = append(w.altered, closedFile(w.h, "", path.Join(dir, found)))
 		}
+		if certain {
+			w.refused(path.Join(dir, found))
+		}
 		w.take(found, certain)
 		return true
 	}
@@ -217,6 +226,8 @@ func (w *walker) load(dir, name string, certain bool) bool {
 	}
 	if recordedFile := w.listed.fileOf(file); recordedFile != "" && certain && !w.h.Exists(full+".pyc") {
 		w.gone = append(w.gone, recordedFile)
+	} else if certain {
+		w.lost(dir, file)
 	}
 	return false
 }
@@ -275,7 +286,7 @@ func (w *walker) source(name, file string, isPackage, certain bool) {
 				continue
 			}
 		}
-		w.module(base, i.Names, file, certain && i.Certain)
+		w.module(base, i.Names, file, certain && (i.Certain || w.counts != nil && w.counts(i)))
 	}
 	if m.Opens {
 		w.unnamed = w.unnamed || certain && m.OpensFirst && len(m.Libraries) == 0
@@ -349,16 +360,25 @@ func (w *walker) older(file string, takes func(module string) []string) {
 
 // mayBind reports whether a source may give a name to who imports it from there; one that cannot be read may.
 func (w *walker) mayBind(source, name string) bool {
+	return w.binds(source, func(sum *pysource.Summary) bool { return sum.MayBind(name) })
+}
+
+// binds asks of a source that can be read.
+func (w *walker) binds(source string, name func(*pysource.Summary) bool) bool {
 	f, err := w.h.Open(source)
 	if err != nil {
 		return true
 	}
 	defer f.Close()
 	if sum := summaryOf(f); sum != nil {
-		return sum.MayBind(name)
+		return name(sum)
 	}
 	data, err := host.Whole(f, source, nil)
-	return err != nil || pysource.Summarize(data).MayBind(name)
+	if err != nil {
+		return true
+	}
+	sum := pysource.Summarize(data)
+	return name(&sum)
 }
 
 // summaryOf is what is kept of a source where its text is not.

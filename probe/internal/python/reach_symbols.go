@@ -80,7 +80,7 @@ func (s *site) readSources(h *host.Host, b *facts.Build) {
 			return
 		}
 		record := h.ReadQuietly(info + "/RECORD")
-		if len(s.unmetFrom(h, info)) == 0 && s.sourcesAsShipped(h, name, record) {
+		if len(s.unmetFrom(h, info))+len(s.injuredFrom(h, info)) == 0 && s.sourcesAsShipped(h, name, record) {
 			continue
 		}
 		r := s.reachedFrom(h, b, info, record, []string{name})

@@ -20,6 +20,7 @@ type site struct {
 	dists  []facts.Package
 
 	required map[string]requirements // by dist-info directory, of those that were asked for
+	whole    map[string]bool         // likewise: whether its libraries are as they were installed
 }
 
 // inWheels finds what Python would below nvidia/, which wheels in several directories share.

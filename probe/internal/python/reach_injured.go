@@ -1,0 +1,125 @@
+package python
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/ldso"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/pysource"
+)
+
+// injured is a distribution of whose libraries some are gone, or not as they were installed.
+type injured struct {
+	info   string
+	record *recordIndex
+}
+
+// injuredFrom are those that a distribution requires, at any depth. Of frameworks the libraries are looked at otherwise.
+func (s *site) injuredFrom(h *host.Host, info string) []injured {
+	var list []injured
+	required := s.requiredFrom(h, info)[1:]
+	if numpy := s.infoOf(h, "numpy"); numpy != "" && !slices.Contains(required, numpy) { // torch uses it where it is there
+		required = append(slices.Clone(required), numpy)
+	}
+	for _, dist := range required {
+		name, _, _ := strings.Cut(distOf(dist), " ")
+		whole, known := s.whole[dist]
+		if !known {
+			whole = modules[strings.TrimSuffix(name, "lib")] != nil || s.librariesAsShipped(h, dist)
+			if s.whole == nil {
+				s.whole = map[string]bool{}
+			}
+			s.whole[dist] = whole
+		}
+		if !whole {
+			list = append(list, injured{dist, indexRecord(h.ReadQuietly(dist + "/RECORD"))})
+		}
+	}
+	return list
+}
+
+// librariesAsShipped reports whether the libraries of a distribution have the sizes that RECORD lists.
+func (s *site) librariesAsShipped(h *host.Host, info string) bool {
+	other := librariesFrom(h.ReadQuietly(info+"/RECORD"), func(name []byte, size int64) bool {
+		if !libraryFile.Match(name) {
+			return false
+		}
+		have, err := h.Size(path.Join(path.Dir(info), string(name)))
+		return host.Absent(err) || err == nil && have != size
+	})
+	return len(other) == 0
+}
+
+// lost notes that a module which the import is certain to come to was an extension module of another distribution, and is
+// gone.
+func (w *walker) lost(dir, module string) {
+	if i := w.injuredModule(dir, module); i != nil {
+		w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceSpoiled, Of: distOf(i.info),
+			Path: path.Join(dir, i.record.modules[module]), By: "it is gone"})
+	}
+}
+
+// injuredModule is the distribution that has an extension module by its RECORD; nil where none of those has.
+func (w *walker) injuredModule(dir, module string) *injured {
+	for i := range w.injured {
+		if w.injured[i].record.modules[module] != "" && path.Dir(w.injured[i].info) == dir {
+			return &w.injured[i]
+		}
+	}
+	return nil
+}
+
+// refused notes that an extension module of another distribution, which the import is certain to load, or a library which
+// came with it, is gone or is not what the loader takes.
+func (w *walker) refused(file string) {
+	for _, i := range w.injured {
+		dir := path.Dir(i.info)
+		if name := strings.TrimPrefix(file, dir+"/"); !slices.Contains(i.record.named[path.Base(file)], name) {
+			continue
+		}
+		p, err := pythonProcess(w.h, w.s)
+		if err != nil {
+			return
+		}
+		if _, err := p.Open(file, nil, ldso.Local); err != nil {
+			return
+		}
+		for _, m := range p.Missing {
+			recorded := i.record.named[path.Base(m.Name)]
+			if len(recorded) == 0 {
+				continue
+			}
+			h := facts.Hindrance{Kind: facts.HindranceSpoiled, Of: distOf(i.info), Path: path.Join(dir, recorded[0]), By: "it is gone"}
+			if bad, reason := m.Unloadable(); bad != "" {
+				h.Path, h.By = realPath(w.h, bad), reason
+			}
+			w.altered = append(w.altered, h)
+			return
+		}
+	}
+}
+
+// uncaught are the injuries that end the import although a failure of it is caught. A library that is cut off ends the
+// process whatever is caught: the loader maps it, and the kernel has nothing to give it (SIGBUS). Any other is let out
+// where it is caught only that there is no such module: torch goes without NumPy, and not with half of it.
+func (w *walker) uncaught(mains []string, by string) []facts.Hindrance {
+	if len(w.injured) == 0 {
+		return nil
+	}
+	cutOff := func(h facts.Hindrance) bool { return strings.HasPrefix(h.By, ldso.CutOff) }
+	return append(w.injuries(mains, by, func(i pysource.Import) bool { return i.Lacked }, func(facts.Hindrance) bool { return true }),
+		w.injuries(mains, by, func(i pysource.Import) bool { return i.Tried }, cutOff)...)
+}
+
+// injuries are those of a kind that the import comes to where some imports count as certain.
+func (w *walker) injuries(mains []string, by string, counts func(pysource.Import) bool, kind func(facts.Hindrance) bool) []facts.Hindrance {
+	all := walker{h: w.h, s: w.s, listed: w.listed, seen: map[string]bool{}, foreign: map[string]bool{}, places: map[string]string{},
+		changed: map[string]pysource.Summary{}, injured: w.injured, counts: counts}
+	for _, name := range mains {
+		all.module(name, nil, by, true)
+	}
+	return slices.DeleteFunc(all.altered, func(h facts.Hindrance) bool { return h.Kind != facts.HindranceSpoiled || h.Of == "" || !kind(h) })
+}
