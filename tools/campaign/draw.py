@@ -417,6 +417,8 @@ def judged(records):
             links, torch = list(v["links"].values()), r["subjects"].get("torch")
             if truth == v["answer"] == "broken" and torch and torch["wrong"]:  # what dies with torch is said to, where torch is
                 links += torch["links"].values()
+            if truth == v["answer"] == "broken" and {"extension-mismatch", "not-importable"} & set(v["because"]):
+                links.append("broken")  # by a package that it requires
             tool = "silent" if not v["answer"] else "broken" if "broken" in links else "unknown" if "unseen" in links else "works"
             if tool == "silent" and r["exit"] != 0:
                 tool = "other"  # the tool does not pass the environment, by another subject

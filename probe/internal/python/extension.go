@@ -249,6 +249,9 @@ var optionalModule = distname.Names{"xformers", "torchao"}
 // the GPU: what is left is its metadata. Or one is gone that has its kernels for torch, or that is its own module.
 func (s *site) gone(h *host.Host, b *facts.Build, names []string) []facts.Hindrance {
 	there := func(name string) bool { return !absent(h, path.Join(s.dir, name)) }
+	if own := slices.DeleteFunc(slices.Clone(names), bundled.MatchString); len(own) > 0 {
+		names = own
+	}
 	some := slices.ContainsFunc(names, there)
 	for _, name := range names {
 		first := b.Framework == "torch" && mainModule.MatchString(name) || !strings.Contains(name, "/") && cudaNamed(b)
@@ -265,6 +268,9 @@ func (s *site) gone(h *host.Host, b *facts.Build, names []string) []facts.Hindra
 	}
 	return []facts.Hindrance{{Kind: facts.HindranceGone, Of: b.Name + " " + b.Version, Path: path.Join(s.dir, names[0])}}
 }
+
+// bundled matches the libraries of others that auditwheel puts into a wheel: "ezkl.libs/libcudart-c64a25f3.so.12".
+var bundled = lazyregexp.New(`^[^/]+\.libs/`)
 
 // damagedCUDA reports whether the library that could not be listed says by its name that it is for the GPU.
 func damagedCUDA(b *facts.Build) bool {

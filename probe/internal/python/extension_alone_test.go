@@ -165,6 +165,36 @@ func TestRequiredLibrary(t *testing.T) {
 	}
 }
 
+// TestModuleGone: a package that is named for CUDA has lost its own module, whatever else of it is there.
+func TestModuleGone(t *testing.T) {
+	const module, large = "search.cpython-312-x86_64-linux-gnu.so", ",sha256=x,4000000\n"
+	for _, c := range []struct{ record, there, kind, path string }{
+		{module + large, "", facts.HindranceGone, module},
+		{"search/search.abi3.so" + large + "search.libs/libcudart-1.so.12" + large, "search.libs/libcudart-1.so.12", facts.HindranceGone, "search/search.abi3.so"},
+		{module + large + "search_cuda/libother.so" + large, "search_cuda/libother.so", facts.HindranceSpoiled, module},
+	} {
+		root := t.TempDir()
+		for name, text := range map[string]string{"search_cu121-1.0.dist-info/METADATA": "Name: search-cu121\n",
+			"search_cu121-1.0.dist-info/RECORD": c.record} {
+			hosttest.Write(t, filepath.Join(root, testSite+name), text)
+		}
+		if c.there != "" {
+			hosttest.Write(t, filepath.Join(root, testSite+c.there), "")
+		}
+		hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+		found, _ := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+		var got facts.Hindrance
+		for _, b := range found.Environments[0].Builds {
+			for _, h := range b.Hindrances {
+				got = h
+			}
+		}
+		if got.Kind != c.kind || got.Path != "/"+testSite+c.path {
+			t.Errorf("%q, %q there: %+v", c.record, c.there, got)
+		}
+	}
+}
+
 // TestLacking: a package whose requirements were left out needs a framework, or a distribution with its library.
 func TestLacking(t *testing.T) {
 	with := func(requirement string, more map[string]string) func(t *testing.T, site string) {
