@@ -23,7 +23,8 @@ type (
 // After foretells facts: what Run with these options would find once an installer has done what a plan says. before is
 // what it finds now; plan is what Given read of the installer's dry run. The environments that the options name change,
 // and nothing else does. Files that the plan removes are taken out of a second look at the environment; what it installs
-// is known by its names and releases alone.
+// is known by its names and releases alone, and the files of another release of it are read in their place where these are
+// modules that serve others.
 func After(ctx context.Context, h *Host, opt Options, before, plan Facts) Facts {
 	after := before
 	if plan.Plan == nil {
@@ -36,30 +37,31 @@ func After(ctx context.Context, h *Host, opt Options, before, plan Facts) Facts 
 	owned := python.OwnedBy(h, opt.Envs, func(name string) bool { return moves[name] })
 	complete := completed(*plan.Plan, owned)
 	after.Plan = &complete
-	left := before.Environments
-	if gone := leaving(h, complete, owned); len(gone) > 0 {
-		found := runOf(ctx, h.Without(gone), opt, pythonAlone)
-		left = found.Environments
-		after.Unread = append(slices.Clone(before.Unread), newUnread(before.Unread, found.Unread)...)
-	}
 	c := change.Change{Plan: complete, Files: owned.Files,
 		Ranges: func(name string) map[string]string { return python.RangesOf(h, opt.Envs, name) }}
-	after.Environments = nil
-	for _, env := range before.Environments {
-		c.Coming = given.Coming(plan, jaxBeside(env, complete))
-		after.Environments = append(after.Environments, c.Apply(env, sameIn(left, env)))
+	left := before.Environments
+	if gone := leaving(h, &c, before.Environments); len(gone) > 0 {
+		found := runOf(ctx, h.Without(gone), opt, pythonAlone)
+		if !slices.ContainsFunc(found.Probes, func(s facts.Status) bool { return s.Status == "failed" }) {
+			left = found.Environments // what was cut short is said, and shows nothing as gone
+		}
+		after.Unread = append(slices.Clone(before.Unread), newUnread(before.Unread, found.Unread)...)
 	}
-	if len(before.Environments) == 0 { // the installer makes it
+	envs := before.Environments
+	if len(envs) == 0 { // the installer makes it
 		env := facts.Environment{Kind: "venv", Named: true}
 		if len(opt.Envs) > 0 {
 			env.Path = opt.Envs[0]
 		}
-		c.Coming = given.Coming(plan, nil)
-		after.Environments = []facts.Environment{c.Apply(env, env)}
+		envs, left = []facts.Environment{env}, []facts.Environment{env}
 	}
+	after.Environments = nil
 	have := python.DistributionsOf(h, opt.Envs)
-	for _, env := range after.Environments {
-		complete.Lacks = append(complete.Lacks, c.Lacks(env, before.System.Arch, have)...)
+	for _, env := range envs {
+		c.Coming = given.Coming(plan, jaxBeside(env, complete))
+		then := c.Apply(env, sameIn(left, env))
+		after.Environments = append(after.Environments, then)
+		complete.Lacks = append(complete.Lacks, c.Lacks(then, before.System.Arch, have)...)
 	}
 	after.Complete()
 	return after
@@ -85,11 +87,12 @@ func completed(p Plan, owned python.Owned) Plan {
 	return p
 }
 
-// leaving are the files that a plan removes, and those that it writes anew.
-func leaving(h *Host, p Plan, owned python.Owned) map[string]bool {
+// leaving are the files that a plan removes for good, and those that it writes anew, but where the old ones stand in for
+// these.
+func leaving(h *Host, c *change.Change, envs []facts.Environment) map[string]bool {
 	gone := map[string]bool{}
-	for file, name := range owned.Files {
-		if _, goes := p.Removed(name); goes {
+	for file, name := range c.Files {
+		if _, goes := c.Plan.Removed(name); goes && !c.StandsIn(name, envs) {
 			gone[file] = true
 		}
 	}

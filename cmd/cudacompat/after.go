@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
@@ -13,8 +14,8 @@ import (
 const activeName = "active"
 
 // afterwards are the facts of this machine with one environment as a plan would leave it. Of a plan that was not read in
-// time nothing is known.
-func afterwards(ctx context.Context, plan probe.Facts, env, file string) (probe.Facts, error) {
+// time nothing is known. Each of the two looks at it may take the whole of limit; ctx bounds both.
+func afterwards(ctx context.Context, plan probe.Facts, env, file string, limit time.Duration) (probe.Facts, error) {
 	if plan.Plan == nil && slices.ContainsFunc(plan.Unread, func(u facts.Unread) bool { return u.Kind == facts.UnreadCut }) {
 		return plan, nil
 	}
@@ -26,6 +27,7 @@ func afterwards(ctx context.Context, plan probe.Facts, env, file string) (probe.
 	if err != nil {
 		return probe.Facts{}, err
 	}
+	look.timeout = limit
 	before := probe.Run(ctx, h, look.options())
 	return probe.After(ctx, h, look.options(), before, plan), nil
 }

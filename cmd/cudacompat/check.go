@@ -131,7 +131,7 @@ func (f *checkFlags) checkDocuments(ctx context.Context, args []string, s stream
 		err = machines[0].foreign
 	}
 	if err == nil && f.env != "" {
-		machines[0].facts, err = afterwards(ctx, machines[0].facts, f.env, asked(args))
+		machines[0].facts, err = afterwards(ctx, machines[0].facts, f.env, asked(args), f.limit)
 	}
 	if err != nil {
 		return err

@@ -75,7 +75,7 @@ func guardCommand(s streams) *cobra.Command {
 	f.tablesFlag.add(cmd)
 	flags.BoolVar(&f.yes, "yes", false, "run the command even if it cannot be determined whether it breaks something")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would happen and never run the command")
-	flags.DurationVar(&f.timeout, "timeout", guard.DryRunLimit, "stop the installer's dry run after `TIME`")
+	flags.DurationVar(&f.timeout, "timeout", guard.DryRunLimit, "stop the installer's dry run, and a look at the environment, after `TIME`")
 	flags.StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.GuardFormats))+
 		"; what the installer prints goes to standard error then")
 	addColour(cmd, &f.colour)
@@ -253,7 +253,7 @@ func (g *guarding) lookEarly(ctx context.Context) func() (probe.Facts, string) {
 		return func() (probe.Facts, string) { return probe.Facts{}, "" }
 	}
 	done := make(chan probe.Facts, 1)
-	go func() { done <- probe.Run(ctx, probe.This(), probe.Options{Envs: []string{env}}) }()
+	go func() { done <- probe.Run(ctx, probe.This(), g.looking(env)) }()
 	return func() (probe.Facts, string) { return <-done, env }
 }
 
@@ -272,7 +272,9 @@ func prefixOf(python string) string {
 // foretell is the forecast of a plan.
 func (g *guarding) foretell(ctx context.Context, c guard.Command, plan probe.Facts) (guard.Judged, guard.Forecast, error) {
 	var after guard.Judged
-	after.Facts = probe.After(ctx, g.host, g.options(), g.before.Facts, plan)
+	second := g.options() // of files that were just read
+	second.Timeout = g.f.timeout
+	after.Facts = probe.After(ctx, g.host, second, g.before.Facts, plan)
 	after.Verdict = g.verdict(ctx, after.Facts)
 	public := *matrix.WithoutPrivate(g.tables, after.Facts).Plan
 	forecast := guard.Compare(c, g.env, public, g.before, after)
@@ -280,7 +282,16 @@ func (g *guarding) foretell(ctx context.Context, c guard.Command, plan probe.Fac
 	return after, forecast, ctx.Err()
 }
 
-func (g *guarding) options() probe.Options { return probe.Options{Envs: []string{g.env}} }
+func (g *guarding) options() probe.Options { return g.looking(g.env) }
+
+// looking are the options of a look at an environment: what --timeout says bounds it, too.
+func (g *guarding) looking(env string) probe.Options {
+	o := probe.Options{Envs: []string{env}}
+	if g.f.given("timeout") {
+		o.Timeout = g.f.timeout
+	}
+	return o
+}
 
 func (g *guarding) verdict(ctx context.Context, facts probe.Facts) matrix.Verdict {
 	judging, cancel := forJudging(ctx)

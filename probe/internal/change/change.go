@@ -22,13 +22,15 @@ type Change struct {
 	Coming facts.Environment // what the plan installs, as a file would make it
 	Files  map[string]string // the distribution of each file that goes, by its path
 	Ranges func(info string) map[string]string
+	seen   map[string]bool // the builds of Apply's environment that are as they were read without what goes
 }
 
 // Apply is the environment afterwards: before is how it was read, left how it reads without what goes.
 func (c *Change) Apply(before, left facts.Environment) facts.Environment {
 	after := left
+	c.seen = map[string]bool{}
 	after.Named, after.Active = before.Named, before.Active
-	after.Packages = append(slices.Clone(left.Packages), c.comingPackages(left)...)
+	after.Packages = c.packages(left.Packages)
 	after.Builds, after.Assemblers = nil, left.Assemblers
 	for _, b := range left.Builds {
 		if !c.comes(b.Name) && !(given.JAXPart(b.Name) && c.movesJAX()) { // alone, a plugin reads as a build without its jax
@@ -69,11 +71,19 @@ func (c *Change) movesJAX() bool {
 	return slices.ContainsFunc(c.Plan.Installs, func(p facts.Planned) bool { return given.JAXPart(p.Name) })
 }
 
-// comingPackages are the companions that the plan installs; the list of what stays does not have them any more.
-func (c *Change) comingPackages(left facts.Environment) []facts.Package {
-	return slices.DeleteFunc(slices.Clone(c.Coming.Packages), func(p facts.Package) bool {
-		return left.Package(p.Name) != nil
-	})
+// packages are the companions that stay, and those that the plan installs.
+func (c *Change) packages(left []facts.Package) []facts.Package {
+	stay := slices.DeleteFunc(slices.Clone(left), func(p facts.Package) bool { return c.comes(p.Name) })
+	return append(stay, c.Coming.Packages...)
+}
+
+// StandsIn reports whether the files of a distribution that the plan replaces can be read in the place of those that come:
+// another release has the same modules, and whether it serves those who import them their METADATA tells (Lacks). A build
+// or a library of CUDA is another one, and so is told by its name.
+func (c *Change) StandsIn(name string, envs []facts.Environment) bool {
+	built := slices.ContainsFunc(envs, func(e facts.Environment) bool { return of(e.Builds, name) != nil })
+	serves := name == "numpy" || name == "protobuf"
+	return c.comes(name) && !built && (serves || !libraryWheel(name) && !distname.Companions.Match(name))
 }
 
 // kept is a build that stays: before is how it was read, without how it reads when what goes is gone, empty where it
@@ -98,19 +108,26 @@ func (c *Change) kept(before *facts.Build, without facts.Build) facts.Build {
 	for name, coming := range c.refused(before) {
 		open[name], replaced = coming, true
 	}
-	if !replaced {
-		return without // what it has lost stays lost
+	if !replaced { // what it has lost stays lost
+		c.seen[without.Name] = true
+		without.Hindrances = c.unmended(&without)
+		return without
 	}
 	b := *before
 	if b.Extension || len(open) > 0 {
 		b.Unmet = nil
 	}
-	b.Hindrances = slices.DeleteFunc(slices.Clone(b.Hindrances), func(h facts.Hindrance) bool { return c.mends(&b, h) })
+	b.Hindrances = c.unmended(&b)
 	c.withoutLibraries(&b)
 	if len(open) > 0 {
 		b.Open = open
 	}
 	return b
+}
+
+// unmended are the hindrances of a build that what comes does not mend.
+func (c *Change) unmended(b *facts.Build) []facts.Hindrance {
+	return slices.DeleteFunc(slices.Clone(b.Hindrances), func(h facts.Hindrance) bool { return c.mends(b, h) })
 }
 
 // mends reports whether what hinders an import comes anew: the distribution that it is of, the one or the module that

@@ -169,3 +169,36 @@ func TestDamagedLibraryComesAgain(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestStandsIn: modules that come in another release are read in those that are there; a build, a library of CUDA and what
+// goes for good are not.
+func TestStandsIn(t *testing.T) {
+	envs := []facts.Environment{{Builds: []facts.Build{torch(), {Name: "torchao"}}}}
+	names := []string{"pillow", "numpy", "torch", "torchao", "triton", "nvidia-cudnn-cu12", "cuda-bindings"}
+	c := Change{Plan: facts.Plan{Removes: planned("sympy", "1.0")}}
+	for _, name := range names {
+		c.Plan.Removes = append(c.Plan.Removes, facts.Planned{Name: name, Version: "1.0"})
+		c.Plan.Installs = append(c.Plan.Installs, facts.Planned{Name: name, Version: "2.0"})
+	}
+	var stands []string
+	for _, name := range append(names, "sympy") {
+		if c.StandsIn(name, envs) {
+			stands = append(stands, name)
+		}
+	}
+	if diff := cmp.Diff([]string{"pillow", "numpy"}, stands); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestNewRelease: of two releases of NumPy the one that comes is there, and what hindered the one that goes is gone.
+func TestNewRelease(t *testing.T) {
+	jax := facts.Build{Name: "jax", Version: "0.6.2", Hindrances: []facts.Hindrance{{Kind: facts.HindranceOtherPython, Of: "numpy 1.26.4"}}}
+	before := facts.Environment{Builds: []facts.Build{jax}, Packages: []facts.Package{{Name: "numpy", Version: "1.26.4"}}}
+	c := Change{Plan: facts.Plan{Removes: planned("numpy", "1.26.4"), Installs: planned("numpy", "2.2.6")},
+		Coming: facts.Environment{Packages: []facts.Package{{Name: "numpy", Version: "2.2.6"}}}}
+	after := c.Apply(before, before)
+	if len(after.Packages) != 1 || after.Packages[0].Version != "2.2.6" || len(after.Builds[0].Hindrances) > 0 {
+		t.Errorf("%+v", after)
+	}
+}

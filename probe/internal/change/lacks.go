@@ -103,7 +103,8 @@ func (w *walk) requirements(name string) (lines []string, known bool) {
 }
 
 // look compares one requirement with what is there afterwards. Of what goes, or replaces a framework or a library under
-// what stays, the binaries and the tables tell (kept).
+// what stays, the binaries and the tables tell (kept). NumPy compiled modules import by its C interface, which no source
+// shows: onnxruntime-gpu 1.22.0 does.
 func (w *walk) look(by string, r given.Requirement) {
 	coming, comes := w.Plan.Installed(r.Name)
 	release, there := w.have.Version(r.Name)
@@ -111,6 +112,7 @@ func (w *walk) look(by string, r given.Requirement) {
 	moves := comes || w.goes(r.Name)
 	switch {
 	case told, !moves && !w.comes(by): // as it is now
+	case !comes && !w.comes(by) && w.seen[w.root] && r.Name != "numpy": // whether it can do without was read in its sources
 	case comes && !r.Accepts(coming):
 		w.add(by, r.String(), coming)
 	case comes:

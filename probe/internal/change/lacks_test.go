@@ -1,6 +1,8 @@
 package change
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	"cudacompat/probe/facts"
@@ -49,6 +51,29 @@ func TestLacks(t *testing.T) {
 		change := Change{Plan: c.plan}
 		got := change.Lacks(facts.Environment{Python: "3.12.1", Builds: []facts.Build{{Name: "torch"}}}, "x86_64", whole)
 		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestReadWithout: whether a build that stays does without what goes for good is read in its files, unless something that
+// these lead to is replaced, too.
+func TestReadWithout(t *testing.T) {
+	for name, c := range map[string]struct {
+		plan facts.Plan
+		want []facts.Lack
+	}{
+		"goes":  {plan: facts.Plan{Removes: planned("mpmath", "1.0")}},
+		"NumPy": {facts.Plan{Removes: planned("numpy", "1.0")}, []facts.Lack{{Of: "torch", By: "torch", Requires: "numpy>=1.0"}}},
+		"comes": {facts.Plan{Removes: planned("mpmath", "1.0"), Installs: planned("mpmath", "2.0")}, []facts.Lack{{Of: "torch", By: "sympy", Requires: "mpmath<2", Have: "2.0"}}},
+		"cuDNN is replaced, too": {facts.Plan{Removes: planned("mpmath", "1.0", "nvidia-cudnn-cu12", "9.1.0.70"),
+			Installs: planned("nvidia-cudnn-cu12", "9.9.0.52")}, []facts.Lack{{Of: "torch", By: "sympy", Requires: "mpmath<2"}}},
+	} {
+		change := Change{Plan: c.plan}
+		env := facts.Environment{Python: "3.12.1", Builds: []facts.Build{torch()}}
+		have := maps.Clone(whole)
+		have["torch"] = append(slices.Clone(have["torch"]), "numpy>=1.0")
+		if diff := cmp.Diff(c.want, change.Lacks(change.Apply(env, env), "x86_64", have)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
