@@ -118,6 +118,8 @@ func mismatched(m *world.Machine, b *world.Build) []*Result {
 	// (jax/_src/lib/__init__.py).
 	case release >= 0 && b.Name == "jax":
 		return found(otherJaxlib(b, b.Hindrances[release]))
+	case refusedJaxlib(m, b) != nil:
+		return found(otherJaxlib(b, *refusedJaxlib(m, b)))
 	case release >= 0 && b.Extension:
 		return found(staleHindrance(b, b.Hindrances[release]))
 	// In a file the order of installation is not known; on disk RECORD shows which files survived.

@@ -27,7 +27,8 @@ func comes(m *world.Machine, p *world.Installed) bool {
 }
 
 // untold: an extension stays, and what its files were read with is replaced. Where no row pairs it with what comes,
-// nobody knows; where one does, the rule that compares them with their framework says whether they fit.
+// nobody knows; where one does, the rule that compares them with their framework says whether they fit. It imports its
+// framework, so that what is unknown of the libraries of that is unknown of it.
 func untold(m *world.Machine, b *world.Build) []*Result {
 	for _, name := range slices.Sorted(maps.Keys(b.Open)) {
 		if name == b.Framework && paired(m, b) {
@@ -36,7 +37,11 @@ func untold(m *world.Machine, b *world.Build) []*Result {
 		return undecidable(b.Subject, verdict.Question(fmt.Sprintf("whether it fits %s %s, which is to replace the one that it was "+
 			"installed with: no row of the tables pairs them", name, b.Open[name])))
 	}
-	return nil
+	torch := m.FrameworkOf(b)
+	if torch == nil || torch.Name != b.Framework || len(untoldLibraries(torch)) == 0 {
+		return nil
+	}
+	return undecidable(b.Subject, untoldLibraries(torch)[0].Missing)
 }
 
 // paired reports whether the tables say for which framework an extension was built.
@@ -71,6 +76,24 @@ func untoldLibraries(b *world.Build) []*Result {
 			"replace what it was installed with", name, b.Open[name])))
 	}
 	return nil
+}
+
+// refusedJaxlib: of the jax and the jaxlib that are there after a plan, the jax does not take the jaxlib, as its row says;
+// nil where it does, or nobody knows.
+func refusedJaxlib(m *world.Machine, b *world.Build) *facts.Hindrance {
+	jax, jaxlib := b.Env.Package("jax"), b.Env.Package("jaxlib")
+	if m.Facts.Plan == nil || b.Name != "jax" || jax == nil || jaxlib == nil {
+		return nil
+	}
+	row := m.Tables.JAX(jax.Number, b.CUDANumber, m.Platform)
+	if row == nil || row.Jaxlib == "" {
+		return nil
+	}
+	accepted, err := version.ParseRange(row.Jaxlib)
+	if err != nil || accepted.Has(jaxlib.Number) {
+		return nil
+	}
+	return &facts.Hindrance{Kind: facts.HindranceRelease, Of: "jaxlib " + jaxlib.Version, By: "jaxlib" + row.Jaxlib, Path: row.Source[0]}
 }
 
 // otherAudioRelease reports whether a torchaudio is of another release than the torch's own: some load, and some lack a

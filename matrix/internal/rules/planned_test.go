@@ -27,3 +27,42 @@ func TestComingTwin(t *testing.T) {
 		}
 	}
 }
+
+// TestUntoldOfItsFramework: torchvision imports torch, and so is told of no library that torch may not run with; a newer
+// NCCL has what an older one has, and leaves nothing open.
+func TestUntoldOfItsFramework(t *testing.T) {
+	for wheel, want := range map[string]int{"nvidia-cusparse-cu12": 1, "nvidia-nccl-cu12": 0} {
+		f := facts.Facts{Plan: &facts.Plan{Installs: []facts.Planned{{Name: wheel, Version: "12.5.4.2"}}},
+			Environments: []facts.Environment{{Path: "/opt/venv", Python: "3.12", Named: true, Builds: []facts.Build{
+				{Name: "torch", Version: "2.6.0+cu124", CUDA: "12.4", Accelerator: "cuda", Requires: map[string]string{wheel: "12.3.1.170"},
+					Open: map[string]string{wheel: "12.5.4.2"}},
+				{Name: "torchvision", Version: "0.21.0", CUDA: "12.4", Accelerator: "cuda", Extension: true, Framework: "torch"}}}}}
+		f.Complete()
+		m := world.NewMachine(tables.Embedded(), &f, world.Target{}, verdict.Policy{})
+		if got := untold(m, m.Builds[1]); len(got) != want {
+			t.Errorf("%s: %d results, want %d", wheel, len(got), want)
+		}
+	}
+}
+
+// TestRefusedJaxlib: what each jax takes its row says; of one that has no row nobody knows.
+func TestRefusedJaxlib(t *testing.T) {
+	for _, c := range []struct{ jax, jaxlib, want string }{
+		{"0.7.2", "0.6.2", "jaxlib>=0.7.2,<=0.7.2"},
+		{"0.6.2", "0.7.2", "jaxlib>=0.6.2,<=0.6.2"},
+		{"0.8.3", "0.8.2", ""},
+		{"9.9.9", "0.6.2", ""},
+	} {
+		f := facts.Facts{Plan: &facts.Plan{Installs: []facts.Planned{{Name: "jax", Version: c.jax}}},
+			Environments: []facts.Environment{{Path: "/opt/venv", Python: "3.12", Named: true,
+				Packages: []facts.Package{{Name: "jax", Version: c.jax}, {Name: "jaxlib", Version: c.jaxlib}},
+				Builds:   []facts.Build{{Name: "jax", Version: c.jaxlib, CUDA: "12", Accelerator: "cuda"}}}}}
+		f.System.Arch = "x86_64"
+		f.Complete()
+		m := world.NewMachine(tables.Embedded(), &f, world.Target{}, verdict.Policy{})
+		h := refusedJaxlib(m, m.Builds[0])
+		if h == nil && c.want != "" || h != nil && h.By != c.want {
+			t.Errorf("jax %s with jaxlib %s: %+v, want %q", c.jax, c.jaxlib, h, c.want)
+		}
+	}
+}
