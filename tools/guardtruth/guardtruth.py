@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compares what check --env foretells of an installer's plan with what is there once the plan was carried out.
+"""Compares what guard foretells of an installer's command with what is there once the command was carried out.
 
     python3 tools/guardtruth/guardtruth.py run CUDACOMPAT DIR OUT.jsonl [NAME...]
-    python3 tools/guardtruth/guardtruth.py again CUDACOMPAT DIR OUT.jsonl    (foretells anew, installs nothing)
+    python3 tools/guardtruth/guardtruth.py again CUDACOMPAT DIR OUT.jsonl [NAME...]  (foretells anew, installs nothing)
     python3 tools/guardtruth/guardtruth.py report OUT.jsonl
 
 By hand, never in CI: it installs gigabytes with uv and pip into copies (hard links) of real environments, which it
@@ -278,39 +278,41 @@ def run(argv, **more):
     return subprocess.run(argv, capture_output=True, text=True, errors="replace", **more)
 
 
-def command(env, change, dry):
+def command(env, change):
     """The installer's argv for a change of an environment."""
     words = change.split()
     python = env + "/bin/python"
     if words[0] == "pip":
-        if not dry:
-            return [python, "-m", "pip", "-q"] + words[1:]
-        return [python, "-m", "pip", "install", "--dry-run", "-q", "--report", "-"] + words[2:]
-    return ["uv", "pip", words[0], "--python", python] + (["--dry-run"] if dry else []) + words[1:]
+        return [python, "-m", "pip"] + words[1:]
+    return ["uv", "pip", words[0], "--python", python] + words[1:]
 
 
-def judged(tool, arguments, stdin=None):
-    out = run([tool] + arguments + ["-o", "json", "--timeout", "60s"], input=stdin)
+def judged(tool, arguments):
+    out = run([tool] + arguments + ["-o", "json", "--timeout", "300s"])
     try:
         report = json.loads(out.stdout)
     except ValueError:
         sys.exit("no report: %s: %s" % (arguments, out.stderr))
     return {"outcome": report["outcome"], "broken": broken(report), "answers": answers(report),
-            "untold": sorted(untold(report)), "reasons": reasons(report), "errors": errors(report)}
+            "untold": sorted(untold(report)), "reasons": reasons(report), "errors": errors(report["findings"])}
 
 
 def answers(report):
     return {a["subject"].split()[0]: a["answer"] for a in report["answers"] if a["counts"]}
 
 
-def errors(report):
-    return ["%s: %s" % (f["rule"], f["message"]) for f in report["findings"] if f["severity"] == "error"]
+def errors(findings):
+    return ["%s: %s" % (f["rule"], f["message"]) for f in findings if f["severity"] == "error"]
 
 
 def broken(report):
     """What does not work: by its answer, or by an error where it has none; not what only misses a broken torch."""
     names = {a["subject"].split()[0] for a in report["answers"] if a["answer"] == "broken" and a["counts"]}
     names |= {f["subject"].split()[0] for f in report["findings"] if f["severity"] == "error"}
+    return named_broken(names)
+
+
+def named_broken(names):
     return sorted({"torch"} | names & {"jax", "tensorflow"}) if "torch" in names else sorted(names)
 
 
@@ -321,15 +323,6 @@ def untold(report):
 
 def reasons(report):
     return sorted({"%s: %s" % (u["subject"].split(" in ")[0], u["missing"]) for u in report["unknown"]})
-
-
-def plan_of(copy, change, settings):
-    if change.startswith("pip uninstall"):  # pip has no dry run of it; guard reads the names
-        names = change.split()[3:]
-        return "Would uninstall %d package%s\n" % (len(names), "s"[len(names) == 1:]) + "".join(
-            " - %s==0\n" % n for n in names)
-    done = run(command(copy, change, True), env=settings)
-    return done.stdout + done.stderr if done.returncode == 0 else None
 
 
 # ---- what the environment's own Python says ----
@@ -393,8 +386,25 @@ def machines():
     return [(" ".join(m), ["--driver", m[0], "--gpu", m[1]]) for m in MACHINES]
 
 
-def foretell(tool, env, plan):
-    return {name: judged(tool, ["check", "-", "--env", env] + w, plan) for name, w in machines()}
+def foretell(tool, env, change, before, settings):
+    """What guard says of a change before each machine, in the form of judged; None where it has no plan."""
+    foretold = {}
+    for name, machine in machines():
+        out = run([tool, "guard", "--dry-run", "-o", "json"] + machine + ["--"] + command(env, change), env=settings)
+        try:
+            said = json.loads(out.stdout)
+        except ValueError:
+            return None
+        will = {c["build"]: c["will"] for c in said["changes"]}
+        broken = {f["subject"].split()[0] for f in said["breaks"] + said["still"]}
+        untold = {u["subject"].split()[0] for u in said["unknown"]}
+        foretold[name] = {
+            "outcome": said["after"], "decision": said["decision"],
+            "broken": named_broken(broken | {b for b, w in will.items() if w == "broken"}),
+            "answers": {b: w for b, w in {**before[name], **will}.items() if w},
+            "untold": sorted(untold | {b for b, w in will.items() if w == "unknown"}),
+            "reasons": reasons(said), "errors": errors(said["breaks"] + said["still"])}
+    return foretold
 
 
 def one(tool, base, name, change, baseline):
@@ -403,11 +413,10 @@ def one(tool, base, name, change, baseline):
     shutil.rmtree(copy, ignore_errors=True)
     run(["cp", "-al", env, copy], check=True)
     settings = {**os.environ, "UV_CACHE_DIR": base + "/cache", "UV_LINK_MODE": "hardlink"}
-    record = {"env": name, "change": change, "plan": plan_of(copy, change, settings)}
-    if record["plan"] is None:
+    record = {"env": name, "change": change, "foretold": foretell(tool, copy, change, baseline["answers"], settings)}
+    if record["foretold"] is None:
         return {**record, "failed": "no plan"}
-    record["foretold"] = foretell(tool, copy, record["plan"])
-    done = run(command(copy, change, False), env=settings)
+    done = run(command(copy, change), env=settings)
     if done.returncode != 0:
         return {**record, "failed": "not done: " + done.stderr.strip().split("\n")[-1]}
     record["doctor"] = {n: judged(tool, ["doctor", "--env", copy] + w) for n, w in machines()}
@@ -423,8 +432,13 @@ def one(tool, base, name, change, baseline):
 def baseline(tool, base, name):
     """What is judged of an environment as it is, and fails there."""
     env = "%s/%s" % (base, name)
-    names = sorted(judged(tool, ["doctor", "--env", env] + machines()[0][1])["answers"])
-    return {"names": names, "wrong": Oracle(base + "/oracle", env).wrong(names)}
+    answers = answers_of(tool, env)
+    names = sorted(answers[machines()[0][0]])
+    return {"names": names, "answers": answers, "wrong": Oracle(base + "/oracle", env).wrong(names)}
+
+
+def answers_of(tool, env):
+    return {n: judged(tool, ["doctor", "--env", env] + w)["answers"] for n, w in machines()}
 
 
 def make(base, name):
@@ -454,7 +468,7 @@ def run_all(tool, base, out, chosen):
             print("left out  %-9s %s" % (name, failed), flush=True)
             continue
         before = baseline(tool, base, name)
-        print("%s: %s" % (name, before), flush=True)
+        print("%s: %s" % (name, before["wrong"]), flush=True)
         for change in changes:
             record = one(tool, base, name, change, before)
             with open(out, "a") as f:
@@ -530,20 +544,21 @@ def report(path):
     return counts["WRONG"]
 
 
-def again(tool, base, path):
-    """Foretells every change anew from its kept plan; what followed is known."""
+def again(tool, base, path, chosen):
+    """Foretells every change anew; what followed is known."""
     kept = [json.loads(line) for line in open(path)]
-    for r in {r["env"] for r in kept}:
-        shutil.rmtree("%s/%s-copy" % (base, r), ignore_errors=True)  # what a run that was stopped has left
     with open(path + ".again", "w") as f:
-        for r in kept:
-            env, copy = "%s/%s" % (base, r["env"]), "%s/%s-copy" % (base, r["env"])
-            if "failed" not in r and os.path.exists(env):
-                os.path.exists(copy) or run(["cp", "-al", env, copy], check=True)
-                r["foretold"] = foretell(tool, copy, r["plan"])
-            f.write(json.dumps(r) + "\n")
-    for r in {r["env"] for r in kept}:
-        shutil.rmtree("%s/%s-copy" % (base, r), ignore_errors=True)
+        for name in dict.fromkeys(r["env"] for r in kept):
+            env, copy = "%s/%s" % (base, name), "%s/%s-copy" % (base, name)
+            shutil.rmtree(copy, ignore_errors=True)  # what a run that was stopped has left
+            if not os.path.exists(env) or chosen and name not in chosen:
+                continue
+            run(["cp", "-al", env, copy], check=True)
+            before = answers_of(tool, copy)
+            for r in kept:
+                if r["env"] == name and "failed" not in r:
+                    f.write(json.dumps({**r, "foretold": foretell(tool, copy, r["change"], before, None)}) + "\n")
+            shutil.rmtree(copy)
     return report(path + ".again")
 
 
@@ -552,7 +567,7 @@ def main():
     if verb == "run":
         run_all(rest[0], os.path.abspath(rest[1]), os.path.abspath(rest[2]), rest[3:])
         rest = rest[2:3]
-    sys.exit((again(rest[0], os.path.abspath(rest[1]), rest[2]) if verb == "again" else report(rest[0])) > 0)
+    sys.exit((again(rest[0], os.path.abspath(rest[1]), rest[2], rest[3:]) if verb == "again" else report(rest[0])) > 0)
 
 
 main()
