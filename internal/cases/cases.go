@@ -50,12 +50,12 @@ func Machine(machines, base string, patch []byte) ([]byte, error) {
 	}
 	tree, err := recorded(filepath.Join(machines, words[0]+".json"))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("base: %s is no recorded machine: %w", words[0], err)
 	}
 	for _, part := range words[1:] {
 		change, err := recordedPart(machines, words[0], part)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("base: %s is no recorded part of %s; what the machine has anyway is not named: %w", part, words[0], err)
 		}
 		tree = Patched(tree, change)
 	}
