@@ -52,6 +52,8 @@ type Row struct {
 	Cells map[string]string
 	// Sources are what was read for it, by project.
 	Sources map[string]string
+	// Restated: the next release of the same source says it again, so that a row that says so already keeps its source.
+	Restated bool
 }
 
 // Source is an index with a reader of its wheels.

@@ -96,6 +96,9 @@ func (d *Data) Compare(row Row) Change {
 			c.New[i] = cell
 		}
 	}
+	if row.Restated && slices.Equal(c.Old, c.New) {
+		return c
+	}
 	c.mergeSources(row)
 	c.keepDate()
 	return c

@@ -244,6 +244,42 @@ func TestLibraries(t *testing.T) {
 	}
 }
 
+// TestHostCompilers reads nvcc's header of every minor release: that of clang for another system counts for nothing, a row
+// that says so already keeps its source, and of releases that the table tells apart the last one is meant.
+func TestHostCompilers(t *testing.T) {
+	b := newBench(t)
+	_, out, errs := b.run("--release", "all", "host-compilers")
+	for _, line := range []string{
+		"host_compiler.csv: 11.8: as in the source\n",
+		"host_compiler.csv: 12.2.2: as in the source\n",
+		"host_compiler.csv: 12.9: differs\n  - gcc_max: 14\n  + gcc_max: 15\n",
+		"host_compiler.csv: 13.9: new\n13.9,,17,3.3,23,wheel nvidia_cuda_crt-13.9.37-",
+	} {
+		if !strings.Contains(out, line) {
+			t.Errorf("want %s\n%s%s", line, out, errs)
+		}
+	}
+}
+
+// TestPTX reads which PTX ISA each toolkit has: of those that are newer than the header it says nothing, although its first
+// line is for them.
+func TestPTX(t *testing.T) {
+	b := newBench(t)
+	_, out, errs := b.run("--release", "all", "ptx-isa")
+	for line, there := range map[string]bool{
+		"cuda.csv: 12.4.1:":                             false,
+		"cuda.csv: 12.6.3: as in the source\n":          true,
+		"cuda.csv: 12.8.1: differs\n  - ptx_isa: 8.7\n": true,
+		"\n  + ptx_isa: 8.6\n":                          true,
+		"cuda.csv: 12.9.0:":                             false,
+		"cuda.csv: 13.0.0:":                             false,
+	} {
+		if strings.Contains(out, line) != there {
+			t.Errorf("%q stands there: %t\n%s%s", line, !there, out, errs)
+		}
+	}
+}
+
 // TestInstances names the instance types with NVIDIA's GPUs that have no row, and no others.
 func TestInstances(t *testing.T) {
 	b := newBench(t)

@@ -57,7 +57,7 @@ func (o *options) sync(ctx context.Context, data *artefact.Data, out, errs io.Wr
 			return exitDiffers, errors.New("stopped; what was read is kept, the same command goes on from here")
 		}
 	}
-	if o.release != "" && s.read+s.empty+s.unread == 0 {
+	if o.release != "" && o.release != allReleases && s.read+s.empty+s.unread == 0 {
 		return exitUsage, fmt.Errorf("no source has a wheel of %s for Linux", o.release)
 	}
 	for _, c := range data.Derive() {
