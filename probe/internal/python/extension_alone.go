@@ -84,7 +84,8 @@ func (s *site) firstRefused(h *host.Host, b *facts.Build, r lazyReach, names []s
 	counts := func(library string) bool { return cudaStem(library) != "" || brought(library) }
 	for _, name := range names {
 		full := path.Join(s.dir, name)
-		if !slices.ContainsFunc(neededBy(h, full), counts) {
+		needed := neededBy(h, full)
+		if !slices.ContainsFunc(needed, counts) {
 			continue
 		}
 		p, err := pythonProcess(h, s)
@@ -102,8 +103,11 @@ func (s *site) firstRefused(h *host.Host, b *facts.Build, r lazyReach, names []s
 		}
 		b.Looked = true
 		lost := notLoaded(p, counts)
-		if len(lost) == 0 {
+		if len(lost) == 0 && slices.ContainsFunc(needed, func(n string) bool { return cudaStem(n) != "" }) {
 			return nil, nil
+		}
+		if len(lost) == 0 {
+			continue
 		}
 		if first == nil {
 			first = &refusal{p, name, lost}
