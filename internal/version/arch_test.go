@@ -107,3 +107,13 @@ func TestRanges(t *testing.T) {
 		t.Errorf("the zero Range does not have every version: %v", err)
 	}
 }
+
+// TestUnknownCapability: what is not known is written as nothing, and compares as no number.
+func TestUnknownCapability(t *testing.T) {
+	if text, number := (Capability{}).String(), (Capability{}).Number(); text != "" || number.Known() {
+		t.Errorf("not known: %q, %v", text, number)
+	}
+	if got := (Capability{8, 9}).String(); got != "8.9" {
+		t.Errorf("8.9 is %q", got)
+	}
+}
