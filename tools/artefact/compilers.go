@@ -34,7 +34,7 @@ func compilerRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 			return nil, err
 		}
 		for _, f := range wheels {
-			text, err := s.header(ctx, f, compilerHeader)
+			text, err := s.member(ctx, f, compilerHeader)
 			if err != nil {
 				return nil, err
 			}

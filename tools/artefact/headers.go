@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 )
 
-// NVIDIA's wheels of headers are a few hundred kilobytes and say the same on every system; those for Linux on x86-64 are
-// read. What one says of many rows the next one says again: such rows are Restated.
+// NVIDIA's headers say the same on every system; the wheels for Linux on x86-64 are read. What one says of many rows the next one says again: such rows are Restated.
 
 var errNoWheel = errors.New("the index has no wheel of it")
 
@@ -41,9 +39,9 @@ func (s *Source) headers(ctx context.Context, project string, minors bool) ([]Fi
 	return list, nil
 }
 
-// header is the text of the one member of a wheel that a pattern of package path matches, read there or in the cache.
-func (r *Reader) header(ctx context.Context, f File, pattern string) (string, error) {
-	kept := filepath.Join(r.Cache, form, f.SHA256+"-"+path.Base(pattern))
+// member is the one file of a wheel that a pattern of package path matches, read there or in the cache.
+func (r *Reader) member(ctx context.Context, f File, pattern string) (string, error) {
+	kept := filepath.Join(r.Cache, form, f.SHA256+"-"+nameOf([]string{pattern}))
 	if text, err := os.ReadFile(kept); err == nil {
 		return string(text), nil
 	}

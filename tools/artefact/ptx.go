@@ -27,7 +27,7 @@ func isaRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := s.header(ctx, wheel, isaHeader)
+	text, err := s.member(ctx, wheel, isaHeader)
 	if err != nil {
 		return nil, err
 	}

@@ -183,6 +183,9 @@ func (d *Data) firstNaming(page string) string {
 	return page
 }
 
+// ours are the columns that no source has: where a row comes from, and what this project thinks of what it names.
+var ours = []string{"source", "verified", "note", "blame", "cause", "meaning"}
+
 // unread are cells that no program has read, in rows that name nothing else than what programs read.
 func (d *Data) unread(list []Listed, lock Lock) []string {
 	var complaints []string
@@ -193,7 +196,7 @@ func (d *Data) unread(list []Listed, lock Lock) []string {
 	for _, name := range tables.Names() {
 		g := d.grids[name]
 		for i, row := range g.Rows {
-			columns, all := []string{"source", "verified", "note"}, true
+			columns, all := slices.Clone(ours), true
 			for _, source := range tables.SourcesOf(g.Cell(i, "source")) {
 				id := tables.Lock(lock).Origin(name, source)
 				all = all && id != "" && !lock[id].Typed()
