@@ -61,9 +61,23 @@ var onNoIndex = map[string]string{
 	"apex":            "git+https://github.com/NVIDIA/apex",
 }
 
+// inPlace matches an extension that lies in the directory of its sources, where nothing was installed:
+//
+//	ImportError: /home/me/code/lib/model/_C.cpython-36m-x86_64-linux-gnu.so: undefined symbol: _ZN3c105Error…
+var inPlace = lazyregexp.New(`ImportError: (?:/[\w.+-]+)+\.so: undefined symbol`)
+
+// builtAgainInPlace are the steps for such an extension.
+var builtAgainInPlace = []string{
+	"where its setup.py is, delete the directory build and the .so, then build it for this torch, with nvcc of its CUDA: `python setup.py build develop`",
+	"if it does not compile, install the torch that the program's README names: old extensions do not build with new releases",
+}
+
 // readExtension names the package that was built for another PyTorch, and how that package is got to fit.
 func readExtension(f *finding) bool {
 	name := packageIn(f.text)
+	if name == "" && inPlace.MatchString(f.text) && !installed.MatchString(f.text) {
+		f.do = builtAgainInPlace
+	}
 	if name == "" || name == "torch" {
 		return true
 	}

@@ -59,6 +59,27 @@ func (d *Diagnosis) ofBoard(logs [][]logLine) {
 	}
 }
 
+// wsl are the marks of a log that was written in WSL2.
+var wsl = []string{"microsoft-standard-WSL", "/usr/lib/wsl/", "-WSL2"}
+
+// onWSL are the steps where the driver is not reached there: it is Windows' own, and no module is built for it.
+var onWSL = []string{
+	"in Windows, install NVIDIA's newest driver, then run `wsl --update` and `wsl --shutdown`",
+	"run `ls -l /usr/lib/wsl/lib/libcuda.so.1`: it is Windows' driver; remove a Linux driver that was installed in WSL beside it",
+	"a preview of Windows may be without the GPU in WSL: take the release before or after it",
+}
+
+// ofWSL replaces the steps for a driver that is not reached by those for WSL2, where the log was written there.
+func (d *Diagnosis) ofWSL(logs [][]logLine) {
+	if d.Blame == Environment && slices.Contains(unreached, d.Cause) && says(logs, wsl) {
+		d.Because = "Programs in WSL2 do not reach the driver, which is that of Windows."
+		d.Do = slices.Clone(onWSL)
+	}
+}
+
+// unreached are the causes of a driver that does not answer.
+var unreached = []string{"driver-not-loaded", "no-driver", "driver-missing", "cuda-init-failed"}
+
 // builtFrom are programs that are built where they run, by a mark of the line in which one says that it has no code for
 // the GPU, with how they are built for it.
 var builtFrom = []struct {

@@ -110,20 +110,29 @@ func (r *record) theirs() (at frame, project string, found bool) {
 		switch p := r.ofProject(f); {
 		case p == "":
 			return frame{}, "", false
-		case p != "python" && !passes.MatchString(f.function):
+		case p != "python" && !f.passes():
 			return f, p, true
 		}
 	}
 	return frame{}, "", false
 }
 
-// passes are the calls of libraries that only pass on what the call above them asked.
-var passes = lazyregexp.New(`^__getattr|^_(?:wrapped_)?call_impl$|^decorate_context$|^error_handler$`)
+// relays are the functions of libraries that only pass on what the call above them asked, and handsOn a call that has the
+// arguments of its own function, whatever they are:
+//
+//	return convert_to_fp32(self.model_forward(*args, **kwargs))
+var (
+	relays  = lazyregexp.New(`^__getattr|^_(?:wrapped_)?call_impl$|^decorate_context$|^error_handler$`)
+	handsOn = lazyregexp.New(`\(\*\w+, \*\*\w+\)`)
+)
+
+// passes reports whether a call only passes on what the one above it asked.
+func (f frame) passes() bool { return relays.MatchString(f.function) || handsOn.MatchString(f.source) }
 
 // deepest is the package of the last call that is not Python's own.
 func (r *record) deepest() string {
 	for i := len(r.frames) - 1; i >= 0; i-- {
-		if passes.MatchString(r.frames[i].function) {
+		if r.frames[i].passes() {
 			continue // the one above asked for what is not there, or called with these arguments
 		}
 		if owner := r.frames[i].owner(); owner != "python" {

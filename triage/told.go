@@ -49,6 +49,7 @@ var advice = []struct {
 	marks []string
 	words string
 }{
+	{[]string{"ConfigurationError: ", "ConfigError: ", "ConfigurationException: "}, "change the configuration as the message says"},
 	{[]string{"NameError: "}, "define the name before it, or correct its spelling"},
 	{[]string{"UnboundLocalError"}, "define the name before it on every path"},
 	{[]string{"KeyError"}, "print what is looked up there, and the keys of what is searched"},

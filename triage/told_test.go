@@ -75,7 +75,7 @@ func TestTold(t *testing.T) {
 		"raised in a checkout": {"Traceback (most recent call last):\n  File \"/code/ComfyUI/execution.py\", line 7, in run\n    " +
 			"x[k]\nKeyError: 'flurb'\n", "program-exception", "flurb", "search the issues of ComfyUI"},
 		"extension of the user's own": {"ImportError: knn.so: undefined symbol: _ZN3c105ErrorC1ENS_14SourceLocationERKSs\n",
-			"extension-mismatch", "An extension was built for another", "NAME"},
+			"extension-mismatch", "An extension was built for another", "of its name"},
 		"features": {"RuntimeError: mat1 and mat2 shapes cannot be multiplied (863x1 and 11x5120)\n",
 			"shape-mismatch", "takes 11 features, and its input has 1.", "in_features=1;"},
 		"channels": {"RuntimeError: Given groups=1, weight of size [128, 3, 3, 3], expected input[3, 1, 512, 512] to have 3 " +

@@ -7,8 +7,9 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// frame is one call of a traceback. The line is empty where only the source around it is shown; a cell has only itself.
-type frame struct{ path, line, function string }
+// frame is one call of a traceback, with the line of source that Python shows of it. The line is empty where only the
+// source around it is shown; a cell has only itself.
+type frame struct{ path, line, function, source string }
 
 // frameLine is a call as Python prints it, and as IPython does:
 //
@@ -124,7 +125,7 @@ func traceback(lines []logLine, from string) (frames []frame, end int) {
 			m = frameLine.FindStringSubmatch(message(text)) // a logger's time and level stand before it
 		}
 		if m != nil {
-			frames = append(frames, frame{m[1] + m[4] + m[7], m[2] + m[5] + m[8], m[3] + m[6] + m[9]})
+			frames = append(frames, frame{path: m[1] + m[4] + m[7], line: m[2] + m[5] + m[8], function: m[3] + m[6] + m[9]})
 			strange = 0
 			continue
 		}
@@ -133,6 +134,9 @@ func traceback(lines []logLine, from string) (frames []frame, end int) {
 		}
 		if raised.MatchString(message(text)) {
 			return frames, i
+		}
+		if strange == 0 && len(frames) > 0 {
+			frames[len(frames)-1].source = strings.TrimSpace(message(text))
 		}
 		strange++
 	}

@@ -165,5 +165,6 @@ func (d *Diagnosis) complete(hints []clue, logs [][]logLine) {
 	d.ofServer(logs)
 	d.ofProgram()
 	d.ofBoard(logs)
+	d.ofWSL(logs)
 	d.part()
 }
