@@ -1,6 +1,7 @@
 package given
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -32,6 +33,18 @@ const briefKeys = `torch version|torch cuda version|nvcc version|Tensorflow vers
 var briefKey = map[string]string{"torch version": "pytorch version", "torch cuda version": "cuda used to build pytorch",
 	"nvcc version": "cuda runtime version", "platform": "python platform", "accelerator": "gpu type",
 	"cuda driver version": "nvidia driver version", "cuda available": "is cuda available", "gpu available": "is cuda available", "pytorch": "pytorch version"}
+
+// longKey is the key of a line in the long report. "CUDA Driver Version" is the driver's release in SGLang's report and the
+// CUDA that it speaks in others: releases have three digits and more.
+func longKey(key, value string) string {
+	if key == "cuda driver version" && cudaNumber.MatchString(value) {
+		return "cuda of the driver"
+	}
+	return cmp.Or(briefKey[key], key)
+}
+
+// cudaNumber matches a version of CUDA, "12.8".
+var cudaNumber = lazyregexp.New(`^\d{1,2}\.\d\b`)
 
 // closedLine matches ends that no cut can leave of a longer value: of a last line without a line's end only these are
 // read. "535.1" may have been 535.183.01, and "NVIDIA A10" an A100.
@@ -159,9 +172,8 @@ func (r *pasted) read(line string) {
 		if (key == "os" || looseKey.MatchString(key)) && inSentence(m[2]) {
 			return // a sentence that begins so
 		}
-		if long := briefKey[key]; long != "" {
-			key, r.brief = long, r.brief || long == "pytorch version"
-		}
+		r.brief = r.brief || briefKey[key] == "pytorch version"
+		key = longKey(key, m[3])
 		r.listing = false
 		r.seen[key] = true
 		r.field(key, m[3])
@@ -224,6 +236,8 @@ func (r *pasted) field(key, value string) {
 	case "gpu models and configuration":
 		r.listing = true
 		r.gpu(value)
+	case "cuda of the driver":
+		r.Driver.CUDA, r.Driver.CUDAFrom = leadVersion.FindString(value), fromReport
 	case "nvidia driver version":
 		if v := leadVersion.FindString(value); v != "" && r.Driver.Version == "" {
 			r.Driver.Version, r.Driver.From = v, fromReport

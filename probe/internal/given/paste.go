@@ -161,8 +161,7 @@ func opens(line string) (kind, key string) {
 		return blockReport, ""
 	}
 	if m := reportLine.FindStringSubmatch(line); m != nil && !inSentence(m[2]) {
-		key = strings.ToLower(m[1])
-		return blockReport, cmp.Or(briefKey[key], key)
+		return blockReport, longKey(strings.ToLower(m[1]), m[3])
 	}
 	return "", ""
 }
@@ -202,8 +201,7 @@ func (p *part) reportLine(line string) {
 		}
 		return
 	}
-	key := strings.ToLower(m[1])
-	key = cmp.Or(briefKey[key], key)
+	key := longKey(strings.ToLower(m[1]), m[3])
 	p.seen[key], p.listing = true, false
 	number := cmp.Or(leadVersion.FindString(m[3]), "none")
 	switch key {

@@ -156,6 +156,23 @@ func TestTogether(t *testing.T) {
 	}
 }
 
+// TestCUDAOfTheDriver: a "CUDA Driver Version" of two small numbers is no release of a driver, which may stand beside it.
+func TestCUDAOfTheDriver(t *testing.T) {
+	for _, beside := range []string{"NVIDIA Driver: 570.124.06\n", "Nvidia driver version: 570.124.06\n", ""} {
+		f, err := Read(Document{Data: []byte("GPU 0: NVIDIA GeForce RTX 4090\nCUDA Driver Version: 12.8\n" + beside + "PyTorch Version: 2.7.1+cu128\n")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		if beside != "" {
+			want = "570.124.06"
+		}
+		if f.Driver.CUDA != "12.8" || f.Driver.Version != want {
+			t.Errorf("%q: driver %q, CUDA %q", beside, f.Driver.Version, f.Driver.CUDA)
+		}
+	}
+}
+
 // TestOtherReports reads what SGLang's check_env prints, and a list that somebody wrote by hand in Markdown.
 func TestOtherReports(t *testing.T) {
 	for _, text := range []string{
