@@ -137,6 +137,7 @@ func deviceNodesMissing(m *world.Machine) []*Result {
 		f.Steps = nodeSteps(m)
 		return found(f)
 	}
+	f.Message = verdict.JoinAnd(missing) + " " + verdict.Plural(len(missing), "is", "are") + " missing from this container, although the driver runs"
 	f.Evidence = append(f.Evidence[:1], verdict.Evidence{Fact: "NVIDIA_VISIBLE_DEVICES",
 		Value: m.Facts.Variables["NVIDIA_VISIBLE_DEVICES"], From: "environment"})
 	f.Steps = []pin.Step{pin.Say("on the host: `sudo nvidia-smi -L && sudo nvidia-modprobe -u -c 0`, then start the container again with its GPU (`docker " +
