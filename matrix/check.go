@@ -23,6 +23,7 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 	}
 	v := emptyVerdict()
 	inconclusive, parts := false, map[string]About{}
+	all := withoutBuilds(t, &f, targets)
 	for _, target := range targets {
 		if ctx.Err() != nil {
 			v.Unknown = append(v.Unknown, outOfTime(ctx, target.Instance))
@@ -30,7 +31,7 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 			continue
 		}
 		m := world.NewMachine(t, &f, target, policy)
-		m.Beside = beside(t, &f, targets, target)
+		m.Beside = slices.DeleteFunc(slices.Clone(all), func(o *world.Machine) bool { return o.Name == m.Name })
 		j := newJudgement(m, &v)
 		v.Judged = append(v.Judged, judged(j.Machine))
 		v.Disagreements = disagreements(j.Machine) // the same for every target
@@ -48,14 +49,15 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 	return v
 }
 
-// beside are the other targets, for which a pin of one of them is installed, too: one image is made for all. Of the facts
-// they have the system and the driver alone.
-func beside(t *Tables, f *facts.Facts, targets []Target, target Target) []*world.Machine {
+// withoutBuilds are the machines of several targets, each for the others: what is pinned for one of them is installed for
+// all, since one image is made. Of the facts they have the system and the driver alone.
+func withoutBuilds(t *Tables, f *facts.Facts, targets []Target) []*world.Machine {
+	if len(targets) < 2 {
+		return nil
+	}
 	var list []*world.Machine
-	for _, other := range targets {
-		if other.Instance != target.Instance {
-			list = append(list, world.NewMachine(t, &facts.Facts{System: f.System, Driver: f.Driver}, other, Policy{}))
-		}
+	for _, target := range targets {
+		list = append(list, world.NewMachine(t, &facts.Facts{System: f.System, Driver: f.Driver}, target, Policy{}))
 	}
 	return list
 }
