@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -78,26 +76,17 @@ func newestWheel(files []File) (newest File, ok bool) {
 
 // instanceTypes reads the list out of a wheel, or finds it in the cache.
 func (r *Reader) instanceTypes(ctx context.Context, f File) ([]string, error) {
-	kept := filepath.Join(r.Cache, form, f.SHA256+"-instances.json")
-	var types []string
-	if data, err := os.ReadFile(kept); err == nil && json.Unmarshal(data, &types) == nil {
+	return once(r, f, "instances", func() ([]string, error) {
+		var model instanceModel
+		if err := r.model(ctx, f, instanceMember, &model); err != nil {
+			return nil, err
+		}
+		types := model.Shapes.InstanceType.Enum
+		if len(types) == 0 {
+			return nil, fmt.Errorf("%s lists no instance type", f.Name)
+		}
 		return types, nil
-	}
-	if r.Web.Offline {
-		return nil, fmt.Errorf("%s: %w", f.Name, errNotKept)
-	}
-	var model instanceModel
-	if err := r.model(ctx, f, instanceMember, &model); err != nil {
-		return nil, err
-	}
-	if types = model.Shapes.InstanceType.Enum; len(types) == 0 {
-		return nil, fmt.Errorf("%s lists no instance type", f.Name)
-	}
-	data, err := json.Marshal(types)
-	if err != nil {
-		return nil, err
-	}
-	return types, writeWhole(kept, data)
+	})
 }
 
 // model reads the description of an interface out of botocore's wheel.

@@ -2,12 +2,8 @@ package artefact
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -119,25 +115,15 @@ func librariesIn(members []string, project string) map[string]string {
 
 // names are those of a wheel's members, read from its directory or from the cache.
 func (r *Reader) names(ctx context.Context, f File) ([]string, error) {
-	kept := filepath.Join(r.Cache, form, f.SHA256+"-names.json")
-	var names []string
-	if data, err := os.ReadFile(kept); err == nil && json.Unmarshal(data, &names) == nil {
+	return once(r, f, "names", func() (names []string, err error) {
+		wheel, err := r.Web.Open(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		defer wheel.Close()
+		for _, m := range wheel.zip.File {
+			names = append(names, m.Name)
+		}
 		return names, nil
-	}
-	if r.Web.Offline {
-		return nil, fmt.Errorf("%s: %w", f.Name, errNotKept)
-	}
-	wheel, err := r.Web.Open(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	defer wheel.Close()
-	for _, m := range wheel.zip.File {
-		names = append(names, m.Name)
-	}
-	data, err := json.Marshal(names)
-	if err != nil {
-		return nil, err
-	}
-	return names, writeWhole(kept, data)
+	})
 }

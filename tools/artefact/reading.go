@@ -88,6 +88,25 @@ func keep(name string, reading *Reading) error {
 	return writeWhole(name, data)
 }
 
+// once is what read says of a wheel, by the name under which the cache has it: read there from the second time on.
+func once[T any](r *Reader, f File, name string, read func() (T, error)) (value T, err error) {
+	kept := filepath.Join(r.Cache, form, f.SHA256+"-"+name+".json")
+	if data, err := os.ReadFile(kept); err == nil && json.Unmarshal(data, &value) == nil {
+		return value, nil
+	}
+	if r.Web.Offline {
+		return value, fmt.Errorf("%s: %w", f.Name, errNotKept)
+	}
+	if value, err = read(); err != nil {
+		return value, err
+	}
+	data, err := json.Marshal(value)
+	if err != nil {
+		return value, err
+	}
+	return value, writeWhole(kept, data)
+}
+
 // writeWhole writes a file beside its place and then moves it there.
 func writeWhole(name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {

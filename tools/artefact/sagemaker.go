@@ -2,11 +2,8 @@ package artefact
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 )
 
@@ -61,18 +58,22 @@ func sageMakerRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 
 // imageDrivers reads the driver of each machine image out of a wheel, or finds them in the cache.
 func (r *Reader) imageDrivers(ctx context.Context, f File) (map[string]string, error) {
-	kept := filepath.Join(r.Cache, form, f.SHA256+"-sagemaker.json")
-	drivers := map[string]string{}
-	if data, err := os.ReadFile(kept); err == nil && json.Unmarshal(data, &drivers) == nil {
+	return once(r, f, "sagemaker", func() (map[string]string, error) {
+		var model sageMakerModel
+		if err := r.model(ctx, f, sageMakerMember, &model); err != nil {
+			return nil, err
+		}
+		drivers := model.drivers()
+		if len(drivers) == 0 {
+			return nil, fmt.Errorf("%s says of no machine image which driver it has", f.Name)
+		}
 		return drivers, nil
-	}
-	if r.Web.Offline {
-		return nil, fmt.Errorf("%s: %w", f.Name, errNotKept)
-	}
-	var model sageMakerModel
-	if err := r.model(ctx, f, sageMakerMember, &model); err != nil {
-		return nil, err
-	}
+	})
+}
+
+// drivers are the drivers that the description names, by machine image.
+func (model sageMakerModel) drivers() map[string]string {
+	drivers := map[string]string{}
 	text := model.Shapes.ProductionVariant.Members.InferenceAmiVersion.Text +
 		model.Shapes.TransformResources.Members.TransformAmiVersion.Text
 	for _, image := range documentedImage.FindAllStringSubmatch(text, -1) {
@@ -80,12 +81,5 @@ func (r *Reader) imageDrivers(ctx context.Context, f File) (map[string]string, e
 			drivers[image[1]] = driver[1]
 		}
 	}
-	if len(drivers) == 0 {
-		return nil, fmt.Errorf("%s says of no machine image which driver it has", f.Name)
-	}
-	data, err := json.Marshal(drivers)
-	if err != nil {
-		return nil, err
-	}
-	return drivers, writeWhole(kept, data)
+	return drivers
 }
