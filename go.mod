@@ -1,8 +1,10 @@
 module cudacompat
 
-go 1.26.0
+// The oldest that will do: os.Root, which fences strangers' trees in, has faults in earlier ones.
+go 1.26.8
 
-toolchain go1.26.8
+// What is fetched, and what releases are built with: the newest of the series.
+toolchain go1.26.11
 
 require (
 	github.com/Masterminds/semver/v3 v3.5.0

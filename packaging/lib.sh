@@ -28,7 +28,9 @@ fi
 VERSION=${VERSION:-0.0.0}
 VERSION=${VERSION#v}
 export SOURCE_DATE_EPOCH VERSION OUT GOFLAGS="-trimpath -buildvcs=false"
-export CGO_CFLAGS="-O2 -g -Wno-deprecated-declarations"
+# One compiler, whichever go is installed: it is part of the bytes.
+GOTOOLCHAIN=$(sed -n 's/^toolchain //p' "$TOP/go.mod")
+export GOTOOLCHAIN CGO_CFLAGS="-O2 -g -Wno-deprecated-declarations"
 
 # tool MODULE@VERSION: the path of a Go program, built once and kept.
 tool() {
