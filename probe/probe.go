@@ -54,6 +54,10 @@ var (
 // any other error, what is wrong with it.
 func Given(data []byte) (Facts, error) { return given.Read(Document{Data: data}) }
 
+// Excess says what facts or a report in JSON have too much of to be read, as Given does before it parses them; nil where
+// there is nothing. Whoever parses facts of strangers asks it first: they take far more memory than their text.
+func Excess(data []byte) error { return given.Excess(data) }
+
 // GivenFile is Given for a file that may refer to others. One that cannot be opened is no error: it is named in
 // Facts.Unread, and what was read stands.
 func GivenFile(d Document) (Facts, error) { return given.Read(d) }

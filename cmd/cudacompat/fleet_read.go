@@ -91,9 +91,13 @@ func (d *documents) stream(name string, in io.Reader) error {
 // hasLine reports whether a line is a document by itself, so that a line before it that cannot be read is one of many.
 func hasLine(data []byte) bool {
 	for line := range bytes.Lines(data) {
-		var e envelope
+		var e struct { // what tells an envelope, facts and a report apart from any other object
+			Schema, Node string
+			Facts        json.RawMessage
+			Driver       struct{ Version string }
+		}
 		if text := bytes.TrimSpace(line); len(text) > 0 && text[0] == '{' && json.Unmarshal(text, &e) == nil &&
-			(e.Schema != "" || e.Node != "" || e.Within != nil || e.Driver.Version != "") {
+			(e.Schema != "" || e.Node != "" || e.Facts != nil || e.Driver.Version != "") {
 			return true
 		}
 	}
@@ -171,6 +175,10 @@ type within struct {
 
 // document judges one document. A node without a name is called by the file, or by the line in it.
 func (d *documents) document(place, file string, alone bool, data []byte) {
+	if err := probe.Excess(data); err != nil {
+		d.judge.Refuse(place, nodeIn(data), err.Error())
+		return
+	}
 	var e envelope
 	if err := json.Unmarshal(data, &e); err != nil {
 		d.judge.Refuse(place, nodeIn(data), jsonCause(err)+"; "+fleetReads)
@@ -256,6 +264,9 @@ func unpacked(packed []byte) (*probe.Facts, error) {
 		return nil, errors.New("its compressed facts: " + err.Error())
 	case len(data) > givenCap:
 		return nil, errLong
+	}
+	if err := probe.Excess(data); err != nil {
+		return nil, fmt.Errorf("its compressed facts: %w", err)
 	}
 	facts := new(probe.Facts)
 	if err := json.Unmarshal(data, facts); err != nil {

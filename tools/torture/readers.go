@@ -265,6 +265,8 @@ func others() map[string][]bomb {
 				return nil
 			}}},
 		"fleet": {fleet("300,000 empty documents", "{}\n", 300_000, "json"), fleet("300,000 empty documents", "{}\n", 300_000, "text"),
+			{name: "fleet: facts of many builds as json", limit: 10 * time.Second, args: []string{"fleet", "{}/input", "-o", "json"},
+				plant: file("input", func() []byte { return documents["facts or a report from cudacompat"].text(8 << 20) })},
 			fleet("300,000 words", "x%d\n", 300_000, "junit"),
 			fleet("20,000 kinds", `{"node":"n%d","facts":{"schema":"cudacompat/facts/v1","driver":{"version":"535.%[1]d"},"gpus":[{"name":"NVIDIA L4","compute_capability":"8.9"}]}}`+"\n", 20_000, "json")},
 		"tables in a directory": {

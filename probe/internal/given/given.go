@@ -24,7 +24,7 @@ var formats = []format{
 	{"pixi update --dry-run --json", isPixiPlan, readPixiPlan, objects},
 	{"pip list --format=json", isPipJSON, readPipJSON, objects},
 	{"conda list --json", isCondaJSON, readCondaJSON, objects},
-	{"facts or a report from cudacompat", isJSON, readJSON, members},
+	{"facts or a report from cudacompat", isJSON, readJSON, Excess},
 	{"uv pip install --dry-run, uv sync --dry-run", isUVPlan, readUVPlan, instructions},
 	{"pip install --dry-run", isPipPlan, readPipPlan, words},
 	{"poetry install --dry-run", isPoetryPlan, readPoetryPlan, instructions},

@@ -10,8 +10,8 @@ const (
 var mostOf = map[string]int{"gpus": maxGPUs, "environments": maxEnvironments, "programs": maxEnvironments,
 	"builds": maxBuilds}
 
-// members counts what lists of a JSON document hold, before it is parsed.
-func members(data []byte) error {
+// Excess says what facts or a report in JSON have too much of, before they are parsed.
+func Excess(data []byte) error {
 	if err := objects(data); err != nil {
 		return err
 	}
