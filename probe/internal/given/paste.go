@@ -54,8 +54,8 @@ func IsPaste(d Document) bool {
 // maxMachines is how many machines a text may be of.
 const maxMachines = 20
 
-// Machines divides what people paste into one document for each machine that it is of; any other document stays whole.
-// So does one of too many machines, which is not read.
+// Machines divides what people paste into one document for each machine that it is of, without the marks of headings;
+// any other document stays whole. So does one of too many machines, which is not read.
 func Machines(d Document) []Document {
 	data, err := decoded(d.Data)
 	if err != nil || tooLarge(data) != nil {
@@ -63,9 +63,15 @@ func Machines(d Document) []Document {
 	}
 	whole := d
 	whole.Data = data
-	if f, ok := formatOf(whole); !ok || !slices.Contains(pastedFormats, f.name) {
+	f, ok := formatOf(whole)
+	if ok && !slices.Contains(pastedFormats, f.name) {
 		return []Document{d}
 	}
+	d.Data = withoutHeadings(d.Data)
+	if !ok {
+		return []Document{d}
+	}
+	data = withoutHeadings(data)
 	var list []Document
 	var met map[string]block // of the machine at the end of the list
 	lines := 0

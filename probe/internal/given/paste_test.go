@@ -191,3 +191,19 @@ func TestOtherReports(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadings takes the mark of a heading, which stands alone, and leaves that of a comment.
+func TestHeadings(t *testing.T) {
+	const gpu = "NVIDIA GeForce RTX 5070 Ti with CUDA capability sm_120 is not compatible with the current PyTorch installation."
+	for _, test := range []struct{ text, want string }{
+		{"# " + gpu + "\n\nhow can I mend this?\n", gpu + "\n\nhow can I mend this?\n"},
+		{"it says\n\n## " + gpu, "it says\n\n" + gpu},
+		{"# " + gpu + "\nimport torch\n", "# " + gpu + "\nimport torch\n"},
+		{"```\n\n# " + gpu + "\n\n```\n", "```\n\n# " + gpu + "\n\n```\n"},
+		{"#" + gpu + "\n", "#" + gpu + "\n"},
+	} {
+		if got := Machines(Document{Data: []byte(test.text)}); len(got) != 1 || string(got[0].Data) != test.want {
+			t.Errorf("%q became %q", test.text, got[0].Data)
+		}
+	}
+}
