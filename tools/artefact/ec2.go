@@ -39,13 +39,9 @@ var (
 // instanceRows compares the names of EC2's instance types with the table: a type without a row is named. What is in a
 // type no list says.
 func instanceRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
-	files, err := s.files(ctx, l.Projects[0])
+	wheel, err := s.newestWheel(ctx, l.Projects[0])
 	if err != nil {
 		return nil, err
-	}
-	wheel, ok := newestWheel(files)
-	if !ok {
-		return nil, errors.New("the index has no wheel of it")
 	}
 	types, err := s.instanceTypes(ctx, wheel)
 	if err != nil {
@@ -63,15 +59,23 @@ func instanceRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	return nil, nil
 }
 
-func newestWheel(files []File) (newest File, ok bool) {
+// newestWheel is the wheel of a project's newest release that is neither yanked nor one to try.
+func (s *Source) newestWheel(ctx context.Context, project string) (newest File, err error) {
+	files, err := s.files(ctx, project)
+	if err != nil {
+		return File{}, err
+	}
 	version := ""
 	for _, f := range files {
 		tag, is := f.Tag()
 		if is && !f.Yanked && f.SHA256 != "" && final.MatchString(tag.Version) && compareVersions(version, tag.Version) < 0 {
-			newest, version, ok = f, tag.Version, true
+			newest, version = f, tag.Version
 		}
 	}
-	return newest, ok
+	if version == "" {
+		return File{}, errors.New("the index has no wheel of it")
+	}
+	return newest, nil
 }
 
 // instanceTypes reads the list out of a wheel, or finds it in the cache.

@@ -2,7 +2,6 @@ package artefact
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 )
@@ -36,13 +35,9 @@ var (
 
 // sageMakerRows are SageMaker's machine images with NVIDIA's driver.
 func sageMakerRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
-	files, err := s.files(ctx, l.Projects[0])
+	wheel, err := s.newestWheel(ctx, l.Projects[0])
 	if err != nil {
 		return nil, err
-	}
-	wheel, ok := newestWheel(files)
-	if !ok {
-		return nil, errors.New("the index has no wheel of it")
 	}
 	drivers, err := s.imageDrivers(ctx, wheel)
 	if err != nil {

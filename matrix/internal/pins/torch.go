@@ -3,6 +3,7 @@
 package pins
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -200,21 +201,28 @@ func rankRows(m *world.Machine, b *world.Build, list []world.Row) {
 		}
 		return 0
 	}
-	slices.SortStableFunc(list, func(x, y world.Row) int {
-		if c := outside(x) - outside(y); c != 0 {
-			return c
-		}
-		if c := distance(x) - distance(y); c != 0 {
-			return c
-		}
-		if c := len(unserved(m, x)) - len(unserved(m, y)); c != 0 {
-			return c
-		}
-		if c := y.Number.Compare(x.Number); c != 0 {
-			return c // of two as near, the newer
-		}
-		return cudaDistance(m, x.CUDA) - cudaDistance(m, y.CUDA)
-	})
+	ranks := make([]rank, len(list))
+	for i, r := range list {
+		ranks[i] = rank{r, outside(r), distance(r), len(unserved(m, r)), cudaDistance(m, r.CUDA)}
+	}
+	slices.SortStableFunc(ranks, rank.compare)
+	for i, r := range ranks {
+		list[i] = r.row
+	}
+}
+
+// rank is a row with what it costs, each the less the better.
+type rank struct {
+	row      world.Row
+	outside  int // 1: the file's range does not take it
+	distance int // in releases, from the build's
+	unserved int // other targets on which it does not run
+	cuda     int // as cudaDistance has it
+}
+
+// compare puts the better of two rows first; of two that cost as much, the newer.
+func (r rank) compare(o rank) int {
+	return cmp.Or(r.outside-o.outside, r.distance-o.distance, r.unserved-o.unserved, o.row.Number.Compare(r.row.Number), r.cuda-o.cuda)
 }
 
 // cudaDistance is how far a CUDA is from the driver's own, in minor versions; ten make a family.
