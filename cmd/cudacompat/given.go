@@ -287,7 +287,10 @@ func opened(name string, stdin io.Reader) (io.ReadCloser, error) {
 		return io.NopCloser(strings.NewReader("FROM " + imageReference.FindStringSubmatch(name)[1] + "\n")), nil
 	}
 	f, err := os.Open(name)
+	link, notLink := os.Readlink(name)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && notLink == nil:
+		return nil, &usageError{fmt.Sprintf("cannot read %q: it is a link to %q, which is not there", name, link), absentHint}
 	case errors.Is(err, fs.ErrNotExist) && imageReference.MatchString(name):
 		return nil, &usageError{fmt.Sprintf("%q is not a file, and no image is fetched", name),
 			"pipe it: docker save " + pin.Word(imageReference.FindStringSubmatch(name)[1]) + " | cudacompat check -"}
