@@ -235,8 +235,11 @@ func answerOf(v matrix.Verdict, like matrix.BuildAnswer) *matrix.BuildAnswer {
 }
 
 // Learn notes what came out otherwise than it was foretold. Works is works, by whatever compatibility; of what comes and
-// was not foretold, that it works is no surprise.
-func (f *Forecast) Learn(after Judged, is matrix.Verdict) {
+// was not foretold, that it works is no surprise. A command that failed and left everything as it was says so itself.
+func (f *Forecast) Learn(before matrix.Verdict, after Judged, is matrix.Verdict) {
+	if f.Exit != 0 && len(changes(before, is)) == 0 {
+		return
+	}
 	for _, c := range changes(after.Verdict, is) {
 		_, comes := after.Facts.Plan.Installed(c.Build)
 		if class(c.Was) != class(c.Will) && !(comes && c.Was == "" && class(c.Will) == matrix.Works) {

@@ -63,10 +63,28 @@ func TestLearn(t *testing.T) {
 	after.Facts.Plan.Installs = []facts.Planned{{Name: "vllm"}}
 	for is, want := range map[matrix.Answer]int{matrix.Works: 0, matrix.WorksMinorVersion: 0, matrix.Broken: 1} {
 		f := Forecast{}
-		f.Learn(after, matrix.Verdict{Answers: []matrix.BuildAnswer{answer("torch 2.6.0+cu124 in /opt/venv", is),
+		f.Learn(matrix.Verdict{}, after, matrix.Verdict{Answers: []matrix.BuildAnswer{answer("torch 2.6.0+cu124 in /opt/venv", is),
 			answer("vllm 0.19.1 in /opt/venv", matrix.Works)}})
 		if len(f.Differs) != want {
 			t.Errorf("torch is %s: %+v", is, f.Differs)
+		}
+	}
+}
+
+// TestLearnOfAFailure: a command that failed before it changed anything left nothing otherwise than it says; one that
+// failed half-way did.
+func TestLearnOfAFailure(t *testing.T) {
+	foretold := judged(matrix.Compatible, l4, works)
+	empty, broken := matrix.Verdict{}, judged(matrix.Incompatible, l4,
+		[]matrix.BuildAnswer{answer("torch 2.6.0+cu124 in /opt/venv", matrix.Broken)})
+	for _, c := range []struct {
+		exit int
+		is   matrix.Verdict
+		want int
+	}{{130, empty, 0}, {0, empty, 1}, {130, broken.Verdict, 1}} {
+		f := Forecast{Exit: c.exit}
+		if f.Learn(empty, foretold, c.is); len(f.Differs) != c.want {
+			t.Errorf("exit %d, %v: %+v", c.exit, c.is.Answers, f.Differs)
 		}
 	}
 }

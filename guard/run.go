@@ -130,12 +130,22 @@ func cut(text string) string {
 	return text
 }
 
-// Run runs a command as it was typed, on the caller's own streams, and returns its exit code. Ctrl-C reaches it as it
-// reaches every program of the terminal; guard waits for it and says afterwards what is there.
-func Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) (code int, err error) {
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer signal.Stop(signals)
+// EndSignals are those that ask for the end of a run, Ctrl-C, a polite kill and a terminal that was closed, from now on;
+// those that the caller has turned off, as nohup does, stay off. stop gives them back.
+func EndSignals() (signals chan os.Signal, stop func()) {
+	signals = make(chan os.Signal, 4)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	return signals, func() { signal.Stop(signals) }
+}
+
+// Run runs a command as it was typed, on the caller's own streams, and returns its exit code. Of the signals it gets
+// those that only guard was sent. Ctrl-C reaches it as it reaches every program of the terminal; guard waits for it and
+// says afterwards what is there.
+func Run(argv []string, signals <-chan os.Signal, stdin io.Reader, stdout, stderr io.Writer) (code int, err error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
 	if err := cmd.Start(); err != nil {
@@ -143,14 +153,24 @@ func Run(argv []string, stdin io.Reader, stdout, stderr io.Writer) (code int, er
 	}
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
-	for {
+	for interrupted := false; ; {
 		select {
 		case s := <-signals:
-			if s != os.Interrupt { // the terminal has sent that one to the installer itself
+			if interrupted = true; s != os.Interrupt { // the terminal has sent that one to the installer itself
 				_ = cmd.Process.Signal(s)
 			}
 		case err := <-done:
-			return exitCode(err), nil
+			code = exitCode(err)
+			if code == 128+int(syscall.SIGINT) && !interrupted { // guard's own is on its way
+				select {
+				case <-signals:
+				case <-time.After(100 * time.Millisecond):
+				}
+			}
+			for len(signals) > 0 {
+				<-signals
+			}
+			return code, nil
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,7 +48,7 @@ func guardCommand(s streams) *cobra.Command {
 			"  cudacompat guard --dry-run -o json -- uv sync",
 		Annotations: map[string]string{exitNote: "0 fine and done, or --dry-run found nothing that breaks · 1 something would " +
 			"break: nothing was installed · 3 it cannot be determined, or there is no plan: nothing was installed · the installer's " +
-			"own code, whatever it is, once it has run · " + exitOwn},
+			"own code, whatever it is, once it has run · 128 and the signal where it was interrupted · " + exitOwn},
 		Args: afterDash,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			code, err := f.guard(cmd.Context(), s, args)
@@ -95,7 +94,9 @@ const nothingInstalled = "guard: nothing was installed"
 
 // guard is the whole way; the code is guard's own or the installer's.
 func (f *guardFlags) guard(ctx context.Context, s streams, argv []string) (code int, err error) {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	signals, giveBack := guard.EndSignals()
+	defer giveBack()
+	ctx, stop := untilStopped(ctx, signals)
 	defer stop()
 	command, err := guard.Parse(argv)
 	if err != nil {
@@ -105,6 +106,7 @@ func (f *guardFlags) guard(ctx context.Context, s streams, argv []string) (code 
 	if err != nil {
 		return 0, err
 	}
+	g.signals = signals
 	early := g.lookEarly(ctx)
 	plan, err := g.plan(ctx, command)
 	if err == nil {
@@ -116,7 +118,7 @@ func (f *guardFlags) guard(ctx context.Context, s streams, argv []string) (code 
 	}
 	g.tryInstead(ctx)
 	if ctx.Err() != nil {
-		return g.without(errors.New("interrupted"))
+		return g.without(context.Cause(ctx))
 	}
 	return g.act(ctx, stop)
 }
@@ -126,6 +128,7 @@ type guarding struct {
 	job
 	f        *guardFlags
 	s        streams
+	signals  <-chan os.Signal // those that ask for the end
 	command  guard.Command
 	outputs  outputs[guard.Forecast]
 	host     *probe.Host
@@ -154,7 +157,31 @@ func (g *guarding) without(err error) (int, error) {
 	}
 	complain(g.s.err, err.Error(), "")
 	fmt.Fprintln(g.s.err, nothingInstalled)
+	if s := stopped(0); errors.As(err, &s) {
+		return s.exit(), nil
+	}
 	return exitInconclusive, nil
+}
+
+// stopped is the end of a run by a signal: Ctrl-C, a polite kill, or a terminal that was closed.
+type stopped syscall.Signal
+
+func (s stopped) Error() string { return "interrupted" }
+
+// exit is the code that a shell knows for the signal, 130 for Ctrl-C.
+func (s stopped) exit() int { return 128 + int(s) }
+
+// untilStopped is a context that ends with the first of the signals, which is its cause.
+func untilStopped(parent context.Context, signals <-chan os.Signal) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(parent)
+	go func() {
+		select {
+		case s := <-signals:
+			cancel(stopped(s.(syscall.Signal)))
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // plan is what the installer would do, by its own dry run. One that looks at no requirements is compared with that of
@@ -194,7 +221,7 @@ func (g *guarding) dryRun(ctx context.Context, c guard.Command) (probe.Facts, er
 	out, says, err := guard.DryRun(limit, argv)
 	if err != nil {
 		if ctx.Err() != nil {
-			err = errors.New("interrupted")
+			err = context.Cause(ctx)
 		}
 		return probe.Facts{}, err
 	}
@@ -397,6 +424,9 @@ func (g *guarding) act(ctx context.Context, stop context.CancelFunc) (int, error
 		no := exitInconclusive
 		stops = &no
 	}
+	if ctx.Err() != nil {
+		return g.without(context.Cause(ctx))
+	}
 	if stops != nil {
 		fmt.Fprintln(g.s.err, nothingInstalled)
 		if g.forecast.Decision == guard.Unclear && !g.f.dryRun {
@@ -463,13 +493,19 @@ func (g *guarding) run() (int, error) {
 	if g.outputs.asJSON() {
 		out = g.s.err
 	}
-	code, err := guard.Run(g.command.Argv, g.s.in, out, g.s.err)
+	code, err := guard.Run(g.command.Argv, g.signals, g.s.in, out, g.s.err)
 	if err != nil {
 		return g.without(err)
 	}
 	g.forecast.Ran, g.forecast.Exit = true, code
-	g.forecast.Learn(g.after, g.verdict(context.Background(),
-		probe.Run(context.Background(), g.host, g.options())))
+	ctx, stop := untilStopped(context.Background(), g.signals)
+	defer stop()
+	g.forecast.Learn(g.before.Verdict, g.after, g.verdict(ctx, probe.Run(ctx, g.host, g.options())))
+	if s := stopped(0); errors.As(context.Cause(ctx), &s) {
+		fmt.Fprintf(g.s.err, "guard: interrupted: %s has ended with exit code %d, and what it did was not looked at\n",
+			g.command.Argv[0], code)
+		return s.exit(), nil
+	}
 	if g.outputs.asJSON() {
 		return code, g.outputs.write(context.Background(), g.forecast)
 	}

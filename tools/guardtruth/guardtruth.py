@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """Compares what guard foretells of an installer's command with what is there once the command was carried out.
 
-    python3 tools/guardtruth/guardtruth.py run CUDACOMPAT DIR OUT.jsonl [NAME...]
+    python3 tools/guardtruth/guardtruth.py run CUDACOMPAT LIST DIR OUT.jsonl [NAME...]
     python3 tools/guardtruth/guardtruth.py again CUDACOMPAT DIR OUT.jsonl [NAME...]  (foretells anew, installs nothing)
     python3 tools/guardtruth/guardtruth.py report OUT.jsonl
 
-By hand, never in CI: it installs gigabytes with uv and pip into copies (hard links) of real environments, which it
-makes under DIR when they are not there. Each change is foretold before each machine and made. Then two are asked about
+By hand, never in CI: it installs gigabytes with uv and pip into copies (hard links) of the real environments that LIST
+names (first.txt, second.txt), which it makes under DIR when they are not there. Each change is foretold before each machine and made. Then two are asked about
 the copy: doctor, before each machine, and its own Python, which imports every package that either of them judged, with
 a libcuda beside it that has every function and no device (tools/campaign/oracle.py). Nothing may be called fine that
 one of the two calls broken; what the forecast leaves unknown has a reason, which is printed. Names of environments or
-of changes choose some of them. What uv fetches for the changes goes to a cache of its own, which is deleted with the
-environment.
+of changes choose some of them; what OUT has already is not done again. What uv fetches goes to a cache of its own, which
+is deleted after each change.
 """
 import collections
 import glob
@@ -29,246 +29,6 @@ import campaign  # noqa: E402
 
 MACHINES = [("550.90.07", "L4"), ("580.95.05", "RTX 5090"), ("535.183.01", "V100"), ("580.178.04", "H100")]
 
-ENVIRONMENTS = {
-    "torch26": ["torch==2.6.0", "torchvision==0.21.0", "pip"],
-    "torch210": ["torch==2.10.0", "torchvision==0.25.0", "xformers==0.0.35", "pip"],
-    "jax": ["jax[cuda12]==0.6.2", "onnxruntime-gpu==1.22.0", "pip"],
-    "torch29": ["torch==2.9.1", "torchvision==0.24.1", "torchaudio==2.9.1", "pip"],
-    "lost": ["torch==2.9.1", "pip", "-nvidia-nccl-cu12", "-nvidia-cudnn-cu12", "-sympy"],  # "-": taken away again
-    "torch214": ["torch==2.14.1", "torchvision==0.29.1", "pip"],
-    "torch215": ["torch==2.15.0", "torchvision==0.29.2", "pip"],
-    "jax13": ["jax[cuda13]==0.10.2"],
-    "tensorflow": ["tensorflow[and-cuda]==2.19.0", "pip"],
-    "cupy": ["cupy-cuda12x[ctk]==14.1.1", "pip"],
-    "onnx": ["onnxruntime-gpu[cuda,cudnn]==1.22.0", "pip"],
-    "boost": ["xgboost==3.0.5", "lightgbm==4.6.0", "ctranslate2==4.8.4", "pip"],
-    "plain": ["numpy<2", "requests", "pip"],
-}
-
-CHANGES = {
-    "torch26": """
-        install torchaudio
-        install torchaudio==2.6.0
-        install --no-deps torchvision==0.20.1
-        install xformers==0.0.29.post3
-        install --no-deps xformers==0.0.35
-        install xformers
-        install -U nvidia-cudnn-cu12
-        install --no-deps nvidia-cudnn-cu12==9.5.1.17
-        install --no-deps nvidia-cublas-cu12==12.6.4.1
-        install --no-deps nvidia-cusparse-cu12==12.5.4.2
-        uninstall nvidia-cudnn-cu12
-        uninstall nvidia-nccl-cu12
-        uninstall nvidia-cusparselt-cu12
-        uninstall torch
-        uninstall triton
-        uninstall torchvision
-        install --no-deps triton==3.1.0
-        install --no-deps torch==2.10.0
-        install jax[cuda12]==0.6.2
-        install onnxruntime-gpu==1.22.0
-        install numpy<2
-        install tensorflow==2.19.0
-        install requests
-        install bitsandbytes
-        install transformers accelerate
-        install --reinstall-package=torch torch==2.6.0
-        uninstall numpy
-        uninstall sympy
-        uninstall typing-extensions
-        uninstall nvidia-cuda-nvrtc-cu12
-        install torchvision==0.20.1
-        install --no-deps torch==2.5.1
-        install --no-deps bitsandbytes==0.45.5
-        install --no-deps torchao==0.9.0
-        install --no-deps vllm==0.8.5
-        install torchcodec==0.2.1
-        pip uninstall -y filelock
-        pip install --no-deps nvidia-cublas-cu12==12.8.4.1
-        pip install --no-deps torchaudio==2.5.1""",
-    "torch210": """
-        install torchaudio
-        install torchaudio==2.10.0
-        install torch==2.6.0
-        install torch==2.6.0 torchvision==0.21.0
-        install -U torch
-        uninstall xformers
-        uninstall torch
-        install flashinfer-python
-        install torchao
-        install torchcodec
-        install onnxruntime
-        install nvidia-nccl-cu13
-        install --no-deps nvidia-cudnn-cu13
-        install --no-deps nvidia-nvjitlink-cu12==12.4.127
-        install --no-deps nvidia-cudnn-cu12==9.1.0.70
-        install --no-deps nvidia-nccl-cu12==2.21.5
-        install vllm==0.19.1
-        pip install torchaudio
-        pip install --no-deps xformers==0.0.29.post3
-        pip uninstall -y nvidia-cublas-cu12
-        pip install --no-deps torchvision==0.24.0
-        pip install --no-deps nvidia-cusolver-cu12==11.6.1.9""",
-    "jax": """
-        install nvidia-curand-cu12
-        install -U jax[cuda12]
-        install --no-deps jaxlib==0.5.3
-        install --no-deps jax==0.7.2
-        install onnxruntime==1.22.0
-        install -U onnxruntime-gpu
-        uninstall jax-cuda12-plugin
-        uninstall jax-cuda12-pjrt
-        uninstall nvidia-cusparse-cu12
-        uninstall jax jaxlib
-        install --no-deps nvidia-cudnn-cu12==9.1.0.70
-        install jax[cuda13]
-        install cupy-cuda12x
-        install torch==2.6.0
-        pip install --no-deps jaxlib==0.4.38
-        pip uninstall -y nvidia-nccl-cu12
-        uninstall ml-dtypes
-        uninstall scipy
-        uninstall opt-einsum
-        uninstall nvidia-cuda-nvcc-cu12
-        install --no-deps jax==0.6.0
-        install --no-deps ml-dtypes==0.3.2
-        install --no-deps jax-cuda12-plugin==0.6.0
-        install --no-deps scipy==1.17.0
-        install flax
-        install numpy==1.26.4
-        pip uninstall -y numpy
-        pip install --no-deps flatbuffers==1.12
-        pip install -U jaxlib""",
-    "torch29": """
-        install -U torchvision
-        install --no-deps torchaudio==2.8.0
-        install xformers==0.0.33.post2
-        install --no-deps xformers==0.0.32.post2
-        install torchcodec==0.9.1
-        install --no-deps nvidia-nccl-cu12==2.29.7
-        install --no-deps nvidia-nvshmem-cu12==3.2.5
-        uninstall nvidia-cublas-cu12
-        install --no-deps bitsandbytes==0.48.2
-        install --no-deps vllm==0.13.0
-        pip uninstall -y torchvision
-        pip install --no-deps triton==3.4.0
-        uninstall networkx
-        uninstall pillow
-        uninstall mpmath
-        install torch==2.9.0
-        install --no-deps torch==2.8.0
-        install --no-deps torchao==0.14.1
-        install --no-deps flashinfer-python==0.5.2
-        install --no-deps xgrammar==0.1.27
-        install --no-deps sgl-kernel==0.3.17
-        install transformers==4.57.1
-        pip uninstall -y jinja2
-        pip install --no-deps torchcodec==0.8.0
-        pip install --no-deps xformers==0.0.33""",
-    "lost": """
-        install nvidia-nccl-cu12==2.27.5
-        install nvidia-nccl-cu12==2.26.2
-        install --no-deps nvidia-cudnn-cu12==9.10.2.21
-        install sympy
-        install torch==2.9.1
-        install --no-deps --reinstall-package=torch torch==2.9.1
-        install torchvision==0.24.1
-        pip install nvidia-nccl-cu12==2.27.5 nvidia-cudnn-cu12==9.10.2.21
-        pip install torch==2.9.1""",
-    "torch214": """
-        install -U torch
-        install --no-deps torch==2.15.0
-        install torchaudio
-        install xformers
-        install torchcodec
-        install torchao
-        uninstall nvidia-cudnn-cu13
-        install --no-deps nvidia-cudnn-cu13==9.12.0.46
-        install --no-deps vllm==0.33.0
-        pip install --no-deps torchvision==0.29.2""",
-    "torch215": """
-        install --no-deps torchvision==0.29.1
-        install --no-deps nvidia-nccl-cu13==2.27.7
-        install torchaudio
-        uninstall triton
-        uninstall nvidia-cusparselt-cu13
-        uninstall sympy
-        uninstall nvidia-cublas
-        install -U torchvision
-        install torch==2.14.1
-        install --no-deps torch==2.14.1
-        install --no-deps torchcodec
-        install --no-deps vllm==0.33.0
-        install --no-deps nvidia-nccl-cu13==2.28.9
-        install xformers
-        pip uninstall -y nvidia-cusparselt-cu13 fsspec
-        pip install --no-deps nvidia-cudnn-cu13==9.14.0.64""",
-    "jax13": """
-        install -U jax[cuda13]
-        install --no-deps jaxlib==0.9.0
-        uninstall jax-cuda13-pjrt
-        uninstall nvidia-cublas
-        install --no-deps nvidia-cudnn-cu13==9.12.0.46
-        install torch==2.14.1""",
-    "tensorflow": """
-        install numpy<2
-        uninstall nvidia-cudnn-cu12
-        install --no-deps nvidia-cudnn-cu12==8.9.7.29
-        install --no-deps tensorflow==2.20.0
-        install -U keras
-        install jax[cuda12]==0.6.2
-        pip uninstall -y nvidia-cusolver-cu12
-        pip install --no-deps numpy==1.26.4
-        uninstall protobuf
-        uninstall keras
-        uninstall h5py
-        uninstall nvidia-cufft-cu12
-        install --no-deps protobuf==3.20.3
-        install --no-deps ml-dtypes==0.3.2
-        install --no-deps keras==2.15.0
-        install numpy==2.1.3
-        install tf-keras==2.19.0
-        pip uninstall -y absl-py
-        pip install --no-deps tensorflow==2.18.1
-        pip install tensorboard==2.19.0""",
-    "cupy": """
-        install cupy-cuda12x==14.2.0
-        uninstall nvidia-cublas-cu12
-        install --no-deps cupy-cuda13x==14.2.0
-        install cudf-cu12==26.10.2
-        pip uninstall -y cupy-cuda12x""",
-    "onnx": """
-        install onnxruntime==1.22.0
-        install -U onnxruntime-gpu
-        uninstall nvidia-cudnn-cu12
-        install --no-deps nvidia-cudnn-cu12==8.9.7.29
-        pip install --no-deps onnxruntime==1.22.1
-        uninstall numpy
-        uninstall flatbuffers
-        uninstall coloredlogs
-        uninstall nvidia-cuda-runtime-cu12
-        install numpy==1.24.4
-        install onnx
-        install --no-deps onnxruntime-gpu==1.24.1
-        install --no-deps nvidia-cublas-cu12==12.1.3.1
-        pip uninstall -y protobuf
-        pip install --no-deps onnxruntime-gpu==1.20.1
-        pip install torch==2.7.1""",
-    "boost": """
-        install -U xgboost
-        uninstall nvidia-nccl-cu12
-        install --no-deps ctranslate2==4.8.5
-        install lightgbm==4.7.0
-        pip install --no-deps xgboost==3.1.0""",
-    "plain": """
-        install torch==2.9.1
-        install onnxruntime-gpu==1.22.0
-        install requests==2.31.0
-        install bitsandbytes
-        install transformers
-        pip install --no-deps faiss-gpu-cu12""",
-}
-
 JAX = re.compile(r"^jax")  # its parts are imported as one
 # What an import lacks on every machine without a GPU, FFmpeg or such, and what says nothing of the installation.
 NO_PROOF = re.compile(r"libav(util|codec|format)|FFmpeg|0 active drivers|No CUDA GPUs|no CUDA-capable device")
@@ -276,6 +36,22 @@ NO_PROOF = re.compile(r"libav(util|codec|format)|FFmpeg|0 active drivers|No CUDA
 
 def run(argv, **more):
     return subprocess.run(argv, capture_output=True, text=True, errors="replace", **more)
+
+
+def read(path):
+    """What a list holds, by environment: the packages that make it, and the changes."""
+    environments, changes = {}, {}
+    for line in open(path):
+        if line.startswith(" "):
+            changes[name].append(line.strip())
+        elif line.strip() and line[0] != "#":
+            name, _, packages = line.partition(": ")
+            environments[name], changes[name] = packages.split(), []
+    return environments, changes
+
+
+def settings(base):
+    return {**os.environ, "UV_CACHE_DIR": base + "/cache", "UV_LINK_MODE": "hardlink"}
 
 
 def command(env, change):
@@ -386,11 +162,11 @@ def machines():
     return [(" ".join(m), ["--driver", m[0], "--gpu", m[1]]) for m in MACHINES]
 
 
-def foretell(tool, env, change, before, settings):
+def foretell(tool, base, env, change, before):
     """What guard says of a change before each machine, in the form of judged; None where it has no plan."""
     foretold = {}
     for name, machine in machines():
-        out = run([tool, "guard", "--dry-run", "-o", "json"] + machine + ["--"] + command(env, change), env=settings)
+        out = run([tool, "guard", "--dry-run", "-o", "json"] + machine + ["--"] + command(env, change), env=settings(base))
         try:
             said = json.loads(out.stdout)
         except ValueError:
@@ -412,11 +188,10 @@ def one(tool, base, name, change, baseline):
     env, copy = "%s/%s" % (base, name), "%s/%s-copy" % (base, name)
     shutil.rmtree(copy, ignore_errors=True)
     run(["cp", "-al", env, copy], check=True)
-    settings = {**os.environ, "UV_CACHE_DIR": base + "/cache", "UV_LINK_MODE": "hardlink"}
-    record = {"env": name, "change": change, "foretold": foretell(tool, copy, change, baseline["answers"], settings)}
+    record = {"env": name, "change": change, "foretold": foretell(tool, base, copy, change, baseline["answers"])}
     if record["foretold"] is None:
         return {**record, "failed": "no plan"}
-    done = run(command(copy, change), env=settings)
+    done = run(command(copy, change), env=settings(base))
     if done.returncode != 0:
         return {**record, "failed": "not done: " + done.stderr.strip().split("\n")[-1]}
     record["doctor"] = {n: judged(tool, ["doctor", "--env", copy] + w) for n, w in machines()}
@@ -441,29 +216,31 @@ def answers_of(tool, env):
     return {n: judged(tool, ["doctor", "--env", env] + w)["answers"] for n, w in machines()}
 
 
-def make(base, name):
+def make(base, name, wanted):
     env = "%s/%s" % (base, name)
     if os.path.exists(env):
         return ""
     run(["uv", "venv", "-q", "--python", sorted(glob.glob(campaign.PYTHONS.format("3.12")))[0], env], check=True)
-    packages = [p for p in ENVIRONMENTS[name] if p[0] != "-"]
-    made = run(["uv", "pip", "install", "-q", "--python", env + "/bin/python"] + packages)
+    packages = [p for p in wanted if p[0] != "-"]
+    made = run(["uv", "pip", "install", "-q", "--python", env + "/bin/python"] + packages, env=settings(base))
     if made.returncode != 0:
         shutil.rmtree(env)
-    lost = [p[1:] for p in ENVIRONMENTS[name] if p[0] == "-"]
+    lost = [p[1:] for p in wanted if p[0] == "-"]
     if lost:
         run(["uv", "pip", "uninstall", "-q", "--python", env + "/bin/python"] + lost)
     return made.stderr.strip().split("\n")[-1] if made.returncode else ""
 
 
-def run_all(tool, base, out, chosen):
-    named = [c for c in chosen if c in ENVIRONMENTS] or list(ENVIRONMENTS)
-    some = [c for c in chosen if c not in ENVIRONMENTS]
+def run_all(tool, listed, base, out, chosen):
+    environments, every = read(listed)
+    known = {(r["env"], r["change"]) for r in recorded(out)}
+    named = [c for c in chosen if c in environments] or list(environments)
+    some = [c for c in chosen if c not in environments]
     for name in named:
-        changes = [c.strip() for c in CHANGES[name].split("\n") if c.strip() and (not some or c.strip() in some)]
+        changes = [c for c in every[name] if (not some or c in some) and (name, c) not in known]
         if not changes:
             continue
-        failed = make(base, name)
+        failed = make(base, name, environments[name])
         if failed:
             print("left out  %-9s %s" % (name, failed), flush=True)
             continue
@@ -474,8 +251,12 @@ def run_all(tool, base, out, chosen):
             with open(out, "a") as f:
                 f.write(json.dumps(record) + "\n")
             shown(record)
-        shutil.rmtree("%s/%s-copy" % (base, name), ignore_errors=True)
-        shutil.rmtree(base + "/cache", ignore_errors=True)
+            shutil.rmtree("%s/%s-copy" % (base, name), ignore_errors=True)
+            shutil.rmtree(base + "/cache", ignore_errors=True)
+
+
+def recorded(path):
+    return [json.loads(line) for line in open(path)] if os.path.exists(path) else []
 
 
 # ---- what came out ----
@@ -522,8 +303,7 @@ def shown(record):
 
 def report(path):
     records = {}
-    for line in open(path):
-        r = json.loads(line)
+    for r in recorded(path):
         records[r["env"], r["change"]] = r
     counts, trusts = collections.Counter(), collections.Counter()
     for r in records.values():
@@ -546,7 +326,7 @@ def report(path):
 
 def again(tool, base, path, chosen):
     """Foretells every change anew; what followed is known."""
-    kept = [json.loads(line) for line in open(path)]
+    kept = recorded(path)
     with open(path + ".again", "w") as f:
         for name in dict.fromkeys(r["env"] for r in kept):
             env, copy = "%s/%s" % (base, name), "%s/%s-copy" % (base, name)
@@ -557,7 +337,7 @@ def again(tool, base, path, chosen):
             before = answers_of(tool, copy)
             for r in kept:
                 if r["env"] == name and "failed" not in r:
-                    f.write(json.dumps({**r, "foretold": foretell(tool, copy, r["change"], before, None)}) + "\n")
+                    f.write(json.dumps({**r, "foretold": foretell(tool, base, copy, r["change"], before)}) + "\n")
             shutil.rmtree(copy)
     return report(path + ".again")
 
@@ -565,8 +345,8 @@ def again(tool, base, path, chosen):
 def main():
     verb, rest = sys.argv[1], sys.argv[2:]
     if verb == "run":
-        run_all(rest[0], os.path.abspath(rest[1]), os.path.abspath(rest[2]), rest[3:])
-        rest = rest[2:3]
+        run_all(rest[0], rest[1], os.path.abspath(rest[2]), os.path.abspath(rest[3]), rest[4:])
+        rest = rest[3:4]
     sys.exit((again(rest[0], os.path.abspath(rest[1]), rest[2], rest[3:]) if verb == "again" else report(rest[0])) > 0)
 
 

@@ -297,7 +297,7 @@ func otherFamily(b *world.Build, cuda version.Number) []string {
 	var list []string
 	for _, s := range b.Env.Shared {
 		for _, p := range s.Wheels {
-			if p.Family().Major() != cuda.Major() {
+			if p.Family().Major() != cuda.Major() && !b.Env.NotYet(p.Name) {
 				list = append(list, p.Name)
 			}
 		}

@@ -194,9 +194,10 @@ func audio(m *world.Machine, b *world.Build, have *world.Installed, want string,
 // otherAudio is the CUDA of a torchaudio that is not torch's: by what the installed one says of itself (version.py), by
 // its local version, or, without one, by the default of the release of torch that it came out with, because only the
 // default index has it so. PyPI's torch 2.15.0 is for CUDA 13.2 and its torchaudio 2.11.0 for 13.0. Not known where it
-// is torch's, or where nothing tells.
+// is torch's, or where nothing tells: torchaudio 2.11.1 came out with no torch, and is for CUDA 13.2.
 func otherAudio(m *world.Machine, b *world.Build, audio version.Release) version.Number {
-	if audio.Local == "" && (b.Index == "" || b.Index == "default") {
+	companion := func(t tables.Torch) bool { return version.Of(t.Torchaudio).Compare(audio.Number) == 0 }
+	if audio.Local == "" && (b.Index == "" || b.Index == "default") && slices.ContainsFunc(tables.Rows[tables.Torch](m.Tables), companion) {
 		audio.Local = m.DefaultVariant("torch", audio)
 	}
 	cuda, _ := audio.LocalCUDA()

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/verdict"
 	"cudacompat/matrix/internal/world"
 	"cudacompat/probe/facts"
@@ -17,6 +18,8 @@ func TestComingTwin(t *testing.T) {
 		{"cupy-cuda12x", "cupy-cuda12x", ""},
 		{"onnxruntime-gpu", "onnxruntime", "onnxruntime 1.0"},
 		{"onnxruntime-gpu", "onnx", ""},
+		{"tensorflow", "tensorflow-cpu", "tensorflow-cpu 1.0"},
+		{"tensorflow", "tensorflow-metadata", ""},
 		{"xgboost", "lightgbm", ""},
 	} {
 		f := facts.Facts{Plan: &facts.Plan{Installs: []facts.Planned{{Name: c.comes, Version: "1.0"}}}}
@@ -24,6 +27,26 @@ func TestComingTwin(t *testing.T) {
 		m := world.NewMachine(tables.Embedded(), &f, world.Target{}, verdict.Policy{})
 		if got := comingTwin(m, &world.Build{Build: &facts.Build{Name: c.stays}}); got != c.want {
 			t.Errorf("%s over %s: %q, want %q", c.comes, c.stays, got, c.want)
+		}
+	}
+}
+
+// TestBareBeside: ONNX Runtime opens NVRTC from 1.21 on, so that the wheels of the release before do not show that this
+// one finds its libraries.
+func TestBareBeside(t *testing.T) {
+	wheels := []string{"nvidia-cublas-cu12", "nvidia-cuda-runtime-cu12", "nvidia-cudnn-cu12", "nvidia-cufft-cu12", "nvidia-curand-cu12"}
+	for _, c := range []struct {
+		wheels  []string
+		unknown bool
+	}{{wheels, true}, {append(wheels, "nvidia-cuda-nvrtc-cu12"), false}} {
+		env := facts.Environment{Path: "/opt/venv"}
+		for _, name := range c.wheels {
+			env.Packages = append(env.Packages, facts.Package{Name: name, Version: "12.6.77"})
+		}
+		b := &world.Build{Build: &facts.Build{Name: "onnxruntime-gpu", Version: "1.21.1"}, CUDANumber: version.Of("12"),
+			Env: world.NewEnvironment(tables.Embedded(), &env)}
+		if got := bareBeside(b); len(got) > 0 != c.unknown {
+			t.Errorf("%v: %v, unknown is %t", c.wheels, got, c.unknown)
 		}
 	}
 }

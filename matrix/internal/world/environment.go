@@ -12,6 +12,7 @@ import (
 type Environment struct {
 	*facts.Environment
 	t        *tables.Tables
+	plan     *facts.Plan // what is about to change in it; nil where nothing is
 	packages map[string]*facts.Package
 	read     map[string]*Installed // of packages those that were asked for
 	Shared   []SharedFiles         // libraries of NVIDIA of which several wheels own the same files
@@ -58,6 +59,16 @@ func (e *Environment) addShared(found *facts.Package) {
 	}
 }
 
+// NotYet reports whether a plan brings a distribution of which no release is there now.
+func (e *Environment) NotYet(name string) bool {
+	if e.plan == nil {
+		return false
+	}
+	_, comes := e.plan.Installed(name)
+	_, replaces := e.plan.Removed(name)
+	return comes && !replaces
+}
+
 // Twins are the installed wheels of one library that own the same files, one for each CUDA family.
 func (e *Environment) Twins(library string) []*Installed {
 	for _, s := range e.Shared {
@@ -72,6 +83,7 @@ func (e *Environment) Twins(library string) []*Installed {
 func (m *Machine) Environment(e *facts.Environment) *Environment {
 	if m.met[e] == nil {
 		m.met[e] = NewEnvironment(m.Tables, e)
+		m.met[e].plan = m.Facts.Plan
 	}
 	return m.met[e]
 }

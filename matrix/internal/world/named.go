@@ -371,7 +371,7 @@ func (b *Build) CompilesLater() bool { return b.JIT || b.Named != nil && b.Named
 
 // TwinPackages are packages for the GPU and those for the CPU with the same modules.
 var TwinPackages = map[string]string{"onnxruntime-gpu": "onnxruntime", "faiss-gpu": "faiss-cpu", "faiss-gpu-cu11": "faiss-cpu",
-	"faiss-gpu-cu12": "faiss-cpu"}
+	"faiss-gpu-cu12": "faiss-cpu", "tensorflow": "tensorflow-cpu"}
 
 // TwinNamed is how a file names the package for the CPU that has the modules of one for the GPU, "faiss-cpu 1.15.1";
 // empty where it does not.
