@@ -58,6 +58,7 @@ var caps = map[string]string{
 	"internal/pysource maxLines":     "judged",
 	"internal/python maxSources":     "judged",
 	"internal/python maxRequired":    "judged",
+	"internal/python maxConstants":   "judged",
 
 	"internal/nvml maxAnswer":  "failed", // NVML is then no source; the others tell of the driver
 	"internal/nvml maxLines":   "failed",

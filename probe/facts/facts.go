@@ -219,6 +219,8 @@ type Interpreter struct {
 	NoConfig bool `json:"no_config,omitempty"`
 	// Closed tells that this user may not go where its links lead, as to a Python in root's home.
 	Closed bool `json:"closed,omitempty"`
+	// NoExecute tells that nobody may execute what Leads names: archives that keep no modes leave it so.
+	NoExecute bool `json:"no_execute,omitempty"`
 }
 
 // Hindrance is why Python does not import what a distribution installed.

@@ -129,6 +129,14 @@ func withoutInterpreter(b *world.Build) []*Result {
 			python))}, pin.Say("run as that user").Instead())
 		return found(f)
 	}
+	if i.NoExecute {
+		f.Need = "permission to execute " + i.Leads
+		f.Evidence = append(b.Evidence(), verdict.Evidence{Fact: path.Base(i.Leads), Value: "has no execute bit", From: i.Leads})
+		f.Message = fmt.Sprintf("%s is a program that nobody may execute: nothing in %s can start", i.Leads, b.Env.Path)
+		f.Steps = []pin.Step{pin.Run(pin.Command("sudo", "chmod", "a+x", pin.File(i.Leads))),
+			pin.Say("copy the environment by something that keeps the modes of files (tar, rsync -a)").Instead()}
+		return found(f)
+	}
 	if i.Gone && i.Leads == "" {
 		f.Message = fmt.Sprintf("%s is gone: nothing in %s can start", i.Path, b.Env.Path)
 		return found(f)
@@ -214,7 +222,7 @@ func lacking(b *world.Build, m *world.Machine, h facts.Hindrance) []*Result {
 		return undecidable(b.Subject, verdict.Statement(h.By+", which "+b.Name+" needs: it is not in "+b.Env.Path))
 	}
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By, Pins: withLibraries(b),
-		Message:  fmt.Sprintf("%s needs %s, which is not installed: it cannot be imported", b.Name, h.By),
+		Message:  fmt.Sprintf("%s needs %s, which is not installed: it does not run", b.Name, h.By),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: h.By, Value: "not installed", From: b.Env.Path}),
 		Source:   []string{importSource}}
 	f.Pins[0].Why = "adds " + h.By + "; keeps the driver"

@@ -8,7 +8,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// line is one logical line: without comments, the text of its strings left out, joined where brackets are open.
+// line is one logical line: without comments, the text of its strings left out but for the names that import_module is
+// called with, joined where brackets are open.
 type line struct {
 	indent int
 	text   string
@@ -38,6 +39,9 @@ type scanner struct {
 
 // maxLibraries is how many names of libraries are kept of one file.
 const maxLibraries = 64
+
+// namedImport matches what stands before the name of a module that is imported by a call.
+var namedImport = lazyregexp.New(`\b(import_module|__import__)\(\s*"$`)
 
 var libraryName = lazyregexp.New(`^[\w./{}%*+-]*\.so(\.\d+)*$`)
 
@@ -83,8 +87,13 @@ func (s *scanner) one() line {
 		case '#':
 			s.comment()
 		case '"', '\'':
+			start := s.at
 			s.quoted(c)
-			add('"', '"')
+			add('"')
+			if namedImport.Match(s.text) { // the one text that is kept
+				add(bytes.Trim(s.data[start:s.at], `"'`)...)
+			}
+			add('"')
 		case '\\':
 			s.at++
 			if s.at < len(s.data) && (s.data[s.at] == '\n' || s.data[s.at] == '\r') {

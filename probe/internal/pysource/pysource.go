@@ -1,7 +1,7 @@
 // Package pysource reads what a Python module imports, and which libraries it opens, out of its source. It runs nothing.
 //
 // An import is certain where the module's own run comes to it whatever the machine is: at the top level, in a class or a
-// with statement, in a try statement that lets the failure out again, or in the other branch of NumPy's and SciPy's
+// with statement, in a try statement that lets the failure out again or keeps it for the module to raise, or in the other branch of NumPy's and SciPy's
 // "if __NUMPY_SETUP__". What stands under a condition, in a loop, in a
 // handler or in a function is not. Functions that the top level calls count as far as they open libraries.
 package pysource
@@ -79,13 +79,17 @@ type block struct {
 	never  bool   // an if that a setup script alone comes into
 	all    bool   // an except clause that takes what an import raises
 	lacked bool   // an except clause that takes only that there is no such module
+	caught string // the name that an except clause gives to what it takes
+	kept   string // the name under which it keeps that, for who raises it later
 }
 
 type parser struct {
 	blocks   []block
 	tries    int
-	swallows map[int]bool // by try statement in which a failure ends: whether any does, or a module's that is not there
-	last     block        // the block that was closed last, to which an except clause belongs
+	swallows map[int]bool    // by try statement in which a failure ends: whether any does, or a module's that is not there
+	keeps    []block         // except clauses that keep the failure
+	raised   map[string]bool // the names that the module raises
+	last     block           // the block that was closed last, to which an except clause belongs
 
 	found    []found
 	opens    bool                // the file opens libraries somewhere
@@ -99,7 +103,7 @@ type parser struct {
 }
 
 func newParser() *parser {
-	return &parser{swallows: map[int]bool{}, calls: map[string][]string{}, defined: map[string]bool{}}
+	return &parser{swallows: map[int]bool{}, raised: map[string]bool{}, calls: map[string][]string{}, defined: map[string]bool{}}
 }
 
 // found is an import with the try statements around it, which decide at the end; or a call that opens a library, by the
@@ -120,10 +124,13 @@ func (p *parser) line(l line) {
 		p.open(l, word)
 		return
 	}
-	if m := setToFalse.FindStringSubmatch(l.text); m != nil && len(p.blocks) > 0 && p.blocks[len(p.blocks)-1].word == "except" {
-		p.off = m[1]
+	if last := len(p.blocks) - 1; last >= 0 && p.blocks[last].word == "except" {
+		p.inHandler(l, &p.blocks[last])
 	}
 	tries, plain, in := p.around()
+	if m := raising.FindStringSubmatch(l.text); m != nil && in == "" {
+		p.raised[m[1]] = true
+	}
 	if p.takes != nil && plain && len(tries) == 0 {
 		p.takes.line(l)
 	}
@@ -141,6 +148,10 @@ func (p *parser) line(l line) {
 			p.add(found{i, tries, in})
 		}
 	}
+	for _, m := range byName.FindAllStringSubmatch(l.text, -1) {
+		i := Import{Module: m[2], Level: len(m[1]), Certain: plain && !conditional.MatchString(l.text)}
+		p.add(found{i, tries, in})
+	}
 	if !p.opens {
 		return
 	}
@@ -149,6 +160,16 @@ func (p *parser) line(l line) {
 	}
 	for _, m := range called.FindAllStringSubmatch(l.text, -1) {
 		p.calls[in] = append(p.calls[in], m[1])
+	}
+}
+
+// inHandler takes a line of an except clause.
+func (p *parser) inHandler(l line, b *block) {
+	if m := setToFalse.FindStringSubmatch(l.text); m != nil {
+		p.off = m[1]
+	}
+	if m := assigned.FindStringSubmatch(l.text); m != nil && m[2] == b.caught {
+		b.kept = m[1]
 	}
 }
 
@@ -196,6 +217,12 @@ var (
 	called     = lazyregexp.New(`\b([A-Za-z_]\w*)\(`)
 	swallowing = lazyregexp.New(`^except *(\*? *)?(:|.*\b(ImportError|ModuleNotFoundError|OSError|Exception|BaseException|Error|EnvironmentError)\b)`)
 	setToFalse = lazyregexp.New(`^([A-Za-z_]\w*) = False$`)
+	assigned   = lazyregexp.New(`^([A-Za-z_]\w*) = ([A-Za-z_]\w*)$`)
+	raising    = lazyregexp.New(`^raise +([A-Za-z_]\w*)\b(?:$| +from\b)`)
+	// namedFailure matches the end of "except ImportError as err:".
+	namedFailure = lazyregexp.New(` as +([A-Za-z_]\w*) *:$`)
+	// byName matches an import that is called with its name: importlib.import_module(".x", __package__).
+	byName     = lazyregexp.New(`\b(?:import_module|__import__)\( *"(\.*)([A-Za-z_][\w.]*)"`)
 	lackedOnly = lazyregexp.New(`^except *\(? *ModuleNotFoundError *\)? *( as \w+ *)?:`)
 	definition = lazyregexp.New(`^(?:async +)?(?:def|class) +(\w+)`)
 )
@@ -213,6 +240,9 @@ func (p *parser) open(l line, word string) {
 	case "except", "finally":
 		b.try = p.last.try
 		b.all, b.lacked = swallowing.MatchString(l.text), lackedOnly.MatchString(l.text)
+		if m := namedFailure.FindStringSubmatch(l.text); m != nil {
+			b.caught = m[1]
+		}
 	case "if":
 		b.never = p.off != "" && l.text == "if "+p.off+":"
 	case "else":
@@ -237,14 +267,21 @@ func (p *parser) closeTo(indent int, word string) {
 	for len(p.blocks) > 0 && p.blocks[len(p.blocks)-1].indent >= indent {
 		b := p.blocks[len(p.blocks)-1]
 		p.blocks = p.blocks[:len(p.blocks)-1]
-		if b.word == "except" && b.all && !b.raises {
-			p.swallows[b.try] = p.swallows[b.try] || !b.lacked
+		switch {
+		case b.word != "except" || !b.all || b.raises:
+		case b.kept != "":
+			p.keeps = append(p.keeps, b)
+		default:
+			p.swallow(b)
 		}
 		if b.indent == indent {
 			p.last = b
 		}
 	}
 }
+
+// swallow notes that a failure ends in an except clause.
+func (p *parser) swallow(b block) { p.swallows[b.try] = p.swallows[b.try] || !b.lacked }
 
 // around tells what the place of a line is: the try statements, whether nothing else stands around it that may skip it,
 // and the outermost function.
@@ -267,6 +304,11 @@ func (p *parser) around() (tries []int, plain bool, in string) {
 func (p *parser) module(libraries []string) Module {
 	for len(p.blocks) > 0 {
 		p.closeTo(p.blocks[len(p.blocks)-1].indent, "")
+	}
+	for _, b := range p.keeps {
+		if !p.raised[b.kept] {
+			p.swallow(b)
+		}
 	}
 	p.openings = slices.DeleteFunc(p.openings, func(f found) bool { return p.defined[f.Module] }) // which p.calls has
 	m := Module{Libraries: libraries, Opens: len(p.openings) > 0}

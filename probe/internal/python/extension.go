@@ -25,6 +25,9 @@ func notExtension(name string) bool {
 	return notExtensions.Match(name) && !strings.HasPrefix(name, "nvidia-dali")
 }
 
+// importedAlone matches those of them that programs import by themselves: no other package speaks of their libraries.
+var importedAlone = lazyregexp.New(`^tensorrt`)
+
 // extensions reads every distribution that carries CUDA code or needs a CUDA library: flash-attn, vllm, XGBoost, or one
 // that nobody else knows, beside a framework of a CUDA version or without one. Their RECORDs say which have libraries
 // at all.
@@ -37,7 +40,8 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 	infos, owned := infosIn(h, s.dir, entries), owners{}
 	var record []byte
 	for _, i := range infos {
-		if notExtension(i.name) && !s.orphan(i.name) || s.hiding(h, i.name) {
+		damaged := importedAlone.MatchString(i.name) && !s.librariesAsShipped(h, i.path())
+		if notExtension(i.name) && !s.orphan(i.name) && !damaged || s.hiding(h, i.name) {
 			continue
 		}
 		if i.isDir {
@@ -56,14 +60,14 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 		if namedForCUDA.MatchString(b.Name) { // rmm-cu12 has no code and fails with another librmm
 			failed.Add(s.otherRelease(h, b, libraries))
 		}
-		if usesCUDA(h, b) {
+		if usesCUDA(h, b) || damaged {
 			failed.Add(readOpened(b, h, s))
 			failed.Add(readAlone(b, h, s, r))
 			failed.Add(s.readReached(b, h, r))
 			names := modulesIn(record)
 			s.hinder(h, b, b.Path, names)
 			s.minorCUDA(h, b, names)
-			if b.CUDA != "" || !compilers[b.Name] {
+			if (b.CUDA != "" || !compilers[b.Name]) && (!damaged || len(b.Hindrances) > 0) {
 				list = append(list, *b)
 			}
 		}
@@ -197,11 +201,12 @@ func (s *site) needs(h *host.Host, read lazyReach, framework string) bool {
 	})
 }
 
-// alone is that a distribution with CUDA code, or with a library that says by its name that it has some, needs what the
-// environment does not have: the framework that it imports, or the distribution that holds its library.
+// alone is that a distribution with CUDA code, or with a library that says by its name that it has some, or with a module
+// and named for CUDA, needs what the environment does not have: the framework that it imports, or the distribution that
+// holds its library.
 func (s *site) alone(h *host.Host, b *facts.Build, r lazyReach, record []byte) []facts.Hindrance {
-	if len(b.SASS)+len(b.PTX) == 0 && b.CUDA == "" &&
-		!slices.ContainsFunc(librariesIn(record), familyFile.MatchString) {
+	if len(b.SASS)+len(b.PTX) == 0 && b.CUDA == "" && !slices.ContainsFunc(librariesIn(record), familyFile.MatchString) &&
+		(!namedForCUDA.MatchString(b.Name) || len(librariesOf(b, h, record)) == 0) {
 		return nil
 	}
 	lacks := s.libraryDist(h, b)

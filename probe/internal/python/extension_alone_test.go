@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"cudacompat/probe/facts"
@@ -236,6 +237,58 @@ func TestLacking(t *testing.T) {
 				t.Errorf("lacks %q, want %q: %+v", lacks, c.lacks, builds)
 			}
 		})
+	}
+}
+
+// TestLackingWithoutCode: the modules of a package for CUDA have no code themselves, and what they are linked to comes with
+// a distribution that is not there.
+func TestLackingWithoutCode(t *testing.T) {
+	const module = "graph/_binding.abi3.so,sha256=x,400000\n"
+	for _, c := range []struct{ name, dist, record, lacks string }{
+		{"for CUDA", "graph-cu12", module, "libgraph-cu12"},
+		{"for CUDA, and pure Python", "graph-cu12", "graph/__init__.py,sha256=x,40\n", ""},
+		{"not for CUDA", "graph", module, ""},
+	} {
+		root := t.TempDir()
+		s := &site{dir: "/" + strings.TrimSuffix(testSite, "/"), python: "3.12.3"}
+		s.path = []string{s.dir}
+		b := &facts.Build{Name: c.dist, Path: s.dir + "/graph-1.0.dist-info"}
+		hosttest.Write(t, filepath.Join(root, b.Path, "METADATA"), "Name: "+c.dist+"\nRequires-Dist: libgraph-cu12==1.0\n")
+		lacks := ""
+		for _, h := range s.alone(&host.Host{Root: root}, b, nil, []byte(c.record)) {
+			lacks = h.By
+		}
+		if lacks != c.lacks {
+			t.Errorf("%s: lacks %q, want %q", c.name, lacks, c.lacks)
+		}
+	}
+}
+
+// TestImportedAlone: of TensorRT nothing is said while its libraries are as they were installed, and that it is not
+// imported where the loader does not take one.
+func TestImportedAlone(t *testing.T) {
+	const library = "tensorrt_libs/libnvinfer.so.10"
+	for _, c := range []struct {
+		name, size string
+		want       []facts.Hindrance
+	}{
+		{"whole", "9", nil},
+		{"another size", "90000000", []facts.Hindrance{{Kind: facts.HindranceSpoiled, Of: "tensorrt-cu12-libs 10.9", Path: "/" + testSite + library,
+			By: "file too short"}}},
+	} {
+		root := t.TempDir()
+		hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+		hosttest.Write(t, filepath.Join(root, testSite+library), "123456789")
+		hosttest.Write(t, filepath.Join(root, testSite+"tensorrt_cu12_libs-10.9.dist-info/METADATA"), "Name: tensorrt-cu12-libs\nVersion: 10.9\n")
+		hosttest.Write(t, filepath.Join(root, testSite+"tensorrt_cu12_libs-10.9.dist-info/RECORD"), library+",sha256=x,"+c.size+"\n")
+		found, _ := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+		var got []facts.Hindrance
+		for _, b := range found.Environments[0].Builds {
+			got = append(got, b.Hindrances...)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
 	}
 }
 

@@ -80,18 +80,34 @@ func openCuPy(h *host.Host, s *site, b *facts.Build, p *ldso.Process) (bool, err
 		_, err = p.Open(nvrtcSonames[b.CUDA], nil, ldso.Local)
 		return true, err
 	}
-	for _, file := range s.inWheels(h, "*/lib/libcu*.so.*[0-9]") {
-		if cupyPart.MatchString(path.Base(file)) {
-			if _, err := p.Open(file, nil, ldso.Local); err != nil {
-				return false, err
-			}
+	for _, file := range s.wheelLibraries(h, cupyParts) {
+		if _, err := p.Open(file, nil, ldso.Local); err != nil {
+			return false, err
 		}
 	}
 	return openNVRTC(h, s, b, p)
 }
 
-// cupyPart matches the libraries that CuPy's modules are linked to, or open.
-var cupyPart = lazyregexp.New(`^lib(cublas|cufft|curand|cusolver|cusparse)\.so\.\d+$`)
+// cupyParts are the libraries that CuPy's modules are linked to, or open, by their wheels.
+var cupyParts = []string{"cublas", "cufft", "curand", "cusolver", "cusparse"}
+
+// wheelLibraries are the files of some libraries in wheels. One that is gone from its wheel stands by its bare name, as it
+// is looked for elsewhere then.
+func (s *site) wheelLibraries(h *host.Host, wheels []string) []string {
+	var list []string
+	for _, wheel := range wheels {
+		stem := "lib" + wheel + ".so."
+		list = append(list, s.inWheels(h, "*/lib/"+stem+"*[0-9]")...)
+		for _, d := range s.wheelsOf(wheel) {
+			for _, name := range librariesIn(h.ReadQuietly(d.Path + "/RECORD")) {
+				if base := path.Base(name); strings.HasPrefix(base, stem) && len(s.inWheels(h, "*/lib/"+base)) == 0 {
+					list = append(list, base)
+				}
+			}
+		}
+	}
+	return list
+}
 
 // openNVRTC opens NVRTC as cuda-pathfinder does. Which of several families it takes is not told.
 func openNVRTC(h *host.Host, s *site, b *facts.Build, p *ldso.Process) (bool, error) {

@@ -164,6 +164,13 @@ func TestCuPy(t *testing.T) {
 	if b := onlyBuild(t, root, nil); len(b.Missing) > 0 {
 		t.Errorf("whole: missing %v", b.Missing)
 	}
+	const random = testSite + "nvidia_curand_cu12-10.3.10.19.dist-info"
+	hosttest.Write(t, filepath.Join(root, random, "METADATA"), "Name: nvidia-curand-cu12\nVersion: 10.3.10.19\n")
+	hosttest.Write(t, filepath.Join(root, random, "RECORD"), "nvidia/curand/lib/libcurand.so.10,sha256=x,166000000\n")
+	if b := onlyBuild(t, root, nil); !slices.Equal(b.Missing, []string{"libcurand.so.10"}) {
+		t.Errorf("its wheel lists it and it is gone: missing %v", b.Missing)
+	}
+	hosttest.Must(t, os.RemoveAll(filepath.Join(root, random)))
 	hosttest.Must(t, os.Remove(filepath.Join(root, link)))
 	if b := onlyBuild(t, root, nil); !slices.Equal(b.Missing, []string{"libnvJitLink.so.12"}) {
 		t.Errorf("missing %v, want libnvJitLink.so.12", b.Missing)

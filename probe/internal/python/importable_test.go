@@ -167,8 +167,8 @@ func TestWithoutConfig(t *testing.T) {
 	}
 }
 
-// TestInterpreter: python3 of a venv leads nowhere, to another version, to its own, or is a copy of which the name
-// tells nothing.
+// TestInterpreter: python3 of a venv leads nowhere, to another version, to its own or to what nobody may execute, or is a
+// copy of which the name tells nothing.
 func TestInterpreter(t *testing.T) {
 	own := map[string]string{"python3": "/usr/bin/python3.12"}
 	for name, c := range map[string]struct {
@@ -181,21 +181,31 @@ func TestInterpreter(t *testing.T) {
 		"half gone": {map[string]string{"python": "/nowhere/bin/python3.12", "python3": "/usr/bin/python3.12"}, "", nil},
 		"upgraded": {map[string]string{"python3": "/usr/bin/python3"}, "",
 			&facts.Interpreter{Path: "/opt/venv/bin/python3", Leads: "/usr/bin/python3.13", Python: "3.13"}},
-		"own":               {own, "", nil},
-		"none":              {nil, "", &facts.Interpreter{Path: "/opt/venv/bin/python3", Gone: true}},
-		"home elsewhere":    {own, "/usr", nil},
-		"home of a library": {own, "/usr:/exec", nil},
-		"home in lib64":     {own, "/fedora", nil},
-		"home not absolute": {own, "python", nil},
+		"own": {own, "", nil},
+		"a link to what nobody may execute": {map[string]string{"python3": "/usr/bin/plain3.12"}, "",
+			&facts.Interpreter{Path: "/opt/venv/bin/python3", Leads: "/usr/bin/plain3.12", NoExecute: true}},
+		"a copy that nobody may execute": {map[string]string{"python3": ""}, "",
+			&facts.Interpreter{Path: "/opt/venv/bin/python3", Leads: "/opt/venv/bin/python3", NoExecute: true}},
+		"one of two that may be executed": {map[string]string{"python3": "/usr/bin/plain3.12", "python": "/usr/bin/python3.12"}, "", nil},
+		"none":                            {nil, "", &facts.Interpreter{Path: "/opt/venv/bin/python3", Gone: true}},
+		"home elsewhere":                  {own, "/usr", nil},
+		"home of a library":               {own, "/usr:/exec", nil},
+		"home in lib64":                   {own, "/fedora", nil},
+		"home not absolute":               {own, "python", nil},
 		"home gone": {own, "/nowhere",
 			&facts.Interpreter{Path: "/opt/venv/bin/python3", Leads: "/nowhere", Home: true}},
 	} {
 		root := xgboostTree(t)
 		hosttest.Write(t, filepath.Join(root, "usr/bin/python3.12"), "")
 		hosttest.Write(t, filepath.Join(root, "usr/bin/python3.13"), "")
+		hosttest.Write(t, filepath.Join(root, "usr/bin/plain3.12"), "\x7fELF")
 		hosttest.Must(t, os.Symlink("python3.13", filepath.Join(root, "usr/bin/python3")))
 		hosttest.Must(t, os.MkdirAll(filepath.Join(root, "opt/venv/bin"), 0o755))
 		for link, to := range c.links {
+			if to == "" {
+				hosttest.Write(t, filepath.Join(root, "opt/venv/bin", link), "\x7fELF")
+				continue
+			}
 			hosttest.Must(t, os.Symlink(to, filepath.Join(root, "opt/venv/bin", link)))
 		}
 		hosttest.Write(t, filepath.Join(root, "usr/lib/python3.12/os.py"), "")

@@ -1,9 +1,11 @@
 package python
 
 import (
+	"debug/elf"
 	"errors"
 	"io/fs"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -14,7 +16,7 @@ import (
 
 // unusable is a virtual environment's python3 that does not import what stands in the environment: its link leads
 // nowhere, because the Python that it was made of is gone, or to where this user may not go, or to one of another version,
-// whose packages stand in another directory. Nil where it does, and where nothing tells.
+// whose packages stand in another directory, or nobody may execute it. Nil where it does, and where nothing tells.
 func unusable(h *host.Host, p prefix) *facts.Interpreter {
 	if home := withoutLibrary(h, p); home != "" {
 		return &facts.Interpreter{Path: path.Join(p.path, "bin/python3"), Leads: home, Home: true}
@@ -36,9 +38,11 @@ func unusable(h *host.Host, p prefix) *facts.Interpreter {
 			continue
 		}
 		if err != nil {
-			return nil // a file of its own, or closed to this user
+			return nil // closed to this user
 		}
 		switch real, err := h.Resolve(file); {
+		case err == nil && programNobodyMayExecute(h, real):
+			gone = &facts.Interpreter{Path: file, Leads: real, NoExecute: true}
 		case err == nil:
 			m := pythonBinary.FindStringSubmatch(path.Base(real))
 			if m == nil || m[1] == version.ShortPython(p.python) {
@@ -106,6 +110,23 @@ func withoutLibrary(h *host.Host, p prefix) string {
 		return ""
 	}
 	return home
+}
+
+// programNobodyMayExecute reports whether a file is a program (ELF) and has no execute bit at all: "Permission denied", for
+// root too. A copy by an archive that keeps no modes is so. Windows' file systems have no such bit.
+func programNobodyMayExecute(h *host.Host, file string) bool {
+	f, err := h.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Mode()&0o111 != 0 || runtime.GOOS == "windows" {
+		return false
+	}
+	magic := make([]byte, len(elf.ELFMAG))
+	_, err = f.ReadAt(magic, 0)
+	return err == nil && string(magic) == elf.ELFMAG
 }
 
 // lastLink is where a chain of links breaks: python3 of uv's environments leads to python beside it.

@@ -54,7 +54,7 @@ func (s *site) reached(h *host.Host, b *facts.Build, record []byte) *reach {
 
 // reachedFrom reads them as far as the import of some modules goes; nil stands for the distribution's main ones.
 func (s *site) reachedFrom(h *host.Host, b *facts.Build, info string, record []byte, mains []string) *reach {
-	w := walker{h: h, s: s, listed: indexRecord(record), seen: map[string]bool{}, foreign: map[string]bool{},
+	w := walker{h: h, s: s, info: info, listed: indexRecord(record), seen: map[string]bool{}, foreign: map[string]bool{},
 		places: map[string]string{}, changed: map[string]pysource.Summary{}}
 	w.unmet, w.injured = s.unmetFrom(h, info), s.injuredFrom(h, info)
 	if mains == nil {
@@ -72,6 +72,7 @@ type walker struct {
 	reach
 	h       *host.Host
 	s       *site
+	info    string // the distribution's dist-info directory
 	listed  *recordIndex
 	seen    map[string]bool             // modules, by whether the import is certain to come to them: "+a.b", "-a.b"
 	foreign map[string]bool             // modules of others that were looked for
@@ -215,6 +216,7 @@ func (w *walker) load(dir, name string, certain bool) bool {
 			w.refused(path.Join(dir, found))
 		}
 		w.take(found, certain)
+		w.fromCompiled(dir, found, certain)
 		return true
 	}
 	if w.h.Exists(full + ".py") {

@@ -26,23 +26,19 @@ func (s *site) injuredFrom(h *host.Host, info string) []injured {
 	}
 	for _, dist := range required {
 		name, _, _ := strings.Cut(distOf(dist), " ")
-		whole, known := s.whole[dist]
-		if !known {
-			whole = modules[strings.TrimSuffix(name, "lib")] != nil || s.librariesAsShipped(h, dist)
-			if s.whole == nil {
-				s.whole = map[string]bool{}
-			}
-			s.whole[dist] = whole
-		}
-		if !whole {
+		if modules[strings.TrimSuffix(name, "lib")] == nil && !s.librariesAsShipped(h, dist) {
 			list = append(list, injured{dist, indexRecord(h.ReadQuietly(dist + "/RECORD"))})
 		}
 	}
 	return list
 }
 
-// librariesAsShipped reports whether the libraries of a distribution have the sizes that RECORD lists.
+// librariesAsShipped reports whether the libraries of a distribution have the sizes that RECORD lists. It looks once.
 func (s *site) librariesAsShipped(h *host.Host, info string) bool {
+	whole, known := s.whole[info]
+	if known {
+		return whole
+	}
 	other := librariesFrom(h.ReadQuietly(info+"/RECORD"), func(name []byte, size int64) bool {
 		if !libraryFile.Match(name) {
 			return false
@@ -50,7 +46,11 @@ func (s *site) librariesAsShipped(h *host.Host, info string) bool {
 		have, err := h.Size(path.Join(path.Dir(info), string(name)))
 		return host.Absent(err) || err == nil && have != size
 	})
-	return len(other) == 0
+	if s.whole == nil {
+		s.whole = map[string]bool{}
+	}
+	s.whole[info] = len(other) == 0
+	return s.whole[info]
 }
 
 // lost notes that a module which the import is certain to come to was an extension module of another distribution, and is
@@ -116,7 +116,7 @@ func (w *walker) uncaught(mains []string, by string) []facts.Hindrance {
 
 // injuries are those of a kind that the import comes to where some imports count as certain.
 func (w *walker) injuries(mains []string, by string, counts func(pysource.Import) bool, kind func(facts.Hindrance) bool) []facts.Hindrance {
-	all := walker{h: w.h, s: w.s, listed: w.listed, seen: map[string]bool{}, foreign: map[string]bool{}, places: map[string]string{},
+	all := walker{h: w.h, s: w.s, info: w.info, listed: w.listed, seen: map[string]bool{}, foreign: map[string]bool{}, places: map[string]string{},
 		changed: map[string]pysource.Summary{}, injured: w.injured, counts: counts}
 	for _, name := range mains {
 		all.module(name, nil, by, true)

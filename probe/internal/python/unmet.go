@@ -18,6 +18,7 @@ import (
 // unmet is a requirement that an environment does not meet: it has no such distribution, or an older release of it.
 type unmet struct {
 	given.Requirement
+	by      string   // the dist-info directory of the distribution that requires it
 	have    string   // the release that is there; empty where there is none
 	modules []string // that it brings to the top of the import path; nil where it is not there
 }
@@ -77,7 +78,7 @@ func (s *site) requirementsOf(h *host.Host, info string) requirements {
 		if dist != "" {
 			e.met = append(e.met, dist)
 		}
-		if u, lacks := s.lacks(h, r, dist); lacks {
+		if u, lacks := s.lacks(h, info, r, dist); lacks {
 			e.unmet = append(e.unmet, u)
 		}
 	}
@@ -90,8 +91,8 @@ func (s *site) requirementsOf(h *host.Host, info string) requirements {
 
 // lacks reports whether a requirement is not met by the distribution of its name, empty where there is none: a package
 // may be there without its metadata.
-func (s *site) lacks(h *host.Host, r given.Requirement, info string) (unmet, bool) {
-	u := unmet{Requirement: r}
+func (s *site) lacks(h *host.Host, by string, r given.Requirement, info string) (unmet, bool) {
+	u := unmet{Requirement: r, by: by}
 	if info != "" {
 		_, u.have, _ = strings.Cut(distOf(info), " ")
 		if olderThan(r, u.have) {

@@ -1,0 +1,115 @@
+package python
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/host/hosttest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// compiledC is the source of an extension module that has texts among its constants.
+func compiledC(texts ...string) string {
+	source := "char big[20000] = {1};\n"
+	for i, text := range texts {
+		source += fmt.Sprintf("const char text%d[] = %q;\n", i, text)
+	}
+	return source
+}
+
+// TestCompiledImports: bindings/high.so imports C functions of bindings/low.so, as Cython's modules do, and its sources
+// do not tell so. torch catches ImportError there: a module that is cut off ends it, one that is gone does not.
+func TestCompiledImports(t *testing.T) {
+	const high, low = "bindings/high.abi3.so", "bindings/low.abi3.so"
+	const importsC = "%.200s does not export expected C function %.200s"
+	const caught, plain = "try:\n    from bindings import high\nexcept ImportError:\n    pass\n", "from bindings import high\n"
+	cut := func(t *testing.T, file string) { hosttest.Must(t, os.Truncate(file, 4096)) }
+	remove := func(t *testing.T, file string) { hosttest.Must(t, os.Remove(file)) }
+	for _, c := range []struct {
+		name, imports string
+		texts         []string
+		damage        func(t *testing.T, file string)
+		file, by      string
+	}{
+		{"cut off", caught, []string{importsC, "bindings.low"}, cut, low, "the file is cut off"},
+		{"gone, and it is caught", caught, []string{importsC, "bindings.low"}, remove, "", ""},
+		{"gone", plain, []string{importsC, "bindings.low"}, remove, low, "it is gone"},
+		{"another one's name", plain, []string{importsC, "bindings.low.function"}, remove, "", ""},
+		{"named, and no C functions imported", plain, []string{"bindings.low"}, remove, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			dir := filepath.Join(root, testSite) + "/"
+			hosttest.Compile(t, root, hosttest.Library{Name: testSite + high, Source: compiledC(c.texts...)},
+				hosttest.Library{Name: testSite + low, Source: compiledC()})
+			record := "bindings/__init__.py,sha256=x,1\n"
+			for _, name := range []string{high, low} {
+				info, err := os.Stat(dir + name)
+				hosttest.Must(t, err)
+				record += fmt.Sprintf("%s,sha256=x,%d\n", name, info.Size())
+			}
+			for name, text := range map[string]string{"pkg/__init__.py": c.imports, "bindings/__init__.py": "\n",
+				"pkg-1.0.dist-info/METADATA":      "Name: pkg\nRequires-Dist: bindings\n",
+				"bindings-2.0.dist-info/METADATA": "Name: bindings\nVersion: 2.0\n", "bindings-2.0.dist-info/RECORD": record} {
+				hosttest.Write(t, dir+name, text)
+			}
+			c.damage(t, dir+low)
+			s := &site{dir: "/" + strings.TrimSuffix(testSite, "/"), python: "3.12.3"}
+			s.path = []string{s.dir}
+			r := s.reached(&host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.dir + "/pkg-1.0.dist-info"}, []byte("pkg/__init__.py,sha256=x,1\n"))
+			var want, got []facts.Hindrance
+			if c.file != "" {
+				want = []facts.Hindrance{{Kind: facts.HindranceSpoiled, Of: "bindings 2.0", Path: "/" + testSite + c.file, By: c.by}}
+			}
+			for _, h := range r.altered[:min(len(r.altered), 1)] {
+				h.By, _, _ = strings.Cut(h.By, ":")
+				got = append(got, h)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("altered (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNumPyOfC: an extension module takes NumPy's C API when it is loaded, and no source imports NumPy.
+func TestNumPyOfC(t *testing.T) {
+	const module = "pkg/_ext.abi3.so"
+	for _, c := range []struct {
+		name, metadata, text string
+		numpy                bool
+		want                 []absentFrom
+	}{
+		{"required, and it is not there", "Requires-Dist: numpy>=1.26\n", "_ARRAY_API is NULL pointer", false,
+			[]absentFrom{{module: "numpy", file: "/" + testSite + module}}},
+		{"required, and it is there", "Requires-Dist: numpy>=1.26\n", "_ARRAY_API is NULL pointer", true, nil},
+		{"taken where it is there", "", "_ARRAY_API is NULL pointer", false, nil},
+		{"for an extra", "Requires-Dist: numpy; extra == \"arrays\"\n", "_ARRAY_API is NULL pointer", false, nil},
+		{"taken when it is used", "Requires-Dist: numpy\n", "_ARRAY_API", false, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			dir := filepath.Join(root, testSite) + "/"
+			hosttest.Compile(t, root, hosttest.Library{Name: testSite + module, Source: compiledC(c.text)})
+			record := "pkg/__init__.py,sha256=x,1\n" + module + ",sha256=x,1\n"
+			hosttest.Write(t, dir+"pkg/__init__.py", "from . import _ext\n")
+			hosttest.Write(t, dir+"pkg-1.0.dist-info/METADATA", "Name: pkg\n"+c.metadata)
+			hosttest.Write(t, dir+"pkg-1.0.dist-info/RECORD", record)
+			if c.numpy {
+				hosttest.Write(t, dir+"numpy/__init__.py", "\n")
+			}
+			s := &site{dir: "/" + strings.TrimSuffix(testSite, "/"), python: "3.12.3"}
+			s.path = []string{s.dir}
+			r := s.reached(&host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.dir + "/pkg-1.0.dist-info"}, []byte(record))
+			if diff := cmp.Diff(c.want, r.absent, cmp.AllowUnexported(absentFrom{})); diff != "" {
+				t.Errorf("absent (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
