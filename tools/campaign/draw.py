@@ -2,6 +2,7 @@
 
     draw.py run --tool BINARY --scratch DIR --out FILE --seed N [--packages 30] [--minutes 45] [--skip FILE,...]
     draw.py run … --only NAME,...     (the same states of some of its packages anew)
+    draw.py run … --install-only      (what a later run with --only judges)
     draw.py report FILE...
 
 Nothing is chosen by hand: the seed shuffles pool.txt, and a name counts where the index has a wheel of it that holds
@@ -35,6 +36,7 @@ import campaign
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHONS = ["3.11", "3.12", "3.10", "3.9", "3.8", "3.7", "3.13"]
 TORCHES = ["torch==2.6.0", "torch==2.9.1", "torch"]
+LEFT_OUT = "left out"  # the state of a name without a wheel that counts: --skip passes it over
 # One release of a branch, and a GPU that it drives.
 DRIVERS = {450: ("450.248.02", "T4"), 470: ("470.256.02", "T4"), 535: ("535.274.02", "L4"), 580: ("580.95.05", "L4"), 620: ("620.10", "L4")}
 # What an import says that lacks a device, or a driver, and nothing else.
@@ -348,7 +350,9 @@ def run(a):
         except Exception as err:  # noqa: B902 - a wheel that cannot be read is none
             path, python, p = None, f"{type(err).__name__}: {err}"[:100], None
         if not p or not p["code"] + p["asks"] or not p["modules"]:
-            say(name, "left out:", python if not path else "no CUDA code, or nothing to import")
+            why = python if not path else "no CUDA code, or nothing to import"
+            say(name, "left out:", why)
+            write(a.out, [{"package": normal(name), "environment": "", "state": LEFT_OUT, "failed": why}])
             if path:
                 os.remove(path)
             continue
@@ -378,11 +382,12 @@ def run(a):
                 installed = True
                 say("  ", where, how)
                 try:
-                    states(room, a.tool, p["name"], modules, torch, mine, (2, 6) if where == "alone" else (1, 2), a.out, deadline)
+                    if not a.install_only:
+                        states(room, a.tool, p["name"], modules, torch, mine, (2, 6) if where == "alone" else (1, 2), a.out, deadline)
                 except Exception as err:  # noqa: B902 - one environment must not end the draw
                     say("   ended:", type(err).__name__, str(err)[:200])
             room.unmount()
-            if not a.keep:
+            if not (a.keep or a.install_only):
                 shutil.rmtree(room.base(room.id), ignore_errors=True)
         drawn += installed  # what cannot be installed here says nothing, and the next name takes its place
         shutil.rmtree(os.path.join(a.scratch, "other"), ignore_errors=True)
@@ -427,6 +432,7 @@ def judged(records):
 
 def report(paths):
     records = [json.loads(line) for path in paths for line in open(path)]
+    records = [r for r in records if r["state"] != LEFT_OUT]
     table, rows, seen = collections.Counter(), [], collections.defaultdict(set)
     for r, s, truth, tool, fresh in judged(records):
         table[truth, tool] += 1
@@ -461,6 +467,7 @@ def main():
     p.add_argument("--skip", default="")
     p.add_argument("--only", default="")
     p.add_argument("--keep", action="store_true")
+    p.add_argument("--install-only", action="store_true", help="install, keep, and judge nothing: a later run with --only finds it there")
     a = p.parse_args()
     if a.verb == "report":
         return report(a.files)

@@ -224,7 +224,8 @@ def jax_versions(family, plugin, checks, facts):
     for step in ("_import_extensions", "_load_nvidia_libraries"):
         getattr(module, step, lambda: None)()
     versions = importlib.import_module(f"jax_{family}_plugin._versions")
-    for name, scale in (("cuda_runtime", 0), ("cudnn", 100), ("cufft", 100), ("cupti", 0)):
+    # The plugin asks for cuFFT's version and takes any: it compares the whole number with what it was built with by a hundred
+    for name, scale in (("cuda_runtime", 0), ("cudnn", 100), ("cufft", 0), ("cupti", 0)):
         def compare(name=name, scale=scale):
             if name == "cupti" and mapped(r"/libcupti\.so"):
                 return ""  # that of CUDA 13 asks the driver before it tells its version, and the stand-in has no device
