@@ -23,6 +23,9 @@ func artefactOf(f facts.Facts) facts.Facts {
 	system.WSL, system.Jetson, system.Bootable = false, false, false
 	a := facts.Facts{Schema: f.Schema, System: system, Driver: facts.Driver{Compat: f.Driver.Compat}, Toolkits: f.Toolkits,
 		Environments: f.Environments, Libraries: f.Libraries, Unread: f.Unread, Building: f.Building, Image: f.Image}
+	if f.Image != nil { // what it sets goes with it; a process's own variables stay
+		a.Variables = f.Variables
+	}
 	a.Complete()
 	return a
 }
@@ -103,6 +106,9 @@ func newestDriver(t *Tables) string {
 func (r *gathering) describe(m *world.Machine) {
 	for _, b := range m.Builds {
 		r.Builds = append(r.Builds, required(b, m))
+	}
+	if withheld(m) { // what it needs of a GPU nobody can say
+		r.Unknown = append(r.Unknown, requires.Missing{Rule: "visible-devices", Subject: "the image", Lack: hiddenByImage(m.Shown.List)})
 	}
 	for _, u := range rules.NotLookedAt(m) {
 		if u.Missing.Lacking() {

@@ -305,6 +305,11 @@ func sightOfBuild(m *world.Machine, link LinkName, b *world.Build, g world.GPU) 
 	return assumed(link, "", byFile)
 }
 
+// hiddenByImage is the lack where an image's own CUDA_VISIBLE_DEVICES hides every GPU.
+func hiddenByImage(list string) verdict.Lack {
+	return verdict.Statement(fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q in the image's configuration hides every GPU", list))
+}
+
 // lackOf is the fact that an unseen link lacks.
 func lackOf(m *world.Machine, l Link) verdict.Lack {
 	list, hides := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]
@@ -312,7 +317,7 @@ func lackOf(m *world.Machine, l Link) verdict.Lack {
 	case l.Value != Withheld:
 		return l.Lacks
 	case m.Facts.Image != nil:
-		return verdict.Statement(fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q in the image's configuration hides every GPU", list))
+		return hiddenByImage(list)
 	case hides && m.Shown.Hidden:
 		return verdict.Lack{Missing: fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list), Reason: "hidden"}
 	}

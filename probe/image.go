@@ -1,9 +1,11 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"path"
+	"strings"
 
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
@@ -52,17 +54,14 @@ func OpenLayout(ctx context.Context, dir string, opt ImageOptions) (*Image, erro
 
 // RunImage is Run for an image: for what will be started from it, with the variables that its configuration sets.
 func RunImage(ctx context.Context, i *Image, opt Options) Facts {
-	env := i.Config.Env()
-	f := Run(ctx, host.Unmounted(i, env), opt)
+	h := imageHost(i)
+	f := Run(ctx, h, opt)
 	f.Image = &facts.Image{Digest: i.Digest, Platform: i.Config.OS + "/" + i.Config.Architecture, Others: i.Others,
 		Layers: i.Layers, User: i.Config.Config.User}
-	for _, start := range [][]string{i.Config.Config.Entrypoint, i.Config.Config.Cmd} {
-		if len(start) > 0 {
-			f.Image.Starts = path.Base(start[0])
-			break
-		}
+	if h.Start != "" {
+		f.Image.Starts = path.Base(h.Start)
 	}
-	f.Variables = variablesOf(env)
+	f.Variables = variablesOf(h.Env)
 	if f.System.Arch == "" {
 		f.System.Arch = machineName[i.Config.Architecture]
 	}
@@ -77,4 +76,29 @@ func RunImage(ctx context.Context, i *Image, opt Options) Facts {
 	f.Complete()
 	f.Anonymous()
 	return f
+}
+
+// imageHost is an image as the place where its program is started.
+func imageHost(i *Image) *Host {
+	h := host.Unmounted(i, i.Config.Env(), i.Config.Start())
+	if h.Env["HOME"] == "" {
+		h.Env["HOME"] = homeOf(h, i.Config.Config.User)
+	}
+	return h
+}
+
+// homeOf is the HOME of what is started from an image as a user, "app", "1000" or "1000:1000": runtimes take it from the
+// image's /etc/passwd (runc, libcontainer/init_linux.go).
+//
+//	app:x:1000:1000::/home/app:/bin/bash
+func homeOf(h *Host, user string) string {
+	user, _, _ = strings.Cut(user, ":")
+	user = cmp.Or(user, "0")
+	for line := range strings.Lines(string(h.ReadQuietly("/etc/passwd"))) {
+		fields := strings.Split(strings.TrimSpace(line), ":")
+		if len(fields) > 5 && (fields[0] == user || fields[2] == user) && path.IsAbs(fields[5]) {
+			return fields[5]
+		}
+	}
+	return "/"
 }

@@ -240,6 +240,56 @@ func TestConfigurationCounts(t *testing.T) {
 	}
 }
 
+// TestActiveInImage: the environment that an image starts decides, as in its containers; what else is there is noted. Where
+// it starts none with CUDA each one counts.
+func TestActiveInImage(t *testing.T) {
+	files := []imagetest.File{imagetest.Text("usr/bin/python3.12", ""), imagetest.Link("usr/bin/python3", "python3.12"),
+		imagetest.Text("usr/lib/python3.12/os.py", "")}
+	for path, torch := range map[string]string{"opt/sound": "2.8.0+cu128 12.8", "opt/newer": "2.9.0+cu130 13.0"} {
+		version, cuda, _ := strings.Cut(torch, " ")
+		site := path + "/lib/python3.12/site-packages/"
+		files = append(files, imagetest.Text(path+"/pyvenv.cfg", "home = /usr/bin\nversion = 3.12.3\n"),
+			imagetest.Link(path+"/bin/python3", "/usr/bin/python3"), imagetest.Text(path+"/bin/serve", "#!/"+path+"/bin/python3\n"),
+			imagetest.Text(site+"torch/version.py", fmt.Sprintf("__version__ = '%s'\ncuda: str = '%s'\n", version, cuda)),
+			imagetest.Text(site+"torch-"+version+".dist-info/METADATA", "Metadata-Version: 2.1\nName: torch\nVersion: "+version+"\n"))
+	}
+	type config = map[string]any
+	for _, c := range []struct {
+		says config
+		want string
+	}{
+		{config{}, "exit 1: incompatible: torch 2.9.0+cu130 cannot run on driver 535.183.01"},
+		{config{"Env": []string{"PATH=/opt/sound/bin:/usr/bin"}}, "exit 0: compatible: torch 2.8.0+cu128 works"},
+		{config{"Env": []string{"PATH=/opt/newer/bin:/usr/bin"}}, "exit 1: incompatible: torch 2.9.0+cu130 cannot run on driver 535.183.01"},
+		{config{"Env": []string{"VIRTUAL_ENV=/opt/sound"}}, "exit 0: compatible: torch 2.8.0+cu128 works"},
+		{config{"Entrypoint": []string{"/opt/sound/bin/serve"}}, "exit 0: compatible: torch 2.8.0+cu128 works"},
+		{config{"Entrypoint": []string{"/bin/sh", "-c"}, "Cmd": []string{"serve"}}, "exit 1: incompatible: torch 2.9.0+cu130 cannot run on driver 535.183.01"},
+	} {
+		image := imagetest.Image{Packed: "gzip", Layers: [][]byte{imagetest.Tar(t, files)}, Config: config{"config": c.says}}
+		var out, errs strings.Builder
+		code := run([]string{"check", "-", "--gpu", "L4", "--driver", "535.183.01"},
+			streams{bytes.NewReader(imagetest.Tar(t, image.OCI(t))), &out, &errs})
+		first, _, _ := strings.Cut(out.String(), "\n")
+		if got := fmt.Sprintf("exit %d: %s", code, first); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%v:\n%s%s\nwant %s", c.says, got, errs.String(), c.want)
+		}
+	}
+}
+
+// TestRequiresOfImage: what an image sets is part of what it needs.
+func TestRequiresOfImage(t *testing.T) {
+	for env, want := range map[string]string{"LANG=C": "exit 0", "CUDA_VISIBLE_DEVICES=-1": "exit 3", "CUDA_VISIBLE_DEVICES=0": "exit 0"} {
+		var out, errs strings.Builder
+		code := run([]string{"requires", venv(t, "2.8.0+cu128", "12.8", env)}, streams{strings.NewReader(""), &out, &errs})
+		if got := fmt.Sprintf("exit %d", code); got != want {
+			t.Errorf("%s: %s, want %s\n%s%s", env, got, want, out.String(), errs.String())
+		}
+		if says := strings.Contains(out.String(), `CUDA_VISIBLE_DEVICES="-1" in the image's configuration hides every GPU`); says != (want == "exit 3") {
+			t.Errorf("%s: %s", env, out.String())
+		}
+	}
+}
+
 // TestSeveralImages judges each image for each machine, the worst first.
 func TestSeveralImages(t *testing.T) {
 	newer, older := venv(t, "2.9.0+cu130", "13.0"), venv(t, "2.8.0+cu128", "12.8")

@@ -24,9 +24,10 @@ type Files interface {
 	ReadDir(name string) ([]fs.DirEntry, error)
 }
 
-// Unmounted is a tree of files that are in no directory. What is started among them gets these variables.
-func Unmounted(files Files, env map[string]string) *Host {
-	return &Host{Root: "/", Env: env, Rest: true, files: files}
+// Unmounted is a tree of files that are in no directory. The program that is started among them, if it is known, gets
+// these variables.
+func Unmounted(files Files, env map[string]string, start string) *Host {
+	return &Host{Root: "/", Env: env, Rest: true, Start: start, files: files}
 }
 
 // unmounted is a root of files that are in no directory.

@@ -24,8 +24,10 @@ import (
 // would. It is for one goroutine, and keeps what it saw: each Run looks anew.
 type Host struct {
 	Root string            // "/" for this machine
-	Env  map[string]string // the process environment; nil for a tree at rest
-	Rest bool              // a tree at rest: no NVML, no devices, no process environment
+	Env  map[string]string // of the programs that are started here; nil where nobody knows it, as of a tree at rest
+	Rest bool              // a tree at rest: no NVML, no devices, no processes
+	// Start is the program that an image starts, as its configuration names it; empty elsewhere.
+	Start string
 	// Budget is what may be kept of it, and for how long it is read; nil bounds nothing.
 	Budget *budget.Budget
 
@@ -71,7 +73,7 @@ type resolution struct {
 // Anew is the same host before anything was seen. --wait looks again because something may have changed, and a look
 // that was left behind on a dead mount still writes into its own.
 func (h *Host) Anew() *Host {
-	return &Host{Root: h.Root, Env: h.Env, Rest: h.Rest, files: h.files, gone: h.gone}
+	return &Host{Root: h.Root, Env: h.Env, Rest: h.Rest, Start: h.Start, files: h.files, gone: h.gone}
 }
 
 // This is the running machine with this process's environment.
@@ -103,6 +105,10 @@ func Tree(root string) (*Host, error) {
 	}
 	return &Host{Root: abs, Rest: true}, nil
 }
+
+// Starts reports whether it is known how programs are started here: with the variables of this process, or with those
+// that an image's configuration sets. A tree at rest does not tell.
+func (h *Host) Starts() bool { return !h.Rest || h.Env != nil }
 
 // beneath opens the root when it is first looked into.
 func (h *Host) beneath() (beneath, error) {

@@ -507,23 +507,22 @@ func gpuArchPTXOnly(m *world.Machine, b *world.Build) []*Result {
 	return nil
 }
 
-// codeIgnored: a variable of this process makes the driver ignore the only code that the build has for a GPU: its PTX
+// codeIgnored: a variable makes the driver ignore the only code that the build has for a GPU: its PTX
 // (CUDA_DISABLE_PTX_JIT), or its machine code (CUDA_FORCE_PTX_JIT, set to try a program out and left behind). An error
 // where that leaves it none of the GPUs.
 func codeIgnored(m *world.Machine, b *world.Build) *verdict.Finding {
 	var f *verdict.Finding
 	served := false
 	for _, g := range m.GPUs {
-		variable, why := ignores(m, b, g)
-		if variable == "" {
+		name, why := ignores(m, b, g)
+		if name == "" {
 			served = true
 		} else if f == nil {
-			f = &verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: variable + " unset",
-				Message: fmt.Sprintf("%s %s has %s", b.Name, b.Version, why),
-				Evidence: append(b.Evidence(), verdict.Evidence{Fact: "GPU", Value: g.Label, From: g.From}, m.EvidenceCode(b, ""),
-					verdict.Evidence{Fact: variable, Value: m.Facts.Variables[variable], From: "environment"}),
-				Source: []string{"https://docs.nvidia.com/cuda/archive/13.4.3/cuda-programming-guide/05-appendices/environment-variables.html"},
-				Steps:  []pin.Step{pin.Run("unset " + variable)}}
+			f = &verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: name + " unset",
+				Message:  fmt.Sprintf("%s %s has %s", b.Name, b.Version, why),
+				Evidence: append(b.Evidence(), verdict.Evidence{Fact: "GPU", Value: g.Label, From: g.From}, m.EvidenceCode(b, ""), variable(m, name)),
+				Source:   []string{"https://docs.nvidia.com/cuda/archive/13.4.3/cuda-programming-guide/05-appendices/environment-variables.html"},
+				Steps:    []pin.Step{without(m, name)}}
 		}
 	}
 	if f != nil && served {
@@ -545,9 +544,9 @@ func ignores(m *world.Machine, b *world.Build, g world.GPU) (variable, why strin
 	return "", ""
 }
 
-// isSet reports whether a switch of CUDA is on in this process's environment.
+// isSet reports whether a switch of CUDA is on for the programs that are judged.
 func isSet(m *world.Machine, variable string) bool {
-	return m.Here() && m.Facts.Variables[variable] == "1"
+	return m.Starts() && m.Facts.Variables[variable] == "1"
 }
 
 // pythonUnsupported: no wheel of this release was made for this Python.

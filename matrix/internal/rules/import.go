@@ -22,7 +22,7 @@ const importSource = "https://docs.python.org/3/library/site.html"
 // build that goes on without the GPU does not go on after this one.
 func notImportable(m *world.Machine, b *world.Build) []*Result {
 	if b.Env.Interpreter != nil && b.Device != "cpu" {
-		return withoutInterpreter(b)
+		return withoutInterpreter(m, b)
 	}
 	if b.Env.NoExec != "" {
 		return notMapped(b)
@@ -98,7 +98,7 @@ func said(b *world.Build, h facts.Hindrance) bool {
 
 // withoutInterpreter is said once of an environment, of its first build; the others are broken by it too. One pin for
 // each of its builds would install into an environment that cannot start.
-func withoutInterpreter(b *world.Build) []*Result {
+func withoutInterpreter(m *world.Machine, b *world.Build) []*Result {
 	first := slices.IndexFunc(b.Env.Builds, func(o facts.Build) bool { return o.Accelerator != "cpu" })
 	if b.Env.Builds[first].Name != b.Name {
 		return []*Result{{Subject: b.Subject, Implied: true}}
@@ -111,8 +111,8 @@ func withoutInterpreter(b *world.Build) []*Result {
 			"creates the environment again with Python " + python + "; then install what it held"),
 			pin.Run(pin.Command("python"+python, "-m", "venv", "--clear", place)).That("the same without uv").Instead()}}
 	if i.Home {
-		f.Need, f.Steps = "PYTHONHOME unset", []pin.Step{pin.Run("unset PYTHONHOME")}
-		f.Evidence = append(b.Evidence(), verdict.Evidence{Fact: "PYTHONHOME", Value: i.Leads, From: "environment"})
+		f.Need, f.Steps = "PYTHONHOME unset", []pin.Step{without(m, "PYTHONHOME")}
+		f.Evidence = append(b.Evidence(), verdict.Evidence{Fact: "PYTHONHOME", Value: i.Leads, From: variable(m, "PYTHONHOME").From})
 		f.Message = fmt.Sprintf("PYTHONHOME is %s, which has no standard library of Python %s: nothing in %s can start", i.Leads,
 			python, b.Env.Path)
 		return found(f)

@@ -104,7 +104,7 @@ func cudnnMismatch(m *world.Machine, b *world.Build) []*Result {
 	case have.LessShort(want) && b.Name == "torch" && m.Facts.Variables[skipCuDNNCheck] == "1":
 		f.Severity = verdict.Note
 		f.Message += ", and " + skipCuDNNCheck + " tells it not to compare"
-		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: skipCuDNNCheck, Value: "1", From: "environment"})
+		f.Evidence = append(f.Evidence, variable(m, skipCuDNNCheck))
 	// torch raises RuntimeError in cudnn.version() and where an RNN moves to the GPU (torch/backends/cudnn). TensorFlow
 	// and JAX log "Loaded runtime CuDNN library: 8.1.1 but source was compiled with: 8.6.0" and have no cuDNN (tensorflow
 	// issue 62170, jax issue 16901).

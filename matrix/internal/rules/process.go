@@ -21,6 +21,23 @@ func bound(m *world.Machine) bool {
 	return len(m.Facts.Container.Schedulers) > 0 || rank || other
 }
 
+// variable is what a variable of the programs that are judged is set to.
+func variable(m *world.Machine, name string) verdict.Evidence {
+	from := "environment"
+	if m.Facts.Image != nil {
+		from = imageConfiguration
+	}
+	return verdict.Evidence{Fact: name, Value: m.Facts.Variables[name], From: from}
+}
+
+// without takes a variable from them.
+func without(m *world.Machine, name string) pin.Step {
+	if m.Facts.Image != nil {
+		return pin.Say("build the image without " + name)
+	}
+	return pin.Run("unset " + name)
+}
+
 // visibleDevices: CUDA_VISIBLE_DEVICES names what is not there, or hides everything. NVML and nvidia-smi ignore the
 // variable, so nvidia-smi shows GPUs that no program gets. In a container numbers start at 0, whatever they are on the
 // host.
@@ -159,6 +176,6 @@ func launchBlocking(m *world.Machine) []*Result {
 		Source: visibleSource,
 		Message: "CUDA_LAUNCH_BLOCKING=" + value + " makes every kernel launch wait until it ends: good for finding " +
 			"errors, slow for work",
-		Evidence: []verdict.Evidence{{Fact: "CUDA_LAUNCH_BLOCKING", Value: value, From: "environment"}},
-		Steps:    []pin.Step{pin.Run("unset CUDA_LAUNCH_BLOCKING")}})
+		Evidence: []verdict.Evidence{variable(m, "CUDA_LAUNCH_BLOCKING")},
+		Steps:    []pin.Step{without(m, "CUDA_LAUNCH_BLOCKING")}})
 }

@@ -63,11 +63,11 @@ func (m *Machine) oldestToolkit(b *facts.Build) version.Number {
 	return m.Tables.CUDAOfPTX(newest)
 }
 
-// keptToCPU is the variable by which the user of a program here keeps a framework to the CPU; empty where none does. JAX
+// keptToCPU is the variable by which the user of a program here, or an image, keeps a framework to the CPU; empty where none does. JAX
 // starts the platforms of JAX_PLATFORMS alone; of the older JAX_PLATFORM_NAME it takes its default
 // (jax 0.10.2, backends and _get_backend_uncached of jax/_src/xla_bridge.py).
 func (m *Machine) keptToCPU(name string) string {
-	if name != "jax" || !m.Here() {
+	if name != "jax" || !m.Starts() {
 		return ""
 	}
 	forGPU := func(platform string) bool {

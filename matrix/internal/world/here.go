@@ -17,6 +17,10 @@ func (m *Machine) Here() bool {
 	return !m.Facts.System.Rest && m.Target.Driver == "" && m.Target.Instance == "" && len(m.Target.GPUs) == 0
 }
 
+// Starts reports whether the variables are those of the programs that are judged: what is started here, or from an
+// image.
+func (m *Machine) Starts() bool { return m.Here() || m.Facts.Image != nil }
+
 // OnPCI reports whether a GPU was seen on this machine's bus; a container sees those of its host there.
 func (m *Machine) OnPCI() bool {
 	return slices.ContainsFunc(m.Facts.GPUs, func(g facts.GPU) bool { return slices.Contains(g.From, "/sys/bus/pci") })

@@ -23,7 +23,7 @@ type body struct {
 	size   int64
 	mode   fs.FileMode
 	pieces []piece // in the order of the file, apart from one another
-	python piece   // of a Python file, in place of pieces: its summary, as JSON
+	python piece   // of a Python file, beside or in place of pieces: its summary, as JSON
 	// spilled tells that more was looked for than could be kept, so that a gap may hold it
 	spilled bool
 }

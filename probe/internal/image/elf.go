@@ -150,10 +150,10 @@ func (w *watcher) watch(r io.Reader, buffer []byte) error {
 
 // head wants what the header and the program headers name.
 func (w *watcher) head(b []byte) {
+	w.keeps(0, headKept)
 	if len(b) < 64 || b[elf.EI_CLASS] != byte(elf.ELFCLASS64) || b[elf.EI_DATA] != byte(elf.ELFDATA2LSB) {
 		return
 	}
-	w.keeps(0, headKept)
 	if off := le.Uint64(b[40:]); off < uint64(w.size) {
 		w.wants(int64(off)-tailCaught, int64(off))
 	}

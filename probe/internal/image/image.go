@@ -57,9 +57,13 @@ type Config struct {
 	} `json:"rootfs"`
 }
 
-// Env are the variables that the image sets.
+// defaultPath is the PATH of what is started from an image that sets none (moby, oci/defaults.go and DefaultPathEnv;
+// containerd, oci.WithDefaultPathEnv).
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// Env are the variables of what is started from the image, but for HOME, which a file of it tells.
 func (c Config) Env() map[string]string {
-	env := map[string]string{}
+	env := map[string]string{"PATH": defaultPath, "PWD": "/"}
 	for _, line := range c.Config.Env {
 		if name, value, ok := strings.Cut(line, "="); ok {
 			env[name] = value
@@ -69,6 +73,16 @@ func (c Config) Env() map[string]string {
 		env["PWD"] = dir
 	}
 	return env
+}
+
+// Start is the program that is started from the image; empty where it names none.
+func (c Config) Start() string {
+	for _, words := range [][]string{c.Config.Entrypoint, c.Config.Cmd} {
+		if len(words) > 0 {
+			return words[0]
+		}
+	}
+	return ""
 }
 
 // Options say how an image is read.

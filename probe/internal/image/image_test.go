@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"cudacompat/probe/host"
 	"cudacompat/probe/host/imagetest"
 )
 
@@ -126,6 +128,56 @@ func TestNotKept(t *testing.T) {
 	}
 	if missed := i.Missed(); !slices.Equal(slices.Sorted(slices.Values(missed)), []string{"/a.py", "/big.bin"}) {
 		t.Errorf("missed %q", missed)
+	}
+}
+
+// TestScripts: of a script that the kernel can start its first line is kept, whatever else is.
+func TestScripts(t *testing.T) {
+	long := "#!/opt/venv/bin/python\n" + strings.Repeat("x = 1\n", 20_000)
+	plain := imagetest.Text("plain.py", "#!/usr/bin/python\n")
+	plain.Header.Mode = 0o644
+	i, err := read(t, []imagetest.File{imagetest.Text("serve.py", long), imagetest.Text("serve", long),
+		imagetest.Text("short.py", "#!/bin/py\n"), plain})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"/serve.py": long[:256], "/serve": long[:256], "/short.py": "#!/bin/py\n", "/plain.py": ""} {
+		f, err := i.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		head := make([]byte, 256)
+		n, _ := host.ToSearch(f).ReadAt(head, 0)
+		if got := strings.TrimRight(string(head[:n]), "\x00"); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	f, err := i.Open("/serve.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := f.(*open).Summary(); sum == nil {
+		t.Error("serve.py has no summary")
+	}
+	if missed := i.Missed(); len(missed) > 0 {
+		t.Errorf("missed %q", missed)
+	}
+}
+
+// TestStart is what is started, and with which variables, by the configuration alone.
+func TestStart(t *testing.T) {
+	for text, want := range map[string]string{
+		`{}`: " map[PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin PWD:/]",
+		`{"config": {"Env": ["PATH=/opt/venv/bin:/usr/bin", "A=b=c", "odd"], "WorkingDir": "/app", "Cmd": ["python", "-m", "x"]}}`: "python map[A:b=c PATH:/opt/venv/bin:/usr/bin PWD:/app]",
+		`{"config": {"Env": ["PATH="], "WorkingDir": "app", "Entrypoint": ["/e"], "Cmd": ["c"]}}`:                                  "/e map[PATH: PWD:/]",
+	} {
+		var c Config
+		if err := json.Unmarshal([]byte(text), &c); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(c.Start(), " ", c.Env()); got != want {
+			t.Errorf("%s:\n%s\nwant %s", text, got, want)
+		}
 	}
 }
 

@@ -32,6 +32,7 @@ const (
 	maxLayers   = 512
 	maxLoader   = 2 << 20
 	maxPython   = 8 << 20  // of one source, as much as the walker reads
+	scriptKept  = 256      // BINPRM_BUF_SIZE of linux/binfmts.h
 	maxWindow   = 32 << 20 // of zstd, which says how much memory unpacking takes; its level 19 has 8 MiB
 )
 
@@ -283,10 +284,15 @@ func (s *shelf) contents(e *entry, t io.Reader) error {
 		return err
 	}
 	name := path.Join(e.dir, e.base)
-	switch {
-	case isELF || whole(name, e.body.size):
+	if isELF || whole(name, e.body.size) {
 		return s.all(e.body, r)
-	case strings.HasSuffix(name, ".py") && e.body.size <= maxPython:
+	}
+	if string(head[:min(n, 2)]) == "#!" && e.body.mode&0o111 != 0 {
+		if r, err = s.beginning(e.body, r); err != nil {
+			return err
+		}
+	}
+	if strings.HasSuffix(name, ".py") && e.body.size <= maxPython {
 		return s.python(e.body, r)
 	}
 	return nil
@@ -306,6 +312,17 @@ func (s *shelf) python(b *body, r io.Reader) error {
 	at, err := s.store.add(data)
 	b.python = piece{0, int64(len(data)), at}
 	return err
+}
+
+// beginning keeps what the kernel reads of a script to find its interpreter, and gives the whole script on.
+func (s *shelf) beginning(b *body, r io.Reader) (io.Reader, error) {
+	head := make([]byte, min(b.size, scriptKept))
+	if _, err := io.ReadFull(r, head); err != nil {
+		return nil, cutShort(err)
+	}
+	at, err := s.store.add(head)
+	b.pieces = []piece{{0, int64(len(head)), at}}
+	return io.MultiReader(bytes.NewReader(head), r), err
 }
 
 // all keeps a whole file.

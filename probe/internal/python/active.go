@@ -1,6 +1,7 @@
 package python
 
 import (
+	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -30,16 +31,17 @@ func (s *search) candidates(envs []string) []candidate {
 }
 
 // activePython finds the environment that a program is started with here. In a container that is the interpreter of its
-// first process; elsewhere what this process's environment, the place of its program, its directory and its PATH lead
-// to, in this order.
+// first process, which an image names; elsewhere what the variables, the place of this program, the directory and PATH
+// lead to, in this order.
 func activePython(h *host.Host) (candidate, bool) {
-	if h.Rest {
+	if !h.Starts() {
 		return candidate{}, false
 	}
 	for _, way := range []struct {
 		by   string
 		find func(*host.Host) (candidate, bool)
 	}{
+		{"what the image starts", ofImage},
 		{"process 1", ofFirstProcess},
 		{"VIRTUAL_ENV", ofVirtualEnv},
 		{"CONDA_PREFIX", ofConda},
@@ -53,6 +55,68 @@ func activePython(h *host.Host) (candidate, bool) {
 		}
 	}
 	return candidate{}, false
+}
+
+// ofImage is the interpreter that an image starts, by itself or for a script: what becomes its containers' first process.
+func ofImage(h *host.Host) (candidate, bool) {
+	if h.Start == "" {
+		return candidate{}, false
+	}
+	file := h.OnPath(h.Start)
+	if strings.Contains(h.Start, "/") {
+		file = path.Join("/", h.Start)
+		if !path.IsAbs(h.Start) {
+			file = path.Join(h.Var("PWD"), h.Start)
+		}
+	}
+	if !startsPython(h, file) {
+		file = scriptInterpreter(h, file)
+	}
+	if !startsPython(h, file) {
+		return candidate{}, false
+	}
+	return pythonPrefix(h, file)
+}
+
+// startsPython reports whether a file is an interpreter, links followed.
+func startsPython(h *host.Host, file string) bool {
+	real, err := h.Resolve(file)
+	return err == nil && path.IsAbs(file) && pythonProgram.MatchString(path.Base(real))
+}
+
+// scriptInterpreter is the program that the kernel starts for a script, by its first line, or that env starts; empty for
+// what is none.
+//
+//	#!/opt/venv/bin/python3
+//	#!/usr/bin/env -S python3 -u
+func scriptInterpreter(h *host.Host, file string) string {
+	line, isScript := strings.CutPrefix(firstLine(h, file), "#!")
+	words := strings.Fields(line)
+	if !isScript || len(words) == 0 {
+		return ""
+	}
+	if path.Base(words[0]) != "env" {
+		return words[0]
+	}
+	for _, word := range words[1:] {
+		if !strings.HasPrefix(word, "-") && !strings.Contains(word, "=") {
+			return h.OnPath(word)
+		}
+	}
+	return ""
+}
+
+// firstLine is a file's, as far as the kernel looks at it (BINPRM_BUF_SIZE of linux/binfmts.h).
+func firstLine(h *host.Host, file string) string {
+	f, err := h.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	head := make([]byte, 256)
+	n, _ := host.ToSearch(f).ReadAt(head, 0) // of an image what begins a script is kept
+	line, _, _ := bytes.Cut(head[:n], []byte("\n"))
+	return string(line)
 }
 
 // ofFirstProcess is the interpreter that a container runs; a shell or an init there says nothing.

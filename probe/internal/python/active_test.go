@@ -68,10 +68,45 @@ func TestActive(t *testing.T) {
 			if got, ok := activePython(h); !ok || got.root != c.want {
 				t.Errorf("active is %q, want %q", got.root, c.want)
 			}
+			if c.name == "container" { // whose first process an image does not have
+				return
+			}
+			if got, ok := activePython(&host.Host{Root: root, Env: c.env, Rest: true}); !ok || got.root != c.want {
+				t.Errorf("of an image with these variables the active one is %q, want %q", got.root, c.want)
+			}
 		})
 	}
 	if c, ok := activePython(&host.Host{Root: root, Rest: true}); ok {
 		t.Errorf("a tree at rest has the active environment %q", c.root)
+	}
+}
+
+// TestActiveByStart: what an image starts comes before its variables, as process 1 does in its containers. Shells, inits
+// and what is not there say nothing.
+func TestActiveByStart(t *testing.T) {
+	root := plant(t, []string{"/opt/venv", "/opt/other"}, map[string]string{
+		"/usr/bin/python3 -> python3.12": "", "/usr/bin/python3.12": "", "/usr/lib/python3.12/os.py": "",
+		"/opt/venv/bin/python -> /usr/bin/python3.12": "", "/opt/other/bin/python3 -> /usr/bin/python3.12": "",
+		"/opt/venv/bin/vllm":  "#!/opt/venv/bin/python\n# -*- coding: utf-8 -*-\nimport re\n",
+		"/opt/venv/bin/env":   "#!/usr/bin/env -S A=1 python3 -u\nimport re\n",
+		"/opt/venv/bin/spare": "#! /opt/venv/bin/python -s",
+		"/opt/venv/bin/long":  "#!" + strings.Repeat("/", 255) + "opt/venv/bin/python\n",
+		"/opt/venv/bin/run":   "#!/bin/sh\nexec /opt/venv/bin/python\n", "/bin/sh": "", "/usr/bin/tini": "\x7fELF",
+		"/app/serve.py": "#!/opt/venv/bin/python\n", "/opt/venv/bin/empty": "", "/opt/venv/bin/none": "#!\n",
+	})
+	for start, want := range map[string]string{
+		"/opt/venv/bin/python": "/opt/venv", "python3": "/opt/other", "/opt/venv/bin/vllm": "/opt/venv", "vllm": "/opt/venv",
+		"env": "/opt/other", "spare": "/opt/venv", "./serve.py": "/opt/venv", "serve.py": "/usr", "long": "/usr", "run": "/usr",
+		"tini": "/usr", "/bin/sh": "/usr", "nowhere": "/usr", "/nowhere": "/usr", "empty": "/usr", "none": "/usr", "": "/usr",
+	} {
+		env := map[string]string{"PATH": "/usr/bin:/opt/venv/bin", "PWD": "/app"}
+		if want == "/opt/other" || start == "env" {
+			env["PATH"] = "/opt/other/bin:/opt/venv/bin:/usr/bin"
+		}
+		c, ok := activePython(&host.Host{Root: root, Rest: true, Env: env, Start: start})
+		if !ok || c.root != want {
+			t.Errorf("an image that starts %q has the active environment %q, want %q", start, c.root, want)
+		}
 	}
 }
 

@@ -42,7 +42,7 @@ func ReadTelling(h *host.Host, envs []string, soFar func(Found)) (Found, error) 
 
 // read adds one environment, or the marks of another way to one that is known.
 func (s *search) read(p prefix, c candidate) {
-	p.started = (c.active || c.named) && p.kind != "target" && !s.Rest
+	p.started = (c.active || c.named) && p.kind != "target" && s.Starts()
 	p.sites = importPath(s.Host, p)
 	i, known := s.seen[p.key(s.Host)]
 	if !known {

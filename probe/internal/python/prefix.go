@@ -19,7 +19,7 @@ type prefix struct {
 	kind   string   // as Environment.Kind
 	sites  []string // its site-packages and dist-packages, in the order of sys.path
 	base   int      // where in sites those of the Python it is made of begin; 0 where it stands for itself
-	// whether this user starts it: active, or named, and no tree at rest
+	// whether it is started with the variables that are known: active, or named, and no tree at rest
 	started bool
 }
 
