@@ -388,6 +388,8 @@ type Taken struct {
 type Observed struct {
 	CUDAAvailable *bool `json:"cuda_available"` // torch.cuda.is_available(), nil when nobody said
 	Imported      bool  `json:"imported"`       // the report was written by the framework itself: it does start
+	// Named is the first framework that the text around a report speaks of, "PyTorch"; empty where it speaks of none.
+	Named string `json:"named"`
 }
 
 // Unread is a place that could hold a build and was not looked at.

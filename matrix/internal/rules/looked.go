@@ -21,6 +21,9 @@ func NotLookedAt(m *world.Machine) []*Result {
 		}
 		results = append(results, leftOpen(u.Place, verdict.Statement(u.Reason))...)
 	}
+	if name := m.Facts.Observed.Named; name != "" && len(m.Builds)+len(m.NamedPackages) == 0 {
+		results = append(results, leftOpen(name, verdict.Statement("the text speaks of it, and does not tell which release is installed"))...)
+	}
 	results = append(results, namedOnly(m)...)
 	results = append(results, lackingNames(m)...)
 	// A health check runs as a user who may not read the homes of others: a note on every node would hide the others.

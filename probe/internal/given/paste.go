@@ -248,7 +248,29 @@ func readPaste(d Document) (facts.Facts, error) {
 	if list := lockedFacts("pip list", packages, nil); len(list.Environments) > 0 {
 		withPackages(&f, list.Environments)
 	}
+	f.Observed.Named = frameworkNamed(d)
 	return f, nil
+}
+
+// spoken matches the name of a framework in a sentence, an import, a command or a path of its sources.
+var spoken = lazyregexp.New(`(?i)(?:^|[\s"'(\x60])(?:(py)?torch|(tensorflow)|jax)(?:$|[\s"',;:.)\[=\x60-])|\b(tensorflow)/`)
+
+// frameworkNamed is the first framework that a text speaks of; the lines of nvidia-smi's table name what runs, and not what
+// the text is about.
+func frameworkNamed(d Document) string {
+	for line := range strings.Lines(string(d.Data)) {
+		m := spoken.FindStringSubmatch(line)
+		switch {
+		case m == nil || strings.HasPrefix(strings.TrimSpace(line), "|"):
+		case m[2] != "" || m[3] != "":
+			return "TensorFlow"
+		case strings.Contains(strings.ToLower(m[0]), "jax"):
+			return "JAX"
+		default:
+			return "PyTorch"
+		}
+	}
+	return ""
 }
 
 // packagesIn are the packages of the lists in a text: pip's, conda's, and lines of pip freeze.
@@ -367,9 +389,11 @@ func Together(list []facts.Facts) facts.Facts {
 		environments := other.Environments
 		withTable(&f, other)
 		f.System.Arch = cmp.Or(f.System.Arch, other.System.Arch)
+		named := cmp.Or(f.Observed.Named, other.Observed.Named)
 		if f.Observed.CUDAAvailable == nil {
 			f.Observed = other.Observed
 		}
+		f.Observed.Named = named
 		withPackages(&f, environments)
 	}
 	f.Complete()
