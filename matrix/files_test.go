@@ -101,6 +101,12 @@ func TestFilesOfRepositories(t *testing.T) {
 			"incompatible|broken|pip install 'tensorflow[and-cuda]==2.20.0'"},
 		{"PyTorch's own image", "FROM pytorch/pytorch:2.9.0-cuda12.6-cudnn9-runtime\n", "compatible|works-minor-version|"},
 		{"of another CUDA", "FROM pytorch/pytorch:2.9.0-cuda13.0-cudnn9-devel\n", "incompatible|broken|"},
+		{"a range that the image's torch fulfils", "FROM pytorch/pytorch:2.9.0-cuda13.0-cudnn9-devel\nRUN pip install 'torch>=2.8'\n",
+			"incompatible|broken|"},
+		{"one that it does not", "FROM pytorch/pytorch:2.8.0-cuda12.9-cudnn9-devel\nRUN pip install 'torch>=2.9' --index-url " +
+			pytorch + "cu130\n", "incompatible|broken|pip install torch==2.14.1+cu126 --index-url " + pytorch + "cu126"},
+		{"one that an image's unknown torch may fulfil", "FROM example/pytorch:th2.6.0-cu124\nRUN pip install 'torch>=2.4'\n",
+			"inconclusive|unknown|"},
 		{"NVIDIA's registry", "FROM nvcr.io/nvidia/cuda:13.0.1-base-ubuntu24.04\n", "incompatible|broken|"},
 		{"a Dockerfile's files", "FROM python:3.12\nCOPY r.txt /\nRUN uv pip sync /r.txt\n", "inconclusive||"},
 		{"dependencies that a program computes", "[project]\nname = \"x\"\ndynamic = [\"dependencies\"]\n",

@@ -282,10 +282,13 @@ func (n *NamedPackage) build() *facts.Build {
 
 // settles reports whether the file leaves open the release of a torch which this package pins: it is judged in the
 // torch's place, since no other release can be installed.
-func (n *NamedPackage) settles() bool {
-	return n.Torch != "" && slices.ContainsFunc(n.Environment.Builds, func(b facts.Build) bool {
+func (n *NamedPackage) settles() bool { return n.Torch != "" && n.mayStay() }
+
+// mayStay reports whether the file leaves open the release of a torch that may be the one that is here already.
+func (n *NamedPackage) mayStay() bool {
+	return slices.ContainsFunc(n.Environment.Builds, func(b facts.Build) bool {
 		wanted, err := version.ParseSpecifiers(b.Specifier)
-		return unsettled(&b) && (b.Specifier == facts.Unspecified || err == nil && wanted.Has(n.Torch))
+		return unsettled(&b) && (n.Torch == "" || b.Specifier == facts.Unspecified || err == nil && wanted.Has(n.Torch))
 	})
 }
 

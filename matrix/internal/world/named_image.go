@@ -114,10 +114,11 @@ func (n *NamedPackage) Base() bool { return n.Origin == "image" && ofCUDA(n.Name
 var torchImage = lazyregexp.New(`(?:^|/)(?:[\w-]+-)?pytorch(?:-(?:training|inference))?$`)
 
 // SpokenFor reports whether an image is no build by itself: what the file installs over one of CUDA brings its own
-// runtime, and another torch replaces that of an image of PyTorch. What the file installs is judged.
+// runtime, and another torch replaces that of an image of PyTorch, where the image's own does not fulfil what the file
+// asks for. What the file installs is judged.
 func (m *Machine) SpokenFor(n *NamedPackage) bool {
 	if n.Origin == "image" && torchImage.MatchString(n.Name) && n.NamesFramework("torch") {
-		return true
+		return !n.mayStay()
 	}
 	return n.Base() && slices.ContainsFunc(m.Builds, func(b *Build) bool {
 		return b.Env.Environment == n.Environment && b.Device != "cpu"
