@@ -18,8 +18,12 @@ var pyprojectTable = lazyregexp.New(`(?m)^\[(project|build-system|dependency-gro
 	`(\.[\w.-]+)?)\]\s*(#.*)?$`)
 
 func isPyproject(d Document) bool {
-	return pyprojectTable.Match(d.Data) || path.Base(d.Name) == "pyproject.toml" && len(d.Data) > 0
+	return pyprojectTable.Match(d.Data) && tomlBegins.Match(d.Data) || path.Base(d.Name) == "pyproject.toml" && len(d.Data) > 0
 }
+
+// tomlBegins matches what TOML begins with below its comments: a table, or a key. Other text that has one of a project's
+// tables in it is a thread that quotes it.
+var tomlBegins = lazyregexp.New(`^(?:\s*(?:#.*)?\n)*\s*(?:\[|[\w."'-]+\s*=)`)
 
 func sorted[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
