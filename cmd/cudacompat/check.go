@@ -189,6 +189,9 @@ func (f *judgeFlags) judgeOne(ctx context.Context, job job, m described) (report
 	if err != nil {
 		return report.Report{}, err
 	}
+	if job.log != nil && atFault(job.log.Blame) {
+		m.facts.Observed.Named = "" // the error says more of it than that its release is not known
+	}
 	r, err := job.judge(ctx, found)
 	if err != nil || r.Log == nil || r.Outcome != matrix.Compatible || !atFault(r.Log.Blame) {
 		return r, err

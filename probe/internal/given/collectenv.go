@@ -19,7 +19,7 @@ const fromReport = "collect_env report"
 // them when they paste: quote marks before it, full-width colons, a lost colon. The shorter reports of Hugging Face's
 // programs ("- PyTorch version (GPU?): 2.4.1+cu121 (True)"), DeepSpeed's ("torch version ..... 2.7.0+cu128"), SGLang's
 // and MMEngine's ("PyTorch: 2.7.1+cu126") and the columns of detectron2's ("PyTorch    1.13.1+cu116 @/usr/lib/torch")
-// have some of its lines under names of their own.
+// have some of its lines under names of their own, and so does xFormers' ("pytorch.version:   2.12.1+cu130").
 var reportLine = lazyregexp.New(`(?i)^[\s>*` + "`" +
 	`-]*(PyTorch version|CUDA used to build PyTorch|ROCM used to build PyTorch|OS|Libc version|` +
 	`Python version|Python platform|Is CUDA available|CUDA runtime version|GPU models and configuration|` +
@@ -27,12 +27,13 @@ var reportLine = lazyregexp.New(`(?i)^[\s>*` + "`" +
 	`[\s` + "`" + `]*$`)
 
 const briefKeys = `torch version|torch cuda version|nvcc version|Tensorflow version|Platform|GPU type|Accelerator|` +
-	`CUDA Driver Version|CUDA available|GPU available|PyTorch`
+	`CUDA Driver Version|CUDA available|GPU available|pytorch\.version|pytorch\.cuda|gpu\.name|PyTorch`
 
 // briefKey are the keys that those lines have in the long report.
 var briefKey = map[string]string{"torch version": "pytorch version", "torch cuda version": "cuda used to build pytorch",
 	"nvcc version": "cuda runtime version", "platform": "python platform", "accelerator": "gpu type",
-	"cuda driver version": "nvidia driver version", "cuda available": "is cuda available", "gpu available": "is cuda available", "pytorch": "pytorch version"}
+	"cuda driver version": "nvidia driver version", "cuda available": "is cuda available", "gpu available": "is cuda available", "pytorch": "pytorch version",
+	"pytorch.version": "pytorch version", "pytorch.cuda": "is cuda available", "gpu.name": "gpu type"}
 
 // longKey is the key of a line in the long report. "CUDA Driver Version" is the driver's release in SGLang's report and the
 // CUDA that it speaks in others: releases have three digits and more.
@@ -70,6 +71,9 @@ var (
 // reportTyped matches the GPU and the driver of a list that somebody typed: "- GPU: NVIDIA RTX 4080", "NVIDIA driver: `580.88`".
 var reportTyped = lazyregexp.New(`(?i)^[\s>*\x60-]*(?:(?:(GPU)|(?:NVIDIA |GPU )?driver(?: version)?)(?:[\s*]*[:：]|\s{2})[\s*\x60]*)` +
 	`(?:((?:NVIDIA|Tesla|GeForce|Quadro|RTX|GTX|TITAN)\b[^(,\x60]*?)|(\d{3}\.\d{2,3}(?:\.\d{2})?))\s*(?:[(,\x60]|$)`)
+
+// nvidiaName matches the name of a GPU as drivers give it; those before 450 left NVIDIA out.
+var nvidiaName = lazyregexp.New(`^(?:NVIDIA|Tesla|GeForce|Quadro|TITAN|GRID)\b`)
 
 // isCollectEnv takes what is left if anything of a report stands anywhere in it, as people paste them: a line that stands
 // in nothing else, or two of those that any text may have.
@@ -136,6 +140,8 @@ type pasted struct {
 	python   string
 	packages []facts.Package
 	listing  bool            // inside the list of GPUs
+	queried  string          // the GPU of deviceQuery's lines
+	current  string          // the GPU of a line that names PyTorch's current one, until a list names it
 	seen     map[string]bool // the keys of its lines, in lower case
 	cut      bool            // its last line may lack its end, and was not read
 	brief    bool            // one of the short reports, which name no driver
@@ -145,7 +151,8 @@ type pasted struct {
 func (r *pasted) matters(line string) bool {
 	return reportLine.MatchString(line) || reportPackage.MatchString(line) || reportArch.MatchString(line) ||
 		reportNotFor.MatchString(line) || reportNoMore.MatchString(line) || reportTooOld.MatchString(line) ||
-		reportTyped.MatchString(line) || reportModule.MatchString(line) ||
+		reportTyped.MatchString(line) || reportModule.MatchString(line) || queryDevice.MatchString(line) ||
+		queryCUDA.MatchString(line) || queryCapability.MatchString(line) ||
 		r.listing && reportGPU.MatchString(line)
 }
 
@@ -160,7 +167,7 @@ func (r *pasted) read(line string) {
 		r.torch.Origin = distname.CondaOrigin(m[2])
 		return
 	}
-	if r.readWarning(line) {
+	if r.readWarning(line) || r.readQuery(line) {
 		return
 	}
 	if m := reportModule.FindStringSubmatch(line); m != nil { // of /proc/driver/nvidia/version
@@ -216,7 +223,8 @@ func (r *pasted) field(key, value string) {
 			r.more = []facts.Build{{Name: "tensorflow", Version: strings.Fields(value)[0], From: fromReport}}
 		}
 	case "gpu type":
-		if name, _, _ := strings.Cut(value, ","); strings.HasPrefix(name, "NVIDIA") {
+		if name, _, _ := strings.Cut(value, ","); nvidiaName.MatchString(name) && !named(r.GPUs, name) {
+			r.current = name
 			r.GPUs = append(r.GPUs, facts.GPU{Name: name, From: []string{fromReport}})
 		}
 	case "cuda used to build pytorch":
@@ -310,14 +318,22 @@ func (r *pasted) sees(value string) {
 }
 
 func (r *pasted) available(value string) {
-	switch strings.ToLower(value) {
-	case "true", "yes":
-		yes := true
-		r.Observed.CUDAAvailable = &yes
-	case "false", "no":
-		no := false
-		r.Observed.CUDAAvailable = &no
+	if seen := cudaSeen(value); seen != nil {
+		r.Observed.CUDAAvailable = seen
 	}
+}
+
+// cudaSeen is whether a report says that PyTorch sees CUDA; nil where it does not say.
+func cudaSeen(value string) *bool {
+	var seen bool
+	switch strings.ToLower(value) {
+	case "true", "yes", "available":
+		seen = true
+	case "false", "no", "not available":
+	default:
+		return nil
+	}
+	return &seen
 }
 
 func (r *pasted) arch(text string) {
@@ -327,7 +343,11 @@ func (r *pasted) arch(text string) {
 }
 
 func (r *pasted) gpu(line string) {
-	if m := reportGPU.FindStringSubmatch(line); m != nil {
+	switch m := reportGPU.FindStringSubmatch(line); {
+	case m == nil:
+	case m[1] == r.current:
+		r.current = ""
+	default:
 		r.GPUs = append(r.GPUs, facts.GPU{Name: m[1], From: []string{fromReport}})
 	}
 }

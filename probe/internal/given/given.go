@@ -45,7 +45,7 @@ var formats = []format{
 	{"Dockerfile", isDockerfile, readDockerfile, instructions},
 	{"pip list", isPipList, readPaste, rows},
 	{"requirements (pip freeze)", isRequirements, readRequirements, rows},
-	{"collect_env report", isCollectEnv, readPaste, lines},
+	{"collect_env report", isPastedText, readPaste, lines},
 }
 
 // ErrForeign is a file of no kind that is read.

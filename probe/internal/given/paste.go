@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/distname"
 )
 
 // What people paste into a bug report stands there in blocks: a collect_env report, nvidia-smi's table, a list of
@@ -38,6 +40,11 @@ func (b block) denies(o block) bool {
 
 // pastedFormats are the formats that people paste one beside the other, and those of several machines into one text.
 var pastedFormats = []string{"nvidia-smi", "an error of nvidia-smi", "pip list", "collect_env report"}
+
+// isPastedText recognises a report, and a list of packages that stands in other text.
+func isPastedText(d Document) bool {
+	return isCollectEnv(d) || frozenRows.Match(d.Data) || xformersInfo.Match(d.Data)
+}
 
 // IsPaste reports whether a document is read as people paste it into a bug report, where an error may stand beside what
 // describes the machine.
@@ -218,8 +225,8 @@ func (p *part) reportLine(line string) {
 	case "nvidia driver version":
 		p.says["driver"] = number
 	case "is cuda available":
-		if v := strings.ToLower(m[3]); v != "n/a" {
-			p.says["available"] = strings.NewReplacer("yes", "true", "no", "false").Replace(v)
+		if seen := cudaSeen(m[3]); seen != nil {
+			p.says["available"] = strconv.FormatBool(*seen)
 		}
 	case "gpu models and configuration":
 		p.listing = true
@@ -248,7 +255,9 @@ func readPaste(d Document) (facts.Facts, error) {
 	if list := lockedFacts("pip list", packages, nil); len(list.Environments) > 0 {
 		withPackages(&f, list.Environments)
 	}
-	f.Observed.Named = frameworkNamed(d)
+	if len(f.Environments) == 0 {
+		f.Observed.Named = frameworkNamed(d)
+	}
 	return f, nil
 }
 
@@ -287,16 +296,42 @@ func packagesIn(d Document) []locked {
 			rows = false
 		case rows && len(fields) >= 3 && !strings.HasPrefix(fields[0], "#"):
 			c.take(listed{fields[0], fields[1], fields[2], fields[len(fields)-1]})
+		case xformersRelease.MatchString(line):
+			list = append(list, lockedPackage("xformers", xformersRelease.FindStringSubmatch(line)[1], "", nil))
 		case frozen.MatchString(line):
-			name, version, _ := strings.Cut(strings.TrimSpace(line), "==")
-			list = append(list, lockedPackage(name, version, "", nil))
+			m := frozen.FindStringSubmatch(line)
+			list = append(list, fromPlace(lockedPackage(m[1], m[2], "", nil), m[3]))
+		case frozenAddress.MatchString(line):
+			m := frozenAddress.FindStringSubmatch(line)
+			p := locked{name: distname.Normal(m[1]), from: "package " + distname.Normal(m[1])}
+			p.take(m[2], "")
+			list = append(list, p)
 		}
 	}
 	return append(list, c.packages()...)
 }
 
-// frozen matches a line of pip freeze; those of collect_env have a mark before them.
-var frozen = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]*==\d\S*\s*$`)
+// xformersRelease matches what python -m xformers.info prints first, "xFormers 0.0.28.post3".
+var (
+	xformersRelease = lazyregexp.New(`^[\s>]*xFormers (\d+\.\d\S*)\s*$`)
+	xformersInfo    = lazyregexp.New(`(?m)^[ >]*xFormers \d+\.\d\S*[ \t]*\n[ >]*[a-z_]+\.\w`)
+)
+
+var (
+	// frozen matches a line of pip freeze, and what uv prints of one that it installed; those of collect_env have another
+	// mark before them:
+	//
+	//	torch==2.8.0
+	//	 + torch==2.8.0
+	//	 + mine==1.0 (from file:///src/mine)
+	frozen = lazyregexp.New(`^[\s>]*(?:[+~] )?([A-Za-z0-9][A-Za-z0-9._-]*)==(\d\S*)(?: \(from (\S+)\))?\s*$`)
+	// frozenAddress matches a line of pip freeze of what came from an address:
+	//
+	//	torch @ https://download.pytorch.org/whl/nightly/cu128/torch-2.7.0.dev20250220%2Bcu128-cp310-cp310-win_amd64.whl
+	frozenAddress = lazyregexp.New(`^[\s>]*([A-Za-z0-9][A-Za-z0-9._-]*) @ ((?:https?|file)://\S+)\s*$`)
+	// frozenRows matches two of the first, one under the other: a list, and no sentence.
+	frozenRows = lazyregexp.New(`(?m)(?:^[ >]*(?:[+~] )?[A-Za-z0-9][A-Za-z0-9._-]*==\d\S*(?: \(from \S+\))?[ \t]*(?:\n|\z)){2,}`)
+)
 
 // withTable adds what nvidia-smi's table says to what a report says.
 func withTable(f *facts.Facts, table facts.Facts) {

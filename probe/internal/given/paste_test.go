@@ -207,3 +207,72 @@ func TestHeadings(t *testing.T) {
 		}
 	}
 }
+
+// TestPastedFreeze takes what uv and pip freeze print in other text, and no sentence.
+func TestPastedFreeze(t *testing.T) {
+	const nightly = "https://download.pytorch.org/whl/nightly/cu128/torch-2.8.0.dev20250326%2Bcu128-cp312-cp312-linux_x86_64.whl"
+	for _, test := range []struct{ text, torch string }{
+		{"$ uv pip install torch\nInstalled 2 packages in 34ms\n - torch==2.7.1\n + torch==2.8.0\n + triton==3.4.0\n", "2.8.0"},
+		{"my env:\n```\nnumpy==1.26.4\ntorch==2.3.0\n```\n", "2.3.0"},
+		{"my env:\nnumpy==1.26.4\npillow==11.0.0\ntorch @ " + nightly + "\n", "2.8.0.dev20250326+cu128"},
+	} {
+		f, err := Read(Document{Data: []byte(test.text)})
+		if err != nil || len(f.Environments) != 1 || len(f.Environments[0].Builds) != 1 || f.Environments[0].Builds[0].Version != test.torch {
+			t.Errorf("%q: %v, %+v", test.text, err, f.Environments)
+		}
+	}
+	if _, err := Read(Document{Data: []byte("Try to install\ntorch==2.8.0\nfirst, please.\n")}); err == nil {
+		t.Error("a release in a sentence was taken for a list of packages")
+	}
+}
+
+// TestXFormersInfo reads what python -m xformers.info prints, alone and beside a report of the same machine.
+func TestXFormersInfo(t *testing.T) {
+	const info = "xFormers 0.0.22.post7+cu118\nindexing.index_select:                             available\n" +
+		"pytorch.version:                                   2.0.1+cu118\npytorch.cuda:                                      available\n" +
+		"gpu.compute_capability:                            6.0\ngpu.name:                                          Tesla P100-PCIE-16GB\n"
+	const report = "PyTorch version: 2.0.1+cu118\nCUDA used to build PyTorch: 11.8\nIs CUDA available: True\n" +
+		"GPU models and configuration: GPU 0: Tesla P100-PCIE-16GB\nNvidia driver version: 470.161.03\n"
+	for _, text := range []string{info, report + prose + info, info + report} {
+		if n := len(Machines(Document{Data: []byte(text)})); n != 1 {
+			t.Errorf("%d machines in\n%s", n, text)
+		}
+		f, err := Read(Document{Data: []byte(text)})
+		if err != nil || len(f.GPUs) != 1 || f.GPUs[0].Name != "Tesla P100-PCIE-16GB" || f.Observed.CUDAAvailable == nil || !*f.Observed.CUDAAvailable {
+			t.Fatalf("%v, GPUs %+v, observed %+v", err, f.GPUs, f.Observed)
+		}
+		env := f.Environments[0]
+		if env.Builds[0].Version != "2.0.1+cu118" || len(env.Wanted) != 1 || env.Wanted[0].Version != "0.0.22.post7+cu118" {
+			t.Errorf("%+v", env)
+		}
+	}
+	if f, err := Read(Document{Data: []byte("pytorch.version: 2.0.1+cu118\npytorch.cuda: not available\n")}); err != nil || *f.Observed.CUDAAvailable {
+		t.Errorf("%v, %+v", err, f.Observed)
+	}
+}
+
+// TestDeviceQuery reads the CUDA that the driver speaks, and the GPUs.
+func TestDeviceQuery(t *testing.T) {
+	f, err := Read(Document{Data: []byte(`Detected 1 CUDA Capable device(s)
+
+Device 0: "Tesla T4"
+  CUDA Driver Version / Runtime Version          11.4 / 12.2
+  CUDA Capability Major/Minor version number:    7.5
+`)})
+	if err != nil || f.Driver.CUDA != "11.4" || len(f.GPUs) != 1 || f.GPUs[0].Name != "Tesla T4" || f.GPUs[0].Capability != "7.5" {
+		t.Errorf("%v, driver %+v, GPUs %+v", err, f.Driver, f.GPUs)
+	}
+}
+
+// TestQuotedProject takes a thread that quotes a pyproject.toml for no such file, and one with comments for one.
+func TestQuotedProject(t *testing.T) {
+	const project = "[project]\nname = \"a\"\ndependencies = [\"torch==2.8.0\"]\n"
+	if isPyproject(Document{Data: []byte("# Title\n\nHere it is:\n" + project)}) {
+		t.Error("a thread was taken for a pyproject.toml")
+	}
+	for _, text := range []string{project, "# made by hand\n\n" + project, "requires-python = \">=3.10\"\n" + project} {
+		if !isPyproject(Document{Data: []byte(text)}) {
+			t.Errorf("not taken for a pyproject.toml:\n%s", text)
+		}
+	}
+}
