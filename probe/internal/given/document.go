@@ -18,6 +18,35 @@ type Document struct {
 	Beside func(name string) ([]byte, error)
 	Typed  bool // requirements that were typed, one a line: there is no file
 	Above  int  // lines of the text that stand before the document, where Machines divided it
+
+	known *recognised // what Machines found, so that nobody looks for it again
+}
+
+// recognised is a document as it is read, and the format that reads it, or why none does.
+type recognised struct {
+	data   []byte
+	format format
+	err    error
+}
+
+// recognised decodes a document and looks for its format. What is too large is not looked at any more.
+func (d Document) recognised() recognised {
+	if d.known != nil {
+		return *d.known
+	}
+	data, err := decoded(d.Data)
+	if err == nil {
+		err = tooLarge(data)
+	}
+	if err != nil {
+		return recognised{err: err}
+	}
+	d.Data = data
+	f, ok := formatOf(d)
+	if !ok {
+		err = ErrForeign
+	}
+	return recognised{data, f, err}
 }
 
 // starts reports whether a document begins with one of some texts.

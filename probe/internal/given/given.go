@@ -62,21 +62,15 @@ func Formats() []string {
 
 // Read reads what was taken elsewhere, of whatever format; ErrForeign says that it is of none.
 func Read(d Document) (facts.Facts, error) {
-	var err error
-	if d.Data, err = decoded(d.Data); err == nil {
-		err = tooLarge(d.Data)
+	r := d.recognised()
+	if r.err != nil {
+		return facts.Facts{}, r.err
 	}
-	if err != nil {
+	d.Data = r.data
+	if err := r.format.most(d.Data); err != nil {
 		return facts.Facts{}, err
 	}
-	kind, ok := formatOf(d)
-	if !ok {
-		return facts.Facts{}, ErrForeign
-	}
-	if err := kind.most(d.Data); err != nil {
-		return facts.Facts{}, err
-	}
-	f, err := kind.read(d)
+	f, err := r.format.read(d)
 	if err == nil {
 		err = tooManyNamed(f)
 	}

@@ -2,6 +2,7 @@ package given
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -49,13 +50,8 @@ func isPastedText(d Document) bool {
 // IsPaste reports whether a document is read as people paste it into a bug report, where an error may stand beside what
 // describes the machine.
 func IsPaste(d Document) bool {
-	data, err := decoded(d.Data)
-	if err != nil {
-		return false
-	}
-	d.Data = data
-	f, ok := formatOf(d)
-	return ok && (slices.Contains(pastedFormats, f.name) || strings.HasPrefix(f.name, "nvidia-smi"))
+	r := d.recognised()
+	return r.err == nil && (slices.Contains(pastedFormats, r.format.name) || strings.HasPrefix(r.format.name, "nvidia-smi"))
 }
 
 // maxMachines is how many machines a text may be of.
@@ -64,25 +60,24 @@ const maxMachines = 20
 // Machines divides what people paste into one document for each machine that it is of, without the marks of headings;
 // any other document stays whole. So does one of too many machines, which is not read.
 func Machines(d Document) []Document {
-	data, err := decoded(d.Data)
-	if err != nil || tooLarge(data) != nil {
+	whole := func(r recognised) []Document {
+		d.known = &r
 		return []Document{d}
 	}
-	whole := d
-	whole.Data = data
-	f, ok := formatOf(whole)
-	if ok && !slices.Contains(pastedFormats, f.name) {
-		return []Document{d}
+	r := d.recognised()
+	foreign := errors.Is(r.err, ErrForeign)
+	if !foreign && (r.err != nil || !slices.Contains(pastedFormats, r.format.name)) {
+		return whole(r)
 	}
 	d.Data = withoutHeadings(d.Data)
-	if !ok {
-		return []Document{d}
+	r = d.recognised()
+	if foreign {
+		return whole(r)
 	}
-	data = withoutHeadings(data)
 	var list []Document
 	var met map[string]block // of the machine at the end of the list
 	lines := 0
-	for _, part := range partsOf(string(data)) {
+	for _, part := range partsOf(string(r.data)) {
 		if before, again := met[part.kind]; met == nil || again && part.denies(before) {
 			one := d
 			one.Data, one.Above = nil, lines
@@ -100,7 +95,7 @@ func Machines(d Document) []Document {
 		maps.Copy(met[part.kind].says, part.says)
 	}
 	if len(list) < 2 || len(list) > maxMachines {
-		return []Document{d}
+		return whole(r)
 	}
 	return list
 }
