@@ -114,13 +114,17 @@ func NewJudge(t *matrix.Tables, policy matrix.Policy, whatIf []WhatIf) *Judge {
 		nodes: map[string]placed{}, causes: map[string]*cause{}}
 }
 
-// Add judges one node. Of two documents of one node the later counts, of equally old ones the second.
+// Add judges one node. Of two documents of one node the later counts, of equally old ones the second. A node that is not
+// judged before the context ends is among those that could not be.
 func (j *Judge) Add(ctx context.Context, n Node) {
 	matrix.Settle(&n.Facts)
 	key := keyOf(&n.Facts)
 	kind := j.kinds[key]
 	if kind == nil {
-		kind = j.judge(ctx, n.Facts)
+		if kind = j.judge(ctx, n.Facts); kind == nil {
+			j.Refuse(n.Name, n.Name, "it was not judged: "+context.Cause(ctx).Error())
+			return
+		}
 		j.kinds[key] = kind
 		j.order = append(j.order, kind)
 	}
@@ -169,7 +173,7 @@ func (j *Judge) missing() (missing, beyond []string) {
 	return missing, beyond
 }
 
-// judge judges one kind, as it is and with what is asked.
+// judge judges one kind, as it is and with what is asked; nil where the context ended before it was judged whole.
 func (j *Judge) judge(ctx context.Context, f facts.Facts) *draft {
 	f.Complete()
 	kind := &draft{traits: traitsOf(j.tables, &f)}
@@ -179,6 +183,9 @@ func (j *Judge) judge(ctx context.Context, f facts.Facts) *draft {
 		given, target := supposed(f, j.whatIf)
 		v, why = j.verdicts(ctx, given, []matrix.Target{target})
 		kind.bears = j.bearable(ctx, given, v)
+	}
+	if ctx.Err() != nil {
+		return nil
 	}
 	kind.Outcome, kind.cause = v.Outcome, why
 	kind.Driver, kind.CUDA, kind.GPUs = v.Judged[0].Driver, v.Judged[0].CUDA, v.Judged[0].GPUs

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -284,5 +285,22 @@ func TestPlan(t *testing.T) {
 	}
 	if !strings.HasPrefix(f.Plan.Driver, "580.") {
 		t.Errorf("plan %+v: 580 is CUDA 13's floor", f.Plan)
+	}
+}
+
+// A node whose judgement the end of the context cuts short is no kind, and the next of its kind is judged anew.
+func TestContextEndsWhileANodeIsJudged(t *testing.T) {
+	whatIf := []WhatIf{{Text: "driver=590.48.01", Driver: "590.48.01"}}
+	for _, asked := range [][]WhatIf{nil, whatIf} {
+		j := NewJudge(matrix.Embedded(), matrix.Policy{}, asked)
+		ended, end := context.WithCancelCause(t.Context())
+		end(errors.New("the time was up"))
+		j.Add(ended, Node{Name: "late", Facts: sound(t)})
+		j.Add(t.Context(), Node{Name: "early", Facts: sound(t)})
+		got := j.Summary(func([]Member) []Stale { return nil })
+		want := []Unread{{"late", "late", "it was not judged: the time was up"}}
+		if !slices.Equal(got.Unread, want) || got.Nodes != 1 || got.Outcome != matrix.Compatible {
+			t.Errorf("asked %v: unread %v, %d nodes, %s; want %v, 1, compatible", asked, got.Unread, got.Nodes, got.Outcome, want)
+		}
 	}
 }

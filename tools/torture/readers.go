@@ -241,6 +241,8 @@ func others() map[string][]bomb {
 		return bomb{name: "fleet: " + name + " as " + format, plant: file("input", numbered("", line, n)), limit: 10 * time.Second,
 			args: []string{"fleet", "{}/input", "-o", format}, plain: format != "json"}
 	}
+	const kinds = `{"node":"n%d","facts":{"schema":"cudacompat/facts/v1","driver":{"version":"535.%[1]d"},` +
+		`"gpus":[{"name":"NVIDIA L4","compute_capability":"8.9"}]}}` + "\n"
 	row := "torch,%d.0,x\n"
 	return map[string][]bomb{
 		"log": {{name: "explain: 100,000 errors", plant: file("input", numbered("", "RuntimeError: CUDA error %d: x\n", 100_000)), args: explainIt},
@@ -268,7 +270,9 @@ func others() map[string][]bomb {
 			{name: "fleet: facts of many builds as json", limit: 10 * time.Second, args: []string{"fleet", "{}/input", "-o", "json"},
 				plant: file("input", func() []byte { return documents["facts or a report from cudacompat"].text(8 << 20) })},
 			fleet("300,000 words", "x%d\n", 300_000, "junit"),
-			fleet("20,000 kinds", `{"node":"n%d","facts":{"schema":"cudacompat/facts/v1","driver":{"version":"535.%[1]d"},"gpus":[{"name":"NVIDIA L4","compute_capability":"8.9"}]}}`+"\n", 20_000, "json")},
+			fleet("20,000 kinds", kinds, 20_000, "json"),
+			{name: "fleet: 20,000 kinds in a second as csv", plant: file("input", numbered("", kinds, 20_000)), limit: time.Second,
+				args: []string{"fleet", "{}/input", "-o", "csv"}, plain: true}},
 		"tables in a directory": {
 			{name: "version: a table of 1 TB", plant: sparseFile("m/torch.csv", 1<<40), args: []string{"check", "torch==2.9.0", "--matrix", "{}/m", "-o", "json"}},
 			{name: "version: a table of many rows", plant: file("m/torch.csv", numbered("release\n", row, 400_000)), args: []string{"check", "torch==2.9.0", "--matrix", "{}/m", "-o", "json"}},
