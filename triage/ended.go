@@ -17,6 +17,7 @@ type closing struct {
 	whole  bool // it tells of all of the work, and not of a step
 	serves bool // a server wrote the log: each request of it is work of its own
 	start  int  // the last line before it on which a server says that it is up; 0: none
+	asked  bool // it tells that somebody asked the program to end
 }
 
 // closingLines is how near to its end a log says that the work is done, and aroundClosing how far from it nothing fails,
@@ -43,6 +44,20 @@ var (
 var orderly = lazyregexp.New(`(?i)shut ?down (?:is )?complete|\bstopped server|(?:return|exit)(?:ed with)?[ _]` +
 	`?(?:code|status)[:=]? 0\b|\b(?:no|0) (?:errors?|failures|failed)\b`)
 
+// asks is how a server says that somebody asked it to end: by a signal, or as ComfyUI, which only a key stops. What its
+// processes say of each other as they go is none of its faults.
+var asks = lazyregexp.New(`(?i)\bSIG(?:TERM|INT) received\.|\breceived (?:signal[= ])?SIG(?:TERM|INT)\b|^(?:\[[\d :.-]+\] *)?stopped server$`)
+
+// askedToEnd is the first line among a log's last by which its server tells that it was asked to end.
+func askedToEnd(lines [][]byte, last int) closing {
+	for i := max(0, len(lines)-lastSaid); i < len(lines); i++ {
+		if text := clean(lines[i]); asks.MatchString(text) {
+			return closing{number: last - (len(lines) - 1 - i), text: text, asked: true}
+		}
+	}
+	return closing{}
+}
+
 // counts is how far a program got of how much, "step 500 of 500", and epochs is how far it got of all that it was to do.
 var (
 	counts = lazyregexp.New(`(?i)\b(?:step|iter(?:ation)?|batch|round)s?\b\W{0,4}(\d+) ?(?:/|of) ?(\d+)\b|` +
@@ -68,7 +83,7 @@ func tells(text string) bool {
 // unwell is what programs say of work that is done and of no use, what a script prints that ends however its program
 // did, and the kernel's log, which no program ends.
 var unwell = lazyregexp.New(`(?i)\b[1-9]\d* (?:errors?|failures?|failed|mismatches)\b|did not converge|not converged|[✗❌✘]|press any key to continue|` +
-	`^(?:\S+ )*(?:kernel: )?\[ *\d+\.\d{6}\] `)
+	`\bnon-?zero (?:exit|return) ?(?:status|code)\b|^(?:\S+ )*(?:kernel: )?\[ *\d+\.\d{6}\] `)
 
 // expected is what pytest says of a test that was to fail.
 var expected = lazyregexp.New(`\b\d+ xfailed\b`)
@@ -83,6 +98,10 @@ func speaksIll(text string) bool {
 // closing is the line by which the log tells that it ended well, with the server's start before it.
 func (s *scanner) closing() closing {
 	c := s.last.endsWell(s.lines)
+	asked := closing{}
+	if c.number == 0 {
+		asked = askedToEnd(s.last.lines(s.lines))
+	}
 	lines := s.kept.lines()
 	for i := len(lines) - 1; i >= 0 && (c.start == 0 || !c.serves); i-- {
 		text := lines[i].text
@@ -93,6 +112,10 @@ func (s *scanner) closing() closing {
 		if c.start == 0 && lines[i].number < c.number && strings.Contains(text, "tartup complete") {
 			c.start = lines[i].number
 		}
+	}
+	if asked.number > 0 && (c.serves || request.Match(s.last.text)) {
+		asked.serves = true
+		return asked
 	}
 	return c
 }
@@ -141,10 +164,11 @@ func (e *finish) endsWell(breaks int) closing {
 }
 
 // overcame reports whether a log's end tells that an error did not keep the program from its work: a server came up after
-// it, or the log told only of work from there on, up to the line that says that all of it is done. What a server did after
-// it could not answer one request says nothing of that request.
+// it, or the log told only of work from there on, up to the line that says that all of it is done, or it was met while the
+// program ended because somebody asked it to. What a server did after it could not answer one request says nothing of
+// that request.
 func (e *closing) overcame(r *record) bool {
-	return r.line < e.start || e.whole && !e.serves && r.line < r.wentOn
+	return r.line < e.start || e.whole && !e.serves && r.line < r.wentOn || e.asked && r.line > e.number
 }
 
 // endWell makes nothing wrong of a diagnosis that blames nobody, where every log says itself that its work was done, or
@@ -172,6 +196,10 @@ func (d *Diagnosis) endWell(ends []closing, records []record, sources []Source) 
 			d.Because = "The log ends with the program at work, and no line of it is a known error."
 			l.Why = "The program is at work here."
 			d.Do = []string{"if it hangs there, give the stacks of its processes, too: `py-spy dump --pid PID`"}
+		}
+		if e.asked {
+			d.Because = "The server was asked to end, and no line before it is a known error."
+			l.Why = "Somebody asked the server to end here."
 		}
 		d.Lines = append(d.Lines, l)
 	}

@@ -19,6 +19,7 @@ func packages(n int) string {
 // one that was cut off, ended by a failure, or ends by what a script prints however its program did, is not.
 func TestEndsWell(t *testing.T) {
 	served := "INFO:     Shutting down\nINFO:     Waiting for application shutdown.\nINFO:     Application shutdown complete.\n"
+	up := "INFO:     Application startup complete.\nINFO:     Uvicorn running on http://0.0.0.0:8000 (Press CTRL+C to quit)\n"
 	for name, c := range map[string]struct {
 		log   string
 		blame Blame
@@ -30,23 +31,30 @@ func TestEndsWell(t *testing.T) {
 		"shutdown":            {"INFO:     Application startup complete.\n" + served, None, 4},
 		"shutdown by a fault": {tooLarge + served, Program, 1},
 		"shutdown by another": {"RuntimeError: CUDA error: unknown error\n" + served, Unknown, 1},
-		"completed":           {"step 1\nTraining completed in 0:03:11\nwandb: Synced 5 files\n", None, 2},
-		"with failures":       {"Finished: 3 of 4 jobs failed\n", Unknown, 0},
-		"of no use":           {"Simulation finished\nThe refinement did not converge.\n", Unknown, 0},
-		"a script's pause":    {"Loading model\nDone!\nPress any key to continue . . .\n", Unknown, 0},
-		"at work":             {requests("200 OK"), None, 9},
-		"at work, unwell":     {requests("200 OK") + requests("500 Internal Server Error"), Unknown, 0},
-		"a few steps":         {"step 1\nstep 2\n", Unknown, 0},
-		"of the kernel":       {"[    5.123456] usb 1-3: probing\n[    5.223456] ata4.00: SET FEATURES succeeded\n", Unknown, 0},
-		"of a journal":        {"Oct  7 16:30:22 host run[7]: Job completed\n", Unknown, 0},
-		"a start":             {strings.Repeat("h:4:7 [0] NCCL INFO comm 0x7 rank 0 nranks 8 - Init COMPLETE\n", 9), Unknown, 0},
-		"nothing counted":     {"========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n", None, 2},
-		"something counted":   {"========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 3 errors\n", Unknown, 2},
-		"no errors":           {"Result is : VALID\nNo errors encountered during test.\n", None, 2},
-		"none and some":       {"0 errors, 2 failures\n", Unknown, 0},
-		"OK at the end":       {"# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 243.511\n", None, 1},
-		"a server that is up": {"INFO:     Application startup complete.\nINFO:     Uvicorn running on http://0.0.0.0:10000 (Press CTRL+C to quit)\n", None, 2},
-		"expected to fail":    {"XFAIL t.py::test_oom - RuntimeError: CUDA out of memory\n=== 8 passed, 1 xfailed in 4.2s ===\n", None, 2},
+		"asked to end": {up + "INFO core.py:1214] EngineCore: trigger received signal=SIGTERM\n" +
+			"ERROR async_llm.py:704] vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue.\n" + served, None, 3},
+		"asked to end, not in order": {up + "SIGTERM received. signum=None frame=None. Draining requests and shutting down...\n" +
+			"Subprocess detokenizer (pid=31379) crashed with exit code -15. Triggering SIGQUIT for cleanup...\n", None, 3},
+		"asked to end after a fault": {up + "RuntimeError: CUDA error: unknown error\nSIGTERM received. Draining requests\n", Unknown, 3},
+		"asked to end, no server":    {"step 1\nmain received SIGINT, exiting\n", Unknown, 0},
+		"a command's status":         {"Loading project configuration\nSuccess\nCommand '['run']' returned non-zero exit status 1.\n", Unknown, 0},
+		"completed":                  {"step 1\nTraining completed in 0:03:11\nwandb: Synced 5 files\n", None, 2},
+		"with failures":              {"Finished: 3 of 4 jobs failed\n", Unknown, 0},
+		"of no use":                  {"Simulation finished\nThe refinement did not converge.\n", Unknown, 0},
+		"a script's pause":           {"Loading model\nDone!\nPress any key to continue . . .\n", Unknown, 0},
+		"at work":                    {requests("200 OK"), None, 9},
+		"at work, unwell":            {requests("200 OK") + requests("500 Internal Server Error"), Unknown, 0},
+		"a few steps":                {"step 1\nstep 2\n", Unknown, 0},
+		"of the kernel":              {"[    5.123456] usb 1-3: probing\n[    5.223456] ata4.00: SET FEATURES succeeded\n", Unknown, 0},
+		"of a journal":               {"Oct  7 16:30:22 host run[7]: Job completed\n", Unknown, 0},
+		"a start":                    {strings.Repeat("h:4:7 [0] NCCL INFO comm 0x7 rank 0 nranks 8 - Init COMPLETE\n", 9), Unknown, 0},
+		"nothing counted":            {"========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n", None, 2},
+		"something counted":          {"========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 3 errors\n", Unknown, 2},
+		"no errors":                  {"Result is : VALID\nNo errors encountered during test.\n", None, 2},
+		"none and some":              {"0 errors, 2 failures\n", Unknown, 0},
+		"OK at the end":              {"# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 243.511\n", None, 1},
+		"a server that is up":        {"INFO:     Application startup complete.\nINFO:     Uvicorn running on http://0.0.0.0:10000 (Press CTRL+C to quit)\n", None, 2},
+		"expected to fail":           {"XFAIL t.py::test_oom - RuntimeError: CUDA out of memory\n=== 8 passed, 1 xfailed in 4.2s ===\n", None, 2},
 		"failed, not expected": {"FAILED t.py::test_oom - torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB.\n=== 1 failed, 8 passed in 4.2s ===\n",
 			Program, 1},
 		"modules that Xorg tries": {"(EE) Failed to load module \"nv\" (module does not exist, 0)\n(II) NVIDIA(0): Setting mode \"DP-0\"\n", Unknown, 0},

@@ -124,7 +124,7 @@ var grammars = []grammar{
 		`Could not find any \w+\.h matching version|Dependency "?(?:cuda|CUDA)\w*"? not found`,
 		"ould", "CMAKE", "Failed to", "CUDA", "uda Config", "configure: error", "Dependency"),
 	form("build-killed", `internal compiler error: Killed|Killed signal terminated program|died due to signal 9|`+
-		`\bError 137\b|compilation `+
+		`\d +Killed +(?:\S*/)?(?:cicc|cc1(?:plus)?|ptxas|cudafe\+\+)(?: |$)|\bError 137\b|compilation `+
 		`terminated.{0,40}signal 9`, "illed", "signal 9", "rror 137"),
 	form("build", `(?:error: command ['"]?\S*(?P<tool>nvcc|gcc|g\+\+|c\+\+|cl\.exe|ninja|clang)\S*['"]? failed|`+
 		`Error building extension|ninja: build stopped|Error compiling objects for extension|Failed building `+

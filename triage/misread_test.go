@@ -31,7 +31,16 @@ func TestMisread(t *testing.T) {
 		"wheel that is guessed":  {"Guessing wheel URL:  https://github.com/o/r/releases/download/v2/x-cp313-linux_x86_64.whl\nurllib.error.HTTPError: HTTP Error 404: Not Found\n", Environment, "address-not-there", "take one that the project publishes"},
 		"service out of memory":  {"systemd[1]: llama.service: A process of this unit has been killed by the OOM killer.\n", Program, "host-out-of-memory", "main memory"},
 		"result of that":         {"Oct 02 03:11:22 n7 systemd[1]: llama.service: Failed with result 'oom-kill'.\n", Program, "host-out-of-memory", "main memory"},
-		"no compiler for C++":    {"gcc: fatal error: cannot execute 'cc1plus': execvp: No such file or directory\n", Environment, "build-tool-missing", "g++"},
+		"compiler that a shell says was killed": {"/bin/bash: line 1:   367 Killed                  cicc --c++17 --gnu_version=90400\n" +
+			"ninja: build stopped: subcommand failed.\n", Environment, "build-out-of-memory", "MAX_JOBS"},
+		"part that is left out": {"Skipping import of cpp extensions: /v/torchao/_C.abi3.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationE\n" +
+			"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 114.00 MiB. GPU 0 has a total capacity of 15.58 GiB of which 54.38 MiB is free.\n",
+			Program, "out-of-memory", ""},
+		"disk full, as pip says": {"error: subprocess-exited-with-error\nERROR: Could not install packages due to an OSError: [Errno 28] No space left on device\n",
+			Environment, "disk-full", ""},
+		"GPU of a kernel that failed": {"RuntimeError: CUDA error: an illegal memory access was encountered\n" +
+			"RuntimeError: CUDA error: CUDA-capable device(s) is/are busy or unavailable\n", Program, "illegal-memory-access", ""},
+		"no compiler for C++": {"gcc: fatal error: cannot execute 'cc1plus': execvp: No such file or directory\n", Environment, "build-tool-missing", "g++"},
 		"no compiler, by CMake": {"CMake Error at CMakeDetermineCompilerId.cmake:814 (message):\n  Compiling the CUDA compiler identification source file\n" +
 			"  \"CMakeCUDACompilerId.cu\" failed.\n\n  gcc: fatal error: cannot execute ‘cc1plus’: execvp: No such file or directory\n",
 			Environment, "build-tool-missing", "g++"},

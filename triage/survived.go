@@ -213,10 +213,11 @@ var stops = lazyregexp.New(`(?i)(?:terminating|stopping|aborting|ending) (?:the 
 var journal = lazyregexp.New(`^(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.+-]+)` +
 	` \S+ [\w.@/-]+(?:\[\d+\])?: `)
 
-// reassures is what a line says that tells itself that it does no harm.
+// reassures is what a line says that tells itself that it does no harm, or that the program leaves a part out.
 var reassures = lazyregexp.New(`(?i)\b(?:this|it|that) is (?:normal|harmless|not an error)\b|` +
 	`\b(?:can|may) be (?:safely )?ignored\b|^(?:XFAIL|SKIPPED) |\bsafe(?:ly)? (?:to )?ignored?\b|` +
-	`_inductor/select_algorithm\.py:|\bfa_utils\.py:`) // of the kernels that they try they ignore those that fail
+	`_inductor/select_algorithm\.py:|\bfa_utils\.py:|` + // of the kernels that they try they ignore those that fail
+	`\bSkipping import of\b`)
 
 // details are the levels at which programs tell what they try.
 var details = lazyregexp.New(`^.{0,60}\b(?:DEBUG|TRACE)\b`)

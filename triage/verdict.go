@@ -183,14 +183,20 @@ func leavesNoGPU(id string) bool {
 }
 
 // withoutDisproved drops faults that leave no GPU to run on when a kernel failed while it ran: a tool
-// that is not there, or a process that sees no GPU, was not this one's trouble.
+// that is not there, a process that sees no GPU, or a GPU that is taken, was not this one's trouble.
 func withoutDisproved(all []finding) []finding {
 	ran := func(f finding) bool { return f.signature.Async && f.blame == Program }
 	if !slices.ContainsFunc(all, ran) {
 		return all
 	}
-	return slices.DeleteFunc(all, func(f finding) bool { return f.blame == Environment && leavesNoGPU(f.rule) })
+	return slices.DeleteFunc(all, func(f finding) bool {
+		return f.blame == Environment && (leavesNoGPU(f.rule) || f.rule == keepsOut)
+	})
 }
+
+// keepsOut is the rule of a GPU that takes no other process. Of one whose kernel failed CUDA says the same, to the process
+// that runs on it.
+const keepsOut = "compute-mode"
 
 func find(events []event, id string) *event {
 	for i := range events {

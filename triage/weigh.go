@@ -78,7 +78,7 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"compile-error":    weighCompileError,
 	"killed":           always("killed"),
 	"no-input":         always("no-input"),
-	"package-tool":     always("package-tool"),
+	"package-tool":     weighPackageTool,
 	"element":          always("element"),
 	"given":            always("given-file"),
 	"newer-file":       always("newer-file"),
@@ -148,6 +148,18 @@ func never(*record, *tables.Tables) string { return "" }
 // onlyBears reports whether a record is no trouble, and only bears on what others mean.
 func (r record) onlyBears() bool { return r.kind == "pci" || r.kind == "gpu-seen" }
 
+// weighPackageTool parts what a package tool could not do from what the system kept it from.
+func weighPackageTool(r *record, _ *tables.Tables) string {
+	if about := areaOf(r.text); about == diskFull {
+		r.slots["sentence"] = message(r.text)
+		return about
+	}
+	return "package-tool"
+}
+
+// diskFull is the cause of what could not be written, of which a build only says that it did not end.
+const diskFull = "disk-full"
+
 func always(name string) func(*record, *tables.Tables) string {
 	return func(*record, *tables.Tables) string { return name }
 }
@@ -178,6 +190,9 @@ func structural(records []record, t *tables.Tables) []finding {
 	all = withoutFollowing(all, records)
 	if inBuild {
 		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == kernelSource }) // a package's
+	}
+	if slices.ContainsFunc(all, func(f finding) bool { return f.cause == diskFull && f.signature.Weight >= symptom }) {
+		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == "package-did-not-build" })
 	}
 	if saidFirst(records) != nil {
 		all = slices.DeleteFunc(all, func(f finding) bool { return f.signature.ID == "record-exit" }) // it says which rank's
