@@ -140,6 +140,7 @@ type pasted struct {
 	python   string
 	packages []facts.Package
 	listing  bool            // inside the list of GPUs
+	section  string          // of Lightning's report
 	queried  string          // the GPU of deviceQuery's lines
 	current  string          // the GPU of a line that names PyTorch's current one, until a list names it
 	seen     map[string]bool // the keys of its lines, in lower case
@@ -152,7 +153,7 @@ func (r *pasted) matters(line string) bool {
 	return reportLine.MatchString(line) || reportPackage.MatchString(line) || reportArch.MatchString(line) ||
 		reportNotFor.MatchString(line) || reportNoMore.MatchString(line) || reportTooOld.MatchString(line) ||
 		reportTyped.MatchString(line) || reportModule.MatchString(line) || queryDevice.MatchString(line) ||
-		queryCUDA.MatchString(line) || queryCapability.MatchString(line) ||
+		queryCUDA.MatchString(line) || queryCapability.MatchString(line) || lightningCUDA.MatchString(line) ||
 		r.listing && reportGPU.MatchString(line)
 }
 
@@ -167,7 +168,7 @@ func (r *pasted) read(line string) {
 		r.torch.Origin = distname.CondaOrigin(m[2])
 		return
 	}
-	if r.readWarning(line) || r.readQuery(line) {
+	if r.readWarning(line) || r.readQuery(line) || r.readLightning(line) {
 		return
 	}
 	if m := reportModule.FindStringSubmatch(line); m != nil { // of /proc/driver/nvidia/version

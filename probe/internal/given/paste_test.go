@@ -276,3 +276,38 @@ func TestQuotedProject(t *testing.T) {
 		}
 	}
 }
+
+// TestLightning reads the report of PyTorch Lightning, and no list of another kind.
+func TestLightning(t *testing.T) {
+	f, err := Read(Document{Data: []byte(`It stops.
+
+* CUDA:
+	- GPU:
+		- NVIDIA GeForce RTX 4090
+		- NVIDIA GeForce RTX 4090
+	- available:         True
+	- version:           11.8
+* Lightning:
+	- lightning:         2.5.1
+	- torch:             2.6.0+cu118
+	- torchvision:       0.21.0+cu118
+* Packages:
+	- numpy:             1.26.4
+* System:
+	- version:           12.4
+Thanks!
+`)})
+	if err != nil || len(f.GPUs) != 2 || f.Observed.CUDAAvailable == nil || !*f.Observed.CUDAAvailable {
+		t.Fatalf("%v, GPUs %+v, observed %+v", err, f.GPUs, f.Observed)
+	}
+	env := f.Environments[0]
+	if b := env.Builds[0]; len(env.Builds) != 1 || b.Version != "2.6.0+cu118" || b.CUDA != "11.8" || b.Accelerator != "cuda" {
+		t.Errorf("%+v", env.Builds)
+	}
+	if len(env.Packages) != 3 || env.Packages[1].Name != "torchvision" || env.Packages[2].Version != "1.26.4" {
+		t.Errorf("%+v", env.Packages)
+	}
+	if _, err := Read(Document{Data: []byte("It needs\n* Lightning:\n\t- torch: 2.6.0\n")}); err == nil {
+		t.Error("a list was taken for a report")
+	}
+}
