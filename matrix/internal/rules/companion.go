@@ -127,6 +127,10 @@ func companion(m *world.Machine, b *world.Build, have *world.Installed, want str
 	case have.Name == "torchvision" && differentCUDA(m, r, b):
 		f.Severity = verdict.Error
 		f.Message = fmt.Sprintf("torchvision %s was built for another CUDA than torch %s", have.Version, b.Version)
+	case withoutCUDA(r, b, have.Name) != "":
+		f.Need = "a " + have.Name + " for CUDA " + b.CUDANumber.Short()
+		f.Message = fmt.Sprintf("%s %s was built for %s, torch %s for CUDA %s: its operators do not run on the GPU", have.Name,
+			have.Version, withoutCUDA(r, b, have.Name), b.Version, b.CUDANumber.Short())
 	default:
 		return f, false
 	}
@@ -145,6 +149,19 @@ func differentCUDA(m *world.Machine, vision version.Release, b *world.Build) boo
 		return cuda.Short() != b.CUDANumber.Short()
 	}
 	return cuda.Major() != b.CUDANumber.Major()
+}
+
+// withoutCUDA is what a companion was built for by its local version, where torch was built for CUDA: its check at import
+// passes a build without CUDA, whose operators have no code for the GPU. torchaudio's for CPUs has none that torch lacks.
+func withoutCUDA(r version.Release, b *world.Build, name string) string {
+	switch {
+	case !b.CUDANumber.Known():
+	case strings.HasPrefix(r.Local, "rocm"):
+		return "ROCm"
+	case r.Local == "cpu" && name == "torchvision":
+		return "CPUs"
+	}
+	return ""
 }
 
 // companionPins is the companion of the torch that is there; or, where torch itself stands beside another release's
