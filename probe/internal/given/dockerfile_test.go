@@ -111,7 +111,12 @@ func TestDockerfileNotRead(t *testing.T) {
 		"RUN curl -LsSf https://x/uv/install.sh | sh": "",
 		"RUN ./configure": "",
 		"RUN cmake -B b":  "",
-		"RUN pip install torch==2.9.0 && make LLAMA_CUDA=1": "",
+		"RUN wget https://x/llama-b4600-bin-ubuntu-cuda-x64.zip && unzip llama*.zip": "wget https://x/llama-b4600-bin-ubuntu-cuda-x64.zip",
+		"RUN curl -L https://x/ollama-linux-amd64.tgz | tar -xz":                     "curl -L https://x/ollama-linux-amd64.tgz",
+		"RUN curl -LO https://github.com/x/y-gpu/archive/v1.tar.gz":                  "",
+		"RUN wget https://developer.download.nvidia.com/cudnn-linux-x86_64.tar.xz":   "",
+		"RUN wget https://x/micromamba-linux-64.tar.bz2":                             "",
+		"RUN pip install torch==2.9.0 && make LLAMA_CUDA=1":                          "",
 	} {
 		f, err := Read(Document{Data: []byte("FROM python:3.12\n" + run + "\n")})
 		if err != nil {

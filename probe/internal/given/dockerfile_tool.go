@@ -36,6 +36,7 @@ const (
 const (
 	inAnotherFile = "its packages are in another file: check that one, too, or give the build context with --include-root"
 	byScript      = "the file itself installs no package, and what this script installs was not read"
+	byDownload    = "the file itself installs no package, and what is in this archive was not read"
 	bySources     = "what it compiles was not read"
 	byDistro      = "no table has the builds of a distribution"
 )
@@ -118,7 +119,7 @@ var toolReaders = []func(name string, rest []string) tool{
 	pipTool, uvTool, condaTool}
 
 // programReaders read a tool where its name is a command's own.
-var programReaders = []func(name string, rest []string) tool{projectTool, buildTool}
+var programReaders = []func(name string, rest []string) tool{projectTool, buildTool, fetchTool}
 
 // verb is the first word that is no option or the value of one, and what stands behind it.
 func verb(list []string) (name string, rest []string) {
@@ -257,6 +258,25 @@ func buildTool(name string, rest []string) tool {
 		return tool{}
 	}
 	return tool{does: compiles, reason: bySources}
+}
+
+// gpuArchive matches the address of a program for the GPU by the words of its name. A repository's archive has its sources,
+// and NVIDIA's hosts have CUDA itself, which is no program.
+var (
+	gpuArchive = lazyregexp.New(`(?i)^https?://\S*(?:ollama|cuda|cu1\d\d|cublas|vllm|[-_]gpu)\S*\.(?:zip|tgz|tar|tar\.\w+)(?:$|[?#])`)
+	noProgram  = lazyregexp.New(`(?i)/archive/|^https?://[\w.-]+\.nvidia\.com/`)
+)
+
+// fetchTool reads what fetches an archive that may hold a program for the GPU.
+func fetchTool(name string, rest []string) tool {
+	if name != "curl" && name != "wget" && name != "aria2c" {
+		return tool{}
+	}
+	i := slices.IndexFunc(rest, func(word string) bool { return gpuArchive.MatchString(word) && !noProgram.MatchString(word) })
+	if i < 0 {
+		return tool{}
+	}
+	return tool{does: mayInstall, reason: byDownload}
 }
 
 // systemTool reads what a distribution's package manager installs of frameworks.

@@ -311,3 +311,11 @@ Thanks!
 		t.Error("a list was taken for a report")
 	}
 }
+
+// TestTyped reads the GPU and the driver that somebody typed.
+func TestTyped(t *testing.T) {
+	f, err := Read(Document{Data: []byte("CUDA: 11.2\nNvidia-driver: 460.91.03\nGPU model: RTX 2080 Ti\npip install torch worked for me.\n")})
+	if err != nil || f.Driver.Version != "460.91.03" || len(f.GPUs) != 1 || f.GPUs[0].Name != "RTX 2080 Ti" || f.Observed.Named != "PyTorch" {
+		t.Errorf("%v, driver %+v, GPUs %+v, %q", err, f.Driver, f.GPUs, f.Observed.Named)
+	}
+}
