@@ -63,14 +63,28 @@ func (p *page) ownTables(r Report) {
 
 // headline is the verdict in one sentence.
 func (p *page) headline(r Report, findings []said) {
+	p.wrap(2, outcomeText(r, findings), outcomeWord(r))
+}
+
+// outcomeWord is the verdict's first word, outcomeText what follows it.
+func outcomeWord(r Report) painted {
 	switch r.Outcome {
 	case matrix.Incompatible:
-		p.wrap(2, incompatible(r, findings), painted{red, "incompatible"})
+		return painted{red, "incompatible"}
 	case matrix.Inconclusive:
-		p.wrap(2, ": "+inconclusive(r), painted{yellow, "inconclusive"})
-	default:
-		p.wrap(2, ": "+compatible(r, findings), painted{green, "compatible"})
+		return painted{yellow, "inconclusive"}
 	}
+	return painted{green, "compatible"}
+}
+
+func outcomeText(r Report, findings []said) string {
+	switch r.Outcome {
+	case matrix.Incompatible:
+		return incompatible(r, findings)
+	case matrix.Inconclusive:
+		return ": " + inconclusive(r)
+	}
+	return ": " + compatible(r, findings)
 }
 
 // incompatible says the first error, the target that has it, and how many others there are.

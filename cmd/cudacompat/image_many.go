@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"cudacompat/internal/voice"
@@ -50,13 +49,6 @@ func imagesNamed(args []string, stdin io.Reader) (images []*imageSource, in io.R
 	return images, stdin, nil
 }
 
-// imageRow is what is said of one image on one machine.
-type imageRow struct {
-	image, target string
-	verdict       matrix.Verdict
-	says          string
-}
-
 // ranks of outcomes, the worst first.
 var ranks = map[matrix.Outcome]int{matrix.Incompatible: 0, matrix.Inconclusive: 1, matrix.Compatible: 2}
 
@@ -73,7 +65,11 @@ func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, pla
 	if err != nil {
 		return err
 	}
-	var rows []imageRow
+	style, err := styleFor(f.colour, s.out)
+	if err != nil {
+		return err
+	}
+	var rows []report.ImageRow
 	for _, image := range images {
 		defer image.done()
 		read := map[string]probe.Facts{} // by the platform of the machines
@@ -90,18 +86,16 @@ func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, pla
 				return err
 			}
 			voice.Value(&r)
-			rows = append(rows, imageRow{image.called(found), targetWords(target), r.Verdict, report.Headline(r)})
+			rows = append(rows, report.ImageRow{Image: image.called(found), Machine: machineWords(target), Report: r})
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b imageRow) int {
-		return cmp.Compare(ranks[a.verdict.Outcome], ranks[b.verdict.Outcome])
-	})
-	if err := writeImages(s, rows); err != nil {
-		return err
+	slices.SortStableFunc(rows, func(a, b report.ImageRow) int { return cmp.Compare(ranks[a.Outcome], ranks[b.Outcome]) })
+	if err := report.Images(s.out, rows, job.targets[0].Driver, style); err != nil {
+		return fmt.Errorf("cannot write the report: %w", err)
 	}
 	for _, outcome := range []matrix.Outcome{matrix.Incompatible, matrix.Inconclusive, matrix.Compatible} {
 		for _, row := range rows {
-			if code := exitFor(row.verdict, f.failOn, job.outputs); row.verdict.Outcome == outcome && code != nil {
+			if code := exitFor(row.Verdict, f.failOn, job.outputs); row.Outcome == outcome && code != nil {
 				return code
 			}
 		}
@@ -140,33 +134,7 @@ func (s *imageSource) called(found probe.Facts) string {
 	return s.name + " (" + found.Image.Platform + ")"
 }
 
-// writeImages prints the table.
-func writeImages(s streams, rows []imageRow) error {
-	fit := 0
-	for _, row := range rows {
-		if row.verdict.Outcome == matrix.Compatible {
-			fit++
-		}
-	}
-	fmt.Fprintf(s.out, "%d of %d work\n\n", fit, len(rows))
-	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", voice.Line(row.image), row.target, row.says)
-	}
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("cannot write the report: %w", err)
-	}
-	return nil
-}
-
-// targetWords is a machine in a word or two.
-func targetWords(t matrix.Target) string {
-	words := t.Instance
-	if words == "" {
-		words = strings.Join(t.GPUs, ",")
-	}
-	if t.Driver != "" {
-		words = strings.TrimSpace(words + " driver " + t.Driver)
-	}
-	return cmp.Or(words, "no machine named")
+// machineWords is a machine in a word or two.
+func machineWords(t matrix.Target) string {
+	return cmp.Or(t.Instance, strings.Join(t.GPUs, ","), "no machine named")
 }

@@ -297,8 +297,9 @@ func TestSeveralImages(t *testing.T) {
 	code := run([]string{"check", older, newer, "--instance", "g6.xlarge,g5.xlarge", "--driver", "535.183.01"},
 		streams{strings.NewReader(""), &out, &errs})
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if code != 1 || len(lines) != 6 || !strings.HasPrefix(lines[2], newer+"  g6.xlarge driver 535.183.01  incompatible on ") ||
-		!strings.HasPrefix(lines[3], newer+"  g5.xlarge driver 535.183.01  incompatible on ") || !strings.HasPrefix(lines[4], older) {
+	if code != 1 || len(lines) != 6 || lines[0] != "2 of 4 work with driver 535.183.01" ||
+		lines[2] != newer+"  g6.xlarge  incompatible: torch 2.9.0+cu130 cannot run on driver 535.183.01" ||
+		!strings.HasPrefix(lines[3], newer+"  g5.xlarge  incompatible: ") || !strings.HasPrefix(lines[4], older) {
 		t.Errorf("exit %d: %s%s", code, out.String(), errs.String())
 	}
 	errs.Reset()
@@ -387,7 +388,7 @@ func TestStandardInputAmongImages(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{name, "-"}, "1 of 2 work standard input L4 driver 535.183.01 incompatible"},
+		{[]string{name, "-"}, "1 of 2 work with driver 535.183.01 standard input L4 incompatible: "},
 		{[]string{"-", name, "-"}, "cudacompat: standard input is given twice"},
 		{[]string{name, "torch==2.9.0"}, fmt.Sprintf("cudacompat: %q is an image, and %q is none", name, "torch==2.9.0")},
 	} {
