@@ -75,6 +75,25 @@ func (c Config) Env() map[string]string {
 	return env
 }
 
+// maxString is the longest argument or variable of a program that Linux starts, in bytes (MAX_ARG_STRLEN of
+// linux/binfmts.h), maxStrings how many of them there may be here.
+const (
+	maxString  = 128 << 10
+	maxStrings = 10_000
+)
+
+// startable refuses a configuration with which nothing can be started.
+func (c Config) startable() error {
+	all := slices.Concat(c.Config.Env, c.Config.Entrypoint, c.Config.Cmd, []string{c.Config.WorkingDir, c.Config.User})
+	switch {
+	case len(all) > maxStrings:
+		return fmt.Errorf("its configuration has more than %d variables and arguments", maxStrings)
+	case slices.ContainsFunc(all, func(s string) bool { return len(s) >= maxString }):
+		return fmt.Errorf("its configuration has a variable or an argument of more than %d KiB, with which Linux starts no program", maxString>>10)
+	}
+	return nil
+}
+
 // Start is the program that is started from the image; empty where it names none.
 func (c Config) Start() string {
 	for _, words := range [][]string{c.Config.Entrypoint, c.Config.Cmd} {
@@ -228,6 +247,9 @@ func (i *Image) read(src source, opt Options) error {
 	if err := json.Unmarshal(config, &i.Config); err != nil {
 		return fmt.Errorf("its configuration is not valid JSON: %w", err)
 	}
+	if err := i.Config.startable(); err != nil {
+		return err
+	}
 	if own := i.Config.platform(); opt.Platform != "" && !serves(own, opt.Platform) {
 		return &OtherPlatformError{[]string{own}, opt.Platform}
 	}
@@ -293,7 +315,11 @@ func layout(src source, index []byte, opt Options) (p parts, others []string, er
 			p, err = manifestParts(list.Config, list.Layers)
 			return p, others, err
 		}
-		one, rest, err := choose(offers(src, list.Manifests), opt)
+		all, err := offers(src, list.Manifests)
+		if err != nil {
+			return p, nil, err
+		}
+		one, rest, err := choose(all, opt)
 		if err != nil {
 			return p, nil, err
 		}

@@ -216,10 +216,33 @@ func TestHostile(t *testing.T) {
 		}
 		return files
 	}
+	says := func(c map[string]any) []byte {
+		return imagetest.Tar(t, imagetest.Image{Config: map[string]any{"config": c}}.OCI(t))
+	}
+	many := func(n int) []byte { // each for a platform of its own, and none of them there
+		var index bytes.Buffer
+		for i := range n {
+			fmt.Fprintf(&index, `,{"digest":"sha256:%064d","platform":{"os":"linux","architecture":"a%d"}}`, i, i)
+		}
+		return imagetest.Tar(t, []imagetest.File{imagetest.Text("index.json", `{"manifests":[`+index.String()[1:]+`]}`)})
+	}
+	skipped := append([]byte("\x50\x2a\x4d\x18\x00\x00\x00\x01"), make([]byte, 1<<24)...) // a zstd frame that is passed over
+	twice := imagetest.Image{Packed: "gzip", Layers: [][]byte{good.OCI(t)[0].Data}}.OCI(t)
 	for name, c := range map[string]struct {
 		archive []byte
 		want    string // the error's beginning; empty where it is read
 	}{
+		"an index of 30,000":          {many(30_000), "its index names more than 1000 images"},
+		"an index of 1,000":           {many(1000), "it is for several platforms: linux/a0, "},
+		"a PATH of 2 MiB":             {says(map[string]any{"Env": []string{"PATH=" + strings.Repeat("/a:", 700_000)}}), "its configuration has a variable or an argument of more than 128 KiB"},
+		"20,000 arguments":            {says(map[string]any{"Cmd": make([]string, 20_000)}), "its configuration has more than 10000 variables and arguments"},
+		"a program that is no text":   {says(map[string]any{"Entrypoint": []int{1}}), "its configuration is not valid JSON"},
+		"nothing but skipped frames":  {imagetest.Tar(t, raw(skipped)), "layer 1 of 1, unpacked, is not what the image says"},
+		"packed twice":                {imagetest.Tar(t, twice), "layer 1 of 1: it ends in the middle"},
+		"whiteouts of nothing":        {imagetest.Tar(t, one(imagetest.Text(".wh.", ""), imagetest.Text(".wh..", ""), imagetest.Text("a/.wh...", ""), imagetest.Gone("b", "c"))), ""},
+		"a hard link to itself":       {imagetest.Tar(t, one(imagetest.Hard("a", "a"))), "layer 1 of 1: /a: it is a hard link to what is not there"},
+		"a window of a gigabyte":      {imagetest.Tar(t, raw([]byte("\x28\xb5\x2f\xfd\x00\xa0\x01\x00\x00"))), "layer 1 of 1: "},
+		"a name of half a mebibyte":   {imagetest.Tar(t, one(imagetest.Hard(strings.Repeat("n", 1<<19), "b"))), "layer 1 of 1: /nnn"},
 		"sound":                       {archive, ""},
 		"sound, of docker":            {imagetest.Tar(t, docker), ""},
 		"nothing in it":               {imagetest.Tar(t, nil), "it holds no image"},
@@ -266,7 +289,7 @@ func TestHostile(t *testing.T) {
 				switch {
 				case c.want == "" && err != nil, c.want != "" && err == nil:
 					t.Errorf("pipe %v: %v, want %q", pipe, err, c.want)
-				case err != nil && (strings.Contains(err.Error(), "\n") || len(err.Error()) > 7000):
+				case err != nil && (strings.Contains(err.Error(), "\n") || len(err.Error()) > 500):
 					t.Errorf("pipe %v: it is no sentence: %q", pipe, err)
 				case err != nil && pipe && !strings.HasPrefix(err.Error(), c.want):
 					t.Errorf("%v, want %q", err, c.want)
@@ -313,6 +336,29 @@ func swapped(f *imagetest.File, name string, data []byte) []byte {
 		return data
 	}
 	return f.Data
+}
+
+// TestSparse: a file whose holes take no room in its layer ends with the time, too.
+func TestSparse(t *testing.T) {
+	header := make([]byte, 512) // GNU's old form of tar(5): eight gigabytes, of which 512 bytes are there
+	for at, text := range map[int]string{0: "lib/hole.so", 100: "0000755\x00", 108: "0000000\x00", 116: "0000000\x00", 124: "00000001000\x00",
+		136: "00000000000\x00", 156: "S", 257: "ustar  \x00", 386: "00000000000\x0000000001000\x00", 483: "77777777777\x00", 148: "        "} {
+		copy(header[at:], text)
+	}
+	sum := 0
+	for _, b := range header {
+		sum += int(b)
+	}
+	copy(header[148:], fmt.Sprintf("%06o\x00 ", sum))
+	layer := append(append(header, append([]byte("\x7fELF\x02\x01\x01"), make([]byte, 505)...)...), make([]byte, 1024)...)
+	archive := imagetest.Tar(t, imagetest.Image{Layers: [][]byte{layer}}.OCI(t))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, errors.New("the time was up"))
+	defer cancel()
+	began := time.Now()
+	_, err := Open(ctx, bytes.NewReader(archive), Options{})
+	if took := time.Since(began); err == nil || err.Error() != "the time was up" || took > 10*time.Second {
+		t.Errorf("after %v: %v", took, err)
+	}
 }
 
 // TestTimeIsUp ends in the middle of a layer when the time is up, and says so.

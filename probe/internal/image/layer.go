@@ -63,6 +63,7 @@ type shelf struct {
 	entries  int
 	names    int64
 	unpacked int64
+	claimed  int64            // bytes of the files that were looked at
 	tell     func(read int64) // how much of the archive has been read, in bytes
 	read     int64
 }
@@ -178,7 +179,7 @@ func unpacked(raw *bufio.Reader) (io.Reader, func(), error) {
 
 // files reads the files of a layer.
 func (s *shelf) files(l *layer, r io.Reader) error {
-	t := tar.NewReader(&limited{s, r})
+	t := tar.NewReader(&limited{s, r, &s.unpacked})
 	for {
 		h, err := t.Next()
 		switch {
@@ -197,7 +198,7 @@ func (s *shelf) files(l *layer, r io.Reader) error {
 			continue
 		}
 		if e.body != nil {
-			if err := s.contents(e, t); err != nil {
+			if err := s.contents(e, &limited{s, t, &s.claimed}); err != nil {
 				return err
 			}
 		}
@@ -205,10 +206,12 @@ func (s *shelf) files(l *layer, r io.Reader) error {
 	}
 }
 
-// limited ends where an image unpacks to more than any does.
+// limited ends where an image unpacks to more than any does: its layers, and the files that are looked at, of which a
+// sparse one is larger than what stands for it.
 type limited struct {
-	s *shelf
-	r io.Reader
+	s    *shelf
+	r    io.Reader
+	read *int64 // so far
 }
 
 func (l *limited) Read(p []byte) (int, error) {
@@ -216,7 +219,7 @@ func (l *limited) Read(p []byte) (int, error) {
 		return 0, context.Cause(l.s.ctx)
 	}
 	n, err := l.r.Read(p)
-	if l.s.unpacked += int64(n); l.s.unpacked > maxUnpacked {
+	if *l.read += int64(n); *l.read > maxUnpacked {
 		return n, fmt.Errorf("it unpacks to more than %d GiB", maxUnpacked>>30)
 	}
 	return n, err
@@ -244,7 +247,7 @@ func (s *shelf) entry(h *tar.Header) (*entry, error) {
 		return nil, nil
 	}
 	if h.Size > maxFile {
-		return nil, fmt.Errorf("%s: it claims %d bytes", h.Name, h.Size)
+		return nil, fmt.Errorf("%s: it claims %d bytes", sayable(h.Name), h.Size)
 	}
 	e.dir, e.base = clean(h.Name)
 	if s.entries++; s.entries > maxEntries {
@@ -261,9 +264,17 @@ func (s *shelf) entry(h *tar.Header) (*entry, error) {
 		return nil, fmt.Errorf("the names of its files take more than %d MiB", maxNames>>20)
 	}
 	if e.kind == fs.ModeSymlink && e.link == "" {
-		return nil, fmt.Errorf("%s: a symbolic link to nothing", h.Name)
+		return nil, fmt.Errorf("%s: a symbolic link to nothing", sayable(h.Name))
 	}
 	return e, nil
+}
+
+// sayable is as much of a name as a sentence has room for; one of an archive can have a megabyte.
+func sayable(name string) string {
+	if len(name) > 300 {
+		return name[:300] + "…"
+	}
+	return name
 }
 
 // contents keeps what may be needed of a file.

@@ -46,9 +46,15 @@ type offer struct {
 	platform string // empty where neither the index nor the image tells
 }
 
+// maxImages bounds those of an index. Docker's official images have some twenty, with an attestation for each.
+const maxImages = 1000
+
 // offers are the images of an index, each once. Docker saves an index with the images that it has alone: what is named
 // and not there counts only where nothing is.
-func offers(src source, list []descriptor) []offer {
+func offers(src source, list []descriptor) ([]offer, error) {
+	if len(list) > maxImages {
+		return nil, fmt.Errorf("its index names more than %d images", maxImages)
+	}
 	var there, absent []offer
 	seen := map[string]bool{}
 	for _, d := range list {
@@ -72,9 +78,9 @@ func offers(src source, list []descriptor) []offer {
 		}
 	}
 	if len(there) == 0 {
-		return absent
+		return absent, nil
 	}
-	return there
+	return there, nil
 }
 
 // manifest is what an image is made of, or another index.

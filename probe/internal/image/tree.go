@@ -61,7 +61,7 @@ func (t *tree) apply(l *layer) error {
 			continue
 		}
 		if err := t.add(e); err != nil {
-			return fmt.Errorf("%s: %w", path.Join(e.dir, e.base), err)
+			return fmt.Errorf("%s: %w", sayable(path.Join(e.dir, e.base)), err)
 		}
 	}
 	return nil
