@@ -241,6 +241,7 @@ const (
 	HindranceHidden      = "hidden"      // a module of the same name comes first on the import path
 	HindranceHere        = "here"        // one in the working directory does, for what is started there
 	HindranceSpoiled     = "spoiled"     // a library of it, or one that it needs, is there, and the loader refuses it: By
+	HindrancePerhaps     = "perhaps"     // its import may load Path, a module of Of that the loader refuses: By
 	HindranceTool        = "tool"        // a program of it that it starts is By: gone, not executable
 	HindranceLibrary     = "library"     // Path needs the library By, which what it requires brings and which is gone
 	HindranceWithout     = "without"     // it needs the framework or distribution By, which the environment does not have

@@ -49,6 +49,8 @@ func notImportable(m *world.Machine, b *world.Build) []*Result {
 			return found(olderModule(b, h))
 		case facts.HindranceOnlyHere:
 			return undecidable(b.Subject, verdict.Question("whether it is started in "+h.Path+": only there is the module "+h.By+", which "+b.Name+" imports"))
+		case facts.HindrancePerhaps:
+			return undecidable(b.Subject, verdict.Question("whether importing "+b.Name+" loads "+h.Path+", a module of "+h.Of+" that the loader refuses ("+h.By+")"))
 		case facts.HindranceName:
 			return found(withoutName(b, h))
 		case facts.HindranceSymbol:

@@ -27,6 +27,7 @@ type reach struct {
 	gone     []string          // files of its RECORD that the import loads and that are gone
 	absent   []absentFrom      // modules of nobody's that it imports
 	altered  []facts.Hindrance // sources that are not as the import needs them, and that end it
+	perhaps  *facts.Hindrance  // a module that the import may come to, and that would end it
 	unmet    []unmet           // requirements that the environment does not meet
 	modules  []string          // of other distributions, by their first names: those that the import is certain to need
 	unnamed  bool              // it opens a library by a name that is put together
@@ -55,7 +56,7 @@ func (s *site) reached(h *host.Host, b *facts.Build, record []byte) *reach {
 // reachedFrom reads them as far as the import of some modules goes; nil stands for the distribution's main ones.
 func (s *site) reachedFrom(h *host.Host, b *facts.Build, info string, record []byte, mains []string) *reach {
 	w := walker{h: h, s: s, info: info, listed: indexRecord(record), seen: map[string]bool{}, foreign: map[string]bool{},
-		places: map[string]string{}, changed: map[string]pysource.Summary{}}
+		places: map[string]string{}, changed: map[string]pysource.Summary{}, loaded: map[string]bool{}}
 	w.unmet, w.injured = s.unmetFrom(h, info), s.injuredFrom(h, info)
 	if mains == nil {
 		mains = w.mains(b)
@@ -64,6 +65,7 @@ func (s *site) reachedFrom(h *host.Host, b *facts.Build, info string, record []b
 		w.module(name, nil, b.From, true)
 	}
 	w.altered = append(w.altered, w.uncaught(mains, b.From)...)
+	w.perhaps = w.besideLoaded()
 	w.possible = slices.DeleteFunc(w.possible, func(name string) bool { return slices.Contains(w.certain, name) })
 	return &w.reach
 }
@@ -79,6 +81,7 @@ type walker struct {
 	places  map[string]string           // by the first name of a module: the directory of the import path that has it
 	changed map[string]pysource.Summary // sources that have another size, by module
 	injured []injured                   // of what it requires
+	loaded  map[string]bool             // the extension modules that were come to
 	counts  func(pysource.Import) bool  // which imports are as good as certain; nil where none is
 	sources int
 }
@@ -215,6 +218,7 @@ func (w *walker) load(dir, name string, certain bool) bool {
 		if certain {
 			w.refused(path.Join(dir, found))
 		}
+		w.loaded[path.Join(dir, found)] = true
 		w.take(found, certain)
 		w.fromCompiled(dir, found, certain)
 		return true

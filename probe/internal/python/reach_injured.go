@@ -1,6 +1,7 @@
 package python
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -117,9 +118,41 @@ func (w *walker) uncaught(mains []string, by string) []facts.Hindrance {
 // injuries are those of a kind that the import comes to where some imports count as certain.
 func (w *walker) injuries(mains []string, by string, counts func(pysource.Import) bool, kind func(facts.Hindrance) bool) []facts.Hindrance {
 	all := walker{h: w.h, s: w.s, info: w.info, listed: w.listed, seen: map[string]bool{}, foreign: map[string]bool{}, places: map[string]string{},
-		changed: map[string]pysource.Summary{}, injured: w.injured, counts: counts}
+		changed: map[string]pysource.Summary{}, injured: w.injured, loaded: w.loaded, counts: counts}
 	for _, name := range mains {
 		all.module(name, nil, by, true)
 	}
 	return slices.DeleteFunc(all.altered, func(h facts.Hindrance) bool { return h.Kind != facts.HindranceSpoiled || h.Of == "" || !kind(h) })
+}
+
+// besideLoaded is an extension module that is cut off, of a distribution that others are loaded of: what these import does
+// not stand in any source, and where they import it, the process ends. Nobody cuts off a library on purpose.
+func (w *walker) besideLoaded() *facts.Hindrance {
+	for _, i := range w.injured {
+		dir := path.Dir(i.info)
+		files := slices.Sorted(maps.Values(i.record.modules))
+		if !slices.ContainsFunc(files, func(name string) bool { return w.loaded[path.Join(dir, name)] }) {
+			continue
+		}
+		for _, name := range files {
+			if reason := w.s.cutOff(w.h, path.Join(dir, name)); reason != "" {
+				return &facts.Hindrance{Kind: facts.HindrancePerhaps, Of: distOf(i.info), Path: path.Join(dir, name), By: reason}
+			}
+		}
+	}
+	return nil
+}
+
+// cutOff is how the loader says that a file is cut off; empty where it does not.
+func (s *site) cutOff(h *host.Host, file string) string {
+	p, err := pythonProcess(h, s)
+	if err != nil {
+		return ""
+	}
+	_, err = p.Find(file, nil)
+	missing := ldso.Missing{Name: file, Err: err}
+	if _, reason := missing.Unloadable(); strings.HasPrefix(reason, ldso.CutOff) {
+		return reason
+	}
+	return ""
 }

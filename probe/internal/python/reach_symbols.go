@@ -109,8 +109,8 @@ func (s *site) sourcesAsShipped(h *host.Host, name string, record []byte) bool {
 	return true
 }
 
-// unimported is the first thing that ends an import by its sources: a file of its own that is gone or was changed, or a
-// module of others that the environment does not have.
+// unimported is the first thing that ends an import by its sources, or may: a file of its own that is gone or was changed, or
+// a module of others that the environment does not have.
 func (s *site) unimported(h *host.Host, r *reach) *facts.Hindrance {
 	switch {
 	case len(r.gone) > 0:
@@ -118,7 +118,7 @@ func (s *site) unimported(h *host.Host, r *reach) *facts.Hindrance {
 	case len(r.altered) > 0:
 		return &r.altered[0]
 	case len(r.absent) == 0 || s.python == "" || s.redirected(h):
-		return nil
+		return r.perhaps
 	}
 	for _, a := range r.absent {
 		if a.here == "" {
