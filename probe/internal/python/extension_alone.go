@@ -18,7 +18,7 @@ func readAlone(b *facts.Build, h *host.Host, s *site, r lazyReach) error {
 		return nil
 	}
 	record := h.ReadQuietly(b.From)
-	names := r.now().loads(librariesIn(record))
+	names := r.now().loads(librariesOf(b, h, record))
 	if bad, err := s.spoiled(h, record, names); bad != nil || err != nil {
 		if bad != nil {
 			bad.Of = b.Name + " " + b.Version

@@ -55,7 +55,7 @@ func (s *site) reached(h *host.Host, b *facts.Build, record []byte) *reach {
 
 // reachedFrom reads them as far as the import of some modules goes; nil stands for the distribution's main ones.
 func (s *site) reachedFrom(h *host.Host, b *facts.Build, info string, record []byte, mains []string) *reach {
-	w := walker{h: h, s: s, info: info, listed: indexRecord(record), seen: map[string]bool{}, foreign: map[string]bool{},
+	w := walker{h: h, s: s, listed: indexRecord(record), seen: map[string]bool{}, foreign: map[string]bool{},
 		places: map[string]string{}, changed: map[string]pysource.Summary{}, loaded: map[string]bool{}}
 	w.unmet, w.injured = s.unmetFrom(h, info), s.injuredFrom(h, info)
 	if mains == nil {
@@ -74,7 +74,6 @@ type walker struct {
 	reach
 	h       *host.Host
 	s       *site
-	info    string // the distribution's dist-info directory
 	listed  *recordIndex
 	seen    map[string]bool             // modules, by whether the import is certain to come to them: "+a.b", "-a.b"
 	foreign map[string]bool             // modules of others that were looked for
@@ -90,12 +89,15 @@ type walker struct {
 // words, openmm of openmm-unofficial-cu12; else the only one, or the only one with libraries.
 func (w *walker) mains(b *facts.Build) []string {
 	names := w.listed.topModules()
-	words := strings.Split(distname.Normal(namedForCUDA.ReplaceAllString(strings.TrimSuffix(b.Name, "-gpu"), "")), "-")
+	bare := namedForCUDA.ReplaceAllString(strings.TrimSuffix(b.Name, "-gpu"), "")
 	plain := func(s string) string {
 		return strings.NewReplacer("-", "", "_", "", ".", "").Replace(distname.Normal(s))
 	}
-	for n := len(words); n > 0; n-- {
-		own := strings.Join(words[:n], "")
+	own := []string{plain(b.Name)}
+	for words := strings.Split(distname.Normal(bare), "-"); len(words) > 0; words = words[:len(words)-1] {
+		own = append(own, strings.Join(words, ""))
+	}
+	for _, own := range own {
 		if i := slices.IndexFunc(names, func(name string) bool { return plain(name) == own }); i >= 0 {
 			return names[i : i+1]
 		}

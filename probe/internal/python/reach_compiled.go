@@ -20,7 +20,7 @@ func (w *walker) fromCompiled(dir, name string, certain bool) {
 	if certain && w.lacksNumPy(name) && bytes.Contains(constantsOf(w.h, file), numpyCAPI) {
 		w.other("numpy", nil, file)
 	}
-	if !w.someLost() {
+	if len(w.injured) == 0 {
 		return
 	}
 	for _, module := range w.cImports(file) {
@@ -38,11 +38,6 @@ func (w *walker) lacksNumPy(name string) bool {
 	return slices.ContainsFunc(w.unmet, func(u unmet) bool {
 		return u.Name == "numpy" && u.have == "" && recorded(w.h, u.by, name)
 	})
-}
-
-// someLost reports whether a library is gone, or not as it was installed, of the distribution or of those it requires.
-func (w *walker) someLost() bool {
-	return len(w.injured) > 0 || !w.s.librariesAsShipped(w.h, w.info)
 }
 
 // cFunction is in what Cython makes of a module that imports C functions of another, "%.200s does not export expected C
@@ -65,7 +60,7 @@ func (w *walker) cImports(file string) []string {
 			continue
 		}
 		module := strings.ReplaceAll(string(text), ".", "/")
-		if w.listed.modules[module] != "" || slices.ContainsFunc(w.injured, func(i injured) bool { return i.record.modules[module] != "" }) {
+		if slices.ContainsFunc(w.injured, func(i injured) bool { return i.record.modules[module] != "" }) {
 			list = append(list, string(text))
 		}
 	}

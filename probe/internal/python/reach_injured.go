@@ -18,10 +18,11 @@ type injured struct {
 	record *recordIndex
 }
 
-// injuredFrom are those that a distribution requires, at any depth. Of frameworks the libraries are looked at otherwise.
+// injuredFrom are a distribution and those that it requires, at any depth. Of frameworks the libraries are looked at
+// otherwise.
 func (s *site) injuredFrom(h *host.Host, info string) []injured {
 	var list []injured
-	required := s.requiredFrom(h, info)[1:]
+	required := s.requiredFrom(h, info)
 	if numpy := s.infoOf(h, "numpy"); numpy != "" && !slices.Contains(required, numpy) { // torch uses it where it is there
 		required = append(slices.Clone(required), numpy)
 	}
@@ -73,34 +74,50 @@ func (w *walker) injuredModule(dir, module string) *injured {
 	return nil
 }
 
-// refused notes that an extension module of another distribution, which the import is certain to load, or a library which
-// came with it, is gone or is not what the loader takes.
+// refused notes that an extension module which the import is certain to load needs a library that is gone, or that the
+// loader does not take, of a distribution that is injured: its own, or one that it requires. A library that is whole, and
+// that the loader does not find, the code of such packages loads first.
 func (w *walker) refused(file string) {
-	for _, i := range w.injured {
-		dir := path.Dir(i.info)
-		if name := strings.TrimPrefix(file, dir+"/"); !slices.Contains(i.record.named[path.Base(file)], name) {
+	if len(w.injured) == 0 {
+		return
+	}
+	p, err := pythonProcess(w.h, w.s)
+	if err != nil {
+		return
+	}
+	if _, err := p.Open(file, nil, ldso.Local); err != nil {
+		return
+	}
+	for n := 0; n < len(p.Missing); n++ { // what is loaded can miss more
+		m := p.Missing[n]
+		i, recorded := w.injuredLibrary(path.Base(m.Name))
+		if i == nil || p.Loaded(path.Base(m.Name)) != nil {
 			continue
 		}
-		p, err := pythonProcess(w.h, w.s)
-		if err != nil {
-			return
-		}
-		if _, err := p.Open(file, nil, ldso.Local); err != nil {
-			return
-		}
-		for _, m := range p.Missing {
-			recorded := i.record.named[path.Base(m.Name)]
-			if len(recorded) == 0 {
-				continue
+		bad := facts.Hindrance{Kind: facts.HindranceSpoiled, Of: distOf(i.info), Path: recorded, By: "it is gone"}
+		if taken, reason := m.Unloadable(); taken != "" {
+			bad.Path, bad.By = realPath(w.h, taken), reason
+		} else if reason := w.s.refusal(w.h, recorded); reason != "" {
+			bad.By = reason
+		} else if w.h.Exists(recorded) {
+			if _, err := p.Open(recorded, nil, ldso.Global); err != nil {
+				return
 			}
-			h := facts.Hindrance{Kind: facts.HindranceSpoiled, Of: distOf(i.info), Path: path.Join(dir, recorded[0]), By: "it is gone"}
-			if bad, reason := m.Unloadable(); bad != "" {
-				h.Path, h.By = realPath(w.h, bad), reason
-			}
-			w.altered = append(w.altered, h)
-			return
+			continue
+		}
+		w.altered = append(w.altered, bad)
+		return
+	}
+}
+
+// injuredLibrary is the distribution that has a library by its RECORD, and where; nil where none of those has.
+func (w *walker) injuredLibrary(base string) (*injured, string) {
+	for i := range w.injured {
+		if recorded := w.injured[i].record.named[base]; len(recorded) > 0 {
+			return &w.injured[i], path.Join(path.Dir(w.injured[i].info), recorded[0])
 		}
 	}
+	return nil, ""
 }
 
 // uncaught are the injuries that end the import although a failure of it is caught. A library that is cut off ends the
@@ -117,7 +134,7 @@ func (w *walker) uncaught(mains []string, by string) []facts.Hindrance {
 
 // injuries are those of a kind that the import comes to where some imports count as certain.
 func (w *walker) injuries(mains []string, by string, counts func(pysource.Import) bool, kind func(facts.Hindrance) bool) []facts.Hindrance {
-	all := walker{h: w.h, s: w.s, info: w.info, listed: w.listed, seen: map[string]bool{}, foreign: map[string]bool{}, places: map[string]string{},
+	all := walker{h: w.h, s: w.s, listed: w.listed, seen: map[string]bool{}, foreign: map[string]bool{}, places: map[string]string{},
 		changed: map[string]pysource.Summary{}, injured: w.injured, loaded: w.loaded, counts: counts}
 	for _, name := range mains {
 		all.module(name, nil, by, true)
@@ -135,7 +152,7 @@ func (w *walker) besideLoaded() *facts.Hindrance {
 			continue
 		}
 		for _, name := range files {
-			if reason := w.s.cutOff(w.h, path.Join(dir, name)); reason != "" {
+			if reason := w.s.refusal(w.h, path.Join(dir, name)); strings.HasPrefix(reason, ldso.CutOff) {
 				return &facts.Hindrance{Kind: facts.HindrancePerhaps, Of: distOf(i.info), Path: path.Join(dir, name), By: reason}
 			}
 		}
@@ -143,16 +160,14 @@ func (w *walker) besideLoaded() *facts.Hindrance {
 	return nil
 }
 
-// cutOff is how the loader says that a file is cut off; empty where it does not.
-func (s *site) cutOff(h *host.Host, file string) string {
+// refusal is why the loader does not take a file that is there; empty where it takes it.
+func (s *site) refusal(h *host.Host, file string) string {
 	p, err := pythonProcess(h, s)
 	if err != nil {
 		return ""
 	}
 	_, err = p.Find(file, nil)
 	missing := ldso.Missing{Name: file, Err: err}
-	if _, reason := missing.Unloadable(); strings.HasPrefix(reason, ldso.CutOff) {
-		return reason
-	}
-	return ""
+	_, reason := missing.Unloadable()
+	return reason
 }

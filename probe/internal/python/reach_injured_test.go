@@ -83,3 +83,65 @@ func TestInjured(t *testing.T) {
 		})
 	}
 }
+
+// TestLinkedLibraries takes away libraries that a package's module is linked to: one that came with it, and one that the
+// package which it requires brings, and which the code of that one loads first.
+func TestLinkedLibraries(t *testing.T) {
+	const module, own, other = "pkg/_ext.abi3.so", "pkg.libs/libown-1.so", "other/lib64/libother.so"
+	for _, c := range []struct {
+		name, gone string
+		cut        bool
+		of, by     string
+	}{
+		{"whole", "", false, "", ""},
+		{"its own gone", own, false, "pkg 1.0", "it is gone"},
+		{"its own cut off", own, true, "pkg 1.0", "the file is cut off"},
+		{"the other's gone", other, false, "other 2.0", "it is gone"},
+		{"the other's cut off", other, true, "other 2.0", "the file is cut off"},
+		{"one that nothing is linked to", "other/lib64/libspare.so", false, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			dir := filepath.Join(root, testSite) + "/"
+			const spare, source = "other/lib64/libspare.so", "char big[20000] = {1};\n"
+			hosttest.Compile(t, root, hosttest.Library{Name: testSite + own, Source: source}, hosttest.Library{Name: testSite + other, Source: source},
+				hosttest.Library{Name: testSite + spare, Source: source}, hosttest.Library{Name: testSite + module, Source: source,
+					Needs: []string{testSite + own, testSite + other}, Flags: []string{"-Wl,--no-as-needed,-rpath,$ORIGIN/../pkg.libs"}})
+			listed := func(names ...string) (record string) {
+				for _, name := range names {
+					info, err := os.Stat(dir + name)
+					hosttest.Must(t, err)
+					record += fmt.Sprintf("%s,sha256=x,%d\n", name, info.Size())
+				}
+				return record
+			}
+			record := "pkg/__init__.py,sha256=x,1\n" + listed(module, own)
+			for name, text := range map[string]string{"pkg/__init__.py": "import other\nother.load_library()\nfrom . import _ext\n",
+				"pkg-1.0.dist-info/METADATA": "Name: pkg\nRequires-Dist: other\n", "pkg-1.0.dist-info/RECORD": record,
+				"other/__init__.py": "\n", "other-2.0.dist-info/METADATA": "Name: other\nVersion: 2.0\n",
+				"other-2.0.dist-info/RECORD": "other/__init__.py,sha256=x,1\n" + listed(other, spare)} {
+				hosttest.Write(t, dir+name, text)
+			}
+			switch {
+			case c.cut:
+				hosttest.Must(t, os.Truncate(dir+c.gone, 4096))
+			case c.gone != "":
+				hosttest.Must(t, os.Remove(dir+c.gone))
+			}
+			s := &site{dir: "/" + strings.TrimSuffix(testSite, "/"), python: "3.12.3"}
+			s.path = []string{s.dir}
+			r := s.reached(&host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.dir + "/pkg-1.0.dist-info"}, []byte(record))
+			var want, got []facts.Hindrance
+			if c.by != "" {
+				want = []facts.Hindrance{{Kind: facts.HindranceSpoiled, Of: c.of, Path: "/" + testSite + c.gone, By: c.by}}
+			}
+			for _, h := range r.altered[:min(len(r.altered), 1)] {
+				h.By, _, _ = strings.Cut(h.By, ":")
+				got = append(got, h)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("altered (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -138,6 +138,7 @@ func TestMains(t *testing.T) {
 		{"fast-things", "things/__init__.py,x,1\nthings/_C.abi3.so,x,1\nhelpers/__init__.py,x,1\n", []string{"things"}},
 		{"fast-things", "a/__init__.py,x,1\nb/__init__.py,x,1\n", nil},
 		{"alone", "_core.abi3.so,x,1\n", []string{"_core"}},
+		{"fast-cu13", "fast_cu13/_C.abi3.so,x,1\nfast_cu13/__init__.py,x,1\nfast_ep_cu13/__init__.py,x,1\nfast_ep_cu13/_C.abi3.so,x,1\n", []string{"fast_cu13"}},
 	} {
 		w := walker{listed: indexRecord([]byte(c.record))}
 		if diff := cmp.Diff(c.want, w.mains(&facts.Build{Name: c.name}), cmpopts.EquateEmpty()); diff != "" {
