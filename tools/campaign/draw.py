@@ -202,8 +202,8 @@ def compare(room, tool, package, modules, torch, own, record, all_branches=False
                 m = state["modules"].get(name, {"ok": True, "checks": []})
                 texts = ([m["error"]] if not m["ok"] else []) + [f"{c['name']}: {c['error']}" for c in m.get("checks", []) if c["error"]]
                 wrong += [[name, t] for t in texts]
-            whole = not torch or state["modules"].get("torch", {"ok": True})["ok"]  # else torch is what fails
-            wrong += forgone(room, package, modules, torch, own) if subject == package and whole else []
+            whole = state["modules"].get("torch", {"ok": True})["ok"]  # else it is asked without torch
+            wrong += forgone(room, package, modules, torch and whole, own) if subject == package else []
             one["subjects"][subject] = {"wrong": wrong, **says(report, subject)}
         records.append(one)
         room.closure = state.get("closure", [])
