@@ -213,8 +213,7 @@ func audio(m *world.Machine, b *world.Build, have *world.Installed, want string,
 // default index has it so. PyPI's torch 2.15.0 is for CUDA 13.2 and its torchaudio 2.11.0 for 13.0. Not known where it
 // is torch's, or where nothing tells: torchaudio 2.11.1 came out with no torch, and is for CUDA 13.2.
 func otherAudio(m *world.Machine, b *world.Build, audio version.Release) version.Number {
-	companion := func(t tables.Torch) bool { return version.Of(t.Torchaudio).Compare(audio.Number) == 0 }
-	if audio.Local == "" && (b.Index == "" || b.Index == "default") && slices.ContainsFunc(tables.Rows[tables.Torch](m.Tables), companion) {
+	if audio.Local == "" && (b.Index == "" || b.Index == "default") && pairedAudio(m, audio.Number) {
 		audio.Local = m.DefaultVariant("torch", audio)
 	}
 	cuda, _ := audio.LocalCUDA()
@@ -227,6 +226,14 @@ func otherAudio(m *world.Machine, b *world.Build, audio version.Release) version
 		return version.Number{}
 	}
 	return cuda
+}
+
+// pairedAudio reports whether a release of torchaudio is the companion of some torch: of another one no table tells for
+// which torch and CUDA it was built.
+func pairedAudio(m *world.Machine, release version.Number) bool {
+	return slices.ContainsFunc(tables.Rows[tables.Torch](m.Tables), func(t tables.Torch) bool {
+		return version.Of(t.Torchaudio).Compare(release) == 0
+	})
 }
 
 // companionOf is the release of a companion that a torch's row names; empty where none does.

@@ -158,6 +158,9 @@ func mismatched(m *world.Machine, b *world.Build) []*Result {
 		case bad:
 			f.Subject = c.Subject
 			results = append(results, found(f)...)
+		case comes(m, c.Installed) && indexedForOther(b, c) != "":
+			results = append(results, leftOpen(c.Subject, verdict.Question("which of its wheels comes: the package index's is for CUDA "+
+				indexedForOther(b, c)+", and torch's CUDA is "+b.CUDANumber.Short()))...)
 		case untried(m, b, c):
 			results = append(results, leftOpen(c.Subject, verdict.Question("which torch its libraries are compiled for: it asks for torch "+
 				strings.Join(c.Rows[0].Torch, " or ")+" and no more"))...)
@@ -166,6 +169,16 @@ func mismatched(m *world.Machine, b *world.Build) []*Result {
 		}
 	}
 	return results
+}
+
+// indexedForOther is the CUDA of the package index's wheel of a release that has wheels for several, where it is of
+// another family than torch's; empty where it fits. An installer's plan names the release, and no wheel.
+func indexedForOther(b *world.Build, c world.CompiledPackage) string {
+	i := slices.IndexFunc(c.Rows, func(e tables.Extension) bool { return e.Variant == "pypi" })
+	if i < 0 || c.Release().Local != "" || !b.CUDANumber.Known() || !world.OtherFamily(c.Rows[i].CUDA, b.CUDANumber) {
+		return ""
+	}
+	return strings.Join(c.Rows[i].CUDA, ", ")
 }
 
 // untried reports whether a file names an engine beside a torch that came after it: the engine's metadata lets in every

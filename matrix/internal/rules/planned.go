@@ -97,11 +97,16 @@ func refusedJaxlib(m *world.Machine, b *world.Build) *facts.Hindrance {
 }
 
 // otherAudioRelease reports whether a torchaudio is of another release than the torch's own: some load, and some lack a
-// symbol. Those on torch's stable ABI load.
+// symbol. Those on torch's stable ABI load with the torch that they were built for and with later ones; for which one, no
+// table tells of those that are no torch's companion: 2.11.1 needs a function that torch 2.12.1 does not have.
 func otherAudioRelease(m *world.Machine, have, want string) bool {
 	stable := func(release string) bool { return m.Tables.Trait("stable-abi", "torchaudio", version.Of(release)) }
 	public, _, _ := strings.Cut(have, "+")
-	return version.Of(public).Short() != version.Of(want).Short() && !(stable(public) && stable(want))
+	release := version.Of(public)
+	if !pairedAudio(m, release) && version.Of(want).Less(release) {
+		return true
+	}
+	return release.Short() != version.Of(want).Short() && !(stable(public) && stable(want))
 }
 
 // comingTwin is the package with the modules of this one that a plan brings, "onnxruntime 1.23.0" or a CuPy for another

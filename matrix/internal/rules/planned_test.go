@@ -51,6 +51,34 @@ func TestBareBeside(t *testing.T) {
 	}
 }
 
+// TestOtherAudioRelease: torchaudio 2.11.1 came after the companion of torch 2.12.1, which lacks a function that it needs
+// (torch_exception_get_what); releases that are some torch's companion load with later ones, too.
+func TestOtherAudioRelease(t *testing.T) {
+	m := world.NewMachine(tables.Embedded(), &facts.Facts{}, world.Target{}, verdict.Policy{})
+	for _, c := range []struct {
+		have, want string
+		other      bool
+	}{{"2.11.1", "2.11.0", true}, {"2.11.0+cu130", "2.11.0", false}, {"2.9.1", "2.11.0", false}, {"2.8.0", "2.11.0", true}} {
+		if got := otherAudioRelease(m, c.have, c.want); got != c.other {
+			t.Errorf("%s beside the torch of %s: %t, want %t", c.have, c.want, got, c.other)
+		}
+	}
+}
+
+// TestIndexedForOther: the package index's xformers 0.0.35 is for CUDA 12.8, and PyTorch's own index has one for CUDA 13.0
+// under the same number.
+func TestIndexedForOther(t *testing.T) {
+	rows := []tables.Extension{{Variant: "cu130", CUDA: []string{"13.0"}}, {Variant: "pypi", CUDA: []string{"12.8"}}}
+	for _, c := range []struct{ torch, release, want string }{
+		{"13.0", "0.0.35", "12.8"}, {"12.6", "0.0.35", ""}, {"13.0", "0.0.35+cu130", ""},
+	} {
+		p := world.CompiledPackage{Installed: world.NewInstalled(&facts.Package{Name: "xformers", Version: c.release}), Rows: rows}
+		if got := indexedForOther(&world.Build{CUDANumber: version.Of(c.torch)}, p); got != c.want {
+			t.Errorf("%s beside a torch for CUDA %s: %q, want %q", c.release, c.torch, got, c.want)
+		}
+	}
+}
+
 // TestUntoldOfItsFramework: torchvision imports torch, and so is told of no library that torch may not run with; a newer
 // NCCL has what an older one has, and leaves nothing open.
 func TestUntoldOfItsFramework(t *testing.T) {
