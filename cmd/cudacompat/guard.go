@@ -225,11 +225,19 @@ func (g *guarding) dryRun(ctx context.Context, c guard.Command) (probe.Facts, er
 		}
 		return probe.Facts{}, err
 	}
-	plan, err := probe.Given(append(out, says...))
-	if err != nil && c.By == "pip" {
-		plan, err = probe.Given(out)
-	}
+	plan, err := inTime(limit, func() (probe.Facts, error) {
+		plan, err := probe.Given(append(out, says...))
+		if err != nil && c.By == "pip" {
+			plan, err = probe.Given(out)
+		}
+		return plan, err
+	})
+	late := new(lateError)
 	switch {
+	case errors.As(err, &late) && ctx.Err() != nil:
+		return plan, context.Cause(ctx)
+	case errors.As(err, &late):
+		return plan, fmt.Errorf("what the dry run of %s printed was not read to its end: %w", c.Argv[0], late)
 	case err != nil && !errors.Is(err, probe.ErrForeign):
 		return plan, fmt.Errorf("what the dry run of %s printed cannot be read: %w", c.Argv[0], err)
 	case err != nil || plan.Plan == nil:
@@ -306,7 +314,7 @@ func (g *guarding) foretell(ctx context.Context, c guard.Command, plan probe.Fac
 	public := *matrix.WithoutPrivate(g.tables, after.Facts).Plan
 	forecast := guard.Compare(c, g.env, public, g.before, after)
 	forecast.Others = len(guard.Moved(*after.Facts.Plan)) - len(guard.Moved(public))
-	return after, forecast, ctx.Err()
+	return after, forecast, context.Cause(ctx)
 }
 
 func (g *guarding) options() probe.Options { return g.looking(g.env) }

@@ -64,6 +64,9 @@ func (w *walk) from(r given.Requirement) {
 		w.add(r.Name, "", "")
 	}
 	for _, line := range lines {
+		if len(w.lacks) == maxLacks {
+			return
+		}
 		next, ok := given.ParseRequirement(line)
 		if !ok || !next.Applies(w.env, w.arch, r.Extras) {
 			continue
