@@ -1,11 +1,13 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/pins"
@@ -31,17 +33,17 @@ func comes(m *world.Machine, p *world.Installed) bool {
 // framework, so that what is unknown of the libraries of that is unknown of it.
 func untold(m *world.Machine, b *world.Build) []*Result {
 	for _, name := range slices.Sorted(maps.Keys(b.Open)) {
-		if name == b.Framework && paired(m, b) {
+		if name == b.Framework && paired(m, b) || outgrown(m, b, name) {
 			continue
 		}
 		return undecidable(b.Subject, verdict.Question(fmt.Sprintf("whether it fits %s %s, which is to replace the one that it was "+
 			"installed with: no row of the tables pairs them", name, b.Open[name])))
 	}
 	torch := m.FrameworkOf(b)
-	if torch == nil || torch.Name != b.Framework || len(untoldLibraries(torch)) == 0 {
+	if torch == nil || torch.Name != b.Framework || len(untoldLibraries(m, torch)) == 0 {
 		return nil
 	}
-	return undecidable(b.Subject, untoldLibraries(torch)[0].Missing)
+	return undecidable(b.Subject, untoldLibraries(m, torch)[0].Missing)
 }
 
 // paired reports whether the tables say for which framework an extension was built.
@@ -57,19 +59,27 @@ func paired(m *world.Machine, b *world.Build) bool {
 	return p != nil && len(extensionRows(m, p)) > 0
 }
 
+// grows matches the wheels of NVIDIA's libraries that need no other one's release, and of which a newer one for the same
+// CUDA has every documented function of an older one: so it is for what these export from CUDA 12.4 to 12.9 and from 13.0
+// to 13.5. cuSPARSE and cuSOLVER grow, too, and need an nvJitLink of their own day.
+var grows = lazyregexp.New(`^nvidia-(cublas|cuda-nvrtc|cuda-runtime|cudnn|cufft|curand|nccl)(-cu\d\d)?$`)
+
+// outgrown reports whether a library that a build was read with is replaced by one that has all that it asks for.
+func outgrown(m *world.Machine, b *world.Build, name string) bool {
+	had, _ := m.Facts.Plan.Removed(name)
+	was, will := version.Of(cmp.Or(b.Requires[name], had)), version.Of(b.Open[name])
+	return grows.MatchString(name) && was.Known() && was.Major() == will.Major() && !will.Less(was)
+}
+
 // untoldLibraries: a framework stays, and a library that it loads, or a part of it, is to be replaced by a release that
-// it does not pin. Of cuDNN the versions decide, in cudnn-mismatch; an NCCL that is newer has every function of an older
-// one.
-func untoldLibraries(b *world.Build) []*Result {
+// it does not pin. Of cuDNN the versions decide, in cudnn-mismatch.
+func untoldLibraries(m *world.Machine, b *world.Build) []*Result {
 	if b.Extension { // untold says it
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.Open)) {
-		pinned, coming := version.Of(b.Requires[name]), version.Of(b.Open[name])
-		switch {
-		case name == fmt.Sprintf("nvidia-cudnn-cu%d", b.CUDANumber.Major()) && len(b.Env.Twins("cudnn")) < 2:
-			continue
-		case strings.HasPrefix(name, "nvidia-nccl") && pinned.Known() && !coming.Less(pinned):
+		ofCuDNN := name == fmt.Sprintf("nvidia-cudnn-cu%d", b.CUDANumber.Major()) && len(b.Env.Twins("cudnn")) < 2
+		if ofCuDNN || outgrown(m, b, name) {
 			continue
 		}
 		return undecidable(b.Subject, verdict.Question(fmt.Sprintf("whether it runs with %s %s, which it does not ask for and which is to "+

@@ -65,6 +65,28 @@ func TestOtherAudioRelease(t *testing.T) {
 	}
 }
 
+// TestOutgrown: what stays and pins nothing has a library replaced; only a newer one of the same major version serves it,
+// and only of libraries that stand alone.
+func TestOutgrown(t *testing.T) {
+	for _, c := range []struct {
+		name, had, comes string
+		want             bool
+	}{
+		{"nvidia-cublas-cu12", "12.6.4.1", "12.9.3.13", true},
+		{"nvidia-cublas-cu12", "12.6.4.1", "12.4.5.8", false},
+		{"nvidia-cublas", "12.9.1", "13.1.0.3", false},
+		{"nvidia-cusparse-cu12", "12.3.1.170", "12.5.4.2", false},
+		{"nvidia-cudnn-cu12", "", "9.5.1.17", false},
+	} {
+		f := facts.Facts{Plan: &facts.Plan{Removes: []facts.Planned{{Name: c.name, Version: c.had}}}}
+		m := world.NewMachine(tables.Embedded(), &f, world.Target{}, verdict.Policy{})
+		b := &world.Build{Build: &facts.Build{Name: "onnxruntime-gpu", Open: map[string]string{c.name: c.comes}}}
+		if got := outgrown(m, b, c.name); got != c.want {
+			t.Errorf("%s %s by %s: %t, want %t", c.name, c.had, c.comes, got, c.want)
+		}
+	}
+}
+
 // TestIndexedForOther: the package index's xformers 0.0.35 is for CUDA 12.8, and PyTorch's own index has one for CUDA 13.0
 // under the same number.
 func TestIndexedForOther(t *testing.T) {
@@ -80,9 +102,9 @@ func TestIndexedForOther(t *testing.T) {
 }
 
 // TestUntoldOfItsFramework: torchvision imports torch, and so is told of no library that torch may not run with; a newer
-// NCCL has what an older one has, and leaves nothing open.
+// NCCL or cuBLAS has what an older one has, and leaves nothing open.
 func TestUntoldOfItsFramework(t *testing.T) {
-	for wheel, want := range map[string]int{"nvidia-cusparse-cu12": 1, "nvidia-nccl-cu12": 0} {
+	for wheel, want := range map[string]int{"nvidia-cusparse-cu12": 1, "nvidia-nccl-cu12": 0, "nvidia-cublas-cu12": 0} {
 		f := facts.Facts{Plan: &facts.Plan{Installs: []facts.Planned{{Name: wheel, Version: "12.5.4.2"}}},
 			Environments: []facts.Environment{{Path: "/opt/venv", Python: "3.12", Named: true, Builds: []facts.Build{
 				{Name: "torch", Version: "2.6.0+cu124", CUDA: "12.4", Accelerator: "cuda", Requires: map[string]string{wheel: "12.3.1.170"},

@@ -47,7 +47,7 @@ func libraryShadowed(m *world.Machine, b *world.Build) []*Result {
 		}
 		return results
 	}
-	if open := untoldLibraries(b); open != nil {
+	if open := untoldLibraries(m, b); open != nil {
 		return open
 	}
 	// Symbols were not compared, because the closure was not resolved: nothing is known, and nothing said to hold.
