@@ -43,6 +43,9 @@ const maxLibraries = 64
 // namedImport matches what stands before the name of a module that is imported by a call.
 var namedImport = lazyregexp.New(`\b(import_module|__import__)\(\s*"$`)
 
+// callRoom is how much of a line is looked at for such a call, in bytes: a table of ten thousand strings is one line.
+const callRoom = 64
+
 var libraryName = lazyregexp.New(`^[\w./{}%*+-]*\.so(\.\d+)*$`)
 
 func (s *scanner) next() (line, bool) {
@@ -90,7 +93,7 @@ func (s *scanner) one() line {
 			start := s.at
 			s.quoted(c)
 			add('"')
-			if namedImport.Match(s.text) { // the one text that is kept
+			if namedImport.Match(s.text[max(len(s.text)-callRoom, 0):]) { // the one text that is kept
 				add(bytes.Trim(s.data[start:s.at], `"'`)...)
 			}
 			add('"')
