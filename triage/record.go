@@ -136,6 +136,7 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 			r.edited = edited && !r.earlier && ofSyntax.MatchString(r.slots["class"])
 			r.notice = r.notice || headed(lines, i)
 			r.frames, r.wraps = calls[l.number].frames, calls[l.number].wraps
+			r.notice = r.notice || r.ofTracker()
 			r.from, r.final = l.from, ended-l.number < lastLines
 			r.caught = caught(lines[i+1:])
 			if _, project, found := r.theirs(); found {

@@ -125,3 +125,36 @@ func TestOfServer(t *testing.T) {
 		})
 	}
 }
+
+// TestHeadlessTraceback: calls that were pasted without the first line of their traceback tell whose code raised it, and a
+// stack that a program logged does not.
+func TestHeadlessTraceback(t *testing.T) {
+	calls := "  File \"/venv/lib/python3.12/site-packages/sglang/srt/layers/attention/flashinfer_backend.py\", line 1216, in plan\n" +
+		"    self._plan_info = self._cached_module.plan(\n" +
+		"RuntimeError: batch_prefill::plan() expected at most 15 argument(s) but received 16 argument(s)\n"
+	search := func(log string) bool {
+		steps := explain(t, log).Do
+		return len(steps) > 0 && strings.HasPrefix(steps[0], "search the issues of sglang")
+	}
+	if !search("the server ends with this:\n" + calls) {
+		t.Errorf("%q", explain(t, calls).Do)
+	}
+	if search("Stack (most recent call last):\n" + calls) {
+		t.Error("a stack that was logged is taken for a traceback")
+	}
+}
+
+// TestResourceTracker: what multiprocessing's process for cleaning up cannot clean up is not what ended the program.
+func TestResourceTracker(t *testing.T) {
+	d := explain(t, traced("model.to(device)", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB")+
+		"Traceback (most recent call last):\n  File \"/usr/lib/python3.10/multiprocessing/resource_tracker.py\", line 209, in main\n"+
+		"    cache[rtype].remove(name)\nKeyError: '/mp-8f_f5ecf'\n")
+	if d.Cause != "out-of-memory" {
+		t.Errorf("%s", d.Cause)
+	}
+	only := explain(t, "Traceback (most recent call last):\n  File \"/usr/lib/python3.10/multiprocessing/resource_tracker.py\", line 209, in main\n"+
+		"    cache[rtype].remove(name)\nKeyError: '/mp-8f_f5ecf'\n")
+	if only.Blame == Program {
+		t.Errorf("%s", only.Cause)
+	}
+}

@@ -2,6 +2,7 @@ package triage
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
@@ -81,22 +82,45 @@ type raising struct {
 	wraps  bool
 }
 
-// tracebacks are those of some lines, by the number of the line on which each ends.
+// tracebacks are those of some lines, by the number of the line on which each ends. Of one that was pasted without its
+// first line, only that no call is the program's own is taken: what its own did may stand in what is cut off.
 func tracebacks(lines []logLine) map[int]raising {
 	calls := map[int]raising{}
-	for i := 0; i < len(lines); i++ {
-		if strings.Contains(lines[i].text, head) {
-			frames, end := traceback(lines[i+1:], lines[i].from)
-			if end >= 0 {
-				calls[lines[i+1+end].number] = raising{frames, passesOn(lines[:i], lines[i].from)}
-			}
+	within := map[string]int{} // by process: up to where its last traceback, or what looked like one, was read
+	for i, l := range lines {
+		from := i
+		switch {
+		case strings.Contains(l.text, head):
+			from++
+		case i < within[l.from] || !headless.MatchString(message(l.text)):
+			continue
+		case i > 0 && strings.Contains(lines[i-1].text, "(most recent call"): // a stack that was logged, without an exception
+			within[l.from] = i + maxStrange
+			continue
 		}
+		frames, end := traceback(lines[from:], l.from)
+		if end < 0 || from == i && slices.ContainsFunc(frames, func(f frame) bool { return f.project() == "" }) {
+			within[l.from] = i + maxStrange
+			continue
+		}
+		within[l.from] = from + end
+		calls[lines[from+end].number] = raising{frames, passesOn(lines[:i], l.from)}
 	}
 	return calls
 }
 
-// head is the first line of a traceback.
+// head is the first line of a traceback, and headless matches a call in one, as Python prints it.
 const head = "Traceback (most recent call last)"
+
+var headless = lazyregexp.New(`^ *File "[^"]+", line \d+, in \S`)
+
+// ofTracker reports whether an exception is one of the process by which multiprocessing cleans up: it prints what fails
+// there and goes on, mostly since another process died.
+func (r *record) ofTracker() bool {
+	return len(r.frames) > 0 && tracker.MatchString(r.frames[0].path)
+}
+
+var tracker = lazyregexp.New(`multiprocessing[/\\]resource_tracker\.py$`)
 
 // passesOn reports whether the lines above a traceback, of the same process, say that its exception passes another one on.
 func passesOn(above []logLine, from string) bool {
