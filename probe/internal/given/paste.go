@@ -44,7 +44,7 @@ var pastedFormats = []string{"nvidia-smi", "an error of nvidia-smi", "pip list",
 
 // isPastedText recognises a report, and a list of packages that stands in other text.
 func isPastedText(d Document) bool {
-	return isCollectEnv(d) || frozenRows.Match(d.Data) || xformersInfo.Match(d.Data)
+	return isCollectEnv(d) || frozenRows.Match(d.Data) && !isUVPlan(d) || xformersInfo.Match(d.Data)
 }
 
 // IsPaste reports whether a document is read as people paste it into a bug report, where an error may stand beside what
