@@ -80,7 +80,7 @@ func Compare(c Command, environment string, plan facts.Plan, before, after Judge
 		After: after.Verdict.Outcome, Decision: Fine, Changes: foretold(before.Verdict, after),
 		Differs: []Difference{}}
 	f.Breaks = fresh(after.Verdict, before.Verdict, matrix.Error)
-	f.Fixes = fresh(before.Verdict, after.Verdict, matrix.Error)
+	f.Fixes = slices.DeleteFunc(fresh(before.Verdict, after.Verdict, matrix.Error), f.isOpen)
 	f.Warns = fresh(after.Verdict, before.Verdict, matrix.Warning)
 	f.Still = slices.DeleteFunc(ofSeverity(after.Verdict, matrix.Error), func(x matrix.Finding) bool {
 		return slices.ContainsFunc(f.Breaks, func(y matrix.Finding) bool { return keyOf(x) == keyOf(y) })
@@ -93,6 +93,13 @@ func Compare(c Command, environment string, plan facts.Plan, before, after Judge
 		f.Decision = Unclear
 	}
 	return f
+}
+
+// isOpen reports whether nobody knows how the build of a finding comes out: what it has now is not said to be gone then.
+func (f *Forecast) isOpen(x matrix.Finding) bool {
+	return slices.ContainsFunc(f.Changes, func(c Change) bool {
+		return c.Build == name(x.Subject) && c.Target == x.Target && c.Will == matrix.Unknown
+	})
 }
 
 // unclear reports whether it cannot be told what the command does. Where nothing changes that CUDA has to do with,

@@ -56,6 +56,12 @@ func TestFixes(t *testing.T) {
 	if len(f.Fixes) != 1 || len(f.Breaks) != 0 || f.Decision != Fine {
 		t.Errorf("%+v", f)
 	}
+	unknown := []matrix.BuildAnswer{answer("torch 2.13.0 in /opt/venv", matrix.Unknown)}
+	was := []matrix.BuildAnswer{answer("torch 2.12.0 in /opt/venv", matrix.Broken)}
+	f = Compare(Command{}, "/opt/venv", moves, judged(matrix.Incompatible, l4, was, tooOld), judged(matrix.Inconclusive, l4, unknown))
+	if len(f.Fixes) != 0 || f.Decision != Unclear {
+		t.Errorf("what comes out nobody knows: %+v", f)
+	}
 }
 
 func TestLearn(t *testing.T) {
