@@ -85,8 +85,8 @@ type walker struct {
 	sources int
 }
 
-// mains are the modules by which a distribution is imported: the one that bears its name, or the beginning of it in whole
-// words, openmm of openmm-unofficial-cu12; else the only one, or the only one with libraries.
+// mains are the modules by which a distribution is imported: the one that bears its name, nixl_cu13 of nixl-cu13, or the
+// beginning of it in whole words, openmm of openmm-unofficial-cu12; else the only one, or the only one with libraries.
 func (w *walker) mains(b *facts.Build) []string {
 	names := w.listed.topModules()
 	bare := namedForCUDA.ReplaceAllString(strings.TrimSuffix(b.Name, "-gpu"), "")
@@ -97,8 +97,8 @@ func (w *walker) mains(b *facts.Build) []string {
 	for words := strings.Split(distname.Normal(bare), "-"); len(words) > 0; words = words[:len(words)-1] {
 		own = append(own, strings.Join(words, ""))
 	}
-	for _, own := range own {
-		if i := slices.IndexFunc(names, func(name string) bool { return plain(name) == own }); i >= 0 {
+	for _, o := range own {
+		if i := slices.IndexFunc(names, func(name string) bool { return plain(name) == o }); i >= 0 {
 			return names[i : i+1]
 		}
 	}
