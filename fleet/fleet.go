@@ -94,15 +94,15 @@ type Judge struct {
 	whatIf []WhatIf
 	kinds  map[digest]*draft
 	order  []*draft
-	nodes  map[string]placed
+	nodes  map[string]placement
 	causes map[string]*cause
 	unread []Unread
 	more   int // documents that could not be read, beside those
 	expect []string
 }
 
-// placed is where a node went.
-type placed struct {
+// placement is where a node went.
+type placement struct {
 	kind *draft
 	node Member
 }
@@ -111,7 +111,7 @@ type placed struct {
 func NewJudge(t *matrix.Tables, policy matrix.Policy, whatIf []WhatIf) *Judge {
 	policy.NoPins = true // a kind's findings are told in short
 	return &Judge{tables: t, policy: policy, whatIf: whatIf, kinds: map[digest]*draft{},
-		nodes: map[string]placed{}, causes: map[string]*cause{}}
+		nodes: map[string]placement{}, causes: map[string]*cause{}}
 }
 
 // Add judges one node. Of two documents of one node the later counts, of equally old ones the second. A node that is not
@@ -132,7 +132,7 @@ func (j *Judge) Add(ctx context.Context, n Node) {
 	if old, twice := j.nodes[n.Name]; twice && old.node.at().After(node.at()) {
 		return
 	}
-	j.nodes[n.Name] = placed{kind, node}
+	j.nodes[n.Name] = placement{kind, node}
 }
 
 // unreadNamed is how many documents that cannot be read are named: a few megabytes of names.
@@ -180,7 +180,7 @@ func (j *Judge) judge(ctx context.Context, f facts.Facts) *draft {
 	v, why := j.verdicts(ctx, f, nil)
 	kind.Was = v.Outcome
 	if len(j.whatIf) > 0 {
-		given, target := supposed(f, j.whatIf)
+		given, target := withChange(f, j.whatIf)
 		v, why = j.verdicts(ctx, given, []matrix.Target{target})
 		kind.bears = j.bearable(ctx, given, v)
 	}

@@ -19,8 +19,8 @@ type WhatIf struct {
 	Builds []facts.Build // frameworks; they take the place of those of their name
 }
 
-// supposed is a node with what is asked.
-func supposed(f facts.Facts, list []WhatIf) (facts.Facts, matrix.Target) {
+// withChange is a node with what is asked.
+func withChange(f facts.Facts, list []WhatIf) (facts.Facts, matrix.Target) {
 	var target matrix.Target
 	for _, w := range list {
 		if w.Driver != "" {

@@ -58,7 +58,7 @@ func Parse(argv []string) (Command, error) {
 	if !slices.Contains(known[c.By], c.Verb) {
 		return c, fmt.Errorf("guard does not know %s %s", c.By, short(c.Verb))
 	}
-	return c, c.followed()
+	return c, c.checkDestination()
 }
 
 func short(text string) string {
@@ -68,8 +68,8 @@ func short(text string) string {
 	return fmt.Sprintf("%q", text)
 }
 
-// valued are options of uv and pip, before and after the verb, whose value is the next argument.
-var valued = []string{"--directory", "--project", "--config-file", "--cache-dir", "--color", "--allow-insecure-host",
+// optionsWithValue are options of uv and pip, before and after the verb, whose value is the next argument.
+var optionsWithValue = []string{"--directory", "--project", "--config-file", "--cache-dir", "--color", "--allow-insecure-host",
 	"--python", "-p", "--log", "--proxy", "--retries", "--timeout", "--cert", "--client-cert", "--trusted-host",
 	"--index-url", "-i", "--extra-index-url", "--index", "--default-index", "--find-links", "-f", "-r", "--requirement",
 	"--requirements", "-c", "--constraint", "--constraints", "--override", "--overrides", "-b", "--build-constraints",
@@ -88,7 +88,7 @@ func (c Command) word(from int) int {
 		case arg == "--":
 		case !strings.HasPrefix(arg, "-"):
 			return i
-		case slices.Contains(valued, arg):
+		case slices.Contains(optionsWithValue, arg):
 			i++
 		}
 	}
@@ -108,7 +108,7 @@ func (c Command) words() []int {
 func (c Command) value(names ...string) (value string, ok bool) {
 	for i, arg := range c.Argv {
 		for _, name := range names {
-			if arg == name && i+1 < len(c.Argv) && slices.Contains(valued, name) {
+			if arg == name && i+1 < len(c.Argv) && slices.Contains(optionsWithValue, name) {
 				return c.Argv[i+1], true
 			}
 			if rest, found := strings.CutPrefix(arg, name+"="); found && strings.HasPrefix(name, "--") {
@@ -121,8 +121,8 @@ func (c Command) value(names ...string) (value string, ok bool) {
 
 func (c Command) has(name string) bool { return slices.Contains(c.Argv[c.at:], name) }
 
-// followed refuses what guard cannot follow to where it installs.
-func (c Command) followed() error {
+// checkDestination refuses what guard cannot follow to where it installs.
+func (c Command) checkDestination() error {
 	for _, option := range []string{"--prefix", "--root", "--user"} {
 		if _, given := c.value(option); given || c.has(option) {
 			return fmt.Errorf("guard does not follow %s: name the environment's own installer", option)
@@ -177,8 +177,8 @@ func (c Command) Bare() (whole Command, ok bool) {
 	return whole, len(whole.Argv) < len(c.Argv)
 }
 
-// Named are the packages that the arguments name.
-func (c Command) Named() []string {
+// PackageNames are the packages that the arguments name.
+func (c Command) PackageNames() []string {
 	var names []string
 	for _, at := range c.words() {
 		names = append(names, c.Argv[at])

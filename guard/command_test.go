@@ -45,7 +45,7 @@ func TestWhereItInstalls(t *testing.T) {
 	if err != nil || c.Python() != "/opt/venv" || c.Into() != "/opt/site" {
 		t.Errorf("python %q, target %q, %v", c.Python(), c.Into(), err)
 	}
-	if diff := cmp.Diff([]string{"torch==2.9.0", "numpy"}, c.Named()); diff != "" {
+	if diff := cmp.Diff([]string{"torch==2.9.0", "numpy"}, c.PackageNames()); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -68,14 +68,14 @@ type Difference struct {
 	Is       matrix.Answer `json:"is"`       // empty: it is not there
 }
 
-// Judged is one state of an environment and what was said of it.
-type Judged struct {
+// State is one state of an environment and what was said of it.
+type State struct {
 	Facts   facts.Facts
 	Verdict matrix.Verdict
 }
 
 // Compare is the forecast of a command by the verdicts before and after it; plan is what of its plan matters to CUDA.
-func Compare(c Command, environment string, plan facts.Plan, before, after Judged) Forecast {
+func Compare(c Command, environment string, plan facts.Plan, before, after State) Forecast {
 	f := Forecast{Schema: Schema, Command: c.Argv, Environment: environment, Plan: plan, Before: before.Verdict.Outcome,
 		After: after.Verdict.Outcome, Decision: Fine, Changes: foretold(before.Verdict, after),
 		Differs: []Difference{}}
@@ -199,7 +199,7 @@ func changes(before, after matrix.Verdict) []Change {
 
 // foretold are the changes, with what is known of packages that come and have no answer of their own: they were compared
 // with the framework that they are for.
-func foretold(before matrix.Verdict, after Judged) []Change {
+func foretold(before matrix.Verdict, after State) []Change {
 	list := changes(before, after.Verdict)
 	if after.Facts.Plan == nil {
 		return list
@@ -208,14 +208,14 @@ func foretold(before matrix.Verdict, after Judged) []Change {
 		c := &list[i]
 		if to, comes := after.Facts.Plan.Installed(c.Build); comes && c.To == "" {
 			c.To = to
-			c.Will = compared(after.Verdict, c.Build)
+			c.Will = comparison(after.Verdict, c.Build)
 		}
 	}
 	return slices.DeleteFunc(list, func(c Change) bool { return c.From == c.To && c.Was == c.Will })
 }
 
-// compared is what the comparison of a package with its framework means for it; empty where it was not compared.
-func compared(v matrix.Verdict, build string) matrix.Answer {
+// comparison is what the comparison of a package with its framework means for it; empty where it was not compared.
+func comparison(v matrix.Verdict, build string) matrix.Answer {
 	about := func(rule, subject string) bool {
 		return name(subject) == build && (rule == "companion-mismatch" || rule == "extension-mismatch")
 	}
@@ -243,7 +243,7 @@ func answerOf(v matrix.Verdict, like matrix.BuildAnswer) *matrix.BuildAnswer {
 
 // Learn notes what came out otherwise than it was foretold. Works is works, by whatever compatibility; of what comes and
 // was not foretold, that it works is no surprise. A command that failed and left everything as it was says so itself.
-func (f *Forecast) Learn(before matrix.Verdict, after Judged, is matrix.Verdict) {
+func (f *Forecast) Learn(before matrix.Verdict, after State, is matrix.Verdict) {
 	if f.Exit != 0 && len(changes(before, is)) == 0 {
 		return
 	}
@@ -262,8 +262,8 @@ func class(a matrix.Answer) matrix.Answer {
 	return a
 }
 
-// Moved are the packages that a plan touches, each once.
-func Moved(p facts.Plan) []string {
+// TouchedPackages are the packages that a plan touches, each once.
+func TouchedPackages(p facts.Plan) []string {
 	var names []string
 	for _, one := range slices.Concat(p.Installs, p.Removes) {
 		if !slices.Contains(names, one.Name) {

@@ -11,8 +11,8 @@ func answer(subject string, a matrix.Answer) matrix.BuildAnswer {
 	return matrix.BuildAnswer{Subject: subject, Answer: a, Counts: true}
 }
 
-func judged(outcome matrix.Outcome, gpus []string, answers []matrix.BuildAnswer, findings ...matrix.Finding) Judged {
-	return Judged{Facts: facts.Facts{Plan: &facts.Plan{}}, Verdict: matrix.Verdict{Outcome: outcome, Answers: answers,
+func judged(outcome matrix.Outcome, gpus []string, answers []matrix.BuildAnswer, findings ...matrix.Finding) State {
+	return State{Facts: facts.Facts{Plan: &facts.Plan{}}, Verdict: matrix.Verdict{Outcome: outcome, Answers: answers,
 		Findings: findings, Judged: []matrix.Judged{{GPUs: gpus}}}}
 }
 
@@ -28,7 +28,7 @@ func TestDecision(t *testing.T) {
 	was := []matrix.BuildAnswer{answer("torch 2.12.0 in /opt/venv", matrix.Broken)}
 	unknown := []matrix.BuildAnswer{answer("torch 2.13.0 in /opt/venv", matrix.Unknown)}
 	for name, c := range map[string]struct {
-		before, after Judged
+		before, after State
 		plan          facts.Plan
 		want          Decision
 	}{

@@ -25,20 +25,20 @@ func Candidates(c Command, f Forecast) [][]string {
 	}
 	for _, finding := range f.Breaks {
 		for _, pin := range finding.Pins {
-			specs, index := pinned(pin)
+			specs, index := pinRequirements(pin)
 			add(c.with(plainSpecs(specs), ""))
 			add(c.with(specs, index))
 		}
 	}
-	add(c.with(held(f), ""))
+	add(c.with(releasesToKeep(f), ""))
 	return list
 }
 
 // specText matches one requirement of a pin's command, quotes taken off.
 var specText = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^\]]*\])?(==|>=|<=|~=|!=|<|>)\S+$`)
 
-// pinned are the requirements and the index of a pin's command: of the last one, which installs.
-func pinned(p matrix.Pin) (specs []string, index string) {
+// pinRequirements are the requirements and the index of a pin's command: of the last one, which installs.
+func pinRequirements(p matrix.Pin) (specs []string, index string) {
 	command := p.Commands["uv"]
 	if at := strings.LastIndex(command, "&& "); at >= 0 {
 		command = command[at+3:]
@@ -66,8 +66,8 @@ func plainSpecs(specs []string) []string {
 	return list
 }
 
-// held are the releases of what works now and would be replaced.
-func held(f Forecast) []string {
+// releasesToKeep are the releases of what works now and would be replaced.
+func releasesToKeep(f Forecast) []string {
 	var list []string
 	for _, c := range f.Changes {
 		if c.From != "" && c.To != "" && c.From != c.To && c.Was != matrix.Broken {

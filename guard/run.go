@@ -24,13 +24,13 @@ const (
 // errFlood ends a dry run that says more than any plan has.
 var errFlood = errors.New("it printed more than 8 MiB, which no plan has")
 
-// bounded keeps what a program prints, up to the cap. The buffer is no part of its face: its ReadFrom knows no cap.
-type bounded struct {
+// cappedBuffer keeps what a program prints, up to the cap. The buffer is no part of its face: its ReadFrom knows no cap.
+type cappedBuffer struct {
 	kept bytes.Buffer
 	full func()
 }
 
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *cappedBuffer) Write(p []byte) (int, error) {
 	if b.kept.Len()+len(p) > outputCap {
 		b.full()
 		return 0, errFlood
@@ -48,7 +48,7 @@ func (f *Failure) Error() string { return f.Why }
 func DryRun(ctx context.Context, argv []string) (stdout, stderr []byte, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	out, says := &bounded{full: func() { cancel(errFlood) }}, &bounded{full: func() { cancel(errFlood) }}
+	out, says := &cappedBuffer{full: func() { cancel(errFlood) }}, &cappedBuffer{full: func() { cancel(errFlood) }}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Stdout, cmd.Stderr = out, says
 	cmd.Env = append(os.Environ(), "NO_COLOR=1", "UV_NO_PROGRESS=1", "PIP_NO_COLOR=1", "PIP_NO_INPUT=1",
@@ -114,18 +114,18 @@ func telling(text string) string {
 		switch {
 		case line == "":
 		case strings.HasPrefix(lower, "cause: "):
-			return cut(line[len("cause: "):])
+			return asSentence(line[len("cause: "):])
 		case strings.HasPrefix(lower, "error: ") || strings.HasPrefix(lower, "because "):
 			found = line
 		case found == "":
 			found = line
 		}
 	}
-	return cut(found)
+	return asSentence(found)
 }
 
-// cut keeps of a message as much as a sentence has.
-func cut(text string) string {
+// asSentence keeps of a message as much as a sentence has.
+func asSentence(text string) string {
 	if len(text) > 300 {
 		text = text[:300] + "..."
 	}

@@ -33,7 +33,7 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 		m := world.NewMachine(t, &f, target, policy)
 		m.Beside = slices.DeleteFunc(slices.Clone(all), func(o *world.Machine) bool { return o.Name == m.Name })
 		j := newJudgement(m, &v)
-		v.Judged = append(v.Judged, judged(j.Machine))
+		v.Judged = append(v.Judged, judgedMachine(j.Machine))
 		v.Disagreements = disagreements(j.Machine) // the same for every target
 		j.rules(ctx)
 		inconclusive = j.answers(ctx) || inconclusive
@@ -78,7 +78,7 @@ type judgement struct {
 	*world.Machine
 	verdict   *Verdict
 	failed    map[about]bool      // errors
-	spoken    map[about]bool      // findings of any severity
+	about     map[about]bool      // findings of any severity
 	undecided map[string][]string // by subject: the rules that lack a fact which decides
 	compared  bool                // something was there to compare
 	open      bool                // a fact is missing that leaves the outcome open
@@ -109,7 +109,7 @@ type fault struct {
 type asking func(Rule, *world.Build) []*rules.Result
 
 func newJudgement(m *world.Machine, v *Verdict) *judgement {
-	return &judgement{Machine: m, verdict: v, failed: map[about]bool{}, spoken: map[about]bool{},
+	return &judgement{Machine: m, verdict: v, failed: map[about]bool{}, about: map[about]bool{},
 		undecided: map[string][]string{}, how: map[string]way{}, without: map[string][]string{}, broken: map[string][]fault{}, asking: func(rule Rule, b *world.Build) []*rules.Result { return rules.Ask(m, rule, b) }}
 }
 
@@ -120,7 +120,7 @@ type about struct{ rule, subject string }
 // silenced by those before it.
 func (j *judgement) rules(ctx context.Context) {
 	for _, rule := range rules.All {
-		if rule.OnMachine != nil && !j.silenced(rule, "") {
+		if rule.OnMachine != nil && !j.isSilenced(rule, "") {
 			j.record(rule, j.asking(rule, nil), true)
 		}
 		if rule.OnBuild == nil {
@@ -132,15 +132,15 @@ func (j *judgement) rules(ctx context.Context) {
 				j.open, j.cut = true, true
 				return
 			}
-			if !j.silenced(rule, b.Subject) {
+			if !j.isSilenced(rule, b.Subject) {
 				j.record(rule, j.asking(rule, b), b.Counts)
 			}
 		}
 	}
 }
 
-// judged is the machine in a few words.
-func judged(m *world.Machine) Judged {
+// judgedMachine is the machine in a few words.
+func judgedMachine(m *world.Machine) Judged {
 	list := Judged{Target: m.Name, Driver: m.Driver().Version.String(), CUDA: m.Driver().CUDA.String(), From: m.Driver().From,
 		State: driverState(m), GPUs: []string{}, Hidden: m.Hidden(), Devices: devices(m)}
 	for _, g := range m.Present {
@@ -186,9 +186,9 @@ func devices(m *world.Machine) []JudgedGPU {
 	return list
 }
 
-// silenced reports whether a rule cannot be asked of the machine or of this subject, or is said better by another. Only
+// isSilenced reports whether a rule cannot be asked of the machine or of this subject, or is said better by another. Only
 // errors silence: a warning's GPU or build still runs, and what follows from it is worth saying.
-func (j *judgement) silenced(rule Rule, subject string) bool {
+func (j *judgement) isSilenced(rule Rule, subject string) bool {
 	if rule.SaidBy != "" && (j.failed[about{rule.SaidBy, ""}] || j.failed[about{rule.SaidBy, subject}]) {
 		return true
 	}
@@ -207,8 +207,8 @@ func (j *judgement) record(rule Rule, results []*rules.Result, counts bool) {
 			j.mark(j.failed, rule, r.Subject)
 			j.breaks(rule, r)
 		case r.Finding != nil:
-			if r.Says != "" && j.how[r.Subject].rule == "" {
-				j.how[r.Subject] = way{r.Says, rule.ID}
+			if r.Answer != "" && j.how[r.Subject].rule == "" {
+				j.how[r.Subject] = way{r.Answer, rule.ID}
 			}
 			if r.Without {
 				j.without[r.Subject] = append(j.without[r.Subject], rule.ID)
@@ -237,7 +237,7 @@ func (j *judgement) rests(r *rules.Result) bool {
 func (j *judgement) find(rule Rule, r *rules.Result, counts bool) {
 	f := *r.Finding
 	f.Rule, f.Target = rule.ID, j.Name
-	j.mark(j.spoken, rule, f.Subject)
+	j.mark(j.about, rule, f.Subject)
 	if f.Severity == Error {
 		j.mark(j.failed, rule, f.Subject)
 		j.breaks(rule, r)
@@ -256,10 +256,10 @@ func (j *judgement) find(rule Rule, r *rules.Result, counts bool) {
 
 // breaks notes the link that an error breaks: the machine's, those of some builds, or that of the build it is about.
 func (j *judgement) breaks(rule Rule, r *rules.Result) {
-	broken := fault{rule: rule.ID, link: cmp.Or(r.Link, rule.Link), takes: r.Takes}
+	broken := fault{rule: rule.ID, link: cmp.Or(r.Link, rule.Link), takes: r.TakesGPU}
 	switch {
 	case rule.OnBuild != nil:
-		broken.stops = r.Stops || slices.Contains([]LinkName{LinkDriver, LinkPython, LinkCode}, broken.link)
+		broken.stops = r.EndsImport || slices.Contains([]LinkName{LinkDriver, LinkPython, LinkCode}, broken.link)
 		j.broken[r.Subject] = append(j.broken[r.Subject], broken)
 	case r.Builds == nil:
 		j.faults = append(j.faults, broken)

@@ -45,7 +45,7 @@ func Requires(ctx context.Context, t *Tables, f facts.Facts, python string) requ
 		}
 		d := demandOf(m, ctx)
 		if ctx.Err() != nil {
-			r.unjudged(context.Cause(ctx))
+			r.giveUp(context.Cause(ctx))
 			return *r.Requirement
 		}
 		r.add(k, d, m)
@@ -55,8 +55,8 @@ func Requires(ctx context.Context, t *Tables, f facts.Facts, python string) requ
 	return *r.Requirement
 }
 
-// unjudged says that the artefact was not judged to the end, and takes back what it was found to need until then.
-func (r *gathering) unjudged(why error) {
+// giveUp says that the artefact was not judged to the end, and takes back what it was found to need until then.
+func (r *gathering) giveUp(why error) {
 	r.Needs, r.GPUs = []requires.Need{}, []requires.GPU{}
 	lack := requires.Missing{Rule: "not-looked-at", Subject: "judgement", Lack: requires.Statement(why.Error())}
 	if !slices.ContainsFunc(r.Unknown, func(u requires.Missing) bool { return u.Missing == lack.Missing }) {
@@ -105,7 +105,7 @@ func newestDriver(t *Tables) string {
 // describe writes down what is there, and what is missing of it whatever the host.
 func (r *gathering) describe(m *world.Machine) {
 	for _, b := range m.Builds {
-		r.Builds = append(r.Builds, required(b, m))
+		r.Builds = append(r.Builds, requiredBuild(b, m))
 	}
 	if withheld(m) { // what it needs of a GPU nobody can say
 		r.Unknown = append(r.Unknown, requires.Missing{Rule: "visible-devices", Subject: "the image", Lack: hiddenByImage(m.Shown.List)})
@@ -117,7 +117,7 @@ func (r *gathering) describe(m *world.Machine) {
 	}
 }
 
-func required(b *world.Build, m *world.Machine) requires.Build {
+func requiredBuild(b *world.Build, m *world.Machine) requires.Build {
 	list := requires.Build{Subject: b.Subject, Name: b.Name, Version: b.Version, CUDA: b.CUDANumber.String(), Code: slices.Concat(b.SASS, b.PTX),
 		Python: []string{}, Glibc: b.Glibc, Arch: cmp.Or(b.Arch, m.Facts.System.Arch),
 		From: cmp.Or(b.From, b.Path), Counts: b.Counts}
@@ -178,8 +178,8 @@ func codeOfAll(m *world.Machine) string {
 func (d demand) gpu(m *world.Machine) requires.GPU {
 	g := requires.GPU{Capability: m.GPUs[0].Capability.String(), Names: []string{}, Code: d.code, Because: []string{},
 		Arch:    strings.TrimPrefix(m.Platform, "linux_"),
-		Drivers: ranges(d.cuts, d.now, met), Undecided: ranges(d.cuts, d.now, undecided),
-		Provided: ranges(d.cuts, d.provided, met)}
+		Drivers: ranges(d.cuts, d.now, isMet), Undecided: ranges(d.cuts, d.now, isUndecided),
+		Provided: ranges(d.cuts, d.provided, isMet)}
 	if chip := m.GPUs[0].Chip; chip != nil {
 		g.Architecture = chip.Architecture
 	}
@@ -195,7 +195,7 @@ func (d demand) refusing() []string {
 	for _, n := range d.needs {
 		switch {
 		case !n.decides() || !slices.Contains(n.meets, unmet):
-		case slices.Contains(n.meets, met):
+		case slices.Contains(n.meets, isMet):
 			some = append(some, n.rule.ID)
 		default:
 			always = append(always, n.rule.ID)
@@ -217,7 +217,7 @@ func (d demand) limits(label string) []requires.Need {
 	var list []requires.Need
 	for _, n := range d.needs {
 		if n.decides() {
-			list = append(list, n.published(d.cuts, label))
+			list = append(list, n.publicNeed(d.cuts, label))
 		}
 	}
 	return list

@@ -18,9 +18,9 @@ import (
 type meeting int8
 
 const (
-	unasked meeting = iota // the question does not arise
-	met
-	undecided // a fact is missing
+	notAsked meeting = iota // the question does not arise
+	isMet
+	isUndecided // a fact is missing
 	unmet
 )
 
@@ -45,14 +45,14 @@ type question struct {
 
 // hears keeps what is said of the next driver: of all drivers only how they stand, and of the last one why.
 func (one *question) hears(results []*rules.Result) {
-	worst := unasked
+	worst := notAsked
 	for _, r := range results {
 		worst = max(worst, meetingOf(r))
 	}
 	switch before := len(one.meets) - 1; {
-	case worst > met && one.said == nil:
+	case worst > isMet && one.said == nil:
 		one.said, one.which = results, worst
-	case worst <= met && before >= 0 && one.meets[before] > met:
+	case worst <= isMet && before >= 0 && one.meets[before] > isMet:
 		one.said, one.which = one.last, one.meets[before]
 	}
 	one.meets, one.last = append(one.meets, worst), results
@@ -82,13 +82,13 @@ func (q *inquiry) on(ctx context.Context, at *world.Machine) outcomes {
 	}
 	// Where every rule says what it said on another driver, the answers are the same.
 	if ctx.Err() != nil {
-		return outcomes{undecided, undecided}
+		return outcomes{isUndecided, isUndecided}
 	}
 	key := q.outline()
 	o, ok := q.known[key]
 	if !ok {
 		o.now = q.outcome(ctx, at, false)
-		if o.provided = o.now; o.now == undecided {
+		if o.provided = o.now; o.now == isUndecided {
 			o.provided = q.outcome(ctx, at, true)
 		}
 		q.known[key] = o
@@ -134,7 +134,7 @@ func (q *inquiry) outline() string {
 			if r.Finding != nil {
 				severity = r.Finding.Severity
 			}
-			fmt.Fprint(&b, r.Subject, severity, r.Missing.Lacking(), r.Open, r.Decides, r.Judged, r.Noted, r.Implied, r.Link, r.CPUOnly, r.Without, len(r.Builds), r.Says, " ")
+			fmt.Fprint(&b, r.Subject, severity, r.Missing.Lacking(), r.Open, r.Decides, r.Judged, r.Noted, r.Implied, r.Link, r.CPUOnly, r.Without, len(r.Builds), r.Answer, " ")
 		}
 		b.WriteByte('\n')
 	}
@@ -150,11 +150,11 @@ func (q *inquiry) outcome(ctx context.Context, at *world.Machine, provided bool)
 	j.rules(ctx)
 	switch outcome(&v, j.answers(ctx)) {
 	case Compatible:
-		return met
+		return isMet
 	case Incompatible:
 		return unmet
 	}
-	return undecided
+	return isUndecided
 }
 
 // need is one thing that an artefact asks of a host, or of the image in which it runs.
@@ -184,7 +184,7 @@ func (q *inquiry) needs(drivers int) []need {
 		}
 		for _, r := range one.last {
 			mild := r.Without && r.Finding.Severity != Error
-			if how := meetingOf(r); mild || how > met || r.Need != "" {
+			if how := meetingOf(r); mild || how > isMet || r.Need != "" {
 				n := one.need(r)
 				n.mild, n.image = mild, ofImage(one.rule.Link)
 				n.meets = slices.Repeat([]meeting{how}, drivers)
@@ -225,12 +225,12 @@ func (one *question) need(r *rules.Result) need {
 	return n
 }
 
-// published is the need as a reader takes it: label is the GPU that was asked about, and the need holds for every GPU
+// publicNeed is the need as a reader takes it: label is the GPU that was asked about, and the need holds for every GPU
 // that it is published for.
-func (n need) published(cuts []version.Number, label string) requires.Need {
+func (n need) publicNeed(cuts []version.Number, label string) requires.Need {
 	words := func(s string) string { return strings.ReplaceAll(s, label, "the GPU") }
 	list := requires.Need{Rule: n.rule.ID, Kind: requires.OfHost, Need: words(n.words), Missing: words(n.missing.Missing),
-		Drivers: ranges(cuts, n.meets, met, unasked), Row: n.row, Source: verdict.OrEmpty(n.source), Question: n.missing.Question, Thing: n.thing}
+		Drivers: ranges(cuts, n.meets, isMet, notAsked), Row: n.row, Source: verdict.OrEmpty(n.source), Question: n.missing.Question, Thing: n.thing}
 	if n.image {
 		list.Kind = requires.OfImage
 	}
@@ -246,11 +246,11 @@ func meetingOf(r *rules.Result) meeting {
 	case r.Implied, r.Finding != nil && r.Finding.Severity == Error && !r.Noted:
 		return unmet
 	case r.Missing.Lacking() && (r.Open || r.Decides):
-		return undecided
+		return isUndecided
 	case r.Missing.Lacking() || r.Finding != nil && r.Finding.Severity == Note:
-		return unasked
+		return notAsked
 	}
-	return met
+	return isMet
 }
 
 // ofImage reports whether what a link lacks is for the image to bring: an interpreter, packages and libraries.

@@ -12,11 +12,11 @@ import (
 	"cudacompat/probe/facts"
 )
 
-func held(link LinkName, value, from string, facts ...string) Link {
+func heldLink(link LinkName, value, from string, facts ...string) Link {
 	return Link{Link: link, State: Held, Value: value, From: from, Because: []string{}, Facts: facts}
 }
 
-func assumed(link LinkName, value, from string) Link {
+func assumedLink(link LinkName, value, from string) Link {
 	return Link{Link: link, State: Assumed, Value: value, From: from, Because: []string{}}
 }
 
@@ -75,8 +75,8 @@ const (
 	factGroups    = "environments.*.builds.*.groups"
 )
 
-// supposed is why this machine was not looked at for a probe's facts, and need not have been; empty where it was.
-func supposed(m *world.Machine, probe string) string {
+// reasonAssumed is why this machine was not looked at for a probe's facts, and need not have been; empty where it was.
+func reasonAssumed(m *world.Machine, probe string) string {
 	switch {
 	case m.Facts.System.Rest:
 		return atRest
@@ -93,9 +93,9 @@ func sightOfGPU(m *world.Machine, g world.GPU) Link {
 	case g.Label == "":
 		return unseen(LinkGPU, verdict.NoGPU, "gpu-count")
 	case m.Target.Named():
-		return assumed(LinkGPU, g.Label, g.From)
+		return assumedLink(LinkGPU, g.Label, g.From)
 	}
-	return held(LinkGPU, g.Label, g.From, factGPUs)
+	return heldLink(LinkGPU, g.Label, g.From, factGPUs)
 }
 
 func sightOfModule(m *world.Machine) Link {
@@ -105,14 +105,14 @@ func sightOfModule(m *world.Machine) Link {
 	}
 	switch {
 	case m.Target.Driver != "":
-		return assumed(LinkModule, value, byTarget)
+		return assumedLink(LinkModule, value, byTarget)
 	case m.Driver().Loaded || m.Facts.Driver.NVML.Status == "ok" || m.Facts.System.Jetson:
-		return held(LinkModule, value, cmp.Or(m.Driver().From, "NVML"), factLoaded, factNVML, factSystem, factNodes)
+		return heldLink(LinkModule, value, cmp.Or(m.Driver().From, "NVML"), factLoaded, factNVML, factSystem, factNodes)
 	case m.Facts.Devices.Node("/dev/dxg") != nil:
-		return held(LinkModule, value, "/dev/dxg", factNodes)
+		return heldLink(LinkModule, value, "/dev/dxg", factNodes)
 	}
-	if why := supposed(m, "proc-driver"); why != "" {
-		return assumed(LinkModule, value, why)
+	if why := reasonAssumed(m, "proc-driver"); why != "" {
+		return assumedLink(LinkModule, value, why)
 	}
 	return unseen(LinkModule, verdict.Question("whether the NVIDIA kernel module is loaded"), "driver-missing")
 }
@@ -122,8 +122,8 @@ func sightOfDevices(m *world.Machine, g world.GPU) Link {
 	if m.Facts.Image != nil && withheld(m) {
 		return unshown(LinkDevices, withholder(m))
 	}
-	if why := supposed(m, "devices"); why != "" {
-		return assumed(LinkDevices, "", why)
+	if why := reasonAssumed(m, "devices"); why != "" {
+		return assumedLink(LinkDevices, "", why)
 	}
 	if !m.Looked("devices") { // the time was up, or they could not be looked at
 		return unseen(LinkDevices, verdict.Question("whether the driver's nodes under /dev can be opened"), "device-nodes-missing")
@@ -133,11 +133,11 @@ func sightOfDevices(m *world.Machine, g world.GPU) Link {
 	}
 	switch {
 	case m.Facts.Devices.Node("/dev/dxg") != nil:
-		return held(LinkDevices, "/dev/dxg", "/dev", factNodes)
+		return heldLink(LinkDevices, "/dev/dxg", "/dev", factNodes)
 	case m.Facts.System.WSL:
 		return unseen(LinkDevices, verdict.Question("whether /dev/dxg is there"), "device-nodes-missing")
 	case m.Jetson():
-		return held(LinkDevices, "nvgpu and nvhost", "the board's image", factGPUs, factSystem, factNodes)
+		return heldLink(LinkDevices, "nvgpu and nvhost", "the board's image", factGPUs, factSystem, factNodes)
 	}
 	names := []string{"nvidiactl", "nvidia-uvm"}
 	for _, name := range []string{world.ControlNode, world.MemoryNode} {
@@ -154,7 +154,7 @@ func sightOfDevices(m *world.Machine, g world.GPU) Link {
 	case node != nil:
 		names = append(names, strings.TrimPrefix(node.Path, "/dev/"))
 	}
-	return held(LinkDevices, strings.Join(names, ", "), "/dev", factNodes, factNVML)
+	return heldLink(LinkDevices, strings.Join(names, ", "), "/dev", factNodes, factNVML)
 }
 
 // nodeUnseen is what is not known of a node that every program opens; nothing where it can be opened, or will be made
@@ -197,7 +197,7 @@ func withheld(m *world.Machine) bool {
 	if m.Shown.Hidden {
 		return true
 	}
-	_, asked := m.Given()
+	_, asked := m.GivenGPUs()
 	return m.Facts.System.Container != "" && !asked && !m.DriverAnswers() && !m.Facts.System.WSL && !m.Jetson() &&
 		m.Facts.Devices.Node("/dev/dxg") == nil
 }
@@ -214,20 +214,20 @@ func sightOfLibcuda(m *world.Machine) Link {
 		return strings.TrimPrefix(text, ", ")
 	}
 	if m.Target.Driver != "" {
-		return assumed(LinkLibcuda, value(m.Driver().Version), byTarget)
+		return assumedLink(LinkLibcuda, value(m.Driver().Version), byTarget)
 	}
-	if why := supposed(m, "driver-libraries"); why != "" {
-		return assumed(LinkLibcuda, value(m.Driver().Version), why)
+	if why := reasonAssumed(m, "driver-libraries"); why != "" {
+		return assumedLink(LinkLibcuda, value(m.Driver().Version), why)
 	}
 	if m.Forward().Compat != nil {
-		return held(LinkLibcuda, value(m.Forward().Number), m.Forward().Path, factCompat, factTaken, factLibraries)
+		return heldLink(LinkLibcuda, value(m.Forward().Number), m.Forward().Path, factCompat, factTaken, factLibraries)
 	}
 	if taken := m.Facts.Driver.Taken; taken.Path != "" {
-		return held(LinkLibcuda, value(version.Of(taken.Version)), taken.Path, factTaken, factLibraries)
+		return heldLink(LinkLibcuda, value(version.Of(taken.Version)), taken.Path, factTaken, factLibraries)
 	}
 	// An older program recorded the driver's own library, and not which file the loader takes.
 	if own := m.Library("libcuda"); own != nil && m.Facts.Driver.Libcuda == nil {
-		return held(LinkLibcuda, value(own.Number), own.Path, factLibraries)
+		return heldLink(LinkLibcuda, value(own.Number), own.Path, factLibraries)
 	}
 	rule := "driver-missing"
 	if m.Facts.System.Container != "" {
@@ -259,7 +259,7 @@ func sightOfAnswers(m *world.Machine) (Link, bool) {
 	case m.Target.Named() || m.Target.Driver != "" || m.Jetson() || m.Facts.System.WSL && nvml.Status != "ok":
 		return Link{}, false
 	case nvml.Status == "ok":
-		return held(LinkAnswers, "", m.NVMLFrom(), factNVML), true
+		return heldLink(LinkAnswers, "", m.NVMLFrom(), factNVML), true
 	case nvml.Status == "timeout" || nvml.Status == "crashed" || nvml.Status == "stuck":
 		return unseen(LinkAnswers, verdict.Statement(nvml.Message), "driver-unresponsive"), true
 	case nvml.Status == "error" && nvml.Code != world.NVMLNotLoaded && !withheld(m):
@@ -281,28 +281,28 @@ func sightOfBuild(m *world.Machine, link LinkName, b *world.Build, g world.GPU) 
 	switch link {
 	case LinkDriver:
 		if m.Target.Driver != "" {
-			return assumed(link, m.Driver().Version.String(), byTarget)
+			return assumedLink(link, m.Driver().Version.String(), byTarget)
 		}
 		if m.Jetson() { // its driver is a part of the board's system
-			return held(link, m.Driver().Version.String(), m.Driver().From, factGPUs, factSystem)
+			return heldLink(link, m.Driver().Version.String(), m.Driver().From, factGPUs, factSystem)
 		}
-		return held(link, m.Driver().Version.String(), m.Driver().From, factLoaded, factLibraries, factModules, factCUDA)
+		return heldLink(link, m.Driver().Version.String(), m.Driver().From, factLoaded, factLibraries, factModules, factCUDA)
 	case LinkCode:
 		_, from, _ := m.Code(b, g)
-		return held(link, g.Capability.SM(), from, factSASS, factPTX, factGroups, factRelease)
+		return heldLink(link, g.Capability.SM(), from, factSASS, factPTX, factGroups, factRelease)
 	case LinkPython:
 		if installed {
-			return held(link, b.Env.Python, b.Env.Path, factPath)
+			return heldLink(link, b.Env.Python, b.Env.Path, factPath)
 		}
 	case LinkLibraries:
 		switch {
 		case installed && b.Looked, b.Program():
-			return held(link, "", b.Path, factLooked, factPath)
+			return heldLink(link, "", b.Path, factLooked, factPath)
 		case installed && b.IsFramework() && b.Device == "cuda" && m.Looked("python"): // of what was found only its version was read
 			return unseen(link, verdict.Question("which libraries "+b.Name+" would load"), "library-shadowed")
 		}
 	}
-	return assumed(link, "", byFile)
+	return assumedLink(link, "", byFile)
 }
 
 // hiddenByImage is the lack where an image's own CUDA_VISIBLE_DEVICES hides every GPU.

@@ -43,8 +43,8 @@ func File(name string) string {
 	return name
 }
 
-// Said is text of an input within a sentence: as it is, or quoted where a shell would read more than words in it.
-func Said(text string) string {
+// Quoted is text of an input within a sentence: as it is, or quoted where a shell would read more than words in it.
+func Quoted(text string) string {
 	if plainText.MatchString(text) {
 		return text
 	}

@@ -37,7 +37,7 @@ func TestSaid(t *testing.T) {
 		"a; b":                         "'a; b'",
 		"(a":                           "'(a'",
 	} {
-		if got := Said(text); got != want {
+		if got := Quoted(text); got != want {
 			t.Errorf("%q becomes %s, want %s", text, got, want)
 		}
 	}

@@ -197,7 +197,7 @@ func (s System) Driver(d Driver) string {
 			s.AsRoot("dpkg", "-i", key), s.Install("nvidia-driver-pinning-"+d.Branch), s.AsRoot("apt-get", "install", "-y", d.nvidia()))
 	// amazon-linux.html, not opened: install-nvidia-driver.sh of awslabs/amazon-eks-ami. Its dkms is NVIDIA's.
 	case s.Family == "amzn":
-		return All(s.AsRoot(append([]string{"dnf", "install", "-y"}, s.amazonKernel()...)...), s.repository(), s.streamed(d))
+		return All(s.AsRoot(append([]string{"dnf", "install", "-y"}, s.amazonKernel()...)...), s.repository(), s.enableStream(d))
 	// red-hat-enterprise-linux.html, not opened: installing_nvidia_gpu_drivers.md of Rocky Linux's documentation. dkms is
 	// EPEL's.
 	case s.Family == "rhel":
@@ -206,17 +206,17 @@ func (s System) Driver(d Driver) string {
 			if s.Kernel != "" {
 				needs = append(needs, s.Headers(s.Kernel))
 			}
-			return All(s.Install(needs...), s.repository(), s.streamed(d))
+			return All(s.Install(needs...), s.repository(), s.enableStream(d))
 		}
 		needs = append(needs, "kernel-devel-matched")
 		if major == "9" {
-			return All(s.Install(needs...), s.repository(), s.streamed(d))
+			return All(s.Install(needs...), s.repository(), s.enableStream(d))
 		}
 		needs = append(needs, "python3-dnf-plugin-versionlock")
-		return All(s.Install(needs...), s.repository(), s.locked(d))
+		return All(s.Install(needs...), s.repository(), s.lockBranch(d))
 	// fedora.html, not opened. dnf5-plugins has config-manager.
 	case s.Family == "fedora":
-		return All(s.Install("dnf5-plugins", "kernel-devel-matched", "kernel-headers"), s.repository(), s.locked(d))
+		return All(s.Install("dnf5-plugins", "kernel-devel-matched", "kernel-headers"), s.repository(), s.lockBranch(d))
 	}
 	return ""
 }
@@ -257,13 +257,13 @@ func (s System) amazonKernel() []string {
 	return packages
 }
 
-// streamed enables the branch's stream; RHEL 10 and Fedora have no streams, there a lock holds the branch.
-func (s System) streamed(d Driver) string {
+// enableStream enables the branch's stream; RHEL 10 and Fedora have no streams, there a lock holds the branch.
+func (s System) enableStream(d Driver) string {
 	return All(s.AsRoot("dnf", "module", "reset", "-y", "nvidia-driver"), s.AsRoot("dnf", "module", "enable", "-y", d.stream()),
 		s.Install(d.nvidia()))
 }
 
-func (s System) locked(d Driver) string {
+func (s System) lockBranch(d Driver) string {
 	return All(s.AsRoot("dnf", "versionlock", "add", "*nvidia*"+d.Branch+"*"), s.Install(d.nvidia()))
 }
 
@@ -272,6 +272,6 @@ func (s System) locked(d Driver) string {
 func AnyDriver(d Driver) map[string]string {
 	return map[string]string{
 		"apt": System{Family: "ubuntu"}.Driver(d) + "  # Ubuntu",
-		"dnf": System{Family: "rhel"}.streamed(d) + "  # needs NVIDIA's repository (RHEL 8 and 9, Amazon Linux 2023)",
+		"dnf": System{Family: "rhel"}.enableStream(d) + "  # needs NVIDIA's repository (RHEL 8 and 9, Amazon Linux 2023)",
 	}
 }

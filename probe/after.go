@@ -35,7 +35,7 @@ func After(ctx context.Context, h *Host, opt Options, before, plan Facts) Facts 
 		moves[p.Name] = true
 	}
 	owned := python.OwnedBy(h, opt.Envs, func(name string) bool { return moves[name] })
-	complete := completed(*plan.Plan, owned)
+	complete := withReplaced(*plan.Plan, owned)
 	after.Plan = &complete
 	c := change.Change{Plan: complete, Files: owned.Files,
 		Ranges: func(name string) map[string]string { return python.RangesOf(h, opt.Envs, name) }}
@@ -67,8 +67,8 @@ func After(ctx context.Context, h *Host, opt Options, before, plan Facts) Facts 
 	return after
 }
 
-// completed is a plan with what its installer does not say: pip names what it installs, and not what that replaces.
-func completed(p Plan, owned python.Owned) Plan {
+// withReplaced is a plan with what its installer does not say: pip names what it installs, and not what that replaces.
+func withReplaced(p Plan, owned python.Owned) Plan {
 	for _, i := range p.Installs {
 		if have, there := owned.Versions[i.Name]; there {
 			if _, said := p.Removed(i.Name); !said {
@@ -96,13 +96,13 @@ func leaving(h *Host, c *change.Change, envs []facts.Environment) map[string]boo
 			gone[file] = true
 		}
 	}
-	emptied(h, gone)
+	addEmptyDirectories(h, gone)
 	return gone
 }
 
-// emptied adds the directories in which nothing is left: an installer removes them, too, and an empty "torch" would be a
+// addEmptyDirectories adds the directories in which nothing is left: an installer removes them, too, and an empty "torch" would be a
 // module of that name.
-func emptied(h *Host, gone map[string]bool) {
+func addEmptyDirectories(h *Host, gone map[string]bool) {
 	dirs := map[string]bool{}
 	for file := range gone {
 		for dir := path.Dir(file); len(dir) > 1 && !dirs[dir] && path.Base(dir) != "site-packages"; dir = path.Dir(dir) {

@@ -14,7 +14,7 @@ import (
 )
 
 // readBoot lists the installed kernels and finds the one that the boot loader starts by default.
-func readBoot(h *Host, _ Options) (found, error) {
+func readBoot(h *Host, _ Options) (writeFound, error) {
 	kernels := installedKernels(h)
 	if len(kernels) == 0 {
 		return nil, host.ErrAbsent

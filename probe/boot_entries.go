@@ -42,7 +42,7 @@ func loaderEntries(h *Host, mount string) []bootEntry {
 	var entries []bootEntry
 	for _, file := range h.Glob(mount + "/loader/entries/*.conf") {
 		if data := h.ReadQuietly(file); data != nil {
-			entries = append(entries, parseLoaderEntry(data).named(file))
+			entries = append(entries, parseLoaderEntry(data).withFileName(file))
 		}
 	}
 	return entries
@@ -53,7 +53,7 @@ func unifiedKernels(h *Host, mount string) []bootEntry {
 	var entries []bootEntry
 	for _, file := range h.Glob(mount + "/EFI/Linux/*.efi") {
 		if f, err := h.Open(file); err == nil {
-			entries = append(entries, parseUnifiedKernel(f).named(file))
+			entries = append(entries, parseUnifiedKernel(f).withFileName(file))
 			f.Close()
 		}
 	}
@@ -129,9 +129,9 @@ func parseUnifiedKernel(r io.ReaderAt) bootEntry {
 // bootCounter is "+3" or "+0-3" before a file's end: tries that are left, and done.
 var bootCounter = lazyregexp.New(`\+(\d+)(?:-\d+)?$`)
 
-// named takes what an entry's file name says: the id, the counter, and of a unified kernel without a text the kernel,
+// withFileName takes what an entry's file name says: the id, the counter, and of a unified kernel without a text the kernel,
 // as in "fedora-6.17.4-300.fc43.x86_64.efi".
-func (e bootEntry) named(file string) bootEntry {
+func (e bootEntry) withFileName(file string) bootEntry {
 	end := path.Ext(file)
 	e.id, e.from = strings.TrimSuffix(path.Base(file), end), file
 	if tries := bootCounter.FindStringSubmatch(e.id); tries != nil {

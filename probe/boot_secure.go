@@ -11,7 +11,7 @@ import (
 const secureBootFile = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 
 // readSecureBoot reads whether the firmware started this machine by Secure Boot; machines without EFI have no variable.
-func readSecureBoot(h *Host, _ Options) (found, error) {
+func readSecureBoot(h *Host, _ Options) (writeFound, error) {
 	data, err := h.ReadFile(secureBootFile)
 	if err != nil {
 		return nil, err

@@ -161,7 +161,7 @@ func FuzzCompareVersions(f *testing.F) {
 func FuzzParseUnifiedKernel(f *testing.F) {
 	f.Add(unifiedKernel(f, "ID=fedora\n.uname 6.1.99\n"), "fedora-6.1.99+3-1.efi")
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
-		parseUnifiedKernel(bytes.NewReader(data)).named(name)
-		parseLoaderEntry(data).named(name).matches(parseLoaderConf(data))
+		parseUnifiedKernel(bytes.NewReader(data)).withFileName(name)
+		parseLoaderEntry(data).withFileName(name).matches(parseLoaderConf(data))
 	})
 }

@@ -79,6 +79,9 @@ var caps = map[string]string{
 	"internal/image maxStore":    "refused",
 	"internal/image maxDepth":    "refused",
 	"internal/image maxLinks":    "refused",
+	"internal/image maxImages":   "refused",
+	"internal/image maxString":   "refused",
+	"internal/image maxStrings":  "refused",
 	// What is not kept of a file is missed where it is read, and the image is then judged in nothing.
 	"internal/image maxRanges":  "unread",
 	"internal/image maxCaught":  "unread",

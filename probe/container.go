@@ -15,7 +15,7 @@ var schedulerMarks = []struct{ variable, name string }{
 }
 
 // readContainer reads which mounts carry the driver, and which scheduler started this process.
-func readContainer(h *Host, _ Options) (found, error) {
+func readContainer(h *Host, _ Options) (writeFound, error) {
 	var c facts.Container
 	mounts, err := h.ReadFile("/proc/self/mountinfo")
 	if err == nil || host.Absent(err) {

@@ -24,7 +24,7 @@ var engines = []struct {
 var hooks = []string{"nvidia-container-runtime-hook", "nvidia-container-runtime"}
 
 // readRuntimes reads the configuration of Docker, containerd and CDI.
-func readRuntimes(h *Host, _ Options) (found, error) {
+func readRuntimes(h *Host, _ Options) (writeFound, error) {
 	var r facts.Runtimes
 	var failed host.Errors
 	for _, engine := range engines {

@@ -11,7 +11,7 @@ import (
 
 // readFabric looks for what NVSwitch needs: the switches on the bus, NVIDIA's fabric manager, and for the fourth
 // generation (HGX B200, B300) the NVLink subnet manager and ib_umad.
-func readFabric(h *Host, _ Options) (found, error) {
+func readFabric(h *Host, _ Options) (writeFound, error) {
 	f := facts.Fabric{Manager: h.FirstThere("/usr/bin/nv-fabricmanager", "/usr/libexec/nvidia/tesla/bin/nv-fabricmanager"),
 		NVLSM: h.FirstThere("/opt/nvidia/nvlsm/sbin/nvlsm", "/opt/nvidia/nvlsm", "/usr/sbin/nvlsm"),
 		UMAD:  umad(h), Switches: nvSwitches(h)}

@@ -13,7 +13,7 @@ import (
 
 // readFirmware lists the driver versions whose firmware for the GPU's system processor (GSP) is on disk, and finds the
 // setting that switches it off.
-func readFirmware(h *Host, _ Options) (found, error) {
+func readFirmware(h *Host, _ Options) (writeFound, error) {
 	versions := firmwareVersions(h)
 	off := gspSwitchedOff(h)
 	if len(versions) == 0 && off == "" {

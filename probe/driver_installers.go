@@ -23,11 +23,11 @@ var installerMarks = []struct{ kind, pattern string }{
 }
 
 // readInstallers looks for what installs the driver's kernel module at boot.
-func readInstallers(h *Host, _ Options) (found, error) {
+func readInstallers(h *Host, _ Options) (writeFound, error) {
 	var list []facts.Installer
 	for _, mark := range installerMarks {
 		for _, file := range h.Glob(mark.pattern) {
-			if masked(h, path.Base(file)) {
+			if isMasked(h, path.Base(file)) {
 				continue
 			}
 			list = append(list, facts.Installer{Kind: mark.kind, Path: file})

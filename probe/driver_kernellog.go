@@ -29,7 +29,7 @@ var driverTrouble = lazyregexp.New(`NVRM: Xid \(.*?\): (79|119|120|154),|RmInitA
 //	NVRM: Xid (PCI:0000:48:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)
 var (
 	xidLine      = lazyregexp.New(`NVRM: Xid \(.*?\): \d+,?`)
-	recovered    = lazyregexp.New(`NVRM: Xid \(PCI:([\da-fA-F:]+).*?\): 154,.* to 0x0 \(None\)`)
+	xidRecovered = lazyregexp.New(`NVRM: Xid \(PCI:([\da-fA-F:]+).*?\): 154,.* to 0x0 \(None\)`)
 	driverLoaded = lazyregexp.New(`NVRM: loading NVIDIA UNIX`)
 )
 
@@ -39,7 +39,7 @@ const maxKernelLines = 64
 
 // readKernelLog reads the messages since boot, of a tree at rest those of its last boot: the kernel's own, else the
 // journal's, else what a logger has written. Where this user may read none, nothing is said.
-func readKernelLog(h *Host, _ Options) (found, error) {
+func readKernelLog(h *Host, _ Options) (writeFound, error) {
 	var log kernelLines
 	from, err := "", error(host.ErrAbsent)
 	if !h.Rest {
@@ -176,7 +176,7 @@ func (k *kernelLines) add(text string) {
 	if !strings.Contains(text, "NVRM") { // of thousands, nearly all
 		return
 	}
-	if over := recovered.FindStringSubmatch(text); over != nil {
+	if over := xidRecovered.FindStringSubmatch(text); over != nil {
 		k.forget(over[1])
 		return
 	}

@@ -20,7 +20,7 @@ func readLibcuda(h *Host, taken userDriver, err error, ml *facts.Library) *facts
 	paths, of := h.LibraryPath()
 	l := &facts.Libcuda{Path: taken.path, Paths: paths, Of: of}
 	if l.Path == "" {
-		l.Path = refused(h, err)
+		l.Path = refusedFile(h, err)
 	}
 	if l.Path != "" {
 		l.State = libraryState(h, l.Path)
@@ -31,15 +31,15 @@ func readLibcuda(h *Host, taken userDriver, err error, ml *facts.Library) *facts
 	return l
 }
 
-// refused is the file at which the loader stopped, or over which it went to find nothing.
-func refused(h *Host, err error) string {
+// refusedFile is the file at which the loader stopped, or over which it went to find nothing.
+func refusedFile(h *Host, err error) string {
 	if file, _ := (ldso.Missing{Name: "libcuda.so.1", Err: err}).Unloadable(); file != "" {
 		return file
 	}
 	if named, ok := errors.AsType[*fs.PathError](err); ok {
 		return named.Path
 	}
-	for _, dir := range searched(h) {
+	for _, dir := range searchedDirectories(h) {
 		if _, err := h.Size(path.Join(dir, "libcuda.so.1")); errors.Is(err, fs.ErrPermission) {
 			return path.Join(dir, "libcuda.so.1")
 		}
@@ -47,8 +47,8 @@ func refused(h *Host, err error) string {
 	return ""
 }
 
-// searched are the directories that the loader of a CUDA program looks into for libcuda.so.1.
-func searched(h *Host) []string {
+// searchedDirectories are the directories that the loader of a CUDA program looks into for libcuda.so.1.
+func searchedDirectories(h *Host) []string {
 	loader := h.Loader()
 	dirs := slices.Clone(loader.LibraryPath)
 	if loader.Cache != nil {
@@ -61,7 +61,7 @@ func searched(h *Host) []string {
 
 // elsewhere is a driver's libcuda.so.1 in none of these directories.
 func elsewhere(h *Host, ml *facts.Library) string {
-	looked := searched(h)
+	looked := searchedDirectories(h)
 	for _, dir := range driverDirs {
 		if slices.Contains(looked, dir) {
 			continue

@@ -28,7 +28,7 @@ var driverDirs = []string{
 // readDriverLibraries reads which driver the user-space libraries belong to, from the names their links end in, and
 // which cuda-compat libraries there are. What the loader is told comes before the usual places. A compat libcuda says
 // nothing of the driver.
-func readDriverLibraries(h *Host, _ Options) (found, error) {
+func readDriverLibraries(h *Host, _ Options) (writeFound, error) {
 	var failed host.Errors
 	paths, _ := h.LibraryPath()
 	dirs := slices.Concat(host.SplitPath(paths), loaderDirs(h, &failed), driverDirs)

@@ -10,7 +10,7 @@ import (
 )
 
 // readProcDriver reads the version and flavour of the loaded kernel module.
-func readProcDriver(h *Host, _ Options) (found, error) {
+func readProcDriver(h *Host, _ Options) (writeFound, error) {
 	const name = "/proc/driver/nvidia/version"
 	data, err := h.ReadFile(name)
 	if host.Absent(err) {
@@ -27,7 +27,7 @@ func readProcDriver(h *Host, _ Options) (found, error) {
 }
 
 // readSysModule is the second source of the loaded version; containers see it where /proc/driver is masked.
-func readSysModule(h *Host) (found, error) {
+func readSysModule(h *Host) (writeFound, error) {
 	const name = "/sys/module/nvidia/version"
 	version, err := h.ReadLine(name)
 	if err != nil {

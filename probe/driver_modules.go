@@ -24,7 +24,7 @@ var moduleDirs = []string{
 }
 
 // readDriverModules reads the version of nvidia.ko for every installed kernel.
-func readDriverModules(h *Host, _ Options) (found, error) {
+func readDriverModules(h *Host, _ Options) (writeFound, error) {
 	kernels, err := h.ReadDir("/lib/modules")
 	if err != nil {
 		return nil, err

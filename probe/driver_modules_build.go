@@ -13,7 +13,7 @@ import (
 var makeLogs = []string{"/var/lib/dkms/nvidia*/*/build/make.log", "/var/lib/dkms/nvidia*/*/*/*/log/make.log"}
 
 // readModuleBuild finds the log of a build that left no module for its kernel, the newest release's last.
-func readModuleBuild(h *Host, _ Options) (found, error) {
+func readModuleBuild(h *Host, _ Options) (writeFound, error) {
 	for _, pattern := range makeLogs {
 		logs := h.Glob(pattern)
 		for i := range logs {

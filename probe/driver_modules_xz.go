@@ -19,25 +19,25 @@ const windowCap = 16 << 20
 // xzReader unpacks an .xz file of LZMA2 blocks (https://tukaani.org/xz/xz-file-format-1.2.1.txt). The library's own
 // reader takes whatever dictionary a block claims, up to 4 GB.
 type xzReader struct {
-	in    *counted
+	in    *countingReader
 	check int           // bytes of the check after each block
 	block *lzma.Reader2 // nil between blocks
 	start int64         // of the block's data
 }
 
-// counted counts the bytes that are read.
-type counted struct {
+// countingReader counts the bytes that are read.
+type countingReader struct {
 	*bufio.Reader
 	n int64
 }
 
-func (c *counted) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	c.n += int64(n)
 	return n, err
 }
 
-func (c *counted) ReadByte() (byte, error) {
+func (c *countingReader) ReadByte() (byte, error) {
 	b, err := c.Reader.ReadByte()
 	if err == nil {
 		c.n++
@@ -49,7 +49,7 @@ var errXZ = errors.New("not a whole .xz file")
 
 // newXZReader reads the stream's head (§2.1.1): magic, flags with the kind of check, CRC32.
 func newXZReader(r *bufio.Reader) (io.Reader, error) {
-	x := &xzReader{in: &counted{Reader: r}}
+	x := &xzReader{in: &countingReader{Reader: r}}
 	head := make([]byte, 12)
 	if _, err := io.ReadFull(x.in, head); err != nil || !bytes.HasPrefix(head, []byte("\xfd7zXZ\x00\x00")) {
 		return nil, errXZ

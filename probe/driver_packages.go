@@ -11,7 +11,7 @@ import (
 
 // readDriverPackages lists the packages of the driver and of the libraries beside it, by dpkg and by RPM, and what
 // NVIDIA's .run installer leaves behind.
-func readDriverPackages(h *Host, _ Options) (found, error) {
+func readDriverPackages(h *Host, _ Options) (writeFound, error) {
 	var failed host.Errors
 	var packages []facts.DriverPackage
 	var libraries []facts.Library

@@ -11,7 +11,7 @@ import (
 )
 
 // readUpdates finds what upgrades packages without asking, and what it may not touch.
-func readUpdates(h *Host, _ Options) (found, error) {
+func readUpdates(h *Host, _ Options) (writeFound, error) {
 	u, ok := unattendedUpgrades(h)
 	if !ok {
 		u, ok = dnfAutomatic(h)
@@ -24,8 +24,8 @@ func readUpdates(h *Host, _ Options) (found, error) {
 
 // unattendedUpgrades reads apt's configuration where the package is there and its timer is not masked.
 func unattendedUpgrades(h *Host) (facts.Updates, bool) {
-	if !h.Exists("/usr/bin/unattended-upgrade") || masked(h, "apt-daily-upgrade.timer") ||
-		masked(h, "apt-daily-upgrade.service") {
+	if !h.Exists("/usr/bin/unattended-upgrade") || isMasked(h, "apt-daily-upgrade.timer") ||
+		isMasked(h, "apt-daily-upgrade.service") {
 		return facts.Updates{}, false
 	}
 	u := facts.Updates{Tool: "unattended-upgrades"}
@@ -43,8 +43,8 @@ func unattendedUpgrades(h *Host) (facts.Updates, bool) {
 	return u, on != "" && on != "0"
 }
 
-// masked reports whether a unit is linked to /dev/null.
-func masked(h *Host, unit string) bool {
+// isMasked reports whether a unit is linked to /dev/null.
+func isMasked(h *Host, unit string) bool {
 	target, err := h.Readlink("/etc/systemd/system/" + unit)
 	return err == nil && target == "/dev/null"
 }
@@ -113,7 +113,7 @@ func dnfAutomatic(h *Host) (facts.Updates, bool) {
 	u := facts.Updates{Tool: "dnf-automatic", From: conf}
 	enabled, applies := false, yes(host.ParseINI(h.ReadQuietly(conf))["commands.apply_updates"])
 	for _, timer := range dnfTimers {
-		if there(h, "/etc/systemd/system/timers.target.wants/"+timer.unit) && !masked(h, timer.unit) {
+		if nameExists(h, "/etc/systemd/system/timers.target.wants/"+timer.unit) && !isMasked(h, timer.unit) {
 			enabled, applies = true, applies || timer.applies
 		}
 	}
@@ -135,8 +135,8 @@ func dnfAutomatic(h *Host) (facts.Updates, bool) {
 // dnf5Lock is a line of dnf 5's version locks: name = "nvidia-driver-cuda".
 var dnf5Lock = lazyregexp.New(`(?m)^\s*name\s*=\s*["']([^"'\n]+)["']`)
 
-// there reports whether a name is there, a link that leads nowhere included.
-func there(h *Host, name string) bool {
+// nameExists reports whether a name is there, a link that leads nowhere included.
+func nameExists(h *Host, name string) bool {
 	_, err := h.Readlink(name)
 	return err == nil
 }

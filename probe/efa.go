@@ -17,7 +17,7 @@ var pluginPlaces = []string{"/opt/amazon/ofi-nccl/lib", "/opt/amazon/ofi-nccl/li
 	"/opt/amazon/aws-ofi-nccl/lib", "/opt/aws-ofi-nccl/lib", "/opt/aws-ofi-nccl/install/lib"}
 
 // readEFA looks for adapters, and for the plugin; on a machine that runs without an adapter nothing asks for one.
-func readEFA(h *Host, _ Options) (found, error) {
+func readEFA(h *Host, _ Options) (writeFound, error) {
 	efa := facts.EFA{Devices: adapters(h)}
 	if !h.Rest {
 		efa.Nodes = len(h.Glob("/dev/infiniband/uverbs[0-9]*"))

@@ -10,7 +10,7 @@ import (
 
 // readGPUNumbers reads what the loaded driver says of each GPU beside its being there: which node is its, whether it is
 // left out, which nodes its MIG devices have.
-func readGPUNumbers(h *Host, _ Options) (found, error) {
+func readGPUNumbers(h *Host, _ Options) (writeFound, error) {
 	files := h.Glob("/proc/driver/nvidia/gpus/*/information")
 	if len(files) == 0 {
 		return nil, host.ErrAbsent

@@ -11,7 +11,7 @@ import (
 
 // readPCI lists NVIDIA's display devices from /sys/bus/pci, where they show whether or not a driver has them, and
 // marks those that the loaded driver lists in /proc/driver/nvidia/gpus.
-func readPCI(h *Host, _ Options) (found, error) {
+func readPCI(h *Host, _ Options) (writeFound, error) {
 	devices, err := h.PCI()
 	if err != nil {
 		return nil, err

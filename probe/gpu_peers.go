@@ -12,7 +12,7 @@ import (
 )
 
 // readBus reads how the GPUs are connected, where there are several.
-func readBus(h *Host, _ Options) (found, error) {
+func readBus(h *Host, _ Options) (writeFound, error) {
 	gpus := displays(h)
 	if len(gpus) < 2 {
 		return nil, host.ErrAbsent

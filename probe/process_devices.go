@@ -16,7 +16,7 @@ var nodePatterns = []string{"/dev/nvidia[0-9]*", "/dev/nvidiactl", "/dev/nvidia-
 	"/dev/nvidia-caps-imex-channels/*", "/dev/dxg"}
 
 // readDevices reads names, modes, numbers and limits; nothing under /dev is opened here.
-func readDevices(h *Host, _ Options) (found, error) {
+func readDevices(h *Host, _ Options) (writeFound, error) {
 	var d facts.Devices
 	var failed host.Errors
 	for _, pattern := range nodePatterns {

@@ -8,7 +8,7 @@ import (
 
 // readProcesses reads how long the machine runs, whether this process belongs to a scheduler's job and on how many
 // nodes that runs, and whether the driver keeps its GPUs started.
-func readProcesses(h *Host, _ Options) (found, error) {
+func readProcesses(h *Host, _ Options) (writeFound, error) {
 	line, err := h.ReadLine("/proc/uptime") // "350735.47 234388.90"
 	if err != nil {
 		return nil, err
@@ -35,18 +35,18 @@ func jobOf(h *Host) string {
 			return v.scheduler
 		}
 	}
-	if adopted(h) {
+	if isAdopted(h) {
 		return "slurm"
 	}
 	return ""
 }
 
-// adopted reports whether this process is in a control group of Slurm's, as a login by ssh to the node of one's job is.
+// isAdopted reports whether this process is in a control group of Slurm's, as a login by ssh to the node of one's job is.
 // It has the job's devices and none of its variables:
 //
 //	0::/system.slice/slurmstepd.scope/job_88/step_extern/user/task_special
 //	5:devices:/slurm/uid_1000/job_88/step_extern
-func adopted(h *Host) bool {
+func isAdopted(h *Host) bool {
 	groups := h.ReadQuietly("/proc/self/cgroup")
 	return bytes.Contains(groups, []byte("/slurmstepd.scope/")) || bytes.Contains(groups, []byte("/slurm/"))
 }

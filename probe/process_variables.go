@@ -30,7 +30,7 @@ func isVariable(name string) bool {
 var secretNames = lazyregexp.New(`(?i)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY)`)
 
 // readVariables reads the names of this process's environment that change what CUDA does.
-func readVariables(h *Host, _ Options) (found, error) {
+func readVariables(h *Host, _ Options) (writeFound, error) {
 	variables := variablesOf(h.Env)
 	if len(variables) == 0 {
 		return nil, host.ErrAbsent

@@ -10,7 +10,7 @@ import (
 const NoEnvironments = "none"
 
 // readPython reads every Python environment.
-func readPython(h *Host, opt Options) (found, error) {
+func readPython(h *Host, opt Options) (writeFound, error) {
 	if slices.Contains(opt.Envs, NoEnvironments) {
 		return nil, skipped("--env none: no build is looked for")
 	}
@@ -18,7 +18,7 @@ func readPython(h *Host, opt Options) (found, error) {
 	return ofPython(read), err
 }
 
-func ofPython(read python.Found) found {
+func ofPython(read python.Found) writeFound {
 	return func(f *Facts) {
 		f.Environments, f.Programs = read.Environments, read.Programs
 		f.Unread = append(f.Unread, read.Unread...)

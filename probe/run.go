@@ -76,7 +76,7 @@ func runOf(ctx context.Context, h *Host, opt Options, sources []source) Facts {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	type result struct {
-		apply  found
+		apply  writeFound
 		status facts.Status
 	}
 	h.Budget = budget.Usual(ctx)
@@ -95,7 +95,7 @@ func runOf(ctx context.Context, h *Host, opt Options, sources []source) Facts {
 			if ctx.Err() != nil {
 				return // what it could not read for lack of time is no answer
 			}
-			results <- result{andLeft(apply, h.Left()), status}
+			results <- result{andLeft(apply, h.TakeLeftOut()), status}
 		}
 	}()
 	select {
@@ -110,14 +110,14 @@ func runOf(ctx context.Context, h *Host, opt Options, sources []source) Facts {
 		facts.Probes = append(facts.Probes, r.status)
 	}
 	if read < len(sources) {
-		opt.told()(&facts)
+		opt.foundSoFar()(&facts)
 	}
-	return unread(ctx, facts, sources[read:], limit)
+	return markUnread(ctx, facts, sources[read:], limit)
 }
 
 // andLeft is what a source has found, and what was left out of the directories that it read: whatever is in there may
 // be what it looked for.
-func andLeft(apply found, left []host.LeftOut) found {
+func andLeft(apply writeFound, left []host.LeftOut) writeFound {
 	if len(left) == 0 {
 		return apply
 	}
@@ -129,8 +129,8 @@ func andLeft(apply found, left []host.LeftOut) found {
 	}
 }
 
-// unread marks the sources that did not come back in time.
-func unread(ctx context.Context, f Facts, late []source, limit time.Duration) Facts {
+// markUnread marks the sources that did not come back in time.
+func markUnread(ctx context.Context, f Facts, late []source, limit time.Duration) Facts {
 	why := fmt.Sprintf("no answer within %s: give more time with --timeout, or fewer files with --env", limit)
 	status := fmt.Sprintf("no answer within %s: a file system that hangs? try --timeout, or --env for fewer files", limit)
 	if cause := context.Cause(ctx); errors.Is(cause, budget.ErrSpent) {
@@ -138,7 +138,7 @@ func unread(ctx context.Context, f Facts, late []source, limit time.Duration) Fa
 		status = why
 	}
 	for _, s := range late {
-		s.cut(&f, why)
+		s.markCut(&f, why)
 		f.Probes = append(f.Probes, facts.Status{Name: s.name, Status: "failed", Seconds: limit.Seconds(), Error: status})
 	}
 	return f

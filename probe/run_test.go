@@ -26,14 +26,14 @@ func withSources(t *testing.T, other ...source) {
 
 // TestStatuses tells absent, failed and not looked at apart, and a bug from all three.
 func TestStatuses(t *testing.T) {
-	never := func(err error) func(*Host, Options) (found, error) {
-		return func(*Host, Options) (found, error) { return nil, err }
+	never := func(err error) func(*Host, Options) (writeFound, error) {
+		return func(*Host, Options) (writeFound, error) { return nil, err }
 	}
-	half := func(*Host, Options) (found, error) {
+	half := func(*Host, Options) (writeFound, error) {
 		return func(f *Facts) { f.System.ID = "half" }, errors.New("the other half")
 	}
 	withSources(t,
-		source{name: "sound", read: func(*Host, Options) (found,
+		source{name: "sound", read: func(*Host, Options) (writeFound,
 			error) {
 			return func(f *Facts) { f.System.OS = "sound" }, nil
 		}},
@@ -42,7 +42,7 @@ func TestStatuses(t *testing.T) {
 		source{name: "broken", read: never(errors.New("broken"))},
 		source{name: "half", read: half},
 		source{name: "needless", read: never(skipped("for root alone"))},
-		source{name: "bug", read: func(*Host, Options) (found, error) {
+		source{name: "bug", read: func(*Host, Options) (writeFound, error) {
 			var none []int
 			return nil,
 				errors.New(string(rune(none[0])))
@@ -101,12 +101,12 @@ func TestRunLooksAnew(t *testing.T) {
 func TestSourceThatNeverComesBack(t *testing.T) {
 	forever := make(chan struct{})
 	t.Cleanup(func() { close(forever) })
-	write := func(id string) func(*Host, Options) (found, error) {
-		return func(*Host, Options) (found, error) { return func(f *Facts) { f.System.ID += id }, nil }
+	write := func(id string) func(*Host, Options) (writeFound, error) {
+		return func(*Host, Options) (writeFound, error) { return func(f *Facts) { f.System.ID += id }, nil }
 	}
 	withSources(t,
 		source{name: "before", read: write("before")},
-		source{name: "stuck", read: func(*Host, Options) (found, error) { <-forever; return nil, nil }},
+		source{name: "stuck", read: func(*Host, Options) (writeFound, error) { <-forever; return nil, nil }},
 		source{name: "after", read: write("after")},
 	)
 	started := time.Now()
@@ -129,11 +129,11 @@ func TestSourceThatNeverComesBack(t *testing.T) {
 
 // TestPanicKeepsWhatWasRead: of a search that meets a bug, what it has found by then is judged, and the rest is named.
 func TestPanicKeepsWhatWasRead(t *testing.T) {
-	buggy := func(_ *Host, opt Options) (found, error) {
+	buggy := func(_ *Host, opt Options) (writeFound, error) {
 		opt.tell(func(f *Facts) { f.Environments = []facts.Environment{{Path: "/opt/first"}} })
 		panic("a file that nobody foresaw")
 	}
-	withSources(t, source{name: "pci", read: func(*Host, Options) (found, error) { panic("another") }},
+	withSources(t, source{name: "pci", read: func(*Host, Options) (writeFound, error) { panic("another") }},
 		source{name: "python", read: buggy})
 	got := runSources(context.Background(), &Host{Root: t.TempDir()}, Options{})
 	if len(got.Environments) != 1 || got.Environments[0].Path != "/opt/first" {
@@ -169,7 +169,7 @@ func TestEmptyHost(t *testing.T) {
 
 // TestNoEnvironments: "--env none" looks for no build, neither installed nor compiled by a program that ran.
 func TestNoEnvironments(t *testing.T) {
-	for name, read := range map[string]func(*Host, Options) (found, error){"python": readPython, "caches": readCaches} {
+	for name, read := range map[string]func(*Host, Options) (writeFound, error){"python": readPython, "caches": readCaches} {
 		if _, err := read(&Host{Root: t.TempDir()}, Options{Envs: []string{NoEnvironments}}); !errors.As(err, new(skipped)) {
 			t.Errorf("%s: %v, want it to be skipped", name, err)
 		}
@@ -192,7 +192,7 @@ func TestPackageByName(t *testing.T) {
 func TestDeadlineKeepsWhatWasRead(t *testing.T) {
 	began, end := make(chan bool), make(chan bool)
 	defer close(end)
-	slow := func(_ *Host, opt Options) (found, error) {
+	slow := func(_ *Host, opt Options) (writeFound, error) {
 		opt.tell(func(f *Facts) { f.Environments = []facts.Environment{{Path: "/opt/first"}} })
 		close(began)
 		<-end

@@ -23,7 +23,7 @@ type Options struct {
 type soFar struct {
 	ctx   context.Context // what is told after its end lacks what could no longer be read
 	mutex sync.Mutex
-	last  found
+	last  writeFound
 }
 
 // begin tells which source is being read.
@@ -34,7 +34,7 @@ func (o Options) begin(source string) {
 }
 
 // tell leaves what a source has by now.
-func (o Options) tell(apply found) {
+func (o Options) tell(apply writeFound) {
 	if o.soFar != nil {
 		o.soFar.mutex.Lock()
 		defer o.soFar.mutex.Unlock()
@@ -44,8 +44,8 @@ func (o Options) tell(apply found) {
 	}
 }
 
-// told is what a source has left.
-func (o Options) told() found {
+// foundSoFar is what a source has left.
+func (o Options) foundSoFar() writeFound {
 	if o.soFar == nil {
 		return nothing
 	}
@@ -62,33 +62,33 @@ func (o Options) told() found {
 type source struct {
 	name string
 	live bool // only on the running machine
-	read func(*Host, Options) (found, error)
+	read func(*Host, Options) (writeFound, error)
 }
 
-// found writes what a source has read into Facts.
-type found func(*Facts)
+// writeFound writes what a source has read into Facts.
+type writeFound func(*Facts)
 
 // skipped says why a source did not look; nothing that it would have found is needed.
 type skipped string
 
 func (s skipped) Error() string { return string(s) }
 
-// cut marks that a source did not come to its end; of one that finds builds nobody knows then what it left out.
-func (s source) cut(f *Facts, reason string) {
+// markCut marks that a source did not come to its end; of one that finds builds nobody knows then what it left out.
+func (s source) markCut(f *Facts, reason string) {
 	if s.name == "python" {
 		f.Unread = append(f.Unread, facts.Unread{Kind: facts.UnreadCut, Place: "Python environments", Reason: reason})
 	}
 }
 
 // run reads one source; a panic on a file nobody foresaw costs what this source had not told, and nothing else.
-func (s source) run(h *Host, opt Options) (apply found, status facts.Status) {
+func (s source) run(h *Host, opt Options) (apply writeFound, status facts.Status) {
 	status = facts.Status{Name: s.name, Status: "ok"}
 	started := time.Now()
 	defer func() {
 		if r := recover(); r != nil {
 			status.Status, status.Error = "failed", fmt.Sprintf("bug in this probe: %v", r)
-			told := opt.told()
-			apply = func(f *Facts) { told(f); s.cut(f, status.Error) }
+			told := opt.foundSoFar()
+			apply = func(f *Facts) { told(f); s.markCut(f, status.Error) }
 		}
 		status.Seconds = time.Since(started).Seconds()
 	}()

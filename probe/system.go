@@ -16,7 +16,7 @@ import (
 )
 
 // readSystem finds out what kind of place this is: distribution, kernel, libc, container, WSL, Jetson.
-func readSystem(h *Host, _ Options) (found, error) {
+func readSystem(h *Host, _ Options) (writeFound, error) {
 	s := facts.System{Rest: h.Rest}
 	var failed host.Errors
 	release := firstFile(h, &failed, "/etc/os-release", "/usr/lib/os-release")

@@ -10,7 +10,7 @@ var instanceType = lazyregexp.New(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
 
 // readInstance reads the EC2 instance type from DMI, which needs neither the network nor the metadata service. Xen
 // instances (p2, p3, g3) do not have it there.
-func readInstance(h *Host, _ Options) (found, error) {
+func readInstance(h *Host, _ Options) (writeFound, error) {
 	const dir = "/sys/devices/virtual/dmi/id/"
 	vendor, err := h.ReadLine(dir + "sys_vendor")
 	if err != nil {

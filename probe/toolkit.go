@@ -12,7 +12,7 @@ import (
 )
 
 // readToolkits finds the CUDA toolkits on disk and reads their versions.
-func readToolkits(h *Host, _ Options) (found, error) {
+func readToolkits(h *Host, _ Options) (writeFound, error) {
 	onPath := h.NVCCRoot()
 	var toolkits []facts.Toolkit
 	var failed host.Errors

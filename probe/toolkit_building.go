@@ -9,7 +9,7 @@ import (
 	"cudacompat/probe/host"
 )
 
-func readBuilding(h *Host, _ Options) (found, error) {
+func readBuilding(h *Host, _ Options) (writeFound, error) {
 	b := facts.Building{Compiler: compiler(h), Named: h.Var("TRITON_LIBCUDA_PATH") != ""}
 	b.LibCUDA = tritonCUDA(h)
 	if b == (facts.Building{}) {

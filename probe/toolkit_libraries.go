@@ -23,7 +23,7 @@ var systemLibraries = []struct{ name, pattern string }{
 
 // readLibraries reads the versions of NCCL and cuDNN outside Python environments: libraries and headers, beside the
 // packages that are known.
-func readLibraries(h *Host, _ Options) (found, error) {
+func readLibraries(h *Host, _ Options) (writeFound, error) {
 	var libraries []facts.Library
 	var failed host.Errors
 	seen := map[string]bool{}

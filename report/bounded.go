@@ -9,13 +9,13 @@ import (
 	"cudacompat/internal/budget"
 )
 
-// listed is how many of a list the formats for programs hold: more than any machine has been seen with, and little enough
+// maxListed is how many of a list the formats for programs hold: more than any machine has been seen with, and little enough
 // for 64 MB.
-const listed = 500
+const maxListed = 500
 
-// bounded is the report with the first of each list that grows with what was judged; More counts the others. The worst
+// bound is the report with the first of each list that grows with what was judged; More counts the others. The worst
 // findings stand first.
-func (r Report) bounded() Report {
+func (r Report) bound() Report {
 	r.More = maps.Clone(r.More)
 	if r.More == nil {
 		r.More = map[string]int{}
@@ -30,8 +30,8 @@ func (r Report) bounded() Report {
 }
 
 func cutList[T any](r *Report, name string, list *[]T) {
-	if more := len(*list) - listed; more > 0 {
-		*list = (*list)[:listed:listed]
+	if more := len(*list) - maxListed; more > 0 {
+		*list = (*list)[:maxListed:maxListed]
 		r.More[name] += more
 	}
 }
@@ -66,16 +66,16 @@ func topOf[T any](list []T) []T {
 	return some
 }
 
-// left says what a report does not hold that is cut to the first of each list.
-func (p *page) left(r Report) {
+// writeLeftOut says what a report does not hold that is cut to the first of each list.
+func (p *page) writeLeftOut(r Report) {
 	if more := r.moreText(); more != "" {
 		p.line()
-		p.wrap(4, more+": the time was up", painted{yellow, "! left out"}, ": ")
+		p.wrap(4, more+": the time was up", paintedText{yellow, "! left out"}, ": ")
 	}
 }
 
-// rest says how many of a list the page does not show.
-func (p *page) rest(n int, what string) {
+// writeRest says how many of a list the page does not show.
+func (p *page) writeRest(n int, what string) {
 	if n > budget.Shown {
 		p.line()
 		p.line("  ", fmt.Sprintf("and %d more %s: -o json lists them", n-budget.Shown, what))

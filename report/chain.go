@@ -10,13 +10,13 @@ import (
 
 // linkMarks stand before what was seen, what is broken and what was not seen; a link that is assumed has the mark of one
 // that was seen, and says so.
-var linkMarks = map[matrix.LinkState]painted{
+var linkMarks = map[matrix.LinkState]paintedText{
 	matrix.Held: {green, "✓"}, matrix.Assumed: {green, "✓"},
 	matrix.Unseen: {yellow, "?"}, matrix.LinkBroken: {red, "×"},
 }
 
 // answerMarks stand before a build.
-var answerMarks = map[matrix.Answer]painted{
+var answerMarks = map[matrix.Answer]paintedText{
 	matrix.Works: {green, "✓"}, matrix.WorksMinorVersion: {green, "✓"}, matrix.WorksForward: {green, "✓"},
 	matrix.WorksCPUOnly: {yellow, "·"}, matrix.Broken: {red, "×"}, matrix.Unknown: {yellow, "?"},
 }
@@ -31,7 +31,7 @@ func machineRows(r Report) []row {
 	for _, name := range []matrix.LinkName{matrix.LinkModule, matrix.LinkDevices, matrix.LinkLibcuda, matrix.LinkAnswers} {
 		rows = append(rows, linkRows(r, name)...)
 	}
-	return counted(rows)
+	return countEqual(rows)
 }
 
 // imageRow is the image that was read, where others stood beside it.
@@ -63,7 +63,7 @@ func linkRows(r Report, name matrix.LinkName) []row {
 	for _, judged := range r.Judged {
 		for _, l := range judged.Links {
 			// What keeps the driver from answering has a row of its own.
-			if name == matrix.LinkAnswers && l.State == matrix.Unseen && broken(r, judged) {
+			if name == matrix.LinkAnswers && l.State == matrix.Unseen && linkBroken(r, judged) {
 				continue
 			}
 			if l.Link != name || l.State == matrix.Assumed && name != matrix.LinkModule && name != matrix.LinkLibcuda ||
@@ -79,11 +79,11 @@ func linkRows(r Report, name matrix.LinkName) []row {
 			}
 			switch {
 			case l.State == matrix.LinkBroken:
-				row.answer = painted{red, strings.Join(l.Because, ", ")}
+				row.answer = paintedText{red, strings.Join(l.Because, ", ")}
 			case l.State == matrix.Unseen && l.Value == matrix.Withheld:
 				row.details = "not given"
 			case l.State == matrix.Unseen:
-				row.details, row.answer = "", painted{yellow, "unknown"}
+				row.details, row.answer = "", paintedText{yellow, "unknown"}
 			case l.State == matrix.Assumed:
 				row.from = "assumed: " + l.From
 			}
@@ -98,8 +98,8 @@ func linkRows(r Report, name matrix.LinkName) []row {
 	return rows
 }
 
-// broken reports whether a link of a machine, or of a build on it, is broken.
-func broken(r Report, judged matrix.Judged) bool {
+// linkBroken reports whether a link of a machine, or of a build on it, is broken.
+func linkBroken(r Report, judged matrix.Judged) bool {
 	return slices.ContainsFunc(judged.Links, func(l matrix.Link) bool { return l.State == matrix.LinkBroken }) ||
 		slices.ContainsFunc(r.Answers, func(a matrix.BuildAnswer) bool {
 			return a.Target == judged.Target && a.Answer == matrix.Broken
@@ -107,13 +107,13 @@ func broken(r Report, judged matrix.Judged) bool {
 }
 
 // ofGPU is the state of the link gpu for a label.
-func ofGPU(judged matrix.Judged, label string) painted {
+func ofGPU(judged matrix.Judged, label string) paintedText {
 	for _, l := range judged.Links {
 		if l.Link == matrix.LinkGPU && l.GPU == label {
 			return linkMarks[l.State]
 		}
 	}
-	return painted{}
+	return paintedText{}
 }
 
 // ownLinks are a build's own links in one line, "driver × python ✓ libraries ✓ code ✓"; empty where each is well, so that

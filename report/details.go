@@ -10,20 +10,20 @@ import (
 // free text. It has no control byte, and every line begins with a word of this program.
 func details(r Report, f matrix.Finding) string {
 	p := &page{style: Style{All: true}}
-	p.finding(said{Finding: f, subjects: add(nil, f.Subject), targets: add(nil, f.Target)}, false)
+	p.finding(statement{Finding: f, subjects: add(nil, f.Subject), targets: add(nil, f.Target)}, false)
 	_, text, _ := strings.Cut(strings.Trim(p.String(), "\n"), "\n") // the first line names rule and subject
 	lines := strings.Split(text, "\n")
 	for i := range lines {
 		lines[i] = strings.TrimRight(strings.TrimPrefix(lines[i], "    "), " ")
 	}
-	if over := expired(r, f); over != "" {
+	if over := expiredWaiver(r, f); over != "" {
 		lines = append(lines, over)
 	}
 	return strings.Join(lines, "\n")
 }
 
-// lapsed is how many findings are back because a waiver has run out.
-func lapsed(r Report, w matrix.WaiverUse) int {
+// lapsedFindings is how many findings are back because a waiver has run out.
+func lapsedFindings(r Report, w matrix.WaiverUse) int {
 	n := 0
 	for _, f := range r.Findings {
 		if w.Expired && w.Covers(f) {
@@ -33,8 +33,8 @@ func lapsed(r Report, w matrix.WaiverUse) int {
 	return n
 }
 
-// expired says of a finding that it was waived once; empty when it was not.
-func expired(r Report, f matrix.Finding) string {
+// expiredWaiver says of a finding that it was waived once; empty when it was not.
+func expiredWaiver(r Report, f matrix.Finding) string {
 	for _, w := range r.Waivers {
 		if w.Expired && w.Covers(f) {
 			return clean("waived until " + w.Until + ", which has passed: " + w.Reason)

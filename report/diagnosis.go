@@ -79,8 +79,8 @@ func explainedJSON(w io.Writer, e Explained, _ Style) error {
 var blameColour = map[triage.Blame]string{triage.Environment: red, triage.Hardware: red, triage.Program: yellow,
 	triage.Unknown: cyan, triage.None: green}
 
-// Blamed is a side in the words of the screen.
-func Blamed(b triage.Blame) string {
+// BlamedSide is a side in the words of the screen.
+func BlamedSide(b triage.Blame) string {
 	if b == triage.None {
 		return "nothing wrong"
 	}
@@ -90,7 +90,7 @@ func Blamed(b triage.Blame) string {
 // atFault begins an answer.
 func atFault(b triage.Blame) string {
 	if b == triage.None || b == triage.Unknown {
-		return Blamed(b)
+		return BlamedSide(b)
 	}
 	return string(b) + " at fault"
 }
@@ -99,7 +99,7 @@ func atFault(b triage.Blame) string {
 func explainedText(w io.Writer, e Explained, s Style) error {
 	p := &page{style: s}
 	d := e.Diagnosis
-	p.wrap(4, cmp.Or(d.Because, "no line of this log is a known error"), painted{blameColour[d.Blame],
+	p.wrap(4, cmp.Or(d.Because, "no line of this log is a known error"), paintedText{blameColour[d.Blame],
 		atFault(d.Blame)}, ": ")
 	if d.Why != "" {
 		p.wrap(2, d.Why, "  ")
@@ -115,27 +115,27 @@ func explainedText(w io.Writer, e Explained, s Style) error {
 			p.wrap(6, l.Why, "      ")
 		}
 	}
-	if !e.answered() {
+	if !e.hasSteps() {
 		p.steps(d.Do)
 	}
 	p.candidates(slices.DeleteFunc(slices.Clone(d.Candidates), e.standsApart))
-	p.unread(d.Unread)
+	p.writeUnread(d.Unread)
 	if e.Compared != nil {
 		p.line()
-		p.wrap(2, e.compared(), "  ")
+		p.wrap(2, e.machineSays(), "  ")
 	}
 	for _, f := range slices.Concat(e.Findings, e.Apart) {
-		p.finding(said{Finding: f, subjects: []string{f.Subject}}, false)
+		p.finding(statement{Finding: f, subjects: []string{f.Subject}}, false)
 	}
-	if !e.answered() {
-		p.more(d, e.Compared != nil)
+	if !e.hasSteps() {
+		p.writeMore(d, e.Compared != nil)
 	}
 	_, err := w.Write(p.Bytes())
 	return err
 }
 
-// answered reports whether a finding of the machine has the steps.
-func (e Explained) answered() bool {
+// hasSteps reports whether a finding of the machine has the steps.
+func (e Explained) hasSteps() bool {
 	return len(e.Findings) > 0 && e.Findings[0].Severity == matrix.Error
 }
 
@@ -144,8 +144,8 @@ func (e Explained) standsApart(c triage.Candidate) bool {
 	return slices.ContainsFunc(e.Apart, func(f matrix.Finding) bool { return f.Rule == c.Cause })
 }
 
-// compared says what the machine that was asked tells of the log's error.
-func (e Explained) compared() string {
+// machineSays says what the machine that was asked tells of the log's error.
+func (e Explained) machineSays() string {
 	c := e.Compared
 	with := c.With + " (no driver)"
 	if c.Driver != "" {
@@ -192,7 +192,7 @@ func (p *page) log(r Report) {
 		text = "your environment is fine; the program is to blame: " + d.Because
 	}
 	p.line()
-	p.wrap(6, text, painted{bold, "log"}, "   ")
+	p.wrap(6, text, paintedText{bold, "log"}, "   ")
 	for i, l := range d.Lines {
 		if i == 0 || p.style.All {
 			p.logLine(l)
@@ -211,10 +211,10 @@ func (p *page) logLine(l triage.Line) {
 	}
 	text, room := l.Text, max(p.style.Width-len(place)-4, 40)
 	if p.style.Width == 0 || p.style.All {
-		p.line("  ", painted{bold, place}, "  ", text)
+		p.line("  ", paintedText{bold, place}, "  ", text)
 		return
 	}
-	p.wrap(len(place)+4, short(text, 3*room-20), "  ", painted{bold, place}, "  ")
+	p.wrap(len(place)+4, short(text, 3*room-20), "  ", paintedText{bold, place}, "  ")
 }
 
 // candidates are what it may be, each with the command that would decide.
@@ -228,8 +228,8 @@ func (p *page) candidates(all []triage.Candidate) {
 	}
 }
 
-// unread says what was not looked at.
-func (p *page) unread(all []string) {
+// writeUnread says what was not looked at.
+func (p *page) writeUnread(all []string) {
 	if len(all) > 0 {
 		p.line()
 	}
@@ -247,8 +247,8 @@ func (p *page) steps(steps []string) {
 	}
 }
 
-// more points to the page of the rule, or of the cause, and says what the machine itself could add.
-func (p *page) more(d triage.Diagnosis, compared bool) {
+// writeMore points to the page of the rule, or of the cause, and says what the machine itself could add.
+func (p *page) writeMore(d triage.Diagnosis, compared bool) {
 	p.line()
 	switch {
 	case d.Cause == triage.NothingFound:
@@ -271,7 +271,7 @@ func Cause(own []triage.Signature) []byte {
 	p := &page{}
 	p.line("# ", own[0].Cause)
 	p.line()
-	p.wrap(0, "Whose fault: "+Blamed(own[0].Blame))
+	p.wrap(0, "Whose fault: "+BlamedSide(own[0].Blame))
 	p.line()
 	p.line("## What it means")
 	for i, sig := range own {
@@ -282,7 +282,7 @@ func Cause(own []triage.Signature) []byte {
 		}
 	}
 	p.line()
-	p.seen(own)
+	p.writeSeen(own)
 	if _, do := own[0].Words(); len(do) > 0 {
 		p.line("## What to do")
 		p.steps(do)
@@ -292,8 +292,8 @@ func Cause(own []triage.Signature) []byte {
 	return p.Bytes()
 }
 
-// seen are lines as programs printed them.
-func (p *page) seen(own []triage.Signature) {
+// writeSeen are lines as programs printed them.
+func (p *page) writeSeen(own []triage.Signature) {
 	title := "## What you see\n"
 	for _, sig := range own {
 		if sig.Positive == "" {

@@ -11,7 +11,7 @@ import (
 )
 
 // marks stand before a finding; the severity is in its colour too, never in it alone.
-var marks = map[matrix.Severity]painted{
+var marks = map[matrix.Severity]paintedText{
 	matrix.Error:   {red, "×"},
 	matrix.Warning: {yellow, "‼"},
 	matrix.Note:    {cyan, "·"},
@@ -20,15 +20,15 @@ var marks = map[matrix.Severity]painted{
 // finding writes one paragraph: cause, need, evidence, how to mend it, where to read on. Its message is left out where
 // the headline is that message, or where the need, with the fact that misses it, says the same. Notes stay short without
 // --all.
-func (p *page) finding(f said, headline bool) {
+func (p *page) finding(f statement, headline bool) {
 	mark := marks[f.Severity]
 	p.line()
-	p.wrap(4, few(f.subjects, 3)+on(f.targets), painted{mark.code, mark.text + " " + f.Rule}, ": ")
+	p.wrap(4, few(f.subjects, 3)+on(f.targets), paintedText{mark.code, mark.text + " " + f.Rule}, ": ")
 	if p.brief(f.Finding) {
 		p.wrap(4, f.Message, "    ")
 		return
 	}
-	told := headline && (needed(f.Finding) != nil || sentence(f.Finding) == f.Message)
+	told := headline && (neededFact(f.Finding) != nil || sentence(f.Finding) == f.Message)
 	if !told && !strings.Contains(f.Message, "needs "+f.Need) {
 		p.wrap(4, f.Message, "    ")
 	}
@@ -50,9 +50,9 @@ func (p *page) brief(f matrix.Finding) bool { return f.Severity == matrix.Note &
 
 // evidence writes the need with the fact that misses it, and the other facts, each place where they were read once.
 func (p *page) evidence(f matrix.Finding) {
-	held := needed(f)
+	held := neededFact(f)
 	if held != nil {
-		p.field("needs", fmt.Sprintf("%s; this is %s%s", f.Need, p.short(held.Value), read(*held)))
+		p.field("needs", fmt.Sprintf("%s; this is %s%s", f.Need, p.short(held.Value), readAt(*held)))
 	} else if f.Need != "" {
 		p.field("needs", f.Need)
 	}
@@ -73,7 +73,7 @@ func (p *page) evidence(f matrix.Finding) {
 		if speaks(e) {
 			between = ": "
 		}
-		p.field("seen", e.Fact+between+e.Value+read(e))
+		p.field("seen", e.Fact+between+e.Value+readAt(e))
 	}
 }
 
@@ -90,8 +90,8 @@ func (p *page) short(value string) string {
 	return short(value, valueLimit)
 }
 
-// read is where a fact was read, " (/proc/driver/nvidia/version)".
-func read(e matrix.Evidence) string {
+// readAt is where a fact was read, " (/proc/driver/nvidia/version)".
+func readAt(e matrix.Evidence) string {
 	if e.From == "" || speaks(e) {
 		return ""
 	}
@@ -177,7 +177,7 @@ func (p *page) command(name, text string) {
 		p.field(name, "# "+comment)
 		name = ""
 	}
-	p.line(fmt.Sprintf("    %-5s ", name), painted{bold, text})
+	p.line(fmt.Sprintf("    %-5s ", name), paintedText{bold, text})
 }
 
 // step writes a step: its command, and below it what that does, or words.

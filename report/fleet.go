@@ -47,7 +47,7 @@ var outcomes = []matrix.Outcome{matrix.Incompatible, matrix.Inconclusive, matrix
 // old, missing, or could not be read. Its length grows with the causes, not with the nodes.
 func fleetText(w io.Writer, f Fleet, s Style) error {
 	p := &page{style: s}
-	p.wrap(2, fleetWords(f), painted{outcomeColour[f.Outcome], string(f.Outcome)}, ": ")
+	p.wrap(2, fleetWords(f), paintedText{outcomeColour[f.Outcome], string(f.Outcome)}, ": ")
 	p.fleetPlan(f)
 	p.groups(f)
 	p.drifts(f)
@@ -183,7 +183,7 @@ func (p *page) groups(f Fleet) {
 
 // fleetGroup is one paragraph: who it is, why, what to do, what the nodes have; or one line.
 func (p *page) fleetGroup(g fleet.Group, kinds map[string]*fleet.Kind, full bool) {
-	title := painted{outcomeColour[g.Outcome], join(": ", string(g.Outcome), strings.Join(g.Rules, ", "))}
+	title := paintedText{outcomeColour[g.Outcome], join(": ", string(g.Outcome), strings.Join(g.Rules, ", "))}
 	who := plural(len(g.Nodes), "node") + ": " + p.nodes(g.Nodes)
 	if !full {
 		if g.Step != "" {
@@ -287,7 +287,7 @@ func (p *page) drifts(f Fleet) {
 		d = same[0]
 		p.line()
 		mark := marks[d.Severity]
-		p.wrap(4, d.Message(), painted{mark.code, mark.text + " " + d.Rule}, ": ")
+		p.wrap(4, d.Message(), paintedText{mark.code, mark.text + " " + d.Rule}, ": ")
 		for _, other := range same[1:] {
 			p.wrap(10, other.Message(), "    and   ")
 		}
@@ -349,7 +349,7 @@ func (p *page) nodesOf(title, text string, names []string) {
 		text = plural(len(names), "node") + ", " + text + " " + p.nodes(names)
 	}
 	p.line()
-	p.wrap(4, text, painted{yellow, title}, ": ")
+	p.wrap(4, text, paintedText{yellow, title}, ": ")
 }
 
 // unreadDocuments are a paragraph for each reason why documents cannot be read, whatever the byte or the version in it.
@@ -374,11 +374,11 @@ func (p *page) unreadDocuments(f Fleet) {
 			text = plural(n, "document") + ", such as " + text + "; " + p.nodes(names[key][1:])
 		}
 		p.line()
-		p.wrap(4, text, painted{yellow, "? not judged"}, ": ")
+		p.wrap(4, text, paintedText{yellow, "? not judged"}, ": ")
 	}
 	if f.More > 0 {
 		p.line()
-		p.wrap(4, fmt.Sprintf("and %d more documents", f.More), painted{yellow, "? not judged"}, ": ")
+		p.wrap(4, fmt.Sprintf("and %d more documents", f.More), paintedText{yellow, "? not judged"}, ": ")
 	}
 }
 
@@ -504,17 +504,17 @@ var fleetGauges = []struct {
 }{
 	{"nodes", "Nodes by outcome.", func(f Fleet) (list []sample) {
 		for _, o := range outcomes {
-			list = append(list, valued(float64(f.nodesOf(o)), "outcome", string(o)))
+			list = append(list, valuedSample(float64(f.nodesOf(o)), "outcome", string(o)))
 		}
 		return list
 	}},
 	{"node_outcome", "Outcome of each node; 1 for the one that holds.", func(f Fleet) (list []sample) {
 		for _, k := range f.Kinds {
 			for _, n := range k.Nodes {
-				list = append(list, valued(1, "node", n.Node, "group", n.Group, "outcome", string(k.Outcome)))
+				list = append(list, valuedSample(1, "node", n.Node, "group", n.Group, "outcome", string(k.Outcome)))
 			}
 		}
-		return sorted(list)
+		return sortSamples(list)
 	}},
 	{"kinds", "Kinds of nodes that are judged alike.", func(f Fleet) []sample { return howMany(len(f.Kinds)) }},
 	{"finding_nodes", "Nodes that a rule finds something on.", fleetFindingSamples},
@@ -531,12 +531,12 @@ func howMany(n int) []sample { return []sample{{"", float64(n)}} }
 func driftSamples(f Fleet) []sample {
 	var list []sample
 	for _, d := range f.Drift {
-		list = append(list, valued(float64(len(d.Values)), "group", d.Group, "what", d.What, "severity", string(d.Severity)))
+		list = append(list, valuedSample(float64(len(d.Values)), "group", d.Group, "what", d.What, "severity", string(d.Severity)))
 	}
-	return sorted(list)
+	return sortSamples(list)
 }
 
-func sorted(list []sample) []sample {
+func sortSamples(list []sample) []sample {
 	slices.SortFunc(list, func(a, b sample) int { return cmp.Compare(a.labels, b.labels) })
 	return list
 }
@@ -546,9 +546,9 @@ func fleetFindingSamples(f Fleet) []sample {
 	for _, k := range f.Kinds {
 		for _, s := range []matrix.Severity{matrix.Error, matrix.Warning} {
 			for rule := range strings.FieldsSeq(rulesOf(k, s)) {
-				list = append(list, valued(float64(len(k.Nodes)), "rule", rule, "severity", string(s)))
+				list = append(list, valuedSample(float64(len(k.Nodes)), "rule", rule, "severity", string(s)))
 			}
 		}
 	}
-	return merged(list)
+	return mergeSamples(list)
 }

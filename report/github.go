@@ -15,7 +15,7 @@ import (
 func GitHub(w io.Writer, r Report, _ Style) error {
 	var b bytes.Buffer
 	annotate(&b, verdictKind[r.Outcome]+" ", "cudacompat", Headline(r))
-	r = r.bounded()
+	r = r.bound()
 	for _, f := range r.Findings {
 		title := f.Rule + ": " + f.Subject + on(add(nil, f.Target))
 		annotate(&b, commands[f.Severity]+githubPlace(f, r), title, details(r, f))

@@ -31,7 +31,7 @@ func guardText(w io.Writer, f guard.Forecast, s Style) error {
 	return err
 }
 
-var decisions = map[guard.Decision]painted{guard.Fine: {green, "fine"}, guard.Breaks: {red, "breaks"},
+var decisions = map[guard.Decision]paintedText{guard.Fine: {green, "fine"}, guard.Breaks: {red, "breaks"},
 	guard.Unclear: {yellow, "unknown"}}
 
 // forecastHead is the decision in one sentence.
@@ -100,9 +100,9 @@ func orNone(release string) string {
 }
 
 // wordOf is an answer in words; a build that is not there has none.
-func wordOf(a matrix.Answer) painted {
+func wordOf(a matrix.Answer) paintedText {
 	if a == "" {
-		return painted{"", "-"}
+		return paintedText{"", "-"}
 	}
 	return answers[a]
 }
@@ -117,7 +117,7 @@ func (p *page) forecastLines(verb, colour string, list []string) {
 }
 
 func (p *page) forecastLine(verb, colour, text string) {
-	p.wrap(11, text, "  ", painted{colour, verb}, strings.Repeat(" ", max(9-len(verb), 1)))
+	p.wrap(11, text, "  ", paintedText{colour, verb}, strings.Repeat(" ", max(9-len(verb), 1)))
 }
 
 func sentences(list []matrix.Finding) []string {

@@ -34,14 +34,14 @@ func Images(w io.Writer, rows []ImageRow, driver string, s Style) error {
 	p.wrap(0, fmt.Sprintf("%d of %d work%s", fit, len(rows), driver))
 	p.line()
 	for _, row := range rows {
-		lead := pad(p.safe(row.Image), image) + apart + pad(p.safe(row.Machine), machine) + apart
+		lead := pad(p.safe(row.Image), image) + cellGap + pad(p.safe(row.Machine), machine) + cellGap
 		r := withoutTargets(row.Report)
 		findings := together(r.Findings, p.brief)
 		if hang := columns(lead); s.Width == 0 || s.Width-hang >= sentenceRoom {
 			p.wrap(hang, outcomeText(r, findings), lead, outcomeWord(r))
 			continue
 		}
-		p.line(p.safe(row.Image), apart, row.Machine)
+		p.line(p.safe(row.Image), cellGap, row.Machine)
 		p.wrap(4, outcomeText(r, findings), "    ", outcomeWord(r))
 	}
 	_, err := w.Write(p.Bytes())

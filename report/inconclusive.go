@@ -11,9 +11,9 @@ import (
 	"cudacompat/triage"
 )
 
-// undecided is the missing fact that leaves the verdict open: of a build that counts, else of a requirement; nil when
+// openFact is the missing fact that leaves the verdict open: of a build that counts, else of a requirement; nil when
 // there was nothing to compare.
-func undecided(r Report) *matrix.Missing {
+func openFact(r Report) *matrix.Missing {
 	i := slices.IndexFunc(r.Unknown, func(u matrix.Missing) bool { return decides(r, u) && u.Why != "" })
 	if i < 0 { // what the file itself leaves open goes before what flags supply
 		i = slices.IndexFunc(r.Unknown, func(u matrix.Missing) bool { return decides(r, u) })
@@ -36,7 +36,7 @@ func decides(r Report, u matrix.Missing) bool {
 
 // inconclusive says in one sentence what could not be judged, or that there was nothing to judge.
 func inconclusive(r Report) string {
-	u := undecided(r)
+	u := openFact(r)
 	if there := partsOf(r); u == nil && there.driver && there.gpu && there.build && len(r.Unknown) > 0 {
 		u = &r.Unknown[0] // of a package beside a build that works
 	}
@@ -160,12 +160,12 @@ func gaps(unknown []matrix.Missing) []gap {
 			list[i].targets = add(list[i].targets, u.Target)
 		}
 	}
-	return joined(list)
+	return joinGaps(list)
 }
 
-// joined makes one gap of the questions that the same things leave open: "which CUDA it was built with and which
+// joinGaps makes one gap of the questions that the same things leave open: "which CUDA it was built with and which
 // machine code it contains".
-func joined(list []gap) []gap {
+func joinGaps(list []gap) []gap {
 	var out []gap
 	for _, g := range list {
 		i := slices.IndexFunc(out, func(o gap) bool {
@@ -199,10 +199,10 @@ func (p *page) unknowns(r Report) {
 			title, text = "? not looked at", g.Missing.Missing
 		}
 		if brief {
-			p.wrap(4, few(g.subjects, 3)+on(g.targets)+": "+text, painted{yellow, title}, ": ")
+			p.wrap(4, few(g.subjects, 3)+on(g.targets)+": "+text, paintedText{yellow, title}, ": ")
 			continue
 		}
-		p.wrap(4, few(g.subjects, 3)+on(g.targets), painted{yellow, title}, ": ")
+		p.wrap(4, few(g.subjects, 3)+on(g.targets), paintedText{yellow, title}, ": ")
 		if g.Need != "" {
 			p.field("needs", g.Need)
 		}
@@ -219,7 +219,7 @@ func (p *page) unknowns(r Report) {
 		case "hidden":
 			p.field("fix", "if it is to use a GPU, `unset CUDA_VISIBLE_DEVICES`")
 		case "unpinned":
-			p.field("fix", named(r))
+			p.field("fix", howNamed(r))
 		case "bare":
 			p.field("fix", "ask for the libraries, too: `tensorflow[and-cuda]` from 2.14 on, `onnxruntime-gpu[cuda,cudnn]` from 1.21 on; or run `cudacompat doctor` where it is installed")
 		case "tables":
@@ -229,14 +229,14 @@ func (p *page) unknowns(r Report) {
 			p.command("more", "cudacompat explain "+page)
 		}
 	}
-	p.rest(len(all), "that are not known")
+	p.writeRest(len(all), "that are not known")
 }
 
 // briefGaps is how many unknown things a page names that is not about them.
 const briefGaps = 5
 
-// named is how a release comes to be named: in the file, or on the command line.
-func named(r Report) string {
+// howNamed is how a release comes to be named: in the file, or on the command line.
+func howNamed(r Report) string {
 	for _, e := range r.Facts.Environments {
 		for _, b := range e.Builds {
 			if b.From == "command line" {
@@ -266,15 +266,15 @@ func (p *page) failures(r Report) {
 	}
 	for _, why := range order {
 		p.line()
-		p.wrap(4, why, painted{yellow, "! not read"}, ": ", strings.Join(reasons[why], ", "), ": ")
+		p.wrap(4, why, paintedText{yellow, "! not read"}, ": ", strings.Join(reasons[why], ", "), ": ")
 	}
 }
 
-// looked says where the parts were looked for of which there are too few to compare.
-func (p *page) looked(r Report) {
+// writeLooked says where the parts were looked for of which there are too few to compare.
+func (p *page) writeLooked(r Report) {
 	there := partsOf(r)
 	switch {
-	case r.Outcome != matrix.Inconclusive || undecided(r) != nil, onlyPasted(r.Facts.Probes):
+	case r.Outcome != matrix.Inconclusive || openFact(r) != nil, onlyPasted(r.Facts.Probes):
 	case len(r.Facts.Probes) > 0:
 		p.line()
 		p.line("  looked for")
@@ -343,7 +343,7 @@ func (p *page) try(r Report) {
 		add = "--gpu, such as --gpu Orin"
 	case len(r.Facts.GPUs) > 0 && there.driver: // they are here, and programs do not get them
 		return
-	case there == parts{} && undecided(r) == nil && r.Log == nil:
+	case there == parts{} && openFact(r) == nil && r.Log == nil:
 		p.tryElsewhere(len(r.Facts.Probes) > 0)
 		return
 	case !there.gpu && !there.driver:
@@ -368,6 +368,6 @@ func (p *page) tryElsewhere(probed bool) {
 	p.line()
 	for _, try := range list {
 		p.line("  " + try[0] + ":")
-		p.line("    ", painted{bold, "cudacompat " + try[1]})
+		p.line("    ", paintedText{bold, "cudacompat " + try[1]})
 	}
 }

@@ -24,12 +24,12 @@ func Markdown(w io.Writer, r Report, _ Style) error {
 		version = "of an unknown version"
 	}
 	_, err := fmt.Fprintf(w, "%s\n<details>\n<summary>all that was judged (cudacompat %s, tables of %s)</summary>\n\n%s\n</details>\n",
-		fenced(short.String()), clean(version), clean(r.Tool.Matrix), fenced(whole.String()))
+		codeBlock(short.String()), clean(version), clean(r.Tool.Matrix), codeBlock(whole.String()))
 	return err
 }
 
-// fenced is text as a block of code, between more backquotes than it has together (CommonMark, fenced code blocks).
-func fenced(text string) string {
+// codeBlock is text as a block of code, between more backquotes than it has together (CommonMark, fenced code blocks).
+func codeBlock(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"

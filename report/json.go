@@ -15,7 +15,7 @@ import (
 )
 
 // JSON writes the report as the contract has it; report/schema/report-v1.json is its schema.
-func JSON(w io.Writer, r Report, _ Style) error { return writeJSON(w, r.bounded()) }
+func JSON(w io.Writer, r Report, _ Style) error { return writeJSON(w, r.bound()) }
 
 // FactsFormats is every format of facts alone, by name.
 var FactsFormats = []Format[facts.Facts]{

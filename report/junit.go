@@ -56,7 +56,7 @@ type (
 // an error, what else is not known, is waived or does not arise skipped: it must turn no sound machine's job red. A
 // warning or a note passes and is in the case's output, as it makes no outcome.
 func JUnit(w io.Writer, r Report, _ Style) error {
-	r = r.bounded()
+	r = r.bound()
 	cases := junitCases(r)
 	counts := count(cases)
 	suite := junitSuite{junitCounts: counts, Cases: cases, Properties: []junitProperty{
@@ -115,7 +115,7 @@ func distinct(cases []junitCase) []junitCase {
 // comparison fails where there was nothing to compare, which is no rule's finding and must not look like success.
 func comparison(r Report) junitCase {
 	c := newCase("outcome", "there is something to compare", "")
-	if r.Outcome == matrix.Inconclusive && undecided(r) == nil {
+	if r.Outcome == matrix.Inconclusive && openFact(r) == nil {
 		c.Error = &junitMessage{Message: clean(nothing(r)), Type: "inconclusive"}
 	}
 	return c

@@ -65,7 +65,7 @@ func wantedCounts(r Report, read []junitCase) junitCounts {
 	want := junitCounts{Name: "cudacompat", Failures: r.Count(matrix.Error), Errors: open,
 		Skipped: idle + len(r.Suppressed) + len(r.Unknown) - open}
 	want.Tests = 1 + len(r.Findings) + len(r.Suppressed) + len(r.Unknown) + len(r.Passed) + idle
-	if r.Outcome == matrix.Inconclusive && undecided(r) == nil {
+	if r.Outcome == matrix.Inconclusive && openFact(r) == nil {
 		want.Errors++
 	}
 	return want

@@ -23,7 +23,7 @@ func Line(w io.Writer, r Report, style Style) error {
 	room := lineLimit - len(tail)
 	step := ""
 	if r.Outcome == matrix.Incompatible {
-		step = cut(clean(firstStep(first(r.Findings, matrix.Error))), room*2/5)
+		step = cut(clean(firstStep(firstOf(r.Findings, matrix.Error))), room*2/5)
 	}
 	_, err := fmt.Fprintln(w, cut(clean(text), room-len(step))+step+tail)
 	return err
@@ -42,7 +42,7 @@ func lineText(r Report) (text, tail string) {
 		if n := r.Count(matrix.Error) - 1; n > 0 {
 			tail = fmt.Sprintf(" (%s+%d more)", r.least(), n)
 		}
-		return "FAIL " + failure(first(r.Findings, matrix.Error)), tail
+		return "FAIL " + failure(firstOf(r.Findings, matrix.Error)), tail
 	case matrix.Inconclusive:
 		return "UNKNOWN " + missing(r), ""
 	}
@@ -58,7 +58,7 @@ func failure(f matrix.Finding) string {
 	if f.Target != "" {
 		target = f.Target + ": "
 	}
-	if e := needed(f); e != nil && e.Fact != f.Subject {
+	if e := neededFact(f); e != nil && e.Fact != f.Subject {
 		return fmt.Sprintf("%s: %s%s; this is %s (%s)", f.Rule, target, f.Need, e.Value, subjectOf(f))
 	}
 	return fmt.Sprintf("%s: %s%s", f.Rule, target, sentence(f))
@@ -77,7 +77,7 @@ func firstStep(f matrix.Finding) string {
 
 // missing is the fact without which nothing can be said.
 func missing(r Report) string {
-	if u := undecided(r); u != nil {
+	if u := openFact(r); u != nil {
 		return fmt.Sprintf("%s: %s: %s", u.Rule, cmp.Or(u.Of, u.Subject), open(*u))
 	}
 	return nothing(r)
@@ -87,7 +87,7 @@ func missing(r Report) string {
 func besides(r Report) string {
 	text := ""
 	if n := r.Count(matrix.Warning); n > 0 {
-		text += ", " + plural(n, "warning") + ": " + first(r.Findings, matrix.Warning).Rule
+		text += ", " + plural(n, "warning") + ": " + firstOf(r.Findings, matrix.Warning).Rule
 	}
 	if n := len(r.Suppressed); n > 0 {
 		text += fmt.Sprintf(", %d waived", n)
@@ -95,8 +95,8 @@ func besides(r Report) string {
 	return text
 }
 
-// first is the first finding of a severity, the zero Finding where there is none.
-func first(findings []matrix.Finding, s matrix.Severity) matrix.Finding {
+// firstOf is the first finding of a severity, the zero Finding where there is none.
+func firstOf(findings []matrix.Finding, s matrix.Severity) matrix.Finding {
 	for _, f := range findings {
 		if f.Severity == s {
 			return f

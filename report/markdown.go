@@ -42,7 +42,7 @@ func (l *layout) read(line string) {
 	case strings.HasPrefix(line, "#"):
 		l.flush()
 		l.entry = 0
-		l.line(painted{bold, strings.TrimLeft(line, "# ")})
+		l.line(paintedText{bold, strings.TrimLeft(line, "# ")})
 	case len(l.prose) == 0 && indent >= l.entry+4:
 		l.line(line)
 	case mark != "":
@@ -82,7 +82,7 @@ func (l *layout) spans(line string) []any {
 	var parts []any
 	for i, part := range strings.Split(line, "`") {
 		if i%2 == 1 {
-			parts = append(parts, painted{cyan, part})
+			parts = append(parts, paintedText{cyan, part})
 		} else {
 			parts = append(parts, part)
 		}

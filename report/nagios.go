@@ -43,24 +43,24 @@ func Nagios(w io.Writer, r Report, _ Style) error {
 	text, tail := lineText(r)
 	_, text, _ = strings.Cut(text, " ") // the state replaces the verdict's own word
 	first := fmt.Sprintf("CUDACOMPAT %s - %s | %s", NagiosStateOf(r.Verdict),
-		unpiped(cut(clean(text), 200)+cut(clean(tail), 100)), perfdata(r))
+		withoutPipes(cut(clean(text), 200)+cut(clean(tail), 100)), perfdata(r))
 	lines := []string{first}
 	for _, f := range r.Findings {
 		if f.Severity == matrix.Note {
 			continue // nothing that anybody is woken for
 		}
-		lines = append(lines, unpiped(clean(join("; ", fmt.Sprintf("%s %s: %s", f.Severity, f.Rule, summary(f)),
-			expired(r, f)))))
+		lines = append(lines, withoutPipes(clean(join("; ", fmt.Sprintf("%s %s: %s", f.Severity, f.Rule, summary(f)),
+			expiredWaiver(r, f)))))
 	}
 	for _, s := range r.Suppressed {
-		lines = append(lines, unpiped(clean(fmt.Sprintf("%s: %s (%s)", s.Rule, summary(s.Finding), waiver(s)))))
+		lines = append(lines, withoutPipes(clean(fmt.Sprintf("%s: %s (%s)", s.Rule, summary(s.Finding), waiver(s)))))
 	}
-	_, err := io.WriteString(w, whole(lines, nagiosLimit))
+	_, err := io.WriteString(w, wholeLines(lines, nagiosLimit))
 	return err
 }
 
-// unpiped keeps "|" out of text: performance data begins there.
-func unpiped(text string) string { return strings.ReplaceAll(text, "|", "/") }
+// withoutPipes keeps "|" out of text: performance data begins there.
+func withoutPipes(text string) string { return strings.ReplaceAll(text, "|", "/") }
 
 // perfdata is label=value;warn;crit: one error is critical, one warning a warning.
 func perfdata(r Report) string {
@@ -68,8 +68,8 @@ func perfdata(r Report) string {
 		r.Count(matrix.Error), r.Count(matrix.Warning), len(r.Unknown), len(r.Passed), len(r.Suppressed))
 }
 
-// whole is as many whole lines as there is room for, with the number of those left out.
-func whole(lines []string, limit int) string {
+// wholeLines is as many whole lines as there is room for, with the number of those left out.
+func wholeLines(lines []string, limit int) string {
 	text := ""
 	for i, line := range lines {
 		more := fmt.Sprintf("%d more\n", len(lines)-i)

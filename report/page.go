@@ -15,10 +15,10 @@ type page struct {
 	style Style
 }
 
-// painted is text in a colour, "31;1" (SGR parameters of ECMA-48).
-type painted struct{ code, text string }
+// paintedText is text in a colour, "31;1" (SGR parameters of ECMA-48).
+type paintedText struct{ code, text string }
 
-func (p painted) String() string { return p.text }
+func (p paintedText) String() string { return p.text }
 
 var (
 	red    = "31;1"
@@ -40,7 +40,7 @@ func (s Style) heading(text string) string {
 func (p *page) line(parts ...any) {
 	for _, part := range parts {
 		text := p.safe(fmt.Sprint(part))
-		if paint, ok := part.(painted); ok && paint.code != "" && p.style.Colour && text != "" {
+		if paint, ok := part.(paintedText); ok && paint.code != "" && p.style.Colour && text != "" {
 			text = "\x1b[" + paint.code + "m" + text + "\x1b[0m"
 		}
 		p.WriteString(text)

@@ -15,7 +15,7 @@ func (p *page) plan(r Report) {
 	p.line()
 	for _, line := range PlanLines(*r.Facts.Plan) {
 		verb, rest, _ := strings.Cut(line, " ")
-		p.wrap(11, rest, "  ", painted{bold, verb}, strings.Repeat(" ", max(9-len(verb), 1)))
+		p.wrap(11, rest, "  ", paintedText{bold, verb}, strings.Repeat(" ", max(9-len(verb), 1)))
 	}
 }
 

@@ -19,7 +19,7 @@ func Prometheus(w io.Writer, r Report, _ Style) error {
 	var b bytes.Buffer
 	for _, g := range gauges {
 		fmt.Fprintf(&b, "# HELP cudacompat_%s %s\n# TYPE cudacompat_%s gauge\n", g.name, g.help, g.name)
-		for _, s := range merged(g.samples(r)) {
+		for _, s := range mergeSamples(g.samples(r)) {
 			fmt.Fprintf(&b, "cudacompat_%s%s %s\n", g.name, s.labels, strconv.FormatFloat(s.value, 'f', -1, 64))
 		}
 	}
@@ -62,10 +62,10 @@ func runSamples(t Tool) []sample {
 	return []sample{{"", float64(t.Run)}}
 }
 
-// labelled is a sample of value 1 with label names and values in turn.
-func labelled(pairs ...string) sample { return valued(1, pairs...) }
+// labelledSample is a sample of value 1 with label names and values in turn.
+func labelledSample(pairs ...string) sample { return valuedSample(1, pairs...) }
 
-func valued(value float64, pairs ...string) sample {
+func valuedSample(value float64, pairs ...string) sample {
 	var list []string
 	for i := 0; i < len(pairs); i += 2 {
 		list = append(list, fmt.Sprintf(`%s="%s"`, pairs[i], prometheusValue.Replace(clean(pairs[i+1]))))
@@ -76,8 +76,8 @@ func valued(value float64, pairs ...string) sample {
 // prometheusValue makes the three escapes of the text format.
 var prometheusValue = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
-// merged adds up samples of the same labels, which a reader would refuse as duplicates, and sorts them.
-func merged(samples []sample) []sample {
+// mergeSamples adds up samples of the same labels, which a reader would refuse as duplicates, and sorts them.
+func mergeSamples(samples []sample) []sample {
 	var list []sample
 	for _, s := range samples {
 		if i := slices.IndexFunc(list, func(other sample) bool { return other.labels == s.labels }); i >= 0 {
@@ -93,7 +93,7 @@ func merged(samples []sample) []sample {
 func outcomeSamples(r Report) []sample {
 	var list []sample
 	for _, o := range []matrix.Outcome{matrix.Compatible, matrix.Incompatible, matrix.Inconclusive} {
-		list = append(list, valued(oneIf(o == r.Outcome), "outcome", string(o)))
+		list = append(list, valuedSample(oneIf(o == r.Outcome), "outcome", string(o)))
 	}
 	return list
 }
@@ -108,7 +108,7 @@ func oneIf(holds bool) float64 {
 func findingSamples(r Report) []sample {
 	var list []sample
 	for _, f := range r.Findings {
-		list = append(list, labelled("rule", f.Rule, "severity", string(f.Severity), "target", f.Target))
+		list = append(list, labelledSample("rule", f.Rule, "severity", string(f.Severity), "target", f.Target))
 	}
 	return list
 }
@@ -116,7 +116,7 @@ func findingSamples(r Report) []sample {
 func suppressedSamples(r Report) []sample {
 	var list []sample
 	for _, s := range r.Suppressed {
-		list = append(list, labelled("rule", s.Rule, "severity", string(s.Severity), "target", s.Target, "reason", s.Reason,
+		list = append(list, labelledSample("rule", s.Rule, "severity", string(s.Severity), "target", s.Target, "reason", s.Reason,
 			"until", s.Until))
 	}
 	return list
@@ -125,8 +125,8 @@ func suppressedSamples(r Report) []sample {
 func expiredSamples(r Report) []sample {
 	var list []sample
 	for _, w := range r.Waivers {
-		if n := lapsed(r, w); n > 0 {
-			list = append(list, valued(float64(n), "rule", w.Rule, "reason", w.Reason, "until", w.Until))
+		if n := lapsedFindings(r, w); n > 0 {
+			list = append(list, valuedSample(float64(n), "rule", w.Rule, "reason", w.Reason, "until", w.Until))
 		}
 	}
 	return list
@@ -135,10 +135,10 @@ func expiredSamples(r Report) []sample {
 func ruleSamples(r Report) []sample {
 	var list []sample
 	for _, p := range r.Passed {
-		list = append(list, labelled("rule", p.Rule, "result", "passed"))
+		list = append(list, labelledSample("rule", p.Rule, "result", "passed"))
 	}
 	for _, u := range r.Unknown {
-		list = append(list, labelled("rule", u.Rule, "result", "unknown"))
+		list = append(list, labelledSample("rule", u.Rule, "result", "unknown"))
 	}
 	return list
 }
@@ -147,7 +147,7 @@ func answerSamples(r Report) []sample {
 	var list []sample
 	for _, a := range r.Answers {
 		if a.Counts {
-			list = append(list, labelled("build", a.About.Words(), "target", a.Target, "answer", string(a.Answer)))
+			list = append(list, labelledSample("build", a.About.Words(), "target", a.Target, "answer", string(a.Answer)))
 		}
 	}
 	return list
@@ -157,7 +157,7 @@ func answerSamples(r Report) []sample {
 func componentSamples(r Report) []sample {
 	list := []sample{}
 	component := func(name, version string) {
-		s := labelled("component", name, "version", version)
+		s := labelledSample("component", name, "version", version)
 		if version != "" && !slices.Contains(list, s) {
 			list = append(list, s)
 		}
@@ -178,7 +178,7 @@ func componentSamples(r Report) []sample {
 func gpuSamples(r Report) []sample {
 	var list []sample
 	for _, g := range r.Facts.GPUs {
-		list = append(list, labelled("name", g.Name, "compute_capability", g.Capability))
+		list = append(list, labelledSample("name", g.Name, "compute_capability", g.Capability))
 	}
 	return list
 }
@@ -186,7 +186,7 @@ func gpuSamples(r Report) []sample {
 func probeSuccessSamples(r Report) []sample {
 	var list []sample
 	for _, p := range r.Facts.Probes {
-		list = append(list, valued(oneIf(p.Status != "failed"), "probe", p.Name))
+		list = append(list, valuedSample(oneIf(p.Status != "failed"), "probe", p.Name))
 	}
 	return list
 }
@@ -194,11 +194,11 @@ func probeSuccessSamples(r Report) []sample {
 func probeDurationSamples(r Report) []sample {
 	var list []sample
 	for _, p := range r.Facts.Probes {
-		list = append(list, valued(p.Seconds, "probe", p.Name))
+		list = append(list, valuedSample(p.Seconds, "probe", p.Name))
 	}
 	return list
 }
 
 func toolSamples(r Report) []sample {
-	return []sample{labelled("version", r.Tool.Version, "matrix", r.Tool.Matrix)}
+	return []sample{labelledSample("version", r.Tool.Version, "matrix", r.Tool.Matrix)}
 }

@@ -78,8 +78,8 @@ func New(tool Tool, node facts.Facts, targets []matrix.Target, verdict matrix.Ve
 	return r
 }
 
-// asked is what the caller said of the target, the same for all instances.
-func (r Report) asked(what func(Target) string) string {
+// askedTarget is what the caller said of the target, the same for all instances.
+func (r Report) askedTarget(what func(Target) string) string {
 	for _, t := range r.Targets {
 		if text := what(t); text != "" {
 			return text

@@ -42,14 +42,14 @@ var RequireFormats = []Format[Requires]{
 func requiresText(w io.Writer, r Requires, s Style) error {
 	p := &page{style: s}
 	text, colour := requiresWords(r)
-	p.wrap(2, text, painted{colour, "requires"}, ": ")
+	p.wrap(2, text, paintedText{colour, "requires"}, ": ")
 	r = r.conditional()
 	p.builds(r)
 	p.hosts(r)
 	p.limits(r)
 	for _, u := range r.Unknown {
 		p.line()
-		p.wrap(4, u.Subject+": "+u.Missing, painted{yellow, "? unknown"}, ": ")
+		p.wrap(4, u.Subject+": "+u.Missing, paintedText{yellow, "? unknown"}, ": ")
 	}
 	if len(r.Builds) > 0 || s.All {
 		p.line()
@@ -253,7 +253,7 @@ func (p *page) hostsFrom(r Requires, from string, groups []hostGroup) {
 
 // hostsOf writes a head and under it a line for each group of GPUs.
 func (p *page) hostsOf(r Requires, head string, groups []hostGroup) {
-	p.line("  ", painted{bold, head})
+	p.line("  ", paintedText{bold, head})
 	for _, arch := range []string{"x86_64", "aarch64", ""} {
 		for _, g := range groups {
 			if g.arch == arch {
@@ -387,7 +387,7 @@ func (p *page) limits(r Requires) {
 		if refused[text] > 0 {
 			text += "; rules out " + plural(refused[text], "GPU product")
 		}
-		p.wrap(8, text, "  ", painted{cyan, n.Rule}, "  ")
+		p.wrap(8, text, "  ", paintedText{cyan, n.Rule}, "  ")
 		if p.style.All {
 			for _, source := range n.Source {
 				p.command("see", source)

@@ -70,8 +70,8 @@ func (r Requires) capabilities(arch string) []requires.Capability {
 	return slices.DeleteFunc(r.ByCapability(), func(c requires.Capability) bool { return c.Arch != arch })
 }
 
-// dotted is a version as semantic versioning has it: three parts, no leading zeros.
-func dotted(text string) string {
+// semanticVersion is a version as semantic versioning has it: three parts, no leading zeros.
+func semanticVersion(text string) string {
 	v := version.Of(text)
 	parts := strings.Split(text, ".")
 	for len(parts) < 3 {
@@ -97,10 +97,10 @@ func nvidiaRequire(r Requires) (spelling, error) {
 		for _, d := range c.Some {
 			term := "arch=" + c.Capability
 			if d.From != "" {
-				term += ",driver>=" + dotted(d.From)
+				term += ",driver>=" + semanticVersion(d.From)
 			}
 			if d.Before != "" {
-				term += ",driver<" + dotted(d.Before)
+				term += ",driver<" + semanticVersion(d.Before)
 			}
 			terms = append(terms, term)
 		}
@@ -149,7 +149,7 @@ func celGroups(r Requires) [][]string {
 		if len(g.Names) > 0 {
 			continue
 		}
-		capability := "gpu.cudaComputeCapability.compareTo(semver(\"" + dotted(g.Capability) + "\")) == 0"
+		capability := "gpu.cudaComputeCapability.compareTo(semver(\"" + semanticVersion(g.Capability) + "\")) == 0"
 		var different []string
 		for _, other := range r.GPUs {
 			if other.Capability != g.Capability || len(other.Names) == 0 || slices.Equal(other.Drivers, g.Drivers) {
@@ -186,10 +186,10 @@ func celDrivers(list requires.Drivers) [][]string {
 	for _, d := range list {
 		var one []string
 		if d.From != "" {
-			one = append(one, "gpu.driverVersion.compareTo(semver(\""+dotted(d.From)+"\")) >= 0")
+			one = append(one, "gpu.driverVersion.compareTo(semver(\""+semanticVersion(d.From)+"\")) >= 0")
 		}
 		if d.Before != "" {
-			one = append(one, "gpu.driverVersion.compareTo(semver(\""+dotted(d.Before)+"\")) < 0")
+			one = append(one, "gpu.driverVersion.compareTo(semver(\""+semanticVersion(d.Before)+"\")) < 0")
 		}
 		all = append(all, one)
 	}

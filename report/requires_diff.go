@@ -24,12 +24,12 @@ var RequireDiffFormats = []Format[Requires]{
 func diffText(w io.Writer, r Requires, s Style) error {
 	p := &page{style: s}
 	text, colour := diffWords(r)
-	p.wrap(2, text, painted{colour, "requires"}, ": ")
+	p.wrap(2, text, paintedText{colour, "requires"}, ": ")
 	for i, t := range r.Diff.Targets {
 		if i == 0 {
 			p.line()
 		}
-		p.line("  ", painted{bold, targetWord(t)}, "  ", t.Target)
+		p.line("  ", paintedText{bold, targetWord(t)}, "  ", t.Target)
 	}
 	var causes []requires.Need
 	for i, c := range r.Diff.Changes {
@@ -60,7 +60,7 @@ func (p *page) causes(list []requires.Need) {
 			p.line()
 		}
 		said = append(said, text)
-		p.wrap(8, text, "  ", painted{cyan, n.Rule}, "  ")
+		p.wrap(8, text, "  ", paintedText{cyan, n.Rule}, "  ")
 	}
 }
 

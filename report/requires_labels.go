@@ -95,7 +95,7 @@ func productLabels(names []string) []string {
 		label := strings.Join(strings.Fields(notOfLabels.ReplaceAllString(name, "")), "-")
 		for _, value := range []string{label, label + "-SHARED", "NVIDIA-" + label, "NVIDIA-" + label + "-SHARED"} {
 			if len(value) <= 63 { // no label is longer
-				list = append(list, quoted(value))
+				list = append(list, quote(value))
 			}
 		}
 	}
@@ -124,17 +124,17 @@ func capabilityTerms(list []requires.Capability) [][]expression {
 	for _, c := range list {
 		major, minor, _ := strings.Cut(c.Capability, ".")
 		last := len(terms) - 1
-		if last >= 0 && terms[last][0].values[0] == quoted(major) {
-			terms[last][1].values = append(terms[last][1].values, quoted(minor))
+		if last >= 0 && terms[last][0].values[0] == quote(major) {
+			terms[last][1].values = append(terms[last][1].values, quote(minor))
 			continue
 		}
-		terms = append(terms, []expression{{labelCapability + "major", "In", []string{quoted(major)}},
-			{labelCapability + "minor", "In", []string{quoted(minor)}}})
+		terms = append(terms, []expression{{labelCapability + "major", "In", []string{quote(major)}},
+			{labelCapability + "minor", "In", []string{quote(minor)}}})
 	}
 	return terms
 }
 
-func quoted(text string) string { return strconv.Quote(text) }
+func quote(text string) string { return strconv.Quote(text) }
 
 // driverTerms are the alternatives for ranges of drivers: later branches, later releases of the first branch, later
 // revisions of the first release, and the same of what comes before an end.
@@ -179,10 +179,10 @@ func sideTerms(v version.Number, operator string, itself bool) [][]expression {
 		if itself && i == last {
 			bound--
 		}
-		terms = append(terms, append(slices.Clone(equal), expression{label, operator, []string{quoted(strconv.Itoa(bound))}}))
-		values := []string{quoted(strconv.Itoa(n))}
+		terms = append(terms, append(slices.Clone(equal), expression{label, operator, []string{quote(strconv.Itoa(bound))}}))
+		values := []string{quote(strconv.Itoa(n))}
 		if n < 10 && i > 0 {
-			values = append(values, quoted(fmt.Sprintf("%02d", n)))
+			values = append(values, quote(fmt.Sprintf("%02d", n)))
 		}
 		equal = append(equal, expression{label, "In", values})
 	}

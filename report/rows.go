@@ -12,7 +12,7 @@ import (
 
 func (p *page) rows(r Report) []row {
 	rows := slices.Concat(machineRows(r), p.toolkitRows(r.Facts.Toolkits))
-	if python := r.asked(func(t Target) string { return t.Python }); python != "" {
+	if python := r.askedTarget(func(t Target) string { return t.Python }); python != "" {
 		rows = append(rows, row{name: "python", details: python, from: "--python"})
 	}
 	builds := p.buildRows(r)
@@ -48,20 +48,20 @@ func gpuRows(r Report) []row {
 		for _, g := range judged.Devices {
 			mark := ofGPU(judged, g.Label)
 			if g.Hidden != "" {
-				mark = painted{yellow, "·"}
+				mark = paintedText{yellow, "·"}
 			}
 			rows = append(rows, row{mark: mark, name: "GPU", details: strings.TrimPrefix(g.Label, "GPU "),
 				from: join(", ", g.From, g.Hidden)})
 		}
-		if r.asked(func(t Target) string { return cmp.Or(t.GPUs...) }) != "" {
+		if r.askedTarget(func(t Target) string { return cmp.Or(t.GPUs...) }) != "" {
 			break
 		}
 	}
-	return counted(rows)
+	return countEqual(rows)
 }
 
-// counted writes equal rows in one, "8 × NVIDIA H100 80GB HBM3 (9.0)".
-func counted(rows []row) []row {
+// countEqual writes equal rows in one, "8 × NVIDIA H100 80GB HBM3 (9.0)".
+func countEqual(rows []row) []row {
 	var list []row
 	count := map[row]int{}
 	for _, row := range rows {
@@ -139,7 +139,7 @@ func wantedRows(w facts.Wanted, e facts.Environment, known bySubject, r Report) 
 		answers = known.failed[subject]
 	}
 	if len(answers) == 0 && known.fits[subject] {
-		return []row{{name: w.Name, details: w.Version, from: cmp.Or(e.Path, w.From), answer: painted{green, "fits torch"}}}
+		return []row{{name: w.Name, details: w.Version, from: cmp.Or(e.Path, w.From), answer: paintedText{green, "fits torch"}}}
 	}
 	if len(answers) == 0 {
 		return nil
@@ -203,7 +203,7 @@ func rowsOf(b facts.Build, e facts.Environment, given []matrix.BuildAnswer, r Re
 			rows[i].mark = answerMarks[kind]
 		}
 		if links := ownLinks(given[i]); links != "" && len(given) == 1 {
-			rows[i].answer = painted{text: links} // each link bears its own mark
+			rows[i].answer = paintedText{text: links} // each link bears its own mark
 		}
 		switch n := len(r.Judged); {
 		case n == 1:
@@ -250,7 +250,7 @@ func buildDetails(b facts.Build) string {
 
 var accelerators = map[string]string{"cpu": "CPUs", "rocm": "ROCm", "xpu": "XPUs"}
 
-var answers = map[matrix.Answer]painted{
+var answers = map[matrix.Answer]paintedText{
 	matrix.Works: {green, "works"}, matrix.WorksMinorVersion: {green, "works (minor-compat)"},
 	matrix.WorksForward: {green, "works (forward compatibility)"},
 	matrix.WorksCPUOnly: {yellow, "no GPU use"},

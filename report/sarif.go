@@ -111,7 +111,7 @@ var sarifStart = sarifRegion{1, 1, 1, 1}
 // SARIF writes findings as results, waived ones with their suppression; what could not be judged is a notification,
 // since it is no result of any machine.
 func SARIF(w io.Writer, r Report, _ Style) error {
-	r = r.bounded()
+	r = r.bound()
 	results := sarifResults(r)
 	return writeJSON(w, sarifLog{
 		Schema:  "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
@@ -137,13 +137,13 @@ func sarifRules(r Report, results []sarifResult) []sarifRule {
 			help.Markdown = string(page)
 		}
 		list = append(list, sarifRule{rule.ID, sarifText{rule.Title}, sarifText{meaning(string(page))},
-			published(r, rule.ID), help})
+			publishedAddress(r, rule.ID), help})
 	}
 	return list
 }
 
-// published is the first address of a source that a rule's findings name; empty where none does.
-func published(r Report, rule string) string {
+// publishedAddress is the first address of a source that a rule's findings name; empty where none does.
+func publishedAddress(r Report, rule string) string {
 	for _, f := range r.Findings {
 		i := slices.IndexFunc(f.Source, func(s string) bool { return strings.HasPrefix(s, "https://") })
 		if f.Rule == rule && i >= 0 {
@@ -183,7 +183,7 @@ func sarifOf(f matrix.Finding, r Report, seen map[string]int) sarifResult {
 	mark := fingerprint(f)
 	seen[mark]++
 	return sarifResult{
-		Rule: f.Rule, Level: f.Severity, Message: sarifText{told(summary(f), details(r, f))},
+		Rule: f.Rule, Level: f.Severity, Message: sarifText{withDetails(summary(f), details(r, f))},
 		Locations: []sarifLocation{{
 			Physical: sarifPlace(f, r),
 			Logical:  []sarifLogical{{f.Subject + on(add(nil, f.Target))}},
@@ -192,8 +192,8 @@ func sarifOf(f matrix.Finding, r Report, seen map[string]int) sarifResult {
 	}
 }
 
-// told is a sentence and the details after it, which may begin with the same sentence.
-func told(sentence, details string) string {
+// withDetails is a sentence and the details after it, which may begin with the same sentence.
+func withDetails(sentence, details string) string {
 	return sentence + "\n" + strings.TrimPrefix(details, sentence+"\n")
 }
 
@@ -244,7 +244,7 @@ func fingerprint(f matrix.Finding) string {
 // be looked at.
 func notifications(r Report) []sarifNotification {
 	list := []sarifNotification{}
-	if r.Outcome == matrix.Inconclusive && undecided(r) == nil {
+	if r.Outcome == matrix.Inconclusive && openFact(r) == nil {
 		list = append(list, sarifNotification{nil, "warning", sarifText{nothing(r)}})
 	}
 	for _, u := range r.Unknown {

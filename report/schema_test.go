@@ -316,11 +316,11 @@ func TestGuardSchema(t *testing.T) {
 	}
 	plan := facts.Facts{Plan: &facts.Plan{By: "uv"}}
 	plan.Complete()
-	judged := func(driver string) guard.Judged {
+	judged := func(driver string) guard.State {
 		f := facts.Facts{Environments: []facts.Environment{{Path: "/opt/venv", Builds: []facts.Build{{Name: "torch",
 			Version: "2.9.0+cu130", CUDA: "13.0", Accelerator: "cuda", Origin: "wheel"}}}}}
 		f.Complete()
-		return guard.Judged{Facts: f, Verdict: matrix.Check(context.Background(), matrix.Embedded(), f,
+		return guard.State{Facts: f, Verdict: matrix.Check(context.Background(), matrix.Embedded(), f,
 			[]matrix.Target{{Driver: driver, GPUs: []string{"L4"}}}, matrix.Policy{})}
 	}
 	broken := guard.Compare(command, "/opt/venv", *plan.Plan, judged("580.95.05"), judged("535.183.01"))

@@ -10,16 +10,16 @@ import (
 	"cudacompat/matrix"
 )
 
-// said is a finding with every subject and every target of which the same is said, and what else is said of targets that
+// statement is a finding with every subject and every target of which the same is said, and what else is said of targets that
 // have other GPUs.
-type said struct {
+type statement struct {
 	matrix.Finding
 	subjects, targets, others []string
 }
 
 // together joins findings that differ in nothing but their target and, where they are said in brief, their subject;
 // those of several targets, too, that have the same fix for other GPUs. Each stands where the first of its kind stood.
-func together(findings []matrix.Finding, brief func(matrix.Finding) bool) []said {
+func together(findings []matrix.Finding, brief func(matrix.Finding) bool) []statement {
 	// Only findings of one rule and severity that share their subject, or what they say, can be alike: thousands are not
 	// compared with each other.
 	type kind struct {
@@ -28,7 +28,7 @@ func together(findings []matrix.Finding, brief func(matrix.Finding) bool) []said
 		subject  string
 		message  string
 	}
-	var list []said
+	var list []statement
 	met := map[kind][]int{} // of the list
 	for _, f := range findings {
 		about, words := kind{f.Rule, f.Severity, f.Subject, ""}, kind{f.Rule, f.Severity, "", f.Message}
@@ -40,7 +40,7 @@ func together(findings []matrix.Finding, brief func(matrix.Finding) bool) []said
 		if n := slices.IndexFunc(near, func(i int) bool { return alike(list[i].Finding, f, brief(f)) }); n >= 0 {
 			i = near[n]
 		} else {
-			list = append(list, said{Finding: f})
+			list = append(list, statement{Finding: f})
 			met[about], met[words] = append(met[about], i), append(met[words], i)
 		}
 		if f.Message != list[i].Message {
@@ -71,8 +71,8 @@ func alike(a, b matrix.Finding, brief bool) bool {
 }
 
 // ofSeverity are the findings of one severity.
-func ofSeverity(findings []said, s matrix.Severity) []said {
-	return slices.DeleteFunc(slices.Clone(findings), func(f said) bool { return f.Severity != s })
+func ofSeverity(findings []statement, s matrix.Severity) []statement {
+	return slices.DeleteFunc(slices.Clone(findings), func(f statement) bool { return f.Severity != s })
 }
 
 // add puts a name at the end of a list that does not have it yet.
@@ -132,8 +132,8 @@ func evidence(f matrix.Finding, fact string) *matrix.Evidence {
 	return &f.Evidence[i]
 }
 
-// needed is the fact that a finding's need is about, by its first word: the driver for "driver >= 580.65.06".
-func needed(f matrix.Finding) *matrix.Evidence {
+// neededFact is the fact that a finding's need is about, by its first word: the driver for "driver >= 580.65.06".
+func neededFact(f matrix.Finding) *matrix.Evidence {
 	word, _, _ := strings.Cut(f.Need, " ")
 	return evidence(f, word)
 }

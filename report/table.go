@@ -10,9 +10,9 @@ import (
 // row is one line of the table: what it is, its version, where it was read, and an answer with the targets or the
 // condition that it is for.
 type row struct {
-	mark                painted // of what is well, broken or not known; empty where a row is no link of a chain
+	mark                paintedText // of what is well, broken or not known; empty where a row is no link of a chain
 	name, details, from string
-	answer              painted
+	answer              paintedText
 	where               string
 	build               bool // what runs on the machine, whose links are the rows above
 }
@@ -30,7 +30,7 @@ func (p *page) table(r Report) {
 	for i, row := range rows {
 		g.write(row, aligned[i])
 	}
-	p.rest(len(all), "rows")
+	p.writeRest(len(all), "rows")
 }
 
 // The limits keep one endless name from pushing all other rows' cells aside; a path is rarely as long.
@@ -49,8 +49,8 @@ type grid struct {
 	place   map[bool]int // where the places begin, of the machine's rows and of the builds'
 }
 
-// apart is what stands between two cells.
-const apart = "  "
+// cellGap is what stands between two cells.
+const cellGap = "  "
 
 func (p *page) gridOf(rows []row) *grid {
 	g := &grid{page: p, place: map[bool]int{}}
@@ -74,7 +74,7 @@ func (g *grid) bestPlace(rows []row, build bool) int {
 	for _, candidate := range rows {
 		at, n := g.end(candidate), 0
 		for _, row := range rows {
-			if row.build == build && row.from != "" && g.end(row) <= at && g.fits(at+len(apart)+columns(row.from)) {
+			if row.build == build && row.from != "" && g.end(row) <= at && g.fits(at+len(cellGap)+columns(row.from)) {
 				n++
 			}
 		}
@@ -88,7 +88,7 @@ func (g *grid) bestPlace(rows []row, build bool) int {
 func (g *grid) fits(width int) bool { return g.style.Width == 0 || width <= g.style.Width }
 
 // margin is where the text behind the names begins.
-func (g *grid) margin() int { return len(apart) + g.name + len(apart) }
+func (g *grid) margin() int { return len(cellGap) + g.name + len(cellGap) }
 
 // text is a row's version, padded where a build's answer follows it.
 func (g *grid) text(r row) string {
@@ -96,9 +96,9 @@ func (g *grid) text(r row) string {
 	case r.answer.text == "" || r.details == "" && !r.build:
 		return r.details
 	case r.build:
-		return pad(r.details, g.details) + apart
+		return pad(r.details, g.details) + cellGap
 	}
-	return r.details + apart
+	return r.details + cellGap
 }
 
 // end is where a row's text and answer end.
@@ -109,12 +109,12 @@ func (g *grid) end(r row) int {
 // inColumn reports whether a row's place can stand under those of the others.
 func (g *grid) inColumn(r row) bool {
 	at := g.place[r.build]
-	return r.from != "" && g.end(r) <= at && g.fits(at+len(apart)+columns(r.from))
+	return r.from != "" && g.end(r) <= at && g.fits(at+len(cellGap)+columns(r.from))
 }
 
 // plain is a row up to its place, without colour.
 func (g *grid) plain(r row) string {
-	return pad(r.title(), g.name) + apart + g.text(r) + g.safe(r.answer.text+r.where)
+	return pad(r.title(), g.name) + cellGap + g.text(r) + g.safe(r.answer.text+r.where)
 }
 
 // align sets the rows whose places stand in one column under each other, the machine's and the builds' apart.
@@ -127,7 +127,7 @@ func (g *grid) align(rows []row) map[int]string {
 		t.SetBorder(false)
 		t.SetAutoWrapText(false)
 		t.SetNoWhiteSpace(true)
-		t.SetTablePadding(apart)
+		t.SetTablePadding(cellGap)
 		t.SetColumnSeparator("")
 		t.SetAlignment(tablewriter.ALIGN_LEFT)
 		for i, r := range rows {
@@ -152,15 +152,15 @@ func (g *grid) write(r row, line string) {
 		g.fold(r)
 		return
 	}
-	parts := []any{apart, r.mark, pad(strings.TrimPrefix(r.title(), r.mark.text), g.name-columns(r.mark.text)) + apart,
+	parts := []any{cellGap, r.mark, pad(strings.TrimPrefix(r.title(), r.mark.text), g.name-columns(r.mark.text)) + cellGap,
 		g.text(r), r.answer, r.where}
 	switch {
 	case r.from == "":
 		g.line(parts...)
 	case line != "":
 		g.line(append(parts, strings.TrimPrefix(line, g.plain(r)))...)
-	case g.fits(end + len(apart) + columns(r.from)):
-		g.line(append(parts, apart+r.from)...)
+	case g.fits(end + len(cellGap) + columns(r.from)):
+		g.line(append(parts, cellGap+r.from)...)
 	default:
 		g.line(parts...)
 		g.wrap(g.margin(), r.from, strings.Repeat(" ", g.margin()))
@@ -169,7 +169,7 @@ func (g *grid) write(r row, line string) {
 
 // fold writes a row that is wider than the page: version, answer and place under each other, broken between words.
 func (g *grid) fold(r row) {
-	lead := []any{apart, r.mark, pad(strings.TrimPrefix(r.title(), r.mark.text), g.name-columns(r.mark.text)) + apart}
+	lead := []any{cellGap, r.mark, pad(strings.TrimPrefix(r.title(), r.mark.text), g.name-columns(r.mark.text)) + cellGap}
 	for _, cell := range []string{r.details, r.answer.text + r.where, r.from} {
 		if cell != "" {
 			g.wrap(g.margin(), cell, lead...)

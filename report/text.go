@@ -23,20 +23,20 @@ func Text(w io.Writer, r Report, s Style) error {
 	for i, f := range topOf(findings) {
 		p.finding(f, i == 0 && f.Severity == matrix.Error)
 	}
-	p.rest(len(findings), "findings")
+	p.writeRest(len(findings), "findings")
 	p.exclusive(r)
 	p.inTree(r)
-	p.looked(r)
+	p.writeLooked(r)
 	p.unknowns(r)
 	p.failures(r)
 	p.disagreements(r)
 	p.log(r)
-	p.waived(r)
-	p.expired(r)
+	p.writeWaived(r)
+	p.writeExpired(r)
 	p.try(r)
-	p.passed(r)
+	p.writePassed(r)
 	p.ownTables(r)
-	p.left(r)
+	p.writeLeftOut(r)
 	p.line()
 	p.wrap(0, p.counts(r, findings))
 	_, err := w.Write(p.Bytes())
@@ -62,22 +62,22 @@ func (p *page) ownTables(r Report) {
 }
 
 // headline is the verdict in one sentence.
-func (p *page) headline(r Report, findings []said) {
+func (p *page) headline(r Report, findings []statement) {
 	p.wrap(2, outcomeText(r, findings), outcomeWord(r))
 }
 
 // outcomeWord is the verdict's first word, outcomeText what follows it.
-func outcomeWord(r Report) painted {
+func outcomeWord(r Report) paintedText {
 	switch r.Outcome {
 	case matrix.Incompatible:
-		return painted{red, "incompatible"}
+		return paintedText{red, "incompatible"}
 	case matrix.Inconclusive:
-		return painted{yellow, "inconclusive"}
+		return paintedText{yellow, "inconclusive"}
 	}
-	return painted{green, "compatible"}
+	return paintedText{green, "compatible"}
 }
 
-func outcomeText(r Report, findings []said) string {
+func outcomeText(r Report, findings []statement) string {
 	switch r.Outcome {
 	case matrix.Incompatible:
 		return incompatible(r, findings)
@@ -88,7 +88,7 @@ func outcomeText(r Report, findings []said) string {
 }
 
 // incompatible says the first error, the target that has it, and how many others there are.
-func incompatible(r Report, findings []said) string {
+func incompatible(r Report, findings []statement) string {
 	errors := ofSeverity(findings, matrix.Error)
 	if len(errors) == 0 {
 		return ""
@@ -101,7 +101,7 @@ func incompatible(r Report, findings []said) string {
 }
 
 // compatible says what works, and where.
-func compatible(r Report, findings []said) string {
+func compatible(r Report, findings []statement) string {
 	warnings := ofSeverity(findings, matrix.Warning)
 	text := worksText(r)
 	if len(r.Suppressed) > 0 {
@@ -114,7 +114,7 @@ func compatible(r Report, findings []said) string {
 }
 
 // namesOfRules are the rules of a few findings, ": process-limits"; empty where there are many.
-func namesOfRules(findings []said) string {
+func namesOfRules(findings []statement) string {
 	var rules []string
 	for _, f := range findings {
 		rules = add(rules, f.Rule)
@@ -177,7 +177,7 @@ func (p *page) exclusive(r Report) {
 	}
 	p.line()
 	p.wrap(4, fmt.Sprintf("%s the open kernel module, %s the proprietary one; make an AMI for each", needing(open), needing(proprietary)),
-		painted{yellow, "! no one driver serves all targets"}, ": ")
+		paintedText{yellow, "! no one driver serves all targets"}, ": ")
 }
 
 // needing is targets and their verb.
@@ -195,8 +195,8 @@ func (p *page) disagreements(r Report) {
 	}
 	for _, d := range topOf(r.Disagreements) {
 		p.line()
-		p.wrap(4, d.Subject, painted{yellow, "! a table disagrees"}, ": ")
-		p.field("read", d.Fact+" "+d.Read+read(matrix.Evidence{From: d.From}))
+		p.wrap(4, d.Subject, paintedText{yellow, "! a table disagrees"}, ": ")
+		p.field("read", d.Fact+" "+d.Read+readAt(matrix.Evidence{From: d.From}))
 		p.field("table", cmp.Or(d.Table, "none")+"; the table is wrong, please report it")
 		for _, source := range d.Source {
 			p.command("from", source)
@@ -204,34 +204,34 @@ func (p *page) disagreements(r Report) {
 	}
 }
 
-// waived lists the findings that a waiver hides.
-func (p *page) waived(r Report) {
+// writeWaived lists the findings that a waiver hides.
+func (p *page) writeWaived(r Report) {
 	for _, s := range topOf(r.Suppressed) {
 		why := s.Reason
 		if s.Until != "" {
 			why += ", until " + s.Until
 		}
 		p.line()
-		p.wrap(4, s.Subject+on(add(nil, s.Target)), painted{cyan, "~ waived " + s.Rule}, ": ")
+		p.wrap(4, s.Subject+on(add(nil, s.Target)), paintedText{cyan, "~ waived " + s.Rule}, ": ")
 		p.field("by", why)
 	}
-	p.rest(len(r.Suppressed), "waived findings")
+	p.writeRest(len(r.Suppressed), "waived findings")
 }
 
-// expired lists the waivers whose day has passed while what they hid is still there.
-func (p *page) expired(r Report) {
+// writeExpired lists the waivers whose day has passed while what they hid is still there.
+func (p *page) writeExpired(r Report) {
 	for _, w := range r.Waivers {
-		if n := lapsed(r, w); n > 0 {
+		if n := lapsedFindings(r, w); n > 0 {
 			p.line()
 			p.wrap(4, plural(n, "finding")+" waived until "+w.Until+", which has passed",
-				painted{yellow, "~ expired " + w.Rule}, ": ")
+				paintedText{yellow, "~ expired " + w.Rule}, ": ")
 			p.field("by", w.Reason)
 		}
 	}
 }
 
-// passed lists the rules that hold, each subject once.
-func (p *page) passed(r Report) {
+// writePassed lists the rules that hold, each subject once.
+func (p *page) writePassed(r Report) {
 	if !p.style.All {
 		return
 	}
@@ -246,14 +246,14 @@ func (p *page) passed(r Report) {
 	}
 	for _, subject := range topOf(subjects) {
 		p.line()
-		p.wrap(4, subject, painted{green, "= passed"}, ": ")
+		p.wrap(4, subject, paintedText{green, "= passed"}, ": ")
 		p.wrap(4, "none of "+strings.Join(rules[subject], ", "), "    ")
 	}
-	p.rest(len(subjects), "that passed")
+	p.writeRest(len(subjects), "that passed")
 }
 
 // counts is the last line. It counts what the page shows: equal findings of several targets are one.
-func (p *page) counts(r Report, findings []said) string {
+func (p *page) counts(r Report, findings []statement) string {
 	count := func(s matrix.Severity) int { return len(ofSeverity(findings, s)) }
 	list := []string{plural(count(matrix.Error), "error"), plural(count(matrix.Warning), "warning")}
 	notes := count(matrix.Note)

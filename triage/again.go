@@ -68,7 +68,7 @@ func startsIn(lines []logLine, i int) (script, line string) {
 		return "", ""
 	}
 	m := outermost.FindStringSubmatch(text)
-	if m == nil || !heads(lines[:i]) || installed.MatchString(m[1]) || pythonsOwn.MatchString(m[1]) {
+	if m == nil || !heads(lines[:i]) || distributionDirectory.MatchString(m[1]) || pythonsOwn.MatchString(m[1]) {
 		return "", ""
 	}
 	if _, end := traceback(lines[i:], lines[i].from); end < 0 || follows.MatchString(lines[i+end].text) {

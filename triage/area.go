@@ -51,7 +51,7 @@ var toldPlainly = []string{"too-hot", "device-gone", "service", "off-the-bus", "
 // complaint is the record of a sentence that no other grammar reads: something did not work. It earns a verdict only
 // where the program itself says that it failed.
 func complaint(l logLine) *record {
-	if len(l.text) > maxComplaint || said.MatchString(l.text) || !complains.MatchString(l.text) {
+	if len(l.text) > maxComplaint || complaintOfOthers.MatchString(l.text) || !complains.MatchString(l.text) {
 		return nil
 	}
 	if hypothetical.MatchString(l.text) {
@@ -77,9 +77,9 @@ func toldAloud(text string) bool {
 // plain reports whether lines of the area tell of trouble though they do not say that it is an error.
 func (a area) plain() bool { return slices.Contains(toldPlainly, a.answer) }
 
-// said are lines that look like a complaint and are a compiler's, a launcher's, a check's, source, an announcement, of
+// complaintOfOthers are lines that look like a complaint and are a compiler's, a launcher's, a check's, source, an announcement, of
 // something that the program goes on without, or of a job that somebody ended, nobody says why.
-var said = lazyregexp.New(`\.\w+:\d+:\d+:|\.\w+\(\d+\): (?:error|warning)|exit ?code|exit status|` +
+var complaintOfOthers = lazyregexp.New(`\.\w+:\d+:\d+:|\.\w+\(\d+\): (?:error|warning)|exit ?code|exit status|` +
 	`returned non-zero|Check failed|^ *(?:warnings\.warn|raise |print|assert |logg|log\.|"|')|` +
 	`executable file not found|^\[?(?:notice|hint)|^configure: |:$|peermem|CANCELLED AT \S+ \*\*\*|` +
 	`(?i:(?:not|non-?) ?fatal|, ?(?:rebuilding|retrying|skipp\w+|ignoring|assuming|continuing|falling))`)

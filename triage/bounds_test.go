@@ -148,7 +148,7 @@ func TestUnpackedIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := io.Copy(io.Discard, &unpacked{r, 1 << 16})
+	n, err := io.Copy(io.Discard, &boundedReader{r, 1 << 16})
 	if n != 1<<16 || !errors.Is(err, errUnpacked) {
 		t.Errorf("%d bytes (%v)", n, err)
 	}

@@ -11,17 +11,17 @@ type span struct{ from, to int }
 
 func (s span) holds(line int) bool { return s.from < line && line < s.to }
 
-// builds is how pip tells that it builds a package, and built how the log of that ends where it worked.
+// builds is how pip tells that it builds a package, and buildSucceeded how the log of that ends where it worked.
 var (
-	builds = lazyregexp.New(`^ *(?:Running command (?:Preparing|Building|Getting)|Building wheels? for |Created build tracker: )`)
-	built  = lazyregexp.New(`^(?:Successfully (?:built|installed) \S|\w*EXIT_?(?:CODE|STATUS)=0$)`)
+	builds         = lazyregexp.New(`^ *(?:Running command (?:Preparing|Building|Getting)|Building wheels? for |Created build tracker: )`)
+	buildSucceeded = lazyregexp.New(`^(?:Successfully (?:built|installed) \S|\w*EXIT_?(?:CODE|STATUS)=0$)`)
 )
 
 // build is the part of a log in which pip builds a package, of a log that ends with pip's word that it is done.
 func (s *scanner) build(lines []logLine) span {
 	ends := bytes.Split(bytes.TrimRight(s.last.text, "\r\n"), []byte{'\n'})
 	for _, line := range ends[max(0, len(ends)-closingLines):] {
-		if !built.MatchString(clean(line)) {
+		if !buildSucceeded.MatchString(clean(line)) {
 			continue
 		}
 		for _, l := range lines {

@@ -87,16 +87,16 @@ func weighVersion(r *record, _ *tables.Tables) string {
 	return "version"
 }
 
-// versioned are the parts of which lines give two versions, and their names in a sentence.
+// versionedParts are the parts of which lines give two versions, and their names in a sentence.
 var (
-	versioned = lazyregexp.New(`(?i)\b(?:cudnn|nccl|tensorrt|numpy|glibc|python|driver|(?:py)?torch|cuda)\b`)
-	properly  = map[string]string{"cudnn": "cuDNN", "nccl": "NCCL", "tensorrt": "TensorRT", "numpy": "NumPy",
+	versionedParts = lazyregexp.New(`(?i)\b(?:cudnn|nccl|tensorrt|numpy|glibc|python|driver|(?:py)?torch|cuda)\b`)
+	properly       = map[string]string{"cudnn": "cuDNN", "nccl": "NCCL", "tensorrt": "TensorRT", "numpy": "NumPy",
 		"python": "Python", "torch": "PyTorch", "pytorch": "PyTorch", "cuda": "CUDA", "driver": "driver"}
 )
 
 // namedLast is the part that words name last; empty when they name none.
 func namedLast(words string) string {
-	all := versioned.FindAllString(words, -1)
+	all := versionedParts.FindAllString(words, -1)
 	if len(all) == 0 {
 		return ""
 	}

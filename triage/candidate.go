@@ -265,11 +265,11 @@ func (d *Diagnosis) withCandidates(hints []clue) {
 	if trouble {
 		all = append(all, anything...)
 	}
-	d.Candidates = chosen(all)
+	d.Candidates = chooseCandidates(all)
 }
 
-// chosen are the first of the candidates, each cause once, and at most two that blame the same side.
-func chosen(all []Candidate) []Candidate {
+// chooseCandidates are the first of the candidates, each cause once, and at most two that blame the same side.
+func chooseCandidates(all []Candidate) []Candidate {
 	some := []Candidate{}
 	blames := map[Blame]int{}
 	for _, c := range all {

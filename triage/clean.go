@@ -35,10 +35,10 @@ func clean(b []byte) string {
 // introducer begins a colour or a cursor movement: parameters follow, then one letter.
 var introducer = []byte("\x1b[")
 
-// uncoloured takes the colours and cursor movements out of text, in place: one may stand in the
+// withoutColours takes the colours and cursor movements out of text, in place: one may stand in the
 // middle of the words of a literal. What else a terminal obeys is left to clean, and one torn at the
 // end to the next piece of the log.
-func uncoloured(text []byte) []byte {
+func withoutColours(text []byte) []byte {
 	kept := text[:0]
 	for {
 		i := bytes.Index(text, introducer)
@@ -74,8 +74,8 @@ func plain(b []byte) bool {
 // maxShown is how much of a line is kept for people, in bytes.
 const maxShown = 400
 
-// shown cuts a line to the part around the place of a match.
-func shown(text string, at int) string {
+// aroundMatch cuts a line to the part around the place of a match.
+func aroundMatch(text string, at int) string {
 	if len(text) <= maxShown {
 		return strings.TrimSpace(text)
 	}
@@ -102,10 +102,10 @@ var hypothetical = lazyregexp.New(
 // has an arrow: the errors in it were not raised.
 var listing = lazyregexp.New(`^(?: +\d{1,5} {2,}(?:raise |assert |[rf]?["'])|│ +\d{1,5} │| +\d{1,6} \| +[^ #])`)
 
-// collected is what those who collect logs put before a line: docker compose, Kubernetes, kubectl, journald,
+// collectorPrefix is what those who collect logs put before a line: docker compose, Kubernetes, kubectl, journald,
 // torchrun, Slurm and Ray, BuildKit, MSBuild and cargo, besides the time, or the mark of a quotation or of Python's
 // bytes. A journal names months in the language of its reader.
-var collected = lazyregexp.New(
+var collectorPrefix = lazyregexp.New(
 	`^(?:(?:> ?| +|[\w./-]+ +\| |\[?\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\]? |std(?:out|err) F |\[pod/[^\]]+\] |` +
 		`(?:[A-Z][a-z]{2}|[^\s\[|:>]{2,6}) [ \d]\d [\d:]{8} [\w.-]+ [\w.()-]+\[\d+\]: |\[(?:rank|default)\d+\]: ?|\d+: |` +
 		`\([\w ]+ pid=\d+[^)]*\) ?|\[\d+,\d+\]<std(?:out|err)>: ?|#\d+ \d+\.\d+ |\d+\.\d{1,3} |\d{1,3}>|b['"]|cargo:warning=))+`)
@@ -120,7 +120,7 @@ func (s *Signature) find(text string) []int {
 	if m != nil || !strings.Contains(s.Pattern, "^") {
 		return m
 	}
-	skip := len(collected.FindString(text))
+	skip := len(collectorPrefix.FindString(text))
 	if skip == 0 {
 		return nil
 	}
@@ -145,27 +145,27 @@ func (s *Signature) match(text string) []int {
 		return nil
 	}
 	lead := text[:m[0]]
-	if quoted(text, lead) || hypothetical.MatchString(lead) {
+	if inCodeMarks(text, lead) || hypothetical.MatchString(lead) {
 		return nil
 	}
 	return m
 }
 
-// quoted reports whether what follows the lead stands in code marks. A mark that the line does not close
+// inCodeMarks reports whether what follows the lead stands in code marks. A mark that the line does not close
 // opens a log that somebody pasted, and so do marks around the whole line.
-func quoted(text, lead string) bool {
-	if asserted.MatchString(lead) {
+func inCodeMarks(text, lead string) bool {
+	if assertedCondition.MatchString(lead) {
 		return false
 	}
 	text, lead = gnuQuoted.ReplaceAllString(text, ""), gnuQuoted.ReplaceAllString(lead, "")
 	marks := strings.Count(text, "`")
-	line := strings.Trim(text[len(collected.FindString(text)):], " ")
+	line := strings.Trim(text[len(collectorPrefix.FindString(text)):], " ")
 	whole := marks == 2 && strings.HasPrefix(line, "`") && strings.HasSuffix(line, "`")
 	return strings.Count(lead, "`")%2 == 1 && marks%2 == 0 && !whole
 }
 
-// asserted is how C begins a condition that does not hold, in marks that quote nothing.
-var asserted = lazyregexp.New("[Aa]ssertion [`']$")
+// assertedCondition is how C begins a condition that does not hold, in marks that quote nothing.
+var assertedCondition = lazyregexp.New("[Aa]ssertion [`']$")
 
 // gnuQuoted is a name as GNU's programs quote it: in function `main': undefined reference to `cudaFree'.
 var gnuQuoted = lazyregexp.New("`[\\w@.:~+-]+'")

@@ -26,7 +26,7 @@ var clocks = []struct {
 // stampBefore reads the time of the line that holds the byte before end, or, as the lines of a
 // traceback carry none, of the last line above it that says one.
 func stampBefore(region []byte, end int) stamp {
-	text := string(region[max(0, end-before):end])
+	text := string(region[max(0, end-bytesBefore):end])
 	last := stamp{}
 	position := -1
 	for i, c := range clocks {

@@ -21,13 +21,13 @@ func decode(r io.Reader) (io.Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		return unboxed(bufio.NewReaderSize(&unpacked{unzipped, maxUnpacked}, chunk)), nil
+		return unbox(bufio.NewReaderSize(&boundedReader{unzipped, maxUnpacked}, chunk)), nil
 	case bytes.Equal(magic, []byte{0xff, 0xfe}):
 		return rejoin(bufio.NewReaderSize(&wide{plain, binary.LittleEndian}, chunk)), nil
 	case bytes.Equal(magic, []byte{0xfe, 0xff}):
 		return rejoin(bufio.NewReaderSize(&wide{plain, binary.BigEndian}, chunk)), nil
 	}
-	return unboxed(plain), nil
+	return unbox(plain), nil
 }
 
 // maxUnpacked bounds what comes out of a compressed log: ten megabytes of zeros unpack to ten gigabytes.
@@ -35,13 +35,13 @@ const maxUnpacked = 2 << 30
 
 var errUnpacked = errors.New("it unpacks to more than 2 GiB; unpack it yourself and give the part around the failure")
 
-// unpacked is a compressed log up to a bound.
-type unpacked struct {
+// boundedReader is a compressed log up to a bound.
+type boundedReader struct {
 	from io.Reader
 	left int
 }
 
-func (u *unpacked) Read(p []byte) (int, error) {
+func (u *boundedReader) Read(p []byte) (int, error) {
 	if u.left <= 0 {
 		return 0, errUnpacked
 	}
@@ -50,10 +50,10 @@ func (u *unpacked) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unboxed is a log without the boxes that it may be in.
-func unboxed(r *bufio.Reader) io.Reader {
+// unbox is a log without the boxes that it may be in.
+func unbox(r *bufio.Reader) io.Reader {
 	if start, _ := r.Peek(len(boxMark)); bytes.Equal(start, boxMark) {
-		return &boxed{from: r}
+		return &unboxingReader{from: r}
 	}
 	return rejoin(r)
 }

@@ -65,19 +65,19 @@ var (
 	epochs = lazyregexp.New(`(?i)\bepochs?\b\W{0,4}(\d+) ?(?:/|of) ?(\d+)()()\b`)
 )
 
-// reached reports whether a line counts to the last of how much.
-func reached(count *lazyregexp.Regexp, text string) bool {
+// countsToEnd reports whether a line counts to the last of how much.
+func countsToEnd(count *lazyregexp.Regexp, text string) bool {
 	return slices.ContainsFunc(count.FindAllStringSubmatch(text, -1), func(m []string) bool { return m[1]+m[3] == m[2]+m[4] })
 }
 
 // tellsAll reports whether a line says that all of the work is done.
 func tellsAll(text string) bool {
-	return reached(epochs, text) || orderly.MatchString(text) || wholly.MatchString(text)
+	return countsToEnd(epochs, text) || orderly.MatchString(text) || wholly.MatchString(text)
 }
 
 // tells reports whether a line says that a part of the work is done.
 func tells(text string) bool {
-	return reached(counts, text) || finishes.MatchString(text) && !request.MatchString(text)
+	return countsToEnd(counts, text) || finishes.MatchString(text) && !request.MatchString(text)
 }
 
 // unwell is what programs say of work that is done and of no use, what a script prints that ends however its program
@@ -85,13 +85,13 @@ func tells(text string) bool {
 var unwell = lazyregexp.New(`(?i)\b[1-9]\d* (?:errors?|failures?|failed|mismatches)\b|did not converge|not converged|[✗❌✘]|press any key to continue|` +
 	`\bnon-?zero (?:exit|return) ?(?:status|code)\b|^(?:\S+ )*(?:kernel: )?\[ *\d+\.\d{6}\] `)
 
-// expected is what pytest says of a test that was to fail.
-var expected = lazyregexp.New(`\b\d+ xfailed\b`)
+// expectedFailure is what pytest says of a test that was to fail.
+var expectedFailure = lazyregexp.New(`\b\d+ xfailed\b`)
 
 // speaksIll reports whether a log did not end well that has such a line near its end. A warning may hold its words.
 func speaksIll(text string) bool {
-	text = expected.ReplaceAllString(text, "")
-	return terminated.MatchString(text) || unwell.MatchString(text) || journal.MatchString(text) ||
+	text = expectedFailure.ReplaceAllString(text, "")
+	return terminationFrames.MatchString(text) || unwell.MatchString(text) || journal.MatchString(text) ||
 		fails.MatchString(text) && !informs(bare(text)) && !orderly.MatchString(text)
 }
 
@@ -123,8 +123,8 @@ func (s *scanner) closing() closing {
 // request is a request that a server was sent.
 var request = lazyregexp.New(`(?m)"(?:GET|POST|PUT|HEAD) /|^\[GIN\] `)
 
-// served reports whether a line says that a server did what it was asked.
-func served(text string) bool { return request.MatchString(text) && works.MatchString(text) }
+// requestServed reports whether a line says that a server did what it was asked.
+func requestServed(text string) bool { return request.MatchString(text) && works.MatchString(text) }
 
 // endsWell is the last line of a log that tells of work that was done, or is being done, where nothing near it failed.
 // Breaks is how many line breaks the log has.
@@ -148,7 +148,7 @@ func (e *finish) endsWell(breaks int) closing {
 			done, done.whole = at, true
 		case done.number == 0 && looked <= closingLines && tells(text):
 			done = at
-		case done.number == 0 && looked <= closingLines && (served(text) || latest.number == 0 && serves.MatchString(text)):
+		case done.number == 0 && looked <= closingLines && (requestServed(text) || latest.number == 0 && serves.MatchString(text)):
 			done, done.atWork = at, true
 		case works.MatchString(text):
 			if work++; latest.number == 0 {
@@ -188,7 +188,7 @@ func (d *Diagnosis) endWell(ends []closing, records []record, sources []Source) 
 		d.Because = "The log ends with its work done, which the errors before did not keep from it."
 	}
 	for i, e := range ends {
-		l := Line{Number: e.number, Text: shown(voice.Redact(e.text), 0), Why: "The program says here that its work is done."}
+		l := Line{Number: e.number, Text: aroundMatch(voice.Redact(e.text), 0), Why: "The program says here that its work is done."}
 		if len(sources) > 1 {
 			l.File = clean([]byte(sources[i].Name))
 		}

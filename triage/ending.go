@@ -25,7 +25,7 @@ func weighXid(r *record, t *tables.Tables) string {
 	}
 	r.slots["meaning"] = x.Meaning
 	switch blame := Blame(x.Blame); {
-	case contained.MatchString(r.text):
+	case containedXids.MatchString(r.text):
 		return "xid"
 	case x.Action == "check-power":
 		return "xid-power"
@@ -37,8 +37,8 @@ func weighXid(r *record, t *tables.Tables) string {
 	return "xid"
 }
 
-// contained are the Xids that say themselves that the GPU goes on.
-var contained = lazyregexp.New(`(?i)non-?fatal|\bcontained\b|corrected`)
+// containedXids are the Xids that say themselves that the GPU goes on.
+var containedXids = lazyregexp.New(`(?i)non-?fatal|\bcontained\b|corrected`)
 
 func weighMemory(r *record, _ *tables.Tables) string {
 	switch {
@@ -48,7 +48,7 @@ func weighMemory(r *record, _ *tables.Tables) string {
 		return "memory"
 	case r.slot("want") != "":
 		return "memory-want"
-	case r.frames != nil || raised.MatchString(message(r.text)):
+	case r.frames != nil || raisedLine.MatchString(message(r.text)):
 		return "memory"
 	}
 	return "memory-unsaid" // a compiled program's: another process may hold it
@@ -67,9 +67,9 @@ var signals = map[string]string{"-11": "a bad pointer (SIGSEGV)", "11": "a bad p
 		"instruction this processor does not have (SIGILL)", "132": "an instruction this processor does not have " +
 		"(SIGILL)"}
 
-// Signalled is what ended a process whose exit status is 128 and the number of a signal, as shells and containers report
+// EndedBySignal is what ended a process whose exit status is 128 and the number of a signal, as shells and containers report
 // it, "SIGKILL, mostly because main memory ran out"; empty for any other status.
-func Signalled(status int) string {
+func EndedBySignal(status int) string {
 	if status < 128 {
 		return ""
 	}

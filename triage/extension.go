@@ -75,7 +75,7 @@ var builtAgainInPlace = []string{
 // readExtension names the package that was built for another PyTorch, and how that package is got to fit.
 func readExtension(f *finding) bool {
 	name := packageIn(f.text)
-	if name == "" && inPlace.MatchString(f.text) && !installed.MatchString(f.text) {
+	if name == "" && inPlace.MatchString(f.text) && !distributionDirectory.MatchString(f.text) {
 		f.do = builtAgainInPlace
 	}
 	if name == "" || name == "torch" {

@@ -71,14 +71,14 @@ var onWSL = []string{
 
 // ofWSL replaces the steps for a driver that is not reached by those for WSL2, where the log was written there.
 func (d *Diagnosis) ofWSL(logs [][]logLine) {
-	if d.Blame == Environment && slices.Contains(unreached, d.Cause) && says(logs, wsl) {
+	if d.Blame == Environment && slices.Contains(unreachableDriver, d.Cause) && says(logs, wsl) {
 		d.Because = "Programs in WSL2 do not reach the driver, which is that of Windows."
 		d.Do = slices.Clone(onWSL)
 	}
 }
 
-// unreached are the causes of a driver that does not answer.
-var unreached = []string{"driver-not-loaded", "no-driver", "driver-missing", "cuda-init-failed"}
+// unreachableDriver are the causes of a driver that does not answer.
+var unreachableDriver = []string{"driver-not-loaded", "no-driver", "driver-missing", "cuda-init-failed"}
 
 // builtFrom are programs that are built where they run, by a mark of the line in which one says that it has no code for
 // the GPU, with how they are built for it.

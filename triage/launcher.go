@@ -59,7 +59,7 @@ func firstRank(lines []logLine) *record {
 		if first != nil && first.line+afterSummary > l.number {
 			continue // the first that a launcher names is the first
 		}
-		if r := summed(l); r != nil {
+		if r := launcherSummary(l); r != nil {
 			first = r
 		}
 	}
@@ -79,8 +79,8 @@ func saidFirst(records []record) *record {
 // afterSummary is how many lines below the first process that ended a launcher names the others.
 const afterSummary = 30
 
-// summed is the record of a launcher's one line.
-func summed(l logLine) *record {
+// launcherSummary is the record of a launcher's one line.
+func launcherSummary(l logLine) *record {
 	for _, s := range summaries {
 		m := s.FindStringSubmatch(l.text)
 		if m == nil {

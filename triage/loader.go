@@ -108,8 +108,8 @@ func weighUnresolved(r *record, _ *tables.Tables) string {
 	return "unresolved"
 }
 
-// linked are libraries that CUDA programs are often linked with, by the beginning of their symbols.
-var linked = []struct{ prefix, what string }{
+// linkedLibraries are libraries that CUDA programs are often linked with, by the beginning of their symbols.
+var linkedLibraries = []struct{ prefix, what string }{
 	{"cv::", "OpenCV"}, {"boost::", "Boost"}, {"google::protobuf::", "protobuf"}, {"google::", "glog"},
 	{"gflags::", "gflags"}, {"absl::", "Abseil"}, {"nvinfer1::", "TensorRT"}, {"tensorflow::", "TensorFlow"},
 	{"tbb::", "TBB"}, {"TIFF", "libtiff"}, {"png_", "libpng"}, {"jpeg_", "libjpeg"}, {"H5", "HDF5"}, {"MPI_", "MPI"},
@@ -122,7 +122,7 @@ var linked = []struct{ prefix, what string }{
 
 // libraryOf is the library of those that has a symbol, or the driver's, whose names go on with a capital.
 func libraryOf(name string) string {
-	for _, l := range linked {
+	for _, l := range linkedLibraries {
 		if strings.HasPrefix(name, l.prefix) {
 			return l.what
 		}
@@ -137,7 +137,7 @@ var ofDriver = lazyregexp.New(`^cu(?:Init|Ctx|Device|Mem|Module|Launch|Event|Str
 
 // weighDeviceLink judges device code that was compiled to be linked, and was not.
 func weighDeviceLink(r *record, _ *tables.Tables) string {
-	r.slots["symbol"] = demangled(cmp.Or(r.slot("symbol"), r.slot("symbol2"), r.slot("symbol3")))
+	r.slots["symbol"] = demangle(cmp.Or(r.slot("symbol"), r.slot("symbol2"), r.slot("symbol3")))
 	return "device-link"
 }
 
@@ -146,7 +146,7 @@ var byHand = lazyregexp.New(`/tmp/\S+\.o\b`)
 
 func weighSymbol(r *record, _ *tables.Tables) string {
 	name := r.slot("symbol")
-	r.slots["what"], r.slots["symbol"] = symbolOf(name), demangled(name)
+	r.slots["what"], r.slots["symbol"] = symbolOf(name), demangle(name)
 	switch r.slots["what"] {
 	case "":
 		return "symbol"
@@ -173,9 +173,9 @@ func weighLinked(r *record, _ *tables.Tables) string {
 	return "library"
 }
 
-// demangled is a C++ name as people write it, as far as its nested name goes: "_ZN3c106detail14torchCheckFailE…" is
+// demangle is a C++ name as people write it, as far as its nested name goes: "_ZN3c106detail14torchCheckFailE…" is
 // c10::detail::torchCheckFail. What is not so formed stays.
-func demangled(name string) string {
+func demangle(name string) string {
 	rest, nested := strings.CutPrefix(name, "_ZN")
 	if !nested {
 		rest, nested = strings.CutPrefix(name, "_ZNK")

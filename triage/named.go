@@ -41,7 +41,7 @@ func readLibrary(f *finding) bool {
 		f.withoutVersion(name)
 		return true
 	}
-	known := known().Library(name)
+	known := nameTables().Library(name)
 	if known == nil {
 		return true
 	}

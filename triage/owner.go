@@ -17,7 +17,7 @@ var (
 		`swift|llama-?factory|verl|openrlhf|axolotl|unsloth|comfyui|stable-diffusion-webui|text-generation-webui|detectron2|` +
 		`mmdetection\w*|mmcv|mmengine|fairseq|nerfstudio|ultralytics|tensorrt[_-]llm|flash-attention|xformers|pytorch|` +
 		`agentlightning|lm-evaluation-harness|lm_eval|nemo)[/\\]`)
-	generated = lazyregexp.New(`^<`)
+	generatedSource = lazyregexp.New(`^<`)
 )
 
 // project is whose code a call is of that is not the user's: an installed package, a checkout of a known project, or what
@@ -32,7 +32,7 @@ func (f frame) project() string {
 	if m := checkout.FindStringSubmatch(f.path); m != nil {
 		return m[1]
 	}
-	if generated.MatchString(f.path) && !strings.HasPrefix(f.path, "<ipython") {
+	if generatedSource.MatchString(f.path) && !strings.HasPrefix(f.path, "<ipython") {
 		return "python"
 	}
 	return ""

@@ -33,7 +33,7 @@ func weighModule(r *record, _ *tables.Tables) string {
 		return "jit-module"
 	case r.unpickles() && !stack.MatchString(root):
 		return "module-of-sender"
-	case compiled.MatchString(module):
+	case raisingWords.MatchString(module):
 		return "extension"
 	case root != module && strings.Contains(r.text, "'"+module+"'") && !ofTheCheckout.MatchString(root):
 		r.slots["root"] = root // Python names the first part that it does not find: the one before it is there
@@ -55,8 +55,8 @@ func (r *record) unpickles() bool {
 
 // The words by which an exception shows its side when no grammar read more from it.
 var (
-	noModule = lazyregexp.New(`(?:^|: )No module named '?([\w.]+)'?`)
-	compiled = lazyregexp.New(`(?i)(?:_cuda|_C|_ext|_cpp|_kernels?|_ops|_cpu|_gpu|Cuda|CUDA)$|` +
+	noModule     = lazyregexp.New(`(?:^|: )No module named '?([\w.]+)'?`)
+	raisingWords = lazyregexp.New(`(?i)(?:_cuda|_C|_ext|_cpp|_kernels?|_ops|_cpu|_gpu|Cuda|CUDA)$|` +
 		`^(?:flash_attn|apex|amp_C|xformers|triton|bitsandbytes|deepspeed|mamba|causal_conv1d|selective_scan|` +
 		`pointnet|spconv|MinkowskiEngine|torch_scatter|torch_sparse|torch_cluster|pytorch3d|nvdiffrast|` +
 		`tinycudann|gsplat|diff_gaussian|simple_knn|natten|cupy|pycuda|tensorrt|transformer_engine|vllm|` +
@@ -120,7 +120,7 @@ var (
 )
 
 // weighException judges an exception, and says of it what the calls and the line of source above it tell besides.
-func weighException(r *record, _ *tables.Tables) string { return r.told(r.weighRaised()) }
+func weighException(r *record, _ *tables.Tables) string { return r.detailed(r.weighRaised()) }
 
 // weighRaised judges an exception by its class, its message and whose code raised it. What another grammar reads in
 // the same line weighs more.
@@ -162,7 +162,7 @@ func (r *record) byClass(class, text string) (answer string, decided bool) {
 		r.slots["module"] = m[1]
 		return weighModule(r, nil), true
 	}
-	last := r.last()
+	last := r.raisingFrame()
 	switch {
 	case class == "DistBackendError" || class == "DistNetworkError" || class == "ChildFailedError":
 		return "", true
@@ -239,7 +239,7 @@ func (r *record) ofModule(text string) bool {
 	}
 	root, _, _ := strings.Cut(m[1], ".")
 	return r.frames != nil || root == "" || root != "torch" &&
-		(stack.MatchString(root) || compiled.MatchString(root) || besides.MatchString(root))
+		(stack.MatchString(root) || raisingWords.MatchString(root) || besides.MatchString(root))
 }
 
 // besides are modules whose releases take names away, of the stack's neighbours and of Python's own library: what asks

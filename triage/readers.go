@@ -66,7 +66,7 @@ func readMemory(f *finding) bool {
 		f.because = fmt.Sprintf("One request asked for %s on a GPU that has %s in all.", gib(want), gib(total))
 	case knowTotal && knowFree && knowOwn && others > want && others > total*notable:
 		f.heldByOthers(total, others)
-		if others > total*taken || f.oneOther(total) {
+		if others > total*foreignShare || f.oneOther(total) {
 			f.blame = Environment
 		}
 	case knowSlack && slack > want && slack > allocated*notable:
@@ -117,11 +117,11 @@ const (
 	notable     = 0.1
 )
 
-// taken is the share of a GPU that only a foreign job holds, and large that of a single process that is one: ranks of
+// foreignShare is the share of a GPU that only a foreign job holds, and large that of a single process that is one: ranks of
 // one job that share a GPU by mistake hold alike, and are several. Of 7 labelled logs one is judged otherwise by them.
 const (
-	taken = 0.7
-	large = 0.25
+	foreignShare = 0.7
+	large        = 0.25
 )
 
 // holder is how PyTorch names another process on the GPU, with what it holds.

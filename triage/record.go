@@ -75,7 +75,7 @@ var prefix = lazyregexp.New(`^(?:(?:lxc[\w-]* \S+ \d{14}\.\d+ [A-Z]+ +\w+ - \S+ 
 
 // bare is a line without what collectors put before it, a traceback's indentation kept.
 func bare(line string) string {
-	return strings.TrimRight(line[len(collected.FindString(line)):], " ")
+	return strings.TrimRight(line[len(collectorPrefix.FindString(line)):], " ")
 }
 
 // message is a bare line without a logger's prefix, too.
@@ -134,7 +134,7 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 			r.source, r.wentOn, r.onGPU, r.calm = source, wentOn, onGPU, s.kept.calm-l.calm
 			r.ofMany, r.built, r.earlier = l.ofMany, build.holds(l.number), l.number < last
 			r.edited = edited && !r.earlier && ofSyntax.MatchString(r.slots["class"])
-			r.notice = r.notice || headed(lines, i)
+			r.notice = r.notice || belowHead(lines, i)
 			r.frames, r.wraps = calls[l.number].frames, calls[l.number].wraps
 			r.notice = r.notice || r.ofTracker()
 			r.from, r.final = l.from, ended-l.number < lastLines
@@ -214,7 +214,7 @@ func single(l logLine, next []logLine) []record {
 	if r := exception(l); r != nil {
 		if open := r.slots["message"]; open == "" && strings.HasSuffix(l.text, ":") || open != "" &&
 			strings.ContainsAny(open[len(open)-1:], ":,(") || onlyCounts.MatchString(open) {
-			rest := continued(next)
+			rest := continuation(next)
 			if rest == "" && onlyCounts.MatchString(open) && len(next) > 0 {
 				rest = " " + strings.TrimSpace(next[0].text)
 			}
@@ -292,12 +292,12 @@ func together(l logLine, next []logLine) []record {
 	return all
 }
 
-// continued is the rest of a message that goes on over several lines.
-func continued(next []logLine) string {
+// continuation is the rest of a message that goes on over several lines.
+func continuation(next []logLine) string {
 	var rest strings.Builder
 	for _, l := range next[:min(3, len(next))] {
 		text := strings.TrimSpace(l.text)
-		if text == "" || raised.MatchString(message(text)) || frameLine.MatchString(text) || strings.Contains(text,
+		if text == "" || raisedLine.MatchString(message(text)) || frameLine.MatchString(text) || strings.Contains(text,
 			"Traceback (most") || strings.HasPrefix(text, "CUDA kernel errors might") {
 			break
 		}
@@ -316,7 +316,7 @@ func spelt(l logLine) []record {
 		if s.Text == "" || best != nil && len(s.Text) <= len(best.Text) {
 			continue
 		}
-		tells := named || len(s.Text) >= tellingText || numbered(l.text, s.Code)
+		tells := named || len(s.Text) >= tellingText || holdsNumber(l.text, s.Code)
 		if tells && speaks(l.text, strings.Index(l.text, s.Text)) {
 			best = s
 		}
@@ -328,12 +328,12 @@ func spelt(l logLine) []record {
 		notice: informs(l.text)}}
 }
 
-// numbered reports whether a line holds the number of a status that means more than a word: "(error 802)".
-func numbered(text string, code int) bool {
+// holdsNumber reports whether a line holds the number of a status that means more than a word: "(error 802)".
+func holdsNumber(text string, code int) bool {
 	return code >= 100 && strings.Contains(text, strconv.Itoa(code))
 }
 
-func statuses() []tables.Status { return tables.Rows[tables.Status](known()) }
+func statuses() []tables.Status { return tables.Rows[tables.Status](nameTables()) }
 
 // tellingText is how long a status' text must be to mean it without the word CUDA beside it: "invalid argument" does
 // not.
@@ -342,7 +342,7 @@ const tellingText = 31
 // speaks reports whether a line says what stands at a place in it, and does not only quote it; a place before the line
 // is none.
 func speaks(text string, at int) bool {
-	return at >= 0 && !hypothetical.MatchString(text[:at]) && !quoted(text, text[:at])
+	return at >= 0 && !hypothetical.MatchString(text[:at]) && !inCodeMarks(text, text[:at])
 }
 
 func containsAny(text string, words []string) bool {

@@ -201,7 +201,7 @@ func TestRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		records := recordsOf(s)
-		found := structural(records, known())
+		found := structural(records, nameTables())
 		i := slices.IndexFunc(records, func(r record) bool { return r.kind == c.kind })
 		if i < 0 || c.slot != "" && records[i].slot(c.slot) != c.want || records[i].line != 2 {
 			t.Errorf("%s: %+v; want a record %s with %s = %q", c.line, records, c.kind, c.slot, c.want)
@@ -422,7 +422,7 @@ func TestCandidates(t *testing.T) {
 func TestSentences(t *testing.T) {
 	for _, s := range table(t) {
 		words, _ := s.Words()
-		fault, why := parted(words)
+		fault, why := partWords(words)
 		if n := utf8.RuneCountInString(fault); n > maxSentence {
 			t.Errorf("%s: %d characters: %s", s.ID, n, fault)
 		}
@@ -461,12 +461,12 @@ func FuzzRecords(f *testing.F) {
 		if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
 			t.Skip()
 		}
-		for _, found := range structural(recordsOf(s), known()) {
+		for _, found := range structural(recordsOf(s), nameTables()) {
 			if found.because == "" || placeholder.MatchString(found.because) && !placeholder.MatchString(log) || found.line < 1 {
 				t.Fatalf("%+v", found)
 			}
 		}
-		demangled(log)
+		demangle(log)
 	})
 }
 
@@ -483,7 +483,7 @@ func FuzzComplaint(f *testing.F) {
 			return
 		}
 		r.final = true
-		if about := weighComplaint(r, known()); about != "" && answerOf(about).cause == "" {
+		if about := weighComplaint(r, nameTables()); about != "" && answerOf(about).cause == "" {
 			t.Fatalf("%q is about %q, which has no answer", line, about)
 		}
 	})

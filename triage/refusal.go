@@ -6,13 +6,13 @@ import "cudacompat/internal/lazyregexp"
 type caller string
 
 const (
-	anyone  caller = ""
-	own     caller = "the program's own file"
-	theirs  caller = "an installed distribution"
-	cloned  caller = "a clone of a project that is not the user's"
-	visible caller = "whoever's call is shown"
-	unseen  caller = "no call is shown"
-	ending  caller = "no call is shown, and the log ends with it"
+	anyone       caller = ""
+	ownCaller    caller = "the program's own file"
+	theirs       caller = "an installed distribution"
+	clonedCaller caller = "a clone of a project that is not the user's"
+	visible      caller = "whoever's call is shown"
+	unseen       caller = "no call is shown"
+	ending       caller = "no call is shown, and the log ends with it"
 )
 
 // refusal is what an exception means by its class, its words and whose call raised it.
@@ -23,7 +23,7 @@ type refusal struct {
 	answer string // empty: the log does not say whose fault it is
 }
 
-func refused(class, said string, by caller, answer string) refusal {
+func newRefusal(class, said string, by caller, answer string) refusal {
 	return refusal{lazyregexp.New(`^(?:` + class + `)$`), lazyregexp.New(said), by, answer}
 }
 
@@ -56,173 +56,173 @@ const askedOfStack = `^cannot import name .* from '?(?:torch|transformers|triton
 // look alike, and nothing is said.
 var refusals = []refusal{
 	// A name that is not there.
-	refused(`ImportError`, `relative import`, anyone, ""),
-	refused(`ImportError`, `^cannot import name .*(?:site|dist)-packages`, own, "packages-do-not-fit"),
-	refused(`ImportError`, `^cannot import name .* \((?:/|[A-Z]:)`, cloned, "packages-do-not-fit"),
-	refused(`ImportError`, `^cannot import name .* \((?:/|[A-Z]:)`, own, "program"),
-	refused(`ImportError`, `^cannot import name `, theirs, "packages-do-not-fit"),
-	refused(`ImportError|AttributeError`, askedOfStack, anyone, "packages-do-not-fit"),
-	refused(`ImportError`, `^cannot import name `, anyone, ""),
-	refused(`ImportError`, `pip install|[Rr]equires? `, visible, "installation"),
-	refused(`ImportError`, `.`, visible, "environment"),
-	refused(`AttributeError|TypeError|PicklingError`, `^(?:Can't|cannot) pickle `, anyone, "program"),
-	refused(`AttributeError`, `^'(?:Namespace|SimpleNamespace|Values|EasyDict|AttrDict|`+
+	newRefusal(`ImportError`, `relative import`, anyone, ""),
+	newRefusal(`ImportError`, `^cannot import name .*(?:site|dist)-packages`, ownCaller, "packages-do-not-fit"),
+	newRefusal(`ImportError`, `^cannot import name .* \((?:/|[A-Z]:)`, clonedCaller, "packages-do-not-fit"),
+	newRefusal(`ImportError`, `^cannot import name .* \((?:/|[A-Z]:)`, ownCaller, "program"),
+	newRefusal(`ImportError`, `^cannot import name `, theirs, "packages-do-not-fit"),
+	newRefusal(`ImportError|AttributeError`, askedOfStack, anyone, "packages-do-not-fit"),
+	newRefusal(`ImportError`, `^cannot import name `, anyone, ""),
+	newRefusal(`ImportError`, `pip install|[Rr]equires? `, visible, "installation"),
+	newRefusal(`ImportError`, `.`, visible, "environment"),
+	newRefusal(`AttributeError|TypeError|PicklingError`, `^(?:Can't|cannot) pickle `, anyone, "program"),
+	newRefusal(`AttributeError`, `^'(?:Namespace|SimpleNamespace|Values|EasyDict|AttrDict|`+
 		`DictConfig)' object has no attribute`,
-		own, "usage"),
-	refused(`AttributeError|TypeError`, `'?NoneType'? (?:object|is not|and)`, own, "program"),
-	refused(`TypeError`, `(?:path|os\.PathLike).* not '?NoneType`, own, "program"),
-	refused(`\w+`, `NoneType`, anyone, ""), // a value is missing, and the line does not say why
-	refused(`KeyError`, `is not in the .* registry`, anyone, ""),
-	refused(`AttributeError`, `^'(?:str|list|dict|tuple|set|int|float|bool|bytes|function|method|`+
+		ownCaller, "usage"),
+	newRefusal(`AttributeError|TypeError`, `'?NoneType'? (?:object|is not|and)`, ownCaller, "program"),
+	newRefusal(`TypeError`, `(?:path|os\.PathLike).* not '?NoneType`, ownCaller, "program"),
+	newRefusal(`\w+`, `NoneType`, anyone, ""), // a value is missing, and the line does not say why
+	newRefusal(`KeyError`, `is not in the .* registry`, anyone, ""),
+	newRefusal(`AttributeError`, `^'(?:str|list|dict|tuple|set|int|float|bool|bytes|function|method|`+
 		`builtin_function_or_method|`+
-		`Tensor|Parameter|ndarray|(?:Distributed)?DataParallel)' object has no attribute`, own, "program"),
-	refused(`AttributeError`, `^'(?:str|list|dict|tuple|set|int|float|bool|bytes|function|method|`+
+		`Tensor|Parameter|ndarray|(?:Distributed)?DataParallel)' object has no attribute`, ownCaller, "program"),
+	newRefusal(`AttributeError`, `^'(?:str|list|dict|tuple|set|int|float|bool|bytes|function|method|`+
 		`NoneType)' object`, anyone,
 		""),
-	refused(`AttributeError`, `^(?:'\w+' object|type object '\w+') has no attribute`, theirs, "packages-do-not-fit"),
-	refused(`AttributeError`, `^(?:type object )?'\w*(?:`+ofLibraries+`)'(?: object)? has no attribute`, own, ""),
-	refused(`AttributeError`, `^(?:type object )?'\w+'(?: object)? has no attribute`, own, "program"),
+	newRefusal(`AttributeError`, `^(?:'\w+' object|type object '\w+') has no attribute`, theirs, "packages-do-not-fit"),
+	newRefusal(`AttributeError`, `^(?:type object )?'\w*(?:`+ofLibraries+`)'(?: object)? has no attribute`, ownCaller, ""),
+	newRefusal(`AttributeError`, `^(?:type object )?'\w+'(?: object)? has no attribute`, ownCaller, "program"),
 
 	// A call that does not fit.
-	refused(`TypeError`, wrongCall, theirs, "packages-do-not-fit"),
-	refused(`TypeError`, ofTheStackClasses+wrongCall, anyone, "packages-do-not-fit"),
-	refused(`TypeError`, `missing \d+ required (?:positional|keyword-only) argument|`+
-		`takes (?:from )?\d+ .*positional arguments? but \d+ `, own, "program"),
-	refused(`TypeError`, `^(?:__(?:init|new)__|forward|[A-Z]\w*\.\w+)\(\) `+wrongCall, anyone, ""),
-	refused(`TypeError`, `^[a-z]\w*\(\) `+wrongCall, own, "program"),
-	refused(`TypeError`, `unsupported operand type\(s\) for \|: |'(?:type|ABCMeta|`+
+	newRefusal(`TypeError`, wrongCall, theirs, "packages-do-not-fit"),
+	newRefusal(`TypeError`, ofTheStackClasses+wrongCall, anyone, "packages-do-not-fit"),
+	newRefusal(`TypeError`, `missing \d+ required (?:positional|keyword-only) argument|`+
+		`takes (?:from )?\d+ .*positional arguments? but \d+ `, ownCaller, "program"),
+	newRefusal(`TypeError`, `^(?:__(?:init|new)__|forward|[A-Z]\w*\.\w+)\(\) `+wrongCall, anyone, ""),
+	newRefusal(`TypeError`, `^[a-z]\w*\(\) `+wrongCall, ownCaller, "program"),
+	newRefusal(`TypeError`, `unsupported operand type\(s\) for \|: |'(?:type|ABCMeta|`+
 		`function)' object is not subscriptable`,
 		theirs, "packages-do-not-fit"),
-	refused(`TypeError`, `Descriptors cannot (?:not )?be created directly`, anyone, "packages-do-not-fit"),
-	refused(`RuntimeError`, `^Failed to import \S+ because of the following error`, anyone, "packages-do-not-fit"),
-	refused(`IndentationError|TabError`, ``, own, "program"),
-	refused(`SyntaxError|IndentationError|TabError`, `unexpected EOF|EOL while scanning|was never closed|^unterminated|`+
+	newRefusal(`TypeError`, `Descriptors cannot (?:not )?be created directly`, anyone, "packages-do-not-fit"),
+	newRefusal(`RuntimeError`, `^Failed to import \S+ because of the following error`, anyone, "packages-do-not-fit"),
+	newRefusal(`IndentationError|TabError`, ``, ownCaller, "program"),
+	newRefusal(`SyntaxError|IndentationError|TabError`, `unexpected EOF|EOL while scanning|was never closed|^unterminated|`+
 		`unindent|^unexpected indent|^expected an indented block|inconsistent use of tabs`, ending, "program"),
-	refused(`SyntaxError|IndentationError|TabError`, ``, theirs, "packages-do-not-fit"),
-	refused(`SyntaxError|IndentationError|TabError`, ``, anyone, ""),
+	newRefusal(`SyntaxError|IndentationError|TabError`, ``, theirs, "packages-do-not-fit"),
+	newRefusal(`SyntaxError|IndentationError|TabError`, ``, anyone, ""),
 
 	// A worker of Ray that is gone: its own lines say why.
-	refused(`(?:Ray)?Actor\w*Error|WorkerCrashedError|NodeDiedError`, `unavailable|unexpectedly|died|Socket closed`,
+	newRefusal(`(?:Ray)?Actor\w*Error|WorkerCrashedError|NodeDiedError`, `unavailable|unexpectedly|died|Socket closed`,
 		anyone, ""),
 
 	// What only says that a command failed: its own lines say why.
-	refused(`CalledProcessError`, `returned non-zero exit status`, anyone, ""),
+	newRefusal(`CalledProcessError`, `returned non-zero exit status`, anyone, ""),
 
 	// What a rank says that waited for another in vain, or for what its own lines say above.
-	refused(`\w+`, `watchdog thread terminated with exception|collective operation timeout|Timed out waiting \d+ms for (?:recv|send)|`+
+	newRefusal(`\w+`, `watchdog thread terminated with exception|collective operation timeout|Timed out waiting \d+ms for (?:recv|send)|`+
 		`^\[\d+\] is setting up NCCL communicator and retrieving ncclUniqueId`, anyone, ""),
 
 	// What NCCL says stands in the next line, and above, in the log of the rank that failed first.
-	refused(`RuntimeError`, `^NCCL [Ee]rror\b|gloo/transport/.*(?:[Cc]losed|[Rr]eset|[Tt]imed out|timeout)`, anyone, ""),
+	newRefusal(`RuntimeError`, `^NCCL [Ee]rror\b|gloo/transport/.*(?:[Cc]losed|[Rr]eset|[Tt]imed out|timeout)`, anyone, ""),
 
 	// What was compiled for a newer processor.
-	refused(`\w+`, `^(?:the )?(?:CPU|processor) does not (?:have|support)`, anyone, "processor"),
+	newRefusal(`\w+`, `^(?:the )?(?:CPU|processor) does not (?:have|support)`, anyone, "processor"),
 
 	// A saved model that another release wrote.
-	refused(`TypeError|ValueError`, `^(?:Error when deserializing class|Unrecognized keyword arguments? passed to)`, theirs,
+	newRefusal(`TypeError|ValueError`, `^(?:Error when deserializing class|Unrecognized keyword arguments? passed to)`, theirs,
 		"newer-file"),
 
 	// What cannot be traced.
-	refused(`Tracer\w+Error|Concretization\w*Error|UnexpectedTracerError|NonConcrete\w+Error`, ``, anyone, "program"),
+	newRefusal(`Tracer\w+Error|Concretization\w*Error|UnexpectedTracerError|NonConcrete\w+Error`, ``, anyone, "program"),
 
 	// What a kernel asks of the GPU.
-	refused(`OutOfResources`, `shared memory|registers`, anyone, "program"),
+	newRefusal(`OutOfResources`, `shared memory|registers`, anyone, "program"),
 
 	// A model that is newer than what reads it.
-	refused(`\w+`, `does not recognize this architecture|unknown model architecture|Tokenizer class \w+ does not exist|`+
+	newRefusal(`\w+`, `does not recognize this architecture|unknown model architecture|Tokenizer class \w+ does not exist|`+
 		`[Mm]odel architectures? .* (?:is|are) not supported`, anyone, "packages-do-not-fit"),
 
 	// What was compiled beside another release of NumPy.
-	refused(`\w+`, `compiled against (?:ABI|API) version .* but this version|numpy\.dtype size changed|`+
+	newRefusal(`\w+`, `compiled against (?:ABI|API) version .* but this version|numpy\.dtype size changed|`+
 		`compiled using NumPy 1|_ARRAY_API not found`, anyone, "packages-do-not-fit"),
 
 	// Errors that the system numbers, of Linux and of Windows.
-	refused(`\w+`, `\[Errno (?:28|30|122)\]`, anyone, "disk-full"),
-	refused(`\w+`, `\[Errno (?:48|98)\]|\[WinError 10048\]|annot find empty port`, anyone, "port"),
-	refused(`\w+`, `\[Errno (?:99|101|113|-[23])\]|\[WinError (?:1006[01]|11001)\]`, anyone, "network-down"),
+	newRefusal(`\w+`, `\[Errno (?:28|30|122)\]`, anyone, "disk-full"),
+	newRefusal(`\w+`, `\[Errno (?:48|98)\]|\[WinError 10048\]|annot find empty port`, anyone, "port"),
+	newRefusal(`\w+`, `\[Errno (?:99|101|113|-[23])\]|\[WinError (?:1006[01]|11001)\]`, anyone, "network-down"),
 
 	// What conda and Julia's package manager say.
-	refused(`Conda\w*|Environment(?:NameNotFound|NotWritable\w*)|ResolvePackageNotFound`, ``, anyone, "package-tool"),
-	refused(`ArgumentError`, `^Package \S+ .*not found in current path`, anyone, "installation"),
-	refused(`InvalidIRError`, ``, anyone, "kernel-source"),
+	newRefusal(`Conda\w*|Environment(?:NameNotFound|NotWritable\w*)|ResolvePackageNotFound`, ``, anyone, "package-tool"),
+	newRefusal(`ArgumentError`, `^Package \S+ .*not found in current path`, anyone, "installation"),
+	newRefusal(`InvalidIRError`, ``, anyone, "kernel-source"),
 
 	// Java's and Julia's own, and what Triton's compiler finds in a kernel.
-	refused(`(?:NullPointer|\w*IndexOutOfBounds|ClassCast|NumberFormat)Exception`, ``, anyone, "program"),
-	refused(`DimensionMismatch`, ``, anyone, "shape"),
-	refused(`CompilationError`, `(?:Name|Attribute|IncompatibleType)Error\(`, anyone, "kernel-source"),
+	newRefusal(`(?:NullPointer|\w*IndexOutOfBounds|ClassCast|NumberFormat)Exception`, ``, anyone, "program"),
+	newRefusal(`DimensionMismatch`, ``, anyone, "shape"),
+	newRefusal(`CompilationError`, `(?:Name|Attribute|IncompatibleType)Error\(`, anyone, "kernel-source"),
 
 	// Classes that say enough where a log ends with them.
-	refused(`FileNotFoundError|NotADirectoryError`, `custom_nodes|__init__`, ending, ""),
-	refused(`FileNotFoundError|NotADirectoryError`, `'[^']*[/\\][^']*\w'$`, ending, "given-file"),
-	refused(`JSONDecodeError|UnpicklingError|BadZipFile|UnidentifiedImageError|ScannerError|ParserError|EmptyDataError`,
+	newRefusal(`FileNotFoundError|NotADirectoryError`, `custom_nodes|__init__`, ending, ""),
+	newRefusal(`FileNotFoundError|NotADirectoryError`, `'[^']*[/\\][^']*\w'$`, ending, "given-file"),
+	newRefusal(`JSONDecodeError|UnpicklingError|BadZipFile|UnidentifiedImageError|ScannerError|ParserError|EmptyDataError`,
 		``, ending, "given-file"),
-	refused(`PermissionError`, ``, ending, "access"),
-	refused(`NameError`, `name '(?:_|\w*cuda|\w*_ext)`, ending, ""), // a compiled part
-	refused(`(?:Name|UnboundLocal|ZeroDivision|Recursion)Error`, `.`, ending, "program"),
-	refused(`(?:UnboundLocal|ZeroDivision)Error`, ``, visible, "program"),
-	refused(`NewConnectionError|MaxRetryError|(?:Connect|Read)(?:Timeout|TimeoutError)|ProxyError|SSLError|gaierror`, ``,
+	newRefusal(`PermissionError`, ``, ending, "access"),
+	newRefusal(`NameError`, `name '(?:_|\w*cuda|\w*_ext)`, ending, ""), // a compiled part
+	newRefusal(`(?:Name|UnboundLocal|ZeroDivision|Recursion)Error`, `.`, ending, "program"),
+	newRefusal(`(?:UnboundLocal|ZeroDivision)Error`, ``, visible, "program"),
+	newRefusal(`NewConnectionError|MaxRetryError|(?:Connect|Read)(?:Timeout|TimeoutError)|ProxyError|SSLError|gaierror`, ``,
 		ending, "network-down"),
-	refused(`GatedRepoError|MissingMandatoryValue|Override\w*Exception|Config(?:Attribute|Key|Type)\w*Error`, ``, ending,
+	newRefusal(`GatedRepoError|MissingMandatoryValue|Override\w*Exception|Config(?:Attribute|Key|Type)\w*Error`, ``, ending,
 		"usage"),
 
 	// Files and the network.
-	refused(`RuntimeError`, `PytorchStreamWriter failed writing|iostream stream error|`+
+	newRefusal(`RuntimeError`, `PytorchStreamWriter failed writing|iostream stream error|`+
 		`inline_container.*unexpected pos \d+ vs`, anyone, "disk-full"),
-	refused(`\w+`, `Disk quota exceeded|No space left on device`, anyone, "disk-full"),
-	refused(`OSError`, `truncated|[Uu]nable to (?:synchronously )?open file|file signature not found|`+
+	newRefusal(`\w+`, `Disk quota exceeded|No space left on device`, anyone, "disk-full"),
+	newRefusal(`OSError`, `truncated|[Uu]nable to (?:synchronously )?open file|file signature not found|`+
 		`cannot identify`, theirs,
 		"given-file"),
-	refused(`UnicodeDecodeError`, ``, visible, "given-file"),
-	refused(`UnicodeEncodeError`, `'(?:charmap|ascii|latin-1|gbk|cp\d+)' codec`, anyone, "encoding"),
-	refused(`NotFoundError`, `not found in checkpoint`, anyone, "given-file"),
-	refused(`OSError`, `gated repo|access to it is restricted`, anyone, "usage"),
-	refused(`EOFError`, `Ran out of input`, anyone, "given-file"),
-	refused(`HTTPError`, `^(?:HTTP Error )?(?:404|410)\b`, ending, "no-such-address"),
-	refused(`HTTPError`, `rate limit|\b(?:429|5\d\d)\b`, theirs, "network-down"),
-	refused(`(?:GatedRepo|RepositoryNotFound|RevisionNotFound|HTTP)Error`,
+	newRefusal(`UnicodeDecodeError`, ``, visible, "given-file"),
+	newRefusal(`UnicodeEncodeError`, `'(?:charmap|ascii|latin-1|gbk|cp\d+)' codec`, anyone, "encoding"),
+	newRefusal(`NotFoundError`, `not found in checkpoint`, anyone, "given-file"),
+	newRefusal(`OSError`, `gated repo|access to it is restricted`, anyone, "usage"),
+	newRefusal(`EOFError`, `Ran out of input`, anyone, "given-file"),
+	newRefusal(`HTTPError`, `^(?:HTTP Error )?(?:404|410)\b`, ending, "no-such-address"),
+	newRefusal(`HTTPError`, `rate limit|\b(?:429|5\d\d)\b`, theirs, "network-down"),
+	newRefusal(`(?:GatedRepo|RepositoryNotFound|RevisionNotFound|HTTP)Error`,
 		`\b40[0134]\b|gated|restricted`, theirs, "usage"),
-	refused(`OSError`, `WinError 1455|paging file is too small`, anyone, "paging-file"),
-	refused(`InvalidArgument|NoSuchFile|InvalidProtobuf|InvalidGraph|Fail`, `ONNXRuntimeError.*(?:INVALID_ARGUMENT|`+
+	newRefusal(`OSError`, `WinError 1455|paging file is too small`, anyone, "paging-file"),
+	newRefusal(`InvalidArgument|NoSuchFile|InvalidProtobuf|InvalidGraph|Fail`, `ONNXRuntimeError.*(?:INVALID_ARGUMENT|`+
 		`NO_SUCHFILE|`+
 		`INVALID_PROTOBUF|INVALID_GRAPH|Load model from .* failed)`, anyone, "program"),
-	refused(`FileNotFoundError`, `: '(?:ffmpeg|ffprobe|sox|git(?:-lfs)?|ninja|c?make|gcc|g\+\+|cc|clang|nvidia-smi|`+
+	newRefusal(`FileNotFoundError`, `: '(?:ffmpeg|ffprobe|sox|git(?:-lfs)?|ninja|c?make|gcc|g\+\+|cc|clang|nvidia-smi|`+
 		`tesseract|pdftoppm)'$`, anyone, "environment"), // a command
-	refused(`FileNotFoundError`, `(?:\.so[\d.]*|\.dll|\.cubin|\.ptx|nvcc|bin/\w+)'?$|CUDA_HOME|`+
+	newRefusal(`FileNotFoundError`, `(?:\.so[\d.]*|\.dll|\.cubin|\.ptx|nvcc|bin/\w+)'?$|CUDA_HOME|`+
 		`/usr/local/cuda`, anyone, ""),
-	refused(`FileNotFoundError|NotADirectoryError|IsADirectoryError`, `[/\\.]|^\[Errno 2\] .*: '`, visible, "given-file"),
-	refused(`RuntimeError`, `find appropriate backend to handle`, anyone, "installation"),
-	refused(`OSError|RuntimeError`, `into a non-existent directory|^Parent directory .* does not exist`, anyone, "no-directory"),
-	refused(`RuntimeError`, `PytorchStreamReader failed (?:reading|locating)`, anyone, "given-file"),
-	refused(`NotFoundError`, `file not found`, theirs, "given-file"),
-	refused(`OSError`, `path_or_model_id|is not a valid model identifier|does not appear to have a file named|`+
+	newRefusal(`FileNotFoundError|NotADirectoryError|IsADirectoryError`, `[/\\.]|^\[Errno 2\] .*: '`, visible, "given-file"),
+	newRefusal(`RuntimeError`, `find appropriate backend to handle`, anyone, "installation"),
+	newRefusal(`OSError|RuntimeError`, `into a non-existent directory|^Parent directory .* does not exist`, anyone, "no-directory"),
+	newRefusal(`RuntimeError`, `PytorchStreamReader failed (?:reading|locating)`, anyone, "given-file"),
+	newRefusal(`NotFoundError`, `file not found`, theirs, "given-file"),
+	newRefusal(`OSError`, `path_or_model_id|is not a valid model identifier|does not appear to have a file named|`+
 		`^Can't load (?:tokenizer|the model|config)`, anyone, "given-file"),
-	refused(`OSError`, `couldn't connect to`, theirs, "network-down"),
-	refused(`InvalidArgument(?:Error)?|NoSuchFile|InvalidProtobuf|InvalidGraph`, ``, theirs, "program"),
-	refused(`PermissionError`, ``, visible, "access"),
-	refused(`FileExistsError`, ``, visible, "usage"),
-	refused(`(?:New|MaxRetry|Proxy|SSL|URL|Client\w*|LocalEntryNotFound|Connection|ConnectionRefused|`+
+	newRefusal(`OSError`, `couldn't connect to`, theirs, "network-down"),
+	newRefusal(`InvalidArgument(?:Error)?|NoSuchFile|InvalidProtobuf|InvalidGraph`, ``, theirs, "program"),
+	newRefusal(`PermissionError`, ``, visible, "access"),
+	newRefusal(`FileExistsError`, ``, visible, "usage"),
+	newRefusal(`(?:New|MaxRetry|Proxy|SSL|URL|Client\w*|LocalEntryNotFound|Connection|ConnectionRefused|`+
 		`ConnectionReset|gai)`+
 		`[eE]rror|Connect(?:ion)?Timeout|ReadTimeout`, ``, theirs, "network-down"),
-	refused(`UnpicklingError|EOFError|SafetensorError|BadZipFile|UnidentifiedImageError|JSONDecodeError|`+
-		`TOMLDecodeError|ParserError|ScannerError|EmptyDataError`, ``, own, "given-file"),
-	refused(`UnpicklingError|SafetensorError|BadZipFile|UnidentifiedImageError|JSONDecodeError|ParserError|`+
+	newRefusal(`UnpicklingError|EOFError|SafetensorError|BadZipFile|UnidentifiedImageError|JSONDecodeError|`+
+		`TOMLDecodeError|ParserError|ScannerError|EmptyDataError`, ``, ownCaller, "given-file"),
+	newRefusal(`UnpicklingError|SafetensorError|BadZipFile|UnidentifiedImageError|JSONDecodeError|ParserError|`+
 		`ScannerError|EmptyDataError`, ``, theirs, "given-file"),
-	refused(`(?:HF)?ValidationError|MissingMandatoryValue|Config\w*(?:Error|Exception)|Override\w*Exception|`+
+	newRefusal(`(?:HF)?ValidationError|MissingMandatoryValue|Config\w*(?:Error|Exception)|Override\w*Exception|`+
 		`UsageError`, ``, visible, "usage"),
 
 	// A condition that somebody wrote down without words.
-	refused(`AssertionError`, `^assert .*\b(?:is_available|device_count|is_gpu_available|list_physical_devices)\(`,
+	newRefusal(`AssertionError`, `^assert .*\b(?:is_available|device_count|is_gpu_available|list_physical_devices)\(`,
 		anyone, "no-gpu"),
-	refused(`AssertionError`, `^assert .*\b(?:isfile|isdir|exists)\(`, anyone, "given-file"),
-	refused(`AssertionError`, `^assert .*(?:version|CUDA_HOME|find_spec)`, anyone, ""),
-	refused(`AssertionError`, `^assert .*(?:\.shape|\.size\(|\.ndim|\.dim\()`, anyone, "shape"),
-	refused(`AssertionError`, `^assert .*\b(?:len|isinstance|min|max|sum|any|all)\(`, visible, "program"),
-	refused(`AssertionError`, `^assert `, own, "program"),
-	refused(`AssertionError`, `^assert `, anyone, ""),
+	newRefusal(`AssertionError`, `^assert .*\b(?:isfile|isdir|exists)\(`, anyone, "given-file"),
+	newRefusal(`AssertionError`, `^assert .*(?:version|CUDA_HOME|find_spec)`, anyone, ""),
+	newRefusal(`AssertionError`, `^assert .*(?:\.shape|\.size\(|\.ndim|\.dim\()`, anyone, "shape"),
+	newRefusal(`AssertionError`, `^assert .*\b(?:len|isinstance|min|max|sum|any|all)\(`, visible, "program"),
+	newRefusal(`AssertionError`, `^assert `, ownCaller, "program"),
+	newRefusal(`AssertionError`, `^assert `, anyone, ""),
 
 	// A bare assertion or a name of a package.
-	refused(`AssertionError`, `^$`, theirs, ""),
-	refused(`NameError`, ``, theirs, ""),
+	newRefusal(`AssertionError`, `^$`, theirs, ""),
+	newRefusal(`NameError`, ``, theirs, ""),
 }
 
 // caller is whose call raised the exception.
@@ -233,7 +233,7 @@ func (r *record) caller() caller {
 	case r.frames == nil:
 		return unseen
 	case r.deepest() == "":
-		return own
+		return ownCaller
 	}
 	return theirs
 }
@@ -246,7 +246,7 @@ func (r *record) refusal() *refusal {
 	by, text := r.caller(), r.slot("message")
 	for i := range refusals {
 		f := &refusals[i]
-		refuses := f.by == anyone || f.by == by || f.by == visible && r.frames != nil || f.by == cloned && r.isCloned()
+		refuses := f.by == anyone || f.by == by || f.by == visible && r.frames != nil || f.by == clonedCaller && r.isCloned()
 		if refuses && f.class.MatchString(r.slot("class")) && f.said.MatchString(text) {
 			return f
 		}

@@ -20,9 +20,9 @@ const (
 	brokenMost = 200      // lines that one can be broken into
 )
 
-// rejoined is a log whose lines PowerShell broke. Each line is whole again, and empty ones stand for its other parts
+// rejoiningReader is a log whose lines PowerShell broke. Each line is whole again, and empty ones stand for its other parts
 // behind it, so that the lines keep their numbers.
-type rejoined struct {
+type rejoiningReader struct {
 	from  *bufio.Reader
 	width int // characters
 	ahead []byte
@@ -37,7 +37,7 @@ func rejoin(r *bufio.Reader) *bufio.Reader {
 	if width == 0 {
 		return r
 	}
-	j := &rejoined{from: r, width: width}
+	j := &rejoiningReader{from: r, width: width}
 	j.advance()
 	return bufio.NewReaderSize(j, chunk)
 }
@@ -70,7 +70,7 @@ func brokenAt(start []byte) int {
 }
 
 // advance reads the next part.
-func (j *rejoined) advance() {
+func (j *rejoiningReader) advance() {
 	line, err := j.from.ReadBytes('\n')
 	j.ahead, j.err = bytes.TrimRight(line, "\r\n"), err
 	if len(line) > 0 {
@@ -79,7 +79,7 @@ func (j *rejoined) advance() {
 }
 
 // Read reads whole lines.
-func (j *rejoined) Read(p []byte) (int, error) {
+func (j *rejoiningReader) Read(p []byte) (int, error) {
 	if len(j.rest) == 0 {
 		if j.err != nil {
 			return 0, j.err
@@ -92,7 +92,7 @@ func (j *rejoined) Read(p []byte) (int, error) {
 }
 
 // line is the next line with its parts.
-func (j *rejoined) line() []byte {
+func (j *rejoiningReader) line() []byte {
 	var line []byte
 	for parts := 1; ; parts++ {
 		part := j.ahead
@@ -104,7 +104,7 @@ func (j *rejoined) line() []byte {
 }
 
 // goesOn reports whether a part was broken before what is ahead: it fills the width, or the next word would not fit.
-func (j *rejoined) goesOn(part []byte) bool {
+func (j *rejoiningReader) goesOn(part []byte) bool {
 	n := utf8.RuneCount(part)
 	if n == j.width {
 		return true

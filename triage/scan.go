@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	chunk   = 256 << 10 // bytes read at once
-	overlap = 4 << 10   // of a line longer than a chunk, what the next chunk sees again
-	before  = 2 << 10   // of a long line, what a pattern is shown before the literal's end
-	after   = 4 << 10   // and after it
+	chunk       = 256 << 10 // bytes read at once
+	overlap     = 4 << 10   // of a line longer than a chunk, what the next chunk sees again
+	bytesBefore = 2 << 10   // of a long line, what a pattern is shown before the literal's end
+	bytesAfter  = 4 << 10   // and after it
 
 	// budget is how much of one line is shown to patterns that do not match, all of them together. It takes less than
 	// half a second; a line of ten kilobytes made of nothing but the beginnings of errors stays below it.
@@ -105,7 +105,7 @@ func (s *scanner) read(ctx context.Context, r io.Reader) error {
 			return context.Cause(ctx)
 		}
 		n, err := io.ReadFull(r, buf[kept:])
-		text := uncoloured(buf[:kept+n])
+		text := withoutColours(buf[:kept+n])
 		if err != nil {
 			s.scan(text)
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -113,15 +113,15 @@ func (s *scanner) read(ctx context.Context, r io.Reader) error {
 			}
 			return err
 		}
-		end, rest := cut(text)
+		end, rest := regionEnd(text)
 		s.scan(text[:end])
 		kept = copy(buf, text[rest:])
 	}
 }
 
-// cut ends a region after its last line break. A line that fills the buffer is cut anywhere, and
+// regionEnd ends a region after its last line break. A line that fills the buffer is cut anywhere, and
 // its end seen twice so that nothing is torn.
-func cut(text []byte) (end, rest int) {
+func regionEnd(text []byte) (end, rest int) {
 	if i := bytes.LastIndexByte(text, '\n'); i >= len(text)/2 {
 		return i + 1, i + 1
 	}
@@ -243,7 +243,7 @@ func (s *scanner) lineAt(region []byte, pos int) int {
 // pieceAround is the line that holds the byte before end, or the part of a long one around it. A progress bar writes many
 // lines into one with carriage returns: the piece between two is the line.
 func (s *scanner) pieceAround(region []byte, end int) piece {
-	from, to := max(0, end-before), min(len(region), end+after)
+	from, to := max(0, end-bytesBefore), min(len(region), end+bytesAfter)
 	if i := bytes.LastIndexAny(region[from:end], "\r\n"); i >= 0 {
 		from += i + 1
 	}
@@ -251,8 +251,8 @@ func (s *scanner) pieceAround(region []byte, end int) piece {
 	if i := bytes.IndexAny(region[end:to], "\r\n"); i >= 0 {
 		to = end + i
 		p.to = to
-	} else if to == end+after {
-		p.to = end + after/2 // the line goes on: what begins in the second half may be cut
+	} else if to == end+bytesAfter {
+		p.to = end + bytesAfter/2 // the line goes on: what begins in the second half may be cut
 	}
 	p.raw = region[from:to]
 	p.exact, p.shape = maphash.Bytes(shapeSeed, p.raw), s.shapeOf(p.raw)
@@ -274,7 +274,7 @@ func (s *scanner) events(source int) []event {
 			e.earlier = e.latest < last
 			e.built = build.holds(e.line) && build.holds(e.latest)
 			e.ofMany, e.from = journal.MatchString(e.text), writer(e.text)
-			e.notice = headed(lines, indexOf(lines, e.line)) || reassures.MatchString(e.text) ||
+			e.notice = belowHead(lines, indexOf(lines, e.line)) || reassures.MatchString(e.text) ||
 				e.signature.Blame == Program && details.MatchString(e.text) ||
 				passing.MatchString(e.text) && ended-e.latest > lastLines
 			all = append(all, *e)

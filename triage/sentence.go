@@ -8,13 +8,13 @@ import (
 
 // part leaves the fault in Because and puts the rest into Why.
 func (d *Diagnosis) part() {
-	fault, why := parted(d.Because)
+	fault, why := partWords(d.Because)
 	d.Because, d.Why = fault, strings.TrimSpace(why+" "+d.Why)
 }
 
-// parted takes words apart into the fault in one sentence of at most 120 characters, and why it came. Where the first
+// partWords takes words apart into the fault in one sentence of at most 120 characters, and why it came. Where the first
 // sentence is longer, it ends at its last colon or semicolon before that.
-func parted(words string) (fault, why string) {
+func partWords(words string) (fault, why string) {
 	end := len(words)
 	if i := strings.Index(words, ". "); i >= 0 {
 		end = i + 1

@@ -125,7 +125,7 @@ func (f *finding) mean(all []meaning) {
 		if than := r.slot("than"); than != "" && number(r.slot("more")) <= number(than) {
 			continue
 		}
-		f.because, f.do = r.filled(all[i].because), r.steps(r.withoutEmpty(all[i].do))
+		f.because, f.do = r.fillSlots(all[i].because), r.steps(r.withoutEmpty(all[i].do))
 		return
 	}
 }

@@ -63,8 +63,8 @@ func ParseSignatures(fsys fs.FS) ([]Signature, error) {
 // Signatures are the rows of the table, of which a test has seen that it is sound: linting costs more than most logs.
 func Signatures(t *tables.Tables) []Signature { return fromRows(tables.Rows[tables.Signature](t)) }
 
-// Linted are the rows of tables over which a site's own are laid. An error is of the first that is wrong.
-func Linted(t *tables.Tables) ([]Signature, error) {
+// LintedSignatures are the rows of tables over which a site's own are laid. An error is of the first that is wrong.
+func LintedSignatures(t *tables.Tables) ([]Signature, error) {
 	all := Signatures(t)
 	if faults := lint(all); len(faults) > 0 {
 		return nil, faults[0]
@@ -92,11 +92,11 @@ func fromRows(rows []tables.Signature) []Signature {
 }
 
 // blind reports whether no digit of a line means more to the pattern than another.
-func (s *Signature) blind() bool { return !digit.MatchString(counted.ReplaceAllString(s.Pattern, "")) }
+func (s *Signature) blind() bool { return !digit.MatchString(noCount.ReplaceAllString(s.Pattern, "")) }
 
 var (
 	digit   = lazyregexp.New(`\d`)
-	counted = lazyregexp.New(`\{\d+(?:,\d*)?\}`) // how often something stands: no digit of the line
+	noCount = lazyregexp.New(`\{\d+(?:,\d*)?\}`) // how often something stands: no digit of the line
 )
 
 // Words are Because and Do with what the positive line holds in the place of the names.

@@ -26,7 +26,7 @@ func step(words string, slot func(name string) string) (text string, ok bool) {
 		switch {
 		case plainSlot.MatchString(value), value == "":
 		case !inCommand:
-			value = pin.Said(value)
+			value = pin.Quoted(value)
 		case strings.HasPrefix(value, "-"):
 			return "", false
 		default:

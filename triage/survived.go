@@ -33,13 +33,13 @@ func (e *finish) take(region []byte) {
 	}
 }
 
-// listed matches a line of a list of packages, and shortList is how many of them make one, below a log of which they are no
+// listedPackage matches a line of a list of packages, and shortList is how many of them make one, below a log of which they are no
 // part: the lines of pip list, pip freeze and conda list, and what collect_env says of them.
 //
 //	torch                 2.8.0
 //	torch==2.8.0
 //	[pip3] torch==2.8.0
-var listed = lazyregexp.New(`^(?:\[(?:pip3?|conda)\] |-e git\+)?[A-Za-z][\w.-]*(?:(?:==| @ )\S+|  +\d[\w.+!-]*(?:  +\S+)*)$|` +
+var listedPackage = lazyregexp.New(`^(?:\[(?:pip3?|conda)\] |-e git\+)?[A-Za-z][\w.-]*(?:(?:==| @ )\S+|  +\d[\w.+!-]*(?:  +\S+)*)$|` +
 	`^Package +Version\b|^-{3,} +-{3,}|^[$#>!]? ?(?:\S+ -m )?(?:uv )?(?:pip3?|conda) (?:freeze|list)\b`)
 
 const shortList = 10
@@ -52,7 +52,7 @@ func (e *finish) lines(breaks int) (lines [][]byte, last int) {
 	end, packages := len(lines), 0
 	for end > 0 {
 		line := bytes.TrimRight(lines[end-1], " \t\r")
-		if len(line) > 0 && !listed.Match(line) {
+		if len(line) > 0 && !listedPackage.Match(line) {
 			break
 		}
 		if end--; len(line) > 0 {
@@ -104,29 +104,29 @@ func lastServed(lines []logLine) int {
 	return 0
 }
 
-// joined is what NCCL says when the ranks have joined, which they do by their GPUs.
-var joined = lazyregexp.New(`NCCL INFO comm .* Init COMPLETE`)
+// ranksJoined is what NCCL says when the ranks have joined, which they do by their GPUs.
+var ranksJoined = lazyregexp.New(`NCCL INFO comm .* Init COMPLETE`)
 
 // lastOnGPU is the last of some lines that shows a GPU at work; 0 when none does.
 func lastOnGPU(lines []logLine) int {
 	for i := len(lines) - 1; i >= 0; i-- {
-		if strings.Contains(lines[i].text, "Init COMPLETE") && joined.MatchString(lines[i].text) {
+		if strings.Contains(lines[i].text, "Init COMPLETE") && ranksJoined.MatchString(lines[i].text) {
 			return lines[i].number
 		}
 	}
 	return 0
 }
 
-// answered is how a server says that it could not do what it was asked, and a watchdog that the program is gone.
-var answered = lazyregexp.New(`Internal Server Error|" 50\d\b|WATCHDOG: .*restarting|going to shut ?down`)
+// serverFailed is how a server says that it could not do what it was asked, and a watchdog that the program is gone.
+var serverFailed = lazyregexp.New(`Internal Server Error|" 50\d\b|WATCHDOG: .*restarting|going to shut ?down`)
 
 // fails is what stands in lines of failing, and in those of what is cleared away after it.
 var fails = lazyregexp.New(`(?i)error|fail|exception|abort|traceback|killed|fatal|denied|cannot|can't|could ?n.t|` +
 	`could not|unable|panic|core dumped|\bsig[a-z]{3,4}\b|signal|no such|not found|terminat|shut(?:ting)? ?down|` +
 	`interrupt|cancel|\bleaked?\b|watchdog|not available|invalid|refused|out of memory|\bnan\b`)
 
-// terminated is what the handler of signals of Ray and TensorFlow prints when somebody ends the program, with its frames.
-var terminated = lazyregexp.New(`\*\*\* SIGTERM received at |(?:^|\.cc:\d+:) *(?:PC: )?@ +(?:0x|\.\.\. )`)
+// terminationFrames is what the handler of signals of Ray and TensorFlow prints when somebody ends the program, with its frames.
+var terminationFrames = lazyregexp.New(`\*\*\* SIGTERM received at |(?:^|\.cc:\d+:) *(?:PC: )?@ +(?:0x|\.\.\. )`)
 
 // clearing are the lines that trackers of experiments write after a run, failed or not.
 var clearing = lazyregexp.New(`^(?:\x1b\[[\d;]*m)*(?:wandb|swanlab|comet|mlflow|neptune)\b`)
@@ -140,9 +140,9 @@ walk:
 	for i := len(lines) - 1; i >= max(0, len(lines)-lastSaid); i-- {
 		text := clean(lines[i][bytes.LastIndexByte(bytes.TrimRight(lines[i], "\r"), '\r')+1:])
 		switch {
-		case terminated.MatchString(text): // from outside, whatever it did
+		case terminationFrames.MatchString(text): // from outside, whatever it did
 		case fails.MatchString(text):
-			if informs(bare(text)) && !answered.MatchString(text) {
+			if informs(bare(text)) && !serverFailed.MatchString(text) {
 				continue
 			}
 			break walk
@@ -225,9 +225,9 @@ var details = lazyregexp.New(`^.{0,60}\b(?:DEBUG|TRACE)\b`)
 // passing is a warning of a part that most programs do without: it is what somebody asks about only at a log's end.
 var passing = lazyregexp.New(`Failed to load image Python extension`)
 
-// headed reports whether a line is part of what one above it says in a lower voice: indented below a warning, or what
+// belowHead reports whether a line is part of what one above it says in a lower voice: indented below a warning, or what
 // Python's own warning announces with a colon.
-func headed(lines []logLine, i int) bool {
+func belowHead(lines []logLine, i int) bool {
 	if i > 0 && lines[i-1].number == lines[i].number-1 && announces.MatchString(lines[i-1].text) {
 		return true
 	}

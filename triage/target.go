@@ -64,7 +64,7 @@ func (f *finding) ofNoTarget(arch string) {
 
 // toolkitsFor are the first toolkit that compiles for a capability, and the last one where later ones do not.
 func toolkitsFor(capability string) (first, last version.Number) {
-	for _, c := range tables.Rows[tables.Chip](known()) {
+	for _, c := range tables.Rows[tables.Chip](nameTables()) {
 		if c.Capability.String() != capability {
 			continue
 		}

@@ -8,21 +8,21 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// told is the answer about an exception with what its calls and its line of source tell besides: where to look, which
+// detailed is the answer about an exception with what its calls and its line of source tell besides: where to look, which
 // package asked which other, whether a file was to be read or written. It never changes who is to blame.
-func (r *record) told(answer string) string {
+func (r *record) detailed(answer string) string {
 	r.slots["place"] = r.whereToLook()
 	switch class := r.slot("class"); {
 	case answer == "given-file" && writes.MatchString(r.slot("source")) && strings.HasPrefix(class, "FileNotFound"):
 		return "no-directory"
 	case answer == "usage" && class == "AttributeError":
-		return r.undeclared()
+		return r.undeclaredOption()
 	case answer == "network-down" && r.downloads():
 		return "download"
 	case answer == "packages-do-not-fit":
 		return r.misfit(class)
 	case answer == "program" || answer == "input":
-		return r.advised(answer)
+		return r.withPlace(answer)
 	}
 	return answer
 }
@@ -67,9 +67,9 @@ var advice = []struct {
 		"not set"}, "give what the message asks for"},
 }
 
-// advised names the place of a mistake of the program's own, and what to do there. Values taken from a tensor's shape
+// withPlace names the place of a mistake of the program's own, and what to do there. Values taken from a tensor's shape
 // are a matter of its dimensions.
-func (r *record) advised(answer string) string {
+func (r *record) withPlace(answer string) string {
 	sentence := r.slot("sentence")
 	if strings.Contains(sentence, "values to unpack") && takesShape.MatchString(r.slot("source")) {
 		return "shape"
@@ -131,8 +131,8 @@ func (r *record) ofIssues() (at frame, found bool) {
 	return at, found
 }
 
-// undeclared names the option that a program reads from its arguments and does not declare.
-func (r *record) undeclared() string {
+// undeclaredOption names the option that a program reads from its arguments and does not declare.
+func (r *record) undeclaredOption() string {
 	m := lacksOption.FindStringSubmatch(r.slot("message"))
 	if m == nil {
 		return "usage"

@@ -29,16 +29,16 @@ var frameLine = lazyregexp.New(`^ *File (?:"([^"]+)", line (\d+)(?:, in (\S+))?|
 	`^(?:│ )?(\S+\.pyx?|<ipython-input-[\w-]+>|<timed \w+>)(?::(\d+))? in (\w+|<[\w: ]+>|\?)(?:\(| |$)|` +
 	`^(?:(?:Cell|Input) In ?\[\d+\], (?:line \d+|in <[\w: ]+>)|(?:[A-Za-z]:)?[^:"]*\.ipynb Cell \d+ line \d)`)
 
-// raised is the line on which a traceback ends. Of what stands before the class, its module is dropped.
+// raisedLine is the line on which a traceback ends. Of what stands before the class, its module is dropped.
 //
 //	torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB
-var raised = lazyregexp.New(`^(?:\[[^\]]*\]:? *)?(?:Original error: |Exception: |(?:LoadError: )+|` +
+var raisedLine = lazyregexp.New(`^(?:\[[^\]]*\]:? *)?(?:Original error: |Exception: |(?:LoadError: )+|` +
 	`UnhandledException: )?(?:(?:[A-Za-z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Exit|Interrupt|Iteration|Timeout|` +
 	`Failure|Died|NotFound|Mismatch|Closed))(?:: ?(.*))?$|` +
 	`(?:[a-z_]\w*\.)+([A-Z]\w+): (.*)|(?:[A-Za-z_]\w*\.)*([A-Z]\w*Error)\(['"](.*)['"],?\)$)`)
 
-// thrown is how programs in other languages end: C++ (what():), Rust, Go, Java, .NET.
-var thrown = lazyregexp.New(`^ *what\(\): +(?P<message>.+)|thread '[^']*' panicked at '(?P<rust>[^']+)'|` +
+// thrownElsewhere is how programs in other languages end: C++ (what():), Rust, Go, Java, .NET.
+var thrownElsewhere = lazyregexp.New(`^ *what\(\): +(?P<message>.+)|thread '[^']*' panicked at '(?P<rust>[^']+)'|` +
 	`thread '[^']*'(?: \(\d+\))? panicked at [^']\S*:$|^Fatal error:$|^panic: ` +
 	`(?P<go>.+)|` +
 	`^(?:Exception in thread "[^"]*"|Caused by:|Unhandled [Ee]xception[.:]) (?:[\w$]+\.)*(?P<class>\w+)(?:: (?P<jav` +
@@ -47,8 +47,8 @@ var thrown = lazyregexp.New(`^ *what\(\): +(?P<message>.+)|thread '[^']*' panick
 // worker is how vLLM passes on what one of its processes said.
 var worker = lazyregexp.New(`^Worker failed with error ['"](.*)['"],? please check`)
 
-// halved is what a text says twice; empty when it does not.
-func halved(text string) string {
+// saidTwice is what a text says twice; empty when it does not.
+func saidTwice(text string) string {
 	if half := text[:len(text)/2]; half+half == text {
 		return half
 	}
@@ -59,15 +59,15 @@ func halved(text string) string {
 func exception(l logLine) *record {
 	text := message(l.text)
 	class, said := "", ""
-	if m := raised.FindStringSubmatch(text); m != nil {
+	if m := raisedLine.FindStringSubmatch(text); m != nil {
 		class, said = m[1]+m[3]+m[5], m[2]+m[4]+m[6]
-	} else if m := thrown.FindStringSubmatch(text); m != nil {
+	} else if m := thrownElsewhere.FindStringSubmatch(text); m != nil {
 		class, said = cmp.Or(m[4], "exception"), m[1]+m[2]+m[3]+m[5]
 	} else {
 		return nil
 	}
-	if once := halved(class); once != "" { // of two processes that wrote at once
-		class, said = once, cmp.Or(halved(strings.TrimPrefix(said, ": ")), said)
+	if once := saidTwice(class); once != "" { // of two processes that wrote at once
+		class, said = once, cmp.Or(saidTwice(strings.TrimPrefix(said, ": ")), said)
 	}
 	if m := worker.FindStringSubmatch(said); m != nil {
 		said = m[1]
@@ -156,7 +156,7 @@ func traceback(lines []logLine, from string) (frames []frame, end int) {
 		if strings.Contains(text, head) {
 			return nil, -1
 		}
-		if raised.MatchString(message(text)) {
+		if raisedLine.MatchString(message(text)) {
 			return frames, i
 		}
 		if strange == 0 && len(frames) > 0 {
@@ -167,8 +167,8 @@ func traceback(lines []logLine, from string) (frames []frame, end int) {
 	return nil, -1
 }
 
-// installed is the directory of a distribution in a path, or of a model's own code that was downloaded with it.
-var installed = lazyregexp.New(`(?:(?:site|dist)-packages|[/\\]torch[/\\]hub)[/\\]([^/\\]+)|` +
+// distributionDirectory is the directory of a distribution in a path, or of a model's own code that was downloaded with it.
+var distributionDirectory = lazyregexp.New(`(?:(?:site|dist)-packages|[/\\]torch[/\\]hub)[/\\]([^/\\]+)|` +
 	`[/\\](transformers_modules)[/\\]`)
 
 // pythonsOwn is where Python keeps its own library, and eggName the name of a distribution whose directory holds more.
@@ -180,7 +180,7 @@ var (
 
 // owner is the package that a call belongs to: "python" for its own library, empty for the program itself.
 func (f frame) owner() string {
-	if m := installed.FindStringSubmatch(f.path); m != nil {
+	if m := distributionDirectory.FindStringSubmatch(f.path); m != nil {
 		return eggName.FindString(m[1] + m[2])
 	}
 	if pythonsOwn.MatchString(f.path) {
@@ -189,8 +189,8 @@ func (f frame) owner() string {
 	return ""
 }
 
-// last is the call that raised the exception, Python's own too: _execute_child starts another program.
-func (r *record) last() frame {
+// raisingFrame is the call that raised the exception, Python's own too: _execute_child starts another program.
+func (r *record) raisingFrame() frame {
 	if len(r.frames) == 0 {
 		return frame{}
 	}

@@ -41,7 +41,7 @@ func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 			best = append(best, *f)
 		}
 	}
-	found := ofFirst(slices.DeleteFunc(structural(records, known()), outlived), first)
+	found := ofFirst(slices.DeleteFunc(structural(records, nameTables()), outlived), first)
 	if f := heaviest(found); f != nil && f.cause == amd {
 		return f.diagnosis(logs[f.source], sources) // the rows are of CUDA, whose words HIP repeats
 	}
@@ -59,11 +59,11 @@ func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 	if len(harmless) > 0 && len(records) == 0 && find(seen, trouble) == nil && find(seen, pythonTraceback) == nil {
 		return nothingWrong(harmless, sources)
 	}
-	return undecided(past, seen, records, sources)
+	return undecidedDiagnosis(past, seen, records, sources)
 }
 
-// undecided is said of a log that shows nobody's fault: what it went on after, or who is suspected.
-func undecided(past *finding, seen []event, records []record, sources []Source) Diagnosis {
+// undecidedDiagnosis is said of a log that shows nobody's fault: what it went on after, or who is suspected.
+func undecidedDiagnosis(past *finding, seen []event, records []record, sources []Source) Diagnosis {
 	d := nothing()
 	if past != nil {
 		d = wentOnAfter(past, sources)
@@ -286,7 +286,7 @@ func (f *finding) diagnosis(log []event, sources []Source) Diagnosis {
 	if f.signature.Async {
 		d.reportedLate(find(log, launchBlocking))
 	}
-	for _, e := range f.quoted(log) {
+	for _, e := range f.quotedLines(log) {
 		d.Lines = append(d.Lines, e.quote(sources))
 	}
 	return d
@@ -295,7 +295,7 @@ func (f *finding) diagnosis(log []event, sources []Source) Diagnosis {
 // quote is an event's line as people may see it.
 func (e *event) quote(sources []Source) Line {
 	text := voice.Redact(e.text)
-	l := Line{Number: e.line, Text: shown(text, min(len(voice.Redact(e.text[:e.match[0]])), len(text)))}
+	l := Line{Number: e.line, Text: aroundMatch(text, min(len(voice.Redact(e.text[:e.match[0]])), len(text)))}
 	if len(sources) > 1 {
 		l.File = clean([]byte(sources[e.source].Name))
 	}
@@ -315,9 +315,9 @@ func (d *Diagnosis) reportedLate(blocking *event) {
 	d.Do = append(d.Do, "run once with CUDA_LAUNCH_BLOCKING=1: then the traceback names the call that failed")
 }
 
-// quoted lists the deciding line, those it rests on, and then the other faults of the same log in
+// quotedLines lists the deciding line, those it rests on, and then the other faults of the same log in
 // the order they were printed.
-func (f *finding) quoted(log []event) []event {
+func (f *finding) quotedLines(log []event) []event {
 	lines := append([]event{f.event}, f.with...)
 	rest := slices.Clone(log)
 	slices.SortStableFunc(rest, func(a, b event) int { return cmp.Compare(a.line, b.line) })

@@ -17,8 +17,8 @@ var names atomic.Pointer[tables.Tables]
 // Use has logs read by the names of other tables than the embedded ones, from now on: those of a site, with its rows.
 func Use(t *tables.Tables) { names.Store(t) }
 
-// known are the tables of names.
-func known() *tables.Tables {
+// nameTables are the tables of names.
+func nameTables() *tables.Tables {
 	if t := names.Load(); t != nil {
 		return t
 	}
@@ -186,7 +186,7 @@ func structural(records []record, t *tables.Tables) []finding {
 			all = append(all, r.finding(a))
 		}
 	}
-	all = append(all, compared(records)...)
+	all = append(all, comparedFindings(records)...)
 	all = withoutFollowing(all, records)
 	if inBuild {
 		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == kernelSource }) // a package's
@@ -212,15 +212,15 @@ var statements = []string{"no-gpu", "version", "no-cuda-build", "driver"}
 // terminal reports whether a record says that something ended, and not only how things stand.
 func (r *record) terminal() bool {
 	return !slices.Contains(statements, r.kind) || r.frames != nil || aloud.MatchString(r.text) ||
-		raised.MatchString(message(r.text))
+		raisedLine.MatchString(message(r.text))
 }
 
 // kernelSource is the cause of what a compiler refuses of a program's own kernel.
 const kernelSource = "kernel-source"
 
-// compared are the findings that only several records make: one card that does not answer beside others that do, and
+// comparedFindings are the findings that only several records make: one card that does not answer beside others that do, and
 // a library without the GPU in a process that has it.
-func compared(records []record) []finding {
+func comparedFindings(records []record) []finding {
 	var dead, alive, seen, without *record
 	for i := range records {
 		switch r := &records[i]; {
@@ -267,7 +267,7 @@ func (r *record) finding(a answer) finding {
 
 // stepsOf are the steps of a curated row of the same cause, where they need nothing of its line.
 func stepsOf(cause string) []string {
-	for _, row := range tables.Rows[tables.Signature](known()) {
+	for _, row := range tables.Rows[tables.Signature](nameTables()) {
 		if row.Cause == cause && len(row.Do) > 0 && !placeholder.MatchString(strings.Join(row.Do, "")) {
 			return slices.Clone(row.Do)
 		}
@@ -278,8 +278,8 @@ func stepsOf(cause string) []string {
 // maxSentence is how long the sentence of a fault may be.
 const maxSentence = 120
 
-// filled puts slots into words, and nothing where one is empty.
-func (r *record) filled(words string) string {
+// fillSlots puts slots into words, and nothing where one is empty.
+func (r *record) fillSlots(words string) string {
 	return placeholder.ReplaceAllStringFunc(words, func(name string) string {
 		return voice.Within(r.text, r.slot(strings.Trim(name, "{}")))
 	})
@@ -368,13 +368,13 @@ func weighAsked(r *record, _ *tables.Tables) string {
 	return "input"
 }
 
-// ended is what launchers say of programs, and not of themselves.
-var ended = lazyregexp.New(`(?i)exit code|cancelled|signal|oom|out of memory|memory limit|\*\*\*|usage|` +
+// launcherEnding is what launchers say of programs, and not of themselves.
+var launcherEnding = lazyregexp.New(`(?i)exit code|cancelled|signal|oom|out of memory|memory limit|\*\*\*|usage|` +
 	`unrecogni[sz]ed|invalid option|peermem|:$|\btasks? [\d,-]+: `)
 
 // weighSpeaker judges what says that it failed by what it is for: to bring the driver, the container or the job up.
 func weighSpeaker(r *record, _ *tables.Tables) string {
-	if ended.MatchString(r.text) {
+	if launcherEnding.MatchString(r.text) {
 		return ""
 	}
 	if r.slots["sentence"] = message(r.text); askedOfScheduler.MatchString(r.text) {
@@ -413,7 +413,7 @@ func weighPart(r *record, _ *tables.Tables) string {
 		r.slots["module"] = m[1]
 		return "part-module"
 	}
-	if m := installed.FindStringSubmatch(text); m != nil && lacksSymbol.MatchString(text) {
+	if m := distributionDirectory.FindStringSubmatch(text); m != nil && lacksSymbol.MatchString(text) {
 		r.slots["package"] = eggName.FindString(m[1])
 		return "part-library"
 	}

@@ -21,7 +21,7 @@ func afterwards(ctx context.Context, plan probe.Facts, env, file string, limit t
 	}
 	if plan.Plan == nil {
 		return probe.Facts{}, &usageError{fmt.Sprintf("--env: %q says what is there, not what an installer would change",
-			shown(file)), "give what `uv pip install --dry-run` or `pip install --dry-run` prints, or pip's --report"}
+			inputLabel(file)), "give what `uv pip install --dry-run` or `pip install --dry-run` prints, or pip's --report"}
 	}
 	look, h, err := lookAt(ctx, env)
 	if err != nil {

@@ -30,11 +30,11 @@ func (f *explainFlags) oneMachine() error {
 
 // machine is what a log is held against.
 type machine struct {
-	facts probe.Facts
-	with  string // "this machine", "the facts in node.json"
-	why   string // why it was looked at where nobody asked for it
+	facts  probe.Facts
+	with   string // "this machine", "the facts in node.json"
+	reason string // why it was looked at where nobody asked for it
 
-	unasked bool // what too little is known of is not worth a word
+	unrequested bool // what too little is known of is not worth a word
 }
 
 // compare holds a log against the machine that it is of: the one that flags name, the one that is described in the log
@@ -51,10 +51,10 @@ func (f *explainFlags) compare(ctx context.Context, e *report.Explained, head []
 	rule := e.Rule
 	e.Findings, e.Apart = e.Beside(verdict, f.tables)
 	result := report.ResultOf(rule, e.Findings, e.Apart, verdict)
-	if m.unasked && result == report.Open {
+	if m.unrequested && result == report.Open {
 		return nil
 	}
-	e.Compared = &report.Compared{With: m.with, Why: m.why, Outcome: verdict.Outcome, Driver: m.facts.Driver.Version,
+	e.Compared = &report.Compared{With: m.with, Why: m.reason, Outcome: verdict.Outcome, Driver: m.facts.Driver.Version,
 		Result: result}
 	return nil
 }
@@ -62,9 +62,9 @@ func (f *explainFlags) compare(ctx context.Context, e *report.Explained, head []
 func (f *explainFlags) machine(ctx context.Context, d *triage.Diagnosis, head []byte, stdin io.Reader) (*machine, error) {
 	switch {
 	case f.facts != "":
-		reading, cancel := bounded(ctx, checkTimeout)
+		reading, cancel := withDeadline(ctx, checkTimeout)
 		defer cancel()
-		facts, err := inTime(reading, func() (probe.Facts, error) { return given(f.facts, "", "", stdin) })
+		facts, err := inTime(reading, func() (probe.Facts, error) { return givenFacts(f.facts, "", "", stdin) })
 		if late := new(lateError); errors.As(err, &late) {
 			err = &usageError{fmt.Sprintf("cannot read %q: %v", f.facts, late), "give more --timeout, or a file"}
 		}
@@ -76,7 +76,7 @@ func (f *explainFlags) machine(ctx context.Context, d *triage.Diagnosis, head []
 		return f.thisMachine(ctx, why)
 	}
 	if facts, described := describedIn(head, d); described {
-		return &machine{facts: facts, with: "the environment that the log describes", unasked: true}, nil
+		return &machine{facts: facts, with: "the environment that the log describes", unrequested: true}, nil
 	}
 	return nil, nil
 }
@@ -87,7 +87,7 @@ func (f *explainFlags) thisMachine(ctx context.Context, why string) (*machine, e
 	if err != nil {
 		return nil, err
 	}
-	return &machine{facts: probe.Run(ctx, h, look.options()), with: "this machine", why: why}, nil
+	return &machine{facts: probe.Run(ctx, h, look.options()), with: "this machine", reason: why}, nil
 }
 
 // describedIn are the facts of an environment that stands in the log: a report, or a list of packages.
@@ -105,8 +105,8 @@ const loadedDriver = "/proc/driver/nvidia/version"
 
 var driverNumber = lazyregexp.New(`\b\d{3}\.\d{2,3}(?:\.\d{2,3})?\b`)
 
-// shared are the directories whose files most machines have alike.
-var shared = []string{"/usr/", "/opt/conda/", "/tmp/", "/root/", "/proc/"}
+// sharedDirectories are the directories whose files most machines have alike.
+var sharedDirectories = []string{"/usr/", "/opt/conda/", "/tmp/", "/root/", "/proc/"}
 
 // namesThisMachine says why a log seems to be of this machine; empty where it does not, or where its fault needs no look
 // at a machine.
@@ -122,7 +122,7 @@ func namesThisMachine(d *triage.Diagnosis) string {
 		return ""
 	}
 	for _, path := range d.Traces.Files {
-		if !strings.HasPrefix(path, "/") || slices.ContainsFunc(shared, func(dir string) bool { return strings.HasPrefix(path, dir) }) {
+		if !strings.HasPrefix(path, "/") || slices.ContainsFunc(sharedDirectories, func(dir string) bool { return strings.HasPrefix(path, dir) }) {
 			continue
 		}
 		if _, err := os.Lstat(path); err == nil {

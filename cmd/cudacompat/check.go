@@ -62,7 +62,7 @@ func checkCommand(s streams) *cobra.Command {
 			}
 			if len(images) == 0 {
 				var image *imageSource
-				if image, in = imageNamed(asked(args), in); image != nil {
+				if image, in = imageNamed(inputName(args), in); image != nil {
 					defer image.done()
 					images = []*imageSource{image}
 				}
@@ -95,7 +95,7 @@ func (f *checkFlags) checkImages(ctx context.Context, images []*imageSource, s s
 	if len(images) > 1 {
 		return f.judgeImages(ctx, images, f.platform, f.limit, s)
 	}
-	ctx, cancel := bounded(ctx, f.limit)
+	ctx, cancel := withDeadline(ctx, f.limit)
 	defer cancel()
 	job, err := f.prepare(ctx, s)
 	if err != nil {
@@ -109,15 +109,15 @@ func (f *checkFlags) checkImages(ctx context.Context, images []*imageSource, s s
 	if err != nil {
 		return err
 	}
-	return f.check(ctx, job, []described{{facts: found}}, "", s)
+	return f.check(ctx, job, []description{{facts: found}}, "", s)
 }
 
 // checkDocuments judges the machines that files and releases describe.
 func (f *checkFlags) checkDocuments(ctx context.Context, args []string, s streams) error {
-	if err := notImage(f.platform, shown(asked(args))); err != nil {
+	if err := notImage(f.platform, inputLabel(inputName(args))); err != nil {
 		return err
 	}
-	ctx, cancel := bounded(ctx, f.limit)
+	ctx, cancel := withDeadline(ctx, f.limit)
 	defer cancel()
 	job, err := f.prepare(ctx, s)
 	if err != nil {
@@ -131,7 +131,7 @@ func (f *checkFlags) checkDocuments(ctx context.Context, args []string, s stream
 		err = machines[0].foreign
 	}
 	if err == nil && f.env != "" {
-		machines[0].facts, err = afterwards(ctx, machines[0].facts, f.env, asked(args), f.limit)
+		machines[0].facts, err = afterwards(ctx, machines[0].facts, f.env, inputName(args), f.limit)
 	}
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func source(name string) string {
 }
 
 // check judges each machine that the documents are of (from: the file, where there is one), and ends with the worst of their exit codes.
-func (f *judgeFlags) check(ctx context.Context, job job, machines []described, from string, s streams) error {
+func (f *judgeFlags) check(ctx context.Context, job job, machines []description, from string, s streams) error {
 	var worst error
 	for i, m := range machines {
 		if len(machines) > 1 && job.outputs.onScreen() {
@@ -180,7 +180,7 @@ func (f *judgeFlags) check(ctx context.Context, job job, machines []described, f
 
 // judgeOne judges one machine beside the error that was pasted with it. One whose every version fits, and that shows the
 // environment's fault nevertheless, is not compatible: nothing that was compared explains the fault.
-func (f *judgeFlags) judgeOne(ctx context.Context, job job, m described) (report.Report, error) {
+func (f *judgeFlags) judgeOne(ctx context.Context, job job, m description) (report.Report, error) {
 	found := func() (probe.Facts, error) { return m.facts, nil }
 	err := f.logOf(ctx, &job, m)
 	if err == nil && job.log == nil {
@@ -204,7 +204,7 @@ func (f *judgeFlags) judgeOne(ctx context.Context, job job, m described) (report
 func atFault(b triage.Blame) bool { return b == triage.Environment || b == triage.Hardware }
 
 // logOf is what the text of a machine shows beside what it describes. Flags that name another machine leave it out.
-func (f *judgeFlags) logOf(ctx context.Context, job *job, m described) error {
+func (f *judgeFlags) logOf(ctx context.Context, job *job, m description) error {
 	job.log = nil
 	if !m.pasted || slices.ContainsFunc(job.targets, func(t matrix.Target) bool {
 		return t.Driver != "" || t.Instance != "" || len(t.GPUs) > 0
@@ -232,10 +232,10 @@ func worse(a, b error) error {
 }
 
 // givenInTime reads files of facts. One that does not come in time was not looked at, which leaves the outcome open.
-func givenInTime(ctx context.Context, args []string, python, includeRoot string, stdin io.Reader) ([]described, error) {
-	read, err := inTime(ctx, func() ([]described, error) { return givenAll(args, python, includeRoot, stdin) })
+func givenInTime(ctx context.Context, args []string, python, includeRoot string, stdin io.Reader) ([]description, error) {
+	read, err := inTime(ctx, func() ([]description, error) { return givenAll(args, python, includeRoot, stdin) })
 	if late := new(lateError); errors.As(err, &late) {
-		return []described{{facts: probe.Facts{Unread: []facts.Unread{{Place: asked(args), Reason: late.Error(), Kind: facts.UnreadCut}}}}}, nil
+		return []description{{facts: probe.Facts{Unread: []facts.Unread{{Place: inputName(args), Reason: late.Error(), Kind: facts.UnreadCut}}}}}, nil
 	}
 	return read, err
 }

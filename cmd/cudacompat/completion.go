@@ -20,7 +20,7 @@ func completionCommand(s streams) *cobra.Command {
 			switch {
 			case len(args) != 1:
 				return &usageError{message: fmt.Sprintf("completion takes one shell, not %d", len(args)),
-					hint: "one of " + listed(shells)}
+					hint: "one of " + inWords(shells)}
 			case !slices.Contains(shells, args[0]):
 				return misspelt("shell", args[0], shells)
 			}

@@ -153,7 +153,7 @@ func (c *config) waiver(doc document, n *yaml.Node) error {
 	case err != nil:
 		return err
 	case w.Rule == "":
-		return doc.wrong(n, "a waiver names no rule", "rule: one of "+listed(ruleIDs()))
+		return doc.wrong(n, "a waiver names no rule", "rule: one of "+inWords(ruleIDs()))
 	case strings.TrimSpace(w.Reason) == "":
 		return doc.wrong(n, "the waiver of "+w.Rule+" has no reason", `reason: "who decided it and why"`)
 	}
@@ -178,7 +178,7 @@ func (c config) remark(w io.Writer, v matrix.Verdict) {
 	for i, use := range uses {
 		if use.Matched == 0 {
 			message := fmt.Sprintf("%q, line %d: the waiver of %s matched nothing", c.file, c.lines[i], use.Rule)
-			complain(w, message, unmatched(use.Waiver, findingsOf(use.Rule, v)))
+			complain(w, message, unmatchedAdvice(use.Waiver, findingsOf(use.Rule, v)))
 		}
 	}
 }
@@ -192,8 +192,8 @@ func findingsOf(rule string, v matrix.Verdict) []matrix.Finding {
 	return slices.DeleteFunc(all, func(f matrix.Finding) bool { return f.Rule != rule })
 }
 
-// unmatched says what to do about a waiver that is about none of its rule's findings.
-func unmatched(w matrix.Waiver, findings []matrix.Finding) string {
+// unmatchedAdvice says what to do about a waiver that is about none of its rule's findings.
+func unmatchedAdvice(w matrix.Waiver, findings []matrix.Finding) string {
 	if len(findings) == 0 {
 		return "take it out"
 	}

@@ -25,8 +25,8 @@ const (
 	writeTimeout = 40 * time.Millisecond
 )
 
-// bounded ends a context when the time is up, and says so.
-func bounded(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+// withDeadline ends a context when the time is up, and says so.
+func withDeadline(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return reserving(ctx, limit, 0)
 }
 
@@ -43,7 +43,7 @@ var errUnjudged = errors.New("the time was up before everything was judged")
 func forJudging(ctx context.Context) (context.Context, context.CancelFunc) {
 	ends, limited := ctx.Deadline()
 	if !limited && ctx.Err() == nil {
-		return bounded(ctx, liveTimeout)
+		return withDeadline(ctx, liveTimeout)
 	}
 	if soonest := time.Now().Add(sayTimeout); ends.Before(soonest) || ctx.Err() != nil {
 		ends = soonest

@@ -58,7 +58,7 @@ func TestNothingWaitsForAPipe(t *testing.T) {
 
 // TestInTime leaves behind what is late, and passes on what is not: values, errors and bugs.
 func TestInTime(t *testing.T) {
-	ctx, cancel := bounded(context.Background(), 10*time.Millisecond)
+	ctx, cancel := withDeadline(context.Background(), 10*time.Millisecond)
 	defer cancel()
 	_, err := inTime(ctx, func() (int, error) { select {} })
 	if late := new(lateError); !errors.As(err, &late) || err.Error() != "the time was up (--timeout 10ms)" {
@@ -78,7 +78,7 @@ func TestInTime(t *testing.T) {
 
 // TestForJudging: there is always time to say what was read.
 func TestForJudging(t *testing.T) {
-	up, cancel := bounded(context.Background(), time.Nanosecond)
+	up, cancel := withDeadline(context.Background(), time.Nanosecond)
 	defer cancel()
 	<-up.Done()
 	judging, cancel := forJudging(up)
@@ -95,11 +95,11 @@ func TestForJudging(t *testing.T) {
 func TestJudgingOver(t *testing.T) {
 	j := job{tables: matrix.Embedded(), targets: []matrix.Target{{Instance: "g5.xlarge", Driver: "580.95.05"}}}
 	over, end := context.WithCancelCause(context.Background())
-	if r := j.judged(over, probe.Facts{}); r.Outcome != matrix.Compatible {
+	if r := j.reportOf(over, probe.Facts{}); r.Outcome != matrix.Compatible {
 		t.Fatalf("in time: %s", r.Outcome)
 	}
 	end(errUnjudged)
-	r := j.judged(over, probe.Facts{})
+	r := j.reportOf(over, probe.Facts{})
 	if r.Outcome != matrix.Inconclusive || len(r.Unknown) == 0 || r.Unknown[0].Missing != errUnjudged.Error() {
 		t.Errorf("given up: %s, %+v", r.Outcome, r.Unknown)
 	}
@@ -133,7 +133,7 @@ func TestPlanOutOfTime(t *testing.T) {
 func TestNothingJudged(t *testing.T) {
 	up, end := context.WithCancelCause(t.Context())
 	end(errors.New("the time was up"))
-	r := job{tables: matrix.Embedded()}.judged(up, probe.Facts{})
+	r := job{tables: matrix.Embedded()}.reportOf(up, probe.Facts{})
 	if r.Outcome != matrix.Inconclusive || len(r.Unknown) != 1 || r.Unknown[0].Missing != "the time was up" {
 		t.Errorf("%s, %+v", r.Outcome, r.Unknown)
 	}

@@ -61,7 +61,7 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 			return err
 		}
 	}
-	reading, cancel := bounded(ctx, max(f.limit(), sayTimeout)) // tables and configuration are small files
+	reading, cancel := withDeadline(ctx, max(f.limit(), sayTimeout)) // tables and configuration are small files
 	defer cancel()
 	h, err := inTime(reading, f.host)
 	if err != nil {
@@ -146,7 +146,7 @@ func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host, says 
 // number of GPUs.
 func (f *doctorFlags) look(ctx context.Context, job job, h *probe.Host, says io.Writer) (report.Report, context.Context, error) {
 	if f.timeout > 0 {
-		bound, cancel := bounded(ctx, f.timeout)
+		bound, cancel := withDeadline(ctx, f.timeout)
 		defer cancel()
 		ctx = bound
 	}
@@ -188,7 +188,7 @@ func (f *judgeFlags) prepare(ctx context.Context, s streams) (job, error) {
 		j.verbose = s.err
 	}
 	if j.outputs, err = parseOutputs(report.Formats, f.formats, f.colour, f.all, s); err == nil &&
-		j.outputs.monitored() && f.given("fail-on") {
+		j.outputs.readByMonitor() && f.given("fail-on") {
 		err = &usageError{"--fail-on means nothing to -o nagios: the protocol's codes are 0 to 3",
 			"leave one of them out, or give the format a file: -o nagios=FILE"}
 	}
@@ -230,18 +230,18 @@ func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (repo
 	defer cancel()
 	waiting, stop := aMomentMore(judging)
 	defer stop()
-	r, err := inTime(waiting, func() (report.Report, error) { return j.judged(judging, found), nil })
+	r, err := inTime(waiting, func() (report.Report, error) { return j.reportOf(judging, found), nil })
 	if late := new(lateError); errors.As(err, &late) {
 		// The timer of judging itself may not have run yet, where a machine is that busy: then nothing would be missing.
 		over, end := context.WithCancelCause(context.WithoutCancel(ctx))
 		end(errUnjudged)
-		return j.judged(over, probe.Facts{}), nil
+		return j.reportOf(over, probe.Facts{}), nil
 	}
 	return r, err
 }
 
-// judged is the report of facts that were read.
-func (j job) judged(ctx context.Context, found probe.Facts) report.Report {
+// reportOf is the report of facts that were read.
+func (j job) reportOf(ctx context.Context, found probe.Facts) report.Report {
 	verdict := matrix.Check(ctx, j.tables, found, j.targets, j.policy)
 	shown := matrix.WithoutPrivate(j.tables, found)
 	r := report.New(tool(j.tables, j.outputs.asJSON() || j.overlaid), shown, j.targets, verdict)

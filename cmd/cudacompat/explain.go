@@ -54,11 +54,11 @@ func explainCommand(s streams) *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			reading, cancel := bounded(ctx, max(f.timeout, sayTimeout))
+			reading, cancel := withDeadline(ctx, max(f.timeout, sayTimeout))
 			defer cancel()
 			// Without a limit that was given, a log that takes all of its own leaves time to look at this machine.
 			if cmd.Flags().Changed("timeout") && f.timeout > 0 {
-				bound, end := bounded(ctx, f.timeout)
+				bound, end := withDeadline(ctx, f.timeout)
 				defer end()
 				ctx = bound
 			}
@@ -137,7 +137,7 @@ func (f *explainFlags) pageOf(name string) ([]byte, error) {
 
 // word is what is known of a word, and what to do about the causes that it stands for.
 func (f *explainFlags) word(name string) (report.Known, error) {
-	k := known(f.tables, name)
+	k := knownWord(f.tables, name)
 	if len(k.Statuses) == 0 {
 		return k, nil
 	}
@@ -157,14 +157,14 @@ func (f *explainFlags) word(name string) (report.Known, error) {
 // xidWord is an Xid as people write it: xid79, "Xid-79".
 var xidWord = lazyregexp.New(`(?i)^s?xid[-_:#]?(\d+)$`)
 
-// known is what the tables know of a word: the names of statuses and libraries, the numbers of CUDA's errors and Xids.
-func known(t *matrix.Tables, word string) report.Known {
+// knownWord is what the tables know of a word: the names of statuses and libraries, the numbers of CUDA's errors and Xids.
+func knownWord(t *matrix.Tables, word string) report.Known {
 	k := report.Known{Word: word}
 	code, err := strconv.Atoi(word)
 	if m := xidWord.FindStringSubmatch(word); m != nil {
 		code, err = strconv.Atoi(m[1])
 	} else if err == nil {
-		k.Statuses, k.Ended = t.Statuses("", code), triage.Signalled(code)
+		k.Statuses, k.Ended = t.Statuses("", code), triage.EndedBySignal(code)
 	} else {
 		k.Statuses = t.Statuses(word, 0)
 		k.Library, k.OfDriver = t.Library(word), triage.OfDriver(word)
@@ -254,14 +254,14 @@ func (f *explainFlags) listPages(s streams) error {
 	fmt.Fprintln(&b, "\nCauses that logs show (cudacompat explain CAUSE, or explain LOG to find out which):")
 	blamed := causes(all)
 	for _, blame := range triage.Blames {
-		fmt.Fprintf(&b, "\n%s:\n", report.Blamed(blame))
+		fmt.Fprintf(&b, "\n%s:\n", report.BlamedSide(blame))
 		for _, c := range slices.Sorted(maps.Keys(blamed)) {
 			if blamed[c] == blame && !slices.Contains(ruleIDs(), c) {
 				fmt.Fprintln(&b, "  "+c)
 			}
 		}
 	}
-	return written(s.out, b.Bytes())
+	return writePage(s.out, b.Bytes())
 }
 
 // show writes a page: as the Markdown that it is, or laid out where a terminal shows it.
@@ -269,11 +269,11 @@ func show(page []byte, style report.Style, out io.Writer) error {
 	if style.Width > 0 {
 		page = report.Page(page, style)
 	}
-	return written(out, page)
+	return writePage(out, page)
 }
 
-// written writes a page, and says so where it could not.
-func written(w io.Writer, page []byte) error {
+// writePage writes a page, and says so where it could not.
+func writePage(w io.Writer, page []byte) error {
 	if _, err := w.Write(page); err != nil {
 		return fmt.Errorf("cannot write the page: %w", err)
 	}
@@ -285,22 +285,22 @@ func (f *explainFlags) logs(ctx context.Context, names []string, s streams) erro
 	if f.facts == "-" && slices.Contains(names, "-") {
 		return &usageError{"the log and --facts are both standard input", "give one of them as a file"}
 	}
-	return f.diagnosed(ctx, s, func(all []triage.Signature) (triage.Diagnosis, []byte, error) {
+	return f.writeDiagnosis(ctx, s, func(all []triage.Signature) (triage.Diagnosis, []byte, error) {
 		return diagnose(ctx, all, names, f.timeout, s.in)
 	})
 }
 
 // text diagnoses lines that stand on the command line.
 func (f *explainFlags) text(ctx context.Context, text string, s streams) error {
-	return f.diagnosed(ctx, s, func(all []triage.Signature) (triage.Diagnosis, []byte, error) {
+	return f.writeDiagnosis(ctx, s, func(all []triage.Signature) (triage.Diagnosis, []byte, error) {
 		d, err := judgeLogs(ctx, all, []triage.Source{{Name: "the text", Reader: strings.NewReader(text)}})
 		return d, []byte(text), err
 	})
 }
 
-// diagnosed writes a diagnosis, held against the machine that it is of where that is known. The diagnosis comes with the
+// writeDiagnosis writes a diagnosis, held against the machine that it is of where that is known. The diagnosis comes with the
 // beginning of the log.
-func (f *explainFlags) diagnosed(
+func (f *explainFlags) writeDiagnosis(
 	ctx context.Context,
 	s streams,
 	diagnosis func([]triage.Signature) (triage.Diagnosis, []byte, error),

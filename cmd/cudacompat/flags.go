@@ -214,8 +214,8 @@ func ruleIDs() []string {
 	return ids
 }
 
-// checked refuses a target's words that mean nothing; a GPU's name gets the nearest that is known.
-func checked(target matrix.Target, t *matrix.Tables) error {
+// checkTarget refuses a target's words that mean nothing; a GPU's name gets the nearest that is known.
+func checkTarget(target matrix.Target, t *matrix.Tables) error {
 	err := target.Check(t)
 	if err == nil {
 		return nil
@@ -241,7 +241,7 @@ func checked(target matrix.Target, t *matrix.Tables) error {
 // targets are the machines to judge for: one for each instance type, with what the other flags say of all of them.
 func (f *judgeFlags) targets() ([]matrix.Target, error) {
 	base := matrix.Target{Driver: f.tables.DriverOf(f.driver), GPUs: f.gpus, Python: f.python}
-	if err := checked(base, f.tables); err != nil {
+	if err := checkTarget(base, f.tables); err != nil {
 		return nil, err
 	}
 	if len(f.instances) == 0 {

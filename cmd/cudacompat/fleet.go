@@ -68,7 +68,7 @@ func fleetCommand(s streams) *cobra.Command {
 
 func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	if f.timeout > 0 {
-		bound, cancel := bounded(ctx, f.timeout)
+		bound, cancel := withDeadline(ctx, f.timeout)
 		defer cancel()
 		ctx = bound
 	}
@@ -83,7 +83,7 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	asked, err := f.asked()
+	asked, err := f.whatIfs()
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 func (f *fleetFlags) judge(ctx context.Context, s streams, args []string, judge *fleet.Judge) (fleet.Summary, error) {
 	reading := ctx
 	if f.timeout > 0 {
-		bound, cancel := bounded(ctx, f.timeout-f.timeout/summaryShare)
+		bound, cancel := withDeadline(ctx, f.timeout-f.timeout/summaryShare)
 		defer cancel()
 		reading = bound
 	}
@@ -150,8 +150,8 @@ func (f *fleetFlags) exit(s fleet.Summary) error {
 	return nil
 }
 
-// asked reads every --what-if.
-func (f *fleetFlags) asked() ([]fleet.WhatIf, error) {
+// whatIfs reads every --what-if.
+func (f *fleetFlags) whatIfs() ([]fleet.WhatIf, error) {
 	var list []fleet.WhatIf
 	for _, text := range f.whatIf {
 		w := fleet.WhatIf{Text: text}
@@ -166,7 +166,7 @@ func (f *fleetFlags) asked() ([]fleet.WhatIf, error) {
 			return nil, &usageError{message: "--what-if " + text + ": " + err.Error()}
 		}
 		if w.Driver == "" && len(w.Builds) == 0 {
-			known := listed(matrix.Frameworks())
+			known := inWords(matrix.Frameworks())
 			return nil, &usageError{message: fmt.Sprintf("--what-if %s is neither a driver nor a release of %s", text, known),
 				hint: "--what-if driver=590.48.01, or --what-if torch==2.14.1+cu130"}
 		}

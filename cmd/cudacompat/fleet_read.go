@@ -231,7 +231,7 @@ func (e *envelope) facts() (*probe.Facts, error) {
 	}
 	if len(packed) > 0 {
 		var err error
-		if facts, err = unpacked(packed); err != nil {
+		if facts, err = unpackFacts(packed); err != nil {
 			return nil, err
 		}
 		schemas = append(schemas, facts.Schema)
@@ -252,8 +252,8 @@ func (e *envelope) facts() (*probe.Facts, error) {
 	return facts, nil
 }
 
-// unpacked are facts that `probe -o fleet` compressed.
-func unpacked(packed []byte) (*probe.Facts, error) {
+// unpackFacts are facts that `probe -o fleet` compressed.
+func unpackFacts(packed []byte) (*probe.Facts, error) {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, errors.New("its compressed facts: " + err.Error())

@@ -21,11 +21,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// asked is what the arguments name: one file, or requirements, which are the lines of a file that nobody wrote.
-func asked(args []string) string { return strings.Join(args, "\n") }
+// inputName is what the arguments name: one file, or requirements, which are the lines of a file that nobody wrote.
+func inputName(args []string) string { return strings.Join(args, "\n") }
 
-// shown is what asked returned, in one line.
-func shown(name string) string { return strings.ReplaceAll(name, "\n", " ") }
+// inputLabel is what asked returned, in one line.
+func inputLabel(name string) string { return strings.ReplaceAll(name, "\n", " ") }
 
 // isRequirement reports whether a name is a requirement, or several, such as torch==2.9.0, torch>=2.9 or torch, and leads
 // to no file. A word without a release is one where it is the name of a package that the tables judge.
@@ -34,12 +34,12 @@ func isRequirement(name string) bool {
 		return false
 	}
 	return !slices.ContainsFunc(strings.Split(name, "\n"), func(line string) bool {
-		return !strings.Contains(line, "==") && !ranged.MatchString(line) && !judged(line)
+		return !strings.Contains(line, "==") && !rangedPackage.MatchString(line) && !isJudgedPackage(line)
 	})
 }
 
-// ranged matches a package with a range of releases.
-var ranged = lazyregexp.New(`^[A-Za-z0-9][\w.-]*(\[[\w.,-]*\])? *(~=|!=|[<>]=?) *\d[^/]*$`)
+// rangedPackage matches a package with a range of releases.
+var rangedPackage = lazyregexp.New(`^[A-Za-z0-9][\w.-]*(\[[\w.,-]*\])? *(~=|!=|[<>]=?) *\d[^/]*$`)
 
 // imageReference matches an image's name with its tag or its digest, as container engines take it.
 var imageReference = lazyregexp.New(`^(?:docker://|docker-daemon:|containers-storage:)?([a-z0-9][a-z0-9._/-]*(?::\d+/[a-z0-9._/-]+)?(?::\w[\w.-]*|@sha256:[0-9a-f]{64}))$`)
@@ -47,8 +47,8 @@ var imageReference = lazyregexp.New(`^(?:docker://|docker-daemon:|containers-sto
 // bareName matches the name of a package, with its extras.
 var bareName = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9_-]*)(\[[\w.,-]*\])?$`)
 
-// judged reports whether a word is the name of a package that the tables judge.
-func judged(word string) bool {
+// isJudgedPackage reports whether a word is the name of a package that the tables judge.
+func isJudgedPackage(word string) bool {
 	m := bareName.FindStringSubmatch(word)
 	if m == nil {
 		return false
@@ -75,7 +75,7 @@ func oneFile(cmd *cobra.Command, args []string) error {
 	}
 	if len(args) > 1 && !slices.ContainsFunc(args, exists) {
 		return &usageError{message: fmt.Sprintf("%s takes one file, or releases with their versions, not %q", cmd.Name(),
-			shown(strings.Join(args, " "))), hint: "cudacompat " + cmd.Name() + " torch==2.9.0 torchvision==0.24.0"}
+			inputLabel(strings.Join(args, " "))), hint: "cudacompat " + cmd.Name() + " torch==2.9.0 torchvision==0.24.0"}
 	}
 	return &usageError{message: fmt.Sprintf("%s takes one file, not %d", cmd.Name(), len(args)),
 		hint: "cudacompat " + cmd.Name() + " FILE, or - for standard input"}
@@ -116,8 +116,8 @@ func isFile(name string) bool {
 // givenCap bounds a file of facts; a report of a node with dozens of environments is below 1 MB.
 const givenCap = 8 << 20
 
-// described is a machine that documents are of.
-type described struct {
+// description is a machine that documents are of.
+type description struct {
 	facts   probe.Facts
 	text    []byte // that it was read from, on the lines where it stands
 	pasted  bool   // as people paste it, where an error may stand beside the description
@@ -125,8 +125,8 @@ type described struct {
 }
 
 // with is the machine as another document describes it, too.
-func (m described) with(o described) described {
-	both := described{text: slices.Concat(m.text, o.text), pasted: m.pasted || o.pasted}
+func (m description) with(o description) description {
+	both := description{text: slices.Concat(m.text, o.text), pasted: m.pasted || o.pasted}
 	switch {
 	case m.foreign == nil && o.foreign == nil:
 		both.facts = probe.Together([]probe.Facts{m.facts, o.facts})
@@ -140,7 +140,7 @@ func (m described) with(o described) described {
 
 // givenAll are the machines that files and releases are of: together of one, or of several where a paste is. Of several
 // sets for different Pythons those for one are taken; python is empty for all.
-func givenAll(args []string, python, includeRoot string, stdin io.Reader) ([]described, error) {
+func givenAll(args []string, python, includeRoot string, stdin io.Reader) ([]description, error) {
 	var names, releases []string
 	for _, arg := range args {
 		if isRequirement(arg) {
@@ -150,9 +150,9 @@ func givenAll(args []string, python, includeRoot string, stdin io.Reader) ([]des
 		}
 	}
 	if len(releases) > 0 {
-		names = append(names, asked(releases))
+		names = append(names, inputName(releases))
 	}
-	machines := []described{{}}
+	machines := []description{{}}
 	for i, name := range names {
 		list, err := givenMachines(name, python, includeRoot, stdin)
 		switch {
@@ -175,8 +175,8 @@ func givenAll(args []string, python, includeRoot string, stdin io.Reader) ([]des
 	return machines, nil
 }
 
-// given are the facts of a file that is of one machine.
-func given(name, python, includeRoot string, stdin io.Reader) (probe.Facts, error) {
+// givenFacts are the facts of a file that is of one machine.
+func givenFacts(name, python, includeRoot string, stdin io.Reader) (probe.Facts, error) {
 	list, err := givenMachines(name, python, includeRoot, stdin)
 	switch {
 	case err != nil:
@@ -189,12 +189,12 @@ func given(name, python, includeRoot string, stdin io.Reader) (probe.Facts, erro
 }
 
 // givenMachines are the machines of one file. includeRoot is --include-root.
-func givenMachines(name, python, includeRoot string, stdin io.Reader) ([]described, error) {
+func givenMachines(name, python, includeRoot string, stdin io.Reader) ([]description, error) {
 	includes, err := fenceOf(name, includeRoot)
 	if err != nil {
 		return nil, err
 	}
-	in, err := opened(name, stdin)
+	in, err := openInput(name, stdin)
 	if err != nil {
 		return nil, err
 	}
@@ -203,12 +203,12 @@ func givenMachines(name, python, includeRoot string, stdin io.Reader) ([]describ
 	if err != nil {
 		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), givenHint}
 	}
-	var list []described
+	var list []description
 	for _, d := range probe.Machines(documentOf(name, data, includes)) {
-		m := described{text: append(bytes.Repeat([]byte("\n"), d.Above), d.Data...), pasted: probe.IsPaste(d)}
+		m := description{text: append(bytes.Repeat([]byte("\n"), d.Above), d.Data...), pasted: probe.IsPaste(d)}
 		m.facts, err = probe.GivenFile(d)
 		switch {
-		case errors.Is(err, probe.ErrForeign) && len(data) <= givenCap && !d.Typed && !structured(data):
+		case errors.Is(err, probe.ErrForeign) && len(data) <= givenCap && !d.Typed && !isStructured(data):
 			m.pasted, m.foreign = true, unreadableFile(name, len(data), err)
 			m.facts.Complete()
 		case err != nil || len(data) > givenCap:
@@ -220,8 +220,8 @@ func givenMachines(name, python, includeRoot string, stdin io.Reader) ([]describ
 	return list, nil
 }
 
-// structured reports whether a text is JSON or XML, of which no line is quoted as an error's.
-func structured(data []byte) bool {
+// isStructured reports whether a text is JSON or XML, of which no line is quoted as an error's.
+func isStructured(data []byte) bool {
 	data = bytes.TrimSpace(data)
 	return bytes.HasPrefix(data, []byte("{")) || bytes.HasPrefix(data, []byte("<")) || json.Valid(data)
 }
@@ -235,7 +235,7 @@ func unreadableFile(name string, size int, err error) error {
 		return &usageError{fmt.Sprintf("cannot read %q: it is larger than %d MiB, which no report and no lock is",
 			name, givenCap>>20), givenHint}
 	case isRequirement(name):
-		return &usageError{fmt.Sprintf("%q is not a requirement", shown(name)),
+		return &usageError{fmt.Sprintf("%q is not a requirement", inputLabel(name)),
 			"give releases as pip names them: torch==2.9.0 torchvision==0.24.0"}
 	}
 	return &usageError{fmt.Sprintf("%q: %v", name, err), hintFor(name)}
@@ -268,9 +268,9 @@ func hintFor(name string) string {
 	return givenHint
 }
 
-// opened is the file of that name, standard input for -, what the program carries for example:NAME, or the requirements
+// openInput is the file of that name, standard input for -, what the program carries for example:NAME, or the requirements
 // that stand in place of a file.
-func opened(name string, stdin io.Reader) (io.ReadCloser, error) {
+func openInput(name string, stdin io.Reader) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(stdin), nil
 	}

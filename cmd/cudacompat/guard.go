@@ -134,8 +134,8 @@ type guarding struct {
 	host     *probe.Host
 	env      string
 	guess    string // the environment that before is of, as long as nothing is judged
-	before   guard.Judged
-	after    guard.Judged
+	before   guard.State
+	after    guard.State
 	forecast guard.Forecast
 }
 
@@ -214,7 +214,7 @@ func goesForGood(p probe.Plan) bool {
 func (g *guarding) dryRun(ctx context.Context, c guard.Command) (probe.Facts, error) {
 	argv, can := c.DryRun()
 	if !can {
-		return g.named(c)
+		return g.uninstallPlan(c)
 	}
 	limit, cancel := context.WithTimeoutCause(ctx, g.f.timeout, fmt.Errorf("it took longer than %s (--timeout)", g.f.timeout))
 	defer cancel()
@@ -246,10 +246,10 @@ func (g *guarding) dryRun(ctx context.Context, c guard.Command) (probe.Facts, er
 	return plan, nil
 }
 
-// named is the plan of pip uninstall, which has no dry run: what it names goes.
-func (g *guarding) named(c guard.Command) (probe.Facts, error) {
+// uninstallPlan is the plan of pip uninstall, which has no dry run: what it names goes.
+func (g *guarding) uninstallPlan(c guard.Command) (probe.Facts, error) {
 	plan := probe.Facts{Plan: &probe.Plan{By: "pip"}}
-	for _, name := range c.Named() {
+	for _, name := range c.PackageNames() {
 		plan.Plan.Removes = append(plan.Plan.Removes, probe.Planned{Name: probe.PackageName(name)})
 	}
 	plan.Complete()
@@ -269,7 +269,7 @@ func (g *guarding) look(ctx context.Context, plan probe.Facts) error {
 		if g.guess != g.env {
 			g.before.Facts = probe.Run(ctx, g.host, g.options())
 		}
-		if managed := g.managed(); managed != "" {
+		if managed := g.managedMark(); managed != "" {
 			return fmt.Errorf("this Python belongs to the system, whose packages pip leaves alone (%s): make an environment "+
 				"with `python3 -m venv`", managed)
 		}
@@ -305,15 +305,15 @@ func prefixOf(python string) string {
 }
 
 // foretell is the forecast of a plan.
-func (g *guarding) foretell(ctx context.Context, c guard.Command, plan probe.Facts) (guard.Judged, guard.Forecast, error) {
-	var after guard.Judged
+func (g *guarding) foretell(ctx context.Context, c guard.Command, plan probe.Facts) (guard.State, guard.Forecast, error) {
+	var after guard.State
 	second := g.options() // of files that were just read
 	second.Timeout = g.f.timeout
 	after.Facts = probe.After(ctx, g.host, second, g.before.Facts, plan)
 	after.Verdict = g.verdict(ctx, after.Facts)
 	public := *matrix.WithoutPrivate(g.tables, after.Facts).Plan
 	forecast := guard.Compare(c, g.env, public, g.before, after)
-	forecast.Others = len(guard.Moved(*after.Facts.Plan)) - len(guard.Moved(public))
+	forecast.Others = len(guard.TouchedPackages(*after.Facts.Plan)) - len(guard.TouchedPackages(public))
 	return after, forecast, context.Cause(ctx)
 }
 
@@ -335,8 +335,8 @@ func (g *guarding) verdict(ctx context.Context, facts probe.Facts) matrix.Verdic
 	return matrix.Check(judging, g.tables, facts, g.targets, g.policy)
 }
 
-// managed is the mark of an environment that the system keeps pip out of, where the command does not set itself over it.
-func (g *guarding) managed() string {
+// managedMark is the mark of an environment that the system keeps pip out of, where the command does not set itself over it.
+func (g *guarding) managedMark() string {
 	if g.command.Into() != "" || g.command.BreaksSystem() {
 		return ""
 	}
@@ -428,7 +428,7 @@ func (g *guarding) act(ctx context.Context, stop context.CancelFunc) (int, error
 			return 0, err
 		}
 	}
-	if stops == nil && g.forecast.Decision == guard.Unclear && !g.f.yes && !g.agreed(ctx) {
+	if stops == nil && g.forecast.Decision == guard.Unclear && !g.f.yes && !g.askConsent(ctx) {
 		no := exitInconclusive
 		stops = &no
 	}
@@ -469,8 +469,8 @@ func terminal(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// agreed asks on the terminal. It reads no more than the answer: what is typed after it is the installer's.
-func (g *guarding) agreed(ctx context.Context) bool {
+// askConsent asks on the terminal. It reads no more than the answer: what is typed after it is the installer's.
+func (g *guarding) askConsent(ctx context.Context) bool {
 	fmt.Fprint(g.s.err, "install anyway? [y/N] ")
 	answer, err := inTime(ctx, func() (string, error) { return lineOf(g.s.in), nil })
 	if err != nil {

@@ -140,14 +140,14 @@ func (s *imageSource) facts(ctx context.Context, limit time.Duration, opt probe.
 	case ctx.Err() != nil:
 		return probe.Facts{Unread: []facts.Unread{{Place: s.name, Reason: context.Cause(ctx).Error(), Kind: facts.UnreadCut}}}, nil
 	case err != nil:
-		return probe.Facts{}, s.refused(err)
+		return probe.Facts{}, s.refusal(err)
 	}
 	defer image.Close()
 	return probe.RunImage(ctx, image, probe.Options{Timeout: limit}), nil
 }
 
-// refused says why an image is not read, and what to do.
-func (s *imageSource) refused(err error) error {
+// refusal says why an image is not read, and what to do.
+func (s *imageSource) refusal(err error) error {
 	other, platforms := new(probe.OtherPlatform), new(probe.ManyPlatforms)
 	said := &usageError{message: fmt.Sprintf("%q: %v", s.name, err)}
 	switch {

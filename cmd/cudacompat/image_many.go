@@ -59,7 +59,7 @@ func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, pla
 		return &usageError{"several images are judged in one table, which has no other format",
 			"leave -o out, or give one image"}
 	}
-	reading, cancel := bounded(ctx, limit)
+	reading, cancel := withDeadline(ctx, limit)
 	defer cancel()
 	job, err := f.prepare(reading, s)
 	if err != nil {
@@ -86,7 +86,7 @@ func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, pla
 				return err
 			}
 			voice.Value(&r)
-			rows = append(rows, report.ImageRow{Image: image.called(found), Machine: machineWords(target), Report: r})
+			rows = append(rows, report.ImageRow{Image: image.displayName(found), Machine: machineWords(target), Report: r})
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b report.ImageRow) int { return cmp.Compare(ranks[a.Outcome], ranks[b.Outcome]) })
@@ -116,7 +116,7 @@ func (s *imageSource) forMachine(ctx context.Context, read map[string]probe.Fact
 	if found, ok := read[machine]; ok {
 		return found
 	}
-	ctx, cancel := bounded(ctx, limit)
+	ctx, cancel := withDeadline(ctx, limit)
 	defer cancel()
 	found, err := s.facts(ctx, limit, opt, to.err)
 	if err != nil {
@@ -126,8 +126,8 @@ func (s *imageSource) forMachine(ctx context.Context, read map[string]probe.Fact
 	return found
 }
 
-// called is an image's name, with its platform where it is for several.
-func (s *imageSource) called(found probe.Facts) string {
+// displayName is an image's name, with its platform where it is for several.
+func (s *imageSource) displayName(found probe.Facts) string {
 	if found.Image == nil || len(found.Image.Others) == 0 {
 		return s.name
 	}

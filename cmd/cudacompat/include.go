@@ -112,13 +112,13 @@ func readBeneath(dir, name string) ([]byte, error) {
 	}
 	defer root.Close()
 	if info, err := root.Stat(name); err != nil {
-		return nil, fenced(err)
+		return nil, fenceReason(err)
 	} else if !info.Mode().IsRegular() {
 		return nil, errSpecial
 	}
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, fenced(err)
+		return nil, fenceReason(err)
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() { // exchanged since
@@ -130,9 +130,9 @@ func readBeneath(dir, name string) ([]byte, error) {
 
 var errSpecial = errors.New("not a regular file")
 
-// fenced is why a file below a directory is not opened. The os package has no name for its error that says that a link
+// fenceReason is why a file below a directory is not opened. The os package has no name for its error that says that a link
 // leads out.
-func fenced(err error) error {
+func fenceReason(err error) error {
 	if err = cause(err); err.Error() == "path escapes from parent" {
 		return errOutside
 	}

@@ -42,7 +42,7 @@ func diagnose(ctx context.Context, all []triage.Signature, names []string, limit
 			return d, nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), logHint}
 		}
 		for _, file := range found.names {
-			sources = append(sources, triage.Source{Name: file, Reader: &awaited{ctx, logSource(file, stdin)}})
+			sources = append(sources, triage.Source{Name: file, Reader: &deadlineReader{ctx, logSource(file, stdin)}})
 		}
 		for _, why := range found.left {
 			sources = append(sources, triage.Source{Name: name, Reader: unreadable{why}})
@@ -52,7 +52,7 @@ func diagnose(ctx context.Context, all []triage.Signature, names []string, limit
 		d, err = judgeLogs(ctx, all, sources)
 		return d, nil, err
 	}
-	beginning := &headed{from: sources[0].Reader}
+	beginning := &headReader{from: sources[0].Reader}
 	sources[0].Reader = beginning
 	d, err = judgeLogs(ctx, all, sources)
 	return d, beginning.head, err
@@ -61,13 +61,13 @@ func diagnose(ctx context.Context, all []triage.Signature, names []string, limit
 // headCap is how much of a log is kept, for the description of an environment that people paste before or behind one.
 const headCap = 1 << 20
 
-// headed is a reader that keeps the beginning of what it read.
-type headed struct {
+// headReader is a reader that keeps the beginning of what it read.
+type headReader struct {
 	from io.Reader
 	head []byte
 }
 
-func (h *headed) Read(p []byte) (int, error) {
+func (h *headReader) Read(p []byte) (int, error) {
 	n, err := h.from.Read(p)
 	h.head = append(h.head, p[:min(n, headCap-len(h.head))]...)
 	return n, err
@@ -168,9 +168,9 @@ func leadsOut(link, dir string) bool {
 }
 
 // unreadable stands for what is not read, and says why.
-type unreadable struct{ why error }
+type unreadable struct{ reason error }
 
-func (u unreadable) Read([]byte) (int, error) { return 0, u.why }
+func (u unreadable) Read([]byte) (int, error) { return 0, u.reason }
 
 // isText reports whether a file may be a log: checkpoints and core dumps lie beside them. A log may be compressed or
 // in UTF-16, which have their marks.
@@ -187,13 +187,13 @@ func isText(name string) bool {
 	return marked || !bytes.Contains(head[:n], []byte{0})
 }
 
-// awaited is a reader that gives up when the time is: a pipe may have no writer, or one that never ends.
-type awaited struct {
+// deadlineReader is a reader that gives up when the time is: a pipe may have no writer, or one that never ends.
+type deadlineReader struct {
 	ctx  context.Context
 	from io.Reader
 }
 
-func (a *awaited) Read(p []byte) (int, error) {
+func (a *deadlineReader) Read(p []byte) (int, error) {
 	type answer struct {
 		n   int
 		err error

@@ -40,7 +40,7 @@ func matrixCommand(s streams) *cobra.Command {
 			case len(args) == 0:
 				return f.list(ctx, s, t)
 			case args[0] == "why":
-				return f.why(ctx, s, t, args[1:])
+				return f.showOrigin(ctx, s, t, args[1:])
 			}
 			return f.rows(ctx, s, t, args[0], args[1:])
 		},
@@ -83,14 +83,14 @@ func proofs(table tables.Grid) []string {
 
 // rows shows those rows of a table that every filter keeps.
 func (f *matrixFlags) rows(ctx context.Context, s streams, t *matrix.Tables, table string, words []string) error {
-	g, err := filtered(t, table, words)
+	g, err := filterGrid(t, table, words)
 	if err != nil {
 		return err
 	}
 	return emit(ctx, s, report.GridFormats, f.formats, f.colour, f.all, g)
 }
 
-func filtered(t *matrix.Tables, table string, words []string) (tables.Grid, error) {
+func filterGrid(t *matrix.Tables, table string, words []string) (tables.Grid, error) {
 	if !slices.Contains(tables.Names(), table) {
 		return tables.Grid{}, misspelt("table", table, tables.Names())
 	}
@@ -129,14 +129,14 @@ func keysOf(g tables.Grid) []string {
 	return slices.Compact(words)
 }
 
-// why shows one value of the rows that the words name, with what stands behind it.
-func (f *matrixFlags) why(ctx context.Context, s streams, t *matrix.Tables, args []string) error {
+// showOrigin shows one value of the rows that the words name, with what stands behind it.
+func (f *matrixFlags) showOrigin(ctx context.Context, s streams, t *matrix.Tables, args []string) error {
 	if len(args) < 3 {
 		return &usageError{message: "matrix why takes a table, a key and a column",
 			hint: "cudacompat matrix why torch 2.6.0+cu124 driver"}
 	}
 	table, words, column := args[0], args[1:len(args)-1], args[len(args)-1]
-	g, err := filtered(t, table, words)
+	g, err := filterGrid(t, table, words)
 	if err != nil {
 		return err
 	}

@@ -40,9 +40,9 @@ func suggest(word string, known []string) string {
 	case len(longer) == 1:
 		best = longer[0]
 	case len(longer) > 1:
-		return "one of " + listed(longer)
+		return "one of " + inWords(longer)
 	case best == "":
-		return "one of " + listed(known)
+		return "one of " + inWords(known)
 	}
 	return "did you mean " + best + "?"
 }
@@ -50,7 +50,7 @@ func suggest(word string, known []string) string {
 // listLimit keeps a hint to about two lines.
 const listLimit = 12
 
-func listed(words []string) string {
+func inWords(words []string) string {
 	words = slices.Sorted(slices.Values(words))
 	if more := len(words) - listLimit; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(words[:listLimit], ", "), more)
@@ -99,7 +99,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown):
 		return unknownFlag(cmd, unknown)
 	case errors.As(err, &lacking):
-		return &usageError{message: dashed(lacking.GetSpecifiedName()) + " needs a value", hint: usageOf(lacking.GetFlag())}
+		return &usageError{message: withDashes(lacking.GetSpecifiedName()) + " needs a value", hint: usageOf(lacking.GetFlag())}
 	case errors.As(err, &invalid):
 		f := invalid.GetFlag()
 		return &usageError{
@@ -110,7 +110,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return &usageError{message: err.Error(), hint: cmd.CommandPath() + " --help"}
 }
 
-func dashed(name string) string {
+func withDashes(name string) string {
 	if len(name) == 1 {
 		return "-" + name
 	}
@@ -138,15 +138,15 @@ func kindOf(f *pflag.Flag) string {
 
 // unknownFlag refuses a flag that the command does not have: it is misspelt, or another command's.
 func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
-	flag := dashed(err.GetSpecifiedName())
+	flag := withDashes(err.GetSpecifiedName())
 	e := &usageError{message: fmt.Sprintf("%s has no flag %q", cmd.Name(), flag)}
 	if !cmd.HasParent() {
 		e.message = fmt.Sprintf("there is no flag %q before the command", flag)
 	}
 	root := newRoot(streams{}) // with every command
 	switch owners := ownersOf(root, err.GetSpecifiedName()); {
-	case guessed(cmd, err.GetSpecifiedName()) != "":
-		e.hint = guessed(cmd, err.GetSpecifiedName())
+	case flagElsewhere(cmd, err.GetSpecifiedName()) != "":
+		e.hint = flagElsewhere(cmd, err.GetSpecifiedName())
 	case slices.Contains(commandNames(root), err.GetSpecifiedName()):
 		e.hint = "did you mean cudacompat " + err.GetSpecifiedName() + "?"
 	case len(owners) > 0:
@@ -159,8 +159,8 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	return e
 }
 
-// guessed is what a command has in the place of a flag that other programs have.
-func guessed(cmd *cobra.Command, name string) string {
+// flagElsewhere is what a command has in the place of a flag that other programs have.
+func flagElsewhere(cmd *cobra.Command, name string) string {
 	formats := cmd.Flags().Lookup("output")
 	switch name {
 	case "json", "sarif", "junit", "markdown":

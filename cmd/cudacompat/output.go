@@ -102,8 +102,8 @@ func emit[T any](ctx context.Context, s streams, formats []report.Format[T], spe
 	return o.write(ctx, value)
 }
 
-// monitored reports whether a monitor of Nagios' kind reads standard output, and the exit code with it.
-func (o outputs[T]) monitored() bool {
+// readByMonitor reports whether a monitor of Nagios' kind reads standard output, and the exit code with it.
+func (o outputs[T]) readByMonitor() bool {
 	return slices.ContainsFunc(o.list, func(one output[T]) bool { return one.Name == "nagios" && one.file == "" })
 }
 
@@ -137,7 +137,7 @@ func styleFor(colour string, out io.Writer) (report.Style, error) {
 	file, isFile := out.(*os.File)
 	terminal := isFile && term.IsTerminal(int(file.Fd()))
 	style := report.Style{Colour: terminal && os.Getenv("TERM") != "dumb", ASCII: !unicodeLocale()}
-	if forced(os.Getenv("CLICOLOR_FORCE")) || forced(os.Getenv("FORCE_COLOR")) {
+	if forcesColour(os.Getenv("CLICOLOR_FORCE")) || forcesColour(os.Getenv("FORCE_COLOR")) {
 		style.Colour = true
 	}
 	if os.Getenv("NO_COLOR") != "" {
@@ -156,7 +156,7 @@ func styleFor(colour string, out io.Writer) (report.Style, error) {
 	return style, nil
 }
 
-func forced(value string) bool { return value != "" && value != "0" }
+func forcesColour(value string) bool { return value != "" && value != "0" }
 
 func screenWidth(f *os.File) int {
 	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {

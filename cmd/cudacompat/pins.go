@@ -62,13 +62,13 @@ func pinsCommand(s streams) *cobra.Command {
 }
 
 func (f *pinsFlags) run(ctx context.Context, s streams) error {
-	reading, cancel := bounded(ctx, f.limit())
+	reading, cancel := withDeadline(ctx, f.limit())
 	defer cancel()
 	tables, err := f.load(reading)
 	if err != nil {
 		return err
 	}
-	wants, err := f.wanted(tables)
+	wants, err := f.parseWants(tables)
 	if err != nil {
 		return err
 	}
@@ -180,8 +180,8 @@ func noPackage(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// wanted reads --want.
-func (f *pinsFlags) wanted(t *matrix.Tables) ([]pin.Want, error) {
+// parseWants reads --want.
+func (f *pinsFlags) parseWants(t *matrix.Tables) ([]pin.Want, error) {
 	if len(f.wants) == 0 {
 		f.wants = []string{"torch"}
 	}
@@ -246,5 +246,5 @@ func (f *pinsFlags) target(tables *matrix.Tables) (matrix.Target, error) {
 	if f.instance != "" && !tables.HasInstance(f.instance) {
 		return t, misspeltOf("GPU instance type", f.instance, tables.InstanceNames(), listInstances)
 	}
-	return t, checked(t, tables)
+	return t, checkTarget(t, tables)
 }

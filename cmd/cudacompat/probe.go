@@ -20,7 +20,7 @@ func probeCommand(s streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ctx, cancel := bounded(cmd.Context(), look.limit())
+			ctx, cancel := withDeadline(cmd.Context(), look.limit())
 			defer cancel()
 			h, err := inTime(ctx, look.host)
 			if err != nil {

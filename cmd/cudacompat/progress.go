@@ -85,7 +85,7 @@ func (f *lookFlags) readTelling(ctx context.Context, h *probe.Host, says io.Writ
 	}
 	done := make(chan struct{})
 	defer close(done)
-	go p.watch(f.named(), reading, done)
+	go p.watch(f.subjectInWords(), reading, done)
 	return probe.Run(ctx, h, opt)
 }
 
@@ -107,8 +107,8 @@ func (p *progress) watch(machine string, reading <-chan string, done <-chan stru
 	}
 }
 
-// named is what is read, for a line of progress.
-func (f *lookFlags) named() string {
+// subjectInWords is what is read, for a line of progress.
+func (f *lookFlags) subjectInWords() string {
 	if f.root != "" {
 		return f.root
 	}

@@ -59,9 +59,9 @@ func requiresCommand(s streams) *cobra.Command {
 }
 
 func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error {
-	reading, cancel := bounded(ctx, f.limit())
+	reading, cancel := withDeadline(ctx, f.limit())
 	defer cancel()
-	asked, err := f.asked(reading, s, args)
+	asked, err := f.question(reading, s, args)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 		if !asked.outputs.asJSON() {
 			return exitError(exitInconclusive)
 		}
-		r, err = f.unread(asked, late), nil
+		r, err = f.undecided(asked, late), nil
 	}
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ type requiresAsked struct {
 	outputs  outputs[report.Requires]
 }
 
-func (f *requiresFlags) asked(reading context.Context, s streams, args []string) (asked requiresAsked, err error) {
+func (f *requiresFlags) question(reading context.Context, s streams, args []string) (asked requiresAsked, err error) {
 	if asked.tables, err = f.load(reading); err != nil {
 		return asked, err
 	}
@@ -131,7 +131,7 @@ func (f *requiresFlags) requires(ctx context.Context, asked requiresAsked, facts
 	} else {
 		r.Requirement = matrix.Requires(ctx, tables, facts, f.python)
 	}
-	r.Artefact = shown(name)
+	r.Artefact = inputLabel(name)
 	if f.old == "" {
 		return r, nil
 	}
@@ -147,16 +147,16 @@ func (f *requiresFlags) requires(ctx context.Context, asked requiresAsked, facts
 	return r, nil
 }
 
-// unread is what can be said of an artefact that was not read, or not judged, in time: nothing is known of it.
-func (f *requiresFlags) unread(asked requiresAsked, why error) report.Requires {
-	nothing := probe.Facts{Unread: []facts.Unread{{Place: shown(asked.artefact), Reason: why.Error(),
+// undecided is what can be said of an artefact that was not read, or not judged, in time: nothing is known of it.
+func (f *requiresFlags) undecided(asked requiresAsked, why error) report.Requires {
+	nothing := probe.Facts{Unread: []facts.Unread{{Place: inputLabel(asked.artefact), Reason: why.Error(),
 		Kind: facts.UnreadCut}}}
 	nothing.Complete()
 	ended, end := context.WithCancelCause(context.Background())
 	end(why)
 	r := report.Requires{Source: source(cmp.Or(asked.artefact, "-")), Facts: nothing,
 		Requirement: matrix.Requires(ended, asked.tables, nothing, f.python)}
-	r.Artefact = shown(asked.artefact)
+	r.Artefact = inputLabel(asked.artefact)
 	if f.old != "" {
 		r.Diff = &requires.Diff{Old: f.old, Changes: []requires.Change{}, Targets: []requires.TargetChange{}}
 	}
@@ -193,7 +193,7 @@ func (f *requiresFlags) artefact(args []string) (string, error) {
 	case len(args) == 0:
 		return "", nil
 	}
-	return asked(args), nil
+	return inputName(args), nil
 }
 
 // read is the facts of a file or an environment; of what the flags name, where there is no name.
@@ -205,12 +205,12 @@ func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, 
 			return probe.Facts{}, err
 		}
 		limit := cmp.Or(f.timeout, restTimeout)
-		reading, cancel := bounded(ctx, limit)
+		reading, cancel := withDeadline(ctx, limit)
 		defer cancel()
 		defer image.done()
 		return image.facts(reading, limit, opt, s.err)
 	}
-	if err := notImage(f.platform, cmp.Or(shown(name), "a tree")); err != nil && name == asked.artefact {
+	if err := notImage(f.platform, cmp.Or(inputLabel(name), "a tree")); err != nil && name == asked.artefact {
 		return probe.Facts{}, err
 	}
 	s.in = in
@@ -218,7 +218,7 @@ func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, 
 	if info, err := os.Stat(name); name != "" && err == nil && info.IsDir() {
 		look.envs, look.root, look.offline = []string{name}, "", false
 	} else if name != "" {
-		return inTime(reading, func() (probe.Facts, error) { return given(name, f.python, f.includeRoot, s.in) })
+		return inTime(reading, func() (probe.Facts, error) { return givenFacts(name, f.python, f.includeRoot, s.in) })
 	}
 	h, err := inTime(reading, look.host)
 	if err != nil {

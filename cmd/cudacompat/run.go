@@ -113,14 +113,14 @@ func exitCode(err error, s streams) int {
 // complain says one sentence and what to do. Both may quote arguments and files: no secret and no control byte of theirs
 // reaches a terminal.
 func complain(w io.Writer, message, hint string) {
-	fmt.Fprintln(w, folded(w, "cudacompat: "+voice.Line(message)))
+	fmt.Fprintln(w, fold(w, "cudacompat: "+voice.Line(message)))
 	if hint != "" {
-		fmt.Fprintln(w, folded(w, "hint: "+voice.Line(hint)))
+		fmt.Fprintln(w, fold(w, "hint: "+voice.Line(hint)))
 	}
 }
 
-// folded breaks a text between words where it is written to a terminal.
-func folded(w io.Writer, text string) string {
+// fold breaks a text between words where it is written to a terminal.
+func fold(w io.Writer, text string) string {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return text
@@ -185,7 +185,7 @@ func commandNames(cmd *cobra.Command) []string {
 // exitFor is the code of an outcome under --fail-on, which moves the code and never the outcome. On a monitor's
 // standard output the codes are those of its protocol.
 func exitFor(v matrix.Verdict, failOn string, o outputs[report.Report]) error {
-	if o.monitored() {
+	if o.readByMonitor() {
 		return exitError(report.NagiosStateOf(v))
 	}
 	wrong := v.Outcome == matrix.Incompatible && failOn != "never" || failOn == "warning" && v.Count(matrix.Warning) > 0

@@ -49,7 +49,7 @@ func printSchema(s streams, name string) error {
 			if err != nil {
 				return err
 			}
-			return written(s.out, page)
+			return writePage(s.out, page)
 		}
 	}
 	return misspelt("schema", name, names)
@@ -74,5 +74,5 @@ func listSchemas(s streams) error {
 		sentence, _, _ := strings.Cut(schema.Description, ". ")
 		fmt.Fprintf(&list, "%-10s  %s\n", name, strings.TrimSuffix(sentence, ".")+".")
 	}
-	return written(s.out, []byte(list.String()))
+	return writePage(s.out, []byte(list.String()))
 }

@@ -67,7 +67,7 @@ func (f *tablesFlag) signatures(t *matrix.Tables) ([]triage.Signature, error) {
 	if f.path == "" {
 		return triage.Signatures(t), nil
 	}
-	all, err := triage.Linted(t)
+	all, err := triage.LintedSignatures(t)
 	if err != nil {
 		return nil, &usageError{message: "--matrix " + f.path + ": " + err.Error(),
 			hint: "data/signature in the sources shows how they are written"}
@@ -88,7 +88,7 @@ func (f *tablesFlag) open() (*matrix.Tables, error) {
 			return nil, err
 		}
 		tables, err := matrix.LoadOver(files)
-		return tables, linted(err)
+		return tables, lintAdvice(err)
 	}
 	files, manifest, err := bundle.Open(f.path)
 	if err != nil {
@@ -98,10 +98,10 @@ func (f *tablesFlag) open() (*matrix.Tables, error) {
 	if err == nil && !used {
 		fmt.Fprintf(f.errs(), "cudacompat: --matrix %s is of %s; the tables of this program, of %s, are newer and are used instead\n", f.path, manifest.Date, tables.Checked())
 	}
-	return tables, linted(err)
+	return tables, lintAdvice(err)
 }
 
-func linted(err error) error {
+func lintAdvice(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -81,7 +81,7 @@ func tool(t *matrix.Tables, hashed bool) report.Tool {
 
 func toolVersion() string {
 	info, _ := debug.ReadBuildInfo()
-	for _, known := range []string{version, stamped(stamp), built(info)} {
+	for _, known := range []string{version, archiveVersion(stamp), buildVersion(info)} {
 		if known != "" {
 			return strings.TrimPrefix(known, "v")
 		}
@@ -89,10 +89,10 @@ func toolVersion() string {
 	return "development"
 }
 
-// stamped reads an archive's stamp, or nothing from that of a checkout. Without a tag it says day and commit:
+// archiveVersion reads an archive's stamp, or nothing from that of a checkout. Without a tag it says day and commit:
 //
 //	5d4f9d4f0d0c6b2c8f0e8a1b3c5d7e9f0a1b2c3d 1795332622 2026-11-22 v0.1.0-4-g5d4f9d4
-func stamped(stamp string) string {
+func archiveVersion(stamp string) string {
 	fields := strings.Fields(stamp)
 	switch {
 	case len(fields) < 3 || len(fields[0]) < 12 || strings.HasPrefix(stamp, "$Format"):
@@ -103,8 +103,8 @@ func stamped(stamp string) string {
 	return "0.0.0-" + strings.ReplaceAll(fields[2], "-", "") + "-" + fields[0][:12]
 }
 
-// built is the version that the go command wrote into the program: a module's, or that of a checkout.
-func built(info *debug.BuildInfo) string {
+// buildVersion is the version that the go command wrote into the program: a module's, or that of a checkout.
+func buildVersion(info *debug.BuildInfo) string {
 	if info == nil || info.Main.Version == "(devel)" {
 		return ""
 	}

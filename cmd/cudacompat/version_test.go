@@ -14,7 +14,7 @@ func TestVersionOfAnArchive(t *testing.T) {
 		commit + " \n":                 "0.0.0-20261122-5d4f9d4f0d0c", // no tag yet
 		"":                             "",
 	} {
-		if got := stamped(stamp); got != want {
+		if got := archiveVersion(stamp); got != want {
 			t.Errorf("stamped(%q) = %q, want %q", stamp, got, want)
 		}
 	}
@@ -25,11 +25,11 @@ func TestVersionOfABuild(t *testing.T) {
 		"(devel)": "", "": "", "v0.2.0": "v0.2.0",
 		"v0.0.0-20261122020606-2a0d0a4b1c2d+dirty": "v0.0.0-20261122020606-2a0d0a4b1c2d+dirty",
 	} {
-		if got := built(&debug.BuildInfo{Main: debug.Module{Version: module}}); got != want {
+		if got := buildVersion(&debug.BuildInfo{Main: debug.Module{Version: module}}); got != want {
 			t.Errorf("built(%q) = %q, want %q", module, got, want)
 		}
 	}
-	if got := built(nil); got != "" {
+	if got := buildVersion(nil); got != "" {
 		t.Errorf("without a record: %q", got)
 	}
 }

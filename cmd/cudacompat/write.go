@@ -22,7 +22,7 @@ func (o outputs[T]) write(ctx context.Context, value T) error {
 	for _, one := range o.list {
 		err := errLate
 		if whole {
-			err = o.one(writing, one, value)
+			err = o.writeOne(writing, one, value)
 		}
 		if errors.Is(err, errLate) {
 			err = o.beginning(one, value, &redact)
@@ -51,11 +51,11 @@ func (o outputs[T]) beginning(one output[T], value T, redact *voice.Walk) error 
 		l.Leave(left)
 		complain(o.err, "the time was up before all of it was written; left out: "+budget.Words(left), "give more --timeout")
 	}
-	return o.one(context.Background(), one, short)
+	return o.writeOne(context.Background(), one, short)
 }
 
-// one writes a value in one format. A file is written once all of it is there.
-func (o outputs[T]) one(ctx context.Context, one output[T], value T) error {
+// writeOne writes a value in one format. A file is written once all of it is there.
+func (o outputs[T]) writeOne(ctx context.Context, one output[T], value T) error {
 	if one.file != "" {
 		return save(one.file, func(w io.Writer) error { return writeInTime(ctx, w, one, value) })
 	}
@@ -75,7 +75,7 @@ func writeInTime[T any](ctx context.Context, w io.Writer, one output[T], value T
 	working, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	defer context.AfterFunc(ctx, func() {
-		if g.shut() {
+		if g.isShut() {
 			end()
 		}
 	})()
@@ -94,8 +94,8 @@ type gate struct {
 	open, closed bool
 }
 
-// shut reports whether nothing was written, nor will be.
-func (g *gate) shut() bool {
+// isShut reports whether nothing was written, nor will be.
+func (g *gate) isShut() bool {
 	g.Lock()
 	defer g.Unlock()
 	g.closed = !g.open

@@ -41,7 +41,7 @@ func TestWritesInTime(t *testing.T) {
 			o := outputs[verbose]{out: &out, err: &errs, list: []output[verbose]{
 				{Format: report.Format[verbose]{Name: "slow", Write: slowly}},
 				{Format: report.Format[verbose]{Name: "slow", Write: slowly}, file: file}}}
-			ctx, cancel := bounded(t.Context(), 2*time.Second)
+			ctx, cancel := withDeadline(t.Context(), 2*time.Second)
 			defer cancel()
 			started := time.Now()
 			if err := o.write(ctx, verbose{Lines: make([]string, n)}); err != nil {
@@ -67,7 +67,7 @@ func TestNothingHalfWritten(t *testing.T) {
 			Write: func(w io.Writer, list []string, _ report.Style) error {
 				return slowly(w, verbose{Lines: list}, report.Style{})
 			}}}}}
-		ctx, cancel := bounded(t.Context(), time.Second)
+		ctx, cancel := withDeadline(t.Context(), time.Second)
 		defer cancel()
 		err := o.write(ctx, make([]string, 5000))
 		if code := exitError(0); !errors.As(err, &code) || code != exitInconclusive || out.String() != "" ||
@@ -92,7 +92,7 @@ func TestSlowReader(t *testing.T) {
 		}
 		o := outputs[verbose]{out: slow{&read}, err: io.Discard,
 			list: []output[verbose]{{Format: report.Format[verbose]{Name: "text", Write: write}}}}
-		ctx, cancel := bounded(t.Context(), time.Second)
+		ctx, cancel := withDeadline(t.Context(), time.Second)
 		defer cancel()
 		if err := o.write(ctx, verbose{Lines: strings.Split(strings.Repeat("x ", 200), " ")}); err != nil || read.Len() != 200 {
 			t.Errorf("%d of 200 bytes, %v", read.Len(), err)
@@ -119,7 +119,7 @@ func TestWritesPastTheEnd(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.TrimSuffix(body, ",")+"]}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	facts, err := given(file, "", "", nil)
+	facts, err := givenFacts(file, "", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestWritesPastTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := j.judged(t.Context(), facts)
+	r := j.reportOf(t.Context(), facts)
 	over, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Hour))
 	defer cancel()
 	one := j.outputs.list[0]

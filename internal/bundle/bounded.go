@@ -34,11 +34,11 @@ func Dir(name string) (fs.FS, error) {
 	if len(entries) > maxEntries {
 		return nil, fmt.Errorf("more than %d files are in it, which is not a directory of tables", maxEntries)
 	}
-	return &bounded{FS: os.DirFS(name), files: map[string][]byte{}}, nil
+	return &boundedFS{FS: os.DirFS(name), files: map[string][]byte{}}, nil
 }
 
-// bounded keeps the files that were read of another file system.
-type bounded struct {
+// boundedFS keeps the files that were read of another file system.
+type boundedFS struct {
 	fs.FS
 	mutex        sync.Mutex
 	files        map[string][]byte
@@ -46,7 +46,7 @@ type bounded struct {
 }
 
 // Open opens what was read, or reads it; of a directory it leaves the listing to the file system.
-func (b *bounded) Open(name string) (fs.File, error) {
+func (b *boundedFS) Open(name string) (fs.File, error) {
 	info, err := fs.Stat(b.FS, name)
 	if err != nil {
 		return nil, err
@@ -58,10 +58,10 @@ func (b *bounded) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: err}
 	}
-	return &kept{Reader: bytes.NewReader(data), info: info}, nil
+	return &memoryFile{Reader: bytes.NewReader(data), info: info}, nil
 }
 
-func (b *bounded) read(name string, info fs.FileInfo) ([]byte, error) {
+func (b *boundedFS) read(name string, info fs.FileInfo) ([]byte, error) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	if data, ok := b.files[name]; ok {
@@ -91,11 +91,11 @@ func (b *bounded) read(name string, info fs.FileInfo) ([]byte, error) {
 	return data, nil
 }
 
-// kept is an open file of which the bytes are in memory.
-type kept struct {
+// memoryFile is an open file of which the bytes are in memory.
+type memoryFile struct {
 	*bytes.Reader
 	info fs.FileInfo
 }
 
-func (k *kept) Stat() (fs.FileInfo, error) { return k.info, nil }
-func (k *kept) Close() error               { return nil }
+func (k *memoryFile) Stat() (fs.FileInfo, error) { return k.info, nil }
+func (k *memoryFile) Close() error               { return nil }

@@ -112,7 +112,7 @@ func Read(data []byte) (fs.FS, Manifest, error) {
 	if err != nil {
 		return nil, m, err
 	}
-	files := &bounded{FS: archive, files: map[string][]byte{}}
+	files := &boundedFS{FS: archive, files: map[string][]byte{}}
 	return files, m, check(archive.File[1:], files, m)
 }
 

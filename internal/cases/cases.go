@@ -48,7 +48,7 @@ func Machine(machines, base string, patch []byte) ([]byte, error) {
 	if len(words) == 0 {
 		return nil, errors.New("base: names no machine")
 	}
-	tree, err := recorded(filepath.Join(machines, words[0]+".json"))
+	tree, err := readRecording(filepath.Join(machines, words[0]+".json"))
 	if err != nil {
 		return nil, fmt.Errorf("base: %s is no recorded machine: %w", words[0], err)
 	}
@@ -57,32 +57,32 @@ func Machine(machines, base string, patch []byte) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("base: %s is no recorded part of %s; what the machine has anyway is not named: %w", part, words[0], err)
 		}
-		tree = Patched(tree, change)
+		tree = MergePatch(tree, change)
 	}
 	if len(patch) > 0 {
 		var change any
 		if err := json.Unmarshal(patch, &change); err != nil {
 			return nil, fmt.Errorf("patch.json: %w", err)
 		}
-		tree = Patched(tree, change)
+		tree = MergePatch(tree, change)
 	}
 	return json.Marshal(tree)
 }
 
 // recordedPart is what makes a machine of another part: its own patch, or that which holds for all.
 func recordedPart(machines, machine, part string) (any, error) {
-	change, err := recorded(filepath.Join(machines, machine, part+".json"))
+	change, err := readRecording(filepath.Join(machines, machine, part+".json"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return recorded(filepath.Join(machines, "part", part+".json"))
+		return readRecording(filepath.Join(machines, "part", part+".json"))
 	}
 	return change, err
 }
 
-// known are the files that were read: many cases are patches over one machine.
-var known sync.Map
+// parsedFiles are the files that were read: many cases are patches over one machine.
+var parsedFiles sync.Map
 
-func recorded(file string) (any, error) {
-	if tree, ok := known.Load(file); ok {
+func readRecording(file string) (any, error) {
+	if tree, ok := parsedFiles.Load(file); ok {
 		return tree, nil
 	}
 	data, err := os.ReadFile(file)
@@ -93,6 +93,6 @@ func recorded(file string) (any, error) {
 	if err := json.Unmarshal(data, &tree); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	known.Store(file, tree)
+	parsedFiles.Store(file, tree)
 	return tree, nil
 }

@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// Patched lays a merge patch (RFC 7386) over a value, which stays as it is. Where the patch has an object and the value a
+// MergePatch lays a merge patch (RFC 7386) over a value, which stays as it is. Where the patch has an object and the value a
 // list, the object's names stand for entries: those of this name or path, that of this number, or all ("*"). A name that
 // no entry has is a new entry.
-func Patched(value, patch any) any {
+func MergePatch(value, patch any) any {
 	changes, ok := patch.(map[string]any)
 	if !ok {
 		return patch
@@ -25,7 +25,7 @@ func Patched(value, patch any) any {
 		if change == nil {
 			delete(whole, name)
 		} else {
-			whole[name] = Patched(whole[name], change)
+			whole[name] = MergePatch(whole[name], change)
 		}
 	}
 	return whole
@@ -37,23 +37,23 @@ func patchedList(list []any, changes map[string]any) []any {
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
 		change, found := changes[name], name == "*"
 		for i, entry := range kept {
-			if !meant(entry, i, name) {
+			if !namesEntry(entry, i, name) {
 				continue
 			}
 			found = true
 			if kept[i] = nil; change != nil {
-				kept[i] = Patched(entry, change)
+				kept[i] = MergePatch(entry, change)
 			}
 		}
 		if !found && change != nil {
-			added = append(added, Patched(nil, change))
+			added = append(added, MergePatch(nil, change))
 		}
 	}
 	return append(slices.DeleteFunc(kept, func(entry any) bool { return entry == nil }), added...)
 }
 
-// meant reports whether a name in a patch stands for an entry.
-func meant(entry any, number int, name string) bool {
+// namesEntry reports whether a name in a patch stands for an entry.
+func namesEntry(entry any, number int, name string) bool {
 	if name == "*" || name == strconv.Itoa(number) {
 		return true
 	}

@@ -28,7 +28,7 @@ func TestPatched(t *testing.T) {
 		{`[]`, `{"b":{"name":"b"},"a":{"name":"a"},"c":null}`, `[{"name":"a"},{"name":"b"}]`},
 	} {
 		value, patch, want := parsed(t, c[0]), parsed(t, c[1]), parsed(t, c[2])
-		if got := Patched(value, patch); !reflect.DeepEqual(got, want) {
+		if got := MergePatch(value, patch); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s with %s: %v, want %v", c[0], c[1], got, want)
 		}
 		if !reflect.DeepEqual(value, parsed(t, c[0])) {

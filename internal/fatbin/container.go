@@ -62,7 +62,7 @@ func (w *walker) row(s section) error {
 
 // whole is an error where the file ends before the section does.
 func (s section) whole(size int64) error {
-	if s.cut {
+	if s.wouldBeCut {
 		return fmt.Errorf("section %q: it runs past the end of the file at %#x", s.name, size)
 	}
 	return nil
@@ -159,7 +159,7 @@ func sound(found []listing, errs []error) (kept []listing, err error) {
 // listing lists the entries of a container that are code.
 func (w *window) listing(of extent) (listing, error) {
 	l := listing{extent: of}
-	w.held, w.start = of.head, of.off
+	w.filled, w.start = of.head, of.off
 	for off := of.off; off < of.end; {
 		b, next, err := w.entry(off, of.end)
 		if err != nil {

@@ -117,17 +117,17 @@ const (
 	// special kernels' (sm_90a in both) or accidents (compute_52, nvcc's default, on one kernel of vLLM).
 	BuildList = 0.5
 
-	// Served leaves out only what a handful of kernels have. cuBLASLt 12.8 and cuDNN 9.10 have most kernels for
+	// ServedKernels leaves out only what a handful of kernels have. cuBLASLt 12.8 and cuDNN 9.10 have most kernels for
 	// newer GPUs, and there a target that is fully supported falls below BuildList: sm_61 is 17 times rarer in
 	// cuBLASLt than sm_120. What is missing here has no general code in the file.
-	Served = 0.05
+	ServedKernels = 0.05
 )
 
 // Common leaves out the targets in fewer containers than this share of the most frequent target's, but for those of a
 // group. A target that stays was meant for the library as a whole, or for a section of it.
 func (c Code) Common(share float64) Code {
 	least := share * c.measure()
-	rare := func(t Target) bool { return float64(t.Containers) < least && !c.grouped(t) && !c.together(t, least) }
+	rare := func(t Target) bool { return float64(t.Containers) < least && !c.hasGroup(t) && !c.together(t, least) }
 	c.SASS = slices.DeleteFunc(slices.Clone(c.SASS), rare)
 	c.PTX = slices.DeleteFunc(slices.Clone(c.PTX), rare)
 	return c

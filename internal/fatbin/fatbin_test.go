@@ -372,7 +372,7 @@ func TestCommon(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			code := parseCounts(t, tc.all)
-			for share, want := range map[float64]string{Served: tc.served, BuildList: tc.build} {
+			for share, want := range map[float64]string{ServedKernels: tc.served, BuildList: tc.build} {
 				if diff := cmp.Diff(strings.Fields(want), names(code.Common(share))); diff != "" {
 					t.Errorf("share %v: -want +got:\n%s", share, diff)
 				}

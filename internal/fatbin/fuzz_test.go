@@ -32,7 +32,7 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("read %d bytes", r.bytes.Load())
 		}
 		checkCode(t, got)
-		checkCode(t, got.Common(Served))
+		checkCode(t, got.Common(ServedKernels))
 	})
 }
 

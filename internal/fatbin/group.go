@@ -83,8 +83,8 @@ func setOf(list []entry, known map[target]string) string {
 	return strings.Join(slices.Compact(names), " ")
 }
 
-// grouped reports whether a group has the target.
-func (c Code) grouped(t Target) bool {
+// hasGroup reports whether a group has the target.
+func (c Code) hasGroup(t Target) bool {
 	return slices.ContainsFunc(c.Groups, func(g Group) bool {
 		same := func(o Target) bool { return o.String() == t.String() }
 		return slices.ContainsFunc(g.SASS, same) || slices.ContainsFunc(g.PTX, same)

@@ -106,7 +106,7 @@ func TestAgainstCuobjdump(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Logf("%d containers: %s\n\tserved %s\n\tbuild list %s",
-				code.Containers, counts(code), names(code.Common(Served)), names(code.Common(BuildList)))
+				code.Containers, counts(code), names(code.Common(ServedKernels)), names(code.Common(BuildList)))
 			ours, theirs := forCuobjdump(code), cuobjdump(t, tool, lib)
 			if relocatable(t, f) {
 				ours = slices.DeleteFunc(ours, func(s string) bool {

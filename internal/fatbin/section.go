@@ -25,10 +25,10 @@ const (
 
 // section is the part of the file that one ELF section takes.
 type section struct {
-	name     string
-	role     role
-	off, end int64 // end is never past the end of the file
-	cut      bool  // it would be
+	name       string
+	role       role
+	off, end   int64 // end is never past the end of the file
+	wouldBeCut bool  // it would be
 }
 
 // role is what a section may hold.
@@ -146,5 +146,5 @@ func (w *window) name(strtab sectionHeader, off uint32) (string, error) {
 func (h sectionHeader) section(name string, role role, size int64) section {
 	off := min(h.off, uint64(size))
 	length := min(h.size, uint64(size)-off)
-	return section{name: name, role: role, off: int64(off), end: int64(off + length), cut: h.off > off || h.size > length}
+	return section{name: name, role: role, off: int64(off), end: int64(off + length), wouldBeCut: h.off > off || h.size > length}
 }

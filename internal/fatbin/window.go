@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// fetched is what one positioned read fetches at least: a container's header with its first entry's, which are 80
+	// minFetch is what one positioned read fetches at least: a container's header with its first entry's, which are 80
 	// bytes. Payloads are mostly tens of kilobytes, so more would only be copied: 512 bytes for each of the 2758
 	// entries of torch 2.8.0's libtorch_cuda.so (1015 MB) take a tenth longer.
-	fetched = 128
+	minFetch = 128
 
 	// windowSize is the most that is read at once.
 	windowSize = 512
@@ -68,9 +68,9 @@ type window struct {
 	size  int64 // of the file
 	spent *spent
 
-	mem   [windowSize]byte
-	held  []byte // part of mem
-	start int64  // file offset of held
+	mem    [windowSize]byte
+	filled []byte // part of mem
+	start  int64  // file offset of held
 }
 
 // at returns n bytes, at most windowSize, at a file offset. They are good until the next call.
@@ -78,16 +78,16 @@ func (w *window) at(off int64, n int) ([]byte, error) {
 	if off < 0 || off > w.size-int64(n) {
 		return nil, fmt.Errorf("the file ends at %#x, inside a header at %#x", w.size, off)
 	}
-	if off < w.start || off+int64(n) > w.start+int64(len(w.held)) {
-		if err := w.fill(off, max(n, fetched)); err != nil {
+	if off < w.start || off+int64(n) > w.start+int64(len(w.filled)) {
+		if err := w.fill(off, max(n, minFetch)); err != nil {
 			return nil, err
 		}
 	}
 	i := off - w.start
-	if i+int64(n) > int64(len(w.held)) {
+	if i+int64(n) > int64(len(w.filled)) {
 		return nil, fmt.Errorf("read at %#x: %w", off, io.ErrUnexpectedEOF)
 	}
-	return w.held[i : i+int64(n)], nil
+	return w.filled[i : i+int64(n)], nil
 }
 
 func (w *window) fill(off int64, n int) error {
@@ -99,15 +99,15 @@ func (w *window) fill(off int64, n int) error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read at %#x: %w", off, err)
 	}
-	w.held, w.start = w.mem[:n], off
+	w.filled, w.start = w.mem[:n], off
 	return nil
 }
 
 // along is a copy of the entry's header at off, if the last read has fetched it.
 func (w *window) along(off int64) []byte {
 	i := off - w.start
-	if i < 0 || i > int64(len(w.held)-entryHeaderSize) {
+	if i < 0 || i > int64(len(w.filled)-entryHeaderSize) {
 		return nil
 	}
-	return bytes.Clone(w.held[i : i+entryHeaderSize])
+	return bytes.Clone(w.filled[i : i+entryHeaderSize])
 }

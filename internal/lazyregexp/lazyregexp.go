@@ -15,13 +15,13 @@ import (
 // Regexp is a [regexp.Regexp] in waiting. Its methods are those of the same names. What it is made of on the way lies
 // elsewhere: there are hundreds in the program.
 type Regexp struct {
-	expr  string
-	once  sync.Once
-	known *known
+	expr        string
+	once        sync.Once
+	compilation *compilation
 }
 
-// known is what is made of an expression when it is first used.
-type known struct {
+// compilation is what is made of an expression when it is first used.
+type compilation struct {
 	parts []part // its alternatives; none where they cannot be told apart
 	folds bool   // whether capitals are as good for some of their letters
 	compiled
@@ -53,15 +53,15 @@ func New(expr string) *Regexp { return &Regexp{expr: expr} }
 func (r *Regexp) get() *regexp.Regexp { return r.read().of(r.expr) }
 
 // read reads what the expression spells.
-func (r *Regexp) read() *known {
+func (r *Regexp) read() *compilation {
 	r.once.Do(func() {
 		s := speller{expr: r.expr}
-		r.known = &known{parts: s.parts(), folds: s.folds}
+		r.compilation = &compilation{parts: s.parts(), folds: s.folds}
 		if s.other {
-			r.known.parts = nil
+			r.compilation.parts = nil
 		}
 	})
-	return r.known
+	return r.compilation
 }
 
 // Spelt reports whether a text has the letters of a match.
@@ -77,7 +77,7 @@ func (r *Regexp) may(s string) bool {
 }
 
 // any reports whether an alternative of which a text has the letters is as wanted.
-func (k *known) any(s string, wanted func(*part) bool) bool {
+func (k *compilation) any(s string, wanted func(*part) bool) bool {
 	lower := ""
 	if k.folds {
 		if strings.Contains(s, "ſ") { // the one letter that is as good as one of ASCII and no capital

@@ -68,7 +68,7 @@ func (s *speller) part() []part {
 	if s.next() == '(' && s.enter() {
 		heads := s.parts()
 		s.at, s.fold = s.at+1, before.fold
-		if quantified, _ := s.quantified(); !quantified {
+		if quantified, _ := s.quantifier(); !quantified {
 			from := s.at
 			tail := s.alternative()
 			for i := range heads {
@@ -116,7 +116,7 @@ func (s *speller) alternative() []letters {
 			continue
 		}
 		group := s.group()
-		if _, optional := s.quantified(); !optional && group != nil {
+		if _, optional := s.quantifier(); !optional && group != nil {
 			all = append(all, letters{group: group})
 		}
 	}
@@ -139,7 +139,7 @@ func (s *speller) run() string {
 		}
 		letter := s.letter()
 		written := s.expr[end:min(s.at, len(s.expr))]
-		if quantified, _ := s.quantified(); quantified || letter == "" {
+		if quantified, _ := s.quantifier(); quantified || letter == "" {
 			break
 		}
 		if other == nil && letter != written {
@@ -223,7 +223,7 @@ func (s *speller) letter() string {
 		s.class()
 		return ""
 	case '\\':
-		return s.escaped()
+		return s.escape()
 	case '.', '^', '$':
 		s.at++
 		return ""
@@ -263,8 +263,8 @@ func (s *speller) class() {
 	}
 }
 
-// escaped is the sign that an escape spells.
-func (s *speller) escaped() string {
+// escape is the sign that an escape spells.
+func (s *speller) escape() string {
 	s.at = min(s.at+2, len(s.expr))
 	sign := s.expr[s.at-1 : s.at]
 	switch c := sign[0]; {
@@ -286,8 +286,8 @@ func (s *speller) escaped() string {
 	return ""
 }
 
-// quantified reports whether a quantifier stands here, and whether what it stands behind may be missing for it.
-func (s *speller) quantified() (is, optional bool) {
+// quantifier reports whether a quantifier stands here, and whether what it stands behind may be missing for it.
+func (s *speller) quantifier() (is, optional bool) {
 	switch s.next() {
 	case '?', '*':
 		optional = true
@@ -347,7 +347,7 @@ func (s *speller) longest(least int) []string {
 		} else if outer := s.fold; s.enter() {
 			candidate = s.literals(least)
 			s.at, s.fold = s.at+1, outer
-			if _, optional := s.quantified(); optional {
+			if _, optional := s.quantifier(); optional {
 				candidate = nil
 			}
 		}

@@ -198,19 +198,19 @@ func (e *ELF) readNames(r *reader, needed []uint64) (err error) {
 		}
 		e.Needed = append(e.Needed, name)
 	}
-	if e.Soname, err = e.named(r, elf.DT_SONAME, maxName); err != nil {
+	if e.Soname, err = e.stringOfTag(r, elf.DT_SONAME, maxName); err != nil {
 		return err
 	}
 	if e.hasRunPath = e.has(elf.DT_RUNPATH); e.hasRunPath {
-		e.RunPath, err = e.named(r, elf.DT_RUNPATH, maxPath)
+		e.RunPath, err = e.stringOfTag(r, elf.DT_RUNPATH, maxPath)
 		return err
 	}
-	e.RPath, err = e.named(r, elf.DT_RPATH, maxPath)
+	e.RPath, err = e.stringOfTag(r, elf.DT_RPATH, maxPath)
 	return err
 }
 
-// named reads the string of a tag, empty if the tag is not there.
-func (e *ELF) named(r *reader, tag elf.DynTag, longest uint64) (string, error) {
+// stringOfTag reads the string of a tag, empty if the tag is not there.
+func (e *ELF) stringOfTag(r *reader, tag elf.DynTag, longest uint64) (string, error) {
 	if !e.has(tag) {
 		return "", nil
 	}

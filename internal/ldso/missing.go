@@ -32,17 +32,17 @@ func (p *Process) MissingSymbols(o *Object, want func(Symbol) bool) ([]Symbol, e
 	if err != nil || len(missing) == 0 {
 		return nil, err
 	}
-	return p.bound(o, w, missing)
+	return p.boundReferences(o, w, missing)
 }
 
-// bound returns the references that a relocation of the object makes, sorted.
-func (p *Process) bound(o *Object, w *work, references []reference) ([]Symbol, error) {
+// boundReferences returns the references that a relocation of the object makes, sorted.
+func (p *Process) boundReferences(o *Object, w *work, references []reference) ([]Symbol, error) {
 	set := map[uint32]bool{}
 	for _, ref := range references {
 		set[ref.index] = true
 	}
 	err := p.withSymbols(o, w, func(t *symbols) (err error) {
-		set, err = t.bound(set)
+		set, err = t.relocatedSymbols(set)
 		return err
 	})
 	var list []Symbol

@@ -11,20 +11,20 @@ const maxRelocations = 1 << 22
 
 const relocationSize = 24
 
-// bound returns those of a set of symbols that a relocation of the file names. The loader never looks
+// relocatedSymbols returns those of a set of symbols that a relocation of the file names. The loader never looks
 // for any other; linkers leave such ones behind now and then.
-func (t *symbols) bound(set map[uint32]bool) (map[uint32]bool, error) {
+func (t *symbols) relocatedSymbols(set map[uint32]bool) (map[uint32]bool, error) {
 	found := map[uint32]bool{}
 	relative := t.elf.tags[dtRelaCount] // these come first and name no symbol
-	if err := t.relocated(elf.DT_RELA, elf.DT_RELASZ, relative, set, found); err != nil {
+	if err := t.collectRelocated(elf.DT_RELA, elf.DT_RELASZ, relative, set, found); err != nil {
 		return nil, err
 	}
-	return found, t.relocated(elf.DT_JMPREL, elf.DT_PLTRELSZ, 0, set, found)
+	return found, t.collectRelocated(elf.DT_JMPREL, elf.DT_PLTRELSZ, 0, set, found)
 }
 
 const dtRelaCount elf.DynTag = 0x6ffffff9 // DT_RELACOUNT
 
-func (t *symbols) relocated(tag, size elf.DynTag, first uint64, set, found map[uint32]bool) error {
+func (t *symbols) collectRelocated(tag, size elf.DynTag, first uint64, set, found map[uint32]bool) error {
 	if !t.elf.has(tag) {
 		return nil
 	}

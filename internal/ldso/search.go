@@ -126,7 +126,7 @@ func (p *Process) candidates(name string, by *Object) iter.Seq2[Reason, string] 
 			}
 			return
 		}
-		_ = p.inPlaces(p.requested(by), name, yield) &&
+		_ = p.inPlaces(p.placesBeforeCache(by), name, yield) &&
 			p.inCache(name, by, yield) &&
 			p.inPlaces(p.standard(by), name, yield)
 	}
@@ -138,8 +138,8 @@ type place struct {
 	dirs   []string
 }
 
-// requested returns the places searched before the cache.
-func (p *Process) requested(by *Object) []place {
+// placesBeforeCache returns the places searched before the cache.
+func (p *Process) placesBeforeCache(by *Object) []place {
 	var places []place
 	if by == nil || !by.ELF.hasRunPath {
 		chain := by.loaders()

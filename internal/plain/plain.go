@@ -44,8 +44,8 @@ var phrases = compile([][2]string{
 	{`\ba thing that\b`, `name the thing`},
 })
 
-// negated is "X is no Y", which is right only as "there is no Y" and "is no longer".
-var negated = regexp.MustCompile(`(?i)(\S+) (?:is|are|was|were) no (\w+)`)
+// noNegation is "X is no Y", which is right only as "there is no Y" and "is no longer".
+var noNegation = regexp.MustCompile(`(?i)(\S+) (?:is|are|was|were) no (\w+)`)
 
 // leftAlone is the one right use of "alone".
 var leftAlone = regexp.MustCompile(`(?i)\bleav(?:e|es|ing)(?: \w+){0,4} alone\b|\bleft(?: \w+){0,3} alone\b`)
@@ -68,7 +68,7 @@ func Odd(text string) []string {
 			odd = append(odd, around(text, at)+": write "+p.instead)
 		}
 	}
-	for _, m := range negated.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range noNegation.FindAllStringSubmatchIndex(text, -1) {
 		before, after := strings.ToLower(text[m[2]:m[3]]), strings.ToLower(text[m[4]:m[5]])
 		if before != "there" && after != "longer" && after != "more" {
 			odd = append(odd, around(text, m[:2])+`: write "is not a"`)

@@ -75,7 +75,7 @@ var isoDate = lazyregexp.New(`^\d{4}-\d\d(-\d\d)?$`)
 func inRange(f Filter) (func(cell string) bool, error) {
 	if isoDate.MatchString(f.Value) {
 		return func(cell string) bool {
-			return isoDate.MatchString(cell) && ordered(strings.Compare(cell, f.Value), f.Op)
+			return isoDate.MatchString(cell) && fitsOperator(strings.Compare(cell, f.Value), f.Op)
 		}, nil
 	}
 	allowed, err := version.ParseRange(f.Op + f.Value)
@@ -88,8 +88,8 @@ func inRange(f Filter) (func(cell string) bool, error) {
 	}, nil
 }
 
-// ordered reports whether a comparison's result fits its operator.
-func ordered(c int, op string) bool {
+// fitsOperator reports whether a comparison's result fits its operator.
+func fitsOperator(c int, op string) bool {
 	return c == 0 && strings.HasSuffix(op, "=") || c < 0 && op[0] == '<' || c > 0 && op[0] == '>'
 }
 

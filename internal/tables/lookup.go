@@ -108,7 +108,7 @@ func spellings(name string) []string {
 func (t *Tables) ChipNamed(name string) *Chip {
 	for _, key := range t.spellings(name) {
 		if chip := t.chipSpelt(key); chip != nil {
-			return known(chip)
+			return unlessShared(chip)
 		}
 	}
 	return nil
@@ -131,7 +131,7 @@ func (t *Tables) chipSpelt(key string) *Chip {
 // chipBranded looks a name up with and without its brand.
 func (t *Tables) chipBranded(key string) *Chip {
 	index := t.chipsByName()
-	for name := range branded(key) {
+	for name := range withBrands(key) {
 		if chip := index[name]; chip != nil {
 			return chip
 		}
@@ -139,8 +139,8 @@ func (t *Tables) chipBranded(key string) *Chip {
 	return nil
 }
 
-// branded yields a name with each brand before it and, where it begins with one, without.
-func branded(key string) iter.Seq[string] {
+// withBrands yields a name with each brand before it and, where it begins with one, without.
+func withBrands(key string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, brand := range brands {
 			if !yield(brand + key) {
@@ -172,8 +172,8 @@ func (t *Tables) chipLonger(key string) *Chip {
 	return found
 }
 
-// known leaves out what several chips share.
-func known(chip *Chip) *Chip {
+// unlessShared leaves out what several chips share.
+func unlessShared(chip *Chip) *Chip {
 	if chip == ambiguous {
 		return nil
 	}
@@ -464,7 +464,7 @@ func (t *Tables) Floor(cuda version.Number, windows bool) (need string, least ve
 		if windows {
 			least = family.DriverWindows
 		}
-		return "driver >= " + t.printed(least), least, family.Source
+		return "driver >= " + t.printedFloor(least), least, family.Source
 	}
 	if toolkit := t.Toolkit(cuda); toolkit != nil {
 		least = toolkit.DriverLinux
@@ -478,8 +478,8 @@ func (t *Tables) Floor(cuda version.Number, windows bool) (need string, least ve
 	return fmt.Sprintf("a driver that supports CUDA %s", cuda.Short()), version.Number{}, nil
 }
 
-// printed is a floor as it is written: of a branch, as CUDA 13 needs 580, the first driver that came with a toolkit.
-func (t *Tables) printed(least version.Number) string {
+// printedFloor is a floor as it is written: of a branch, as CUDA 13 needs 580, the first driver that came with a toolkit.
+func (t *Tables) printedFloor(least version.Number) string {
 	if least.Parts() != 1 {
 		return least.String()
 	}

@@ -64,7 +64,7 @@ func (l layers) lock() (Lock, error) {
 
 // each calls visit for every row of a table, in its order.
 func (l layers) each(s sheet, columns []column, visit func(record) error) error {
-	own, err := l.own(s, columns)
+	own, err := l.siteRows(s, columns)
 	if err != nil {
 		return err
 	}
@@ -80,14 +80,14 @@ func (l layers) each(s sheet, columns []column, visit func(record) error) error 
 	}
 	for _, r := range s.merge(rows, own) {
 		if err := visit(r); err != nil {
-			return located(r.place, err)
+			return atPlace(r.place, err)
 		}
 	}
 	return nil
 }
 
-// own are the rows that a site has of a table.
-func (l layers) own(s sheet, columns []column) ([]record, error) {
+// siteRows are the rows that a site has of a table.
+func (l layers) siteRows(s sheet, columns []column) ([]record, error) {
 	if l.over == nil {
 		return nil, nil
 	}
@@ -101,7 +101,7 @@ func (l layers) own(s sheet, columns []column) ([]record, error) {
 func collect(from fs.FS, s sheet, columns []column) ([]record, error) {
 	var rows []record
 	err := s.form.each(from, s, columns, func(r record) error {
-		rows = append(rows, r.kept())
+		rows = append(rows, r.copied())
 		return nil
 	})
 	return rows, err

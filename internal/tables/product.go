@@ -30,7 +30,7 @@ func (t *Tables) Products(id, name string) []*Product {
 		return nil
 	}
 	for _, key := range t.spellings(name) {
-		for key := range branded(key) {
+		for key := range withBrands(key) {
 			if rows := t.productsByName()[key]; rows != nil {
 				return rows
 			}

@@ -26,8 +26,8 @@ const singleMark = "single-source"
 // Proofs are the proofs, the strongest first.
 var Proofs = []Proof{Artefact, TwoSources, SingleSource}
 
-// proven are the tables whose rows must say what they rest on, in their column "verified".
-var proven = []string{"torch", "tensorflow", "jax", "nccl", "cudnn"}
+// provenTables are the tables whose rows must say what they rest on, in their column "verified".
+var provenTables = []string{"torch", "tensorflow", "jax", "nccl", "cudnn"}
 
 // readFrom matches what was read of a wheel and when: "METADATA version.py libtorch_cuda.so 2026-11-21".
 var readFrom = lazyregexp.New(`^\S+( \S+)* \d{4}-\d\d-\d\d$`)
@@ -71,7 +71,7 @@ func origins(source []string) []string {
 
 // proofs checks that every row of the tables in proven says what it rests on.
 func (t *Tables) proofs() error {
-	for _, table := range proven {
+	for _, table := range provenTables {
 		s, _ := sheetNamed(table)
 		g, err := s.grid(t.from)
 		if err != nil {
@@ -92,7 +92,7 @@ func (g Grid) proof(row int) (Proof, error) {
 
 // Proven counts the rows of each proof; false for a table that does not say.
 func (g Grid) Proven() (map[Proof]int, bool) {
-	if !slices.Contains(proven, g.Table) {
+	if !slices.Contains(provenTables, g.Table) {
 		return nil, false
 	}
 	count := map[Proof]int{}

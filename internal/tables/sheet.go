@@ -123,7 +123,7 @@ func (s sheet) grid(from layers) (Grid, error) {
 		g.Columns, g.kinds = append(g.Columns, c.name), append(g.kinds, c.kind)
 	}
 	err := from.each(s, columns, func(r record) error {
-		kept := r.kept()
+		kept := r.copied()
 		g.Rows, g.places = append(g.Rows, kept.cells), append(g.places, kept.place)
 		return nil
 	})

@@ -78,7 +78,7 @@ func (t *Tables) Dates() (string, error) {
 }
 
 func (t *Tables) source(s sheet) (Source, error) {
-	if source, ok := t.from.dated(s); ok {
+	if source, ok := t.from.sourceOf(s); ok {
 		return source, nil
 	}
 	text, err := textOf(t.from.under, s.file())
@@ -107,8 +107,8 @@ var embeddedSources = sync.OnceValue(func() map[string]Source {
 	return list
 })
 
-// dated is what data.Dates says of an embedded table over which nothing is laid.
-func (l layers) dated(s sheet) (Source, bool) {
+// sourceOf is what data.Dates says of an embedded table over which nothing is laid.
+func (l layers) sourceOf(s sheet) (Source, bool) {
 	if l.under != data.FS || l.over != nil {
 		return Source{}, false
 	}

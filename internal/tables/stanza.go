@@ -158,7 +158,7 @@ func (r *stanzaReader) end() error {
 	r.known[r.cells[0]] = true
 	r.inherit()
 	if err := r.visit(record{r.cells, r.at}); err != nil {
-		return located(r.at, err)
+		return atPlace(r.at, err)
 	}
 	return nil
 }

@@ -90,11 +90,11 @@ func readTable[T any](s sheet, from layers, check cellCheck) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return table[T]{rows, sync.OnceValue(func() map[string][]T { return cut(rows, keys) })}, nil
+	return table[T]{rows, sync.OnceValue(func() map[string][]T { return partsByKey(rows, keys) })}, nil
 }
 
-// cut makes a part of rows for each key; the rows of a key stand together, since tables are sorted.
-func cut[T any](rows []T, keys []string) map[string][]T {
+// partsByKey makes a part of rows for each key; the rows of a key stand together, since tables are sorted.
+func partsByKey[T any](rows []T, keys []string) map[string][]T {
 	parts := map[string][]T{}
 	for first, next := 0, 0; first < len(rows); first = next {
 		for next < len(rows) && keys[next] == keys[first] {
@@ -111,8 +111,8 @@ type record struct {
 	place func(column int) place
 }
 
-// kept is the record as it is read now: its cells and places outlive the reader's next one.
-func (r record) kept() record {
+// copied is the record as it is read now: its cells and places outlive the reader's next one.
+func (r record) copied() record {
 	places := make([]place, len(r.cells))
 	for i := range places {
 		places[i] = r.place(i)
@@ -169,14 +169,14 @@ func eachLine(fsys fs.FS, s sheet, columns []column, visit func(record) error) e
 			return at(0).error(err)
 		}
 		if err := visit(record{cells, at}); err != nil {
-			return located(at, err)
+			return atPlace(at, err)
 		}
 		last = cells[:s.keys]
 	}
 }
 
-// located puts the place of the cell that is wrong before the error.
-func located(at func(int) place, err error) error {
+// atPlace puts the place of the cell that is wrong before the error.
+func atPlace(at func(int) place, err error) error {
 	column := 0
 	if cell := (*cellError)(nil); errors.As(err, &cell) {
 		column = cell.column
@@ -295,9 +295,9 @@ var sourceText = lazyregexp.New(
 // cellCheck says what is wrong with a cell of a column, or with the field that was read from it.
 type cellCheck func(name, cell string, field reflect.Value) error
 
-// linted is the check of tables that were linted before: by Load, or, the embedded ones, by a test. It spares a third
+// lintedBefore is the check of tables that were linted before: by Load, or, the embedded ones, by a test. It spares a third
 // of what a judgement costs.
-func linted(string, string, reflect.Value) error { return nil }
+func lintedBefore(string, string, reflect.Value) error { return nil }
 
 // checkCell holds what every table promises: a source one can open or hash, words that rules know.
 func checkCell(name, cell string, field reflect.Value) error {

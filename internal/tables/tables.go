@@ -91,7 +91,7 @@ func Open(fsys fs.FS) *Tables { return open(layers{under: fsys}) }
 func open(from layers) *Tables {
 	t := &Tables{from: from, read: map[reflect.Type]func() (any, error){}}
 	for _, s := range sheets {
-		t.read[s.row] = sync.OnceValues(func() (any, error) { return s.read(s, from, linted) })
+		t.read[s.row] = sync.OnceValues(func() (any, error) { return s.read(s, from, lintedBefore) })
 	}
 	t.lock = sync.OnceValue(func() Lock {
 		lock, err := from.lock()
@@ -102,7 +102,7 @@ func open(from layers) *Tables {
 	})
 	t.sources = sync.OnceValues(t.readSources)
 	t.driversOf = sync.OnceValue(func() string {
-		if source, ok := t.from.dated(sheetFor(reflect.TypeFor[Branch]())); ok {
+		if source, ok := t.from.sourceOf(sheetFor(reflect.TypeFor[Branch]())); ok {
 			return source.Date
 		}
 		var sources []string

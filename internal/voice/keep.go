@@ -9,9 +9,9 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// assigned matches a name that ends in a word for secrets, what assigns to it, and the value: quoted, quoted within
+// secretAssignment matches a name that ends in a word for secrets, what assigns to it, and the value: quoted, quoted within
 // quotation marks, or bare.
-var assigned = lazyregexp.New(`(?i)([\w.-]*(?:secret|passw(?:or)?d|passwd|passphrase|passcode|pwd|api[ _-]?key|` +
+var secretAssignment = lazyregexp.New(`(?i)([\w.-]*(?:secret|passw(?:or)?d|passwd|passphrase|passcode|pwd|api[ _-]?key|` +
 	`access[ _-]?key(?:[_-]?id)?|secret[ _-]?key|private[ _-]?key|account[ _-]?key|auth[_-]?key|encryption[_-]?key|` +
 	`shared[_-]?key|subscription[_-]?key|licen[sc]e[_-]?key|session[_-]?key|credentials?|token|_auth|accesssignature))` +
 	`(["'\\]*\s*(?:=|:=|:)\s*)` +
@@ -29,7 +29,7 @@ var plainWords = []string{"true", "false", "none", "null", "nil", "yes", "no", "
 
 // withoutAssigned takes the value that is assigned to a secret's name.
 func withoutAssigned(found, _, after string) string {
-	m := assigned.FindStringSubmatch(found)
+	m := secretAssignment.FindStringSubmatch(found)
 	if m == nil {
 		return found
 	}
@@ -129,10 +129,10 @@ func withoutHost(found, before, _ string) string {
 }
 
 var (
-	// ported matches what only an address has behind it: its port, as NCCL or others write it, or its mask.
-	ported = regexp.MustCompile(`^(?:[:<|]\d+|/\d{1,2}\b[^.])`)
-	// networked matches lines that speak of the network.
-	networked = regexp.MustCompile(`(?i)NCCL (?:INFO|WARN)|NCCL_|connect|socket|gloo|c10d|rendezvous|master_addr|\bssh\b|` +
+	// addressWithPort matches what only an address has behind it: its port, as NCCL or others write it, or its mask.
+	addressWithPort = regexp.MustCompile(`^(?:[:<|]\d+|/\d{1,2}\b[^.])`)
+	// networkLine matches lines that speak of the network.
+	networkLine = regexp.MustCompile(`(?i)NCCL (?:INFO|WARN)|NCCL_|connect|socket|gloo|c10d|rendezvous|master_addr|\bssh\b|` +
 		`\bhost|bootstrap|listen|\bpeer\b|remote|\baddr|\bip\b|endpoint|unreachable|\binet\b|://`)
 )
 
@@ -143,7 +143,7 @@ func withoutAddress(found, before, after string) string {
 		return found
 	}
 	line := before[strings.LastIndexByte(before, '\n')+1:]
-	if ported.MatchString(after) || networked.MatchString(line) || networked.MatchString(after) {
+	if addressWithPort.MatchString(after) || networkLine.MatchString(line) || networkLine.MatchString(after) {
 		return mark
 	}
 	return found

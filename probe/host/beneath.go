@@ -28,7 +28,7 @@ type dir interface {
 	// id tells directories apart, where that is known.
 	id() (directory, bool)
 	// entries are what is in it, in any order, until one of them may not be kept.
-	entries(keep func([]listed) error) ([]listed, error)
+	entries(keep func([]keptEntry) error) ([]keptEntry, error)
 	Close() error
 }
 
@@ -37,7 +37,9 @@ type osDir struct{ *os.File }
 
 func (d osDir) id() (directory, bool) { return directoryOf(d.File) }
 
-func (d osDir) entries(keep func([]listed) error) ([]listed, error) { return entriesOf(d.File, keep) }
+func (d osDir) entries(keep func([]keptEntry) error) ([]keptEntry, error) {
+	return entriesOf(d.File, keep)
+}
 
 func listable(f *os.File, err error) (dir, error) {
 	if err != nil {
@@ -64,9 +66,9 @@ func regular(f *os.File, err error) (File, error) {
 	return f, nil
 }
 
-// walked is a root on systems, and in sandboxes, that cannot resolve in a root themselves: it follows links step by
+// steppingRoot is a root on systems, and in sandboxes, that cannot resolve in a root themselves: it follows links step by
 // step, and os.Root opens what they lead to without following any more out of the root.
-type walked struct {
+type steppingRoot struct {
 	stepwise
 	root  *os.Root
 	links map[string]linkTarget
@@ -87,7 +89,7 @@ func walk(dir string) (beneath, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &walked{root: root, links: map[string]linkTarget{}}
+	w := &steppingRoot{root: root, links: map[string]linkTarget{}}
 	w.stepwise = w.target
 	return w, nil
 }
@@ -133,7 +135,7 @@ func (target stepwise) resolve(name string) (string, error) {
 }
 
 // target is where a link at a resolved directory's entry points, empty for what is no link.
-func (w *walked) target(name string) (string, error) {
+func (w *steppingRoot) target(name string) (string, error) {
 	if l, ok := w.links[name]; ok {
 		return l.target, l.err
 	}
@@ -159,7 +161,7 @@ func (target stepwise) reach(name string) error {
 	return err
 }
 
-func (w *walked) open(name string) (File, error) {
+func (w *steppingRoot) open(name string) (File, error) {
 	resolved, err := w.resolve(name)
 	if err != nil {
 		return nil, err
@@ -174,7 +176,7 @@ func (w *walked) open(name string) (File, error) {
 	return regular(w.root.OpenFile(relative(resolved), os.O_RDONLY|syscall.O_NONBLOCK, 0))
 }
 
-func (w *walked) openDir(name string) (dir, error) {
+func (w *steppingRoot) openDir(name string) (dir, error) {
 	resolved, err := w.resolve(name)
 	if err != nil {
 		return nil, err

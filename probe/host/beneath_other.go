@@ -9,6 +9,6 @@ func rootAt(dir string) (beneath, error) { return walk(dir) }
 // directoryOf tells directories apart where that is known.
 func directoryOf(*os.File) (directory, bool) { return directory{}, false }
 
-func entriesOf(dir *os.File, keep func([]listed) error) ([]listed, error) {
+func entriesOf(dir *os.File, keep func([]keptEntry) error) ([]keptEntry, error) {
 	return namedEntries(dir, keep)
 }

@@ -52,7 +52,7 @@ func planted(t *testing.T) string {
 func TestRootsAgree(t *testing.T) {
 	both := roots(t, planted(t))
 	if runtime.GOOS == "linux" {
-		if _, same := both["system"].(*walked); same {
+		if _, same := both["system"].(*steppingRoot); same {
 			t.Skip("this kernel or sandbox refuses openat2")
 		}
 	}
@@ -85,7 +85,7 @@ func everything(root beneath, name string) string {
 	say(contents(f), err)
 	d, err := root.openDir(name)
 	if err == nil {
-		entries, _ := d.entries(func([]listed) error { return nil })
+		entries, _ := d.entries(func([]keptEntry) error { return nil })
 		say(strings.Repeat("x", len(entries)), d.Close())
 	} else {
 		say("", err)

@@ -34,15 +34,15 @@ func (l Errors) Err() error {
 // ErrAbsent means that a source looked and the thing is not there.
 var ErrAbsent = errors.New("not there")
 
-// damaged ends the errors of files that were read.
-const damaged = "; is the file damaged?"
+// damagedMark ends the errors of files that were read.
+const damagedMark = "; is the file damaged?"
 
 // Damaged is an error that names a file and what is wrong with it.
 func Damaged(name, why string) error {
-	return fmt.Errorf("%s: %s%s", name, why, damaged)
+	return fmt.Errorf("%s: %s%s", name, why, damagedMark)
 }
 
 // Unread are those that tell of what was not read, rather than of what was and is damaged.
 func (l Errors) Unread() []string {
-	return slices.DeleteFunc(slices.Clone(l), func(text string) bool { return strings.HasSuffix(text, damaged) })
+	return slices.DeleteFunc(slices.Clone(l), func(text string) bool { return strings.HasSuffix(text, damagedMark) })
 }

@@ -30,13 +30,13 @@ func Unmounted(files Files, env map[string]string, start string) *Host {
 	return &Host{Root: "/", Env: env, Rest: true, Start: start, files: files}
 }
 
-// unmounted is a root of files that are in no directory.
-type unmounted struct {
+// filesRoot is a root of files that are in no directory.
+type filesRoot struct {
 	stepwise
 	files Files
 }
 
-func (u *unmounted) open(name string) (File, error) {
+func (u *filesRoot) open(name string) (File, error) {
 	resolved, err := u.resolve(name)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (u *unmounted) open(name string) (File, error) {
 	return u.files.Open(resolved)
 }
 
-func (u *unmounted) openDir(name string) (dir, error) {
+func (u *filesRoot) openDir(name string) (dir, error) {
 	resolved, err := u.resolve(name)
 	if err != nil {
 		return nil, err
@@ -63,10 +63,10 @@ func (l listing) id() (directory, bool) { return directory{}, false }
 
 func (l listing) Close() error { return nil }
 
-func (l listing) entries(keep func([]listed) error) ([]listed, error) {
-	all := make([]listed, len(l))
+func (l listing) entries(keep func([]keptEntry) error) ([]keptEntry, error) {
+	all := make([]keptEntry, len(l))
 	for i, e := range l {
-		all[i] = listed{e.Name(), e.Type()}
+		all[i] = keptEntry{e.Name(), e.Type()}
 	}
 	return all, keep(all)
 }

@@ -31,14 +31,14 @@ type Host struct {
 	// Budget is what may be kept of it, and for how long it is read; nil bounds nothing.
 	Budget *budget.Budget
 
-	files Files           // what stands in place of a directory; nil where Root is one
-	gone  map[string]bool // what Without takes away
-	left  []LeftOut
-	seen  seen
+	files   Files           // what stands in place of a directory; nil where Root is one
+	removed map[string]bool // what Without takes away
+	leftOut []LeftOut
+	lookups lookups
 }
 
-// seen is what was asked once in a run and is asked again: most look-ups share a handful of directories.
-type seen struct {
+// lookups is what was asked once in a run and is asked again: most look-ups share a handful of directories.
+type lookups struct {
 	beneath   beneath
 	loader    *ldso.Resolver
 	resolved  map[string]resolution
@@ -57,10 +57,10 @@ type directory struct{ device, inode uint64 }
 // LeftOut is a directory of which not all was read, and why.
 type LeftOut struct{ Place, Reason string }
 
-// Left is what was left out since it was last asked.
-func (h *Host) Left() []LeftOut {
-	left := h.left
-	h.left = nil
+// TakeLeftOut is what was left out since it was last asked.
+func (h *Host) TakeLeftOut() []LeftOut {
+	left := h.leftOut
+	h.leftOut = nil
 	return left
 }
 
@@ -73,7 +73,7 @@ type resolution struct {
 // Anew is the same host before anything was seen. --wait looks again because something may have changed, and a look
 // that was left behind on a dead mount still writes into its own.
 func (h *Host) Anew() *Host {
-	return &Host{Root: h.Root, Env: h.Env, Rest: h.Rest, Start: h.Start, files: h.files, gone: h.gone}
+	return &Host{Root: h.Root, Env: h.Env, Rest: h.Rest, Start: h.Start, files: h.files, removed: h.removed}
 }
 
 // This is the running machine with this process's environment.
@@ -112,23 +112,23 @@ func (h *Host) Starts() bool { return !h.Rest || h.Env != nil }
 
 // beneath opens the root when it is first looked into.
 func (h *Host) beneath() (beneath, error) {
-	if h.seen.beneath == nil {
+	if h.lookups.beneath == nil {
 		root, err := h.root()
 		if err != nil {
 			return nil, Plain(err)
 		}
-		if len(h.gone) > 0 {
-			root = lessened{root, h.gone}
+		if len(h.removed) > 0 {
+			root = rootWithout{root, h.removed}
 		}
-		h.seen.beneath = root
+		h.lookups.beneath = root
 	}
-	return h.seen.beneath, nil
+	return h.lookups.beneath, nil
 }
 
 // root is what the host's files are looked up in.
 func (h *Host) root() (beneath, error) {
 	if h.files != nil {
-		return &unmounted{h.files.Readlink, h.files}, nil
+		return &filesRoot{h.files.Readlink, h.files}, nil
 	}
 	return rootAt(cmp.Or(h.Root, "/"))
 }
@@ -136,10 +136,10 @@ func (h *Host) root() (beneath, error) {
 // Resolve returns name with every symbolic link followed inside the root. ".." is the parent of what stands before it
 // once links are followed, as for the kernel, and the root's parent is the root.
 func (h *Host) Resolve(name string) (string, error) {
-	known, ok := h.seen.resolved[name]
+	known, ok := h.lookups.resolved[name]
 	if !ok {
 		known.path, known.err = inRoot(h, name, beneath.resolve)
-		h.seen.resolved = remember(h, h.seen.resolved, name, known)
+		h.lookups.resolved = remember(h, h.lookups.resolved, name, known)
 	}
 	return known.path, pathError("resolve", name, known.err)
 }
@@ -177,12 +177,12 @@ func pathError(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: name, Err: Plain(err)}
 }
 
-// remembered is about what an answer takes in memory beside its name, in bytes.
-const remembered = 150
+// answerSize is about what an answer takes in memory beside its name, in bytes.
+const answerSize = 150
 
 // remember keeps an answer while the budget has room for what can be asked again.
 func remember[T any](h *Host, known map[string]T, name string, value T) map[string]T {
-	if !h.Budget.Cache(len(name) + remembered) {
+	if !h.Budget.Cache(len(name) + answerSize) {
 		return known
 	}
 	if known == nil {
@@ -239,10 +239,10 @@ func (h *Host) HasLine(name, beginning string) bool {
 		return false
 	}
 	defer f.Close()
-	if h.seen.block == nil {
-		h.seen.block = make([]byte, 64<<10)
+	if h.lookups.block == nil {
+		h.lookups.block = make([]byte, 64<<10)
 	}
-	return hasLine(f, "\n"+beginning, h.seen.block)
+	return hasLine(f, "\n"+beginning, h.lookups.block)
 }
 
 // hasLine looks for a line's end and beginning in a text, of which block holds a part at a time.
@@ -327,7 +327,7 @@ var errLongLine = fmt.Errorf("its first line is longer than %d KiB", lineCap>>10
 
 // ReadDir lists a directory by name, sorted; the list is shared, so it is not to be written to.
 func (h *Host) ReadDir(name string) ([]fs.DirEntry, error) {
-	if entries, ok := h.seen.dirs[name]; ok {
+	if entries, ok := h.lookups.dirs[name]; ok {
 		return entries, nil
 	}
 	dir, err := inRoot(h, name, beneath.openDir)
@@ -340,44 +340,44 @@ func (h *Host) ReadDir(name string) ([]fs.DirEntry, error) {
 		return nil, pathError("list", name, err)
 	}
 	entries = h.remaining(name, entries)
-	h.seen.dirs = remember(h, h.seen.dirs, name, entries)
+	h.lookups.dirs = remember(h, h.lookups.dirs, name, entries)
 	return entries, nil
 }
 
 // listOnce lists a directory, if it was not listed under another name.
 func (h *Host) listOnce(name string, dir dir) ([]fs.DirEntry, error) {
 	id, known := dir.id()
-	if entries, ok := h.seen.listed[id]; ok && known {
+	if entries, ok := h.lookups.listed[id]; ok && known {
 		return entries, nil
 	}
 	entries, err := h.list(name, dir)
-	if err == nil && known && h.Budget.Cache(remembered) {
-		if h.seen.listed == nil {
-			h.seen.listed = map[directory][]fs.DirEntry{}
+	if err == nil && known && h.Budget.Cache(answerSize) {
+		if h.lookups.listed == nil {
+			h.lookups.listed = map[directory][]fs.DirEntry{}
 		}
-		h.seen.listed[id] = entries
+		h.lookups.listed[id] = entries
 	}
 	return entries, err
 }
 
-// listed is what is kept of a directory's entry. The os package's own takes twice as much, which is 17 MB of a
+// keptEntry is what is kept of a directory's entry. The os package's own takes twice as much, which is 17 MB of a
 // directory with 400,000.
-type listed struct {
+type keptEntry struct {
 	name string
 	kind fs.FileMode
 }
 
-func (e *listed) Name() string               { return e.name }
-func (e *listed) IsDir() bool                { return e.kind.IsDir() }
-func (e *listed) Type() fs.FileMode          { return e.kind }
-func (e *listed) Info() (fs.FileInfo, error) { return nil, errors.ErrUnsupported }
+func (e *keptEntry) Name() string               { return e.name }
+func (e *keptEntry) IsDir() bool                { return e.kind.IsDir() }
+func (e *keptEntry) Type() fs.FileMode          { return e.kind }
+func (e *keptEntry) Info() (fs.FileInfo, error) { return nil, errors.ErrUnsupported }
 
 // entryTakes is what an entry takes in memory beside its name, in bytes.
 const entryTakes = 40
 
 // list lists a directory as far as the budget goes; that something was left out is noted.
 func (h *Host) list(name string, dir dir) ([]fs.DirEntry, error) {
-	all, err := dir.entries(func(some []listed) error {
+	all, err := dir.entries(func(some []keptEntry) error {
 		size := 0
 		for _, e := range some {
 			size += len(e.name) + entryTakes
@@ -385,11 +385,11 @@ func (h *Host) list(name string, dir dir) ([]fs.DirEntry, error) {
 		return h.Budget.Keep(len(some), size)
 	})
 	if errors.Is(err, budget.ErrSpent) {
-		h.left = append(h.left, LeftOut{name, fmt.Sprintf("only %d of its entries were read: %v", len(all), err)})
+		h.leftOut = append(h.leftOut, LeftOut{name, fmt.Sprintf("only %d of its entries were read: %v", len(all), err)})
 	} else if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(all, func(a, b listed) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(all, func(a, b keptEntry) int { return strings.Compare(a.name, b.name) })
 	entries := make([]fs.DirEntry, len(all))
 	for i := range all {
 		entries[i] = &all[i]
@@ -398,13 +398,13 @@ func (h *Host) list(name string, dir dir) ([]fs.DirEntry, error) {
 }
 
 // namedEntries are a directory's entries as the os package reads them, until one of them may not be kept.
-func namedEntries(dir *os.File, keep func([]listed) error) ([]listed, error) {
-	var all []listed
+func namedEntries(dir *os.File, keep func([]keptEntry) error) ([]keptEntry, error) {
+	var all []keptEntry
 	for {
 		some, err := dir.ReadDir(4096)
 		before := len(all)
 		for _, e := range some {
-			all = append(all, listed{e.Name(), e.Type()})
+			all = append(all, keptEntry{e.Name(), e.Type()})
 		}
 		if full := keep(all[before:]); full != nil {
 			return all[:before], full
@@ -421,14 +421,14 @@ func namedEntries(dir *os.File, keep func([]listed) error) ([]listed, error) {
 func (h *Host) Exists(name string) bool { return h.reach(name) == nil }
 
 // Listed notes that a directory is there, as the listing of the one above it says, which spares asking for it.
-func (h *Host) Listed(dir string) { h.seen.reached = remember(h, h.seen.reached, dir, nil) }
+func (h *Host) Listed(dir string) { h.lookups.reached = remember(h, h.lookups.reached, dir, nil) }
 
 // reach is why a name cannot be reached.
 func (h *Host) reach(name string) error {
-	err, ok := h.seen.reached[name]
+	err, ok := h.lookups.reached[name]
 	if !ok {
 		_, err = inRoot(h, name, func(root beneath, name string) (bool, error) { return true, root.reach(name) })
-		h.seen.reached = remember(h, h.seen.reached, name, err)
+		h.lookups.reached = remember(h, h.lookups.reached, name, err)
 	}
 	return err
 }

@@ -12,8 +12,8 @@ import (
 
 // entriesOf lists a directory without an allocation for each name, of which the os package makes two. A file system
 // that does not tell what an entry is leaves that to the os package. It ends where entries may not be kept.
-func entriesOf(dir *os.File, keep func([]listed) error) ([]listed, error) {
-	var all []listed
+func entriesOf(dir *os.File, keep func([]keptEntry) error) ([]keptEntry, error) {
+	var all []keptEntry
 	var block [8 << 10]byte
 	for {
 		n, err := unix.Getdents(int(dir.Fd()), block[:])
@@ -44,7 +44,7 @@ const (
 )
 
 // appendEntries adds the entries of a block, whose bytes it moves; told is false where one does not say what it is.
-func appendEntries(all []listed, block []byte) (_ []listed, told bool) {
+func appendEntries(all []keptEntry, block []byte) (_ []keptEntry, told bool) {
 	names, first := block[:0], len(all) // a name's new place lies before its old one
 	ends := make([]int, 0, len(block)/entryName)
 	for at, length := 0, 0; at+entryName < len(block); at += length {
@@ -61,7 +61,7 @@ func appendEntries(all []listed, block []byte) (_ []listed, told bool) {
 			return all[:first], false
 		}
 		names = append(names, name...)
-		ends, all = append(ends, len(names)), append(all, listed{kind: kind})
+		ends, all = append(ends, len(names)), append(all, keptEntry{kind: kind})
 	}
 	text, begin := string(names), 0 // one allocation for all
 	for i, end := range ends {

@@ -32,13 +32,13 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-func entriesBy(t *testing.T, name string, list func(*os.File, func([]listed) error) ([]listed, error)) []listed {
+func entriesBy(t *testing.T, name string, list func(*os.File, func([]keptEntry) error) ([]keptEntry, error)) []keptEntry {
 	dir, err := os.Open(name)
 	if err != nil {
 		t.Skip(err)
 	}
 	defer dir.Close()
-	all, err := list(dir, func([]listed) error { return nil })
+	all, err := list(dir, func([]keptEntry) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,10 +37,10 @@ func (s sized) Size() int64 { return s.size }
 
 // Loader is the loader of a program that runs here; it is made once.
 func (h *Host) Loader() *ldso.Resolver {
-	if h.seen.loader == nil {
-		h.seen.loader = h.newLoader()
+	if h.lookups.loader == nil {
+		h.lookups.loader = h.newLoader()
 	}
-	return h.seen.loader
+	return h.lookups.loader
 }
 
 // OwnLoader is the loader of what this process starts, which has its variables.

@@ -12,8 +12,8 @@ type PCIDevice struct {
 // PCI lists the devices of the PCI bus by address; the list is shared, so it is not to be written to.
 func (h *Host) PCI() ([]PCIDevice, error) {
 	const devices = "/sys/bus/pci/devices"
-	if h.seen.pci != nil {
-		return h.seen.pci, nil
+	if h.lookups.pci != nil {
+		return h.lookups.pci, nil
 	}
 	entries, err := h.ReadDir(devices)
 	if err != nil {
@@ -25,6 +25,6 @@ func (h *Host) PCI() ([]PCIDevice, error) {
 		h.Listed(list[i].Dir)
 		list[i].Vendor, list[i].Err = h.ReadLine(path.Join(list[i].Dir, "vendor"))
 	}
-	h.seen.pci = list
+	h.lookups.pci = list
 	return list, nil
 }

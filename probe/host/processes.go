@@ -6,10 +6,10 @@ func (h *Host) Running(name string) string {
 	if _, err := h.ReadLine("/proc/1/comm"); err != nil {
 		return ""
 	}
-	if h.seen.processes == nil {
-		h.seen.processes = h.processNames()
+	if h.lookups.processes == nil {
+		h.lookups.processes = h.processNames()
 	}
-	if h.seen.processes[name[:min(len(name), 15)]] {
+	if h.lookups.processes[name[:min(len(name), 15)]] {
 		return "yes"
 	}
 	return "no"

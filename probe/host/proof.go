@@ -23,14 +23,14 @@ type surroundings struct{ container, proof string }
 // for itself. The root of process 1 comes before marks: they stay in an image that is started as a virtual machine, and
 // a pod's variables stay after chroot to its node.
 func (h *Host) surroundings() surroundings {
-	if h.seen.around != nil {
-		return *h.seen.around
+	if h.lookups.around != nil {
+		return *h.lookups.around
 	}
 	p := surroundings{container: h.containerMark()}
 	if !h.Rest {
 		p = h.livePlace(p.container)
 	}
-	h.seen.around = &p
+	h.lookups.around = &p
 	return p
 }
 

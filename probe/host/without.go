@@ -9,18 +9,18 @@ import (
 // all beneath them. Nothing is changed.
 func (h *Host) Without(gone map[string]bool) *Host {
 	h = h.Anew()
-	h.gone = gone
+	h.removed = gone
 	return h
 }
 
-// lessened is a root in which some files are gone.
-type lessened struct {
+// rootWithout is a root in which some files are gone.
+type rootWithout struct {
 	beneath
-	gone map[string]bool // by their resolved paths
+	removed map[string]bool // by their resolved paths
 }
 
-// there is an error where a name leads to what is gone, or is itself a link that is gone.
-func (l lessened) there(name string) error {
+// checkPresent is an error where a name leads to what is gone, or is itself a link that is gone.
+func (l rootWithout) checkPresent(name string) error {
 	resolved, err := l.beneath.resolve(name)
 	if err != nil {
 		return err
@@ -33,26 +33,26 @@ func (l lessened) there(name string) error {
 }
 
 // isGone reports whether a resolved path, or a directory above it, is gone.
-func (l lessened) isGone(resolved string) bool {
+func (l rootWithout) isGone(resolved string) bool {
 	for ; len(resolved) > 1; resolved = path.Dir(resolved) {
-		if l.gone[resolved] {
+		if l.removed[resolved] {
 			return true
 		}
 	}
 	return false
 }
 
-func (l lessened) reach(name string) error { return l.there(name) }
+func (l rootWithout) reach(name string) error { return l.checkPresent(name) }
 
-func (l lessened) resolve(name string) (string, error) {
-	if err := l.there(name); err != nil {
+func (l rootWithout) resolve(name string) (string, error) {
+	if err := l.checkPresent(name); err != nil {
 		return "", err
 	}
 	return l.beneath.resolve(name)
 }
 
 // readlink asks for the link itself, which may be gone where what it leads to is not.
-func (l lessened) readlink(name string) (string, error) {
+func (l rootWithout) readlink(name string) (string, error) {
 	dir, err := l.beneath.resolve(path.Dir(name))
 	if err == nil && l.isGone(path.Join(dir, path.Base(name))) {
 		return "", fs.ErrNotExist
@@ -60,15 +60,15 @@ func (l lessened) readlink(name string) (string, error) {
 	return l.beneath.readlink(name)
 }
 
-func (l lessened) open(name string) (File, error) {
-	if err := l.there(name); err != nil {
+func (l rootWithout) open(name string) (File, error) {
+	if err := l.checkPresent(name); err != nil {
 		return nil, err
 	}
 	return l.beneath.open(name)
 }
 
-func (l lessened) openDir(name string) (dir, error) {
-	if err := l.there(name); err != nil {
+func (l rootWithout) openDir(name string) (dir, error) {
+	if err := l.checkPresent(name); err != nil {
 		return nil, err
 	}
 	return l.beneath.openDir(name)
@@ -76,7 +76,7 @@ func (l lessened) openDir(name string) (dir, error) {
 
 // remaining are a directory's entries that are not gone.
 func (h *Host) remaining(name string, entries []fs.DirEntry) []fs.DirEntry {
-	if len(h.gone) == 0 {
+	if len(h.removed) == 0 {
 		return entries
 	}
 	dir, err := h.Resolve(name)
@@ -85,7 +85,7 @@ func (h *Host) remaining(name string, entries []fs.DirEntry) []fs.DirEntry {
 	}
 	var left []fs.DirEntry
 	for _, e := range entries {
-		if !h.gone[path.Join(dir, e.Name())] {
+		if !h.removed[path.Join(dir, e.Name())] {
 			left = append(left, e)
 		}
 	}

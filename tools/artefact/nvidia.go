@@ -62,7 +62,7 @@ func cudnnRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {
 		return nil, fmt.Errorf("version %s has not four parts", r.Tag.Version)
 	}
 	cells := map[string]string{"release": strings.Join(parts[:3], "."), "cuda": r.Tag.family(), "build": r.Tag.Version}
-	sass, ptx, isa := r.code(fatbin.Served)
+	sass, ptx, isa := r.code(fatbin.ServedKernels)
 	if len(sass) == 0 {
 		return nil, &Empty{"the libraries that are read hold no machine code"}
 	}

@@ -183,8 +183,8 @@ func enginePins(m *world.Machine, b *world.Build) (pins []verdict.Pin, steps []p
 }
 
 func noEngine(m *world.Machine, name string) string {
-	return fmt.Sprintf("no release of %s in the tables brings a torch that runs on %s with %s", pin.Said(name),
-		pin.Said(m.DriverWords()), pin.Said(gpuWords(m)))
+	return fmt.Sprintf("no release of %s in the tables brings a torch that runs on %s with %s", pin.Quoted(name),
+		pin.Quoted(m.DriverWords()), pin.Quoted(gpuWords(m)))
 }
 
 // Beside are the packages of an environment, those that a file only names too.

@@ -107,7 +107,7 @@ func smallestDriver(m *world.Machine, b *world.Build) (pin.Set, string) {
 			return set, ""
 		}
 	}
-	return pin.Set{}, "no driver branch in the tables supports " + gpuWords(m) + " and runs " + spoken[b.Name]
+	return pin.Set{}, "no driver branch in the tables supports " + gpuWords(m) + " and runs " + frameworkNames[b.Name]
 }
 
 // onLowestDriver is the variant of one release that needs the least: no other driver at all, else the lowest branch
@@ -160,7 +160,7 @@ func newest(m *world.Machine, b *world.Build) (pin.Set, string) {
 			return set(m, b, r, branch, "the newest release of "+b.Name+", on the newest maintained driver branch that supports the GPU"), ""
 		}
 	}
-	return pin.Set{}, "no driver branch in the tables supports " + gpuWords(m) + " and runs " + spoken[b.Name]
+	return pin.Set{}, "no driver branch in the tables supports " + gpuWords(m) + " and runs " + frameworkNames[b.Name]
 }
 
 // onSomeDriver are the rows that would run here if the driver were another one; why says that there are none.

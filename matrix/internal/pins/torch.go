@@ -30,7 +30,7 @@ func ForBuild(m *world.Machine, b *world.Build) (pins []verdict.Pin, steps []pin
 		return enginePins(m, b)
 	}
 	if !slices.Contains(world.Frameworks(), b.Name) {
-		return nil, []pin.Step{pin.Say("install a build of " + pin.Said(b.Name) + " for this driver and these GPUs")}
+		return nil, []pin.Step{pin.Say("install a build of " + pin.Quoted(b.Name) + " for this driver and these GPUs")}
 	}
 	if pins = frameworkPins(m, b); len(pins) == 0 {
 		steps = []pin.Step{pin.Say(whyNone(m, b))}
@@ -95,8 +95,8 @@ func runs(m *world.Machine, b *world.Build, r world.Row) bool {
 	return fits(m, b, r) && (!m.DriverTold() || m.Reached(r.CUDA)) && hasCode(m, r)
 }
 
-// unserved are the other targets on which a row does not run.
-func unserved(m *world.Machine, r world.Row) []string {
+// targetsWithout are the other targets on which a row does not run.
+func targetsWithout(m *world.Machine, r world.Row) []string {
 	var names []string
 	for _, o := range m.Beside {
 		if !hasCode(o, r) || o.DriverTold() && !o.Reached(r.CUDA) {
@@ -114,7 +114,7 @@ func whyRow(m *world.Machine, r world.Row) string {
 		_, need, _ := m.Floor(r.CUDA)
 		why = "needs " + need
 	}
-	if names := unserved(m, r); len(names) > 0 {
+	if names := targetsWithout(m, r); len(names) > 0 {
 		why += "; does not run on " + verdict.Some(names)
 	}
 	return why
@@ -203,7 +203,7 @@ func rankRows(m *world.Machine, b *world.Build, list []world.Row) {
 	}
 	ranks := make([]rank, len(list))
 	for i, r := range list {
-		ranks[i] = rank{r, outside(r), distance(r), len(unserved(m, r)), cudaDistance(m, r.CUDA)}
+		ranks[i] = rank{r, outside(r), distance(r), len(targetsWithout(m, r)), cudaDistance(m, r.CUDA)}
 	}
 	slices.SortStableFunc(ranks, rank.compare)
 	for i, r := range ranks {
@@ -305,8 +305,8 @@ func otherFamily(b *world.Build, cuda version.Number) []string {
 	return list
 }
 
-// spoken are the frameworks' own names.
-var spoken = map[string]string{"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
+// frameworkNames are the frameworks' own names.
+var frameworkNames = map[string]string{"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
 
 // whyNone names the first condition that no row of the build's framework meets.
 func whyNone(m *world.Machine, b *world.Build) string {
@@ -317,18 +317,18 @@ func whyNone(m *world.Machine, b *world.Build) string {
 		meets func(world.Row) bool
 	}{
 		{"is for Python " + python, func(r world.Row) bool { return python == "" || slices.Contains(r.Python, python) }},
-		{"is for glibc " + pin.Said(m.Facts.System.Libc), func(r world.Row) bool { return hasGlibc(m, r) }},
+		{"is for glibc " + pin.Quoted(m.Facts.System.Libc), func(r world.Row) bool { return hasGlibc(m, r) }},
 		{"is without a known fault", func(r world.Row) bool { return !faulty(m, b, r) }},
-		{"has machine code for " + pin.Said(gpuWords(m)), func(r world.Row) bool { return hasCode(m, r) }},
-		{"runs on " + pin.Said(m.DriverWords()), func(r world.Row) bool { return !m.DriverTold() || m.Reached(r.CUDA) }},
+		{"has machine code for " + pin.Quoted(gpuWords(m)), func(r world.Row) bool { return hasCode(m, r) }},
+		{"runs on " + pin.Quoted(m.DriverWords()), func(r world.Row) bool { return !m.DriverTold() || m.Reached(r.CUDA) }},
 	} {
 		before := len(left)
 		left = slices.DeleteFunc(left, func(r world.Row) bool { return !c.meets(r) })
 		if len(left) == 0 && before > 0 {
-			return "no " + spoken[b.Name] + " wheel in the tables " + c.words + " and fits the rest of this machine"
+			return "no " + frameworkNames[b.Name] + " wheel in the tables " + c.words + " and fits the rest of this machine"
 		}
 	}
-	return "the tables have no " + spoken[b.Name] + " wheel for " + m.Platform
+	return "the tables have no " + frameworkNames[b.Name] + " wheel for " + m.Platform
 }
 
 // gpuWords are the GPUs for a sentence, each kind once.

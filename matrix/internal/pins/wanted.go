@@ -52,7 +52,7 @@ func PinsWanted(t *tables.Tables, f facts.Facts, target world.Target, wants []pi
 			continue
 		}
 		set := w.set(c, picked)
-		why := refuses(set, checked(m, w.b))
+		why := refuses(set, targetOf(m, w.b))
 		if why == "" {
 			sets.Sets = append(sets.Sets, set)
 			return sets
@@ -68,8 +68,8 @@ func PinsWanted(t *tables.Tables, f facts.Facts, target world.Target, wants []pi
 	return none(w.conflict())
 }
 
-// checked is the machine as a target, for the check of a set: what the set is for, and not what else is wrong there.
-func checked(m *world.Machine, b *world.Build) world.Target {
+// targetOf is the machine as a target, for the check of a set: what the set is for, and not what else is wrong there.
+func targetOf(m *world.Machine, b *world.Build) world.Target {
 	t := world.Target{Instance: m.Target.Instance, Driver: m.Driver().Version.String(), Python: b.Interpreter}
 	if t.Instance == "" {
 		for _, g := range m.GPUs {
@@ -362,7 +362,7 @@ func (w *wishes) optionsOf(one *wish, c combination) []option {
 		case i >= 0:
 			list = w.inside(one, c[i].Row)
 		default:
-			list = w.apart(one, c)
+			list = w.independentReleases(one, c)
 		}
 		one.options[key] = list
 	}
@@ -400,7 +400,7 @@ func (w *wishes) inside(one *wish, r world.Row) []option {
 		}
 		o := option{Package: pin.Package{Package: one.Named(), Version: e.Release}, source: e.Source}
 		w.fetch(&o, e, r)
-		o.not |= w.excluded(e)
+		o.not |= w.exclusion(e)
 		list = append(list, o)
 	}
 	return list
@@ -438,8 +438,8 @@ func newABI(r world.Row) string {
 	return map[bool]string{true: "true", false: "false"}[!r.Glibc.Less(version.Of("2.28"))]
 }
 
-// excluded is what of the machine excludes a release's wheel.
-func (w *wishes) excluded(e tables.Extension) property {
+// exclusion is what of the machine excludes a release's wheel.
+func (w *wishes) exclusion(e tables.Extension) property {
 	var f framework
 	python := version.ShortPython(w.b.Interpreter)
 	f.exclude(byPython, python != "" && !takesPython(e, python))
@@ -454,7 +454,7 @@ func (w *wishes) excluded(e tables.Extension) property {
 func (w *wishes) fetch(o *option, e tables.Extension, r world.Row) {
 	python := version.ShortPython(w.b.Interpreter)
 	if !onReleases(e) {
-		o.Wheel, o.SHA256 = hashed(e.Source, python)
+		o.Wheel, o.SHA256 = wheelWithHash(e.Source, python)
 		return
 	}
 	if python == "" {
@@ -473,8 +473,8 @@ func (w *wishes) fetch(o *option, e tables.Extension, r world.Row) {
 // hashedWheel matches the source that is a wheel.
 var hashedWheel = lazyregexp.New(`^wheel (\S+-(?:py3|cp(\d+))-(none|abi3|cp\d+t?)-\S+\.whl) sha256:([0-9a-f]{64})$`)
 
-// hashed is the wheel of the sources that a Python takes, with its hash.
-func hashed(sources []string, python string) (wheel, hash string) {
+// wheelWithHash is the wheel of the sources that a Python takes, with its hash.
+func wheelWithHash(sources []string, python string) (wheel, hash string) {
 	for _, s := range sources {
 		m := hashedWheel.FindStringSubmatch(s)
 		if m != nil && (m[2] == "" || m[3] == "abi3" || python != "" && m[3] == "cp"+strings.ReplaceAll(python, ".", "")) {
@@ -484,8 +484,8 @@ func hashed(sources []string, python string) (wheel, hash string) {
 	return "", ""
 }
 
-// apart are the releases of a wish that uses CUDA by itself, those of the combination's CUDA family before the others.
-func (w *wishes) apart(one *wish, c combination) []option {
+// independentReleases are the releases of a wish that uses CUDA by itself, those of the combination's CUDA family before the others.
+func (w *wishes) independentReleases(one *wish, c combination) []option {
 	if one.all == 0 {
 		return []option{{Package: pin.Package{Package: one.Named(), Specifier: one.Specifier}}}
 	}
@@ -501,7 +501,7 @@ func (w *wishes) apart(one *wish, c combination) []option {
 			continue // the wheels of CUDA 13 ask for cuda-toolkit, too, and of that there is one in an environment
 		}
 		w.fetch(&o, e, world.Row{})
-		o.not |= w.excluded(e)
+		o.not |= w.exclusion(e)
 		if cuda := e.Family(); cuda.Known() && !w.m.Reached(cuda) {
 			o.not |= byDriver
 		}

@@ -167,7 +167,7 @@ func (w *wishes) needsOf(one *wish, held []int, others bool) (string, []string) 
 // is said.
 func (w *wishes) lackOf(one *wish, p property, f facets) string {
 	itself := one.Package == one.needs || one.needs == "" || len(one.rows) > 0 && !slices.ContainsFunc(one.rows,
-		func(e tables.Extension) bool { return w.excluded(e)&p == 0 })
+		func(e tables.Extension) bool { return w.exclusion(e)&p == 0 })
 	switch {
 	case p == byDriver && len(f.cuda) > 0:
 		return "needs CUDA " + span(f.cuda)
@@ -205,7 +205,7 @@ func (w *wishes) facetsOf(one *wish, counts property) facets {
 		return all
 	}
 	for _, e := range one.rows {
-		if w.excluded(e)&counts != 0 || counts&byDriver != 0 && e.Family().Known() && !w.m.Reached(e.Family()) {
+		if w.exclusion(e)&counts != 0 || counts&byDriver != 0 && e.Family().Known() && !w.m.Reached(e.Family()) {
 			continue
 		}
 		var torch, cuda []string

@@ -45,7 +45,7 @@ func meets(m *world.Machine, c tables.Condition, b *world.Build) (world.Trilean,
 // meetsClause judges one clause of an advisory's condition; maybe is a fact that is missing.
 func meetsClause(m *world.Machine, c tables.Clause, b *world.Build) world.Trilean {
 	values, known := clauseValues(m, c, b)
-	switch own := own(b, c.Name); {
+	switch own := releaseBuiltWith(b, c.Name); {
 	case !known && own.Known() && !c.Allowed.Has(own):
 		return world.No // what the build brings is none of them, and nothing says that it takes another one
 	case !known:
@@ -56,8 +56,8 @@ func meetsClause(m *world.Machine, c tables.Clause, b *world.Build) world.Trilea
 	return world.No
 }
 
-// own is the release of a library that the build was made with and brings or pins.
-func own(b *world.Build, library string) version.Number {
+// releaseBuiltWith is the release of a library that the build was made with and brings or pins.
+func releaseBuiltWith(b *world.Build, library string) version.Number {
 	switch library {
 	case "cudnn":
 		return builtWith(b, b.CuDNN, func(r world.Row) version.Number { return r.CuDNN })
@@ -88,7 +88,7 @@ func clauseValues(m *world.Machine, c tables.Clause, b *world.Build) (values []v
 		l, ok := b.Takes(c.Name)
 		return []version.Number{l.Version}, ok
 	case "built_cudnn", "built_nccl":
-		return one(own(b, strings.TrimPrefix(c.Name, "built_")))
+		return one(releaseBuiltWith(b, strings.TrimPrefix(c.Name, "built_")))
 	case "numpy":
 		if p := b.Env.Package("numpy"); p != nil {
 			return one(p.Number)
@@ -133,11 +133,11 @@ func knownBad(m *world.Machine, b *world.Build) []*Result {
 	if b.Device != "cuda" || !b.IsFramework() {
 		return nil
 	}
-	return asShown(m, advised, b)
+	return asShown(m, advisories, b)
 }
 
-// advised are the advisories that hold for a build.
-func advised(m *world.Machine, b *world.Build) []*Result {
+// advisories are the advisories that hold for a build.
+func advisories(m *world.Machine, b *world.Build) []*Result {
 	var results []*Result
 	var missing verdict.Lack
 	for _, a := range tables.Rows[tables.Advisory](m.Tables) {
@@ -148,7 +148,7 @@ func advised(m *world.Machine, b *world.Build) []*Result {
 				Subject:  b.Subject,
 				Message:  a.Message,
 				Need:     "a combination other than " + a.When.Text,
-				Steps:    tabled(b.Env, remedy(m, a.Fix, b)),
+				Steps:    stepsOfText(b.Env, remedy(m, a.Fix, b)),
 				Source:   a.Source,
 				Evidence: append(b.Evidence(), verdict.Evidence{Fact: "advisory", Value: a.ID, From: "advisory.csv"}),
 			}
@@ -161,7 +161,7 @@ func advised(m *world.Machine, b *world.Build) []*Result {
 					f.Evidence = append(f.Evidence, verdict.Evidence{Fact: c.Name, Value: values[0].String(), From: clauseFrom(m, c, b)})
 				}
 			}
-			results = append(results, found(f)...)
+			results = append(results, oneFinding(f)...)
 		case world.Maybe:
 			missing = verdict.Question(fmt.Sprintf("which %s %s loads (advisory %s)", what, b.Name, a.ID))
 		}
@@ -209,9 +209,9 @@ func clauseFrom(m *world.Machine, c tables.Clause, b *world.Build) string {
 // pipStart matches the command that a step of the tables begins with.
 var pipStart = lazyregexp.New(`^pip (install|uninstall)\b`)
 
-// tabled are the steps of a table's text for this environment: ways with "or" between them, of which those that begin
+// stepsOfText are the steps of a table's text for this environment: ways with "or" between them, of which those that begin
 // with pip are commands.
-func tabled(e *world.Environment, text string) []pin.Step {
+func stepsOfText(e *world.Environment, text string) []pin.Step {
 	var steps []pin.Step
 	for i, way := range strings.Split(text, ", or ") {
 		step := pin.Say(way)

@@ -27,7 +27,7 @@ func architectureMismatch(m *world.Machine) []*Result {
 		return holds("image")
 	}
 	f := verdict.Finding{Severity: verdict.Error, Subject: "image", Need: "an image for " + want,
-		Message:  fmt.Sprintf("this image is for %s and cannot start on %s, which is %s", s.Arch, meant(m), want),
+		Message:  fmt.Sprintf("this image is for %s and cannot start on %s, which is %s", s.Arch, imagePurpose(m), want),
 		Evidence: []verdict.Evidence{{Fact: "architecture", Value: s.Arch, From: s.LibcFrom}},
 		Steps:    []pin.Step{pin.Say("build the image from a base for " + want), pin.Say("choose an instance type with " + s.Arch).Instead()},
 		Source:   []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ComponentsAMIs.html"}}
@@ -36,14 +36,14 @@ func architectureMismatch(m *world.Machine) []*Result {
 		f.Steps[0] = pin.Say("build or copy the image for linux/" + goArch[want])
 		f.Source = []string{"https://github.com/opencontainers/image-spec/blob/v1.1.0/config.md"}
 	}
-	return found(f)
+	return oneFinding(f)
 }
 
 // goArch are the architectures as images write them.
 var goArch = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
 
-// meant is what the image is meant for, in words.
-func meant(m *world.Machine) string {
+// imagePurpose is what the image is meant for, in words.
+func imagePurpose(m *world.Machine) string {
 	if m.Target.Instance != "" {
 		return m.Target.Instance
 	}

@@ -13,17 +13,17 @@ import (
 func Ask(m *world.Machine, rule Rule, b *world.Build) []*Result {
 	switch {
 	case b != nil && rule.Link == verdict.LinkCode: // which GPUs a program is shown decides
-		return unmanaged(b.Env, withoutGPU(b, rule, asShown(m, rule.OnBuild, b)))
+		return withPEP668Step(b.Env, withoutGPU(b, rule, asShown(m, rule.OnBuild, b)))
 	case b != nil:
-		return unmanaged(b.Env, withoutGPU(b, rule, rule.OnBuild(m, b)))
+		return withPEP668Step(b.Env, withoutGPU(b, rule, rule.OnBuild(m, b)))
 	case rule.OnMachine != nil:
 		return rule.OnMachine(m)
 	}
 	return nil
 }
 
-// unmanaged adds to a rule's results that a distribution keeps pip out of its Python, where a pin is for that one.
-func unmanaged(e *world.Environment, results []*Result) []*Result {
+// withPEP668Step adds to a rule's results that a distribution keeps pip out of its Python, where a pin is for that one.
+func withPEP668Step(e *world.Environment, results []*Result) []*Result {
 	if pins.Interpreter(e) == "" || e.Managed == "" {
 		return results
 	}

@@ -12,8 +12,8 @@ import (
 // TestManagedPython: where the distribution keeps pip out of its Python, the finding says so.
 func TestManagedPython(t *testing.T) {
 	e := facts.Environment{Path: "/usr", Kind: "system", Managed: "/usr/lib/python3.12/EXTERNALLY-MANAGED"}
-	r := found(verdict.Finding{Pins: []verdict.Pin{{Commands: map[string]string{"pip": "pip install b"}}}})
-	if unmanaged(world.NewEnvironment(tables.Embedded(), &e), r); len(r[0].Finding.Steps) != 1 {
+	r := oneFinding(verdict.Finding{Pins: []verdict.Pin{{Commands: map[string]string{"pip": "pip install b"}}}})
+	if withPEP668Step(world.NewEnvironment(tables.Embedded(), &e), r); len(r[0].Finding.Steps) != 1 {
 		t.Errorf("nothing is said of PEP 668: %q", r[0].Finding.Steps)
 	}
 }

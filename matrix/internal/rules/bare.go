@@ -85,14 +85,14 @@ func servedBy(b *world.Build, torch *world.Build) bool {
 	return !differ(torch.CUDANumber, b.CUDANumber) && !differ(needsCuDNN(torch), needsCuDNN(b))
 }
 
-// opened are the libraries that such a wheel opens, by the middle of their wheels' names; NVRTC is one of ONNX Runtime's
+// openedLibraries are the libraries that such a wheel opens, by the middle of their wheels' names; NVRTC is one of ONNX Runtime's
 // from 1.21 on (wheel onnxruntime-gpu 1.21.1).
-var opened = []string{"cublas", "cuda-nvrtc", "cuda-runtime", "cudnn", "cufft", "curand"}
+var openedLibraries = []string{"cublas", "cuda-nvrtc", "cuda-runtime", "cudnn", "cufft", "curand"}
 
 // bareBeside: what comes into an environment that is there finds the libraries of its own CUDA there, each in its wheel.
 func bareBeside(b *world.Build) []*Result {
 	family := fmt.Sprintf("-cu%d", b.CUDANumber.Major())
-	for _, library := range opened {
+	for _, library := range openedLibraries {
 		wheel := "nvidia-" + library
 		if b.Env.Package(wheel+family) == nil && (b.CUDANumber.Major() < 13 || b.Env.Package(wheel) == nil) {
 			return lacksLibraries(b, verdict.Question("where it finds its libraries of CUDA "+b.CUDANumber.String()).Because(verdict.Bare))

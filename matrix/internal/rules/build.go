@@ -52,7 +52,7 @@ func driverTooOld(m *world.Machine, b *world.Build) []*Result {
 		f := tooOld(m, b, r.cuda, r.need, r.source)
 		return []*Result{{Subject: b.Subject, Finding: &f, Row: floorRow(m, r.cuda)}}
 	}
-	return compared(b.Subject)
+	return holdsCompared(b.Subject)
 }
 
 // floorRow is the row of the tables that has the floor of a CUDA.
@@ -219,7 +219,7 @@ func minorCompat(m *world.Machine, b *world.Build) []*Result {
 		Message: fmt.Sprintf("works: NVIDIA supports CUDA %s builds on this driver, whose CUDA is %s (minor-version compatibility); only PTX compiled at run time and newer driver APIs (CUDA error 36) can fail", b.CUDANumber.Short(),
 			m.Driver().CUDA.Short()),
 		Evidence: append([]verdict.Evidence{m.EvidenceDriver()}, b.Evidence()...)}
-	return []*Result{{Subject: b.Subject, Finding: &f, Says: verdict.WorksMinorVersion}}
+	return []*Result{{Subject: b.Subject, Finding: &f, Answer: verdict.WorksMinorVersion}}
 }
 
 // cpuOnlyBuild: the framework that `python3` starts here cannot use the GPU that is there. Where another framework of
@@ -233,7 +233,7 @@ func cpuOnlyBuild(m *world.Machine, b *world.Build) []*Result {
 	// ROCm and XPU builds are neither right nor wrong here: they are for other accelerators.
 	if b.Device != "cpu" {
 		if b.Device == "cuda" {
-			return compared(b.Subject)
+			return holdsCompared(b.Subject)
 		}
 		return nil
 	}
@@ -262,7 +262,7 @@ func cpuOnlyBuild(m *world.Machine, b *world.Build) []*Result {
 	case b.Standing == world.Searched, otherCUDA(m, b):
 		f.Severity = verdict.Note
 	}
-	return found(f)
+	return oneFinding(f)
 }
 
 // undriven reports whether no NVIDIA driver runs on this host: its GPU is for the screen, if for anything.
@@ -308,12 +308,12 @@ func gpuArchMissing(m *world.Machine, b *world.Build) []*Result {
 	for _, r := range results {
 		r.Without = r.Finding != nil && b.Optional()
 	}
-	return append(results, unsupported(m, b)...)
+	return append(results, unsupportedGPUs(m, b)...)
 }
 
-// unsupported asks of the packages beside a torch whether their projects support the GPUs: SGLang raises below 7.5,
+// unsupportedGPUs asks of the packages beside a torch whether their projects support the GPUs: SGLang raises below 7.5,
 // whatever torch has code for. One that is a build of its own has its own answer.
-func unsupported(m *world.Machine, b *world.Build) []*Result {
+func unsupportedGPUs(m *world.Machine, b *world.Build) []*Result {
 	if b.Name != "torch" || len(m.GPUs) == 0 {
 		return nil
 	}
@@ -346,7 +346,7 @@ func unsupported(m *world.Machine, b *world.Build) []*Result {
 			f.Severity = verdict.Warning
 			f.Steps = []pin.Step{hideGPUs(m, below, "hides the GPUs that it does not support")}
 		}
-		results = append(results, found(f)...)
+		results = append(results, oneFinding(f)...)
 	}
 	return results
 }
@@ -404,7 +404,7 @@ func codeFrom(b *world.Build) string {
 func foreignCode(m *world.Machine, b *world.Build) []*Result {
 	if ComparesCode(b) && len(b.Rows) > 0 && len(m.GPUs) > 0 {
 		if without, proof, _ := codeless(m, b); len(without) == len(m.GPUs) {
-			return found(archMissing(m, b, without, proof))
+			return oneFinding(archMissing(m, b, without, proof))
 		}
 	}
 	return undecidable(b.Subject, verdict.Question(fmt.Sprintf("what its build for %s holds: this one is for %s",
@@ -487,7 +487,7 @@ func gpuArchPTXOnly(m *world.Machine, b *world.Build) []*Result {
 		return nil
 	}
 	if f := codeIgnored(m, b); f != nil {
-		return found(*f)
+		return oneFinding(*f)
 	}
 	for _, g := range m.GPUs {
 		if c, _, _ := m.Code(b, g); c == version.ByPTX {
@@ -496,7 +496,7 @@ func gpuArchPTXOnly(m *world.Machine, b *world.Build) []*Result {
 			if b.Extension {
 				severity = verdict.Note
 			}
-			return found(verdict.Finding{Severity: severity, Subject: b.Subject, Need: "machine code for " + g.Capability.SM(),
+			return oneFinding(verdict.Finding{Severity: severity, Subject: b.Subject, Need: "machine code for " + g.Capability.SM(),
 				Message: fmt.Sprintf("%s %s has only PTX for %s: the driver compiles it, so the first start is slow", b.Name,
 					b.Version, g.Label),
 				Evidence: append(b.Evidence(), verdict.Evidence{Fact: "GPU", Value: g.Label, From: g.From}, m.EvidenceCode(b, "")),
@@ -566,7 +566,7 @@ func pythonUnsupported(m *world.Machine, b *world.Build) []*Result {
 		if b.Python == python || strings.TrimSuffix(b.Python, "t") == python {
 			return holds(b.Subject)
 		}
-		return found(noPython(m, b, fmt.Sprintf("the installed %s %s is for Python %s, and this is Python %s", b.Name, b.Version, b.Python, python)))
+		return oneFinding(noPython(m, b, fmt.Sprintf("the installed %s %s is for Python %s, and this is Python %s", b.Name, b.Version, b.Python, python)))
 	}
 	// One variant for this Python is enough. A row without Pythons says nothing against it.
 	for _, r := range b.Rows {
@@ -574,7 +574,7 @@ func pythonUnsupported(m *world.Machine, b *world.Build) []*Result {
 			return holds(b.Subject)
 		}
 	}
-	return found(noPython(m, b, fmt.Sprintf("%s %s has no build for Python %s: its wheels are for Python %s", b.Name, b.Version, python,
+	return oneFinding(noPython(m, b, fmt.Sprintf("%s %s has no build for Python %s: its wheels are for Python %s", b.Name, b.Version, python,
 		strings.Join(b.Rows[0].Python, ", "))))
 }
 
@@ -622,5 +622,5 @@ func glibcTooOld(m *world.Machine, b *world.Build) []*Result {
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "libc", Value: m.Facts.System.Libc, From: m.Facts.System.LibcFrom})}
 	f.Pins, f.Steps = pins.ForBuild(m, b)
 	f.Steps = append(f.Steps, pin.Say("run it in a container, or on a newer release of the distribution, with glibc >= "+need.String()).Instead())
-	return found(f)
+	return oneFinding(f)
 }

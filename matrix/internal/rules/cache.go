@@ -28,7 +28,7 @@ func compiledCacheMismatch(m *world.Machine) []*Result {
 			n = len(rest)
 		}
 		if f, bad := cacheFor(m, rest[:n]); bad {
-			results = append(results, found(f)...)
+			results = append(results, oneFinding(f)...)
 		} else {
 			results = append(results, holds(rest[0].Path)...)
 		}

@@ -25,7 +25,7 @@ func ptxNewer(m *world.Machine, b *world.Build) []*Result {
 	if b.Device != "cuda" {
 		return nil
 	}
-	hit, only, missing := uncompiled(m, b)
+	hit, only, missing := newerPTX(m, b)
 	switch {
 	case len(hit.gpus) > 0:
 		f := ptxFinding(m, b, hit)
@@ -39,9 +39,9 @@ func ptxNewer(m *world.Machine, b *world.Build) []*Result {
 	return nil
 }
 
-// uncompiled is the PTX of a build that is newer than the driver, with the GPUs that have nothing else of it; only
+// newerPTX is the PTX of a build that is newer than the driver, with the GPUs that have nothing else of it; only
 // reports whether PTX is the only code for one of them, missing the fact that was not known.
-func uncompiled(m *world.Machine, b *world.Build) (hit newPTX, only bool, missing verdict.Lack) {
+func newerPTX(m *world.Machine, b *world.Build) (hit newPTX, only bool, missing verdict.Lack) {
 	for _, g := range m.GPUs {
 		one, lack := ptxFor(m, b, g)
 		only = only || one != nil
@@ -176,7 +176,7 @@ func fatbinZstd(m *world.Machine, b *world.Build) []*Result {
 	// Programs can choose a GPU whose code is not compressed in this way.
 	if len(hit) < len(m.GPUs) {
 		f.Severity, f.Steps = verdict.Warning, []pin.Step{hideGPUs(m, hit, hides)}
-		return found(f)
+		return oneFinding(f)
 	}
 	addSpeaking(m, &f, zstdCUDA)
 	if len(f.Pins)+len(f.Steps) == 0 {

@@ -40,7 +40,7 @@ func companionMismatch(m *world.Machine, b *world.Build) []*Result {
 			continue
 		}
 		if f, bad := companion(m, b, have, c.want); bad {
-			results = append(results, found(f)...)
+			results = append(results, oneFinding(f)...)
 		} else {
 			results = append(results, holds(f.Subject)...)
 		}
@@ -61,13 +61,13 @@ func codec(m *world.Machine, b *world.Build) []*Result {
 	codec := m.NamedPackages[i]
 	row := codec.Rows[0]
 	if codec.CUDANumber.Known() && b.CUDANumber.Known() && codec.CUDANumber.Major() != b.CUDANumber.Major() {
-		return found(codecCUDA(m, codec, b))
+		return oneFinding(codecCUDA(m, codec, b))
 	}
 	if !world.OtherTorch(row.Torch, b.Release.Number) {
 		return holds(codec.Subject())
 	}
 	want := strings.Join(row.Torch, " or ")
-	return found(verdict.Finding{Severity: verdict.Warning, Subject: codec.Subject(), Need: "torch " + want, Source: row.Source,
+	return oneFinding(verdict.Finding{Severity: verdict.Warning, Subject: codec.Subject(), Need: "torch " + want, Source: row.Source,
 		Message:  fmt.Sprintf("%s was built for torch %s; beside torch %s it may not load", codec.Subject(), want, b.Version),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: codec.Name, Value: codec.Version, From: codec.From}),
 		Steps:    codecSteps(m, b)})
@@ -169,7 +169,7 @@ func withoutCUDA(r version.Release, b *world.Build, name string) string {
 func companionPins(m *world.Machine, name, want string, b *world.Build) []verdict.Pin {
 	if name != "triton" {
 		if besideOwn(b) {
-			return required(m, b)
+			return requirementPins(m, b)
 		}
 		if pins := engineFirst(m, b); len(pins) > 0 {
 			return pins
@@ -256,7 +256,7 @@ func unmet(m *world.Machine, b *world.Build) []*Result {
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: u.Library + u.Symbol,
 		Source:  []string{world.LoaderSource},
 		Message: fmt.Sprintf("%s needs %s, which is missing: it was built for another CUDA", path.Base(u.By), u.Library),
-		Steps:   []pin.Step{pin.Say("install the " + pin.Said(b.Name) + " that is made for the torch in " + pin.Word(b.Env.Path))}}
+		Steps:   []pin.Step{pin.Say("install the " + pin.Quoted(b.Name) + " that is made for the torch in " + pin.Word(b.Env.Path))}}
 	if u.Library == "" {
 		f.Message = fmt.Sprintf("%s needs %s: it was built for another torch", path.Base(u.By), u.Symbol)
 	}
@@ -264,8 +264,8 @@ func unmet(m *world.Machine, b *world.Build) []*Result {
 	torch := m.FrameworkOf(b)
 	if u.Library != "" && torch != nil && torch.CUDANumber.Major() == b.CUDANumber.Major() { // NVIDIA's, and none of torch's
 		f.Message = fmt.Sprintf("%s needs %s, which is missing", path.Base(u.By), u.Library)
-		f.Steps = []pin.Step{pin.Say("install " + pin.Said(u.Library) + ", and start the program with an LD_LIBRARY_PATH that leads there")}
-		return found(f)
+		f.Steps = []pin.Step{pin.Say("install " + pin.Quoted(u.Library) + ", and start the program with an LD_LIBRARY_PATH that leads there")}
+		return oneFinding(f)
 	}
 	if torch != nil {
 		f.Message += " than torch " + torch.Version
@@ -280,7 +280,7 @@ func unmet(m *world.Machine, b *world.Build) []*Result {
 	if m.Tables.Trait("skips-libraries", b.Name, version.Number{}) {
 		f.Severity, f.Message = verdict.Note, f.Message+"; "+b.Name+" is imported without it"
 	}
-	return found(f)
+	return oneFinding(f)
 }
 
 // unmetLibraries reports whether a package's own libraries say that they do not load beside torch.

@@ -33,7 +33,7 @@ func forwardUnsupported(m *world.Machine) []*Result {
 		finding.Steps = append(finding.Steps, exporting(m, m.Showing(func(g world.GPU) bool { return !slices.Contains(f.Wrong, g) }),
 			"hides the GPUs that it does not support").Instead())
 	}
-	return found(finding)
+	return oneFinding(finding)
 }
 
 // forwardNotApplicable: the cuda-compat library that is taken does not fit this driver: error 803. Typical of an image
@@ -50,7 +50,7 @@ func forwardNotApplicable(m *world.Machine) []*Result {
 	case world.ForwardWorks, world.ForwardUndecidedGPU:
 		return holds("libcuda " + f.Version)
 	}
-	return found(forwardFinding(m, fmt.Sprintf("the loader takes libcuda %s from a cuda-compat package, and %s: CUDA will not start (error 803)", f.Version, f.Why),
+	return oneFinding(forwardFinding(m, fmt.Sprintf("the loader takes libcuda %s from a cuda-compat package, and %s: CUDA will not start (error 803)", f.Version, f.Why),
 		"the driver's own libcuda, or a cuda-compat package that supports driver branch "+fmt.Sprint(f.Base.Version.Major())))
 }
 
@@ -94,5 +94,5 @@ func forwardInUse(m *world.Machine, b *world.Build) []*Result {
 		Need:     "libcuda " + l.Version + " on the loader's path",
 		Message:  fmt.Sprintf("works by forward compatibility: CUDA %s is newer than driver %s supports, and libcuda %s (CUDA %s) from a cuda-compat package takes its place; OpenGL and Vulkan interoperation do not work", b.CUDANumber.Short(), l.Base.Version, l.Version, l.CUDANumber),
 		Evidence: append([]verdict.Evidence{m.EvidenceDriver(), m.EvidenceCompat()}, b.Evidence()...)}
-	return []*Result{{Subject: b.Subject, Finding: &f, Says: verdict.WorksForward}}
+	return []*Result{{Subject: b.Subject, Finding: &f, Answer: verdict.WorksForward}}
 }

@@ -52,7 +52,7 @@ func hostCompiler(m *world.Machine) []*Result {
 	if m.Building() {
 		f.Severity = verdict.Warning
 	}
-	return found(f)
+	return oneFinding(f)
 }
 
 // limits are the compilers that a toolkit accepts, by their majors: nvcc's own check compares these. newest is not
@@ -105,7 +105,7 @@ var tritonSource = []string{tritonBlob + "0419e8f04e1cb71dc228a0b3cd1cf1996b7e94
 // the files. At rest PATH and the cache of ldconfig are not those of the process that will run, so neither is judged.
 func jitNeedsCompiler(m *world.Machine, b *world.Build) []*Result {
 	if a := notStarted(m, b); a != nil {
-		return found(withoutAssembler(m, b, a))
+		return oneFinding(withoutAssembler(m, b, a))
 	}
 	triton := slices.IndexFunc([]string{"triton", "pytorch-triton"},
 		func(name string) bool { return b.Env.Package(name) != nil })
@@ -133,7 +133,7 @@ func jitNeedsCompiler(m *world.Machine, b *world.Build) []*Result {
 	default:
 		return holds(b.Subject)
 	}
-	return found(f)
+	return oneFinding(f)
 }
 
 // withCompiler installs a C compiler with the C library's headers, which Red Hat's gcc brings.
@@ -204,7 +204,7 @@ func libstdcxxTooOld(m *world.Machine, b *world.Build) []*Result {
 			From: b.Stdcxx.Path + ", needed by " + b.Stdcxx.By}),
 		Source: []string{"https://github.com/pytorch/pytorch/issues/157709"}}
 	f.Steps = newerStdcxx(m, b)
-	return found(f)
+	return oneFinding(f)
 }
 
 // newerStdcxx is how a newer C++ library comes to be taken.

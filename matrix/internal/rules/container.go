@@ -33,7 +33,7 @@ func containerDriverLibs(m *world.Machine) []*Result {
 	if m.Facts.Image != nil {
 		return imageCapabilities(m)
 	}
-	_, asked := m.Given()
+	_, asked := m.GivenGPUs()
 	// A sidecar without a GPU, or with one and nothing of CUDA, is healthy. NVIDIA_VISIBLE_DEVICES=all is not enough,
 	// because every nvidia/cuda image sets it (given).
 	if m.Facts.System.Container == "" || !m.Here() || m.Jetson() || !asked || !m.JudgesCUDA() {
@@ -48,15 +48,15 @@ func containerDriverLibs(m *world.Machine) []*Result {
 	}
 	switch {
 	case !loadsLibcuda(m) && m.Facts.Driver.Libcuda != nil && m.Facts.Driver.Libcuda.Elsewhere != "":
-		return found(offThePath(m, m.Facts.Driver.Libcuda.Elsewhere))
+		return oneFinding(offThePath(m, m.Facts.Driver.Libcuda.Elsewhere))
 	case badLibcuda(m) != "":
-		return found(spoiledLibcuda(m))
+		return oneFinding(spoiledLibcuda(m))
 	case !loadsLibcuda(m):
-		return found(withoutLibraries(m, missingLibraries(m)))
+		return oneFinding(withoutLibraries(m, missingLibraries(m)))
 	case lacksCompiler(m) != "":
-		return found(withoutCompiler(m, lacksCompiler(m)))
+		return oneFinding(withoutCompiler(m, lacksCompiler(m)))
 	case m.Library("libnvidia-ml") == nil:
-		return found(withoutNVML(m))
+		return oneFinding(withoutNVML(m))
 	}
 	return holds("driver")
 }
@@ -207,7 +207,7 @@ func imageCapabilities(m *world.Machine) []*Result {
 	if !lacks || !m.JudgesCUDA() {
 		return nil
 	}
-	return found(verdict.Finding{Severity: verdict.Warning, Subject: "driver", Need: "NVIDIA_DRIVER_CAPABILITIES with compute",
+	return oneFinding(verdict.Finding{Severity: verdict.Warning, Subject: "driver", Need: "NVIDIA_DRIVER_CAPABILITIES with compute",
 		Message:  fmt.Sprintf("the image sets NVIDIA_DRIVER_CAPABILITIES=%s, which lacks compute: a runtime in legacy mode mounts no libcuda.so.1", list),
 		Evidence: []verdict.Evidence{{Fact: "NVIDIA_DRIVER_CAPABILITIES", Value: list, From: imageConfiguration}},
 		Steps: []pin.Step{pin.Say("set NVIDIA_DRIVER_CAPABILITIES=compute,utility in the image"),
@@ -335,7 +335,7 @@ func engine(m *world.Machine, r facts.Runtime) []*Result {
 			f.Severity = verdict.Note
 		}
 	}
-	return found(f)
+	return oneFinding(f)
 }
 
 // toolkitSteps install NVIDIA's toolkit for containers, where it is not there, and configure an engine.
@@ -369,7 +369,7 @@ func cdiSpecStale(m *world.Machine) []*Result {
 	if len(last.Missing) == 0 || len(last.Versions) == 0 || slices.Contains(last.Versions, m.Driver().Version.String()) {
 		return holds("CDI")
 	}
-	return found(verdict.Finding{Severity: verdict.Error, Subject: "CDI", Need: "a specification for driver " + m.Driver().Version.String(),
+	return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: "CDI", Need: "a specification for driver " + m.Driver().Version.String(),
 		Message: fmt.Sprintf("%s mounts libraries of driver %s, but this is %s: no container that asks for "+
 			"nvidia.com/gpu starts", last.Path, last.Versions[0], m.Driver().Version),
 		Evidence: []verdict.Evidence{m.EvidenceDriver(), {Fact: "missing library", Value: last.Missing[0], From: last.Path}},

@@ -46,7 +46,7 @@ func deviceAccessLost(m *world.Machine) []*Result {
 	if lost < 0 {
 		return holds("driver")
 	}
-	return found(verdict.Finding{Severity: verdict.Error, Subject: "driver", Source: toolkitSource,
+	return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: "driver", Source: toolkitSource,
 		Message: "access to the GPU was lost (systemd daemon-reload) or never granted: " + nodes[lost].Path +
 			" is there, and opening it is refused (EPERM)",
 		Need:     "access to " + nodes[lost].Path,
@@ -76,7 +76,7 @@ func devicePermission(m *world.Machine) []*Result {
 	if len(shut) == 0 {
 		return holds("driver")
 	}
-	return found(verdict.Finding{Severity: verdict.Error, Subject: "driver",
+	return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: "driver",
 		Source:   []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"},
 		Message:  "this user may not open " + shut[0].Path + " (EACCES)",
 		Need:     "read and write permission on the nodes /dev/nvidia*",
@@ -109,7 +109,7 @@ func deviceNodesMissing(m *world.Machine) []*Result {
 		return nil
 	}
 	if f := deadNode(m); f != nil {
-		return found(*f)
+		return oneFinding(*f)
 	}
 	missing := missingNodes(m)
 	switch {
@@ -130,19 +130,19 @@ func deviceNodesMissing(m *world.Machine) []*Result {
 	if m.OwnNodes() && hindrance != "" {
 		f.Message += ", and nobody here can make " + verdict.Plural(len(missing), "it", "them") + ": " + hindrance
 		f.Steps = []pin.Step{pin.Say("run `sudo nvidia-smi -L && sudo nvidia-modprobe -u -c 0` from a shell of the host after each boot: this process may not make them")}
-		return found(f)
+		return oneFinding(f)
 	}
 	if m.OwnNodes() {
 		f.Message += fmt.Sprintf(", and nvidia-modprobe, which makes them for programs, is %s", m.Facts.Devices.Modprobe)
 		f.Steps = nodeSteps(m)
-		return found(f)
+		return oneFinding(f)
 	}
 	f.Message = verdict.JoinAnd(missing) + " " + verdict.Plural(len(missing), "is", "are") + " missing from this container, although the driver runs"
 	f.Evidence = append(f.Evidence[:1], verdict.Evidence{Fact: "NVIDIA_VISIBLE_DEVICES",
 		Value: m.Facts.Variables["NVIDIA_VISIBLE_DEVICES"], From: "environment"})
 	f.Steps = []pin.Step{pin.Say("on the host: `sudo nvidia-smi -L && sudo nvidia-modprobe -u -c 0`, then start the container again with its GPU (`docker " +
 		"run --gpus all`)")}
-	return found(f)
+	return oneFinding(f)
 }
 
 // nodeSteps make the nodes of a host. Debian's, Ubuntu's and NVIDIA's packages bring nvidia-modprobe as one of that name
@@ -171,7 +171,7 @@ func missingNodes(m *world.Machine) []string {
 	if m.OwnNodes() {
 		return missingOnHost(m)
 	}
-	given, asked := m.Given()
+	given, asked := m.GivenGPUs()
 	elsewhere := m.DriverAnswers() && m.Facts.Devices.Node(world.ControlNode) == nil // NVML opened nodes that are not in this /dev
 	// Without the driver's libraries container-driver-libs says why nothing runs.
 	if !asked || elsewhere || len(m.Facts.Driver.Libraries) == 0 {

@@ -15,8 +15,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// unread is why the builds that count may not all be known; empty when they are.
-func unread(m *world.Machine) string {
+// reasonUnread is why the builds that count may not all be known; empty when they are.
+func reasonUnread(m *world.Machine) string {
 	for _, u := range m.Facts.Unread {
 		if u.Kind != facts.UnreadClosed {
 			return u.Place + ": " + u.Reason
@@ -39,7 +39,7 @@ func driverMissing(m *world.Machine) []*Result {
 func undrivenHost(m *world.Machine) []*Result {
 	// nvidia-smi's own words, pasted to `check`. Its "command not found" proves nothing, and is not-looked-at's.
 	if m.Facts.Driver.NVML.Code == world.NVMLNotLoaded && m.Looked("nvidia-smi") && m.Target.Driver == "" {
-		return found(unreached(m))
+		return oneFinding(driverUnreachable(m))
 	}
 	// A container's driver is its host's, and is judged by container-driver-libs. A GPU that nothing wants may be for
 	// the screen: then a machine without NVIDIA's driver is as its owner wants it.
@@ -89,11 +89,11 @@ func undrivenHost(m *world.Machine) []*Result {
 		f.Pins, f.Steps = nil, []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("modprobe", "nvidia")),
 			pin.Say("if that fails, the kernel's log (dmesg) says why: Secure Boot, or a GPU that the module does not support")}
 	}
-	return found(f)
+	return oneFinding(f)
 }
 
-// unreached is a driver that nvidia-smi could not talk to: its output tells no more of the machine.
-func unreached(m *world.Machine) verdict.Finding {
+// driverUnreachable is a driver that nvidia-smi could not talk to: its output tells no more of the machine.
+func driverUnreachable(m *world.Machine) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "the NVIDIA kernel module loaded",
 		Message: "nvidia-smi cannot reach an NVIDIA driver: its kernel module is not loaded, or this is a container " +
 			"without its GPU",
@@ -126,16 +126,16 @@ func driverMismatch(m *world.Machine) []*Result {
 		// The PTX compiler talks to no kernel module, and a cuda-compat package brings a newer one on purpose.
 		if v := lib.Number; lib.Name != "libnvidia-ptxjitcompiler" && v.Known() && loaded.Known() &&
 			v.Compare(loaded) != 0 {
-			return found(mismatch(m, loaded, &lib, disk))
+			return oneFinding(mismatch(m, loaded, &lib, disk))
 		}
 	}
 	switch {
 	// NVML's own answer is proof even where no file tells a version.
 	case m.Facts.Driver.NVML.Code == world.NVMLMismatch:
-		return found(mismatch(m, loaded, m.Library("libnvidia-ml"), disk))
+		return oneFinding(mismatch(m, loaded, m.Library("libnvidia-ml"), disk))
 	// All that runs agrees. What is on disk counts from the next boot on.
 	case disk != nil && disk.Number.Known() && disk.Number.Compare(loaded) != 0:
-		return found(pendingModule(m, loaded, disk))
+		return oneFinding(pendingModule(m, loaded, disk))
 	case len(m.Facts.Driver.Libraries) == 0:
 		return nil
 	}
@@ -162,7 +162,7 @@ func mismatchInWSL(m *world.Machine) []*Result {
 		f.Steps = []pin.Step{pin.Run(pin.All(s.Remove(m.Facts.Machine.Packages[owner].Name), s.AsRoot("ldconfig"))).
 			That("Windows' driver is enough")}
 	}
-	return found(f)
+	return oneFinding(f)
 }
 
 // mismatchAtRest: the module that will be loaded at boot is of another release than the libraries that wait for it.
@@ -186,12 +186,12 @@ func mismatchAtRest(m *world.Machine) []*Result {
 			continue
 		}
 		if judged = holds("driver"); v.Compare(module.Number) != 0 {
-			return found(verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "one release for both", Source: mismatchSource,
+			return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "one release for both", Source: mismatchSource,
 				Message: fmt.Sprintf("%s belongs to driver %s, but the kernel module that will be loaded is %s", lib.Name, v,
 					module.Version),
 				Evidence: []verdict.Evidence{{Fact: lib.Name, Value: lib.Version, From: lib.Path},
 					{Fact: "module for " + kernel, Value: module.Version, From: module.Path}},
-				Steps: []pin.Step{pin.Say("install or build the module of " + pin.Said(v.String()) + " for " + pin.Word(kernel)),
+				Steps: []pin.Step{pin.Say("install or build the module of " + pin.Quoted(v.String()) + " for " + pin.Word(kernel)),
 					pin.Say("reinstall the driver's packages, so that library and module are the same release").Instead()}})
 		}
 	}
@@ -269,12 +269,12 @@ func mismatchSteps(m *world.Machine, loaded, user version.Number, disk *world.Mo
 		return []pin.Step{pin.Say("restart the container: it still has the libraries of the host's previous driver")}
 	// Only the loaded module is behind: the next boot loads the one that fits the libraries.
 	case disk != nil && user.Known() && disk.Number.Compare(user) == 0:
-		return []pin.Step{pin.Run(s.AsRoot("reboot")).That("the module on disk is already " + pin.Said(disk.Version)),
+		return []pin.Step{pin.Run(s.AsRoot("reboot")).That("the module on disk is already " + pin.Quoted(disk.Version)),
 			pin.Run(pin.All(s.AsRoot("modprobe", "-r", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nvidia"), s.AsRoot("modprobe", "nvidia"))).That(
 				"without a reboot, while nothing uses the GPU (stop nvidia-persistenced first)").Instead()}
 	case buildsModule(m, loaded, disk) && (disk != nil || user.Known()):
 		return []pin.Step{pin.Run(pin.All(s.AsRoot("dkms", "autoinstall"), s.AsRoot("reboot"))).That("builds the module of " +
-			pin.Said(user.String()) + " (a reboot without it loads " + pin.Said(loaded.String()) + " again)"),
+			pin.Quoted(user.String()) + " (a reboot without it loads " + pin.Quoted(loaded.String()) + " again)"),
 			pin.Say("if the build fails, " + pin.Word("/var/lib/dkms/nvidia/"+user.String()+"/build/make.log") + " says why"),
 			reinstall.Instead()}
 	case disk == nil:
@@ -348,7 +348,7 @@ func driverUnresponsive(m *world.Machine) []*Result {
 
 // losing is a fault of the driver, with the GPUs that it takes from programs.
 func losing(m *world.Machine, f verdict.Finding) []*Result {
-	return []*Result{{Subject: f.Subject, Finding: &f, Takes: func(kind world.GPU) bool { return lost(m, kind) }}}
+	return []*Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(kind world.GPU) bool { return isUnresponsive(m, kind) }}}
 }
 
 // allRecovered reports whether NVML says of every GPU that it needs no recovery.
@@ -399,7 +399,7 @@ func driverTooOldForGPU(m *world.Machine) []*Result {
 	f := say(g)
 	f.Severity, f.Subject = verdict.Warning, "driver"
 	f.Evidence = []verdict.Evidence{m.EvidenceDriver(), {Fact: "GPU", Value: g.Label, From: g.From}}
-	return found(f)
+	return oneFinding(f)
 }
 
 // driverAgainstGPUs judges the driver for every GPU: an error when none is served, a warning when some are.
@@ -414,7 +414,7 @@ func driverAgainstGPUs(m *world.Machine, bad func(world.GPU) bool, say func(worl
 		if i := slices.IndexFunc(m.GPUs, func(g world.GPU) bool { return g.Chip == nil }); i >= 0 {
 			return unknown("driver", verdict.Question("what kind of GPU "+m.GPUs[i].Label+" is"))
 		}
-		return compared("driver")
+		return holdsCompared("driver")
 	}
 	f := say(m.GPUs[first])
 	f.Severity, f.Subject = verdict.Error, "driver"
@@ -517,7 +517,7 @@ func hasRequired(m *world.Machine, want string) (present bool, couldNot string) 
 		return m.HasEFA()
 	case "build":
 		// A place that was not read may hold the build that is asked for.
-		return m.AnyWants(func(b *world.Build) bool { return b.Counts }), cmp.Or(unread(m), m.ProbeFailure("python"))
+		return m.AnyWants(func(b *world.Build) bool { return b.Counts }), cmp.Or(reasonUnread(m), m.ProbeFailure("python"))
 	}
 	return false, "how to look for " + want
 }

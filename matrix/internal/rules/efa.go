@@ -68,7 +68,7 @@ func efaPlugin(m *world.Machine) []*Result {
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "plugin", Value: "not on the loader's path", From: efa.Elsewhere})
 		f.Steps = []pin.Step{pin.Run(leadTo(m, efa.Elsewhere))}
 	}
-	return found(f)
+	return oneFinding(f)
 }
 
 // efaLibraryMismatch: the plugin that NCCL finds cannot be loaded, for what it or a library below it wants of another
@@ -88,7 +88,7 @@ func efaLibraryMismatch(m *world.Machine) []*Result {
 	case m.Elsewhere():
 		return unknown("NCCL", verdict.Question("whether jobs get other libraries than those found here: "+unloadable(efa.Unresolved[0])))
 	}
-	return found(unloadablePlugin(m, efa))
+	return oneFinding(unloadablePlugin(m, efa))
 }
 
 // unloadablePlugin names all that keeps the loader from the plugin, and what brings libraries that belong together.
@@ -106,7 +106,7 @@ func unloadablePlugin(m *world.Machine, efa facts.EFA) verdict.Finding {
 	}
 	// LD_LIBRARY_PATH or LD_PRELOAD put it there, so taking it away costs one line.
 	if strings.HasPrefix(u.Reason, "LD_") && u.Path != "" {
-		f.Steps = append(f.Steps, pin.Say(world.Removal(u.Path, u.Reason)+", if another "+pin.Said(u.Library)+" is there").Instead())
+		f.Steps = append(f.Steps, pin.Say(world.Removal(u.Path, u.Reason)+", if another "+pin.Quoted(u.Library)+" is there").Instead())
 	}
 	return f
 }
@@ -116,7 +116,7 @@ func unloadable(u facts.Unresolved) string {
 	if u.Path == "" {
 		return u.Library + ", which " + u.By + " needs, is missing from the loader's path"
 	}
-	return u.Path + " lacks " + lacked(u) + ", which " + u.By + " needs"
+	return u.Path + " lacks " + missingSymbolWords(u) + ", which " + u.By + " needs"
 }
 
 // evidenceEFA is how it is known that an adapter is there.
@@ -157,7 +157,7 @@ func memlockTooSmall(m *world.Machine) []*Result {
 	case limit > memlockFails:
 		return unknown("EFA", verdict.Question(fmt.Sprintf("whether %d MiB of locked memory are enough for this job", limit>>20)))
 	}
-	return found(verdict.Finding{Severity: verdict.Warning, Subject: "EFA", Need: "unlimited locked memory",
+	return oneFinding(verdict.Finding{Severity: verdict.Warning, Subject: "EFA", Need: "unlimited locked memory",
 		Message:  fmt.Sprintf("this process may lock only %s of memory, and EFA registers its buffers as locked memory: (-12) Cannot allocate memory", kibibytes(limit)),
 		Evidence: []verdict.Evidence{{Fact: "locked memory", Value: kibibytes(limit), From: "/proc/self/limits"}},
 		Steps:    memlockSteps(m),

@@ -75,7 +75,7 @@ func ncclTooOldForGPU(m *world.Machine, b *world.Build) []*Result {
 		} else {
 			f.Pins, f.Steps = pins.ForBuild(m, b)
 		}
-		return found(f)
+		return oneFinding(f)
 	}
 	return holds(b.Subject)
 }
@@ -96,7 +96,7 @@ func ncclFor(m *world.Machine, cuda version.Number) version.Number {
 // itself and does not find its libraries. What the files prove comes first, then the tables. The finding is the
 // extension's: torch has its own answer.
 func extensionMismatch(m *world.Machine, b *world.Build) []*Result {
-	results := mismatched(m, b)
+	results := extensionMismatches(m, b)
 	for _, r := range results {
 		r.Without = r.Finding != nil && slices.ContainsFunc(m.Builds, func(o *world.Build) bool {
 			return o.Subject == r.Subject && (offGPU(o) || m.Tables.Trait("same-cuda-minor", o.Name, o.Release.Number))
@@ -105,26 +105,26 @@ func extensionMismatch(m *world.Machine, b *world.Build) []*Result {
 	return results
 }
 
-// mismatched asks of an extension whether it loads beside what is there, and of a torch which extensions do not. One that
+// extensionMismatches asks of an extension whether it loads beside what is there, and of a torch which extensions do not. One that
 // cannot load what it needs breaks no other; a bitsandbytes without a library for torch's CUDA takes the CPU's.
-func mismatched(m *world.Machine, b *world.Build) []*Result {
+func extensionMismatches(m *world.Machine, b *world.Build) []*Result {
 	over := slices.IndexFunc(b.Hindrances, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceOverwritten })
 	release := slices.IndexFunc(b.Hindrances, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceRelease })
 	switch {
 	// RECORD and the bytes show which of two packages Python imports; what the other one says of itself is void.
 	case over >= 0:
-		return found(overwritten(b, b.Hindrances[over]))
+		return oneFinding(overwritten(b, b.Hindrances[over]))
 	// jax compares jaxlib's release before it loads a plugin, so the plugin is not judged beside a jaxlib it refuses
 	// (jax/_src/lib/__init__.py).
 	case release >= 0 && b.Name == "jax":
-		return found(otherJaxlib(b, b.Hindrances[release]))
+		return oneFinding(otherJaxlib(b, b.Hindrances[release]))
 	case refusedJaxlib(m, b) != nil:
-		return found(otherJaxlib(b, *refusedJaxlib(m, b)))
+		return oneFinding(otherJaxlib(b, *refusedJaxlib(m, b)))
 	case release >= 0 && b.Extension:
-		return found(staleHindrance(b, b.Hindrances[release]))
+		return oneFinding(staleHindrance(b, b.Hindrances[release]))
 	// In a file the order of installation is not known; on disk RECORD shows which files survived.
 	case b.Env.Kind == "requirements" && world.TwinNamed(b.Env.Environment, b.Name) != "":
-		return found(besideTwin(b, world.TwinNamed(b.Env.Environment, b.Name)))
+		return oneFinding(besideTwin(b, world.TwinNamed(b.Env.Environment, b.Name)))
 	case comingTwin(m, b) != "":
 		return underTwin(m, b)
 	// What the loader does not find goes before the table: it holds for builds from source, too.
@@ -157,11 +157,11 @@ func mismatched(m *world.Machine, b *world.Build) []*Result {
 		switch f, bad := extension(m, b, c.Installed, c.Rows); {
 		case bad:
 			f.Subject = c.Subject
-			results = append(results, found(f)...)
+			results = append(results, oneFinding(f)...)
 		case comes(m, c.Installed) && indexedForOther(b, c) != "":
 			results = append(results, leftOpen(c.Subject, verdict.Question("which of its wheels comes: the package index's is for CUDA "+
 				indexedForOther(b, c)+", and torch's CUDA is "+b.CUDANumber.Short()))...)
-		case untried(m, b, c):
+		case torchAfterEngine(m, b, c):
 			results = append(results, leftOpen(c.Subject, verdict.Question("which torch its libraries are compiled for: it asks for torch "+
 				strings.Join(c.Rows[0].Torch, " or ")+" and no more"))...)
 		default:
@@ -181,9 +181,9 @@ func indexedForOther(b *world.Build, c world.CompiledPackage) string {
 	return strings.Join(c.Rows[i].CUDA, ", ")
 }
 
-// untried reports whether a file names an engine beside a torch that came after it: the engine's metadata lets in every
+// torchAfterEngine reports whether a file names an engine beside a torch that came after it: the engine's metadata lets in every
 // later one, and its libraries are compiled for the one of its day. Of an installed one its files tell.
-func untried(m *world.Machine, b *world.Build, c world.CompiledPackage) bool {
+func torchAfterEngine(m *world.Machine, b *world.Build, c world.CompiledPackage) bool {
 	return b.Env.Kind == "requirements" && !slices.ContainsFunc(c.Rows, func(e tables.Extension) bool {
 		least := slices.ContainsFunc(e.Torch, func(text string) bool {
 			return version.Of(strings.TrimLeft(text, ">= ")).Short() == b.Release.Number.Short()
@@ -315,10 +315,10 @@ func extensionSteps(m *world.Machine, p *world.Installed, b *world.Build) []pin.
 	}
 	rows := tables.RowsOf[tables.Extension](m.Tables, p.Name)
 	if len(rows) > 0 && !slices.ContainsFunc(rows, func(e tables.Extension) bool { return len(e.Torch) == 0 }) {
-		return []pin.Step{pin.Say("install the torch that it was made for"), pin.Say("install a newer " + pin.Said(p.Name) +
+		return []pin.Step{pin.Say("install the torch that it was made for"), pin.Say("install a newer " + pin.Quoted(p.Name) +
 			": none in the tables is made for torch " + b.Release.Number.Short() + " and its CUDA").Instead()}
 	}
-	return []pin.Step{pin.Say("install the " + pin.Said(p.Name) + " that is made for torch " + b.Release.Number.Short() + " and its CUDA"),
+	return []pin.Step{pin.Say("install the " + pin.Quoted(p.Name) + " that is made for torch " + b.Release.Number.Short() + " and its CUDA"),
 		pin.Say("install the torch that it was made for").Instead()}
 }
 
@@ -344,7 +344,7 @@ func numpyABI(m *world.Machine, b *world.Build) []*Result {
 	if b.Name == "tensorflow" {
 		f.Severity = verdict.Error
 	}
-	return found(f)
+	return oneFinding(f)
 }
 
 // besideTwin: a file names the CPU package of the same modules too, and which one is installed last is not known, so it

@@ -64,14 +64,14 @@ func fabricLive(m *world.Machine) []*Result {
 	fabric := m.Facts.Machine.Fabric
 	switch {
 	case fabric.Running == "no":
-		return found(fabricFinding(m, "NVSwitch is present, but the fabric manager does not run", "nvidia-fabricmanager running",
+		return oneFinding(fabricFinding(m, "NVSwitch is present, but the fabric manager does not run", "nvidia-fabricmanager running",
 			verdict.Evidence{Fact: "fabric manager", Value: cmp.Or(fabric.Manager, "not installed"), From: "/proc"}, fabricInstall(m)))
 	// With hidepid, /proc shows only this user's processes.
 	case fabric.Running == "" || !m.Looked("fabric"):
 		return unknown("fabric", verdict.Question("whether the fabric manager runs: processes of other users are hidden"))
 	}
 	if missing := fourthGeneration(m, true); missing != nil {
-		return found(*missing)
+		return oneFinding(*missing)
 	}
 	return fabricVersion(m)
 }
@@ -112,7 +112,7 @@ func fabricPending(m *world.Machine, state string) []*Result {
 			return results
 		}
 	}
-	return found(fabricFinding(m, "the GPUs have not joined the NVLink fabric: "+state, "fabric state completed",
+	return oneFinding(fabricFinding(m, "the GPUs have not joined the NVLink fabric: "+state, "fabric state completed",
 		verdict.Evidence{Fact: "fabric state", Value: state, From: "NVML"},
 		[]pin.Step{pins.OnHost(m, pins.HostSystem(m).AsRoot("systemctl", "restart", "nvidia-fabricmanager")),
 			pin.Say("if it fails again, /var/log/fabricmanager.log on the host says why")}))
@@ -135,12 +135,12 @@ func fabricAtRest(m *world.Machine) []*Result {
 	case !m.Driver().Version.Known() || len(m.Facts.Machine.Kernels) == 0: // an image for containers, or one without a driver
 		return nil
 	case fabric.Manager == "":
-		return found(fabricFinding(m, m.Instance.Instance+" has NVSwitch and the fabric manager is not installed",
+		return oneFinding(fabricFinding(m, m.Instance.Instance+" has NVSwitch and the fabric manager is not installed",
 			"nvidia-fabricmanager "+m.Driver().Version.String(),
 			verdict.Evidence{Fact: "fabric manager", Value: "not installed", From: "/usr/bin/nv-fabricmanager"}, fabricInstall(m)))
 	}
 	if missing := fourthGeneration(m, false); missing != nil {
-		return found(*missing)
+		return oneFinding(*missing)
 	}
 	return fabricVersion(m)
 }
@@ -154,7 +154,7 @@ func fabricInstall(m *world.Machine) []pin.Step {
 	}
 	install := s.Install(s.Of(fabricPackage(m), release))
 	if install == "" || release == "" {
-		return []pin.Step{pin.Say(fmt.Sprintf("install %s of exactly driver %s", fabricPackage(m), pin.Said(release))), start}
+		return []pin.Step{pin.Say(fmt.Sprintf("install %s of exactly driver %s", fabricPackage(m), pin.Quoted(release))), start}
 	}
 	return []pin.Step{pin.Run(install).That("of exactly the driver's release"), start, otherRelease(s, fabricPackage(m))}
 }
@@ -228,7 +228,7 @@ func fabricVersion(m *world.Machine) []*Result {
 	if release.Compare(m.Driver().Version) == 0 {
 		return holds("fabric")
 	}
-	return found(fabricFinding(m, fmt.Sprintf("the fabric manager is %s but the driver is %s", release, m.Driver().Version),
+	return oneFinding(fabricFinding(m, fmt.Sprintf("the fabric manager is %s but the driver is %s", release, m.Driver().Version),
 		"one release for both",
 		verdict.Evidence{Fact: "fabric manager", Value: fabric.Version, From: fabric.From}, fabricInstall(m)))
 }

@@ -32,7 +32,7 @@ func gpuCount(m *world.Machine) []*Result {
 			Steps:  []pin.Step{pin.Say("stop and start the instance, which moves it to another host; report the old one to AWS")},
 			Source: source}
 		if len(bus) > 0 {
-			return found(f)
+			return oneFinding(f)
 		}
 		return []*Result{{Subject: f.Subject, Finding: &f, Link: verdict.LinkGPU}}
 	}
@@ -62,7 +62,7 @@ func gpuCount(m *world.Machine) []*Result {
 	if should == 1 {
 		f.Message = fmt.Sprintf("the driver does not show %s at %s, which is on the PCI bus", m.GPUFound(lost[0]).Label, lost[0].Bus)
 	}
-	return []*Result{{Subject: f.Subject, Finding: &f, Link: verdict.LinkGPU, Takes: func(kind world.GPU) bool {
+	return []*Result{{Subject: f.Subject, Finding: &f, Link: verdict.LinkGPU, TakesGPU: func(kind world.GPU) bool {
 		return shown == 0 || slices.ContainsFunc(lost, func(g facts.GPU) bool { return g.Bus == kind.Bus })
 	}}}
 }
@@ -118,7 +118,7 @@ func persistenceOff(m *world.Machine) []*Result {
 		}
 		asked = true
 		if g.Health.Persistence == "off" {
-			return found(withoutPersistence(m))
+			return oneFinding(withoutPersistence(m))
 		}
 	}
 	if !asked {

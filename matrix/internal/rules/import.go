@@ -28,17 +28,17 @@ func notImportable(m *world.Machine, b *world.Build) []*Result {
 		return notMapped(b)
 	}
 	if f := afterProtobuf(m, b); f != nil {
-		return found(*f)
+		return oneFinding(*f)
 	}
 	for _, h := range b.Hindrances {
-		if said(b, h) {
+		if lackedByEarlier(b, h) {
 			return []*Result{{Subject: b.Subject, Implied: true}}
 		}
 		switch h.Kind {
 		case facts.HindranceGone:
-			return found(filesGone(b, h))
+			return oneFinding(filesGone(b, h))
 		case facts.HindranceSpoiled, facts.HindranceLibrary:
-			return found(refused(b, h))
+			return oneFinding(libraryRefused(b, h))
 		case facts.HindranceWithout:
 			return lacking(b, m, h)
 		case facts.HindranceModule:
@@ -46,31 +46,31 @@ func notImportable(m *world.Machine, b *world.Build) []*Result {
 		case facts.HindranceClosed:
 			return notReadable(b, m, h)
 		case facts.HindranceOld:
-			return found(olderModule(b, h))
+			return oneFinding(olderModule(b, h))
 		case facts.HindranceOnlyHere:
 			return undecidable(b.Subject, verdict.Question("whether it is started in "+h.Path+": only there is the module "+h.By+", which "+b.Name+" imports"))
 		case facts.HindrancePerhaps:
 			return undecidable(b.Subject, verdict.Question("whether importing "+b.Name+" loads "+h.Path+", a module of "+h.Of+" that the loader refuses ("+h.By+")"))
 		case facts.HindranceName:
-			return found(withoutName(b, h))
+			return oneFinding(withoutName(b, h))
 		case facts.HindranceSymbol:
-			return found(withoutSymbol(b, h))
+			return oneFinding(withoutSymbol(b, h))
 		case facts.HindranceTool:
-			return found(withoutTool(b, h))
+			return oneFinding(withoutTool(b, h))
 		case facts.HindranceRelease:
 			if b.Name == "tensorflow" && b.Origin != "conda-forge" { // whose builds are against its own protobuf
-				return found(beforeProtobuf(b, h))
+				return oneFinding(beforeProtobuf(b, h))
 			}
 		// A package of another origin may be torch all the same (a source tree, an editable install); a lone module is not.
 		case facts.HindranceHidden:
 			if path.Base(h.Path) == "__init__.py" {
 				return undecidable(b.Subject, verdict.Question("what is in "+path.Dir(h.Path)+", which Python imports instead of "+b.Name))
 			}
-			return found(hidden(b, h, verdict.Error))
+			return oneFinding(moduleHidden(b, h, verdict.Error))
 		// Only python -c, -m and scripts of that directory put it first on the path. So it is a warning: started elsewhere,
 		// the same program imports the right one.
 		case facts.HindranceHere:
-			return found(hidden(b, h, verdict.Warning))
+			return oneFinding(moduleHidden(b, h, verdict.Warning))
 		}
 	}
 	if missing := imports(m, b.Name); missing.Lacking() {
@@ -79,9 +79,9 @@ func notImportable(m *world.Machine, b *world.Build) []*Result {
 	return nil
 }
 
-// said reports whether another build of the environment that stands before this one, as torch before torchvision, lacks the
+// lackedByEarlier reports whether another build of the environment that stands before this one, as torch before torchvision, lacks the
 // same module, or may not be read neither: one step mends both.
-func said(b *world.Build, h facts.Hindrance) bool {
+func lackedByEarlier(b *world.Build, h facts.Hindrance) bool {
 	if h.Kind != facts.HindranceModule && h.Kind != facts.HindranceOld && h.Kind != facts.HindranceClosed {
 		return false
 	}
@@ -117,19 +117,19 @@ func withoutInterpreter(m *world.Machine, b *world.Build) []*Result {
 		f.Evidence = append(b.Evidence(), verdict.Evidence{Fact: "PYTHONHOME", Value: i.Leads, From: variable(m, "PYTHONHOME").From})
 		f.Message = fmt.Sprintf("PYTHONHOME is %s, which has no standard library of Python %s: nothing in %s can start", i.Leads,
 			python, b.Env.Path)
-		return found(f)
+		return oneFinding(f)
 	}
 	if i.NoConfig {
 		f.Need = path.Join(b.Env.Path, "pyvenv.cfg")
 		f.Message = fmt.Sprintf("%s has lost its pyvenv.cfg: %s starts %s, which looks for packages beside itself and imports none of these",
 			b.Env.Path, i.Path, i.Leads)
-		return found(f)
+		return oneFinding(f)
 	}
 	if i.Closed {
 		f.Message = fmt.Sprintf("%s leads to %s, where this user may not go: nothing in %s starts for this user", i.Path, i.Leads, b.Env.Path)
 		f.Steps = append([]pin.Step{pin.Say(fmt.Sprintf("as the user who made it, put Python %s where every user may go (for uv: UV_PYTHON_INSTALL_DIR=/opt/python), and make the environment with it again",
 			python))}, pin.Say("run as that user").Instead())
-		return found(f)
+		return oneFinding(f)
 	}
 	if i.NoExecute {
 		f.Need = "permission to execute " + i.Leads
@@ -137,20 +137,20 @@ func withoutInterpreter(m *world.Machine, b *world.Build) []*Result {
 		f.Message = fmt.Sprintf("%s is a program that nobody may execute: nothing in %s can start", i.Leads, b.Env.Path)
 		f.Steps = []pin.Step{pin.Run(pin.Command("sudo", "chmod", "a+x", pin.File(i.Leads))),
 			pin.Say("copy the environment by something that keeps the modes of files (tar, rsync -a)").Instead()}
-		return found(f)
+		return oneFinding(f)
 	}
 	if i.Gone && i.Leads == "" {
 		f.Message = fmt.Sprintf("%s is gone: nothing in %s can start", i.Path, b.Env.Path)
-		return found(f)
+		return oneFinding(f)
 	}
 	if i.Gone {
 		f.Message = fmt.Sprintf("%s points to %s, which is gone: nothing in %s can start", i.Path, i.Leads, b.Env.Path)
 		f.Steps = append(f.Steps, pin.Say("install that Python again where it was").Instead())
-		return found(f)
+		return oneFinding(f)
 	}
 	f.Message = fmt.Sprintf("%s is now Python %s, but the packages of %s are installed for %s: it imports none of them",
 		i.Path, i.Python, b.Env.Path, python)
-	return found(f)
+	return oneFinding(f)
 }
 
 // notMapped: the kernel maps no code from a file system that is mounted noexec, so that no library of the environment
@@ -159,7 +159,7 @@ func notMapped(b *world.Build) []*Result {
 	if b.Env.Builds[0].Name != b.Name {
 		return []*Result{{Subject: b.Subject, Implied: true}}
 	}
-	return found(verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "a file system that is mounted with exec",
+	return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "a file system that is mounted with exec",
 		Source:   []string{"https://man7.org/linux/man-pages/man8/mount.8.html"},
 		Message:  fmt.Sprintf("%s is on %s, which is mounted noexec: the kernel loads no library from there", b.Env.Path, b.Env.NoExec),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "mount option", Value: "noexec", From: b.Env.NoExec + " in /proc/self/mountinfo"}),
@@ -182,9 +182,9 @@ func filesGone(b *world.Build, h facts.Hindrance) verdict.Finding {
 		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"}}
 }
 
-// refused: the loader does not load a library of a package (empty, cut off, for another machine), or one that this
+// libraryRefused: the loader does not load a library of a package (empty, cut off, for another machine), or one that this
 // needs.
-func refused(b *world.Build, h facts.Hindrance) verdict.Finding {
+func libraryRefused(b *world.Build, h facts.Hindrance) verdict.Finding {
 	owner, release, _ := strings.Cut(h.Of, " ")
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: path.Base(h.Path), Source: []string{world.LoaderSource},
 		Message:  fmt.Sprintf("%s cannot be loaded (%s), so importing %s fails", h.Path, h.By, b.Name),
@@ -228,7 +228,7 @@ func lacking(b *world.Build, m *world.Machine, h facts.Hindrance) []*Result {
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: h.By, Value: "not installed", From: b.Env.Path}),
 		Source:   []string{importSource}}
 	f.Pins[0].Why = "adds " + h.By + "; keeps the driver"
-	return found(f)
+	return oneFinding(f)
 }
 
 // notReadable: a file that the import comes to is there, and this user may not read it, as after an installation by another
@@ -237,7 +237,7 @@ func notReadable(b *world.Build, m *world.Machine, h facts.Hindrance) []*Result 
 	if m.Facts.System.Rest {
 		return undecidable(b.Subject, verdict.Question("what is in "+h.Path+", which this user may not read"))
 	}
-	return found(verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "permission to read " + h.Path, Source: []string{importSource},
+	return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "permission to read " + h.Path, Source: []string{importSource},
 		Message:  fmt.Sprintf("this user may not read %s, which %s loads", h.Path, b.Name),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: path.Base(h.Path), Value: "permission denied", From: h.Path}),
 		Steps:    []pin.Step{pin.Run(pin.Command("sudo", "chmod", "-R", "a+rX", pin.File(b.Env.Path))).That("lets every user read the environment")}})
@@ -255,10 +255,10 @@ func withoutModule(b *world.Build, m *world.Machine, h facts.Hindrance) []*Resul
 		Source:   []string{"https://docs.python.org/3/reference/import.html"}}
 	if h.Requirement != "" {
 		f.Pins = askedFor(b, h.Requirement)
-		return found(f)
+		return oneFinding(f)
 	}
-	f.Steps = []pin.Step{pin.Say("install the package that has the module " + pin.Said(h.By) + " into " + pin.Word(b.Env.Path))}
-	return found(f)
+	f.Steps = []pin.Step{pin.Say("install the package that has the module " + pin.Quoted(h.By) + " into " + pin.Word(b.Env.Path))}
+	return oneFinding(f)
 }
 
 // askedFor pins what the METADATA of an installed package asks for.
@@ -298,7 +298,7 @@ func withoutSymbol(b *world.Build, h facts.Hindrance) verdict.Finding {
 		Message: fmt.Sprintf("%s needs %s, which no library that is loaded with it defines: %s cannot be imported",
 			h.Path, h.By, b.Name),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "undefined symbol", Value: h.By, From: h.Path})}
-	f.Steps = []pin.Step{pin.Say("install another release of " + pin.Said(b.Name) + ", or report this one to its makers: " +
+	f.Steps = []pin.Step{pin.Say("install another release of " + pin.Quoted(b.Name) + ", or report this one to its makers: " +
 		"it lacks a library that it should be linked to")}
 	return f
 }
@@ -353,9 +353,9 @@ func withoutTool(b *world.Build, h facts.Hindrance) verdict.Finding {
 	return f
 }
 
-// hidden: another module is imported in a build's place. It may be anything, so what hides it is renamed, and nothing
+// moduleHidden: another module is imported in a build's place. It may be anything, so what hides it is renamed, and nothing
 // is installed.
-func hidden(b *world.Build, h facts.Hindrance, severity verdict.Severity) verdict.Finding {
+func moduleHidden(b *world.Build, h facts.Hindrance, severity verdict.Severity) verdict.Finding {
 	f := verdict.Finding{Severity: severity, Subject: b.Subject, Source: []string{importSource},
 		Need:     "no other module of that name earlier on the path",
 		Message:  fmt.Sprintf("Python imports %s instead of %s: it comes first on the import path", h.Path, b.Name),
@@ -398,5 +398,5 @@ func otherPythons(b *world.Build) []*Result {
 	}
 	f.Pins = forcedPin(b.Env, all...)
 	f.Pins[0].Why = "its files for Python " + python + "; keeps the driver"
-	return found(f)
+	return oneFinding(f)
 }

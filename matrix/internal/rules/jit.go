@@ -28,7 +28,7 @@ func jitTooOldForGPU(m *world.Machine, b *world.Build) []*Result {
 	for _, g := range m.GPUs {
 		if c := assembler(m, b, g); c != nil {
 			if judged = true; c.Older(g) {
-				return found(jitFinding(m, b, g, *c, verdict.Warning))
+				return oneFinding(jitFinding(m, b, g, *c, verdict.Warning))
 			}
 		}
 	}
@@ -40,7 +40,7 @@ func jitTooOldForGPU(m *world.Machine, b *world.Build) []*Result {
 				if m.Tables.Trait("nvrtc-fails", b.Name, b.Release.Number) {
 					severity = verdict.Warning
 				}
-				return found(jitFinding(m, b, g, *c, severity))
+				return oneFinding(jitFinding(m, b, g, *c, severity))
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func assembler(m *world.Machine, b *world.Build, g world.GPU) *world.JITCompiler
 	name, variable := tritonTool(m, b, g)
 	for _, by := range []struct{ by, words string }{{variable, variable}, {"triton", "Triton's " + name}} {
 		if a := assemblerNamed(b.Env, name, by.by); a != nil {
-			return assembled(by.words, a)
+			return assemblerIfRead(by.words, a)
 		}
 	}
 	release, from := triton(m, b)
@@ -105,13 +105,13 @@ func assembler(m *world.Machine, b *world.Build, g world.GPU) *world.JITCompiler
 		return nil
 	// Releases with a single ptxas use it for every GPU, the others for capabilities below 10.
 	case name == "ptxas":
-		return known(world.JITCompiler{Name: "Triton's ptxas", Version: row.PTXAS, From: from})
+		return compilerIfRead(world.JITCompiler{Name: "Triton's ptxas", Version: row.PTXAS, From: from})
 	}
-	return known(world.JITCompiler{Name: "Triton's " + name, Version: row.PTXASBlackwell, From: from})
+	return compilerIfRead(world.JITCompiler{Name: "Triton's " + name, Version: row.PTXASBlackwell, From: from})
 }
 
-// known gives a compiler whose version was read, else nil.
-func known(c world.JITCompiler) *world.JITCompiler {
+// compilerIfRead gives a compiler whose version was read, else nil.
+func compilerIfRead(c world.JITCompiler) *world.JITCompiler {
 	if !c.Version.Known() {
 		return nil
 	}
@@ -161,7 +161,7 @@ func triton(m *world.Machine, b *world.Build) (release version.Number, from stri
 // at) is built without nvJitLink and without a compiler of its own.
 func nvcc(b *world.Build) *world.JITCompiler {
 	if a := assemblerNamed(b.Env, "ptxas", "nvcc"); a != nil {
-		return assembled("the ptxas of NVIDIA's wheel", a)
+		return assemblerIfRead("the ptxas of NVIDIA's wheel", a)
 	}
 	return wheel(b, "nvidia-cuda-nvcc", "the ptxas of NVIDIA's wheel")
 }
@@ -198,7 +198,7 @@ func wheel(b *world.Build, name, words string) *world.JITCompiler {
 	return nil
 }
 
-// assembled is a compiler that was read, nil where its version is not known.
-func assembled(words string, a *facts.Assembler) *world.JITCompiler {
-	return known(world.JITCompiler{Name: words, Version: version.Of(a.Version), From: a.Path})
+// assemblerIfRead is a compiler that was read, nil where its version is not known.
+func assemblerIfRead(words string, a *facts.Assembler) *world.JITCompiler {
+	return compilerIfRead(world.JITCompiler{Name: words, Version: version.Of(a.Version), From: a.Path})
 }

@@ -47,7 +47,7 @@ func driverEOL(m *world.Machine) []*Result {
 	if f.Pins = laterBranch(m, branch); len(f.Pins) > 0 {
 		f.Message += fmt.Sprintf("; branch %d is maintained", version.Of(f.Pins[0].Version).Major())
 	}
-	return found(f)
+	return oneFinding(f)
 }
 
 // laterBranch is the next branch that is maintained and drives every GPU here; none where the tables have none.
@@ -56,7 +56,7 @@ func laterBranch(m *world.Machine, old *tables.Branch) []verdict.Pin {
 		// Never a branch that this rule would flag at once.
 		if b.Number() > old.Number() && b.EndOfLife > m.Today() && b.Newest.Known() &&
 			pins.BranchFits(m, &b) {
-			return []verdict.Pin{pins.DriverPin(m, b, "maintained until "+verdict.Dated(b.EndOfLife)+"; needs a reboot")}
+			return []verdict.Pin{pins.DriverPin(m, b, "maintained until "+verdict.DateInWords(b.EndOfLife)+"; needs a reboot")}
 		}
 	}
 	return nil
@@ -96,7 +96,7 @@ func matrixOutdated(m *world.Machine) []*Result {
 	if old {
 		severity = verdict.Warning
 	}
-	return found(verdict.Finding{Severity: severity, Subject: "matrix", Need: "tables that know " + verdict.JoinAnd(newer),
+	return oneFinding(verdict.Finding{Severity: severity, Subject: "matrix", Need: "tables that know " + verdict.JoinAnd(newer),
 		Source: []string{},
 		Message: fmt.Sprintf("the tables date from %s and do not know %s: the answer may be incomplete", m.Tables.Date(),
 			verdict.JoinAnd(newer)),

@@ -28,7 +28,7 @@ func NotLookedAt(m *world.Machine) []*Result {
 	results = append(results, lackingNames(m)...)
 	// A health check runs as a user who may not read the homes of others: a note on every node would hide the others.
 	if len(closed) > 0 && !m.Policy.Health {
-		results = append(results, found(closedPlaces(closed))...)
+		results = append(results, oneFinding(closedPlaces(closed))...)
 	}
 	return results
 }

@@ -20,11 +20,11 @@ func missingLibrary(m *world.Machine, b *world.Build, missing []string) []*Resul
 	// Files of the build's own package are not to be found elsewhere: the package is damaged, whatever LD_LIBRARY_PATH
 	// is.
 	if own := ownMissing(b, missing); len(own) > 0 {
-		return found(incomplete(b, own))
+		return oneFinding(incomplete(b, own))
 	}
 	// Of JAX's libraries NCCL is opened late; any other keeps its plugin from loading.
 	if b.Name == "jax" && !slices.ContainsFunc(missing, func(s string) bool { return !strings.HasPrefix(s, "libnccl.") }) {
-		return found(withoutCollectives(m, b, missing))
+		return oneFinding(withoutCollectives(m, b, missing))
 	}
 	// lost are those whose wheel is installed: its file was deleted, or overwritten by a wheel that was removed again.
 	lost := slices.DeleteFunc(slices.Clone(missing), func(library string) bool { return b.Installed(library) == nil })
@@ -42,9 +42,9 @@ func missingLibrary(m *world.Machine, b *world.Build, missing []string) []*Resul
 		putBack(b, &f, lost)
 	}
 	if len(lost) < len(missing) || besideOwn(b) {
-		f.Pins = append(f.Pins, required(m, b)...)
+		f.Pins = append(f.Pins, requirementPins(m, b)...)
 	}
-	return found(f)
+	return oneFinding(f)
 }
 
 // putBack installs the wheels again whose libraries are lost, and removes other files that the loader finds in their

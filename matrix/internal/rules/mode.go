@@ -38,19 +38,19 @@ func migDevices(m *world.Machine) []*Result {
 	}
 	for _, g := range m.Facts.GPUs {
 		if g.MIG == "on" && g.Instances == 0 {
-			return found(cutWithoutPart(m, g))
+			return oneFinding(cutWithoutPart(m, g))
 		}
 	}
 	for _, g := range m.Facts.GPUs {
 		if shut := shutParts(m, g); len(shut) > 0 {
-			return found(partNotGiven(m, g, shut))
+			return oneFinding(partNotGiven(m, g, shut))
 		}
 	}
 	if f := severalParts(m); f != nil {
-		return found(*f)
+		return oneFinding(*f)
 	}
 	if f := partBesideWhole(m); f != nil {
-		return found(*f)
+		return oneFinding(*f)
 	}
 	if m.Partitioned() {
 		return holds("MIG")
@@ -148,17 +148,17 @@ func computeMode(m *world.Machine) []*Result {
 			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode PROHIBITED: a program that takes the first GPU fails where " +
 				"that is this one"
 			f.Steps = append(f.Steps, exporting(m, only(m), "leaves it out").Instead())
-			return found(f)
+			return oneFinding(f)
 		case g.Mode == "prohibited":
 			f.Severity = verdict.Error
 			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode PROHIBITED: no program can use it"
-			return found(f)
+			return oneFinding(f)
 		// Exclusive mode with MPS is a common set-up; it fails only once the daemon is gone.
 		case g.Mode == "exclusive" && m.Facts.Devices.MPS == "dead":
 			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode EXCLUSIVE, and the MPS daemon that shared it has died"
 			f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "MPS", Value: "dead", From: "nvidia-cuda-mps-control.pid"})
 			f.Steps = append([]pin.Step{pin.Run("sudo nvidia-cuda-mps-control -d").That("starts it again")}, f.Steps[0].Instead())
-			return found(f)
+			return oneFinding(f)
 		}
 	}
 	if !slices.ContainsFunc(m.Listed(), func(g facts.GPU) bool { return g.Mode != "" }) {
@@ -175,7 +175,7 @@ func gpuNotReady(m *world.Machine) []*Result {
 		return nil
 	}
 	if m.Facts.Driver.Confidential == "not ready" {
-		return found(verdict.Finding{Severity: verdict.Error, Subject: "GPUs", Need: "the GPUs' ready state on",
+		return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: "GPUs", Need: "the GPUs' ready state on",
 			Message:  "confidential computing is on and the GPUs are not set ready: CUDA refuses to start (error 802)",
 			Evidence: []verdict.Evidence{{Fact: "ready state", Value: m.Facts.Driver.Confidential, From: "NVML"}},
 			Steps:    []pin.Step{pin.Say("attest the GPUs"), pin.Run("sudo nvidia-smi conf-compute -srs 1")},
@@ -183,7 +183,7 @@ func gpuNotReady(m *world.Machine) []*Result {
 	}
 	for _, g := range m.Listed() {
 		if g.Licence == "unlicensed" {
-			return found(verdict.Finding{Severity: verdict.Warning, Subject: "GPUs", Need: "a licence for this vGPU",
+			return oneFinding(verdict.Finding{Severity: verdict.Warning, Subject: "GPUs", Need: "a licence for this vGPU",
 				Message:  cmp.Or(g.Name, "a vGPU") + " needs a licence and has none: it slows down, and CUDA may refuse it (error 102)",
 				Evidence: []verdict.Evidence{{Fact: "licence", Value: g.Licence, From: "NVML"}},
 				Steps: []pin.Step{pin.Say("configure the licence client (/etc/nvidia/gridd.conf or its token)"),
@@ -210,10 +210,10 @@ func processLimits(m *world.Machine) []*Result {
 		return nil
 	}
 	if f := spaceTooSmall(m); f != nil {
-		return found(*f)
+		return oneFinding(*f)
 	}
 	if m.Facts.Devices.Comm == "refused" && m.Driver().Version.Major() >= 570 {
-		return found(verdict.Finding{Severity: verdict.Warning, Subject: "limits", Need: "threads that may write /proc/self/task/TID/comm",
+		return oneFinding(verdict.Finding{Severity: verdict.Warning, Subject: "limits", Need: "threads that may write /proc/self/task/TID/comm",
 			Message:  "a thread here may not write its own name, and drivers of 570 and newer fail on it (error 304)",
 			Evidence: []verdict.Evidence{{Fact: "comm", Value: "refused", From: "/proc/self/task"}, m.EvidenceDriver()},
 			Steps:    []pin.Step{pin.Say("mount /proc writable for this process, or let its security policy write to comm")},

@@ -36,7 +36,7 @@ func moduleMissing(m *world.Machine) []*Result {
 	if m.Facts.System.Rest {
 		what = "the kernel that will boot"
 	}
-	return found(verdict.Finding{Severity: verdict.Error, Subject: "driver",
+	return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: "driver",
 		Message:  fmt.Sprintf("%s (%s) has no NVIDIA module", what, kernel) + buildFailed(m),
 		Need:     "nvidia.ko under /lib/modules/" + kernel,
 		Evidence: append([]verdict.Evidence{{Fact: "kernel", Value: kernel, From: from}, evidenceBuild(m)}, moduleEvidence(m)...),
@@ -141,7 +141,7 @@ func otherKernels(m *world.Machine, boot string) []*Result {
 	if len(without) == 0 {
 		return nil
 	}
-	return found(verdict.Finding{Severity: verdict.Note, Subject: "driver",
+	return oneFinding(verdict.Finding{Severity: verdict.Note, Subject: "driver",
 		Message:  "installed kernels that do not boot by default have no NVIDIA module: " + verdict.JoinAnd(without),
 		Need:     "nvidia.ko for every kernel before it boots",
 		Evidence: []verdict.Evidence{{Fact: "kernel", Value: boot, From: "boots by default"}},
@@ -183,7 +183,7 @@ func nouveauLoaded(m *world.Machine) []*Result {
 			f.Steps = nil
 		}
 	}
-	return found(f)
+	return oneFinding(f)
 }
 
 // withoutNouveau keeps another driver's module from being loaded at boot: modprobe.d(5).
@@ -258,7 +258,7 @@ func flavourAgainstGPUs(m *world.Machine, kindOfModule, row, need string) []*Res
 	if len(f.Pins) == 0 {
 		f.Steps = []pin.Step{pin.Say("install the " + need + " flavour of the same driver, then reboot")}
 	}
-	return found(f)
+	return oneFinding(f)
 }
 
 // gspFirmware: the open module runs on the GPU's system processor, whose firmware it loads from disk. A driver that
@@ -305,7 +305,7 @@ func gspFirmware(m *world.Machine) []*Result {
 	default:
 		return holds("driver")
 	}
-	return found(f)
+	return oneFinding(f)
 }
 
 // firmwareSteps install the firmware of one release: a package of its own in Ubuntu's archive
@@ -320,7 +320,7 @@ func firmwareSteps(m *world.Machine, release string) []pin.Step {
 			return []pin.Step{pin.Run(s.Install("nvidia-firmware-" + branch + "-" + release)), reboot}
 		}
 	}
-	return []pin.Step{pin.Say("install the driver's firmware of the same release, " + pin.Said(release)), reboot}
+	return []pin.Step{pin.Say("install the driver's firmware of the same release, " + pin.Quoted(release)), reboot}
 }
 
 // vgpuDriver: a fraction of a GPU is driven only by NVIDIA's vGPU guest driver. What a version says of that driver
@@ -336,13 +336,13 @@ func vgpuDriver(m *world.Machine) []*Result {
 	// NVIDIA publishes GRID drivers of some branches only.
 	// AWS's EKS image went back from 575 to 570 for g6f (amazon-eks-ami pull 2346).
 	case m.Tables.NoVGPU(m.Driver().Version):
-		return found(needsGRID(m, fmt.Sprintf("NVIDIA has none in branch %d", m.Driver().Version.Major())))
+		return oneFinding(needsGRID(m, fmt.Sprintf("NVIDIA has none in branch %d", m.Driver().Version.Major())))
 	case !named && lacksGRID(m):
-		return found(needsGRID(m, "this driver is not one"))
+		return oneFinding(needsGRID(m, "this driver is not one"))
 	case m.Driver().Version.Known() && m.Driver().Version.Less(m.Instance.FirstBranch):
-		return found(oldGRID(m))
+		return oneFinding(oldGRID(m))
 	case named:
-		return found(namedGRID(m))
+		return oneFinding(namedGRID(m))
 	case m.Facts.Machine.GRID != "":
 		return holds("driver")
 	}

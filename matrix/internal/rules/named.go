@@ -32,7 +32,7 @@ func namedOnly(m *world.Machine) []*Result {
 		if judged || m.SpokenFor(n) || n.Uses == "unsaid" && judges(m, n.Environment) {
 			continue
 		}
-		results = append(results, left(m, n)...)
+		results = append(results, unjudgedPackage(m, n)...)
 	}
 	return results
 }
@@ -47,13 +47,13 @@ func optional(n *world.NamedPackage) []*Result {
 	if n.Uses != "gpu" || !pins.PartOfFile.MatchString(n.Environment.Path) {
 		return nil
 	}
-	return found(verdict.Finding{Severity: verdict.Note, Subject: n.Subject(), Need: "nothing, unless you install " + n.Environment.Path,
+	return oneFinding(verdict.Finding{Severity: verdict.Note, Subject: n.Subject(), Need: "nothing, unless you install " + n.Environment.Path,
 		Message:  n.Name + " is not judged: nobody said that " + n.Environment.Path + " is installed",
 		Evidence: []verdict.Evidence{{Fact: n.Name, Value: cmp.Or(n.Version, n.Specifier), From: n.From}}})
 }
 
-// left says what is not known of a package that no rule can judge.
-func left(m *world.Machine, n *world.NamedPackage) []*Result {
+// unjudgedPackage says what is not known of a package that no rule can judge.
+func unjudgedPackage(m *world.Machine, n *world.NamedPackage) []*Result {
 	switch n.Uses {
 	case "unsaid":
 		return leftOpen("the image in "+n.From, verdict.Question("what is in it: neither its name nor its tag says")) // a name may be private
@@ -62,7 +62,7 @@ func left(m *world.Machine, n *world.NamedPackage) []*Result {
 			return leftOpen(n.Subject(), verdict.Question("which CUDA is in this image: it is for GPUs, but neither its tag nor the tables say more"))
 		}
 	case "either":
-		return found(verdict.Finding{Severity: verdict.Note, Subject: n.Subject(), Need: "nothing",
+		return oneFinding(verdict.Finding{Severity: verdict.Note, Subject: n.Subject(), Need: "nothing",
 			Message:  n.Name + " is the same package with and without a GPU, so it cannot be judged by its name",
 			Evidence: []verdict.Evidence{{Fact: n.Name, Value: cmp.Or(n.Version, n.Specifier), From: n.From}}})
 	case "torch", "jax", "tensorflow":

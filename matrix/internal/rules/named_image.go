@@ -71,7 +71,7 @@ func requires(m *world.Machine, r requirement) []*Result {
 	case version.Unsaid:
 		return unknown(r.name, unsureWhy(m, but))
 	}
-	return found(r.unmet(m, expression, but))
+	return oneFinding(r.unmet(m, expression, but))
 }
 
 func (r requirement) unmet(m *world.Machine, expression version.Requirement, but version.Properties) verdict.Finding {

@@ -25,7 +25,7 @@ func openSteps(m *world.Machine, b *world.Build) []pin.Step {
 		if b.CUDA != "" { // its libraries tell; that PTX does, how old it may be at least
 			of = fmt.Sprintf(" of CUDA %d", b.CUDANumber.Major())
 		}
-		return []pin.Step{pin.Say("install " + pin.Said(verdict.Some(b.Missing)+of) + ", and start the program with an LD_LIBRARY_PATH that leads there")}
+		return []pin.Step{pin.Say("install " + pin.Quoted(verdict.Some(b.Missing)+of) + ", and start the program with an LD_LIBRARY_PATH that leads there")}
 	}
 	return steps
 }
@@ -40,7 +40,7 @@ func releaseSteps(m *world.Machine, b *world.Build) []pin.Step {
 	}
 	if lends(framework, b) {
 		if steps := change(b, releaseFor(m, b, func(e tables.Extension) bool { return sharesWith(framework, e) }), false, pins.Place(b.Env)); len(steps) > 0 {
-			steps[0] = steps[0].That("it takes the libraries of " + pin.Said(framework.Name))
+			steps[0] = steps[0].That("it takes the libraries of " + pin.Quoted(framework.Name))
 			return steps
 		}
 	}
@@ -48,7 +48,7 @@ func releaseSteps(m *world.Machine, b *world.Build) []pin.Step {
 	if len(steps) == 0 {
 		return nil
 	}
-	steps[0] = steps[0].That("in an environment of its own, without " + pin.Said(framework.Name))
+	steps[0] = steps[0].That("in an environment of its own, without " + pin.Quoted(framework.Name))
 	return steps
 }
 
@@ -202,9 +202,9 @@ func opens(m *world.Machine, b *world.Build) []*Result {
 	case len(b.Missing) > 0 && m.Facts.System.Rest:
 		return undecidable(b.Subject, verdict.Statement("the LD_LIBRARY_PATH of the process, which must lead to "+verdict.Some(b.Missing)))
 	case len(b.Missing) > 0:
-		return found(withoutOpened(m, b))
+		return oneFinding(withoutOpened(m, b))
 	case len(b.Beside) > 0 && (opensByName(b) || !opensLate(b)) && !m.Facts.System.Rest && !lent(m, b):
-		return found(notOnPath(m, b))
+		return oneFinding(notOnPath(m, b))
 	// `import torch` loads the wheels' libraries by path, and the loader then finds them by soname.
 	case len(b.Beside) > 0 && !opensLate(b) && lent(m, b):
 		return holds(b.Subject)

@@ -94,8 +94,8 @@ func cudnnMismatch(m *world.Machine, b *world.Build) []*Result {
 	// The parts check each other when they are opened (1002, CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH), whatever the
 	// build was made with.
 	case mixedCuDNN(b, &f):
-		return found(f)
-	case allowed(b, lib):
+		return oneFinding(f)
+	case inAllowedRange(b, lib):
 		return holds(b.Subject)
 	// Another major has another file name, and cannot stand in for it: libcudnn.so.8, libcudnn.so.9.
 	case have.Major() != want.Major():
@@ -121,7 +121,7 @@ func cudnnMismatch(m *world.Machine, b *world.Build) []*Result {
 		f.Need = "cuDNN " + strings.TrimPrefix(asked, "==")
 	}
 	f.Pins, f.Steps = mend(lib, m, b, want)
-	return found(f)
+	return oneFinding(f)
 }
 
 // refusesJaxlib reports whether it is a JAX beside a jaxlib of another release: it loads no cuDNN, and which one it was
@@ -132,9 +132,9 @@ func refusesJaxlib(b *world.Build) bool {
 	})
 }
 
-// allowed reports whether a library is in the range that the build's release asks for. JAX asks for a range of cuDNN,
+// inAllowedRange reports whether a library is in the range that the build's release asks for. JAX asks for a range of cuDNN,
 // so a newer wheel than it was built with is as its makers want it.
-func allowed(b *world.Build, l world.Library) bool {
+func inAllowedRange(b *world.Build, l world.Library) bool {
 	asked := b.Asks(l.Wheel)
 	ok, err := version.Allows(asked, l.Version)
 	return asked != "" && ok && err == nil
@@ -145,13 +145,13 @@ func allowed(b *world.Build, l world.Library) bool {
 // that has to go out of its way, and installing a wheel would change nothing.
 func mend(l world.Library, m *world.Machine, b *world.Build, want version.Number) ([]verdict.Pin, []pin.Step) {
 	if besideOwn(b) && !b.Shadowed(l) {
-		return required(m, b), nil
+		return requirementPins(m, b), nil
 	}
 	if twins := b.Env.Twins(strings.TrimPrefix(world.FamilySuffix.ReplaceAllString(l.Wheel, ""), "nvidia-")); len(twins) > 1 &&
 		!b.Shadowed(l) {
 		return unmix(b.Env, twins)
 	}
-	pins := pins.PackagePin(b.Env, l.Wheel, wanted(b, l.Wheel, want))
+	pins := pins.PackagePin(b.Env, l.Wheel, requirementOf(b, l.Wheel, want))
 	if b.Shadowed(l) {
 		if has(b, l.Wheel, want) {
 			pins = nil
@@ -165,13 +165,13 @@ func mend(l world.Library, m *world.Machine, b *world.Build, want version.Number
 // not.
 func has(b *world.Build, wheel string, want version.Number) bool {
 	have := b.Env.Package(wheel)
-	return have != nil && !have.Overwritten && (have.Version == wanted(b, wheel, want) ||
-		allowed(b, world.Library{Wheel: wheel, Version: have.Number}))
+	return have != nil && !have.Overwritten && (have.Version == requirementOf(b, wheel, want) ||
+		inAllowedRange(b, world.Library{Wheel: wheel, Version: have.Number}))
 }
 
-// wanted is what to install: the exact version that the build's metadata pins, else the range that its release asks
+// requirementOf is what to install: the exact version that the build's metadata pins, else the range that its release asks
 // for, else every patch of the one it was built with.
-func wanted(b *world.Build, name string, built version.Number) string {
+func requirementOf(b *world.Build, name string, built version.Number) string {
 	if exact := b.Requires[name]; exact != "" {
 		return exact
 	}
@@ -225,14 +225,14 @@ func judgeNCCL(m *world.Machine, b *world.Build, lib world.Library) []*Result {
 	// All symbols are there; of the rest nothing is known.
 	case !have.Known():
 		return nil
-	case have.Compare(want) == 0 || allowed(b, lib):
+	case have.Compare(want) == 0 || inAllowedRange(b, lib):
 		return holds(b.Subject)
 	default:
-		return found(f)
+		return oneFinding(f)
 	}
 	f.Pins, f.Steps = mend(lib, m, b, want)
 	stops := b.Name == "torch" && len(missingNCCL(b)) > 0 // it binds all functions when it is imported
-	return []*Result{{Subject: b.Subject, Finding: &f, Stops: stops}}
+	return []*Result{{Subject: b.Subject, Finding: &f, EndsImport: stops}}
 }
 
 // tensorflowLibs: TensorFlow opens its CUDA libraries by name and runs on the CPU when one is nowhere, with one line in
@@ -263,7 +263,7 @@ func tensorflowLibs(m *world.Machine, b *world.Build) []*Result {
 		putBack(b, &f, slices.DeleteFunc(slices.Clone(missing), func(library string) bool {
 			return b.Installed(library) == nil || len(b.CannotLoad([]string{library})) == 0
 		}))
-		return found(f)
+		return oneFinding(f)
 	}
 	// A process that is started with LD_LIBRARY_PATH finds them, which files do not show.
 	if dirs := besidePath(b, missing); len(dirs) > 0 && m.Facts.System.Rest {
@@ -272,10 +272,10 @@ func tensorflowLibs(m *world.Machine, b *world.Build) []*Result {
 		f.Source = append(f.Source, "https://github.com/tensorflow/tensorflow/issues/63362")
 		f.Steps = []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + world.PutFirst(strings.Join(dirs, ":"))).That(
 			"before TensorFlow starts: the wheels are installed, and its run path does not lead to them")}
-		return found(f)
+		return oneFinding(f)
 	}
 	f.Pins, f.Steps = withWheels(m, b)
-	return found(f)
+	return oneFinding(f)
 }
 
 // withWheels adds the wheels of TensorFlow's CUDA libraries. A release that had none of them yet wants a toolkit, or gives
@@ -284,7 +284,7 @@ func withWheels(m *world.Machine, b *world.Build) ([]verdict.Pin, []pin.Step) {
 	if len(b.Rows) > 0 && !slices.ContainsFunc(b.Rows, func(r world.Row) bool { return len(r.Packages) > 0 }) {
 		newer, steps := pins.ForBuild(m, b)
 		return newer, append(steps, pin.Say(fmt.Sprintf("install the toolkit of CUDA %s and cuDNN %s, which this release was built with, "+
-			"and run `sudo ldconfig`", pin.Said(b.CUDANumber.Short()), pin.Said(b.CuDNNNumber.String()))))
+			"and run `sudo ldconfig`", pin.Quoted(b.CUDANumber.Short()), pin.Quoted(b.CuDNNNumber.String()))))
 	}
 	own := pin.Package{Package: "tensorflow[and-cuda]", Version: b.Release.Number.String()}
 	return []verdict.Pin{{Package: own.Package, Version: own.Version,
@@ -322,9 +322,9 @@ func packagesMixed(m *world.Machine) []*Result {
 			if len(s.Wheels) < 2 || s.Library == "cudnn" && s.Wheels[0].Number.Major() != s.Wheels[1].Number.Major() {
 				continue
 			}
-			r := found(mixed(m, env, s.Library, s.Wheels))
+			r := oneFinding(mixedWarning(m, env, s.Library, s.Wheels))
 			r[0].Noted, r[0].Builds = standing(env.Environment) == world.Noted, frameworksIn(m, env)
-			unmanaged(env, r)
+			withPEP668Step(env, r)
 			results = append(results, r...)
 		}
 	}
@@ -343,8 +343,8 @@ func frameworksIn(m *world.Machine, env *world.Environment) []*world.Build {
 	return list
 }
 
-// mixed is a warning as long as nothing says that the survivor fails: the next install or removal can change the file.
-func mixed(m *world.Machine, env *world.Environment, name string, twins []*world.Installed) verdict.Finding {
+// mixedWarning is a warning as long as nothing says that the survivor fails: the next install or removal can change the file.
+func mixedWarning(m *world.Machine, env *world.Environment, name string, twins []*world.Installed) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Warning, Subject: twins[0].Name + " and " + twins[1].Name + world.PlaceOf(env.Environment),
 		Need:    "one of them",
 		Message: fmt.Sprintf("both own nvidia/%s/lib, so the one installed last has overwritten the other", name),
@@ -352,13 +352,13 @@ func mixed(m *world.Machine, env *world.Environment, name string, twins []*world
 	for _, p := range twins {
 		state := ""
 		if p.Overwritten {
-			state = ", its files are overwritten" + prefixed(": ", p.Altered)
+			state = ", its files are overwritten" + withPrefix(": ", p.Altered)
 		}
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: p.Name, Value: p.Version + state, From: p.Path})
 	}
 	if held := survivor(env, name); held != nil {
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: held.Name,
-			Value: "is " + held.Version + prefixed(" for CUDA ", held.CUDA), From: held.Path})
+			Value: "is " + held.Version + withPrefix(" for CUDA ", held.CUDA), From: held.Path})
 	}
 	if why := survivorFails(m, env, name, twins); why != "" {
 		f.Severity, f.Message = verdict.Error, f.Message+"; "+why
@@ -367,7 +367,7 @@ func mixed(m *world.Machine, env *world.Environment, name string, twins []*world
 	return f
 }
 
-func prefixed(prefix, text string) string {
+func withPrefix(prefix, text string) string {
 	if text == "" {
 		return ""
 	}

@@ -33,7 +33,7 @@ func comes(m *world.Machine, p *world.Installed) bool {
 // framework, so that what is unknown of the libraries of that is unknown of it.
 func untold(m *world.Machine, b *world.Build) []*Result {
 	for _, name := range slices.Sorted(maps.Keys(b.Open)) {
-		if name == b.Framework && paired(m, b) || outgrown(m, b, name) {
+		if name == b.Framework && frameworkListed(m, b) || outgrown(m, b, name) {
 			continue
 		}
 		return undecidable(b.Subject, verdict.Question(fmt.Sprintf("whether it fits %s %s, which is to replace the one that it was "+
@@ -46,8 +46,8 @@ func untold(m *world.Machine, b *world.Build) []*Result {
 	return undecidable(b.Subject, untoldLibraries(m, torch)[0].Missing)
 }
 
-// paired reports whether the tables say for which framework an extension was built.
-func paired(m *world.Machine, b *world.Build) bool {
+// frameworkListed reports whether the tables say for which framework an extension was built.
+func frameworkListed(m *world.Machine, b *world.Build) bool {
 	torch := m.FrameworkOf(b)
 	if torch == nil || torch.Name != "torch" || len(torch.Rows) == 0 {
 		return false
@@ -142,7 +142,7 @@ func underTwin(m *world.Machine, b *world.Build) []*Result {
 	f := overwritten(b, facts.Hindrance{By: twin, Path: b.Path})
 	f.Message = fmt.Sprintf("%s is to be written over %s: Python will import its modules", twin, b.Name)
 	f.Evidence = b.Evidence()
-	return found(f)
+	return oneFinding(f)
 }
 
 // unbuilt reports whether a plan brings a package that is compiled for one torch, of a release of which the tables have

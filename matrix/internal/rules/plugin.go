@@ -11,8 +11,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// dotted matches what jaxlib compares of a version: all numbers before a suffix.
-var dotted = lazyregexp.New(`^\d+(\.\d+)*`)
+// numericPrefix matches what jaxlib compares of a version: all numbers before a suffix.
+var numericPrefix = lazyregexp.New(`^\d+(\.\d+)*`)
 
 // otherPlugin: jaxlib takes nothing of a plugin of another release than its own, and says so in a warning
 // (jaxlib/plugin_support.py, check_plugin_version); the plugin pins the library that it starts with. An error, since
@@ -26,16 +26,16 @@ func otherPlugin(b *world.Build) []*Result {
 	for _, name := range []string{plugin, library} {
 		p := b.Env.Package(name)
 		// Without a version of jaxlib there is nothing to compare.
-		if p == nil || dotted.FindString(b.Version) == "" {
+		if p == nil || numericPrefix.FindString(b.Version) == "" {
 			continue
 		}
 		compared = true
-		if dotted.FindString(p.Version) == dotted.FindString(b.Version) {
+		if numericPrefix.FindString(p.Version) == numericPrefix.FindString(b.Version) {
 			continue
 		}
 		// Both at once: the plugin requires its library of the same release.
 		specs := []string{plugin + "==" + b.Version, library + "==" + b.Version}
-		return found(verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: name + " " + b.Version,
+		return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: name + " " + b.Version,
 			Message: fmt.Sprintf("%s is %s but jaxlib is %s: JAX refuses a plugin of another release", name, p.Version,
 				b.Version),
 			Evidence: append(b.Evidence(), verdict.Evidence{Fact: name, Value: p.Version, From: p.Path}),

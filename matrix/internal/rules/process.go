@@ -13,9 +13,9 @@ var visibleSource = []string{
 	"https://docs.nvidia.com/cuda/archive/13.4.3/cuda-programming-guide/05-appendices/environment-variables.html",
 }
 
-// bound reports whether something other than a person may hide GPUs from this process on purpose: a scheduler, or a
+// gpusHiddenOnPurpose reports whether something other than a person may hide GPUs from this process on purpose: a scheduler, or a
 // launcher that numbers its ranks (LOCAL_RANK, RANK).
-func bound(m *world.Machine) bool {
+func gpusHiddenOnPurpose(m *world.Machine) bool {
 	_, rank := m.Facts.Variables["LOCAL_RANK"]
 	_, other := m.Facts.Variables["RANK"]
 	return len(m.Facts.Container.Schedulers) > 0 || rank || other
@@ -60,7 +60,7 @@ func visibleDevices(m *world.Machine) []*Result {
 			list, m.Shown.Twice)
 		f.Steps = []pin.Step{pin.Say("name each GPU once in it"),
 			pin.Run("unset CUDA_VISIBLE_DEVICES").That("shows every GPU").Instead()}
-		return []*Result{{Subject: f.Subject, Finding: &f, Takes: func(world.GPU) bool { return true }}}
+		return []*Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(world.GPU) bool { return true }}}
 	// CUDA stops reading the list at the first entry that it does not know (Programming Guide, environment variables).
 	case m.Shown.Absent != "":
 		f.Severity = verdict.Error
@@ -68,20 +68,20 @@ func visibleDevices(m *world.Machine) []*Result {
 			"it in the list", list, m.Shown.Absent)
 		f.Steps = []pin.Step{pin.Say(fmt.Sprintf("name GPUs from 0 to %d in it", len(m.Listed())-1)),
 			pin.Run("unset CUDA_VISIBLE_DEVICES").That("shows every GPU").Instead()}
-		return []*Result{{Subject: f.Subject, Finding: &f, Takes: func(world.GPU) bool { return m.Shown.Hidden || m.Shown.Count == 0 }}}
+		return []*Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(world.GPU) bool { return m.Shown.Hidden || m.Shown.Count == 0 }}}
 	// MIG devices that NVML may not show, and numbers of different GPUs without CUDA_DEVICE_ORDER=PCI_BUS_ID.
 	case m.Shown.Missing.Lacking():
 		return unknown(f.Subject, m.Shown.Missing)
 	case !m.Shown.Hidden:
 		return holds(f.Subject)
 	// Slurm, Ray and launchers hide GPUs from a process on purpose.
-	case bound(m) || !m.JudgesCUDA():
+	case gpusHiddenOnPurpose(m) || !m.JudgesCUDA():
 		return nil
 	}
 	// A note: an empty list is how people keep a program on the CPU. The outcome is inconclusive by the link devices.
 	f.Severity, f.Message = verdict.Note, fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list)
 	f.Steps = []pin.Step{pin.Run("unset CUDA_VISIBLE_DEVICES").That("where the GPUs are wanted")}
-	return found(f)
+	return oneFinding(f)
 }
 
 // hiddenByImage: an image's configuration hides every GPU. A note, for the same reason.
@@ -89,7 +89,7 @@ func hiddenByImage(m *world.Machine, list string) []*Result {
 	if !m.Shown.Hidden || !m.JudgesCUDA() {
 		return nil
 	}
-	return found(verdict.Finding{Severity: verdict.Note, Subject: "CUDA_VISIBLE_DEVICES", Source: visibleSource, Need: "a list of GPUs that exist",
+	return oneFinding(verdict.Finding{Severity: verdict.Note, Subject: "CUDA_VISIBLE_DEVICES", Source: visibleSource, Need: "a list of GPUs that exist",
 		Message:  fmt.Sprintf("the image sets CUDA_VISIBLE_DEVICES=%q, which hides every GPU from what is started from it", list),
 		Evidence: []verdict.Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", list), From: imageConfiguration}},
 		Steps: []pin.Step{pin.Say("build the image without it, where the GPUs are wanted"),
@@ -111,7 +111,7 @@ func worldSize(m *world.Machine) []*Result {
 	if ranks <= usable || oneEach {
 		return holds("job")
 	}
-	return found(verdict.Finding{Severity: verdict.Error, Subject: "job", Need: fmt.Sprintf("%d GPUs", ranks),
+	return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: "job", Need: fmt.Sprintf("%d GPUs", ranks),
 		Message: fmt.Sprintf("%d ranks run on this node (LOCAL_WORLD_SIZE), but %d GPU%s can be seen: ranks that find "+
 			"none of their own fail (error 101)",
 			ranks, usable, verdict.Plural(usable, "", "s")),
@@ -152,7 +152,7 @@ func shmTooSmall(m *world.Machine) []*Result {
 		f.Message = fmt.Sprintf("/dev/shm has %s for %d GPUs: NCCL and data loaders share memory there and fail when "+
 			"it is full (bus error)", size, usable)
 	}
-	return found(f)
+	return oneFinding(f)
 }
 
 // sharedSteps give more shared memory: a container's engine does, on a host mount(8).
@@ -171,7 +171,7 @@ func launchBlocking(m *world.Machine) []*Result {
 	if value == "" || value == "0" {
 		return nil
 	}
-	return found(verdict.Finding{Severity: verdict.Note, Subject: "CUDA_LAUNCH_BLOCKING",
+	return oneFinding(verdict.Finding{Severity: verdict.Note, Subject: "CUDA_LAUNCH_BLOCKING",
 		Need:   "CUDA_LAUNCH_BLOCKING unset, except for debugging",
 		Source: visibleSource,
 		Message: "CUDA_LAUNCH_BLOCKING=" + value + " makes every kernel launch wait until it ends: good for finding " +

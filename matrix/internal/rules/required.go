@@ -24,20 +24,20 @@ func besideOwn(b *world.Build) bool {
 			other++
 		}
 	}
-	return other > 1 && !shared(b)
+	return other > 1 && !sharesLibraries(b)
 }
 
-// shared reports whether another framework for CUDA has its libraries in the same environment: what one requires would
+// sharesLibraries reports whether another framework for CUDA has its libraries in the same environment: what one requires would
 // be taken from the other.
-func shared(b *world.Build) bool {
+func sharesLibraries(b *world.Build) bool {
 	return slices.ContainsFunc(b.Env.Builds, func(o facts.Build) bool {
 		return o.Name != b.Name && slices.Contains(world.Frameworks(), o.Name) && o.Accelerator == "cuda"
 	})
 }
 
-// required is what a build asks for, all at once: what an engine that is made for another torch asks for where there is
+// requirementPins is what a build asks for, all at once: what an engine that is made for another torch asks for where there is
 // one, else the release that is there with its libraries and companions.
-func required(m *world.Machine, b *world.Build) []verdict.Pin {
+func requirementPins(m *world.Machine, b *world.Build) []verdict.Pin {
 	if pins := engineFirst(m, b); len(pins) > 0 {
 		return pins
 	}

@@ -41,33 +41,33 @@ func (r Rule) OfFleet() bool { return r.OnMachine == nil && r.OnBuild == nil }
 
 // Result is what one rule says of one subject: a finding, a missing fact, or, with neither, that it holds.
 type Result struct {
-	Subject string               // what it is said of
-	Finding *verdict.Finding     // what is wrong
-	Missing verdict.Lack         // the fact without which nothing can be said
-	Need    string               // what the rule asks for; beside missing: all the same
-	Row     string               // the table's row that the need rests on
-	Source  []string             // of a need that is met: where it is published
-	Decides bool                 // beside missing: the build's answer is unknown without it
-	Open    bool                 // beside missing: the outcome is inconclusive without it
-	Judged  bool                 // it holds, so that a machine was judged at all
-	Says    verdict.Answer       // beside a finding: the answer of a build with which nothing is wrong
-	Noted   bool                 // in an environment that does not count
-	Implied bool                 // broken by what has been said of another build
-	Link    verdict.LinkName     // the link that it breaks, where that is not the rule's
-	Builds  []*world.Build       // beside a finding of the machine: the builds whose link it breaks; nil: it breaks the machine's own
-	Takes   func(world.GPU) bool // beside a finding of the machine: whether it takes this kind of GPU from programs; nil: every one
-	Rests   []verdict.LinkName   // where one of these links of the machine is broken, its error has said why
-	Stops   bool                 // beside an error of its libraries: a framework is not imported
-	Without bool                 // beside a finding that is no error: the build, a part that the rest does without, has no GPU
-	CPUOnly bool                 // an error after which the build goes on without the GPU: it is reported as a warning
+	Subject    string               // what it is said of
+	Finding    *verdict.Finding     // what is wrong
+	Missing    verdict.Lack         // the fact without which nothing can be said
+	Need       string               // what the rule asks for; beside missing: all the same
+	Row        string               // the table's row that the need rests on
+	Source     []string             // of a need that is met: where it is published
+	Decides    bool                 // beside missing: the build's answer is unknown without it
+	Open       bool                 // beside missing: the outcome is inconclusive without it
+	Judged     bool                 // it holds, so that a machine was judged at all
+	Answer     verdict.Answer       // beside a finding: the answer of a build with which nothing is wrong
+	Noted      bool                 // in an environment that does not count
+	Implied    bool                 // broken by what has been said of another build
+	Link       verdict.LinkName     // the link that it breaks, where that is not the rule's
+	Builds     []*world.Build       // beside a finding of the machine: the builds whose link it breaks; nil: it breaks the machine's own
+	TakesGPU   func(world.GPU) bool // beside a finding of the machine: whether it takes this kind of GPU from programs; nil: every one
+	Rests      []verdict.LinkName   // where one of these links of the machine is broken, its error has said why
+	EndsImport bool                 // beside an error of its libraries: a framework is not imported
+	Without    bool                 // beside a finding that is no error: the build, a part that the rest does without, has no GPU
+	CPUOnly    bool                 // an error after which the build goes on without the GPU: it is reported as a warning
 }
 
 // holds is a rule that was asked, compared, and has nothing to say: it is listed as passed.
 func holds(subject string) []*Result { return []*Result{{Subject: subject}} }
 
-// compared is holds of a driver, a GPU and a build that were compared with each other: where nothing was, nothing was
+// holdsCompared is holds of a driver, a GPU and a build that were compared with each other: where nothing was, nothing was
 // judged.
-func compared(subject string) []*Result { return []*Result{{Subject: subject, Judged: true}} }
+func holdsCompared(subject string) []*Result { return []*Result{{Subject: subject, Judged: true}} }
 
 // unknown is a rule that lacks a fact.
 func unknown(subject string, missing verdict.Lack) []*Result {
@@ -84,5 +84,5 @@ func leftOpen(subject string, missing verdict.Lack) []*Result {
 	return []*Result{{Subject: subject, Missing: missing, Open: true}}
 }
 
-// found is one finding, of its own subject.
-func found(f verdict.Finding) []*Result { return []*Result{{Subject: f.Subject, Finding: &f}} }
+// oneFinding is one finding, of its own subject.
+func oneFinding(f verdict.Finding) []*Result { return []*Result{{Subject: f.Subject, Finding: &f}} }

@@ -24,7 +24,7 @@ func stubLibrary(m *world.Machine) []*Result {
 	if !m.Facts.Driver.Stub {
 		return holds("libcuda.so.1")
 	}
-	return found(verdict.Finding{Severity: verdict.Error, Subject: "libcuda.so.1", Need: "the driver's own libcuda.so.1",
+	return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: "libcuda.so.1", Need: "the driver's own libcuda.so.1",
 		Message: fmt.Sprintf("%s is a stub, made for linking only: CUDA will not start (error 34)",
 			taken.Path),
 		Evidence: []verdict.Evidence{{Fact: "libcuda.so.1", Value: "stub", From: taken.Path + ", taken by " + taken.Reason}},
@@ -43,7 +43,7 @@ func libraryShadowed(m *world.Machine, b *world.Build) []*Result {
 	if missing := b.Nowhere(); len(missing) > 0 {
 		results := missingLibrary(m, b, missing)
 		for _, r := range results {
-			r.Stops = r.Finding != nil && failsWithout(b, missing) == doesNotStart(b)
+			r.EndsImport = r.Finding != nil && failsWithout(b, missing) == doesNotStart(b)
 		}
 		return results
 	}
@@ -62,20 +62,20 @@ func libraryShadowed(m *world.Machine, b *world.Build) []*Result {
 	// A wrong file that is loaded breaks the import; a part that is nowhere fails when it is used.
 	i := slices.IndexFunc(lacks, func(u facts.Unresolved) bool { return u.Path != "" })
 	if i < 0 {
-		return found(withoutPart(b, lacks[0]))
+		return oneFinding(withoutPart(b, lacks[0]))
 	}
 	u := lacks[i]
-	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: fmt.Sprintf("a %s with %s", u.Library, lacked(u)),
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: fmt.Sprintf("a %s with %s", u.Library, missingSymbolWords(u)),
 		Message: fmt.Sprintf("%s is loaded as %s (found through %s) but lacks %s, which %s needs", u.Path, u.Library, u.Reason,
-			lacked(u), path.Base(u.By)),
+			missingSymbolWords(u), path.Base(u.By)),
 		Source: []string{world.LoaderSource}}
 	f.Evidence = append(b.Evidence(), verdict.Evidence{Fact: "missing in " + u.Library, Value: verdict.Some(lackedOf(lacks, u)),
 		From: u.Path + ", needed by " + u.By})
-	if wheel, pinned := replaced(b, u.By); wheel != nil {
+	if wheel, pinned := wheelReplaced(b, u.By); wheel != nil {
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: wheel.Name, Value: wheel.Version + ", in the place of " + pinned, From: wheel.Path})
 	}
 	f.Pins, f.Steps = unshadow(m, b, u)
-	return []*Result{{Subject: b.Subject, Finding: &f, Stops: true}}
+	return []*Result{{Subject: b.Subject, Finding: &f, EndsImport: true}}
 }
 
 // withoutPart: a library opens another one by name when it is used, and that one is nowhere (NVRTC's builtins: pytorch
@@ -85,7 +85,7 @@ func withoutPart(b *world.Build, u facts.Unresolved) verdict.Finding {
 		Source:   []string{"https://github.com/pytorch/pytorch/issues/58101"},
 		Message:  fmt.Sprintf("%s opens %s to compile kernels, but the loader cannot find it: what is compiled at run time fails", u.By, u.Library),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: path.Base(u.By), Value: "taken", From: u.By + ", by " + u.Reason}),
-		Steps:    []pin.Step{pin.Say("put " + pin.Said(u.Library) + " next to " + pin.Word(u.By)), pin.Say(world.Removal(u.By, u.Reason)).Instead()}}
+		Steps:    []pin.Step{pin.Say("put " + pin.Quoted(u.Library) + " next to " + pin.Word(u.By)), pin.Say(world.Removal(u.By, u.Reason)).Instead()}}
 }
 
 // lackedOf names what is missing in the same file for the same library: one cause, however many symbols.
@@ -93,14 +93,14 @@ func lackedOf(list []facts.Unresolved, u facts.Unresolved) []string {
 	var names []string
 	for _, other := range list {
 		if other.Path == u.Path && other.By == u.By {
-			names = append(names, lacked(other))
+			names = append(names, missingSymbolWords(other))
 		}
 	}
 	return names
 }
 
-// lacked names what is missing: a symbol with its version, or a version as a whole.
-func lacked(u facts.Unresolved) string {
+// missingSymbolWords names what is missing: a symbol with its version, or a version as a whole.
+func missingSymbolWords(u facts.Unresolved) string {
 	switch {
 	case u.Symbol == "":
 		return "the version " + u.Version
@@ -116,9 +116,9 @@ func unshadow(m *world.Machine, b *world.Build, u facts.Unresolved) ([]verdict.P
 	// A wheel's file is put right by a wheel; any other is not this environment's to change.
 	if strings.HasPrefix(u.Path, path.Dir(b.Path)+"/nvidia/") {
 		if besideOwn(b) {
-			return required(m, b), nil
+			return requirementPins(m, b), nil
 		}
-		if wheel, pinned := replaced(b, u.By); wheel != nil {
+		if wheel, pinned := wheelReplaced(b, u.By); wheel != nil {
 			return pins.PackagePin(b.Env, wheel.Name, pinned), nil
 		}
 		for _, wheel := range b.WheelsOf(u.Library) {
@@ -137,8 +137,8 @@ func unshadow(m *world.Machine, b *world.Build, u facts.Unresolved) ([]verdict.P
 	return nil, []pin.Step{pin.Say(world.Removal(u.Path, u.Reason))}
 }
 
-// replaced is the wheel of a library that wants something, where it is of another release than the build pins.
-func replaced(b *world.Build, by string) (wheel *world.Installed, pinned string) {
+// wheelReplaced is the wheel of a library that wants something, where it is of another release than the build pins.
+func wheelReplaced(b *world.Build, by string) (wheel *world.Installed, pinned string) {
 	if wheel = b.Installed(path.Base(by)); wheel == nil {
 		return nil, ""
 	}

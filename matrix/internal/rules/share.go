@@ -37,7 +37,7 @@ func peerToPeer(m *world.Machine) []*Result {
 	case bus.Virtual == "":
 		return unknown("GPUs", verdict.Question("whether this is a virtual machine"))
 	case bus.ACS == "on" || bus.IOMMU == "translated":
-		return found(peersFinding(m, bus))
+		return oneFinding(peersFinding(m, bus))
 	// Only root may read a bridge's extended configuration space.
 	case bus.ACS == "":
 		return unknown("GPUs", verdict.Question("whether the PCI bridges redirect what GPUs write to each other (root may read that)"))
@@ -82,7 +82,7 @@ func imexChannel(m *world.Machine) []*Result {
 	}) {
 		return holds("IMEX")
 	}
-	return found(verdict.Finding{Severity: verdict.Warning, Subject: "IMEX",
+	return oneFinding(verdict.Finding{Severity: verdict.Warning, Subject: "IMEX",
 		Need:    "a node such as /dev/nvidia-caps-imex-channels/channel0",
 		Message: "NVLink between nodes is wanted, but this container has no IMEX channel: CUDA refuses the memory of other nodes' GPUs (error 800)",
 		Evidence: []verdict.Evidence{{Fact: "NCCL_MNNVL_ENABLE", Value: m.Facts.Variables["NCCL_MNNVL_ENABLE"], From: "environment"},
@@ -125,7 +125,7 @@ func memoryInUse(m *world.Machine) []*Result {
 		if others < memoryMatters {
 			continue
 		}
-		results = append(results, found(verdict.Finding{Severity: verdict.Note, Subject: m.GPUFound(g).Label + " at " + g.Bus,
+		results = append(results, oneFinding(verdict.Finding{Severity: verdict.Note, Subject: m.GPUFound(g).Label + " at " + g.Bus,
 			Need: "free memory, if a program wants all of it",
 			Message: fmt.Sprintf("processes outside this %s use %.1f GiB of its memory", placeWord(m),
 				float64(others)/(1<<30)),

@@ -42,7 +42,7 @@ func gpuHealth(m *world.Machine) []*Result {
 // sick is one finding about a GPU, or about one that nobody can name. It takes the GPU's kind from programs,
 // since one that takes the first, or all, meets it; the other kinds go on.
 func sick(m *world.Machine, f verdict.Finding, bus string) *Result {
-	return &Result{Subject: f.Subject, Finding: &f, Takes: func(kind world.GPU) bool {
+	return &Result{Subject: f.Subject, Finding: &f, TakesGPU: func(kind world.GPU) bool {
 		return bus == "" || !slices.ContainsFunc(m.GPUs, func(g world.GPU) bool { return g.Bus == bus && !sameKind(g, kind) })
 	}}
 }
@@ -278,9 +278,9 @@ func sameKind(g world.GPU, o world.GPU) bool {
 	return g == o
 }
 
-// lost reports whether what driver-unresponsive found takes a kind of GPU from programs: the kernel's lines are about
+// isUnresponsive reports whether what driver-unresponsive found takes a kind of GPU from programs: the kernel's lines are about
 // the GPUs that they name, where NVML answers for others.
-func lost(m *world.Machine, kind world.GPU) bool {
+func isUnresponsive(m *world.Machine, kind world.GPU) bool {
 	lost := map[string]bool{}
 	for _, line := range m.Facts.Driver.Kernel {
 		lost[busOf(line)] = true

@@ -41,7 +41,7 @@ func toolkitFramework(m *world.Machine, b *world.Build) []*Result {
 	if asked || m.Building() {
 		f.Severity = verdict.Warning
 	}
-	return found(f)
+	return oneFinding(f)
 }
 
 // toolkitTooOldForGPU: the toolkit knows no such GPU, so nothing built with it has machine code for it. What is
@@ -75,5 +75,5 @@ func toolkitTooOldForGPU(m *world.Machine) []*Result {
 	if m.Building() {
 		f.Severity = verdict.Warning
 	}
-	return found(f)
+	return oneFinding(f)
 }

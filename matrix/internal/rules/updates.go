@@ -77,7 +77,7 @@ func driverPackagesMixed(m *world.Machine) []*Result {
 	default:
 		return holds("driver")
 	}
-	return found(f)
+	return oneFinding(f)
 }
 
 // ofBranch are the names of those packages of the driver that are of a branch.
@@ -127,7 +127,7 @@ func driverAutoUpdate(m *world.Machine) []*Result {
 	if m.Facts.System.Rest {
 		f.Severity = verdict.Warning
 	}
-	return found(f)
+	return oneFinding(f)
 }
 
 // updatable is what of the driver may be upgraded: evidence, nil for nothing, or the fact without which that cannot be known.
@@ -147,7 +147,7 @@ func updatable(m *world.Machine, u facts.Updates) (what []verdict.Evidence, unkn
 		return nil, verdict.Lack{}
 	}
 	for _, p := range packages {
-		if blacklisted(u.Blacklist, p.Name) {
+		if isBlacklisted(u.Blacklist, p.Name) {
 			return nil, verdict.Lack{}
 		}
 		// unattended-upgrades installs from allowed origins only, and each archive has its own.
@@ -200,9 +200,9 @@ func holdNames(m *world.Machine) []string {
 	return names
 }
 
-// blacklisted matches as unattended-upgrades does: patterns hold from the beginning of the name. One that Python
+// isBlacklisted matches as unattended-upgrades does: patterns hold from the beginning of the name. One that Python
 // accepts and Go does not matches nothing here.
-func blacklisted(patterns []string, name string) bool {
+func isBlacklisted(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		re, err := regexp.Compile("^(?:" + pattern + ")")
 		return err == nil && re.MatchString(name)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Dated says a date of the tables in words: "June 2026" of 2026-06, "20 July 2024" of 2024-07-20.
-func Dated(date string) string {
+// DateInWords says a date of the tables in words: "June 2026" of 2026-06, "20 July 2024" of 2024-07-20.
+func DateInWords(date string) string {
 	if day, err := time.Parse(time.DateOnly, date); err == nil {
 		return day.Format("2 January 2006")
 	}
@@ -20,9 +20,9 @@ func Dated(date string) string {
 // When is a date with its preposition: "in June 2026", "on 20 July 2024".
 func When(date string) string {
 	if len(date) == len(time.DateOnly) {
-		return "on " + Dated(date)
+		return "on " + DateInWords(date)
 	}
-	return "in " + Dated(date)
+	return "in " + DateInWords(date)
 }
 
 // JoinAnd is a list in words.

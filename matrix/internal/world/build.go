@@ -194,7 +194,7 @@ func (m *Machine) rowsFor(b *Build) []Row {
 		return nil
 	}
 	if !b.Release.Number.Known() {
-		return m.ranged(b)
+		return m.rowsOfRange(b)
 	}
 	switch b.Name {
 	case "torch":
@@ -269,7 +269,7 @@ func (m *Machine) OwnCode(b *Build, g GPU) (c version.Coverage, proof string, mi
 	case !g.Capability.Known():
 		return version.Unsure, "", verdict.Value("the compute capability of " + g.Label)
 	case len(b.SASS)+len(b.PTX) > 0:
-		return judged(version.Cover(b.SassRead(), b.PTX, g.Capability), g, "read from the build")
+		return provenCoverage(version.Cover(b.SassRead(), b.PTX, g.Capability), g, "read from the build")
 	case b.Damaged != "": // the table speaks of a library that is sound
 		return version.Unsure, "", verdict.Statement(b.Damaged)
 	case m.belowLeast(b, g):
@@ -324,14 +324,14 @@ func (m *Machine) codeByTable(b *Build, g GPU) (c version.Coverage, proof string
 			return version.Unsure, "", verdict.Question("whether the wheel carries PTX")
 		}
 	}
-	return judged(best, g, tableRow)
+	return provenCoverage(best, g, tableRow)
 }
 
 // tableRow is what proves a coverage that was not read from the build.
 const tableRow = "of the release's table row"
 
-// judged gives a coverage what proves it, or what is missing where desktop code meets a Tegra module.
-func judged(c version.Coverage, g GPU, by string) (same version.Coverage, proof string, missing verdict.Lack) {
+// provenCoverage gives a coverage what proves it, or what is missing where desktop code meets a Tegra module.
+func provenCoverage(c version.Coverage, g GPU, by string) (same version.Coverage, proof string, missing verdict.Lack) {
 	if c == version.Unsure {
 		return c, "", verdict.Question("whether machine code for discrete GPUs runs on " + g.Label + ", which is integrated")
 	}

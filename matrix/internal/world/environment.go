@@ -81,11 +81,11 @@ func (e *Environment) Twins(library string) []*Installed {
 
 // Environment is what the rules ask of one of the facts' environments.
 func (m *Machine) Environment(e *facts.Environment) *Environment {
-	if m.met[e] == nil {
-		m.met[e] = NewEnvironment(m.Tables, e)
-		m.met[e].plan = m.Facts.Plan
+	if m.environments[e] == nil {
+		m.environments[e] = NewEnvironment(m.Tables, e)
+		m.environments[e].plan = m.Facts.Plan
 	}
-	return m.met[e]
+	return m.environments[e]
 }
 
 // Package is the package of a name that is installed, nil where none is.

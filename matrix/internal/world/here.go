@@ -50,12 +50,12 @@ func (m *Machine) ProbeFailure(name string) string {
 	return ""
 }
 
-// Given reports whether somebody asked for a GPU for this container, and how many are named one by one; 0 when that is
+// GivenGPUs reports whether somebody asked for a GPU for this container, and how many are named one by one; 0 when that is
 // not said. NVIDIA_VISIBLE_DEVICES asks by an index, a UUID, a MIG or CDI name: "all" is written by every CUDA image, and
 // "void", "none" or nothing only keep NVIDIA's hook out, as every CDI container does. Nodes in a /dev of its own and
 // libraries of the driver that are mounted show what was given. One that hides every GPU from its programs was to have
 // none.
-func (m *Machine) Given() (count int, asked bool) {
+func (m *Machine) GivenGPUs() (count int, asked bool) {
 	list := m.Facts.Variables["NVIDIA_VISIBLE_DEVICES"]
 	hidden, hides := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]
 	switch {
@@ -63,7 +63,7 @@ func (m *Machine) Given() (count int, asked bool) {
 		return 0, slices.Contains(m.Policy.Require, "gpu")
 	case slices.Contains([]string{"", "all", "void", "none"}, list):
 		own := len(m.GPUNodes()) > 0 && m.Facts.Container.OwnDevices != "no"
-		libraries := m.injected() && list != "none" // which gives libraries and no GPU
+		libraries := m.driverInjected() && list != "none" // which gives libraries and no GPU
 		return 0, libraries || own || slices.Contains(m.Policy.Require, "gpu")
 	case strings.ContainsAny(list, "/:") || strings.Contains(list, "MIG"):
 		return 0, true
@@ -140,9 +140,9 @@ func (m *Machine) Toolkit() (picked *Toolkit, asked bool) {
 // "1:580.95.05-1".
 var PackageRelease = lazyregexp.New(`^(?:\d+:)?(\d{3,4}\.\d+(?:\.\d+)?)`)
 
-// injected reports whether a runtime brought the driver's libraries in: they are mounts, or of the very driver that
+// driverInjected reports whether a runtime brought the driver's libraries in: they are mounts, or of the very driver that
 // runs.
-func (m *Machine) injected() bool {
+func (m *Machine) driverInjected() bool {
 	cuda := m.Library("libcuda")
 	return m.Facts.Container.Injected || cuda != nil && cuda.Version != "" && cuda.Version == m.Facts.Driver.Version
 }

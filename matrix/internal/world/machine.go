@@ -40,7 +40,7 @@ type Machine struct {
 	products      map[GPU][]*tables.Product   // what ProductsOf looked up
 	Released      map[string][]version.Number // by framework: what releases looked up
 	Memo          *Memo                       // lists of rows that several builds ask for
-	met           map[*facts.Environment]*Environment
+	environments  map[*facts.Environment]*Environment
 	Builds        []*Build        // in the order of the facts
 	NamedPackages []*NamedPackage // packages that files name and that have to do with a GPU
 	Beside        []*Machine      // the other targets of the same judgement, without builds
@@ -76,7 +76,7 @@ func NewMachine(t *tables.Tables, f *facts.Facts, target Target, policy verdict.
 	m := &Machine{Tables: t, Facts: f, Target: target, Policy: policy, Name: target.Instance,
 		Found: foundIn(&f.Driver), Libc: version.Of(f.System.Libc),
 		resolved: map[gpuKind]GPU{}, products: map[GPU][]*tables.Product{}, Memo: &Memo{},
-		met: map[*facts.Environment]*Environment{}, DriverRead: new(bool),
+		environments: map[*facts.Environment]*Environment{}, DriverRead: new(bool),
 		Released: map[string][]version.Number{}}
 	if name := cmp.Or(target.Instance, f.System.Instance); name != "" {
 		m.Instance = t.Instance(name)
@@ -178,7 +178,7 @@ func (m *Machine) driverOf() Driver {
 	}
 	d := Driver{Version: m.Found.Loaded, From: f.From, Loaded: f.Version != ""}
 	if !d.Version.Known() {
-		d.Version, d.From = m.installed()
+		d.Version, d.From = m.installedDriver()
 	}
 	d.CUDA = m.Found.CUDA
 	d.CUDASeen = d.CUDA.Known()
@@ -188,8 +188,8 @@ func (m *Machine) driverOf() Driver {
 	return d
 }
 
-// installed is the driver that will be there once it is loaded: the module on disk, else the user space.
-func (m *Machine) installed() (version.Number, string) {
+// installedDriver is the driver that will be there once it is loaded: the module on disk, else the user space.
+func (m *Machine) installedDriver() (version.Number, string) {
 	if module := m.BootModule(); module != nil && module.Version != "" {
 		return module.Number, module.Path
 	}

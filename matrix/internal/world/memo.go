@@ -9,15 +9,15 @@ type MemoKey struct {
 	Release           string // that has to go with it; empty: any
 }
 
-// mostWorked is how many lists are kept: a file with 1,900 releases of torch would keep as many copies of its table.
-const mostWorked = 32
+// maxMemoLists is how many lists are kept: a file with 1,900 releases of torch would keep as many copies of its table.
+const maxMemoLists = 32
 
 // Rows works a list out once: 4,000 lines of torch in one file ask the same.
 func (w *Memo) Rows(key MemoKey, work func() []Row) []Row {
 	list, ok := w.lists[key]
 	if !ok {
 		list = work()
-		if w.lists == nil || len(w.lists) == mostWorked {
+		if w.lists == nil || len(w.lists) == maxMemoLists {
 			w.lists = map[MemoKey][]Row{}
 		}
 		w.lists[key] = list

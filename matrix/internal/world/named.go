@@ -57,8 +57,8 @@ var paddleCUDA = lazyregexp.New(`^[2-9]\..*\.post(1\d)(\d)$`)
 // are judged with what loads them.
 var Helper = lazyregexp.New(`^(nvidia|cuda|lib\w+|py(lib|nv)\w+)-`)
 
-// wanted are the packages of the files that need or can use a GPU, as far as tables and names tell.
-func (m *Machine) wanted() []*NamedPackage {
+// wantedPackages are the packages of the files that need or can use a GPU, as far as tables and names tell.
+func (m *Machine) wantedPackages() []*NamedPackage {
 	var list []*NamedPackage
 	for i := range m.Facts.Environments {
 		env := &m.Facts.Environments[i]
@@ -111,7 +111,7 @@ func (m *Machine) namedOf(env *facts.Environment, w *facts.Wanted) *NamedPackage
 		}
 	}
 	if release.Local == "" { // of what the index has as a source only, the code is that of where it is installed
-		n.Rows = n.published()
+		n.Rows = n.publishedRows()
 	}
 	if n.Uses == "" && w.Origin == "" && (asksByName(w.Name) || slices.ContainsFunc(w.Extras, familyExtra.MatchString)) {
 		n.Uses = "gpu"
@@ -131,8 +131,8 @@ func (m *Machine) namedOf(env *facts.Environment, w *facts.Wanted) *NamedPackage
 // asksByName reports whether a wheel of which no table knows says by its name that it needs a GPU: "foo-gpu", "pycuda".
 func asksByName(name string) bool { return gpuName.MatchString(name) && !Helper.MatchString(name) }
 
-// published are the rows of the wheel that the package index has.
-func (n *NamedPackage) published() []tables.Extension {
+// publishedRows are the rows of the wheel that the package index has.
+func (n *NamedPackage) publishedRows() []tables.Extension {
 	return slices.DeleteFunc(slices.Clone(n.Rows),
 		func(e tables.Extension) bool { return e.Variant != "pypi" && e.Variant != "sdist" })
 }
@@ -288,12 +288,12 @@ func (n *NamedPackage) settles() bool { return n.Torch != "" && n.mayStay() }
 func (n *NamedPackage) mayStay() bool {
 	return slices.ContainsFunc(n.Environment.Builds, func(b facts.Build) bool {
 		wanted, err := version.ParseSpecifiers(b.Specifier)
-		return unsettled(&b) && (n.Torch == "" || b.Specifier == facts.Unspecified || err == nil && wanted.Has(n.Torch))
+		return isUnsettledTorch(&b) && (n.Torch == "" || b.Specifier == facts.Unspecified || err == nil && wanted.Has(n.Torch))
 	})
 }
 
-// unsettled reports whether a build is a torch of which a file says neither the release nor what it computes on.
-func unsettled(b *facts.Build) bool {
+// isUnsettledTorch reports whether a build is a torch of which a file says neither the release nor what it computes on.
+func isUnsettledTorch(b *facts.Build) bool {
 	return b.Name == "torch" && b.Version == "" && b.Accelerator == ""
 }
 
@@ -313,11 +313,11 @@ func madeFor(e tables.Extension, release version.Release) bool {
 // layNamed adds what files name to the builds, each for itself: a neighbour tells nothing of it, whichever line stands
 // first. An image of CUDA is one only where nothing else is.
 func (m *Machine) layNamed(standing func(*facts.Environment) Standing) {
-	m.NamedPackages = m.wanted()
+	m.NamedPackages = m.wantedPackages()
 	for _, n := range m.NamedPackages {
 		if n.settles() {
 			m.Builds = slices.DeleteFunc(m.Builds, func(b *Build) bool {
-				return b.Env.Environment == n.Environment && unsettled(b.Build)
+				return b.Env.Environment == n.Environment && isUnsettledTorch(b.Build)
 			})
 		}
 		if n.Origin != "image" {

@@ -15,10 +15,10 @@ import (
 // installers still find is of a time before the GPUs that are sold now.
 const oldestPython = "3.9"
 
-// ranged are the rows of the torches that an installer takes for a file's range: on each Python the newest release that
+// rowsOfRange are the rows of the torches that an installer takes for a file's range: on each Python the newest release that
 // has a wheel for it. What all of them say is true of whichever is taken. A range of which every release is in the
 // tables is judged by all of them: another package may hold the newest back.
-func (m *Machine) ranged(b *Build) []Row {
+func (m *Machine) rowsOfRange(b *Build) []Row {
 	wanted, err := version.ParseSpecifiers(b.Specifier)
 	if b.Specifier == facts.Unspecified {
 		wanted, err = version.Specifiers{}, nil
@@ -38,7 +38,7 @@ func (m *Machine) ranged(b *Build) []Row {
 	}
 	slices.SortStableFunc(fitting, func(x, y Row) int { return y.Number.Compare(x.Number) }) // pip takes the newest
 	switch {
-	case m.closed(wanted, b.Index, all):
+	case m.rangeIsClosed(wanted, b.Index, all):
 		return fitting
 	case m.heldBack(b.Env.Environment):
 		return nil
@@ -98,9 +98,9 @@ func (m *Machine) serves(index string, t *tables.Torch) bool {
 	return index == "" || index == t.Variant
 }
 
-// closed reports whether a range has no release but those of the tables: none older than the first, and none newer than
+// rangeIsClosed reports whether a range has no release but those of the tables: none older than the first, and none newer than
 // the last, unless its index stopped before that one.
-func (m *Machine) closed(wanted version.Specifiers, index string, all []Row) bool {
+func (m *Machine) rangeIsClosed(wanted version.Specifiers, index string, all []Row) bool {
 	var first, last version.Number // of the tables
 	var lastHere version.Number    // of this index
 	for _, r := range all {

@@ -41,13 +41,13 @@ func (m *Machine) Unsaid(b *Build) verdict.Reason {
 		platform = " on " + m.Platform
 	}
 	if len(variants) > 0 {
-		return verdict.OfTables("have " + release + " only for " + listed(variants) + platform)
+		return verdict.OfTables("have " + release + " only for " + inWords(variants) + platform)
 	}
 	return verdict.OfTables("do not have " + release + platform)
 }
 
-// listed is a list in words, "cu118, cu124 and cu126".
-func listed(list []string) string {
+// inWords is a list in words, "cu118, cu124 and cu126".
+func inWords(list []string) string {
 	last := len(list) - 1
 	if last < 1 {
 		return verdict.JoinAnd(list)

@@ -37,7 +37,7 @@ func Removal(file, reason string) string {
 	case "LD_LIBRARY_PATH":
 		return "remove " + pin.Word(path.Dir(file)) + " from LD_LIBRARY_PATH, where the program is started"
 	}
-	text := "remove " + pin.Word(file) + " from the loader's path, where it is found by " + pin.Said(reason)
+	text := "remove " + pin.Word(file) + " from the loader's path, where it is found by " + pin.Quoted(reason)
 	if reason == "ld.so.cache" {
 		text += ", and run `sudo ldconfig`"
 	}

@@ -34,12 +34,12 @@ func (c *Change) Apply(before, left facts.Environment) facts.Environment {
 	after.Builds, after.Assemblers = nil, left.Assemblers
 	for _, b := range left.Builds {
 		if !c.comes(b.Name) && !(given.JAXPart(b.Name) && c.movesJAX()) { // alone, a plugin reads as a build without its jax
-			after.Builds = append(after.Builds, c.kept(of(before.Builds, b.Name), b))
+			after.Builds = append(after.Builds, c.keptBuild(of(before.Builds, b.Name), b))
 		}
 	}
 	for _, b := range before.Builds { // what was there only beside what goes, and is rebuilt from names
 		if of(left.Builds, b.Name) == nil && !c.goes(b.Name) && b.Name != "jax" {
-			if k := c.kept(&b, facts.Build{}); k.Name != "" {
+			if k := c.keptBuild(&b, facts.Build{}); k.Name != "" {
 				after.Builds = append(after.Builds, k)
 			}
 		}
@@ -86,9 +86,9 @@ func (c *Change) StandsIn(name string, envs []facts.Environment) bool {
 	return c.comes(name) && !built && (serves || !libraryWheel(name) && !distname.Companions.Match(name))
 }
 
-// kept is a build that stays: before is how it was read, without how it reads when what goes is gone, empty where it
+// keptBuild is a build that stays: before is how it was read, without how it reads when what goes is gone, empty where it
 // does not read at all then.
-func (c *Change) kept(before *facts.Build, without facts.Build) facts.Build {
+func (c *Change) keptBuild(before *facts.Build, without facts.Build) facts.Build {
 	if before == nil {
 		return without
 	}
@@ -101,23 +101,23 @@ func (c *Change) kept(before *facts.Build, without facts.Build) facts.Build {
 			continue
 		}
 		replaced = true
-		if !c.same(before, name, coming) {
+		if !c.comesAsRead(before, name, coming) {
 			open[name] = coming
 		}
 	}
-	for name, coming := range c.refused(before) {
+	for name, coming := range c.refusedReleases(before) {
 		open[name], replaced = coming, true
 	}
 	if !replaced { // what it has lost stays lost
 		c.seen[without.Name] = true
-		without.Hindrances = c.unmended(&without)
+		without.Hindrances = c.remainingHindrances(&without)
 		return without
 	}
 	b := *before
 	if b.Extension || len(open) > 0 {
 		b.Unmet = nil
 	}
-	b.Hindrances = c.unmended(&b)
+	b.Hindrances = c.remainingHindrances(&b)
 	c.withoutLibraries(&b)
 	if len(open) > 0 {
 		b.Open = open
@@ -125,8 +125,8 @@ func (c *Change) kept(before *facts.Build, without facts.Build) facts.Build {
 	return b
 }
 
-// unmended are the hindrances of a build that what comes does not mend.
-func (c *Change) unmended(b *facts.Build) []facts.Hindrance {
+// remainingHindrances are the hindrances of a build that what comes does not mend.
+func (c *Change) remainingHindrances(b *facts.Build) []facts.Hindrance {
 	return slices.DeleteFunc(slices.Clone(b.Hindrances), func(h facts.Hindrance) bool { return c.mends(b, h) })
 }
 
@@ -138,7 +138,7 @@ func (c *Change) mends(b *facts.Build, h facts.Hindrance) bool {
 	case c.comes(name), c.comes(distname.Normal(h.By)):
 		return true
 	case h.Kind == facts.HindranceLibrary:
-		return c.brought(b, h.By)
+		return c.bringsLibrary(b, h.By)
 	}
 	return h.Kind == facts.HindranceSpoiled && c.comes(c.Files[h.Path])
 }
@@ -160,7 +160,7 @@ func (c *Change) leads(b *facts.Build) []string {
 	}
 	for _, t := range b.Taken {
 		add(c.Files[t.Path])
-		add(c.over(t.Path))
+		add(c.wheelOver(t.Path))
 	}
 	for _, u := range slices.Concat(b.Unmet, b.Unresolved) {
 		add(c.Files[u.Path])
@@ -177,9 +177,9 @@ func (c *Change) leads(b *facts.Build) []string {
 	return names
 }
 
-// over is the wheel that comes and puts its library in the place of one that stays: nvidia-nccl-cu13's libnccl.so.2 in
+// wheelOver is the wheel that comes and puts its library in the place of one that stays: nvidia-nccl-cu13's libnccl.so.2 in
 // that of nvidia-nccl-cu12.
-func (c *Change) over(file string) string {
+func (c *Change) wheelOver(file string) string {
 	_, below, ok := strings.Cut(file, "/site-packages/nvidia/")
 	if !ok {
 		return ""
@@ -212,9 +212,9 @@ func libraryWheel(name string) bool {
 	return strings.HasPrefix(name, "nvidia-") || strings.HasPrefix(name, "cuda-")
 }
 
-// same reports whether what comes is what the build was read with: the very release, the one that its metadata pins, or
+// comesAsRead reports whether what comes is what the build was read with: the very release, the one that its metadata pins, or
 // a patch of the same framework for the same CUDA, whose binary interface is one.
-func (c *Change) same(b *facts.Build, name, coming string) bool {
+func (c *Change) comesAsRead(b *facts.Build, name, coming string) bool {
 	gone, _ := c.Plan.Removed(name)
 	if coming != "" && (coming == gone || coming == b.Requires[name]) {
 		return true
@@ -225,8 +225,8 @@ func (c *Change) same(b *facts.Build, name, coming string) bool {
 		was.Number.Short() == will.Number.Short() && was.Final() && will.Final()
 }
 
-// refused are the releases that come and that a build's metadata does not accept.
-func (c *Change) refused(b *facts.Build) map[string]string {
+// refusedReleases are the releases that come and that a build's metadata does not accept.
+func (c *Change) refusedReleases(b *facts.Build) map[string]string {
 	bad := map[string]string{}
 	if c.Ranges == nil {
 		return bad
@@ -249,7 +249,7 @@ func accepts(specifiers, release string) bool {
 // withoutLibraries takes out of a build what was read of libraries that are replaced: those that the loader took, and
 // those that were missing where their wheel comes.
 func (c *Change) withoutLibraries(b *facts.Build) {
-	comes := func(file string) bool { return c.comes(c.Files[file]) || c.over(file) != "" }
+	comes := func(file string) bool { return c.comes(c.Files[file]) || c.wheelOver(file) != "" }
 	b.Taken = slices.DeleteFunc(slices.Clone(b.Taken), func(t facts.Taken) bool { return comes(t.Path) })
 	b.Unresolved = slices.DeleteFunc(slices.Clone(b.Unresolved), func(u facts.Unresolved) bool {
 		return comes(u.Path) || comes(u.By)
@@ -260,7 +260,7 @@ func (c *Change) withoutLibraries(b *facts.Build) {
 			fresh[path.Base(file)] = true
 		}
 	}
-	back := func(library string) bool { return fresh[library] || c.brought(b, library) }
+	back := func(library string) bool { return fresh[library] || c.bringsLibrary(b, library) }
 	b.Missing = slices.DeleteFunc(slices.Clone(b.Missing), back)
 	b.Linked = slices.DeleteFunc(slices.Clone(b.Linked), back)
 	b.Unloadable = slices.DeleteFunc(slices.Clone(b.Unloadable), func(u facts.Unloadable) bool { return back(u.Name) })
@@ -275,9 +275,9 @@ func (c *Change) withoutLibraries(b *facts.Build) {
 	slices.Sort(b.Missing)
 }
 
-// brought reports whether the plan installs the wheel of a library that is missing: of those that a build pins, and of
+// bringsLibrary reports whether the plan installs the wheel of a library that is missing: of those that a build pins, and of
 // those that come, the one whose name says the most of it. libcusparseLt.so.0 is nvidia-cusparselt-cu12's.
-func (c *Change) brought(b *facts.Build, library string) bool {
+func (c *Change) bringsLibrary(b *facts.Build, library string) bool {
 	wheel := ""
 	better := func(name string) {
 		if brings(name, library) && len(name) > len(wheel) {

@@ -33,7 +33,7 @@ func (c *Change) Lacks(env facts.Environment, arch string, have Installed) []fac
 	slices.Sort(roots)
 	var list []facts.Lack
 	for _, root := range slices.Compact(roots) {
-		w := walk{Change: c, env: env, arch: arch, have: have, root: root, met: map[string]bool{}}
+		w := walk{Change: c, env: env, arch: arch, have: have, root: root, visited: map[string]bool{}}
 		w.from(given.Requirement{Name: root})
 		list = append(list, w.lacks...)
 	}
@@ -43,12 +43,12 @@ func (c *Change) Lacks(env facts.Environment, arch string, have Installed) []fac
 // walk follows what one distribution requires, and what that requires.
 type walk struct {
 	*Change
-	env   facts.Environment
-	arch  string
-	have  Installed
-	root  string
-	met   map[string]bool
-	lacks []facts.Lack
+	env     facts.Environment
+	arch    string
+	have    Installed
+	root    string
+	visited map[string]bool
+	lacks   []facts.Lack
 }
 
 func (w *walk) add(by, requires, have string) {
@@ -72,8 +72,8 @@ func (w *walk) from(r given.Requirement) {
 			continue
 		}
 		w.look(r.Name, next)
-		if key := next.Name + "[" + slicesKey(next.Extras) + "]"; !w.met[key] {
-			w.met[key] = true
+		if key := next.Name + "[" + slicesKey(next.Extras) + "]"; !w.visited[key] {
+			w.visited[key] = true
 			w.from(next)
 		}
 	}

@@ -83,7 +83,7 @@ func isCollectEnv(d Document) bool {
 	for line := range strings.Lines(string(d.Data)) {
 		line = pastedEnd.ReplaceAllString(line, "")
 		switch {
-		case !(&pasted{}).matters(line):
+		case !(&reportReader{}).matters(line):
 		case !looseKey.MatchString(line) && !reportTyped.MatchString(line):
 			return true
 		default:
@@ -122,7 +122,7 @@ var looseKey = lazyregexp.New(`(?i)^\W*(?:(?:OS|Python version|Platform|GPU type
 // parseCollectEnv reads the environment report that bug trackers ask for: PyTorch's old and new form and vLLM's, whole
 // or cut off, with other text around it. What PyTorch itself warns of beside it counts, too.
 func parseCollectEnv(text string) facts.Facts {
-	r := &pasted{torch: facts.Build{Name: "torch", From: fromReport}, seen: map[string]bool{}}
+	r := &reportReader{torch: facts.Build{Name: "torch", From: fromReport}, seen: map[string]bool{}}
 	for line := range strings.Lines(text) {
 		if !strings.HasSuffix(line, "\n") && !closedLine.MatchString(line) {
 			r.cut = r.matters(line)
@@ -133,8 +133,8 @@ func parseCollectEnv(text string) facts.Facts {
 	return r.facts()
 }
 
-// pasted is a report on its way into Facts.
-type pasted struct {
+// reportReader is a report on its way into Facts.
+type reportReader struct {
 	facts.Facts
 	torch    facts.Build
 	more     []facts.Build // TensorFlow
@@ -150,7 +150,7 @@ type pasted struct {
 }
 
 // matters reports whether a line would be read.
-func (r *pasted) matters(line string) bool {
+func (r *reportReader) matters(line string) bool {
 	return reportLine.MatchString(line) || reportPackage.MatchString(line) || reportArch.MatchString(line) ||
 		reportNotFor.MatchString(line) || reportNoMore.MatchString(line) || reportTooOld.MatchString(line) ||
 		reportTyped.MatchString(line) || reportModule.MatchString(line) || queryDevice.MatchString(line) ||
@@ -158,7 +158,7 @@ func (r *pasted) matters(line string) bool {
 		r.listing && reportGPU.MatchString(line)
 }
 
-func (r *pasted) read(line string) {
+func (r *reportReader) read(line string) {
 	if m := reportPackage.FindStringSubmatch(line); m != nil {
 		if name := distname.Normal(m[1]); distname.Companions.Match(name) {
 			r.packages = append(r.packages, facts.Package{Name: name, Version: m[2], Path: fromReport})
@@ -173,7 +173,7 @@ func (r *pasted) read(line string) {
 		return
 	}
 	if m := reportModule.FindStringSubmatch(line); m != nil { // of /proc/driver/nvidia/version
-		r.typed("", m[1])
+		r.takeTyped("", m[1])
 		return
 	}
 	if m := reportLine.FindStringSubmatch(line); m != nil {
@@ -189,7 +189,7 @@ func (r *pasted) read(line string) {
 		return
 	}
 	if m := reportTyped.FindStringSubmatch(line); m != nil {
-		r.typed(m[2], m[3])
+		r.takeTyped(m[2], m[3])
 	} else if r.listing {
 		r.gpu(line)
 	} else if m := reportAlike.FindStringSubmatch(line); m != nil && r.seen["is cuda available"] { // SGLang's "GPU 0,1: NVIDIA L4"
@@ -199,8 +199,8 @@ func (r *pasted) read(line string) {
 	}
 }
 
-// typed takes a GPU or a driver that somebody typed, where no report names one.
-func (r *pasted) typed(gpu, driver string) {
+// takeTyped takes a GPU or a driver that somebody typed, where no report names one.
+func (r *reportReader) takeTyped(gpu, driver string) {
 	if gpu != "" && len(r.GPUs) == 0 {
 		r.GPUs = []facts.GPU{{Name: gpu, From: []string{fromReport}}}
 	}
@@ -211,7 +211,7 @@ func (r *pasted) typed(gpu, driver string) {
 }
 
 // field reads one line of the report. "Could not collect" and "N/A" are how it says that it does not know.
-func (r *pasted) field(key, value string) {
+func (r *reportReader) field(key, value string) {
 	said := value != "" && value != "Could not collect" && value != "N/A"
 	switch key {
 	case "pytorch version":
@@ -225,7 +225,7 @@ func (r *pasted) field(key, value string) {
 			r.more = []facts.Build{{Name: "tensorflow", Version: strings.Fields(value)[0], From: fromReport}}
 		}
 	case "gpu type":
-		if name, _, _ := strings.Cut(value, ","); nvidiaName.MatchString(name) && !named(r.GPUs, name) {
+		if name, _, _ := strings.Cut(value, ","); nvidiaName.MatchString(name) && !hasGPUNamed(r.GPUs, name) {
 			r.current = name
 			r.GPUs = append(r.GPUs, facts.GPU{Name: name, From: []string{fromReport}})
 		}
@@ -258,7 +258,7 @@ func (r *pasted) field(key, value string) {
 }
 
 // system takes a line about the system under the report's programs.
-func (r *pasted) system(key, value string, said bool) {
+func (r *reportReader) system(key, value string, said bool) {
 	switch key {
 	case "os":
 		if said {
@@ -301,7 +301,7 @@ func distribution(os string) (id, like string) {
 
 // builtWith reads "12.6", "10.1.243", or "None" of a build for CPUs. Where PyTorch could be imported, collect_env wrote
 // "Could not collect" for that None (its replace_nones); "N/A" says that it could not.
-func (r *pasted) builtWith(value string, said bool) {
+func (r *reportReader) builtWith(value string, said bool) {
 	switch {
 	case value == "None" || value == "Could not collect" && r.torch.Version != "":
 		if r.torch.Accelerator == "" {
@@ -313,13 +313,13 @@ func (r *pasted) builtWith(value string, said bool) {
 }
 
 // sees reads what stands after the version in the short reports: "(True)", "(CUDA)".
-func (r *pasted) sees(value string) {
+func (r *reportReader) sees(value string) {
 	_, sees, brief := strings.Cut(strings.TrimSuffix(value, ")"), " (")
 	r.brief = r.brief || brief
 	r.available(strings.Replace(sees, "CUDA", "True", 1))
 }
 
-func (r *pasted) available(value string) {
+func (r *reportReader) available(value string) {
 	if seen := cudaSeen(value); seen != nil {
 		r.Observed.CUDAAvailable = seen
 	}
@@ -338,13 +338,13 @@ func cudaSeen(value string) *bool {
 	return &seen
 }
 
-func (r *pasted) arch(text string) {
+func (r *reportReader) arch(text string) {
 	if m := platformArch.FindString(text); m != "" {
 		r.System.Arch = strings.Replace(m, "arm64", "aarch64", 1)
 	}
 }
 
-func (r *pasted) gpu(line string) {
+func (r *reportReader) gpu(line string) {
 	switch m := reportGPU.FindStringSubmatch(line); {
 	case m == nil:
 	case m[1] == r.current:
@@ -356,7 +356,7 @@ func (r *pasted) gpu(line string) {
 
 // readWarning reads what PyTorch prints where it has no code for a GPU, the code that it has and the GPU, and where
 // the driver is too old: the driver's CUDA, 11040 for 11.4.
-func (r *pasted) readWarning(line string) bool {
+func (r *reportReader) readWarning(line string) bool {
 	if m := reportTooOld.FindStringSubmatch(line); m != nil {
 		number, _ := strconv.Atoi(m[1])
 		r.Driver.CUDA, r.Driver.CUDAFrom = fmt.Sprintf("%d.%d", number/1000, number%1000/10), fromReport
@@ -390,7 +390,7 @@ func (r *pasted) readWarning(line string) bool {
 }
 
 // facts closes the report. What is not in it stays empty: a report that was cut off is no proof of absence.
-func (r *pasted) facts() facts.Facts {
+func (r *reportReader) facts() facts.Facts {
 	f := r.Facts
 	builds := r.more
 	if i := slices.IndexFunc(r.packages, func(p facts.Package) bool { return p.Name == "torch" }); i >= 0 &&
@@ -416,7 +416,7 @@ func (r *pasted) facts() facts.Facts {
 }
 
 // status reports whether the report is whole, as far as can be seen.
-func (r *pasted) status() facts.Status {
+func (r *reportReader) status() facts.Status {
 	s := facts.Status{Name: "collect-env", Status: "ok"}
 	switch {
 	case r.cut:

@@ -17,7 +17,7 @@ func Coming(plan facts.Facts, jax []facts.Package) facts.Environment {
 	if len(plan.Environments) > 0 {
 		env = plan.Environments[0]
 	}
-	var parts []locked
+	var parts []lockedRelease
 	moves := false
 	for _, p := range plan.Plan.Installs {
 		if JAXPart(p.Name) {
@@ -31,8 +31,8 @@ func Coming(plan facts.Facts, jax []facts.Package) facts.Environment {
 	for _, p := range jax {
 		parts = append(parts, lockedPackage(p.Name, p.Version, "", nil))
 	}
-	library := func(p locked) bool { return p.name == "jaxlib" }
-	slices.SortStableFunc(parts, func(a, b locked) int { return rankJAX(a) - rankJAX(b) })
+	library := func(p lockedRelease) bool { return p.name == "jaxlib" }
+	slices.SortStableFunc(parts, func(a, b lockedRelease) int { return rankJAX(a) - rankJAX(b) })
 	var builds []facts.Build
 	for _, b := range env.Builds {
 		if b.Name != "jax" {
@@ -52,7 +52,7 @@ func Coming(plan facts.Facts, jax []facts.Package) facts.Environment {
 }
 
 // rankJAX puts jaxlib first, whose release is a JAX's where it is installed.
-func rankJAX(p locked) int {
+func rankJAX(p lockedRelease) int {
 	if p.name == "jaxlib" {
 		return 0
 	}

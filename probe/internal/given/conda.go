@@ -19,7 +19,7 @@ import (
 
 // conda is a list of packages of conda's, those of pip's among them.
 type conda struct {
-	list []locked
+	list []lockedRelease
 	cuda string // of cuda-version, pytorch-cuda or cudatoolkit: what all of them are of
 	cpu  bool   // cpuonly
 	bad  []facts.Unread
@@ -43,13 +43,13 @@ func (c *conda) add(name, version, specifier, build string) {
 		c.cpu = true
 		return
 	}
-	p := locked{name: distname.OfConda(name), version: version, specifier: specifier,
+	p := lockedRelease{name: distname.OfConda(name), version: version, specifier: specifier,
 		from: "package " + name, origin: "conda"}
 	if build != "" {
 		p.origin = distname.CondaOrigin(build)
 	}
 	if m := buildCUDA.FindStringSubmatch(build); m != nil {
-		p.accelerator, p.cuda = "cuda", dotted(m[1])
+		p.accelerator, p.cuda = "cuda", withDot(m[1])
 	} else if buildCPU.MatchString(build) || strings.Contains(build, "mkl") || strings.Contains(build, "eigen") {
 		p.accelerator = "cpu"
 	}
@@ -59,8 +59,8 @@ func (c *conda) add(name, version, specifier, build string) {
 	c.list = append(c.list, p)
 }
 
-// dotted is "12.6" of "126"; two digits are a family, "12".
-func dotted(digits string) string {
+// withDot is "12.6" of "126"; two digits are a family, "12".
+func withDot(digits string) string {
 	if len(digits) == 3 && !strings.Contains(digits, ".") {
 		return digits[:2] + "." + digits[2:]
 	}
@@ -68,8 +68,8 @@ func dotted(digits string) string {
 }
 
 // packages are the list's, each with the CUDA that the others tell; a framework stands in it once.
-func (c *conda) packages() []locked {
-	var list []locked
+func (c *conda) packages() []lockedRelease {
+	var list []lockedRelease
 	for _, p := range c.list {
 		framework := p.name == "torch" || p.name == "tensorflow"
 		conda := p.origin != "" // pip's come with a CUDA of their own
@@ -81,7 +81,7 @@ func (c *conda) packages() []locked {
 		}
 		at := -1
 		if framework {
-			at = slices.IndexFunc(list, func(o locked) bool { return o.name == p.name })
+			at = slices.IndexFunc(list, func(o lockedRelease) bool { return o.name == p.name })
 		}
 		if at < 0 {
 			list = append(list, p)
@@ -119,13 +119,13 @@ func readCondaList(d Document) (facts.Facts, error) {
 		if len(fields) < 3 || strings.HasPrefix(fields[0], "#") {
 			continue
 		}
-		c.take(listed{fields[0], fields[1], fields[2], fields[len(fields)-1]})
+		c.take(listedPackage{fields[0], fields[1], fields[2], fields[len(fields)-1]})
 	}
 	return lockedFacts("conda list", c.packages(), nil), nil
 }
 
 // take adds a line of a list: one of pip's, or one of conda's.
-func (c *conda) take(p listed) {
+func (c *conda) take(p listedPackage) {
 	if p.Channel == "pypi" || strings.HasPrefix(p.Build, "pypi") {
 		c.list = append(c.list, lockedPackage(p.Name, p.Version, "", nil))
 		return
@@ -147,7 +147,7 @@ var condaFirst = lazyregexp.New(`^\[\s*\{\s*"base_url":`)
 // [{"base_url": "…", "build_string": "py3.12_cuda12.4_cudnn9.1.0_0", "channel": "pytorch", "name": "pytorch",
 // "version": "2.5.1"}]
 func readCondaJSON(d Document) (facts.Facts, error) {
-	var document []listed
+	var document []listedPackage
 	if err := json.Unmarshal(d.Data, &document); err != nil {
 		return facts.Facts{}, jsonError(err)
 	}
@@ -231,7 +231,7 @@ func (c *conda) environment(d Document) ([]facts.Unread, error) {
 		}
 		c.list = append(c.list, p)
 	}
-	return append(pip.bad, pip.left...), nil
+	return append(pip.bad, pip.leftUnread...), nil
 }
 
 // condaBuilt is a release with its build, "pytorch=2.0.1=py3.10_cuda11.8_cudnn8.7.0_0".

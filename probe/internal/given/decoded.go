@@ -11,9 +11,9 @@ import (
 	"cudacompat/internal/voice"
 )
 
-// decoded is a text as UTF-8 with lines that end in one character, without its credentials: no part of one reaches a
+// decode is a text as UTF-8 with lines that end in one character, without its credentials: no part of one reaches a
 // parser. PowerShell writes UTF-16 with a byte order mark, Notepad UTF-8 with one.
-func decoded(data []byte) ([]byte, error) {
+func decode(data []byte) ([]byte, error) {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xFF\xFE")):
 		data = fromUTF16(data[2:], binary.LittleEndian)

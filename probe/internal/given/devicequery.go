@@ -20,10 +20,10 @@ var (
 const fromQuery = "deviceQuery"
 
 // readQuery reads a line of it. A GPU that a report names, too, is the same one.
-func (r *pasted) readQuery(line string) bool {
+func (r *reportReader) readQuery(line string) bool {
 	if m := queryDevice.FindStringSubmatch(line); m != nil {
 		r.queried = m[1]
-		if !named(r.GPUs, m[1]) {
+		if !hasGPUNamed(r.GPUs, m[1]) {
 			r.GPUs = append(r.GPUs, facts.GPU{Name: m[1], From: []string{fromQuery}})
 		}
 		return true

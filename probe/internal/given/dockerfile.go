@@ -44,7 +44,7 @@ type stage struct {
 
 // step is what one command of a Dockerfile installs or removes.
 type step struct {
-	list    []locked
+	list    []lockedRelease
 	removes bool
 	whole   bool   // one resolution: of one name it may have several, for different Pythons
 	forced  bool   // what is there is replaced even where it would do
@@ -54,17 +54,17 @@ type step struct {
 
 // dockerfile is one on its way into a list. Nothing is run: what a variable's default says is taken.
 type dockerfile struct {
-	files  includes
-	escape byte
-	global map[string]value // of the ARGs before the first FROM, which hold for FROM alone
-	values map[string]value // of the stage's ARGs and ENVs
-	local  map[string]value // of the shell that is read
-	stages []stage
-	copied []copied          // what comes of the build context
-	moved  string            // where cd has led the shell that is read
-	made   map[string]string // files whose text the Dockerfile itself says, by their last name
-	arch   string
-	left   []facts.Unread
+	files        includes
+	escape       byte
+	global       map[string]value // of the ARGs before the first FROM, which hold for FROM alone
+	values       map[string]value // of the stage's ARGs and ENVs
+	local        map[string]value // of the shell that is read
+	stages       []stage
+	copied       []copiedPath      // what comes of the build context
+	moved        string            // where cd has led the shell that is read
+	writtenFiles map[string]string // files whose text the Dockerfile itself says, by their last name
+	arch         string
+	leftUnread   []facts.Unread
 
 	start    func(list []string, number int, sure bool) // reads a command
 	commands int                                        // that were followed
@@ -85,7 +85,7 @@ func readDockerfile(d Document) (facts.Facts, error) {
 		f.instruction(&i)
 	}
 	image, packages := f.last() // before f.left is taken
-	out := lockedFacts("Dockerfile", packages, f.left)
+	out := lockedFacts("Dockerfile", packages, f.leftUnread)
 	if image.Name != "" {
 		if d.Typed {
 			image.From = "command line"
@@ -100,11 +100,11 @@ func readDockerfile(d Document) (facts.Facts, error) {
 }
 
 func newDockerfile(d Document) *dockerfile {
-	f := &dockerfile{files: newIncludes(d), global: map[string]value{}, made: map[string]string{}}
+	f := &dockerfile{files: newIncludes(d), global: map[string]value{}, writtenFiles: map[string]string{}}
 	f.values, f.start = f.global, f.command
 	beside := f.files.open
 	f.files.open = func(name string) ([]byte, error) {
-		if text, ok := f.made[path.Base(name)]; ok {
+		if text, ok := f.writtenFiles[path.Base(name)]; ok {
 			return []byte(text), nil
 		}
 		if beside == nil {
@@ -246,12 +246,12 @@ func (f *dockerfile) copy(i *instruction) {
 }
 
 func (f *dockerfile) unread(place, reason string, number int) {
-	f.left = append(f.left, facts.Unread{Place: fmt.Sprintf("line %d: %s", number, place), Reason: reason,
+	f.leftUnread = append(f.leftUnread, facts.Unread{Place: fmt.Sprintf("line %d: %s", number, place), Reason: reason,
 		Kind: facts.UnreadNeeded})
 }
 
 // last is the image at the bottom of the last stage, and what is installed on the way up to it.
-func (f *dockerfile) last() (facts.Wanted, []locked) {
+func (f *dockerfile) last() (facts.Wanted, []lockedRelease) {
 	var image facts.Wanted
 	var steps []step
 	wanted := map[string]bool{}
@@ -274,7 +274,7 @@ func (f *dockerfile) last() (facts.Wanted, []locked) {
 			image = f.imageOf(s)
 		}
 	}
-	list := settled(steps)
+	list := settle(steps)
 	if i := slices.IndexFunc(steps, func(s step) bool { return s.script != nil }); i >= 0 && len(list) == 0 {
 		steps[i].script()
 	}

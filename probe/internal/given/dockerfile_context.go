@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// copied is what one COPY, or one mounted directory, takes of the build context into the image.
-type copied struct {
+// copiedPath is what one COPY, or one mounted directory, takes of the build context into the image.
+type copiedPath struct {
 	source, target string // the target ends in a slash where it is a directory
 }
 
@@ -49,7 +49,7 @@ func (f *dockerfile) takes(sources []string, target string) {
 	directory := strings.HasSuffix(target, "/") || target == "." || len(sources) > 1
 	target = f.at(target)
 	for _, source := range sources {
-		c := copied{source: strings.TrimPrefix(path.Clean(source), "/"), target: target}
+		c := copiedPath{source: strings.TrimPrefix(path.Clean(source), "/"), target: target}
 		if directory {
 			c.target += "/"
 		}

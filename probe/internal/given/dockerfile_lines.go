@@ -59,7 +59,7 @@ func instructionsOf(text string) (list []instruction, escape byte) {
 	r.directives()
 	for r.at < len(r.lines) {
 		number := r.at + 1
-		line := r.joined()
+		line := r.logicalLine()
 		if line == "" {
 			continue
 		}
@@ -101,8 +101,8 @@ func (r *lineReader) directives() {
 	}
 }
 
-// joined is the next line with those that go on from it; empty for a comment or a blank one.
-func (r *lineReader) joined() string {
+// logicalLine is the next line with those that go on from it; empty for a comment or a blank one.
+func (r *lineReader) logicalLine() string {
 	line := strings.TrimLeft(r.lines[r.at], " \t\v\f\r")
 	r.at++
 	if strings.HasPrefix(line, "#") {

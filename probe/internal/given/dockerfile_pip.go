@@ -31,7 +31,7 @@ var printsFile = lazyregexp.New("^(?:\\$\\((?:cat|<) *([^\\s$`)]+)\\)|`cat ([^\\
 // pip reads the words of one installation: options hold for it alone, and for the files that it names.
 func (f *dockerfile) pip(args []string, number int, by string) step {
 	r := &requirementFile{files: f.files}
-	var projects []locked
+	var projects []lockedRelease
 	f.indexes(r)
 	for i := 0; i < len(args); i++ {
 		arg, next := args[i], ""
@@ -76,13 +76,13 @@ func (f *dockerfile) pip(args []string, number int, by string) step {
 		}
 	}
 	r.include()
-	f.files.met = r.files.met
-	f.left = append(f.left, r.left...)
+	f.files.seenFiles = r.files.seenFiles
+	f.leftUnread = append(f.leftUnread, r.leftUnread...)
 	return step{list: append(r.packages(), projects...), forced: slices.ContainsFunc(args, forces), apart: slices.ContainsFunc(args, moves)}
 }
 
-// synced are the words of an installation of the files that uv pip sync and pip-sync name.
-func synced(args []string) []string {
+// syncedFiles are the words of an installation of the files that uv pip sync and pip-sync name.
+func syncedFiles(args []string) []string {
 	var list []string
 	for i, arg := range args {
 		if !strings.HasPrefix(arg, "-") && (i == 0 || !slices.Contains(pipValues, args[i-1]) && !pipIndex(args[i-1])) {

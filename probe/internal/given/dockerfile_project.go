@@ -14,7 +14,7 @@ import (
 
 // project is what a tool installs by files of its own: uv.lock, poetry.lock, environment.yml.
 func (f *dockerfile) project(t tool, number int) step {
-	var list []locked
+	var list []lockedRelease
 	var err error
 	switch t.by {
 	case "uv", "uv run":
@@ -32,7 +32,7 @@ func (f *dockerfile) project(t tool, number int) step {
 		err = errNoProject
 	}
 	if err != nil && t.reason != "" {
-		f.unread(t.said, t.reason, number)
+		f.unread(t.command, t.reason, number)
 	}
 	if with := valuesOf(t.args, "--with"); t.by == "uv run" && len(with) > 0 {
 		f.stages[len(f.stages)-1].steps = append(f.stages[len(f.stages)-1].steps, step{apart: true,
@@ -77,7 +77,7 @@ func beforeCommand(list []string) []string {
 }
 
 // uvProject is what uv sync, and uv run before the program, install: what uv.lock says, else what the project asks for.
-func (f *dockerfile) uvProject(t tool) ([]locked, error) {
+func (f *dockerfile) uvProject(t tool) ([]lockedRelease, error) {
 	dir := "."
 	for _, option := range []string{"--directory", "--project"} {
 		if at := valuesOf(t.args, option); len(at) > 0 {
@@ -103,29 +103,29 @@ func (f *dockerfile) uvProject(t tool) ([]locked, error) {
 }
 
 // uvUnlocked is what a project without a lock asks for.
-func (f *dockerfile) uvUnlocked(data []byte, args []string) ([]locked, error) {
+func (f *dockerfile) uvUnlocked(data []byte, args []string) ([]lockedRelease, error) {
 	p := &pyproject{}
 	if err := toml.Unmarshal(data, p); err != nil {
 		return nil, tomlError(err)
 	}
-	list := p.listed(p.Project.Dependencies, "")
+	list := p.requirementsOf(p.Project.Dependencies, "")
 	for _, extra := range valuesOf(args, "--extra") {
-		list = append(list, p.listed(p.Project.Optional[extra], extra)...)
+		list = append(list, p.requirementsOf(p.Project.Optional[extra], extra)...)
 	}
 	for _, group := range append(valuesOf(args, "--group"), "dev") {
-		list = append(list, p.listed(texts(p.Groups[group]), group)...)
+		list = append(list, p.requirementsOf(texts(p.Groups[group]), group)...)
 	}
 	return list, nil
 }
 
 // choice is what the options of uv sync and uv run choose.
-func (l *uvDocument) choice(args []string) chosen {
-	c := chosen{extras: valuesOf(args, "--extra"), groups: slices.Clone(l.groups), members: valuesOf(args, "--package"),
+func (l *uvDocument) choice(args []string) selection {
+	c := selection{extras: valuesOf(args, "--extra"), groups: slices.Clone(l.groups), members: valuesOf(args, "--package"),
 		everyMember: slices.Contains(args, "--all-packages")}
 	every := func(of func(*uvPackage) map[string][]uvNeed) (names []string) {
 		for i := range l.Package {
 			if p := &l.Package[i]; p.member() {
-				names = append(names, sorted(of(p))...)
+				names = append(names, sortedKeys(of(p))...)
 			}
 		}
 		return names
@@ -155,7 +155,7 @@ func (l *uvDocument) choice(args []string) chosen {
 }
 
 // poetryProject is what poetry install installs.
-func (f *dockerfile) poetryProject(args []string) ([]locked, error) {
+func (f *dockerfile) poetryProject(args []string) ([]lockedRelease, error) {
 	p := &pyproject{}
 	data, err := f.open("pyproject.toml", project)
 	if err == nil {
@@ -166,7 +166,7 @@ func (f *dockerfile) poetryProject(args []string) ([]locked, error) {
 	}
 	data, err = f.open("poetry.lock", tables)
 	if err != nil {
-		return append(p.poetry(p.Tool.Poetry.Dependencies, ""), p.listed(p.Project.Dependencies, "")...), nil
+		return append(p.poetry(p.Tool.Poetry.Dependencies, ""), p.requirementsOf(p.Project.Dependencies, "")...), nil
 	}
 	l, err := parsePoetryLock(data)
 	if err != nil {
@@ -180,7 +180,7 @@ var sourceDir = lazyregexp.New(`^([^\[]*?)/?(?:\[([^\]]*)\])?$`)
 
 // source is what a directory of the build context asks for that is installed: pip install -e .[gpu]. What it names is
 // added to the command's own where pip's indexes hold for it; uv takes the project's own.
-func (f *dockerfile) source(r *requirementFile, name string, args []string, number int, by string) []locked {
+func (f *dockerfile) source(r *requirementFile, name string, args []string, number int, by string) []lockedRelease {
 	if slices.Contains(args, "--no-deps") {
 		return nil
 	}
@@ -200,7 +200,7 @@ func (f *dockerfile) source(r *requirementFile, name string, args []string, numb
 		return nil
 	}
 	more, left := p.dynamic(Document{Beside: beside})
-	f.left = append(f.left, left...)
+	f.leftUnread = append(f.leftUnread, left...)
 	lines := map[string][]string{"": p.Project.Dependencies}
 	for extra := range strings.SplitSeq(m[2], ",") {
 		if extra = strings.TrimSpace(extra); extra != "" {
@@ -208,9 +208,9 @@ func (f *dockerfile) source(r *requirementFile, name string, args []string, numb
 		}
 	}
 	list := append(more, p.poetry(p.Tool.Poetry.Dependencies, "")...)
-	for _, group := range sorted(lines) {
+	for _, group := range sortedKeys(lines) {
 		if by == "uv" {
-			list = append(list, p.listed(lines[group], group)...)
+			list = append(list, p.requirementsOf(lines[group], group)...)
 			continue
 		}
 		for _, line := range lines[group] {
@@ -242,7 +242,7 @@ func (f *dockerfile) condaFile(c *conda, name string, number int) {
 		if left, err = c.environment(d); err != nil {
 			f.unread("conda's "+name, err.Error(), number)
 		}
-		f.left = append(f.left, left...)
+		f.leftUnread = append(f.leftUnread, left...)
 	default:
 		for line := range strings.Lines(string(data)) {
 			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {

@@ -103,12 +103,12 @@ func (f *dockerfile) done(t tool, number int, sure bool) step {
 	case installsFromFile:
 		return f.project(t, number)
 	case mayInstall:
-		return step{script: func() { f.unread(t.said, t.reason, number) }}
+		return step{script: func() { f.unread(t.command, t.reason, number) }}
 	case bringsToolkit:
 		f.stages[len(f.stages)-1].toolkit = true
 	case compiles:
-		if f.forGPU(t.said) {
-			return step{script: func() { f.unread(t.said, t.reason, number) }}
+		if f.forGPU(t.command) {
+			return step{script: func() { f.unread(t.command, t.reason, number) }}
 		}
 	}
 	return step{}
@@ -133,7 +133,7 @@ func (f *dockerfile) forGPU(command string) bool {
 var condaValues = []string{"-n", "--name", "-p", "--prefix", "-r", "--root-prefix", "-c", "--channel", "-f", "--file"}
 
 // conda are the packages that conda's command line, and the files in it, name.
-func (f *dockerfile) conda(list []string, number int) []locked {
+func (f *dockerfile) conda(list []string, number int) []lockedRelease {
 	c := &conda{}
 	for i, word := range list {
 		switch {
@@ -147,22 +147,22 @@ func (f *dockerfile) conda(list []string, number int) []locked {
 	return c.packages()
 }
 
-// settled is what is there in the end: of one name the last release that was asked for, unless what is there will do.
-func settled(steps []step) []locked {
-	var list, apart []locked
+// settle is what is there in the end: of one name the last release that was asked for, unless what is there will do.
+func settle(steps []step) []lockedRelease {
+	var list, apart []lockedRelease
 	at := map[string]int{} // where a name stands in list
 	for _, s := range steps {
 		first := len(list)
 		for _, p := range s.list {
 			i, there := at[p.name]
 			if s.whole && there && i < first { // the resolution replaces what is there
-				list[i], there = locked{}, false
+				list[i], there = lockedRelease{}, false
 			}
 			switch {
 			case s.apart:
 				apart = append(apart, p)
 			case s.removes && there:
-				list[i] = locked{}
+				list[i] = lockedRelease{}
 				delete(at, p.name)
 			case s.removes:
 			case s.whole && there && i >= first: // of the same resolution
@@ -175,12 +175,12 @@ func settled(steps []step) []locked {
 			}
 		}
 	}
-	return append(slices.DeleteFunc(list, func(p locked) bool { return p.name == "" }), apart...)
+	return append(slices.DeleteFunc(list, func(p lockedRelease) bool { return p.name == "" }), apart...)
 }
 
 // metBy reports whether an installed package is what this one asks for, so that pip and conda leave it. A condition
 // that nobody answers may replace it.
-func (p locked) metBy(have locked) bool {
+func (p lockedRelease) metBy(have lockedRelease) bool {
 	if p.direct || p.specifier == facts.Conditional {
 		return false
 	}

@@ -136,8 +136,8 @@ func TestDockerfileNotRead(t *testing.T) {
 
 // TestDockerfileSettled: what a condition may install over another release is not known.
 func TestDockerfileSettled(t *testing.T) {
-	old, may := locked{name: "torch", version: "2.1.0"}, locked{name: "torch", specifier: "(under a condition)"}
-	got := settled([]step{{list: []locked{old}}, {list: []locked{may}}})
+	old, may := lockedRelease{name: "torch", version: "2.1.0"}, lockedRelease{name: "torch", specifier: "(under a condition)"}
+	got := settle([]step{{list: []lockedRelease{old}}, {list: []lockedRelease{may}}})
 	if len(got) != 1 || got[0].specifier != may.specifier {
 		t.Errorf("%+v: what a condition may replace is not known", got)
 	}
@@ -149,7 +149,7 @@ func TestTrimmed(t *testing.T) {
 		{"12.6.3", "%", ".*", "12.6"}, {"12.6.3", "%%", ".*", "12"}, {"12.6.3", "#", "*.", "6.3"},
 		{"12.6.3", "##", "*.", "3"}, {"12", "%", ".*", "12"}, {"12", "#", "[", "12"},
 	} {
-		if got := trimmed(c[0], c[1], c[2]); got != c[3] {
+		if got := trimPattern(c[0], c[1], c[2]); got != c[3] {
 			t.Errorf("${%s%s%s}: %q, want %q", c[0], c[1], c[2], got, c[3])
 		}
 	}

@@ -10,12 +10,12 @@ import (
 
 // tool is what one command of a Dockerfile starts to install something.
 type tool struct {
-	does   deed
-	args   []string // what it is given
-	said   string   // the command, as a report names it
-	reason string   // why what it installs is not known
-	by     string   // the program whose own files say what is installed: uv, poetry, conda
-	apart  bool     // into an environment of its own
+	does    deed
+	args    []string // what it is given
+	command string   // the command, as a report names it
+	reason  string   // why what it installs is not known
+	by      string   // the program whose own files say what is installed: uv, poetry, conda
+	apart   bool     // into an environment of its own
 }
 
 // deed is what a tool does to an image.
@@ -44,16 +44,16 @@ const (
 // The names by which tools are started, of any directory and release. A variable tells by its own name what it holds
 // where the file does not set it ($PIP install, ${MICROMAMBA_BIN} create).
 var (
-	pipName    = lazyregexp.New(`^(?:pip3?(?:\.\d+)?|\$\{?\w*(?:PIP|pip)\w*\}?)$`)
-	pythonName = lazyregexp.New(`^(?:python3?(?:\.\d+)?|pypy3?|\$\{?\w*(?:PYTHON|PY|python)\w*\}?)$`)
-	condaName  = lazyregexp.New(`^(?:conda|mamba|micromamba|\$\{?\w*(?:CONDA|MAMBA|conda|mamba)\w*\}?)$`)
-	shellName  = lazyregexp.New(`^(?:ba|da|z|a|k)?sh$|^(?:su|runuser)$`)
-	systemName = lazyregexp.New(`^(?:apt|apt-get|aptitude|yum|dnf|microdnf|tdnf|zypper|apk|pacman)$`)
-	scriptName = lazyregexp.New(`^(?:\./[\w./-]+|[\w./-]+\.(?:sh|bash))$`)
-	pyScript   = lazyregexp.New(`^(?:[\w.-]+/)*(?:\w*install\w*|launch|bootstrap)\.py$`)
-	given      = lazyregexp.New(`^-\w*c$`) // the option of a shell before the commands that it is given
-	ofGPU      = lazyregexp.New(`(?i)https?://\S*(?:ollama|cuda|nvidia|vllm)\S*\.sh\b`)
-	distroCUDA = lazyregexp.New(`^(?:nvidia-cuda-toolkit|cuda(?:-toolkit|-nvcc|-compiler|-libraries-dev)?(?:-\d+)*)` +
+	pipName       = lazyregexp.New(`^(?:pip3?(?:\.\d+)?|\$\{?\w*(?:PIP|pip)\w*\}?)$`)
+	pythonName    = lazyregexp.New(`^(?:python3?(?:\.\d+)?|pypy3?|\$\{?\w*(?:PYTHON|PY|python)\w*\}?)$`)
+	condaName     = lazyregexp.New(`^(?:conda|mamba|micromamba|\$\{?\w*(?:CONDA|MAMBA|conda|mamba)\w*\}?)$`)
+	shellName     = lazyregexp.New(`^(?:ba|da|z|a|k)?sh$|^(?:su|runuser)$`)
+	systemName    = lazyregexp.New(`^(?:apt|apt-get|aptitude|yum|dnf|microdnf|tdnf|zypper|apk|pacman)$`)
+	scriptName    = lazyregexp.New(`^(?:\./[\w./-]+|[\w./-]+\.(?:sh|bash))$`)
+	pyScript      = lazyregexp.New(`^(?:[\w.-]+/)*(?:\w*install\w*|launch|bootstrap)\.py$`)
+	commandOption = lazyregexp.New(`^-\w*c$`) // the option of a shell before the commands that it is given
+	ofGPU         = lazyregexp.New(`(?i)https?://\S*(?:ollama|cuda|nvidia|vllm)\S*\.sh\b`)
+	distroCUDA    = lazyregexp.New(`^(?:nvidia-cuda-toolkit|cuda(?:-toolkit|-nvcc|-compiler|-libraries-dev)?(?:-\d+)*)` +
 		`(?:=|$)`)
 	distroGPU = lazyregexp.New(`^python3?\d*-(?:torch|pytorch|tensorflow|jax|cupy|pycuda)\b`)
 )
@@ -75,7 +75,7 @@ func toolOf(list []string) tool {
 		for _, read := range toolReaders {
 			t := read(path.Base(word), list[i+1:])
 			if t.does == installs && path.Base(list[0]) == "xargs" {
-				return tool{does: installsFromFile, said: strings.Join(list, " "), reason: inAnotherFile}
+				return tool{does: installsFromFile, command: strings.Join(list, " "), reason: inAnotherFile}
 			}
 			if t.does != nothing {
 				return t.saying(list[i:])
@@ -92,7 +92,7 @@ func toolOf(list []string) tool {
 
 // saying is the tool with the words that name it in a report.
 func (t tool) saying(list []string) tool {
-	t.said = strings.Join(list, " ")
+	t.command = strings.Join(list, " ")
 	return t
 }
 
@@ -138,7 +138,7 @@ func pipTool(name string, rest []string) tool {
 	python := pythonName.MatchString(name)
 	switch {
 	case name == "pip-sync":
-		return tool{does: installs, args: synced(rest)}
+		return tool{does: installs, args: syncedFiles(rest)}
 	case name == "pipx":
 		return installedBy(rest, "install")
 	case python && len(rest) > 0 && rest[0] == "-mpip":
@@ -158,7 +158,7 @@ func pipVerb(rest []string) tool {
 	case "uninstall":
 		return tool{does: removes, args: args}
 	case "sync": // of uv
-		return tool{does: installs, args: synced(args)}
+		return tool{does: installs, args: syncedFiles(args)}
 	}
 	return tool{}
 }
@@ -301,7 +301,7 @@ var startNothing = []string{"mv", "cp", "ln", "rm", "mkdir", "rmdir", "touch", "
 // scriptOf is the script that a command starts: one of the build context, or one that is fetched.
 func scriptOf(list []string) tool {
 	if i := slices.IndexFunc(list, ofGPU.MatchString); i >= 0 {
-		return tool{does: mayInstall, said: list[i], reason: byScript}
+		return tool{does: mayInstall, command: list[i], reason: byScript}
 	}
 	for i, word := range list {
 		name := path.Base(word)
@@ -310,7 +310,7 @@ func scriptOf(list []string) tool {
 			assignment.MatchString(word):
 		case shellName.MatchString(name), pythonName.MatchString(name):
 		case scriptName.MatchString(word) && name != "configure", i > 0 && pyScript.MatchString(word):
-			return tool{does: mayInstall, said: word, reason: byScript}
+			return tool{does: mayInstall, command: word, reason: byScript}
 		default:
 			return tool{}
 		}

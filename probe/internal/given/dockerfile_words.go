@@ -98,7 +98,7 @@ func (w *dockerWords) put(variable string) string {
 		return variable
 	}
 	w.depth++
-	v := w.of(m[1]+m[2]).substituted(m[3], w.word(m[4]))
+	v := w.of(m[1]+m[2]).substitute(m[3], w.word(m[4]))
 	w.depth--
 	if v.state != known {
 		return variable

@@ -34,7 +34,7 @@ func (d Document) recognised() recognised {
 	if d.known != nil {
 		return *d.known
 	}
-	data, err := decoded(d.Data)
+	data, err := decode(d.Data)
 	if err == nil {
 		err = tooLarge(data)
 	}

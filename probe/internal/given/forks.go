@@ -28,7 +28,7 @@ const maxForked = 20_000
 // fork is what a file installs on some of the Pythons for which it names different releases: torch 2.8.0 below 3.10,
 // torch 2.9.0 from 3.10 on. No two forks are ever installed together, so they are not judged together.
 type fork struct {
-	list        []locked
+	list        []lockedRelease
 	names       []string // of what differs, with its version
 	pythons     []python // all that are told apart; none where the file is for any Python
 	first, last int      // of pythons
@@ -44,7 +44,7 @@ func (p python) short() string { return strings.TrimSuffix(p.String(), ".0") }
 
 // host is a machine with this Python.
 func (p python) host(machine string) host {
-	return host{machine: machine, python: fmt.Sprintf("3.%d", p.minor), full: p.String(), met: map[string]bool{}}
+	return host{machine: machine, python: fmt.Sprintf("3.%d", p.minor), full: p.String(), markerAnswers: map[string]bool{}}
 }
 
 // patchRelease matches the releases of Python 3 that a marker compares in full.
@@ -52,7 +52,7 @@ var patchRelease = lazyregexp.New(`python_full_version[^'"]*['"]3\.(\d{1,2})(?:\
 
 // pythonsOf are the releases that a file's markers may tell apart: each minor one, and those that a marker names in
 // full, with the next patch.
-func pythonsOf(list []locked) []python {
+func pythonsOf(list []lockedRelease) []python {
 	named := map[python]bool{}
 	for i := range list {
 		for _, marker := range list[i].markers {
@@ -74,7 +74,7 @@ func pythonsOf(list []locked) []python {
 
 // forks are the sets of packages that a file names for different Pythons. Only frameworks, and what has to fit them,
 // make a set of its own: most locks fork over numpy, and each build would stand there twice.
-func forks(list []locked) []fork {
+func forks(list []lockedRelease) []fork {
 	split := splitNames(list)
 	if len(split) == 0 || len(list) > maxForked {
 		return []fork{{list: list}}
@@ -108,7 +108,7 @@ func forks(list []locked) []fork {
 }
 
 // splitNames are the packages of several releases, of which markers choose one by the Python.
-func splitNames(list []locked) map[string]bool {
+func splitNames(list []lockedRelease) map[string]bool {
 	split, met := map[string]bool{}, map[string]string{}
 	for i := range list {
 		p := &list[i]
@@ -122,16 +122,16 @@ func splitNames(list []locked) map[string]bool {
 }
 
 // forks reports whether two releases of a package make two sets.
-func (p *locked) forks() bool {
+func (p *lockedRelease) forks() bool {
 	return p.name != "numpy" && p.name != "protobuf" && (distname.Companions.Match(p.name) || distname.JAXPart.MatchString(p.name))
 }
 
 // chooses reports whether a package is installed on one Python, on the machine that it is for.
-type chooses func(p *locked) bool
+type chooses func(p *lockedRelease) bool
 
 func choosesOn(p python) chooses {
-	anyPython, x86, arm := host{machine: "x86_64", met: map[string]bool{}}, p.host("x86_64"), p.host("aarch64")
-	return func(p *locked) bool {
+	anyPython, x86, arm := host{machine: "x86_64", markerAnswers: map[string]bool{}}, p.host("x86_64"), p.host("aarch64")
+	return func(p *lockedRelease) bool {
 		h := arm
 		if anyPython.takes(p) {
 			h = x86
@@ -141,7 +141,7 @@ func choosesOn(p python) chooses {
 }
 
 // take leaves of a file's packages those that one of the fork's Pythons gets.
-func (f *fork) take(list []locked, on []chooses) {
+func (f *fork) take(list []lockedRelease, on []chooses) {
 	for i := range list {
 		if slices.ContainsFunc(on[f.first:f.last+1], func(has chooses) bool { return has(&list[i]) }) {
 			f.list = append(f.list, list[i])

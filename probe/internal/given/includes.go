@@ -22,14 +22,14 @@ type include struct {
 	bounds bool   // -c: its packages are wanted only where another file names them
 }
 
-// queued is an include with the line that asks for it, where that stands in a file that is itself only included.
-type queued struct {
+// queuedInclude is an include with the line that asks for it, where that stands in a file that is itself only included.
+type queuedInclude struct {
 	include
 	asker string
 }
 
 // place is what to call a file that is not read. Of an included file no line is shown, so not what it includes either.
-func (q queued) place() string {
+func (q queuedInclude) place() string {
 	if q.asker != "" {
 		return q.asker + ": the file that it includes"
 	}
@@ -41,11 +41,11 @@ var errNothingBeside = errors.New("standard input has no files beside it")
 
 // includes are the files that a document refers to, those to come and those that were met.
 type includes struct {
-	open  func(string) ([]byte, error)
-	dir   string // of the file that is read now
-	asker string // the line of an included file that is read now
-	queue []queued
-	met   []include
+	open      func(string) ([]byte, error)
+	dir       string // of the file that is read now
+	asker     string // the line of an included file that is read now
+	queue     []queuedInclude
+	seenFiles []include
 }
 
 func newIncludes(d Document) includes { return includes{open: d.Beside} }
@@ -55,8 +55,8 @@ func (i *includes) ask(name string, bounds bool) {
 	if !path.IsAbs(name) && !isAddress(name) {
 		name = path.Join(i.dir, name)
 	}
-	if next := (include{name, bounds}); !slices.Contains(i.met, next) {
-		i.met, i.queue = append(i.met, next), append(i.queue, queued{next, i.asker})
+	if next := (include{name, bounds}); !slices.Contains(i.seenFiles, next) {
+		i.seenFiles, i.queue = append(i.seenFiles, next), append(i.queue, queuedInclude{next, i.asker})
 	}
 }
 
@@ -72,7 +72,7 @@ func (i *includes) read(next include) ([]byte, error) {
 		return nil, fmt.Errorf("an address, and nothing is fetched")
 	case i.open == nil:
 		return nil, errNothingBeside
-	case len(i.met) > maxIncludes:
+	case len(i.seenFiles) > maxIncludes:
 		return nil, fmt.Errorf("more than %d files are included", maxIncludes)
 	}
 	data, err := i.open(next.name)
@@ -82,7 +82,7 @@ func (i *includes) read(next include) ([]byte, error) {
 	if len(data) > maxIncludeBytes {
 		return nil, fmt.Errorf("larger than %d MiB", maxIncludeBytes>>20)
 	}
-	return decoded(data)
+	return decode(data)
 }
 
 // include reads the files of the queue, those that they include too.
@@ -95,16 +95,16 @@ func (f *requirementFile) include() {
 			err = tooLarge(data)
 		}
 		if err != nil {
-			f.left = append(f.left, facts.Unread{Place: next.place(), Reason: err.Error(), Kind: facts.UnreadNeeded})
+			f.leftUnread = append(f.leftUnread, facts.Unread{Place: next.place(), Reason: err.Error(), Kind: facts.UnreadNeeded})
 			continue
 		}
-		f.included(next, string(data))
+		f.readIncluded(next, string(data))
 	}
 }
 
-// included reads the text of a file that another one names. Whoever wrote that one may have named any file of this
+// readIncluded reads the text of a file that another one names. Whoever wrote that one may have named any file of this
 // machine, so nothing is shown of one that is no requirements file, and of others no line.
-func (f *requirementFile) included(file queued, text string) {
+func (f *requirementFile) readIncluded(file queuedInclude, text string) {
 	f.files.dir, f.where, f.bounds, f.within = path.Dir(file.name), file.name+" ", file.bounds, true
 	good, bad := f.good, len(f.bad)
 	f.lines(text)

@@ -16,7 +16,7 @@ var (
 )
 
 // readLightning reads a line of it; the first that is none ends a section.
-func (r *pasted) readLightning(line string) bool {
+func (r *reportReader) readLightning(line string) bool {
 	if m := lightningSection.FindStringSubmatch(line); m != nil && (r.section != "" || m[1] == "CUDA") {
 		r.section = m[1]
 		return true

@@ -33,8 +33,8 @@ func wheelNames(wheels []lockWheel) []string {
 
 // lockedPackage is one package of a resolved lock. A version without a local one is the installer's own index's: every
 // build of PyTorch's indexes has a local version.
-func lockedPackage(name, version, index string, wheels []string) locked {
-	p := locked{name: distname.Normal(name), version: version, index: indexOf(index), wheels: wheels,
+func lockedPackage(name, version, index string, wheels []string) lockedRelease {
+	p := lockedRelease{name: distname.Normal(name), version: version, index: indexOf(index), wheels: wheels,
 		from: "package " + distname.Normal(name)}
 	switch {
 	case version == "":

@@ -15,19 +15,19 @@ var markerPart = lazyregexp.New(`([A-Za-z_]+)\s*` + markerOperator + `\s*(?:'([^
 
 const markerOperator = `(===?|!=|~=|[<>]=?|not\s+in\b|in\b)`
 
-// turned are the operators of a comparison whose sides are changed.
-var turned = map[string]string{"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+// mirrored are the operators of a comparison whose sides are changed.
+var mirrored = map[string]string{"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 // maxMarker bounds how deep the brackets of a marker are followed.
 const maxMarker = 4 << 10 // bytes of the marker
 
 // host is where packages are to be installed: a Linux. What of it is empty may be anything.
 type host struct {
-	machine string          // "x86_64" or "aarch64"
-	python  string          // "3.10"
-	full    string          // "3.10.4"
-	extras  map[string]bool // that are installed, in each spelling of a marker; nil: nobody said
-	met     map[string]bool // what markers said, which a lock repeats thousands of times; nil: not kept
+	machine       string          // "x86_64" or "aarch64"
+	python        string          // "3.10"
+	full          string          // "3.10.4"
+	extras        map[string]bool // that are installed, in each spelling of a marker; nil: nobody said
+	markerAnswers map[string]bool // what markers said, which a lock repeats thousands of times; nil: not kept
 }
 
 // marker is an environment marker (PEP 508) that is read part by part.
@@ -42,13 +42,13 @@ func (h host) holds(text string) bool {
 	if len(text) > maxMarker {
 		return true
 	}
-	value, known := h.met[text]
+	value, known := h.markerAnswers[text]
 	if !known {
 		m := &marker{parts: markerPart.FindAllStringSubmatch(text, -1), host: h}
 		value = m.either()
 	}
-	if h.met != nil {
-		h.met[text] = value
+	if h.markerAnswers != nil {
+		h.markerAnswers[text] = value
 	}
 	return value
 }
@@ -71,15 +71,15 @@ func (m *marker) either() bool {
 }
 
 func (m *marker) both() bool {
-	value := m.one()
+	value := m.term()
 	for m.next("and") {
-		right := m.one()
+		right := m.term()
 		value = value && right
 	}
 	return value
 }
 
-func (m *marker) one() bool {
+func (m *marker) term() bool {
 	if m.next("(") {
 		value := m.either()
 		m.next(")")
@@ -94,9 +94,9 @@ func (m *marker) one() bool {
 		if operator := part[7]; strings.HasSuffix(operator, "in") {
 			return m.within(part[5]+part[6], name, operator == "in")
 		}
-		return m.compared(name, cmp.Or(turned[part[7]], part[7]), part[5]+part[6])
+		return m.compare(name, cmp.Or(mirrored[part[7]], part[7]), part[5]+part[6])
 	}
-	return m.compared(part[1], part[2], part[3]+part[4])
+	return m.compare(part[1], part[2], part[3]+part[4])
 }
 
 // value is what the host has of a marker's variable; empty where it may be anything.
@@ -105,8 +105,8 @@ func (m *marker) value(name string) string {
 		"platform_machine": m.host.machine, "python_version": m.host.python, "python_full_version": m.host.full}[name]
 }
 
-// compared answers one comparison.
-func (m *marker) compared(name, operator, value string) bool {
+// compare answers one comparison.
+func (m *marker) compare(name, operator, value string) bool {
 	have := m.value(name)
 	in := strings.HasSuffix(operator, "in")
 	switch {
@@ -144,28 +144,28 @@ func (m *marker) within(part, name string, in bool) bool {
 }
 
 // takes reports whether a package is for a host: one of its markers can be true there, or it has none.
-func (h host) takes(p *locked) bool {
+func (h host) takes(p *lockedRelease) bool {
 	return len(p.markers) == 0 || slices.ContainsFunc(p.markers, h.holds)
 }
 
-// accelerated matches what tells a package for CPUs from its twin: tensorflow-cpu.
-var accelerated = lazyregexp.New(`-(?:cpu|gpu)$`)
+// cpuTwin matches what tells a package for CPUs from its twin: tensorflow-cpu.
+var cpuTwin = lazyregexp.New(`-(?:cpu|gpu)$`)
 
 // forOneMachine leaves of each package what is for Linux on x86_64, or where nothing is, what is for aarch64: of one
 // that a lock resolves for each machine, one is installed.
-func forOneMachine(list []locked) []locked {
-	if !slices.ContainsFunc(list, func(p locked) bool { return len(p.markers) > 0 }) {
+func forOneMachine(list []lockedRelease) []lockedRelease {
+	if !slices.ContainsFunc(list, func(p lockedRelease) bool { return len(p.markers) > 0 }) {
 		return list
 	}
 	machine := map[string]string{}
 	for _, p := range list {
 		if (host{machine: "x86_64"}).takes(&p) {
-			machine[accelerated.ReplaceAllString(p.name, "")] = "x86_64"
+			machine[cpuTwin.ReplaceAllString(p.name, "")] = "x86_64"
 		}
 	}
-	kept := make([]locked, 0, len(list))
+	kept := make([]lockedRelease, 0, len(list))
 	for _, p := range list {
-		if (host{machine: cmp.Or(machine[accelerated.ReplaceAllString(p.name, "")], "aarch64")}).takes(&p) {
+		if (host{machine: cmp.Or(machine[cpuTwin.ReplaceAllString(p.name, "")], "aarch64")}).takes(&p) {
 			kept = append(kept, p)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 	"cudacompat/probe/internal/distname"
 )
 
-// locked is one package that a requirements file or a lock names.
-type locked struct {
+// lockedRelease is one package that a requirements file or a lock names.
+type lockedRelease struct {
 	name      string
 	extras    []string
 	version   string            // the exact one; empty when the file leaves a choice
@@ -32,7 +32,7 @@ type locked struct {
 
 // lockedFacts are the builds that a file's packages would install, in one environment that counts, or in one for each
 // fork; left is what the file refers to and was not read.
-func lockedFacts(kind string, list []locked, left []facts.Unread) facts.Facts {
+func lockedFacts(kind string, list []lockedRelease, left []facts.Unread) facts.Facts {
 	f := facts.Facts{Unread: left, Environments: lockedEnvironments(kind, "", list)}
 	if len(f.Environments) == 1 {
 		f.Environments[0].Active = true
@@ -42,7 +42,7 @@ func lockedFacts(kind string, list []locked, left []facts.Unread) facts.Facts {
 
 // lockedEnvironments are what a file's packages, or one of its extras, would make on different Pythons; nothing where
 // no package is worth knowing.
-func lockedEnvironments(kind, part string, list []locked) []facts.Environment {
+func lockedEnvironments(kind, part string, list []lockedRelease) []facts.Environment {
 	var environments []facts.Environment
 	for _, f := range forks(forOneMachine(list)) {
 		env := lockedEnvironment(kind, f.list)
@@ -57,7 +57,7 @@ func lockedEnvironments(kind, part string, list []locked) []facts.Environment {
 }
 
 // lockedEnvironment is what packages make that are installed together.
-func lockedEnvironment(kind string, list []locked) facts.Environment {
+func lockedEnvironment(kind string, list []lockedRelease) facts.Environment {
 	env := facts.Environment{Kind: kind}
 	met := map[string]facts.Build{} // by package
 	for _, p := range list {
@@ -91,32 +91,32 @@ func same(a, b facts.Build) bool {
 }
 
 // wanted is the package as a fact of its own, where it is no framework.
-func (p locked) wanted() facts.Wanted {
+func (p lockedRelease) wanted() facts.Wanted {
 	return facts.Wanted{Name: p.name, Version: p.version, Specifier: p.specifier, Extras: p.extras, Index: p.index,
 		CUDA: p.cuda, Accelerator: p.accelerator, Origin: p.origin, From: p.from}
 }
 
 // linux reports whether a package has something for Linux: a lock lists the wheels of every platform.
-func (p locked) linux() bool {
+func (p lockedRelease) linux() bool {
 	return len(p.wheels) == 0 || slices.ContainsFunc(p.wheels, func(name string) bool {
 		return strings.Contains(name, "linux") || strings.HasSuffix(name, "-any.whl")
 	})
 }
 
 // full is the version with the local one that PyTorch's index of a variant gives it; every build there has one.
-func (p locked) full() string {
+func (p lockedRelease) full() string {
 	if p.version == "" || p.index == "" || p.index == defaultIndex || strings.Contains(p.version, "+") ||
-		!localised.MatchString(p.name) {
+		!withLocalVersion.MatchString(p.name) {
 		return p.version
 	}
 	return p.version + "+" + p.index
 }
 
-// localised are the packages that PyTorch's indexes have under a local version.
-var localised = lazyregexp.New(`^torch(vision|audio)?$`)
+// withLocalVersion are the packages that PyTorch's indexes have under a local version.
+var withLocalVersion = lazyregexp.New(`^torch(vision|audio)?$`)
 
 // build is the framework that a package is, ok is false when it is none. JAX's is in several packages.
-func (p locked) build() (b facts.Build, ok bool) {
+func (p lockedRelease) build() (b facts.Build, ok bool) {
 	b = facts.Build{Version: p.full(), Specifier: p.specifier, Origin: cmp.Or(p.origin, "wheel"), Index: p.index,
 		CUDA: p.cuda, Accelerator: p.accelerator, From: p.from}
 	switch p.name {
@@ -156,7 +156,7 @@ var jaxLocal = lazyregexp.New(`\+cuda(\d\d)\.?(\d?)(?:\.?cudnn\d+)?$`)
 
 // jaxFor says for what a jax or jaxlib is built, where it tells more than is known. One from an address, or from a page
 // of links, on which those for CUDA stand beside those for CPUs, may be either.
-func (p locked) jaxFor(accelerator, cuda string) (string, string) {
+func (p lockedRelease) jaxFor(accelerator, cuda string) (string, string) {
 	if m := jaxLocal.FindStringSubmatch(p.version); m != nil {
 		return "cuda", strings.TrimSuffix(m[1]+"."+m[2], ".")
 	}
@@ -167,7 +167,7 @@ func (p locked) jaxFor(accelerator, cuda string) (string, string) {
 }
 
 // lockedJAX is the JAX of a file: for CUDA where a plugin, an extra or jaxlib's local version says so, else for CPUs.
-func lockedJAX(list []locked) (b facts.Build, ok bool) {
+func lockedJAX(list []lockedRelease) (b facts.Build, ok bool) {
 	b = facts.Build{Name: "jax", Accelerator: "cpu", Origin: "wheel", Index: defaultIndex}
 	for _, p := range list {
 		switch plugin := distname.JAXPlugin.FindStringSubmatch(p.name); {

@@ -278,7 +278,7 @@ func frameworkNamed(d Document) string {
 }
 
 // packagesIn are the packages of the lists in a text: pip's, conda's, and lines of pip freeze.
-func packagesIn(d Document) []locked {
+func packagesIn(d Document) []lockedRelease {
 	list := pipTable(d)
 	c := &conda{}
 	rows := false
@@ -290,7 +290,7 @@ func packagesIn(d Document) []locked {
 		case rows && len(fields) == 0:
 			rows = false
 		case rows && len(fields) >= 3 && !strings.HasPrefix(fields[0], "#"):
-			c.take(listed{fields[0], fields[1], fields[2], fields[len(fields)-1]})
+			c.take(listedPackage{fields[0], fields[1], fields[2], fields[len(fields)-1]})
 		case xformersRelease.MatchString(line):
 			list = append(list, lockedPackage("xformers", xformersRelease.FindStringSubmatch(line)[1], "", nil))
 		case frozen.MatchString(line):
@@ -298,7 +298,7 @@ func packagesIn(d Document) []locked {
 			list = append(list, fromPlace(lockedPackage(m[1], m[2], "", nil), m[3]))
 		case frozenAddress.MatchString(line):
 			m := frozenAddress.FindStringSubmatch(line)
-			p := locked{name: distname.Normal(m[1]), from: "package " + distname.Normal(m[1])}
+			p := lockedRelease{name: distname.Normal(m[1]), from: "package " + distname.Normal(m[1])}
 			p.take(m[2], "")
 			list = append(list, p)
 		}
@@ -347,14 +347,14 @@ func withTable(f *facts.Facts, table facts.Facts) {
 	switch {
 	case len(f.GPUs) == 0:
 		f.GPUs = table.GPUs
-	case len(table.GPUs) > 0 && !slices.ContainsFunc(table.GPUs, func(g facts.GPU) bool { return named(f.GPUs, g.Name) }):
+	case len(table.GPUs) > 0 && !slices.ContainsFunc(table.GPUs, func(g facts.GPU) bool { return hasGPUNamed(f.GPUs, g.Name) }):
 		disagree(f, "the GPU", f.GPUs[0].Name, cmp.Or(f.GPUs[0].From...), table.GPUs[0].Name, cmp.Or(table.GPUs[0].From...))
 		f.GPUs = nil
 	}
 }
 
-// named reports whether one of several GPUs has a name, which nvidia-smi may cut short.
-func named(gpus []facts.GPU, name string) bool {
+// hasGPUNamed reports whether one of several GPUs has a name, which nvidia-smi may cut short.
+func hasGPUNamed(gpus []facts.GPU, name string) bool {
 	bare := func(s string) string { return strings.TrimPrefix(strings.ToLower(s), "nvidia ") }
 	return slices.ContainsFunc(gpus, func(g facts.GPU) bool {
 		return strings.HasPrefix(bare(g.Name), bare(name)) || strings.HasPrefix(bare(name), bare(g.Name))

@@ -85,7 +85,7 @@ func TestRequirementsAgainstPip(t *testing.T) {
 }
 
 // requirementText is a package as pipProgram writes it.
-func requirementText(p locked) string {
+func requirementText(p lockedRelease) string {
 	slices.Sort(p.extras)
 	asked := strings.Trim(p.specifier, "()")
 	switch {

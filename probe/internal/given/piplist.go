@@ -33,7 +33,7 @@ func headless(d Document) string {
 //	Package           Version
 //	----------------- -----------
 //	torch             2.9.0+cu126
-func pipTable(d Document) (list []locked) {
+func pipTable(d Document) (list []lockedRelease) {
 	head := pipHead.FindString(string(d.Data))
 	_, rows, found := strings.Cut(string(d.Data), head)
 	if !found || head == "" {
@@ -48,8 +48,8 @@ func pipTable(d Document) (list []locked) {
 	return list
 }
 
-// listed is one package of a list in JSON; conda's have a build and a channel.
-type listed struct {
+// listedPackage is one package of a list in JSON; conda's have a build and a channel.
+type listedPackage struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 	Build   string `json:"build_string"`
@@ -64,11 +64,11 @@ func isPipJSON(d Document) bool { return jsonList.Match(d.Data) && !isCondaJSON(
 //
 //	[{"name": "torch", "version": "2.9.0+cu126"}, …]
 func readPipJSON(d Document) (facts.Facts, error) {
-	var document []listed
+	var document []listedPackage
 	if err := json.Unmarshal(d.Data, &document); err != nil {
 		return facts.Facts{}, jsonError(err)
 	}
-	var list []locked
+	var list []lockedRelease
 	for _, p := range document {
 		list = append(list, lockedPackage(p.Name, p.Version, "", nil))
 	}

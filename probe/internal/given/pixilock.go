@@ -41,7 +41,7 @@ func readPixiLock(d Document) (facts.Facts, error) {
 			strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: "))
 	}
 	var f facts.Facts
-	for _, name := range sorted(document.Environments) {
+	for _, name := range sortedKeys(document.Environments) {
 		c := &conda{}
 		packages := document.Environments[name].Packages
 		list := packages["linux-64"]

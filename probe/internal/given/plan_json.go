@@ -97,13 +97,13 @@ func readCondaPlan(d Document) (facts.Facts, error) {
 
 // condaLink is one package of conda's plan; mamba's has "build" in the place of "build_string".
 type condaLink struct {
-	listed
+	listedPackage
 	Short string `json:"build"`
 }
 
-func (l condaLink) asListed() listed {
-	if l.listed.Build == "" {
-		l.listed.Build = l.Short
+func (l condaLink) asListed() listedPackage {
+	if l.listedPackage.Build == "" {
+		l.listedPackage.Build = l.Short
 	}
-	return l.listed
+	return l.listedPackage
 }

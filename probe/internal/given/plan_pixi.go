@@ -48,12 +48,12 @@ func readPixiPlan(d Document) (facts.Facts, error) {
 		return facts.Facts{}, jsonError(err)
 	}
 	p := &plan{Plan: facts.Plan{By: "pixi"}}
-	names := sorted(document.Environment)
+	names := sortedKeys(document.Environment)
 	judged := names[max(slices.Index(names, "default"), 0):][:min(len(names), 1)]
 	before, after := &conda{}, &conda{}
 	for _, name := range names {
 		if !slices.Contains(judged, name) {
-			p.left = append(p.left, facts.Unread{Place: "environment " + name, Kind: facts.UnreadNeeded,
+			p.leftUnread = append(p.leftUnread, facts.Unread{Place: "environment " + name, Kind: facts.UnreadNeeded,
 				Reason: "the plan changes several environments: name one with --environment"})
 			continue
 		}

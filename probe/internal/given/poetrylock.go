@@ -66,8 +66,8 @@ func parsePoetryLock(data []byte) (*poetryDocument, error) {
 }
 
 // all are the packages of every group and extra: which of them are installed, a lock alone does not say.
-func (l *poetryDocument) all() []locked {
-	var list []locked
+func (l *poetryDocument) all() []lockedRelease {
+	var list []lockedRelease
 	for _, p := range l.Package {
 		q := lockedPackage(p.Name, p.Version, p.Source.URL, wheelNames(p.Files))
 		q.markers = texts([]any{p.Markers})
@@ -78,13 +78,13 @@ func (l *poetryDocument) all() []locked {
 
 // choice is what the options of poetry install choose. A project's groups are installed but those that it calls
 // optional.
-func (l *poetryDocument) choice(args []string, p *pyproject) chosen {
-	c := chosen{}
+func (l *poetryDocument) choice(args []string, p *pyproject) selection {
+	c := selection{}
 	for _, value := range append(valuesOf(args, "-E"), valuesOf(args, "--extras")...) {
 		c.extras = append(c.extras, strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == ',' })...)
 	}
 	if slices.Contains(args, "--all-extras") {
-		c.extras = sorted(l.Extras)
+		c.extras = sortedKeys(l.Extras)
 	}
 	split := func(option string) (names []string) {
 		for _, value := range valuesOf(args, option) {
@@ -102,7 +102,7 @@ func (l *poetryDocument) choice(args []string, p *pyproject) chosen {
 			c.groups = append(c.groups, name)
 		}
 	}
-	c.groups = append(c.groups, sorted(p.Groups)...)
+	c.groups = append(c.groups, sortedKeys(p.Groups)...)
 	without := split("--without")
 	if slices.Contains(args, "--no-dev") {
 		without = append(without, "dev")
@@ -113,14 +113,14 @@ func (l *poetryDocument) choice(args []string, p *pyproject) chosen {
 
 // list are the packages of some groups and extras. Of a package that has a source for each extra, the project's own file
 // says which one it is.
-func (l *poetryDocument) list(c chosen, project *pyproject) []locked {
+func (l *poetryDocument) list(c selection, project *pyproject) []lockedRelease {
 	h := host{machine: "x86_64", extras: map[string]bool{}}
 	optional := map[string]bool{}
 	for _, extra := range c.extras {
 		h.extras[extra] = true
 		l.needs(l.Extras[extra], optional)
 	}
-	var list []locked
+	var list []lockedRelease
 	for i, q := range l.all() {
 		p := &l.Package[i]
 		groups := p.Groups
@@ -149,7 +149,7 @@ func (l *poetryDocument) needs(names []string, met map[string]bool) {
 		met[name] = true
 		for _, p := range l.Package {
 			if distname.Normal(p.Name) == name {
-				l.needs(sorted(p.Needs), met)
+				l.needs(sortedKeys(p.Needs), met)
 			}
 		}
 	}
@@ -160,7 +160,7 @@ var leadName = lazyregexp.New(`^[A-Za-z0-9._-]+`)
 
 // poetryTakes reports whether a package is of the source that the project takes it from on a host; true where it has
 // no source of its own.
-func (p *pyproject) poetryTakes(q locked, h host) bool {
+func (p *pyproject) poetryTakes(q lockedRelease, h host) bool {
 	for name, value := range p.Tool.Poetry.Dependencies {
 		list := anyList(value)
 		if distname.Normal(name) != q.name || len(list) == 0 {
@@ -214,9 +214,9 @@ func readPipfileLock(d Document) (facts.Facts, error) {
 	for _, s := range document.Meta.Sources {
 		sources[s.Name] = s.URL
 	}
-	var list []locked
+	var list []lockedRelease
 	for _, group := range []map[string]pinned{document.Default, document.Develop} {
-		for _, name := range sorted(group) {
+		for _, name := range sortedKeys(group) {
 			p := group[name]
 			l := lockedPackage(name, strings.TrimLeft(p.Version, "="), sources[p.Index], nil)
 			l.extras, l.markers = p.Extras, []string{p.Markers}

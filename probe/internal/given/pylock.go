@@ -27,7 +27,7 @@ func readPylock(d Document) (facts.Facts, error) {
 //	version = "2.9.0+cu130"
 //	index = "https://download.pytorch.org/whl/cu130"
 //	wheels = [{ url = "https://…/torch-2.9.0%2Bcu130-cp312-cp312-manylinux_2_28_x86_64.whl", … }]
-func parsePylock(data []byte) ([]locked, error) {
+func parsePylock(data []byte) ([]lockedRelease, error) {
 	var document struct {
 		Packages []struct {
 			Name    string      `toml:"name"`
@@ -40,7 +40,7 @@ func parsePylock(data []byte) ([]locked, error) {
 	if err := toml.Unmarshal(data, &document); err != nil {
 		return nil, tomlError(err)
 	}
-	var list []locked
+	var list []lockedRelease
 	for _, p := range document.Packages {
 		l := lockedPackage(p.Name, p.Version, p.Index, wheelNames(p.Wheels))
 		l.markers = []string{p.Marker}

@@ -25,7 +25,7 @@ func isPyproject(d Document) bool {
 // tables in it is a thread that quotes it.
 var tomlBegins = lazyregexp.New(`^(?:\s*(?:#.*)?\n)*\s*(?:\[|[\w."'-]+\s*=)`)
 
-func sorted[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
 // pyproject is what of a pyproject.toml names packages: PEP 621's lists, PEP 735's groups, Poetry's tables, and where
 // uv and Poetry take them from:
@@ -79,31 +79,31 @@ func readPyproject(d Document) (facts.Facts, error) {
 	if err := toml.Unmarshal(d.Data, p); err != nil {
 		return facts.Facts{}, tomlError(err)
 	}
-	main := append(p.listed(p.Project.Dependencies, ""), p.poetry(p.Tool.Poetry.Dependencies, "")...)
+	main := append(p.requirementsOf(p.Project.Dependencies, ""), p.poetry(p.Tool.Poetry.Dependencies, "")...)
 	more, left := p.dynamic(d)
 	f := lockedFacts("pyproject.toml", append(main, more...), left)
 	for i := range f.Environments {
 		f.Environments[i].Pythons = cmp.Or(f.Environments[i].Pythons, p.Project.Pythons)
 	}
-	add := func(name string, list []locked) {
+	add := func(name string, list []lockedRelease) {
 		f.Environments = append(f.Environments, lockedEnvironments("pyproject.toml", name, list)...)
 	}
-	for _, name := range sorted(p.Project.Optional) {
-		add("extra "+name, p.listed(p.Project.Optional[name], name))
+	for _, name := range sortedKeys(p.Project.Optional) {
+		add("extra "+name, p.requirementsOf(p.Project.Optional[name], name))
 	}
-	for _, name := range sorted(p.Groups) {
-		add("group "+name, p.listed(texts(p.Groups[name]), name))
+	for _, name := range sortedKeys(p.Groups) {
+		add("group "+name, p.requirementsOf(texts(p.Groups[name]), name))
 	}
-	for _, name := range sorted(p.Tool.Poetry.Group) {
+	for _, name := range sortedKeys(p.Tool.Poetry.Group) {
 		add("group "+name, p.poetry(p.Tool.Poetry.Group[name].Dependencies, name))
 	}
-	add("group dev", append(p.listed(p.Tool.UV.Dev, "dev"), p.poetry(p.Tool.Poetry.Dev, "dev")...))
+	add("group dev", append(p.requirementsOf(p.Tool.UV.Dev, "dev"), p.poetry(p.Tool.Poetry.Dev, "dev")...))
 	return f, nil
 }
 
 // dynamic are the packages of the files that stand in the list's place; another program than setuptools and Hatch
 // computes the list, and Poetry has it in a table of its own.
-func (p *pyproject) dynamic(d Document) ([]locked, []facts.Unread) {
+func (p *pyproject) dynamic(d Document) ([]lockedRelease, []facts.Unread) {
 	if !slices.Contains(p.Project.Dynamic, "dependencies") || len(p.Tool.Poetry.Dependencies) > 0 {
 		return nil, nil
 	}
@@ -119,7 +119,7 @@ func (p *pyproject) dynamic(d Document) ([]locked, []facts.Unread) {
 			Reason: "pyproject.toml leaves them to the program that builds the package (setup.py, for example)"}}
 	}
 	list.include()
-	return list.packages(), list.left
+	return list.packages(), list.leftUnread
 }
 
 // texts are the requirements of a group; what it includes of others are tables, and those groups stand for themselves.
@@ -133,8 +133,8 @@ func texts(list []any) []string {
 	return found
 }
 
-// listed are requirements of PEP 508, of which one that cannot be read names no package.
-func (p *pyproject) listed(list []string, group string) []locked {
+// requirementsOf are requirements of PEP 508, of which one that cannot be read names no package.
+func (p *pyproject) requirementsOf(list []string, group string) []lockedRelease {
 	f := &requirementFile{}
 	for _, line := range list {
 		f.requirement(strings.TrimSpace(line), 0)
@@ -160,10 +160,10 @@ func (p *pyproject) uvIndex(name, group string) string {
 		if !many {
 			list = []any{source}
 		}
-		var indexes []locked // the sources for this extra or group
+		var indexes []lockedRelease // the sources for this extra or group
 		for _, item := range list {
 			if only := cmp.Or(field(item, "extra"), field(item, "group")); only == "" || only == group {
-				indexes = append(indexes, locked{index: p.index(field(item, "index"), p.Tool.UV.Index),
+				indexes = append(indexes, lockedRelease{index: p.index(field(item, "index"), p.Tool.UV.Index),
 					markers: []string{field(item, "marker")}})
 			}
 		}
@@ -199,9 +199,9 @@ func (p *pyproject) index(name string, list []pythonIndex) string {
 }
 
 // poetry are the packages of one of Poetry's tables; python is among them and is none.
-func (p *pyproject) poetry(table map[string]any, _ string) []locked {
-	var list []locked
-	for _, name := range sorted(table) {
+func (p *pyproject) poetry(table map[string]any, _ string) []lockedRelease {
+	var list []lockedRelease
+	for _, name := range sortedKeys(table) {
 		wanted, several := table[name].([]any) // for one platform each
 		if !several {
 			wanted = []any{table[name]}
@@ -219,8 +219,8 @@ func (p *pyproject) poetry(table map[string]any, _ string) []locked {
 var notForLinux = map[string]bool{"darwin": true, "win32": true}
 
 // poetryPackage is a package of a constraint, or of a table with one.
-func (p *pyproject) poetryPackage(name string, value any) locked {
-	l := locked{name: name, from: "package " + name, index: defaultIndex, extras: texts(anyList(entry(value, "extras"))),
+func (p *pyproject) poetryPackage(name string, value any) lockedRelease {
+	l := lockedRelease{name: name, from: "package " + name, index: defaultIndex, extras: texts(anyList(entry(value, "extras"))),
 		markers: texts([]any{entry(value, "markers")})}
 	if pythons := pythonMarker(field(value, "python")); pythons != "" && len(l.markers) == 0 {
 		l.markers = []string{pythons}
@@ -259,7 +259,7 @@ func anyList(value any) []any {
 var bareVersion = lazyregexp.New(`^\d[A-Za-z0-9.+!]*$`)
 
 // constrain reads Poetry's constraint: a bare version is exact, "^2.5" and "*" leave a choice.
-func (p *locked) constrain(constraint string, known bool) {
+func (p *lockedRelease) constrain(constraint string, known bool) {
 	switch {
 	case !known:
 		p.specifier = "(from another source)"

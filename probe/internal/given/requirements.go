@@ -28,11 +28,11 @@ func readRequirements(d Document) (facts.Facts, error) {
 }
 
 // parseRequirements reads pip's requirements format and what it includes.
-func parseRequirements(d Document) ([]locked, []facts.Unread) {
+func parseRequirements(d Document) ([]lockedRelease, []facts.Unread) {
 	f := &requirementFile{files: newIncludes(d), typed: d.Typed}
 	f.lines(string(d.Data))
 	f.include()
-	return f.packages(), append(f.bad, f.left...)
+	return f.packages(), append(f.bad, f.leftUnread...)
 }
 
 // lines reads a text, and notes the lines that are none of the format.
@@ -48,7 +48,7 @@ func (f *requirementFile) lines(text string) {
 			f.good++
 		default:
 			f.bad = append(f.bad, facts.Unread{Place: f.place(start), Kind: facts.UnreadNeeded,
-				Reason: f.quoted(line) + " is not a requirement that pip reads"})
+				Reason: f.quoteLine(line) + " is not a requirement that pip reads"})
 			if f.strict {
 				return
 			}
@@ -56,8 +56,8 @@ func (f *requirementFile) lines(text string) {
 	}
 }
 
-// quoted is what a message calls a line: its text, of a file that was given.
-func (f *requirementFile) quoted(line string) string {
+// quoteLine is what a message calls a line: its text, of a file that was given.
+func (f *requirementFile) quoteLine(line string) string {
 	if f.within {
 		return "the line"
 	}
@@ -81,7 +81,7 @@ func (f *requirementFile) read(line string, number int) bool {
 }
 
 // packages are the packages that the file names, each with its index and, where constraints say so, its version.
-func (f *requirementFile) packages() []locked {
+func (f *requirementFile) packages() []lockedRelease {
 	index := f.index()
 	pinned := map[string]string{}
 	for _, c := range forOneMachine(f.constraints) {

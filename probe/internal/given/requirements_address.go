@@ -55,10 +55,10 @@ func (f *requirementFile) install(line string, number int) {
 		if f.within {
 			place = from
 		}
-		f.left = append(f.left, facts.Unread{Place: place, Kind: facts.UnreadNeeded, Reason: elsewhere})
+		f.leftUnread = append(f.leftUnread, facts.Unread{Place: place, Kind: facts.UnreadNeeded, Reason: elsewhere})
 		return
 	}
-	p := locked{name: distname.Normal(name), from: from}
+	p := lockedRelease{name: distname.Normal(name), from: from}
 	p.take(address, "")
 	f.add(p, marker)
 }
@@ -97,13 +97,13 @@ func (f *requirementFile) unset(line string, number int) bool {
 	}
 	from := f.place(number)
 	if name := distname.Normal(named[1]); distname.JAXPart.MatchString(name) {
-		f.add(locked{name: name, direct: true, from: from}, "") // the other parts alone would be a JAX for CPUs
+		f.add(lockedRelease{name: name, direct: true, from: from}, "") // the other parts alone would be a JAX for CPUs
 	}
 	contains := "contains the variable " + m[1]
 	if f.within {
 		contains = "contains a variable"
 	}
-	f.left = append(f.left, facts.Unread{Place: from, Kind: facts.UnreadNeeded,
-		Reason: f.quoted(line) + " " + contains + ", whose value is not in the file"})
+	f.leftUnread = append(f.leftUnread, facts.Unread{Place: from, Kind: facts.UnreadNeeded,
+		Reason: f.quoteLine(line) + " " + contains + ", whose value is not in the file"})
 	return true
 }

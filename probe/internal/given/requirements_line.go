@@ -11,16 +11,16 @@ import (
 
 // requirementFile is a requirements file on its way into a list. Options hold for the whole file, wherever they stand.
 type requirementFile struct {
-	list        []locked
-	left        []facts.Unread // what the file refers to and is not read
-	constraints []locked       // what constraints files say of packages, named or not
-	indexes     []string       // addresses, --index-url first
-	replace     bool           // --index-url is given: the installer's own index is not asked
-	links       bool           // --find-links or --no-index: the packages may come from anywhere
-	sure        bool           // something in it is of no other kind of file
-	strict      bool           // one line of no such format is enough to know
-	good        int            // lines that were read
-	bad         []facts.Unread // lines that are none of the format
+	list        []lockedRelease
+	leftUnread  []facts.Unread  // what the file refers to and is not read
+	constraints []lockedRelease // what constraints files say of packages, named or not
+	indexes     []string        // addresses, --index-url first
+	replace     bool            // --index-url is given: the installer's own index is not asked
+	links       bool            // --find-links or --no-index: the packages may come from anywhere
+	sure        bool            // something in it is of no other kind of file
+	strict      bool            // one line of no such format is enough to know
+	good        int             // lines that were read
+	bad         []facts.Unread  // lines that are none of the format
 
 	files  includes
 	where  string // before a line's number: the included file that is read
@@ -65,7 +65,7 @@ func (f *requirementFile) requirement(line string, number int) bool {
 	if m == nil {
 		return false
 	}
-	p := locked{name: distname.Normal(m[1]), from: f.place(number)}
+	p := lockedRelease{name: distname.Normal(m[1]), from: f.place(number)}
 	for extra := range strings.SplitSeq(m[2], ",") {
 		if extra = strings.TrimSpace(extra); extra != "" {
 			p.extras = append(p.extras, extra)
@@ -78,7 +78,7 @@ func (f *requirementFile) requirement(line string, number int) bool {
 }
 
 // add keeps a package.
-func (f *requirementFile) add(p locked, marker string) {
+func (f *requirementFile) add(p lockedRelease, marker string) {
 	if strings.HasPrefix(strings.TrimSpace(marker), ";") {
 		p.markers = []string{marker}
 	}
@@ -97,7 +97,7 @@ var (
 )
 
 // take fills in the version: of a wheel's address, or of the specifiers, of which one alone can be exact.
-func (p *locked) take(address, specifiers string) {
+func (p *lockedRelease) take(address, specifiers string) {
 	if address != "" {
 		p.direct = true
 		if name := wheelFile(address); name != "" {

@@ -150,7 +150,7 @@ func TestSamples(t *testing.T) {
 				d := Document{Name: name, Data: data, Beside: func(name string) ([]byte, error) {
 					return os.ReadFile(path.Join("testdata/samples/beside", name))
 				}}
-				text, err := decoded(data)
+				text, err := decode(data)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -241,7 +241,7 @@ func FuzzSamples(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		text, err := decoded(data)
+		text, err := decode(data)
 		if err != nil || tooLarge(text) != nil {
 			return
 		}

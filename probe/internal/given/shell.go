@@ -39,8 +39,8 @@ var (
 	shellSays = lazyregexp.New(`^(?:echo|printf)$`)
 	// shellAsks matches commands whose only purpose is to ask.
 	shellAsks = lazyregexp.New(`^(?:command -v|which|type|grep|nvidia-smi|dpkg -[ls])\b`)
-	// opened matches what may stand within another of its kind.
-	opened = lazyregexp.New("[({`]|\\b(?:if|while|until|for|case|select|function|time|!)\\b")
+	// nestingStart matches what may stand within another of its kind.
+	nestingStart = lazyregexp.New("[({`]|\\b(?:if|while|until|for|case|select|function|time|!)\\b")
 	// installing matches scripts that are worth a word where they cannot be read.
 	installing = lazyregexp.New(`(?i)\b(?:pip|uv|conda|mamba|micromamba|poetry|pixi|torch|apt-get)\b`)
 )
@@ -59,7 +59,7 @@ func (f *dockerfile) shell(text string, number int, reached version.Truth, depth
 
 // parsedShell is a script as Bash reads it, else as the shell of POSIX does; nil, with the reason, where neither can.
 func parsedShell(text string) (file *syntax.File, reason string) {
-	if len(text) > maxScript || len(opened.FindAllString(text, maxOpened+1)) > maxOpened {
+	if len(text) > maxScript || len(nestingStart.FindAllString(text, maxOpened+1)) > maxOpened {
 		return nil, "it is too long to be read"
 	}
 	for _, language := range []syntax.LangVariant{syntax.LangBash, syntax.LangPOSIX} {
@@ -75,14 +75,14 @@ func parsedShell(text string) (file *syntax.File, reason string) {
 func (s *script) all(list []*syntax.Stmt, reached version.Truth) version.Truth {
 	holds := version.Met
 	for _, stmt := range list {
-		holds = s.one(stmt, reached)
+		holds = s.followStatement(stmt, reached)
 	}
 	return holds
 }
 
-// one follows one command, and says whether it succeeds.
-func (s *script) one(stmt *syntax.Stmt, reached version.Truth) version.Truth {
-	if reached == version.Unmet || s.tired() {
+// followStatement follows one command, and says whether it succeeds.
+func (s *script) followStatement(stmt *syntax.Stmt, reached version.Truth) version.Truth {
+	if reached == version.Unmet || s.tooManyCommands() {
 		return version.Unsaid
 	}
 	holds := version.Met
@@ -116,10 +116,10 @@ func (s *script) one(stmt *syntax.Stmt, reached version.Truth) version.Truth {
 		}
 	case *syntax.TimeClause:
 		if command.Stmt != nil {
-			holds = s.one(command.Stmt, reached)
+			holds = s.followStatement(command.Stmt, reached)
 		}
 	case *syntax.CoprocClause:
-		holds = s.one(command.Stmt, reached)
+		holds = s.followStatement(command.Stmt, reached)
 	case *syntax.FuncDecl:
 		if command.Name != nil {
 			s.functions[command.Name.Value] = command.Body
@@ -131,8 +131,8 @@ func (s *script) one(stmt *syntax.Stmt, reached version.Truth) version.Truth {
 	return holds
 }
 
-// tired counts a command, and reports whether there were too many.
-func (s *script) tired() bool {
+// tooManyCommands counts a command, and reports whether there were too many.
+func (s *script) tooManyCommands() bool {
 	s.commands++
 	if s.commands == maxCommands+1 {
 		s.unread("its commands", "there are too many of them", s.number)
@@ -142,17 +142,17 @@ func (s *script) tired() bool {
 
 // pair follows two commands with &&, || or a pipe between them.
 func (s *script) pair(command *syntax.BinaryCmd, reached version.Truth) version.Truth {
-	left := s.one(command.X, reached)
+	left := s.followStatement(command.X, reached)
 	switch command.Op {
 	case syntax.AndStmt:
-		return min(left, s.one(command.Y, min(reached, left)))
+		return min(left, s.followStatement(command.Y, min(reached, left)))
 	case syntax.OrStmt:
-		return max(left, s.one(command.Y, min(reached, version.Met-left)))
+		return max(left, s.followStatement(command.Y, min(reached, version.Met-left)))
 	}
 	if text, ok := s.prints(command.X); ok {
 		s.piped = text
 	}
-	right := s.one(command.Y, reached)
+	right := s.followStatement(command.Y, reached)
 	s.piped = ""
 	return right
 }
@@ -197,7 +197,7 @@ func (s *script) loop(command *syntax.ForClause, reached version.Truth) {
 		s.all(command.Do, reached)
 		return
 	}
-	items, told := s.expanded(words.Items)
+	items, told := s.expand(words.Items)
 	if !told || slices.ContainsFunc(items, func(item string) bool { return strings.Contains(item, "*") }) {
 		s.set(words.Name.Value, value{state: hidden})
 		s.all(command.Do, reached)
@@ -241,7 +241,7 @@ func (s *script) call(command *syntax.CallExpr, redirects []*syntax.Redirect, re
 		return version.Unsaid
 	}
 	if body := s.functions[list[0]]; body != nil && s.depth < deepest {
-		return s.called(body, list, reached)
+		return s.followFunction(body, list, reached)
 	}
 	input := s.input(redirects)
 	s.writes(list, redirects, input)
@@ -264,7 +264,7 @@ func (s *script) call(command *syntax.CallExpr, redirects []*syntax.Redirect, re
 		list = slices.Concat([]string{"env"}, prefix, list)
 	}
 	if input != "" {
-		s.made["stdin"], s.made["-"] = input, input // pip install -r /dev/stdin
+		s.writtenFiles["stdin"], s.writtenFiles["-"] = input, input // pip install -r /dev/stdin
 	}
 	s.start(list, s.number, reached == version.Met)
 	return succeeds(list)
@@ -279,8 +279,8 @@ func (s *script) inline(text string, reached version.Truth) {
 	}
 }
 
-// called follows a function with its arguments.
-func (s *script) called(body *syntax.Stmt, list []string, reached version.Truth) version.Truth {
+// followFunction follows a function with its arguments.
+func (s *script) followFunction(body *syntax.Stmt, list []string, reached version.Truth) version.Truth {
 	outer := s.local
 	s.local = maps.Clone(s.local)
 	for i, word := range list[1:min(len(list), 10)] {
@@ -290,7 +290,7 @@ func (s *script) called(body *syntax.Stmt, list []string, reached version.Truth)
 	s.set("@", arguments)
 	s.set("*", arguments)
 	s.depth++
-	holds := s.one(body, reached)
+	holds := s.followStatement(body, reached)
 	s.depth--
 	s.local = outer
 	return holds
@@ -418,13 +418,13 @@ func literals(list []string) (words []*syntax.Word) {
 // make notes a file of the image that the Dockerfile itself writes.
 func (f *dockerfile) make(name, text string, more bool) {
 	name = path.Base(name)
-	if len(f.made[name])+len(text) > maxIncludeBytes {
+	if len(f.writtenFiles[name])+len(text) > maxIncludeBytes {
 		return
 	}
 	if more {
-		text = f.made[name] + text
+		text = f.writtenFiles[name] + text
 	}
-	f.made[name] = text
+	f.writtenFiles[name] = text
 }
 
 // innerScript is what a command gives to a shell that it starts: bash -lc "…", su user -c "…", bash <<EOF.
@@ -433,7 +433,7 @@ func innerScript(list []string, input string) (text string, ok bool) {
 	if i < 0 || i > 0 && !slices.Contains(starters, path.Base(list[0])) && !condaName.MatchString(path.Base(list[0])) {
 		return "", false
 	}
-	if j := slices.IndexFunc(list[i:], given.MatchString); j >= 0 && i+j+1 < len(list) {
+	if j := slices.IndexFunc(list[i:], commandOption.MatchString); j >= 0 && i+j+1 < len(list) {
 		return list[i+j+1], true
 	}
 	plain := !slices.ContainsFunc(list[i+1:], func(w string) bool { return !strings.HasPrefix(w, "-") })

@@ -20,12 +20,12 @@ type expansion struct {
 
 // words are the words that a command is given: the values of variables outside quotes are split at white space.
 func (s *script) words(words []*syntax.Word) []string {
-	list, _ := s.expanded(words)
+	list, _ := s.expand(words)
 	return list
 }
 
-// expanded is words, and whether the file says all of them.
-func (s *script) expanded(words []*syntax.Word) (list []string, known bool) {
+// expand is words, and whether the file says all of them.
+func (s *script) expand(words []*syntax.Word) (list []string, known bool) {
 	known = true
 	for _, w := range words {
 		e := &expansion{script: s, known: true}
@@ -174,13 +174,13 @@ func (e *expansion) variable(p *syntax.ParamExp, quoted bool) {
 	switch {
 	case p.Exp != nil:
 		operand, _ = e.text1(p.Exp.Word)
-		v = v.substituted(p.Exp.Op.String(), operand)
+		v = v.substitute(p.Exp.Op.String(), operand)
 	case p.Repl != nil:
 		from, _ := e.text1(p.Repl.Orig)
 		to, _ := e.text1(p.Repl.With)
-		v = v.substituted(map[bool]string{true: "//", false: "/"}[p.Repl.All], from+"/"+to)
+		v = v.substitute(map[bool]string{true: "//", false: "/"}[p.Repl.All], from+"/"+to)
 	case p.Slice != nil:
-		v = sliced(v, p.Slice)
+		v = slice(v, p.Slice)
 	case p.Length:
 		v = value{text: strconv.Itoa(len(v.text)), state: v.state}
 	}
@@ -198,8 +198,8 @@ func wholeArray(index syntax.ArithmExpr) bool {
 	return ok && (w.Lit() == "@" || w.Lit() == "*")
 }
 
-// sliced is ${NAME:offset:length} of numbers.
-func sliced(v value, s *syntax.Slice) value {
+// slice is ${NAME:offset:length} of numbers.
+func slice(v value, s *syntax.Slice) value {
 	from, ok := number(s.Offset, 0)
 	count, counted := number(s.Length, len(v.text))
 	if from < 0 {
@@ -237,7 +237,7 @@ func number(x syntax.ArithmExpr, missing int) (n int, ok bool) {
 // prints is not known.
 func (e *expansion) substitution(c *syntax.CmdSubst, quoted bool) {
 	if len(c.Stmts) == 1 {
-		if text, ok := e.printed(c.Stmts[0]); ok {
+		if text, ok := e.outputOf(c.Stmts[0]); ok {
 			e.add(value{text: strings.TrimRight(text, "\n"), state: known}, quoted)
 			return
 		}
@@ -250,18 +250,18 @@ func (e *expansion) substitution(c *syntax.CmdSubst, quoted bool) {
 	e.source(c)
 }
 
-// printed is what a command prints whose words are known: echo, and what cut and tr make of it.
-func (e *expansion) printed(stmt *syntax.Stmt) (text string, ok bool) {
+// outputOf is what a command prints whose words are known: echo, and what cut and tr make of it.
+func (e *expansion) outputOf(stmt *syntax.Stmt) (text string, ok bool) {
 	switch command := stmt.Cmd.(type) {
 	case *syntax.CallExpr:
 		text, ok = e.prints(stmt)
 		return text, ok && !open(text)
 	case *syntax.BinaryCmd:
 		call, isCall := command.Y.Cmd.(*syntax.CallExpr)
-		if text, ok = e.printed(command.X); !ok || command.Op != syntax.Pipe || !isCall {
+		if text, ok = e.outputOf(command.X); !ok || command.Op != syntax.Pipe || !isCall {
 			return "", false
 		}
-		return filtered(text, e.words(call.Args))
+		return cutOrTranslate(text, e.words(call.Args))
 	}
 	return "", false
 }
@@ -269,8 +269,8 @@ func (e *expansion) printed(stmt *syntax.Stmt) (text string, ok bool) {
 // cutFields are cut's options for one field, or for neighbours.
 var cutFields = lazyregexp.New(`^-d ?(.) -f ?(\d)(?:([-,])(\d))?$`)
 
-// filtered is what cut -d. -f1-2 and tr -d . make of a line.
-func filtered(text string, list []string) (string, bool) {
+// cutOrTranslate is what cut -d. -f1-2 and tr -d . make of a line.
+func cutOrTranslate(text string, list []string) (string, bool) {
 	options := strings.Join(list[min(1, len(list)):], " ")
 	switch {
 	case len(list) == 3 && list[0] == "tr" && list[1] == "-d":

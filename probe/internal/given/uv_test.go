@@ -49,7 +49,7 @@ func TestUVLockAgainstUV(t *testing.T) {
 		}
 		f := &requirementFile{}
 		f.lines(string(out))
-		on := host{machine: "x86_64", python: "3.12", full: "3.12.1", met: map[string]bool{}}
+		on := host{machine: "x86_64", python: "3.12", full: "3.12.1", markerAnswers: map[string]bool{}}
 		var want, got []string
 		for _, p := range f.list {
 			if on.takes(&p) {

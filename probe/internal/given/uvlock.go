@@ -83,7 +83,7 @@ func parseUVLock(data []byte, beside func(string) ([]byte, error)) (*uvDocument,
 	if text, err := beside("pyproject.toml"); err == nil && toml.Unmarshal(text, project) == nil {
 		switch groups := project.Tool.UV.Default.(type) {
 		case string: // "all"
-			l.groups = sorted(project.Groups)
+			l.groups = sortedKeys(project.Groups)
 		case []any:
 			l.groups = texts(groups)
 		}
@@ -91,8 +91,8 @@ func parseUVLock(data []byte, beside func(string) ([]byte, error)) (*uvDocument,
 	return l, nil
 }
 
-// chosen is what of a project is installed: by `uv sync --extra cu126 --group train`.
-type chosen struct {
+// selection is what of a project is installed: by `uv sync --extra cu126 --group train`.
+type selection struct {
 	extras, groups []string
 	members        []string // packages of the workspace; none: the one beside the lock
 	everyMember    bool
@@ -100,7 +100,7 @@ type chosen struct {
 }
 
 // needs are what the chosen members of the workspace ask for.
-func (l *uvDocument) needs(c chosen) []uvNeed {
+func (l *uvDocument) needs(c selection) []uvNeed {
 	rooted := slices.ContainsFunc(l.Package, func(p uvPackage) bool { return p.root() })
 	var needs []uvNeed
 	for i := range l.Package {
@@ -125,7 +125,7 @@ func (l *uvDocument) needs(c chosen) []uvNeed {
 }
 
 // active are the extras and groups as the markers of a lock with conflicts write them: extra-5-myapp-cu126.
-func (l *uvDocument) active(c chosen) map[string]bool {
+func (l *uvDocument) active(c selection) map[string]bool {
 	names := map[string]bool{}
 	for _, p := range l.Package {
 		if p.member() {
@@ -148,24 +148,24 @@ func readUVLock(d Document) (facts.Facts, error) {
 	if err != nil {
 		return facts.Facts{}, err
 	}
-	base := chosen{groups: l.groups}
+	base := selection{groups: l.groups}
 	main := l.installed(base)
-	parts := map[string]chosen{}
+	parts := map[string]selection{}
 	for _, p := range l.Package {
 		for name := range p.Optional {
 			if p.member() {
-				parts["extra "+name] = chosen{extras: []string{name}, groups: l.groups}
+				parts["extra "+name] = selection{extras: []string{name}, groups: l.groups}
 			}
 		}
 		for name := range p.Groups {
 			if p.member() && !slices.Contains(l.groups, name) {
-				parts["group "+name] = chosen{groups: l.without(name)}
+				parts["group "+name] = selection{groups: l.without(name)}
 			}
 		}
 	}
 	rest := map[int]bool{} // of the extras and groups
 	var environments []facts.Environment
-	for _, name := range sorted(parts) {
+	for _, name := range sortedKeys(parts) {
 		part := parts[name]
 		reached := l.installed(part)
 		maps.Copy(rest, reached)
@@ -202,7 +202,7 @@ func (l *uvDocument) without(group string) []string {
 
 // installed is the packages that are installed for what is chosen: on x86_64, or where a project has nothing for it on
 // aarch64.
-func (l *uvDocument) installed(c chosen) map[int]bool {
+func (l *uvDocument) installed(c selection) map[int]bool {
 	needs, extras := l.needs(c), l.active(c)
 	for _, machine := range []string{"x86_64", "aarch64"} {
 		reached := l.reach(needs, host{machine: machine, extras: extras})
@@ -245,11 +245,11 @@ func (l *uvDocument) reach(needs []uvNeed, h host) map[int]bool {
 }
 
 // list are some of the lock's packages, without the project itself, of what is chosen.
-func (l *uvDocument) list(c chosen, has func(int) bool) []locked {
+func (l *uvDocument) list(c selection, has func(int) bool) []lockedRelease {
 	needs, extras := l.needs(c), l.active(c)
 	all := l.reach(needs, host{extras: extras})
 	on := map[string]map[int]bool{} // reached, by the Python
-	var list []locked
+	var list []lockedRelease
 	for i, p := range l.Package {
 		if !has(i) || p.member() {
 			continue
@@ -260,7 +260,7 @@ func (l *uvDocument) list(c chosen, has func(int) bool) []locked {
 			key := h.machine + " " + h.full
 			if on[key] == nil {
 				on[key] = l.reach(needs, host{machine: h.machine, python: h.python, full: h.full, extras: extras,
-					met: map[string]bool{}})
+					markerAnswers: map[string]bool{}})
 			}
 			return on[key][i] || !all[i]
 		}

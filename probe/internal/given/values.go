@@ -38,8 +38,8 @@ func valueOf(text string) value {
 	return value{text: text, state: known}
 }
 
-// substituted is what stands for ${NAME:-operand} and its kin: one that nothing sets has its default.
-func (v value) substituted(operator, operand string) value {
+// substitute is what stands for ${NAME:-operand} and its kin: one that nothing sets has its default.
+func (v value) substitute(operator, operand string) value {
 	colon := strings.HasPrefix(operator, ":")
 	absent := v.state == unset || colon && v.state == known && v.text == ""
 	switch strings.TrimPrefix(operator, ":") {
@@ -56,10 +56,10 @@ func (v value) substituted(operator, operand string) value {
 		}
 		return valueOf(operand)
 	case "/", "//":
-		return v.replaced(operator == "//", operand)
+		return v.replace(operator == "//", operand)
 	case "%", "%%", "#", "##":
 		if v.state == known {
-			return valueOf(trimmed(v.text, operator, operand))
+			return valueOf(trimPattern(v.text, operator, operand))
 		}
 	case "^^":
 		return value{text: strings.ToUpper(v.text), state: v.state}
@@ -69,8 +69,8 @@ func (v value) substituted(operator, operand string) value {
 	return v
 }
 
-// replaced is what ${CUDA/./} makes of a value; from and to are divided by a slash.
-func (v value) replaced(all bool, operand string) value {
+// replace is what ${CUDA/./} makes of a value; from and to are divided by a slash.
+func (v value) replace(all bool, operand string) value {
 	from, to, _ := strings.Cut(operand, "/")
 	glob := globOf(from, 0)
 	if v.state != known || from == "" || glob == nil {
@@ -90,8 +90,8 @@ func (v value) replaced(all bool, operand string) value {
 	return valueOf(text.String())
 }
 
-// trimmed cuts off what a pattern matches: of the end for % and %%, of the start for # and ##; doubled, the longest.
-func trimmed(text, operator, operand string) string {
+// trimPattern cuts off what a pattern matches: of the end for % and %%, of the start for # and ##; doubled, the longest.
+func trimPattern(text, operator, operand string) string {
 	glob := globOf(operand, pattern.EntireString)
 	if glob == nil {
 		return text

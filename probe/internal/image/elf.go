@@ -340,7 +340,7 @@ func (w *watcher) catch(b []byte, pos int64) error {
 			case err != nil:
 				return err
 			default:
-				w.caught = joined(w.caught, piece{from, to - from, at})
+				w.caught = appendPiece(w.caught, piece{from, to - from, at})
 				w.fill += to - from
 			}
 		} else if from < to {
@@ -368,7 +368,7 @@ func (w *watcher) settle(name string, to *store) ([]piece, error) {
 	var pieces []piece
 	buffer := make([]byte, chunk)
 	next := 0 // of what was caught
-	for _, s := range merged(keep) {
+	for _, s := range mergeSpans(keep) {
 		for next < len(w.caught) && w.caught[next].off+w.caught[next].n <= s.off {
 			next++
 		}
@@ -386,7 +386,7 @@ func (w *watcher) settle(name string, to *store) ([]piece, error) {
 				if err != nil {
 					return nil, err
 				}
-				pieces = joined(pieces, piece{from, int64(len(b)), at})
+				pieces = appendPiece(pieces, piece{from, int64(len(b)), at})
 				from += int64(len(b))
 			}
 		}
@@ -394,8 +394,8 @@ func (w *watcher) settle(name string, to *store) ([]piece, error) {
 	return pieces, nil
 }
 
-// joined adds a piece, to the last one where it goes on.
-func joined(list []piece, p piece) []piece {
+// appendPiece adds a piece, to the last one where it goes on.
+func appendPiece(list []piece, p piece) []piece {
 	if last := len(list) - 1; last >= 0 && list[last].off+list[last].n == p.off && list[last].at+list[last].n == p.at {
 		list[last].n += p.n
 		return list
@@ -403,8 +403,8 @@ func joined(list []piece, p piece) []piece {
 	return append(list, p)
 }
 
-// merged are spans in order, apart from one another.
-func merged(list []span) []span {
+// mergeSpans are spans in order, apart from one another.
+func mergeSpans(list []span) []span {
 	slices.SortFunc(list, func(a, b span) int { return int(min(max(a.off-b.off, -1), 1)) })
 	var all []span
 	for _, s := range list {

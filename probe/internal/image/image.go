@@ -138,17 +138,17 @@ func OpenDirectory(ctx context.Context, dir string, opt Options) (*Image, error)
 		return nil, err
 	}
 	defer root.Close()
-	return opened(ctx, opt, func(s *shelf) (source, error) { return directory{s, root, isFlat(dir)}, nil })
+	return openSource(ctx, opt, func(s *shelf) (source, error) { return directory{s, root, isFlat(dir)}, nil })
 }
 
 // Open reads the image in an archive, from a pipe as it goes by.
 func Open(ctx context.Context, r io.Reader, opt Options) (*Image, error) {
-	return opened(ctx, opt, func(s *shelf) (source, error) {
+	return openSource(ctx, opt, func(s *shelf) (source, error) {
 		if file, ok := r.(*os.File); ok && plainFile(file) {
 			return newArchive(s, file)
 		}
-		raw := bufio.NewReaderSize(counted{s, r}, 128<<10)
-		plain, done, err := unpacked(raw)
+		raw := bufio.NewReaderSize(archiveReader{s, r}, 128<<10)
+		plain, done, err := unpack(raw)
 		if err != nil {
 			return nil, err
 		}
@@ -171,8 +171,8 @@ func plainFile(f *os.File) bool {
 	return n > 262 && string(head[257:262]) == "ustar"
 }
 
-// opened reads the image of a source.
-func opened(ctx context.Context, opt Options, from func(*shelf) (source, error)) (*Image, error) {
+// openSource reads the image of a source.
+func openSource(ctx context.Context, opt Options, from func(*shelf) (source, error)) (*Image, error) {
 	tell := opt.Tell
 	if tell == nil {
 		tell = func(int64) {}
@@ -299,7 +299,7 @@ var hexDigest = lazyregexp.New(`[0-9a-f]{64}`)
 
 // layout finds the parts of the image in an OCI layout, and the other platforms for which it is there.
 func layout(src source, index []byte, opt Options) (p parts, others []string, err error) {
-	if index, err = tagged(index, opt.Tag); err != nil {
+	if index, err = indexOfTag(index, opt.Tag); err != nil {
 		return p, nil, err
 	}
 	for depth := 0; depth < 4; depth++ {
@@ -324,7 +324,7 @@ func layout(src source, index []byte, opt Options) (p parts, others []string, er
 			return p, nil, err
 		}
 		others = append(others, rest...)
-		if index, err = verified(src, one.Digest); err != nil {
+		if index, err = verifiedDocument(src, one.Digest); err != nil {
 			return p, nil, err
 		}
 	}
@@ -345,8 +345,8 @@ func (e *ManyError) Error() string {
 	return fmt.Sprintf("it holds several images: %s", strings.Join(e.Names, ", "))
 }
 
-// verified is a document by its digest.
-func verified(src source, digest string) ([]byte, error) {
+// verifiedDocument is a document by its digest.
+func verifiedDocument(src source, digest string) ([]byte, error) {
 	name, err := blob(digest)
 	if err != nil {
 		return nil, err

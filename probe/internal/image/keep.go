@@ -28,8 +28,8 @@ var (
 		`/(?:site|dist)-packages/.*/include/|^/usr/share/(?:doc|man|locale|info|zoneinfo|i18n|perl|icons)/`)
 )
 
-// whole reports whether a file that is no program and no library is kept.
-func whole(name string, size int64) bool {
+// keepsWhole reports whether a file that is no program and no library is kept.
+func keepsWhole(name string, size int64) bool {
 	switch {
 	case databaseFile.MatchString(name):
 		return size <= database

@@ -80,13 +80,13 @@ func (s *shelf) close() {
 	}
 }
 
-// counted is the archive, which ends when the time is up.
-type counted struct {
+// archiveReader is the archive, which ends when the time is up.
+type archiveReader struct {
 	s *shelf
 	r io.Reader
 }
 
-func (c counted) Read(p []byte) (int, error) {
+func (c archiveReader) Read(p []byte) (int, error) {
 	if c.s.ctx.Err() != nil {
 		return 0, context.Cause(c.s.ctx)
 	}
@@ -96,21 +96,21 @@ func (c counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// hashed is what is read, with its digest.
-type hashed struct {
+// hashingReader is what is read, with its digest.
+type hashingReader struct {
 	r   io.Reader
 	sum hash.Hash
 }
 
-func newHashed(r io.Reader) *hashed { return &hashed{r, sha256.New()} }
+func newHashed(r io.Reader) *hashingReader { return &hashingReader{r, sha256.New()} }
 
-func (h *hashed) Read(p []byte) (int, error) {
+func (h *hashingReader) Read(p []byte) (int, error) {
 	n, err := h.r.Read(p)
 	h.sum.Write(p[:n])
 	return n, err
 }
 
-func (h *hashed) digest() string { return "sha256:" + hex.EncodeToString(h.sum.Sum(nil)) }
+func (h *hashingReader) digest() string { return "sha256:" + hex.EncodeToString(h.sum.Sum(nil)) }
 
 // errNoLayer is the error of reading what is no archive of files.
 var errNoLayer = errors.New("it is not a tar archive, plain or packed by gzip or zstd")
@@ -129,7 +129,7 @@ func cutShort(err error) error {
 func (s *shelf) layer(r io.Reader) (*layer, error) {
 	stored := newHashed(r)
 	raw := bufio.NewReaderSize(stored, 128<<10)
-	plain, done, err := unpacked(raw)
+	plain, done, err := unpack(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -159,8 +159,8 @@ const (
 	zstdSkip  = "\x2a\x4d\x18" // behind a byte from 0x50 to 0x5f: a frame that is passed over (RFC 8878)
 )
 
-// unpacked is what a reader holds, unpacked if it is packed.
-func unpacked(raw *bufio.Reader) (io.Reader, func(), error) {
+// unpack is what a reader holds, unpacked if it is packed.
+func unpack(raw *bufio.Reader) (io.Reader, func(), error) {
 	head, _ := raw.Peek(4)
 	switch {
 	case bytes.HasPrefix(head, []byte(gzipMagic)):
@@ -179,7 +179,7 @@ func unpacked(raw *bufio.Reader) (io.Reader, func(), error) {
 
 // files reads the files of a layer.
 func (s *shelf) files(l *layer, r io.Reader) error {
-	t := tar.NewReader(&limited{s, r, &s.unpacked})
+	t := tar.NewReader(&limitedReader{s, r, &s.unpacked})
 	for {
 		h, err := t.Next()
 		switch {
@@ -198,7 +198,7 @@ func (s *shelf) files(l *layer, r io.Reader) error {
 			continue
 		}
 		if e.body != nil {
-			if err := s.contents(e, &limited{s, t, &s.claimed}); err != nil {
+			if err := s.contents(e, &limitedReader{s, t, &s.claimed}); err != nil {
 				return err
 			}
 		}
@@ -206,15 +206,15 @@ func (s *shelf) files(l *layer, r io.Reader) error {
 	}
 }
 
-// limited ends where an image unpacks to more than any does: its layers, and the files that are looked at, of which a
+// limitedReader ends where an image unpacks to more than any does: its layers, and the files that are looked at, of which a
 // sparse one is larger than what stands for it.
-type limited struct {
+type limitedReader struct {
 	s    *shelf
 	r    io.Reader
 	read *int64 // so far
 }
 
-func (l *limited) Read(p []byte) (int, error) {
+func (l *limitedReader) Read(p []byte) (int, error) {
 	if l.s.ctx.Err() != nil {
 		return 0, context.Cause(l.s.ctx)
 	}
@@ -295,7 +295,7 @@ func (s *shelf) contents(e *entry, t io.Reader) error {
 		return err
 	}
 	name := path.Join(e.dir, e.base)
-	if isELF || whole(name, e.body.size) {
+	if isELF || keepsWhole(name, e.body.size) {
 		return s.all(e.body, r)
 	}
 	if string(head[:min(n, 2)]) == "#!" && e.body.mode&0o111 != 0 {

@@ -71,7 +71,7 @@ func offers(src source, list []descriptor) ([]offer, error) {
 		case strings.HasPrefix(one.platform, "unknown/"): // an attestation of a builder
 		case errors.As(err, new(absentError)):
 			absent = append(absent, one)
-		case err == nil && m.other(): // a signature, a list of packages
+		case err == nil && m.isNoImage(): // a signature, a list of packages
 		default:
 			one.platform = cmp.Or(one.platform, m.platform(src))
 			there = append(there, one)
@@ -90,22 +90,22 @@ type manifest struct {
 }
 
 func manifestOf(src source, digest string) (m manifest, err error) {
-	data, err := verified(src, digest)
+	data, err := verifiedDocument(src, digest)
 	if err == nil {
 		err = json.Unmarshal(data, &m)
 	}
 	return m, err
 }
 
-// other reports whether a manifest is of something else than an image: its layers are no archives of files.
-func (m manifest) other() bool {
+// isNoImage reports whether a manifest is of something else than an image: its layers are no archives of files.
+func (m manifest) isNoImage() bool {
 	return slices.ContainsFunc(m.Layers, func(l descriptor) bool { return l.MediaType != "" && !strings.Contains(l.MediaType, ".tar") })
 }
 
 // platform is the one that the configuration says; empty where it cannot be read, or there is none.
 func (m manifest) platform(src source) string {
 	var c Config
-	data, err := verified(src, m.Config.Digest)
+	data, err := verifiedDocument(src, m.Config.Digest)
 	if err != nil || json.Unmarshal(data, &c) != nil || c.Architecture == "" {
 		return ""
 	}
@@ -122,7 +122,7 @@ func choose(list []offer, opt Options) (one descriptor, others []string, err err
 	if len(fit) == 0 {
 		return one, nil, &OtherPlatformError{platforms(list), opt.Platform}
 	}
-	machines := meant(fit, opt.Machines)
+	machines := platformsFor(fit, opt.Machines)
 	switch {
 	case len(fit) == 1, differentTags(fit):
 	case len(machines) > 1:
@@ -181,8 +181,8 @@ func of(list []offer, want string) []offer {
 	return fit
 }
 
-// meant are the platforms of machines for which there is an image.
-func meant(list []offer, machines []string) []string {
+// platformsFor are the platforms of machines for which there is an image.
+func platformsFor(list []offer, machines []string) []string {
 	var found []string
 	for _, name := range machines {
 		if !slices.Contains(found, name) && slices.ContainsFunc(list, func(o offer) bool { return serves(o.platform, name) }) {

@@ -77,7 +77,7 @@ func (d directory) layer(name string) (*layer, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return d.shelf.layer(counted{d.shelf, f})
+	return d.shelf.layer(archiveReader{d.shelf, f})
 }
 
 // document reads a part that is JSON.
@@ -162,7 +162,7 @@ func (a *archive) layer(name string) (*layer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.shelf.layer(counted{a.shelf, r})
+	return a.shelf.layer(archiveReader{a.shelf, r})
 }
 
 // stream is an archive that goes by once. Its parts come in any order, the list of them often last: what could be a

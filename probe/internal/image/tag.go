@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// tagged is an index with the images alone that bear a name; as it is where none is asked for.
-func tagged(index []byte, tag string) ([]byte, error) {
+// indexOfTag is an index with the images alone that bear a name; as it is where none is asked for.
+func indexOfTag(index []byte, tag string) ([]byte, error) {
 	if tag == "" {
 		return index, nil
 	}

@@ -128,7 +128,7 @@ func (a *Answer) list(lib nvml.Interface, has func(string) bool) (devices []nvml
 			if ret == nvml.ERROR_GPU_IS_LOST {
 				a.NVML.Code = int(ret)
 			}
-			a.failed(i, ret)
+			a.noteFailed(i, ret)
 			continue
 		}
 		devices = append(devices, device)

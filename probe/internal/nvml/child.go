@@ -207,7 +207,7 @@ func (c *child) silent(ctx context.Context, last *Answer, limit time.Duration) *
 	select {
 	case <-c.exited:
 		status, _ := c.end()
-		return c.died(last, status)
+		return c.deathAnswer(last, status)
 	case what := <-c.flooded:
 		return c.tooMuch(what)
 	case <-ctx.Done():
@@ -282,8 +282,8 @@ func threadState(stat string) string {
 	return state
 }
 
-// died says how the child ended that did not answer to the end.
-func (c *child) died(last *Answer, status syscall.WaitStatus) *Answer {
+// deathAnswer says how the child ended that did not answer to the end.
+func (c *child) deathAnswer(last *Answer, status syscall.WaitStatus) *Answer {
 	why := "it wrote no answer"
 	switch {
 	case status.CoreDump():

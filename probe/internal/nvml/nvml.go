@@ -17,14 +17,14 @@ import (
 // nvmlArg starts this program as the child that asks NVML; how long it may take follows.
 const nvmlArg = "__nvml"
 
-// served reports whether this program calls Serve, so that starting it again reaches the child's code. A program that
+// canServe reports whether this program calls Serve, so that starting it again reaches the child's code. A program that
 // does not would start itself for ever.
-var served bool
+var canServe bool
 
 // Serve must be called first in main by a program that wants NVML asked in a child process: in the child it answers
 // and does not return. A program that never calls it gets NVML in its own process.
 func Serve() {
-	served = true
+	canServe = true
 	if len(os.Args) == 3 && os.Args[1] == nvmlArg {
 		serve()
 	}
@@ -50,16 +50,16 @@ func Start(ctx context.Context, h *host.Host, limit time.Duration) func() *Answe
 
 func start(ctx context.Context, h *host.Host, limit time.Duration) func() *Answer {
 	if !builtIn {
-		return unasked(facts.NVML{Status: "not built in", Message: noNVML})
+		return notAsked(facts.NVML{Status: "not built in", Message: noNVML})
 	}
 	if nowhere(h) {
-		return unasked(notFound)
+		return notAsked(notFound)
 	}
 	if limit == 0 {
 		limit = nvmlTimeout(h)
 	}
 	ask, patience := askHere, limit
-	if served {
+	if canServe {
 		child := ctx
 		ask = func() *Answer { return askChild(child, h.Env, limit) }
 		ctx, patience = context.WithoutCancel(ctx), limit+time.Second // a child that is late is ended first
@@ -78,8 +78,8 @@ func start(ctx context.Context, h *host.Host, limit time.Duration) func() *Answe
 	}
 }
 
-// unasked is the answer where NVML cannot be asked.
-func unasked(why facts.NVML) func() *Answer {
+// notAsked is the answer where NVML cannot be asked.
+func notAsked(why facts.NVML) func() *Answer {
 	return func() *Answer { return &Answer{NVML: why, Opened: openHere(openNodes)} }
 }
 

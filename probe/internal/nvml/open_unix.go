@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// opened are the nodes that are opened as CUDA does, and closed at once: neither powers a GPU up, as a GPU's own would.
-var opened = []string{"/dev/nvidiactl", "/dev/nvidia-uvm"}
+// openedNodes are the nodes that are opened as CUDA does, and closed at once: neither powers a GPU up, as a GPU's own would.
+var openedNodes = []string{"/dev/nvidiactl", "/dev/nvidia-uvm"}
 
 // openNodes says how open(2) of each node ends, "ok" or the name of an errno. Those of no driver that the kernel has are
 // left out: opening one would load the driver.
 func openNodes() map[string]string {
 	devices, err := os.ReadFile("/proc/devices")
 	answers := map[string]string{}
-	for _, name := range opened {
+	for _, name := range openedNodes {
 		var st unix.Stat_t
 		if unix.Stat(name, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFCHR ||
 			err == nil && !hasMajor(string(devices), int(unix.Major(uint64(st.Rdev)))) {
@@ -80,7 +80,7 @@ func openHere(open func() map[string]string) map[string]string {
 	case <-time.After(openPatience):
 	}
 	silent := map[string]string{}
-	for _, name := range opened {
+	for _, name := range openedNodes {
 		silent[name] = "no answer"
 	}
 	return silent

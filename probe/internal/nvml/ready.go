@@ -92,8 +92,8 @@ func minorOf(device nvml.Device, has func(string) bool) *int {
 	return &minor
 }
 
-// failed notes a GPU of which there is no handle; one that this process has no right to is none of its own.
-func (a *Answer) failed(index int, ret nvml.Return) {
+// noteFailed notes a GPU of which there is no handle; one that this process has no right to is none of its own.
+func (a *Answer) noteFailed(index int, ret nvml.Return) {
 	if ret == nvml.ERROR_NO_PERMISSION {
 		return
 	}

@@ -93,16 +93,16 @@ func namedDevices(gpus []nvml.Device, has func(string) bool, list string) []fact
 	if !strings.Contains(list, "GPU-") && !strings.Contains(list, "MIG-") || !has("nvmlDeviceGetUUID") {
 		return nil
 	}
-	var devices []identified
+	var devices []identity
 	for _, device := range gpus {
 		uuid, ret := device.GetUUID()
 		if ret != nvml.SUCCESS {
 			return nil
 		}
 		bus, _ := pciOf(device, has)
-		devices = append(devices, identified{uuid, bus})
+		devices = append(devices, identity{uuid, bus})
 		for _, part := range partsOf(device, has) {
-			devices = append(devices, identified{part, bus})
+			devices = append(devices, identity{part, bus})
 		}
 	}
 	return matchNamed(list, devices)

@@ -6,12 +6,12 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// identified is a GPU, or a MIG device, by its UUID and the address of the GPU.
-type identified struct{ uuid, bus string }
+// identity is a GPU, or a MIG device, by its UUID and the address of the GPU.
+type identity struct{ uuid, bus string }
 
 // matchNamed looks the UUIDs in a list such as "GPU-8932f937,1,MIG-4b0e…" up among the devices' own. The beginning of
 // one is enough for CUDA where no other begins so; "MIG-GPU-8932f937…/1/0" is the older form of a part of a GPU.
-func matchNamed(list string, devices []identified) []facts.NamedDevice {
+func matchNamed(list string, devices []identity) []facts.NamedDevice {
 	var named []facts.NamedDevice
 	for device := range strings.SplitSeq(list, ",") {
 		device = strings.TrimSpace(device)
@@ -21,14 +21,14 @@ func matchNamed(list string, devices []identified) []facts.NamedDevice {
 		}
 		buses := matching(device, devices)
 		if gpu || len(buses) == 1 {
-			named = append(named, facts.NamedDevice{Device: device, Found: len(buses) > 0, Bus: only(buses)})
+			named = append(named, facts.NamedDevice{Device: device, Found: len(buses) > 0, Bus: onlyOne(buses)})
 		}
 	}
 	return named
 }
 
 // matching are the addresses of the devices that a name can mean.
-func matching(name string, devices []identified) []string {
+func matching(name string, devices []identity) []string {
 	if rest, old := strings.CutPrefix(name, "MIG-GPU-"); old {
 		name, _, _ = strings.Cut("GPU-"+rest, "/")
 	}
@@ -44,7 +44,7 @@ func matching(name string, devices []identified) []string {
 	return buses
 }
 
-func only(list []string) string {
+func onlyOne(list []string) string {
 	if len(list) != 1 {
 		return ""
 	}

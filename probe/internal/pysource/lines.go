@@ -26,15 +26,15 @@ func (l line) word() string {
 
 // scanner splits a source file into logical lines.
 type scanner struct {
-	data      []byte
-	at        int
-	skip      int  // lines that are indented more are passed over; -1 where none are
-	names     bool // whether the names of libraries are kept
-	libraries []string
-	told      int  // how many names of libraries were met
-	open      bool // the end came within brackets, or a text of several lines
-	last      int  // where the last line begins that is more than space and comments
-	text      []byte
+	data         []byte
+	at           int
+	skip         int  // lines that are indented more are passed over; -1 where none are
+	names        bool // whether the names of libraries are kept
+	libraries    []string
+	librariesMet int  // how many names of libraries were met
+	open         bool // the end came within brackets, or a text of several lines
+	last         int  // where the last line begins that is more than space and comments
+	text         []byte
 }
 
 // maxLibraries is how many names of libraries are kept of one file.
@@ -50,7 +50,7 @@ var libraryName = lazyregexp.New(`^[\w./{}%*+-]*\.so(\.\d+)*$`)
 
 func (s *scanner) next() (line, bool) {
 	for s.at < len(s.data) {
-		if l := s.one(); l.text != "" {
+		if l := s.logicalLine(); l.text != "" {
 			return l, true
 		}
 	}
@@ -64,8 +64,8 @@ var marks = [256]bool{'#': true, '"': true, '\'': true, '\\': true, '(': true, '
 // blank are the bytes with which no statement begins.
 var blank = [256]bool{'#': true, '\n': true, '\r': true, ';': true}
 
-// one reads one logical line; its text is empty where there is none but comments and space, and where it is passed over.
-func (s *scanner) one() line {
+// logicalLine reads one logical line; its text is empty where there is none but comments and space, and where it is passed over.
+func (s *scanner) logicalLine() line {
 	indent, depth := s.indent(), 0
 	if s.at < len(s.data) && !blank[s.data[s.at]] {
 		s.last = s.at
@@ -91,7 +91,7 @@ func (s *scanner) one() line {
 			s.comment()
 		case '"', '\'':
 			start := s.at
-			s.quoted(c)
+			s.skipString(c)
 			add('"')
 			if namedImport.Match(s.text[max(len(s.text)-callRoom, 0):]) { // the one text that is kept
 				add(bytes.Trim(s.data[start:s.at], `"'`)...)
@@ -153,8 +153,8 @@ func (s *scanner) comment() {
 	s.at = len(s.data)
 }
 
-// quoted passes over a string, and keeps the name of a library.
-func (s *scanner) quoted(quote byte) {
+// skipString passes over a string, and keeps the name of a library.
+func (s *scanner) skipString(quote byte) {
 	rest, long := s.data[s.at:], false
 	if long = len(rest) > 2 && rest[1] == quote && rest[2] == quote; long {
 		s.at += 2
@@ -183,7 +183,7 @@ func (s *scanner) keep(text []byte) {
 	if !s.names || len(text) >= 200 || !bytes.Contains(text, []byte(".so")) || !libraryName.Match(text) {
 		return
 	}
-	if s.told++; len(s.libraries) < maxLibraries && !slices.Contains(s.libraries, string(text)) {
+	if s.librariesMet++; len(s.libraries) < maxLibraries && !slices.Contains(s.libraries, string(text)) {
 		s.libraries = append(s.libraries, string(text))
 	}
 }

@@ -50,14 +50,14 @@ func Parse(data []byte) Module {
 // read takes the lines of a source.
 func (p *parser) read(s *scanner) {
 	for range maxLines {
-		told := s.told
+		told := s.librariesMet
 		line, more := s.next()
 		if !more {
 			break
 		}
 		openings := len(p.openings)
 		p.line(line)
-		if len(p.openings) > openings && s.told == told {
+		if len(p.openings) > openings && s.librariesMet == told {
 			p.unnamed = true
 		}
 		s.skip = p.skip()
@@ -91,24 +91,24 @@ type parser struct {
 	raised   map[string]bool // the names that the module raises
 	last     block           // the block that was closed last, to which an except clause belongs
 
-	found    []found
-	opens    bool                // the file opens libraries somewhere
-	calls    map[string][]string // by function, empty for the top level: the names that are called
-	off      string              // a name that is False unless a setup script gave it to the module
-	later    []string
-	unnamed  bool
-	openings []found
-	defined  map[string]bool // its own functions
-	takes    *taking         // where it is asked what is taken of a module; else nil
+	candidates []candidate
+	opens      bool                // the file opens libraries somewhere
+	calls      map[string][]string // by function, empty for the top level: the names that are called
+	off        string              // a name that is False unless a setup script gave it to the module
+	later      []string
+	unnamed    bool
+	openings   []candidate
+	defined    map[string]bool // its own functions
+	takes      *taking         // where it is asked what is taken of a module; else nil
 }
 
 func newParser() *parser {
 	return &parser{swallows: map[int]bool{}, raised: map[string]bool{}, calls: map[string][]string{}, defined: map[string]bool{}}
 }
 
-// found is an import with the try statements around it, which decide at the end; or a call that opens a library, by the
+// candidate is an import with the try statements around it, which decide at the end; or a call that opens a library, by the
 // name of the function.
-type found struct {
+type candidate struct {
 	Import
 	tries []int
 	in    string
@@ -139,26 +139,26 @@ func (p *parser) line(l line) {
 		for part := range strings.SplitSeq(strings.TrimPrefix(l.text, "import"), ",") {
 			name, _, _ := strings.Cut(strings.TrimSpace(part), " ")
 			if moduleName.MatchString(name) {
-				p.add(found{Import{Module: name, Certain: plain}, tries, in})
+				p.add(candidate{Import{Module: name, Certain: plain}, tries, in})
 			}
 		}
 	case word == "from":
 		if i, ok := parseFrom(l.text); ok {
 			i.Certain = plain
-			p.add(found{i, tries, in})
+			p.add(candidate{i, tries, in})
 		}
 	}
 	for _, m := range byName.FindAllStringSubmatch(l.text, -1) {
 		i := Import{Module: m[2], Level: len(m[1]), Certain: plain && !conditional.MatchString(l.text)}
-		p.add(found{i, tries, in})
+		p.add(candidate{i, tries, in})
 	}
 	if !p.opens {
 		return
 	}
 	for _, m := range opens.FindAllStringSubmatch(l.text, -1) {
-		p.openings = append(p.openings, found{Import{Module: m[1]}, tries, in})
+		p.openings = append(p.openings, candidate{Import{Module: m[1]}, tries, in})
 	}
-	for _, m := range called.FindAllStringSubmatch(l.text, -1) {
+	for _, m := range callName.FindAllStringSubmatch(l.text, -1) {
 		p.calls[in] = append(p.calls[in], m[1])
 	}
 }
@@ -174,10 +174,10 @@ func (p *parser) inHandler(l line, b *block) {
 }
 
 // add takes an import. Of those in functions only the modules of others are kept.
-func (p *parser) add(f found) {
+func (p *parser) add(f candidate) {
 	switch {
 	case f.in == "":
-		p.found = append(p.found, f)
+		p.candidates = append(p.candidates, f)
 	case f.Level == 0:
 		p.later = append(p.later, f.Module)
 	}
@@ -214,7 +214,7 @@ var (
 	fromImport = lazyregexp.New(`^from\s*([.\s]*)([A-Za-z_][\w.]*)?\s*\bimport\b(.*)$`)
 	moduleName = lazyregexp.New(`^[A-Za-z_][\w.]*$`)
 	opens      = lazyregexp.New(`((?:\w\.)?\b(?:CDLL|PyDLL|LoadLibrary|load_library|dlopen))\(\s*[^)\s]`)
-	called     = lazyregexp.New(`\b([A-Za-z_]\w*)\(`)
+	callName   = lazyregexp.New(`\b([A-Za-z_]\w*)\(`)
 	swallowing = lazyregexp.New(`^except *(\*? *)?(:|.*\b(ImportError|ModuleNotFoundError|OSError|Exception|BaseException|Error|EnvironmentError)\b)`)
 	setToFalse = lazyregexp.New(`^([A-Za-z_]\w*) = False$`)
 	assigned   = lazyregexp.New(`^([A-Za-z_]\w*) = ([A-Za-z_]\w*)$`)
@@ -310,7 +310,7 @@ func (p *parser) module(libraries []string) Module {
 			p.swallow(b)
 		}
 	}
-	p.openings = slices.DeleteFunc(p.openings, func(f found) bool { return p.defined[f.Module] }) // which p.calls has
+	p.openings = slices.DeleteFunc(p.openings, func(f candidate) bool { return p.defined[f.Module] }) // which p.calls has
 	m := Module{Libraries: libraries, Opens: len(p.openings) > 0}
 	if m.Opens {
 		m.Later, m.Unnamed = p.later, p.unnamed
@@ -319,7 +319,7 @@ func (p *parser) module(libraries []string) Module {
 		return slices.ContainsFunc(tries, func(t int) bool { _, swallows := p.swallows[t]; return swallows })
 	}
 	whatever := func(tries []int) bool { return slices.ContainsFunc(tries, func(t int) bool { return p.swallows[t] }) }
-	for _, f := range p.found {
+	for _, f := range p.candidates {
 		f.Tried = f.Certain && caught(f.tries)
 		f.Lacked = f.Tried && !whatever(f.tries)
 		f.Certain = f.Certain && !f.Tried
@@ -342,5 +342,5 @@ func (p *parser) module(libraries []string) Module {
 
 // openingIn reports whether a function opens a library.
 func (p *parser) openingIn(name string) bool {
-	return slices.ContainsFunc(p.openings, func(f found) bool { return f.in == name })
+	return slices.ContainsFunc(p.openings, func(f candidate) bool { return f.in == name })
 }

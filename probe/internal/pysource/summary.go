@@ -38,7 +38,7 @@ func Summarize(data []byte) Summary {
 		sum.Names = append(sum.Names, word)
 	}
 	slices.Sort(sum.Names)
-	sum.Unfinished = s.open || unfinished(data[s.last:])
+	sum.Unfinished = s.open || isUnfinished(data[s.last:])
 	return sum
 }
 
@@ -46,9 +46,9 @@ func inWord(r rune) bool {
 	return r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r > 127
 }
 
-// unfinished reports whether the last line of a source is the header of a statement that lacks the rest.
-func unfinished(last []byte) bool {
-	l := (&scanner{data: last, skip: -1}).one()
+// isUnfinished reports whether the last line of a source is the header of a statement that lacks the rest.
+func isUnfinished(last []byte) bool {
+	l := (&scanner{data: last, skip: -1}).logicalLine()
 	return compounds[l.word()] && (strings.HasSuffix(l.text, ":") || !strings.Contains(l.text, ":")) && headers.MatchString(l.text)
 }
 

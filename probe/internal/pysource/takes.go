@@ -45,7 +45,7 @@ func (t *taking) line(l line) {
 	case compounds[word], conditional.MatchString(l.text):
 	case word == "import":
 		for part := range strings.SplitSeq(strings.TrimPrefix(l.text, "import"), ",") {
-			t.imported(strings.Fields(part))
+			t.takeImport(strings.Fields(part))
 		}
 	case word == "from":
 		if i, ok := parseFrom(l.text); ok && i.Level == 0 && i.Module == t.module {
@@ -68,8 +68,8 @@ var (
 	attribute   = lazyregexp.New(`(?:^|[^\w.])([A-Za-z_]\w*)\s*\.\s*([A-Za-z_]\w*)`)
 )
 
-// imported takes what "import" gives a name to: [ml_dtypes], [numpy as np].
-func (t *taking) imported(words []string) {
+// takeImport takes what "import" gives a name to: [ml_dtypes], [numpy as np].
+func (t *taking) takeImport(words []string) {
 	switch {
 	case len(words) == 0 || words[0] != t.module:
 	case len(words) == 1:

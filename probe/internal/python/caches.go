@@ -35,7 +35,7 @@ func Caches(h *host.Host) ([]facts.Cache, error) {
 				dir = path.Join(named, kind.below)
 			}
 			if path.IsAbs(dir) {
-				list = append(list, cached(h, kind.of, dir, kind.files, &failed)...)
+				list = append(list, readCache(h, kind.of, dir, kind.files, &failed)...)
 			}
 		}
 	}
@@ -45,8 +45,8 @@ func Caches(h *host.Host) ([]facts.Cache, error) {
 	return list, failed.Err()
 }
 
-// cached reads one cache; libraries without code for a GPU are none of its concern.
-func cached(h *host.Host, of, dir string, patterns []string, failed *host.Errors) []facts.Cache {
+// readCache reads one cache; libraries without code for a GPU are none of its concern.
+func readCache(h *host.Host, of, dir string, patterns []string, failed *host.Errors) []facts.Cache {
 	builds := map[string]*facts.Build{}
 	for _, pattern := range patterns {
 		for _, file := range h.GlobIn(dir, pattern) {

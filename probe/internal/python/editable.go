@@ -56,15 +56,15 @@ func withLibraries(sites []string) []string {
 	return list
 }
 
-// unfollowed are the files with code that Python runs when it starts and that may lead it to packages elsewhere, in ways
+// unfollowedFiles are the files with code that Python runs when it starts and that may lead it to packages elsewhere, in ways
 // that cannot be read.
-func unfollowed(h *host.Host, sites []string, builds []facts.Build) []string {
+func unfollowedFiles(h *host.Host, sites []string, builds []facts.Build) []string {
 	var list []string
 	for _, dir := range sites {
 		names := h.GlobIn(dir, "*.pth")
 		for _, name := range names[:min(len(names), maxPathFiles)] {
 			for line := range strings.Lines(string(h.ReadQuietly(name))) {
-				if executed(line) && !follows(h, sites, builds, line) && !slices.Contains(list, name) {
+				if isCode(line) && !follows(h, sites, builds, line) && !slices.Contains(list, name) {
 					list = append(list, name)
 				}
 			}
@@ -121,7 +121,7 @@ func findsOthers(h *host.Host, builds []facts.Build, file, code string) bool {
 		names[m[1]] = true
 	}
 	for i := range builds {
-		if b := &builds[i]; !recorded(h, path.Dir(b.From), path.Base(file)) && findsAny(h, b, names) {
+		if b := &builds[i]; !isRecorded(h, path.Dir(b.From), path.Base(file)) && findsAny(h, b, names) {
 			return false
 		}
 	}
@@ -192,7 +192,7 @@ func parsePathFile(data []byte) []pathLine {
 	var list []pathLine
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSpace(line)
-		if executed(line) {
+		if isCode(line) {
 			plain, _ := plainChanges(line)
 			list = append(list, plain...)
 		} else if line != "" && line[0] != '#' {
@@ -202,8 +202,8 @@ func parsePathFile(data []byte) []pathLine {
 	return list
 }
 
-// executed reports whether a line of a .pth file is code.
-func executed(line string) bool {
+// isCode reports whether a line of a .pth file is code.
+func isCode(line string) bool {
 	return strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "import\t")
 }
 
@@ -276,7 +276,7 @@ func editables(h *host.Host, s *site, infos []info, cuda string, failed *host.Er
 		}
 		away := *s
 		away.dir = path.Dir(dir)
-		libraries := away.unrecorded(h, module, nil)
+		libraries := away.unrecordedLibraries(h, module, nil)
 		if len(libraries) == 0 || path.Base(dir) != module {
 			continue
 		}

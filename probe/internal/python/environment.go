@@ -15,7 +15,7 @@ var frameworks = []func(*host.Host, *site) (*facts.Build, error){torchBuild, ten
 func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environment {
 	env := facts.Environment{Path: p.path, Python: p.python, Kind: p.kind, Interpreter: unusable(h, p)}
 	sites := withPathFiles(h, p.sites, failed)
-	torch := &beside{}
+	torch := &torchProcess{}
 	for _, dir := range sites {
 		s := newSite(h, p, dir, sites)
 		s.torch = torch
@@ -50,7 +50,7 @@ func readEnvironment(h *host.Host, p prefix, failed *host.Errors) facts.Environm
 	}
 	env.NoPip = !slices.ContainsFunc(sites, func(dir string) bool { return h.Exists(dir + "/pip") })
 	env.NoExec = host.FirstNoExec(h, sites)
-	env.Managed = managed(h, p)
+	env.Managed = managedMark(h, p)
 	env.Assemblers = append(env.Assemblers, assemblersNamed(h, failed)...)
 	if p.kind == "conda" {
 		env.Packages = append(env.Packages, condaPackages(h, p.path)...)
@@ -79,8 +79,8 @@ func notHidden(before, dists []facts.Package) []facts.Package {
 	})
 }
 
-// managed is the mark of PEP 668 in an installation, /usr/lib/python3.12/EXTERNALLY-MANAGED; empty where there is none.
-func managed(h *host.Host, p prefix) string {
+// managedMark is the mark of PEP 668 in an installation, /usr/lib/python3.12/EXTERNALLY-MANAGED; empty where there is none.
+func managedMark(h *host.Host, p prefix) string {
 	name := p.path + "/lib/python" + version.ShortPython(p.python) + "/EXTERNALLY-MANAGED"
 	if p.kind != "system" || !h.Exists(name) {
 		return ""

@@ -76,7 +76,7 @@ func (s *search) unreadSites(p prefix, c candidate, builds []facts.Build) {
 			s.unread(dir, host.Plain(err).Error(), kind)
 		}
 	}
-	for _, file := range unfollowed(s.Host, p.sites, builds) {
+	for _, file := range unfollowedFiles(s.Host, p.sites, builds) {
 		if c.active || c.named {
 			s.unread(file, "Python runs this file when it starts, and which directories it adds to the import path cannot be determined", facts.UnreadNeeded)
 		}

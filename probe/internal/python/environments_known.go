@@ -29,7 +29,7 @@ func (s *search) knownRoots() []candidate {
 			roots = append(roots, s.foundIn(in, s.around(base))...)
 		}
 	}
-	return bounded(s, roots, maxRoots, "Python environments",
+	return firstOf(s, roots, maxRoots, "Python environments",
 		"only the first %d of %d that a search found were read: name those that matter with --env")
 }
 

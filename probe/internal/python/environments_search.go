@@ -20,8 +20,8 @@ func (s *search) unread(place, reason, kind string) {
 	s.found.Unread = append(s.found.Unread, facts.Unread{Place: place, Reason: reason, Kind: kind})
 }
 
-// bounded is as much of a list as is looked at; where that is not all of it, the place was not looked at as a whole.
-func bounded[T any](s *search, list []T, most int, place, reason string) []T {
+// firstOf is as much of a list as is looked at; where that is not all of it, the place was not looked at as a whole.
+func firstOf[T any](s *search, list []T, most int, place, reason string) []T {
 	if len(list) <= most {
 		return list
 	}

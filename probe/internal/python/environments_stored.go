@@ -77,7 +77,7 @@ func (s *search) runningPythons() []candidate {
 		return nil
 	}
 	var list []candidate
-	for _, e := range bounded(s, entries, maxProcesses, "running processes", "only the first %d of %d were looked at") {
+	for _, e := range firstOf(s, entries, maxProcesses, "running processes", "only the first %d of %d were looked at") {
 		if !processID.MatchString(e.Name()) {
 			continue
 		}

@@ -125,11 +125,11 @@ func TestCondaListBounds(t *testing.T) {
 func TestSearchBounds(t *testing.T) {
 	s := &search{}
 	list := make([]string, maxRoots+1)
-	if got := len(bounded(s, list[1:], maxRoots, "x", "%d of %d")); got != maxRoots || s.found.Unread != nil {
+	if got := len(firstOf(s, list[1:], maxRoots, "x", "%d of %d")); got != maxRoots || s.found.Unread != nil {
 		t.Errorf("%d of %d, not looked at: %+v", got, maxRoots, s.found.Unread)
 	}
 	want := []facts.Unread{{Kind: facts.UnreadCut, Place: "Python environments", Reason: "the first 4000 of 4001"}}
-	got := len(bounded(s, list, maxRoots, "Python environments", "the first %d of %d"))
+	got := len(firstOf(s, list, maxRoots, "Python environments", "the first %d of %d"))
 	if diff := cmp.Diff(want, s.found.Unread); diff != "" || got != maxRoots {
 		t.Errorf("%d, not looked at (-want +got):\n%s", got, diff)
 	}

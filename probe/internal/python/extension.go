@@ -56,7 +56,7 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 		}
 		failed.Add(err)
 		owned.add(i, libraries)
-		b.Hindrances = append(b.Hindrances, s.alone(h, b, r, record)...)
+		b.Hindrances = append(b.Hindrances, s.codeWithoutModule(h, b, r, record)...)
 		if namedForCUDA.MatchString(b.Name) { // rmm-cu12 has no code and fails with another librmm
 			failed.Add(s.otherRelease(h, b, libraries))
 		}
@@ -73,7 +73,7 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 		}
 	}
 	s.noteDisplaced(h, list, owned, infos)
-	for _, b := range append(unowned(h, s, entries, infos, cuda, failed), editables(h, s, infos, cuda, failed)...) {
+	for _, b := range append(unownedPackages(h, s, entries, infos, cuda, failed), editables(h, s, infos, cuda, failed)...) {
 		if !has(list, b.Name) {
 			list = append(list, b)
 		}
@@ -88,7 +88,7 @@ func extensions(h *host.Host, s *site, cuda string, failed *host.Errors) []facts
 func (s *site) noteDisplaced(h *host.Host, list []facts.Build, owned owners, infos []info) {
 	for i := range list {
 		list[i].Hindrances = append(list[i].Hindrances, owned.overwritten(h, s, &list[i])...)
-		list[i].Hindrances = append(list[i].Hindrances, s.displaced(h, &list[i], list, infos)...)
+		list[i].Hindrances = append(list[i].Hindrances, s.displacedModules(h, &list[i], list, infos)...)
 	}
 }
 
@@ -128,16 +128,16 @@ func noteParts(h *host.Host, dir string, entries []fs.DirEntry, list []facts.Bui
 		for i := range list {
 			b := &list[i]
 			if b.PartOf == "" && b.Name != distname.Normal(by) &&
-				(requires(data, b.Name, false) || unasked(b, h) && requires(data, b.Name, true)) {
+				(requires(data, b.Name, false) || mayComeByExtra(b, h) && requires(data, b.Name, true)) {
 				b.PartOf = distname.Normal(by)
 			}
 		}
 	}
 }
 
-// unasked reports whether a package that goes without a framework may have come by another's extra, as CuPy by Ray's:
+// mayComeByExtra reports whether a package that goes without a framework may have come by another's extra, as CuPy by Ray's:
 // pip marks what the user named; uv marks everything.
-func unasked(b *facts.Build, h *host.Host) bool {
+func mayComeByExtra(b *facts.Build, h *host.Host) bool {
 	installer, _ := h.ReadLine(b.Path + "/INSTALLER")
 	return openers[b.Name] != nil && !(installer == "pip" && h.Exists(b.Path+"/REQUESTED"))
 }
@@ -155,8 +155,8 @@ func readExtension(b *facts.Build, h *host.Host, s *site, record []byte, cuda st
 	}
 	libraries := ofTorch(loadedOf(worth, cuda), s.torch.build)
 	// Of nearly all distributions nobody asks: what has no CUDA is not judged.
-	r := sync.OnceValue(func() *reach { return s.reached(h, b, record) })
-	b.Hindrances = s.gone(h, b, libraries)
+	r := sync.OnceValue(func() *reach { return s.readReach(h, b, record) })
+	b.Hindrances = s.librariesGone(h, b, libraries)
 	return libraries, r, readLibraries(b, h, s, r, libraries)
 }
 
@@ -201,10 +201,10 @@ func (s *site) needs(h *host.Host, read lazyReach, framework string) bool {
 	})
 }
 
-// alone is that a distribution with CUDA code, or with a library that says by its name that it has some, or with a module
+// codeWithoutModule is that a distribution with CUDA code, or with a library that says by its name that it has some, or with a module
 // and named for CUDA, needs what the environment does not have: the framework that it imports, or the distribution that
 // holds its library.
-func (s *site) alone(h *host.Host, b *facts.Build, r lazyReach, record []byte) []facts.Hindrance {
+func (s *site) codeWithoutModule(h *host.Host, b *facts.Build, r lazyReach, record []byte) []facts.Hindrance {
 	if len(b.SASS)+len(b.PTX) == 0 && b.CUDA == "" && !slices.ContainsFunc(librariesIn(record), familyFile.MatchString) &&
 		(!namedForCUDA.MatchString(b.Name) || len(librariesOf(b, h, record)) == 0) {
 		return nil
@@ -250,11 +250,11 @@ var mainModule = lazyregexp.New(`^\w+/_(moe_)?C(_stable_libtorch)?(\.[\w-]+)?\.s
 // optionalModule are the packages that are imported without theirs, and say so.
 var optionalModule = distname.Names{"xformers", "torchao"}
 
-// gone is that a distribution's libraries are all gone, where their names or what it requires tell that they were for
+// librariesGone is that a distribution's libraries are all gone, where their names or what it requires tell that they were for
 // the GPU: what is left is its metadata. Or one is gone that has its kernels for torch, or that is its own module.
-func (s *site) gone(h *host.Host, b *facts.Build, names []string) []facts.Hindrance {
+func (s *site) librariesGone(h *host.Host, b *facts.Build, names []string) []facts.Hindrance {
 	there := func(name string) bool { return !absent(h, path.Join(s.dir, name)) }
-	if own := slices.DeleteFunc(slices.Clone(names), bundled.MatchString); len(own) > 0 {
+	if own := slices.DeleteFunc(slices.Clone(names), bundledLibrary.MatchString); len(own) > 0 {
 		names = own
 	}
 	some := slices.ContainsFunc(names, there)
@@ -274,8 +274,8 @@ func (s *site) gone(h *host.Host, b *facts.Build, names []string) []facts.Hindra
 	return []facts.Hindrance{{Kind: facts.HindranceGone, Of: b.Name + " " + b.Version, Path: path.Join(s.dir, names[0])}}
 }
 
-// bundled matches the libraries of others that auditwheel puts into a wheel: "ezkl.libs/libcudart-c64a25f3.so.12".
-var bundled = lazyregexp.New(`^[^/]+\.libs/`)
+// bundledLibrary matches the libraries of others that auditwheel puts into a wheel: "ezkl.libs/libcudart-c64a25f3.so.12".
+var bundledLibrary = lazyregexp.New(`^[^/]+\.libs/`)
 
 // damagedCUDA reports whether the library that could not be listed says by its name that it is for the GPU.
 func damagedCUDA(b *facts.Build) bool {

@@ -19,7 +19,7 @@ func readAlone(b *facts.Build, h *host.Host, s *site, r lazyReach) error {
 	}
 	record := h.ReadQuietly(b.From)
 	names := r.now().loads(librariesOf(b, h, record))
-	if bad, err := s.spoiled(h, record, names); bad != nil || err != nil {
+	if bad, err := s.spoiledLibrary(h, record, names); bad != nil || err != nil {
 		if bad != nil {
 			bad.Of = b.Name + " " + b.Version
 			b.Hindrances = append(b.Hindrances, *bad)
@@ -32,7 +32,7 @@ func readAlone(b *facts.Build, h *host.Host, s *site, r lazyReach) error {
 	}
 	b.Late = r.now().late(first.library)
 	for _, name := range first.missing {
-		s.refused(h, b, first.process, name)
+		s.noteRefused(h, b, first.process, name)
 	}
 	if len(b.Hindrances) > 0 { // a library that would lead to the others
 		b.Beside, b.Missing = nil, nil
@@ -40,9 +40,9 @@ func readAlone(b *facts.Build, h *host.Host, s *site, r lazyReach) error {
 	return nil
 }
 
-// spoiled is a library of a distribution that is not as it was installed and that the loader does not take; or, where
+// spoiledLibrary is a library of a distribution that is not as it was installed and that the loader does not take; or, where
 // all of them are for another machine, the first. One that was installed so is somebody's data.
-func (s *site) spoiled(h *host.Host, record []byte, names []string) (*facts.Hindrance, error) {
+func (s *site) spoiledLibrary(h *host.Host, record []byte, names []string) (*facts.Hindrance, error) {
 	p, err := pythonProcess(h, s)
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (s *site) spoiled(h *host.Host, record []byte, names []string) (*facts.Hind
 		case missing.Closed():
 			bad = closedFile(h, "", file)
 			return &bad, nil
-		case resized(h, record, name, full):
+		case isResized(h, record, name, full):
 			return &bad, nil
 		default:
 			other = append(other, bad)
@@ -95,7 +95,7 @@ func (s *site) firstRefused(h *host.Host, b *facts.Build, r lazyReach, names []s
 		if _, err := p.Open(full, nil, ldso.Local); err != nil {
 			return nil, err
 		}
-		if !r.now().alone() {
+		if !r.now().opensUnaided() {
 			err = s.supply(h, p, b.Path)
 		}
 		if err != nil {
@@ -174,15 +174,15 @@ func bringsLibrary(metadata []byte, library string, extras bool) bool {
 // ownerOf is the distribution, of one and those that it requires, that lists a file.
 func (s *site) ownerOf(h *host.Host, info, file string) string {
 	for _, dist := range s.requiredFrom(h, info) {
-		if recorded(h, dist, strings.TrimPrefix(file, path.Dir(dist)+"/")) {
+		if isRecorded(h, dist, strings.TrimPrefix(file, path.Dir(dist)+"/")) {
 			return distOf(dist)
 		}
 	}
 	return distOf(info)
 }
 
-// refused notes one library that a package needs and does not get.
-func (s *site) refused(h *host.Host, b *facts.Build, p *ldso.Process, name string) {
+// noteRefused notes one library that a package needs and does not get.
+func (s *site) noteRefused(h *host.Host, b *facts.Build, p *ldso.Process, name string) {
 	by, of := b.Path, b.Name+" "+b.Version
 	spoiled := facts.Hindrance{Kind: facts.HindranceSpoiled, Of: of}
 	for _, m := range p.Missing {
@@ -204,7 +204,7 @@ func (s *site) refused(h *host.Host, b *facts.Build, p *ldso.Process, name strin
 	}
 	owned := s.wheelHeld(h, wheelOf(strings.TrimPrefix(cudaStem(name), "lib")), name) ||
 		bringsLibrary(h.ReadQuietly(b.Path+"/METADATA"), name, false)
-	file := s.beside(h, name)
+	file := s.placeBeside(h, name)
 	switch {
 	case spoiled.Path != "":
 		b.Hindrances = append(b.Hindrances, spoiled)

@@ -255,7 +255,7 @@ func TestLackingWithoutCode(t *testing.T) {
 		b := &facts.Build{Name: c.dist, Path: s.dir + "/graph-1.0.dist-info"}
 		hosttest.Write(t, filepath.Join(root, b.Path, "METADATA"), "Name: "+c.dist+"\nRequires-Dist: libgraph-cu12==1.0\n")
 		lacks := ""
-		for _, h := range s.alone(&host.Host{Root: root}, b, nil, []byte(c.record)) {
+		for _, h := range s.codeWithoutModule(&host.Host{Root: root}, b, nil, []byte(c.record)) {
 			lacks = h.By
 		}
 		if lacks != c.lacks {

@@ -36,7 +36,7 @@ func readOpened(b *facts.Build, h *host.Host, s *site) error {
 		return err
 	}
 	for _, name := range absentLibraries(b, p) {
-		file := s.beside(h, name)
+		file := s.placeBeside(h, name)
 		if file == "" {
 			continue
 		}
@@ -224,9 +224,9 @@ func cublasNamed(h *host.Host, name string) (major string, err error) {
 	return major, nil
 }
 
-// beside is where a library lies that the loader does not find by itself: in a wheel, in torch, in a toolkit. Who
+// placeBeside is where a library lies that the loader does not find by itself: in a wheel, in torch, in a toolkit. Who
 // imports torch first, preloads it by its path or has LD_LIBRARY_PATH lead there has it.
-func (s *site) beside(h *host.Host, name string) string {
+func (s *site) placeBeside(h *host.Host, name string) string {
 	files := s.inWheels(h, "*/lib/"+name)
 	for _, dir := range s.path {
 		files = append(files, h.GlobIn(dir, "torch/lib/"+name)...)

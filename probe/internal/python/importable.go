@@ -29,10 +29,10 @@ func (s *site) hinder(h *host.Host, b *facts.Build, info string, names []string)
 			b.Hindrances = append(b.Hindrances, closedFile(h, own, file))
 		}
 		if file := path.Join(s.dir, name, "__init__.py"); info != "" && len(b.Hindrances) == 0 &&
-			absent(h, file) && absent(h, file+"c") && recorded(h, info, name+"/__init__.py") {
+			absent(h, file) && absent(h, file+"c") && isRecorded(h, info, name+"/__init__.py") {
 			add(facts.HindranceGone, own, file, "")
 		}
-		if file := firstModule(h, s.before(), name); file != "" && path.Dir(file) != b.Path {
+		if file := firstModule(h, s.directoriesBefore(), name); file != "" && path.Dir(file) != b.Path {
 			add(facts.HindranceHidden, own, file, "")
 		} else if file := firstModule(h, s.here, name); file != "" && path.Dir(file) != b.Path {
 			add(facts.HindranceHere, own, file, "") // unless it is an editable installation's
@@ -52,8 +52,8 @@ func (s *site) hinder(h *host.Host, b *facts.Build, info string, names []string)
 	}
 }
 
-// before are the directories that Python looks into before this one.
-func (s *site) before() []string { return s.path[:max(slices.Index(s.path, s.dir), 0)] }
+// directoriesBefore are the directories that Python looks into before this one.
+func (s *site) directoriesBefore() []string { return s.path[:max(slices.Index(s.path, s.dir), 0)] }
 
 // firstModule is the file that the first of the directories has for a module. A directory without __init__.py is part
 // of a namespace, which gives way to any module behind it (PEP 420).
@@ -73,7 +73,7 @@ func firstModule(h *host.Host, dirs []string, name string) string {
 func closedModule(h *host.Host, dirs []string, name string) string {
 	for _, dir := range dirs {
 		for _, file := range []string{name + "/__init__.py", name + ".py"} {
-			if file = path.Join(dir, file); closed(h, file) {
+			if file = path.Join(dir, file); isClosed(h, file) {
 				return file
 			}
 		}
@@ -94,7 +94,7 @@ func findsModule(h *host.Host, dirs []string, module string, names []string) boo
 		switch {
 		case h.Exists(place+".pyc") || h.Exists(place+"/__init__.pyc") || len(h.GlobIn(dir, top+".*so")) > 0:
 			return true
-		case !h.Exists(place), closed(h, place+"/__init__.py"):
+		case !h.Exists(place), isClosed(h, place+"/__init__.py"):
 		case rest != "":
 			if findsModule(h, []string{place}, rest, names) {
 				return true
@@ -121,7 +121,7 @@ func modulesIn(record []byte) []string {
 
 // hiding reports whether a directory before this one has a distribution of the same name: Python imports that one.
 func (s *site) hiding(h *host.Host, name string) bool {
-	return slices.ContainsFunc(s.before(), func(dir string) bool { return infoOf(h, dir, name) != "" })
+	return slices.ContainsFunc(s.directoriesBefore(), func(dir string) bool { return infoOf(h, dir, name) != "" })
 }
 
 // infoOf is the dist-info directory of a distribution in one directory, empty where it has none.
@@ -173,7 +173,7 @@ func (s *site) requiredOf(h *host.Host, info string) []string {
 // it.
 func (s *site) otherPython(h *host.Host, info string) (file, other string) {
 	if anyPython.Match(h.ReadQuietly(info + "/WHEEL")) {
-		return s.unlisted(h, info)
+		return s.unlistedModule(h, info)
 	}
 	for line := range bytes.Lines(h.ReadQuietly(info + "/RECORD")) {
 		if !bytes.Contains(line, []byte(".cpython-")) { // nearly all of some ten thousand lines
@@ -182,7 +182,7 @@ func (s *site) otherPython(h *host.Host, info string) (file, other string) {
 		name, _, _ := strings.Cut(string(line), ",")
 		switch tag := tagOf(name); {
 		case tag == version.ShortPython(s.python):
-			return s.replaced(h, path.Join(path.Dir(info), name))
+			return s.replacedModule(h, path.Join(path.Dir(info), name))
 		case tag != "" && other == "":
 			file, other = path.Join(path.Dir(info), name), tag
 		}
@@ -193,24 +193,24 @@ func (s *site) otherPython(h *host.Host, info string) (file, other string) {
 // anyPython matches the tag of a wheel that is for more than one Python, "Tag: cp310-abi3-manylinux_2_28_x86_64".
 var anyPython = lazyregexp.New(`(?m)^Tag: \S+?-(abi3|none)-`)
 
-// unlisted is a module for another Python that a distribution for every Python does not list, in the place of one that
+// unlistedModule is a module for another Python that a distribution for every Python does not list, in the place of one that
 // it lists, that this Python would import and that is gone.
-func (s *site) unlisted(h *host.Host, info string) (file, python string) {
+func (s *site) unlistedModule(h *host.Host, info string) (file, python string) {
 	for line := range bytes.Lines(h.ReadQuietly(info + "/RECORD")) {
 		name, _, _ := strings.Cut(string(line), ",")
 		if !strings.HasSuffix(name, ".abi3.so") && tagOf(name) != version.ShortPython(s.python) {
 			continue
 		}
-		file, python = s.replaced(h, path.Join(path.Dir(info), name))
-		if python != "" && !recorded(h, info, strings.TrimPrefix(file, path.Dir(info)+"/")) {
+		file, python = s.replacedModule(h, path.Join(path.Dir(info), name))
+		if python != "" && !isRecorded(h, info, strings.TrimPrefix(file, path.Dir(info)+"/")) {
 			return file, python
 		}
 	}
 	return "", ""
 }
 
-// replaced is the module for another Python that lies where a distribution had one for this.
-func (s *site) replaced(h *host.Host, file string) (found, python string) {
+// replacedModule is the module for another Python that lies where a distribution had one for this.
+func (s *site) replacedModule(h *host.Host, file string) (found, python string) {
 	if h.Exists(file) {
 		return "", ""
 	}

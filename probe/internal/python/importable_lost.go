@@ -26,11 +26,11 @@ func (s *site) frameworkInfo(framework string) string {
 	return ""
 }
 
-// lost is that a file without which a framework is not imported is gone, though the RECORD of its distribution lists
+// lostFiles is that a file without which a framework is not imported is gone, though the RECORD of its distribution lists
 // it.
-func (s *site) lost(h *host.Host, framework, file string) []facts.Hindrance {
+func (s *site) lostFiles(h *host.Host, framework, file string) []facts.Hindrance {
 	info := s.frameworkInfo(framework)
-	if info == "" || !absent(h, path.Join(s.dir, file)) || s.elsewhere(h, file) || !recorded(h, info, file) {
+	if info == "" || !absent(h, path.Join(s.dir, file)) || s.elsewhere(h, file) || !isRecorded(h, info, file) {
 		return nil
 	}
 	return []facts.Hindrance{{Kind: facts.HindranceGone, Of: distOf(info), Path: path.Join(s.dir, file)}}

@@ -23,7 +23,7 @@ func jaxBuild(h *host.Host, s *site) (*facts.Build, error) {
 		return nil, nil
 	}
 	b := &facts.Build{Name: "jax", Version: jaxlib.Version, Accelerator: "cpu", Path: s.dir + "/jaxlib",
-		From: jaxlib.Path, Hindrances: s.lost(h, "jax", "jaxlib/__init__.py")}
+		From: jaxlib.Path, Hindrances: s.lostFiles(h, "jax", "jaxlib/__init__.py")}
 	m, err := readMetadata(h, jaxlib)
 	b.Requires, b.Glibc, b.Arch = m.requires, m.glibc, m.arch
 	if m.pip {
@@ -61,7 +61,7 @@ func otherJaxlib(h *host.Host, s *site, jaxlib *facts.Package) []facts.Hindrance
 	if jax == nil {
 		return nil
 	}
-	for _, m := range required.FindAllSubmatch(headerOf(h.ReadQuietly(jax.Path+"/METADATA")), -1) {
+	for _, m := range rangedRequirement.FindAllSubmatch(headerOf(h.ReadQuietly(jax.Path+"/METADATA")), -1) {
 		if string(m[1]) == "jaxlib" && !accepts(string(m[2]), jaxlib.Version) {
 			return []facts.Hindrance{{Kind: facts.HindranceRelease, Of: "jaxlib " + jaxlib.Version,
 				By: "jaxlib" + strings.TrimSpace(string(m[2])), Path: jax.Path + "/METADATA"}}

@@ -54,7 +54,7 @@ func torchLoads(b *facts.Build, h *host.Host, s *site) error {
 	if err := standardLibrary(b, p); err != nil {
 		return err
 	}
-	if unpinned(b, s, "nccl") && p.Loaded("libnccl.so.2") != nil {
+	if isUnpinned(b, s, "nccl") && p.Loaded("libnccl.so.2") != nil {
 		return ncclMissing(b, p, main)
 	}
 	return nil
@@ -164,7 +164,7 @@ func ownOf(b *facts.Build, h *host.Host, s *site, name string) bool {
 		return true
 	}
 	dist := s.dist("torch")
-	return dist != nil && recorded(h, dist.Path, "torch/lib/"+name)
+	return dist != nil && isRecorded(h, dist.Path, "torch/lib/"+name)
 }
 
 // globalDeps is what torch opens first, by its path; no library links it, and not every build has it.
@@ -177,7 +177,7 @@ var torchOwn = lazyregexp.New(`^lib(torch|c10|shm)\w*\.so$`)
 func ownLost(b *facts.Build, h *host.Host, p *ldso.Process, s *site) []string {
 	const main = "torch/lib/libtorch_cuda.so"
 	dist := s.dist("torch")
-	if !unloadable(p, path.Base(main)) && (dist == nil || !recorded(h, dist.Path, main)) {
+	if !unloadable(p, path.Base(main)) && (dist == nil || !isRecorded(h, dist.Path, main)) {
 		return nil
 	}
 	return []string{path.Base(main)}

@@ -84,8 +84,8 @@ func closedFile(h *host.Host, of, file string) facts.Hindrance {
 	return facts.Hindrance{Kind: facts.HindranceClosed, Of: of, Path: file}
 }
 
-// closed reports whether there is a file that this user may not read, or a directory that he may not look into.
-func closed(h *host.Host, file string) bool {
+// isClosed reports whether there is a file that this user may not read, or a directory that he may not look into.
+func isClosed(h *host.Host, file string) bool {
 	f, err := h.Open(file)
 	if err == nil {
 		f.Close()

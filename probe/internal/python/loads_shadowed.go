@@ -167,7 +167,7 @@ func (s *site) notTheWheels(h *host.Host, o *ldso.Object) bool {
 	name := strings.TrimPrefix(o.Real, s.dir+"/")
 	stem := strings.TrimPrefix(cudaStem(o.Path), "lib")
 	for _, wheel := range s.wheelsOf(wheelOf(stem)) {
-		if resized(h, h.ReadQuietly(wheel.Path+"/RECORD"), name, o.Real) {
+		if isResized(h, h.ReadQuietly(wheel.Path+"/RECORD"), name, o.Real) {
 			return true
 		}
 	}

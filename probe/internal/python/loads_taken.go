@@ -78,9 +78,9 @@ func nvrtcVersion(h *host.Host, real string) string {
 	return v
 }
 
-// unpinned reports whether the installed wheel of a library is not the one that the build pins, so that its functions
+// isUnpinned reports whether the installed wheel of a library is not the one that the build pins, so that its functions
 // must be looked at.
-func unpinned(b *facts.Build, s *site, library string) bool {
+func isUnpinned(b *facts.Build, s *site, library string) bool {
 	twins := s.twins(library)
 	return len(twins) != 1 || b.Requires[twins[0].Name] != twins[0].Version || twins[0].Overwritten
 }
@@ -94,8 +94,8 @@ var cudnnPart = lazyregexp.New(`^libcudnn_\w+\.so\.`)
 // wheelHeld reports whether an installed wheel lists a library among its files.
 func (s *site) wheelHeld(h *host.Host, wheel, library string) bool {
 	return slices.ContainsFunc(s.wheelsOf(wheel), func(p facts.Package) bool {
-		return recorded(h, p.Path, "nvidia/"+strings.ReplaceAll(wheel, "-", "_")+"/lib/"+library) ||
-			recorded(h, p.Path, "nvidia/cu13/lib/"+library)
+		return isRecorded(h, p.Path, "nvidia/"+strings.ReplaceAll(wheel, "-", "_")+"/lib/"+library) ||
+			isRecorded(h, p.Path, "nvidia/cu13/lib/"+library)
 	})
 }
 

@@ -24,15 +24,15 @@ func (s *site) markOverwritten(h *host.Host) {
 	for i := range s.dists {
 		m := sharedLibrary.FindStringSubmatch(s.dists[i].Name)
 		if m != nil && len(s.twins(m[1])) > 1 {
-			s.dists[i].Altered = altered(h, s.dir, s.dists[i].Path)
+			s.dists[i].Altered = alteredLibrary(h, s.dir, s.dists[i].Path)
 			s.dists[i].Overwritten = s.dists[i].Altered != ""
 		}
 	}
 }
 
-// altered says which library of a distribution is not the one of its RECORD: by the size, which costs nothing, and
+// alteredLibrary says which library of a distribution is not the one of its RECORD: by the size, which costs nothing, and
 // where that is the same by the hash of what is small.
-func altered(h *host.Host, dir, distInfo string) string {
+func alteredLibrary(h *host.Host, dir, distInfo string) string {
 	data, err := h.ReadFile(distInfo + "/RECORD")
 	if err != nil {
 		return ""

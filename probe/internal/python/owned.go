@@ -96,7 +96,7 @@ func RangesOf(h *host.Host, envs []string, name string) map[string]string {
 			continue
 		}
 		head := headerOf(h.ReadQuietly(info + "/METADATA"))
-		for _, m := range required.FindAllSubmatch(head, -1) {
+		for _, m := range rangedRequirement.FindAllSubmatch(head, -1) {
 			ranges[distname.Normal(string(m[1]))] = strings.TrimSpace(string(m[2]))
 		}
 	}

@@ -43,9 +43,9 @@ func (o owners) overwritten(h *host.Host, s *site, b *facts.Build) []facts.Hindr
 	return nil
 }
 
-// displaced is that Python imports modules of a distribution without CUDA code in the place of a build's, as those of
+// displacedModules is that Python imports modules of a distribution without CUDA code in the place of a build's, as those of
 // faiss-cpu beside faiss-gpu: it was installed over the build, or its module has the name that Python prefers.
-func (s *site) displaced(h *host.Host, b *facts.Build, builds []facts.Build, infos []info) []facts.Hindrance {
+func (s *site) displacedModules(h *host.Host, b *facts.Build, builds []facts.Build, infos []info) []facts.Hindrance {
 	if len(b.Hindrances) > 0 || !strings.HasSuffix(b.From, "/RECORD") {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (s *site) replacedModules(h *host.Host, b *facts.Build, record []byte) []st
 		}
 	}
 	for m := range plainModule.EachSubmatch(record) {
-		if file := string(m[1]) + ".abi3.so"; !recorded(h, b.Path, file) && h.Exists(path.Join(s.dir, file)) {
+		if file := string(m[1]) + ".abi3.so"; !isRecorded(h, b.Path, file) && h.Exists(path.Join(s.dir, file)) {
 			list = append(list, file)
 		}
 	}

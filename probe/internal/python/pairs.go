@@ -12,15 +12,15 @@ import (
 	"cudacompat/probe/host"
 )
 
-// beside is the torch of an environment in its process, for extensions to be loaded into; empty where there is none for
+// torchProcess is the torch of an environment in its process, for extensions to be loaded into; empty where there is none for
 // CUDA, or where it does not load itself.
-type beside struct {
+type torchProcess struct {
 	build   *facts.Build
 	process *ldso.Process
 	python  bool // whether its libtorch_python.so is there, which `import torch` brings
 }
 
-func (t *beside) take(b *facts.Build, p *ldso.Process) {
+func (t *torchProcess) take(b *facts.Build, p *ldso.Process) {
 	if t != nil && t.process == nil {
 		t.build, t.process = b, p
 	}
@@ -37,7 +37,7 @@ var (
 // pair loads an extension's libraries that are linked to torch, and notes what they want and do not find: the runtime
 // of another CUDA than torch's, or symbols of another release. One that the import is certain to load decides, else the
 // one that bears the package's name, else all of them have to fail: packages carry variants of which one is enough.
-func (t *beside) pair(b *facts.Build, h *host.Host, s *site, lazy lazyReach, linked []string) error {
+func (t *torchProcess) pair(b *facts.Build, h *host.Host, s *site, lazy lazyReach, linked []string) error {
 	if t == nil || t.process == nil || len(linked) == 0 {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (t *beside) pair(b *facts.Build, h *host.Host, s *site, lazy lazyReach, lin
 }
 
 // unmet is what one library does not find beside torch. What lies in a wheel the package's own code may load before.
-func (t *beside) unmet(h *host.Host, s *site, file string) ([]facts.Unresolved, error) {
+func (t *torchProcess) unmet(h *host.Host, s *site, file string) ([]facts.Unresolved, error) {
 	before := len(t.process.Missing)
 	o, err := t.process.Open(file, nil, ldso.Local)
 	if o == nil || err != nil {
@@ -103,7 +103,7 @@ func (t *beside) unmet(h *host.Host, s *site, file string) ([]facts.Unresolved, 
 
 // lacks notes what a library that decides for its package wants of CUDA's libraries and does not find in those that
 // torch takes: one of elsewhere, or torch's own where the package was linked to newer ones.
-func (t *beside) lacks(b *facts.Build, file string, decides bool) error {
+func (t *torchProcess) lacks(b *facts.Build, file string, decides bool) error {
 	o := t.process.Loaded(file)
 	if o == nil || !decides {
 		return nil
@@ -124,7 +124,7 @@ func cudaLibraries(p *ldso.Process) map[string]*ldso.Object {
 }
 
 // otherFamily reports whether a library is of another CUDA than torch.
-func (t *beside) otherFamily(name string) bool {
+func (t *torchProcess) otherFamily(name string) bool {
 	m := familyName.FindStringSubmatch(name)
 	major, _, _ := strings.Cut(t.build.CUDA, ".")
 	return m != nil && major != "" && m[1] != major

@@ -48,8 +48,8 @@ func (l lazyReach) now() *reach {
 // lies there.
 type absentFrom struct{ module, file, here string }
 
-// reached reads the sources of a distribution as far as the import of its main module goes.
-func (s *site) reached(h *host.Host, b *facts.Build, record []byte) *reach {
+// readReach reads the sources of a distribution as far as the import of its main module goes.
+func (s *site) readReach(h *host.Host, b *facts.Build, record []byte) *reach {
 	return s.reachedFrom(h, b, b.Path, record, nil)
 }
 
@@ -79,7 +79,7 @@ type walker struct {
 	foreign map[string]bool             // modules of others that were looked for
 	places  map[string]string           // by the first name of a module: the directory of the import path that has it
 	changed map[string]pysource.Summary // sources that have another size, by module
-	injured []injured                   // of what it requires
+	injured []injuredDistribution       // of what it requires
 	loaded  map[string]bool             // the extension modules that were come to
 	counts  func(pysource.Import) bool  // which imports are as good as certain; nil where none is
 	sources int
@@ -146,7 +146,7 @@ func (w *walker) place(name string, names []string, by string, certain bool) str
 	if w.helped = true; !certain {
 		return ""
 	}
-	w.other(name, names, by)
+	w.noteOther(name, names, by)
 	if dir, known := w.places[top]; known || len(w.unmet)+len(w.injured) == 0 {
 		return dir
 	}
@@ -176,8 +176,8 @@ func (w *walker) isModule(dir, name, n, by string) bool {
 	return firstModule(w.h, []string{dir}, file) != "" && (source == by || !w.mayBind(source, n))
 }
 
-// other notes the need of another distribution's module, and whether the environment does not have it.
-func (w *walker) other(name string, names []string, by string) {
+// noteOther notes the need of another distribution's module, and whether the environment does not have it.
+func (w *walker) noteOther(name string, names []string, by string) {
 	top, _, _ := strings.Cut(name, ".")
 	if w.foreign[name] {
 		return
@@ -214,11 +214,11 @@ func (w *walker) load(dir, name string, certain bool) bool {
 		return true
 	}
 	if found := w.extension(dir, file); found != "" {
-		if certain && closed(w.h, path.Join(dir, found)) {
+		if certain && isClosed(w.h, path.Join(dir, found)) {
 			w.altered = append(w.altered, closedFile(w.h, "", path.Join(dir, found)))
 		}
 		if certain {
-			w.refused(path.Join(dir, found))
+			w.noteRefused(path.Join(dir, found))
 		}
 		w.loaded[path.Join(dir, found)] = true
 		w.take(found, certain)
@@ -235,7 +235,7 @@ func (w *walker) load(dir, name string, certain bool) bool {
 	if recordedFile := w.listed.fileOf(file); recordedFile != "" && certain && !w.h.Exists(full+".pyc") {
 		w.gone = append(w.gone, recordedFile)
 	} else if certain {
-		w.lost(dir, file)
+		w.noteLost(dir, file)
 	}
 	return false
 }
@@ -318,7 +318,7 @@ func (w *walker) imports(name, file string, certain bool) (m pysource.Module, er
 			w.older(file, sum.TakenFrom)
 		}
 		info, err := f.Stat()
-		if err == nil && w.resized(file, info.Size()) {
+		if err == nil && w.isResized(file, info.Size()) {
 			w.compare(name, file, *sum, certain)
 		}
 		return sum.Module, err
@@ -327,14 +327,14 @@ func (w *walker) imports(name, file string, certain bool) (m pysource.Module, er
 	if err == nil && certain {
 		w.older(file, func(module string) []string { return pysource.Takes(data, module) })
 	}
-	if err == nil && w.resized(file, int64(len(data))) {
+	if err == nil && w.isResized(file, int64(len(data))) {
 		w.compare(name, file, pysource.Summarize(data), certain)
 	}
 	return pysource.Parse(data), err
 }
 
-// resized reports whether a source has another size than RECORD says.
-func (w *walker) resized(file string, size int64) bool {
+// isResized reports whether a source has another size than RECORD says.
+func (w *walker) isResized(file string, size int64) bool {
 	recorded := w.listed.sources[strings.TrimPrefix(file, w.s.dir+"/")]
 	return recorded != "" && recorded != strconv.FormatInt(size, 10)
 }
@@ -449,9 +449,9 @@ func (r *reach) names(library string) bool {
 	return r != nil && (slices.Contains(r.certain, library) || slices.Contains(r.possible, library))
 }
 
-// alone reports whether nothing loads a library for a package before it is opened: its sources open its own by their names,
+// opensUnaided reports whether nothing loads a library for a package before it is opened: its sources open its own by their names,
 // and import nothing of others.
-func (r *reach) alone() bool { return r != nil && r.read && !r.helped }
+func (r *reach) opensUnaided() bool { return r != nil && r.read && !r.helped }
 
 // late reports whether the import of a package comes to its end without a library of it: one that is opened later, or
 // whose failure is caught.

@@ -18,7 +18,7 @@ import (
 func (w *walker) fromCompiled(dir, name string, certain bool) {
 	file := path.Join(dir, name)
 	if certain && w.lacksNumPy(name) && bytes.Contains(constantsOf(w.h, file), numpyCAPI) {
-		w.other("numpy", nil, file)
+		w.noteOther("numpy", nil, file)
 	}
 	if len(w.injured) == 0 {
 		return
@@ -36,7 +36,7 @@ var numpyCAPI = []byte("_ARRAY_API is NULL pointer")
 // as torch, takes its C API where it is there.
 func (w *walker) lacksNumPy(name string) bool {
 	return slices.ContainsFunc(w.unmet, func(u unmet) bool {
-		return u.Name == "numpy" && u.have == "" && recorded(w.h, u.by, name)
+		return u.Name == "numpy" && u.have == "" && isRecorded(w.h, u.by, name)
 	})
 }
 
@@ -60,7 +60,7 @@ func (w *walker) cImports(file string) []string {
 			continue
 		}
 		module := strings.ReplaceAll(string(text), ".", "/")
-		if slices.ContainsFunc(w.injured, func(i injured) bool { return i.record.modules[module] != "" }) {
+		if slices.ContainsFunc(w.injured, func(i injuredDistribution) bool { return i.record.modules[module] != "" }) {
 			list = append(list, string(text))
 		}
 	}

@@ -63,7 +63,7 @@ func TestCompiledImports(t *testing.T) {
 			c.damage(t, dir+low)
 			s := &site{dir: "/" + strings.TrimSuffix(testSite, "/"), python: "3.12.3"}
 			s.path = []string{s.dir}
-			r := s.reached(&host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.dir + "/pkg-1.0.dist-info"}, []byte("pkg/__init__.py,sha256=x,1\n"))
+			r := s.readReach(&host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.dir + "/pkg-1.0.dist-info"}, []byte("pkg/__init__.py,sha256=x,1\n"))
 			var want, got []facts.Hindrance
 			switch {
 			case c.by == facts.HindrancePerhaps:
@@ -113,7 +113,7 @@ func TestNumPyOfC(t *testing.T) {
 			}
 			s := &site{dir: "/" + strings.TrimSuffix(testSite, "/"), python: "3.12.3"}
 			s.path = []string{s.dir}
-			r := s.reached(&host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.dir + "/pkg-1.0.dist-info"}, []byte(record))
+			r := s.readReach(&host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.dir + "/pkg-1.0.dist-info"}, []byte(record))
 			if diff := cmp.Diff(c.want, r.absent, cmp.AllowUnexported(absentFrom{})); diff != "" {
 				t.Errorf("absent (-want +got):\n%s", diff)
 			}

@@ -12,16 +12,16 @@ import (
 	"cudacompat/probe/internal/pysource"
 )
 
-// injured is a distribution of whose libraries some are gone, or not as they were installed.
-type injured struct {
+// injuredDistribution is a distribution of whose libraries some are gone, or not as they were installed.
+type injuredDistribution struct {
 	info   string
 	record *recordIndex
 }
 
 // injuredFrom are a distribution and those that it requires, at any depth. Of frameworks the libraries are looked at
 // otherwise.
-func (s *site) injuredFrom(h *host.Host, info string) []injured {
-	var list []injured
+func (s *site) injuredFrom(h *host.Host, info string) []injuredDistribution {
+	var list []injuredDistribution
 	required := s.requiredFrom(h, info)
 	if numpy := s.infoOf(h, "numpy"); numpy != "" && !slices.Contains(required, numpy) { // torch uses it where it is there
 		required = append(slices.Clone(required), numpy)
@@ -29,7 +29,7 @@ func (s *site) injuredFrom(h *host.Host, info string) []injured {
 	for _, dist := range required {
 		name, _, _ := strings.Cut(distOf(dist), " ")
 		if modules[strings.TrimSuffix(name, "lib")] == nil && !s.librariesAsShipped(h, dist) {
-			list = append(list, injured{dist, indexRecord(h.ReadQuietly(dist + "/RECORD"))})
+			list = append(list, injuredDistribution{dist, indexRecord(h.ReadQuietly(dist + "/RECORD"))})
 		}
 	}
 	return list
@@ -55,9 +55,9 @@ func (s *site) librariesAsShipped(h *host.Host, info string) bool {
 	return s.whole[info]
 }
 
-// lost notes that a module which the import is certain to come to was an extension module of another distribution, and is
+// noteLost notes that a module which the import is certain to come to was an extension module of another distribution, and is
 // gone.
-func (w *walker) lost(dir, module string) {
+func (w *walker) noteLost(dir, module string) {
 	if i := w.injuredModule(dir, module); i != nil {
 		w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceSpoiled, Of: distOf(i.info),
 			Path: path.Join(dir, i.record.modules[module]), By: "it is gone"})
@@ -65,7 +65,7 @@ func (w *walker) lost(dir, module string) {
 }
 
 // injuredModule is the distribution that has an extension module by its RECORD; nil where none of those has.
-func (w *walker) injuredModule(dir, module string) *injured {
+func (w *walker) injuredModule(dir, module string) *injuredDistribution {
 	for i := range w.injured {
 		if w.injured[i].record.modules[module] != "" && path.Dir(w.injured[i].info) == dir {
 			return &w.injured[i]
@@ -74,10 +74,10 @@ func (w *walker) injuredModule(dir, module string) *injured {
 	return nil
 }
 
-// refused notes that an extension module which the import is certain to load needs a library that is gone, or that the
+// noteRefused notes that an extension module which the import is certain to load needs a library that is gone, or that the
 // loader does not take, of a distribution that is injured: its own, or one that it requires. A library that is whole, and
 // that the loader does not find, the code of such packages loads first.
-func (w *walker) refused(file string) {
+func (w *walker) noteRefused(file string) {
 	if len(w.injured) == 0 {
 		return
 	}
@@ -111,7 +111,7 @@ func (w *walker) refused(file string) {
 }
 
 // injuredLibrary is the distribution that has a library by its RECORD, and where; nil where none of those has.
-func (w *walker) injuredLibrary(base string) (*injured, string) {
+func (w *walker) injuredLibrary(base string) (*injuredDistribution, string) {
 	for i := range w.injured {
 		if recorded := w.injured[i].record.named[base]; len(recorded) > 0 {
 			return &w.injured[i], path.Join(path.Dir(w.injured[i].info), recorded[0])

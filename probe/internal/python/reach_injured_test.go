@@ -67,7 +67,7 @@ func TestInjured(t *testing.T) {
 			c.damage(t, dir)
 			s := &site{dir: "/" + strings.TrimSuffix(testSite, "/"), python: "3.12.3"}
 			s.path = []string{s.dir}
-			r := s.reached(&host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.dir + "/pkg-1.0.dist-info"}, []byte("pkg/__init__.py,sha256=x,1\n"))
+			r := s.readReach(&host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.dir + "/pkg-1.0.dist-info"}, []byte("pkg/__init__.py,sha256=x,1\n"))
 			var want []facts.Hindrance
 			if c.file != "" {
 				want = []facts.Hindrance{{Kind: facts.HindranceSpoiled, Of: "arrays 2.0", Path: "/" + testSite + c.file, By: c.by}}
@@ -130,7 +130,7 @@ func TestLinkedLibraries(t *testing.T) {
 			}
 			s := &site{dir: "/" + strings.TrimSuffix(testSite, "/"), python: "3.12.3"}
 			s.path = []string{s.dir}
-			r := s.reached(&host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.dir + "/pkg-1.0.dist-info"}, []byte(record))
+			r := s.readReach(&host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.dir + "/pkg-1.0.dist-info"}, []byte(record))
 			var want, got []facts.Hindrance
 			if c.by != "" {
 				want = []facts.Hindrance{{Kind: facts.HindranceSpoiled, Of: c.of, Path: "/" + testSite + c.gone, By: c.by}}

@@ -25,7 +25,7 @@ func (s *site) readReached(b *facts.Build, h *host.Host, lazy lazyReach) error {
 	own := b.Name + " " + b.Version
 	found, err := s.spoiledFirst(h, b, r)
 	if found == nil && r.read {
-		found = s.unimported(h, r)
+		found = s.importEnd(h, r)
 	}
 	if found != nil {
 		found.Of = cmp.Or(found.Of, own)
@@ -64,7 +64,7 @@ func (s *site) spoiledFirst(h *host.Host, b *facts.Build, r *reach) (*facts.Hind
 	if len(names) == 0 {
 		return nil, nil
 	}
-	return s.spoiled(h, record, names)
+	return s.spoiledLibrary(h, record, names)
 }
 
 // readSources notes what the import of a framework's modules needs and does not find, by their sources. Its libraries are
@@ -84,7 +84,7 @@ func (s *site) readSources(h *host.Host, b *facts.Build) {
 			continue
 		}
 		r := s.reachedFrom(h, b, info, record, []string{name})
-		if found := s.unimported(h, r); found != nil && r.read {
+		if found := s.importEnd(h, r); found != nil && r.read {
 			found.Of = cmp.Or(found.Of, distOf(info))
 			b.Hindrances = append(b.Hindrances, *found)
 		}
@@ -109,15 +109,15 @@ func (s *site) sourcesAsShipped(h *host.Host, name string, record []byte) bool {
 	return true
 }
 
-// unimported is the first thing that ends an import by its sources, or may: a file of its own that is gone or was changed, or
+// importEnd is the first thing that ends an import by its sources, or may: a file of its own that is gone or was changed, or
 // a module of others that the environment does not have.
-func (s *site) unimported(h *host.Host, r *reach) *facts.Hindrance {
+func (s *site) importEnd(h *host.Host, r *reach) *facts.Hindrance {
 	switch {
 	case len(r.gone) > 0:
 		return &facts.Hindrance{Kind: facts.HindranceSpoiled, Path: path.Join(s.dir, r.gone[0]), By: "it is gone"}
 	case len(r.altered) > 0:
 		return &r.altered[0]
-	case len(r.absent) == 0 || s.python == "" || s.redirected(h):
+	case len(r.absent) == 0 || s.python == "" || s.isRedirected(h):
 		return r.perhaps
 	}
 	for _, a := range r.absent {
@@ -179,8 +179,8 @@ var driverSymbols = map[string]*lazyregexp.Regexp{
 	"libnvidia-encode": lazyregexp.New(`^NvEncode`),
 }
 
-// redirected reports whether code decides what a module of the environment is: an editable installation's finder.
-func (s *site) redirected(h *host.Host) bool {
+// isRedirected reports whether code decides what a module of the environment is: an editable installation's finder.
+func (s *site) isRedirected(h *host.Host) bool {
 	return slices.ContainsFunc(s.path, func(dir string) bool {
 		return len(h.GlobIn(dir, "__editable__*_finder.py"))+len(h.GlobIn(dir, "_*_editable_impl*.pth"))+len(h.GlobIn(dir, "*_editable_*.py")) > 0
 	})

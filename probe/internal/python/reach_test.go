@@ -73,7 +73,7 @@ func TestReached(t *testing.T) {
 			}
 			s := &site{dir: "/" + strings.TrimSuffix(testSite, "/"), python: "3.12.3"}
 			s.path = []string{s.dir}
-			r := s.reached(&host.Host{Root: root}, &facts.Build{Name: "pkg-cu12"}, []byte(record))
+			r := s.readReach(&host.Host{Root: root}, &facts.Build{Name: "pkg-cu12"}, []byte(record))
 			absent := ""
 			for _, a := range r.absent {
 				absent += a.module
@@ -114,7 +114,7 @@ func TestAlteredSources(t *testing.T) {
 			s := &site{dir: "/" + strings.TrimSuffix(testSite, "/"), python: "3.12.3"}
 			s.path = []string{s.dir}
 			record := fmt.Sprintf("pkg/__init__.py,sha256=x,%d\npkg/version.py,sha256=x,%s\n", len(init), c.size)
-			r := s.reached(&host.Host{Root: root}, &facts.Build{Name: "pkg"}, []byte(record))
+			r := s.readReach(&host.Host{Root: root}, &facts.Build{Name: "pkg"}, []byte(record))
 			kind, by := "", ""
 			if len(r.altered) > 0 {
 				kind, by = r.altered[0].Kind, r.altered[0].By
@@ -162,8 +162,8 @@ func TestWorkingDirectory(t *testing.T) {
 			s := &site{dir: "/" + strings.TrimSuffix(testSite, "/"), python: "3.12.3", here: []string{"/home/u"}}
 			s.path = []string{s.dir}
 			h := &host.Host{Root: root}
-			r := s.reached(h, &facts.Build{Name: "pkg"}, []byte("pkg/__init__.py,sha256=x,25\n"))
-			if got := s.unimported(h, r); got == nil || got.Kind != c.kind {
+			r := s.readReach(h, &facts.Build{Name: "pkg"}, []byte("pkg/__init__.py,sha256=x,25\n"))
+			if got := s.importEnd(h, r); got == nil || got.Kind != c.kind {
 				t.Errorf("%+v, want %s", got, c.kind)
 			}
 		})
@@ -243,7 +243,7 @@ func TestOlderRequirement(t *testing.T) {
 			}
 			s := &site{dir: "/" + strings.TrimSuffix(testSite, "/"), python: "3.12.3"}
 			s.path = []string{s.dir}
-			r := s.reached(&host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.dir + "/pkg-1.0.dist-info"}, []byte("pkg/__init__.py,sha256=x,1\n"))
+			r := s.readReach(&host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.dir + "/pkg-1.0.dist-info"}, []byte("pkg/__init__.py,sha256=x,1\n"))
 			got := ""
 			for _, h := range r.altered {
 				if h.Kind == facts.HindranceOld && h.Of == "ml-dtypes 0.3.2" && h.Requirement == "ml-dtypes>=0.5.0" {

@@ -7,8 +7,8 @@ import (
 	"cudacompat/probe/host"
 )
 
-// recorded reports whether a distribution's RECORD lists a file.
-func recorded(h *host.Host, distInfo, file string) bool { return recordedAs(h, distInfo, file+",") }
+// isRecorded reports whether a distribution's RECORD lists a file.
+func isRecorded(h *host.Host, distInfo, file string) bool { return recordedAs(h, distInfo, file+",") }
 
 // recordedAs reports whether a distribution's RECORD lists a file whose name begins so.
 func recordedAs(h *host.Host, distInfo, beginning string) bool {
@@ -25,9 +25,9 @@ func lineBeginning(text []byte, with string) (rest []byte, found bool) {
 	return rest, found
 }
 
-// resized reports whether a file has another size than a RECORD says,
+// isResized reports whether a file has another size than a RECORD says,
 // "nvidia/nccl/lib/libnccl.so.2,sha256=…,291703920".
-func resized(h *host.Host, record []byte, name, full string) bool {
+func isResized(h *host.Host, record []byte, name, full string) bool {
 	line, found := lineBeginning(record, name+",")
 	size, err := h.Size(full)
 	return found && err == nil && !bytes.HasSuffix(bytes.TrimSpace(line), []byte(","+strconv.FormatInt(size, 10)))

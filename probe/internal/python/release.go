@@ -13,18 +13,18 @@ import (
 	"cudacompat/probe/internal/distname"
 )
 
-// required matches a requirement of a range of releases without an extra or a marker, in both of setuptools' forms:
+// rangedRequirement matches a requirement of a range of releases without an extra or a marker, in both of setuptools' forms:
 //
 //	Requires-Dist: librmm-cu12==26.10.*
 //	Requires-Dist: librmm-cu12 (>=26.10,<26.12)
-var required = lazyregexp.New(`(?m)^Requires-Dist: ([A-Za-z0-9._-]+) *\(?([<>=!~][^;()\r\n]*)\)?\r?$`)
+var rangedRequirement = lazyregexp.New(`(?m)^Requires-Dist: ([A-Za-z0-9._-]+) *\(?([<>=!~][^;()\r\n]*)\)?\r?$`)
 
 // otherRelease notes that a distribution of a CUDA family requires another one of such a family that is installed in a
 // release that it does not accept, and whether its libraries prove that they do not load with that. NVIDIA's own
 // libraries keep to their sonames.
 func (s *site) otherRelease(h *host.Host, b *facts.Build, libraries []string) error {
 	head := headerOf(h.ReadQuietly(b.Path + "/METADATA"))
-	for _, m := range required.FindAllSubmatch(head, -1) {
+	for _, m := range rangedRequirement.FindAllSubmatch(head, -1) {
 		name := distname.Normal(string(m[1]))
 		if len(b.Hindrances) > 0 || !namedForCUDA.MatchString(name) || strings.HasPrefix(name, "nvidia-") {
 			continue
@@ -54,7 +54,7 @@ func (s *site) tooOld(h *host.Host, dist *facts.Package, wanted string) []facts.
 	}
 	_, have, _ := strings.Cut(distOf(info), " ")
 	head := headerOf(h.ReadQuietly(dist.Path + "/METADATA"))
-	for _, m := range required.FindAllSubmatch(head, -1) {
+	for _, m := range rangedRequirement.FindAllSubmatch(head, -1) {
 		least := leastOf.FindStringSubmatch(string(m[2]))
 		if distname.Normal(string(m[1])) != wanted || least == nil || accepts(least[1], have) {
 			continue

@@ -12,11 +12,11 @@ import (
 // site is one package directory and the distributions that stand in it.
 type site struct {
 	dir    string
-	path   []string // all of the environment's, in the order of sys.path
-	here   []string // the working directory, which comes first for what is started there; none of a tree at rest
-	python string   // the environment's version, empty where it is not known
-	torch  *beside  // the environment's torch, which extensions are loaded into
-	conda  string   // the conda prefix it belongs to, else empty
+	path   []string      // all of the environment's, in the order of sys.path
+	here   []string      // the working directory, which comes first for what is started there; none of a tree at rest
+	python string        // the environment's version, empty where it is not known
+	torch  *torchProcess // the environment's torch, which extensions are loaded into
+	conda  string        // the conda prefix it belongs to, else empty
 	dists  []facts.Package
 
 	required map[string]requirements // by dist-info directory, of those that were asked for

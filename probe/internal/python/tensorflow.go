@@ -17,7 +17,7 @@ func tensorflowBuild(h *host.Host, s *site) (*facts.Build, error) {
 	}
 	name := dir + "/python/platform/build_info.py"
 	data, err := h.ReadFile(name)
-	if lost := s.lost(h, "tensorflow", strings.TrimPrefix(name, s.dir+"/")); host.Absent(err) && len(lost) > 0 {
+	if lost := s.lostFiles(h, "tensorflow", strings.TrimPrefix(name, s.dir+"/")); host.Absent(err) && len(lost) > 0 {
 		b := &facts.Build{Name: "tensorflow", Path: dir, From: s.frameworkInfo("tensorflow"), Hindrances: lost}
 		return b, tensorflowDist(b, h, s)
 	}

@@ -26,7 +26,7 @@ func torchBuild(h *host.Host, s *site) (*facts.Build, error) {
 		switch {
 		case errors.Is(err, fs.ErrPermission):
 			b.Hindrances = append(b.Hindrances, closedFile(h, b.Name+" "+b.Version, name))
-		case recorded(h, dist.Path, "torch/version.py"):
+		case isRecorded(h, dist.Path, "torch/version.py"):
 			b.Missing, b.Looked = []string{"torch/version.py"}, true
 		}
 		// no %w: absent is a failure here

@@ -22,7 +22,7 @@ func tritonAlone(h *host.Host, s *site, env *facts.Environment) (*facts.Build, e
 		b.Arch = string(tag[1])
 	}
 	record := h.ReadQuietly(b.From)
-	bad, err := s.spoiled(h, record, librariesIn(record))
+	bad, err := s.spoiledLibrary(h, record, librariesIn(record))
 	if bad == nil {
 		bad = s.withoutTool(h, dist)
 	}
@@ -70,7 +70,7 @@ func (s *site) withFaults(h *host.Host, list []facts.Assembler) []facts.Assemble
 func (s *site) faulty(h *host.Host, dist *facts.Package) []facts.Assembler {
 	var list []facts.Assembler
 	for _, p := range assemblerPlaces {
-		if p.by != "triton" || !recorded(h, dist.Path, p.file) {
+		if p.by != "triton" || !isRecorded(h, dist.Path, p.file) {
 			continue
 		}
 		file := path.Join(s.dir, p.file)

@@ -18,9 +18,9 @@ var unownedNames = lazyregexp.New(`^(nvidia|torch|tensorflow|jax\w*|triton|cuda|
 // libraryPlaces are where a package keeps its libraries.
 var libraryPlaces = []string{"*.so", "lib/*.so*", "lib64/*.so*"}
 
-// unowned reads the packages of a site whose metadata is gone, as slimmed images leave them: Python imports them as
+// unownedPackages reads the packages of a site whose metadata is gone, as slimmed images leave them: Python imports them as
 // before. Directories that other tools fill have other metadata, or none.
-func unowned(
+func unownedPackages(
 	h *host.Host, s *site, entries []fs.DirEntry, infos []info, cuda string, failed *host.Errors,
 ) []facts.Build {
 	if s.conda != "" || path.Base(s.dir) != "site-packages" {
@@ -36,7 +36,7 @@ func unowned(
 		if !e.IsDir() || known[name] || path.Ext(e.Name()) != "" || unownedNames.MatchString(e.Name()) {
 			continue
 		}
-		libraries := s.unrecorded(h, e.Name(), infos)
+		libraries := s.unrecordedLibraries(h, e.Name(), infos)
 		if len(libraries) == 0 {
 			continue
 		}
@@ -51,8 +51,8 @@ func unowned(
 	return list
 }
 
-// unrecorded lists the libraries of a package directory that are worth reading and that no RECORD lists.
-func (s *site) unrecorded(h *host.Host, dir string, infos []info) []string {
+// unrecordedLibraries lists the libraries of a package directory that are worth reading and that no RECORD lists.
+func (s *site) unrecordedLibraries(h *host.Host, dir string, infos []info) []string {
 	var list []string
 	for _, place := range libraryPlaces {
 		for _, file := range h.GlobIn(path.Join(s.dir, dir), place) {
@@ -62,7 +62,7 @@ func (s *site) unrecorded(h *host.Host, dir string, infos []info) []string {
 				continue
 			}
 			for _, i := range infos {
-				if recorded(h, i.path(), name) {
+				if isRecorded(h, i.path(), name) {
 					return nil
 				}
 			}
