@@ -13,13 +13,14 @@ import (
 	"time"
 )
 
-// installer is a uv that waits, in its dry run or when it installs, and says where by a file. What it started has the
-// process id in "pid".
+// installer is a uv that waits, in its dry run or when it installs, and says where by a file. What waits has the process id
+// in "pid": in the dry run a process that it started, and that ignores SIGINT, as a shell starts it.
 const installer = `#!/bin/sh
-wait_here() { sleep 60 & echo $! >pid; : >"$1"; wait; }
 case "$*" in
-*--dry-run*) [ "$PHASE" != dry ] || wait_here dry; printf 'Would install 1 package\n + requests==2.0\n' >&2 ;;
-*) [ "$PHASE" != install ] || wait_here install
+*--dry-run*)
+   [ "$PHASE" != dry ] || { sleep 60 & echo $! >pid; : >dry; wait; }
+   printf 'Would install 1 package\n + requests==2.0\n' >&2 ;;
+*) [ "$PHASE" != install ] || { echo $$ >pid; : >install; exec sleep 60; }
    # The terminal's signals go on while guard looks.
    [ "$PHASE" != look ] || { (while kill -INT $PPID; do :; done) >/dev/null 2>&1 & } ;;
 esac
