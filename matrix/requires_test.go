@@ -337,7 +337,8 @@ func TestBumps(t *testing.T) {
 	}{
 		{"torch==2.9.0+cu128", "torch==2.9.0+cu130", "lost raised gained", []bool{true, true, true}},
 		{"vllm==0.11.0", "vllm==0.30.0", "lost raised gained", []bool{true, true, true}},
-		{"tensorflow[and-cuda]==2.20.0", "tensorflow[and-cuda]==2.21.0", "gained", []bool{false, false, false}},
+		// 2.21.0 does not find the cuSOLVER of its own extra.
+		{"tensorflow[and-cuda]==2.20.0", "tensorflow[and-cuda]==2.21.0", "unknown", []bool{false, false, false}},
 		{"torch==2.9.0+cu130", "torch==2.9.0+cu130", "", []bool{false, false, false}},
 	} {
 		old, before := needOf(t, c.old)

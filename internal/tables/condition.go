@@ -19,13 +19,17 @@ type Advisory struct {
 	Origin
 }
 
-// Level is how bad an advisory is: error, warning or note.
+// Level is how bad an advisory is: error, warning or note, or Unseen.
 type Level string
+
+// Unseen is of a release that does not find by itself the CUDA libraries of its own extra: whether it finds others is seen
+// where it is installed, and unknown of a file.
+const Unseen Level = "unseen"
 
 // UnmarshalText reads the cell.
 func (l *Level) UnmarshalText(text []byte) error {
-	if *l = Level(text); !slices.Contains([]Level{"error", "warning", "note"}, *l) {
-		return fmt.Errorf("%q is not a severity: error, warning or note", text)
+	if *l = Level(text); !slices.Contains([]Level{"error", "warning", "note", Unseen}, *l) {
+		return fmt.Errorf("%q is not a severity: error, warning, note or unseen", text)
 	}
 	return nil
 }

@@ -26,19 +26,24 @@ var cudnnImage = lazyregexp.New(`cudnn|tensorflow|^nvcr\.io/`)
 // bare: a file that installs a wheel and none of the libraries that the wheel opens. Only where it is installed can be
 // seen whether they are there.
 func bare(m *world.Machine, b *world.Build) []*Result {
-	env := b.Env
-	image := func(w facts.Wanted) bool { return w.Origin == "image" && cudnnImage.MatchString(w.Name+":"+w.Version) }
 	switch {
-	case b.Origin != "wheel" || !slices.Contains(installsWhole, env.Kind) && !b.Planned, slices.ContainsFunc(extras(b), isCUDA):
+	case !namedAlone(m, b), slices.ContainsFunc(extras(b), isCUDA):
 		return nil
-	case slices.ContainsFunc(env.Wanted, image), slices.ContainsFunc(m.Builds, func(torch *world.Build) bool { return servedBy(b, torch) }):
-		return nil
-	case b.Planned && strings.HasPrefix(env.Path, "/"):
+	case b.Planned && strings.HasPrefix(b.Env.Path, "/"):
 		return bareBeside(b)
 	case broughtByWheel(b):
 		return nil
 	}
 	return lacksLibraries(b, verdict.Question("where it finds them").Because(verdict.Bare))
+}
+
+// namedAlone reports whether a file installs a wheel and nothing else of it has the CUDA libraries that the wheel opens: no
+// image, no torch.
+func namedAlone(m *world.Machine, b *world.Build) bool {
+	image := func(w facts.Wanted) bool { return w.Origin == "image" && cudnnImage.MatchString(w.Name+":"+w.Version) }
+	return b.Origin == "wheel" && (b.Planned || slices.Contains(installsWhole, b.Env.Kind)) &&
+		!slices.ContainsFunc(b.Env.Wanted, image) &&
+		!slices.ContainsFunc(m.Builds, func(torch *world.Build) bool { return servedBy(b, torch) })
 }
 
 // lacksLibraries: whether the libraries that the build opens are there is not known.
