@@ -250,8 +250,7 @@ func withholder(m *world.Machine) string {
 // sightOfAnswers: without NVML nobody asked the driver, and there is no such link.
 func sightOfAnswers(m *world.Machine) (Link, bool) {
 	if m.Facts.Observed.CUDAAvailable != nil && !*m.Facts.Observed.CUDAAvailable && !m.Target.Named() && m.Target.Driver == "" {
-		return unseen(LinkAnswers, verdict.Question("why torch.cuda.is_available() is False in this report: the visible devices, a "+
-			"compatibility library, or the nodes under /dev decide"), "driver-unresponsive"), true
+		return unseen(LinkAnswers, verdict.Question("why torch.cuda.is_available() is False in this report: the visible devices, a compatibility library, or the nodes under /dev decide"), "driver-unresponsive"), true
 	}
 	nvml := m.Facts.Driver.NVML
 	switch {

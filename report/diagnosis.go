@@ -167,8 +167,7 @@ func (e Explained) machineSays() string {
 		}
 		return fmt.Sprintf("Compared with %s: it has a fault that does not bring this log's error about.", with) + why
 	case Fixed:
-		return fmt.Sprintf("Compared with %s: it is compatible and does not have %s. The log comes from another machine or "+
-			"environment, or the fault has been fixed since.", with, e.Rule) + why
+		return fmt.Sprintf("Compared with %s: it is compatible and does not have %s. The log comes from another machine or environment, or the fault has been fixed since.", with, e.Rule) + why
 	case Nowhere:
 		return fmt.Sprintf("Compared with %s: it is compatible, and nothing on it is about this log's error.", with) + why
 	}
@@ -186,8 +185,7 @@ func (p *page) log(r Report) {
 	case d.Rule != "" && r.Fires(d.Rule):
 		text = "confirmed: the log shows " + d.Rule + ", and so does the machine"
 	case d.Rule != "" && d.Blame == triage.Environment && r.Outcome == matrix.Compatible:
-		text = "they disagree: the log shows " + d.Rule + ", but this machine does not: the log comes " +
-			"from another machine or environment, or the fault has been fixed since. " + d.Because
+		text = "they disagree: the log shows " + d.Rule + ", but this machine does not: the log comes from another machine or environment, or the fault has been fixed since. " + d.Because
 	case d.Blame == triage.Program && r.Outcome == matrix.Compatible:
 		text = "your environment is fine; the program is to blame: " + d.Because
 	}

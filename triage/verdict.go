@@ -345,8 +345,7 @@ func (e *event) slot(name string, most int) string {
 
 func nothing() Diagnosis {
 	return Diagnosis{Schema: Schema, Blame: Unknown, Cause: NothingFound, Lines: []Line{},
-		Because: "Nothing found: no line of the log is an error of CUDA, its driver, its libraries or the " +
-			"frameworks on them that is known here.",
+		Because: "Nothing found: no line of the log is an error of CUDA, its driver, its libraries or the frameworks on them that is known here.",
 		Do: []string{
 			"give the whole log, from the first line on, of the process that failed first: standard error too",
 			"for a hang, add py-spy dump of the process and the kernel log (dmesg)",

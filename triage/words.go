@@ -26,8 +26,7 @@ var answers = []answer{
 	{"driver-link", "libcuda-not-found", Environment, "container-driver-libs", fault,
 		"{library}, a part of the NVIDIA driver, was not found: a name without a version is only a link.",
 		[]string{"run `ldconfig -p | grep {library}`: if it lists {library}.1, link it there: `sudo ln -s {library}.1 {library}`",
-			"if it lists none, install the driver; in a container, start it with `--gpus all` and " +
-				"NVIDIA_DRIVER_CAPABILITIES=all"}},
+			"if it lists none, install the driver; in a container, start it with `--gpus all` and NVIDIA_DRIVER_CAPABILITIES=all"}},
 	{"cuda-library", "cuda-library-not-found", Environment, "library-shadowed", fault,
 		"{library} ({what}, CUDA {cuda}) was not found by the loader.",
 		[]string{"install the wheel that holds it: `pip install {pip}`",
@@ -37,8 +36,7 @@ var answers = []answer{
 		[]string{"install the wheel that holds it for the CUDA of the program: `pip install {pip}`; for another CUDA {others}",
 			"or take the build of the program for the CUDA that is installed: `cudacompat doctor` names both"}},
 	{"torch-library", "extension-mismatch", Environment, "extension-mismatch", fault,
-		"{library}, a part of PyTorch, was not found: a compiled package was built for another PyTorch, or torch " +
-			"is not imported first.",
+		"{library}, a part of PyTorch, was not found: a compiled package was built for another PyTorch, or torch is not imported first.",
 		[]string{"install the release of the package that is built for this PyTorch and Python, or build it again",
 			"import torch before it"}},
 	{"library", "shared-library-not-found", Environment, "library-shadowed", fault,
@@ -52,8 +50,7 @@ var answers = []answer{
 	{"torch-symbol", "extension-mismatch", Environment, "extension-mismatch", fault,
 		"A compiled package needs {symbol}, which the installed PyTorch does not have: it was built for another one.",
 		[]string{"install the release of the package that is built for this PyTorch, CUDA and Python",
-			"or build it again: `python -m pip install --no-deps --no-build-isolation --no-cache-dir --force-reinstall " +
-				"--no-binary PACKAGE PACKAGE`"}},
+			"or build it again: `python -m pip install --no-deps --no-build-isolation --no-cache-dir --force-reinstall --no-binary PACKAGE PACKAGE`"}},
 	{"cuda-symbol", "cuda-library-older-than-build", Environment, "library-shadowed", fault,
 		"A library needs {symbol} of {what}, but an older or other {what} was loaded.",
 		[]string{"remove other copies from LD_LIBRARY_PATH: `unset LD_LIBRARY_PATH`",
@@ -70,8 +67,7 @@ var answers = []answer{
 		[]string{"with conda, run `conda install -c conda-forge libstdcxx-ng`",
 			"or remove old copies of libstdc++ from LD_LIBRARY_PATH, or use a newer system"}},
 	{"rdma", "nccl-transport-libraries-mixed", Environment, "efa-library-mismatch", fault,
-		"A library needs {version}; the network plugin, libfabric and rdma-core (libibverbs, libefa) come from " +
-			"different releases.",
+		"A library needs {version}; the network plugin, libfabric and rdma-core (libibverbs, libefa) come from different releases.",
 		[]string{"install rdma-core and the EFA installer's packages of one release",
 			"in a container, do not mount the host's libraries over the image's own"}},
 	{"symbol-version", "library-of-another-version", Environment, "library-shadowed", fault,
@@ -145,8 +141,7 @@ var answers = []answer{
 		[]string{"install the headers of the running kernel: `uname -r` names it",
 			"install a driver release that knows this kernel"}},
 	{"package", "package-not-in-repository", Environment, "", fault,
-		"{package} was not found where it was looked for: not for this Python or system, not in this index, or " +
-			"never released.",
+		"{package} was not found where it was looked for: not for this Python or system, not in this index, or never released.",
 		[]string{"name the index that has it: PyTorch's builds for CUDA are at https://download.pytorch.org/whl",
 			"use a Python for which it is released: `cudacompat matrix torch` lists them"}},
 	{"packages", "packages-conflict", Environment, "companion-mismatch", fault,
@@ -329,26 +324,19 @@ var answers = []answer{
 			"run `ray memory` and `free -g` on the node: they show what holds it",
 			"give the node or the container more main memory"}},
 	{"killed", "killed-from-outside", Environment, "", symptom,
-		"The process was killed from outside (SIGKILL), mostly because main memory or the " +
-			"container's limit ran out.",
-		[]string{"see whether it was the kernel: `dmesg | grep -i -e 'out of memory' -e oom-kill`; in Kubernetes `kubectl " +
-			"describe pod`",
+		"The process was killed from outside (SIGKILL), mostly because main memory or the container's limit ran out.",
+		[]string{"see whether it was the kernel: `dmesg | grep -i -e 'out of memory' -e oom-kill`; in Kubernetes `kubectl describe pod`",
 			"give the machine, container or job more main memory, or swap",
 			"load less at once: fewer workers, a smaller model or batch, memory maps"}},
-	{"package-tool", "package-tool-failed", Environment, "", symptom, "The package tool could not install what was " +
-		"asked for.",
-		[]string{"read its first complaint, not the last", "compare the repositories with the system's release: `cat " +
-			"/etc/os-release`",
+	{"package-tool", "package-tool-failed", Environment, "", symptom, "The package tool could not install what was asked for.",
+		[]string{"read its first complaint, not the last", "compare the repositories with the system's release: `cat /etc/os-release`",
 			"finish what is half done: `dpkg --configure -a`, `dnf history undo last`, or a fresh environment"}},
 	{"speaker", "service-failed", Environment, "", symptom, "{speaker}, which brings driver, container or job up, failed.",
-		[]string{"fix what its line names", "see whether the driver works on the host itself: `nvidia-smi`, `dmesg | grep -i " +
-			"nvrm`"}},
-	{"element", "media-element-missing", Environment, "", symptom, "GStreamer has no element {element}: its plugin is " +
-		"missing or did not load.",
+		[]string{"fix what its line names", "see whether the driver works on the host itself: `nvidia-smi`, `dmesg | grep -i nvrm`"}},
+	{"element", "media-element-missing", Environment, "", symptom, "GStreamer has no element {element}: its plugin is missing or did not load.",
 		[]string{"ask it: `gst-inspect-1.0 {element}`, after `rm -rf ~/.cache/gstreamer-1.0`",
 			"install the plugin; in a container the driver's libraries must be passed in: NVIDIA_DRIVER_CAPABILITIES=all"}},
-	{"newer-file", "version-mismatch", Environment, "", symptom, "The model was written for another release of what " +
-		"reads it.",
+	{"newer-file", "version-mismatch", Environment, "", symptom, "The model was written for another release of what reads it.",
 		[]string{"update the program that reads the model", "or convert the model with the release that is installed"}},
 	{"time-limit", "job-time-limit", Environment, "", symptom,
 		"The scheduler ended the job: its time was up, or another job took its place.",
@@ -370,10 +358,8 @@ var answers = []answer{
 	{"download", "node-not-reached", Environment, "", symptom, "A file could not be downloaded: {sentence}",
 		[]string{"fetch it where there is a network (a cluster's login node), and name the file, or set HF_HUB_OFFLINE=1 for models",
 			"try it from the same place: `curl -vI URL`; behind a proxy set HTTPS_PROXY"}},
-	{"host-hardware", "host-hardware-failed", Hardware, "", symptom, "The machine reported a fault of its own hardware: " +
-		"{sentence}",
-		[]string{"run `dmesg -T | grep -i -e 'hardware error' -e edac -e 'i/o error'`", "run `memtester` and " +
-			"`smartctl -a DEVICE`: they test memory and disk"}},
+	{"host-hardware", "host-hardware-failed", Hardware, "", symptom, "The machine reported a fault of its own hardware: {sentence}",
+		[]string{"run `dmesg -T | grep -i -e 'hardware error' -e edac -e 'i/o error'`", "run `memtester` and `smartctl -a DEVICE`: they test memory and disk"}},
 	{"kernel-fault", "driver-bug-in-kernel", Environment, "", symptom,
 		"The NVIDIA module made a wrong access to memory in the kernel: the driver has a fault, or does not fit this kernel.",
 		nil},
@@ -384,18 +370,15 @@ var answers = []answer{
 			"if you do not need {part}, remove it"}},
 	{"part-module", partNotLoaded, Environment, "", warning,
 		"{part} was not loaded, and the server runs without it: the Python module {module} is missing.",
-		[]string{"install what {part} requires into the server's Python: `python -m pip install -r requirements.txt` in " +
-			"its directory",
+		[]string{"install what {part} requires into the server's Python: `python -m pip install -r requirements.txt` in its directory",
 			"if that fails, install the package that contains {module}, with the same Python",
 			"if you do not need {part}, remove it"}},
 	{"part-library", partNotLoaded, Environment, "", warning,
 		"{part} was not loaded, and the server runs without it: {package} was built for another PyTorch.",
 		[]string{"install the release of {package} that belongs to the installed PyTorch, from the same index",
 			"run `cudacompat doctor`: it names both releases"}},
-	{"build-needs", "build-dependency-missing", Environment, "", symptom, "The build did not find what it needs: a " +
-		"package, a compiler, or another release of its tools.",
-		[]string{"install the development files of the package that it names", "if they are there, name their directory: " +
-			"`cmake -DCMAKE_PREFIX_PATH=…`, in an empty build directory"}},
+	{"build-needs", "build-dependency-missing", Environment, "", symptom, "The build did not find what it needs: a package, a compiler, or another release of its tools.",
+		[]string{"install the development files of the package that it names", "if they are there, name their directory: `cmake -DCMAKE_PREFIX_PATH=…`, in an empty build directory"}},
 	{"language-standard", "language-standard-too-old", Environment, "", symptom,
 		"The source needs {standard}, which the compiler does not know or was not told to use.",
 		[]string{"raise it in the build: -DCMAKE_CXX_STANDARD=NN -DCMAKE_CUDA_STANDARD=NN in CMake, `-std=c++NN` in flags",
@@ -410,8 +393,7 @@ var answers = []answer{
 	{"no-input", "no-input-found", Program, "", symptom, "The program found no data to work on.",
 		[]string{
 			"run `ls` on the directory that it was given, as the program sees it",
-			"compare its layout with what the loader " +
-				"expects",
+			"compare its layout with what the loader expects",
 		}},
 	{"pod", "gpu-operator-pod-failed", Environment, "", symptom,
 		"{pod}, which serves the GPUs of the cluster, does not run: {state}.",
@@ -425,8 +407,7 @@ var answers = []answer{
 			"see that the repository is laid out as MODEL/VERSION/FILE, and mounted whole"}},
 	{"smi", "driver-library-not-usable", Environment, "driver-mismatch", symptom,
 		"nvidia-smi cannot read the CUDA version from the driver's library.",
-		[]string{"see which libcuda is loaded: `ldconfig -p | grep libcuda`; under WSL it must be the one of " +
-			"/usr/lib/wsl/lib",
+		[]string{"see which libcuda is loaded: `ldconfig -p | grep libcuda`; under WSL it must be the one of /usr/lib/wsl/lib",
 			"remove a Linux driver from WSL; else install library and kernel module of one release"}},
 	{"smi-driver", "no-driver", Environment, "driver-missing", symptom,
 		"nvidia-smi ended with status 9: the driver is not loaded.",
@@ -508,8 +489,7 @@ var answers = []answer{
 		[]string{"install the release of {root} that the program was written for, or a newer program",
 			"run `python -c 'import {root}; print({root}.__file__)'`: is another {root} found first, or one of your own files?"}},
 	{"extension", "extension-not-built", Environment, "extension-mismatch", fault,
-		"{module} is the compiled part of a package, and is not there: it was not built for this Python, or not " +
-			"at all.",
+		"{module} is the compiled part of a package, and is not there: it was not built for this Python, or not at all.",
 		[]string{"build it: `pip install --no-build-isolation .` in its source, with nvcc on PATH",
 			"or install a ready wheel for this PyTorch, CUDA and Python"}},
 	{"environment", "environment-refused", Environment, "", symptom,
@@ -518,8 +498,7 @@ var answers = []answer{
 			"install what the message names, in the release that it asks for"}},
 	{"unit", "service-not-started", Environment, "", cause,
 		"systemd could not start the service: {code}/{name}.",
-		[]string{"compare `systemctl cat SERVICE` with the machine: for USER its User= must exist, for EXEC its program, " +
-			"for CHDIR its directory", "run `sudo systemctl daemon-reload` after the correction, and start it again"}},
+		[]string{"compare `systemctl cat SERVICE` with the machine: for USER its User= must exist, for EXEC its program, for CHDIR its directory", "run `sudo systemctl daemon-reload` after the correction, and start it again"}},
 	{"amd-hardware", "amd-gpu-failed", Hardware, "", cause, "An AMD GPU reports a fault of its hardware, or of its link.",
 		[]string{"read what the kernel says before it: `dmesg | grep -i -e amdgpu -e pcie -e aer -e 'hardware error'`",
 			"check power cables, riser and slot; undo overclocking; restart the machine from cold",
@@ -532,8 +511,7 @@ var answers = []answer{
 		[]string{"run `nvidia-smi -q -d TEMPERATURE,PERFORMANCE` while it runs",
 			"clean the fans and check the air flow; lower the power limit: `nvidia-smi -pl WATTS`"}},
 	{"off-the-bus", "gpu-off-the-bus", Hardware, "gpu-health", symptom, "The GPU no longer answers: {sentence}",
-		[]string{"run `dmesg | grep -i -e xid -e nvrm -e pcie`", "check its power cables, riser and slot; undo " +
-			"overclocking", "restart the machine; replace the GPU if it comes again"}},
+		[]string{"run `dmesg | grep -i -e xid -e nvrm -e pcie`", "check its power cables, riser and slot; undo overclocking", "restart the machine; replace the GPU if it comes again"}},
 	{"shared-memory", "shm-too-small", Environment, "shm-too-small", symptom, "Shared memory is full: {sentence}",
 		[]string{"give the container more: `docker run --shm-size=8g`, or `--ipc=host`", "run `df -h /dev/shm`"}},
 	{"memory-said", "out-of-memory", Program, "", symptom, "Memory was not enough: {sentence}",
@@ -544,14 +522,12 @@ var answers = []answer{
 	{"memory-unsaid", "cuda-out-of-memory", Unknown, "", symptom,
 		"The driver had no GPU memory left to give; the log does not say how much was asked for.", nil},
 	{"disk-full", "disk-full", Environment, "", symptom, "A file could not be written: {sentence}",
-		[]string{"run `df -h; df -i; quota`: they show which disk is full", "delete what is not needed, or point TMPDIR, " +
-			"HF_HOME and the like at a larger disk"}},
+		[]string{"run `df -h; df -i; quota`: they show which disk is full", "delete what is not needed, or point TMPDIR, HF_HOME and the like at a larger disk"}},
 	{"unstable", "computation-diverged", Program, "", symptom, "The computation diverged: {sentence}",
 		[]string{"use a smaller step: time step, learning rate", "look at the input: start values, units, outliers",
 			"run a few steps in double precision, or on the CPU, and compare"}},
 	{"context", "context-too-long", Program, "", symptom, "The input is longer than the model's context: {sentence}",
-		[]string{"shorten the input, or ask for fewer tokens", "start the server with a longer context, where model " +
-			"and memory allow it"}},
+		[]string{"shorten the input, or ask for fewer tokens", "start the server with a longer context, where model and memory allow it"}},
 	{"encoding", "console-encoding", Environment, "", symptom,
 		"The program prints a character that this console, or the file behind it, is not set to write: {sentence}",
 		[]string{"run it with PYTHONUTF8=1 in its environment (PowerShell: `$env:PYTHONUTF8=1`)",
@@ -625,8 +601,7 @@ var answers = []answer{
 	{"usage", "wrong-usage", Program, "", symptom, "The program was called wrongly: {sentence}",
 		[]string{
 			"run it with `--help`: it lists the options of this release",
-			"compare with the documentation of the release " +
-				"that is installed",
+			"compare with the documentation of the release that is installed",
 		}},
 	{"given-file", "file-not-found", Program, "", symptom, "A file could not be read: {sentence}",
 		[]string{"run `ls -l` on the path as the program sees it: its working directory, the container's mounts",
@@ -653,37 +628,31 @@ var answers = []answer{
 	{"module-key", "module-not-signed", Environment, "", cause,
 		"The kernel refused the module {module} for its signature: Secure Boot is on, and its key is not enrolled.",
 		[]string{"run `mokutil --sb-state`: it says whether Secure Boot is on",
-			"enrol the key that {module} was signed with, reboot and confirm it: `sudo mokutil --import " +
-				"/var/lib/shim-signed/mok/MOK.der` (Ubuntu), or /var/lib/dkms/mok.pub",
+			"enrol the key that {module} was signed with, reboot and confirm it: `sudo mokutil --import /var/lib/shim-signed/mok/MOK.der` (Ubuntu), or /var/lib/dkms/mok.pub",
 			"or take a {module} that the distribution signs, or turn Secure Boot off"}},
 	{"module-in-use", "driver-in-use", Environment, "", fault,
 		"The driver cannot be unloaded or give up the card: something still uses it.",
 		[]string{
 			"run `lsof /dev/nvidia*` and `nvidia-smi`: they name who",
-			"stop the display manager, persistence daemon and " +
-				"containers first, then unload nvidia_uvm, nvidia_drm, nvidia_modeset, nvidia in this order",
+			"stop the display manager, persistence daemon and containers first, then unload nvidia_uvm, nvidia_drm, nvidia_modeset, nvidia in this order",
 		}},
 	{"command", "command-not-found", Environment, "", symptom, "The command {command} was not found.",
-		[]string{"install what it belongs to, into this environment or image", "put its directory on PATH: " +
-			"run `python -m pip show -f PACKAGE`: it shows where scripts went"}},
+		[]string{"install what it belongs to, into this environment or image", "put its directory on PATH: run `python -m pip show -f PACKAGE`: it shows where scripts went"}},
 	{"option-as-command", "command-not-found", Environment, "", symptom,
 		"{command} was taken for a command to run: the option stands behind the name of the image or program.",
-		[]string{"put the options before the name of the image: `apptainer exec --nv IMAGE COMMAND`, `docker run --gpus all " +
-			"IMAGE COMMAND`"}},
+		[]string{"put the options before the name of the image: `apptainer exec --nv IMAGE COMMAND`, `docker run --gpus all IMAGE COMMAND`"}},
 	{"processor", "processor-too-old", Environment, "", symptom,
 		"The processor lacks an instruction that the program uses.",
 		[]string{
 			"run `lscpu | grep -o -e avx2 -e avx512f`: it shows what it has",
-			"use a build for older processors (without AVX), " +
-				"or another machine; in a virtual machine pass the host's processor through",
+			"use a build for older processors (without AVX), or another machine; in a virtual machine pass the host's processor through",
 		}},
 	{"on-cpu", "runs-on-cpu", Unknown, "", warning,
 		"The program goes on with the CPU; the log does not say why it found no GPU.", nil},
 	{"first-rank", "rank-died", Unknown, "", consequence,
 		"Rank {rank} ended first; the launcher ended the others after it.", []string{
 			"read what rank {rank} wrote, up to its first error: with torchrun its lines begin with [rank{rank}]:",
-			"if the launcher mixes them, keep a file for each: `torchrun --log-dir DIR --redirects 3`, `srun --output %j-%t.log`, " +
-				"`mpirun --tag-output`"}},
+			"if the launcher mixes them, keep a file for each: `torchrun --log-dir DIR --redirects 3`, `srun --output %j-%t.log`, `mpirun --tag-output`"}},
 	{"first-rank-crashed", "rank-died", Unknown, "", consequence,
 		"Rank {rank} ended first, by {signal}; the launcher ended the others after it.", []string{
 			"set PYTHONFAULTHANDLER=1 and run it again: where rank {rank} crashes, it writes the call that it was in",

@@ -32,10 +32,7 @@ func doctorCommand(s streams) *cobra.Command {
 	var f doctorFlags
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check this machine, or a mounted image (start here)", Args: noArgs,
-		Long: "Examines the driver and the GPUs (through NVML if it works, otherwise from files), the CUDA toolkits, CUDA " +
-			"programs outside Python, and every installation of PyTorch, TensorFlow and JAX with its cuDNN, NCCL and " +
-			"extensions. Compares them with published tables, and reports each mismatch with its evidence, its source and what " +
-			"to install. Imports no Python package and changes nothing.",
+		Long: "Examines the driver and the GPUs (through NVML if it works, otherwise from files), the CUDA toolkits, CUDA programs outside Python, and every installation of PyTorch, TensorFlow and JAX with its cuDNN, NCCL and extensions. Compares them with published tables, and reports each mismatch with its evidence, its source and what to install. Imports no Python package and changes nothing.",
 		Example: "  cudacompat doctor\n" +
 			"  cudacompat doctor --root /mnt/ami --instance p5.48xlarge --require driver",
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.doctor(cmd.Context(), s) },
@@ -43,11 +40,9 @@ func doctorCommand(s streams) *cobra.Command {
 	f.lookFlags.add(cmd)
 	f.judgeFlags.add(cmd)
 	cmd.Flags().DurationVar(&f.wait, "wait", 0,
-		"retry for up to `TIME`, until everything that --require names is present and the outcome is conclusive; "+
-			"--timeout limits each attempt (for a machine's first boot)")
+		"retry for up to `TIME`, until everything that --require names is present and the outcome is conclusive; --timeout limits each attempt (for a machine's first boot)")
 	cmd.Flags().BoolVar(&f.healthcheck, "healthcheck", false,
-		"print one line and exit with 0 or 1, never 3: an inconclusive result is 0, or 1 if --require is given; "+
-			"--timeout is 15s unless given")
+		"print one line and exit with 0 or 1, never 3: an inconclusive result is 0, or 1 if --require is given; --timeout is 15s unless given")
 	cmd.Flags().StringVar(&f.log, "log", "", "judge the log in `FILE` together with the machine (- for standard input)")
 	return cmd
 }

@@ -42,16 +42,12 @@ func explainCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [RULE | CAUSE | CODE | NAME | TEXT | LOG...]",
 		Short: "Explain a log, an error code, a library or a rule",
-		Long: "Reads logs (files, directories, - for standard input, or a line in quotes) and says whether the " +
-			"environment, the program or the hardware is to blame. Given a rule (what `doctor` checks), a cause (what a log " +
-			"can show), an error code (803), an error's name (cudaErrorInsufficientDriver), a library (libcudnn.so.9) or an Xid (xid79), prints the page " +
-			"about it. Without arguments, lists the rules and causes.",
+		Long:  "Reads logs (files, directories, - for standard input, or a line in quotes) and says whether the environment, the program or the hardware is to blame. Given a rule (what `doctor` checks), a cause (what a log can show), an error code (803), an error's name (cudaErrorInsufficientDriver), a library (libcudnn.so.9) or an Xid (xid79), prints the page about it. Without arguments, lists the rules and causes.",
 		Example: "  cudacompat explain train.log\n" +
 			"  cudacompat explain \"RuntimeError: CUDA error: no kernel image is available\"\n" +
 			"  cudacompat explain 803",
-		Annotations: map[string]string{exitNote: "0 the program is to blame, the log shows nothing wrong, or a page was printed · 1 " +
-			"the environment or the hardware is to blame · 3 the log does not tell · " + exitOwn},
-		Args: cobra.ArbitraryArgs,
+		Annotations: map[string]string{exitNote: "0 the program is to blame, the log shows nothing wrong, or a page was printed · 1 the environment or the hardware is to blame · 3 the log does not tell · " + exitOwn},
+		Args:        cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			reading, cancel := withDeadline(ctx, max(f.timeout, sayTimeout))
@@ -81,8 +77,7 @@ func explainCommand(s streams) *cobra.Command {
 	cmd.Flags().DurationVar(&f.timeout, "timeout", logTimeout,
 		"stop reading after `TIME` and judge what was read by then")
 	cmd.Flags().BoolVar(&f.here, "here", false,
-		"look for the log's fault on this machine, and say what to install (default: where the log names this machine's "+
-			"driver or files)")
+		"look for the log's fault on this machine, and say what to install (default: where the log names this machine's driver or files)")
 	cmd.Flags().BoolVar(&f.noHere, "no-here", false, "judge only the log, whichever machine it is of")
 	cmd.Flags().StringArrayVar(&f.envs, "env", nil,
 		"look for the log's fault on this machine, with the Python environment at `PATH` (may be repeated)")

@@ -36,20 +36,12 @@ func guardCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "guard [flags] -- COMMAND",
 		Short: "Judge what pip or uv is about to install, then let it, or say what to ask for instead",
-		Long: "Runs the installer's own dry run, judges the environment before and after the change, and prints what breaks " +
-			"and what is fixed. If something breaks, nothing is installed, and the same command with pins that pass is " +
-			"offered. If nothing does, the command is run as typed, without a shell, and its exit code is handed through; " +
-			"afterwards the environment is looked at again. If it cannot be determined, guard asks, or stops where nobody can " +
-			"answer. Understood are " + guard.Forms + ".\n\nguard itself opens no connection; the installer does, with its own " +
-			"settings. A dry run changes no environment, but it fills the installer's cache and can run the build program " +
-			"of a package that comes as a source; `--only-binary :all:` avoids that.",
+		Long:  "Runs the installer's own dry run, judges the environment before and after the change, and prints what breaks and what is fixed. If something breaks, nothing is installed, and the same command with pins that pass is offered. If nothing does, the command is run as typed, without a shell, and its exit code is handed through; afterwards the environment is looked at again. If it cannot be determined, guard asks, or stops where nobody can answer. Understood are " + guard.Forms + ".\n\nguard itself opens no connection; the installer does, with its own settings. A dry run changes no environment, but it fills the installer's cache and can run the build program of a package that comes as a source; `--only-binary :all:` avoids that.",
 		Example: "  cudacompat guard -- uv pip install vllm\n" +
 			"  cudacompat guard --gpu L4 -- pip install -r requirements.txt\n" +
 			"  cudacompat guard --dry-run -o json -- uv sync",
-		Annotations: map[string]string{exitNote: "0 fine and done, or --dry-run found nothing that breaks · 1 something would " +
-			"break: nothing was installed · 3 it cannot be determined, or there is no plan: nothing was installed · the installer's " +
-			"own code, whatever it is, once it has run · 128 and the signal where it was interrupted · " + exitOwn},
-		Args: afterDash,
+		Annotations: map[string]string{exitNote: "0 fine and done, or --dry-run found nothing that breaks · 1 something would break: nothing was installed · 3 it cannot be determined, or there is no plan: nothing was installed · the installer's own code, whatever it is, once it has run · 128 and the signal where it was interrupted · " + exitOwn},
+		Args:        afterDash,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			code, err := f.guard(cmd.Context(), s, args)
 			if err == nil && code != exitOK {
@@ -69,8 +61,7 @@ func guardCommand(s streams) *cobra.Command {
 	flags.StringVar(&f.python, "python", "", "assume Python `VERSION`")
 	flags.StringArrayVar(&f.ignore, "ignore", nil,
 		"let findings of `RULE` pass; they stay in the report (may be repeated)")
-	flags.StringVar(&f.config, "config", "", "read settings such as --ignore from `FILE` (default $CUDACOMPAT_CONFIG, then "+
-		"./"+configName+", then /etc/cudacompat/"+configName+")")
+	flags.StringVar(&f.config, "config", "", "read settings such as --ignore from `FILE` (default $CUDACOMPAT_CONFIG, then ./"+configName+", then /etc/cudacompat/"+configName+")")
 	f.tablesFlag.add(cmd)
 	flags.BoolVar(&f.yes, "yes", false, "run the command even if it cannot be determined whether it breaks something")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would happen and never run the command")
@@ -270,8 +261,7 @@ func (g *guarding) look(ctx context.Context, plan probe.Facts) error {
 			g.before.Facts = probe.Run(ctx, g.host, g.options())
 		}
 		if managed := g.managedMark(); managed != "" {
-			return fmt.Errorf("this Python belongs to the system, whose packages pip leaves alone (%s): make an environment "+
-				"with `python3 -m venv`", managed)
+			return fmt.Errorf("this Python belongs to the system, whose packages pip leaves alone (%s): make an environment with `python3 -m venv`", managed)
 		}
 		g.before.Verdict = g.verdict(ctx, g.before.Facts)
 	}

@@ -136,8 +136,7 @@ func newRoot(s streams, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "cudacompat",
 		Short: "Tells whether the CUDA stack of this machine will work, and what to install if not",
-		Long: "cudacompat tells you whether the CUDA stack of a machine, a container or a machine image will work, and if " +
-			"not, what to install instead. It only reads, and needs neither root nor a network.",
+		Long:  "cudacompat tells you whether the CUDA stack of a machine, a container or a machine image will work, and if not, what to install instead. It only reads, and needs neither root nor a network.",
 		Example: "  cudacompat doctor\n" +
 			"  cudacompat doctor --instance g5.xlarge --driver " + report.ExampleDriver + "\n" +
 			"  cudacompat check requirements.txt --gpu L4 --driver 535.183.01\n" +

@@ -34,14 +34,12 @@ func driverCommands(m *world.Machine, b tables.Branch) map[string]string {
 // driverSteps are the ways to a branch that no package manager has.
 func driverSteps(m *world.Machine, b tables.Branch) []pin.Step {
 	if m.PartOfGPU() {
-		return []pin.Step{pin.Say(fmt.Sprintf("install the GRID driver of branch %s from AWS's bucket ec2-linux-nvidia-drivers: a "+
-			"fraction of a GPU works with no other driver", b.Branch)), pin.Say("launch from an AMI that has it").Instead()}
+		return []pin.Step{pin.Say(fmt.Sprintf("install the GRID driver of branch %s from AWS's bucket ec2-linux-nvidia-drivers: a fraction of a GPU works with no other driver", b.Branch)), pin.Say("launch from an AMI that has it").Instead()}
 	}
 	if !toEC2(m) {
 		return nil
 	}
-	return []pin.Step{pin.Say(fmt.Sprintf("launch from an AMI with driver %s or a newer one of branch %s (the AWS Deep Learning AMI "+
-		"release notes name each AMI's driver)", b.Newest, b.Branch)).Instead()}
+	return []pin.Step{pin.Say(fmt.Sprintf("launch from an AMI with driver %s or a newer one of branch %s (the AWS Deep Learning AMI release notes name each AMI's driver)", b.Newest, b.Branch)).Instead()}
 }
 
 // ec2Type tells EC2's instance types, "g5.xlarge", from those of other clouds.

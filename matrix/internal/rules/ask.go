@@ -29,8 +29,7 @@ func withPEP668Step(e *world.Environment, results []*Result) []*Result {
 	}
 	for _, r := range results {
 		if r.Finding != nil && slices.ContainsFunc(r.Finding.Pins, func(p verdict.Pin) bool { return p.Commands["pip"] != "" }) {
-			r.Finding.Steps = append(r.Finding.Steps, pin.Say("install into a venv (python3 -m venv), or ask apt or dnf for the package: "+
-				"the distribution manages this Python ("+pin.Word(e.Managed)+", PEP 668), so pip refuses to install into it").Instead())
+			r.Finding.Steps = append(r.Finding.Steps, pin.Say("install into a venv (python3 -m venv), or ask apt or dnf for the package: the distribution manages this Python ("+pin.Word(e.Managed)+", PEP 668), so pip refuses to install into it").Instead())
 		}
 	}
 	return results

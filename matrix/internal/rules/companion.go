@@ -195,8 +195,7 @@ func companionPin(name, want string, b *world.Build) []verdict.Pin {
 func audio(m *world.Machine, b *world.Build, have *world.Installed, want string, f verdict.Finding) verdict.Finding {
 	r := have.Release()
 	f.Severity, f.Need = verdict.Error, "a torchaudio for CUDA "+b.CUDANumber.Short()
-	f.Message = fmt.Sprintf("torchaudio %s was built for CUDA %s, torch %s for CUDA %s: importing torchaudio "+
-		"fails", have.Version,
+	f.Message = fmt.Sprintf("torchaudio %s was built for CUDA %s, torch %s for CUDA %s: importing torchaudio fails", have.Version,
 		otherAudio(m, b, r).Short(), b.Version, b.CUDANumber.Short())
 	f.Source = []string{"https://github.com/pytorch/audio/blob/v2.8.0/src/torchaudio/_extension/utils.py"}
 	if want != "" {

@@ -102,8 +102,7 @@ func withoutLibraries(m *world.Machine, missing []string) verdict.Finding {
 		return f
 	}
 	f.Need = "the host's driver libraries in this container"
-	start := pin.Say("start it with a GPU: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, or in Kubernetes a limit of " +
-		"nvidia.com/gpu")
+	start := pin.Say("start it with a GPU: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, or in Kubernetes a limit of nvidia.com/gpu")
 	switch list := m.Facts.Variables["NVIDIA_VISIBLE_DEVICES"]; {
 	case !slices.Contains([]string{"", "all", "void", "none"}, list): // which NVIDIA's runtime reads, and Docker's own does not
 		f.Message += ", although NVIDIA_VISIBLE_DEVICES=" + list + " asks for a GPU: NVIDIA's runtime did not start it, or did not see the driver"
@@ -128,8 +127,7 @@ func offThePath(m *world.Machine, file string) verdict.Finding {
 		Need:    dir + " on the loader's path",
 		Evidence: append([]verdict.Evidence{{Fact: "libcuda", Value: "not on the loader's path", From: file},
 			{Fact: "LD_LIBRARY_PATH", Value: m.Facts.Driver.Libcuda.Paths, From: m.Facts.Driver.Libcuda.Of}}, evidenceGiven(m)...),
-		Steps: []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + world.PutFirst(dir)).That("before the program starts; in a Pod or an image as an " +
-			"environment variable, which a shell or a launcher that clears the environment loses")}}
+		Steps: []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + world.PutFirst(dir)).That("before the program starts; in a Pod or an image as an environment variable, which a shell or a launcher that clears the environment loses")}}
 }
 
 // withoutCompiler: the driver compiles PTX with a library of its own. A program whose machine code fits the GPU never
@@ -138,8 +136,7 @@ func withoutCompiler(m *world.Machine, wrong string) verdict.Finding {
 	f := verdict.Finding{Severity: compilerMatters(m), Subject: "driver", Need: "the driver capability compute",
 		Evidence: evidenceGiven(m), Source: capabilitySource,
 		Message: "libnvidia-ptxjitcompiler.so.1 " + wrong + ": code that is compiled from PTX at run time fails (error 221)",
-		Steps: []pin.Step{pin.Say("let NVIDIA's container runtime mount the driver, or mount all of its libraries; `docker run " +
-			"--gpus all` does")}}
+		Steps:   []pin.Step{pin.Say("let NVIDIA's container runtime mount the driver, or mount all of its libraries; `docker run --gpus all` does")}}
 	if list, lacks := lacksCapability(m, "compute"); lacks {
 		f.Message += fmt.Sprintf(": NVIDIA_DRIVER_CAPABILITIES=%s lacks compute", list)
 	}
@@ -370,8 +367,7 @@ func cdiSpecStale(m *world.Machine) []*Result {
 		return holds("CDI")
 	}
 	return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: "CDI", Need: "a specification for driver " + m.Driver().Version.String(),
-		Message: fmt.Sprintf("%s mounts libraries of driver %s, but this is %s: no container that asks for "+
-			"nvidia.com/gpu starts", last.Path, last.Versions[0], m.Driver().Version),
+		Message:  fmt.Sprintf("%s mounts libraries of driver %s, but this is %s: no container that asks for nvidia.com/gpu starts", last.Path, last.Versions[0], m.Driver().Version),
 		Evidence: []verdict.Evidence{m.EvidenceDriver(), {Fact: "missing library", Value: last.Missing[0], From: last.Path}},
 		Steps: []pin.Step{pin.Run(pin.Command("sudo", "nvidia-ctk", "cdi", "generate", "--output="+last.Path)).That(
 			"repeat it after every driver change, as nvidia-cdi-refresh.service does")},

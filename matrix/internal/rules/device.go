@@ -52,8 +52,7 @@ func deviceAccessLost(m *world.Machine) []*Result {
 		Need:     "access to " + nodes[lost].Path,
 		Evidence: []verdict.Evidence{evidenceNode(nodes[lost]), {Fact: "NVML", Value: m.Facts.Driver.NVML.Message, From: "NVML"}},
 		Steps: []pin.Step{pin.Say("restart the container to get access back"),
-			pin.Say("to keep it, give the devices to the engine itself (`docker run --device nvidia.com/gpu=all`, or --device " +
-				"for each node), or set the cgroup driver of Docker's daemon.json to cgroupfs")}})
+			pin.Say("to keep it, give the devices to the engine itself (`docker run --device nvidia.com/gpu=all`, or --device for each node), or set the cgroup driver of Docker's daemon.json to cgroupfs")}})
 }
 
 // devicePermission: the nodes' modes shut this user out. The driver makes them with mode 0666 unless
@@ -87,11 +86,9 @@ func devicePermission(m *world.Machine) []*Result {
 // openingSteps let a user open the nodes. In a rootless container the user's groups are gone.
 func openingSteps(m *world.Machine, shut facts.Node) []pin.Step {
 	if m.Facts.System.Container != "" {
-		return []pin.Step{pin.Say("in a rootless container: `podman run --group-add keep-groups`; a mount with the option nodev " +
-			"refuses every device on it"), pin.Say("run as a user of the group that owns " + pin.Word(shut.Path) + " on the host").Instead()}
+		return []pin.Step{pin.Say("in a rootless container: `podman run --group-add keep-groups`; a mount with the option nodev refuses every device on it"), pin.Say("run as a user of the group that owns " + pin.Word(shut.Path) + " on the host").Instead()}
 	}
-	setter := pin.Run("grep -rs nvidia /etc/modprobe.d /etc/udev/rules.d").That("shows what closes them, an option " +
-		"NVreg_DeviceFile… of the module or a rule of udev: without it every user may open them after a reboot")
+	setter := pin.Run("grep -rs nvidia /etc/modprobe.d /etc/udev/rules.d").That("shows what closes them, an option NVreg_DeviceFile… of the module or a rule of udev: without it every user may open them after a reboot")
 	if groupOpens(shut) {
 		return []pin.Step{pin.Say("run as a user of the group that owns the nodes (`ls -l /dev/nvidia*`)"), setter.Instead()}
 	}
@@ -140,8 +137,7 @@ func deviceNodesMissing(m *world.Machine) []*Result {
 	f.Message = verdict.JoinAnd(missing) + " " + verdict.Plural(len(missing), "is", "are") + " missing from this container, although the driver runs"
 	f.Evidence = append(f.Evidence[:1], verdict.Evidence{Fact: "NVIDIA_VISIBLE_DEVICES",
 		Value: m.Facts.Variables["NVIDIA_VISIBLE_DEVICES"], From: "environment"})
-	f.Steps = []pin.Step{pin.Say("on the host: `sudo nvidia-smi -L && sudo nvidia-modprobe -u -c 0`, then start the container again with its GPU (`docker " +
-		"run --gpus all`)")}
+	f.Steps = []pin.Step{pin.Say("on the host: `sudo nvidia-smi -L && sudo nvidia-modprobe -u -c 0`, then start the container again with its GPU (`docker run --gpus all`)")}
 	return oneFinding(f)
 }
 

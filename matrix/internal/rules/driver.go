@@ -95,8 +95,7 @@ func undrivenHost(m *world.Machine) []*Result {
 // driverUnreachable is a driver that nvidia-smi could not talk to: its output tells no more of the machine.
 func driverUnreachable(m *world.Machine) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "the NVIDIA kernel module loaded",
-		Message: "nvidia-smi cannot reach an NVIDIA driver: its kernel module is not loaded, or this is a container " +
-			"without its GPU",
+		Message:  "nvidia-smi cannot reach an NVIDIA driver: its kernel module is not loaded, or this is a container without its GPU",
 		Evidence: []verdict.Evidence{{Fact: "NVML", Value: m.Facts.Driver.NVML.Message, From: m.NVMLFrom()}},
 		Steps: []pin.Step{pin.Run("sudo modprobe nvidia").That("if that fails, the kernel's log (dmesg) says why"),
 			pin.Run("sudo dkms autoinstall && sudo reboot").That("after an update of the kernel or of the driver").Instead(),
@@ -215,8 +214,7 @@ func mismatch(m *world.Machine, loaded version.Number, lib *world.DriverLibrary,
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})
 	}
 	if lib != nil && !loaded.Known() {
-		f.Message = fmt.Sprintf("%s belongs to driver %s, but the loaded kernel module is another "+
-			"release", lib.Name, lib.Version)
+		f.Message = fmt.Sprintf("%s belongs to driver %s, but the loaded kernel module is another release", lib.Name, lib.Version)
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: lib.Name, Value: lib.Version, From: lib.Path})
 	}
 	if disk != nil {
@@ -262,8 +260,7 @@ func mismatchSteps(m *world.Machine, loaded, user version.Number, disk *world.Mo
 	switch {
 	case m.Facts.System.Container != "" && len(bakedIn(m, user)) > 0:
 		names := strings.Join(bakedIn(m, user), " ")
-		return []pin.Step{pin.Say("remove " + names + " from the image, and start the container again: an image must not have the " +
-			"driver's own packages, which hide the files that the container engine mounts from the host")}
+		return []pin.Step{pin.Say("remove " + names + " from the image, and start the container again: an image must not have the driver's own packages, which hide the files that the container engine mounts from the host")}
 	// The engine mounted the files of the driver that ran when the container started (bind mounts keep the old inode).
 	case m.Facts.System.Container != "":
 		return []pin.Step{pin.Say("restart the container: it still has the libraries of the host's previous driver")}

@@ -352,8 +352,7 @@ func numpyABI(m *world.Machine, b *world.Build) []*Result {
 func besideTwin(b *world.Build, twin string) verdict.Finding {
 	other, release, _ := strings.Cut(twin, " ")
 	return verdict.Finding{Severity: verdict.Warning, Subject: b.Subject, Need: "one of " + b.Name + " and " + other,
-		Message: fmt.Sprintf("%s is named too and has the same files: Python imports the one that is installed last, "+
-			"and %[1]s does not use the GPU", other),
+		Message: fmt.Sprintf("%s is named too and has the same files: Python imports the one that is installed last, and %[1]s does not use the GPU", other),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: other, Value: cmp.Or(release, "named without a version"),
 			From: b.From}),
 		Source: []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"},

@@ -298,8 +298,7 @@ func withoutSymbol(b *world.Build, h facts.Hindrance) verdict.Finding {
 		Message: fmt.Sprintf("%s needs %s, which no library that is loaded with it defines: %s cannot be imported",
 			h.Path, h.By, b.Name),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "undefined symbol", Value: h.By, From: h.Path})}
-	f.Steps = []pin.Step{pin.Say("install another release of " + pin.Quoted(b.Name) + ", or report this one to its makers: " +
-		"it lacks a library that it should be linked to")}
+	f.Steps = []pin.Step{pin.Say("install another release of " + pin.Quoted(b.Name) + ", or report this one to its makers: it lacks a library that it should be linked to")}
 	return f
 }
 

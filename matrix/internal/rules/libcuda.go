@@ -121,8 +121,7 @@ func withoutLibcuda(m *world.Machine) verdict.Finding {
 // otherRelease is the way where a package of the driver's release is wanted that the archive has dropped, as archives do
 // when a newer one comes.
 func otherRelease(s pin.System, name string) pin.Step {
-	return pin.Say("where the archive has dropped that release (`" + s.Releases(name) + "` lists those that it has), upgrade the whole " +
-		"driver to one of these, and reboot").Instead()
+	return pin.Say("where the archive has dropped that release (`" + s.Releases(name) + "` lists those that it has), upgrade the whole driver to one of these, and reboot").Instead()
 }
 
 // libcudaPackage is the package that brings libcuda.so.1 on this system: Ubuntu's and Debian's own, and NVIDIA's

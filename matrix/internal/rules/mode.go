@@ -92,8 +92,7 @@ func partNotGiven(m *world.Machine, g facts.GPU, shut []string) verdict.Finding 
 		Message: "this process may not open the nodes of any MIG device of " + cmp.Or(g.Name, "the GPU") + ": " + verdict.JoinAnd(shut),
 		Evidence: []verdict.Evidence{{Fact: "MIG", Value: fmt.Sprintf("on, %d %s", g.Instances, verdict.Plural(g.Instances, "device", "devices")),
 			From: "NVML"}},
-		Steps: []pin.Step{pin.Say("start it with a MIG device: `docker run --gpus device=UUID`, with a UUID that `nvidia-smi -L` prints on the " +
-			"host; in Kubernetes with a limit of the resource that `kubectl describe node` lists, such as nvidia.com/mig-1g.10gb")}}
+		Steps: []pin.Step{pin.Say("start it with a MIG device: `docker run --gpus device=UUID`, with a UUID that `nvidia-smi -L` prints on the host; in Kubernetes with a limit of the resource that `kubectl describe node` lists, such as nvidia.com/mig-1g.10gb")}}
 	if !slices.ContainsFunc(shut, func(name string) bool { return m.Facts.Devices.Node(name) != nil }) {
 		f.Message = "no MIG device of " + cmp.Or(g.Name, "the GPU") + " was given to this container: " + verdict.JoinAnd(shut) + " " +
 			verdict.Plural(len(shut), "is", "are") + " missing"
@@ -145,8 +144,7 @@ func computeMode(m *world.Machine) []*Result {
 			Need:     "compute mode default", Steps: []pin.Step{pin.Run("sudo nvidia-smi -c DEFAULT")}}
 		switch {
 		case g.Mode == "prohibited" && someOpen(m):
-			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode PROHIBITED: a program that takes the first GPU fails where " +
-				"that is this one"
+			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode PROHIBITED: a program that takes the first GPU fails where that is this one"
 			f.Steps = append(f.Steps, exporting(m, only(m), "leaves it out").Instead())
 			return oneFinding(f)
 		case g.Mode == "prohibited":

@@ -365,8 +365,7 @@ func oldGRID(m *world.Machine) verdict.Finding {
 
 // namedGRID says what a version does not: which of NVIDIA's drivers of this version it is.
 func namedGRID(m *world.Machine) verdict.Finding {
-	f := needsGRID(m, fmt.Sprintf("only the GRID build of driver %s works, and the version does not show "+
-		"which build this is", m.Driver().Version))
+	f := needsGRID(m, fmt.Sprintf("only the GRID build of driver %s works, and the version does not show which build this is", m.Driver().Version))
 	f.Severity = verdict.Note
 	f.Steps = []pin.Step{pin.Say("install the driver from AWS's bucket ec2-linux-nvidia-drivers, which has the GRID build")}
 	return f
@@ -381,8 +380,7 @@ func needsGRID(m *world.Machine, but string) verdict.Finding {
 		Need:     "NVIDIA's vGPU guest driver (GRID), which AWS publishes",
 		Evidence: []verdict.Evidence{m.EvidenceDriver(), {Fact: "instance", Value: m.Instance.Instance,
 			From: "the table of EC2 instances"}},
-		Steps: []pin.Step{pin.Say("install the GRID driver from AWS's bucket ec2-linux-nvidia-drivers instead of this driver, " +
-			"then reboot")},
+		Steps: []pin.Step{pin.Say("install the GRID driver from AWS's bucket ec2-linux-nvidia-drivers instead of this driver, then reboot")},
 		Source: append([]string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/install-nvidia-driver.html"},
 			m.Instance.Source...),
 	}

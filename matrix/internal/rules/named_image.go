@@ -16,8 +16,7 @@ import (
 func baseCode(m *world.Machine, b *world.Build) []*Result {
 	for _, g := range m.GPUs {
 		if g.Chip != nil && g.Chip.LastCUDA.Known() && g.Chip.LastCUDA.LessShort(b.CUDANumber) {
-			return undecidable(b.Subject, verdict.Question(fmt.Sprintf("whether what runs in the image has code for %s: CUDA %s itself has none, "+
-				"%s was the last that did", g.Label, b.CUDANumber.Short(), g.Chip.LastCUDA)))
+			return undecidable(b.Subject, verdict.Question(fmt.Sprintf("whether what runs in the image has code for %s: CUDA %s itself has none, %s was the last that did", g.Label, b.CUDANumber.Short(), g.Chip.LastCUDA)))
 		}
 	}
 	return nil

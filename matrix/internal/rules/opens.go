@@ -154,9 +154,8 @@ func loader(b *world.Build) string {
 func withoutOpened(m *world.Machine, b *world.Build) verdict.Finding {
 	severity, fails, source := b.Without(b.Missing)
 	f := verdict.Finding{Severity: severity, Subject: b.Subject, Need: strings.Join(b.Missing, ", "), Source: []string{source},
-		Steps: openSteps(m, b),
-		Message: world.NowhereWords(b.Missing) + ", and no wheel or toolkit " +
-			"has " + verdict.Plural(len(b.Missing), "it", "them") + ": " + b.Name + " " + fails,
+		Steps:    openSteps(m, b),
+		Message:  world.NowhereWords(b.Missing) + ", and no wheel or toolkit has " + verdict.Plural(len(b.Missing), "it", "them") + ": " + b.Name + " " + fails,
 		Evidence: b.EvidenceLost(b.Missing)}
 	if len(b.CannotLoad(b.Missing)) > 0 {
 		f.Message = b.LostWords(b.Missing) + ": " + b.Name + " " + fails

@@ -87,8 +87,7 @@ func cudnnMismatch(m *world.Machine, b *world.Build) []*Result {
 	}
 	have := lib.Version
 	f := verdict.Finding{Subject: b.Subject, Need: fmt.Sprintf("cuDNN %s", want), Source: source,
-		Message: fmt.Sprintf("%[2]s %[3]s was built with cuDNN %[4]s, but cuDNN %[1]s is "+
-			"loaded", have, b.Name, b.Version, want),
+		Message:  fmt.Sprintf("%[2]s %[3]s was built with cuDNN %[4]s, but cuDNN %[1]s is loaded", have, b.Name, b.Version, want),
 		Evidence: append(b.Evidence(), lib.Evidence("cuDNN"))}
 	switch {
 	// The parts check each other when they are opened (1002, CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH), whatever the
@@ -283,8 +282,7 @@ func tensorflowLibs(m *world.Machine, b *world.Build) []*Result {
 func withWheels(m *world.Machine, b *world.Build) ([]verdict.Pin, []pin.Step) {
 	if len(b.Rows) > 0 && !slices.ContainsFunc(b.Rows, func(r world.Row) bool { return len(r.Packages) > 0 }) {
 		newer, steps := pins.ForBuild(m, b)
-		return newer, append(steps, pin.Say(fmt.Sprintf("install the toolkit of CUDA %s and cuDNN %s, which this release was built with, "+
-			"and run `sudo ldconfig`", pin.Quoted(b.CUDANumber.Short()), pin.Quoted(b.CuDNNNumber.String()))))
+		return newer, append(steps, pin.Say(fmt.Sprintf("install the toolkit of CUDA %s and cuDNN %s, which this release was built with, and run `sudo ldconfig`", pin.Quoted(b.CUDANumber.Short()), pin.Quoted(b.CuDNNNumber.String()))))
 	}
 	own := pin.Package{Package: "tensorflow[and-cuda]", Version: b.Release.Number.String()}
 	return []verdict.Pin{{Package: own.Package, Version: own.Version,

@@ -64,8 +64,7 @@ func visibleDevices(m *world.Machine) []*Result {
 	// CUDA stops reading the list at the first entry that it does not know (Programming Guide, environment variables).
 	case m.Shown.Absent != "":
 		f.Severity = verdict.Error
-		f.Message = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s names %s, which does not exist: CUDA hides it and every GPU after "+
-			"it in the list", list, m.Shown.Absent)
+		f.Message = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s names %s, which does not exist: CUDA hides it and every GPU after it in the list", list, m.Shown.Absent)
 		f.Steps = []pin.Step{pin.Say(fmt.Sprintf("name GPUs from 0 to %d in it", len(m.Listed())-1)),
 			pin.Run("unset CUDA_VISIBLE_DEVICES").That("shows every GPU").Instead()}
 		return []*Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(world.GPU) bool { return m.Shown.Hidden || m.Shown.Count == 0 }}}
@@ -112,8 +111,7 @@ func worldSize(m *world.Machine) []*Result {
 		return holds("job")
 	}
 	return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: "job", Need: fmt.Sprintf("%d GPUs", ranks),
-		Message: fmt.Sprintf("%d ranks run on this node (LOCAL_WORLD_SIZE), but %d GPU%s can be seen: ranks that find "+
-			"none of their own fail (error 101)",
+		Message: fmt.Sprintf("%d ranks run on this node (LOCAL_WORLD_SIZE), but %d GPU%s can be seen: ranks that find none of their own fail (error 101)",
 			ranks, usable, verdict.Plural(usable, "", "s")),
 		Evidence: []verdict.Evidence{{Fact: "LOCAL_WORLD_SIZE", Value: fmt.Sprint(ranks), From: "environment"},
 			{Fact: "GPUs", Value: fmt.Sprint(usable), From: "NVML"}},
@@ -149,8 +147,7 @@ func shmTooSmall(m *world.Machine) []*Result {
 	// NCCL uses it between ranks; with one GPU only data loaders with workers do.
 	if usable > 1 {
 		f.Severity = verdict.Warning
-		f.Message = fmt.Sprintf("/dev/shm has %s for %d GPUs: NCCL and data loaders share memory there and fail when "+
-			"it is full (bus error)", size, usable)
+		f.Message = fmt.Sprintf("/dev/shm has %s for %d GPUs: NCCL and data loaders share memory there and fail when it is full (bus error)", size, usable)
 	}
 	return oneFinding(f)
 }
@@ -158,8 +155,7 @@ func shmTooSmall(m *world.Machine) []*Result {
 // sharedSteps give more shared memory: a container's engine does, on a host mount(8).
 func sharedSteps(m *world.Machine) []pin.Step {
 	if m.Facts.System.Container != "" {
-		return []pin.Step{pin.Say("start the container with `docker run --shm-size=8g` (or --ipc=host); in Kubernetes with an " +
-			"emptyDir of medium Memory at /dev/shm")}
+		return []pin.Step{pin.Say("start the container with `docker run --shm-size=8g` (or --ipc=host); in Kubernetes with an emptyDir of medium Memory at /dev/shm")}
 	}
 	return []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("mount", "-o", "remount,size=8G", "/dev/shm")).That(
 		"until the next boot; then by a line in /etc/fstab")}
@@ -172,10 +168,9 @@ func launchBlocking(m *world.Machine) []*Result {
 		return nil
 	}
 	return oneFinding(verdict.Finding{Severity: verdict.Note, Subject: "CUDA_LAUNCH_BLOCKING",
-		Need:   "CUDA_LAUNCH_BLOCKING unset, except for debugging",
-		Source: visibleSource,
-		Message: "CUDA_LAUNCH_BLOCKING=" + value + " makes every kernel launch wait until it ends: good for finding " +
-			"errors, slow for work",
+		Need:     "CUDA_LAUNCH_BLOCKING unset, except for debugging",
+		Source:   visibleSource,
+		Message:  "CUDA_LAUNCH_BLOCKING=" + value + " makes every kernel launch wait until it ends: good for finding errors, slow for work",
 		Evidence: []verdict.Evidence{variable(m, "CUDA_LAUNCH_BLOCKING")},
 		Steps:    []pin.Step{without(m, "CUDA_LAUNCH_BLOCKING")}})
 }

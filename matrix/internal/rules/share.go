@@ -87,8 +87,7 @@ func imexChannel(m *world.Machine) []*Result {
 		Message: "NVLink between nodes is wanted, but this container has no IMEX channel: CUDA refuses the memory of other nodes' GPUs (error 800)",
 		Evidence: []verdict.Evidence{{Fact: "NCCL_MNNVL_ENABLE", Value: m.Facts.Variables["NCCL_MNNVL_ENABLE"], From: "environment"},
 			{Fact: "channels", Value: "none", From: "/dev/nvidia-caps-imex-channels"}},
-		Steps: []pin.Step{pin.Say("give the container a channel: NVIDIA_IMEX_CHANNELS=0 with NVIDIA's runtime, in Kubernetes a ComputeDomain of NVIDIA's DRA driver; " +
-			"on the host it must be created first, after every boot (mknod, see NVIDIA's guide)"),
+		Steps: []pin.Step{pin.Say("give the container a channel: NVIDIA_IMEX_CHANNELS=0 with NVIDIA's runtime, in Kubernetes a ComputeDomain of NVIDIA's DRA driver; on the host it must be created first, after every boot (mknod, see NVIDIA's guide)"),
 			pin.Run("export NCCL_MNNVL_ENABLE=0").That("does without").Instead()},
 		Source: []string{"https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/imexchannels.html"}})
 }
