@@ -143,11 +143,15 @@ func advisories(m *world.Machine, b *world.Build) []*Result {
 	for _, a := range tables.Rows[tables.Advisory](m.Tables) {
 		switch t, what := meets(m, a.When, b); t {
 		case world.Yes:
-			if a.Severity == tables.Unseen && namedAlone(m, b) && slices.ContainsFunc(extras(b), isCUDA) {
-				return lacksLibraries(b, verdict.Statement(a.Message+"; "+a.Fix))
+			severity := verdict.Severity(a.Severity)
+			if a.Severity == tables.Unseen {
+				if namedAlone(m, b) && slices.ContainsFunc(extras(b), isCUDA) {
+					return lacksLibraries(b, verdict.Statement(a.Message+"; "+a.Fix))
+				}
+				severity = verdict.Note
 			}
 			f := verdict.Finding{
-				Severity: verdict.Severity(cmp.Or(map[tables.Level]tables.Level{tables.Unseen: "note"}[a.Severity], a.Severity)),
+				Severity: severity,
 				Subject:  b.Subject,
 				Message:  a.Message,
 				Need:     "a combination other than " + a.When.Text,
