@@ -133,15 +133,16 @@ func asSentence(text string) string {
 }
 
 // EndSignals are those that ask for the end of a run, Ctrl-C, a polite kill and a terminal that was closed, from now on;
-// those that the caller has turned off, as nohup does, stay off. stop gives them back.
-func EndSignals() (signals chan os.Signal, stop func()) {
-	signals = make(chan os.Signal, 4)
+// those that the caller has turned off, as nohup does, stay off. They are not given back: one that came while guard is
+// about to end would take its exit code away.
+func EndSignals() chan os.Signal {
+	signals := make(chan os.Signal, 4)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
 		if !signal.Ignored(s) {
 			signal.Notify(signals, s)
 		}
 	}
-	return signals, func() { signal.Stop(signals) }
+	return signals
 }
 
 // Run runs a command as it was typed, on the caller's own streams, and returns its exit code. Of the signals it gets

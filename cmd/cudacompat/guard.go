@@ -85,8 +85,7 @@ const nothingInstalled = "guard: nothing was installed"
 
 // guard is the whole way; the code is guard's own or the installer's.
 func (f *guardFlags) guard(ctx context.Context, s streams, argv []string) (code int, err error) {
-	signals, giveBack := guard.EndSignals()
-	defer giveBack()
+	signals := guard.EndSignals()
 	ctx, stop := untilStopped(ctx, signals)
 	defer stop()
 	command, err := guard.Parse(argv)
