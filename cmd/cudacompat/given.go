@@ -24,22 +24,25 @@ import (
 // inputName is what the arguments name: one file, or requirements, which are the lines of a file that nobody wrote.
 func inputName(args []string) string { return strings.Join(args, "\n") }
 
-// inputLabel is what asked returned, in one line.
+// inputLabel is such a name in one line.
 func inputLabel(name string) string { return strings.ReplaceAll(name, "\n", " ") }
 
-// isRequirement reports whether a name is a requirement, or several, such as torch==2.9.0, torch>=2.9 or torch, and leads
-// to no file. A word without a release is one where it is the name of a package that the tables judge.
+// isRequirement reports whether a name is a requirement, or several, such as torch==2.9.0, torch>=2.9, torch or the address
+// of a wheel, and leads to no file. A word without a release is one where it is the name of a package that the tables judge.
 func isRequirement(name string) bool {
 	if _, err := os.Stat(name); err == nil {
 		return false
 	}
 	return !slices.ContainsFunc(strings.Split(name, "\n"), func(line string) bool {
-		return !strings.Contains(line, "==") && !rangedPackage.MatchString(line) && !isJudgedPackage(line)
+		return !strings.Contains(line, "==") && !rangedPackage.MatchString(line) && !wheelAddress.MatchString(line) && !isJudgedPackage(line)
 	})
 }
 
 // rangedPackage matches a package with a range of releases.
 var rangedPackage = lazyregexp.New(`^[A-Za-z0-9][\w.-]*(\[[\w.,-]*\])? *(~=|!=|[<>]=?) *\d[^/]*$`)
+
+// wheelAddress matches a wheel by its address, after the package's name or alone, as pip takes it.
+var wheelAddress = lazyregexp.New(`^(?:[A-Za-z0-9][\w.-]*(?:\[[\w.,-]*\])? *@ *)?https?://\S+\.whl(?:#\S*)?$`)
 
 // imageReference matches an image's name with its tag or its digest, as container engines take it.
 var imageReference = lazyregexp.New(`^(?:docker://|docker-daemon:|containers-storage:)?([a-z0-9][a-z0-9._/-]*(?::\d+/[a-z0-9._/-]+)?(?::\w[\w.-]*|@sha256:[0-9a-f]{64}))$`)
@@ -234,6 +237,8 @@ func unreadableFile(name string, size int, err error) error {
 	case size > givenCap:
 		return &usageError{fmt.Sprintf("cannot read %q: it is larger than %d MiB, which no report and no lock is",
 			name, givenCap>>20), givenHint}
+	case size == 0:
+		return &usageError{fmt.Sprintf("%q is empty", name), givenHint}
 	case isRequirement(name):
 		return &usageError{fmt.Sprintf("%q is not a requirement", inputLabel(name)),
 			"give releases as pip names them: torch==2.9.0 torchvision==0.24.0"}
@@ -300,6 +305,8 @@ func openInput(name string, stdin io.Reader) (io.ReadCloser, error) {
 			hint += "; a release of a package is given as pip names it: " + pin.Word(name+"==VERSION")
 		}
 		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), hint}
+	case errors.Is(err, fs.ErrPermission):
+		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), "run it as a user who may read the file"}
 	case err != nil:
 		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), givenHint}
 	}

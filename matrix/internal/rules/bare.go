@@ -90,8 +90,8 @@ func servedBy(b *world.Build, torch *world.Build) bool {
 	return !differ(torch.CUDANumber, b.CUDANumber) && !differ(needsCuDNN(torch), needsCuDNN(b))
 }
 
-// openedLibraries are the libraries that such a wheel opens, by the middle of their wheels' names; NVRTC is one of ONNX Runtime's
-// from 1.21 on (wheel onnxruntime-gpu 1.21.1).
+// openedLibraries are the libraries that such a wheel opens, by the middle of their wheels' names. ONNX Runtime's provider is
+// linked to NVRTC, too (wheels onnxruntime-gpu 1.20.2 and 1.21.1).
 var openedLibraries = []string{"cublas", "cuda-nvrtc", "cuda-runtime", "cudnn", "cufft", "curand"}
 
 // bareBeside: what comes into an environment that is there finds the libraries of its own CUDA there, each in its wheel.

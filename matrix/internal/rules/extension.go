@@ -143,8 +143,12 @@ func extensionMismatches(m *world.Machine, b *world.Build) []*Result {
 	case b.Name == "jax":
 		return otherPlugin(b)
 	}
-	// The table names releases. A nightly or a source build of torch may have been the one that the extension was made
-	// for.
+	return compiledMismatches(m, b)
+}
+
+// compiledMismatches asks which of the packages that are compiled for a torch were made for another one than this. The
+// table names releases: a nightly or a source build may have been the one that an extension was made for.
+func compiledMismatches(m *world.Machine, b *world.Build) []*Result {
 	if b.Name != "torch" || !b.Official() || !b.Release.Final() || !b.Release.Number.Known() {
 		return nil
 	}

@@ -64,14 +64,13 @@ func Machines(d Document) []Document {
 		d.known = &r
 		return []Document{d}
 	}
+	pasted := func(r recognised) bool { return r.err == nil && slices.Contains(pastedFormats, r.format.name) }
 	r := d.recognised()
-	foreign := errors.Is(r.err, ErrForeign)
-	if !foreign && (r.err != nil || !slices.Contains(pastedFormats, r.format.name)) {
+	if !pasted(r) && !errors.Is(r.err, ErrForeign) {
 		return whole(r)
 	}
-	d.Data = withoutHeadings(d.Data)
-	r = d.recognised()
-	if foreign {
+	d.Data = withoutHeadings(r.data)
+	if r = d.recognised(); !pasted(r) {
 		return whole(r)
 	}
 	var list []Document
@@ -256,22 +255,17 @@ func readPaste(d Document) (facts.Facts, error) {
 	return f, nil
 }
 
-// spoken matches the name of a framework in a sentence, an import, a command or a path of its sources.
-var spoken = lazyregexp.New(`(?i)(?:^|[\s"'(\x60])(?:(py)?torch|(tensorflow)|jax)(?:$|[\s"',;:.)\[=\x60-])|\b(tensorflow)/`)
+// frameworkWord matches the name of a framework in a sentence, an import, a command or a path of its sources.
+var frameworkWord = lazyregexp.New(`(?i)(?:^|[\s"'(\x60])(?:py)?(torch|tensorflow|jax)(?:$|[\s"',;:.)\[=\x60-])|\b(tensorflow)/`)
+
+var ownNames = map[string]string{"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
 
 // frameworkNamed is the first framework that a text speaks of; the lines of nvidia-smi's table name what runs, and not what
 // the text is about.
 func frameworkNamed(d Document) string {
 	for line := range strings.Lines(string(d.Data)) {
-		m := spoken.FindStringSubmatch(line)
-		switch {
-		case m == nil || strings.HasPrefix(strings.TrimSpace(line), "|"):
-		case m[2] != "" || m[3] != "":
-			return "TensorFlow"
-		case strings.Contains(strings.ToLower(m[0]), "jax"):
-			return "JAX"
-		default:
-			return "PyTorch"
+		if m := frameworkWord.FindStringSubmatch(line); m != nil && !strings.HasPrefix(strings.TrimSpace(line), "|") {
+			return ownNames[strings.ToLower(m[1]+m[2])]
 		}
 	}
 	return ""

@@ -192,7 +192,8 @@ func TestOtherReports(t *testing.T) {
 	}
 }
 
-// TestHeadings takes the mark of a heading, which stands alone, and leaves that of a comment.
+// TestHeadings takes the mark of a heading, which stands alone, and leaves that of a comment, in UTF-16, too, which
+// PowerShell's > writes.
 func TestHeadings(t *testing.T) {
 	const gpu = "NVIDIA GeForce RTX 5070 Ti with CUDA capability sm_120 is not compatible with the current PyTorch installation."
 	for _, test := range []struct{ text, want string }{
@@ -202,8 +203,10 @@ func TestHeadings(t *testing.T) {
 		{"```\n\n# " + gpu + "\n\n```\n", "```\n\n# " + gpu + "\n\n```\n"},
 		{"#" + gpu + "\n", "#" + gpu + "\n"},
 	} {
-		if got := Machines(Document{Data: []byte(test.text)}); len(got) != 1 || string(got[0].Data) != test.want {
-			t.Errorf("%q became %q", test.text, got[0].Data)
+		for _, data := range [][]byte{[]byte(test.text), utf16LE(test.text)} {
+			if got := Machines(Document{Data: data}); len(got) != 1 || string(got[0].Data) != test.want {
+				t.Errorf("%q became %q", test.text, got[0].Data)
+			}
 		}
 	}
 }

@@ -90,12 +90,8 @@ func (s *scanner) logicalLine() line {
 		case '#':
 			s.comment()
 		case '"', '\'':
-			start := s.at
-			s.skipString(c)
 			add('"')
-			if namedImport.Match(s.text[max(len(s.text)-callRoom, 0):]) { // the one text that is kept
-				add(bytes.Trim(s.data[start:s.at], `"'`)...)
-			}
+			add(s.keptText(c)...)
 			add('"')
 		case '\\':
 			s.at++
@@ -126,6 +122,16 @@ func (s *scanner) logicalLine() line {
 	}
 	s.open = s.open || depth > 0
 	return s.line(indent)
+}
+
+// keptText passes over a string and gives what a line keeps of it: the name that import_module is called with.
+func (s *scanner) keptText(quote byte) []byte {
+	start := s.at
+	s.skipString(quote)
+	if !namedImport.Match(s.text[max(len(s.text)-callRoom, 0):]) {
+		return nil
+	}
+	return bytes.Trim(s.data[start:s.at], `"'`)
 }
 
 func (s *scanner) line(indent int) line { return line{indent, string(bytes.TrimSpace(s.text))} }
