@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"debug/elf"
+	"runtime"
 	"slices"
 
 	"cudacompat/internal/ldso"
@@ -43,10 +44,14 @@ func (h *Host) Loader() *ldso.Resolver {
 	return h.lookups.loader
 }
 
-// OwnLoader is the loader of what this process starts, which has its variables.
+// OwnLoader is the loader of what this process starts. It has this process's variables, and where this program is built
+// for another machine than the host's own programs (qemu's user mode), it maps what is built for this program's.
 func (h *Host) OwnLoader() *ldso.Resolver {
 	own := *h.Loader()
 	own.LibraryPath = ldso.SplitLibraryPath(h.Var(libraryPath))
+	if machine, known := machines[runtime.GOARCH]; known && machine != own.Machine {
+		own.Machine, own.SystemDirs = machine, h.systemDirs(machine)
+	}
 	return &own
 }
 
@@ -90,19 +95,31 @@ func variable(environ []byte, name string) string {
 	return ""
 }
 
+// machines are those that CUDA's libraries for Linux are built for, by Go's names.
+var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
+
+// interpreters are the paths of glibc's loaders.
+var interpreters = map[elf.Machine]string{
+	elf.EM_X86_64: "/lib64/ld-linux-x86-64.so.2", elf.EM_AARCH64: "/lib/ld-linux-aarch64.so.1",
+}
+
 func (h *Host) newLoader() *ldso.Resolver {
 	paths, _ := h.LibraryPath()
 	r := &ldso.Resolver{FS: h.Files(), Machine: elf.EM_X86_64,
 		LibraryPath: ldso.SplitLibraryPath(paths), Preload: ldso.SplitPreload(h.Var("LD_PRELOAD"))}
-	interpreter := "/lib64/ld-linux-x86-64.so.2"
-	if !h.Exists(interpreter) && h.Exists("/lib/ld-linux-aarch64.so.1") {
-		r.Machine, interpreter = elf.EM_AARCH64, "/lib/ld-linux-aarch64.so.1"
+	if !h.Exists(interpreters[elf.EM_X86_64]) && h.Exists(interpreters[elf.EM_AARCH64]) {
+		r.Machine = elf.EM_AARCH64
 	}
 	r.PreloadFile, _ = ldso.ReadPreload(r.FS)
 	r.Cache, _ = ldso.ReadCache(r.FS) // none in many images: then the directories alone count
-	r.SystemDirs, _ = ldso.SystemDirs(r.FS, interpreter)
-	if len(r.SystemDirs) == 0 {
-		r.SystemDirs = ldso.DefaultSystemDirs(r.FS, r.Machine)
-	}
+	r.SystemDirs = h.systemDirs(r.Machine)
 	return r
+}
+
+// systemDirs are the directories that the loader for a machine searches last.
+func (h *Host) systemDirs(machine elf.Machine) []string {
+	if dirs, _ := ldso.SystemDirs(h.Files(), interpreters[machine]); len(dirs) > 0 {
+		return dirs
+	}
+	return ldso.DefaultSystemDirs(h.Files(), machine)
 }
