@@ -87,7 +87,7 @@ func (l readLog) judged() Diagnosis {
 	if d.Blame == Unknown { // nobody else has candidates
 		hints = hintsIn(lines)
 	}
-	d.complete(hints, [][]logLine{lines})
+	d.complete(hints, [][]logLine{lines}, l.scanner.frightening(l.own()))
 	return d
 }
 

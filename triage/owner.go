@@ -117,6 +117,15 @@ func (r *record) theirs() (at frame, project string, found bool) {
 	return frame{}, "", false
 }
 
+// raisedByOwn reports whether a traceback ended in the program's own code, which somebody can change.
+func (r record) raisedByOwn() bool {
+	if r.kind != "exception" || r.notice || r.earlier || r.frames == nil {
+		return false
+	}
+	_, _, found := r.theirs()
+	return !found
+}
+
 // relays are the functions of libraries that only pass on what the call above them asked, and handsOn a call that has the
 // arguments of its own function, whatever they are:
 //

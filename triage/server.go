@@ -11,10 +11,10 @@ type server struct {
 	marks []string // one of these stands in its logs
 }
 
-// servers are told by their own paths and names; of two, the first is the one that was started.
+// servers are told by their own paths and names; of two, the first is the one that was started: SGLang uses parts of vLLM.
 var servers = []server{
+	{"sglang", []string{"sglang/", "sglang.", "sglang::"}},
 	{"vllm", []string{"vllm/", "vllm.", `\vllm\`, "VLLM::"}},
-	{"sglang", []string{"sglang/", "sglang."}},
 	{"ollama", []string{"ollama"}},
 	{"comfyui", []string{"ComfyUI", "comfyui", "comfy/"}},
 	{"webui", []string{"stable-diffusion-webui", "webui.py", "modules/processing.py", `modules\processing.py`}},
@@ -66,18 +66,30 @@ var ownSteps = []struct {
 	{outOfMemory, "diffusers", []string{
 		"call pipe.enable_model_cpu_offload() instead of pipe.to('cuda'), and load in torch.float16 or bfloat16",
 		"make the picture, the batch or the number of frames smaller; pipe.vae.enable_tiling() helps with large ones"}},
-	{badAccess, "llama.cpp", []string{
+	{itsOwn, "llama.cpp", []string{
 		"try the newest release: most of these are its own faults, each for one model, quantization or option",
-		"leave options out one at a time: `-fa`, `-sm`, `-mg`, `-ub`, a quantized cache (`-ctk`, `-ctv`)",
+		"leave options out one at a time: `-fa`, `-sm`, `-mg`, `-ub`, `--lora`, a quantized cache (`-ctk`, `-ctv`); GGML_CUDA_DISABLE_GRAPHS=1 leaves CUDA graphs out",
 		"run `dmesg | grep Xid`: another Xid than 13, 31 or 43 points to the hardware"}},
-	{badAccess, "ollama", []string{
+	{itsOwn, "ollama", []string{
 		"update Ollama, and try another model: most of these are faults of its runner",
 		"leave OLLAMA_FLASH_ATTENTION and OLLAMA_KV_CACHE_TYPE at their defaults",
 		"run `dmesg | grep Xid`: another Xid than 13, 31 or 43 points to the hardware"}},
-	{badAccess, "vllm", []string{
-		"try the newest release, and `--enforce-eager`: it leaves CUDA graphs out",
+	{itsOwn, "vllm", []string{
+		"try another release, the newest first, and `--enforce-eager`: it leaves CUDA graphs and torch.compile out",
 		"try another attention backend, and leave quantization, speculation and prefix caching out one at a time",
 		"run `dmesg | grep Xid`: another Xid than 13, 31 or 43 points to the hardware"}},
+	{itsOwn, "sglang", []string{
+		"try another release, the newest first, and `--disable-cuda-graph`",
+		"try another `--attention-backend` (triton), and leave `--enable-torch-compile`, speculation, quantization, data-parallel attention out one at a time",
+		"run `dmesg | grep Xid`: another Xid than 13, 31 or 43 points to the hardware"}},
+	{forked, "vllm", []string{
+		"set VLLM_WORKER_MULTIPROC_METHOD=spawn in its environment; a script that starts it then needs `if __name__ == '__main__':`",
+		"if that is set, run `python -c 'import vllm, torch; print(torch.cuda.is_initialized())'`: True says that an import uses CUDA before vLLM starts its processes, False that a plugin or your own script does"}},
+	{forked, "sglang", []string{
+		"update SGLang: newer releases start their processes by spawn; a script that starts it needs `if __name__ == '__main__':`",
+		"run `python -c 'import sglang, torch; print(torch.cuda.is_initialized())'`: True says that an import uses CUDA before SGLang starts its processes, False that a plugin or your own script does"}},
+	{notOneFamily, "comfyui", ofOneFamily},
+	{notOneFamily, "webui", ofOneFamily},
 	{outOfMemory, "blender", []string{
 		"make textures smaller (Simplify), and hide what the camera does not see",
 		"close other programs that use the GPU, or render on the CPU"}},
@@ -166,11 +178,29 @@ var (
 	noGPU      = []string{"no-gpu-visible"}
 	badAccess  = []string{"illegal-memory-access", "launch-failure"}
 	notANumber = []string{"nan-loss"}
+	forked     = []string{"fork-after-cuda-init"}
+	// itsOwn are faults of kernels, and of calls, that nobody who only runs the program has written.
+	itsOwn = append([]string{"device-side-assert", "device-assert", "index-out-of-range", "illegal-instruction",
+		"misaligned-address", "invalid-address-space", "invalid-argument", "nan-in-probabilities", "tensor-refused",
+		"xid-of-the-program", "launch-out-of-resources"}, badAccess...)
+	// notOneFamily are what a model says of parts that were made for another.
+	notOneFamily = []string{"shape-mismatch", "sizes-do-not-agree", "batch-sizes-do-not-fit", "checkpoint-does-not-fit"}
 )
 
+// ofOneFamily are the steps where parts of different models were put together.
+var ofOneFamily = []string{
+	"take model, text encoder, VAE, LoRA and ControlNet of one family (SD 1.5, SDXL, Flux, …): each fits only its own",
+	"leave LoRA, ControlNet and other added parts out one at a time"}
+
+// withRay are the steps where an actor of Ray finds no GPU, which has those that Ray gave it.
+var withRay = []string{
+	"print in the actor, before anything is imported that uses CUDA: `ray.get_gpu_ids()` and os.environ.get('CUDA_VISIBLE_DEVICES'); both are empty where it asked for none (num_gpus, its placement group)",
+	"if it was given GPUs, something looked for them before Ray did so: import torch and vllm inside the actor, not at the top of the module",
+	"run `ray status`: it shows how many GPUs the cluster offers, and how many are taken"}
+
 // ofServer replaces the steps by those for the program that wrote the log, where it has its own.
-func (d *Diagnosis) ofServer(logs [][]logLine) {
-	do := d.stepsFor(logs)
+func (d *Diagnosis) ofServer(logs [][]logLine, records []record) {
+	do := d.stepsFor(logs, records)
 	if do == nil && d.Cause == builtWithout && len(d.Lines) > 0 {
 		do = stepsWithCUDA(d.Lines[0].Text)
 	}
@@ -180,9 +210,16 @@ func (d *Diagnosis) ofServer(logs [][]logLine) {
 }
 
 // stepsFor are the steps for the cause in the program that wrote the logs; nil where there are none but the usual ones.
-func (d *Diagnosis) stepsFor(logs [][]logLine) []string {
-	if !slices.Contains(slices.Concat(outOfMemory, noGPU, badAccess, notANumber), d.Cause) {
+func (d *Diagnosis) stepsFor(logs [][]logLine, records []record) []string {
+	if d.Cause == takenByOthers {
+		return d.withLess(logs)
+	}
+	if !slices.Contains(slices.Concat(outOfMemory, noGPU, itsOwn, notANumber, forked, notOneFamily), d.Cause) ||
+		slices.Contains(slices.Concat(itsOwn, notOneFamily), d.Cause) && slices.ContainsFunc(records, record.raisedByOwn) {
 		return nil
+	}
+	if slices.Contains(noGPU, d.Cause) && says(logs, rays) {
+		return withRay
 	}
 	name := serverIn(logs, d.Lines)
 	if name == "" && !says(logs, pythons) {
@@ -195,6 +232,23 @@ func (d *Diagnosis) stepsFor(logs [][]logLine) []string {
 	}
 	return nil
 }
+
+// takenByOthers is the cause of memory that other processes hold.
+const takenByOthers = "out-of-memory-other-process"
+
+// withLess are the steps where other processes hold memory, and what the server's own options do where they may.
+func (d *Diagnosis) withLess(logs [][]logLine) []string {
+	name := serverIn(logs, d.Lines)
+	for _, s := range ownSteps {
+		if s.server == name && slices.Contains(s.causes, "out-of-memory") && len(d.Do) > 1 {
+			return append(slices.Clone(d.Do[:len(d.Do)-1]), "else "+s.do[0])
+		}
+	}
+	return nil
+}
+
+// rays are the marks of a process that Ray started.
+var rays = []string{"ray::", "RayTaskError", "RayActorError", "RayWorker", "ray_distributed_executor", "ray_gpu_executor", "ray/_private/"}
 
 // builtWithout is the cause of what a library says that was built without CUDA.
 const builtWithout = "library-built-without-cuda"

@@ -135,7 +135,7 @@ func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagno
 	} else {
 		d.ofAPart()
 	}
-	d.complete(hints, kept)
+	d.complete(hints, kept, records)
 	d.fit(kept, windows)
 	if windows {
 		d.forWindows()
@@ -159,10 +159,11 @@ func (d *Diagnosis) ofAPart() {
 }
 
 // complete adds what the logs tell beside the fault: what it may be where it is unclear, and whose steps help.
-func (d *Diagnosis) complete(hints []clue, logs [][]logLine) {
+func (d *Diagnosis) complete(hints []clue, logs [][]logLine, records []record) {
 	d.doubtCompiled(logs)
 	d.withCandidates(hints)
-	d.ofServer(logs)
+	d.ofServer(logs, records)
+	d.ofKernels(logs, records)
 	d.ofProgram()
 	d.ofBoard(logs)
 	d.ofWSL(logs)

@@ -1,0 +1,40 @@
+package triage
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestStepsOfOthersPrograms has steps for those who run a program and have not written it.
+func TestStepsOfOthersPrograms(t *testing.T) {
+	t.Parallel()
+	const (
+		noImage  = "RuntimeError: CUDA error: no kernel image is available for execution on the device"
+		asserted = "RuntimeError: CUDA error: device-side assert triggered"
+		forked   = "RuntimeError: Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start method"
+		full     = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 112.00 MiB. GPU 0 has a total capacity of 44.35 GiB of which 9.38 MiB is free."
+	)
+	for name, c := range map[string]struct{ log, step string }{
+		"SGLang, which imports vLLM": {traced("x = vllm.f(y)", full, "sglang/srt/server.py", "vllm/model.py"), "--mem-fraction-static"},
+		"vLLM":                       {traced("x = f(y)", full, "vllm/model.py"), "--max-model-len"},
+		"vLLM forks":                 {traced("torch._C._cuda_init()", forked, "vllm/worker.py"), "VLLM_WORKER_MULTIPROC_METHOD=spawn"},
+		"own program forks":          {traced("torch._C._cuda_init()", forked, "torch/cuda/__init__.py"), "set_start_method"},
+		"assertion in SGLang":        {traced("x = f(y)", asserted, "sglang/srt/server.py"), "--disable-cuda-graph"},
+		"assertion under own code": {"Traceback (most recent call last):\n  File \"/work/sample.py\", line 3, in sample\n    x = y[z]\n" + asserted +
+			"\nINFO vllm/engine.py: shut down\n", "Assertion"},
+		"no GPU in an actor of Ray": {traced("torch._C._cuda_init()", "RuntimeError: No CUDA GPUs are available", "ray/_private/worker.py"), "ray.get_gpu_ids()"},
+		"kernels of a package that its line names": {"CUDA Error: no kernel image is available for execution on the device (209) /tmp/build/flashinfer/attention/handler.cuh: line 1\n",
+			"release of flashinfer-python that is built for this GPU"},
+		"kernels of a call that its line names": {"RuntimeError: TopKTopPSamplingFromProbs failed with error code no kernel image is available for execution on the device\n",
+			"whose TopKTopPSamplingFromProbs is"},
+		"kernels of a package in the traceback": {traced("out = op(x)", noImage, "vllm/attention.py", "xformers/ops.py", "torch/_ops.py"), "xformers or vllm"},
+		"kernels of PyTorch itself":             {traced("return torch.add(x, y)", noImage, "torch/nn/functional.py"), "it lists what the build was compiled for"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := explain(t, c.log); len(got.Do) == 0 || !strings.Contains(got.Do[0], c.step) {
+				t.Errorf("%s: steps %q; the first must name %q", got.Cause, got.Do, c.step)
+			}
+		})
+	}
+}
