@@ -2,8 +2,8 @@ package probe
 
 import (
 	"encoding/binary"
-	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
@@ -43,30 +43,16 @@ func nvidiaDevices(h *Host, class string) []string {
 	return dirs
 }
 
-// virtual looks at the flags of the first processor: hypervisors set one of that name on x86. The whole file takes the
-// kernel long on large machines.
+// virtual looks for the flag that hypervisors set on x86.
 func virtual(h *Host) string {
-	f, err := h.Open("/proc/cpuinfo")
-	if err != nil {
+	flags := h.CPUFlags()
+	switch {
+	case len(flags) == 0:
 		return ""
+	case slices.Contains(flags, "hypervisor"):
+		return "yes"
 	}
-	defer f.Close()
-	head, _ := io.ReadAll(io.LimitReader(f, 4096))
-	return parseVirtual(string(head))
-}
-
-// parseVirtual finds a line such as "flags		: fpu vme … hypervisor lahf_lm".
-func parseVirtual(cpuinfo string) string {
-	for line := range strings.Lines(cpuinfo) {
-		if !strings.HasPrefix(line, "flags") {
-			continue
-		}
-		if strings.Contains(line+" ", " hypervisor ") {
-			return "yes"
-		}
-		return "no"
-	}
-	return ""
+	return "no"
 }
 
 // iommu reads the kind of the GPUs' groups: "DMA" and "DMA-FQ" translate, "identity" does not. Without an IOMMU there

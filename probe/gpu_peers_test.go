@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"cudacompat/probe/facts"
@@ -68,15 +67,6 @@ func FuzzRedirects(f *testing.F) {
 	f.Fuzz(func(t *testing.T, config []byte) {
 		if redirects(config) && len(config) < extendedStart+8 {
 			t.Error("found in less than one capability")
-		}
-	})
-}
-
-func FuzzParseVirtual(f *testing.F) {
-	f.Add("processor\t: 0\nflags\t\t: fpu vme hypervisor lahf_lm\n")
-	f.Fuzz(func(t *testing.T, cpuinfo string) {
-		if parseVirtual(cpuinfo) == "yes" && !strings.Contains(cpuinfo, "hypervisor") {
-			t.Error("a guest without a hypervisor")
 		}
 	})
 }

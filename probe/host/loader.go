@@ -111,6 +111,9 @@ func (h *Host) newLoader() *ldso.Resolver {
 		r.Machine = elf.EM_AARCH64
 	}
 	r.PreloadFile, _ = ldso.ReadPreload(r.FS)
+	if r.Machine == elf.EM_X86_64 {
+		r.Hwcaps = ldso.X86Hwcaps(h.CPUFlags())
+	}
 	r.Cache, _ = ldso.ReadCache(r.FS) // none in many images: then the directories alone count
 	r.SystemDirs = h.systemDirs(r.Machine)
 	return r
