@@ -353,6 +353,8 @@ func inputBombs() []bomb {
 	return []bomb{
 		input("2,000 torch lines", checkFile, numbered("", "torch==2.%d\n", 2000)),
 		input("4,000 torch lines", checkFile, numbered("", "torch==2.%d\n", 4000)),
+		input("200,000 torch lines", checkFile, numbered("", "torch==2.%d\n", 200_000)),
+		input("200,000 indexes", checkFile, numbered("torch==2.9.0\n", "-i a%d\n", 199_999)),
 		input("60,000 names", checkFile, numbered("torch==2.9.0\n", "name%d==1.0\n", 60_000)),
 		input("30,000 releases of one name", checkFile, numbered("", "vllm==0.1.%d\n", 30_000)),
 		input("200,000 ifs in a Dockerfile", checkFile, func() []byte {

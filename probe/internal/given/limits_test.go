@@ -3,6 +3,8 @@ package given
 import (
 	"encoding/binary"
 	"errors"
+	"runtime"
+	"strings"
 	"testing"
 	"unicode/utf16"
 )
@@ -42,6 +44,25 @@ func TestMembers(t *testing.T) {
 func TestRows(t *testing.T) {
 	if n := countRows([]byte("torch==2.9.0 \\\n    --hash=sha256:00\n\n# why\nnumpy\nlast")); n != 3 {
 		t.Errorf("%d rows, want 3", n)
+	}
+}
+
+// TestRecognisingKeepsNothing: how many lines a requirements file may have is asked once it is known for one, so that
+// each line is forgotten until then. Indexes were collected, each time into a new list.
+func TestRecognisingKeepsNothing(t *testing.T) {
+	allocated := func(lines int) uint64 {
+		d := Document{Data: []byte("torch==2.9.0\n" + strings.Repeat("-i a\n", lines))}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if !isRequirements(d) {
+			t.Fatalf("%d indexes are no requirements", lines)
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	allocated(1) // what is compiled once
+	if few, many := allocated(2000), allocated(8000); many > 8*few {
+		t.Errorf("%d bytes for 2,000 indexes, %d for 8,000", few, many)
 	}
 }
 

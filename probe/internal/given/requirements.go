@@ -2,6 +2,7 @@ package given
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -13,11 +14,24 @@ import (
 // requirementName matches the names that people give to these files: a bare list of names is one then.
 var requirementName = lazyregexp.New(`(?i)(requirement|constraint)[^/]*\.(txt|in|pip)$|(^|/)requirements/[^/]+$`)
 
+// isRequirements looks at each line by itself and keeps none: how much a file may have is asked once its format is known.
+// Of a file without such a name one line of no such format is enough to know.
 func isRequirements(d Document) bool {
 	named := requirementName.MatchString(d.Name)
-	f := &requirementFile{sure: named, strict: !named}
-	f.lines(string(d.Data))
-	return len(d.Data) > 0 && f.sure && (len(f.bad) == 0 || named && len(f.bad) < f.good)
+	sure, good, bad := named, 0, 0
+	for number, line := range requirementLines(string(d.Data)) {
+		var one requirementFile
+		switch {
+		case one.read(line, number):
+			good++
+			sure = sure || one.sure
+		case !named:
+			return false
+		default:
+			bad++
+		}
+	}
+	return len(d.Data) > 0 && sure && (bad == 0 || bad < good)
 }
 
 func readRequirements(d Document) (facts.Facts, error) {
@@ -35,24 +49,31 @@ func parseRequirements(d Document) ([]lockedRelease, []facts.Unread) {
 	return f.packages(), append(f.bad, f.leftUnread...)
 }
 
-// lines reads a text, and notes the lines that are none of the format.
-func (f *requirementFile) lines(text string) {
-	number := 0
-	for line := range strings.Lines(strings.ReplaceAll(joinedLines(text), "\r", "")) {
-		start := number + 1
-		number += 1 + strings.Count(line, "\v")
-		line, _, _ = strings.Cut(" "+strings.ReplaceAll(line, "\v", " "), " #")
-		switch line = strings.TrimSpace(line); {
-		case line == "" || fence.MatchString(line):
-		case f.read(line, start):
-			f.good++
-		default:
-			f.bad = append(f.bad, facts.Unread{Place: f.place(start), Kind: facts.UnreadNeeded,
-				Reason: f.quoteLine(line) + " is not a requirement that pip reads"})
-			if f.strict {
+// requirementLines are the lines of a text that say something, each with the number of the line where it starts.
+func requirementLines(text string) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		number := 1
+		for line := range strings.Lines(strings.ReplaceAll(joinedLines(text), "\r", "")) {
+			start := number
+			number += 1 + strings.Count(line, "\v")
+			line, _, _ = strings.Cut(" "+strings.ReplaceAll(line, "\v", " "), " #")
+			line = strings.TrimSpace(line)
+			if line != "" && !fence.MatchString(line) && !yield(start, line) {
 				return
 			}
 		}
+	}
+}
+
+// lines reads a text, and notes the lines that are none of the format.
+func (f *requirementFile) lines(text string) {
+	for number, line := range requirementLines(text) {
+		if f.read(line, number) {
+			f.good++
+			continue
+		}
+		f.bad = append(f.bad, facts.Unread{Place: f.place(number), Kind: facts.UnreadNeeded,
+			Reason: f.quoteLine(line) + " is not a requirement that pip reads"})
 	}
 }
 

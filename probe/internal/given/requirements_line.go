@@ -18,7 +18,6 @@ type requirementFile struct {
 	replace     bool            // --index-url is given: the installer's own index is not asked
 	links       bool            // --find-links or --no-index: the packages may come from anywhere
 	sure        bool            // something in it is of no other kind of file
-	strict      bool            // one line of no such format is enough to know
 	good        int             // lines that were read
 	bad         []facts.Unread  // lines that are none of the format
 
