@@ -128,10 +128,10 @@ func weighCompileError(r *record, _ *tables.Tables) string {
 // weighHostCompileError judges what a compiler refuses of a source that the GPU has no part in: where it is of the
 // language alone, it is the program's; else it may be a library of another release.
 func weighHostCompileError(r *record, _ *tables.Tables) string {
-	if ofTheLanguage.MatchString(r.text) && !ofOthers.MatchString(r.text) {
+	if r.slot("header") == "" && ofTheLanguage.MatchString(r.text) && !ofOthers.MatchString(r.text) {
 		return "kernel-language"
 	}
-	return ""
+	return "" // a header is often of others than the source that includes it
 }
 
 // standard is a release of C++ that a source asks the compiler for.

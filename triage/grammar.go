@@ -93,7 +93,7 @@ var grammars = []grammar{
 		`realloc\(\): invalid (?:next|old) size)`, "free", "lloc", "corrupted"),
 	form("make-rule", "No rule to make target [`'‘](?P<target>[^'’`]+)|No targets specified and no makefile found",
 		"No rule to", "No targets"),
-	form("compile-host", `\.(?:c|cc|cpp|cxx)(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)) ?: (?:fatal )?error(?: \w?\d+)?: `,
+	form("compile-host", `\.(?:c|cc|cpp|cxx|(?P<header>h|hh|hpp|hxx|inl))(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)) ?: (?:fatal )?error(?: \w?\d+)?: `,
 		"error"),
 	form("tool", `(?:\[Errno 2\] No such file or directory: |\[WinError 2\].*|Could not find |could not find |`+
 		`cannot find |Unable to find |No such file or directory: )['"]?(?:\S*/)?(?P<tool>nvcc|nvidia-smi|`+

@@ -33,6 +33,14 @@ func TestMisread(t *testing.T) {
 		"result of that":         {"Oct 02 03:11:22 n7 systemd[1]: llama.service: Failed with result 'oom-kill'.\n", Program, "host-out-of-memory", "main memory"},
 		"compiler that a shell says was killed": {"/bin/bash: line 1:   367 Killed                  cicc --c++17 --gnu_version=90400\n" +
 			"ninja: build stopped: subcommand failed.\n", Environment, "build-out-of-memory", "MAX_JOBS"},
+		"part that was not compiled": {"Traceback (most recent call last):\n  File \"/src/vllm/vllm/_custom_ops.py\", line 3, in rms_norm\n    vllm_ops.rms_norm(out, x)\n" +
+			"NameError: name 'vllm_ops' is not defined\n", Unknown, NothingFound, "issues of vllm"},
+		"call of a clone that does not fit": {"Traceback (most recent call last):\n  File \"/src/sglang/python/sglang/srt/topk.py\", line 3, in topk\n    return moe_fused_gate(\n" +
+			"TypeError: moe_fused_gate() takes 5 positional arguments but 7 were given\n", Environment, "packages-do-not-fit", "newer sglang"},
+		"operator of another release": {traced("self._op(*args)", "RuntimeError: flurb::plan() expected at most 15 argument(s) but received 16 argument(s). Declaration: flurb::plan(Tensor _0) -> Tensor _0", "sglang/backend.py"),
+			Environment, "packages-do-not-fit", "issues of sglang"},
+		"operator that asks for too much": {traced("op()", "RuntimeError: Wrapper::Plan(at::Tensor, float)::<lambda()>::<lambda()> failed to dispatch head_dim 96", "flashinfer/decode.py"),
+			Program, "program-exception", "\"RuntimeError Wrapper::Plan failed to dispatch head_dim 96\""},
 		"part that is left out": {"Skipping import of cpp extensions: /v/torchao/_C.abi3.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationE\n" +
 			"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 114.00 MiB. GPU 0 has a total capacity of 15.58 GiB of which 54.38 MiB is free.\n",
 			Program, "out-of-memory", ""},

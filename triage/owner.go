@@ -160,12 +160,31 @@ const maxSearch = 90
 // searchWords are the words by which an exception is found in a project's issues: its class and message without what is
 // of this run alone, or where it says nothing the call that raised it.
 func (r *record) searchWords(at frame) string {
-	message := strings.Join(strings.Fields(unlike.ReplaceAllString(voice.Within(r.text, r.slot("message")), " ")), " ")
-	if len(message) > maxSearch {
-		message = strings.ToValidUTF8(message[:maxSearch], "")
-		message = message[:max(strings.LastIndexByte(message, ' '), maxSearch/2)]
+	return r.slot("class") + " " + cmp.Or(searchable(voice.Within(r.text, r.slot("message"))), at.function)
+}
+
+// searchable is a message without what is of one run or one build alone.
+func searchable(text string) string {
+	text = strings.Join(strings.Fields(unlike.ReplaceAllString(withoutSignatures(text), " ")), " ")
+	if len(text) > maxSearch {
+		text = strings.ToValidUTF8(text[:maxSearch], "")
+		text = text[:max(strings.LastIndexByte(text, ' '), maxSearch/2)]
 	}
-	return r.slot("class") + " " + cmp.Or(message, at.function)
+	return text
+}
+
+// The types of a C++ function's arguments behind its name, and names that a program generated:
+//
+//	BatchDecodeWithPagedKVCachePyTorchWrapper::Plan(at::Tensor, float)::<lambda()>::<lambda()> failed to dispatch head_dim 96
+//	batch_prefill_with_kv_cache_dtype_q_bf16_dtype_kv_bf16_dtype_o_bf16_idx_i32_head_dim_qk_128::plan() expected at most 15 …
+var (
+	signature = lazyregexp.New(`(::~?\w+)\([\w:,&*<> ]*\)(?:::<lambda\(\)>)*`)
+	generated = lazyregexp.New(`\b\w{60,}::`)
+)
+
+// withoutSignatures is a message in which C++ functions stand with their names alone.
+func withoutSignatures(text string) string {
+	return generated.ReplaceAllString(signature.ReplaceAllString(text, "$1"), "")
 }
 
 // ofRelease is how a log says of which release something is: "vllm==0.10.0", "vLLM API server version 0.9.0.1", a line of

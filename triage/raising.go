@@ -127,7 +127,7 @@ func weighException(r *record, _ *tables.Tables) string { return r.detailed(r.we
 func (r *record) weighRaised() string {
 	class, text := r.slot("class"), elsewhere.ReplaceAllString(r.slot("message"), "")
 	text = rootErrors.ReplaceAllString(text, "")
-	r.slots["sentence"] = strings.TrimSuffix(class+": "+rootErrors.ReplaceAllString(r.slot("message"), ""), ": ")
+	r.slots["sentence"] = strings.TrimSuffix(class+": "+withoutSignatures(rootErrors.ReplaceAllString(r.slot("message"), "")), ": ")
 	if answer, decided := r.byClass(class, text); decided {
 		return answer
 	}

@@ -85,6 +85,9 @@ var refusals = []refusal{
 
 	// A call that does not fit.
 	newRefusal(`TypeError`, wrongCall, theirs, "packages-do-not-fit"),
+	newRefusal(`TypeError`, `^[a-z]\w*\(\) `+wrongCall, clonedCaller, "packages-do-not-fit"),
+	newRefusal(`RuntimeError`, `\(\) (?:expected at most \d+ argument\(s\) but received|is missing value for argument) `, theirs,
+		"packages-do-not-fit"), // how PyTorch refuses a call of an operator that a package registered
 	newRefusal(`TypeError`, ofTheStackClasses+wrongCall, anyone, "packages-do-not-fit"),
 	newRefusal(`TypeError`, `missing \d+ required (?:positional|keyword-only) argument|`+
 		`takes (?:from )?\d+ .*positional arguments? but \d+ `, ownCaller, "program"),
@@ -157,7 +160,8 @@ var refusals = []refusal{
 	newRefusal(`JSONDecodeError|UnpicklingError|BadZipFile|UnidentifiedImageError|ScannerError|ParserError|EmptyDataError`,
 		``, ending, "given-file"),
 	newRefusal(`PermissionError`, ``, ending, "access"),
-	newRefusal(`NameError`, `name '(?:_|\w*cuda|\w*_ext)`, ending, ""), // a compiled part
+	newRefusal(`NameError`, `name '(?:_|\w*cuda|\w*_ext|\w+_ops')`, ending, ""), // a compiled part
+	newRefusal(`NameError`, `name '(?:_C|\w+_(?:cuda|ext|C|ops))'`, clonedCaller, ""),
 	newRefusal(`(?:Name|UnboundLocal|ZeroDivision|Recursion)Error`, `.`, ending, "program"),
 	newRefusal(`(?:UnboundLocal|ZeroDivision)Error`, ``, visible, "program"),
 	newRefusal(`NewConnectionError|MaxRetryError|(?:Connect|Read)(?:Timeout|TimeoutError)|ProxyError|SSLError|gaierror`, ``,

@@ -1,6 +1,13 @@
 package triage
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
 
 // maxSuspects is how many lines are quoted of a log whose errors are not known.
 const maxSuspects = 3
@@ -17,8 +24,32 @@ func (d *Diagnosis) withSuspects(records []record, sources []Source) {
 	}
 	if len(chosen) > 0 {
 		d.Because = "None of the errors in this log is known here; these lines look most like the failure."
+		d.Do = records[chosen[0]].searched()
 	}
 }
+
+// searched are the steps of a failure that is not known: the words by which others found it, where it is the first.
+func (r *record) searched() []string {
+	name := "unknown-line"
+	switch _, found := r.ofIssues(); {
+	case found:
+		name = "unknown-theirs"
+	case r.frames != nil:
+		name, r.slots["place"] = "unknown-own", r.whereToLook()
+	case r.compiles():
+		name = "unknown-compile"
+	}
+	if r.slots["line"] = strconv.Itoa(r.line); r.slots["words"] == "" {
+		r.slots["words"] = searchable(cmp.Or(compilerSays.FindString(r.text), message(r.text)))
+	}
+	return r.steps(answerOf(name).do)
+}
+
+// compilerSays is what a compiler says behind the place in the source.
+var compilerSays = lazyregexp.New(`(?:fatal )?error(?: \w?\d+)?: .*`)
+
+// compiles reports whether a record is a compiler's, of one place in a source.
+func (r *record) compiles() bool { return strings.HasPrefix(r.kind, "compile-") }
 
 // suspects are the numbers of the records that look most like the one that ended its program, and the first of equals:
 // exceptions before lines that say aloud that they failed, and those before others. What repeats counts once.
@@ -47,10 +78,15 @@ func (r *record) suspicion() int {
 		return -1
 	case r.frames != nil:
 		return 3
-	case r.kind == "exception":
+	case r.kind == "exception", r.compiles():
 		return 2
+	case passesFailure.MatchString(r.text):
+		return 0
 	case aloud.MatchString(r.text):
 		return 1
 	}
 	return 0
 }
+
+// passesFailure matches what make and pip say after the error of the command that they ran.
+var passesFailure = lazyregexp.New(`^(?:g?n?make(?:\[\d+\])?: \*\*\* |ninja: |subprocess\.CalledProcessError|ERROR: Failed (?:building|to build))`)

@@ -125,7 +125,7 @@ func (r *record) ofIssues() (at frame, found bool) {
 	at, project, found := r.theirs()
 	if found {
 		r.slots["file"], r.slots["words"] = at.file(), r.searchWords(at)
-		r.slots["project"] = cmp.Or(distributions[project], project)
+		r.slots["project"] = cmp.Or(distributions[project], brings[project], project)
 		r.slots["issues"] = strings.TrimSpace(r.slots["project"] + " " + r.slot("release"))
 	}
 	return at, found
