@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/voice"
 )
 
 // maxSuspects is how many lines are quoted of a log whose errors are not known.
@@ -39,10 +40,15 @@ func (r *record) searched() []string {
 	case r.compiles():
 		name = "unknown-compile"
 	}
-	if r.slots["line"] = strconv.Itoa(r.line); r.slots["words"] == "" {
-		r.slots["words"] = searchable(cmp.Or(compilerSays.FindString(r.text), message(r.text)))
+	if r.slots["words"] == "" {
+		said := voice.Redact(r.text)
+		r.slots["words"] = searchable(cmp.Or(compilerSays.FindString(said), message(said)))
 	}
-	return r.steps(answerOf(name).do)
+	steps := r.steps(answerOf(name).do)
+	for i := range steps { // a number of a line is none of its words, of which some may be secret
+		steps[i] = strings.ReplaceAll(steps[i], "LINE", strconv.Itoa(r.line))
+	}
+	return steps
 }
 
 // compilerSays is what a compiler says behind the place in the source.

@@ -313,17 +313,17 @@ var answers = []answer{
 		"try the newest release of {project}: `python -m pip show {project}` names yours"}},
 	// What is not known: where to look, and for which words.
 	{"unknown-theirs", "", Unknown, "", 0, "", []string{
-		"search the issues of {issues} for \"{words}\" (line {line}): it was raised in {file}, and no line of your own code is shown below it",
+		"search the issues of {issues} for \"{words}\" (line LINE): it was raised in {file}, and no line of your own code is shown below it",
 		"try another release of {project}, the newest first: `python -m pip show {project}` names yours",
 		"if another process failed before it, give its log, from the first line on"}},
-	{"unknown-own", "", Unknown, "", 0, "", []string{"look at {place} (line {line} of the log)",
+	{"unknown-own", "", Unknown, "", 0, "", []string{"look at {place} (line LINE of the log)",
 		"search for \"{words}\", and for what is called there",
 		"if another process failed before it, give its log, from the first line on"}},
 	{"unknown-compile", "", Unknown, "", 0, "", []string{
-		"search the issues of what is built for \"{words}\": line {line} is the compiler's first error, and those below follow from it",
+		"search the issues of what is built for \"{words}\": line LINE is the compiler's first error, and those below follow from it",
 		"try its newest release; then the compiler and the CUDA toolkit that its instructions name, in an empty build directory"}},
 	{"unknown-line", "", Unknown, "", 0, "", []string{
-		"search for \"{words}\": line {line} is the first that looks like the failure",
+		"search for \"{words}\": line LINE is the first that looks like the failure",
 		"if another process failed before it, give its log, from the first line on, with its standard error"}},
 	{"program-words", "program-exception", Program, "", symptom,
 		"The program passed something that does not fit.",
