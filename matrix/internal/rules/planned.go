@@ -36,7 +36,7 @@ func untold(m *world.Machine, b *world.Build) []*Result {
 		if name == b.Framework && frameworkListed(m, b) || outgrown(m, b, name) {
 			continue
 		}
-		return undecidable(b.Subject, verdict.Question(fmt.Sprintf("whether it fits %s %s, which is to replace the one that it was installed with: no row of the tables pairs them", name, b.Open[name])))
+		return undecidable(b.Subject, verdict.Question(fmt.Sprintf("whether it fits %s %s, which it was not installed with: no row of the tables pairs them", name, b.Open[name])))
 	}
 	torch := m.FrameworkOf(b)
 	if torch == nil || torch.Name != b.Framework || len(untoldLibraries(m, torch)) == 0 {

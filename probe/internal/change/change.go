@@ -169,7 +169,7 @@ func (c *Change) leads(b *facts.Build) []string {
 		add(c.Files[file])
 	}
 	for _, p := range c.Plan.Installs {
-		if slices.ContainsFunc(b.Missing, func(library string) bool { return brings(p.Name, library) }) {
+		if slices.ContainsFunc(b.Missing, func(library string) bool { return brings(p.Name, library) && sameMajor(p.Version, library) }) {
 			add(p.Name)
 		}
 	}
@@ -206,6 +206,14 @@ func brings(wheel, library string) bool {
 		stem = "nvtx"
 	}
 	return libraryWheel(wheel) && stem != "" && middle != "" && strings.HasPrefix(stem, middle)
+}
+
+// sameMajor reports whether a library's soname can be that of a wheel's release: libcublas.so.12 is of a 12.9.1.4 and not of
+// a 13.4. Sonames that begin with 0 or 1, as libcufile.so.0 of 1.13, count what is broken and not releases.
+func sameMajor(release, library string) bool {
+	_, so, _ := strings.Cut(library, ".so.")
+	major, have := version.Of(so).Major(), version.Of(release)
+	return major < 2 || !have.Known() || have.Major() == major
 }
 
 func libraryWheel(name string) bool {
@@ -290,5 +298,6 @@ func (c *Change) bringsLibrary(b *facts.Build, library string) bool {
 	for _, p := range c.Plan.Installs {
 		better(p.Name)
 	}
-	return wheel != "" && c.comes(wheel)
+	release, comes := c.Plan.Installed(wheel)
+	return comes && sameMajor(release, library)
 }

@@ -109,6 +109,25 @@ func TestMissingLibraryComes(t *testing.T) {
 	}
 }
 
+// TestMissingLibraryOfAnotherCUDA: a wheel of another CUDA has the library under another soname, so that it is missing as
+// before; sonames that count no releases are served by any.
+func TestMissingLibraryOfAnotherCUDA(t *testing.T) {
+	lost := facts.Build{Name: "ctranslate2", Missing: []string{"libcublas.so.12", "libcudnn.so.9", "libcufile.so.0"}}
+	for wheel, want := range map[[2]string][]string{
+		{"nvidia-cublas", "13.4.1.3"}:      {"libcublas.so.12", "libcudnn.so.9", "libcufile.so.0"},
+		{"nvidia-cublas-cu12", "12.8.4.1"}: {"libcudnn.so.9", "libcufile.so.0"},
+		{"nvidia-cudnn-cu13", "9.13.0.50"}: {"libcublas.so.12", "libcufile.so.0"},
+		{"nvidia-cufile-cu12", "1.13.1.3"}: {"libcublas.so.12", "libcudnn.so.9"},
+		{"nvidia-cudnn-cu12", "8.9.7.29"}:  {"libcublas.so.12", "libcudnn.so.9", "libcufile.so.0"},
+	} {
+		b := apply(facts.Plan{Installs: planned(wheel[0], wheel[1])}, facts.Environment{}, lost).Builds[0]
+		_, open := b.Open[wheel[0]]
+		if diff := cmp.Diff(want, b.Missing); diff != "" || open != (len(want) < 3) {
+			t.Errorf("%v: open %t\n%s", wheel, open, diff)
+		}
+	}
+}
+
 // TestLibraryBeside: a program loads libraries first that the loader does not find. Another release of one leaves it open;
 // one that goes for good is missing.
 func TestLibraryBeside(t *testing.T) {
