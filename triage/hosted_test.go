@@ -28,7 +28,12 @@ func TestStepsOfOthersPrograms(t *testing.T) {
 		"kernels of a call that its line names": {"RuntimeError: TopKTopPSamplingFromProbs failed with error code no kernel image is available for execution on the device\n",
 			"whose TopKTopPSamplingFromProbs is"},
 		"kernels of a package in the traceback": {traced("out = op(x)", noImage, "vllm/attention.py", "xformers/ops.py", "torch/_ops.py"), "xformers or vllm"},
-		"kernels of PyTorch itself":             {traced("return torch.add(x, y)", noImage, "torch/nn/functional.py"), "it lists what the build was compiled for"},
+		"build for the CPU": {"PyTorch version: 2.5.1+cpu\n" + traced("ops.repack(x)", "AttributeError: '_OpNamespace' '_C' object has no attribute 'gptq_marlin_repack'", "vllm/_custom_ops.py"),
+			"install the builds for CUDA: torch"},
+		"build for CUDA without an operator": {"PyTorch version: 2.5.1+cu124\n" + traced("ops.repack(x)", "AttributeError: '_OpNamespace' '_C' object has no attribute 'gptq_marlin_repack'", "vllm/_custom_ops.py"),
+			"look above for the line"},
+		"TGI":                       {traced("x = f(y)", full, "text_generation_server/models/flash_llama.py"), "--max-batch-prefill-tokens"},
+		"kernels of PyTorch itself": {traced("return torch.add(x, y)", noImage, "torch/nn/functional.py"), "it lists what the build was compiled for"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -36,5 +41,23 @@ func TestStepsOfOthersPrograms(t *testing.T) {
 				t.Errorf("%s: steps %q; the first must name %q", got.Cause, got.Do, c.step)
 			}
 		})
+	}
+}
+
+// TestPartOfServer has a server that is told to leave a package's kernels out where that package refused.
+func TestPartOfServer(t *testing.T) {
+	t.Parallel()
+	got := explain(t, traced("self._wrapper.plan(x)", "RuntimeError: Wrapper::Plan(at::Tensor) failed to dispatch head_dim 96", "sglang/srt/server.py", "flashinfer/decode.py"))
+	if len(got.Do) < 2 || !strings.Contains(got.Do[1], "--attention-backend triton") {
+		t.Errorf("%s: steps %q; the second must leave FlashInfer out", got.Cause, got.Do)
+	}
+}
+
+func TestDebianPackage(t *testing.T) {
+	t.Parallel()
+	for soname, want := range map[string]string{"libgomp.so.1": "libgomp1", "libglib-2.0.so.0": "libglib-2.0-0", "libGL.so.1": "libgl1", "libnvvm.so": ""} {
+		if got := debianPackage(soname); got != want {
+			t.Errorf("%s: %q, want %q", soname, got, want)
+		}
 	}
 }

@@ -71,6 +71,27 @@ var doWithout = map[string]string{
 	"comfyui": "or do without its kernels: start ComfyUI with `--use-pytorch-cross-attention`, and `--disable-xformers`",
 }
 
+// ofCPUBuild matches a log that says that the build of the package, or PyTorch's, is the one for the CPU:
+//
+//	PyTorch version: 2.5.1+cpu
+//	File "/…/site-packages/vllm-0.6.5+cpu-py3.12-linux-x86_64.egg/vllm/_custom_ops.py", line 44, in wrapper
+var ofCPUBuild = lazyregexp.New(`^(?:PyTorch version: |\[(?:pip3|conda)\] torch(?:==|\s)\s*|torch==|torch\s+)\d[\w.]*\+cpu\b|site-packages[/\\]([\w.]+)-\d[\w.]*\+cpu\b`)
+
+// ofOperators says of operators that are not there whose build for the CPU has none of them.
+func (d *Diagnosis) ofOperators(logs [][]logLine) {
+	if d.Cause != "extension-not-loaded" {
+		return
+	}
+	for _, l := range slices.Concat(logs...) {
+		if m := ofCPUBuild.FindStringSubmatch(l.text); m != nil {
+			d.Do = []string{"install the builds for CUDA: torch, and " + cmp.Or(m[1], "the package whose operators are missing") +
+				"; the installed ones are for the CPU (+cpu), which have no such operators: `cudacompat pins` names those that fit the driver",
+				"on a machine without a GPU, take a model or a quantization that runs on the CPU"}
+			return
+		}
+	}
+}
+
 // withoutKernels is the step that leaves a package's kernels out.
 func withoutKernels(server string) string {
 	return cmp.Or(doWithout[server], "or do without its kernels, where the program has an option for another backend")

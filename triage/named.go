@@ -56,6 +56,35 @@ func readLibrary(f *finding) bool {
 	return true
 }
 
+// readSoname names the packages of distributions that bring a library, as their rules make them of its soname: Debian's
+// policy of its name and version, rpm's as a capability.
+func readSoname(f *finding) bool {
+	soname := f.group("library")
+	debian := debianPackage(soname)
+	if debian == "" {
+		return true
+	}
+	r := record{slots: map[string]string{"library": soname, "package": debian}}
+	f.do = r.steps([]string{
+		"run `find / -name \"{library}*\"` where the program runs, in a container inside it: is it there?",
+		"if not, install it there, in a container into its image: on Debian and Ubuntu `apt-get install {package}`, on Fedora and RHEL `dnf install '{library}()(64bit)'`",
+		"if it is, put its directory on LD_LIBRARY_PATH, or run `ldconfig`"})
+	return true
+}
+
+// debianPackage is the package that brings a library by Debian's policy, of the name and version in its soname; empty
+// where it has no version.
+func debianPackage(soname string) string {
+	name, version, _ := strings.Cut(soname, ".so.")
+	if version == "" {
+		return ""
+	}
+	if last := name[len(name)-1]; last >= '0' && last <= '9' {
+		name += "-"
+	}
+	return strings.ToLower(strings.ReplaceAll(name, "_", "-")) + version
+}
+
 // withoutVersion says of a library that was asked for without a version that such a name is only a link.
 func (f *finding) withoutVersion(name string) {
 	f.because = name + " was not found: a name without a version is a link that only development packages bring."

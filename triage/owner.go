@@ -16,7 +16,8 @@ var (
 	checkout = lazyregexp.New(`(?i)[/\\](vllm|sglang|transformers|diffusers|accelerate|peft|trl|deepspeed|megatron(?:-lm)?|ms-swift|` +
 		`swift|llama-?factory|verl|openrlhf|axolotl|unsloth|comfyui|stable-diffusion-webui|text-generation-webui|detectron2|` +
 		`mmdetection\w*|mmcv|mmengine|fairseq|nerfstudio|ultralytics|tensorrt[_-]llm|flash-attention|xformers|pytorch|` +
-		`agentlightning|lm-evaluation-harness|lm_eval|nemo)[/\\]`)
+		`agentlightning|lm-evaluation-harness|lm_eval|nemo|text_generation_server|lmdeploy|aphrodite(?:-engine)?|exllamav2|tabbyapi|` +
+		`fastchat|invokeai|kohya_ss|sd-scripts|ai-toolkit|ktransformers|mlc-llm|torchtune|litgpt)[/\\]`)
 	generatedSource = lazyregexp.New(`^<`)
 )
 

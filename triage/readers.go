@@ -18,6 +18,7 @@ var readers = map[string]func(*finding) bool{
 	"capability": readCapability,
 	"types":      readTypes,
 	"library":    readLibrary,
+	"soname":     readSoname,
 	"shapes":     readShapes,
 	"extension":  readExtension,
 	"devices":    readDevices,

@@ -15,6 +15,8 @@ type server struct {
 var servers = []server{
 	{"sglang", []string{"sglang/", "sglang.", "sglang::"}},
 	{"vllm", []string{"vllm/", "vllm.", `\vllm\`, "VLLM::"}},
+	{"tgi", []string{"text_generation_server", "text-generation-launcher", "text_generation_launcher"}},
+	{"lmdeploy", []string{"lmdeploy/", "lmdeploy."}},
 	{"ollama", []string{"ollama"}},
 	{"comfyui", []string{"ComfyUI", "comfyui", "comfy/"}},
 	{"webui", []string{"stable-diffusion-webui", "webui.py", "modules/processing.py", `modules\processing.py`}},
@@ -47,6 +49,12 @@ var ownSteps = []struct {
 	{outOfMemory, "sglang", []string{
 		"lower `--mem-fraction-static` (0.8, then 0.7), `--context-length` or `--max-running-requests`",
 		"if even the weights do not fit, take a quantized model, or split it: `--tp N`"}},
+	{outOfMemory, "tgi", []string{
+		"ask for less: a smaller `--max-batch-prefill-tokens`, `--max-total-tokens` and `--max-batch-total-tokens`",
+		"if even the weights do not fit, `--quantize`, or split it: `--num-shard N`"}},
+	{outOfMemory, "lmdeploy", []string{
+		"lower `--cache-max-entry-count` (0.4, then 0.2), `--session-len` or `--max-batch-size`",
+		"if even the weights do not fit, take a quantized model (AWQ), or split it: `--tp N`"}},
 	{outOfMemory, "ollama", []string{
 		"take a smaller model or quantization, or a shorter context (num_ctx)",
 		"serve one request at a time: OLLAMA_NUM_PARALLEL=1, OLLAMA_MAX_LOADED_MODELS=1",
@@ -201,6 +209,9 @@ var withRay = []string{
 // ofServer replaces the steps by those for the program that wrote the log, where it has its own.
 func (d *Diagnosis) ofServer(logs [][]logLine, records []record) {
 	do := d.stepsFor(logs, records)
+	if do == nil {
+		do = d.withoutPart(logs, records)
+	}
 	if do == nil && d.Cause == builtWithout && len(d.Lines) > 0 {
 		do = stepsWithCUDA(d.Lines[0].Text)
 	}
@@ -231,6 +242,22 @@ func (d *Diagnosis) stepsFor(logs [][]logLine, records []record) []string {
 		}
 	}
 	return nil
+}
+
+// withoutPart are the steps about an exception of a package with kernels of its own, below a server that can do without.
+func (d *Diagnosis) withoutPart(logs [][]logLine, records []record) []string {
+	i := slices.IndexFunc(records, func(r record) bool {
+		return r.kind == "exception" && len(d.Lines) > 0 && r.line == d.Lines[0].Number
+	})
+	if i < 0 || d.Blame != Program || len(d.Do) == 0 {
+		return nil
+	}
+	server := serverIn(logs, d.Lines)
+	_, project, found := records[i].theirs()
+	if !found || doWithout[server] == "" || strings.EqualFold(project, server) || !compiledParts.MatchString("/"+project+"/") {
+		return nil
+	}
+	return slices.Insert(slices.Clone(d.Do), 1, doWithout[server])
 }
 
 // takenByOthers is the cause of memory that other processes hold.

@@ -164,6 +164,7 @@ func (d *Diagnosis) complete(hints []clue, logs [][]logLine, records []record) {
 	d.withCandidates(hints)
 	d.ofServer(logs, records)
 	d.ofKernels(logs, records)
+	d.ofOperators(logs)
 	d.ofProgram()
 	d.ofBoard(logs)
 	d.ofWSL(logs)
