@@ -22,6 +22,7 @@ type Import struct {
 	Certain bool     // it is made whenever the module is imported, and its failure is the module's
 	Tried   bool     // it is made whenever the module is imported, and its failure is caught
 	Lacked  bool     // as Tried, where only that there is no such module is caught (ModuleNotFoundError)
+	Renamed bool     // its failure is caught, and let out as another one: "raise ImportError(advice)"
 }
 
 // Module is what one source file tells.
@@ -76,6 +77,7 @@ type block struct {
 	word   string // "if", "try", "def"
 	try    int    // the number of the try statement that it belongs to
 	raises bool   // an except clause with a raise of its own
+	other  bool   // what it raises is not what it took
 	never  bool   // an if that a setup script alone comes into
 	all    bool   // an except clause that takes what an import raises
 	lacked bool   // an except clause that takes only that there is no such module
@@ -87,6 +89,7 @@ type parser struct {
 	blocks   []block
 	tries    int
 	swallows map[int]bool    // by try statement in which a failure ends: whether any does, or a module's that is not there
+	renames  map[int]bool    // the try statements out of which a failure comes as another one
 	keeps    []block         // except clauses that keep the failure
 	raised   map[string]bool // the names that the module raises
 	last     block           // the block that was closed last, to which an except clause belongs
@@ -103,7 +106,7 @@ type parser struct {
 }
 
 func newParser() *parser {
-	return &parser{swallows: map[int]bool{}, raised: map[string]bool{}, calls: map[string][]string{}, defined: map[string]bool{}}
+	return &parser{swallows: map[int]bool{}, renames: map[int]bool{}, raised: map[string]bool{}, calls: map[string][]string{}, defined: map[string]bool{}}
 }
 
 // candidate is an import with the try statements around it, which decide at the end; or a call that opens a library, by the
@@ -118,7 +121,8 @@ func (p *parser) line(l line) {
 	p.closeTo(l.indent, l.word())
 	word := l.word()
 	if word == "raise" && len(p.blocks) > 0 {
-		p.blocks[len(p.blocks)-1].raises = true
+		b := &p.blocks[len(p.blocks)-1]
+		b.raises, b.other = true, l.text != "raise" && l.text != "raise "+b.caught
 	}
 	if compounds[word] && strings.HasSuffix(l.text, ":") {
 		p.open(l, word)
@@ -268,7 +272,9 @@ func (p *parser) closeTo(indent int, word string) {
 		b := p.blocks[len(p.blocks)-1]
 		p.blocks = p.blocks[:len(p.blocks)-1]
 		switch {
-		case b.word != "except" || !b.all || b.raises:
+		case b.word != "except" || !b.all:
+		case b.raises:
+			p.renames[b.try] = p.renames[b.try] || b.other
 		case b.kept != "":
 			p.keeps = append(p.keeps, b)
 		default:
@@ -323,6 +329,7 @@ func (p *parser) module(libraries []string) Module {
 		f.Tried = f.Certain && caught(f.tries)
 		f.Lacked = f.Tried && !whatever(f.tries)
 		f.Certain = f.Certain && !f.Tried
+		f.Renamed = slices.ContainsFunc(f.tries, func(t int) bool { return p.renames[t] })
 		m.Imports = append(m.Imports, f.Import)
 	}
 	reached := map[string]bool{"": true}

@@ -82,6 +82,8 @@ type walker struct {
 	injured []injuredDistribution       // of what it requires
 	loaded  map[string]bool             // the extension modules that were come to
 	counts  func(pysource.Import) bool  // which imports are as good as certain; nil where none is
+	lacking bool                        // a module that is not there ends nothing: who imports it looks for just that
+	renamed bool                        // a failure would come out of the sources that are read as another one
 	sources int
 }
 
@@ -120,13 +122,16 @@ func (w *walker) module(name string, names []string, by string, certain bool) {
 	for end := 0; end <= len(name); end++ {
 		if end == len(name) || name[end] == '.' {
 			if !w.load(dir, name[:end], certain) {
+				w.noteLost(dir, name[:end], certain, w.renamed)
 				return
 			}
 		}
 	}
 	for _, n := range names {
 		if w.isModule(dir, name, n, by) {
-			w.load(dir, name+"."+n, certain)
+			if !w.load(dir, name+"."+n, certain) { // "cannot import name", which is an ImportError
+				w.noteLost(dir, name+"."+n, certain, true)
+			}
 		} else if sum, ok := w.changed[name]; ok && certain && !sum.MayBind(n) {
 			w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceName, Path: w.sourceOf(dir, name), By: n})
 		}
@@ -234,8 +239,6 @@ func (w *walker) load(dir, name string, certain bool) bool {
 	}
 	if recordedFile := w.listed.fileOf(file); recordedFile != "" && certain && !w.h.Exists(full+".pyc") {
 		w.gone = append(w.gone, recordedFile)
-	} else if certain {
-		w.noteLost(dir, file)
 	}
 	return false
 }
@@ -294,7 +297,10 @@ func (w *walker) source(name, file string, isPackage, certain bool) {
 				continue
 			}
 		}
+		outer := w.renamed
+		w.renamed = outer || i.Renamed
 		w.module(base, i.Names, file, certain && (i.Certain || w.counts != nil && w.counts(i)))
+		w.renamed = outer
 	}
 	if m.Opens {
 		w.unnamed = w.unnamed || certain && m.OpensFirst && len(m.Libraries) == 0

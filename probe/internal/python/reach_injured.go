@@ -56,11 +56,12 @@ func (s *site) librariesAsShipped(h *host.Host, info string) bool {
 }
 
 // noteLost notes that a module which the import is certain to come to was an extension module of another distribution, and is
-// gone.
-func (w *walker) noteLost(dir, module string) {
-	if i := w.injuredModule(dir, module); i != nil {
+// gone. What is raised then is that there is no such module, unless it is another failure.
+func (w *walker) noteLost(dir, module string, certain, another bool) {
+	file := strings.ReplaceAll(module, ".", "/")
+	if i := w.injuredModule(dir, file); i != nil && certain && (another || !w.lacking) {
 		w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceSpoiled, Of: distOf(i.info),
-			Path: path.Join(dir, i.record.modules[module]), By: "it is gone"})
+			Path: path.Join(dir, i.record.modules[file]), By: "it is gone"})
 	}
 }
 
@@ -122,24 +123,31 @@ func (w *walker) injuredLibrary(base string) (*injuredDistribution, string) {
 
 // uncaught are the injuries that end the import although a failure of it is caught. A library that is cut off ends the
 // process whatever is caught: the loader maps it, and the kernel has nothing to give it (SIGBUS). Any other is let out
-// where it is caught only that there is no such module: torch goes without NumPy, and not with half of it.
+// where it is caught only that there is no such module, as torch does of NumPy: without a module of NumPy's it goes on, too,
+// unless NumPy makes another failure of that.
 func (w *walker) uncaught(mains []string, by string) []facts.Hindrance {
 	if len(w.injured) == 0 {
 		return nil
 	}
 	cutOff := func(h facts.Hindrance) bool { return strings.HasPrefix(h.By, ldso.CutOff) }
-	return append(w.injuries(mains, by, func(i pysource.Import) bool { return i.Lacked }, func(facts.Hindrance) bool { return true }),
-		w.injuries(mains, by, func(i pysource.Import) bool { return i.Tried }, cutOff)...)
+	lacked := w.again(func(i pysource.Import) bool { return i.Lacked })
+	lacked.lacking = true
+	tried := w.again(func(i pysource.Import) bool { return i.Tried })
+	return append(lacked.injuries(mains, by, func(facts.Hindrance) bool { return true }), tried.injuries(mains, by, cutOff)...)
 }
 
-// injuries are those of a kind that the import comes to where some imports count as certain.
-func (w *walker) injuries(mains []string, by string, counts func(pysource.Import) bool, kind func(facts.Hindrance) bool) []facts.Hindrance {
-	all := walker{h: w.h, s: w.s, listed: w.listed, seen: map[string]bool{}, foreign: map[string]bool{}, places: map[string]string{},
+// again is a walker that begins anew, for which some imports are as good as certain.
+func (w *walker) again(counts func(pysource.Import) bool) *walker {
+	return &walker{h: w.h, s: w.s, listed: w.listed, seen: map[string]bool{}, foreign: map[string]bool{}, places: map[string]string{},
 		changed: map[string]pysource.Summary{}, injured: w.injured, loaded: w.loaded, counts: counts}
+}
+
+// injuries are those of a kind that the import comes to.
+func (w *walker) injuries(mains []string, by string, kind func(facts.Hindrance) bool) []facts.Hindrance {
 	for _, name := range mains {
-		all.module(name, nil, by, true)
+		w.module(name, nil, by, true)
 	}
-	return slices.DeleteFunc(all.altered, func(h facts.Hindrance) bool { return h.Kind != facts.HindranceSpoiled || h.Of == "" || !kind(h) })
+	return slices.DeleteFunc(w.altered, func(h facts.Hindrance) bool { return h.Kind != facts.HindranceSpoiled || h.Of == "" || !kind(h) })
 }
 
 // besideLoaded is an extension module that is cut off, of a distribution that others are loaded of: what these import does

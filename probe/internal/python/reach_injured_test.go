@@ -15,10 +15,13 @@ import (
 )
 
 // TestInjured takes away, or cuts, libraries of a distribution that a package requires: as NumPy, it loads one extension
-// module when it is imported, which is linked to a library that came with it, and has others.
+// module when it is imported, which is linked to a library that came with it and without which it raises an error of its own,
+// loads two more as they stand, and has others.
 func TestInjured(t *testing.T) {
 	const array, blas, tests = "arrays/_core/_umath.cpython-312-x86_64-linux-gnu.so", "arrays.libs/libblas-1.so",
 		"arrays/_core/_tests.cpython-312-x86_64-linux-gnu.so"
+	const random, fft = "arrays/_random.cpython-312-x86_64-linux-gnu.so", "arrays/_fft.cpython-312-x86_64-linux-gnu.so"
+	const lacked = "try:\n    import arrays\nexcept ModuleNotFoundError:\n    pass\n"
 	remove := func(name string) func(t *testing.T, site string) {
 		return func(t *testing.T, site string) { hosttest.Must(t, os.Remove(site+name)) }
 	}
@@ -38,8 +41,11 @@ func TestInjured(t *testing.T) {
 		{"another module gone", "import arrays\n", remove(tests), "", ""},
 		{"not imported", "import os\n", remove(array), "", ""},
 		{"module gone, and the failure is caught", "try:\n    import arrays\nexcept ImportError:\n    pass\n", remove(array), "", ""},
-		{"its library gone, and only that there is none is caught", "try:\n    import arrays\nexcept ModuleNotFoundError:\n    pass\n", remove(blas),
-			blas, "it is gone"},
+		{"its library gone, and only that there is none is caught", lacked, remove(blas), blas, "it is gone"},
+		{"module gone, and only that there is none is caught", lacked, remove(random), "", ""},
+		{"module gone that is imported by name, and only that there is none is caught", lacked, remove(fft), fft, "it is gone"},
+		{"module gone, of which the package makes another failure", lacked, remove(array), array, "it is gone"},
+		{"module gone that is imported plainly", "import arrays\n", remove(random), random, "it is gone"},
 		{"module cut off, and what Python raises is caught", "try:\n    import arrays\nexcept ImportError:\n    pass\n", cut(array), array, cutOff},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -49,16 +55,16 @@ func TestInjured(t *testing.T) {
 				return hosttest.Library{Name: testSite + name, Source: "char big[20000] = {1};\nint own(void) { return 0; }\n", Needs: needs,
 					Flags: []string{"-Wl,--no-as-needed,--disable-new-dtags,-rpath,$ORIGIN/../../arrays.libs"}}
 			}
-			hosttest.Compile(t, root, library(blas), library(array, testSite+blas), library(tests))
+			hosttest.Compile(t, root, library(blas), library(array, testSite+blas), library(tests), library(random), library(fft))
 			record := "arrays/__init__.py,sha256=x,1\narrays/_core/__init__.py,sha256=x,1\n"
-			for _, name := range []string{array, blas, tests} {
+			for _, name := range []string{array, blas, tests, random, fft} {
 				info, err := os.Stat(dir + name)
 				hosttest.Must(t, err)
 				record += fmt.Sprintf("%s,sha256=x,%d\n", name, info.Size())
 			}
 			for name, text := range map[string]string{
 				"pkg/__init__.py": c.imports, "pkg-1.0.dist-info/METADATA": "Name: pkg\nRequires-Dist: arrays\n",
-				"arrays/__init__.py":            "from . import _core\n",
+				"arrays/__init__.py":            "from . import _core\nfrom ._random import normal\nfrom . import _fft\n",
 				"arrays/_core/__init__.py":      "try:\n    from . import _umath\nexcept ImportError as e:\n    raise ImportError('no array') from e\n",
 				"arrays-2.0.dist-info/METADATA": "Name: arrays\nVersion: 2.0\n", "arrays-2.0.dist-info/RECORD": record,
 			} {
