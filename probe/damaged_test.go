@@ -63,6 +63,9 @@ var damages = []damage{
 	{"pci-directory", "sys/bus/pci/devices/0000:32:00.0/device", "-- sys/bus/pci/devices/0000:32:00.0/device/ --",
 		"pci",
 		"open /sys/bus/pci/devices/0000:32:00.0/device: not a regular file"},
+	{"pci-garbage", "sys/bus/pci/devices/0000:32:00.0/device",
+		"-- sys/bus/pci/devices/0000:32:00.0/device --\npassphrase\n", "pci",
+		"/sys/bus/pci/devices/0000:32:00.0/device: no number of a device in it; is the file damaged?"},
 	{"toolkit-cut", "usr/local/cuda-12.6/", `-- usr/local/cuda-12.6/version.json --
 {"cuda":{"name":"CUDA SDK","version":"12.`, "toolkits",
 		"/usr/local/cuda-12.6/version.json: no CUDA version in it; is the file damaged?"},

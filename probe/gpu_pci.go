@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
@@ -45,6 +46,8 @@ func mayHaveNVIDIA(h *Host) bool {
 	return err != nil || slices.ContainsFunc(devices, maybe)
 }
 
+var pciNumber = lazyregexp.New(`^0x[0-9a-f]{4}$`)
+
 // pciGPU reads one device: vendor "0x10de", class "0x030000" (VGA) or "0x030200" (3D controller), device "0x27b8".
 // Everything else is nil, and so are the virtual functions of a GPU on a vGPU host: each is for a virtual machine.
 func pciGPU(h *Host, d host.PCIDevice) (*facts.GPU, error) {
@@ -59,6 +62,9 @@ func pciGPU(h *Host, d host.PCIDevice) (*facts.GPU, error) {
 	device, err := h.ReadLine(path.Join(dir, "device"))
 	if err != nil {
 		return nil, err
+	}
+	if !pciNumber.MatchString(device) {
+		return nil, host.Damaged(path.Join(dir, "device"), "no number of a device in it")
 	}
 	gpu := &facts.GPU{PCIID: "10de:" + strings.TrimPrefix(device, "0x"), Bus: path.Base(dir), From: []string{"/sys/bus/pci"}}
 	if driver, err := h.Resolve(path.Join(dir, "driver")); err == nil {
