@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/verdict"
 	"cudacompat/matrix/internal/world"
 	"cudacompat/probe/facts"
@@ -15,14 +16,14 @@ import (
 // release that is there, METADATA does not tell, so it is neither called fine nor broken.
 
 // lacksOf are the requirements of a distribution, and of those that it requires, that a plan leaves open. Those that its
-// words alone leave open, and that what comes shows to have been looked at, are none.
+// words alone leave open, and that what comes shows to have been looked at, are none; nor is another patch of torch.
 func lacksOf(m *world.Machine, name string) (told, untold []facts.Lack) {
 	if m.Facts.Plan == nil {
 		return nil, nil
 	}
 	for _, l := range m.Facts.Plan.Lacks {
 		switch {
-		case l.Of != name:
+		case l.Of != name, patched(l):
 		case l.Requires != "":
 			told = append(told, l)
 		case m.Facts.Plan.Bare == facts.BareYes || l.By == name && !broughtAlong(m, name):
@@ -30,6 +31,17 @@ func lacksOf(m *world.Machine, name string) (told, untold []facts.Lack) {
 		}
 	}
 	return told, untold
+}
+
+// patched reports whether what is there is another patch of the torch, or of the Triton, that is asked for: within a minor
+// release the binary interface is one, and the rules that compare an extension with its torch, and torch with its Triton,
+// look at the release that is there.
+func patched(l facts.Lack) bool {
+	name := nameText.FindString(l.Requires)
+	asked, ok := version.ParseRelease(strings.TrimLeft(l.Requires[len(name):], "= "))
+	have, there := version.ParseRelease(l.Have)
+	return (name == "torch" || name == "triton") && ok && there && asked.Final() && have.Final() &&
+		asked.Local == have.Local && asked.Number.Short() == have.Number.Short()
 }
 
 // broughtAlong reports whether a plan shows that a resolver saw what a package requires: what every release of it

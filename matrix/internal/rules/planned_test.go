@@ -118,6 +118,29 @@ func TestUntoldOfItsFramework(t *testing.T) {
 	}
 }
 
+// TestPatched: beside torch 2.7.1 what was built for 2.7.0 loads; beside one of another minor release, for another CUDA or
+// of which no patch is asked for by itself, nobody knows.
+func TestPatched(t *testing.T) {
+	for _, c := range []struct {
+		requires, have string
+		want           bool
+	}{
+		{"torch 2.7.0", "2.7.1", true},
+		{"torch==2.7.0", "2.7.1", true},
+		{"triton 3.7.0", "3.7.1", true},
+		{"torch 2.7.0", "2.8.0", false},
+		{"torch 2.7.0", "2.7.1+cu118", false},
+		{"torch>=2.7.2,<2.8", "2.7.1", false},
+		{"torch 2.7.0", "", false},
+		{"numpy 2.3.1", "2.3.2", false},
+		{"", "", false},
+	} {
+		if got := patched(facts.Lack{Of: "torchaudio", Requires: c.requires, Have: c.have}); got != c.want {
+			t.Errorf("%s, there is %s: %t, want %t", c.requires, c.have, got, c.want)
+		}
+	}
+}
+
 // TestRefusedJaxlib: what each jax takes its row says; of one that has no row nobody knows.
 func TestRefusedJaxlib(t *testing.T) {
 	for _, c := range []struct{ jax, jaxlib, want string }{
