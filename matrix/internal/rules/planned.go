@@ -63,11 +63,26 @@ func frameworkListed(m *world.Machine, b *world.Build) bool {
 // to 13.5. cuSPARSE and cuSOLVER grow, too, and need an nvJitLink of their own day.
 var grows = lazyregexp.New(`^nvidia-(cublas|cuda-nvrtc|cuda-runtime|cudnn|cufft|curand|nccl)(-cu\d\d)?$`)
 
-// outgrown reports whether a library that a build was read with is replaced by one that has all that it asks for.
+// outgrown reports whether a library that a build was read with, or did without, is to be one that has all that it asks
+// for.
 func outgrown(m *world.Machine, b *world.Build, name string) bool {
 	had, _ := m.Facts.Plan.Removed(name)
 	was, will := version.Of(cmp.Or(b.Requires[name], had)), version.Of(b.Open[name])
-	return grows.MatchString(name) && was.Known() && was.Major() == will.Major() && !will.Less(was)
+	if !was.Known() {
+		return numbered.MatchString(name) && endsFamily(m, will)
+	}
+	return grows.MatchString(name) && was.Major() == will.Major() && !will.Less(was)
+}
+
+// numbered matches those that grow and bear the number of their CUDA.
+var numbered = lazyregexp.New(`^nvidia-(cublas|cuda-nvrtc|cuda-runtime)(-cu\d\d)?$`)
+
+// endsFamily reports whether a release is of the last CUDA of its family: whatever was built for that family, the
+// libraries have it.
+func endsFamily(m *world.Machine, release version.Number) bool {
+	rows := tables.Rows[tables.CUDA](m.Tables)
+	next := slices.IndexFunc(rows, func(c tables.CUDA) bool { return release.LessShort(c.Release) })
+	return next >= 0 && rows[next].Release.Major() > release.Major()
 }
 
 // untoldLibraries: a framework stays, and a library that it loads, or a part of it, is to be replaced by a release that

@@ -66,7 +66,7 @@ func TestOtherAudioRelease(t *testing.T) {
 }
 
 // TestOutgrown: what stays and pins nothing has a library replaced; only a newer one of the same major version serves it,
-// and only of libraries that stand alone.
+// and only of libraries that stand alone. Where there was none, that of the last CUDA of the family does.
 func TestOutgrown(t *testing.T) {
 	for _, c := range []struct {
 		name, had, comes string
@@ -77,6 +77,10 @@ func TestOutgrown(t *testing.T) {
 		{"nvidia-cublas", "12.9.1", "13.1.0.3", false},
 		{"nvidia-cusparse-cu12", "12.3.1.170", "12.5.4.2", false},
 		{"nvidia-cudnn-cu12", "", "9.5.1.17", false},
+		{"nvidia-cuda-nvrtc-cu12", "", "12.9.86", true},
+		{"nvidia-cuda-nvrtc-cu12", "", "12.8.93", false},
+		{"nvidia-cuda-nvrtc", "", "99.9.1", false},
+		{"nvidia-cufft-cu12", "", "12.9.1", false},
 	} {
 		f := facts.Facts{Plan: &facts.Plan{Removes: []facts.Planned{{Name: c.name, Version: c.had}}}}
 		m := world.NewMachine(tables.Embedded(), &f, world.Target{}, verdict.Policy{})
