@@ -389,7 +389,8 @@ func survivor(e *world.Environment, library string) *facts.Taken {
 // survivorFails says why the file that is there cannot serve, empty when that is not proven: it needs a newer driver,
 // or lacks a function that the environment's torch calls. A driver that is not known proves nothing.
 func survivorFails(m *world.Machine, env *world.Environment, name string, twins []*world.Installed) string {
-	left := slices.DeleteFunc(slices.Clone(twins), func(p *world.Installed) bool { return p.Overwritten })
+	over := slices.ContainsFunc(twins, func(p *world.Installed) bool { return comes(m, p) })
+	left := slices.DeleteFunc(slices.Clone(twins), func(p *world.Installed) bool { return p.Overwritten || over && !comes(m, p) })
 	// RECORD does not tell which file survived: all wheels seem whole, or none.
 	if len(left) != 1 {
 		return ""

@@ -166,13 +166,14 @@ func (p lockedRelease) jaxFor(accelerator, cuda string) (string, string) {
 	return accelerator, cuda
 }
 
-// lockedJAX is the JAX of a file: for CUDA where a plugin, an extra or jaxlib's local version says so, else for CPUs.
+// lockedJAX is the JAX of a file: for CUDA where a plugin, an extra or jaxlib's local version says so, else for CPUs. Of two
+// plugins JAX takes the one for the newer CUDA.
 func lockedJAX(list []lockedRelease) (b facts.Build, ok bool) {
 	b = facts.Build{Name: "jax", Accelerator: "cpu", Origin: "wheel", Index: defaultIndex}
 	for _, p := range list {
 		switch plugin := distname.JAXPlugin.FindStringSubmatch(p.name); {
 		case plugin != nil:
-			b.Accelerator, b.CUDA = "cuda", plugin[1]
+			b.Accelerator, b.CUDA = "cuda", max(b.CUDA, plugin[1])
 		case p.name != "jax" && p.name != "jaxlib":
 			continue
 		}
@@ -186,7 +187,7 @@ func lockedJAX(list []lockedRelease) (b facts.Build, ok bool) {
 		}
 		for _, extra := range p.extras {
 			if m := jaxExtra.FindStringSubmatch(extra); m != nil {
-				b.Accelerator, b.CUDA = "cuda", cmp.Or(b.CUDA, m[1])
+				b.Accelerator, b.CUDA = "cuda", max(b.CUDA, m[1])
 				b.Extras = append(b.Extras, extra)
 			}
 		}

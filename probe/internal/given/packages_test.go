@@ -77,6 +77,12 @@ func TestRequirements(t *testing.T) {
 		{"jax-extra", "jax[cuda12]==0.6.2\n", []string{"jax|0.6.2|cuda|12|default|line 1"}},
 		{"jax-plugin", "jax==0.6.2\njaxlib==0.6.2\njax-cuda12-plugin[with_cuda]==0.6.2\n",
 			[]string{"jax|0.6.2|cuda|12|default|line 1"}},
+		{"jax-newer-plugin-first", "jax==0.7.2\njaxlib==0.7.2\njax-cuda13-plugin==0.7.2\njax-cuda12-plugin==0.7.2\n",
+			[]string{"jax|0.7.2|cuda|13|default|line 1"}},
+		{"jax-newer-plugin-last", "jax==0.7.2\njaxlib==0.7.2\njax-cuda12-plugin==0.7.2\njax-cuda13-plugin==0.7.2\n",
+			[]string{"jax|0.7.2|cuda|13|default|line 1"}},
+		{"jax-extra-beside-a-plugin", "jax-cuda12-plugin==0.7.2\njax[cuda13]==0.7.2\n",
+			[]string{"jax|0.7.2|cuda|13|default|line 1"}},
 		{"tensorflow", "tensorflow[and-cuda]==2.18.0\r\ntensorflow_cpu==2.18.0\r\n",
 			[]string{"tensorflow|2.18.0|||default|line 1", "tensorflow|2.18.0|cpu||default|line 2"}},
 	} {
