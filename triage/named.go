@@ -67,7 +67,7 @@ func readSoname(f *finding) bool {
 	r := record{slots: map[string]string{"library": soname, "package": debian}}
 	f.do = r.steps([]string{
 		"run `find / -name \"{library}*\"` where the program runs, in a container inside it: is it there?",
-		"if not, install it there, in a container into its image: on Debian and Ubuntu `apt-get install {package}`, on Fedora and RHEL `dnf install '{library}()(64bit)'`",
+		"if not, install it there, in a container into its image: on Debian and Ubuntu mostly `apt-get install {package}`, on Fedora and RHEL `dnf install '{library}()(64bit)'`",
 		"if it is, put its directory on LD_LIBRARY_PATH, or run `ldconfig`"})
 	return true
 }
