@@ -104,7 +104,7 @@ func (s *site) firstRefused(h *host.Host, b *facts.Build, r lazyReach, names []s
 		b.Looked = true
 		lost := notLoaded(p, counts)
 		if len(lost) == 0 && slices.ContainsFunc(needed, func(n string) bool { return cudaStem(n) != "" }) {
-			return nil, nil
+			return nil, findUnserved(b, h, p, s)
 		}
 		if len(lost) == 0 {
 			continue

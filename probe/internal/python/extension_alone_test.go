@@ -83,6 +83,28 @@ func TestStandalone(t *testing.T) {
 	}
 }
 
+// TestStandaloneServed replaces a library that another one of its wheel needs by that of another release, which has what is
+// taken of it, or lacks that.
+func TestStandaloneServed(t *testing.T) {
+	const cublasLt = testSite + "nvidia/cublas/lib/libcublasLt.so.12"
+	for function, want := range map[string]string{"cublasLtCreate": "", "cublasLtOther": "cublasLtCreate"} {
+		root := aloneTree(t)
+		hosttest.Compile(t, root, hosttest.Library{Name: cublasLt, Source: "char big[9000] = {1}; int " + function + "(void) { return 0; }\n"})
+		for name, text := range map[string]string{"METADATA": "Name: nvidia-cublas-cu12\nVersion: 12.1.3.1\n",
+			"RECORD": "nvidia/cublas/lib/libcublas.so.12,sha256=x,9000\nnvidia/cublas/lib/libcublasLt.so.12,sha256=x,9000\n"} {
+			hosttest.Write(t, filepath.Join(root, testSite+"nvidia_cublas_cu12-12.1.3.1.dist-info", name), text)
+		}
+		b := onlyBuild(t, root, nil)
+		var got string
+		for _, u := range b.Unresolved {
+			got += u.Symbol
+		}
+		if got != want || len(b.Hindrances)+len(b.Missing) > 0 {
+			t.Errorf("with %s: %q is unresolved, want %q; missing %v, hindrances %+v", function, got, want, b.Missing, b.Hindrances)
+		}
+	}
+}
+
 // TestStandaloneOnSystem: what no requirement brings a system may have, and what lies in a wheel that nobody asked for a
 // program may load.
 func TestStandaloneOnSystem(t *testing.T) {

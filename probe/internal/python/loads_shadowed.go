@@ -105,6 +105,12 @@ func findShadows(b *facts.Build, h *host.Host, p *ldso.Process, s *site) error {
 				facts.Unresolved{By: m.By.Real, Library: m.Name, Reason: m.By.Reason.String()})
 		}
 	}
+	return findUnserved(b, h, p, s)
+}
+
+// findUnserved compares the CUDA libraries of a process that are not the build's own with those that need them, and with
+// those that they need.
+func findUnserved(b *facts.Build, h *host.Host, p *ldso.Process, s *site) error {
 	foreign := foreignLibraries(b, h, p, s)
 	if len(foreign) == 0 {
 		return nil
