@@ -23,8 +23,9 @@ const (
 	// own. libtensorflow_cc.so.2 2.20.0 has 120 MB of them.
 	mixedCaught = 32 << 20
 	plainCaught = 128 << 20
-	// Of a segment, and of the one with the dynamic table: patchelf puts the tables that it writes into one of their own.
-	// libcusparseLt.so.0 0.7.1 has 27 MB of them.
+	// Of a segment, and of one that has the dynamic table and no .bss: patchelf puts the tables that it writes into one of
+	// their own. libcusparseLt.so.0 0.7.1 has 27 MB of them; libcurand.so.10 10.3.9.90 has 21 MB of numbers and its .bss
+	// beside the dynamic table.
 	loadCaught    = 8 << 20
 	dynamicCaught = 48 << 20
 	tailCaught    = 1 << 20   // before the end, and before the section table: where the names of the sections stand
@@ -33,7 +34,7 @@ const (
 
 	headKept  = 16 << 10
 	tableRead = 4 << 10  // a table is read in blocks of this size, also its last bytes
-	textRead  = 64 << 10 // and the name of a symbol in one of this size at most
+	textRead  = 64 << 10 // and a long name of a symbol in one of up to this size
 	readAhead = 128      // likewise a header of a fat binary
 
 	maxRanges = 1 << 17 // of one file
@@ -171,7 +172,7 @@ func (w *watcher) head(b []byte) {
 			}
 			w.loaded = max(w.loaded, s.end)
 			limit := int64(loadCaught)
-			if dynamic >= 0 && s.off <= segments[dynamic].off && segments[dynamic].off < s.end {
+			if dynamic >= 0 && s.off <= segments[dynamic].off && segments[dynamic].off < s.end && s.memory == size {
 				limit = dynamicCaught
 			}
 			if size <= limit {
@@ -188,8 +189,9 @@ func (w *watcher) head(b []byte) {
 // segment is what a program header tells.
 type segment struct {
 	span
-	kind  elf.ProgType
-	flags elf.ProgFlag
+	memory int64 // what it takes when it is loaded, with its .bss
+	kind   elf.ProgType
+	flags  elf.ProgFlag
 }
 
 // segments are those of which b, the file's beginning, has the headers.
@@ -203,7 +205,7 @@ func (w *watcher) segments(b []byte) (list []segment) {
 		at += 56
 		off, size := int64(le.Uint64(p[8:])), int64(le.Uint64(p[32:]))
 		if off >= 0 && size >= 0 && off <= w.size {
-			list = append(list, segment{span{off, off + size}, elf.ProgType(le.Uint32(p)), elf.ProgFlag(le.Uint32(p[4:]))})
+			list = append(list, segment{span{off, off + size}, int64(le.Uint64(p[40:])), elf.ProgType(le.Uint32(p)), elf.ProgFlag(le.Uint32(p[4:]))})
 		}
 	}
 	return list
@@ -443,7 +445,7 @@ func (w *watcher) tables() (tables, fatbins []span) {
 			if s.Flags&elf.SHF_ALLOC == 0 && s.Name != ".shstrtab" {
 				continue
 			}
-			one.end += textRead
+			one.end += w.nameRead(one)
 		case elf.SHT_DYNSYM, elf.SHT_HASH, elf.SHT_GNU_HASH, elf.SHT_DYNAMIC, elf.SHT_NOTE, elf.SHT_GNU_VERSYM,
 			elf.SHT_GNU_VERDEF, elf.SHT_GNU_VERNEED:
 		case elf.SHT_PROGBITS:
@@ -457,6 +459,27 @@ func (w *watcher) tables() (tables, fatbins []span) {
 		tables = append(tables, span{one.off, one.end + tableRead})
 	}
 	return tables, fatbins
+}
+
+// nameRead is how much behind a table of names can be read with its last ones, beyond tableRead: a name is read with 64
+// bytes, and with four times as many until it ends in them (package ldso).
+func (w *watcher) nameRead(table span) int64 {
+	names := make([]byte, min(table.end-table.off, textRead))
+	if _, err := w.ReadAt(names, table.end-int64(len(names))); err != nil && !errors.Is(err, io.EOF) {
+		return textRead
+	}
+	longest := 0
+	for name := range bytes.SplitSeq(names, []byte{0}) {
+		longest = max(longest, len(name))
+	}
+	read := int64(64)
+	for read <= int64(longest) {
+		read *= 4
+	}
+	if read <= tableRead {
+		return 0
+	}
+	return read
 }
 
 var errLargeNames = errors.New("its section names are larger than any known")

@@ -290,7 +290,7 @@ func (s *shelf) contents(e *entry, t io.Reader) error {
 	r := io.MultiReader(bytes.NewReader(head[:n]), t)
 	isELF := string(head[:n]) == "\x7fELF"
 	loader := strings.HasPrefix(e.base, "ld-") && e.body.size <= maxLoader // its constants name the system's directories
-	if isELF && e.body.size > anyText && !loader {
+	if isELF && e.body.size > headKept && !loader {
 		e.body.pieces, e.body.spilled, err = s.elfFile(e.base, r, e.body.size)
 		return err
 	}
