@@ -8,7 +8,7 @@ import (
 	"cudacompat/matrix"
 )
 
-// ImageRow is what is said of one image on one machine.
+// ImageRow is what is said of one image on one machine; of no machine where none was named.
 type ImageRow struct {
 	Image, Machine string
 	Report
@@ -18,34 +18,93 @@ type ImageRow struct {
 const sentenceRoom = 40
 
 // Images writes a table of several images on machines that have one driver (empty where none is named), in the order of
-// the rows.
+// the rows. Machines for which the same is said of an image share a line.
 func Images(w io.Writer, rows []ImageRow, driver string, s Style) error {
 	p := &page{style: s}
-	fit, image, machine := 0, 0, 0
-	for _, row := range rows {
-		image, machine = max(image, columns(p.safe(row.Image))), max(machine, columns(p.safe(row.Machine)))
-		if row.Outcome == matrix.Compatible {
-			fit++
-		}
-	}
-	if driver != "" {
-		driver = " with driver " + driver
-	}
-	p.wrap(0, fmt.Sprintf("%d of %d work%s", fit, len(rows), driver))
+	p.wrap(0, howManyWork(rows, driver))
 	p.line()
-	for _, row := range rows {
-		lead := pad(p.safe(row.Image), image) + cellGap + pad(p.safe(row.Machine), machine) + cellGap
-		r := withoutTargets(row.Report)
-		findings := together(r.Findings, p.brief)
+	lines := imageLines(rows, p)
+	width := 0
+	for _, l := range lines {
+		width = max(width, columns(p.safe(l.image)))
+	}
+	for _, l := range lines {
+		lead := pad(p.safe(l.image), width) + cellGap
 		if hang := columns(lead); s.Width == 0 || s.Width-hang >= sentenceRoom {
-			p.wrap(hang, outcomeText(r, findings), lead, outcomeWord(r))
+			p.wrap(hang, l.text, lead, l.word)
 			continue
 		}
-		p.line(p.safe(row.Image), cellGap, row.Machine)
-		p.wrap(4, outcomeText(r, findings), "    ", outcomeWord(r))
+		p.line(p.safe(l.image))
+		p.wrap(4, l.text, "    ", l.word)
+	}
+	if i := slices.IndexFunc(rows, func(r ImageRow) bool { return r.Outcome == matrix.Inconclusive && len(r.Answers) > 0 }); i >= 0 {
+		p.try(rows[i].Report)
 	}
 	_, err := w.Write(p.Bytes())
 	return err
+}
+
+// howManyWork says how many images work, and where.
+func howManyWork(rows []ImageRow, driver string) string {
+	fits := map[string]bool{}
+	var machines []string
+	for _, row := range rows {
+		before, met := fits[row.Image]
+		fits[row.Image] = row.Outcome == matrix.Compatible && (before || !met)
+		machines = add(machines, row.Machine)
+	}
+	fit := 0
+	for _, works := range fits {
+		if works {
+			fit++
+		}
+	}
+	where := on(machines)
+	if len(machines) > 1 {
+		where = fmt.Sprintf(" on all %d machines", len(machines))
+	}
+	if driver != "" {
+		where += " with driver " + driver
+	}
+	return fmt.Sprintf("%d of %s work%s", fit, plural(len(fits), "image"), where)
+}
+
+// imageLine is what is said of one image on some machines.
+type imageLine struct {
+	image string
+	word  paintedText
+	text  string
+}
+
+// imageLines are the rows, each with the others of which the same is said, and the names of its machines where the image's
+// other machines differ.
+func imageLines(rows []ImageRow, p *page) []imageLine {
+	var lines []imageLine
+	machines := map[imageLine][]string{}
+	of := map[string]int{} // how many rows an image has
+	for _, row := range rows {
+		l := imageLine{row.Image, outcomeWord(row.Report), imageText(row.Report, p)}
+		if machines[l] == nil {
+			lines = append(lines, l)
+		}
+		machines[l] = append(machines[l], row.Machine)
+		of[row.Image]++
+	}
+	for i, l := range lines {
+		if names := machines[l]; len(names) < of[l.image] {
+			lines[i].text = " on " + few(names, len(names)) + l.text
+		}
+	}
+	return lines
+}
+
+// imageText is what follows the outcome of an image on a machine.
+func imageText(r Report, p *page) string {
+	if r.Facts.Image == nil && len(r.Facts.Unread) > 0 {
+		return ": not read: " + r.Facts.Unread[0].Reason
+	}
+	r = withoutTargets(r)
+	return outcomeText(r, together(r.Findings, p.brief))
 }
 
 // withoutTargets is a report that does not say again for which machine it is.

@@ -5,45 +5,51 @@ import (
 	"testing"
 
 	"cudacompat/matrix"
+	"cudacompat/probe/facts"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestImages: a table of images keeps its columns where there is room for sentences beside them; a pipe gets a line a row.
+// TestImages: machines of which the same is said share a line; a table keeps its columns where there is room for sentences
+// beside them, and a pipe gets a line for each.
 func TestImages(t *testing.T) {
 	broken := Report{Verdict: matrix.Verdict{Outcome: matrix.Incompatible, Findings: []matrix.Finding{{Rule: "driver-too-old",
 		Severity: matrix.Error, Subject: "torch 2.9.0", Target: "g6.xlarge", Message: "torch 2.9.0 cannot run on driver 535.183.01"}}}}
 	sound := Report{Verdict: matrix.Verdict{Outcome: matrix.Compatible}, Targets: []Target{{Instance: "g6.xlarge"}}}
-	rows := []ImageRow{{"train\x1b.tar", "g6.xlarge", broken}, {"serve-2.tar", "g6.xlarge", sound}}
+	cut := Report{Verdict: matrix.Verdict{Outcome: matrix.Inconclusive}, Facts: facts.Facts{Unread: []facts.Unread{{Place: "cut.tar", Reason: "it ends in the middle"}}}}
+	rows := []ImageRow{{"train\x1b.tar", "g6.xlarge", broken}, {"train\x1b.tar", "g5.xlarge", broken}, {"mixed.tar", "g6.xlarge", broken},
+		{"cut.tar", "g6.xlarge", cut}, {"cut.tar", "g5.xlarge", cut}, {"mixed.tar", "g5.xlarge", sound},
+		{"serve-2.tar", "g6.xlarge", sound}, {"serve-2.tar", "g5.xlarge", sound}}
 	for _, c := range []struct {
+		rows  []ImageRow
 		style Style
 		want  string
 	}{
-		{Style{}, `1 of 2 work with driver 535.183.01
+		{rows, Style{}, `1 of 4 images work on all 2 machines with driver 535.183.01
 
-train�.tar   g6.xlarge  incompatible: torch 2.9.0 cannot run on driver 535.183.01
-serve-2.tar  g6.xlarge  compatible: the driver supports the GPU; no PyTorch, TensorFlow or JAX was found
+train�.tar   incompatible: torch 2.9.0 cannot run on driver 535.183.01
+mixed.tar    incompatible on g6.xlarge: torch 2.9.0 cannot run on driver 535.183.01
+cut.tar      inconclusive: not read: it ends in the middle
+mixed.tar    compatible on g5.xlarge: the driver supports the GPU; no PyTorch, TensorFlow or JAX was found
+serve-2.tar  compatible: the driver supports the GPU; no PyTorch, TensorFlow or JAX was found
 `},
-		{Style{Width: 64}, `1 of 2 work with driver 535.183.01
+		{rows[6:7], Style{Width: 54}, `1 of 1 image work on g6.xlarge with driver 535.183.01
 
-train�.tar   g6.xlarge  incompatible: torch 2.9.0 cannot run on
-                        driver 535.183.01
-serve-2.tar  g6.xlarge  compatible: the driver supports the GPU;
-                        no PyTorch, TensorFlow or JAX was found
+serve-2.tar  compatible: the driver supports the GPU;
+             no PyTorch, TensorFlow or JAX was found
 `},
-		{Style{Width: 50, ASCII: true, Colour: true}, "1 of 2 work with driver 535.183.01\n\n" +
-			"train?.tar  g6.xlarge\n    \x1b[31;1mincompatible\x1b[0m: torch 2.9.0 cannot run on driver\n    535.183.01\n" +
-			"serve-2.tar  g6.xlarge\n    \x1b[32;1mcompatible\x1b[0m: the driver supports the GPU; no\n    PyTorch, TensorFlow or JAX was found\n"},
+		{rows[:1], Style{Width: 50, ASCII: true, Colour: true}, "0 of 1 image work on g6.xlarge with driver\n535.183.01\n\n" +
+			"train?.tar\n    \x1b[31;1mincompatible\x1b[0m: torch 2.9.0 cannot run on driver\n    535.183.01\n"},
 	} {
 		var out strings.Builder
-		if err := Images(&out, rows, "535.183.01", c.style); err != nil {
+		if err := Images(&out, c.rows, "535.183.01", c.style); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(c.want, out.String()); diff != "" {
 			t.Errorf("width %d (-want +got):\n%s", c.style.Width, diff)
 		}
 	}
-	if rows[0].Findings[0].Target == "" || rows[1].Targets == nil {
+	if rows[0].Findings[0].Target == "" || rows[7].Targets == nil {
 		t.Error("the reports have changed")
 	}
 }

@@ -48,8 +48,12 @@ func (p *page) inTree(r Report) {
 	if r.Facts.System.Rest && slices.ContainsFunc(r.Findings, func(f matrix.Finding) bool {
 		return f.Severity != matrix.Note && (len(f.Pins) > 0 || slices.ContainsFunc(f.Steps, func(s pin.Step) bool { return s.Run != "" }))
 	}) {
+		where := "The commands are for the tree that was looked at: run them in it (chroot), or in the step that builds it."
+		if r.Facts.Image != nil {
+			where = "The commands are for the step that builds the image, but those that install a driver: that is the host's."
+		}
 		p.line()
-		p.wrap(0, "The commands are for the tree that was looked at: run them in it (chroot), or in the step that builds it.")
+		p.wrap(0, where)
 	}
 }
 

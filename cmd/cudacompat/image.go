@@ -128,9 +128,18 @@ func archiveNamed(name string, file *os.File) *imageSource {
 	return s
 }
 
-// facts reads the image and looks at it as at a tree at rest. An image that is not read in time was not looked at,
-// which leaves the outcome open.
+// facts are those of the image, or the error by which it is refused.
 func (s *imageSource) facts(ctx context.Context, limit time.Duration, opt probe.ImageOptions, says io.Writer) (probe.Facts, error) {
+	found, err := s.read(ctx, limit, opt, says)
+	if err != nil {
+		return found, s.refusal(err)
+	}
+	return found, nil
+}
+
+// read reads the image and looks at it as at a tree at rest. An image that is not read in time was not looked at, which
+// leaves the outcome open.
+func (s *imageSource) read(ctx context.Context, limit time.Duration, opt probe.ImageOptions, says io.Writer) (probe.Facts, error) {
 	p := newProgress(says)
 	opt.Tag = s.tag
 	opt.Tell = func(read int64) { p.tell(func() string { return s.sofar(read) }) }
@@ -140,7 +149,7 @@ func (s *imageSource) facts(ctx context.Context, limit time.Duration, opt probe.
 	case ctx.Err() != nil:
 		return probe.Facts{Unread: []facts.Unread{{Place: s.name, Reason: context.Cause(ctx).Error(), Kind: facts.UnreadCut}}}, nil
 	case err != nil:
-		return probe.Facts{}, s.refusal(err)
+		return probe.Facts{}, err
 	}
 	defer image.Close()
 	return probe.RunImage(ctx, image, probe.Options{Timeout: limit}), nil

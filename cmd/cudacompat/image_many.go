@@ -118,7 +118,7 @@ func (s *imageSource) forMachine(ctx context.Context, read map[string]probe.Fact
 	}
 	ctx, cancel := withDeadline(ctx, limit)
 	defer cancel()
-	found, err := s.facts(ctx, limit, opt, to.err)
+	found, err := s.read(ctx, limit, opt, to.err)
 	if err != nil {
 		found = probe.Facts{Unread: []facts.Unread{{Place: s.name, Reason: err.Error(), Kind: facts.UnreadNeeded}}}
 	}
@@ -134,7 +134,7 @@ func (s *imageSource) displayName(found probe.Facts) string {
 	return s.name + " (" + found.Image.Platform + ")"
 }
 
-// machineWords is a machine in a word or two.
+// machineWords is a machine in a word or two; empty where none is named.
 func machineWords(t matrix.Target) string {
-	return cmp.Or(t.Instance, strings.Join(t.GPUs, ","), "no machine named")
+	return cmp.Or(t.Instance, strings.Join(t.GPUs, ","))
 }

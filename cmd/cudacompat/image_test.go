@@ -290,17 +290,28 @@ func TestRequiresOfImage(t *testing.T) {
 	}
 }
 
-// TestSeveralImages judges each image for each machine, the worst first.
+// TestSeveralImages judges each image for each machine, the worst first, and says once what is said of all machines.
 func TestSeveralImages(t *testing.T) {
 	newer, older := venv(t, "2.9.0+cu130", "13.0"), venv(t, "2.8.0+cu128", "12.8")
+	cut := filepath.Join(t.TempDir(), "cut.tar")
+	whole, err := os.ReadFile(older)
+	hosttest.Must(t, err)
+	hosttest.Must(t, os.WriteFile(cut, whole[:len(whole)/2], 0o644))
 	var out, errs strings.Builder
-	code := run([]string{"check", older, newer, "--instance", "g6.xlarge,g5.xlarge", "--driver", "535.183.01"},
+	code := run([]string{"check", older, cut, newer, "--instance", "g6.xlarge,g5.xlarge", "--driver", "535.183.01"},
 		streams{strings.NewReader(""), &out, &errs})
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if code != 1 || len(lines) != 6 || lines[0] != "2 of 4 work with driver 535.183.01" ||
-		lines[2] != newer+"  g6.xlarge  incompatible: torch 2.9.0+cu130 cannot run on driver 535.183.01" ||
-		!strings.HasPrefix(lines[3], newer+"  g5.xlarge  incompatible: ") || !strings.HasPrefix(lines[4], older) {
+	column := max(len(older), len(newer), len(cut)) + 2
+	if code != 1 || len(lines) != 5 || lines[0] != "1 of 3 images work on all 2 machines with driver 535.183.01" ||
+		lines[2] != fmt.Sprintf("%-*s%s", column, newer, "incompatible: torch 2.9.0+cu130 cannot run on driver 535.183.01") ||
+		lines[3] != fmt.Sprintf("%-*s%s", column, cut, "inconclusive: not read: it holds no image: no index.json and no manifest.json are in it") ||
+		!strings.HasPrefix(lines[4], fmt.Sprintf("%-*s%s", column, older, "compatible: torch 2.8.0+cu128 works")) {
 		t.Errorf("exit %d: %s%s", code, out.String(), errs.String())
+	}
+	out.Reset()
+	run([]string{"check", older, newer}, streams{strings.NewReader(""), &out, &errs})
+	if said := out.String(); !strings.HasPrefix(said, "0 of 2 images work\n") || strings.Count(said, "add  --instance and --driver") != 1 {
+		t.Errorf("without a machine: %s", said)
 	}
 	errs.Reset()
 	if code := run([]string{"check", older, newer, "-o", "json"}, streams{strings.NewReader(""), &out, &errs}); code != 64 {
@@ -388,7 +399,7 @@ func TestStandardInputAmongImages(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{name, "-"}, "1 of 2 work with driver 535.183.01 standard input L4 incompatible: "},
+		{[]string{name, "-"}, "1 of 2 images work on L4 with driver 535.183.01 standard input incompatible: "},
 		{[]string{"-", name, "-"}, "cudacompat: standard input is given twice"},
 		{[]string{name, "torch==2.9.0"}, fmt.Sprintf("cudacompat: %q is an image, and %q is none", name, "torch==2.9.0")},
 	} {

@@ -114,6 +114,12 @@ func (t *Tables) ChipNamed(name string) *Chip {
 	return nil
 }
 
+// HasName reports whether a product of the chip bears a name, as it is written or with its words apart.
+func (c *Chip) HasName(name string) bool {
+	written := spellings(name)
+	return slices.ContainsFunc(c.Names, func(have string) bool { return slices.Contains(written, NormalGPU(have)) })
+}
+
 // chipSpelt looks a name up, shorter by a decoration each time.
 func (t *Tables) chipSpelt(key string) *Chip {
 	for {

@@ -23,7 +23,7 @@ func Compat(m *world.Machine, cuda version.Number) (pins []verdict.Pin, steps []
 	for _, c := range m.Facts.Driver.Compat {
 		if version.Of(c.Version).Major() == version.Int(row.Branch) && !c.Taken {
 			return nil, []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + world.PutFirst(path.Dir(c.Path))).That(fmt.Sprintf(
-				"uses %s, which is installed; keeps the driver (forward compatibility, %s)", row.Package, forwardWords(m))).Instead()}
+				"uses %s, which is installed; keeps the driver (forward compatibility, which data-centre GPUs support)", row.Package)).Instead()}
 		}
 	}
 	why, commands := "keeps the driver", compatCommands(m, row)
@@ -31,7 +31,7 @@ func Compat(m *world.Machine, cuda version.Number) (pins []verdict.Pin, steps []
 		why = "in the image; keeps the driver of the host"
 	}
 	return []verdict.Pin{{Package: row.Package, Version: row.CUDA.String(),
-		Why: why + "; forward compatibility, " + forwardWords(m), Commands: commands}}, nil
+		Why: why + "; forward compatibility, which data-centre GPUs support", Commands: commands}}, nil
 }
 
 // compatCommands install a cuda-compat package and have the loader take it, on this machine or in the image that a
@@ -74,11 +74,3 @@ func imageCommands(m *world.Machine, name, env string) map[string]string {
 
 // redHatImage matches the images whose packages dnf installs; the tags of nvidia/cuda name their system.
 var redHatImage = lazyregexp.New(`(?i)\bubi\d|rocky|alma|centos|rhel|fedora|amazonlinux|oraclelinux`)
-
-// forwardWords says that the GPUs support forward compatibility, as those for which CompatPackage names a package do.
-func forwardWords(m *world.Machine) string {
-	if len(m.GPUs) == 1 {
-		return "which this data-centre GPU supports"
-	}
-	return "which these data-centre GPUs support"
-}

@@ -186,6 +186,8 @@ func (g GPU) DataCentre() Trilean {
 		return No
 	case strings.Contains(name, "server edition"):
 		return Yes
+	case g.Chip != nil && g.Chip.HasName("geforce "+name): // "RTX 4090", as people write it
+		return No
 	case slices.Contains(kind, "integrated"), workstation.MatchString(name):
 		return Maybe
 	case dataCentreName.MatchString(name), slices.Equal(kind, []string{"data-centre"}):
