@@ -10,9 +10,13 @@ inside "$work/empty" /release/bin/cudacompat-linux-amd64-static version | row "s
 inside "$work/empty" /release/bin/cudacompat-linux-amd64-static check example:broken -o line --fail-on never |
     row "static binary" "an empty root, no libc" "cudacompat-linux-amd64-static check example:broken -o line"
 
-# arm64: the libc of the build root's cross compiler, and a driver library of a few lines.
+# arm64: beside the libc of this root's own architecture that of the build root's cross compiler, and a driver library of a
+# few lines. (With QEMU_LD_PREFIX "/" itself would be the prefix to the program.)
 need qemu-aarch64-static "apt-get install qemu-user-static"
 ROOT=$("$PACKAGING/root.sh")
+both=$(debian bullseye man-db)
+cp -R "$ROOT/usr/aarch64-linux-gnu/lib" "$both/lib/aarch64-linux-gnu"
+ln -s aarch64-linux-gnu/ld-linux-aarch64.so.1 "$both/lib"
 mkdir -p "$work/driver"
 cp "$TOP/examples/container/driver.c" "$work/driver"
 bwrap --bind "$ROOT" / --dev /dev --bind "$work/driver" /tmp --chdir /tmp \
@@ -23,16 +27,18 @@ mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
 magic='\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00'
 mask='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
 printf ':qemu-aarch64:M::%s:%s:/usr/bin/qemu-aarch64-static:F' "$magic" "$mask" >/proc/sys/fs/binfmt_misc/register
-exec bwrap --dev-bind / / --dev /dev --dev-bind /dev/null /dev/nvidiactl "$@"
+exec bwrap "$@"
 END
 arm() {
-    QEMU_LD_PREFIX=$ROOT/usr/aarch64-linux-gnu QEMU_SET_ENV=LD_LIBRARY_PATH=$work/driver unshare -Urm sh "$work/arm.sh" "$@"
+    unshare -Urm sh "$work/arm.sh" --bind "$both" / --proc /proc --dev /dev --dev-bind /dev/null /dev/nvidiactl --tmpfs /tmp \
+        --ro-bind "$OUT" /release --ro-bind "$work/driver" /driver --unshare-pid --unshare-net --chdir / \
+        --clearenv --setenv PATH /usr/bin:/bin --setenv HOME /root --setenv LD_LIBRARY_PATH /driver "$@"
 }
-arm "$OUT/bin/cudacompat-linux-arm64" version | row "binary" "arm64 under qemu, glibc 2.31" "cudacompat-linux-arm64 version"
-arm "$OUT/bin/cudacompat-linux-arm64" probe >"$work/arm.json"
+arm /release/bin/cudacompat-linux-arm64 version | row "binary" "arm64 under qemu, glibc 2.31" "cudacompat-linux-arm64 version"
+arm /release/bin/cudacompat-linux-arm64 probe >"$work/arm.json"
 python3 -c 'import json, sys; f = json.load(sys.stdin); print(f["driver"]["version"], f["driver"]["from"], f["gpus"][0]["name"])' \
     <"$work/arm.json" | row "binary" "arm64 under qemu, a driver library for tests" "cudacompat-linux-arm64 probe"
-arm "$OUT/bin/cudacompat-linux-arm64-static" check example:broken -o line --fail-on never |
+arm /release/bin/cudacompat-linux-arm64-static check example:broken -o line --fail-on never |
     row "static binary" "arm64 under qemu" "cudacompat-linux-arm64-static check example:broken -o line"
 
 # Wine from 9 on: Go asks for bcryptprimitives.dll, which Debian 12's lacks.
@@ -49,6 +55,6 @@ mkdir -p "$work/wine"
 windows version | row "binary" "Windows (wine 10)" "cudacompat-windows-amd64.exe version"
 windows check example:broken -o line --fail-on never | row "binary" "Windows (wine 10)" "cudacompat-windows-amd64.exe check example:broken -o line"
 windows pins --driver 550.90.07 --gpu L4 --choice keep-driver -o requirements | row "binary" "Windows (wine 10)" "cudacompat-windows-amd64.exe pins --driver 550.90.07 --gpu L4 -o requirements"
-windows explain driver-too-old | head -n 1 | row "binary" "Windows (wine 10)" "cudacompat-windows-amd64.exe explain driver-too-old"
+windows explain driver-too-old | sed -n 1p | row "binary" "Windows (wine 10)" "cudacompat-windows-amd64.exe explain driver-too-old"
 windows matrix torch release=2.6.0 | row "binary" "Windows (wine 10)" "cudacompat-windows-amd64.exe matrix torch release=2.6.0"
 file -b "$OUT/bin/cudacompat-darwin-arm64" | row "binary" "macOS, compiled, not run" "file cudacompat-darwin-arm64"

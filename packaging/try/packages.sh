@@ -24,7 +24,7 @@ for root in "$bullseye" "$trixie"; do
     name="Debian $(cut -d . -f 1 "$root/etc/debian_version")"
     inside "$root" dpkg -i "/release/packages/$deb" 2>&1 | grep cudacompat | row "deb" "$name" "dpkg -i $deb"
     inside "$root" cudacompat check example:broken -o line --fail-on never | row "deb" "$name" "cudacompat check example:broken -o line"
-    inside "$root" man -P cat cudacompat | head -n 1 | row "deb" "$name" "man cudacompat"
+    inside "$root" man -P cat cudacompat | sed -n 1p | row "deb" "$name" "man cudacompat"
     [ -z "$(inside "$root" sh -c 'find /etc/systemd -name "cudacompat*"')" ] || die "$name: the timer is enabled"
     later "$root" sh -c "echo '# mine' >>/etc/cudacompat/.cudacompat.yaml; dpkg -i --force-confold /newer/*.deb" 2>&1 | grep cudacompat | row "deb" "$name" "dpkg -i of a later version, over a changed configuration"
     inside "$root" sh -c 'tail -n 1 /etc/cudacompat/.cudacompat.yaml' | row "deb" "$name" "tail -n 1 /etc/cudacompat/.cudacompat.yaml"
