@@ -145,7 +145,7 @@ func advisories(m *world.Machine, b *world.Build) []*Result {
 		case world.Yes:
 			severity := verdict.Severity(a.Severity)
 			if a.Severity == tables.Unseen {
-				if namedAlone(m, b) && slices.ContainsFunc(extras(b), isCUDA) {
+				if namedOnSystem(b) && (slices.ContainsFunc(extras(b), isCUDA) || broughtByWheel(b)) {
 					return lacksLibraries(b, verdict.Statement(a.Message+"; "+a.Fix))
 				}
 				severity = verdict.Note

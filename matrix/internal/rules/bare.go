@@ -40,10 +40,15 @@ func bare(m *world.Machine, b *world.Build) []*Result {
 // namedAlone reports whether a file installs a wheel and nothing else of it has the CUDA libraries that the wheel opens: no
 // image, no torch.
 func namedAlone(m *world.Machine, b *world.Build) bool {
+	return namedOnSystem(b) && !slices.ContainsFunc(m.Builds, func(torch *world.Build) bool { return servedBy(b, torch) })
+}
+
+// namedOnSystem reports whether a file installs a wheel on a system that is not known to have CUDA's libraries, as an image
+// does.
+func namedOnSystem(b *world.Build) bool {
 	image := func(w facts.Wanted) bool { return w.Origin == "image" && cudnnImage.MatchString(w.Name+":"+w.Version) }
 	return b.Origin == "wheel" && (b.Planned || slices.Contains(installsWhole, b.Env.Kind)) &&
-		!slices.ContainsFunc(b.Env.Wanted, image) &&
-		!slices.ContainsFunc(m.Builds, func(torch *world.Build) bool { return servedBy(b, torch) })
+		!slices.ContainsFunc(b.Env.Wanted, image)
 }
 
 // lacksLibraries: whether the libraries that the build opens are there is not known.
