@@ -50,7 +50,7 @@ func (h *Host) OwnLoader() *ldso.Resolver {
 	own := *h.Loader()
 	own.LibraryPath = ldso.SplitLibraryPath(h.Var(libraryPath))
 	if machine, known := machines[runtime.GOARCH]; known && machine != own.Machine {
-		own.Machine, own.SystemDirs = machine, h.systemDirs(machine)
+		own.Machine, own.SystemDirs, own.Hwcaps = machine, h.systemDirs(machine), nil
 	}
 	return &own
 }
