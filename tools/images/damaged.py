@@ -274,4 +274,5 @@ def main():
     sys.exit(min(wrong, 1))
 
 
-main()
+if __name__ == "__main__":
+    main()
