@@ -33,7 +33,8 @@ var (
 	wholly = lazyregexp.New(`(?i)\b(?:training|inference|evaluation|validation|test|job|run|build|generation|optimi[sz]ation|` +
 		`export|conversion|benchmark|simulation|calculation|script|process|processing|program|pipeline|experiment|task|` +
 		`installation|setup)s? (?:\d+ )?(?:is |was |has |been |now )*(?:complete|completed|done|over|successful|ended|finished)\b|` +
-		`\bexits? successfully\b|\btrain_runtime\b|result = pass|\b[1-9]\d* passed\b|^Ran [1-9]\d* tests? in [\d.]+s$`)
+		`\bexits? successfully\b|\btrain_runtime\b|result = pass|\b[1-9]\d* passed\b|^Ran [1-9]\d* tests? in [\d.]+s$|` +
+		`\binstallation of .+ is (?:now )?complete\b|(?-i:^PASS\b)`)
 	finishes = lazyregexp.New(`(?i)\bstopped server|\b(?:successfully|completed|finished|succeeded)\b|` +
 		`^\W*(?:all )?(?:done|complete|success|finished|passed)\W*$|\btotal (?:\w+ )?time\b|^real\s+\d+m|` +
 		`prompt executed in|\bsaved\b|100%\||final results?\b|\bBuilt target\b|(?:^|[:\s])OK\W*$|^Setting up \S+ \(|` +
@@ -42,7 +43,7 @@ var (
 
 // orderly is how a program ends that was asked to, in words that others use of failing.
 var orderly = lazyregexp.New(`(?i)shut ?down (?:is )?complete|\bstopped server|(?:return|exit)(?:ed with)?[ _]` +
-	`?(?:code|status)[:=]? 0\b|\b(?:no|0) (?:errors?|failures|failed)\b`)
+	`?(?:code|status)(?:[:=] ?| )0\b|\b(?:no|0) (?:errors?|failures|failed)\b`)
 
 // asks is how a server says that somebody asked it to end: by a signal, or as ComfyUI, which only a key stops. What its
 // processes say of each other as they go is none of its faults.
@@ -83,7 +84,7 @@ func tells(text string) bool {
 // unwell is what programs say of work that is done and of no use, what a script prints that ends however its program
 // did, and the kernel's log, which no program ends.
 var unwell = lazyregexp.New(`(?i)\b[1-9]\d* (?:errors?|failures?|failed|mismatches)\b|did not converge|not converged|[✗❌✘]|press any key to continue|` +
-	`\bnon-?zero (?:exit|return) ?(?:status|code)\b|^(?:\S+ )*(?:kernel: )?\[ *\d+\.\d{6}\] `)
+	`\bnon-?zero (?:exit|return) ?(?:status|code)\b|(?:exit|return)(?:ed with)?[ _]?(?:status|code)[:=]? ?-?[1-9]|^(?:\S+ )*(?:kernel: )?\[ *\d+\.\d{6}\] `)
 
 // expectedFailure is what pytest says of a test that was to fail.
 var expectedFailure = lazyregexp.New(`\b\d+ xfailed\b`)

@@ -149,12 +149,16 @@ func ofFirst(all []finding, first *record) []finding {
 var isRank = lazyregexp.New(`^rank\d+$`)
 
 // withoutFollowing leaves out what only followed from another failure of the log: an exception that passes on a known one,
-// the end of a job and of its processes after one of them had failed, and what a library had said before it of a GPU
-// without which the program went on.
+// the end of a job and of its processes after one of them had failed, what its parts raise while they are taken down after
+// that, and what a library had said before it of a GPU without which the program went on.
 func withoutFollowing(all []finding, records []record) []finding {
+	down := map[int]bool{}    // the lines of exceptions of a program that was being taken down
 	fell, aboutIt := 0, false // the line of the last exception, and whether any speaks of the GPU
 	for i := range records {
-		if r := &records[i]; r.kind == "exception" && r.frames != nil && !r.notice && !r.earlier && !ofPartner.MatchString(r.text) {
+		switch r := &records[i]; {
+		case r.isTakenDown():
+			down[r.line] = true
+		case r.kind == "exception" && r.frames != nil && !r.notice && !r.earlier && !ofPartner.MatchString(r.text):
 			fell, aboutIt = max(fell, r.line), aboutIt || aboutGPU.MatchString(r.text)
 		}
 	}
@@ -167,9 +171,20 @@ func withoutFollowing(all []finding, records []record) []finding {
 			return fell > 0 && f.line > fell && f.line-fell <= afterFailure
 		case f.saidAtStart():
 			return f.line < fell && !aboutIt
+		case f.cause == notLoaded && f.rule == "driver-missing":
+			return slices.ContainsFunc(records, f.ranAfter)
 		}
-		return slices.Contains(passed, f.line)
+		return slices.Contains(passed, f.line) || down[f.line] && failedBefore(records, f.source, f.line)
 	})
+}
+
+// notLoaded is the cause of a driver that the kernel could not load or start.
+const notLoaded = "driver-not-loaded"
+
+// ranAfter reports whether a record shows the driver at work below a line by which it could not be loaded: only a driver
+// that runs reports an Xid.
+func (f *finding) ranAfter(r record) bool {
+	return r.kind == "xid" && r.source == f.source && r.line > f.line
 }
 
 // saidAtStart reports whether a finding rests on what TensorFlow says at its start on every machine without a GPU, before

@@ -41,6 +41,14 @@ func TestMisread(t *testing.T) {
 			Environment, "packages-do-not-fit", "issues of sglang"},
 		"operator that asks for too much": {traced("op()", "RuntimeError: Wrapper::Plan(at::Tensor, float)::<lambda()>::<lambda()> failed to dispatch head_dim 96", "flashinfer/decode.py"),
 			Program, "program-exception", "\"RuntimeError Wrapper::Plan failed to dispatch head_dim 96\""},
+		"proxy that answered": {traced("assert res.status_code == 200", "AssertionError: res=<Response [503]>, res.text='<!DOCTYPE html PUBLIC \"-//W3C//DTD HTML 4.01//EN\">'", "sglang/server.py"),
+			Environment, "node-not-reached", "no_proxy"},
+		"server that answered": {traced("assert res.status_code == 200", "AssertionError: res=<Response [503]>, res.text='{\"error\": 1}'", "sglang/server.py"),
+			Program, "program-exception", "issues of sglang"},
+		"driver that runs": {"kernel: NVRM: GPU1 kbifCacheVFInfo_GB100: Unable to read NV_PF0_INITIAL_AND_TOTAL_VFS\n" +
+			"kernel: NVRM: Xid (PCI:0000:1a:00): 137, RLW_RXPIPE interrupt hit on link 11\n", Unknown, "xid-ambiguous", "another Xid"},
+		"driver that does not":     {"kernel: NVRM: GPU1 kbifCacheVFInfo_GB100: Unable to read NV_PF0_INITIAL_AND_TOTAL_VFS\n", Environment, "driver-not-loaded", "own reason"},
+		"backend that is built in": {"load_backend: failed to find ggml_backend_init in /b/libggml-hip.so\nload_backend: failed to find ggml_backend_init in /b/libggml-cpu.so\n", Unknown, NothingFound, ""},
 		"part that is left out": {"Skipping import of cpp extensions: /v/torchao/_C.abi3.so: undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationE\n" +
 			"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 114.00 MiB. GPU 0 has a total capacity of 15.58 GiB of which 54.38 MiB is free.\n",
 			Program, "out-of-memory", ""},

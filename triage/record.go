@@ -100,7 +100,8 @@ var (
 	milder = lazyregexp.New(`(?i)but the current compiler version is|gpu will not be used|fall(?:ing|s)? back|` +
 		`will be (?:disabled|ignored)|option will be ignored|pinned memory|offloaded to|, looking in |, using native |` +
 		`using .{0,40} instead|retrying|^\W*\w+ +disabled \(|libGL error|nvidia-installer \w+ (?:v\d+ )?user interface|` +
-		`\(EE\) Failed to load module "\w+" \(module does not exist|\bACPI (?:BIOS )?(?:Error|Warning)\b`)
+		`\(EE\) Failed to load module "\w+" \(module does not exist|\bACPI (?:BIOS )?(?:Error|Warning)\b|` +
+		`^load_backend: failed to find ggml_backend_init in `)
 )
 
 // soonest is how long the lines of a log are read by grammars, at least, when reading the log took all of the time.
@@ -168,7 +169,8 @@ func caught(below []logLine) bool {
 // frightening are the records without those of harmless lines.
 func (s *scanner) frightening(all []record) []record {
 	return slices.DeleteFunc(all, func(r record) bool {
-		return s.harmless(r.text) || reassures.MatchString(r.text) || nothingCounted.MatchString(r.text)
+		return s.harmless(r.text) || reassures.MatchString(r.text) || nothingCounted.MatchString(r.text) ||
+			resolved.MatchString(r.text)
 	})
 }
 
@@ -176,6 +178,9 @@ func (s *scanner) frightening(all []record) []record {
 // ("Uncorrectable Error : 0"), one of a list of what a firmware may count, and what NVIDIA's report did not gather.
 var nothingCounted = lazyregexp.New(`\b(?:[Nn]o|0) (?:errors|failures|warnings)(?: (?:found|detected|encountered|reported)\b|\W*$)|\s[:|] +(?:0|N/A|No|None) *\|?$|^\s*Descriptor \d+: |` +
 	`nvidia-bug-report\.sh: \d+: `)
+
+// resolved is a line of ldd about a library that the loader found.
+var resolved = lazyregexp.New(`^\s*\S+ => /\S+ \(0x[0-9a-f]+\)$`)
 
 // harmless reports whether a line is known to frighten for nothing.
 func (s *scanner) harmless(text string) bool { return s.harmlessBy(text) != "" }

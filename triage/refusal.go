@@ -182,6 +182,7 @@ var refusals = []refusal{
 	newRefusal(`OSError`, `gated repo|access to it is restricted`, anyone, "usage"),
 	newRefusal(`EOFError`, `Ran out of input`, anyone, "given-file"),
 	newRefusal(`HTTPError`, `^(?:HTTP Error )?(?:404|410)\b`, ending, "no-such-address"),
+	newRefusal(`\w+`, `(?is)<Response \[(?:407|50[234])\]>.*<(?:!doctype|html)`, anyone, "proxy-answered"),
 	newRefusal(`HTTPError`, `rate limit|\b(?:429|5\d\d)\b`, theirs, "network-down"),
 	newRefusal(`(?:GatedRepo|RepositoryNotFound|RevisionNotFound|HTTP)Error`,
 		`\b40[0134]\b|gated|restricted`, theirs, "usage"),

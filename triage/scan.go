@@ -6,7 +6,10 @@ import (
 	"errors"
 	"hash/maphash"
 	"io"
+	"strings"
 	"time"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 const (
@@ -270,6 +273,7 @@ func (s *scanner) events(source int) []event {
 	for _, e := range s.found {
 		if e != nil {
 			e.source, e.wentOn, e.onGPU, e.latest = source, wentOn, onGPU, e.again(lines)
+			e.outOfProse(lines)
 			e.calm = s.kept.calmAfter(lines, e.latest)
 			e.earlier = e.latest < last
 			e.built = build.holds(e.line) && build.holds(e.latest)
@@ -292,6 +296,35 @@ func (e *event) again(lines []logLine) int {
 	}
 	return e.line
 }
+
+// outOfProse moves an event from a sentence in which somebody tells of the error, or the source that raises it, to the
+// first line of the log that says it itself, where there is one: a thread's text often stands above the log.
+func (e *event) outOfProse(lines []logLine) {
+	if !quotes(e.text[:e.match[0]]) {
+		return
+	}
+	for _, l := range lines {
+		if l.number <= e.line || !containsAny(l.text, e.signature.Literal) {
+			continue
+		}
+		if m := e.signature.match(l.text); m != nil && !quotes(l.text[:m[0]]) {
+			e.line, e.text, e.match = l.number, l.text, m
+			return
+		}
+	}
+}
+
+// quotes reports whether what stands before an error in a line only quotes it.
+func quotes(lead string) bool {
+	return strings.HasSuffix(strings.TrimRight(lead, " "), "raise") || raises.MatchString(lead) || prose.MatchString(lead)
+}
+
+// raises is the source of a raise statement, up to its message.
+var raises = lazyregexp.New(`\braise \w+\(["'f]*`)
+
+// prose is the beginning of a sentence of running text, before the error that it tells of: "When I start two of them, the
+// server fails with a".
+var prose = lazyregexp.New(`^(?:[-*>] )*[A-Z][a-z']*,?(?: [(]?[A-Za-z][\w.'’/-]*[),]?){4,}`)
 
 // group is the text of a named group of the pattern.
 func (e *event) group(name string) string {

@@ -75,7 +75,7 @@ var works = lazyregexp.New(`(?i)\b(?:epoch|step|iter(?:ation)?|batch|episode|rou
 	`100%\||\btook [\d.]+`)
 
 // closes is what only a program that ended well prints, or whoever started it.
-var closes = lazyregexp.New(`(?i)(?:return|exit)(?:ed with)? ?(?:code|status)[:=]? 0\b`)
+var closes = lazyregexp.New(`(?i)(?:return|exit)(?:ed with)?[ _]?(?:code|status)(?:[:=] ?| )0\b|(?-i:^PASS\b)`)
 
 // serves is how a server says that it is up, or, as ComfyUI, that it takes the next piece of work.
 var serves = lazyregexp.New(`(?i)(?:listening|running|serving) (?:on|at)\b.*\d|go to:? http|startup complete|` +
@@ -201,6 +201,13 @@ func wentOnAfter(f *finding, sources []Source) Diagnosis {
 		"if something failed later or elsewhere, give the log of the process that failed, to its end",
 	}
 	return d
+}
+
+// raisedAfter reports whether an exception was raised after the work by which a finding was outlived: that one ended the
+// program.
+func (f *finding) raisedAfter(r record) bool {
+	return r.kind == "exception" && r.frames != nil && !r.notice && !r.earlier && r.source == f.source &&
+		f.wentOn > 0 && r.line > f.wentOn
 }
 
 // ofKernel are the lines of the kernel about GPUs and memory, whose log goes on whatever fails.

@@ -44,8 +44,10 @@ func TestWhatDidNotEndTheLog(t *testing.T) {
 		"two lines after":     {steps(9) + tooLarge + steps(2), Program},
 		"a tracker's":         {steps(9) + tooLarge + strings.Repeat("wandb: loss 0.51\n", 9), Program},
 		"failed again":        {steps(9) + tooLarge + steps(9) + tooLarge, Program},
-		"long ago":            {tooLarge + other + "Terminated\n", Unknown},
-		"hardware":            {"NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n" + steps(9), Hardware},
+		"ended another run": {tooLarge + "INFO:     Uvicorn running on http://127.0.0.1:30000 (Press CTRL+C to quit)\n" +
+			by("", "/v/site-packages/sglang/decode.py", "AssertionError"), Unknown},
+		"long ago": {tooLarge + other + "Terminated\n", Unknown},
+		"hardware": {"NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\n" + steps(9), Hardware},
 		"one of many": {
 			"Dec 07 18:34:15 host tumblerd[1233]: libgepub-0.7.so.0" + noSuch + calm, Unknown},
 		"killed": {

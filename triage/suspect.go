@@ -13,15 +13,16 @@ import (
 // maxSuspects is how many lines are quoted of a log whose errors are not known.
 const maxSuspects = 3
 
-// withSuspects quotes the lines of failing of a log in which none is known, in its order. Whoever reads the log looks
-// there first.
+// withSuspects quotes the lines of failing of a log in which none is known: the one that looks most like what ended the
+// program, then the others in the log's order. Whoever reads the log looks there first.
 func (d *Diagnosis) withSuspects(records []record, sources []Source) {
 	chosen := suspects(records)
-	for i := range records {
-		if slices.Contains(chosen, i) {
-			f := records[i].finding(answer{})
-			d.Lines = append(d.Lines, f.quote(sources))
-		}
+	if len(chosen) > 1 {
+		slices.Sort(chosen[1:])
+	}
+	for _, i := range chosen {
+		f := records[i].finding(answer{})
+		d.Lines = append(d.Lines, f.quote(sources))
 	}
 	if len(chosen) > 0 {
 		d.Because = "None of the errors in this log is known here; these lines look most like the failure."
@@ -82,12 +83,12 @@ func (r *record) suspicion() int {
 	switch {
 	case r.notice, slices.Contains(statements, r.kind) && !severe.MatchString(r.text):
 		return -1
+	case r.isTakenDown(), passesFailure.MatchString(r.text), headsFailure.MatchString(message(r.text)):
+		return 0
 	case r.frames != nil:
 		return 3
 	case r.kind == "exception", r.compiles():
 		return 2
-	case passesFailure.MatchString(r.text):
-		return 0
 	case aloud.MatchString(r.text):
 		return 1
 	}

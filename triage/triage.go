@@ -160,6 +160,7 @@ func (d *Diagnosis) ofAPart() {
 
 // complete adds what the logs tell beside the fault: what it may be where it is unclear, and whose steps help.
 func (d *Diagnosis) complete(hints []clue, logs [][]logLine, records []record) {
+	d.ofFirstTouch(records)
 	d.doubtCompiled(logs)
 	d.withCandidates(hints)
 	d.ofServer(logs, records)

@@ -65,7 +65,7 @@ func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 // undecidedDiagnosis is said of a log that shows nobody's fault: what it went on after, or who is suspected.
 func undecidedDiagnosis(past *finding, seen []event, records []record, sources []Source) Diagnosis {
 	d := nothing()
-	if past != nil {
+	if past != nil && !slices.ContainsFunc(records, past.raisedAfter) {
 		d = wentOnAfter(past, sources)
 	} else {
 		d.withSuspects(records, sources)

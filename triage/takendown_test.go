@@ -1,0 +1,77 @@
+package triage
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestTakenDown: what a program's parts raise while it is taken down is never what a reader is shown first, nor what is
+// blamed, where something else failed before; alone it is what the log has.
+func TestTakenDown(t *testing.T) {
+	const (
+		asgi      = "ERROR:    Exception in ASGI application\n"
+		unknown   = "FlurbError: no gronk is seeded"
+		cancelled = "asyncio.exceptions.CancelledError"
+		reset     = "ConnectionResetError: [Errno 104] Connection reset by peer"
+	)
+	lib := func(exception string) string { return by("", "/v/site-packages/aiohttp/streams.py", exception) }
+	for name, c := range map[string]struct {
+		log   string
+		line  string
+		blame Blame
+	}{
+		"cancelled by a timer":      {asgi + lib(cancelled) + direct + lib("TimeoutError"), "TimeoutError", Unknown},
+		"cancelled after a failure": {lib(unknown) + asgi + lib(cancelled), unknown, Unknown},
+		"engine dead after it":      {lib(unknown) + lib("vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue."), unknown, Unknown},
+		"connection lost after it":  {lib(unknown) + lib(reset), unknown, Unknown},
+		"connection lost alone":     {lib(reset), reset, Environment},
+		"lost before it":            {lib(reset) + lib(unknown), reset, Environment},
+		"cancelled alone":           {lib(cancelled), cancelled, Unknown},
+	} {
+		d := explain(t, c.log)
+		if len(d.Lines) == 0 || strings.TrimSpace(d.Lines[0].Text) != c.line || d.Blame != c.blame {
+			t.Errorf("%s: %s, %s, lines %v; want %s, %q", name, d.Blame, d.Cause, d.Lines, c.blame, c.line)
+		}
+	}
+}
+
+// TestOutOfProse: a thread's text above a log, and the source that raises an error, are not the line that says it.
+func TestOutOfProse(t *testing.T) {
+	const told = "When I start two of them, the server fails with ValueError: No available memory for the cache blocks. Help!\n"
+	const source = "    raise ValueError(\"No available memory for the cache blocks. \"\n"
+	const said = "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`\n"
+	for name, c := range map[string]struct {
+		log  string
+		line int
+	}{
+		"thread's text":            {told + "\n" + said, 3},
+		"thread's text, and raise": {told + "x\n" + source + said, 4},
+		"thread's text alone":      {told, 1},
+		"said before":              {said + told, 1},
+	} {
+		if d := explain(t, c.log); d.Cause != "out-of-memory-for-cache" || d.Lines[0].Number != c.line {
+			t.Errorf("%s: %s, lines %v; want line %d", name, d.Cause, d.Lines, c.line)
+		}
+	}
+}
+
+// TestFullBefore: CUDA's own "out of memory" at the call that touches the GPU first says that others have it; further in,
+// or with PyTorch's numbers, it does not.
+func TestFullBefore(t *testing.T) {
+	module := func(function, message string) string {
+		return "Traceback (most recent call last):\n  File \"/w/train.py\", line 7, in main\n    model.to(device)\n" +
+			"  File \"/v/site-packages/torch/nn/modules/module.py\", line 1341, in " + function + "\n    return t.to(\n" + message + "\n"
+	}
+	for name, c := range map[string]struct {
+		log   string
+		blame Blame
+	}{
+		"first":   {module("convert", "RuntimeError: CUDA error: out of memory"), Environment},
+		"later":   {module("_call_impl", "RuntimeError: CUDA error: out of memory"), Program},
+		"numbers": {module("convert", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total capacity of 10.00 GiB of which 9.00 MiB is free. Of the allocated memory 9.60 GiB is allocated by PyTorch, and 20.00 MiB is reserved by PyTorch but unallocated."), Program},
+	} {
+		if d := explain(t, c.log); d.Blame != c.blame || (d.Cause == takenByOthers) != (c.blame == Environment) {
+			t.Errorf("%s: %s, %s; want %s", name, d.Blame, d.Cause, c.blame)
+		}
+	}
+}
