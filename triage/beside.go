@@ -49,6 +49,9 @@ func (d *Diagnosis) ofAnother(f matrix.Finding) bool {
 	if m := noModule.FindStringSubmatch(message(bare(d.Lines[0].Text))); m != nil {
 		name, _, _ = strings.Cut(m[1], ".")
 	}
+	if name == "" && d.Cause == "packages-do-not-fit" {
+		name = d.project
+	}
 	plain := func(text string) string { return strings.ReplaceAll(strings.ToLower(text), "_", "-") }
 	said := f.Subject + " " + f.Message
 	for _, e := range f.Evidence {

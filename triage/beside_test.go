@@ -181,6 +181,8 @@ func TestNotBroughtAbout(t *testing.T) {
 			Environment, "glibc-too-old"},
 		{"extension-mismatch", "extension-mismatch", "ImportError: /v/site-packages/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: " +
 			"undefined symbol: _ZN3c104cuda9SetDeviceEi\n", Environment, "extension-mismatch"}, // of another package
+		{"companion-mismatch", "companion-mismatch", traced("info(**data)", "TypeError: SafeTensorsInfo.__init__() got an unexpected keyword argument 'sharded'", "huggingface_hub/hf_api.py"),
+			Environment, "packages-do-not-fit"}, // of a package that has its own release
 		{"fabric-manager", "fabric-manager", python("KeyError: 'label'"), Program, "program-exception"},
 		{"glibc-too-old", "glibc-too-old", python("ModuleNotFoundError: No module named 'einops'"), Environment, "module-not-installed"},
 		{"cdi-spec-stale", "cdi-spec-stale", python("RuntimeError: CUDA error: device-side assert triggered"), Program, "device-side-assert"},

@@ -68,8 +68,22 @@ func weighPackages(r *record, _ *tables.Tables) string {
 	if r.slot("wanted") != "" {
 		return "wanted-package"
 	}
+	if ofSystem.MatchString(r.text) {
+		if kernelPackage.MatchString(r.text) {
+			return "kernel-packages"
+		}
+		return "system-packages"
+	}
 	return "packages"
 }
+
+// ofSystem is what dnf, zypper and apt say of packages of the system that do not fit, and kernelPackage what they say of
+// the kernel's, or of the driver's modules for it.
+var (
+	ofSystem = lazyregexp.New(`none of the providers can be installed|cannot install (?:both|the best) |\bDepends: .* but |` +
+		`held broken packages|unmet dependencies|conflicting requests`)
+	kernelPackage = lazyregexp.New(`\bk(?:ernel|mod)-|linux-(?:image|headers|modules)-`)
+)
 
 func weighVersion(r *record, _ *tables.Tables) string {
 	built, found := r.slot("built"), r.slot("found")

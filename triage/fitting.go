@@ -54,10 +54,31 @@ var onJetson = []string{
 
 // ofBoard replaces the steps for a package's build by those for a Jetson, where the log was written on one.
 func (d *Diagnosis) ofBoard(logs [][]logLine) {
-	if slices.Contains(ofBuild, d.Cause) && says(logs, tegra) {
+	switch {
+	case slices.Contains(ofBuild, d.Cause) && says(logs, tegra):
 		d.Do = slices.Clone(onJetson)
+	case slices.Contains(ofLoader, d.Cause) && says(logs, tegra):
+		d.Do = slices.Clone(mountedOnJetson)
+	case slices.Contains(ofLoader, d.Cause) && len(d.Lines) > 0 && strings.Contains(d.Lines[0].Text, "bazel-out/"):
+		d.Do = slices.Clone(inBazel)
 	}
 }
+
+// ofLoader are the causes of a library of CUDA's that a loader did not find, mountedOnJetson the steps for them on a Jetson
+// and inBazel those in a build by bazel.
+var (
+	ofLoader        = []string{"cuda-library-not-found", "cudnn-not-found"}
+	mountedOnJetson = []string{
+		"in a container, and in `docker build`, make nvidia docker's default runtime: \"default-runtime\": \"nvidia\" in /etc/docker/daemon.json, then restart docker; it mounts JetPack's CUDA (up to JetPack 5)",
+		"on the board itself, and in an image for JetPack 6, install JetPack's own: `sudo apt-get install nvidia-jetpack`",
+		"run `ldconfig -p | grep -i -e cuda -e cudnn`: it shows what the loader finds",
+	}
+	inBazel = []string{
+		"hand the path on to what bazel runs, which gets an environment of its own: `--action_env=LD_LIBRARY_PATH --host_action_env=LD_LIBRARY_PATH`",
+		"or put the library's directory into a file of /etc/ld.so.conf.d, and run `sudo ldconfig`; `ldconfig -p` then lists it",
+		"use the release of bazel that the project's instructions name",
+	}
+)
 
 // wsl are the marks of a log that was written in WSL2.
 var wsl = []string{"microsoft-standard-WSL", "/usr/lib/wsl/", "-WSL2"}

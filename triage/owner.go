@@ -19,6 +19,8 @@ var (
 		`agentlightning|lm-evaluation-harness|lm_eval|nemo|text_generation_server|lmdeploy|aphrodite(?:-engine)?|exllamav2|tabbyapi|` +
 		`fastchat|invokeai|kohya_ss|sd-scripts|ai-toolkit|ktransformers|mlc-llm|torchtune|litgpt)[/\\]`)
 	generatedSource = lazyregexp.New(`^<`)
+	cythonSource    = lazyregexp.New(`^[^/\\].*\.px[id]$|^[^/\\]+[/\\].*\.pyx$`) // of a compiled module, as it was built
+	generatedKernel = lazyregexp.New(`[/\\]\.cache[/\\](?:torch_extensions[/\\][^/\\]+[/\\])?(\w[\w-]*)[/\\].+\.(?:cuh?|cpp|cc|h)$`)
 )
 
 // project is whose code a call is of that is not the user's: an installed package, a checkout of a known project, or what
@@ -33,7 +35,10 @@ func (f frame) project() string {
 	if m := checkout.FindStringSubmatch(f.path); m != nil {
 		return m[1]
 	}
-	if generatedSource.MatchString(f.path) && !strings.HasPrefix(f.path, "<ipython") {
+	if m := generatedKernel.FindStringSubmatch(f.path); m != nil {
+		return m[1]
+	}
+	if generatedSource.MatchString(f.path) && !strings.HasPrefix(f.path, "<ipython") || cythonSource.MatchString(f.path) {
 		return "python"
 	}
 	return ""
@@ -103,19 +108,39 @@ func (f frame) file() string {
 	return parts[max(0, len(parts)-1):][0]
 }
 
+// carry are the packages by which programs talk to each other: what they raise, a time that is up or a connection that is
+// closed, is seldom theirs.
+var carry = lazyregexp.New(`^(?:aiohttp|httpx|httpcore|requests|urllib3|uvicorn|starlette|fastapi|anyio|uvloop|websockets|grpc|zmq)$`)
+
 // theirs is the deepest call of a traceback that is a project's, and the project; false where a call of the program's own
-// is below all of them.
+// is below all of them. A package that carries messages yields to the one that called it.
 func (r *record) theirs() (at frame, project string, found bool) {
 	for i := len(r.frames) - 1; i >= 0; i-- {
 		f := r.frames[i]
 		switch p := r.ofProject(f); {
 		case p == "":
-			return frame{}, "", false
+			return at, project, found
 		case p != "python" && !f.passes():
-			return f, p, true
+			if !carry.MatchString(p) {
+				return f, p, true
+			}
+			if !found {
+				at, project, found = f, p, true
+			}
 		}
 	}
-	return frame{}, "", false
+	return at, project, found
+}
+
+// projectAt is the project whose call raised the exception of a diagnosis' first line; empty where that is none.
+func projectAt(records []record, lines []Line) string {
+	for i := range records {
+		if r := &records[i]; len(lines) > 0 && r.kind == "exception" && r.line == lines[0].Number {
+			_, project, _ := r.theirs()
+			return project
+		}
+	}
+	return ""
 }
 
 // raisedByOwn reports whether a traceback ended in the program's own code, which somebody can change.

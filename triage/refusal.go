@@ -204,7 +204,7 @@ var refusals = []refusal{
 	newRefusal(`OSError`, `couldn't connect to`, theirs, "network-down"),
 	newRefusal(`InvalidArgument(?:Error)?|NoSuchFile|InvalidProtobuf|InvalidGraph`, ``, theirs, "program"),
 	newRefusal(`PermissionError`, ``, visible, "access"),
-	newRefusal(`FileExistsError`, ``, visible, "usage"),
+	newRefusal(`FileExistsError`, ``, visible, "file-exists"),
 	newRefusal(`(?:New|MaxRetry|Proxy|SSL|URL|Client\w*|LocalEntryNotFound|Connection|ConnectionRefused|`+
 		`ConnectionReset|gai)`+
 		`[eE]rror|Connect(?:ion)?Timeout|ReadTimeout`, ``, theirs, "network-down"),

@@ -90,6 +90,14 @@ var ownSteps = []struct {
 		"try another release, the newest first, and `--disable-cuda-graph`",
 		"try another `--attention-backend` (triton), and leave `--enable-torch-compile`, speculation, quantization, data-parallel attention out one at a time",
 		"run `dmesg | grep Xid`: another Xid than 13, 31 or 43 points to the hardware"}},
+	{notCompiled, "vllm", []string{
+		"leave out what is compiled where it runs: `--enforce-eager`, and another attention backend (VLLM_ATTENTION_BACKEND, or `--attention-backend`; XFORMERS on GPUs older than Ampere)",
+		"read the lines above it: an unknown gpu-name or a PTX version asks for the Triton that this torch requires, or a newer torch",
+		"try another release of vllm, the newest first"}},
+	{notCompiled, "sglang", []string{
+		"leave out what is compiled where it runs: no `--enable-torch-compile`, and another `--attention-backend`",
+		"read the lines above it: an unknown gpu-name or a PTX version asks for the Triton that this torch requires, or a newer torch",
+		"try another release of sglang, the newest first"}},
 	{forked, "vllm", []string{
 		"set VLLM_WORKER_MULTIPROC_METHOD=spawn in its environment; a script that starts it then needs `if __name__ == '__main__':`",
 		"if that is set, run `python -c 'import vllm, torch; print(torch.cuda.is_initialized())'`: True says that an import uses CUDA before vLLM starts its processes, False that a plugin or your own script does"}},
@@ -190,7 +198,9 @@ var (
 	// itsOwn are faults of kernels, and of calls, that nobody who only runs the program has written.
 	itsOwn = append([]string{"device-side-assert", "device-assert", "index-out-of-range", "illegal-instruction",
 		"misaligned-address", "invalid-address-space", "invalid-argument", "nan-in-probabilities", "tensor-refused",
-		"xid-of-the-program", "launch-out-of-resources"}, badAccess...)
+		"xid-of-the-program", "launch-out-of-resources", "shape-mismatch", "sizes-do-not-agree"}, badAccess...)
+	// notCompiled are kernels that a compiler refused, for the GPU or for how they are written.
+	notCompiled = []string{"triton-did-not-compile", "compile-backend-failed"}
 	// notOneFamily are what a model says of parts that were made for another.
 	notOneFamily = []string{"shape-mismatch", "sizes-do-not-agree", "batch-sizes-do-not-fit", "checkpoint-does-not-fit"}
 )
@@ -225,7 +235,7 @@ func (d *Diagnosis) stepsFor(logs [][]logLine, records []record) []string {
 	if d.Cause == takenByOthers {
 		return d.withLess(logs)
 	}
-	if !slices.Contains(slices.Concat(outOfMemory, noGPU, itsOwn, notANumber, forked, notOneFamily), d.Cause) ||
+	if !slices.Contains(slices.Concat(outOfMemory, noGPU, itsOwn, notANumber, forked, notOneFamily, notCompiled), d.Cause) ||
 		slices.Contains(slices.Concat(itsOwn, notOneFamily), d.Cause) && slices.ContainsFunc(records, record.raisedByOwn) {
 		return nil
 	}

@@ -53,10 +53,12 @@ func (r *record) searched() []string {
 }
 
 // compilerSays is what a compiler says behind the place in the source.
-var compilerSays = lazyregexp.New(`(?:fatal )?error(?: \w?\d+)?: .*`)
+var compilerSays = lazyregexp.New(`(?:fatal )?error(?: \w?\d+)?: .*|undefined reference to .*`)
 
-// compiles reports whether a record is a compiler's, of one place in a source.
-func (r *record) compiles() bool { return strings.HasPrefix(r.kind, "compile-") }
+// compiles reports whether a record is a compiler's, of one place in a source, or a linker's, of what no source defines.
+func (r *record) compiles() bool {
+	return strings.HasPrefix(r.kind, "compile-") || r.kind == "unresolved"
+}
 
 // suspects are the numbers of the records that look most like the one that ended its program, and the first of equals:
 // exceptions before lines that say aloud that they failed, and those before others. What repeats counts once.

@@ -59,7 +59,8 @@ type Diagnosis struct {
 	// that the log was held against and cannot have brought its error about; never nil.
 	Candidates []Candidate `json:"candidates"`
 
-	Traces Traces `json:"-"` // of the machine that wrote the logs
+	Traces  Traces `json:"-"` // of the machine that wrote the logs
+	project string // whose call raised the exception that decides; empty where none shows
 }
 
 // Candidate is a cause that an unclear log may have, and how to find out.
@@ -160,6 +161,7 @@ func (d *Diagnosis) ofAPart() {
 
 // complete adds what the logs tell beside the fault: what it may be where it is unclear, and whose steps help.
 func (d *Diagnosis) complete(hints []clue, logs [][]logLine, records []record) {
+	d.project = projectAt(records, d.Lines)
 	d.ofFirstTouch(records)
 	d.doubtCompiled(logs)
 	d.withCandidates(hints)

@@ -157,8 +157,10 @@ func weighPackageTool(r *record, _ *tables.Tables) string {
 	return "package-tool"
 }
 
-// diskFull is the cause of what could not be written, of which a build only says that it did not end.
+// diskFull is the cause of what could not be written, and endBuilds those of which a build only says that it did not end.
 const diskFull = "disk-full"
+
+var endBuilds = []string{diskFull, "node-not-reached"}
 
 func always(name string) func(*record, *tables.Tables) string {
 	return func(*record, *tables.Tables) string { return name }
@@ -191,7 +193,7 @@ func structural(records []record, t *tables.Tables) []finding {
 	if inBuild {
 		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == kernelSource }) // a package's
 	}
-	if slices.ContainsFunc(all, func(f finding) bool { return f.cause == diskFull && f.signature.Weight >= symptom }) {
+	if slices.ContainsFunc(all, func(f finding) bool { return slices.Contains(endBuilds, f.cause) && f.signature.Weight >= symptom }) {
 		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == "package-did-not-build" })
 	}
 	if saidFirst(records) != nil {
