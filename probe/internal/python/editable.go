@@ -36,7 +36,7 @@ func withPathFiles(h *host.Host, sites []string, failed *host.Errors) []string {
 	for _, name := range customizers {
 		plain, _ := plainChanges(string(h.ReadQuietly(firstModule(h, withLibraries(sites), name))))
 		for _, line := range plain {
-			list = line.addTo(h, path.Dir(sites[0]), list)
+			list = line.addTo(h, sites[0], list)
 		}
 	}
 	return list
@@ -86,7 +86,7 @@ func follows(h *host.Host, sites []string, builds []facts.Build, line string) bo
 		return false
 	}
 	for _, m := range importsModule.FindAllStringSubmatch(line, maxMatches) {
-		name := m[1] + m[2]
+		name := m[1] + m[2] + m[3]
 		if harmless[name] || strings.HasPrefix(name, "__editable___") || pysource.Standard(name, "") {
 			continue
 		}
@@ -140,7 +140,7 @@ func findsAny(h *host.Host, b *facts.Build, names map[string]bool) bool {
 		slices.ContainsFunc(modulesIn(h.ReadQuietly(b.From)), func(module string) bool { return names[module] })
 }
 
-var importsModule = lazyregexp.New(`\bimport[ \t]+(\w+)|__import__\(['"](\w+)['"]`)
+var importsModule = lazyregexp.New(`\bimport[ \t]+(\w+)|__import__\(['"](\w+)['"]|(\w+)\.__path__`)
 
 // harmless are modules with finders of distutils alone: virtualenv's and setuptools'.
 var harmless = map[string]bool{"_virtualenv": true, "_distutils_hack": true}
@@ -169,20 +169,22 @@ func (l pathLine) addTo(h *host.Host, site string, list []string) []string {
 }
 
 // changesPath matches what code changes the import path with, and plainChange the plain forms, of which the directory can
-// be read:
+// be read, a directory of a package beside it being one:
 //
 //	import sys; sys.path.insert(0, '/opt/patched')
 //	import site; site.addsitedir('/opt/more')
+//	import sys, os, nvidia_cutlass_dsl; sys.path.insert(0, os.path.join(nvidia_cutlass_dsl.__path__[0], 'dsl_packages'))
 var (
 	changesPath = lazyregexp.New(`sys\.path\b|addsitedir|meta_path|path_hooks`)
-	plainChange = lazyregexp.New(`(?:sys\.path\.(append|insert)\((?:0,)?|addsitedir\()\s*r?['"]([^'"\n]+)['"]\s*\)`)
+	plainChange = lazyregexp.New(`(?:sys\.path\.(append|insert)\((?:0,)?|addsitedir\()\s*` +
+		`(?:r?['"]([^'"\n]+)['"]|os\.path\.join\((\w+)\.__path__\[0\],\s*['"]([^'"\n]+)['"]\))\s*\)`)
 )
 
 // plainChanges are the directories that code adds to the import path, and whether that is all that it does with it.
 func plainChanges(code string) (list []pathLine, all bool) {
 	found := plainChange.FindAllStringSubmatch(code, maxMatches)
 	for _, m := range found {
-		list = append(list, pathLine{dir: m[2], first: m[1] == "insert"})
+		list = append(list, pathLine{dir: m[2] + path.Join(m[3], m[4]), first: m[1] == "insert"})
 	}
 	return list, len(found) == len(changesPath.FindAllString(code, maxMatches))
 }

@@ -41,6 +41,8 @@ func TestEditable(t *testing.T) {
 		{"finder", site + "__editable___torch_2_10_0a0_finder.py --\n" +
 			"MAPPING: dict[str, str] = {'torchgen': '/x', 'torch': '/home/u/pytorch/torch'}\n", "/home/u/pytorch/torch",
 			""},
+		{"beside", site + "torch_patches.pth --\nimport sys, os, torch_patches; sys.path.insert(0, os.path.join(torch_patches.__path__[0], 'over'))\n" +
+			site + "torch_patches/over/torch/version.py --\n__version__ = '2.10.0a0+git1a2b3c4'\ncuda: Optional[str] = '12.8'\n", "/srv/v/lib/python3.12/site-packages/torch_patches/over/torch", ""},
 		{"gone", site + "__editable__.torch-2.10.0a0.pth --\n/home/u/moved\n",
 			"/srv/v/lib/python3.12/site-packages/torch-2.10.0a0+git1a2b3c4.dist-info", "editable or damaged"},
 		{"no-file", "", "/srv/v/lib/python3.12/site-packages/torch-2.10.0a0+git1a2b3c4.dist-info",
@@ -67,6 +69,9 @@ func TestUnfollowed(t *testing.T) {
 	const site = "-- srv/v/lib/python3.12/site-packages/"
 	for _, c := range []struct{ name, tree, want string }{
 		{"plain", site + "a.pth --\nimport sys; sys.path.append('/opt/x')\n", ""},
+		{"beside a package", site + "a.pth --\nimport sys, os, x; sys.path.insert(0, os.path.join(x.__path__[0], 'sub'))\n", ""},
+		{"beside one that leads on", site + "a.pth --\nimport sys, os, x; sys.path.insert(0, os.path.join(x.__path__[0], 'sub'))\n" +
+			site + "x/__init__.py --\nimport sys\nsys.path.append(f())\n", "a.pth"},
 		{"computed", site + "a.pth --\nimport os, sys; sys.path.append(os.environ['X'])\n", "a.pth"},
 		{"namespace", site + "a.pth --\nimport sys, types, os;p = os.path.join(sys._getframe(1).f_locals['sitedir'], *('mpl_toolkits',))\n", ""},
 		{"coverage", site + "a.pth --\nimport coverage; coverage.process_startup()\n" + site + "coverage/__init__.py --\nx = 1\n", ""},
