@@ -30,8 +30,8 @@ import campaign  # noqa: E402
 MACHINES = [("550.90.07", "L4"), ("580.95.05", "RTX 5090"), ("535.183.01", "V100"), ("580.178.04", "H100")]
 
 JAX = re.compile(r"^jax")  # its parts are imported as one
-# What an import lacks on every machine without a GPU, FFmpeg or such, and what says nothing of the installation.
-NO_PROOF = re.compile(r"libav(util|codec|format)|FFmpeg|0 active drivers|No CUDA GPUs|no CUDA-capable device")
+# What an import lacks on every machine without a GPU, its driver, FFmpeg or such, and what says nothing of the installation.
+NO_PROOF = re.compile(r"libav(util|codec|format)|FFmpeg|libnvidia-encode|libnvcuvid|0 active drivers|No CUDA GPUs|no CUDA-capable device")
 
 
 def run(argv, **more):
