@@ -24,6 +24,8 @@ var grammars = []grammar{
 	form("library", `(?i)(?:could ?n.t|could not|cannot|can't|unable to|failed to) (?:dl)?(?:open|load|find|`+
 		`locate)(?: (?:the|dynamic|shared|nccl|cuda|cudnn|library|lib|file|module|dso|object|at|any of|[\w+]+))*:? `+
 		`\{?['"]?(?:\S*/)?`+soName, ".so"),
+	form("driver-library", `(?i)unable to (?:find|dynamically load)(?: the)? "?cuda"? (?:shared )?lib(?:rary)?\b`, "nable to"),
+	form("socket", `dial unix (?P<socket>/\S+\.sock): connect: (?:no such file|connection refused)`, "dial unix"),
 	form("ldd", soName+` => not found`, "not found"),
 	form("library", soName+`, needed by \S+, not found|library "`+soName2+`" not found|make sure `+soName3+
 		` is in your library path`, "needed by", "not found", "library path"),

@@ -34,6 +34,8 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"library":          weighLibrary,
 	"dll":              weighDLL,
 	"ldd":              weighLdd,
+	"driver-library":   always("driver-library"),
+	"socket":           weighSocket,
 	"symbol":           weighSymbol,
 	"symbol-version":   weighSymbolVersion,
 	"library-damaged":  always("library-damaged"),
@@ -248,7 +250,16 @@ func comparedFindings(records []record) []finding {
 }
 
 // telling are the kinds of which a warning, too, says something of the machine.
-var telling = []string{"on-cpu", "gpu-arch", "nvml"}
+var telling = []string{"on-cpu", "gpu-arch", "nvml", "socket"}
+
+// weighSocket judges the socket of a service that is not there: who only warns of it tries again, unless it is the last that
+// it says.
+func weighSocket(r *record, _ *tables.Tables) string {
+	if r.notice && !r.final {
+		return ""
+	}
+	return "socket"
+}
 
 // finding says an answer with the record's slots.
 func (r *record) finding(a answer) finding {
