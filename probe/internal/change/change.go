@@ -92,7 +92,7 @@ func (c *Change) keptBuild(before *facts.Build, without facts.Build) facts.Build
 	if before == nil {
 		return without
 	}
-	leads := c.leads(before)
+	leads := c.leads(before, without.Missing)
 	open := map[string]string{}
 	replaced := false
 	for _, name := range leads {
@@ -144,8 +144,8 @@ func (c *Change) mends(b *facts.Build, h facts.Hindrance) bool {
 }
 
 // leads are the distributions that go or come and to which a build's files, or its metadata, lead: its framework, the
-// wheels of its libraries.
-func (c *Change) leads(b *facts.Build) []string {
+// wheels of its libraries, and of those that are missing without what goes, which a library of a library may have asked for.
+func (c *Change) leads(b *facts.Build, missing []string) []string {
 	var names []string
 	add := func(name string) {
 		if name != "" && name != b.Name && (c.goes(name) || c.comes(name)) && !slices.Contains(names, name) {
@@ -167,6 +167,11 @@ func (c *Change) leads(b *facts.Build) []string {
 	}
 	for _, file := range b.Beside {
 		add(c.Files[file])
+	}
+	for file, name := range c.Files {
+		if library := path.Base(file); slices.Contains(missing, library) && !slices.Contains(b.Missing, library) {
+			add(name)
+		}
 	}
 	for _, p := range c.Plan.Installs {
 		if slices.ContainsFunc(b.Missing, func(library string) bool { return brings(p.Name, library) && sameMajor(p.Version, library) }) {

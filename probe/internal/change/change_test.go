@@ -68,6 +68,27 @@ func TestReplacedLibraryIsOpenUnlessPinned(t *testing.T) {
 	}
 }
 
+// TestReplacedLibraryOfALibrary: torch for CUDA 13 pins no nvJitLink, and cuSPARSE is linked to it: while it is replaced it
+// is missing, and another release of it is there afterwards.
+func TestReplacedLibraryOfALibrary(t *testing.T) {
+	before := facts.Build{Name: "torch", Version: "2.12.1+cu130"}
+	without := before
+	without.Missing = []string{"libnvJitLink.so.13"}
+	c := Change{Files: map[string]string{site + "nvidia/cu13/lib/libnvJitLink.so.13": "nvidia-nvjitlink"},
+		Plan: facts.Plan{Removes: planned("nvidia-nvjitlink", "13.0.88"), Installs: planned("nvidia-nvjitlink", "13.2.51")}}
+	after := c.Apply(facts.Environment{Builds: []facts.Build{before}}, facts.Environment{Builds: []facts.Build{without}})
+	want := before
+	want.Open = map[string]string{"nvidia-nvjitlink": "13.2.51"}
+	if diff := cmp.Diff([]facts.Build{want}, after.Builds, cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+	c.Plan.Installs = nil
+	gone := c.Apply(facts.Environment{Builds: []facts.Build{before}}, facts.Environment{Builds: []facts.Build{without}})
+	if diff := cmp.Diff([]facts.Build{without}, gone.Builds, cmpopts.EquateEmpty()); diff != "" {
+		t.Error("it goes for good: " + diff)
+	}
+}
+
 func TestExtensionOfReplacedFrameworkIsOpen(t *testing.T) {
 	extension := facts.Build{Name: "xformers", Version: "0.0.29", Extension: true, Framework: "torch",
 		Path: site + "xformers-0.0.29.dist-info"}
