@@ -31,8 +31,36 @@ func lastRun(lines []logLine) (from int, edited bool) {
 		}
 		at[script] = line
 	}
-	return from, edited
+	return max(from, lastBuild(lines)), edited
 }
+
+// lastBuild is the number of the line from which on a log tells of the last of several builds that make was run for and a
+// compiler failed in; 0 where it was run once. The make that was started says once that it failed, unless other jobs of it
+// still run.
+func lastBuild(lines []logLine) (from int) {
+	ended, refused := 0, false
+	for _, l := range lines {
+		switch text := l.text; {
+		case strings.Contains(text, "*** Waiting for unfinished jobs"), strings.Contains(text, "not remade because of errors"):
+			ended = 0
+		case makeFailed.MatchString(text):
+			if ended > 0 && refused {
+				from = ended + 1
+			}
+			ended, refused = l.number, false
+		case compilerFailed.MatchString(text):
+			refused = true
+		}
+	}
+	return from
+}
+
+// makeFailed is how the make that was started, and none that it started itself, says that it failed, and compilerFailed how
+// a compiler does that it ran.
+var (
+	makeFailed     = lazyregexp.New(`^g?make: \*\*\* .*\bError \d+$`)
+	compilerFailed = lazyregexp.New(`(?:\d\)?|fatal) ?: (?:fatal )?error(?: \w?\d+)?: |^nvcc fatal `)
+)
 
 // afterRun is how many lines below an exception's name may belong to it, where several processes write them.
 const afterRun = 4

@@ -142,11 +142,18 @@ func weighCompileError(r *record, _ *tables.Tables) string {
 // weighHostCompileError judges what a compiler refuses of a source that the GPU has no part in: where it is of the
 // language alone, it is the program's; else it may be a library of another release.
 func weighHostCompileError(r *record, _ *tables.Tables) string {
+	if m := lacksIntrinsic.FindStringSubmatch(r.text); m != nil {
+		r.slots["intrinsic"] = m[1]
+		return "intrinsic"
+	}
 	if r.slot("header") == "" && ofTheLanguage.MatchString(r.text) && !ofOthers.MatchString(r.text) {
 		return "kernel-language"
 	}
 	return "" // a header is often of others than the source that includes it
 }
+
+// lacksIntrinsic is how a compiler says that it does not know one of Arm's vector instructions by its function.
+var lacksIntrinsic = lazyregexp.New(`implicit declaration of function [‘'](v[a-z]+\d?q?_[a-z]\d+(?:_x\d)?)[’']`)
 
 // standard is a release of C++ that a source asks the compiler for.
 var standard = lazyregexp.New(`C\+\+ ?\d\d`)

@@ -72,7 +72,7 @@ var works = lazyregexp.New(`(?i)\b(?:epoch|step|iter(?:ation)?|batch|episode|rou
 	`\d ?(?:it/s|s/it|tok/s|tokens/s|samples/s|img/s)\b|tokens per second|(?:"| )200(?: OK|\b *$)|" 200\b|\| 200 \||` +
 	`\bsaved\b|\bsaving\b|saved to|results? .{0,20}(?:written|in)\b|\bcompleted?\b|\bfinished\b|\bdone\b|` +
 	`success|\bpassed\b|(?:return|exit)(?:ed with)? ?(?:code|status)?:? 0\b|executed in|elapsed|all slots are idle|\| +Pass +\||` +
-	`100%\||\btook [\d.]+`)
+	`100%\||\btook [\d.]+|^\[INFO\]: Installing: \S`)
 
 // closes is what only a program that ended well prints, or whoever started it.
 var closes = lazyregexp.New(`(?i)(?:return|exit)(?:ed with)?[ _]?(?:code|status)(?:[:=] ?| )0\b|(?-i:^PASS\b)`)

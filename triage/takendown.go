@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
@@ -38,4 +39,16 @@ func failedBefore(records []record, source, line int) bool {
 		}
 	}
 	return false
+}
+
+// ofOwnLine puts what the program says itself of an error before the kernel's line that it was to blame: it names the call.
+func (d *Diagnosis) ofOwnLine() {
+	if d.Cause != "xid-of-the-program" {
+		return
+	}
+	own := slices.IndexFunc(d.Lines, func(l Line) bool { return !ofKernel.MatchString(l.Text) && aloud.MatchString(l.Text) })
+	if own > 0 {
+		line := d.Lines[own]
+		d.Lines = slices.Insert(slices.Delete(d.Lines, own, own+1), 0, line)
+	}
 }

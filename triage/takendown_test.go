@@ -75,3 +75,36 @@ func TestFullBefore(t *testing.T) {
 		}
 	}
 }
+
+// TestLastBuild: of several builds in one log the last one decides, where a compiler failed in it; jobs of one make are one
+// build.
+func TestLastBuild(t *testing.T) {
+	const (
+		native = "nvcc fatal   : Value 'native' is not defined for option 'gpu-architecture'\n"
+		neon   = "/w/ggml-quants.c:403:27: error: implicit declaration of function ‘vld1q_s16_x2’; did you mean ‘vld1q_s16’? [-Werror=implicit-function-declaration]\n"
+		failed = "make: *** [ggml.o] Error 1\n"
+	)
+	for name, c := range map[string]struct {
+		log  string
+		line int
+	}{
+		"two builds":              {native + failed + neon + failed, 3},
+		"jobs of one build":       {native + failed + "make: *** Waiting for unfinished jobs....\n" + neon + failed, 1},
+		"a last one without any":  {native + failed + "rm -f conftest\n" + failed, 1},
+		"a make within the first": {native + "make[1]: *** [ggml.o] Error 1\n" + neon + failed, 1},
+	} {
+		d := explain(t, c.log)
+		if len(d.Lines) == 0 || d.Lines[0].Number != c.line || d.Blame != Environment {
+			t.Errorf("%s: %s, %s, lines %v; want line %d", name, d.Blame, d.Cause, d.Lines, c.line)
+		}
+	}
+}
+
+// TestOwnLine: the program's own line stands before the Xid that it brought about.
+func TestOwnLine(t *testing.T) {
+	d := explain(t, "kernel: NVRM: Xid (PCI:0000:01:00): 31, pid=80798, name=llama-server, Ch 00000008, intr 00000000. MMU Fault\n"+
+		"CUDA error: an illegal memory access was encountered\n")
+	if d.Cause != "xid-of-the-program" || d.Blame != Program || len(d.Lines) < 2 || d.Lines[0].Number != 2 {
+		t.Errorf("%s, %s, lines %v; want line 2 first", d.Blame, d.Cause, d.Lines)
+	}
+}

@@ -171,5 +171,6 @@ func (d *Diagnosis) complete(hints []clue, logs [][]logLine, records []record) {
 	d.ofProgram()
 	d.ofBoard(logs)
 	d.ofWSL(logs)
+	d.ofOwnLine()
 	d.part()
 }
