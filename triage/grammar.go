@@ -25,6 +25,7 @@ var grammars = []grammar{
 		`locate)(?: (?:the|dynamic|shared|nccl|cuda|cudnn|library|lib|file|module|dso|object|at|any of|[\w+]+))*:? `+
 		`\{?['"]?(?:\S*/)?`+soName, ".so"),
 	form("driver-library", `(?i)unable to (?:find|dynamically load)(?: the)? "?cuda"? (?:shared )?lib(?:rary)?\b`, "nable to"),
+	form("runtime-call", `\b(?P<runtime>crun|runc|youki)\b: .*\b(?:[Ff]unction not implemented|ENOSYS)`, "ot implemented", "ENOSYS"),
 	form("socket", `dial unix (?P<socket>/\S+\.sock): connect: (?:no such file|connection refused)`, "dial unix"),
 	form("ldd", soName+` => not found`, "not found"),
 	form("library", soName+`, needed by \S+, not found|library "`+soName2+`" not found|make sure `+soName3+

@@ -41,6 +41,7 @@ func TestMisread(t *testing.T) {
 			Environment, "packages-do-not-fit", "issues of sglang"},
 		"operator that asks for too much": {traced("op()", "RuntimeError: Wrapper::Plan(at::Tensor, float)::<lambda()>::<lambda()> failed to dispatch head_dim 96", "flashinfer/decode.py"),
 			Program, "program-exception", "\"RuntimeError Wrapper::Plan failed to dispatch head_dim 96\""},
+		"runtime without a call": {"Error: preparing container 3e41 for attach: crun: fsopen_mount `tmpfs`: Function not implemented: OCI runtime error\n", Environment, "container-runtime-failed", "--runtime runc"},
 		"socket of a service": {"level=warning msg=\"Error signaling containerd, attempt 5/6: unable to dial: dial unix /runtime/sock-dir/containerd.sock: connect: no such file or directory\"\n",
 			Environment, "service-failed", "sudo ss -xlp"},
 		"socket that came": {"level=warning msg=\"unable to dial: dial unix /run/c.sock: connect: no such file or directory\"\n" + strings.Repeat("level=info msg=\"watching\"\n", lastLines),

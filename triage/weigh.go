@@ -36,6 +36,7 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"ldd":              weighLdd,
 	"driver-library":   always("driver-library"),
 	"socket":           weighSocket,
+	"runtime-call":     always("runtime-call"),
 	"symbol":           weighSymbol,
 	"symbol-version":   weighSymbolVersion,
 	"library-damaged":  always("library-damaged"),
