@@ -31,8 +31,25 @@ func lastRun(lines []logLine) (from int, edited bool) {
 		}
 		at[script] = line
 	}
-	return max(from, lastBuild(lines)), edited
+	return max(from, lastBuild(lines), lastJob(lines)), edited
 }
+
+// lastJob is the number of the line from which on a file tells of another job than before it, which wrote on into it: below
+// the line by which Slurm cancels one stands what scripts begin with, the date or nvidia-smi's table.
+func lastJob(lines []logLine) (from int) {
+	for i, l := range lines[:max(0, len(lines)-1)] {
+		if strings.Contains(l.text, "CANCELLED AT") && jobCancelled.MatchString(l.text) && beginsJob.MatchString(lines[i+1].text) {
+			from = lines[i+1].number
+		}
+	}
+	return from
+}
+
+var (
+	jobCancelled = lazyregexp.New(`^slurmstepd: error: \*\*\* JOB \d+ ON \S+ CANCELLED AT `)
+	beginsJob    = lazyregexp.New(`^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?:[A-Z]+ )?\d{4}|` +
+		`^\+-{20,}\+$`)
+)
 
 // lastBuild is the number of the line from which on a log tells of the last of several builds that make was run for and a
 // compiler failed in; 0 where it was run once. The make that was started says once that it failed, unless other jobs of it

@@ -177,7 +177,7 @@ func (e *closing) overcame(r *record) bool {
 func (d *Diagnosis) endWell(ends []closing, records []record, sources []Source) {
 	open := func(e closing) bool { return e.number == 0 }
 	fault := func(r record) bool {
-		return !r.notice && !r.built && !r.onlyBears() && (r.source >= len(ends) || !ends[r.source].overcame(&r))
+		return !r.notice && !r.built && !r.earlier && !r.onlyBears() && (r.source >= len(ends) || !ends[r.source].overcame(&r))
 	}
 	if len(ends) == 0 || d.Blame != Unknown || d.Cause != NothingFound || slices.ContainsFunc(ends, open) || slices.ContainsFunc(records, fault) {
 		return

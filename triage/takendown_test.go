@@ -108,3 +108,25 @@ func TestOwnLine(t *testing.T) {
 		t.Errorf("%s, %s, lines %v; want line 2 first", d.Blame, d.Cause, d.Lines)
 	}
 }
+
+// TestLastJob: a job that wrote on into the file of one that was cancelled is judged by itself; what a cancelled job still
+// writes is its own.
+func TestLastJob(t *testing.T) {
+	const (
+		noGPU     = "Traceback (most recent call last):\n  File \"/w/a.py\", line 7, in f\n    g()\nRuntimeError: No CUDA GPUs are available\n"
+		cancelled = "slurmstepd: error: *** JOB 334962 ON dgx-51 CANCELLED AT 2026-01-06T13:31:01 ***\n"
+		date      = "Tue Jan  6 16:38:21 2026\n"
+	)
+	for name, c := range map[string]struct {
+		log   string
+		blame Blame
+	}{
+		"another job":     {noGPU + cancelled + date + steps(20) + "Training completed in 0:03:11\n", None},
+		"another failure": {noGPU + cancelled + date + "IndexError: Target 3 is out of bounds.\n", Program},
+		"the same job":    {noGPU + cancelled + "Process 7 ends\n", Environment},
+	} {
+		if d := explain(t, c.log); d.Blame != c.blame {
+			t.Errorf("%s: %s, %s, lines %v; want %s", name, d.Blame, d.Cause, d.Lines, c.blame)
+		}
+	}
+}
