@@ -49,8 +49,12 @@ func TestStepsOfOthersPrograms(t *testing.T) {
 		"a time that is up in a call of its own": {traced("await fetch(url)", "TimeoutError", "aiohttp/client.py"), "issues of aiohttp"},
 		"a build without network": {"  error: subprocess-exited-with-error\n      fatal: unable to access 'https://github.com/nvidia/cutlass.git/': Could not resolve host: github.com\nERROR: Failed building wheel for vllm\n",
 			"no firewall or proxy"},
-		"TGI":                       {traced("x = f(y)", full, "text_generation_server/models/flash_llama.py"), "--max-batch-prefill-tokens"},
-		"kernels of PyTorch itself": {traced("return torch.add(x, y)", noImage, "torch/nn/functional.py"), "it lists what the build was compiled for"},
+		"shared memory that is another's": {"node08:27106:27302 [0] include/shm.h:27 NCCL WARN Call to shm_open failed : Permission denied\n", "ls -ld /dev/shm"},
+		"a module for a kernel of another compiler": {"Compiler version check failed:\n\nThe major and minor number of the compiler used to\ncompile the kernel:\n",
+			"install the compiler that built the kernel"},
+		"a compiler without its own headers": {"/usr/include/stdlib.h:31:10: fatal error: stddef.h: No such file or directory\n", "`CC=/usr/bin/gcc`"},
+		"TGI":                                {traced("x = f(y)", full, "text_generation_server/models/flash_llama.py"), "--max-batch-prefill-tokens"},
+		"kernels of PyTorch itself":          {traced("return torch.add(x, y)", noImage, "torch/nn/functional.py"), "it lists what the build was compiled for"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
