@@ -62,7 +62,9 @@ func fill(v reflect.Value, s string) {
 		v.SetMapIndex(key, value)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(v.Field(i), s)
+			if v.Type().Field(i).IsExported() { // no view shows others
+				fill(v.Field(i), s)
+			}
 		}
 	}
 }
