@@ -372,7 +372,13 @@ func staleHindrance(b *world.Build, h facts.Hindrance) verdict.Finding {
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: name, Value: have, From: h.Path}),
 		Source:   []string{"https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use"}}
 	f.Pins[0].Why = "installs the " + name + " that it requires; keeps the driver"
-	// A C++ type that no library defines keeps the loader from the library: libcudf 26.10 over librmm 25.10.
+	if required := nameText.FindString(h.By); required != name { // of another CUDA family: removing it deletes the files of both
+		f.Message = fmt.Sprintf("%s %s requires %s; %s %s was installed over it", b.Name, b.Version, h.By, name, have)
+		f.Pins[0].Why = "puts the files of " + required + " back; keeps the driver"
+		f.Pins[0].Commands = pins.Install(b.Env, pin.Install{Remove: []string{name}, Packages: []string{h.By, b.Name + "==" + b.Version},
+			NoDeps: true, Again: true})
+	}
+	// A symbol that no library defines keeps the loader from the library: libcudf 26.10 over librmm 25.10.
 	if h.Symbol != "" {
 		f.Severity, f.Source = verdict.Error, []string{world.LoaderSource}
 		f.Message += fmt.Sprintf(", and lacks %s: %s cannot be loaded", h.Symbol, path.Base(h.Path))

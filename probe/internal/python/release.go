@@ -20,8 +20,8 @@ import (
 var rangedRequirement = lazyregexp.New(`(?m)^Requires-Dist: ([A-Za-z0-9._-]+) *\(?([<>=!~][^;()\r\n]*)\)?\r?$`)
 
 // otherRelease notes that a distribution of a CUDA family requires another one of such a family that is installed in a
-// release that it does not accept, and whether its libraries prove that they do not load with that. NVIDIA's own
-// libraries keep to their sonames.
+// release that it does not accept, or over which that of another family was installed, and whether its libraries prove that
+// they do not load with that. NVIDIA's own libraries keep to their sonames.
 func (s *site) otherRelease(h *host.Host, b *facts.Build, libraries []string) error {
 	head := headerOf(h.ReadQuietly(b.Path + "/METADATA"))
 	for _, m := range rangedRequirement.FindAllSubmatch(head, -1) {
@@ -30,11 +30,15 @@ func (s *site) otherRelease(h *host.Host, b *facts.Build, libraries []string) er
 			continue
 		}
 		info := s.infoOf(h, name)
+		over := s.installedOver(h, info)
+		if over != "" {
+			info = over
+		}
 		_, have, _ := strings.Cut(distOf(info), " ")
-		if info == "" || accepts(string(m[2]), have) {
+		if info == "" || over == "" && accepts(string(m[2]), have) {
 			continue
 		}
-		bad := facts.Hindrance{Kind: facts.HindranceRelease, Of: name + " " + have, Path: b.Path + "/METADATA",
+		bad := facts.Hindrance{Kind: facts.HindranceRelease, Of: distOf(info), Path: b.Path + "/METADATA",
 			By: name + strings.TrimSpace(string(m[2]))}
 		if err := s.unbound(h, info, libraries, &bad); err != nil {
 			return err
@@ -42,6 +46,28 @@ func (s *site) otherRelease(h *host.Host, b *facts.Build, libraries []string) er
 		b.Hindrances = append(b.Hindrances, bad)
 	}
 	return nil
+}
+
+// installedOver is the distribution of the same name for another CUDA family whose library is there in the place of one of
+// a distribution's own, by the sizes in their RECORDs: librmm-cu13 over librmm-cu12. Empty where there is none.
+func (s *site) installedOver(h *host.Host, info string) string {
+	if info == "" || s.librariesAsShipped(h, info) {
+		return ""
+	}
+	name, _, _ := strings.Cut(distOf(info), " ")
+	stem := namedForCUDA.ReplaceAllString(name, "")
+	for _, file := range librariesFrom(h.ReadQuietly(info+"/RECORD"), func(file []byte, _ int64) bool { return libraryFile.Match(file) }) {
+		size, err := h.Size(path.Join(path.Dir(info), file))
+		if err != nil || size == sizeIn(h, info, file) {
+			continue
+		}
+		for _, other := range h.GlobIn(path.Dir(info), strings.ReplaceAll(stem, "-", "_")+"_cu*.dist-info") {
+			if other != info && sizeIn(h, other, file) == size {
+				return other
+			}
+		}
+	}
+	return ""
 }
 
 // tooOld notes that a distribution is of an older minor release than another one requires in its METADATA. Upper bounds
@@ -89,8 +115,8 @@ func accepts(specifiers, have string) bool {
 	return true
 }
 
-// unbound notes the first library of a build's that wants an object of the release that is not there, and which. Of
-// objects, unlike functions, the loader needs all at once: the type of an exception, a class's table.
+// unbound notes the first library of a build's that wants what the release that is there does not define, and which:
+// Python, and ctypes, have the loader bind all at once.
 func (s *site) unbound(h *host.Host, info string, libraries []string, bad *facts.Hindrance) error {
 	provides := librariesFrom(h.ReadQuietly(info+"/RECORD"),
 		func(name []byte, _ int64) bool { return libraryFile.Match(name) })
@@ -100,7 +126,7 @@ func (s *site) unbound(h *host.Host, info string, libraries []string, bad *facts
 		if !slices.ContainsFunc(provides, func(file string) bool { return slices.Contains(needed, path.Base(file)) }) {
 			continue
 		}
-		if lacks, err := s.lackedType(h, full, needed); lacks != "" || err != nil {
+		if lacks, err := s.lackedSymbol(h, full, needed); lacks != "" || err != nil {
 			if lacks != "" {
 				bad.Path, bad.Symbol = full, lacks
 			}
@@ -110,9 +136,9 @@ func (s *site) unbound(h *host.Host, info string, libraries []string, bad *facts
 	return nil
 }
 
-// lackedType is an object that a library wants and does not find among those that it is linked to; empty where it finds
-// all, or where one of these is not there to tell.
-func (s *site) lackedType(h *host.Host, file string, needed []string) (string, error) {
+// lackedSymbol is a symbol of C++ that a library wants and does not find among those that it is linked to; empty where it
+// finds all, or where one of these is not there to tell.
+func (s *site) lackedSymbol(h *host.Host, file string, needed []string) (string, error) {
 	p, err := pythonProcess(h, s)
 	if err != nil {
 		return "", err
@@ -129,15 +155,12 @@ func (s *site) lackedType(h *host.Host, file string, needed []string) (string, e
 	if o == nil || err != nil || !whole {
 		return "", err
 	}
-	symbols, err := p.MissingSymbols(o, func(sym ldso.Symbol) bool { return typeSymbol.MatchString(sym.Name) })
+	symbols, err := p.MissingSymbols(o, func(sym ldso.Symbol) bool { return strings.HasPrefix(sym.Name, "_Z") })
 	if len(symbols) == 0 {
 		return "", err
 	}
 	return symbols[0].Name, err
 }
-
-// typeSymbol matches the tables and names of C++'s types, "_ZTIN3rmm10_RMM_26_109bad_allocE".
-var typeSymbol = lazyregexp.New(`^_ZT[ISTV]`)
 
 // libraryFiles are the files of one name where the packages of a site keep their libraries.
 func (s *site) libraryFiles(h *host.Host, name string) []string {

@@ -133,3 +133,56 @@ func TestOtherReleaseOfModules(t *testing.T) {
 		})
 	}
 }
+
+// TestInstalledOver has rmm above a librmm of its own release, over which that of another CUDA family was installed: with the
+// function that rmm calls, and without.
+func TestInstalledOver(t *testing.T) {
+	const rmm, function = testSite + "librmm/lib64/librmm.so", "_ZN3rmm6streamEv"
+	for _, c := range []struct {
+		name, source string
+		over         bool
+		symbol       string
+	}{
+		{"as-installed", "int rmm_version = 1;\n", false, ""},
+		{"over-and-serves", "int rmm_version = 1; void " + function + "(void) {}\n", true, ""},
+		{"over-and-lacks-a-function", "int rmm_version = 1;\n", true, function},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			hosttest.Compile(t, root, hosttest.Library{Name: rmm, Source: c.source},
+				hosttest.Library{Name: testSite + "rmm/stream.abi3.so", Needs: []string{rmm}, Flags: []string{"-Wl,--unresolved-symbols=ignore-all"},
+					Source: "extern int rmm_version; void " + function + "(void); int *f(void) { " + function + "(); return &rmm_version; }\n"})
+			info, err := os.Stat(filepath.Join(root, rmm))
+			hosttest.Must(t, err)
+			sizes := map[string]int64{"12": info.Size(), "13": 9}
+			if c.over {
+				sizes = map[string]int64{"12": 9, "13": info.Size()}
+			}
+			for family, size := range sizes {
+				hosttest.Write(t, filepath.Join(root, testSite+"librmm_cu"+family+"-26.10.0.dist-info/METADATA"), "Name: librmm-cu"+family+"\n")
+				hosttest.Write(t, filepath.Join(root, testSite+"librmm_cu"+family+"-26.10.0.dist-info/RECORD"),
+					fmt.Sprintf("librmm/lib64/librmm.so,sha256=x,%d\n", size))
+			}
+			hosttest.Write(t, filepath.Join(root, testSite+"rmm_cu12-26.10.0.dist-info/METADATA"), "Name: rmm-cu12\nRequires-Dist: librmm-cu12==26.10.*\n")
+			hosttest.Write(t, filepath.Join(root, testSite+"rmm_cu12-26.10.0.dist-info/RECORD"), "rmm/stream.abi3.so,sha256=x,20000\n")
+			hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+			found, err := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+			hosttest.Must(t, err)
+			var got []facts.Hindrance
+			for _, b := range found.Environments[0].Builds {
+				got = append(got, b.Hindrances...)
+			}
+			var want []facts.Hindrance
+			if c.over {
+				want = []facts.Hindrance{{Kind: facts.HindranceRelease, Of: "librmm-cu13 26.10.0", By: "librmm-cu12==26.10.*",
+					Path: "/" + testSite + "rmm_cu12-26.10.0.dist-info/METADATA", Symbol: c.symbol}}
+			}
+			if c.symbol != "" {
+				want[0].Path = "/" + testSite + "rmm/stream.abi3.so"
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("hindrances (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
