@@ -11,12 +11,12 @@ import (
 )
 
 // Memory that a run may have in use when its garbage is collected, in bytes, and what the heap may take beyond that: garbage
-// until the next collection, and buffers that were freed and not given back. The program itself takes some 14 MB: together
-// 64 MB, and 100 MB for a fleet.
+// until the next collection, and buffers that were freed and not given back. The program itself takes up to 20 MB,
+// where the system keeps its file in large pieces: together 64 MB, and 100 MB for a fleet.
 const (
 	inUse      = 36 << 20
 	inUseFleet = 70 << 20
-	garbage    = 10 << 20
+	garbage    = 6 << 20
 )
 
 // collectLate leaves garbage where it is until there are 24 MB: a run allocates a few megabytes and ends, and
