@@ -20,7 +20,7 @@ func TestStepsOfOthersPrograms(t *testing.T) {
 		"vLLM forks":                 {traced("torch._C._cuda_init()", forked, "vllm/worker.py"), "VLLM_WORKER_MULTIPROC_METHOD=spawn"},
 		"own program forks":          {traced("torch._C._cuda_init()", forked, "torch/cuda/__init__.py"), "set_start_method"},
 		"assertion in SGLang":        {traced("x = f(y)", asserted, "sglang/srt/server.py"), "--disable-cuda-graph"},
-		"assertion under own code": {"Traceback (most recent call last):\n  File \"/work/sample.py\", line 3, in sample\n    x = y[z]\n" + asserted +
+		"assertion under own code": {"Traceback (most recent call last):\n  File \"/home/u/sample.py\", line 3, in sample\n    x = y[z]\n" + asserted +
 			"\nINFO vllm/engine.py: shut down\n", "Assertion"},
 		"no GPU in an actor of Ray": {traced("torch._C._cuda_init()", "RuntimeError: No CUDA GPUs are available", "ray/_private/worker.py"), "ray.get_gpu_ids()"},
 		"kernels of a package that its line names": {"CUDA Error: no kernel image is available for execution on the device (209) /tmp/build/flashinfer/attention/handler.cuh: line 1\n",
@@ -49,7 +49,8 @@ func TestStepsOfOthersPrograms(t *testing.T) {
 		"a time that is up in a call of its own": {traced("await fetch(url)", "TimeoutError", "aiohttp/client.py"), "issues of aiohttp"},
 		"a build without network": {"  error: subprocess-exited-with-error\n      fatal: unable to access 'https://github.com/nvidia/cutlass.git/': Could not resolve host: github.com\nERROR: Failed building wheel for vllm\n",
 			"no firewall or proxy"},
-		"shared memory that is another's": {"node08:27106:27302 [0] include/shm.h:27 NCCL WARN Call to shm_open failed : Permission denied\n", "ls -ld /dev/shm"},
+		"words that hold what a step puts in": {"frob: fatal error in the PIPELINE of CUDA frobs\n", "\"frob: fatal error in the PIPELINE of CUDA frobs\": line 1"},
+		"shared memory that is another's":     {"node08:27106:27302 [0] include/shm.h:27 NCCL WARN Call to shm_open failed : Permission denied\n", "ls -ld /dev/shm"},
 		"a module for a kernel of another compiler": {"Compiler version check failed:\n\nThe major and minor number of the compiler used to\ncompile the kernel:\n",
 			"install the compiler that built the kernel"},
 		"a compiler without its own headers": {"/usr/include/stdlib.h:31:10: fatal error: stddef.h: No such file or directory\n", "`CC=/usr/bin/gcc`"},

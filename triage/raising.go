@@ -175,7 +175,7 @@ func (r *record) byClass(class, text string) (answer string, decided bool) {
 		return "packages-do-not-fit", true
 	case class == "CompileException" || class == "TypingError":
 		return "kernel-source", true
-	case strings.Contains(last.path, "multiprocessing") && strings.Contains(lostPartner, class):
+	case last.losesPartner(class):
 		return "", true // the process at the other end died, of what its own lines say
 	case loads.MatchString(last.function) && r.caller() == theirs && !carries.MatchString(class):
 		return "installation", true
@@ -218,8 +218,13 @@ func (r *record) byArea(class, text string) string {
 	return ""
 }
 
-// lostPartner are what the library by which Python's processes talk raises when one is gone.
-const lostPartner = "ConnectionResetError ConnectionRefusedError BrokenPipeError EOFError"
+// losesPartner reports whether a call is one of the library by which Python's processes talk, and an exception what that
+// raises when one of them is gone.
+func (f frame) losesPartner(class string) bool {
+	return strings.Contains(f.path, "multiprocessing") && lostPartner.MatchString(class)
+}
+
+var lostPartner = lazyregexp.New(`^(?:ConnectionResetError|ConnectionRefusedError|BrokenPipeError|EOFError)$`)
 
 // ofObject are the words of an object that lacks what was asked of it.
 var ofObject = lazyregexp.New(`^(?:type object )?'\w+'(?: object)? has no attribute`)

@@ -220,7 +220,7 @@ var withRay = []string{
 func (d *Diagnosis) ofServer(logs [][]logLine, records []record) {
 	do := d.stepsFor(logs, records)
 	if do == nil {
-		do = d.withoutPart(logs, records)
+		do = d.withoutPart(logs)
 	}
 	if do == nil && d.Cause == builtWithout && len(d.Lines) > 0 {
 		do = stepsWithCUDA(d.Lines[0].Text)
@@ -255,16 +255,12 @@ func (d *Diagnosis) stepsFor(logs [][]logLine, records []record) []string {
 }
 
 // withoutPart are the steps about an exception of a package with kernels of its own, below a server that can do without.
-func (d *Diagnosis) withoutPart(logs [][]logLine, records []record) []string {
-	i := slices.IndexFunc(records, func(r record) bool {
-		return r.kind == "exception" && len(d.Lines) > 0 && r.line == d.Lines[0].Number
-	})
-	if i < 0 || d.Blame != Program || len(d.Do) == 0 {
+func (d *Diagnosis) withoutPart(logs [][]logLine) []string {
+	if d.Blame != Program || len(d.Do) == 0 || !compiledParts.MatchString("/"+d.project+"/") {
 		return nil
 	}
 	server := serverIn(logs, d.Lines)
-	_, project, found := records[i].theirs()
-	if !found || doWithout[server] == "" || strings.EqualFold(project, server) || !compiledParts.MatchString("/"+project+"/") {
+	if doWithout[server] == "" || strings.EqualFold(d.project, server) {
 		return nil
 	}
 	return slices.Insert(slices.Clone(d.Do), 1, doWithout[server])

@@ -45,11 +45,11 @@ func (r *record) searched() []string {
 		said := voice.Redact(r.text)
 		r.slots["words"] = searchable(cmp.Or(compilerSays.FindString(said), message(said)))
 	}
-	steps := r.steps(answerOf(name).do)
-	for i := range steps { // a number of a line is none of its words, of which some may be secret
+	steps := slices.Clone(answerOf(name).do)
+	for i := range steps { // no slot: what stands in one is looked through for secrets, as a number may be
 		steps[i] = strings.ReplaceAll(steps[i], "LINE", strconv.Itoa(r.line))
 	}
-	return steps
+	return r.steps(steps)
 }
 
 // compilerSays is what a compiler says behind the place in the source.

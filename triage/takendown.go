@@ -2,7 +2,6 @@ package triage
 
 import (
 	"slices"
-	"strings"
 
 	"cudacompat/internal/lazyregexp"
 )
@@ -25,8 +24,7 @@ func (r *record) isTakenDown() bool {
 		return false
 	}
 	class := r.slot("class")
-	return takenDown.MatchString(class) || strings.Contains(lostPartner, class) && class != "" &&
-		strings.Contains(r.raisingFrame().path, "multiprocessing")
+	return takenDown.MatchString(class) || r.raisingFrame().losesPartner(class)
 }
 
 // failedBefore reports whether an exception that no teardown explains was raised in a log above a line of it.
