@@ -54,7 +54,7 @@ test:
 	go test $(LAZY) ./...
 
 grid:
-	CUDACOMPAT_GRID=whole go test $(LAZY) -timeout 90m -skip TestEveryRequirement ./matrix ./triage ./tools/manynodes
+	CUDACOMPAT_GRID=whole go test $(LAZY) -timeout 90m -skip TestEveryRequirement ./matrix ./internal/logs ./tools/manynodes
 	CUDACOMPAT_GRID=whole go test $(LAZY) -run 'TestConfusedDeputy|TestNoLeaksOfFacts|TestDialectsHoldNoInput' ./cmd/cudacompat
 
 # What requires admits beside what check calls compatible, by hand: every artefact on every GPU, each on its part of the
@@ -78,7 +78,7 @@ freeze:
 	mv internal/tables/frozen/tables.new internal/tables/frozen/tables.zip
 
 golden:
-	go test $(LAZY) ./data ./probe ./report ./matrix ./cmd/... -update
+	go test $(LAZY) ./data ./probe ./internal/report ./matrix ./cmd/... -update
 
 .PHONY: screen
 

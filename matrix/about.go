@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/matrix/internal/world"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/probe/facts"
 )
 
@@ -21,9 +21,9 @@ func describeSubjects(v *Verdict, f *facts.Facts, parts map[string]About) {
 			return a
 		}
 		a := About{Name: subject}
-		i := slices.IndexFunc(places, func(env *facts.Environment) bool { return strings.HasSuffix(subject, world.PlaceOf(env)) })
+		i := slices.IndexFunc(places, func(env *facts.Environment) bool { return strings.HasSuffix(subject, model.PlaceOf(env)) })
 		if i >= 0 {
-			a = About{Name: strings.TrimSuffix(subject, world.PlaceOf(places[i])), Place: places[i].Path}
+			a = About{Name: strings.TrimSuffix(subject, model.PlaceOf(places[i])), Place: places[i].Path}
 		}
 		parts[subject] = a
 		return a

@@ -8,7 +8,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
 )
 
 func TestConditions(t *testing.T) {

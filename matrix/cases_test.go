@@ -22,7 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "write the expected verdicts anew; read the difference before you commit it")
 
-// TestCases judges every machine under testdata and compares what is said, word for word. A case is a txtar with
+// TestCases judges every machine under testdata and compares what is decided, and the words of the rule that the case's
+// folder is named after. A case is a txtar with
 // patch.json (or facts.json), perhaps target.json, require, health and today, and want. Its head says what the machine
 // is, which recorded machine it is like, and what must be said of it whatever the words are: these lines are written by
 // hand, -update never touches them.
@@ -41,7 +42,7 @@ func TestCases(t *testing.T) {
 				t.Fatal(err)
 			}
 			verdict := judge(t, archive, false)
-			got := summary(verdict)
+			got := summary(verdict, filepath.Base(filepath.Dir(file)))
 			if *update {
 				setFile(archive, "want", got)
 				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
@@ -166,7 +167,7 @@ func TestHealthyMachinesStaySilent(t *testing.T) {
 		}
 		v := judge(t, archive, false)
 		if n := v.Count(Error) + v.Count(Warning); n > 0 {
-			t.Errorf("%s: %d errors and warnings on a healthy machine:\n%s", file, n, summary(v))
+			t.Errorf("%s: %d errors and warnings on a healthy machine:\n%s", file, n, summary(v, everyRule))
 		}
 	}
 }
@@ -205,13 +206,13 @@ func factsOf(t *testing.T, archive *txtar.Archive) []byte {
 	return data
 }
 
-// withoutPins is a verdict's summary without what to install instead.
+// withoutPins returns a verdict's whole summary without what to install instead.
 func withoutPins(v Verdict) string {
 	v.Findings = slices.Clone(v.Findings)
 	for i := range v.Findings {
 		v.Findings[i].Pins, v.Findings[i].Steps = nil, nil
 	}
-	return summary(v)
+	return summary(v, everyRule)
 }
 
 func getFile(archive *txtar.Archive, name string) []byte {
@@ -233,14 +234,22 @@ func setFile(archive *txtar.Archive, name, text string) {
 	archive.Files = append(archive.Files, txtar.File{Name: name, Data: []byte(text)})
 }
 
-// summary is a verdict in lines that a reviewer can read.
-func summary(v Verdict) string {
+// everyRule makes summary print the words of every rule.
+const everyRule = ""
+
+// summary writes a verdict in lines that a reviewer can read. It prints the words of the named rule alone, and of the
+// other rules what they decided, so that a better sentence changes only the cases of its own rule.
+func summary(v Verdict, rule string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", v.Outcome)
 	for _, a := range v.Answers {
 		fmt.Fprintf(&b, "answer %s: %s%s %s\n", a.Answer, a.Subject, on(a.Target), strings.Join(a.Because, " "))
 	}
 	for _, f := range v.Findings {
+		if rule != everyRule && f.Rule != rule {
+			fmt.Fprintf(&b, "%s %s: %s%s\n", f.Severity, f.Rule, f.Subject, on(f.Target))
+			continue
+		}
 		fmt.Fprintf(&b, "%s %s: %s%s: %s\n", f.Severity, f.Rule, f.Subject, on(f.Target), f.Message)
 		fmt.Fprintf(&b, "  needs %s\n", f.Need)
 		for _, p := range f.Pins {
@@ -258,6 +267,10 @@ func summary(v Verdict) string {
 		}
 	}
 	for _, u := range v.Unknown {
+		if rule != everyRule && u.Rule != rule {
+			fmt.Fprintf(&b, "unknown %s, %s%s\n", u.Rule, u.Subject, on(u.Target))
+			continue
+		}
 		fmt.Fprintf(&b, "unknown %s, %s%s: %s\n", u.Rule, u.Subject, on(u.Target), u.Missing)
 	}
 	return strings.ReplaceAll(b.String(), " \n", "\n")

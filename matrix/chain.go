@@ -3,15 +3,15 @@ package matrix
 import (
 	"slices"
 
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/rules"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
+	"cudacompat/matrix/verdict"
 )
 
 // chain is every link on which a build runs on one kind of GPU. A link is broken by the errors of the rules that stand on
 // it, unseen where one of them lacks a fact that decides, and else what was seen of it. A build for the CPU has no links
 // of the machine, and of its own those alone that need no GPU, unless a rule broke another.
-func (j *judgement) chain(b *world.Build, g world.GPU) []Link {
+func (j *judgement) chain(b *model.Build, g model.GPU) []Link {
 	var chain []Link
 	for _, name := range slices.Concat(verdict.MachineLinks, verdict.BuildLinks) {
 		l, arises := j.link(name, b, g)
@@ -24,9 +24,9 @@ func (j *judgement) chain(b *world.Build, g world.GPU) []Link {
 }
 
 // usesGPU reports whether a build needs the links of the GPU.
-func usesGPU(b *world.Build) bool { return b.Device != "cpu" }
+func usesGPU(b *model.Build) bool { return b.Device != "cpu" }
 
-func (j *judgement) link(name LinkName, b *world.Build, g world.GPU) (Link, bool) {
+func (j *judgement) link(name LinkName, b *model.Build, g model.GPU) (Link, bool) {
 	if slices.Contains(verdict.MachineLinks, name) {
 		l, arises := j.machineLink(name, g)
 		if name == LinkDevices && b.Kept != "" && l.State != LinkBroken {
@@ -54,7 +54,7 @@ func (j *judgement) link(name LinkName, b *world.Build, g world.GPU) (Link, bool
 }
 
 // machineLink is a link that every build on this machine shares.
-func (j *judgement) machineLink(name LinkName, g world.GPU) (Link, bool) {
+func (j *judgement) machineLink(name LinkName, g model.GPU) (Link, bool) {
 	l := Link{Link: name, Because: j.taking(name, g)}
 	arises := true
 	if len(l.Because) > 0 {
@@ -74,7 +74,7 @@ func (j *judgement) machineLink(name LinkName, g world.GPU) (Link, bool) {
 }
 
 // taking are the rules about the machine on a link whose error takes this kind of GPU from every build.
-func (j *judgement) taking(name LinkName, g world.GPU) []string {
+func (j *judgement) taking(name LinkName, g model.GPU) []string {
 	var list []string
 	for _, f := range j.faults {
 		if f.link == name && (f.takes == nil || f.takes(g)) && !slices.Contains(list, f.rule) {
@@ -85,7 +85,7 @@ func (j *judgement) taking(name LinkName, g world.GPU) []string {
 }
 
 // breaking are the rules on a link whose error keeps this build from the GPU.
-func (j *judgement) breaking(name LinkName, b *world.Build) []string {
+func (j *judgement) breaking(name LinkName, b *model.Build) []string {
 	var list []string
 	for _, f := range j.broken[b.Subject] {
 		if f.link == name && !slices.Contains(list, f.rule) {
@@ -96,7 +96,7 @@ func (j *judgement) breaking(name LinkName, b *world.Build) []string {
 }
 
 // lacking are the rules on a link that lack a fact which decides whether the build runs.
-func (j *judgement) lacking(name LinkName, b *world.Build) []string {
+func (j *judgement) lacking(name LinkName, b *model.Build) []string {
 	var list []string
 	if j.provided && ofImage(name) {
 		return nil
@@ -121,7 +121,7 @@ func (j *judgement) missingOf(rule, subject string) verdict.Lack {
 
 // bestChain is the best of a build's chains over the kinds of GPU that its process would use; where there is none, the
 // chain without one, whose first link is unseen.
-func (j *judgement) bestChain(b *world.Build) []Link {
+func (j *judgement) bestChain(b *model.Build) []Link {
 	var best []Link
 	for _, g := range j.eachKind() {
 		chain := j.chain(b, g)
@@ -133,9 +133,9 @@ func (j *judgement) bestChain(b *world.Build) []Link {
 }
 
 // eachKind are the kinds of GPU to judge for, or one that is not there.
-func (j *judgement) eachKind() []world.GPU {
+func (j *judgement) eachKind() []model.GPU {
 	if len(j.Kinds) == 0 {
-		return []world.GPU{{}}
+		return []model.GPU{{}}
 	}
 	return j.Kinds
 }

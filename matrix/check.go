@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/rules"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -30,8 +30,8 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 			inconclusive = true
 			continue
 		}
-		m := world.NewMachine(t, &f, target, policy)
-		m.Beside = slices.DeleteFunc(slices.Clone(all), func(o *world.Machine) bool { return o.Name == m.Name })
+		m := model.NewMachine(t, &f, target, policy)
+		m.Beside = slices.DeleteFunc(slices.Clone(all), func(o *model.Machine) bool { return o.Name == m.Name })
 		j := newJudgement(m, &v)
 		v.Judged = append(v.Judged, judgedMachine(j.Machine))
 		v.Disagreements = disagreements(j.Machine) // the same for every target
@@ -51,13 +51,13 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 
 // withoutBuilds are the machines of several targets, each for the others: what is pinned for one of them is installed for
 // all, since one image is made. Of the facts they have the system and the driver alone.
-func withoutBuilds(t *Tables, f *facts.Facts, targets []Target) []*world.Machine {
+func withoutBuilds(t *Tables, f *facts.Facts, targets []Target) []*model.Machine {
 	if len(targets) < 2 {
 		return nil
 	}
-	var list []*world.Machine
+	var list []*model.Machine
 	for _, target := range targets {
-		list = append(list, world.NewMachine(t, &facts.Facts{System: f.System, Driver: f.Driver}, target, Policy{}))
+		list = append(list, model.NewMachine(t, &facts.Facts{System: f.System, Driver: f.Driver}, target, Policy{}))
 	}
 	return list
 }
@@ -75,7 +75,7 @@ func emptyVerdict() Verdict {
 
 // judgement is one target on its way through the rules.
 type judgement struct {
-	*world.Machine
+	*model.Machine
 	verdict   *Verdict
 	failed    map[about]bool      // errors
 	about     map[about]bool      // findings of any severity
@@ -101,16 +101,16 @@ type way struct {
 type fault struct {
 	rule  string
 	link  LinkName
-	takes func(world.GPU) bool // of the machine: the kinds of GPU that programs lose; nil: every one
+	takes func(model.GPU) bool // of the machine: the kinds of GPU that programs lose; nil: every one
 	stops bool                 // of a build: it is not imported, or runs no kernel
 }
 
 // asking is how a rule is asked, about a build or, where that is nil, the machine.
-type asking func(Rule, *world.Build) []*rules.Result
+type asking func(Rule, *model.Build) []*rules.Result
 
-func newJudgement(m *world.Machine, v *Verdict) *judgement {
+func newJudgement(m *model.Machine, v *Verdict) *judgement {
 	return &judgement{Machine: m, verdict: v, failed: map[about]bool{}, about: map[about]bool{},
-		undecided: map[string][]string{}, how: map[string]way{}, without: map[string][]string{}, broken: map[string][]fault{}, asking: func(rule Rule, b *world.Build) []*rules.Result { return rules.Ask(m, rule, b) }}
+		undecided: map[string][]string{}, how: map[string]way{}, without: map[string][]string{}, broken: map[string][]fault{}, asking: func(rule Rule, b *model.Build) []*rules.Result { return rules.Ask(m, rule, b) }}
 }
 
 // about is what a rule said something of. A rule about the machine speaks of every build too: its subject is empty.
@@ -140,7 +140,7 @@ func (j *judgement) rules(ctx context.Context) {
 }
 
 // judgedMachine is the machine in a few words.
-func judgedMachine(m *world.Machine) Judged {
+func judgedMachine(m *model.Machine) Judged {
 	list := Judged{Target: m.Name, Driver: m.Driver().Version.String(), CUDA: m.Driver().CUDA.String(), From: m.Driver().From,
 		State: driverState(m), GPUs: []string{}, Hidden: m.Hidden(), Devices: devices(m)}
 	for _, g := range m.Present {
@@ -153,7 +153,7 @@ func judgedMachine(m *world.Machine) Judged {
 }
 
 // driverState is how a driver that does not run is there.
-func driverState(m *world.Machine) string {
+func driverState(m *model.Machine) string {
 	switch {
 	case m.Driver().Loaded, m.Facts.Driver.NVML.Status == "ok", !m.Driver().Version.Known():
 		return ""
@@ -164,7 +164,7 @@ func driverState(m *world.Machine) string {
 }
 
 // devices are the target's GPUs, else all that were found, with the reason why programs are not shown one.
-func devices(m *world.Machine) []JudgedGPU {
+func devices(m *model.Machine) []JudgedGPU {
 	list := []JudgedGPU{}
 	if m.Target.Named() {
 		for _, g := range m.Present {
@@ -172,7 +172,7 @@ func devices(m *world.Machine) []JudgedGPU {
 		}
 		return list
 	}
-	why, hidden := world.Withheld(m.Facts), map[string]bool{}
+	why, hidden := model.Withheld(m.Facts), map[string]bool{}
 	for _, address := range m.Hidden() {
 		hidden[address] = true
 	}
@@ -317,7 +317,7 @@ func (j *judgement) answers(ctx context.Context) (inconclusive bool) {
 // machineUnseen reports whether module or driver were not seen where no build stands for them, and writes it down: a host
 // whose driver does not answer is not compatible for having no framework yet.
 func (j *judgement) machineUnseen() bool {
-	if slices.ContainsFunc(j.Builds, func(b *world.Build) bool { return b.Counts && usesGPU(b) }) || len(j.GPUs) == 0 {
+	if slices.ContainsFunc(j.Builds, func(b *model.Build) bool { return b.Counts && usesGPU(b) }) || len(j.GPUs) == 0 {
 		return false
 	}
 	links := j.machineLinks()
@@ -349,7 +349,7 @@ func (j *judgement) withFrameworks(answers []BuildAnswer) {
 // brokenUnder is what keeps an extension from running: its framework that does not start, as torchvision's torch that
 // has lost its cuBLAS, or the library that came along with it, as cuDF's libcudf; -1 where nothing does. Where only a
 // part of the framework fails, as cuDNN's engines, what does not use it goes on.
-func (j *judgement) brokenUnder(b *world.Build, answers []BuildAnswer) int {
+func (j *judgement) brokenUnder(b *model.Build, answers []BuildAnswer) int {
 	for i, o := range j.Builds {
 		if o.Env != b.Env || answers[i].Answer != Broken {
 			continue
@@ -365,7 +365,7 @@ func (j *judgement) brokenUnder(b *world.Build, answers []BuildAnswer) int {
 
 // answer is what the build's chain comes to: broken where a link is, else unknown where one was not seen, else what a
 // rule says of how it works.
-func (j *judgement) answer(b *world.Build) BuildAnswer {
+func (j *judgement) answer(b *model.Build) BuildAnswer {
 	chain := j.bestChain(b)
 	a := BuildAnswer{Subject: b.Subject, Target: j.Name, Counts: b.Counts, Because: []string{}, Links: []Link{}}
 	for _, l := range chain {
@@ -411,7 +411,7 @@ func becauseOf(chain []Link, state LinkState) []string {
 }
 
 // lacks writes down what was not seen of a build's chain, where no rule has said so.
-func (j *judgement) lacks(b *world.Build, chain []Link) {
+func (j *judgement) lacks(b *model.Build, chain []Link) {
 	var said []verdict.Lack
 	for _, l := range chain {
 		lack := lackOf(j.Machine, l)
@@ -434,7 +434,7 @@ func (j *judgement) lacks(b *world.Build, chain []Link) {
 
 // works is how a build works whose links are all held or assumed: without the GPU where a part does without it, else as
 // a rule says, else without limits.
-func (j *judgement) works(b *world.Build) (Answer, []string) {
+func (j *judgement) works(b *model.Build) (Answer, []string) {
 	if without := j.without[b.Subject]; len(without) > 0 {
 		return WorksCPUOnly, without
 	}
@@ -476,9 +476,9 @@ func (j *judgement) yield(answers []BuildAnswer) {
 	if !anySound(j.Builds, func(i int) Answer { return answers[i].Answer }) {
 		return
 	}
-	broken := map[string]*world.Build{} // those that give way, by their subject
+	broken := map[string]*model.Build{} // those that give way, by their subject
 	for i, b := range j.Builds {
-		if b.Standing == world.Searched && answers[i].Answer == Broken {
+		if b.Standing == model.Searched && answers[i].Answer == Broken {
 			broken[b.Subject], answers[i].Counts = b, b.Env.Pythons != ""
 			if answers[i].Counts {
 				answers[i].Answer = Unknown
@@ -495,7 +495,7 @@ func (j *judgement) yield(answers []BuildAnswer) {
 }
 
 // askPython says that a build may be the one that is installed, by the Python, where a file names others for others.
-func (j *judgement) askPython(b *world.Build, rule string) {
+func (j *judgement) askPython(b *model.Build, rule string) {
 	if b.Env.Pythons != "" {
 		j.open = true
 		j.verdict.Unknown = append(j.verdict.Unknown, Missing{Rule: rule, Subject: b.Subject, Target: j.Name,
@@ -504,10 +504,10 @@ func (j *judgement) askPython(b *world.Build, rule string) {
 }
 
 // anySound reports whether all builds of one of the environments that a search found, and that uses CUDA, work.
-func anySound(builds []*world.Build, answer func(int) Answer) bool {
+func anySound(builds []*model.Build, answer func(int) Answer) bool {
 	works := map[string]bool{}
 	for i, b := range builds {
-		if b.Standing != world.Searched || b.Device == "cpu" || b.GoesOn() {
+		if b.Standing != model.Searched || b.Device == "cpu" || b.GoesOn() {
 			continue
 		}
 		before, met := works[b.Env.Path]

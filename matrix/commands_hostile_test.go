@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 

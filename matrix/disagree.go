@@ -6,16 +6,16 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/world"
+	"cudacompat/matrix/internal/model"
 )
 
 // disagreements compares the machine code that was read from the builds with the tables. A build that may be one of
 // several rows is compared with all: one that agrees is enough.
-func disagreements(m *world.Machine) []Disagreement {
+func disagreements(m *model.Machine) []Disagreement {
 	list := []Disagreement{}
 	for _, b := range m.Builds {
-		rows := slices.DeleteFunc(slices.Clone(b.Rows), func(r world.Row) bool { return len(r.SASS) == 0 })
-		if len(b.SASS) == 0 || len(rows) == 0 || len(rows) < len(b.Rows) || slices.ContainsFunc(rows, func(r world.Row) bool { return agrees(b, r) }) {
+		rows := slices.DeleteFunc(slices.Clone(b.Rows), func(r model.Row) bool { return len(r.SASS) == 0 })
+		if len(b.SASS) == 0 || len(rows) == 0 || len(rows) < len(b.Rows) || slices.ContainsFunc(rows, func(r model.Row) bool { return agrees(b, r) }) {
 			continue
 		}
 		list = append(list, Disagreement{Subject: b.Subject, Fact: "machine code", Read: codeWords(b.SassRead(), b.PTX),
@@ -26,7 +26,7 @@ func disagreements(m *world.Machine) []Disagreement {
 }
 
 // agrees reports whether a row names the targets that were read, in any order. PTX is compared where the row knows it.
-func agrees(b *world.Build, r world.Row) bool {
+func agrees(b *model.Build, r model.Row) bool {
 	read, table := codeWords(b.SassRead(), b.PTX), codeWords(r.SASS, r.PTX)
 	if len(r.PTX) == 0 {
 		read, _, _ = strings.Cut(read, " compute_") // machine code comes first

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 
 	"cudacompat/matrix"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 )

@@ -12,11 +12,11 @@
 package matrix
 
 import (
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -25,7 +25,7 @@ type About = verdict.About
 
 // Subject names a build in findings and answers: "torch 2.9.0+cu130 in /opt/venv".
 func Subject(b *facts.Build, env *facts.Environment) string {
-	return world.Subject(b, env)
+	return model.Subject(b, env)
 }
 
 // Disagreement is a fact of a build that its row in the tables tells otherwise than the build itself. What was read is
@@ -68,22 +68,22 @@ const Withheld = verdict.Withheld
 // WithoutPrivate is facts without the packages of which nothing is known here: their names may be nobody else's
 // business, and reports are pasted into public threads.
 func WithoutPrivate(t *Tables, f facts.Facts) facts.Facts {
-	return world.WithoutPrivate(t, f)
+	return model.WithoutPrivate(t, f)
 }
 
 // PlatformOf is the platform of the machine that a target names, "linux_aarch64"; empty where the target does not tell.
 func PlatformOf(t *Tables, target Target) string {
-	return world.PlatformOf(t, target)
+	return model.PlatformOf(t, target)
 }
 
 // Frameworks are the frameworks whose releases the tables have, by the names of their packages.
 func Frameworks() []string {
-	return world.Frameworks()
+	return model.Frameworks()
 }
 
 // KnowsImage reports whether a row of the tables, or its own tag, says which CUDA is in an image, "nvidia/cuda:12.6.3-base".
 func KnowsImage(t *Tables, reference string) bool {
-	return world.KnowsImage(t, reference)
+	return model.KnowsImage(t, reference)
 }
 
 // Rule is what can be said without looking at any machine. A rule's id is one word used everywhere: in JSON, as the
@@ -106,7 +106,7 @@ func Pins(t *Tables, f facts.Facts, target Target, want pin.Wanted) pin.Sets {
 }
 
 // Target is the machine that facts are judged for, over what was probed. The zero Target is the machine itself.
-type Target = world.Target
+type Target = model.Target
 
 // Severity is how much a finding matters.
 type Severity = verdict.Severity

@@ -127,7 +127,7 @@ func TestFilesOfRepositories(t *testing.T) {
 			}
 		}
 		if got := strings.Join([]string{string(v.Outcome), answer, command}, "|"); got != c.want {
-			t.Errorf("%s: %s, want %s:\n%s", c.name, got, c.want, summary(v))
+			t.Errorf("%s: %s, want %s:\n%s", c.name, got, c.want, summary(v, everyRule))
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestImagesLibcuda(t *testing.T) {
 		"nvidia/cuda:13.0.1-base-ubuntu24.04": Inconclusive, "nvidia/cuda:12.4.1-base-ubuntu22.04": Incompatible} {
 		text := "FROM " + image + "\nRUN pip install torch==2.9.0+cu130\n"
 		if v := fileOn(t, Embedded(), text, "535.183.01", "L4"); v.Outcome != want {
-			t.Errorf("%s: %s, want %s:\n%s", image, v.Outcome, want, summary(v))
+			t.Errorf("%s: %s, want %s:\n%s", image, v.Outcome, want, summary(v, everyRule))
 		}
 	}
 }
@@ -157,7 +157,7 @@ func TestPaddleForOneCUDA(t *testing.T) {
 	for text, want := range map[string]Outcome{"2.6.1.post120": Incompatible, "2.6.1.post112": Inconclusive,
 		"1.8.5.post107": Inconclusive} {
 		if v := fileOn(t, Embedded(), "paddlepaddle-gpu=="+text+"\n", "470.256.02", "A100"); v.Outcome != want {
-			t.Errorf("%s: %s, want %s:\n%s", text, v.Outcome, want, summary(v))
+			t.Errorf("%s: %s, want %s:\n%s", text, v.Outcome, want, summary(v, everyRule))
 		}
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/version"
-	"cudacompat/requires"
+	"cudacompat/matrix/requires"
 )
 
 // TestFloorIsPrintedAlike: the branch that CUDA 13 needs is written as the first driver that came with it, by the rules,

@@ -3,7 +3,7 @@ package matrix
 import (
 	"slices"
 
-	"cudacompat/matrix/internal/world"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/probe/facts"
 )
 
@@ -11,7 +11,7 @@ import (
 // judged: how long a probe took, which process led to an environment, how much memory is in use, for how long a machine runs once its fabric had the time to
 // start.
 func Settle(f *facts.Facts) {
-	f.Machine.Uptime = min(f.Machine.Uptime, world.RegisterSeconds+1)
+	f.Machine.Uptime = min(f.Machine.Uptime, model.RegisterSeconds+1)
 	for i := range f.Probes {
 		f.Probes[i].Seconds = 0
 	}
@@ -36,7 +36,7 @@ type Part struct {
 // Stack is the parts of a machine's stack whose versions are known: the driver, its CUDA, and of the environments that
 // count each framework with its NCCL.
 func Stack(t *Tables, f *facts.Facts) []Part {
-	m := world.NewMachine(t, f, Target{}, Policy{})
+	m := model.NewMachine(t, f, Target{}, Policy{})
 	var list []Part
 	add := func(p Part) {
 		same := func(o Part) bool { return o.Name == p.Name && o.Of == p.Of }

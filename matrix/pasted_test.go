@@ -38,7 +38,7 @@ func TestPastedReports(t *testing.T) {
 			v := Check(context.Background(), Embedded(), node, nil, Policy{})
 			hit := slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Rule == c.Rule && f.Severity != Note })
 			if c.Rule != "" && !hit || c.Rule == "" && v.Outcome == Incompatible {
-				t.Errorf("%s: want %q:\n%s", c.ID, c.Rule, summary(v))
+				t.Errorf("%s: want %q:\n%s", c.ID, c.Rule, summary(v, everyRule))
 			}
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/world"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 )
@@ -18,7 +18,7 @@ func TestEnginePinsRun(t *testing.T) {
 	known := Embedded()
 	pinned := 0
 	for _, name := range []string{"vllm", "sglang", "aphrodite-engine"} {
-		rows := pins.EngineRows(world.NewMachine(known, &facts.Facts{}, Target{}, Policy{}), name)
+		rows := pins.EngineRows(model.NewMachine(known, &facts.Facts{}, Target{}, Policy{}), name)
 		newest := rows[len(rows)-1].Release
 		for _, driver := range []string{"535.183.01", "550.90.07", "570.86.15"} {
 			for _, gpu := range []string{"T4", "A100", "L4", "H100"} {
@@ -31,7 +31,7 @@ func TestEnginePinsRun(t *testing.T) {
 				_, install, _ := strings.Cut(pin.Commands["pip"], "pip install ")
 				again := strings.ReplaceAll(install, " ", "\n") + "\n"
 				if v := fileOn(t, known, again, driver, gpu); v.Outcome != Compatible {
-					t.Errorf("%s on %s with %s: %s: %s\n%s", name, driver, gpu, install, v.Outcome, summary(v))
+					t.Errorf("%s on %s with %s: %s: %s\n%s", name, driver, gpu, install, v.Outcome, summary(v, everyRule))
 				}
 			}
 		}
@@ -52,7 +52,7 @@ func TestPinsBesideEngines(t *testing.T) {
 		v := fileOn(t, known, c.text, c.driver, "L4")
 		i := slices.IndexFunc(v.Findings, func(f Finding) bool { return f.Severity == Error && len(f.Pins) > 0 })
 		if i < 0 || v.Findings[i].Pins[0].Package != c.want {
-			t.Errorf("%q: want a pin of %s:\n%s", c.text, c.want, summary(v))
+			t.Errorf("%q: want a pin of %s:\n%s", c.text, c.want, summary(v, everyRule))
 		}
 	}
 }

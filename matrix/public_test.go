@@ -121,7 +121,7 @@ func TestPublicCases(t *testing.T) {
 		for _, f := range c.inputs(t) {
 			v := Check(context.Background(), Embedded(), f, nil, Policy{})
 			if c.Kind != "environment" && c.Kind != "hardware" && v.Outcome == Incompatible {
-				t.Errorf("%s: %s, but comes out incompatible:\n%s", c.ID, c.Kind, summary(v))
+				t.Errorf("%s: %s, but comes out incompatible:\n%s", c.ID, c.Kind, summary(v, everyRule))
 			}
 			hit = hit || slices.ContainsFunc(v.Findings, func(f Finding) bool {
 				return f.Rule == want &&

@@ -8,11 +8,11 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/rules"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
+	"cudacompat/matrix/requires"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
-	"cudacompat/requires"
 )
 
 // artefactOf is facts without the machine that they were taken on: what was installed, for whatever host it is put on.
@@ -39,7 +39,7 @@ func Requires(ctx context.Context, t *Tables, f facts.Facts, python string) requ
 		Builds: []requires.Build{}, Needs: []requires.Need{}, GPUs: []requires.GPU{},
 		Forward: []requires.Forward{}, Unknown: []requires.Missing{}}}
 	for i, k := range kinds(t) {
-		m := world.NewMachine(t, &a, Target{Driver: newestDriver(t), GPUs: []string{k.asked}, Python: python}, Policy{NoPins: true, Today: t.Date()})
+		m := model.NewMachine(t, &a, Target{Driver: newestDriver(t), GPUs: []string{k.asked}, Python: python}, Policy{NoPins: true, Today: t.Date()})
 		if i == 0 {
 			r.describe(m)
 		}
@@ -80,7 +80,7 @@ func RequiresOn(ctx context.Context, t *Tables, f facts.Facts, targets []Target)
 func requiredOn(ctx context.Context, t *Tables, f facts.Facts, target Target) (g requires.GPU, ofImage []string) {
 	a := artefactOf(f)
 	target.Driver = newestDriver(t)
-	m := world.NewMachine(t, &a, target, Policy{NoPins: true, Today: t.Date()})
+	m := model.NewMachine(t, &a, target, Policy{NoPins: true, Today: t.Date()})
 	var d demand
 	if len(m.GPUs) > 0 {
 		d = demandOf(m, ctx)
@@ -103,7 +103,7 @@ func newestDriver(t *Tables) string {
 }
 
 // describe writes down what is there, and what is missing of it whatever the host.
-func (r *gathering) describe(m *world.Machine) {
+func (r *gathering) describe(m *model.Machine) {
 	for _, b := range m.Builds {
 		r.Builds = append(r.Builds, requiredBuild(b, m))
 	}
@@ -117,7 +117,7 @@ func (r *gathering) describe(m *world.Machine) {
 	}
 }
 
-func requiredBuild(b *world.Build, m *world.Machine) requires.Build {
+func requiredBuild(b *model.Build, m *model.Machine) requires.Build {
 	list := requires.Build{Subject: b.Subject, Name: b.Name, Version: b.Version, CUDA: b.CUDANumber.String(), Code: slices.Concat(b.SASS, b.PTX),
 		Python: []string{}, Glibc: b.Glibc, Arch: cmp.Or(b.Arch, m.Facts.System.Arch),
 		From: cmp.Or(b.From, b.Path), Counts: b.Counts}
@@ -145,7 +145,7 @@ type demand struct {
 }
 
 // demandOf judges the artefact on every driver that makes a difference. It is not to be used where ctx has ended.
-func demandOf(m *world.Machine, ctx context.Context) demand {
+func demandOf(m *model.Machine, ctx context.Context) demand {
 	d := demand{cuts: cuts(m), code: codeOfAll(m)}
 	var q inquiry
 	for _, v := range d.cuts {
@@ -160,7 +160,7 @@ func demandOf(m *world.Machine, ctx context.Context) demand {
 }
 
 // codeOfAll is what all builds that count have for the GPU, together.
-func codeOfAll(m *world.Machine) string {
+func codeOfAll(m *model.Machine) string {
 	words, lowest := "", version.BySASS+1
 	for _, b := range m.Builds {
 		if !b.Counts || !rules.ComparesCode(b) || b.Optional() || b.Extension && !b.Standalone && b.Named == nil {
@@ -175,7 +175,7 @@ func codeOfAll(m *world.Machine) string {
 }
 
 // gpu is a demand as it is published.
-func (d demand) gpu(m *world.Machine) requires.GPU {
+func (d demand) gpu(m *model.Machine) requires.GPU {
 	g := requires.GPU{Capability: m.GPUs[0].Capability.String(), Names: []string{}, Code: d.code, Because: []string{},
 		Arch:    strings.TrimPrefix(m.Platform, "linux_"),
 		Drivers: ranges(d.cuts, d.now, isMet), Undecided: ranges(d.cuts, d.now, isUndecided),

@@ -7,8 +7,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/requires"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/requires"
 )
 
 // ranges joins the stretches between cuts that have one of some meetings.
@@ -32,7 +32,7 @@ func ranges(cuts []version.Number, meets []meeting, wanted ...meeting) requires.
 // cuts are the drivers at which anything that is asked of a driver can change, the first of each stretch: branches,
 // the chip's first and last, what is published of the product, the floors of the builds, and what a cuda-compat
 // library says.
-func cuts(m *world.Machine) []version.Number {
+func cuts(m *model.Machine) []version.Number {
 	list := []version.Number{version.Of("0")}
 	add := func(v version.Number) {
 		if v.Known() {
@@ -71,7 +71,7 @@ func cuts(m *world.Machine) []version.Number {
 	return slices.CompactFunc(list, func(a, b version.Number) bool { return a.Compare(b) == 0 })
 }
 
-func cudas(rows []world.Row) []version.Number {
+func cudas(rows []model.Row) []version.Number {
 	var list []version.Number
 	for _, r := range rows {
 		list = append(list, r.CUDA)
@@ -79,14 +79,14 @@ func cudas(rows []world.Row) []version.Number {
 	return list
 }
 
-func cutsOfGPU(m *world.Machine, g world.GPU, add func(version.Number), branch func(int)) {
+func cutsOfGPU(m *model.Machine, g model.GPU, add func(version.Number), branch func(int)) {
 	if g.Chip != nil {
 		add(g.Chip.FirstBranch)
 	}
 	if last, _ := m.LastBranch(g); last.Known() {
 		branch(last.Major())
 	}
-	for _, p := range world.Proven(m.ProductsOf(g)) {
+	for _, p := range model.Proven(m.ProductsOf(g)) {
 		for _, v := range p.Mentioned() {
 			branch(v.Major())
 			add(v)
@@ -95,7 +95,7 @@ func cutsOfGPU(m *world.Machine, g world.GPU, add func(version.Number), branch f
 	}
 }
 
-func cutsOfCompat(m *world.Machine, add func(version.Number), branch func(int)) {
+func cutsOfCompat(m *model.Machine, add func(version.Number), branch func(int)) {
 	for _, c := range m.Facts.Driver.Compat {
 		v := version.Of(c.Version)
 		add(v)
@@ -109,17 +109,17 @@ func cutsOfCompat(m *world.Machine, add func(version.Number), branch func(int)) 
 // driverClause matches what NVIDIA_REQUIRE_CUDA says of branches, "driver>=535".
 var driverClause = lazyregexp.New(`driver[<>=]+(\d+)`)
 
-func cutsOfImages(m *world.Machine, branch func(int)) {
+func cutsOfImages(m *model.Machine, branch func(int)) {
 	for _, n := range m.NamedPackages {
 		if n.Image != nil {
-			for _, clause := range driverClause.FindAllStringSubmatch(world.RequireCUDA(n.Image), -1) {
+			for _, clause := range driverClause.FindAllStringSubmatch(model.RequireCUDA(n.Image), -1) {
 				branch(version.Int(clause[1]))
 			}
 		}
 	}
 }
 
-func cutsOfAdvisories(m *world.Machine, add func(version.Number)) {
+func cutsOfAdvisories(m *model.Machine, add func(version.Number)) {
 	for _, a := range tables.Rows[tables.Advisory](m.Tables) {
 		for _, v := range a.When.Mentions("driver") {
 			add(v)

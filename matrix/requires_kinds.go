@@ -7,9 +7,9 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/requires"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/requires"
+	"cudacompat/matrix/verdict"
 )
 
 // kind is GPUs that every need judges alike.
@@ -50,10 +50,10 @@ func kinds(t *Tables) []kind {
 
 // alikeKey is everything by which needs tell a name from others.
 func alikeKey(t *Tables, chip *tables.Chip, name string) string {
-	g := world.GPU{Name: name, Chip: chip}
+	g := model.GPU{Name: name, Chip: chip}
 	key := fmt.Sprint(chip.Capability, chip.FirstCUDA, chip.FirstBranch, chip.LastBranch, g.DataCentre(),
-		world.ArmGPU.MatchString(name))
-	for _, p := range world.Proven(t.Products("", name)) {
+		model.ArmGPU.MatchString(name))
+	for _, p := range model.Proven(t.Products("", name)) {
 		key += fmt.Sprint(p.Noted, p.Listed)
 	}
 	return key
@@ -67,7 +67,7 @@ type gathering struct {
 }
 
 // add writes down what one kind of GPU needs; kinds of a capability that need the same stand together.
-func (r *gathering) add(k kind, d demand, m *world.Machine) {
+func (r *gathering) add(k kind, d demand, m *model.Machine) {
 	for _, n := range d.limits(m.GPUs[0].Label) {
 		key := n.Key()
 		if r.of[key] == nil {

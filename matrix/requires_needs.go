@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/rules"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/requires"
+	"cudacompat/matrix/requires"
+	"cudacompat/matrix/verdict"
 )
 
 // meeting is how a host stands to a need, or to all of them.
@@ -60,14 +60,14 @@ func (one *question) hears(results []*rules.Result) {
 
 type asker struct {
 	id    string
-	build *world.Build
+	build *model.Build
 }
 
 // outcomes are what Check says of a driver: as things are, and where the image brings what the artefact leaves to it.
 type outcomes struct{ now, provided meeting }
 
 // on is the outcome on one driver, of which nothing is decided where ctx ends before it was asked.
-func (q *inquiry) on(ctx context.Context, at *world.Machine) outcomes {
+func (q *inquiry) on(ctx context.Context, at *model.Machine) outcomes {
 	if q.questions == nil {
 		q.begin(ctx, at)
 	} else {
@@ -97,9 +97,9 @@ func (q *inquiry) on(ctx context.Context, at *world.Machine) outcomes {
 }
 
 // begin asks every rule on the first driver, and notes which of them read it.
-func (q *inquiry) begin(ctx context.Context, at *world.Machine) {
+func (q *inquiry) begin(ctx context.Context, at *model.Machine) {
 	q.answered, q.known = map[asker]*question{}, map[string]outcomes{}
-	ask := func(rule *Rule, b *world.Build) {
+	ask := func(rule *Rule, b *model.Build) {
 		*at.DriverRead = false
 		one := &question{asker: asker{rule.ID, b}, rule: rule}
 		one.hears(rules.Ask(at, *rule, b))
@@ -142,11 +142,11 @@ func (q *inquiry) outline() string {
 }
 
 // outcome has the chain judge what the rules said last.
-func (q *inquiry) outcome(ctx context.Context, at *world.Machine, provided bool) meeting {
+func (q *inquiry) outcome(ctx context.Context, at *model.Machine, provided bool) meeting {
 	v := emptyVerdict()
 	j := newJudgement(at, &v)
 	j.provided = provided
-	j.asking = func(rule Rule, b *world.Build) []*rules.Result { return q.answered[asker{rule.ID, b}].last }
+	j.asking = func(rule Rule, b *model.Build) []*rules.Result { return q.answered[asker{rule.ID, b}].last }
 	j.rules(ctx)
 	switch outcome(&v, j.answers(ctx)) {
 	case Compatible:
@@ -160,7 +160,7 @@ func (q *inquiry) outcome(ctx context.Context, at *world.Machine, provided bool)
 // need is one thing that an artefact asks of a host, or of the image in which it runs.
 type need struct {
 	rule    Rule
-	build   *world.Build // nil: asked of the machine itself
+	build   *model.Build // nil: asked of the machine itself
 	words   string
 	thing   bool         // words name a thing, and are no sentence
 	missing verdict.Lack // the fact without which it cannot be judged

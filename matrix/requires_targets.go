@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/requires"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
-	"cudacompat/requires"
 )
 
 // CompareTargets tells of each target whether the old artefact ran there, and whether the new one does. A target

@@ -11,9 +11,9 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/requires"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
-	"cudacompat/requires"
 )
 
 // artefact is one thing that is asked what it needs of a host.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -34,7 +34,7 @@ func unshown(link LinkName, rule string) Link {
 // is assumed; one that was looked for and not found is unseen.
 
 // sight is what was seen of a link of the machine, for one kind of GPU; false where the link does not arise.
-func sight(m *world.Machine, link LinkName, g world.GPU) (Link, bool) {
+func sight(m *model.Machine, link LinkName, g model.GPU) (Link, bool) {
 	switch link {
 	case LinkGPU:
 		return sightOfGPU(m, g), true
@@ -76,7 +76,7 @@ const (
 )
 
 // reasonAssumed is why this machine was not looked at for a probe's facts, and need not have been; empty where it was.
-func reasonAssumed(m *world.Machine, probe string) string {
+func reasonAssumed(m *model.Machine, probe string) string {
 	switch {
 	case m.Facts.System.Rest:
 		return atRest
@@ -88,7 +88,7 @@ func reasonAssumed(m *world.Machine, probe string) string {
 	return ""
 }
 
-func sightOfGPU(m *world.Machine, g world.GPU) Link {
+func sightOfGPU(m *model.Machine, g model.GPU) Link {
 	switch {
 	case g.Label == "":
 		return unseen(LinkGPU, verdict.NoGPU, "gpu-count")
@@ -98,7 +98,7 @@ func sightOfGPU(m *world.Machine, g world.GPU) Link {
 	return heldLink(LinkGPU, g.Label, g.From, factGPUs)
 }
 
-func sightOfModule(m *world.Machine) Link {
+func sightOfModule(m *model.Machine) Link {
 	value := m.Driver().Version.String()
 	if m.Facts.Driver.Module != "" && m.Target.Driver == "" {
 		value += ", " + m.Facts.Driver.Module
@@ -118,7 +118,7 @@ func sightOfModule(m *world.Machine) Link {
 }
 
 // sightOfDevices asks, in this order, what was given to this process, what it may open, and who would make the rest.
-func sightOfDevices(m *world.Machine, g world.GPU) Link {
+func sightOfDevices(m *model.Machine, g model.GPU) Link {
 	if m.Facts.Image != nil && withheld(m) {
 		return unshown(LinkDevices, withholder(m))
 	}
@@ -140,7 +140,7 @@ func sightOfDevices(m *world.Machine, g world.GPU) Link {
 		return heldLink(LinkDevices, "nvgpu and nvhost", "the board's image", factGPUs, factSystem, factNodes)
 	}
 	names := []string{"nvidiactl", "nvidia-uvm"}
-	for _, name := range []string{world.ControlNode, world.MemoryNode} {
+	for _, name := range []string{model.ControlNode, model.MemoryNode} {
 		if missing := nodeUnseen(m, name); missing.Lacking() {
 			return unseen(LinkDevices, missing, "device-nodes-missing")
 		}
@@ -159,21 +159,21 @@ func sightOfDevices(m *world.Machine, g world.GPU) Link {
 
 // nodeUnseen is what is not known of a node that every program opens; nothing where it can be opened, or will be made
 // when it is first needed.
-func nodeUnseen(m *world.Machine, name string) verdict.Lack {
+func nodeUnseen(m *model.Machine, name string) verdict.Lack {
 	node := m.Facts.Devices.Node(name)
 	switch {
 	case node == nil && (m.NodesElsewhere() || m.Makes()):
 		return verdict.Lack{}
 	case node == nil:
 		return verdict.Question("whether " + name + ", which is missing, can be made")
-	case node.Open != "" && node.Open != "ok" && !(name == world.ControlNode && m.DriverAnswers()):
+	case node.Open != "" && node.Open != "ok" && !(name == model.ControlNode && m.DriverAnswers()):
 		return verdict.Question(fmt.Sprintf("why %s cannot be opened (%s)", name, node.Open))
 	}
 	return verdict.Lack{}
 }
 
 // nodeOf is a GPU's own node, by its number where that is known, else one that may be its.
-func nodeOf(m *world.Machine, g world.GPU) *facts.Node {
+func nodeOf(m *model.Machine, g model.GPU) *facts.Node {
 	i := slices.IndexFunc(m.Facts.GPUs, func(f facts.GPU) bool { return f.Bus == g.Bus && f.Minor != nil })
 	if i >= 0 {
 		return m.Facts.Devices.Node(fmt.Sprintf("/dev/nvidia%d", *m.Facts.GPUs[i].Minor))
@@ -190,7 +190,7 @@ func nodeOf(m *world.Machine, g world.GPU) *facts.Node {
 
 // withheld reports whether this process was given no GPU, or hides every one on purpose: nothing is broken then, and
 // nothing is proven either.
-func withheld(m *world.Machine) bool {
+func withheld(m *model.Machine) bool {
 	if m.Facts.Image != nil || !m.Here() {
 		return m.Facts.Image != nil && m.Shown.Hidden
 	}
@@ -202,7 +202,7 @@ func withheld(m *world.Machine) bool {
 		m.Facts.Devices.Node("/dev/dxg") == nil
 }
 
-func sightOfLibcuda(m *world.Machine) Link {
+func sightOfLibcuda(m *model.Machine) Link {
 	value := func(v version.Number) string {
 		text, cuda := v.String(), m.Driver().CUDA
 		if own := m.Driver().Version; v.Known() && own.Known() && v.Compare(own) != 0 && m.Forward().Compat == nil {
@@ -240,7 +240,7 @@ func sightOfLibcuda(m *world.Machine) Link {
 }
 
 // withholder is the rule whose page says why this process has no GPU.
-func withholder(m *world.Machine) string {
+func withholder(m *model.Machine) string {
 	if m.Shown.Hidden {
 		return "visible-devices"
 	}
@@ -248,7 +248,7 @@ func withholder(m *world.Machine) string {
 }
 
 // sightOfAnswers: without NVML nobody asked the driver, and there is no such link.
-func sightOfAnswers(m *world.Machine) (Link, bool) {
+func sightOfAnswers(m *model.Machine) (Link, bool) {
 	if m.Facts.Observed.CUDAAvailable != nil && !*m.Facts.Observed.CUDAAvailable && !m.Target.Named() && m.Target.Driver == "" {
 		return unseen(LinkAnswers, verdict.Question("why torch.cuda.is_available() is False in this report: the visible devices, a compatibility library, or the nodes under /dev decide"), "driver-unresponsive"), true
 	}
@@ -261,7 +261,7 @@ func sightOfAnswers(m *world.Machine) (Link, bool) {
 		return heldLink(LinkAnswers, "", m.NVMLFrom(), factNVML), true
 	case nvml.Status == "timeout" || nvml.Status == "crashed" || nvml.Status == "stuck":
 		return unseen(LinkAnswers, verdict.Statement(nvml.Message), "driver-unresponsive"), true
-	case nvml.Status == "error" && nvml.Code != world.NVMLNotLoaded && !withheld(m):
+	case nvml.Status == "error" && nvml.Code != model.NVMLNotLoaded && !withheld(m):
 		return unseen(LinkAnswers, whyNVMLFails(nvml), "driver-unresponsive"), true
 	}
 	return Link{}, false
@@ -275,7 +275,7 @@ func whyNVMLFails(nvml facts.NVML) verdict.Lack {
 }
 
 // sightOfBuild is what was seen of a build's own link.
-func sightOfBuild(m *world.Machine, link LinkName, b *world.Build, g world.GPU) Link {
+func sightOfBuild(m *model.Machine, link LinkName, b *model.Build, g model.GPU) Link {
 	installed := b.Path != "" || b.Program()
 	switch link {
 	case LinkDriver:
@@ -310,7 +310,7 @@ func hiddenByImage(list string) verdict.Lack {
 }
 
 // lackOf is the fact that an unseen link lacks.
-func lackOf(m *world.Machine, l Link) verdict.Lack {
+func lackOf(m *model.Machine, l Link) verdict.Lack {
 	list, hides := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]
 	switch {
 	case l.Value != Withheld:

@@ -95,7 +95,7 @@ func (s *situation) asked() (targets []Target, policy Policy) {
 
 // wrong is what is wrong with a verdict, empty where nothing is.
 func (s *situation) wrong(v Verdict) string {
-	text := summary(v)
+	text := summary(v, everyRule)
 	works := slices.ContainsFunc(v.Answers, func(a BuildAnswer) bool {
 		return strings.HasPrefix(string(a.Answer), "works") && a.Answer != WorksCPUOnly
 	})

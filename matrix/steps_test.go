@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 
@@ -63,7 +63,7 @@ func TestStepsAreCommands(t *testing.T) {
 				if id != "" {
 					f.System.ID, f.System.IDLike, f.System.OS = as.ID, as.IDLike, as.OS
 				}
-				read = pins.System(world.NewMachine(Embedded(), f, Target{}, Policy{}))
+				read = pins.System(model.NewMachine(Embedded(), f, Target{}, Policy{}))
 			})
 			for _, f := range v.Findings {
 				if f.Rule == "driver-auto-update" && id != "" {

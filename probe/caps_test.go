@@ -16,35 +16,35 @@ import (
 // caps are the limits of gathering by what follows where one is reached. What holds a build and was left out must be
 // written down as not looked at, or the whole be refused: neither ends in exit code 0.
 var caps = map[string]string{
-	"internal/given maxMachines":     "refused",
-	"internal/given maxParts":        "refused",
-	"internal/given maxIncludes":     "unread", // each file that is left is named
-	"internal/given maxIncludeBytes": "unread",
-	"internal/given maxValue":        "unread", // what such a variable names has no known release
-	"internal/given maxExpanded":     "unread",
-	"internal/given maxScript":       "unread",
-	"internal/given maxOpened":       "unread",
-	"internal/given maxCommands":     "unread",
-	"internal/given maxMarker":       "judged", // the requirement, as if it were for this machine
-	"internal/given maxForked":       "judged", // all sets of packages as one
-	"internal/given maxPatches":      "judged", // later ones as the release of their minor version before them
-	"internal/given maxObjects":      "refused",
-	"internal/given maxTables":       "refused",
-	"internal/given maxInline":       "refused",
-	"internal/given maxLines":        "refused",
-	"internal/given maxGPUs":         "refused",
-	"internal/given maxRows":         "refused",
-	"internal/given maxInstructions": "refused",
-	"internal/given maxEntries":      "refused",
-	"internal/given maxTags":         "refused",
-	"internal/given maxWords":        "refused",
-	"internal/given maxProject":      "refused",
-	"internal/given maxWheels":       "refused",
-	"internal/given maxMembers":      "refused",
-	"internal/given maxValues":       "refused",
-	"internal/given maxDepth":        "refused",
-	"internal/given maxEnvironments": "refused",
-	"internal/given maxBuilds":       "refused",
+	"internal/input maxMachines":     "refused",
+	"internal/input maxParts":        "refused",
+	"internal/input maxIncludes":     "unread", // each file that is left is named
+	"internal/input maxIncludeBytes": "unread",
+	"internal/input maxValue":        "unread", // what such a variable names has no known release
+	"internal/input maxExpanded":     "unread",
+	"internal/input maxScript":       "unread",
+	"internal/input maxOpened":       "unread",
+	"internal/input maxCommands":     "unread",
+	"internal/input maxMarker":       "judged", // the requirement, as if it were for this machine
+	"internal/input maxForked":       "judged", // all sets of packages as one
+	"internal/input maxPatches":      "judged", // later ones as the release of their minor version before them
+	"internal/input maxObjects":      "refused",
+	"internal/input maxTables":       "refused",
+	"internal/input maxInline":       "refused",
+	"internal/input maxLines":        "refused",
+	"internal/input maxGPUs":         "refused",
+	"internal/input maxRows":         "refused",
+	"internal/input maxInstructions": "refused",
+	"internal/input maxEntries":      "refused",
+	"internal/input maxTags":         "refused",
+	"internal/input maxWords":        "refused",
+	"internal/input maxProject":      "refused",
+	"internal/input maxWheels":       "refused",
+	"internal/input maxMembers":      "refused",
+	"internal/input maxValues":       "refused",
+	"internal/input maxDepth":        "refused",
+	"internal/input maxEnvironments": "refused",
+	"internal/input maxBuilds":       "refused",
 
 	"internal/change maxLacks": "judged", // the first of what a distribution lacks leaves it as open as all
 

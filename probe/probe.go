@@ -15,7 +15,7 @@ import (
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/distname"
-	"cudacompat/probe/internal/given"
+	"cudacompat/probe/internal/input"
 	"cudacompat/probe/internal/nvml"
 	"cudacompat/probe/internal/python"
 )
@@ -41,40 +41,40 @@ func Tree(root string) (*Host, error) { return host.Tree(root) }
 func IsEnvironment(h *Host, root string) bool { return python.IsEnvironment(h, root) }
 
 // Document is a file that somebody else has written, and how files that it refers to are opened.
-type Document = given.Document
+type Document = input.Document
 
 // What Given says of a file that it does not read.
 var (
-	ErrForeign = given.ErrForeign // it is of no kind that is read
-	ErrArchive = given.ErrArchive // it is an archive, such as an image
+	ErrForeign = input.ErrForeign // it is of no kind that is read
+	ErrArchive = input.ErrArchive // it is an archive, such as an image
 )
 
 // Given reads what was taken elsewhere: facts or a report as JSON, nvidia-smi's output, a list of packages, a lock, a
 // Dockerfile, or a collect_env report as text. ErrForeign and ErrArchive say that it is of no kind that is read;
 // any other error, what is wrong with it.
-func Given(data []byte) (Facts, error) { return given.Read(Document{Data: data}) }
+func Given(data []byte) (Facts, error) { return input.Read(Document{Data: data}) }
 
 // Excess says what facts or a report in JSON have too much of to be read, as Given does before it parses them; nil where
 // there is nothing. Whoever parses facts of strangers asks it first: they take far more memory than their text.
-func Excess(data []byte) error { return given.Excess(data) }
+func Excess(data []byte) error { return input.Excess(data) }
 
 // GivenFile is Given for a file that may refer to others. One that cannot be opened is no error: it is named in
 // Facts.Unread, and what was read stands.
-func GivenFile(d Document) (Facts, error) { return given.Read(d) }
+func GivenFile(d Document) (Facts, error) { return input.Read(d) }
 
 // Machines divides what people paste into a bug report into one document for each machine that it is of; any other
 // document stays whole.
-func Machines(d Document) []Document { return given.Machines(d) }
+func Machines(d Document) []Document { return input.Machines(d) }
 
 // IsPaste reports whether a document is a report or an output as people paste it, beside which an error may stand.
-func IsPaste(d Document) bool { return given.IsPaste(d) }
+func IsPaste(d Document) bool { return input.IsPaste(d) }
 
 // Together are the facts of one machine, of which several documents tell a part each. What they tell otherwise is named in
 // Facts.Unread.
-func Together(list []Facts) Facts { return given.Together(list) }
+func Together(list []Facts) Facts { return input.Together(list) }
 
 // GivenFormats are the kinds of files that Given reads, as people call them.
-func GivenFormats() []string { return given.Formats() }
+func GivenFormats() []string { return input.Formats() }
 
 // ServeNVML must be called first in main by a program that wants NVML asked in a child process: in the child it
 // answers and does not return. A program that never calls it gets NVML in its own process.

@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs"
+	"cudacompat/internal/report"
 	"cudacompat/matrix"
 	"cudacompat/probe"
-	"cudacompat/report"
-	"cudacompat/triage"
 )
 
 // oneMachine refuses flags that name two machines.
@@ -59,7 +59,7 @@ func (f *explainFlags) compare(ctx context.Context, e *report.Explained, head []
 	return nil
 }
 
-func (f *explainFlags) machine(ctx context.Context, d *triage.Diagnosis, head []byte, stdin io.Reader) (*machine, error) {
+func (f *explainFlags) machine(ctx context.Context, d *logs.Diagnosis, head []byte, stdin io.Reader) (*machine, error) {
 	switch {
 	case f.facts != "":
 		reading, cancel := withDeadline(ctx, checkTimeout)
@@ -91,7 +91,7 @@ func (f *explainFlags) thisMachine(ctx context.Context, why string) (*machine, e
 }
 
 // describedIn are the facts of an environment that stands in the log: a report, or a list of packages.
-func describedIn(head []byte, d *triage.Diagnosis) (probe.Facts, bool) {
+func describedIn(head []byte, d *logs.Diagnosis) (probe.Facts, bool) {
 	if !d.Traces.Report {
 		return probe.Facts{}, false
 	}
@@ -110,8 +110,8 @@ var sharedDirectories = []string{"/usr/", "/opt/conda/", "/tmp/", "/root/", "/pr
 
 // namesThisMachine says why a log seems to be of this machine; empty where it does not, or where its fault needs no look
 // at a machine.
-func namesThisMachine(d *triage.Diagnosis) string {
-	if d.Blame == triage.Program || d.Blame == triage.None {
+func namesThisMachine(d *logs.Diagnosis) string {
+	if d.Blame == logs.Program || d.Blame == logs.None {
 		return ""
 	}
 	text, err := os.ReadFile(loadedDriver)

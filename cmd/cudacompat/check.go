@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"cudacompat/internal/logs"
+	"cudacompat/internal/report"
 	"cudacompat/matrix"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
-	"cudacompat/report"
-	"cudacompat/triage"
 
 	"github.com/spf13/cobra"
 )
@@ -201,7 +201,7 @@ func (f *judgeFlags) judgeOne(ctx context.Context, job job, m description) (repo
 	return job.judge(ctx, found)
 }
 
-func atFault(b triage.Blame) bool { return b == triage.Environment || b == triage.Hardware }
+func atFault(b logs.Blame) bool { return b == logs.Environment || b == logs.Hardware }
 
 // logOf is what the text of a machine shows beside what it describes. Flags that name another machine leave it out.
 func (f *judgeFlags) logOf(ctx context.Context, job *job, m description) error {
@@ -215,8 +215,8 @@ func (f *judgeFlags) logOf(ctx context.Context, job *job, m description) error {
 	if err != nil {
 		return err
 	}
-	d, err := triage.Read(ctx, all, []triage.Source{{Name: "-", Reader: bytes.NewReader(m.text)}})
-	if err == nil && d.Cause != triage.NothingFound && d.Blame != triage.None {
+	d, err := logs.Read(ctx, all, []logs.Source{{Name: "-", Reader: bytes.NewReader(m.text)}})
+	if err == nil && d.Cause != logs.NothingFound && d.Blame != logs.None {
 		job.log = &d
 	}
 	return nil

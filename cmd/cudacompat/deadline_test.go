@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"cudacompat/internal/report"
 	"cudacompat/matrix"
 	"cudacompat/probe"
-	"cudacompat/report"
 )
 
 // patience is far above the deadlines here: what misses one of them hangs.

@@ -11,10 +11,10 @@ import (
 	"syscall"
 	"time"
 
+	"cudacompat/internal/logs"
+	"cudacompat/internal/report"
 	"cudacompat/matrix"
 	"cudacompat/probe"
-	"cudacompat/report"
-	"cudacompat/triage"
 
 	"github.com/spf13/cobra"
 )
@@ -90,10 +90,10 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 }
 
 // diagnosis is what the log that was named shows.
-func (f *doctorFlags) diagnosis(ctx context.Context, stdin io.Reader) (triage.Diagnosis, error) {
+func (f *doctorFlags) diagnosis(ctx context.Context, stdin io.Reader) (logs.Diagnosis, error) {
 	all, err := f.signatures(f.tables)
 	if err != nil {
-		return triage.Diagnosis{}, err
+		return logs.Diagnosis{}, err
 	}
 	d, _, err := diagnose(ctx, all, []string{f.log}, f.timeout, stdin)
 	return d, err
@@ -157,7 +157,7 @@ type job struct {
 	verbose  io.Writer // where it is said how the probes went; nil: nowhere
 	targets  []matrix.Target
 	outputs  outputs[report.Report]
-	log      *triage.Diagnosis
+	log      *logs.Diagnosis
 	config   config
 }
 

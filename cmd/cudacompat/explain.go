@@ -15,10 +15,10 @@ import (
 
 	"cudacompat/docs"
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs"
+	"cudacompat/internal/report"
 	"cudacompat/internal/tables"
 	"cudacompat/matrix"
-	"cudacompat/report"
-	"cudacompat/triage"
 
 	"github.com/spf13/cobra"
 )
@@ -159,10 +159,10 @@ func knownWord(t *matrix.Tables, word string) report.Known {
 	if m := xidWord.FindStringSubmatch(word); m != nil {
 		code, err = strconv.Atoi(m[1])
 	} else if err == nil {
-		k.Statuses, k.Ended = t.Statuses("", code), triage.EndedBySignal(code)
+		k.Statuses, k.Ended = t.Statuses("", code), logs.EndedBySignal(code)
 	} else {
 		k.Statuses = t.Statuses(word, 0)
-		k.Library, k.OfDriver = t.Library(word), triage.OfDriver(word)
+		k.Library, k.OfDriver = t.Library(word), logs.OfDriver(word)
 	}
 	if err == nil {
 		k.Xid = t.XidNumber(code)
@@ -182,13 +182,13 @@ func names(t *matrix.Tables) []string {
 	return all
 }
 
-// cause is the page of one of triage's own causes, from its signatures; nil where there is none.
+// cause is the page of one of explain's own causes, from its signatures; nil where there is none.
 func (f *explainFlags) cause(name string) ([]byte, error) {
 	all, err := f.answers()
 	if err != nil {
 		return nil, err
 	}
-	var own []triage.Signature
+	var own []logs.Signature
 	for _, sig := range all {
 		if sig.Cause == name && sig.Because != "" {
 			own = append(own, sig)
@@ -216,15 +216,15 @@ func (f *explainFlags) misspelt(name string) error {
 // listPages lists the words that have a page. A word that has none may be a line of a log: "Killed".
 const listPages = "cudacompat explain`; for a line of a log: `echo LINE | cudacompat explain -"
 
-// answers are the signatures, and what triage says where none decides.
-func (f *explainFlags) answers() ([]triage.Signature, error) {
+// answers are the signatures, and what package logs says where none decides.
+func (f *explainFlags) answers() ([]logs.Signature, error) {
 	all, err := f.signatures(f.tables)
-	return append(all, triage.Answers()...), err
+	return append(all, logs.Answers()...), err
 }
 
 // causes are those that have a page, with the side that each is blamed on.
-func causes(all []triage.Signature) map[string]triage.Blame {
-	blamed := map[string]triage.Blame{}
+func causes(all []logs.Signature) map[string]logs.Blame {
+	blamed := map[string]logs.Blame{}
 	for _, sig := range all {
 		if sig.Because != "" {
 			blamed[sig.Cause] = sig.Blame
@@ -248,7 +248,7 @@ func (f *explainFlags) listPages(s streams) error {
 	}
 	fmt.Fprintln(&b, "\nCauses that logs show (cudacompat explain CAUSE, or explain LOG to find out which):")
 	blamed := causes(all)
-	for _, blame := range triage.Blames {
+	for _, blame := range logs.Blames {
 		fmt.Fprintf(&b, "\n%s:\n", report.BlamedSide(blame))
 		for _, c := range slices.Sorted(maps.Keys(blamed)) {
 			if blamed[c] == blame && !slices.Contains(ruleIDs(), c) {
@@ -280,15 +280,15 @@ func (f *explainFlags) logs(ctx context.Context, names []string, s streams) erro
 	if f.facts == "-" && slices.Contains(names, "-") {
 		return &usageError{"the log and --facts are both standard input", "give one of them as a file"}
 	}
-	return f.writeDiagnosis(ctx, s, func(all []triage.Signature) (triage.Diagnosis, []byte, error) {
+	return f.writeDiagnosis(ctx, s, func(all []logs.Signature) (logs.Diagnosis, []byte, error) {
 		return diagnose(ctx, all, names, f.timeout, s.in)
 	})
 }
 
 // text diagnoses lines that stand on the command line.
 func (f *explainFlags) text(ctx context.Context, text string, s streams) error {
-	return f.writeDiagnosis(ctx, s, func(all []triage.Signature) (triage.Diagnosis, []byte, error) {
-		d, err := judgeLogs(ctx, all, []triage.Source{{Name: "the text", Reader: strings.NewReader(text)}})
+	return f.writeDiagnosis(ctx, s, func(all []logs.Signature) (logs.Diagnosis, []byte, error) {
+		d, err := judgeLogs(ctx, all, []logs.Source{{Name: "the text", Reader: strings.NewReader(text)}})
 		return d, []byte(text), err
 	})
 }
@@ -298,7 +298,7 @@ func (f *explainFlags) text(ctx context.Context, text string, s streams) error {
 func (f *explainFlags) writeDiagnosis(
 	ctx context.Context,
 	s streams,
-	diagnosis func([]triage.Signature) (triage.Diagnosis, []byte, error),
+	diagnosis func([]logs.Signature) (logs.Diagnosis, []byte, error),
 ) error {
 	if err := f.oneMachine(); err != nil {
 		return err
@@ -326,11 +326,11 @@ func (f *explainFlags) writeDiagnosis(
 }
 
 // exitForBlame: 0 the program or nothing wrong, 1 the environment or the hardware, 3 not known.
-func exitForBlame(b triage.Blame) error {
+func exitForBlame(b logs.Blame) error {
 	switch b {
-	case triage.Program, triage.None:
+	case logs.Program, logs.None:
 		return nil
-	case triage.Environment, triage.Hardware:
+	case logs.Environment, logs.Hardware:
 		return exitError(exitIncompatible)
 	}
 	return exitError(exitInconclusive)

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"cudacompat/internal/report"
 	"cudacompat/internal/tables"
 	"cudacompat/matrix"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
 	"cudacompat/probe"
-	"cudacompat/report"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

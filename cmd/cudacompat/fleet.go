@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"cudacompat/fleet"
+	"cudacompat/internal/fleet"
+	"cudacompat/internal/report"
 	"cudacompat/matrix"
 	"cudacompat/probe"
-	"cudacompat/report"
 
 	"github.com/spf13/cobra"
 )

@@ -15,10 +15,10 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/fleet"
+	"cudacompat/internal/fleet"
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/report"
 	"cudacompat/probe"
-	"cudacompat/report"
 )
 
 // documents reads nodes and gives them to the judge. One that cannot be read is named, and the rest goes on.

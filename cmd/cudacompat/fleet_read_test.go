@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"cudacompat/fleet"
+	"cudacompat/internal/fleet"
+	"cudacompat/internal/report"
 	"cudacompat/matrix"
-	"cudacompat/report"
 )
 
 // A document with more builds than are read is refused before it is parsed, alone, in an envelope and packed.

@@ -15,7 +15,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/matrix"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
 	"cudacompat/probe"
 
 	"github.com/spf13/cobra"

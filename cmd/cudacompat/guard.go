@@ -14,11 +14,11 @@ import (
 	"syscall"
 	"time"
 
-	"cudacompat/guard"
+	"cudacompat/internal/guard"
+	"cudacompat/internal/report"
 	"cudacompat/matrix"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
-	"cudacompat/report"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"cudacompat/report"
+	"cudacompat/internal/report"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"cudacompat/internal/voice"
+	"cudacompat/internal/redact"
+	"cudacompat/internal/report"
 	"cudacompat/matrix"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
-	"cudacompat/report"
 )
 
 // imagesNamed are several images in place of one file; nil where none of the names leads to one. What was read of
@@ -85,7 +85,7 @@ func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, pla
 			if err != nil {
 				return err
 			}
-			voice.Value(&r)
+			redact.Value(&r)
 			rows = append(rows, report.ImageRow{Image: image.displayName(found), Machine: machineWords(target), Report: r})
 		}
 	}

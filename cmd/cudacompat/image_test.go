@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/report"
 	"cudacompat/matrix"
 	"cudacompat/probe/host/hosttest"
 	"cudacompat/probe/host/imagetest"
-	"cudacompat/report"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"

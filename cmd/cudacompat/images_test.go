@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/report"
 	"cudacompat/internal/rpmdb/rpmdbtest"
 	"cudacompat/probe/host/hosttest"
-	"cudacompat/report"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"cudacompat/report"
+	"cudacompat/internal/report"
 )
 
 // secret is a file that nobody who writes a requirements file may see: each line is of a form that some reader takes.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"cudacompat/internal/voice/voicetest"
+	"cudacompat/internal/redact/redacttest"
+	"cudacompat/internal/report"
 	"cudacompat/probe/facts"
-	"cudacompat/report"
 )
 
 // leakFiles are files with a place for a text in each field. Of lines that begin with "*" there is one for each kind of
@@ -80,7 +80,7 @@ func filledWith(text string) []string {
 		for line := range strings.Lines(text) {
 			if field, ok := strings.CutPrefix(line, "*"); ok {
 				all := ""
-				for _, k := range voicetest.Kinds() {
+				for _, k := range redacttest.Kinds() {
 					all += strings.ReplaceAll(field, "X", k.Text)
 				}
 				list = append(list, strings.ReplaceAll(strings.ReplaceAll(text, line, all), "\n*", "\n# "))
@@ -97,7 +97,7 @@ func filledWith(text string) []string {
 // together are the kinds, some at a time, so that a field has all of them in few runs.
 func together(n int) []string {
 	var list []string
-	for few := range slices.Chunk(voicetest.Kinds(), n) {
+	for few := range slices.Chunk(redacttest.Kinds(), n) {
 		var texts []string
 		for _, k := range few {
 			texts = append(texts, k.Text)
@@ -151,7 +151,7 @@ func (l leakTest) run(args ...string) {
 func (l leakTest) search(printed string, args []string) {
 	l.t.Helper()
 	printed = strings.ToLower(printed)
-	for _, k := range voicetest.Kinds() {
+	for _, k := range redacttest.Kinds() {
 		if at := strings.Index(printed, strings.ToLower(k.Secret)); at >= 0 {
 			l.t.Errorf("%s prints %q of %q: …%s…", args[0], k.Secret, k.Text, printed[max(0, at-80):min(len(printed), at+60)])
 		}
@@ -270,7 +270,7 @@ func TestNoLeaksOfArguments(t *testing.T) {
 		if i%2 == 0 { // the environment of a process
 			for j, name := range []string{"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "NCCL_COMM_ID", "NCCL_HOSTID",
 				"LD_LIBRARY_PATH", "CUDA_HOME", "NCCL_TOKEN", "NCCL_TOPO_FILE"} {
-				t.Setenv(name, voicetest.Kinds()[(i+j)%len(voicetest.Kinds())].Text)
+				t.Setenv(name, redacttest.Kinds()[(i+j)%len(redacttest.Kinds())].Text)
 			}
 			l.run("probe", "--env", "none")
 		}

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"cudacompat/triage"
+	"cudacompat/internal/logs"
 )
 
 // maxLogs bounds the files of a directory of rank logs.
@@ -28,24 +28,24 @@ const logHint = "give a log, a directory of rank logs, or - for standard input"
 // diagnose reads logs, "-" for standard input, or directories of rank logs, and says what they show together. What
 // could not be read, or not in the time, is said in the diagnosis; it is an error only where nothing could be. Head is
 // the beginning of a single log.
-func diagnose(ctx context.Context, all []triage.Signature, names []string, limit time.Duration,
-	stdin io.Reader) (d triage.Diagnosis, head []byte, err error) {
+func diagnose(ctx context.Context, all []logs.Signature, names []string, limit time.Duration,
+	stdin io.Reader) (d logs.Diagnosis, head []byte, err error) {
 	if limit <= 0 {
 		limit = logTimeout
 	}
 	ctx, cancel := reserving(ctx, limit, min(limit/10, diagnosisTimeout))
 	defer cancel()
-	var sources []triage.Source
+	var sources []logs.Source
 	for _, name := range names {
 		found, err := logFiles(ctx, name)
 		if err != nil {
 			return d, nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), logHint}
 		}
 		for _, file := range found.names {
-			sources = append(sources, triage.Source{Name: file, Reader: &deadlineReader{ctx, logSource(file, stdin)}})
+			sources = append(sources, logs.Source{Name: file, Reader: &deadlineReader{ctx, logSource(file, stdin)}})
 		}
 		for _, why := range found.left {
-			sources = append(sources, triage.Source{Name: name, Reader: unreadable{why}})
+			sources = append(sources, logs.Source{Name: name, Reader: unreadable{why}})
 		}
 	}
 	if len(sources) != 1 {
@@ -73,9 +73,9 @@ func (h *headReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func judgeLogs(ctx context.Context, all []triage.Signature, sources []triage.Source) (triage.Diagnosis, error) {
-	d, err := triage.Read(ctx, all, sources)
-	if err != nil && ctx.Err() == nil && d.Cause == triage.NothingFound && len(d.Unread) >= len(sources) {
+func judgeLogs(ctx context.Context, all []logs.Signature, sources []logs.Source) (logs.Diagnosis, error) {
+	d, err := logs.Read(ctx, all, sources)
+	if err != nil && ctx.Err() == nil && d.Cause == logs.NothingFound && len(d.Unread) >= len(sources) {
 		return d, &usageError{message: err.Error(), hint: logHint}
 	}
 	return d, nil
@@ -88,21 +88,21 @@ func logSource(name string, stdin io.Reader) io.Reader {
 	return &lazyFile{name: name}
 }
 
-// logs are the files that a name stands for, and why others that it may stand for are not among them.
-type logs struct {
+// logSet holds the files that a name stands for, and the errors of others that it may stand for.
+type logSet struct {
 	names []string
 	left  []error
 }
 
 // logFiles are the files that a name stands for: itself, or all that a directory holds at any depth, as torchrun's
 // --log-dir keeps them (run_id/attempt_0/0/stderr.log).
-func logFiles(ctx context.Context, name string) (logs, error) {
+func logFiles(ctx context.Context, name string) (logSet, error) {
 	if name == "-" {
-		return logs{names: []string{"-"}}, nil
+		return logSet{names: []string{"-"}}, nil
 	}
 	info, err := os.Stat(name)
 	if err != nil || !info.IsDir() {
-		return logs{names: []string{name}}, err
+		return logSet{names: []string{name}}, err
 	}
 	found, err := logsBelow(ctx, name)
 	switch {
@@ -117,8 +117,8 @@ func logFiles(ctx context.Context, name string) (logs, error) {
 
 // logsBelow are the logs of a directory. What else may be a log there and is not read is counted: it may show the cause
 // of all that is read.
-func logsBelow(ctx context.Context, dir string) (logs, error) {
-	var found logs
+func logsBelow(ctx context.Context, dir string) (logSet, error) {
+	var found logSet
 	more, links := 0, 0
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"cudacompat/triage"
+	"cudacompat/internal/logs"
 )
 
 const (
@@ -60,7 +60,7 @@ func TestPartOfADirectory(t *testing.T) {
 		}
 		var out, errs bytes.Buffer
 		code := run([]string{"explain", dir, "-o", "json"}, streams{strings.NewReader(""), &out, &errs})
-		var d triage.Diagnosis
+		var d logs.Diagnosis
 		if err := json.Unmarshal(out.Bytes(), &d); err != nil {
 			t.Fatalf("%s: %v: %s", test.name, err, errs.String())
 		}

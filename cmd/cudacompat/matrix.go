@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"cudacompat/internal/report"
 	"cudacompat/internal/tables"
 	"cudacompat/matrix"
-	"cudacompat/report"
 
 	"github.com/spf13/cobra"
 )

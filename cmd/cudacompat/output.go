@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cudacompat/report"
+	"cudacompat/internal/report"
 
 	"golang.org/x/term"
 )

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/report"
 	"cudacompat/matrix"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
 	"cudacompat/probe"
-	"cudacompat/report"
 
 	"github.com/spf13/cobra"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
 )
 
 func TestPinsCommand(t *testing.T) {

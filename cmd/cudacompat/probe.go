@@ -1,7 +1,7 @@
 package main
 
 import (
-	"cudacompat/report"
+	"cudacompat/internal/report"
 
 	"github.com/spf13/cobra"
 )

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"cudacompat/internal/voice"
+	"cudacompat/internal/redact"
 	"cudacompat/probe"
 
 	"golang.org/x/term"
@@ -48,7 +48,7 @@ func (p *progress) tell(says func() string) {
 		return
 	}
 	p.said, p.shown = now, true
-	fmt.Fprintf(p.out, "\r\x1b[K%s", short(voice.Line(says()), screenWidth(p.out)-1))
+	fmt.Fprintf(p.out, "\r\x1b[K%s", short(redact.Line(says()), screenWidth(p.out)-1))
 }
 
 // end takes the line away.

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cudacompat/internal/report"
 	"cudacompat/matrix"
+	"cudacompat/matrix/requires"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
-	"cudacompat/report"
-	"cudacompat/requires"
 )
 
 // requiresFlags say what is asked, against what, and for which hosts.

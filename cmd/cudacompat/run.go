@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/internal/voice"
+	"cudacompat/internal/redact"
+	"cudacompat/internal/report"
 	"cudacompat/matrix"
-	"cudacompat/report"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -49,7 +49,7 @@ func (e *usageError) Error() string { return e.message }
 func runWithin(ctx context.Context, args []string, s streams) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
-			fmt.Fprintf(s.err, "cudacompat: a bug in cudacompat: %s\n%s", voice.Redact(fmt.Sprint(r)), debug.Stack())
+			fmt.Fprintf(s.err, "cudacompat: a bug in cudacompat: %s\n%s", redact.Redact(fmt.Sprint(r)), debug.Stack())
 			code = exitInternal
 		}
 	}()
@@ -90,7 +90,7 @@ func healthCode(err error, out io.Writer) int {
 	case errors.As(err, &exit):
 		return int(exit)
 	}
-	_ = report.UsageLine(out, voice.Line(err.Error()))
+	_ = report.UsageLine(out, redact.Line(err.Error()))
 	return exitIncompatible
 }
 
@@ -113,9 +113,9 @@ func exitCode(err error, s streams) int {
 // complain says one sentence and what to do. Both may quote arguments and files: no secret and no control byte of theirs
 // reaches a terminal.
 func complain(w io.Writer, message, hint string) {
-	fmt.Fprintln(w, fold(w, "cudacompat: "+voice.Line(message)))
+	fmt.Fprintln(w, fold(w, "cudacompat: "+redact.Line(message)))
 	if hint != "" {
-		fmt.Fprintln(w, fold(w, "hint: "+voice.Line(hint)))
+		fmt.Fprintln(w, fold(w, "hint: "+redact.Line(hint)))
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"cudacompat/report"
+	"cudacompat/internal/report"
 
 	"github.com/google/go-cmp/cmp"
 )

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"cudacompat/report"
+	"cudacompat/internal/report"
 
 	"github.com/spf13/cobra"
 )

@@ -8,8 +8,8 @@ import (
 	"os"
 
 	"cudacompat/internal/bundle"
+	"cudacompat/internal/logs"
 	"cudacompat/matrix"
-	"cudacompat/triage"
 
 	"github.com/spf13/cobra"
 )
@@ -62,12 +62,12 @@ type lintError struct{ error }
 
 // signatures are those of the tables that load gave; a site's own are linted here, the embedded ones were by a test. The
 // names in a log are read by the same tables.
-func (f *tablesFlag) signatures(t *matrix.Tables) ([]triage.Signature, error) {
-	triage.Use(t)
+func (f *tablesFlag) signatures(t *matrix.Tables) ([]logs.Signature, error) {
+	logs.Use(t)
 	if f.path == "" {
-		return triage.Signatures(t), nil
+		return logs.Signatures(t), nil
 	}
-	all, err := triage.LintedSignatures(t)
+	all, err := logs.LintedSignatures(t)
 	if err != nil {
 		return nil, &usageError{message: "--matrix " + f.path + ": " + err.Error(),
 			hint: "data/signature in the sources shows how they are written"}

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"cudacompat/internal/report"
 	"cudacompat/matrix"
 	"cudacompat/probe"
-	"cudacompat/report"
 
 	"github.com/spf13/cobra"
 )

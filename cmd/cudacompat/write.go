@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"cudacompat/internal/budget"
-	"cudacompat/internal/voice"
+	"cudacompat/internal/redact"
 )
 
 // write says a value in every format that was asked for, before the time of ctx is up. Whatever it holds of an input is
@@ -17,7 +17,7 @@ import (
 func (o outputs[T]) write(ctx context.Context, value T) error {
 	writing, cancel := forWriting(ctx)
 	defer cancel()
-	var redact voice.Walk
+	var redact redact.Walk
 	whole := redact.Value(&value, func() bool { return writing.Err() != nil })
 	for _, one := range o.list {
 		err := errLate
@@ -39,7 +39,7 @@ type leaving interface{ Leave(left map[string]int) }
 
 // beginning writes the first of each list of a value, for the rest of which there is no time. What would be wrong without
 // its rest is not written.
-func (o outputs[T]) beginning(one output[T], value T, redact *voice.Walk) error {
+func (o outputs[T]) beginning(one output[T], value T, redact *redact.Walk) error {
 	short, left := budget.Short(value)
 	redact.Value(&short, nil)
 	if len(left) > 0 {

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"cudacompat/report"
+	"cudacompat/internal/report"
 )
 
 // verbose is a value with as many lines.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/internal/voice"
+	"cudacompat/internal/redact"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -45,7 +45,7 @@ func (d document) root(data []byte) (*yaml.Node, error) {
 
 // oneLine is an error of the YAML reader without line breaks; what it quotes of the file reaches no terminal raw.
 func oneLine(err error) string {
-	return strings.TrimPrefix(voice.Line(err.Error()), "yaml: ")
+	return strings.TrimPrefix(redact.Line(err.Error()), "yaml: ")
 }
 
 // mapping reads a node of known keys.

@@ -13,7 +13,7 @@ import (
 )
 
 // spoken are the directories whose strings people read.
-var spoken = []string{"cmd", "fleet", "matrix", "pin", "probe", "requires", "report", "triage",
+var spoken = []string{"cmd", "matrix", "probe", "internal/fleet", "internal/guard", "internal/report", "internal/logs",
 	"internal/tables", "internal/bundle", "internal/version",
 	"internal/rpmdb"}
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cudacompat/internal/voice"
+	"cudacompat/internal/redact"
 )
 
 // Anonymous takes out what tells which machine the facts are of: credentials, names of hosts, the UUIDs of GPUs. What
@@ -19,7 +19,7 @@ func (f *Facts) Anonymous() {
 			f.Variables[name] = "***"
 		}
 	}
-	voice.Value(f)
+	redact.Value(f)
 }
 
 // hostVariables hold the name or the address of a host.

@@ -133,7 +133,7 @@ func targetFlags(data []byte) []string {
 func documents() []question {
 	var list []question
 	for _, pattern := range []string{
-		"report/testdata/*.json", "examples/facts/*", "examples/collect_env/*", "probe/testdata/collectenv/*",
+		"internal/report/testdata/*.json", "examples/facts/*", "examples/collect_env/*", "probe/testdata/collectenv/*",
 	} {
 		for _, file := range glob(pattern) {
 			list = append(list, question{name: file, args: []string{"check", file}})

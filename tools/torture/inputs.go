@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"cudacompat/report"
+	"cudacompat/internal/report"
 )
 
 // A seed is a good input, and the command that reads it.

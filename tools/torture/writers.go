@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"cudacompat/report"
+	"cudacompat/internal/report"
 )
 
 // written are much to say, in every format of a report, with time and with so little that it ends while all of that is

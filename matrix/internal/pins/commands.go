@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 
 	"cudacompat/internal/lazyregexp"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
 )
 
 // Interpreter is the environment's own, through which pip cannot miss it; empty for one that no path tells, or whose path
 // nobody should paste into a shell.
-func Interpreter(e *world.Environment) string {
+func Interpreter(e *model.Environment) string {
 	switch {
 	case e.Environment == nil || e.Path == "" || PartOfFile.MatchString(e.Path) ||
 		strings.ContainsFunc(e.Path, unicode.IsControl) || !utf8.ValidString(e.Path):
@@ -29,7 +29,7 @@ func Interpreter(e *world.Environment) string {
 var PartOfFile = lazyregexp.New(`^(?:extra|group|environment|Python) [^/]+$`)
 
 // Place is the environment for an installer: a bare pip installs into whichever environment is active.
-func Place(e *world.Environment) pin.Place {
+func Place(e *model.Environment) pin.Place {
 	python := Interpreter(e)
 	if python == "" {
 		return pin.Place{}
@@ -41,7 +41,7 @@ func Place(e *world.Environment) pin.Place {
 }
 
 // Install are the commands that change the environment.
-func Install(e *world.Environment, i pin.Install) map[string]string { return i.Commands(Place(e)) }
+func Install(e *model.Environment, i pin.Install) map[string]string { return i.Commands(Place(e)) }
 
 // InstallStep is the one of them for a step: pip's where there is one.
-func InstallStep(e *world.Environment, i pin.Install) pin.Step { return pin.Run(i.Step(Place(e))) }
+func InstallStep(e *model.Environment, i pin.Install) pin.Step { return pin.Run(i.Step(Place(e))) }

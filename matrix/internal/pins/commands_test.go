@@ -6,8 +6,8 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
 	"cudacompat/probe/facts"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,7 +41,7 @@ func TestCommandsNameTheirEnvironment(t *testing.T) {
 			"uv":  `uv pip uninstall --python "/opt/a'; rm -rf ~; '/bin/python" a && uv pip install --python "/opt/a'; rm -rf ~; '/bin/python" b`}},
 		{facts.Environment{Path: "/opt/a\x1b[2J", Kind: "venv"}, map[string]string{"pip": pip, "uv": uv}},
 	} {
-		got := Install(world.NewEnvironment(tables.Embedded(), &c.env), pin.Install{Remove: []string{"a"}, Packages: []string{"b"}})
+		got := Install(model.NewEnvironment(tables.Embedded(), &c.env), pin.Install{Remove: []string{"a"}, Packages: []string{"b"}})
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", c.env.Path, diff)
 		}
@@ -50,9 +50,9 @@ func TestCommandsNameTheirEnvironment(t *testing.T) {
 
 // An installer leaves a release alone that is there, so a pin of what is broken writes its files again.
 func TestPinOfTheSameReleaseWritesItAgain(t *testing.T) {
-	env := world.NewEnvironment(tables.Embedded(), &facts.Environment{})
+	env := model.NewEnvironment(tables.Embedded(), &facts.Environment{})
 	for installed, want := range map[string]bool{"2.9.0+cu130": true, "2.8.0+cu128": false} {
-		b := &world.Build{Build: &facts.Build{Name: "torch", Version: installed, Path: "/v/torch"}, Env: env}
+		b := &model.Build{Build: &facts.Build{Name: "torch", Version: installed, Path: "/v/torch"}, Env: env}
 		got := Commands(b, version.Of("13.0"), []pin.Package{{Package: "torch", Version: "2.9.0+cu130"}}, "")["uv"]
 		if again := strings.Contains(got, "--reinstall"); again != want {
 			t.Errorf("over %s: %q", installed, got)

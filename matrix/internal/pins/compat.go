@@ -8,21 +8,21 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 )
 
 // Compat is the cuda-compat package that would lift this driver to a CUDA: the lowest one, where every GPU is a
 // data-centre one and NVIDIA lists the driver's branch. Where it is installed, steps say how the loader comes to take it.
-func Compat(m *world.Machine, cuda version.Number) (pins []verdict.Pin, steps []pin.Step) {
+func Compat(m *model.Machine, cuda version.Number) (pins []verdict.Pin, steps []pin.Step) {
 	row := m.CompatPackage(cuda)
 	if row == nil {
 		return nil, nil
 	}
 	for _, c := range m.Facts.Driver.Compat {
 		if version.Of(c.Version).Major() == version.Int(row.Branch) && !c.Taken {
-			return nil, []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + world.PutFirst(path.Dir(c.Path))).That(fmt.Sprintf(
+			return nil, []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(path.Dir(c.Path))).That(fmt.Sprintf(
 				"uses %s, which is installed; keeps the driver (forward compatibility, which data-centre GPUs support)", row.Package)).Instead()}
 		}
 	}
@@ -36,8 +36,8 @@ func Compat(m *world.Machine, cuda version.Number) (pins []verdict.Pin, steps []
 
 // compatCommands install a cuda-compat package and have the loader take it, on this machine or in the image that a
 // Dockerfile makes; none on a system for which NVIDIA has no packages.
-func compatCommands(m *world.Machine, row *tables.Forward) map[string]string {
-	library := "LD_LIBRARY_PATH=" + world.PutFirst("/usr/local/cuda-"+row.CUDA.Short()+"/compat")
+func compatCommands(m *model.Machine, row *tables.Forward) map[string]string {
+	library := "LD_LIBRARY_PATH=" + model.PutFirst("/usr/local/cuda-"+row.CUDA.Short()+"/compat")
 	if m.Dockerfile() {
 		return imageCommands(m, row.Package, "ENV "+library)
 	}
@@ -60,7 +60,7 @@ func compatCommands(m *world.Machine, row *tables.Forward) map[string]string {
 const from = "  # needs NVIDIA's repository"
 
 // imageCommands are the instructions of a Dockerfile; the images that begin with NVIDIA's have its repository.
-func imageCommands(m *world.Machine, name, env string) map[string]string {
+func imageCommands(m *model.Machine, name, env string) map[string]string {
 	base := m.Facts.Environments[0].Wanted[0]
 	where := from + " in the image"
 	if strings.Contains(base.Name, "nvidia/") {

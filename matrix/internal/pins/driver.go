@@ -5,15 +5,15 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 )
 
 // DriverPins is the smallest driver change that would do: the newest release of the lowest branch that is still
 // maintained, drives every GPU here, and reaches the floor of the CUDA (when one is given). Empty when there is none,
 // or when a driver cannot be chosen here.
-func DriverPins(m *world.Machine, cuda version.Number) []verdict.Pin {
+func DriverPins(m *model.Machine, cuda version.Number) []verdict.Pin {
 	if m.WindowsNumbers() || m.Jetson() || m.Policy.NoPins {
 		return nil
 	}
@@ -29,7 +29,7 @@ func DriverPins(m *world.Machine, cuda version.Number) []verdict.Pin {
 }
 
 // DriverPin is the newest driver of a branch, installed on the machine that was read.
-func DriverPin(m *world.Machine, b tables.Branch, why string) verdict.Pin {
+func DriverPin(m *model.Machine, b tables.Branch, why string) verdict.Pin {
 	p := verdict.Pin{Package: "driver", Version: b.Newest.String(), Why: why, Commands: driverCommands(m, b), Steps: driverSteps(m, b)}
 	// A tree at rest boots anyway, and who builds it must not be rebooted.
 	if s := HostSystem(m); s.Family != "" && m.Here() {
@@ -41,7 +41,7 @@ func DriverPin(m *world.Machine, b tables.Branch, why string) verdict.Pin {
 }
 
 // Reboot is what a driver change costs here.
-func Reboot(m *world.Machine) string {
+func Reboot(m *model.Machine) string {
 	if m.Dockerfile() || m.Facts.System.Container != "" && m.Target.Instance == "" {
 		return "on the host; needs a reboot"
 	}
@@ -51,7 +51,7 @@ func Reboot(m *world.Machine) string {
 // DriverBranch chooses the branch: among those that drive every GPU here and reach what is asked for, the lowest that
 // is not past its end of life, else the highest. A new-feature branch without a date of its own ends when the next one
 // starts, so it is not taken for maintained.
-func DriverBranch(m *world.Machine, reaches func(*tables.Branch) bool) *tables.Branch {
+func DriverBranch(m *model.Machine, reaches func(*tables.Branch) bool) *tables.Branch {
 	branches := tables.Rows[tables.Branch](m.Tables)
 	var last *tables.Branch
 	for i := range branches {
@@ -68,7 +68,7 @@ func DriverBranch(m *world.Machine, reaches func(*tables.Branch) bool) *tables.B
 }
 
 // BranchFits reports whether a branch drives every GPU here.
-func BranchFits(m *world.Machine, b *tables.Branch) bool {
+func BranchFits(m *model.Machine, b *tables.Branch) bool {
 	for _, g := range m.Present {
 		if g.Chip == nil {
 			continue
@@ -85,7 +85,7 @@ func BranchFits(m *world.Machine, b *tables.Branch) bool {
 }
 
 // reaches reports whether a branch reaches the floor of a CUDA, where one is asked for.
-func reaches(m *world.Machine, b *tables.Branch, cuda version.Number) bool {
+func reaches(m *model.Machine, b *tables.Branch, cuda version.Number) bool {
 	if !cuda.Known() {
 		return true
 	}
@@ -98,7 +98,7 @@ func reaches(m *world.Machine, b *tables.Branch, cuda version.Number) bool {
 
 // openModule says which kernel module fits: open where a GPU needs it or the branch has no other, else proprietary
 // where a GPU cannot use it; both fit in between, and then open is NVIDIA's default since branch 560.
-func openModule(m *world.Machine, b tables.Branch) bool {
+func openModule(m *model.Machine, b tables.Branch) bool {
 	for _, g := range m.Present {
 		if g.Chip != nil && g.Chip.OpenModule == "required" {
 			return true

@@ -6,14 +6,14 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
 )
 
 // driverCommands are the installation of a branch by the package manager of the system that was read. Where no system is
 // known, or a container's is, which is not its host's, they are for the two that most have. The module's flavour follows
 // the GPUs: Blackwell needs the open one, what is older than Turing cannot use it.
-func driverCommands(m *world.Machine, b tables.Branch) map[string]string {
+func driverCommands(m *model.Machine, b tables.Branch) map[string]string {
 	commands := map[string]string{}
 	if m.PartOfGPU() { // no package manager has that driver
 		return commands
@@ -32,7 +32,7 @@ func driverCommands(m *world.Machine, b tables.Branch) map[string]string {
 }
 
 // driverSteps are the ways to a branch that no package manager has.
-func driverSteps(m *world.Machine, b tables.Branch) []pin.Step {
+func driverSteps(m *model.Machine, b tables.Branch) []pin.Step {
 	if m.PartOfGPU() {
 		return []pin.Step{pin.Say(fmt.Sprintf("install the GRID driver of branch %s from AWS's bucket ec2-linux-nvidia-drivers: a fraction of a GPU works with no other driver", b.Branch)), pin.Say("launch from an AMI that has it").Instead()}
 	}
@@ -46,13 +46,13 @@ func driverSteps(m *world.Machine, b tables.Branch) []pin.Step {
 var ec2Type = lazyregexp.New(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
 
 // toEC2 reports whether the machine that is meant is an instance of EC2.
-func toEC2(m *world.Machine) bool { return m.OnEC2() || ec2Type.MatchString(m.Target.Instance) }
+func toEC2(m *model.Machine) bool { return m.OnEC2() || ec2Type.MatchString(m.Target.Instance) }
 
 // releaseNumber is the first number of PRETTY_NAME: "24.04" of "Ubuntu 24.04.3 LTS".
 var releaseNumber = lazyregexp.New(`\b\d+(\.\d+)?`)
 
 // System is the operating system that was read, as commands are written for it.
-func System(m *world.Machine) pin.System {
+func System(m *model.Machine) pin.System {
 	s := m.Facts.System
 	kernel, _ := m.BootKernel()
 	d := pin.System{Release: releaseNumber.FindString(s.OS), Arch: "x86_64", Kernel: kernel, Root: s.Container != ""}
@@ -79,7 +79,7 @@ func System(m *world.Machine) pin.System {
 }
 
 // HostSystem is the system whose kernel loads the driver: none is known in a container.
-func HostSystem(m *world.Machine) pin.System {
+func HostSystem(m *model.Machine) pin.System {
 	if m.Facts.System.Container != "" {
 		return pin.System{Arch: System(m).Arch}
 	}
@@ -87,7 +87,7 @@ func HostSystem(m *world.Machine) pin.System {
 }
 
 // OnHost is a command for the machine's own system; from a container it cannot be given, and is words.
-func OnHost(m *world.Machine, command string) pin.Step {
+func OnHost(m *model.Machine, command string) pin.Step {
 	if m.Facts.System.Container != "" {
 		return pin.Say("on the host: `" + command + "`")
 	}

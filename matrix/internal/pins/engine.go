@@ -8,17 +8,17 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // EnginesIn are the engines of an environment, packages each release of which asks for one PyTorch, or for few: they
 // undo a pin of PyTorch alone, or do not load with it. What others bring along, as vLLM brought xFormers and SGLang
 // brings sglang-kernel, is one only where there is no other.
-func EnginesIn(m *world.Machine, e *world.Environment) []*world.Installed {
-	var own, brought []*world.Installed
+func EnginesIn(m *model.Machine, e *model.Environment) []*model.Installed {
+	var own, brought []*model.Installed
 	for _, name := range m.Tables.WithTrait("pins-torch") {
 		for _, p := range Beside(e) {
 			switch {
@@ -37,7 +37,7 @@ func EnginesIn(m *world.Machine, e *world.Environment) []*world.Installed {
 }
 
 // EngineRows are the releases of an engine that the package index has for this platform, oldest first.
-func EngineRows(m *world.Machine, name string) []tables.Extension {
+func EngineRows(m *model.Machine, name string) []tables.Extension {
 	if m.Platform != "linux_x86_64" { // the rows are read from these wheels
 		return nil
 	}
@@ -52,7 +52,7 @@ func EngineRows(m *world.Machine, name string) []tables.Extension {
 
 // withEngines is what to install where engines share the environment with PyTorch, or ask for it: releases that go
 // together, of which the installer's own index has all. Of the torch rows the nearest comes first.
-func withEngines(m *world.Machine, b *world.Build, list []*world.Installed, candidates []world.Row) []verdict.Pin {
+func withEngines(m *model.Machine, b *model.Build, list []*model.Installed, candidates []model.Row) []verdict.Pin {
 	for _, r := range candidates {
 		if set := EngineSet(m, b, list, r); set != nil {
 			return []verdict.Pin{EnginePin(m, b, r, set)}
@@ -62,7 +62,7 @@ func withEngines(m *world.Machine, b *world.Build, list []*world.Installed, cand
 }
 
 // EngineSet is a release of every engine for one torch; nil where one has none.
-func EngineSet(m *world.Machine, b *world.Build, list []*world.Installed, r world.Row) []pin.Package {
+func EngineSet(m *model.Machine, b *model.Build, list []*model.Installed, r model.Row) []pin.Package {
 	release, _ := version.ParseRelease(r.Release)
 	if r.Variant != m.DefaultVariant("torch", release) {
 		return nil
@@ -79,7 +79,7 @@ func EngineSet(m *world.Machine, b *world.Build, list []*world.Installed, r worl
 }
 
 // engineFor is the engine's own release where it takes a torch, else the newest that does.
-func engineFor(m *world.Machine, p *world.Installed, r world.Row, python string) *tables.Extension {
+func engineFor(m *model.Machine, p *model.Installed, r model.Row, python string) *tables.Extension {
 	rows := slices.DeleteFunc(EngineRows(m, p.Name), func(e tables.Extension) bool {
 		return !takesTorch(e, r) || python != "" && !takesPython(e, python) || !loadsWheel(m, e) ||
 			len(e.SASS) > 0 && !Covers(m, e) || !supports(m, e)
@@ -94,25 +94,25 @@ func engineFor(m *world.Machine, p *world.Installed, r world.Row, python string)
 }
 
 // supports reports whether an engine's project supports one of the GPUs here, as far as it says.
-func supports(m *world.Machine, e tables.Extension) bool {
+func supports(m *model.Machine, e tables.Extension) bool {
 	least, _ := m.Tables.LeastCapability(e.Package, version.Of(e.Release))
 	return !least.Known() || len(m.GPUs) == 0 ||
-		slices.ContainsFunc(m.GPUs, func(g world.GPU) bool { return !g.Capability.Known() || g.Capability.AtLeast(least) })
+		slices.ContainsFunc(m.GPUs, func(g model.GPU) bool { return !g.Capability.Known() || g.Capability.AtLeast(least) })
 }
 
 // wheelGlibc matches the least glibc in a wheel's name: "vllm-0.19.1-cp38-abi3-manylinux_2_31_x86_64.whl".
 var wheelGlibc = lazyregexp.New(`-manylinux_(\d+)_(\d+)_x86_64`)
 
 // loadsWheel reports whether the C library here is new enough for a release's wheel, by the wheel's name in its source.
-func loadsWheel(m *world.Machine, e tables.Extension) bool {
+func loadsWheel(m *model.Machine, e tables.Extension) bool {
 	f := wheelGlibc.FindStringSubmatch(strings.Join(e.Source, " "))
 	return f == nil || !m.Libc.Known() || !m.Libc.Less(version.Of(f[1]+"."+f[2]))
 }
 
 // takesTorch reports whether a release asks for just this torch, or for a range that has it, and is of its CUDA family.
-func takesTorch(e tables.Extension, r world.Row) bool {
-	return !world.OtherFamily(e.CUDA, r.CUDA) && slices.ContainsFunc(e.Torch, func(text string) bool {
-		if exact := world.Exactly(text); exact.Known() {
+func takesTorch(e tables.Extension, r model.Row) bool {
+	return !model.OtherFamily(e.CUDA, r.CUDA) && slices.ContainsFunc(e.Torch, func(text string) bool {
+		if exact := model.Exactly(text); exact.Known() {
 			return exact.Compare(r.Number) == 0
 		}
 		ok, err := version.Allows(text, r.Number)
@@ -133,7 +133,7 @@ func takesPython(e tables.Extension, python string) bool {
 
 // EnginePin writes the commands. PyTorch is named beside the engine, and the companions that are there: pip leaves what
 // is installed as long as nothing forbids it.
-func EnginePin(m *world.Machine, b *world.Build, r world.Row, set []pin.Package) verdict.Pin {
+func EnginePin(m *model.Machine, b *model.Build, r model.Row, set []pin.Package) verdict.Pin {
 	why := fmt.Sprintf("%s %s is built for torch %s; keeps the driver", set[0].Package, set[0].Version, r.Release)
 	list := append(slices.Clone(set), pin.Package{Package: "torch", Version: r.Release})
 	for _, c := range r.Companions {
@@ -147,7 +147,7 @@ func EnginePin(m *world.Machine, b *world.Build, r world.Row, set []pin.Package)
 
 // sameButFamily are the installed packages of a list that are of the very releases, for another CUDA family: pip takes
 // 2.9.0+cu130 for torch==2.9.0 and would leave it.
-func sameButFamily(b *world.Build, r world.Row, list []pin.Package) []string {
+func sameButFamily(b *model.Build, r model.Row, list []pin.Package) []string {
 	var names []string
 	for _, p := range list {
 		have := ""
@@ -166,15 +166,15 @@ func sameButFamily(b *world.Build, r world.Row, list []pin.Package) []string {
 }
 
 // asFramework is the torch that an engine alone in a file brings.
-func asFramework(b *world.Build) *world.Build {
-	torch := &world.Build{Build: &facts.Build{Name: "torch", Version: b.Named.Torch}, Env: b.Env, Interpreter: b.Interpreter}
+func asFramework(b *model.Build) *model.Build {
+	torch := &model.Build{Build: &facts.Build{Name: "torch", Version: b.Named.Torch}, Env: b.Env, Interpreter: b.Interpreter}
 	torch.Release, _ = version.ParseRelease(b.Named.Torch)
 	return torch
 }
 
 // enginePins is what to install instead of an engine that a file names; steps say that there is nothing.
-func enginePins(m *world.Machine, b *world.Build) (pins []verdict.Pin, steps []pin.Step) {
-	own := []*world.Installed{world.NewInstalled(&facts.Package{Name: b.Name, Version: b.Version})}
+func enginePins(m *model.Machine, b *model.Build) (pins []verdict.Pin, steps []pin.Step) {
+	own := []*model.Installed{model.NewInstalled(&facts.Package{Name: b.Name, Version: b.Version})}
 	torch := asFramework(b)
 	if pins = withEngines(m, torch, own, Ranked(m, torch)); len(pins) == 0 {
 		steps = []pin.Step{pin.Say(noEngine(m, b.Name))}
@@ -182,20 +182,20 @@ func enginePins(m *world.Machine, b *world.Build) (pins []verdict.Pin, steps []p
 	return pins, steps
 }
 
-func noEngine(m *world.Machine, name string) string {
+func noEngine(m *model.Machine, name string) string {
 	return fmt.Sprintf("no release of %s in the tables brings a torch that runs on %s with %s", pin.Quoted(name),
 		pin.Quoted(m.DriverWords()), pin.Quoted(gpuWords(m)))
 }
 
 // Beside are the packages of an environment, those that a file only names too.
-func Beside(e *world.Environment) []*world.Installed {
-	var list []*world.Installed
+func Beside(e *model.Environment) []*model.Installed {
+	var list []*model.Installed
 	for i := range e.Packages {
-		list = append(list, world.NewInstalled(&e.Packages[i]))
+		list = append(list, model.NewInstalled(&e.Packages[i]))
 	}
 	for _, w := range e.Wanted {
 		if w.Version != "" && w.Origin != "image" && e.Package(w.Name) == nil {
-			list = append(list, world.NewInstalled(&facts.Package{Name: w.Name, Version: w.Version, Path: w.From}))
+			list = append(list, model.NewInstalled(&facts.Package{Name: w.Name, Version: w.Version, Path: w.From}))
 		}
 	}
 	return list

@@ -5,18 +5,18 @@ import (
 	"testing"
 
 	"cudacompat/internal/tables"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // onX86 is a machine of which nothing but its architecture is known.
-func onX86() *world.Machine {
+func onX86() *model.Machine {
 	var f facts.Facts
 	f.System.Arch = "x86_64"
 	f.Complete()
-	return world.NewMachine(tables.Embedded(), &f, world.Target{}, verdict.Policy{})
+	return model.NewMachine(tables.Embedded(), &f, model.Target{}, verdict.Policy{})
 }
 
 // TestEnginesIn: what an engine brought along is one only where there is no engine.
@@ -29,7 +29,7 @@ func TestEnginesIn(t *testing.T) {
 			env.Packages = append(env.Packages, facts.Package{Name: name, Version: release})
 		}
 		var got []string
-		for _, p := range EnginesIn(m, world.NewEnvironment(tables.Embedded(), &env)) {
+		for _, p := range EnginesIn(m, model.NewEnvironment(tables.Embedded(), &env)) {
 			got = append(got, p.Name)
 		}
 		if strings.Join(got, " ") != want {
@@ -47,7 +47,7 @@ func TestCompanionFor(t *testing.T) {
 		{"torchaudio", "", "cu130", ""},
 	} {
 		got, ok := CompanionFor(onX86(), pin.Package{Package: c.name, Version: c.release},
-			world.Row{Wheel: tables.Wheel{Release: "2.13.0", Variant: c.variant, Platform: "linux_x86_64"}})
+			model.Row{Wheel: tables.Wheel{Release: "2.13.0", Variant: c.variant, Platform: "linux_x86_64"}})
 		if ok != (c.want != "") || ok && got.Version != c.want {
 			t.Errorf("%s %s for %s: %v, %v, want %q", c.name, c.release, c.variant, got, ok, c.want)
 		}

@@ -3,15 +3,15 @@ package pins
 import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
 )
 
 // imageSteps names the newest image of CUDA that the driver runs.
-func imageSteps(m *world.Machine) []pin.Step {
+func imageSteps(m *model.Machine) []pin.Step {
 	var newest version.Number
 	for _, c := range tables.Rows[tables.Container](m.Tables) {
-		if c.Image == world.CUDAImage && m.Reached(c.CUDA) && newest.Less(c.CUDA) {
+		if c.Image == model.CUDAImage && m.Reached(c.CUDA) && newest.Less(c.CUDA) {
 			newest = c.CUDA
 		}
 	}

@@ -8,14 +8,14 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // PackagePin is the pin of one wheel that nothing else depends on.
-func PackagePin(e *world.Environment, name, version string) []verdict.Pin {
+func PackagePin(e *model.Environment, name, version string) []verdict.Pin {
 	spec := name + version
 	if !strings.ContainsAny(version[:1], "<>=") {
 		spec = name + "==" + version
@@ -25,7 +25,7 @@ func PackagePin(e *world.Environment, name, version string) []verdict.Pin {
 }
 
 // localOf adds the row's variant to a companion's version, as PyTorch's index has it; Triton serves every variant.
-func localOf(p pin.Package, r world.Row) pin.Package {
+func localOf(p pin.Package, r model.Row) pin.Package {
 	if p.Package == "triton" {
 		return p
 	}
@@ -33,15 +33,15 @@ func localOf(p pin.Package, r world.Row) pin.Package {
 }
 
 // Pins works out the sets for the machine of the facts with a target laid over it. Every set passes Check.
-func Pins(t *tables.Tables, f facts.Facts, target world.Target, want pin.Wanted) pin.Sets {
+func Pins(t *tables.Tables, f facts.Facts, target model.Target, want pin.Wanted) pin.Sets {
 	f.Complete()
-	m := world.NewMachine(t, &f, target, verdict.Policy{})
+	m := model.NewMachine(t, &f, target, verdict.Policy{})
 	b := wantedBuild(m, want)
 	sets := pin.Sets{Schema: pin.Schema, Target: pinTarget(m, b, want), Sets: []pin.Set{}, Missing: []pin.None{}}
 	for _, c := range []struct {
 		choice pin.Choice
-		work   func(*world.Build) (pin.Set, string)
-	}{{pin.KeepDriver, func(b *world.Build) (pin.Set, string) { return keepDriver(m, b) }}, {pin.SmallestDriver, func(b *world.Build) (pin.Set, string) { return smallestDriver(m, b) }}, {pin.Newest, func(b *world.Build) (pin.Set, string) { return newest(m, b) }}} {
+		work   func(*model.Build) (pin.Set, string)
+	}{{pin.KeepDriver, func(b *model.Build) (pin.Set, string) { return keepDriver(m, b) }}, {pin.SmallestDriver, func(b *model.Build) (pin.Set, string) { return smallestDriver(m, b) }}, {pin.Newest, func(b *model.Build) (pin.Set, string) { return newest(m, b) }}} {
 		set, why := c.work(b)
 		if why != "" {
 			sets.Missing = append(sets.Missing, pin.None{Choice: c.choice, Why: why, Source: []string{}})
@@ -54,12 +54,12 @@ func Pins(t *tables.Tables, f facts.Facts, target world.Target, want pin.Wanted)
 }
 
 // wantedBuild stands for what is to be installed, in the environment that counts.
-func wantedBuild(m *world.Machine, want pin.Wanted) *world.Build {
-	b := &world.Build{Build: &facts.Build{Name: want.Framework, Version: want.Release},
-		Env: world.NewEnvironment(m.Tables, &facts.Environment{})}
-	standing := world.StandingOf(m.Tables, m.Facts)
+func wantedBuild(m *model.Machine, want pin.Wanted) *model.Build {
+	b := &model.Build{Build: &facts.Build{Name: want.Framework, Version: want.Release},
+		Env: model.NewEnvironment(m.Tables, &facts.Environment{})}
+	standing := model.StandingOf(m.Tables, m.Facts)
 	for i := range m.Facts.Environments {
-		if e := &m.Facts.Environments[i]; standing(e) != world.Noted && b.Env.Path == "" {
+		if e := &m.Facts.Environments[i]; standing(e) != model.Noted && b.Env.Path == "" {
 			b.Env = m.Environment(e)
 		}
 	}
@@ -68,7 +68,7 @@ func wantedBuild(m *world.Machine, want pin.Wanted) *world.Build {
 	return b
 }
 
-func pinTarget(m *world.Machine, b *world.Build, want pin.Wanted) pin.Target {
+func pinTarget(m *model.Machine, b *model.Build, want pin.Wanted) pin.Target {
 	t := pin.Target{Wanted: []string{}, Instance: m.Target.Instance, Driver: m.Driver().Version.String(), GPUs: []string{},
 		Python:   version.ShortPython(b.Interpreter),
 		Platform: m.Platform, Libc: m.Facts.System.Libc, Framework: want.Framework, Release: want.Release}
@@ -79,7 +79,7 @@ func pinTarget(m *world.Machine, b *world.Build, want pin.Wanted) pin.Target {
 }
 
 // keepDriver is what runs on the driver that is there, nearest to what was asked for.
-func keepDriver(m *world.Machine, b *world.Build) (pin.Set, string) {
+func keepDriver(m *model.Machine, b *model.Build) (pin.Set, string) {
 	switch {
 	case !m.DriverTold():
 		return pin.Set{}, "the driver is unknown (add --driver)"
@@ -95,14 +95,14 @@ func keepDriver(m *world.Machine, b *world.Build) (pin.Set, string) {
 }
 
 // smallestDriver is the release nearest to what was asked for, in the variant that needs the lowest driver.
-func smallestDriver(m *world.Machine, b *world.Build) (pin.Set, string) {
+func smallestDriver(m *model.Machine, b *model.Build) (pin.Set, string) {
 	candidates, why := onSomeDriver(m, b)
 	if why != "" {
 		return pin.Set{}, why
 	}
 	rankRows(m, b, candidates)
 	for _, r := range candidates {
-		variants := slices.DeleteFunc(slices.Clone(candidates), func(v world.Row) bool { return v.Release != r.Release })
+		variants := slices.DeleteFunc(slices.Clone(candidates), func(v model.Row) bool { return v.Release != r.Release })
 		if set, ok := onLowestDriver(m, b, variants); ok {
 			return set, ""
 		}
@@ -112,13 +112,13 @@ func smallestDriver(m *world.Machine, b *world.Build) (pin.Set, string) {
 
 // onLowestDriver is the variant of one release that needs the least: no other driver at all, else the lowest branch
 // that is still maintained; of variants that need the same the one of the newest CUDA.
-func onLowestDriver(m *world.Machine, b *world.Build, variants []world.Row) (pin.Set, bool) {
-	if kept := slices.DeleteFunc(slices.Clone(variants), func(r world.Row) bool { return !driverServes(m, r) }); len(kept) > 0 {
+func onLowestDriver(m *model.Machine, b *model.Build, variants []model.Row) (pin.Set, bool) {
+	if kept := slices.DeleteFunc(slices.Clone(variants), func(r model.Row) bool { return !driverServes(m, r) }); len(kept) > 0 {
 		rankRows(m, b, kept)
 		return set(m, b, kept[0], nil, withRelease(m, b, kept[0], "the driver can stay")), true
 	}
 	var best *tables.Branch
-	var chosen world.Row
+	var chosen model.Row
 	for _, r := range variants {
 		branch := branchFor(m, r.CUDA)
 		if branch == nil {
@@ -140,12 +140,12 @@ func onLowestDriver(m *world.Machine, b *world.Build, variants []world.Row) (pin
 }
 
 // newest is the newest release in the variant of the newest CUDA, on the newest production or long-term branch.
-func newest(m *world.Machine, b *world.Build) (pin.Set, string) {
+func newest(m *model.Machine, b *model.Build) (pin.Set, string) {
 	candidates, why := onSomeDriver(m, b)
 	if why != "" {
 		return pin.Set{}, why
 	}
-	slices.SortStableFunc(candidates, func(x, y world.Row) int {
+	slices.SortStableFunc(candidates, func(x, y model.Row) int {
 		if c := y.Number.Compare(x.Number); c != 0 {
 			return c
 		}
@@ -164,8 +164,8 @@ func newest(m *world.Machine, b *world.Build) (pin.Set, string) {
 }
 
 // onSomeDriver are the rows that would run here if the driver were another one; why says that there are none.
-func onSomeDriver(m *world.Machine, b *world.Build) (list []world.Row, why string) {
-	list = slices.DeleteFunc(m.FrameworkRows(b.Name), func(r world.Row) bool { return !fits(m, b, r) || !hasCode(m, r) })
+func onSomeDriver(m *model.Machine, b *model.Build) (list []model.Row, why string) {
+	list = slices.DeleteFunc(m.FrameworkRows(b.Name), func(r model.Row) bool { return !fits(m, b, r) || !hasCode(m, r) })
 	if len(list) == 0 {
 		return nil, whyNone(m, b)
 	}
@@ -173,17 +173,17 @@ func onSomeDriver(m *world.Machine, b *world.Build) (list []world.Row, why strin
 }
 
 // driverServes reports whether the driver that is there runs a row and drives the GPUs.
-func driverServes(m *world.Machine, r world.Row) bool {
+func driverServes(m *model.Machine, r model.Row) bool {
 	return m.Driver().Version.Known() && drives(m, m.Driver().Version) && m.Reached(r.CUDA)
 }
 
 // drives reports whether a driver knows every GPU here, and still does.
-func drives(m *world.Machine, driver version.Number) bool {
-	return !slices.ContainsFunc(m.GPUs, func(g world.GPU) bool { return driver.Known() && !m.DrivenBy(g, driver) })
+func drives(m *model.Machine, driver version.Number) bool {
+	return !slices.ContainsFunc(m.GPUs, func(g model.GPU) bool { return driver.Known() && !m.DrivenBy(g, driver) })
 }
 
 // branchFor is the lowest maintained branch for a CUDA; nil where a driver cannot be chosen.
-func branchFor(m *world.Machine, cuda version.Number) *tables.Branch {
+func branchFor(m *model.Machine, cuda version.Number) *tables.Branch {
 	if m.WindowsNumbers() || m.Jetson() {
 		return nil
 	}
@@ -191,7 +191,7 @@ func branchFor(m *world.Machine, cuda version.Number) *tables.Branch {
 }
 
 // newestBranch is the newest production or long-term branch for a CUDA, else the newest of all.
-func newestBranch(m *world.Machine, cuda version.Number) *tables.Branch {
+func newestBranch(m *model.Machine, cuda version.Number) *tables.Branch {
 	if m.WindowsNumbers() || m.Jetson() {
 		return nil
 	}
@@ -208,7 +208,7 @@ func newestBranch(m *world.Machine, cuda version.Number) *tables.Branch {
 }
 
 // set writes one set down.
-func set(m *world.Machine, b *world.Build, r world.Row, branch *tables.Branch, why string) pin.Set {
+func set(m *model.Machine, b *model.Build, r model.Row, branch *tables.Branch, why string) pin.Set {
 	s := pin.Set{Packages: []pin.Package{r.Requirement()}, Steps: []pin.Step{}, Why: why, Lacks: []string{}, Source: slices.Clone(r.Source)}
 	for _, c := range r.Companions {
 		if local, ok := CompanionFor(m, c, r); ok {
@@ -235,7 +235,7 @@ func set(m *world.Machine, b *world.Build, r world.Row, branch *tables.Branch, w
 }
 
 // withRelease says where the set's release is another one than was asked for: 2.16.2 is one of 2.16.
-func withRelease(m *world.Machine, b *world.Build, r world.Row, why string) string {
+func withRelease(m *model.Machine, b *model.Build, r model.Row, why string) string {
 	if asked := b.Release.Number; asked.Known() && version.Of(r.Release).Compare(asked) != 0 &&
 		!strings.HasPrefix(r.Release, asked.String()+".") {
 		return fmt.Sprintf("%s; no build of %s %s runs here, %s is the nearest that does", why, b.Name, b.Release.Number,
@@ -246,7 +246,7 @@ func withRelease(m *world.Machine, b *world.Build, r world.Row, why string) stri
 
 // CompanionFor is a companion in the row's variant; false where there is none: torchaudio 2.11.0 was not built for
 // variants that came after it.
-func CompanionFor(m *world.Machine, c pin.Package, r world.Row) (pin.Package, bool) {
+func CompanionFor(m *model.Machine, c pin.Package, r model.Row) (pin.Package, bool) {
 	if c.Package == "torchaudio" && c.Version != "" {
 		built := m.Tables.Torch(c.Version, r.Platform)
 		if len(built) > 0 && !slices.ContainsFunc(built, func(w tables.Torch) bool { return w.Variant == r.Variant }) {
@@ -257,7 +257,7 @@ func CompanionFor(m *world.Machine, c pin.Package, r world.Row) (pin.Package, bo
 }
 
 // runfile is the driver's own installer, for systems without packages of it. It has both kernel modules from 515 on.
-func runfile(m *world.Machine, b tables.Branch) string {
+func runfile(m *model.Machine, b tables.Branch) string {
 	arch := "x86_64"
 	if m.Platform == "linux_aarch64" {
 		arch = "aarch64"

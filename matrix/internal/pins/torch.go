@@ -9,9 +9,9 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 )
 
 // TorchIndex is PyTorch's own package index of one variant.
@@ -19,7 +19,7 @@ func TorchIndex(variant string) string { return "https://download.pytorch.org/wh
 
 // ForBuild says what to install instead of a build that does not run here: the same framework in a variant that runs on
 // this driver, these GPUs and this Python, else the nearest release. steps say why there is none, or what else helps.
-func ForBuild(m *world.Machine, b *world.Build) (pins []verdict.Pin, steps []pin.Step) {
+func ForBuild(m *model.Machine, b *model.Build) (pins []verdict.Pin, steps []pin.Step) {
 	if m.Policy.NoPins {
 		return nil, nil
 	}
@@ -29,7 +29,7 @@ func ForBuild(m *world.Machine, b *world.Build) (pins []verdict.Pin, steps []pin
 	if b.Named != nil && b.Named.Torch != "" && m.Tables.Trait("pins-torch", b.Name, version.Number{}) {
 		return enginePins(m, b)
 	}
-	if !slices.Contains(world.Frameworks(), b.Name) {
+	if !slices.Contains(model.Frameworks(), b.Name) {
 		return nil, []pin.Step{pin.Say("install a build of " + pin.Quoted(b.Name) + " for this driver and these GPUs")}
 	}
 	if pins = frameworkPins(m, b); len(pins) == 0 {
@@ -43,10 +43,10 @@ func ForBuild(m *world.Machine, b *world.Build) (pins []verdict.Pin, steps []pin
 
 // frameworkPins picks what to install instead: of the same release the variants that run here, those nearest to the
 // driver's own CUDA first; else the one of the nearest release.
-func frameworkPins(m *world.Machine, b *world.Build) []verdict.Pin { return Among(m, b, Ranked(m, b)) }
+func frameworkPins(m *model.Machine, b *model.Build) []verdict.Pin { return Among(m, b, Ranked(m, b)) }
 
 // Among picks from some rows, the nearest first.
-func Among(m *world.Machine, b *world.Build, candidates []world.Row) []verdict.Pin {
+func Among(m *model.Machine, b *model.Build, candidates []model.Row) []verdict.Pin {
 	if list := EnginesIn(m, b.Env); b.Name == "torch" && len(list) > 0 {
 		return withEngines(m, b, list, candidates)
 	}
@@ -63,27 +63,27 @@ func Among(m *world.Machine, b *world.Build, candidates []world.Row) []verdict.P
 
 // runnable are the rows of the build's framework that this machine can run; where some of them also compile for its
 // GPUs at run time, only those.
-func runnable(m *world.Machine, b *world.Build) []world.Row {
-	key := world.MemoKey{Framework: b.Name, Python: version.ShortPython(b.Interpreter)}
-	return slices.Clone(m.Memo.Rows(key, func() []world.Row {
-		list := slices.DeleteFunc(m.FrameworkRows(b.Name), func(r world.Row) bool { return !runs(m, b, r) })
+func runnable(m *model.Machine, b *model.Build) []model.Row {
+	key := model.MemoKey{Framework: b.Name, Python: version.ShortPython(b.Interpreter)}
+	return slices.Clone(m.Memo.Rows(key, func() []model.Row {
+		list := slices.DeleteFunc(m.FrameworkRows(b.Name), func(r model.Row) bool { return !runs(m, b, r) })
 		if slices.ContainsFunc(list, m.Assembles) {
-			list = slices.DeleteFunc(list, func(r world.Row) bool { return !m.Assembles(r) })
+			list = slices.DeleteFunc(list, func(r model.Row) bool { return !m.Assembles(r) })
 		}
 		return list
 	}))
 }
 
 // Ranked are the runnable rows, the nearest to the build's release first.
-func Ranked(m *world.Machine, b *world.Build) []world.Row {
+func Ranked(m *model.Machine, b *model.Build) []model.Row {
 	if m.Policy.NoPins {
 		return nil
 	}
-	key := world.MemoKey{Framework: b.Name, Python: version.ShortPython(b.Interpreter), Release: b.Release.Number.String()}
+	key := model.MemoKey{Framework: b.Name, Python: version.ShortPython(b.Interpreter), Release: b.Release.Number.String()}
 	if key.Release == "" {
 		key.Release = "the newest"
 	}
-	return m.Memo.Rows(key, func() []world.Row {
+	return m.Memo.Rows(key, func() []model.Row {
 		list := runnable(m, b)
 		rankRows(m, b, list)
 		return list
@@ -91,12 +91,12 @@ func Ranked(m *world.Machine, b *world.Build) []world.Row {
 }
 
 // runs asks of a row what Check would ask of it once it is installed; a driver that is not known rules nothing out.
-func runs(m *world.Machine, b *world.Build, r world.Row) bool {
+func runs(m *model.Machine, b *model.Build, r model.Row) bool {
 	return fits(m, b, r) && (!m.DriverTold() || m.Reached(r.CUDA)) && hasCode(m, r)
 }
 
 // targetsWithout are the other targets on which a row does not run.
-func targetsWithout(m *world.Machine, r world.Row) []string {
+func targetsWithout(m *model.Machine, r model.Row) []string {
 	var names []string
 	for _, o := range m.Beside {
 		if !hasCode(o, r) || o.DriverTold() && !o.Reached(r.CUDA) {
@@ -108,7 +108,7 @@ func targetsWithout(m *world.Machine, r world.Row) []string {
 
 // whyRow says what a row costs: what its CUDA asks of the driver, nothing more than what is there where that is known,
 // and which of the other targets it does not serve.
-func whyRow(m *world.Machine, r world.Row) string {
+func whyRow(m *model.Machine, r model.Row) string {
 	why := "keeps the driver"
 	if !m.DriverTold() {
 		_, need, _ := m.Floor(r.CUDA)
@@ -122,14 +122,14 @@ func whyRow(m *world.Machine, r world.Row) string {
 
 // fits reports whether the environment takes the row's wheels: its Python, its C library, and that they are worth
 // taking.
-func fits(m *world.Machine, b *world.Build, r world.Row) bool {
+func fits(m *model.Machine, b *model.Build, r model.Row) bool {
 	python := version.ShortPython(b.Interpreter)
 	return (python == "" || slices.Contains(r.Python, python)) && hasGlibc(m, r) && !faulty(m, b, r)
 }
 
 // faulty reports whether an advisory speaks of the release itself, whatever the machine: of such a release there is no
 // pin.
-func faulty(m *world.Machine, b *world.Build, r world.Row) bool {
+func faulty(m *model.Machine, b *model.Build, r model.Row) bool {
 	speaks := func(c tables.Clause) bool {
 		switch c.Name {
 		case r.Framework:
@@ -147,14 +147,14 @@ func faulty(m *world.Machine, b *world.Build, r world.Row) bool {
 
 // hasGlibc reports whether the C library loads a row's wheels: no manylinux wheel loads with musl, and a C library that
 // is not known rules nothing out.
-func hasGlibc(m *world.Machine, r world.Row) bool {
+func hasGlibc(m *model.Machine, r model.Row) bool {
 	return m.Facts.System.Libc != "musl" && !(m.Libc.Known() && m.Libc.Less(r.Glibc))
 }
 
 // hasCode reports whether the row has machine code for every GPU that is known here, that no part of it lacks code or
 // has only PTX that the driver cannot compile, and that its cuDNN has code: torch 2.4 and newer still carry code for a
 // K80, and the cuDNN 9 that they bring does not.
-func hasCode(m *world.Machine, r world.Row) bool {
+func hasCode(m *model.Machine, r model.Row) bool {
 	least := m.Tables.CuDNNLeast(r.CuDNN)
 	for _, g := range m.Kinds {
 		if !g.Capability.Known() || version.Cover(r.SASS, nil, g.Capability) != version.BySASS ||
@@ -166,9 +166,9 @@ func hasCode(m *world.Machine, r world.Row) bool {
 }
 
 // hasParts reports whether every part of a row's build runs on a GPU with this driver.
-func hasParts(m *world.Machine, r world.Row, gpu version.Capability) bool {
+func hasParts(m *model.Machine, r model.Row, gpu version.Capability) bool {
 	list := r.Parts()
-	return world.Unserved(list, gpu) == nil && !slices.ContainsFunc(list, func(p world.Part) bool {
+	return model.Unserved(list, gpu) == nil && !slices.ContainsFunc(list, func(p model.Part) bool {
 		newer, _ := m.NewerPTX(r.CUDA, p.PTXFor(gpu))
 		return p.Cover(gpu) == version.ByPTX && newer
 	})
@@ -176,13 +176,13 @@ func hasParts(m *world.Machine, r world.Row, gpu version.Capability) bool {
 
 // rankRows sorts by nearness: first what a file's range allows, then of the release, then what serves the other targets,
 // then of the CUDA to the driver's own.
-func rankRows(m *world.Machine, b *world.Build, list []world.Row) {
+func rankRows(m *model.Machine, b *model.Build, list []model.Row) {
 	releases := Releases(m, b.Name)
 	wanted, exact := slices.BinarySearchFunc(releases, b.Release.Number, version.Number.Compare)
 	if !b.Release.Number.Known() { // nothing to stay near to: the newest
 		wanted, exact = len(releases), true
 	}
-	distance := func(r world.Row) int {
+	distance := func(r model.Row) int {
 		at, _ := slices.BinarySearchFunc(releases, r.Number, version.Number.Compare)
 		d := at - wanted
 		switch {
@@ -195,7 +195,7 @@ func rankRows(m *world.Machine, b *world.Build, list []world.Row) {
 		return max(d, -d)
 	}
 	allowed, err := version.ParseSpecifiers(b.Specifier)
-	outside := func(r world.Row) int {
+	outside := func(r model.Row) int {
 		if err == nil && !b.Release.Number.Known() && !allowed.Has(r.Release) {
 			return 1
 		}
@@ -213,7 +213,7 @@ func rankRows(m *world.Machine, b *world.Build, list []world.Row) {
 
 // rank is a row with what it costs, each the less the better.
 type rank struct {
-	row      world.Row
+	row      model.Row
 	outside  int // 1: the file's range does not take it
 	distance int // in releases, from the build's
 	unserved int // other targets on which it does not run
@@ -226,13 +226,13 @@ func (r rank) compare(o rank) int {
 }
 
 // cudaDistance is how far a CUDA is from the driver's own, in minor versions; ten make a family.
-func cudaDistance(m *world.Machine, cuda version.Number) int {
+func cudaDistance(m *model.Machine, cuda version.Number) int {
 	d := (cuda.Major()-m.Driver().CUDA.Major())*10 + cuda.Minor() - m.Driver().CUDA.Minor()
 	return max(d, -d)
 }
 
 // Releases is every release of a framework's table once, oldest first.
-func Releases(m *world.Machine, framework string) []version.Number {
+func Releases(m *model.Machine, framework string) []version.Number {
 	list, ok := m.Released[framework]
 	if ok {
 		return list
@@ -247,7 +247,7 @@ func Releases(m *world.Machine, framework string) []version.Number {
 }
 
 // frameworkPin writes the commands. Companions that are installed come along, or they would break.
-func frameworkPin(m *world.Machine, b *world.Build, r world.Row) verdict.Pin {
+func frameworkPin(m *model.Machine, b *model.Build, r model.Row) verdict.Pin {
 	list := []pin.Package{r.Requirement()}
 	for _, c := range r.Companions {
 		if local, ok := CompanionFor(m, c, r); ok && c.Package != "triton" && b.Env.Package(c.Package) != nil {
@@ -260,7 +260,7 @@ func frameworkPin(m *world.Machine, b *world.Build, r world.Row) verdict.Pin {
 }
 
 // installCommands are pip's and uv's words for a list of packages of one row's variant.
-func installCommands(b *world.Build, r world.Row, list []pin.Package) map[string]string {
+func installCommands(b *model.Build, r model.Row, list []pin.Package) map[string]string {
 	index := ""
 	if r.Framework == "torch" {
 		index = TorchIndex(r.Variant)
@@ -270,7 +270,7 @@ func installCommands(b *world.Build, r world.Row, list []pin.Package) map[string
 
 // twins are the installed distributions that own the files of a build's framework under another name, as tensorflow-gpu
 // did until 2.12: what is installed beside one of them lies over its files.
-func twins(b *world.Build) []string {
+func twins(b *model.Build) []string {
 	var list []string
 	for _, kind := range []string{"-gpu", "-cpu", "-cpu-aws", "-rocm"} {
 		if b.Path != "" && b.Env.Package(b.Name+kind) != nil { // a file that names one is written anew
@@ -281,7 +281,7 @@ func twins(b *world.Build) []string {
 }
 
 // Commands install a list of packages for one CUDA, after the wheels that own the same files for another are gone.
-func Commands(b *world.Build, cuda version.Number, list []pin.Package, index string, drop ...string) map[string]string {
+func Commands(b *model.Build, cuda version.Number, list []pin.Package, index string, drop ...string) map[string]string {
 	install := pin.Install{Remove: append(otherFamily(b, cuda), drop...), Index: index}
 	for _, p := range list {
 		install.Packages = append(install.Packages, p.Spec())
@@ -293,7 +293,7 @@ func Commands(b *world.Build, cuda version.Number, list []pin.Package, index str
 
 // otherFamily are the installed wheels that own the same files as those of the new CUDA family: left in place, they
 // would take the new files with them when they are removed.
-func otherFamily(b *world.Build, cuda version.Number) []string {
+func otherFamily(b *model.Build, cuda version.Number) []string {
 	var list []string
 	for _, s := range b.Env.Shared {
 		for _, p := range s.Wheels {
@@ -309,21 +309,21 @@ func otherFamily(b *world.Build, cuda version.Number) []string {
 var frameworkNames = map[string]string{"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
 
 // whyNone names the first condition that no row of the build's framework meets.
-func whyNone(m *world.Machine, b *world.Build) string {
+func whyNone(m *model.Machine, b *model.Build) string {
 	left := m.FrameworkRows(b.Name)
 	python := version.ShortPython(b.Interpreter)
 	for _, c := range []struct {
 		words string
-		meets func(world.Row) bool
+		meets func(model.Row) bool
 	}{
-		{"is for Python " + python, func(r world.Row) bool { return python == "" || slices.Contains(r.Python, python) }},
-		{"is for glibc " + pin.Quoted(m.Facts.System.Libc), func(r world.Row) bool { return hasGlibc(m, r) }},
-		{"is without a known fault", func(r world.Row) bool { return !faulty(m, b, r) }},
-		{"has machine code for " + pin.Quoted(gpuWords(m)), func(r world.Row) bool { return hasCode(m, r) }},
-		{"runs on " + pin.Quoted(m.DriverWords()), func(r world.Row) bool { return !m.DriverTold() || m.Reached(r.CUDA) }},
+		{"is for Python " + python, func(r model.Row) bool { return python == "" || slices.Contains(r.Python, python) }},
+		{"is for glibc " + pin.Quoted(m.Facts.System.Libc), func(r model.Row) bool { return hasGlibc(m, r) }},
+		{"is without a known fault", func(r model.Row) bool { return !faulty(m, b, r) }},
+		{"has machine code for " + pin.Quoted(gpuWords(m)), func(r model.Row) bool { return hasCode(m, r) }},
+		{"runs on " + pin.Quoted(m.DriverWords()), func(r model.Row) bool { return !m.DriverTold() || m.Reached(r.CUDA) }},
 	} {
 		before := len(left)
-		left = slices.DeleteFunc(left, func(r world.Row) bool { return !c.meets(r) })
+		left = slices.DeleteFunc(left, func(r model.Row) bool { return !c.meets(r) })
 		if len(left) == 0 && before > 0 {
 			return "no " + frameworkNames[b.Name] + " wheel in the tables " + c.words + " and fits the rest of this machine"
 		}
@@ -332,7 +332,7 @@ func whyNone(m *world.Machine, b *world.Build) string {
 }
 
 // gpuWords are the GPUs for a sentence, each kind once.
-func gpuWords(m *world.Machine) string {
+func gpuWords(m *model.Machine) string {
 	if len(m.GPUs) == 0 {
 		return "no GPU"
 	}

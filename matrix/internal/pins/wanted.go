@@ -9,14 +9,14 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // Refuses says why the check of a machine does not let a set pass; empty where it does.
-type Refuses func(pin.Set, world.Target) string
+type Refuses func(pin.Set, model.Target) string
 
 // maxChecked bounds the sets that are given to the check: the rows have mostly decided before.
 const maxChecked = 64
@@ -24,9 +24,9 @@ const maxChecked = 64
 // PinsWanted picks one set of releases that has everything that is wanted, among the rows of the tables, the newest
 // framework first: the first set that the check does not refuse. Where there is none, Missing says which of the wishes
 // and of the machine's properties exclude each other.
-func PinsWanted(t *tables.Tables, f facts.Facts, target world.Target, wants []pin.Want, refuses Refuses) pin.Sets {
+func PinsWanted(t *tables.Tables, f facts.Facts, target model.Target, wants []pin.Want, refuses Refuses) pin.Sets {
 	f.Complete()
-	m := world.NewMachine(t, &f, target, verdict.Policy{})
+	m := model.NewMachine(t, &f, target, verdict.Policy{})
 	w := wishesOf(m, wants)
 	sets := pin.Sets{Schema: pin.Schema, Target: pinTarget(m, w.b, pin.Wanted{}), Sets: []pin.Set{}, Missing: []pin.None{}}
 	for _, one := range wants {
@@ -69,8 +69,8 @@ func PinsWanted(t *tables.Tables, f facts.Facts, target world.Target, wants []pi
 }
 
 // targetOf is the machine as a target, for the check of a set: what the set is for, and not what else is wrong there.
-func targetOf(m *world.Machine, b *world.Build) world.Target {
-	t := world.Target{Instance: m.Target.Instance, Driver: m.Driver().Version.String(), Python: b.Interpreter}
+func targetOf(m *model.Machine, b *model.Build) model.Target {
+	t := model.Target{Instance: m.Target.Instance, Driver: m.Driver().Version.String(), Python: b.Interpreter}
 	if t.Instance == "" {
 		for _, g := range m.GPUs {
 			name := gpuNamed(m.Target, g)
@@ -81,7 +81,7 @@ func targetOf(m *world.Machine, b *world.Build) world.Target {
 }
 
 // gpuNamed is a GPU as --gpu takes it.
-func gpuNamed(target world.Target, g world.GPU) string {
+func gpuNamed(target model.Target, g model.GPU) string {
 	if g.Chip != nil && g.Name != "" {
 		return g.Name
 	}
@@ -102,15 +102,15 @@ var properties = []property{byDriver, byGPU, byPython, byGlibc}
 
 // wishes are what one set is to have.
 type wishes struct {
-	m    *world.Machine
-	b    *world.Build // stands for what is to be installed, in the environment that counts
+	m    *model.Machine
+	b    *model.Build // stands for what is to be installed, in the environment that counts
 	list []*wish
 	rows map[string][]framework // by the framework's name
 }
 
 // framework is a row of a framework's, and what of the machine excludes it.
 type framework struct {
-	world.Row
+	model.Row
 	not property
 }
 
@@ -134,13 +134,13 @@ type option struct {
 // combination is a row of every framework that the wishes need.
 type combination []framework
 
-func wishesOf(m *world.Machine, wants []pin.Want) *wishes {
+func wishesOf(m *model.Machine, wants []pin.Want) *wishes {
 	w := &wishes{m: m, rows: map[string][]framework{}}
 	for _, want := range wants {
 		one := &wish{Want: want, options: map[string][]option{}}
 		one.allowed, _ = version.ParseSpecifiers(want.Specifier)
 		one.needs = frameworkFor(m, want.Package)
-		if slices.Contains(world.Frameworks(), one.needs) && one.needs != want.Package || one.needs == "" {
+		if slices.Contains(model.Frameworks(), one.needs) && one.needs != want.Package || one.needs == "" {
 			one.rows, one.all = releasesOf(m, one)
 		}
 		w.list = append(w.list, one)
@@ -163,7 +163,7 @@ func (w *wishes) all() []int {
 
 // HasPackage reports whether the tables know anything of a package.
 func HasPackage(t *tables.Tables, name string) bool {
-	return slices.Contains(world.Frameworks(), name) || t.Trait("companion", name, version.Number{}) || name == "triton" ||
+	return slices.Contains(model.Frameworks(), name) || t.Trait("companion", name, version.Number{}) || name == "triton" ||
 		len(tables.RowsOf[tables.Extension](t, name)) > 0 || len(tables.RowsOf[tables.Package](t, name)) > 0
 }
 
@@ -172,7 +172,7 @@ func IsSpecifier(text string) bool { _, err := version.ParseSpecifiers(text); re
 
 // PackageNames are those of which the tables know something.
 func PackageNames(t *tables.Tables) []string {
-	names := slices.Concat(world.Frameworks(), t.WithTrait("companion"), []string{"triton"})
+	names := slices.Concat(model.Frameworks(), t.WithTrait("companion"), []string{"triton"})
 	for _, e := range tables.Rows[tables.Extension](t) {
 		names = append(names, e.Package)
 	}
@@ -183,8 +183,8 @@ func PackageNames(t *tables.Tables) []string {
 }
 
 // frameworkFor is the framework that a package is or runs in; empty for one that uses CUDA by itself, or not at all.
-func frameworkFor(m *world.Machine, name string) string {
-	if slices.Contains(world.Frameworks(), name) {
+func frameworkFor(m *model.Machine, name string) string {
+	if slices.Contains(model.Frameworks(), name) {
 		return name
 	}
 	if m.Tables.Trait("companion", name, version.Number{}) || name == "triton" {
@@ -195,7 +195,7 @@ func frameworkFor(m *world.Machine, name string) string {
 			return "torch"
 		}
 	}
-	if p := m.PackageOf(name); p != nil && slices.Contains(world.Frameworks(), p.Uses) {
+	if p := m.PackageOf(name); p != nil && slices.Contains(model.Frameworks(), p.Uses) {
 		return p.Uses
 	}
 	return ""
@@ -203,7 +203,7 @@ func frameworkFor(m *world.Machine, name string) string {
 
 // releasesOf are the rows that a wish allows and that can be installed as they are: from the package index, or from the
 // releases of the project. all counts those that the tables have.
-func releasesOf(m *world.Machine, w *wish) (list []tables.Extension, all int) {
+func releasesOf(m *model.Machine, w *wish) (list []tables.Extension, all int) {
 	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.Tables, w.Package)) {
 		all++
 		release, _ := version.ParseRelease(e.Release)
@@ -217,7 +217,7 @@ func releasesOf(m *world.Machine, w *wish) (list []tables.Extension, all int) {
 
 // installable reports whether a release can be installed as it is, and is for something that is known: an engine for a
 // torch. What the index has as a source is, where its row says for what; of flash-attn's, nothing does.
-func installable(m *world.Machine, e tables.Extension) bool {
+func installable(m *model.Machine, e tables.Extension) bool {
 	switch {
 	case m.Tables.Trait("pins-torch", e.Package, version.Number{}) && len(e.Torch) == 0, m.Tables.CompiledForOlder(&e):
 		return false
@@ -245,7 +245,7 @@ var releasePage = lazyregexp.New(`^https://github\.com/([\w.-]+/[\w.-]+)/blob/(v
 // frameworks are those that some of the wishes need.
 func (w *wishes) frameworks(some []int) []string {
 	var names []string
-	for _, name := range world.Frameworks() {
+	for _, name := range model.Frameworks() {
 		if slices.ContainsFunc(some, func(i int) bool { return w.list[i].needs == name }) {
 			names = append(names, name)
 		}
@@ -289,7 +289,7 @@ func (f *framework) exclude(p property, yes bool) {
 }
 
 // isDefault reports whether the installer's own index has a row.
-func (w *wishes) isDefault(r world.Row) bool {
+func (w *wishes) isDefault(r model.Row) bool {
 	release, _ := version.ParseRelease(r.Release)
 	return r.Framework != "torch" || r.Variant == w.m.DefaultVariant("torch", release)
 }
@@ -313,11 +313,11 @@ func (w *wishes) combinations(names []string) []combination {
 
 // shareLibraries reports whether two frameworks can be installed together: of one CUDA family, and, where one asks for
 // a range of cuDNN or NCCL and the other brings one, that this is in it.
-func shareLibraries(a, b world.Row) bool {
+func shareLibraries(a, b model.Row) bool {
 	if a.CUDA.Major() != b.CUDA.Major() {
 		return false
 	}
-	for _, pair := range [][2]world.Row{{a, b}, {b, a}} {
+	for _, pair := range [][2]model.Row{{a, b}, {b, a}} {
 		for name, brings := range map[string]version.Number{"cudnn": pair[0].CuDNN, "nccl": pair[0].NCCL} {
 			asked := pair[1].Asks(fmt.Sprintf("nvidia-%s-cu%d", name, a.CUDA.Major()))
 			if ok, err := version.Allows(asked, brings); len(pair[0].Packages) == 0 && asked != "" && brings.Known() && err == nil && !ok {
@@ -370,7 +370,7 @@ func (w *wishes) optionsOf(one *wish, c combination) []option {
 }
 
 // inside are the releases of a wish for one row of its framework.
-func (w *wishes) inside(one *wish, r world.Row) []option {
+func (w *wishes) inside(one *wish, r model.Row) []option {
 	m := w.m
 	if one.Package == r.Framework {
 		own := w.requirement(r)
@@ -407,7 +407,7 @@ func (w *wishes) inside(one *wish, r world.Row) []option {
 }
 
 // requirement is a row as its index has it: the installer's own knows no local versions.
-func (w *wishes) requirement(r world.Row) pin.Package {
+func (w *wishes) requirement(r model.Row) pin.Package {
 	own := r.Requirement()
 	if w.isDefault(r) {
 		own.Version, _, _ = strings.Cut(own.Version, "+")
@@ -417,24 +417,24 @@ func (w *wishes) requirement(r world.Row) pin.Package {
 
 // goesWith reports whether a release runs in a row's torch. An engine asks for its torch by release, so that only the
 // installer's own index has the pair; what a project compiled for a torch runs in every patch of it.
-func (w *wishes) goesWith(e tables.Extension, r world.Row) bool {
+func (w *wishes) goesWith(e tables.Extension, r model.Row) bool {
 	m := w.m
 	if m.Tables.Trait("pins-torch", e.Package, version.Number{}) && !w.isDefault(r) {
 		return false
 	}
-	family := !world.OtherFamily(e.CUDA, r.CUDA) || slices.Contains(e.CUDA, "none")
+	family := !model.OtherFamily(e.CUDA, r.CUDA) || slices.Contains(e.CUDA, "none")
 	switch {
 	case m.Tables.Trait("pins-torch", e.Package, version.Number{}):
 		return takesTorch(e, r)
 	case onReleases(e) && !slices.Contains(e.CXX11, newABI(r)):
 		return false
 	}
-	return family && !world.OtherTorch(e.Torch, r.Number)
+	return family && !model.OtherTorch(e.Torch, r.Number)
 }
 
 // newABI says whether a torch has the C++ library's new ABI: its wheels for manylinux_2_28 do, and those before do not
 // (https://github.com/pytorch/pytorch/releases/tag/v2.6.0).
-func newABI(r world.Row) string {
+func newABI(r model.Row) string {
 	return map[bool]string{true: "true", false: "false"}[!r.Glibc.Less(version.Of("2.28"))]
 }
 
@@ -445,13 +445,13 @@ func (w *wishes) exclusion(e tables.Extension) property {
 	f.exclude(byPython, python != "" && !takesPython(e, python))
 	f.exclude(byGlibc, !loadsWheel(w.m, e))
 	f.exclude(byGPU, len(e.SASS) > 0 && !w.m.Tables.Trait("dispensable", e.Package, version.Number{}) && slices.ContainsFunc(w.m.Kinds,
-		func(g world.GPU) bool { return version.Cover(e.SASS, e.PTX, g.Capability) == version.Uncovered }))
+		func(g model.GPU) bool { return version.Cover(e.SASS, e.PTX, g.Capability) == version.Uncovered }))
 	return f.not
 }
 
 // fetch says where a release's wheel is, and its hash where a source has it: on the page of the project's releases it
 // is one of a Python, a torch and an ABI.
-func (w *wishes) fetch(o *option, e tables.Extension, r world.Row) {
+func (w *wishes) fetch(o *option, e tables.Extension, r model.Row) {
 	python := version.ShortPython(w.b.Interpreter)
 	if !onReleases(e) {
 		o.Wheel, o.SHA256 = wheelWithHash(e.Source, python)
@@ -489,7 +489,7 @@ func (w *wishes) independentReleases(one *wish, c combination) []option {
 	if one.all == 0 {
 		return []option{{Package: pin.Package{Package: one.Named(), Specifier: one.Specifier}}}
 	}
-	other := func(e tables.Extension) bool { return len(c) > 0 && world.OtherFamily(e.CUDA, c[0].CUDA) }
+	other := func(e tables.Extension) bool { return len(c) > 0 && model.OtherFamily(e.CUDA, c[0].CUDA) }
 	rows := slices.Clone(one.rows)
 	slices.SortStableFunc(rows, func(x, y tables.Extension) int {
 		return map[bool]int{true: 1}[other(x)] - map[bool]int{true: 1}[other(y)]
@@ -500,7 +500,7 @@ func (w *wishes) independentReleases(one *wish, c combination) []option {
 		if other(e) && strings.HasSuffix(o.Package.Package, "[ctk]") && c[0].CUDA.Major() >= 13 {
 			continue // the wheels of CUDA 13 ask for cuda-toolkit, too, and of that there is one in an environment
 		}
-		w.fetch(&o, e, world.Row{})
+		w.fetch(&o, e, model.Row{})
 		o.not |= w.exclusion(e)
 		if cuda := e.Family(); cuda.Known() && !w.m.Reached(cuda) {
 			o.not |= byDriver

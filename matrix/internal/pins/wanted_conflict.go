@@ -8,8 +8,8 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/verdict"
 )
 
 // conflict is the smallest part of the wishes and of the machine's properties that has no set, in one sentence, with
@@ -224,7 +224,7 @@ func (w *wishes) facetsOf(one *wish, counts property) facets {
 
 // short is a release in its first two parts, and a range as it is.
 func short(text string) string {
-	if v := world.Exactly(text); v.Known() {
+	if v := model.Exactly(text); v.Known() {
 		return v.Short()
 	}
 	return text

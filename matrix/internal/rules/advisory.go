@@ -10,10 +10,10 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 )
 
 // circumstances are true of so many machines that they alone make no question of what is missing.
@@ -21,13 +21,13 @@ var circumstances = []string{"torch", "tensorflow", "jax", "built_cudnn", "built
 
 // meets judges a condition for a build. Maybe names what is missing, once a clause that is no mere circumstance is
 // known to be so.
-func meets(m *world.Machine, c tables.Condition, b *world.Build) (world.Trilean, string) {
+func meets(m *model.Machine, c tables.Condition, b *model.Build) (model.Trilean, string) {
 	missing, sure := "", false
 	for _, clause := range c.Clauses {
 		switch t := meetsClause(m, clause, b); {
-		case t == world.No:
-			return world.No, ""
-		case t == world.Maybe:
+		case t == model.No:
+			return model.No, ""
+		case t == model.Maybe:
 			missing = clause.Name
 		case !slices.Contains(circumstances, clause.Name):
 			sure = true
@@ -35,40 +35,40 @@ func meets(m *world.Machine, c tables.Condition, b *world.Build) (world.Trilean,
 	}
 	switch {
 	case missing == "":
-		return world.Yes, ""
+		return model.Yes, ""
 	case sure:
-		return world.Maybe, missing
+		return model.Maybe, missing
 	}
-	return world.No, ""
+	return model.No, ""
 }
 
 // meetsClause judges one clause of an advisory's condition; maybe is a fact that is missing.
-func meetsClause(m *world.Machine, c tables.Clause, b *world.Build) world.Trilean {
+func meetsClause(m *model.Machine, c tables.Clause, b *model.Build) model.Trilean {
 	values, known := clauseValues(m, c, b)
 	switch own := releaseBuiltWith(b, c.Name); {
 	case !known && own.Known() && !c.Allowed.Has(own):
-		return world.No // what the build brings is none of them, and nothing says that it takes another one
+		return model.No // what the build brings is none of them, and nothing says that it takes another one
 	case !known:
-		return world.Maybe
+		return model.Maybe
 	case slices.ContainsFunc(values, c.Allowed.Has):
-		return world.Yes
+		return model.Yes
 	}
-	return world.No
+	return model.No
 }
 
 // releaseBuiltWith is the release of a library that the build was made with and brings or pins.
-func releaseBuiltWith(b *world.Build, library string) version.Number {
+func releaseBuiltWith(b *model.Build, library string) version.Number {
 	switch library {
 	case "cudnn":
-		return builtWith(b, b.CuDNN, func(r world.Row) version.Number { return r.CuDNN })
+		return builtWith(b, b.CuDNN, func(r model.Row) version.Number { return r.CuDNN })
 	case "nccl":
-		return builtWith(b, b.NCCL, func(r world.Row) version.Number { return r.NCCL })
+		return builtWith(b, b.NCCL, func(r model.Row) version.Number { return r.NCCL })
 	}
 	return version.Number{}
 }
 
 // spares reports whether a condition does not hold for one of the GPUs, which then can be used alone.
-func spares(m *world.Machine, c tables.Condition) bool {
+func spares(m *model.Machine, c tables.Condition) bool {
 	return slices.ContainsFunc(c.Clauses, func(clause tables.Clause) bool {
 		capabilities, _ := capabilities(m)
 		return clause.Name == "capability" && slices.ContainsFunc(capabilities,
@@ -77,7 +77,7 @@ func spares(m *world.Machine, c tables.Condition) bool {
 }
 
 // clauseValues are what a clause's name stands for; not known is a fact that is missing.
-func clauseValues(m *world.Machine, c tables.Clause, b *world.Build) (values []version.Number, known bool) {
+func clauseValues(m *model.Machine, c tables.Clause, b *model.Build) (values []version.Number, known bool) {
 	one := func(v version.Number) ([]version.Number, bool) { return []version.Number{v}, v.Known() }
 	switch c.Name {
 	case "driver":
@@ -110,7 +110,7 @@ func clauseValues(m *world.Machine, c tables.Clause, b *world.Build) (values []v
 }
 
 // builtWith is the version that a build was made with: its own record's, else its table row's.
-func builtWith(b *world.Build, own string, of func(world.Row) version.Number) version.Number {
+func builtWith(b *model.Build, own string, of func(model.Row) version.Number) version.Number {
 	if v := version.Of(own); v.Known() || len(b.Rows) == 0 {
 		return v
 	}
@@ -118,7 +118,7 @@ func builtWith(b *world.Build, own string, of func(world.Row) version.Number) ve
 }
 
 // capabilities are those of the visible GPUs, each kind once; not known as long as one of them is not.
-func capabilities(m *world.Machine) (list []version.Number, known bool) {
+func capabilities(m *model.Machine) (list []version.Number, known bool) {
 	for _, g := range m.Kinds {
 		if g.Capability.Known() {
 			list = append(list, g.Capability.Number())
@@ -129,7 +129,7 @@ func capabilities(m *world.Machine) (list []version.Number, known bool) {
 
 // knownBad: a combination of which an advisory says that it does not work. All that it requires is met, and it fails
 // for a bug which its maker describes, so only a row can tell; the severity is the row's own.
-func knownBad(m *world.Machine, b *world.Build) []*Result {
+func knownBad(m *model.Machine, b *model.Build) []*Result {
 	if b.Device != "cuda" || !b.IsFramework() {
 		return nil
 	}
@@ -137,12 +137,12 @@ func knownBad(m *world.Machine, b *world.Build) []*Result {
 }
 
 // advisories are the advisories that hold for a build.
-func advisories(m *world.Machine, b *world.Build) []*Result {
+func advisories(m *model.Machine, b *model.Build) []*Result {
 	var results []*Result
 	var missing verdict.Lack
 	for _, a := range tables.Rows[tables.Advisory](m.Tables) {
 		switch t, what := meets(m, a.When, b); t {
-		case world.Yes:
+		case model.Yes:
 			severity := verdict.Severity(a.Severity)
 			if a.Severity == tables.Unseen {
 				if namedOnSystem(b) && (slices.ContainsFunc(extras(b), isCUDA) || broughtByWheel(b)) {
@@ -164,12 +164,12 @@ func advisories(m *world.Machine, b *world.Build) []*Result {
 				f.Severity = verdict.Warning
 			}
 			for _, c := range a.When.Clauses {
-				if values, ok := clauseValues(m, c, b); ok && len(values) > 0 && !slices.Contains(world.Frameworks(), c.Name) {
+				if values, ok := clauseValues(m, c, b); ok && len(values) > 0 && !slices.Contains(model.Frameworks(), c.Name) {
 					f.Evidence = append(f.Evidence, verdict.Evidence{Fact: c.Name, Value: values[0].String(), From: clauseFrom(m, c, b)})
 				}
 			}
 			results = append(results, oneFinding(f)...)
-		case world.Maybe:
+		case model.Maybe:
 			missing = verdict.Question(fmt.Sprintf("which %s %s loads (advisory %s)", what, b.Name, a.ID))
 		}
 	}
@@ -186,7 +186,7 @@ func advisories(m *world.Machine, b *world.Build) []*Result {
 var cudnnWheel = lazyregexp.New(`nvidia-cudnn-cu12([<>=0-9.,]+)`)
 
 // remedy is an advisory's, which names the wheel of CUDA 12, for the build's own CUDA.
-func remedy(m *world.Machine, fix string, b *world.Build) string {
+func remedy(m *model.Machine, fix string, b *model.Build) string {
 	f := cudnnWheel.FindStringSubmatch(fix)
 	if f == nil || b.CUDANumber.Major() == 12 {
 		return fix
@@ -200,7 +200,7 @@ func remedy(m *world.Machine, fix string, b *world.Build) string {
 }
 
 // clauseFrom is where a clause's value was read.
-func clauseFrom(m *world.Machine, c tables.Clause, b *world.Build) string {
+func clauseFrom(m *model.Machine, c tables.Clause, b *model.Build) string {
 	switch c.Name {
 	case "cudnn", "nccl", "cublas":
 		l, _ := b.Takes(c.Name)
@@ -218,7 +218,7 @@ var pipStart = lazyregexp.New(`^pip (install|uninstall)\b`)
 
 // stepsOfText are the steps of a table's text for this environment: ways with "or" between them, of which those that begin
 // with pip are commands.
-func stepsOfText(e *world.Environment, text string) []pin.Step {
+func stepsOfText(e *model.Environment, text string) []pin.Step {
 	var steps []pin.Step
 	for i, way := range strings.Split(text, ", or ") {
 		step := pin.Say(way)
@@ -232,7 +232,7 @@ func stepsOfText(e *world.Environment, text string) []pin.Step {
 }
 
 // asPip is a table's command of pip for this environment; empty for what is none.
-func asPip(e *world.Environment, text string) string {
+func asPip(e *model.Environment, text string) string {
 	m := pipStart.FindStringSubmatch(text)
 	at := pins.Place(e)
 	switch {

@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"strings"
 
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 )
 
 // architectureMismatch: an image is for another architecture than the machine that it is meant for, and cannot start
 // there: a machine's image at rest, or a container's that says for which platform it was built. A tree without either
 // says nothing of the kind: what is in it is judged build by build. An error without a milder form: no file of the image
 // can run there.
-func architectureMismatch(m *world.Machine) []*Result {
+func architectureMismatch(m *model.Machine) []*Result {
 	s, container := m.Facts.System, m.Facts.Image != nil
 	// Without a target it may be meant for either architecture.
 	if !s.Rest || !s.Bootable && !container || s.Arch == "" || !m.Target.Named() || !strings.HasPrefix(m.Platform, "linux_") {
@@ -43,7 +43,7 @@ func architectureMismatch(m *world.Machine) []*Result {
 var goArch = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
 
 // imagePurpose is what the image is meant for, in words.
-func imagePurpose(m *world.Machine) string {
+func imagePurpose(m *model.Machine) string {
 	if m.Target.Instance != "" {
 		return m.Target.Instance
 	}

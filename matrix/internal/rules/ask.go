@@ -3,14 +3,14 @@ package rules
 import (
 	"slices"
 
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 )
 
 // Ask asks a rule.
-func Ask(m *world.Machine, rule Rule, b *world.Build) []*Result {
+func Ask(m *model.Machine, rule Rule, b *model.Build) []*Result {
 	switch {
 	case b != nil && rule.Link == verdict.LinkCode: // which GPUs a program is shown decides
 		return withPEP668Step(b.Env, withoutGPU(b, rule, asShown(m, rule.OnBuild, b)))
@@ -23,7 +23,7 @@ func Ask(m *world.Machine, rule Rule, b *world.Build) []*Result {
 }
 
 // withPEP668Step adds to a rule's results that a distribution keeps pip out of its Python, where a pin is for that one.
-func withPEP668Step(e *world.Environment, results []*Result) []*Result {
+func withPEP668Step(e *model.Environment, results []*Result) []*Result {
 	if pins.Interpreter(e) == "" || e.Managed == "" {
 		return results
 	}
@@ -37,7 +37,7 @@ func withPEP668Step(e *world.Environment, results []*Result) []*Result {
 
 // withoutGPU makes warnings of the errors that a build goes on after without the GPU; it marks them, for they silence
 // their consequences as errors do.
-func withoutGPU(b *world.Build, rule Rule, results []*Result) []*Result {
+func withoutGPU(b *model.Build, rule Rule, results []*Result) []*Result {
 	for _, r := range results {
 		if r.Finding != nil && r.Finding.Severity == verdict.Error && b.GoesOn() && rule.Link != verdict.LinkPython {
 			f := *r.Finding
@@ -50,7 +50,7 @@ func withoutGPU(b *world.Build, rule Rule, results []*Result) []*Result {
 
 // asShown asks of a build what depends on the GPUs. Where it is not known which of them a program is shown, it is asked for
 // each alone and for all, and says something when they agree; while all are hidden it says nothing above a note.
-func asShown(m *world.Machine, ask func(*world.Machine, *world.Build) []*Result, b *world.Build) []*Result {
+func asShown(m *model.Machine, ask func(*model.Machine, *model.Build) []*Result, b *model.Build) []*Result {
 	results := ask(m, b)
 	if !m.Shown.Unsure.Lacking() {
 		return results
@@ -58,7 +58,7 @@ func asShown(m *world.Machine, ask func(*world.Machine, *world.Build) []*Result,
 	weights := []verdict.Severity{weight(results)}
 	for i := range m.Kinds {
 		alone := *m
-		alone.Memo = &world.Memo{}
+		alone.Memo = &model.Memo{}
 		alone.Judge(m.Kinds[i : i+1])
 		weights = append(weights, weight(ask(&alone, b)))
 	}

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"cudacompat/internal/tables"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -13,7 +13,7 @@ import (
 func TestManagedPython(t *testing.T) {
 	e := facts.Environment{Path: "/usr", Kind: "system", Managed: "/usr/lib/python3.12/EXTERNALLY-MANAGED"}
 	r := oneFinding(verdict.Finding{Pins: []verdict.Pin{{Commands: map[string]string{"pip": "pip install b"}}}})
-	if withPEP668Step(world.NewEnvironment(tables.Embedded(), &e), r); len(r[0].Finding.Steps) != 1 {
+	if withPEP668Step(model.NewEnvironment(tables.Embedded(), &e), r); len(r[0].Finding.Steps) != 1 {
 		t.Errorf("nothing is said of PEP 668: %q", r[0].Finding.Steps)
 	}
 }

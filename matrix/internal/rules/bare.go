@@ -7,8 +7,8 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -25,7 +25,7 @@ var cudnnImage = lazyregexp.New(`cudnn|tensorflow|^nvcr\.io/`)
 
 // bare: a file that installs a wheel and none of the libraries that the wheel opens. Only where it is installed can be
 // seen whether they are there.
-func bare(m *world.Machine, b *world.Build) []*Result {
+func bare(m *model.Machine, b *model.Build) []*Result {
 	switch {
 	case !namedAlone(m, b), slices.ContainsFunc(extras(b), isCUDA):
 		return nil
@@ -39,20 +39,20 @@ func bare(m *world.Machine, b *world.Build) []*Result {
 
 // namedAlone reports whether a file installs a wheel and nothing else of it has the CUDA libraries that the wheel opens: no
 // image, no torch.
-func namedAlone(m *world.Machine, b *world.Build) bool {
-	return namedOnSystem(b) && !slices.ContainsFunc(m.Builds, func(torch *world.Build) bool { return servedBy(b, torch) })
+func namedAlone(m *model.Machine, b *model.Build) bool {
+	return namedOnSystem(b) && !slices.ContainsFunc(m.Builds, func(torch *model.Build) bool { return servedBy(b, torch) })
 }
 
 // namedOnSystem reports whether a file installs a wheel on a system that is not known to have CUDA's libraries, as an image
 // does.
-func namedOnSystem(b *world.Build) bool {
+func namedOnSystem(b *model.Build) bool {
 	image := func(w facts.Wanted) bool { return w.Origin == "image" && cudnnImage.MatchString(w.Name+":"+w.Version) }
 	return b.Origin == "wheel" && (b.Planned || slices.Contains(installsWhole, b.Env.Kind)) &&
 		!slices.ContainsFunc(b.Env.Wanted, image)
 }
 
 // lacksLibraries: whether the libraries that the build opens are there is not known.
-func lacksLibraries(b *world.Build, missing verdict.Lack) []*Result {
+func lacksLibraries(b *model.Build, missing verdict.Lack) []*Result {
 	need := "the libraries of CUDA"
 	if cuda := b.CUDANumber; cuda.Known() {
 		need += fmt.Sprintf(" %d", cuda.Major())
@@ -65,7 +65,7 @@ func lacksLibraries(b *world.Build, missing verdict.Lack) []*Result {
 
 // needsCuDNN is the release of cuDNN that the build opens, by its row where the file does not tell; unknown where
 // neither does.
-func needsCuDNN(b *world.Build) version.Number {
+func needsCuDNN(b *model.Build) version.Number {
 	if b.CuDNNNumber.Known() || len(b.Rows) == 0 {
 		return b.CuDNNNumber
 	}
@@ -74,7 +74,7 @@ func needsCuDNN(b *world.Build) version.Number {
 
 // broughtByWheel reports whether the file names a wheel of the cuDNN that the build opens: the loader knows it by its
 // major version alone.
-func broughtByWheel(b *world.Build) bool {
+func broughtByWheel(b *model.Build) bool {
 	fits := func(name, release string) bool {
 		have, want := version.Of(release), needsCuDNN(b)
 		return cudaWheel.MatchString(name) && (!have.Known() || !want.Known() || have.Major() == want.Major())
@@ -85,7 +85,7 @@ func broughtByWheel(b *world.Build) bool {
 
 // servedBy reports whether a torch of the same file brings the libraries that the build opens: those of its CUDA family
 // and with its cuDNN's major version. No libcudnn.so.9 is taken for libcudnn.so.8.
-func servedBy(b *world.Build, torch *world.Build) bool {
+func servedBy(b *model.Build, torch *model.Build) bool {
 	if torch.Name != "torch" || torch.Device == "cpu" || torch.Env.Environment != b.Env.Environment {
 		return false
 	}
@@ -100,7 +100,7 @@ func servedBy(b *world.Build, torch *world.Build) bool {
 var openedLibraries = []string{"cublas", "cuda-nvrtc", "cuda-runtime", "cudnn", "cufft", "curand"}
 
 // bareBeside: what comes into an environment that is there finds the libraries of its own CUDA there, each in its wheel.
-func bareBeside(b *world.Build) []*Result {
+func bareBeside(b *model.Build) []*Result {
 	family := fmt.Sprintf("-cu%d", b.CUDANumber.Major())
 	for _, library := range openedLibraries {
 		wheel := "nvidia-" + library
@@ -112,7 +112,7 @@ func bareBeside(b *world.Build) []*Result {
 }
 
 // extras are those that a file asks for.
-func extras(b *world.Build) []string {
+func extras(b *model.Build) []string {
 	if b.Named != nil {
 		return b.Named.Extras
 	}

@@ -4,16 +4,16 @@ import (
 	"testing"
 
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/world"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/probe/facts"
 )
 
 // TestServedBy: a torch of the same file serves a wheel without libraries where both are of one CUDA family and open
 // one major version of cuDNN; what is not known is no difference.
 func TestServedBy(t *testing.T) {
-	env := &world.Environment{Environment: &facts.Environment{}}
-	build := func(name, cuda, cudnn string) *world.Build {
-		return &world.Build{Build: &facts.Build{Name: name}, Env: env, CUDANumber: version.Of(cuda), CuDNNNumber: version.Of(cudnn)}
+	env := &model.Environment{Environment: &facts.Environment{}}
+	build := func(name, cuda, cudnn string) *model.Build {
+		return &model.Build{Build: &facts.Build{Name: name}, Env: env, CUDANumber: version.Of(cuda), CuDNNNumber: version.Of(cudnn)}
 	}
 	torch := build("torch", "12.4", "9.1.0.70")
 	for _, c := range []struct {

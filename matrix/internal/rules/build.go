@@ -7,25 +7,25 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // openTorch reports whether a package brings a torch of a release that the file leaves open.
-func openTorch(n *world.NamedPackage) bool {
+func openTorch(n *model.NamedPackage) bool {
 	return n.Torch == "" && !n.Companion && len(n.Rows) > 0 && len(n.Rows[0].Torch) > 0 && !n.NamesFramework("torch")
 }
 
 // base reports whether this stands for all that is built on an image of CUDA.
-func base(b *world.Build) bool { return b.Named != nil && b.Named.Base() }
+func base(b *model.Build) bool { return b.Named != nil && b.Named.Base() }
 
 // inImage reports whether a build is an image's, or is installed over one that brings the cuda-compat library of the
 // build's CUDA, or of a newer one, as every image of NVIDIA's does: that of a release which the tables do not have may.
-func inImage(m *world.Machine, b *world.Build) bool {
-	return b.Origin == "image" || slices.ContainsFunc(m.NamedPackages, func(n *world.NamedPackage) bool {
+func inImage(m *model.Machine, b *model.Build) bool {
+	return b.Origin == "image" || slices.ContainsFunc(m.NamedPackages, func(n *model.NamedPackage) bool {
 		brings := n.CUDANumber.Known() && !n.CUDANumber.LessShort(b.CUDANumber) || !n.CUDANumber.Known() && strings.HasPrefix(n.Name, "nvcr.io/nvidia/")
 		return n.Origin == "image" && n.Environment == b.Env.Environment && brings
 	})
@@ -35,7 +35,7 @@ func inImage(m *world.Machine, b *world.Build) bool {
 // refuses to start below the floor of its family (error 35), which is why this is an error and not a limit. The floors
 // are 450.80.02 for 11.x, 525.60.13 for 12.x and 580 for 13.x (NVIDIA's page on minor-version compatibility); before 11
 // each toolkit needs its own driver (minor_compat.csv, cuda.csv).
-func driverTooOld(m *world.Machine, b *world.Build) []*Result {
+func driverTooOld(m *model.Machine, b *model.Build) []*Result {
 	switch r := reachFor(m, b); {
 	case r == nil:
 		return nil
@@ -46,9 +46,9 @@ func driverTooOld(m *world.Machine, b *world.Build) []*Result {
 		}
 		return []*Result{lacks}
 	// One cause, one error: the framework's pin helps its extension, too.
-	case r.state == world.FloorBelow && tooOldWith(m, b):
+	case r.state == model.FloorBelow && tooOldWith(m, b):
 		return []*Result{{Subject: b.Subject, Implied: true}}
-	case r.state == world.FloorBelow:
+	case r.state == model.FloorBelow:
 		f := tooOld(m, b, r.cuda, r.need, r.source)
 		return []*Result{{Subject: b.Subject, Finding: &f, Row: floorRow(m, r.cuda)}}
 	}
@@ -56,7 +56,7 @@ func driverTooOld(m *world.Machine, b *world.Build) []*Result {
 }
 
 // floorRow is the row of the tables that has the floor of a CUDA.
-func floorRow(m *world.Machine, cuda version.Number) string {
+func floorRow(m *model.Machine, cuda version.Number) string {
 	if m.Tables.Family(cuda) != nil {
 		return fmt.Sprintf("CUDA %d in minor_compat.csv", cuda.Major())
 	}
@@ -65,7 +65,7 @@ func floorRow(m *world.Machine, cuda version.Number) string {
 
 // reach is how the driver stands to what a build needs of it.
 type reach struct {
-	state   world.FloorState
+	state   model.FloorState
 	cuda    version.Number // the build's, or of its rows the one that decides
 	need    string
 	source  []string
@@ -74,7 +74,7 @@ type reach struct {
 
 // reachFor compares the driver with what a build needs; nil where the question does not arise. The order matters: what
 // makes the question moot comes first, then the facts that are missing, and the comparison last.
-func reachFor(m *world.Machine, b *world.Build) *reach {
+func reachFor(m *model.Machine, b *model.Build) *reach {
 	lacks := func(fact verdict.Lack) *reach { return &reach{missing: fact} }
 	switch {
 	// A CPU build needs no driver. Jetson's belongs to its L4T release, so branches say nothing of it.
@@ -89,7 +89,7 @@ func reachFor(m *world.Machine, b *world.Build) *reach {
 	// The answer is unknown, but what the build needs of a driver is still shown. A torch that saw the GPU needs no more.
 	case !m.DriverTold():
 		if sawGPU(m) && b.Name == "torch" {
-			return &reach{state: world.FloorFull}
+			return &reach{state: model.FloorFull}
 		}
 		if !b.CUDANumber.Known() {
 			return lacks(verdict.NoDriver)
@@ -98,7 +98,7 @@ func reachFor(m *world.Machine, b *world.Build) *reach {
 		r.missing = verdict.NoDriver
 		return r
 	// Whether cuda-compat lifts the driver decides the floor, so without that the floor decides nothing.
-	case m.Forward().State == world.ForwardUndecided || m.Forward().State == world.ForwardUndecidedGPU:
+	case m.Forward().State == model.ForwardUndecided || m.Forward().State == model.ForwardUndecidedGPU:
 		return lacks(m.Forward().Lacks)
 	// Nothing else stands for a package that needs no framework, so silence would read as an answer.
 	case !b.CUDANumber.Known() && b.Standalone && !b.GoesOn() && b.Name != "triton": // whose ptxas is judged
@@ -111,9 +111,9 @@ func reachFor(m *world.Machine, b *world.Build) *reach {
 	r := reachOf(m, b.CUDANumber)
 	switch {
 	// The tables have no floor for this CUDA, and the driver's own CUDA, which would decide instead, is not known.
-	case r.state == world.FloorUnknown:
+	case r.state == model.FloorUnknown:
 		return lacks(verdict.Question("which driver CUDA " + b.CUDANumber.Short() + " needs"))
-	case r.state == world.FloorBelow:
+	case r.state == model.FloorBelow:
 		r.missing = doubtful(m, b, r.need)
 	}
 	return r
@@ -121,29 +121,29 @@ func reachFor(m *world.Machine, b *world.Build) *reach {
 
 // tooOldWith reports whether the driver is too old, too, for the build that an extension is loaded into or came along
 // with: what helps there helps here.
-func tooOldWith(m *world.Machine, b *world.Build) bool {
-	return b.Extension && slices.ContainsFunc(m.Builds, func(o *world.Build) bool {
+func tooOldWith(m *model.Machine, b *model.Build) bool {
+	return b.Extension && slices.ContainsFunc(m.Builds, func(o *model.Build) bool {
 		with := !o.Extension && !b.Standalone || b.PartOf != "" && o.Name == b.PartOf
 		state, _, _ := m.Floor(o.CUDANumber)
-		return o != b && o.Env == b.Env && with && o.CUDANumber.Known() && state == world.FloorBelow
+		return o != b && o.Env == b.Env && with && o.CUDANumber.Known() && state == model.FloorBelow
 	})
 }
 
-func reachOf(m *world.Machine, cuda version.Number) *reach {
+func reachOf(m *model.Machine, cuda version.Number) *reach {
 	r := reach{cuda: cuda}
 	r.state, r.need, r.source = m.Floor(cuda)
 	return &r
 }
 
 // sawGPU reports whether a report holds that its torch reached the GPU: the driver is new enough for it, whichever it is.
-func sawGPU(m *world.Machine) bool {
+func sawGPU(m *model.Machine) bool {
 	seen := m.Facts.Observed.CUDAAvailable
 	return seen != nil && *seen && m.Target.Driver == ""
 }
 
 // doubtful is what is not known of a build that may run below the driver's floor; nothing where it does not. What a
 // program saw on the machine is stronger evidence than any table.
-func doubtful(m *world.Machine, b *world.Build, need string) verdict.Lack {
+func doubtful(m *model.Machine, b *model.Build, need string) verdict.Lack {
 	// A collect_env report holds what the program saw. Where it contradicts the table, the table may be wrong.
 	if sawGPU(m) {
 		return verdict.Question("why the report says that CUDA is available although " + m.DriverWords() + " does not meet " + need)
@@ -158,25 +158,25 @@ func doubtful(m *world.Machine, b *world.Build, need string) verdict.Lack {
 
 // reachOfEvery judges a build whose variant is not known: when every variant of the release is above the driver, so
 // is this one; when every one fits, this one does.
-func reachOfEvery(m *world.Machine, b *world.Build) *reach {
+func reachOfEvery(m *model.Machine, b *model.Build) *reach {
 	missing := &reach{missing: verdict.Question("which CUDA it was built with").Because(m.Unsaid(b))}
 	if len(b.Rows) == 0 {
 		return missing
 	}
-	lowest := slices.MinFunc(b.Rows, func(x, y world.Row) int { return x.CUDA.Compare(y.CUDA) }).CUDA
-	highest := slices.MaxFunc(b.Rows, func(x, y world.Row) int { return x.CUDA.Compare(y.CUDA) }).CUDA
+	lowest := slices.MinFunc(b.Rows, func(x, y model.Row) int { return x.CUDA.Compare(y.CUDA) }).CUDA
+	highest := slices.MaxFunc(b.Rows, func(x, y model.Row) int { return x.CUDA.Compare(y.CUDA) }).CUDA
 	// Floors rise with CUDA, so the lowest variant decides for all of them, and the highest below.
-	if r := reachOf(m, lowest); r.state == world.FloorBelow {
+	if r := reachOf(m, lowest); r.state == model.FloorBelow {
 		return r
 	}
-	if r := reachOf(m, highest); r.state == world.FloorFull || r.state == world.FloorMinor {
+	if r := reachOf(m, highest); r.state == model.FloorFull || r.state == model.FloorMinor {
 		return r
 	}
 	return missing
 }
 
 // tooOld is about the CUDA that decides: the build's own, or of a release whose variant is open the lowest.
-func tooOld(m *world.Machine, b *world.Build, cuda version.Number, need string, source []string) verdict.Finding {
+func tooOld(m *model.Machine, b *model.Build, cuda version.Number, need string, source []string) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: need, Source: source,
 		Message:  fmt.Sprintf("CUDA %s needs %s; this is %s", cuda.Short(), strings.TrimPrefix(need, "a "), m.DriverWords()),
 		Evidence: append([]verdict.Evidence{m.EvidenceDriver()}, b.Evidence()...)}
@@ -189,7 +189,7 @@ func tooOld(m *world.Machine, b *world.Build, cuda version.Number, need string, 
 	// and a reboot; a cuda-compat package, which is for data-centre GPUs and has to come first on the loader's path.
 	f.Pins, f.Steps = pins.ForBuild(m, b)
 	// A cuda-compat library is loaded, and the CUDA that it supports is still too old.
-	if m.Forward().State == world.ForwardWorks {
+	if m.Forward().State == model.ForwardWorks {
 		f.Evidence = append(f.Evidence, m.EvidenceCompat())
 	}
 	f.Pins = append(f.Pins, pins.DriverPins(m, cuda)...)
@@ -203,16 +203,16 @@ func tooOld(m *world.Machine, b *world.Build, cuda version.Number, need string, 
 
 // minorCompat: it runs, by minor-version compatibility, whose limits are worth knowing. A note, since NVIDIA supports
 // it; said at all because people and tools read the "CUDA Version" of nvidia-smi as a ceiling, which it is not.
-func minorCompat(m *world.Machine, b *world.Build) []*Result {
+func minorCompat(m *model.Machine, b *model.Build) []*Result {
 	// Its framework has the note already; one for each extension would be noise.
 	part := b.Extension && b.Origin != "image"
 	// With a cuda-compat library loaded, the forward-compat rules say how the build runs.
-	if b.Device != "cuda" || part || !b.CUDANumber.Known() || m.Jetson() || m.Forward().State != world.ForwardNone {
+	if b.Device != "cuda" || part || !b.CUDANumber.Known() || m.Jetson() || m.Forward().State != model.ForwardNone {
 		return nil
 	}
 	state, need, source := m.Floor(b.CUDANumber)
 	// Minor versions are those of one major: a driver of an older CUDA beside newer libraries is driver-mismatch's.
-	if state != world.FloorMinor || !m.Driver().CUDA.Known() || b.CUDANumber.Major() > m.Driver().CUDA.Major() {
+	if state != model.FloorMinor || !m.Driver().CUDA.Known() || b.CUDANumber.Major() > m.Driver().CUDA.Major() {
 		return nil
 	}
 	f := verdict.Finding{Severity: verdict.Note, Subject: b.Subject, Need: need, Source: source,
@@ -225,7 +225,7 @@ func minorCompat(m *world.Machine, b *world.Build) []*Result {
 // cpuOnlyBuild: the framework that `python3` starts here cannot use the GPU that is there. Where another framework of
 // the environment can, the CPU build is taken for a choice. An error because it computes on the CPU in silence, and no
 // driver, toolkit or variable can change that.
-func cpuOnlyBuild(m *world.Machine, b *world.Build) []*Result {
+func cpuOnlyBuild(m *model.Machine, b *model.Build) []*Result {
 	// A CPU build is the right one where there is no GPU, or none for this process.
 	if len(m.GPUs) == 0 || m.Shown.Hidden {
 		return nil
@@ -259,22 +259,22 @@ func cpuOnlyBuild(m *world.Machine, b *world.Build) []*Result {
 		f.Severity, f.Pins, f.Steps = verdict.Note, nil, []pin.Step{pin.Say("to use the GPU, install the NVIDIA driver, then the CUDA build; until then it runs on the CPU")}
 	// An environment that was only found may be meant for the CPU: tests, tools, a login node. The same holds for a CPU
 	// build beside a CUDA build of another framework.
-	case b.Standing == world.Searched, otherCUDA(m, b):
+	case b.Standing == model.Searched, otherCUDA(m, b):
 		f.Severity = verdict.Note
 	}
 	return oneFinding(f)
 }
 
 // undriven reports whether no NVIDIA driver runs on this host: its GPU is for the screen, if for anything.
-func undriven(m *world.Machine) bool {
+func undriven(m *model.Machine) bool {
 	return m.Here() && m.Host() && m.OnPCI() && !m.Driver().Loaded && m.Facts.Driver.NVML.Status != "ok" && !m.WantsGPU()
 }
 
 // otherCUDA reports whether another framework is there for the GPU: in the same environment or, where nobody chose
 // one, in any.
-func otherCUDA(m *world.Machine, b *world.Build) bool {
+func otherCUDA(m *model.Machine, b *model.Build) bool {
 	all := b.Counts && !b.Env.Active && !b.Env.Named // where nobody chose one
-	return slices.ContainsFunc(m.Builds, func(o *world.Build) bool {
+	return slices.ContainsFunc(m.Builds, func(o *model.Build) bool {
 		return (o.Env == b.Env || all) && o != b && o.Device == "cuda" && !o.Extension
 	})
 }
@@ -284,7 +284,7 @@ var openTorchMissing = verdict.Question("which torch it brings").Because(verdict
 
 // lackedGPU is what a build lacks where there is no GPU to compare it with: where each one that is here is kept from
 // programs, what keeps it.
-func lackedGPU(m *world.Machine) verdict.Lack {
+func lackedGPU(m *model.Machine) verdict.Lack {
 	every := func(kept func(facts.GPU) bool) bool {
 		return m.Here() && len(m.Facts.GPUs) > 0 && !slices.ContainsFunc(m.Facts.GPUs, func(g facts.GPU) bool { return !kept(g) })
 	}
@@ -292,7 +292,7 @@ func lackedGPU(m *world.Machine) verdict.Lack {
 	case every(func(g facts.GPU) bool { return g.Excluded }):
 		return verdict.Lack{Missing: "a GPU that the driver's options do not leave out", Reason: "excluded",
 			Why: "the driver's options leave out every GPU here (NVreg_ExcludedGpus)"}
-	case every(world.ToVM):
+	case every(model.ToVM):
 		return verdict.Lack{Missing: "a GPU that is not held for a virtual machine by " + m.Facts.GPUs[0].Bound, Reason: "held",
 			Why: "every GPU here is held for a virtual machine by " + m.Facts.GPUs[0].Bound}
 	}
@@ -303,7 +303,7 @@ func lackedGPU(m *world.Machine) verdict.Lack {
 }
 
 // gpuArchMissing: no code in the build, or in a part of it that nothing stands in for, for any visible GPU.
-func gpuArchMissing(m *world.Machine, b *world.Build) []*Result {
+func gpuArchMissing(m *model.Machine, b *model.Build) []*Result {
 	results := codeFor(m, b)
 	for _, r := range results {
 		r.Without = r.Finding != nil && b.Optional()
@@ -313,19 +313,19 @@ func gpuArchMissing(m *world.Machine, b *world.Build) []*Result {
 
 // unsupportedGPUs asks of the packages beside a torch whether their projects support the GPUs: SGLang raises below 7.5,
 // whatever torch has code for. One that is a build of its own has its own answer.
-func unsupportedGPUs(m *world.Machine, b *world.Build) []*Result {
+func unsupportedGPUs(m *model.Machine, b *model.Build) []*Result {
 	if b.Name != "torch" || len(m.GPUs) == 0 {
 		return nil
 	}
 	var results []*Result
 	for _, p := range pins.Beside(b.Env) {
 		least, source := m.Tables.LeastCapability(p.Name, p.Number)
-		own := slices.ContainsFunc(m.Builds, func(o *world.Build) bool { return o.Env == b.Env && o.Name == p.Name })
+		own := slices.ContainsFunc(m.Builds, func(o *model.Build) bool { return o.Env == b.Env && o.Name == p.Name })
 		if !least.Known() || own {
 			continue
 		}
-		subject := p.Name + " " + p.Version + world.PlaceOf(b.Env.Environment)
-		below := slices.DeleteFunc(slices.Clone(m.GPUs), func(g world.GPU) bool {
+		subject := p.Name + " " + p.Version + model.PlaceOf(b.Env.Environment)
+		below := slices.DeleteFunc(slices.Clone(m.GPUs), func(g model.GPU) bool {
 			return !g.Capability.Known() || g.Capability.AtLeast(least)
 		})
 		if len(below) == 0 {
@@ -352,7 +352,7 @@ func unsupportedGPUs(m *world.Machine, b *world.Build) []*Result {
 }
 
 // codeFor asks whether a build has code for the GPUs.
-func codeFor(m *world.Machine, b *world.Build) []*Result {
+func codeFor(m *model.Machine, b *model.Build) []*Result {
 	if b.Foreign != "" {
 		return foreignCode(m, b)
 	}
@@ -387,7 +387,7 @@ func codeFor(m *world.Machine, b *world.Build) []*Result {
 }
 
 // codeFrom is where the machine code of a build is told.
-func codeFrom(b *world.Build) string {
+func codeFrom(b *model.Build) string {
 	switch {
 	case len(b.SASS)+len(b.PTX) > 0:
 		return "the build itself"
@@ -401,7 +401,7 @@ func codeFrom(b *world.Build) string {
 // foreignCode judges a build of which no file loads on the target. The tables can prove that the same release has no
 // code there for the GPUs, either; that it has some does not make this installation work. A GB10 or g5g with an x86-64
 // environment is judged by what an installation there would get.
-func foreignCode(m *world.Machine, b *world.Build) []*Result {
+func foreignCode(m *model.Machine, b *model.Build) []*Result {
 	if ComparesCode(b) && len(b.Rows) > 0 && len(m.GPUs) > 0 {
 		if without, proof, _ := codeless(m, b); len(without) == len(m.GPUs) {
 			return oneFinding(archMissing(m, b, without, proof))
@@ -412,21 +412,21 @@ func foreignCode(m *world.Machine, b *world.Build) []*Result {
 }
 
 // kernelless reports whether the libraries of a program or a package, all of them read, hold no kernels of their own.
-func kernelless(b *world.Build) bool {
+func kernelless(b *model.Build) bool {
 	return (b.Program() || b.Extension && b.Named == nil && b.Path != "") && len(b.SASS)+len(b.PTX) == 0 && b.Damaged == ""
 }
 
 // ComparesCode reports whether a build has code of its own that a GPU must take.
-func ComparesCode(b *world.Build) bool {
+func ComparesCode(b *model.Build) bool {
 	return (b.Device == "cuda" || b.Device == "") && !b.CompilesLater() && !(b.Either() && len(b.SASS) == 0)
 }
 
 // codeless are the GPUs that a build, or a part of it, has no code for, with what proves it; missing is the fact that
 // one of the others lacks.
-func codeless(m *world.Machine, b *world.Build) (without []world.GPU, proof verdict.Evidence, missing verdict.Lack) {
+func codeless(m *model.Machine, b *model.Build) (without []model.GPU, proof verdict.Evidence, missing verdict.Lack) {
 	for _, g := range m.GPUs {
 		c, by, lack := m.Code(b, g)
-		switch p := world.Unserved(b.Parts(), g.Capability); {
+		switch p := model.Unserved(b.Parts(), g.Capability); {
 		case c == version.Uncovered:
 			without, proof = append(without, g), m.EvidenceCode(b, by)
 		case c == version.Unsure:
@@ -441,16 +441,16 @@ func codeless(m *world.Machine, b *world.Build) (without []world.GPU, proof verd
 	return without, proof, missing
 }
 
-func archMissing(m *world.Machine, b *world.Build, without []world.GPU, code verdict.Evidence) verdict.Finding {
+func archMissing(m *model.Machine, b *model.Build, without []model.GPU, code verdict.Evidence) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "code or PTX for " + without[0].Capability.SM(),
 		Message:  strings.TrimSpace(b.Name+" "+b.Version) + " has no code for " + without[0].Label,
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "GPU", Value: without[0].Label, From: without[0].From}, code),
 		Source:   b.Source()}
-	if p := world.Unserved(b.Parts(), without[0].Capability); p != nil {
+	if p := model.Unserved(b.Parts(), without[0].Capability); p != nil {
 		f.Message += " in " + p.String()
 	}
 	own, by, _ := m.OwnCode(b, without[0])
-	if by == world.Unsupported {
+	if by == model.Unsupported {
 		least, source := m.Tables.LeastCapability(b.Name, b.Release.Number)
 		f.Need, f.Source = fmt.Sprintf("a GPU of compute capability %s or newer", least), source
 	}
@@ -482,7 +482,7 @@ func archMissing(m *world.Machine, b *world.Build, without []world.GPU, code ver
 
 // gpuArchPTXOnly: the driver must compile the build's PTX before the first start. It runs afterwards, and the result is
 // cached on disk: a warning, although the first start of a framework takes minutes.
-func gpuArchPTXOnly(m *world.Machine, b *world.Build) []*Result {
+func gpuArchPTXOnly(m *model.Machine, b *model.Build) []*Result {
 	if b.Device != "cuda" {
 		return nil
 	}
@@ -510,7 +510,7 @@ func gpuArchPTXOnly(m *world.Machine, b *world.Build) []*Result {
 // codeIgnored: a variable makes the driver ignore the only code that the build has for a GPU: its PTX
 // (CUDA_DISABLE_PTX_JIT), or its machine code (CUDA_FORCE_PTX_JIT, set to try a program out and left behind). An error
 // where that leaves it none of the GPUs.
-func codeIgnored(m *world.Machine, b *world.Build) *verdict.Finding {
+func codeIgnored(m *model.Machine, b *model.Build) *verdict.Finding {
 	var f *verdict.Finding
 	served := false
 	for _, g := range m.GPUs {
@@ -532,7 +532,7 @@ func codeIgnored(m *world.Machine, b *world.Build) *verdict.Finding {
 }
 
 // ignores is the variable that keeps a build's code from a GPU, and how; empty where it runs.
-func ignores(m *world.Machine, b *world.Build, g world.GPU) (variable, why string) {
+func ignores(m *model.Machine, b *model.Build, g model.GPU) (variable, why string) {
 	c, _, _ := m.Code(b, g)
 	switch {
 	case c == version.ByPTX && isSet(m, "CUDA_DISABLE_PTX_JIT"):
@@ -545,12 +545,12 @@ func ignores(m *world.Machine, b *world.Build, g world.GPU) (variable, why strin
 }
 
 // isSet reports whether a switch of CUDA is on for the programs that are judged.
-func isSet(m *world.Machine, variable string) bool {
+func isSet(m *model.Machine, variable string) bool {
 	return m.Starts() && m.Facts.Variables[variable] == "1"
 }
 
 // pythonUnsupported: no wheel of this release was made for this Python.
-func pythonUnsupported(m *world.Machine, b *world.Build) []*Result {
+func pythonUnsupported(m *model.Machine, b *model.Build) []*Result {
 	// A Python that a target names replaces the environment's own, which these files are for.
 	if results := otherPythons(b); results != nil && m.Target.Python == "" {
 		return results
@@ -580,7 +580,7 @@ func pythonUnsupported(m *world.Machine, b *world.Build) []*Result {
 
 // noPython pins a release that has a build for this Python; the other way, another Python, comes last, because the
 // whole environment would have to be made again.
-func noPython(m *world.Machine, b *world.Build, message string) verdict.Finding {
+func noPython(m *model.Machine, b *model.Build, message string) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Message: message,
 		Need: "a Python that the release supports", Source: b.Source(),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "Python", Value: b.Interpreter, From: cmp.Or(b.Env.Path, "--python")})}
@@ -597,7 +597,7 @@ func noPython(m *world.Machine, b *world.Build, message string) verdict.Finding 
 // glibcTooOld: the wheel's tag asks for a newer C library than the system has. An error: the loader refuses the library
 // at import (version `GLIBC_2.28' not found), and glibc cannot be upgraded by itself, because every program of the
 // distribution needs it. Hence the steps name a container or a newer distribution.
-func glibcTooOld(m *world.Machine, b *world.Build) []*Result {
+func glibcTooOld(m *model.Machine, b *model.Build) []*Result {
 	have, need := m.Libc, b.GlibcNumber
 	// What the libraries themselves ask for goes before the release's row.
 	if !need.Known() && len(b.Rows) > 0 {

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -16,7 +16,7 @@ import (
 // DeepSpeed, FlashInfer and others compile them again at the first start, which takes a compiler and minutes: a
 // warning, since it is slow and fails only where a slim image has no nvcc. On a running machine a home may be shared
 // among many: a note.
-func compiledCacheMismatch(m *world.Machine) []*Result {
+func compiledCacheMismatch(m *model.Machine) []*Result {
 	if len(m.Facts.Caches) == 0 || len(m.GPUs) == 0 {
 		return nil
 	}
@@ -38,9 +38,9 @@ func compiledCacheMismatch(m *world.Machine) []*Result {
 }
 
 // cacheFor finds the extensions of one cache that have no code for any GPU.
-func cacheFor(m *world.Machine, cache []facts.Cache) (verdict.Finding, bool) {
+func cacheFor(m *model.Machine, cache []facts.Cache) (verdict.Finding, bool) {
 	served := func(c facts.Cache) bool {
-		return slices.ContainsFunc(m.GPUs, func(g world.GPU) bool {
+		return slices.ContainsFunc(m.GPUs, func(g model.GPU) bool {
 			// A GPU that the tables lack may be served: nothing is said against the cache.
 			return !g.Capability.Known() || version.Cover(c.SASS, c.PTX, g.Capability) != version.Uncovered
 		})

@@ -8,10 +8,10 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 )
 
 // ptxSource is NVIDIA's list of PTX versions by toolkit and driver.
@@ -21,7 +21,7 @@ const ptxSource = "https://docs.nvidia.com/cuda/parallel-thread-execution/index.
 // error 222 (CUDA_ERROR_UNSUPPORTED_PTX_VERSION). Minor-version compatibility does not cover PTX, so a driver above the
 // floor fails all the same. The version is that of the entry's header, not the build's CUDA: a compiler can write older
 // PTX. Where another visible GPU is served the build runs there, and it is a note.
-func ptxNewer(m *world.Machine, b *world.Build) []*Result {
+func ptxNewer(m *model.Machine, b *model.Build) []*Result {
 	if b.Device != "cuda" {
 		return nil
 	}
@@ -41,7 +41,7 @@ func ptxNewer(m *world.Machine, b *world.Build) []*Result {
 
 // newerPTX is the PTX of a build that is newer than the driver, with the GPUs that have nothing else of it; only
 // reports whether PTX is the only code for one of them, missing the fact that was not known.
-func newerPTX(m *world.Machine, b *world.Build) (hit newPTX, only bool, missing verdict.Lack) {
+func newerPTX(m *model.Machine, b *model.Build) (hit newPTX, only bool, missing verdict.Lack) {
 	for _, g := range m.GPUs {
 		one, lack := ptxFor(m, b, g)
 		only = only || one != nil
@@ -55,7 +55,7 @@ func newerPTX(m *world.Machine, b *world.Build) (hit newPTX, only bool, missing 
 
 // severity of PTX that the driver cannot compile: a part's is no error where others do the same work in another way, as
 // vLLM's other attention kernels.
-func (hit newPTX) severity(m *world.Machine, b *world.Build) verdict.Severity {
+func (hit newPTX) severity(m *model.Machine, b *model.Build) verdict.Severity {
 	switch {
 	// Programs can choose a GPU that is served.
 	case len(hit.gpus) < len(m.GPUs):
@@ -69,18 +69,18 @@ func (hit newPTX) severity(m *world.Machine, b *world.Build) verdict.Severity {
 
 // newPTX is PTX that the driver must compile for a GPU.
 type newPTX struct {
-	part  *world.Part // nil: all that the build has
+	part  *model.Part // nil: all that the build has
 	isa   version.Number
 	newer bool // than the driver's compiler
-	gpus  []world.GPU
+	gpus  []model.GPU
 }
 
 // ptxFor finds the PTX that the driver must compile for a GPU, that of a part which is too new before others; nil where
 // there is machine code. missing says what is not known.
-func ptxFor(m *world.Machine, b *world.Build, g world.GPU) (one *newPTX, missing verdict.Lack) {
+func ptxFor(m *model.Machine, b *model.Build, g model.GPU) (one *newPTX, missing verdict.Lack) {
 	list := b.Parts()
 	if c, _, _ := m.Code(b, g); c == version.ByPTX {
-		list = append([]world.Part{{Group: version.Group{PTX: b.PTX, ISA: b.PTXVersions}}}, list...)
+		list = append([]model.Part{{Group: version.Group{PTX: b.PTX, ISA: b.PTXVersions}}}, list...)
 	}
 	for i, p := range list {
 		if p.Cover(g.Capability) != version.ByPTX {
@@ -99,7 +99,7 @@ func ptxFor(m *world.Machine, b *world.Build, g world.GPU) (one *newPTX, missing
 	return one, missing
 }
 
-func ptxFinding(m *world.Machine, b *world.Build, hit newPTX) verdict.Finding {
+func ptxFinding(m *model.Machine, b *model.Build, hit newPTX) verdict.Finding {
 	cuda, g := m.Tables.CUDAOfPTX(hit.isa), hit.gpus[0]
 	what, code := "the build has", m.EvidenceCode(b, "")
 	if hit.part != nil {
@@ -122,14 +122,14 @@ func ptxFinding(m *world.Machine, b *world.Build, hit newPTX) verdict.Finding {
 }
 
 // hideGPUs is how a program is kept off the GPUs that it does not run on.
-func hideGPUs(m *world.Machine, bad []world.GPU, that string) pin.Step {
+func hideGPUs(m *model.Machine, bad []model.GPU, that string) pin.Step {
 	return exporting(m, m.Showing(others(bad)), that)
 }
 
 const hides = "hides the GPUs that it cannot run on"
 
 // exporting sets variables in a shell; words where there is more to be found out about them.
-func exporting(m *world.Machine, setting, that string) pin.Step {
+func exporting(m *model.Machine, setting, that string) pin.Step {
 	if strings.Contains(setting, "(") {
 		return pin.Say("set " + setting)
 	}
@@ -138,7 +138,7 @@ func exporting(m *world.Machine, setting, that string) pin.Step {
 
 // addSpeaking pins what makes the user-mode driver support a CUDA itself: a newer driver, or a cuda-compat package. The
 // floor of the family is not enough here, since an old compiler does not learn new PTX or a new compression.
-func addSpeaking(m *world.Machine, f *verdict.Finding, cuda version.Number) {
+func addSpeaking(m *model.Machine, f *verdict.Finding, cuda version.Number) {
 	// The table has Linux branches; Windows drivers have other numbers, and Jetson's belongs to L4T.
 	if !cuda.Known() || m.WindowsNumbers() || m.Jetson() {
 		return
@@ -157,7 +157,7 @@ var zstdCUDA = version.Of("12.4")
 // fatbinZstd: the driver cannot decompress the machine code that a GPU would load; the older LZ4 compression is read by
 // every driver. An error although the driver is above the floor: it accepts the build's CUDA and then cannot read its
 // code.
-func fatbinZstd(m *world.Machine, b *world.Build) []*Result {
+func fatbinZstd(m *model.Machine, b *model.Build) []*Result {
 	hit := loadingZstd(m, b)
 	switch {
 	case len(hit) == 0:
@@ -188,17 +188,17 @@ func fatbinZstd(m *world.Machine, b *world.Build) []*Result {
 
 // loadingZstd are the GPUs for which a build's code is compressed with zstd; none for CUDA 13, whose floor, 580, is
 // above 550.54.14.
-func loadingZstd(m *world.Machine, b *world.Build) []world.GPU {
+func loadingZstd(m *model.Machine, b *model.Build) []model.GPU {
 	if b.Device != "cuda" || len(b.Zstd) == 0 || b.CUDANumber.Major() >= 13 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(m.GPUs), func(g world.GPU) bool { return !loadsZstd(b, g.Capability) })
+	return slices.DeleteFunc(slices.Clone(m.GPUs), func(g model.GPU) bool { return !loadsZstd(b, g.Capability) })
 }
 
 // loadsZstd reports whether an entry which the GPU would load is compressed with zstd: of the machine code the nearest,
 // with and without a suffix; of the PTX, where there is no machine code, the nearest. The driver takes the nearest
 // entry, so a zstd entry for a GPU that is not here does no harm.
-func loadsZstd(b *world.Build, gpu version.Capability) bool {
+func loadsZstd(b *model.Build, gpu version.Capability) bool {
 	nearest, zstd, sass := version.Capability{}, false, false
 	for _, text := range slices.Concat(b.SASS, b.PTX, b.Zstd) {
 		c, ok := version.ParseCode(text)
@@ -215,10 +215,10 @@ func loadsZstd(b *world.Build, gpu version.Capability) bool {
 }
 
 // others are the GPUs that are not among some.
-func others(some []world.GPU) func(world.GPU) bool {
-	among := map[world.GPU]bool{}
+func others(some []model.GPU) func(model.GPU) bool {
+	among := map[model.GPU]bool{}
 	for _, g := range some {
 		among[g] = true
 	}
-	return func(g world.GPU) bool { return !among[g] }
+	return func(g model.GPU) bool { return !among[g] }
 }

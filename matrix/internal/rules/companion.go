@@ -8,17 +8,17 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // companionMismatch: torchvision, torchaudio, torchcodec and Triton are made for one torch. What their libraries want
 // and do not find beside torch decides; where only versions are known, the tables do. torch's C++ interface changes
 // with every minor release, and pip lets any pair in: neither torchaudio nor torchcodec requires a version of torch.
-func companionMismatch(m *world.Machine, b *world.Build) []*Result {
+func companionMismatch(m *model.Machine, b *model.Build) []*Result {
 	if b.Extension && m.Tables.Trait("companion", b.Name, version.Number{}) {
 		if open := untold(m, b); open != nil {
 			return open
@@ -51,8 +51,8 @@ func companionMismatch(m *world.Machine, b *world.Build) []*Result {
 // codec: the torch for which a torchcodec that a file names was built, as its own page pairs them. A warning, since some
 // releases load beside the next torch, too: 0.7.0, of torch 2.8, lacks no symbol of torch 2.9.0, 0.1.0 lacks nine. Of an
 // installed one its files tell (unmet).
-func codec(m *world.Machine, b *world.Build) []*Result {
-	i := slices.IndexFunc(m.NamedPackages, func(n *world.NamedPackage) bool {
+func codec(m *model.Machine, b *model.Build) []*Result {
+	i := slices.IndexFunc(m.NamedPackages, func(n *model.NamedPackage) bool {
 		return n.Name == "torchcodec" && n.Environment == b.Env.Environment && len(n.Rows) > 0 && len(n.Rows[0].Torch) > 0
 	})
 	if i < 0 {
@@ -63,7 +63,7 @@ func codec(m *world.Machine, b *world.Build) []*Result {
 	if codec.CUDANumber.Known() && b.CUDANumber.Known() && codec.CUDANumber.Major() != b.CUDANumber.Major() {
 		return oneFinding(codecCUDA(m, codec, b))
 	}
-	if !world.OtherTorch(row.Torch, b.Release.Number) {
+	if !model.OtherTorch(row.Torch, b.Release.Number) {
 		return holds(codec.Subject())
 	}
 	want := strings.Join(row.Torch, " or ")
@@ -74,7 +74,7 @@ func codec(m *world.Machine, b *world.Build) []*Result {
 }
 
 // codecCUDA: a torchcodec opens the runtime of its own CUDA, which a torch of another one does not bring.
-func codecCUDA(m *world.Machine, codec *world.NamedPackage, b *world.Build) verdict.Finding {
+func codecCUDA(m *model.Machine, codec *model.NamedPackage, b *model.Build) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Error, Subject: codec.Subject(), Need: "a torchcodec for CUDA " + b.CUDANumber.Short(),
 		Source: codec.Rows[0].Source, Steps: codecSteps(m, b),
 		Message: fmt.Sprintf("torchcodec %s was built for CUDA %s, torch %s for CUDA %s: it does not load", codec.Version,
@@ -83,9 +83,9 @@ func codecCUDA(m *world.Machine, codec *world.NamedPackage, b *world.Build) verd
 }
 
 // codecSteps names the newest torchcodec for a torch.
-func codecSteps(m *world.Machine, b *world.Build) []pin.Step {
+func codecSteps(m *model.Machine, b *model.Build) []pin.Step {
 	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.Tables, "torchcodec")) {
-		if len(e.Torch) > 0 && !world.OtherTorch(e.Torch, b.Release.Number) {
+		if len(e.Torch) > 0 && !model.OtherTorch(e.Torch, b.Release.Number) {
 			return []pin.Step{pins.InstallStep(b.Env, pin.Install{Packages: []string{"torchcodec==" + e.Release}, NoDeps: true}).That(
 				"fits torch " + b.Release.Number.Short())}
 		}
@@ -95,7 +95,7 @@ func codecSteps(m *world.Machine, b *world.Build) []pin.Step {
 
 // companion compares one of them by its version. torchvision's and torchaudio's is the mistake, not torch's; Triton's
 // is felt where torch compiles.
-func companion(m *world.Machine, b *world.Build, have *world.Installed, want string) (verdict.Finding, bool) {
+func companion(m *model.Machine, b *model.Build, have *model.Installed, want string) (verdict.Finding, bool) {
 	r := have.Release()
 	f := verdict.Finding{Severity: verdict.Warning, Subject: b.Subject, Need: have.Name + " " + want,
 		Source:   []string{"https://github.com/pytorch/vision#installation"},
@@ -103,7 +103,7 @@ func companion(m *world.Machine, b *world.Build, have *world.Installed, want str
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: have.Name, Value: have.Version, From: have.Path})}
 	// torch itself works without its companion, so the companion's answer is the one that breaks.
 	if have.Name != "triton" {
-		f.Subject = world.Subject(&facts.Build{Name: have.Name, Version: have.Version}, b.Env.Environment)
+		f.Subject = model.Subject(&facts.Build{Name: have.Name, Version: have.Version}, b.Env.Environment)
 	}
 	switch {
 	// A companion's nightly or pre-release is for a torch that the table does not pair with it.
@@ -140,7 +140,7 @@ func companion(m *world.Machine, b *world.Build, have *world.Installed, want str
 
 // differentCUDA compares as torchvision itself does when it is imported: minor versions up to 0.15, majors since
 // (torchvision/extension.py of v0.15.2 and v0.16.0). So cu126 beside cu128 is sound from 0.16 on.
-func differentCUDA(m *world.Machine, vision version.Release, b *world.Build) bool {
+func differentCUDA(m *model.Machine, vision version.Release, b *model.Build) bool {
 	cuda, ok := vision.LocalCUDA()
 	if !ok || !b.CUDANumber.Known() {
 		return false
@@ -153,7 +153,7 @@ func differentCUDA(m *world.Machine, vision version.Release, b *world.Build) boo
 
 // withoutCUDA is what a companion was built for by its local version, where torch was built for CUDA: its check at import
 // passes a build without CUDA, whose operators have no code for the GPU. torchaudio's for CPUs has none that torch lacks.
-func withoutCUDA(r version.Release, b *world.Build, name string) string {
+func withoutCUDA(r version.Release, b *model.Build, name string) string {
 	switch {
 	case !b.CUDANumber.Known():
 	case strings.HasPrefix(r.Local, "rocm"):
@@ -166,7 +166,7 @@ func withoutCUDA(r version.Release, b *world.Build, name string) string {
 
 // companionPins is the companion of the torch that is there; or, where torch itself stands beside another release's
 // libraries, or an engine is made for another torch, what puts all of them together again.
-func companionPins(m *world.Machine, name, want string, b *world.Build) []verdict.Pin {
+func companionPins(m *model.Machine, name, want string, b *model.Build) []verdict.Pin {
 	if name != "triton" {
 		if besideOwn(b) {
 			return requirementPins(m, b)
@@ -180,7 +180,7 @@ func companionPins(m *world.Machine, name, want string, b *world.Build) []verdic
 
 // companionPin is the companion of the torch that is there, from the index that its variant is on. Triton has no
 // variants.
-func companionPin(name, want string, b *world.Build) []verdict.Pin {
+func companionPin(name, want string, b *model.Build) []verdict.Pin {
 	spec := name + "==" + want
 	index := ""
 	if variant := b.Rows[0].Variant; name != "triton" && len(b.Rows) == 1 {
@@ -192,7 +192,7 @@ func companionPin(name, want string, b *world.Build) []verdict.Pin {
 }
 
 // audio: torchaudio compares its CUDA with torch's when it is imported, minor versions too, and raises RuntimeError.
-func audio(m *world.Machine, b *world.Build, have *world.Installed, want string, f verdict.Finding) verdict.Finding {
+func audio(m *model.Machine, b *model.Build, have *model.Installed, want string, f verdict.Finding) verdict.Finding {
 	r := have.Release()
 	f.Severity, f.Need = verdict.Error, "a torchaudio for CUDA "+b.CUDANumber.Short()
 	f.Message = fmt.Sprintf("torchaudio %s was built for CUDA %s, torch %s for CUDA %s: importing torchaudio fails", have.Version,
@@ -211,7 +211,7 @@ func audio(m *world.Machine, b *world.Build, have *world.Installed, want string,
 // its local version, or, without one, by the default of the release of torch that it came out with, because only the
 // default index has it so. PyPI's torch 2.15.0 is for CUDA 13.2 and its torchaudio 2.11.0 for 13.0. Not known where it
 // is torch's, or where nothing tells: torchaudio 2.11.1 came out with no torch, and is for CUDA 13.2.
-func otherAudio(m *world.Machine, b *world.Build, audio version.Release) version.Number {
+func otherAudio(m *model.Machine, b *model.Build, audio version.Release) version.Number {
 	if audio.Local == "" && (b.Index == "" || b.Index == "default") && pairedAudio(m, audio.Number) {
 		audio.Local = m.DefaultVariant("torch", audio)
 	}
@@ -229,14 +229,14 @@ func otherAudio(m *world.Machine, b *world.Build, audio version.Release) version
 
 // pairedAudio reports whether a release of torchaudio is the companion of some torch: of another one no table tells for
 // which torch and CUDA it was built.
-func pairedAudio(m *world.Machine, release version.Number) bool {
+func pairedAudio(m *model.Machine, release version.Number) bool {
 	return slices.ContainsFunc(tables.Rows[tables.Torch](m.Tables), func(t tables.Torch) bool {
 		return version.Of(t.Torchaudio).Compare(release) == 0
 	})
 }
 
 // companionOf is the release of a companion that a torch's row names; empty where none does.
-func companionOf(m *world.Machine, torch *world.Build, name string) string {
+func companionOf(m *model.Machine, torch *model.Build, name string) string {
 	if len(torch.Rows) == 0 {
 		return ""
 	}
@@ -247,13 +247,13 @@ func companionOf(m *world.Machine, torch *world.Build, name string) string {
 // unmet: what an extension's libraries need is not of the torch that is there: the runtime of another CUDA, or symbols
 // of another release. It does not load, on any GPU. Symbols that the loader misses are proof, so this is an error
 // whatever the tables say, and for builds from source, too.
-func unmet(m *world.Machine, b *world.Build) []*Result {
+func unmet(m *model.Machine, b *model.Build) []*Result {
 	if len(b.Unmet) == 0 {
 		return nil
 	}
 	u := b.Unmet[0]
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: u.Library + u.Symbol,
-		Source:  []string{world.LoaderSource},
+		Source:  []string{model.LoaderSource},
 		Message: fmt.Sprintf("%s needs %s, which is missing: it was built for another CUDA", path.Base(u.By), u.Library),
 		Steps:   []pin.Step{pin.Say("install the " + pin.Quoted(b.Name) + " that is made for the torch in " + pin.Word(b.Env.Path))}}
 	if u.Library == "" {
@@ -283,7 +283,7 @@ func unmet(m *world.Machine, b *world.Build) []*Result {
 }
 
 // unmetLibraries reports whether a package's own libraries say that they do not load beside torch.
-func unmetLibraries(e *world.Environment, name string) bool {
+func unmetLibraries(e *model.Environment, name string) bool {
 	return slices.ContainsFunc(e.Builds, func(b facts.Build) bool { return b.Name == name && len(b.Unmet) > 0 })
 }
 

@@ -6,23 +6,23 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 )
 
 // forwardUnsupported: the cuda-compat library that is taken refuses one of the GPUs, with error 804. NVIDIA allows
 // forward compatibility on data-centre GPUs, certain RTX boards and Jetson. The program may well run with the driver's
 // own libcuda, so the step is to get the library out of the way and not another driver.
-func forwardUnsupported(m *world.Machine) []*Result {
+func forwardUnsupported(m *model.Machine) []*Result {
 	f := m.Forward()
 	switch f.State {
 	// A library that does not fit the driver is forward-compat-not-applicable's (803), whatever the GPUs.
-	case world.ForwardNone, world.ForwardStale, world.ForwardUndecided:
+	case model.ForwardNone, model.ForwardStale, model.ForwardUndecided:
 		return nil
-	case world.ForwardUndecidedGPU:
+	case model.ForwardUndecidedGPU:
 		return unknown("libcuda "+f.Version, f.Lacks)
-	case world.ForwardWorks:
+	case model.ForwardWorks:
 		return holds("libcuda " + f.Version)
 	}
 	finding := forwardFinding(m, fmt.Sprintf("the loader takes libcuda %s from a cuda-compat package, and %s: CUDA will not start (error 804)", f.Version, f.Why),
@@ -30,7 +30,7 @@ func forwardUnsupported(m *world.Machine) []*Result {
 	finding.Evidence = append(finding.Evidence, verdict.Evidence{Fact: "GPU", Value: f.Wrong[0].Label, From: f.Wrong[0].From})
 	// One visible GPU of the wrong kind is enough for error 804, so hiding it is enough, too.
 	if len(f.Wrong) < len(m.GPUs) {
-		finding.Steps = append(finding.Steps, exporting(m, m.Showing(func(g world.GPU) bool { return !slices.Contains(f.Wrong, g) }),
+		finding.Steps = append(finding.Steps, exporting(m, m.Showing(func(g model.GPU) bool { return !slices.Contains(f.Wrong, g) }),
 			"hides the GPUs that it does not support").Instead())
 	}
 	return oneFinding(finding)
@@ -39,29 +39,29 @@ func forwardUnsupported(m *world.Machine) []*Result {
 // forwardNotApplicable: the cuda-compat library that is taken does not fit this driver: error 803. Typical of an image
 // whose host got a newer driver later. The branches are those of the library's ELF note, which NVIDIA writes from 575
 // on; for older ones a row of the table can prove that the pair works, and nothing can prove that it does not.
-func forwardNotApplicable(m *world.Machine) []*Result {
+func forwardNotApplicable(m *model.Machine) []*Result {
 	f := m.Forward()
 	switch f.State {
 	// A GPU that the library refuses is forward-compat-unsupported's (804).
-	case world.ForwardNone, world.ForwardWrongGPU:
+	case model.ForwardNone, model.ForwardWrongGPU:
 		return nil
-	case world.ForwardUndecided:
+	case model.ForwardUndecided:
 		return unknown("libcuda "+f.Version, f.Lacks)
-	case world.ForwardWorks, world.ForwardUndecidedGPU:
+	case model.ForwardWorks, model.ForwardUndecidedGPU:
 		return holds("libcuda " + f.Version)
 	}
 	return oneFinding(forwardFinding(m, fmt.Sprintf("the loader takes libcuda %s from a cuda-compat package, and %s: CUDA will not start (error 803)", f.Version, f.Why),
 		"the driver's own libcuda, or a cuda-compat package that supports driver branch "+fmt.Sprint(f.Base.Version.Major())))
 }
 
-func forwardFinding(m *world.Machine, message, need string) verdict.Finding {
+func forwardFinding(m *model.Machine, message, need string) verdict.Finding {
 	f := m.Forward()
 	return verdict.Finding{Severity: verdict.Error, Subject: "libcuda " + f.Version, Message: message, Need: need, Source: f.Source,
 		Evidence: []verdict.Evidence{m.EvidenceDriver(), m.EvidenceCompat()}, Steps: []pin.Step{pin.Say(leaveCompat(m))}}
 }
 
 // leaveCompat is how the loader comes to take the driver's own libcuda again.
-func leaveCompat(m *world.Machine) string {
+func leaveCompat(m *model.Machine) string {
 	dir := path.Dir(m.Forward().Path)
 	switch {
 	// Before 1.17.4 (its release notes) the container toolkit mounts it over the driver's own file, so its path does not
@@ -77,16 +77,16 @@ func leaveCompat(m *world.Machine) string {
 // forwardInUse: the build runs on this driver because a cuda-compat library stands in for its user space. Worth a note:
 // in a shell, service or container where the loader finds the driver's own libcuda first, the same build is
 // driver-too-old.
-func forwardInUse(m *world.Machine, b *world.Build) []*Result {
-	if m.Forward().State != world.ForwardWorks || b.Device != "cuda" || b.Extension || !b.CUDANumber.Known() {
+func forwardInUse(m *model.Machine, b *model.Build) []*Result {
+	if m.Forward().State != model.ForwardWorks || b.Device != "cuda" || b.Extension || !b.CUDANumber.Known() {
 		return nil
 	}
 	// The driver would run the build without it.
-	if state, _, _ := m.FloorOn(m.Forward().Base, b.CUDANumber); state == world.FloorFull {
+	if state, _, _ := m.FloorOn(m.Forward().Base, b.CUDANumber); state == model.FloorFull {
 		return nil
 	}
 	// The library is too old for the build, too: that is driver-too-old's.
-	if state, _, _ := m.Floor(b.CUDANumber); state != world.FloorFull && state != world.FloorMinor {
+	if state, _, _ := m.Floor(b.CUDANumber); state != model.FloorFull && state != model.FloorMinor {
 		return nil
 	}
 	l := m.Forward()

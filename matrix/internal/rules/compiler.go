@@ -7,16 +7,16 @@ import (
 	"slices"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // hostCompiler: nvcc refuses compilers that are newer than itself, since it has to read their headers, and some that
 // are too old. Only building is affected, never a wheel that was made elsewhere: hence a note.
-func hostCompiler(m *world.Machine) []*Result {
+func hostCompiler(m *model.Machine) []*Result {
 	picked, _ := m.Toolkit()
 	cc := m.Facts.Building.Compiler
 	if picked == nil {
@@ -28,7 +28,7 @@ func hostCompiler(m *world.Machine) []*Result {
 	if cc.Version == "" || !limits.newest.Known() {
 		return nil
 	}
-	other := slices.ContainsFunc(m.Toolkits, func(t world.Toolkit) bool { return accepts(m, &t, cc.Name).let(cc) })
+	other := slices.ContainsFunc(m.Toolkits, func(t model.Toolkit) bool { return accepts(m, &t, cc.Name).let(cc) })
 	switch {
 	case limits.let(cc):
 		return holds("toolkit")
@@ -71,7 +71,7 @@ func (l limits) String() string {
 
 // accepts finds the limits of a toolkit that can build: what its own headers check goes before the table
 // (host_compiler.csv). clang's limit is in the table only.
-func accepts(m *world.Machine, t *world.Toolkit, compiler string) limits {
+func accepts(m *model.Machine, t *model.Toolkit, compiler string) limits {
 	var l limits
 	if !t.NVCC {
 		return l
@@ -103,7 +103,7 @@ var tritonSource = []string{tritonBlob + "0419e8f04e1cb71dc228a0b3cd1cf1996b7e94
 // jitNeedsCompiler: Triton, on which torch.compile stands, compiles a launcher in C for every kernel and links it with
 // libcuda. Kernels that come with torch need neither. So this is a note: whether a program uses torch.compile is not in
 // the files. At rest PATH and the cache of ldconfig are not those of the process that will run, so neither is judged.
-func jitNeedsCompiler(m *world.Machine, b *world.Build) []*Result {
+func jitNeedsCompiler(m *model.Machine, b *model.Build) []*Result {
 	if a := notStarted(m, b); a != nil {
 		return oneFinding(withoutAssembler(m, b, a))
 	}
@@ -137,7 +137,7 @@ func jitNeedsCompiler(m *world.Machine, b *world.Build) []*Result {
 }
 
 // withCompiler installs a C compiler with the C library's headers, which Red Hat's gcc brings.
-func withCompiler(m *world.Machine) string {
+func withCompiler(m *model.Machine) string {
 	s := pins.System(m)
 	if s.APT() {
 		return s.Install("gcc", "libc6-dev")
@@ -147,13 +147,13 @@ func withCompiler(m *world.Machine) string {
 
 // notStarted is the ptxas that torch's Triton would start and cannot, for a visible GPU, or for any GPU where none is
 // known.
-func notStarted(m *world.Machine, b *world.Build) *facts.Assembler {
+func notStarted(m *model.Machine, b *model.Build) *facts.Assembler {
 	if b.Name != "torch" || b.Device != "cuda" {
 		return nil
 	}
 	gpus := m.GPUs
 	if len(gpus) == 0 {
-		gpus = []world.GPU{{}}
+		gpus = []model.GPU{{}}
 	}
 	for _, g := range gpus {
 		name, variable := tritonTool(m, b, g)
@@ -167,7 +167,7 @@ func notStarted(m *world.Machine, b *world.Build) *facts.Assembler {
 
 // withoutAssembler: Triton starts ptxas for every kernel, so all of torch.compile fails and not a part of it: a
 // warning, where a missing C compiler is only a note. It is not an error, because torch's own kernels need no ptxas.
-func withoutAssembler(m *world.Machine, b *world.Build, a *facts.Assembler) verdict.Finding {
+func withoutAssembler(m *model.Machine, b *model.Build, a *facts.Assembler) verdict.Finding {
 	f := withoutTool(b, facts.Hindrance{Path: a.Path, By: a.Fault})
 	f.Severity = verdict.Warning
 	f.Message = fmt.Sprintf("%s is %s: torch.compile and Triton fail; eager code does not start it", a.Path, a.Fault)
@@ -188,7 +188,7 @@ func withoutAssembler(m *world.Machine, b *world.Build, a *facts.Assembler) verd
 // libstdcxxTooOld: the C++ library that the loader takes is older than that which the build was compiled with. An
 // error: the loader compares the versions of symbols (GLIBCXX_3.4.30) before any code runs, and a process has one such
 // library, the first that is loaded. Conda's python leads to Conda's own by its run path.
-func libstdcxxTooOld(m *world.Machine, b *world.Build) []*Result {
+func libstdcxxTooOld(m *model.Machine, b *model.Build) []*Result {
 	// Not looked at is not sound: nil says nothing. An import that worked proves the library.
 	if b.Stdcxx == nil || m.Facts.Observed.Imported {
 		return nil
@@ -208,7 +208,7 @@ func libstdcxxTooOld(m *world.Machine, b *world.Build) []*Result {
 }
 
 // newerStdcxx is how a newer C++ library comes to be taken.
-func newerStdcxx(m *world.Machine, b *world.Build) []pin.Step {
+func newerStdcxx(m *model.Machine, b *model.Build) []pin.Step {
 	switch {
 	case b.Stdcxx.Reason == "LD_LIBRARY_PATH":
 		return []pin.Step{pin.Say("remove " + pin.Word(path.Dir(b.Stdcxx.Path)) + " from LD_LIBRARY_PATH")}

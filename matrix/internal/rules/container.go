@@ -9,15 +9,15 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // lacksCapability reports whether NVIDIA_DRIVER_CAPABILITIES leaves one out; unset it is utility,compute.
-func lacksCapability(m *world.Machine, want string) (list string, lacks bool) {
+func lacksCapability(m *model.Machine, want string) (list string, lacks bool) {
 	list, set := m.Facts.Variables["NVIDIA_DRIVER_CAPABILITIES"]
 	names := strings.Split(list, ",")
 	return list, set && list != "" && !slices.Contains(names, "all") && !slices.Contains(names, want)
@@ -29,7 +29,7 @@ var capabilitySource = []string{
 
 // containerDriverLibs: a CUDA build in a container that was to have a GPU, and the driver's user space did not come in.
 // An image must not bring libcuda itself: it belongs to the host's driver, and the runtime mounts it at start.
-func containerDriverLibs(m *world.Machine) []*Result {
+func containerDriverLibs(m *model.Machine) []*Result {
 	if m.Facts.Image != nil {
 		return imageCapabilities(m)
 	}
@@ -62,7 +62,7 @@ func containerDriverLibs(m *world.Machine) []*Result {
 }
 
 // missingLibraries are the driver's libraries that CUDA programs need and that are nowhere, libcuda among them.
-func missingLibraries(m *world.Machine) []string {
+func missingLibraries(m *model.Machine) []string {
 	missing := []string{"libcuda.so.1"}
 	if !windowsDriver(m) && m.Library("libnvidia-ptxjitcompiler") == nil {
 		missing = append(missing, "libnvidia-ptxjitcompiler.so.1")
@@ -71,13 +71,13 @@ func missingLibraries(m *world.Machine) []string {
 }
 
 // windowsDriver reports whether the driver is Windows' own, whose loader finds its compiler by itself.
-func windowsDriver(m *world.Machine) bool {
+func windowsDriver(m *model.Machine) bool {
 	return m.Facts.System.WSL || m.Facts.Container.Path == "wsl"
 }
 
 // lacksCompiler says what is wrong with the driver's compiler of PTX, for a sentence; empty where it is there. A
 // cuda-compat package brings its own.
-func lacksCompiler(m *world.Machine) string {
+func lacksCompiler(m *model.Machine) string {
 	jit, cuda := m.Library("libnvidia-ptxjitcompiler"), m.Library("libcuda")
 	switch {
 	case windowsDriver(m) || m.CompatTaken():
@@ -91,7 +91,7 @@ func lacksCompiler(m *world.Machine) string {
 
 // withoutLibraries names the missing capability where the variable shows one. The default, utility,compute, brings both
 // libraries, so without the variable the container had no runtime of NVIDIA's.
-func withoutLibraries(m *world.Machine, missing []string) verdict.Finding {
+func withoutLibraries(m *model.Machine, missing []string) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: "driver",
 		Message:  verdict.JoinAnd(missing) + verdict.Plural(len(missing), " is", " are") + " missing from this container",
 		Need:     "the driver capability compute",
@@ -120,19 +120,19 @@ func withoutLibraries(m *world.Machine, missing []string) verdict.Finding {
 
 // offThePath: the driver's libraries came in, to a directory where the loader of CUDA programs does not look, as GKE
 // mounts them and its device plugin names in LD_LIBRARY_PATH.
-func offThePath(m *world.Machine, file string) verdict.Finding {
+func offThePath(m *model.Machine, file string) verdict.Finding {
 	dir := path.Dir(file)
-	return verdict.Finding{Severity: verdict.Error, Subject: "driver", Source: []string{world.LoaderSource},
+	return verdict.Finding{Severity: verdict.Error, Subject: "driver", Source: []string{model.LoaderSource},
 		Message: file + " is the driver's, but programs here do not look in " + dir + ": they cannot load libcuda.so.1",
 		Need:    dir + " on the loader's path",
 		Evidence: append([]verdict.Evidence{{Fact: "libcuda", Value: "not on the loader's path", From: file},
 			{Fact: "LD_LIBRARY_PATH", Value: m.Facts.Driver.Libcuda.Paths, From: m.Facts.Driver.Libcuda.Of}}, evidenceGiven(m)...),
-		Steps: []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + world.PutFirst(dir)).That("before the program starts; in a Pod or an image as an environment variable, which a shell or a launcher that clears the environment loses")}}
+		Steps: []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(dir)).That("before the program starts; in a Pod or an image as an environment variable, which a shell or a launcher that clears the environment loses")}}
 }
 
 // withoutCompiler: the driver compiles PTX with a library of its own. A program whose machine code fits the GPU never
 // loads it; one that has only PTX for the GPU fails.
-func withoutCompiler(m *world.Machine, wrong string) verdict.Finding {
+func withoutCompiler(m *model.Machine, wrong string) verdict.Finding {
 	f := verdict.Finding{Severity: compilerMatters(m), Subject: "driver", Need: "the driver capability compute",
 		Evidence: evidenceGiven(m), Source: capabilitySource,
 		Message: "libnvidia-ptxjitcompiler.so.1 " + wrong + ": code that is compiled from PTX at run time fails (error 221)",
@@ -146,7 +146,7 @@ func withoutCompiler(m *world.Machine, wrong string) verdict.Finding {
 // compilerMatters is an error when a build here has only PTX for a GPU. Where all have machine code they run, and what
 // is made at run time (NVRTC's PTX, numba) may not. NVIDIA's words for error 221 are that the library compiles PTX
 // where no binary fits.
-func compilerMatters(m *world.Machine) verdict.Severity {
+func compilerMatters(m *model.Machine) verdict.Severity {
 	for _, b := range m.Builds {
 		for _, g := range m.GPUs {
 			if covered, _, _ := m.Code(b, g); b.Counts && b.WantsCUDA() && covered == version.ByPTX {
@@ -159,7 +159,7 @@ func compilerMatters(m *world.Machine) verdict.Severity {
 
 // withoutNVML: CUDA works without NVML, so its absence is a note; NCCL reads the topology of the node from it, and with
 // several ranks it is a warning.
-func withoutNVML(m *world.Machine) verdict.Finding {
+func withoutNVML(m *model.Machine) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Note, Subject: "driver",
 		Message: "libnvidia-ml.so.1 is missing from this container: nvidia-smi and monitoring see nothing; CUDA works",
 		Need:    "the driver capability utility", Evidence: evidenceGiven(m), Source: capabilitySource,
@@ -172,7 +172,7 @@ func withoutNVML(m *world.Machine) verdict.Finding {
 }
 
 // usesNCCL reports whether the process is one of several ranks, or NCCL was configured for it.
-func usesNCCL(m *world.Machine) bool {
+func usesNCCL(m *model.Machine) bool {
 	for name := range m.Facts.Variables {
 		// nvidia/cuda images set NCCL_VERSION themselves, whether or not the program uses NCCL.
 		if strings.HasPrefix(name, "NCCL_") && name != "NCCL_VERSION" {
@@ -183,7 +183,7 @@ func usesNCCL(m *world.Machine) bool {
 }
 
 // evidenceGiven is why this container was to have a GPU: its runtime's variables, and a node if one came in.
-func evidenceGiven(m *world.Machine) []verdict.Evidence {
+func evidenceGiven(m *model.Machine) []verdict.Evidence {
 	var list []verdict.Evidence
 	for _, name := range []string{"NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"} {
 		list = append(list, verdict.Evidence{Fact: name, Value: m.Facts.Variables[name], From: "environment"})
@@ -199,7 +199,7 @@ const imageConfiguration = "the image's configuration"
 
 // imageCapabilities: an image asks NVIDIA's runtime for less than CUDA needs. A warning: a runtime in CDI mode mounts
 // libcuda whatever it asks for, and who starts a container can ask for more.
-func imageCapabilities(m *world.Machine) []*Result {
+func imageCapabilities(m *model.Machine) []*Result {
 	list, lacks := lacksCapability(m, "compute")
 	if !lacks || !m.JudgesCUDA() {
 		return nil
@@ -215,7 +215,7 @@ func imageCapabilities(m *world.Machine) []*Result {
 // containerRequirements: what the image says of the driver that it wants, which no runtime in CDI mode looks at. A
 // warning: a runtime in legacy mode refuses such a container, one in CDI mode starts it, and the builds inside are
 // judged by themselves.
-func containerRequirements(m *world.Machine) []*Result {
+func containerRequirements(m *model.Machine) []*Result {
 	// NVIDIA's runtime itself skips the check then.
 	switch {
 	case isTrue(m.Facts.Variables["NVIDIA_DISABLE_REQUIRE"]):
@@ -229,7 +229,7 @@ func containerRequirements(m *world.Machine) []*Result {
 }
 
 // variablesRequire holds what NVIDIA_REQUIRE_* say against a host.
-func variablesRequire(m *world.Machine, from, host string, of [][]version.Properties) []*Result {
+func variablesRequire(m *model.Machine, from, host string, of [][]version.Properties) []*Result {
 	var results []*Result
 	for _, name := range slices.Sorted(maps.Keys(m.Facts.Variables)) {
 		// JetPack's release is a Jetson's, which has none of the values that are compared here.
@@ -248,11 +248,11 @@ func isTrue(text string) bool {
 
 // requirable is what the constraints are about, a GPU each; without a GPU only the driver. Brands are NVML's: "tesla",
 // "geforcertx".
-func requirable(m *world.Machine) [][]version.Properties {
+func requirable(m *model.Machine) [][]version.Properties {
 	// A cuda-compat library in the image does not count: the runtime asks the host's driver.
 	base := version.Properties{CUDA: hostCUDA(m), Driver: m.Found.Loaded, NoGPU: true}
 	var list [][]version.Properties
-	for _, g := range world.Visible(m.Facts) {
+	for _, g := range model.Visible(m.Facts) {
 		p := base
 		p.NoGPU, p.Brand, p.Arch = false, g.Brand, m.GPUFound(g).Capability.Number()
 		list = append(list, []version.Properties{p})
@@ -264,19 +264,19 @@ func requirable(m *world.Machine) [][]version.Properties {
 }
 
 // hostWords is what an image meets here, for a sentence.
-func hostWords(m *world.Machine) string {
+func hostWords(m *model.Machine) string {
 	words := "driver " + cmp.Or(m.Facts.Driver.Version, "of unknown version")
 	if cuda := hostCUDA(m); cuda.Known() {
 		words += " (CUDA " + cuda.Short() + ")"
 	}
-	if gpus := world.Visible(m.Facts); len(gpus) > 0 {
+	if gpus := model.Visible(m.Facts); len(gpus) > 0 {
 		words += " with " + m.GPUFound(gpus[0]).Label
 	}
 	return words
 }
 
 // hostCUDA is the CUDA of the host's driver: a cuda-compat library in the image does not count.
-func hostCUDA(m *world.Machine) version.Number {
+func hostCUDA(m *model.Machine) version.Number {
 	if seen := m.Found.CUDA; seen.Known() && len(m.Facts.Driver.Compat) == 0 {
 		return seen
 	}
@@ -289,7 +289,7 @@ func hostCUDA(m *world.Machine) version.Number {
 
 // containerToolkit: an engine on a GPU host that cannot give a GPU to a container. One of three things is enough: a
 // runtime of NVIDIA's in the engine's configuration, its hook (Docker's --gpus), or a sound CDI file.
-func containerToolkit(m *world.Machine) []*Result {
+func containerToolkit(m *model.Machine) []*Result {
 	if !m.Host() || len(m.GPUs) == 0 || len(m.Facts.Runtimes.Found) == 0 {
 		return nil
 	}
@@ -302,7 +302,7 @@ func containerToolkit(m *world.Machine) []*Result {
 
 // engine judges one container engine: what is configured and broken before what works, and that before what a cluster
 // or Docker configures by itself.
-func engine(m *world.Machine, r facts.Runtime) []*Result {
+func engine(m *model.Machine, r facts.Runtime) []*Result {
 	f := verdict.Finding{Severity: verdict.Error, Subject: r.Name, Evidence: []verdict.Evidence{{Fact: r.Name, Value: "installed", From: r.Path}},
 		Source: []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"},
 		Steps:  []pin.Step{pin.Say("install the package nvidia-container-toolkit and configure it for this engine")}}
@@ -336,7 +336,7 @@ func engine(m *world.Machine, r facts.Runtime) []*Result {
 }
 
 // toolkitSteps install NVIDIA's toolkit for containers, where it is not there, and configure an engine.
-func toolkitSteps(m *world.Machine, engine string, absent bool) []pin.Step {
+func toolkitSteps(m *model.Machine, engine string, absent bool) []pin.Step {
 	s := pins.HostSystem(m)
 	configure := pin.Run(pin.All(s.AsRoot("nvidia-ctk", "runtime", "configure", "--runtime="+engine),
 		s.AsRoot("systemctl", "restart", engine)))
@@ -351,13 +351,13 @@ func toolkitSteps(m *world.Machine, engine string, absent bool) []pin.Step {
 
 // forContainers reports whether the GPUs here can hardly be for anything but containers: an EC2 GPU instance without a
 // CUDA build of its own. A workstation may have Docker for other things.
-func forContainers(m *world.Machine) bool {
-	return m.Instance != nil && !m.AnyWants(func(*world.Build) bool { return true })
+func forContainers(m *model.Machine) bool {
+	return m.Instance != nil && !m.AnyWants(func(*model.Build) bool { return true })
 }
 
 // cdiSpecStale: a CDI file that mounts the libraries of a driver that is gone. The paths end in the driver's version,
 // and `nvidia-ctk cdi generate` wrote them once; the engine refuses to mount what does not exist.
-func cdiSpecStale(m *world.Machine) []*Result {
+func cdiSpecStale(m *model.Machine) []*Result {
 	if !m.Host() || len(m.Facts.Runtimes.CDI) == 0 || !m.Driver().Version.Known() || m.Target.Driver != "" {
 		return nil
 	}

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -29,10 +29,10 @@ func evidenceNode(n facts.Node) verdict.Evidence {
 // group without the knowledge of systemd and the engine, so `systemctl daemon-reload` writes it again without the GPU,
 // and a container that worked loses it (nvidia-container-toolkit issue 48). One that never had access looks the same,
 // so the message names both.
-func deviceAccessLost(m *world.Machine) []*Result {
+func deviceAccessLost(m *model.Machine) []*Result {
 	// Single GPUs are refused on purpose by Slurm and for the parents of MIG devices.
 	nodes := slices.DeleteFunc(slices.Clone(m.Facts.Devices.Nodes), func(n facts.Node) bool {
-		return n.Path != world.ControlNode && n.Path != world.MemoryNode
+		return n.Path != model.ControlNode && n.Path != model.MemoryNode
 	})
 	// Without the driver's libraries no program here could use the nodes, whoever may open them.
 	if !m.NodesJudged() || len(nodes) == 0 || len(m.Facts.Driver.Libraries) == 0 && !m.CompatTaken() {
@@ -41,7 +41,7 @@ func deviceAccessLost(m *world.Machine) []*Result {
 	// EPERM on a node whose mode allows it is the device cgroup's answer; a wrong mode gives EACCES. access(2) and open(2)
 	// gave it: opening /dev/nvidia0 would power the GPU up. NVML opens the control node, and never nvidia-uvm.
 	lost := slices.IndexFunc(nodes, func(n facts.Node) bool {
-		return (n.Access == "EPERM" || n.Open == "EPERM") && (n.Path == world.MemoryNode || !m.DriverAnswers())
+		return (n.Access == "EPERM" || n.Open == "EPERM") && (n.Path == model.MemoryNode || !m.DriverAnswers())
 	})
 	if lost < 0 {
 		return holds("driver")
@@ -58,14 +58,14 @@ func deviceAccessLost(m *world.Machine) []*Result {
 // devicePermission: the nodes' modes shut this user out. The driver makes them with mode 0666 unless
 // NVreg_DeviceFileMode or a udev rule says otherwise; a rootless container drops its user's groups, and a mount with
 // nodev refuses all nodes.
-func devicePermission(m *world.Machine) []*Result {
+func devicePermission(m *model.Machine) []*Result {
 	if !m.NodesJudged() || len(m.Facts.Devices.Nodes) == 0 {
 		return nil
 	}
 	gpus := m.GPUNodes()
 	shut := slices.DeleteFunc(slices.Clone(m.Facts.Devices.Nodes), func(n facts.Node) bool {
 		// NVML needs no nvidia-uvm, so its answer says nothing of that node.
-		return n.Access != "EACCES" || n.Path != world.MemoryNode && (n.Path != world.ControlNode || m.DriverAnswers())
+		return n.Access != "EACCES" || n.Path != model.MemoryNode && (n.Path != model.ControlNode || m.DriverAnswers())
 	})
 	// A scheduler shuts out some GPUs on purpose; nobody is given a machine on which all of them are shut.
 	if refused := slices.DeleteFunc(slices.Clone(gpus),
@@ -84,7 +84,7 @@ func devicePermission(m *world.Machine) []*Result {
 }
 
 // openingSteps let a user open the nodes. In a rootless container the user's groups are gone.
-func openingSteps(m *world.Machine, shut facts.Node) []pin.Step {
+func openingSteps(m *model.Machine, shut facts.Node) []pin.Step {
 	if m.Facts.System.Container != "" {
 		return []pin.Step{pin.Say("in a rootless container: `podman run --group-add keep-groups`; a mount with the option nodev refuses every device on it"), pin.Say("run as a user of the group that owns " + pin.Word(shut.Path) + " on the host").Instead()}
 	}
@@ -101,7 +101,7 @@ func groupOpens(n facts.Node) bool { return len(n.Mode) < 7 || n.Mode[5:7] == "r
 // deviceNodesMissing: the driver runs and the nodes through which programs reach it are not all there. The kernel
 // module does not make them: on a host udev or the setuid nvidia-modprobe does, in a container its runtime did when it
 // started.
-func deviceNodesMissing(m *world.Machine) []*Result {
+func deviceNodesMissing(m *model.Machine) []*Result {
 	if !m.NodesJudged() || !m.Driver().Loaded {
 		return nil
 	}
@@ -143,7 +143,7 @@ func deviceNodesMissing(m *world.Machine) []*Result {
 
 // nodeSteps make the nodes of a host. Debian's, Ubuntu's and NVIDIA's packages bring nvidia-modprobe as one of that name
 // (https://packages.debian.org/stable/nvidia-modprobe, and NVIDIA's driver installation guide).
-func nodeSteps(m *world.Machine) []pin.Step {
+func nodeSteps(m *model.Machine) []pin.Step {
 	again := pin.Run(makeNodes(m)).That("by hand, after every boot")
 	install := pins.HostSystem(m).Install("nvidia-modprobe")
 	switch {
@@ -157,33 +157,33 @@ func nodeSteps(m *world.Machine) []pin.Step {
 
 // makeNodes makes the GPUs' nodes and the control node, which nvidia-smi does as root, and that of the memory: with -u
 // nvidia-modprobe makes no other (https://github.com/NVIDIA/nvidia-modprobe/blob/149440ca/nvidia-modprobe.c).
-func makeNodes(m *world.Machine) string {
+func makeNodes(m *model.Machine) string {
 	return pin.All(pins.HostSystem(m).AsRoot("nvidia-smi", "-L"), pins.HostSystem(m).AsRoot("nvidia-modprobe", "-u", "-c", "0"))
 }
 
 // missingNodes lists what should be under /dev; nil when the question does not arise. An empty list says that they are
 // all there.
-func missingNodes(m *world.Machine) []string {
+func missingNodes(m *model.Machine) []string {
 	if m.OwnNodes() {
 		return missingOnHost(m)
 	}
 	given, asked := m.GivenGPUs()
-	elsewhere := m.DriverAnswers() && m.Facts.Devices.Node(world.ControlNode) == nil // NVML opened nodes that are not in this /dev
+	elsewhere := m.DriverAnswers() && m.Facts.Devices.Node(model.ControlNode) == nil // NVML opened nodes that are not in this /dev
 	// Without the driver's libraries container-driver-libs says why nothing runs.
 	if !asked || elsewhere || len(m.Facts.Driver.Libraries) == 0 {
 		return nil
 	}
 	missing := []string{}
-	if !m.DriverAnswers() && m.Facts.Devices.Node(world.ControlNode) == nil {
-		missing = append(missing, world.ControlNode)
+	if !m.DriverAnswers() && m.Facts.Devices.Node(model.ControlNode) == nil {
+		missing = append(missing, model.ControlNode)
 	}
 	if nodes := len(m.GPUNodes()); !m.DriverAnswers() && nodes < max(given, 1) {
 		missing = append(missing, gpuNodesMissing(nodes, given))
 	}
 	// A container has no nvidia-modprobe that could make nvidia-uvm when CUDA first needs it. With the capability utility
 	// only there is no libcuda, and nothing would open the node.
-	if m.Library("libcuda") != nil && m.Facts.Devices.Node(world.MemoryNode) == nil {
-		missing = append(missing, world.MemoryNode)
+	if m.Library("libcuda") != nil && m.Facts.Devices.Node(model.MemoryNode) == nil {
+		missing = append(missing, model.MemoryNode)
 	}
 	return missing
 }
@@ -198,7 +198,7 @@ func gpuNodesMissing(nodes, given int) string {
 
 // missingOnHost is about hosts, where what is missing is made when a program first needs it, if somebody here can: root,
 // the setuid nvidia-modprobe, or udev before. Facts of an older form tell nvidia-modprobe alone.
-func missingOnHost(m *world.Machine) []string {
+func missingOnHost(m *model.Machine) []string {
 	maker := m.Facts.Devices.Maker
 	if maker == "" && m.Facts.Devices.Modprobe != "setuid" && m.Facts.Devices.Modprobe != "" {
 		maker = "nobody"
@@ -213,26 +213,26 @@ func missingOnHost(m *world.Machine) []string {
 	if m.NodesElsewhere() || maker != "nobody" {
 		return missing
 	}
-	if !m.DriverAnswers() && m.Facts.Devices.Node(world.ControlNode) == nil {
-		missing = append(missing, world.ControlNode)
+	if !m.DriverAnswers() && m.Facts.Devices.Node(model.ControlNode) == nil {
+		missing = append(missing, model.ControlNode)
 	}
 	if !m.DriverAnswers() && len(m.GPUNodes()) == 0 {
 		missing = append(missing, "/dev/nvidia0")
 	}
-	if m.Facts.Devices.Maker != "" && m.Facts.Devices.Node(world.MemoryNode) == nil {
-		missing = append(missing, world.MemoryNode)
+	if m.Facts.Devices.Maker != "" && m.Facts.Devices.Node(model.MemoryNode) == nil {
+		missing = append(missing, model.MemoryNode)
 	}
 	return missing
 }
 
 // deadNode: a node is there and leads to no driver. Its major is not the one that the driver was given when its module was
 // loaded, as in a container or an image that kept the nodes of an earlier boot, or the driver itself refuses to open it.
-func deadNode(m *world.Machine) *verdict.Finding {
+func deadNode(m *model.Machine) *verdict.Finding {
 	for _, n := range m.Facts.Devices.Nodes {
 		major := majorOf(m, n.Path)
 		stale := n.Major != 0 && major != 0 && n.Major != major
 		refused := slices.Contains([]string{"ENXIO", "EIO", "ENODEV"}, n.Open)
-		if !stale && !refused || n.Path == world.ControlNode && m.DriverAnswers() {
+		if !stale && !refused || n.Path == model.ControlNode && m.DriverAnswers() {
 			continue
 		}
 		f := &verdict.Finding{Severity: verdict.Error, Subject: "driver", Source: toolkitSource, Need: n.Path + " that leads to the driver",
@@ -255,14 +255,14 @@ func deadNode(m *world.Machine) *verdict.Finding {
 }
 
 // majorOf is the major number that a node should have by /proc/devices; 0 when that is not known.
-func majorOf(m *world.Machine, node string) int {
+func majorOf(m *model.Machine, node string) int {
 	majors := m.Facts.Devices.Majors
 	switch {
-	case node == world.MemoryNode:
+	case node == model.MemoryNode:
 		return majors["nvidia-uvm"]
 	case strings.HasPrefix(node, "/dev/nvidia-caps/"):
 		return majors["nvidia-caps"]
-	case node == world.ControlNode || strings.Trim(strings.TrimPrefix(node, "/dev/nvidia"), "0123456789") == "":
+	case node == model.ControlNode || strings.Trim(strings.TrimPrefix(node, "/dev/nvidia"), "0123456789") == "":
 		return cmp.Or(majors["nvidia"], majors["nvidia-frontend"])
 	}
 	return 0

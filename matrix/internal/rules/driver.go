@@ -8,15 +8,15 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // reasonUnread is why the builds that count may not all be known; empty when they are.
-func reasonUnread(m *world.Machine) string {
+func reasonUnread(m *model.Machine) string {
 	for _, u := range m.Facts.Unread {
 		if u.Kind != facts.UnreadClosed {
 			return u.Place + ": " + u.Reason
@@ -27,7 +27,7 @@ func reasonUnread(m *world.Machine) string {
 
 // driverMissing: a host has an NVIDIA GPU on its bus that something wants, and no driver. Toolkits and wheels never
 // contain one, so nothing else that is installed can help: an error.
-func driverMissing(m *world.Machine) []*Result {
+func driverMissing(m *model.Machine) []*Result {
 	results := undrivenHost(m)
 	for _, r := range results {
 		r.Rests = []verdict.LinkName{verdict.LinkModule} // module-missing-for-kernel says it better
@@ -36,9 +36,9 @@ func driverMissing(m *world.Machine) []*Result {
 }
 
 // undrivenHost asks whether the driver is there, on a host.
-func undrivenHost(m *world.Machine) []*Result {
+func undrivenHost(m *model.Machine) []*Result {
 	// nvidia-smi's own words, pasted to `check`. Its "command not found" proves nothing, and is not-looked-at's.
-	if m.Facts.Driver.NVML.Code == world.NVMLNotLoaded && m.Looked("nvidia-smi") && m.Target.Driver == "" {
+	if m.Facts.Driver.NVML.Code == model.NVMLNotLoaded && m.Looked("nvidia-smi") && m.Target.Driver == "" {
 		return oneFinding(driverUnreachable(m))
 	}
 	// A container's driver is its host's, and is judged by container-driver-libs. A GPU that nothing wants may be for
@@ -93,7 +93,7 @@ func undrivenHost(m *world.Machine) []*Result {
 }
 
 // driverUnreachable is a driver that nvidia-smi could not talk to: its output tells no more of the machine.
-func driverUnreachable(m *world.Machine) verdict.Finding {
+func driverUnreachable(m *model.Machine) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "the NVIDIA kernel module loaded",
 		Message:  "nvidia-smi cannot reach an NVIDIA driver: its kernel module is not loaded, or this is a container without its GPU",
 		Evidence: []verdict.Evidence{{Fact: "NVML", Value: m.Facts.Driver.NVML.Message, From: m.NVMLFrom()}},
@@ -107,7 +107,7 @@ func driverUnreachable(m *world.Machine) verdict.Finding {
 // private and changes with every release, so the module refuses libraries that differ in the patch only (NVML 18, CUDA
 // 803 or 804): an error. A package upgrade does this on a running machine. What is on disk decides whether a reboot is
 // enough.
-func driverMismatch(m *world.Machine) []*Result {
+func driverMismatch(m *model.Machine) []*Result {
 	loaded := m.Found.Loaded
 	// Nothing runs in a tree: the module that its kernel will load is compared instead.
 	if m.Facts.System.Rest && !loaded.Known() {
@@ -117,7 +117,7 @@ func driverMismatch(m *world.Machine) []*Result {
 		return mismatchInWSL(m)
 	}
 	// WSL's user space is of the Windows driver, whose numbers differ; Jetson's belongs to L4T.
-	if m.Facts.System.WSL || m.Jetson() || m.Target.Driver != "" || (!loaded.Known() && m.Facts.Driver.NVML.Code != world.NVMLMismatch) {
+	if m.Facts.System.WSL || m.Jetson() || m.Target.Driver != "" || (!loaded.Known() && m.Facts.Driver.NVML.Code != model.NVMLMismatch) {
 		return nil
 	}
 	disk := m.BootModule()
@@ -130,7 +130,7 @@ func driverMismatch(m *world.Machine) []*Result {
 	}
 	switch {
 	// NVML's own answer is proof even where no file tells a version.
-	case m.Facts.Driver.NVML.Code == world.NVMLMismatch:
+	case m.Facts.Driver.NVML.Code == model.NVMLMismatch:
 		return oneFinding(mismatch(m, loaded, m.Library("libnvidia-ml"), disk))
 	// All that runs agrees. What is on disk counts from the next boot on.
 	case disk != nil && disk.Number.Known() && disk.Number.Compare(loaded) != 0:
@@ -143,7 +143,7 @@ func driverMismatch(m *world.Machine) []*Result {
 
 // mismatchInWSL: Windows lends its driver's libraries to WSL2, and they bear no Linux release. A Linux driver that is
 // installed beside them talks to a kernel module that WSL2 does not have.
-func mismatchInWSL(m *world.Machine) []*Result {
+func mismatchInWSL(m *model.Machine) []*Result {
 	lib := m.Library("libcuda")
 	if lib == nil || lib.Number.Major() < 100 { // Windows' is libcuda.so.1.1
 		return nil
@@ -168,7 +168,7 @@ func mismatchInWSL(m *world.Machine) []*Result {
 // Debian keeps several drivers side by side; there the module's name tells that alternatives choose. An image with two
 // releases passes every other rule, because nothing is loaded in it, and fails on each machine that is started from it:
 // an error.
-func mismatchAtRest(m *world.Machine) []*Result {
+func mismatchAtRest(m *model.Machine) []*Result {
 	kernel, _ := m.BootKernel()
 	module := m.ModuleOf(kernel)
 	// EKS and Bottlerocket put the module in place at boot, so the one on disk is not the one that will run.
@@ -200,7 +200,7 @@ func mismatchAtRest(m *world.Machine) []*Result {
 var mismatchSource = []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}
 
 // mismatch names the two releases where they are known; NVML 18 and pasted output prove a mismatch without them.
-func mismatch(m *world.Machine, loaded version.Number, lib *world.DriverLibrary, disk *world.Module) verdict.Finding {
+func mismatch(m *model.Machine, loaded version.Number, lib *model.DriverLibrary, disk *model.Module) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: "driver",
 		Message: "the driver's libraries and the loaded kernel module are different releases",
 		Need:    "one release for both", Source: mismatchSource, Evidence: []verdict.Evidence{
@@ -236,7 +236,7 @@ func mismatch(m *world.Machine, loaded version.Number, lib *world.DriverLibrary,
 
 // buildsModule reports whether the module of the libraries' release has still to be built: the one on disk is the loaded one,
 // or there is none, and a reboot does not bring the release of the libraries.
-func buildsModule(m *world.Machine, loaded version.Number, disk *world.Module) bool {
+func buildsModule(m *model.Machine, loaded version.Number, disk *model.Module) bool {
 	if m.Facts.System.Container != "" {
 		return false
 	}
@@ -244,7 +244,7 @@ func buildsModule(m *world.Machine, loaded version.Number, disk *world.Module) b
 }
 
 // mismatchGoal is the release that both should have: the user space's, but in a container the host's module's.
-func mismatchGoal(m *world.Machine, loaded, user version.Number) version.Number {
+func mismatchGoal(m *model.Machine, loaded, user version.Number) version.Number {
 	// A container cannot change the module, which is its host's.
 	if m.Facts.System.Container != "" {
 		return loaded
@@ -254,7 +254,7 @@ func mismatchGoal(m *world.Machine, loaded, user version.Number) version.Number 
 
 // mismatchSteps bring libraries and module to one release. A reboot is proposed only where the module that it would
 // load is the right one: else it would end at the same error.
-func mismatchSteps(m *world.Machine, loaded, user version.Number, disk *world.Module) []pin.Step {
+func mismatchSteps(m *model.Machine, loaded, user version.Number, disk *model.Module) []pin.Step {
 	s := pins.HostSystem(m)
 	reinstall := pin.Say("reinstall the driver's packages, so that library and module are the same release")
 	switch {
@@ -281,10 +281,10 @@ func mismatchSteps(m *world.Machine, loaded, user version.Number, disk *world.Mo
 }
 
 // bakedIn are the packages of the driver in an image that are of the release which programs load, and not of the host's.
-func bakedIn(m *world.Machine, user version.Number) []string {
+func bakedIn(m *model.Machine, user version.Number) []string {
 	var list []string
 	for _, p := range m.Facts.Machine.Packages {
-		release := world.PackageRelease.FindStringSubmatch(p.Version)
+		release := model.PackageRelease.FindStringSubmatch(p.Version)
 		if user.Known() && release != nil && version.Of(release[1]).Compare(user) == 0 {
 			list = append(list, pin.Word(p.Name))
 		}
@@ -293,7 +293,7 @@ func bakedIn(m *world.Machine, user version.Number) []string {
 }
 
 // pendingModule: an update waits for the next boot; until then all is well, so a warning.
-func pendingModule(m *world.Machine, loaded version.Number, disk *world.Module) verdict.Finding {
+func pendingModule(m *model.Machine, loaded version.Number, disk *model.Module) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Warning, Subject: "driver", Source: mismatchSource,
 		Need: "driver " + loaded.String() + " for both after the next boot",
 		Message: fmt.Sprintf("the module on disk is %s, but %s is loaded: the next boot changes the driver", disk.Version,
@@ -305,7 +305,7 @@ func pendingModule(m *world.Machine, loaded version.Number, disk *world.Module) 
 
 // driverUnresponsive: proof that the driver hangs. A mere time-out is no proof: healthy 8-GPU machines without
 // persistence answer late, and an alarm would get them replaced.
-func driverUnresponsive(m *world.Machine) []*Result {
+func driverUnresponsive(m *model.Machine) []*Result {
 	if m.Target.Named() {
 		return nil
 	}
@@ -323,7 +323,7 @@ func driverUnresponsive(m *world.Machine) []*Result {
 		f.Evidence = []verdict.Evidence{{Fact: "kernel log", Value: m.Facts.Driver.Kernel[0], From: cmp.Or(m.Facts.Driver.KernelFrom, "/dev/kmsg")}}
 		return losing(m, f)
 	}
-	if m.Facts.Driver.NVML.Code == world.NVMLLost && len(m.Facts.Driver.NVML.Failed) == 0 {
+	if m.Facts.Driver.NVML.Code == model.NVMLLost && len(m.Facts.Driver.NVML.Failed) == 0 {
 		f.Message = "the driver lost a GPU: it fell off the bus, or cannot be reached for another reason"
 		f.Evidence = []verdict.Evidence{{Fact: "NVML", Value: m.Facts.Driver.NVML.Message, From: m.NVMLFrom()}}
 		return losing(m, f)
@@ -344,12 +344,12 @@ func driverUnresponsive(m *world.Machine) []*Result {
 }
 
 // losing is a fault of the driver, with the GPUs that it takes from programs.
-func losing(m *world.Machine, f verdict.Finding) []*Result {
-	return []*Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(kind world.GPU) bool { return isUnresponsive(m, kind) }}}
+func losing(m *model.Machine, f verdict.Finding) []*Result {
+	return []*Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(kind model.GPU) bool { return isUnresponsive(m, kind) }}}
 }
 
 // allRecovered reports whether NVML says of every GPU that it needs no recovery.
-func allRecovered(m *world.Machine) bool {
+func allRecovered(m *model.Machine) bool {
 	for _, g := range m.Facts.GPUs {
 		if g.Health == nil || g.Health.Recovery != "none" {
 			return false
@@ -361,12 +361,12 @@ func allRecovered(m *world.Machine) bool {
 // driverDropsGPU: NVIDIA's newer branches no longer drive older chips: Kepler ended with R470, Maxwell, Pascal and
 // Volta with R580. The module loads and ignores the GPU, and no CUDA build can help. That CUDA 13 has no code for a
 // V100 is gpu-arch-missing's: R580 itself still drives one.
-func driverDropsGPU(m *world.Machine) []*Result {
-	dropped := func(g world.GPU) bool {
+func driverDropsGPU(m *model.Machine) []*Result {
+	dropped := func(g model.GPU) bool {
 		last, _ := m.LastBranch(g)
 		return last.Known() && m.Driver().Version.Major() > last.Major()
 	}
-	return driverAgainstGPUs(m, dropped, func(g world.GPU) verdict.Finding {
+	return driverAgainstGPUs(m, dropped, func(g model.GPU) verdict.Finding {
 		last, source := m.LastBranch(g)
 		return verdict.Finding{Message: fmt.Sprintf("driver %s no longer supports %s; the last branch that does is %s",
 			m.Driver().Version, g.Label, last),
@@ -378,17 +378,17 @@ func driverDropsGPU(m *world.Machine) []*Result {
 // higher number does not prove anything: 525.105.17 knows the L4, and 530.30.02, a month older, does not. Release notes
 // and product pages prove the first driver; the READMEs of NVIDIA's open modules lag, so what only they say is a
 // warning.
-func driverTooOldForGPU(m *world.Machine) []*Result {
+func driverTooOldForGPU(m *model.Machine) []*Result {
 	driver := m.Driver().Version
-	tooNew := func(g world.GPU) bool { b := m.Before(g, driver); return b != nil && b.Proven }
-	say := func(g world.GPU) verdict.Finding {
+	tooNew := func(g model.GPU) bool { b := m.Before(g, driver); return b != nil && b.Proven }
+	say := func(g model.GPU) verdict.Finding {
 		b := m.Before(g, driver)
 		return verdict.Finding{Message: b.Words(driver, g.Label), Need: b.Need(), Pins: pins.DriverPins(m, version.Number{}),
 			Source: b.Source}
 	}
 	results := driverAgainstGPUs(m, tooNew, say)
 	// An error says more than the READMEs can; where the question does not arise, they have no say either.
-	unlisted := slices.IndexFunc(m.GPUs, func(g world.GPU) bool { return m.Before(g, driver) != nil })
+	unlisted := slices.IndexFunc(m.GPUs, func(g model.GPU) bool { return m.Before(g, driver) != nil })
 	if len(results) != 1 || results[0].Finding != nil || unlisted < 0 {
 		return results
 	}
@@ -400,7 +400,7 @@ func driverTooOldForGPU(m *world.Machine) []*Result {
 }
 
 // driverAgainstGPUs judges the driver for every GPU: an error when none is served, a warning when some are.
-func driverAgainstGPUs(m *world.Machine, bad func(world.GPU) bool, say func(world.GPU) verdict.Finding) []*Result {
+func driverAgainstGPUs(m *model.Machine, bad func(model.GPU) bool, say func(model.GPU) verdict.Finding) []*Result {
 	// The table of chips names Linux branches; Windows drivers have other numbers, and Jetson's belongs to L4T.
 	if !m.Driver().Version.Known() || len(m.GPUs) == 0 || m.WindowsNumbers() || m.Jetson() {
 		return nil
@@ -408,7 +408,7 @@ func driverAgainstGPUs(m *world.Machine, bad func(world.GPU) bool, say func(worl
 	first := slices.IndexFunc(m.GPUs, bad)
 	if first < 0 {
 		// A GPU that the table lacks may be the one that the driver does not support.
-		if i := slices.IndexFunc(m.GPUs, func(g world.GPU) bool { return g.Chip == nil }); i >= 0 {
+		if i := slices.IndexFunc(m.GPUs, func(g model.GPU) bool { return g.Chip == nil }); i >= 0 {
 			return unknown("driver", verdict.Question("what kind of GPU "+m.GPUs[i].Label+" is"))
 		}
 		return holdsCompared("driver")
@@ -417,10 +417,10 @@ func driverAgainstGPUs(m *world.Machine, bad func(world.GPU) bool, say func(worl
 	f.Severity, f.Subject = verdict.Error, "driver"
 	f.Evidence = []verdict.Evidence{m.EvidenceDriver(), {Fact: "GPU", Value: m.GPUs[first].Label, From: m.GPUs[first].From}}
 	// The driver loads and leaves out what it does not know; programs run on the others.
-	if served := slices.IndexFunc(m.GPUs, func(g world.GPU) bool { return !bad(g) }); served >= 0 {
+	if served := slices.IndexFunc(m.GPUs, func(g model.GPU) bool { return !bad(g) }); served >= 0 {
 		f.Severity = verdict.Warning
 		f.Message += "; this driver supports " + m.GPUs[served].Label
-		f.Steps = append(f.Steps, exporting(m, m.Showing(func(g world.GPU) bool { return !bad(g) }), "hides the unsupported GPU"),
+		f.Steps = append(f.Steps, exporting(m, m.Showing(func(g model.GPU) bool { return !bad(g) }), "hides the unsupported GPU"),
 			pin.Say("move that GPU to another machine").Instead())
 	}
 	if f.Severity == verdict.Error && len(f.Pins)+len(f.Steps) == 0 {
@@ -430,12 +430,12 @@ func driverAgainstGPUs(m *world.Machine, bad func(world.GPU) bool, say func(worl
 }
 
 // knownBy are the rows of the tables that say which drivers know a GPU.
-func knownBy(m *world.Machine, g world.GPU) string {
+func knownBy(m *model.Machine, g model.GPU) string {
 	rows := "gpu.csv"
 	if g.Chip != nil {
 		rows = g.Chip.Chip + " in gpu.csv"
 	}
-	for _, p := range world.Proven(m.ProductsOf(g)) {
+	for _, p := range model.Proven(m.ProductsOf(g)) {
 		rows += ", " + p.PCIID + " in product.csv"
 	}
 	return rows
@@ -444,7 +444,7 @@ func knownBy(m *world.Machine, g world.GPU) string {
 // requiredMissing: what the caller asked for with --require. Without it nothing is required: a machine without a GPU
 // may be a build host or a login node. It is for places where nobody reads the report: first boot, a health check, an
 // image pipeline.
-func requiredMissing(m *world.Machine) []*Result {
+func requiredMissing(m *model.Machine) []*Result {
 	var results []*Result
 	for _, want := range m.Policy.Require {
 		present, couldNot := hasRequired(m, want)
@@ -467,7 +467,7 @@ func requiredMissing(m *world.Machine) []*Result {
 }
 
 // lackingRequired says what is required and not there; a GPU that only this process does not see is there.
-func lackingRequired(m *world.Machine, want string) verdict.Finding {
+func lackingRequired(m *model.Machine, want string) verdict.Finding {
 	name := requiredNames[want]
 	f := verdict.Finding{Severity: verdict.Error, Subject: want, Message: "no " + name + " was found, but one is required", Need: name,
 		Steps: requiredSteps[want]}
@@ -498,7 +498,7 @@ var requiredSteps = map[string][]pin.Step{
 }
 
 // hasRequired says whether a required thing is there, or why that could not be found out.
-func hasRequired(m *world.Machine, want string) (present bool, couldNot string) {
+func hasRequired(m *model.Machine, want string) (present bool, couldNot string) {
 	// Eight GPUs without persistence take 25 to 30 s to initialise: a late answer is not absence.
 	slow := ""
 	if s := m.Facts.Driver.NVML.Status; s == "timeout" || s == "crashed" {
@@ -514,7 +514,7 @@ func hasRequired(m *world.Machine, want string) (present bool, couldNot string) 
 		return m.HasEFA()
 	case "build":
 		// A place that was not read may hold the build that is asked for.
-		return m.AnyWants(func(b *world.Build) bool { return b.Counts }), cmp.Or(reasonUnread(m), m.ProbeFailure("python"))
+		return m.AnyWants(func(b *model.Build) bool { return b.Counts }), cmp.Or(reasonUnread(m), m.ProbeFailure("python"))
 	}
 	return false, "how to look for " + want
 }

@@ -7,19 +7,19 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // demands reports whether the caller requires a thing, by its name in Requirements.
-func demands(m *world.Machine, want string) bool { return slices.Contains(m.Policy.Require, want) }
+func demands(m *model.Machine, want string) bool { return slices.Contains(m.Policy.Require, want) }
 
 // efaWanted reports whether NCCL is to use EFA here: an adapter is attached and the job spans nodes, or the caller
 // requires it. NCCL_NET=Socket is TCP on purpose.
-func efaWanted(m *world.Machine) bool {
+func efaWanted(m *model.Machine) bool {
 	has, _ := m.HasEFA()
 	tcp := strings.EqualFold(m.Facts.Variables["NCCL_NET"], "socket")
 	wanted := demands(m, "efa") || !m.Elsewhere() && m.Facts.Machine.Nodes > 1 && !tcp
@@ -28,7 +28,7 @@ func efaWanted(m *world.Machine) bool {
 
 // pluginNames are the files of which NCCL opens one; what a job's environment will say is not known beforehand.
 // libnccl-net.so is NCCL's default (src/plugin/net.cc).
-func pluginNames(m *world.Machine) []string {
+func pluginNames(m *model.Machine) []string {
 	if m.Elsewhere() {
 		return []string{"libnccl-net.so"}
 	}
@@ -37,7 +37,7 @@ func pluginNames(m *world.Machine) []string {
 
 // efaPlugin: NCCL uses EFA only through a plugin, and falls back to TCP without it. A warning: the job runs, at a
 // fraction of the speed, and NCCL says nothing above the level INFO.
-func efaPlugin(m *world.Machine) []*Result {
+func efaPlugin(m *model.Machine) []*Result {
 	efa, names := m.Facts.Machine.EFA, pluginNames(m)
 	switch {
 	// NCCL_NET_PLUGIN=none leaves no name to look for: a choice, unless the caller requires EFA.
@@ -75,7 +75,7 @@ func efaPlugin(m *world.Machine) []*Result {
 // one. Each of aws-ofi-nccl, libfabric and rdma-core asks for versions of symbols (FABRIC_1.7, EFA_1.3) of the next
 // one. NCCL says so at the level INFO and goes on with TCP: a warning. Of Debian's libraries it fires where a plugin
 // for libfabric 2.1 gets 1.17, or libefa of rdma-core 44 the libibverbs of 33, and is silent on those of one release.
-func efaLibraryMismatch(m *world.Machine) []*Result {
+func efaLibraryMismatch(m *model.Machine) []*Result {
 	efa := m.Facts.Machine.EFA
 	switch {
 	case !efaWanted(m) || efa.Plugin == "":
@@ -92,7 +92,7 @@ func efaLibraryMismatch(m *world.Machine) []*Result {
 }
 
 // unloadablePlugin names all that keeps the loader from the plugin, and what brings libraries that belong together.
-func unloadablePlugin(m *world.Machine, efa facts.EFA) verdict.Finding {
+func unloadablePlugin(m *model.Machine, efa facts.EFA) verdict.Finding {
 	u := efa.Unresolved[0]
 	f := verdict.Finding{Severity: verdict.Warning, Subject: "NCCL",
 		Need:     "the libraries that " + path.Base(efa.Plugin) + " needs",
@@ -106,7 +106,7 @@ func unloadablePlugin(m *world.Machine, efa facts.EFA) verdict.Finding {
 	}
 	// LD_LIBRARY_PATH or LD_PRELOAD put it there, so taking it away costs one line.
 	if strings.HasPrefix(u.Reason, "LD_") && u.Path != "" {
-		f.Steps = append(f.Steps, pin.Say(world.Removal(u.Path, u.Reason)+", if another "+pin.Quoted(u.Library)+" is there").Instead())
+		f.Steps = append(f.Steps, pin.Say(model.Removal(u.Path, u.Reason)+", if another "+pin.Quoted(u.Library)+" is there").Instead())
 	}
 	return f
 }
@@ -120,7 +120,7 @@ func unloadable(u facts.Unresolved) string {
 }
 
 // evidenceEFA is how it is known that an adapter is there.
-func evidenceEFA(m *world.Machine) verdict.Evidence {
+func evidenceEFA(m *model.Machine) verdict.Evidence {
 	if m.Elsewhere() {
 		return verdict.Evidence{Fact: "EFA", Value: m.Instance.Instance, From: "the table of EC2 instances"}
 	}
@@ -129,8 +129,8 @@ func evidenceEFA(m *world.Machine) verdict.Evidence {
 
 // leadTo makes NCCL find a plugin that is installed. The directory comes first in LD_LIBRARY_PATH; a name that NCCL
 // does not try by itself has to be told.
-func leadTo(m *world.Machine, plugin string) string {
-	export := "export LD_LIBRARY_PATH=" + world.PutFirst(path.Dir(plugin))
+func leadTo(m *model.Machine, plugin string) string {
+	export := "export LD_LIBRARY_PATH=" + model.PutFirst(path.Dir(plugin))
 	if name := path.Base(plugin); !slices.Contains(pluginNames(m), name) {
 		export += " NCCL_NET_PLUGIN=" + pin.Word(name)
 	}
@@ -143,7 +143,7 @@ const memlockFails = 64 << 20
 
 // memlockTooSmall: EFA registers the memory that it sends from, and the kernel locks it. Only the running process's
 // limit is known: at rest a job's own unit or profile sets another.
-func memlockTooSmall(m *world.Machine) []*Result {
+func memlockTooSmall(m *model.Machine) []*Result {
 	if !efaWanted(m) || !m.Here() {
 		return nil
 	}
@@ -166,7 +166,7 @@ func memlockTooSmall(m *world.Machine) []*Result {
 }
 
 // memlockSteps lift the limit where it was set: limits.conf(5) for who logs in, systemd.exec(5) for services.
-func memlockSteps(m *world.Machine) []pin.Step {
+func memlockSteps(m *model.Machine) []pin.Step {
 	service := pin.Say("for a service, LimitMEMLOCK=infinity in its unit; under Slurm, in slurmd's unit").Instead()
 	if m.Facts.System.Container != "" {
 		return []pin.Step{pin.Say("start the container with `docker run --ulimit memlock=-1`"), service}

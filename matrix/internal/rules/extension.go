@@ -9,29 +9,29 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // offGPU reports whether nothing of a package runs on a GPU: it raises, or takes the CPU.
-func offGPU(b *world.Build) bool {
+func offGPU(b *model.Build) bool {
 	severity, _, _ := b.Without(b.Missing)
 	return b.Extension && b.Looked && len(b.Missing) > 0 && (severity == verdict.Error || b.Name == "onnxruntime-gpu")
 }
 
 // engineMends puts an engine and a torch together again that are not made for each other: the torch that the engine
 // asks for, and the engine for the torch that is there, where these run here.
-func engineMends(m *world.Machine, p *world.Installed, b *world.Build) []verdict.Pin {
+func engineMends(m *model.Machine, p *model.Installed, b *model.Build) []verdict.Pin {
 	var list []verdict.Pin
-	for _, keep := range []func(world.Row, []pin.Package) bool{
-		func(_ world.Row, set []pin.Package) bool { return set[0].Version == p.Version },
-		func(r world.Row, _ []pin.Package) bool { return r.Number.Short() == b.Release.Number.Short() },
+	for _, keep := range []func(model.Row, []pin.Package) bool{
+		func(_ model.Row, set []pin.Package) bool { return set[0].Version == p.Version },
+		func(r model.Row, _ []pin.Package) bool { return r.Number.Short() == b.Release.Number.Short() },
 	} {
 		for _, r := range pins.Ranked(m, b) {
-			set := pins.EngineSet(m, b, []*world.Installed{p}, r)
+			set := pins.EngineSet(m, b, []*model.Installed{p}, r)
 			if set == nil || !keep(r, set) {
 				continue
 			}
@@ -47,7 +47,7 @@ func engineMends(m *world.Machine, p *world.Installed, b *world.Build) []verdict
 
 // ncclTooOldForGPU: the NCCL that the build takes has neither machine code nor PTX for a GPU. With one GPU it is seldom
 // called. So it is a note with one GPU, and an error with several, whose first collective fails.
-func ncclTooOldForGPU(m *world.Machine, b *world.Build) []*Result {
+func ncclTooOldForGPU(m *model.Machine, b *model.Build) []*Result {
 	lib, known := b.Takes("nccl")
 	if b.Device != "cuda" || !b.IsFramework() || !known || len(m.GPUs) == 0 {
 		return nil
@@ -82,9 +82,9 @@ func ncclTooOldForGPU(m *world.Machine, b *world.Build) []*Result {
 
 // ncclFor is the newest NCCL of a CUDA family with machine code for every GPU here; not known when there is none. PTX
 // would serve as well where the driver knows its version; machine code does not raise that question.
-func ncclFor(m *world.Machine, cuda version.Number) version.Number {
+func ncclFor(m *model.Machine, cuda version.Number) version.Number {
 	for _, n := range slices.Backward(tables.Rows[tables.NCCL](m.Tables)) {
-		bad := func(g world.GPU) bool { return version.Cover(n.SASS, nil, g.Capability) != version.BySASS }
+		bad := func(g model.GPU) bool { return version.Cover(n.SASS, nil, g.Capability) != version.BySASS }
 		if n.CUDA.Major() == cuda.Major() && len(n.SASS) > 0 && !slices.ContainsFunc(m.GPUs, bad) {
 			return n.Release
 		}
@@ -95,10 +95,10 @@ func ncclFor(m *world.Machine, cuda version.Number) version.Number {
 // extensionMismatch: a package beside torch is compiled for another torch, or for another CUDA; or it uses CUDA by
 // itself and does not find its libraries. What the files prove comes first, then the tables. The finding is the
 // extension's: torch has its own answer.
-func extensionMismatch(m *world.Machine, b *world.Build) []*Result {
+func extensionMismatch(m *model.Machine, b *model.Build) []*Result {
 	results := extensionMismatches(m, b)
 	for _, r := range results {
-		r.Without = r.Finding != nil && slices.ContainsFunc(m.Builds, func(o *world.Build) bool {
+		r.Without = r.Finding != nil && slices.ContainsFunc(m.Builds, func(o *model.Build) bool {
 			return o.Subject == r.Subject && (offGPU(o) || m.Tables.Trait("same-cuda-minor", o.Name, o.Release.Number))
 		})
 	}
@@ -107,7 +107,7 @@ func extensionMismatch(m *world.Machine, b *world.Build) []*Result {
 
 // extensionMismatches asks of an extension whether it loads beside what is there, and of a torch which extensions do not. One that
 // cannot load what it needs breaks no other; a bitsandbytes without a library for torch's CUDA takes the CPU's.
-func extensionMismatches(m *world.Machine, b *world.Build) []*Result {
+func extensionMismatches(m *model.Machine, b *model.Build) []*Result {
 	over := slices.IndexFunc(b.Hindrances, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceOverwritten })
 	release := slices.IndexFunc(b.Hindrances, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceRelease })
 	switch {
@@ -123,8 +123,8 @@ func extensionMismatches(m *world.Machine, b *world.Build) []*Result {
 	case release >= 0 && b.Extension:
 		return oneFinding(staleHindrance(b, b.Hindrances[release]))
 	// In a file the order of installation is not known; on disk RECORD shows which files survived.
-	case b.Env.Kind == "requirements" && world.TwinNamed(b.Env.Environment, b.Name) != "":
-		return oneFinding(besideTwin(b, world.TwinNamed(b.Env.Environment, b.Name)))
+	case b.Env.Kind == "requirements" && model.TwinNamed(b.Env.Environment, b.Name) != "":
+		return oneFinding(besideTwin(b, model.TwinNamed(b.Env.Environment, b.Name)))
 	case comingTwin(m, b) != "":
 		return underTwin(m, b)
 	// What the loader does not find goes before the table: it holds for builds from source, too.
@@ -148,7 +148,7 @@ func extensionMismatches(m *world.Machine, b *world.Build) []*Result {
 
 // compiledMismatches asks which of the packages that are compiled for a torch were made for another one than this. The
 // table names releases: a nightly or a source build may have been the one that an extension was made for.
-func compiledMismatches(m *world.Machine, b *world.Build) []*Result {
+func compiledMismatches(m *model.Machine, b *model.Build) []*Result {
 	if b.Name != "torch" || !b.Official() || !b.Release.Final() || !b.Release.Number.Known() {
 		return nil
 	}
@@ -177,9 +177,9 @@ func compiledMismatches(m *world.Machine, b *world.Build) []*Result {
 
 // indexedForOther is the CUDA of the package index's wheel of a release that has wheels for several, where it is of
 // another family than torch's; empty where it fits. An installer's plan names the release, and no wheel.
-func indexedForOther(b *world.Build, c world.CompiledPackage) string {
+func indexedForOther(b *model.Build, c model.CompiledPackage) string {
 	i := slices.IndexFunc(c.Rows, func(e tables.Extension) bool { return e.Variant == "pypi" })
-	if i < 0 || c.Release().Local != "" || !b.CUDANumber.Known() || !world.OtherFamily(c.Rows[i].CUDA, b.CUDANumber) {
+	if i < 0 || c.Release().Local != "" || !b.CUDANumber.Known() || !model.OtherFamily(c.Rows[i].CUDA, b.CUDANumber) {
 		return ""
 	}
 	return strings.Join(c.Rows[i].CUDA, ", ")
@@ -187,7 +187,7 @@ func indexedForOther(b *world.Build, c world.CompiledPackage) string {
 
 // torchAfterEngine reports whether a file names an engine beside a torch that came after it: the engine's metadata lets in every
 // later one, and its libraries are compiled for the one of its day. Of an installed one its files tell.
-func torchAfterEngine(m *world.Machine, b *world.Build, c world.CompiledPackage) bool {
+func torchAfterEngine(m *model.Machine, b *model.Build, c model.CompiledPackage) bool {
 	return b.Env.Kind == "requirements" && !slices.ContainsFunc(c.Rows, func(e tables.Extension) bool {
 		least := slices.ContainsFunc(e.Torch, func(text string) bool {
 			return version.Of(strings.TrimLeft(text, ">= ")).Short() == b.Release.Number.Short()
@@ -197,11 +197,11 @@ func torchAfterEngine(m *world.Machine, b *world.Build, c world.CompiledPackage)
 }
 
 // compiledIn are an environment's packages that are compiled for one torch or one CUDA.
-func compiledIn(m *world.Machine, e *world.Environment) []world.CompiledPackage {
+func compiledIn(m *model.Machine, e *model.Environment) []model.CompiledPackage {
 	if e.Compiled != nil {
 		return e.Compiled
 	}
-	e.Compiled = []world.CompiledPackage{}
+	e.Compiled = []model.CompiledPackage{}
 	for _, p := range pins.Beside(e) {
 		rows := extensionRows(m, p)
 		if e.Kind == "requirements" && m.Tables.Trait("pins-torch", p.Name, p.Number) {
@@ -213,14 +213,14 @@ func compiledIn(m *world.Machine, e *world.Environment) []world.CompiledPackage 
 		if len(rows) == 0 {
 			continue
 		}
-		e.Compiled = append(e.Compiled, world.CompiledPackage{Installed: p, Subject: p.Name + " " + p.Version + world.PlaceOf(e.Environment), Rows: rows})
+		e.Compiled = append(e.Compiled, model.CompiledPackage{Installed: p, Subject: p.Name + " " + p.Version + model.PlaceOf(e.Environment), Rows: rows})
 	}
 	return e.Compiled
 }
 
 // saidRows is the row of a wheel whose local version says what it was compiled for, as flash-attn's
 // 2.8.3+cu12torch2.8cxx11abiTRUE; none where it says nothing.
-func saidRows(p *world.Installed) []tables.Extension {
+func saidRows(p *model.Installed) []tables.Extension {
 	cuda, torch := p.Release().Compiled()
 	if !torch.Known() {
 		return nil
@@ -235,14 +235,14 @@ func saidRows(p *world.Installed) []tables.Extension {
 
 // extensionRows are the table's rows of a wheel that is installed; a local version that is no variant's is a build from
 // source, of which no table can tell. Nightlies and pre-releases have no rows.
-func extensionRows(m *world.Machine, p *world.Installed) []tables.Extension {
+func extensionRows(m *model.Machine, p *model.Installed) []tables.Extension {
 	if !m.Tables.Trait("compiled", p.Name, p.Number) {
 		return nil
 	}
 	return rowsOf(m, p)
 }
 
-func rowsOf(m *world.Machine, p *world.Installed) []tables.Extension {
+func rowsOf(m *model.Machine, p *model.Installed) []tables.Extension {
 	r := p.Release()
 	public, _, _ := strings.Cut(p.Version, "+")
 	if !r.Number.Known() || !r.Final() {
@@ -259,14 +259,14 @@ func rowsOf(m *world.Machine, p *world.Installed) []tables.Extension {
 
 // extension compares what a package was built for with what is there; all rows that may be it must disagree. A release
 // has variants, and which one is installed is not always known: one that fits is enough for silence.
-func extension(m *world.Machine, b *world.Build, p *world.Installed, rows []tables.Extension) (verdict.Finding, bool) {
+func extension(m *model.Machine, b *model.Build, p *model.Installed, rows []tables.Extension) (verdict.Finding, bool) {
 	f := verdict.Finding{Severity: verdict.Error, Source: rows[0].Source,
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: p.Name, Value: p.Version, From: p.Path})}
 	every := func(bad func(tables.Extension) bool) bool {
 		return !slices.ContainsFunc(rows, func(e tables.Extension) bool { return !bad(e) })
 	}
 	switch {
-	case every(func(e tables.Extension) bool { return world.OtherTorch(e.Torch, b.Release.Number) }):
+	case every(func(e tables.Extension) bool { return model.OtherTorch(e.Torch, b.Release.Number) }):
 		want := strings.Join(rows[0].Torch, " or ")
 		f.Need = "torch " + want
 		verb := "was compiled for"
@@ -275,7 +275,7 @@ func extension(m *world.Machine, b *world.Build, p *world.Installed, rows []tabl
 		}
 		f.Message = fmt.Sprintf("%s %s %s torch %s, but torch is %s", p.Name, p.Version, verb, want, b.Version)
 	// Majors only: within one, the runtime's soname is the same (libcudart.so.12).
-	case b.CUDANumber.Known() && every(func(e tables.Extension) bool { return world.OtherFamily(e.CUDA, b.CUDANumber) }):
+	case b.CUDANumber.Known() && every(func(e tables.Extension) bool { return model.OtherFamily(e.CUDA, b.CUDANumber) }):
 		f.Need = "CUDA " + strings.Join(rows[0].CUDA, " or ")
 		f.Message = fmt.Sprintf("%s %s was compiled for CUDA %s; torch %s uses CUDA %s", p.Name, p.Version,
 			strings.Join(rows[0].CUDA, ", "), b.Version, b.CUDANumber.Short())
@@ -307,12 +307,12 @@ func extension(m *world.Machine, b *world.Build, p *world.Installed, rows []tabl
 
 // extensionSteps names the newest release of the package that fits this torch, and what else helps. Only a release made
 // for exactly this minor is named: one on torch's stable ABI would have fitted already.
-func extensionSteps(m *world.Machine, p *world.Installed, b *world.Build) []pin.Step {
+func extensionSteps(m *model.Machine, p *model.Installed, b *model.Build) []pin.Step {
 	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.Tables, p.Name)) {
 		exact := slices.ContainsFunc(e.Torch, func(text string) bool {
-			return world.Exactly(text).Short() == b.Release.Number.Short()
+			return model.Exactly(text).Short() == b.Release.Number.Short()
 		})
-		if exact && !world.OtherFamily(e.CUDA, b.CUDANumber) {
+		if exact && !model.OtherFamily(e.CUDA, b.CUDANumber) {
 			return []pin.Step{pins.InstallStep(b.Env, pin.Install{Packages: []string{p.Name + "==" + e.Release}, NoDeps: true}).That("fits torch " +
 				b.Release.Number.Short())}
 		}
@@ -328,7 +328,7 @@ func extensionSteps(m *world.Machine, p *world.Installed, b *world.Build) []pin.
 
 // numpyABI: compiled code of before NumPy 2 does not load with it. Conda's builds and those from source are compiled
 // against their own NumPy, so only the wheels of the tables are judged.
-func numpyABI(m *world.Machine, b *world.Build) []*Result {
+func numpyABI(m *model.Machine, b *model.Build) []*Result {
 	p := b.Env.Package("numpy")
 	if p == nil || b.Name != "tensorflow" && b.Name != "torch" || !b.Release.Number.Known() || !b.Official() {
 		return nil
@@ -353,7 +353,7 @@ func numpyABI(m *world.Machine, b *world.Build) []*Result {
 
 // besideTwin: a file names the CPU package of the same modules too, and which one is installed last is not known, so it
 // is a warning.
-func besideTwin(b *world.Build, twin string) verdict.Finding {
+func besideTwin(b *model.Build, twin string) verdict.Finding {
 	other, release, _ := strings.Cut(twin, " ")
 	return verdict.Finding{Severity: verdict.Warning, Subject: b.Subject, Need: "one of " + b.Name + " and " + other,
 		Message: fmt.Sprintf("%s is named too and has the same files: Python imports the one that is installed last, and %[1]s does not use the GPU", other),
@@ -365,7 +365,7 @@ func besideTwin(b *world.Build, twin string) verdict.Finding {
 
 // staleHindrance: a distribution requires a release of another one that is not the one installed. It is an error where
 // its library wants what that one does not define; else it may run.
-func staleHindrance(b *world.Build, h facts.Hindrance) verdict.Finding {
+func staleHindrance(b *model.Build, h facts.Hindrance) verdict.Finding {
 	name, have, _ := strings.Cut(h.Of, " ")
 	f := verdict.Finding{Severity: verdict.Warning, Subject: b.Subject, Need: h.By, Pins: withLibraries(b),
 		Message:  fmt.Sprintf("%s %s requires %s; %s is installed", b.Name, b.Version, h.By, have),
@@ -380,7 +380,7 @@ func staleHindrance(b *world.Build, h facts.Hindrance) verdict.Finding {
 	}
 	// A symbol that no library defines keeps the loader from the library: libcudf 26.10 over librmm 25.10.
 	if h.Symbol != "" {
-		f.Severity, f.Source = verdict.Error, []string{world.LoaderSource}
+		f.Severity, f.Source = verdict.Error, []string{model.LoaderSource}
 		f.Message += fmt.Sprintf(", and lacks %s: %s cannot be loaded", h.Symbol, path.Base(h.Path))
 	}
 	return f
@@ -389,7 +389,7 @@ func staleHindrance(b *world.Build, h facts.Hindrance) verdict.Finding {
 // overwritten: another distribution's file is imported in the place of the build's, as onnxruntime's that was installed
 // over onnxruntime-gpu, or faiss-cpu's _swigfaiss.abi3.so, which Python prefers whichever is last. pip list still names
 // the GPU package. Removing the other deletes the shared files, so the build must be installed again.
-func overwritten(b *world.Build, h facts.Hindrance) verdict.Finding {
+func overwritten(b *model.Build, h facts.Hindrance) verdict.Finding {
 	other, _, _ := strings.Cut(h.By, " ")
 	spec := b.Name + "==" + b.Version
 	return verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "one of " + b.Name + " and " + other,

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -18,7 +18,7 @@ var fabricSource = []string{"https://docs.nvidia.com/datacenter/tesla/fabric-man
 // fabricManager: on boards with NVSwitch CUDA starts only when the fabric is programmed (error 802 until then): an
 // error. What NVML says of it goes before everything; a row that needs none, and racks whose fabric is managed
 // elsewhere, are never judged.
-func fabricManager(m *world.Machine) []*Result {
+func fabricManager(m *model.Machine) []*Result {
 	if m.Target.Driver != "" || fabricElsewhere(m) || m.Facts.System.WSL || m.Jetson() {
 		return nil
 	}
@@ -34,18 +34,18 @@ func fabricManager(m *world.Machine) []*Result {
 
 // fabricElsewhere reports whether no fabric manager belongs on this machine: one GPU of a board (p5.4xlarge), PCIe
 // cards (g5, g6), GB200 and GB300, whose switches are the rack's and whose nodes need IMEX (error 800).
-func fabricElsewhere(m *world.Machine) bool {
+func fabricElsewhere(m *model.Machine) bool {
 	if m.Instance != nil && (m.Instance.FabricManager == "no" || m.Instance.IMEX == "yes") {
 		return true
 	}
-	return slices.ContainsFunc(m.Present, func(g world.GPU) bool {
+	return slices.ContainsFunc(m.Present, func(g model.GPU) bool {
 		return strings.Contains(g.Label, "GB200") ||
 			strings.Contains(g.Label, "GB300")
 	})
 }
 
 // fabricLive judges a running machine: by NVML where it tells the fabric's state (H100 and newer), else by the daemon.
-func fabricLive(m *world.Machine) []*Result {
+func fabricLive(m *model.Machine) []*Result {
 	switch state := fabricState(m); {
 	case state == "completed":
 		return holds("fabric")
@@ -78,7 +78,7 @@ func fabricLive(m *world.Machine) []*Result {
 
 // fabricState is the worst that NVML says of the GPUs' fabric; "not supported" and silence are both "". One GPU outside
 // the fabric is enough to fail a job over all of them.
-func fabricState(m *world.Machine) string {
+func fabricState(m *model.Machine) string {
 	worst := ""
 	for _, g := range m.Facts.GPUs {
 		if g.Health == nil {
@@ -96,14 +96,14 @@ func fabricState(m *world.Machine) string {
 
 // needsDaemon reports whether the machine has switches of its own, on its bus or by its instance's row. Switches that
 // are passed through to a virtual machine are that one's to program, and are not counted.
-func needsDaemon(m *world.Machine) bool {
+func needsDaemon(m *model.Machine) bool {
 	return m.Facts.Machine.Fabric.Switches > 0 || m.Instance != nil && m.Instance.FabricManager == "yes"
 }
 
 // fabricPending: registration takes a while after boot, and until then "in progress" is normal; then it has failed. A
 // version that does not fit is the usual cause, so it is said first.
-func fabricPending(m *world.Machine, state string) []*Result {
-	if m.Facts.Machine.Uptime < world.RegisterSeconds {
+func fabricPending(m *model.Machine, state string) []*Result {
+	if m.Facts.Machine.Uptime < model.RegisterSeconds {
 		return unknown("fabric", verdict.Value("the fabric's state five minutes after boot; now it is "+state))
 	}
 	// The daemon runs on the host: packages in a container do not tell its version.
@@ -119,13 +119,13 @@ func fabricPending(m *world.Machine, state string) []*Result {
 }
 
 // fabricFinding shows the driver beside what was seen, because both have to be of one release.
-func fabricFinding(m *world.Machine, message, need string, seen verdict.Evidence, steps []pin.Step) verdict.Finding {
+func fabricFinding(m *model.Machine, message, need string, seen verdict.Evidence, steps []pin.Step) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Error, Subject: "fabric", Message: message, Need: need,
 		Evidence: []verdict.Evidence{seen, m.EvidenceDriver()}, Steps: steps, Source: fabricSource}
 }
 
 // fabricAtRest judges files for an instance whose row needs the daemon.
-func fabricAtRest(m *world.Machine) []*Result {
+func fabricAtRest(m *model.Machine) []*Result {
 	fabric := m.Facts.Machine.Fabric
 	switch {
 	case !m.Facts.System.Rest || !m.Looked("fabric") ||
@@ -146,7 +146,7 @@ func fabricAtRest(m *world.Machine) []*Result {
 }
 
 // fabricInstall names the driver's exact release: the newest, which a package manager would take, need not be that.
-func fabricInstall(m *world.Machine) []pin.Step {
+func fabricInstall(m *model.Machine) []pin.Step {
 	s, release := pins.HostSystem(m), m.Driver().Version.String()
 	start := pin.Run(s.AsRoot("systemctl", "enable", "--now", "nvidia-fabricmanager"))
 	if m.Facts.System.Rest { // nothing runs that could be started
@@ -160,7 +160,7 @@ func fabricInstall(m *world.Machine) []pin.Step {
 }
 
 // fabricPackage is the daemon's package. NVIDIA's own has one name from branch 580 on; Ubuntu's keeps the branch in it.
-func fabricPackage(m *world.Machine) string {
+func fabricPackage(m *model.Machine) string {
 	branch, s := m.Driver().Version.Major(), pins.HostSystem(m)
 	nvidia := slices.ContainsFunc(m.Facts.Machine.Packages, func(p facts.DriverPackage) bool { return p.Vendor == "nvidia" })
 	switch {
@@ -174,7 +174,7 @@ func fabricPackage(m *world.Machine) string {
 
 // fourthGeneration: the switches of HGX B200 and B300 are programmed over InfiniBand by a subnet manager of their own,
 // nvlsm, through the module ib_umad. At rest ib_umad need only be there: the daemon's start script loads it.
-func fourthGeneration(m *world.Machine, live bool) *verdict.Finding {
+func fourthGeneration(m *model.Machine, live bool) *verdict.Finding {
 	if m.Instance == nil || m.Instance.NVLSM != "yes" {
 		return nil
 	}
@@ -196,7 +196,7 @@ func fourthGeneration(m *world.Machine, live bool) *verdict.Finding {
 }
 
 // nvlsmSteps install the subnet manager, load its module now and at every boot, and start the daemon again.
-func nvlsmSteps(m *world.Machine, live bool) []pin.Step {
+func nvlsmSteps(m *model.Machine, live bool) []pin.Step {
 	s := pins.HostSystem(m)
 	var steps []pin.Step
 	if m.Facts.Machine.Fabric.NVLSM == "" {
@@ -214,9 +214,9 @@ func nvlsmSteps(m *world.Machine, live bool) []pin.Step {
 
 // fabricVersion: the daemon refuses a driver of any other release. A package's own suffix (-1, -0ubuntu0.22.04.1) is no
 // part of the release.
-func fabricVersion(m *world.Machine) []*Result {
+func fabricVersion(m *model.Machine) []*Result {
 	fabric := m.Facts.Machine.Fabric
-	release, named := world.ReleaseIn(fabric.Version)
+	release, named := model.ReleaseIn(fabric.Version)
 	// The daemon's release is its package's: its program is never started to ask.
 	if failed := m.ProbeFailure("driver-packages"); failed != "" && !named {
 		return unknown("fabric", verdict.Statement("the fabric manager's version: "+failed))

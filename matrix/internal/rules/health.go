@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"slices"
 
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // gpuCount: the bus shows fewer GPUs than the instance type has, or NVML fewer than the bus. An error: one that fell
 // off the bus comes back only by a reset or on another machine. Containers and jobs see fewer by design.
-func gpuCount(m *world.Machine) []*Result {
+func gpuCount(m *model.Machine) []*Result {
 	// A job sees the GPUs that its scheduler gave it; what is said of a named machine says nothing of this one's.
 	// A driver that is merely named for this machine leaves its hardware as it is.
 	if !m.Host() || m.Facts.System.Rest || m.Target.Named() || m.Facts.Machine.Job != "" {
@@ -62,13 +62,13 @@ func gpuCount(m *world.Machine) []*Result {
 	if should == 1 {
 		f.Message = fmt.Sprintf("the driver does not show %s at %s, which is on the PCI bus", m.GPUFound(lost[0]).Label, lost[0].Bus)
 	}
-	return []*Result{{Subject: f.Subject, Finding: &f, Link: verdict.LinkGPU, TakesGPU: func(kind world.GPU) bool {
+	return []*Result{{Subject: f.Subject, Finding: &f, Link: verdict.LinkGPU, TakesGPU: func(kind model.GPU) bool {
 		return shown == 0 || slices.ContainsFunc(lost, func(g facts.GPU) bool { return g.Bus == kind.Bus })
 	}}}
 }
 
 // nodesShut reports whether no node of a GPU can be opened here, nor made.
-func nodesShut(m *world.Machine) bool {
+func nodesShut(m *model.Machine) bool {
 	nodes := m.GPUNodes()
 	if len(nodes) == 0 {
 		return !m.Makes()
@@ -77,7 +77,7 @@ func nodesShut(m *world.Machine) bool {
 }
 
 // unshown are the GPUs on the bus that the driver should show, and does not.
-func unshown(m *world.Machine) []facts.GPU {
+func unshown(m *model.Machine) []facts.GPU {
 	return slices.DeleteFunc(onBus(m), func(g facts.GPU) bool { return slices.Contains(g.From, "NVML") || !driven(m, g) })
 }
 
@@ -89,14 +89,14 @@ func gpus(n int) string {
 }
 
 // onBus are the GPUs that PCI shows.
-func onBus(m *world.Machine) []facts.GPU {
+func onBus(m *model.Machine) []facts.GPU {
 	return slices.DeleteFunc(slices.Clone(m.Facts.GPUs),
 		func(g facts.GPU) bool { return !slices.Contains(g.From, "/sys/bus/pci") })
 }
 
 // driven reports whether the NVIDIA driver should show this GPU: no virtual machine has it, and its branch serves it.
-func driven(m *world.Machine, g facts.GPU) bool {
-	return !world.ToVM(g) && !world.Nouveaus(g) && !g.Excluded && m.DrivenBy(m.GPUFound(g), m.Driver().Version)
+func driven(m *model.Machine, g facts.GPU) bool {
+	return !model.ToVM(g) && !model.Nouveaus(g) && !g.Excluded && m.DrivenBy(m.GPUFound(g), m.Driver().Version)
 }
 
 var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
@@ -106,7 +106,7 @@ var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing
 // NVML decides: it reports the mode as on where the daemon keeps the GPU started. A daemon that runs proves nothing,
 // because Ubuntu's unit starts it with --no-persistence-mode (man nvidia-persistenced). In a container the host
 // decides. A note: everything works, and a first call that takes half a minute on eight GPUs is taken for a hang.
-func persistenceOff(m *world.Machine) []*Result {
+func persistenceOff(m *model.Machine) []*Result {
 	if !m.Host() || m.Facts.System.Rest || m.Target.Driver != "" || m.Target.Instance != "" ||
 		m.Facts.Driver.NVML.Status != "ok" {
 		return nil
@@ -127,7 +127,7 @@ func persistenceOff(m *world.Machine) []*Result {
 	return holds("GPUs")
 }
 
-func withoutPersistence(m *world.Machine) verdict.Finding {
+func withoutPersistence(m *model.Machine) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Note, Subject: "GPUs", Need: "persistence mode on",
 		Message:  "persistence mode is off: the driver initialises the GPUs again for every program",
 		Evidence: []verdict.Evidence{{Fact: "persistence mode", Value: "off", From: "NVML"}},

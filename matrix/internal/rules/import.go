@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -20,7 +20,7 @@ const importSource = "https://docs.python.org/3/library/site.html"
 // notImportable: Python does not import what the metadata says is installed: the environment's interpreter is gone or
 // of another version, the files are gone, or a module of the same name comes first. An error on the CPU, too, so a
 // build that goes on without the GPU does not go on after this one.
-func notImportable(m *world.Machine, b *world.Build) []*Result {
+func notImportable(m *model.Machine, b *model.Build) []*Result {
 	if b.Env.Interpreter != nil && b.Device != "cpu" {
 		return withoutInterpreter(m, b)
 	}
@@ -81,7 +81,7 @@ func notImportable(m *world.Machine, b *world.Build) []*Result {
 
 // lackedByEarlier reports whether another build of the environment that stands before this one, as torch before torchvision, lacks the
 // same module, or may not be read neither: one step mends both.
-func lackedByEarlier(b *world.Build, h facts.Hindrance) bool {
+func lackedByEarlier(b *model.Build, h facts.Hindrance) bool {
 	if h.Kind != facts.HindranceModule && h.Kind != facts.HindranceOld && h.Kind != facts.HindranceClosed {
 		return false
 	}
@@ -100,7 +100,7 @@ func lackedByEarlier(b *world.Build, h facts.Hindrance) bool {
 
 // withoutInterpreter is said once of an environment, of its first build; the others are broken by it too. One pin for
 // each of its builds would install into an environment that cannot start.
-func withoutInterpreter(m *world.Machine, b *world.Build) []*Result {
+func withoutInterpreter(m *model.Machine, b *model.Build) []*Result {
 	first := slices.IndexFunc(b.Env.Builds, func(o facts.Build) bool { return o.Accelerator != "cpu" })
 	if b.Env.Builds[first].Name != b.Name {
 		return []*Result{{Subject: b.Subject, Implied: true}}
@@ -155,7 +155,7 @@ func withoutInterpreter(m *world.Machine, b *world.Build) []*Result {
 
 // notMapped: the kernel maps no code from a file system that is mounted noexec, so that no library of the environment
 // loads, for the CPU neither: "failed to map segment from shared object". Said once of an environment.
-func notMapped(b *world.Build) []*Result {
+func notMapped(b *model.Build) []*Result {
 	if b.Env.Builds[0].Name != b.Name {
 		return []*Result{{Subject: b.Subject, Implied: true}}
 	}
@@ -170,7 +170,7 @@ func notMapped(b *world.Build) []*Result {
 // filesGone: the metadata is all that is left of a distribution. pip believes its own metadata and does nothing, so the
 // pin has to force it (forcedPin). A slim image without tests and headers is none of these: all its libraries, or its
 // own module, would have to be gone.
-func filesGone(b *world.Build, h facts.Hindrance) verdict.Finding {
+func filesGone(b *model.Build, h facts.Hindrance) verdict.Finding {
 	name, installed, _ := strings.Cut(h.Of, " ")
 	what := "only the metadata of " + h.Of + " is left"
 	if b.IsFramework() { // whose libraries are there
@@ -184,9 +184,9 @@ func filesGone(b *world.Build, h facts.Hindrance) verdict.Finding {
 
 // libraryRefused: the loader does not load a library of a package (empty, cut off, for another machine), or one that this
 // needs.
-func libraryRefused(b *world.Build, h facts.Hindrance) verdict.Finding {
+func libraryRefused(b *model.Build, h facts.Hindrance) verdict.Finding {
 	owner, release, _ := strings.Cut(h.Of, " ")
-	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: path.Base(h.Path), Source: []string{world.LoaderSource},
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: path.Base(h.Path), Source: []string{model.LoaderSource},
 		Message:  fmt.Sprintf("%s cannot be loaded (%s), so importing %s fails", h.Path, h.By, b.Name),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: path.Base(h.Path), Value: "cannot be loaded: " + h.By, From: h.Path})}
 	if h.By == "it is gone" {
@@ -218,7 +218,7 @@ func libraryRefused(b *world.Build, h facts.Hindrance) verdict.Finding {
 // lacking: the package needs a framework or a distribution that the environment does not have. A directory of packages,
 // or a tree at rest, does not tell what else stands on the import path of the process. `pip install --no-deps` leaves
 // such a package.
-func lacking(b *world.Build, m *world.Machine, h facts.Hindrance) []*Result {
+func lacking(b *model.Build, m *model.Machine, h facts.Hindrance) []*Result {
 	// pip install --target makes a directory for an import path whose other entries are not known.
 	if b.Env.Kind == "target" || m.Facts.System.Rest {
 		return undecidable(b.Subject, verdict.Statement(h.By+", which "+b.Name+" needs: it is not in "+b.Env.Path))
@@ -233,7 +233,7 @@ func lacking(b *world.Build, m *world.Machine, h facts.Hindrance) []*Result {
 
 // notReadable: a file that the import comes to is there, and this user may not read it, as after an installation by another
 // one under a umask of 077. Of a tree at rest it is not known who will start it.
-func notReadable(b *world.Build, m *world.Machine, h facts.Hindrance) []*Result {
+func notReadable(b *model.Build, m *model.Machine, h facts.Hindrance) []*Result {
 	if m.Facts.System.Rest {
 		return undecidable(b.Subject, verdict.Question("what is in "+h.Path+", which this user may not read"))
 	}
@@ -245,7 +245,7 @@ func notReadable(b *world.Build, m *world.Machine, h facts.Hindrance) []*Result 
 
 // withoutModule: a module that the package is certain to import is nowhere on the import path. Where the package
 // requires a distribution of that name, installing it again brings it; else nothing tells which one has it.
-func withoutModule(b *world.Build, m *world.Machine, h facts.Hindrance) []*Result {
+func withoutModule(b *model.Build, m *model.Machine, h facts.Hindrance) []*Result {
 	if b.Env.Kind == "target" || m.Facts.System.Rest {
 		return undecidable(b.Subject, verdict.Statement("the module "+h.By+", which "+b.Name+" imports: it is not in "+b.Env.Path))
 	}
@@ -262,7 +262,7 @@ func withoutModule(b *world.Build, m *world.Machine, h facts.Hindrance) []*Resul
 }
 
 // askedFor pins what the METADATA of an installed package asks for.
-func askedFor(b *world.Build, requirement string) []verdict.Pin {
+func askedFor(b *model.Build, requirement string) []verdict.Pin {
 	name := requirement[:len(requirement)-len(strings.TrimLeft(requirement, requirementName))]
 	return []verdict.Pin{{Package: name, Version: strings.TrimPrefix(requirement, name), Why: "is required; keeps " + b.Name + " and the driver",
 		Commands: pins.Install(b.Env, pin.Install{Packages: []string{requirement}})}}
@@ -273,7 +273,7 @@ const requirementName = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 // olderModule: a package that the import comes to takes of another what an older release of that does not have, as METADATA
 // says that it does.
-func olderModule(b *world.Build, h facts.Hindrance) verdict.Finding {
+func olderModule(b *model.Build, h facts.Hindrance) verdict.Finding {
 	name, have, _ := strings.Cut(h.Of, " ")
 	return verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.Requirement, Pins: askedFor(b, h.Requirement),
 		Message: fmt.Sprintf("%s needs %s, and %s is installed, which has no %s: it cannot be imported", b.Name, h.Requirement, h.Of, h.Symbol),
@@ -284,7 +284,7 @@ func olderModule(b *world.Build, h facts.Hindrance) verdict.Finding {
 
 // withoutName: a source of the package is not as it was installed, and lacks what the import takes from it. One that is
 // changed by hand and still has that is somebody's patch.
-func withoutName(b *world.Build, h facts.Hindrance) verdict.Finding {
+func withoutName(b *model.Build, h facts.Hindrance) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By + " in " + h.Path, Source: []string{importSource},
 		Message:  fmt.Sprintf("%s does not define %s, which importing %s takes from it: the file was changed or is damaged", h.Path, h.By, b.Name),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: path.Base(h.Path), Value: "another size than RECORD lists", From: h.Path}),
@@ -293,8 +293,8 @@ func withoutName(b *world.Build, h facts.Hindrance) verdict.Finding {
 
 // withoutSymbol: a library that the import of a package loads needs a symbol that nothing defines. Python binds all of
 // them at once, so that none is needed later only.
-func withoutSymbol(b *world.Build, h facts.Hindrance) verdict.Finding {
-	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By, Source: []string{world.LoaderSource},
+func withoutSymbol(b *model.Build, h facts.Hindrance) verdict.Finding {
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By, Source: []string{model.LoaderSource},
 		Message: fmt.Sprintf("%s needs %s, which no library that is loaded with it defines: %s cannot be imported",
 			h.Path, h.By, b.Name),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "undefined symbol", Value: h.By, From: h.Path})}
@@ -305,7 +305,7 @@ func withoutSymbol(b *world.Build, h facts.Hindrance) verdict.Finding {
 // beforeProtobuf: TensorFlow's generated code asks protobuf for its version, which older releases of it cannot tell:
 // 2.20.0, which requires 5.28.0, is not imported with 3.20.3, 4.21.12, 4.25.8 or 5.26.1, and is with 5.28.3 to 7.34.0;
 // 2.18.1, which requires 3.20.3, is not with 3.19.6.
-func beforeProtobuf(b *world.Build, h facts.Hindrance) verdict.Finding {
+func beforeProtobuf(b *model.Build, h facts.Hindrance) verdict.Finding {
 	name, have, _ := strings.Cut(h.Of, " ")
 	return verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By,
 		Message:  fmt.Sprintf("%s %s requires %s; with %s it cannot be imported", b.Name, b.Version, h.By, have),
@@ -318,7 +318,7 @@ func beforeProtobuf(b *world.Build, h facts.Hindrance) verdict.Finding {
 // afterProtobuf: the generated code of TensorFlow up to 2.11 is refused by protobuf 4 and newer ("Descriptors cannot be
 // created directly"), unless a variable asks for protobuf's slow form. 2.11.0 and 2.9.1 were tried: with 3.9.2, 3.19.6
 // and 3.20.3 they are imported, with 4.21.12, 4.25.3, 5.29.5 and 6.31.1 not.
-func afterProtobuf(m *world.Machine, b *world.Build) *verdict.Finding {
+func afterProtobuf(m *model.Machine, b *model.Build) *verdict.Finding {
 	p := b.Env.Package("protobuf")
 	if p == nil || b.Name != "tensorflow" || !b.Official() || p.Number.Major() < 4 ||
 		!m.Tables.Trait("before-protobuf-4", b.Name, b.Release.Number) || m.Facts.Variables[protobufForm] == "python" {
@@ -337,7 +337,7 @@ const protobufForm = "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
 
 // withoutTool: Triton starts ptxas for every kernel, its own or the one that a variable names. A Triton without torch
 // does nothing but compile, so here it is an error; beside torch, withoutAssembler warns.
-func withoutTool(b *world.Build, h facts.Hindrance) verdict.Finding {
+func withoutTool(b *model.Build, h facts.Hindrance) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.Path, Pins: forcedPin(b.Env, pin.Package{Package: b.Name, Version: b.Version}),
 		Message:  fmt.Sprintf("%s is %s: %s cannot compile kernels", h.Path, h.By, b.Name),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: path.Base(h.Path), Value: h.By, From: h.Path}),
@@ -354,7 +354,7 @@ func withoutTool(b *world.Build, h facts.Hindrance) verdict.Finding {
 
 // moduleHidden: another module is imported in a build's place. It may be anything, so what hides it is renamed, and nothing
 // is installed.
-func moduleHidden(b *world.Build, h facts.Hindrance, severity verdict.Severity) verdict.Finding {
+func moduleHidden(b *model.Build, h facts.Hindrance, severity verdict.Severity) verdict.Finding {
 	f := verdict.Finding{Severity: severity, Subject: b.Subject, Source: []string{importSource},
 		Need:     "no other module of that name earlier on the path",
 		Message:  fmt.Sprintf("Python imports %s instead of %s: it comes first on the import path", h.Path, b.Name),
@@ -371,7 +371,7 @@ func moduleHidden(b *world.Build, h facts.Hindrance, severity verdict.Severity) 
 
 // otherPythons: the extension modules of a build, or of a package that it imports, are for another Python. CPython
 // loads only those of its own tag: cp312 does not load in 3.11 or 3.13, and 3.13t is another target than 3.13.
-func otherPythons(b *world.Build) []*Result {
+func otherPythons(b *model.Build) []*Result {
 	i := slices.IndexFunc(b.Hindrances, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceOtherPython })
 	if i < 0 {
 		return nil

@@ -7,10 +7,10 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -19,7 +19,7 @@ import (
 // torch has it write PTX of the newest kind that it knows, though not yet in 1.7
 // (https://github.com/pytorch/pytorch/issues/48200). The compiler is read and not inferred from torch's CUDA: torch
 // 2.9.0+cu130 brings Triton 3.5.0, whose ptxas is of CUDA 12.8 and knows neither 10.3 nor 12.1.
-func jitTooOldForGPU(m *world.Machine, b *world.Build) []*Result {
+func jitTooOldForGPU(m *model.Machine, b *model.Build) []*Result {
 	if b.Device != "cuda" || !b.IsFramework() || len(m.GPUs) == 0 {
 		return nil
 	}
@@ -51,7 +51,7 @@ func jitTooOldForGPU(m *world.Machine, b *world.Build) []*Result {
 }
 
 // jitFinding is about a compiler that is older than the GPU's first CUDA, which is known then.
-func jitFinding(m *world.Machine, b *world.Build, g world.GPU, c world.JITCompiler, severity verdict.Severity) verdict.Finding {
+func jitFinding(m *model.Machine, b *model.Build, g model.GPU, c model.JITCompiler, severity verdict.Severity) verdict.Finding {
 	first := g.Chip.FirstCUDA
 	f := verdict.Finding{Severity: severity, Subject: b.Subject, Source: g.Chip.Source,
 		Need:    c.Name + " from CUDA >= " + first.Short(),
@@ -62,7 +62,7 @@ func jitFinding(m *world.Machine, b *world.Build, g world.GPU, c world.JITCompil
 		f.Message = fmt.Sprintf("%s comes from CUDA %s, which does not support %s: what torch compiles with it is made for an older GPU, or fails", c.Name, c.Version.Short(), g.Label)
 	}
 	// Only releases that compile for every GPU here: another one would end at the same warning.
-	f.Pins = pins.Among(m, b, slices.DeleteFunc(slices.Clone(pins.Ranked(m, b)), func(r world.Row) bool {
+	f.Pins = pins.Among(m, b, slices.DeleteFunc(slices.Clone(pins.Ranked(m, b)), func(r model.Row) bool {
 		return !m.Assembles(r) || r.CUDA.LessShort(first)
 	}))
 	f.Steps = []pin.Step{pin.Say("do not use torch.compile, Triton or other code that is compiled at run time").Instead()}
@@ -77,9 +77,9 @@ func jitFinding(m *world.Machine, b *world.Build, g world.GPU, c world.JITCompil
 
 // tritonTool is the name of the ptxas that Triton takes for a GPU, and the variable that names another in its place
 // (python/triton/knobs.py).
-func tritonTool(m *world.Machine, b *world.Build, g world.GPU) (name, variable string) {
+func tritonTool(m *model.Machine, b *model.Build, g model.GPU) (name, variable string) {
 	// Triton 3.3, and 3.6 and newer, bring a second ptxas for capability 10 and up (table triton).
-	if g.Capability.Major >= world.Blackwell && twoAssemblers(m, b) {
+	if g.Capability.Major >= model.Blackwell && twoAssemblers(m, b) {
 		return "ptxas-blackwell", "TRITON_PTXAS_BLACKWELL_PATH"
 	}
 	return "ptxas", "TRITON_PTXAS_PATH"
@@ -88,7 +88,7 @@ func tritonTool(m *world.Machine, b *world.Build, g world.GPU) (name, variable s
 // assembler is the ptxas that the build starts for a GPU: Triton's for torch, that of NVIDIA's wheel for the others.
 // Its bytes go before its wheel's version; nil where neither is known. Nobody else's matters: the toolkit's ptxas is
 // not started.
-func assembler(m *world.Machine, b *world.Build, g world.GPU) *world.JITCompiler {
+func assembler(m *model.Machine, b *model.Build, g model.GPU) *model.JITCompiler {
 	if b.Name != "torch" {
 		return nvcc(b)
 	}
@@ -105,13 +105,13 @@ func assembler(m *world.Machine, b *world.Build, g world.GPU) *world.JITCompiler
 		return nil
 	// Releases with a single ptxas use it for every GPU, the others for capabilities below 10.
 	case name == "ptxas":
-		return compilerIfRead(world.JITCompiler{Name: "Triton's ptxas", Version: row.PTXAS, From: from})
+		return compilerIfRead(model.JITCompiler{Name: "Triton's ptxas", Version: row.PTXAS, From: from})
 	}
-	return compilerIfRead(world.JITCompiler{Name: "Triton's " + name, Version: row.PTXASBlackwell, From: from})
+	return compilerIfRead(model.JITCompiler{Name: "Triton's " + name, Version: row.PTXASBlackwell, From: from})
 }
 
 // compilerIfRead gives a compiler whose version was read, else nil.
-func compilerIfRead(c world.JITCompiler) *world.JITCompiler {
+func compilerIfRead(c model.JITCompiler) *model.JITCompiler {
 	if !c.Version.Known() {
 		return nil
 	}
@@ -119,7 +119,7 @@ func compilerIfRead(c world.JITCompiler) *world.JITCompiler {
 }
 
 // assemblerNamed finds one by its name and who brings it.
-func assemblerNamed(e *world.Environment, name, by string) *facts.Assembler {
+func assemblerNamed(e *model.Environment, name, by string) *facts.Assembler {
 	i := slices.IndexFunc(e.Assemblers, func(a facts.Assembler) bool { return a.Name == name && a.By == by })
 	if i < 0 {
 		return nil
@@ -129,7 +129,7 @@ func assemblerNamed(e *world.Environment, name, by string) *facts.Assembler {
 
 // twoAssemblers reports whether the build's Triton has another ptxas for capability 10 and newer. Its files go before
 // the table, which has releases only.
-func twoAssemblers(m *world.Machine, b *world.Build) bool {
+func twoAssemblers(m *model.Machine, b *model.Build) bool {
 	if slices.ContainsFunc(b.Env.Assemblers, func(a facts.Assembler) bool { return a.By == "triton" }) {
 		return assemblerNamed(b.Env, "ptxas-blackwell", "triton") != nil
 	}
@@ -140,7 +140,7 @@ func twoAssemblers(m *world.Machine, b *world.Build) bool {
 
 // triton is the release of Triton beside a torch: the installed one's, else, where a file names torch, the one that
 // torch brings. An installed torch without one has no Triton, whatever its release brings.
-func triton(m *world.Machine, b *world.Build) (release version.Number, from string) {
+func triton(m *model.Machine, b *model.Build) (release version.Number, from string) {
 	for _, name := range []string{"triton", "pytorch-triton"} {
 		if p := b.Env.Package(name); p != nil {
 			return p.Number, p.Path
@@ -159,7 +159,7 @@ func triton(m *world.Machine, b *world.Build) (release version.Number, from stri
 
 // nvcc is the ptxas of NVIDIA's wheel, which JAX and TensorFlow start: the XLA of JAX's wheels (0.5 to 0.8 were looked
 // at) is built without nvJitLink and without a compiler of its own.
-func nvcc(b *world.Build) *world.JITCompiler {
+func nvcc(b *model.Build) *model.JITCompiler {
 	if a := assemblerNamed(b.Env, "ptxas", "nvcc"); a != nil {
 		return assemblerIfRead("the ptxas of NVIDIA's wheel", a)
 	}
@@ -168,14 +168,14 @@ func nvcc(b *world.Build) *world.JITCompiler {
 
 // nvrtc is torch's other run-time compiler: the one that the loader takes, else the wheel's, which is often newer than
 // the build, else that of its own CUDA.
-func nvrtc(b *world.Build) *world.JITCompiler {
+func nvrtc(b *model.Build) *model.JITCompiler {
 	if b.Name != "torch" {
 		return nil
 	}
 	// NVRTC 11.2 to 11.8 all have the soname of 11.2, so only a version that was read is believed.
 	for _, t := range b.TakenFiles {
 		if strings.HasPrefix(t.Name, "libnvrtc") && t.Number.Known() {
-			return &world.JITCompiler{Name: "NVRTC", Version: t.Number, From: t.Path + ", taken by " + t.Reason}
+			return &model.JITCompiler{Name: "NVRTC", Version: t.Number, From: t.Path + ", taken by " + t.Reason}
 		}
 	}
 	if c := wheel(b, "nvidia-cuda-nvrtc", "NVRTC"); c != nil {
@@ -185,20 +185,20 @@ func nvrtc(b *world.Build) *world.JITCompiler {
 	if b.CUDANumber.Parts() < 2 || !b.Official() && b.Origin != "conda" {
 		return nil
 	}
-	return &world.JITCompiler{Name: "NVRTC", Version: b.CUDANumber, From: cmp.Or(b.From, b.Path)}
+	return &model.JITCompiler{Name: "NVRTC", Version: b.CUDANumber, From: cmp.Or(b.From, b.Path)}
 }
 
 // wheel is a compiler that one of NVIDIA's wheels brings.
-func wheel(b *world.Build, name, words string) *world.JITCompiler {
+func wheel(b *model.Build, name, words string) *model.JITCompiler {
 	for _, wheel := range []string{fmt.Sprintf("%s-cu%d", name, b.CUDANumber.Major()), name} {
 		if p := b.Env.Package(wheel); p != nil {
-			return &world.JITCompiler{Name: words, Version: p.Number, From: p.Path}
+			return &model.JITCompiler{Name: words, Version: p.Number, From: p.Path}
 		}
 	}
 	return nil
 }
 
 // assemblerIfRead is a compiler that was read, nil where its version is not known.
-func assemblerIfRead(words string, a *facts.Assembler) *world.JITCompiler {
-	return compilerIfRead(world.JITCompiler{Name: words, Version: version.Of(a.Version), From: a.Path})
+func assemblerIfRead(words string, a *facts.Assembler) *model.JITCompiler {
+	return compilerIfRead(model.JITCompiler{Name: words, Version: version.Of(a.Version), From: a.Path})
 }

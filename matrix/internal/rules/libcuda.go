@@ -6,16 +6,16 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // loadsLibcuda reports whether the loader of CUDA programs here finds a libcuda.so.1 that it can map. Facts without the
 // search are an older program's: the driver's own library stood for it.
-func loadsLibcuda(m *world.Machine) bool {
+func loadsLibcuda(m *model.Machine) bool {
 	if m.Facts.Driver.Libcuda == nil {
 		return m.Library("libcuda") != nil || m.CompatTaken()
 	}
@@ -25,7 +25,7 @@ func loadsLibcuda(m *world.Machine) bool {
 
 // badLibcuda is what is wrong with the file that the loader takes for libcuda.so.1, as the probe names it; empty where
 // it is whole or there is none.
-func badLibcuda(m *world.Machine) string {
+func badLibcuda(m *model.Machine) string {
 	if m.Facts.Driver.Libcuda == nil || loadsLibcuda(m) {
 		return ""
 	}
@@ -41,9 +41,9 @@ var badWords = map[string]string{
 }
 
 // spoiledLibcuda: the loader takes a file that it cannot map, so that no program gets a driver.
-func spoiledLibcuda(m *world.Machine) verdict.Finding {
+func spoiledLibcuda(m *model.Machine) verdict.Finding {
 	met := m.Facts.Driver.Libcuda.Path
-	f := verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "the driver's own libcuda.so.1", Source: []string{world.LoaderSource},
+	f := verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "the driver's own libcuda.so.1", Source: []string{model.LoaderSource},
 		Message:  asLibcuda(met) + " " + badWords[badLibcuda(m)],
 		Evidence: []verdict.Evidence{{Fact: "libcuda", Value: badLibcuda(m), From: met}}}
 	if m.Facts.System.Container != "" {
@@ -71,7 +71,7 @@ func asLibcuda(file string) string {
 
 // userHalf judges the half of the driver that programs load, on a host or in an image of one, where the other half, the
 // kernel module, is there: nvidia-smi can work without it (NVIDIA's libnvidia-container issue 8).
-func userHalf(m *world.Machine) []*Result {
+func userHalf(m *model.Machine) []*Result {
 	if m.Facts.Driver.Libcuda == nil || windowsDriver(m) || m.Jetson() {
 		return nil
 	}
@@ -90,7 +90,7 @@ func userHalf(m *world.Machine) []*Result {
 
 // withoutLibcuda: packages of the driver come in parts, and the one with libcuda.so.1 is not installed, or stands where
 // the loader does not look.
-func withoutLibcuda(m *world.Machine) verdict.Finding {
+func withoutLibcuda(m *model.Machine) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "the driver's libcuda.so.1 on the loader's path",
 		Message:  "libcuda.so.1 is missing from the loader's path, so no CUDA program reaches the driver",
 		Evidence: []verdict.Evidence{m.EvidenceDriver(), {Fact: "libcuda", Value: "not found", From: "the loader's search"}},
@@ -127,7 +127,7 @@ func otherRelease(s pin.System, name string) pin.Step {
 // libcudaPackage is the package that brings libcuda.so.1 on this system: Ubuntu's and Debian's own, and NVIDIA's
 // repository's (its driver installation guide, "compute-only"). Empty where none is known, or where NVIDIA's .run
 // installer put the driver there.
-func libcudaPackage(m *world.Machine) string {
+func libcudaPackage(m *model.Machine) string {
 	if m.Facts.Machine.Runfile != "" {
 		return ""
 	}

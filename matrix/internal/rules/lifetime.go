@@ -8,16 +8,16 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 )
 
 // driverEOL: the driver's branch gets no more updates. A note, because an old driver keeps working. On a tree at rest,
 // from which machines will be started, it is worth a warning, but not where the distribution keeps the branch alive, or
 // for vGPU's own drivers. Dates are in driver_branch.csv.
-func driverEOL(m *world.Machine) []*Result {
+func driverEOL(m *model.Machine) []*Result {
 	// The table has Linux branches; Windows drivers have other numbers, and Jetson's belongs to L4T.
 	if !m.Driver().Version.Known() || m.WindowsNumbers() || m.Jetson() {
 		return nil
@@ -51,7 +51,7 @@ func driverEOL(m *world.Machine) []*Result {
 }
 
 // laterBranch is the next branch that is maintained and drives every GPU here; none where the tables have none.
-func laterBranch(m *world.Machine, old *tables.Branch) []verdict.Pin {
+func laterBranch(m *model.Machine, old *tables.Branch) []verdict.Pin {
 	for _, b := range tables.Rows[tables.Branch](m.Tables) {
 		// Never a branch that this rule would flag at once.
 		if b.Number() > old.Number() && b.EndOfLife > m.Today() && b.Newest.Known() &&
@@ -63,7 +63,7 @@ func laterBranch(m *world.Machine, old *tables.Branch) []verdict.Pin {
 }
 
 // branchRow is the row of a driver's branch, the first part of its version; nil where the table lacks it.
-func branchRow(m *world.Machine, driver version.Number) *tables.Branch {
+func branchRow(m *model.Machine, driver version.Number) *tables.Branch {
 	branches := tables.Rows[tables.Branch](m.Tables)
 	i := slices.IndexFunc(branches, func(b tables.Branch) bool { return b.Number() == driver.Major() })
 	if i < 0 {
@@ -78,7 +78,7 @@ const staleAfter = 6 * 7
 
 // matrixOutdated: the machine shows releases that are newer than every row of the tables. A note at once, because rules
 // that know nothing of a release stay silent about it; a warning where newer tables are probably out.
-func matrixOutdated(m *world.Machine) []*Result {
+func matrixOutdated(m *model.Machine) []*Result {
 	checked, err := time.Parse(time.DateOnly, m.Tables.Date())
 	now, err2 := time.Parse(time.DateOnly, m.Today())
 	if err != nil || err2 != nil {
@@ -107,7 +107,7 @@ func matrixOutdated(m *world.Machine) []*Result {
 
 // newerThanTables are the releases on this machine that come after the newest of their table. Nightlies and builds from
 // source never are: no table has them.
-func newerThanTables(m *world.Machine) []string {
+func newerThanTables(m *model.Machine) []string {
 	var list []string
 	branches := tables.Rows[tables.Branch](m.Tables)
 	// The table has Linux branches, as driverEOL says.

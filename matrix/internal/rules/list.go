@@ -1,11 +1,11 @@
-// Package rules has every rule, a file a family. A rule asks package world, and says in the forms of package verdict
+// Package rules has every rule, a file a family. A rule asks package model, and says in the forms of package verdict
 // what is wrong, with what package pins would install.
 package rules
 
 import (
 	"slices"
 
-	"cudacompat/matrix/internal/verdict"
+	"cudacompat/matrix/verdict"
 )
 
 // All stand causes before their consequences: a rule has to know the errors that break the links on which it rests.

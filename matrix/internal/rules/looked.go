@@ -3,15 +3,15 @@ package rules
 import (
 	"fmt"
 
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // NotLookedAt says of a place that it could hold CUDA code and was not looked at: nothing may be called compatible then,
 // for silence about it would be the worst answer. What this user may not read he cannot import either: it is a note.
-func NotLookedAt(m *world.Machine) []*Result {
+func NotLookedAt(m *model.Machine) []*Result {
 	var results []*Result
 	var closed []facts.Unread
 	for _, u := range m.Facts.Unread {

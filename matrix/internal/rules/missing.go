@@ -7,16 +7,16 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 )
 
 // missingLibrary: libraries are nowhere: neither where the loader looks nor in the wheels, which torch searches by
 // itself. A tree at rest does not tell the LD_LIBRARY_PATH that a process will have, unless a wheel is there and its
 // file is not.
-func missingLibrary(m *world.Machine, b *world.Build, missing []string) []*Result {
+func missingLibrary(m *model.Machine, b *model.Build, missing []string) []*Result {
 	// Files of the build's own package are not to be found elsewhere: the package is damaged, whatever LD_LIBRARY_PATH
 	// is.
 	if own := ownMissing(b, missing); len(own) > 0 {
@@ -33,7 +33,7 @@ func missingLibrary(m *world.Machine, b *world.Build, missing []string) []*Resul
 	}
 	fails := failsWithout(b, missing)
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: strings.Join(missing, ", "),
-		Source:   []string{world.LoaderSource},
+		Source:   []string{model.LoaderSource},
 		Message:  b.LostWords(missing) + ": " + fails,
 		Evidence: b.EvidenceLost(missing)}
 	// One lost library is put back by itself. Several of another release are what --no-deps leaves: the whole set is
@@ -49,7 +49,7 @@ func missingLibrary(m *world.Machine, b *world.Build, missing []string) []*Resul
 
 // putBack installs the wheels again whose libraries are lost, and removes other files that the loader finds in their
 // place. pip does nothing for a wheel whose metadata is there, so the files are forced.
-func putBack(b *world.Build, f *verdict.Finding, lost []string) {
+func putBack(b *model.Build, f *verdict.Finding, lost []string) {
 	var wheels []pin.Package
 	for _, library := range lost {
 		wheel := b.Installed(library)
@@ -84,7 +84,7 @@ func putBack(b *world.Build, f *verdict.Finding, lost []string) {
 }
 
 // besides is where a library lies that the loader does not find for the build; empty where it is nowhere.
-func besides(b *world.Build, library string) string {
+func besides(b *model.Build, library string) string {
 	i := slices.IndexFunc(b.Beside, func(file string) bool { return path.Base(file) == library })
 	if i < 0 {
 		return ""
@@ -94,7 +94,7 @@ func besides(b *world.Build, library string) string {
 
 // withoutCollectives: JAX opens NCCL when a computation spans several GPUs, and not before. With one GPU it is a note:
 // that program runs.
-func withoutCollectives(m *world.Machine, b *world.Build, missing []string) verdict.Finding {
+func withoutCollectives(m *model.Machine, b *model.Build, missing []string) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Note, Subject: b.Subject, Need: verdict.Some(missing), Evidence: b.EvidenceLost(missing),
 		Source: []string{
 			"https://github.com/openxla/xla/blob/80c095fc2f5ba8b1e8c8b7df79c0be532416dd69/xla/tsl/cuda/nccl_stub.cc"},
@@ -112,7 +112,7 @@ func withoutCollectives(m *world.Machine, b *world.Build, missing []string) verd
 
 // failsWithout is what becomes of a build without some libraries. Those that are opened by name are felt when they are
 // used; those that are linked keep the build from starting. Whether it starts decides what else is broken (starts).
-func failsWithout(b *world.Build, missing []string) string {
+func failsWithout(b *model.Build, missing []string) string {
 	opened := func(prefix string) bool {
 		return !slices.ContainsFunc(missing, func(s string) bool { return !strings.HasPrefix(s, prefix) })
 	}
@@ -133,16 +133,16 @@ func failsWithout(b *world.Build, missing []string) string {
 }
 
 // doesNotStart is compared with failsWithout's answer, too (starts).
-func doesNotStart(b *world.Build) string { return b.Name + " does not start" }
+func doesNotStart(b *model.Build) string { return b.Name + " does not start" }
 
 // ownMissing are the libraries among those missing that the build's own package brings.
-func ownMissing(b *world.Build, missing []string) []string {
+func ownMissing(b *model.Build, missing []string) []string {
 	return slices.DeleteFunc(slices.Clone(missing), func(s string) bool { return !b.OwnLibrary(s) })
 }
 
 // incomplete: files of the build's own package are gone, so an installation stopped half-way or somebody deleted them.
 // An error at rest, too: they are found nowhere else.
-func incomplete(b *world.Build, lost []string) verdict.Finding {
+func incomplete(b *model.Build, lost []string) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: verdict.Some(lost), Evidence: b.EvidenceLost(lost),
 		Message: b.Name + " is incomplete: " + verdict.Some(lost) + verdict.Plural(len(lost), " is gone", " are gone"),
 		Source:  []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"}}
@@ -174,14 +174,14 @@ func incomplete(b *world.Build, lost []string) verdict.Finding {
 
 // withLibraries installs what the build asks for beside it: pip and uv look at the requirements of what is there, too.
 // The release stays the same, so nothing that works is replaced.
-func withLibraries(b *world.Build) []verdict.Pin {
+func withLibraries(b *model.Build) []verdict.Pin {
 	own := distribution(b)
 	return []verdict.Pin{{Package: own.Package, Version: own.Version, Why: "adds the CUDA libraries as wheels; keeps the driver",
 		Commands: pins.Install(b.Env, pin.Install{Packages: []string{own.Spec()}})}}
 }
 
 // distribution is the build's own one of the release that is installed, with the extra that asks for CUDA's libraries.
-func distribution(b *world.Build) pin.Package {
+func distribution(b *model.Build) pin.Package {
 	p := pin.Package{Package: b.Name, Version: b.Version}
 	if installed := b.Env.Package(b.Name); installed != nil {
 		p.Version = installed.Version
@@ -197,7 +197,7 @@ func distribution(b *world.Build) pin.Package {
 
 // forcedPin writes the files of wheels again, where pip would say that they are installed already: all of them at once,
 // because each by itself leaves the rest as it is. --no-deps, or it would write every wheel below them again, too.
-func forcedPin(e *world.Environment, wheels ...pin.Package) []verdict.Pin {
+func forcedPin(e *model.Environment, wheels ...pin.Package) []verdict.Pin {
 	install := pin.Install{NoDeps: true, Again: true}
 	for _, w := range wheels {
 		if spec := w.Spec(); !slices.Contains(install.Packages, spec) {
@@ -209,7 +209,7 @@ func forcedPin(e *world.Environment, wheels ...pin.Package) []verdict.Pin {
 }
 
 // forcedPinFrom is forcedPin of one wheel from an index.
-func forcedPinFrom(e *world.Environment, index string, wheel pin.Package) []verdict.Pin {
+func forcedPinFrom(e *model.Environment, index string, wheel pin.Package) []verdict.Pin {
 	list := forcedPin(e, wheel)
 	list[0].Commands = pins.Install(e, pin.Install{Packages: []string{wheel.Spec()}, Index: index, NoDeps: true, Again: true})
 	return list

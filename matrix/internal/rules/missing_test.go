@@ -4,14 +4,14 @@ import (
 	"testing"
 
 	"cudacompat/internal/tables"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
 	"cudacompat/probe/facts"
 )
 
 // One command puts all lost wheels back: the first of several would leave the rest as it is.
 func TestForcedPin(t *testing.T) {
-	pins := forcedPin(world.NewEnvironment(tables.Embedded(), &facts.Environment{}),
+	pins := forcedPin(model.NewEnvironment(tables.Embedded(), &facts.Environment{}),
 		pin.Package{Package: "nvidia-cudnn-cu12", Version: "9.10.2.21"},
 		pin.Package{Package: "nvidia-cublas-cu12", Version: "12.8.4.1"},
 		pin.Package{Package: "nvidia-cudnn-cu12", Version: "9.10.2.21"})

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -21,18 +21,18 @@ func lets(g facts.GPU) bool {
 }
 
 // someOpen reports whether some GPU lets programs in.
-func someOpen(m *world.Machine) bool { return slices.ContainsFunc(m.Listed(), lets) }
+func someOpen(m *model.Machine) bool { return slices.ContainsFunc(m.Listed(), lets) }
 
 // only is the setting under which programs see only the GPUs that let them in.
-func only(m *world.Machine) string {
-	return m.Showing(func(g world.GPU) bool {
+func only(m *model.Machine) string {
+	return m.Showing(func(g model.GPU) bool {
 		return slices.ContainsFunc(m.Facts.GPUs, func(f facts.GPU) bool { return f.Bus == g.Bus && lets(f) })
 	})
 }
 
 // migDevices: a GPU that is cut and has no part to run on, a part whose nodes were not given, or more parts than one
 // process can use. An error where nothing else is left to run on.
-func migDevices(m *world.Machine) []*Result {
+func migDevices(m *model.Machine) []*Result {
 	if !m.Here() || m.Facts.Driver.NVML.Status != "ok" {
 		return nil
 	}
@@ -58,7 +58,7 @@ func migDevices(m *world.Machine) []*Result {
 	return nil
 }
 
-func cutWithoutPart(m *world.Machine, g facts.GPU) verdict.Finding {
+func cutWithoutPart(m *model.Machine, g facts.GPU) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: "MIG", Need: "a compute instance, or MIG off", Source: migSource,
 		Message: cmp.Or(g.Name, "a GPU") + " is in MIG mode but has no compute instance: no program can run on it",
 		Evidence: []verdict.Evidence{{Fact: "MIG", Value: "on, 0 devices", From: "NVML"},
@@ -73,7 +73,7 @@ func cutWithoutPart(m *world.Machine, g facts.GPU) verdict.Finding {
 
 // shutParts are the nodes of a GPU's MIG devices that this process was not given or may not open; none where some part's
 // nodes are all there, for the others are somebody else's.
-func shutParts(m *world.Machine, g facts.GPU) []string {
+func shutParts(m *model.Machine, g facts.GPU) []string {
 	if g.MIG != "on" || g.Instances <= 0 || m.Facts.Container.OwnDevices == "" || !m.Looked("devices") {
 		return nil
 	}
@@ -87,7 +87,7 @@ func shutParts(m *world.Machine, g facts.GPU) []string {
 	return shut
 }
 
-func partNotGiven(m *world.Machine, g facts.GPU, shut []string) verdict.Finding {
+func partNotGiven(m *model.Machine, g facts.GPU, shut []string) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: "MIG", Source: migSource, Need: verdict.JoinAnd(shut),
 		Message: "this process may not open the nodes of any MIG device of " + cmp.Or(g.Name, "the GPU") + ": " + verdict.JoinAnd(shut),
 		Evidence: []verdict.Evidence{{Fact: "MIG", Value: fmt.Sprintf("on, %d %s", g.Instances, verdict.Plural(g.Instances, "device", "devices")),
@@ -102,7 +102,7 @@ func partNotGiven(m *world.Machine, g facts.GPU, shut []string) verdict.Finding 
 
 // severalParts: CUDA shows one process one MIG device (MIG user guide), so several ranks of one process list would meet
 // on the first.
-func severalParts(m *world.Machine) *verdict.Finding {
+func severalParts(m *model.Machine) *verdict.Finding {
 	n := strings.Count(m.Facts.Variables["CUDA_VISIBLE_DEVICES"], "MIG-")
 	if n < 2 {
 		return nil
@@ -119,7 +119,7 @@ func severalParts(m *world.Machine) *verdict.Finding {
 }
 
 // partBesideWhole: beside a MIG device CUDA shows no whole GPU (MIG user guide).
-func partBesideWhole(m *world.Machine) *verdict.Finding {
+func partBesideWhole(m *model.Machine) *verdict.Finding {
 	part := slices.ContainsFunc(m.Listed(), func(g facts.GPU) bool { return g.MIG == "on" && g.Instances > 0 })
 	whole := slices.ContainsFunc(m.Listed(), func(g facts.GPU) bool { return g.MIG == "off" })
 	if !part || !whole || m.Shown.Set {
@@ -133,7 +133,7 @@ func partBesideWhole(m *world.Machine) *verdict.Finding {
 
 // computeMode: a GPU that lets no program in, or only through a daemon that has died. An administrator sets the mode on
 // purpose; an error where no GPU is left.
-func computeMode(m *world.Machine) []*Result {
+func computeMode(m *model.Machine) []*Result {
 	if !m.Here() || m.Facts.Driver.NVML.Status != "ok" {
 		return nil
 	}
@@ -168,7 +168,7 @@ func computeMode(m *world.Machine) []*Result {
 // gpuNotReady: a GPU that is whole and lets programs in, and that CUDA refuses all the same. With confidential computing
 // on, the GPUs take work once somebody has set them ready (error 802). A vGPU that needs a licence and has none slows
 // down, and CUDA may refuse it (error 102): a warning.
-func gpuNotReady(m *world.Machine) []*Result {
+func gpuNotReady(m *model.Machine) []*Result {
 	if !m.Here() || m.Facts.Driver.NVML.Status != "ok" {
 		return nil
 	}
@@ -203,7 +203,7 @@ const startSpace = 16<<30 + 1
 // processLimits: CUDA reserves address space when it starts and for all memory of its GPUs, and names its threads; a
 // limit of the process stops it. Warnings: the program that runs later may have other limits than this one, and what it
 // needs differs: there NCCL failed up to 256 GiB.
-func processLimits(m *world.Machine) []*Result {
+func processLimits(m *model.Machine) []*Result {
 	if !m.Here() || len(m.GPUs) == 0 {
 		return nil
 	}
@@ -224,7 +224,7 @@ func processLimits(m *world.Machine) []*Result {
 }
 
 // spaceTooSmall is what a limit of the address space (RLIMIT_AS, ulimit -v) stops.
-func spaceTooSmall(m *world.Machine) *verdict.Finding {
+func spaceTooSmall(m *model.Machine) *verdict.Finding {
 	space := m.Facts.Devices.AddressSpace
 	if space <= 0 || space >= max(startSpace, 2*largestMemory(m)) {
 		return nil
@@ -250,7 +250,7 @@ func inGiB(bytes int64) string {
 }
 
 // largestMemory is the memory of the largest GPU here, in bytes; 0 where none is known.
-func largestMemory(m *world.Machine) int64 {
+func largestMemory(m *model.Machine) int64 {
 	var most uint64
 	for _, g := range m.Facts.GPUs {
 		if g.Memory != nil {

@@ -8,17 +8,17 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // moduleMissing: the driver is installed, but not for the kernel that boots: DKMS failed, mostly because the kernel's
 // headers are not installed. An image like that fails on every machine that is started from it: an error. A driver that
 // runs came from somewhere.
-func moduleMissing(m *world.Machine) []*Result {
+func moduleMissing(m *model.Machine) []*Result {
 	kernel, from := m.BootKernel()
 	running := m.Facts.Driver.Version != "" || m.Facts.Driver.NVML.Status == "ok"
 	if !m.Host() || m.Target.Driver != "" || kernel == "" || !installedForGPU(m) || running && m.ModuleOf(kernel) == nil {
@@ -46,7 +46,7 @@ func moduleMissing(m *world.Machine) []*Result {
 
 // installedForGPU reports whether a driver is installed here for a GPU that is here or asked for. At rest a module for
 // some kernel says so too; libraries without a module may be there for building.
-func installedForGPU(m *world.Machine) bool {
+func installedForGPU(m *model.Machine) bool {
 	if len(m.Facts.Driver.Modules) > 0 {
 		return len(m.GPUs) > 0 || m.Facts.System.Rest
 	}
@@ -54,7 +54,7 @@ func installedForGPU(m *world.Machine) bool {
 }
 
 // buildFailed says of a missing module that DKMS tried to build it; empty where it left no log of that.
-func buildFailed(m *world.Machine) string {
+func buildFailed(m *model.Machine) string {
 	if m.Facts.Machine.MakeError == "" {
 		return ""
 	}
@@ -62,12 +62,12 @@ func buildFailed(m *world.Machine) string {
 }
 
 // evidenceBuild is what stopped DKMS.
-func evidenceBuild(m *world.Machine) verdict.Evidence {
+func evidenceBuild(m *model.Machine) verdict.Evidence {
 	return verdict.Evidence{Fact: "DKMS", Value: m.Facts.Machine.MakeError, From: m.Facts.Machine.MakeLog}
 }
 
 // moduleEvidence lists the modules of all kernels: one of another kernel tells what to boot in the meantime.
-func moduleEvidence(m *world.Machine) []verdict.Evidence {
+func moduleEvidence(m *model.Machine) []verdict.Evidence {
 	var list []verdict.Evidence
 	for _, d := range m.Facts.Driver.Modules {
 		list = append(list, verdict.Evidence{Fact: "module for " + d.Kernel, Value: cmp.Or(d.Version, "of unknown version"),
@@ -80,7 +80,7 @@ func moduleEvidence(m *world.Machine) []verdict.Evidence {
 }
 
 // moduleSteps builds the module, or boots what has one.
-func moduleSteps(m *world.Machine, kernel string) []pin.Step {
+func moduleSteps(m *model.Machine, kernel string) []pin.Step {
 	// DKMS builds against the headers of exactly this kernel.
 	s := pins.HostSystem(m)
 	build := pin.Run(s.AsRoot("dkms", "autoinstall", "-k", kernel)).That("builds the module")
@@ -111,7 +111,7 @@ func moduleSteps(m *world.Machine, kernel string) []pin.Step {
 // prebuiltModule is Ubuntu's package of the driver's module for one kernel, made and signed by Ubuntu
 // (https://documentation.ubuntu.com/server/how-to/graphics/install-nvidia-drivers/); empty elsewhere, and where the
 // driver's packages do not tell which it is.
-func prebuiltModule(m *world.Machine, kernel string) string {
+func prebuiltModule(m *model.Machine, kernel string) string {
 	if pins.HostSystem(m).Family != "ubuntu" {
 		return ""
 	}
@@ -128,7 +128,7 @@ var ubuntuDriver = lazyregexp.New(`^nvidia-(?:driver|headless|headless-no-dkms)-
 
 // otherKernels notes installed kernels that could be booted one day and have no module. A note: the boot loader's
 // default is what starts, and old kernels stay installed on healthy machines.
-func otherKernels(m *world.Machine, boot string) []*Result {
+func otherKernels(m *model.Machine, boot string) []*Result {
 	if len(m.Facts.Machine.Installers) > 0 {
 		return nil
 	}
@@ -150,7 +150,7 @@ func otherKernels(m *world.Machine, boot string) []*Result {
 
 // nouveauLoaded: the open drivers hold a GPU that CUDA is wanted on. An error, with the driver to install where there
 // is none: driver-missing stays silent about the same GPU.
-func nouveauLoaded(m *world.Machine) []*Result {
+func nouveauLoaded(m *model.Machine) []*Result {
 	// nouveau drives a desktop's screen; it is a fault only where CUDA is wanted on that GPU.
 	if !m.Host() || m.Target.Driver != "" || m.Facts.System.Rest || m.Target.Instance != "" || !m.WantsGPU() {
 		return nil
@@ -160,7 +160,7 @@ func nouveauLoaded(m *world.Machine) []*Result {
 	nvidia := false
 	for _, g := range m.Facts.GPUs {
 		nvidia = nvidia || g.Bound == "nvidia"
-		if world.Nouveaus(g) {
+		if model.Nouveaus(g) {
 			held = append(held, g)
 		}
 	}
@@ -187,7 +187,7 @@ func nouveauLoaded(m *world.Machine) []*Result {
 }
 
 // withoutNouveau keeps another driver's module from being loaded at boot: modprobe.d(5).
-func withoutNouveau(m *world.Machine, module string) []pin.Step {
+func withoutNouveau(m *model.Machine, module string) []pin.Step {
 	s := pins.HostSystem(m)
 	steps := []pin.Step{pin.Run(s.Write("blacklist "+module, "/etc/modprobe.d/blacklist-"+module+".conf"))}
 	if initramfs := s.Initramfs(); initramfs != "" {
@@ -197,7 +197,7 @@ func withoutNouveau(m *world.Machine, module string) []pin.Step {
 }
 
 // flavour is the kernel module's that runs or, at rest, will be loaded; empty when it is not known, or chosen at boot.
-func flavour(m *world.Machine) (flavour, from string) {
+func flavour(m *model.Machine) (flavour, from string) {
 	// A version does not say which flavour of it is meant.
 	if m.Target.Driver != "" {
 		return "", ""
@@ -219,24 +219,24 @@ func flavour(m *world.Machine) (flavour, from string) {
 
 // openRequired: Blackwell and Grace Hopper have no proprietary module (open-gpu-kernel-modules issue 872); Turing to
 // Hopper run with both.
-func openRequired(m *world.Machine) []*Result {
+func openRequired(m *model.Machine) []*Result {
 	return flavourAgainstGPUs(m, "proprietary", "required", "open")
 }
 
 // openUnsupported: GPUs before Turing have no GSP, which the open module needs. R580 is the last branch that drives
 // them; R615 ships the open module only.
-func openUnsupported(m *world.Machine) []*Result {
+func openUnsupported(m *model.Machine) []*Result {
 	return flavourAgainstGPUs(m, "open", "unsupported", "proprietary")
 }
 
 // flavourAgainstGPUs: the module is of one flavour and the GPU's row asks for the other. The module loads and refuses
 // the GPU: an error. In a container the host decides.
-func flavourAgainstGPUs(m *world.Machine, kindOfModule, row, need string) []*Result {
+func flavourAgainstGPUs(m *model.Machine, kindOfModule, row, need string) []*Result {
 	have, from := flavour(m)
 	if !m.Host() || have == "" || len(m.Present) == 0 {
 		return nil
 	}
-	bad := func(g world.GPU) bool { // one that NVML shows is driven
+	bad := func(g model.GPU) bool { // one that NVML shows is driven
 		return have == kindOfModule && g.Chip != nil && m.DrivenBy(g, m.Driver().Version) && g.Chip.OpenModule == row &&
 			!strings.Contains(g.From, "NVML")
 	}
@@ -251,7 +251,7 @@ func flavourAgainstGPUs(m *world.Machine, kindOfModule, row, need string) []*Res
 		Evidence: []verdict.Evidence{{Fact: "kernel module", Value: have, From: from}, {Fact: "GPU", Value: g.Label, From: g.From}},
 		Pins:     pins.DriverPins(m, version.Number{}), Source: g.Chip.Source}
 	// The module drives the other GPUs, and programs run there.
-	if slices.ContainsFunc(m.Present, func(g world.GPU) bool { return !bad(g) }) {
+	if slices.ContainsFunc(m.Present, func(g model.GPU) bool { return !bad(g) }) {
 		f.Severity = verdict.Warning
 	}
 	// From 515 to 610 a branch has both modules (driver_branch.csv), so the release can stay.
@@ -264,7 +264,7 @@ func flavourAgainstGPUs(m *world.Machine, kindOfModule, row, need string) []*Res
 // gspFirmware: the open module runs on the GPU's system processor, whose firmware it loads from disk. A driver that
 // answers has it. The firmware must be of exactly the module's version, and no GPU starts without it: an error. The
 // proprietary module can work without.
-func gspFirmware(m *world.Machine) []*Result {
+func gspFirmware(m *model.Machine) []*Result {
 	flavour, from := flavour(m)
 	answers := m.Facts.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.Facts.GPUs,
 		func(g facts.GPU) bool { return slices.Contains(g.From, "NVML") })
@@ -310,7 +310,7 @@ func gspFirmware(m *world.Machine) []*Result {
 
 // firmwareSteps install the firmware of one release: a package of its own in Ubuntu's archive
 // (https://packages.ubuntu.com/noble-updates/nvidia-firmware-580-server-580.95.05 and its neighbours).
-func firmwareSteps(m *world.Machine, release string) []pin.Step {
+func firmwareSteps(m *model.Machine, release string) []pin.Step {
 	s := pins.HostSystem(m)
 	reboot := pin.Run(s.AsRoot("reboot"))
 	for _, p := range m.Facts.Machine.Packages {
@@ -326,7 +326,7 @@ func firmwareSteps(m *world.Machine, release string) []pin.Step {
 // vgpuDriver: a fraction of a GPU is driven only by NVIDIA's vGPU guest driver. What a version says of that driver
 // holds wherever the tool runs; what is on the disk, on hosts only. The data-centre driver for a whole L4 finds no
 // device on g6f and gr6f: an error.
-func vgpuDriver(m *world.Machine) []*Result {
+func vgpuDriver(m *model.Machine) []*Result {
 	named := m.Target.Driver != ""
 	switch {
 	case !m.PartOfGPU() || m.WindowsNumbers() || !named && !m.Host():
@@ -351,20 +351,20 @@ func vgpuDriver(m *world.Machine) []*Result {
 
 // lacksGRID reports whether a driver is there without what only the GRID driver brings, and nothing chooses its module
 // at boot.
-func lacksGRID(m *world.Machine) bool {
+func lacksGRID(m *model.Machine) bool {
 	return m.Facts.Machine.GRID == "" && m.Looked("grid") && m.Driver().Version.Known() && len(m.Facts.Machine.Installers) == 0
 }
 
 // oldGRID warns of a driver that is older than the first that AWS supports: others of its branch may do.
 // 570.172.08 was seen working on gr6f (amazon-eks-ami issue 2443); no source says that an older one fails.
-func oldGRID(m *world.Machine) verdict.Finding {
+func oldGRID(m *model.Machine) verdict.Finding {
 	f := needsGRID(m, fmt.Sprintf("AWS asks for %s or newer", m.Instance.FirstBranch))
 	f.Severity, f.Need = verdict.Warning, fmt.Sprintf("GRID driver >= %s", m.Instance.FirstBranch)
 	return f
 }
 
 // namedGRID says what a version does not: which of NVIDIA's drivers of this version it is.
-func namedGRID(m *world.Machine) verdict.Finding {
+func namedGRID(m *model.Machine) verdict.Finding {
 	f := needsGRID(m, fmt.Sprintf("only the GRID build of driver %s works, and the version does not show which build this is", m.Driver().Version))
 	f.Severity = verdict.Note
 	f.Steps = []pin.Step{pin.Say("install the driver from AWS's bucket ec2-linux-nvidia-drivers, which has the GRID build")}
@@ -372,7 +372,7 @@ func namedGRID(m *world.Machine) verdict.Finding {
 }
 
 // needsGRID says that an instance type with a fraction of a GPU has another driver.
-func needsGRID(m *world.Machine, but string) verdict.Finding {
+func needsGRID(m *model.Machine, but string) verdict.Finding {
 	return verdict.Finding{
 		Severity: verdict.Error,
 		Subject:  "driver",

@@ -4,19 +4,19 @@ import (
 	"cmp"
 	"slices"
 
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // namedOnly are packages that need a GPU, or a framework that may, and of which a file says no more than that.
-func namedOnly(m *world.Machine) []*Result {
+func namedOnly(m *model.Machine) []*Result {
 	var results []*Result
-	standing := world.StandingOf(m.Tables, m.Facts)
+	standing := model.StandingOf(m.Tables, m.Facts)
 	for _, n := range m.NamedPackages {
-		judged := slices.ContainsFunc(m.Builds, func(b *world.Build) bool { return b.Named == n })
-		if !judged && standing(n.Environment) == world.Noted {
+		judged := slices.ContainsFunc(m.Builds, func(b *model.Build) bool { return b.Named == n })
+		if !judged && standing(n.Environment) == model.Noted {
 			results = append(results, optional(n)...)
 			continue
 		}
@@ -38,12 +38,12 @@ func namedOnly(m *world.Machine) []*Result {
 }
 
 // judges reports whether an environment has a build.
-func judges(m *world.Machine, env *facts.Environment) bool {
-	return slices.ContainsFunc(m.Builds, func(b *world.Build) bool { return b.Env.Environment == env })
+func judges(m *model.Machine, env *facts.Environment) bool {
+	return slices.ContainsFunc(m.Builds, func(b *model.Build) bool { return b.Env.Environment == env })
 }
 
 // optional names a package for GPUs of a file's extra or group, which is not installed unless it is asked for.
-func optional(n *world.NamedPackage) []*Result {
+func optional(n *model.NamedPackage) []*Result {
 	if n.Uses != "gpu" || !pins.PartOfFile.MatchString(n.Environment.Path) {
 		return nil
 	}
@@ -53,7 +53,7 @@ func optional(n *world.NamedPackage) []*Result {
 }
 
 // unjudgedPackage says what is not known of a package that no rule can judge.
-func unjudgedPackage(m *world.Machine, n *world.NamedPackage) []*Result {
+func unjudgedPackage(m *model.Machine, n *model.NamedPackage) []*Result {
 	switch n.Uses {
 	case "unsaid":
 		return leftOpen("the image in "+n.From, verdict.Question("what is in it: neither its name nor its tag says")) // a name may be private
@@ -80,7 +80,7 @@ func unjudgedPackage(m *world.Machine, n *world.NamedPackage) []*Result {
 		return nil // judged beside that torch
 	}
 	if n.Version == "" && n.Origin != "image" {
-		return leftOpen(n.Subject(), verdict.Question("which CUDA the package is built for").Because(cmp.Or(world.Unpinned("", n.Specifier), verdict.Unpinned)))
+		return leftOpen(n.Subject(), verdict.Question("which CUDA the package is built for").Because(cmp.Or(model.Unpinned("", n.Specifier), verdict.Unpinned)))
 	}
 	return leftOpen(n.Subject(), verdict.Question("which CUDA the package is built for (it needs a GPU, and neither its name nor the tables tell)"))
 }

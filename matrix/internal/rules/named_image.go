@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 )
 
 // baseCode: CUDA's own libraries and compiler in an image, where they no longer serve a GPU. What else runs in the
 // image is not known.
-func baseCode(m *world.Machine, b *world.Build) []*Result {
+func baseCode(m *model.Machine, b *model.Build) []*Result {
 	for _, g := range m.GPUs {
 		if g.Chip != nil && g.Chip.LastCUDA.Known() && g.Chip.LastCUDA.LessShort(b.CUDANumber) {
 			return undecidable(b.Subject, verdict.Question(fmt.Sprintf("whether what runs in the image has code for %s: CUDA %s itself has none, %s was the last that did", g.Label, b.CUDANumber.Short(), g.Chip.LastCUDA)))
@@ -23,13 +23,13 @@ func baseCode(m *world.Machine, b *world.Build) []*Result {
 }
 
 // imageRequirements is what the images of a file say of the driver, as containerRequirements reads it in one that runs.
-func imageRequirements(m *world.Machine) []*Result {
+func imageRequirements(m *model.Machine) []*Result {
 	var results []*Result
 	for _, n := range m.NamedPackages {
 		if n.Image == nil || n.Image.Require == "" || !m.Driver().Version.Known() || m.WindowsNumbers() || refusedImage(m, n) {
 			continue
 		}
-		r := requirement{name: "NVIDIA_REQUIRE_CUDA of " + n.Name + ":" + n.Version, text: world.RequireCUDA(n.Image),
+		r := requirement{name: "NVIDIA_REQUIRE_CUDA of " + n.Name + ":" + n.Version, text: model.RequireCUDA(n.Image),
 			from: n.From, source: n.Image.Source, host: m.TargetWords(), of: m.TargetProperties()}
 		results = append(results, requires(m, r)...)
 	}
@@ -37,10 +37,10 @@ func imageRequirements(m *world.Machine) []*Result {
 }
 
 // refusedImage reports whether the image's CUDA is above the driver's reach, which driver-too-old has said.
-func refusedImage(m *world.Machine, n *world.NamedPackage) bool {
-	return slices.ContainsFunc(m.Builds, func(b *world.Build) bool {
+func refusedImage(m *model.Machine, n *model.NamedPackage) bool {
+	return slices.ContainsFunc(m.Builds, func(b *model.Build) bool {
 		state, _, _ := m.Floor(b.CUDANumber)
-		return b.Named == n && state == world.FloorBelow && !m.LetIn(b)
+		return b.Named == n && state == model.FloorBelow && !m.LetIn(b)
 	})
 }
 
@@ -53,14 +53,14 @@ type requirement struct {
 }
 
 // requires judges one variable for every GPU.
-func requires(m *world.Machine, r requirement) []*Result {
+func requires(m *model.Machine, r requirement) []*Result {
 	expression, err := version.ParseRequirement(r.text)
 	if err != nil {
 		return unknown(r.name, verdict.Statement("an expression that can be read: "+err.Error()))
 	}
 	worst, but := version.Met, version.Properties{}
 	for _, alternatives := range r.of {
-		if got := world.OnEither(expression, alternatives); got < worst {
+		if got := model.OnEither(expression, alternatives); got < worst {
 			worst, but = got, alternatives[0]
 		}
 	}
@@ -73,7 +73,7 @@ func requires(m *world.Machine, r requirement) []*Result {
 	return oneFinding(r.unmet(m, expression, but))
 }
 
-func (r requirement) unmet(m *world.Machine, expression version.Requirement, but version.Properties) verdict.Finding {
+func (r requirement) unmet(m *model.Machine, expression version.Requirement, but version.Properties) verdict.Finding {
 	first, _, _ := strings.Cut(strings.TrimSpace(r.text), " ")
 	f := verdict.Finding{Severity: verdict.Warning, Subject: r.name, Need: first, Source: append([]string{
 		"https://github.com/NVIDIA/libnvidia-container/blob/5823754b8577d16fabf25a6ef6a1d58f7ff1e5dd/src/cli/dsl.c"},
@@ -95,7 +95,7 @@ func (r requirement) unmet(m *world.Machine, expression version.Requirement, but
 }
 
 // unsureWhy names the property that is not known.
-func unsureWhy(m *world.Machine, p version.Properties) verdict.Lack {
+func unsureWhy(m *model.Machine, p version.Properties) verdict.Lack {
 	switch {
 	case !p.Driver.Known():
 		return verdict.NoDriver

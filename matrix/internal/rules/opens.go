@@ -8,14 +8,14 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 )
 
 // openSteps are what to install so that a package finds the libraries that it opens.
-func openSteps(m *world.Machine, b *world.Build) []pin.Step {
+func openSteps(m *model.Machine, b *model.Build) []pin.Step {
 	steps := releaseSteps(m, b)
 	if b.Name == "ctranslate2" {
 		steps = wheelSteps(m, b)
@@ -32,7 +32,7 @@ func openSteps(m *world.Machine, b *world.Build) []pin.Step {
 
 // releaseSteps name a release that takes the libraries of the framework beside it, else one that brings its own. Those
 // of another CUDA than the framework's stay apart: their cuDNN would be written over the framework's.
-func releaseSteps(m *world.Machine, b *world.Build) []pin.Step {
+func releaseSteps(m *model.Machine, b *model.Build) []pin.Step {
 	framework := m.FrameworkOf(b)
 	own := releaseFor(m, b, func(e tables.Extension) bool { return fitsDriver(m, e) })
 	if framework == nil || own == nil {
@@ -53,23 +53,23 @@ func releaseSteps(m *world.Machine, b *world.Build) []pin.Step {
 }
 
 // fitsDriver reports whether the driver runs what a release is built for.
-func fitsDriver(m *world.Machine, e tables.Extension) bool { return m.Reached(e.Family()) }
+func fitsDriver(m *model.Machine, e tables.Extension) bool { return m.Reached(e.Family()) }
 
 // lends reports whether a framework is of another CUDA than the package, and that its own libraries are there.
-func lends(b *world.Build, to *world.Build) bool {
+func lends(b *model.Build, to *model.Build) bool {
 	lost := func(name string) bool { return strings.HasPrefix(name, "lib") }
 	return b.CUDANumber.Major() != to.CUDANumber.Major() && b.Looked && !slices.ContainsFunc(b.Missing, lost)
 }
 
 // sharesWith reports whether a release needs the libraries that a framework has: of the same CUDA, and, where both are
 // known, of the same cuDNN.
-func sharesWith(b *world.Build, e tables.Extension) bool {
+func sharesWith(b *model.Build, e tables.Extension) bool {
 	cudnn := !e.CuDNN.Known() || !b.CuDNNNumber.Known() || e.CuDNN.Major() == b.CuDNNNumber.Major()
 	return cudnn && e.Family().Major() == b.CUDANumber.Major()
 }
 
 // releaseFor is the package's own release where that will do, else the newest, of the same CUDA if one is.
-func releaseFor(m *world.Machine, b *world.Build, fits func(tables.Extension) bool) *tables.Extension {
+func releaseFor(m *model.Machine, b *model.Build, fits func(tables.Extension) bool) *tables.Extension {
 	var list []tables.Extension
 	for _, e := range slices.Backward(tables.Rows[tables.Extension](m.Tables)) {
 		python := version.ShortPython(b.Interpreter)
@@ -90,7 +90,7 @@ func releaseFor(m *world.Machine, b *world.Build, fits func(tables.Extension) bo
 
 // change are the steps that put a release in the place of the one that is there, with its extras that bring
 // libraries.
-func change(b *world.Build, e *tables.Extension, extras bool, at pin.Place) []pin.Step {
+func change(b *model.Build, e *tables.Extension, extras bool, at pin.Place) []pin.Step {
 	if e == nil {
 		return nil
 	}
@@ -117,7 +117,7 @@ func change(b *world.Build, e *tables.Extension, extras bool, at pin.Place) []pi
 
 // wheelSteps install the wheels with what CTranslate2 opens, which has no extra and looks into none. A framework's
 // cuDNN stays as it is.
-func wheelSteps(m *world.Machine, b *world.Build) []pin.Step {
+func wheelSteps(m *model.Machine, b *model.Build) []pin.Step {
 	var wheels, dirs []string
 	for _, library := range b.Missing {
 		stem, major, _ := strings.Cut(library, ".so.")
@@ -138,11 +138,11 @@ func wheelSteps(m *world.Machine, b *world.Build) []pin.Step {
 	if command.Run == "" {
 		return nil
 	}
-	return []pin.Step{command, pin.Run("export LD_LIBRARY_PATH=" + world.PutFirst(strings.Join(dirs, ":"))).That("before the program starts")}
+	return []pin.Step{command, pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(strings.Join(dirs, ":"))).That("before the program starts")}
 }
 
 // loader is what loads libraries before a package needs them: the loader then finds them by soname, wherever they lie.
-func loader(b *world.Build) string {
+func loader(b *model.Build) string {
 	if b.Name == "onnxruntime-gpu" {
 		return "onnxruntime.preload_dlls() or `import torch`"
 	}
@@ -151,11 +151,11 @@ func loader(b *world.Build) string {
 
 // withoutOpened: the libraries are in no place that anything could lead to. The severity is the package's: whether it
 // raises, or goes on without the GPU (Without).
-func withoutOpened(m *world.Machine, b *world.Build) verdict.Finding {
+func withoutOpened(m *model.Machine, b *model.Build) verdict.Finding {
 	severity, fails, source := b.Without(b.Missing)
 	f := verdict.Finding{Severity: severity, Subject: b.Subject, Need: strings.Join(b.Missing, ", "), Source: []string{source},
 		Steps:    openSteps(m, b),
-		Message:  world.NowhereWords(b.Missing) + ", and no wheel or toolkit has " + verdict.Plural(len(b.Missing), "it", "them") + ": " + b.Name + " " + fails,
+		Message:  model.NowhereWords(b.Missing) + ", and no wheel or toolkit has " + verdict.Plural(len(b.Missing), "it", "them") + ": " + b.Name + " " + fails,
 		Evidence: b.EvidenceLost(b.Missing)}
 	if len(b.CannotLoad(b.Missing)) > 0 {
 		f.Message = b.LostWords(b.Missing) + ": " + b.Name + " " + fails
@@ -186,7 +186,7 @@ var bringsNone = []string{"onnxruntime-gpu", "ctranslate2"}
 // opens: a package that uses CUDA by itself finds a library nowhere. An error for what ends in an exception or asks for
 // the GPU by its name; what goes on without it is a warning. Where a program may still be led to the files by
 // LD_LIBRARY_PATH or by what it imports first, the answer is unknown.
-func opens(m *world.Machine, b *world.Build) []*Result {
+func opens(m *model.Machine, b *model.Build) []*Result {
 	switch {
 	// What opens CUDA when a GPU is first used never opens it without one.
 	case len(m.GPUs) == 0 || m.Shown.Hidden:
@@ -215,16 +215,16 @@ func opens(m *world.Machine, b *world.Build) []*Result {
 }
 
 // opensLate reports whether a package opens the libraries of CUDA when a GPU is first used; others need them on import.
-func opensLate(b *world.Build) bool {
+func opensLate(b *model.Build) bool {
 	return b.Name == "onnxruntime-gpu" || opensByName(b) || strings.HasPrefix(b.Name, "cupy-")
 }
 
 // opensByName reports whether a package gives the loader no more than a library's name, and looks nowhere itself.
-func opensByName(b *world.Build) bool { return b.Name == "ctranslate2" || b.Name == "paddlepaddle-gpu" }
+func opensByName(b *model.Build) bool { return b.Name == "ctranslate2" || b.Name == "paddlepaddle-gpu" }
 
 // lent reports whether a framework beside an extension loads the libraries of its CUDA family, once it is imported.
 // The names that PaddlePaddle opens have no version, and so are not theirs.
-func lent(m *world.Machine, b *world.Build) bool {
+func lent(m *model.Machine, b *model.Build) bool {
 	framework := m.FrameworkOf(b)
 	return framework != nil && framework.CUDANumber.Major() == b.CUDANumber.Major() && b.Name != "paddlepaddle-gpu"
 }
@@ -232,7 +232,7 @@ func lent(m *world.Machine, b *world.Build) bool {
 // notOnPath: CTranslate2 and PaddlePaddle open cuBLAS only by its name. That a wheel or a toolkit has it does not help:
 // nothing in them, or in faster-whisper, looks there. A framework of the same CUDA can lend CTranslate2 the library
 // (lent), so beside one it is not said.
-func notOnPath(m *world.Machine, b *world.Build) verdict.Finding {
+func notOnPath(m *model.Machine, b *model.Build) verdict.Finding {
 	var libraries, dirs []string
 	for _, file := range b.Beside {
 		libraries = append(libraries, path.Base(file))
@@ -243,7 +243,7 @@ func notOnPath(m *world.Machine, b *world.Build) verdict.Finding {
 	severity, fails, source := b.Without(libraries)
 	f := verdict.Finding{Severity: severity, Subject: b.Subject, Need: strings.Join(libraries, ", "), Source: []string{source},
 		Message:  b.Beside[0] + " is not on the loader's path, and " + b.Name + " does not look there: it " + fails,
-		Steps:    []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + world.PutFirst(strings.Join(dirs, ":"))).That("before the program starts")},
+		Steps:    []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(strings.Join(dirs, ":"))).That("before the program starts")},
 		Evidence: b.Evidence()}
 	for _, file := range b.Beside {
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: path.Base(file), Value: "not on the loader's path", From: file})

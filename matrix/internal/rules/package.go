@@ -8,15 +8,15 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // missingNCCL are the functions that are missing in the NCCL taken.
-func missingNCCL(b *world.Build) []string {
+func missingNCCL(b *model.Build) []string {
 	list := symbolsOf(b.Missing, "nccl")
 	for _, u := range b.Unresolved {
 		if strings.HasPrefix(u.Library, "libnccl.") && !slices.Contains(list, u.Symbol) {
@@ -33,8 +33,8 @@ func symbolsOf(missing []string, prefix string) []string {
 
 // mixedCuDNN finds parts of cuDNN that are taken from different releases, which refuse each other. The front library,
 // libcudnn.so.9, asks nothing of them.
-func mixedCuDNN(b *world.Build, f *verdict.Finding) bool {
-	var first *world.Taken
+func mixedCuDNN(b *model.Build, f *verdict.Finding) bool {
+	var first *model.Taken
 	for i, part := range b.TakenFiles {
 		v := part.Number
 		if !strings.HasPrefix(part.Name, "libcudnn_") || !v.Known() {
@@ -53,10 +53,10 @@ func mixedCuDNN(b *world.Build, f *verdict.Finding) bool {
 		f.Severity, f.Need = verdict.Error, "all parts of one cuDNN"
 		f.Message = fmt.Sprintf("%s is taken of cuDNN %s, and %s of %s: parts of different releases refuse each other",
 			first.Name, first.Version, part.Name, v)
-		for _, t := range []world.Taken{*first, part} {
+		for _, t := range []model.Taken{*first, part} {
 			f.Evidence = append(f.Evidence, verdict.Evidence{Fact: t.Name, Value: t.Version, From: t.Path + ", taken by " + t.Reason})
 		}
-		f.Steps = []pin.Step{pin.Say(world.Removal(foreign.Path, foreign.Reason))}
+		f.Steps = []pin.Step{pin.Say(model.Removal(foreign.Path, foreign.Reason))}
 		return true
 	}
 	return false
@@ -74,7 +74,7 @@ const skipCuDNNCheck = "PYTORCH_SKIP_CUDNN_COMPATIBILITY_CHECK"
 // cudnnMismatch: the cuDNN that the build will take is of another major, or older than it was built with. NVIDIA
 // promises that a program runs with the same major and an equal or higher minor; patches do not matter (cuDNN's page on
 // forward compatibility).
-func cudnnMismatch(m *world.Machine, b *world.Build) []*Result {
+func cudnnMismatch(m *model.Machine, b *model.Build) []*Result {
 	want, source := b.CuDNNNumber, b.Source()
 	// TensorFlow's build_info.py tells only the major.
 	if want.Parts() < 2 && len(b.Rows) > 0 && b.Rows[0].CuDNN.Known() {
@@ -125,7 +125,7 @@ func cudnnMismatch(m *world.Machine, b *world.Build) []*Result {
 
 // refusesJaxlib reports whether it is a JAX beside a jaxlib of another release: it loads no cuDNN, and which one it was
 // built with is read from that jaxlib.
-func refusesJaxlib(b *world.Build) bool {
+func refusesJaxlib(b *model.Build) bool {
 	return b.Name == "jax" && slices.ContainsFunc(b.Hindrances, func(h facts.Hindrance) bool {
 		return h.Kind == facts.HindranceRelease
 	})
@@ -133,7 +133,7 @@ func refusesJaxlib(b *world.Build) bool {
 
 // inAllowedRange reports whether a library is in the range that the build's release asks for. JAX asks for a range of cuDNN,
 // so a newer wheel than it was built with is as its makers want it.
-func inAllowedRange(b *world.Build, l world.Library) bool {
+func inAllowedRange(b *model.Build, l model.Library) bool {
 	asked := b.Asks(l.Wheel)
 	ok, err := version.Allows(asked, l.Version)
 	return asked != "" && ok && err == nil
@@ -142,11 +142,11 @@ func inAllowedRange(b *world.Build, l world.Library) bool {
 // mend is what the build requires where more than this library is another release's; else the wheel to install, for
 // which pip would do nothing where its twin has overwritten it; where the loader takes another file than the wheel's,
 // that has to go out of its way, and installing a wheel would change nothing.
-func mend(l world.Library, m *world.Machine, b *world.Build, want version.Number) ([]verdict.Pin, []pin.Step) {
+func mend(l model.Library, m *model.Machine, b *model.Build, want version.Number) ([]verdict.Pin, []pin.Step) {
 	if besideOwn(b) && !b.Shadowed(l) {
 		return requirementPins(m, b), nil
 	}
-	if twins := b.Env.Twins(strings.TrimPrefix(world.FamilySuffix.ReplaceAllString(l.Wheel, ""), "nvidia-")); len(twins) > 1 &&
+	if twins := b.Env.Twins(strings.TrimPrefix(model.FamilySuffix.ReplaceAllString(l.Wheel, ""), "nvidia-")); len(twins) > 1 &&
 		!b.Shadowed(l) {
 		return unmix(b.Env, twins)
 	}
@@ -155,22 +155,22 @@ func mend(l world.Library, m *world.Machine, b *world.Build, want version.Number
 		if has(b, l.Wheel, want) {
 			pins = nil
 		}
-		return pins, []pin.Step{pin.Say(world.Removal(l.From, l.Reason))}
+		return pins, []pin.Step{pin.Say(model.Removal(l.From, l.Reason))}
 	}
 	return pins, nil
 }
 
 // has reports whether a wheel that would serve is installed already: one whose file another wheel has overwritten does
 // not.
-func has(b *world.Build, wheel string, want version.Number) bool {
+func has(b *model.Build, wheel string, want version.Number) bool {
 	have := b.Env.Package(wheel)
 	return have != nil && !have.Overwritten && (have.Version == requirementOf(b, wheel, want) ||
-		inAllowedRange(b, world.Library{Wheel: wheel, Version: have.Number}))
+		inAllowedRange(b, model.Library{Wheel: wheel, Version: have.Number}))
 }
 
 // requirementOf is what to install: the exact version that the build's metadata pins, else the range that its release asks
 // for, else every patch of the one it was built with.
-func requirementOf(b *world.Build, name string, built version.Number) string {
+func requirementOf(b *model.Build, name string, built version.Number) string {
 	if exact := b.Requires[name]; exact != "" {
 		return exact
 	}
@@ -183,7 +183,7 @@ func requirementOf(b *world.Build, name string, built version.Number) string {
 // ncclMismatch: the build's own NCCL lacks a function that it calls, or is for a CUDA that the driver does not support.
 // Every NCCL 2 is libnccl.so.2, so the loader cannot tell them apart, and NVIDIA lets any newer one stand in. Merely
 // another version is worth a note: EFA, NGC and AWS images replace it on purpose.
-func ncclMismatch(m *world.Machine, b *world.Build) []*Result {
+func ncclMismatch(m *model.Machine, b *model.Build) []*Result {
 	lib, known := b.Takes("nccl")
 	if !known || b.Shadowed(lib) {
 		return nil
@@ -193,7 +193,7 @@ func ncclMismatch(m *world.Machine, b *world.Build) []*Result {
 
 // judgeNCCL compares the NCCL that is taken with the one that the build was made with, or with the range that its
 // release asks for (JAX).
-func judgeNCCL(m *world.Machine, b *world.Build, lib world.Library) []*Result {
+func judgeNCCL(m *model.Machine, b *model.Build, lib model.Library) []*Result {
 	want := b.NCCLNumber
 	if !want.Known() && len(b.Rows) > 0 {
 		want = b.Rows[0].NCCL
@@ -237,7 +237,7 @@ func judgeNCCL(m *world.Machine, b *world.Build, lib world.Library) []*Result {
 // tensorflowLibs: TensorFlow opens its CUDA libraries by name and runs on the CPU when one is nowhere, with one line in
 // its log: an error, since a GPU build beside a visible GPU was to use it. From 2.14 on the extra and-cuda brings the
 // wheels; plain `pip install tensorflow` does not.
-func tensorflowLibs(m *world.Machine, b *world.Build) []*Result {
+func tensorflowLibs(m *model.Machine, b *model.Build) []*Result {
 	// Without a visible GPU TensorFlow runs on the CPU with or without them.
 	if b.Name != "tensorflow" || b.Device != "cuda" || len(m.GPUs) == 0 || m.Shown.Hidden {
 		return nil
@@ -254,7 +254,7 @@ func tensorflowLibs(m *world.Machine, b *world.Build) []*Result {
 	}
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: strings.Join(missing, ", "),
 		Source:   []string{"https://www.tensorflow.org/install/pip"},
-		Message:  world.NowhereWords(missing) + ": TensorFlow will run on the CPU",
+		Message:  model.NowhereWords(missing) + ": TensorFlow will run on the CPU",
 		Evidence: b.EvidenceLost(missing)}
 	// pip takes such a wheel for installed, so its files have to be forced.
 	if bad := b.CannotLoad(missing); len(bad) > 0 {
@@ -269,7 +269,7 @@ func tensorflowLibs(m *world.Machine, b *world.Build) []*Result {
 		return undecidable(b.Subject, verdict.Statement("the LD_LIBRARY_PATH of the process, which must lead to "+verdict.Some(missing)))
 	} else if len(dirs) > 0 {
 		f.Source = append(f.Source, "https://github.com/tensorflow/tensorflow/issues/63362")
-		f.Steps = []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + world.PutFirst(strings.Join(dirs, ":"))).That(
+		f.Steps = []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(strings.Join(dirs, ":"))).That(
 			"before TensorFlow starts: the wheels are installed, and its run path does not lead to them")}
 		return oneFinding(f)
 	}
@@ -279,8 +279,8 @@ func tensorflowLibs(m *world.Machine, b *world.Build) []*Result {
 
 // withWheels adds the wheels of TensorFlow's CUDA libraries. A release that had none of them yet wants a toolkit, or gives
 // way to one that has.
-func withWheels(m *world.Machine, b *world.Build) ([]verdict.Pin, []pin.Step) {
-	if len(b.Rows) > 0 && !slices.ContainsFunc(b.Rows, func(r world.Row) bool { return len(r.Packages) > 0 }) {
+func withWheels(m *model.Machine, b *model.Build) ([]verdict.Pin, []pin.Step) {
+	if len(b.Rows) > 0 && !slices.ContainsFunc(b.Rows, func(r model.Row) bool { return len(r.Packages) > 0 }) {
 		newer, steps := pins.ForBuild(m, b)
 		return newer, append(steps, pin.Say(fmt.Sprintf("install the toolkit of CUDA %s and cuDNN %s, which this release was built with, and run `sudo ldconfig`", pin.Quoted(b.CUDANumber.Short()), pin.Quoted(b.CuDNNNumber.String()))))
 	}
@@ -293,14 +293,14 @@ func withWheels(m *world.Machine, b *world.Build) ([]verdict.Pin, []pin.Step) {
 // besidePath are the directories of installed wheels with libraries that the loader does not find there, as TensorFlow
 // 2.16.1's and 2.21.0's, whose run path leaves some out (tensorflow issue 63362). Installing again changes nothing
 // then; LD_LIBRARY_PATH does. None where the wheel of one of them is not installed: then installing comes first.
-func besidePath(b *world.Build, libraries []string) []string {
+func besidePath(b *model.Build, libraries []string) []string {
 	var dirs []string
 	for _, library := range libraries {
 		wheel := b.Installed(library)
 		if wheel == nil {
 			return nil
 		}
-		part := strings.ReplaceAll(world.FamilySuffix.ReplaceAllString(strings.TrimPrefix(wheel.Name, "nvidia-"), ""), "-", "_")
+		part := strings.ReplaceAll(model.FamilySuffix.ReplaceAllString(strings.TrimPrefix(wheel.Name, "nvidia-"), ""), "-", "_")
 		if dir := path.Join(path.Dir(wheel.Path), "nvidia", part, "lib"); !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)
 		}
@@ -310,9 +310,9 @@ func besidePath(b *world.Build, libraries []string) []string {
 
 // packagesMixed: two wheels own one path, and only one of them can have its file there. NVIDIA's wheels of nccl, cudnn,
 // nvshmem and, before 0.9.0, cusparselt have one directory for all CUDA families (trait.csv); pip and uv do not notice.
-func packagesMixed(m *world.Machine) []*Result {
+func packagesMixed(m *model.Machine) []*Result {
 	var results []*Result
-	standing := world.StandingOf(m.Tables, m.Facts)
+	standing := model.StandingOf(m.Tables, m.Facts)
 	for i := range m.Facts.Environments {
 		env := m.Environment(&m.Facts.Environments[i])
 		for _, s := range env.Shared {
@@ -321,7 +321,7 @@ func packagesMixed(m *world.Machine) []*Result {
 				continue
 			}
 			r := oneFinding(mixedWarning(m, env, s.Library, s.Wheels))
-			r[0].Noted, r[0].Builds = standing(env.Environment) == world.Noted, frameworksIn(m, env)
+			r[0].Noted, r[0].Builds = standing(env.Environment) == model.Noted, frameworksIn(m, env)
 			withPEP668Step(env, r)
 			results = append(results, r...)
 		}
@@ -331,8 +331,8 @@ func packagesMixed(m *world.Machine) []*Result {
 
 // frameworksIn are the builds that load the libraries of NVIDIA's wheels in an environment: extensions and builds for the
 // CPU do not.
-func frameworksIn(m *world.Machine, env *world.Environment) []*world.Build {
-	list := []*world.Build{}
+func frameworksIn(m *model.Machine, env *model.Environment) []*model.Build {
+	list := []*model.Build{}
 	for _, b := range m.Builds {
 		if b.Env == env && b.IsFramework() && b.Device == "cuda" {
 			list = append(list, b)
@@ -342,8 +342,8 @@ func frameworksIn(m *world.Machine, env *world.Environment) []*world.Build {
 }
 
 // mixedWarning is a warning as long as nothing says that the survivor fails: the next install or removal can change the file.
-func mixedWarning(m *world.Machine, env *world.Environment, name string, twins []*world.Installed) verdict.Finding {
-	f := verdict.Finding{Severity: verdict.Warning, Subject: twins[0].Name + " and " + twins[1].Name + world.PlaceOf(env.Environment),
+func mixedWarning(m *model.Machine, env *model.Environment, name string, twins []*model.Installed) verdict.Finding {
+	f := verdict.Finding{Severity: verdict.Warning, Subject: twins[0].Name + " and " + twins[1].Name + model.PlaceOf(env.Environment),
 		Need:    "one of them",
 		Message: fmt.Sprintf("both own nvidia/%s/lib, so the one installed last has overwritten the other", name),
 		Source:  []string{"https://github.com/pytorch/pytorch/issues/186591"}}
@@ -374,7 +374,7 @@ func withPrefix(prefix, text string) string {
 
 // survivor is the library that is really there, by the version in its bytes; nil where no build takes it from its wheel.
 // Metadata does not tell: both wheels claim the path.
-func survivor(e *world.Environment, library string) *facts.Taken {
+func survivor(e *model.Environment, library string) *facts.Taken {
 	for _, b := range e.Builds {
 		for i, t := range b.Taken {
 			if t.Version != "" && strings.HasPrefix(t.Name, "lib"+library+".so") &&
@@ -388,16 +388,16 @@ func survivor(e *world.Environment, library string) *facts.Taken {
 
 // survivorFails says why the file that is there cannot serve, empty when that is not proven: it needs a newer driver,
 // or lacks a function that the environment's torch calls. A driver that is not known proves nothing.
-func survivorFails(m *world.Machine, env *world.Environment, name string, twins []*world.Installed) string {
-	over := slices.ContainsFunc(twins, func(p *world.Installed) bool { return comes(m, p) })
-	left := slices.DeleteFunc(slices.Clone(twins), func(p *world.Installed) bool { return p.Overwritten || over && !comes(m, p) })
+func survivorFails(m *model.Machine, env *model.Environment, name string, twins []*model.Installed) string {
+	over := slices.ContainsFunc(twins, func(p *model.Installed) bool { return comes(m, p) })
+	left := slices.DeleteFunc(slices.Clone(twins), func(p *model.Installed) bool { return p.Overwritten || over && !comes(m, p) })
 	// RECORD does not tell which file survived: all wheels seem whole, or none.
 	if len(left) != 1 {
 		return ""
 	}
 	family := left[0].Family()
 	if m.Driver().Version.Known() || m.Driver().CUDA.Known() {
-		if state, need, _ := m.Floor(family); state == world.FloorBelow {
+		if state, need, _ := m.Floor(family); state == model.FloorBelow {
 			return fmt.Sprintf("%s is left, which needs %s", left[0].Name, need)
 		}
 	}
@@ -412,8 +412,8 @@ func survivorFails(m *world.Machine, env *world.Environment, name string, twins 
 // unmix takes the other families' wheels away and puts the one back that the environment's build wants. Removing one
 // deletes the shared files, so the other must be installed again, by force, because its metadata is still there. Where
 // no build tells its CUDA, either may be wanted.
-func unmix(env *world.Environment, twins []*world.Installed) ([]verdict.Pin, []pin.Step) {
-	var keep *world.Installed
+func unmix(env *model.Environment, twins []*model.Installed) ([]verdict.Pin, []pin.Step) {
+	var keep *model.Installed
 	release := ""
 	for _, b := range env.Builds {
 		cuda := version.Of(b.CUDA)

@@ -10,9 +10,9 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -20,7 +20,7 @@ import (
 // are known by their files, but where these lead to what is replaced (facts.Build.Open) only the tables tell.
 
 // comes reports whether a package is one that a plan brings.
-func comes(m *world.Machine, p *world.Installed) bool {
+func comes(m *model.Machine, p *model.Installed) bool {
 	if m.Facts.Plan == nil {
 		return false
 	}
@@ -31,7 +31,7 @@ func comes(m *world.Machine, p *world.Installed) bool {
 // untold: an extension stays, and what its files were read with is replaced. Where no row pairs it with what comes,
 // nobody knows; where one does, the rule that compares them with their framework says whether they fit. It imports its
 // framework, so that what is unknown of the libraries of that is unknown of it.
-func untold(m *world.Machine, b *world.Build) []*Result {
+func untold(m *model.Machine, b *model.Build) []*Result {
 	for _, name := range slices.Sorted(maps.Keys(b.Open)) {
 		if name == b.Framework && frameworkListed(m, b) || outgrown(m, b, name) {
 			continue
@@ -46,7 +46,7 @@ func untold(m *world.Machine, b *world.Build) []*Result {
 }
 
 // frameworkListed reports whether the tables say for which framework an extension was built.
-func frameworkListed(m *world.Machine, b *world.Build) bool {
+func frameworkListed(m *model.Machine, b *model.Build) bool {
 	torch := m.FrameworkOf(b)
 	if torch == nil || torch.Name != "torch" || len(torch.Rows) == 0 {
 		return false
@@ -65,7 +65,7 @@ var grows = lazyregexp.New(`^nvidia-(cublas|cuda-nvrtc|cuda-runtime|cudnn|cufft|
 
 // outgrown reports whether a library that a build was read with, or did without, is to be one that has all that it asks
 // for.
-func outgrown(m *world.Machine, b *world.Build, name string) bool {
+func outgrown(m *model.Machine, b *model.Build, name string) bool {
 	had, _ := m.Facts.Plan.Removed(name)
 	was, will := version.Of(cmp.Or(b.Requires[name], had)), version.Of(b.Open[name])
 	if !was.Known() {
@@ -79,7 +79,7 @@ var numbered = lazyregexp.New(`^nvidia-(cublas|cuda-nvrtc|cuda-runtime)(-cu\d\d)
 
 // endsFamily reports whether a release is of the last CUDA of its family: whatever was built for that family, the
 // libraries have it.
-func endsFamily(m *world.Machine, release version.Number) bool {
+func endsFamily(m *model.Machine, release version.Number) bool {
 	rows := tables.Rows[tables.CUDA](m.Tables)
 	next := slices.IndexFunc(rows, func(c tables.CUDA) bool { return release.LessShort(c.Release) })
 	return next >= 0 && rows[next].Release.Major() > release.Major()
@@ -87,7 +87,7 @@ func endsFamily(m *world.Machine, release version.Number) bool {
 
 // untoldLibraries: a framework stays, and a library that it loads, or a part of it, is to be replaced by a release that
 // it does not pin. Of cuDNN the versions decide, in cudnn-mismatch.
-func untoldLibraries(m *world.Machine, b *world.Build) []*Result {
+func untoldLibraries(m *model.Machine, b *model.Build) []*Result {
 	if b.Extension { // untold says it
 		return nil
 	}
@@ -103,7 +103,7 @@ func untoldLibraries(m *world.Machine, b *world.Build) []*Result {
 
 // refusedJaxlib: of the jax and the jaxlib that are there after a plan, the jax does not take the jaxlib, as its row says;
 // nil where it does, or nobody knows.
-func refusedJaxlib(m *world.Machine, b *world.Build) *facts.Hindrance {
+func refusedJaxlib(m *model.Machine, b *model.Build) *facts.Hindrance {
 	jax, jaxlib := b.Env.Package("jax"), b.Env.Package("jaxlib")
 	if m.Facts.Plan == nil || b.Name != "jax" || jax == nil || jaxlib == nil {
 		return nil
@@ -122,7 +122,7 @@ func refusedJaxlib(m *world.Machine, b *world.Build) *facts.Hindrance {
 // otherAudioRelease reports whether a torchaudio is of another release than the torch's own: some load, and some lack a
 // symbol. Those on torch's stable ABI load with the torch that they were built for and with later ones; for which one, no
 // table tells of those that are no torch's companion: 2.11.1 needs a function that torch 2.12.1 does not have.
-func otherAudioRelease(m *world.Machine, have, want string) bool {
+func otherAudioRelease(m *model.Machine, have, want string) bool {
 	stable := func(release string) bool { return m.Tables.Trait("stable-abi", "torchaudio", version.Of(release)) }
 	public, _, _ := strings.Cut(have, "+")
 	release := version.Of(public)
@@ -134,12 +134,12 @@ func otherAudioRelease(m *world.Machine, have, want string) bool {
 
 // comingTwin is the package with the modules of this one that a plan brings, "onnxruntime 1.23.0" or a CuPy for another
 // CUDA; empty where it brings none.
-func comingTwin(m *world.Machine, b *world.Build) string {
+func comingTwin(m *model.Machine, b *model.Build) string {
 	if m.Facts.Plan == nil {
 		return ""
 	}
 	for _, coming := range m.Facts.Plan.Installs {
-		if coming.Name == world.TwinPackages[b.Name] || coming.Name != b.Name && pins.SameProject(coming.Name, b.Name) {
+		if coming.Name == model.TwinPackages[b.Name] || coming.Name != b.Name && pins.SameProject(coming.Name, b.Name) {
 			return strings.TrimSpace(coming.Name + " " + coming.Version)
 		}
 	}
@@ -147,7 +147,7 @@ func comingTwin(m *world.Machine, b *world.Build) string {
 }
 
 // underTwin: what comes is written over what stays; of two that come, nobody says which is the last.
-func underTwin(m *world.Machine, b *world.Build) []*Result {
+func underTwin(m *model.Machine, b *model.Build) []*Result {
 	twin := comingTwin(m, b)
 	if b.Planned {
 		return undecidable(b.Subject, verdict.Question("which of it and "+twin+" is written last: both have the same files"))
@@ -160,7 +160,7 @@ func underTwin(m *world.Machine, b *world.Build) []*Result {
 
 // unbuilt reports whether a plan brings a package that is compiled for one torch, of a release of which the tables have
 // no wheel: where the index has its source alone, it is compiled on this machine when it is installed.
-func unbuilt(m *world.Machine, n *world.NamedPackage) bool {
+func unbuilt(m *model.Machine, n *model.NamedPackage) bool {
 	release, _ := version.ParseRelease(n.Version)
 	if m.Facts.Plan == nil || n.Version == "" || n.Uses != "torch" || release.Local != "" ||
 		m.Tables.Trait("compiled-when-used", n.Name, release.Number) {
@@ -172,16 +172,16 @@ func unbuilt(m *world.Machine, n *world.NamedPackage) bool {
 
 // besideOther reports whether a plan brings a torchcodec or a torchaudio that was built for another torch than the one
 // that is there then: some releases load beside the next torch, and some do not.
-func besideOther(m *world.Machine, n *world.NamedPackage) bool {
+func besideOther(m *model.Machine, n *model.NamedPackage) bool {
 	if m.Facts.Plan == nil {
 		return false
 	}
-	return slices.ContainsFunc(m.Builds, func(b *world.Build) bool {
+	return slices.ContainsFunc(m.Builds, func(b *model.Build) bool {
 		switch {
 		case b.Name != "torch" || b.Env.Environment != n.Environment:
 			return false
 		case n.Name == "torchcodec":
-			return len(n.Rows) > 0 && world.OtherTorch(n.Rows[0].Torch, b.Release.Number)
+			return len(n.Rows) > 0 && model.OtherTorch(n.Rows[0].Torch, b.Release.Number)
 		case n.Name == "torchaudio" && n.Version != "":
 			want := companionOf(m, b, n.Name)
 			return want != "" && otherAudioRelease(m, n.Version, want)
@@ -192,7 +192,7 @@ func besideOther(m *world.Machine, n *world.NamedPackage) bool {
 
 // withoutLibrariesOfCUDA reports whether a plan brings a package for a CUDA into an environment with none of that CUDA's
 // wheels, as with --no-deps.
-func withoutLibrariesOfCUDA(m *world.Machine, b *world.Build) bool {
+func withoutLibrariesOfCUDA(m *model.Machine, b *model.Build) bool {
 	if m.Facts.Plan == nil || !b.Planned || !b.CUDANumber.Known() || b.Either() || b.CompilesLater() || len(m.Toolkits) > 0 {
 		return false
 	}

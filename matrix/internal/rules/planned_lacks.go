@@ -7,8 +7,8 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -17,7 +17,7 @@ import (
 
 // lacksOf are the requirements of a distribution, and of those that it requires, that a plan leaves open. Those that its
 // words alone leave open, and that what comes shows to have been looked at, are none; nor is another patch of torch.
-func lacksOf(m *world.Machine, name string) (told, untold []facts.Lack) {
+func lacksOf(m *model.Machine, name string) (told, untold []facts.Lack) {
 	if m.Facts.Plan == nil {
 		return nil, nil
 	}
@@ -46,7 +46,7 @@ func patched(l facts.Lack) bool {
 
 // broughtAlong reports whether a plan shows that a resolver saw what a package requires: what every release of it
 // requires comes with it.
-func broughtAlong(m *world.Machine, name string) bool {
+func broughtAlong(m *model.Machine, name string) bool {
 	needs := map[string]string{"torch": "typing-extensions", "jax": "jaxlib"}[name]
 	if needs == "" {
 		needs = m.UsesOf(&facts.Wanted{Name: name})
@@ -60,7 +60,7 @@ func broughtAlong(m *world.Machine, name string) bool {
 
 // imports is what nobody can say of the import of a distribution for what a plan leaves open; empty where it leaves
 // nothing open.
-func imports(m *world.Machine, name string) verdict.Lack {
+func imports(m *model.Machine, name string) verdict.Lack {
 	told, untold := lacksOf(m, name)
 	const whether = "whether it can be imported"
 	switch {
@@ -78,9 +78,9 @@ func tellsMore(a, b facts.Lack) int {
 	rank := func(l facts.Lack) int {
 		name := nameText.FindString(l.Requires)
 		switch {
-		case world.IsFramework(name):
+		case model.IsFramework(name):
 			return 0
-		case world.Helper.MatchString(name):
+		case model.Helper.MatchString(name):
 			return 3
 		case l.Have != "":
 			return 1
@@ -124,21 +124,21 @@ func andMore(n int) string {
 }
 
 // lackingNames are the packages for CUDA, not judged as builds, of whose requirements a plan leaves some open.
-func lackingNames(m *world.Machine) []*Result {
+func lackingNames(m *model.Machine) []*Result {
 	if m.Facts.Plan == nil {
 		return nil
 	}
 	var results []*Result
 	met := map[string]bool{}
 	for _, l := range m.Facts.Plan.Lacks {
-		built := met[l.Of] || slices.ContainsFunc(m.Builds, func(b *world.Build) bool { return b.Name == l.Of })
+		built := met[l.Of] || slices.ContainsFunc(m.Builds, func(b *model.Build) bool { return b.Name == l.Of })
 		met[l.Of] = true
 		if built || !m.Public(facts.Planned{Name: l.Of}) {
 			continue
 		}
 		if missing := imports(m, l.Of); missing.Lacking() {
 			version, _ := m.Facts.Plan.Installed(l.Of)
-			subject := strings.TrimSpace(l.Of+" "+version) + world.PlaceOf(&m.Facts.Environments[0])
+			subject := strings.TrimSpace(l.Of+" "+version) + model.PlaceOf(&m.Facts.Environments[0])
 			results = append(results, leftOpen(subject, missing)...)
 		}
 	}

@@ -5,8 +5,8 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -24,8 +24,8 @@ func TestComingTwin(t *testing.T) {
 	} {
 		f := facts.Facts{Plan: &facts.Plan{Installs: []facts.Planned{{Name: c.comes, Version: "1.0"}}}}
 		f.Complete()
-		m := world.NewMachine(tables.Embedded(), &f, world.Target{}, verdict.Policy{})
-		if got := comingTwin(m, &world.Build{Build: &facts.Build{Name: c.stays}}); got != c.want {
+		m := model.NewMachine(tables.Embedded(), &f, model.Target{}, verdict.Policy{})
+		if got := comingTwin(m, &model.Build{Build: &facts.Build{Name: c.stays}}); got != c.want {
 			t.Errorf("%s over %s: %q, want %q", c.comes, c.stays, got, c.want)
 		}
 	}
@@ -43,8 +43,8 @@ func TestBareBeside(t *testing.T) {
 		for _, name := range c.wheels {
 			env.Packages = append(env.Packages, facts.Package{Name: name, Version: "12.6.77"})
 		}
-		b := &world.Build{Build: &facts.Build{Name: "onnxruntime-gpu", Version: "1.21.1"}, CUDANumber: version.Of("12"),
-			Env: world.NewEnvironment(tables.Embedded(), &env)}
+		b := &model.Build{Build: &facts.Build{Name: "onnxruntime-gpu", Version: "1.21.1"}, CUDANumber: version.Of("12"),
+			Env: model.NewEnvironment(tables.Embedded(), &env)}
 		if got := bareBeside(b); len(got) > 0 != c.unknown {
 			t.Errorf("%v: %v, unknown is %t", c.wheels, got, c.unknown)
 		}
@@ -54,7 +54,7 @@ func TestBareBeside(t *testing.T) {
 // TestOtherAudioRelease: torchaudio 2.11.1 came after the companion of torch 2.12.1, which lacks a function that it needs
 // (torch_exception_get_what); releases that are some torch's companion load with later ones, too.
 func TestOtherAudioRelease(t *testing.T) {
-	m := world.NewMachine(tables.Embedded(), &facts.Facts{}, world.Target{}, verdict.Policy{})
+	m := model.NewMachine(tables.Embedded(), &facts.Facts{}, model.Target{}, verdict.Policy{})
 	for _, c := range []struct {
 		have, want string
 		other      bool
@@ -83,8 +83,8 @@ func TestOutgrown(t *testing.T) {
 		{"nvidia-cufft-cu12", "", "12.9.1", false},
 	} {
 		f := facts.Facts{Plan: &facts.Plan{Removes: []facts.Planned{{Name: c.name, Version: c.had}}}}
-		m := world.NewMachine(tables.Embedded(), &f, world.Target{}, verdict.Policy{})
-		b := &world.Build{Build: &facts.Build{Name: "onnxruntime-gpu", Open: map[string]string{c.name: c.comes}}}
+		m := model.NewMachine(tables.Embedded(), &f, model.Target{}, verdict.Policy{})
+		b := &model.Build{Build: &facts.Build{Name: "onnxruntime-gpu", Open: map[string]string{c.name: c.comes}}}
 		if got := outgrown(m, b, c.name); got != c.want {
 			t.Errorf("%s %s by %s: %t, want %t", c.name, c.had, c.comes, got, c.want)
 		}
@@ -98,8 +98,8 @@ func TestIndexedForOther(t *testing.T) {
 	for _, c := range []struct{ torch, release, want string }{
 		{"13.0", "0.0.35", "12.8"}, {"12.6", "0.0.35", ""}, {"13.0", "0.0.35+cu130", ""},
 	} {
-		p := world.CompiledPackage{Installed: world.NewInstalled(&facts.Package{Name: "xformers", Version: c.release}), Rows: rows}
-		if got := indexedForOther(&world.Build{CUDANumber: version.Of(c.torch)}, p); got != c.want {
+		p := model.CompiledPackage{Installed: model.NewInstalled(&facts.Package{Name: "xformers", Version: c.release}), Rows: rows}
+		if got := indexedForOther(&model.Build{CUDANumber: version.Of(c.torch)}, p); got != c.want {
 			t.Errorf("%s beside a torch for CUDA %s: %q, want %q", c.release, c.torch, got, c.want)
 		}
 	}
@@ -115,7 +115,7 @@ func TestUntoldOfItsFramework(t *testing.T) {
 					Open: map[string]string{wheel: "12.5.4.2"}},
 				{Name: "torchvision", Version: "0.21.0", CUDA: "12.4", Accelerator: "cuda", Extension: true, Framework: "torch"}}}}}
 		f.Complete()
-		m := world.NewMachine(tables.Embedded(), &f, world.Target{}, verdict.Policy{})
+		m := model.NewMachine(tables.Embedded(), &f, model.Target{}, verdict.Policy{})
 		if got := untold(m, m.Builds[1]); len(got) != want {
 			t.Errorf("%s: %d results, want %d", wheel, len(got), want)
 		}
@@ -159,7 +159,7 @@ func TestRefusedJaxlib(t *testing.T) {
 				Builds:   []facts.Build{{Name: "jax", Version: c.jaxlib, CUDA: "12", Accelerator: "cuda"}}}}}
 		f.System.Arch = "x86_64"
 		f.Complete()
-		m := world.NewMachine(tables.Embedded(), &f, world.Target{}, verdict.Policy{})
+		m := model.NewMachine(tables.Embedded(), &f, model.Target{}, verdict.Policy{})
 		h := refusedJaxlib(m, m.Builds[0])
 		if h == nil && c.want != "" || h != nil && h.By != c.want {
 			t.Errorf("jax %s with jaxlib %s: %+v, want %q", c.jax, c.jaxlib, h, c.want)

@@ -4,10 +4,10 @@ import (
 	"fmt"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -17,7 +17,7 @@ var numericPrefix = lazyregexp.New(`^\d+(\.\d+)*`)
 // otherPlugin: jaxlib takes nothing of a plugin of another release than its own, and says so in a warning
 // (jaxlib/plugin_support.py, check_plugin_version); the plugin pins the library that it starts with. An error, since
 // JAX then runs on the CPU.
-func otherPlugin(b *world.Build) []*Result {
+func otherPlugin(b *model.Build) []*Result {
 	if b.Device != "cuda" || !b.Official() || !b.CUDANumber.Known() {
 		return nil
 	}
@@ -51,7 +51,7 @@ func otherPlugin(b *world.Build) []*Result {
 
 // otherJaxlib: jax compares jaxlib's release with its own when it is imported, and raises RuntimeError. The pin is the
 // whole set: jaxlib, its plugin and its library are of one release.
-func otherJaxlib(b *world.Build, h facts.Hindrance) verdict.Finding {
+func otherJaxlib(b *model.Build, h facts.Hindrance) verdict.Finding {
 	own := distribution(b)
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By, Pins: withLibraries(b),
 		Message:  fmt.Sprintf("jax %s requires %s, but jaxlib is %s: importing jax fails", own.Version, h.By, b.Version),

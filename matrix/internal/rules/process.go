@@ -3,10 +3,10 @@ package rules
 import (
 	"fmt"
 
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 )
 
 var visibleSource = []string{
@@ -15,14 +15,14 @@ var visibleSource = []string{
 
 // gpusHiddenOnPurpose reports whether something other than a person may hide GPUs from this process on purpose: a scheduler, or a
 // launcher that numbers its ranks (LOCAL_RANK, RANK).
-func gpusHiddenOnPurpose(m *world.Machine) bool {
+func gpusHiddenOnPurpose(m *model.Machine) bool {
 	_, rank := m.Facts.Variables["LOCAL_RANK"]
 	_, other := m.Facts.Variables["RANK"]
 	return len(m.Facts.Container.Schedulers) > 0 || rank || other
 }
 
 // variable is what a variable of the programs that are judged is set to.
-func variable(m *world.Machine, name string) verdict.Evidence {
+func variable(m *model.Machine, name string) verdict.Evidence {
 	from := "environment"
 	if m.Facts.Image != nil {
 		from = imageConfiguration
@@ -31,7 +31,7 @@ func variable(m *world.Machine, name string) verdict.Evidence {
 }
 
 // without takes a variable from them.
-func without(m *world.Machine, name string) pin.Step {
+func without(m *model.Machine, name string) pin.Step {
 	if m.Facts.Image != nil {
 		return pin.Say("build the image without " + name)
 	}
@@ -41,7 +41,7 @@ func without(m *world.Machine, name string) pin.Step {
 // visibleDevices: CUDA_VISIBLE_DEVICES names what is not there, or hides everything. NVML and nvidia-smi ignore the
 // variable, so nvidia-smi shows GPUs that no program gets. In a container numbers start at 0, whatever they are on the
 // host.
-func visibleDevices(m *world.Machine) []*Result {
+func visibleDevices(m *model.Machine) []*Result {
 	list, set := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]
 	if m.Facts.Image != nil {
 		return hiddenByImage(m, list)
@@ -60,14 +60,14 @@ func visibleDevices(m *world.Machine) []*Result {
 			list, m.Shown.Twice)
 		f.Steps = []pin.Step{pin.Say("name each GPU once in it"),
 			pin.Run("unset CUDA_VISIBLE_DEVICES").That("shows every GPU").Instead()}
-		return []*Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(world.GPU) bool { return true }}}
+		return []*Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(model.GPU) bool { return true }}}
 	// CUDA stops reading the list at the first entry that it does not know (Programming Guide, environment variables).
 	case m.Shown.Absent != "":
 		f.Severity = verdict.Error
 		f.Message = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s names %s, which does not exist: CUDA hides it and every GPU after it in the list", list, m.Shown.Absent)
 		f.Steps = []pin.Step{pin.Say(fmt.Sprintf("name GPUs from 0 to %d in it", len(m.Listed())-1)),
 			pin.Run("unset CUDA_VISIBLE_DEVICES").That("shows every GPU").Instead()}
-		return []*Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(world.GPU) bool { return m.Shown.Hidden || m.Shown.Count == 0 }}}
+		return []*Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(model.GPU) bool { return m.Shown.Hidden || m.Shown.Count == 0 }}}
 	// MIG devices that NVML may not show, and numbers of different GPUs without CUDA_DEVICE_ORDER=PCI_BUS_ID.
 	case m.Shown.Missing.Lacking():
 		return unknown(f.Subject, m.Shown.Missing)
@@ -84,7 +84,7 @@ func visibleDevices(m *world.Machine) []*Result {
 }
 
 // hiddenByImage: an image's configuration hides every GPU. A note, for the same reason.
-func hiddenByImage(m *world.Machine, list string) []*Result {
+func hiddenByImage(m *model.Machine, list string) []*Result {
 	if !m.Shown.Hidden || !m.JudgesCUDA() {
 		return nil
 	}
@@ -97,7 +97,7 @@ func hiddenByImage(m *world.Machine, list string) []*Result {
 
 // worldSize: more ranks on this node than GPUs. An error: by custom rank n takes GPU n, and those that have none fail
 // at their first call.
-func worldSize(m *world.Machine) []*Result {
+func worldSize(m *model.Machine) []*Result {
 	// WORLD_SIZE counts the ranks of all nodes, so it says nothing of this one (torchrun's manual).
 	ranks := m.Count("LOCAL_WORLD_SIZE")
 	usable := m.Shown.Count
@@ -126,7 +126,7 @@ const shmEnough = 1 << 30
 
 // shmTooSmall: several GPUs, and little shared memory between their processes. A warning, since what needs it is the
 // program's choice; when it is full, a bus error kills the writer.
-func shmTooSmall(m *world.Machine) []*Result {
+func shmTooSmall(m *model.Machine) []*Result {
 	usable := len(m.GPUs)
 	if m.Facts.Driver.NVML.Status == "ok" {
 		usable = m.Shown.Count
@@ -153,7 +153,7 @@ func shmTooSmall(m *world.Machine) []*Result {
 }
 
 // sharedSteps give more shared memory: a container's engine does, on a host mount(8).
-func sharedSteps(m *world.Machine) []pin.Step {
+func sharedSteps(m *model.Machine) []pin.Step {
 	if m.Facts.System.Container != "" {
 		return []pin.Step{pin.Say("start the container with `docker run --shm-size=8g` (or --ipc=host); in Kubernetes with an emptyDir of medium Memory at /dev/shm")}
 	}
@@ -162,7 +162,7 @@ func sharedSteps(m *world.Machine) []pin.Step {
 }
 
 // launchBlocking: a debugging aid was left on: the CPU waits for every kernel. A note, because results are the same.
-func launchBlocking(m *world.Machine) []*Result {
+func launchBlocking(m *model.Machine) []*Result {
 	value := m.Facts.Variables["CUDA_LAUNCH_BLOCKING"]
 	if value == "" || value == "0" {
 		return nil

@@ -5,17 +5,17 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // besideOwn reports whether a build stands beside the wheels of another release, as after pip install --no-deps: of two
 // or more libraries the wheel is of another version than the build pins, or is not there. One by itself was changed by
 // itself.
-func besideOwn(b *world.Build) bool {
+func besideOwn(b *model.Build) bool {
 	gone := slices.DeleteFunc(b.Nowhere(), func(library string) bool { return b.Installed(library) != nil })
 	other := len(gone)
 	for name, release := range b.Requires {
@@ -29,15 +29,15 @@ func besideOwn(b *world.Build) bool {
 
 // sharesLibraries reports whether another framework for CUDA has its libraries in the same environment: what one requires would
 // be taken from the other.
-func sharesLibraries(b *world.Build) bool {
+func sharesLibraries(b *model.Build) bool {
 	return slices.ContainsFunc(b.Env.Builds, func(o facts.Build) bool {
-		return o.Name != b.Name && slices.Contains(world.Frameworks(), o.Name) && o.Accelerator == "cuda"
+		return o.Name != b.Name && slices.Contains(model.Frameworks(), o.Name) && o.Accelerator == "cuda"
 	})
 }
 
 // requirementPins is what a build asks for, all at once: what an engine that is made for another torch asks for where there is
 // one, else the release that is there with its libraries and companions.
-func requirementPins(m *world.Machine, b *world.Build) []verdict.Pin {
+func requirementPins(m *model.Machine, b *model.Build) []verdict.Pin {
 	if pins := engineFirst(m, b); len(pins) > 0 {
 		return pins
 	}
@@ -57,7 +57,7 @@ func requirementPins(m *world.Machine, b *world.Build) []verdict.Pin {
 }
 
 // companionsOf are the companions of a build's release where others are installed, from the index that it is from.
-func companionsOf(m *world.Machine, b *world.Build) []pin.Package {
+func companionsOf(m *model.Machine, b *model.Build) []pin.Package {
 	if b.Name != "torch" || len(b.Rows) == 0 {
 		return nil
 	}
@@ -78,7 +78,7 @@ func companionsOf(m *world.Machine, b *world.Build) []pin.Package {
 
 // engineFirst is what puts an engine and the torch that is there together again, where one is made for another torch:
 // what goes with this torch would be the wrong release then.
-func engineFirst(m *world.Machine, b *world.Build) []verdict.Pin {
+func engineFirst(m *model.Machine, b *model.Build) []verdict.Pin {
 	for _, engine := range pins.EnginesIn(m, b.Env) {
 		if rows := extensionRows(m, engine); b.Name == "torch" && len(rows) > 0 {
 			if f, bad := extension(m, b, engine, rows); bad && len(f.Pins) > 0 {

@@ -3,8 +3,8 @@ package rules
 import (
 	"slices"
 
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/verdict"
 )
 
 // Rule is what can be said without looking at any machine. A rule's id is one word used everywhere: in JSON, as the
@@ -25,8 +25,8 @@ type Rule struct {
 
 	// OnMachine judges the machine, OnBuild one build on it; a rule has one of them. No result means that the question
 	// does not arise.
-	OnMachine func(*world.Machine) []*Result
-	OnBuild   func(*world.Machine, *world.Build) []*Result
+	OnMachine func(*model.Machine) []*Result
+	OnBuild   func(*model.Machine, *model.Build) []*Result
 }
 
 // SilentAfter reports whether another rule's error silences this one: by saying its cause better, or by breaking a link
@@ -54,8 +54,8 @@ type Result struct {
 	Noted      bool                 // in an environment that does not count
 	Implied    bool                 // broken by what has been said of another build
 	Link       verdict.LinkName     // the link that it breaks, where that is not the rule's
-	Builds     []*world.Build       // beside a finding of the machine: the builds whose link it breaks; nil: it breaks the machine's own
-	TakesGPU   func(world.GPU) bool // beside a finding of the machine: whether it takes this kind of GPU from programs; nil: every one
+	Builds     []*model.Build       // beside a finding of the machine: the builds whose link it breaks; nil: it breaks the machine's own
+	TakesGPU   func(model.GPU) bool // beside a finding of the machine: whether it takes this kind of GPU from programs; nil: every one
 	Rests      []verdict.LinkName   // where one of these links of the machine is broken, its error has said why
 	EndsImport bool                 // beside an error of its libraries: a framework is not imported
 	Without    bool                 // beside a finding that is no error: the build, a part that the rest does without, has no GPU

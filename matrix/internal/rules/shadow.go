@@ -6,17 +6,17 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // stubLibrary: the loader takes a toolkit's link-time stub for the driver's libcuda. Its functions hold no code, so
 // every CUDA program ends in error 34: an error. stubs/libcuda.so without the .1, and LIBRARY_PATH, are the linker's
 // and harmless.
-func stubLibrary(m *world.Machine) []*Result {
+func stubLibrary(m *model.Machine) []*Result {
 	taken := m.Facts.Driver.Taken
 	if taken.Path == "" {
 		return nil
@@ -28,14 +28,14 @@ func stubLibrary(m *world.Machine) []*Result {
 		Message: fmt.Sprintf("%s is a stub, made for linking only: CUDA will not start (error 34)",
 			taken.Path),
 		Evidence: []verdict.Evidence{{Fact: "libcuda.so.1", Value: "stub", From: taken.Path + ", taken by " + taken.Reason}},
-		Steps:    []pin.Step{pin.Say(world.Removal(taken.Path, taken.Reason)), pin.Say("for linking, add the stubs directory to LIBRARY_PATH")},
+		Steps:    []pin.Step{pin.Say(model.Removal(taken.Path, taken.Reason)), pin.Say("for linking, add the stubs directory to LIBRARY_PATH")},
 		Source:   []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"}})
 }
 
 // libraryShadowed: a CUDA library that is not the build's own is taken, and lacks what another one needs of it; or none
 // is there to take. Symbols decide and never versions: images put other libraries first on purpose (SGLang, NGC, EFA).
 // NCCL's functions are nccl-shadowed's.
-func libraryShadowed(m *world.Machine, b *world.Build) []*Result {
+func libraryShadowed(m *model.Machine, b *model.Build) []*Result {
 	halfGone := b.Device == "" && len(ownMissing(b, b.Missing)) > 0 // nothing is left that tells its CUDA
 	if b.Device != "cuda" && !halfGone {
 		return nil
@@ -68,7 +68,7 @@ func libraryShadowed(m *world.Machine, b *world.Build) []*Result {
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: fmt.Sprintf("a %s with %s", u.Library, missingSymbolWords(u)),
 		Message: fmt.Sprintf("%s is loaded as %s (found through %s) but lacks %s, which %s needs", u.Path, u.Library, u.Reason,
 			missingSymbolWords(u), path.Base(u.By)),
-		Source: []string{world.LoaderSource}}
+		Source: []string{model.LoaderSource}}
 	f.Evidence = append(b.Evidence(), verdict.Evidence{Fact: "missing in " + u.Library, Value: verdict.Some(lackedOf(lacks, u)),
 		From: u.Path + ", needed by " + u.By})
 	if wheel, pinned := wheelReplaced(b, u.By); wheel != nil {
@@ -80,12 +80,12 @@ func libraryShadowed(m *world.Machine, b *world.Build) []*Result {
 
 // withoutPart: a library opens another one by name when it is used, and that one is nowhere (NVRTC's builtins: pytorch
 // issue 58101). Everything else runs, so it is a warning.
-func withoutPart(b *world.Build, u facts.Unresolved) verdict.Finding {
+func withoutPart(b *model.Build, u facts.Unresolved) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Warning, Subject: b.Subject, Need: u.Library,
 		Source:   []string{"https://github.com/pytorch/pytorch/issues/58101"},
 		Message:  fmt.Sprintf("%s opens %s to compile kernels, but the loader cannot find it: what is compiled at run time fails", u.By, u.Library),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: path.Base(u.By), Value: "taken", From: u.By + ", by " + u.Reason}),
-		Steps:    []pin.Step{pin.Say("put " + pin.Quoted(u.Library) + " next to " + pin.Word(u.By)), pin.Say(world.Removal(u.By, u.Reason)).Instead()}}
+		Steps:    []pin.Step{pin.Say("put " + pin.Quoted(u.Library) + " next to " + pin.Word(u.By)), pin.Say(model.Removal(u.By, u.Reason)).Instead()}}
 }
 
 // lackedOf names what is missing in the same file for the same library: one cause, however many symbols.
@@ -112,7 +112,7 @@ func missingSymbolWords(u facts.Unresolved) string {
 
 // unshadow is what makes the loader take a library that serves: the wheel that the build pins, or another one's
 // absence.
-func unshadow(m *world.Machine, b *world.Build, u facts.Unresolved) ([]verdict.Pin, []pin.Step) {
+func unshadow(m *model.Machine, b *model.Build, u facts.Unresolved) ([]verdict.Pin, []pin.Step) {
 	// A wheel's file is put right by a wheel; any other is not this environment's to change.
 	if strings.HasPrefix(u.Path, path.Dir(b.Path)+"/nvidia/") {
 		if besideOwn(b) {
@@ -134,11 +134,11 @@ func unshadow(m *world.Machine, b *world.Build, u facts.Unresolved) ([]verdict.P
 			}
 		}
 	}
-	return nil, []pin.Step{pin.Say(world.Removal(u.Path, u.Reason))}
+	return nil, []pin.Step{pin.Say(model.Removal(u.Path, u.Reason))}
 }
 
 // wheelReplaced is the wheel of a library that wants something, where it is of another release than the build pins.
-func wheelReplaced(b *world.Build, by string) (wheel *world.Installed, pinned string) {
+func wheelReplaced(b *model.Build, by string) (wheel *model.Installed, pinned string) {
 	if wheel = b.Installed(path.Base(by)); wheel == nil {
 		return nil, ""
 	}
@@ -150,7 +150,7 @@ func wheelReplaced(b *world.Build, by string) (wheel *world.Installed, pinned st
 
 // ncclShadowed: the NCCL taken is not the build's own. It judges as nccl-mismatch does; a platform's own NCCL, put
 // there on purpose, is not worth a note.
-func ncclShadowed(m *world.Machine, b *world.Build) []*Result {
+func ncclShadowed(m *model.Machine, b *model.Build) []*Result {
 	lib, _ := b.Takes("nccl")
 	if !b.Shadowed(lib) {
 		return nil

@@ -7,9 +7,9 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -20,7 +20,7 @@ var withoutPeers = lazyregexp.New(`^(geforce|titan|gtx|l4$|a10g$)`)
 // peerToPeer: on bare metal an IOMMU, or bridges with Access Control Services, send what GPUs write to each other up to
 // the processor: slow, and on some machines it hangs or gives wrong data (pytorch issue 87363). A warning: each GPU by
 // itself works. NVML says which GPUs write to each other, and whether they do so over PCI Express.
-func peerToPeer(m *world.Machine) []*Result {
+func peerToPeer(m *model.Machine) []*Result {
 	bus := m.Facts.Machine.Bus
 	alone := func(g facts.GPU) bool { return withoutPeers.MatchString(tables.NormalGPU(g.Name)) }
 	peers := slices.DeleteFunc(m.Listed(), alone)
@@ -48,7 +48,7 @@ func peerToPeer(m *world.Machine) []*Result {
 	return holds("GPUs")
 }
 
-func peersFinding(m *world.Machine, bus facts.Bus) verdict.Finding {
+func peersFinding(m *model.Machine, bus facts.Bus) verdict.Finding {
 	what := "the IOMMU translates what they write"
 	if bus.ACS == "on" {
 		what = "PCI bridges redirect it to the processor (Access Control Services)"
@@ -68,8 +68,8 @@ func peersFinding(m *world.Machine, bus facts.Bus) verdict.Finding {
 // imexChannel: memory of another node's GPUs is mapped through a channel of the driver's, whose node must be in the
 // container. No channel exists by default or after a reboot (NVIDIA's IMEX guide). A warning: within the node all
 // works.
-func imexChannel(m *world.Machine) []*Result {
-	racked := slices.ContainsFunc(m.Present, func(g world.GPU) bool {
+func imexChannel(m *model.Machine) []*Result {
+	racked := slices.ContainsFunc(m.Present, func(g model.GPU) bool {
 		return strings.Contains(g.Label, "GB200") ||
 			strings.Contains(g.Label, "GB300")
 	})
@@ -94,7 +94,7 @@ func imexChannel(m *world.Machine) []*Result {
 
 // wantsMNNVL reports whether NVLink between nodes is asked for, or NCCL will try it: it does so in a job of several
 // nodes unless NCCL_MNNVL_ENABLE is 0 (src/mnnvl.cc).
-func wantsMNNVL(m *world.Machine) bool {
+func wantsMNNVL(m *model.Machine) bool {
 	enable := m.Facts.Variables["NCCL_MNNVL_ENABLE"]
 	return enable != "0" && (enable == "1" || m.Facts.Machine.Nodes > 1 || m.Facts.Variables["NVIDIA_IMEX_CHANNELS"] != "")
 }
@@ -104,7 +104,7 @@ const memoryMatters = 1 << 30
 
 // memoryInUse: processes outside this container or job have memory of a GPU that it was given. A note: sharing by
 // time-slicing or MPS is a choice, and the same program just runs out of memory sooner.
-func memoryInUse(m *world.Machine) []*Result {
+func memoryInUse(m *model.Machine) []*Result {
 	// A health check runs every minute beside the program whose memory it would report.
 	if !m.Here() || m.Policy.Health || m.Shown.Any || m.Facts.System.Container == "" && m.Facts.Machine.Job == "" {
 		return nil
@@ -113,7 +113,7 @@ func memoryInUse(m *world.Machine) []*Result {
 	known := false
 	// GPUs that the program is not shown are for others to use.
 	for _, g := range m.Facts.GPUs {
-		shown := slices.ContainsFunc(m.GPUs, func(o world.GPU) bool { return o.Bus == g.Bus })
+		shown := slices.ContainsFunc(m.GPUs, func(o model.GPU) bool { return o.Bus == g.Bus })
 		// In a container NVML may report process ids of another namespace: then it is unclear whose memory it is.
 		if g.Memory == nil || g.Memory.Here < 0 || !shown {
 			continue
@@ -138,7 +138,7 @@ func memoryInUse(m *world.Machine) []*Result {
 	return holds("GPUs")
 }
 
-func placeWord(m *world.Machine) string {
+func placeWord(m *model.Machine) string {
 	if m.Facts.System.Container != "" {
 		return "container"
 	}

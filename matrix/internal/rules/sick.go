@@ -8,16 +8,16 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // gpuHealth: what NVML and the kernel's log say of broken hardware, one finding a GPU and kind. The recovery action that
 // NVML asks for decides where the driver tells it (570 and newer); on older ones the log's Xids do.
-func gpuHealth(m *world.Machine) []*Result {
+func gpuHealth(m *model.Machine) []*Result {
 	// What is said of a named machine says nothing of the health of this one's GPUs. A driver that is merely named for
 	// this machine leaves its hardware as it is.
 	if m.Target.Instance != "" || len(m.Target.GPUs) > 0 {
@@ -41,15 +41,15 @@ func gpuHealth(m *world.Machine) []*Result {
 
 // sick is one finding about a GPU, or about one that nobody can name. It takes the GPU's kind from programs,
 // since one that takes the first, or all, meets it; the other kinds go on.
-func sick(m *world.Machine, f verdict.Finding, bus string) *Result {
-	return &Result{Subject: f.Subject, Finding: &f, TakesGPU: func(kind world.GPU) bool {
-		return bus == "" || !slices.ContainsFunc(m.GPUs, func(g world.GPU) bool { return g.Bus == bus && !sameKind(g, kind) })
+func sick(m *model.Machine, f verdict.Finding, bus string) *Result {
+	return &Result{Subject: f.Subject, Finding: &f, TakesGPU: func(kind model.GPU) bool {
+		return bus == "" || !slices.ContainsFunc(m.GPUs, func(g model.GPU) bool { return g.Bus == bus && !sameKind(g, kind) })
 	}}
 }
 
 // healthOf judges one GPU's state. Corrected errors, a power cap, clocks of an idle GPU and the driver's own thermal
 // control are everyday life.
-func healthOf(m *world.Machine, g facts.GPU) []*Result {
+func healthOf(m *model.Machine, g facts.GPU) []*Result {
 	label := m.GPUFound(g).Label + " at " + cmp.Or(g.Bus, "an unknown address")
 	var results []*Result
 	say := func(severity verdict.Severity, message, need, value string, steps ...pin.Step) {
@@ -90,7 +90,7 @@ func healthOf(m *world.Machine, g facts.GPU) []*Result {
 }
 
 // afterXid names what the kernel's log has of a GPU that needs recovery, for a sentence; empty where it has nothing.
-func afterXid(m *world.Machine, bus string) string {
+func afterXid(m *model.Machine, bus string) string {
 	for _, line := range m.Facts.Machine.Xids {
 		if x := m.Tables.Xid(line); x != nil && bus != "" && busOf(line) == bus {
 			return fmt.Sprintf("; the kernel log has Xid %d: %s", x.Xid, x.Meaning)
@@ -114,7 +114,7 @@ var sickCodes = map[int]struct{ means, action string }{
 
 // unaskable are the GPUs of which NVML gives no handle because something is wrong with them. Code 15 that NVML answered
 // for the driver as a whole is driver-unresponsive's.
-func unaskable(m *world.Machine) []*Result {
+func unaskable(m *model.Machine) []*Result {
 	var results []*Result
 	for _, failed := range m.Facts.Driver.NVML.Failed {
 		code, known := sickCodes[failed.Code]
@@ -148,7 +148,7 @@ var (
 
 // xidFindings: each number once. Those that a program can cause, or that say nothing by themselves, are left out, and so
 // are lines from before the driver was loaded or the GPU was reset.
-func xidFindings(m *world.Machine) []*Result {
+func xidFindings(m *model.Machine) []*Result {
 	var results []*Result
 	said := map[string]bool{}
 	for _, line := range m.Facts.Machine.Xids {
@@ -175,7 +175,7 @@ func xidFindings(m *world.Machine) []*Result {
 }
 
 // gpuAt names the GPU at an address, empty where none is known.
-func gpuAt(m *world.Machine, bus string) string {
+func gpuAt(m *model.Machine, bus string) string {
 	i := slices.IndexFunc(m.Facts.GPUs, func(g facts.GPU) bool { return bus != "" && g.Bus == bus })
 	if i < 0 {
 		return ""
@@ -184,7 +184,7 @@ func gpuAt(m *world.Machine, bus string) string {
 }
 
 // recoveryOf is the recovery action that NVML tells of the GPU at an address, empty where nobody tells.
-func recoveryOf(m *world.Machine, bus string) string {
+func recoveryOf(m *model.Machine, bus string) string {
 	for _, g := range m.Facts.GPUs {
 		if g.Bus == bus && g.Health != nil {
 			return g.Health.Recovery
@@ -206,7 +206,7 @@ func busOf(line string) string {
 }
 
 // repairSteps are by the catalogue's action (xid.csv); nil for one that is none of these.
-func repairSteps(m *world.Machine, action, bus string) []pin.Step {
+func repairSteps(m *model.Machine, action, bus string) []pin.Step {
 	const again = "if it happens again, replace the GPU or the machine"
 	switch action {
 	case "reset-gpu", "workflow-xid-48":
@@ -221,7 +221,7 @@ func repairSteps(m *world.Machine, action, bus string) []pin.Step {
 
 // resetSteps reset the GPU at an address, or all where none is named; a reset is refused while something uses them
 // (nvidia-smi's manual).
-func resetSteps(m *world.Machine, bus, again string) []pin.Step {
+func resetSteps(m *model.Machine, bus, again string) []pin.Step {
 	s := pins.HostSystem(m)
 	reset := []string{"nvidia-smi", "--gpu-reset"}
 	if bus != "" {
@@ -232,7 +232,7 @@ func resetSteps(m *world.Machine, bus, again string) []pin.Step {
 
 // xidSteps are what to do after an Xid. A GPU that fell off the bus of an EC2 instance comes back on other hardware
 // alone.
-func xidSteps(m *world.Machine, x *tables.Xid, bus string) []pin.Step {
+func xidSteps(m *model.Machine, x *tables.Xid, bus string) []pin.Step {
 	if x.Xid == 79 {
 		return lostSteps(m)
 	}
@@ -244,7 +244,7 @@ func xidSteps(m *world.Machine, x *tables.Xid, bus string) []pin.Step {
 
 // lostSteps bring back a GPU that is not on the bus any more. A reboot of an EC2 instance keeps its hardware; a stop and
 // a start moves it.
-func lostSteps(m *world.Machine) []pin.Step {
+func lostSteps(m *model.Machine) []pin.Step {
 	if m.OnEC2() {
 		return []pin.Step{pin.Say("save your work, also from instance-store disks, which a stop erases; then stop and start the instance: it moves to other hardware, which a reboot does not do; if it happens again, report the instance to AWS")}
 	}
@@ -252,7 +252,7 @@ func lostSteps(m *world.Machine) []pin.Step {
 }
 
 // replacement is what to do with a GPU that no reset mends.
-func replacement(m *world.Machine) pin.Step {
+func replacement(m *model.Machine) pin.Step {
 	if m.OnEC2() {
 		return pin.Say("replace the machine: stop and start the instance")
 	}
@@ -260,7 +260,7 @@ func replacement(m *world.Machine) pin.Step {
 }
 
 // recoverySteps follow NVML's recovery action (nvml.h, nvmlDeviceGpuRecoveryAction_t).
-func recoverySteps(m *world.Machine, action, bus string) []pin.Step {
+func recoverySteps(m *model.Machine, action, bus string) []pin.Step {
 	switch action {
 	case "reset":
 		return repairSteps(m, "reset-gpu", bus)
@@ -273,14 +273,14 @@ func recoverySteps(m *world.Machine, action, bus string) []pin.Step {
 }
 
 // sameKind reports whether two GPUs differ in nothing by which builds are judged.
-func sameKind(g world.GPU, o world.GPU) bool {
+func sameKind(g model.GPU, o model.GPU) bool {
 	g.Bus, g.Index, o.Bus, o.Index = "", "", "", ""
 	return g == o
 }
 
 // isUnresponsive reports whether what driver-unresponsive found takes a kind of GPU from programs: the kernel's lines are about
 // the GPUs that they name, where NVML answers for others.
-func isUnresponsive(m *world.Machine, kind world.GPU) bool {
+func isUnresponsive(m *model.Machine, kind model.GPU) bool {
 	lost := map[string]bool{}
 	for _, line := range m.Facts.Driver.Kernel {
 		lost[busOf(line)] = true
@@ -288,5 +288,5 @@ func isUnresponsive(m *world.Machine, kind world.GPU) bool {
 	if len(lost) == 0 || lost[""] || !m.DriverAnswers() {
 		return true
 	}
-	return !slices.ContainsFunc(m.GPUs, func(g world.GPU) bool { return sameKind(g, kind) && g.Answers() && !lost[g.Bus] })
+	return !slices.ContainsFunc(m.GPUs, func(g model.GPU) bool { return sameKind(g, kind) && g.Answers() && !lost[g.Bus] })
 }

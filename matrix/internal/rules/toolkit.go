@@ -5,20 +5,20 @@ import (
 	"slices"
 
 	"cudacompat/internal/version"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 )
 
 // otherToolkit reports whether another installed toolkit would do. Deep Learning AMIs carry five, so the one that is
 // picked is seldom the only one.
-func otherToolkit(m *world.Machine, does func(version.Number) bool) bool {
-	return slices.ContainsFunc(m.Toolkits, func(t world.Toolkit) bool { return does(t.Number) })
+func otherToolkit(m *model.Machine, does func(version.Number) bool) bool {
+	return slices.ContainsFunc(m.Toolkits, func(t model.Toolkit) bool { return does(t.Number) })
 }
 
 // toolkitFramework: torch refuses to build extensions with a toolkit of another major version than its own CUDA. It
 // brings its CUDA along and never looks at the toolkit when it runs: a note.
-func toolkitFramework(m *world.Machine, b *world.Build) []*Result {
+func toolkitFramework(m *model.Machine, b *model.Build) []*Result {
 	picked, asked := m.Toolkit()
 	if b.Name != "torch" || b.Device != "cuda" || !b.CUDANumber.Known() || picked == nil {
 		return nil
@@ -46,16 +46,16 @@ func toolkitFramework(m *world.Machine, b *world.Build) []*Result {
 
 // toolkitTooOldForGPU: the toolkit knows no such GPU, so nothing built with it has machine code for it. What is
 // installed ready-made is not affected: a note.
-func toolkitTooOldForGPU(m *world.Machine) []*Result {
+func toolkitTooOldForGPU(m *model.Machine) []*Result {
 	picked, _ := m.Toolkit()
 	if picked == nil || len(m.GPUs) == 0 {
 		return nil
 	}
 	have := picked.Number
-	old := func(g world.GPU, v version.Number) bool {
+	old := func(g model.GPU, v version.Number) bool {
 		return g.Chip != nil && g.Chip.FirstCUDA.Known() && v.LessShort(g.Chip.FirstCUDA)
 	}
-	i := slices.IndexFunc(m.GPUs, func(g world.GPU) bool { return old(g, have) })
+	i := slices.IndexFunc(m.GPUs, func(g model.GPU) bool { return old(g, have) })
 	switch {
 	case i < 0:
 		return holds("toolkit")

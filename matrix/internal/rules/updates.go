@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
-	"cudacompat/matrix/internal/verdict"
-	"cudacompat/matrix/internal/world"
-	"cudacompat/pin"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -26,9 +26,9 @@ var coreNames = lazyregexp.New(`^(libnvidia-compute(-\d.*)?|libcuda1|libnvidia-m
 var daemonNames = lazyregexp.New(`fabric-?manager|nvidia-imex|libnvidia-nscq`)
 
 // core are the installed packages of the driver itself, with the branch that their version names.
-func core(m *world.Machine) (packages []facts.DriverPackage, branches []int) {
+func core(m *model.Machine) (packages []facts.DriverPackage, branches []int) {
 	for _, p := range m.Facts.Machine.Packages {
-		release, named := world.ReleaseIn(p.Version)
+		release, named := model.ReleaseIn(p.Version)
 		if !named || !coreNames.MatchString(p.Name) {
 			continue
 		}
@@ -42,7 +42,7 @@ func core(m *world.Machine) (packages []facts.DriverPackage, branches []int) {
 
 // driverPackagesMixed: a runfile over packages, or packages of two branches. A warning: all runs until the next upgrade
 // takes the library from one and the module from the other; then driver-mismatch is the error.
-func driverPackagesMixed(m *world.Machine) []*Result {
+func driverPackagesMixed(m *model.Machine) []*Result {
 	if !m.Host() || m.Target.Driver != "" {
 		return nil
 	}
@@ -84,7 +84,7 @@ func driverPackagesMixed(m *world.Machine) []*Result {
 func ofBranch(packages []facts.DriverPackage, branch int) []string {
 	var names []string
 	for _, p := range packages {
-		if release, _ := world.ReleaseIn(p.Version); release.Major() == branch && pin.IsName(p.Name) {
+		if release, _ := model.ReleaseIn(p.Version); release.Major() == branch && pin.IsName(p.Name) {
 			names = append(names, p.Name)
 		}
 	}
@@ -93,14 +93,14 @@ func ofBranch(packages []facts.DriverPackage, branch int) []string {
 
 // picksModule reports whether the image keeps several modules and loads the one that fits at boot, as EKS's do: they
 // ran the GRID driver's .run installer only for its module, and the packages' user space took its place.
-func picksModule(m *world.Machine) bool {
+func picksModule(m *model.Machine) bool {
 	return slices.ContainsFunc(m.Facts.Machine.Installers, func(i facts.Installer) bool { return i.Kind == "dkms-archive" })
 }
 
 // driverAutoUpdate: an upgrade in the background replaces the driver's files under a running module: no program starts
 // on the GPU until a reboot (driver-mismatch). A note on one machine, where it may never come; all machines of one
 // image break on the same day.
-func driverAutoUpdate(m *world.Machine) []*Result {
+func driverAutoUpdate(m *model.Machine) []*Result {
 	u := m.Facts.Machine.Updates
 	image := m.Facts.System.Rest && len(m.Facts.Machine.Kernels) == 0 // of a container
 	// No package manager replaces what a .run installer wrote, and a container's driver is its host's.
@@ -131,7 +131,7 @@ func driverAutoUpdate(m *world.Machine) []*Result {
 }
 
 // updatable is what of the driver may be upgraded: evidence, nil for nothing, or the fact without which that cannot be known.
-func updatable(m *world.Machine, u facts.Updates) (what []verdict.Evidence, unknowable verdict.Lack) {
+func updatable(m *model.Machine, u facts.Updates) (what []verdict.Evidence, unknowable verdict.Lack) {
 	packages, _ := core(m)
 	if failed := m.ProbeFailure("driver-packages"); failed != "" && len(packages) == 0 {
 		return nil, verdict.Statement(failed)
@@ -186,7 +186,7 @@ func lockedByDNF(patterns []string, name string) bool {
 }
 
 // holdNames are the packages to hold: the driver's meta-packages where there are some.
-func holdNames(m *world.Machine) []string {
+func holdNames(m *model.Machine) []string {
 	var names []string
 	for _, p := range m.Facts.Machine.Packages {
 		if !pin.IsName(p.Name) {

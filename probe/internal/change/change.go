@@ -13,7 +13,7 @@ import (
 	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/internal/distname"
-	"cudacompat/probe/internal/given"
+	"cudacompat/probe/internal/input"
 )
 
 // Change is one plan on its way into one environment.
@@ -33,7 +33,7 @@ func (c *Change) Apply(before, left facts.Environment) facts.Environment {
 	after.Packages = c.packages(left.Packages)
 	after.Builds, after.Assemblers = nil, left.Assemblers
 	for _, b := range left.Builds {
-		if !c.comes(b.Name) && !(given.JAXPart(b.Name) && c.movesJAX()) { // alone, a plugin reads as a build without its jax
+		if !c.comes(b.Name) && !(input.JAXPart(b.Name) && c.movesJAX()) { // alone, a plugin reads as a build without its jax
 			after.Builds = append(after.Builds, c.keptBuild(of(before.Builds, b.Name), b))
 		}
 	}
@@ -68,7 +68,7 @@ func (c *Change) goes(name string) bool  { _, ok := c.Plan.Removed(name); return
 // movesJAX reports whether one of the distributions that a JAX is made of comes: it is judged by the names of all of them
 // then.
 func (c *Change) movesJAX() bool {
-	return slices.ContainsFunc(c.Plan.Installs, func(p facts.Planned) bool { return given.JAXPart(p.Name) })
+	return slices.ContainsFunc(c.Plan.Installs, func(p facts.Planned) bool { return input.JAXPart(p.Name) })
 }
 
 // packages are the companions that stay, and those that the plan installs.

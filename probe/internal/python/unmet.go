@@ -12,12 +12,12 @@ import (
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/distname"
-	"cudacompat/probe/internal/given"
+	"cudacompat/probe/internal/input"
 )
 
 // unmet is a requirement that an environment does not meet: it has no such distribution, or an older release of it.
 type unmet struct {
-	given.Requirement
+	input.Requirement
 	by      string   // the dist-info directory of the distribution that requires it
 	have    string   // the release that is there; empty where there is none
 	modules []string // that it brings to the top of the import path; nil where it is not there
@@ -70,7 +70,7 @@ func (s *site) requirementsOf(h *host.Host, info string) requirements {
 		if !ok || elsewhere.Match(rest) {
 			continue
 		}
-		r, ok := given.ParseRequirement(strings.TrimSpace(string(rest)))
+		r, ok := input.ParseRequirement(strings.TrimSpace(string(rest)))
 		if !ok || strings.HasPrefix(r.Name, "nvidia-") || !r.Applies(facts.Environment{Python: s.python}, "", nil) {
 			continue
 		}
@@ -91,7 +91,7 @@ func (s *site) requirementsOf(h *host.Host, info string) requirements {
 
 // lacks reports whether a requirement is not met by the distribution of its name, empty where there is none: a package
 // may be there without its metadata.
-func (s *site) lacks(h *host.Host, by string, r given.Requirement, info string) (unmet, bool) {
+func (s *site) lacks(h *host.Host, by string, r input.Requirement, info string) (unmet, bool) {
 	u := unmet{Requirement: r, by: by}
 	if info != "" {
 		_, u.have, _ = strings.Cut(distOf(info), " ")
@@ -125,7 +125,7 @@ func (s *site) isThere(h *host.Host, info string) bool {
 var lowerBound = lazyregexp.New(`(?:>=|==|~=|>)\s*(\d[\w.]*?)(?:\.\*)?(?:,|$)`)
 
 // olderThan reports whether a release is below the range of a requirement. One that is above it nearly always serves.
-func olderThan(r given.Requirement, have string) bool {
+func olderThan(r input.Requirement, have string) bool {
 	if r.Accepts(have) {
 		return false
 	}

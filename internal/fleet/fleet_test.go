@@ -1,0 +1,306 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cudacompat/matrix"
+	"cudacompat/probe"
+	"cudacompat/probe/facts"
+)
+
+// sound is a node that is compatible, changed by what a case says.
+func sound(t *testing.T, changes ...func(*facts.Facts)) facts.Facts {
+	t.Helper()
+	data, err := os.ReadFile("../../examples/facts/p5-48xlarge.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document struct {
+		facts.Facts
+		Inner *facts.Facts `json:"facts"`
+	}
+	if err := json.Unmarshal(data, &document); err != nil {
+		t.Fatal(err)
+	}
+	f := document.Facts
+	if document.Inner != nil {
+		f = *document.Inner
+	}
+	for _, change := range changes {
+		change(&f)
+	}
+	return f
+}
+
+// onDriver is the whole driver of another release.
+func onDriver(version, cuda string) func(*facts.Facts) {
+	return func(f *facts.Facts) {
+		f.Driver.Version, f.Driver.CUDA = version, cuda
+		for i := range f.Driver.Libraries {
+			f.Driver.Libraries[i].Version = version
+		}
+		for i := range f.Driver.Modules {
+			f.Driver.Modules[i].Version = version
+		}
+	}
+}
+
+// seconds is what differs from one look to the next.
+func seconds(s float64) func(*facts.Facts) {
+	return func(f *facts.Facts) {
+		for i := range f.Probes {
+			f.Probes[i].Seconds = s
+		}
+		for i := range f.GPUs {
+			f.GPUs[i].Memory = &facts.Memory{Used: uint64(s * 1e9), Here: -1}
+		}
+	}
+}
+
+func fleetOf(whatIf []WhatIf, nodes ...Node) Summary {
+	j := NewJudge(matrix.Embedded(), matrix.Policy{}, whatIf)
+	for _, n := range nodes {
+		j.Add(context.Background(), n)
+	}
+	return j.Summary(StaleAfter(time.Hour, time.Date(2026, 11, 22, 10, 5, 0, 0, time.UTC)))
+}
+
+// TestEqualNodesAreOneKind: a probe's seconds and the memory in use make no other kind; a driver does.
+func TestEqualNodesAreOneKind(t *testing.T) {
+	f := fleetOf(nil, Node{Name: "a", Facts: sound(t, seconds(0.1))}, Node{Name: "b", Facts: sound(t, seconds(7))},
+		Node{Name: "c", Facts: sound(t, onDriver("580.95.05", "13.0"))})
+	if len(f.Kinds) != 2 || f.Nodes != 3 || f.Outcome != matrix.Compatible {
+		t.Fatalf("%d kinds of %d nodes, %s", len(f.Kinds), f.Nodes, f.Outcome)
+	}
+	if got := f.Kinds[0].Nodes; len(got) != 2 || got[0].Node != "a" || got[1].Node != "b" {
+		t.Errorf("the first kind: %v", got)
+	}
+}
+
+// TestFleetFindsEveryFault seeds one fault in each of some nodes among sound ones: just those are found, with the rule
+// that Check itself names.
+func TestFleetFindsEveryFault(t *testing.T) {
+	faults := map[string]func(*facts.Facts){
+		"driver-mismatch": func(f *facts.Facts) { f.Driver.Version = "535.183.01" },
+		"driver-too-old":  onDriver("470.256.02", "11.4"),
+		"gpu-health":      func(f *facts.Facts) { f.GPUs[3].Health = &facts.Health{RemapFailure: true} },
+		"gpu-count":       func(f *facts.Facts) { f.GPUs = f.GPUs[:7] },
+	}
+	var nodes []Node
+	for i := range 60 {
+		nodes = append(nodes, Node{Name: fmt.Sprintf("n%02d", i), Facts: sound(t, seconds(float64(i)))})
+	}
+	at := 7
+	want := map[string]string{}
+	for rule, fault := range faults {
+		nodes[at].Facts = sound(t, fault)
+		want[nodes[at].Name] = rule
+		at += 11
+	}
+	f := fleetOf(nil, nodes...)
+	for _, k := range f.Kinds {
+		for _, n := range k.Nodes {
+			rules := []string{}
+			for _, x := range k.Findings {
+				if x.Severity == matrix.Error {
+					rules = append(rules, x.Rule)
+				}
+			}
+			if rule := want[n.Node]; rule == "" && len(rules) > 0 || rule != "" && !slices.Contains(rules, rule) {
+				t.Errorf("%s: %v, want %q", n.Node, rules, rule)
+			}
+		}
+	}
+	if len(f.Kinds) != len(faults)+1 {
+		t.Errorf("%d kinds", len(f.Kinds))
+	}
+}
+
+func withNCCL(version string) func(*facts.Facts) {
+	return func(f *facts.Facts) {
+		for i := range f.Environments[0].Builds {
+			f.Environments[0].Builds[i].Taken = []facts.Taken{{Name: "libnccl.so.2", Version: version, CUDA: "12", Path: "/opt/nccl/libnccl.so.2"}}
+		}
+	}
+}
+
+// TestDrift: a driver or a framework that differs in a group is a warning, an NCCL an error; another group's, and
+// nodes of none, are not compared.
+func TestDrift(t *testing.T) {
+	node := func(name, group string, changes ...func(*facts.Facts)) Node {
+		return Node{Name: name, Group: group, Facts: sound(t, changes...)}
+	}
+	same := withNCCL("2.27.3")
+	for _, c := range []struct {
+		name, want string
+		nodes      []Node
+	}{
+		{"alike", "", []Node{node("a", "g", same), node("b", "g", same)}},
+		{"two groups", "", []Node{node("a", "g"), node("b", "h", onDriver("580.95.05", "13.0"))}},
+		{"no group", "", []Node{node("a", ""), node("b", "", onDriver("580.95.05", "13.0"))}},
+		{"drivers", "warning CUDA usual 12.8 out c; warning driver usual 570.133.20 out c",
+			[]Node{node("a", "g"), node("b", "g"), node("c", "g", onDriver("580.95.05", "13.0"))}},
+		{"NCCL", "error NCCL of jax usual  out a b; error NCCL of torch usual  out a b",
+			[]Node{node("a", "g", same), node("b", "g", withNCCL("2.26.2"))}},
+		{"an NCCL that is not known", "", []Node{node("a", "g", same), node("b", "g", same), node("c", "g", func(f *facts.Facts) {
+			for i := range f.Environments[0].Builds {
+				f.Environments[0].Builds[i].Taken = nil
+			}
+			f.Environments[0].Packages = nil
+		})}},
+	} {
+		var got []string
+		for _, d := range fleetOf(nil, c.nodes...).Drift {
+			got = append(got, fmt.Sprintf("%s %s usual %s out %s", d.Severity, d.What, d.Usual, strings.Join(d.Outliers(), " ")))
+		}
+		if strings.Join(got, "; ") != c.want {
+			t.Errorf("%s:\n got %q\nwant %q", c.name, strings.Join(got, "; "), c.want)
+		}
+	}
+}
+
+// TestDriftOfNCCLFailsTheFleet: every node is sound, and the job hangs.
+func TestDriftOfNCCLFailsTheFleet(t *testing.T) {
+	f := fleetOf(nil, Node{Name: "a", Group: "g", Facts: sound(t, withNCCL("2.27.3"))}, Node{Name: "b", Group: "g", Facts: sound(t, withNCCL("2.26.2"))})
+	if f.Outcome != matrix.Incompatible {
+		t.Errorf("outcome %s", f.Outcome)
+	}
+}
+
+func TestStale(t *testing.T) {
+	f := fleetOf(nil, Node{Name: "new", Taken: "2026-11-22T10:00:00Z", Facts: sound(t)}, Node{Name: "old", Taken: "2026-11-22T08:59:00Z", Facts: sound(t)},
+		Node{Name: "odd", Taken: "yesterday", Facts: sound(t)}, Node{Name: "none", Facts: sound(t)},
+		Node{Name: "fast", Taken: "2027-01-01T00:00:00Z", Facts: sound(t)}, Node{Name: "east", Taken: "2026-11-22T19:01:00+09:00", Facts: sound(t)})
+	var got []string
+	for _, s := range f.Stale {
+		got = append(got, s.Node+": "+s.Reason)
+	}
+	want := "fast: its time is in the future; odd: its time is not one such as 2026-11-22T10:00:00Z; " +
+		"old: taken 1h2m before the newest document"
+	if strings.Join(got, "; ") != want {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestLaterDocumentCounts: of two documents of one node the later is judged, in whatever order they come.
+func TestLaterDocumentCounts(t *testing.T) {
+	bad := Node{Name: "n", Taken: "2026-11-22T09:00:00Z", Facts: sound(t, func(f *facts.Facts) { f.Driver.Version = "535.183.01" })}
+	good := Node{Name: "n", Taken: "2026-11-22T10:00:00Z", Facts: sound(t)}
+	east := bad // nine hours ahead of UTC: an hour before good
+	east.Taken = "2026-11-22T18:00:00+09:00"
+	odd := bad
+	odd.Taken = "yesterday"
+	for _, order := range [][]Node{{bad, good}, {good, bad}, {good, east}, {good, odd}} {
+		if f := fleetOf(nil, order...); f.Outcome != matrix.Compatible || f.Nodes != 1 || len(f.Kinds) != 1 {
+			t.Errorf("%s, %d nodes, %d kinds", f.Outcome, f.Nodes, len(f.Kinds))
+		}
+	}
+}
+
+// TestWhatIfIsCheckWithDriver: with another driver each node has the outcome that check --driver gives it.
+func TestWhatIfIsCheckWithDriver(t *testing.T) {
+	kinds := map[string]facts.Facts{"p5": sound(t), "old": sound(t, onDriver("470.256.02", "11.4")),
+		"v100": sound(t, func(f *facts.Facts) {
+			f.System.Instance = "p3.16xlarge"
+			for i := range f.GPUs {
+				f.GPUs[i].Name, f.GPUs[i].PCIID, f.GPUs[i].Capability = "Tesla V100-SXM2-16GB", "10de:1db1", "7.0"
+			}
+		})}
+	for _, driver := range []string{"450.80.02", "525.60.13", "550.144.03", "580.95.05", "590.48.01"} {
+		var nodes []Node
+		for name, f := range kinds {
+			nodes = append(nodes, Node{Name: name, Facts: f})
+		}
+		fleet := fleetOf([]WhatIf{{Text: "driver=" + driver, Driver: driver}}, nodes...)
+		for _, k := range fleet.Kinds {
+			for _, n := range k.Nodes {
+				f := kinds[n.Node]
+				matrix.Settle(&f)
+				if want := matrix.Check(context.Background(), matrix.Embedded(), f, []matrix.Target{{Driver: driver}}, matrix.Policy{}).Outcome; k.Outcome != want {
+					t.Errorf("%s on %s: %s, check says %s", n.Node, driver, k.Outcome, want)
+				}
+			}
+		}
+	}
+}
+
+// TestWhatIfLeavesHealth: another driver mends no hardware. Whatever keeps a node's GPUs from work stays what was seen of
+// it, whichever driver is asked about.
+func TestWhatIfLeavesHealth(t *testing.T) {
+	for name, c := range map[string]struct {
+		rule  string
+		fault func(*facts.Facts)
+	}{
+		"one GPU of eight is gone": {"gpu-count", func(f *facts.Facts) { f.GPUs = f.GPUs[:7] }},
+		"row-remap failure":        {"gpu-health", func(f *facts.Facts) { f.GPUs[3].Health = &facts.Health{RemapFailure: true} }},
+		"NVML wants a reset":       {"gpu-health", func(f *facts.Facts) { f.GPUs[3].Health = &facts.Health{Recovery: "reset"} }},
+		"Xid 79": {"gpu-health", func(f *facts.Facts) {
+			f.Machine.Xids = []string{"NVRM: Xid (PCI:" + f.GPUs[3].Bus + "): 79, pid=1234, name=python, GPU has fallen off the bus."}
+		}},
+		"NVML is stuck": {"driver-unresponsive", func(f *facts.Facts) {
+			f.Driver.NVML = facts.NVML{Status: "stuck", Message: "NVML hangs in the kernel (process 4711, state D, for 140s)"}
+		}},
+	} {
+		for _, driver := range []string{"570.211.01", "580.95.05", "590.48.01"} {
+			f := fleetOf([]WhatIf{{Text: "driver=" + driver, Driver: driver}}, Node{Name: "n", Facts: sound(t, c.fault)})
+			if kind := f.Kinds[0]; kind.Was != matrix.Incompatible || kind.Outcome != matrix.Incompatible || len(f.Plan.Mends) > 0 ||
+				!slices.ContainsFunc(kind.Findings, func(f Finding) bool { return f.Rule == c.rule && f.Severity == matrix.Error }) {
+				t.Errorf("%s, with driver %s: %s -> %s, mends %v", name, driver, kind.Was, kind.Outcome, f.Plan.Mends)
+			}
+		}
+	}
+}
+
+// TestPlan: 590 drops Volta; 580 is the newest branch that drives it, and with it nobody is broken.
+func TestPlan(t *testing.T) {
+	volta := sound(t, func(f *facts.Facts) {
+		f.System.Instance, f.Environments = "p3.16xlarge", nil
+		for i := range f.GPUs {
+			f.GPUs[i].Name, f.GPUs[i].PCIID, f.GPUs[i].Capability = "Tesla V100-SXM2-16GB", "10de:1db1", "7.0"
+		}
+	})
+	nodes := []Node{{Name: "v100", Facts: volta}, {Name: "h100", Facts: sound(t)}}
+	f := fleetOf([]WhatIf{{Text: "driver=590.48.01", Driver: "590.48.01"}}, nodes...)
+	if len(f.Plan.Breaks) != 1 || f.Plan.Breaks[0].Node != "v100" || !slices.Equal(f.Plan.Breaks[0].Rules, []string{"driver-drops-gpu"}) {
+		t.Errorf("breaks %+v", f.Plan.Breaks)
+	}
+	if !strings.HasPrefix(f.Plan.Driver, "580.") {
+		t.Errorf("plan %+v", f.Plan)
+	}
+	torch, err := probe.Given([]byte("torch==2.9.0+cu130\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f = fleetOf([]WhatIf{{Text: "torch==2.9.0+cu130", Builds: torch.Environments[0].Builds}}, nodes...)
+	if len(f.Plan.Breaks) != 1 || f.Plan.Breaks[0].Node != "h100" || !slices.Contains(f.Plan.Breaks[0].Rules, "driver-too-old") {
+		t.Errorf("breaks %+v", f.Plan.Breaks)
+	}
+	if !strings.HasPrefix(f.Plan.Driver, "580.") {
+		t.Errorf("plan %+v: 580 is CUDA 13's floor", f.Plan)
+	}
+}
+
+// A node whose judgement the end of the context cuts short is no kind, and the next of its kind is judged anew.
+func TestContextEndsWhileANodeIsJudged(t *testing.T) {
+	whatIf := []WhatIf{{Text: "driver=590.48.01", Driver: "590.48.01"}}
+	for _, asked := range [][]WhatIf{nil, whatIf} {
+		j := NewJudge(matrix.Embedded(), matrix.Policy{}, asked)
+		ended, end := context.WithCancelCause(t.Context())
+		end(errors.New("the time was up"))
+		j.Add(ended, Node{Name: "late", Facts: sound(t)})
+		j.Add(t.Context(), Node{Name: "early", Facts: sound(t)})
+		got := j.Summary(func([]Member) []Stale { return nil })
+		want := []Unread{{"late", "late", "it was not judged: the time was up"}}
+		if !slices.Equal(got.Unread, want) || got.Nodes != 1 || got.Outcome != matrix.Compatible {
+			t.Errorf("asked %v: unread %v, %d nodes, %s; want %v, 1, compatible", asked, got.Unread, got.Nodes, got.Outcome, want)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package logs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"cudacompat/data"
+	"cudacompat/internal/tables"
+)
+
+// BenchmarkRead streams logs with one error at their end; it says how many megabytes a second one
+// core reads. The training log is progress and information lines; the ordinary one, of which a sixth
+// holds a literal and is no error, is worse than any real log. Of near misses it consists of nothing else, and of
+// distinct ones no line is like another: what is remembered of those before does not help.
+func BenchmarkRead(b *testing.B) {
+	ordinary, err := os.ReadFile("testdata/ordinary.log")
+	if err != nil {
+		b.Fatal(err)
+	}
+	training := bytes.Join(bytes.SplitAfterN(ordinary, []byte("\n"), 8)[:7], nil)
+	for name, text := range map[string][]byte{"training": training, "ordinary": ordinary,
+		"near-misses": nearMisses(b, "%[1]d %[2]s\n"), "distinct-near-misses": nearMisses(b, "%[1]d%[3]s %[2]s\n")} {
+		b.Run(name, func(b *testing.B) { benchmarkRead(b, text) })
+	}
+}
+
+// nearMisses is a log of which every line holds a literal of a signature and matches none: the lines that the
+// signatures know, with every letter outside the literal moved on by one. A line has its number, its text, and the
+// number in letters.
+func nearMisses(b *testing.B, format string) []byte {
+	rows := table(b)
+	var lines []string
+	for _, s := range rows {
+		for _, literal := range s.Literal {
+			before, after, found := strings.Cut(s.Positive, literal)
+			line := movedOn(before) + literal + movedOn(after)
+			if found && !slices.ContainsFunc(rows, func(other Signature) bool { return other.match(line) != nil }) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	var log bytes.Buffer
+	for i := 0; log.Len() < 32<<20; i++ {
+		inLetters := strings.Map(func(r rune) rune { return r - '0' + 'a' }, strconv.Itoa(i))
+		fmt.Fprintf(&log, format, i, lines[i%len(lines)], inLetters)
+	}
+	return log.Bytes()
+}
+
+func movedOn(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r < 'z' || r >= 'A' && r < 'Z' {
+			return r + 1
+		}
+		return r
+	}, text)
+}
+
+func benchmarkRead(b *testing.B, text []byte) {
+	log := bytes.Repeat(text, max(1, 64<<20/len(text)))
+	log = append(log, "RuntimeError: CUDA error: device-side assert triggered\n"...)
+	signatures := table(b)
+	b.SetBytes(int64(len(log)))
+	b.ReportAllocs()
+	for b.Loop() {
+		d, err := Read(context.Background(), signatures, []Source{{Reader: bytes.NewReader(log)}})
+		if err != nil || d.Cause != "device-side-assert" {
+			b.Fatal(d, err)
+		}
+	}
+}
+
+// BenchmarkReadShort is what every call costs, however short the log.
+func BenchmarkReadShort(b *testing.B) {
+	signatures := table(b)
+	for b.Loop() {
+		if _, err := Read(context.Background(), signatures, []Source{{Reader: strings.NewReader("ok\n")}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkSignatures is what loading the table costs.
+func BenchmarkSignatures(b *testing.B) {
+	for b.Loop() {
+		Signatures(tables.Open(data.FS))
+	}
+}

@@ -1,0 +1,200 @@
+package logs
+
+import (
+	"cmp"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+)
+
+// headerOf tells what a header belongs to by its beginning.
+var headerOf = []struct{ prefix, what string }{
+	{"cublas", "cuBLAS"}, {"cudnn", "cuDNN"}, {"cufft", "cuFFT"}, {"cusparse", "cuSPARSE"}, {"cusolver", "cuSOLVER"},
+	{"curand", "cuRAND"}, {"nccl", "NCCL"},
+	{"cuda", "the CUDA toolkit"}, {"nv", "the CUDA toolkit"}, {"cub/", "the CUDA toolkit"}, {"thrust",
+		"the CUDA toolkit"}, {"crt/", "the CUDA toolkit"},
+	{"driver_types", "the CUDA toolkit"}, {"vector_", "the CUDA toolkit"}, {"helper_", "the CUDA samples"}, {
+		"cutlass", "CUTLASS"}, {"cute/", "CUTLASS"},
+	{"Python.h", "Python"}, {"pyconfig", "Python"}, {"torch/", "PyTorch"}, {"ATen", "PyTorch"}, {"c10", "PyTorch"}, {
+		"THC/", "an old PyTorch (before 1.11)"},
+	{"NvInfer", "TensorRT"}, {"infiniband", "rdma-core"},
+}
+
+// otherHeader are headers of libraries that CUDA programs are often built with, which no program has of its own.
+var otherHeader = lazyregexp.New(`^(?:opencv\w*|Eigen|boost|GL|GLFW|EGL|X11|vulkan|CL|glog|gflags|google|` +
+	`pybind11|openssl|curl|yaml-cpp|gtest|tbb|numpy|pcl|libav\w+|rdma|spdlog|fmt|sys)/|` +
+	`^(?:mpi|omp|numa|zlib|png|jpeglib|hdf5|H5Cpp|fftw3|cblas|std\w+|optix\w*|tiffio|sndfile|gmp|uuid)\.h`)
+
+func weighHeader(r *record, _ *tables.Tables) string {
+	for _, h := range headerOf {
+		if strings.HasPrefix(r.slot("header"), h.prefix) {
+			if r.slots["what"] = h.what; h.what == "PyTorch" {
+				return "torch-header"
+			}
+			return "header"
+		}
+	}
+	if m := otherHeader.FindString(r.slot("header")); m != "" {
+		r.slots["what"] = strings.Trim(m, "/")
+		return "other-header"
+	}
+	return "" // not a header of the stack that is judged here, perhaps the program's own
+}
+
+func weighTarget(r *record, _ *tables.Tables) string {
+	r.slots["target"] = cmp.Or(r.slot("target"), r.slot("target2"))
+	return "target"
+}
+
+func weighTool(r *record, _ *tables.Tables) string {
+	if strings.HasPrefix(r.slot("tool"), "nvidia-") {
+		return "driver-tool"
+	}
+	return "tool"
+}
+
+// compilerFor is what to install for a part of GCC, which is packed by language.
+var compilerFor = map[string]string{"cc1": "gcc", "cc1plus": "g++", "cc1obj": "gobjc", "f951": "gfortran", "as": "binutils",
+	"ld": "binutils", "collect2": "gcc"}
+
+// weighCompilerPart names the package of a part of the compiler that its driver did not find.
+func weighCompilerPart(r *record, _ *tables.Tables) string {
+	r.slots["package"] = cmp.Or(compilerFor[r.slot("part")], "gcc")
+	return "compiler-part"
+}
+
+func weighPackages(r *record, _ *tables.Tables) string {
+	if r.slot("wanted") != "" {
+		return "wanted-package"
+	}
+	if ofSystem.MatchString(r.text) {
+		if kernelPackage.MatchString(r.text) {
+			return "kernel-packages"
+		}
+		return "system-packages"
+	}
+	return "packages"
+}
+
+// ofSystem is what dnf, zypper and apt say of packages of the system that do not fit, and kernelPackage what they say of
+// the kernel's, or of the driver's modules for it.
+var (
+	ofSystem = lazyregexp.New(`none of the providers can be installed|cannot install (?:both|the best) |\bDepends: .* but |` +
+		`held broken packages|unmet dependencies|conflicting requests`)
+	kernelPackage = lazyregexp.New(`\bk(?:ernel|mod)-|linux-(?:image|headers|modules)-`)
+)
+
+func weighVersion(r *record, _ *tables.Tables) string {
+	built, found := r.slot("built"), r.slot("found")
+	switch {
+	case built != "" && found != "" && built != found:
+		of := namedLast(r.text[:strings.Index(r.text, built)])
+		r.slots["needs"], r.slots["has"] = strings.TrimSpace(of+" "+built), strings.TrimSpace(of+" "+found)
+		return "version-pair"
+	case built != "":
+		return ""
+	case r.slot("wanted") != "":
+		return "version-wanted"
+	}
+	r.slots["subject"] = cmp.Or(r.slot("subject"), r.slot("subject2"), r.slot("subject3"), "driver")
+	return "version"
+}
+
+// versionedParts are the parts of which lines give two versions, and their names in a sentence.
+var (
+	versionedParts = lazyregexp.New(`(?i)\b(?:cudnn|nccl|tensorrt|numpy|glibc|python|driver|(?:py)?torch|cuda)\b`)
+	properly       = map[string]string{"cudnn": "cuDNN", "nccl": "NCCL", "tensorrt": "TensorRT", "numpy": "NumPy",
+		"python": "Python", "torch": "PyTorch", "pytorch": "PyTorch", "cuda": "CUDA", "driver": "driver"}
+)
+
+// namedLast is the part that words name last; empty when they name none.
+func namedLast(words string) string {
+	all := versionedParts.FindAllString(words, -1)
+	if len(all) == 0 {
+		return ""
+	}
+	last := strings.ToLower(all[len(all)-1])
+	return cmp.Or(properly[last], last)
+}
+
+// The errors of a compiler that are of the language alone, and the places where sources lie that somebody else wrote.
+var (
+	ofTheLanguage = lazyregexp.New(`error ?(?:C\d+)?: (?:identifier "\w+" is undefined|too (?:many|few) arguments|` +
+		`expected |` +
+		`no instance of (?:overloaded )?function|a value of type|argument of type|this declaration|` +
+		`no operator ".*" matches|expression must|'\w+' was not declared|use of undeclared|redefinition of|` +
+		`static assertion failed|unknown type name|cannot be implicitly captured|` +
+		`calling a (?:constexpr )?__(?:host|device)__|a __\w+__ .* cannot|invalid (?:operands|conversion))`)
+	ofOthers = lazyregexp.New(`(?i)(?:site|dist)-packages|/include/|/torch|aten|c10|csrc|/build|/tmp/|_ext\b|` +
+		`third_party|` +
+		`submodules|extensions?/|\.h(?:pp)?\W|\.cuh\W`)
+)
+
+// weighCompileError tells the one file that somebody wrote from a package that does not build here.
+func weighCompileError(r *record, _ *tables.Tables) string {
+	if ofTheLanguage.MatchString(r.text) && !ofOthers.MatchString(r.text) {
+		return "kernel-language"
+	}
+	return "compile-error"
+}
+
+// weighHostCompileError judges what a compiler refuses of a source that the GPU has no part in: where it is of the
+// language alone, it is the program's; else it may be a library of another release.
+func weighHostCompileError(r *record, _ *tables.Tables) string {
+	if m := lacksIntrinsic.FindStringSubmatch(r.text); m != nil {
+		r.slots["intrinsic"] = m[1]
+		return "intrinsic"
+	}
+	if r.slot("header") == "" && ofTheLanguage.MatchString(r.text) && !ofOthers.MatchString(r.text) {
+		return "kernel-language"
+	}
+	return "" // a header is often of others than the source that includes it
+}
+
+// lacksIntrinsic is how a compiler says that it does not know one of Arm's vector instructions by its function.
+var lacksIntrinsic = lazyregexp.New(`implicit declaration of function [‘'](v[a-z]+\d?q?_[a-z]\d+(?:_x\d)?)[’']`)
+
+// standard is a release of C++ that a source asks the compiler for.
+var standard = lazyregexp.New(`C\+\+ ?\d\d`)
+
+// weighBuildNeeds judges what a build misses: a release of the language is a flag, no package.
+func weighBuildNeeds(r *record, _ *tables.Tables) string {
+	if r.slots["standard"] = standard.FindString(r.text); r.slots["standard"] != "" {
+		return "language-standard"
+	}
+	return "build-needs"
+}
+
+// ofTheSystem are the directories in which a file is missing because something is not installed.
+var ofTheSystem = lazyregexp.New(`^(?:/usr|/opt|/lib|-l)`)
+
+// weighMakeRule judges a file that make has no rule for: one of the system is not installed, another was left out of
+// the tree or misspelt.
+func weighMakeRule(r *record, _ *tables.Tables) string {
+	r.slots["sentence"] = message(r.text)
+	if ofTheSystem.MatchString(r.slot("target")) {
+		return "installation"
+	}
+	return "given-file"
+}
+
+// ofModules are the directories in which Go keeps the packages of others.
+var ofModules = lazyregexp.New(`/pkg/mod/|/vendor/`)
+
+// weighGoError judges what Go's compiler refuses: of a package, it may be of another release.
+func weighGoError(r *record, _ *tables.Tables) string {
+	if ofModules.MatchString(r.slot("file")) {
+		return ""
+	}
+	return "kernel-language"
+}
+
+// weighHeap judges the C library's abort over a heap that was written to: a compiled program's own fault where its log
+// ends with it; in Python it may as well be two libraries that do not fit.
+func weighHeap(r *record, _ *tables.Tables) string {
+	if !r.final || r.frames != nil || strings.Contains(r.slot("program"), "python") {
+		return ""
+	}
+	return "heap"
+}

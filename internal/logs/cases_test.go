@@ -1,0 +1,140 @@
+package logs
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// logCase is a log from a public thread whose cause is known.
+type logCase struct {
+	ID    string `json:"id"`
+	URL   string `json:"url"`
+	Log   string `json:"log"`
+	Blame Blame  `json:"blame"` // environment, program, hardware; none when nothing was wrong
+	Score bool   `json:"score"` // false: the cause was inferred, or the lines alone cannot tell
+}
+
+func readCases(t testing.TB, name string) []logCase {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var all []logCase
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		var c logCase
+		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	if err := lines.Err(); err != nil || len(all) == 0 {
+		t.Fatalf("%d cases in %q: %v", len(all), name, err)
+	}
+	return all
+}
+
+// explain is the diagnosis of a log. Several tests ask about one log: it is judged once.
+func explain(t testing.TB, log string) Diagnosis {
+	t.Helper()
+	l := scanned(t, log)
+	once, _ := explained.LoadOrStore(log, sync.OnceValue(l.judged))
+	return once.(func() Diagnosis)()
+}
+
+var explained, read sync.Map
+
+// readLog is a log that was read once, to be judged by one table or another.
+type readLog struct {
+	scanner *scanner
+	events  []event
+	records []record // those of harmless lines too: which they are is said by a table
+}
+
+// scanned is a log as it was read, by the first test that asks about it.
+func scanned(t testing.TB, log string) readLog {
+	t.Helper()
+	signatures := table(t)
+	once, _ := read.LoadOrStore(log, sync.OnceValue(func() readLog {
+		s := newScanner(theFinder(), signatures)
+		if err := s.read(context.Background(), strings.NewReader(log)); err != nil {
+			panic(err)
+		}
+		s.missed, s.marks = nil, nil
+		bare := *s
+		bare.signatures = nil
+		return readLog{s, s.events(0), recordsOf(&bare)}
+	}))
+	return once.(func() readLog)()
+}
+
+// judged is what the log shows by the whole table.
+func (l readLog) judged() Diagnosis {
+	d := diagnose([][]event{slices.Clone(l.events)}, l.scanner.frightening(l.own()), []Source{{Name: "log"}})
+	d.Unread = []string{}
+	d.endWell([]closing{l.scanner.closing()}, l.scanner.frightening(l.own()), []Source{{Name: "log"}})
+	var hints []clue
+	lines := l.scanner.kept.lines()
+	if d.Blame == Unknown { // nobody else has candidates
+		hints = hintsIn(lines)
+	}
+	d.complete(hints, [][]logLine{lines}, l.scanner.frightening(l.own()))
+	return d
+}
+
+// own are copies of the records: weighing fills their slots.
+func (l readLog) own() []record {
+	all := slices.Clone(l.records)
+	for i := range all {
+		all[i].slots = maps.Clone(all[i].slots)
+	}
+	return all
+}
+
+// theFinder is that of the whole table, built once: it costs more than most logs.
+var theFinder = sync.OnceValue(func() *finder {
+	all, _ := theTable()
+	return newFinder(all, marks...)
+})
+
+// TestPublicCases holds the accuracy on real logs: right in at least 90 %, wrong in at most 5 %, and
+// the environment never blamed for a program's fault, nor the program for the environment's.
+func TestPublicCases(t *testing.T) {
+	t.Parallel()
+	confusion := map[[2]Blame]int{}
+	scored, right, wrong := 0, 0, 0
+	for _, c := range readCases(t, "testdata/cases.jsonl") {
+		got := explain(t, c.Log)
+		if !c.Score {
+			continue
+		}
+		scored++
+		confusion[[2]Blame{c.Blame, got.Blame}]++
+		switch {
+		case got.Blame == c.Blame, c.Blame == "none" && got.Cause == NothingFound:
+			right++
+		case got.Blame == Unknown:
+			t.Logf("%s: %s, blamed on nobody (%s)", c.ID, c.Blame, got.Cause)
+		default:
+			wrong++
+			t.Errorf("%s: %s, blamed on %s (%s)", c.ID, c.Blame, got.Blame, got.Cause)
+		}
+	}
+	for _, is := range []Blame{Environment, Program, Hardware, "none"} {
+		t.Logf("%-11s → environment %2d, program %2d, hardware %2d, unknown %2d", is, confusion[[2]Blame{is, Environment}],
+			confusion[[2]Blame{is, Program}], confusion[[2]Blame{is, Hardware}], confusion[[2]Blame{is, Unknown}])
+	}
+	t.Logf("%d of %d right, %d wrong", right, scored, wrong)
+	if right*10 < scored*9 || wrong*20 > scored {
+		t.Errorf("%d of %d right, %d wrong: fewer than 90 %% right or more than 5 %% wrong", right, scored, wrong)
+	}
+}

@@ -1,0 +1,171 @@
+package logs
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// escape is a terminal's control sequence: colours, cursor movements, titles, links.
+var escape = lazyregexp.New(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
+
+// clean makes a piece of a log fit to match and to print: no escapes, no control bytes, no marks
+// that turn the direction of writing, nothing that is not UTF-8.
+func clean(b []byte) string {
+	if plain(b) {
+		return string(b)
+	}
+	if bytes.IndexByte(b, 0x1b) >= 0 {
+		b = escape.ReplaceAll(b, nil)
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(string(b), string(utf8.RuneError)))
+}
+
+// introducer begins a colour or a cursor movement: parameters follow, then one letter.
+var introducer = []byte("\x1b[")
+
+// withoutColours takes the colours and cursor movements out of text, in place: one may stand in the
+// middle of the words of a literal. What else a terminal obeys is left to clean, and one torn at the
+// end to the next piece of the log.
+func withoutColours(text []byte) []byte {
+	kept := text[:0]
+	for {
+		i := bytes.Index(text, introducer)
+		if i < 0 {
+			break
+		}
+		end := i + len(introducer)
+		for end < len(text) && text[end] >= ' ' && text[end] <= '?' {
+			end++
+		}
+		if end == len(text) {
+			break
+		}
+		kept = append(kept, text[:i]...)
+		if text[end] >= '@' {
+			end++
+		}
+		text = text[end:]
+	}
+	return append(kept, text...)
+}
+
+// plain reports whether a line is printable ASCII, as nearly all are.
+func plain(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// maxShown is how much of a line is kept for people, in bytes.
+const maxShown = 400
+
+// aroundMatch cuts a line to the part around the place of a match.
+func aroundMatch(text string, at int) string {
+	if len(text) <= maxShown {
+		return strings.TrimSpace(text)
+	}
+	from := min(at, len(text)-maxShown)
+	if at < maxShown/4 {
+		from = 0
+	}
+	part := strings.TrimSpace(strings.ToValidUTF8(text[from:from+maxShown], ""))
+	if from > 0 {
+		part = "…" + part
+	}
+	if from+maxShown < len(text) {
+		part += "…"
+	}
+	return part
+}
+
+// hypothetical is text that speaks about an error instead of reporting one: advice, documentation.
+var hypothetical = lazyregexp.New(
+	`(?i)\b(?:if you (?:see|get|hit|encounter|run into|face)|to (?:avoid|prevent|fix|solve|resolve)|in case of|` +
+		`ignoring|such as|known issues?|troubleshooting|may (?:cause|raise|fail with|result in|lead to))\b`)
+
+// listing is a line of source that IPython, Rich or a compiler shows around the one that failed, which
+// has an arrow: the errors in it were not raised.
+var listing = lazyregexp.New(`^(?: +\d{1,5} {2,}(?:raise |assert |[rf]?["'])|│ +\d{1,5} │| +\d{1,6} \| +[^ #])`)
+
+// collectorPrefix is what those who collect logs put before a line: docker compose, Kubernetes, kubectl, journald,
+// torchrun, Slurm and Ray, BuildKit, MSBuild and cargo, besides the time, or the mark of a quotation or of Python's
+// bytes. A journal names months in the language of its reader.
+var collectorPrefix = lazyregexp.New(
+	`^(?:(?:> ?| +|[\w./-]+ +\| |\[?\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\]? |std(?:out|err) F |\[pod/[^\]]+\] |` +
+		`(?:[A-Z][a-z]{2}|[^\s\[|:>]{2,6}) [ \d]\d [\d:]{8} [\w.-]+ [\w.()-]+\[\d+\]: |\[(?:rank|default)\d+\]: ?|\d+: |` +
+		`\([\w ]+ pid=\d+[^)]*\) ?|\[\d+,\d+\]<std(?:out|err)>: ?|#\d+ \d+\.\d+ |\d+\.\d{1,3} |\d{1,3}>|b['"]|cargo:warning=))+`)
+
+// find looks for the pattern in a cleaned line; one that wants the line's beginning is also tried behind
+// what a collector of logs put there.
+func (s *Signature) find(text string) []int {
+	if !s.lines.Spelt(text) {
+		return nil
+	}
+	m := s.lines.FindStringSubmatchIndex(text)
+	if m != nil || !strings.Contains(s.Pattern, "^") {
+		return m
+	}
+	skip := len(collectorPrefix.FindString(text))
+	if skip == 0 {
+		return nil
+	}
+	m = s.lines.FindStringSubmatchIndex(text[skip:])
+	for i := range m {
+		if m[i] >= 0 {
+			m[i] += skip
+		}
+	}
+	return m
+}
+
+// match applies the signature to a cleaned line. An error that the line only quotes, in a comment, in
+// source around the failure, in code marks or after words of advice, is none.
+func (s *Signature) match(text string) []int {
+	m := s.find(text)
+	if m == nil {
+		return nil
+	}
+	head := strings.TrimLeft(text, " ")
+	if strings.HasPrefix(head, "# ") || strings.HasPrefix(head, "//") || listing.MatchString(text) {
+		return nil
+	}
+	lead := text[:m[0]]
+	if inCodeMarks(text, lead) || hypothetical.MatchString(lead) {
+		return nil
+	}
+	return m
+}
+
+// inCodeMarks reports whether what follows the lead stands in code marks. A mark that the line does not close
+// opens a log that somebody pasted, and so do marks around the whole line.
+func inCodeMarks(text, lead string) bool {
+	if assertedCondition.MatchString(lead) {
+		return false
+	}
+	text, lead = gnuQuoted.ReplaceAllString(text, ""), gnuQuoted.ReplaceAllString(lead, "")
+	marks := strings.Count(text, "`")
+	line := strings.Trim(text[len(collectorPrefix.FindString(text)):], " ")
+	whole := marks == 2 && strings.HasPrefix(line, "`") && strings.HasSuffix(line, "`")
+	return strings.Count(lead, "`")%2 == 1 && marks%2 == 0 && !whole
+}
+
+// assertedCondition is how C begins a condition that does not hold, in marks that quote nothing.
+var assertedCondition = lazyregexp.New("[Aa]ssertion [`']$")
+
+// gnuQuoted is a name as GNU's programs quote it: in function `main': undefined reference to `cudaFree'.
+var gnuQuoted = lazyregexp.New("`[\\w@.:~+-]+'")

@@ -1,0 +1,57 @@
+package logs
+
+import (
+	"strings"
+	"time"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// clocks are the ways logs write the time, with the layout that reads the parts joined by spaces.
+var clocks = []struct {
+	pattern *lazyregexp.Regexp
+	layout  string
+}{
+	// 2025-05-19 10:10:29,701 and 2025-06-05T18:00:13Z
+	{lazyregexp.New(`\b(20\d\d-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)`), "2006-01-02 15:04:05"},
+	// [E321 02:07:08.408271257 ProcessGroupNCCL.cpp:607] and E1222 23:00:20.145007
+	{lazyregexp.New(`\b[IWEF](\d{1,2})(\d\d) (\d\d:\d\d:\d\d\.\d{1,9})`), "1 02 15:04:05"},
+	// ERROR 02-06 16:34:06 [core.py:936]
+	{lazyregexp.New(`(?m)(?:^|[ \[])(\d\d-\d\d) (\d\d:\d\d:\d\d)\b`), "01-02 15:04:05"},
+	// [Fri Aug 30 11:43:09 2024] and Sep 18 03:19:01
+	{lazyregexp.New(`\b((?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ \d]\d) (\d\d:\d\d:\d\d)`),
+		"Jan _2 15:04:05"},
+}
+
+// stampBefore reads the time of the line that holds the byte before end, or, as the lines of a
+// traceback carry none, of the last line above it that says one.
+func stampBefore(region []byte, end int) stamp {
+	text := string(region[max(0, end-bytesBefore):end])
+	last := stamp{}
+	position := -1
+	for i, c := range clocks {
+		all := c.pattern.FindAllStringSubmatchIndex(text, -1)
+		if len(all) == 0 {
+			continue
+		}
+		m := all[len(all)-1]
+		if at, err := time.Parse(c.layout, groups(text, m)); err == nil && m[0] > position {
+			last, position = stamp{layout: i + 1, at: at}, m[0]
+		}
+	}
+	return last
+}
+
+// groups joins what the pattern's groups matched.
+func groups(text string, match []int) string {
+	var parts []string
+	for i := 2; i < len(match); i += 2 {
+		parts = append(parts, text[match[i]:match[i+1]])
+	}
+	return strings.Join(parts, " ")
+}
+
+// before reports whether s is known to be earlier than t.
+func (s stamp) before(t stamp) bool {
+	return s.layout != 0 && s.layout == t.layout && s.at.Before(t.at)
+}

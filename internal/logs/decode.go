@@ -1,0 +1,82 @@
+package logs
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// decode tells from its first bytes how a log is written: gzip (1f 8b), UTF-16 with its mark, as
+// PowerShell's ">" writes it (ff fe), in Docker's boxes, or plainly.
+func decode(r io.Reader) (io.Reader, error) {
+	plain := bufio.NewReaderSize(r, chunk)
+	switch magic, _ := plain.Peek(2); {
+	case bytes.Equal(magic, []byte{0x1f, 0x8b}):
+		unzipped, err := gzip.NewReader(plain)
+		if err != nil {
+			return nil, err
+		}
+		return unbox(bufio.NewReaderSize(&boundedReader{unzipped, maxUnpacked}, chunk)), nil
+	case bytes.Equal(magic, []byte{0xff, 0xfe}):
+		return rejoin(bufio.NewReaderSize(&wide{plain, binary.LittleEndian}, chunk)), nil
+	case bytes.Equal(magic, []byte{0xfe, 0xff}):
+		return rejoin(bufio.NewReaderSize(&wide{plain, binary.BigEndian}, chunk)), nil
+	}
+	return unbox(plain), nil
+}
+
+// maxUnpacked bounds what comes out of a compressed log: ten megabytes of zeros unpack to ten gigabytes.
+const maxUnpacked = 2 << 30
+
+var errUnpacked = errors.New("it unpacks to more than 2 GiB; unpack it yourself and give the part around the failure")
+
+// boundedReader is a compressed log up to a bound.
+type boundedReader struct {
+	from io.Reader
+	left int
+}
+
+func (u *boundedReader) Read(p []byte) (int, error) {
+	if u.left <= 0 {
+		return 0, errUnpacked
+	}
+	n, err := u.from.Read(p[:min(len(p), u.left)])
+	u.left -= n
+	return n, err
+}
+
+// unbox is a log without the boxes that it may be in.
+func unbox(r *bufio.Reader) io.Reader {
+	if start, _ := r.Peek(len(boxMark)); bytes.Equal(start, boxMark) {
+		return &unboxingReader{from: r}
+	}
+	return rejoin(r)
+}
+
+// wide turns UTF-16 into UTF-8.
+type wide struct {
+	from  io.Reader
+	order binary.ByteOrder
+}
+
+// Read decodes half of what fits, as a unit of two bytes grows to three at most; so it wants room for one, which a
+// bufio.Reader always gives: a reader that neither reads nor fails is asked again for ever. A pair of
+// surrogates becomes two marks of replacement: no error message needs one.
+func (w *wide) Read(p []byte) (int, error) {
+	raw := make([]byte, max(2, len(p)/2&^1))
+	n, err := io.ReadFull(w.from, raw[:min(len(raw), len(p)/3*2)])
+	out := p[:0]
+	for i := 0; i+1 < n; i += 2 {
+		unit := rune(w.order.Uint16(raw[i:]))
+		if utf16.IsSurrogate(unit) {
+			unit = utf8.RuneError
+		}
+		out = utf8.AppendRune(out, unit)
+	}
+	return len(out), err
+}

@@ -1,0 +1,95 @@
+package logs
+
+import (
+	"strconv"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+)
+
+func weighWorker(r *record, _ *tables.Tables) string {
+	switch signal := r.slot("signal"); {
+	case strings.HasPrefix(signal, "Bus"):
+		return "worker-shm"
+	case strings.HasPrefix(signal, "Killed"):
+		return "worker-killed"
+	}
+	return ""
+}
+
+func weighXid(r *record, t *tables.Tables) string {
+	x := t.Xid(r.text[strings.Index(r.text, "NVRM"):])
+	if x == nil {
+		return ""
+	}
+	r.slots["meaning"] = x.Meaning
+	switch blame := Blame(x.Blame); {
+	case containedXids.MatchString(r.text):
+		return "xid"
+	case x.Action == "check-power":
+		return "xid-power"
+	case blame == Hardware:
+		return "xid-hardware"
+	case blame == Program:
+		return "xid-program"
+	}
+	return "xid"
+}
+
+// containedXids are the Xids that say themselves that the GPU goes on.
+var containedXids = lazyregexp.New(`(?i)non-?fatal|\bcontained\b|corrected`)
+
+func weighMemory(r *record, _ *tables.Tables) string {
+	switch {
+	case strings.Contains(r.text, "allocate resources"): // a scheduler's
+		return ""
+	case r.slot("want") != "" && strings.Contains(r.text, r.slot("want")+" free"): // not what was asked for
+		return "memory"
+	case r.slot("want") != "":
+		return "memory-want"
+	case r.frames != nil || raisedLine.MatchString(message(r.text)):
+		return "memory"
+	}
+	return "memory-unsaid" // a compiled program's: another process may hold it
+}
+
+// signals are the ends of processes by the code that shells and launchers report.
+var signals = map[string]string{"-11": "a bad pointer (SIGSEGV)", "11": "a bad pointer (SIGSEGV)", "139": "a bad " +
+	"pointer (SIGSEGV)",
+	"-9": "SIGKILL, mostly because main memory ran out", "9": "SIGKILL, mostly because main memory ran " +
+		"out", "137": "SIGK" +
+		"ILL, mostly because main memory ran out",
+	"-7": "SIGBUS, mostly because shared memory ran out", "7": "SIGBUS, mostly because shared memory ran " +
+		"out", "135": "SI" +
+		"GBUS, mostly because shared memory ran out",
+	"-6": "its own abort (SIGABRT)", "6": "its own abort (SIGABRT)", "134": "its own abort (SIGABRT)", "-4": "an " +
+		"instruction this processor does not have (SIGILL)", "132": "an instruction this processor does not have " +
+		"(SIGILL)"}
+
+// EndedBySignal is what ended a process whose exit status is 128 and the number of a signal, as shells and containers report
+// it, "SIGKILL, mostly because main memory ran out"; empty for any other status.
+func EndedBySignal(status int) string {
+	if status < 128 {
+		return ""
+	}
+	return signals[strconv.Itoa(status)]
+}
+
+func weighExit(r *record, _ *tables.Tables) string {
+	if r.slot("signal") != "" {
+		return "exit"
+	}
+	r.slots["signal"] = signals[r.slot("code")]
+	if r.slot("signal") == "" {
+		return ""
+	}
+	return "exit"
+}
+
+// weighWindowsEnd looks up the status by which Windows ended a process: printed with a sign, without one, or in
+// hexadecimal.
+func weighWindowsEnd(r *record, t *tables.Tables) string {
+	code, _ := strconv.ParseInt(r.slot("code"), 0, 64)
+	return r.weighStatusOf("windows", int(int32(code)), t)
+}

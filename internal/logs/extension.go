@@ -1,0 +1,116 @@
+package logs
+
+import (
+	"fmt"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// libraryFile is a package's library in a line: its directory, or its own name where it lies beside the packages.
+var libraryFile = lazyregexp.New(`(?:site|dist)-packages/(?P<package>\w+)[/.]|(?:^|[\s'"/])(?P<file>\w+)\.cpython-\d+`)
+
+// broughtBy are the packages of libraries that lie beside the packages and have another name.
+var broughtBy = map[string]string{"flash_attn_2_cuda": "flash-attn", "flash_attn_cuda": "flash-attn",
+	"causal_conv1d_cuda": "causal-conv1d", "selective_scan_cuda": "mamba-ssm", "awq_inference_engine": "autoawq-kernels",
+	"amp_C": "apex", "fused_layer_norm_cuda": "apex"}
+
+// rebuilt is how to get a package that was built for another PyTorch to fit the installed one, by its name.
+var rebuilt = []struct {
+	packages string
+	do       []string
+}{
+	{"torchvision torchaudio torchtext", []string{
+		"install the {package} of this torch from the same index: `cudacompat pins` names the pair",
+		"run `python -m pip list | grep torch`: two of them from different indexes, or from conda and pip, are the usual reason"}},
+	{"torch_scatter torch_sparse torch_cluster torch_spline_conv pyg_lib", []string{
+		"install the wheel for this torch and CUDA: `python -m pip install --no-deps --force-reinstall {package} -f " +
+			"https://data.pyg.org/whl/torch-VERSION+CUDA.html`",
+		"or build it, with nvcc of torch's CUDA: `" + buildAgain + "`"}},
+	{"flash-attn causal-conv1d mamba-ssm", []string{
+		"install the wheel from the project's releases whose name has this torch, CUDA, Python and C++ ABI, with `--no-deps`",
+		"or build it, with nvcc of torch's CUDA: `" + buildAgain + "`"}},
+	{"mmcv", []string{
+		"install the wheel for this torch and CUDA: `python -m pip install --no-deps --force-reinstall mmcv -f " +
+			"https://download.openmmlab.com/mmcv/dist/CUDA/TORCH/index.html`",
+		"or build it, with nvcc of torch's CUDA: `MMCV_WITH_OPS=1 " + buildAgain + "`"}},
+	{"diff_gaussian_rasterization simple_knn", []string{
+		"build it again from the directory of the program that holds it: `python -m pip install --no-deps --no-build-isolation " +
+			"--no-cache-dir --force-reinstall ./submodules/DIRECTORY`",
+		"if there is none, clone the program with its submodules: `git submodule update --init --recursive`"}},
+	{"vllm sgl_kernel tensorrt_llm lmdeploy", []string{
+		"install it in a fresh environment, so that it brings the torch that it pins",
+		"or install the torch that its metadata names: `python -m pip show {package}`"}},
+}
+
+// buildAgain builds a package from its source beside the installed torch: without --no-deps and --no-build-isolation pip
+// takes another torch, and --no-binary :all: asks for the source of torch, too, which no index has.
+const buildAgain = "python -m pip install --no-deps --no-build-isolation --no-cache-dir --force-reinstall --no-binary " +
+	"{package} {package}"
+
+// distributions are the names by which packages are installed that have another for the import.
+var distributions = map[string]string{"flashinfer": "flashinfer-python", "deep_gemm": "deep-gemm"}
+
+// onNoIndex are the addresses of packages that their projects have on no index, or not as wheels.
+var onNoIndex = map[string]string{
+	"detectron2":      "git+https://github.com/facebookresearch/detectron2",
+	"pytorch3d":       "git+https://github.com/facebookresearch/pytorch3d",
+	"nvdiffrast":      "git+https://github.com/NVlabs/nvdiffrast",
+	"tinycudann":      "git+https://github.com/NVlabs/tiny-cuda-nn#subdirectory=bindings/torch",
+	"MinkowskiEngine": "git+https://github.com/NVIDIA/MinkowskiEngine",
+	"apex":            "git+https://github.com/NVIDIA/apex",
+}
+
+// inPlace matches an extension that lies in the directory of its sources, where nothing was installed:
+//
+//	ImportError: /home/me/code/lib/model/_C.cpython-36m-x86_64-linux-gnu.so: undefined symbol: _ZN3c105Error…
+var inPlace = lazyregexp.New(`ImportError: (?:/[\w.+-]+)+\.so: undefined symbol`)
+
+// builtAgainInPlace are the steps for such an extension.
+var builtAgainInPlace = []string{
+	"where its setup.py is, delete the directory build and the .so, then build it for this torch, with nvcc of its CUDA: `python setup.py build develop`",
+	"if it does not compile, install the torch that the program's README names: old extensions do not build with new releases",
+}
+
+// readExtension names the package that was built for another PyTorch, and how that package is got to fit.
+func readExtension(f *finding) bool {
+	name := packageIn(f.text)
+	if name == "" && inPlace.MatchString(f.text) && !distributionDirectory.MatchString(f.text) {
+		f.do = builtAgainInPlace
+	}
+	if name == "" || name == "torch" {
+		return true
+	}
+	f.because = fmt.Sprintf("%s was built for another PyTorch: it asks for a symbol that this one does not have.", name)
+	if other := distributions[name]; other != "" {
+		name = other
+	}
+	r := record{slots: map[string]string{"package": name}}
+	f.do = r.steps([]string{"build it again for this torch, with nvcc of its CUDA: `" + buildAgain + "`",
+		"or install its wheel for this torch, CUDA and Python, with `--no-deps`"})
+	if address := onNoIndex[name]; address != "" {
+		f.do = []string{"build it again for this torch, with nvcc of its CUDA; it is on no index: `python -m pip install " +
+			"--no-deps --no-build-isolation --no-cache-dir --force-reinstall " + address + "`"}
+	}
+	for _, b := range rebuilt {
+		if contains(b.packages, name) {
+			f.do = r.steps(b.do)
+		}
+	}
+	return true
+}
+
+// contains reports whether a word is one of a list.
+func contains(list, word string) bool { return strings.Contains(" "+list+" ", " "+word+" ") }
+
+// packageIn is the package whose library a line names; empty when it names none.
+func packageIn(line string) string {
+	m := libraryFile.FindStringSubmatch(line)
+	if m == nil {
+		return ""
+	}
+	if other := broughtBy[m[1]+m[2]]; other != "" {
+		return other
+	}
+	return m[1]
+}

@@ -1,0 +1,36 @@
+package logs
+
+import (
+	"slices"
+	"strings"
+)
+
+// ofFirstTouch tells that a GPU was full before the program had anything on it, where the call that touched it first ran out
+// of memory: PyTorch's own allocator says how much it wanted and held, and CUDA says nothing but this where not even its
+// context fits.
+func (d *Diagnosis) ofFirstTouch(records []record) {
+	if d.Cause != "out-of-memory" || len(d.Lines) == 0 {
+		return
+	}
+	first := func(r record) bool { return r.line == d.Lines[0].Number && r.touchesFirst() }
+	if !slices.ContainsFunc(records, first) {
+		return
+	}
+	a := answerOf("memory-taken")
+	d.Cause, d.Blame, d.Rule, d.Because, d.Do = a.cause, a.blame, a.rule, a.because, slices.Clone(a.do)
+}
+
+// touchesFirst reports whether an exception without numbers was raised by a call with which programs begin on a GPU: a
+// model that is moved there, or the start of CUDA itself.
+func (r *record) touchesFirst() bool {
+	if r.kind != "exception" || !strings.HasSuffix(r.slot("message"), "CUDA error: out of memory") {
+		return false
+	}
+	switch at := r.raisingFrame(); at.function {
+	case "_lazy_init", "set_device":
+		return true
+	case "convert":
+		return strings.Contains(at.path, "torch/nn/modules/module.py")
+	}
+	return false
+}

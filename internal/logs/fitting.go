@@ -1,0 +1,129 @@
+package logs
+
+import (
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// forWhom is the program or system for which a step says that it is, by its first words.
+var forWhom = lazyregexp.New(`^(?:or )?(?:for|on|with|under) (Windows|PyCUDA|OpenMM|PEFT|Triton|Podman|OpenShift|TensorRT)\b`)
+
+// onLinux are the paths of a log that was written there.
+var onLinux = []string{"/home/", "/usr/", "/opt/", "/root/", "/mnt/", "/data/", "/proc/", "/dev/", "/lib/python3"}
+
+// fit puts the steps for a program or a system that the log does not show behind the others, and leaves those for Windows
+// out of a log of Linux.
+func (d *Diagnosis) fit(logs [][]logLine, windows bool) {
+	var own, others []string
+	for _, step := range d.Do {
+		m := forWhom.FindStringSubmatch(step)
+		switch {
+		case m == nil, m[1] == "Windows" && windows, m[1] != "Windows" && mentions(logs, m[1]):
+			own = append(own, step)
+		case m[1] != "Windows" || !says(logs, onLinux):
+			others = append(others, step)
+		}
+	}
+	if d.Do = append(own, others...); d.Do == nil {
+		d.Do = []string{}
+	}
+}
+
+// mentions reports whether a line of the logs holds a name, written in any case.
+func mentions(logs [][]logLine, name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(logs, func(lines []logLine) bool {
+		return slices.ContainsFunc(lines, func(l logLine) bool { return strings.Contains(strings.ToLower(l.text), name) })
+	})
+}
+
+// tegra are the marks of a log that was written on a Jetson.
+var tegra = []string{"-tegra", "Jetson", "JetPack", "jetpack", "L4T", "l4t-", "nv_tegra", "Orin (nvgpu)", "(nvgpu)"}
+
+// ofBuild are the causes that lie in which build of a package was installed.
+var ofBuild = []string{"driver-too-old", "gpu-arch-missing", "cpu-only-build", "symbol-not-in-module", "ptx-newer-than-driver"}
+
+// onJetson are the steps for them on a Jetson, whose driver no package brings and for which PyPI has no builds.
+var onJetson = []string{
+	"install the build made for this JetPack: from https://pypi.jetson-ai-lab.io, or NVIDIA's image for its L4T release",
+	"run `cat /etc/nv_tegra_release`: it names the L4T release, whose driver and CUDA come with JetPack and are updated with it",
+	"PyPI's wheels for Arm are for servers (SBSA): where no build for JetPack is published, build the package on the board",
+}
+
+// ofBoard replaces the steps for a package's build by those for a Jetson, where the log was written on one.
+func (d *Diagnosis) ofBoard(logs [][]logLine) {
+	switch {
+	case slices.Contains(ofBuild, d.Cause) && says(logs, tegra):
+		d.Do = slices.Clone(onJetson)
+	case slices.Contains(ofLoader, d.Cause) && says(logs, tegra):
+		d.Do = slices.Clone(mountedOnJetson)
+	case slices.Contains(ofLoader, d.Cause) && len(d.Lines) > 0 && strings.Contains(d.Lines[0].Text, "bazel-out/"):
+		d.Do = slices.Clone(inBazel)
+	}
+}
+
+// ofLoader are the causes of a library of CUDA's that a loader did not find, mountedOnJetson the steps for them on a Jetson
+// and inBazel those in a build by bazel.
+var (
+	ofLoader        = []string{"cuda-library-not-found", "cudnn-not-found"}
+	mountedOnJetson = []string{
+		"in a container, and in `docker build`, make nvidia docker's default runtime: \"default-runtime\": \"nvidia\" in /etc/docker/daemon.json, then restart docker; it mounts JetPack's CUDA (up to JetPack 5)",
+		"on the board itself, and in an image for JetPack 6, install JetPack's own: `sudo apt-get install nvidia-jetpack`",
+		"run `ldconfig -p | grep -i -e cuda -e cudnn`: it shows what the loader finds",
+	}
+	inBazel = []string{
+		"hand the path on to what bazel runs, which gets an environment of its own: `--action_env=LD_LIBRARY_PATH --host_action_env=LD_LIBRARY_PATH`",
+		"or put the library's directory into a file of /etc/ld.so.conf.d, and run `sudo ldconfig`; `ldconfig -p` then lists it",
+		"use the release of bazel that the project's instructions name",
+	}
+)
+
+// wsl are the marks of a log that was written in WSL2.
+var wsl = []string{"microsoft-standard-WSL", "/usr/lib/wsl/", "-WSL2"}
+
+// onWSL are the steps where the driver is not reached there: it is Windows' own, and no module is built for it.
+var onWSL = []string{
+	"in Windows, install NVIDIA's newest driver, then run `wsl --update` and `wsl --shutdown`",
+	"run `ls -l /usr/lib/wsl/lib/libcuda.so.1`: it is Windows' driver; remove a Linux driver that was installed in WSL beside it",
+	"a preview of Windows may be without the GPU in WSL: take the release before or after it",
+}
+
+// ofWSL replaces the steps for a driver that is not reached by those for WSL2, where the log was written there.
+func (d *Diagnosis) ofWSL(logs [][]logLine) {
+	if d.Blame == Environment && slices.Contains(unreachableDriver, d.Cause) && says(logs, wsl) {
+		d.Because = "Programs in WSL2 do not reach the driver, which is that of Windows."
+		d.Do = slices.Clone(onWSL)
+	}
+}
+
+// unreachableDriver are the causes of a driver that does not answer.
+var unreachableDriver = []string{"driver-not-loaded", "no-driver", "driver-missing", "cuda-init-failed"}
+
+// builtFrom are programs that are built where they run, by a mark of the line in which one says that it has no code for
+// the GPU, with how they are built for it.
+var builtFrom = []struct {
+	mark string
+	do   []string
+}{
+	{"OpenCV(", []string{
+		"build OpenCV again with `-DCUDA_ARCH_BIN=X.Y`, the GPU's capability, in an empty build directory",
+		"run `nvidia-smi --query-gpu=name,compute_cap --format=csv`: it shows the capability",
+		"see that the program loads that build: `ldd PROGRAM | grep opencv`, `python -c 'import cv2; print(cv2.__file__)'`"}},
+	{"ggml", []string{
+		"build it again for this GPU: `cmake -B build -DGGML_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=native`, in an empty build directory",
+		"or download a release that was built for a CUDA that knows the GPU"}},
+}
+
+// ofProgram replaces the steps to another build of PyTorch where another program says that it has no code for the GPU.
+func (d *Diagnosis) ofProgram() {
+	if d.Cause != "gpu-arch-missing" || len(d.Lines) == 0 {
+		return
+	}
+	for _, b := range builtFrom {
+		if strings.Contains(d.Lines[0].Text, b.mark) {
+			d.Do = slices.Clone(b.do)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package logs
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// parser is one way by which a line, with those after it, becomes records.
+type parser struct {
+	kind string
+	read func(l logLine, next []logLine) []record
+}
+
+// parsers are all of them: what single calls, each by itself.
+func parsers() []parser {
+	one := func(read func(logLine) *record) func(logLine, []logLine) []record {
+		return func(l logLine, _ []logLine) []record {
+			if r := read(l); r != nil {
+				return []record{*r}
+			}
+			return nil
+		}
+	}
+	all := []parser{{"exception", one(exception)}, {"complaint", one(complaint)}, {"pair", together},
+		{"exception over several lines", single},
+		{"status in words", func(l logLine, _ []logLine) []record { return spelt(l) }}}
+	for i := range grammars {
+		g := &grammars[i]
+		all = append(all, parser{g.kind, func(l logLine, _ []logLine) []record { return g.read(l) }})
+	}
+	return all
+}
+
+// linesOf are those of a text as grammars are shown them.
+func linesOf(text string) []logLine {
+	var lines []logLine
+	for i, line := range strings.Split(text, "\n") {
+		lines = append(lines, logLine{number: i + 1, text: bare(clean([]byte(line)))})
+	}
+	return lines
+}
+
+// seeds are, for every parser, the first line that it reads of those of TestRecords and of the public logs, with some
+// after it.
+func seeds(tb testing.TB) map[int]string {
+	tb.Helper()
+	var logs []string
+	for _, c := range readCases(tb, "testdata/cases.jsonl") {
+		logs = append(logs, c.Log)
+	}
+	for _, set := range []string{"1.jsonl", "2.jsonl", "3.jsonl", "4.jsonl", "5.jsonl.gz", "6.jsonl.gz"} {
+		for _, c := range readSighted(tb, "testdata/firstsight/"+set) {
+			logs = append(logs, c.Log)
+		}
+	}
+	all := map[int]string{}
+	for _, c := range recorded {
+		addSeeds(all, linesOf(c.line))
+	}
+	for _, log := range logs {
+		addSeeds(all, linesOf(log))
+	}
+	return all
+}
+
+func addSeeds(all map[int]string, lines []logLine) {
+	for p, parser := range parsers() {
+		at := slices.IndexFunc(lines, func(l logLine) bool {
+			return all[p] == "" && len(parser.read(l, lines[l.number:])) > 0
+		})
+		if at < 0 {
+			continue
+		}
+		for _, l := range lines[at:min(at+4, len(lines))] {
+			all[p] += l.text + "\n"
+		}
+	}
+}
+
+// FuzzParsers: every parser reads any lines without breaking. What it makes of them is of a kind that is weighed, the
+// slots that a form fills are parts of the line, and what is said of it is a sentence without holes.
+func FuzzParsers(f *testing.F) {
+	all := parsers()
+	for p, text := range seeds(f) {
+		f.Add(p, text)
+	}
+	f.Fuzz(func(t *testing.T, which int, text string) {
+		p := all[uint(which)%uint(len(all))]
+		lines := linesOf(text)
+		records := p.read(lines[0], lines[1:])
+		for _, r := range records {
+			for name, slot := range r.slots {
+				if r.kind == p.kind && p.kind != "exception" && !strings.Contains(r.text, slot) {
+					t.Fatalf("%s: %s = %q is not in %q", p.kind, name, slot, r.text)
+				}
+			}
+		}
+		for _, found := range structural(records, nameTables()) {
+			said := strings.Join(append([]string{found.because}, found.do...), "\n")
+			if found.because == "" || placeholder.MatchString(said) && !placeholder.MatchString(text) {
+				t.Fatalf("%s: %+v", p.kind, found)
+			}
+		}
+	})
+}
+
+// noNumber is what a computation says that had nothing to compute.
+var noNumber = regexp.MustCompile(`NaN|Inf\b| -\d`)
+
+// FuzzReaders: those who judge lines by their numbers break on none and say none that is not one.
+func FuzzReaders(f *testing.F) {
+	var rows []Signature
+	for _, s := range table(f) {
+		if s.Reads != "" {
+			rows = append(rows, s)
+			f.Add(s.Positive)
+		}
+	}
+	for _, s := range table(f) {
+		if slices.ContainsFunc(rows, func(r Signature) bool { return r.Needs == s.ID }) {
+			f.Add(s.Positive + "\n" + rows[len(rows)-1].Positive)
+			rows = append(rows, s)
+		}
+	}
+	f.Add("CUDA out of memory. Tried to allocate 1.65 GiB (GPU 1; 7.79 GiB total capacity; 3.53 GiB already allocated; 0 " +
+		"bytes free; 5.78 GiB reserved in total by PyTorch)")
+	f.Fuzz(func(t *testing.T, log string) {
+		s := newScanner(newFinder(rows), rows)
+		if err := s.read(t.Context(), strings.NewReader(log)); err != nil {
+			t.Skip()
+		}
+		events := s.events(0)
+		for _, found := range findings(events, events) {
+			if found.because == "" || noNumber.MatchString(found.because) && !noNumber.MatchString(log) {
+				t.Fatalf("%q is said of %q", found.because, log)
+			}
+		}
+	})
+}

@@ -1,0 +1,125 @@
+package logs
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// noKernels is how CUDA refuses a kernel of which there is no code for the GPU, in the line of whoever launched it.
+var noKernels = lazyregexp.New(`no kernel image is available|cudaErrorNoKernelImageForDevice|CUDA_ERROR_NO_BINARY_FOR_GPU`)
+
+// compiledParts are packages that bring kernels of their own beside PyTorch's, as calls and paths name them:
+//
+//	Error no kernel image is available for execution on the device at line 167 in file /src/bitsandbytes/csrc/ops.cu
+//	CUDA error (/src/xformers/third_party/flash-attention/csrc/flash_fwd_launch_template.h:80): no kernel image is …
+var compiledParts = lazyregexp.New(`(?i)[/\\](flash[-_]attn|flash-attention|flashinfer|xformers|bitsandbytes|sgl[-_]kernel|mamba[-_]ssm|` +
+	`causal[-_]conv1d|vllm|autoawq|awq\w*|exllamav2|auto_gptq|gptqmodel|apex|transformer_engine|mmcv|torchvision|torchaudio|` +
+	`pytorch3d|gsplat|spconv|natten|sageattention|deep_gemm|torchao|nvdiffrast|tinycudann|ctranslate2|cupy|faiss|` +
+	`diff_gaussian_rasterization|simple_knn|torch_(?:scatter|sparse|cluster)|llama_cpp)[-/\\]`)
+
+// calledByName is how FlashInfer and its like name the call that failed, and no file:
+//
+//	RuntimeError: TopKTopPSamplingFromProbs failed with error code no kernel image is available for execution on the device
+var calledByName = lazyregexp.New(`\b([A-Z]\w+) failed with error(?: code)?:? no kernel image`)
+
+// ofKernels says of a kernel without code for the GPU whose it is: a build of PyTorch for another CUDA does not mend what
+// flash-attn or vLLM lacks. CUDA reports it at the next call that asks, so a traceback only names who may be meant; the
+// first step tells which.
+func (d *Diagnosis) ofKernels(logs [][]logLine, records []record) {
+	if d.Cause != "gpu-arch-missing" || len(d.Lines) == 0 || !noKernels.MatchString(d.Lines[0].Text) ||
+		strings.Contains(d.Lines[0].Text, "OpenCV") {
+		return
+	}
+	if m := calledByName.FindStringSubmatch(d.Lines[0].Text); m != nil {
+		d.Because = "The package that brings " + m[1] + " has no machine code for this GPU."
+		d.Do = []string{"find whose " + m[1] + " is (FlashInfer's, sgl-kernel's): that package, and not torch, needs a release that is built for this GPU",
+			withoutKernels(serverIn(logs, d.Lines)),
+			"run `cudacompat doctor`: it lists what each package here was compiled for"}
+	} else if all := compiledParts.FindAllStringSubmatch(d.Lines[0].Text, -1); all != nil {
+		d.lacks(packageNamed(all[len(all)-1][1]), serverIn(logs, d.Lines))
+	} else if names := launchers(records); len(names) > 0 {
+		either := strings.Join(names, " or ")
+		d.Do = []string{
+			"run `cudacompat doctor`: it says which has no code for this GPU, " + either + ", whose calls the traceback shows, or torch",
+			"if it is " + either + ", torch needs no other build: take a release of it that is built for this GPU, or build it here with " + forThisGPU,
+			"if it is torch: for a new GPU take a build for a newer CUDA (Blackwell: cu128 or newer), for an old one cu126 (Maxwell to Volta) or an older release"}
+	}
+}
+
+const forThisGPU = "TORCH_CUDA_ARCH_LIST set to the GPU's capability (`nvidia-smi --query-gpu=compute_cap --format=csv`)"
+
+// lacks says that one package has no code for the GPU.
+func (d *Diagnosis) lacks(name, server string) {
+	d.Because = name + " has no machine code for this GPU, and no PTX that the driver could compile."
+	r := record{slots: map[string]string{"package": cmp.Or(distributions[name], name), "address": onNoIndex[name]}}
+	build := buildAgain
+	if r.slots["address"] != "" {
+		build = "python -m pip install --no-deps --no-build-isolation --no-cache-dir --force-reinstall {address}"
+	}
+	d.Do = append(r.steps([]string{"take a release of {package} that is built for this GPU, the newest first, or build it here with " +
+		forThisGPU + ": `" + build + "`"}), withoutKernels(server),
+		"run `cudacompat doctor`: it lists what each package here was compiled for; torch is not what failed")
+}
+
+// doWithout is how a server is told to leave such a package's kernels out.
+var doWithout = map[string]string{
+	"sglang":  "or do without its kernels: `--attention-backend triton --sampling-backend pytorch` (old releases: `--disable-flashinfer --disable-flashinfer-sampling`)",
+	"vllm":    "or do without its kernels: another attention backend, and VLLM_USE_FLASHINFER_SAMPLER=0 where FlashInfer samples",
+	"comfyui": "or do without its kernels: start ComfyUI with `--use-pytorch-cross-attention`, and `--disable-xformers`",
+}
+
+// ofCPUBuild matches a log that says that the build of the package, or PyTorch's, is the one for the CPU:
+//
+//	PyTorch version: 2.5.1+cpu
+//	File "/…/site-packages/vllm-0.6.5+cpu-py3.12-linux-x86_64.egg/vllm/_custom_ops.py", line 44, in wrapper
+var ofCPUBuild = lazyregexp.New(`^(?:PyTorch version: |\[(?:pip3|conda)\] torch(?:==|\s)\s*|torch==|torch\s+)\d[\w.]*\+cpu\b|site-packages[/\\]([\w.]+)-\d[\w.]*\+cpu\b`)
+
+// ofOperators says of operators that are not there whose build for the CPU has none of them.
+func (d *Diagnosis) ofOperators(logs [][]logLine) {
+	if d.Cause != "extension-not-loaded" {
+		return
+	}
+	for _, l := range slices.Concat(logs...) {
+		if m := ofCPUBuild.FindStringSubmatch(l.text); m != nil {
+			d.Do = []string{"install the builds for CUDA: torch, and " + cmp.Or(m[1], "the package whose operators are missing") +
+				"; the installed ones are for the CPU (+cpu), which have no such operators: `cudacompat pins` names those that fit the driver",
+				"on a machine without a GPU, take a model or a quantization that runs on the CPU"}
+			return
+		}
+	}
+}
+
+// withoutKernels is the step that leaves a package's kernels out.
+func withoutKernels(server string) string {
+	return cmp.Or(doWithout[server], "or do without its kernels, where the program has an option for another backend")
+}
+
+// launchers are the packages with kernels of their own whose calls stand in the traceback of the kernel that is missing, the
+// deepest first.
+func launchers(records []record) (names []string) {
+	i := slices.IndexFunc(records, func(r record) bool {
+		return r.kind == "exception" && r.frames != nil && noKernels.MatchString(r.text)
+	})
+	if i < 0 {
+		return nil
+	}
+	for _, f := range slices.Backward(records[i].frames) {
+		name := packageNamed(f.project())
+		if compiledParts.MatchString("/"+name+"/") && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// packageNamed is the package of a directory of sources.
+func packageNamed(directory string) string {
+	name := strings.ToLower(directory)
+	if name == "flash-attention" {
+		return "flash-attn"
+	}
+	return name
+}

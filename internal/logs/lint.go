@@ -1,0 +1,98 @@
+package logs
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+)
+
+// maxSteps is how many steps an answer may have: whoever reads them has a machine that does not work.
+const maxSteps = 4
+
+// lint says what is wrong with the table, one error a fault.
+func lint(all []Signature) []error {
+	var faults []error
+	ids, blames := map[string]bool{}, map[string]Blame{}
+	for _, s := range all {
+		if ids[s.ID] {
+			faults = append(faults, fmt.Errorf("signature %q: id is not unique", s.ID))
+		}
+		ids[s.ID] = true
+		if b, seen := blames[s.Cause]; seen && b != s.Blame {
+			faults = append(faults, fmt.Errorf("signature %q: cause %q is blamed on both %s and %s", s.ID, s.Cause, b, s.Blame))
+		}
+		blames[s.Cause] = s.Blame
+	}
+	for _, s := range all {
+		if err := s.lint(); err != nil {
+			faults = append(faults, fmt.Errorf("signature %q: %w", s.ID, err))
+		}
+		if s.Needs != "" && !ids[s.Needs] {
+			faults = append(faults, fmt.Errorf("signature %q: needs unknown signature %q", s.ID, s.Needs))
+		}
+	}
+	return faults
+}
+
+func (s *Signature) lint() error {
+	switch {
+	case !slug.MatchString(s.ID) || !slug.MatchString(s.Cause):
+		return errors.New("id and cause must be lower-case words joined by hyphens")
+	case !slices.Contains(Blames, s.Blame):
+		return fmt.Errorf("blame %q is not one of %q", s.Blame, Blames)
+	case s.Blame == None && s.Weight != consequence:
+		return fmt.Errorf("a line that is harmless has the weight %d", consequence)
+	case s.Rule != "" && !slug.MatchString(s.Rule):
+		return fmt.Errorf("rule %q is not a rule id", s.Rule)
+	case s.Weight < fact || s.Weight > cause:
+		return errors.New("its weight is none of fact, consequence, warning, symptom, fault, cause")
+	case s.Reads != "" && readers[s.Reads] == nil:
+		return fmt.Errorf("reads %q, which no reader is called", s.Reads)
+	case s.Reads == "capability" && s.Needs == "":
+		return errors.New("reads the capability, and needs no line that says it")
+	case len(s.Do) > maxSteps:
+		return fmt.Errorf("more than %d steps", maxSteps)
+	case s.Weight != fact && (s.Because == "" || len(s.Do) == 0 && s.Blame != None):
+		return errors.New("neither it nor another row of its cause says because and do")
+	}
+	if err := s.lintPattern(); err != nil {
+		return err
+	}
+	return s.lintWords()
+}
+
+func (s *Signature) lintPattern() error {
+	if _, err := regexp.Compile(s.Pattern); err != nil {
+		return err
+	}
+	if len(s.Literal) == 0 {
+		return fmt.Errorf("no literal: the pattern %q spells nothing of %d letters", s.Pattern, minLiteral)
+	}
+	for _, lit := range s.Literal {
+		if len(lit) < minLiteral {
+			return fmt.Errorf("literal %q is shorter than %d bytes", lit, minLiteral)
+		}
+	}
+	if !mustContain(s.Pattern, s.Literal) {
+		return fmt.Errorf("not every match of %q holds one of the literals %q", s.Pattern, s.Literal)
+	}
+	text := clean([]byte(s.Positive))
+	if !slices.ContainsFunc(s.Literal, func(lit string) bool { return strings.Contains(s.Positive, lit) }) ||
+		s.match(text) == nil {
+		return fmt.Errorf("does not match its own positive line %q", s.Positive)
+	}
+	return nil
+}
+
+func (s *Signature) lintWords() error {
+	words := strings.Join(append([]string{s.Because}, s.Do...), " ")
+	for _, m := range placeholder.FindAllStringSubmatch(words, -1) {
+		if re, err := syntax.Parse(s.Pattern, syntax.Perl); err != nil || !fills(re, m[1]) {
+			return fmt.Errorf("not every match of the pattern has a group for %s", m[0])
+		}
+	}
+	return nil
+}

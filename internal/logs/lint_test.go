@@ -1,0 +1,50 @@
+package logs
+
+import (
+	"regexp"
+	"slices"
+	"sync"
+	"testing"
+
+	"cudacompat/data"
+)
+
+// theTable is data/signature, read once for all tests.
+var theTable = sync.OnceValues(func() ([]Signature, error) {
+	return ParseSignatures(data.FS)
+})
+
+func table(t testing.TB) []Signature {
+	t.Helper()
+	all, err := theTable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// thread is the address of a discussion in which somebody pasted what was printed.
+var thread = regexp.MustCompile(`^https://(?:github\.com/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)/\d+|forums\.developer\.nvidia\.com/t/\S+)$`)
+
+// unthreaded names the rows whose line comes from no thread: from the library that holds the text and nowhere
+// else (cuda-223), from a published collection of logs (sxid-fatal), and from logs in repositories (the others).
+var unthreaded = []string{"stub-not-compiled", "lmod-unknown", "sxid-fatal", "state-dict-wrapped", "cuda-223"}
+
+// TestLinesWereSeen lints today's signatures, and holds that every other line was seen in a thread, so that the list cannot
+// grow unnoticed.
+func TestLinesWereSeen(t *testing.T) {
+	all, err := ParseSignatures(today)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range all {
+		if !thread.MatchString(s.Source[0]) {
+			got = append(got, s.ID)
+		}
+	}
+	if !slices.Equal(got, unthreaded) {
+		t.Errorf("the lines of %q come from no thread; want %q", got, unthreaded)
+	}
+	t.Logf("%d of %d lines come from no thread", len(got), len(all))
+}

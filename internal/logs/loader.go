@@ -1,0 +1,202 @@
+package logs
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+)
+
+var optionalLibrary = lazyregexp.New(`^(?:libnvinfer|libnccl-net|libnccl-tuner|libibverbs|libsox|libsnpe|libGL|` +
+	`libjpeg|libpng|libavutil|libtorchcodec|image\.so)`)
+
+func weighLibrary(r *record, t *tables.Tables) string {
+	name := cmp.Or(r.slot("library"), r.slot("library2"), r.slot("library3"))
+	r.slots["library"] = name
+	switch known := t.Library(name); {
+	case optionalLibrary.MatchString(name) && strings.Contains(r.text, " W "):
+		return ""
+	case OfDriver(name):
+		if strings.HasSuffix(name, ".so") {
+			return "driver-link"
+		}
+		return "libcuda"
+	case known != nil:
+		r.slots["what"], r.slots["cuda"], r.slots["pip"] = known.Library, strings.Join(known.CUDA, " or "), known.Pip[0]
+		return r.wheelOf(known)
+	case strings.HasPrefix(name, "libc10") || strings.HasPrefix(name, "libtorch"):
+		return "torch-library"
+	case strings.HasSuffix(strings.ToLower(name), ".dll"):
+		return "windows-library"
+	}
+	return "library"
+}
+
+// commonCUDA is the CUDA whose wheels most programs bring.
+const commonCUDA = "-cu12"
+
+// wheelOf is the answer about a library of the toolkit's, whose wheel may be another for each CUDA.
+func (r *record) wheelOf(known *tables.Library) string {
+	if len(known.Pip) == 1 {
+		return "cuda-library"
+	}
+	i := max(0, slices.IndexFunc(known.Pip, func(name string) bool { return strings.HasSuffix(name, commonCUDA) }))
+	r.slots["pip"] = known.Pip[i]
+	r.slots["others"] = strings.Join(slices.Concat(known.Pip[:i], known.Pip[i+1:]), ", ")
+	return "cuda-library-of"
+}
+
+// OfDriver reports whether a library is installed by the NVIDIA driver, and not by a toolkit or a wheel.
+func OfDriver(name string) bool {
+	return strings.HasPrefix(name, "libcuda.so") || strings.HasPrefix(name, "nvcuda") ||
+		strings.HasPrefix(name, "libnvidia-") && !strings.HasPrefix(name, "libnvidia-container")
+}
+
+// weighLdd reads what ldd prints. Of a library that another one brings along, as PyTorch's, it knows nothing.
+func weighLdd(r *record, t *tables.Tables) string {
+	name := weighLibrary(r, t)
+	if name == "cuda-library" || name == "libcuda" || name == "library" && ofCUDA.MatchString(r.slot("library")) {
+		return name
+	}
+	return ""
+}
+
+// ofCUDA are NVIDIA's libraries of any release, of which the table has the later ones.
+var ofCUDA = lazyregexp.New(`^lib(?:cudart|cublas|cublasLt|cudnn\w*|cufft|curand|cusolver|cusparse|cupti|nvrtc|` +
+	`nvinfer\w*|nccl|npp\w*)\.so`)
+
+func weighDLL(r *record, _ *tables.Tables) string {
+	r.slots["library"] = cmp.Or(r.slot("module"), "a library")
+	return "windows-library"
+}
+
+// cudaSymbols tell by its beginning of which of NVIDIA's libraries a symbol is.
+var cudaSymbols = []struct{ prefix, what string }{
+	{"cublasLt", "cuBLASLt"}, {"cublas", "cuBLAS"}, {"cudnn", "cuDNN"}, {"cufft", "cuFFT"}, {"cusparse", "cuSPARSE"},
+	{"cusolver", "cuSOLVER"},
+	{"nccl", "NCCL"}, {"__nvJitLink", "nvJitLink"}, {"nvJitLink", "nvJitLink"}, {"nvrtc", "NVRTC"}, {"__cuda",
+		"the CUDA runtime"}, {"cuda", "the CUDA runtime"}, {"nvml", "NVML"},
+}
+
+// symbolOf is the library of NVIDIA's or PyTorch's that has a symbol; empty where it is of another one.
+func symbolOf(name string) string {
+	for _, s := range cudaSymbols {
+		if strings.HasPrefix(name, s.prefix) {
+			return s.what
+		}
+	}
+	if ofTorch.MatchString(name) {
+		return "PyTorch"
+	}
+	return ""
+}
+
+// ofTorch are the names of PyTorch's symbols, mangled and as linkers print them.
+var ofTorch = lazyregexp.New(`c10|2at|5torch|^(?:at|torch)::|^THP|^aoti_torch`)
+
+// weighUnresolved judges a symbol that the linker did not find: of a program that is built from a tree, not of one
+// file that was compiled by hand, whose command lacks a -l.
+func weighUnresolved(r *record, _ *tables.Tables) string {
+	name := cmp.Or(r.slot("symbol"), r.slot("symbol2"), r.slot("symbol3"))
+	r.slots["symbol"], r.slots["what"] = name, cmp.Or(symbolOf(name), libraryOf(name))
+	if r.slots["what"] == "" || byHand.MatchString(r.text) {
+		return ""
+	}
+	return "unresolved"
+}
+
+// linkedLibraries are libraries that CUDA programs are often linked with, by the beginning of their symbols.
+var linkedLibraries = []struct{ prefix, what string }{
+	{"cv::", "OpenCV"}, {"boost::", "Boost"}, {"google::protobuf::", "protobuf"}, {"google::", "glog"},
+	{"gflags::", "gflags"}, {"absl::", "Abseil"}, {"nvinfer1::", "TensorRT"}, {"tensorflow::", "TensorFlow"},
+	{"tbb::", "TBB"}, {"TIFF", "libtiff"}, {"png_", "libpng"}, {"jpeg_", "libjpeg"}, {"H5", "HDF5"}, {"MPI_", "MPI"},
+	{"ompi_", "Open MPI"}, {"cblas_", "BLAS"}, {"LAPACKE_", "LAPACK"}, {"fftw", "FFTW"}, {"omp_", "OpenMP"},
+	{"GOMP_", "OpenMP"}, {"__kmpc_", "OpenMP"}, {"pthread_", "the threads library (-lpthread)"}, {"dlopen", "libdl"},
+	{"dlsym", "libdl"}, {"dlclose", "libdl"}, {"glfw", "GLFW"}, {"glew", "GLEW"}, {"avcodec_", "FFmpeg"},
+	{"avformat_", "FFmpeg"}, {"av_", "FFmpeg"}, {"sws_", "FFmpeg"}, {"Py_", "Python"}, {"std::filesystem::", "libstdc++"},
+	{"std::__cxx11::", "libstdc++"}, {"curand", "cuRAND"}, {"nppi", "NPP"}, {"nvtx", "NVTX"},
+}
+
+// libraryOf is the library of those that has a symbol, or the driver's, whose names go on with a capital.
+func libraryOf(name string) string {
+	for _, l := range linkedLibraries {
+		if strings.HasPrefix(name, l.prefix) {
+			return l.what
+		}
+	}
+	if ofDriver.MatchString(name) {
+		return "the CUDA driver (libcuda)"
+	}
+	return ""
+}
+
+var ofDriver = lazyregexp.New(`^cu(?:Init|Ctx|Device|Mem|Module|Launch|Event|Stream|Driver|Get|Func|Link)[A-Z]?\w*$`)
+
+// weighDeviceLink judges device code that was compiled to be linked, and was not.
+func weighDeviceLink(r *record, _ *tables.Tables) string {
+	r.slots["symbol"] = demangle(cmp.Or(r.slot("symbol"), r.slot("symbol2"), r.slot("symbol3")))
+	return "device-link"
+}
+
+// byHand are the objects of a command that compiles and links at once.
+var byHand = lazyregexp.New(`/tmp/\S+\.o\b`)
+
+func weighSymbol(r *record, _ *tables.Tables) string {
+	name := r.slot("symbol")
+	r.slots["what"], r.slots["symbol"] = symbolOf(name), demangle(name)
+	switch r.slots["what"] {
+	case "":
+		return "symbol"
+	case "PyTorch":
+		return "torch-symbol"
+	}
+	return "cuda-symbol"
+}
+
+func weighSymbolVersion(r *record, _ *tables.Tables) string {
+	switch r.slot("set") {
+	case "GLIBC":
+		return "glibc"
+	case "GLIBCXX", "CXXABI", "GCC":
+		return "libstdcxx"
+	case "FABRIC", "IBVERBS", "IBVERBS_PRIVATE", "RDMACM", "EFA", "MLX":
+		return "rdma"
+	}
+	return "symbol-version"
+}
+
+func weighLinked(r *record, _ *tables.Tables) string {
+	r.slots["library"] = cmp.Or(r.slot("library"), r.slot("library2"), r.slot("library3"))
+	return "library"
+}
+
+// demangle is a C++ name as people write it, as far as its nested name goes: "_ZN3c106detail14torchCheckFailE…" is
+// c10::detail::torchCheckFail. What is not so formed stays.
+func demangle(name string) string {
+	rest, nested := strings.CutPrefix(name, "_ZN")
+	if !nested {
+		rest, nested = strings.CutPrefix(name, "_ZNK")
+	}
+	if !nested {
+		if rest, nested = strings.CutPrefix(name, "_Z"); !nested {
+			return name
+		}
+	}
+	rest = strings.TrimLeft(rest, "KVRO")
+	var parts []string
+	for rest != "" && rest[0] >= '1' && rest[0] <= '9' && len(parts) < 16 {
+		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+		n, err := strconv.Atoi(rest[:min(digits, 4)])
+		if err != nil || n > len(rest)-digits {
+			break
+		}
+		parts, rest = append(parts, rest[digits:digits+n]), rest[digits+n:]
+	}
+	if len(parts) == 0 {
+		return name
+	}
+	return strings.Join(parts, "::")
+}

@@ -1,0 +1,41 @@
+package logs
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"cudacompat/internal/tables"
+)
+
+// TestMissesAreOfOneShape: what is remembered of a line that did not match holds for lines that differ in digits only
+// where no digit means anything to the pattern.
+func TestMissesAreOfOneShape(t *testing.T) {
+	rows := fromRows([]tables.Signature{{ID: "blind", Pattern: `failed at step \d{1,3} of `},
+		{ID: "code", Pattern: `error code 719\b`}})
+	if !rows[0].blind() || rows[1].blind() {
+		t.Errorf("blind: %t, %t; want true, false", rows[0].blind(), rows[1].blind())
+	}
+	for log, want := range map[string][]string{
+		"error code 718\nerror code 719\n":                        {"code"},
+		"failed at step 7 x\nfailed at step 8 x\n":                nil,
+		"failed at step 7 x\nfailed at step 8 of 9\n":             {"blind"},
+		"error code 718\nfailed at step 1 of 2\nerror code 719\n": {"blind", "code"},
+	} {
+		s := newScanner(newFinder(rows), rows)
+		if err := s.read(t.Context(), strings.NewReader(log)); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range s.events(0) {
+			got = append(got, e.signature.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", log, got, want)
+		}
+	}
+	shapeOf := func(line string) uint64 { return new(scanner).shapeOf([]byte(line)) }
+	if shapeOf("step 17") != shapeOf("step 93") || shapeOf("step 17") == shapeOf("stop 17") {
+		t.Error("a shape is what is alike but for the digits")
+	}
+}

@@ -1,0 +1,95 @@
+package logs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// numberType is a type of numbers as PyTorch and TensorFlow name it.
+var numberType = lazyregexp.New(`(?i)\b(?:b?float(?:16|32|64)?|half|double|long|int(?:8|16|32|64)?|short|u?int8|byte|bool|` +
+	`complex\w*)(?:Tensor|Type)?\b`)
+
+// readTypes names the two types that met, where the message does:
+//
+//	Input type (c10::Half) and bias type (float) should be the same
+func readTypes(f *finding) bool {
+	var met []string
+	for _, name := range numberType.FindAllString(f.text[f.match[0]:], -1) {
+		if !slices.ContainsFunc(met, func(m string) bool { return strings.EqualFold(m, name) }) {
+			met = append(met, name)
+		}
+	}
+	if len(met) == 2 {
+		f.because = fmt.Sprintf("Tensors of different number types met in one operation: %s and %s.", met[0], met[1])
+	}
+	return true
+}
+
+// readLibrary names what a library that was not found belongs to, and the wheels that bring it, where the table has it.
+func readLibrary(f *finding) bool {
+	name := f.group("library")
+	if strings.HasPrefix(name, "libc10") || strings.HasPrefix(name, "libtorch") {
+		r := record{slots: map[string]string{"library": name}}
+		of := r.finding(answerOf("torch-library"))
+		f.because, f.do = of.because, of.do
+		return true
+	}
+	if strings.HasSuffix(name, ".so") {
+		f.withoutVersion(name)
+		return true
+	}
+	known := nameTables().Library(name)
+	if known == nil {
+		return true
+	}
+	f.because = fmt.Sprintf("%s (%s of CUDA %s) was not found.", name, known.Library, strings.Join(known.CUDA, " or "))
+	bring := "run `pip install " + known.Pip[0] + "`: it brings the library"
+	if len(known.Pip) > 1 {
+		bring = "install the wheel that brings it for the CUDA of the program: " + strings.Join(known.Pip, ", ")
+	}
+	f.do = []string{bring,
+		"or take the build of the program for the CUDA that is installed: `cudacompat doctor` shows both",
+		"if a copy is there, put its directory on LD_LIBRARY_PATH"}
+	return true
+}
+
+// readSoname names the packages of distributions that bring a library, as their rules make them of its soname: Debian's
+// policy of its name and version, rpm's as a capability.
+func readSoname(f *finding) bool {
+	soname := f.group("library")
+	debian := debianPackage(soname)
+	if debian == "" {
+		return true
+	}
+	r := record{slots: map[string]string{"library": soname, "package": debian}}
+	f.do = r.steps([]string{
+		"run `find / -name \"{library}*\"` where the program runs, in a container inside it: is it there?",
+		"if not, install it there, in a container into its image: on Debian and Ubuntu mostly `apt-get install {package}`, on Fedora and RHEL `dnf install '{library}()(64bit)'`",
+		"if it is, put its directory on LD_LIBRARY_PATH, or run `ldconfig`"})
+	return true
+}
+
+// debianPackage is the package that brings a library by Debian's policy, of the name and version in its soname; empty
+// where it has no version.
+func debianPackage(soname string) string {
+	name, version, _ := strings.Cut(soname, ".so.")
+	if version == "" {
+		return ""
+	}
+	if last := name[len(name)-1]; last >= '0' && last <= '9' {
+		name += "-"
+	}
+	return strings.ToLower(strings.ReplaceAll(name, "_", "-")) + version
+}
+
+// withoutVersion says of a library that was asked for without a version that such a name is only a link.
+func (f *finding) withoutVersion(name string) {
+	f.because = name + " was not found: a name without a version is a link that only development packages bring."
+	r := record{slots: map[string]string{"library": name}}
+	f.do = r.steps([]string{"run `find / -name '{library}*'`: is the library there with a version?",
+		"link it in its directory: `ln -s {library}.VERSION {library}`, or install the development package of the toolkit",
+		"if it is not there at all, install the toolkit or the wheel that brings it"})
+}

@@ -1,0 +1,248 @@
+package logs
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/redact"
+)
+
+// plugin is the directory of a part that a server loads, and checkout that of a known project: a clone of it, or an
+// installation from one. Generated is a source that is no file: what Python makes of a dataclass.
+var (
+	plugin   = lazyregexp.New(`[/\\](?:custom_nodes|webui[/\\]extensions)[/\\]([^/\\]+)[/\\]`)
+	checkout = lazyregexp.New(`(?i)[/\\](vllm|sglang|transformers|diffusers|accelerate|peft|trl|deepspeed|megatron(?:-lm)?|ms-swift|` +
+		`swift|llama-?factory|verl|openrlhf|axolotl|unsloth|comfyui|stable-diffusion-webui|text-generation-webui|detectron2|` +
+		`mmdetection\w*|mmcv|mmengine|fairseq|nerfstudio|ultralytics|tensorrt[_-]llm|flash-attention|xformers|pytorch|` +
+		`agentlightning|lm-evaluation-harness|lm_eval|nemo|text_generation_server|lmdeploy|aphrodite(?:-engine)?|exllamav2|tabbyapi|` +
+		`fastchat|invokeai|kohya_ss|sd-scripts|ai-toolkit|ktransformers|mlc-llm|torchtune|litgpt)[/\\]`)
+	generatedSource = lazyregexp.New(`^<`)
+	cythonSource    = lazyregexp.New(`^[^/\\].*\.px[id]$|^[^/\\]+[/\\].*\.pyx$`) // of a compiled module, as it was built
+	generatedKernel = lazyregexp.New(`[/\\]\.cache[/\\](?:torch_extensions[/\\][^/\\]+[/\\])?(\w[\w-]*)[/\\].+\.(?:cuh?|cpp|cc|h)$`)
+)
+
+// project is whose code a call is of that is not the user's: an installed package, a checkout of a known project, or what
+// Python generated.
+func (f frame) project() string {
+	if owner := f.owner(); owner != "" {
+		return owner
+	}
+	if m := plugin.FindStringSubmatch(f.path); m != nil {
+		return m[1]
+	}
+	if m := checkout.FindStringSubmatch(f.path); m != nil {
+		return m[1]
+	}
+	if m := generatedKernel.FindStringSubmatch(f.path); m != nil {
+		return m[1]
+	}
+	if generatedSource.MatchString(f.path) && !strings.HasPrefix(f.path, "<ipython") || cythonSource.MatchString(f.path) {
+		return "python"
+	}
+	return ""
+}
+
+// between are the directories that projects have between their own and that of their package.
+var between = []string{"python", "src", "lib"}
+
+// layout is the project that a path shows by its form, as a clone of it has: alpa/alpa/api.py, sglang/python/sglang/srt.
+func (f frame) layout() string {
+	parts := strings.FieldsFunc(f.path, func(r rune) bool { return r == '/' || r == '\\' })
+	for i := 1; i < len(parts)-1; i++ {
+		before := i - 1
+		if slices.Contains(between, parts[before]) && before > 0 {
+			before--
+		}
+		if strings.EqualFold(strings.ReplaceAll(parts[before], "-", "_"), parts[i]) {
+			return parts[i]
+		}
+	}
+	return ""
+}
+
+// ofProject is the project of one of a traceback's calls; empty for the program itself. A project that is told by the form
+// of a path alone is the program itself where the program was started from it.
+func (r *record) ofProject(f frame) string {
+	if p := f.project(); p != "" {
+		return p
+	}
+	name := f.layout()
+	for _, outer := range r.frames {
+		if outer.project() == "" {
+			if outer.layout() == name {
+				return ""
+			}
+			break
+		}
+	}
+	return name
+}
+
+// place is the last call of the program's own in a traceback, as a step names it.
+func (r *record) place() string {
+	const last = "the last line of your own code in the traceback"
+	if at, found := r.ownPlace(); found {
+		return at + ", " + last
+	}
+	return last
+}
+
+// ownPlace is the file and line of that call, where there is one.
+func (r *record) ownPlace() (at string, found bool) {
+	for i := len(r.frames) - 1; i >= 0; i-- {
+		if f := r.frames[i]; f.line != "" && r.ofProject(f) == "" {
+			return f.file() + ", line " + f.line, true
+		}
+	}
+	return "", false
+}
+
+// file is the name of a call's file, with its directory where the name says nothing.
+func (f frame) file() string {
+	parts := strings.FieldsFunc(f.path, func(r rune) bool { return r == '/' || r == '\\' })
+	if n := len(parts); n > 1 && parts[n-1] == "__init__.py" {
+		return parts[n-2] + "/" + parts[n-1]
+	}
+	return parts[max(0, len(parts)-1):][0]
+}
+
+// carry are the packages by which programs talk to each other: what they raise, a time that is up or a connection that is
+// closed, is seldom theirs.
+var carry = lazyregexp.New(`^(?:aiohttp|httpx|httpcore|requests|urllib3|uvicorn|starlette|fastapi|anyio|uvloop|websockets|grpc|zmq)$`)
+
+// theirs is the deepest call of a traceback that is a project's, and the project; false where a call of the program's own
+// is below all of them. A package that carries messages yields to the one that called it.
+func (r *record) theirs() (at frame, project string, found bool) {
+	for i := len(r.frames) - 1; i >= 0; i-- {
+		f := r.frames[i]
+		switch p := r.ofProject(f); {
+		case p == "":
+			return at, project, found
+		case p != "python" && !f.passes():
+			if !carry.MatchString(p) {
+				return f, p, true
+			}
+			if !found {
+				at, project, found = f, p, true
+			}
+		}
+	}
+	return at, project, found
+}
+
+// projectAt is the project whose call raised the exception of a diagnosis' first line; empty where that is none.
+func projectAt(records []record, lines []Line) string {
+	for i := range records {
+		if r := &records[i]; len(lines) > 0 && r.kind == "exception" && r.line == lines[0].Number {
+			_, project, _ := r.theirs()
+			return project
+		}
+	}
+	return ""
+}
+
+// raisedByOwn reports whether a traceback ended in the program's own code, which somebody can change.
+func (r record) raisedByOwn() bool {
+	if r.kind != "exception" || r.notice || r.earlier || r.frames == nil {
+		return false
+	}
+	_, _, found := r.theirs()
+	return !found
+}
+
+// relays are the functions of libraries that only pass on what the call above them asked, and handsOn a call that has the
+// arguments of its own function, whatever they are:
+//
+//	return convert_to_fp32(self.model_forward(*args, **kwargs))
+var (
+	relays  = lazyregexp.New(`^__getattr|^_(?:wrapped_)?call_impl$|^decorate_context$|^error_handler$`)
+	handsOn = lazyregexp.New(`\(\*\w+, \*\*\w+\)`)
+)
+
+// passes reports whether a call only passes on what the one above it asked.
+func (f frame) passes() bool { return relays.MatchString(f.function) || handsOn.MatchString(f.source) }
+
+// deepest is the package of the last call that is not Python's own.
+func (r *record) deepest() string {
+	for i := len(r.frames) - 1; i >= 0; i-- {
+		if r.frames[i].passes() {
+			continue // the one above asked for what is not there, or called with these arguments
+		}
+		if owner := r.frames[i].owner(); owner != "python" {
+			return owner
+		}
+	}
+	return ""
+}
+
+// unlike are the parts of a message that are of one run: paths, addresses, numbers of processes.
+var unlike = lazyregexp.New(`(?:[A-Za-z]:)?(?:[/\\][\w.+@-]+){2,}[/\\]?|0x[0-9a-fA-F]+|\b[0-9a-f]{12,}\b|\bpid[= ]\d+|\b\d{5,}\b|[^\w./:,=+-]`)
+
+// maxSearch is how long the words to search for may be.
+const maxSearch = 90
+
+// searchWords are the words by which an exception is found in a project's issues: its class and message without what is
+// of this run alone, or where it says nothing the call that raised it.
+func (r *record) searchWords(at frame) string {
+	return r.slot("class") + " " + cmp.Or(searchable(redact.Within(r.text, r.slot("message"))), at.function)
+}
+
+// searchable is a message without what is of one run or one build alone.
+func searchable(text string) string {
+	text = strings.Join(strings.Fields(unlike.ReplaceAllString(withoutSignatures(text), " ")), " ")
+	if len(text) > maxSearch {
+		text = strings.ToValidUTF8(text[:maxSearch], "")
+		text = text[:max(strings.LastIndexByte(text, ' '), maxSearch/2)]
+	}
+	return text
+}
+
+// The types of a C++ function's arguments behind its name, and names that a program generated:
+//
+//	BatchDecodeWithPagedKVCachePyTorchWrapper::Plan(at::Tensor, float)::<lambda()>::<lambda()> failed to dispatch head_dim 96
+//	batch_prefill_with_kv_cache_dtype_q_bf16_dtype_kv_bf16_dtype_o_bf16_idx_i32_head_dim_qk_128::plan() expected at most 15 …
+var (
+	signature = lazyregexp.New(`(::~?\w+)\([\w:,&*<> ]*\)(?:::<lambda\(\)>)*`)
+	generated = lazyregexp.New(`\b\w{60,}::`)
+)
+
+// withoutSignatures is a message in which C++ functions stand with their names alone.
+func withoutSignatures(text string) string {
+	return generated.ReplaceAllString(signature.ReplaceAllString(text, "$1"), "")
+}
+
+// ofRelease is how a log says of which release something is: "vllm==0.10.0", "vLLM API server version 0.9.0.1", a line of
+// a list of packages.
+var ofRelease = lazyregexp.New(`(?:^|[^\w.-])([A-Za-z][\w-]*?)(?:[_-]python)?(?:(?:==|:? +v?|-)|\b[\w ]{0,16} version[: ]+v?)(\d+\.\d+[\w.+]*)`)
+
+// maxProjects is of how many projects the release is looked for in a log.
+const maxProjects = 8
+
+// releaseIn is the release of a project where a log says it. Of a log that says two it is none.
+func releaseIn(lines []logLine, project string) string {
+	release := ""
+	for _, l := range lines {
+		if !strings.Contains(strings.ToLower(l.text), strings.ToLower(project)) {
+			continue
+		}
+		for _, m := range ofRelease.FindAllStringSubmatch(l.text, -1) {
+			if !strings.EqualFold(m[1], project) {
+				continue
+			}
+			said := strings.TrimRight(m[2], ".")
+			if release != "" && release != said {
+				return ""
+			}
+			release = said
+		}
+	}
+	return release
+}
+
+// isCloned reports whether the deepest call of a traceback is of a clone of somebody else's project.
+func (r *record) isCloned() bool {
+	at, project, found := r.theirs()
+	return found && project != "" && at.owner() == ""
+}

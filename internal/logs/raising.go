@@ -1,0 +1,260 @@
+package logs
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+)
+
+// ofTheCheckout are names that programs give their own modules: one that is missing is a matter of the directory.
+var ofTheCheckout = lazyregexp.New(`^(?:utils?|models?|src|configs?|data|datasets?|lib|core|modules|tools|common|` +
+	`networks?|train\w*|test\w*|helpers?|scripts?|args|options|layers|loss\w*|engine|eval\w*|main|app|my\w*|__\w+)$`)
+
+// brings are the packages of modules that many programs import, where the names differ or are known to be the same.
+var brings = map[string]string{"cv2": "opencv-python", "PIL": "Pillow", "yaml": "PyYAML", "sklearn": "scikit-learn",
+	"skimage": "scikit-image", "git": "GitPython", "pkg_resources": "'setuptools<81'", "dotenv": "python-dotenv",
+	"bs4": "beautifulsoup4", "Crypto": "pycryptodome", "serial": "pyserial", "usb": "pyusb",
+	"OpenSSL": "pyOpenSSL", "dateutil": "python-dateutil", "attr": "attrs", "pynvml": "nvidia-ml-py",
+	"tensorboardX": "tensorboardX", "numpy": "numpy", "scipy": "scipy", "pandas": "pandas", "matplotlib": "matplotlib",
+	"tqdm": "tqdm", "einops": "einops", "safetensors": "safetensors", "transformers": "transformers",
+	"diffusers": "diffusers", "accelerate": "accelerate", "timm": "timm", "peft": "peft", "datasets": "datasets",
+	"sentencepiece": "sentencepiece", "wandb": "wandb", "typing_extensions": "typing_extensions", "six": "six",
+	"setuptools": "setuptools", "requests": "requests", "insightface": "insightface", "omegaconf": "omegaconf",
+	"hydra": "hydra-core", "onnx": "onnx", "kornia": "kornia", "h5py": "h5py", "nltk": "nltk", "numba": "numba"}
+
+func weighModule(r *record, _ *tables.Tables) string {
+	module := r.slot("module")
+	root, _, _ := strings.Cut(module, ".")
+	switch {
+	case slices.ContainsFunc(r.frames, func(f frame) bool { return f.function == "_import_module_from_library" }):
+		return "jit-module"
+	case r.unpickles() && !stack.MatchString(root):
+		return "module-of-sender"
+	case raisingWords.MatchString(module):
+		return "extension"
+	case root != module && strings.Contains(r.text, "'"+module+"'") && !ofTheCheckout.MatchString(root):
+		r.slots["root"] = root // Python names the first part that it does not find: the one before it is there
+		return "module-part"
+	case !stack.MatchString(root) && (r.frames == nil && !r.final || ofTheCheckout.MatchString(root)):
+		return ""
+	case brings[root] != "":
+		r.slots["package"] = brings[root]
+		return "module-of"
+	}
+	return "module"
+}
+
+// unpickles reports whether a module was missing while an object was read that another process or an earlier run wrote.
+func (r *record) unpickles() bool {
+	return r.slot("class") == "RaySystemError" || strings.Contains(r.slot("source"), "pickle.load") || strings.Contains(r.slot("source"), "unpickler.load") ||
+		slices.ContainsFunc(r.frames, func(f frame) bool { return f.function == "deserialize_objects" })
+}
+
+// The words by which an exception shows its side when no grammar read more from it.
+var (
+	noModule     = lazyregexp.New(`(?:^|: )No module named '?([\w.]+)'?`)
+	raisingWords = lazyregexp.New(`(?i)(?:_cuda|_C|_ext|_cpp|_kernels?|_ops|_cpu|_gpu|Cuda|CUDA)$|` +
+		`^(?:flash_attn|apex|amp_C|xformers|triton|bitsandbytes|deepspeed|mamba|causal_conv1d|selective_scan|` +
+		`pointnet|spconv|MinkowskiEngine|torch_scatter|torch_sparse|torch_cluster|pytorch3d|nvdiffrast|` +
+		`tinycudann|gsplat|diff_gaussian|simple_knn|natten|cupy|pycuda|tensorrt|transformer_engine|vllm|` +
+		`sageattention)`)
+	shapeWords = lazyregexp.New(`(?i)\bshapes?\b|size of tensor|sizes? (?:of|mismatch|must)|dimensions?\b|` +
+		`mat1 and mat2|size mismatch|must match|broadcast|stride|numel|\bdims?\b|batch size|num_classes|` +
+		`number of (?:channels|classes|features|elements|heads)|divisible|\bview\(|out of (?:bounds|range)|` +
+		`channels?\b`)
+	argument = lazyregexp.New(`(?i)dtype|scalar type|expected .* (?:but|got|to be)|must be (?:a |an |one |` +
+		`of |in |either |the |positive|set|on)|got an? (?:unexpected|invalid)|unexpected key|missing key|` +
+		`state_dict|require[s_ ]grad|inplace|in-place|leaf variable|element 0 of tensors|backward|contiguous|` +
+		`same device|on device|cuda:\d|is on cpu|NaN|\bInf\b|label|target|token|vocab|pad_token|tensor|` +
+		`gradient|optimizer|not iterable|positional argument|keyword argument|has no len|not callable|not ` +
+		`subscriptable|could not broadcast|invalid literal|nan\b|loss`)
+	envWords = lazyregexp.New(`(?i)driver|libcuda|\.so\b|\.dll|nvcc|CUDA_HOME|toolkit|compiled with|` +
+		`compiled without|not compiled|not built|not installed|is required|please install|pip install|no ` +
+		`CUDA|CUDA (?:is )?not|GPU (?:is )?not|nvidia-smi|\bversion [<>=\d]|incompatible|too old|not ` +
+		`supported (?:on|by) (?:this|your)|sm_\d+|compute capability|permission denied|kernel image|not ` +
+		`available|cannot be found|not found|DLL|extension|plugin|symbol|Ninja|compiler|PTX|cudnn|nccl|` +
+		`architecture`)
+	aboutGPU = lazyregexp.New(`(?i)cuda|gpu|nvidia|cudnn|nccl|tensorrt|driver|torch|triton|xformers|flash|` +
+		`toolkit|extension|compiler|compute capability|sm_\d|\.so\b|\.dll|\bDLL|nvcc|ninja|backend`)
+	clearlyProgram = lazyregexp.New(`(?i)modified by an in-?place operation|incompatible shapes|size mismatch ` +
+		`for|^expected (?:object|tensor|scalar|all tensors|input)|shapes? .* (?:not aligned|cannot be ` +
+		`multiplied|do not match)|mat1 and mat2|must match the size|exporting the operator .* not supported|` +
+		`operator '?aten::|index out of range|out of bounds|element 0 of tensors|backward through the graph|` +
+		`not implemented for '(?:Half|BFloat16|Long|Int|Float)'|forked subprocess|(?:not|be) (?:evenly )?(?:divisible ` +
+		`by|a multiple of) |is greater than max_|mismatch between collectives|disagreement between rank|` +
+		`^Deterministic behavior was enabled`)
+	aboutTensor = lazyregexp.New(`(?i)tensor|torch|cuda|\bmat\d|dtype|\bconv\d|convol|embedding|\bbatch|logits|` +
+		`\bloss\b|\bgrad|layer|\bweights?\b|input|\bmodel\b|token`)
+	// stack are the packages of which a missing module, or a failing call, is a matter of the stack that is judged here.
+	stack = lazyregexp.New(`^(?:torch\w*|functorch|tensorflow\w*|tf_keras|keras|jax\w*|flax|triton|` +
+		`xformers|flash_attn\w*|apex|nvidia\w*|pynvml|cuda|cupy\w*|cudf|cuml|rmm|numba\w*|pycuda|` +
+		`onnxruntime\w*|tensorrt\w*|polygraphy|vllm|sglang|sgl_kernel|lmdeploy|deepspeed|bitsandbytes|` +
+		`auto_gptq|awq\w*|exllama\w*|mmcv\w*|mmdet\w*|detectron2|pytorch3d|spconv|pointnet\w*|` +
+		`MinkowskiEngine|transformers|diffusers|accelerate|peft|timm|lightning|pytorch_lightning|fairseq|` +
+		`megatron|transformer_engine|causal_conv1d|mamba_ssm|gsplat|nvdiffrast|tinycudann|kaolin|dgl|paddle|` +
+		`theano|chainer|mxnet|faiss|llama_cpp|ctranslate2|horovod)$`)
+	// programmers are the exceptions by which Python and libraries refuse what a program gives them; coders are those
+	// that are the program's whatever they say, where no word of theirs speaks of something else.
+	programmers = append([]string{"RuntimeError", "InvalidArgumentError", "FailedPreconditionError", "JaxRuntimeError",
+		"XlaRuntimeError", "InternalError", "UnimplementedError"}, coders...)
+	coders = []string{"KeyError", "NameError", "ZeroDivisionError", "UnboundLocalError", "OverflowError",
+		"RecursionError", "JSONDecodeError", "FloatingPointError", "ValueError", "TypeError", "IndexError",
+		"AssertionError", "NotImplementedError", "OutOfResources", "Unsupported"}
+	// unsure are the words of a RuntimeError that only passes on what something else said.
+	unsure = lazyregexp.New(`(?i)internal error|unknown error|cuda error|cuda runtime|driver error|time[d ]*out|status|` +
+		`fail|worker|process|killed|terminat|died|exit|abort|backtrace|traceback|operation|` +
+		`ordinal|attributes|missing|duplicate`)
+	// carriers are exceptions that pass on what another process or library said.
+	carriers = lazyregexp.New(`^(?:OS|IO|Import|Internal|XlaRuntime|JaxRuntime|System|Connection|Timeout|Permission` +
+		`|Dist\w*|` +
+		`Child\w*|Called\w*|HTTP\w*|URL|RayTask|Engine\w*|Runtime|FailedPrecondition|Unimplemented|NotFound|Unknown|` +
+		`ModuleNotFound|Attribute|FileNotFound|Memory|Cuda\w*|NVRTC|NVML|Compilation|Compile|Build|Linker|Driver|EOF|` +
+		`Client\w*|API|Process\w*|Worker\w*|Actor\w*|Rendezvous\w*|Unauthenticated|GatedRepo|RepositoryNotFound|` +
+		`LocalEntryNotFound|Offline\w*|Socket\w*|Broken\w*|Syntax|Indentation|Aborted|Cancelled|Resource\w*|Root|` +
+		`OutOfMemory|Backend\w*|Package\w*|Version\w*|InvalidArchive|Assertion)?(?:Error|Exception)$`)
+	namesFault  = lazyregexp.New(`(?:Error|Exception)$`)
+	moduleLacks = lazyregexp.New(`^'?module'? (?:object|'([\w.]+)') has no attribute`)
+)
+
+// weighException judges an exception, and says of it what the calls and the line of source above it tell besides.
+func weighException(r *record, _ *tables.Tables) string { return r.detailed(r.weighRaised()) }
+
+// weighRaised judges an exception by its class, its message and whose code raised it. What another grammar reads in
+// the same line weighs more.
+func (r *record) weighRaised() string {
+	class, text := r.slot("class"), elsewhere.ReplaceAllString(r.slot("message"), "")
+	text = rootErrors.ReplaceAllString(text, "")
+	r.slots["sentence"] = strings.TrimSuffix(class+": "+withoutSignatures(rootErrors.ReplaceAllString(r.slot("message"), "")), ": ")
+	if answer, decided := r.byClass(class, text); decided {
+		return answer
+	}
+	if f := r.refusal(); f != nil {
+		if r.caller() == theirs && ofObject.MatchString(text) && !stack.MatchString(r.deepest()) {
+			return "" // of a package outside the stack, the object may be the program's own
+		}
+		return f.answer
+	}
+	switch {
+	case areaOf(text) == "context":
+		return "context"
+	case class == "AttributeError" || class == "FileNotFoundError":
+		return "" // a wrong path or name, or a package of another release
+	case envWords.MatchString(text) && aboutGPU.MatchString(text):
+		return "environment"
+	case shapeWords.MatchString(text) && r.ofTheStack():
+		return "shape"
+	case argument.MatchString(text) && r.ofTheStack():
+		return "program"
+	}
+	return r.byArea(class, text)
+}
+
+// rootErrors is what TensorFlow counts before the first of the errors that it names.
+var rootErrors = lazyregexp.New(`^\d+ root error\(s\) found\.\s*\(0\) (?:[A-Z][\w ]+: )?`)
+
+// byClass judges an exception whose class, message or place leaves nothing to weigh. That it blames nobody is decided,
+// too.
+func (r *record) byClass(class, text string) (answer string, decided bool) {
+	if m := noModule.FindStringSubmatch(text); m != nil {
+		r.slots["module"] = m[1]
+		return weighModule(r, nil), true
+	}
+	last := r.raisingFrame()
+	switch {
+	case class == "DistBackendError" || class == "DistNetworkError" || class == "ChildFailedError":
+		return "", true
+	case class == "PackageNotFoundError":
+		r.slots["module"], _, _ = strings.Cut(text, " ")
+		return weighModule(r, nil), true
+	case clearlyProgram.MatchString(text):
+		return "program", true
+	case class == "AttributeError" && r.ofModule(text):
+		return "packages-do-not-fit", true
+	case class == "CompileException" || class == "TypingError":
+		return "kernel-source", true
+	case last.losesPartner(class):
+		return "", true // the process at the other end died, of what its own lines say
+	case loads.MatchString(last.function) && r.caller() == theirs && !carries.MatchString(class):
+		return "installation", true
+	case class == "AttributeError" && strings.Contains(text, "NoneType") && wraps.MatchString(last.path):
+		return "extension", true
+	case last.function == "_execute_child" || class == "KeyError" && modelNames.MatchString(last.path):
+		return "environment", true
+	}
+	return "", false
+}
+
+// The functions and files of a distribution that reach for its compiled part, and the exceptions that say more of it
+// themselves.
+var (
+	loads   = lazyregexp.New(`^_?load_(?:shared_)?(?:library|lib|so|cuda\w*|extension)$`)
+	wraps   = lazyregexp.New(`[/\\]cuda[/\\]_\w+\.py$`)
+	carries = lazyregexp.New(`^(?:OSError|ImportError|RuntimeError|ModuleNotFoundError)$`)
+)
+
+// byArea judges an exception by what its message is about, and by how far its class says that the program raised it.
+func (r *record) byArea(class, text string) string {
+	about := areaOf(text)
+	vague := about == "" || about == "input" || about == "given-file" || about == "usage" // said of so much
+	switch {
+	case r.frames == nil && r.raisedAtEnd(about):
+		return about
+	case slices.Contains(ofAnyProgram, about) && r.frames == nil && !vague && !aboutGPU.MatchString(text):
+		return "" // of any program
+	case !vague:
+		return about
+	case r.frames == nil && (!aboutTensor.MatchString(text) || slices.Contains(coders[:anywhere], class)):
+		return "" // a line alone may be of anything
+	case slices.Contains(coders, class):
+		return cmp.Or(about, "program")
+	}
+	own := class == "RuntimeError" || namesFault.MatchString(class) && !carriers.MatchString(class)
+	if own && !unsure.MatchString(text) && (about != "" || aboutTensor.MatchString(text) || class == "RuntimeError") {
+		return cmp.Or(about, "program")
+	}
+	return ""
+}
+
+// losesPartner reports whether a call is one of the library by which Python's processes talk, and an exception what that
+// raises when one of them is gone.
+func (f frame) losesPartner(class string) bool {
+	return strings.Contains(f.path, "multiprocessing") && lostPartner.MatchString(class)
+}
+
+var lostPartner = lazyregexp.New(`^(?:ConnectionResetError|ConnectionRefusedError|BrokenPipeError|EOFError)$`)
+
+// ofObject are the words of an object that lacks what was asked of it.
+var ofObject = lazyregexp.New(`^(?:type object )?'\w+'(?: object)? has no attribute`)
+
+// modelNames is where transformers keeps the names of the models that it knows.
+var modelNames = lazyregexp.New(`models[/\\]auto[/\\]`)
+
+// anywhere is how many of coders any Python program raises.
+const anywhere = 8
+
+// ofModule reports whether a module lacks what was asked of it: a line alone says so only of a package of the stack,
+// and of PyTorch's a slip of the pen is likelier.
+func (r *record) ofModule(text string) bool {
+	m := moduleLacks.FindStringSubmatch(text)
+	if m == nil {
+		return false
+	}
+	root, _, _ := strings.Cut(m[1], ".")
+	return r.frames != nil || root == "" || root != "torch" &&
+		(stack.MatchString(root) || raisingWords.MatchString(root) || besides.MatchString(root))
+}
+
+// besides are modules whose releases take names away, of the stack's neighbours and of Python's own library: what asks
+// for such a name was written for an older release.
+var besides = lazyregexp.New(`^(?:numpy|scipy|pandas|sklearn|PIL|cv2|skimage|google|huggingface_hub|tokenizers|` +
+	`datasets|safetensors|einops|networkx|pkgutil|inspect|collections|importlib|` +
+	`distutils|asyncio|ast|fractions|setuptools)$`)
+
+// ofTheStack reports whether an exception of a program's is about tensors or was raised by a package for them.
+func (r *record) ofTheStack() bool {
+	return slices.Contains(programmers, r.slot("class")) &&
+		(aboutTensor.MatchString(r.slot("message")) || stack.MatchString(r.deepest()))
+}

@@ -1,0 +1,214 @@
+package logs
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// readers judge lines whose numbers decide. A reader may change what a finding means; false says
+// that the line is no fault at all.
+var readers = map[string]func(*finding) bool{
+	"memory":     readMemory,
+	"free":       readFree,
+	"start":      readStart,
+	"capability": readCapability,
+	"types":      readTypes,
+	"library":    readLibrary,
+	"soname":     readSoname,
+	"shapes":     readShapes,
+	"extension":  readExtension,
+	"devices":    readDevices,
+	"target":     readTarget,
+	"link":       readLink,
+}
+
+// size is an amount of GPU memory in bytes; absent when a message does not say it.
+func (f *finding) size(name string) (bytes float64, said bool) {
+	number, unit, _ := strings.Cut(strings.TrimSpace(f.group(name)), " ")
+	n, err := strconv.ParseFloat(number, 64)
+	scale, known := units[unit]
+	return n * scale, err == nil && known
+}
+
+var units = map[string]float64{"": 1, "bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+
+// readMemory reads PyTorch's out-of-memory message, of which there are two forms:
+//
+//	Tried to allocate 4.30 GiB (GPU 0; 31.75 GiB total capacity; 8.97 GiB already allocated;
+//	414.69 MiB free; 11.45 GiB reserved in total by PyTorch)
+//	Tried to allocate 32.00 MiB. GPU 0 has a total capacity of 4.00 GiB of which 41.56 MiB is free.
+//	Including non-PyTorch memory, this process has 3.44 GiB memory in use. Of the allocated memory
+//	2.58 GiB is allocated by PyTorch, and 1.90 MiB is reserved by PyTorch but unallocated.
+//
+// What neither this process holds nor is free is held by others; what is reserved and not allocated
+// is in pieces too small for the request.
+func readMemory(f *finding) bool {
+	total, knowTotal := f.size("total")
+	free, knowFree := f.size("free")
+	allocated, knowAllocated := f.size("allocated")
+	own, knowOwn := f.size("own")
+	knowOwn = knowOwn && own <= total // under WSL PyTorch prints 17179869184 GiB
+	slack, knowSlack := f.size("slack")
+	if reserved, said := f.size("reserved"); said {
+		slack, knowSlack = reserved-allocated, true
+		own, knowOwn = reserved+contextSize, true
+	}
+	want, _ := f.size("want")
+	if !knowOwn && knowSlack {
+		own, knowOwn = allocated+slack+contextSize, true
+	}
+	others := total - free - own
+	switch {
+	case want > total && knowTotal:
+		f.because = fmt.Sprintf("One request asked for %s on a GPU that has %s in all.", gib(want), gib(total))
+	case knowTotal && knowFree && knowOwn && others > want && others > total*notable:
+		f.heldByOthers(total, others)
+		if others > total*foreignShare || f.oneOther(total) {
+			f.blame = Environment
+		}
+	case knowSlack && slack > want && slack > allocated*notable:
+		f.inPieces(want, slack)
+	case knowTotal && allocated > total:
+		f.because += fmt.Sprintf(" PyTorch had %s allocated, more than the GPU's %s: Windows lends main memory, which is "+
+			"slow.", gib(allocated), gib(total))
+	case knowTotal && knowAllocated:
+		f.because += fmt.Sprintf(" The program asked for %s more; PyTorch had %s of %s allocated.", gib(want), gib(allocated),
+			gib(total))
+	case knowTotal && knowOwn:
+		f.because += fmt.Sprintf(" The program asked for %s more; the process held %s of %s.", gib(want), gib(own), gib(total))
+	case knowTotal && knowFree:
+		f.because += fmt.Sprintf(" The program asked for %s; %s of %s were free.", gib(want), gib(free), gib(total))
+	}
+	return true
+}
+
+// readStart reads what vLLM prints before it has loaded anything, when what is not free is held by others:
+//
+//	Free memory on device cuda:0 (54.34/79.18 GiB) on startup is less than desired GPU memory
+//	utilization (0.92, 72.85 GiB).
+//
+// Who leaves less than half is no desktop and no small share that was forgotten: the GPU is taken.
+func readStart(f *finding) bool {
+	free, okFree := f.size("free")
+	total, okTotal := f.size("total")
+	want, _ := f.size("want")
+	free *= units["GiB"] // its unit stands behind the total
+	if !okFree || !okTotal || free > total {
+		return false
+	}
+	f.heldByOthers(total, total-free)
+	f.because = fmt.Sprintf("Before vLLM loaded anything, only %s of the GPU's %s were free; %s were to be used.",
+		gib(free), gib(total), gib(want))
+	f.do[2] = fmt.Sprintf("else let vLLM use less: --gpu-memory-utilization %.2f", math.Floor(free/total*100)/100)
+	if free < total/2 {
+		f.blame = Environment
+	}
+	return true
+}
+
+// contextSize allows for what a process holds besides PyTorch's own memory (the CUDA context, cuBLAS
+// and cuDNN workspaces) where the message does not say it; notable is the share of the GPU, or of the
+// allocated memory, from which on the cause is sought elsewhere. Both are allowances, not measured.
+const (
+	contextSize = 1 << 30
+	notable     = 0.1
+)
+
+// foreignShare is the share of a GPU that only a foreign job holds, and large that of a single process that is one: ranks of
+// one job that share a GPU by mistake hold alike, and are several. Of 7 labelled logs one is judged otherwise by them.
+const (
+	foreignShare = 0.7
+	large        = 0.25
+)
+
+// holder is how PyTorch names another process on the GPU, with what it holds.
+var holder = lazyregexp.New(`Process \d+ has (\d+(?:\.\d+)?) GiB memory in use`)
+
+// oneOther reports whether the message names one other process that holds a large part of the GPU, and no second.
+func (f *finding) oneOther(total float64) bool {
+	many := holder.FindAllStringSubmatch(f.text, -1)
+	if len(many) != 1 {
+		return false
+	}
+	n, err := strconv.ParseFloat(many[0][1], 64)
+	return err == nil && n*units["GiB"] > total*large
+}
+
+func (f *finding) heldByOthers(total, others float64) {
+	f.cause, f.rule = "out-of-memory-other-process", "memory-in-use"
+	f.because = fmt.Sprintf("About %s of the GPU's %s is held neither by PyTorch in this process nor free: another "+
+		"process, another rank on the same GPU, or a library outside PyTorch has it.", gib(others), gib(total))
+	f.do = []string{"see who holds it: nvidia-smi --query-compute-apps=pid,used_memory --format=csv (a container " +
+		"shows only its own processes)",
+		"end left-over processes, give each rank its own GPU, or choose a free GPU with CUDA_VISIBLE_DEVICES",
+		"else ask for less: a smaller batch"}
+}
+
+func (f *finding) inPieces(want, slack float64) {
+	f.cause = "out-of-memory-fragmentation"
+	f.because = fmt.Sprintf("PyTorch holds %s that it does not use, but in pieces too small for the %s asked for.",
+		gib(slack), gib(want))
+	f.do = []string{"set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PyTorch 2.1 or newer; before: " +
+		"max_split_size_mb:128)",
+		"keep shapes the same from step to step: pad to fixed lengths", "else ask for less: a smaller batch"}
+}
+
+func gib(bytes float64) string {
+	if bytes < 1<<30 {
+		return fmt.Sprintf("%.0f MiB", bytes/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", bytes/(1<<30))
+}
+
+// readFree reads what TensorFlow and JAX print when cuDNN cannot start:
+//
+//	Memory usage: 7995392 bytes free, 11721572352 bytes total.
+//
+// With memory to spare the library is at fault, without it the memory.
+func readFree(f *finding) bool {
+	free, okFree := f.size("free")
+	total, okTotal := f.size("total")
+	if !okFree || !okTotal {
+		return false
+	}
+	if free > enoughForHandle {
+		f.cause, f.blame, f.rule = "cudnn-not-started", Environment, "cudnn-mismatch"
+		f.because = fmt.Sprintf("cuDNN could not start although %s of %s are free: the cuDNN that is loaded does not fit "+
+			"the framework, the GPU or the driver.", gib(free), gib(total))
+		f.do = []string{"cudacompat doctor names the cuDNN that is loaded and the one the framework needs",
+			"take other cuDNN copies off LD_LIBRARY_PATH, or install the one of the framework's own extra"}
+		return true
+	}
+	f.because = fmt.Sprintf("Only %s of the GPU's %s were free when cuDNN wanted its workspace.", gib(free), gib(total))
+	return true
+}
+
+// enoughForHandle is far more than a cuDNN handle takes.
+const enoughForHandle = 512 << 20
+
+// readCapability reads PyTorch's warning about a GPU outside the range it was built for:
+//
+//	Found GPU0 NVIDIA GB10 which is of cuda capability 12.1.
+//	Minimum and Maximum cuda capability supported by this version of PyTorch is
+//	(8.0) - (12.0)
+//
+// Machine code runs on later minors of its major, so a warning about those is a false alarm.
+func readCapability(f *finding) bool {
+	major, minor, _ := strings.Cut(f.with[0].group("capability"), ".")
+	least, leastMinor, _ := strings.Cut(f.group("least"), ".")
+	most, _, _ := strings.Cut(f.group("most"), ".")
+	older := number(major) < number(least) || major == least && number(minor) < number(leastMinor)
+	return older || number(major) > number(most)
+}
+
+func number(digits string) int {
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return -1
+	}
+	return n
+}

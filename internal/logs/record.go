@@ -1,0 +1,360 @@
+package logs
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+)
+
+// record is one thing that a log tells, read by grammar and not by a text that somebody saw before: what it is of, its
+// slots, and where it stands.
+type record struct {
+	kind    string
+	slots   map[string]string
+	frames  []frame // of a traceback, the outermost first
+	wraps   bool    // its exception only passes on the one above it
+	from    string  // the process that wrote it, where a launcher says
+	line    int
+	source  int
+	text    string
+	notice  bool // its line says itself that it only informs or warns
+	calm    int  // lines after it that are near no mark of trouble
+	ofMany  bool // it stands in a journal of many programs
+	caught  bool // another exception was raised while it was handled
+	wentOn  int  // the line of its log from which on only work is told; 0: none
+	onGPU   int  // the last line of its log that shows a GPU at work; 0: none
+	final   bool // it stands at the end of its log
+	earlier bool // the program ran again after it, and failed
+	edited  bool // Python could read the script when it ran before
+	built   bool // it stands in the log of an installation that ended well
+}
+
+// slot is what a record says of one thing; empty when it does not.
+func (r *record) slot(name string) string { return r.slots[name] }
+
+// grammar is one form of a kind of record. The pattern's named groups are the slots.
+type grammar struct {
+	kind    string
+	marks   []string // one of these stands in every line of this form
+	pattern *lazyregexp.Regexp
+}
+
+// marks are what the lines hold around which a log is kept for grammars: words of failing, in few letters.
+var marks = []string{"anifest ", "xternally-managed", "0xC00", "-1073", "32212", "Faulting",
+	"llegal ", "FAULTY", "amdgpu", "ExecutionProvider", "NCCL INFO comm", "Traceback " +
+		"(most", "rror", "ERROR", "FATAL", "atal", "xception", "ailed", "FAILED", "ailure",
+	"annot ", "can't", "ould not", "ouldn't", "nable to", "not found", "o such ", "undefined", "nsupported",
+	"not supported", "incompatible", "ismatch", "egmentation", "ore dumped", "illed", "xit code", "exit status",
+	"SIGSEGV", "SIGKILL", "SIGABRT", "SIGBUS", "SIGILL", "Xid (", "denied", "panic", "OOMK", "oom-", "oom_",
+	"ut of memory", "No module", "not compiled", "without CUDA", "ssert", "_STATUS_", "not installed", "nmet dep",
+	"HIP ", "hipE", "HSA_", "HIPBLAS", "MIOpen", "No matching", "No GPU", "no GPU", "No CUDA", " CPU", "the cpu",
+	"cpu only", "library=cpu", "cpu]", "compatible=", "nothing provides", "nsufficient", "refused", "too old",
+	"not available", "NVRM: ", "probe of", "not in [", "xpected", "unmatched", "signal: ", "No route", "in use",
+	"runtime specified", "does not exist", "NV_ERR", "AER: ", "NVML", "nvml", "ompiled with", "equire", "fallen",
+	"nknown ", "nrecogni", "xceed", "bort", "nstable", "usage count", "expecting", "is_available()", "Invalid",
+	"onflict", "ermit", "EACCES", "too long", "cudart", "DKMS", "command:", "emperature", "OOM when", "must ",
+	"NaNs ", "ackward through", "t match", "isabled", "utdated", "NCCL WARN", "CL_PLATFORM", "ailable: True",
+	"AILABLE: True", "Device name:", "evices were", "etermine", "rev ff", "(rev ", "controller: " +
+		"NVIDIA", "CUDA_CALL", "(EE)", "/dev/nv", "Found 0", "version 1:", "ORTE", "enough " +
+		"slots", "NVIDIA-SMI", "ErrImagePull", "validat", "user input", "element", "magic", "terminate called",
+	"lower than", "Couldn", "CANCELLED", "MEMLIMIT", "dial tcp", "curl: (", "walltime", "No rule to", "sudo: ",
+	"EDAC", "ompatible GPU", "ermission", "apabilit", "invalid", "indices[", "got prompt",
+	"rompt executed", "BUG: ", "tection fault", "Oops: ", "#error", "driver service", "status=2"}
+
+// prefix is what loggers put before the message itself: a time, a level, a place in the source.
+var prefix = lazyregexp.New(`^(?:(?:lxc[\w-]* \S+ \d{14}\.\d+ [A-Z]+ +\w+ - \S+ - |` +
+	`\[?\d{4}[-/]\d\d[-/]\d\d[ T-][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?\]?|` +
+	`\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?|\[[ \d.]+\]|\[\w+\]|[EWFI]\d{4} [\d:.]+ +\d+|(?:ERROR|CRITICAL|FATAL) ` +
+	`\d\d-\d\d [\d:]+|(?:ERROR|CRITICAL|FATAL|Error|error)\b[:\]]*|!!!|\[?[\w/.-]+\.(?:py|cc|cpp|cu|go|h|` +
+	`c):\d+\]?:?|-+>|E  |\|) *)+`)
+
+// bare is a line without what collectors put before it, a traceback's indentation kept.
+func bare(line string) string {
+	return strings.TrimRight(line[len(collectorPrefix.FindString(line)):], " ")
+}
+
+// message is a bare line without a logger's prefix, too.
+func message(line string) string { return line[len(prefix.FindString(line)):] }
+
+// informs reports whether a line says itself that it only informs or warns.
+func informs(line string) bool {
+	return (level.MatchString(line) || milder.MatchString(line)) && !containsAny(line, failsAloud)
+}
+
+// failsAloud are the lines whose level says less than they mean.
+var failsAloud = []string{"FailedCreate", "FailedMount", "FailedScheduling",
+	"BackOff", "kubelet  Error", "failed to get device context", "Failed to acquire", `error="nvcuda`, "NCCL WARN", "OP_REQUIRES failed",
+	"erroneous pipeline", "terminating driver service (forced)", "driver service terminated with signal",
+	"caught exception", "xecution provider", "xecutionProvider"}
+
+// level and milder are two, since package regexp takes its slow way with a program of over 500 steps.
+var (
+	level = lazyregexp.New(`^-- |^ls: |^ssh: |^(?:XFAIL|XPASS|SKIPPED) |^\[W[ \d]|\] \[W\] |^(?:.{0,60}[ \[:=(]|)(?:INFO|info|Info|DEBUG|debug|` +
+		`WARN|WARNING|warn|warning|Warning|TRACE|NOTE|Note)\b|\w+Warning: |(?:^|[\d:] )[IW] \w[\w/]*\.(?:cc|cpp|py):|` +
+		`^[IW]\d{4} |^(?:\[ *[\d.]+\] )?\((?:II|WW)\) `)
+	milder = lazyregexp.New(`(?i)but the current compiler version is|gpu will not be used|fall(?:ing|s)? back|` +
+		`will be (?:disabled|ignored)|option will be ignored|pinned memory|offloaded to|, looking in |, using native |` +
+		`using .{0,40} instead|retrying|^\W*\w+ +disabled \(|libGL error|nvidia-installer \w+ (?:v\d+ )?user interface|` +
+		`\(EE\) Failed to load module "\w+" \(module does not exist|\bACPI (?:BIOS )?(?:Error|Warning)\b|` +
+		`^load_backend: failed to find ggml_backend_init in `)
+)
+
+// soonest is how long the lines of a log are read by grammars, at least, when reading the log took all of the time.
+const soonest = 50 * time.Millisecond
+
+// records reads the kept lines of a log by every grammar, or those that there is time for. It always takes the least
+// time that it is given.
+func (s *scanner) records(ctx context.Context, source int, least time.Duration) ([]record, error) {
+	end := time.Now().Add(least)
+	lines := s.kept.lines()
+	calls := tracebacks(lines)
+	wentOn := max(s.last.wentOn(s.lines), lastServed(lines))
+	_, ended := s.last.lines(s.lines)
+	onGPU := lastOnGPU(lines)
+	build := s.build(lines)
+	last, edited := lastRun(lines)
+	var all []record
+	releases := map[string]string{} // by project
+	silent := map[string]bool{}     // lines that say nothing, unless together with what follows: logs repeat themselves
+	for i, l := range lines {
+		if ctx.Err() != nil && time.Now().After(end) {
+			return s.frightening(all), context.Cause(ctx)
+		}
+		read := single
+		if silent[l.text] && !l.mute() {
+			read = together
+		}
+		found := read(l, lines[i+1:])
+		silent[l.text] = len(found) == 0
+		for _, r := range found {
+			r.source, r.wentOn, r.onGPU, r.calm = source, wentOn, onGPU, s.kept.calm-l.calm
+			r.ofMany, r.built, r.earlier = l.ofMany, build.holds(l.number), l.number < last
+			r.edited = edited && !r.earlier && ofSyntax.MatchString(r.slots["class"])
+			r.notice = r.notice || belowHead(lines, i)
+			r.frames, r.wraps = calls[l.number].frames, calls[l.number].wraps
+			r.notice = r.notice || r.ofTracker()
+			r.from, r.final = l.from, ended-l.number < lastLines
+			r.caught = caught(lines[i+1:])
+			if _, project, found := r.theirs(); found {
+				if _, known := releases[project]; !known && len(releases) < maxProjects {
+					releases[project] = releaseIn(lines, project)
+				}
+				r.slots["release"] = releases[project]
+			}
+			r.readSource(lines[max(0, i-sourceReach):i])
+			all = append(all, r)
+		}
+	}
+	if first := firstRank(lines); first != nil {
+		first.source, first.wentOn, first.calm = source, wentOn, s.kept.calmAfter(lines, first.line)
+		first.earlier = first.line < last
+		all = append(all, *first)
+	}
+	return s.frightening(all), nil
+}
+
+// caught reports whether the lines below an exception say that another one was raised while it was handled: that one ended
+// the program.
+func caught(below []logLine) bool {
+	return slices.ContainsFunc(below[:min(3, len(below))], func(l logLine) bool {
+		return strings.Contains(l.text, "During handling of the above exception, another exception occurred")
+	})
+}
+
+// frightening are the records without those of harmless lines.
+func (s *scanner) frightening(all []record) []record {
+	return slices.DeleteFunc(all, func(r record) bool {
+		return s.harmless(r.text) || reassures.MatchString(r.text) || nothingCounted.MatchString(r.text) ||
+			resolved.MatchString(r.text)
+	})
+}
+
+// nothingCounted matches a line of nvidia-smi -q, or of DCGM's table, whose counter has not counted
+// ("Uncorrectable Error : 0"), one of a list of what a firmware may count, and what NVIDIA's report did not gather.
+var nothingCounted = lazyregexp.New(`\b(?:[Nn]o|0) (?:errors|failures|warnings)(?: (?:found|detected|encountered|reported)\b|\W*$)|\s[:|] +(?:0|N/A|No|None) *\|?$|^\s*Descriptor \d+: |` +
+	`nvidia-bug-report\.sh: \d+: `)
+
+// resolved is a line of ldd about a library that the loader found.
+var resolved = lazyregexp.New(`^\s*\S+ => /\S+ \(0x[0-9a-f]+\)$`)
+
+// harmless reports whether a line is known to frighten for nothing.
+func (s *scanner) harmless(text string) bool { return s.harmlessBy(text) != "" }
+
+// harmlessBy is the id of the signature that knows a line to frighten for nothing; empty when none does.
+func (s *scanner) harmlessBy(text string) string {
+	i := slices.IndexFunc(s.signatures, func(sig Signature) bool {
+		return sig.Blame == None && containsAny(text, sig.Literal) && sig.find(text) != nil
+	})
+	if i < 0 {
+		return ""
+	}
+	return s.signatures[i].ID
+}
+
+// shortestSaid is a line that says something: "Killed".
+const shortestSaid = 6
+
+// mute reports whether a line is too short to say anything, a comment, or a frame of a compiled program's stack.
+func (l logLine) mute() bool {
+	return len(l.text) < shortestSaid || strings.HasPrefix(l.text, "# ") || strings.HasPrefix(l.text, "// ") ||
+		strings.HasPrefix(l.text, "frame #") && stackFrame.MatchString(l.text)
+}
+
+// stackFrame is a call as PyTorch prints a stack of C++:
+//
+//	frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x57 (0x7f6c4bb4b4d7 in /venv/lib/libc10.so)
+var stackFrame = lazyregexp.New(`^frame #\d+: .* \(0x[0-9a-f]+ in \S*\)$`)
+
+// single are the records that one line makes. The message of an exception that ends open goes on over the next ones.
+func single(l logLine, next []logLine) []record {
+	if l.mute() {
+		return nil
+	}
+	var all []record
+	if r := exception(l); r != nil {
+		if open := r.slots["message"]; open == "" && strings.HasSuffix(l.text, ":") || open != "" &&
+			strings.ContainsAny(open[len(open)-1:], ":,(") || onlyCounts.MatchString(open) {
+			rest := continuation(next)
+			if rest == "" && onlyCounts.MatchString(open) && len(next) > 0 {
+				rest = " " + strings.TrimSpace(next[0].text)
+			}
+			l.text += rest
+			r.text, r.slots["message"] = l.text, strings.TrimSpace(open+rest)
+		}
+		all = append(all, *r)
+	}
+	all = append(all, spelt(l)...)
+	for _, g := range grammars {
+		all = append(all, g.read(l)...)
+	}
+	all = append(all, together(l, next)...)
+	if len(all) > 0 {
+		return all
+	}
+	if r := complaint(l); r != nil {
+		return []record{*r}
+	}
+	return nil
+}
+
+// onlyCounts is what pydantic and TensorFlow say first; what they found stands below.
+var onlyCounts = lazyregexp.New(`^\d+ (?:validation errors? for \w+|root error\(s\) found\.)$`)
+
+// read is the record that a form makes of a line, if it does.
+func (g *grammar) read(l logLine) []record {
+	if !containsAny(l.text, g.marks) {
+		return nil
+	}
+	m := g.pattern.FindStringSubmatchIndex(l.text)
+	if m == nil || !speaks(l.text, m[0]) {
+		return nil
+	}
+	r := record{kind: g.kind, slots: map[string]string{}, line: l.number, text: l.text, notice: informs(l.text)}
+	for i, name := range g.pattern.SubexpNames() {
+		if name != "" && m[2*i] >= 0 {
+			r.slots[name] = l.text[m[2*i]:m[2*i+1]]
+		}
+	}
+	return []record{r}
+}
+
+// pairs are the records of two things that only together tell: a line, and one of those after it.
+var pairs = []struct {
+	kind        string
+	reach       int
+	first, then *lazyregexp.Regexp
+}{
+	{"cmake", 5, lazyregexp.New(`^CMake Error`),
+		lazyregexp.New(`\bCUDA|\bnvcc\b|cuDNN|CUDNN|\bTorchConfig|NCCL|TensorRT`)},
+	{"build-needs", 14, lazyregexp.New(`^CMake Error`), lazyregexp.New(`By not providing "Find\w+\.cmake"|` +
+		`^ *Could NOT find \w+ |is required\.  You are running version|No CMAKE_\w+_COMPILER could be|` +
+		`Compatibility with CMake <`)},
+	{"build-files", 8, lazyregexp.New(`^CMake Error`), lazyregexp.New(`Cannot find source file|` +
+		`is not an existing directory|` +
+		`does not appear to contain CMakeLists|^ *does not contain a CMakeLists`)},
+	{"build-killed", 2, lazyregexp.New(`(?:^|\d +)Killed$`), lazyregexp.New(`^(?:g?make|ninja)\b.*(?:\*\*\*|stopped)|` +
+		`\bnvcc\b|\bcicc\b|cc1plus`)},
+	{"kernel-fault", 30, lazyregexp.New(`BUG: (?:unable to handle|kernel NULL)|general protection fault|Oops: `),
+		lazyregexp.New(`(?:\bE?IP|\bRIP|PC is at|pc :).*(?:_nv\d+rm\b|\[nvidia)`)},
+	{"asked", 5, lazyregexp.New(`(?i)^(?:[\w./-]+: )?(?:error: )?(?:invalid|unknown|unrecogni[sz]ed|illegal|bad) ` +
+		`(?:command[- ]line )?(?:option|argument|flag|parameter|switch)\b`), lazyregexp.New(`^\s*(?i:usage)\b`)},
+	{"no-gpu", 2, lazyregexp.New(`torch\.cuda\.is_available\(\)\)?$`), lazyregexp.New(`^(?:>+ *|Out\[\d+\]: *)?False$`)},
+}
+
+func together(l logLine, next []logLine) []record {
+	var all []record
+	for _, p := range pairs {
+		then := func(n logLine) bool { return p.then.MatchString(n.text) }
+		if p.first.MatchString(l.text) && slices.ContainsFunc(next[:min(p.reach, len(next))], then) {
+			all = append(all, record{kind: p.kind, slots: map[string]string{"pair": "yes"}, line: l.number, text: l.text})
+		}
+	}
+	return all
+}
+
+// continuation is the rest of a message that goes on over several lines.
+func continuation(next []logLine) string {
+	var rest strings.Builder
+	for _, l := range next[:min(3, len(next))] {
+		text := strings.TrimSpace(l.text)
+		if text == "" || raisedLine.MatchString(message(text)) || frameLine.MatchString(text) || strings.Contains(text,
+			"Traceback (most") || strings.HasPrefix(text, "CUDA kernel errors might") {
+			break
+		}
+		rest.WriteString(" " + text)
+	}
+	return rest.String()
+}
+
+// spelt are the statuses of CUDA that a line says in the runtime's own words.
+func spelt(l logLine) []record {
+	named := containsAny(l.text, []string{"CUDA", "cuda", "Cuda", "Gpu", "GPU", ".cu"})
+	var best *tables.Status
+	all := statuses()
+	for i := range all {
+		s := &all[i]
+		if s.Text == "" || best != nil && len(s.Text) <= len(best.Text) {
+			continue
+		}
+		tells := named || len(s.Text) >= tellingText || holdsNumber(l.text, s.Code)
+		if tells && speaks(l.text, strings.Index(l.text, s.Text)) {
+			best = s
+		}
+	}
+	if best == nil || best.Cause == "" {
+		return nil
+	}
+	return []record{{kind: "status", slots: map[string]string{"name": best.Name}, line: l.number, text: l.text,
+		notice: informs(l.text)}}
+}
+
+// holdsNumber reports whether a line holds the number of a status that means more than a word: "(error 802)".
+func holdsNumber(text string, code int) bool {
+	return code >= 100 && strings.Contains(text, strconv.Itoa(code))
+}
+
+func statuses() []tables.Status { return tables.Rows[tables.Status](nameTables()) }
+
+// tellingText is how long a status' text must be to mean it without the word CUDA beside it: "invalid argument" does
+// not.
+const tellingText = 31
+
+// speaks reports whether a line says what stands at a place in it, and does not only quote it; a place before the line
+// is none.
+func speaks(text string, at int) bool {
+	return at >= 0 && !hypothetical.MatchString(text[:at]) && !inCodeMarks(text, text[:at])
+}
+
+func containsAny(text string, words []string) bool {
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,343 @@
+package logs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"hash/maphash"
+	"io"
+	"strings"
+	"time"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+const (
+	chunk       = 256 << 10 // bytes read at once
+	overlap     = 4 << 10   // of a line longer than a chunk, what the next chunk sees again
+	bytesBefore = 2 << 10   // of a long line, what a pattern is shown before the literal's end
+	bytesAfter  = 4 << 10   // and after it
+
+	// budget is how much of one line is shown to patterns that do not match, all of them together. It takes less than
+	// half a second; a line of ten kilobytes made of nothing but the beginnings of errors stays below it.
+	budget = 1 << 20
+)
+
+// event is the first line of a log that a signature matched.
+type event struct {
+	signature *Signature
+	order     int // the signature's place in the table
+	source    int
+	line      int
+	text      string // the cleaned line, or the part of it around the match
+	match     []int  // submatches in text
+	when      stamp
+	latest    int    // the last line that it matched, among those kept
+	calm      int    // lines after it that are near no mark of trouble
+	notice    bool   // it is part of a warning of several lines, or says itself that it does no harm
+	ofMany    bool   // it stands in a journal of many programs
+	wentOn    int    // the line of its log from which on only work is told; 0: none
+	onGPU     int    // the last line of its log that shows a GPU at work; 0: none
+	earlier   bool   // the program ran again after it, and failed
+	built     bool   // it stands in the log of an installation that ended well
+	from      string // the process that wrote it, where a launcher says
+}
+
+// scanner streams one log past the finder.
+type scanner struct {
+	finder     *finder
+	signatures []Signature
+	found      []*event // by signature
+	missed     map[miss]struct{}
+	blind      map[int]bool // by signature, of those that met a literal
+	shape      []byte       // the line that was hashed last
+	tried      []int        // by signature: up to where in the region its pattern was shown the text, and did not match
+
+	marks []int   // where in the region marks of trouble end
+	kept  excerpt // the lines around them
+	last  finish
+
+	done    <-chan struct{} // closed when the time is up
+	lines   int             // line breaks before the region under scan
+	counted int             // bytes of the region whose line breaks are in lines
+	spent   int             // bytes of this line that patterns were shown and did not match
+	line    int             // the line that they are of
+	skipped int             // the first line whose budget was spent; 0: none
+}
+
+// miss is a signature that does not match the lines of a shape: the same line again or, where no digit means more to
+// the pattern than another, all that are alike but for their digits.
+type miss struct {
+	signature int
+	shape     uint64
+}
+
+// maxMissed is how many misses are remembered. A log repeats a few shapes; one that does not is read as slowly as
+// without.
+const maxMissed = 1 << 16
+
+var shapeSeed = maphash.MakeSeed()
+
+// shapeOf is a number for all lines that are alike but for their digits.
+func (s *scanner) shapeOf(line []byte) uint64 {
+	s.shape = append(s.shape[:0], line...)
+	for i, c := range s.shape {
+		if c >= '1' && c <= '9' {
+			s.shape[i] = '0'
+		}
+	}
+	return maphash.Bytes(shapeSeed, s.shape)
+}
+
+func newScanner(f *finder, signatures []Signature) *scanner {
+	return &scanner{finder: f, signatures: signatures, found: make([]*event, len(signatures)), tried: make([]int,
+		len(signatures)), missed: map[miss]struct{}{}, blind: map[int]bool{}}
+}
+
+// read scans a log to its end. A log cut off in the middle, compressed or not, is a shorter log.
+func (s *scanner) read(ctx context.Context, r io.Reader) error {
+	r, err := decode(r)
+	if err != nil {
+		return err
+	}
+	buf := make([]byte, chunk)
+	kept := 0
+	s.done = ctx.Done()
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		n, err := io.ReadFull(r, buf[kept:])
+		text := withoutColours(buf[:kept+n])
+		if err != nil {
+			s.scan(text)
+			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				return nil
+			}
+			return err
+		}
+		end, rest := regionEnd(text)
+		s.scan(text[:end])
+		kept = copy(buf, text[rest:])
+	}
+}
+
+// regionEnd ends a region after its last line break. A line that fills the buffer is cut anywhere, and
+// its end seen twice so that nothing is torn.
+func regionEnd(text []byte) (end, rest int) {
+	if i := bytes.LastIndexByte(text, '\n'); i >= len(text)/2 {
+		return i + 1, i + 1
+	}
+	return len(text), len(text) - min(overlap, len(text)/2)
+}
+
+func (s *scanner) scan(region []byte) {
+	s.counted, s.marks = 0, s.marks[:0]
+	first := s.lines + 1
+	clear(s.tried)
+	s.finder.find(region, func(end int, signatures []int) { s.hit(region, end, signatures) })
+	s.lineAt(region, len(region))
+	s.kept.take(region, s.marks, first)
+	s.last.take(region)
+}
+
+// piece is the line around a literal, or a part of a long one.
+type piece struct {
+	raw          []byte
+	clean        string // when a pattern was shown it
+	to           int    // where in the region what a pattern was shown ends
+	exact, shape uint64
+}
+
+// hit shows the line around a literal to the signatures that wait for it, each at most once a piece.
+func (s *scanner) hit(region []byte, end int, signatures []int) {
+	var p piece
+	for _, i := range signatures {
+		if i == mark {
+			s.marks = append(s.marks, end)
+			continue
+		}
+		if s.found[i] != nil || end <= s.tried[i] {
+			continue
+		}
+		if p.raw == nil {
+			if !s.affords(region, end) {
+				continue
+			}
+			p = s.pieceAround(region, end)
+		}
+		if m := s.show(i, &p); m != nil {
+			s.found[i] = &event{signature: &s.signatures[i], order: i, line: s.lineAt(region, end),
+				text: p.clean, match: m, when: stampBefore(region, end)}
+		}
+	}
+}
+
+// show is where in a piece a signature matches. What a piece like it did not match it is not shown again.
+func (s *scanner) show(signature int, p *piece) []int {
+	missed := miss{signature, p.exact}
+	if s.isBlind(signature) {
+		missed.shape = p.shape
+	}
+	if _, known := s.missed[missed]; !known {
+		if p.clean == "" {
+			p.clean = clean(p.raw)
+		}
+		if m := s.signatures[signature].match(p.clean); m != nil {
+			return m
+		}
+		s.spent += len(p.clean)
+		s.remember(missed)
+	}
+	s.tried[signature] = p.to
+	return nil
+}
+
+// isBlind reports whether no digit of a line means more to a signature than another.
+func (s *scanner) isBlind(signature int) bool {
+	blind, known := s.blind[signature]
+	if !known {
+		blind = s.signatures[signature].blind()
+		s.blind[signature] = blind
+	}
+	return blind
+}
+
+// remember keeps a miss, and forgets all when they are too many.
+func (s *scanner) remember(m miss) {
+	if len(s.missed) >= maxMissed {
+		clear(s.missed)
+	}
+	s.missed[m] = struct{}{}
+}
+
+// affords reports whether the line at a position may be shown to further patterns.
+func (s *scanner) affords(region []byte, end int) bool {
+	if s.spent == 0 {
+		s.line = s.lineAt(region, end)
+		return true
+	}
+	if line := s.lineAt(region, end); line != s.line {
+		s.line, s.spent = line, 0
+	}
+	select {
+	case <-s.done:
+		return false // read says so
+	default:
+	}
+	if s.spent < budget {
+		return true
+	}
+	if s.skipped == 0 {
+		s.skipped = s.line
+	}
+	return false
+}
+
+// lineAt counts on to a position of the region. One before the last lies in the same line: there a literal ends inside
+// another that was found first.
+func (s *scanner) lineAt(region []byte, pos int) int {
+	pos = max(pos, s.counted)
+	s.lines += bytes.Count(region[s.counted:pos], []byte{'\n'})
+	s.counted = pos
+	return s.lines + 1
+}
+
+// pieceAround is the line that holds the byte before end, or the part of a long one around it. A progress bar writes many
+// lines into one with carriage returns: the piece between two is the line.
+func (s *scanner) pieceAround(region []byte, end int) piece {
+	from, to := max(0, end-bytesBefore), min(len(region), end+bytesAfter)
+	if i := bytes.LastIndexAny(region[from:end], "\r\n"); i >= 0 {
+		from += i + 1
+	}
+	p := piece{to: to}
+	if i := bytes.IndexAny(region[end:to], "\r\n"); i >= 0 {
+		to = end + i
+		p.to = to
+	} else if to == end+bytesAfter {
+		p.to = end + bytesAfter/2 // the line goes on: what begins in the second half may be cut
+	}
+	p.raw = region[from:to]
+	p.exact, p.shape = maphash.Bytes(shapeSeed, p.raw), s.shapeOf(p.raw)
+	return p
+}
+
+func (s *scanner) events(source int) []event {
+	var all []event
+	lines := s.kept.lines()
+	wentOn := max(s.last.wentOn(s.lines), lastServed(lines))
+	_, ended := s.last.lines(s.lines)
+	onGPU := lastOnGPU(lines)
+	build := s.build(lines)
+	last, _ := lastRun(lines)
+	for _, e := range s.found {
+		if e != nil {
+			e.source, e.wentOn, e.onGPU, e.latest = source, wentOn, onGPU, e.again(lines)
+			e.outOfProse(lines)
+			e.calm = s.kept.calmAfter(lines, e.latest)
+			e.earlier = e.latest < last
+			e.built = build.holds(e.line) && build.holds(e.latest)
+			e.ofMany, e.from = journal.MatchString(e.text), writer(e.text)
+			e.notice = belowHead(lines, indexOf(lines, e.line)) || reassures.MatchString(e.text) ||
+				e.signature.Blame == Program && details.MatchString(e.text) ||
+				passing.MatchString(e.text) && ended-e.latest > lastLines
+			all = append(all, *e)
+		}
+	}
+	return all
+}
+
+// again is the last line on which the signature matches.
+func (e *event) again(lines []logLine) int {
+	for i := len(lines) - 1; i >= 0 && lines[i].number > e.line; i-- {
+		if containsAny(lines[i].text, e.signature.Literal) && e.signature.match(lines[i].text) != nil {
+			return lines[i].number
+		}
+	}
+	return e.line
+}
+
+// outOfProse moves an event from a sentence in which somebody tells of the error, or the source that raises it, to the
+// first line of the log that says it itself, where there is one: a thread's text often stands above the log.
+func (e *event) outOfProse(lines []logLine) {
+	if !quotes(e.text[:e.match[0]]) {
+		return
+	}
+	for _, l := range lines {
+		if l.number <= e.line || !containsAny(l.text, e.signature.Literal) {
+			continue
+		}
+		if m := e.signature.match(l.text); m != nil && !quotes(l.text[:m[0]]) {
+			e.line, e.text, e.match = l.number, l.text, m
+			return
+		}
+	}
+}
+
+// quotes reports whether what stands before an error in a line only quotes it.
+func quotes(lead string) bool {
+	return strings.HasSuffix(strings.TrimRight(lead, " "), "raise") || raises.MatchString(lead) || prose.MatchString(lead)
+}
+
+// raises is the source of a raise statement, up to its message.
+var raises = lazyregexp.New(`\braise \w+\(["'f]*`)
+
+// prose is the beginning of a sentence of running text, before the error that it tells of: "When I start two of them, the
+// server fails with a".
+var prose = lazyregexp.New(`^(?:[-*>] )*[A-Z][a-z']*,?(?: [(]?[A-Za-z][\w.'’/-]*[),]?){4,}`)
+
+// group is the text of a named group of the pattern.
+func (e *event) group(name string) string {
+	i := e.signature.lines.SubexpIndex(name)
+	if i < 0 || e.match[2*i] < 0 {
+		return ""
+	}
+	return e.text[e.match[2*i]:e.match[2*i+1]]
+}
+
+// stamp is a time as a log line says it. Two stamps compare only when they were written alike: a
+// kernel's seconds since boot say nothing about a program's clock.
+type stamp struct {
+	layout int // 0: none
+	at     time.Time
+}

@@ -1,0 +1,110 @@
+package logs
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+)
+
+// How much a matching line decides. The heaviest line of a log names the cause, the first of
+// equals; so a failed assertion outranks the "device-side assert triggered" that follows it.
+const (
+	fact        = 0 // not a fault: something other signatures need to know
+	consequence = 1 // another rank or call failed first
+	warning     = 2 // the program went on after it
+	symptom     = 3 // several causes print it
+	fault       = 4 // names the failing part, which a cause may still explain
+	cause       = 5 // decides alone
+)
+
+// Signature is a line of data/signature: one that programs, drivers or kernels print, and
+// what it means.
+type Signature struct {
+	ID      string // unique, lower-case words joined by hyphens
+	Cause   string // slug of the fault; several signatures may share one
+	Blame   Blame
+	Rule    string   // related rule of cudacompat, or empty
+	Weight  int      // 0 to 5, see the constants
+	Needs   string   // id of a signature that must be found too, or empty
+	Reads   string   // name of the reader of numbers that judges the line, or empty
+	Async   bool     // the error was reported by a later call than the one that failed
+	Literal []string // one of these stands in every line that matches; derived from the pattern where not said
+	Pattern string   // RE2; its named groups fill the {name}s of Because and Do
+	Because string
+	Do      []string
+
+	Positive string   // one line that matches, as a program printed it
+	Source   []string // where that line was seen, then other sources: https addresses, or wheels with their sha256
+	Checked  string   // when, as 2006-01-02
+
+	lines *lazyregexp.Regexp // those that match the pattern
+}
+
+var (
+	slug        = lazyregexp.New(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	placeholder = lazyregexp.New(`\{([a-z]+)\}`)
+)
+
+// weights are the words in which the files say how much a line decides.
+var weights = map[string]int{"fact": fact, "consequence": consequence, "warning": warning, "symptom": symptom,
+	"fault": fault,
+	"cause": cause}
+
+// ParseSignatures reads and lints the table. All that is wrong with it is reported, with the line's name.
+func ParseSignatures(fsys fs.FS) ([]Signature, error) {
+	rows, err := tables.Read[tables.Signature](fsys)
+	all := fromRows(rows)
+	return all, errors.Join(append([]error{err}, lint(all)...)...)
+}
+
+// Signatures are the rows of the table, of which a test has seen that it is sound: linting costs more than most logs.
+func Signatures(t *tables.Tables) []Signature { return fromRows(tables.Rows[tables.Signature](t)) }
+
+// LintedSignatures are the rows of tables over which a site's own are laid. An error is of the first that is wrong.
+func LintedSignatures(t *tables.Tables) ([]Signature, error) {
+	all := Signatures(t)
+	if faults := lint(all); len(faults) > 0 {
+		return nil, faults[0]
+	}
+	return all, nil
+}
+
+func fromRows(rows []tables.Signature) []Signature {
+	all := make([]Signature, len(rows))
+	for i, r := range rows {
+		weight, known := weights[r.Weight]
+		if !known {
+			weight = -1
+		}
+		literal := []string(r.Literal)
+		if literal == nil {
+			literal = lazyregexp.Literals(r.Pattern, minLiteral)
+		}
+		all[i] = Signature{ID: r.ID, Cause: r.Cause, Blame: Blame(r.Blame), Rule: r.Rule, Weight: weight,
+			Needs: r.Needs, Reads: r.Reads,
+			Async: r.Async == "yes", Literal: literal, Pattern: r.Pattern, Because: r.Because, Do: r.Do, Positive: r.Seen,
+			Source: r.Source, Checked: r.Checked, lines: lazyregexp.New(r.Pattern)}
+	}
+	return all
+}
+
+// blind reports whether no digit of a line means more to the pattern than another.
+func (s *Signature) blind() bool { return !digit.MatchString(noCount.ReplaceAllString(s.Pattern, "")) }
+
+var (
+	digit   = lazyregexp.New(`\d`)
+	noCount = lazyregexp.New(`\{\d+(?:,\d*)?\}`) // how often something stands: no digit of the line
+)
+
+// Words are Because and Do with what the positive line holds in the place of the names.
+func (s *Signature) Words() (because string, do []string) {
+	if !placeholder.MatchString(s.Because + strings.Join(s.Do, "")) {
+		return s.Because, s.Do
+	}
+	text := clean([]byte(s.Positive))
+	e := event{signature: s, text: text, match: s.find(text)}
+	return e.fill(s.Because), e.steps()
+}

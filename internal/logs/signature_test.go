@@ -1,0 +1,142 @@
+package logs
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// TestParseSignaturesRefuses holds what the linter finds, one fault a file.
+func TestParseSignaturesRefuses(t *testing.T) {
+	const good = "cause: a-cause\nblame: program\nbecause: It failed for {why}.\ndo: mend it\n\nline: " +
+		"an-id\nweight: cause\n" +
+		"pattern: it failed: (?P<why>\\w+)\nseen: it failed: badly\nsource: https://example.com/1\nchecked: 2026-11-21\n"
+	parse := func(text string) ([]Signature, error) {
+		return ParseSignatures(fstest.MapFS{"signature/a.txt": {Data: []byte(text)}})
+	}
+	if all, err := parse("# comment\n\n" + good); err != nil || len(all) != 1 ||
+		!slices.Equal(all[0].Literal, []string{"it failed: "}) {
+		t.Fatalf("a good line: %+v, %v", all, err)
+	}
+	for name, c := range map[string]struct{ old, text, says string }{
+		"field":    {"cause: a", "reason: a", "none of the fields"},
+		"no_field": {"do: mend it", "mend it", "none of the fields"},
+		"twice":    {"weight: cause", "weight: cause\nweight: fault", "said twice"},
+		"no_cause": {"cause: a-cause\nblame: program\nbecause: It failed for {why}.\ndo: mend it\n\n", "",
+			"before the first cause"},
+		"double_id": {"checked: 2026-11-21", "checked: 2026-11-21\n\nline: an-id\nweight: cause", "stands twice"},
+		"id":        {"an-id", "An ID", "lower-case words"},
+		"blame":     {"blame: program", "blame: me", `blame: "me"`},
+		"two_blames": {"checked: 2026-11-21",
+			"checked: 2026-11-21\n\nline: b\nblame: hardware\nweight: cause\npattern: it failed: (?P<why>\\w+)\nseen: it " +
+				"failed: badly\nsource: https://example.com/1\nchecked: 2026-11-21", "blamed on both program and hardware"},
+		"rule":          {"weight: cause", "weight: cause\nrule: No Rule", `rule "No Rule"`},
+		"weight":        {"weight: cause", "weight: heavy", "weight"},
+		"needs":         {"weight: cause", "weight: cause\nneeds: nobody", `unknown signature "nobody"`},
+		"reads":         {"weight: cause", "weight: cause\nreads: palm", `reads "palm"`},
+		"reads_other":   {"weight: cause", "weight: cause\nreads: capability", "needs no line"},
+		"pattern":       {"(?P<why>\\w+)", "(", "missing closing"},
+		"literal_short": {"pattern: it failed: ", "literal: it\npattern: it failed: ", "shorter than"},
+		"literal_not_needed": {"pattern: it failed: (?P<why>\\w+)",
+			"literal: it failed\npattern: it failed: (?P<why>\\w+)|broke", "not every match"},
+		"no_literal":         {"pattern: it failed: (?P<why>\\w+)", "pattern: it (?P<why>\\w+)", "no literal"},
+		"positive":           {"seen: it failed: badly", "seen: all is well", "does not match its own"},
+		"positive_is_advice": {"seen: it failed: badly", "seen: # it failed: badly", "does not match its own"},
+		"placeholder":        {"{why}", "{who}", "has a group for {who}"},
+		"hole":               {": (?P<why>\\w+)", "(?:: (?P<why>\\w+))?", "has a group for {why}"},
+		"no_words":           {"because: It failed for {why}.\ndo: mend it\n", "", "because and do"},
+		"five_steps":         {"do: mend it", "do: a\ndo: b\ndo: c\ndo: d\ndo: e", "more than 4 steps"},
+		"source":             {"https://example.com/1", "a friend", `"a friend" is neither`},
+		"no_source":          {"source: https://example.com/1\n", "", "is neither"},
+		"checked":            {"2026-11-21", "today", `"today" is not a date`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(good, c.old) {
+				t.Fatalf("%q is not in the good file", c.old)
+			}
+			if _, err := parse(strings.Replace(good, c.old, c.text, 1)); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v; want … %s …", err, c.says)
+			}
+		})
+	}
+}
+
+func TestMustContain(t *testing.T) {
+	for _, c := range []struct {
+		pattern  string
+		literals []string
+		want     bool
+	}{
+		{`an error`, []string{"error"}, true},
+		{`an (?:error|fault)`, []string{"error"}, false},
+		{`an (?:error|fault)`, []string{"error", "fault"}, true},
+		{`cudaErrorAssert|cudaErrorUnknown`, []string{"cudaErrorAssert", "cudaErrorUnknown"}, true},
+		{`cudaErrorAssert|cudaErrorUnknown`, []string{"cudaErrorAssert"}, false},
+		{`(?:an error)?`, []string{"error"}, false},
+		{`(?:an error)*`, []string{"error"}, false},
+		{`(?:an error)+`, []string{"error"}, true},
+		{`(?:an error){2,3}`, []string{"error"}, true},
+		{`(?i)an error`, []string{"error"}, false},
+		{`[Ee]rror`, []string{"rror"}, true},
+		{`[Ee]rror:? x`, []string{"or x", "or: x"}, true},
+		{`[Ee]rror.x`, []string{"or x"}, false},
+		{`(`, []string{"x"}, false},
+	} {
+		if got := mustContain(c.pattern, c.literals); got != c.want {
+			t.Errorf("mustContain(%q, %q) = %t", c.pattern, c.literals, got)
+		}
+	}
+}
+
+// TestFinder compares the finder with a search for every literal on its own.
+func TestFinder(t *testing.T) {
+	all := []Signature{{Literal: []string{"ababab", "babab"}}, {Literal: []string{"abab"}},
+		{Literal: []string{"cabc", "ababc"}}, {Literal: []string{"ababab"}}}
+	for _, text := range []string{"", "aba", "abab", "xababcabc", "abababababab", "cbabab\nababc", "ababa", "xcabcab"} {
+		type hit struct{ end, signature int }
+		var got, want []hit
+		newFinder(all).find([]byte(text), func(end int, signatures []int) {
+			for _, s := range signatures {
+				got = append(got, hit{end, s})
+			}
+		})
+		for end := range len(text) + 1 {
+			for i, s := range all {
+				for _, lit := range s.Literal {
+					if strings.HasSuffix(text[:end], lit) {
+						want = append(want, hit{end, i})
+					}
+				}
+			}
+		}
+		order := func(a, b hit) int { return (a.end-b.end)*10 + a.signature - b.signature }
+		slices.SortFunc(got, order)
+		slices.SortFunc(want, order)
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+func TestStamps(t *testing.T) {
+	for _, pair := range [][2]string{
+		{"2025-05-19 10:10:29,701 [ERROR] x", "2025-05-19T10:10:29.900Z y"},
+		{"[E321 02:07:08.408271257 ProcessGroupNCCL.cpp:607] x",
+			"[rank0]:[E1206 18:44:12.715298746 ProcessGroupNCCL.cpp:607] y"},
+		{"ERROR 02-06 16:34:06 [core.py:936] x", "ERROR 02-06 16:34:07 [core.py:936] y"},
+		{"[Fri Aug 30 11:43:09 2024] x", "Sep  8 03:19:01 node kernel: y"},
+	} {
+		first, second := stampBefore([]byte(pair[0]), len(pair[0])), stampBefore([]byte(pair[1]), len(pair[1]))
+		if !first.before(second) || second.before(first) {
+			t.Errorf("%q is not before %q: %v, %v", pair[0], pair[1], first, second)
+		}
+	}
+	above := "2025-05-19 10:10:29 start\nTraceback\n  File x\nRuntimeError"
+	if s := stampBefore([]byte(above), len(above)); s.layout == 0 {
+		t.Error("the stamp above a traceback is not taken")
+	}
+	if s := stampBefore([]byte("step 12:30 of 2025"), 18); s.layout != 0 || s.before(s) {
+		t.Errorf("no time is read as %v", s)
+	}
+}

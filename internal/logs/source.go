@@ -1,0 +1,44 @@
+package logs
+
+import (
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// sourceReach is how far above an exception the line of source stands that raised it: Python draws marks between them
+// since 3.11.
+const sourceReach = 3
+
+// readSource keeps what the lines above an exception show of the source that raised it. The condition of an assertion
+// without words is its message.
+//
+//	    assert len(data_loaders) == len(workflow)
+//	AssertionError
+func (r *record) readSource(above []logLine) {
+	class := r.slot("class")
+	for i := len(above) - 1; i >= 0 && class != ""; i-- {
+		text := strings.TrimLeft(above[i].text, " │❱>-0123456789")
+		if m := frameLine.FindStringSubmatch(above[i].text); m != nil && ofSyntax.MatchString(class) {
+			r.slots["place"] = m[1] + ", line " + m[2]
+			return
+		}
+		if strings.HasPrefix(text, "assert ") && class == "AssertionError" && r.slot("message") == "" {
+			r.slots["message"] = text
+			return
+		}
+		if strings.Trim(text, "^~") != "" && r.slot("source") == "" {
+			r.slots["source"] = text
+		}
+	}
+}
+
+// ofSyntax are the exceptions of which Python names the line that it cannot read.
+var ofSyntax = lazyregexp.New(`^(?:Syntax|Indentation|Tab)Error$`)
+
+// The words of a line of source that writes a file, and of one that takes a tensor's shape apart.
+var (
+	writes = lazyregexp.New(`open\(.*,\s*(?:mode=)?['"][wax]b?\+?['"]|\.(?:save|savefig|imwrite|to_\w+|dump|mkdir|write\w*)\(|` +
+		`FileHandler\(|VideoWriter\(`)
+	takesShape = lazyregexp.New(`\.(?:shape\b|size\(\))`)
+)

@@ -1,0 +1,100 @@
+package logs
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+)
+
+// weighNVML looks the number up among NVML's own, of which most mean that a card cannot answer, not that it fails.
+func weighNVML(r *record, t *tables.Tables) string {
+	code, _ := strconv.Atoi(r.slot("code"))
+	return r.weighStatusOf("nvml", code, t)
+}
+
+// weighStatusOf looks a number up among those of one library.
+func (r *record) weighStatusOf(api string, code int, t *tables.Tables) string {
+	for _, s := range tables.Rows[tables.Status](t) {
+		if s.API == api && s.Code == code && s.Cause != "" {
+			return r.status(&s)
+		}
+	}
+	return ""
+}
+
+// weighStatus looks the code or the name up. One that is not in the table, or means no error, says nothing.
+func weighStatus(r *record, t *tables.Tables) string {
+	if ofMake.MatchString(r.text) || ofProcess.MatchString(r.text) {
+		return ""
+	}
+	code, _ := strconv.Atoi(cmp.Or(r.slot("code"), r.slot("code2")))
+	if nvml := r.slot("nvml"); nvml != "" {
+		r.slots["name"] = "NVML_" + nvml
+	}
+	if api := strings.ToLower(r.slot("api")); api != "" && api != "cuda" {
+		return r.weighStatusOf(api, code, t)
+	}
+	for _, s := range t.Statuses(r.slot("name"), code) {
+		if s.Cause == "" {
+			continue
+		}
+		name := r.status(&s)
+		if slices.Contains(asynchronous, code) && r.frames == nil && !saysWhere.MatchString(r.text) {
+			r.slots["blame"] = string(Unknown)
+		}
+		return name
+	}
+	return ""
+}
+
+// ofMake is how make names a target whose command failed, with the status of that command: "Error 2" is no error of CUDA.
+var ofMake = lazyregexp.New(`\] Error \d+\s*(?:\(ignored\))?$`)
+
+// ofProcess is how a program says with which code another ended: "nvcc failed with exit code 2", which is none of CUDA's.
+var ofProcess = lazyregexp.New(`(?i)\bexit(?:ed|s|ing)?(?: with)?(?: an?| the)?(?: non-?zero)?(?: exit| return)?[ _]?(?:code|status)\W{0,5}-?\d+`)
+
+// asynchronous are the codes of a kernel that failed: where a line names neither the exception nor the call or the
+// source that met it, the driver or the GPU may be the reason as well.
+var (
+	asynchronous = []int{700, 719}
+	saysWhere    = lazyregexp.New(`Error: |Exception: |\bcu(?:da)?[A-Z]\w+|PhysX|\.(?:cuh?|cpp|cc|h)\b`)
+)
+
+// starts are the calls with which every program begins: what fails in them has not met the program's own work.
+var starts = lazyregexp.New(`(?i)\bcu_?Init\b|DeviceGetCount|_?getDeviceCount|getCudaEnabledDeviceCount|nvmlInit|` +
+	`CUDA initialization:|failed to initiali[sz]e CUDA|number of (?:gpus|devices) available|query device count`)
+
+// status fills a status' slots. NCCL's and MPI's own calls are not the program's.
+func (r *record) status(s *tables.Status) string {
+	if starts.MatchString(r.text) && s.Code != 2 && s.Code != 3 &&
+		(s.Blame == "" || Blame(s.Blame) == Program || Blame(s.Blame) == Unknown) {
+		r.kind, r.slots["name"], r.slots["code"] = "start", s.Name, strconv.Itoa(s.Code)
+		r.slots["meaning"] = s.Meaning
+		return "start"
+	}
+	r.slots["name"], r.slots["code"], r.slots["meaning"] = s.Name, strconv.Itoa(s.Code), s.Meaning
+	r.slots["cause"], r.slots["blame"] = s.Cause, cmp.Or(s.Blame, string(Unknown))
+	if strings.Contains(r.text, "NCCL") && s.Blame == string(Program) && s.Cause == "invalid-argument" {
+		r.slots["blame"], r.slots["cause"] = string(Unknown), "nccl-cuda-error"
+	}
+	return "status"
+}
+
+// weighCodeOf looks a number or a name up among those of one library.
+func weighCodeOf(api string) func(*record, *tables.Tables) string {
+	return func(r *record, t *tables.Tables) string {
+		if name := r.slot("name"); name != "" {
+			r.slots["name"] = prefixes[api] + name
+			return weighStatus(r, t)
+		}
+		code, _ := strconv.Atoi(r.slot("code"))
+		return r.weighStatusOf(api, code, t)
+	}
+}
+
+// prefixes are those of names that some programs leave out: PyOpenCL, and what prints a VkResult by vk::to_string.
+var prefixes = map[string]string{"opencl": "CL_", "vulkan": "VK_"}

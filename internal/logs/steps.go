@@ -1,0 +1,89 @@
+package logs
+
+import (
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/matrix/pin"
+)
+
+// plainSlot matches what stands in a command as it is, whatever quotation marks are around it.
+var plainSlot = lazyregexp.New(`^[\w./+@:=,][\w./+@:=,-]*$`)
+
+// step puts what lines of a log say into a step. Within backquotes it is a word of a command, and in a sentence it reads
+// as nothing more than words. Where it cannot be a word there, there is no step.
+func step(words string, slot func(name string) string) (text string, ok bool) {
+	var out strings.Builder
+	for {
+		at := placeholder.FindStringSubmatchIndex(words)
+		if at == nil {
+			out.WriteString(words)
+			return out.String(), true
+		}
+		before, name, after := words[:at[0]], words[at[2]:at[3]], words[at[1]:]
+		value := strings.ReplaceAll(slot(name), "`", "'") // which would begin a command of its own
+		inCommand := strings.Count(out.String()+before, "`")%2 == 1
+		switch {
+		case plainSlot.MatchString(value), value == "":
+		case !inCommand:
+			value = pin.Quoted(value)
+		case strings.HasPrefix(value, "-"):
+			return "", false
+		default:
+			mark := before[max(0, len(before)-1):]
+			quoted := mark != "" && strings.Contains(`'"`, mark) && strings.HasPrefix(after, mark)
+			if !quoted && strings.ContainsAny(before[strings.LastIndexByte(before, '`')+1:], `'"`) {
+				return "", false // a part of what is quoted there
+			}
+			if quoted {
+				before, after = strings.TrimSuffix(before, mark), strings.TrimPrefix(after, mark)
+			}
+			value = pin.Word(value)
+		}
+		out.WriteString(before + value)
+		words = after
+	}
+}
+
+// steps are the steps of an answer with the record's slots.
+func (r *record) steps(list []string) (do []string) {
+	for _, words := range list {
+		if text, ok := step(words, func(name string) string { return r.slotIn(words, name) }); ok {
+			do = append(do, text)
+		}
+	}
+	return do
+}
+
+// A command at the beginning of a step, what stands in one for a word of the reader's own, and what begins another way.
+var (
+	runs        = lazyregexp.New("^run `([^`]+)`(?:: (.*)|, (?:and|then) (.*))?$")
+	readersWord = lazyregexp.New(`(?:^|[\s=/:'"])(?:[A-Z][A-Z_-]+|N)(?:$|[\s/:.'"])|…`)
+)
+
+// stepsIn are steps with the command of each apart from what it does, where it can be run as it stands.
+func stepsIn(do []string) []pin.Step {
+	steps := []pin.Step{}
+	for _, text := range do {
+		words, or := strings.CutPrefix(text, "or ")
+		step := pin.Say(words)
+		if m := runs.FindStringSubmatch(words); m != nil && !readersWord.MatchString(m[1]) {
+			step = pin.Run(m[1]).That(m[2] + m[3])
+		}
+		if or {
+			step = step.Instead()
+		}
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+// steps are a signature's with what its pattern's groups matched.
+func (e *event) steps() (do []string) {
+	for _, words := range e.signature.Do {
+		if text, ok := step(words, func(name string) string { return e.slot(name, maxShown) }); ok {
+			do = append(do, text)
+		}
+	}
+	return do
+}

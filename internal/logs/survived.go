@@ -1,0 +1,258 @@
+package logs
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// finish is the last part of a log, whatever it holds: it tells whether the program went on after its errors.
+type finish struct {
+	text []byte // the last maxEnding bytes
+}
+
+const (
+	maxEnding  = 64 << 10 // bytes kept of a log's end, with a list of packages that somebody pasted below it
+	lastSaid   = 60       // lines of it that are looked at
+	enoughWork = 3        // lines of work after an error, of a program that went on
+	enoughCalm = 500      // lines after an error of which none is near a mark of trouble
+	calmOfMany = 100      // the same in a log of many programs
+)
+
+// take keeps the end of a region after what was kept of those before it.
+func (e *finish) take(region []byte) {
+	if len(region) >= maxEnding {
+		e.text = append(e.text[:0], region[len(region)-maxEnding:]...)
+		return
+	}
+	e.text = append(e.text, region...)
+	if extra := len(e.text) - maxEnding; extra > 0 {
+		e.text = e.text[:copy(e.text, e.text[extra:])]
+	}
+}
+
+// listedPackage matches a line of a list of packages, and shortList is how many of them make one, below a log of which they are no
+// part: the lines of pip list, pip freeze and conda list, and what collect_env says of them.
+//
+//	torch                 2.8.0
+//	torch==2.8.0
+//	[pip3] torch==2.8.0
+var listedPackage = lazyregexp.New(`^(?:\[(?:pip3?|conda)\] |-e git\+)?[A-Za-z][\w.-]*(?:(?:==| @ )\S+|  +\d[\w.+!-]*(?:  +\S+)*)$|` +
+	`^Package +Version\b|^-{3,} +-{3,}|^[$#>!]? ?(?:\S+ -m )?(?:uv )?(?:pip3?|conda) (?:freeze|list)\b`)
+
+const shortList = 10
+
+// lines are those of a log's end that its program wrote, and last the number of the last of them, where the log has so
+// many line breaks.
+func (e *finish) lines(breaks int) (lines [][]byte, last int) {
+	text := bytes.TrimRight(e.text, "\r\n")
+	lines, last = bytes.Split(text, []byte{'\n'}), breaks+1-bytes.Count(e.text[len(text):], []byte{'\n'})
+	end, packages := len(lines), 0
+	for end > 0 {
+		line := bytes.TrimRight(lines[end-1], " \t\r")
+		if len(line) > 0 && !listedPackage.Match(line) {
+			break
+		}
+		if end--; len(line) > 0 {
+			packages++
+		}
+	}
+	if packages < shortList {
+		return lines, last
+	}
+	return lines[:end], last - (len(lines) - end)
+}
+
+// works is what programs print while they do what they are for, or when they did it: a step's figures, a rate, a
+// request that was answered, a result that was written, an end without an error.
+var works = lazyregexp.New(`(?i)\b(?:epoch|step|iter(?:ation)?|batch|episode|round)s?\b[\]:=# '"]*\[?\d|` +
+	`(?:^|[^a-z])(?:loss|acc(?:uracy)?|ppl|reward|dice|miou|map|f1|bleu|rouge\w*)['"]?[:= ]+[\d.]+|` +
+	`\d ?(?:it/s|s/it|tok/s|tokens/s|samples/s|img/s)\b|tokens per second|(?:"| )200(?: OK|\b *$)|" 200\b|\| 200 \||` +
+	`\bsaved\b|\bsaving\b|saved to|results? .{0,20}(?:written|in)\b|\bcompleted?\b|\bfinished\b|\bdone\b|` +
+	`success|\bpassed\b|(?:return|exit)(?:ed with)? ?(?:code|status)?:? 0\b|executed in|elapsed|all slots are idle|\| +Pass +\||` +
+	`100%\||\btook [\d.]+|^\[INFO\]: Installing: \S`)
+
+// closes is what only a program that ended well prints, or whoever started it.
+var closes = lazyregexp.New(`(?i)(?:return|exit)(?:ed with)?[ _]?(?:code|status)(?:[:=] ?| )0\b|(?-i:^PASS\b)`)
+
+// serves is how a server says that it is up, or, as ComfyUI, that it takes the next piece of work.
+var serves = lazyregexp.New(`(?i)(?:listening|running|serving) (?:on|at)\b.*\d|go to:? http|startup complete|` +
+	`\bserver (?:is )?(?:listening|running|ready)\b|\bgot prompt$`)
+
+// upWords are in every line that serves matches, but for one in capitals.
+var upWords = []string{"http", "erver", "tartup", "istening", "unning", "erving", "got prompt"}
+
+// lastServed is the last of some lines on which a server says that it is up or at work, or that it did the work, and
+// nothing was thrown in between; 0 when none does.
+func lastServed(lines []logLine) int {
+	did, threw := 0, false
+	for i := len(lines) - 1; i >= 0; i-- {
+		switch text := lines[i].text; {
+		case strings.Contains(text, "Exception during processing"):
+			threw = true
+		case strings.Contains(text, "Prompt executed in") && !threw:
+			did = max(did, lines[i].number)
+		case containsAny(text, upWords) && serves.MatchString(text) && !fails.MatchString(text):
+			if threw {
+				return lines[i].number
+			}
+			return max(did, lines[i].number)
+		}
+	}
+	return 0
+}
+
+// ranksJoined is what NCCL says when the ranks have joined, which they do by their GPUs.
+var ranksJoined = lazyregexp.New(`NCCL INFO comm .* Init COMPLETE`)
+
+// lastOnGPU is the last of some lines that shows a GPU at work; 0 when none does.
+func lastOnGPU(lines []logLine) int {
+	for i := len(lines) - 1; i >= 0; i-- {
+		if strings.Contains(lines[i].text, "Init COMPLETE") && ranksJoined.MatchString(lines[i].text) {
+			return lines[i].number
+		}
+	}
+	return 0
+}
+
+// serverFailed is how a server says that it could not do what it was asked, and a watchdog that the program is gone.
+var serverFailed = lazyregexp.New(`Internal Server Error|" 50\d\b|WATCHDOG: .*restarting|going to shut ?down`)
+
+// fails is what stands in lines of failing, and in those of what is cleared away after it.
+var fails = lazyregexp.New(`(?i)error|fail|exception|abort|traceback|killed|fatal|denied|cannot|can't|could ?n.t|` +
+	`could not|unable|panic|core dumped|\bsig[a-z]{3,4}\b|signal|no such|not found|terminat|shut(?:ting)? ?down|` +
+	`interrupt|cancel|\bleaked?\b|watchdog|not available|invalid|refused|out of memory|\bnan\b`)
+
+// terminationFrames is what the handler of signals of Ray and TensorFlow prints when somebody ends the program, with its frames.
+var terminationFrames = lazyregexp.New(`\*\*\* SIGTERM received at |(?:^|\.cc:\d+:) *(?:PC: )?@ +(?:0x|\.\.\. )`)
+
+// clearing are the lines that trackers of experiments write after a run, failed or not.
+var clearing = lazyregexp.New(`^(?:\x1b\[[\d;]*m)*(?:wandb|swanlab|comet|mlflow|neptune)\b`)
+
+// wentOn is the number of the line from which on a log tells only of work, or 0 when it ends with a failure or with
+// nothing that tells. Breaks is how many line breaks it has.
+func (e *finish) wentOn(breaks int) int {
+	lines, last := e.lines(breaks)
+	work, first := 0, 0
+walk:
+	for i := len(lines) - 1; i >= max(0, len(lines)-lastSaid); i-- {
+		text := clean(lines[i][bytes.LastIndexByte(bytes.TrimRight(lines[i], "\r"), '\r')+1:])
+		switch {
+		case terminationFrames.MatchString(text): // from outside, whatever it did
+		case fails.MatchString(text):
+			if informs(bare(text)) && !serverFailed.MatchString(text) {
+				continue
+			}
+			break walk
+		case closes.MatchString(text):
+			work, first = work+enoughWork-1, last-(len(lines)-1-i)
+		case works.MatchString(text) && !clearing.MatchString(text):
+			work, first = work+1, last-(len(lines)-1-i)
+		}
+	}
+	if work < enoughWork {
+		return 0
+	}
+	return first
+}
+
+// outlived reports whether what a line says did not end its program: the log goes on with work after it, or for long
+// without any trouble. A GPU that failed, a killed process, what the kernel says, and a machine on which the program
+// makes do with the CPU stay what they are; so does what says itself that it ends the run.
+func (f *finding) outlived() bool {
+	if f.blame == Hardware || ofKernel.MatchString(f.text) {
+		return false
+	}
+	if f.earlier {
+		return true
+	}
+	if f.signature.Async {
+		return false
+	}
+	if leavesNoGPU(f.rule) && f.latest < f.onGPU {
+		return true
+	}
+	if f.ofMany && f.calm >= calmOfMany || f.built && f.cause != "packages-conflict" {
+		return true
+	}
+	if leavesNoGPU(f.rule) || slices.Contains(goesOn, f.cause) || f.cause == partNotLoaded || f.cause == onCPU {
+		return false
+	}
+	return f.calm >= enoughCalm || f.latest < f.wentOn && !stops.MatchString(f.text)
+}
+
+// partNotLoaded is the cause of a plugin that a server was started without: that it goes on is what its line says.
+const partNotLoaded = "part-not-loaded"
+
+// onCPU is the cause of a program that says that it goes on without the GPU.
+const onCPU = "runs-on-cpu"
+
+// wentOnAfter says of a log that nothing is blamed in it because its errors did not end it.
+func wentOnAfter(f *finding, sources []Source) Diagnosis {
+	d := nothing()
+	l := f.quote(sources)
+	l.Why = "The log goes on with work after it."
+	d.Lines = []Line{l}
+	d.Because = "No error ended this log: it goes on after the one that would otherwise be blamed."
+	d.Do = []string{
+		"if that error is what you ask about, give only its line: cudacompat explain \"LINE\"",
+		"if something failed later or elsewhere, give the log of the process that failed, to its end",
+	}
+	return d
+}
+
+// raisedAfter reports whether an exception was raised after the work by which a finding was outlived: that one ended the
+// program.
+func (f *finding) raisedAfter(r record) bool {
+	return r.kind == "exception" && r.frames != nil && !r.notice && !r.earlier && r.source == f.source &&
+		f.wentOn > 0 && r.line > f.wentOn
+}
+
+// ofKernel are the lines of the kernel about GPUs and memory, whose log goes on whatever fails.
+var ofKernel = lazyregexp.New(`NVRM|\bnvidia(?:-\w+)?:|oom-kill|Out of memory: Kill`)
+
+// stops is how a program says that it ends the run in order.
+var stops = lazyregexp.New(`(?i)(?:terminating|stopping|aborting|ending) (?:the )?(?:training|run|job|program)`)
+
+// journal is what syslog and journald put before a line.
+var journal = lazyregexp.New(`^(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.+-]+)` +
+	` \S+ [\w.@/-]+(?:\[\d+\])?: `)
+
+// reassures is what a line says that tells itself that it does no harm, or that the program leaves a part out.
+var reassures = lazyregexp.New(`(?i)\b(?:this|it|that) is (?:normal|harmless|not an error)\b|` +
+	`\b(?:can|may) be (?:safely )?ignored\b|^(?:XFAIL|SKIPPED) |\bsafe(?:ly)? (?:to )?ignored?\b|` +
+	`_inductor/select_algorithm\.py:|\bfa_utils\.py:|` + // of the kernels that they try they ignore those that fail
+	`\bSkipping import of\b`)
+
+// details are the levels at which programs tell what they try.
+var details = lazyregexp.New(`^.{0,60}\b(?:DEBUG|TRACE)\b`)
+
+// passing is a warning of a part that most programs do without: it is what somebody asks about only at a log's end.
+var passing = lazyregexp.New(`Failed to load image Python extension`)
+
+// belowHead reports whether a line is part of what one above it says in a lower voice: indented below a warning, or what
+// Python's own warning announces with a colon.
+func belowHead(lines []logLine, i int) bool {
+	if i > 0 && lines[i-1].number == lines[i].number-1 && announces.MatchString(lines[i-1].text) {
+		return true
+	}
+	if i < 0 || !lines[i].inset {
+		return false
+	}
+	for i > 0 && lines[i].inset {
+		i--
+	}
+	return warns.MatchString(lines[i].text)
+}
+
+// announces is a warning of Python's whose text goes on in the next line: "vllm/connections.py:8: RuntimeWarning: Failed
+// to read commit hash:".
+var announces = lazyregexp.New(`\.py:\d+: \w+Warning: .*: *$`)
+
+// warns is the heading of a warning of several lines.
+var warns = lazyregexp.New(`(?i)^\W*(?:\w+ )?warning\b *:? *$`)
+
+// goesOnBy is what a notice says that tells what is done instead.
+var goesOnBy = lazyregexp.New(`(?i)\bfall(?:ing|s)? back\b|\binstead\b`)

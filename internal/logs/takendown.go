@@ -1,0 +1,52 @@
+package logs
+
+import (
+	"slices"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// takenDown are the exceptions that a program's parts raise while it is taken down: a task that is cancelled, an engine, an
+// actor or a worker that is gone, a pipe or a connection whose other end is closed. Each has a reason that another line
+// tells, where the log holds it.
+var takenDown = lazyregexp.New(`^(?:Cancelled|\w*EngineDead|ClientDisconnect(?:ed)?|ServerDisconnected|WebSocketDisconnect|` +
+	`ConnectionClosed\w*|(?:Ray)?Actor(?:Died|Unavailable)?|WorkerCrashed|ProcessExited|ProcessRaised|EndOfStream|` +
+	`(?:Closed|Broken)Resource|BrokenPipe|Connection(?:Reset|Aborted)|ChildFailed)(?:Error|Exception)?$`)
+
+// headsFailure is what announces a traceback, of which it says nothing itself, and what only points to the lines above.
+var headsFailure = lazyregexp.New(`Exception in ASGI application$|^Exception in (?:thread|callback|worker) |` +
+	`^Exception ignored in|[Ee]ngine core (?:died|initialization failed)|[Ww]orker \S+ (?:pid \d+ )?died|` +
+	`[Ss]ee (?:root cause|stack trace|the (?:error|log)s?)\b.* above`)
+
+// isTakenDown reports whether an exception only tells that the program, or its partner, was being taken down.
+func (r *record) isTakenDown() bool {
+	if r.kind != "exception" {
+		return false
+	}
+	class := r.slot("class")
+	return takenDown.MatchString(class) || r.raisingFrame().losesPartner(class)
+}
+
+// failedBefore reports whether an exception that no teardown explains was raised in a log above a line of it.
+func failedBefore(records []record, source, line int) bool {
+	for i := range records {
+		r := &records[i]
+		if r.source == source && r.line < line && r.kind == "exception" && r.frames != nil && !r.notice && !r.earlier &&
+			!r.isTakenDown() && !ofPartner.MatchString(r.text) {
+			return true
+		}
+	}
+	return false
+}
+
+// ofOwnLine puts what the program says itself of an error before the kernel's line that it was to blame: it names the call.
+func (d *Diagnosis) ofOwnLine() {
+	if d.Cause != "xid-of-the-program" {
+		return
+	}
+	own := slices.IndexFunc(d.Lines, func(l Line) bool { return !ofKernel.MatchString(l.Text) && aloud.MatchString(l.Text) })
+	if own > 0 {
+		line := d.Lines[own]
+		d.Lines = slices.Insert(slices.Delete(d.Lines, own, own+1), 0, line)
+	}
+}

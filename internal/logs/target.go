@@ -1,0 +1,89 @@
+package logs
+
+import (
+	"fmt"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+)
+
+// capabilityOf is the target of a compiler as it is written: compute_86, sm_90a, compute_120f.
+var capabilityOf = lazyregexp.New(`^(?:compute|sm)_(\d+)(\d)[a-z]?$`)
+
+// variants are the first toolkits that know a target's variant by its letter: of the chip alone, and of its family.
+var variants = map[byte]string{'a': "12.0", 'f': "12.9"}
+
+// readTarget says whether a target is newer than the toolkit that does not know it, or was dropped: of a chip whose last
+// toolkit is known, later ones do not compile for it any more. What is no target is a build's own mistake.
+func readTarget(f *finding) bool {
+	arch := f.group("arch")
+	m := capabilityOf.FindStringSubmatch(arch)
+	if m == nil {
+		f.ofNoTarget(arch)
+		return true
+	}
+	first, last := toolkitsFor(m[1] + "." + m[2])
+	if since, _ := version.Parse(variants[arch[len(arch)-1]]); first.LessShort(since) {
+		first = since
+	}
+	switch {
+	case last.Known():
+		f.because = fmt.Sprintf("This nvcc does not know %s: CUDA %s was the last that did.", arch, last.Short())
+		f.do = []string{
+			"if no such GPU is to run it, leave " + arch + " out: TORCH_CUDA_ARCH_LIST, CMAKE_CUDA_ARCHITECTURES",
+			"if one is, build with CUDA " + last.Short() + " or older, and point CUDA_HOME and PATH to it"}
+	case first.Known():
+		f.because = fmt.Sprintf("This nvcc does not know %s: CUDA %s is the first that does, and the one that is taken is older.",
+			arch, first.Short())
+		f.do = []string{
+			"run `which -a nvcc; nvcc --version`: the first nvcc on PATH is taken, which is the older one here",
+			"install CUDA " + first.Short() + " or newer, and put its bin first: `export CUDA_HOME=/usr/local/cuda-" + first.Short() +
+				" PATH=/usr/local/cuda-" + first.Short() + "/bin:$PATH`, in an empty build directory",
+			"if no such GPU is to run it, leave " + arch + " out: TORCH_CUDA_ARCH_LIST, CMAKE_CUDA_ARCHITECTURES"}
+	}
+	return true
+}
+
+// ofNoTarget is said of what a build put in the place of a target: a word that an older nvcc does not know, or the output
+// of a program that found no GPU.
+func (f *finding) ofNoTarget(arch string) {
+	const name = "name the GPU to build for: `cmake -DCMAKE_CUDA_ARCHITECTURES=86`, or TORCH_CUDA_ARCH_LIST=8.6, with its own capability"
+	if strings.Contains(arch, "No CUDA devices") {
+		f.because = "The build takes the target from the GPU that is there, and there is none: an image is built without one."
+		f.do = []string{name}
+		return
+	}
+	if arch == "native" || arch == "compute_native" {
+		f.because = "This nvcc is older than the option -arch=native."
+	}
+	f.do = []string{name,
+		"install a newer toolkit, and put its bin first on PATH: a distribution's nvidia-cuda-toolkit is often old"}
+}
+
+// toolkitsFor are the first toolkit that compiles for a capability, and the last one where later ones do not.
+func toolkitsFor(capability string) (first, last version.Number) {
+	for _, c := range tables.Rows[tables.Chip](nameTables()) {
+		if c.Capability.String() != capability {
+			continue
+		}
+		if !first.Known() || c.FirstCUDA.LessShort(first) {
+			first = c.FirstCUDA
+		}
+		if last = c.LastCUDA; !last.Known() {
+			return first, last
+		}
+	}
+	return first, last
+}
+
+// readLink names the driver's library that is there, and lacks only the name by which Triton looks for it.
+func readLink(f *finding) bool {
+	file := f.group("file")
+	f.because = fmt.Sprintf("The driver's library is there (%s), and the link libcuda.so to it is not.", file)
+	r := record{slots: map[string]string{"file": file, "link": file[:strings.LastIndexByte(file, '/')+1] + "libcuda.so"}}
+	f.do = r.steps([]string{"make the link: `sudo ln -s {file} {link}`",
+		"without root: `mkdir -p ~/cuda && ln -s {file} ~/cuda/libcuda.so && export TRITON_LIBCUDA_PATH=~/cuda`"})
+	return true
+}

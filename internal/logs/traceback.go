@@ -1,0 +1,198 @@
+package logs
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// frame is one call of a traceback, with the line of source that Python shows of it. The line is empty where only the
+// source around it is shown; a cell has only itself.
+type frame struct{ path, line, function, source string }
+
+// frameLine is a call as Python prints it, and as IPython does:
+//
+//	File "/opt/venv/lib/python3.11/site-packages/torch/cuda/__init__.py", line 310, in _lazy_init
+//	File ~/venv/lib/python3.10/site-packages/accelerate/launchers.py:87, in notebook_launcher(function, args)
+//	/opt/conda/lib/python3.7/site-packages/torch/nn/modules/module.py in _call_impl(self, *input)
+//	│ /usr/src/server/text_generation_server/utils/weights.py:275 in get_sharded   │
+//
+// A cell of a notebook has no file:
+//
+//	Cell In[7], line 1
+//	Input In [181], in <cell line: 6>()
+//	c:\project\run.ipynb Cell 10 line 4
+var frameLine = lazyregexp.New(`^ *File (?:"([^"]+)", line (\d+)(?:, in (\S+))?|` +
+	`((?:[A-Za-z]:)?[^\s:"][^:"]*):(\d+)(?:, in (?:[\w<>]+\.)*([\w<>]+))?)|` +
+	`^(?:│ )?(\S+\.pyx?|<ipython-input-[\w-]+>|<timed \w+>)(?::(\d+))? in (\w+|<[\w: ]+>|\?)(?:\(| |$)|` +
+	`^(?:(?:Cell|Input) In ?\[\d+\], (?:line \d+|in <[\w: ]+>)|(?:[A-Za-z]:)?[^:"]*\.ipynb Cell \d+ line \d)`)
+
+// raisedLine is the line on which a traceback ends. Of what stands before the class, its module is dropped.
+//
+//	torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB
+var raisedLine = lazyregexp.New(`^(?:\[[^\]]*\]:? *)?(?:Original error: |Exception: |(?:LoadError: )+|` +
+	`UnhandledException: )?(?:(?:[A-Za-z_]\w*\.)*([A-Z]\w*(?:Error|Exception|Exit|Interrupt|Iteration|Timeout|` +
+	`Failure|Died|NotFound|Mismatch|Closed))(?:: ?(.*))?$|` +
+	`(?:[a-z_]\w*\.)+([A-Z]\w+): (.*)|(?:[A-Za-z_]\w*\.)*([A-Z]\w*Error)\(['"](.*)['"],?\)$)`)
+
+// thrownElsewhere is how programs in other languages end: C++ (what():), Rust, Go, Java, .NET.
+var thrownElsewhere = lazyregexp.New(`^ *what\(\): +(?P<message>.+)|thread '[^']*' panicked at '(?P<rust>[^']+)'|` +
+	`thread '[^']*'(?: \(\d+\))? panicked at [^']\S*:$|^Fatal error:$|^panic: ` +
+	`(?P<go>.+)|` +
+	`^(?:Exception in thread "[^"]*"|Caused by:|Unhandled [Ee]xception[.:]) (?:[\w$]+\.)*(?P<class>\w+)(?:: (?P<jav` +
+	`a>.*))?`)
+
+// worker is how vLLM passes on what one of its processes said.
+var worker = lazyregexp.New(`^Worker failed with error ['"](.*)['"],? please check`)
+
+// saidTwice is what a text says twice; empty when it does not.
+func saidTwice(text string) string {
+	if half := text[:len(text)/2]; half+half == text {
+		return half
+	}
+	return ""
+}
+
+// exception is the record of an exception's last line, in a traceback or quoted without it.
+func exception(l logLine) *record {
+	text := message(l.text)
+	class, said := "", ""
+	if m := raisedLine.FindStringSubmatch(text); m != nil {
+		class, said = m[1]+m[3]+m[5], m[2]+m[4]+m[6]
+	} else if m := thrownElsewhere.FindStringSubmatch(text); m != nil {
+		class, said = cmp.Or(m[4], "exception"), m[1]+m[2]+m[3]+m[5]
+	} else {
+		return nil
+	}
+	if once := saidTwice(class); once != "" { // of two processes that wrote at once
+		class, said = once, cmp.Or(saidTwice(strings.TrimPrefix(said, ": ")), said)
+	}
+	if m := worker.FindStringSubmatch(said); m != nil {
+		said = m[1]
+	}
+	return &record{kind: "exception", slots: map[string]string{"class": class, "message": strings.TrimSpace(said)},
+		line: l.number, text: l.text, notice: informs(l.text)}
+}
+
+// raising is a traceback: its calls, and whether Python says above it that its exception only passes another one on.
+type raising struct {
+	frames []frame
+	wraps  bool
+}
+
+// tracebacks are those of some lines, by the number of the line on which each ends. Of one that was pasted without its
+// first line, only that no call is the program's own is taken: what its own did may stand in what is cut off.
+func tracebacks(lines []logLine) map[int]raising {
+	calls := map[int]raising{}
+	within := map[string]int{} // by process: up to where its last traceback, or what looked like one, was read
+	for i, l := range lines {
+		from := i
+		switch {
+		case strings.Contains(l.text, head):
+			from++
+		case i < within[l.from] || !headless.MatchString(message(l.text)):
+			continue
+		case i > 0 && strings.Contains(lines[i-1].text, "(most recent call"): // a stack that was logged, without an exception
+			within[l.from] = i + maxStrange
+			continue
+		}
+		frames, end := traceback(lines[from:], l.from)
+		if end < 0 || from == i && slices.ContainsFunc(frames, func(f frame) bool { return f.project() == "" }) {
+			within[l.from] = i + maxStrange
+			continue
+		}
+		within[l.from] = from + end
+		calls[lines[from+end].number] = raising{frames, passesOn(lines[:i], l.from)}
+	}
+	return calls
+}
+
+// head is the first line of a traceback, and headless matches a call in one, as Python prints it.
+const head = "Traceback (most recent call last)"
+
+var headless = lazyregexp.New(`^ *File "[^"]+", line \d+, in \S`)
+
+// ofTracker reports whether an exception is one of the process by which multiprocessing cleans up: it prints what fails
+// there and goes on, mostly since another process died.
+func (r *record) ofTracker() bool {
+	return len(r.frames) > 0 && tracker.MatchString(r.frames[0].path)
+}
+
+var tracker = lazyregexp.New(`multiprocessing[/\\]resource_tracker\.py$`)
+
+// passesOn reports whether the lines above a traceback, of the same process, say that its exception passes another one on.
+func passesOn(above []logLine, from string) bool {
+	for i := len(above) - 1; i >= 0 && len(above)-i <= maxStrange; i-- {
+		if l := above[i]; l.from == from && strings.TrimSpace(message(l.text)) != "" {
+			return strings.Contains(l.text, "was the direct cause of the following exception")
+		}
+	}
+	return false
+}
+
+// maxStrange is how many lines may stand between two calls: IPython and Rich show the source around each.
+const maxStrange = 24
+
+// traceback reads the calls below a traceback's first line and says on which line it ends; -1 when it does not. Under a
+// call stands its source, which may look like anything. What other processes write between them is passed over.
+func traceback(lines []logLine, from string) (frames []frame, end int) {
+	strange := 0
+	for i := 0; i < len(lines) && strange < maxStrange; i++ {
+		text := lines[i].text
+		if lines[i].from != from {
+			continue
+		}
+		m := frameLine.FindStringSubmatch(text)
+		if m == nil && strings.Contains(text, "File ") {
+			m = frameLine.FindStringSubmatch(message(text)) // a logger's time and level stand before it
+		}
+		if m != nil {
+			frames = append(frames, frame{path: m[1] + m[4] + m[7], line: m[2] + m[5] + m[8], function: m[3] + m[6] + m[9]})
+			strange = 0
+			continue
+		}
+		if strings.Contains(text, head) {
+			return nil, -1
+		}
+		if raisedLine.MatchString(message(text)) {
+			return frames, i
+		}
+		if strange == 0 && len(frames) > 0 {
+			frames[len(frames)-1].source = strings.TrimSpace(message(text))
+		}
+		strange++
+	}
+	return nil, -1
+}
+
+// distributionDirectory is the directory of a distribution in a path, or of a model's own code that was downloaded with it.
+var distributionDirectory = lazyregexp.New(`(?:(?:site|dist)-packages|[/\\]torch[/\\]hub)[/\\]([^/\\]+)|` +
+	`[/\\](transformers_modules)[/\\]`)
+
+// pythonsOwn is where Python keeps its own library, and eggName the name of a distribution whose directory holds more.
+var (
+	pythonsOwn = lazyregexp.New(`lib(?:64)?/python\d|(?i:[\\/]lib[\\/][^\\/]+\.py$|[\\/]lib[\\/](?:asyncio|` +
+		`importlib|multiprocessing|concurrent|json|subprocess|unittest)[\\/])|^<frozen`)
+	eggName = lazyregexp.New(`^[\w]+`)
+)
+
+// owner is the package that a call belongs to: "python" for its own library, empty for the program itself.
+func (f frame) owner() string {
+	if m := distributionDirectory.FindStringSubmatch(f.path); m != nil {
+		return eggName.FindString(m[1] + m[2])
+	}
+	if pythonsOwn.MatchString(f.path) {
+		return "python"
+	}
+	return ""
+}
+
+// raisingFrame is the call that raised the exception, Python's own too: _execute_child starts another program.
+func (r *record) raisingFrame() frame {
+	if len(r.frames) == 0 {
+		return frame{}
+	}
+	return r.frames[len(r.frames)-1]
+}

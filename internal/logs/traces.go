@@ -1,0 +1,44 @@
+package logs
+
+import (
+	"slices"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// Traces are what a log tells of the machine that wrote it: whoever asks may be on it.
+type Traces struct {
+	Drivers []string // releases that it calls the driver's
+	Files   []string // of its tracebacks
+	Report  bool     // a description of the environment stands in it: collect_env's, nvidia-smi's, a list of packages
+}
+
+// maxTraces is how many of each are kept.
+const maxTraces = 32
+
+// The words before a driver's release, and the headings of descriptions of an environment.
+var (
+	driverRelease = lazyregexp.New(`(?i)(?:driver version|nvrm version|kernel module|driver)\b[^\d\n]{0,50}?\b(\d{3}\.\d{2,3}(?:\.\d{2,3})?)\b`)
+	describe      = lazyregexp.New(`Collecting environment information|^PyTorch version: |\| NVIDIA-SMI \d|` +
+		`^Package +Version|^Name: torch$|^torch==\d`)
+)
+
+// look adds what the lines of a log tell.
+func (t *Traces) look(lines []logLine) {
+	for _, l := range lines {
+		if m := driverRelease.FindStringSubmatch(l.text); m != nil {
+			t.Drivers = keep(t.Drivers, m[1])
+		}
+		if m := frameLine.FindStringSubmatch(l.text); m != nil {
+			t.Files = keep(t.Files, m[1]+m[4]+m[7])
+		}
+		t.Report = t.Report || describe.MatchString(l.text)
+	}
+}
+
+func keep(list []string, word string) []string {
+	if word == "" || len(list) == maxTraces || slices.Contains(list, word) {
+		return list
+	}
+	return append(list, word)
+}

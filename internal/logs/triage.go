@@ -1,0 +1,176 @@
+// Package logs reads the log of a failed CUDA program and says whose fault it shows: the
+// environment's, the program's or the hardware's.
+//
+// A log is read twice at once. Grammars turn its lines into records with slots (what the loader missed, which status a
+// call returned, which package is not there), which small tables of names judge. And a [Signature] of data/signature
+// knows a line as a real program printed it, with its fault and words: where one decides, it overrides the grammar.
+// [Read] streams logs of any size past all signatures at once and keeps, for every signature, the first line that
+// matched, and the lines around marks of trouble. CUDA reports asynchronously, so what is printed last is rarely the
+// cause: a weight says how much a line decides.
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"cudacompat/matrix/pin"
+)
+
+// Blame is the side a fault lies on.
+type Blame string
+
+// The sides. Unknown is an answer: the log alone cannot tell. None is one, too: its frightening lines are harmless.
+const (
+	Environment Blame = "environment"
+	Program     Blame = "program"
+	Hardware    Blame = "hardware"
+	Unknown     Blame = "unknown"
+	None        Blame = "none"
+)
+
+// Blames are the sides in the order in which lists show them.
+var Blames = []Blame{Environment, Program, Hardware, Unknown, None}
+
+// Schema names the JSON contract of a [Diagnosis].
+const Schema = "cudacompat/diagnosis/v1"
+
+// NothingFound is the cause of a diagnosis when no signature matched.
+const NothingFound = "nothing-found"
+
+// EndedWell is the cause of a diagnosis when the log itself says that the work was done.
+const EndedWell = "ended-well"
+
+// Diagnosis is what a log shows.
+type Diagnosis struct {
+	Schema  string     `json:"schema"`
+	Blame   Blame      `json:"blame"`
+	Cause   string     `json:"cause"`   // a slug, the same for all signatures of one cause
+	Because string     `json:"because"` // the fault in one sentence, with its numbers
+	Why     string     `json:"why"`     // how it comes to that, or empty
+	Lines   []Line     `json:"lines"`   // the deciding line first, then what bears it out; never nil
+	Do      []string   `json:"do"`      // next steps, in order; never nil
+	Steps   []pin.Step `json:"steps"`   // the same, a command apart from what it does; never nil
+	Rule    string     `json:"rule"`    // the related rule of cudacompat, or empty
+	Unread  []string   `json:"unread"`  // what of the logs was not read, a sentence each; never nil
+
+	// Candidates are what it may be where the log alone cannot tell, the likeliest first, and what is broken on the machine
+	// that the log was held against and cannot have brought its error about; never nil.
+	Candidates []Candidate `json:"candidates"`
+
+	Traces  Traces `json:"-"` // of the machine that wrote the logs
+	project string // whose call raised the exception that decides; empty where none shows
+}
+
+// Candidate is a cause that an unclear log may have, and how to find out.
+type Candidate struct {
+	Cause string `json:"cause"`
+	Blame Blame  `json:"blame"`
+	Fetch string `json:"fetch"` // the command whose output would decide it
+}
+
+// Line is one line of a log, free of control bytes and cut to a printable length.
+type Line struct {
+	Number int    `json:"number"` // counted from 1
+	Text   string `json:"text"`
+	File   string `json:"file,omitempty"` // empty when there is only one source
+	Why    string `json:"why,omitempty"`  // why the line is harmless, where the log shows nothing wrong
+}
+
+// Source is one log: a file, or standard input. A log compressed with gzip or written as UTF-16
+// is recognised by its first bytes.
+type Source struct {
+	Name   string
+	Reader io.Reader
+}
+
+// Read streams all sources and says what they show together. Memory does not grow with the size of
+// a log or of a line. What was read before a source failed or the time was up still counts: the diagnosis
+// is valid together with the error, which names the source.
+func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagnosis, error) {
+	finder := newFinder(signatures, marks...)
+	var logs [][]event
+	var records []record
+	var hints []clue
+	var kept [][]logLine
+	var ends []closing
+	windows := false
+	var failed error
+	unread := []string{}
+	for i, src := range sources {
+		if i > 0 && ctx.Err() != nil {
+			failed = errors.Join(failed, context.Cause(ctx))
+			unread = append(unread, fmt.Sprintf("%s was not read, nor were %d others: %v", clean([]byte(src.Name)),
+				len(sources)-i-1, context.Cause(ctx)))
+			break
+		}
+		s := newScanner(finder, signatures)
+		cut := s.read(ctx, src.Reader)
+		if cut != nil {
+			failed = errors.Join(failed, fmt.Errorf("read log %q: %w", src.Name, cut))
+			unread = append(unread, fmt.Sprintf("%s was not read to its end: %v", clean([]byte(src.Name)), cut))
+		}
+		if s.skipped > 0 {
+			unread = append(unread, fmt.Sprintf(
+				"%s: line %d holds so many likenesses of errors that it was not read to its end",
+				clean([]byte(src.Name)), s.skipped))
+		}
+		logs = append(logs, s.events(i))
+		read, err := s.records(ctx, i, soonest)
+		if err != nil && cut == nil {
+			unread = append(unread, fmt.Sprintf("%s was not judged to its end: %v", clean([]byte(src.Name)), err))
+		}
+		records = append(records, read...)
+		kept, ends = append(kept, s.kept.lines()), append(ends, s.closing())
+		hints = append(hints, hintsIn(kept[i])...)
+		windows = windows || s.kept.wroteOnWindows()
+	}
+	d := diagnose(logs, records, sources)
+	d.Unread = unread
+	for _, lines := range kept {
+		d.Traces.look(lines)
+	}
+	if len(unread) == 0 {
+		d.endWell(ends, records, sources)
+	} else {
+		d.ofAPart()
+	}
+	d.complete(hints, kept, records)
+	d.fit(kept, windows)
+	if windows {
+		d.forWindows()
+	}
+	d.Steps = stepsIn(d.Do)
+	return d, failed
+}
+
+// ofAPart takes back what only whole logs can show: that nothing is wrong, and that it is the program's fault. What was
+// not read may hold the error, or what brought it about.
+func (d *Diagnosis) ofAPart() {
+	switch d.Blame {
+	case None:
+		unread := d.Unread
+		*d = nothing()
+		d.Unread = unread
+	case Program:
+		d.Blame = Unknown
+		d.Candidates = append([]Candidate{{d.Cause, Program, "the logs that were not read"}}, d.Candidates...)
+	}
+}
+
+// complete adds what the logs tell beside the fault: what it may be where it is unclear, and whose steps help.
+func (d *Diagnosis) complete(hints []clue, logs [][]logLine, records []record) {
+	d.project = projectAt(records, d.Lines)
+	d.ofFirstTouch(records)
+	d.doubtCompiled(logs)
+	d.withCandidates(hints)
+	d.ofServer(logs, records)
+	d.ofKernels(logs, records)
+	d.ofOperators(logs)
+	d.ofProgram()
+	d.ofBoard(logs)
+	d.ofWSL(logs)
+	d.ofOwnLine()
+	d.part()
+}

@@ -1,0 +1,511 @@
+package logs
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/redact"
+	"cudacompat/internal/tables"
+)
+
+// names are the tables of statuses, libraries and Xids that a site gave in place of the embedded ones.
+var names atomic.Pointer[tables.Tables]
+
+// Use has logs read by the names of other tables than the embedded ones, from now on: those of a site, with its rows.
+func Use(t *tables.Tables) { names.Store(t) }
+
+// nameTables are the tables of names.
+func nameTables() *tables.Tables {
+	if t := names.Load(); t != nil {
+		return t
+	}
+	return tables.Embedded()
+}
+
+// weighers say of each kind of record which answer it is, by small tables of names. A notice is none, and an empty
+// answer means that the record says nothing here.
+var weighers = map[string]func(*record, *tables.Tables) string{
+	"exception":        weighException,
+	"first-rank":       weighFirstRank,
+	"ray-memory":       always("ray-memory"),
+	"library":          weighLibrary,
+	"dll":              weighDLL,
+	"ldd":              weighLdd,
+	"driver-library":   always("driver-library"),
+	"socket":           weighSocket,
+	"runtime-call":     always("runtime-call"),
+	"symbol":           weighSymbol,
+	"symbol-version":   weighSymbolVersion,
+	"library-damaged":  always("library-damaged"),
+	"header":           weighHeader,
+	"compiler-too-new": always("compiler-too-new"),
+	"target":           weighTarget,
+	"linked":           weighLinked,
+	"make-rule":        weighMakeRule,
+	"compile-host":     weighHostCompileError,
+	"daemon":           weighDaemon,
+	"installation":     weighSaid("installation"),
+	"called":           weighSaid("usage"),
+	"service":          weighSaid("service"),
+	"unreached":        weighUnreached,
+	"time-limit":       always("time-limit"),
+	"opencv":           weighOpenCV,
+	"host-hardware":    weighSaid("host-hardware"),
+	"build-needs":      weighBuildNeeds,
+	"compiler-part":    weighCompilerPart,
+	"compiler-broken":  always("compiler-broken"),
+	"build-files":      weighSaid("given-file"),
+	"tool":             weighTool,
+	"cmake":            always("cmake"),
+	"kernel-fault":     always("kernel-fault"),
+	"part":             weighPart,
+	"build":            always("build"),
+	"kernel-module":    always("kernel-module"),
+	"package":          always("package"),
+	"packages":         weighPackages,
+	"wheel":            always("wheel"),
+	"version":          weighVersion,
+	"no-gpu":           weighNoGPU,
+	"no-cuda-build":    whenSevere("no-cuda-build"),
+	"gpu-arch":         always("gpu-arch"),
+	"driver":           whenSevere("driver"),
+	"status":           weighStatus,
+	"assert":           always("assert"),
+	"program":          always("program-words"),
+	"worker":           weighWorker,
+	"operator":         weighOperator,
+	"network":          always("network"),
+	"compile-error":    weighCompileError,
+	"killed":           always("killed"),
+	"no-input":         always("no-input"),
+	"package-tool":     weighPackageTool,
+	"element":          always("element"),
+	"given":            always("given-file"),
+	"newer-file":       always("newer-file"),
+	"asked":            weighAsked,
+	"speaker":          weighSpeaker,
+	"pod":              always("pod"),
+	"mpi":              always("mpi-start"),
+	"served":           weighServed,
+	"smi":              always("smi"),
+	"smi-ended":        weighSMIEnded,
+	"unit":             always("unit"),
+	"module":           weighModule,
+	"kernel-driver":    always("kernel-driver"),
+	"extension":        always("extension"),
+	"product":          always("product"),
+	"unresolved":       weighUnresolved,
+	"device-link":      weighDeviceLink,
+	"header-too-new":   always("header-too-new"),
+	"option":           always("compiler-option"),
+	"compile-go":       weighGoError,
+	"heap":             weighHeap,
+	"opencl":           weighCodeOf("opencl"),
+	"vulkan":           weighCodeOf("vulkan"),
+	"image":            weighImage,
+	"license":          always("license"),
+	"access":           weighSaid("access"),
+	"display":          weighSaid("graphics"),
+	"engine":           weighSaid("engine"),
+	"passthrough":      weighSaid("passthrough"),
+	"video-hardware":   weighSaid("video"),
+	"optix":            weighCodeOf("optix"),
+	"nvenc":            weighCodeOf("nvenc"),
+	"not-started":      always("not-started"),
+	"windows-end":      weighWindowsEnd,
+	"tensorrt":         weighTensorRT,
+	"xid":              weighXid,
+	"oom-killer":       always("oom-killer"),
+	"hardware":         weighHardware,
+	"container":        always("container"),
+	"device-file":      weighDeviceFile,
+	"scheduler":        always("scheduler"),
+	"memory":           weighMemory,
+	"host-memory":      always("host-memory"),
+	"exit":             weighExit,
+	"amd":              always("amd"),
+	"on-cpu":           always("on-cpu"),
+	"complaint":        weighComplaint,
+	"provider":         always("provider"),
+	"pci":              never,
+	"gpu-seen":         never,
+	"build-killed":     always("build-killed"),
+	"command":          weighCommand,
+	"processor":        always("processor"),
+	"nvml":             weighNVML,
+	"assertion":        weighAssertion,
+	"sanitizer":        always("sanitizer"),
+	"module-in-use":    always("module-in-use"),
+	"module-key":       always("module-key"),
+	"cancelled":        always("cancelled"),
+	"conda-shell":      always("conda-shell"),
+	"driver-says":      always("driver-says"),
+}
+
+// never are the records that only others need.
+func never(*record, *tables.Tables) string { return "" }
+
+// onlyBears reports whether a record is no trouble, and only bears on what others mean.
+func (r record) onlyBears() bool { return r.kind == "pci" || r.kind == "gpu-seen" }
+
+// weighPackageTool parts what a package tool could not do from what the system kept it from.
+func weighPackageTool(r *record, _ *tables.Tables) string {
+	if about := areaOf(r.text); about == diskFull {
+		r.slots["sentence"] = message(r.text)
+		return about
+	}
+	return "package-tool"
+}
+
+// diskFull is the cause of what could not be written, and endBuilds those of which a build only says that it did not end.
+const diskFull = "disk-full"
+
+var endBuilds = []string{diskFull, "node-not-reached"}
+
+func always(name string) func(*record, *tables.Tables) string {
+	return func(*record, *tables.Tables) string { return name }
+}
+
+// structural are the findings that records make.
+func structural(records []record, t *tables.Tables) []finding {
+	var all []finding
+	inBuild := slices.ContainsFunc(records, func(r record) bool { return r.kind == "build" || r.kind == "package" })
+	for i := range records {
+		r := &records[i]
+		weigh := weighers[r.kind]
+		if weigh == nil || r.notice && (goesOnBy.MatchString(r.text) && r.kind != "on-cpu" ||
+			!slices.Contains(telling, r.kind) && !starts.MatchString(r.text)) {
+			continue
+		}
+		a := answerOf(weigh(r, t))
+		if inBuild && a.cause == kernelSource && strings.HasPrefix(r.kind, "compile-") {
+			a = answerOf("compile-error") // the source is a package's
+		}
+		if r.notice || r.kind == "complaint" || !r.terminal() || r.caught && a.blame == Program {
+			a.weight = min(a.weight, warning)
+		}
+		if a.name != "" {
+			all = append(all, r.finding(a))
+		}
+	}
+	all = append(all, comparedFindings(records)...)
+	all = withoutFollowing(all, records)
+	if inBuild {
+		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == kernelSource }) // a package's
+	}
+	if slices.ContainsFunc(all, func(f finding) bool { return slices.Contains(endBuilds, f.cause) && f.signature.Weight >= symptom }) {
+		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == "package-did-not-build" })
+	}
+	if saidFirst(records) != nil {
+		all = slices.DeleteFunc(all, func(f finding) bool { return f.signature.ID == "record-exit" }) // it says which rank's
+	}
+	if slices.ContainsFunc(records, func(r record) bool { return r.kind == "exception" }) {
+		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause == onCPU }) // it did not go on
+	}
+	if slices.ContainsFunc(records, func(r record) bool { return r.kind == "amd" }) {
+		all = slices.DeleteFunc(all, func(f finding) bool { return f.cause != "amd-not-judged" })
+	}
+	return all
+}
+
+// statements are the kinds of which a line may only tell how things stand.
+var statements = []string{"no-gpu", "version", "no-cuda-build", "driver"}
+
+// terminal reports whether a record says that something ended, and not only how things stand.
+func (r *record) terminal() bool {
+	return !slices.Contains(statements, r.kind) || r.frames != nil || aloud.MatchString(r.text) ||
+		raisedLine.MatchString(message(r.text))
+}
+
+// kernelSource is the cause of what a compiler refuses of a program's own kernel.
+const kernelSource = "kernel-source"
+
+// comparedFindings are the findings that only several records make: one card that does not answer beside others that do, and
+// a library without the GPU in a process that has it.
+func comparedFindings(records []record) []finding {
+	var dead, alive, seen, without *record
+	for i := range records {
+		switch r := &records[i]; {
+		case r.kind == "pci" && r.slot("rev") == "ff":
+			dead = cmp.Or(dead, r)
+		case r.kind == "pci":
+			alive = r
+		case r.kind == "gpu-seen":
+			seen = r
+		case r.kind == "on-cpu" && strings.Contains(r.text, "not available"):
+			without = cmp.Or(without, r)
+		}
+	}
+	var all []finding
+	if dead != nil && alive != nil {
+		dead.slots["sentence"] = strings.TrimSpace(dead.text)
+		all = append(all, dead.finding(answerOf("off-the-bus")))
+	}
+	if seen != nil && without != nil {
+		all = append(all, without.finding(answerOf("no-cuda-build")))
+	}
+	return all
+}
+
+// telling are the kinds of which a warning, too, says something of the machine.
+var telling = []string{"on-cpu", "gpu-arch", "nvml", "socket"}
+
+// weighSocket judges the socket of a service that is not there: who only warns of it tries again, unless it is the last that
+// it says.
+func weighSocket(r *record, _ *tables.Tables) string {
+	if r.notice && !r.final {
+		return ""
+	}
+	return "socket"
+}
+
+// finding says an answer with the record's slots.
+func (r *record) finding(a answer) finding {
+	s := &Signature{ID: "record-" + r.kind, Cause: cmp.Or(r.slot("cause"), a.cause), Weight: a.weight,
+		Blame: cmp.Or(Blame(r.slot("blame")), a.blame), Rule: a.rule}
+	if s.Blame == Unknown && r.kind != "amd" && r.kind != "first-rank" {
+		s.Weight = warning
+	}
+	f := finding{event: event{signature: s, order: 1 << 20, source: r.source, line: r.line, text: r.text,
+		match: []int{0, len(r.text)}, wentOn: r.wentOn, onGPU: r.onGPU, latest: r.line, calm: r.calm,
+		ofMany: r.ofMany, built: r.built, earlier: r.earlier, from: r.from},
+		cause: s.Cause, blame: s.Blame, rule: s.Rule, because: r.fill(a.because)}
+	if f.do = r.steps(a.do); len(f.do) == 0 {
+		f.do = stepsOf(f.cause)
+	}
+	return f
+}
+
+// stepsOf are the steps of a curated row of the same cause, where they need nothing of its line.
+func stepsOf(cause string) []string {
+	for _, row := range tables.Rows[tables.Signature](nameTables()) {
+		if row.Cause == cause && len(row.Do) > 0 && !placeholder.MatchString(strings.Join(row.Do, "")) {
+			return slices.Clone(row.Do)
+		}
+	}
+	return nil
+}
+
+// maxSentence is how long the sentence of a fault may be.
+const maxSentence = 120
+
+// fillSlots puts slots into words, and nothing where one is empty.
+func (r *record) fillSlots(words string) string {
+	return placeholder.ReplaceAllStringFunc(words, func(name string) string {
+		return redact.Within(r.text, r.slot(strings.Trim(name, "{}")))
+	})
+}
+
+// fill puts slots into words; a message of a program is cut, so that the sentence stays one.
+func (r *record) fill(words string) string {
+	return placeholder.ReplaceAllStringFunc(words, func(name string) string { return r.slotIn(words, strings.Trim(name, "{}")) })
+}
+
+// slotIn is a slot as it stands in a sentence.
+func (r *record) slotIn(words, name string) string {
+	text := cmp.Or(redact.Within(r.text, r.slot(name)), "it")
+	if room := maxSentence - len(words) + len(name) + 2; len(text) > max(room, 40) && name != "words" {
+		text = strings.ToValidUTF8(text[:max(room, 40)-3], "") + "…"
+	}
+	return text
+}
+
+// severe are words of a line that tells of an end, and not of a choice. What a log ends with needs none.
+var severe = lazyregexp.New(`(?i)error|fatal|fail|exception|abort|panic|critical|assert|cannot|can't|could ?n.t|` +
+	`unable|require|must|need|^no |not able|out of date`)
+
+func whenSevere(name string) func(*record, *tables.Tables) string {
+	return func(r *record, _ *tables.Tables) string {
+		if severe.MatchString(r.text) || r.final && r.kind != "driver" {
+			return name
+		}
+		return ""
+	}
+}
+
+func weighNoGPU(r *record, t *tables.Tables) string {
+	if r.slot("pair") != "" {
+		return "no-gpu"
+	}
+	return whenSevere("no-gpu")(r, t)
+}
+
+func weighCommand(r *record, _ *tables.Tables) string {
+	r.slots["command"] = cmp.Or(r.slot("command"), r.slot("command2"), r.slot("command3"), r.slot("command4"),
+		r.slot("command5"))
+	switch name := r.slot("command"); {
+	case name == "nvcc":
+		return "" // most programs need none
+	case strings.HasPrefix(name, "-"):
+		return "option-as-command"
+	}
+	return "command"
+}
+
+// aboutStatus are the words of an assertion that only says that a call failed.
+var aboutStatus = lazyregexp.New(`(?i)success|status|\bok\b|stream|cudnn|cublas|err\b|error|ret\b|block: \[|` +
+	`autotun|tactic|\bSM\b|world|\bmpi|\brank|version|driver|unsupported`)
+
+// glib is how GLib's programs warn of a call that they leave undone, and go on.
+var glib = lazyregexp.New(`-(?:CRITICAL|WARNING) \*\*: |\b[a-z]\w*_\w+: assertion '.+' failed$`)
+
+// weighAssertion judges a condition that the authors of a compiled program wrote down: of the machine, of a call, or of
+// what the program was given.
+func weighAssertion(r *record, _ *tables.Tables) string {
+	text := cmp.Or(r.slot("expression"), r.slot("expression2"), r.slot("expression3"), r.slot("expression4"),
+		r.slot("expression5"))
+	r.slots["expression"], r.slots["sentence"] = text, text
+	about := areaOf(text)
+	switch {
+	case r.slot("expression5") != "":
+		return "assertion"
+	case aboutStatus.MatchString(r.text) || glib.MatchString(r.text):
+		return ""
+	case about == "" || slices.Contains(ofPrograms, about):
+		return "assertion"
+	}
+	return about
+}
+
+// weighAsked judges what a program was asked to do, where the program was not built without it.
+func weighAsked(r *record, _ *tables.Tables) string {
+	r.slots["sentence"] = cmp.Or(r.slot("sentence"), r.slot("required"), message(r.text))
+	switch {
+	case aboutStack.MatchString(r.slot("sentence")):
+		return ""
+	case areaOf(r.slot("sentence")) == "usage":
+		return "usage"
+	}
+	return "input"
+}
+
+// launcherEnding is what launchers say of programs, and not of themselves.
+var launcherEnding = lazyregexp.New(`(?i)exit code|cancelled|signal|oom|out of memory|memory limit|\*\*\*|usage|` +
+	`unrecogni[sz]ed|invalid option|peermem|:$|\btasks? [\d,-]+: `)
+
+// weighSpeaker judges what says that it failed by what it is for: to bring the driver, the container or the job up.
+func weighSpeaker(r *record, _ *tables.Tables) string {
+	if launcherEnding.MatchString(r.text) {
+		return ""
+	}
+	if r.slots["sentence"] = message(r.text); askedOfScheduler.MatchString(r.text) {
+		return "usage"
+	}
+	r.slots["speaker"] = cmp.Or(r.slot("speaker"), "Xorg")
+	return "speaker"
+}
+
+// askedOfScheduler are the words in which Slurm refuses the script itself.
+var askedOfScheduler = lazyregexp.New(`execve\(\): \./|does not look like a batch script|DOS line breaks|` +
+	`mutually exclusive`)
+
+// aboutStack are the words of a server's refusal that may be of what is installed and not of the model.
+var aboutStack = lazyregexp.New(`(?i)\.so\b|shared library|symbol|cuda|gpu|driver|version|onnxruntime|python|import|` +
+	`module`)
+
+// weighServed judges why Triton's server refused a model of its repository.
+func weighServed(r *record, _ *tables.Tables) string {
+	r.slots["model"] = cmp.Or(r.slot("model"), r.slot("model2"))
+	switch {
+	case strings.Contains(r.slot("sentence"), "unable to find backend library"):
+		return "installation"
+	case aboutStack.MatchString(r.slot("sentence")):
+		return ""
+	}
+	return "model-refused"
+}
+
+// weighPart names a plugin that a server was started without.
+func weighPart(r *record, _ *tables.Tables) string {
+	r.slots["part"] = cmp.Or(r.slot("part"), r.slot("part2"))
+	text := cmp.Or(r.slot("sentence"), r.slot("sentence2"))
+	r.slots["sentence"] = text
+	if m := noModule.FindStringSubmatch(text); m != nil {
+		r.slots["module"] = m[1]
+		return "part-module"
+	}
+	if m := distributionDirectory.FindStringSubmatch(text); m != nil && lacksSymbol.MatchString(text) {
+		r.slots["package"] = eggName.FindString(m[1])
+		return "part-library"
+	}
+	return "part"
+}
+
+// lacksSymbol are the words of a loader about a library that was built for another release of what it needs.
+var lacksSymbol = lazyregexp.New(`undefined symbol|DLL load failed|WinError 127`)
+
+func weighOperator(r *record, _ *tables.Tables) string {
+	r.slots["operator"] = cmp.Or(r.slot("operator"), r.slot("operator2"), r.slot("operator3"))
+	return "operator"
+}
+
+func weighDeviceFile(r *record, _ *tables.Tables) string {
+	if strings.HasPrefix(r.slot("path"), "/dev/nvidia") {
+		return "device-node"
+	}
+	return "device-file"
+}
+
+func weighImage(r *record, _ *tables.Tables) string {
+	r.slots["image"] = cmp.Or(r.slot("image"), r.slot("image2"), r.slot("image3"), r.slot("image4"), r.slot("image5"))
+	return "image"
+}
+
+// weighSaid is an answer that quotes the line.
+func weighSaid(name string) func(*record, *tables.Tables) string {
+	return func(r *record, _ *tables.Tables) string {
+		r.slots["sentence"] = message(r.text)
+		return name
+	}
+}
+
+// askedOfDaemon are the words in which Docker's daemon refuses the command line itself.
+var askedOfDaemon = lazyregexp.New(`invalid (?:reference format|mount|volume)|[Nn]o such (?:container|image)|` +
+	`not an absolute path|is already in use by container`)
+
+// weighDaemon judges what Docker's daemon answers.
+func weighDaemon(r *record, _ *tables.Tables) string {
+	switch {
+	case strings.Contains(r.text, "executable file not found") || strings.Contains(r.text, "manifest"):
+		return "" // of the image: what it holds, or its name, which another form reads
+	case askedOfDaemon.MatchString(r.slot("sentence")):
+		return "usage"
+	}
+	return "engine"
+}
+
+// ofArguments are OpenCV's codes for what a call was given: sizes, formats, null pointers, ranges, assertions.
+var ofArguments = []string{"-5", "-27", "-201", "-205", "-208", "-209", "-210", "-211", "-215"}
+
+// weighOpenCV judges an error of OpenCV by its code. What its reader of networks refuses may be newer than it.
+func weighOpenCV(r *record, _ *tables.Tables) string {
+	if r.slots["sentence"] = message(r.text); strings.Contains(r.text, "dnn") ||
+		!slices.Contains(ofArguments, r.slot("code")) {
+		return ""
+	}
+	return "input"
+}
+
+// weighHardware judges a fault of a GPU, or of its link: nvidia-smi does not know AMD's.
+func weighHardware(r *record, _ *tables.Tables) string {
+	if strings.Contains(r.text, "amdgpu") {
+		return "amd-hardware"
+	}
+	return "hardware"
+}
+
+// smiEnded are the statuses with which nvidia-smi ends, of those that say what is wrong: man nvidia-smi, RETURN VALUE.
+var smiEnded = map[string]string{"8": "hardware", "9": "smi-driver", "12": "smi-library", "14": "hardware", "15": "hardware"}
+
+func weighSMIEnded(r *record, _ *tables.Tables) string { return smiEnded[r.slot("code")] }
+
+// weighUnreached judges a place on the network that was not reached, where the program gave up: many try again.
+func weighUnreached(r *record, _ *tables.Tables) string {
+	if r.slots["sentence"] = message(r.text); r.final || aloud.MatchString(r.text) {
+		return "network-down"
+	}
+	return ""
+}

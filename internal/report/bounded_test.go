@@ -1,0 +1,105 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"cudacompat/internal/budget"
+	"cudacompat/matrix"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/requires"
+	"cudacompat/probe/facts"
+)
+
+// many is a report with n findings, and as much of all else that grows with what was judged.
+func many(n int) Report {
+	v := matrix.Verdict{Outcome: matrix.Incompatible}
+	for i := range n {
+		subject := fmt.Sprintf("torch 2.9.%d in /e%d", i, i)
+		v.Findings = append(v.Findings, matrix.Finding{Rule: "driver-too-old", Severity: matrix.Error, Subject: subject,
+			Message: fmt.Sprintf("CUDA 13.0 needs driver >= 580.65.%d", i), Do: []string{"install it"},
+			Steps: []pin.Step{pin.Say("install it")}})
+		v.Answers = append(v.Answers, matrix.BuildAnswer{Subject: subject, Answer: matrix.Broken, Counts: true})
+		v.Passed = append(v.Passed, matrix.Passed{Rule: "not-importable", Subject: subject})
+		v.Unknown = append(v.Unknown, matrix.Missing{Rule: "glibc-too-old", Subject: subject, Lack: requires.Value("the C library")})
+	}
+	v.Judged = []matrix.Judged{{}}
+	return New(Tool{}, facts.Facts{}, nil, v)
+}
+
+// TestListsEnd: the formats for programs hold 500 entries of a list and count the others, a page holds 100. What is
+// counted in the first line and the last is all of them.
+func TestListsEnd(t *testing.T) {
+	for n, want := range map[int]string{500: "{}", 1900: `{"findings":1400,"passed":1400,"unknown":1400}`} {
+		var out bytes.Buffer
+		if err := JSON(&out, many(n), Style{}); err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Findings, Passed, Unknown, Answers []any
+			More                               map[string]int
+		}
+		if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.More == nil {
+			got.More = map[string]int{}
+		}
+		more, _ := json.Marshal(got.More)
+		if string(more) != want || len(got.Findings) != 500 || len(got.Passed) != 500 || len(got.Answers) != n {
+			t.Errorf("of %d: %d findings, %d passed, %d answers, more %s", n, len(got.Findings), len(got.Passed),
+				len(got.Answers), more)
+		}
+	}
+	for name, want := range map[string][]string{
+		"text":   {"and 1899 more errors", "and 1800 more findings: -o json lists them", "1900 errors, 0 warnings"},
+		"junit":  {`name="not listed" value="1400 more findings, 1400 more passed, 1400 more unknown"`},
+		"sarif":  {"not listed: 1400 more findings"},
+		"script": {"# 100. error driver-too-old", "# Left out: 1800 more findings. When these are fixed"},
+		"github": {"not listed: 1400 more findings"},
+	} {
+		var out bytes.Buffer
+		for _, f := range Formats {
+			if f.Name == name {
+				if err := f.Write(&out, many(1900), Style{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for _, text := range append(want, "/e0") {
+			if !strings.Contains(out.String(), text) {
+				t.Errorf("%s lacks %q:\n%.600s", name, text, out.String())
+			}
+		}
+		if strings.Count(out.String(), "torch 2.9.1899") > 0 {
+			t.Errorf("%s has the last of 1900", name)
+		}
+	}
+}
+
+// TestCutForTime: a report that is cut to the first of each list says so, and gives its numbers as the least that they are.
+func TestCutForTime(t *testing.T) {
+	r, left := budget.Short(many(1900))
+	r.Leave(left)
+	for format, want := range map[string][]string{
+		"text": {"(and at least 99 more errors)", "! left out: 1800 more answers, 1800 more findings", "at least 100 errors, 0 warnings"},
+		"line": {"(at least +99 more)"}, "script": {"# Left out: 1800 more findings."}, "json": {`"findings": 1800`},
+	} {
+		var out bytes.Buffer
+		for _, f := range Formats {
+			if f.Name == format {
+				if err := f.Write(&out, r, Style{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for _, text := range want {
+			if !strings.Contains(out.String(), text) {
+				t.Errorf("%s lacks %q: %.500s", format, text, out.String())
+			}
+		}
+	}
+}

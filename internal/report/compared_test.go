@@ -1,0 +1,49 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"cudacompat/internal/logs"
+	"cudacompat/matrix"
+)
+
+// TestCompared: what is said of the machine that a log is compared with.
+func TestCompared(t *testing.T) {
+	log := logs.Diagnosis{Blame: logs.Environment, Rule: "driver-too-old", Cause: "driver-too-old"}
+	fires := []matrix.Finding{{Rule: "driver-too-old", Severity: matrix.Error, Subject: "torch"}}
+	code := logs.Diagnosis{Blame: logs.Program, Cause: "device-assert"}
+	unclear := logs.Diagnosis{Blame: logs.Unknown, Cause: "process-crashed"}
+	with := func(result Result, why string) *Compared {
+		return &Compared{With: "this machine", Why: why, Driver: "535.183.01", Result: result}
+	}
+	for _, c := range []struct {
+		name string
+		e    Explained
+		want string
+	}{
+		{"has it", Explained{log, fires, nil, with(Confirmed, "")},
+			"Confirmed: this machine (driver 535.183.01) has driver-too-old, too."},
+		{"explains it", Explained{log, fires, nil, with(Explains, "")}, "it has a fault that can bring this log's error about."},
+		{"has another", Explained{code, nil, fires, with(IsApart, "")}, "it has a fault that does not bring this log's error about."},
+		{"may be it", Explained{unclear, nil, fires, with(IsApart, "")}, "the log does not tell whether that is its error's cause."},
+		{"has it not", Explained{log, nil, nil, with(Fixed, "")},
+			"Compared with this machine (driver 535.183.01): it is compatible and does not have driver-too-old."},
+		{"cannot tell", Explained{log, nil, nil, &Compared{With: "this machine", Result: Open}},
+			"Compared with this machine (no driver): too little is known of it"},
+		{"no rule", Explained{code, nil, nil, with(Nowhere, "")}, "it is compatible, and nothing on it is about this log's error."},
+		{"unasked", Explained{log, fires, nil, with(Confirmed, "the log names its driver, 535.183.01")},
+			"It was looked at because the log names its driver, 535.183.01; --no-here judges only the log."},
+	} {
+		var b strings.Builder
+		if err := explainedText(&b, c.e, Style{}); err != nil || !strings.Contains(b.String(), c.want) {
+			t.Errorf("%s: %v: %s\nwant %q", c.name, err, b.String(), c.want)
+		}
+		if strings.Contains(b.String(), "fixed since") != (c.e.Compared.Result == Fixed) {
+			t.Errorf("%s: only of a machine that is compatible and known: %s", c.name, b.String())
+		}
+		if strings.Contains(b.String(), "says whether this machine") {
+			t.Errorf("%s: it was asked already: %s", c.name, b.String())
+		}
+	}
+}

@@ -1,0 +1,326 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/logs"
+	"cudacompat/matrix"
+)
+
+// Explained is what a log shows and, where a machine was asked, what is broken there.
+type Explained struct {
+	logs.Diagnosis
+	Findings []matrix.Finding `json:"findings"`           // of the machine that was asked: those that can bring the log's error about
+	Apart    []matrix.Finding `json:"apart"`              // errors of that machine that cannot
+	Compared *Compared        `json:"compared,omitempty"` // nil when no machine was asked
+}
+
+// Compared is the machine that a log was compared with.
+type Compared struct {
+	With    string         `json:"with"`    // "this machine", "the facts in node.json"
+	Why     string         `json:"why"`     // why it was looked at; empty where the caller asked for it
+	Outcome matrix.Outcome `json:"outcome"` // of that machine
+	Driver  string         `json:"driver"`  // "535.183.01"; empty: none is known
+	Result  Result         `json:"result"`
+}
+
+// Result is what a machine tells of a log's error.
+type Result string
+
+// The results.
+const (
+	Confirmed Result = "confirmed" // it has what the log shows
+	Explains  Result = "explains"  // what is broken there can bring the log's error about
+	IsApart   Result = "apart"     // what is broken there cannot
+	Fixed     Result = "fixed"     // it is compatible, and what the log shows was looked for and is not there
+	Nowhere   Result = "nothing"   // it is compatible, and nothing of it is about the log's error
+	Open      Result = "unknown"   // too little is known of it
+)
+
+// ResultOf is what a machine tells of the error of a log with a rule, or with none.
+func ResultOf(rule string, findings, apart []matrix.Finding, v matrix.Verdict) Result {
+	open := func(m matrix.Missing) bool { return m.Rule == rule }
+	switch {
+	case len(findings) > 0 && findings[0].Rule == rule:
+		return Confirmed
+	case len(findings) > 0:
+		return Explains
+	case len(apart) > 0:
+		return IsApart
+	case v.Outcome != matrix.Compatible || slices.ContainsFunc(v.Unknown, open):
+		return Open
+	case slices.ContainsFunc(v.Passed, func(p matrix.Passed) bool { return p.Rule == rule }):
+		return Fixed
+	}
+	return Nowhere
+}
+
+// ExplainFormats is every format of an explained log.
+var ExplainFormats = []Format[Explained]{
+	{"text", explainedText},
+	{"json", explainedJSON},
+}
+
+// explainedJSON writes the contract "cudacompat/diagnosis/v1" with the findings beside it.
+func explainedJSON(w io.Writer, e Explained, _ Style) error {
+	if e.Findings == nil {
+		e.Findings = []matrix.Finding{}
+	}
+	if e.Apart == nil {
+		e.Apart = []matrix.Finding{}
+	}
+	return writeJSON(w, e)
+}
+
+var blameColour = map[logs.Blame]string{logs.Environment: red, logs.Hardware: red, logs.Program: yellow,
+	logs.Unknown: cyan, logs.None: green}
+
+// BlamedSide is a side in the words of the screen.
+func BlamedSide(b logs.Blame) string {
+	if b == logs.None {
+		return "nothing wrong"
+	}
+	return string(b)
+}
+
+// atFault begins an answer.
+func atFault(b logs.Blame) string {
+	if b == logs.None || b == logs.Unknown {
+		return BlamedSide(b)
+	}
+	return string(b) + " at fault"
+}
+
+// explainedText writes whose fault it is, the lines that say so, and what to do in order.
+func explainedText(w io.Writer, e Explained, s Style) error {
+	p := &page{style: s}
+	d := e.Diagnosis
+	p.wrap(4, cmp.Or(d.Because, "no line of this log is a known error"), paintedText{blameColour[d.Blame],
+		atFault(d.Blame)}, ": ")
+	if d.Why != "" {
+		p.wrap(2, d.Why, "  ")
+	}
+	if len(d.Lines) > 0 {
+		p.line()
+	}
+	for i, l := range d.Lines {
+		if i < 3 || s.All || d.Blame == logs.None {
+			p.logLine(l)
+		}
+		if l.Why != "" && len(d.Lines) > 1 {
+			p.wrap(6, l.Why, "      ")
+		}
+	}
+	if !e.hasSteps() {
+		p.steps(d.Do)
+	}
+	p.candidates(slices.DeleteFunc(slices.Clone(d.Candidates), e.standsApart))
+	p.writeUnread(d.Unread)
+	if e.Compared != nil {
+		p.line()
+		p.wrap(2, e.machineSays(), "  ")
+	}
+	for _, f := range slices.Concat(e.Findings, e.Apart) {
+		p.finding(statement{Finding: f, subjects: []string{f.Subject}}, false)
+	}
+	if !e.hasSteps() {
+		p.writeMore(d, e.Compared != nil)
+	}
+	_, err := w.Write(p.Bytes())
+	return err
+}
+
+// hasSteps reports whether a finding of the machine has the steps.
+func (e Explained) hasSteps() bool {
+	return len(e.Findings) > 0 && e.Findings[0].Severity == matrix.Error
+}
+
+// standsApart reports whether a candidate is a fault of the machine that is shown apart.
+func (e Explained) standsApart(c logs.Candidate) bool {
+	return slices.ContainsFunc(e.Apart, func(f matrix.Finding) bool { return f.Rule == c.Cause })
+}
+
+// machineSays says what the machine that was asked tells of the log's error.
+func (e Explained) machineSays() string {
+	c := e.Compared
+	with := c.With + " (no driver)"
+	if c.Driver != "" {
+		with = c.With + " (driver " + c.Driver + ")"
+	}
+	why := ""
+	if c.Why != "" {
+		why = " It was looked at because " + c.Why + "; --no-here judges only the log."
+	}
+	switch c.Result {
+	case Confirmed:
+		return fmt.Sprintf("Confirmed: %s has %s, too.", with, e.Rule) + why
+	case Explains:
+		return fmt.Sprintf("Compared with %s: it has a fault that can bring this log's error about.", with) + why
+	case IsApart:
+		if e.Blame == logs.Unknown {
+			return fmt.Sprintf("Compared with %s: it has a fault, and the log does not tell whether that is its error's cause.",
+				with) + why
+		}
+		return fmt.Sprintf("Compared with %s: it has a fault that does not bring this log's error about.", with) + why
+	case Fixed:
+		return fmt.Sprintf("Compared with %s: it is compatible and does not have %s. The log comes from another machine or environment, or the fault has been fixed since.", with, e.Rule) + why
+	case Nowhere:
+		return fmt.Sprintf("Compared with %s: it is compatible, and nothing on it is about this log's error.", with) + why
+	}
+	return fmt.Sprintf("Compared with %s: too little is known of it to tell whether it brings this log's error about.", with) + why
+}
+
+// log holds a log against the machine: what was predicted and seen, or a program's fault where the environment is fine.
+func (p *page) log(r Report) {
+	if r.Log == nil {
+		return
+	}
+	d := *r.Log
+	text := atFault(d.Blame) + ": " + d.Because
+	switch {
+	case d.Rule != "" && r.Fires(d.Rule):
+		text = "confirmed: the log shows " + d.Rule + ", and so does the machine"
+	case d.Rule != "" && d.Blame == logs.Environment && r.Outcome == matrix.Compatible:
+		text = "they disagree: the log shows " + d.Rule + ", but this machine does not: the log comes from another machine or environment, or the fault has been fixed since. " + d.Because
+	case d.Blame == logs.Program && r.Outcome == matrix.Compatible:
+		text = "your environment is fine; the program is to blame: " + d.Because
+	}
+	p.line()
+	p.wrap(6, text, paintedText{bold, "log"}, "   ")
+	for i, l := range d.Lines {
+		if i == 0 || p.style.All {
+			p.logLine(l)
+		}
+	}
+	if d.Rule == "" || !r.Fires(d.Rule) {
+		p.steps(d.Do)
+	}
+}
+
+// logLine writes a line of the log with its place, on a terminal in at most three lines.
+func (p *page) logLine(l logs.Line) {
+	place := fmt.Sprintf("line %d", l.Number)
+	if l.File != "" {
+		place = fmt.Sprintf("%s:%d", l.File, l.Number)
+	}
+	text, room := l.Text, max(p.style.Width-len(place)-4, 40)
+	if p.style.Width == 0 || p.style.All {
+		p.line("  ", paintedText{bold, place}, "  ", text)
+		return
+	}
+	p.wrap(len(place)+4, short(text, 3*room-20), "  ", paintedText{bold, place}, "  ")
+}
+
+// candidates are what it may be, each with the command that would decide.
+func (p *page) candidates(all []logs.Candidate) {
+	if len(all) > 0 {
+		p.line()
+		p.line("  possible causes, the likeliest first, and what decides each (give explain its output, too):")
+	}
+	for _, c := range all {
+		p.wrap(8, c.Cause+" ("+string(c.Blame)+"): `"+c.Fetch+"`", "    ? ")
+	}
+}
+
+// writeUnread says what was not looked at.
+func (p *page) writeUnread(all []string) {
+	if len(all) > 0 {
+		p.line()
+	}
+	for _, sentence := range all {
+		p.wrap(12, sentence, "  not read  ")
+	}
+}
+
+func (p *page) steps(steps []string) {
+	if len(steps) > 0 {
+		p.line()
+	}
+	for i, step := range steps {
+		p.wrap(5, step, fmt.Sprintf("  %d. ", i+1))
+	}
+}
+
+// writeMore points to the page of the rule, or of the cause, and says what the machine itself could add.
+func (p *page) writeMore(d logs.Diagnosis, compared bool) {
+	p.line()
+	switch {
+	case d.Cause == logs.NothingFound:
+		p.line("  cudacompat explain lists what it knows; cudacompat doctor judges the machine")
+	case d.Cause == logs.EndedWell:
+		p.line("  cudacompat doctor  # judges the machine")
+	case d.Rule != "":
+		p.line("  more  cudacompat explain ", d.Rule)
+		if !compared {
+			p.line("        cudacompat doctor  # says whether this machine has the fault")
+		}
+	default:
+		p.line("  more  cudacompat explain ", d.Cause)
+	}
+}
+
+// Cause is the page of a cause from its signatures, in Markdown: what it means, how it looks, what to do, where it was
+// seen.
+func Cause(own []logs.Signature) []byte {
+	p := &page{}
+	p.line("# ", own[0].Cause)
+	p.line()
+	p.wrap(0, "Whose fault: "+BlamedSide(own[0].Blame))
+	p.line()
+	p.line("## What it means")
+	for i, sig := range own {
+		if i == 0 || sig.Because != own[i-1].Because {
+			because, _ := sig.Words()
+			p.line()
+			p.wrap(0, because)
+		}
+	}
+	p.line()
+	p.writeSeen(own)
+	if _, do := own[0].Words(); len(do) > 0 {
+		p.line("## What to do")
+		p.steps(do)
+		p.line()
+	}
+	p.sources(own)
+	return p.Bytes()
+}
+
+// writeSeen are lines as programs printed them.
+func (p *page) writeSeen(own []logs.Signature) {
+	title := "## What you see\n"
+	for _, sig := range own {
+		if sig.Positive == "" {
+			continue
+		}
+		for _, line := range strings.Split(title, "\n") {
+			if title != "" {
+				p.line(line)
+			}
+		}
+		title = ""
+		p.line("    ", short(sig.Positive, 200))
+	}
+	if title == "" {
+		p.line()
+	}
+}
+
+func (p *page) sources(own []logs.Signature) {
+	var all []string
+	for _, sig := range own {
+		all = append(all, sig.Source...)
+	}
+	if len(all) == 0 {
+		return
+	}
+	p.line("## Sources")
+	p.line()
+	for _, source := range all {
+		p.line("- ", source)
+	}
+}

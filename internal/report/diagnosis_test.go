@@ -1,0 +1,97 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"cudacompat/internal/logs"
+	"cudacompat/internal/tables"
+	"cudacompat/matrix"
+)
+
+// blameCodes are the exit codes of cmd/cudacompat for a log.
+var blameCodes = map[logs.Blame]int{logs.Program: 0, logs.Environment: 1, logs.Hardware: 1, logs.Unknown: 3}
+
+// TestLogGoldens explains testdata/logs/<case>.log as pages and in JSON, and compares it with <case>.<exit code>.<view>.
+func TestLogGoldens(t *testing.T) {
+	files, _ := filepath.Glob("testdata/logs/*.log")
+	if len(files) < 3 {
+		t.Fatalf("only %d logs", len(files))
+	}
+	for _, file := range files {
+		e := Explained{Diagnosis: diagnose(t, file)}
+		for _, view := range append(slices.Clone(pages), view{name: "json", format: "json"}) {
+			golden := fmt.Sprintf("%s.%d.%s", strings.TrimSuffix(file, ".log"), blameCodes[e.Blame], view.name)
+			t.Run(filepath.Base(golden), func(t *testing.T) { compare(t, golden, explain(t, e, view.format, view.style)) })
+		}
+		validate(t, compile(t, diagnosisSchema), explain(t, e, "json", Style{}))
+	}
+}
+
+func diagnose(t *testing.T, file string) logs.Diagnosis {
+	t.Helper()
+	signatures := logs.Signatures(tables.Embedded())
+	log, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	d, err := logs.Read(context.Background(), signatures, []logs.Source{{Name: file, Reader: log}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func explain(t *testing.T, e Explained, format string, style Style) string {
+	t.Helper()
+	var b bytes.Buffer
+	write := func() error { return explainedText(&b, e, style) }
+	if format == "json" {
+		write = func() error { return explainedJSON(&b, e, style) }
+	}
+	if err := write(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestLogBesideTheMachine: the schema of a report holds with a log in it, and the page says what both say together.
+func TestLogBesideTheMachine(t *testing.T) {
+	for _, test := range []struct{ name, log, machine, want string }{
+		{"program", "label-range", "healthy", "log   your environment is fine; the program is to blame: "},
+		{"seen-alone", "no-driver", "healthy", "log   they disagree: the log shows driver-missing"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := diagnose(t, "testdata/logs/"+test.log+".log")
+			r := cases(t)[test.machine]
+			r.Log = &d
+			validate(t, compile(t, reportSchema), show(t, r, "json", Style{}))
+			if page := show(t, r, "text", Style{}); !strings.Contains(page, test.want) {
+				t.Errorf("the page does not say %q:\n%s", test.want, page)
+			}
+		})
+	}
+}
+
+// TestHostileDiagnosis fills every string of an explained log.
+func TestHostileDiagnosis(t *testing.T) {
+	var e Explained
+	fill(reflect.ValueOf(&e).Elem(), "\x1b[2J\u009b31m\u202e\xff`%s\n")
+	e.Findings[0].Severity = matrix.Error
+	signature := logs.Signature{Cause: "\x1b[2J", Because: "\u009b31m", Positive: "\u202e", Source: []string{"\x07"}, Do: []string{"\x1b"}}
+	for _, style := range []Style{{}, {All: true}, {Width: 40, ASCII: true}} {
+		wantVisible(t, explain(t, e, "text", style))
+		page := Cause([]logs.Signature{signature})
+		wantVisible(t, string(page))
+		wantVisible(t, string(Page(page, style)))
+	}
+	wantVisible(t, explain(t, e, "json", Style{}))
+}

@@ -1,0 +1,176 @@
+package report
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/xml"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cudacompat/internal/fleet"
+	"cudacompat/matrix"
+	"cudacompat/probe/facts"
+)
+
+// aFleet is a fleet with a bit of everything; one node's name is hostile.
+func aFleet(t *testing.T) Fleet {
+	t.Helper()
+	asked := []fleet.WhatIf{{Text: "driver=450.80.02", Driver: "450.80.02"}}
+	j := fleet.NewJudge(matrix.Embedded(), matrix.Policy{}, asked)
+	for _, n := range []struct{ name, driver, taken string }{
+		{"a", "580.95.05", "2026-11-22T10:00:00Z"}, {"b", "570.133.20", "2026-11-20T10:00:00Z"}, {"=cmd()\x1b[2J\"", "580.95.05", ""}} {
+		f := facts.Facts{Driver: facts.Driver{Version: n.driver}, GPUs: []facts.GPU{{Name: "NVIDIA L4", Capability: "8.9", From: []string{"NVML"}}}}
+		j.Add(context.Background(), fleet.Node{Name: n.name, Group: "g", Taken: n.taken, Facts: f})
+	}
+	j.Refuse("bad.json", "", "it is no JSON")
+	j.Expect([]string{"a", "y", "z"})
+	return Fleet{Summary: j.Summary(fleet.StaleAfter(time.Hour, time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))), Tool: Tool{Matrix: "2026-11-21", Tables: []matrix.TableSource{}, Run: 1795348800}}
+}
+
+func shown(t *testing.T, name string) string {
+	t.Helper()
+	for _, f := range FleetFormats {
+		if f.Name == name {
+			var b strings.Builder
+			if err := f.Write(&b, aFleet(t), Style{}); err != nil {
+				t.Fatal(err)
+			}
+			if strings.ContainsRune(b.String(), 0x1b) {
+				t.Errorf("%s: a control byte of a node's name is in it", name)
+			}
+			return b.String()
+		}
+	}
+	t.Fatal("no format " + name)
+	return ""
+}
+
+func TestFleetHoldsToItsSchema(t *testing.T) {
+	validate(t, compile(t, fleetSchema), shown(t, "json"))
+}
+
+// TestFleetCSVIsNoFormula: a node's name that begins like a formula is text to a spreadsheet.
+func TestFleetCSVIsNoFormula(t *testing.T) {
+	rows, err := csv.NewReader(strings.NewReader(shown(t, "csv"))).ReadAll()
+	if err != nil || len(rows) != 4 {
+		t.Fatalf("%v: %d rows", err, len(rows))
+	}
+	for _, row := range rows {
+		if strings.HasPrefix(row[0], "=") {
+			t.Errorf("a formula: %q", row[0])
+		}
+	}
+}
+
+func TestFleetJUnitIsXML(t *testing.T) {
+	var suites junitSuites
+	if err := xml.Unmarshal([]byte(shown(t, "junit")), &suites); err != nil {
+		t.Fatal(err)
+	}
+	if suites.Failures != 3 || suites.Errors != 3 {
+		t.Errorf("%d failures of 3 broken nodes, %d errors of 1 bad document and 2 missing nodes", suites.Failures, suites.Errors)
+	}
+}
+
+func TestFleetText(t *testing.T) {
+	text := shown(t, "text")
+	for _, want := range []string{"incompatible: with driver=450.80.02, 3 of 3 nodes incompatible; 1 outdated document; 1 unread document; 2 missing nodes\n",
+		"incompatible: driver-too-old-for-gpu, 3 nodes: ", "\n    do    install driver ", "    has   driver 450.80.02; NVIDIA L4 (8.9)\n",
+		"fleet-drift: group g: driver differs: 580.95.05 on 2, 570.133.20 on 1", "    do    give these nodes driver 580.95.05, as most of the group have",
+		"stale: taken 48h0m before the newest document: b", "not judged: bad.json: it is no JSON",
+		"? missing: 2 nodes, no document of y, z", "? not expected: 2 nodes, not in the inventory: "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in:\n%s", want, text)
+		}
+	}
+}
+
+// messyFleet is 1,000 nodes: every hundredth with an old driver, every tenth old, 40 kernels, a home for each, 100
+// documents that cannot be read, and one node whose NCCL is not the others'.
+func messyFleet() Fleet {
+	j := fleet.NewJudge(matrix.Embedded(), matrix.Policy{}, nil)
+	for i := range 1000 {
+		home := fmt.Sprintf("/home/u%d/venv", i)
+		driver, nccl, taken := "580.95.05", "2.27.3", "2026-11-22T10:00:00Z"
+		switch {
+		case i%100 == 0:
+			driver = "470.256.02"
+		case i == 7:
+			nccl = "2.26.2"
+		case i%10 == 5:
+			taken = "2026-11-20T10:00:00Z"
+		}
+		build := facts.Build{Name: "torch", Version: "2.8.0+cu128", CUDA: "12.8", Accelerator: "cuda", Origin: "wheel", Path: home + "/torch",
+			From: home + "/torch/version.py", Looked: true, Taken: []facts.Taken{{Name: "libnccl.so.2", Version: nccl, CUDA: "12", Path: home + "/libnccl.so.2"}}}
+		f := facts.Facts{System: facts.System{Kernel: fmt.Sprintf("6.8.0-%d", i%40)}, Driver: facts.Driver{Version: driver, From: "/proc/driver/nvidia/version"},
+			GPUs:         []facts.GPU{{Name: "NVIDIA L4", Capability: "8.9", From: []string{"NVML"}}},
+			Environments: []facts.Environment{{Path: home, Active: true, Builds: []facts.Build{build}}}}
+		j.Add(context.Background(), fleet.Node{Name: fmt.Sprintf("n%03d", i), Group: "g", Taken: taken, Facts: f})
+	}
+	for i := range 100 {
+		j.Refuse(fmt.Sprintf("nodes.jsonl:%d", i), fmt.Sprintf("m%d", i), fmt.Sprintf("not valid JSON at byte %d", 100+i))
+	}
+	return Fleet{Summary: j.Summary(fleet.StaleAfter(time.Hour, time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)))}
+}
+
+// TestFleetTextGrowsWithCauses: what judges nothing (kernels, homes, the byte at which a document is cut) makes no
+// paragraph, and every node is counted once.
+func TestFleetTextGrowsWithCauses(t *testing.T) {
+	f := messyFleet()
+	var b strings.Builder
+	if err := fleetText(&b, f, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	if n := strings.Count(text, "\n"); n > 40 {
+		t.Errorf("%d lines", n)
+	}
+	if len(f.Kinds) < 900 {
+		t.Errorf("%d kinds: the homes do not tell the nodes apart", len(f.Kinds))
+	}
+	for _, want := range []string{"incompatible: 10 of 1000 nodes incompatible, 1 unlike others of the group, ", "; 100 outdated documents; 100 unread documents\n",
+		"10 nodes: n000, n100, n200, n300 and 6 more\n    why   ", "\n    has   driver 470.256.02; NVIDIA L4 (8.9); torch 2.8.0+cu128: does not work\n",
+		"fleet-drift: group g: NCCL of torch differs: 2.27.3 on 999, 2.26.2 on 1\n    has   2.26.2: n007\n    do    give these nodes NCCL of torch 2.27.3",
+		"? stale: 100 nodes, up to 48h0m older than the newest document: n005, ", "? not judged: 100 documents, such as m0 (nodes.jsonl:0): not valid JSON at byte 100; m1 "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in:\n%s", want, text)
+		}
+	}
+	in := map[string]bool{}
+	for _, g := range f.Groups {
+		for _, n := range g.Nodes {
+			if in[n] {
+				t.Errorf("%s is in two groups", n)
+			}
+			in[n] = true
+		}
+	}
+	if len(in) != f.Nodes {
+		t.Errorf("%d of %d nodes are in a group", len(in), f.Nodes)
+	}
+}
+
+// TestFactsOnOneLineFitIntoALog: facts for fleet are one line of less than 16 KiB, however many GPUs and environments
+// there are, and are read back as they were.
+func TestFactsOnOneLineFitIntoALog(t *testing.T) {
+	small := facts.Facts{Schema: facts.Schema, Driver: facts.Driver{Version: "580.95.05"}}
+	large := small
+	for i := range 200 {
+		large.GPUs = append(large.GPUs, facts.GPU{Name: "NVIDIA H100 80GB HBM3", Bus: strings.Repeat("0", i)})
+	}
+	for _, f := range []facts.Facts{small, large} {
+		var b strings.Builder
+		if err := FactsFormats[1].Write(&b, f, Style{}); err != nil {
+			t.Fatal(err)
+		}
+		line := b.String()
+		if len(line) >= 16<<10 || strings.Count(line, "\n") != 1 {
+			t.Errorf("%d bytes, %d lines", len(line), strings.Count(line, "\n"))
+		}
+		if packed := strings.HasPrefix(line, `{"schema":"cudacompat/packed/v1","gzip":"H4sI`); packed != (len(f.GPUs) > 0) {
+			t.Errorf("packed: %v: %.60s", packed, line)
+		}
+	}
+}

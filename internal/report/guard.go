@@ -1,0 +1,168 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"cudacompat/internal/guard"
+	"cudacompat/matrix"
+)
+
+// GuardFormats is every format of a forecast, by name.
+var GuardFormats = []Format[guard.Forecast]{
+	{"text", guardText},
+	{"json", func(w io.Writer, f guard.Forecast, _ Style) error { return writeJSON(w, f) }},
+}
+
+// guardText says what a command would do: the decision first, then the plan, then the difference that it makes.
+func guardText(w io.Writer, f guard.Forecast, s Style) error {
+	p := &page{style: s}
+	p.forecastHead(f)
+	p.forecastPlan(f)
+	p.forecastLines("breaks", red, sentences(f.Breaks))
+	p.forecastLines("fixes", green, sentences(f.Fixes))
+	p.forecastLines("unknown", yellow, untold(f.Unknown))
+	p.forecastLines("warns", yellow, sentences(f.Warns))
+	p.forecastLines("still", yellow, sentences(f.Still))
+	p.instead(f)
+	_, err := w.Write(p.Bytes())
+	return err
+}
+
+var decisions = map[guard.Decision]paintedText{guard.Fine: {green, "fine"}, guard.Breaks: {red, "breaks"},
+	guard.Unclear: {yellow, "unknown"}}
+
+// forecastHead is the decision in one sentence.
+func (p *page) forecastHead(f guard.Forecast) {
+	p.wrap(2, ": "+headOf(f), decisions[f.Decision])
+}
+
+func headOf(f guard.Forecast) string {
+	command := "`" + guard.Shell(f.Command) + "`"
+	switch {
+	case f.Decision == guard.Breaks && len(f.Breaks) > 0:
+		text := command + " would leave this behind: " + sentence(f.Breaks[0])
+		if n := len(f.Breaks) - 1; n > 0 {
+			text += " (and " + plural(n, "more error") + ")"
+		}
+		return text
+	case f.Decision == guard.Breaks:
+		for _, c := range f.Changes {
+			if c.Will == matrix.Broken && c.Was != matrix.Broken {
+				return command + " would break " + strings.TrimSpace(c.Build+" "+c.To)
+			}
+		}
+	case f.Decision == guard.Unclear:
+		return "whether " + command + " breaks something cannot be determined beforehand"
+	case len(f.Plan.Installs)+len(f.Plan.Removes)+f.Others == 0:
+		return command + " would change nothing"
+	case len(f.Plan.Installs)+len(f.Plan.Removes) == 0:
+		return command + " changes nothing that CUDA has to do with"
+	case len(f.Still) > 0:
+		return command + " breaks nothing that is not broken already"
+	}
+	return command + " breaks nothing"
+}
+
+// forecastPlan is what the installer would do, and the builds whose release or answer changes by it.
+func (p *page) forecastPlan(f guard.Forecast) {
+	lines := PlanLines(f.Plan)
+	if f.Others > 0 && len(lines) > 0 {
+		lines = append(lines, "and "+plural(f.Others, "package")+" that CUDA has nothing to do with")
+	}
+	if len(lines) > 0 {
+		p.line()
+	}
+	for _, line := range lines {
+		verb, rest, _ := strings.Cut(line, " ")
+		p.forecastLine(verb, bold, rest)
+	}
+	if len(f.Changes) > 0 {
+		p.line()
+	}
+	build, from, to := 0, 0, 0 // as wide as their columns need to be: a terminal has 80
+	for _, c := range f.Changes {
+		build, from, to = max(build, len(c.Build)), max(from, len(orNone(c.From))), max(to, len(orNone(c.To)))
+	}
+	for _, c := range f.Changes {
+		p.line(fmt.Sprintf("  %-*s  %-*s -> %-*s  ", build, c.Build, from, orNone(c.From), to, orNone(c.To)), wordOf(c.Was),
+			" -> ", wordOf(c.Will), on(add(nil, c.Target)))
+	}
+}
+
+func orNone(release string) string {
+	if release == "" {
+		return "not there"
+	}
+	return release
+}
+
+// wordOf is an answer in words; a build that is not there has none.
+func wordOf(a matrix.Answer) paintedText {
+	if a == "" {
+		return paintedText{"", "-"}
+	}
+	return answers[a]
+}
+
+func (p *page) forecastLines(verb, colour string, list []string) {
+	if len(list) > 0 {
+		p.line()
+	}
+	for _, text := range list {
+		p.forecastLine(verb, colour, text)
+	}
+}
+
+func (p *page) forecastLine(verb, colour, text string) {
+	p.wrap(11, text, "  ", paintedText{colour, verb}, strings.Repeat(" ", max(9-len(verb), 1)))
+}
+
+func sentences(list []matrix.Finding) []string {
+	var lines []string
+	for _, f := range list {
+		lines = add(lines, sentence(f)+" ("+f.Rule+on(add(nil, f.Target))+")")
+	}
+	return lines
+}
+
+func untold(list []matrix.Missing) []string {
+	var lines []string
+	for _, m := range list {
+		lines = add(lines, cmp.Or(m.Of, m.Subject)+": "+m.Missing)
+	}
+	return lines
+}
+
+// instead is what to ask for in the place of a command that breaks: one that was tried, else what mends the first error.
+func (p *page) instead(f guard.Forecast) {
+	switch {
+	case f.Instead != nil:
+		p.line()
+		p.command("instead", guard.Shell(f.Instead.Command))
+		p.wrap(12, "its dry run was judged, too: it breaks nothing", strings.Repeat(" ", 12))
+	case f.Decision == guard.Breaks && len(f.Breaks) > 0:
+		p.line()
+		p.mend(f.Breaks[0])
+	}
+}
+
+// GuardDiffers says, after a command has run, what came out otherwise than it was foretold.
+func GuardDiffers(w io.Writer, f guard.Forecast) error {
+	for _, d := range f.Differs {
+		is, foretold := answers[d.Is].text, answers[d.Foretold].text
+		line := fmt.Sprintf("guard: %s%s: %s, where %s was foretold", d.Build, on(add(nil, d.Target)), is, foretold)
+		switch {
+		case d.Is == "":
+			line = fmt.Sprintf("guard: %s is not there, where %s was foretold", d.Build, foretold)
+		case d.Foretold == "":
+			line = fmt.Sprintf("guard: %s: %s, of which nothing was foretold", d.Build, is)
+		}
+		if _, err := fmt.Fprintln(w, clean(line)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,373 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/logs"
+	"cudacompat/matrix"
+	"cudacompat/probe/facts"
+)
+
+// openFact is the missing fact that leaves the verdict open: of a build that counts, else of a requirement; nil when
+// there was nothing to compare.
+func openFact(r Report) *matrix.Missing {
+	i := slices.IndexFunc(r.Unknown, func(u matrix.Missing) bool { return decides(r, u) && u.Why != "" })
+	if i < 0 { // what the file itself leaves open goes before what flags supply
+		i = slices.IndexFunc(r.Unknown, func(u matrix.Missing) bool { return decides(r, u) })
+	}
+	if i < 0 {
+		return nil
+	}
+	return &r.Unknown[i]
+}
+
+func decides(r Report, u matrix.Missing) bool {
+	if u.Rule == "required-missing" || u.Rule == "not-looked-at" {
+		return true
+	}
+	return slices.ContainsFunc(r.Answers, func(a matrix.BuildAnswer) bool {
+		return a.Answer == matrix.Unknown && a.Counts && a.Subject == u.Subject && a.Target == u.Target &&
+			slices.Contains(a.Because, u.Rule)
+	})
+}
+
+// inconclusive says in one sentence what could not be judged, or that there was nothing to judge.
+func inconclusive(r Report) string {
+	u := openFact(r)
+	if there := partsOf(r); u == nil && there.driver && there.gpu && there.build && len(r.Unknown) > 0 {
+		u = &r.Unknown[0] // of a package beside a build that works
+	}
+	switch there := partsOf(r); {
+	case u == nil && r.Log != nil && r.Log.Blame != logs.Unknown:
+		return "only the log says what is wrong: " + strings.TrimSuffix(r.Log.Because, ".")
+	case u == nil:
+		return nothing(r)
+	case len(r.Facts.Probes) > 0 && !there.driver && !there.gpu && u.Flag == "--driver":
+		return "found no GPU and no driver to judge " + cmp.Or(u.Of, u.Subject) + " for"
+	case u.Rule == "required-missing":
+		return fmt.Sprintf("cannot tell whether there is %s, which is required: %s", article(u.Subject), u.Missing)
+	case u.Rule == "not-looked-at" && !u.Question:
+		return fmt.Sprintf("not everything was looked at: %s: %s", u.Subject, u.Missing)
+	}
+	return "cannot judge " + cmp.Or(u.Of, u.Subject) + ": " + open(*u)
+}
+
+// open says in a clause that a fact is missing, and which flag supplies it: "the driver's version is unknown (add
+// --driver)", "it is unknown whether an IOMMU stands between the GPUs".
+func open(u matrix.Missing) string {
+	switch {
+	case u.Why != "" && u.Fact == "":
+		return u.Why
+	case u.Why != "":
+		return u.Why + ", so it is unknown " + u.Fact
+	case u.Question && u.Flag != "":
+		return "it is unknown " + u.Fact + " (add " + u.Flag + ")"
+	case u.Question:
+		return "it is unknown " + u.Fact
+	case u.Flag == "--gpu":
+		return "no GPU was found to compare it with (add --gpu)"
+	case u.Flag == "--driver":
+		return "no driver version was found or given (add --driver)"
+	case u.Fact != "":
+		return u.Fact + " is unknown"
+	}
+	return u.Missing
+}
+
+// article is a requirement's name with its article.
+func article(name string) string {
+	if name == "efa" {
+		return "an EFA adapter"
+	}
+	return "a " + name
+}
+
+// parts are the three things of which two must be there to compare them.
+type parts struct{ driver, gpu, build bool }
+
+func partsOf(r Report) parts {
+	there := parts{build: len(r.Answers) > 0}
+	for _, j := range r.Judged {
+		there.driver = there.driver || j.Driver != "" || j.CUDA != ""
+		there.gpu = there.gpu || len(j.GPUs) > 0
+	}
+	return there
+}
+
+// nothing says what is there and what is not, so that there was nothing to compare.
+func nothing(r Report) string {
+	var has, lacks []string
+	there := partsOf(r)
+	for _, part := range []struct {
+		name, absent string
+		there        bool
+	}{{"driver", "driver", there.driver}, {"GPU", "GPU", there.gpu},
+		{"build", "PyTorch, TensorFlow or JAX", there.build}} {
+		if part.there {
+			has = append(has, "the "+part.name)
+		} else {
+			lacks = append(lacks, "no "+part.absent)
+		}
+	}
+	switch {
+	case len(has) == 0:
+		return "nothing to compare: found no driver, no GPU and no PyTorch, TensorFlow or JAX"
+	case len(lacks) == 2 && there.build && sound(r):
+		return "found no driver and no GPU to judge; " + without(r)
+	case len(lacks) == 0:
+		return "nothing could be compared"
+	}
+	return fmt.Sprintf("nothing to compare %s with: found %s", strings.Join(has, " and "), strings.Join(lacks, " and "))
+}
+
+// sound reports whether every build works: without a driver and a GPU only builds for CPUs do.
+func sound(r Report) bool {
+	return !slices.ContainsFunc(r.Answers, func(a matrix.BuildAnswer) bool { return a.Answer != matrix.Works })
+}
+
+// without reports whether builds need neither a driver nor a GPU.
+func without(r Report) string {
+	if len(r.Answers) == 1 {
+		return r.Answers[0].About.Words() + " works without them"
+	}
+	return "the builds work without them"
+}
+
+// gap is a missing fact, and all that waits for it under one rule.
+type gap struct {
+	matrix.Missing
+	subjects []string
+	targets  []string // those that it is missing for; none of what no target changes
+	pages    []string // of the rules that wait
+}
+
+func gaps(unknown []matrix.Missing) []gap {
+	var list []gap
+	for _, u := range unknown {
+		i := slices.IndexFunc(
+			list,
+			func(g gap) bool { return g.Rule == u.Rule && g.Missing.Missing == u.Missing && g.Need == u.Need },
+		)
+		if i < 0 {
+			i = len(list)
+			list = append(list, gap{Missing: u, pages: []string{u.Rule}})
+		}
+		list[i].subjects = add(list[i].subjects, u.Subject)
+		if u.Rule != "not-looked-at" {
+			list[i].targets = add(list[i].targets, u.Target)
+		}
+	}
+	return joinGaps(list)
+}
+
+// joinGaps makes one gap of the questions that the same things leave open: "which CUDA it was built with and which
+// machine code it contains".
+func joinGaps(list []gap) []gap {
+	var out []gap
+	for _, g := range list {
+		i := slices.IndexFunc(out, func(o gap) bool {
+			return g.Question && o.Question && o.Why == g.Why && o.Need == g.Need &&
+				slices.Equal(o.subjects, g.subjects) && slices.Equal(o.targets, g.targets) && g.Rule != "not-looked-at" && o.Rule != "not-looked-at"
+		})
+		if i < 0 {
+			out = append(out, g)
+			continue
+		}
+		out[i].pages = add(out[i].pages, g.Rule)
+		out[i].Fact += " and " + g.Fact
+	}
+	return out
+}
+
+// unknowns lists what could not be judged: what is missing and, where that decides the outcome or with --all, what is
+// asked for all the same. Elsewhere each is told in one sentence.
+func (p *page) unknowns(r Report) {
+	brief := r.Outcome != matrix.Inconclusive && !p.style.All
+	all := gaps(r.Unknown)
+	for i, g := range topOf(all) {
+		if more := len(all) - i; brief && i == briefGaps && more > 1 {
+			p.line()
+			p.line("? not judged: ", plural(more, "other thing"), " (--all)")
+			return
+		}
+		p.line()
+		title, text := "? not judged", open(g.Missing)
+		if g.Rule == "not-looked-at" && !g.Question {
+			title, text = "? not looked at", g.Missing.Missing
+		}
+		if brief {
+			p.wrap(4, few(g.subjects, 3)+on(g.targets)+": "+text, paintedText{yellow, title}, ": ")
+			continue
+		}
+		p.wrap(4, few(g.subjects, 3)+on(g.targets), paintedText{yellow, title}, ": ")
+		if g.Need != "" {
+			p.field("needs", g.Need)
+		}
+		p.wrap(4, text, "    ")
+		switch g.Reason {
+		case "nvml":
+			p.field("fix", "run `sudo dmesg | grep -iE 'nvrm|xid'`, which may say why it fails; then load the driver again, or reboot")
+		case "excluded":
+			p.field("fix", "if programs are to use it, remove NVreg_ExcludedGpus from /etc/modprobe.d and from the kernel's command line, rebuild the initramfs (`sudo update-initramfs -u -k all`, or `sudo dracut --force`), then reboot")
+		case "held":
+			p.field("fix", "run it in the virtual machine that has the GPU; or give the GPU back to this host: remove its ids from the options of vfio-pci in /etc/modprobe.d and on the kernel's command line, rebuild the initramfs, then reboot")
+		case "withheld":
+			p.field("fix", "if it is to have a GPU, start it with one: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, or in Kubernetes a limit of nvidia.com/gpu")
+		case "hidden":
+			p.field("fix", "if it is to use a GPU, `unset CUDA_VISIBLE_DEVICES`")
+		case "unpinned":
+			p.field("fix", howNamed(r))
+		case "bare":
+			p.field("fix", "ask for the libraries, too: `tensorflow[and-cuda]` from 2.14 on, `onnxruntime-gpu[cuda,cudnn]` from 1.21 on; or run `cudacompat doctor` where it is installed")
+		case "tables":
+			p.field("fix", "run `cudacompat doctor` where it is installed: it reads the files themselves")
+		}
+		for _, page := range g.pages {
+			p.command("more", "cudacompat explain "+page)
+		}
+	}
+	p.writeRest(len(all), "that are not known")
+}
+
+// briefGaps is how many unknown things a page names that is not about them.
+const briefGaps = 5
+
+// howNamed is how a release comes to be named: in the file, or on the command line.
+func howNamed(r Report) string {
+	for _, e := range r.Facts.Environments {
+		for _, b := range e.Builds {
+			if b.From == "command line" {
+				return "name a release, such as " + b.Name + "==VERSION; `cudacompat pins` says which one fits the machine"
+			}
+		}
+	}
+	return "pin a version, or run `cudacompat check` on a lock file or on the output of `pip freeze`"
+}
+
+// failures lists what could not be looked at, and why, where nothing else on the page has said it.
+func (p *page) failures(r Report) {
+	told := func(why string) bool {
+		return r.Outcome == matrix.Inconclusive && slices.ContainsFunc(r.Unknown,
+			func(u matrix.Missing) bool { return u.Missing == why }) ||
+			slices.ContainsFunc(r.Findings, func(f matrix.Finding) bool {
+				return slices.ContainsFunc(f.Evidence, func(e matrix.Evidence) bool { return e.Value == why })
+			})
+	}
+	var order []string
+	reasons := map[string][]string{}
+	for _, s := range r.Facts.Probes {
+		if s.Status == "failed" && !told(s.Error) {
+			reasons[s.Error] = append(reasons[s.Error], s.Name)
+			order = add(order, s.Error)
+		}
+	}
+	for _, why := range order {
+		p.line()
+		p.wrap(4, why, paintedText{yellow, "! not read"}, ": ", strings.Join(reasons[why], ", "), ": ")
+	}
+}
+
+// writeLooked says where the parts were looked for of which there are too few to compare.
+func (p *page) writeLooked(r Report) {
+	there := partsOf(r)
+	switch {
+	case r.Outcome != matrix.Inconclusive || openFact(r) != nil, onlyPasted(r.Facts.Probes):
+	case len(r.Facts.Probes) > 0:
+		p.line()
+		p.line("  looked for")
+		for _, place := range places(r, there) {
+			p.wrap(12, place[1], fmt.Sprintf("    %-6s  ", place[0]))
+		}
+	case there == parts{} && r.Log == nil:
+		p.line()
+		p.wrap(2, "What was read should be the JSON of `cudacompat probe` or `cudacompat doctor -o json`, or what `python3 -m torch.utils.collect_env` prints.", "  ")
+	}
+}
+
+// onlyPasted reports whether all that is known was pasted: nothing was looked for on a machine.
+func onlyPasted(probes []facts.Status) bool {
+	return len(probes) > 0 && !slices.ContainsFunc(probes, func(s facts.Status) bool {
+		return s.Name != "nvidia-smi" && s.Name != "collect-env"
+	})
+}
+
+// places are the things that are not there and where they were looked for; a tree at rest has no NVML to ask.
+func places(r Report, there parts) [][2]string {
+	nvml, why := "NVML, ", ""
+	switch state := r.Facts.Driver.NVML; {
+	case state.Status == "left out":
+		nvml = ""
+	case state.Message != "":
+		why = "NVML (" + state.Message + "), "
+	}
+	var list [][2]string
+	if !there.driver {
+		list = append(list, [2]string{"driver", cmp.Or(why, nvml) +
+			"/proc/driver/nvidia/version, libcuda.so.1, the kernel modules on disk"})
+	}
+	if !there.gpu {
+		list = append(list, [2]string{"GPU", nvml + "/sys/bus/pci"})
+	}
+	if !there.build {
+		list = append(list, [2]string{"Python", "PyTorch, TensorFlow and JAX in " + environments(r)})
+	}
+	return list
+}
+
+func environments(r Report) string {
+	if len(r.Facts.Environments) == 0 {
+		return "Python environments under /opt, /usr/local, /srv, /app, /workspace, /root and /home, but there is none"
+	}
+	var paths []string
+	for _, e := range r.Facts.Environments {
+		paths = append(paths, e.Path)
+	}
+	return few(paths, 3)
+}
+
+// ExampleDriver stands in hints: a release of a branch that NVIDIA maintains.
+const ExampleDriver = "580.95.05"
+
+// try says what to do where driver or GPU are missing: which flags would name them, or, where there is nothing at all to
+// judge, what else could be judged here.
+func (p *page) try(r Report) {
+	there := partsOf(r)
+	add := "--driver " + ExampleDriver
+	switch {
+	case r.Outcome != matrix.Inconclusive || there.driver && there.gpu:
+		return
+	case r.Facts.System.Jetson: // no instance of a cloud has its GPU
+		add = "--gpu, such as --gpu Orin"
+	case len(r.Facts.GPUs) > 0 && there.driver: // they are here, and programs do not get them
+		return
+	case there == parts{} && openFact(r) == nil && r.Log == nil:
+		p.tryElsewhere(len(r.Facts.Probes) > 0)
+		return
+	case !there.gpu && !there.driver:
+		add = "--instance and --driver, such as --instance g5.xlarge --driver " + ExampleDriver
+		if len(r.Facts.Probes) > 0 && !r.Facts.System.Rest {
+			add += "; or run it where the GPU is (under Slurm: srun --gpus=1 cudacompat doctor)"
+		}
+	case !there.gpu:
+		add = "--gpu L4, or --instance g5.xlarge"
+	}
+	p.line()
+	p.wrap(7, add, "  add  ")
+}
+
+// tryElsewhere names commands that have something to judge, to be copied.
+func (p *page) tryElsewhere(probed bool) {
+	list := [][2]string{{"to see an example", "check example:broken"}}
+	if probed {
+		list = append([][2]string{{"to judge another machine", "doctor --instance g5.xlarge --driver " + ExampleDriver},
+			{"to look in another Python environment", "doctor --env PATH"}}, list...)
+	}
+	p.line()
+	for _, try := range list {
+		p.line("  " + try[0] + ":")
+		p.line("    ", paintedText{bold, "cudacompat " + try[1]})
+	}
+}

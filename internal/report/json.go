@@ -1,0 +1,108 @@
+package report
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"cudacompat/probe/facts"
+)
+
+// JSON writes the report as the contract has it; internal/report/schema/report-v1.json is its schema.
+func JSON(w io.Writer, r Report, _ Style) error { return writeJSON(w, r.bound()) }
+
+// FactsFormats is every format of facts alone, by name.
+var FactsFormats = []Format[facts.Facts]{
+	{"json", func(w io.Writer, f facts.Facts, _ Style) error { return Facts(w, f) }},
+	{"fleet", factsLine},
+}
+
+// Facts writes facts alone, in the form in which a report holds them; internal/report/schema/facts-v1.json is their schema.
+func Facts(w io.Writer, f facts.Facts) error {
+	f.Complete()
+	return writeJSON(w, f)
+}
+
+// PackedSchema names facts that are compressed: {"schema":"cudacompat/packed/v1","gzip":"H4sI…"}, the gzip in base64.
+const PackedSchema = "cudacompat/packed/v1"
+
+// packAbove is how long facts on one line may be, in bytes, before they are compressed. containerd cuts lines of more
+// than 16 KiB into fragments (its max_container_log_line_size), and `kubectl logs --tail` counts fragments; half a
+// kilobyte is left for what a collector adds.
+const packAbove = 16<<10 - 512
+
+// factsLine writes facts on one line for `cudacompat fleet`, compressed where the line would be too long for a log.
+func factsLine(w io.Writer, f facts.Facts, _ Style) error {
+	f.Complete()
+	line, err := compactJSON(f)
+	if err != nil {
+		return err
+	}
+	if len(line) > packAbove {
+		var packed bytes.Buffer
+		z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is one
+		if _, err := z.Write(line); err != nil {
+			return err
+		}
+		if err := z.Close(); err != nil {
+			return err
+		}
+		if line, err = compactJSON(struct {
+			Schema string `json:"schema"`
+			Gzip   []byte `json:"gzip"`
+		}{PackedSchema, packed.Bytes()}); err != nil {
+			return err
+		}
+	}
+	_, err = w.Write(line)
+	return err
+}
+
+// compactJSON is a value as JSON on one line.
+func compactJSON(value any) ([]byte, error) {
+	var b bytes.Buffer
+	err := encode(&b, value, "")
+	return b.Bytes(), err
+}
+
+func writeJSON(w io.Writer, value any) error { return encode(w, value, "  ") }
+
+// encode writes a value as JSON, whose levels are indented by that much.
+func encode(w io.Writer, value any, indent string) error {
+	out := bufio.NewWriterSize(w, 64<<10)
+	e := json.NewEncoder(visible{out})
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	if err := e.Encode(value); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// visible writes characters that do not show as \u escapes. encoding/json leaves those from U+007F on as they are,
+// and some terminals take U+009B for the start of an escape sequence. Outside strings JSON has none of them.
+type visible struct{ *bufio.Writer }
+
+// Write takes a whole document, as json.Encoder gives it.
+func (v visible) Write(document []byte) (int, error) {
+	for at := 0; at < len(document); {
+		r, size := utf8.DecodeRune(document[at:])
+		switch {
+		case r == '\n' || unicode.IsGraphic(r):
+			v.Writer.Write(document[at : at+size])
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(v.Writer, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(v.Writer, `\u%04x`, r)
+		}
+		at += size
+	}
+	return len(document), nil // Flush says what could not be written
+}

@@ -1,0 +1,180 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix/pin"
+)
+
+// PinFormats is every format of sets of pins, by name.
+var PinFormats = []Format[pin.Sets]{
+	{"text", pinsText},
+	{"json", func(w io.Writer, p pin.Sets, _ Style) error { return writeJSON(w, p) }},
+	{"requirements", pinsRequirements},
+	{"constraints", pinsConstraints},
+}
+
+// pinTools are the tools of a set's commands, in the order in which they are shown.
+var pinTools = []string{"apt", "dnf", "runfile", "pip", "uv"}
+
+// pinsText writes one paragraph a set; a set that changes nothing more than the one before says so.
+func pinsText(w io.Writer, pins pin.Sets, s Style) error {
+	var b strings.Builder
+	fmt.Fprintln(&b, paragraph("pins for "+targetWords(pins.Target), s.Width))
+	if len(pins.Sets) > 0 && pins.Sets[0].Choice != pin.Together {
+		fmt.Fprintln(&b, paragraph("Choose one set. If it has lines with apt, dnf, runfile or \"or\", use one of them to get the driver, and reboot. Then run its pip or its uv command.", s.Width))
+	}
+	for i, set := range pins.Sets {
+		fmt.Fprintln(&b)
+		if i > 0 && sameSet(set, pins.Sets[i-1]) {
+			fmt.Fprintf(&b, "%s: the same as %s\n", s.heading(string(set.Choice)), pins.Sets[i-1].Choice)
+			continue
+		}
+		text := paragraph(fmt.Sprintf("%s: %s (%s)", set.Choice, setWords(set), clean(set.Why)), s.Width)
+		fmt.Fprintln(&b, s.heading(string(set.Choice))+strings.TrimPrefix(text, string(set.Choice)))
+		for _, tool := range pinTools {
+			if command := set.Commands[tool]; command != "" {
+				b.WriteString(pinCommand(tool, command))
+			}
+		}
+		for _, step := range set.Steps {
+			b.WriteString(pinStep(step, s.Width))
+		}
+		for _, lack := range set.Lacks {
+			fmt.Fprintln(&b, "  "+clean(lack))
+		}
+	}
+	for _, none := range pins.Missing {
+		text := paragraph(fmt.Sprintf("%s: none: %s", none.Choice, clean(none.Why)), s.Width)
+		fmt.Fprintf(&b, "\n%s\n", s.heading(string(none.Choice))+strings.TrimPrefix(text, string(none.Choice)))
+		for _, source := range none.Source {
+			fmt.Fprintf(&b, "  %s\n", clean(source))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// pinStep is a step of a set: another way to its driver, in words.
+func pinStep(step pin.Step, width int) string {
+	word, text := "", clean(step.Say)
+	if step.Or {
+		word = "or"
+	}
+	lead, more := fmt.Sprintf("  %-7s  ", word), strings.Repeat(" ", 11)
+	if width > 0 {
+		text = strings.Join(Fold(text, width-len(lead), width-len(more)), "\n"+more)
+	}
+	return lead + text + "\n"
+}
+
+// pinCommand is a tool's line of a set: a command, never broken, after the comment that says where it is for.
+func pinCommand(tool, text string) string {
+	lead, more := fmt.Sprintf("  %-7s  ", tool), strings.Repeat(" ", 11)
+	command, comment, ok := strings.Cut(text, "  # ")
+	if ok {
+		return lead + "# " + comment + "\n" + more + command + "\n"
+	}
+	return lead + command + "\n"
+}
+
+func targetWords(t pin.Target) string {
+	parts := []string{}
+	for _, p := range []struct{ lead, text string }{{"", t.Instance}, {"driver ", t.Driver}, {"", gpuList(t.GPUs)},
+		{"Python ", t.Python}, {"", t.Platform}, {"glibc ", t.Libc}} {
+		if p.text != "" {
+			parts = append(parts, p.lead+clean(p.text))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// gpuList names equal GPUs once, "8 x NVIDIA H100 (9.0)".
+func gpuList(gpus []string) string {
+	var list []string
+	for _, g := range slices.Compact(slices.Sorted(slices.Values(gpus))) {
+		n := 0
+		for _, other := range gpus {
+			if other == g {
+				n++
+			}
+		}
+		if n > 1 {
+			g = fmt.Sprintf("%d x %s", n, g)
+		}
+		list = append(list, g)
+	}
+	return strings.Join(list, ", ")
+}
+
+func setWords(s pin.Set) string {
+	if s.Choice == pin.Together {
+		var words []string
+		for _, p := range s.Packages {
+			words = append(words, strings.TrimSpace(p.Package+" "+p.Version))
+		}
+		return strings.Join(words, ", ")
+	}
+	text := s.Packages[0].Package + " " + s.Packages[0].Version
+	if s.Driver != "" {
+		text += " on driver " + s.Driver
+	}
+	return text
+}
+
+func sameSet(a, b pin.Set) bool {
+	return a.Driver == b.Driver && slices.Equal(a.Packages, b.Packages)
+}
+
+// pinsRequirements writes the first set as the file that pip and uv take with -r.
+func pinsRequirements(w io.Writer, pins pin.Sets, _ Style) error {
+	return pinFile(w, pins, Requirements)
+}
+
+// Requirements are a set as the lines that pip and uv take with -r.
+func Requirements(s pin.Set) string {
+	return pinLines(s, func(p pin.Package) pin.Package { return p }, "--")
+}
+
+// pinsConstraints writes the first set as the file that pip takes with -c: no extras and no options, which it does
+// not know there.
+func pinsConstraints(w io.Writer, pins pin.Sets, _ Style) error {
+	return pinFile(w, pins, func(s pin.Set) string {
+		return pinLines(s, func(p pin.Package) pin.Package { p.Package, _, _ = strings.Cut(p.Package, "["); return p }, "# with --")
+	})
+}
+
+func pinLines(s pin.Set, as func(pin.Package) pin.Package, option string) string {
+	var b strings.Builder
+	if s.Index != "" {
+		fmt.Fprintf(&b, "%sindex-url %s\n", option, s.Index)
+	}
+	if s.Extra != "" {
+		fmt.Fprintf(&b, "%sextra-index-url %s\n", option, s.Extra)
+	}
+	for _, p := range s.Packages {
+		if p = as(p); p.Version != "" || p.Specifier != "" || option == "--" { // a constraint of a name alone is none
+			fmt.Fprintln(&b, p.Spec())
+		}
+	}
+	return b.String()
+}
+
+func pinFile(w io.Writer, pins pin.Sets, lines func(pin.Set) string) error {
+	if len(pins.Sets) == 0 {
+		return fmt.Errorf("there is no set to write: %s", pins.Missing[0].Why)
+	}
+	s := pins.Sets[0]
+	head := fmt.Sprintf("# %s: %s\n# for %s\n", s.Choice, clean(s.Why), targetWords(pins.Target))
+	if s.Driver != "" {
+		head += fmt.Sprintf("# needs driver %s\n", s.Driver)
+	}
+	if s.Extra != "" {
+		head += "# for uv add --index-strategy unsafe-best-match\n"
+	}
+	_, err := io.WriteString(w, head+lines(s))
+	return err
+}

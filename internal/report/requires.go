@@ -1,0 +1,454 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/budget"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/requires"
+	"cudacompat/probe/facts"
+)
+
+// Requires is a requirement with the program that worked it out.
+type Requires struct {
+	requires.Requirement
+	Tool   Tool        `json:"tool"`
+	Source string      `json:"-"` // the file, relative to where the caller works; empty where it has no lines
+	Facts  facts.Facts `json:"-"`
+}
+
+// Leave notes that a requirement is cut to the first of each list, for lack of time: no host is admitted by it.
+func (r *Requires) Leave(left map[string]int) {
+	r.Unknown = append(r.Unknown, requires.Missing{Subject: r.Artefact, Lack: requires.Statement(
+		"the time was up before all of it was written; left out: " + budget.Words(left))})
+}
+
+// RequireFormats is every format of a requirement, by name.
+var RequireFormats = []Format[Requires]{
+	{"text", requiresText},
+	{"json", func(w io.Writer, r Requires, _ Style) error { return writeJSON(w, r) }},
+	{"nvidia-require", dialect(nvidiaRequire)},
+	{"cel", dialect(cel)},
+	{"nodeaffinity", dialect(nodeAffinity)},
+	{"env", dialect(installerVariables)},
+}
+
+// requiresText writes the screen for people: the need in a sentence, the builds, the drivers by GPU, and what each
+// limit rests on.
+func requiresText(w io.Writer, r Requires, s Style) error {
+	p := &page{style: s}
+	text, colour := requiresWords(r)
+	p.wrap(2, text, paintedText{colour, "requires"}, ": ")
+	r = r.conditional()
+	p.builds(r)
+	p.hosts(r)
+	p.limits(r)
+	for _, u := range r.Unknown {
+		p.line()
+		p.wrap(4, u.Subject+": "+u.Missing, paintedText{yellow, "? unknown"}, ": ")
+	}
+	if len(r.Builds) > 0 || s.All {
+		p.line()
+		p.wrap(0, requiresCount(r))
+	}
+	_, err := w.Write(p.Bytes())
+	return err
+}
+
+// conditional is what is needed of hosts where the rest is for the image to bring: as if it did, which the first sentence
+// says.
+func (r Requires) conditional() Requires {
+	if !r.leftToImage() {
+		return r
+	}
+	r.GPUs = slices.Clone(r.GPUs)
+	for i, g := range r.GPUs {
+		r.GPUs[i] = g.Given(nil, nil)
+	}
+	return r
+}
+
+// leftToImage reports whether more hosts will do for an image that brings what is needed.
+func (r Requires) leftToImage() bool {
+	return slices.ContainsFunc(r.GPUs, func(g requires.GPU) bool { return !slices.Equal(g.Provided, g.Drivers) })
+}
+
+// requiresWords is the need in one sentence.
+func requiresWords(r Requires) (text, colour string) {
+	groups := hostGroups(r)
+	switch {
+	case len(r.Unknown) > 0:
+		return "no host can be named, because facts about " + r.Unknown[0].Subject + " are missing", yellow
+	case len(r.Builds) == 0:
+		return "nothing here asks for a driver or a GPU", green
+	case r.leftToImage():
+		return hostWords(hostGroups(r.conditional())) + ", if the image has " + strings.Join(r.OfImage(), ", ") +
+			", which this does not install", yellow
+	case r.Undecided():
+		return "no host can be named" + r.forLackOf(), yellow
+	case len(groups) == 0:
+		return "no GPU in the tables can run this" + r.refusal(), red
+	}
+	return hostWords(groups), green
+}
+
+// forLackOf is the first fact of a build without which no host can be named.
+func (r Requires) forLackOf() string {
+	i := slices.IndexFunc(r.Needs, func(n requires.Need) bool { return n.Subject != "" && n.Missing != "" })
+	if i < 0 {
+		return ", because facts are missing"
+	}
+	n := r.Needs[i]
+	if n.Question {
+		return ", because it is unknown of " + n.Subject + " " + n.Missing
+	}
+	return ", because facts about " + n.Subject + " are missing"
+}
+
+// refusal is the need that no host meets, whatever its GPU and driver; empty where several needs refuse them all.
+func (r Requires) refusal() string {
+	i := slices.IndexFunc(r.Needs, func(n requires.Need) bool {
+		return len(n.Drivers)+len(n.GPUs) == 0 && n.Missing == ""
+	})
+	if i < 0 {
+		return ""
+	}
+	return ": " + limitWords(r.Needs[i])
+}
+
+// hostWords are the oldest driver that will do, and the capabilities.
+func hostWords(groups []hostGroup) string {
+	var capabilities []string
+	var differ bool
+	var least requires.Range
+	for _, g := range groups {
+		capabilities = append(capabilities, g.capabilities...)
+		if first := g.drivers[0]; first.From != "" {
+			differ = differ || least.From != "" && first.From != least.From
+			if least.From == "" || version.Of(first.From).Less(version.Of(least.From)) {
+				least = requires.Range{From: first.From}
+			}
+		}
+	}
+	if least.From == "" {
+		return "a GPU of compute capability " + either(capabilityWords(capabilities))
+	}
+	newer := ""
+	if differ {
+		newer = " (some GPUs have other limits, listed below)"
+	}
+	return "driver " + least.String() + newer + " and a GPU of compute capability " + either(capabilityWords(capabilities))
+}
+
+// capabilityWords names the capabilities from the oldest on.
+func capabilityWords(list []string) string {
+	slices.SortFunc(list, version.CompareTexts)
+	return strings.Join(slices.Compact(list), ", ")
+}
+
+// either is a list of which one will do: "7.5, 8.0 or 9.0".
+func either(list string) string {
+	if i := strings.LastIndex(list, ", "); i >= 0 {
+		return list[:i] + " or" + list[i+1:]
+	}
+	return list
+}
+
+// builds lists what asks.
+func (p *page) builds(r Requires) {
+	if len(r.Builds) > 0 {
+		p.line()
+	}
+	for _, b := range r.Builds {
+		var facts []string
+		for _, f := range []struct{ lead, text string }{{"CUDA ", b.CUDA}, {"glibc >= ", b.Glibc},
+			{"Python ", strings.Join(b.Python, " ")}, {"", b.Arch}} {
+			if f.text != "" {
+				facts = append(facts, f.lead+f.text)
+			}
+		}
+		if !b.Counts {
+			facts = append(facts, "only noted")
+		}
+		p.wrap(8, cmp.Or(strings.Join(facts, ", "), "CUDA unknown"), "  "+b.Subject, "  ")
+	}
+}
+
+// hostGroup is GPUs that take the same drivers, on hosts of one architecture.
+type hostGroup struct {
+	drivers             requires.Drivers
+	code, arch          string
+	capabilities, names []string
+}
+
+// addHost puts a GPU into the group of those that are like it, or makes one.
+func addHost(list []hostGroup, like hostGroup, g requires.GPU) []hostGroup {
+	i := slices.IndexFunc(list, func(h hostGroup) bool {
+		return h.code == like.code && h.arch == like.arch && slices.Equal(h.drivers, like.drivers)
+	})
+	if i < 0 {
+		i, list = len(list), append(list, like)
+	}
+	list[i].names = append(list[i].names, g.Names...)
+	list[i].capabilities = add(list[i].capabilities, g.Capability)
+	return list
+}
+
+// hostGroups puts together the GPUs that are admitted with the same drivers.
+func hostGroups(r Requires) []hostGroup {
+	var list []hostGroup
+	for _, g := range r.GPUs {
+		products := func(o requires.GPU) bool { return o.Capability == g.Capability && len(o.Names) > 0 }
+		if len(g.Drivers) == 0 || len(g.Names) == 0 && slices.ContainsFunc(r.GPUs, products) {
+			continue
+		}
+		list = addHost(list, hostGroup{drivers: g.Drivers, code: g.Code, arch: g.Arch}, g)
+	}
+	return list
+}
+
+// hosts lists the drivers, each with the groups of GPUs that take it, then the GPUs that drop out.
+func (p *page) hosts(r Requires) {
+	if len(r.Builds) == 0 && !p.style.All {
+		return
+	}
+	p.line()
+	groups := hostGroups(r)
+	var oldest []string
+	for _, g := range groups {
+		oldest = append(oldest, g.drivers[0].From)
+	}
+	slices.SortFunc(oldest, version.CompareTexts)
+	for _, from := range slices.Compact(oldest) {
+		p.hostsFrom(r, from, groups)
+	}
+	for _, f := range r.Forward {
+		if len(groups) > 0 {
+			branches := "driver branch " + strings.Join(f.Branches, " or ")
+			p.wrap(5, branches+" with the package "+f.Package+", on data-centre GPUs (forward compatibility)", "  or ")
+		}
+	}
+	p.others(r)
+}
+
+// hostsFrom lists the drivers that begin with one, each with its groups.
+func (p *page) hostsFrom(r Requires, from string, groups []hostGroup) {
+	for i, g := range groups {
+		same := func(h hostGroup) bool { return slices.Equal(h.drivers, g.drivers) }
+		if g.drivers[0].From != from || slices.ContainsFunc(groups[:i], same) {
+			continue
+		}
+		drivers := "driver " + g.drivers.String()
+		if g.drivers[0] == (requires.Range{}) {
+			drivers = "any driver" // a Tegra module's driver comes with it
+		}
+		p.hostsOf(r, drivers, slices.DeleteFunc(slices.Clone(groups),
+			func(h hostGroup) bool { return !same(h) }))
+	}
+}
+
+// hostsOf writes a head and under it a line for each group of GPUs.
+func (p *page) hostsOf(r Requires, head string, groups []hostGroup) {
+	p.line("  ", paintedText{bold, head})
+	for _, arch := range []string{"x86_64", "aarch64", ""} {
+		for _, g := range groups {
+			if g.arch == arch {
+				p.hostLine(g, r.onBoth())
+			}
+		}
+	}
+}
+
+// onBoth reports whether GPUs of x86 hosts are listed beside those of Arm hosts.
+func (r Requires) onBoth() bool {
+	on := map[string]bool{}
+	for _, g := range r.GPUs {
+		on[g.Arch] = on[g.Arch] || len(g.Names) > 0
+	}
+	return on["x86_64"] && on["aarch64"]
+}
+
+// hostLine names the GPUs of a group; with on it names their hosts, too.
+func (p *page) hostLine(g hostGroup, on bool) {
+	text := capabilityWords(g.capabilities)
+	if on {
+		text += map[string]string{"aarch64": " on Arm hosts", "x86_64": " on x86 hosts"}[g.arch]
+	}
+	text += ": " + p.products(g.names)
+	if g.code == "ptx" {
+		text += "; only PTX, which the driver compiles"
+	}
+	p.wrap(8, text, "    compute capability ")
+}
+
+// others lists the GPUs that no driver makes run it, by the rules that say so, then those of which a fact is missing,
+// by that fact.
+func (p *page) others(r Requires) {
+	rules := func(g requires.GPU) (string, bool) {
+		return strings.Join(g.Because, ", "), len(g.Drivers)+len(g.Undecided) == 0
+	}
+	facts := func(g requires.GPU) (string, bool) {
+		return missingFacts(r, g), len(g.Drivers) == 0 && len(g.Undecided) > 0
+	}
+	p.gpusBy(r, "cannot run it", rules)
+	p.gpusBy(r, "unknown", facts)
+}
+
+// gpusBy lists the GPUs of which something is said, those of which the same is said together.
+func (p *page) gpusBy(r Requires, lead string, said func(requires.GPU) (string, bool)) {
+	var order []string
+	groups := map[string][]hostGroup{}
+	for _, g := range r.GPUs {
+		why, ok := said(g)
+		if !ok || len(g.Names) == 0 {
+			continue
+		}
+		if groups[why] == nil {
+			order = append(order, why)
+		}
+		groups[why] = addHost(groups[why], hostGroup{arch: g.Arch}, g)
+	}
+	for _, why := range order {
+		head := lead
+		if why != "" {
+			head += ": " + why
+		}
+		p.hostsOf(r, head, groups[why])
+	}
+}
+
+// missingFacts are those for lack of which some GPUs cannot be judged. What is missing of the artefact itself is said
+// once, for all.
+func missingFacts(r Requires, g requires.GPU) string {
+	if len(r.Unknown) > 0 {
+		return ""
+	}
+	var facts []string
+	for _, n := range r.Needs {
+		holds := func(name string) bool { return n.HoldsFor(g.Capability, name) }
+		if n.Missing != "" && n.Kind == requires.OfHost && slices.ContainsFunc(g.Names, holds) && !slices.Contains(facts, n.Missing) {
+			facts = append(facts, n.Missing)
+		}
+	}
+	return strings.Join(facts, "; ")
+}
+
+// products names some GPUs; those for data centres first, since machines are rented by them.
+func (p *page) products(names []string) string {
+	if len(names) == 0 {
+		return "no product that the tables know yet"
+	}
+	if p.style.All {
+		return strings.Join(names, ", ")
+	}
+	known := slices.DeleteFunc(slices.Clone(popular), func(name string) bool { return !slices.Contains(names, name) })
+	for _, name := range names {
+		if len(known) < 3 && !slices.Contains(known, name) {
+			known = append(known, name)
+		}
+	}
+	known = known[:min(len(known), 6)]
+	if n := len(names) - len(known); n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(known, ", "), n)
+	}
+	return strings.Join(known, ", ")
+}
+
+// popular are the GPUs that clouds rent out and people own most, by which others are placed at a glance.
+var popular = []string{"T4", "A100", "A10G", "A10", "L4", "L40S", "H100", "H200", "GH200", "B200", "GB200",
+	"B300", "GB300", "GB10", "RTX PRO 6000 Blackwell Server Edition", "GeForce RTX 3090", "GeForce RTX 4090",
+	"GeForce RTX 5090", "V100", "P100", "K80", "M60"}
+
+// limits lists what each limit rests on, each row once, with the GPUs that have none of the drivers it takes counted.
+// Without --all the chips' own branches are left out, and what is unknown.
+func (p *page) limits(r Requires) {
+	refused := map[string]int{}
+	for _, n := range r.Needs {
+		if len(n.Drivers) == 0 && n.Missing == "" {
+			refused[limitWords(n)] += r.products(n)
+		}
+	}
+	var said []string
+	for _, n := range r.Needs {
+		text := limitWords(n)
+		hidden := n.Subject == "" || n.Missing != "" && n.Kind == requires.OfHost
+		if hidden && !p.style.All || slices.Contains(said, text) {
+			continue
+		}
+		if len(said) == 0 {
+			p.line()
+			p.line("  the rules that set these limits, with their table rows")
+		}
+		said = append(said, text)
+		if refused[text] > 0 {
+			text += "; rules out " + plural(refused[text], "GPU product")
+		}
+		p.wrap(8, text, "  ", paintedText{cyan, n.Rule}, "  ")
+		if p.style.All {
+			for _, source := range n.Source {
+				p.command("see", source)
+			}
+		}
+	}
+}
+
+// limitWords are a need as a sentence: the build that has it, the line that asks for the build, the need, and the row.
+func limitWords(n requires.Need) string {
+	subject, text := cmp.Or(n.Subject, "the GPU"), n.Need
+	if n.From != "" {
+		subject += " (" + n.From + ")"
+	}
+	switch {
+	case n.Kind == requires.OfImage && n.Missing != "" && n.Missing != n.Need:
+		text = subject + " needs an image with " + n.Need
+	case n.Question:
+		text = subject + ": it is unknown " + n.Missing
+	case n.Missing != "":
+		text = subject + ": unknown: " + n.Missing
+	case n.Thing:
+		text = subject + " needs " + text
+	case n.Subject != "" && strings.HasPrefix(text, n.Subject+" "):
+		text = subject + strings.TrimPrefix(text, n.Subject)
+	default:
+		text = subject + ": " + text
+	}
+	if n.Row != "" {
+		text += " (" + n.Row + ")"
+	}
+	return text
+}
+
+// products counts those that a need holds for.
+func (r Requires) products(n requires.Need) int {
+	count := 0
+	for _, g := range r.GPUs {
+		for _, name := range g.Names {
+			if n.HoldsFor(g.Capability, name) {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+// requiresCount is the last line.
+func requiresCount(r Requires) string {
+	admitted, undecided, refused := 0, 0, 0
+	for _, g := range r.GPUs {
+		n := len(g.Names)
+		switch {
+		case len(g.Drivers) > 0:
+			admitted += n
+		case len(g.Undecided) > 0:
+			undecided += n
+		default:
+			refused += n
+		}
+	}
+	return fmt.Sprintf("%s can run it, %d cannot, %d unknown (--all names them; tables of %s)",
+		plural(admitted, "GPU product"), refused, undecided, r.Tool.Matrix)
+}

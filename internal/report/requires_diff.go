@@ -1,0 +1,232 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix"
+	"cudacompat/matrix/requires"
+)
+
+// RequireDiffFormats is every format of a requirement that is compared with another, by name.
+var RequireDiffFormats = []Format[Requires]{
+	{"text", diffText},
+	{"json", func(w io.Writer, r Requires, _ Style) error { return writeJSON(w, r) }},
+	{"github", diffGitHub},
+	{"sarif", func(w io.Writer, r Requires, s Style) error { return SARIF(w, diffReport(r), s) }},
+}
+
+// diffText writes what a bump costs: the named targets, the changes, and what makes them, each once.
+func diffText(w io.Writer, r Requires, s Style) error {
+	p := &page{style: s}
+	text, colour := diffWords(r)
+	p.wrap(2, text, paintedText{colour, "requires"}, ": ")
+	for i, t := range r.Diff.Targets {
+		if i == 0 {
+			p.line()
+		}
+		p.line("  ", paintedText{bold, targetWord(t)}, "  ", t.Target)
+	}
+	var causes []requires.Need
+	for i, c := range r.Diff.Changes {
+		if i == 0 {
+			p.line()
+		}
+		if i == 0 && len(r.Diff.Targets) > 0 {
+			p.line("  of all GPUs in the tables")
+		}
+		p.wrap(10, capabilityWords(c.Capabilities)+": "+p.products(c.GPUs), fmt.Sprintf("  %-7s ", c.Kind))
+		p.wrap(10, changeWords(c), "          ")
+		causes = append(causes, c.Because...)
+	}
+	p.causes(causes)
+	_, err := w.Write(p.Bytes())
+	return err
+}
+
+// causes lists needs, each once.
+func (p *page) causes(list []requires.Need) {
+	var said []string
+	for _, n := range list {
+		text := limitWords(n)
+		if slices.Contains(said, text) {
+			continue
+		}
+		if len(said) == 0 {
+			p.line()
+		}
+		said = append(said, text)
+		p.wrap(8, text, "  ", paintedText{cyan, n.Rule}, "  ")
+	}
+}
+
+// changeWords are the drivers before and after, with the rules that refuse what was taken before.
+func changeWords(c requires.Change) string {
+	text := beforeAndNow(c)
+	var rules []string
+	for _, n := range c.Because {
+		if !slices.Contains(rules, n.Rule) {
+			rules = append(rules, n.Rule)
+		}
+	}
+	if len(rules) > 0 {
+		text += " (" + strings.Join(rules, ", ") + ")"
+	}
+	return text
+}
+
+// beforeAndNow are the drivers that a change takes away and leaves.
+func beforeAndNow(c requires.Change) string {
+	text := driverWords(c.Old) + " before, "
+	if len(c.New) > 0 || len(c.Undecided) == 0 {
+		text += driverWords(c.New) + " now"
+	}
+	switch {
+	case len(c.Undecided) == 0:
+		return text
+	case len(c.New) > 0:
+		text += ", "
+	}
+	return text + "unknown now for " + driverWords(c.Undecided)
+}
+
+func driverWords(d requires.Drivers) string {
+	switch {
+	case len(d) == 0:
+		return "no driver"
+	case d.Any():
+		return "any driver"
+	}
+	return "driver " + d.String()
+}
+
+func targetWord(t requires.TargetChange) string {
+	switch {
+	case t.Lost():
+		return "lost   "
+	case t.Old && t.Unknown:
+		return "unknown"
+	case t.New && !t.Old:
+		return "gained "
+	case t.New:
+		return "kept   "
+	}
+	return "never  "
+}
+
+// diffWords is the change in one sentence.
+func diffWords(r Requires) (text, colour string) {
+	var lost, open []string // hosts
+	for _, t := range r.Diff.Targets {
+		switch {
+		case t.Lost():
+			lost = append(lost, t.Target)
+		case t.Old && t.Unknown:
+			open = append(open, t.Target)
+		}
+	}
+	now, old := cmp.Or(r.Artefact, "the new one"), cmp.Or(r.Diff.Old, "the old one")
+	costs := r.costs()
+	switch {
+	case len(r.Unknown) > 0:
+		return "what it needs is unknown: " + r.Unknown[0].Subject + ": " + r.Unknown[0].Missing, yellow
+	case len(lost) == 1:
+		return fmt.Sprintf("%s does not run on %s, where %s did", now, lost[0], old), red
+	case len(lost) > 0:
+		return fmt.Sprintf("%s does not run on %d of the named hosts, where %s did", now, len(lost), old), red
+	case len(open) > 0:
+		return fmt.Sprintf("it is unknown whether %s runs on %s, where %s does", now, few(open, 3), old), yellow
+	case len(r.Diff.Targets) > 0:
+		return fmt.Sprintf("%s runs on every named host on which %s runs", now, old), green
+	case len(costs) > 0:
+		return fmt.Sprintf("%s instead of %s: %s", now, old, strings.Join(costs, "; ")), yellow
+	case len(r.Diff.Changes) > 0:
+		return "nothing is lost, and more hosts can run it", green
+	}
+	return "no host is lost and none is gained", green
+}
+
+// costs are the changes that take something away, counted.
+func (r Requires) costs() []string {
+	var list []string
+	for _, cost := range []struct{ words, kinds string }{
+		{"does not run on %s any more", "lost"}, {"runs with fewer drivers on %s", "raised moved"},
+		{"it is unknown whether it runs on %s", "unknown"}} {
+		n := 0
+		for _, c := range r.Diff.Changes {
+			if slices.Contains(strings.Fields(cost.kinds), c.Kind) {
+				n += len(c.GPUs)
+			}
+		}
+		if n > 0 {
+			list = append(list, fmt.Sprintf(cost.words, plural(n, "GPU product")))
+		}
+	}
+	return list
+}
+
+// diffFindings are what takes something away, as findings on the lines that do it: one for each cause, with all that it
+// changes. What is not known is no error.
+func diffFindings(r Requires) []matrix.Finding {
+	var list []matrix.Finding
+	at := map[string]int{}
+	for _, c := range r.Diff.Changes {
+		if c.Kind == "lowered" || c.Kind == "gained" {
+			continue
+		}
+		p := page{}
+		change := fmt.Sprintf("%s (%s): %s", p.products(c.GPUs), capabilityWords(c.Capabilities), beforeAndNow(c))
+		for _, n := range c.Because {
+			if i, ok := at[n.Key()]; ok {
+				list[i].Message += "; " + change
+				continue
+			}
+			at[n.Key()] = len(list)
+			list = append(list, diffFinding(n, change, r.Diff.Lost()))
+		}
+	}
+	return list
+}
+
+func diffFinding(n requires.Need, change string, lost bool) matrix.Finding {
+	severity, need := matrix.Warning, n.Need
+	switch {
+	case n.Missing != "":
+		need, change = "", limitWords(n)+": "+change
+	case lost:
+		severity = matrix.Error
+	}
+	return matrix.Finding{Rule: n.Rule, Severity: severity, Subject: cmp.Or(n.Subject, "GPU"), Message: change,
+		Need: need, Evidence: []matrix.Evidence{{Fact: n.Subject, Value: n.Row, From: n.From}},
+		Pins: []matrix.Pin{}, Source: n.Source,
+		Do: []string{"keep the older version for these hosts, or take them out of the pool"}}
+}
+
+// diffReport is a report of the changes, for the formats that show findings beside a file.
+func diffReport(r Requires) Report {
+	v := matrix.Verdict{Outcome: matrix.Compatible, Findings: diffFindings(r)}
+	if r.Diff.Lost() {
+		v.Outcome = matrix.Incompatible
+	}
+	report := New(r.Tool, r.Facts, nil, v)
+	report.Source = r.Source
+	return report
+}
+
+// diffGitHub writes workflow commands: the sentence, then one for each change and line.
+func diffGitHub(w io.Writer, r Requires, _ Style) error {
+	var b bytes.Buffer
+	text, colour := diffWords(r)
+	kinds := map[string]string{red: "error ", yellow: "warning ", green: "notice "}
+	annotate(&b, kinds[colour], "cudacompat requires", text)
+	report := diffReport(r)
+	for _, f := range report.Findings {
+		annotate(&b, commands[f.Severity]+githubPlace(f, report), f.Rule+": "+f.Subject, details(report, f))
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}

@@ -1,0 +1,340 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"cudacompat/internal/guard"
+	"cudacompat/matrix"
+	"cudacompat/probe/facts"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+const (
+	reportSchema    = "schema/report-v1.json"
+	factsSchema     = "schema/facts-v1.json"
+	diagnosisSchema = "schema/diagnosis-v1.json"
+	requiresSchema  = "schema/requires-v1.json"
+	fleetSchema     = "schema/fleet-v1.json"
+	guardSchema     = "schema/guard-v1.json"
+)
+
+// TestReportsHoldToTheirSchema validates every case's report, and its facts alone.
+func TestReportsHoldToTheirSchema(t *testing.T) {
+	report, facts := compile(t, reportSchema), compile(t, factsSchema)
+	for name, r := range cases(t) {
+		t.Run(name, func(t *testing.T) {
+			validate(t, report, show(t, r, "json", Style{}))
+			var b bytes.Buffer
+			if err := Facts(&b, r.Facts); err != nil {
+				t.Fatal(err)
+			}
+			validate(t, facts, b.String())
+		})
+	}
+}
+
+// TestEmptyReportHoldsToItsSchema is the report of a program that fills nothing in: lists are empty, never null.
+func TestEmptyReportHoldsToItsSchema(t *testing.T) {
+	var b bytes.Buffer
+	if err := Facts(&b, facts.Facts{}); err != nil {
+		t.Fatal(err)
+	}
+	validate(t, compile(t, factsSchema), b.String())
+}
+
+func compile(t *testing.T, name string) *jsonschema.Schema {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	s, err := c.Compile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func validate(t *testing.T, s *jsonschema.Schema, document string) {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Validate(value); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSchemaRefuses shows that the schema can fail: what the contract forbids is no report.
+func TestSchemaRefuses(t *testing.T) {
+	s := compile(t, reportSchema)
+	whole := show(t, cases(t)["driver-too-old"], "json", Style{})
+	for name, change := range map[string]func(map[string]any){
+		"null-list":       func(m map[string]any) { m["passed"] = nil },
+		"unknown-outcome": func(m map[string]any) { m["outcome"] = "fine" },
+		"missing-field":   func(m map[string]any) { delete(m, "answers") },
+		"missing-reason":  func(m map[string]any) { m["suppressed"] = m["findings"] },
+		"null-in-facts":   func(m map[string]any) { m["facts"].(map[string]any)["gpus"] = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var document map[string]any
+			if err := json.Unmarshal([]byte(whole), &document); err != nil {
+				t.Fatal(err)
+			}
+			change(document)
+			if s.Validate(document) == nil {
+				t.Error("the schema takes it")
+			}
+		})
+	}
+}
+
+// TestSchemasDescribeEveryField walks the Go types beside the schemas: a field that is not described, or a
+// description of a field that is no more, fails.
+func TestSchemasDescribeEveryField(t *testing.T) {
+	for name, typ := range map[string]reflect.Type{
+		reportSchema: reflect.TypeFor[Report](), factsSchema: reflect.TypeFor[facts.Facts](),
+		diagnosisSchema: reflect.TypeFor[Explained](), requiresSchema: reflect.TypeFor[Requires](),
+		fleetSchema: reflect.TypeFor[Fleet](), guardSchema: reflect.TypeFor[guard.Forecast](),
+	} {
+		t.Run(path.Base(name), func(t *testing.T) { describe(t, "", typ, load(t, name)) })
+	}
+}
+
+// node is one object of a schema, and the file that it stands in.
+type node struct {
+	words map[string]any
+	file  *node
+}
+
+func (n node) child(key, name string) (node, bool) {
+	all, _ := n.words[key].(map[string]any)
+	words, ok := all[name].(map[string]any)
+	return node{words, n.file}, ok
+}
+
+func load(t *testing.T, name string) node {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n node
+	if err := json.Unmarshal(data, &n.words); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	n.file = &n
+	return n
+}
+
+// follow puts what a $ref points to under a node's own words, and takes the last of several alternatives.
+func follow(t *testing.T, n node) node {
+	t.Helper()
+	if choices, ok := n.words["oneOf"].([]any); ok {
+		return merge(follow(t, node{choices[len(choices)-1].(map[string]any), n.file}), n)
+	}
+	ref, _ := n.words["$ref"].(string)
+	file, name, _ := strings.Cut(ref, "#/$defs/")
+	var target node
+	switch {
+	case ref == "":
+		return n
+	case file != "":
+		target = load(t, "schema/"+file)
+	default:
+		target = *n.file
+	}
+	if name != "" {
+		target, _ = target.child("$defs", name)
+	}
+	return merge(follow(t, target), n)
+}
+
+// merge lays a node's own words over those that it refers to; properties are of both.
+func merge(base, own node) node {
+	words := maps.Clone(base.words)
+	for key, value := range own.words {
+		properties, ok := value.(map[string]any)
+		if all, both := words[key].(map[string]any); ok && both {
+			all = maps.Clone(all)
+			maps.Copy(all, properties)
+			value = all
+		}
+		words[key] = value
+	}
+	delete(words, "$ref")
+	delete(words, "oneOf")
+	return node{words, base.file}
+}
+
+func describe(t *testing.T, at string, typ reflect.Type, n node) {
+	t.Helper()
+	n = follow(t, n)
+	if text, _ := n.words["description"].(string); text == "" {
+		t.Errorf("%s is not described", at)
+	}
+	switch typ.Kind() {
+	case reflect.Pointer:
+		describe(t, at, typ.Elem(), n)
+	case reflect.Slice:
+		items, ok := n.words["items"].(map[string]any)
+		if !ok {
+			t.Errorf("%s: the schema has no items", at)
+		} else if typ.Elem().Kind() == reflect.Struct {
+			describe(t, at+"[]", typ.Elem(), node{items, n.file})
+		}
+	case reflect.Struct:
+		describeFields(t, at, typ, n)
+	}
+}
+
+func describeFields(t *testing.T, at string, typ reflect.Type, n node) {
+	t.Helper()
+	properties, _ := n.words["properties"].(map[string]any)
+	names := map[string]bool{}
+	for _, f := range reflect.VisibleFields(typ) {
+		if f.Anonymous || !f.IsExported() {
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
+		names[name] = true
+		property, ok := n.child("properties", name)
+		if !ok {
+			t.Errorf("%s.%s (Go: %s) is not in the schema: describe it there", at, name, f.Name)
+			continue
+		}
+		describe(t, at+"."+name, f.Type, property)
+	}
+	for name := range properties {
+		if !names[name] && !shared[at+"."+name] {
+			t.Errorf("%s.%s is in the schema and not in the Go type: names are never taken away", at, name)
+		}
+	}
+}
+
+// shared are names that a schema has for another document in which it is used.
+var shared = map[string]bool{".log.findings": true, ".log.compared": true, ".log.compared.with": true,
+	".log.compared.outcome": true, ".log.compared.driver": true,
+	".log.compared.why": true, ".log.compared.result": true, ".log.apart": true}
+
+// contract are the names that programs rely on; none of them may go.
+var contract = []string{
+	"schema", "tool.version", "tool.matrix", "outcome",
+	"answers[].subject", "answers[].target", "answers[].answer", "answers[].because[]",
+	"findings[].rule", "findings[].severity", "findings[].subject", "findings[].target", "findings[].message",
+	"findings[].need",
+	"findings[].evidence[].fact", "findings[].evidence[].value", "findings[].evidence[].from",
+	"findings[].pins[].package", "findings[].pins[].version", "findings[].pins[].why", "findings[].pins[].commands",
+	"findings[].do[]", "findings[].source[]",
+	"passed[].rule", "passed[].subject", "unknown[].rule", "unknown[].subject", "unknown[].missing", "suppressed[].rule",
+	"facts.schema", "facts.driver.version", "facts.driver.from", "facts.driver.module", "facts.driver.cuda",
+	"facts.driver.libraries[].name", "facts.driver.libraries[].version", "facts.driver.libraries[].path",
+	"facts.driver.modules[].kernel", "facts.driver.modules[].version", "facts.driver.modules[].path",
+	"facts.gpus[].name", "facts.gpus[].pci_id", "facts.gpus[].compute_capability", "facts.toolkits[].version",
+	"facts.environments[].path", "facts.environments[].python", "facts.environments[].active",
+	"facts.environments[].builds[].name", "facts.environments[].builds[].version", "facts.environments[].builds[].cuda",
+	"facts.environments[].builds[].cudnn", "facts.environments[].builds[].nccl", "facts.environments[].builds[].sass[]",
+	"facts.environments[].builds[].ptx[]", "facts.environments[].builds[].path",
+	"facts.libraries[].name", "facts.libraries[].version", "facts.libraries[].path",
+	"facts.probes[].name", "facts.probes[].status", "facts.probes[].error", "facts.probes[].seconds",
+}
+
+// TestContractNames finds every name of the contract in the schemas, as one that is always there.
+func TestContractNames(t *testing.T) {
+	for _, name := range contract {
+		n := load(t, reportSchema)
+		for step := range strings.SplitSeq(name, ".") {
+			step, list := strings.CutSuffix(step, "[]")
+			n = follow(t, n)
+			if required, _ := n.words["required"].([]any); !slices.Contains(required, any(step)) &&
+				!strings.HasPrefix(name, "suppressed[]") {
+				t.Errorf("%s: %s is not required", name, step)
+			}
+			next, ok := n.child("properties", step)
+			if !ok {
+				t.Fatalf("%s: there is no %s", name, step)
+			}
+			if list {
+				next = follow(t, next)
+				next.words = next.words["items"].(map[string]any)
+			}
+			n = next
+		}
+	}
+}
+
+// TestNamesInSchemaAreInReports asks a report for every name of the contract, so that schema and program agree.
+func TestNamesInSchemaAreInReports(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range cases(t) {
+		var document any
+		if err := json.Unmarshal([]byte(show(t, r, "json", Style{})), &document); err != nil {
+			t.Fatal(err)
+		}
+		paths(document, "", seen)
+	}
+	for _, name := range contract {
+		if !seen[name] {
+			t.Errorf("no report of any case holds %s", name)
+		}
+	}
+}
+
+// paths collects where values are: "findings[].rule".
+func paths(value any, at string, seen map[string]bool) {
+	seen[strings.TrimPrefix(at, ".")] = true
+	switch v := value.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			paths(inner, at+"."+name, seen)
+		}
+	case []any:
+		for _, inner := range v {
+			paths(inner, at+"[]", seen)
+		}
+	}
+}
+
+// TestGuardSchema holds a forecast that breaks something, and one that ran, against the schema.
+func TestGuardSchema(t *testing.T) {
+	schema := compile(t, guardSchema)
+	command, err := guard.Parse([]string{"uv", "pip", "install", "torch"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := facts.Facts{Plan: &facts.Plan{By: "uv"}}
+	plan.Complete()
+	judged := func(driver string) guard.State {
+		f := facts.Facts{Environments: []facts.Environment{{Path: "/opt/venv", Builds: []facts.Build{{Name: "torch",
+			Version: "2.9.0+cu130", CUDA: "13.0", Accelerator: "cuda", Origin: "wheel"}}}}}
+		f.Complete()
+		return guard.State{Facts: f, Verdict: matrix.Check(context.Background(), matrix.Embedded(), f,
+			[]matrix.Target{{Driver: driver, GPUs: []string{"L4"}}}, matrix.Policy{})}
+	}
+	broken := guard.Compare(command, "/opt/venv", *plan.Plan, judged("580.95.05"), judged("535.183.01"))
+	ran := guard.Compare(command, "/opt/venv", *plan.Plan, judged("535.183.01"), judged("580.95.05"))
+	ran.Ran, ran.Instead = true, &guard.Instead{Command: []string{"uv"}, After: matrix.Compatible}
+	ran.Differs = append(ran.Differs, guard.Difference{Build: "torch", Is: matrix.Broken})
+	for _, f := range []guard.Forecast{broken, ran} {
+		var b strings.Builder
+		if err := writeJSON(&b, f); err != nil {
+			t.Fatal(err)
+		}
+		validate(t, schema, b.String())
+	}
+	if broken.Decision != guard.Breaks || len(broken.Breaks) == 0 {
+		t.Errorf("the first breaks nothing: %+v", broken)
+	}
+}

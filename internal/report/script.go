@@ -1,0 +1,175 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/budget"
+	"cudacompat/matrix"
+	"cudacompat/matrix/pin"
+)
+
+// Script writes the steps of all errors and warnings as a shell script, which asks again after each command and ends
+// where nothing is wrong any more. It is printed, and never run by this program. Of each finding the first way is a
+// command, the others are comments; what has to be done by hand waits for its reader.
+func Script(w io.Writer, r Report, s Style) error {
+	b := &script{again: cmp.Or(s.Again, "cudacompat doctor")}
+	b.line("#!/bin/sh")
+	b.note(fmt.Sprintf("%s (cudacompat %s, tables of %s)", Headline(r), cmp.Or(r.Tool.Version, "of an unknown version"), r.Tool.Matrix))
+	findings := together(slices.DeleteFunc(slices.Clone(r.Findings), func(f matrix.Finding) bool {
+		return f.Severity == matrix.Note || len(f.Pins)+len(f.Steps) == 0
+	}), func(matrix.Finding) bool { return false })
+	if len(findings) == 0 {
+		b.note("Nothing was found that has a fix.")
+		_, err := io.WriteString(w, b.String())
+		return err
+	}
+	b.note("Read it before you run it, on the machine that it is about. After each command it judges this machine again, and")
+	b.note("ends when nothing is wrong.")
+	b.line("set -eu")
+	b.line("")
+	b.line("again() {")
+	b.line("  code=0")
+	b.line("  " + b.again + " -o line || code=$?")
+	b.line("  case $code in")
+	b.line("  0) exit 0 ;;")
+	b.line("  1 | 3) ;;")
+	b.line("  *) exit \"$code\" ;;")
+	b.line("  esac")
+	b.line("}")
+	b.line("by_hand() {")
+	b.line("  printf 'by hand: %s\\nThen press Enter. ' \"$1\"")
+	b.line("  read -r _")
+	b.line("}")
+	first, more := budget.First(findings)
+	for i, f := range first {
+		b.line("")
+		b.note(fmt.Sprintf("%d. %s %s: %s%s", i+1, f.Severity, f.Rule, few(f.subjects, 3), on(f.targets)))
+		b.note("   " + f.Message)
+		b.ways(f.Finding)
+	}
+	if more += r.More["findings"]; more > 0 {
+		b.line("")
+		b.note(fmt.Sprintf("Left out: %s. When these are fixed, `%s -o script` writes the others.", plural(more, "more finding"), b.again))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// script is a shell script in the making.
+type script struct {
+	strings.Builder
+	again string   // the command that judges again
+	done  []string // commands that stand in it already
+}
+
+func (b *script) line(text string) { b.WriteString(text + "\n") }
+
+// note writes a comment. A text of the machine has no line's end after clean.
+func (b *script) note(text string) { b.line("# " + clean(text)) }
+
+// ways writes the first way to mend a finding, and the others as comments.
+func (b *script) ways(f matrix.Finding) {
+	first := true
+	for _, steps := range waysOf(f) {
+		if first {
+			b.way(steps)
+			first = false
+			continue
+		}
+		for i, s := range steps {
+			word := "or:   "
+			if i > 0 {
+				word = "then: "
+			}
+			s.Or = false // the word says it
+			b.note(word + s.String())
+		}
+	}
+}
+
+// waysOf are the ways to mend a finding: what to install, each by itself, then the steps. Steps that are no other way
+// belong to the first pin.
+func waysOf(f matrix.Finding) [][]pin.Step {
+	var ways [][]pin.Step
+	for _, p := range f.Pins {
+		ways = append(ways, pinWays(p)...)
+	}
+	steps := pin.Ways(f.Steps)
+	if len(ways) > 0 && len(steps) > 0 && !steps[0][0].Or {
+		ways[0] = slices.Concat(ways[0], steps[0])
+		steps = steps[1:]
+	}
+	return slices.Concat(ways, steps)
+}
+
+// pinWays are a pin's commands, each a way, pip's before uv's. Where one is apt's and one dnf's, the system is not known,
+// and they are words.
+func pinWays(p matrix.Pin) [][]pin.Step {
+	var ways [][]pin.Step
+	_, apt := p.Commands["apt"]
+	_, dnf := p.Commands["dnf"]
+	for _, tool := range tools {
+		command := p.Commands[tool]
+		switch {
+		case command == "" || tool == "uv" && p.Commands["pip"] != "":
+		case apt && dnf || strings.HasPrefix(command, "RUN "):
+			ways = append(ways, []pin.Step{pin.Say(costs(p) + ": " + command)})
+		default:
+			ways = append(ways, []pin.Step{pin.Run(command).That(costs(p))})
+		}
+	}
+	if len(ways) == 0 && len(p.Steps) == 0 {
+		ways = append(ways, []pin.Step{pin.Say("install " + p.Package + " " + p.Version)})
+	}
+	return slices.Concat(ways, pin.Ways(p.Steps))
+}
+
+// way writes the steps of one way. Words before a command are to be done first, those behind the last one are remarks,
+// unless there is no command at all.
+func (b *script) way(steps []pin.Step) {
+	last := -1
+	for i, s := range steps {
+		if s.Run != "" {
+			last = i
+		}
+	}
+	for i, s := range steps {
+		switch {
+		case s.Run != "":
+			b.run(s)
+		case last >= 0 && i > last:
+			b.note(s.Say)
+		default:
+			b.line(pin.Command("by_hand", clean(s.Say)))
+			b.line("again")
+		}
+	}
+}
+
+// run writes a command once, however many findings it mends. What reboots ends the script: a shell goes on while the
+// machine is being stopped.
+func (b *script) run(s pin.Step) {
+	if slices.Contains(b.done, s.Run) {
+		b.note("done above: " + s.Run)
+		return
+	}
+	b.done = append(b.done, s.Run)
+	if s.Say != "" {
+		b.note(s.Say)
+	}
+	command, comment, _ := strings.Cut(s.Run, "  # ")
+	if comment != "" {
+		b.note(comment)
+	}
+	b.line(clean(command))
+	if strings.HasSuffix(command, "reboot") {
+		b.note("After the reboot: " + b.again + " -o script")
+		b.line("exit 0")
+		return
+	}
+	b.line("again")
+}

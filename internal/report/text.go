@@ -1,0 +1,276 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix"
+	"cudacompat/matrix/pin"
+	"cudacompat/probe/facts"
+)
+
+// Text writes the report for people: the verdict first, one line a build, findings as short paragraphs, the count
+// last.
+func Text(w io.Writer, r Report, s Style) error {
+	p := &page{style: s}
+	findings := together(r.Findings, p.brief)
+	p.headline(r, findings)
+	p.plan(r)
+	p.table(r)
+	for i, f := range topOf(findings) {
+		p.finding(f, i == 0 && f.Severity == matrix.Error)
+	}
+	p.writeRest(len(findings), "findings")
+	p.exclusive(r)
+	p.inTree(r)
+	p.writeLooked(r)
+	p.unknowns(r)
+	p.failures(r)
+	p.disagreements(r)
+	p.log(r)
+	p.writeWaived(r)
+	p.writeExpired(r)
+	p.try(r)
+	p.writePassed(r)
+	p.ownTables(r)
+	p.writeLeftOut(r)
+	p.line()
+	p.wrap(0, p.counts(r, findings))
+	_, err := w.Write(p.Bytes())
+	return err
+}
+
+// inTree says where the commands of a tree at rest are to be run: here they would change another machine.
+func (p *page) inTree(r Report) {
+	if r.Facts.System.Rest && slices.ContainsFunc(r.Findings, func(f matrix.Finding) bool {
+		return f.Severity != matrix.Note && (len(f.Pins) > 0 || slices.ContainsFunc(f.Steps, func(s pin.Step) bool { return s.Run != "" }))
+	}) {
+		where := "The commands are for the tree that was looked at: run them in it (chroot), or in the step that builds it."
+		if r.Facts.Image != nil {
+			where = "The commands are for the step that builds the image, but those that install a driver: that is the host's."
+		}
+		p.line()
+		p.wrap(0, where)
+	}
+}
+
+// ownTables reports whether rows which a site laid over the tables took part in the judgement.
+func (p *page) ownTables(r Report) {
+	if own := OwnTables(r.Tool.Tables); len(own) > 0 {
+		p.line()
+		p.wrap(0, "Judged with rows of --matrix in "+strings.Join(own, ", ")+"; the others are of "+r.Tool.Matrix+".")
+	}
+}
+
+// headline is the verdict in one sentence.
+func (p *page) headline(r Report, findings []statement) {
+	p.wrap(2, outcomeText(r, findings), outcomeWord(r))
+}
+
+// outcomeWord is the verdict's first word, outcomeText what follows it.
+func outcomeWord(r Report) paintedText {
+	switch r.Outcome {
+	case matrix.Incompatible:
+		return paintedText{red, "incompatible"}
+	case matrix.Inconclusive:
+		return paintedText{yellow, "inconclusive"}
+	}
+	return paintedText{green, "compatible"}
+}
+
+func outcomeText(r Report, findings []statement) string {
+	switch r.Outcome {
+	case matrix.Incompatible:
+		return incompatible(r, findings)
+	case matrix.Inconclusive:
+		return ": " + inconclusive(r)
+	}
+	return ": " + compatible(r, findings)
+}
+
+// incompatible says the first error, the target that has it, and how many others there are.
+func incompatible(r Report, findings []statement) string {
+	errors := ofSeverity(findings, matrix.Error)
+	if len(errors) == 0 {
+		return ""
+	}
+	text := on(errors[0].targets) + ": " + sentence(errors[0].Finding)
+	if n := len(errors) - 1; n > 0 {
+		text += " (and " + r.least() + plural(n, "more error") + ")"
+	}
+	return text
+}
+
+// compatible says what works, and where.
+func compatible(r Report, findings []statement) string {
+	warnings := ofSeverity(findings, matrix.Warning)
+	text := worksText(r)
+	if len(r.Suppressed) > 0 {
+		text = "what is wrong is waived: " + r.Suppressed[0].Rule
+	}
+	if n := len(warnings); n > 0 {
+		text += " (" + plural(n, "warning") + namesOfRules(warnings) + ")"
+	}
+	return text
+}
+
+// namesOfRules are the rules of a few findings, ": process-limits"; empty where there are many.
+func namesOfRules(findings []statement) string {
+	var rules []string
+	for _, f := range findings {
+		rules = add(rules, f.Rule)
+	}
+	if len(rules) > 2 {
+		return ""
+	}
+	return ": " + few(rules, 2)
+}
+
+// driverDoubted reports whether a finding leaves it open that the driver knows the GPU.
+func (r Report) driverDoubted() bool {
+	return slices.ContainsFunc(r.Findings, func(f matrix.Finding) bool {
+		return f.Rule == "driver-too-old-for-gpu" || f.Rule == "vgpu-driver"
+	})
+}
+
+func worksText(r Report) string {
+	var works, instances []string
+	for _, a := range r.Answers {
+		if a.Counts && a.Answer != matrix.Broken && a.Answer != matrix.Unknown && a.Answer != matrix.WorksCPUOnly {
+			works = add(works, a.About.Words())
+		}
+	}
+	for _, t := range r.Targets {
+		instances = add(instances, t.Instance)
+	}
+	text := "the driver supports the GPU"
+	if r.driverDoubted() {
+		text = "the driver may not support the GPU"
+	}
+	if slices.ContainsFunc(r.Judged, func(j matrix.Judged) bool { return len(j.GPUs) > 1 }) {
+		text += "s"
+	}
+	text += on(instances)
+	switch {
+	case len(r.Answers) == 0 && slices.ContainsFunc(r.Facts.Probes,
+		func(s facts.Status) bool { return s.Name == "python" && s.Status == "skipped" }):
+		return text + "; no build was looked for"
+	case len(r.Answers) == 0:
+		return text + "; no PyTorch, TensorFlow or JAX was found"
+	case len(works) == 0:
+		return text
+	case len(works) == 1:
+		return works[0] + " works" + on(instances)
+	}
+	return few(works, 3) + " work" + on(instances)
+}
+
+// exclusive says that no one installation of a driver serves all targets: some have GPUs that only the open kernel module
+// drives, others such as only the proprietary one does.
+func (p *page) exclusive(r Report) {
+	needs := map[string][]string{}
+	for _, j := range r.Judged {
+		needs[j.Module] = add(needs[j.Module], j.Target)
+	}
+	open, proprietary := needs["open"], needs["proprietary"]
+	if len(open) == 0 || len(proprietary) == 0 {
+		return
+	}
+	p.line()
+	p.wrap(4, fmt.Sprintf("%s the open kernel module, %s the proprietary one; make an AMI for each", needing(open), needing(proprietary)),
+		paintedText{yellow, "! no one driver serves all targets"}, ": ")
+}
+
+// needing is targets and their verb.
+func needing(targets []string) string {
+	if len(targets) == 1 {
+		return targets[0] + " needs"
+	}
+	return few(targets, 3) + " need"
+}
+
+// disagreements says where the tables are wrong about a build.
+func (p *page) disagreements(r Report) {
+	if !p.style.Verbose {
+		return
+	}
+	for _, d := range topOf(r.Disagreements) {
+		p.line()
+		p.wrap(4, d.Subject, paintedText{yellow, "! a table disagrees"}, ": ")
+		p.field("read", d.Fact+" "+d.Read+readAt(matrix.Evidence{From: d.From}))
+		p.field("table", cmp.Or(d.Table, "none")+"; the table is wrong, please report it")
+		for _, source := range d.Source {
+			p.command("from", source)
+		}
+	}
+}
+
+// writeWaived lists the findings that a waiver hides.
+func (p *page) writeWaived(r Report) {
+	for _, s := range topOf(r.Suppressed) {
+		why := s.Reason
+		if s.Until != "" {
+			why += ", until " + s.Until
+		}
+		p.line()
+		p.wrap(4, s.Subject+on(add(nil, s.Target)), paintedText{cyan, "~ waived " + s.Rule}, ": ")
+		p.field("by", why)
+	}
+	p.writeRest(len(r.Suppressed), "waived findings")
+}
+
+// writeExpired lists the waivers whose day has passed while what they hid is still there.
+func (p *page) writeExpired(r Report) {
+	for _, w := range r.Waivers {
+		if n := lapsedFindings(r, w); n > 0 {
+			p.line()
+			p.wrap(4, plural(n, "finding")+" waived until "+w.Until+", which has passed",
+				paintedText{yellow, "~ expired " + w.Rule}, ": ")
+			p.field("by", w.Reason)
+		}
+	}
+}
+
+// writePassed lists the rules that hold, each subject once.
+func (p *page) writePassed(r Report) {
+	if !p.style.All {
+		return
+	}
+	var subjects []string
+	rules := map[string][]string{}
+	for _, passed := range r.Passed {
+		subject := passed.Subject + on(add(nil, passed.Target))
+		if len(rules[subject]) == 0 {
+			subjects = append(subjects, subject)
+		}
+		rules[subject] = add(rules[subject], passed.Rule)
+	}
+	for _, subject := range topOf(subjects) {
+		p.line()
+		p.wrap(4, subject, paintedText{green, "= passed"}, ": ")
+		p.wrap(4, "none of "+strings.Join(rules[subject], ", "), "    ")
+	}
+	p.writeRest(len(subjects), "that passed")
+}
+
+// counts is the last line. It counts what the page shows: equal findings of several targets are one.
+func (p *page) counts(r Report, findings []statement) string {
+	count := func(s matrix.Severity) int { return len(ofSeverity(findings, s)) }
+	list := []string{plural(count(matrix.Error), "error"), plural(count(matrix.Warning), "warning")}
+	notes := count(matrix.Note)
+	if notes > 0 {
+		list = append(list, plural(notes, "note"))
+	}
+	list = append(list, fmt.Sprintf("%d unknown", len(gaps(r.Unknown))), fmt.Sprintf("%d passed", len(r.Passed)))
+	if n := len(r.Suppressed); n > 0 {
+		list = append(list, fmt.Sprintf("%d waived", n))
+	}
+	text := r.least() + strings.Join(list, ", ")
+	if hidden := len(r.Passed) + len(r.Unknown) + notes; hidden > 0 && !p.style.All {
+		text += " (--all shows all)"
+	}
+	return text
+}

@@ -1,0 +1,224 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/logs"
+	"cudacompat/internal/tables"
+)
+
+// Known is what the tables know of a word that somebody saw in a log.
+type Known struct {
+	Word     string
+	Statuses []tables.Status
+	Xid      *tables.Xid
+	Ended    string // by what, where the word is a status of a process that a signal ended
+	Library  *tables.Library
+	OfDriver bool                // the word is a library of the NVIDIA driver
+	Steps    map[string][]string // by cause: what to do, the likeliest first
+}
+
+// Word is the page of a code, a name or a library, in Markdown; nil when nothing is known of it.
+func Word(k Known) []byte {
+	if len(k.Statuses) == 0 && k.Xid == nil && k.Library == nil && k.Ended == "" && !k.OfDriver {
+		return nil
+	}
+	p := &page{}
+	p.line("# ", k.Word)
+	for _, same := range k.meanings() {
+		p.status(same, k.Steps[same[0].Cause])
+	}
+	if k.Ended != "" {
+		p.section("Exit status " + k.Word)
+		p.wrap(0, fmt.Sprintf("A signal ended the process: %s. Its log says more: `cudacompat explain LOG`.", k.Ended))
+	}
+	if k.Xid != nil {
+		p.xid(k.Xid)
+	}
+	if k.Library != nil {
+		p.library(k.Library)
+	}
+	if k.OfDriver {
+		p.driverLibrary(k.Word)
+	}
+	return p.Bytes()
+}
+
+// driverLibrary says of a library of the driver where it comes from.
+func (p *page) driverLibrary(name string) {
+	p.line()
+	p.wrap(0, "Part of the NVIDIA driver. The CUDA toolkit and the pip packages of CUDA do not contain it: it must have the release of the kernel module that is loaded.")
+	p.section("What to do")
+	p.wrap(0, "If a program does not find it:")
+	p.steps([]string{
+		"on a host, run `nvidia-smi`: if it fails, install the driver, or repair it",
+		"in a container, start it with the GPU (`docker run --gpus all`); the NVIDIA Container Toolkit mounts " + name +
+			" from the host, with NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+		"run `cudacompat doctor`: it shows which copy a program loads, and whether its release is the module's",
+	})
+	p.line()
+	p.line("More: `cudacompat explain driver-missing`, `cudacompat explain container-driver-libs`")
+}
+
+// meanings groups statuses that say the same: the driver's API and the runtime's share most of their codes.
+func (k Known) meanings() [][]tables.Status {
+	var groups [][]tables.Status
+	for _, s := range k.Statuses {
+		i := slices.IndexFunc(groups, func(g []tables.Status) bool {
+			return g[0].Code == s.Code && g[0].Cause == s.Cause && g[0].Meaning == s.Meaning && s.Meaning != ""
+		})
+		if i < 0 {
+			groups = append(groups, []tables.Status{s})
+			continue
+		}
+		groups[i] = append(groups[i], s)
+	}
+	return groups
+}
+
+// status says what a value means that one API or several return, and what to do.
+func (p *page) status(same []tables.Status, steps []string) {
+	var names, quoted, sources []string
+	for _, s := range same {
+		names = append(names, fmt.Sprintf("%s (%s %d)", s.Name, apiName(s.API), s.Code))
+		if s.Text != "" && s.Meaning != "" {
+			quoted = append(quoted, s.Text)
+		}
+		sources = append(sources, s.Source...)
+	}
+	p.section(names[0])
+	if len(names) > 1 {
+		p.wrap(0, "The same as "+strings.Join(names[1:], ", ")+".")
+		p.line()
+	}
+	first := same[0]
+	meaning := cmp.Or(first.Meaning, first.Text, "no more is published than its name")
+	p.wrap(0, capital(meaning)+". "+fault(logs.Blame(first.Blame)))
+	if quoted = slices.Compact(quoted); len(quoted) > 0 {
+		p.line()
+		p.line("Error message: ", strings.Join(quoted, "; "))
+	}
+	if len(steps) > 0 {
+		p.line()
+		p.line("## What to do")
+		p.steps(steps)
+	}
+	if first.Cause != "" {
+		p.line()
+		p.line("More: `cudacompat explain ", first.Cause, "`")
+	}
+	p.origin(sources)
+}
+
+// apiNames are the APIs whose names are not written in capitals or need a second word.
+var apiNames = map[string]string{
+	"cublas": "cuBLAS", "cuda-driver": "CUDA driver API", "cuda-runtime": "CUDA runtime", "cudnn": "cuDNN",
+	"cufft": "cuFFT", "curand": "cuRAND", "cusolver": "cuSOLVER", "cusparse": "cuSPARSE", "nvjitlink": "nvJitLink",
+	"nvjpeg": "nvJPEG",
+}
+
+func apiName(api string) string { return cmp.Or(apiNames[api], strings.ToUpper(api)) }
+
+// xid says what the driver's numbered error means, and what NVIDIA's catalogue of them advises.
+func (p *page) xid(x *tables.Xid) {
+	p.section(fmt.Sprintf("Xid %d, in the kernel log", x.Xid))
+	p.wrap(0, strings.TrimRight(x.Meaning, ".")+". "+fault(logs.Blame(x.Blame)))
+	if advice := xidAdvice[x.Action]; advice != "" {
+		p.line()
+		p.line("NVIDIA's advice: ", advice)
+	}
+	switch x.Action {
+	case "restart-machine":
+		p.line()
+		p.wrap(0, "On EC2, stop and start the instance instead: a reboot keeps the same hardware. More: `cudacompat explain driver-unresponsive`")
+	case "reset-gpu", "workflow-xid-48", "contact-support":
+		p.line()
+		p.line("What to do, step by step: `cudacompat explain gpu-health`")
+	}
+	p.origin(x.Source)
+}
+
+// xidAdvice is what the actions of NVIDIA's catalogue ask for; some ask for nothing.
+var xidAdvice = map[string]string{
+	"check-power":          "check the GPU's power supply and its cables.",
+	"check-uvm":            "look for messages of nvidia_uvm in the kernel log.",
+	"contact-support":      "contact the vendor's support.",
+	"reset-gpu":            "reset the GPU: stop the programs that use it, then run `nvidia-smi --gpu-reset`.",
+	"restart-machine":      "restart the machine.",
+	"restart-program":      "restart the program.",
+	"update-software":      "update the driver and the program.",
+	"workflow-nvlink-err":  "follow the catalogue's steps for NVLink errors.",
+	"workflow-nvlink5-err": "follow the catalogue's steps for NVLink 5 errors.",
+	"workflow-xid-48":      "follow the catalogue's steps for Xid 48 (uncorrectable memory errors).",
+	"xid-154":              "do what the Xid 154 after it says.",
+}
+
+// library says what a file belongs to, and which wheels bring it.
+func (p *page) library(l *tables.Library) {
+	p.line()
+	p.wrap(0, fmt.Sprintf("Part of %s (builds for CUDA %s).", l.Library, strings.Join(l.CUDA, " and ")))
+	p.section("What to do")
+	p.wrap(0, "If a program does not find it, `cudacompat doctor` shows whether a copy is installed and which one is loaded. To install it, choose the wheel for the program's CUDA:")
+	p.line()
+	for i, pip := range l.Pip {
+		cuda := ""
+		if len(l.CUDA) == len(l.Pip) && len(l.Pip) > 1 {
+			cuda = "  # for programs built with CUDA " + l.CUDA[i]
+		}
+		p.line("    pip install ", pip, cuda)
+	}
+	p.origin(l.Source)
+}
+
+func (p *page) section(title string) {
+	p.line()
+	p.wrap(3, title, "## ")
+	p.line()
+}
+
+// capital begins a sentence, but not with another name than a library has: cuBLAS.
+func capital(text string) string {
+	first, _, _ := strings.Cut(text, " ")
+	if strings.ToLower(first) != first {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// sides says of each side, in a sentence, that it is to blame.
+var sides = map[logs.Blame]string{
+	logs.Environment: "Usually the driver or the installed software is to blame, not the program.",
+	logs.Program:     "Usually the program is to blame, not the driver or the installed software.",
+	logs.Hardware:    "Usually the hardware is to blame.",
+}
+
+// fault says in a sentence on which side a fault mostly lies.
+func fault(b logs.Blame) string {
+	if b == logs.Unknown {
+		return "The code does not tell whose fault it is; the rest of the log may."
+	}
+	return sides[b]
+}
+
+// origin names the sources, a wheel by its name and version: `cudacompat matrix` has the hash.
+func (p *page) origin(sources []string) {
+	var names []string
+	for _, source := range sources {
+		names = add(names, wheelName(source))
+	}
+	p.line()
+	p.wrap(0, strings.Join(names, "; "), "Source: ")
+}
+
+// wheelName shortens "wheel NAME-VERSION-TAGS.whl sha256:…" to "wheel NAME VERSION".
+func wheelName(source string) string {
+	file, ok := strings.CutPrefix(source, "wheel ")
+	parts := strings.Split(file, "-")
+	if !ok || len(parts) < 3 {
+		return source
+	}
+	return "wheel " + parts[0] + " " + parts[1]
+}

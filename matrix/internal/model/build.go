@@ -1,0 +1,364 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/verdict"
+	"cudacompat/probe/facts"
+)
+
+// About is a build's subject in its parts. "for Python 3.12" stays with the version: the place is a directory.
+func (b *Build) About() verdict.About {
+	words, place := b.Subject, ""
+	if in := PlaceOf(b.Env.Environment); strings.HasPrefix(b.Env.Path, "/") && strings.HasSuffix(words, in) {
+		words, place = strings.TrimSuffix(words, in), b.Env.Path
+	}
+	return verdict.About{Name: b.Name, Version: strings.TrimPrefix(strings.TrimPrefix(words, b.Name), " "), Place: place}
+}
+
+// Build is one framework and what is known of it: what was read goes before what the tables say.
+type Build struct {
+	*facts.Build
+	Env                     *Environment              // where it is installed
+	Subject                 string                    // "torch 2.9.0+cu130 in /opt/venv"
+	Standing                Standing                  // how much its environment counts
+	Counts                  bool                      // Standing is more than noted
+	Release                 version.Release           // its version, as PEP 440 reads it
+	Device                  string                    // "cuda", "cpu", "rocm", "xpu"; empty where nothing tells
+	CUDANumber              version.Number            // that it was built for
+	Rows                    []Row                     // the table's rows that may be this build; all must agree
+	Interpreter             string                    // of the interpreter that will import it, "3.12"
+	GlibcNumber             version.Number            // that its wheel's tag asks for
+	CuDNNNumber, NCCLNumber version.Number            // that it says it was built with
+	TakenFiles              []Taken                   // by the loader
+	byPython                bool                      // Rows are those of a range, one for each Python
+	dispensable             bool                      // others install this extension and do without
+	PTXVersions             map[string]version.Number // of PTX, by its target
+	read                    []Part                    // sections of its libraries that were read
+	resolved                *Installed                // the cuDNN that an installer would bring; nil where one is there, or named
+	Named                   *NamedPackage             // a package that a file names, which is all there is of it; else nil
+	JIT                     bool                      // its code is made when it runs
+	Planned                 bool                      // a plan brings it: it is not there yet
+	Kept                    string                    // the variable by which its user keeps it to the CPU, "JAX_PLATFORMS=cpu"
+	Foreign                 string                    // the architecture of its files, where that is not the target's
+}
+
+// newBuild lays the tables over what was read of a build. What was read goes first: the tables speak of what was
+// published, and the files may be another thing.
+func newBuild(m *Machine, env *Environment, b *facts.Build, s Standing) *Build {
+	own := b
+	b = m.onTarget(b)
+	v := &Build{Build: b, Env: env, Standing: s, Counts: s != Noted, Interpreter: cmp.Or(m.Target.Python, env.Python)}
+	v.GlibcNumber, v.CuDNNNumber, v.NCCLNumber, v.TakenFiles = version.Of(b.Glibc), version.Of(b.CuDNN), version.Of(b.NCCL), takenBy(b)
+	v.PTXVersions, v.read, v.dispensable = isaOf(b.PTXISA), partsRead(b), b.Extension && m.dispensable(b)
+	v.Kept = m.keptToCPU(b.Name)
+	v.Subject, v.Planned = Subject(b, env.Environment), m.Facts.Plan != nil && b.Path == ""
+	if p := m.PackageOf(b.Name); p != nil && b.Extension {
+		v.JIT = p.Uses == "jit"
+	}
+	v.Release, _ = version.ParseRelease(b.Version)
+	if v.Release.Local == "" && b.Index == "default" && !m.eitherOnWindows(v) {
+		v.Release.Local = m.DefaultVariant(b.Name, v.Release)
+	}
+	v.Device = acceleratorOf(b, v.Release)
+	if v.Device == "" && m.CPUOnWindows(b.Name, v.Release) {
+		v.Device = "cpu"
+	}
+	v.CUDANumber = version.Of(b.CUDA)
+	if local, ok := v.Release.LocalCUDA(); ok && !v.CUDANumber.Known() {
+		v.CUDANumber = local
+	}
+	// The tables have rows for CUDA only.
+	if v.Device != "cuda" && v.Device != "" {
+		return v
+	}
+	v.Rows = m.rowsFor(v)
+	v.resolved = m.resolvedCuDNN(v)
+	if b != own {
+		v.Foreign = own.Arch
+	}
+	if !v.CUDANumber.Known() {
+		v.CUDANumber = commonCUDA(v.Rows)
+	}
+	if !v.CUDANumber.Known() && b.Standalone {
+		v.CUDANumber = m.standaloneCUDA(b)
+	}
+	if !v.CUDANumber.Known() && b.Extension {
+		v.CUDANumber = familyOf(b.Name)
+	}
+	if v.CUDANumber.Known() {
+		v.Device = "cuda"
+	}
+	return v
+}
+
+// onTarget is what is known of a build on the target's architecture: of one for another, what the tables say of the
+// same release there, for nothing that was read in its files holds.
+func (m *Machine) onTarget(b *facts.Build) *facts.Build {
+	if b.Arch == "" || !strings.HasPrefix(m.Platform, "linux_") || m.Platform == "linux_"+b.Arch {
+		return b
+	}
+	return &facts.Build{Name: b.Name, Extension: b.Extension, PartOf: b.PartOf, Standalone: b.Standalone,
+		Version: b.Version, Framework: b.Framework, Hindrances: b.Hindrances,
+		Accelerator: b.Accelerator, CUDA: b.CUDA, Origin: b.Origin, Requires: b.Requires, Path: b.Path, From: b.From}
+}
+
+// Subject names a build in findings and answers: "torch 2.9.0+cu130 in /opt/venv".
+func Subject(b *facts.Build, env *facts.Environment) string {
+	return b.Name + " " + cmp.Or(b.Version, b.Specifier, "(version unknown)") + PlaceOf(env)
+}
+
+// PlaceOf is where something stands, after its name: " in /opt/venv"; empty for the one set of a file.
+func PlaceOf(env *facts.Environment) string {
+	switch {
+	case env.Path == "":
+		return ""
+	case strings.HasPrefix(env.Path, "Python "):
+		return " for " + env.Path
+	}
+	return " in " + env.Path
+}
+
+// acceleratorOf is what the build was made for, empty when nothing tells.
+func acceleratorOf(b *facts.Build, r version.Release) string {
+	if b.Accelerator != "" {
+		return b.Accelerator
+	}
+	_, named := r.LocalCUDA()
+	switch {
+	case b.CUDA != "" || named:
+		return "cuda"
+	case r.Local == "cpu" || r.Local == "xpu":
+		return r.Local
+	case strings.HasPrefix(r.Local, "rocm"):
+		return "rocm"
+	}
+	return ""
+}
+
+// eitherOnWindows reports whether a list of what is installed on Windows has a torch without a local version: the package
+// index has it for CPUs alone, and conda's, which pip lists, too, may be for CUDA.
+func (m *Machine) eitherOnWindows(b *Build) bool {
+	return b.Name == "torch" && m.Platform == "win_amd64" && b.Env.Kind == "pip list" && b.Release.Local == ""
+}
+
+// CPUOnWindows reports whether a release of TensorFlow has no CUDA on Windows itself; in WSL2 Linux's wheels run.
+func (m *Machine) CPUOnWindows(name string, r version.Release) bool {
+	return name == "tensorflow" && m.Platform == "win_amd64" && r.Number.Known() &&
+		!m.Tables.Trait("windows-cuda", name, r.Number)
+}
+
+// commonCUDA is the CUDA that all rows share, or, where they differ, nothing.
+func commonCUDA(rows []Row) version.Number {
+	if len(rows) == 0 {
+		return version.Number{}
+	}
+	for _, r := range rows[1:] {
+		if r.CUDA.Short() != rows[0].CUDA.Short() {
+			return version.Number{}
+		}
+	}
+	return rows[0].CUDA
+}
+
+// Optional reports whether this extension is not missed where it has no code for the GPU: SGLang brings kernels for
+// Hopper along and runs on an A10G. What people install by itself is no part, whoever asks for it too; nor is what
+// stands for the torch that it brings, as an xformers that a file names alone: nothing does without torch's code.
+func (b *Build) Optional() bool {
+	return b.Extension && b.dispensable && (b.Named == nil || b.Named.Torch == "")
+}
+
+// dispensable reports whether an extension is one that others install and do without.
+func (m *Machine) dispensable(b *facts.Build) bool {
+	part := b.PartOf != "" && !m.Tables.Trait("compiled", b.Name, version.Number{}) &&
+		!slices.Contains([]string{"torchvision", "torchaudio"}, b.Name)
+	return part || m.Tables.Trait("dispensable", b.Name, version.Number{})
+}
+
+// soundTriton reports whether a build is a Triton without torch that its files allow to compile here. What it compiles
+// is not there to be judged, so it moves nothing.
+func (b *Build) soundTriton() bool {
+	return b.Name == "triton" && len(b.Hindrances) == 0 && b.Foreign == ""
+}
+
+// Official reports whether the build is one that the tables may speak of: not a source build, conda's, or NGC's.
+func (b *Build) Official() bool { return b.Origin == "" || b.Origin == "wheel" }
+
+// rowsFor finds the table's rows that may be this build. A plain "2.9.0" can be any of the release's variants.
+func (m *Machine) rowsFor(b *Build) []Row {
+	if !b.Official() || !b.Release.Final() || m.eitherOnWindows(b) {
+		return nil
+	}
+	if !b.Release.Number.Known() {
+		return m.rowsOfRange(b)
+	}
+	switch b.Name {
+	case "torch":
+		return m.torchRows(b)
+	case "tensorflow":
+		if r := m.Tables.TensorFlow(b.Release.Number); r != nil && m.Platform == r.Platform {
+			return []Row{tensorflowRow(r)}
+		}
+	case "jax":
+		if r := m.Tables.JAX(b.Release.Number, b.CUDANumber, m.Platform); b.CUDANumber.Known() && r != nil {
+			return []Row{jaxRow(r)}
+		}
+	}
+	return nil
+}
+
+// torchRows are the variants of torch's release that a build can be: of its CUDA, or of its family where only that is
+// known ("cu12" in a name).
+func (m *Machine) torchRows(b *Build) []Row {
+	var rows []Row
+	for _, w := range m.Tables.Torch(b.Release.Number.String(), m.Platform) {
+		if b.CUDANumber.Known() && w.CUDA.Short() != b.CUDANumber.Short() && (b.CUDANumber.Parts() > 1 || w.CUDA.Major() != b.CUDANumber.Major()) {
+			continue
+		}
+		rows = append(rows, torchRow(&w))
+	}
+	return rows
+}
+
+// Source is where the build's rows come from, each address once.
+func (b *Build) Source() []string {
+	var list []string
+	for _, r := range b.Rows {
+		for _, s := range r.Source {
+			if !slices.Contains(list, s) {
+				list = append(list, s)
+			}
+		}
+	}
+	return list
+}
+
+// Evidence is the build's version and CUDA as evidence.
+func (b *Build) Evidence() []verdict.Evidence {
+	list := []verdict.Evidence{{Fact: b.Name, Value: b.Version, From: cmp.Or(b.From, b.Path)}}
+	if b.CUDANumber.Known() {
+		list = append(list, verdict.Evidence{Fact: b.Name + " CUDA", Value: b.CUDANumber.String(), From: cmp.Or(b.From, b.Path)})
+	}
+	return list
+}
+
+// Code judges the build's code for one GPU, and that of the torch which it brings: proof is what tells, missing what is
+// not known where it is unsure.
+func (m *Machine) Code(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.Lack) {
+	c, proof, missing = m.OwnCode(b, g)
+	if b.BringsTorch() {
+		if torch, by, lack := m.codeByTable(b, g); torch < c {
+			return torch, by, lack
+		}
+	}
+	return c, proof, missing
+}
+
+// BringsTorch reports whether a package of a file has code of its own and pins a torch, whose rows are the build's.
+func (b *Build) BringsTorch() bool {
+	return b.Named != nil && b.Named.Torch != "" && len(b.SASS)+len(b.PTX) > 0 && len(b.Rows) > 0
+}
+
+// OwnCode judges the build's code by what was read of it, else by its rows.
+func (m *Machine) OwnCode(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.Lack) {
+	switch {
+	case !g.Capability.Known():
+		return version.Unsure, "", verdict.Value("the compute capability of " + g.Label)
+	case len(b.SASS)+len(b.PTX) > 0:
+		return provenCoverage(version.Cover(b.SassRead(), b.PTX, g.Capability), g, "read from the build")
+	case b.Damaged != "": // the table speaks of a library that is sound
+		return version.Unsure, "", verdict.Statement(b.Damaged)
+	case m.belowLeast(b, g):
+		return version.Uncovered, Unsupported, verdict.Lack{}
+	}
+	return m.codeByTable(b, g)
+}
+
+// Unsupported is what proves that a package has no code for a GPU where nobody read its libraries.
+const Unsupported = "its project supports only newer GPUs"
+
+// belowLeast reports whether a GPU is older than those that a package of a file supports, whatever the torch that it
+// brings has code for.
+func (m *Machine) belowLeast(b *Build, g GPU) bool {
+	if b.Named == nil {
+		return false
+	}
+	least, _ := m.Tables.LeastCapability(b.Name, b.Release.Number)
+	return least.Known() && !g.Capability.AtLeast(least)
+}
+
+// SassRead adds what TensorFlow's notation means: compute_90 in its list stands for machine code too.
+func (b *Build) SassRead() []string {
+	list := slices.Clone(b.SASS)
+	if b.Name == "tensorflow" {
+		for _, ptx := range b.PTX {
+			if c, ok := version.ParseCode(ptx); ok && c.Suffix == "" { // XLA's lists have none
+				list = append(list, c.SM())
+			}
+		}
+	}
+	return list
+}
+
+// codeByTable asks every row that may be this build; they must agree. Without a row the toolkit's age alone can prove
+// that there is no code.
+func (m *Machine) codeByTable(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.Lack) {
+	rows := slices.DeleteFunc(slices.Clone(b.Rows), func(r Row) bool { return len(r.SASS) == 0 })
+	if len(rows) == 0 || len(rows) < len(b.Rows) {
+		return m.codeByToolkit(b, g)
+	}
+	best := version.Cover(rows[0].SASS, rows[0].PTX, g.Capability)
+	for _, r := range rows[1:] {
+		if version.Cover(r.SASS, r.PTX, g.Capability) != best {
+			return version.Unsure, "", verdict.Question("which CUDA variant of the release it is")
+		}
+	}
+	// An empty cell means that PTX was not read (a wheel without has "none"), so that only the toolkit's age can be
+	// proof.
+	if best == version.Uncovered && len(rows[0].PTX) == 0 {
+		if c, _, _ := m.codeByToolkit(b, g); c != version.Uncovered {
+			return version.Unsure, "", verdict.Question("whether the wheel carries PTX")
+		}
+	}
+	return provenCoverage(best, g, tableRow)
+}
+
+// tableRow is what proves a coverage that was not read from the build.
+const tableRow = "of the release's table row"
+
+// provenCoverage gives a coverage what proves it, or what is missing where desktop code meets a Tegra module.
+func provenCoverage(c version.Coverage, g GPU, by string) (same version.Coverage, proof string, missing verdict.Lack) {
+	if c == version.Unsure {
+		return c, "", verdict.Question("whether machine code for discrete GPUs runs on " + g.Label + ", which is integrated")
+	}
+	return c, by, verdict.Lack{}
+}
+
+// codeByToolkit is for builds that no table knows: a toolkit makes machine code for no GPU that is newer than itself,
+// and no code at all for one that it has dropped. What is newer than the toolkit can run PTX of an older GPU, which of
+// all packages only PyTorch is known to leave out: no row of torch.csv has any.
+func (m *Machine) codeByToolkit(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.Lack) {
+	missing = verdict.Question("which machine code it contains").Because(m.Unsaid(b))
+	if !b.CUDANumber.Known() || b.CUDANumber.Parts() < 2 || !b.Official() || g.Capability.Tegra() {
+		return version.Unsure, "", missing
+	}
+	for _, c := range tables.Rows[tables.Chip](m.Tables) {
+		compiles := !b.CUDANumber.LessShort(c.FirstCUDA) && (!c.LastCUDA.Known() || !c.LastCUDA.LessShort(b.CUDANumber))
+		if compiles && c.Capability.Major == g.Capability.Major && c.Capability.Minor <= g.Capability.Minor {
+			return version.Unsure, "", missing
+		}
+	}
+	if g.Chip == nil || !b.torches() && b.CUDANumber.LessShort(g.Chip.FirstCUDA) {
+		return version.Unsure, "", missing
+	}
+	return version.Uncovered, "CUDA " + b.CUDANumber.Short() + " compiles for no such GPU", verdict.Lack{}
+}
+
+// torches reports whether a build is a torch, or is judged by the one that it brings.
+func (b *Build) torches() bool {
+	return b.Name == "torch" || len(b.Rows) > 0 && b.Rows[0].Framework == "torch"
+}

@@ -1,0 +1,232 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/verdict"
+	"cudacompat/probe/facts"
+)
+
+// forwardSource is NVIDIA's page of the rules of forward compatibility.
+const forwardSource = "https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html"
+
+// ForwardState is how a cuda-compat library that the loader takes stands to this machine.
+type ForwardState int
+
+const (
+	ForwardNone         ForwardState = iota // none is taken, or it is the driver's own release
+	ForwardWorks                            // it lifts the driver
+	ForwardStale                            // error 803: not newer than the driver, or not for its branch
+	ForwardWrongGPU                         // error 804: not for one of the GPUs
+	ForwardUndecided                        // whether it is for this driver is not known
+	ForwardUndecidedGPU                     // whether it is for these GPUs is not known
+)
+
+// Forward is the cuda-compat library that programs here get for their libcuda.
+type Forward struct {
+	*facts.Compat
+	State      ForwardState   // whether it works here
+	Why        string         // for a sentence: what is wrong with it
+	Lacks      verdict.Lack   // the fact without which nobody can tell
+	Number     version.Number // its own, as a driver's
+	CUDANumber version.Number // that it speaks
+	Base       Driver         // without it
+	Wrong      []GPU          // GPUs that it is not for
+	Source     []string       // where its limits are published
+}
+
+// layCompat judges the cuda-compat library that is taken and, where it works, lets its user space stand for the
+// driver's. NVML asks the libcuda that the loader takes, so what it says of CUDA is not the driver's own then.
+func (m *Machine) layCompat() {
+	i := slices.IndexFunc(m.Facts.Driver.Compat, func(c facts.Compat) bool { return c.Taken })
+	// Jetson's compat packages follow L4T, and WSL's libcuda is the Windows driver's: no branch of Linux says anything of
+	// them.
+	if i < 0 || m.Jetson() || m.WindowsNumbers() {
+		return
+	}
+	c := &m.Facts.Driver.Compat[i]
+	f := Forward{Compat: c, Number: version.Of(c.Version), Source: []string{forwardSource}}
+	// The driver's own release, wherever it lies, changes nothing.
+	if m.kmd.Version.Known() && f.Number.Compare(m.kmd.Version) == 0 {
+		return
+	}
+	if v := m.kmd.Version; v.Known() {
+		m.kmd.CUDA, m.kmd.CUDASeen = m.Tables.BranchCUDA(v), false
+	}
+	f.Base, f.CUDANumber = m.kmd, version.Of(c.CUDA)
+	if !f.CUDANumber.Known() {
+		f.CUDANumber = m.Tables.BranchCUDA(f.Number)
+	}
+	m.lift = f
+	m.lift.State = m.forwardState()
+	if m.lift.State == ForwardWorks {
+		m.kmd.user, m.kmd.CUDA, m.kmd.CUDASeen = f.Number, f.CUDANumber, c.CUDA != ""
+	}
+}
+
+// forwardState goes by what CUDA itself refuses first: a library that is older than the module (803) works on no GPU.
+func (m *Machine) forwardState() ForwardState {
+	f := m.Forward()
+	if !f.Base.Version.Known() {
+		f.Lacks = verdict.Question("which kernel-mode driver is under " + f.Path)
+		return ForwardUndecided
+	}
+	if !f.Number.Known() {
+		f.Lacks = verdict.Value("the version of " + f.Path)
+		return ForwardUndecided
+	}
+	if f.Number.Less(f.Base.Version) {
+		f.Why = fmt.Sprintf("it is older than driver %s", f.Base.Version)
+		return ForwardStale
+	}
+	f.Wrong = m.notDataCentre()
+	if len(f.Wrong) > 0 && m.Shown.Unsure.Lacking() && (m.Shown.Hidden || len(f.Wrong) < len(m.GPUs)) {
+		f.Lacks = m.Shown.Unsure
+		return ForwardUndecidedGPU
+	}
+	if len(f.Wrong) > 0 {
+		f.Why = f.Wrong[0].Label + " does not support forward compatibility"
+		return ForwardWrongGPU
+	}
+	if state := m.baseBranch(); state != ForwardWorks {
+		return state
+	}
+	return m.forwardGPUs()
+}
+
+// forwardGPUs looks for a GPU that is not known to be served.
+func (m *Machine) forwardGPUs() ForwardState {
+	f := m.Forward()
+	for _, g := range m.GPUs {
+		switch {
+		case g.DataCentre() != Yes:
+			f.Lacks = verdict.Question("whether " + g.Label + " is a GPU that forward compatibility is for")
+			return ForwardUndecidedGPU
+		case g.dropped(f.Number.Major()):
+			f.Lacks = verdict.Question(fmt.Sprintf("whether libcuda %s still drives %s, as drivers of its branch do not", f.Number, g.Label))
+			return ForwardUndecidedGPU
+		}
+	}
+	return ForwardWorks
+}
+
+// dropped reports whether drivers of a branch no longer drive the GPU.
+func (g GPU) dropped(branch int) bool {
+	return g.Chip != nil && g.Chip.LastBranch.Known() && g.Chip.LastBranch.Major() < branch
+}
+
+// baseBranch asks the library's note, else the table, whether it may run on this branch of the kernel-mode driver. A
+// branch that the table does not list proves nothing: NVIDIA strikes those past their end of life.
+func (m *Machine) baseBranch() ForwardState {
+	f := m.Forward()
+	branch := fmt.Sprint(f.Base.Version.Major())
+	allowed, listed := f.Branches, len(f.Branches) > 0
+	if listed && slices.Contains(allowed, f.Base.Version.Major()) {
+		return ForwardWorks
+	}
+	if listed {
+		f.Why = fmt.Sprintf("its ELF note lists driver branches %s, not %s", joinInts(allowed), branch)
+		return ForwardStale
+	}
+	row := m.Tables.Forward(f.Number)
+	if row != nil && slices.Contains(row.Base, branch) {
+		f.Source = append(f.Source, row.Source...)
+		return ForwardWorks
+	}
+	f.Lacks = verdict.Question(fmt.Sprintf("whether libcuda %s may run on driver branch %s: it carries no note that says so, and the tables do not know", f.Number, branch))
+	return ForwardUndecided
+}
+
+func joinInts(list []int) string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
+}
+
+// notDataCentre are the visible GPUs that forward compatibility is certainly not for.
+func (m *Machine) notDataCentre() []GPU {
+	var list []GPU
+	for _, g := range m.GPUs {
+		if g.DataCentre() == No {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// Trilean is an answer that can be missing.
+type Trilean int
+
+// The answers.
+const (
+	Maybe Trilean = iota
+	Yes
+	No
+)
+
+var (
+	consumerName   = lazyregexp.New(`^(geforce|titan|gtx|mx\d)\b`)
+	dataCentreName = lazyregexp.New(`^(tesla .+|(gh|gb|gr|[abhlv])\d+\S*( .*)?|t4g?|p(100|40|4)\b.*)$`)
+	workstation    = lazyregexp.New(`\b(rtx|quadro|nvs|active|laptop)\b`)
+)
+
+// DataCentre reports whether NVIDIA sells the GPU for data centres. A chip is sold in several lines, so the name
+// decides where there is one. Of RTX boards only some are allowed, and no list of them is published: maybe.
+func (g GPU) DataCentre() Trilean {
+	name := tables.NormalGPU(g.Name)
+	kind := []string{}
+	if g.Chip != nil {
+		kind = g.Chip.Kind
+	}
+	switch {
+	case consumerName.MatchString(name), slices.Equal(kind, []string{"geforce"}):
+		return No
+	case strings.Contains(name, "server edition"):
+		return Yes
+	case g.Chip != nil && g.Chip.HasName("geforce "+name): // "RTX 4090", as people write it
+		return No
+	case slices.Contains(kind, "integrated"), workstation.MatchString(name):
+		return Maybe
+	case dataCentreName.MatchString(name), slices.Equal(kind, []string{"data-centre"}):
+		return Yes
+	}
+	return Maybe
+}
+
+// CompatPackage is the lowest package that reaches a CUDA; nil where a GPU is not certainly a data-centre one, or
+// NVIDIA does not list the driver's branch: what is proposed must not end in error 803 or 804.
+func (m *Machine) CompatPackage(cuda version.Number) *tables.Forward {
+	base := m.Driver().Version
+	if !cuda.Known() || !base.Known() || len(m.GPUs) == 0 || m.WindowsNumbers() || m.Jetson() ||
+		slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.DataCentre() != Yes }) {
+		return nil
+	}
+	rows := tables.Rows[tables.Forward](m.Tables)
+	i := slices.IndexFunc(rows, func(r tables.Forward) bool {
+		dropped := slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.dropped(version.Int(r.Branch)) })
+		return !dropped && !r.CUDA.LessShort(cuda) && slices.Contains(r.Base, fmt.Sprint(base.Major()))
+	})
+	if i < 0 {
+		return nil
+	}
+	return &rows[i]
+}
+
+// Dockerfile reports whether what is judged is the image of a Dockerfile, and not the host that will run it.
+func (m *Machine) Dockerfile() bool {
+	e := m.Facts.Environments
+	return len(e) == 1 && e[0].Kind == "Dockerfile" && len(e[0].Wanted) > 0
+}
+
+// EvidenceCompat is the taken library, with the reason why it is.
+func (m *Machine) EvidenceCompat() verdict.Evidence {
+	return verdict.Evidence{Fact: "libcuda", Value: m.Forward().Version, From: m.Forward().Path + ", taken by " + m.Forward().Reason}
+}
+
+// CompatTaken reports whether a cuda-compat library stands in for the driver's user space.
+func (m *Machine) CompatTaken() bool {
+	return slices.ContainsFunc(m.Facts.Driver.Compat, func(c facts.Compat) bool { return c.Taken })
+}

@@ -1,0 +1,95 @@
+package model
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/probe/facts"
+)
+
+// gpuName matches the names of distributions that ask for the GPU: onnxruntime-gpu, cudf-cu12, cupy-cuda12x,
+// nvidia-dali-cuda120, numba-cuda.
+var gpuName = lazyregexp.New(`-gpu(-|$)|-cu\d+(-|$)|cuda`)
+
+// asks reports whether a build is there for the GPU. That one goes on with the CPU has to be known: of XGBoost's and
+// CTranslate2's wheels the table of packages says so, and the programs outside Python that are looked for do. Whatever
+// else carries CUDA code is broken where that cannot run.
+func asks(t *tables.Tables, b *facts.Build) bool {
+	if b.Origin == "program" {
+		return false
+	}
+	rows := tables.RowsOf[tables.Package](t, b.Name)
+	return !b.Extension || gpuName.MatchString(b.Name) || len(rows) == 0 || rows[0].Uses != "either"
+}
+
+// standaloneCUDA is the CUDA family of a build that has the runtime linked in, so that no library that it needs
+// tells: by the release's rows, else by its PTX, which no older toolkit writes.
+func (m *Machine) standaloneCUDA(b *facts.Build) version.Number {
+	public, _, _ := strings.Cut(b.Version, "+")
+	families := map[int]bool{}
+	for _, e := range tables.RowsOf[tables.Extension](m.Tables, b.Name) {
+		if version.SameRelease(e.Release, public) {
+			for _, cuda := range e.CUDA {
+				families[version.Of(cuda).Major()] = true
+			}
+		}
+	}
+	if len(families) != 1 {
+		families = map[int]bool{m.oldestToolkit(b).Major(): true}
+	}
+	for major := range families {
+		if major > 0 {
+			return version.Of(strconv.Itoa(major))
+		}
+	}
+	return version.Number{}
+}
+
+// oldestToolkit is the first CUDA that could have written a build's PTX.
+func (m *Machine) oldestToolkit(b *facts.Build) version.Number {
+	var newest version.Number
+	for _, isa := range b.PTXISA {
+		if v := version.Of(isa); !newest.Known() || newest.Less(v) {
+			newest = v
+		}
+	}
+	if !newest.Known() {
+		return newest
+	}
+	return m.Tables.CUDAOfPTX(newest)
+}
+
+// keptToCPU is the variable by which the user of a program here, or an image, keeps a framework to the CPU; empty where none does. JAX
+// starts the platforms of JAX_PLATFORMS alone; of the older JAX_PLATFORM_NAME it takes its default
+// (jax 0.10.2, backends and _get_backend_uncached of jax/_src/xla_bridge.py).
+func (m *Machine) keptToCPU(name string) string {
+	if name != "jax" || !m.Starts() {
+		return ""
+	}
+	forGPU := func(platform string) bool {
+		return slices.Contains([]string{"cuda", "gpu"}, strings.TrimSpace(platform))
+	}
+	platforms, preferred := m.Facts.Variables["JAX_PLATFORMS"], m.Facts.Variables["JAX_PLATFORM_NAME"]
+	switch {
+	case platforms != "" && !slices.ContainsFunc(strings.Split(platforms, ","), forGPU):
+		return "JAX_PLATFORMS=" + platforms
+	case preferred != "" && !forGPU(strings.ToLower(preferred)):
+		return "JAX_PLATFORM_NAME=" + preferred
+	}
+	return ""
+}
+
+// GoesOn reports whether a build carries CUDA code that it can do without.
+func (b *Build) GoesOn() bool { return b.Kept != "" || b.Either() || !asks(b.Env.t, b.Build) }
+
+// WantsCUDA reports whether a build is made for CUDA and there for the GPU.
+func (b *Build) WantsCUDA() bool { return b.Device == "cuda" && !b.GoesOn() }
+
+// AnyWants reports whether a build that satisfies the condition is there for the GPU.
+func (m *Machine) AnyWants(condition func(*Build) bool) bool {
+	return slices.ContainsFunc(m.Builds, func(b *Build) bool { return b.WantsCUDA() && condition(b) })
+}

@@ -1,0 +1,415 @@
+// package model is what is judged: facts with what a target says over them, and what the tables know of both. It
+// answers questions about machines, builds, GPUs and environments; what is wrong is for package rules to say.
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/verdict"
+	"cudacompat/probe/facts"
+)
+
+// Machine is what is judged: the facts with what a target says over them, and what the tables know of both.
+type Machine struct {
+	Tables        *tables.Tables
+	Facts         *facts.Facts
+	Target        Target // what is said over the facts
+	Policy        verdict.Policy
+	Name          string           // the target's, empty for this machine
+	Platform      string           // "linux_x86_64", "linux_aarch64", "win_amd64"
+	Instance      *tables.Instance // the row of its type; nil: not of EC2, or not in the table
+	kmd           Driver           // the driver that builds will meet
+	lift          Forward          // the cuda-compat library that stands in for its user space
+	DriverRead    *bool            // set when either was asked for
+	Found         FoundDriver      // whatever the target says
+	Toolkits      []Toolkit
+	Libc          version.Number // glibc's; not known of musl
+	Present       []GPU          // those that are there
+	Shown         Shown          // what CUDA_VISIBLE_DEVICES leaves of them
+	GPUs          []GPU          // those that a program would see, or may see where shown is unsure
+	Kinds         []GPU          // the first of each kind of gpus: those of a kind are judged alike
+	listed        []facts.GPU    // those that CUDA can number, in the order of their addresses
+	numbers       map[string]int // of listed, by address
+	resolved      map[gpuKind]GPU
+	products      map[GPU][]*tables.Product   // what ProductsOf looked up
+	Released      map[string][]version.Number // by framework: what releases looked up
+	Memo          *Memo                       // lists of rows that several builds ask for
+	environments  map[*facts.Environment]*Environment
+	Builds        []*Build        // in the order of the facts
+	NamedPackages []*NamedPackage // packages that files name and that have to do with a GPU
+	Beside        []*Machine      // the other targets of the same judgement, without builds
+}
+
+// Driver is a driver that builds can meet.
+type Driver struct {
+	Version  version.Number // the kernel module's, else that of the user space at rest
+	From     string
+	user     version.Number // a cuda-compat library's, where one stands in for the user space
+	CUDA     version.Number // what its user space speaks
+	CUDASeen bool           // somebody asked the user space; else cuda is the branch's
+	Loaded   bool           // Version is of a loaded module, or of a target
+}
+
+// GPU is one GPU that a program would see.
+type GPU struct {
+	Label      string             // for people: "NVIDIA L4 (8.9)"
+	Name       string             // "NVIDIA L4"; empty when only its chip or its capability is known
+	Capability version.Capability // not known where neither driver nor tables tell it
+	Chip       *tables.Chip       // nil when the table does not know it
+	From       string             // where it was found, or the flag that names it
+	Bus        string             // its address; empty where none is known
+	pciID      string             // "10de:27b8"; empty where PCI was not read
+	Index      string             // by which CUDA_VISIBLE_DEVICES can name it, in the order of addresses
+}
+
+// Answers reports whether NVML showed the GPU, to this program or to nvidia-smi: the driver knows it then.
+func (g GPU) Answers() bool { return strings.Contains(g.From, "NVML") || g.From == "nvidia-smi" }
+
+// NewMachine lays the target over the facts.
+func NewMachine(t *tables.Tables, f *facts.Facts, target Target, policy verdict.Policy) *Machine {
+	m := &Machine{Tables: t, Facts: f, Target: target, Policy: policy, Name: target.Instance,
+		Found: foundIn(&f.Driver), Libc: version.Of(f.System.Libc),
+		resolved: map[gpuKind]GPU{}, products: map[GPU][]*tables.Product{}, Memo: &Memo{},
+		environments: map[*facts.Environment]*Environment{}, DriverRead: new(bool),
+		Released: map[string][]version.Number{}}
+	if name := cmp.Or(target.Instance, f.System.Instance); name != "" {
+		m.Instance = t.Instance(name)
+	}
+	for i := range f.Toolkits {
+		m.Toolkits = append(m.Toolkits, newToolkit(&f.Toolkits[i]))
+	}
+	m.list()
+	m.Present = m.gpusOf()
+	m.Judge(m.Present)
+	m.Platform = m.platformOf()
+	m.kmd = m.driverOf()
+	if len(target.GPUs) == 0 && target.Instance == "" {
+		m.Judge(m.show())
+	}
+	m.hiddenByImage()
+	m.layCompat()
+	standing := StandingOf(t, f)
+	for i := range f.Environments {
+		env := m.Environment(&f.Environments[i])
+		for j := range f.Environments[i].Builds {
+			b := &f.Environments[i].Builds[j]
+			if v := newBuild(m, env, b, standing(&f.Environments[i])); !v.soundTriton() {
+				m.Builds = append(m.Builds, v)
+			}
+		}
+	}
+	m.layPrograms()
+	m.layNamed(standing)
+	return m
+}
+
+// platformOf is the platform of the wheels that belong here, as the tables write it. A target goes before what was
+// found, and a GPU that is only sold with an Arm processor before the architecture that the facts were taken on. x86_64
+// where nothing tells, as in a file of names.
+func (m *Machine) platformOf() string {
+	told := m.platformTold()
+	switch {
+	case strings.Contains(m.Facts.System.OS, "Windows"):
+		return "win_amd64"
+	case told != "":
+		return told
+	case m.Facts.System.Arch != "":
+		return "linux_" + m.Facts.System.Arch
+	case m.Instance != nil:
+		return m.Instance.Platform
+	}
+	return "linux_x86_64"
+}
+
+// platformTold is the platform that the instance type or the GPUs tell by themselves; empty where they do not.
+func (m *Machine) platformTold() string {
+	switch {
+	case m.Target.Instance != "" && m.Instance != nil:
+		return m.Instance.Platform
+	case slices.ContainsFunc(m.GPUs, func(g GPU) bool { return ArmGPU.MatchString(g.Name) }):
+		return "linux_aarch64"
+	}
+	return ""
+}
+
+// PlatformOf is the platform of the machine that a target names, as the tables write it; empty where the target does
+// not tell.
+func PlatformOf(t *tables.Tables, target Target) string {
+	return NewMachine(t, &facts.Facts{}, target, verdict.Policy{}).platformTold()
+}
+
+// ArmGPU are the GPUs that sit on one module or board with an Arm processor: Grace and Tegra.
+var ArmGPU = lazyregexp.New(`^(NVIDIA )?(HGX )?(GH200|GB[23]00|GB10|DGX Spark|RTX Spark|T4G|Thor|Orin|Xavier|Jetson|Tegra)\b`)
+
+// Jetson reports whether the GPU is a Tegra module's, whose driver comes with its system and has no branches.
+func (m *Machine) Jetson() bool {
+	return m.Facts.System.Jetson || slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.Capability.Tegra() })
+}
+
+// WindowsNumbers reports whether the driver's version is of Windows' series, in Windows and in WSL2.
+func (m *Machine) WindowsNumbers() bool { return m.Facts.System.WSL || m.Platform == "win_amd64" }
+
+// Driver is the driver that builds will meet. Who asks says so, since what asks for neither it nor forward is the same
+// with every driver.
+func (m *Machine) Driver() Driver {
+	*m.DriverRead = true
+	return m.kmd
+}
+
+// Forward is the cuda-compat library that stands in for the driver's user space.
+func (m *Machine) Forward() *Forward {
+	*m.DriverRead = true
+	return &m.lift
+}
+
+// driverOf is the target's driver, else the loaded module's, else the one that is installed. What its user space said
+// of CUDA goes before its branch's row; Windows' and Jetson's numbers are not in that table.
+func (m *Machine) driverOf() Driver {
+	f := &m.Facts.Driver
+	if m.Target.Driver != "" {
+		v := version.Of(m.Target.Driver)
+		return Driver{Version: v, From: "--driver", CUDA: m.Tables.BranchCUDA(v), Loaded: true}
+	}
+	d := Driver{Version: m.Found.Loaded, From: f.From, Loaded: f.Version != ""}
+	if !d.Version.Known() {
+		d.Version, d.From = m.installedDriver()
+	}
+	d.CUDA = m.Found.CUDA
+	d.CUDASeen = d.CUDA.Known()
+	if !d.CUDASeen && !m.WindowsNumbers() && !m.Jetson() {
+		d.CUDA = m.Tables.BranchCUDA(d.Version)
+	}
+	return d
+}
+
+// installedDriver is the driver that will be there once it is loaded: the module on disk, else the user space.
+func (m *Machine) installedDriver() (version.Number, string) {
+	if module := m.BootModule(); module != nil && module.Version != "" {
+		return module.Number, module.Path
+	}
+	for _, lib := range m.Found.Libraries {
+		if lib.Number.Known() {
+			return lib.Number, lib.Path
+		}
+	}
+	return version.Number{}, ""
+}
+
+// BootModule is the module of the kernel that runs or, at rest, will boot; else of the newest kernel that has one.
+func (m *Machine) BootModule() *Module {
+	var newest *Module
+	boot, _ := m.BootKernel()
+	for i := range m.Found.modules {
+		module := &m.Found.modules[i]
+		if module.Kernel == cmp.Or(boot, m.Facts.System.Kernel) {
+			return module
+		}
+		if newest == nil || tables.CompareNaturally(newest.Kernel, module.Kernel) < 0 {
+			newest = module
+		}
+	}
+	if m.Facts.System.Kernel != "" && !m.Facts.System.Rest {
+		return nil
+	}
+	return newest
+}
+
+// gpusOf lists the GPUs that are judged for: the target's, else those that were found.
+func (m *Machine) gpusOf() []GPU {
+	var gpus []GPU
+	switch {
+	case len(m.Target.GPUs) > 0:
+		for _, name := range m.Target.GPUs {
+			gpus = append(gpus, m.gpuNamed(name, "--gpu"))
+		}
+	case m.Target.Instance != "" && m.Instance != nil:
+		for range max(m.Instance.Count, 1) {
+			gpus = append(gpus, m.gpuNamed(m.Instance.GPU, "--instance "+m.Target.Instance))
+		}
+	default:
+		for _, g := range Visible(m.Facts) {
+			gpus = append(gpus, m.GPUFound(g))
+		}
+	}
+	return gpus
+}
+
+// Visible are the GPUs that programs on this machine can be shown.
+func Visible(f *facts.Facts) []facts.GPU {
+	why := Withheld(f)
+	return slices.DeleteFunc(slices.Clone(f.GPUs), func(g facts.GPU) bool { return why(g) != "" })
+}
+
+// Withheld tells why programs on this machine are not shown a GPU, with nothing for those that they are. NVML speaks
+// for containers, which see a part of the host's PCI bus; on a host, a GPU that only PCI shows may be one that the
+// driver dropped. What is held for a virtual machine is not shown, nor is nouveau's beside NVIDIA's, which may be for
+// the screen.
+func Withheld(f *facts.Facts) func(facts.GPU) string {
+	shared := slices.ContainsFunc(f.GPUs, func(g facts.GPU) bool { return g.Bound == "nvidia" })
+	return func(g facts.GPU) string {
+		driven := slices.Contains(g.From, "NVML") || slices.Contains(g.From, "/proc/driver/nvidia")
+		switch {
+		case ToVM(g):
+			return "held by " + g.Bound
+		case Nouveaus(g) && shared:
+			return "driven by " + g.Bound
+		case g.Excluded:
+			return "left out by the driver's options (NVreg_ExcludedGpus)"
+		case f.System.Container != "" && !driven && slices.Contains(g.From, "/sys/bus/pci"):
+			return "not given to this container"
+		}
+		return ""
+	}
+}
+
+// ToVM reports whether a GPU is held for a virtual machine: by one of VFIO's drivers (vfio-pci, nvgrace_gpu_vfio_pci),
+// by Xen's (pciback), or by the stub that keeps others off.
+func ToVM(g facts.GPU) bool {
+	return strings.Contains(g.Bound, "vfio") || strings.Contains(g.Bound, "pciback") || g.Bound == "pci-stub"
+}
+
+// Nouveaus reports whether a GPU belongs to one of the open drivers, nouveau and nova, which have no CUDA.
+func Nouveaus(g facts.GPU) bool {
+	return g.Bound == "nouveau" || strings.HasPrefix(strings.ToLower(g.Bound), "nova")
+}
+
+// gpuNamed resolves a name or a compute capability.
+func (m *Machine) gpuNamed(name, from string) GPU {
+	if c, err := version.ParseCapability(name); err == nil {
+		return GPU{Label: "GPU of compute capability " + name, Capability: c, Chip: m.Tables.ChipOf(c), From: from}
+	}
+	chip := m.Tables.ChipNamed(name)
+	g := GPU{Label: name, Name: name, Chip: chip, From: from}
+	if chip != nil {
+		g.Capability = chip.Capability
+		g.Label = fmt.Sprintf("%s (%s)", name, chip.Capability)
+	}
+	return g
+}
+
+// GPUFound resolves what was probed. Devices that differ by their address alone are looked up once.
+func (m *Machine) GPUFound(g facts.GPU) GPU {
+	kind := gpuKind{g.Name, g.PCIID, g.Capability, "", strings.Join(g.From, ", ")}
+	if g.Name+g.PCIID == "" {
+		kind.bus = g.Bus
+	}
+	seen, ok := m.resolved[kind]
+	if !ok {
+		seen = m.resolve(g, kind.from)
+		m.resolved[kind] = seen
+	}
+	seen.Bus, seen.Index = g.Bus, m.numberOf(g)
+	return seen
+}
+
+// gpuKind is what of a probed GPU decides what it is; bus only where nothing else names it.
+type gpuKind struct{ name, pciID, capability, bus, from string }
+
+// resolve asks the tables: the capability that the driver says goes before theirs.
+func (m *Machine) resolve(g facts.GPU, from string) GPU {
+	chip := m.Tables.ChipByID(g.PCIID)
+	if chip == nil && g.Name != "" {
+		chip = m.Tables.ChipNamed(g.Name)
+	}
+	seen := GPU{Label: g.Name, Name: g.Name, Chip: chip, From: from, pciID: g.PCIID}
+	if c, err := version.ParseCapability(g.Capability); err == nil {
+		seen.Capability = c
+		if chip == nil || chip.Capability != c {
+			seen.Chip = m.Tables.ChipOf(c)
+		}
+	} else if chip != nil {
+		seen.Capability = chip.Capability
+	}
+	if seen.Label == "" {
+		seen.Label = m.pciLabel(g, chip)
+		if m.Instance != nil && seen.Label == m.Instance.GPU {
+			seen.Name = seen.Label
+		}
+	}
+	if seen.Capability.Known() {
+		seen.Label += fmt.Sprintf(" (%s)", seen.Capability)
+	}
+	return seen
+}
+
+// LastBranch is the last branch that drives a GPU, with its source: the instance type's own where its row has one, as a
+// part of a GPU may, else its chip's.
+func (m *Machine) LastBranch(g GPU) (version.Number, []string) {
+	switch {
+	case g.Chip == nil:
+		return version.Number{}, nil
+	case m.Instance != nil && m.Instance.LastBranch.Known() &&
+		tables.NormalGPU(m.Instance.GPU) == tables.NormalGPU(g.Name) && !g.Answers():
+		return m.Instance.LastBranch, m.Instance.Source
+	}
+	return g.Chip.LastBranch, g.Chip.Source
+}
+
+// DrivenBy reports whether a driver knows a GPU, and still does; of a GPU that nobody knows it says so too. A part of a
+// GPU is driven by branches that have a vGPU guest driver.
+func (m *Machine) DrivenBy(g GPU, driver version.Number) bool {
+	if m.PartOfGPU() && m.Tables.NoVGPU(driver) && !m.answersFor(g, driver) {
+		return false
+	}
+	last, _ := m.LastBranch(g)
+	before := m.Before(g, driver)
+	return !(before != nil && before.Proven) && !(last.Known() && driver.Major() > last.Major())
+}
+
+// pciLabel names a device that only PCI shows: by the instance type's model where that is of the same chip.
+func (m *Machine) pciLabel(g facts.GPU, chip *tables.Chip) string {
+	switch {
+	case chip == nil:
+		return "GPU " + cmp.Or(g.PCIID, g.Bus, "of unknown kind")
+	case m.Instance != nil && m.Tables.ChipNamed(m.Instance.GPU) == chip:
+		return m.Instance.GPU
+	case len(chip.Names) == 1:
+		return chip.Names[0]
+	case len(m.Tables.Products(g.PCIID, "")) == 1:
+		return m.Tables.Products(g.PCIID, "")[0].Name
+	}
+	return fmt.Sprintf("%s GPU %s", chip.Chip, g.PCIID)
+}
+
+// Host reports whether this is no container and no special platform: the machine's own driver can be judged.
+func (m *Machine) Host() bool {
+	return m.Facts.System.Container == "" && !m.Facts.System.WSL && !m.Jetson() && m.Platform != "win_amd64"
+}
+
+// EvidenceDriver is the driver as evidence.
+func (m *Machine) EvidenceDriver() verdict.Evidence {
+	return verdict.Evidence{Fact: "driver", Value: m.Driver().Version.String(), From: m.Driver().From}
+}
+
+// DriverTold reports whether anything is known of the driver that builds are held against.
+func (m *Machine) DriverTold() bool { return m.Driver().Version.Known() || m.Driver().CUDA.Known() }
+
+// DriverWords is the driver for a sentence.
+func (m *Machine) DriverWords() string {
+	if m.Driver().Version.Known() {
+		return "driver " + m.Driver().Version.String()
+	}
+	return "a driver that supports CUDA " + m.Driver().CUDA.String()
+}
+
+// PartOfGPU reports whether the instance type has a fraction of a GPU, which only the vGPU guest driver drives.
+func (m *Machine) PartOfGPU() bool { return m.Instance != nil && m.Instance.GRID == "yes" }
+
+// On is the machine with another driver. A branch alone would stand for its newest release (Product.Unlisted); meant
+// is the first number of it.
+func (m *Machine) On(v version.Number) *Machine {
+	if v.Parts() == 1 {
+		v = version.Of(v.String() + ".0")
+	}
+	at := *m
+	at.kmd = Driver{Version: v, From: "--driver", CUDA: m.Tables.BranchCUDA(v), Loaded: true}
+	at.lift, at.Memo = Forward{}, &Memo{}
+	at.layCompat()
+	return &at
+}

@@ -1,0 +1,437 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/verdict"
+	"cudacompat/probe/facts"
+)
+
+// NamedPackage is one package that a file names, with what is known of it without its files.
+type NamedPackage struct {
+	*facts.Wanted
+	Environment *facts.Environment // the set of the file that names it
+	Rows        []tables.Extension // those that may be this release
+	made        []tables.Extension // those of a wheel whose local version says what it was compiled for
+	Uses        string             // of the table of packages; empty: not in it
+	CUDANumber  version.Number     // the CUDA that it needs, or its family
+	Torch       string             // the one release of PyTorch that it asks for
+	dispensable bool               // what it carries, the rest of it does without
+	Companion   bool               // of PyTorch's own, released with a torch: judged with the torch beside it
+	Image       *tables.Container  // of the table of images; nil: not in it
+	Unlisted    bool               // each of its releases is for one torch, and the tables do not have this one
+}
+
+// Subject names it in findings: "vllm 0.30.0".
+func (n *NamedPackage) Subject() string {
+	return strings.TrimSpace(n.Name+" "+cmp.Or(n.Version, n.Specifier)) + PlaceOf(n.Environment)
+}
+
+// familyExtra matches extras that tell a CUDA family, "cuda12x", "cu128", or that the GPU is asked for.
+var familyExtra = lazyregexp.New(`^(?:cu(?:da)?-?(\d\d)?\d?x?|gpu)$`)
+
+// familyName matches names that tell a CUDA family or release: "cupy-cuda12x", "cudf-cu12", "nvidia-dali-cuda120",
+// "mxnet-cu112".
+var familyName = lazyregexp.New(`-cu(?:da)?(\d\d)(\d)?x?$`)
+
+// familyOf is the CUDA that a name tells.
+func familyOf(name string) version.Number {
+	f := familyName.FindStringSubmatch(name)
+	if f == nil {
+		return version.Number{}
+	}
+	return version.Of(strings.TrimSuffix(f[1]+"."+strings.Trim(f[2], "0"), "."))
+}
+
+// paddleCUDA matches PaddlePaddle's own releases for one CUDA from 2.0 on, "2.6.1.post120"; those of 1.x tell cuDNN,
+// too ("1.8.5.post107" is for CUDA 10.0 and cuDNN 7).
+var paddleCUDA = lazyregexp.New(`^[2-9]\..*\.post(1\d)(\d)$`)
+
+// Helper matches the wheels that others load: NVIDIA's own libraries, and libraries under the wheels of RAPIDS. They
+// are judged with what loads them.
+var Helper = lazyregexp.New(`^(nvidia|cuda|lib\w+|py(lib|nv)\w+)-`)
+
+// wantedPackages are the packages of the files that need or can use a GPU, as far as tables and names tell.
+func (m *Machine) wantedPackages() []*NamedPackage {
+	var list []*NamedPackage
+	for i := range m.Facts.Environments {
+		env := &m.Facts.Environments[i]
+		for j := range env.Wanted {
+			if n := m.namedOf(env, &env.Wanted[j]); n != nil {
+				list = append(list, n)
+			}
+		}
+	}
+	return list
+}
+
+// WithoutPrivate is facts without the packages of which nothing is known here: their names may be nobody else's
+// business, and reports are pasted into public threads.
+func WithoutPrivate(t *tables.Tables, f facts.Facts) facts.Facts {
+	if f.Plan == nil && !slices.ContainsFunc(f.Environments, func(e facts.Environment) bool { return len(e.Wanted) > 0 }) {
+		return f
+	}
+	f.Environments = slices.Clone(f.Environments)
+	m := NewMachine(t, &f, Target{}, verdict.Policy{})
+	for i := range f.Environments {
+		env := &f.Environments[i]
+		env.Wanted = slices.DeleteFunc(slices.Clone(env.Wanted),
+			func(w facts.Wanted) bool { n := m.namedOf(env, &w); return n == nil || n.Uses == "unsaid" })
+	}
+	if f.Plan != nil {
+		f.Plan = m.publicPlan(f.Plan)
+	}
+	return f
+}
+
+// namedOf is what is known of one package; nil of one that has nothing to do with a GPU.
+func (m *Machine) namedOf(env *facts.Environment, w *facts.Wanted) *NamedPackage {
+	n := &NamedPackage{Wanted: w, Environment: env, Uses: m.UsesOf(w)}
+	if w.Origin == "image" {
+		return m.namedImage(n)
+	}
+	n.dispensable = m.Tables.Trait("dispensable", w.Name, version.Number{}) &&
+		!m.Tables.Trait("pins-torch", w.Name, version.Number{})
+	n.Companion = m.Tables.Trait("companion", w.Name, version.Number{})
+	all := 0
+	public, _, _ := strings.Cut(w.Version, "+")
+	release, _ := version.ParseRelease(w.Version)
+	for _, e := range tables.RowsOf[tables.Extension](m.Tables, w.Name) {
+		all++
+		if version.SameRelease(e.Release, public) && (release.Local == "" || e.Variant == release.Local) {
+			n.Rows = append(n.Rows, e)
+		} else if version.SameRelease(e.Release, public) && madeFor(e, release) {
+			n.made = append(n.made, e)
+		}
+	}
+	if release.Local == "" { // of what the index has as a source only, the code is that of where it is installed
+		n.Rows = n.publishedRows()
+	}
+	if n.Uses == "" && w.Origin == "" && (asksByName(w.Name) || slices.ContainsFunc(w.Extras, familyExtra.MatchString)) {
+		n.Uses = "gpu"
+	}
+	n.Unlisted = all > 0 && len(n.Rows) == 0 && release.Number.Known() && release.Local == "" &&
+		(n.Companion || m.Tables.Trait("pins-torch", w.Name, version.Number{}))
+	n.learn(m, release)
+	switch {
+	case len(n.Rows) == 0 && all == 0 && n.Uses == "" && (!n.CUDANumber.Known() || Helper.MatchString(n.Name)), n.Uses == "none":
+		return nil
+	case n.Uses == "":
+		n.Uses = "gpu"
+	}
+	return n
+}
+
+// asksByName reports whether a wheel of which no table knows says by its name that it needs a GPU: "foo-gpu", "pycuda".
+func asksByName(name string) bool { return gpuName.MatchString(name) && !Helper.MatchString(name) }
+
+// publishedRows are the rows of the wheel that the package index has.
+func (n *NamedPackage) publishedRows() []tables.Extension {
+	return slices.DeleteFunc(slices.Clone(n.Rows),
+		func(e tables.Extension) bool { return e.Variant != "pypi" && e.Variant != "sdist" })
+}
+
+// learn takes the CUDA and the PyTorch from what tells the most: the file, the rows, the version, the table of
+// packages, the name.
+func (n *NamedPackage) learn(m *Machine, release version.Release) {
+	n.CUDANumber = version.Of(n.CUDA)
+	if cuda := leastCUDA(n.Rows); !n.CUDANumber.Known() && cuda.Known() {
+		n.CUDANumber = cuda
+	}
+	if local, ok := release.LocalCUDA(); ok && !n.CUDANumber.Known() {
+		n.CUDANumber = local
+	}
+	if compiled, _ := release.Compiled(); !n.CUDANumber.Known() {
+		n.CUDANumber = compiled
+	}
+	if post := paddleCUDA.FindStringSubmatch(n.Version); post != nil && n.Name == "paddlepaddle-gpu" && !n.CUDANumber.Known() {
+		n.CUDANumber = version.Of(post[1] + "." + post[2])
+	}
+	if p := m.PackageOf(n.Name); p != nil && !n.CUDANumber.Known() &&
+		(n.Version == "" || !version.Of(n.Version).Less(p.Release)) {
+		n.CUDANumber = p.CUDA
+	}
+	if !n.CUDANumber.Known() {
+		n.CUDANumber = familyOf(n.Name)
+	}
+	for _, extra := range n.Extras {
+		if f := familyExtra.FindStringSubmatch(extra); f != nil && f[1] != "" && n.Uses == "gpu" && !n.CUDANumber.Known() {
+			n.CUDANumber = version.Of(f[1])
+		}
+	}
+	for _, r := range n.Rows {
+		if !n.Companion && len(r.Torch) == 1 && Exactly(r.Torch[0]).Known() {
+			n.Torch = Exactly(r.Torch[0]).String()
+		}
+	}
+	if n.Torch == "" && n.Version != "" {
+		n.Torch = m.torchBeside(n.Name, n.Version)
+	}
+	if n.Torch == "" && !n.Companion && !n.NamesFramework("torch") {
+		n.Torch = m.newestOfOneMinor(n.Rows)
+	}
+}
+
+// newestOfOneMinor is the release of PyTorch that an installer takes for a package that asks for a range of it, where all
+// that fit are of one minor version, ">=2.8.0,<2.9.0"; empty where they are of several.
+func (m *Machine) newestOfOneMinor(rows []tables.Extension) string {
+	if len(rows) == 0 || len(rows[0].Torch) != 1 {
+		return ""
+	}
+	wanted, err := version.ParseSpecifiers(rows[0].Torch[0])
+	if err != nil {
+		return ""
+	}
+	var newest version.Number
+	for _, t := range tables.Rows[tables.Torch](m.Tables) {
+		switch n := version.Of(t.Release); {
+		case !wanted.Has(t.Release):
+		case newest.Known() && n.Short() != newest.Short():
+			return ""
+		case newest.Less(n):
+			newest = n
+		}
+	}
+	if !newest.Known() || wanted.Has(fmt.Sprintf("%d.%d.0", newest.Major(), newest.Minor()+1)) {
+		return ""
+	}
+	return newest.String()
+}
+
+// leastCUDA is the oldest CUDA among rows: one of them will do.
+func leastCUDA(rows []tables.Extension) version.Number {
+	var least version.Number
+	for _, r := range rows {
+		for _, text := range r.CUDA {
+			if v := version.Of(text); !least.Known() || v.Less(least) {
+				least = v
+			}
+		}
+	}
+	return least
+}
+
+// torchBeside is the release of PyTorch that a torchvision or torchaudio is made for.
+func (m *Machine) torchBeside(name, release string) string {
+	release, _, _ = strings.Cut(release, "+")
+	for _, t := range tables.Rows[tables.Torch](m.Tables) {
+		if name == "torchvision" && t.Torchvision == release ||
+			name == "torchaudio" && t.Torchaudio == release && !m.Tables.Trait("stable-abi", name, version.Of(release)) {
+			return t.Release
+		}
+	}
+	return ""
+}
+
+// PackageOf is what the table of packages knows of a name; nil where it is not in it.
+func (m *Machine) PackageOf(name string) *tables.Package {
+	if rows := tables.RowsOf[tables.Package](m.Tables, name); len(rows) > 0 {
+		return &rows[0]
+	}
+	return nil
+}
+
+// UsesOf is what the table of packages says of one.
+func (m *Machine) UsesOf(w *facts.Wanted) string {
+	if p := m.PackageOf(w.Name); p != nil {
+		return p.Uses
+	}
+	return ""
+}
+
+// NamesFramework reports whether the file names the framework itself, with which this package is judged.
+func (n *NamedPackage) NamesFramework(name string) bool {
+	return slices.ContainsFunc(n.Environment.Builds, func(b facts.Build) bool { return b.Name == name })
+}
+
+// BringsTorch reports whether a file that does not name PyTorch has it all the same: with an engine or a companion that is
+// made for one release, or in an image of PyTorch. What needs any torch takes that one.
+func (m *Machine) BringsTorch(env *facts.Environment) bool {
+	return slices.ContainsFunc(m.NamedPackages, func(n *NamedPackage) bool {
+		return n.Environment == env && (n.Torch != "" || n.Origin == "image" && torchImage.MatchString(n.Name))
+	})
+}
+
+// build is the package as a build that can be judged; nil where too little is known of it, or where the framework
+// beside it is judged in its place.
+func (n *NamedPackage) build() *facts.Build {
+	torch := n.Torch != "" || n.Companion || len(n.Rows) > 0 && len(n.Rows[0].Torch) > 0
+	open := !n.CUDANumber.Known() && n.Torch == "" && TwinNamed(n.Environment, n.Name) == ""
+	if torch && n.NamesFramework("torch") && !n.settles() || open || n.Accelerator == "cpu" {
+		return nil
+	}
+	if n.Torch == "" && n.dispensable {
+		return nil // what it carries, the rest of it does without: the torch that it brings decides
+	}
+	b := &facts.Build{Name: n.Name, Extension: true, Version: n.Version, Specifier: n.Specifier, CUDA: n.CUDANumber.String(),
+		Origin: cmp.Or(n.Origin, "wheel"), Index: n.Index, From: n.From}
+	if n.CUDANumber.Known() {
+		b.Accelerator = "cuda"
+	}
+	if rows := append(n.Rows, n.made...); sameCode(rows) {
+		b.SASS, b.PTX = rows[0].SASS, rows[0].PTX
+	}
+	return b
+}
+
+// settles reports whether the file leaves open the release of a torch which this package pins: it is judged in the
+// torch's place, since no other release can be installed.
+func (n *NamedPackage) settles() bool { return n.Torch != "" && n.mayStay() }
+
+// mayStay reports whether the file leaves open the release of a torch that may be the one that is here already.
+func (n *NamedPackage) mayStay() bool {
+	return slices.ContainsFunc(n.Environment.Builds, func(b facts.Build) bool {
+		wanted, err := version.ParseSpecifiers(b.Specifier)
+		return isUnsettledTorch(&b) && (n.Torch == "" || b.Specifier == facts.Unspecified || err == nil && wanted.Has(n.Torch))
+	})
+}
+
+// isUnsettledTorch reports whether a build is a torch of which a file says neither the release nor what it computes on.
+func isUnsettledTorch(b *facts.Build) bool {
+	return b.Name == "torch" && b.Version == "" && b.Accelerator == ""
+}
+
+// sameCode reports whether every row that may be a release has the same machine code.
+func sameCode(rows []tables.Extension) bool {
+	return len(rows) > 0 && !slices.ContainsFunc(rows, func(e tables.Extension) bool {
+		return !slices.Equal(e.SASS, rows[0].SASS) || !slices.Equal(e.PTX, rows[0].PTX)
+	})
+}
+
+// madeFor reports whether a row is of the wheel that a local version names, as flash-attn's 2.8.3+cu12torch2.8cxx11abiTRUE.
+func madeFor(e tables.Extension, release version.Release) bool {
+	cuda, torch := release.Compiled()
+	return torch.Known() && len(e.Torch) > 0 && !OtherTorch(e.Torch, torch) && !OtherFamily(e.CUDA, cuda)
+}
+
+// layNamed adds what files name to the builds, each for itself: a neighbour tells nothing of it, whichever line stands
+// first. An image of CUDA is one only where nothing else is.
+func (m *Machine) layNamed(standing func(*facts.Environment) Standing) {
+	m.NamedPackages = m.wantedPackages()
+	for _, n := range m.NamedPackages {
+		if n.settles() {
+			m.Builds = slices.DeleteFunc(m.Builds, func(b *Build) bool {
+				return b.Env.Environment == n.Environment && isUnsettledTorch(b.Build)
+			})
+		}
+		if n.Origin != "image" {
+			m.layOne(n, standing(n.Environment))
+		}
+	}
+	for _, n := range m.NamedPackages {
+		if n.Origin == "image" && !m.SpokenFor(n) {
+			m.layOne(n, standing(n.Environment))
+		}
+	}
+}
+
+// layOne adds a package as a build, where enough is known of it.
+func (m *Machine) layOne(n *NamedPackage, s Standing) {
+	b := n.build()
+	if b == nil {
+		return
+	}
+	v := newBuild(m, m.Environment(n.Environment), b, s)
+	v.Named = n
+	if n.Origin == "image" {
+		v.Rows, v.Release = nil, version.Release{}
+	}
+	if n.Torch != "" {
+		m.asTorch(v, n.Torch)
+	}
+	m.Builds = append(m.Builds, v)
+}
+
+// asTorch judges an engine that pins a PyTorch by the rows of that one: it is loaded first, and the engine's own code
+// is for the same GPUs or fewer.
+func (m *Machine) asTorch(b *Build, release string) {
+	torch := &Build{Build: &facts.Build{Name: "torch", Version: release}}
+	torch.Release, _ = version.ParseRelease(release)
+	if variant := m.DefaultVariant("torch", torch.Release); variant != "" && b.Index == "default" {
+		b.Rows = slices.DeleteFunc(m.torchRows(torch), func(r Row) bool { return r.Variant != variant })
+	}
+	if len(b.Rows) == 0 {
+		torch.CUDANumber = b.CUDANumber
+		b.Rows = m.torchRows(torch)
+	}
+	if cuda := commonCUDA(b.Rows); cuda.Known() &&
+		(!b.CUDANumber.Known() || b.CUDANumber.Parts() < 2 && cuda.Major() == b.CUDANumber.Major()) {
+		b.CUDANumber, b.Device = cuda, "cuda"
+	}
+}
+
+// Either reports whether the package is the same with and without a GPU: what it cannot have it does without.
+func (b *Build) Either() bool { return b.Named != nil && b.Named.Uses == "either" }
+
+// CompilesLater reports whether its code is made for the GPU when it runs: there is none to compare.
+func (b *Build) CompilesLater() bool { return b.JIT || b.Named != nil && b.Named.Uses == "jit" }
+
+// TwinPackages are packages for the GPU and those for the CPU with the same modules.
+var TwinPackages = map[string]string{"onnxruntime-gpu": "onnxruntime", "faiss-gpu": "faiss-cpu", "faiss-gpu-cu11": "faiss-cpu",
+	"faiss-gpu-cu12": "faiss-cpu", "tensorflow": "tensorflow-cpu"}
+
+// TwinNamed is how a file names the package for the CPU that has the modules of one for the GPU, "faiss-cpu 1.15.1";
+// empty where it does not.
+func TwinNamed(e *facts.Environment, name string) string {
+	twin := TwinPackages[name]
+	if twin == "" {
+		return ""
+	}
+	for _, p := range e.Packages {
+		if p.Name == twin {
+			return p.Name + " " + p.Version
+		}
+	}
+	for _, w := range e.Wanted {
+		if w.Name == twin {
+			return strings.TrimSpace(w.Name + " " + w.Version)
+		}
+	}
+	return ""
+}
+
+// OtherFamily reports whether none of a list of CUDA releases is of the family.
+func OtherFamily(list []string, cuda version.Number) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list,
+		func(text string) bool { return version.Of(text).Major() == cuda.Major() })
+}
+
+// publicPlan is a plan without the packages that CUDA has nothing to do with: their names may be nobody else's business.
+func (m *Machine) publicPlan(p *facts.Plan) *facts.Plan {
+	private := func(one facts.Planned) bool { return !m.Public(one) }
+	public := *p
+	public.Removes = slices.DeleteFunc(slices.Clone(p.Removes), private)
+	public.Installs = slices.DeleteFunc(slices.Clone(p.Installs), private)
+	public.Lacks = slices.DeleteFunc(slices.Clone(p.Lacks), func(l facts.Lack) bool { return private(facts.Planned{Name: l.Of}) })
+	return &public
+}
+
+// Public reports whether CUDA has to do with a distribution, by its name.
+func (m *Machine) Public(one facts.Planned) bool {
+	n := m.namedOf(&facts.Environment{}, &facts.Wanted{Name: one.Name, Version: one.Version})
+	return IsFramework(one.Name) || n != nil && n.Uses != "either" || Helper.MatchString(one.Name) ||
+		slices.Contains([]string{"triton", "numpy", "protobuf", "torchvision", "torchaudio"}, one.Name)
+}
+
+func IsFramework(name string) bool {
+	return slices.Contains(Frameworks(), name) || strings.HasPrefix(name, "jax") || strings.HasPrefix(name, "tensorflow")
+}
+
+// OtherTorch reports whether a list of releases and ranges has none of the torch's minor version: wheels on torch's
+// stable ABI ask for a least one alone. An empty list says nothing. Minor versions, since torch's C++ interface changes
+// with each.
+func OtherTorch(list []string, torch version.Number) bool {
+	return len(list) > 0 && !slices.ContainsFunc(list, func(text string) bool {
+		if v := Exactly(text); v.Known() {
+			return v.Short() == torch.Short()
+		}
+		taken, err := version.ParseSpecifiers(text)
+		return err != nil || slices.ContainsFunc([]string{torch.String(), torch.Short() + ".0", torch.Short() + ".99"}, taken.Has)
+	})
+}

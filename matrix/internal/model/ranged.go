@@ -1,0 +1,123 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/probe/facts"
+)
+
+// oldestPython is the first Python that a bare range is judged for. The one before it ended in 2024, and what its
+// installers still find is of a time before the GPUs that are sold now.
+const oldestPython = "3.9"
+
+// rowsOfRange are the rows of the torches that an installer takes for a file's range: on each Python the newest release that
+// has a wheel for it. What all of them say is true of whichever is taken. A range of which every release is in the
+// tables is judged by all of them: another package may hold the newest back.
+func (m *Machine) rowsOfRange(b *Build) []Row {
+	wanted, err := version.ParseSpecifiers(b.Specifier)
+	if b.Specifier == facts.Unspecified {
+		wanted, err = version.Specifiers{}, nil
+	}
+	if b.Name != "torch" || b.Version != "" || b.Specifier == "" || err != nil {
+		return nil
+	}
+	var all, fitting []Row
+	for _, t := range tables.Rows[tables.Torch](m.Tables) {
+		if t.Platform != m.Platform {
+			continue
+		}
+		all = append(all, torchRow(&t))
+		if m.serves(b.Index, &t) && wanted.Has(t.Release) {
+			fitting = append(fitting, torchRow(&t))
+		}
+	}
+	slices.SortStableFunc(fitting, func(x, y Row) int { return y.Number.Compare(x.Number) }) // pip takes the newest
+	switch {
+	case m.rangeIsClosed(wanted, b.Index, all):
+		return fitting
+	case m.heldBack(b.Env.Environment):
+		return nil
+	}
+	taken := newestOn(fitting, b.Interpreter, b.Env.Pythons)
+	b.byPython = b.Interpreter == "" && len(taken) > 1
+	return taken
+}
+
+// ownLibrary matches the wheels of which each torch pins a release of its own.
+var ownLibrary = lazyregexp.New(`^nvidia-.*-cu\d+$`)
+
+// heldBack reports whether something else of a file decides which torch is installed: an engine or a companion that is
+// made for one release, or a library of CUDA that is pinned.
+func (m *Machine) heldBack(env *facts.Environment) bool {
+	return slices.ContainsFunc(env.Wanted, func(w facts.Wanted) bool {
+		if ownLibrary.MatchString(w.Name) {
+			return true
+		}
+		n := m.namedOf(env, &w)
+		return n != nil && (n.Torch != "" || n.Companion && w.Version != "" || len(n.Rows) > 0 && len(n.Rows[0].Torch) > 0)
+	}) || slices.ContainsFunc(env.Packages, func(p facts.Package) bool { return ownLibrary.MatchString(p.Name) })
+}
+
+// newestOn are the newest rows that have a wheel for each Python: for one that is named, else for those of a range, else
+// for all.
+func newestOn(rows []Row, python, pythons string) []Row {
+	allowed, err := version.ParseSpecifiers(pythons)
+	var taken []Row
+	met := map[string]bool{}
+	for _, r := range rows {
+		news := false
+		for _, p := range r.Python {
+			p = strings.TrimSuffix(p, "t")
+			switch {
+			case met[p], python != "" && version.Of(python).Short() != p,
+				python == "" && version.Of(p).Less(version.Of(oldestPython)),
+				python == "" && pythons != "" && err == nil && !allowed.Has(p+".0") && !allowed.Has(p+".99"):
+			default:
+				met[p], news = true, true
+			}
+		}
+		if same := len(taken) > 0 && taken[len(taken)-1].Number == r.Number; news || same {
+			taken = append(taken, r) // of an index that has several variants any may be taken
+		}
+	}
+	return taken
+}
+
+// serves reports whether an index has a row's wheel: that of a variant, or the installer's own.
+func (m *Machine) serves(index string, t *tables.Torch) bool {
+	if index == "default" {
+		release, _ := version.ParseRelease(t.Release)
+		variant := m.DefaultVariant("torch", release)
+		return variant == "" || variant == t.Variant
+	}
+	return index == "" || index == t.Variant
+}
+
+// rangeIsClosed reports whether a range has no release but those of the tables: none older than the first, and none newer than
+// the last, unless its index stopped before that one.
+func (m *Machine) rangeIsClosed(wanted version.Specifiers, index string, all []Row) bool {
+	var first, last version.Number // of the tables
+	var lastHere version.Number    // of this index
+	for _, r := range all {
+		if !first.Known() || r.Number.Less(first) {
+			first = r.Number
+		}
+		if last.Less(r.Number) {
+			last = r.Number
+		}
+		if r.Variant == index && lastHere.Less(r.Number) {
+			lastHere = r.Number
+		}
+	}
+	if lastHere.Known() && lastHere.Short() != last.Short() {
+		return true
+	}
+	next := []string{fmt.Sprintf("%d.%d.%d", last.Major(), last.Minor(), last.Patch()+1),
+		fmt.Sprintf("%d.%d.0", last.Major(), last.Minor()+1), fmt.Sprintf("%d.0.0", last.Major()+1)}
+	return !slices.ContainsFunc(append(next, "0.1", first.Short()+".dev0"), wanted.Has)
+}

@@ -1,0 +1,110 @@
+package model
+
+import (
+	"slices"
+	"strings"
+
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/pin"
+)
+
+// Row is one release of a framework in one variant: what rules and pins read of any framework's table.
+type Row struct {
+	tables.Wheel
+	Number     version.Number // the release
+	groups     version.Groups
+	Framework  string        // "torch", "tensorflow" or "jax"
+	Packages   []string      // "nvidia-cudnn-cu12>=9.8,<10.0"
+	Companions []pin.Package // Packages that are made for this release, with the versions that go with it
+	Source     []string      // where the row was read
+}
+
+func torchRow(w *tables.Torch) Row {
+	return Row{Wheel: w.Wheel, Number: version.Of(w.Release), Framework: "torch", Source: w.Source,
+		Companions: []pin.Package{{Package: "torchvision", Version: w.Torchvision},
+			{Package: "torchaudio", Version: w.Torchaudio}, {Package: "triton", Version: w.Triton}}}
+}
+
+func tensorflowRow(r *tables.TensorFlow) Row {
+	return Row{Wheel: r.Wheel, Number: version.Of(r.Release), groups: r.Groups, Framework: "tensorflow",
+		Packages: r.Packages, Source: r.Source}
+}
+
+func jaxRow(r *tables.JAX) Row {
+	return Row{Wheel: r.Wheel, Number: version.Of(r.Release), Framework: "jax", Packages: r.Packages, Source: r.Source}
+}
+
+// Frameworks are the frameworks whose releases the tables have, by the names of their packages.
+func Frameworks() []string { return []string{"torch", "tensorflow", "jax"} }
+
+// IsFramework reports whether a build is one of them, not an extension beside one.
+func (b *Build) IsFramework() bool { return slices.Contains(Frameworks(), b.Name) }
+
+// FrameworkRows are all rows of one framework for this platform that can be installed by name alone: TensorFlow
+// brings its libraries with it from 2.14 (the and-cuda extra), JAX from 0.4.22 (the cuda12 extra).
+func (m *Machine) FrameworkRows(framework string) []Row {
+	var list []Row
+	add := func(r Row) {
+		if r.Platform == m.Platform {
+			list = append(list, r)
+		}
+	}
+	switch framework {
+	case "torch":
+		rows := tables.Rows[tables.Torch](m.Tables)
+		for i := range rows {
+			add(torchRow(&rows[i]))
+		}
+	case "tensorflow":
+		rows := tables.Rows[tables.TensorFlow](m.Tables)
+		for i := range rows {
+			if len(rows[i].Packages) > 0 {
+				add(tensorflowRow(&rows[i]))
+			}
+		}
+	case "jax":
+		rows := tables.Rows[tables.JAX](m.Tables)
+		for i := range rows {
+			if len(rows[i].Packages) > 0 && len(rows[i].Python) > 0 {
+				add(jaxRow(&rows[i]))
+			}
+		}
+	}
+	return list
+}
+
+// Requirement is the row as pip takes it. The local version is named on purpose: pip and uv take an installed
+// 2.9.0+cu130 for torch==2.9.0 and would change nothing.
+func (r Row) Requirement() pin.Package {
+	switch r.Framework {
+	case "tensorflow":
+		return pin.Package{Package: "tensorflow[and-cuda]", Version: r.Release}
+	case "jax":
+		return pin.Package{Package: "jax[" + r.Variant + "]", Version: r.Release}
+	}
+	return pin.Package{Package: r.Framework, Version: r.Release + "+" + r.Variant}
+}
+
+// Asks is the range of a package's versions that the release asks for, ">=9.8,<10.0"; empty when it names none.
+func (r Row) Asks(name string) string {
+	for _, p := range r.Packages {
+		if asked, ok := strings.CutPrefix(p, name); ok && asked != "" && strings.ContainsAny(asked[:1], "<>=") {
+			return asked
+		}
+	}
+	return ""
+}
+
+// DefaultVariant is the variant of a PyTorch release that the installer's own index has; empty when that is not known.
+func (m *Machine) DefaultVariant(name string, release version.Release) string {
+	if name != "torch" || !release.Number.Known() {
+		return ""
+	}
+	for _, d := range tables.Rows[tables.Default](m.Tables) {
+		if d.Release == release.Number.Short() && d.Platform == m.Platform {
+			return d.Variant
+		}
+	}
+	return ""
+}

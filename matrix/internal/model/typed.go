@@ -1,0 +1,119 @@
+package model
+
+import (
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/probe/facts"
+)
+
+// Facts are text. Here stand those that rules compare, with what their text says read once.
+
+// Installed is an installed package.
+type Installed struct {
+	*facts.Package
+	Number version.Number   // its release's numbers
+	pep440 *version.Release // nil until it is asked for
+}
+
+// NewInstalled reads the numbers of a package that was found.
+func NewInstalled(p *facts.Package) *Installed {
+	return &Installed{Package: p, Number: version.Of(p.Version)}
+}
+
+// Release is its version by PEP 440; the zero Release where it is none.
+func (p *Installed) Release() version.Release {
+	if p.pep440 == nil {
+		r, _ := version.ParseRelease(p.Version)
+		p.pep440 = &r
+	}
+	return *p.pep440
+}
+
+// Family is the CUDA family in the package's name, 12 of nvidia-nccl-cu12; not known where none is there.
+func (p *Installed) Family() version.Number {
+	if m := FamilySuffix.FindStringSubmatch(p.Name); m != nil {
+		return version.Of(m[1])
+	}
+	return version.Number{}
+}
+
+// Taken is a library that the loader takes.
+type Taken struct {
+	*facts.Taken
+	Number, CUDANumber version.Number // its own, and the CUDA that it is for
+}
+
+func takenBy(b *facts.Build) []Taken {
+	list := make([]Taken, len(b.Taken))
+	for i := range b.Taken {
+		t := &b.Taken[i]
+		list[i] = Taken{t, version.Of(t.Version), version.Of(t.CUDA)}
+	}
+	return list
+}
+
+// isaOf are versions of PTX, by its target.
+func isaOf(text map[string]string) map[string]version.Number {
+	isa := make(map[string]version.Number, len(text))
+	for target, v := range text {
+		isa[target] = version.Of(v)
+	}
+	return isa
+}
+
+// ReleaseIn is the driver's release in a package's version; false where it holds none.
+func ReleaseIn(text string) (version.Number, bool) {
+	release := PackageRelease.FindStringSubmatch(text)
+	if release == nil {
+		return version.Number{}, false
+	}
+	return version.Of(release[1]), true
+}
+
+// Exactly is the one release that a row's text names, 2.9.0 of "2.9.0" and of "==2.9.0"; not known of a range.
+func Exactly(text string) version.Number { return version.Of(strings.TrimPrefix(text, "==")) }
+
+// FoundDriver is the driver as it was found, whatever a target says over it.
+type FoundDriver struct {
+	Loaded, CUDA version.Number  // the loaded module's version, and the CUDA that the driver said
+	Libraries    []DriverLibrary // its user space
+	modules      []Module
+}
+
+// DriverLibrary is one of the driver's own libraries.
+type DriverLibrary struct {
+	*facts.Library
+	Number version.Number // that of its driver
+}
+
+// Module is a kernel module on disk.
+type Module struct {
+	*facts.Module
+	Number version.Number // that of its driver
+}
+
+func foundIn(f *facts.Driver) FoundDriver {
+	d := FoundDriver{Loaded: version.Of(f.Version), CUDA: version.Of(f.CUDA)}
+	for i := range f.Libraries {
+		d.Libraries = append(d.Libraries, DriverLibrary{&f.Libraries[i], version.Of(f.Libraries[i].Version)})
+	}
+	for i := range f.Modules {
+		d.modules = append(d.modules, Module{&f.Modules[i], version.Of(f.Modules[i].Version)})
+	}
+	return d
+}
+
+// Toolkit is an installed CUDA toolkit.
+type Toolkit struct {
+	*facts.Toolkit
+	Number    version.Number // its CUDA release
+	GCCNumber version.Number // the newest that its headers accept
+}
+
+func newToolkit(t *facts.Toolkit) Toolkit {
+	return Toolkit{t, version.Of(t.Version), version.Of(t.GCC)}
+}
+
+// Count is the number that a variable of the process holds; 0 where it holds none.
+func (m *Machine) Count(variable string) int { return version.Int(m.Facts.Variables[variable]) }

@@ -1,0 +1,67 @@
+package model
+
+import (
+	"strings"
+
+	"cudacompat/matrix/verdict"
+	"cudacompat/probe/facts"
+)
+
+// Unsaid is why nothing is known of a build: the file leaves its version open, or the tables do not have it.
+func (m *Machine) Unsaid(b *Build) verdict.Reason {
+	why := Unpinned(b.Version, b.Specifier)
+	if why == verdict.Unpinned && b.byPython {
+		return verdict.ByPython
+	}
+	if why.Words != "" || b.Path != "" || !b.IsFramework() || !b.Release.Number.Known() || m.Platform == "" {
+		return why
+	}
+	switch {
+	case m.eitherOnWindows(b):
+		return verdict.Reason{Kind: "file", Words: "the list does not say whether this is the package index's build for CPUs or conda's"}
+	case !b.Release.Final():
+		return verdict.OfTables("have no nightly builds and no release candidates")
+	case !b.Official():
+		return verdict.OfTables("have only the official wheels of " + b.Name + ", and this one is from " + b.Origin)
+	}
+	var variants []string
+	for _, r := range m.FrameworkRows(b.Name) {
+		if r.Release == b.Release.Number.String() && b.Release.Local != "" {
+			variants = append(variants, r.Variant)
+		}
+	}
+	if len(b.Rows) > 1 {
+		for _, r := range b.Rows {
+			variants = append(variants, r.Variant)
+		}
+		return verdict.OfFile("does not say which of its builds is installed: " + strings.Join(variants, ", "))
+	}
+	release, platform := b.Name+" "+b.Release.Number.String(), ""
+	if m.Platform != "linux_x86_64" {
+		platform = " on " + m.Platform
+	}
+	if len(variants) > 0 {
+		return verdict.OfTables("have " + release + " only for " + inWords(variants) + platform)
+	}
+	return verdict.OfTables("do not have " + release + platform)
+}
+
+// inWords is a list in words, "cu118, cu124 and cu126".
+func inWords(list []string) string {
+	last := len(list) - 1
+	if last < 1 {
+		return verdict.JoinAnd(list)
+	}
+	return strings.Join(list[:last], ", ") + " and " + list[last]
+}
+
+// Unpinned tells by a file's words why no release is known; no reason where they name one.
+func Unpinned(release, specifier string) verdict.Reason {
+	switch {
+	case release == "" && specifier == facts.Conditional:
+		return verdict.Conditional
+	case release == "" && specifier != "":
+		return verdict.Unpinned
+	}
+	return verdict.Reason{}
+}

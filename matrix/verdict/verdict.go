@@ -1,0 +1,185 @@
+// Package verdict has the forms of package matrix's answer: findings, links, answers, waivers, and what is
+// missing. It knows nothing of machines, tables and rules.
+package verdict
+
+import (
+	"slices"
+
+	"cudacompat/matrix/pin"
+)
+
+// OrEmpty is a list that JSON does not call null.
+func OrEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// Count is the number of findings of one severity.
+func (v *Verdict) Count(s Severity) int {
+	n := 0
+	for _, f := range v.Findings {
+		if f.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// Fires reports whether a rule has an unwaived finding.
+func (v *Verdict) Fires(rule string) bool {
+	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Rule == rule })
+}
+
+// Disagreement is a fact of a build that its row in the tables tells otherwise than the build itself. What was read is
+// judged; the row has a bug.
+type Disagreement struct {
+	Subject string   `json:"subject"`
+	Fact    string   `json:"fact"` // "machine code"
+	Read    string   `json:"read"`
+	From    string   `json:"from"` // where it was read
+	Table   string   `json:"table"`
+	Source  []string `json:"source"` // the row's
+}
+
+// Severity is how much a finding matters.
+type Severity string
+
+// The severities: an error means that something will not work, a warning that it may hurt, a note that it is worth
+// knowing.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+	Note    Severity = "note"
+)
+
+// Answer is what is known of one build on one machine. A minor version, or a cuda-compat library, is named because of
+// the limits that come with it.
+type Answer string
+
+// The answers. Unknown is neither fine nor broken: a fact is missing.
+const (
+	Works             Answer = "works"
+	WorksMinorVersion Answer = "works-minor-version"
+	WorksForward      Answer = "works-forward-compat"
+	// WorksCPUOnly is the answer of what asked for no GPU, carries CUDA code that cannot run here, and goes on without it.
+	WorksCPUOnly Answer = "works-cpu-only"
+	Broken       Answer = "broken"
+	Unknown      Answer = "unknown"
+)
+
+// Outcome is what is known of the whole.
+type Outcome string
+
+// The outcomes, worked out once, here, and never by a format. One error makes it incompatible, unless it is waived;
+// without one, what is not known and counts makes it inconclusive.
+const (
+	Compatible   Outcome = "compatible"
+	Incompatible Outcome = "incompatible"
+	Inconclusive Outcome = "inconclusive"
+)
+
+// Evidence is one fact that a finding rests on.
+type Evidence struct {
+	Fact  string `json:"fact"`  // "driver", "torch CUDA", "libcuda.so.1"
+	Value string `json:"value"` // "535.183.01"
+	From  string `json:"from"`  // where it was read, as the target sees it: a file, "NVML", a table's row, a flag
+}
+
+// Pin is a version to install that mends a finding.
+type Pin struct {
+	Package  string            `json:"package"`  // "torch"; "driver" for the driver
+	Version  string            `json:"version"`  // "2.9.0+cu126"; a range such as ">=9.8,<10.0" where more will do
+	Why      string            `json:"why"`      // what it costs: "keeps the driver", "needs a reboot"
+	Commands map[string]string `json:"commands"` // by tool: pip, uv, apt, dnf, env (of a Dockerfile)
+	Steps    []pin.Step        `json:"steps"`    // ways to the same that no installer has: an AMI with the driver
+}
+
+// Finding is a rule that a machine breaks.
+type Finding struct {
+	Rule     string     `json:"rule"`
+	Severity Severity   `json:"severity"`
+	Subject  string     `json:"subject"`  // "torch 2.9.0+cu130 in /opt/venv", "driver"
+	Target   string     `json:"target"`   // instance type it is for; empty for this machine
+	Message  string     `json:"message"`  // one sentence: what is wrong
+	Need     string     `json:"need"`     // "driver >= 580.65.06"
+	Evidence []Evidence `json:"evidence"` // of a value that is not known there is none
+	Pins     []Pin      `json:"pins"`     // each will do by itself; first the one that changes least
+	Steps    []pin.Step `json:"steps"`    // what else to do, or instead
+	Do       []string   `json:"do"`       // the steps, each as one text
+	Source   []string   `json:"source"`   // addresses, or wheels with their SHA-256
+	About    About      `json:"-"`        // the subject in its parts
+}
+
+// BuildAnswer is the answer for one build on one target.
+type BuildAnswer struct {
+	Subject string   `json:"subject"` // as in the findings about it
+	Target  string   `json:"target"`  // instance type; empty for this machine
+	Answer  Answer   `json:"answer"`
+	Because []string `json:"because"` // ids of the rules that decided; none where it works
+	Counts  bool     `json:"counts"`  // whether it can make the outcome; other environments are only noted
+	About   About    `json:"of"`      // the subject in its parts
+	Links   []Link   `json:"links"`   // its own links, on the kind of GPU that serves it best
+}
+
+// Passed is a rule that was compared and holds. A rule that is neither passed, nor unknown, nor has a finding did not
+// arise on this machine, or its cause has an error.
+type Passed struct {
+	Rule    string `json:"rule"`
+	Subject string `json:"subject"`
+	Target  string `json:"target"`
+}
+
+// Suppressed is a finding that a waiver hides; it stays in every report.
+type Suppressed struct {
+	Finding
+	Reason string `json:"reason"`
+	Until  string `json:"until"` // ISO date; empty: no end
+}
+
+// Judged is one machine that was judged for: what the target says over what was found.
+type Judged struct {
+	Target  string      `json:"target"`  // instance type; empty for this machine
+	Driver  string      `json:"driver"`  // version, "580.95.05"; empty when not known
+	CUDA    string      `json:"cuda"`    // what the driver supports, "13.0": seen, else by its branch's row
+	From    string      `json:"from"`    // where the driver was read
+	State   string      `json:"state"`   // "on disk" or "installed, not loaded"; empty of a driver that runs
+	GPUs    []string    `json:"gpus"`    // those that a program can be shown, "Tesla T4 (7.5)"
+	Hidden  []string    `json:"hidden"`  // the addresses of those that CUDA_VISIBLE_DEVICES hides
+	Devices []JudgedGPU `json:"devices"` // every GPU that is there, in the order of the facts
+	Links   []Link      `json:"links"`   // the links that all builds share, once for each kind of GPU
+	// Module is the kernel module without which its GPUs have no driver, "open" or "proprietary"; empty where both do.
+	Module string `json:"module,omitempty"`
+}
+
+// JudgedGPU is one GPU, and why programs here are not shown it.
+type JudgedGPU struct {
+	Address string `json:"address"` // on PCI; empty where it is not known
+	Label   string `json:"label"`   // "Tesla T4 (7.5)"
+	From    string `json:"from"`    // where it was found, or the flag that names it
+	Hidden  string `json:"hidden"`  // "held by vfio-pci"; empty: programs are shown it
+}
+
+// Verdict is everything that Check has to say. No list is nil, so that JSON never says null.
+type Verdict struct {
+	Judged     []Judged      `json:"judged"` // one for each target
+	Outcome    Outcome       `json:"outcome"`
+	Answers    []BuildAnswer `json:"answers"`
+	Findings   []Finding     `json:"findings"` // the worst first, then in the order of Rules
+	Passed     []Passed      `json:"passed"`
+	Unknown    []Missing     `json:"unknown"`
+	Suppressed []Suppressed  `json:"suppressed"`
+	Waivers    []WaiverUse   `json:"waivers"` // every waiver that was given, in order
+	// Disagreements are facts of builds that the tables tell otherwise; they decide nothing.
+	Disagreements []Disagreement `json:"disagreements"`
+}
+
+// Policy is what the caller asks beyond the facts.
+type Policy struct {
+	Require []string // of Requirements: what is absent is an error, what could not be looked for is unknown
+	Waivers []Waiver
+	Health  bool   // a health check of what runs here: its surroundings are left out
+	Today   string // ISO date for which ends of life and of waivers are judged; empty: the tables' own
+	NoPins  bool   // findings do not say what to install instead: for who judges many machines and prints none of it
+}
