@@ -65,8 +65,10 @@ var areas = []area{
 	about("no-device", `found no .{0,20}device|not able to use|num_gpus|num_cuda_devices|\b(?:gpus?|cuda|nvidia|`+
 		`devices?|(?:graphics|display) adapters?|accelerators?|platforms?)\b.{0,60}(?:not found|not available|`+
 		`unavailable|not detected|`+
-		`not visible|none|no such|not (?:usable|accessible)|missing|> 0)|(?:no|can.?t find|cannot find|not find|invalid|`+
-		`unable to (?:get|find|detect)|found no|0|zero|less than \w+)\b.{0,20}\b(?:gpus?|cuda|nvidia|cuda-\w+|`+
+		`not visible|none|no such|not (?:usable|accessible)|missing|> 0)|`+
+		`(?:^|[^\w.:-])0 (?:[a-z-]+ ){0,2}(?:gpus|(?:[a-z-]+ )?(?:devices|adapters|accelerators))\b|`+
+		`\b(?:no|can.?t find|cannot find|not find|invalid|`+
+		`unable to (?:get|find|detect)|found no|zero|less than \w+)\b.{0,20}\b(?:gpus?|cuda|nvidia|cuda-\w+|`+
 		`(?:graphics|display|suitable|appropriate|compatible) adapters?|`+
 		`accelerators?|opencl)\b|`+
 		`fail\w* to (?:create|open|acquire|initiali[sz]e)\b.{0,20}\b(?:gpus?|graphics) devices?\b`),
