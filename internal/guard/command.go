@@ -47,7 +47,7 @@ func Parse(argv []string) (Command, error) {
 	case pythonName.MatchString(name) && len(argv) > 3 && argv[1] == "-m" && argv[2] == "pip":
 		c.By, rest = "pip", 3
 	default:
-		return c, fmt.Errorf("%s is no installer that guard knows", short(strings.Join(argv, " ")))
+		return c, fmt.Errorf("guard does not know the installer %s", short(strings.Join(argv, " ")))
 	}
 	c.at = c.word(rest)
 	if c.at < 0 {

@@ -69,7 +69,7 @@ func DryRun(ctx context.Context, argv []string) (stdout, stderr []byte, err erro
 	case ctx.Err() != nil:
 		return nil, nil, &Failure{fmt.Sprintf("the dry run of %s was ended: %v", argv[0], cause)}
 	case err == nil && (bytes.IndexByte(out.kept.Bytes(), 0) >= 0 || bytes.IndexByte(says.kept.Bytes(), 0) >= 0):
-		return nil, nil, &Failure{fmt.Sprintf("what the dry run of %s printed is no text", argv[0])}
+		return nil, nil, &Failure{fmt.Sprintf("the dry run of %s did not print text", argv[0])}
 	case err == nil:
 		return out.kept.Bytes(), says.kept.Bytes(), nil
 	}
