@@ -51,7 +51,7 @@ release:
 	packaging/release.sh
 
 test:
-	go test $(LAZY) ./...
+	go test $(LAZY) -timeout 30m ./...
 
 grid:
 	CUDACOMPAT_GRID=whole go test $(LAZY) -timeout 90m -skip TestEveryRequirement ./matrix ./internal/logs ./tools/manynodes

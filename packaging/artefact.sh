@@ -6,7 +6,7 @@
 #	packaging/artefact.sh --local FILE…      built on this machine: its libc's version of a symbol may be newer
 set -euo pipefail
 
-LARGEST=20000000 # bytes, stripped
+LARGEST=24000000 # bytes, stripped
 CEILING=2.17     # the libc of manylinux_2_17 and of CentOS 7; Amazon Linux 2 has 2.26
 LIBRARIES='^(libc|libdl|libpthread|libresolv)\.so\.[0-9]+$|^ld-linux-'
 SYMBOLS=$(dirname "$0")/symbols.txt

@@ -10,9 +10,9 @@ import (
 	"cudacompat/internal/budget"
 )
 
-// Defaults of --timeout: a cold volume that is mounted for --root takes minutes to answer where a running machine takes
-// milliseconds.
-const (
+// Defaults of --timeout. A cold volume that is mounted for --root takes minutes to answer where a running machine takes
+// milliseconds. The tests raise them, so that a busy machine fails none.
+var (
 	liveTimeout  = 10 * time.Second
 	restTimeout  = 120 * time.Second
 	checkTimeout = 10 * time.Second

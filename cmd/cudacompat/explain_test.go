@@ -55,7 +55,7 @@ func TestSilentPipe(t *testing.T) {
 	if code != exitInconclusive || !strings.Contains(out, "the time was up (--timeout 50ms)") {
 		t.Errorf("%d: %s", code, out)
 	}
-	if spent := time.Since(start); spent > 5*time.Second {
+	if spent := time.Since(start); spent > 30*time.Second {
 		t.Errorf("it took %s", spent)
 	}
 }

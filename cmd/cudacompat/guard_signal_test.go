@@ -96,7 +96,7 @@ func shellCode(s syscall.WaitStatus) int {
 
 func waitFor(t *testing.T, file string) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(file); err == nil {
 			return
 		}
@@ -106,7 +106,7 @@ func waitFor(t *testing.T, file string) {
 
 func waitGone(t *testing.T, pid string) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if exec.Command("kill", "-0", pid).Run() != nil {
 			return
 		}

@@ -9,12 +9,22 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 func TestMain(m *testing.M) {
+	raiseTimeouts()
 	testscript.Main(m, map[string]func(){"cudacompat": main})
+}
+
+// raiseTimeouts multiplies the default time limits, in this process and in those that scripts start. A test that
+// examines a time limit passes --timeout.
+func raiseTimeouts() {
+	for _, limit := range []*time.Duration{&liveTimeout, &restTimeout, &checkTimeout} {
+		*limit *= 30
+	}
 }
 
 // TestScripts runs the real program as testdata/script/*.txtar have it and compares the exact screen; -update writes

@@ -33,7 +33,7 @@ func TestLeftBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(5 * time.Second); running(pid); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); running(pid); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 			t.Fatal("what the dry run started is still running")

@@ -238,7 +238,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		start := time.Now()
 		exercise(t, b)
-		if took := time.Since(start); took > 2*time.Second {
+		if took := time.Since(start); took > 30*time.Second {
 			t.Errorf("took %v", took)
 		}
 	})
