@@ -54,7 +54,7 @@ func TestOrderOfCases(t *testing.T) {
 			got := said(judgeFacts(t, archive, true, func(f *probe.Facts) {
 				for i := range f.Environments {
 					e := &f.Environments[i]
-					random.Shuffle(len(e.Wanted), func(i, j int) { e.Wanted[i], e.Wanted[j] = e.Wanted[j], e.Wanted[i] })
+					random.Shuffle(len(e.Requested), func(i, j int) { e.Requested[i], e.Requested[j] = e.Requested[j], e.Requested[i] })
 					random.Shuffle(len(e.Packages), func(i, j int) { e.Packages[i], e.Packages[j] = e.Packages[j], e.Packages[i] })
 					random.Shuffle(len(e.Builds), func(i, j int) { e.Builds[i], e.Builds[j] = e.Builds[j], e.Builds[i] })
 				}

@@ -110,7 +110,7 @@ func cutsOfCompat(m *model.Machine, add func(version.Number), branch func(int)) 
 var driverClause = lazyregexp.New(`driver[<>=]+(\d+)`)
 
 func cutsOfImages(m *model.Machine, branch func(int)) {
-	for _, n := range m.NamedPackages {
+	for _, n := range m.RequestedPackages {
 		if n.Image != nil {
 			for _, clause := range driverClause.FindAllStringSubmatch(model.RequireCUDA(n.Image), -1) {
 				branch(version.Int(clause[1]))

@@ -181,17 +181,17 @@ func (g *guarding) plan(ctx context.Context, c guard.Command) (probe.Facts, erro
 	if err != nil {
 		return plan, err
 	}
-	plan.Plan.Bare = "" // what its words alone leave open, the command tells
+	plan.Plan.NoDeps = "" // what its words alone leave open, the command tells
 	whole, bare := c.Bare()
 	if !bare {
 		return plan, nil
 	}
-	plan.Plan.Bare = facts.BareYes
+	plan.Plan.NoDeps = facts.NoDepsYes
 	if c.Verb == "sync" && goesForGood(*plan.Plan) {
 		return plan, nil // what goes is there as yet, so that the other plan does not bring it
 	}
 	if other, err := g.dryRun(ctx, whole); err == nil {
-		plan.Plan.Against(*other.Plan)
+		plan.Plan.DiffRequirements(*other.Plan)
 	}
 	return plan, nil
 }

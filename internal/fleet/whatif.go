@@ -40,7 +40,7 @@ func withBuild(f facts.Facts, b facts.Build) facts.Facts {
 	for i := range f.Environments {
 		e := &f.Environments[i]
 		if slices.ContainsFunc(e.Builds, func(o facts.Build) bool { return o.Name == b.Name }) {
-			e.Builds, e.Packages, e.Assemblers, e.Wanted = []facts.Build{b}, []facts.Package{}, []facts.Assembler{}, nil
+			e.Builds, e.Packages, e.Assemblers, e.Requested = []facts.Build{b}, []facts.Package{}, []facts.Assembler{}, nil
 		}
 	}
 	return f

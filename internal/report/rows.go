@@ -116,7 +116,7 @@ func (p *page) buildRows(r Report) []row {
 			}
 			rows = append(rows, rowsOf(b, e, answers, r)...)
 		}
-		for _, w := range e.Wanted {
+		for _, w := range e.Requested {
 			rows = append(rows, wantedRows(w, e, known, r)...)
 		}
 		if len(rows) > first {
@@ -131,7 +131,7 @@ func (p *page) buildRows(r Report) []row {
 
 // wantedRows are the rows of a package that a file names, where it was judged by its name or compared with the framework
 // beside it.
-func wantedRows(w facts.Wanted, e facts.Environment, known bySubject, r Report) []row {
+func wantedRows(w facts.Requested, e facts.Environment, known bySubject, r Report) []row {
 	b := facts.Build{Name: w.Name, Version: w.Version, Specifier: w.Specifier, From: w.From}
 	subject := matrix.Subject(&b, &e)
 	answers := known.answers[subject]

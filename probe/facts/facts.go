@@ -194,8 +194,8 @@ type Environment struct {
 	Packages []Package `json:"packages"` // distributions that go with them: nvidia-*, torchvision, triton, numpy …
 	// Assemblers are the compilers that make machine code of PTX when a program runs.
 	Assemblers []Assembler `json:"assemblers"`
-	// Wanted are the other packages that a file names: nothing of them is installed, so their names are all there is.
-	Wanted []Wanted `json:"wanted,omitempty"`
+	// Requested are the other packages that a file names: nothing of them is installed, so their names are all there is.
+	Requested []Requested `json:"wanted,omitempty"`
 }
 
 // Cache is one extension that a program compiled for the GPU that it met, and kept.
@@ -255,8 +255,8 @@ const (
 	HindranceOverwritten = "overwritten" // By owns the same file, and its bytes are the ones there
 )
 
-// Wanted is one package that a file names to be installed.
-type Wanted struct {
+// Requested is one package that a file names to be installed.
+type Requested struct {
 	Name      string   `json:"name"`                // normalised as pip does, "cupy-cuda12x"
 	Version   string   `json:"version,omitempty"`   // the exact one; empty when the file leaves a choice
 	Specifier string   `json:"specifier,omitempty"` // what it asks for instead, ">=13"
@@ -289,10 +289,10 @@ type Package struct {
 	Altered     string `json:"altered,omitempty"`
 }
 
-// Unspecified is Build.Specifier and Wanted.Specifier of what a file names without a version.
+// Unspecified is Build.Specifier and Requested.Specifier of what a file names without a version.
 const Unspecified = "(no version given)"
 
-// Conditional is Build.Specifier and Wanted.Specifier of what a Dockerfile installs only under a condition that the
+// Conditional is Build.Specifier and Requested.Specifier of what a Dockerfile installs only under a condition that the
 // file does not answer.
 const Conditional = "(under a condition)"
 

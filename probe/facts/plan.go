@@ -6,17 +6,17 @@ type Plan struct {
 	Path     string    `json:"path"`     // the environment, where the plan says it, as it says it
 	Removes  []Planned `json:"removes"`  // what goes, what is replaced included
 	Installs []Planned `json:"installs"` // what comes, what replaces included
-	// Bare tells that it was made without a look at what the distributions that come require, as with --no-deps: "yes",
+	// NoDeps tells that it was made without a look at what the distributions that come require, as with --no-deps: "yes",
 	// or "perhaps" where it names nothing that is there already.
-	Bare string `json:"bare,omitempty"`
+	NoDeps string `json:"bare,omitempty"`
 	// Lacks are the requirements of what is there afterwards that it leaves open, one by one.
 	Lacks []Lack `json:"lacks,omitempty"`
 }
 
-// The values of Plan.Bare.
+// The values of Plan.NoDeps.
 const (
-	BareYes     = "yes"
-	BarePerhaps = "perhaps"
+	NoDepsYes     = "yes"
+	NoDepsPerhaps = "perhaps"
 )
 
 // Lack is a requirement that an environment does not fulfil once a plan was carried out, or that nobody knows.
@@ -57,10 +57,10 @@ func (p *Plan) Removed(name string) (version string, ok bool) {
 	return "", false
 }
 
-// Against compares a plan that looks at no requirements with that of the same command that does: what comes, or is
-// replaced, in the other one alone is what this one's distributions lack.
-func (p *Plan) Against(whole Plan) {
-	p.Bare = ""
+// DiffRequirements compares a plan that ignores requirements with the whole plan of the same command. What only the
+// whole plan installs or replaces is what the distributions of this plan lack.
+func (p *Plan) DiffRequirements(whole Plan) {
+	p.NoDeps = ""
 	for _, i := range p.Installs {
 		for _, w := range whole.Installs {
 			if _, comes := p.Installed(w.Name); !comes {

@@ -40,7 +40,7 @@ type Build struct {
 	PTXVersions             map[string]version.Number // of PTX, by its target
 	read                    []Part                    // sections of its libraries that were read
 	resolved                *Installed                // the cuDNN that an installer would bring; nil where one is there, or named
-	Named                   *NamedPackage             // a package that a file names, which is all there is of it; else nil
+	Named                   *RequestedPackage         // a package that a file names, which is all there is of it; else nil
 	JIT                     bool                      // its code is made when it runs
 	Planned                 bool                      // a plan brings it: it is not there yet
 	Kept                    string                    // the variable by which its user keeps it to the CPU, "JAX_PLATFORMS=cpu"

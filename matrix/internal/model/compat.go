@@ -218,7 +218,7 @@ func (m *Machine) CompatPackage(cuda version.Number) *tables.Forward {
 // Dockerfile reports whether what is judged is the image of a Dockerfile, and not the host that will run it.
 func (m *Machine) Dockerfile() bool {
 	e := m.Facts.Environments
-	return len(e) == 1 && e[0].Kind == "Dockerfile" && len(e[0].Wanted) > 0
+	return len(e) == 1 && e[0].Kind == "Dockerfile" && len(e[0].Requested) > 0
 }
 
 // EvidenceCompat is the taken library, with the reason why it is.

@@ -13,9 +13,9 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// NamedPackage is one package that a file names, with what is known of it without its files.
-type NamedPackage struct {
-	*facts.Wanted
+// RequestedPackage is one package that a file names, with what is known of it without its files.
+type RequestedPackage struct {
+	*facts.Requested
 	Environment *facts.Environment // the set of the file that names it
 	Rows        []tables.Extension // those that may be this release
 	made        []tables.Extension // those of a wheel whose local version says what it was compiled for
@@ -29,7 +29,7 @@ type NamedPackage struct {
 }
 
 // Subject names it in findings: "vllm 0.30.0".
-func (n *NamedPackage) Subject() string {
+func (n *RequestedPackage) Subject() string {
 	return strings.TrimSpace(n.Name+" "+cmp.Or(n.Version, n.Specifier)) + PlaceOf(n.Environment)
 }
 
@@ -58,12 +58,12 @@ var paddleCUDA = lazyregexp.New(`^[2-9]\..*\.post(1\d)(\d)$`)
 var Helper = lazyregexp.New(`^(nvidia|cuda|lib\w+|py(lib|nv)\w+)-`)
 
 // wantedPackages are the packages of the files that need or can use a GPU, as far as tables and names tell.
-func (m *Machine) wantedPackages() []*NamedPackage {
-	var list []*NamedPackage
+func (m *Machine) wantedPackages() []*RequestedPackage {
+	var list []*RequestedPackage
 	for i := range m.Facts.Environments {
 		env := &m.Facts.Environments[i]
-		for j := range env.Wanted {
-			if n := m.namedOf(env, &env.Wanted[j]); n != nil {
+		for j := range env.Requested {
+			if n := m.requestedPackage(env, &env.Requested[j]); n != nil {
 				list = append(list, n)
 			}
 		}
@@ -74,15 +74,15 @@ func (m *Machine) wantedPackages() []*NamedPackage {
 // WithoutPrivate is facts without the packages of which nothing is known here: their names may be nobody else's
 // business, and reports are pasted into public threads.
 func WithoutPrivate(t *tables.Tables, f facts.Facts) facts.Facts {
-	if f.Plan == nil && !slices.ContainsFunc(f.Environments, func(e facts.Environment) bool { return len(e.Wanted) > 0 }) {
+	if f.Plan == nil && !slices.ContainsFunc(f.Environments, func(e facts.Environment) bool { return len(e.Requested) > 0 }) {
 		return f
 	}
 	f.Environments = slices.Clone(f.Environments)
 	m := NewMachine(t, &f, Target{}, verdict.Policy{})
 	for i := range f.Environments {
 		env := &f.Environments[i]
-		env.Wanted = slices.DeleteFunc(slices.Clone(env.Wanted),
-			func(w facts.Wanted) bool { n := m.namedOf(env, &w); return n == nil || n.Uses == "unsaid" })
+		env.Requested = slices.DeleteFunc(slices.Clone(env.Requested),
+			func(w facts.Requested) bool { n := m.requestedPackage(env, &w); return n == nil || n.Uses == "unsaid" })
 	}
 	if f.Plan != nil {
 		f.Plan = m.publicPlan(f.Plan)
@@ -90,11 +90,11 @@ func WithoutPrivate(t *tables.Tables, f facts.Facts) facts.Facts {
 	return f
 }
 
-// namedOf is what is known of one package; nil of one that has nothing to do with a GPU.
-func (m *Machine) namedOf(env *facts.Environment, w *facts.Wanted) *NamedPackage {
-	n := &NamedPackage{Wanted: w, Environment: env, Uses: m.UsesOf(w)}
+// requestedPackage is what is known of one package; nil of one that has nothing to do with a GPU.
+func (m *Machine) requestedPackage(env *facts.Environment, w *facts.Requested) *RequestedPackage {
+	n := &RequestedPackage{Requested: w, Environment: env, Uses: m.UsesOf(w)}
 	if w.Origin == "image" {
-		return m.namedImage(n)
+		return m.requestedImage(n)
 	}
 	n.dispensable = m.Tables.Trait("dispensable", w.Name, version.Number{}) &&
 		!m.Tables.Trait("pins-torch", w.Name, version.Number{})
@@ -118,7 +118,7 @@ func (m *Machine) namedOf(env *facts.Environment, w *facts.Wanted) *NamedPackage
 	}
 	n.Unlisted = all > 0 && len(n.Rows) == 0 && release.Number.Known() && release.Local == "" &&
 		(n.Companion || m.Tables.Trait("pins-torch", w.Name, version.Number{}))
-	n.learn(m, release)
+	n.resolveCUDA(m, release)
 	switch {
 	case len(n.Rows) == 0 && all == 0 && n.Uses == "" && (!n.CUDANumber.Known() || Helper.MatchString(n.Name)), n.Uses == "none":
 		return nil
@@ -132,14 +132,14 @@ func (m *Machine) namedOf(env *facts.Environment, w *facts.Wanted) *NamedPackage
 func asksByName(name string) bool { return gpuName.MatchString(name) && !Helper.MatchString(name) }
 
 // publishedRows are the rows of the wheel that the package index has.
-func (n *NamedPackage) publishedRows() []tables.Extension {
+func (n *RequestedPackage) publishedRows() []tables.Extension {
 	return slices.DeleteFunc(slices.Clone(n.Rows),
 		func(e tables.Extension) bool { return e.Variant != "pypi" && e.Variant != "sdist" })
 }
 
-// learn takes the CUDA and the PyTorch from what tells the most: the file, the rows, the version, the table of
+// resolveCUDA takes the CUDA and the PyTorch from what tells the most: the file, the rows, the version, the table of
 // packages, the name.
-func (n *NamedPackage) learn(m *Machine, release version.Release) {
+func (n *RequestedPackage) resolveCUDA(m *Machine, release version.Release) {
 	n.CUDANumber = version.Of(n.CUDA)
 	if cuda := leastCUDA(n.Rows); !n.CUDANumber.Known() && cuda.Known() {
 		n.CUDANumber = cuda
@@ -238,7 +238,7 @@ func (m *Machine) PackageOf(name string) *tables.Package {
 }
 
 // UsesOf is what the table of packages says of one.
-func (m *Machine) UsesOf(w *facts.Wanted) string {
+func (m *Machine) UsesOf(w *facts.Requested) string {
 	if p := m.PackageOf(w.Name); p != nil {
 		return p.Uses
 	}
@@ -246,21 +246,21 @@ func (m *Machine) UsesOf(w *facts.Wanted) string {
 }
 
 // NamesFramework reports whether the file names the framework itself, with which this package is judged.
-func (n *NamedPackage) NamesFramework(name string) bool {
+func (n *RequestedPackage) NamesFramework(name string) bool {
 	return slices.ContainsFunc(n.Environment.Builds, func(b facts.Build) bool { return b.Name == name })
 }
 
 // BringsTorch reports whether a file that does not name PyTorch has it all the same: with an engine or a companion that is
 // made for one release, or in an image of PyTorch. What needs any torch takes that one.
 func (m *Machine) BringsTorch(env *facts.Environment) bool {
-	return slices.ContainsFunc(m.NamedPackages, func(n *NamedPackage) bool {
+	return slices.ContainsFunc(m.RequestedPackages, func(n *RequestedPackage) bool {
 		return n.Environment == env && (n.Torch != "" || n.Origin == "image" && torchImage.MatchString(n.Name))
 	})
 }
 
 // build is the package as a build that can be judged; nil where too little is known of it, or where the framework
 // beside it is judged in its place.
-func (n *NamedPackage) build() *facts.Build {
+func (n *RequestedPackage) build() *facts.Build {
 	torch := n.Torch != "" || n.Companion || len(n.Rows) > 0 && len(n.Rows[0].Torch) > 0
 	open := !n.CUDANumber.Known() && n.Torch == "" && TwinNamed(n.Environment, n.Name) == ""
 	if torch && n.NamesFramework("torch") && !n.settles() || open || n.Accelerator == "cpu" {
@@ -282,10 +282,10 @@ func (n *NamedPackage) build() *facts.Build {
 
 // settles reports whether the file leaves open the release of a torch which this package pins: it is judged in the
 // torch's place, since no other release can be installed.
-func (n *NamedPackage) settles() bool { return n.Torch != "" && n.mayStay() }
+func (n *RequestedPackage) settles() bool { return n.Torch != "" && n.mayStay() }
 
 // mayStay reports whether the file leaves open the release of a torch that may be the one that is here already.
-func (n *NamedPackage) mayStay() bool {
+func (n *RequestedPackage) mayStay() bool {
 	return slices.ContainsFunc(n.Environment.Builds, func(b facts.Build) bool {
 		wanted, err := version.ParseSpecifiers(b.Specifier)
 		return isUnsettledTorch(&b) && (n.Torch == "" || b.Specifier == facts.Unspecified || err == nil && wanted.Has(n.Torch))
@@ -310,11 +310,11 @@ func madeFor(e tables.Extension, release version.Release) bool {
 	return torch.Known() && len(e.Torch) > 0 && !OtherTorch(e.Torch, torch) && !OtherFamily(e.CUDA, cuda)
 }
 
-// layNamed adds what files name to the builds, each for itself: a neighbour tells nothing of it, whichever line stands
+// addRequested adds what files name to the builds, each for itself: a neighbour tells nothing of it, whichever line stands
 // first. An image of CUDA is one only where nothing else is.
-func (m *Machine) layNamed(standing func(*facts.Environment) Standing) {
-	m.NamedPackages = m.wantedPackages()
-	for _, n := range m.NamedPackages {
+func (m *Machine) addRequested(standing func(*facts.Environment) Standing) {
+	m.RequestedPackages = m.wantedPackages()
+	for _, n := range m.RequestedPackages {
 		if n.settles() {
 			m.Builds = slices.DeleteFunc(m.Builds, func(b *Build) bool {
 				return b.Env.Environment == n.Environment && isUnsettledTorch(b.Build)
@@ -324,7 +324,7 @@ func (m *Machine) layNamed(standing func(*facts.Environment) Standing) {
 			m.layOne(n, standing(n.Environment))
 		}
 	}
-	for _, n := range m.NamedPackages {
+	for _, n := range m.RequestedPackages {
 		if n.Origin == "image" && !m.SpokenFor(n) {
 			m.layOne(n, standing(n.Environment))
 		}
@@ -332,7 +332,7 @@ func (m *Machine) layNamed(standing func(*facts.Environment) Standing) {
 }
 
 // layOne adds a package as a build, where enough is known of it.
-func (m *Machine) layOne(n *NamedPackage, s Standing) {
+func (m *Machine) layOne(n *RequestedPackage, s Standing) {
 	b := n.build()
 	if b == nil {
 		return
@@ -388,7 +388,7 @@ func TwinNamed(e *facts.Environment, name string) string {
 			return p.Name + " " + p.Version
 		}
 	}
-	for _, w := range e.Wanted {
+	for _, w := range e.Requested {
 		if w.Name == twin {
 			return strings.TrimSpace(w.Name + " " + w.Version)
 		}
@@ -414,7 +414,7 @@ func (m *Machine) publicPlan(p *facts.Plan) *facts.Plan {
 
 // Public reports whether CUDA has to do with a distribution, by its name.
 func (m *Machine) Public(one facts.Planned) bool {
-	n := m.namedOf(&facts.Environment{}, &facts.Wanted{Name: one.Name, Version: one.Version})
+	n := m.requestedPackage(&facts.Environment{}, &facts.Requested{Name: one.Name, Version: one.Version})
 	return IsFramework(one.Name) || n != nil && n.Uses != "either" || Helper.MatchString(one.Name) ||
 		slices.Contains([]string{"triton", "numpy", "protobuf", "torchvision", "torchaudio"}, one.Name)
 }

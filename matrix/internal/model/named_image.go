@@ -39,10 +39,10 @@ var (
 	otherImage = lazyregexp.New(`(?i)rocm|cpu|xpu|neuron|habana|openvino`)
 )
 
-// namedImage is what is known of the image that a Dockerfile begins with: by the table of images, else by its tag. One
+// requestedImage is what is known of the image that a Dockerfile begins with: by the table of images, else by its tag. One
 // that names no GPU asks for nothing by itself: what is installed over it is judged, and if that is nothing, it may
 // hold anything.
-func (m *Machine) namedImage(n *NamedPackage) *NamedPackage {
+func (m *Machine) requestedImage(n *RequestedPackage) *RequestedPackage {
 	n.Image = m.imageOf(n.Name, n.Version)
 	name := n.Name + ":" + n.Version
 	switch tag := imageCUDA.FindStringSubmatch(n.Version); {
@@ -108,7 +108,7 @@ func (m *Machine) imageOf(name, tag string) *tables.Container {
 }
 
 // Base reports whether this is an image of CUDA without a program: what is built on it brings its own code.
-func (n *NamedPackage) Base() bool { return n.Origin == "image" && ofCUDA(n.Name) }
+func (n *RequestedPackage) Base() bool { return n.Origin == "image" && ofCUDA(n.Name) }
 
 // torchImage matches images that bring a PyTorch and nothing else that computes.
 var torchImage = lazyregexp.New(`(?:^|/)(?:[\w-]+-)?pytorch(?:-(?:training|inference))?$`)
@@ -116,7 +116,7 @@ var torchImage = lazyregexp.New(`(?:^|/)(?:[\w-]+-)?pytorch(?:-(?:training|infer
 // SpokenFor reports whether an image is no build by itself: what the file installs over one of CUDA brings its own
 // runtime, and another torch replaces that of an image of PyTorch, where the image's own does not fulfil what the file
 // asks for. What the file installs is judged.
-func (m *Machine) SpokenFor(n *NamedPackage) bool {
+func (m *Machine) SpokenFor(n *RequestedPackage) bool {
 	if n.Origin == "image" && torchImage.MatchString(n.Name) && n.NamesFramework("torch") {
 		return !n.mayStay()
 	}

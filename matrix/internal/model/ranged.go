@@ -54,11 +54,11 @@ var ownLibrary = lazyregexp.New(`^nvidia-.*-cu\d+$`)
 // heldBack reports whether something else of a file decides which torch is installed: an engine or a companion that is
 // made for one release, or a library of CUDA that is pinned.
 func (m *Machine) heldBack(env *facts.Environment) bool {
-	return slices.ContainsFunc(env.Wanted, func(w facts.Wanted) bool {
+	return slices.ContainsFunc(env.Requested, func(w facts.Requested) bool {
 		if ownLibrary.MatchString(w.Name) {
 			return true
 		}
-		n := m.namedOf(env, &w)
+		n := m.requestedPackage(env, &w)
 		return n != nil && (n.Torch != "" || n.Companion && w.Version != "" || len(n.Rows) > 0 && len(n.Rows[0].Torch) > 0)
 	}) || slices.ContainsFunc(env.Packages, func(p facts.Package) bool { return ownLibrary.MatchString(p.Name) })
 }

@@ -61,7 +61,7 @@ const from = "  # needs NVIDIA's repository"
 
 // imageCommands are the instructions of a Dockerfile; the images that begin with NVIDIA's have its repository.
 func imageCommands(m *model.Machine, name, env string) map[string]string {
-	base := m.Facts.Environments[0].Wanted[0]
+	base := m.Facts.Environments[0].Requested[0]
 	where := from + " in the image"
 	if strings.Contains(base.Name, "nvidia/") {
 		where = ""

@@ -193,7 +193,7 @@ func Beside(e *model.Environment) []*model.Installed {
 	for i := range e.Packages {
 		list = append(list, model.NewInstalled(&e.Packages[i]))
 	}
-	for _, w := range e.Wanted {
+	for _, w := range e.Requested {
 		if w.Version != "" && w.Origin != "image" && e.Package(w.Name) == nil {
 			list = append(list, model.NewInstalled(&facts.Package{Name: w.Name, Version: w.Version, Path: w.From}))
 		}

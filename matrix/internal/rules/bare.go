@@ -46,9 +46,11 @@ func namedAlone(m *model.Machine, b *model.Build) bool {
 // namedOnSystem reports whether a file installs a wheel on a system that is not known to have CUDA's libraries, as an image
 // does.
 func namedOnSystem(b *model.Build) bool {
-	image := func(w facts.Wanted) bool { return w.Origin == "image" && cudnnImage.MatchString(w.Name+":"+w.Version) }
+	image := func(w facts.Requested) bool {
+		return w.Origin == "image" && cudnnImage.MatchString(w.Name+":"+w.Version)
+	}
 	return b.Origin == "wheel" && (b.Planned || slices.Contains(installsWhole, b.Env.Kind)) &&
-		!slices.ContainsFunc(b.Env.Wanted, image)
+		!slices.ContainsFunc(b.Env.Requested, image)
 }
 
 // lacksLibraries: whether the libraries that the build opens are there is not known.
@@ -79,7 +81,7 @@ func broughtByWheel(b *model.Build) bool {
 		have, want := version.Of(release), needsCuDNN(b)
 		return cudaWheel.MatchString(name) && (!have.Known() || !want.Known() || have.Major() == want.Major())
 	}
-	return slices.ContainsFunc(b.Env.Wanted, func(w facts.Wanted) bool { return fits(w.Name, w.Version) }) ||
+	return slices.ContainsFunc(b.Env.Requested, func(w facts.Requested) bool { return fits(w.Name, w.Version) }) ||
 		slices.ContainsFunc(b.Env.Packages, func(p facts.Package) bool { return fits(p.Name, p.Version) })
 }
 

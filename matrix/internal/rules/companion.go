@@ -52,13 +52,13 @@ func companionMismatch(m *model.Machine, b *model.Build) []*Result {
 // releases load beside the next torch, too: 0.7.0, of torch 2.8, lacks no symbol of torch 2.9.0, 0.1.0 lacks nine. Of an
 // installed one its files tell (unmet).
 func codec(m *model.Machine, b *model.Build) []*Result {
-	i := slices.IndexFunc(m.NamedPackages, func(n *model.NamedPackage) bool {
+	i := slices.IndexFunc(m.RequestedPackages, func(n *model.RequestedPackage) bool {
 		return n.Name == "torchcodec" && n.Environment == b.Env.Environment && len(n.Rows) > 0 && len(n.Rows[0].Torch) > 0
 	})
 	if i < 0 {
 		return nil
 	}
-	codec := m.NamedPackages[i]
+	codec := m.RequestedPackages[i]
 	row := codec.Rows[0]
 	if codec.CUDANumber.Known() && b.CUDANumber.Known() && codec.CUDANumber.Major() != b.CUDANumber.Major() {
 		return oneFinding(codecCUDA(m, codec, b))
@@ -74,7 +74,7 @@ func codec(m *model.Machine, b *model.Build) []*Result {
 }
 
 // codecCUDA: a torchcodec opens the runtime of its own CUDA, which a torch of another one does not bring.
-func codecCUDA(m *model.Machine, codec *model.NamedPackage, b *model.Build) verdict.Finding {
+func codecCUDA(m *model.Machine, codec *model.RequestedPackage, b *model.Build) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Error, Subject: codec.Subject(), Need: "a torchcodec for CUDA " + b.CUDANumber.Short(),
 		Source: codec.Rows[0].Source, Steps: codecSteps(m, b),
 		Message: fmt.Sprintf("torchcodec %s was built for CUDA %s, torch %s for CUDA %s: it does not load", codec.Version,

@@ -21,7 +21,7 @@ func NotLookedAt(m *model.Machine) []*Result {
 		}
 		results = append(results, leftOpen(u.Place, verdict.Statement(u.Reason))...)
 	}
-	if name := m.Facts.Observed.Named; name != "" && len(m.Builds)+len(m.NamedPackages) == 0 {
+	if name := m.Facts.Observed.Named; name != "" && len(m.Builds)+len(m.RequestedPackages) == 0 {
 		results = append(results, leftOpen(name, verdict.Statement("the text speaks of it, and does not tell which release is installed"))...)
 	}
 	results = append(results, namedOnly(m)...)

@@ -14,7 +14,7 @@ import (
 func namedOnly(m *model.Machine) []*Result {
 	var results []*Result
 	standing := model.StandingOf(m.Tables, m.Facts)
-	for _, n := range m.NamedPackages {
+	for _, n := range m.RequestedPackages {
 		judged := slices.ContainsFunc(m.Builds, func(b *model.Build) bool { return b.Named == n })
 		if !judged && standing(n.Environment) == model.Noted {
 			results = append(results, optional(n)...)
@@ -43,7 +43,7 @@ func judges(m *model.Machine, env *facts.Environment) bool {
 }
 
 // optional names a package for GPUs of a file's extra or group, which is not installed unless it is asked for.
-func optional(n *model.NamedPackage) []*Result {
+func optional(n *model.RequestedPackage) []*Result {
 	if n.Uses != "gpu" || !pins.PartOfFile.MatchString(n.Environment.Path) {
 		return nil
 	}
@@ -53,7 +53,7 @@ func optional(n *model.NamedPackage) []*Result {
 }
 
 // unjudgedPackage says what is not known of a package that no rule can judge.
-func unjudgedPackage(m *model.Machine, n *model.NamedPackage) []*Result {
+func unjudgedPackage(m *model.Machine, n *model.RequestedPackage) []*Result {
 	switch n.Uses {
 	case "unsaid":
 		return leftOpen("the image in "+n.From, verdict.Question("what is in it: neither its name nor its tag says")) // a name may be private

@@ -160,7 +160,7 @@ func underTwin(m *model.Machine, b *model.Build) []*Result {
 
 // unbuilt reports whether a plan brings a package that is compiled for one torch, of a release of which the tables have
 // no wheel: where the index has its source alone, it is compiled on this machine when it is installed.
-func unbuilt(m *model.Machine, n *model.NamedPackage) bool {
+func unbuilt(m *model.Machine, n *model.RequestedPackage) bool {
 	release, _ := version.ParseRelease(n.Version)
 	if m.Facts.Plan == nil || n.Version == "" || n.Uses != "torch" || release.Local != "" ||
 		m.Tables.Trait("compiled-when-used", n.Name, release.Number) {
@@ -172,7 +172,7 @@ func unbuilt(m *model.Machine, n *model.NamedPackage) bool {
 
 // besideOther reports whether a plan brings a torchcodec or a torchaudio that was built for another torch than the one
 // that is there then: some releases load beside the next torch, and some do not.
-func besideOther(m *model.Machine, n *model.NamedPackage) bool {
+func besideOther(m *model.Machine, n *model.RequestedPackage) bool {
 	if m.Facts.Plan == nil {
 		return false
 	}
@@ -202,5 +202,5 @@ func withoutLibrariesOfCUDA(m *model.Machine, b *model.Build) bool {
 			name == "cuda-toolkit"
 	}
 	return !slices.ContainsFunc(b.Env.Packages, func(p facts.Package) bool { return brings(p.Name) }) &&
-		!slices.ContainsFunc(b.Env.Wanted, func(w facts.Wanted) bool { return brings(w.Name) })
+		!slices.ContainsFunc(b.Env.Requested, func(w facts.Requested) bool { return brings(w.Name) })
 }

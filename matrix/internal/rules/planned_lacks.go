@@ -26,7 +26,7 @@ func lacksOf(m *model.Machine, name string) (told, untold []facts.Lack) {
 		case l.Of != name, patched(l):
 		case l.Requires != "":
 			told = append(told, l)
-		case m.Facts.Plan.Bare == facts.BareYes || l.By == name && !broughtAlong(m, name):
+		case m.Facts.Plan.NoDeps == facts.NoDepsYes || l.By == name && !broughtAlong(m, name):
 			untold = append(untold, l)
 		}
 	}
@@ -49,7 +49,7 @@ func patched(l facts.Lack) bool {
 func broughtAlong(m *model.Machine, name string) bool {
 	needs := map[string]string{"torch": "typing-extensions", "jax": "jaxlib"}[name]
 	if needs == "" {
-		needs = m.UsesOf(&facts.Wanted{Name: name})
+		needs = m.UsesOf(&facts.Requested{Name: name})
 	}
 	if needs == "gpu" || needs == "either" || needs == "" {
 		needs = "numpy"

@@ -45,7 +45,7 @@ func (c *Change) Apply(before, left facts.Environment) facts.Environment {
 		}
 	}
 	after.Builds = append(after.Builds, c.Coming.Builds...)
-	after.Wanted = c.Coming.Wanted
+	after.Requested = c.Coming.Requested
 	if before.Python == "" {
 		after.Python = c.Coming.Python
 	}

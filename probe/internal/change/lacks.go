@@ -102,7 +102,7 @@ func (w *walk) requirements(name string) (lines []string, known bool) {
 	if old, there := w.have.Version(name); there && old == w.Plan.Installs[i].Version {
 		return w.have.Requires(name), true // the same release again
 	}
-	return nil, w.Plan.Bare == "" || libraryWheel(name)
+	return nil, w.Plan.NoDeps == "" || libraryWheel(name)
 }
 
 // look compares one requirement with what is there afterwards. Of what goes, or replaces a framework or a library under

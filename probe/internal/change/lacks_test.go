@@ -38,15 +38,15 @@ func TestLacks(t *testing.T) {
 		"of torch's own parts its rules do": {plan: facts.Plan{Removes: planned("triton", "1.0")}},
 		"torch itself goes":                 {plan: facts.Plan{Removes: planned("torch", "1.0", "mpmath", "1.0")}},
 		"a resolver saw what comes":         {plan: facts.Plan{Installs: planned("vllm", "0.13.0")}},
-		"none did": {facts.Plan{Bare: facts.BareYes, Installs: planned("vllm", "0.13.0")},
+		"none did": {facts.Plan{NoDeps: facts.NoDepsYes, Installs: planned("vllm", "0.13.0")},
 			[]facts.Lack{{Of: "vllm", By: "vllm"}}},
-		"the same release comes again": {plan: facts.Plan{Bare: facts.BareYes, Removes: planned("torch", "1.0"),
+		"the same release comes again": {plan: facts.Plan{NoDeps: facts.NoDepsYes, Removes: planned("torch", "1.0"),
 			Installs: planned("torch", "1.0")}},
-		"a library comes": {plan: facts.Plan{Bare: facts.BareYes, Installs: planned("nvidia-cudnn-cu12", "1.0")}},
+		"a library comes": {plan: facts.Plan{NoDeps: facts.NoDepsYes, Installs: planned("nvidia-cudnn-cu12", "1.0")}},
 		"the plan has its metadata": {facts.Plan{Installs: []facts.Planned{metadata("vllm", "0.13.0", "packaging", "torch==0.9",
 			"sympy", "pynvml; sys_platform == 'win32'")}}, []facts.Lack{{Of: "vllm", By: "vllm", Requires: "packaging"},
 			{Of: "vllm", By: "vllm", Requires: "torch==0.9", Have: "1.0"}}},
-		"and that requires nothing": {plan: facts.Plan{Bare: facts.BareYes, Installs: []facts.Planned{metadata("torchao", "1.0")}}},
+		"and that requires nothing": {plan: facts.Plan{NoDeps: facts.NoDepsYes, Installs: []facts.Planned{metadata("torchao", "1.0")}}},
 	} {
 		change := Change{Plan: c.plan}
 		got := change.Lacks(facts.Environment{Python: "3.12.1", Builds: []facts.Build{{Name: "torch"}}}, "x86_64", whole)

@@ -174,7 +174,7 @@ func TestListBesideTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	f, err := Read(Document{Data: append([]byte("My list:\nPackage  Version\n-------- -------\ntorch    2.4.0+cu124\n\n"), smi...)})
-	if err != nil || len(lockLines(f)) != 1 || f.Driver.Version != "535.183.01" || len(f.Environments[0].Wanted) != 0 {
+	if err != nil || len(lockLines(f)) != 1 || f.Driver.Version != "535.183.01" || len(f.Environments[0].Requested) != 0 {
 		t.Errorf("%+v, %v", f, err)
 	}
 }

@@ -93,7 +93,7 @@ func readDockerfile(d Document) (facts.Facts, error) {
 		if len(out.Environments) == 0 {
 			out.Environments = []facts.Environment{{Kind: "Dockerfile", Active: true}}
 		}
-		out.Environments[0].Wanted = append([]facts.Wanted{image}, out.Environments[0].Wanted...)
+		out.Environments[0].Requested = append([]facts.Requested{image}, out.Environments[0].Requested...)
 	}
 	out.System.Arch = f.arch
 	return out, nil
@@ -251,8 +251,8 @@ func (f *dockerfile) unread(place, reason string, number int) {
 }
 
 // last is the image at the bottom of the last stage, and what is installed on the way up to it.
-func (f *dockerfile) last() (facts.Wanted, []lockedRelease) {
-	var image facts.Wanted
+func (f *dockerfile) last() (facts.Requested, []lockedRelease) {
+	var image facts.Requested
 	var steps []step
 	wanted := map[string]bool{}
 	for i := range slices.Backward(f.stages) {
@@ -292,18 +292,18 @@ func (f *dockerfile) stageOf(name string, before int) int {
 }
 
 // imageOf is the image of a FROM as a fact: "nvidia/cuda", "12.6.3-runtime-ubuntu24.04".
-func (f *dockerfile) imageOf(s stage) facts.Wanted {
+func (f *dockerfile) imageOf(s stage) facts.Requested {
 	if strings.Contains(s.image, "$") {
 		f.unread("FROM "+s.image, "the image is named by an ARG without a default", s.number)
-		return facts.Wanted{}
+		return facts.Requested{}
 	}
 	m := imageName.FindStringSubmatch(s.image)
 	if m == nil || m[1] == "scratch" {
-		return facts.Wanted{}
+		return facts.Requested{}
 	}
 	name := m[1]
 	if strings.HasSuffix(name, "/nvidia/cuda") { // NVIDIA's own registry has it, too, and mirrors keep the name
 		name = "nvidia/cuda"
 	}
-	return facts.Wanted{Name: name, Version: m[2], Origin: "image", From: fmt.Sprintf("line %d", s.number)}
+	return facts.Requested{Name: name, Version: m[2], Origin: "image", From: fmt.Sprintf("line %d", s.number)}
 }

@@ -246,7 +246,7 @@ func TestImageNames(t *testing.T) {
 		f, err := Read(Document{Data: []byte(text + "\n")})
 		got := "unread"
 		if len(f.Environments) > 0 {
-			got = f.Environments[0].Wanted[0].Name + " " + f.Environments[0].Wanted[0].Version
+			got = f.Environments[0].Requested[0].Name + " " + f.Environments[0].Requested[0].Version
 		}
 		if err != nil || got != want || got == "unread" && len(f.Unread) != 1 {
 			t.Errorf("%q: %q, %+v, %v, want %q", text, got, f.Unread, err, want)
@@ -258,7 +258,7 @@ func TestImageNames(t *testing.T) {
 func TestCondaFile(t *testing.T) {
 	f, err := Read(Document{Data: []byte("FROM nvidia/cuda:12.6.3-base-ubuntu24.04\nRUN micromamba create -y -n yi -f conda-lock.yml\n")})
 	if err != nil || len(f.Unread) != 1 || f.Unread[0].Place != "line 2: conda's conda-lock.yml" ||
-		len(f.Environments[0].Wanted) != 1 {
+		len(f.Environments[0].Requested) != 1 {
 		t.Errorf("%+v, %+v, %v", f.Unread, f.Environments, err)
 	}
 }
@@ -336,7 +336,7 @@ func TestDockerfileContext(t *testing.T) {
 			for _, b := range env.Builds {
 				got = append(got, b.Name+"|"+b.Version)
 			}
-			for _, w := range env.Wanted {
+			for _, w := range env.Requested {
 				if w.Origin != "image" {
 					got = append(got, w.Name+"|"+w.Version)
 				}

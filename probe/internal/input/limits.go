@@ -120,7 +120,7 @@ func tooManyNamed(f facts.Facts) error {
 	releases, most := map[string]int{}, 0 // of one package
 	for _, e := range f.Environments {
 		builds += len(e.Builds)
-		for _, w := range e.Wanted {
+		for _, w := range e.Requested {
 			releases[w.Name]++
 			most = max(most, releases[w.Name])
 		}

@@ -46,7 +46,7 @@ func lockedEnvironments(kind, part string, list []lockedRelease) []facts.Environ
 	var environments []facts.Environment
 	for _, f := range forks(forOneMachine(list)) {
 		env := lockedEnvironment(kind, f.list)
-		if len(env.Builds)+len(env.Packages)+len(env.Wanted) == 0 {
+		if len(env.Builds)+len(env.Packages)+len(env.Requested) == 0 {
 			continue
 		}
 		env.Pythons = f.specifiers()
@@ -75,7 +75,7 @@ func lockedEnvironment(kind string, list []lockedRelease) facts.Environment {
 			env.Builds = append(env.Builds, b)
 			met[p.name] = b
 		case !distname.JAXPart.MatchString(p.name):
-			env.Wanted = append(env.Wanted, p.wanted())
+			env.Requested = append(env.Requested, p.wanted())
 		}
 	}
 	if b, ok := lockedJAX(list); ok {
@@ -91,8 +91,8 @@ func same(a, b facts.Build) bool {
 }
 
 // wanted is the package as a fact of its own, where it is no framework.
-func (p lockedRelease) wanted() facts.Wanted {
-	return facts.Wanted{Name: p.name, Version: p.version, Specifier: p.specifier, Extras: p.extras, Index: p.index,
+func (p lockedRelease) wanted() facts.Requested {
+	return facts.Requested{Name: p.name, Version: p.version, Specifier: p.specifier, Extras: p.extras, Index: p.index,
 		CUDA: p.cuda, Accelerator: p.accelerator, Origin: p.origin, From: p.from}
 }
 

@@ -383,9 +383,9 @@ func withPackages(f *facts.Facts, lists []facts.Environment) {
 			env.Packages = append(env.Packages, p)
 		}
 	}
-	for _, w := range list.Wanted {
-		if !slices.ContainsFunc(env.Wanted, func(o facts.Wanted) bool { return o.Name == w.Name && o.Version == w.Version }) {
-			env.Wanted = append(env.Wanted, w)
+	for _, w := range list.Requested {
+		if !slices.ContainsFunc(env.Requested, func(o facts.Requested) bool { return o.Name == w.Name && o.Version == w.Version }) {
+			env.Requested = append(env.Requested, w)
 		}
 	}
 }

@@ -118,9 +118,9 @@ func TestPaste(t *testing.T) {
 			t.Fatalf("%d environments, driver %q, unread %v", len(f.Environments), f.Driver.Version, f.Unread)
 		}
 		env := f.Environments[0]
-		if len(env.Builds) != 1 || env.Builds[0].Version != "2.7.1+cu126" || len(env.Wanted) != 1 ||
-			env.Wanted[0].Name != "xformers" {
-			t.Errorf("builds %v, wanted %v", env.Builds, env.Wanted)
+		if len(env.Builds) != 1 || env.Builds[0].Version != "2.7.1+cu126" || len(env.Requested) != 1 ||
+			env.Requested[0].Name != "xformers" {
+			t.Errorf("builds %v, wanted %v", env.Builds, env.Requested)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func TestTogether(t *testing.T) {
 	for _, order := range [][]facts.Facts{{machine, list}, {list, machine}} {
 		f := Together(order)
 		if f.Driver.Version != "535.183.01" || f.Driver.NVML.Code != nvmlMismatch || len(f.GPUs) != 1 ||
-			len(f.Environments) != 1 || len(f.Environments[0].Builds) != 1 || len(f.Environments[0].Wanted) != 1 {
+			len(f.Environments) != 1 || len(f.Environments[0].Builds) != 1 || len(f.Environments[0].Requested) != 1 {
 			t.Errorf("driver %+v, GPUs %v, environments %v", f.Driver, f.GPUs, f.Environments)
 		}
 	}
@@ -245,7 +245,7 @@ func TestXFormersInfo(t *testing.T) {
 			t.Fatalf("%v, GPUs %+v, observed %+v", err, f.GPUs, f.Observed)
 		}
 		env := f.Environments[0]
-		if env.Builds[0].Version != "2.0.1+cu118" || len(env.Wanted) != 1 || env.Wanted[0].Version != "0.0.22.post7+cu118" {
+		if env.Builds[0].Version != "2.0.1+cu118" || len(env.Requested) != 1 || env.Requested[0].Version != "0.0.22.post7+cu118" {
 			t.Errorf("%+v", env)
 		}
 	}

@@ -56,7 +56,7 @@ func readPixiLock(d Document) (facts.Facts, error) {
 			}
 		}
 		env := lockedEnvironment("pixi.lock", c.packages())
-		if len(env.Builds)+len(env.Packages)+len(env.Wanted) == 0 {
+		if len(env.Builds)+len(env.Packages)+len(env.Requested) == 0 {
 			continue
 		}
 		if env.Active = name == "default"; !env.Active {

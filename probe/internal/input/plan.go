@@ -76,7 +76,7 @@ func readUVPlan(d Document) (facts.Facts, error) {
 // noteAlone notes that nothing was looked at but what a plan installs: what that requires comes with it, or nobody asked.
 func (p *plan) noteAlone(is bool) {
 	if is && len(p.Installs) > 0 {
-		p.Bare = facts.BarePerhaps
+		p.NoDeps = facts.NoDepsPerhaps
 	}
 }
 

@@ -96,7 +96,7 @@ func told(f facts.Facts) []string {
 		if e.Python != "" {
 			list = append(list, "python "+e.Python)
 		}
-		for _, w := range e.Wanted {
+		for _, w := range e.Requested {
 			line := "want " + w.Name
 			if w.Version != "" {
 				line += "==" + w.Version
@@ -255,7 +255,7 @@ func FuzzSamples(f *testing.F) {
 				continue
 			}
 			for _, e := range got.Environments {
-				for _, w := range e.Wanted {
+				for _, w := range e.Requested {
 					if w.Version == "" && w.Specifier == "" && w.Origin != "image" {
 						t.Errorf("%s: neither a version nor a specifier: %+v", kind.name, w)
 					}

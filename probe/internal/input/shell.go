@@ -51,7 +51,7 @@ func (f *dockerfile) shell(text string, number int, reached version.Truth, depth
 	switch {
 	case file != nil:
 		s := &script{dockerfile: f, text: text, number: number, depth: depth, functions: map[string]*syntax.Stmt{}}
-		s.all(file.Stmts, reached)
+		s.runAll(file.Stmts, reached)
 	case installing.MatchString(text):
 		f.unread("a script", reason, number)
 	}
@@ -71,8 +71,8 @@ func parsedShell(text string) (file *syntax.File, reason string) {
 	return nil, "a shell cannot read it: a quote or a block has no end, or a word is in the wrong place"
 }
 
-// all follows commands one after the other.
-func (s *script) all(list []*syntax.Stmt, reached version.Truth) version.Truth {
+// runAll follows commands one after the other.
+func (s *script) runAll(list []*syntax.Stmt, reached version.Truth) version.Truth {
 	holds := version.Met
 	for _, stmt := range list {
 		holds = s.followStatement(stmt, reached)
@@ -92,10 +92,10 @@ func (s *script) followStatement(stmt *syntax.Stmt, reached version.Truth) versi
 	case *syntax.BinaryCmd:
 		holds = s.pair(command, reached)
 	case *syntax.Block:
-		holds = s.all(command.Stmts, reached)
+		holds = s.runAll(command.Stmts, reached)
 	case *syntax.Subshell:
 		local, functions := maps.Clone(s.local), maps.Clone(s.functions)
-		holds = s.all(command.Stmts, reached)
+		holds = s.runAll(command.Stmts, reached)
 		s.local, s.functions = local, functions
 	case *syntax.IfClause:
 		s.branches(command, reached)
@@ -104,8 +104,8 @@ func (s *script) followStatement(stmt *syntax.Stmt, reached version.Truth) versi
 	case *syntax.ForClause:
 		s.loop(command, reached)
 	case *syntax.WhileClause:
-		s.all(command.Cond, reached)
-		s.all(command.Do, reached)
+		s.runAll(command.Cond, reached)
+		s.runAll(command.Do, reached)
 	case *syntax.TestClause:
 		holds = s.test(command.X)
 	case *syntax.ArithmCmd, *syntax.LetClause:
@@ -162,20 +162,20 @@ func (s *script) branches(command *syntax.IfClause, reached version.Truth) {
 	for ; command != nil; command = command.Else {
 		holds := version.Met // an else has no condition
 		if len(command.Cond) > 0 {
-			holds = s.all(command.Cond, reached)
+			holds = s.runAll(command.Cond, reached)
 		}
-		s.all(command.Then, min(reached, holds))
+		s.runAll(command.Then, min(reached, holds))
 		reached = min(reached, version.Met-holds)
 	}
 }
 
 // cases follows the branches of a case.
 func (s *script) cases(command *syntax.CaseClause, reached version.Truth) {
-	subject, sure := s.text1(command.Word)
+	subject, sure := s.literalWord(command.Word)
 	for _, item := range command.Items {
 		holds := version.Unmet
 		for _, word := range item.Patterns {
-			glob, plain := s.text1(word)
+			glob, plain := s.literalWord(word)
 			switch {
 			case glob == "*":
 				holds = version.Met
@@ -185,7 +185,7 @@ func (s *script) cases(command *syntax.CaseClause, reached version.Truth) {
 				holds = max(holds, truthOf(matches(glob, subject)))
 			}
 		}
-		s.all(item.Stmts, min(reached, holds))
+		s.runAll(item.Stmts, min(reached, holds))
 		reached = min(reached, version.Met-holds)
 	}
 }
@@ -194,13 +194,13 @@ func (s *script) cases(command *syntax.CaseClause, reached version.Truth) {
 func (s *script) loop(command *syntax.ForClause, reached version.Truth) {
 	words, ok := command.Loop.(*syntax.WordIter)
 	if !ok {
-		s.all(command.Do, reached)
+		s.runAll(command.Do, reached)
 		return
 	}
 	items, told := s.expand(words.Items)
 	if !told || slices.ContainsFunc(items, func(item string) bool { return strings.Contains(item, "*") }) {
 		s.set(words.Name.Value, value{state: hidden})
-		s.all(command.Do, reached)
+		s.runAll(command.Do, reached)
 		return
 	}
 	for _, item := range items {
@@ -208,12 +208,12 @@ func (s *script) loop(command *syntax.ForClause, reached version.Truth) {
 			return
 		}
 		s.set(words.Name.Value, valueOf(item))
-		s.all(command.Do, reached)
+		s.runAll(command.Do, reached)
 	}
 }
 
-// open reports whether a word holds what the file does not tell: a variable, another command's output, a pattern.
-func open(word string) bool { return strings.ContainsAny(word, "$`*") }
+// isDynamic reports whether a word holds what the file does not tell: a variable, another command's output, a pattern.
+func isDynamic(word string) bool { return strings.ContainsAny(word, "$`*") }
 
 // call follows a simple command, and says whether it succeeds.
 func (s *script) call(command *syntax.CallExpr, redirects []*syntax.Redirect, reached version.Truth) version.Truth {
@@ -232,7 +232,7 @@ func (s *script) call(command *syntax.CallExpr, redirects []*syntax.Redirect, re
 	for _, a := range command.Assigns {
 		s.assign(a, version.Met)
 		if a.Name != nil && a.Value != nil {
-			text, _ := s.text1(a.Value)
+			text, _ := s.literalWord(a.Value)
 			prefix = append(prefix, a.Name.Value+"="+text)
 		}
 	}
@@ -275,7 +275,7 @@ func (s *script) inline(text string, reached version.Truth) {
 	if file, _ := parsedShell(text); file != nil {
 		inner := *s
 		inner.text, inner.depth = text, s.depth+1
-		inner.all(file.Stmts, reached)
+		inner.runAll(file.Stmts, reached)
 	}
 }
 
@@ -309,7 +309,7 @@ func (s *script) assign(a *syntax.Assign, reached version.Truth) {
 	case a.Value == nil:
 		v = valueOf("")
 	default:
-		if text, ok := s.text1(a.Value); ok {
+		if text, ok := s.literalWord(a.Value); ok {
 			v = valueOf(text)
 		}
 	}
@@ -349,7 +349,7 @@ func (s *script) input(redirects []*syntax.Redirect) string {
 		case r.Hdoc != nil:
 			text, _ = s.heredoc(r.Hdoc)
 		case r.Op == syntax.WordHdoc:
-			text, _ = s.text1(r.Word)
+			text, _ = s.literalWord(r.Word)
 		}
 	}
 	return text
@@ -401,7 +401,7 @@ func (s *script) writes(list []string, redirects []*syntax.Redirect, input strin
 		}
 	}
 	for _, r := range redirects {
-		if name, ok := s.text1(r.Word); ok && (r.Op == syntax.RdrOut || r.Op == syntax.AppOut) && r.N == nil {
+		if name, ok := s.literalWord(r.Word); ok && (r.Op == syntax.RdrOut || r.Op == syntax.AppOut) && r.N == nil {
 			s.make(name, text, r.Op == syntax.AppOut)
 		}
 	}

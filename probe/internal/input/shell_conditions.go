@@ -22,7 +22,7 @@ func testOf(list []string) version.Truth {
 	if len(list) > 1 && list[0] == "!" {
 		return version.Met - testOf(list[1:])
 	}
-	if slices.ContainsFunc(list, open) {
+	if slices.ContainsFunc(list, isDynamic) {
 		return version.Unsaid
 	}
 	switch {
@@ -109,12 +109,12 @@ func (s *script) term(x syntax.TestExpr) version.Truth {
 	case *syntax.ParenTest:
 		return s.test(x.X)
 	case *syntax.Word:
-		if text, ok := s.text1(x); ok {
+		if text, ok := s.literalWord(x); ok {
 			return truthOf(text != "")
 		}
 	case *syntax.UnaryTest:
 		word, isWord := x.X.(*syntax.Word)
-		if text, ok := s.text1(word); isWord && ok && x.Op == syntax.TsNempStr {
+		if text, ok := s.literalWord(word); isWord && ok && x.Op == syntax.TsNempStr {
 			return truthOf(text != "")
 		} else if isWord && ok && x.Op == syntax.TsEmpStr {
 			return truthOf(text == "")
@@ -131,8 +131,8 @@ func (s *script) binaryTest(x *syntax.BinaryTest) version.Truth {
 	if !leftIsWord || !rightIsWord {
 		return version.Unsaid
 	}
-	a, known := s.text1(left)
-	b, plain := s.text1(right)
+	a, known := s.literalWord(left)
+	b, plain := s.literalWord(right)
 	if !known || !plain {
 		return version.Unsaid
 	}

@@ -38,8 +38,8 @@ func (s *script) expand(words []*syntax.Word) (list []string, known bool) {
 	return list, known
 }
 
-// text1 is a word in one piece, as an assignment or a test takes it; known tells whether the file says all of it.
-func (s *script) text1(w *syntax.Word) (text string, known bool) {
+// literalWord is a word in one piece, as an assignment or a test takes it; known tells whether the file says all of it.
+func (s *script) literalWord(w *syntax.Word) (text string, known bool) {
 	if w == nil {
 		return "", true
 	}
@@ -173,11 +173,11 @@ func (e *expansion) variable(p *syntax.ParamExp, quoted bool) {
 	operand := ""
 	switch {
 	case p.Exp != nil:
-		operand, _ = e.text1(p.Exp.Word)
+		operand, _ = e.literalWord(p.Exp.Word)
 		v = v.substitute(p.Exp.Op.String(), operand)
 	case p.Repl != nil:
-		from, _ := e.text1(p.Repl.Orig)
-		to, _ := e.text1(p.Repl.With)
+		from, _ := e.literalWord(p.Repl.Orig)
+		to, _ := e.literalWord(p.Repl.With)
 		v = v.substitute(map[bool]string{true: "//", false: "/"}[p.Repl.All], from+"/"+to)
 	case p.Slice != nil:
 		v = slice(v, p.Slice)
@@ -255,7 +255,7 @@ func (e *expansion) outputOf(stmt *syntax.Stmt) (text string, ok bool) {
 	switch command := stmt.Cmd.(type) {
 	case *syntax.CallExpr:
 		text, ok = e.prints(stmt)
-		return text, ok && !open(text)
+		return text, ok && !isDynamic(text)
 	case *syntax.BinaryCmd:
 		call, isCall := command.Y.Cmd.(*syntax.CallExpr)
 		if text, ok = e.outputOf(command.X); !ok || command.Op != syntax.Pipe || !isCall {
