@@ -82,15 +82,14 @@ func gridMarkdown(w io.Writer, g tables.Grid, _ Style) error {
 // gridText writes the columns that fit the screen, the key's first; --all shows every one of them. A few rows that do
 // not fit are written out as records.
 func gridText(w io.Writer, g tables.Grid, s Style) error {
-	widths := columnWidths(g)
-	shown, left := chooseColumns(g, widths, s)
+	shown, left := chooseColumns(g, columnWidths(g), s)
 	var b strings.Builder
 	if 0 < len(g.Rows) && len(g.Rows) <= 5 && slices.ContainsFunc(left,
 		func(name string) bool { return name != "source" }) {
 		left = []string{"source"}
 		gridRecords(&b, g, s)
 	} else {
-		gridLines(&b, g, shown, widths, s)
+		gridLines(&b, g, shown, s)
 	}
 	fmt.Fprintf(&b, "\n%s", plural(len(g.Rows), "row"))
 	if date := g.Date(); date != "" {
@@ -103,18 +102,21 @@ func gridText(w io.Writer, g tables.Grid, s Style) error {
 	return err
 }
 
-// gridLines writes the header and a line a row.
-func gridLines(b *strings.Builder, g tables.Grid, shown, widths []int, s Style) {
-	for i, row := range append([][]string{g.Columns}, g.Rows...) {
-		var line strings.Builder
+// gridLines writes the header and one line for each row.
+func gridLines(b *strings.Builder, g tables.Grid, shown []int, s Style) {
+	var rows [][]string
+	for _, row := range append([][]string{g.Columns}, g.Rows...) {
+		var cells []string
 		for _, column := range shown {
-			fmt.Fprintf(&line, "%-*s  ", widths[column], clean(row[column]))
+			cells = append(cells, clean(row[column]))
 		}
-		text := strings.TrimRight(line.String(), " ")
+		rows = append(rows, cells)
+	}
+	for i, line := range alignColumns(rows) {
 		if i == 0 {
-			text = s.heading(text)
+			line = s.heading(line)
 		}
-		fmt.Fprintln(b, text)
+		fmt.Fprintln(b, line)
 	}
 }
 

@@ -121,26 +121,36 @@ func (g *grid) plain(r row) string {
 func (g *grid) align(rows []row) map[int]string {
 	lines := map[int]string{}
 	for _, build := range []bool{false, true} {
-		var out bytes.Buffer
 		var set []int
-		t := tablewriter.NewWriter(&out)
-		t.SetBorder(false)
-		t.SetAutoWrapText(false)
-		t.SetNoWhiteSpace(true)
-		t.SetTablePadding(cellGap)
-		t.SetColumnSeparator("")
-		t.SetAlignment(tablewriter.ALIGN_LEFT)
+		var cells [][]string
 		for i, r := range rows {
 			if r.build == build && g.inColumn(r) {
-				t.Append([]string{g.plain(r), r.from})
-				set = append(set, i)
+				set, cells = append(set, i), append(cells, []string{g.plain(r), r.from})
 			}
 		}
-		t.Render()
-		for _, i := range set {
-			line, _ := out.ReadString('\n')
-			lines[i] = strings.TrimRight(line, " \n")
+		for n, line := range alignColumns(cells) {
+			lines[set[n]] = line
 		}
+	}
+	return lines
+}
+
+// alignColumns returns one line for each row, with the cells of a column below each other and no borders.
+func alignColumns(rows [][]string) []string {
+	var out bytes.Buffer
+	t := tablewriter.NewWriter(&out)
+	t.SetBorder(false)
+	t.SetAutoWrapText(false)
+	t.SetNoWhiteSpace(true)
+	t.SetTablePadding(cellGap)
+	t.SetColumnSeparator("")
+	t.SetAlignment(tablewriter.ALIGN_LEFT)
+	t.AppendBulk(rows)
+	t.Render()
+	lines := make([]string, len(rows))
+	for i := range lines {
+		line, _ := out.ReadString('\n')
+		lines[i] = strings.TrimRight(line, " \n")
 	}
 	return lines
 }
