@@ -122,7 +122,7 @@ func addEmptyDirectories(h *Host, gone map[string]bool) {
 }
 
 // pythonAlone is the one source that a plan changes.
-var pythonAlone = []source{{name: "python", read: readPython}}
+var pythonAlone = []reader{{name: "python", read: readPython}}
 
 // newUnread are the places that only the second look could not read.
 func newUnread(before, now []facts.Unread) []facts.Unread {

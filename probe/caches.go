@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"cudacompat/probe/internal/python"
+	"cudacompat/probe/internal/source"
 )
 
 // readCaches reads the extensions that programs compiled for the GPU that they met, and kept.
-func readCaches(h *Host, opt Options) (writeFound, error) {
+func readCaches(h *Host, opt Options) (source.Update, error) {
 	if slices.Contains(opt.Envs, NoEnvironments) {
-		return nil, skipped("--env none: no build is looked for")
+		return nil, source.Skipped("--env none: no build is looked for")
 	}
 	caches, err := python.Caches(h)
 	return func(f *Facts) { f.Caches = caches }, err

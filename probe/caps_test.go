@@ -90,20 +90,20 @@ var caps = map[string]string{
 	"internal/image maxScratch": "unread",
 	"internal/image maxPython":  "unread",
 
-	"internal/python maxHeader":  "judged", // by what stands above
-	"internal/python maxMatches": "judged", // by the first ones
-	". maxPackages":              "failed", // those before it stand
-	". maxStanza":                "failed", // of dpkg's status, what comes before stands
+	"internal/python maxHeader":   "judged", // by what stands above
+	"internal/python maxMatches":  "judged", // by the first ones
+	"internal/driver maxPackages": "failed", // those before it stand
+	"internal/driver maxStanza":   "failed", // of dpkg's status, what comes before stands
 
 	"host maxLinks": "error", // ELOOP, as of the kernel's own limit
 
 	// what is printed or compared, not what is judged
-	"internal/nvml maxMIG":          "shown",
-	". maxUnresolved":               "shown",
-	". maxKernelLines":              "shown",
-	". maxMissing":                  "shown",
-	"internal/python maxUnresolved": "shown",
-	"internal/python maxCompared":   "shown", // which of two copies of one distribution is the truer
+	"internal/nvml maxMIG":           "shown",
+	"internal/efa maxUnresolved":     "shown",
+	"internal/kernel maxKernelLines": "shown",
+	"internal/container maxMissing":  "shown",
+	"internal/python maxUnresolved":  "shown",
+	"internal/python maxCompared":    "shown", // which of two copies of one distribution is the truer
 }
 
 // capName matches the names of limits.

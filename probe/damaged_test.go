@@ -1,13 +1,10 @@
 package probe
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"cudacompat/probe/facts"
@@ -223,7 +220,7 @@ func count(f Facts, source string) int {
 // readable: then a copy of this program runs the test as nobody.
 func TestUnreadable(t *testing.T) {
 	if os.Geteuid() == 0 {
-		asNobody(t)
+		hosttest.AsNobody(t)
 		return
 	}
 	sound, err := txtar.ParseFile("testdata/sound.txtar")
@@ -248,7 +245,7 @@ func TestUnreadable(t *testing.T) {
 			h := hosttest.Of(t, sound)
 			hosttest.Must(t, os.Chmod(filepath.Join(h.Root, tt.name), 0))
 			t.Cleanup(func() { _ = os.Chmod(filepath.Join(h.Root, tt.name), 0o755) })
-			i := slices.IndexFunc(sources, func(s source) bool { return s.name == tt.source })
+			i := slices.IndexFunc(sources, func(s reader) bool { return s.name == tt.source })
 			_, status := sources[i].run(h, Options{})
 			if status.Status != "failed" || !strings.Contains(status.Error, tt.want) ||
 				strings.Contains(status.Error, h.Root) {
@@ -261,7 +258,7 @@ func TestUnreadable(t *testing.T) {
 // TestClosedToThisUser: a source or a directory of torch's that this user may not read keeps him from importing it.
 func TestClosedToThisUser(t *testing.T) {
 	if os.Geteuid() == 0 {
-		asNobody(t)
+		hosttest.AsNobody(t)
 		return
 	}
 	sound, err := txtar.ParseFile("testdata/sound.txtar")
@@ -272,7 +269,7 @@ func TestClosedToThisUser(t *testing.T) {
 			file := "/" + siteA + tt.closed
 			hosttest.Must(t, os.Chmod(filepath.Join(h.Root, file), 0))
 			t.Cleanup(func() { _ = os.Chmod(filepath.Join(h.Root, file), 0o755) })
-			i := slices.IndexFunc(sources, func(s source) bool { return s.name == "python" })
+			i := slices.IndexFunc(sources, func(s reader) bool { return s.name == "python" })
 			set, _ := sources[i].run(h, Options{})
 			var found Facts
 			set(&found)
@@ -289,7 +286,7 @@ func TestClosedToThisUser(t *testing.T) {
 // one that uv put into root's home.
 func TestClosedInterpreter(t *testing.T) {
 	if os.Geteuid() == 0 {
-		asNobody(t)
+		hosttest.AsNobody(t)
 		return
 	}
 	t.Run("closed", func(t *testing.T) {
@@ -302,7 +299,7 @@ func TestClosedInterpreter(t *testing.T) {
 		hosttest.Must(t, os.Symlink("python", filepath.Join(root, "opt/venv/bin/python3")))
 		for _, mode := range []os.FileMode{0o700, 0} {
 			hosttest.Must(t, os.Chmod(filepath.Join(root, "root"), mode))
-			i := slices.IndexFunc(sources, func(s source) bool { return s.name == "python" })
+			i := slices.IndexFunc(sources, func(s reader) bool { return s.name == "python" })
 			set, _ := sources[i].run(&Host{Root: root}, Options{Envs: []string{"/opt/venv"}})
 			var found Facts
 			set(&found)
@@ -316,55 +313,4 @@ func TestClosedInterpreter(t *testing.T) {
 		}
 		hosttest.Must(t, os.Chmod(filepath.Join(root, "root"), 0o700))
 	})
-}
-
-// asNobody runs the calling test in a copy of this program that nobody may execute, as nobody.
-func asNobody(t *testing.T) {
-	t.Helper()
-	const nobody = 65534
-	dir, err := os.MkdirTemp("", "probe-nobody")
-	hosttest.Must(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	self, err := os.Executable()
-	hosttest.Must(t, err)
-	program, err := os.ReadFile(self)
-	hosttest.Must(t, err)
-	hosttest.Must(t, os.WriteFile(filepath.Join(dir, "probe.test"), program, 0o755))
-	hosttest.Must(t, os.CopyFS(filepath.Join(dir, "testdata"), os.DirFS("testdata")))
-	hosttest.Must(t, os.Chmod(dir, 0o755))
-	cmd := exec.Command(filepath.Join(dir, "probe.test"), "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Dir = dir
-	cmd.Env = []string{"TMPDIR=" + filepath.Join(dir, "tmp"), "HOME=" + dir}
-	hosttest.Must(t, os.Mkdir(filepath.Join(dir, "tmp"), 0o755))
-	hosttest.Must(t, os.Chown(filepath.Join(dir, "tmp"), nobody, nobody))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), fmt.Sprintf("--- PASS: %s/", t.Name())) {
-		t.Errorf("as nobody: %v\n%s", err, out)
-	}
-}
-
-// TestCutModules gives every prefix of a packed module: none panics, none is read as another version.
-func TestCutModules(t *testing.T) {
-	for _, end := range []string{"", ".gz", ".xz", ".zst"} {
-		t.Run("ko"+end, func(t *testing.T) {
-			h := &Host{Root: t.TempDir()}
-			name := "/nvidia.ko" + end
-			whole := hosttest.Compressed(t, name,
-				hosttest.ELF(t, "x86_64", ".modinfo", []byte("license=NVIDIA\nversion=550.107.02\n")))
-			for size := 0; size <= len(whole); size++ {
-				hosttest.Must(t, os.WriteFile(h.Real(name), whole[:size], 0o644))
-				version, _, err := moduleInfo(h, name)
-				if version != "" && version != "550.107.02" {
-					t.Fatalf("%d of %d bytes: version %q", size, len(whole), version)
-				}
-				if (version == "") == (err == nil) || err != nil && !strings.HasPrefix(err.Error(), name+": ") {
-					t.Fatalf("%d of %d bytes: version %q, error %v", size, len(whole), version, err)
-				}
-			}
-			if version, _, err := moduleInfo(h, name); version != "550.107.02" {
-				t.Errorf("the whole: %q, %v", version, err)
-			}
-		})
-	}
 }

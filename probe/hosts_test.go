@@ -78,10 +78,16 @@ func TestEverySourceHasATest(t *testing.T) {
 			found[name] = true
 		}
 	}
-	called := namesInTests(t, ".")
 	for _, s := range sources {
-		_, reader, _ := strings.Cut(path.Base(runtime.FuncForPC(reflect.ValueOf(s.read).Pointer()).Name()), ".")
-		if !found[s.name] && !called[reader] {
+		function, dir := reflect.ValueOf(s.read), "."
+		if s.readHost != nil {
+			function = reflect.ValueOf(s.readHost)
+		}
+		pkg, reader, _ := strings.Cut(path.Base(runtime.FuncForPC(function.Pointer()).Name()), ".")
+		if s.readHost != nil {
+			dir = filepath.Join("internal", pkg)
+		}
+		if !found[s.name] && !namesInTests(t, dir)[reader] {
 			t.Errorf("no test sees what the source %q finds: put its files into a machine of probe/testdata and run "+
 				"`go test ./probe -run Hosts -update`, or call %s in a test", s.name, reader)
 		}

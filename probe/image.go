@@ -10,6 +10,8 @@ import (
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/image"
+	"cudacompat/probe/internal/process"
+	"cudacompat/probe/internal/system"
 )
 
 // Image is a container's image that was read and not unpacked. Close gives back what was kept of it.
@@ -61,9 +63,9 @@ func RunImage(ctx context.Context, i *Image, opt Options) Facts {
 	if h.Start != "" {
 		f.Image.Starts = path.Base(h.Start)
 	}
-	f.Variables = variablesOf(h.Env)
+	f.Variables = process.Variables(h.Env)
 	if f.System.Arch == "" {
-		f.System.Arch = machineName[i.Config.Architecture]
+		f.System.Arch = system.MachineNames[i.Config.Architecture]
 	}
 	missed := i.Missed()
 	if len(missed) > 0 { // what was concluded from their gaps would be said of the image

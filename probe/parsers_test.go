@@ -7,15 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"cudacompat/probe/facts"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestEveryParserHasATest: each function parse… of a probe is called by a test beside it.
 func TestEveryParserHasATest(t *testing.T) {
-	for _, dir := range []string{".", "internal/python"} {
+	for _, dir := range []string{"internal/container", "internal/driver", "internal/gpu", "internal/kernel",
+		"internal/process", "internal/python", "internal/system", "internal/toolkit"} {
 		parsers := 0
 		called := namesInTests(t, dir)
 		for _, file := range parsed(t, dir, false) {
@@ -30,8 +27,8 @@ func TestEveryParserHasATest(t *testing.T) {
 				}
 			}
 		}
-		if parsers < 5 {
-			t.Errorf("%s: %d parsers were found", dir, parsers)
+		if parsers == 0 {
+			t.Errorf("%s: no parser was found", dir)
 		}
 	}
 }
@@ -70,48 +67,4 @@ func parsed(t *testing.T, dir string, tests bool) []*ast.File {
 		files = append(files, file)
 	}
 	return files
-}
-
-func TestParseSecureBoot(t *testing.T) {
-	for data, want := range map[string]string{"\x06\x00\x00\x00\x01": "on", "\x06\x00\x00\x00\x00": "off", "": "", "\x01": "",
-		"\x06\x00\x00\x00\x01\x01": ""} {
-		got, err := parseSecureBoot([]byte(data))
-		if got != want || (err == nil) != (want != "") {
-			t.Errorf("%q: %q, %v, want %q", data, got, err, want)
-		}
-	}
-}
-
-func TestParseGSPOption(t *testing.T) {
-	for _, c := range []struct {
-		text, value string
-		ok          bool
-	}{
-		{"options nvidia NVreg_EnableGpuFirmware=0\n", "0", true},
-		{"options nvidia-550 NVreg_Foo=1 NVreg_EnableGpuFirmware=18", "18", true},
-		{"options nvidia NVreg_EnableGpuFirmware=0\noptions nvidia NVreg_EnableGpuFirmware=1\n", "1", true},
-		{"# options nvidia NVreg_EnableGpuFirmware=0\n", "", false},
-		{"options nouveau NVreg_EnableGpuFirmware=0\n", "", false},
-		{"options nvidia\n", "", false},
-		{"", "", false},
-	} {
-		if value, ok := parseGSPOption([]byte(c.text)); value != c.value || ok != c.ok {
-			t.Errorf("%q: %q, %v, want %q, %v", c.text, value, ok, c.value, c.ok)
-		}
-	}
-}
-
-func TestParseStanza(t *testing.T) {
-	const stanza = "Package: nvidia-driver-550\nStatus: hold ok installed\nMaintainer: Ubuntu Core Developers " +
-		"<ubuntu-devel-discuss@lists.ubuntu.com>\nVersion: 550.120-0ubuntu0.22.04.1\nDescription: driver\n Version: 1 of a text\n"
-	want := &facts.DriverPackage{Name: "nvidia-driver-550", Version: "550.120-0ubuntu0.22.04.1", Held: true, Vendor: "ubuntu"}
-	if diff := cmp.Diff(want, parseStanza(stanza)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	removed := strings.Replace(stanza, "hold ok installed", "deinstall ok config-files", 1)
-	for _, none := range []string{removed, strings.Replace(stanza, "Package", "Source", 1), ""} {
-		if got := parseStanza(none); got != nil {
-			t.Errorf("%q is %+v", none, got)
-		}
-	}
 }

@@ -4,21 +4,22 @@ import (
 	"slices"
 
 	"cudacompat/probe/internal/python"
+	"cudacompat/probe/internal/source"
 )
 
 // NoEnvironments in Options.Envs means that no build is looked for: the driver and the GPUs are all that matters.
 const NoEnvironments = "none"
 
 // readPython reads every Python environment.
-func readPython(h *Host, opt Options) (writeFound, error) {
+func readPython(h *Host, opt Options) (source.Update, error) {
 	if slices.Contains(opt.Envs, NoEnvironments) {
-		return nil, skipped("--env none: no build is looked for")
+		return nil, source.Skipped("--env none: no build is looked for")
 	}
 	read, err := python.ReadTelling(h, opt.Envs, func(soFar python.Found) { opt.tell(ofPython(soFar)) })
 	return ofPython(read), err
 }
 
-func ofPython(read python.Found) writeFound {
+func ofPython(read python.Found) source.Update {
 	return func(f *Facts) {
 		f.Environments, f.Programs = read.Environments, read.Programs
 		f.Unread = append(f.Unread, read.Unread...)

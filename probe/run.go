@@ -9,43 +9,52 @@ import (
 	"cudacompat/internal/budget"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
+	"cudacompat/probe/internal/container"
+	"cudacompat/probe/internal/driver"
+	"cudacompat/probe/internal/efa"
+	"cudacompat/probe/internal/gpu"
+	"cudacompat/probe/internal/kernel"
 	"cudacompat/probe/internal/nvml"
+	"cudacompat/probe/internal/process"
+	"cudacompat/probe/internal/source"
+	"cudacompat/probe/internal/system"
+	"cudacompat/probe/internal/toolkit"
 )
 
 // filesTimeout bounds the reading of files: a dead network mount must not hang the doctor.
 const filesTimeout = 10 * time.Second
 
-// sources is every source of facts, in the order in which they are read and listed.
-var sources = []source{
-	{name: "system", read: readSystem},
-	{name: "instance", read: readInstance},
-	{name: "proc-driver", read: readProcDriver},
-	{name: "driver-libraries", read: readDriverLibraries},
-	{name: "kernel-log", read: readKernelLog},
-	{name: "boot", read: readBoot},
-	{name: "installers", read: readInstallers},
-	{name: "firmware", read: readFirmware},
-	{name: "secure-boot", read: readSecureBoot},
-	{name: "module-build", read: readModuleBuild},
-	{name: "container-runtimes", read: readRuntimes},
-	{name: "driver-packages", read: readDriverPackages}, // says the releases of those
-	{name: "fabric", read: readFabric},
-	{name: "grid", read: readGRID},
-	{name: "updates", read: readUpdates},
-	{name: "processes", live: true, read: readProcesses},
-	{name: "pci", read: readPCI},
-	{name: "peer-to-peer", live: true, read: readBus},
-	{name: "efa", read: readEFA},
-	{name: "toolkits", read: readToolkits},
-	{name: "building", read: readBuilding},
-	{name: "libraries", read: readLibraries},
-	{name: "variables", live: true, read: readVariables},
-	{name: "devices", live: true, read: readDevices},
-	{name: "container", live: true, read: readContainer},
+// sources lists the reader of every source of facts, in the order in which they are read and listed.
+var sources = []reader{
+	{name: "system", readHost: system.Read},
+	{name: "instance", readHost: system.ReadInstance},
+	{name: "proc-driver", readHost: driver.ReadLoaded},
+	{name: "driver-libraries", readHost: driver.ReadLibraries},
+	{name: "kernel-log", readHost: kernel.ReadLog},
+	{name: "boot", readHost: kernel.ReadBoot},
+	{name: "installers", readHost: driver.ReadInstallers},
+	{name: "firmware", readHost: driver.ReadFirmware},
+	{name: "secure-boot", readHost: kernel.ReadSecureBoot},
+	{name: "module-build", readHost: driver.ReadModuleBuild},
+	{name: "container-runtimes", readHost: container.ReadRuntimes},
+	{name: "driver-packages", readHost: driver.ReadPackages}, // says the releases of those
+	{name: "fabric", readHost: driver.ReadFabric},
+	{name: "grid", readHost: driver.ReadGRID},
+	{name: "updates", readHost: driver.ReadUpdates},
+	{name: "processes", live: true, readHost: process.Read},
+	{name: "pci", readHost: gpu.ReadPCI},
+	{name: "peer-to-peer", live: true, readHost: gpu.ReadBus},
+	{name: "efa", readHost: efa.Read},
+	{name: "toolkits", readHost: toolkit.Read},
+	{name: "building", readHost: toolkit.ReadBuilding},
+	{name: "libraries", readHost: toolkit.ReadLibraries},
+	{name: "variables", live: true, readHost: process.ReadVariables},
+	{name: "devices", live: true, readHost: process.ReadDevices},
+	{name: "container", live: true, readHost: container.Read},
 	{name: "python", read: readPython},
 	{name: "caches", read: readCaches},
-	{name: "gpu-numbers", read: readGPUNumbers},       // a driver that hangs keeps nothing else back
-	{name: "driver-modules", read: readDriverModules}, // last: unpacking those of many kernels can take seconds
+	{name: "gpu-numbers", readHost: gpu.ReadNumbers},       // a driver that hangs keeps nothing else back
+	{name: "driver-modules", readHost: driver.ReadModules}, // last: unpacking those of many kernels can take seconds
 }
 
 // Run reads every source of facts on the host. It never hangs and never fails as a whole: a source that cannot be
@@ -68,7 +77,7 @@ func runSources(ctx context.Context, h *Host, opt Options) Facts { return runOf(
 
 // runOf reads the files of some sources in a goroutine that is left behind if a file system never answers. What it found is taken
 // at the end, in one go: waking another goroutine for each source would take longer than many a source does.
-func runOf(ctx context.Context, h *Host, opt Options, sources []source) Facts {
+func runOf(ctx context.Context, h *Host, opt Options, sources []reader) Facts {
 	limit := filesTimeout
 	if opt.Timeout > 0 {
 		limit = opt.Timeout
@@ -76,7 +85,7 @@ func runOf(ctx context.Context, h *Host, opt Options, sources []source) Facts {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	type result struct {
-		apply  writeFound
+		apply  source.Update
 		status facts.Status
 	}
 	h.Budget = budget.Usual(ctx)
@@ -117,7 +126,7 @@ func runOf(ctx context.Context, h *Host, opt Options, sources []source) Facts {
 
 // andLeft is what a source has found, and what was left out of the directories that it read: whatever is in there may
 // be what it looked for.
-func andLeft(apply writeFound, left []host.LeftOut) writeFound {
+func andLeft(apply source.Update, left []host.LeftOut) source.Update {
 	if len(left) == 0 {
 		return apply
 	}
@@ -130,7 +139,7 @@ func andLeft(apply writeFound, left []host.LeftOut) writeFound {
 }
 
 // markUnread marks the sources that did not come back in time.
-func markUnread(ctx context.Context, f Facts, late []source, limit time.Duration) Facts {
+func markUnread(ctx context.Context, f Facts, late []reader, limit time.Duration) Facts {
 	why := fmt.Sprintf("no answer within %s: give more time with --timeout, or fewer files with --env", limit)
 	status := fmt.Sprintf("no answer within %s: a file system that hangs? try --timeout, or --env for fewer files", limit)
 	if cause := context.Cause(ctx); errors.Is(cause, budget.ErrSpent) {

@@ -12,12 +12,15 @@ import (
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/host/hosttest"
+	"cudacompat/probe/internal/gpu"
+	"cudacompat/probe/internal/source"
+	"cudacompat/probe/internal/system"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 // withSources runs a test with other sources of facts than the real ones.
-func withSources(t *testing.T, other ...source) {
+func withSources(t *testing.T, other ...reader) {
 	t.Helper()
 	real := sources
 	sources = other
@@ -26,28 +29,28 @@ func withSources(t *testing.T, other ...source) {
 
 // TestStatuses tells absent, failed and not looked at apart, and a bug from all three.
 func TestStatuses(t *testing.T) {
-	never := func(err error) func(*Host, Options) (writeFound, error) {
-		return func(*Host, Options) (writeFound, error) { return nil, err }
+	never := func(err error) func(*Host, Options) (source.Update, error) {
+		return func(*Host, Options) (source.Update, error) { return nil, err }
 	}
-	half := func(*Host, Options) (writeFound, error) {
+	half := func(*Host, Options) (source.Update, error) {
 		return func(f *Facts) { f.System.ID = "half" }, errors.New("the other half")
 	}
 	withSources(t,
-		source{name: "sound", read: func(*Host, Options) (writeFound,
+		reader{name: "sound", read: func(*Host, Options) (source.Update,
 			error) {
 			return func(f *Facts) { f.System.OS = "sound" }, nil
 		}},
-		source{name: "not-there", read: never(host.ErrAbsent)},
-		source{name: "no-file", read: never(&fs.PathError{Op: "open", Path: "/x", Err: fs.ErrNotExist})},
-		source{name: "broken", read: never(errors.New("broken"))},
-		source{name: "half", read: half},
-		source{name: "needless", read: never(skipped("for root alone"))},
-		source{name: "bug", read: func(*Host, Options) (writeFound, error) {
+		reader{name: "not-there", read: never(host.ErrAbsent)},
+		reader{name: "no-file", read: never(&fs.PathError{Op: "open", Path: "/x", Err: fs.ErrNotExist})},
+		reader{name: "broken", read: never(errors.New("broken"))},
+		reader{name: "half", read: half},
+		reader{name: "needless", read: never(source.Skipped("for root alone"))},
+		reader{name: "bug", read: func(*Host, Options) (source.Update, error) {
 			var none []int
 			return nil,
 				errors.New(string(rune(none[0])))
 		}},
-		source{name: "live", live: true, read: never(errors.New("looked at all the same"))},
+		reader{name: "live", live: true, read: never(errors.New("looked at all the same"))},
 	)
 	got := runSources(context.Background(), &Host{Root: t.TempDir(), Rest: true}, Options{})
 	for i := range got.Probes {
@@ -101,13 +104,13 @@ func TestRunLooksAnew(t *testing.T) {
 func TestSourceThatNeverComesBack(t *testing.T) {
 	forever := make(chan struct{})
 	t.Cleanup(func() { close(forever) })
-	write := func(id string) func(*Host, Options) (writeFound, error) {
-		return func(*Host, Options) (writeFound, error) { return func(f *Facts) { f.System.ID += id }, nil }
+	write := func(id string) func(*Host, Options) (source.Update, error) {
+		return func(*Host, Options) (source.Update, error) { return func(f *Facts) { f.System.ID += id }, nil }
 	}
 	withSources(t,
-		source{name: "before", read: write("before")},
-		source{name: "stuck", read: func(*Host, Options) (writeFound, error) { <-forever; return nil, nil }},
-		source{name: "after", read: write("after")},
+		reader{name: "before", read: write("before")},
+		reader{name: "stuck", read: func(*Host, Options) (source.Update, error) { <-forever; return nil, nil }},
+		reader{name: "after", read: write("after")},
 	)
 	started := time.Now()
 	got := Run(context.Background(), &Host{Root: t.TempDir(), Rest: true}, Options{Timeout: 50 * time.Millisecond})
@@ -129,12 +132,12 @@ func TestSourceThatNeverComesBack(t *testing.T) {
 
 // TestPanicKeepsWhatWasRead: of a search that meets a bug, what it has found by then is judged, and the rest is named.
 func TestPanicKeepsWhatWasRead(t *testing.T) {
-	buggy := func(_ *Host, opt Options) (writeFound, error) {
+	buggy := func(_ *Host, opt Options) (source.Update, error) {
 		opt.tell(func(f *Facts) { f.Environments = []facts.Environment{{Path: "/opt/first"}} })
 		panic("a file that nobody foresaw")
 	}
-	withSources(t, source{name: "pci", read: func(*Host, Options) (writeFound, error) { panic("another") }},
-		source{name: "python", read: buggy})
+	withSources(t, reader{name: "pci", read: func(*Host, Options) (source.Update, error) { panic("another") }},
+		reader{name: "python", read: buggy})
 	got := runSources(context.Background(), &Host{Root: t.TempDir()}, Options{})
 	if len(got.Environments) != 1 || got.Environments[0].Path != "/opt/first" {
 		t.Errorf("environments: %+v", got.Environments)
@@ -169,8 +172,8 @@ func TestEmptyHost(t *testing.T) {
 
 // TestNoEnvironments: "--env none" looks for no build, neither installed nor compiled by a program that ran.
 func TestNoEnvironments(t *testing.T) {
-	for name, read := range map[string]func(*Host, Options) (writeFound, error){"python": readPython, "caches": readCaches} {
-		if _, err := read(&Host{Root: t.TempDir()}, Options{Envs: []string{NoEnvironments}}); !errors.As(err, new(skipped)) {
+	for name, read := range map[string]func(*Host, Options) (source.Update, error){"python": readPython, "caches": readCaches} {
+		if _, err := read(&Host{Root: t.TempDir()}, Options{Envs: []string{NoEnvironments}}); !errors.As(err, new(source.Skipped)) {
 			t.Errorf("%s: %v, want it to be skipped", name, err)
 		}
 	}
@@ -192,13 +195,13 @@ func TestPackageByName(t *testing.T) {
 func TestDeadlineKeepsWhatWasRead(t *testing.T) {
 	began, end := make(chan bool), make(chan bool)
 	defer close(end)
-	slow := func(_ *Host, opt Options) (writeFound, error) {
+	slow := func(_ *Host, opt Options) (source.Update, error) {
 		opt.tell(func(f *Facts) { f.Environments = []facts.Environment{{Path: "/opt/first"}} })
 		close(began)
 		<-end
 		return nil, nil
 	}
-	withSources(t, source{name: "system", read: readSystem}, source{name: "python", read: slow}, source{name: "pci", read: readPCI})
+	withSources(t, reader{name: "system", readHost: system.Read}, reader{name: "python", read: slow}, reader{name: "pci", readHost: gpu.ReadPCI})
 	got := runSources(context.Background(), &Host{Root: t.TempDir()}, Options{Timeout: 300 * time.Millisecond})
 	<-began
 	if len(got.Environments) != 1 || got.Environments[0].Path != "/opt/first" {

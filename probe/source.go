@@ -9,6 +9,7 @@ import (
 
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
+	"cudacompat/probe/internal/source"
 )
 
 // Options bounds a run and says which environments to look at.
@@ -23,7 +24,7 @@ type Options struct {
 type soFar struct {
 	ctx   context.Context // what is told after its end lacks what could no longer be read
 	mutex sync.Mutex
-	last  writeFound
+	last  source.Update
 }
 
 // begin tells which source is being read.
@@ -34,7 +35,7 @@ func (o Options) begin(source string) {
 }
 
 // tell leaves what a source has by now.
-func (o Options) tell(apply writeFound) {
+func (o Options) tell(apply source.Update) {
 	if o.soFar != nil {
 		o.soFar.mutex.Lock()
 		defer o.soFar.mutex.Unlock()
@@ -45,7 +46,7 @@ func (o Options) tell(apply writeFound) {
 }
 
 // foundSoFar is what a source has left.
-func (o Options) foundSoFar() writeFound {
+func (o Options) foundSoFar() source.Update {
 	if o.soFar == nil {
 		return nothing
 	}
@@ -57,46 +58,38 @@ func (o Options) foundSoFar() writeFound {
 	return o.soFar.last
 }
 
-// A source is one place facts come from. Its read returns what to write into Facts, so that a source which never
-// comes back leaves no half-written facts behind.
-type source struct {
-	name string
-	live bool // only on the running machine
-	read func(*Host, Options) (writeFound, error)
+// A reader reads one source of facts, by readHost, or by read where the options matter.
+type reader struct {
+	name     string
+	live     bool // only on the running machine
+	readHost func(*Host) (source.Update, error)
+	read     func(*Host, Options) (source.Update, error)
 }
 
-// writeFound writes what a source has read into Facts.
-type writeFound func(*Facts)
-
-// skipped says why a source did not look; nothing that it would have found is needed.
-type skipped string
-
-func (s skipped) Error() string { return string(s) }
-
 // markCut marks that a source did not come to its end; of one that finds builds nobody knows then what it left out.
-func (s source) markCut(f *Facts, reason string) {
-	if s.name == "python" {
+func (r reader) markCut(f *Facts, reason string) {
+	if r.name == "python" {
 		f.Unread = append(f.Unread, facts.Unread{Kind: facts.UnreadCut, Place: "Python environments", Reason: reason})
 	}
 }
 
 // run reads one source; a panic on a file nobody foresaw costs what this source had not told, and nothing else.
-func (s source) run(h *Host, opt Options) (apply writeFound, status facts.Status) {
-	status = facts.Status{Name: s.name, Status: "ok"}
+func (r reader) run(h *Host, opt Options) (apply source.Update, status facts.Status) {
+	status = facts.Status{Name: r.name, Status: "ok"}
 	started := time.Now()
 	defer func() {
-		if r := recover(); r != nil {
-			status.Status, status.Error = "failed", fmt.Sprintf("bug in this probe: %v", r)
+		if bug := recover(); bug != nil {
+			status.Status, status.Error = "failed", fmt.Sprintf("bug in this probe: %v", bug)
 			told := opt.foundSoFar()
-			apply = func(f *Facts) { told(f); s.markCut(f, status.Error) }
+			apply = func(f *Facts) { told(f); r.markCut(f, status.Error) }
 		}
 		status.Seconds = time.Since(started).Seconds()
 	}()
-	if s.live && h.Rest {
+	if r.live && h.Rest {
 		status.Status, status.Error = "skipped", "only files are read (--root, --offline)"
 		return nothing, status
 	}
-	apply, err := s.read(h, opt)
+	apply, err := r.readFacts(h, opt)
 	if apply == nil {
 		apply = nothing
 	}
@@ -104,7 +97,7 @@ func (s source) run(h *Host, opt Options) (apply writeFound, status facts.Status
 	case err == nil:
 	case errors.Is(err, host.ErrAbsent) || host.Absent(err):
 		status.Status = "absent"
-	case errors.As(err, new(skipped)):
+	case errors.As(err, new(source.Skipped)):
 		status.Status, status.Error = "skipped", err.Error()
 	default:
 		status.Status, status.Error = "failed", err.Error()
@@ -112,4 +105,11 @@ func (s source) run(h *Host, opt Options) (apply writeFound, status facts.Status
 	return apply, status
 }
 
-func nothing(*Facts) {}
+func (r reader) readFacts(h *Host, opt Options) (source.Update, error) {
+	if r.readHost != nil {
+		return r.readHost(h)
+	}
+	return r.read(h, opt)
+}
+
+func nothing(*facts.Facts) {}

@@ -1,0 +1,66 @@
+package driver
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/gpu"
+	"cudacompat/probe/internal/source"
+)
+
+// ReadFabric looks for what NVSwitch needs: the switches on the bus, NVIDIA's fabric manager, and for the fourth
+// generation (HGX B200, B300) the NVLink subnet manager and ib_umad.
+func ReadFabric(h *host.Host) (source.Update, error) {
+	f := facts.Fabric{Manager: h.FirstThere("/usr/bin/nv-fabricmanager", "/usr/libexec/nvidia/tesla/bin/nv-fabricmanager"),
+		NVLSM: h.FirstThere("/opt/nvidia/nvlsm/sbin/nvlsm", "/opt/nvidia/nvlsm", "/usr/sbin/nvlsm"),
+		UMAD:  umad(h), Switches: nvSwitches(h)}
+	if f.Manager != "" || gpu.MayBePresent(h) {
+		f.Running = h.Running("nv-fabricmanager")
+	}
+	if f == (facts.Fabric{}) {
+		return nil, host.ErrAbsent
+	}
+	return func(facts *facts.Facts) { // the packages have told the version
+		f.Version, f.From = facts.Machine.Fabric.Version, facts.Machine.Fabric.From
+		facts.Machine.Fabric = f
+	}, nil
+}
+
+// umad reports whether the InfiniBand user module is loaded, will be at boot, or is only on disk.
+func umad(h *host.Host) string {
+	if h.Exists("/sys/module/ib_umad") {
+		return "loaded"
+	}
+	for _, dir := range []string{"/etc/modules-load.d", "/usr/lib/modules-load.d", "/lib/modules-load.d"} {
+		for _, file := range h.Glob(dir + "/*.conf") {
+			if slices.Contains(strings.Fields(string(h.ReadQuietly(file))), "ib_umad") {
+				return "at boot"
+			}
+		}
+	}
+	if umadOnDisk(h) {
+		return "on disk"
+	}
+	return ""
+}
+
+// umadOnDisk looks in the kernels' lists of modules, which name those of vendors' packages too, and for the file.
+func umadOnDisk(h *host.Host) bool {
+	for _, list := range []string{"modules.dep", "modules.builtin"} {
+		for _, file := range h.Glob("/lib/modules/*/" + list) {
+			if bytes.Contains(h.ReadQuietly(file), []byte("/ib_umad.ko")) {
+				return true
+			}
+		}
+	}
+	return len(h.Glob("/lib/modules/*/kernel/drivers/infiniband/core/ib_umad.ko*")) > 0
+}
+
+// nvSwitches counts NVIDIA's devices of class 0x0680 ("bridge, other"): NVSwitches of A100, H100 and H200 boards.
+// Those given to a virtual machine (vfio-pci) are its to manage.
+func nvSwitches(h *host.Host) int {
+	return len(gpu.Devices(h, "0x0680"))
+}

@@ -1,0 +1,16 @@
+package driver
+
+import (
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/source"
+)
+
+// ReadGRID looks for the licence daemon that only the vGPU guest driver (GRID) brings.
+func ReadGRID(h *host.Host) (source.Update, error) {
+	file := h.FirstThere("/usr/bin/nvidia-gridd", "/usr/sbin/nvidia-gridd")
+	if file == "" {
+		return nil, host.ErrAbsent
+	}
+	return func(f *facts.Facts) { f.Machine.GRID = file }, nil
+}

@@ -1,0 +1,47 @@
+package driver
+
+import (
+	"testing"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host/hosttest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestReadInstallers has each thing that puts a module in place at boot, and what only looks like one.
+func TestReadInstallers(t *testing.T) {
+	for _, tt := range []struct{ tree, kind, path string }{
+		{"-- var/lib/dkms-archive/nvidia-open/nvidia-open-580.95.05-kernel6.1.134-x86_64.dkms.tar.gz --\n",
+			"dkms-archive", "/var/lib/dkms-archive/nvidia-open"},
+		{"-- etc/systemd/system/nvidia-kmod-load.service --\n", "kmod-load",
+			"/etc/systemd/system/nvidia-kmod-load.service"},
+		{"-- usr/lib/systemd/system/nvidia-kmod-load.service --\n", "kmod-load",
+			"/usr/lib/systemd/system/nvidia-kmod-load.service"},
+		{"-- usr/src/akmods/nvidia-kmod-580.95.05-1.fc42.src.rpm --\n", "akmods",
+			"/usr/src/akmods/nvidia-kmod-580.95.05-1.fc42.src.rpm"},
+		{"-- usr/share/nvidia/tesla/module-objects.d/nv-kernel.o --\n", "driverdog",
+			"/usr/share/nvidia/tesla/module-objects.d"},
+		{"-- usr/share/nvidia/open-gpu/drivers/nvidia.ko --\n", "driverdog",
+			"/usr/share/nvidia/open-gpu/drivers/nvidia.ko"},
+		{"-- usr/lib/nvidia/bin/setup-nvidia --\n", "flatcar", "/usr/lib/nvidia/bin/setup-nvidia"},
+		{"-- run/nvidia/driver/usr/bin/nvidia-smi --\n", "driver-container", "/run/nvidia/driver/usr"},
+		{"-- etc/systemd/system/nvidia-kmod-load.service -> /dev/null --\n" +
+			"-- usr/lib/systemd/system/nvidia-kmod-load.service --\n", "", ""},
+		{"-- usr/lib/systemd/system/kmod-static-nodes.service --\n" +
+			"-- var/lib/dkms/nvidia/580.95.05/source/dkms.conf --\n-- var/lib/dkms-archive/zfs/zfs.tar.gz --\n", "",
+			""},
+	} {
+		var f facts.Facts
+		if apply, _ := ReadInstallers(hosttest.Tree(t, tt.tree)); apply != nil {
+			apply(&f)
+		}
+		var want []facts.Installer
+		if tt.kind != "" {
+			want = []facts.Installer{{Kind: tt.kind, Path: tt.path}}
+		}
+		if diff := cmp.Diff(want, f.Machine.Installers); diff != "" {
+			t.Errorf("%s(-want +got):\n%s", tt.tree, diff)
+		}
+	}
+}

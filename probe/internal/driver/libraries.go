@@ -1,0 +1,125 @@
+package driver
+
+import (
+	"debug/elf"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/ldso"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/libversion"
+	"cudacompat/probe/internal/source"
+)
+
+// driverDirs is where the driver's user space is put: distributions, container runtimes, clouds, WSL, NixOS,
+// Bottlerocket.
+var driverDirs = []string{
+	"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/lib64/nvidia",
+	"/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib/aarch64-linux-gnu/nvidia/current",
+	"/usr/lib/aarch64-linux-gnu/nvidia", "/usr/lib/aarch64-linux-gnu/tegra",
+	"/usr/lib/wsl/lib", "/usr/lib64-nvidia", "/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
+	"/.singularity.d/libs", "/run/opengl-driver/lib", "/usr/lib/nvidia/tesla", "/home/kubernetes/bin/nvidia/lib64",
+	"/run/nvidia/driver/usr/lib/x86_64-linux-gnu", "/run/nvidia/driver/usr/lib/aarch64-linux-gnu",
+	"/run/nvidia/driver/usr/lib64",
+}
+
+// ReadLibraries reads which driver the user-space libraries belong to, from the names their links end in, and
+// which cuda-compat libraries there are. What the loader is told comes before the usual places. A compat libcuda says
+// nothing of the driver.
+func ReadLibraries(h *host.Host) (source.Update, error) {
+	var failed host.Errors
+	paths, _ := h.LibraryPath()
+	dirs := slices.Concat(host.SplitPath(paths), loaderDirs(h, &failed), driverDirs)
+	ml := driverLibrary(h, "libnvidia-ml", dirs, &failed)
+	var libraries []facts.Library
+	if own := ownLibrary(h, "libcuda", dirs, ml, &failed); own != nil {
+		libraries = append(libraries, *own)
+	}
+	if ml != nil {
+		libraries = append(libraries, *ml)
+	}
+	if jit := ownLibrary(h, "libnvidia-ptxjitcompiler", dirs, ml, &failed); jit != nil {
+		libraries = append(libraries, *jit)
+	}
+	taken, err := takenDriver(h)
+	ok := err == nil
+	if !errors.Is(err, ldso.ErrNotFound) {
+		failed.Add(err)
+	}
+	libcuda := readLibcuda(h, taken, err, ml)
+	compat := readCompat(h, taken, ok, ml, &failed)
+	stub := ok && taken.stub(h)
+	apply := func(f *facts.Facts) {
+		f.Driver.Libraries, f.Driver.Compat, f.Driver.Stub = libraries, compat, stub
+		f.Driver.Taken, f.Driver.Libcuda = taken.fact(), libcuda
+	}
+	if len(libraries)+len(compat)+len(failed) == 0 && !ok {
+		return apply, host.ErrAbsent
+	}
+	return apply, failed.Err()
+}
+
+// ownLibrary finds the driver's own library, in the first of dirs that has one which is not of a cuda-compat package.
+func ownLibrary(h *host.Host, name string, dirs []string, ml *facts.Library, failed *host.Errors) *facts.Library {
+	for _, dir := range dirs {
+		lib := driverLibrary(h, name, []string{dir}, failed)
+		if lib == nil {
+			continue
+		}
+		real, err := h.Resolve(lib.Path)
+		if err == nil && !isCompat(h, *lib, real, ml) {
+			return lib
+		}
+	}
+	return nil
+}
+
+// driverLibrary finds name.so.1 in the first of dirs that has it; "stubs" directories are for link time only, and
+// 32-bit libraries are for other programs. Jetson's libcuda.so.1.1 and WSL's files have no driver's version.
+func driverLibrary(h *host.Host, name string, dirs []string, failed *host.Errors) *facts.Library {
+	for _, dir := range dirs {
+		link := path.Join(dir, name+".so.1")
+		resolved, err := h.Resolve(link)
+		failed.Add(err)
+		if err != nil || path.Base(path.Dir(resolved)) == "stubs" || is32Bit(h, resolved) {
+			continue
+		}
+		lib := &facts.Library{Name: name, Path: link}
+		if version := libversion.InName(resolved); libversion.Driver.MatchString(version) {
+			lib.Version = version
+		}
+		return lib
+	}
+	return nil
+}
+
+func is32Bit(h *host.Host, name string) bool {
+	f, err := h.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var ident [elf.EI_CLASS + 1]byte
+	_, err = f.ReadAt(ident[:], 0)
+	return err == nil && string(ident[:4]) == elf.ELFMAG && elf.Class(ident[elf.EI_CLASS]) == elf.ELFCLASS32
+}
+
+// loaderDirs lists the directories of /etc/ld.so.conf and the files that it includes.
+func loaderDirs(h *host.Host, failed *host.Errors) []string {
+	names := append([]string{"/etc/ld.so.conf"}, h.Glob("/etc/ld.so.conf.d/*.conf")...)
+	var dirs []string
+	for _, name := range names {
+		data, err := h.ReadFile(name)
+		failed.Add(err)
+		for line := range strings.Lines(string(data)) {
+			line, _, _ = strings.Cut(line, "#")
+			if line = strings.TrimSpace(line); strings.HasPrefix(line, "/") {
+				dirs = append(dirs, line)
+			}
+		}
+	}
+	return dirs
+}

@@ -1,0 +1,198 @@
+package driver
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/source"
+	"cudacompat/probe/internal/system"
+)
+
+// ReadUpdates finds what upgrades packages without asking, and what it may not touch.
+func ReadUpdates(h *host.Host) (source.Update, error) {
+	u, ok := unattendedUpgrades(h)
+	if !ok {
+		u, ok = dnfAutomatic(h)
+	}
+	if !ok {
+		return nil, host.ErrAbsent
+	}
+	return func(f *facts.Facts) { f.Machine.Updates = u }, nil
+}
+
+// unattendedUpgrades reads apt's configuration where the package is there and its timer is not masked.
+func unattendedUpgrades(h *host.Host) (facts.Updates, bool) {
+	if !h.Exists("/usr/bin/unattended-upgrade") || isMasked(h, "apt-daily-upgrade.timer") ||
+		isMasked(h, "apt-daily-upgrade.service") {
+		return facts.Updates{}, false
+	}
+	u := facts.Updates{Tool: "unattended-upgrades"}
+	on := ""
+	for _, file := range append(h.Glob("/etc/apt/apt.conf.d/*"), "/etc/apt/apt.conf") {
+		c := parseAptConf(h.ReadQuietly(file))
+		if v := c["APT::Periodic::Unattended-Upgrade"]; len(v) > 0 {
+			on, u.From = v[len(v)-1], file
+		}
+		u.Origins = append(u.Origins, c["Unattended-Upgrade::Allowed-Origins"]...)
+		u.Origins = append(u.Origins, c["Unattended-Upgrade::Origins-Pattern"]...)
+		u.Blacklist = append(u.Blacklist, c["Unattended-Upgrade::Package-Blacklist"]...)
+	}
+	u.Pinned = pinnedIn(h)
+	return u, on != "" && on != "0"
+}
+
+// isMasked reports whether a unit is linked to /dev/null.
+func isMasked(h *host.Host, unit string) bool {
+	target, err := h.Readlink("/etc/systemd/system/" + unit)
+	return err == nil && target == "/dev/null"
+}
+
+// pinnedIn is the first apt preference that names NVIDIA's packages.
+func pinnedIn(h *host.Host) string {
+	for _, file := range append(h.Glob("/etc/apt/preferences.d/*"), "/etc/apt/preferences") {
+		if aptPin.Match(h.ReadQuietly(file)) {
+			return file
+		}
+	}
+	return ""
+}
+
+// aptPin is a stanza's line such as "Package: *nvidia*" or "Package: nvidia-driver-535 libnvidia-*". It names packages
+// of the driver: the pin of NVIDIA's repository may name nvidia-modprobe and nvidia-settings, which holds no driver.
+var aptPin = lazyregexp.New(`(?m)^Package:.*(libcuda1|cuda-drivers|` +
+	`nvidia([*\s:]|$|-(\*|driver|dkms|kernel|headless|utils|compute|open|ml|gl|cfg)))`)
+
+// aptToken is a word, a quoted string, a brace or a semicolon of apt.conf(5); comments are none of them.
+var aptToken = lazyregexp.New(`//[^\n]*|#[^\n]*|(?s:/\*.*?\*/)|"[^"\n]*"|[{};]|[^\s{};"]+`)
+
+// parseAptConf reads the values of each option by its full name:
+//
+//	APT::Periodic::Unattended-Upgrade "1";
+//	Unattended-Upgrade::Allowed-Origins {
+//		"${distro_id}:${distro_codename}-security";
+//	//	"${distro_id}:${distro_codename}-updates";
+//	};
+func parseAptConf(data []byte) map[string][]string {
+	values := map[string][]string{}
+	var scope []string
+	var words []string
+	name := func() string { return strings.Join(append(slices.Clone(scope), words...), "::") }
+	for _, token := range aptToken.FindAllString(string(data), -1) {
+		switch {
+		case strings.HasPrefix(token, "//"), strings.HasPrefix(token, "#"), strings.HasPrefix(token, "/*"):
+		case token == "{":
+			scope, words = append(scope, strings.Join(words, "::")), nil
+		case token == "}":
+			if len(scope) > 0 {
+				scope = scope[:len(scope)-1]
+			}
+			words = nil
+		case token == ";":
+			words = nil
+		case token[0] == '"':
+			key := name()
+			values[key] = append(values[key], strings.Trim(token, `"`))
+		default:
+			words = append(words, strings.Trim(token, ":"))
+		}
+	}
+	return values
+}
+
+// dnfTimers are the units that start dnf-automatic; the second applies whatever the configuration says.
+var dnfTimers = []struct {
+	unit    string
+	applies bool
+}{{"dnf-automatic.timer", false}, {"dnf-automatic-install.timer", true}, {"dnf5-automatic.timer", false}}
+
+// dnfAutomatic reads dnf's configuration where a timer of it is enabled.
+func dnfAutomatic(h *host.Host) (facts.Updates, bool) {
+	const conf = "/etc/dnf/automatic.conf"
+	u := facts.Updates{Tool: "dnf-automatic", From: conf}
+	enabled, applies := false, yes(host.ParseINI(h.ReadQuietly(conf))["commands.apply_updates"])
+	for _, timer := range dnfTimers {
+		if nameExists(h, "/etc/systemd/system/timers.target.wants/"+timer.unit) && !isMasked(h, timer.unit) {
+			enabled, applies = true, applies || timer.applies
+		}
+	}
+	if !enabled || !applies {
+		return u, false
+	}
+	u.Blacklist = append(u.Blacklist,
+		strings.Fields(withoutComments(h.ReadQuietly("/etc/dnf/plugins/versionlock.list")))...)
+	for _, m := range dnf5Lock.FindAllSubmatch(h.ReadQuietly("/etc/dnf/versionlock.toml"), -1) {
+		u.Blacklist = append(u.Blacklist, string(m[1]))
+	}
+	main := host.ParseINI(h.ReadQuietly("/etc/dnf/dnf.conf"))
+	u.Blacklist = append(u.Blacklist, listOf(main["main.exclude"])...)
+	u.Blacklist = append(u.Blacklist, listOf(main["main.excludepkgs"])...)
+	u.Repos = driverRepos(h)
+	return u, true
+}
+
+// dnf5Lock is a line of dnf 5's version locks: name = "nvidia-driver-cuda".
+var dnf5Lock = lazyregexp.New(`(?m)^\s*name\s*=\s*["']([^"'\n]+)["']`)
+
+// nameExists reports whether a name is there, a link that leads nowhere included.
+func nameExists(h *host.Host, name string) bool {
+	_, err := h.Readlink(name)
+	return err == nil
+}
+
+// driverRepos are the enabled repositories that carry NVIDIA's driver, by their files' and sections' names. One that
+// stands still with the release brings nothing new.
+func driverRepos(h *host.Host) []string {
+	var repos []string
+	still := releaseLocked(h)
+	for _, file := range h.Glob("/etc/yum.repos.d/*.repo") {
+		values := host.ParseINI(h.ReadQuietly(file))
+		for key, url := range values {
+			section, isURL := strings.CutSuffix(key, ".baseurl")
+			if !isURL {
+				section, isURL = strings.CutSuffix(key, ".mirrorlist")
+			}
+			on := values[section+".enabled"]
+			if still && strings.Contains(url, "releasever") {
+				continue
+			}
+			if isURL && strings.Contains(strings.ToLower(section+url), "nvidia") && (on == "" || yes(on)) &&
+				!strings.Contains(url, "libnvidia-container") {
+				repos = append(repos, path.Base(file)+" ["+section+"]")
+			}
+		}
+	}
+	slices.Sort(repos)
+	return repos
+}
+
+// releaseLocked reports whether $releasever is one dated release, as it is on Amazon Linux from 2023 on unless somebody
+// sets it to another: what the release's repositories hold never changes
+// (https://docs.aws.amazon.com/linux/al2023/ug/deterministic-upgrades-usage.html).
+func releaseLocked(h *host.Host) bool {
+	pretty, id, _ := system.ParseOSRelease(h.ReadQuietly("/etc/os-release"))
+	override, _ := h.ReadLine("/etc/dnf/vars/releasever")
+	dated := strings.HasPrefix(pretty, "Amazon Linux 20") // and not 2
+	return id == "amzn" && dated && strings.Contains(pretty, override)
+}
+
+func yes(value string) bool {
+	return slices.Contains([]string{"1", "yes", "true", "on"}, strings.ToLower(value))
+}
+
+func listOf(value string) []string {
+	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
+}
+
+// withoutComments drops what follows a # in each line.
+func withoutComments(data []byte) string {
+	var b strings.Builder
+	for line := range strings.Lines(string(data)) {
+		text, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "#")
+		b.WriteString(text + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,137 @@
+package driver
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/ulikunitz/xz/lzma"
+)
+
+// windowCap bounds what a packed module may have its reader keep. modprobe's own writers ask for 1 to 8 MB; what asks
+// for more is no module that a distribution has made.
+const windowCap = 16 << 20
+
+// xzReader unpacks an .xz file of LZMA2 blocks (https://tukaani.org/xz/xz-file-format-1.2.1.txt). The library's own
+// reader takes whatever dictionary a block claims, up to 4 GB.
+type xzReader struct {
+	in    *countingReader
+	check int           // bytes of the check after each block
+	block *lzma.Reader2 // nil between blocks
+	start int64         // of the block's data
+}
+
+// countingReader counts the bytes that are read.
+type countingReader struct {
+	*bufio.Reader
+	n int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+func (c *countingReader) ReadByte() (byte, error) {
+	b, err := c.Reader.ReadByte()
+	if err == nil {
+		c.n++
+	}
+	return b, err
+}
+
+var errXZ = errors.New("not a whole .xz file")
+
+// newXZReader reads the stream's head (§2.1.1): magic, flags with the kind of check, CRC32.
+func newXZReader(r *bufio.Reader) (io.Reader, error) {
+	x := &xzReader{in: &countingReader{Reader: r}}
+	head := make([]byte, 12)
+	if _, err := io.ReadFull(x.in, head); err != nil || !bytes.HasPrefix(head, []byte("\xfd7zXZ\x00\x00")) {
+		return nil, errXZ
+	}
+	sizes := []int{0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64} // §2.1.1.2
+	x.check = sizes[head[7]&15]
+	return x, nil
+}
+
+func (x *xzReader) Read(p []byte) (int, error) {
+	for {
+		if x.block == nil {
+			if err := x.next(); err != nil {
+				return 0, err
+			}
+		}
+		n, err := x.block.Read(p)
+		if err == io.EOF {
+			err, x.block = x.skip(), nil
+		}
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+}
+
+// next begins a block (§3.1): the header's size in words of four less one, flags, sizes, the filter, CRC32. The index
+// begins with 0 where a block would have its size.
+func (x *xzReader) next() error {
+	size, err := x.in.ReadByte()
+	if err != nil {
+		return errXZ
+	}
+	if size == 0 {
+		return io.EOF
+	}
+	header := make([]byte, (int(size)+1)*4)
+	header[0] = size
+	if _, err := io.ReadFull(x.in, header[1:]); err != nil {
+		return errXZ
+	}
+	body, sum := header[:len(header)-4], header[len(header)-4:]
+	if crc32.ChecksumIEEE(body) != binary.LittleEndian.Uint32(sum) {
+		return errXZ
+	}
+	window, err := windowOf(body)
+	if err != nil {
+		return err
+	}
+	x.start = x.in.n
+	x.block, err = lzma.Reader2Config{DictCap: int(max(window, lzma.MinDictCap))}.NewReader2(x.in)
+	return err
+}
+
+// windowOf is the dictionary of a block's only filter, which is LZMA2 (§5.3.1).
+func windowOf(header []byte) (int64, error) {
+	flags, rest := header[1], header[2:]
+	if flags&3 != 0 {
+		return 0, errors.New("packed with a filter that is not read")
+	}
+	for range int(flags>>6&1) + int(flags>>7) { // the sizes, where they are given
+		_, n := binary.Uvarint(rest)
+		if n <= 0 {
+			return 0, errXZ
+		}
+		rest = rest[n:]
+	}
+	if len(rest) < 3 || rest[0] != 0x21 || rest[1] != 1 {
+		return 0, errors.New("packed with a filter that is not read")
+	}
+	window, err := lzma.DecodeDictCap(rest[2])
+	if err == nil && window > windowCap {
+		err = fmt.Errorf("packed with a window of %d MB; more than %d are not read", window>>20, windowCap>>20)
+	}
+	return window, err
+}
+
+// skip passes over a block's padding to a multiple of four and its check.
+func (x *xzReader) skip() error {
+	padding := -(x.in.n - x.start) & 3
+	if _, err := io.CopyN(io.Discard, x.in, padding+int64(x.check)); err != nil {
+		return errXZ
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+//go:build unix
+
+package process
+
+import (
+	"errors"
+	"io/fs"
+	"syscall"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	readWrite = 6 // R_OK|W_OK of access(2): what CUDA asks of every node
+	noDevices = 4 // ST_NODEV of statfs(2)
+)
+
+// readNode asks the kernel whether open would be allowed. access(2) asks the file's mode and the device control group
+// as open does, with the same answers, and has no effect on the driver; only a mount without devices must be asked
+// for apart.
+func readNode(h *host.Host, name string) (facts.Node, error) {
+	resolved, err := h.Resolve(name)
+	if err != nil {
+		return facts.Node{}, err
+	}
+	var st syscall.Stat_t
+	if err := syscall.Lstat(h.Real(resolved), &st); err != nil {
+		return facts.Node{}, &fs.PathError{Op: "stat", Path: name, Err: err}
+	}
+	n := facts.Node{Path: name, Mode: fileMode(uint32(st.Mode)).String(), Access: access(h.Real(resolved), uint32(st.Mode))}
+	if st.Mode&syscall.S_IFMT == syscall.S_IFCHR {
+		n.Major = int(unix.Major(uint64(st.Rdev)))
+	}
+	return n, nil
+}
+
+func access(real string, mode uint32) string {
+	var mount syscall.Statfs_t
+	err := syscall.Access(real, readWrite)
+	if err == nil && mode&syscall.S_IFMT == syscall.S_IFCHR && syscall.Statfs(real, &mount) == nil &&
+		mount.Flags&noDevices != 0 {
+		err = syscall.EACCES
+	}
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.Is(err, syscall.EPERM):
+		return "EPERM"
+	case errors.Is(err, syscall.EACCES):
+		return "EACCES"
+	}
+	return err.Error()
+}
+
+// fileMode is the kernel's mode in Go's bits, as far as device nodes have them.
+func fileMode(mode uint32) fs.FileMode {
+	m := fs.FileMode(mode & 0o777)
+	if mode&syscall.S_IFMT == syscall.S_IFCHR {
+		m |= fs.ModeDevice | fs.ModeCharDevice
+	}
+	if mode&syscall.S_ISUID != 0 {
+		m |= fs.ModeSetuid
+	}
+	return m
+}
+
+// sharedMemory is the size of the file system at /dev/shm, in bytes.
+func sharedMemory(h *host.Host) int64 {
+	resolved, err := h.Resolve("/dev/shm")
+	var st syscall.Statfs_t
+	if err != nil || syscall.Statfs(h.Real(resolved), &st) != nil {
+		return 0
+	}
+	return int64(st.Blocks) * int64(st.Bsize)
+}
