@@ -11,7 +11,7 @@ import (
 	"cudacompat/probe/facts"
 	"cudacompat/probe/internal/change"
 	"cudacompat/probe/internal/input"
-	"cudacompat/probe/internal/python"
+	"cudacompat/probe/internal/pyenv"
 )
 
 // Plan is what an installer's dry run says that it would do; Given reads it. Package facts describes its fields.
@@ -34,11 +34,11 @@ func After(ctx context.Context, h *Host, opt Options, before, plan Facts) Facts 
 	for _, p := range slices.Concat(plan.Plan.Installs, plan.Plan.Removes) {
 		moves[p.Name] = true
 	}
-	owned := python.OwnedBy(h, opt.Envs, func(name string) bool { return moves[name] })
+	owned := pyenv.OwnedBy(h, opt.Envs, func(name string) bool { return moves[name] })
 	complete := withReplaced(*plan.Plan, owned)
 	after.Plan = &complete
 	c := change.Change{Plan: complete, Files: owned.Files,
-		Ranges: func(name string) map[string]string { return python.RangesOf(h, opt.Envs, name) }}
+		Ranges: func(name string) map[string]string { return pyenv.RangesOf(h, opt.Envs, name) }}
 	left := before.Environments
 	if gone := leaving(h, &c, before.Environments); len(gone) > 0 {
 		found := runOf(ctx, h.Without(gone), opt, pythonAlone)
@@ -56,7 +56,7 @@ func After(ctx context.Context, h *Host, opt Options, before, plan Facts) Facts 
 		envs, left = []facts.Environment{env}, []facts.Environment{env}
 	}
 	after.Environments = nil
-	have := python.DistributionsOf(h, opt.Envs)
+	have := pyenv.DistributionsOf(h, opt.Envs)
 	for _, env := range envs {
 		c.Coming = input.Coming(plan, jaxBeside(env, complete))
 		then := c.Apply(env, sameIn(left, env))
@@ -68,7 +68,7 @@ func After(ctx context.Context, h *Host, opt Options, before, plan Facts) Facts 
 }
 
 // withReplaced is a plan with what its installer does not say: pip names what it installs, and not what that replaces.
-func withReplaced(p Plan, owned python.Owned) Plan {
+func withReplaced(p Plan, owned pyenv.Owned) Plan {
 	for _, i := range p.Installs {
 		if have, there := owned.Versions[i.Name]; there {
 			if _, said := p.Removed(i.Name); !said {

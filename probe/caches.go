@@ -3,7 +3,7 @@ package probe
 import (
 	"slices"
 
-	"cudacompat/probe/internal/python"
+	"cudacompat/probe/internal/framework"
 	"cudacompat/probe/internal/source"
 )
 
@@ -12,6 +12,6 @@ func readCaches(h *Host, opt Options) (source.Update, error) {
 	if slices.Contains(opt.Envs, NoEnvironments) {
 		return nil, source.Skipped("--env none: no build is looked for")
 	}
-	caches, err := python.Caches(h)
+	caches, err := framework.Caches(h)
 	return func(f *Facts) { f.Caches = caches }, err
 }

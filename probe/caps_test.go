@@ -48,17 +48,17 @@ var caps = map[string]string{
 
 	"internal/change maxLacks": "judged", // the first of what a distribution lacks leaves it as open as all
 
-	"internal/python maxPathFiles": "unread",
-	"internal/python maxRoots":     "unread",
-	"internal/python maxCondaList": "unread",
-	"internal/python maxProcesses": "unread",
+	"internal/pyenv MaxPathFiles": "unread",
+	"internal/pyenv maxRoots":     "unread",
+	"internal/pyenv maxCondaList": "unread",
+	"internal/pyenv maxProcesses": "unread",
 
 	// What an import comes to is then known of fewer files: nothing that they load is held against a build.
 	"internal/pysource maxLibraries": "judged",
 	"internal/pysource maxLines":     "judged",
-	"internal/python maxSources":     "judged",
-	"internal/python maxRequired":    "judged",
-	"internal/python maxConstants":   "judged",
+	"internal/pyimport maxSources":   "judged",
+	"internal/pyimport maxRequired":  "judged",
+	"internal/pyimport maxConstants": "judged",
 
 	"internal/nvml maxAnswer":  "failed", // NVML is then no source; the others tell of the driver
 	"internal/nvml maxLines":   "failed",
@@ -90,8 +90,8 @@ var caps = map[string]string{
 	"internal/image maxScratch": "unread",
 	"internal/image maxPython":  "unread",
 
-	"internal/python maxHeader":   "judged", // by what stands above
-	"internal/python maxMatches":  "judged", // by the first ones
+	"internal/pydist maxHeader":   "judged", // by what stands above
+	"internal/pyenv MaxMatches":   "judged", // by the first ones
 	"internal/driver maxPackages": "failed", // those before it stand
 	"internal/driver maxStanza":   "failed", // of dpkg's status, what comes before stands
 
@@ -102,12 +102,12 @@ var caps = map[string]string{
 	"internal/efa maxUnresolved":     "shown",
 	"internal/kernel maxKernelLines": "shown",
 	"internal/container maxMissing":  "shown",
-	"internal/python maxUnresolved":  "shown",
-	"internal/python maxCompared":    "shown", // which of two copies of one distribution is the truer
+	"internal/loader maxUnresolved":  "shown",
+	"internal/pydist maxCompared":    "shown", // which of two copies of one distribution is the truer
 }
 
 // capName matches the names of limits.
-var capName = regexp.MustCompile(`^max[A-Z]`)
+var capName = regexp.MustCompile(`^[mM]ax[A-Z]`)
 
 // TestEveryCapIsListed finds limits that nobody has thought through.
 func TestEveryCapIsListed(t *testing.T) {

@@ -15,9 +15,10 @@ import (
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/distname"
+	"cudacompat/probe/internal/framework"
 	"cudacompat/probe/internal/input"
 	"cudacompat/probe/internal/nvml"
-	"cudacompat/probe/internal/python"
+	"cudacompat/probe/internal/pyenv"
 )
 
 // FactsSchema names the form of Facts in JSON.
@@ -38,7 +39,7 @@ func This() *Host { return host.This() }
 func Tree(root string) (*Host, error) { return host.Tree(root) }
 
 // IsEnvironment reports whether a Python environment stands at root.
-func IsEnvironment(h *Host, root string) bool { return python.IsEnvironment(h, root) }
+func IsEnvironment(h *Host, root string) bool { return framework.IsEnvironment(h, root) }
 
 // Document is a file that somebody else has written, and how files that it refers to are opened.
 type Document = input.Document
@@ -85,7 +86,7 @@ func NVMLSupport() string { return nvml.Support() }
 
 // ActiveEnvironment is the prefix of the Python environment that a program is started with here; empty where there is
 // none.
-func ActiveEnvironment(h *Host) string { return python.Active(h) }
+func ActiveEnvironment(h *Host) string { return pyenv.Active(h) }
 
 // PackageName is a distribution's name as facts have it: that of a requirement, without its version and its extras.
 func PackageName(requirement string) string {

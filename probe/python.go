@@ -3,7 +3,8 @@ package probe
 import (
 	"slices"
 
-	"cudacompat/probe/internal/python"
+	"cudacompat/probe/internal/framework"
+	"cudacompat/probe/internal/pyenv"
 	"cudacompat/probe/internal/source"
 )
 
@@ -15,11 +16,11 @@ func readPython(h *Host, opt Options) (source.Update, error) {
 	if slices.Contains(opt.Envs, NoEnvironments) {
 		return nil, source.Skipped("--env none: no build is looked for")
 	}
-	read, err := python.ReadTelling(h, opt.Envs, func(soFar python.Found) { opt.tell(ofPython(soFar)) })
+	read, err := framework.ReadTelling(h, opt.Envs, func(soFar pyenv.Found) { opt.tell(ofPython(soFar)) })
 	return ofPython(read), err
 }
 
-func ofPython(read python.Found) source.Update {
+func ofPython(read pyenv.Found) source.Update {
 	return func(f *Facts) {
 		f.Environments, f.Programs = read.Environments, read.Programs
 		f.Unread = append(f.Unread, read.Unread...)

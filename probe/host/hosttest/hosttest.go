@@ -24,6 +24,9 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
+// Site is the package directory of the environment that tests plant.
+const Site = "opt/venv/lib/python3.12/site-packages/"
+
 // Plant unpacks the files of an archive under a fresh directory and returns it. Entries whose names begin with @ are
 // the test's own. The name of an entry can say more than a path:
 //

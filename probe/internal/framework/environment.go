@@ -1,0 +1,70 @@
+package framework
+
+import (
+	"slices"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/pydist"
+	"cudacompat/probe/internal/pyenv"
+	"cudacompat/probe/internal/pyimport"
+)
+
+// frameworks reads each framework from an environment's site directories; nil means that it is not installed.
+var frameworks = []func(*host.Host, *pyenv.Site) (*facts.Build, error){torchBuild, tensorflowBuild, jaxBuild}
+
+// readEnvironment reads the packages and frameworks of one prefix.
+func readEnvironment(h *host.Host, p pyenv.Prefix, failed *host.Errors) facts.Environment {
+	env := facts.Environment{Path: p.Path, Python: p.Python, Kind: p.Kind, Interpreter: pyenv.Unusable(h, p)}
+	sites := pyenv.WithPathFiles(h, p.Sites, failed)
+	torch := &pyenv.TorchProcess{}
+	for _, dir := range sites {
+		s := pyenv.NewSite(h, p, dir, sites)
+		s.Torch = torch
+		s.Dists = pydist.Distributions(h, dir, failed)
+		pyimport.MarkOverwritten(s, h)
+		for _, read := range frameworks {
+			build, err := read(h, s)
+			failed.Add(err)
+			if build != nil && !pyenv.Has(env.Builds, build.Name) {
+				pyimport.CheckImport(s, h, build, pyimport.FrameworkInfo(s, build.Name), pyimport.Modules[build.Name])
+				pyimport.TraceSources(s, h, build)
+				env.Builds = append(env.Builds, *build)
+			}
+		}
+		env.Packages = append(env.Packages, pyenv.NotHidden(env.Packages, s.Dists)...)
+		env.Assemblers = append(env.Assemblers, withFaults(s, h, assemblersIn(h, dir, failed))...)
+	}
+	cuda := frameworkCUDA(&env)
+	for _, dir := range sites {
+		s := pyenv.NewSite(h, p, dir, sites)
+		s.Torch, s.Dists = torch, env.Packages
+		for _, b := range extensions(h, s, cuda, failed) {
+			if !pyenv.Has(env.Builds, b.Name) {
+				env.Builds = append(env.Builds, b)
+			}
+		}
+		triton, err := tritonAlone(h, s, &env)
+		failed.Add(err)
+		if triton != nil {
+			env.Builds = append(env.Builds, *triton)
+		}
+	}
+	env.NoPip = !slices.ContainsFunc(sites, func(dir string) bool { return h.Exists(dir + "/pip") })
+	env.NoExec = host.FirstNoExec(h, sites)
+	env.Managed = pyenv.ManagedMark(h, p)
+	env.Assemblers = append(env.Assemblers, assemblersNamed(h, failed)...)
+	if p.Kind == "conda" {
+		env.Packages = append(env.Packages, pyenv.CondaPackages(h, p.Path)...)
+	}
+	return env
+}
+
+// frameworkCUDA is the CUDA of an environment's framework; empty where none is for CUDA.
+func frameworkCUDA(e *facts.Environment) string {
+	i := slices.IndexFunc(e.Builds, func(b facts.Build) bool { return b.Accelerator == "cuda" })
+	if i < 0 {
+		return ""
+	}
+	return e.Builds[i].CUDA
+}

@@ -1,0 +1,120 @@
+package framework
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/pyenv"
+)
+
+// Read reads the environments that envs names, else the active one and all in known places. An environment that cannot
+// be read costs only itself.
+func Read(h *host.Host, envs []string) (pyenv.Found, error) {
+	return ReadTelling(h, envs, func(pyenv.Found) {})
+}
+
+// ReadTelling is Read that tells after each environment what it has by then, for a reader who may not wait for the
+// rest.
+func ReadTelling(h *host.Host, envs []string, soFar func(pyenv.Found)) (pyenv.Found, error) {
+	s := &pyenv.Search{Host: h, Places: map[string]int{}, Seen: map[string]int{}}
+	for _, c := range s.Candidates(envs) {
+		for _, p := range pyenv.PrefixesAt(h, c.Root, &s.Failed) {
+			if c.Python == "" || strings.HasPrefix(p.Python+".", c.Python+".") {
+				read(s, p, c)
+				soFar(pyenv.Found{Environments: slices.Clone(s.Found.Environments), Unread: slices.Clone(s.Found.Unread)})
+			}
+		}
+	}
+	s.ClosedPlaces()
+	if len(envs) == 0 {
+		var failed host.Errors
+		s.Found.Programs = readPrograms(h, &failed)
+		unreadFiles(s, "CUDA programs outside Python", failed, s.Rest)
+	}
+	if len(s.Found.Environments)+len(s.Found.Programs)+len(s.Found.Unread)+len(s.Failed) == 0 {
+		return pyenv.Found{}, host.ErrAbsent
+	}
+	return s.Found, s.Failed.Err()
+}
+
+// read adds one environment, or the marks of another way to one that is known.
+func read(s *pyenv.Search, p pyenv.Prefix, c pyenv.Candidate) {
+	p.Started = (c.Active || c.Named) && p.Kind != "target" && s.Starts()
+	p.Sites = pyenv.ImportPath(s.Host, p)
+	i, known := s.Seen[p.Key(s.Host)]
+	if !known {
+		var failed host.Errors
+		env := readEnvironment(s.Host, p, &failed)
+		env.Found = c.Found
+		env.OtherUser = !s.Rest && !c.Active && !c.Named && pyenv.OfOtherUser(s.Host, p.Path)
+		i = -1
+		if c.Active || c.Named || len(env.Builds)+len(env.Packages) > 0 {
+			i = len(s.Found.Environments)
+			s.Found.Environments = append(s.Found.Environments, env)
+		}
+		s.Seen[p.Key(s.Host)] = i
+		unreadSites(s, p, c, env.Builds)
+		unreadFiles(s, p.Path, failed, c.Active || c.Named || s.Rest || !env.OtherUser)
+	}
+	if i >= 0 {
+		env := &s.Found.Environments[i]
+		env.Active, env.Named = env.Active || c.Active, env.Named || c.Named
+	}
+}
+
+// unreadSites names the directories on the import path that could not be read.
+func unreadSites(s *pyenv.Search, p pyenv.Prefix, c pyenv.Candidate, builds []facts.Build) {
+	for _, dir := range p.Sites {
+		if _, err := s.ReadDir(dir); pyenv.Unreadable(err) {
+			kind := facts.UnreadClosed
+			if c.Active || c.Named || s.Rest {
+				kind = facts.UnreadNeeded
+			}
+			s.Unread(dir, host.Plain(err).Error(), kind)
+		}
+	}
+	for _, file := range pyenv.UnfollowedFiles(s.Host, p.Sites, builds) {
+		if c.Active || c.Named {
+			s.Unread(file, "Python runs this file when it starts, and which directories it adds to the import path cannot be determined", facts.UnreadNeeded)
+		}
+	}
+	if p.Kind == "venv" || p.Kind == "conda" {
+		mountedSites(s, p)
+	}
+}
+
+// mountedSites names the package directories of a tree at rest that lead out of it: a file system is mounted there when
+// the machine runs. On a running machine nothing is imported from them.
+func mountedSites(s *pyenv.Search, p pyenv.Prefix) {
+	for _, tail := range pyenv.SiteTails(version.ShortPython(p.Python)) {
+		dir := p.Path + tail
+		if leads, err := s.Readlink(dir); err == nil && s.Rest && !s.Exists(dir) {
+			s.Unread(dir, "it leads to "+pyenv.LastLink(s.Host, dir, leads)+", which is not in this tree", facts.UnreadNeeded)
+			return
+		}
+	}
+}
+
+// unreadFiles names what of a place could not be read, and so was not judged.
+func unreadFiles(s *pyenv.Search, place string, failed host.Errors, needed bool) {
+	for _, text := range failed {
+		s.Failed.Add(errors.New(text))
+	}
+	kind := facts.UnreadClosed
+	if needed {
+		kind = facts.UnreadNeeded
+	}
+	if list := failed.Unread(); len(list) > 0 {
+		s.Unread(place, strings.Join(list, "; "), kind)
+	}
+}
+
+// IsEnvironment reports whether a Python environment stands at root, or a directory of distributions.
+func IsEnvironment(h *host.Host, root string) bool {
+	root = pyenv.NamedPython(h, root).Root
+	return pyenv.IsPrefix(h, root) || pyenv.IsTarget(h, root)
+}

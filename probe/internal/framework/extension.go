@@ -1,0 +1,297 @@
+package framework
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/distname"
+	"cudacompat/probe/internal/loader"
+	"cudacompat/probe/internal/pydist"
+	"cudacompat/probe/internal/pyenv"
+	"cudacompat/probe/internal/pyimport"
+)
+
+// notExtensions are distributions that are judged otherwise, or whose code proves nothing: NVIDIA's libraries load and
+// generate much of theirs when they run, but for DALI (nvidia-dali-cuda120).
+var notExtensions = distname.Names{"nvidia-*", "cuda-*", "nccl-*", "nvshmem*", "tensorrt*", "cutensor*", "cuquantum*",
+	"custatevec*", "cudensitymat*", "torch", "tensorflow*", "tf-nightly*", "jax", "jaxlib",
+	"jax-cuda[0-9]*-*", "triton", "pytorch-triton"}
+
+func notExtension(name string) bool {
+	return notExtensions.Match(name) && !strings.HasPrefix(name, "nvidia-dali")
+}
+
+// importedAlone matches those of them that programs import by themselves: no other package speaks of their libraries.
+var importedAlone = lazyregexp.New(`^tensorrt`)
+
+// extensions reads every distribution that carries CUDA code or needs a CUDA library: flash-attn, vllm, XGBoost, or one
+// that nobody else knows, beside a framework of a CUDA version or without one. Their RECORDs say which have libraries
+// at all.
+func extensions(h *host.Host, s *pyenv.Site, cuda string, failed *host.Errors) []facts.Build {
+	entries, err := h.ReadDir(s.Dir)
+	if err != nil {
+		return nil // distributions has said so
+	}
+	var list []facts.Build
+	infos, owned := pydist.InfosIn(h, s.Dir, entries), pyimport.Owners{}
+	var record []byte
+	for _, i := range infos {
+		damaged := importedAlone.MatchString(i.Name) && !pyimport.LibrariesAsShipped(s, h, i.Path())
+		if notExtension(i.Name) && !orphan(s, i.Name) && !damaged || s.Hiding(h, i.Name) {
+			continue
+		}
+		if i.IsDir {
+			h.Listed(i.Path())
+		}
+		b := &facts.Build{Name: i.Name, Version: i.Version, Accelerator: "cuda", Extension: true,
+			Path: i.Path(), From: i.Path() + "/RECORD"}
+		var libraries []string
+		var r pyimport.LazyTrace
+		if record, err = h.ReadInto(b.From, record); err == nil {
+			libraries, r, err = readExtension(b, h, s, record, cuda)
+		}
+		failed.Add(err)
+		owned.Add(i, libraries)
+		b.Hindrances = append(b.Hindrances, codeWithoutModule(s, h, b, r, record)...)
+		if pydist.NamedForCUDA.MatchString(b.Name) { // rmm-cu12 has no code and fails with another librmm
+			failed.Add(pyimport.OtherRelease(s, h, b, libraries))
+		}
+		if usesCUDA(h, b) || damaged {
+			failed.Add(loader.ReadOpened(b, h, s))
+			failed.Add(readAlone(b, h, s, r))
+			failed.Add(pyimport.CheckTrace(s, b, h, r))
+			names := pydist.ModulesIn(record)
+			pyimport.CheckImport(s, h, b, b.Path, names)
+			minorCUDA(s, h, b, names)
+			if (b.CUDA != "" || !compilers[b.Name]) && (!damaged || len(b.Hindrances) > 0) {
+				list = append(list, *b)
+			}
+		}
+	}
+	noteDisplaced(s, h, list, owned, infos)
+	for _, b := range append(unownedPackages(h, s, entries, infos, cuda, failed), editables(h, s, infos, cuda, failed)...) {
+		if !pyenv.Has(list, b.Name) {
+			list = append(list, b)
+		}
+	}
+	if len(list) > 0 {
+		noteParts(h, s.Dir, entries, list, failed)
+	}
+	return list
+}
+
+// noteDisplaced notes of each build what other distributions put in its place.
+func noteDisplaced(s *pyenv.Site, h *host.Host, list []facts.Build, owned pyimport.Owners, infos []pydist.Info) {
+	for i := range list {
+		list[i].Hindrances = append(list[i].Hindrances, owned.Overwritten(h, s, &list[i])...)
+		list[i].Hindrances = append(list[i].Hindrances, pyimport.DisplacedModules(s, h, &list[i], list, infos)...)
+	}
+}
+
+// usesCUDA reports whether a distribution is judged: by its code, what its libraries need, or what hinders it. One that
+// has none of CUDA, as torchtext, is where it was built for another torch.
+func usesCUDA(h *host.Host, b *facts.Build) bool {
+	return len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || len(b.Unmet) > 0 || b.Damaged != "" && (forGPU(h, b) || damagedCUDA(b)) ||
+		len(b.Hindrances) > 0 ||
+		compilers[b.Name]
+}
+
+// compilers are packages whose code is made when they run: of them what they compile with is looked at.
+var compilers = map[string]bool{"numba-cuda": true}
+
+// jaxPart matches the distributions that hold JAX's CUDA code, which ask for no jaxlib by themselves.
+var jaxPart = lazyregexp.New(`^jax-cuda\d+-(plugin|pjrt)$`)
+
+// orphan reports whether a distribution is a part of JAX in an environment without it.
+func orphan(s *pyenv.Site, name string) bool {
+	return jaxPart.MatchString(name) && s.Dist("jaxlib") == nil
+}
+
+// noteParts notes which of the extensions came along with another distribution. One that was installed from a
+// directory or a repository is the user's own, and what it requires is the user's choice.
+func noteParts(h *host.Host, dir string, entries []fs.DirEntry, list []facts.Build, failed *host.Errors) {
+	var data []byte
+	var err error
+	for _, e := range entries {
+		info := path.Join(dir, e.Name())
+		stem, ok := strings.CutSuffix(e.Name(), ".dist-info")
+		if !ok || h.Exists(info+"/direct_url.json") {
+			continue
+		}
+		data, err = h.ReadInto(info+"/METADATA", data)
+		if !host.Absent(err) {
+			failed.Add(err)
+		}
+		by, _, _ := strings.Cut(stem, "-")
+		for i := range list {
+			b := &list[i]
+			if b.PartOf == "" && b.Name != distname.Normal(by) &&
+				(pydist.Requires(data, b.Name, false) || mayComeByExtra(b, h) && pydist.Requires(data, b.Name, true)) {
+				b.PartOf = distname.Normal(by)
+			}
+		}
+	}
+}
+
+// mayComeByExtra reports whether a package that goes without a framework may have come by another's extra, as CuPy by Ray's:
+// pip marks what the user named; uv marks everything.
+func mayComeByExtra(b *facts.Build, h *host.Host) bool {
+	installer, _ := h.ReadLine(b.Path + "/INSTALLER")
+	return loader.Openers[b.Name] != nil && !(installer == "pip" && h.Exists(b.Path+"/REQUESTED"))
+}
+
+// readExtension reads a distribution and the libraries that it would load beside a framework of a CUDA version, which
+// it returns with what the import comes to. Most distributions have none and no code to compile, and what else they say decides nothing.
+func readExtension(b *facts.Build, h *host.Host, s *pyenv.Site, record []byte, cuda string) ([]string, pyimport.LazyTrace, error) {
+	worth := librariesOf(b, h, record)
+	if len(worth) == 0 && !compilers[b.Name] {
+		return nil, nil, nil
+	}
+	b.Framework = requiredFramework(h, b)
+	if tag := pydist.WheelArch.FindSubmatch(h.ReadQuietly(b.Path + "/WHEEL")); tag != nil {
+		b.Arch = string(tag[1])
+	}
+	libraries := ofTorch(loadedOf(worth, cuda), s.Torch.Build)
+	// Of nearly all distributions nobody asks: what has no CUDA is not judged.
+	r := sync.OnceValue(func() *pyimport.ImportTrace { return pyimport.TraceImport(s, h, b, record) })
+	b.Hindrances = librariesGone(s, h, b, libraries)
+	return libraries, r, readLibraries(b, h, s, r, libraries)
+}
+
+// minorCUDA takes the minor version of a build's CUDA from what its package says of itself, as PyTorch's do:
+//
+//	__version__ = '2.11.0+cu130'
+func minorCUDA(s *pyenv.Site, h *host.Host, b *facts.Build, modules []string) {
+	for _, name := range modules {
+		r, _ := version.ParseRelease(ownVersion(h, path.Join(s.Dir, name)))
+		if cuda, ok := r.LocalCUDA(); ok && b.CUDA == strconv.Itoa(cuda.Major()) {
+			b.CUDA = cuda.String()
+		}
+	}
+}
+
+// requiredFramework is the framework that a distribution asks for, empty where it asks for none.
+func requiredFramework(h *host.Host, b *facts.Build) string {
+	metadata := h.ReadQuietly(b.Path + "/METADATA")
+	if jaxPart.MatchString(b.Name) {
+		return "jax"
+	}
+	for _, name := range []string{"torch", "tensorflow", "jax", "jaxlib"} {
+		if pydist.Requires(metadata, name, false) {
+			return strings.TrimSuffix(name, "lib")
+		}
+	}
+	return ""
+}
+
+// needs reports whether the import of a distribution is certain to need a framework: by its sources, or a library that
+// it loads first. Where the sources tell nothing, what the distribution requires is believed.
+func needs(s *pyenv.Site, h *host.Host, read pyimport.LazyTrace, framework string) bool {
+	r := read.Now()
+	if r == nil || !r.Read {
+		return true
+	}
+	return slices.Contains(r.Modules, framework) || slices.ContainsFunc(r.Certain, func(name string) bool {
+		return slices.ContainsFunc(loader.NeededBy(h, path.Join(s.Dir, name)), func(library string) bool {
+			m := loader.FrameworkLibrary.FindStringSubmatch(library)
+			return m != nil && loader.FrameworkOf[m[1]] == framework
+		})
+	})
+}
+
+// codeWithoutModule is that a distribution with CUDA code, or with a library that says by its name that it has some, or with a module
+// and named for CUDA, needs what the environment does not have: the framework that it imports, or the distribution that
+// holds its library.
+func codeWithoutModule(s *pyenv.Site, h *host.Host, b *facts.Build, r pyimport.LazyTrace, record []byte) []facts.Hindrance {
+	if len(b.SASS)+len(b.PTX) == 0 && b.CUDA == "" && !slices.ContainsFunc(pydist.LibrariesIn(record), pydist.FamilyFile.MatchString) &&
+		(!pydist.NamedForCUDA.MatchString(b.Name) || len(librariesOf(b, h, record)) == 0) {
+		return nil
+	}
+	lacks := libraryDist(s, h, b)
+	if b.Framework != "" && !hasFramework(s, h, b.Framework) && needs(s, h, r, b.Framework) {
+		lacks = b.Framework
+	}
+	if lacks == "" {
+		return nil
+	}
+	return []facts.Hindrance{{Kind: facts.HindranceWithout, Of: b.Name + " " + b.Version, Path: b.From, By: lacks}}
+}
+
+// hasFramework reports whether a framework is in the environment, in whatever state, or in the working directory.
+func hasFramework(s *pyenv.Site, h *host.Host, framework string) bool {
+	return slices.ContainsFunc(pyimport.FrameworkDists[framework], func(name string) bool { return s.Dist(name) != nil }) ||
+		slices.ContainsFunc(append(slices.Clone(s.Path), s.Here...), func(dir string) bool {
+			return h.Exists(path.Join(dir, framework))
+		})
+}
+
+// libraryWheel matches the distributions that hold the libraries of another: libcuvs-cu13 those of cuvs-cu13,
+// nvidia-libnvcomp-cu12 one that libcudf-cu12 is linked to.
+var libraryWheel = lazyregexp.New(`^(nvidia-)?lib\w+-cu\d+$`)
+
+// libraryDist is a distribution with its libraries that one requires and the environment does not have.
+func libraryDist(s *pyenv.Site, h *host.Host, b *facts.Build) string {
+	head := pydist.HeaderOf(h.ReadQuietly(b.Path + "/METADATA"))
+	for _, m := range pydist.RequiredName.FindAllSubmatch(head, -1) {
+		name := distname.Normal(string(m[1]))
+		if libraryWheel.MatchString(name) && !pydist.Elsewhere.Match(m[2]) && s.InfoOf(h, name) == "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// mainModule matches the libraries with the kernels of a package for torch, "vllm/_C.abi3.so", which such packages load
+// by code of which their sources tell little: torch.ops.load_library, or an import whose failure is only logged.
+var mainModule = lazyregexp.New(`^\w+/_(moe_)?C(_stable_libtorch)?(\.[\w-]+)?\.so$`)
+
+// librariesGone is that a distribution's libraries are all gone, where their names or what it requires tell that they were for
+// the GPU: what is left is its metadata. Or one is gone that has its kernels for torch, or that is its own module.
+func librariesGone(s *pyenv.Site, h *host.Host, b *facts.Build, names []string) []facts.Hindrance {
+	there := func(name string) bool { return !pyenv.Absent(h, path.Join(s.Dir, name)) }
+	if own := slices.DeleteFunc(slices.Clone(names), bundledLibrary.MatchString); len(own) > 0 {
+		names = own
+	}
+	some := slices.ContainsFunc(names, there)
+	for _, name := range names {
+		first := b.Framework == "torch" && mainModule.MatchString(name) || !strings.Contains(name, "/") && cudaNamed(b)
+		if some && first && !there(name) && !pyimport.OptionalModule.Match(b.Name) {
+			return []facts.Hindrance{{Kind: facts.HindranceSpoiled, Of: b.Name + " " + b.Version,
+				Path: path.Join(s.Dir, name), By: "it is gone"}}
+		}
+	}
+	if len(names) == 0 || some {
+		return nil
+	}
+	if b.Framework == "" && !slices.ContainsFunc(names, pydist.CUDAWords.MatchString) && !forGPU(h, b) {
+		return nil
+	}
+	return []facts.Hindrance{{Kind: facts.HindranceGone, Of: b.Name + " " + b.Version, Path: path.Join(s.Dir, names[0])}}
+}
+
+// bundledLibrary matches the libraries of others that auditwheel puts into a wheel: "ezkl.libs/libcudart-c64a25f3.so.12".
+var bundledLibrary = lazyregexp.New(`^[^/]+\.libs/`)
+
+// damagedCUDA reports whether the library that could not be listed says by its name that it is for the GPU.
+func damagedCUDA(b *facts.Build) bool {
+	file, _, _ := strings.Cut(b.Damaged, ": ")
+	return pydist.CUDAWords.MatchString(path.Base(file))
+}
+
+// forGPU reports whether a distribution tells by its name or by what it requires that it is for the GPU.
+func forGPU(h *host.Host, b *facts.Build) bool {
+	return cudaNamed(b) || pydist.RequiresCUDA.Match(h.ReadQuietly(b.Path+"/METADATA"))
+}
+
+// cudaNamed reports whether a distribution tells by its name that it is for the GPU.
+func cudaNamed(b *facts.Build) bool {
+	return pydist.CUDAWords.MatchString(b.Name) || pydist.NamedForCUDA.MatchString(b.Name)
+}

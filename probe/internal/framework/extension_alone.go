@@ -1,0 +1,192 @@
+package framework
+
+import (
+	"bytes"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/ldso"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/loader"
+	"cudacompat/probe/internal/pydist"
+	"cudacompat/probe/internal/pyenv"
+	"cudacompat/probe/internal/pyimport"
+)
+
+// readAlone follows what the libraries of a package need that runs in no framework, as its import does, and notes why
+// the loader would refuse them. What nothing of the environment should bring is Missing: a system may have it.
+func readAlone(b *facts.Build, h *host.Host, s *pyenv.Site, r pyimport.LazyTrace) error {
+	if loader.Openers[b.Name] != nil || !b.Standalone || len(b.Hindrances) > 0 {
+		return nil
+	}
+	record := h.ReadQuietly(b.From)
+	names := r.Now().Loads(librariesOf(b, h, record))
+	if bad, err := pyimport.SpoiledLibrary(s, h, record, names); bad != nil || err != nil {
+		if bad != nil {
+			bad.Of = b.Name + " " + b.Version
+			b.Hindrances = append(b.Hindrances, *bad)
+		}
+		return err
+	}
+	first, err := firstRefused(s, h, b, r, names)
+	if err != nil || first == nil {
+		return err
+	}
+	b.Late = r.Now().Late(first.library)
+	for _, name := range first.missing {
+		noteRefused(s, h, b, first.process, name)
+	}
+	if len(b.Hindrances) > 0 { // a library that would lead to the others
+		b.Beside, b.Missing = nil, nil
+	}
+	return nil
+}
+
+// refusal is a process in which a library of a package is loaded, and what of CUDA's it needs and does not get.
+type refusal struct {
+	process *ldso.Process
+	library string // below the site
+	missing []string
+}
+
+// firstRefused is that of the first of a package's libraries that need CUDA's. Where one of them gets all it needs there is
+// none: packages carry variants of which one is enough.
+func firstRefused(s *pyenv.Site, h *host.Host, b *facts.Build, r pyimport.LazyTrace, names []string) (first *refusal, err error) {
+	brought := func(library string) bool { return len(requiredLibrary(s, h, b.Path, library)) > 0 }
+	counts := func(library string) bool { return loader.CUDAStem(library) != "" || brought(library) }
+	for _, name := range names {
+		full := path.Join(s.Dir, name)
+		needed := loader.NeededBy(h, full)
+		if !slices.ContainsFunc(needed, counts) {
+			continue
+		}
+		p, err := loader.PythonProcess(h, s)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := p.Open(full, nil, ldso.Local); err != nil {
+			return nil, err
+		}
+		if !r.Now().OpensUnaided() {
+			err = supply(s, h, p, b.Path)
+		}
+		if err != nil {
+			return nil, err
+		}
+		b.Looked = true
+		lost := loader.NotLoaded(p, counts)
+		if len(lost) == 0 && slices.ContainsFunc(needed, func(n string) bool { return loader.CUDAStem(n) != "" }) {
+			return nil, loader.FindUnserved(b, h, p, s)
+		}
+		if len(lost) == 0 {
+			continue
+		}
+		if first == nil {
+			first = &refusal{p, name, lost}
+		}
+	}
+	return first, nil
+}
+
+// supply loads what a distribution's own requirements bring, those of its extras too, by its path, as Python code of
+// such packages does before it imports their modules: faiss, by its _preload_library.json, ctransformers in load_cuda,
+// RAPIDS' in the load_library of the packages that hold their libraries.
+func supply(s *pyenv.Site, h *host.Host, p *ldso.Process, info string) error {
+	brings := func(library string) bool {
+		return slices.ContainsFunc(pyimport.RequiredFrom(s, h, info), func(dist string) bool {
+			return bringsLibrary(h.ReadQuietly(dist+"/METADATA"), library, dist == info)
+		})
+	}
+	for i := 0; i < len(p.Missing); i++ { // what is loaded can miss more
+		name := path.Base(p.Missing[i].Name)
+		if p.Loaded(name) != nil {
+			continue
+		}
+		var files []string
+		if loader.CUDAStem(name) == "" {
+			files = requiredLibrary(s, h, info, name)
+		} else if brings(name) {
+			files = s.InWheels(h, "*/lib/"+name)
+		}
+		for _, file := range files {
+			if file == p.Missing[i].Name {
+				continue
+			}
+			if _, err := p.Open(file, nil, ldso.Global); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// requiredLibrary is where a distribution, or one that it requires, at any depth, has a library by its RECORD.
+func requiredLibrary(s *pyenv.Site, h *host.Host, info, library string) []string {
+	var list []string
+	for _, dist := range pyimport.RequiredFrom(s, h, info) {
+		record := h.ReadQuietly(dist + "/RECORD")
+		if !bytes.Contains(record, []byte("/"+library+",")) {
+			continue // as nearly all
+		}
+		for _, file := range pydist.LibrariesFrom(record, func(name []byte, _ int64) bool { return path.Base(string(name)) == library }) {
+			list = append(list, path.Join(path.Dir(dist), file))
+		}
+	}
+	return list
+}
+
+// bringsLibrary reports whether a METADATA requires a wheel with a library, or names one in an extra: cuda-toolkit brings
+// any.
+func bringsLibrary(metadata []byte, library string, extras bool) bool {
+	wheel := "nvidia-" + pyenv.WheelOf(strings.TrimPrefix(loader.CUDAStem(library), "lib"))
+	return slices.ContainsFunc([]string{wheel + "-cu11", wheel + "-cu12", wheel + "-cu13", wheel, "cuda-toolkit"},
+		func(name string) bool { return pydist.Requires(metadata, name, extras) })
+}
+
+// ownerOf is the distribution, of one and those that it requires, that lists a file.
+func ownerOf(s *pyenv.Site, h *host.Host, info, file string) string {
+	for _, dist := range pyimport.RequiredFrom(s, h, info) {
+		if pydist.IsRecorded(h, dist, strings.TrimPrefix(file, path.Dir(dist)+"/")) {
+			return pydist.DistOf(dist)
+		}
+	}
+	return pydist.DistOf(info)
+}
+
+// noteRefused notes one library that a package needs and does not get.
+func noteRefused(s *pyenv.Site, h *host.Host, b *facts.Build, p *ldso.Process, name string) {
+	by, of := b.Path, b.Name+" "+b.Version
+	spoiled := facts.Hindrance{Kind: facts.HindranceSpoiled, Of: of}
+	for _, m := range p.Missing {
+		if path.Base(m.Name) == name && m.By != nil {
+			by = m.By.Real
+		}
+		if file, reason := m.Unloadable(); path.Base(m.Name) == name && file != "" {
+			spoiled.Path, spoiled.By = pyenv.RealPath(h, file), reason
+			if m.Closed() {
+				spoiled = pyenv.ClosedFile(h, of, file)
+			}
+		}
+	}
+	if files := requiredLibrary(s, h, b.Path, name); len(files) > 0 && loader.CUDAStem(name) == "" {
+		if spoiled.Path == "" {
+			spoiled.Path, spoiled.By = files[0], "it is gone"
+		}
+		spoiled.Of = ownerOf(s, h, b.Path, spoiled.Path)
+	}
+	owned := loader.WheelHeld(s, h, pyenv.WheelOf(strings.TrimPrefix(loader.CUDAStem(name), "lib")), name) ||
+		bringsLibrary(h.ReadQuietly(b.Path+"/METADATA"), name, false)
+	file := loader.PlaceBeside(s, h, name)
+	switch {
+	case spoiled.Path != "":
+		b.Hindrances = append(b.Hindrances, spoiled)
+	case owned && !b.Late:
+		b.Hindrances = append(b.Hindrances, facts.Hindrance{Kind: facts.HindranceLibrary, Of: of, Path: by, By: name})
+	case file != "":
+		b.Beside = append(b.Beside, file)
+	default:
+		b.Missing = append(b.Missing, name)
+	}
+}

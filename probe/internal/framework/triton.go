@@ -1,0 +1,103 @@
+package framework
+
+import (
+	"cmp"
+	"path"
+	"slices"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/pydist"
+	"cudacompat/probe/internal/pyenv"
+	"cudacompat/probe/internal/pyimport"
+)
+
+// tritonAlone is a Triton in an environment without a torch that would be judged in its stead, and what keeps it from
+// compiling: its library or its ptxas is not as it was installed.
+func tritonAlone(h *host.Host, s *pyenv.Site, env *facts.Environment) (*facts.Build, error) {
+	dist := s.Dist("triton")
+	if dist == nil || path.Dir(dist.Path) != s.Dir || pyenv.Has(env.Builds, "torch") {
+		return nil, nil
+	}
+	b := &facts.Build{Name: "triton", Version: dist.Version, Accelerator: "cuda", Extension: true, Standalone: true,
+		Path: dist.Path, From: dist.Path + "/RECORD"}
+	if tag := pydist.WheelArch.FindSubmatch(h.ReadQuietly(b.Path + "/WHEEL")); tag != nil {
+		b.Arch = string(tag[1])
+	}
+	record := h.ReadQuietly(b.From)
+	bad, err := pyimport.SpoiledLibrary(s, h, record, pydist.LibrariesIn(record))
+	if bad == nil {
+		bad = withoutTool(s, h, dist)
+	}
+	if bad != nil {
+		bad.Of = b.Name + " " + b.Version
+		b.Hindrances = append(b.Hindrances, *bad)
+	}
+	return b, err
+}
+
+// withoutTool is the first assembler that Triton would start and cannot: one that a variable names, else its own.
+func withoutTool(s *pyenv.Site, h *host.Host, dist *facts.Package) *facts.Hindrance {
+	named := assemblersNamed(h, &host.Errors{}) // readEnvironment tells of what cannot be read
+	for _, a := range append(slices.Clone(named), faulty(s, h, dist)...) {
+		instead := slices.ContainsFunc(named, func(n facts.Assembler) bool { return n.Name == a.Name && n.Fault == "" })
+		if a.Fault != "" && !instead {
+			return &facts.Hindrance{Kind: facts.HindranceTool, Path: a.Path, By: a.Fault}
+		}
+	}
+	return nil
+}
+
+// withFaults adds to the assemblers of a directory what is wrong with those of its Triton. Conda's package may leave
+// out what the wheel, of which its RECORD is, had.
+func withFaults(s *pyenv.Site, h *host.Host, list []facts.Assembler) []facts.Assembler {
+	dist := cmp.Or(s.Dist("triton"), s.Dist("pytorch-triton"))
+	if dist == nil || path.Dir(dist.Path) != s.Dir {
+		return list
+	}
+	if by, _ := h.ReadLine(dist.Path + "/INSTALLER"); by == "conda" {
+		return list
+	}
+	for _, f := range faulty(s, h, dist) {
+		i := slices.IndexFunc(list, func(a facts.Assembler) bool { return a.Path == f.Path })
+		if i < 0 {
+			list = append(list, f)
+		} else {
+			list[i].Fault = f.Fault
+		}
+	}
+	return list
+}
+
+// faulty are the assemblers that a Triton's RECORD lists and that cannot be started.
+func faulty(s *pyenv.Site, h *host.Host, dist *facts.Package) []facts.Assembler {
+	var list []facts.Assembler
+	for _, p := range assemblerPlaces {
+		if p.by != "triton" || !pydist.IsRecorded(h, dist.Path, p.file) {
+			continue
+		}
+		file := path.Join(s.Dir, p.file)
+		if why := notStarted(h, file); why != "" {
+			list = append(list, facts.Assembler{Name: path.Base(file), Path: file, By: p.by, Fault: why})
+		}
+	}
+	return list
+}
+
+const notExecutable = "not executable"
+
+// notStarted is why a program cannot be started, empty where it can be or where that is not known.
+func notStarted(h *host.Host, file string) string {
+	f, err := h.Open(file)
+	if host.Absent(err) {
+		return "gone"
+	}
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Mode()&0o111 == 0 {
+		return notExecutable
+	}
+	return ""
+}

@@ -1,0 +1,93 @@
+package framework
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/host/hosttest"
+	"cudacompat/probe/internal/pyenv"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestWhatIsNotRead: a file that cannot be read, or a cap that is reached, is a place that was not looked at.
+func TestWhatIsNotRead(t *testing.T) {
+	const info = "flash_attn-2.8.3.dist-info/"
+	directory := func(name string) func(*testing.T, string) {
+		return func(t *testing.T, site string) {
+			hosttest.Must(t, os.RemoveAll(site+name))
+			hosttest.Must(t, os.Mkdir(site+name, 0o755))
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		spoil func(t *testing.T, site string)
+		want  string
+	}{
+		{"sound", func(*testing.T, string) {}, ""},
+		{"RECORD", directory(info + "RECORD"), "RECORD: not a regular file"},
+		{"library", directory("flash_attn_2_cuda.so"), "flash_attn_2_cuda.so: not a regular file"},
+		{"path-files", func(t *testing.T, site string) {
+			for i := range pyenv.MaxPathFiles + 1 {
+				hosttest.Write(t, fmt.Sprintf("%s%d.pth", site, i), "/srv/source\n")
+			}
+		}, "only the first 64 of 65 .pth files were read"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			site := filepath.Join(root, hosttest.Site) + "/"
+			hosttest.Write(t, site+info+"METADATA", "Name: flash-attn\nVersion: 2.8.3\n")
+			hosttest.Write(t, site+info+"RECORD", "flash_attn_2_cuda.so,sha256=x,20000\n")
+			hosttest.Compile(t, root, hosttest.Library{Name: hosttest.Site + "flash_attn_2_cuda.so",
+				Source: "char big[20000] = {1};\n"})
+			hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+			c.spoil(t, site)
+			found, _ := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+			var said []string
+			for _, u := range found.Unread {
+				if u.Kind == facts.UnreadNeeded {
+					said = append(said, u.Place+": "+u.Reason)
+				}
+			}
+			if text := strings.Join(said, "; "); c.want == "" && text != "" || !strings.Contains(text, c.want) {
+				t.Errorf("not looked at: %q, want %q", text, c.want)
+			}
+		})
+	}
+}
+
+// TestSiteThatIsMounted: the packages of an environment stand on a file system that is mounted when the machine runs. Of
+// its tree they are not looked at; on the running machine nothing is there to import.
+func TestSiteThatIsMounted(t *testing.T) {
+	root := t.TempDir()
+	hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+	hosttest.Must(t, os.MkdirAll(filepath.Join(root, hosttest.Site, ".."), 0o755))
+	hosttest.Must(t, os.Symlink("/mnt/efs/site", filepath.Join(root, hosttest.Site)))
+	for rest, want := range map[bool][]facts.Unread{false: nil, true: {{Kind: facts.UnreadNeeded,
+		Place:  "/opt/venv/lib/python3.12/site-packages",
+		Reason: "it leads to /mnt/efs/site, which is not in this tree"}}} {
+		found, err := Read(&host.Host{Root: root, Rest: rest}, nil)
+		if diff := cmp.Diff(want, found.Unread); diff != "" {
+			t.Errorf("at rest %v: %v, not looked at (-want +got):\n%s", rest, err, diff)
+		}
+	}
+}
+
+// TestDamagedLibrary: a library that says by its name that it is for the GPU and is no library is a build's.
+func TestDamagedLibrary(t *testing.T) {
+	root := t.TempDir()
+	site := filepath.Join(root, hosttest.Site) + "/"
+	hosttest.Write(t, site+"flash_attn-2.8.3.dist-info/METADATA", "Name: flash-attn\nVersion: 2.8.3\n")
+	hosttest.Write(t, site+"flash_attn-2.8.3.dist-info/RECORD", "flash_attn_2_cuda.so,sha256=x,20000\n")
+	hosttest.Write(t, site+"flash_attn_2_cuda.so", "junk")
+	hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+	found, _ := Read(&host.Host{Root: root}, []string{"/opt/venv"})
+	if builds := found.Environments[0].Builds; len(builds) != 1 || builds[0].Damaged == "" {
+		t.Errorf("builds are %+v", builds)
+	}
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package loader
+
+import "cudacompat/probe/host"
+
+func readScattered(host.File) {}

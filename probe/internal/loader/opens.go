@@ -1,0 +1,245 @@
+package loader
+
+import (
+	"math"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/ldso"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/pydist"
+	"cudacompat/probe/internal/pyenv"
+)
+
+// Openers are the packages that use CUDA by themselves, beside a framework or without one: they bring kernels and no
+// library of NVIDIA's, and open what they need when a GPU is first used. Each opens it in a process, and says whether
+// it could be told what that is.
+var Openers = map[string]func(*host.Host, *pyenv.Site, *facts.Build, *ldso.Process) (bool, error){
+	"ctranslate2": openCTranslate2, "onnxruntime-gpu": openONNXRuntime,
+	"cupy-cuda11x": openCuPy, "cupy-cuda12x": openCuPy, "cupy-cuda13x": openCuPy,
+	"numba-cuda": openNumba, "paddlepaddle-gpu": openPaddle,
+}
+
+// opens notes which CUDA libraries the loader does not find for a package, and which of these lie where the program can
+// reach them nevertheless.
+func ReadOpened(b *facts.Build, h *host.Host, s *pyenv.Site) error {
+	open := Openers[b.Name]
+	if open == nil {
+		return nil
+	}
+	p, err := PythonProcess(h, s)
+	if err != nil {
+		return err
+	}
+	if told, err := open(h, s, b, p); err != nil || !told {
+		return err
+	}
+	for _, name := range AbsentLibraries(b, p) {
+		file := PlaceBeside(s, h, name)
+		if file == "" {
+			continue
+		}
+		if o, err := p.Open(file, nil, ldso.Global); err != nil {
+			return err
+		} else if o != nil {
+			b.Beside = append(b.Beside, file)
+		}
+	}
+	if err := p.OpenKnown(builtins(s, h)); err != nil {
+		return err
+	}
+	b.Missing = append(AbsentLibraries(b, p), // what lies beside can be spoiled, and miss others
+		NotLoaded(p, func(name string) bool {
+			return strings.HasPrefix(name, nvrtcBuiltins) && WheelHeld(s, h, "cuda-nvrtc", name)
+		})...)
+	NoteUnloadable(b, h, p)
+	return nil
+}
+
+// openONNXRuntime maps the library of the CUDA provider, which names what it needs. That of TensorRT is opened for
+// programs alone that ask for it.
+func openONNXRuntime(_ *host.Host, s *pyenv.Site, _ *facts.Build, p *ldso.Process) (bool, error) {
+	o, err := p.Open(s.Dir+"/onnxruntime/capi/libonnxruntime_providers_cuda.so", nil, ldso.Local)
+	return o != nil, err
+}
+
+// nvrtcSonames are NVRTC's names in each CUDA family: that of 11.2 stayed until 11.8.
+var nvrtcSonames = map[string]string{"11": "libnvrtc.so.11.2", "12": "libnvrtc.so.12", "13": "libnvrtc.so.13"}
+
+// openCuPy opens NVRTC, which compiles nearly every kernel of CuPy's; what else it opens serves a part of it, and is
+// looked at where a wheel has it. From 14 on cuda-pathfinder opens it, which looks into the wheels first, and takes
+// NVRTC of any family there.
+func openCuPy(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) (bool, error) {
+	b.CUDA = strings.Trim(b.Name, "abcdefghijklmnopqrstuvwxyz-")
+	metadata, err := h.ReadFile(b.Path + "/METADATA")
+	if err != nil {
+		return false, err
+	}
+	if !pydist.Requires(metadata, "cuda-pathfinder", false) {
+		_, err = p.Open(nvrtcSonames[b.CUDA], nil, ldso.Local)
+		return true, err
+	}
+	for _, file := range wheelLibraries(s, h, cupyParts) {
+		if _, err := p.Open(file, nil, ldso.Local); err != nil {
+			return false, err
+		}
+	}
+	return openNVRTC(h, s, b, p)
+}
+
+// cupyParts are the libraries that CuPy's modules are linked to, or open, by their wheels.
+var cupyParts = []string{"cublas", "cufft", "curand", "cusolver", "cusparse"}
+
+// wheelLibraries are the files of some libraries in wheels. One that is gone from its wheel stands by its bare name, as it
+// is looked for elsewhere then.
+func wheelLibraries(s *pyenv.Site, h *host.Host, wheels []string) []string {
+	var list []string
+	for _, wheel := range wheels {
+		stem := "lib" + wheel + ".so."
+		list = append(list, s.InWheels(h, "*/lib/"+stem+"*[0-9]")...)
+		for _, d := range s.WheelsOf(wheel) {
+			for _, name := range pydist.LibrariesIn(h.ReadQuietly(d.Path + "/RECORD")) {
+				if base := path.Base(name); strings.HasPrefix(base, stem) && len(s.InWheels(h, "*/lib/"+base)) == 0 {
+					list = append(list, base)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// openNVRTC opens NVRTC as cuda-pathfinder does. Which of several families it takes is not told.
+func openNVRTC(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) (bool, error) {
+	name := nvrtcSonames[b.CUDA]
+	for _, file := range s.InWheels(h, "*/lib/libnvrtc.so.*[0-9]") {
+		if path.Base(file) != nvrtcSonames[b.CUDA] {
+			return false, nil
+		}
+		name = file
+	}
+	_, err := p.Open(name, nil, ldso.Local)
+	return true, err
+}
+
+// openNumba opens NVRTC and NVVM, of the CUDA that cuda-bindings is for, which numba-cuda compiles every kernel with.
+// It looks into the wheels, then into toolkits; without cuda-bindings nothing tells what it takes.
+func openNumba(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) (bool, error) {
+	info := pydist.InfoOf(h, s.Dir, "cuda-bindings")
+	_, bindings, _ := strings.Cut(pydist.DistOf(info), " ")
+	if b.CUDA, _, _ = strings.Cut(bindings, "."); nvrtcSonames[b.CUDA] == "" {
+		b.CUDA = ""
+		return false, nil
+	}
+	if told, err := openNVRTC(h, s, b, p); err != nil || !told {
+		return false, err
+	}
+	places := append(s.InWheels(h, "*/nvvm/lib64/libnvvm.so*"), s.InWheels(h, "*/lib/libnvvm.so*")...)
+	for _, root := range append(h.ToolkitPlaces(h.NVCCRoot()), s.Conda) {
+		places = append(places, h.Glob(root+"/nvvm/lib64/libnvvm.so*")...)
+	}
+	_, err := p.Open(append(places, "libnvvm.so.4")[0], nil, ldso.Local)
+	return true, err
+}
+
+// paddleNames are what PaddlePaddle opens, without a version: the links of a toolkit, which no wheel has. The library
+// says so itself (phi::dynload::GetCublasDsoHandle in the wheels of 2.4.2, for CUDA 10.2, and 2.6.2, for 11.8).
+var paddleNames = []string{"libcublas.so", "libcudnn.so"}
+
+// openPaddle opens cuBLAS and cuDNN, this one in /usr/local/cuda too. Builds that require wheels open those by other
+// names, in directories that their Python code gives them.
+func openPaddle(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) (bool, error) {
+	if m := paddleCUDA.FindSubmatch(h.ReadQuietly(s.Dir + "/paddle/version/__init__.py")); m != nil {
+		b.CUDA = string(m[1])
+	}
+	if pydist.RequiresCUDA.Match(h.ReadQuietly(b.Path + "/METADATA")) {
+		return false, nil
+	}
+	for _, name := range paddleNames {
+		o, err := p.Open(name, nil, ldso.Local)
+		if o == nil && err == nil && name == "libcudnn.so" {
+			_, err = p.Open("/usr/local/cuda/lib64/"+name, nil, ldso.Local)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+var paddleCUDA = lazyregexp.New(`(?m)^cuda_version *= *'(\d+\.\d+)'`)
+
+// openCTranslate2 maps its module and opens cuBLAS on behalf of the library below it, and, where the wheel carries the
+// front of cuDNN, the parts of that: they are for convolutions, which Whisper has.
+func openCTranslate2(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) (bool, error) {
+	for _, module := range h.GlobIn(s.Dir, "ctranslate2/_ext.*.so") {
+		if _, err := p.Open(module, nil, ldso.Local); err != nil {
+			return false, err
+		}
+	}
+	i := slices.IndexFunc(p.Objects, func(o *ldso.Object) bool {
+		return strings.HasPrefix(path.Base(o.Path), "libctranslate2")
+	})
+	if i < 0 {
+		return false, nil
+	}
+	major, err := cublasNamed(h, p.Objects[i].Real)
+	if major == "" || err != nil {
+		return false, err
+	}
+	b.CUDA = major
+	if _, err = p.Open("libcublas.so."+major, p.Objects[i], ldso.Local); err != nil {
+		return false, err
+	}
+	return true, p.OpenKnown(bundledParts)
+}
+
+// bundledCuDNN matches cuDNN's front under the name that auditwheel gives it, "libcudnn-74a4c495.so.9.1.0".
+var bundledCuDNN = lazyregexp.New(`^libcudnn-[0-9a-f]+\.so\.(\d+)`)
+
+func bundledParts(o *ldso.Object) []string {
+	m := bundledCuDNN.FindStringSubmatch(path.Base(o.Path))
+	if m == nil {
+		return nil
+	}
+	return KnownDlopens["libcudnn.so."+m[1]]
+}
+
+var cublasText = lazyregexp.New(`libcublas\.so\.(\d+)\x00`)
+
+// cublasNamed is the major of the cuBLAS that a library names among its constants, to open it.
+func cublasNamed(h *host.Host, name string) (major string, err error) {
+	f, err := h.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	constants, err := host.Constants(f)
+	if err == nil {
+		major, err = host.SearchFirst(constants, "libcublas.so.", cublasText, math.MaxInt64)
+	}
+	if err != nil {
+		return "", host.Damaged(name, err.Error())
+	}
+	return major, nil
+}
+
+// PlaceBeside is where a library lies that the loader does not find by itself: in a wheel, in torch, in a toolkit. Who
+// imports torch first, preloads it by its path or has LD_LIBRARY_PATH lead there has it.
+func PlaceBeside(s *pyenv.Site, h *host.Host, name string) string {
+	files := s.InWheels(h, "*/lib/"+name)
+	for _, dir := range s.Path {
+		files = append(files, h.GlobIn(dir, "torch/lib/"+name)...)
+	}
+	for _, root := range append(h.ToolkitPlaces(h.NVCCRoot()), s.Conda, "/opt/nvidia/hpc_sdk/*/*/math_libs/*") {
+		for _, dir := range []string{"/lib64/", "/lib/", "/targets/*/lib/"} {
+			files = append(files, h.Glob(root+dir+name)...)
+		}
+	}
+	if len(files) == 0 {
+		return ""
+	}
+	return files[0]
+}

@@ -1,0 +1,4 @@
+package pydist
+
+// RequiresDist begins a requirement in METADATA.
+var RequiresDist = []byte("Requires-Dist: ")

@@ -1,0 +1,199 @@
+package pyenv
+
+import (
+	"bytes"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/probe/host"
+)
+
+// Candidates lists where to look, best first: those that were named and nothing else, or the active one, those that
+// run, and those in known places. A place listed twice keeps the marks of both.
+func (s *Search) Candidates(envs []string) []Candidate {
+	active, ok := ActivePython(s.Host)
+	active.Active = ok
+	var list []Candidate
+	for _, name := range envs {
+		c := NamedPython(s.Host, name)
+		c.Found, c.Named, c.Active = "named by --env", true, ok && c.Root == active.Root
+		list = append(list, c)
+	}
+	if len(list) > 0 {
+		return list
+	}
+	if ok {
+		list = append(list, active)
+	}
+	list = append(list, s.runningPythons()...)
+	return append(list, s.knownRoots()...)
+}
+
+// ActivePython finds the environment that a program is started with here. In a container that is the interpreter of its
+// first process, which an image names; elsewhere what the variables, the place of this program, the directory and PATH
+// lead to, in this order.
+func ActivePython(h *host.Host) (Candidate, bool) {
+	if !h.Starts() {
+		return Candidate{}, false
+	}
+	for _, way := range []struct {
+		by   string
+		find func(*host.Host) (Candidate, bool)
+	}{
+		{"what the image starts", ofImage},
+		{"process 1", ofFirstProcess},
+		{"VIRTUAL_ENV", ofVirtualEnv},
+		{"CONDA_PREFIX", ofConda},
+		{"the cudacompat in it", ofProgram},
+		{"the working directory", ofProject},
+		{"python3 on PATH", onPath},
+	} {
+		if c, ok := way.find(h); ok {
+			c.Found = "active by " + way.by
+			return c, true
+		}
+	}
+	return Candidate{}, false
+}
+
+// ofImage is the interpreter that an image starts, by itself or for a script: what becomes its containers' first process.
+func ofImage(h *host.Host) (Candidate, bool) {
+	if h.Start == "" {
+		return Candidate{}, false
+	}
+	file := h.OnPath(h.Start)
+	if strings.Contains(h.Start, "/") {
+		file = path.Join("/", h.Start)
+		if !path.IsAbs(h.Start) {
+			file = path.Join(h.Var("PWD"), h.Start)
+		}
+	}
+	if !startsPython(h, file) {
+		file = scriptInterpreter(h, file)
+	}
+	if !startsPython(h, file) {
+		return Candidate{}, false
+	}
+	return pythonPrefix(h, file)
+}
+
+// startsPython reports whether a file is an interpreter, links followed.
+func startsPython(h *host.Host, file string) bool {
+	real, err := h.Resolve(file)
+	return err == nil && path.IsAbs(file) && pythonProgram.MatchString(path.Base(real))
+}
+
+// scriptInterpreter is the program that the kernel starts for a script, by its first line, or that env starts; empty for
+// what is none.
+//
+//	#!/opt/venv/bin/python3
+//	#!/usr/bin/env -S python3 -u
+func scriptInterpreter(h *host.Host, file string) string {
+	line, isScript := strings.CutPrefix(firstLine(h, file), "#!")
+	words := strings.Fields(line)
+	if !isScript || len(words) == 0 {
+		return ""
+	}
+	if path.Base(words[0]) != "env" {
+		return words[0]
+	}
+	for _, word := range words[1:] {
+		if !strings.HasPrefix(word, "-") && !strings.Contains(word, "=") {
+			return h.OnPath(word)
+		}
+	}
+	return ""
+}
+
+// firstLine is a file's, as far as the kernel looks at it (BINPRM_BUF_SIZE of linux/binfmts.h).
+func firstLine(h *host.Host, file string) string {
+	f, err := h.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	head := make([]byte, 256)
+	n, _ := host.ToSearch(f).ReadAt(head, 0) // of an image what begins a script is kept
+	line, _, _ := bytes.Cut(head[:n], []byte("\n"))
+	return string(line)
+}
+
+// ofFirstProcess is the interpreter that a container runs; a shell or an init there says nothing.
+func ofFirstProcess(h *host.Host) (Candidate, bool) {
+	if h.ContainerKind() == "" {
+		return Candidate{}, false
+	}
+	return pythonOfProcess(h, "/proc/1")
+}
+
+func ofVirtualEnv(h *host.Host) (Candidate, bool) {
+	root := h.Var("VIRTUAL_ENV")
+	return Candidate{Root: root}, path.IsAbs(root) && IsPrefix(h, root)
+}
+
+// ofConda is the environment that CONDA_PREFIX names. Conda activates its base for every shell, so that one was not
+// chosen.
+func ofConda(h *host.Host) (Candidate, bool) {
+	root := h.Var("CONDA_PREFIX")
+	return Candidate{Root: root}, path.IsAbs(root) && IsPrefix(h, root) && !h.Exists(root+"/condabin")
+}
+
+// ofProgram is the environment that this program was installed into and is called from by its path, without activation.
+func ofProgram(h *host.Host) (Candidate, bool) {
+	program, err := h.Readlink("/proc/self/exe")
+	if err != nil {
+		return Candidate{}, false
+	}
+	root := path.Dir(path.Dir(program))
+	return Candidate{Root: root}, h.Exists(root+"/pyvenv.cfg") && !forOneTool(h, root)
+}
+
+// forOneTool reports whether an environment holds this program and nothing beside it: uvx and pipx make one for it, and
+// uvx puts it first on PATH. What there is to judge is elsewhere.
+func forOneTool(h *host.Host, root string) bool {
+	packages := h.GlobIn(root, "lib/python3.*/site-packages/*.dist-info")
+	own := false
+	for _, p := range packages {
+		name, _, _ := strings.Cut(path.Base(p), "-")
+		own = own || name == "cudacompat"
+		if !slices.Contains([]string{"cudacompat", "pip", "setuptools", "wheel"}, name) {
+			return false
+		}
+	}
+	return own
+}
+
+// projectEnvironments are where tools keep the environment of a project, below its directory: uv, Poetry and editors use
+// .venv, pixi its default one, without its being activated.
+var projectEnvironments = []string{".venv", ".pixi/envs/default"}
+
+// ofProject is the nearest environment of a project of the working directory and its parents.
+func ofProject(h *host.Host) (Candidate, bool) {
+	for dir := h.Var("PWD"); path.IsAbs(dir); dir = path.Dir(dir) {
+		for _, name := range projectEnvironments {
+			if IsPrefix(h, path.Join(dir, name)) {
+				return Candidate{Root: path.Join(dir, name)}, true
+			}
+		}
+		if dir == "/" {
+			break
+		}
+	}
+	return Candidate{}, false
+}
+
+func onPath(h *host.Host) (Candidate, bool) {
+	for _, dir := range host.SplitPath(h.Var("PATH")) {
+		if c, ok := pythonPrefix(h, path.Join(dir, "python3")); ok && !forOneTool(h, c.Root) {
+			return c, true
+		}
+	}
+	return Candidate{}, false
+}
+
+// Active is the prefix of the environment that python3 starts here; empty where none is found.
+func Active(h *host.Host) string {
+	c, _ := ActivePython(h)
+	return c.Root
+}

@@ -1,0 +1,265 @@
+package pyenv
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/pydist"
+	"cudacompat/probe/internal/pysource"
+)
+
+// MaxPathFiles bounds the .pth files that are read of one directory; an environment has two or three.
+const MaxPathFiles = 64
+
+// WithPathFiles adds the directories that the .pth files of the sites name, as Python does at its start: editable
+// installations stand there. Of the lines that Python executes those are read that put a directory first.
+func WithPathFiles(h *host.Host, sites []string, failed *host.Errors) []string {
+	list := slices.Clone(sites)
+	for _, dir := range sites {
+		names := h.GlobIn(dir, "*.pth")
+		if len(names) > MaxPathFiles {
+			failed.Add(fmt.Errorf("%s: only the first %d of %d .pth files were read", dir, MaxPathFiles, len(names)))
+		}
+		for _, name := range names[:min(len(names), MaxPathFiles)] {
+			data, err := h.ReadFile(name)
+			failed.Add(err)
+			for _, line := range parsePathFile(data) {
+				list = line.addTo(h, dir, list)
+			}
+		}
+	}
+	for _, name := range customizers {
+		plain, _ := plainChanges(string(h.ReadQuietly(FirstModule(h, withLibraries(sites), name))))
+		for _, line := range plain {
+			list = line.addTo(h, sites[0], list)
+		}
+	}
+	return list
+}
+
+// customizers are the modules that Python imports when it starts, where they are.
+var customizers = []string{"sitecustomize", "usercustomize"}
+
+// withLibraries are package directories and the standard libraries above them.
+func withLibraries(sites []string) []string {
+	list := slices.Clone(sites)
+	for _, dir := range sites {
+		if above := path.Dir(dir); !slices.Contains(list, above) {
+			list = append(list, above)
+		}
+	}
+	return list
+}
+
+// UnfollowedFiles are the files with code that Python runs when it starts and that may lead it to packages elsewhere, in ways
+// that cannot be read.
+func UnfollowedFiles(h *host.Host, sites []string, builds []facts.Build) []string {
+	var list []string
+	for _, dir := range sites {
+		names := h.GlobIn(dir, "*.pth")
+		for _, name := range names[:min(len(names), MaxPathFiles)] {
+			for line := range strings.Lines(string(h.ReadQuietly(name))) {
+				if isCode(line) && !follows(h, sites, builds, line) && !slices.Contains(list, name) {
+					list = append(list, name)
+				}
+			}
+		}
+	}
+	for _, name := range customizers {
+		file := FirstModule(h, withLibraries(sites), name)
+		if code := string(h.ReadQuietly(file)); !plain(code) && !findsOthers(h, builds, file, code) {
+			list = append(list, file)
+		}
+	}
+	return list
+}
+
+// follows reports whether what a line of a .pth file does to the import path can be told: nothing, plain changes, or the
+// finder of an editable installation that tells its packages.
+func follows(h *host.Host, sites []string, builds []facts.Build, line string) bool {
+	if !plain(line) {
+		return false
+	}
+	for _, m := range importsModule.FindAllStringSubmatch(line, MaxMatches) {
+		name := m[1] + m[2] + m[3]
+		if harmless[name] || strings.HasPrefix(name, "__editable___") || pysource.Standard(name, "") {
+			continue
+		}
+		file := FirstModule(h, sites, name)
+		if code := string(h.ReadQuietly(file)); !plain(code) && !findsOthers(h, builds, file, code) {
+			return false
+		}
+	}
+	return true
+}
+
+// plain reports whether all that code does with the import path can be read.
+func plain(code string) bool {
+	_, all := plainChanges(code)
+	return all
+}
+
+// findsOthers reports whether code installs a finder, and nothing else, that finds no package of a build: it names the
+// packages that it finds, and none is one of these. A build's own finder, as numba-cuda's, finds what its wheel has.
+//
+//	class Finder(importlib.abc.MetaPathFinder):
+//	    def find_spec(self, name, path, target=None):
+//	        if name == "google.cloud.bigquery":
+func findsOthers(h *host.Host, builds []facts.Build, file, code string) bool {
+	for _, change := range changesPath.FindAllString(code, MaxMatches) {
+		if change != "meta_path" {
+			return false
+		}
+	}
+	names := map[string]bool{}
+	for _, m := range quotedModule.FindAllStringSubmatch(code, MaxMatches) {
+		names[m[1]] = true
+	}
+	for i := range builds {
+		if b := &builds[i]; !pydist.IsRecorded(h, path.Dir(b.From), path.Base(file)) && findsAny(h, b, names) {
+			return false
+		}
+	}
+	return len(names) > 0 && !names["nvidia"]
+}
+
+// quotedModule matches the name of a module in quotes, of which the first part is the package.
+var quotedModule = lazyregexp.New(`['"]([A-Za-z_]\w*)(?:\.\w+)*\.?['"]`)
+
+// findsAny reports whether one of some names is a package of a build's wheel.
+func findsAny(h *host.Host, b *facts.Build, names map[string]bool) bool {
+	if names[strings.ReplaceAll(b.Name, "-", "_")] {
+		return true
+	}
+	return strings.HasSuffix(b.From, "/RECORD") &&
+		slices.ContainsFunc(pydist.ModulesIn(h.ReadQuietly(b.From)), func(module string) bool { return names[module] })
+}
+
+var importsModule = lazyregexp.New(`\bimport[ \t]+(\w+)|__import__\(['"](\w+)['"]|(\w+)\.__path__`)
+
+// harmless are modules with finders of distutils alone: virtualenv's and setuptools'.
+var harmless = map[string]bool{"_virtualenv": true, "_distutils_hack": true}
+
+// pathLine is a directory that a .pth file adds to the import path.
+type pathLine struct {
+	dir   string
+	first bool
+}
+
+// addTo adds the directory to an import path; one that a line puts first goes there, wherever it stood.
+func (l pathLine) addTo(h *host.Host, site string, list []string) []string {
+	dir := l.dir
+	if !path.IsAbs(dir) {
+		dir = path.Join(site, dir)
+	}
+	switch real, err := h.Resolve(dir); {
+	case err != nil:
+		return list
+	case l.first:
+		return slices.Insert(slices.DeleteFunc(list, func(d string) bool { return d == real }), 0, real)
+	case !slices.Contains(list, real):
+		return append(list, real)
+	}
+	return list
+}
+
+// changesPath matches what code changes the import path with, and plainChange the plain forms, of which the directory can
+// be read, a directory of a package beside it being one:
+//
+//	import sys; sys.path.insert(0, '/opt/patched')
+//	import site; site.addsitedir('/opt/more')
+//	import sys, os, nvidia_cutlass_dsl; sys.path.insert(0, os.path.join(nvidia_cutlass_dsl.__path__[0], 'dsl_packages'))
+var (
+	changesPath = lazyregexp.New(`sys\.path\b|addsitedir|meta_path|path_hooks`)
+	plainChange = lazyregexp.New(`(?:sys\.path\.(append|insert)\((?:0,)?|addsitedir\()\s*` +
+		`(?:r?['"]([^'"\n]+)['"]|os\.path\.join\((\w+)\.__path__\[0\],\s*['"]([^'"\n]+)['"]\))\s*\)`)
+)
+
+// plainChanges are the directories that code adds to the import path, and whether that is all that it does with it.
+func plainChanges(code string) (list []pathLine, all bool) {
+	found := plainChange.FindAllStringSubmatch(code, MaxMatches)
+	for _, m := range found {
+		list = append(list, pathLine{dir: m[2] + path.Join(m[3], m[4]), first: m[1] == "insert"})
+	}
+	return list, len(found) == len(changesPath.FindAllString(code, MaxMatches))
+}
+
+// parsePathFile lists the paths of a .pth file: "/home/u/pytorch", not "import _virtualenv".
+func parsePathFile(data []byte) []pathLine {
+	var list []pathLine
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		if isCode(line) {
+			plain, _ := plainChanges(line)
+			list = append(list, plain...)
+		} else if line != "" && line[0] != '#' {
+			list = append(list, pathLine{dir: line})
+		}
+	}
+	return list
+}
+
+// isCode reports whether a line of a .pth file is code.
+func isCode(line string) bool {
+	return strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "import\t")
+}
+
+// PackageDir is the directory of a package: in the site itself, or where an editable installation of setuptools maps
+// it.
+func (s *Site) PackageDir(h *host.Host, name string) string {
+	dir := path.Join(s.Dir, name)
+	if h.Exists(dir) {
+		return dir
+	}
+	for _, finder := range finders(h, s.Dir) {
+		if mapped := parseFinder(h.ReadQuietly(finder), name); mapped != "" {
+			return mapped
+		}
+	}
+	return dir
+}
+
+// finders are the modules that setuptools and hatch write for editable installations.
+func finders(h *host.Host, dir string) []string {
+	return append(h.GlobIn(dir, "__editable__*_finder.py"), h.GlobIn(dir, "_editable_impl_*.py")...)
+}
+
+// Elsewhere reports whether another directory of the environment has a file: an editable installation's metadata stands
+// apart from it.
+func (s *Site) Elsewhere(h *host.Host, name string) bool {
+	return slices.ContainsFunc(s.Path, func(dir string) bool { return dir != s.Dir && h.Exists(path.Join(dir, name)) })
+}
+
+var mapsModule = lazyregexp.New(`map_module\('([^'\n]+)',\s*'([^'\n]+)/__init__\.py'\)`)
+
+var finderMapping = lazyregexp.New(`(?m)^MAPPING\b[^=\n]*=\s*\{(.*)\}`)
+
+// parseFinder finds a package in the module that setuptools or hatch writes for an editable installation:
+//
+//	MAPPING: dict[str, str] = {'torch': '/home/u/pytorch/torch', 'torchgen': '/home/u/pytorch/torchgen'}
+//	F.map_module('torch', '/home/u/pytorch/torch/__init__.py')
+func parseFinder(data []byte, name string) string {
+	for _, m := range mapsModule.FindAllSubmatch(data, MaxMatches) {
+		if string(m[1]) == name {
+			return string(m[2])
+		}
+	}
+	m := finderMapping.FindSubmatch(data)
+	if m == nil {
+		return ""
+	}
+	_, rest, ok := strings.Cut(string(m[1]), "'"+name+"': '")
+	mapped, _, closed := strings.Cut(rest, "'")
+	if !ok || !closed {
+		return ""
+	}
+	return mapped
+}
+
+// MaxMatches bounds how much of one kind is read of a source file: PyTorch's version.py has six assignments.
+const MaxMatches = 1000

@@ -1,0 +1,37 @@
+package pyenv
+
+import (
+	"fmt"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+)
+
+// Search is the search on its way.
+type Search struct {
+	*host.Host
+	Found  Found
+	Failed host.Errors
+	Seen   map[string]int // a prefix's key → its index in found.Environments, -1 when it holds nothing
+	Places map[string]int // directory → how many places below it this user may not read
+}
+
+func (s *Search) Unread(place, reason, kind string) {
+	s.Found.Unread = append(s.Found.Unread, facts.Unread{Place: place, Reason: reason, Kind: kind})
+}
+
+// firstOf is as much of a list as is looked at; where that is not all of it, the place was not looked at as a whole.
+func firstOf[T any](s *Search, list []T, most int, place, reason string) []T {
+	if len(list) <= most {
+		return list
+	}
+	s.Unread(place, fmt.Sprintf(reason, most, len(list)), facts.UnreadCut)
+	return list[:most]
+}
+
+// Found is what the search for environments came to.
+type Found struct {
+	Environments []facts.Environment
+	Programs     []facts.Environment // CUDA programs outside Python
+	Unread       []facts.Unread      // places that could hold one and were not looked at
+}

@@ -1,0 +1,145 @@
+package pyenv
+
+import (
+	"debug/elf"
+	"errors"
+	"io/fs"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+)
+
+// Unusable is a virtual environment's python3 that does not import what stands in the environment: its link leads
+// nowhere, because the Python that it was made of is gone, or to where this user may not go, or to one of another version,
+// whose packages stand in another directory, or nobody may execute it. Nil where it does, and where nothing tells.
+func Unusable(h *host.Host, p Prefix) *facts.Interpreter {
+	if home := withoutLibrary(h, p); home != "" {
+		return &facts.Interpreter{Path: path.Join(p.Path, "bin/python3"), Leads: home, Home: true}
+	}
+	if p.Kind == "system" {
+		return withoutConfig(h, p)
+	}
+	if p.Kind != "venv" {
+		return nil
+	}
+	var gone *facts.Interpreter
+	for _, name := range []string{"python3", "python"} {
+		file := path.Join(p.Path, "bin", name)
+		leads, err := h.Readlink(file)
+		if err != nil && !h.Exists(file) && host.Absent(err) {
+			if gone == nil && hadPrograms(h, p) {
+				gone = &facts.Interpreter{Path: file, Gone: true}
+			}
+			continue
+		}
+		if err != nil {
+			return nil // closed to this user
+		}
+		switch real, err := h.Resolve(file); {
+		case err == nil && programNobodyMayExecute(h, real):
+			gone = &facts.Interpreter{Path: file, Leads: real, NoExecute: true}
+		case err == nil:
+			m := pythonBinary.FindStringSubmatch(path.Base(real))
+			if m == nil || m[1] == version.ShortPython(p.Python) {
+				return nil
+			}
+			return &facts.Interpreter{Path: file, Leads: real, Python: m[1]}
+		case (gone == nil || gone.Leads == "") && host.Absent(err):
+			gone = &facts.Interpreter{Path: file, Leads: LastLink(h, file, leads), Gone: true}
+		case errors.Is(err, fs.ErrPermission):
+			return &facts.Interpreter{Path: file, Leads: LastLink(h, file, leads), Closed: true}
+		case !host.Absent(err):
+			return nil
+		}
+	}
+	return gone
+}
+
+// hadPrograms reports whether an environment has its bin directory, or had one: its packages list what was put there,
+// "../../../bin/torchrun". A copy of the packages alone never had an interpreter.
+func hadPrograms(h *host.Host, p Prefix) bool {
+	if len(h.GlobIn(p.Path, "bin/python*")) > 0 {
+		return false // by another name
+	}
+	return h.Exists(path.Join(p.Path, "bin")) || slices.ContainsFunc(p.Sites, func(dir string) bool {
+		return slices.ContainsFunc(h.GlobIn(dir, "*.dist-info"), func(info string) bool {
+			return h.HasLine(info+"/RECORD", "../../../bin/")
+		})
+	})
+}
+
+// withoutConfig is the interpreter of a virtual environment whose pyvenv.cfg is gone: a link out of a directory that has
+// no standard library, so that Python takes the directory that the link leads to for its own.
+func withoutConfig(h *host.Host, p Prefix) *facts.Interpreter {
+	file := path.Join(p.Path, "bin/python3")
+	real, err := h.Resolve(file)
+	if err != nil || p.Path == "/usr" || p.Path == "/usr/local" {
+		return nil
+	}
+	root, err := h.Resolve(p.Path)
+	if err != nil || strings.HasPrefix(real, root+"/") {
+		return nil
+	}
+	for _, dir := range []string{"lib", "lib64"} {
+		if h.Exists(path.Join(p.Path, dir, "python"+p.Python, "os.py")) || h.Exists(path.Join(p.Path, dir, "python"+p.Python, "os.pyc")) {
+			return nil
+		}
+	}
+	return &facts.Interpreter{Path: file, Leads: real, NoConfig: true}
+}
+
+// withoutLibrary is PYTHONHOME, where this process has it and the standard library of this Python is not there: "No
+// module named 'encodings'". Empty else, also for an environment whose version is not known.
+func withoutLibrary(h *host.Host, p Prefix) string {
+	home, _, _ := strings.Cut(h.Var("PYTHONHOME"), ":")
+	python := version.ShortPython(p.Python)
+	if !path.IsAbs(home) || python == "" {
+		return ""
+	}
+	for _, name := range []string{"lib/python" + python, "lib64/python" + python, "lib/python" + python + "t"} {
+		if h.Exists(path.Join(home, name, "os.py")) || h.Exists(path.Join(home, name, "os.pyc")) {
+			return ""
+		}
+	}
+	if h.Exists(path.Join(home, "lib/python"+strings.ReplaceAll(python, ".", "")+".zip")) {
+		return ""
+	}
+	return home
+}
+
+// programNobodyMayExecute reports whether a file is a program (ELF) and has no execute bit at all: "Permission denied", for
+// root too. A copy by an archive that keeps no modes is so. Windows' file systems have no such bit.
+func programNobodyMayExecute(h *host.Host, file string) bool {
+	f, err := h.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Mode()&0o111 != 0 || runtime.GOOS == "windows" {
+		return false
+	}
+	magic := make([]byte, len(elf.ELFMAG))
+	_, err = f.ReadAt(magic, 0)
+	return err == nil && string(magic) == elf.ELFMAG
+}
+
+// LastLink is where a chain of links breaks: python3 of uv's environments leads to python beside it.
+func LastLink(h *host.Host, file, leads string) string {
+	for range 8 { // far more than any environment has
+		if !path.IsAbs(leads) {
+			leads = path.Join(path.Dir(file), leads)
+		}
+		next, err := h.Readlink(leads)
+		if err != nil {
+			return leads
+		}
+		file, leads = leads, next
+	}
+	return leads
+}

@@ -1,0 +1,22 @@
+package pyenv
+
+import (
+	"cudacompat/probe/internal/input"
+)
+
+// Unmet is a requirement that an environment does not meet: it has no such distribution, or an older release of it.
+type Unmet struct {
+	input.Requirement
+	By      string   // the dist-info directory of the distribution that requires it
+	Have    string   // the release that is there; empty where there is none
+	Modules []string // that it brings to the top of the import path; nil where it is not there
+}
+
+// String is how an installer is asked for it, "mpmath>=1.1.0,<1.4".
+func (u Unmet) String() string { return u.Name + u.Range }
+
+// Requirements are those of one distribution: the dist-info directories of what is there, and what is not met.
+type Requirements struct {
+	Met   []string
+	Unmet []Unmet
+}

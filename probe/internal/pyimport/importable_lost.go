@@ -1,0 +1,37 @@
+package pyimport
+
+import (
+	"path"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/pydist"
+	"cudacompat/probe/internal/pyenv"
+)
+
+// FrameworkDists are the distributions that bring a framework.
+var FrameworkDists = map[string][]string{"torch": {"torch"}, "tensorflow": TensorflowDists, "jax": {"jaxlib"}}
+
+// TensorflowDists are the distributions that bring a tensorflow/ directory; the last one written wins.
+var TensorflowDists = []string{"tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tf-nightly", "tensorflow-intel",
+	"tensorflow-cpu-aws"}
+
+// FrameworkInfo is the dist-info directory that a framework came with, empty where there is none.
+func FrameworkInfo(s *pyenv.Site, framework string) string {
+	for _, name := range FrameworkDists[framework] {
+		if d := s.Dist(name); d != nil {
+			return d.Path
+		}
+	}
+	return ""
+}
+
+// LostFiles is that a file without which a framework is not imported is gone, though the RECORD of its distribution lists
+// it.
+func LostFiles(s *pyenv.Site, h *host.Host, framework, file string) []facts.Hindrance {
+	info := FrameworkInfo(s, framework)
+	if info == "" || !pyenv.Absent(h, path.Join(s.Dir, file)) || s.Elsewhere(h, file) || !pydist.IsRecorded(h, info, file) {
+		return nil
+	}
+	return []facts.Hindrance{{Kind: facts.HindranceGone, Of: pydist.DistOf(info), Path: path.Join(s.Dir, file)}}
+}

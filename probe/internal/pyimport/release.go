@@ -1,0 +1,144 @@
+package pyimport
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/ldso"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/distname"
+	"cudacompat/probe/internal/loader"
+	"cudacompat/probe/internal/pydist"
+	"cudacompat/probe/internal/pyenv"
+)
+
+// OtherRelease notes that a distribution of a CUDA family requires another one of such a family that is installed in a
+// release that it does not accept, or over which that of another family was installed, and whether its libraries prove that
+// they do not load with that. NVIDIA's own libraries keep to their sonames.
+func OtherRelease(s *pyenv.Site, h *host.Host, b *facts.Build, libraries []string) error {
+	head := pydist.HeaderOf(h.ReadQuietly(b.Path + "/METADATA"))
+	for _, m := range pydist.RangedRequirement.FindAllSubmatch(head, -1) {
+		name := distname.Normal(string(m[1]))
+		if len(b.Hindrances) > 0 || !pydist.NamedForCUDA.MatchString(name) || strings.HasPrefix(name, "nvidia-") {
+			continue
+		}
+		info := s.InfoOf(h, name)
+		over := installedOver(s, h, info)
+		if over != "" {
+			info = over
+		}
+		_, have, _ := strings.Cut(pydist.DistOf(info), " ")
+		if info == "" || over == "" && pydist.Accepts(string(m[2]), have) {
+			continue
+		}
+		bad := facts.Hindrance{Kind: facts.HindranceRelease, Of: pydist.DistOf(info), Path: b.Path + "/METADATA",
+			By: name + strings.TrimSpace(string(m[2]))}
+		if err := unbound(s, h, info, libraries, &bad); err != nil {
+			return err
+		}
+		b.Hindrances = append(b.Hindrances, bad)
+	}
+	return nil
+}
+
+// installedOver is the distribution of the same name for another CUDA family whose library is there in the place of one of
+// a distribution's own, by the sizes in their RECORDs: librmm-cu13 over librmm-cu12. Empty where there is none.
+func installedOver(s *pyenv.Site, h *host.Host, info string) string {
+	if info == "" || LibrariesAsShipped(s, h, info) {
+		return ""
+	}
+	name, _, _ := strings.Cut(pydist.DistOf(info), " ")
+	stem := pydist.NamedForCUDA.ReplaceAllString(name, "")
+	for _, file := range pydist.LibrariesFrom(h.ReadQuietly(info+"/RECORD"), func(file []byte, _ int64) bool { return pydist.LibraryFile.Match(file) }) {
+		size, err := h.Size(path.Join(path.Dir(info), file))
+		if err != nil || size == pydist.SizeIn(h, info, file) {
+			continue
+		}
+		for _, other := range h.GlobIn(path.Dir(info), strings.ReplaceAll(stem, "-", "_")+"_cu*.dist-info") {
+			if other != info && pydist.SizeIn(h, other, file) == size {
+				return other
+			}
+		}
+	}
+	return ""
+}
+
+// TooOld notes that a distribution is of an older minor release than another one requires in its METADATA. Upper bounds
+// and patches are not compared: TensorFlow 2.18.1 asks for protobuf >= 3.20.3 and < 6, and is imported with 3.20.0 and
+// with 7.34.0, but not with 3.19.6.
+func TooOld(s *pyenv.Site, h *host.Host, dist *facts.Package, wanted string) []facts.Hindrance {
+	info := s.InfoOf(h, wanted)
+	if info == "" {
+		return nil
+	}
+	_, have, _ := strings.Cut(pydist.DistOf(info), " ")
+	head := pydist.HeaderOf(h.ReadQuietly(dist.Path + "/METADATA"))
+	for _, m := range pydist.RangedRequirement.FindAllSubmatch(head, -1) {
+		least := leastOf.FindStringSubmatch(string(m[2]))
+		if distname.Normal(string(m[1])) != wanted || least == nil || pydist.Accepts(least[1], have) {
+			continue
+		}
+		return []facts.Hindrance{{Kind: facts.HindranceRelease, Of: wanted + " " + have, Path: dist.Path + "/METADATA",
+			By: wanted + least[0]}}
+	}
+	return nil
+}
+
+// leastOf matches the lower bound of a requirement, and of that the minor release.
+var leastOf = lazyregexp.New(`(>=\d+\.\d+)[\d.]*`)
+
+// unbound notes the first library of a build's that wants what the release that is there does not define, and which:
+// Python, and ctypes, have the loader bind all at once.
+func unbound(s *pyenv.Site, h *host.Host, info string, libraries []string, bad *facts.Hindrance) error {
+	provides := pydist.LibrariesFrom(h.ReadQuietly(info+"/RECORD"),
+		func(name []byte, _ int64) bool { return pydist.LibraryFile.Match(name) })
+	for _, name := range libraries {
+		full := path.Join(s.Dir, name)
+		needed := loader.NeededBy(h, full)
+		if !slices.ContainsFunc(provides, func(file string) bool { return slices.Contains(needed, path.Base(file)) }) {
+			continue
+		}
+		if lacks, err := lackedSymbol(s, h, full, needed); lacks != "" || err != nil {
+			if lacks != "" {
+				bad.Path, bad.Symbol = full, lacks
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// lackedSymbol is a symbol of C++ that a library wants and does not find among those that it is linked to; empty where it
+// finds all, or where one of these is not there to tell.
+func lackedSymbol(s *pyenv.Site, h *host.Host, file string, needed []string) (string, error) {
+	p, err := loader.PythonProcess(h, s)
+	if err != nil {
+		return "", err
+	}
+	for _, library := range needed {
+		for _, found := range libraryFiles(s, h, library) {
+			if _, err := p.Open(found, nil, ldso.Global); err != nil {
+				return "", err
+			}
+		}
+	}
+	o, err := p.Open(file, nil, ldso.Local)
+	whole := !slices.ContainsFunc(needed, func(library string) bool { return p.Loaded(library) == nil })
+	if o == nil || err != nil || !whole {
+		return "", err
+	}
+	symbols, err := p.MissingSymbols(o, func(sym ldso.Symbol) bool { return strings.HasPrefix(sym.Name, "_Z") })
+	if len(symbols) == 0 {
+		return "", err
+	}
+	return symbols[0].Name, err
+}
+
+// libraryFiles are the files of one name where the packages of a site keep their libraries.
+func libraryFiles(s *pyenv.Site, h *host.Host, name string) []string {
+	return slices.Concat(h.GlobIn(s.Dir, "*/lib64/"+name), h.GlobIn(s.Dir, "*/lib/"+name), s.InWheels(h, "*/lib/"+name),
+		s.InWheels(h, "*/lib64/"+name))
+}

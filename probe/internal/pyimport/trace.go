@@ -1,0 +1,468 @@
+package pyimport
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cudacompat/internal/version"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/distname"
+	"cudacompat/probe/internal/pydist"
+	"cudacompat/probe/internal/pyenv"
+	"cudacompat/probe/internal/pysource"
+)
+
+// maxSources bounds the source files of one distribution that are read; torch's import comes to some thousand.
+const maxSources = 3000
+
+// ImportTrace is what the import of a distribution's modules comes to, by their sources. Sources of other distributions are
+// read where a requirement is not met, by whichever of them; else it is only looked whether these are there.
+type ImportTrace struct {
+	Read     bool              // some source of its own was read, so that the rest tells something
+	Certain  []string          // extension modules and libraries of its own that the import loads, in order, below the site
+	possible []string          // those that it may load, under a condition or later
+	gone     []string          // files of its RECORD that the import loads and that are gone
+	absent   []absentFrom      // modules of nobody's that it imports
+	altered  []facts.Hindrance // sources that are not as the import needs them, and that end it
+	perhaps  *facts.Hindrance  // a module that the import may come to, and that would end it
+	unmet    []pyenv.Unmet     // requirements that the environment does not meet
+	Modules  []string          // of other distributions, by their first names: those that the import is certain to need
+	unnamed  bool              // it opens a library by a name that is put together
+	helped   bool              // what it comes to, or may, imports modules of others, or opens libraries that are not its own
+}
+
+// LazyTrace reads the sources when it is first asked; nil where there are none.
+type LazyTrace func() *ImportTrace
+
+func (l LazyTrace) Now() *ImportTrace {
+	if l == nil {
+		return nil
+	}
+	return l()
+}
+
+// absentFrom is a module that is nowhere in the environment, the file that imports it, and the working directory where it
+// lies there.
+type absentFrom struct{ module, file, here string }
+
+// TraceImport reads the sources of a distribution as far as the import of its main module goes.
+func TraceImport(s *pyenv.Site, h *host.Host, b *facts.Build, record []byte) *ImportTrace {
+	return traceFrom(s, h, b, b.Path, record, nil)
+}
+
+// traceFrom reads them as far as the import of some modules goes; nil stands for the distribution's main ones.
+func traceFrom(s *pyenv.Site, h *host.Host, b *facts.Build, info string, record []byte, mains []string) *ImportTrace {
+	w := importTracer{h: h, s: s, listed: pydist.IndexRecord(record), seen: map[string]bool{}, foreign: map[string]bool{},
+		places: map[string]string{}, changed: map[string]pysource.Summary{}, loaded: map[string]bool{}}
+	w.unmet, w.injured = unmetFrom(s, h, info), injuredFrom(s, h, info)
+	if mains == nil {
+		mains = w.mains(b)
+	}
+	for _, name := range mains {
+		w.module(name, nil, b.From, true)
+	}
+	w.altered = append(w.altered, w.uncaught(mains, b.From)...)
+	w.perhaps = w.besideLoaded()
+	w.possible = slices.DeleteFunc(w.possible, func(name string) bool { return slices.Contains(w.Certain, name) })
+	return &w.ImportTrace
+}
+
+type importTracer struct {
+	ImportTrace
+	h       *host.Host
+	s       *pyenv.Site
+	listed  *pydist.RecordIndex
+	seen    map[string]bool             // modules, by whether the import is certain to come to them: "+a.b", "-a.b"
+	foreign map[string]bool             // modules of others that were looked for
+	places  map[string]string           // by the first name of a module: the directory of the import path that has it
+	changed map[string]pysource.Summary // sources that have another size, by module
+	injured []injuredDistribution       // of what it requires
+	loaded  map[string]bool             // the extension modules that were come to
+	counts  func(pysource.Import) bool  // which imports are as good as certain; nil where none is
+	lacking bool                        // a module that is not there ends nothing: who imports it looks for just that
+	renamed bool                        // a failure would come out of the sources that are read as another one
+	sources int
+}
+
+// mains are the modules by which a distribution is imported: the one that bears its name, nixl_cu13 of nixl-cu13, or the
+// beginning of it in whole words, openmm of openmm-unofficial-cu12; else the only one, or the only one with libraries.
+func (w *importTracer) mains(b *facts.Build) []string {
+	names := w.listed.TopModules()
+	bare := pydist.NamedForCUDA.ReplaceAllString(strings.TrimSuffix(b.Name, "-gpu"), "")
+	plain := func(s string) string {
+		return strings.NewReplacer("-", "", "_", "", ".", "").Replace(distname.Normal(s))
+	}
+	own := []string{plain(b.Name)}
+	for words := strings.Split(distname.Normal(bare), "-"); len(words) > 0; words = words[:len(words)-1] {
+		own = append(own, strings.Join(words, ""))
+	}
+	for _, o := range own {
+		if i := slices.IndexFunc(names, func(name string) bool { return plain(name) == o }); i >= 0 {
+			return names[i : i+1]
+		}
+	}
+	if len(names) > 1 {
+		names = slices.DeleteFunc(names, func(name string) bool { return !w.listed.HasLibraries(name) })
+	}
+	if len(names) == 1 {
+		return names
+	}
+	return nil
+}
+
+// module follows the import of a module, of some names in it and of the packages around it.
+func (w *importTracer) module(name string, names []string, by string, certain bool) {
+	dir := w.place(name, names, by, certain)
+	if dir == "" {
+		return
+	}
+	for end := 0; end <= len(name); end++ {
+		if end == len(name) || name[end] == '.' {
+			if !w.load(dir, name[:end], certain) {
+				w.noteLost(dir, name[:end], certain, w.renamed)
+				return
+			}
+		}
+	}
+	for _, n := range names {
+		if w.isModule(dir, name, n, by) {
+			if !w.load(dir, name+"."+n, certain) { // "cannot import name", which is an ImportError
+				w.noteLost(dir, name+"."+n, certain, true)
+			}
+		} else if sum, ok := w.changed[name]; ok && certain && !sum.MayBind(n) {
+			w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceName, Path: w.sourceOf(dir, name), By: n})
+		}
+	}
+}
+
+// place is the directory of the import path that has a module, where its sources are followed; else empty. Those of
+// other distributions are where a requirement is not met, as far as the import is certain.
+func (w *importTracer) place(name string, names []string, by string, certain bool) string {
+	top, _, _ := strings.Cut(name, ".")
+	if w.listed.Tops[top] {
+		return w.s.Dir
+	}
+	if !w.ofOthers(name) {
+		return ""
+	}
+	if w.helped = true; !certain {
+		return ""
+	}
+	w.noteOther(name, names, by)
+	if dir, known := w.places[top]; known || len(w.unmet)+len(w.injured) == 0 {
+		return dir
+	}
+	if i := slices.IndexFunc(w.s.Path, func(dir string) bool { return pyenv.FindsModule(w.h, []string{dir}, top, nil) }); i >= 0 {
+		w.places[top] = w.s.Path[i]
+	}
+	return w.places[top]
+}
+
+// ofOthers reports whether a module is neither the distribution's own nor of the standard library.
+func (w *importTracer) ofOthers(name string) bool {
+	top, _, _ := strings.Cut(name, ".")
+	return !w.listed.Tops[top] && !pysource.Standard(top, w.s.Python)
+}
+
+// isModule reports whether what a file imports from a package is a module in it: of its own by the RECORD, of another by
+// its file, where the package itself cannot have the name, or is the one that imports it.
+func (w *importTracer) isModule(dir, name, n, by string) bool {
+	file := strings.ReplaceAll(name, ".", "/") + "/" + n
+	if top, _, _ := strings.Cut(name, "."); w.listed.Tops[top] {
+		return w.listed.FileOf(file) != ""
+	}
+	source := w.sourceOf(dir, name)
+	if w.injuredModule(dir, file) != nil && (source == by || !w.binds(source, func(sum *pysource.Summary) bool { return sum.Stands(n) })) {
+		return true
+	}
+	return pyenv.FirstModule(w.h, []string{dir}, file) != "" && (source == by || !w.mayBind(source, n))
+}
+
+// noteOther notes the need of another distribution's module, and whether the environment does not have it.
+func (w *importTracer) noteOther(name string, names []string, by string) {
+	top, _, _ := strings.Cut(name, ".")
+	if w.foreign[name] {
+		return
+	}
+	w.foreign[name] = true
+	if !slices.Contains(w.Modules, top) {
+		w.Modules = append(w.Modules, top)
+	}
+	if slices.ContainsFunc(w.absent, func(a absentFrom) bool { return a.module == top }) || pyenv.FindsModule(w.h, w.s.Path, name, names) {
+		return
+	}
+	if file := pyenv.ClosedModule(w.h, w.s.Path, top); file != "" {
+		w.altered = append(w.altered, pyenv.ClosedFile(w.h, "", file))
+		return
+	}
+	a := absentFrom{module: top, file: by}
+	if pyenv.FindsModule(w.h, w.s.Here, name, names) {
+		a.here = w.s.Here[0]
+	}
+	w.absent = append(w.absent, a)
+}
+
+// load follows one module below a directory of the import path. It reports whether there is a file of it, or a directory.
+func (w *importTracer) load(dir, name string, certain bool) bool {
+	mark := map[bool]string{true: "+", false: "-"}[certain] + name
+	if w.seen[mark] || w.seen["+"+name] {
+		return true
+	}
+	w.seen[mark] = true
+	file := strings.ReplaceAll(name, ".", "/")
+	full := path.Join(dir, file)
+	if source := full + "/__init__.py"; w.h.Exists(source) {
+		w.source(name, source, true, certain)
+		return true
+	}
+	if found := w.extension(dir, file); found != "" {
+		if certain && pyenv.IsClosed(w.h, path.Join(dir, found)) {
+			w.altered = append(w.altered, pyenv.ClosedFile(w.h, "", path.Join(dir, found)))
+		}
+		if certain {
+			w.noteRefused(path.Join(dir, found))
+		}
+		w.loaded[path.Join(dir, found)] = true
+		w.take(found, certain)
+		w.fromCompiled(dir, found, certain)
+		return true
+	}
+	if w.h.Exists(full + ".py") {
+		w.source(name, full+".py", false, certain)
+		return true
+	}
+	if w.h.Exists(full) { // a namespace
+		return true
+	}
+	if recordedFile := w.listed.FileOf(file); recordedFile != "" && certain && !w.h.Exists(full+".pyc") {
+		w.gone = append(w.gone, recordedFile)
+	}
+	return false
+}
+
+// take notes a library of its own.
+func (w *importTracer) take(name string, certain bool) {
+	if !w.listed.Tops[name[:strings.IndexAny(name, "/.")]] {
+		return
+	}
+	list := &w.possible
+	if certain {
+		list = &w.Certain
+	}
+	if !slices.Contains(*list, name) {
+		*list = append(*list, name)
+	}
+}
+
+// extension is the file that Python takes for an extension module, below its directory; empty where there is none.
+func (w *importTracer) extension(dir, file string) string {
+	python := strings.ReplaceAll(version.ShortPython(w.s.Python), ".", "")
+	var stable, plain string
+	for _, full := range w.h.GlobIn(dir, file+".*so") {
+		switch middle := strings.TrimSuffix(strings.TrimPrefix(full, path.Join(dir, file)), "so"); {
+		case python != "" && strings.HasPrefix(middle, ".cpython-"+python+"-"):
+			return strings.TrimPrefix(full, dir+"/")
+		case middle == ".abi3.":
+			stable = strings.TrimPrefix(full, dir+"/")
+		case middle == ".":
+			plain = strings.TrimPrefix(full, dir+"/")
+		}
+	}
+	if stable != "" {
+		return stable
+	}
+	return plain
+}
+
+// source reads one file and follows what it imports, in its order.
+func (w *importTracer) source(name, file string, isPackage, certain bool) {
+	if w.sources++; w.sources > maxSources {
+		return
+	}
+	m, err := w.imports(name, file, certain)
+	if errors.Is(err, fs.ErrPermission) && certain {
+		w.Read, w.altered = true, append(w.altered, pyenv.ClosedFile(w.h, "", file))
+	}
+	if err != nil {
+		return
+	}
+	w.Read = true
+	for _, i := range m.Imports {
+		base := i.Module
+		if i.Level > 0 {
+			if base = relative(name, isPackage, i); base == "" {
+				continue
+			}
+		}
+		outer := w.renamed
+		w.renamed = outer || i.Renamed
+		w.module(base, i.Names, file, certain && (i.Certain || w.counts != nil && w.counts(i)))
+		w.renamed = outer
+	}
+	if m.Opens {
+		w.unnamed = w.unnamed || certain && m.OpensFirst && len(m.Libraries) == 0
+		w.helped = w.helped || m.Unnamed || slices.ContainsFunc(m.Later, w.ofOthers)
+		for _, library := range m.Libraries {
+			w.helped = w.helped || len(w.listed.Named[path.Base(library)]) == 0
+			w.open(path.Base(library), certain && m.OpensFirst)
+		}
+	}
+}
+
+// imports reads a source. Of most sources of an image there is the summary alone.
+func (w *importTracer) imports(name, file string, certain bool) (m pysource.Module, err error) {
+	f, err := w.h.Open(file)
+	if err != nil {
+		return m, err
+	}
+	defer f.Close()
+	if sum := summaryOf(f); sum != nil {
+		if certain {
+			w.older(file, sum.TakenFrom)
+		}
+		info, err := f.Stat()
+		if err == nil && w.isResized(file, info.Size()) {
+			w.compare(name, file, *sum, certain)
+		}
+		return sum.Module, err
+	}
+	data, err := host.Whole(f, file, nil)
+	if err == nil && certain {
+		w.older(file, func(module string) []string { return pysource.Takes(data, module) })
+	}
+	if err == nil && w.isResized(file, int64(len(data))) {
+		w.compare(name, file, pysource.Summarize(data), certain)
+	}
+	return pysource.Parse(data), err
+}
+
+// isResized reports whether a source has another size than RECORD says.
+func (w *importTracer) isResized(file string, size int64) bool {
+	recorded := w.listed.Sources[strings.TrimPrefix(file, w.s.Dir+"/")]
+	return recorded != "" && recorded != strconv.FormatInt(size, 10)
+}
+
+// compare notes a source that is not as it was installed: what is imported from it may be gone. One that ends in the
+// middle of a statement ends the import.
+func (w *importTracer) compare(name, file string, sum pysource.Summary, certain bool) {
+	w.changed[name] = sum
+	if certain && sum.Unfinished {
+		w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceSpoiled, Path: file, By: "it ends in the middle of a statement"})
+	}
+}
+
+// older notes what a source takes of a module that is of an older release than is required, and that this does not have.
+func (w *importTracer) older(file string, takes func(module string) []string) {
+	for _, u := range w.unmet {
+		for _, module := range u.Modules {
+			source := sourceAt(w.h, w.s.Path, module)
+			if source == "" {
+				continue
+			}
+			for _, name := range takes(module) {
+				if !w.mayBind(source, name) && !w.isModule(path.Dir(path.Dir(source)), module, name, file) {
+					w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceOld, Of: u.Name + " " + u.Have, Path: file,
+						Symbol: module + "." + name, Requirement: u.String()})
+				}
+			}
+		}
+	}
+}
+
+// mayBind reports whether a source may give a name to who imports it from there; one that cannot be read may.
+func (w *importTracer) mayBind(source, name string) bool {
+	return w.binds(source, func(sum *pysource.Summary) bool { return sum.MayBind(name) })
+}
+
+// binds asks of a source that can be read.
+func (w *importTracer) binds(source string, name func(*pysource.Summary) bool) bool {
+	f, err := w.h.Open(source)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	if sum := summaryOf(f); sum != nil {
+		return name(sum)
+	}
+	data, err := host.Whole(f, source, nil)
+	if err != nil {
+		return true
+	}
+	sum := pysource.Summarize(data)
+	return name(&sum)
+}
+
+// summaryOf is what is kept of a source where its text is not.
+func summaryOf(f any) *pysource.Summary {
+	if kept, ok := f.(interface{ Summary() *pysource.Summary }); ok {
+		return kept.Summary()
+	}
+	return nil
+}
+
+// sourceOf is the source file of a module.
+func (w *importTracer) sourceOf(dir, name string) string {
+	full := path.Join(dir, strings.ReplaceAll(name, ".", "/"))
+	if source := full + "/__init__.py"; w.h.Exists(source) {
+		return source
+	}
+	return full + ".py"
+}
+
+// open notes a library of its own that is opened by its name, where one alone bears it.
+func (w *importTracer) open(base string, certain bool) {
+	found := w.listed.Named[base]
+	for _, name := range found {
+		w.take(name, certain && len(found) == 1)
+	}
+}
+
+// relative is the module that a relative import names; empty where it leads out of the package.
+func relative(name string, isPackage bool, i pysource.Import) string {
+	parts := strings.Split(name, ".")
+	up := i.Level
+	if isPackage {
+		up--
+	}
+	if up >= len(parts) {
+		return ""
+	}
+	base := strings.Join(parts[:len(parts)-up], ".")
+	if i.Module == "" {
+		return base
+	}
+	return base + "." + i.Module
+}
+
+// Loads are those of a list of libraries that the import comes to, or may come to; all of them where its sources tell of
+// none: they may be opened by names that are put together.
+func (r *ImportTrace) Loads(names []string) []string {
+	if r == nil || !r.Read {
+		return names
+	}
+	kept := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !r.Names(name) })
+	if len(kept) == 0 {
+		return names
+	}
+	return kept
+}
+
+// Names reports whether the sources tell that the import comes to a library, or may.
+func (r *ImportTrace) Names(library string) bool {
+	return r != nil && (slices.Contains(r.Certain, library) || slices.Contains(r.possible, library))
+}
+
+// OpensUnaided reports whether nothing loads a library for a package before it is opened: its sources open its own by their names,
+// and import nothing of others.
+func (r *ImportTrace) OpensUnaided() bool { return r != nil && r.Read && !r.helped }
+
+// Late reports whether the import of a package comes to its end without a library of it: one that is opened later, or
+// whose failure is caught.
+func (r *ImportTrace) Late(library string) bool {
+	return r != nil && r.Read && !slices.Contains(r.Certain, library) && (slices.Contains(r.possible, library) || !r.unnamed)
+}

@@ -1,0 +1,88 @@
+package pyimport
+
+import (
+	"bytes"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/pydist"
+	"cudacompat/probe/internal/pyenv"
+)
+
+// What an extension module imports stands in no source of its own. Two ways are told by its constants: Cython's modules
+// import those whose C functions they use when they are loaded, and NumPy's C API is taken of NumPy's module.
+
+// fromCompiled follows what an extension module that is loaded imports by itself.
+func (w *importTracer) fromCompiled(dir, name string, certain bool) {
+	file := path.Join(dir, name)
+	if certain && w.lacksNumPy(name) && bytes.Contains(constantsOf(w.h, file), numpyCAPI) {
+		w.noteOther("numpy", nil, file)
+	}
+	if len(w.injured) == 0 {
+		return
+	}
+	for _, module := range w.cImports(file) {
+		w.module(module, nil, file, certain)
+	}
+}
+
+// numpyCAPI is in what NumPy's headers compile to where a module takes the C API as it is loaded (import_array). The
+// modules of pybind11 take it when it is first used, and do not say this.
+var numpyCAPI = []byte("_ARRAY_API is NULL pointer")
+
+// lacksNumPy reports whether the distribution that lists a file requires NumPy and does not have it. What requires none,
+// as torch, takes its C API where it is there.
+func (w *importTracer) lacksNumPy(name string) bool {
+	return slices.ContainsFunc(w.unmet, func(u pyenv.Unmet) bool {
+		return u.Name == "numpy" && u.Have == "" && pydist.IsRecorded(w.h, u.By, name)
+	})
+}
+
+// cFunction is in what Cython makes of a module that imports C functions of another, "%.200s does not export expected C
+// function %.200s".
+var cFunction = []byte(" does not export expected C ")
+
+// dottedName matches the whole name of a module among the constants.
+var dottedName = lazyregexp.New(`^[A-Za-z_]\w*(?:\.\w+)+$`)
+
+// cImports are the modules that an extension module of Cython's names, where it imports C functions: those that were
+// extension modules in one of the distributions that are looked at.
+func (w *importTracer) cImports(file string) []string {
+	constants := constantsOf(w.h, file)
+	if !bytes.Contains(constants, cFunction) {
+		return nil
+	}
+	var list []string
+	for text := range bytes.SplitSeq(constants, []byte{0}) {
+		if len(text) > 200 || bytes.IndexByte(text, '.') < 0 || !dottedName.Match(text) {
+			continue
+		}
+		module := strings.ReplaceAll(string(text), ".", "/")
+		if slices.ContainsFunc(w.injured, func(i injuredDistribution) bool { return i.record.Modules[module] != "" }) {
+			list = append(list, string(text))
+		}
+	}
+	return list
+}
+
+// maxConstants bounds what is read of a module's constants; those of ONNX Runtime's are 4 MB.
+const maxConstants = 16 << 20
+
+// constantsOf reads the constants of a library; none of what cannot be read.
+func constantsOf(h *host.Host, file string) []byte {
+	f, err := h.Open(file)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	r, err := host.Constants(f)
+	if err != nil {
+		return nil
+	}
+	data, _ := io.ReadAll(io.LimitReader(r, maxConstants))
+	return data
+}

@@ -1,0 +1,184 @@
+package pyimport
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/ldso"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/loader"
+	"cudacompat/probe/internal/pydist"
+	"cudacompat/probe/internal/pyenv"
+	"cudacompat/probe/internal/pysource"
+)
+
+// injuredDistribution is a distribution of whose libraries some are gone, or not as they were installed.
+type injuredDistribution struct {
+	info   string
+	record *pydist.RecordIndex
+}
+
+// injuredFrom are a distribution and those that it requires, at any depth. Of frameworks the libraries are looked at
+// otherwise.
+func injuredFrom(s *pyenv.Site, h *host.Host, info string) []injuredDistribution {
+	var list []injuredDistribution
+	required := RequiredFrom(s, h, info)
+	if numpy := s.InfoOf(h, "numpy"); numpy != "" && !slices.Contains(required, numpy) { // torch uses it where it is there
+		required = append(slices.Clone(required), numpy)
+	}
+	for _, dist := range required {
+		name, _, _ := strings.Cut(pydist.DistOf(dist), " ")
+		if Modules[strings.TrimSuffix(name, "lib")] == nil && !LibrariesAsShipped(s, h, dist) {
+			list = append(list, injuredDistribution{dist, pydist.IndexRecord(h.ReadQuietly(dist + "/RECORD"))})
+		}
+	}
+	return list
+}
+
+// LibrariesAsShipped reports whether the libraries of a distribution have the sizes that RECORD lists. It looks once.
+func LibrariesAsShipped(s *pyenv.Site, h *host.Host, info string) bool {
+	whole, known := s.Whole[info]
+	if known {
+		return whole
+	}
+	other := pydist.LibrariesFrom(h.ReadQuietly(info+"/RECORD"), func(name []byte, size int64) bool {
+		if !pydist.LibraryFile.Match(name) {
+			return false
+		}
+		have, err := h.Size(path.Join(path.Dir(info), string(name)))
+		return host.Absent(err) || err == nil && have != size
+	})
+	if s.Whole == nil {
+		s.Whole = map[string]bool{}
+	}
+	s.Whole[info] = len(other) == 0
+	return s.Whole[info]
+}
+
+// noteLost notes that a module which the import is certain to come to was an extension module of another distribution, and is
+// gone. What is raised then is that there is no such module, unless it is another failure.
+func (w *importTracer) noteLost(dir, module string, certain, another bool) {
+	file := strings.ReplaceAll(module, ".", "/")
+	if i := w.injuredModule(dir, file); i != nil && certain && (another || !w.lacking) {
+		w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceSpoiled, Of: pydist.DistOf(i.info),
+			Path: path.Join(dir, i.record.Modules[file]), By: "it is gone"})
+	}
+}
+
+// injuredModule is the distribution that has an extension module by its RECORD; nil where none of those has.
+func (w *importTracer) injuredModule(dir, module string) *injuredDistribution {
+	for i := range w.injured {
+		if w.injured[i].record.Modules[module] != "" && path.Dir(w.injured[i].info) == dir {
+			return &w.injured[i]
+		}
+	}
+	return nil
+}
+
+// noteRefused notes that an extension module which the import is certain to load needs a library that is gone, or that the
+// loader does not take, of a distribution that is injured: its own, or one that it requires. A library that is whole, and
+// that the loader does not find, the code of such packages loads first.
+func (w *importTracer) noteRefused(file string) {
+	if len(w.injured) == 0 {
+		return
+	}
+	p, err := loader.PythonProcess(w.h, w.s)
+	if err != nil {
+		return
+	}
+	if _, err := p.Open(file, nil, ldso.Local); err != nil {
+		return
+	}
+	for n := 0; n < len(p.Missing); n++ { // what is loaded can miss more
+		m := p.Missing[n]
+		i, recorded := w.injuredLibrary(path.Base(m.Name))
+		if i == nil || p.Loaded(path.Base(m.Name)) != nil {
+			continue
+		}
+		bad := facts.Hindrance{Kind: facts.HindranceSpoiled, Of: pydist.DistOf(i.info), Path: recorded, By: "it is gone"}
+		if taken, reason := m.Unloadable(); taken != "" {
+			bad.Path, bad.By = pyenv.RealPath(w.h, taken), reason
+		} else if reason := refusal(w.s, w.h, recorded); reason != "" {
+			bad.By = reason
+		} else if w.h.Exists(recorded) {
+			if _, err := p.Open(recorded, nil, ldso.Global); err != nil {
+				return
+			}
+			continue
+		}
+		w.altered = append(w.altered, bad)
+		return
+	}
+}
+
+// injuredLibrary is the distribution that has a library by its RECORD, and where; nil where none of those has.
+func (w *importTracer) injuredLibrary(base string) (*injuredDistribution, string) {
+	for i := range w.injured {
+		if recorded := w.injured[i].record.Named[base]; len(recorded) > 0 {
+			return &w.injured[i], path.Join(path.Dir(w.injured[i].info), recorded[0])
+		}
+	}
+	return nil, ""
+}
+
+// uncaught are the injuries that end the import although a failure of it is caught. A library that is cut off ends the
+// process whatever is caught: the loader maps it, and the kernel has nothing to give it (SIGBUS). Any other is let out
+// where it is caught only that there is no such module, as torch does of NumPy: without a module of NumPy's it goes on, too,
+// unless NumPy makes another failure of that.
+func (w *importTracer) uncaught(mains []string, by string) []facts.Hindrance {
+	if len(w.injured) == 0 {
+		return nil
+	}
+	cutOff := func(h facts.Hindrance) bool { return strings.HasPrefix(h.By, ldso.CutOff) }
+	lacked := w.again(func(i pysource.Import) bool { return i.Lacked })
+	lacked.lacking = true
+	tried := w.again(func(i pysource.Import) bool { return i.Tried })
+	return append(lacked.injuries(mains, by, func(facts.Hindrance) bool { return true }), tried.injuries(mains, by, cutOff)...)
+}
+
+// again is a walker that begins anew, for which some imports are as good as certain.
+func (w *importTracer) again(counts func(pysource.Import) bool) *importTracer {
+	return &importTracer{h: w.h, s: w.s, listed: w.listed, seen: map[string]bool{}, foreign: map[string]bool{}, places: map[string]string{},
+		changed: map[string]pysource.Summary{}, injured: w.injured, loaded: w.loaded, counts: counts}
+}
+
+// injuries are those of a kind that the import comes to.
+func (w *importTracer) injuries(mains []string, by string, kind func(facts.Hindrance) bool) []facts.Hindrance {
+	for _, name := range mains {
+		w.module(name, nil, by, true)
+	}
+	return slices.DeleteFunc(w.altered, func(h facts.Hindrance) bool { return h.Kind != facts.HindranceSpoiled || h.Of == "" || !kind(h) })
+}
+
+// besideLoaded is an extension module that is cut off, of a distribution that others are loaded of: what these import does
+// not stand in any source, and where they import it, the process ends. Nobody cuts off a library on purpose.
+func (w *importTracer) besideLoaded() *facts.Hindrance {
+	for _, i := range w.injured {
+		dir := path.Dir(i.info)
+		files := slices.Sorted(maps.Values(i.record.Modules))
+		if !slices.ContainsFunc(files, func(name string) bool { return w.loaded[path.Join(dir, name)] }) {
+			continue
+		}
+		for _, name := range files {
+			if reason := refusal(w.s, w.h, path.Join(dir, name)); strings.HasPrefix(reason, ldso.CutOff) {
+				return &facts.Hindrance{Kind: facts.HindrancePerhaps, Of: pydist.DistOf(i.info), Path: path.Join(dir, name), By: reason}
+			}
+		}
+	}
+	return nil
+}
+
+// refusal is why the loader does not take a file that is there; empty where it takes it.
+func refusal(s *pyenv.Site, h *host.Host, file string) string {
+	p, err := loader.PythonProcess(h, s)
+	if err != nil {
+		return ""
+	}
+	_, err = p.Find(file, nil)
+	missing := ldso.Missing{Name: file, Err: err}
+	_, reason := missing.Unloadable()
+	return reason
+}

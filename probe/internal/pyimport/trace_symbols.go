@@ -1,0 +1,190 @@
+package pyimport
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/ldso"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+	"cudacompat/probe/internal/loader"
+	"cudacompat/probe/internal/pydist"
+	"cudacompat/probe/internal/pyenv"
+)
+
+// CheckTrace notes what the import of a distribution needs and does not find: files of its own, modules of others, and
+// symbols of its own libraries. Python binds every symbol of a library when it opens it (RTLD_NOW), so that one is enough.
+func CheckTrace(s *pyenv.Site, b *facts.Build, h *host.Host, lazy LazyTrace) error {
+	r := lazy.Now()
+	if r == nil || len(b.Hindrances) > 0 {
+		return nil
+	}
+	own := b.Name + " " + b.Version
+	found, err := spoiledFirst(s, h, b, r)
+	if found == nil && r.Read {
+		found = importEnd(s, h, r)
+	}
+	if found != nil {
+		found.Of = cmp.Or(found.Of, own)
+		b.Hindrances = append(b.Hindrances, *found)
+	}
+	if found != nil || err != nil || !r.Read {
+		return err
+	}
+	p := s.Torch.Process
+	if p == nil || !slices.Contains(r.Modules, "torch") {
+		if p, err = loader.PythonProcess(h, s); err != nil {
+			return err
+		}
+	}
+	for _, name := range r.Certain {
+		file, symbol, err := undefinedIn(s, p, path.Join(s.Dir, name))
+		if err != nil || symbol != "" {
+			if symbol != "" {
+				b.Hindrances = append(b.Hindrances, facts.Hindrance{Kind: facts.HindranceSymbol, Of: own, Path: file, By: symbol})
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// spoiledFirst is a library that the import of a package opens first and that the loader does not take: one that its
+// sources name, or that bears the package's name, unless the package goes without.
+func spoiledFirst(s *pyenv.Site, h *host.Host, b *facts.Build, r *ImportTrace) (*facts.Hindrance, error) {
+	record, names := h.ReadQuietly(b.From), slices.Clone(r.Certain)
+	for _, name := range pydist.LibrariesIn(record) {
+		if loader.IsMain(name) && !slices.Contains(names, name) && !OptionalModule.Match(b.Name) && !pyenv.Absent(h, path.Join(s.Dir, name)) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	return SpoiledLibrary(s, h, record, names)
+}
+
+// TraceSources notes what the import of a framework's modules needs and does not find, by their sources. Its libraries are
+// loaded otherwise. Thousands of sources take longer to read than all else of a doctor's run, so they are only where
+// something that they may need is not as it should be.
+func TraceSources(s *pyenv.Site, h *host.Host, b *facts.Build) {
+	for _, name := range Modules[b.Name] {
+		info := s.InfoOf(h, name)
+		if info == "" {
+			info = FrameworkInfo(s, b.Name)
+		}
+		if info == "" || len(b.Hindrances) > 0 {
+			return
+		}
+		record := h.ReadQuietly(info + "/RECORD")
+		if len(unmetFrom(s, h, info))+len(injuredFrom(s, h, info)) == 0 && sourcesAsShipped(s, h, name, record) {
+			continue
+		}
+		r := traceFrom(s, h, b, info, record, []string{name})
+		if found := importEnd(s, h, r); found != nil && r.Read {
+			found.Of = cmp.Or(found.Of, pydist.DistOf(info))
+			b.Hindrances = append(b.Hindrances, *found)
+		}
+	}
+}
+
+// sourcesAsShipped reports whether the sources in a package's own directory have the sizes that RECORD lists,
+// "torch/version.py,sha256=…,293".
+func sourcesAsShipped(s *pyenv.Site, h *host.Host, name string, record []byte) bool {
+	for line := range bytes.Lines(record) {
+		rest, ok := bytes.CutPrefix(line, []byte(name+"/"))
+		file, size, source := bytes.Cut(rest, []byte(".py,"))
+		if !ok || !source || bytes.IndexByte(file, '/') >= 0 {
+			continue
+		}
+		_, size, _ = bytes.Cut(size, []byte(","))
+		have, err := h.Size(path.Join(s.Dir, name, string(file)+".py"))
+		if err != nil || string(bytes.TrimSpace(size)) != strconv.FormatInt(have, 10) {
+			return false
+		}
+	}
+	return true
+}
+
+// importEnd is the first thing that ends an import by its sources, or may: a file of its own that is gone or was changed, or
+// a module of others that the environment does not have.
+func importEnd(s *pyenv.Site, h *host.Host, r *ImportTrace) *facts.Hindrance {
+	switch {
+	case len(r.gone) > 0:
+		return &facts.Hindrance{Kind: facts.HindranceSpoiled, Path: path.Join(s.Dir, r.gone[0]), By: "it is gone"}
+	case len(r.altered) > 0:
+		return &r.altered[0]
+	case len(r.absent) == 0 || s.Python == "" || isRedirected(s, h):
+		return r.perhaps
+	}
+	for _, a := range r.absent {
+		if a.here == "" {
+			return &facts.Hindrance{Kind: facts.HindranceModule, Path: a.file, By: a.module, Requirement: wantedFor(r.unmet, a.module)}
+		}
+	}
+	return &facts.Hindrance{Kind: facts.HindranceOnlyHere, Path: r.absent[0].here, By: r.absent[0].module}
+}
+
+// undefinedIn opens a library in a process and finds the first symbol, of it or of what came with it, that nothing defines.
+// Nothing is said where something is missing that could define it.
+func undefinedIn(s *pyenv.Site, p *ldso.Process, file string) (by, symbol string, err error) {
+	before, lost := len(p.Objects), len(p.Missing)
+	o, err := p.Open(file, nil, ldso.Local)
+	if o == nil || err != nil || p.Loaded("libc.so.6") == nil {
+		return "", "", err
+	}
+	var drivers []string // the driver's libraries, which an image does not have
+	for _, m := range p.Missing[lost:] {
+		name := path.Base(m.Name)
+		if !errors.Is(m.Err, ldso.ErrNotFound) || driverSymbols[driverStem(name)] == nil {
+			return "", "", nil
+		}
+		drivers = append(drivers, driverStem(name))
+	}
+	for _, o := range append([]*ldso.Object{o}, p.Objects[min(before, len(p.Objects)):]...) {
+		if !strings.HasPrefix(o.Real, s.Dir+"/") {
+			continue
+		}
+		symbols, err := p.MissingSymbols(o, func(sym ldso.Symbol) bool {
+			return !pythonSymbol.MatchString(sym.Name) && !slices.ContainsFunc(drivers, func(d string) bool {
+				return driverSymbols[d].MatchString(sym.Name)
+			})
+		})
+		if err != nil || len(symbols) > 0 {
+			if err == nil {
+				by, symbol = o.Real, symbols[0].Name
+			}
+			return by, symbol, err
+		}
+	}
+	return "", "", nil
+}
+
+// pythonSymbol matches what the interpreter's program defines.
+var pythonSymbol = lazyregexp.New(`^_?Py`)
+
+func driverStem(name string) string {
+	stem, _, _ := strings.Cut(name, ".so")
+	return stem
+}
+
+// driverSymbols are the libraries of the driver's that others are linked to, and how the names of their functions begin.
+var driverSymbols = map[string]*lazyregexp.Regexp{
+	"libcuda":          lazyregexp.New(`^cu[A-Z]`),
+	"libnvidia-ml":     lazyregexp.New(`^nvml`),
+	"libnvcuvid":       lazyregexp.New(`^cuvid`),
+	"libnvidia-encode": lazyregexp.New(`^NvEncode`),
+}
+
+// isRedirected reports whether code decides what a module of the environment is: an editable installation's finder.
+func isRedirected(s *pyenv.Site, h *host.Host) bool {
+	return slices.ContainsFunc(s.Path, func(dir string) bool {
+		return len(h.GlobIn(dir, "__editable__*_finder.py"))+len(h.GlobIn(dir, "_*_editable_impl*.pth"))+len(h.GlobIn(dir, "*_editable_*.py")) > 0
+	})
+}

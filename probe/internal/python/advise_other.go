@@ -1,7 +1,0 @@
-//go:build !linux
-
-package python
-
-import "cudacompat/probe/host"
-
-func readScattered(host.File) {}
