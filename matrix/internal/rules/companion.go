@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cudacompat/internal/tables"
@@ -138,17 +139,21 @@ func companion(m *model.Machine, b *model.Build, have *model.Installed, want str
 	return f, true
 }
 
-// differentCUDA compares as torchvision itself does when it is imported: minor versions up to 0.15, majors since
-// (torchvision/extension.py of v0.15.2 and v0.16.0). So cu126 beside cu128 is sound from 0.16 on.
+// differentCUDA reports whether torchvision refuses the CUDA that torch was built for.
 func differentCUDA(m *model.Machine, vision version.Release, b *model.Build) bool {
 	cuda, ok := vision.LocalCUDA()
-	if !ok || !b.CUDANumber.Known() {
-		return false
+	return ok && b.CUDANumber.Known() && refusesCUDA(m, "torchvision", vision.Number, cuda, b.CUDANumber)
+}
+
+// refusesCUDA reports whether a companion that was built for one CUDA fails to import beside a torch for another. It
+// compares as the companion itself does: torchvision up to 0.15 and torchaudio up to 2.11.0 compare major and minor
+// version, later releases the major version alone (torchvision/extension.py, torchaudio/_extension/utils.py). So cu130
+// beside cu132 is sound from then on.
+func refusesCUDA(m *model.Machine, name string, release, own, torch version.Number) bool {
+	if m.Tables.Trait("same-cuda-minor", name, release) {
+		return own.Short() != torch.Short()
 	}
-	if m.Tables.Trait("same-cuda-minor", "torchvision", vision.Number) {
-		return cuda.Short() != b.CUDANumber.Short()
-	}
-	return cuda.Major() != b.CUDANumber.Major()
+	return own.Major() != torch.Major()
 }
 
 // withoutCUDA is what a companion was built for by its local version, where torch was built for CUDA: its check at import
@@ -191,10 +196,14 @@ func companionPin(name, want string, b *model.Build) []verdict.Pin {
 		Commands: pins.Install(b.Env, pin.Install{Packages: []string{spec}, Index: index})}}
 }
 
-// audio: torchaudio compares its CUDA with torch's when it is imported, minor versions too, and raises RuntimeError.
+// audio returns the finding about a torchaudio that compares its CUDA with torch's at import and raises RuntimeError.
 func audio(m *model.Machine, b *model.Build, have *model.Installed, want string, f verdict.Finding) verdict.Finding {
 	r := have.Release()
-	f.Severity, f.Need = verdict.Error, "a torchaudio for CUDA "+b.CUDANumber.Short()
+	needed := b.CUDANumber.Short()
+	if !m.Tables.Trait("same-cuda-minor", have.Name, r.Number) {
+		needed = strconv.Itoa(b.CUDANumber.Major())
+	}
+	f.Severity, f.Need = verdict.Error, "a torchaudio for CUDA "+needed
 	f.Message = fmt.Sprintf("torchaudio %s was built for CUDA %s, torch %s for CUDA %s: importing torchaudio fails", have.Version,
 		otherAudio(m, b, r).Short(), b.Version, b.CUDANumber.Short())
 	f.Source = []string{"https://github.com/pytorch/audio/blob/v2.8.0/src/torchaudio/_extension/utils.py"}
@@ -207,7 +216,7 @@ func audio(m *model.Machine, b *model.Build, have *model.Installed, want string,
 	return f
 }
 
-// otherAudio is the CUDA of a torchaudio that is not torch's: by what the installed one says of itself (version.py), by
+// otherAudio returns the CUDA of a torchaudio that does not fit torch's: by what the installed one says of itself (version.py), by
 // its local version, or, without one, by the default of the release of torch that it came out with, because only the
 // default index has it so. PyPI's torch 2.15.0 is for CUDA 13.2 and its torchaudio 2.11.0 for 13.0. Not known where it
 // is torch's, or where nothing tells: torchaudio 2.11.1 came out with no torch, and is for CUDA 13.2.
@@ -221,10 +230,10 @@ func otherAudio(m *model.Machine, b *model.Build, audio version.Release) version
 			cuda = own
 		}
 	}
-	if !m.Tables.Trait("same-cuda-minor", "torchaudio", audio.Number) || b.CUDANumber.Parts() < 2 || cuda.Short() == b.CUDANumber.Short() {
-		return version.Number{}
+	if cuda.Known() && b.CUDANumber.Parts() > 1 && refusesCUDA(m, "torchaudio", audio.Number, cuda, b.CUDANumber) {
+		return cuda
 	}
-	return cuda
+	return version.Number{}
 }
 
 // pairedAudio reports whether a release of torchaudio is the companion of some torch: of another one no table tells for

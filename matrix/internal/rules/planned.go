@@ -112,8 +112,8 @@ func refusedJaxlib(m *model.Machine, b *model.Build) *facts.Hindrance {
 	if row == nil || row.Jaxlib == "" {
 		return nil
 	}
-	accepted, err := version.ParseRange(row.Jaxlib)
-	if err != nil || accepted.Has(jaxlib.Number) {
+	accepted, err := version.ParseSpecifiers(row.Jaxlib)
+	if err != nil || accepted.Has(jaxlib.Version) {
 		return nil
 	}
 	return &facts.Hindrance{Kind: facts.HindranceRelease, Of: "jaxlib " + jaxlib.Version, By: "jaxlib" + row.Jaxlib, Path: row.Source[0]}

@@ -238,7 +238,7 @@ func (c *Change) comesAsRead(b *facts.Build, name, coming string) bool {
 		was.Number.Short() == will.Number.Short() && was.Final() && will.Final()
 }
 
-// refusedReleases are the releases that come and that a build's metadata does not accept.
+// refusedReleases returns the releases that the plan installs and that a build's METADATA does not accept.
 func (c *Change) refusedReleases(b *facts.Build) map[string]string {
 	bad := map[string]string{}
 	if c.Ranges == nil {
@@ -246,17 +246,11 @@ func (c *Change) refusedReleases(b *facts.Build) map[string]string {
 	}
 	for name, accepted := range c.Ranges(b.Name) {
 		coming, comes := c.Plan.Installed(name)
-		if comes && coming != "" && name != "numpy" && distname.Companions.Match(name) && !accepts(accepted, coming) {
+		if comes && coming != "" && name != "numpy" && distname.Companions.Match(name) && !(input.Requirement{Range: accepted}).Accepts(coming) {
 			bad[name] = coming
 		}
 	}
 	return bad
-}
-
-// accepts reports whether a range of METADATA has a release; what cannot be told it has.
-func accepts(specifiers, release string) bool {
-	asked, err := version.ParseRange(specifiers)
-	return err != nil || asked.Has(version.Of(release))
 }
 
 // withoutLibraries takes out of a build what was read of libraries that are replaced: those that the loader took, and

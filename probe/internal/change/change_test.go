@@ -242,3 +242,32 @@ func TestNewRelease(t *testing.T) {
 		t.Errorf("%+v", after)
 	}
 }
+
+// TestRefusedRelease checks that a build's METADATA is read as PEP 440 reads it. The semver range of the driver tables
+// took "~=3.5.0" for a range that has every version.
+func TestRefusedRelease(t *testing.T) {
+	for _, c := range []struct {
+		accepted, coming string
+		open             bool
+	}{
+		{"~=3.5.0", "3.4.0", true},
+		{"~=3.5.0", "3.6.0", true},
+		{"~=3.5.0", "3.5.1", false},
+		{"==3.5.*", "3.4.0", true},
+		{"==3.5.*", "3.5.2", false},
+		{"===3.5.0", "3.5.1", true},
+		{">=3.5.0.post1", "3.5.0", true},
+		{"!=3.5.1", "3.5.1", true},
+		{"==3.5.0", "3.5.0+gitabc", false},
+		{"~=3.5.0,<nonsense", "3.4.0", false}, // cannot be told
+	} {
+		torch := facts.Build{Name: "torch", Version: "2.9.0+cu130", Requires: map[string]string{}}
+		env := facts.Environment{Builds: []facts.Build{torch}}
+		change := Change{Plan: facts.Plan{Installs: planned("triton", c.coming)},
+			Ranges: func(string) map[string]string { return map[string]string{"triton": c.accepted} }}
+		b := change.Apply(env, env).Builds[0]
+		if _, open := b.Open["triton"]; open != c.open {
+			t.Errorf("triton (%s), %s comes: open is %v", c.accepted, c.coming, b.Open)
+		}
+	}
+}
