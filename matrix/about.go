@@ -5,25 +5,26 @@ import (
 	"strings"
 
 	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // describeSubjects writes the parts of every subject beside its words, those of builds by their subjects.
-func describeSubjects(v *Verdict, f *facts.Facts, parts map[string]About) {
+func describeSubjects(v *verdict.Verdict, f *facts.Facts, parts map[string]verdict.About) {
 	var places []*facts.Environment
 	for i := range f.Environments {
 		if strings.HasPrefix(f.Environments[i].Path, "/") {
 			places = append(places, &f.Environments[i])
 		}
 	}
-	about := func(subject string) About {
+	about := func(subject string) verdict.About {
 		if a, ok := parts[subject]; ok {
 			return a
 		}
-		a := About{Name: subject}
+		a := verdict.About{Name: subject}
 		i := slices.IndexFunc(places, func(env *facts.Environment) bool { return strings.HasSuffix(subject, model.PlaceOf(env)) })
 		if i >= 0 {
-			a = About{Name: strings.TrimSuffix(subject, model.PlaceOf(places[i])), Place: places[i].Path}
+			a = verdict.About{Name: strings.TrimSuffix(subject, model.PlaceOf(places[i])), Place: places[i].Path}
 		}
 		parts[subject] = a
 		return a

@@ -14,6 +14,7 @@ import (
 
 	"cudacompat/internal/cases"
 	"cudacompat/matrix/internal/rules"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 
 	"github.com/google/go-cmp/cmp"
@@ -166,19 +167,19 @@ func TestHealthyMachinesStaySilent(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := judge(t, archive, false)
-		if n := v.Count(Error) + v.Count(Warning); n > 0 {
+		if n := v.Count(verdict.Error) + v.Count(verdict.Warning); n > 0 {
 			t.Errorf("%s: %d errors and warnings on a healthy machine:\n%s", file, n, summary(v, everyRule))
 		}
 	}
 }
 
-func judge(t *testing.T, archive *txtar.Archive, noPins bool) Verdict {
+func judge(t *testing.T, archive *txtar.Archive, noPins bool) verdict.Verdict {
 	t.Helper()
 	return judgeFacts(t, archive, noPins, func(*probe.Facts) {})
 }
 
 // judgeFacts is judge of what a change makes of the case's facts.
-func judgeFacts(t *testing.T, archive *txtar.Archive, noPins bool, change func(*probe.Facts)) Verdict {
+func judgeFacts(t *testing.T, archive *txtar.Archive, noPins bool, change func(*probe.Facts)) verdict.Verdict {
 	t.Helper()
 	node, err := probe.Given(factsOf(t, archive))
 	if err != nil {
@@ -192,7 +193,7 @@ func judgeFacts(t *testing.T, archive *txtar.Archive, noPins bool, change func(*
 		}
 	}
 	return Check(context.Background(), Embedded(), node, targets,
-		Policy{Require: strings.Fields(string(getFile(archive, "require"))), Health: getFile(archive, "health") != nil,
+		verdict.Policy{Require: strings.Fields(string(getFile(archive, "require"))), Health: getFile(archive, "health") != nil,
 			Today: strings.TrimSpace(string(getFile(archive, "today"))), NoPins: noPins})
 }
 
@@ -207,7 +208,7 @@ func factsOf(t *testing.T, archive *txtar.Archive) []byte {
 }
 
 // withoutPins returns a verdict's whole summary without what to install instead.
-func withoutPins(v Verdict) string {
+func withoutPins(v verdict.Verdict) string {
 	v.Findings = slices.Clone(v.Findings)
 	for i := range v.Findings {
 		v.Findings[i].Pins, v.Findings[i].Steps = nil, nil
@@ -239,7 +240,7 @@ const everyRule = ""
 
 // summary writes a verdict in lines that a reviewer can read. It prints the words of the named rule alone, and of the
 // other rules what they decided, so that a better sentence changes only the cases of its own rule.
-func summary(v Verdict, rule string) string {
+func summary(v verdict.Verdict, rule string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", v.Outcome)
 	for _, a := range v.Answers {
@@ -297,7 +298,7 @@ func TestErrorsOfTheMachineBreakBuilds(t *testing.T) {
 		}
 		makesError := func(archive *txtar.Archive) bool {
 			return slices.ContainsFunc(judge(t, archive, false).Findings,
-				func(f Finding) bool { return f.Rule == rule.ID && f.Severity == Error })
+				func(f verdict.Finding) bool { return f.Rule == rule.ID && f.Severity == verdict.Error })
 		}
 		if slices.ContainsFunc(casesOf(t, rule.ID), makesError) {
 			beside = append(beside, rule.ID)
@@ -337,19 +338,19 @@ func TestWorksIsProven(t *testing.T) {
 		}
 		v := judge(t, archive, true)
 		for _, a := range v.Answers {
-			if a.Answer != Works && a.Answer != WorksMinorVersion && a.Answer != WorksForward {
+			if a.Answer != verdict.Works && a.Answer != verdict.WorksMinorVersion && a.Answer != verdict.WorksForward {
 				continue
 			}
 			links := slices.Clone(a.Links)
-			if slices.ContainsFunc(a.Links, func(l Link) bool { return l.Link == LinkCode }) { // no build for the CPU
+			if slices.ContainsFunc(a.Links, func(l verdict.Link) bool { return l.Link == verdict.LinkCode }) { // no build for the CPU
 				links = append(links, sharedBy(v, a)...)
 			}
-			if worst := decisive(links); worst.State != Held && worst.State != Assumed {
+			if worst := decisive(links); worst.State != verdict.Held && worst.State != verdict.Assumed {
 				t.Errorf("%s: %s %s, and its link %s is %s: %s", file, a.Subject, a.Answer, worst.Link, worst.State, worst.Value)
 			}
 			for _, f := range v.Findings {
 				rule, _ := rules.Named(f.Rule)
-				if f.Severity == Error && f.Subject == a.Subject && f.Target == a.Target && rule.Link != "" {
+				if f.Severity == verdict.Error && f.Subject == a.Subject && f.Target == a.Target && rule.Link != "" {
 					t.Errorf("%s: %s %s beside an error of %s", file, a.Subject, a.Answer, f.Rule)
 				}
 			}
@@ -358,9 +359,9 @@ func TestWorksIsProven(t *testing.T) {
 }
 
 // sharedBy are the machine's links on the kind of GPU that an answer was given for.
-func sharedBy(v Verdict, a BuildAnswer) []Link {
-	code := a.Links[slices.IndexFunc(a.Links, func(l Link) bool { return l.Link == LinkCode })]
-	var links []Link
+func sharedBy(v verdict.Verdict, a verdict.BuildAnswer) []verdict.Link {
+	code := a.Links[slices.IndexFunc(a.Links, func(l verdict.Link) bool { return l.Link == verdict.LinkCode })]
+	var links []verdict.Link
 	for _, j := range v.Judged {
 		for _, l := range j.Links {
 			if j.Target == a.Target && l.GPU == code.GPU {

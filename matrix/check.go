@@ -16,13 +16,13 @@ import (
 
 // Check judges facts for every target, or for the machine itself when there is none. When ctx ends before everything
 // is judged the verdict is what was found until then, and inconclusive unless an error stands.
-func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, policy Policy) Verdict {
+func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, policy verdict.Policy) verdict.Verdict {
 	f.Complete()
 	if len(targets) == 0 {
 		targets = []Target{{}}
 	}
 	v := emptyVerdict()
-	inconclusive, parts := false, map[string]About{}
+	inconclusive, parts := false, map[string]verdict.About{}
 	all := withoutBuilds(t, &f, targets)
 	for _, target := range targets {
 		if ctx.Err() != nil {
@@ -57,26 +57,26 @@ func withoutBuilds(t *Tables, f *facts.Facts, targets []Target) []*model.Machine
 	}
 	var list []*model.Machine
 	for _, target := range targets {
-		list = append(list, model.NewMachine(t, &facts.Facts{System: f.System, Driver: f.Driver}, target, Policy{}))
+		list = append(list, model.NewMachine(t, &facts.Facts{System: f.System, Driver: f.Driver}, target, verdict.Policy{}))
 	}
 	return list
 }
 
 // outOfTime is what is missing of a target when the time is up.
-func outOfTime(ctx context.Context, target string) Missing {
-	return Missing{Rule: "not-looked-at", Subject: "judgement", Target: target, Lack: verdict.Statement(context.Cause(ctx).Error())}
+func outOfTime(ctx context.Context, target string) verdict.Missing {
+	return verdict.Missing{Rule: "not-looked-at", Subject: "judgement", Target: target, Lack: verdict.Statement(context.Cause(ctx).Error())}
 }
 
 // emptyVerdict is one that has nothing to say yet; JSON knows no list that is null.
-func emptyVerdict() Verdict {
-	return Verdict{Judged: []Judged{}, Answers: []BuildAnswer{}, Findings: []Finding{}, Passed: []Passed{},
-		Unknown: []Missing{}, Suppressed: []Suppressed{}, Waivers: []WaiverUse{}, Disagreements: []Disagreement{}}
+func emptyVerdict() verdict.Verdict {
+	return verdict.Verdict{Judged: []verdict.Judged{}, Answers: []verdict.BuildAnswer{}, Findings: []verdict.Finding{}, Passed: []verdict.Passed{},
+		Unknown: []verdict.Missing{}, Suppressed: []verdict.Suppressed{}, Waivers: []verdict.WaiverUse{}, Disagreements: []verdict.Disagreement{}}
 }
 
 // judgement is one target on its way through the rules.
 type judgement struct {
 	*model.Machine
-	verdict   *Verdict
+	verdict   *verdict.Verdict
 	failed    map[about]bool      // errors
 	about     map[about]bool      // findings of any severity
 	undecided map[string][]string // by subject: the rules that lack a fact which decides
@@ -93,14 +93,14 @@ type judgement struct {
 
 // way is how a build works, by the rule that says so.
 type way struct {
-	answer Answer
+	answer verdict.Answer
 	rule   string
 }
 
 // fault is a link that a rule's error breaks.
 type fault struct {
 	rule  string
-	link  LinkName
+	link  verdict.LinkName
 	takes func(model.GPU) bool // of the machine: the kinds of GPU that programs lose; nil: every one
 	stops bool                 // of a build: it is not imported, or runs no kernel
 }
@@ -108,7 +108,7 @@ type fault struct {
 // asking is how a rule is asked, about a build or, where that is nil, the machine.
 type asking func(Rule, *model.Build) []*rules.Result
 
-func newJudgement(m *model.Machine, v *Verdict) *judgement {
+func newJudgement(m *model.Machine, v *verdict.Verdict) *judgement {
 	return &judgement{Machine: m, verdict: v, failed: map[about]bool{}, about: map[about]bool{},
 		undecided: map[string][]string{}, how: map[string]way{}, without: map[string][]string{}, broken: map[string][]fault{}, asking: func(rule Rule, b *model.Build) []*rules.Result { return rules.Ask(m, rule, b) }}
 }
@@ -140,8 +140,8 @@ func (j *judgement) rules(ctx context.Context) {
 }
 
 // judgedMachine is the machine in a few words.
-func judgedMachine(m *model.Machine) Judged {
-	list := Judged{Target: m.Name, Driver: m.Driver().Version.String(), CUDA: m.Driver().CUDA.String(), From: m.Driver().From,
+func judgedMachine(m *model.Machine) verdict.Judged {
+	list := verdict.Judged{Target: m.Name, Driver: m.Driver().Version.String(), CUDA: m.Driver().CUDA.String(), From: m.Driver().From,
 		State: driverState(m), GPUs: []string{}, Hidden: m.Hidden(), Devices: devices(m)}
 	for _, g := range m.Present {
 		list.GPUs = append(list.GPUs, g.Label)
@@ -164,11 +164,11 @@ func driverState(m *model.Machine) string {
 }
 
 // devices are the target's GPUs, else all that were found, with the reason why programs are not shown one.
-func devices(m *model.Machine) []JudgedGPU {
-	list := []JudgedGPU{}
+func devices(m *model.Machine) []verdict.JudgedGPU {
+	list := []verdict.JudgedGPU{}
 	if m.Target.Named() {
 		for _, g := range m.Present {
-			list = append(list, JudgedGPU{Label: g.Label, From: g.From})
+			list = append(list, verdict.JudgedGPU{Label: g.Label, From: g.From})
 		}
 		return list
 	}
@@ -177,7 +177,7 @@ func devices(m *model.Machine) []JudgedGPU {
 		hidden[address] = true
 	}
 	for _, g := range m.Facts.GPUs {
-		device := JudgedGPU{Address: g.Bus, Label: m.GPUFound(g).Label, From: cmp.Or(g.From...), Hidden: why(g)}
+		device := verdict.JudgedGPU{Address: g.Bus, Label: m.GPUFound(g).Label, From: cmp.Or(g.From...), Hidden: why(g)}
 		if device.Hidden == "" && hidden[g.Bus] {
 			device.Hidden = "hidden by CUDA_VISIBLE_DEVICES"
 		}
@@ -215,14 +215,14 @@ func (j *judgement) record(rule Rule, results []*rules.Result, counts bool) {
 			}
 			j.find(rule, r, counts && !r.Noted)
 		case r.Missing.Lacking():
-			j.verdict.Unknown = append(j.verdict.Unknown, Missing{Rule: rule.ID, Subject: r.Subject, Target: j.Name,
+			j.verdict.Unknown = append(j.verdict.Unknown, verdict.Missing{Rule: rule.ID, Subject: r.Subject, Target: j.Name,
 				Lack: r.Missing, Need: r.Need})
 			if r.Decides && !slices.Contains(j.undecided[r.Subject], rule.ID) {
 				j.undecided[r.Subject] = append(j.undecided[r.Subject], rule.ID)
 			}
 			j.open = j.open || r.Open
 		default:
-			j.verdict.Passed = append(j.verdict.Passed, Passed{Rule: rule.ID, Subject: r.Subject, Target: j.Name})
+			j.verdict.Passed = append(j.verdict.Passed, verdict.Passed{Rule: rule.ID, Subject: r.Subject, Target: j.Name})
 			j.compared = j.compared || r.Judged
 		}
 	}
@@ -238,18 +238,18 @@ func (j *judgement) find(rule Rule, r *rules.Result, counts bool) {
 	f := *r.Finding
 	f.Rule, f.Target = rule.ID, j.Name
 	j.mark(j.about, rule, f.Subject)
-	if f.Severity == Error {
+	if f.Severity == verdict.Error {
 		j.mark(j.failed, rule, f.Subject)
 		j.breaks(rule, r)
 	}
 	switch {
 	// Marked as errors all the same, so that consequences of what lies in other environments are not said instead.
 	case !counts:
-		f.Severity = Note
+		f.Severity = verdict.Note
 	case r.CPUOnly:
-		f.Severity = Warning
+		f.Severity = verdict.Warning
 	}
-	j.compared = j.compared || f.Severity != Note
+	j.compared = j.compared || f.Severity != verdict.Note
 	complete(&f)
 	j.verdict.Findings = append(j.verdict.Findings, f)
 }
@@ -259,7 +259,7 @@ func (j *judgement) breaks(rule Rule, r *rules.Result) {
 	broken := fault{rule: rule.ID, link: cmp.Or(r.Link, rule.Link), takes: r.TakesGPU}
 	switch {
 	case rule.OnBuild != nil:
-		broken.stops = r.EndsImport || slices.Contains([]LinkName{LinkDriver, LinkPython, LinkCode}, broken.link)
+		broken.stops = r.EndsImport || slices.Contains([]verdict.LinkName{verdict.LinkDriver, verdict.LinkPython, verdict.LinkCode}, broken.link)
 		j.broken[r.Subject] = append(j.broken[r.Subject], broken)
 	case r.Builds == nil:
 		j.faults = append(j.faults, broken)
@@ -278,8 +278,8 @@ func (j *judgement) mark(list map[about]bool, rule Rule, subject string) {
 }
 
 // complete replaces nil lists, so that JSON never says null, and leaves out evidence of facts that are not known.
-func complete(f *Finding) {
-	f.Evidence = slices.DeleteFunc(verdict.OrEmpty(f.Evidence), func(e Evidence) bool { return e.Value == "" })
+func complete(f *verdict.Finding) {
+	f.Evidence = slices.DeleteFunc(verdict.OrEmpty(f.Evidence), func(e verdict.Evidence) bool { return e.Value == "" })
 	f.Pins, f.Steps, f.Source = verdict.OrEmpty(f.Pins), verdict.OrEmpty(f.Steps), verdict.OrEmpty(f.Source)
 	f.Do = pin.Texts(f.Steps)
 	for i := range f.Pins {
@@ -294,8 +294,8 @@ func complete(f *Finding) {
 func (j *judgement) answers(ctx context.Context) (inconclusive bool) {
 	first := len(j.verdict.Answers)
 	for _, b := range j.Builds {
-		a := BuildAnswer{Subject: b.Subject, Target: j.Name, Answer: Unknown, Because: []string{"not-looked-at"},
-			Counts: b.Counts, Links: []Link{}}
+		a := verdict.BuildAnswer{Subject: b.Subject, Target: j.Name, Answer: verdict.Unknown, Because: []string{"not-looked-at"},
+			Counts: b.Counts, Links: []verdict.Link{}}
 		if ctx.Err() == nil {
 			a = j.answer(b)
 		} else if !j.cut {
@@ -304,7 +304,7 @@ func (j *judgement) answers(ctx context.Context) (inconclusive bool) {
 		}
 		j.verdict.Answers = append(j.verdict.Answers, a)
 		// What goes on without a GPU that was withheld shows nothing of the GPU.
-		if a.Counts && (a.Answer == Unknown || a.Answer == WorksCPUOnly && (withheld(j.Machine) || b.Kept != "")) {
+		if a.Counts && (a.Answer == verdict.Unknown || a.Answer == verdict.WorksCPUOnly && (withheld(j.Machine) || b.Kept != "")) {
 			inconclusive = true
 		}
 	}
@@ -321,26 +321,26 @@ func (j *judgement) machineUnseen() bool {
 		return false
 	}
 	links := j.machineLinks()
-	if decisive(links).State != Unseen {
+	if decisive(links).State != verdict.Unseen {
 		return false
 	}
-	i := slices.IndexFunc(links, func(l Link) bool {
-		return l.State == Unseen && (l.Link == LinkModule || l.Link == LinkAnswers)
+	i := slices.IndexFunc(links, func(l verdict.Link) bool {
+		return l.State == verdict.Unseen && (l.Link == verdict.LinkModule || l.Link == verdict.LinkAnswers)
 	})
 	if i < 0 {
 		return false
 	}
-	j.verdict.Unknown = append(j.verdict.Unknown, Missing{Rule: links[i].Because[0], Subject: "driver", Target: j.Name,
+	j.verdict.Unknown = append(j.verdict.Unknown, verdict.Missing{Rule: links[i].Because[0], Subject: "driver", Target: j.Name,
 		Lack: lackOf(j.Machine, links[i])})
 	return true
 }
 
 // withFrameworks breaks what cannot do without a build that is broken.
-func (j *judgement) withFrameworks(answers []BuildAnswer) {
+func (j *judgement) withFrameworks(answers []verdict.BuildAnswer) {
 	for i, b := range j.Builds {
-		if b.Extension && answers[i].Answer != Broken {
+		if b.Extension && answers[i].Answer != verdict.Broken {
 			if f := j.brokenUnder(b, answers); f >= 0 {
-				answers[i].Answer, answers[i].Because = Broken, answers[f].Because
+				answers[i].Answer, answers[i].Because = verdict.Broken, answers[f].Because
 			}
 		}
 	}
@@ -349,9 +349,9 @@ func (j *judgement) withFrameworks(answers []BuildAnswer) {
 // brokenUnder is what keeps an extension from running: its framework that does not start, as torchvision's torch that
 // has lost its cuBLAS, or the library that came along with it, as cuDF's libcudf; -1 where nothing does. Where only a
 // part of the framework fails, as cuDNN's engines, what does not use it goes on.
-func (j *judgement) brokenUnder(b *model.Build, answers []BuildAnswer) int {
+func (j *judgement) brokenUnder(b *model.Build, answers []verdict.BuildAnswer) int {
 	for i, o := range j.Builds {
-		if o.Env != b.Env || answers[i].Answer != Broken {
+		if o.Env != b.Env || answers[i].Answer != verdict.Broken {
 			continue
 		}
 		library := o.PartOf == b.Name && strings.HasPrefix(o.Name, "lib")
@@ -365,9 +365,9 @@ func (j *judgement) brokenUnder(b *model.Build, answers []BuildAnswer) int {
 
 // answer is what the build's chain comes to: broken where a link is, else unknown where one was not seen, else what a
 // rule says of how it works.
-func (j *judgement) answer(b *model.Build) BuildAnswer {
+func (j *judgement) answer(b *model.Build) verdict.BuildAnswer {
 	chain := j.bestChain(b)
-	a := BuildAnswer{Subject: b.Subject, Target: j.Name, Counts: b.Counts, Because: []string{}, Links: []Link{}}
+	a := verdict.BuildAnswer{Subject: b.Subject, Target: j.Name, Counts: b.Counts, Because: []string{}, Links: []verdict.Link{}}
 	for _, l := range chain {
 		if slices.Contains(verdict.BuildLinks, l.Link) {
 			a.Links = append(a.Links, l)
@@ -375,17 +375,17 @@ func (j *judgement) answer(b *model.Build) BuildAnswer {
 	}
 	worst := decisive(chain)
 	switch {
-	case j.cut && (worst.State != LinkBroken || b.GoesOn()):
-		a.Answer, a.Because = Unknown, []string{"not-looked-at"}
-	case worst.State == LinkBroken:
-		a.Answer, a.Because = Broken, becauseOf(chain, LinkBroken)
-		if b.GoesOn() && !slices.ContainsFunc(chain, func(l Link) bool { return l.Link == LinkPython && l.State == LinkBroken }) {
-			a.Answer = WorksCPUOnly
+	case j.cut && (worst.State != verdict.LinkBroken || b.GoesOn()):
+		a.Answer, a.Because = verdict.Unknown, []string{"not-looked-at"}
+	case worst.State == verdict.LinkBroken:
+		a.Answer, a.Because = verdict.Broken, becauseOf(chain, verdict.LinkBroken)
+		if b.GoesOn() && !slices.ContainsFunc(chain, func(l verdict.Link) bool { return l.Link == verdict.LinkPython && l.State == verdict.LinkBroken }) {
+			a.Answer = verdict.WorksCPUOnly
 		}
-	case worst.State == Unseen:
-		a.Answer, a.Because = Unknown, becauseOf(chain, Unseen)
+	case worst.State == verdict.Unseen:
+		a.Answer, a.Because = verdict.Unknown, becauseOf(chain, verdict.Unseen)
 		if (withheld(j.Machine) || b.Kept != "") && b.GoesOn() {
-			a.Answer = WorksCPUOnly
+			a.Answer = verdict.WorksCPUOnly
 		}
 		j.lacks(b, chain)
 	default:
@@ -395,10 +395,10 @@ func (j *judgement) answer(b *model.Build) BuildAnswer {
 }
 
 // becauseOf are the rules of the links of a state, in the order of the chain.
-func becauseOf(chain []Link, state LinkState) []string {
+func becauseOf(chain []verdict.Link, state verdict.LinkState) []string {
 	list := []string{}
 	for _, l := range chain {
-		if l.State != state || l.Link == LinkGPU && state == Unseen { // that there is no GPU is the outcome's own sentence
+		if l.State != state || l.Link == verdict.LinkGPU && state == verdict.Unseen { // that there is no GPU is the outcome's own sentence
 			continue
 		}
 		for _, id := range l.Because {
@@ -411,20 +411,20 @@ func becauseOf(chain []Link, state LinkState) []string {
 }
 
 // lacks writes down what was not seen of a build's chain, where no rule has said so.
-func (j *judgement) lacks(b *model.Build, chain []Link) {
+func (j *judgement) lacks(b *model.Build, chain []verdict.Link) {
 	var said []verdict.Lack
 	for _, l := range chain {
 		lack := lackOf(j.Machine, l)
-		if l.Value == Withheld && b.Kept != "" {
+		if l.Value == verdict.Withheld && b.Kept != "" {
 			lack = verdict.Statement(b.Kept + " keeps " + b.Name + " to the CPU")
 		}
-		if l.State != Unseen || l.Link == LinkGPU || slices.Contains(j.undecided[b.Subject], l.Because[0]) ||
+		if l.State != verdict.Unseen || l.Link == verdict.LinkGPU || slices.Contains(j.undecided[b.Subject], l.Because[0]) ||
 			slices.Contains(said, lack) {
 			continue
 		}
 		said = append(said, lack)
-		missing := Missing{Rule: l.Because[0], Subject: b.Subject, Target: j.Name, Lack: lack}
-		if l.Value == Withheld { // the reason that stands before all others
+		missing := verdict.Missing{Rule: l.Because[0], Subject: b.Subject, Target: j.Name, Lack: lack}
+		if l.Value == verdict.Withheld { // the reason that stands before all others
 			j.verdict.Unknown = slices.Insert(j.verdict.Unknown, 0, missing)
 			continue
 		}
@@ -434,34 +434,34 @@ func (j *judgement) lacks(b *model.Build, chain []Link) {
 
 // works is how a build works whose links are all held or assumed: without the GPU where a part does without it, else as
 // a rule says, else without limits.
-func (j *judgement) works(b *model.Build) (Answer, []string) {
+func (j *judgement) works(b *model.Build) (verdict.Answer, []string) {
 	if without := j.without[b.Subject]; len(without) > 0 {
-		return WorksCPUOnly, without
+		return verdict.WorksCPUOnly, without
 	}
 	if how := j.how[b.Subject]; how.rule != "" {
 		return how.answer, []string{how.rule}
 	}
-	return Works, []string{}
+	return verdict.Works, []string{}
 }
 
 // outcome is worked out here once, so that every format and exit code says the same. An error that is proven stands,
 // whatever else is not known.
-func outcome(v *Verdict, inconclusive bool) Outcome {
+func outcome(v *verdict.Verdict, inconclusive bool) verdict.Outcome {
 	switch {
-	case v.Count(Error) > 0:
-		return Incompatible
+	case v.Count(verdict.Error) > 0:
+		return verdict.Incompatible
 	case inconclusive:
-		return Inconclusive
+		return verdict.Inconclusive
 	}
-	return Compatible
+	return verdict.Compatible
 }
 
 // rank is the order in which severities are printed.
-var rank = map[Severity]int{Error: 0, Warning: 1, Note: 2}
+var rank = map[verdict.Severity]int{verdict.Error: 0, verdict.Warning: 1, verdict.Note: 2}
 
 // sort puts the worst first and keeps the order of the rules within one severity.
-func sort(v *Verdict) {
-	slices.SortStableFunc(v.Findings, func(a, b Finding) int {
+func sort(v *verdict.Verdict) {
+	slices.SortStableFunc(v.Findings, func(a, b verdict.Finding) int {
 		if c := rank[a.Severity] - rank[b.Severity]; c != 0 {
 			return c
 		}
@@ -472,23 +472,23 @@ func sort(v *Verdict) {
 // yield turns the errors of environments that a search found into warnings where another one works: that is the one
 // which people use on this machine. What is not known of an environment stays unknown, as it is unknown which Python
 // a file is for that names other packages for others.
-func (j *judgement) yield(answers []BuildAnswer) {
-	if !anySound(j.Builds, func(i int) Answer { return answers[i].Answer }) {
+func (j *judgement) yield(answers []verdict.BuildAnswer) {
+	if !anySound(j.Builds, func(i int) verdict.Answer { return answers[i].Answer }) {
 		return
 	}
 	broken := map[string]*model.Build{} // those that give way, by their subject
 	for i, b := range j.Builds {
-		if b.Standing == model.Searched && answers[i].Answer == Broken {
+		if b.Standing == model.Searched && answers[i].Answer == verdict.Broken {
 			broken[b.Subject], answers[i].Counts = b, b.Env.Pythons != ""
 			if answers[i].Counts {
-				answers[i].Answer = Unknown
+				answers[i].Answer = verdict.Unknown
 			}
 		}
 	}
 	for i := range j.verdict.Findings {
 		f := &j.verdict.Findings[i]
-		if b := broken[f.Subject]; b != nil && f.Target == j.Name && f.Severity == Error {
-			f.Severity = Warning
+		if b := broken[f.Subject]; b != nil && f.Target == j.Name && f.Severity == verdict.Error {
+			f.Severity = verdict.Warning
 			j.askPython(b, f.Rule)
 		}
 	}
@@ -498,20 +498,20 @@ func (j *judgement) yield(answers []BuildAnswer) {
 func (j *judgement) askPython(b *model.Build, rule string) {
 	if b.Env.Pythons != "" {
 		j.open = true
-		j.verdict.Unknown = append(j.verdict.Unknown, Missing{Rule: rule, Subject: b.Subject, Target: j.Name,
+		j.verdict.Unknown = append(j.verdict.Unknown, verdict.Missing{Rule: rule, Subject: b.Subject, Target: j.Name,
 			Lack: verdict.Question("which Python this file is installed on (add --python)")})
 	}
 }
 
 // anySound reports whether all builds of one of the environments that a search found, and that uses CUDA, work.
-func anySound(builds []*model.Build, answer func(int) Answer) bool {
+func anySound(builds []*model.Build, answer func(int) verdict.Answer) bool {
 	works := map[string]bool{}
 	for i, b := range builds {
 		if b.Standing != model.Searched || b.Device == "cpu" || b.GoesOn() {
 			continue
 		}
 		before, met := works[b.Env.Path]
-		works[b.Env.Path] = (before || !met) && answer(i) != Broken && answer(i) != Unknown
+		works[b.Env.Path] = (before || !met) && answer(i) != verdict.Broken && answer(i) != verdict.Unknown
 	}
 	return slices.Contains(slices.Collect(maps.Values(works)), true)
 }

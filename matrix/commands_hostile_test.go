@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 
@@ -67,7 +68,7 @@ func wantHarmless(t *testing.T, name string, data []byte, targets []Target, firs
 			node.Variables["CUDA_VISIBLE_DEVICES"] += text
 		}
 		spoil(reflect.ValueOf(&node).Elem(), field, text)
-		v := Check(context.Background(), Embedded(), node, targets, Policy{})
+		v := Check(context.Background(), Embedded(), node, targets, verdict.Policy{})
 		for _, f := range v.Findings {
 			for _, p := range f.Pins {
 				for tool, command := range p.Commands {
@@ -89,7 +90,7 @@ func wantHarmless(t *testing.T, name string, data []byte, targets []Target, firs
 }
 
 // stepsOf are a finding's steps, those of its pins among them.
-func stepsOf(f Finding) []pin.Step {
+func stepsOf(f verdict.Finding) []pin.Step {
 	steps := slices.Clone(f.Steps)
 	for _, p := range f.Pins {
 		steps = append(steps, p.Steps...)
@@ -260,7 +261,7 @@ func FuzzCommands(f *testing.F) {
 					Hindrances: []facts.Hindrance{{Kind: facts.HindranceGone, Of: name + " " + release, Path: place}}}},
 				Packages: []facts.Package{{Name: name, Version: release, Path: place}}}}}
 		node.Complete()
-		for _, finding := range Check(context.Background(), Embedded(), node, nil, Policy{}).Findings {
+		for _, finding := range Check(context.Background(), Embedded(), node, nil, verdict.Policy{}).Findings {
 			for _, p := range finding.Pins {
 				for _, command := range p.Commands {
 					parses(t, command)

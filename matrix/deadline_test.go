@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"testing"
+
+	"cudacompat/matrix/verdict"
 )
 
 // countdown is a context that ends when it has been asked so many times.
@@ -23,14 +25,14 @@ func (c *countdown) Err() error {
 // TestDeadline ends judging at every point: what was found until then is said, and no build is said to work.
 func TestDeadline(t *testing.T) {
 	node := many(3, 4)
-	whole := Check(context.Background(), Embedded(), node, nil, Policy{})
-	if slices.ContainsFunc(whole.Unknown, func(u Missing) bool { return u.Rule == "not-looked-at" }) {
+	whole := Check(context.Background(), Embedded(), node, nil, verdict.Policy{})
+	if slices.ContainsFunc(whole.Unknown, func(u verdict.Missing) bool { return u.Rule == "not-looked-at" }) {
 		t.Fatal("something is left over without a deadline")
 	}
 	ended := 0
 	for left := range 1000 {
-		v := Check(&countdown{context.Background(), left}, Embedded(), node, nil, Policy{})
-		if !slices.ContainsFunc(v.Unknown, func(u Missing) bool { return u.Rule == "not-looked-at" }) {
+		v := Check(&countdown{context.Background(), left}, Embedded(), node, nil, verdict.Policy{})
+		if !slices.ContainsFunc(v.Unknown, func(u verdict.Missing) bool { return u.Rule == "not-looked-at" }) {
 			break
 		}
 		ended++
@@ -38,12 +40,12 @@ func TestDeadline(t *testing.T) {
 			t.Errorf("after %d steps the list of disagreements is nil", left)
 		}
 		for _, a := range v.Answers {
-			if a.Answer != Broken && a.Answer != Unknown {
+			if a.Answer != verdict.Broken && a.Answer != verdict.Unknown {
 				t.Errorf("after %d steps %s is said to be %q", left, a.Subject, a.Answer)
 			}
 		}
-		if v.Outcome == Compatible || v.Count(Error) > whole.Count(Error) {
-			t.Errorf("after %d steps the outcome is %s with %d errors", left, v.Outcome, v.Count(Error))
+		if v.Outcome == verdict.Compatible || v.Count(verdict.Error) > whole.Count(verdict.Error) {
+			t.Errorf("after %d steps the outcome is %s with %d errors", left, v.Outcome, v.Count(verdict.Error))
 		}
 	}
 	if ended < 50 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,13 +24,13 @@ func TestDevices(t *testing.T) {
 			{Name: "Tesla T4", Capability: "7.5", Bus: "0000:04:00.0", Bound: "nvidia", From: nvml},
 		},
 	}
-	want := []JudgedGPU{
+	want := []verdict.JudgedGPU{
 		{Address: "0000:01:00.0", Label: "GK208 GPU 10de:128b (3.5)", From: "/sys/bus/pci", Hidden: "driven by nouveau"},
 		{Address: "0000:02:00.0", Label: "L4 (8.9)", From: "/sys/bus/pci", Hidden: "held by nvgrace_gpu_vfio_pci"},
 		{Address: "0000:03:00.0", Label: "NVIDIA L4 (8.9)", From: "NVML", Hidden: "hidden by CUDA_VISIBLE_DEVICES"},
 		{Address: "0000:04:00.0", Label: "Tesla T4 (7.5)", From: "NVML", Hidden: ""},
 	}
-	if diff := cmp.Diff(want, Check(context.Background(), Embedded(), f, nil, Policy{}).Judged[0].Devices); diff != "" {
+	if diff := cmp.Diff(want, Check(context.Background(), Embedded(), f, nil, verdict.Policy{}).Judged[0].Devices); diff != "" {
 		t.Errorf("devices (-want +got):\n%s", diff)
 	}
 }

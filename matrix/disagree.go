@@ -7,18 +7,19 @@ import (
 
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/verdict"
 )
 
 // disagreements compares the machine code that was read from the builds with the tables. A build that may be one of
 // several rows is compared with all: one that agrees is enough.
-func disagreements(m *model.Machine) []Disagreement {
-	list := []Disagreement{}
+func disagreements(m *model.Machine) []verdict.Disagreement {
+	list := []verdict.Disagreement{}
 	for _, b := range m.Builds {
 		rows := slices.DeleteFunc(slices.Clone(b.Rows), func(r model.Row) bool { return len(r.SASS) == 0 })
 		if len(b.SASS) == 0 || len(rows) == 0 || len(rows) < len(b.Rows) || slices.ContainsFunc(rows, func(r model.Row) bool { return agrees(b, r) }) {
 			continue
 		}
-		list = append(list, Disagreement{Subject: b.Subject, Fact: "machine code", Read: codeWords(b.SassRead(), b.PTX),
+		list = append(list, verdict.Disagreement{Subject: b.Subject, Fact: "machine code", Read: codeWords(b.SassRead(), b.PTX),
 			From:  cmp.Or(b.Path, b.From),
 			Table: codeWords(rows[0].SASS, rows[0].PTX), Source: rows[0].Source})
 	}

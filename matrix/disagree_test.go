@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cudacompat/data"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -39,7 +40,7 @@ func TestDisagreements(t *testing.T) {
 			f := facts.Facts{System: facts.System{Arch: "x86_64"},
 				Environments: []facts.Environment{{Path: "/opt/venv", Builds: []facts.Build{c.build}}}}
 			list := Check(context.Background(), tables, f, []Target{{Instance: "g5.xlarge"}, {Instance: "p5.48xlarge"}},
-				Policy{}).Disagreements
+				verdict.Policy{}).Disagreements
 			got := ""
 			if len(list) > 0 {
 				got = list[0].Table

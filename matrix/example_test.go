@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 )
@@ -20,10 +21,10 @@ func ExampleCheck() {
 		Environments: []facts.Environment{{Path: "/opt/venv", Python: "3.12", Active: true,
 			Builds: []facts.Build{{Name: "torch", Version: "2.9.0+cu130", Origin: "wheel"}}}},
 	}
-	verdict := matrix.Check(context.Background(), matrix.Embedded(), node, nil, matrix.Policy{})
-	fmt.Println(verdict.Outcome)
-	for _, f := range verdict.Findings {
-		if f.Severity == matrix.Error {
+	result := matrix.Check(context.Background(), matrix.Embedded(), node, nil, verdict.Policy{})
+	fmt.Println(result.Outcome)
+	for _, f := range result.Findings {
+		if f.Severity == verdict.Error {
 			fmt.Println(f.Rule, "needs", f.Need, "or", f.Pins[0].Package, f.Pins[0].Version)
 		}
 	}
@@ -87,8 +88,8 @@ func ExampleJudgedGPU() {
 			{Name: "NVIDIA L4", Capability: "8.9", Bus: "0000:32:00.0", From: []string{"/sys/bus/pci"}, Bound: "vfio-pci"},
 		},
 	}
-	verdict := matrix.Check(context.Background(), matrix.Embedded(), node, nil, matrix.Policy{})
-	for _, gpu := range verdict.Judged[0].Devices {
+	result := matrix.Check(context.Background(), matrix.Embedded(), node, nil, verdict.Policy{})
+	for _, gpu := range result.Judged[0].Devices {
 		fmt.Printf("%s: %s, hidden: %q\n", gpu.Address, gpu.Label, gpu.Hidden)
 	}
 	// Output:
@@ -101,8 +102,8 @@ func ExampleDisagreement() {
 	node := facts.Facts{Environments: []facts.Environment{{Path: "/opt/venv", Python: "3.12", Active: true,
 		Builds: []facts.Build{{Name: "torch", Version: "2.9.0+cu128", Origin: "wheel", Accelerator: "cuda",
 			SASS: []string{"sm_90"}, Path: "/opt/venv/lib/libtorch_cuda.so"}}}}}
-	verdict := matrix.Check(context.Background(), matrix.Embedded(), node, nil, matrix.Policy{})
-	for _, d := range verdict.Disagreements {
+	result := matrix.Check(context.Background(), matrix.Embedded(), node, nil, verdict.Policy{})
+	for _, d := range result.Disagreements {
 		fmt.Printf("%s: %s %s\nthe table: %s\n", d.Subject, d.Fact, d.Read, d.Table)
 	}
 	// Output:
@@ -142,9 +143,9 @@ func ExampleLoadOver() {
 		Environments: []facts.Environment{{Path: "/opt/venv", Python: "3.12", Active: true,
 			Builds: []facts.Build{{Name: "torch", Version: "2.9.0+cu128", Origin: "wheel"}}}},
 	}
-	verdict := matrix.Check(context.Background(), tables, node, nil, matrix.Policy{})
-	for _, f := range verdict.Findings {
-		if f.Severity != matrix.Note {
+	result := matrix.Check(context.Background(), tables, node, nil, verdict.Policy{})
+	for _, f := range result.Findings {
+		if f.Severity != verdict.Note {
 			fmt.Println(f.Severity, f.Rule, f.Message, f.Do)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 )
 
@@ -116,13 +117,13 @@ func TestFilesOfRepositories(t *testing.T) {
 		if err != nil {
 			t.Fatal(c.name, err)
 		}
-		v := Check(context.Background(), Embedded(), node, []Target{{Driver: "550.90.07", GPUs: []string{"L4"}}}, Policy{})
+		v := Check(context.Background(), Embedded(), node, []Target{{Driver: "550.90.07", GPUs: []string{"L4"}}}, verdict.Policy{})
 		answer, command := "", ""
 		for _, a := range v.Answers {
 			answer = string(a.Answer)
 		}
 		for _, f := range v.Findings {
-			if len(f.Pins) > 0 && f.Severity != Note && command == "" {
+			if len(f.Pins) > 0 && f.Severity != verdict.Note && command == "" {
 				command = f.Pins[0].Commands["pip"]
 			}
 		}
@@ -143,8 +144,8 @@ func uvPackage(name, version, marker string) string {
 
 // TestImagesLibcuda: what is installed over an image of NVIDIA's may load the cuda-compat library that is in it.
 func TestImagesLibcuda(t *testing.T) {
-	for image, want := range map[string]Outcome{"nvcr.io/nvidia/pytorch:26.03-py3": Inconclusive, "python:3.12": Incompatible,
-		"nvidia/cuda:13.0.1-base-ubuntu24.04": Inconclusive, "nvidia/cuda:12.4.1-base-ubuntu22.04": Incompatible} {
+	for image, want := range map[string]verdict.Outcome{"nvcr.io/nvidia/pytorch:26.03-py3": verdict.Inconclusive, "python:3.12": verdict.Incompatible,
+		"nvidia/cuda:13.0.1-base-ubuntu24.04": verdict.Inconclusive, "nvidia/cuda:12.4.1-base-ubuntu22.04": verdict.Incompatible} {
 		text := "FROM " + image + "\nRUN pip install torch==2.9.0+cu130\n"
 		if v := fileOn(t, Embedded(), text, "535.183.01", "L4"); v.Outcome != want {
 			t.Errorf("%s: %s, want %s:\n%s", image, v.Outcome, want, summary(v, everyRule))
@@ -154,8 +155,8 @@ func TestImagesLibcuda(t *testing.T) {
 
 // TestPaddleForOneCUDA: what PaddlePaddle's version tells of CUDA.
 func TestPaddleForOneCUDA(t *testing.T) {
-	for text, want := range map[string]Outcome{"2.6.1.post120": Incompatible, "2.6.1.post112": Inconclusive,
-		"1.8.5.post107": Inconclusive} {
+	for text, want := range map[string]verdict.Outcome{"2.6.1.post120": verdict.Incompatible, "2.6.1.post112": verdict.Inconclusive,
+		"1.8.5.post107": verdict.Inconclusive} {
 		if v := fileOn(t, Embedded(), "paddlepaddle-gpu=="+text+"\n", "470.256.02", "A100"); v.Outcome != want {
 			t.Errorf("%s: %s, want %s:\n%s", text, v.Outcome, want, summary(v, everyRule))
 		}
@@ -174,10 +175,10 @@ func TestTorchcodec(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := Check(context.Background(), Embedded(), node, []Target{{Driver: "580.95.05", GPUs: []string{"L4"}}}, Policy{})
+		v := Check(context.Background(), Embedded(), node, []Target{{Driver: "580.95.05", GPUs: []string{"L4"}}}, verdict.Policy{})
 		got := ""
 		for _, f := range v.Findings {
-			if f.Rule == "companion-mismatch" && f.Severity != Note {
+			if f.Rule == "companion-mismatch" && f.Severity != verdict.Note {
 				got = strings.Join(f.Do, " ")
 			}
 		}

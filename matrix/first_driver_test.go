@@ -8,12 +8,13 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // onBus judges a build on a GPU that PCI alone shows, under a driver, and says how hard driver-too-old-for-gpu speaks
 // and what the build's answer is.
-func onBus(t *Tables, id, driver string) (severity Severity, answer Answer) {
+func onBus(t *Tables, id, driver string) (severity verdict.Severity, answer verdict.Answer) {
 	node := facts.Facts{
 		System: facts.System{Arch: "x86_64", Kernel: "6.8.0", Libc: "2.35"},
 		Driver: facts.Driver{Version: driver, From: "/proc/driver/nvidia/version", Module: "open"},
@@ -21,7 +22,7 @@ func onBus(t *Tables, id, driver string) (severity Severity, answer Answer) {
 		Environments: []facts.Environment{{Path: "/opt/venv", Python: "3.12", Active: true,
 			Builds: []facts.Build{{Name: "torch", Version: "2.4.0+cu118", Origin: "wheel"}}}},
 	}
-	v := Check(context.Background(), t, node, nil, Policy{})
+	v := Check(context.Background(), t, node, nil, verdict.Policy{})
 	for _, f := range v.Findings {
 		if f.Rule == "driver-too-old-for-gpu" {
 			severity = f.Severity
@@ -42,7 +43,7 @@ func TestNoProductBeforeItsDriver(t *testing.T) {
 			ids++
 			if chip.FirstBranch.Known() && (wholeGrid || ids%5 == 1) {
 				before := fmt.Sprintf("%d.99.99", chip.FirstBranch.Major()-1)
-				wantOnBus(t, embedded, id, before, Error)
+				wantOnBus(t, embedded, id, before, verdict.Error)
 			}
 		}
 	}
@@ -53,7 +54,7 @@ func TestNoProductBeforeItsDriver(t *testing.T) {
 		noted := ""
 		for _, first := range p.Noted {
 			noted = first
-			wantOnBus(t, embedded, p.PCIID, justBefore(first), Error)
+			wantOnBus(t, embedded, p.PCIID, justBefore(first), verdict.Error)
 			wantOnBus(t, embedded, p.PCIID, first, "")
 		}
 		for _, word := range p.Listed {
@@ -61,19 +62,19 @@ func TestNoProductBeforeItsDriver(t *testing.T) {
 			switch {
 			case word == "none" || noted != "" && version.Of(last).Major() <= version.Of(noted).Major():
 			case none:
-				wantOnBus(t, embedded, p.PCIID, last, Warning)
+				wantOnBus(t, embedded, p.PCIID, last, verdict.Warning)
 			default:
-				wantOnBus(t, embedded, p.PCIID, justBefore(word), Warning)
+				wantOnBus(t, embedded, p.PCIID, justBefore(word), verdict.Warning)
 				wantOnBus(t, embedded, p.PCIID, word, "")
 			}
 		}
 	}
 }
 
-func wantOnBus(t *testing.T, tables *Tables, id, driver string, want Severity) {
+func wantOnBus(t *testing.T, tables *Tables, id, driver string, want verdict.Severity) {
 	t.Helper()
 	got, answer := onBus(tables, id, driver)
-	if got != want || want == Error && strings.HasPrefix(string(answer), "works") {
+	if got != want || want == verdict.Error && strings.HasPrefix(string(answer), "works") {
 		t.Errorf("10de:%s under %s: %q, and the build's answer is %s; want %q", id, driver, got, answer, want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"cudacompat/data"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/verdict"
 )
 
 // watched remembers which files were opened.
@@ -28,7 +29,7 @@ func (w *watched) Open(name string) (fs.File, error) {
 func TestCheckReadsOnlyWhatItNeeds(t *testing.T) {
 	files := &watched{FS: data.FS}
 	Check(context.Background(), tables.Open(files),
-		machineWith("535.183.01", version.Capability{Major: 8, Minor: 9}, "3.12", "2.9.0+cu130"), nil, Policy{})
+		machineWith("535.183.01", version.Capability{Major: 8, Minor: 9}, "3.12", "2.9.0+cu130"), nil, verdict.Policy{})
 	slices.Sort(files.opened)
 	if twice := slices.Compact(slices.Clone(files.opened)); len(twice) != len(files.opened) {
 		t.Errorf("a table is read twice: %v", files.opened)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -49,13 +50,13 @@ func requirements(lines int) facts.Facts {
 // BenchmarkManyGPUs judges 200 environments on 400 GPUs: about a second.
 func BenchmarkManyGPUs(b *testing.B) {
 	for b.Loop() {
-		Check(context.Background(), Embedded(), many(200, 400), nil, Policy{})
+		Check(context.Background(), Embedded(), many(200, 400), nil, verdict.Policy{})
 	}
 }
 
 // BenchmarkManyLines judges 4,000 lines of torch: about a second.
 func BenchmarkManyLines(b *testing.B) {
 	for b.Loop() {
-		Check(context.Background(), Embedded(), requirements(4000), nil, Policy{})
+		Check(context.Background(), Embedded(), requirements(4000), nil, verdict.Policy{})
 	}
 }

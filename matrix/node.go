@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -36,7 +37,7 @@ type Part struct {
 // Stack is the parts of a machine's stack whose versions are known: the driver, its CUDA, and of the environments that
 // count each framework with its NCCL.
 func Stack(t *Tables, f *facts.Facts) []Part {
-	m := model.NewMachine(t, f, Target{}, Policy{})
+	m := model.NewMachine(t, f, Target{}, verdict.Policy{})
 	var list []Part
 	add := func(p Part) {
 		same := func(o Part) bool { return o.Name == p.Name && o.Of == p.Of }

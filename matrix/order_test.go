@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cudacompat/matrix/internal/rules"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 
 	"golang.org/x/tools/txtar"
@@ -18,7 +19,7 @@ import (
 
 // said is a verdict as a set: the answer of each build, and which rules speak. Which of several a finding names first may
 // depend on the order.
-func said(v Verdict) string {
+func said(v verdict.Verdict) string {
 	lines := []string{}
 	for _, a := range v.Answers {
 		lines = append(lines, fmt.Sprintf("answer %s: %s %v", a.Answer, a.Subject, slices.Sorted(slices.Values(a.Because))))
@@ -93,7 +94,7 @@ func TestOrderOfLines(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := said(Check(context.Background(), Embedded(), node, []Target{{Driver: "550.90.07", GPUs: []string{"L4"}}}, Policy{NoPins: true}))
+			got := said(Check(context.Background(), Embedded(), node, []Target{{Driver: "550.90.07", GPUs: []string{"L4"}}}, verdict.Policy{NoPins: true}))
 			if want == "" {
 				want = got
 			}
@@ -116,7 +117,7 @@ func TestRulesAreSmall(t *testing.T) {
 // TestWhatSilencesRules: a rule is asked after those that can silence it, for else nothing would. An error about the link on
 // which a rule rests silences it, and one about another link does not.
 func TestWhatSilencesRules(t *testing.T) {
-	stood := map[LinkName]bool{}
+	stood := map[verdict.LinkName]bool{}
 	for i, rule := range rules.All {
 		if rule.SaidBy != "" && !slices.ContainsFunc(rules.All[:i], func(r Rule) bool { return r.ID == rule.SaidBy }) {
 			t.Errorf("%s is said by %q, which is no rule before it", rule.ID, rule.SaidBy)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"cudacompat/matrix/verdict"
 )
 
 // needs is what sixty packages need of a driver, by hand: from the names of their wheels, what METADATA asks for, and
@@ -58,21 +60,21 @@ func TestPackages(t *testing.T) {
 }
 
 // wrongly says what is wrong with a verdict on a package that needs this on a driver; empty when nothing is.
-func wrongly(need, driver string, v Verdict, said []string) string {
+func wrongly(need, driver string, v verdict.Verdict, said []string) string {
 	works := map[string][]string{"11": {"470", "535", "580"}, "12": {"535", "580"}, "13": {"580"}}
 	answered := slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, "answer ") })
 	switch {
 	case len(said) == 0:
 		return "neither judged nor named"
-	case need == "open" && v.Outcome != Inconclusive:
+	case need == "open" && v.Outcome != verdict.Inconclusive:
 		return "nobody knows the torch"
-	case need == "none" && v.Outcome != Compatible:
+	case need == "none" && v.Outcome != verdict.Compatible:
 		return "it goes on without a GPU"
 	case need == "open", need == "none":
 		return ""
-	case slices.Contains(works[need], driver[:3]) == (v.Outcome == Incompatible):
+	case slices.Contains(works[need], driver[:3]) == (v.Outcome == verdict.Incompatible):
 		return "it needs CUDA " + need
-	case v.Outcome == Compatible && !answered:
+	case v.Outcome == verdict.Compatible && !answered:
 		return "no build was judged"
 	}
 	return ""
@@ -99,7 +101,7 @@ func packageLines(t *testing.T) []string {
 }
 
 // saidOf is what a verdict says of one package, a clause a thing.
-func saidOf(v Verdict, name string) []string {
+func saidOf(v verdict.Verdict, name string) []string {
 	var list []string
 	of := func(subject string) bool { return strings.HasPrefix(subject, name+" ") }
 	for _, a := range v.Answers {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 )
 
@@ -35,9 +36,9 @@ func TestPastedReports(t *testing.T) {
 			if err != nil {
 				t.Fatal(c.ID, err)
 			}
-			v := Check(context.Background(), Embedded(), node, nil, Policy{})
-			hit := slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Rule == c.Rule && f.Severity != Note })
-			if c.Rule != "" && !hit || c.Rule == "" && v.Outcome == Incompatible {
+			v := Check(context.Background(), Embedded(), node, nil, verdict.Policy{})
+			hit := slices.ContainsFunc(v.Findings, func(f verdict.Finding) bool { return f.Rule == c.Rule && f.Severity != verdict.Note })
+			if c.Rule != "" && !hit || c.Rule == "" && v.Outcome == verdict.Incompatible {
 				t.Errorf("%s: want %q:\n%s", c.ID, c.Rule, summary(v, everyRule))
 			}
 		}

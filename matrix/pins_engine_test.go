@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 )
@@ -18,7 +19,7 @@ func TestEnginePinsRun(t *testing.T) {
 	known := Embedded()
 	pinned := 0
 	for _, name := range []string{"vllm", "sglang", "aphrodite-engine"} {
-		rows := pins.EngineRows(model.NewMachine(known, &facts.Facts{}, Target{}, Policy{}), name)
+		rows := pins.EngineRows(model.NewMachine(known, &facts.Facts{}, Target{}, verdict.Policy{}), name)
 		newest := rows[len(rows)-1].Release
 		for _, driver := range []string{"535.183.01", "550.90.07", "570.86.15"} {
 			for _, gpu := range []string{"T4", "A100", "L4", "H100"} {
@@ -30,7 +31,7 @@ func TestEnginePinsRun(t *testing.T) {
 				pinned++
 				_, install, _ := strings.Cut(pin.Commands["pip"], "pip install ")
 				again := strings.ReplaceAll(install, " ", "\n") + "\n"
-				if v := fileOn(t, known, again, driver, gpu); v.Outcome != Compatible {
+				if v := fileOn(t, known, again, driver, gpu); v.Outcome != verdict.Compatible {
 					t.Errorf("%s on %s with %s: %s: %s\n%s", name, driver, gpu, install, v.Outcome, summary(v, everyRule))
 				}
 			}
@@ -50,7 +51,7 @@ func TestPinsBesideEngines(t *testing.T) {
 		{"sglang==0.5.23\nsglang-kernel==0.4.10\ntorch==2.14.1\n", "550.90.07", "sglang"},
 	} {
 		v := fileOn(t, known, c.text, c.driver, "L4")
-		i := slices.IndexFunc(v.Findings, func(f Finding) bool { return f.Severity == Error && len(f.Pins) > 0 })
+		i := slices.IndexFunc(v.Findings, func(f verdict.Finding) bool { return f.Severity == verdict.Error && len(f.Pins) > 0 })
 		if i < 0 || v.Findings[i].Pins[0].Package != c.want {
 			t.Errorf("%q: want a pin of %s:\n%s", c.text, c.want, summary(v, everyRule))
 		}
@@ -58,7 +59,7 @@ func TestPinsBesideEngines(t *testing.T) {
 }
 
 // enginePinOf is the pin of an engine that the driver is too old for; nil where there is none.
-func enginePinOf(t *testing.T, known *Tables, line, driver, gpu string) *Pin {
+func enginePinOf(t *testing.T, known *Tables, line, driver, gpu string) *verdict.Pin {
 	t.Helper()
 	v := fileOn(t, known, line+"\n", driver, gpu)
 	name, _, _ := strings.Cut(line, "==")
@@ -66,7 +67,7 @@ func enginePinOf(t *testing.T, known *Tables, line, driver, gpu string) *Pin {
 		if f.Rule != "driver-too-old" {
 			continue
 		}
-		if i := slices.IndexFunc(f.Pins, func(p Pin) bool { return p.Package == name }); i >= 0 {
+		if i := slices.IndexFunc(f.Pins, func(p verdict.Pin) bool { return p.Package == name }); i >= 0 {
 			return &f.Pins[i]
 		}
 	}
@@ -74,11 +75,11 @@ func enginePinOf(t *testing.T, known *Tables, line, driver, gpu string) *Pin {
 }
 
 // fileOn judges the text of a requirements file.
-func fileOn(t *testing.T, known *Tables, text, driver, gpu string) Verdict {
+func fileOn(t *testing.T, known *Tables, text, driver, gpu string) verdict.Verdict {
 	t.Helper()
 	node, err := probe.GivenFile(probe.Document{Name: "requirements.txt", Data: []byte(text)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Check(context.Background(), known, node, []Target{{Driver: driver, GPUs: []string{gpu}}}, Policy{})
+	return Check(context.Background(), known, node, []Target{{Driver: driver, GPUs: []string{gpu}}}, verdict.Policy{})
 }

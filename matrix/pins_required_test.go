@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 
 	"golang.org/x/tools/txtar"
@@ -20,7 +21,7 @@ func TestRequiredWheelsComeTogether(t *testing.T) {
 	whole := `/opt/venv/bin/python -m pip install torch==2.10.0 torchvision==0.25.0 torchaudio==2.10.0`
 	v := judge(t, archive, false)
 	for _, f := range v.Findings {
-		if got := firstPip(f); f.Severity == Error && got != whole {
+		if got := firstPip(f); f.Severity == verdict.Error && got != whole {
 			t.Errorf("%s of %s: %s, want %s", f.Rule, f.Subject, got, whole)
 		}
 	}
@@ -36,7 +37,7 @@ func TestRequiredWheelsComeTogether(t *testing.T) {
 			env.Packages[i].Version = release
 		}
 	}
-	v = Check(context.Background(), Embedded(), node, nil, Policy{})
+	v = Check(context.Background(), Embedded(), node, nil, verdict.Policy{})
 	if got := firstPip(v.Findings[0]); v.Findings[0].Rule != "cudnn-mismatch" || !strings.HasSuffix(got,
 		`--no-deps nvidia-cudnn-cu12==9.10.2.21`) {
 		t.Errorf("only cuDNN is of another release: %s %s", v.Findings[0].Rule, got)
@@ -44,7 +45,7 @@ func TestRequiredWheelsComeTogether(t *testing.T) {
 }
 
 // firstPip is what a finding says to install with pip; empty where it has no pin.
-func firstPip(f Finding) string {
+func firstPip(f verdict.Finding) string {
 	if len(f.Pins) == 0 {
 		return ""
 	}

@@ -10,6 +10,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -111,8 +112,8 @@ func machineWith(driver string, gpu version.Capability, python, torch string) fa
 // checkPins installs each pin of each error and judges again. It returns why an error of a build has no torch pin.
 func checkPins(t *testing.T, known *Tables, node facts.Facts, python string) (without string) {
 	t.Helper()
-	for _, f := range Check(context.Background(), known, node, nil, Policy{}).Findings {
-		if f.Severity != Error {
+	for _, f := range Check(context.Background(), known, node, nil, verdict.Policy{}).Findings {
+		if f.Severity != verdict.Error {
 			continue
 		}
 		if len(f.Pins)+len(f.Do) == 0 {
@@ -122,8 +123,8 @@ func checkPins(t *testing.T, known *Tables, node facts.Facts, python string) (wi
 		for _, p := range f.Pins {
 			mended := install(node, p)
 			torch = torch || p.Package == "torch"
-			for _, again := range Check(context.Background(), known, mended, nil, Policy{}).Findings {
-				if again.Severity == Error && (p.Package == "torch" && again.Subject != "driver" || again.Rule == f.Rule) {
+			for _, again := range Check(context.Background(), known, mended, nil, verdict.Policy{}).Findings {
+				if again.Severity == verdict.Error && (p.Package == "torch" && again.Subject != "driver" || again.Rule == f.Rule) {
 					t.Errorf("%s on %s: the pin %s %s does not pass: %s: %s", f.Rule, describe(node), p.Package, p.Version,
 						again.Rule, again.Message)
 				}
@@ -151,7 +152,7 @@ func reasonKind(why string) string {
 	return why
 }
 
-func install(node facts.Facts, p Pin) facts.Facts {
+func install(node facts.Facts, p verdict.Pin) facts.Facts {
 	mended := node
 	if p.Package == "driver" {
 		mended.Driver.Version = p.Version
@@ -230,7 +231,7 @@ func TestPinsByHand(t *testing.T) {
 	} {
 		node := machineWith(c.driver, capability(t, c.gpu), c.python, c.build)
 		node.System.Libc = c.libc
-		if got := firstTorchPin(Check(context.Background(), Embedded(), node, nil, Policy{})); got != c.want {
+		if got := firstTorchPin(Check(context.Background(), Embedded(), node, nil, verdict.Policy{})); got != c.want {
 			t.Errorf("%s, glibc %s: the first torch pin is %q, want %q", describe(node), c.libc, got, c.want)
 		}
 	}
@@ -245,7 +246,7 @@ func capability(t *testing.T, text string) version.Capability {
 	return c
 }
 
-func firstTorchPin(v Verdict) string {
+func firstTorchPin(v verdict.Verdict) string {
 	for _, f := range v.Findings {
 		for _, p := range f.Pins {
 			if p.Package == "torch" {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 )
@@ -119,13 +120,13 @@ func TestPublicCases(t *testing.T) {
 		}
 		hit := false
 		for _, f := range c.inputs(t) {
-			v := Check(context.Background(), Embedded(), f, nil, Policy{})
-			if c.Kind != "environment" && c.Kind != "hardware" && v.Outcome == Incompatible {
+			v := Check(context.Background(), Embedded(), f, nil, verdict.Policy{})
+			if c.Kind != "environment" && c.Kind != "hardware" && v.Outcome == verdict.Incompatible {
 				t.Errorf("%s: %s, but comes out incompatible:\n%s", c.ID, c.Kind, summary(v, everyRule))
 			}
-			hit = hit || slices.ContainsFunc(v.Findings, func(f Finding) bool {
+			hit = hit || slices.ContainsFunc(v.Findings, func(f verdict.Finding) bool {
 				return f.Rule == want &&
-					(f.Severity == Error || milder[want])
+					(f.Severity == verdict.Error || milder[want])
 			})
 		}
 		if c.Kind != "environment" {

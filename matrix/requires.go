@@ -39,7 +39,7 @@ func Requires(ctx context.Context, t *Tables, f facts.Facts, python string) requ
 		Builds: []requires.Build{}, Needs: []requires.Need{}, GPUs: []requires.GPU{},
 		Forward: []requires.Forward{}, Unknown: []requires.Missing{}}}
 	for i, k := range kinds(t) {
-		m := model.NewMachine(t, &a, Target{Driver: newestDriver(t), GPUs: []string{k.asked}, Python: python}, Policy{NoPins: true, Today: t.Date()})
+		m := model.NewMachine(t, &a, Target{Driver: newestDriver(t), GPUs: []string{k.asked}, Python: python}, verdict.Policy{NoPins: true, Today: t.Date()})
 		if i == 0 {
 			r.describe(m)
 		}
@@ -80,7 +80,7 @@ func RequiresOn(ctx context.Context, t *Tables, f facts.Facts, targets []Target)
 func requiredOn(ctx context.Context, t *Tables, f facts.Facts, target Target) (g requires.GPU, ofImage []string) {
 	a := artefactOf(f)
 	target.Driver = newestDriver(t)
-	m := model.NewMachine(t, &a, target, Policy{NoPins: true, Today: t.Date()})
+	m := model.NewMachine(t, &a, target, verdict.Policy{NoPins: true, Today: t.Date()})
 	var d demand
 	if len(m.GPUs) > 0 {
 		d = demandOf(m, ctx)

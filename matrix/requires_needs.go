@@ -130,7 +130,7 @@ func (q *inquiry) outline() string {
 			continue
 		}
 		for _, r := range one.last {
-			severity := Severity("")
+			severity := verdict.Severity("")
 			if r.Finding != nil {
 				severity = r.Finding.Severity
 			}
@@ -149,9 +149,9 @@ func (q *inquiry) outcome(ctx context.Context, at *model.Machine, provided bool)
 	j.asking = func(rule Rule, b *model.Build) []*rules.Result { return q.answered[asker{rule.ID, b}].last }
 	j.rules(ctx)
 	switch outcome(&v, j.answers(ctx)) {
-	case Compatible:
+	case verdict.Compatible:
 		return isMet
-	case Incompatible:
+	case verdict.Incompatible:
 		return unmet
 	}
 	return isUndecided
@@ -183,7 +183,7 @@ func (q *inquiry) needs(drivers int) []need {
 			continue
 		}
 		for _, r := range one.last {
-			mild := r.Without && r.Finding.Severity != Error
+			mild := r.Without && r.Finding.Severity != verdict.Error
 			if how := meetingOf(r); mild || how > isMet || r.Need != "" {
 				n := one.need(r)
 				n.mild, n.image = mild, ofImage(one.rule.Link)
@@ -243,15 +243,17 @@ func (n need) publicNeed(cuts []version.Number, label string) requires.Need {
 // meetingOf is what one result of a rule says of a host.
 func meetingOf(r *rules.Result) meeting {
 	switch {
-	case r.Implied, r.Finding != nil && r.Finding.Severity == Error && !r.Noted:
+	case r.Implied, r.Finding != nil && r.Finding.Severity == verdict.Error && !r.Noted:
 		return unmet
 	case r.Missing.Lacking() && (r.Open || r.Decides):
 		return isUndecided
-	case r.Missing.Lacking() || r.Finding != nil && r.Finding.Severity == Note:
+	case r.Missing.Lacking() || r.Finding != nil && r.Finding.Severity == verdict.Note:
 		return notAsked
 	}
 	return isMet
 }
 
 // ofImage reports whether what a link lacks is for the image to bring: an interpreter, packages and libraries.
-func ofImage(link LinkName) bool { return link == LinkPython || link == LinkLibraries }
+func ofImage(link verdict.LinkName) bool {
+	return link == verdict.LinkPython || link == verdict.LinkLibraries
+}

@@ -12,6 +12,7 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/requires"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 )
@@ -46,16 +47,16 @@ func dualityOf(t *testing.T, tab *Tables, i, every int, a artefact) (d duality) 
 		of := entry(need, gpu)
 		for k := (i + j) % every; k < len(gridDrivers); k += every {
 			driver := gridDrivers[k]
-			v := Check(t.Context(), tab, artefactOf(a.facts), []Target{{Driver: driver, GPUs: []string{gpu}}}, Policy{NoPins: true})
-			if of == nil || of.Admits(driver) != (v.Outcome == Compatible) {
+			v := Check(t.Context(), tab, artefactOf(a.facts), []Target{{Driver: driver, GPUs: []string{gpu}}}, verdict.Policy{NoPins: true})
+			if of == nil || of.Admits(driver) != (v.Outcome == verdict.Compatible) {
 				if d.different++; d.different < 4 {
 					t.Errorf("%s on %s, %s: requires %+v, check %s: %s", a.name, gpu, driver, of, v.Outcome, errorsOf(v))
 				}
 			}
 			switch v.Outcome {
-			case Compatible:
+			case verdict.Compatible:
 				d.admitted++
-			case Inconclusive:
+			case verdict.Inconclusive:
 				d.undecided++
 			default:
 				d.refused++
@@ -106,10 +107,10 @@ func TestEveryRequirement(t *testing.T) {
 	}
 }
 
-func errorsOf(v Verdict) string {
+func errorsOf(v verdict.Verdict) string {
 	var list []string
 	for _, f := range v.Findings {
-		if f.Severity == Error {
+		if f.Severity == verdict.Error {
 			list = append(list, f.Rule)
 		}
 	}
@@ -398,18 +399,18 @@ func TestBumpsAreChecks(t *testing.T) {
 				target := Target{Driver: gridDrivers[k], GPUs: []string{gpu}}
 				ran, runs := outcomeOn(before, target), outcomeOn(after, target)
 				hosts++
-				if ran == Compatible && runs == Incompatible {
+				if ran == verdict.Compatible && runs == verdict.Incompatible {
 					lost++
 				}
 				if len(entry(now, gpu).Names) == 0 { // changes are told of products
 					continue
 				}
-				same := change == nil && (ran == Compatible) == (runs == Compatible)
-				told := change != nil && change.Old.Has(target.Driver) == (ran == Compatible) && change.New.Has(target.Driver) == (runs == Compatible)
+				same := change == nil && (ran == verdict.Compatible) == (runs == verdict.Compatible)
+				told := change != nil && change.Old.Has(target.Driver) == (ran == verdict.Compatible) && change.New.Has(target.Driver) == (runs == verdict.Compatible)
 				if !same && !told {
 					t.Errorf("%s to %s on %s, %s: check says %s, then %s; the change is %+v", c.old, c.now, gpu, target.Driver, ran, runs, change)
 				}
-				if got := CompareTargets(t.Context(), Embedded(), before, after, []Target{target})[0]; got.Lost() != (ran == Compatible && runs == Incompatible) {
+				if got := CompareTargets(t.Context(), Embedded(), before, after, []Target{target})[0]; got.Lost() != (ran == verdict.Compatible && runs == verdict.Incompatible) {
 					t.Errorf("%s to %s on %s, %s: check says %s, then %s; lost: %v", c.old, c.now, gpu, target.Driver, ran, runs, got.Lost())
 				}
 			}
@@ -427,8 +428,8 @@ func changeOf(d requires.Diff, gpu string) *requires.Change {
 	return nil
 }
 
-func outcomeOn(f facts.Facts, target Target) Outcome {
-	return Check(context.Background(), Embedded(), artefactOf(f), []Target{target}, Policy{}).Outcome
+func outcomeOn(f facts.Facts, target Target) verdict.Outcome {
+	return Check(context.Background(), Embedded(), artefactOf(f), []Target{target}, verdict.Policy{}).Outcome
 }
 
 // TestRequiresOfWhatBringsTorch: an xformers that a file names alone stands for the torch that it brings, whose code

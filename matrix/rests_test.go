@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 )
@@ -63,8 +64,8 @@ func takeAway(tree any, path []string) {
 }
 
 // chainsOf are the links of a verdict by build, those of the machine under no name.
-func chainsOf(v Verdict) map[string][]Link {
-	chains := map[string][]Link{"": v.Judged[0].Links}
+func chainsOf(v verdict.Verdict) map[string][]verdict.Link {
+	chains := map[string][]verdict.Link{"": v.Judged[0].Links}
 	for _, a := range v.Answers {
 		chains[a.Subject] = a.Links
 	}
@@ -97,25 +98,27 @@ func TestSoundMachines(t *testing.T) {
 func TestHeldLinksRestOnFacts(t *testing.T) {
 	machines, links := 0, 0
 	for _, s := range append(situations(t), soundMachines...) {
-		if !s.Sound || s.Outcomes[0] != string(Compatible) {
+		if !s.Sound || s.Outcomes[0] != string(verdict.Compatible) {
 			continue
 		}
 		machines++
 		data := s.recorded(t)
 		targets, policy := s.asked()
-		check := func(f facts.Facts) Verdict { return Check(context.Background(), Embedded(), f, targets, policy) }
+		check := func(f facts.Facts) verdict.Verdict {
+			return Check(context.Background(), Embedded(), f, targets, policy)
+		}
 		sound := check(without(t, data))
 		var tried []string
 		for subject, chain := range chainsOf(sound) {
 			for _, l := range chain {
-				if l.State != Held {
+				if l.State != verdict.Held {
 					continue
 				}
 				if links++; len(l.Facts) == 0 {
 					t.Errorf("%s: %s of %q rests on nothing", s.Name, l.Link, subject)
 				}
 				for _, left := range chainsOf(check(without(t, data, l.Facts...)))[subject] {
-					if left.Link == l.Link && left.State == Held {
+					if left.Link == l.Link && left.State == verdict.Held {
 						t.Errorf("%s: without %v %s of %q is held by %q", s.Name, l.Facts, l.Link, subject, left.From)
 					}
 				}
@@ -126,8 +129,8 @@ func TestHeldLinksRestOnFacts(t *testing.T) {
 		for _, fact := range slices.Compact(tried) {
 			v := check(without(t, data, fact))
 			for _, a := range v.Answers {
-				i := slices.IndexFunc(sound.Answers, func(b BuildAnswer) bool { return a.Subject == b.Subject })
-				if i >= 0 && strings.HasPrefix(string(sound.Answers[i].Answer), "works") && a.Answer == Broken {
+				i := slices.IndexFunc(sound.Answers, func(b verdict.BuildAnswer) bool { return a.Subject == b.Subject })
+				if i >= 0 && strings.HasPrefix(string(sound.Answers[i].Answer), "works") && a.Answer == verdict.Broken {
 					t.Errorf("%s: without %s %s is broken: %v", s.Name, fact, a.Subject, a.Because)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -95,8 +96,8 @@ func checkSets(t *testing.T, known *Tables, node facts.Facts, targets []Target, 
 	t.Helper()
 	for _, s := range pins.Sets {
 		for _, f := range Check(context.Background(), known, installSet(node, s, pins.Target.Framework), targets,
-			Policy{}).Findings {
-			if f.Severity == Error {
+			verdict.Policy{}).Findings {
+			if f.Severity == verdict.Error {
 				t.Errorf("%+v: the set %s (driver %q, %v) does not pass: %s: %s", pins.Target, s.Choice, s.Driver, s.Packages,
 					f.Rule, f.Message)
 			}

@@ -12,37 +12,37 @@ import (
 	"cudacompat/probe/facts"
 )
 
-func heldLink(link LinkName, value, from string, facts ...string) Link {
-	return Link{Link: link, State: Held, Value: value, From: from, Because: []string{}, Facts: facts}
+func heldLink(link verdict.LinkName, value, from string, facts ...string) verdict.Link {
+	return verdict.Link{Link: link, State: verdict.Held, Value: value, From: from, Because: []string{}, Facts: facts}
 }
 
-func assumedLink(link LinkName, value, from string) Link {
-	return Link{Link: link, State: Assumed, Value: value, From: from, Because: []string{}}
+func assumedLink(link verdict.LinkName, value, from string) verdict.Link {
+	return verdict.Link{Link: link, State: verdict.Assumed, Value: value, From: from, Because: []string{}}
 }
 
 // unseen is a link of which a fact is missing, with the rule whose page says how to get it.
-func unseen(link LinkName, missing verdict.Lack, rule string) Link {
-	return Link{Link: link, State: Unseen, Value: missing.Missing, Lacks: missing, Because: []string{rule}}
+func unseen(link verdict.LinkName, missing verdict.Lack, rule string) verdict.Link {
+	return verdict.Link{Link: link, State: verdict.Unseen, Value: missing.Missing, Lacks: missing, Because: []string{rule}}
 }
 
 // unshown is a link that was not seen because this process was given no GPU.
-func unshown(link LinkName, rule string) Link {
-	return Link{Link: link, State: Unseen, Value: Withheld, Because: []string{rule}}
+func unshown(link verdict.LinkName, rule string) verdict.Link {
+	return verdict.Link{Link: link, State: verdict.Unseen, Value: verdict.Withheld, Because: []string{rule}}
 }
 
 // What was seen of each link, where no rule found it broken. A link that nobody looked at because only a file was given
 // is assumed; one that was looked for and not found is unseen.
 
 // sight is what was seen of a link of the machine, for one kind of GPU; false where the link does not arise.
-func sight(m *model.Machine, link LinkName, g model.GPU) (Link, bool) {
+func sight(m *model.Machine, link verdict.LinkName, g model.GPU) (verdict.Link, bool) {
 	switch link {
-	case LinkGPU:
+	case verdict.LinkGPU:
 		return sightOfGPU(m, g), true
-	case LinkModule:
+	case verdict.LinkModule:
 		return sightOfModule(m), true
-	case LinkDevices:
+	case verdict.LinkDevices:
 		return sightOfDevices(m, g), true
-	case LinkLibcuda:
+	case verdict.LinkLibcuda:
 		return sightOfLibcuda(m), true
 	}
 	return sightOfAnswers(m)
@@ -88,73 +88,73 @@ func reasonAssumed(m *model.Machine, probe string) string {
 	return ""
 }
 
-func sightOfGPU(m *model.Machine, g model.GPU) Link {
+func sightOfGPU(m *model.Machine, g model.GPU) verdict.Link {
 	switch {
 	case g.Label == "":
-		return unseen(LinkGPU, verdict.NoGPU, "gpu-count")
+		return unseen(verdict.LinkGPU, verdict.NoGPU, "gpu-count")
 	case m.Target.Named():
-		return assumedLink(LinkGPU, g.Label, g.From)
+		return assumedLink(verdict.LinkGPU, g.Label, g.From)
 	}
-	return heldLink(LinkGPU, g.Label, g.From, factGPUs)
+	return heldLink(verdict.LinkGPU, g.Label, g.From, factGPUs)
 }
 
-func sightOfModule(m *model.Machine) Link {
+func sightOfModule(m *model.Machine) verdict.Link {
 	value := m.Driver().Version.String()
 	if m.Facts.Driver.Module != "" && m.Target.Driver == "" {
 		value += ", " + m.Facts.Driver.Module
 	}
 	switch {
 	case m.Target.Driver != "":
-		return assumedLink(LinkModule, value, byTarget)
+		return assumedLink(verdict.LinkModule, value, byTarget)
 	case m.Driver().Loaded || m.Facts.Driver.NVML.Status == "ok" || m.Facts.System.Jetson:
-		return heldLink(LinkModule, value, cmp.Or(m.Driver().From, "NVML"), factLoaded, factNVML, factSystem, factNodes)
+		return heldLink(verdict.LinkModule, value, cmp.Or(m.Driver().From, "NVML"), factLoaded, factNVML, factSystem, factNodes)
 	case m.Facts.Devices.Node("/dev/dxg") != nil:
-		return heldLink(LinkModule, value, "/dev/dxg", factNodes)
+		return heldLink(verdict.LinkModule, value, "/dev/dxg", factNodes)
 	}
 	if why := reasonAssumed(m, "proc-driver"); why != "" {
-		return assumedLink(LinkModule, value, why)
+		return assumedLink(verdict.LinkModule, value, why)
 	}
-	return unseen(LinkModule, verdict.Question("whether the NVIDIA kernel module is loaded"), "driver-missing")
+	return unseen(verdict.LinkModule, verdict.Question("whether the NVIDIA kernel module is loaded"), "driver-missing")
 }
 
 // sightOfDevices asks, in this order, what was given to this process, what it may open, and who would make the rest.
-func sightOfDevices(m *model.Machine, g model.GPU) Link {
+func sightOfDevices(m *model.Machine, g model.GPU) verdict.Link {
 	if m.Facts.Image != nil && withheld(m) {
-		return unshown(LinkDevices, withholder(m))
+		return unshown(verdict.LinkDevices, withholder(m))
 	}
 	if why := reasonAssumed(m, "devices"); why != "" {
-		return assumedLink(LinkDevices, "", why)
+		return assumedLink(verdict.LinkDevices, "", why)
 	}
 	if !m.Looked("devices") { // the time was up, or they could not be looked at
-		return unseen(LinkDevices, verdict.Question("whether the driver's nodes under /dev can be opened"), "device-nodes-missing")
+		return unseen(verdict.LinkDevices, verdict.Question("whether the driver's nodes under /dev can be opened"), "device-nodes-missing")
 	}
 	if withheld(m) {
-		return unshown(LinkDevices, withholder(m))
+		return unshown(verdict.LinkDevices, withholder(m))
 	}
 	switch {
 	case m.Facts.Devices.Node("/dev/dxg") != nil:
-		return heldLink(LinkDevices, "/dev/dxg", "/dev", factNodes)
+		return heldLink(verdict.LinkDevices, "/dev/dxg", "/dev", factNodes)
 	case m.Facts.System.WSL:
-		return unseen(LinkDevices, verdict.Question("whether /dev/dxg is there"), "device-nodes-missing")
+		return unseen(verdict.LinkDevices, verdict.Question("whether /dev/dxg is there"), "device-nodes-missing")
 	case m.Jetson():
-		return heldLink(LinkDevices, "nvgpu and nvhost", "the board's image", factGPUs, factSystem, factNodes)
+		return heldLink(verdict.LinkDevices, "nvgpu and nvhost", "the board's image", factGPUs, factSystem, factNodes)
 	}
 	names := []string{"nvidiactl", "nvidia-uvm"}
 	for _, name := range []string{model.ControlNode, model.MemoryNode} {
 		if missing := nodeUnseen(m, name); missing.Lacking() {
-			return unseen(LinkDevices, missing, "device-nodes-missing")
+			return unseen(verdict.LinkDevices, missing, "device-nodes-missing")
 		}
 	}
 	node := nodeOf(m, g)
 	switch {
 	case node != nil && node.Access != "ok" && !m.DriverAnswers():
-		return unseen(LinkDevices, verdict.Question(fmt.Sprintf("whether a program may open %s (%s)", node.Path, node.Access)), "device-permission")
+		return unseen(verdict.LinkDevices, verdict.Question(fmt.Sprintf("whether a program may open %s (%s)", node.Path, node.Access)), "device-permission")
 	case node == nil && !m.DriverAnswers() && !m.Makes():
-		return unseen(LinkDevices, verdict.Question("whether the GPU's node under /dev can be made"), "device-nodes-missing")
+		return unseen(verdict.LinkDevices, verdict.Question("whether the GPU's node under /dev can be made"), "device-nodes-missing")
 	case node != nil:
 		names = append(names, strings.TrimPrefix(node.Path, "/dev/"))
 	}
-	return heldLink(LinkDevices, strings.Join(names, ", "), "/dev", factNodes, factNVML)
+	return heldLink(verdict.LinkDevices, strings.Join(names, ", "), "/dev", factNodes, factNVML)
 }
 
 // nodeUnseen is what is not known of a node that every program opens; nothing where it can be opened, or will be made
@@ -202,7 +202,7 @@ func withheld(m *model.Machine) bool {
 		m.Facts.Devices.Node("/dev/dxg") == nil
 }
 
-func sightOfLibcuda(m *model.Machine) Link {
+func sightOfLibcuda(m *model.Machine) verdict.Link {
 	value := func(v version.Number) string {
 		text, cuda := v.String(), m.Driver().CUDA
 		if own := m.Driver().Version; v.Known() && own.Known() && v.Compare(own) != 0 && m.Forward().Compat == nil {
@@ -214,29 +214,29 @@ func sightOfLibcuda(m *model.Machine) Link {
 		return strings.TrimPrefix(text, ", ")
 	}
 	if m.Target.Driver != "" {
-		return assumedLink(LinkLibcuda, value(m.Driver().Version), byTarget)
+		return assumedLink(verdict.LinkLibcuda, value(m.Driver().Version), byTarget)
 	}
 	if why := reasonAssumed(m, "driver-libraries"); why != "" {
-		return assumedLink(LinkLibcuda, value(m.Driver().Version), why)
+		return assumedLink(verdict.LinkLibcuda, value(m.Driver().Version), why)
 	}
 	if m.Forward().Compat != nil {
-		return heldLink(LinkLibcuda, value(m.Forward().Number), m.Forward().Path, factCompat, factTaken, factLibraries)
+		return heldLink(verdict.LinkLibcuda, value(m.Forward().Number), m.Forward().Path, factCompat, factTaken, factLibraries)
 	}
 	if taken := m.Facts.Driver.Taken; taken.Path != "" {
-		return heldLink(LinkLibcuda, value(version.Of(taken.Version)), taken.Path, factTaken, factLibraries)
+		return heldLink(verdict.LinkLibcuda, value(version.Of(taken.Version)), taken.Path, factTaken, factLibraries)
 	}
 	// An older program recorded the driver's own library, and not which file the loader takes.
 	if own := m.Library("libcuda"); own != nil && m.Facts.Driver.Libcuda == nil {
-		return heldLink(LinkLibcuda, value(own.Number), own.Path, factLibraries)
+		return heldLink(verdict.LinkLibcuda, value(own.Number), own.Path, factLibraries)
 	}
 	rule := "driver-missing"
 	if m.Facts.System.Container != "" {
 		rule = "container-driver-libs"
 	}
 	if withheld(m) { // its driver comes in with the GPU
-		return unshown(LinkLibcuda, withholder(m))
+		return unshown(verdict.LinkLibcuda, withholder(m))
 	}
-	return unseen(LinkLibcuda, verdict.Question("which libcuda.so.1 a CUDA program would load here"), rule)
+	return unseen(verdict.LinkLibcuda, verdict.Question("which libcuda.so.1 a CUDA program would load here"), rule)
 }
 
 // withholder is the rule whose page says why this process has no GPU.
@@ -248,23 +248,23 @@ func withholder(m *model.Machine) string {
 }
 
 // sightOfAnswers: without NVML nobody asked the driver, and there is no such link.
-func sightOfAnswers(m *model.Machine) (Link, bool) {
+func sightOfAnswers(m *model.Machine) (verdict.Link, bool) {
 	if m.Facts.Observed.CUDAAvailable != nil && !*m.Facts.Observed.CUDAAvailable && !m.Target.Named() && m.Target.Driver == "" {
-		return unseen(LinkAnswers, verdict.Question("why torch.cuda.is_available() is False in this report: the visible devices, a compatibility library, or the nodes under /dev decide"), "driver-unresponsive"), true
+		return unseen(verdict.LinkAnswers, verdict.Question("why torch.cuda.is_available() is False in this report: the visible devices, a compatibility library, or the nodes under /dev decide"), "driver-unresponsive"), true
 	}
 	nvml := m.Facts.Driver.NVML
 	switch {
 	// Jetson's NVML is a part of one, and WSL's answers for Windows.
 	case m.Target.Named() || m.Target.Driver != "" || m.Jetson() || m.Facts.System.WSL && nvml.Status != "ok":
-		return Link{}, false
+		return verdict.Link{}, false
 	case nvml.Status == "ok":
-		return heldLink(LinkAnswers, "", m.NVMLFrom(), factNVML), true
+		return heldLink(verdict.LinkAnswers, "", m.NVMLFrom(), factNVML), true
 	case nvml.Status == "timeout" || nvml.Status == "crashed" || nvml.Status == "stuck":
-		return unseen(LinkAnswers, verdict.Statement(nvml.Message), "driver-unresponsive"), true
+		return unseen(verdict.LinkAnswers, verdict.Statement(nvml.Message), "driver-unresponsive"), true
 	case nvml.Status == "error" && nvml.Code != model.NVMLNotLoaded && !withheld(m):
-		return unseen(LinkAnswers, whyNVMLFails(nvml), "driver-unresponsive"), true
+		return unseen(verdict.LinkAnswers, whyNVMLFails(nvml), "driver-unresponsive"), true
 	}
-	return Link{}, false
+	return verdict.Link{}, false
 }
 
 // whyNVMLFails is what is not known of an error of NVML, which the kernel's log may tell.
@@ -275,10 +275,10 @@ func whyNVMLFails(nvml facts.NVML) verdict.Lack {
 }
 
 // sightOfBuild is what was seen of a build's own link.
-func sightOfBuild(m *model.Machine, link LinkName, b *model.Build, g model.GPU) Link {
+func sightOfBuild(m *model.Machine, link verdict.LinkName, b *model.Build, g model.GPU) verdict.Link {
 	installed := b.Path != "" || b.Program()
 	switch link {
-	case LinkDriver:
+	case verdict.LinkDriver:
 		if m.Target.Driver != "" {
 			return assumedLink(link, m.Driver().Version.String(), byTarget)
 		}
@@ -286,14 +286,14 @@ func sightOfBuild(m *model.Machine, link LinkName, b *model.Build, g model.GPU) 
 			return heldLink(link, m.Driver().Version.String(), m.Driver().From, factGPUs, factSystem)
 		}
 		return heldLink(link, m.Driver().Version.String(), m.Driver().From, factLoaded, factLibraries, factModules, factCUDA)
-	case LinkCode:
+	case verdict.LinkCode:
 		_, from, _ := m.Code(b, g)
 		return heldLink(link, g.Capability.SM(), from, factSASS, factPTX, factGroups, factRelease)
-	case LinkPython:
+	case verdict.LinkPython:
 		if installed {
 			return heldLink(link, b.Env.Python, b.Env.Path, factPath)
 		}
-	case LinkLibraries:
+	case verdict.LinkLibraries:
 		switch {
 		case installed && b.Looked, b.Program():
 			return heldLink(link, "", b.Path, factLooked, factPath)
@@ -310,10 +310,10 @@ func hiddenByImage(list string) verdict.Lack {
 }
 
 // lackOf is the fact that an unseen link lacks.
-func lackOf(m *model.Machine, l Link) verdict.Lack {
+func lackOf(m *model.Machine, l verdict.Link) verdict.Lack {
 	list, hides := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]
 	switch {
-	case l.Value != Withheld:
+	case l.Value != verdict.Withheld:
 		return l.Lacks
 	case m.Facts.Image != nil:
 		return hiddenByImage(list)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/cases"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 )
 
@@ -53,7 +54,7 @@ func TestSituations(t *testing.T) {
 	}
 }
 
-func (s *situation) judged(t *testing.T) Verdict {
+func (s *situation) judged(t *testing.T) verdict.Verdict {
 	t.Helper()
 	f, err := probe.Given(s.recorded(t))
 	if err != nil {
@@ -81,7 +82,7 @@ func (s *situation) recorded(t *testing.T) []byte {
 }
 
 // asked is what the command line asks of the machine.
-func (s *situation) asked() (targets []Target, policy Policy) {
+func (s *situation) asked() (targets []Target, policy verdict.Policy) {
 	for i, arg := range s.Args {
 		switch arg {
 		case "--instance":
@@ -94,25 +95,25 @@ func (s *situation) asked() (targets []Target, policy Policy) {
 }
 
 // wrong is what is wrong with a verdict, empty where nothing is.
-func (s *situation) wrong(v Verdict) string {
+func (s *situation) wrong(v verdict.Verdict) string {
 	text := summary(v, everyRule)
-	works := slices.ContainsFunc(v.Answers, func(a BuildAnswer) bool {
-		return strings.HasPrefix(string(a.Answer), "works") && a.Answer != WorksCPUOnly
+	works := slices.ContainsFunc(v.Answers, func(a verdict.BuildAnswer) bool {
+		return strings.HasPrefix(string(a.Answer), "works") && a.Answer != verdict.WorksCPUOnly
 	})
-	open := slices.ContainsFunc(v.Answers, func(a BuildAnswer) bool { return a.Answer == Broken || a.Answer == Unknown })
-	found := len(s.Rule) == 0 || slices.ContainsFunc(v.Findings, func(f Finding) bool {
+	open := slices.ContainsFunc(v.Answers, func(a verdict.BuildAnswer) bool { return a.Answer == verdict.Broken || a.Answer == verdict.Unknown })
+	found := len(s.Rule) == 0 || slices.ContainsFunc(v.Findings, func(f verdict.Finding) bool {
 		return f.Rule == s.Rule[0] && string(f.Severity) == s.Rule[1]
 	})
 	switch {
 	case !slices.Contains(s.Outcomes, string(v.Outcome)):
 		return "the outcome is none of " + strings.Join(s.Outcomes, ", ") + ":\n" + text
-	case v.Outcome == Compatible && open:
+	case v.Outcome == verdict.Compatible && open:
 		return "compatible beside an answer that is not:\n" + text
-	case v.Outcome == Incompatible && works:
+	case v.Outcome == verdict.Incompatible && works:
 		return "incompatible, and its build works:\n" + text
 	case !found:
 		return "no " + s.Rule[1] + " of " + s.Rule[0] + ":\n" + text
-	case s.Sound && v.Count(Error)+v.Count(Warning) > 0:
+	case s.Sound && v.Count(verdict.Error)+v.Count(verdict.Warning) > 0:
 		return "it is sound, and something is said:\n" + text
 	case s.Word != "" && !strings.Contains(text, s.Word):
 		return "no step says " + s.Word + ":\n" + text

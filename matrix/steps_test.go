@@ -9,6 +9,7 @@ import (
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 
@@ -63,7 +64,7 @@ func TestStepsAreCommands(t *testing.T) {
 				if id != "" {
 					f.System.ID, f.System.IDLike, f.System.OS = as.ID, as.IDLike, as.OS
 				}
-				read = pins.System(model.NewMachine(Embedded(), f, Target{}, Policy{}))
+				read = pins.System(model.NewMachine(Embedded(), f, Target{}, verdict.Policy{}))
 			})
 			for _, f := range v.Findings {
 				if f.Rule == "driver-auto-update" && id != "" {
@@ -72,7 +73,7 @@ func TestStepsAreCommands(t *testing.T) {
 				name := file + " " + id + " " + f.Rule
 				n := wantSteps(t, name, f, read)
 				runs += n
-				if f.Severity == Error {
+				if f.Severity == verdict.Error {
 					errors++
 					mended += min(n, 1)
 				}
@@ -86,9 +87,9 @@ func TestStepsAreCommands(t *testing.T) {
 }
 
 // wantSteps counts a finding's commands.
-func wantSteps(t *testing.T, name string, f Finding, read pin.System) (runs int) {
+func wantSteps(t *testing.T, name string, f verdict.Finding, read pin.System) (runs int) {
 	t.Helper()
-	if f.Severity == Error && len(f.Pins)+len(f.Steps) == 0 {
+	if f.Severity == verdict.Error && len(f.Pins)+len(f.Steps) == 0 {
 		t.Errorf("%s: nothing to do", name)
 	}
 	if len(f.Do) != len(f.Steps) {

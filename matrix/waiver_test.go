@@ -4,14 +4,15 @@ import (
 	"context"
 	"testing"
 
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 
 	"github.com/google/go-cmp/cmp"
 )
 
 func TestWaiverCovers(t *testing.T) {
-	finding := Finding{Rule: "driver-too-old", Subject: "torch 2.9.0+cu130 in /opt/venv", Target: "p5.48xlarge",
-		Evidence: []Evidence{
+	finding := verdict.Finding{Rule: "driver-too-old", Subject: "torch 2.9.0+cu130 in /opt/venv", Target: "p5.48xlarge",
+		Evidence: []verdict.Evidence{
 			{Fact: "driver", Value: "535.183.01", From: "/proc/driver/nvidia/version"}, {Fact: "GPU", Value: "NVIDIA L4 (8.9)", From: "NVML"},
 			{Fact: "GPU", Value: "NVIDIA H100 (9.0)", From: "NVML"}}}
 	for name, tt := range map[string]struct {
@@ -34,7 +35,7 @@ func TestWaiverCovers(t *testing.T) {
 		"not-utf-8":          {"driver-too-old", map[string]string{"driver": "\xff[(*"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := (Waiver{Rule: tt.rule, Match: tt.match}).Covers(finding); got != tt.want {
+			if got := (verdict.Waiver{Rule: tt.rule, Match: tt.match}).Covers(finding); got != tt.want {
 				t.Errorf("covers: %v", got)
 			}
 		})
@@ -50,27 +51,27 @@ func TestWaivers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	week := Waiver{Rule: "driver-too-old", Match: map[string]string{"driver": "535.*"}, Reason: "this week",
+	week := verdict.Waiver{Rule: "driver-too-old", Match: map[string]string{"driver": "535.*"}, Reason: "this week",
 		Until: "2026-12-01"}
 	for name, tt := range map[string]struct {
 		today   string
-		waivers []Waiver
-		outcome Outcome
+		waivers []verdict.Waiver
+		outcome verdict.Outcome
 		reasons []string
 		used    []int
 		expired []bool
 	}{
-		"last-day":    {"2026-12-01", []Waiver{week}, Compatible, []string{"this week"}, []int{1}, []bool{false}},
-		"day-after":   {"2026-12-02", []Waiver{week}, Incompatible, nil, []int{1}, []bool{true}},
-		"tables-date": {"", []Waiver{week}, Compatible, []string{"this week"}, []int{1}, []bool{false}},
-		"other-driver": {"2026-12-01", []Waiver{{Rule: "driver-too-old", Match: map[string]string{"driver": "550.*"}}},
-			Incompatible, nil, []int{0}, []bool{false}},
-		"one-after-another": {"2026-12-02", []Waiver{week, {Rule: "driver-too-old", Reason: "for good"},
+		"last-day":    {"2026-12-01", []verdict.Waiver{week}, verdict.Compatible, []string{"this week"}, []int{1}, []bool{false}},
+		"day-after":   {"2026-12-02", []verdict.Waiver{week}, verdict.Incompatible, nil, []int{1}, []bool{true}},
+		"tables-date": {"", []verdict.Waiver{week}, verdict.Compatible, []string{"this week"}, []int{1}, []bool{false}},
+		"other-driver": {"2026-12-01", []verdict.Waiver{{Rule: "driver-too-old", Match: map[string]string{"driver": "550.*"}}},
+			verdict.Incompatible, nil, []int{0}, []bool{false}},
+		"one-after-another": {"2026-12-02", []verdict.Waiver{week, {Rule: "driver-too-old", Reason: "for good"},
 			{Rule: "driver-too-old", Reason: "again"}},
-			Compatible, []string{"for good"}, []int{1, 1, 1}, []bool{true, false, false}},
+			verdict.Compatible, []string{"for good"}, []int{1, 1, 1}, []bool{true, false, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := Check(context.Background(), Embedded(), node, nil, Policy{Waivers: tt.waivers, Today: tt.today})
+			v := Check(context.Background(), Embedded(), node, nil, verdict.Policy{Waivers: tt.waivers, Today: tt.today})
 			var reasons []string
 			for _, s := range v.Suppressed {
 				reasons = append(reasons, s.Reason)

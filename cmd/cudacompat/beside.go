@@ -13,6 +13,7 @@ import (
 	"cudacompat/internal/logs"
 	"cudacompat/internal/report"
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 )
 
@@ -47,7 +48,7 @@ func (f *explainFlags) compare(ctx context.Context, e *report.Explained, head []
 	m.facts.Complete()
 	judging, cancel := forJudging(ctx)
 	defer cancel()
-	verdict := matrix.Check(judging, f.tables, m.facts, nil, matrix.Policy{})
+	verdict := matrix.Check(judging, f.tables, m.facts, nil, verdict.Policy{})
 	rule := e.Rule
 	e.Findings, e.Apart = e.Beside(verdict, f.tables)
 	result := report.ResultOf(rule, e.Findings, e.Apart, verdict)

@@ -15,6 +15,7 @@ import (
 	"cudacompat/internal/logs"
 	"cudacompat/internal/report"
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 
@@ -193,7 +194,7 @@ func (f *judgeFlags) judgeOne(ctx context.Context, job job, m description) (repo
 		m.facts.Observed.Named = "" // the error says more of it than that its release is not known
 	}
 	r, err := job.judge(ctx, found)
-	if err != nil || r.Log == nil || r.Outcome != matrix.Compatible || !atFault(r.Log.Blame) {
+	if err != nil || r.Log == nil || r.Outcome != verdict.Compatible || !atFault(r.Log.Blame) {
 		return r, err
 	}
 	m.facts.Unread = append(slices.Clone(m.facts.Unread), facts.Unread{Place: "the error that was pasted", Kind: facts.UnreadNeeded,

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -29,7 +30,7 @@ type config struct {
 	file    string // as it was named; empty: there is none
 	require []string
 	failOn  string
-	waivers []matrix.Waiver
+	waivers []verdict.Waiver
 	lines   []int // of each waiver
 }
 
@@ -131,7 +132,7 @@ const longestMatch = 1000
 
 // waiver reads one entry of ignore.
 func (c *config) waiver(doc document, n *yaml.Node) error {
-	w := matrix.Waiver{Match: map[string]string{}}
+	w := verdict.Waiver{Match: map[string]string{}}
 	err := doc.mapping(n, map[string]func(*yaml.Node) error{
 		"rule":   func(n *yaml.Node) error { return doc.word(n, &w.Rule, "rule", ruleIDs()) },
 		"reason": func(n *yaml.Node) error { return doc.text(n, &w.Reason) },
@@ -173,7 +174,7 @@ func (d document) date(n *yaml.Node, day *string) error {
 }
 
 // remark says which waivers of the file are about nothing here.
-func (c config) remark(w io.Writer, v matrix.Verdict) {
+func (c config) remark(w io.Writer, v verdict.Verdict) {
 	uses := v.Waivers[len(v.Waivers)-len(c.waivers):] // those of --ignore stand before them
 	for i, use := range uses {
 		if use.Matched == 0 {
@@ -184,16 +185,16 @@ func (c config) remark(w io.Writer, v matrix.Verdict) {
 }
 
 // findingsOf are all findings of a rule, waived ones too.
-func findingsOf(rule string, v matrix.Verdict) []matrix.Finding {
+func findingsOf(rule string, v verdict.Verdict) []verdict.Finding {
 	all := slices.Clone(v.Findings)
 	for _, s := range v.Suppressed {
 		all = append(all, s.Finding)
 	}
-	return slices.DeleteFunc(all, func(f matrix.Finding) bool { return f.Rule != rule })
+	return slices.DeleteFunc(all, func(f verdict.Finding) bool { return f.Rule != rule })
 }
 
 // unmatchedAdvice says what to do about a waiver that is about none of its rule's findings.
-func unmatchedAdvice(w matrix.Waiver, findings []matrix.Finding) string {
+func unmatchedAdvice(w verdict.Waiver, findings []verdict.Finding) string {
 	if len(findings) == 0 {
 		return "take it out"
 	}

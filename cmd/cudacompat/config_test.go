@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -25,7 +25,7 @@ func TestExampleConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := config{file: name, require: []string{"driver", "gpu"}, failOn: "error", waivers: []matrix.Waiver{
+	want := config{file: name, require: []string{"driver", "gpu"}, failOn: "error", waivers: []verdict.Waiver{
 		{Rule: "driver-too-old", Match: map[string]string{"subject": "torch 2.9.* in /opt/venv", "driver": "535.*"},
 			Reason: "drivers are replaced with the next machine image, INFRA-412", Until: "2027-01-31"},
 		{Rule: "companion-mismatch", Match: map[string]string{}, Reason: "triton is pinned by the kernels team"},
@@ -42,9 +42,9 @@ func TestConfigKeepsText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := matrix.Waiver{Rule: "driver-too-old", Reason: "yes",
+	want := verdict.Waiver{Rule: "driver-too-old", Reason: "yes",
 		Match: map[string]string{"driver CUDA": "12.10", "python": "3.10", "x": "2027-01-31", "y": "0x1F"}}
-	if diff := cmp.Diff([]matrix.Waiver{want}, c.waivers); diff != "" {
+	if diff := cmp.Diff([]verdict.Waiver{want}, c.waivers); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -161,7 +161,7 @@ func FuzzConfig(f *testing.F) {
 			if _, err := time.Parse(time.DateOnly, w.Until); w.Reason == "" || w.Until != "" && err != nil {
 				t.Errorf("waiver %+v", w)
 			}
-			w.Covers(matrix.Finding{Rule: w.Rule})
+			w.Covers(verdict.Finding{Rule: w.Rule})
 		}
 	})
 }

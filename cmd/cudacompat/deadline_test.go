@@ -12,6 +12,7 @@ import (
 
 	"cudacompat/internal/report"
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 )
 
@@ -95,12 +96,12 @@ func TestForJudging(t *testing.T) {
 func TestJudgingOver(t *testing.T) {
 	j := job{tables: matrix.Embedded(), targets: []matrix.Target{{Instance: "g5.xlarge", Driver: "580.95.05"}}}
 	over, end := context.WithCancelCause(context.Background())
-	if r := j.reportOf(over, probe.Facts{}); r.Outcome != matrix.Compatible {
+	if r := j.reportOf(over, probe.Facts{}); r.Outcome != verdict.Compatible {
 		t.Fatalf("in time: %s", r.Outcome)
 	}
 	end(errUnjudged)
 	r := j.reportOf(over, probe.Facts{})
-	if r.Outcome != matrix.Inconclusive || len(r.Unknown) == 0 || r.Unknown[0].Missing != errUnjudged.Error() {
+	if r.Outcome != verdict.Inconclusive || len(r.Unknown) == 0 || r.Unknown[0].Missing != errUnjudged.Error() {
 		t.Errorf("given up: %s, %+v", r.Outcome, r.Unknown)
 	}
 }
@@ -134,7 +135,7 @@ func TestNothingJudged(t *testing.T) {
 	up, end := context.WithCancelCause(t.Context())
 	end(errors.New("the time was up"))
 	r := job{tables: matrix.Embedded()}.reportOf(up, probe.Facts{})
-	if r.Outcome != matrix.Inconclusive || len(r.Unknown) != 1 || r.Unknown[0].Missing != "the time was up" {
+	if r.Outcome != verdict.Inconclusive || len(r.Unknown) != 1 || r.Unknown[0].Missing != "the time was up" {
 		t.Errorf("%s, %+v", r.Outcome, r.Unknown)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"cudacompat/internal/logs"
 	"cudacompat/internal/report"
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 
 	"github.com/spf13/cobra"
@@ -125,7 +126,7 @@ func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host, says 
 	end, said := time.Now().Add(f.wait), ""
 	for {
 		r, looked, err := f.look(ctx, job, h, says)
-		missing := r.Outcome == matrix.Inconclusive || r.Fires("required-missing")
+		missing := r.Outcome == verdict.Inconclusive || r.Fires("required-missing")
 		if err != nil || !missing || time.Now().Add(waitStep).After(end) {
 			return r, looked, err
 		}
@@ -153,7 +154,7 @@ func (f *doctorFlags) look(ctx context.Context, job job, h *probe.Host, says io.
 type job struct {
 	tables   *matrix.Tables
 	overlaid bool // with a site's own
-	policy   matrix.Policy
+	policy   verdict.Policy
 	verbose  io.Writer // where it is said how the probes went; nil: nowhere
 	targets  []matrix.Target
 	outputs  outputs[report.Report]

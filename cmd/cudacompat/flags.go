@@ -14,6 +14,7 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 
 	"github.com/spf13/cobra"
@@ -184,8 +185,8 @@ func addColour(cmd *cobra.Command, colour *string) {
 }
 
 // policy checks the words and makes what matrix asks for.
-func (f *judgeFlags) policy() (matrix.Policy, error) {
-	p := matrix.Policy{Today: time.Now().Format(time.DateOnly)}
+func (f *judgeFlags) policy() (verdict.Policy, error) {
+	p := verdict.Policy{Today: time.Now().Format(time.DateOnly)}
 	if !slices.Contains(failOnWords, f.failOn) {
 		return p, misspelt("severity for --fail-on", f.failOn, failOnWords)
 	}
@@ -199,7 +200,7 @@ func (f *judgeFlags) policy() (matrix.Policy, error) {
 		if !slices.Contains(ruleIDs(), rule) {
 			return p, misspelt("rule", rule, ruleIDs())
 		}
-		p.Waivers = append(p.Waivers, matrix.Waiver{Rule: rule, Reason: "--ignore"})
+		p.Waivers = append(p.Waivers, verdict.Waiver{Rule: rule, Reason: "--ignore"})
 	}
 	return p, nil
 }

@@ -11,6 +11,7 @@ import (
 	"cudacompat/internal/fleet"
 	"cudacompat/internal/report"
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 
 	"github.com/spf13/cobra"
@@ -93,12 +94,12 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 			return err
 		}
 	}
-	judge := fleet.NewJudge(tables, matrix.Policy{Today: time.Now().Format(time.DateOnly)}, asked)
+	judge := fleet.NewJudge(tables, verdict.Policy{Today: time.Now().Format(time.DateOnly)}, asked)
 	judge.Expect(expected)
 	found, err := f.judge(ctx, s, args, judge)
 	if late := new(lateError); errors.As(err, &late) { // a file that never ends: what was read before it is left behind
 		complain(s.err, late.Error(), "give more --timeout, or fewer documents")
-		nothing := fleet.NewJudge(tables, matrix.Policy{}, asked)
+		nothing := fleet.NewJudge(tables, verdict.Policy{}, asked)
 		nothing.Refuse(strings.Join(args, " "), "", late.Error())
 		found, err = nothing.Summary(fleet.StaleAfter(f.maxAge, time.Now())), nil
 	}
@@ -142,9 +143,9 @@ func (f *fleetFlags) exit(s fleet.Summary) error {
 	found := func(k fleet.Kind) bool { return len(k.Findings) > 0 }
 	warned := len(s.Drift) > 0 || slices.ContainsFunc(s.Kinds, found)
 	switch {
-	case s.Outcome == matrix.Incompatible && f.failOn != "never", warned && f.failOn == "warning":
+	case s.Outcome == verdict.Incompatible && f.failOn != "never", warned && f.failOn == "warning":
 		return exitError(exitIncompatible)
-	case s.Outcome == matrix.Inconclusive, len(s.Unread)+len(s.Missing) > 0, s.Nodes == 0:
+	case s.Outcome == verdict.Inconclusive, len(s.Unread)+len(s.Missing) > 0, s.Nodes == 0:
 		return exitError(exitInconclusive)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"cudacompat/internal/fleet"
 	"cudacompat/internal/report"
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // A document with more builds than are read is refused before it is parsed, alone, in an envelope and packed.
@@ -35,7 +36,7 @@ func TestFleetCountsBeforeItParses(t *testing.T) {
 		"envelope": {fmt.Sprintf(`{"node":"n","facts":%s}`, facts), want},
 		"packed":   {string(inside), "its compressed facts: " + want},
 	} {
-		judge := fleet.NewJudge(&matrix.Tables{}, matrix.Policy{}, nil)
+		judge := fleet.NewJudge(&matrix.Tables{}, verdict.Policy{}, nil)
 		d := documents{ctx: t.Context(), judge: judge}
 		d.document("n.json", "n.json", true, []byte(c.document))
 		got := judge.Summary(func([]fleet.Member) []fleet.Stale { return nil })

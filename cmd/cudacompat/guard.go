@@ -17,6 +17,7 @@ import (
 	"cudacompat/internal/guard"
 	"cudacompat/internal/report"
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 
@@ -317,7 +318,7 @@ func (g *guarding) looking(env string) probe.Options {
 	return o
 }
 
-func (g *guarding) verdict(ctx context.Context, facts probe.Facts) matrix.Verdict {
+func (g *guarding) verdict(ctx context.Context, facts probe.Facts) verdict.Verdict {
 	judging, cancel := forJudging(ctx)
 	defer cancel()
 	facts.Complete()
@@ -447,7 +448,7 @@ func (g *guarding) stops() *int {
 }
 
 func (g *guarding) unclearHint() string {
-	if slices.ContainsFunc(g.after.Verdict.Judged, func(j matrix.Judged) bool { return len(j.GPUs) == 0 }) {
+	if slices.ContainsFunc(g.after.Verdict.Judged, func(j verdict.Judged) bool { return len(j.GPUs) == 0 }) {
 		return "hint: name the machine that it is for: --driver VERSION --gpu NAME, or --instance TYPE; --yes installs anyway"
 	}
 	return "hint: --yes installs anyway"

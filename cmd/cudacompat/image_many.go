@@ -12,6 +12,7 @@ import (
 	"cudacompat/internal/redact"
 	"cudacompat/internal/report"
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 )
@@ -50,7 +51,7 @@ func imagesNamed(args []string, stdin io.Reader) (images []*imageSource, in io.R
 }
 
 // ranks of outcomes, the worst first.
-var ranks = map[matrix.Outcome]int{matrix.Incompatible: 0, matrix.Inconclusive: 1, matrix.Compatible: 2}
+var ranks = map[verdict.Outcome]int{verdict.Incompatible: 0, verdict.Inconclusive: 1, verdict.Compatible: 2}
 
 // judgeImages judges several images, each read once, for each machine by itself, and prints a table of them, the worst
 // first. One that cannot be read leaves the rest as they are.
@@ -93,7 +94,7 @@ func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, pla
 	if err := report.Images(s.out, rows, job.targets[0].Driver, style); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)
 	}
-	for _, outcome := range []matrix.Outcome{matrix.Incompatible, matrix.Inconclusive, matrix.Compatible} {
+	for _, outcome := range []verdict.Outcome{verdict.Incompatible, verdict.Inconclusive, verdict.Compatible} {
 		for _, row := range rows {
 			if code := exitFor(row.Verdict, f.failOn, job.outputs); row.Outcome == outcome && code != nil {
 				return code

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/report"
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/host/hosttest"
 	"cudacompat/probe/host/imagetest"
 
@@ -228,8 +228,8 @@ func TestConfigurationCounts(t *testing.T) {
 		if err := json.Unmarshal([]byte(out.String()), &r); err != nil {
 			t.Fatalf("%v: %s", err, errs.String())
 		}
-		got := slices.ContainsFunc(r.Findings, func(f matrix.Finding) bool {
-			return f.Rule == "container-requirements" && f.Severity == matrix.Warning && f.Subject == "NVIDIA_REQUIRE_CUDA"
+		got := slices.ContainsFunc(r.Findings, func(f verdict.Finding) bool {
+			return f.Rule == "container-requirements" && f.Severity == verdict.Warning && f.Subject == "NVIDIA_REQUIRE_CUDA"
 		})
 		if got != want {
 			t.Errorf("%s: a warning: %v, want %v", env, got, want)

@@ -11,6 +11,7 @@ import (
 	"cudacompat/internal/report"
 	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 
 	"github.com/spf13/cobra"
@@ -136,16 +137,16 @@ func refusesOf(ctx context.Context, t *matrix.Tables, here probe.Facts) matrix.R
 			return err.Error()
 		}
 		facts.System.Libc, facts.System.Arch, facts.System.WSL = here.System.Libc, here.System.Arch, here.System.WSL
-		verdict := matrix.Check(ctx, t, facts, []matrix.Target{target}, matrix.Policy{NoPins: true})
+		result := matrix.Check(ctx, t, facts, []matrix.Target{target}, verdict.Policy{NoPins: true})
 		switch {
-		case verdict.Outcome == matrix.Compatible:
+		case result.Outcome == verdict.Compatible:
 			return ""
-		case len(verdict.Findings) > 0 && verdict.Findings[0].Severity == matrix.Error:
-			return verdict.Findings[0].Message
-		case len(verdict.Unknown) > 0:
-			return "cannot judge " + verdict.Unknown[0].Subject + ": " + verdict.Unknown[0].Missing
+		case len(result.Findings) > 0 && result.Findings[0].Severity == verdict.Error:
+			return result.Findings[0].Message
+		case len(result.Unknown) > 0:
+			return "cannot judge " + result.Unknown[0].Subject + ": " + result.Unknown[0].Missing
 		}
-		return "it is " + string(verdict.Outcome)
+		return "it is " + string(result.Outcome)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"cudacompat/internal/redact"
 	"cudacompat/internal/report"
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -183,23 +183,23 @@ func commandNames(cmd *cobra.Command) []string {
 
 // exitFor is the code of an outcome under --fail-on, which moves the code and never the outcome. On a monitor's
 // standard output the codes are those of its protocol.
-func exitFor(v matrix.Verdict, failOn string, o outputs[report.Report]) error {
+func exitFor(v verdict.Verdict, failOn string, o outputs[report.Report]) error {
 	if o.readByMonitor() {
 		return exitError(report.NagiosStateOf(v))
 	}
-	wrong := v.Outcome == matrix.Incompatible && failOn != "never" || failOn == "warning" && v.Count(matrix.Warning) > 0
+	wrong := v.Outcome == verdict.Incompatible && failOn != "never" || failOn == "warning" && v.Count(verdict.Warning) > 0
 	switch {
 	case wrong:
 		return exitError(exitIncompatible)
-	case v.Outcome == matrix.Inconclusive:
+	case v.Outcome == verdict.Inconclusive:
 		return exitError(exitInconclusive)
 	}
 	return nil
 }
 
 // exitForHealth is Docker's: only a proven error is unhealthy, unless something was required that could not be seen.
-func exitForHealth(v matrix.Verdict, required bool) error {
-	if v.Outcome == matrix.Incompatible || v.Outcome == matrix.Inconclusive && required {
+func exitForHealth(v verdict.Verdict, required bool) error {
+	if v.Outcome == verdict.Incompatible || v.Outcome == verdict.Inconclusive && required {
 		return exitError(exitIncompatible)
 	}
 	return nil

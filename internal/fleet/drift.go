@@ -8,17 +8,18 @@ import (
 	"strings"
 
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // Drift is a thing in which the nodes of one group differ.
 type Drift struct {
-	Rule     string          `json:"rule"` // "fleet-drift"
-	Severity matrix.Severity `json:"severity"`
-	Group    string          `json:"group"`
-	What     string          `json:"what"`   // "driver", "CUDA", "torch", "NCCL of torch"
-	Usual    string          `json:"usual"`  // what most nodes have; empty where as many have another
-	Values   []Value         `json:"values"` // the most common first
+	Rule     string           `json:"rule"` // "fleet-drift"
+	Severity verdict.Severity `json:"severity"`
+	Group    string           `json:"group"`
+	What     string           `json:"what"`   // "driver", "CUDA", "torch", "NCCL of torch"
+	Usual    string           `json:"usual"`  // what most nodes have; empty where as many have another
+	Values   []Value          `json:"values"` // the most common first
 }
 
 // Value is one of the values, and who has it.
@@ -70,7 +71,7 @@ func (d Drift) Outliers() []string {
 // trait is one thing in which nodes of a group are to be alike.
 type trait struct {
 	what, value string
-	severity    matrix.Severity
+	severity    verdict.Severity
 }
 
 // traitsOf are the parts of a node's stack. Ranks of one job with different NCCL do not talk to each other; the rest is
@@ -78,22 +79,22 @@ type trait struct {
 func traitsOf(t *matrix.Tables, f *facts.Facts) []trait {
 	var list []trait
 	for _, p := range matrix.Stack(t, f) {
-		what, severity := p.Name, matrix.Warning
+		what, severity := p.Name, verdict.Warning
 		if p.Name == "NCCL" {
-			what, severity = "NCCL of "+p.Of, matrix.Error
+			what, severity = "NCCL of "+p.Of, verdict.Error
 		}
 		list = append(list, trait{what, p.Version, severity})
 	}
 	return list
 }
 
-var severityRank = map[matrix.Severity]int{matrix.Error: 0, matrix.Warning: 1}
+var severityRank = map[verdict.Severity]int{verdict.Error: 0, verdict.Warning: 1}
 
 // drift compares the nodes of each group. What is not known of a node is not compared.
 func (j *Judge) drift() []Drift {
 	type thing struct{ group, what string }
 	have := map[thing]map[string][]string{}
-	severity := map[string]matrix.Severity{}
+	severity := map[string]verdict.Severity{}
 	for _, kind := range j.order {
 		for _, n := range kind.Nodes {
 			if n.Group == "" {
@@ -122,7 +123,7 @@ func (j *Judge) drift() []Drift {
 	return list
 }
 
-func driftOf(group, what string, severity matrix.Severity, values map[string][]string) Drift {
+func driftOf(group, what string, severity verdict.Severity, values map[string][]string) Drift {
 	d := Drift{Rule: "fleet-drift", Severity: severity, Group: group, What: what}
 	for _, value := range slices.Sorted(maps.Keys(values)) {
 		slices.Sort(values[value])

@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/fleet"
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -23,7 +24,7 @@ func node(name, driver, torch string) fleet.Node {
 
 // A controller that holds the facts of its nodes asks which of them are broken, and where a group differs.
 func ExampleJudge() {
-	judge := fleet.NewJudge(matrix.Embedded(), matrix.Policy{}, nil)
+	judge := fleet.NewJudge(matrix.Embedded(), verdict.Policy{}, nil)
 	for _, n := range []fleet.Node{
 		node("a", "580.95.05", "2.9.0+cu130"),
 		node("b", "580.95.05", "2.9.0+cu130"),
@@ -51,7 +52,7 @@ func ExampleJudge() {
 
 // Before a driver is rolled out: who would be broken by it, and by which driver nobody would.
 func ExampleWhatIf() {
-	judge := fleet.NewJudge(matrix.Embedded(), matrix.Policy{},
+	judge := fleet.NewJudge(matrix.Embedded(), verdict.Policy{},
 		[]fleet.WhatIf{{Text: "driver=550.163.01", Driver: "550.163.01"}})
 	judge.Add(context.Background(), node("a", "580.95.05", "2.9.0+cu130"))
 	judge.Add(context.Background(), node("b", "580.95.05", "2.9.0+cu126"))

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -28,32 +29,32 @@ type Node struct {
 
 // Summary is what is known of many nodes.
 type Summary struct {
-	Schema  string         `json:"schema"`
-	WhatIf  []string       `json:"what_if"` // what the nodes were judged with instead of what they have
-	Outcome matrix.Outcome `json:"outcome"` // the worst node's
-	Nodes   int            `json:"nodes"`
-	Groups  []Group        `json:"groups"`
-	Kinds   []Kind         `json:"kinds"` // the worst first, then the most common
-	Drift   []Drift        `json:"drift"`
-	Stale   []Stale        `json:"stale"`
-	Unread  []Unread       `json:"unread"` // the first; More counts the others
-	More    int            `json:"more_unread,omitempty"`
-	Missing []string       `json:"missing"` // nodes of the inventory of which there is no document
-	Beyond  []string       `json:"beyond"`  // nodes that the inventory does not name; none without an inventory
-	Plan    *Plan          `json:"plan"`    // null without a question
+	Schema  string          `json:"schema"`
+	WhatIf  []string        `json:"what_if"` // what the nodes were judged with instead of what they have
+	Outcome verdict.Outcome `json:"outcome"` // the worst node's
+	Nodes   int             `json:"nodes"`
+	Groups  []Group         `json:"groups"`
+	Kinds   []Kind          `json:"kinds"` // the worst first, then the most common
+	Drift   []Drift         `json:"drift"`
+	Stale   []Stale         `json:"stale"`
+	Unread  []Unread        `json:"unread"` // the first; More counts the others
+	More    int             `json:"more_unread,omitempty"`
+	Missing []string        `json:"missing"` // nodes of the inventory of which there is no document
+	Beyond  []string        `json:"beyond"`  // nodes that the inventory does not name; none without an inventory
+	Plan    *Plan           `json:"plan"`    // null without a question
 }
 
 // Kind is nodes that are equal in everything that is judged.
 type Kind struct {
-	Nodes    []Member             `json:"nodes"`
-	Outcome  matrix.Outcome       `json:"outcome"`
-	Was      matrix.Outcome       `json:"was"` // without what if; the same where nothing is asked
-	Driver   string               `json:"driver"`
-	CUDA     string               `json:"cuda"`
-	GPUs     []string             `json:"gpus"`
-	Answers  []matrix.BuildAnswer `json:"answers"`
-	Findings []Finding            `json:"findings"` // errors and warnings
-	Unknown  []matrix.Missing     `json:"unknown"`
+	Nodes    []Member              `json:"nodes"`
+	Outcome  verdict.Outcome       `json:"outcome"`
+	Was      verdict.Outcome       `json:"was"` // without what if; the same where nothing is asked
+	Driver   string                `json:"driver"`
+	CUDA     string                `json:"cuda"`
+	GPUs     []string              `json:"gpus"`
+	Answers  []verdict.BuildAnswer `json:"answers"`
+	Findings []Finding             `json:"findings"` // errors and warnings
+	Unknown  []verdict.Missing     `json:"unknown"`
 }
 
 // Member is one node by name.
@@ -65,11 +66,11 @@ type Member struct {
 
 // Finding is what is wrong with a kind, in short; `check` on one of its documents tells the rest.
 type Finding struct {
-	Rule     string          `json:"rule"`
-	Severity matrix.Severity `json:"severity"`
-	Subject  string          `json:"subject"`
-	Message  string          `json:"message"`
-	Need     string          `json:"need"`
+	Rule     string           `json:"rule"`
+	Severity verdict.Severity `json:"severity"`
+	Subject  string           `json:"subject"`
+	Message  string           `json:"message"`
+	Need     string           `json:"need"`
 }
 
 // Unread is a document that could not be judged.
@@ -90,7 +91,7 @@ type draft struct {
 // Judge judges nodes one after the other: of those that are equal the first.
 type Judge struct {
 	tables *matrix.Tables
-	policy matrix.Policy
+	policy verdict.Policy
 	whatIf []WhatIf
 	kinds  map[digest]*draft
 	order  []*draft
@@ -108,7 +109,7 @@ type placement struct {
 }
 
 // NewJudge judges by the tables, for the nodes as they are or with what is asked.
-func NewJudge(t *matrix.Tables, policy matrix.Policy, whatIf []WhatIf) *Judge {
+func NewJudge(t *matrix.Tables, policy verdict.Policy, whatIf []WhatIf) *Judge {
 	policy.NoPins = true // a kind's findings are told in short
 	return &Judge{tables: t, policy: policy, whatIf: whatIf, kinds: map[digest]*draft{},
 		nodes: map[string]placement{}, causes: map[string]*cause{}}
@@ -192,7 +193,7 @@ func (j *Judge) judge(ctx context.Context, f facts.Facts) *draft {
 	kind.Answers, kind.Unknown = v.Answers, v.Unknown
 	kind.Findings = []Finding{}
 	for _, f := range v.Findings {
-		if f.Severity != matrix.Note {
+		if f.Severity != verdict.Note {
 			kind.Findings = append(kind.Findings, Finding{f.Rule, f.Severity, f.Subject, f.Message, f.Need})
 		}
 	}
@@ -201,7 +202,7 @@ func (j *Judge) judge(ctx context.Context, f facts.Facts) *draft {
 
 // Summary is what was found; stale names the nodes whose documents are old (StaleAfter).
 func (j *Judge) Summary(stale func([]Member) []Stale) Summary {
-	f := Summary{Schema: schema, WhatIf: []string{}, Outcome: matrix.Compatible, Nodes: len(j.nodes), Kinds: []Kind{},
+	f := Summary{Schema: schema, WhatIf: []string{}, Outcome: verdict.Compatible, Nodes: len(j.nodes), Kinds: []Kind{},
 		Drift: []Drift{}, Stale: []Stale{}, Unread: append([]Unread{}, j.unread...), More: j.more}
 	for _, w := range j.whatIf {
 		f.WhatIf = append(f.WhatIf, w.Text)
@@ -220,10 +221,10 @@ func (j *Judge) Summary(stale func([]Member) []Stale) Summary {
 	f.Groups = j.groups(f.Drift)
 	f.Missing, f.Beyond = j.missing()
 	if len(f.Kinds) == 0 {
-		f.Outcome = matrix.Inconclusive
+		f.Outcome = verdict.Inconclusive
 	}
-	if slices.ContainsFunc(f.Drift, func(d Drift) bool { return d.Severity == matrix.Error }) {
-		f.Outcome = matrix.Incompatible
+	if slices.ContainsFunc(f.Drift, func(d Drift) bool { return d.Severity == verdict.Error }) {
+		f.Outcome = verdict.Incompatible
 	}
 	f.Stale = append([]Stale{}, stale(all)...)
 	f.Plan = j.plan()
@@ -248,9 +249,9 @@ func sortByName(nodes []Member) {
 	slices.SortFunc(nodes, func(a, b Member) int { return strings.Compare(a.Node, b.Node) })
 }
 
-var outcomeRank = map[matrix.Outcome]int{matrix.Compatible: 0, matrix.Inconclusive: 1, matrix.Incompatible: 2}
+var outcomeRank = map[verdict.Outcome]int{verdict.Compatible: 0, verdict.Inconclusive: 1, verdict.Incompatible: 2}
 
-func worseOutcome(a, b matrix.Outcome) matrix.Outcome {
+func worseOutcome(a, b verdict.Outcome) verdict.Outcome {
 	if outcomeRank[b] > outcomeRank[a] {
 		return b
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 )
@@ -66,7 +67,7 @@ func seconds(s float64) func(*facts.Facts) {
 }
 
 func fleetOf(whatIf []WhatIf, nodes ...Node) Summary {
-	j := NewJudge(matrix.Embedded(), matrix.Policy{}, whatIf)
+	j := NewJudge(matrix.Embedded(), verdict.Policy{}, whatIf)
 	for _, n := range nodes {
 		j.Add(context.Background(), n)
 	}
@@ -77,7 +78,7 @@ func fleetOf(whatIf []WhatIf, nodes ...Node) Summary {
 func TestEqualNodesAreOneKind(t *testing.T) {
 	f := fleetOf(nil, Node{Name: "a", Facts: sound(t, seconds(0.1))}, Node{Name: "b", Facts: sound(t, seconds(7))},
 		Node{Name: "c", Facts: sound(t, onDriver("580.95.05", "13.0"))})
-	if len(f.Kinds) != 2 || f.Nodes != 3 || f.Outcome != matrix.Compatible {
+	if len(f.Kinds) != 2 || f.Nodes != 3 || f.Outcome != verdict.Compatible {
 		t.Fatalf("%d kinds of %d nodes, %s", len(f.Kinds), f.Nodes, f.Outcome)
 	}
 	if got := f.Kinds[0].Nodes; len(got) != 2 || got[0].Node != "a" || got[1].Node != "b" {
@@ -110,7 +111,7 @@ func TestFleetFindsEveryFault(t *testing.T) {
 		for _, n := range k.Nodes {
 			rules := []string{}
 			for _, x := range k.Findings {
-				if x.Severity == matrix.Error {
+				if x.Severity == verdict.Error {
 					rules = append(rules, x.Rule)
 				}
 			}
@@ -170,7 +171,7 @@ func TestDrift(t *testing.T) {
 // TestDriftOfNCCLFailsTheFleet: every node is sound, and the job hangs.
 func TestDriftOfNCCLFailsTheFleet(t *testing.T) {
 	f := fleetOf(nil, Node{Name: "a", Group: "g", Facts: sound(t, withNCCL("2.27.3"))}, Node{Name: "b", Group: "g", Facts: sound(t, withNCCL("2.26.2"))})
-	if f.Outcome != matrix.Incompatible {
+	if f.Outcome != verdict.Incompatible {
 		t.Errorf("outcome %s", f.Outcome)
 	}
 }
@@ -199,7 +200,7 @@ func TestLaterDocumentCounts(t *testing.T) {
 	odd := bad
 	odd.Taken = "yesterday"
 	for _, order := range [][]Node{{bad, good}, {good, bad}, {good, east}, {good, odd}} {
-		if f := fleetOf(nil, order...); f.Outcome != matrix.Compatible || f.Nodes != 1 || len(f.Kinds) != 1 {
+		if f := fleetOf(nil, order...); f.Outcome != verdict.Compatible || f.Nodes != 1 || len(f.Kinds) != 1 {
 			t.Errorf("%s, %d nodes, %d kinds", f.Outcome, f.Nodes, len(f.Kinds))
 		}
 	}
@@ -224,7 +225,7 @@ func TestWhatIfIsCheckWithDriver(t *testing.T) {
 			for _, n := range k.Nodes {
 				f := kinds[n.Node]
 				matrix.Settle(&f)
-				if want := matrix.Check(context.Background(), matrix.Embedded(), f, []matrix.Target{{Driver: driver}}, matrix.Policy{}).Outcome; k.Outcome != want {
+				if want := matrix.Check(context.Background(), matrix.Embedded(), f, []matrix.Target{{Driver: driver}}, verdict.Policy{}).Outcome; k.Outcome != want {
 					t.Errorf("%s on %s: %s, check says %s", n.Node, driver, k.Outcome, want)
 				}
 			}
@@ -251,8 +252,8 @@ func TestWhatIfLeavesHealth(t *testing.T) {
 	} {
 		for _, driver := range []string{"570.211.01", "580.95.05", "590.48.01"} {
 			f := fleetOf([]WhatIf{{Text: "driver=" + driver, Driver: driver}}, Node{Name: "n", Facts: sound(t, c.fault)})
-			if kind := f.Kinds[0]; kind.Was != matrix.Incompatible || kind.Outcome != matrix.Incompatible || len(f.Plan.Mends) > 0 ||
-				!slices.ContainsFunc(kind.Findings, func(f Finding) bool { return f.Rule == c.rule && f.Severity == matrix.Error }) {
+			if kind := f.Kinds[0]; kind.Was != verdict.Incompatible || kind.Outcome != verdict.Incompatible || len(f.Plan.Mends) > 0 ||
+				!slices.ContainsFunc(kind.Findings, func(f Finding) bool { return f.Rule == c.rule && f.Severity == verdict.Error }) {
 				t.Errorf("%s, with driver %s: %s -> %s, mends %v", name, driver, kind.Was, kind.Outcome, f.Plan.Mends)
 			}
 		}
@@ -292,14 +293,14 @@ func TestPlan(t *testing.T) {
 func TestContextEndsWhileANodeIsJudged(t *testing.T) {
 	whatIf := []WhatIf{{Text: "driver=590.48.01", Driver: "590.48.01"}}
 	for _, asked := range [][]WhatIf{nil, whatIf} {
-		j := NewJudge(matrix.Embedded(), matrix.Policy{}, asked)
+		j := NewJudge(matrix.Embedded(), verdict.Policy{}, asked)
 		ended, end := context.WithCancelCause(t.Context())
 		end(errors.New("the time was up"))
 		j.Add(ended, Node{Name: "late", Facts: sound(t)})
 		j.Add(t.Context(), Node{Name: "early", Facts: sound(t)})
 		got := j.Summary(func([]Member) []Stale { return nil })
 		want := []Unread{{"late", "late", "it was not judged: the time was up"}}
-		if !slices.Equal(got.Unread, want) || got.Nodes != 1 || got.Outcome != matrix.Compatible {
+		if !slices.Equal(got.Unread, want) || got.Nodes != 1 || got.Outcome != verdict.Compatible {
 			t.Errorf("asked %v: unread %v, %d nodes, %s; want %v, 1, compatible", asked, got.Unread, got.Nodes, got.Outcome, want)
 		}
 	}

@@ -7,17 +7,18 @@ import (
 	"strings"
 
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // Group is nodes of one outcome, cause and step, whatever else they differ in: what a screen shows. Each node that was
 // judged is in one group.
 type Group struct {
-	Outcome matrix.Outcome `json:"outcome"`
-	Rules   []string       `json:"rules"`   // of the errors, or of what is not known; empty: nothing is wrong
-	Message string         `json:"message"` // the first error, or the fact that is missing, as one of the nodes has it
-	Step    string         `json:"step"`    // what mends one of the nodes; empty: nothing is known to
-	Nodes   []string       `json:"nodes"`
+	Outcome verdict.Outcome `json:"outcome"`
+	Rules   []string        `json:"rules"`   // of the errors, or of what is not known; empty: nothing is wrong
+	Message string          `json:"message"` // the first error, or the fact that is missing, as one of the nodes has it
+	Step    string          `json:"step"`    // what mends one of the nodes; empty: nothing is known to
+	Nodes   []string        `json:"nodes"`
 }
 
 // cause is a group in the making.
@@ -27,18 +28,18 @@ type cause struct {
 }
 
 // causeOf is why a kind has its outcome. The step is worked out once for each cause: it takes as long as a verdict.
-func (j *Judge) causeOf(f facts.Facts, v matrix.Verdict, again func(matrix.Policy) matrix.Verdict) *cause {
+func (j *Judge) causeOf(f facts.Facts, v verdict.Verdict, again func(verdict.Policy) verdict.Verdict) *cause {
 	c := &cause{Group: Group{Outcome: v.Outcome, Rules: []string{}}}
 	var needs []string
 	switch v.Outcome {
-	case matrix.Incompatible:
+	case verdict.Incompatible:
 		for _, e := range errorsOf(v) {
 			needs = append(needs, e.Rule+" "+e.Need)
 			if c.Message = cmp.Or(c.Message, e.Message); !slices.Contains(c.Rules, e.Rule) {
 				c.Rules = append(c.Rules, e.Rule)
 			}
 		}
-	case matrix.Inconclusive:
+	case verdict.Inconclusive:
 		for _, u := range v.Unknown[:min(len(v.Unknown), 1)] {
 			needs, c.Rules, c.Message = []string{u.Rule + " " + u.Missing}, []string{u.Rule}, u.Subject+": not known: "+u.Missing
 		}
@@ -51,7 +52,7 @@ func (j *Judge) causeOf(f facts.Facts, v matrix.Verdict, again func(matrix.Polic
 	if known := j.causes[c.key]; known != nil {
 		return known
 	}
-	if v.Outcome == matrix.Incompatible {
+	if v.Outcome == verdict.Incompatible {
 		policy := j.policy
 		policy.NoPins = false
 		if list := errorsOf(again(policy)); len(list) > 0 {
@@ -63,12 +64,12 @@ func (j *Judge) causeOf(f facts.Facts, v matrix.Verdict, again func(matrix.Polic
 }
 
 // errorsOf are a verdict's errors, in its order.
-func errorsOf(v matrix.Verdict) []matrix.Finding {
-	return slices.DeleteFunc(slices.Clone(v.Findings), func(f matrix.Finding) bool { return f.Severity != matrix.Error })
+func errorsOf(v verdict.Verdict) []verdict.Finding {
+	return slices.DeleteFunc(slices.Clone(v.Findings), func(f verdict.Finding) bool { return f.Severity != verdict.Error })
 }
 
 // step is what mends a finding: the release that changes least, else the first things to do.
-func step(f matrix.Finding) string {
+func step(f verdict.Finding) string {
 	switch {
 	case len(f.Pins) > 0:
 		return "install " + f.Pins[0].Package + " " + f.Pins[0].Version
@@ -79,8 +80,8 @@ func step(f matrix.Finding) string {
 }
 
 // verdicts are a kind as it is judged, with and without steps.
-func (j *Judge) verdicts(ctx context.Context, f facts.Facts, targets []matrix.Target) (matrix.Verdict, *cause) {
-	check := func(p matrix.Policy) matrix.Verdict { return matrix.Check(ctx, j.tables, f, targets, p) }
+func (j *Judge) verdicts(ctx context.Context, f facts.Facts, targets []matrix.Target) (verdict.Verdict, *cause) {
+	check := func(p verdict.Policy) verdict.Verdict { return matrix.Check(ctx, j.tables, f, targets, p) }
 	v := check(j.policy)
 	return v, j.causeOf(f, v, check)
 }
@@ -91,10 +92,10 @@ func (j *Judge) groups(drifts []Drift) []Group {
 	at := map[string]*Group{}
 	drifting := map[string]*Group{}
 	for _, d := range drifts {
-		if d.Severity != matrix.Error {
+		if d.Severity != verdict.Error {
 			continue
 		}
-		g := &Group{Outcome: matrix.Incompatible, Rules: []string{d.Rule}, Message: d.Message(), Step: d.Step()}
+		g := &Group{Outcome: verdict.Incompatible, Rules: []string{d.Rule}, Message: d.Message(), Step: d.Step()}
 		at[g.Message] = g
 		for _, name := range d.Outliers() {
 			if drifting[name] == nil {
@@ -105,7 +106,7 @@ func (j *Judge) groups(drifts []Drift) []Group {
 	for _, kind := range j.order {
 		for _, n := range kind.Nodes {
 			g := drifting[n.Node]
-			if g == nil || kind.Outcome == matrix.Incompatible {
+			if g == nil || kind.Outcome == verdict.Incompatible {
 				if g = at[kind.cause.key]; g == nil {
 					g = &Group{kind.cause.Outcome, kind.cause.Rules, kind.cause.Message, kind.cause.Step, nil}
 					at[kind.cause.key] = g

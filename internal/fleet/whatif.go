@@ -9,6 +9,7 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -80,11 +81,11 @@ func (j *Judge) candidates() []string {
 }
 
 // bearable tells of each candidate whether a kind that is judged with what is asked would be sound with it.
-func (j *Judge) bearable(ctx context.Context, f facts.Facts, now matrix.Verdict) map[string]bool {
-	bears := map[string]bool{"": now.Outcome != matrix.Incompatible}
+func (j *Judge) bearable(ctx context.Context, f facts.Facts, now verdict.Verdict) map[string]bool {
+	bears := map[string]bool{"": now.Outcome != verdict.Incompatible}
 	for _, driver := range j.candidates() {
 		v := matrix.Check(ctx, j.tables, f, []matrix.Target{{Driver: driver}}, j.policy)
-		bears[driver] = v.Outcome != matrix.Incompatible
+		bears[driver] = v.Outcome != verdict.Incompatible
 	}
 	return bears
 }
@@ -98,9 +99,9 @@ func (j *Judge) plan() *Plan {
 	for _, kind := range j.order {
 		for _, n := range kind.Nodes {
 			switch {
-			case kind.Outcome == matrix.Incompatible && kind.Was != matrix.Incompatible:
+			case kind.Outcome == verdict.Incompatible && kind.Was != verdict.Incompatible:
 				p.Breaks = append(p.Breaks, Broken{n.Node, kind.breaking()})
-			case kind.Outcome != matrix.Incompatible && kind.Was == matrix.Incompatible:
+			case kind.Outcome != verdict.Incompatible && kind.Was == verdict.Incompatible:
 				p.Mends = append(p.Mends, n.Node)
 			}
 		}
@@ -119,7 +120,7 @@ func (j *Judge) plan() *Plan {
 func (k *draft) breaking() []string {
 	rules := []string{}
 	for _, f := range k.Findings {
-		if f.Severity == matrix.Error && !slices.Contains(rules, f.Rule) {
+		if f.Severity == verdict.Error && !slices.Contains(rules, f.Rule) {
 			rules = append(rules, f.Rule)
 		}
 	}
@@ -134,7 +135,7 @@ func (j *Judge) choose(p *Plan) {
 		asked = w.Driver
 	}
 	for _, driver := range nearestFirst(j.candidates(), asked) {
-		breaks := func(k *draft) bool { return len(k.Nodes) > 0 && k.Was != matrix.Incompatible && !k.bears[driver] }
+		breaks := func(k *draft) bool { return len(k.Nodes) > 0 && k.Was != verdict.Incompatible && !k.bears[driver] }
 		if !slices.ContainsFunc(j.order, breaks) {
 			p.Driver, p.Why = driver, fmt.Sprintf("with driver %s it breaks no node", driver)
 			return

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -63,11 +63,11 @@ func TestCandidates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := Forecast{Breaks: []matrix.Finding{{Rule: "driver-too-old", Pins: []matrix.Pin{
+	f := Forecast{Breaks: []verdict.Finding{{Rule: "driver-too-old", Pins: []verdict.Pin{
 		{Package: "vllm", Commands: map[string]string{"uv": "uv pip uninstall nvidia-cudnn-cu13 && uv pip install " +
 			`--python /opt/venv/bin/python vllm==0.19.1 "torch==2.10.0+cu128" --index-url https://download.pytorch.org/whl/cu128`}},
 		{Package: "driver", Commands: map[string]string{"apt": "sudo apt-get install x"}}}}},
-		Changes: []Change{{Build: "torch", From: "2.6.0+cu124", To: "2.13.0", Was: matrix.Works, Will: matrix.Broken}}}
+		Changes: []Change{{Build: "torch", From: "2.6.0+cu124", To: "2.13.0", Was: verdict.Works, Will: verdict.Broken}}}
 	want := [][]string{
 		strings.Fields("uv pip install vllm[audio]==0.19.1 -r r.txt torch==2.10.0"),
 		strings.Fields("uv pip install vllm[audio]==0.19.1 -r r.txt torch==2.10.0+cu128 --extra-index-url " +

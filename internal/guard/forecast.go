@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -23,55 +23,55 @@ const (
 
 // Forecast is what a command would do to an environment, and what became of it.
 type Forecast struct {
-	Schema      string         `json:"schema"`
-	Command     []string       `json:"command"`     // as it was typed
-	Environment string         `json:"environment"` // the one that it changes
-	Plan        facts.Plan     `json:"plan"`        // what it removes and installs, as far as it matters to CUDA
-	Others      int            `json:"others"`      // how many further packages it removes or installs
-	Decision    Decision       `json:"decision"`
-	Before      matrix.Outcome `json:"before"`
-	After       matrix.Outcome `json:"after"` // as it is foretold
-	Changes     []Change       `json:"changes"`
+	Schema      string          `json:"schema"`
+	Command     []string        `json:"command"`     // as it was typed
+	Environment string          `json:"environment"` // the one that it changes
+	Plan        facts.Plan      `json:"plan"`        // what it removes and installs, as far as it matters to CUDA
+	Others      int             `json:"others"`      // how many further packages it removes or installs
+	Decision    Decision        `json:"decision"`
+	Before      verdict.Outcome `json:"before"`
+	After       verdict.Outcome `json:"after"` // as it is foretold
+	Changes     []Change        `json:"changes"`
 	// Breaks are errors that are not there now, Fixes those that will be gone, Still those that stay.
-	Breaks  []matrix.Finding `json:"breaks"`
-	Fixes   []matrix.Finding `json:"fixes"`
-	Still   []matrix.Finding `json:"still"`
-	Warns   []matrix.Finding `json:"warns"`   // warnings that are not there now
-	Unknown []matrix.Missing `json:"unknown"` // what cannot be determined beforehand
-	Instead *Instead         `json:"instead"` // what to ask for in its place; null where nothing was found
-	Ran     bool             `json:"ran"`     // whether the command was run
-	Exit    int              `json:"exit"`    // its own exit code where it ran, else guard's
-	Differs []Difference     `json:"differs"` // what came out otherwise than it was foretold
+	Breaks  []verdict.Finding `json:"breaks"`
+	Fixes   []verdict.Finding `json:"fixes"`
+	Still   []verdict.Finding `json:"still"`
+	Warns   []verdict.Finding `json:"warns"`   // warnings that are not there now
+	Unknown []verdict.Missing `json:"unknown"` // what cannot be determined beforehand
+	Instead *Instead          `json:"instead"` // what to ask for in its place; null where nothing was found
+	Ran     bool              `json:"ran"`     // whether the command was run
+	Exit    int               `json:"exit"`    // its own exit code where it ran, else guard's
+	Differs []Difference      `json:"differs"` // what came out otherwise than it was foretold
 }
 
 // Change is one build whose answer, or whose release, is another one afterwards.
 type Change struct {
-	Build  string        `json:"build"`  // "torch"
-	Target string        `json:"target"` // instance type; empty for one machine
-	From   string        `json:"from"`   // its release now; empty where it is not there
-	To     string        `json:"to"`     // its release afterwards; empty where it is gone
-	Was    matrix.Answer `json:"was"`    // empty where it is not there
-	Will   matrix.Answer `json:"will"`   // empty where it is gone
+	Build  string         `json:"build"`  // "torch"
+	Target string         `json:"target"` // instance type; empty for one machine
+	From   string         `json:"from"`   // its release now; empty where it is not there
+	To     string         `json:"to"`     // its release afterwards; empty where it is gone
+	Was    verdict.Answer `json:"was"`    // empty where it is not there
+	Will   verdict.Answer `json:"will"`   // empty where it is gone
 }
 
 // Instead is a command that was tried, by its own dry run, and found to break nothing.
 type Instead struct {
-	Command []string       `json:"command"`
-	After   matrix.Outcome `json:"after"`
+	Command []string        `json:"command"`
+	After   verdict.Outcome `json:"after"`
 }
 
 // Difference is a build that came out otherwise than it was foretold.
 type Difference struct {
-	Build    string        `json:"build"`
-	Target   string        `json:"target"`
-	Foretold matrix.Answer `json:"foretold"` // empty: it was not to be there
-	Is       matrix.Answer `json:"is"`       // empty: it is not there
+	Build    string         `json:"build"`
+	Target   string         `json:"target"`
+	Foretold verdict.Answer `json:"foretold"` // empty: it was not to be there
+	Is       verdict.Answer `json:"is"`       // empty: it is not there
 }
 
 // State is one state of an environment and what was said of it.
 type State struct {
 	Facts   facts.Facts
-	Verdict matrix.Verdict
+	Verdict verdict.Verdict
 }
 
 // Compare is the forecast of a command by the verdicts before and after it; plan is what of its plan matters to CUDA.
@@ -79,11 +79,11 @@ func Compare(c Command, environment string, plan facts.Plan, before, after State
 	f := Forecast{Schema: Schema, Command: c.Argv, Environment: environment, Plan: plan, Before: before.Verdict.Outcome,
 		After: after.Verdict.Outcome, Decision: Fine, Changes: foretold(before.Verdict, after),
 		Differs: []Difference{}}
-	f.Breaks = fresh(after.Verdict, before.Verdict, matrix.Error)
-	f.Fixes = slices.DeleteFunc(fresh(before.Verdict, after.Verdict, matrix.Error), f.isOpen)
-	f.Warns = fresh(after.Verdict, before.Verdict, matrix.Warning)
-	f.Still = slices.DeleteFunc(ofSeverity(after.Verdict, matrix.Error), func(x matrix.Finding) bool {
-		return slices.ContainsFunc(f.Breaks, func(y matrix.Finding) bool { return keyOf(x) == keyOf(y) })
+	f.Breaks = fresh(after.Verdict, before.Verdict, verdict.Error)
+	f.Fixes = slices.DeleteFunc(fresh(before.Verdict, after.Verdict, verdict.Error), f.isOpen)
+	f.Warns = fresh(after.Verdict, before.Verdict, verdict.Warning)
+	f.Still = slices.DeleteFunc(ofSeverity(after.Verdict, verdict.Error), func(x verdict.Finding) bool {
+		return slices.ContainsFunc(f.Breaks, func(y verdict.Finding) bool { return keyOf(x) == keyOf(y) })
 	})
 	f.Unknown = freshUnknown(after.Verdict, before.Verdict)
 	switch {
@@ -96,23 +96,23 @@ func Compare(c Command, environment string, plan facts.Plan, before, after State
 }
 
 // isOpen reports whether nobody knows how the build of a finding comes out: what it has now is not said to be gone then.
-func (f *Forecast) isOpen(x matrix.Finding) bool {
+func (f *Forecast) isOpen(x verdict.Finding) bool {
 	return slices.ContainsFunc(f.Changes, func(c Change) bool {
-		return c.Build == name(x.Subject) && c.Target == x.Target && c.Will == matrix.Unknown
+		return c.Build == name(x.Subject) && c.Target == x.Target && c.Will == verdict.Unknown
 	})
 }
 
 // unclear reports whether it cannot be told what the command does. Where nothing changes that CUDA has to do with,
 // what was not known before is not this command's fault.
-func (f *Forecast) unclear(after matrix.Verdict) bool {
-	if len(f.Unknown) > 0 && after.Outcome == matrix.Inconclusive {
+func (f *Forecast) unclear(after verdict.Verdict) bool {
+	if len(f.Unknown) > 0 && after.Outcome == verdict.Inconclusive {
 		return true
 	}
-	if slices.ContainsFunc(f.Changes, func(c Change) bool { return c.Will == matrix.Unknown }) {
+	if slices.ContainsFunc(f.Changes, func(c Change) bool { return c.Will == verdict.Unknown }) {
 		return true
 	}
-	return f.matters() && after.Outcome == matrix.Inconclusive && slices.ContainsFunc(after.Judged,
-		func(j matrix.Judged) bool { return len(j.GPUs) == 0 })
+	return f.matters() && after.Outcome == verdict.Inconclusive && slices.ContainsFunc(after.Judged,
+		func(j verdict.Judged) bool { return len(j.GPUs) == 0 })
 }
 
 // matters reports whether the plan moves more than what serves every framework alike.
@@ -123,12 +123,12 @@ func (f *Forecast) matters() bool {
 }
 
 // breaks reports whether a build that is not broken now, or not there, will be broken.
-func (c Change) breaks() bool { return c.Will == matrix.Broken && c.Was != matrix.Broken }
+func (c Change) breaks() bool { return c.Will == verdict.Broken && c.Was != verdict.Broken }
 
 // key tells findings of two verdicts to be of one thing, whatever its release: "driver-too-old torch".
 type key struct{ rule, name, target string }
 
-func keyOf(f matrix.Finding) key { return key{f.Rule, name(f.Subject), f.Target} }
+func keyOf(f verdict.Finding) key { return key{f.Rule, name(f.Subject), f.Target} }
 
 // name is the package that a subject begins with, "torch" of "torch 2.9.0 in /opt/venv".
 func name(subject string) string { first, _, _ := strings.Cut(subject, " "); return first }
@@ -142,8 +142,8 @@ func release(subject string) string {
 	return words[1]
 }
 
-func ofSeverity(v matrix.Verdict, s matrix.Severity) []matrix.Finding {
-	list := []matrix.Finding{}
+func ofSeverity(v verdict.Verdict, s verdict.Severity) []verdict.Finding {
+	list := []verdict.Finding{}
 	for _, f := range v.Findings {
 		if f.Severity == s {
 			list = append(list, f)
@@ -153,18 +153,18 @@ func ofSeverity(v matrix.Verdict, s matrix.Severity) []matrix.Finding {
 }
 
 // fresh are the findings of one verdict that the other one does not have, or has as something less.
-func fresh(of, than matrix.Verdict, s matrix.Severity) []matrix.Finding {
-	return slices.DeleteFunc(ofSeverity(of, s), func(x matrix.Finding) bool {
-		return slices.ContainsFunc(than.Findings, func(y matrix.Finding) bool {
-			return keyOf(x) == keyOf(y) && (y.Severity == s || y.Severity == matrix.Error)
+func fresh(of, than verdict.Verdict, s verdict.Severity) []verdict.Finding {
+	return slices.DeleteFunc(ofSeverity(of, s), func(x verdict.Finding) bool {
+		return slices.ContainsFunc(than.Findings, func(y verdict.Finding) bool {
+			return keyOf(x) == keyOf(y) && (y.Severity == s || y.Severity == verdict.Error)
 		})
 	})
 }
 
-func freshUnknown(of, than matrix.Verdict) []matrix.Missing {
-	list := []matrix.Missing{}
+func freshUnknown(of, than verdict.Verdict) []verdict.Missing {
+	list := []verdict.Missing{}
 	for _, x := range of.Unknown {
-		known := slices.ContainsFunc(than.Unknown, func(y matrix.Missing) bool {
+		known := slices.ContainsFunc(than.Unknown, func(y verdict.Missing) bool {
 			return x.Rule == y.Rule && name(x.Subject) == name(y.Subject) && x.Target == y.Target
 		})
 		if !known {
@@ -175,7 +175,7 @@ func freshUnknown(of, than matrix.Verdict) []matrix.Missing {
 }
 
 // changes are the builds that have another release or another answer afterwards.
-func changes(before, after matrix.Verdict) []Change {
+func changes(before, after verdict.Verdict) []Change {
 	list := []Change{}
 	for _, a := range before.Answers {
 		if !a.Counts {
@@ -199,7 +199,7 @@ func changes(before, after matrix.Verdict) []Change {
 
 // foretold are the changes, with what is known of packages that come and have no answer of their own: they were compared
 // with the framework that they are for.
-func foretold(before matrix.Verdict, after State) []Change {
+func foretold(before verdict.Verdict, after State) []Change {
 	list := changes(before, after.Verdict)
 	if after.Facts.Plan == nil {
 		return list
@@ -215,24 +215,24 @@ func foretold(before matrix.Verdict, after State) []Change {
 }
 
 // comparison is what the comparison of a package with its framework means for it; empty where it was not compared.
-func comparison(v matrix.Verdict, build string) matrix.Answer {
+func comparison(v verdict.Verdict, build string) verdict.Answer {
 	about := func(rule, subject string) bool {
 		return name(subject) == build && (rule == "companion-mismatch" || rule == "extension-mismatch")
 	}
 	switch {
-	case slices.ContainsFunc(v.Findings, func(f matrix.Finding) bool {
-		return about(f.Rule, f.Subject) && f.Severity == matrix.Error
+	case slices.ContainsFunc(v.Findings, func(f verdict.Finding) bool {
+		return about(f.Rule, f.Subject) && f.Severity == verdict.Error
 	}):
-		return matrix.Broken
-	case slices.ContainsFunc(v.Passed, func(p matrix.Passed) bool { return about(p.Rule, p.Subject) }):
-		return matrix.Works
+		return verdict.Broken
+	case slices.ContainsFunc(v.Passed, func(p verdict.Passed) bool { return about(p.Rule, p.Subject) }):
+		return verdict.Works
 	}
 	return ""
 }
 
 // answerOf is another verdict's answer for the same build; nil where it has none.
-func answerOf(v matrix.Verdict, like matrix.BuildAnswer) *matrix.BuildAnswer {
-	i := slices.IndexFunc(v.Answers, func(a matrix.BuildAnswer) bool {
+func answerOf(v verdict.Verdict, like verdict.BuildAnswer) *verdict.BuildAnswer {
+	i := slices.IndexFunc(v.Answers, func(a verdict.BuildAnswer) bool {
 		return a.Counts && name(a.Subject) == name(like.Subject) && a.Target == like.Target
 	})
 	if i < 0 {
@@ -243,21 +243,21 @@ func answerOf(v matrix.Verdict, like matrix.BuildAnswer) *matrix.BuildAnswer {
 
 // Learn notes what came out otherwise than it was foretold. Works is works, by whatever compatibility; of what comes and
 // was not foretold, that it works is no surprise. A command that failed and left everything as it was says so itself.
-func (f *Forecast) Learn(before matrix.Verdict, after State, is matrix.Verdict) {
+func (f *Forecast) Learn(before verdict.Verdict, after State, is verdict.Verdict) {
 	if f.Exit != 0 && len(changes(before, is)) == 0 {
 		return
 	}
 	for _, c := range changes(after.Verdict, is) {
 		_, comes := after.Facts.Plan.Installed(c.Build)
-		if class(c.Was) != class(c.Will) && !(comes && c.Was == "" && class(c.Will) == matrix.Works) {
+		if class(c.Was) != class(c.Will) && !(comes && c.Was == "" && class(c.Will) == verdict.Works) {
 			f.Differs = append(f.Differs, Difference{Build: c.Build, Target: c.Target, Foretold: c.Was, Is: c.Will})
 		}
 	}
 }
 
-func class(a matrix.Answer) matrix.Answer {
-	if strings.HasPrefix(string(a), string(matrix.Works)) {
-		return matrix.Works
+func class(a verdict.Answer) verdict.Answer {
+	if strings.HasPrefix(string(a), string(verdict.Works)) {
+		return verdict.Works
 	}
 	return a
 }

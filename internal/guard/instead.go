@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // maxTried bounds the commands that are tried in the place of one that breaks: each costs a dry run.
@@ -38,7 +38,7 @@ func Candidates(c Command, f Forecast) [][]string {
 var specText = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^\]]*\])?(==|>=|<=|~=|!=|<|>)\S+$`)
 
 // pinRequirements are the requirements and the index of a pin's command: of the last one, which installs.
-func pinRequirements(p matrix.Pin) (specs []string, index string) {
+func pinRequirements(p verdict.Pin) (specs []string, index string) {
 	command := p.Commands["uv"]
 	if at := strings.LastIndex(command, "&& "); at >= 0 {
 		command = command[at+3:]
@@ -70,7 +70,7 @@ func plainSpecs(specs []string) []string {
 func releasesToKeep(f Forecast) []string {
 	var list []string
 	for _, c := range f.Changes {
-		if c.From != "" && c.To != "" && c.From != c.To && c.Was != matrix.Broken {
+		if c.From != "" && c.To != "" && c.From != c.To && c.Was != verdict.Broken {
 			public, _, _ := strings.Cut(c.From, "+")
 			list = append(list, c.Build+"=="+public)
 		}

@@ -6,21 +6,22 @@ import (
 	"strings"
 
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // Beside holds a diagnosis against the verdict on its machine. What is broken there and can bring the log's error about is
 // the answer, with its steps: brings has it, the likeliest first. What is broken and cannot is told apart, and the log's
 // blame stays. A fault that the log shows to be the program's own is not the machine's, whatever is broken there.
-func (d *Diagnosis) Beside(v matrix.Verdict, t *matrix.Tables) (brings, apart []matrix.Finding) {
-	var alike []matrix.Finding // of the log's own rule, and no error
+func (d *Diagnosis) Beside(v verdict.Verdict, t *matrix.Tables) (brings, apart []verdict.Finding) {
+	var alike []verdict.Finding // of the log's own rule, and no error
 	for _, f := range v.Findings {
 		same := d.Rule != "" && f.Rule == d.Rule && !d.ofAnother(f)
 		switch {
-		case f.Severity == matrix.Error && same:
+		case f.Severity == verdict.Error && same:
 			brings = slices.Insert(brings, 0, f)
-		case f.Severity == matrix.Error && d.Blame != Program && d.Blame != None && t.Brings(f.Rule, d.Cause) && !d.ofAnother(f):
+		case f.Severity == verdict.Error && d.Blame != Program && d.Blame != None && t.Brings(f.Rule, d.Cause) && !d.ofAnother(f):
 			brings = append(brings, f)
-		case f.Severity == matrix.Error:
+		case f.Severity == verdict.Error:
 			apart = append(apart, f)
 		case same:
 			alike = append(alike, f)
@@ -41,7 +42,7 @@ func (d *Diagnosis) Beside(v matrix.Verdict, t *matrix.Tables) (brings, apart []
 var ofPackages = []string{"extension-mismatch", "companion-mismatch", "not-importable"}
 
 // ofAnother reports whether a finding is about other packages than the one that the log names.
-func (d *Diagnosis) ofAnother(f matrix.Finding) bool {
+func (d *Diagnosis) ofAnother(f verdict.Finding) bool {
 	if !slices.Contains(ofPackages, f.Rule) || len(d.Lines) == 0 {
 		return false
 	}
@@ -69,7 +70,7 @@ func blameOf(rule string, t *matrix.Tables) Blame {
 }
 
 // because makes a fault of the machine the answer. Where the log says the same, its own sentence stays.
-func (d *Diagnosis) because(f matrix.Finding, t *matrix.Tables) {
+func (d *Diagnosis) because(f verdict.Finding, t *matrix.Tables) {
 	d.Candidates = []Candidate{}
 	if steps := stepsFor(f); len(steps) > 0 {
 		d.Do = steps
@@ -89,7 +90,7 @@ func (d *Diagnosis) because(f matrix.Finding, t *matrix.Tables) {
 }
 
 // sentenceOf is a finding's message, or its rule's title where that is longer than an answer's sentence may be.
-func sentenceOf(f matrix.Finding) string {
+func sentenceOf(f verdict.Finding) string {
 	text := f.Message
 	if rule, known := matrix.RuleNamed(f.Rule); len(text) > maxSentence && known {
 		text = rule.Title
@@ -98,7 +99,7 @@ func sentenceOf(f matrix.Finding) string {
 }
 
 // stepsFor are the steps of a finding: what to install, one pin of each package, and what else to do.
-func stepsFor(f matrix.Finding) []string {
+func stepsFor(f verdict.Finding) []string {
 	var all []string
 	var packages []string
 	for _, p := range f.Pins {

@@ -12,12 +12,13 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 )
 
 // machines are verdicts on machines of testdata/machines.jsonl.gz, each broken in one way, by name: what a probe recorded
 // on hosts and in containers that were made for it, and, under a rule's name, the machine of a case in which it fires.
-var machines = sync.OnceValues(func() (map[string]matrix.Verdict, error) {
+var machines = sync.OnceValues(func() (map[string]verdict.Verdict, error) {
 	f, err := os.Open("testdata/machines.jsonl.gz")
 	if err != nil {
 		return nil, err
@@ -27,7 +28,7 @@ var machines = sync.OnceValues(func() (map[string]matrix.Verdict, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]matrix.Verdict{}
+	all := map[string]verdict.Verdict{}
 	lines := bufio.NewScanner(text)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -39,7 +40,7 @@ var machines = sync.OnceValues(func() (map[string]matrix.Verdict, error) {
 			return nil, err
 		}
 		m.Facts.Complete()
-		all[m.Name] = matrix.Check(context.Background(), matrix.Embedded(), m.Facts, nil, matrix.Policy{})
+		all[m.Name] = matrix.Check(context.Background(), matrix.Embedded(), m.Facts, nil, verdict.Policy{})
 	}
 	return all, lines.Err()
 })
@@ -192,7 +193,7 @@ func TestNotBroughtAbout(t *testing.T) {
 		d, brings, apart := beside(t, c.machine, c.log)
 		candidate := slices.ContainsFunc(d.Candidates, func(k Candidate) bool { return k.Cause == c.rule })
 		if len(brings) > 0 || d.Blame != c.blame || d.Cause != c.cause || !candidate ||
-			!slices.ContainsFunc(apart, func(f matrix.Finding) bool { return f.Rule == c.rule }) {
+			!slices.ContainsFunc(apart, func(f verdict.Finding) bool { return f.Rule == c.rule }) {
 			t.Errorf("%s: %q: %s, %s, %d brought about; want %s, %s, and %s apart", c.machine, c.log, d.Blame, d.Cause,
 				len(brings), c.blame, c.cause, c.rule)
 		}
@@ -209,7 +210,7 @@ func TestSoundBeside(t *testing.T) {
 }
 
 // beside is a log's diagnosis held against a machine.
-func beside(t *testing.T, machine, log string) (d Diagnosis, brings, apart []matrix.Finding) {
+func beside(t *testing.T, machine, log string) (d Diagnosis, brings, apart []verdict.Finding) {
 	t.Helper()
 	all, err := machines()
 	verdict, known := all[machine]

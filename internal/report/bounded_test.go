@@ -8,25 +8,25 @@ import (
 	"testing"
 
 	"cudacompat/internal/budget"
-	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/requires"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // many is a report with n findings, and as much of all else that grows with what was judged.
 func many(n int) Report {
-	v := matrix.Verdict{Outcome: matrix.Incompatible}
+	v := verdict.Verdict{Outcome: verdict.Incompatible}
 	for i := range n {
 		subject := fmt.Sprintf("torch 2.9.%d in /e%d", i, i)
-		v.Findings = append(v.Findings, matrix.Finding{Rule: "driver-too-old", Severity: matrix.Error, Subject: subject,
+		v.Findings = append(v.Findings, verdict.Finding{Rule: "driver-too-old", Severity: verdict.Error, Subject: subject,
 			Message: fmt.Sprintf("CUDA 13.0 needs driver >= 580.65.%d", i), Do: []string{"install it"},
 			Steps: []pin.Step{pin.Say("install it")}})
-		v.Answers = append(v.Answers, matrix.BuildAnswer{Subject: subject, Answer: matrix.Broken, Counts: true})
-		v.Passed = append(v.Passed, matrix.Passed{Rule: "not-importable", Subject: subject})
-		v.Unknown = append(v.Unknown, matrix.Missing{Rule: "glibc-too-old", Subject: subject, Lack: requires.Value("the C library")})
+		v.Answers = append(v.Answers, verdict.BuildAnswer{Subject: subject, Answer: verdict.Broken, Counts: true})
+		v.Passed = append(v.Passed, verdict.Passed{Rule: "not-importable", Subject: subject})
+		v.Unknown = append(v.Unknown, verdict.Missing{Rule: "glibc-too-old", Subject: subject, Lack: requires.Value("the C library")})
 	}
-	v.Judged = []matrix.Judged{{}}
+	v.Judged = []verdict.Judged{{}}
 	return New(Tool{}, facts.Facts{}, nil, v)
 }
 

@@ -5,20 +5,20 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // linkMarks stand before what was seen, what is broken and what was not seen; a link that is assumed has the mark of one
 // that was seen, and says so.
-var linkMarks = map[matrix.LinkState]paintedText{
-	matrix.Held: {green, "✓"}, matrix.Assumed: {green, "✓"},
-	matrix.Unseen: {yellow, "?"}, matrix.LinkBroken: {red, "×"},
+var linkMarks = map[verdict.LinkState]paintedText{
+	verdict.Held: {green, "✓"}, verdict.Assumed: {green, "✓"},
+	verdict.Unseen: {yellow, "?"}, verdict.LinkBroken: {red, "×"},
 }
 
 // answerMarks stand before a build.
-var answerMarks = map[matrix.Answer]paintedText{
-	matrix.Works: {green, "✓"}, matrix.WorksMinorVersion: {green, "✓"}, matrix.WorksForward: {green, "✓"},
-	matrix.WorksCPUOnly: {yellow, "·"}, matrix.Broken: {red, "×"}, matrix.Unknown: {yellow, "?"},
+var answerMarks = map[verdict.Answer]paintedText{
+	verdict.Works: {green, "✓"}, verdict.WorksMinorVersion: {green, "✓"}, verdict.WorksForward: {green, "✓"},
+	verdict.WorksCPUOnly: {yellow, "·"}, verdict.Broken: {red, "×"}, verdict.Unknown: {yellow, "?"},
 }
 
 // machineRows are the machine's links, one row each: the GPUs, then module, device nodes and libcuda, and the driver's
@@ -28,7 +28,7 @@ func machineRows(r Report) []row {
 	if drivers := driverRow(r); assumedDriver(r) {
 		return slices.Concat(imageRow(r), drivers, rows)
 	}
-	for _, name := range []matrix.LinkName{matrix.LinkModule, matrix.LinkDevices, matrix.LinkLibcuda, matrix.LinkAnswers} {
+	for _, name := range []verdict.LinkName{verdict.LinkModule, verdict.LinkDevices, verdict.LinkLibcuda, verdict.LinkAnswers} {
 		rows = append(rows, linkRows(r, name)...)
 	}
 	return countEqual(rows)
@@ -48,8 +48,8 @@ func imageRow(r Report) []row {
 func assumedDriver(r Report) bool {
 	for _, j := range r.Judged {
 		for _, l := range j.Links {
-			driver := l.Link == matrix.LinkModule || l.Link == matrix.LinkLibcuda
-			if driver && l.State != matrix.Assumed {
+			driver := l.Link == verdict.LinkModule || l.Link == verdict.LinkLibcuda
+			if driver && l.State != verdict.Assumed {
 				return false
 			}
 		}
@@ -58,19 +58,19 @@ func assumedDriver(r Report) bool {
 }
 
 // linkRows are a link's rows: one for all kinds of GPU and all targets that have the same.
-func linkRows(r Report, name matrix.LinkName) []row {
+func linkRows(r Report, name verdict.LinkName) []row {
 	var rows []row
 	for _, judged := range r.Judged {
 		for _, l := range judged.Links {
 			// What keeps the driver from answering has a row of its own.
-			if name == matrix.LinkAnswers && l.State == matrix.Unseen && linkBroken(r, judged) {
+			if name == verdict.LinkAnswers && l.State == verdict.Unseen && linkBroken(r, judged) {
 				continue
 			}
-			if l.Link != name || l.State == matrix.Assumed && name != matrix.LinkModule && name != matrix.LinkLibcuda ||
-				name == matrix.LinkAnswers && l.State == matrix.Held {
+			if l.Link != name || l.State == verdict.Assumed && name != verdict.LinkModule && name != verdict.LinkLibcuda ||
+				name == verdict.LinkAnswers && l.State == verdict.Held {
 				continue
 			}
-			if name == matrix.LinkDevices && ofGPU(judged, l.GPU) == linkMarks[matrix.LinkBroken] { // of a lost GPU they do not matter
+			if name == verdict.LinkDevices && ofGPU(judged, l.GPU) == linkMarks[verdict.LinkBroken] { // of a lost GPU they do not matter
 				continue
 			}
 			row := row{mark: linkMarks[l.State], name: string(name), details: l.Value, from: l.From}
@@ -78,13 +78,13 @@ func linkRows(r Report, name matrix.LinkName) []row {
 				row.from = ""
 			}
 			switch {
-			case l.State == matrix.LinkBroken:
+			case l.State == verdict.LinkBroken:
 				row.answer = paintedText{red, strings.Join(l.Because, ", ")}
-			case l.State == matrix.Unseen && l.Value == matrix.Withheld:
+			case l.State == verdict.Unseen && l.Value == verdict.Withheld:
 				row.details = "not given"
-			case l.State == matrix.Unseen:
+			case l.State == verdict.Unseen:
 				row.details, row.answer = "", paintedText{yellow, "unknown"}
-			case l.State == matrix.Assumed:
+			case l.State == verdict.Assumed:
 				row.from = "assumed: " + l.From
 			}
 			if row.answer.text != "" && len(r.Judged) > 1 {
@@ -99,17 +99,17 @@ func linkRows(r Report, name matrix.LinkName) []row {
 }
 
 // linkBroken reports whether a link of a machine, or of a build on it, is broken.
-func linkBroken(r Report, judged matrix.Judged) bool {
-	return slices.ContainsFunc(judged.Links, func(l matrix.Link) bool { return l.State == matrix.LinkBroken }) ||
-		slices.ContainsFunc(r.Answers, func(a matrix.BuildAnswer) bool {
-			return a.Target == judged.Target && a.Answer == matrix.Broken
+func linkBroken(r Report, judged verdict.Judged) bool {
+	return slices.ContainsFunc(judged.Links, func(l verdict.Link) bool { return l.State == verdict.LinkBroken }) ||
+		slices.ContainsFunc(r.Answers, func(a verdict.BuildAnswer) bool {
+			return a.Target == judged.Target && a.Answer == verdict.Broken
 		})
 }
 
 // ofGPU is the state of the link gpu for a label.
-func ofGPU(judged matrix.Judged, label string) paintedText {
+func ofGPU(judged verdict.Judged, label string) paintedText {
 	for _, l := range judged.Links {
-		if l.Link == matrix.LinkGPU && l.GPU == label {
+		if l.Link == verdict.LinkGPU && l.GPU == label {
 			return linkMarks[l.State]
 		}
 	}
@@ -118,12 +118,12 @@ func ofGPU(judged matrix.Judged, label string) paintedText {
 
 // ownLinks are a build's own links in one line, "driver × python ✓ libraries ✓ code ✓"; empty where each is well, so that
 // what is wrong stands in the machine's rows.
-func ownLinks(a matrix.BuildAnswer) string {
+func ownLinks(a verdict.BuildAnswer) string {
 	var words []string
 	well := true
 	for _, l := range a.Links {
 		words = append(words, fmt.Sprintf("%s %s", l.Link, linkMarks[l.State].text))
-		well = well && (l.State == matrix.Held || l.State == matrix.Assumed)
+		well = well && (l.State == verdict.Held || l.State == verdict.Assumed)
 	}
 	if well {
 		return ""

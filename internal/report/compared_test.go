@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"cudacompat/internal/logs"
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // TestCompared: what is said of the machine that a log is compared with.
 func TestCompared(t *testing.T) {
 	log := logs.Diagnosis{Blame: logs.Environment, Rule: "driver-too-old", Cause: "driver-too-old"}
-	fires := []matrix.Finding{{Rule: "driver-too-old", Severity: matrix.Error, Subject: "torch"}}
+	fires := []verdict.Finding{{Rule: "driver-too-old", Severity: verdict.Error, Subject: "torch"}}
 	code := logs.Diagnosis{Blame: logs.Program, Cause: "device-assert"}
 	unclear := logs.Diagnosis{Blame: logs.Unknown, Cause: "process-crashed"}
 	with := func(result Result, why string) *Compared {

@@ -3,12 +3,12 @@ package report
 import (
 	"strings"
 
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // details are all that is said of a finding as plain lines, the same words as on the screen: for formats that hold
 // free text. It has no control byte, and every line begins with a word of this program.
-func details(r Report, f matrix.Finding) string {
+func details(r Report, f verdict.Finding) string {
 	p := &page{style: Style{All: true}}
 	p.finding(statement{Finding: f, subjects: add(nil, f.Subject), targets: add(nil, f.Target)}, false)
 	_, text, _ := strings.Cut(strings.Trim(p.String(), "\n"), "\n") // the first line names rule and subject
@@ -23,7 +23,7 @@ func details(r Report, f matrix.Finding) string {
 }
 
 // lapsedFindings is how many findings are back because a waiver has run out.
-func lapsedFindings(r Report, w matrix.WaiverUse) int {
+func lapsedFindings(r Report, w verdict.WaiverUse) int {
 	n := 0
 	for _, f := range r.Findings {
 		if w.Expired && w.Covers(f) {
@@ -34,7 +34,7 @@ func lapsedFindings(r Report, w matrix.WaiverUse) int {
 }
 
 // expiredWaiver says of a finding that it was waived once; empty when it was not.
-func expiredWaiver(r Report, f matrix.Finding) string {
+func expiredWaiver(r Report, f verdict.Finding) string {
 	for _, w := range r.Waivers {
 		if w.Expired && w.Covers(f) {
 			return clean("waived until " + w.Until + ", which has passed: " + w.Reason)
@@ -44,7 +44,7 @@ func expiredWaiver(r Report, f matrix.Finding) string {
 }
 
 // summary is a finding in one sentence, as headlines have it.
-func summary(f matrix.Finding) string { return clean(sentence(f)) + clean(on(add(nil, f.Target))) }
+func summary(f verdict.Finding) string { return clean(sentence(f)) + clean(on(add(nil, f.Target))) }
 
 // Headline is the outcome in one sentence, "incompatible: torch 2.9.0+cu130 cannot run on driver 535.183.01".
 func Headline(r Report) string {
@@ -54,7 +54,7 @@ func Headline(r Report) string {
 }
 
 // waiver says why a finding is let through and until when.
-func waiver(s matrix.Suppressed) string {
+func waiver(s verdict.Suppressed) string {
 	text := "waived: " + s.Reason
 	if s.Until != "" {
 		text += ", until " + s.Until

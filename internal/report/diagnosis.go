@@ -8,24 +8,24 @@ import (
 	"strings"
 
 	"cudacompat/internal/logs"
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // Explained is what a log shows and, where a machine was asked, what is broken there.
 type Explained struct {
 	logs.Diagnosis
-	Findings []matrix.Finding `json:"findings"`           // of the machine that was asked: those that can bring the log's error about
-	Apart    []matrix.Finding `json:"apart"`              // errors of that machine that cannot
-	Compared *Compared        `json:"compared,omitempty"` // nil when no machine was asked
+	Findings []verdict.Finding `json:"findings"`           // of the machine that was asked: those that can bring the log's error about
+	Apart    []verdict.Finding `json:"apart"`              // errors of that machine that cannot
+	Compared *Compared         `json:"compared,omitempty"` // nil when no machine was asked
 }
 
 // Compared is the machine that a log was compared with.
 type Compared struct {
-	With    string         `json:"with"`    // "this machine", "the facts in node.json"
-	Why     string         `json:"why"`     // why it was looked at; empty where the caller asked for it
-	Outcome matrix.Outcome `json:"outcome"` // of that machine
-	Driver  string         `json:"driver"`  // "535.183.01"; empty: none is known
-	Result  Result         `json:"result"`
+	With    string          `json:"with"`    // "this machine", "the facts in node.json"
+	Why     string          `json:"why"`     // why it was looked at; empty where the caller asked for it
+	Outcome verdict.Outcome `json:"outcome"` // of that machine
+	Driver  string          `json:"driver"`  // "535.183.01"; empty: none is known
+	Result  Result          `json:"result"`
 }
 
 // Result is what a machine tells of a log's error.
@@ -42,8 +42,8 @@ const (
 )
 
 // ResultOf is what a machine tells of the error of a log with a rule, or with none.
-func ResultOf(rule string, findings, apart []matrix.Finding, v matrix.Verdict) Result {
-	open := func(m matrix.Missing) bool { return m.Rule == rule }
+func ResultOf(rule string, findings, apart []verdict.Finding, v verdict.Verdict) Result {
+	open := func(m verdict.Missing) bool { return m.Rule == rule }
 	switch {
 	case len(findings) > 0 && findings[0].Rule == rule:
 		return Confirmed
@@ -51,9 +51,9 @@ func ResultOf(rule string, findings, apart []matrix.Finding, v matrix.Verdict) R
 		return Explains
 	case len(apart) > 0:
 		return IsApart
-	case v.Outcome != matrix.Compatible || slices.ContainsFunc(v.Unknown, open):
+	case v.Outcome != verdict.Compatible || slices.ContainsFunc(v.Unknown, open):
 		return Open
-	case slices.ContainsFunc(v.Passed, func(p matrix.Passed) bool { return p.Rule == rule }):
+	case slices.ContainsFunc(v.Passed, func(p verdict.Passed) bool { return p.Rule == rule }):
 		return Fixed
 	}
 	return Nowhere
@@ -68,10 +68,10 @@ var ExplainFormats = []Format[Explained]{
 // explainedJSON writes the contract "cudacompat/diagnosis/v1" with the findings beside it.
 func explainedJSON(w io.Writer, e Explained, _ Style) error {
 	if e.Findings == nil {
-		e.Findings = []matrix.Finding{}
+		e.Findings = []verdict.Finding{}
 	}
 	if e.Apart == nil {
-		e.Apart = []matrix.Finding{}
+		e.Apart = []verdict.Finding{}
 	}
 	return writeJSON(w, e)
 }
@@ -136,12 +136,12 @@ func explainedText(w io.Writer, e Explained, s Style) error {
 
 // hasSteps reports whether a finding of the machine has the steps.
 func (e Explained) hasSteps() bool {
-	return len(e.Findings) > 0 && e.Findings[0].Severity == matrix.Error
+	return len(e.Findings) > 0 && e.Findings[0].Severity == verdict.Error
 }
 
 // standsApart reports whether a candidate is a fault of the machine that is shown apart.
 func (e Explained) standsApart(c logs.Candidate) bool {
-	return slices.ContainsFunc(e.Apart, func(f matrix.Finding) bool { return f.Rule == c.Cause })
+	return slices.ContainsFunc(e.Apart, func(f verdict.Finding) bool { return f.Rule == c.Cause })
 }
 
 // machineSays says what the machine that was asked tells of the log's error.
@@ -184,9 +184,9 @@ func (p *page) log(r Report) {
 	switch {
 	case d.Rule != "" && r.Fires(d.Rule):
 		text = "confirmed: the log shows " + d.Rule + ", and so does the machine"
-	case d.Rule != "" && d.Blame == logs.Environment && r.Outcome == matrix.Compatible:
+	case d.Rule != "" && d.Blame == logs.Environment && r.Outcome == verdict.Compatible:
 		text = "they disagree: the log shows " + d.Rule + ", but this machine does not: the log comes from another machine or environment, or the fault has been fixed since. " + d.Because
-	case d.Blame == logs.Program && r.Outcome == matrix.Compatible:
+	case d.Blame == logs.Program && r.Outcome == verdict.Compatible:
 		text = "your environment is fine; the program is to blame: " + d.Because
 	}
 	p.line()

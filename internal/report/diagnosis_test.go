@@ -13,7 +13,7 @@ import (
 
 	"cudacompat/internal/logs"
 	"cudacompat/internal/tables"
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // blameCodes are the exit codes of cmd/cudacompat for a log.
@@ -85,7 +85,7 @@ func TestLogBesideTheMachine(t *testing.T) {
 func TestHostileDiagnosis(t *testing.T) {
 	var e Explained
 	fill(reflect.ValueOf(&e).Elem(), "\x1b[2J\u009b31m\u202e\xff`%s\n")
-	e.Findings[0].Severity = matrix.Error
+	e.Findings[0].Severity = verdict.Error
 	signature := logs.Signature{Cause: "\x1b[2J", Because: "\u009b31m", Positive: "\u202e", Source: []string{"\x07"}, Do: []string{"\x1b"}}
 	for _, style := range []Style{{}, {All: true}, {Width: 40, ASCII: true}} {
 		wantVisible(t, explain(t, e, "text", style))

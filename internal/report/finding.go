@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 )
 
 // marks stand before a finding; the severity is in its colour too, never in it alone.
-var marks = map[matrix.Severity]paintedText{
-	matrix.Error:   {red, "×"},
-	matrix.Warning: {yellow, "‼"},
-	matrix.Note:    {cyan, "·"},
+var marks = map[verdict.Severity]paintedText{
+	verdict.Error:   {red, "×"},
+	verdict.Warning: {yellow, "‼"},
+	verdict.Note:    {cyan, "·"},
 }
 
 // finding writes one paragraph: cause, need, evidence, how to mend it, where to read on. Its message is left out where
@@ -46,17 +46,17 @@ func (p *page) finding(f statement, headline bool) {
 }
 
 // brief reports whether a finding is told in one sentence.
-func (p *page) brief(f matrix.Finding) bool { return f.Severity == matrix.Note && !p.style.All }
+func (p *page) brief(f verdict.Finding) bool { return f.Severity == verdict.Note && !p.style.All }
 
 // evidence writes the need with the fact that misses it, and the other facts, each place where they were read once.
-func (p *page) evidence(f matrix.Finding) {
+func (p *page) evidence(f verdict.Finding) {
 	held := neededFact(f)
 	if held != nil {
 		p.field("needs", fmt.Sprintf("%s; this is %s%s", f.Need, p.short(held.Value), readAt(*held)))
 	} else if f.Need != "" {
 		p.field("needs", f.Need)
 	}
-	var seen []matrix.Evidence
+	var seen []verdict.Evidence
 	for i, e := range f.Evidence {
 		e.Value = strings.TrimPrefix(p.short(e.Value), e.Fact+" ") // "GPU of compute capability 8.9"
 		last := len(seen) - 1
@@ -78,7 +78,7 @@ func (p *page) evidence(f matrix.Finding) {
 }
 
 // speaks reports whether a fact is what its source said of itself: NVML's own complaint.
-func speaks(e matrix.Evidence) bool { return e.Fact == e.From }
+func speaks(e verdict.Evidence) bool { return e.Fact == e.From }
 
 // valueLimit keeps a list of symbols or machine code to about two lines; --all shows the whole.
 const valueLimit = 160
@@ -91,7 +91,7 @@ func (p *page) short(value string) string {
 }
 
 // readAt is where a fact was read, " (/proc/driver/nvidia/version)".
-func readAt(e matrix.Evidence) string {
+func readAt(e verdict.Evidence) string {
 	if e.From == "" || speaks(e) {
 		return ""
 	}
@@ -100,7 +100,7 @@ func readAt(e matrix.Evidence) string {
 
 // mend writes the ways to mend a finding: what to install, and steps. The first line says "fix", a further step of the
 // same way "then", and another way "or".
-func (p *page) mend(f matrix.Finding) {
+func (p *page) mend(f verdict.Finding) {
 	word := "fix"
 	for _, pin := range f.Pins {
 		p.pin(word, pin)
@@ -127,7 +127,7 @@ func (p *page) follow(word string, list []pin.Step) {
 
 // pin writes the commands of a pin, each by itself another way, and what it costs. The driver's say its version, which
 // they do not have.
-func (p *page) pin(word string, pin matrix.Pin) {
+func (p *page) pin(word string, pin verdict.Pin) {
 	commands := p.commands(pin)
 	switch {
 	case len(commands) > 0:
@@ -143,7 +143,7 @@ func (p *page) pin(word string, pin matrix.Pin) {
 }
 
 // costs is what a pin costs, with the release where its commands do not have it.
-func costs(p matrix.Pin) string {
+func costs(p verdict.Pin) string {
 	if p.Package == "driver" || len(p.Commands) == 0 {
 		return p.Package + " " + p.Version + "; " + p.Why
 	}
@@ -155,7 +155,7 @@ var tools = []string{"pip", "uv", "apt", "dnf"}
 
 // commands are the tools whose commands for a pin are shown; tools that this page does not know come last. uv is left
 // out where there is pip.
-func (p *page) commands(pin matrix.Pin) []string {
+func (p *page) commands(pin verdict.Pin) []string {
 	order := append(slices.Clone(tools), slices.Sorted(maps.Keys(pin.Commands))...)
 	var list []string
 	for _, tool := range order {

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/fleet"
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // Fleet is a fleet with the program that judged it.
@@ -31,7 +31,7 @@ var FleetFormats = []Format[Fleet]{
 }
 
 // nodesOf counts the nodes of an outcome.
-func (f Fleet) nodesOf(o matrix.Outcome) int {
+func (f Fleet) nodesOf(o verdict.Outcome) int {
 	n := 0
 	for _, k := range f.Kinds {
 		if k.Outcome == o {
@@ -41,7 +41,7 @@ func (f Fleet) nodesOf(o matrix.Outcome) int {
 	return n
 }
 
-var outcomes = []matrix.Outcome{matrix.Incompatible, matrix.Inconclusive, matrix.Compatible}
+var outcomes = []verdict.Outcome{verdict.Incompatible, verdict.Inconclusive, verdict.Compatible}
 
 // fleetText writes the screen for people: the counts, what a change would cost, the nodes by cause, what differs, what is
 // old, missing, or could not be read. Its length grows with the causes, not with the nodes.
@@ -69,8 +69,8 @@ func unreadName(u fleet.Unread) string {
 	return u.Node + " (" + u.Document + ")"
 }
 
-var outcomeColour = map[matrix.Outcome]string{
-	matrix.Incompatible: red, matrix.Inconclusive: yellow, matrix.Compatible: green}
+var outcomeColour = map[verdict.Outcome]string{
+	verdict.Incompatible: red, verdict.Inconclusive: yellow, verdict.Compatible: green}
 
 // drifts reports whether a group's nodes only differ from others.
 func drifts(g fleet.Group) bool { return slices.Equal(g.Rules, []string{"fleet-drift"}) }
@@ -162,7 +162,7 @@ const inFull = 12
 // groups are the nodes by cause.
 func (p *page) groups(f Fleet) {
 	kinds := kindsByNode(f)
-	shown, rule := map[matrix.Outcome]int{}, ""
+	shown, rule := map[verdict.Outcome]int{}, ""
 	for _, g := range f.Groups {
 		if drifts(g) {
 			continue
@@ -171,7 +171,7 @@ func (p *page) groups(f Fleet) {
 			p.line()
 		}
 		p.fleetGroup(g, kinds, shown[g.Outcome] <= inFull || p.style.All)
-		if rule == "" && g.Outcome == matrix.Incompatible {
+		if rule == "" && g.Outcome == verdict.Incompatible {
 			rule = g.Rules[0]
 		}
 	}
@@ -197,7 +197,7 @@ func (p *page) fleetGroup(g fleet.Group, kinds map[string]*fleet.Kind, full bool
 	switch {
 	case g.Message != "":
 		p.wrap(10, g.Message, "    why   ")
-	case g.Outcome == matrix.Inconclusive:
+	case g.Outcome == verdict.Inconclusive:
 		p.wrap(10, "nothing to compare: a driver and a GPU, or a build, must be known", "    why   ")
 	}
 	if g.Step != "" {
@@ -228,7 +228,7 @@ func (p *page) have(g fleet.Group, kinds map[string]*fleet.Kind) string {
 		for _, text := range of {
 			builds.add(text)
 		}
-		for rule := range strings.FieldsSeq(rulesOf(*k, matrix.Warning)) {
+		for rule := range strings.FieldsSeq(rulesOf(*k, verdict.Warning)) {
 			warnings.add("warning " + rule)
 		}
 	}
@@ -396,7 +396,7 @@ func fleetCSV(w io.Writer, f Fleet, _ Style) error {
 		for _, n := range k.Nodes {
 			_ = c.Write([]string{formula(n.Node), formula(n.Group), formula(n.Taken), string(k.Outcome), string(k.Was),
 				formula(k.Driver), formula(k.CUDA), formula(strings.Join(k.GPUs, "; ")),
-				rulesOf(k, matrix.Error), rulesOf(k, matrix.Warning)})
+				rulesOf(k, verdict.Error), rulesOf(k, verdict.Warning)})
 		}
 	}
 	c.Flush()
@@ -412,7 +412,7 @@ func formula(cell string) string {
 }
 
 // rulesOf are the rules of a kind's findings of one severity.
-func rulesOf(k fleet.Kind, s matrix.Severity) string {
+func rulesOf(k fleet.Kind, s verdict.Severity) string {
 	var rules []string
 	for _, f := range k.Findings {
 		if f.Severity == s {
@@ -433,7 +433,7 @@ func fleetJUnit(w io.Writer, f Fleet, _ Style) error {
 	}
 	for _, d := range f.Drift {
 		c := junitCase{Class: "cudacompat.fleet-drift", Name: clean(d.Group + ": " + d.What)}
-		if d.Severity == matrix.Error {
+		if d.Severity == verdict.Error {
 			c.Failure = &junitMessage{Message: clean(d.Message()), Type: string(d.Severity)}
 		} else {
 			c.Out = &junitText{clean(d.Message())}
@@ -467,15 +467,15 @@ func fleetJUnit(w io.Writer, f Fleet, _ Style) error {
 func fleetCase(k fleet.Kind, n fleet.Member) junitCase {
 	c := junitCase{Class: "cudacompat.fleet", Name: clean(n.Node)}
 	switch {
-	case k.Outcome == matrix.Incompatible:
+	case k.Outcome == verdict.Incompatible:
 		var lines []string
 		for _, f := range k.Findings {
-			if f.Severity == matrix.Error {
+			if f.Severity == verdict.Error {
 				lines = append(lines, f.Rule+": "+clean(f.Message))
 			}
 		}
 		c.Failure = &junitMessage{Message: strings.Join(lines, "; "), Type: "error"}
-	case k.Outcome == matrix.Inconclusive:
+	case k.Outcome == verdict.Inconclusive:
 		c.Error = &junitMessage{Message: "not known"}
 		if len(k.Unknown) > 0 {
 			c.Error.Message = clean(k.Unknown[0].Subject + ": " + k.Unknown[0].Missing)
@@ -544,7 +544,7 @@ func sortSamples(list []sample) []sample {
 func fleetFindingSamples(f Fleet) []sample {
 	var list []sample
 	for _, k := range f.Kinds {
-		for _, s := range []matrix.Severity{matrix.Error, matrix.Warning} {
+		for _, s := range []verdict.Severity{verdict.Error, verdict.Warning} {
 			for rule := range strings.FieldsSeq(rulesOf(k, s)) {
 				list = append(list, valuedSample(float64(len(k.Nodes)), "rule", rule, "severity", string(s)))
 			}

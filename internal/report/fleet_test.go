@@ -11,6 +11,7 @@ import (
 
 	"cudacompat/internal/fleet"
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -18,7 +19,7 @@ import (
 func aFleet(t *testing.T) Fleet {
 	t.Helper()
 	asked := []fleet.WhatIf{{Text: "driver=450.80.02", Driver: "450.80.02"}}
-	j := fleet.NewJudge(matrix.Embedded(), matrix.Policy{}, asked)
+	j := fleet.NewJudge(matrix.Embedded(), verdict.Policy{}, asked)
 	for _, n := range []struct{ name, driver, taken string }{
 		{"a", "580.95.05", "2026-11-22T10:00:00Z"}, {"b", "570.133.20", "2026-11-20T10:00:00Z"}, {"=cmd()\x1b[2J\"", "580.95.05", ""}} {
 		f := facts.Facts{Driver: facts.Driver{Version: n.driver}, GPUs: []facts.GPU{{Name: "NVIDIA L4", Capability: "8.9", From: []string{"NVML"}}}}
@@ -90,7 +91,7 @@ func TestFleetText(t *testing.T) {
 // messyFleet is 1,000 nodes: every hundredth with an old driver, every tenth old, 40 kernels, a home for each, 100
 // documents that cannot be read, and one node whose NCCL is not the others'.
 func messyFleet() Fleet {
-	j := fleet.NewJudge(matrix.Embedded(), matrix.Policy{}, nil)
+	j := fleet.NewJudge(matrix.Embedded(), verdict.Policy{}, nil)
 	for i := range 1000 {
 		home := fmt.Sprintf("/home/u%d/venv", i)
 		driver, nccl, taken := "580.95.05", "2.27.3", "2026-11-22T10:00:00Z"

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // GitHub writes workflow commands, which GitHub Actions shows as annotations: the worst first, since it keeps ten of
@@ -36,10 +36,10 @@ func GitHub(w io.Writer, r Report, _ Style) error {
 	return err
 }
 
-var commands = map[matrix.Severity]string{matrix.Error: "error", matrix.Warning: "warning", matrix.Note: "notice"}
+var commands = map[verdict.Severity]string{verdict.Error: "error", verdict.Warning: "warning", verdict.Note: "notice"}
 
-var verdictKind = map[matrix.Outcome]string{matrix.Incompatible: "error", matrix.Inconclusive: "warning",
-	matrix.Compatible: "notice"}
+var verdictKind = map[verdict.Outcome]string{verdict.Incompatible: "error", verdict.Inconclusive: "warning",
+	verdict.Compatible: "notice"}
 
 // The runner takes back these escapes and no others; a property also ends at a colon or a comma.
 var (
@@ -48,7 +48,7 @@ var (
 )
 
 // githubPlace is the file and the line beside which GitHub shows a finding, as a command's first properties.
-func githubPlace(f matrix.Finding, r Report) string {
+func githubPlace(f verdict.Finding, r Report) string {
 	line, ok := sourceLine(f, r)
 	if !ok {
 		return " "

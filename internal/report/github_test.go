@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode"
 
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -82,7 +82,7 @@ func TestGitHubCannotBeInjected(t *testing.T) {
 
 // undecidedAll is a report of hostile strings that says everything it can, what decides and is not known included.
 func undecidedAll(s string) Report {
-	r := filled(s, matrix.Inconclusive)
+	r := filled(s, verdict.Inconclusive)
 	r.Answers[0].Counts = true
 	return r
 }

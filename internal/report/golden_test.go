@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 
 	"github.com/google/go-cmp/cmp"
@@ -133,7 +134,7 @@ func withoutLists(text string) string {
 }
 
 // exitCodes are those of cmd/cudacompat without --fail-on.
-var exitCodes = map[matrix.Outcome]int{matrix.Compatible: 0, matrix.Incompatible: 1, matrix.Inconclusive: 3}
+var exitCodes = map[verdict.Outcome]int{verdict.Compatible: 0, verdict.Incompatible: 1, verdict.Inconclusive: 3}
 
 func compare(t *testing.T, golden, got string) {
 	t.Helper()
@@ -183,12 +184,12 @@ func judge(t testing.TB, factsFile, argsFile string) Report {
 }
 
 // arguments reads a file of flags; without it the facts are judged as they are.
-func arguments(t testing.TB, name string) ([]matrix.Target, matrix.Policy) {
+func arguments(t testing.TB, name string) ([]matrix.Target, verdict.Policy) {
 	t.Helper()
 	data, _ := os.ReadFile(name)
 	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	var base matrix.Target
-	var policy matrix.Policy
+	var policy verdict.Policy
 	flags.StringVar(&base.Driver, "driver", "", "")
 	flags.StringSliceVar(&base.GPUs, "gpu", nil, "")
 	flags.StringVar(&base.Python, "python", "", "")
@@ -200,7 +201,7 @@ func arguments(t testing.TB, name string) ([]matrix.Target, matrix.Policy) {
 		t.Fatal(err)
 	}
 	for _, rule := range *ignored {
-		policy.Waivers = append(policy.Waivers, matrix.Waiver{Rule: rule, Reason: "the image is replaced this week",
+		policy.Waivers = append(policy.Waivers, verdict.Waiver{Rule: rule, Reason: "the image is replaced this week",
 			Until: "2026-12-01"})
 	}
 	targets := []matrix.Target{base}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/guard"
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // GuardFormats is every format of a forecast, by name.
@@ -50,7 +50,7 @@ func headOf(f guard.Forecast) string {
 		return text
 	case f.Decision == guard.Breaks:
 		for _, c := range f.Changes {
-			if c.Will == matrix.Broken && c.Was != matrix.Broken {
+			if c.Will == verdict.Broken && c.Was != verdict.Broken {
 				return command + " would break " + strings.TrimSpace(c.Build+" "+c.To)
 			}
 		}
@@ -100,7 +100,7 @@ func orNone(release string) string {
 }
 
 // wordOf is an answer in words; a build that is not there has none.
-func wordOf(a matrix.Answer) paintedText {
+func wordOf(a verdict.Answer) paintedText {
 	if a == "" {
 		return paintedText{"", "-"}
 	}
@@ -120,7 +120,7 @@ func (p *page) forecastLine(verb, colour, text string) {
 	p.wrap(11, text, "  ", paintedText{colour, verb}, strings.Repeat(" ", max(9-len(verb), 1)))
 }
 
-func sentences(list []matrix.Finding) []string {
+func sentences(list []verdict.Finding) []string {
 	var lines []string
 	for _, f := range list {
 		lines = add(lines, sentence(f)+" ("+f.Rule+on(add(nil, f.Target))+")")
@@ -128,7 +128,7 @@ func sentences(list []matrix.Finding) []string {
 	return lines
 }
 
-func untold(list []matrix.Missing) []string {
+func untold(list []verdict.Missing) []string {
 	var lines []string
 	for _, m := range list {
 		lines = add(lines, cmp.Or(m.Of, m.Subject)+": "+m.Missing)

@@ -5,7 +5,7 @@ import (
 	"io"
 	"slices"
 
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // ImageRow is what is said of one image on one machine; of no machine where none was named.
@@ -37,7 +37,7 @@ func Images(w io.Writer, rows []ImageRow, driver string, s Style) error {
 		p.line(p.safe(l.image))
 		p.wrap(4, l.text, "    ", l.word)
 	}
-	if i := slices.IndexFunc(rows, func(r ImageRow) bool { return r.Outcome == matrix.Inconclusive && len(r.Answers) > 0 }); i >= 0 {
+	if i := slices.IndexFunc(rows, func(r ImageRow) bool { return r.Outcome == verdict.Inconclusive && len(r.Answers) > 0 }); i >= 0 {
 		p.try(rows[i].Report)
 	}
 	_, err := w.Write(p.Bytes())
@@ -50,7 +50,7 @@ func howManyWork(rows []ImageRow, driver string) string {
 	var machines []string
 	for _, row := range rows {
 		before, met := fits[row.Image]
-		fits[row.Image] = row.Outcome == matrix.Compatible && (before || !met)
+		fits[row.Image] = row.Outcome == verdict.Compatible && (before || !met)
 		machines = add(machines, row.Machine)
 	}
 	fit := 0

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,10 +13,10 @@ import (
 // TestImages: machines of which the same is said share a line; a table keeps its columns where there is room for sentences
 // beside them, and a pipe gets a line for each.
 func TestImages(t *testing.T) {
-	broken := Report{Verdict: matrix.Verdict{Outcome: matrix.Incompatible, Findings: []matrix.Finding{{Rule: "driver-too-old",
-		Severity: matrix.Error, Subject: "torch 2.9.0", Target: "g6.xlarge", Message: "torch 2.9.0 cannot run on driver 535.183.01"}}}}
-	sound := Report{Verdict: matrix.Verdict{Outcome: matrix.Compatible}, Targets: []Target{{Instance: "g6.xlarge"}}}
-	cut := Report{Verdict: matrix.Verdict{Outcome: matrix.Inconclusive}, Facts: facts.Facts{Unread: []facts.Unread{{Place: "cut.tar", Reason: "it ends in the middle"}}}}
+	broken := Report{Verdict: verdict.Verdict{Outcome: verdict.Incompatible, Findings: []verdict.Finding{{Rule: "driver-too-old",
+		Severity: verdict.Error, Subject: "torch 2.9.0", Target: "g6.xlarge", Message: "torch 2.9.0 cannot run on driver 535.183.01"}}}}
+	sound := Report{Verdict: verdict.Verdict{Outcome: verdict.Compatible}, Targets: []Target{{Instance: "g6.xlarge"}}}
+	cut := Report{Verdict: verdict.Verdict{Outcome: verdict.Inconclusive}, Facts: facts.Facts{Unread: []facts.Unread{{Place: "cut.tar", Reason: "it ends in the middle"}}}}
 	rows := []ImageRow{{"train\x1b.tar", "g6.xlarge", broken}, {"train\x1b.tar", "g5.xlarge", broken}, {"mixed.tar", "g6.xlarge", broken},
 		{"cut.tar", "g6.xlarge", cut}, {"cut.tar", "g5.xlarge", cut}, {"mixed.tar", "g5.xlarge", sound},
 		{"serve-2.tar", "g6.xlarge", sound}, {"serve-2.tar", "g5.xlarge", sound}}

@@ -7,16 +7,16 @@ import (
 	"strings"
 
 	"cudacompat/internal/logs"
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // openFact is the missing fact that leaves the verdict open: of a build that counts, else of a requirement; nil when
 // there was nothing to compare.
-func openFact(r Report) *matrix.Missing {
-	i := slices.IndexFunc(r.Unknown, func(u matrix.Missing) bool { return decides(r, u) && u.Why != "" })
+func openFact(r Report) *verdict.Missing {
+	i := slices.IndexFunc(r.Unknown, func(u verdict.Missing) bool { return decides(r, u) && u.Why != "" })
 	if i < 0 { // what the file itself leaves open goes before what flags supply
-		i = slices.IndexFunc(r.Unknown, func(u matrix.Missing) bool { return decides(r, u) })
+		i = slices.IndexFunc(r.Unknown, func(u verdict.Missing) bool { return decides(r, u) })
 	}
 	if i < 0 {
 		return nil
@@ -24,12 +24,12 @@ func openFact(r Report) *matrix.Missing {
 	return &r.Unknown[i]
 }
 
-func decides(r Report, u matrix.Missing) bool {
+func decides(r Report, u verdict.Missing) bool {
 	if u.Rule == "required-missing" || u.Rule == "not-looked-at" {
 		return true
 	}
-	return slices.ContainsFunc(r.Answers, func(a matrix.BuildAnswer) bool {
-		return a.Answer == matrix.Unknown && a.Counts && a.Subject == u.Subject && a.Target == u.Target &&
+	return slices.ContainsFunc(r.Answers, func(a verdict.BuildAnswer) bool {
+		return a.Answer == verdict.Unknown && a.Counts && a.Subject == u.Subject && a.Target == u.Target &&
 			slices.Contains(a.Because, u.Rule)
 	})
 }
@@ -57,7 +57,7 @@ func inconclusive(r Report) string {
 
 // open says in a clause that a fact is missing, and which flag supplies it: "the driver's version is unknown (add
 // --driver)", "it is unknown whether an IOMMU stands between the GPUs".
-func open(u matrix.Missing) string {
+func open(u verdict.Missing) string {
 	switch {
 	case u.Why != "" && u.Fact == "":
 		return u.Why
@@ -125,7 +125,7 @@ func nothing(r Report) string {
 
 // sound reports whether every build works: without a driver and a GPU only builds for CPUs do.
 func sound(r Report) bool {
-	return !slices.ContainsFunc(r.Answers, func(a matrix.BuildAnswer) bool { return a.Answer != matrix.Works })
+	return !slices.ContainsFunc(r.Answers, func(a verdict.BuildAnswer) bool { return a.Answer != verdict.Works })
 }
 
 // without reports whether builds need neither a driver nor a GPU.
@@ -138,13 +138,13 @@ func without(r Report) string {
 
 // gap is a missing fact, and all that waits for it under one rule.
 type gap struct {
-	matrix.Missing
+	verdict.Missing
 	subjects []string
 	targets  []string // those that it is missing for; none of what no target changes
 	pages    []string // of the rules that wait
 }
 
-func gaps(unknown []matrix.Missing) []gap {
+func gaps(unknown []verdict.Missing) []gap {
 	var list []gap
 	for _, u := range unknown {
 		i := slices.IndexFunc(
@@ -185,7 +185,7 @@ func joinGaps(list []gap) []gap {
 // unknowns lists what could not be judged: what is missing and, where that decides the outcome or with --all, what is
 // asked for all the same. Elsewhere each is told in one sentence.
 func (p *page) unknowns(r Report) {
-	brief := r.Outcome != matrix.Inconclusive && !p.style.All
+	brief := r.Outcome != verdict.Inconclusive && !p.style.All
 	all := gaps(r.Unknown)
 	for i, g := range topOf(all) {
 		if more := len(all) - i; brief && i == briefGaps && more > 1 {
@@ -250,10 +250,10 @@ func howNamed(r Report) string {
 // failures lists what could not be looked at, and why, where nothing else on the page has said it.
 func (p *page) failures(r Report) {
 	told := func(why string) bool {
-		return r.Outcome == matrix.Inconclusive && slices.ContainsFunc(r.Unknown,
-			func(u matrix.Missing) bool { return u.Missing == why }) ||
-			slices.ContainsFunc(r.Findings, func(f matrix.Finding) bool {
-				return slices.ContainsFunc(f.Evidence, func(e matrix.Evidence) bool { return e.Value == why })
+		return r.Outcome == verdict.Inconclusive && slices.ContainsFunc(r.Unknown,
+			func(u verdict.Missing) bool { return u.Missing == why }) ||
+			slices.ContainsFunc(r.Findings, func(f verdict.Finding) bool {
+				return slices.ContainsFunc(f.Evidence, func(e verdict.Evidence) bool { return e.Value == why })
 			})
 	}
 	var order []string
@@ -274,7 +274,7 @@ func (p *page) failures(r Report) {
 func (p *page) writeLooked(r Report) {
 	there := partsOf(r)
 	switch {
-	case r.Outcome != matrix.Inconclusive || openFact(r) != nil, onlyPasted(r.Facts.Probes):
+	case r.Outcome != verdict.Inconclusive || openFact(r) != nil, onlyPasted(r.Facts.Probes):
 	case len(r.Facts.Probes) > 0:
 		p.line()
 		p.line("  looked for")
@@ -337,7 +337,7 @@ func (p *page) try(r Report) {
 	there := partsOf(r)
 	add := "--driver " + ExampleDriver
 	switch {
-	case r.Outcome != matrix.Inconclusive || there.driver && there.gpu:
+	case r.Outcome != verdict.Inconclusive || there.driver && there.gpu:
 		return
 	case r.Facts.System.Jetson: // no instance of a cloud has its GPU
 		add = "--gpu, such as --gpu Orin"

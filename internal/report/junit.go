@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // The types are what Jenkins and GitLab both read of JUnit's XML, which has no standard. No time is written: a rule
@@ -115,7 +116,7 @@ func distinct(cases []junitCase) []junitCase {
 // comparison fails where there was nothing to compare, which is no rule's finding and must not look like success.
 func comparison(r Report) junitCase {
 	c := newCase("outcome", "there is something to compare", "")
-	if r.Outcome == matrix.Inconclusive && openFact(r) == nil {
+	if r.Outcome == verdict.Inconclusive && openFact(r) == nil {
 		c.Error = &junitMessage{Message: clean(nothing(r)), Type: "inconclusive"}
 	}
 	return c
@@ -155,10 +156,10 @@ func casesOf(rule string, r Report) []junitCase {
 	return cases
 }
 
-func foundCase(f matrix.Finding, r Report) junitCase {
+func foundCase(f verdict.Finding, r Report) junitCase {
 	c := newCase(f.Rule, f.Subject, f.Target)
 	text := details(r, f)
-	if f.Severity == matrix.Error {
+	if f.Severity == verdict.Error {
 		c.Failure = &junitMessage{summary(f), string(f.Severity), junitText{text}}
 	} else {
 		c.Out = &junitText{string(f.Severity) + ": " + text}
@@ -166,7 +167,7 @@ func foundCase(f matrix.Finding, r Report) junitCase {
 	return c
 }
 
-func unknownCase(u matrix.Missing, r Report) junitCase {
+func unknownCase(u verdict.Missing, r Report) junitCase {
 	c := newCase(u.Rule, u.Subject, u.Target)
 	missing := clean("not judged: " + open(u))
 	if decides(r, u) {
@@ -180,8 +181,8 @@ func unknownCase(u matrix.Missing, r Report) junitCase {
 // idle says why a rule says nothing: a cause of it has been found, or its question does not arise.
 func idle(rule matrix.Rule, r Report) string {
 	var causes []string
-	silences := func(f matrix.Finding) {
-		if f.Severity == matrix.Error && rule.SilentAfter(f.Rule) && !slices.Contains(causes, f.Rule) {
+	silences := func(f verdict.Finding) {
+		if f.Severity == verdict.Error && rule.SilentAfter(f.Rule) && !slices.Contains(causes, f.Rule) {
 			causes = append(causes, f.Rule)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -62,10 +63,10 @@ func wantedCounts(r Report, read []junitCase) junitCounts {
 			open++
 		}
 	}
-	want := junitCounts{Name: "cudacompat", Failures: r.Count(matrix.Error), Errors: open,
+	want := junitCounts{Name: "cudacompat", Failures: r.Count(verdict.Error), Errors: open,
 		Skipped: idle + len(r.Suppressed) + len(r.Unknown) - open}
 	want.Tests = 1 + len(r.Findings) + len(r.Suppressed) + len(r.Unknown) + len(r.Passed) + idle
-	if r.Outcome == matrix.Inconclusive && openFact(r) == nil {
+	if r.Outcome == verdict.Inconclusive && openFact(r) == nil {
 		want.Errors++
 	}
 	return want
@@ -105,7 +106,7 @@ func walkJUnit(t *testing.T, text string) {
 func TestJUnitIsGreenOnASoundMachine(t *testing.T) {
 	unknown := 0
 	for name, r := range cases(t) {
-		if r.Outcome != matrix.Compatible {
+		if r.Outcome != verdict.Compatible {
 			continue
 		}
 		unknown += len(r.Unknown)
@@ -121,7 +122,7 @@ func TestJUnitIsGreenOnASoundMachine(t *testing.T) {
 // TestJUnitCannotBeBrokenOut puts what ends CDATA and attributes into every string.
 func TestJUnitCannotBeBrokenOut(t *testing.T) {
 	const hostile = `]]></system-out><failure message="x"/> "'<&>`
-	text := show(t, filled(hostile, matrix.Compatible), "junit", Style{})
+	text := show(t, filled(hostile, verdict.Compatible), "junit", Style{})
 	walkJUnit(t, text)
 	var back junitSuites
 	if err := xml.Unmarshal([]byte(text), &back); err != nil {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // lineLimit is room for a cause and a step in bytes: node-problem-detector (max_output_length), Docker's HEALTHCHECK,
@@ -22,8 +22,8 @@ func Line(w io.Writer, r Report, style Style) error {
 	tail = cut(clean(tail), lineLimit/2)
 	room := lineLimit - len(tail)
 	step := ""
-	if r.Outcome == matrix.Incompatible {
-		step = cut(clean(firstStep(firstOf(r.Findings, matrix.Error))), room*2/5)
+	if r.Outcome == verdict.Incompatible {
+		step = cut(clean(firstStep(firstOf(r.Findings, verdict.Error))), room*2/5)
 	}
 	_, err := fmt.Fprintln(w, cut(clean(text), room-len(step))+step+tail)
 	return err
@@ -38,12 +38,12 @@ func UsageLine(w io.Writer, why string) error {
 // lineText is the verdict and what must stay of it when it is cut.
 func lineText(r Report) (text, tail string) {
 	switch r.Outcome {
-	case matrix.Incompatible:
-		if n := r.Count(matrix.Error) - 1; n > 0 {
+	case verdict.Incompatible:
+		if n := r.Count(verdict.Error) - 1; n > 0 {
 			tail = fmt.Sprintf(" (%s+%d more)", r.least(), n)
 		}
-		return "FAIL " + failure(firstOf(r.Findings, matrix.Error)), tail
-	case matrix.Inconclusive:
+		return "FAIL " + failure(firstOf(r.Findings, verdict.Error)), tail
+	case verdict.Inconclusive:
 		return "UNKNOWN " + missing(r), ""
 	}
 	if len(r.Suppressed) > 0 { // what works is not what the waivers let through
@@ -53,7 +53,7 @@ func lineText(r Report) (text, tail string) {
 }
 
 // failure is a finding in few words: its rule, what it needs and what there is.
-func failure(f matrix.Finding) string {
+func failure(f verdict.Finding) string {
 	target := ""
 	if f.Target != "" {
 		target = f.Target + ": "
@@ -65,7 +65,7 @@ func failure(f matrix.Finding) string {
 }
 
 // firstStep is what mends a finding: the pin that changes least, else the first step.
-func firstStep(f matrix.Finding) string {
+func firstStep(f verdict.Finding) string {
 	switch {
 	case len(f.Pins) > 0:
 		return "; fix: " + f.Pins[0].Package + " " + f.Pins[0].Version
@@ -86,8 +86,8 @@ func missing(r Report) string {
 // besides is what a compatible verdict must not hide.
 func besides(r Report) string {
 	text := ""
-	if n := r.Count(matrix.Warning); n > 0 {
-		text += ", " + plural(n, "warning") + ": " + firstOf(r.Findings, matrix.Warning).Rule
+	if n := r.Count(verdict.Warning); n > 0 {
+		text += ", " + plural(n, "warning") + ": " + firstOf(r.Findings, verdict.Warning).Rule
 	}
 	if n := len(r.Suppressed); n > 0 {
 		text += fmt.Sprintf(", %d waived", n)
@@ -96,13 +96,13 @@ func besides(r Report) string {
 }
 
 // firstOf is the first finding of a severity, the zero Finding where there is none.
-func firstOf(findings []matrix.Finding, s matrix.Severity) matrix.Finding {
+func firstOf(findings []verdict.Finding, s verdict.Severity) verdict.Finding {
 	for _, f := range findings {
 		if f.Severity == s {
 			return f
 		}
 	}
-	return matrix.Finding{}
+	return verdict.Finding{}
 }
 
 // cut shortens text to at most limit bytes without splitting a character.

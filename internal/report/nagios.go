@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // NagiosState is what a monitoring plugin says, and its exit code, by the protocol of Nagios, Icinga and Sensu.
@@ -22,13 +22,13 @@ const (
 func (s NagiosState) String() string { return [...]string{"OK", "WARNING", "CRITICAL", "UNKNOWN"}[s] }
 
 // NagiosStateOf is the state of a verdict. What could not be judged goes before a warning: it may hide worse.
-func NagiosStateOf(v matrix.Verdict) NagiosState {
+func NagiosStateOf(v verdict.Verdict) NagiosState {
 	switch {
-	case v.Outcome == matrix.Incompatible:
+	case v.Outcome == verdict.Incompatible:
 		return NagiosCritical
-	case v.Outcome == matrix.Inconclusive:
+	case v.Outcome == verdict.Inconclusive:
 		return NagiosUnknown
-	case v.Count(matrix.Warning) > 0:
+	case v.Count(verdict.Warning) > 0:
 		return NagiosWarning
 	}
 	return NagiosOK
@@ -46,7 +46,7 @@ func Nagios(w io.Writer, r Report, _ Style) error {
 		withoutPipes(cut(clean(text), 200)+cut(clean(tail), 100)), perfdata(r))
 	lines := []string{first}
 	for _, f := range r.Findings {
-		if f.Severity == matrix.Note {
+		if f.Severity == verdict.Note {
 			continue // nothing that anybody is woken for
 		}
 		lines = append(lines, withoutPipes(clean(join("; ", fmt.Sprintf("%s %s: %s", f.Severity, f.Rule, summary(f)),
@@ -65,7 +65,7 @@ func withoutPipes(text string) string { return strings.ReplaceAll(text, "|", "/"
 // perfdata is label=value;warn;crit: one error is critical, one warning a warning.
 func perfdata(r Report) string {
 	return fmt.Sprintf("errors=%d;;0 warnings=%d;0 unknown=%d passed=%d waived=%d",
-		r.Count(matrix.Error), r.Count(matrix.Warning), len(r.Unknown), len(r.Passed), len(r.Suppressed))
+		r.Count(verdict.Error), r.Count(verdict.Warning), len(r.Unknown), len(r.Passed), len(r.Suppressed))
 }
 
 // wholeLines is as many whole lines as there is room for, with the number of those left out.

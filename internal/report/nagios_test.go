@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // nagiosForm is a plugin's first line by the monitoring plugins' guidelines: the state, text, performance data.
@@ -17,8 +17,8 @@ var perfdatum = regexp.MustCompile(`^[a-z]+=\d+(;\d*){0,2}$`)
 // nothing beyond the readers' buffer.
 func TestNagiosIsRead(t *testing.T) {
 	all := cases(t)
-	all["hostile-strings"] = filled("a|b\n|c=1;2;3", matrix.Incompatible)
-	all["huge"] = filled(strings.Repeat("x|", 3000), matrix.Incompatible)
+	all["hostile-strings"] = filled("a|b\n|c=1;2;3", verdict.Incompatible)
+	all["huge"] = filled(strings.Repeat("x|", 3000), verdict.Incompatible)
 	for name, r := range all {
 		t.Run(name, func(t *testing.T) {
 			text := show(t, r, "nagios", Style{})
@@ -41,20 +41,20 @@ func TestNagiosIsRead(t *testing.T) {
 
 // TestNagiosStates is the protocol's table.
 func TestNagiosStates(t *testing.T) {
-	warned := []matrix.Finding{{Severity: matrix.Warning}}
+	warned := []verdict.Finding{{Severity: verdict.Warning}}
 	for _, tt := range []struct {
 		name    string
-		verdict matrix.Verdict
+		verdict verdict.Verdict
 		want    NagiosState
 		word    string
 		code    int
 	}{
-		{"fine", matrix.Verdict{Outcome: matrix.Compatible}, NagiosOK, "OK", 0},
-		{"noted", matrix.Verdict{Outcome: matrix.Compatible, Findings: []matrix.Finding{{Severity: matrix.Note}}}, NagiosOK,
+		{"fine", verdict.Verdict{Outcome: verdict.Compatible}, NagiosOK, "OK", 0},
+		{"noted", verdict.Verdict{Outcome: verdict.Compatible, Findings: []verdict.Finding{{Severity: verdict.Note}}}, NagiosOK,
 			"OK", 0},
-		{"warned", matrix.Verdict{Outcome: matrix.Compatible, Findings: warned}, NagiosWarning, "WARNING", 1},
-		{"broken", matrix.Verdict{Outcome: matrix.Incompatible, Findings: warned}, NagiosCritical, "CRITICAL", 2},
-		{"open", matrix.Verdict{Outcome: matrix.Inconclusive, Findings: warned}, NagiosUnknown, "UNKNOWN", 3},
+		{"warned", verdict.Verdict{Outcome: verdict.Compatible, Findings: warned}, NagiosWarning, "WARNING", 1},
+		{"broken", verdict.Verdict{Outcome: verdict.Incompatible, Findings: warned}, NagiosCritical, "CRITICAL", 2},
+		{"open", verdict.Verdict{Outcome: verdict.Inconclusive, Findings: warned}, NagiosUnknown, "UNKNOWN", 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := NagiosStateOf(tt.verdict); got != tt.want || got.String() != tt.word || int(got) != tt.code {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // Prometheus writes gauges in the classic text format, as node_exporter's textfile collector takes them: it knows no
@@ -92,7 +92,7 @@ func mergeSamples(samples []sample) []sample {
 
 func outcomeSamples(r Report) []sample {
 	var list []sample
-	for _, o := range []matrix.Outcome{matrix.Compatible, matrix.Incompatible, matrix.Inconclusive} {
+	for _, o := range []verdict.Outcome{verdict.Compatible, verdict.Incompatible, verdict.Inconclusive} {
 		list = append(list, valuedSample(oneIf(o == r.Outcome), "outcome", string(o)))
 	}
 	return list

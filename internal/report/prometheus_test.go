@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 var (
@@ -17,7 +17,7 @@ var (
 // TestPrometheusIsRead reads every case, and hostile strings, as node_exporter's textfile collector does.
 func TestPrometheusIsRead(t *testing.T) {
 	all := cases(t)
-	all["hostile-strings"] = filled("a\"b\\c\n# TYPE x info\nd{e=\"f\"} 1 1700000000", matrix.Inconclusive)
+	all["hostile-strings"] = filled("a\"b\\c\n# TYPE x info\nd{e=\"f\"} 1 1700000000", verdict.Inconclusive)
 	for name, r := range all {
 		t.Run(name, func(t *testing.T) {
 			text := show(t, r, "prometheus", Style{})

@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/logs"
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -18,7 +19,7 @@ const Schema = "cudacompat/report/v1"
 type Report struct {
 	Schema string `json:"schema"`
 	Tool   Tool   `json:"tool"`
-	matrix.Verdict
+	verdict.Verdict
 	Targets []Target    `json:"targets"` // what it was judged for; empty: the machine as it was found
 	Facts   facts.Facts `json:"facts"`
 	// Log is what a log given beside the machine shows; null when none was given.
@@ -59,7 +60,7 @@ type Target struct {
 }
 
 // New puts a report together. Targets that say nothing are left out.
-func New(tool Tool, node facts.Facts, targets []matrix.Target, verdict matrix.Verdict) Report {
+func New(tool Tool, node facts.Facts, targets []matrix.Target, verdict verdict.Verdict) Report {
 	r := Report{Schema: Schema, Tool: tool, Verdict: verdict, Targets: []Target{}, Facts: node}
 	r.Facts.Complete()
 	if r.Tool.Tables == nil {

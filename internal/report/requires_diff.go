@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/matrix"
 	"cudacompat/matrix/requires"
+	"cudacompat/matrix/verdict"
 )
 
 // RequireDiffFormats is every format of a requirement that is compared with another, by name.
@@ -171,8 +171,8 @@ func (r Requires) costs() []string {
 
 // diffFindings are what takes something away, as findings on the lines that do it: one for each cause, with all that it
 // changes. What is not known is no error.
-func diffFindings(r Requires) []matrix.Finding {
-	var list []matrix.Finding
+func diffFindings(r Requires) []verdict.Finding {
+	var list []verdict.Finding
 	at := map[string]int{}
 	for _, c := range r.Diff.Changes {
 		if c.Kind == "lowered" || c.Kind == "gained" {
@@ -192,25 +192,25 @@ func diffFindings(r Requires) []matrix.Finding {
 	return list
 }
 
-func diffFinding(n requires.Need, change string, lost bool) matrix.Finding {
-	severity, need := matrix.Warning, n.Need
+func diffFinding(n requires.Need, change string, lost bool) verdict.Finding {
+	severity, need := verdict.Warning, n.Need
 	switch {
 	case n.Missing != "":
 		need, change = "", limitWords(n)+": "+change
 	case lost:
-		severity = matrix.Error
+		severity = verdict.Error
 	}
-	return matrix.Finding{Rule: n.Rule, Severity: severity, Subject: cmp.Or(n.Subject, "GPU"), Message: change,
-		Need: need, Evidence: []matrix.Evidence{{Fact: n.Subject, Value: n.Row, From: n.From}},
-		Pins: []matrix.Pin{}, Source: n.Source,
+	return verdict.Finding{Rule: n.Rule, Severity: severity, Subject: cmp.Or(n.Subject, "GPU"), Message: change,
+		Need: need, Evidence: []verdict.Evidence{{Fact: n.Subject, Value: n.Row, From: n.From}},
+		Pins: []verdict.Pin{}, Source: n.Source,
 		Do: []string{"keep the older version for these hosts, or take them out of the pool"}}
 }
 
 // diffReport is a report of the changes, for the formats that show findings beside a file.
 func diffReport(r Requires) Report {
-	v := matrix.Verdict{Outcome: matrix.Compatible, Findings: diffFindings(r)}
+	v := verdict.Verdict{Outcome: verdict.Compatible, Findings: diffFindings(r)}
 	if r.Diff.Lost() {
-		v.Outcome = matrix.Incompatible
+		v.Outcome = verdict.Incompatible
 	}
 	report := New(r.Tool, r.Facts, nil, v)
 	report.Source = r.Source

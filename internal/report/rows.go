@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -152,13 +153,13 @@ func wantedRows(w facts.Requested, e facts.Environment, known bySubject, r Repor
 
 // bySubject is what a report says of each subject: thousands of them are not searched for each of thousands.
 type bySubject struct {
-	answers map[string][]matrix.BuildAnswer
-	failed  map[string][]matrix.BuildAnswer // what an error means for one without an answer of its own, by target
-	fits    map[string]bool                 // compared with the framework that it was built for, on every target, and holds
+	answers map[string][]verdict.BuildAnswer
+	failed  map[string][]verdict.BuildAnswer // what an error means for one without an answer of its own, by target
+	fits    map[string]bool                  // compared with the framework that it was built for, on every target, and holds
 }
 
 func subjects(r Report) bySubject {
-	s := bySubject{map[string][]matrix.BuildAnswer{}, map[string][]matrix.BuildAnswer{}, map[string]bool{}}
+	s := bySubject{map[string][]verdict.BuildAnswer{}, map[string][]verdict.BuildAnswer{}, map[string]bool{}}
 	for _, a := range r.Answers {
 		s.answers[a.Subject] = append(s.answers[a.Subject], a)
 	}
@@ -172,9 +173,9 @@ func subjects(r Report) bySubject {
 		if compared(f.Rule) {
 			delete(s.fits, f.Subject)
 		}
-		if f.Severity == matrix.Error {
+		if f.Severity == verdict.Error {
 			s.failed[f.Subject] = append(s.failed[f.Subject],
-				matrix.BuildAnswer{Subject: f.Subject, Target: f.Target, Answer: matrix.Broken, Counts: true})
+				verdict.BuildAnswer{Subject: f.Subject, Target: f.Target, Answer: verdict.Broken, Counts: true})
 		}
 	}
 	for _, u := range r.Unknown {
@@ -184,9 +185,9 @@ func subjects(r Report) bySubject {
 }
 
 // rowsOf is a build's row, and one more for each further answer that it has on other targets.
-func rowsOf(b facts.Build, e facts.Environment, given []matrix.BuildAnswer, r Report) []row {
-	targets := map[matrix.Answer][]string{}
-	var kinds []matrix.Answer
+func rowsOf(b facts.Build, e facts.Environment, given []verdict.BuildAnswer, r Report) []row {
+	targets := map[verdict.Answer][]string{}
+	var kinds []verdict.Answer
 	for _, a := range given {
 		if !slices.Contains(kinds, a.Answer) {
 			kinds = append(kinds, a.Answer)
@@ -250,11 +251,11 @@ func buildDetails(b facts.Build) string {
 
 var accelerators = map[string]string{"cpu": "CPUs", "rocm": "ROCm", "xpu": "XPUs"}
 
-var answers = map[matrix.Answer]paintedText{
-	matrix.Works: {green, "works"}, matrix.WorksMinorVersion: {green, "works (minor-compat)"},
-	matrix.WorksForward: {green, "works (forward compatibility)"},
-	matrix.WorksCPUOnly: {yellow, "no GPU use"},
-	matrix.Broken:       {red, "does not work"}, matrix.Unknown: {yellow, "unknown"},
+var answers = map[verdict.Answer]paintedText{
+	verdict.Works: {green, "works"}, verdict.WorksMinorVersion: {green, "works (minor-compat)"},
+	verdict.WorksForward: {green, "works (forward compatibility)"},
+	verdict.WorksCPUOnly: {yellow, "no GPU use"},
+	verdict.Broken:       {red, "does not work"}, verdict.Unknown: {yellow, "unknown"},
 }
 
 func join(separator string, parts ...string) string {

@@ -3,22 +3,22 @@ package report
 import (
 	"testing"
 
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // TestFits: a package fits when one of the two rules compared it and found nothing, and no other package's result counts.
 func TestFits(t *testing.T) {
 	const subject, other = "torchvision 0.24.0", "xformers 0.0.33"
 	passed := func(rule, of string) Report {
-		return Report{Verdict: matrix.Verdict{Passed: []matrix.Passed{{Rule: rule, Subject: of}}}}
+		return Report{Verdict: verdict.Verdict{Passed: []verdict.Passed{{Rule: rule, Subject: of}}}}
 	}
 	both := passed("companion-mismatch", subject)
-	both.Findings = []matrix.Finding{{Rule: "extension-mismatch", Subject: subject}}
+	both.Findings = []verdict.Finding{{Rule: "extension-mismatch", Subject: subject}}
 	unknown := passed("companion-mismatch", subject)
-	unknown.Unknown = []matrix.Missing{{Rule: "driver-too-old", Subject: subject}}
+	unknown.Unknown = []verdict.Missing{{Rule: "driver-too-old", Subject: subject}}
 	beside := passed("extension-mismatch", subject)
-	beside.Findings = []matrix.Finding{{Rule: "extension-mismatch", Subject: other}, {Rule: "driver-too-old", Subject: subject}}
-	beside.Unknown = []matrix.Missing{{Rule: "extension-mismatch", Subject: other}}
+	beside.Findings = []verdict.Finding{{Rule: "extension-mismatch", Subject: other}, {Rule: "driver-too-old", Subject: subject}}
+	beside.Unknown = []verdict.Missing{{Rule: "extension-mismatch", Subject: other}}
 	for name, c := range map[string]struct {
 		r    Report
 		want bool

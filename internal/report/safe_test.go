@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -21,7 +21,7 @@ func FuzzHarmless(f *testing.F) {
 		"\u202egnp.exe", "\u2028", "`", "\U000e0041", "::error::", strings.Repeat("x", 500), "日本語 🙂", "\"'<&>", "\t \v", "�"} {
 		f.Add(s)
 	}
-	outcomes := []matrix.Outcome{matrix.Compatible, matrix.Incompatible, matrix.Inconclusive}
+	outcomes := []verdict.Outcome{verdict.Compatible, verdict.Incompatible, verdict.Inconclusive}
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, outcome := range outcomes {
 			harmless(t, filled(s, outcome))
@@ -30,15 +30,15 @@ func FuzzHarmless(f *testing.F) {
 }
 
 // filled is a report with every string set to s but those that only this program writes.
-func filled(s string, outcome matrix.Outcome) Report {
+func filled(s string, outcome verdict.Outcome) Report {
 	var r Report
 	fill(reflect.ValueOf(&r).Elem(), s)
 	r.Schema, r.Outcome, r.Facts.Schema = Schema, outcome, facts.Schema
-	for i, severity := range []matrix.Severity{matrix.Error, matrix.Warning, matrix.Note} {
+	for i, severity := range []verdict.Severity{verdict.Error, verdict.Warning, verdict.Note} {
 		r.Findings = append(r.Findings[:i:i], r.Findings[0])
 		r.Findings[i].Severity = severity
 	}
-	r.Answers[0].Answer = matrix.Unknown
+	r.Answers[0].Answer = verdict.Unknown
 	r.Facts.Probes[0].Status = "failed"
 	return r
 }
@@ -116,7 +116,7 @@ func oneLine(t *testing.T, text string) {
 // TestLinesNeverInject counts lines: no text from outside can add one to a page.
 func TestLinesNeverInject(t *testing.T) {
 	count := func(s string) int {
-		return strings.Count(show(t, filled(s, matrix.Incompatible), "text", Style{}), "\n")
+		return strings.Count(show(t, filled(s, verdict.Incompatible), "text", Style{}), "\n")
 	}
 	if plain, hostile := count("x_incompatible: y____z"), count("x\nincompatible: y\r\n\u2028\u0085z"); plain != hostile {
 		t.Errorf("%d lines with plain strings, %d with hostile ones", plain, hostile)
@@ -127,7 +127,7 @@ func TestLinesNeverInject(t *testing.T) {
 func TestJSONKeepsEveryCharacter(t *testing.T) {
 	const hostile = "\x1b[2J \u009b \u202e \U000e0041 \u2028 \" \\ < & % \x00"
 	var back Report
-	if err := json.Unmarshal([]byte(show(t, filled(hostile, matrix.Incompatible), "json", Style{})), &back); err != nil {
+	if err := json.Unmarshal([]byte(show(t, filled(hostile, verdict.Incompatible), "json", Style{})), &back); err != nil {
 		t.Fatal(err)
 	}
 	if got := back.Findings[0].Message; got != hostile {
@@ -139,6 +139,6 @@ func TestJSONKeepsEveryCharacter(t *testing.T) {
 func TestHugeStrings(t *testing.T) {
 	for name, s := range map[string]string{"words": strings.Repeat("ab ", 4_000),
 		"one-word": strings.Repeat("x", 12_000), "escapes": strings.Repeat("\x1b[31m", 2_400)} {
-		t.Run(name, func(t *testing.T) { harmless(t, filled(s, matrix.Incompatible)) })
+		t.Run(name, func(t *testing.T) { harmless(t, filled(s, verdict.Incompatible)) })
 	}
 }

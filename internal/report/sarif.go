@@ -12,6 +12,7 @@ import (
 	"cudacompat/docs"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // The types are the part of SARIF 2.1.0 (OASIS) that is used, with all that GitHub's code scanning requires. It refuses
@@ -68,7 +69,7 @@ type (
 	}
 	sarifResult struct {
 		Rule         string             `json:"ruleId"`
-		Level        matrix.Severity    `json:"level"` // the three severities are SARIF's own words
+		Level        verdict.Severity   `json:"level"` // the three severities are SARIF's own words
 		Message      sarifText          `json:"message"`
 		Locations    []sarifLocation    `json:"locations"`
 		Fingerprints map[string]string  `json:"partialFingerprints"`
@@ -179,7 +180,7 @@ func sarifResults(r Report) []sarifResult {
 	return list
 }
 
-func sarifOf(f matrix.Finding, r Report, seen map[string]int) sarifResult {
+func sarifOf(f verdict.Finding, r Report, seen map[string]int) sarifResult {
 	mark := fingerprint(f)
 	seen[mark]++
 	return sarifResult{
@@ -198,7 +199,7 @@ func withDetails(sentence, details string) string {
 }
 
 // sarifPlace is a line of the file that was judged, which GitHub finds in the repository; else a file of the system.
-func sarifPlace(f matrix.Finding, r Report) sarifPhysical {
+func sarifPlace(f verdict.Finding, r Report) sarifPhysical {
 	if line, ok := sourceLine(f, r); ok {
 		return sarifPhysical{sarifArtifact{URI: relativeURI(r.Source)}, sarifRegion{line, 1, line, 1}}
 	}
@@ -207,7 +208,7 @@ func sarifPlace(f matrix.Finding, r Report) sarifPhysical {
 
 // placeOf is the file that a finding rests on: of its evidence, else the environment of its subject, else the
 // driver's; "/" where nothing was read from any.
-func placeOf(f matrix.Finding, r Report) string {
+func placeOf(f verdict.Finding, r Report) string {
 	var places []string
 	for _, e := range f.Evidence {
 		places = append(places, e.From)
@@ -234,7 +235,7 @@ var subjectVersion = lazyregexp.New(`^(\S+) (?:[0-9]\S*|\(version unknown\))`)
 
 // fingerprint tells a finding from others by rule, subject and target without versions, so that an upgrade updates
 // an alert and does not open a second one.
-func fingerprint(f matrix.Finding) string {
+func fingerprint(f verdict.Finding) string {
 	subject := subjectVersion.ReplaceAllString(f.Subject, "$1")
 	sum := sha256.Sum256([]byte(strings.Join([]string{f.Rule, subject, f.Target}, "\x00")))
 	return fmt.Sprintf("%x", sum[:8])
@@ -244,7 +245,7 @@ func fingerprint(f matrix.Finding) string {
 // be looked at.
 func notifications(r Report) []sarifNotification {
 	list := []sarifNotification{}
-	if r.Outcome == matrix.Inconclusive && openFact(r) == nil {
+	if r.Outcome == verdict.Inconclusive && openFact(r) == nil {
 		list = append(list, sarifNotification{nil, "warning", sarifText{nothing(r)}})
 	}
 	for _, u := range r.Unknown {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -57,7 +58,7 @@ func holdsToSARIF(t *testing.T, run sarifRun, result sarifResult) {
 	if !slices.ContainsFunc(run.Tool.Driver.Rules, func(rule sarifRule) bool { return rule.ID == result.Rule }) {
 		t.Errorf("%s is no rule of the file", result.Rule)
 	}
-	if !slices.Contains([]matrix.Severity{"error", "warning", "note"}, result.Level) || result.Message.Text == "" {
+	if !slices.Contains([]verdict.Severity{"error", "warning", "note"}, result.Level) || result.Message.Text == "" {
 		t.Errorf("level %q, message %q", result.Level, result.Message.Text)
 	}
 	if len(result.Locations) != 1 {
@@ -102,19 +103,19 @@ func TestSARIFHasEveryRule(t *testing.T) {
 
 // TestFingerprints: an upgrade keeps the fingerprint, another place, rule or target changes it.
 func TestFingerprints(t *testing.T) {
-	base := matrix.Finding{Rule: "driver-too-old", Subject: "torch 2.9.0+cu130 in /opt/venv", Target: "g5.xlarge"}
+	base := verdict.Finding{Rule: "driver-too-old", Subject: "torch 2.9.0+cu130 in /opt/venv", Target: "g5.xlarge"}
 	for _, tt := range []struct {
 		name   string
-		change func(*matrix.Finding)
+		change func(*verdict.Finding)
 		same   bool
 	}{
-		{"upgraded", func(f *matrix.Finding) { f.Subject = "torch 2.10.0+cu128 in /opt/venv" }, true},
-		{"version-not-known", func(f *matrix.Finding) { f.Subject = "torch (version unknown) in /opt/venv" }, true},
-		{"other-message", func(f *matrix.Finding) { f.Message, f.Need = "x", "y" }, true},
-		{"other-place", func(f *matrix.Finding) { f.Subject = "torch 2.9.0+cu130 in /opt/venv2" }, false},
-		{"other-build", func(f *matrix.Finding) { f.Subject = "jax 2.9.0+cu130 in /opt/venv" }, false},
-		{"other-rule", func(f *matrix.Finding) { f.Rule = "gpu-arch-missing" }, false},
-		{"other-target", func(f *matrix.Finding) { f.Target = "p5.48xlarge" }, false},
+		{"upgraded", func(f *verdict.Finding) { f.Subject = "torch 2.10.0+cu128 in /opt/venv" }, true},
+		{"version-not-known", func(f *verdict.Finding) { f.Subject = "torch (version unknown) in /opt/venv" }, true},
+		{"other-message", func(f *verdict.Finding) { f.Message, f.Need = "x", "y" }, true},
+		{"other-place", func(f *verdict.Finding) { f.Subject = "torch 2.9.0+cu130 in /opt/venv2" }, false},
+		{"other-build", func(f *verdict.Finding) { f.Subject = "jax 2.9.0+cu130 in /opt/venv" }, false},
+		{"other-rule", func(f *verdict.Finding) { f.Rule = "gpu-arch-missing" }, false},
+		{"other-target", func(f *verdict.Finding) { f.Target = "p5.48xlarge" }, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			changed := base
@@ -125,7 +126,7 @@ func TestFingerprints(t *testing.T) {
 		})
 	}
 	marks := map[string]bool{}
-	for _, result := range sarifResults(filled("alike in all", matrix.Incompatible)) {
+	for _, result := range sarifResults(filled("alike in all", verdict.Incompatible)) {
 		marks[result.Fingerprints["primaryLocationLineHash"]] = true
 	}
 	if len(marks) != 4 {
@@ -138,24 +139,24 @@ func TestFingerprints(t *testing.T) {
 
 // TestPlaces is where a result is said to be, from best to worst.
 func TestPlaces(t *testing.T) {
-	from := func(list ...string) []matrix.Evidence {
-		var evidence []matrix.Evidence
+	from := func(list ...string) []verdict.Evidence {
+		var evidence []verdict.Evidence
 		for _, place := range list {
-			evidence = append(evidence, matrix.Evidence{From: place})
+			evidence = append(evidence, verdict.Evidence{From: place})
 		}
 		return evidence
 	}
 	for name, tt := range map[string]struct {
-		finding matrix.Finding
+		finding verdict.Finding
 		driver  string
 		want    string
 	}{
-		"evidence":    {matrix.Finding{Evidence: from("NVML", "/proc/driver/nvidia/version")}, "/x", "proc/driver/nvidia/version"},
-		"environment": {matrix.Finding{About: matrix.About{Name: "torch", Place: "/opt/my venv"}, Evidence: from("NVML")}, "/x", "opt/my%20venv"},
-		"driver":      {matrix.Finding{Subject: "driver"}, "/sys/module/nvidia/version", "sys/module/nvidia/version"},
-		"nothing":     {matrix.Finding{Subject: "driver", Evidence: from("--driver")}, "NVML", "."},
-		"colon":       {matrix.Finding{Evidence: from("/c:d/e%f#g?h")}, "", "./c:d/e%25f%23g%3Fh"},
-		"slashes":     {matrix.Finding{Evidence: from("//host/share")}, "", "host/share"},
+		"evidence":    {verdict.Finding{Evidence: from("NVML", "/proc/driver/nvidia/version")}, "/x", "proc/driver/nvidia/version"},
+		"environment": {verdict.Finding{About: verdict.About{Name: "torch", Place: "/opt/my venv"}, Evidence: from("NVML")}, "/x", "opt/my%20venv"},
+		"driver":      {verdict.Finding{Subject: "driver"}, "/sys/module/nvidia/version", "sys/module/nvidia/version"},
+		"nothing":     {verdict.Finding{Subject: "driver", Evidence: from("--driver")}, "NVML", "."},
+		"colon":       {verdict.Finding{Evidence: from("/c:d/e%f#g?h")}, "", "./c:d/e%25f%23g%3Fh"},
+		"slashes":     {verdict.Finding{Evidence: from("//host/share")}, "", "host/share"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var r Report

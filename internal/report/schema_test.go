@@ -14,6 +14,7 @@ import (
 
 	"cudacompat/internal/guard"
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -321,12 +322,12 @@ func TestGuardSchema(t *testing.T) {
 			Version: "2.9.0+cu130", CUDA: "13.0", Accelerator: "cuda", Origin: "wheel"}}}}}
 		f.Complete()
 		return guard.State{Facts: f, Verdict: matrix.Check(context.Background(), matrix.Embedded(), f,
-			[]matrix.Target{{Driver: driver, GPUs: []string{"L4"}}}, matrix.Policy{})}
+			[]matrix.Target{{Driver: driver, GPUs: []string{"L4"}}}, verdict.Policy{})}
 	}
 	broken := guard.Compare(command, "/opt/venv", *plan.Plan, judged("580.95.05"), judged("535.183.01"))
 	ran := guard.Compare(command, "/opt/venv", *plan.Plan, judged("535.183.01"), judged("580.95.05"))
-	ran.Ran, ran.Instead = true, &guard.Instead{Command: []string{"uv"}, After: matrix.Compatible}
-	ran.Differs = append(ran.Differs, guard.Difference{Build: "torch", Is: matrix.Broken})
+	ran.Ran, ran.Instead = true, &guard.Instead{Command: []string{"uv"}, After: verdict.Compatible}
+	ran.Differs = append(ran.Differs, guard.Difference{Build: "torch", Is: verdict.Broken})
 	for _, f := range []guard.Forecast{broken, ran} {
 		var b strings.Builder
 		if err := writeJSON(&b, f); err != nil {

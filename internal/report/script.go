@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"cudacompat/internal/budget"
-	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 )
 
 // Script writes the steps of all errors and warnings as a shell script, which asks again after each command and ends
@@ -19,9 +19,9 @@ func Script(w io.Writer, r Report, s Style) error {
 	b := &script{again: cmp.Or(s.Again, "cudacompat doctor")}
 	b.line("#!/bin/sh")
 	b.note(fmt.Sprintf("%s (cudacompat %s, tables of %s)", Headline(r), cmp.Or(r.Tool.Version, "of an unknown version"), r.Tool.Matrix))
-	findings := together(slices.DeleteFunc(slices.Clone(r.Findings), func(f matrix.Finding) bool {
-		return f.Severity == matrix.Note || len(f.Pins)+len(f.Steps) == 0
-	}), func(matrix.Finding) bool { return false })
+	findings := together(slices.DeleteFunc(slices.Clone(r.Findings), func(f verdict.Finding) bool {
+		return f.Severity == verdict.Note || len(f.Pins)+len(f.Steps) == 0
+	}), func(verdict.Finding) bool { return false })
 	if len(findings) == 0 {
 		b.note("Nothing was found that has a fix.")
 		_, err := io.WriteString(w, b.String())
@@ -72,7 +72,7 @@ func (b *script) line(text string) { b.WriteString(text + "\n") }
 func (b *script) note(text string) { b.line("# " + clean(text)) }
 
 // ways writes the first way to mend a finding, and the others as comments.
-func (b *script) ways(f matrix.Finding) {
+func (b *script) ways(f verdict.Finding) {
 	first := true
 	for _, steps := range waysOf(f) {
 		if first {
@@ -93,7 +93,7 @@ func (b *script) ways(f matrix.Finding) {
 
 // waysOf are the ways to mend a finding: what to install, each by itself, then the steps. Steps that are no other way
 // belong to the first pin.
-func waysOf(f matrix.Finding) [][]pin.Step {
+func waysOf(f verdict.Finding) [][]pin.Step {
 	var ways [][]pin.Step
 	for _, p := range f.Pins {
 		ways = append(ways, pinWays(p)...)
@@ -108,7 +108,7 @@ func waysOf(f matrix.Finding) [][]pin.Step {
 
 // pinWays are a pin's commands, each a way, pip's before uv's. Where one is apt's and one dnf's, the system is not known,
 // and they are words.
-func pinWays(p matrix.Pin) [][]pin.Step {
+func pinWays(p verdict.Pin) [][]pin.Step {
 	var ways [][]pin.Step
 	_, apt := p.Commands["apt"]
 	_, dnf := p.Commands["dnf"]

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 
 	"github.com/google/go-cmp/cmp"
 	"mvdan.cc/sh/v3/syntax"
@@ -30,10 +30,10 @@ func TestScriptsParse(t *testing.T) {
 // TestScriptRuns runs scripts with programs that only note how they were called.
 func TestScriptRuns(t *testing.T) {
 	mends := func(steps ...pin.Step) Report {
-		return Report{Verdict: matrix.Verdict{Outcome: matrix.Incompatible, Findings: []matrix.Finding{
-			{Rule: "a", Severity: matrix.Error, Subject: "driver", Message: "m", Steps: steps},
-			{Rule: "b", Severity: matrix.Error, Subject: "driver", Message: "n", Steps: []pin.Step{pin.Run("sudo second"), pin.Run("sudo first")}},
-			{Rule: "c", Severity: matrix.Note, Subject: "driver", Message: "n", Steps: []pin.Step{pin.Run("sudo never")}},
+		return Report{Verdict: verdict.Verdict{Outcome: verdict.Incompatible, Findings: []verdict.Finding{
+			{Rule: "a", Severity: verdict.Error, Subject: "driver", Message: "m", Steps: steps},
+			{Rule: "b", Severity: verdict.Error, Subject: "driver", Message: "n", Steps: []pin.Step{pin.Run("sudo second"), pin.Run("sudo first")}},
+			{Rule: "c", Severity: verdict.Note, Subject: "driver", Message: "n", Steps: []pin.Step{pin.Run("sudo never")}},
 		}}}
 	}
 	for _, c := range []struct {
@@ -80,7 +80,7 @@ func program(t *testing.T, dir, name, text string) {
 
 // TestIssueIsPrivate: no name of a user, and no text of the machine outside the blocks of code.
 func TestIssueIsPrivate(t *testing.T) {
-	r := Report{Verdict: matrix.Verdict{Outcome: matrix.Incompatible, Findings: []matrix.Finding{{Rule: "a", Severity: matrix.Error,
+	r := Report{Verdict: verdict.Verdict{Outcome: verdict.Incompatible, Findings: []verdict.Finding{{Rule: "a", Severity: verdict.Error,
 		Subject: "torch 2.9.0 in /home/ada/venv", Message: "Python imports /home/ada/x.py ````` [x](javascript:y)",
 		Steps: []pin.Step{pin.Say("rename /Users/bo/torch.py")}}}}}
 	text := show(t, r, "markdown", Style{})

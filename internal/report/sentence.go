@@ -7,24 +7,24 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // statement is a finding with every subject and every target of which the same is said, and what else is said of targets that
 // have other GPUs.
 type statement struct {
-	matrix.Finding
+	verdict.Finding
 	subjects, targets, others []string
 }
 
 // together joins findings that differ in nothing but their target and, where they are said in brief, their subject;
 // those of several targets, too, that have the same fix for other GPUs. Each stands where the first of its kind stood.
-func together(findings []matrix.Finding, brief func(matrix.Finding) bool) []statement {
+func together(findings []verdict.Finding, brief func(verdict.Finding) bool) []statement {
 	// Only findings of one rule and severity that share their subject, or what they say, can be alike: thousands are not
 	// compared with each other.
 	type kind struct {
 		rule     string
-		severity matrix.Severity
+		severity verdict.Severity
 		subject  string
 		message  string
 	}
@@ -57,7 +57,7 @@ func together(findings []matrix.Finding, brief func(matrix.Finding) bool) []stat
 	return list
 }
 
-func alike(a, b matrix.Finding, brief bool) bool {
+func alike(a, b verdict.Finding, brief bool) bool {
 	if brief {
 		return a.Rule == b.Rule && a.Severity == b.Severity && a.Message == b.Message
 	}
@@ -71,7 +71,7 @@ func alike(a, b matrix.Finding, brief bool) bool {
 }
 
 // ofSeverity are the findings of one severity.
-func ofSeverity(findings []statement, s matrix.Severity) []statement {
+func ofSeverity(findings []statement, s verdict.Severity) []statement {
 	return slices.DeleteFunc(slices.Clone(findings), func(f statement) bool { return f.Severity != s })
 }
 
@@ -107,7 +107,7 @@ func few(list []string, limit int) string {
 var partsOfMachine = []string{"driver", "GPUs", "fabric", "limits", "job"}
 
 // sentence is a finding that stands alone: what is wrong with what.
-func sentence(f matrix.Finding) string {
+func sentence(f verdict.Finding) string {
 	if driver := evidence(f, "driver"); f.Rule == "driver-too-old" && driver != nil {
 		return fmt.Sprintf("%s cannot run on driver %s", subjectOf(f), driver.Value)
 	}
@@ -121,11 +121,11 @@ func sentence(f matrix.Finding) string {
 }
 
 // subjectOf is what a finding is about, without the place where it is: "torch 2.9.0+cu130".
-func subjectOf(f matrix.Finding) string { return cmp.Or(f.About.Words(), f.Subject) }
+func subjectOf(f verdict.Finding) string { return cmp.Or(f.About.Words(), f.Subject) }
 
 // evidence is the fact of that name among a finding's evidence, or nil.
-func evidence(f matrix.Finding, fact string) *matrix.Evidence {
-	i := slices.IndexFunc(f.Evidence, func(e matrix.Evidence) bool { return strings.EqualFold(e.Fact, fact) })
+func evidence(f verdict.Finding, fact string) *verdict.Evidence {
+	i := slices.IndexFunc(f.Evidence, func(e verdict.Evidence) bool { return strings.EqualFold(e.Fact, fact) })
 	if i < 0 {
 		return nil
 	}
@@ -133,7 +133,7 @@ func evidence(f matrix.Finding, fact string) *matrix.Evidence {
 }
 
 // neededFact is the fact that a finding's need is about, by its first word: the driver for "driver >= 580.65.06".
-func neededFact(f matrix.Finding) *matrix.Evidence {
+func neededFact(f verdict.Finding) *verdict.Evidence {
 	word, _, _ := strings.Cut(f.Need, " ")
 	return evidence(f, word)
 }

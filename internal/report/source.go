@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"cudacompat/internal/lazyregexp"
-	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 )
 
 // sourcePlace is how facts from a requirements file and from a lock say where they stand: "line 3", "package torch".
@@ -12,7 +12,7 @@ var sourcePlace = lazyregexp.New(`^(?:line (\d+)|package .+)$`)
 
 // sourceLine is the line of the judged file on which a finding rests; the first, where a lock names a package. False
 // where it rests on none.
-func sourceLine(f matrix.Finding, r Report) (int, bool) {
+func sourceLine(f verdict.Finding, r Report) (int, bool) {
 	if r.Source == "" {
 		return 0, false
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -21,7 +21,7 @@ func Text(w io.Writer, r Report, s Style) error {
 	p.plan(r)
 	p.table(r)
 	for i, f := range topOf(findings) {
-		p.finding(f, i == 0 && f.Severity == matrix.Error)
+		p.finding(f, i == 0 && f.Severity == verdict.Error)
 	}
 	p.writeRest(len(findings), "findings")
 	p.exclusive(r)
@@ -45,8 +45,8 @@ func Text(w io.Writer, r Report, s Style) error {
 
 // inTree says where the commands of a tree at rest are to be run: here they would change another machine.
 func (p *page) inTree(r Report) {
-	if r.Facts.System.Rest && slices.ContainsFunc(r.Findings, func(f matrix.Finding) bool {
-		return f.Severity != matrix.Note && (len(f.Pins) > 0 || slices.ContainsFunc(f.Steps, func(s pin.Step) bool { return s.Run != "" }))
+	if r.Facts.System.Rest && slices.ContainsFunc(r.Findings, func(f verdict.Finding) bool {
+		return f.Severity != verdict.Note && (len(f.Pins) > 0 || slices.ContainsFunc(f.Steps, func(s pin.Step) bool { return s.Run != "" }))
 	}) {
 		where := "The commands are for the tree that was looked at: run them in it (chroot), or in the step that builds it."
 		if r.Facts.Image != nil {
@@ -73,9 +73,9 @@ func (p *page) headline(r Report, findings []statement) {
 // outcomeWord is the verdict's first word, outcomeText what follows it.
 func outcomeWord(r Report) paintedText {
 	switch r.Outcome {
-	case matrix.Incompatible:
+	case verdict.Incompatible:
 		return paintedText{red, "incompatible"}
-	case matrix.Inconclusive:
+	case verdict.Inconclusive:
 		return paintedText{yellow, "inconclusive"}
 	}
 	return paintedText{green, "compatible"}
@@ -83,9 +83,9 @@ func outcomeWord(r Report) paintedText {
 
 func outcomeText(r Report, findings []statement) string {
 	switch r.Outcome {
-	case matrix.Incompatible:
+	case verdict.Incompatible:
 		return incompatible(r, findings)
-	case matrix.Inconclusive:
+	case verdict.Inconclusive:
 		return ": " + inconclusive(r)
 	}
 	return ": " + compatible(r, findings)
@@ -93,7 +93,7 @@ func outcomeText(r Report, findings []statement) string {
 
 // incompatible says the first error, the target that has it, and how many others there are.
 func incompatible(r Report, findings []statement) string {
-	errors := ofSeverity(findings, matrix.Error)
+	errors := ofSeverity(findings, verdict.Error)
 	if len(errors) == 0 {
 		return ""
 	}
@@ -106,7 +106,7 @@ func incompatible(r Report, findings []statement) string {
 
 // compatible says what works, and where.
 func compatible(r Report, findings []statement) string {
-	warnings := ofSeverity(findings, matrix.Warning)
+	warnings := ofSeverity(findings, verdict.Warning)
 	text := worksText(r)
 	if len(r.Suppressed) > 0 {
 		text = "what is wrong is waived: " + r.Suppressed[0].Rule
@@ -131,7 +131,7 @@ func namesOfRules(findings []statement) string {
 
 // driverDoubted reports whether a finding leaves it open that the driver knows the GPU.
 func (r Report) driverDoubted() bool {
-	return slices.ContainsFunc(r.Findings, func(f matrix.Finding) bool {
+	return slices.ContainsFunc(r.Findings, func(f verdict.Finding) bool {
 		return f.Rule == "driver-too-old-for-gpu" || f.Rule == "vgpu-driver"
 	})
 }
@@ -139,7 +139,7 @@ func (r Report) driverDoubted() bool {
 func worksText(r Report) string {
 	var works, instances []string
 	for _, a := range r.Answers {
-		if a.Counts && a.Answer != matrix.Broken && a.Answer != matrix.Unknown && a.Answer != matrix.WorksCPUOnly {
+		if a.Counts && a.Answer != verdict.Broken && a.Answer != verdict.Unknown && a.Answer != verdict.WorksCPUOnly {
 			works = add(works, a.About.Words())
 		}
 	}
@@ -150,7 +150,7 @@ func worksText(r Report) string {
 	if r.driverDoubted() {
 		text = "the driver may not support the GPU"
 	}
-	if slices.ContainsFunc(r.Judged, func(j matrix.Judged) bool { return len(j.GPUs) > 1 }) {
+	if slices.ContainsFunc(r.Judged, func(j verdict.Judged) bool { return len(j.GPUs) > 1 }) {
 		text += "s"
 	}
 	text += on(instances)
@@ -200,7 +200,7 @@ func (p *page) disagreements(r Report) {
 	for _, d := range topOf(r.Disagreements) {
 		p.line()
 		p.wrap(4, d.Subject, paintedText{yellow, "! a table disagrees"}, ": ")
-		p.field("read", d.Fact+" "+d.Read+readAt(matrix.Evidence{From: d.From}))
+		p.field("read", d.Fact+" "+d.Read+readAt(verdict.Evidence{From: d.From}))
 		p.field("table", cmp.Or(d.Table, "none")+"; the table is wrong, please report it")
 		for _, source := range d.Source {
 			p.command("from", source)
@@ -258,9 +258,9 @@ func (p *page) writePassed(r Report) {
 
 // counts is the last line. It counts what the page shows: equal findings of several targets are one.
 func (p *page) counts(r Report, findings []statement) string {
-	count := func(s matrix.Severity) int { return len(ofSeverity(findings, s)) }
-	list := []string{plural(count(matrix.Error), "error"), plural(count(matrix.Warning), "warning")}
-	notes := count(matrix.Note)
+	count := func(s verdict.Severity) int { return len(ofSeverity(findings, s)) }
+	list := []string{plural(count(verdict.Error), "error"), plural(count(verdict.Warning), "warning")}
+	notes := count(verdict.Note)
 	if notes > 0 {
 		list = append(list, plural(notes, "note"))
 	}

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/requires"
+	"cudacompat/matrix/verdict"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -84,22 +84,22 @@ func TestFold(t *testing.T) {
 }
 
 func TestSentence(t *testing.T) {
-	driver := []matrix.Evidence{{Fact: "driver", Value: "535.183.01"}}
+	driver := []verdict.Evidence{{Fact: "driver", Value: "535.183.01"}}
 	for _, test := range []struct {
 		name    string
-		finding matrix.Finding
+		finding verdict.Finding
 		want    string
 	}{
-		{"driver-too-old", matrix.Finding{Rule: "driver-too-old", Subject: "torch 2.9.0+cu130 in /opt/venv",
-			About: matrix.About{Name: "torch", Version: "2.9.0+cu130", Place: "/opt/venv"}, Evidence: driver},
+		{"driver-too-old", verdict.Finding{Rule: "driver-too-old", Subject: "torch 2.9.0+cu130 in /opt/venv",
+			About: verdict.About{Name: "torch", Version: "2.9.0+cu130", Place: "/opt/venv"}, Evidence: driver},
 			"torch 2.9.0+cu130 cannot run on driver 535.183.01"},
-		{"names-its-subject", matrix.Finding{Rule: "gpu-arch-missing", Subject: "torch 2.9.0 in /opt/venv",
-			About:   matrix.About{Name: "torch", Version: "2.9.0", Place: "/opt/venv"},
+		{"names-its-subject", verdict.Finding{Rule: "gpu-arch-missing", Subject: "torch 2.9.0 in /opt/venv",
+			About:   verdict.About{Name: "torch", Version: "2.9.0", Place: "/opt/venv"},
 			Message: "torch 2.9.0 has no code for L4"},
 			"torch 2.9.0 has no code for L4"},
-		{"needs-its-subject", matrix.Finding{Rule: "cuda-packages-mixed",
+		{"needs-its-subject", verdict.Finding{Rule: "cuda-packages-mixed",
 			Subject: "nvidia-nccl-cu12 and nvidia-nccl-cu13 in /opt/venv",
-			About:   matrix.About{Name: "nvidia-nccl-cu12 and nvidia-nccl-cu13", Place: "/opt/venv"}, Message: "both own nvidia/nccl/lib"},
+			About:   verdict.About{Name: "nvidia-nccl-cu12 and nvidia-nccl-cu13", Place: "/opt/venv"}, Message: "both own nvidia/nccl/lib"},
 			"nvidia-nccl-cu12 and nvidia-nccl-cu13: both own nvidia/nccl/lib"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -111,11 +111,11 @@ func TestSentence(t *testing.T) {
 }
 
 func TestTogether(t *testing.T) {
-	on := func(target, message string) matrix.Finding {
-		return matrix.Finding{Rule: "r", Severity: matrix.Error, Subject: "s", Target: target, Message: message}
+	on := func(target, message string) verdict.Finding {
+		return verdict.Finding{Rule: "r", Severity: verdict.Error, Subject: "s", Target: target, Message: message}
 	}
-	whole := func(matrix.Finding) bool { return false }
-	got := together([]matrix.Finding{on("a", "x"), on("b", "x"), on("c", "y"), on("d", "x")}, whole)
+	whole := func(verdict.Finding) bool { return false }
+	got := together([]verdict.Finding{on("a", "x"), on("b", "x"), on("c", "y"), on("d", "x")}, whole)
 	var targets [][]string
 	for _, s := range got {
 		targets = append(targets, s.targets)
@@ -128,12 +128,12 @@ func TestTogether(t *testing.T) {
 // TestTargetsAlike: eight instance types without a driver are one finding, and two kinds of module are said apart.
 func TestTargetsAlike(t *testing.T) {
 	fix := []pin.Step{pin.Run("sudo apt-get install -y driver")}
-	none := func(target, gpu string) matrix.Finding {
-		return matrix.Finding{Rule: "driver-missing", Severity: matrix.Error, Subject: "driver", Target: target, Steps: fix,
-			Message: "no driver is installed for " + gpu, Evidence: []matrix.Evidence{{Fact: "GPU", Value: gpu, From: target}}}
+	none := func(target, gpu string) verdict.Finding {
+		return verdict.Finding{Rule: "driver-missing", Severity: verdict.Error, Subject: "driver", Target: target, Steps: fix,
+			Message: "no driver is installed for " + gpu, Evidence: []verdict.Evidence{{Fact: "GPU", Value: gpu, From: target}}}
 	}
-	v := matrix.Verdict{Outcome: matrix.Incompatible, Findings: []matrix.Finding{none("g5.xlarge", "A10G"), none("g6.xlarge", "L4"), none("g6.2xlarge", "L4")},
-		Judged: []matrix.Judged{{Target: "p3.2xlarge", Module: "proprietary"}, {Target: "g5.xlarge"}, {Target: "p6-b200.48xlarge", Module: "open"}}}
+	v := verdict.Verdict{Outcome: verdict.Incompatible, Findings: []verdict.Finding{none("g5.xlarge", "A10G"), none("g6.xlarge", "L4"), none("g6.2xlarge", "L4")},
+		Judged: []verdict.Judged{{Target: "p3.2xlarge", Module: "proprietary"}, {Target: "g5.xlarge"}, {Target: "p6-b200.48xlarge", Module: "open"}}}
 	text := show(t, Report{Verdict: v}, "text", Style{})
 	for want, times := range map[string]int{
 		"driver-missing: driver on g5.xlarge, g6.xlarge and g6.2xlarge": 1, "no driver is installed for L4": 1, "sudo apt-get install -y driver": 1, "1 error,": 1,
@@ -180,11 +180,11 @@ func TestSentencesReadParts(t *testing.T) {
 		{requires.Lack{}, "reworded: the whole"},
 	} {
 		c.missing.Missing = "reworded: the whole"
-		if got := open(matrix.Missing{Lack: c.missing}); got != c.want {
+		if got := open(verdict.Missing{Lack: c.missing}); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.missing, got, c.want)
 		}
 	}
-	f := matrix.Finding{Subject: "reworded in /elsewhere", Message: "fails", About: matrix.About{Name: "torch", Version: "2.9.0", Place: "/opt/venv"}}
+	f := verdict.Finding{Subject: "reworded in /elsewhere", Message: "fails", About: verdict.About{Name: "torch", Version: "2.9.0", Place: "/opt/venv"}}
 	if got := sentence(f); got != "torch 2.9.0: fails" {
 		t.Errorf("%q", got)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 	"cudacompat/tools/artefact"
 )
@@ -166,8 +167,8 @@ func outdated(t *testing.T, dir string, machine facts.Facts) bool {
 		t.Fatal(err)
 	}
 	machine.Complete()
-	verdict := matrix.Check(context.Background(), tables, machine, nil, matrix.Policy{})
-	return slices.ContainsFunc(verdict.Findings, func(f matrix.Finding) bool { return f.Rule == "matrix-outdated" })
+	result := matrix.Check(context.Background(), tables, machine, nil, verdict.Policy{})
+	return slices.ContainsFunc(result.Findings, func(f verdict.Finding) bool { return f.Rule == "matrix-outdated" })
 }
 
 // TestToolkitManifests takes a toolkit that is newer than the table, and the driver of one that has none there; it asks for

@@ -12,6 +12,7 @@ import (
 
 	"cudacompat/internal/cases"
 	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 
 	"golang.org/x/tools/txtar"
@@ -63,7 +64,7 @@ type oneCase struct {
 	about   string
 	facts   probe.Facts
 	targets []matrix.Target
-	policy  matrix.Policy
+	policy  verdict.Policy
 }
 
 func readCase(file string) (c oneCase, err error) {

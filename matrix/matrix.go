@@ -1,0 +1,97 @@
+// Package matrix knows which versions work together: it judges facts by published tables, and says what to install
+// instead. It never reads the machine; package probe does that.
+//
+//   - Check judges a machine: tables, facts and targets in, a verdict.Verdict out.
+//   - Pins says what to install on it: a pin.Sets.
+//   - Requires says what an artefact needs of a host, whatever host that is: a requires.Requirement.
+//   - Rules lists what is asked, Whys what a value of a table rests on.
+//   - Embedded returns the program's own tables, LoadOver those with a site's rows over them; Load reads and lints a
+//     directory of tables.
+//
+// The forms of the answers are packages of their own: verdict, pin and requires.
+package matrix
+
+import (
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/internal/rules"
+	"cudacompat/matrix/pin"
+	"cudacompat/probe/facts"
+)
+
+// Target describes the machine that facts are judged for, where it differs from what was probed. The zero Target is the
+// probed machine itself.
+type Target = model.Target
+
+// PlatformOf returns the platform of the machine that a target names, "linux_aarch64", or "" if the target does not say.
+func PlatformOf(t *Tables, target Target) string {
+	return model.PlatformOf(t, target)
+}
+
+// Subject names a build in findings and answers: "torch 2.9.0+cu130 in /opt/venv".
+func Subject(b *facts.Build, env *facts.Environment) string {
+	return model.Subject(b, env)
+}
+
+// WithoutPrivate returns facts without the packages that the tables do not know. Reports are pasted into public threads,
+// and the names of private packages do not belong there.
+func WithoutPrivate(t *Tables, f facts.Facts) facts.Facts {
+	return model.WithoutPrivate(t, f)
+}
+
+// Frameworks returns the package names of the frameworks whose releases the tables list.
+func Frameworks() []string {
+	return model.Frameworks()
+}
+
+// KnowsImage reports whether a row of the tables, or the image's own tag, says which CUDA is in an image such as
+// "nvidia/cuda:12.6.3-base".
+func KnowsImage(t *Tables, reference string) bool {
+	return model.KnowsImage(t, reference)
+}
+
+// A Rule is what can be said without looking at any machine. Its id is used everywhere: in JSON, as the key of a waiver,
+// and as the name of its page and of its test cases. Ids are never reused.
+type Rule = rules.Rule
+
+// RuleNamed returns the rule with an id, or false if no rule has it.
+func RuleNamed(id string) (Rule, bool) {
+	return rules.Named(id)
+}
+
+// Requirements lists what verdict.Policy.Require may name, in the order in which people are shown it.
+func Requirements() []string {
+	return rules.Requirements()
+}
+
+// Refuses says why Check does not accept a set on a machine, or returns "" if it does.
+type Refuses = pins.Refuses
+
+// Pins computes the sets to install on the machine that the facts describe, with target laid over it. Every set passes
+// Check.
+func Pins(t *Tables, f facts.Facts, target Target, want pin.Wanted) pin.Sets {
+	return pins.Pins(t, f, target, want)
+}
+
+// PinsWanted picks one set of releases from the tables that has everything in wants. It tries the newest framework
+// first and takes the first set that refuses accepts. If there is none, Sets.Missing says which wishes and properties of
+// the machine exclude each other.
+func PinsWanted(t *Tables, f facts.Facts, target Target, wants []pin.Want, refuses Refuses) pin.Sets {
+	return pins.PinsWanted(t, f, target, wants, refuses)
+}
+
+// HasPackage reports whether the tables know a package.
+func HasPackage(t *Tables, name string) bool {
+	return pins.HasPackage(t, name)
+}
+
+// PackageNames returns the names of all packages that the tables know.
+func PackageNames(t *Tables) []string {
+	return pins.PackageNames(t)
+}
+
+// IsSpecifier reports whether text is a range of a Python package's releases, such as ">=2.8,<2.10". The empty text
+// allows all releases.
+func IsSpecifier(text string) bool {
+	return pins.IsSpecifier(text)
+}
