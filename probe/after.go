@@ -10,7 +10,7 @@ import (
 
 	"cudacompat/probe/facts"
 	"cudacompat/probe/internal/change"
-	"cudacompat/probe/internal/input"
+	"cudacompat/probe/internal/input/request"
 	"cudacompat/probe/internal/pyenv"
 )
 
@@ -58,7 +58,7 @@ func After(ctx context.Context, h *Host, opt Options, before, plan Facts) Facts 
 	after.Environments = nil
 	have := pyenv.DistributionsOf(h, opt.Envs)
 	for _, env := range envs {
-		c.Coming = input.Coming(plan, jaxBeside(env, complete))
+		c.Coming = request.Coming(plan, jaxBeside(env, complete))
 		then := c.Apply(env, sameIn(left, env))
 		after.Environments = append(after.Environments, then)
 		complete.Lacks = append(complete.Lacks, c.Lacks(then, before.System.Arch, have)...)
@@ -144,6 +144,6 @@ func jaxBeside(env facts.Environment, p Plan) []facts.Package {
 	return slices.DeleteFunc(slices.Clone(env.Packages), func(pkg facts.Package) bool {
 		_, goes := p.Removed(pkg.Name)
 		_, comes := p.Installed(pkg.Name)
-		return goes || comes || !input.JAXPart(pkg.Name)
+		return goes || comes || !request.JAXPart(pkg.Name)
 	})
 }

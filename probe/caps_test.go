@@ -16,35 +16,35 @@ import (
 // caps are the limits of gathering by what follows where one is reached. What holds a build and was left out must be
 // written down as not looked at, or the whole be refused: neither ends in exit code 0.
 var caps = map[string]string{
-	"internal/input maxMachines":     "refused",
-	"internal/input maxParts":        "refused",
-	"internal/input maxIncludes":     "unread", // each file that is left is named
-	"internal/input maxIncludeBytes": "unread",
-	"internal/input maxValue":        "unread", // what such a variable names has no known release
-	"internal/input maxExpanded":     "unread",
-	"internal/input maxScript":       "unread",
-	"internal/input maxOpened":       "unread",
-	"internal/input maxCommands":     "unread",
-	"internal/input maxMarker":       "judged", // the requirement, as if it were for this machine
-	"internal/input maxForked":       "judged", // all sets of packages as one
-	"internal/input maxPatches":      "judged", // later ones as the release of their minor version before them
-	"internal/input maxObjects":      "refused",
-	"internal/input maxTables":       "refused",
-	"internal/input maxInline":       "refused",
-	"internal/input maxLines":        "refused",
-	"internal/input maxGPUs":         "refused",
-	"internal/input maxRows":         "refused",
-	"internal/input maxInstructions": "refused",
-	"internal/input maxEntries":      "refused",
-	"internal/input maxTags":         "refused",
-	"internal/input maxWords":        "refused",
-	"internal/input maxProject":      "refused",
-	"internal/input maxWheels":       "refused",
-	"internal/input maxMembers":      "refused",
-	"internal/input maxValues":       "refused",
-	"internal/input maxDepth":        "refused",
-	"internal/input maxEnvironments": "refused",
-	"internal/input maxBuilds":       "refused",
+	"internal/input/paste maxMachines":            "refused",
+	"internal/input/paste maxParts":               "refused",
+	"internal/input/requirements maxIncludes":     "unread", // each file that is left is named
+	"internal/input/requirements MaxIncludeBytes": "unread",
+	"internal/input/dockerfile maxValue":          "unread", // what such a variable names has no known release
+	"internal/input/dockerfile maxExpanded":       "unread",
+	"internal/input/dockerfile maxScript":         "unread",
+	"internal/input/dockerfile maxOpened":         "unread",
+	"internal/input/dockerfile maxCommands":       "unread",
+	"internal/input/request maxMarker":            "judged", // the requirement, as if it were for this machine
+	"internal/input/request maxForked":            "judged", // all sets of packages as one
+	"internal/input/request maxPatches":           "judged", // later ones as the release of their minor version before them
+	"internal/input/document maxObjects":          "refused",
+	"internal/input/document maxTables":           "refused",
+	"internal/input/document maxInline":           "refused",
+	"internal/input/document maxLines":            "refused",
+	"internal/input/document MaxGPUs":             "refused",
+	"internal/input/document MaxRows":             "refused",
+	"internal/input/document maxInstructions":     "refused",
+	"internal/input/document maxEntries":          "refused",
+	"internal/input/document maxTags":             "refused",
+	"internal/input/document maxWords":            "refused",
+	"internal/input/document maxProject":          "refused",
+	"internal/input/document maxWheels":           "refused",
+	"internal/input/document maxMembers":          "refused",
+	"internal/input/document maxValues":           "refused",
+	"internal/input/document maxDepth":            "refused",
+	"internal/input/document maxEnvironments":     "refused",
+	"internal/input/document maxBuilds":           "refused",
 
 	"internal/change maxLacks": "judged", // the first of what a distribution lacks leaves it as open as all
 

@@ -17,6 +17,7 @@ import (
 	"cudacompat/probe/internal/distname"
 	"cudacompat/probe/internal/framework"
 	"cudacompat/probe/internal/input"
+	"cudacompat/probe/internal/input/document"
 	"cudacompat/probe/internal/nvml"
 	"cudacompat/probe/internal/pyenv"
 )
@@ -57,7 +58,7 @@ func Given(data []byte) (Facts, error) { return input.Read(Document{Data: data})
 
 // Excess says what facts or a report in JSON have too much of to be read, as Given does before it parses them; nil where
 // there is nothing. Whoever parses facts of strangers asks it first: they take far more memory than their text.
-func Excess(data []byte) error { return input.Excess(data) }
+func Excess(data []byte) error { return document.Excess(data) }
 
 // GivenFile is Given for a file that may refer to others. One that cannot be opened is no error: it is named in
 // Facts.Unread, and what was read stands.

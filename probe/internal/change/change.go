@@ -13,7 +13,8 @@ import (
 	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/internal/distname"
-	"cudacompat/probe/internal/input"
+	"cudacompat/probe/internal/input/request"
+	"cudacompat/probe/internal/input/requirements"
 )
 
 // Change is one plan on its way into one environment.
@@ -33,7 +34,7 @@ func (c *Change) Apply(before, left facts.Environment) facts.Environment {
 	after.Packages = c.packages(left.Packages)
 	after.Builds, after.Assemblers = nil, left.Assemblers
 	for _, b := range left.Builds {
-		if !c.comes(b.Name) && !(input.JAXPart(b.Name) && c.movesJAX()) { // alone, a plugin reads as a build without its jax
+		if !c.comes(b.Name) && !(request.JAXPart(b.Name) && c.movesJAX()) { // alone, a plugin reads as a build without its jax
 			after.Builds = append(after.Builds, c.keptBuild(of(before.Builds, b.Name), b))
 		}
 	}
@@ -68,7 +69,7 @@ func (c *Change) goes(name string) bool  { _, ok := c.Plan.Removed(name); return
 // movesJAX reports whether one of the distributions that a JAX is made of comes: it is judged by the names of all of them
 // then.
 func (c *Change) movesJAX() bool {
-	return slices.ContainsFunc(c.Plan.Installs, func(p facts.Planned) bool { return input.JAXPart(p.Name) })
+	return slices.ContainsFunc(c.Plan.Installs, func(p facts.Planned) bool { return request.JAXPart(p.Name) })
 }
 
 // packages are the companions that stay, and those that the plan installs.
@@ -246,7 +247,7 @@ func (c *Change) refusedReleases(b *facts.Build) map[string]string {
 	}
 	for name, accepted := range c.Ranges(b.Name) {
 		coming, comes := c.Plan.Installed(name)
-		if comes && coming != "" && name != "numpy" && distname.Companions.Match(name) && !(input.Requirement{Range: accepted}).Accepts(coming) {
+		if comes && coming != "" && name != "numpy" && distname.Companions.Match(name) && !(requirements.Requirement{Range: accepted}).Accepts(coming) {
 			bad[name] = coming
 		}
 	}

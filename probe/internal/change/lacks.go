@@ -5,7 +5,7 @@ import (
 
 	"cudacompat/probe/facts"
 	"cudacompat/probe/internal/distname"
-	"cudacompat/probe/internal/input"
+	"cudacompat/probe/internal/input/requirements"
 )
 
 // Installed are the distributions of an environment before a plan is carried out.
@@ -34,7 +34,7 @@ func (c *Change) Lacks(env facts.Environment, arch string, have Installed) []fac
 	var list []facts.Lack
 	for _, root := range slices.Compact(roots) {
 		w := walk{Change: c, env: env, arch: arch, have: have, root: root, visited: map[string]bool{}}
-		w.from(input.Requirement{Name: root})
+		w.from(requirements.Requirement{Name: root})
 		list = append(list, w.lacks...)
 	}
 	return list
@@ -58,7 +58,7 @@ func (w *walk) add(by, requires, have string) {
 }
 
 // from looks at what one distribution requires with the extras that are asked of it.
-func (w *walk) from(r input.Requirement) {
+func (w *walk) from(r requirements.Requirement) {
 	lines, known := w.requirements(r.Name)
 	if !known {
 		w.add(r.Name, "", "")
@@ -67,7 +67,7 @@ func (w *walk) from(r input.Requirement) {
 		if len(w.lacks) == maxLacks {
 			return
 		}
-		next, ok := input.ParseRequirement(line)
+		next, ok := requirements.ParseRequirement(line)
 		if !ok || !next.Applies(w.env, w.arch, r.Extras) {
 			continue
 		}
@@ -108,7 +108,7 @@ func (w *walk) requirements(name string) (lines []string, known bool) {
 // look compares one requirement with what is there afterwards. Of what goes, or replaces a framework or a library under
 // what stays, the binaries and the tables tell (kept). NumPy compiled modules import by its C interface, which no source
 // shows: onnxruntime-gpu 1.22.0 does.
-func (w *walk) look(by string, r input.Requirement) {
+func (w *walk) look(by string, r requirements.Requirement) {
 	coming, comes := w.Plan.Installed(r.Name)
 	release, there := w.have.Version(r.Name)
 	told := !w.comes(by) && (libraryWheel(r.Name) || by == w.root && r.Name != "numpy" && distname.Companions.Match(r.Name))

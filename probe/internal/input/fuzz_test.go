@@ -3,6 +3,8 @@ package input
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,8 +16,12 @@ import (
 
 // FuzzGiven reads arbitrary bytes as what `check` is given.
 func FuzzGiven(f *testing.F) {
-	for name := range reports {
-		f.Add([]byte(readReport(f, name)))
+	reports, err := filepath.Glob("collectenv/testdata/*")
+	hosttest.Must(f, err)
+	for _, name := range reports {
+		data, err := os.ReadFile(name)
+		hosttest.Must(f, err)
+		f.Add(data)
 	}
 	f.Add([]byte(`{"schema":"cudacompat/facts/v1","gpus":null,"environments":[{"builds":[{}]}]}`))
 	f.Add([]byte(`{"schema":"cudacompat/report/v1","facts":{"driver":{"version":"535.183.01"}}}`))

@@ -4,31 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-)
 
-func TestMarkers(t *testing.T) {
-	for text, want := range map[string]bool{
-		"":                         true,
-		"sys_platform == 'linux'":  true,
-		"sys_platform == 'darwin'": false,
-		"sys_platform != 'darwin'": true,
-		"platform_system != \"Windows\" and python_version < '3.9'":                             true,
-		"platform_machine == 'aarch64' and sys_platform == 'linux'":                             false,
-		"sys_platform == 'darwin' or sys_platform == 'linux'":                                   true,
-		"(sys_platform == 'linux' and platform_machine == 'x86_64') or sys_platform == 'win32'": true,
-		"sys_platform == 'win32' and (extra == 'a' or extra == 'b')":                            false,
-		"(platform_machine == 'aarch64' or platform_machine == 'arm64') and os_name == 'posix'": false,
-		"platform_machine in 'x86_64 AMD64'":                                                    true,
-		"platform_machine not in 'x86_64, AMD64'":                                               false,
-		"'linux' in sys_platform":                                                               true,
-		strings.Repeat("(", 1<<20) + "sys_platform == 'darwin'":                                 true,
-		"sys_platform ==": true,
-	} {
-		if got := (host{machine: "x86_64"}).holds(text); got != want {
-			t.Errorf("%.80q: %v", text, got)
-		}
-	}
-}
+	"cudacompat/probe/internal/input/inputtest"
+)
 
 // TestForOneMachine: of what is resolved for each machine one is installed, for aarch64 what has nothing else.
 func TestForOneMachine(t *testing.T) {
@@ -49,7 +27,7 @@ func TestForOneMachine(t *testing.T) {
 			"{ index = \"g\", marker = \"platform_machine == 'x86_64'\" }]\n": "torch|2.9.0+cu126|||cu126|package torch",
 	} {
 		f, err := Read(Document{Data: []byte(text)})
-		if got := strings.Join(lockLines(f), "\n"); err != nil || got != want {
+		if got := strings.Join(inputtest.Lines(f), "\n"); err != nil || got != want {
 			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
 		}
 	}
@@ -71,7 +49,7 @@ func TestDynamic(t *testing.T) {
 	} {
 		f, err := Read(Document{Data: []byte(text),
 			Beside: func(string) ([]byte, error) { return []byte("torch==2.9.0\n"), nil }})
-		got := lockLines(f)
+		got := inputtest.Lines(f)
 		for _, u := range f.Unread {
 			got = append(got, "unread "+u.Place)
 		}
@@ -85,7 +63,7 @@ func TestDynamic(t *testing.T) {
 func TestPipAmongConda(t *testing.T) {
 	text := "dependencies:\n  - cudatoolkit=11.8.0\n  - pip:\n    - torch==2.7.1\n    - torchaudio==2.7.1\n"
 	f, err := Read(Document{Data: []byte(text)})
-	if got := strings.Join(lockLines(f), " "); err != nil || got != "torch|2.7.1|||default|package torch" {
+	if got := strings.Join(inputtest.Lines(f), " "); err != nil || got != "torch|2.7.1|||default|package torch" {
 		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/input/inputtest"
+	"cudacompat/probe/internal/input/requirements"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -15,18 +17,6 @@ const (
 	cu130 = "https://download.pytorch.org/whl/cu130"
 	cu126 = "https://download.pytorch.org/whl/cu126"
 )
-
-// lockLines are the builds of a file, a line each: name, version or specifier, accelerator, CUDA, index, place.
-func lockLines(f facts.Facts) []string {
-	var lines []string
-	for _, e := range f.Environments {
-		for _, b := range e.Builds {
-			lines = append(lines, strings.Join([]string{b.Name, b.Version + b.Specifier, b.Accelerator, b.CUDA, b.Index,
-				b.From}, "|"))
-		}
-	}
-	return lines
-}
 
 func TestRequirements(t *testing.T) {
 	for _, c := range []struct {
@@ -94,7 +84,7 @@ func TestRequirements(t *testing.T) {
 			if f.Environments == nil {
 				t.Fatal("nothing was found")
 			}
-			if diff := cmp.Diff(c.want, lockLines(f)); diff != "" {
+			if diff := cmp.Diff(c.want, inputtest.Lines(f)); diff != "" {
 				t.Errorf("builds (-want +got):\n%s", diff)
 			}
 		})
@@ -111,22 +101,6 @@ func TestRequirementsLeaveOut(t *testing.T) {
 	}
 	if p := f.Environments[0].Package("torchvision"); p == nil || p.Version != "0.24.0+cu126" {
 		t.Errorf("torchvision is %+v", p)
-	}
-}
-
-// TestAddressName: what an address without a name before it installs.
-func TestAddressName(t *testing.T) {
-	for address, want := range map[string]string{
-		"git+https://github.com/vllm-project/vllm.git":               "vllm",
-		"git+https://github.com/Dao-AILab/flash-attention@v2.8.3":    "flash-attention",
-		"git+ssh://git@example.com/a/b.git@main#egg=xformers&x=1":    "xformers",
-		"https://example.com/flash_attn-2.8.3.tar.gz":                "flash_attn",
-		"https://example.com/flash_attn-2.8.3+cu12torch2.8-x.whl#s=": "flash_attn",
-		".[dev]": "", "./vllm[audio]": "vllm", "src/apex": "apex", "./vllm/": "vllm", ".": "", "..": "", "../": "", "/src/apex": "apex", "sgl_kernel-0.3.1.zip": "sgl_kernel",
-	} {
-		if got := addressName(address); got != want {
-			t.Errorf("%s: %q, want %q", address, got, want)
-		}
 	}
 }
 
@@ -155,7 +129,7 @@ func TestNoRequirements(t *testing.T) {
 	for _, text := range []string{"", "hello", "PyTorch version: 2.9.0+cu130\nIs debug build: False\n",
 		"Traceback (most recent call last):\n", "-x\n", "torch==\n",
 		"https://example.com/a\nhttps://example.com/b\n", "/etc/passwd\n", "echo ${HOME}\n", "torch = 2.9\n"} {
-		if isRequirements(Document{Data: []byte(text)}) {
+		if requirements.Is(Document{Data: []byte(text)}) {
 			t.Errorf("%q was taken for a requirements file", text)
 		}
 	}
@@ -202,7 +176,7 @@ func TestUVLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"torch|2.9.0+cu130|||cu130|package torch"}, lockLines(f)); diff != "" {
+	if diff := cmp.Diff([]string{"torch|2.9.0+cu130|||cu130|package torch"}, inputtest.Lines(f)); diff != "" {
 		t.Errorf("builds (-want +got):\n%s", diff)
 	}
 	if p := f.Environments[0].Package("nvidia-nccl-cu13"); p == nil || p.Version != "2.27.7" {
@@ -217,7 +191,7 @@ func TestUVLockOfTheInstallersIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"torch|2.9.0|||default|package torch"}, lockLines(f)); diff != "" {
+	if diff := cmp.Diff([]string{"torch|2.9.0|||default|package torch"}, inputtest.Lines(f)); diff != "" {
 		t.Errorf("builds (-want +got):\n%s", diff)
 	}
 }
@@ -232,7 +206,7 @@ func TestPylock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"torch|2.9.0+cu126|||cu126|package torch"}, lockLines(f)); diff != "" {
+	if diff := cmp.Diff([]string{"torch|2.9.0+cu126|||cu126|package torch"}, inputtest.Lines(f)); diff != "" {
 		t.Errorf("builds (-want +got):\n%s", diff)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/input/paste"
+	"cudacompat/probe/internal/input/pyproject"
 )
 
 // What people paste, block by block.
@@ -99,7 +101,7 @@ func TestMachines(t *testing.T) {
 
 // TestMachinesBound refuses a text of more machines than are told apart, rather than mix them.
 func TestMachinesBound(t *testing.T) {
-	for _, n := range []int{maxMachines, maxParts} {
+	for _, n := range []int{20, 1000} {
 		list := Machines(Document{Data: []byte(strings.Repeat(reportA+reportB, n))})
 		if _, err := Read(list[0]); len(list) != 1 || err == nil {
 			t.Errorf("%d machines, %v", len(list), err)
@@ -148,8 +150,8 @@ func TestTogether(t *testing.T) {
 	machine, _ := Read(Document{Data: []byte(tableA + "Failed to initialize NVML: Driver/library version mismatch\n")})
 	list, _ := Read(Document{Data: []byte("torch==2.7.1\nvllm==0.10.0\n"), Name: "requirements.txt"})
 	for _, order := range [][]facts.Facts{{machine, list}, {list, machine}} {
-		f := Together(order)
-		if f.Driver.Version != "535.183.01" || f.Driver.NVML.Code != nvmlMismatch || len(f.GPUs) != 1 ||
+		f := paste.Together(order)
+		if f.Driver.Version != "535.183.01" || f.Driver.NVML.Code != 18 || len(f.GPUs) != 1 ||
 			len(f.Environments) != 1 || len(f.Environments[0].Builds) != 1 || len(f.Environments[0].Requested) != 1 {
 			t.Errorf("driver %+v, GPUs %v, environments %v", f.Driver, f.GPUs, f.Environments)
 		}
@@ -270,11 +272,11 @@ Device 0: "Tesla T4"
 // TestQuotedProject takes a thread that quotes a pyproject.toml for no such file, and one with comments for one.
 func TestQuotedProject(t *testing.T) {
 	const project = "[project]\nname = \"a\"\ndependencies = [\"torch==2.8.0\"]\n"
-	if isPyproject(Document{Data: []byte("# Title\n\nHere it is:\n" + project)}) {
+	if pyproject.Is(Document{Data: []byte("# Title\n\nHere it is:\n" + project)}) {
 		t.Error("a thread was taken for a pyproject.toml")
 	}
 	for _, text := range []string{project, "# made by hand\n\n" + project, "requires-python = \">=3.10\"\n" + project} {
-		if !isPyproject(Document{Data: []byte(text)}) {
+		if !pyproject.Is(Document{Data: []byte(text)}) {
 			t.Errorf("not taken for a pyproject.toml:\n%s", text)
 		}
 	}

@@ -1,6 +1,8 @@
 package input
 
-import "testing"
+import (
+	"testing"
+)
 
 // TestPipReportVersions: pip 22.2 and 22.3 write version 0 of their report, from 23.0 on it is 1, and 2 nobody has seen.
 func TestPipReportVersions(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"unicode/utf16"
 
 	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/input/document"
+	"cudacompat/probe/internal/input/inputtest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -90,7 +92,7 @@ func told(f facts.Facts) []string {
 		list = append(list, strings.TrimSuffix("gpu "+g.Name+" "+g.Bus+" "+g.PCIID, " "))
 	}
 	for i := range f.Environments {
-		list = append(list, lockLines(facts.Facts{Environments: f.Environments[i : i+1]})...)
+		list = append(list, inputtest.Lines(facts.Facts{Environments: f.Environments[i : i+1]})...)
 	}
 	for _, e := range f.Environments {
 		if e.Python != "" {
@@ -150,16 +152,12 @@ func TestSamples(t *testing.T) {
 				d := Document{Name: name, Data: data, Beside: func(name string) ([]byte, error) {
 					return os.ReadFile(path.Join("testdata/samples/beside", name))
 				}}
-				text, err := decode(data)
-				if err != nil {
-					t.Fatal(err)
-				}
-				kind, _ := formatOf(Document{Name: name, Data: text})
+				kind := d.Recognise(formats).Format
 				got, err := Read(d)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(want, append([]string{kind.name}, told(got)...)); diff != "" {
+				if diff := cmp.Diff(want, append([]string{kind.Name}, told(got)...)); diff != "" {
 					t.Errorf("-want +got:\n%s", diff)
 				}
 			})
@@ -241,23 +239,23 @@ func FuzzSamples(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		text, err := decode(data)
-		if err != nil || tooLarge(text) != nil {
+		text, err := document.Decode(data)
+		if err != nil || document.TooLarge(text) != nil {
 			return
 		}
 		d := Document{Data: text, Beside: func(string) ([]byte, error) { return text, nil }}
 		for _, kind := range formats {
-			if !kind.is(d) {
+			if !kind.Is(d) {
 				continue
 			}
-			got, err := kind.read(d)
+			got, err := kind.Read(d)
 			if err != nil {
 				continue
 			}
 			for _, e := range got.Environments {
 				for _, w := range e.Requested {
 					if w.Version == "" && w.Specifier == "" && w.Origin != "image" {
-						t.Errorf("%s: neither a version nor a specifier: %+v", kind.name, w)
+						t.Errorf("%s: neither a version nor a specifier: %+v", kind.Name, w)
 					}
 				}
 			}

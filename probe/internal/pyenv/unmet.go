@@ -1,12 +1,12 @@
 package pyenv
 
 import (
-	"cudacompat/probe/internal/input"
+	pip "cudacompat/probe/internal/input/requirements"
 )
 
 // Unmet is a requirement that an environment does not meet: it has no such distribution, or an older release of it.
 type Unmet struct {
-	input.Requirement
+	pip.Requirement
 	By      string   // the dist-info directory of the distribution that requires it
 	Have    string   // the release that is there; empty where there is none
 	Modules []string // that it brings to the top of the import path; nil where it is not there

@@ -12,7 +12,7 @@ import (
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/distname"
-	"cudacompat/probe/internal/input"
+	pip "cudacompat/probe/internal/input/requirements"
 	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
 )
@@ -55,7 +55,7 @@ func requirementsOf(s *pyenv.Site, h *host.Host, info string) pyenv.Requirements
 		if !ok || pydist.Elsewhere.Match(rest) {
 			continue
 		}
-		r, ok := input.ParseRequirement(strings.TrimSpace(string(rest)))
+		r, ok := pip.ParseRequirement(strings.TrimSpace(string(rest)))
 		if !ok || strings.HasPrefix(r.Name, "nvidia-") || !r.Applies(facts.Environment{Python: s.Python}, "", nil) {
 			continue
 		}
@@ -76,7 +76,7 @@ func requirementsOf(s *pyenv.Site, h *host.Host, info string) pyenv.Requirements
 
 // lacks reports whether a requirement is not met by the distribution of its name, empty where there is none: a package
 // may be there without its metadata.
-func lacks(s *pyenv.Site, h *host.Host, by string, r input.Requirement, info string) (pyenv.Unmet, bool) {
+func lacks(s *pyenv.Site, h *host.Host, by string, r pip.Requirement, info string) (pyenv.Unmet, bool) {
 	u := pyenv.Unmet{Requirement: r, By: by}
 	if info != "" {
 		_, u.Have, _ = strings.Cut(pydist.DistOf(info), " ")
@@ -110,7 +110,7 @@ func isThere(s *pyenv.Site, h *host.Host, info string) bool {
 var lowerBound = lazyregexp.New(`(?:>=|==|~=|>)\s*(\d[\w.]*?)(?:\.\*)?(?:,|$)`)
 
 // olderThan reports whether a release is below the range of a requirement. One that is above it nearly always serves.
-func olderThan(r input.Requirement, have string) bool {
+func olderThan(r pip.Requirement, have string) bool {
 	if r.Accepts(have) {
 		return false
 	}

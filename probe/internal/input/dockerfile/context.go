@@ -1,0 +1,116 @@
+package dockerfile
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/probe/internal/input/requirements"
+)
+
+// copiedPath is what one COPY, or one mounted directory, takes of the build context into the image.
+type copiedPath struct {
+	source, target string // the target ends in a slash where it is a directory
+}
+
+// at is an absolute path of the image: of a name as the working directory has it.
+func (f *dockerfile) at(name string) string {
+	if !path.IsAbs(name) {
+		name = path.Join(f.dir(), name)
+	}
+	return path.Clean(name)
+}
+
+// dir is the working directory of the stage and, in one command line, of the shell.
+func (f *dockerfile) dir() string {
+	switch {
+	case f.moved != "":
+		return f.moved
+	case len(f.stages) > 0:
+		return path.Join("/", f.stages[len(f.stages)-1].dir)
+	}
+	return "/"
+}
+
+// workdir moves the stage's working directory.
+func (f *dockerfile) workdir(i *instruction) {
+	list := f.words(i.text, f.value)
+	if len(f.stages) == 0 || len(list) == 0 {
+		return
+	}
+	s := &f.stages[len(f.stages)-1]
+	if dir := list[0]; path.IsAbs(dir) {
+		s.dir = dir
+	} else {
+		s.dir = path.Join("/", s.dir, dir)
+	}
+}
+
+// takes notes what comes into the image.
+func (f *dockerfile) takes(sources []string, target string) {
+	directory := strings.HasSuffix(target, "/") || target == "." || len(sources) > 1
+	target = f.at(target)
+	for _, source := range sources {
+		c := copiedPath{source: strings.TrimPrefix(path.Clean(source), "/"), target: target}
+		if directory {
+			c.target += "/"
+		}
+		f.copied = append(f.copied, c)
+	}
+}
+
+// beside are the places of the build context where a file of the image may come from: those that a COPY says, the last
+// one first, then its own path.
+func (f *dockerfile) beside(name string) []string {
+	at := f.at(name)
+	var places []string
+	add := func(place string) {
+		if place = path.Clean(place); !slices.Contains(places, place) {
+			places = append(places, place)
+		}
+	}
+	for _, c := range slices.Backward(f.copied) {
+		target := strings.TrimSuffix(c.target, "/")
+		switch rest, below := strings.CutPrefix(at, target+"/"); {
+		case at == target: // the file itself
+			add(c.source)
+		case below && path.Base(c.source) == rest: // a file into a directory
+			add(c.source)
+		case below: // a directory's content
+			add(path.Join(c.source, rest))
+		}
+	}
+	if f.moved != "" && len(places) > 0 {
+		return places
+	}
+	for _, c := range f.copied { // of a path that a variable hides
+		if path.Base(c.source) == path.Base(name) {
+			add(c.source)
+		}
+	}
+	if f.moved != "" { // a directory that the build makes: its files are in no context
+		return places
+	}
+	if path.IsAbs(name) {
+		name = path.Base(name)
+	}
+	add(name)
+	return places
+}
+
+// find is the place, of several, that can be opened; the first one where none can.
+func (f *dockerfile) find(name string) string {
+	if requirements.IsAddress(name) {
+		return name
+	}
+	places := f.beside(name)
+	for _, place := range places {
+		if _, err := f.files.Open(place); err == nil {
+			return place
+		}
+	}
+	if len(places) == 0 { // nothing of the build context lies there
+		return f.at(name)
+	}
+	return places[0]
+}

@@ -1,0 +1,313 @@
+// Package dockerfile reads what a Dockerfile installs. It follows the shell of each RUN without running it.
+package dockerfile
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/input/document"
+	"cudacompat/probe/internal/input/request"
+	"cudacompat/probe/internal/input/requirements"
+)
+
+var (
+	dockerStart = lazyregexp.New(`(?im)^\s*from\s+(--platform=\S+\s+)?"?[\w./:@${}-]+"?(\s+as\s+\S+)?\s*$`)
+	imageName   = lazyregexp.New(`^(?:docker\.io/|mirror\.gcr\.io/|docker\.m\.daocloud\.io/)?(?:library/)?` +
+		`([^:@]+(?::\d+/[^:@]+)?)(?::([^@]+))?(?:@\S+)?$`)
+)
+
+func Is(d document.Document) bool {
+	for line := range strings.Lines(string(d.Data)) {
+		switch line = strings.TrimSpace(line); {
+		case line == "" || strings.HasPrefix(line, "#"):
+			continue
+		case dockerStart.MatchString(line):
+			return true
+		}
+		return strings.HasPrefix(strings.ToUpper(line), "ARG ") && dockerStart.Match(d.Data)
+	}
+	return false
+}
+
+// stage is one FROM of a Dockerfile with what is installed after it.
+type stage struct {
+	name, image string
+	number      int      // of the line
+	needs       []string // stages that it is made of, or copies from
+	toolkit     bool     // CUDA's toolkit is installed in it
+	dir         string   // WORKDIR
+	steps       []step
+	env         map[string]bool  // variables that ENV has set
+	values      map[string]value // of ARG and ENV
+}
+
+// step is what one command of a Dockerfile installs or removes.
+type step struct {
+	list    []request.Package
+	removes bool
+	whole   bool   // one resolution: of one name it may have several, for different Pythons
+	forced  bool   // what is there is replaced even where it would do
+	apart   bool   // into a directory or an environment of its own
+	script  func() // notes a script of the build context that is started, of which nothing is known
+}
+
+// dockerfile is one on its way into a list. Nothing is run: what a variable's default says is taken.
+type dockerfile struct {
+	files        requirements.Includes
+	escape       byte
+	global       map[string]value // of the ARGs before the first FROM, which hold for FROM alone
+	values       map[string]value // of the stage's ARGs and ENVs
+	local        map[string]value // of the shell that is read
+	stages       []stage
+	copied       []copiedPath      // what comes of the build context
+	moved        string            // where cd has led the shell that is read
+	writtenFiles map[string]string // files whose text the Dockerfile itself says, by their last name
+	arch         string
+	leftUnread   []facts.Unread
+
+	start    func(list []string, number int, sure bool) // reads a command
+	commands int                                        // that were followed
+	added    int                                        // bytes that variables added to the instruction
+}
+
+// Read reads what the last stage, and those that it is made of, are based on and install:
+//
+//	ARG CUDA=12.6.3
+//	FROM nvidia/cuda:${CUDA}-runtime-ubuntu24.04 AS base
+//	RUN pip install torch==2.9.0 --index-url https://download.pytorch.org/whl/cu126
+func Read(d document.Document) (facts.Facts, error) {
+	f := newDockerfile(d)
+	list, escape := instructionsOf(string(d.Data))
+	f.escape = escape
+	for _, i := range list {
+		f.added = 0
+		f.instruction(&i)
+	}
+	image, packages := f.last() // before f.left is taken
+	out := request.Facts("Dockerfile", packages, f.leftUnread)
+	if image.Name != "" {
+		if d.Typed {
+			image.From = "command line"
+		}
+		if len(out.Environments) == 0 {
+			out.Environments = []facts.Environment{{Kind: "Dockerfile", Active: true}}
+		}
+		out.Environments[0].Requested = append([]facts.Requested{image}, out.Environments[0].Requested...)
+	}
+	out.System.Arch = f.arch
+	return out, nil
+}
+
+func newDockerfile(d document.Document) *dockerfile {
+	f := &dockerfile{files: requirements.NewIncludes(d), global: map[string]value{}, writtenFiles: map[string]string{}}
+	f.values, f.start = f.global, f.command
+	beside := f.files.Open
+	f.files.Open = func(name string) ([]byte, error) {
+		if text, ok := f.writtenFiles[path.Base(name)]; ok {
+			return []byte(text), nil
+		}
+		if beside == nil {
+			return nil, requirements.ErrNothingBeside
+		}
+		return beside(name)
+	}
+	return f
+}
+
+func (f *dockerfile) instruction(i *instruction) {
+	for _, h := range i.docs {
+		if h.open {
+			f.unread("<<"+h.name, "the line that ends this text is missing", i.number)
+		}
+	}
+	switch i.name {
+	case "FROM":
+		f.from(i)
+	case "ARG":
+		f.arg(i)
+	case "ENV":
+		f.env(i)
+	case "COPY", "ADD":
+		f.copy(i)
+	case "WORKDIR":
+		f.workdir(i)
+	case "RUN":
+		if len(f.stages) > 0 {
+			f.run(i)
+		}
+	}
+}
+
+// words are those of an instruction that BuildKit itself reads.
+func (f *dockerfile) words(text string, of func(string) value) []string {
+	w := &dockerWords{escape: f.escape, of: of}
+	return w.split(text)
+}
+
+// value is that of a variable of the shell that runs, else of the stage.
+func (f *dockerfile) value(name string) value {
+	if v, ok := f.local[name]; ok {
+		return v
+	}
+	return f.values[name]
+}
+
+// arg declares variables: with their defaults, else with those that stand before the first FROM. ENV goes before ARG.
+func (f *dockerfile) arg(i *instruction) {
+	for _, word := range f.words(i.text, f.value) {
+		name, text, ok := strings.Cut(word, "=")
+		v := valueOf(text)
+		if strings.Contains(text, "$") {
+			v = value{state: hidden}
+		}
+		if !ok {
+			v = f.global[name]
+		}
+		if len(f.stages) == 0 || !f.stages[len(f.stages)-1].env[name] {
+			f.values[name] = v
+		}
+	}
+}
+
+// env takes NAME=VALUE pairs, and the old form NAME VALUE. All of one instruction see the values before it.
+func (f *dockerfile) env(i *instruction) {
+	if len(f.stages) == 0 {
+		return
+	}
+	pairs := f.words(i.text, f.value)
+	if len(pairs) > 0 && !strings.Contains(pairs[0], "=") {
+		pairs = []string{pairs[0] + "=" + strings.Join(pairs[1:], " ")}
+	}
+	s := &f.stages[len(f.stages)-1]
+	for _, pair := range pairs {
+		name, text, _ := strings.Cut(pair, "=")
+		s.env[name] = true
+		f.values[name] = valueOf(text)
+		if strings.Contains(text, "$") {
+			f.values[name] = value{state: hidden}
+		}
+	}
+}
+
+// from begins a stage. It sees what ARGs before the first FROM say, and inherits what its own image's stage has.
+func (f *dockerfile) from(i *instruction) {
+	s := stage{number: i.number, env: map[string]bool{}, values: map[string]value{}}
+	w := &dockerWords{escape: f.escape, of: func(name string) value { return f.global[name] }}
+	for _, flag := range i.flags {
+		if platform, ok := strings.CutPrefix(flag, "--platform="); ok && strings.HasSuffix(w.word(platform), "/arm64") {
+			f.arch = "aarch64"
+		}
+	}
+	list := w.split(i.text)
+	if len(list) > 0 {
+		s.image = list[0]
+		if s.image == "" { // ARG IMAGE=
+			s.image, _ = cutWord(i.text)
+		}
+	}
+	if len(list) > 2 && strings.EqualFold(list[1], "as") {
+		s.name = strings.ToLower(list[2])
+	}
+	s.needs = []string{strings.ToLower(s.image)}
+	if at := f.stageOf(s.needs[0], len(f.stages)); at >= 0 {
+		s.env, s.values, s.dir = maps.Clone(f.stages[at].env), maps.Clone(f.stages[at].values), f.stages[at].dir
+	}
+	f.values = s.values
+	f.stages = append(f.stages, s)
+}
+
+// copy notes what a stage takes from others, which files of the build context it takes, and those whose text stands in
+// the Dockerfile.
+func (f *dockerfile) copy(i *instruction) {
+	for _, flag := range i.flags {
+		if from, ok := strings.CutPrefix(flag, "--from="); ok && len(f.stages) > 0 {
+			s := &f.stages[len(f.stages)-1]
+			s.needs = append(s.needs, strings.ToLower(from))
+			return
+		}
+	}
+	list := i.list
+	if list == nil {
+		list = f.words(i.text, f.value)
+	}
+	if len(list) < 2 {
+		return
+	}
+	target := list[len(list)-1]
+	for _, h := range i.docs {
+		name := target
+		if strings.HasSuffix(target, "/") || len(i.docs) > 1 {
+			name = h.name
+		}
+		f.make(name, h.body(), false)
+	}
+	f.takes(slices.DeleteFunc(list[:len(list)-1], heredocWord.MatchString), target)
+}
+
+func (f *dockerfile) unread(place, reason string, number int) {
+	f.leftUnread = append(f.leftUnread, facts.Unread{Place: fmt.Sprintf("line %d: %s", number, place), Reason: reason,
+		Kind: facts.UnreadNeeded})
+}
+
+// last is the image at the bottom of the last stage, and what is installed on the way up to it.
+func (f *dockerfile) last() (facts.Requested, []request.Package) {
+	var image facts.Requested
+	var steps []step
+	wanted := map[string]bool{}
+	for i := range slices.Backward(f.stages) {
+		s := f.stages[i]
+		bottom := image.Name == "" && (i == len(f.stages)-1 || wanted["from "+s.name])
+		if i < len(f.stages)-1 && !(s.name != "" && (wanted[s.name] || wanted["from "+s.name])) && !wanted[fmt.Sprint(i)] {
+			continue
+		}
+		steps = append(slices.Clone(s.steps), steps...)
+		for _, name := range s.needs {
+			wanted[name] = true
+		}
+		if !bottom {
+			continue
+		}
+		if f.stageOf(s.needs[0], i) >= 0 {
+			wanted["from "+s.needs[0]] = true
+		} else {
+			image = f.imageOf(s)
+		}
+	}
+	list := settle(steps)
+	if i := slices.IndexFunc(steps, func(s step) bool { return s.script != nil }); i >= 0 && len(list) == 0 {
+		steps[i].script()
+	}
+	return image, list
+}
+
+// stageOf is the stage before another that a name means, -1 where it means none.
+func (f *dockerfile) stageOf(name string, before int) int {
+	for i := before - 1; i >= 0; i-- {
+		if f.stages[i].name != "" && f.stages[i].name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// imageOf is the image of a FROM as a fact: "nvidia/cuda", "12.6.3-runtime-ubuntu24.04".
+func (f *dockerfile) imageOf(s stage) facts.Requested {
+	if strings.Contains(s.image, "$") {
+		f.unread("FROM "+s.image, "the image is named by an ARG without a default", s.number)
+		return facts.Requested{}
+	}
+	m := imageName.FindStringSubmatch(s.image)
+	if m == nil || m[1] == "scratch" {
+		return facts.Requested{}
+	}
+	name := m[1]
+	if strings.HasSuffix(name, "/nvidia/cuda") { // NVIDIA's own registry has it, too, and mirrors keep the name
+		name = "nvidia/cuda"
+	}
+	return facts.Requested{Name: name, Version: m[2], Origin: "image", From: fmt.Sprintf("line %d", s.number)}
+}

@@ -1,0 +1,198 @@
+package dockerfile
+
+import (
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/input/conda"
+	"cudacompat/probe/internal/input/request"
+)
+
+// run reads what one RUN does: a shell's script, in its line or below it, or the words of one command.
+func (f *dockerfile) run(i *instruction) {
+	f.local, f.moved = map[string]value{}, "" // a shell's settings end with it
+	copied := len(f.copied)
+	defer func() { f.copied, f.moved = f.copied[:copied], "" }() // so do mounts
+	for _, flag := range i.flags {
+		f.mount(flag)
+	}
+	switch {
+	case i.list != nil:
+		f.exec(i)
+	case i.simple():
+		if body := i.docs[0].body(); !strings.HasPrefix(body, "#!") || shebang.MatchString(body) {
+			f.shell(body, i.number, version.Met, 0)
+		}
+	default:
+		text := i.text
+		for _, h := range i.docs {
+			text += "\n" + h.content + h.name
+		}
+		f.shell(text, i.number, version.Met, 0)
+	}
+	f.local = nil
+}
+
+// shebang matches a script whose first line says that a shell reads it.
+var shebang = lazyregexp.New(`^#!.*\b(?:ba|da|z|k|a)?sh\b`)
+
+// exec reads a command that no shell reads: nothing is put in.
+func (f *dockerfile) exec(i *instruction) {
+	if len(i.list) == 0 {
+		return
+	}
+	if inner, ok := innerScript(i.list, ""); ok {
+		f.shell(inner, i.number, version.Met, 1)
+		return
+	}
+	f.command(i.list, i.number, true)
+}
+
+// mount notes a file of the build context that is there for one RUN: --mount=type=bind,source=requirements.txt,target=r.
+func (f *dockerfile) mount(flag string) {
+	settings := strings.Split(strings.TrimPrefix(flag, "--mount="), ",")
+	if !strings.HasPrefix(flag, "--mount=") || !slices.Contains(settings, "type=bind") {
+		return
+	}
+	source, target := "", ""
+	for _, setting := range settings {
+		switch name, value, _ := strings.Cut(setting, "="); name {
+		case "from": // another stage's or image's
+			return
+		case "source", "src":
+			source = value
+		case "target", "dst", "destination":
+			target = value
+		}
+	}
+	f.takes([]string{source}, target)
+}
+
+// command reads what one command installs; sure is false where a condition decides that the file does not answer.
+func (f *dockerfile) command(list []string, number int, sure bool) {
+	if len(list) > 1 && list[0] == "cd" && sure {
+		f.moved = f.at(list[1])
+	}
+	t := toolOf(list)
+	done := f.done(t, number, sure)
+	for i := range done.list {
+		if p := &done.list[i]; !sure && p.Name != "python" {
+			p.Version, p.Specifier, p.Direct = "", facts.Conditional, false
+		}
+	}
+	if len(done.list) > 0 || done.script != nil {
+		s := &f.stages[len(f.stages)-1]
+		s.steps = append(s.steps, done)
+	}
+}
+
+// done is what a tool does to the image.
+func (f *dockerfile) done(t tool, number int, sure bool) step {
+	switch t.does {
+	case installs:
+		done := f.pip(t.args, number, t.by)
+		done.apart = done.apart || t.apart
+		return done
+	case removes:
+		if sure {
+			return step{removes: true, list: f.pip(t.args, number, t.by).list}
+		}
+	case addsByConda:
+		return step{list: f.conda(t.args, number)}
+	case installsFromFile:
+		return f.project(t, number)
+	case mayInstall:
+		return step{script: func() { f.unread(t.command, t.reason, number) }}
+	case bringsToolkit:
+		f.stages[len(f.stages)-1].toolkit = true
+	case compiles:
+		if f.forGPU(t.command) {
+			return step{script: func() { f.unread(t.command, t.reason, number) }}
+		}
+	}
+	return step{}
+}
+
+// gpuBuild are the words of an image, or of a command, by which what is compiled there is for the GPU.
+var gpuBuild = lazyregexp.New(`(?i)cuda|cublas|nvcc|\bgpu`)
+
+// forGPU reports whether what a command compiles may be for the GPU: by its own words, or in an image of the toolkit.
+func (f *dockerfile) forGPU(command string) bool {
+	last := f.stages[len(f.stages)-1]
+	image, toolkit := last.image, last.toolkit
+	for _, s := range slices.Backward(f.stages) {
+		if s.name != "" && s.name == strings.ToLower(image) {
+			image, toolkit = s.image, toolkit || s.toolkit
+		}
+	}
+	return toolkit || gpuBuild.MatchString(command) || strings.Contains(image, "nvidia/cuda")
+}
+
+// condaValues are conda's options that take the next word.
+var condaValues = []string{"-n", "--name", "-p", "--prefix", "-r", "--root-prefix", "-c", "--channel", "-f", "--file"}
+
+// conda are the packages that conda's command line, and the files in it, name.
+func (f *dockerfile) conda(list []string, number int) []request.Package {
+	c := &conda.List{}
+	for i, word := range list {
+		switch {
+		case i > 0 && slices.Contains([]string{"-f", "--file"}, list[i-1]), strings.HasPrefix(word, "--file="):
+			f.condaFile(c, strings.TrimPrefix(word, "--file="), number)
+		case i > 0 && slices.Contains(condaValues, list[i-1]), strings.HasPrefix(word, "-"):
+		case conda.SpecText.MatchString(word):
+			c.Spec(word)
+		}
+	}
+	return c.Resolved()
+}
+
+// settle is what is there in the end: of one name the last release that was asked for, unless what is there will do.
+func settle(steps []step) []request.Package {
+	var list, apart []request.Package
+	at := map[string]int{} // where a name stands in list
+	for _, s := range steps {
+		first := len(list)
+		for _, p := range s.list {
+			i, there := at[p.Name]
+			if s.whole && there && i < first { // the resolution replaces what is there
+				list[i], there = request.Package{}, false
+			}
+			switch {
+			case s.apart:
+				apart = append(apart, p)
+			case s.removes && there:
+				list[i] = request.Package{}
+				delete(at, p.Name)
+			case s.removes:
+			case s.whole && there && i >= first: // of the same resolution
+				list = append(list, p)
+			case !there:
+				at[p.Name] = len(list)
+				list = append(list, p)
+			case s.forced || !isMet(p, list[i]):
+				list[i] = p
+			}
+		}
+	}
+	return append(slices.DeleteFunc(list, func(p request.Package) bool { return p.Name == "" }), apart...)
+}
+
+// isMet reports whether an installed package is what another one asks for, so that pip and conda leave it. A condition
+// that nobody answers may replace it.
+func isMet(p, have request.Package) bool {
+	if p.Direct || p.Specifier == facts.Conditional {
+		return false
+	}
+	asked := p.Specifier
+	if p.Version != "" {
+		asked = "==" + p.Version
+	}
+	wanted, err := version.ParseSpecifiers(asked)
+	if release := have.Full(); err == nil && release != "" {
+		return wanted.Has(release)
+	}
+	return p.Version == ""
+}

@@ -1,0 +1,34 @@
+// Package factsjson reads facts and reports in JSON, as this program writes them.
+package factsjson
+
+import (
+	"encoding/json"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/input/document"
+)
+
+// ourKey matches a field of facts or of a report.
+var ourKey = lazyregexp.New(`"(schema|facts|system|driver|gpus|toolkits|environments|libraries|unread|machine)"\s*:`)
+
+// Is takes an object with a field of facts or of a report near its beginning.
+func Is(d document.Document) bool {
+	return d.Starts("{") && ourKey.Match(d.Data[:min(len(d.Data), 1<<20)])
+}
+
+// Read reads facts, or a report with facts in it, as this program writes them.
+func Read(d document.Document) (facts.Facts, error) {
+	data := d.Data
+	var parsed struct {
+		facts.Facts
+		Inner *facts.Facts `json:"facts"`
+	}
+	if err := json.Unmarshal(data, &parsed); err != nil {
+		return facts.Facts{}, document.JSONError(err)
+	}
+	if parsed.Inner != nil {
+		return *parsed.Inner, nil
+	}
+	return parsed.Facts, nil
+}

@@ -1,0 +1,90 @@
+// Package piplist reads pip's lists of installed packages.
+package piplist
+
+import (
+	"encoding/json"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/input/document"
+	"cudacompat/probe/internal/input/request"
+)
+
+// pipHead is the head of the table that pip list and uv pip list print.
+var pipHead = lazyregexp.New(`(?m)^Package +Version( +\S.*)?\n-+ +-+`)
+
+// pipRows matches rows of that table whose head was left out: two at least, so that a line of prose is none.
+var pipRows = lazyregexp.New(`(?m)(?:^[A-Za-z0-9][\w.-]* {2,}\d+\.\d[\w.+!]*[ \t]*(?:\n|\z)){2,}`)
+
+// pipFramework matches the row that such rows must have.
+var pipFramework = lazyregexp.New(`(?m)^(?:torch|tensorflow|jax) +\d`)
+
+func Is(d document.Document) bool { return pipHead.Match(d.Data) || headless(d) != "" }
+
+// headless are rows of the table without their head; empty where there are none.
+func headless(d document.Document) string {
+	rows := pipRows.FindString(string(d.Data))
+	if !pipFramework.MatchString(rows) {
+		return ""
+	}
+	return rows
+}
+
+// Table are the packages of the table, none where there is no table; what pip warns of stands before or after it:
+//
+//	Package           Version
+//	----------------- -----------
+//	torch             2.9.0+cu126
+func Table(d document.Document) (list []request.Package) {
+	head := pipHead.FindString(string(d.Data))
+	_, rows, found := strings.Cut(string(d.Data), head)
+	if !found || head == "" {
+		rows = headless(d)
+	}
+	for line := range strings.Lines(rows) {
+		fields := strings.Fields(line)
+		if len(fields) >= 2 && document.LeadVersion.MatchString(fields[1]+".0") && !strings.ContainsAny(fields[0][:1], "[|") {
+			list = append(list, request.New(fields[0], fields[1], "", nil))
+		}
+	}
+	return list
+}
+
+// Package is one package of a list in JSON; conda's have a build and a channel.
+type Package struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Build   string `json:"build_string"`
+	Channel string `json:"channel"`
+}
+
+var jsonList = lazyregexp.New(`^\[\s*\{[^{}]*"name":`)
+
+var (
+	condaKey = lazyregexp.New(`"build_string"\s*:`)
+	// condaFirst is the first field of conda list --json.
+	condaFirst = lazyregexp.New(`^\[\s*\{\s*"base_url":`)
+)
+
+// HasBuilds reports whether a list in JSON is conda's, which names builds.
+func HasBuilds(data []byte) bool {
+	return jsonList.Match(data) && condaKey.Match(data) || condaFirst.Match(data)
+}
+
+func IsJSON(d document.Document) bool { return jsonList.Match(d.Data) && !HasBuilds(d.Data) }
+
+// ReadJSON reads pip list --format=json:
+//
+//	[{"name": "torch", "version": "2.9.0+cu126"}, …]
+func ReadJSON(d document.Document) (facts.Facts, error) {
+	var parsed []Package
+	if err := json.Unmarshal(d.Data, &parsed); err != nil {
+		return facts.Facts{}, document.JSONError(err)
+	}
+	var list []request.Package
+	for _, p := range parsed {
+		list = append(list, request.New(p.Name, p.Version, "", nil))
+	}
+	return request.Facts("pip list", list, nil), nil
+}

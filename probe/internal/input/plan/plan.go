@@ -1,0 +1,157 @@
+// Package plan reads the dry runs of uv, pip and Poetry.
+package plan
+
+import (
+	"strconv"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/distname"
+	"cudacompat/probe/internal/input/document"
+	"cudacompat/probe/internal/input/request"
+)
+
+// Plan is what an installer's dry run says, line by line.
+type Plan struct {
+	facts.Plan
+	list   []request.Package // what it installs
+	Unread []facts.Unread    // what of it is not read
+}
+
+// Install notes what a plan installs.
+func (p *Plan) Install(l request.Package) {
+	p.list = append(p.list, l)
+	p.Installs = append(p.Installs, facts.Planned{Name: l.Name, Version: l.Version})
+}
+
+// Remove notes what a plan takes away.
+func (p *Plan) Remove(name, version string) {
+	p.Removes = append(p.Removes, facts.Planned{Name: distname.Normal(name), Version: version})
+}
+
+// Facts are the set that the plan names, which is all that is there where nobody says what it is applied to.
+func (p *Plan) Facts() facts.Facts {
+	f := request.Facts("plan", p.list, p.Unread)
+	f.Plan = &p.Plan
+	return f
+}
+
+var (
+	// uvChange matches what uv would do to one distribution; "~" puts the same release there again:
+	//
+	//	 - torch==2.6.0
+	//	 + torch==2.7.0
+	//	 + mine==1.0 (from file:///src/mine)
+	uvChange = lazyregexp.New(`(?m)^ *([-+~]) ([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)(?: \(from (\S+)\))?\s*$`)
+	// uvSays matches the lines around them, of which a dry run has one at least.
+	uvSays = lazyregexp.New(`(?m)^Would (?:install|uninstall|download) \d+ packages?\s*$|^Would make no changes\s*$`)
+	// uvResolved matches how many distributions it looked at, those that are there included.
+	uvResolved = lazyregexp.New(`(?m)^Resolved (\d+) packages? in `)
+	// uvPlace matches what uv says of the environment.
+	uvPlace = lazyregexp.New(`(?m)^(?:Using Python \S+ environment at: |Would (?:use|create|replace) project environment at: )(.+?)\s*$`)
+)
+
+func IsUV(d document.Document) bool { return uvSays.Match(d.Data) }
+
+// ReadUV reads what uv pip install, uv pip sync, uv pip uninstall and uv sync print with --dry-run.
+func ReadUV(d document.Document) (facts.Facts, error) {
+	p := &Plan{Plan: facts.Plan{By: "uv"}}
+	if m := uvPlace.FindSubmatch(d.Data); m != nil {
+		p.Path = string(m[1])
+	}
+	for m := range uvChange.EachSubmatch(d.Data) {
+		mark, name, version := string(m[1]), string(m[2]), string(m[3])
+		if mark != "+" {
+			p.Remove(name, version)
+		}
+		if mark != "-" {
+			p.Install(FromPlace(request.New(name, version, "", nil), string(m[4])))
+		}
+	}
+	if m := uvResolved.FindSubmatch(d.Data); m != nil {
+		resolved, err := strconv.Atoi(string(m[1]))
+		p.noteAlone(err == nil && resolved <= len(p.Installs))
+	}
+	return p.Facts(), nil
+}
+
+// noteAlone notes that nothing was looked at but what a plan installs: what that requires comes with it, or nobody asked.
+func (p *Plan) noteAlone(is bool) {
+	if is && len(p.Installs) > 0 {
+		p.NoDeps = facts.NoDepsPerhaps
+	}
+}
+
+// FromPlace is a package that is installed from an address and no index.
+func FromPlace(p request.Package, address string) request.Package {
+	if address == "" {
+		return p
+	}
+	p.Direct, p.Index = true, ""
+	if wheel := request.WheelFile(address); wheel != "" {
+		p.Wheels = []string{wheel}
+	} else {
+		p.Origin = "source"
+	}
+	return p
+}
+
+// pipHas matches what pip says of a requirement that is fulfilled.
+var pipHas = lazyregexp.New(`(?m)^Requirement already satisfied: `)
+
+// pipWould matches the last line of pip install --dry-run:
+//
+//	Would install MarkupSafe-3.0.4 torch-2.10.0+cu128
+var pipWould = lazyregexp.New(`(?m)^Would install ([^\s\d]\S*-\d\S*(?: \S+-\S+)*)\s*$`)
+
+func IsPip(d document.Document) bool { return pipWould.Match(d.Data) }
+
+// ReadPip reads what pip install --dry-run prints. What it replaces only the environment tells.
+func ReadPip(d document.Document) (facts.Facts, error) {
+	p := &Plan{Plan: facts.Plan{By: "pip"}}
+	for m := range pipWould.EachSubmatch(d.Data) {
+		for word := range strings.FieldsSeq(string(m[1])) {
+			at := strings.LastIndex(word, "-")
+			p.Install(request.New(word[:at], word[at+1:], "", nil))
+		}
+	}
+	p.noteAlone(!pipHas.Match(d.Data))
+	return p.Facts(), nil
+}
+
+var (
+	// poetryCounts matches the line before poetry's list, which is the same with and without --dry-run.
+	poetryCounts = lazyregexp.New(`(?m)^Package operations: \d+ installs?, \d+ updates?, \d+ removals?`)
+	// poetryChange matches one line of it:
+	//
+	//	  - Updating torch (2.6.0 -> 2.7.0)
+	//	  • Removing xformers (0.0.29)
+	//	  - Installing numpy (2.4.6): Skipped for the following reason: Already installed
+	poetryChange = lazyregexp.New(`(?m)^ *[-•] (Installing|Updating|Downgrading|Removing) ([A-Za-z0-9][A-Za-z0-9._-]*) ` +
+		`\((?:(\S+) -> )?([^\s)]+)[^)]*\)(: Skipped)?`)
+)
+
+func IsPoetry(d document.Document) bool { return poetryCounts.Match(d.Data) }
+
+// ReadPoetry reads what poetry install, add, update and remove print with --dry-run.
+func ReadPoetry(d document.Document) (facts.Facts, error) {
+	p := &Plan{Plan: facts.Plan{By: "poetry"}}
+	met := map[string]bool{} // old releases print each line twice
+	for m := range poetryChange.EachSubmatch(d.Data) {
+		does, name, before, version := string(m[1]), string(m[2]), string(m[3]), string(m[4])
+		if len(m[5]) > 0 || met[name] {
+			continue
+		}
+		met[name] = true
+		switch {
+		case does == "Removing":
+			p.Remove(name, version)
+			continue
+		case before != "":
+			p.Remove(name, before)
+		}
+		p.Install(request.New(name, version, "", nil))
+	}
+	return p.Facts(), nil
+}

@@ -1,0 +1,246 @@
+// Package pyproject reads what a pyproject.toml asks for.
+package pyproject
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/distname"
+	"cudacompat/probe/internal/input/document"
+	"cudacompat/probe/internal/input/request"
+	"cudacompat/probe/internal/input/requirements"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+var pyprojectTable = lazyregexp.New(`(?m)^\[(project|build-system|dependency-groups|tool\.(poetry|uv|pdm|hatch)` +
+	`(\.[\w.-]+)?)\]\s*(#.*)?$`)
+
+func Is(d document.Document) bool {
+	return pyprojectTable.Match(d.Data) && tomlBegins.Match(d.Data) || path.Base(d.Name) == "pyproject.toml" && len(d.Data) > 0
+}
+
+// tomlBegins matches what TOML begins with below its comments: a table, or a key. Other text that has one of a project's
+// tables in it is a thread that quotes it.
+var tomlBegins = lazyregexp.New(`^(?:\s*(?:#.*)?\n)*\s*(?:\[|[\w."'-]+\s*=)`)
+
+// Project is what of a pyproject.toml names packages: PEP 621's lists, PEP 735's groups, Poetry's tables, and where
+// uv and Poetry take them from:
+//
+//	[project]
+//	dependencies = ["torch==2.9.0"]
+//	[tool.poetry.dependencies]
+//	torch = {version = "2.9.0", source = "pytorch"}
+//	[tool.uv.sources]
+//	torch = [{index = "pytorch-cu126", marker = "sys_platform == 'linux'"}]
+type Project struct {
+	Project struct {
+		Name         string              `toml:"name"`
+		Pythons      string              `toml:"requires-python"`
+		Dependencies []string            `toml:"dependencies"`
+		Dynamic      []string            `toml:"dynamic"`
+		Optional     map[string][]string `toml:"optional-dependencies"`
+	} `toml:"project"`
+	Groups map[string][]any `toml:"dependency-groups"`
+	Tool   struct {
+		Poetry struct {
+			Dependencies map[string]any `toml:"dependencies"`
+			Dev          map[string]any `toml:"dev-dependencies"`
+			Group        map[string]struct {
+				Optional     bool           `toml:"optional"`
+				Dependencies map[string]any `toml:"dependencies"`
+			} `toml:"group"`
+			Source []pythonIndex `toml:"source"`
+		} `toml:"poetry"`
+		UV struct {
+			Dev     []string       `toml:"dev-dependencies"`
+			Default any            `toml:"default-groups"`
+			Sources map[string]any `toml:"sources"`
+			Index   []pythonIndex  `toml:"index"`
+		} `toml:"uv"`
+		Setuptools any `toml:"setuptools"`
+		Hatch      any `toml:"hatch"`
+	} `toml:"tool"`
+}
+
+// pythonIndex is one package index that has a name.
+type pythonIndex struct {
+	Name string `toml:"name"`
+	URL  string `toml:"url"`
+}
+
+// Read reads what a project asks for. Its extras and groups are environments of their own: nobody said which
+// of them are installed.
+func Read(d document.Document) (facts.Facts, error) {
+	p := &Project{}
+	if err := toml.Unmarshal(d.Data, p); err != nil {
+		return facts.Facts{}, document.TOMLError(err)
+	}
+	main := append(p.RequirementsOf(p.Project.Dependencies, ""), p.Poetry(p.Tool.Poetry.Dependencies, "")...)
+	more, left := p.Dynamic(d)
+	f := request.Facts("pyproject.toml", append(main, more...), left)
+	for i := range f.Environments {
+		f.Environments[i].Pythons = cmp.Or(f.Environments[i].Pythons, p.Project.Pythons)
+	}
+	add := func(name string, list []request.Package) {
+		f.Environments = append(f.Environments, request.Environments("pyproject.toml", name, list)...)
+	}
+	for _, name := range document.SortedKeys(p.Project.Optional) {
+		add("extra "+name, p.RequirementsOf(p.Project.Optional[name], name))
+	}
+	for _, name := range document.SortedKeys(p.Groups) {
+		add("group "+name, p.RequirementsOf(document.Texts(p.Groups[name]), name))
+	}
+	for _, name := range document.SortedKeys(p.Tool.Poetry.Group) {
+		add("group "+name, p.Poetry(p.Tool.Poetry.Group[name].Dependencies, name))
+	}
+	add("group dev", append(p.RequirementsOf(p.Tool.UV.Dev, "dev"), p.Poetry(p.Tool.Poetry.Dev, "dev")...))
+	return f, nil
+}
+
+// Dynamic are the packages of the files that stand in the list's place; another program than setuptools and Hatch
+// computes the list, and Poetry has it in a table of its own.
+func (p *Project) Dynamic(d document.Document) ([]request.Package, []facts.Unread) {
+	if !slices.Contains(p.Project.Dynamic, "dependencies") || len(p.Tool.Poetry.Dependencies) > 0 {
+		return nil, nil
+	}
+	file := document.Entry(p.Tool.Setuptools, "dynamic", "dependencies", "file") // a name, or several
+	names := append(append(document.AnyList(file), file),
+		document.AnyList(document.Entry(p.Tool.Hatch, "metadata", "hooks", "requirements_txt", "files"))...)
+	list := &requirements.File{Includes: requirements.NewIncludes(d)}
+	for _, name := range document.Texts(names) {
+		list.Includes.Ask(name, false)
+	}
+	if len(list.Includes.Queue) == 0 {
+		return nil, []facts.Unread{{Place: "dependencies", Kind: facts.UnreadNeeded,
+			Reason: "pyproject.toml leaves them to the program that builds the package (setup.py, for example)"}}
+	}
+	list.ReadIncludes()
+	return list.Packages(), list.Unread
+}
+
+// RequirementsOf are requirements of PEP 508, of which one that cannot be read names no package.
+func (p *Project) RequirementsOf(list []string, group string) []request.Package {
+	f := &requirements.File{}
+	for _, line := range list {
+		f.Requirement(strings.TrimSpace(line), 0)
+	}
+	for i := range f.Named {
+		l := &f.Named[i]
+		l.From = "package " + l.Name
+		if !l.Direct {
+			l.Index = cmp.Or(p.uvIndex(l.Name, group), request.DefaultIndex)
+		}
+	}
+	return f.Named
+}
+
+// uvIndex is where uv takes a package from, empty where nothing says so: of several sources the one for Linux, and for
+// this extra or group. Those for a machine of another kind are left out where there is one for x86_64.
+func (p *Project) uvIndex(name, group string) string {
+	for key, source := range p.Tool.UV.Sources {
+		if distname.Normal(key) != name {
+			continue
+		}
+		list, many := source.([]any)
+		if !many {
+			list = []any{source}
+		}
+		var indexes []request.Package // the sources for this extra or group
+		for _, item := range list {
+			if only := cmp.Or(document.Field(item, "extra"), document.Field(item, "group")); only == "" || only == group {
+				indexes = append(indexes, request.Package{Index: p.Index(document.Field(item, "index"), p.Tool.UV.Index),
+					Markers: []string{document.Field(item, "marker")}})
+			}
+		}
+		if indexes = request.ForOneMachine(indexes); len(indexes) > 0 {
+			return indexes[0].Index
+		}
+	}
+	return ""
+}
+
+func (p *Project) Index(name string, list []pythonIndex) string {
+	for _, i := range list {
+		if i.Name == name {
+			return request.IndexOf(i.URL)
+		}
+	}
+	return ""
+}
+
+// Poetry are the packages of one of Poetry's tables; python is among them and is none.
+func (p *Project) Poetry(table map[string]any, _ string) []request.Package {
+	var list []request.Package
+	for _, name := range document.SortedKeys(table) {
+		wanted, several := table[name].([]any) // for one platform each
+		if !several {
+			wanted = []any{table[name]}
+		}
+		for _, value := range wanted {
+			if l := p.poetryPackage(distname.Normal(name), value); name != "python" && !notForLinux[document.Field(value, "platform")] {
+				list = append(list, l)
+			}
+		}
+	}
+	return list
+}
+
+// notForLinux are the platforms, as Poetry calls them, of packages that Linux does not get.
+var notForLinux = map[string]bool{"darwin": true, "win32": true}
+
+// poetryPackage is a package of a constraint, or of a table with one.
+func (p *Project) poetryPackage(name string, value any) request.Package {
+	l := request.Package{Name: name, From: "package " + name, Index: request.DefaultIndex, Extras: document.Texts(document.AnyList(document.Entry(value, "extras"))),
+		Markers: document.Texts([]any{document.Entry(value, "markers")})}
+	if pythons := pythonMarker(document.Field(value, "python")); pythons != "" && len(l.Markers) == 0 {
+		l.Markers = []string{pythons}
+	}
+	constraint, plain := value.(string)
+	if !plain {
+		constraint, plain = document.Entry(value, "version").(string)
+	}
+	if source := document.Field(value, "source"); source != "" {
+		l.Index = p.Index(source, p.Tool.Poetry.Source)
+	}
+	constrain(&l, constraint, plain)
+	return l
+}
+
+// pythonMarker is Poetry's range of Pythons, ">=3.8,<3.12", as an environment marker; empty for one of another form.
+func pythonMarker(pythons string) string {
+	var parts []string
+	for part := range strings.SplitSeq(pythons, ",") {
+		m := pythonBound.FindStringSubmatch(strings.TrimSpace(part))
+		if m == nil {
+			return ""
+		}
+		parts = append(parts, "python_version "+m[1]+" '"+m[2]+"'")
+	}
+	return strings.Join(parts, " and ")
+}
+
+var pythonBound = lazyregexp.New(`^([<>]=?|[!=]=)\s*(\d[\d.*]*)$`)
+
+var bareVersion = lazyregexp.New(`^\d[A-Za-z0-9.+!]*$`)
+
+// constrain reads Poetry's constraint: a bare version is exact, "^2.5" and "*" leave a choice.
+func constrain(p *request.Package, constraint string, known bool) {
+	switch {
+	case !known:
+		p.Specifier = "(from another source)"
+		p.Index = ""
+	case bareVersion.MatchString(constraint):
+		p.Version = constraint
+	case strings.HasPrefix(constraint, "==") && bareVersion.MatchString(strings.TrimSpace(constraint[2:])):
+		p.Version = strings.TrimSpace(constraint[2:])
+	case constraint == "" || constraint == "*":
+		p.Specifier = facts.Unspecified
+	default:
+		p.Specifier = strings.ReplaceAll(constraint, " ", "")
+	}
+}

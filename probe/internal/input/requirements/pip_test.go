@@ -1,0 +1,154 @@
+package requirements
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"cudacompat/probe/internal/input/request"
+)
+
+// pipProgram reads requirements files as pip itself does; what it refuses is null.
+const pipProgram = `
+import json, os, sys, tempfile
+from pip._internal.network.session import PipSession
+from pip._internal.req.constructors import install_req_from_parsed_requirement
+from pip._internal.req.req_file import parse_requirements
+from pip._vendor.packaging.utils import canonicalize_name
+answers, session = [], PipSession()
+for text in json.load(sys.stdin):
+    with tempfile.TemporaryDirectory() as d:
+        name = os.path.join(d, "requirements.txt")
+        open(name, "wb").write(text.encode())
+        try:
+            found = []
+            for parsed in parse_requirements(name, session=session):
+                r = install_req_from_parsed_requirement(parsed)
+                if r.req is not None:
+                    found.append("%s[%s]%s" % (canonicalize_name(r.req.name), ",".join(sorted(r.req.extras)),
+                                 "@" if r.link else ",".join(sorted(str(s).replace(" ", "") for s in r.req.specifier))))
+            answers.append(found)
+        except Exception:
+            answers.append(None)
+print(json.dumps(answers))
+`
+
+// whole makes the comparison with pip long; without it it is a sample.
+var whole = flag.Bool("whole", false, "compare with pip at length")
+
+// TestRequirementsAgainstPip compares files of requirements with pip's own parser on a seed: what would be installed, and
+// which files are refused. Two differences are meant: "===1.0" is judged as "==1.0", and "jax==1.0" as the 1.0.0 that
+// it takes.
+func TestRequirementsAgainstPip(t *testing.T) {
+	count := 150
+	if *whole {
+		count = 4_000
+	}
+	random := rand.New(rand.NewPCG(5, 6))
+	texts := make([]string, count)
+	for i := range texts {
+		texts[i] = randomRequirements(random)
+	}
+	input, err := json.Marshal(texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	python := exec.Command("python3", "-I", "-W", "ignore", "-c", pipProgram)
+	python.Stdin = bytes.NewReader(input)
+	out, err := python.Output()
+	if err != nil {
+		t.Skip("no python3 with pip here")
+	}
+	var want [][]string
+	if err := json.Unmarshal(out, &want); err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range texts {
+		f := &File{}
+		f.ReadLines(text)
+		if refused := len(f.Bad) > 0; refused != (want[i] == nil) {
+			t.Errorf("%q: refused %v (%v), by pip %v", text, refused, f.Bad, want[i] == nil)
+			continue
+		} else if refused {
+			continue
+		}
+		var got []string
+		for _, p := range f.Named {
+			got = append(got, requirementText(p))
+		}
+		slices.Sort(got)
+		slices.Sort(want[i])
+		if !slices.Equal(got, want[i]) {
+			t.Errorf("%q:\n%q\npip has\n%q", text, got, want[i])
+		}
+	}
+}
+
+// requirementText is a package as pipProgram writes it.
+func requirementText(p request.Package) string {
+	slices.Sort(p.Extras)
+	asked := strings.Trim(p.Specifier, "()")
+	switch {
+	case p.Direct:
+		asked = "@"
+	case p.Version != "":
+		asked = "==" + p.Version
+	case strings.Contains(asked, "no version given"):
+		asked = ""
+	default:
+		parts := strings.Split(strings.TrimSuffix(asked, ","), ",")
+		slices.Sort(parts)
+		asked = strings.Join(parts, ",")
+	}
+	return fmt.Sprintf("%s[%s]%s", p.Name, strings.Join(p.Extras, ","), asked)
+}
+
+// randomRequirements is a file of some lines as people write them, now and then wrongly.
+func randomRequirements(random *rand.Rand) string {
+	pick := func(list ...string) string { return list[random.IntN(len(list))] }
+	names := []string{"numpy", "Torch_Audio", "foo.bar", "x-y", "flax", "vllm"}
+	line := func() string {
+		name := pick(names...) + pick("", "", "", "[a]", "[a, b-c]", " [a]")
+		marker := pick("", "", "", " ; python_version >= '3.8'", "; sys_platform == 'linux' and extra == 'x'", ";os_name=='posix'")
+		switch random.IntN(13) {
+		case 0:
+			return pick("", "   ", "# numpy==1", "  # x", "#")
+		case 1:
+			return pick("-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--trusted-host") + pick(" ", "=") +
+				pick("https://x.example/simple", "'https://x.example/whl/cu126'", "x.example")
+		case 2:
+			return pick("--pre", "--no-index", "--prefer-binary", "--require-hashes", "--use-feature=fast-deps",
+				"--no-binary=:all:", "--only-binary :all:")
+		case 3:
+			return name + pick("@", " @ ") + pick("https://x.example/foo-1.0-py3-none-any.whl", "git+https://x.example/a/foo.git@v1") +
+				pick("", " ; python_version >= '3.8'")
+		case 4:
+			return name + pick("==1.2", " == 1.2.*", ">=1,<2", "~=1.4.2", "!=1.5", ">1.0 , <=2.0", "(>=1.0)", " ( ==1.0 )") +
+				marker
+		case 5:
+			return name + "==1.0" + pick(" \\\n    ", " ") + "--hash=sha256:" + strings.Repeat("ab", 32)
+		case 6:
+			return name + ">=1.0" + pick(" # why", "  # torch==1", "# no")
+		case 7:
+			return name + " \\\n" + pick("==1.0", ">=2 # c", "")
+		case 8:
+			return name + "==1.0" + pick(" -f https://x.example/", " --find-links https://x.example/", " -i https://x.example/", " -q", " -f", " -x y")
+		case 9:
+			return pick("==1.0", "foo bar", "[x]", "numpy=1.0", "-q", "--wrong", "numpy>=1.0 --flag", "@x")
+		}
+		return name + pick("==2.0", "", ">=1.0", "==2.0+cu126") + marker
+	}
+	var lines []string
+	for range 1 + random.IntN(3) {
+		lines = append(lines, line())
+	}
+	return strings.Join(lines, pick("\n", "\n", "\r\n")) + pick("", "\n")
+}
+
+func pick(random *rand.Rand, list ...string) string { return list[random.IntN(len(list))] }

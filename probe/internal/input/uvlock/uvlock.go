@@ -1,0 +1,275 @@
+// Package uvlock reads uv's lock.
+package uvlock
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/distname"
+	"cudacompat/probe/internal/input/document"
+	"cudacompat/probe/internal/input/pyproject"
+	"cudacompat/probe/internal/input/request"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+var (
+	uvLock    = lazyregexp.New(`(?m)^version\s*=\s*\d+\s*$`)
+	tomlTable = lazyregexp.New(`(?m)^\[\[package\]\]\s*$`)
+)
+
+func Is(d document.Document) bool {
+	return uvLock.Match(d.Data) && (tomlTable.Match(d.Data) || path.Base(d.Name) == "uv.lock")
+}
+
+// Package is one package of uv's lock. What was resolved more than once stands there once for each resolution; the
+// members of the project's workspace are among the packages.
+type Package struct {
+	Name    string `toml:"name"`
+	Version string `toml:"version"`
+	Source  struct {
+		Registry string `toml:"registry"`
+		URL      string `toml:"url"`
+		Editable string `toml:"editable"`
+		Virtual  string `toml:"virtual"`
+	} `toml:"source"`
+	Markers  []string          `toml:"resolution-markers"`
+	Wheels   []request.Wheel   `toml:"wheels"`
+	Needs    []Need            `toml:"dependencies"`
+	Optional map[string][]Need `toml:"optional-dependencies"`
+	Groups   map[string][]Need `toml:"dev-dependencies"`
+}
+
+// member reports whether a package is one of the workspace, and root whether it is the one beside the lock.
+func (p *Package) member() bool { return p.Source.Editable+p.Source.Virtual != "" }
+
+func (p *Package) root() bool { return p.Source.Editable+p.Source.Virtual == "." }
+
+// Need is what a package asks for.
+type Need struct {
+	Name    string   `toml:"name"`
+	Version string   `toml:"version"` // where the lock has several
+	Extra   []string `toml:"extra"`
+	Marker  string   `toml:"marker"`
+}
+
+// Lock is uv's lock, version 1:
+//
+//	[[package]]
+//	name = "torch"
+//	version = "2.9.0+cu130"
+//	source = { registry = "https://download.pytorch.org/whl/cu130" }
+//	wheels = [{ url = "https://…/torch-2.9.0%2Bcu130-cp312-cp312-manylinux_2_28_x86_64.whl", … }]
+type Lock struct {
+	Conflicts [][]any   `toml:"conflicts"`
+	Package   []Package `toml:"package"`
+	named     map[string][]int
+	groups    []string // that are installed where nobody says otherwise
+}
+
+// Parse reads a lock; beside opens the project's file, which says which groups are installed by default.
+func Parse(data []byte, beside func(string) ([]byte, error)) (*Lock, error) {
+	l := &Lock{named: map[string][]int{}, groups: []string{"dev"}}
+	if err := toml.Unmarshal(data, l); err != nil {
+		return nil, document.TOMLError(err)
+	}
+	for i, p := range l.Package {
+		l.named[p.Name] = append(l.named[p.Name], i)
+	}
+	project := &pyproject.Project{}
+	if beside == nil {
+		return l, nil
+	}
+	if text, err := beside("pyproject.toml"); err == nil && toml.Unmarshal(text, project) == nil {
+		switch groups := project.Tool.UV.Default.(type) {
+		case string: // "all"
+			l.groups = document.SortedKeys(project.Groups)
+		case []any:
+			l.groups = document.Texts(groups)
+		}
+	}
+	return l, nil
+}
+
+// Selection is what of a project is installed: by `uv sync --extra cu126 --group train`.
+type Selection struct {
+	Extras, Groups []string
+	members        []string // packages of the workspace; none: the one beside the lock
+	everyMember    bool
+	groupsOnly     bool // --only-group: without the project itself
+}
+
+// needs are what the chosen members of the workspace ask for.
+func (l *Lock) needs(c Selection) []Need {
+	rooted := slices.ContainsFunc(l.Package, func(p Package) bool { return p.root() })
+	var needs []Need
+	for i := range l.Package {
+		p := &l.Package[i]
+		switch {
+		case !p.member():
+		case len(c.members) > 0 && !slices.Contains(c.members, p.Name):
+		case len(c.members) == 0 && !c.everyMember && rooted && !p.root():
+		default:
+			if !c.groupsOnly {
+				needs = append(needs, p.Needs...)
+				for _, extra := range c.Extras {
+					needs = append(needs, p.Optional[extra]...)
+				}
+			}
+			for _, group := range c.Groups {
+				needs = append(needs, p.Groups[group]...)
+			}
+		}
+	}
+	return needs
+}
+
+// active are the extras and groups as the markers of a lock with conflicts write them: extra-5-myapp-cu126.
+func (l *Lock) active(c Selection) map[string]bool {
+	names := map[string]bool{}
+	for _, p := range l.Package {
+		if p.member() {
+			for _, extra := range c.Extras {
+				names[fmt.Sprintf("extra-%d-%s-%s", len(p.Name), p.Name, extra)] = true
+			}
+			for _, group := range c.Groups {
+				names[fmt.Sprintf("group-%d-%s-%s", len(p.Name), p.Name, group)] = true
+			}
+		}
+	}
+	return names
+}
+
+// Read reads what `uv sync` installs: the project's dependencies and its default groups. Its extras and its other
+// groups are environments of their own: nobody said which of them are installed. Those that are declared as conflicts
+// replace what is there without them; of others only what they add is told.
+func Read(d document.Document) (facts.Facts, error) {
+	l, err := Parse(d.Data, d.Beside)
+	if err != nil {
+		return facts.Facts{}, err
+	}
+	base := Selection{Groups: l.groups}
+	main := l.Installed(base)
+	parts := map[string]Selection{}
+	for _, p := range l.Package {
+		for name := range p.Optional {
+			if p.member() {
+				parts["extra "+name] = Selection{Extras: []string{name}, Groups: l.groups}
+			}
+		}
+		for name := range p.Groups {
+			if p.member() && !slices.Contains(l.groups, name) {
+				parts["group "+name] = Selection{Groups: l.without(name)}
+			}
+		}
+	}
+	rest := map[int]bool{} // of the extras and groups
+	var environments []facts.Environment
+	for _, name := range document.SortedKeys(parts) {
+		part := parts[name]
+		reached := l.Installed(part)
+		maps.Copy(rest, reached)
+		environments = append(environments, request.Environments("uv.lock", name,
+			l.List(part, func(i int) bool { return reached[i] && (l.conflicting(name) || !main[i]) }))...)
+	}
+	whole := slices.ContainsFunc(l.Package, func(p Package) bool {
+		return p.member() && len(p.Needs)+len(p.Optional)+len(p.Groups) > 0
+	})
+	f := request.Facts("uv.lock", l.List(base, func(i int) bool { return main[i] || !whole && !rest[i] }), nil)
+	f.Environments = append(f.Environments, environments...)
+	return f, nil
+}
+
+// conflicting reports whether an extra or a group, "extra cu126", is declared not to go with another one.
+func (l *Lock) conflicting(part string) bool {
+	kind, name, _ := strings.Cut(part, " ")
+	return slices.ContainsFunc(l.Conflicts, func(set []any) bool {
+		return slices.ContainsFunc(set, func(item any) bool { return document.Field(item, kind) == name })
+	})
+}
+
+// without are the groups with one more, and without those that are in conflict with it.
+func (l *Lock) without(group string) []string {
+	return append(slices.DeleteFunc(slices.Clone(l.groups), func(other string) bool {
+		return slices.ContainsFunc(l.Conflicts, func(set []any) bool {
+			has := func(name string) bool {
+				return slices.ContainsFunc(set, func(item any) bool { return document.Field(item, "group") == name })
+			}
+			return has(group) && has(other)
+		})
+	}), group)
+}
+
+// Installed is the packages that are installed for what is chosen: on x86_64, or where a project has nothing for it on
+// aarch64.
+func (l *Lock) Installed(c Selection) map[int]bool {
+	needs, extras := l.needs(c), l.active(c)
+	for _, machine := range []string{"x86_64", "aarch64"} {
+		reached := l.reach(needs, request.Host{Machine: machine, Extras: extras})
+		for i := range reached {
+			if distname.Companions.Match(l.Package[i].Name) {
+				return reached
+			}
+		}
+	}
+	return l.reach(needs, request.Host{Machine: "x86_64", Extras: extras})
+}
+
+// reach is the packages that a host gets for what is asked for.
+func (l *Lock) reach(needs []Need, h request.Host) map[int]bool {
+	needs = slices.Clone(needs)
+	met, reached := map[string]bool{}, map[int]bool{} // met with their extras
+	for len(needs) > 0 {
+		n := needs[len(needs)-1]
+		needs = needs[:len(needs)-1]
+		key := strings.Join(append([]string{n.Name, n.Version}, n.Extra...), " ")
+		if met[key] || !h.Holds(n.Marker) {
+			continue
+		}
+		met[key] = true
+		for _, i := range l.named[n.Name] {
+			p := &l.Package[i]
+			if n.Version != "" && n.Version != p.Version {
+				continue
+			}
+			if !reached[i] {
+				needs = append(needs, p.Needs...)
+			}
+			reached[i] = true
+			for _, extra := range n.Extra {
+				needs = append(needs, p.Optional[extra]...)
+			}
+		}
+	}
+	return reached
+}
+
+// List are some of the lock's packages, without the project itself, of what is chosen.
+func (l *Lock) List(c Selection, has func(int) bool) []request.Package {
+	needs, extras := l.needs(c), l.active(c)
+	all := l.reach(needs, request.Host{Extras: extras})
+	on := map[string]map[int]bool{} // reached, by the Python
+	var list []request.Package
+	for i, p := range l.Package {
+		if !has(i) || p.member() {
+			continue
+		}
+		q := request.New(p.Name, p.Version, p.Source.Registry+p.Source.URL, request.WheelFiles(p.Wheels))
+		q.Markers = p.Markers
+		q.Needed = func(h request.Host) bool {
+			key := h.Machine + " " + h.Full
+			if on[key] == nil {
+				on[key] = l.reach(needs, request.Host{Machine: h.Machine, Python: h.Python, Full: h.Full, Extras: extras,
+					MarkerAnswers: map[string]bool{}})
+			}
+			return on[key][i] || !all[i]
+		}
+		list = append(list, q)
+	}
+	return list
+}
