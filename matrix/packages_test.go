@@ -83,7 +83,7 @@ func wrongly(need, driver string, v verdict.Verdict, said []string) string {
 // packageLines are the lists' packages, each once.
 func packageLines(t *testing.T) []string {
 	t.Helper()
-	files, _ := filepath.Glob("../tools/campaign/packages*.txt")
+	files, _ := filepath.Glob("../tools/lab/campaign/packages*.txt")
 	var list []string
 	for _, file := range files {
 		data, err := os.ReadFile(file)

@@ -186,7 +186,7 @@ func (s System) Driver(d Driver) string {
 	case s.Family == "ubuntu":
 		return s.Install(d.ubuntu())
 	// debian.html, not opened; in a root of Debian 12 apt resolved the packages in a dry run, with stand-ins for curl and
-	// dpkg (tools/steps). A minimal system has no curl. What pins the branch is installed first: apt resolves the driver with the preferences that it finds.
+	// dpkg (tools/lab/steps). A minimal system has no curl. What pins the branch is installed first: apt resolves the driver with the preferences that it finds.
 	case s.Family == "debian":
 		needs := []string{"curl", "ca-certificates"}
 		if s.Kernel != "" {

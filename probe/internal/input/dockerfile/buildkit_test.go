@@ -14,11 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestBuildKit compares the reader of Dockerfiles with BuildKit's parser, which tools/buildkit/compare.sh builds.
+// TestBuildKit compares the reader of Dockerfiles with BuildKit's parser, which tools/lab/buildkit/compare.sh builds.
 func TestBuildKit(t *testing.T) {
 	parser := os.Getenv("CUDACOMPAT_BUILDKIT")
 	if parser == "" {
-		t.Skip("by hand: tools/buildkit/compare.sh")
+		t.Skip("by hand: tools/lab/buildkit/compare.sh")
 	}
 	const count = 20_000
 	files := make([]string, count)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws changes of an environment by a seed, as a list that guardtruth.py runs.
 
-    python3 tools/guardtruth/draw.py LIST NAME ENV SEED N [LIST...] >>drawn.txt
+    python3 tools/lab/guardtruth/draw.py LIST NAME ENV SEED N [LIST...] >>drawn.txt
 
 NAME is an environment of LIST, made as ENV. A change is of one of seven kinds: a member is brought up to date, set to a
 release near its own with what it needs or with --no-deps, uninstalled, or replaced by its twin for another processor or
@@ -19,7 +19,7 @@ from importlib import metadata
 
 import guardtruth
 
-DATA = os.path.join(os.path.dirname(os.path.dirname(guardtruth.HERE)), "data")
+DATA = os.path.join(guardtruth.HERE, "..", "..", "..", "data")
 HEAVY = re.compile(r"^(nvidia-|torch|jax|tensorflow|xformers|onnxruntime|cupy|cuda-|librmm|rmm|libcu|cudf|numba|"
                    r"triton|bitsandbytes|xgboost|lightgbm|catboost|ctranslate2)")
 NEAR = 4  # so many releases before and after a member's own

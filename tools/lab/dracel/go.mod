@@ -1,4 +1,4 @@
-module cudacompat/tools/dracel
+module cudacompat/tools/lab/dracel
 
 go 1.24.0
 

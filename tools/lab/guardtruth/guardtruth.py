@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Compares what guard foretells of an installer's command with what is there once the command was carried out.
 
-    python3 tools/guardtruth/guardtruth.py run CUDACOMPAT LIST DIR OUT.jsonl [NAME...]
-    python3 tools/guardtruth/guardtruth.py again CUDACOMPAT DIR OUT.jsonl [NAME...]  (foretells anew, installs nothing)
-    python3 tools/guardtruth/guardtruth.py report OUT.jsonl
+    python3 tools/lab/guardtruth/guardtruth.py run CUDACOMPAT LIST DIR OUT.jsonl [NAME...]
+    python3 tools/lab/guardtruth/guardtruth.py again CUDACOMPAT DIR OUT.jsonl [NAME...]  (foretells anew, installs nothing)
+    python3 tools/lab/guardtruth/guardtruth.py report OUT.jsonl
 
 By hand, never in CI: it installs gigabytes with uv and pip into copies (hard links) of the real environments that LIST
 names (first.txt, second.txt), which it makes under DIR when they are not there. Each change is foretold before each machine and made. Then two are asked about
 the copy: doctor, before each machine, and its own Python, which imports every package that either of them judged, with
-a libcuda beside it that has every function and no device (tools/campaign/oracle.py). Nothing may be called fine that
+a libcuda beside it that has every function and no device (tools/lab/campaign/oracle.py). Nothing may be called fine that
 one of the two calls broken; what the forecast leaves unknown has a reason, which is printed. Names of environments or
 of changes choose some of them; what OUT has already is not done again. What uv fetches goes to a cache of its own, which
 is deleted after each change.

@@ -1,13 +1,13 @@
 """Runs the commands that findings have on Debian in a root of Debian 12, by hand:
 
-    python3 tools/steps/debian.py BINARY [ROOT]
+    python3 tools/lab/steps/debian.py BINARY [ROOT]
 
 The commands are those of matrix/testdata, judged as Debian hosts. What installs is apt-get --dry-run, and what needs a GPU,
 a reboot or the network is a program that does nothing. Needs root, mmdebstrap and bubblewrap. What it prints did not run:
 packages of NVIDIA's own repositories, which the root does not have, are to be expected, and nothing else."""
 import glob, json, os, re, subprocess, sys, tempfile
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../situations")
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../../situations")
 from patches import of_case
 
 IDLE = "reboot systemctl modprobe nvidia-smi nvidia-modprobe nvidia-ctk nvidia-cuda-mps-control nvidia-uninstall mount curl gpg dpkg".split()

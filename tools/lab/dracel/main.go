@@ -3,7 +3,7 @@
 // a module of its own, so that the program does not depend on Kubernetes, and takes no code from the program: it reads
 // the JSON as another program would.
 //
-//	go run . ../../bin/cudacompat torch==2.9.0+cu130 tensorflow==2.20.0 …
+//	go run . ../../../bin/cudacompat torch==2.9.0+cu130 tensorflow==2.20.0 …
 package main
 
 import (

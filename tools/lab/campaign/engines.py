@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-DATA = os.path.join(HERE, "..", "..", "data")
+DATA = os.path.join(HERE, "..", "..", "..", "data")
 DRIVERS = ["470.57.02", "535.183.01", "550.90.07", "570.86.15", "580.95.05"]
 GPUS = ["V100", "T4", "L4", "H100", "RTX 5090"]
 

@@ -26,7 +26,7 @@ def exported(path):
 def branch_of(cuda):
     """The branch of the first driver of a CUDA minor release, 12090: 575."""
     minor = f"{cuda // 1000}.{cuda % 1000 // 10}."
-    with open(os.path.join(HERE, "../../data/cuda.csv")) as f:
+    with open(os.path.join(HERE, "../../../data/cuda.csv")) as f:
         return min(int(row["branch"]) for row in csv.DictReader(f) if row["release"].startswith(minor) and row["branch"])
 
 

@@ -1,7 +1,7 @@
 // Command ldpairs compares the loader that package ldso follows with the machine's own, on pairs of a library and an
 // LD_LIBRARY_PATH that a seed draws from directories: which file is taken for each name, and which is not found.
 //
-//	go run ./tools/ldpairs -n 20000 -seed 1 /opt/venv/lib /usr/lib
+//	go run ./tools/lab/ldpairs -n 20000 -seed 1 /opt/venv/lib /usr/lib
 //
 // It prints each difference, and exits 1 if there is one. The machine's loader lists and runs nothing (--list).
 package main

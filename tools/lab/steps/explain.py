@@ -1,6 +1,6 @@
 """Runs the commands that `explain` tells for the line of every signature, by hand:
 
-    python3 tools/steps/explain.py BINARY
+    python3 tools/lab/steps/explain.py BINARY
 
 They run under bubblewrap on this machine's own files, which they cannot change, without a network. What needs a GPU, a
 service or a network is a program that does nothing. What it prints could not be parsed, found no program, or was refused for
