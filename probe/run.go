@@ -60,7 +60,7 @@ var sources = []reader{
 // Run reads every source of facts on the host. It never hangs and never fails as a whole: a source that cannot be
 // read is named in Facts.Probes, and what the others found stands.
 func Run(ctx context.Context, h *Host, opt Options) Facts {
-	h = h.Anew()
+	h = h.Fresh()
 	wait := nvml.Start(ctx, h, opt.Timeout)
 	facts := runSources(ctx, h, opt)
 	opt.begin("the driver's answer")
@@ -104,7 +104,7 @@ func runOf(ctx context.Context, h *Host, opt Options, sources []reader) Facts {
 			if ctx.Err() != nil {
 				return // what it could not read for lack of time is no answer
 			}
-			results <- result{andLeft(apply, h.TakeLeftOut()), status}
+			results <- result{withSkipped(apply, h.DrainSkipped()), status}
 		}
 	}()
 	select {
@@ -124,9 +124,9 @@ func runOf(ctx context.Context, h *Host, opt Options, sources []reader) Facts {
 	return markUnread(ctx, facts, sources[read:], limit)
 }
 
-// andLeft is what a source has found, and what was left out of the directories that it read: whatever is in there may
-// be what it looked for.
-func andLeft(apply source.Update, left []host.LeftOut) source.Update {
+// withSkipped adds the directories that a source could not read as a whole to Facts.Unread: they may hold what the source
+// looked for.
+func withSkipped(apply source.Update, left []host.Skipped) source.Update {
 	if len(left) == 0 {
 		return apply
 	}

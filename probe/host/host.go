@@ -33,13 +33,13 @@ type Host struct {
 
 	files   Files           // what stands in place of a directory; nil where Root is one
 	removed map[string]bool // what Without takes away
-	leftOut []LeftOut
+	skipped []Skipped
 	lookups lookups
 }
 
 // lookups is what was asked once in a run and is asked again: most look-ups share a handful of directories.
 type lookups struct {
-	beneath   beneath
+	rootFS   rootFS
 	loader    *ldso.Resolver
 	resolved  map[string]resolution
 	reached   map[string]error
@@ -54,13 +54,13 @@ type lookups struct {
 // directory is a directory whatever it is called: /lib and /usr/lib are one on most systems.
 type directory struct{ device, inode uint64 }
 
-// LeftOut is a directory of which not all was read, and why.
-type LeftOut struct{ Place, Reason string }
+// Skipped is a directory that was read only in part, or not at all, and why.
+type Skipped struct{ Place, Reason string }
 
-// TakeLeftOut is what was left out since it was last asked.
-func (h *Host) TakeLeftOut() []LeftOut {
-	left := h.leftOut
-	h.leftOut = nil
+// DrainSkipped returns the directories that were read only in part since the last call, and forgets them.
+func (h *Host) DrainSkipped() []Skipped {
+	left := h.skipped
+	h.skipped = nil
 	return left
 }
 
@@ -70,9 +70,9 @@ type resolution struct {
 	err  error
 }
 
-// Anew is the same host before anything was seen. --wait looks again because something may have changed, and a look
-// that was left behind on a dead mount still writes into its own.
-func (h *Host) Anew() *Host {
+// Fresh returns h with empty caches. --wait looks again because something may have changed, and a look that was left
+// behind on a dead mount may still write to the old ones.
+func (h *Host) Fresh() *Host {
 	return &Host{Root: h.Root, Env: h.Env, Rest: h.Rest, Start: h.Start, files: h.files, removed: h.removed}
 }
 
@@ -110,9 +110,9 @@ func Tree(root string) (*Host, error) {
 // that an image's configuration sets. A tree at rest does not tell.
 func (h *Host) Starts() bool { return !h.Rest || h.Env != nil }
 
-// beneath opens the root when it is first looked into.
-func (h *Host) beneath() (beneath, error) {
-	if h.lookups.beneath == nil {
+// rootFS opens the root on first use.
+func (h *Host) rootFS() (rootFS, error) {
+	if h.lookups.rootFS == nil {
 		root, err := h.root()
 		if err != nil {
 			return nil, Plain(err)
@@ -120,13 +120,13 @@ func (h *Host) beneath() (beneath, error) {
 		if len(h.removed) > 0 {
 			root = rootWithout{root, h.removed}
 		}
-		h.lookups.beneath = root
+		h.lookups.rootFS = root
 	}
-	return h.lookups.beneath, nil
+	return h.lookups.rootFS, nil
 }
 
 // root is what the host's files are looked up in.
-func (h *Host) root() (beneath, error) {
+func (h *Host) root() (rootFS, error) {
 	if h.files != nil {
 		return &filesRoot{h.files.Readlink, h.files}, nil
 	}
@@ -138,7 +138,7 @@ func (h *Host) root() (beneath, error) {
 func (h *Host) Resolve(name string) (string, error) {
 	known, ok := h.lookups.resolved[name]
 	if !ok {
-		known.path, known.err = inRoot(h, name, beneath.resolve)
+		known.path, known.err = inRoot(h, name, rootFS.resolve)
 		h.lookups.resolved = remember(h, h.lookups.resolved, name, known)
 	}
 	return known.path, pathError("resolve", name, known.err)
@@ -146,15 +146,15 @@ func (h *Host) Resolve(name string) (string, error) {
 
 // Readlink is where a link points, empty for what is no link.
 func (h *Host) Readlink(name string) (string, error) {
-	target, err := inRoot(h, name, beneath.readlink)
+	target, err := inRoot(h, name, rootFS.readlink)
 	return target, pathError("readlink", name, err)
 }
 
 // inRoot asks the root for a name, unless the directory that it should be in is known to be missing: most of what is
 // looked for is not there, nor is its directory.
-func inRoot[T any](h *Host, name string, ask func(beneath, string) (T, error)) (T, error) {
+func inRoot[T any](h *Host, name string, ask func(rootFS, string) (T, error)) (T, error) {
 	var none T
-	root, err := h.beneath()
+	root, err := h.rootFS()
 	if err != nil {
 		return none, err
 	}
@@ -198,7 +198,7 @@ func (h *Host) Real(resolved string) string { return filepath.Join(h.Root, resol
 // Open opens a regular file for positioned reads. Devices, pipes and directories are refused: opening them can
 // block or have effects.
 func (h *Host) Open(name string) (File, error) {
-	f, err := inRoot(h, name, beneath.open)
+	f, err := inRoot(h, name, rootFS.open)
 	return f, pathError("open", name, err)
 }
 
@@ -330,7 +330,7 @@ func (h *Host) ReadDir(name string) ([]fs.DirEntry, error) {
 	if entries, ok := h.lookups.dirs[name]; ok {
 		return entries, nil
 	}
-	dir, err := inRoot(h, name, beneath.openDir)
+	dir, err := inRoot(h, name, rootFS.openDir)
 	if err != nil {
 		return nil, pathError("list", name, err)
 	}
@@ -385,7 +385,7 @@ func (h *Host) list(name string, dir dir) ([]fs.DirEntry, error) {
 		return h.Budget.Keep(len(some), size)
 	})
 	if errors.Is(err, budget.ErrSpent) {
-		h.leftOut = append(h.leftOut, LeftOut{name, fmt.Sprintf("only %d of its entries were read: %v", len(all), err)})
+		h.skipped = append(h.skipped, Skipped{name, fmt.Sprintf("only %d of its entries were read: %v", len(all), err)})
 	} else if err != nil {
 		return nil, err
 	}
@@ -427,7 +427,7 @@ func (h *Host) Listed(dir string) { h.lookups.reached = remember(h, h.lookups.re
 func (h *Host) reach(name string) error {
 	err, ok := h.lookups.reached[name]
 	if !ok {
-		_, err = inRoot(h, name, func(root beneath, name string) (bool, error) { return true, root.reach(name) })
+		_, err = inRoot(h, name, func(root rootFS, name string) (bool, error) { return true, root.reach(name) })
 		h.lookups.reached = remember(h, h.lookups.reached, name, err)
 	}
 	return err

@@ -173,7 +173,7 @@ func TestBudgetOfADirectory(t *testing.T) {
 	}
 	h.Budget = budget.New(t.Context(), 1<<20, 1000)
 	entries, err := h.ReadDir("/many")
-	left := h.TakeLeftOut()
+	left := h.DrainSkipped()
 	if err != nil || len(entries) == 0 || len(entries) > 1000 || len(left) != 1 || left[0].Place != "/many" {
 		t.Fatalf("%d entries, %v, left out %v", len(entries), err, left)
 	}
@@ -181,7 +181,7 @@ func TestBudgetOfADirectory(t *testing.T) {
 		len(entries)); left[0].Reason != want {
 		t.Errorf("%q, want %q", left[0].Reason, want)
 	}
-	if left := h.TakeLeftOut(); len(left) > 0 {
+	if left := h.DrainSkipped(); len(left) > 0 {
 		t.Errorf("said twice: %v", left)
 	}
 }

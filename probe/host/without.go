@@ -8,24 +8,24 @@ import (
 // Without is the same host as it would be if some files and directories were gone: those at these resolved paths, and
 // all beneath them. Nothing is changed.
 func (h *Host) Without(gone map[string]bool) *Host {
-	h = h.Anew()
+	h = h.Fresh()
 	h.removed = gone
 	return h
 }
 
 // rootWithout is a root in which some files are gone.
 type rootWithout struct {
-	beneath
+	rootFS
 	removed map[string]bool // by their resolved paths
 }
 
 // checkPresent is an error where a name leads to what is gone, or is itself a link that is gone.
 func (l rootWithout) checkPresent(name string) error {
-	resolved, err := l.beneath.resolve(name)
+	resolved, err := l.rootFS.resolve(name)
 	if err != nil {
 		return err
 	}
-	dir, err := l.beneath.resolve(path.Dir(name))
+	dir, err := l.rootFS.resolve(path.Dir(name))
 	if l.isGone(resolved) || err == nil && l.isGone(path.Join(dir, path.Base(name))) {
 		return fs.ErrNotExist
 	}
@@ -48,30 +48,30 @@ func (l rootWithout) resolve(name string) (string, error) {
 	if err := l.checkPresent(name); err != nil {
 		return "", err
 	}
-	return l.beneath.resolve(name)
+	return l.rootFS.resolve(name)
 }
 
 // readlink asks for the link itself, which may be gone where what it leads to is not.
 func (l rootWithout) readlink(name string) (string, error) {
-	dir, err := l.beneath.resolve(path.Dir(name))
+	dir, err := l.rootFS.resolve(path.Dir(name))
 	if err == nil && l.isGone(path.Join(dir, path.Base(name))) {
 		return "", fs.ErrNotExist
 	}
-	return l.beneath.readlink(name)
+	return l.rootFS.readlink(name)
 }
 
 func (l rootWithout) open(name string) (File, error) {
 	if err := l.checkPresent(name); err != nil {
 		return nil, err
 	}
-	return l.beneath.open(name)
+	return l.rootFS.open(name)
 }
 
 func (l rootWithout) openDir(name string) (dir, error) {
 	if err := l.checkPresent(name); err != nil {
 		return nil, err
 	}
-	return l.beneath.openDir(name)
+	return l.rootFS.openDir(name)
 }
 
 // remaining are a directory's entries that are not gone.

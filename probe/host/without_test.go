@@ -35,7 +35,7 @@ func TestWithout(t *testing.T) {
 			t.Errorf("%s is resolved: %v", name, err)
 		}
 	}
-	if !h.Exists("/site/numpy/version.py") || h.Anew().Exists("/site/torch") {
+	if !h.Exists("/site/numpy/version.py") || h.Fresh().Exists("/site/torch") {
 		t.Error("something else is gone, or what is gone comes back in another look")
 	}
 	entries, err := h.ReadDir("/site")

@@ -12,7 +12,7 @@ import (
 )
 
 // roots are the ways to look beneath a directory: the system's, and the one for systems that have none.
-func roots(t *testing.T, dir string) map[string]beneath {
+func roots(t *testing.T, dir string) map[string]rootFS {
 	t.Helper()
 	system, err := rootAt(dir)
 	if err != nil {
@@ -22,7 +22,7 @@ func roots(t *testing.T, dir string) map[string]beneath {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]beneath{"system": system, "stepwise": stepwise}
+	return map[string]rootFS{"system": system, "stepwise": stepwise}
 }
 
 // planted is a directory with files, links and what is neither.
@@ -70,7 +70,7 @@ func TestRootsAgree(t *testing.T) {
 }
 
 // everything is what a root says of a name.
-func everything(root beneath, name string) string {
+func everything(root rootFS, name string) string {
 	var said []string
 	say := func(what string, err error) {
 		if err != nil {

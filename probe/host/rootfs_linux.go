@@ -19,7 +19,7 @@ type kernelRoot struct {
 
 // rootAt opens a root. openat2 is missing before Linux 5.6 and refused by older sandboxes; without /proc nobody says
 // where it has led.
-func rootAt(dir string) (beneath, error) {
+func rootAt(dir string) (rootFS, error) {
 	root, err := place(dir)
 	if err != nil {
 		return nil, err

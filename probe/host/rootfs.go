@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// beneath opens what lies beneath a root. Links resolve inside it as chroot would have them, and what is exchanged for
+// rootFS opens what lies beneath a root. Links resolve inside it as chroot would have them, and what is exchanged for
 // something else while it is looked up leads nowhere else.
-type beneath interface {
+type rootFS interface {
 	// reach reports why a name leads to nothing.
 	reach(name string) error
 	// resolve returns the name without links.
@@ -84,7 +84,7 @@ type linkTarget struct {
 	err    error
 }
 
-func walk(dir string) (beneath, error) {
+func walk(dir string) (rootFS, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err

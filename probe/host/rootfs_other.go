@@ -4,7 +4,7 @@ package host
 
 import "os"
 
-func rootAt(dir string) (beneath, error) { return walk(dir) }
+func rootAt(dir string) (rootFS, error) { return walk(dir) }
 
 // directoryOf tells directories apart where that is known.
 func directoryOf(*os.File) (directory, bool) { return directory{}, false }
