@@ -197,6 +197,10 @@ func withheld(m *model.Machine) bool {
 	if m.Shown.Hidden {
 		return true
 	}
+	if m.NVMLCountsNone() && (m.Facts.System.Container != "" || m.Facts.Machine.Job != "") {
+		_, asked := m.AskedGPU()
+		return !asked
+	}
 	_, asked := m.GivenGPUs()
 	return m.Facts.System.Container != "" && !asked && !m.DriverAnswers() && !m.Facts.System.WSL && !m.Jetson() &&
 		m.Facts.Devices.Node("/dev/dxg") == nil
@@ -243,6 +247,9 @@ func sightOfLibcuda(m *model.Machine) verdict.Link {
 func withholder(m *model.Machine) string {
 	if m.Shown.Hidden {
 		return "visible-devices"
+	}
+	if m.Facts.System.Container == "" { // a job on the host
+		return "gpu-count"
 	}
 	return "container-driver-libs"
 }
@@ -319,6 +326,9 @@ func lackOf(m *model.Machine, l verdict.Link) verdict.Lack {
 		return hiddenByImage(list)
 	case hides && m.Shown.Hidden:
 		return verdict.Lack{Missing: fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list), Reason: "hidden"}
+	}
+	if m.Facts.System.Container == "" {
+		return verdict.Lack{Missing: "this job was given no GPU", Reason: "withheld-job"}
 	}
 	return verdict.Lack{Missing: "this container was given no GPU", Reason: "withheld"}
 }

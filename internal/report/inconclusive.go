@@ -216,6 +216,8 @@ func (p *page) unknowns(r Report) {
 			p.field("fix", "run it in the virtual machine that has the GPU; or give the GPU back to this host: remove its ids from the options of vfio-pci in /etc/modprobe.d and on the kernel's command line, rebuild the initramfs, then reboot")
 		case "withheld":
 			p.field("fix", "if it is to have a GPU, start it with one: `docker run --gpus all`, `podman run --device nvidia.com/gpu=all`, or in Kubernetes a limit of nvidia.com/gpu")
+		case "withheld-job":
+			p.field("fix", "if it is to have a GPU, ask the scheduler for one (Slurm: `srun --gpus=1`)")
 		case "hidden":
 			p.field("fix", "if it is to use a GPU, `unset CUDA_VISIBLE_DEVICES`")
 		case "unpinned":

@@ -3,8 +3,10 @@ package facts
 // Machine is what a host's driver depends on beside its own version. Most of it says what will be true after the next
 // boot, and can be read of a tree at rest.
 type Machine struct {
-	Uptime     float64         `json:"uptime"`     // seconds since boot; 0 for a tree at rest
-	Job        string          `json:"job"`        // scheduler whose job this process belongs to, "slurm"
+	Uptime float64 `json:"uptime"` // seconds since boot; 0 for a tree at rest
+	Job    string  `json:"job"`    // scheduler whose job this process belongs to, "slurm"
+	// JobGPUs is the variable by which the job's step says that it has GPUs, "SLURM_STEP_GPUS"; empty where none does.
+	JobGPUs    string          `json:"job_gpus,omitempty"`
 	Kernels    []string        `json:"kernels"`    // installed kernels, "6.8.0-1021-aws"
 	Boot       string          `json:"boot"`       // the one that the boot loader starts by default
 	BootFrom   string          `json:"boot_from"`  // the file that tells it

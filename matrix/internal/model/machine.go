@@ -263,6 +263,8 @@ func Withheld(f *facts.Facts) func(facts.GPU) string {
 			return "left out by the driver's options (NVreg_ExcludedGpus)"
 		case f.System.Container != "" && !driven && slices.Contains(g.From, "/sys/bus/pci"):
 			return "not given to this container"
+		case notCounted(f, g):
+			return "not counted by NVML"
 		}
 		return ""
 	}

@@ -1,5 +1,13 @@
 package model
 
+import (
+	"slices"
+	"strings"
+
+	"cudacompat/matrix/verdict"
+	"cudacompat/probe/facts"
+)
+
 // Codes of nvmlReturn_t (nvml.h): NVML_ERROR_NO_PERMISSION, _DRIVER_NOT_LOADED, _GPU_IS_LOST, _LIB_RM_VERSION_MISMATCH.
 const (
 	NVMLNoPermission = 4
@@ -7,6 +15,62 @@ const (
 	NVMLLost         = 15
 	NVMLMismatch     = 18
 )
+
+// NVMLCountsNone reports whether NVML answered for this machine and counts no GPU. It outranks files and the PCI bus:
+// CUDA finds no device then (error 100).
+func (m *Machine) NVMLCountsNone() bool {
+	return m.Here() && countsNone(m.Facts)
+}
+
+// countsNone reports whether NVML answered without any GPU. WSL's answers for Windows, and Jetson's for a part of one.
+func countsNone(f *facts.Facts) bool {
+	return f.Driver.NVML.Status == "ok" && f.Driver.NVML.Message == "" && f.Devices.Counted == 0 &&
+		len(f.Driver.NVML.Failed) == 0 && !f.System.WSL && !f.System.Jetson && !slices.ContainsFunc(f.GPUs, listedByDriver)
+}
+
+// listedByDriver reports whether NVML, or an nvidia-smi whose output was pasted, lists a GPU.
+func listedByDriver(g facts.GPU) bool {
+	return slices.Contains(g.From, "NVML") || slices.Contains(g.From, "nvidia-smi")
+}
+
+// notCounted reports whether NVML answered in a container or a job and does not count a GPU that the host's bus lists.
+// One that NVML counts and cannot ask is there, and an NVML that tells no addresses cannot be compared with the bus.
+func notCounted(f *facts.Facts, g facts.GPU) bool {
+	if f.System.Rest || f.System.Container == "" && f.Machine.Job == "" || listedByDriver(g) {
+		return false
+	}
+	unplaced := func(g facts.GPU) bool { return listedByDriver(g) && g.Bus == "" }
+	whole := f.Driver.NVML.Status == "ok" && f.Driver.NVML.Message == "" && len(f.Driver.NVML.Failed) == 0
+	return whole && !f.System.WSL && !f.System.Jetson && !slices.ContainsFunc(f.GPUs, unplaced)
+}
+
+// AskedGPU returns what shows that a GPU was given to this container or job, or asked for; false if nothing does.
+// NVIDIA_VISIBLE_DEVICES=all asks for nothing, because every CUDA image sets it, and a job's variable alone proves
+// nothing, because every step inherits it. A process that hides every GPU from itself was to have none.
+func (m *Machine) AskedGPU() (shown verdict.Evidence, asked bool) {
+	if hidden, hides := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]; hides && slices.Contains(hiding, strings.TrimSpace(hidden)) {
+		return m.requiredGPU()
+	}
+	if nodes := m.GPUNodes(); m.Facts.System.Container != "" && m.Facts.Container.OwnDevices != "no" && len(nodes) > 0 {
+		return verdict.Evidence{Fact: "given to this container", Value: nodes[0].Path, From: "/dev"}, true
+	}
+	if list := m.Facts.Variables["NVIDIA_VISIBLE_DEVICES"]; m.Facts.System.Container != "" &&
+		!slices.Contains([]string{"", "all", "void", "none"}, list) {
+		return verdict.Evidence{Fact: "NVIDIA_VISIBLE_DEVICES", Value: list, From: "environment"}, true
+	}
+	if by := m.Facts.Machine.JobGPUs; by != "" {
+		return verdict.Evidence{Fact: by, Value: "set", From: "environment"}, true
+	}
+	return m.requiredGPU()
+}
+
+// requiredGPU is the evidence that --require asks for a GPU.
+func (m *Machine) requiredGPU() (verdict.Evidence, bool) {
+	if !slices.Contains(m.Policy.Require, "gpu") {
+		return verdict.Evidence{}, false
+	}
+	return verdict.Evidence{Fact: "--require", Value: "gpu", From: "command line"}, true
+}
 
 // NVMLFrom is who put NVML's answer into words: this program's child process, or the nvidia-smi of pasted output.
 func (m *Machine) NVMLFrom() string {

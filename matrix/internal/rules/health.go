@@ -15,7 +15,13 @@ import (
 func gpuCount(m *model.Machine) []*Result {
 	// A job sees the GPUs that its scheduler gave it; what is said of a named machine says nothing of this one's.
 	// A driver that is merely named for this machine leaves its hardware as it is.
-	if !m.Host() || m.Facts.System.Rest || m.Target.Named() || m.Facts.Machine.Job != "" {
+	if m.Facts.System.Rest || m.Target.Named() {
+		return nil
+	}
+	if m.Facts.System.Container != "" || m.Facts.Machine.Job != "" {
+		return givenCount(m)
+	}
+	if !m.Host() {
 		return nil
 	}
 	if failed := m.ProbeFailure("pci"); failed != "" {

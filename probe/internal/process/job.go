@@ -20,10 +20,11 @@ func Read(h *host.Host) (source.Update, error) {
 	}
 	first, _, _ := strings.Cut(line, " ")
 	uptime, _ := strconv.ParseFloat(first, 64)
-	job, nodes := jobOf(h), nodesOf(h)
+	job, nodes, jobGPUs := jobOf(h), nodesOf(h), jobGPUsOf(h)
 	persistenced := gpu.MayBePresent(h) && h.Running("nvidia-persistenced") == "yes"
 	return func(f *facts.Facts) {
 		f.Machine.Uptime, f.Machine.Job, f.Machine.Nodes, f.Machine.Persistenced = uptime, job, nodes, persistenced
+		f.Machine.JobGPUs = jobGPUs
 	}, nil
 }
 
@@ -42,6 +43,24 @@ func jobOf(h *host.Host) string {
 	}
 	if isAdopted(h) {
 		return "slurm"
+	}
+	return ""
+}
+
+// jobGPUsOf returns the variable by which a job's step says that it has GPUs, "" if none does. A job's own variables
+// (SLURM_JOB_GPUS) are not read: every step inherits them, also one that was started with --gres=none. PBS_GPUFILE names
+// a file with a line for each GPU.
+func jobGPUsOf(h *host.Host) string {
+	if h.Var("SLURM_STEP_GPUS") != "" {
+		return "SLURM_STEP_GPUS"
+	}
+	if n, err := strconv.Atoi(h.Var("SLURM_GPUS_ON_NODE")); err == nil && n > 0 {
+		return "SLURM_GPUS_ON_NODE"
+	}
+	if file := h.Var("PBS_GPUFILE"); strings.HasPrefix(file, "/") {
+		if size, err := h.Size(file); err == nil && size > 0 {
+			return "PBS_GPUFILE"
+		}
 	}
 	return ""
 }
