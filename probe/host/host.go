@@ -39,7 +39,7 @@ type Host struct {
 
 // lookups is what was asked once in a run and is asked again: most look-ups share a handful of directories.
 type lookups struct {
-	rootFS   rootFS
+	rootFS    rootFS
 	loader    *ldso.Resolver
 	resolved  map[string]resolution
 	reached   map[string]error
