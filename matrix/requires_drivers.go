@@ -112,7 +112,8 @@ var driverClause = lazyregexp.New(`driver[<>=]+(\d+)`)
 func cutsOfImages(m *model.Machine, branch func(int)) {
 	for _, n := range m.RequestedPackages {
 		if n.Image != nil {
-			for _, clause := range driverClause.FindAllStringSubmatch(model.RequireCUDA(n.Image), -1) {
+			text, _, _ := n.Require()
+			for _, clause := range driverClause.FindAllStringSubmatch(text, -1) {
 				branch(version.Int(clause[1]))
 			}
 		}

@@ -3,8 +3,8 @@ package matrix
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cudacompat/internal/version"
@@ -130,11 +130,16 @@ func (q *inquiry) outline() string {
 			continue
 		}
 		for _, r := range one.last {
-			severity := verdict.Severity("")
-			if r.Finding != nil {
-				severity = r.Finding.Severity
+			if b.WriteString(r.Subject); r.Finding != nil {
+				b.WriteString(string(r.Finding.Severity))
 			}
-			fmt.Fprint(&b, r.Subject, severity, r.Missing.Lacking(), r.Open, r.Decides, r.Judged, r.Noted, r.Implied, r.Link, r.CPUOnly, r.Without, len(r.Builds), r.Answer, " ")
+			for _, is := range []bool{r.Missing.Lacking(), r.Open, r.Decides, r.Judged, r.Noted, r.Implied, r.CPUOnly, r.Without} {
+				b.WriteString(strconv.FormatBool(is))
+			}
+			b.WriteString(string(r.Link))
+			b.WriteString(strconv.Itoa(len(r.Builds)))
+			b.WriteString(string(r.Answer))
+			b.WriteByte(' ')
 		}
 		b.WriteByte('\n')
 	}

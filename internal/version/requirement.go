@@ -23,6 +23,7 @@ type constraint struct {
 	property string // "cuda", "driver", "arch", "brand", in lower case
 	operator string // "=", "!=", "<", "<=", ">", ">="
 	value    string
+	number   Number // value as a version; unknown if it is not one
 }
 
 // Properties are what constraints are about: one GPU and its driver. What is not known makes an answer unsure.
@@ -59,7 +60,7 @@ func parseConstraint(text string) (constraint, error) {
 		return constraint{}, fmt.Errorf("%q is not a constraint", text)
 	}
 	value := strings.TrimLeft(text[at:], "<>=!")
-	c := constraint{strings.ToLower(text[:at]), strings.TrimSuffix(text[at:], value), value}
+	c := constraint{strings.ToLower(text[:at]), strings.TrimSuffix(text[at:], value), value, Of(value)}
 	if value == "" || !slices.Contains([]string{"=", "!=", "<", "<=", ">", ">="}, c.operator) {
 		return constraint{}, fmt.Errorf("%q is not a constraint", text)
 	}
@@ -72,9 +73,13 @@ func (r Requirement) On(p Properties) Truth {
 	for _, term := range r {
 		all := Met
 		for _, c := range term {
-			all = min(all, c.on(p))
+			if all = min(all, c.on(p)); all == Unmet {
+				break
+			}
 		}
-		best = max(best, all)
+		if best = max(best, all); best == Met {
+			return Met
+		}
 	}
 	if len(r) == 0 {
 		return Met
@@ -112,17 +117,28 @@ func (c constraint) brand(p Properties) Truth {
 	return Unmet
 }
 
-// compare holds a version against the constraint's, part by part.
+// compare compares a version with the constraint's, part by part.
 func (c constraint) compare(have Number) Truth {
-	want := Of(c.value)
-	if !have.Known() || !want.Known() {
+	if !have.Known() || !c.number.Known() {
 		return Unsaid
 	}
-	order := have.Compare(want)
-	holds := map[string]bool{
-		"=": order == 0, "!=": order != 0, "<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0,
+	order := have.Compare(c.number)
+	holds := false
+	switch c.operator {
+	case "=":
+		holds = order == 0
+	case "!=":
+		holds = order != 0
+	case "<":
+		holds = order < 0
+	case "<=":
+		holds = order <= 0
+	case ">":
+		holds = order > 0
+	case ">=":
+		holds = order >= 0
 	}
-	if holds[c.operator] {
+	if holds {
 		return Met
 	}
 	return Unmet

@@ -26,6 +26,7 @@ type RequestedPackage struct {
 	Companion   bool               // of PyTorch's own, released with a torch: judged with the torch beside it
 	Image       *tables.Container  // of the table of images; nil: not in it
 	Unlisted    bool               // each of its releases is for one torch, and the tables do not have this one
+	require     *imageRequirement  // of Image, once it was asked for
 }
 
 // Subject names it in findings: "vllm 0.30.0".

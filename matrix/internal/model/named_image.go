@@ -146,7 +146,7 @@ func (m *Machine) LetIn(b *Build) bool {
 	if b.Named == nil || b.Named.Image == nil || b.Named.Image.Require == "" || len(m.GPUs) == 0 {
 		return false
 	}
-	expression, err := version.ParseRequirement(RequireCUDA(b.Named.Image))
+	_, expression, err := b.Named.Require()
 	refuses := func(p []version.Properties) bool { return OnEither(expression, p) != version.Met }
 	return err == nil && !slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.DataCentre() != Yes }) &&
 		!slices.ContainsFunc(m.TargetProperties(), refuses)
@@ -165,6 +165,24 @@ func RequireCUDA(c *tables.Container) string {
 		}
 	}
 	return text
+}
+
+// imageRequirement is the NVIDIA_REQUIRE_CUDA of an image.
+type imageRequirement struct {
+	text       string
+	expression version.Requirement
+	err        error
+}
+
+// Require returns the NVIDIA_REQUIRE_CUDA of the image that n names, and the same parsed. It parses once: the text has
+// up to 70 kB, and every driver is compared with it.
+func (n *RequestedPackage) Require() (string, version.Requirement, error) {
+	if n.require == nil {
+		text := RequireCUDA(n.Image)
+		expression, err := version.ParseRequirement(text)
+		n.require = &imageRequirement{text, expression, err}
+	}
+	return n.require.text, n.require.expression, n.require.err
 }
 
 // TargetProperties is what the constraints are about where no container runs: each GPU by every brand that NVML may
@@ -201,7 +219,7 @@ func (g GPU) brands() []string {
 // OnEither judges an expression where one of several properties holds: they must agree.
 func OnEither(expression version.Requirement, alternatives []version.Properties) version.Truth {
 	first := expression.On(alternatives[0])
-	if slices.ContainsFunc(alternatives, func(p version.Properties) bool { return expression.On(p) != first }) {
+	if slices.ContainsFunc(alternatives[1:], func(p version.Properties) bool { return expression.On(p) != first }) {
 		return version.Unsaid
 	}
 	return first

@@ -16,6 +16,9 @@ import (
 // Compat is the cuda-compat package that would lift this driver to a CUDA: the lowest one, where every GPU is a
 // data-centre one and NVIDIA lists the driver's branch. Where it is installed, steps say how the loader comes to take it.
 func Compat(m *model.Machine, cuda version.Number) (pins []verdict.Pin, steps []pin.Step) {
+	if m.Policy.NoPins {
+		return nil, nil
+	}
 	row := m.CompatPackage(cuda)
 	if row == nil {
 		return nil, nil

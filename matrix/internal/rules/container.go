@@ -234,8 +234,9 @@ func variablesRequire(m *model.Machine, from, host string, of [][]version.Proper
 	for _, name := range slices.Sorted(maps.Keys(m.Facts.Variables)) {
 		// JetPack's release is a Jetson's, which has none of the values that are compared here.
 		if strings.HasPrefix(name, "NVIDIA_REQUIRE_") && !strings.HasPrefix(name, "NVIDIA_REQUIRE_JETPACK") {
-			results = append(results, requires(m, requirement{name: name, text: m.Facts.Variables[name], from: from,
-				host: host, of: of})...)
+			r := requirement{name: name, text: m.Facts.Variables[name], from: from, host: host, of: of}
+			expression, err := version.ParseRequirement(r.text)
+			results = append(results, r.judge(m, expression, err)...)
 		}
 	}
 	return results

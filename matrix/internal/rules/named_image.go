@@ -29,9 +29,10 @@ func imageRequirements(m *model.Machine) []*Result {
 		if n.Image == nil || n.Image.Require == "" || !m.Driver().Version.Known() || m.WindowsNumbers() || refusedImage(m, n) {
 			continue
 		}
-		r := requirement{name: "NVIDIA_REQUIRE_CUDA of " + n.Name + ":" + n.Version, text: model.RequireCUDA(n.Image),
+		text, expression, err := n.Require()
+		r := requirement{name: "NVIDIA_REQUIRE_CUDA of " + n.Name + ":" + n.Version, text: text,
 			from: n.From, source: n.Image.Source, host: m.TargetWords(), of: m.TargetProperties()}
-		results = append(results, requires(m, r)...)
+		results = append(results, r.judge(m, expression, err)...)
 	}
 	return results
 }
@@ -52,9 +53,8 @@ type requirement struct {
 	of               [][]version.Properties
 }
 
-// requires judges one variable for every GPU.
-func requires(m *model.Machine, r requirement) []*Result {
-	expression, err := version.ParseRequirement(r.text)
+// judge compares one variable with every GPU. err is why expression could not be parsed.
+func (r requirement) judge(m *model.Machine, expression version.Requirement, err error) []*Result {
 	if err != nil {
 		return unknown(r.name, verdict.Statement("an expression that can be read: "+err.Error()))
 	}
