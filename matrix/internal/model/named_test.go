@@ -8,14 +8,14 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// TestTorchBeside: a torchvision is made for one PyTorch; a torchaudio from 2.9 on runs beside others, too.
+// TestTorchBeside: a torchvision is made for one PyTorch; a torchaudio from 2.10 on runs beside others, too.
 func TestTorchBeside(t *testing.T) {
 	var f facts.Facts
 	f.Complete()
 	m := NewMachine(tables.Embedded(), &f, Target{}, verdict.Policy{})
 	for _, c := range []struct{ name, release, want string }{
 		{"torchvision", "0.24.0", "2.9.0"}, {"torchvision", "0.24.0+cu126", "2.9.0"}, {"torchaudio", "2.8.0", "2.8.0"},
-		{"torchaudio", "2.9.0", ""}, {"torchvision", "2.9.0", ""}, {"torchcodec", "0.24.0", ""},
+		{"torchaudio", "2.9.0", "2.9.0"}, {"torchaudio", "2.10.0", ""}, {"torchvision", "2.9.0", ""}, {"torchcodec", "0.24.0", ""},
 	} {
 		if got := m.torchBeside(c.name, c.release); got != c.want {
 			t.Errorf("%s %s: torch %q, want %q", c.name, c.release, got, c.want)

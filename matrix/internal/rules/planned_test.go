@@ -58,7 +58,7 @@ func TestOtherAudioRelease(t *testing.T) {
 	for _, c := range []struct {
 		have, want string
 		other      bool
-	}{{"2.11.1", "2.11.0", true}, {"2.11.0+cu130", "2.11.0", false}, {"2.9.1", "2.11.0", false}, {"2.8.0", "2.11.0", true}} {
+	}{{"2.11.1", "2.11.0", true}, {"2.11.0+cu130", "2.11.0", false}, {"2.9.1", "2.11.0", true}, {"2.10.0", "2.11.0", false}, {"2.8.0", "2.11.0", true}} {
 		if got := otherAudioRelease(m, c.have, c.want); got != c.other {
 			t.Errorf("%s beside the torch of %s: %t, want %t", c.have, c.want, got, c.other)
 		}
