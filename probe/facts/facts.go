@@ -287,6 +287,14 @@ type Package struct {
 	// was installed over it. Altered says which, and how that shows.
 	Overwritten bool   `json:"overwritten"`
 	Altered     string `json:"altered,omitempty"`
+	// Replaced says which file is another distribution's, and whose, where that is known.
+	Replaced *Replaced `json:"replaced,omitempty"`
+}
+
+// Replaced is a file of a distribution in whose place another distribution, By, was installed.
+type Replaced struct {
+	By   string `json:"by"`   // "onnxruntime 1.31.1"
+	File string `json:"file"` // its path
 }
 
 // Unspecified is Build.Specifier and Requested.Specifier of what a file names without a version.

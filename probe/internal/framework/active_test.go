@@ -12,6 +12,7 @@ import (
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/host/hosttest"
+	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
 
 	"golang.org/x/tools/txtar"
@@ -241,7 +242,7 @@ func TestUnreadSites(t *testing.T) {
 		{pyenv.Candidate{}, true, facts.UnreadNeeded}, {pyenv.Candidate{}, false, facts.UnreadClosed},
 	} {
 		s := &pyenv.Search{Host: &host.Host{Root: root, Rest: c.rest}}
-		unreadSites(s, p, c.c, nil)
+		unreadSites(s, p, c.c, pydist.NewIndex(s.Host, nil), nil)
 		if u := s.Found.Unread; len(u) != 1 || u[0].Place != tooLong || u[0].Kind != c.want || u[0].Reason == "" {
 			t.Errorf("%+v: unread %+v, want the one as %s", c, u, c.want)
 		}

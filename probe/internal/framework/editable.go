@@ -13,10 +13,10 @@ import (
 
 // editables reads the packages of editable installations whose own directory holds libraries with CUDA code: their
 // metadata stands in the site, and names no files.
-func editables(h *host.Host, s *pyenv.Site, infos []pydist.Info, cuda string, failed *host.Errors) []facts.Build {
+func editables(h *host.Host, s *pyenv.Site, dists []*pydist.Distribution, cuda string, failed *host.Errors) []facts.Build {
 	var list []facts.Build
-	for _, i := range infos {
-		if notExtension(i.Name) || !bytes.Contains(h.ReadQuietly(i.Path()+"/direct_url.json"), []byte(`"editable": true`)) {
+	for _, i := range dists {
+		if notExtension(i.Name) || !bytes.Contains(h.ReadQuietly(i.Path+"/direct_url.json"), []byte(`"editable": true`)) {
 			continue
 		}
 		module := strings.ReplaceAll(i.Name, "-", "_")
@@ -32,7 +32,7 @@ func editables(h *host.Host, s *pyenv.Site, infos []pydist.Info, cuda string, fa
 		if len(libraries) == 0 || path.Base(dir) != module {
 			continue
 		}
-		b := &facts.Build{Name: i.Name, Version: i.Version, Accelerator: "cuda", Extension: true, Path: dir, From: i.Path()}
+		b := &facts.Build{Name: i.Name, Version: i.Version, Accelerator: "cuda", Extension: true, Path: dir, From: i.Path}
 		failed.Add(readLibraries(b, h, &away, nil, loadedOf(libraries, cuda)))
 		if len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" {
 			list = append(list, *b)

@@ -14,15 +14,16 @@ import (
 var frameworks = []func(*host.Host, *pyenv.Site) (*facts.Build, error){torchBuild, tensorflowBuild, jaxBuild}
 
 // readEnvironment reads the packages and frameworks of one prefix.
-func readEnvironment(h *host.Host, p pyenv.Prefix, failed *host.Errors) facts.Environment {
-	env := facts.Environment{Path: p.Path, Python: p.Python, Kind: p.Kind, Interpreter: pyenv.Unusable(h, p)}
+func readEnvironment(h *host.Host, p pyenv.Prefix, index *pydist.Index, failed *host.Errors) facts.Environment {
+	env := facts.Environment{Path: p.Path, Python: p.Python, Kind: p.Kind, Interpreter: pyenv.Unusable(h, p, index)}
 	sites := pyenv.WithPathFiles(h, p.Sites, failed)
+	index.Path = sites
 	torch := &pyenv.TorchProcess{}
 	for _, dir := range sites {
-		s := pyenv.NewSite(h, p, dir, sites)
+		s := pyenv.NewSite(h, p, dir, index)
 		s.Torch = torch
-		s.Dists = pydist.Distributions(h, dir, failed)
-		pyimport.MarkOverwritten(s, h)
+		s.Dists = index.Companions(dir, failed)
+		pyimport.MarkReplaced(s, h)
 		for _, read := range frameworks {
 			build, err := read(h, s)
 			failed.Add(err)
@@ -37,7 +38,7 @@ func readEnvironment(h *host.Host, p pyenv.Prefix, failed *host.Errors) facts.En
 	}
 	cuda := frameworkCUDA(&env)
 	for _, dir := range sites {
-		s := pyenv.NewSite(h, p, dir, sites)
+		s := pyenv.NewSite(h, p, dir, index)
 		s.Torch, s.Dists = torch, env.Packages
 		for _, b := range extensions(h, s, cuda, failed) {
 			if !pyenv.Has(env.Builds, b.Name) {

@@ -8,6 +8,7 @@ import (
 	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
+	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
 )
 
@@ -48,7 +49,8 @@ func read(s *pyenv.Search, p pyenv.Prefix, c pyenv.Candidate) {
 	i, known := s.Seen[p.Key(s.Host)]
 	if !known {
 		var failed host.Errors
-		env := readEnvironment(s.Host, p, &failed)
+		index := pydist.NewIndex(s.Host, p.Sites)
+		env := readEnvironment(s.Host, p, index, &failed)
 		env.Found = c.Found
 		env.OtherUser = !s.Rest && !c.Active && !c.Named && pyenv.OfOtherUser(s.Host, p.Path)
 		i = -1
@@ -57,7 +59,7 @@ func read(s *pyenv.Search, p pyenv.Prefix, c pyenv.Candidate) {
 			s.Found.Environments = append(s.Found.Environments, env)
 		}
 		s.Seen[p.Key(s.Host)] = i
-		unreadSites(s, p, c, env.Builds)
+		unreadSites(s, p, c, index, env.Builds)
 		unreadFiles(s, p.Path, failed, c.Active || c.Named || s.Rest || !env.OtherUser)
 	}
 	if i >= 0 {
@@ -67,7 +69,7 @@ func read(s *pyenv.Search, p pyenv.Prefix, c pyenv.Candidate) {
 }
 
 // unreadSites names the directories on the import path that could not be read.
-func unreadSites(s *pyenv.Search, p pyenv.Prefix, c pyenv.Candidate, builds []facts.Build) {
+func unreadSites(s *pyenv.Search, p pyenv.Prefix, c pyenv.Candidate, index *pydist.Index, builds []facts.Build) {
 	for _, dir := range p.Sites {
 		if _, err := s.ReadDir(dir); pyenv.Unreadable(err) {
 			kind := facts.UnreadClosed
@@ -77,7 +79,7 @@ func unreadSites(s *pyenv.Search, p pyenv.Prefix, c pyenv.Candidate, builds []fa
 			s.Unread(dir, host.Plain(err).Error(), kind)
 		}
 	}
-	for _, file := range pyenv.UnfollowedFiles(s.Host, p.Sites, builds) {
+	for _, file := range pyenv.UnfollowedFiles(s.Host, index, p.Sites, builds) {
 		if c.Active || c.Named {
 			s.Unread(file, "Python runs this file when it starts, and which directories it adds to the import path cannot be determined", facts.UnreadNeeded)
 		}

@@ -1,7 +1,6 @@
 package framework
 
 import (
-	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -41,34 +40,37 @@ func extensions(h *host.Host, s *pyenv.Site, cuda string, failed *host.Errors) [
 		return nil // distributions has said so
 	}
 	var list []facts.Build
-	infos, owned := pydist.InfosIn(h, s.Dir, entries), pyimport.Owners{}
-	var record []byte
-	for _, i := range infos {
-		damaged := importedAlone.MatchString(i.Name) && !pyimport.LibrariesAsShipped(s, h, i.Path())
+	dists, _ := s.Index(h).In(s.Dir)
+	owned := map[string][]string{} // by metadata directory, the libraries of each build
+	for _, i := range dists {
+		if i.Egg {
+			continue
+		}
+		damaged := importedAlone.MatchString(i.Name) && !pyimport.LibrariesAsShipped(s, h, i.Path)
 		if notExtension(i.Name) && !orphan(s, i.Name) && !damaged || s.Hiding(h, i.Name) {
 			continue
 		}
-		if i.IsDir {
-			h.Listed(i.Path())
+		if !i.Linked {
+			h.Listed(i.Path)
 		}
 		b := &facts.Build{Name: i.Name, Version: i.Version, Accelerator: "cuda", Extension: true,
-			Path: i.Path(), From: i.Path() + "/RECORD"}
+			Path: i.Path, From: i.Path + "/RECORD"}
 		var libraries []string
 		var r pyimport.LazyTrace
-		if record, err = h.ReadInto(b.From, record); err == nil {
-			libraries, r, err = readExtension(b, h, s, record, cuda)
+		if err = i.Record().Err(); err == nil {
+			libraries, r, err = readExtension(b, h, s, i.Record(), cuda)
 		}
 		failed.Add(err)
-		owned.Add(i, libraries)
-		b.Hindrances = append(b.Hindrances, codeWithoutModule(s, h, b, r, record)...)
+		owned[i.Path] = libraries
+		b.Hindrances = append(b.Hindrances, codeWithoutModule(s, h, b, r, i.Record())...)
 		if pydist.NamedForCUDA.MatchString(b.Name) { // rmm-cu12 has no code and fails with another librmm
 			failed.Add(pyimport.OtherRelease(s, h, b, libraries))
 		}
-		if usesCUDA(h, b) || damaged {
+		if usesCUDA(s, h, b) || damaged {
 			failed.Add(loader.ReadOpened(b, h, s))
 			failed.Add(readAlone(b, h, s, r))
 			failed.Add(pyimport.CheckTrace(s, b, h, r))
-			names := pydist.ModulesIn(record)
+			names := i.Record().Modules()
 			pyimport.CheckImport(s, h, b, b.Path, names)
 			minorCUDA(s, h, b, names)
 			if (b.CUDA != "" || !compilers[b.Name]) && (!damaged || len(b.Hindrances) > 0) {
@@ -76,30 +78,24 @@ func extensions(h *host.Host, s *pyenv.Site, cuda string, failed *host.Errors) [
 			}
 		}
 	}
-	noteDisplaced(s, h, list, owned, infos)
-	for _, b := range append(unownedPackages(h, s, entries, infos, cuda, failed), editables(h, s, infos, cuda, failed)...) {
+	for i := range list {
+		pyimport.ReplacedFiles(s, h, &list[i], owned[list[i].Path], list)
+	}
+	for _, b := range append(unownedPackages(h, s, entries, dists, cuda, failed), editables(h, s, dists, cuda, failed)...) {
 		if !pyenv.Has(list, b.Name) {
 			list = append(list, b)
 		}
 	}
 	if len(list) > 0 {
-		noteParts(h, s.Dir, entries, list, failed)
+		noteParts(s, h, dists, list, failed)
 	}
 	return list
 }
 
-// noteDisplaced notes of each build what other distributions put in its place.
-func noteDisplaced(s *pyenv.Site, h *host.Host, list []facts.Build, owned pyimport.Owners, infos []pydist.Info) {
-	for i := range list {
-		list[i].Hindrances = append(list[i].Hindrances, owned.Overwritten(h, s, &list[i])...)
-		list[i].Hindrances = append(list[i].Hindrances, pyimport.DisplacedModules(s, h, &list[i], list, infos)...)
-	}
-}
-
 // usesCUDA reports whether a distribution is judged: by its code, what its libraries need, or what hinders it. One that
 // has none of CUDA, as torchtext, is where it was built for another torch.
-func usesCUDA(h *host.Host, b *facts.Build) bool {
-	return len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || len(b.Unmet) > 0 || b.Damaged != "" && (forGPU(h, b) || damagedCUDA(b)) ||
+func usesCUDA(s *pyenv.Site, h *host.Host, b *facts.Build) bool {
+	return len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || len(b.Unmet) > 0 || b.Damaged != "" && (forGPU(s, h, b) || damagedCUDA(b)) ||
 		len(b.Hindrances) > 0 ||
 		compilers[b.Name]
 }
@@ -117,25 +113,19 @@ func orphan(s *pyenv.Site, name string) bool {
 
 // noteParts notes which of the extensions came along with another distribution. One that was installed from a
 // directory or a repository is the user's own, and what it requires is the user's choice.
-func noteParts(h *host.Host, dir string, entries []fs.DirEntry, list []facts.Build, failed *host.Errors) {
-	var data []byte
-	var err error
-	for _, e := range entries {
-		info := path.Join(dir, e.Name())
-		stem, ok := strings.CutSuffix(e.Name(), ".dist-info")
-		if !ok || h.Exists(info+"/direct_url.json") {
+func noteParts(s *pyenv.Site, h *host.Host, dists []*pydist.Distribution, list []facts.Build, failed *host.Errors) {
+	for _, d := range dists {
+		if d.Egg || h.Exists(d.Path+"/direct_url.json") {
 			continue
 		}
-		data, err = h.ReadInto(info+"/METADATA", data)
-		if !host.Absent(err) {
+		if err := d.Metadata().Err(); !host.Absent(err) {
 			failed.Add(err)
 		}
-		by, _, _ := strings.Cut(stem, "-")
 		for i := range list {
 			b := &list[i]
-			if b.PartOf == "" && b.Name != distname.Normal(by) &&
-				(pydist.Requires(data, b.Name, false) || mayComeByExtra(b, h) && pydist.Requires(data, b.Name, true)) {
-				b.PartOf = distname.Normal(by)
+			if b.PartOf == "" && b.Name != d.Name &&
+				(d.Metadata().Names(b.Name, false) || mayComeByExtra(s, h, b) && d.Metadata().Names(b.Name, true)) {
+				b.PartOf = d.Name
 			}
 		}
 	}
@@ -143,22 +133,23 @@ func noteParts(h *host.Host, dir string, entries []fs.DirEntry, list []facts.Bui
 
 // mayComeByExtra reports whether a package that goes without a framework may have come by another's extra, as CuPy by Ray's:
 // pip marks what the user named; uv marks everything.
-func mayComeByExtra(b *facts.Build, h *host.Host) bool {
-	installer, _ := h.ReadLine(b.Path + "/INSTALLER")
-	return loader.Openers[b.Name] != nil && !(installer == "pip" && h.Exists(b.Path+"/REQUESTED"))
+func mayComeByExtra(s *pyenv.Site, h *host.Host, b *facts.Build) bool {
+	if loader.Openers[b.Name] == nil {
+		return false
+	}
+	installer, _ := s.Index(h).At(b.Path).Installer()
+	return !(installer == "pip" && h.Exists(b.Path+"/REQUESTED"))
 }
 
 // readExtension reads a distribution and the libraries that it would load beside a framework of a CUDA version, which
 // it returns with what the import comes to. Most distributions have none and no code to compile, and what else they say decides nothing.
-func readExtension(b *facts.Build, h *host.Host, s *pyenv.Site, record []byte, cuda string) ([]string, pyimport.LazyTrace, error) {
-	worth := librariesOf(b, h, record)
+func readExtension(b *facts.Build, h *host.Host, s *pyenv.Site, record *pydist.Record, cuda string) ([]string, pyimport.LazyTrace, error) {
+	worth := librariesOf(b, h, s, record)
 	if len(worth) == 0 && !compilers[b.Name] {
 		return nil, nil, nil
 	}
-	b.Framework = requiredFramework(h, b)
-	if tag := pydist.WheelArch.FindSubmatch(h.ReadQuietly(b.Path + "/WHEEL")); tag != nil {
-		b.Arch = string(tag[1])
-	}
+	b.Framework = requiredFramework(s, h, b)
+	b.Arch = s.Index(h).At(b.Path).Tags().Arch
 	libraries := ofTorch(loadedOf(worth, cuda), s.Torch.Build)
 	// Of nearly all distributions nobody asks: what has no CUDA is not judged.
 	r := sync.OnceValue(func() *pyimport.ImportTrace { return pyimport.TraceImport(s, h, b, record) })
@@ -179,13 +170,13 @@ func minorCUDA(s *pyenv.Site, h *host.Host, b *facts.Build, modules []string) {
 }
 
 // requiredFramework is the framework that a distribution asks for, empty where it asks for none.
-func requiredFramework(h *host.Host, b *facts.Build) string {
-	metadata := h.ReadQuietly(b.Path + "/METADATA")
+func requiredFramework(s *pyenv.Site, h *host.Host, b *facts.Build) string {
+	metadata := s.Index(h).At(b.Path).Metadata()
 	if jaxPart.MatchString(b.Name) {
 		return "jax"
 	}
 	for _, name := range []string{"torch", "tensorflow", "jax", "jaxlib"} {
-		if pydist.Requires(metadata, name, false) {
+		if metadata.Names(name, false) {
 			return strings.TrimSuffix(name, "lib")
 		}
 	}
@@ -210,9 +201,9 @@ func needs(s *pyenv.Site, h *host.Host, read pyimport.LazyTrace, framework strin
 // codeWithoutModule is that a distribution with CUDA code, or with a library that says by its name that it has some, or with a module
 // and named for CUDA, needs what the environment does not have: the framework that it imports, or the distribution that
 // holds its library.
-func codeWithoutModule(s *pyenv.Site, h *host.Host, b *facts.Build, r pyimport.LazyTrace, record []byte) []facts.Hindrance {
-	if len(b.SASS)+len(b.PTX) == 0 && b.CUDA == "" && !slices.ContainsFunc(pydist.LibrariesIn(record), pydist.FamilyFile.MatchString) &&
-		(!pydist.NamedForCUDA.MatchString(b.Name) || len(librariesOf(b, h, record)) == 0) {
+func codeWithoutModule(s *pyenv.Site, h *host.Host, b *facts.Build, r pyimport.LazyTrace, record *pydist.Record) []facts.Hindrance {
+	if len(b.SASS)+len(b.PTX) == 0 && b.CUDA == "" && !slices.ContainsFunc(record.LargeLibraries(), pydist.FamilyFile.MatchString) &&
+		(!pydist.NamedForCUDA.MatchString(b.Name) || len(librariesOf(b, h, s, record)) == 0) {
 		return nil
 	}
 	lacks := libraryDist(s, h, b)
@@ -239,11 +230,9 @@ var libraryWheel = lazyregexp.New(`^(nvidia-)?lib\w+-cu\d+$`)
 
 // libraryDist is a distribution with its libraries that one requires and the environment does not have.
 func libraryDist(s *pyenv.Site, h *host.Host, b *facts.Build) string {
-	head := pydist.HeaderOf(h.ReadQuietly(b.Path + "/METADATA"))
-	for _, m := range pydist.RequiredName.FindAllSubmatch(head, -1) {
-		name := distname.Normal(string(m[1]))
-		if libraryWheel.MatchString(name) && !pydist.Elsewhere.Match(m[2]) && s.InfoOf(h, name) == "" {
-			return name
+	for _, r := range s.Index(h).At(b.Path).Requires() {
+		if libraryWheel.MatchString(r.Name) && !r.Elsewhere() && s.Index(h).Find(r.Name) == nil {
+			return r.Name
 		}
 	}
 	return ""
@@ -271,7 +260,7 @@ func librariesGone(s *pyenv.Site, h *host.Host, b *facts.Build, names []string) 
 	if len(names) == 0 || some {
 		return nil
 	}
-	if b.Framework == "" && !slices.ContainsFunc(names, pydist.CUDAWords.MatchString) && !forGPU(h, b) {
+	if b.Framework == "" && !slices.ContainsFunc(names, pydist.CUDAWords.MatchString) && !forGPU(s, h, b) {
 		return nil
 	}
 	return []facts.Hindrance{{Kind: facts.HindranceGone, Of: b.Name + " " + b.Version, Path: path.Join(s.Dir, names[0])}}
@@ -287,8 +276,8 @@ func damagedCUDA(b *facts.Build) bool {
 }
 
 // forGPU reports whether a distribution tells by its name or by what it requires that it is for the GPU.
-func forGPU(h *host.Host, b *facts.Build) bool {
-	return cudaNamed(b) || pydist.RequiresCUDA.Match(h.ReadQuietly(b.Path+"/METADATA"))
+func forGPU(s *pyenv.Site, h *host.Host, b *facts.Build) bool {
+	return cudaNamed(b) || s.Index(h).At(b.Path).Metadata().NamesCUDA()
 }
 
 // cudaNamed reports whether a distribution tells by its name that it is for the GPU.

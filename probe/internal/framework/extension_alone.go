@@ -1,7 +1,6 @@
 package framework
 
 import (
-	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -21,9 +20,9 @@ func readAlone(b *facts.Build, h *host.Host, s *pyenv.Site, r pyimport.LazyTrace
 	if loader.Openers[b.Name] != nil || !b.Standalone || len(b.Hindrances) > 0 {
 		return nil
 	}
-	record := h.ReadQuietly(b.From)
-	names := r.Now().Loads(librariesOf(b, h, record))
-	if bad, err := pyimport.SpoiledLibrary(s, h, record, names); bad != nil || err != nil {
+	d := s.Index(h).At(b.Path)
+	names := r.Now().Loads(librariesOf(b, h, s, d.Record()))
+	if bad, err := pyimport.SpoiledLibrary(s, h, d, names); bad != nil || err != nil {
 		if bad != nil {
 			bad.Of = b.Name + " " + b.Version
 			b.Hindrances = append(b.Hindrances, *bad)
@@ -96,7 +95,7 @@ func firstRefused(s *pyenv.Site, h *host.Host, b *facts.Build, r pyimport.LazyTr
 func supply(s *pyenv.Site, h *host.Host, p *ldso.Process, info string) error {
 	brings := func(library string) bool {
 		return slices.ContainsFunc(pyimport.RequiredFrom(s, h, info), func(dist string) bool {
-			return bringsLibrary(h.ReadQuietly(dist+"/METADATA"), library, dist == info)
+			return bringsLibrary(s.Index(h).At(dist).Metadata(), library, dist == info)
 		})
 	}
 	for i := 0; i < len(p.Missing); i++ { // what is loaded can miss more
@@ -126,11 +125,11 @@ func supply(s *pyenv.Site, h *host.Host, p *ldso.Process, info string) error {
 func requiredLibrary(s *pyenv.Site, h *host.Host, info, library string) []string {
 	var list []string
 	for _, dist := range pyimport.RequiredFrom(s, h, info) {
-		record := h.ReadQuietly(dist + "/RECORD")
-		if !bytes.Contains(record, []byte("/"+library+",")) {
+		record := s.Index(h).At(dist).Record()
+		if !record.HasLibrary(library) {
 			continue // as nearly all
 		}
-		for _, file := range pydist.LibrariesFrom(record, func(name []byte, _ int64) bool { return path.Base(string(name)) == library }) {
+		for _, file := range record.Libraries(func(name []byte, _ int64) bool { return path.Base(string(name)) == library }) {
 			list = append(list, path.Join(path.Dir(dist), file))
 		}
 	}
@@ -139,20 +138,20 @@ func requiredLibrary(s *pyenv.Site, h *host.Host, info, library string) []string
 
 // bringsLibrary reports whether a METADATA requires a wheel with a library, or names one in an extra: cuda-toolkit brings
 // any.
-func bringsLibrary(metadata []byte, library string, extras bool) bool {
+func bringsLibrary(metadata *pydist.Metadata, library string, extras bool) bool {
 	wheel := "nvidia-" + pyenv.WheelOf(strings.TrimPrefix(loader.CUDAStem(library), "lib"))
 	return slices.ContainsFunc([]string{wheel + "-cu11", wheel + "-cu12", wheel + "-cu13", wheel, "cuda-toolkit"},
-		func(name string) bool { return pydist.Requires(metadata, name, extras) })
+		func(name string) bool { return metadata.Names(name, extras) })
 }
 
 // ownerOf is the distribution, of one and those that it requires, that lists a file.
 func ownerOf(s *pyenv.Site, h *host.Host, info, file string) string {
 	for _, dist := range pyimport.RequiredFrom(s, h, info) {
-		if pydist.IsRecorded(h, dist, strings.TrimPrefix(file, path.Dir(dist)+"/")) {
-			return pydist.DistOf(dist)
+		if s.Index(h).At(dist).Record().Has(strings.TrimPrefix(file, path.Dir(dist)+"/")) {
+			return s.Index(h).At(dist).String()
 		}
 	}
-	return pydist.DistOf(info)
+	return s.Index(h).At(info).String()
 }
 
 // noteRefused notes one library that a package needs and does not get.
@@ -177,7 +176,7 @@ func noteRefused(s *pyenv.Site, h *host.Host, b *facts.Build, p *ldso.Process, n
 		spoiled.Of = ownerOf(s, h, b.Path, spoiled.Path)
 	}
 	owned := loader.WheelHeld(s, h, pyenv.WheelOf(strings.TrimPrefix(loader.CUDAStem(name), "lib")), name) ||
-		bringsLibrary(h.ReadQuietly(b.Path+"/METADATA"), name, false)
+		bringsLibrary(s.Index(h).At(b.Path).Metadata(), name, false)
 	file := loader.PlaceBeside(s, h, name)
 	switch {
 	case spoiled.Path != "":

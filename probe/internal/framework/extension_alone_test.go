@@ -11,6 +11,7 @@ import (
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/host/hosttest"
+	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
 
 	"github.com/google/go-cmp/cmp"
@@ -278,7 +279,7 @@ func TestLackingWithoutCode(t *testing.T) {
 		b := &facts.Build{Name: c.dist, Path: s.Dir + "/graph-1.0.dist-info"}
 		hosttest.Write(t, filepath.Join(root, b.Path, "METADATA"), "Name: "+c.dist+"\nRequires-Dist: libgraph-cu12==1.0\n")
 		lacks := ""
-		for _, h := range codeWithoutModule(s, &host.Host{Root: root}, b, nil, []byte(c.record)) {
+		for _, h := range codeWithoutModule(s, &host.Host{Root: root}, b, nil, pydist.ParseRecord([]byte(c.record))) {
 			lacks = h.By
 		}
 		if lacks != c.lacks {
@@ -319,7 +320,7 @@ func TestImportedAlone(t *testing.T) {
 func TestSmallModules(t *testing.T) {
 	const record = "cuvs/ivf_pq.cpython-312-x86_64-linux-gnu.so,sha256=x,400000\ncuvs/tiny.so,sha256=x,900\n"
 	for name, want := range map[string]int{"cuvs-cu13": 1, "cupy-cuda12x": 1, "cuvs": 0} {
-		if list := librariesOf(&facts.Build{Name: name, Path: "/none"}, &host.Host{Root: t.TempDir()}, []byte(record)); len(list) != want {
+		if list := librariesOf(&facts.Build{Name: name, Path: "/none"}, &host.Host{Root: t.TempDir()}, &pyenv.Site{Dir: "/site"}, pydist.ParseRecord([]byte(record))); len(list) != want {
 			t.Errorf("%s: %v, want %d", name, list, want)
 		}
 	}

@@ -26,9 +26,9 @@ func jaxBuild(h *host.Host, s *pyenv.Site) (*facts.Build, error) {
 	}
 	b := &facts.Build{Name: "jax", Version: jaxlib.Version, Accelerator: "cpu", Path: s.Dir + "/jaxlib",
 		From: jaxlib.Path, Hindrances: pyimport.LostFiles(s, h, "jax", "jaxlib/__init__.py")}
-	m, err := pydist.ReadMetadata(h, jaxlib)
-	b.Requires, b.Glibc, b.Arch = m.Requires, m.Glibc, m.Arch
-	if m.Pip {
+	m, err := readWheel(s.Index(h).At(jaxlib.Path))
+	b.Requires, b.Glibc, b.Arch = m.pins, m.Glibc, m.Arch
+	if m.pip {
 		b.Origin = "wheel"
 	}
 	b.Python = cmp.Or(pyenv.ExtensionPython(h, s.Dir+"/jaxlib/*.cpython-*.so"), m.Python)
@@ -63,10 +63,10 @@ func otherJaxlib(h *host.Host, s *pyenv.Site, jaxlib *facts.Package) []facts.Hin
 	if jax == nil {
 		return nil
 	}
-	for _, m := range pydist.RangedRequirement.FindAllSubmatch(pydist.HeaderOf(h.ReadQuietly(jax.Path+"/METADATA")), -1) {
-		if string(m[1]) == "jaxlib" && !pydist.Accepts(string(m[2]), jaxlib.Version) {
+	for _, r := range s.Index(h).At(jax.Path).Requires() {
+		if asked := r.Plain(); r.Name == "jaxlib" && !pydist.Accepts(asked, jaxlib.Version) {
 			return []facts.Hindrance{{Kind: facts.HindranceRelease, Of: "jaxlib " + jaxlib.Version,
-				By: "jaxlib" + strings.TrimSpace(string(m[2])), Path: jax.Path + "/METADATA"}}
+				By: "jaxlib" + asked, Path: jax.Path + "/METADATA"}}
 		}
 	}
 	return nil

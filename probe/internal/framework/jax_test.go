@@ -13,7 +13,7 @@ func TestJAXWithCUDAInside(t *testing.T) {
 	h := hosttest.Tree(t, "-- srv/v/jaxlib-0.4.23+cuda12.cudnn89.dist-info/METADATA --\n"+
 		"Version: 0.4.23+cuda12.cudnn89\n")
 	var failed host.Errors
-	b, err := jaxBuild(h, &pyenv.Site{Dir: "/srv/v", Dists: pydist.Distributions(h, "/srv/v", &failed)})
+	b, err := jaxBuild(h, &pyenv.Site{Dir: "/srv/v", Dists: pydist.NewIndex(h, nil).Companions("/srv/v", &failed)})
 	if err != nil || len(failed) > 0 || b.Accelerator != "cuda" || b.CUDA != "12" || b.CuDNN != "8.9" ||
 		b.Version != "0.4.23+cuda12.cudnn89" {
 		t.Errorf("got %+v, %v, %v", b, err, failed)
@@ -34,7 +34,7 @@ func TestOtherJaxlib(t *testing.T) {
 			"-- srv/v/jax_cuda12_plugin-0.9.0.dist-info/METADATA --\nName: jax-cuda12-plugin\nVersion: 0.9.0\n"+
 			"-- srv/v/jax-0.9.0.dist-info/METADATA --\nName: jax\nVersion: 0.9.0\nRequires-Dist: "+requires+"\n")
 		var failed host.Errors
-		b, _ := jaxBuild(h, &pyenv.Site{Dir: "/srv/v", Path: []string{"/srv/v"}, Dists: pydist.Distributions(h, "/srv/v", &failed)})
+		b, _ := jaxBuild(h, &pyenv.Site{Dir: "/srv/v", Path: []string{"/srv/v"}, Dists: pydist.NewIndex(h, nil).Companions("/srv/v", &failed)})
 		got := ""
 		for _, x := range b.Hindrances {
 			got += x.By

@@ -17,14 +17,14 @@ import (
 // librariesOf lists the libraries of a distribution that are worth reading: where its name tells of the GPU, or it
 // requires torch, small ones too. The modules of RAPIDS have some hundred kilobytes each, and their paths say nothing:
 // "cuvs/neighbors/ivf_pq.….so".
-func librariesOf(b *facts.Build, h *host.Host, record []byte) []string {
-	small := pydist.LibrariesFrom(record, func(name []byte, size int64) bool {
+func librariesOf(b *facts.Build, h *host.Host, s *pyenv.Site, record *pydist.Record) []string {
+	small := record.Libraries(func(name []byte, size int64) bool {
 		return size >= pydist.NamedSize && pydist.LibraryFile.Match(name)
 	})
-	if len(small) == 0 || pydist.CUDAWords.MatchString(b.Name) || pydist.NamedForCUDA.MatchString(b.Name) || requiredFramework(h, b) == "torch" {
+	if len(small) == 0 || pydist.CUDAWords.MatchString(b.Name) || pydist.NamedForCUDA.MatchString(b.Name) || requiredFramework(s, h, b) == "torch" {
 		return small
 	}
-	return pydist.LibrariesIn(record)
+	return record.LargeLibraries()
 }
 
 // loadedOf drops the libraries that are for another CUDA. bitsandbytes ships one for each, libbitsandbytes_cuda128.so,

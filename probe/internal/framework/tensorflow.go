@@ -8,7 +8,6 @@ import (
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/loader"
-	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
 	"cudacompat/probe/internal/pyimport"
 )
@@ -53,9 +52,9 @@ func tensorflowDist(b *facts.Build, h *host.Host, s *pyenv.Site) error {
 			continue
 		}
 		b.Version = dist.Version
-		m, err := pydist.ReadMetadata(h, dist)
-		b.Requires, b.Python, b.Glibc, b.Arch = m.Requires, m.Python, m.Glibc, m.Arch
-		if b.Origin == "" && m.Pip {
+		m, err := readWheel(s.Index(h).At(dist.Path))
+		b.Requires, b.Python, b.Glibc, b.Arch = m.pins, m.Python, m.Glibc, m.Arch
+		if b.Origin == "" && m.pip {
 			b.Origin = "wheel"
 		}
 		b.Hindrances = append(b.Hindrances, pyimport.TooOld(s, h, dist, "protobuf")...)

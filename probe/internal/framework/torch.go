@@ -10,7 +10,6 @@ import (
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/distname"
 	"cudacompat/probe/internal/loader"
-	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
 )
 
@@ -29,7 +28,7 @@ func torchBuild(h *host.Host, s *pyenv.Site) (*facts.Build, error) {
 		switch {
 		case errors.Is(err, fs.ErrPermission):
 			b.Hindrances = append(b.Hindrances, pyenv.ClosedFile(h, b.Name+" "+b.Version, name))
-		case pydist.IsRecorded(h, dist.Path, "torch/version.py"):
+		case s.Index(h).At(dist.Path).Record().Has("torch/version.py"):
 			b.Missing, b.Looked = []string{"torch/version.py"}, true
 		}
 		// no %w: absent is a failure here
@@ -54,7 +53,7 @@ func torchBuild(h *host.Host, s *pyenv.Site) (*facts.Build, error) {
 	failed := host.Errors{}
 	failed.Add(err)
 	if dist != nil {
-		m, err := pydist.ReadMetadata(h, dist)
+		m, err := readWheel(s.Index(h).At(dist.Path))
 		takeMetadata(b, m)
 		failed.Add(err)
 	}
@@ -68,17 +67,17 @@ func torchBuild(h *host.Host, s *pyenv.Site) (*facts.Build, error) {
 }
 
 // takeMetadata adds what METADATA pins: cuDNN and NCCL come as wheels of their own.
-func takeMetadata(b *facts.Build, m pydist.Metadata) {
-	b.Requires, b.Glibc, b.Arch = m.Requires, m.Glibc, m.Arch
+func takeMetadata(b *facts.Build, m wheel) {
+	b.Requires, b.Glibc, b.Arch = m.pins, m.Glibc, m.Arch
 	for _, major := range []string{"11", "12", "13"} {
-		if v := m.Requires["nvidia-cudnn-cu"+major]; v != "" {
+		if v := m.pins["nvidia-cudnn-cu"+major]; v != "" {
 			b.CuDNN = v
 		}
-		if v := m.Requires["nvidia-nccl-cu"+major]; v != "" {
+		if v := m.pins["nvidia-nccl-cu"+major]; v != "" {
 			b.NCCL = v
 		}
 	}
-	if b.Origin == "" && m.Pip {
+	if b.Origin == "" && m.pip {
 		b.Origin = "wheel"
 	}
 }

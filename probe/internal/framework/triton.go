@@ -7,7 +7,6 @@ import (
 
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
-	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
 	"cudacompat/probe/internal/pyimport"
 )
@@ -21,11 +20,9 @@ func tritonAlone(h *host.Host, s *pyenv.Site, env *facts.Environment) (*facts.Bu
 	}
 	b := &facts.Build{Name: "triton", Version: dist.Version, Accelerator: "cuda", Extension: true, Standalone: true,
 		Path: dist.Path, From: dist.Path + "/RECORD"}
-	if tag := pydist.WheelArch.FindSubmatch(h.ReadQuietly(b.Path + "/WHEEL")); tag != nil {
-		b.Arch = string(tag[1])
-	}
-	record := h.ReadQuietly(b.From)
-	bad, err := pyimport.SpoiledLibrary(s, h, record, pydist.LibrariesIn(record))
+	d := s.Index(h).At(b.Path)
+	b.Arch = d.Tags().Arch
+	bad, err := pyimport.SpoiledLibrary(s, h, d, d.Record().LargeLibraries())
 	if bad == nil {
 		bad = withoutTool(s, h, dist)
 	}
@@ -55,7 +52,7 @@ func withFaults(s *pyenv.Site, h *host.Host, list []facts.Assembler) []facts.Ass
 	if dist == nil || path.Dir(dist.Path) != s.Dir {
 		return list
 	}
-	if by, _ := h.ReadLine(dist.Path + "/INSTALLER"); by == "conda" {
+	if by, _ := s.Index(h).At(dist.Path).Installer(); by == "conda" {
 		return list
 	}
 	for _, f := range faulty(s, h, dist) {
@@ -73,7 +70,7 @@ func withFaults(s *pyenv.Site, h *host.Host, list []facts.Assembler) []facts.Ass
 func faulty(s *pyenv.Site, h *host.Host, dist *facts.Package) []facts.Assembler {
 	var list []facts.Assembler
 	for _, p := range assemblerPlaces {
-		if p.by != "triton" || !pydist.IsRecorded(h, dist.Path, p.file) {
+		if p.by != "triton" || !s.Index(h).At(dist.Path).Record().Has(p.file) {
 			continue
 		}
 		file := path.Join(s.Dir, p.file)

@@ -24,14 +24,14 @@ var libraryPlaces = []string{"*.so", "lib/*.so*", "lib64/*.so*"}
 // unownedPackages reads the packages of a site whose metadata is gone, as slimmed images leave them: Python imports them as
 // before. Directories that other tools fill have other metadata, or none.
 func unownedPackages(
-	h *host.Host, s *pyenv.Site, entries []fs.DirEntry, infos []pydist.Info, cuda string, failed *host.Errors,
+	h *host.Host, s *pyenv.Site, entries []fs.DirEntry, dists []*pydist.Distribution, cuda string, failed *host.Errors,
 ) []facts.Build {
 	if s.Conda != "" || path.Base(s.Dir) != "site-packages" {
 		return nil
 	}
 	known := map[string]bool{}
-	for _, i := range infos {
-		known[i.Name] = true
+	for _, i := range dists {
+		known[i.Name] = known[i.Name] || !i.Egg
 	}
 	var list []facts.Build
 	for _, e := range entries {
@@ -39,7 +39,7 @@ func unownedPackages(
 		if !e.IsDir() || known[name] || path.Ext(e.Name()) != "" || unownedNames.MatchString(e.Name()) {
 			continue
 		}
-		libraries := unrecordedLibraries(s, h, e.Name(), infos)
+		libraries := unrecordedLibraries(s, h, e.Name(), dists)
 		if len(libraries) == 0 {
 			continue
 		}
@@ -55,7 +55,7 @@ func unownedPackages(
 }
 
 // unrecordedLibraries lists the libraries of a package directory that are worth reading and that no RECORD lists.
-func unrecordedLibraries(s *pyenv.Site, h *host.Host, dir string, infos []pydist.Info) []string {
+func unrecordedLibraries(s *pyenv.Site, h *host.Host, dir string, dists []*pydist.Distribution) []string {
 	var list []string
 	for _, place := range libraryPlaces {
 		for _, file := range h.GlobIn(path.Join(s.Dir, dir), place) {
@@ -64,8 +64,8 @@ func unrecordedLibraries(s *pyenv.Site, h *host.Host, dir string, infos []pydist
 			if err != nil || !pydist.WorthReading([]byte(name), size) {
 				continue
 			}
-			for _, i := range infos {
-				if pydist.IsRecorded(h, i.Path(), name) {
+			for _, d := range dists {
+				if d.Record().Has(name) {
 					return nil
 				}
 			}

@@ -10,7 +10,6 @@ import (
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/libversion"
-	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
 )
 
@@ -96,8 +95,8 @@ var cudnnPart = lazyregexp.New(`^libcudnn_\w+\.so\.`)
 // WheelHeld reports whether an installed wheel lists a library among its files.
 func WheelHeld(s *pyenv.Site, h *host.Host, wheel, library string) bool {
 	return slices.ContainsFunc(s.WheelsOf(wheel), func(p facts.Package) bool {
-		return pydist.IsRecorded(h, p.Path, "nvidia/"+strings.ReplaceAll(wheel, "-", "_")+"/lib/"+library) ||
-			pydist.IsRecorded(h, p.Path, "nvidia/cu13/lib/"+library)
+		return s.Index(h).At(p.Path).Record().Has("nvidia/"+strings.ReplaceAll(wheel, "-", "_")+"/lib/"+library) ||
+			s.Index(h).At(p.Path).Record().Has("nvidia/cu13/lib/"+library)
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 	"cudacompat/internal/ldso"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
-	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
 )
 
@@ -74,12 +73,12 @@ var nvrtcSonames = map[string]string{"11": "libnvrtc.so.11.2", "12": "libnvrtc.s
 // NVRTC of any family there.
 func openCuPy(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) (bool, error) {
 	b.CUDA = strings.Trim(b.Name, "abcdefghijklmnopqrstuvwxyz-")
-	metadata, err := h.ReadFile(b.Path + "/METADATA")
-	if err != nil {
+	metadata := s.Index(h).At(b.Path).Metadata()
+	if err := metadata.Err(); err != nil {
 		return false, err
 	}
-	if !pydist.Requires(metadata, "cuda-pathfinder", false) {
-		_, err = p.Open(nvrtcSonames[b.CUDA], nil, ldso.Local)
+	if !metadata.Names("cuda-pathfinder", false) {
+		_, err := p.Open(nvrtcSonames[b.CUDA], nil, ldso.Local)
 		return true, err
 	}
 	for _, file := range wheelLibraries(s, h, cupyParts) {
@@ -101,7 +100,7 @@ func wheelLibraries(s *pyenv.Site, h *host.Host, wheels []string) []string {
 		stem := "lib" + wheel + ".so."
 		list = append(list, s.InWheels(h, "*/lib/"+stem+"*[0-9]")...)
 		for _, d := range s.WheelsOf(wheel) {
-			for _, name := range pydist.LibrariesIn(h.ReadQuietly(d.Path + "/RECORD")) {
+			for _, name := range s.Index(h).At(d.Path).Record().LargeLibraries() {
 				if base := path.Base(name); strings.HasPrefix(base, stem) && len(s.InWheels(h, "*/lib/"+base)) == 0 {
 					list = append(list, base)
 				}
@@ -127,9 +126,10 @@ func openNVRTC(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) (bo
 // openNumba opens NVRTC and NVVM, of the CUDA that cuda-bindings is for, which numba-cuda compiles every kernel with.
 // It looks into the wheels, then into toolkits; without cuda-bindings nothing tells what it takes.
 func openNumba(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) (bool, error) {
-	info := pydist.InfoOf(h, s.Dir, "cuda-bindings")
-	_, bindings, _ := strings.Cut(pydist.DistOf(info), " ")
-	if b.CUDA, _, _ = strings.Cut(bindings, "."); nvrtcSonames[b.CUDA] == "" {
+	if bindings := s.Index(h).FindIn(s.Dir, "cuda-bindings"); bindings != nil {
+		b.CUDA, _, _ = strings.Cut(bindings.Version, ".")
+	}
+	if nvrtcSonames[b.CUDA] == "" {
 		b.CUDA = ""
 		return false, nil
 	}
@@ -154,7 +154,7 @@ func openPaddle(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) (b
 	if m := paddleCUDA.FindSubmatch(h.ReadQuietly(s.Dir + "/paddle/version/__init__.py")); m != nil {
 		b.CUDA = string(m[1])
 	}
-	if pydist.RequiresCUDA.Match(h.ReadQuietly(b.Path + "/METADATA")) {
+	if s.Index(h).At(b.Path).Metadata().NamesCUDA() {
 		return false, nil
 	}
 	for _, name := range paddleNames {

@@ -175,7 +175,7 @@ func notTheWheels(s *pyenv.Site, h *host.Host, o *ldso.Object) bool {
 	name := strings.TrimPrefix(o.Real, s.Dir+"/")
 	stem := strings.TrimPrefix(CUDAStem(o.Path), "lib")
 	for _, wheel := range s.WheelsOf(pyenv.WheelOf(stem)) {
-		if pydist.IsResized(h, h.ReadQuietly(wheel.Path+"/RECORD"), name, o.Real) {
+		if s.Index(h).Intact(s.Index(h).At(wheel.Path), name).State == pydist.Altered {
 			return true
 		}
 	}

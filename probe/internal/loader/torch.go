@@ -10,7 +10,6 @@ import (
 	"cudacompat/internal/ldso"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
-	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
 )
 
@@ -166,7 +165,7 @@ func ownOf(b *facts.Build, h *host.Host, s *pyenv.Site, name string) bool {
 		return true
 	}
 	dist := s.Dist("torch")
-	return dist != nil && pydist.IsRecorded(h, dist.Path, "torch/lib/"+name)
+	return dist != nil && s.Index(h).At(dist.Path).Record().Has("torch/lib/"+name)
 }
 
 // globalDeps is what torch opens first, by its path; no library links it, and not every build has it.
@@ -179,7 +178,7 @@ var torchOwn = lazyregexp.New(`^lib(torch|c10|shm)\w*\.so$`)
 func ownLost(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site) []string {
 	const main = "torch/lib/libtorch_cuda.so"
 	dist := s.Dist("torch")
-	if !unloadable(p, path.Base(main)) && (dist == nil || !pydist.IsRecorded(h, dist.Path, main)) {
+	if !unloadable(p, path.Base(main)) && (dist == nil || !s.Index(h).At(dist.Path).Record().Has(main)) {
 		return nil
 	}
 	return []string{path.Base(main)}
@@ -188,7 +187,7 @@ func ownLost(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site) []str
 // torchModule maps torch's module, which `import torch` does last, and what its CUDA half opens to solve equations.
 func torchModule(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site, main *ldso.Object) error {
 	modules := h.GlobIn(b.Path, "_C.*.so")
-	if dist := s.Dist("torch"); len(modules) == 0 && dist != nil && pydist.RecordedAs(h, dist.Path, "torch/_C.") {
+	if dist := s.Dist("torch"); len(modules) == 0 && dist != nil && s.Index(h).At(dist.Path).Record().HasPrefix("torch/_C.") {
 		b.Missing = append(b.Missing, "torch/_C")
 	}
 	for _, module := range modules {

@@ -10,7 +10,6 @@ import (
 	"cudacompat/internal/ldso"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
-	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
 )
 
@@ -117,7 +116,7 @@ var (
 )
 
 // jaxCuDNN matches the least cuDNN that the plugin asks for, "nvidia-cudnn-cu12<10.0,>=9.8".
-var jaxCuDNN = lazyregexp.New(`(?m)^Requires-Dist: nvidia-cudnn-cu\d+[^;\n]*>=\s*(\d+)`)
+var jaxCuDNN = lazyregexp.New(`^nvidia-cudnn-cu\d+[^;]*>=\s*(\d+)`)
 
 // JAXLoads maps JAX's CUDA plugin: first the wheels' libraries that it opens by their paths, then the plugin, whose run
 // path leads to the wheels too.
@@ -144,16 +143,19 @@ func JAXLoads(b *facts.Build, h *host.Host, s *pyenv.Site) error {
 			return err
 		}
 	}
-	metadata, err := h.ReadFile(b.From + "/METADATA")
-	if err != nil && !host.Absent(err) {
+	metadata := s.Index(h).At(b.From).Metadata()
+	if err := metadata.Err(); err != nil && !host.Absent(err) {
 		return err
 	}
 	sonames := append(slices.Clone(xlaSonames[b.CUDA]), "libnccl.so.2")
 	if bytes.Contains(init, []byte("cupti_get_version")) { // without it the plugin does not start
 		sonames = append(sonames, "libcupti.so."+b.CUDA)
 	}
-	if m := jaxCuDNN.FindSubmatch(metadata); m != nil {
-		sonames = append(sonames, "libcudnn.so."+string(m[1]))
+	for _, r := range metadata.Requires {
+		if m := jaxCuDNN.FindStringSubmatch(r.Text); m != nil {
+			sonames = append(sonames, "libcudnn.so."+m[1])
+			break
+		}
 	}
 	return xlaLoads(b, h, p, s, []string{plugin + "/xla_cuda_plugin.so"}, sonames)
 }
@@ -194,6 +196,5 @@ func pins(s *pyenv.Site, h *host.Host, name, other string) bool {
 	if dist == nil {
 		return false
 	}
-	_, pins := pydist.ParseMetadata(h.ReadQuietly(dist.Path + "/METADATA"))
-	return pins[other] != ""
+	return s.Index(h).At(dist.Path).Metadata().Pins()[other] != ""
 }

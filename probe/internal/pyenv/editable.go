@@ -58,13 +58,13 @@ func withLibraries(sites []string) []string {
 
 // UnfollowedFiles are the files with code that Python runs when it starts and that may lead it to packages elsewhere, in ways
 // that cannot be read.
-func UnfollowedFiles(h *host.Host, sites []string, builds []facts.Build) []string {
+func UnfollowedFiles(h *host.Host, index *pydist.Index, sites []string, builds []facts.Build) []string {
 	var list []string
 	for _, dir := range sites {
 		names := h.GlobIn(dir, "*.pth")
 		for _, name := range names[:min(len(names), MaxPathFiles)] {
 			for line := range strings.Lines(string(h.ReadQuietly(name))) {
-				if isCode(line) && !follows(h, sites, builds, line) && !slices.Contains(list, name) {
+				if isCode(line) && !follows(h, index, sites, builds, line) && !slices.Contains(list, name) {
 					list = append(list, name)
 				}
 			}
@@ -72,7 +72,7 @@ func UnfollowedFiles(h *host.Host, sites []string, builds []facts.Build) []strin
 	}
 	for _, name := range customizers {
 		file := FirstModule(h, withLibraries(sites), name)
-		if code := string(h.ReadQuietly(file)); !plain(code) && !findsOthers(h, builds, file, code) {
+		if code := string(h.ReadQuietly(file)); !plain(code) && !findsOthers(index, builds, file, code) {
 			list = append(list, file)
 		}
 	}
@@ -81,7 +81,7 @@ func UnfollowedFiles(h *host.Host, sites []string, builds []facts.Build) []strin
 
 // follows reports whether what a line of a .pth file does to the import path can be told: nothing, plain changes, or the
 // finder of an editable installation that tells its packages.
-func follows(h *host.Host, sites []string, builds []facts.Build, line string) bool {
+func follows(h *host.Host, index *pydist.Index, sites []string, builds []facts.Build, line string) bool {
 	if !plain(line) {
 		return false
 	}
@@ -91,7 +91,7 @@ func follows(h *host.Host, sites []string, builds []facts.Build, line string) bo
 			continue
 		}
 		file := FirstModule(h, sites, name)
-		if code := string(h.ReadQuietly(file)); !plain(code) && !findsOthers(h, builds, file, code) {
+		if code := string(h.ReadQuietly(file)); !plain(code) && !findsOthers(index, builds, file, code) {
 			return false
 		}
 	}
@@ -110,7 +110,7 @@ func plain(code string) bool {
 //	class Finder(importlib.abc.MetaPathFinder):
 //	    def find_spec(self, name, path, target=None):
 //	        if name == "google.cloud.bigquery":
-func findsOthers(h *host.Host, builds []facts.Build, file, code string) bool {
+func findsOthers(index *pydist.Index, builds []facts.Build, file, code string) bool {
 	for _, change := range changesPath.FindAllString(code, MaxMatches) {
 		if change != "meta_path" {
 			return false
@@ -121,7 +121,7 @@ func findsOthers(h *host.Host, builds []facts.Build, file, code string) bool {
 		names[m[1]] = true
 	}
 	for i := range builds {
-		if b := &builds[i]; !pydist.IsRecorded(h, path.Dir(b.From), path.Base(file)) && findsAny(h, b, names) {
+		if b := &builds[i]; !index.At(path.Dir(b.From)).Record().Has(path.Base(file)) && findsAny(index, b, names) {
 			return false
 		}
 	}
@@ -132,12 +132,12 @@ func findsOthers(h *host.Host, builds []facts.Build, file, code string) bool {
 var quotedModule = lazyregexp.New(`['"]([A-Za-z_]\w*)(?:\.\w+)*\.?['"]`)
 
 // findsAny reports whether one of some names is a package of a build's wheel.
-func findsAny(h *host.Host, b *facts.Build, names map[string]bool) bool {
+func findsAny(index *pydist.Index, b *facts.Build, names map[string]bool) bool {
 	if names[strings.ReplaceAll(b.Name, "-", "_")] {
 		return true
 	}
 	return strings.HasSuffix(b.From, "/RECORD") &&
-		slices.ContainsFunc(pydist.ModulesIn(h.ReadQuietly(b.From)), func(module string) bool { return names[module] })
+		slices.ContainsFunc(index.At(path.Dir(b.From)).Record().Modules(), func(module string) bool { return names[module] })
 }
 
 var importsModule = lazyregexp.New(`\bimport[ \t]+(\w+)|__import__\(['"](\w+)['"]|(\w+)\.__path__`)

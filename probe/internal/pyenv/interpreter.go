@@ -12,12 +12,13 @@ import (
 	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
+	"cudacompat/probe/internal/pydist"
 )
 
 // Unusable is a virtual environment's python3 that does not import what stands in the environment: its link leads
 // nowhere, because the Python that it was made of is gone, or to where this user may not go, or to one of another version,
 // whose packages stand in another directory, or nobody may execute it. Nil where it does, and where nothing tells.
-func Unusable(h *host.Host, p Prefix) *facts.Interpreter {
+func Unusable(h *host.Host, p Prefix, index *pydist.Index) *facts.Interpreter {
 	if home := withoutLibrary(h, p); home != "" {
 		return &facts.Interpreter{Path: path.Join(p.Path, "bin/python3"), Leads: home, Home: true}
 	}
@@ -32,7 +33,7 @@ func Unusable(h *host.Host, p Prefix) *facts.Interpreter {
 		file := path.Join(p.Path, "bin", name)
 		leads, err := h.Readlink(file)
 		if err != nil && !h.Exists(file) && host.Absent(err) {
-			if gone == nil && hadPrograms(h, p) {
+			if gone == nil && hadPrograms(h, p, index) {
 				gone = &facts.Interpreter{Path: file, Gone: true}
 			}
 			continue
@@ -62,14 +63,13 @@ func Unusable(h *host.Host, p Prefix) *facts.Interpreter {
 
 // hadPrograms reports whether an environment has its bin directory, or had one: its packages list what was put there,
 // "../../../bin/torchrun". A copy of the packages alone never had an interpreter.
-func hadPrograms(h *host.Host, p Prefix) bool {
+func hadPrograms(h *host.Host, p Prefix, index *pydist.Index) bool {
 	if len(h.GlobIn(p.Path, "bin/python*")) > 0 {
 		return false // by another name
 	}
 	return h.Exists(path.Join(p.Path, "bin")) || slices.ContainsFunc(p.Sites, func(dir string) bool {
-		return slices.ContainsFunc(h.GlobIn(dir, "*.dist-info"), func(info string) bool {
-			return h.HasLine(info+"/RECORD", "../../../bin/")
-		})
+		list, _ := index.In(dir)
+		return slices.ContainsFunc(list, func(d *pydist.Distribution) bool { return d.Record().HasPrefix("../../../bin/") })
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/host"
-	"cudacompat/probe/internal/pydist"
 )
 
 // DirectoriesBefore are the directories that Python looks into before this one.
@@ -67,7 +66,7 @@ func FindsModule(h *host.Host, dirs []string, module string, names []string) boo
 
 // Hiding reports whether a directory before this one has a distribution of the same name: Python imports that one.
 func (s *Site) Hiding(h *host.Host, name string) bool {
-	return slices.ContainsFunc(s.DirectoriesBefore(), func(dir string) bool { return pydist.InfoOf(h, dir, name) != "" })
+	return slices.ContainsFunc(s.DirectoriesBefore(), func(dir string) bool { return s.Index(h).FindIn(dir, name) != nil })
 }
 
 var ExtensionTag = lazyregexp.New(`\.cpython-(\d)(\d+)(t?)-`)

@@ -1,7 +1,6 @@
 package pyenv
 
 import (
-	"bytes"
 	"encoding/json"
 	"path"
 	"strings"
@@ -11,13 +10,13 @@ import (
 	"cudacompat/probe/internal/pydist"
 )
 
-// Owned are the distributions of some names in an environment, and their files.
+// Owned holds the distributions of some names in an environment, and their files.
 type Owned struct {
 	Versions map[string]string // by name
 	Files    map[string]string // the distribution that each is of, by its resolved path; some are not there
 }
 
-// OwnedBy are those of the environments that envs names. What their interpreters see of other prefixes, as a venv the
+// OwnedBy returns those of the environments that envs names. What their interpreters see of other prefixes, as a venv the
 // system's packages, no installer changes.
 func OwnedBy(h *host.Host, envs []string, wanted func(name string) bool) Owned {
 	o := Owned{Versions: map[string]string{}, Files: map[string]string{}}
@@ -41,20 +40,18 @@ func OwnedBy(h *host.Host, envs []string, wanted func(name string) bool) Owned {
 
 // site adds the distributions of one directory.
 func (o Owned) site(h *host.Host, dir string, wanted func(string) bool) {
-	entries, err := h.ReadDir(dir)
+	list, err := pydist.NewIndex(h, []string{dir}).In(dir)
 	if err != nil {
 		return
 	}
-	for _, i := range pydist.InfosIn(h, dir, entries) {
-		if !wanted(i.Name) {
+	for _, d := range list {
+		if d.Egg || !wanted(d.Name) {
 			continue
 		}
-		o.Versions[i.Name] = i.Version
-		o.Files[i.Path()] = i.Name
-		for line := range bytes.Lines(h.ReadQuietly(i.Path() + "/RECORD")) {
-			if name := pydist.RecordedName(line); name != "" {
-				o.Files[path.Join(dir, name)] = i.Name
-			}
+		o.Versions[d.Name] = d.Version
+		o.Files[d.Path] = d.Name
+		for f := range d.Record().Files() {
+			o.Files[path.Join(dir, f.Name)] = d.Name
 		}
 	}
 }
@@ -77,7 +74,7 @@ func (o Owned) conda(h *host.Host, root string, wanted func(string) bool) {
 	}
 }
 
-// RangesOf are the requirements of one distribution, by name, with the range that each accepts; those with an extra or
+// RangesOf returns the requirements of one distribution, by name, with the range that each accepts; those with an extra or
 // a marker are left out.
 func RangesOf(h *host.Host, envs []string, name string) map[string]string {
 	ranges := map[string]string{}
@@ -85,9 +82,10 @@ func RangesOf(h *host.Host, envs []string, name string) map[string]string {
 		if of != name || !strings.HasSuffix(info, ".dist-info") {
 			continue
 		}
-		head := pydist.HeaderOf(h.ReadQuietly(info + "/METADATA"))
-		for _, m := range pydist.RangedRequirement.FindAllSubmatch(head, -1) {
-			ranges[distname.Normal(string(m[1]))] = strings.TrimSpace(string(m[2]))
+		for _, r := range pydist.NewIndex(h, nil).At(info).Requires() {
+			if accepted := r.Plain(); accepted != "" {
+				ranges[r.Name] = accepted
+			}
 		}
 	}
 	return ranges

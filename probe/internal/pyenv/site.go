@@ -22,8 +22,22 @@ type Site struct {
 	Conda  string        // the conda prefix it belongs to, else empty
 	Dists  []facts.Package
 
+	index *pydist.Index // of Path; see Index
+
 	Required map[string]Requirements // by dist-info directory, of those that were asked for
 	Whole    map[string]bool         // likewise: whether its libraries are as they were installed
+}
+
+// Index returns the distributions of the import path. The sites of one environment share it.
+func (s *Site) Index(h *host.Host) *pydist.Index {
+	if s.index == nil {
+		path := s.Path
+		if !slices.Contains(path, s.Dir) {
+			path = append([]string{s.Dir}, path...)
+		}
+		s.index = pydist.NewIndex(h, path)
+	}
+	return s.index
 }
 
 // InWheels finds what Python would below nvidia/, which wheels in several directories share.
@@ -102,8 +116,9 @@ func (s *Site) Twins(library string) []facts.Package {
 
 // NewSite is one of a prefix's package directories. Only what this user starts finds modules in the directory where he
 // stands, unless that is one of Python's own.
-func NewSite(h *host.Host, p Prefix, dir string, sites []string) *Site {
-	s := &Site{Dir: dir, Path: sites, Python: p.Python, Conda: condaOf(p)}
+func NewSite(h *host.Host, p Prefix, dir string, index *pydist.Index) *Site {
+	sites := index.Path
+	s := &Site{Dir: dir, Path: sites, index: index, Python: p.Python, Conda: condaOf(p)}
 	if here, err := h.Resolve(h.Var("PWD")); p.Started && err == nil && !slices.Contains(sites, here) {
 		s.Here = []string{here}
 	}
@@ -138,12 +153,10 @@ func condaOf(p Prefix) string {
 	return ""
 }
 
-// InfoOf is the dist-info directory of a distribution on the import path, empty where there is none.
+// InfoOf returns the dist-info directory of a distribution on the import path, empty where there is none.
 func (s *Site) InfoOf(h *host.Host, name string) string {
-	for _, dir := range s.Path {
-		if info := pydist.InfoOf(h, dir, name); info != "" {
-			return info
-		}
+	if d := s.Index(h).Find(name); d != nil {
+		return d.Path
 	}
 	return ""
 }

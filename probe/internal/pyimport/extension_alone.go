@@ -13,7 +13,7 @@ import (
 
 // SpoiledLibrary is a library of a distribution that is not as it was installed and that the loader does not take; or, where
 // all of them are for another machine, the first. One that was installed so is somebody's data.
-func SpoiledLibrary(s *pyenv.Site, h *host.Host, record []byte, names []string) (*facts.Hindrance, error) {
+func SpoiledLibrary(s *pyenv.Site, h *host.Host, d *pydist.Distribution, names []string) (*facts.Hindrance, error) {
 	p, err := loader.PythonProcess(h, s)
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func SpoiledLibrary(s *pyenv.Site, h *host.Host, record []byte, names []string) 
 		case missing.Closed():
 			bad = pyenv.ClosedFile(h, "", file)
 			return &bad, nil
-		case pydist.IsResized(h, record, name, full):
+		case s.Index(h).Intact(d, name).State == pydist.Altered:
 			return &bad, nil
 		default:
 			other = append(other, bad)

@@ -1,16 +1,13 @@
 package pyimport
 
 import (
-	"bytes"
 	"path"
 	"slices"
 	"strings"
 
-	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
-	"cudacompat/probe/internal/distname"
 	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
 )
@@ -30,7 +27,7 @@ func CheckImport(s *pyenv.Site, h *host.Host, b *facts.Build, info string, names
 			b.Hindrances = append(b.Hindrances, pyenv.ClosedFile(h, own, file))
 		}
 		if file := path.Join(s.Dir, name, "__init__.py"); info != "" && len(b.Hindrances) == 0 &&
-			pyenv.Absent(h, file) && pyenv.Absent(h, file+"c") && pydist.IsRecorded(h, info, name+"/__init__.py") {
+			pyenv.Absent(h, file) && pyenv.Absent(h, file+"c") && s.Index(h).At(info).Record().Has(name+"/__init__.py") {
 			add(facts.HindranceGone, own, file, "")
 		}
 		if file := pyenv.FirstModule(h, s.DirectoriesBefore(), name); file != "" && path.Dir(file) != b.Path {
@@ -48,7 +45,7 @@ func CheckImport(s *pyenv.Site, h *host.Host, b *facts.Build, info string, names
 	}
 	for _, dist := range dists {
 		if file, python := OtherPython(s, h, dist); python != "" {
-			add(facts.HindranceOtherPython, pydist.DistOf(dist), file, python)
+			add(facts.HindranceOtherPython, s.Index(h).At(dist).String(), file, python)
 		}
 	}
 }
@@ -56,16 +53,14 @@ func CheckImport(s *pyenv.Site, h *host.Host, b *facts.Build, info string, names
 // requiredOf are the dist-info directories, in the same place, of what a distribution requires and what holds compiled
 // modules: NumPy's beside XGBoost's. NVIDIA's hold libraries, which are of no Python.
 func requiredOf(s *pyenv.Site, h *host.Host, info string) []string {
-	head := pydist.HeaderOf(h.ReadQuietly(info + "/METADATA"))
 	var list []string
-	for _, m := range pydist.RequiredName.FindAllSubmatch(head, -1) {
-		name := distname.Normal(string(m[1]))
-		if pydist.Elsewhere.Match(m[2]) || strings.HasPrefix(name, "nvidia-") {
+	for _, r := range s.Index(h).At(info).Requires() {
+		if r.Elsewhere() || strings.HasPrefix(r.Name, "nvidia-") {
 			continue
 		}
-		dist := pydist.InfoOf(h, s.Dir, name)
-		if dist != "" && !slices.Contains(list, dist) && !bytes.Contains(h.ReadQuietly(dist+"/WHEEL"), pydist.Purelib) {
-			list = append(list, dist)
+		d := s.Index(h).FindIn(s.Dir, r.Name)
+		if d != nil && !slices.Contains(list, d.Path) && !d.Tags().Pure {
+			list = append(list, d.Path)
 		}
 	}
 	return list
@@ -79,17 +74,14 @@ func requiredOf(s *pyenv.Site, h *host.Host, info string) []string {
 // torchao's _C_mxfp8.cpython-310-x86_64-linux-gnu.so is in 3.12: of such a wheel, what it lists is as its maker meant
 // it.
 func OtherPython(s *pyenv.Site, h *host.Host, info string) (file, other string) {
-	if anyPython.Match(h.ReadQuietly(info + "/WHEEL")) {
-		return unlistedModule(s, h, info)
+	d := s.Index(h).At(info)
+	if d.Tags().AnyABI {
+		return unlistedModule(s, h, d)
 	}
-	for line := range bytes.Lines(h.ReadQuietly(info + "/RECORD")) {
-		if !bytes.Contains(line, []byte(".cpython-")) { // nearly all of some ten thousand lines
-			continue
-		}
-		name, _, _ := strings.Cut(string(line), ",")
+	for _, name := range d.Record().AllLibraries() {
 		switch tag := tagOf(name); {
 		case tag == version.ShortPython(s.Python):
-			return replacedModule(s, h, path.Join(path.Dir(info), name))
+			return moduleInPlace(s, h, path.Join(path.Dir(info), name))
 		case tag != "" && other == "":
 			file, other = path.Join(path.Dir(info), name), tag
 		}
@@ -97,27 +89,23 @@ func OtherPython(s *pyenv.Site, h *host.Host, info string) (file, other string) 
 	return file, other
 }
 
-// anyPython matches the tag of a wheel that is for more than one Python, "Tag: cp310-abi3-manylinux_2_28_x86_64".
-var anyPython = lazyregexp.New(`(?m)^Tag: \S+?-(abi3|none)-`)
-
 // unlistedModule is a module for another Python that a distribution for every Python does not list, in the place of one that
 // it lists, that this Python would import and that is gone.
-func unlistedModule(s *pyenv.Site, h *host.Host, info string) (file, python string) {
-	for line := range bytes.Lines(h.ReadQuietly(info + "/RECORD")) {
-		name, _, _ := strings.Cut(string(line), ",")
+func unlistedModule(s *pyenv.Site, h *host.Host, d *pydist.Distribution) (file, python string) {
+	for _, name := range d.Record().AllLibraries() {
 		if !strings.HasSuffix(name, ".abi3.so") && tagOf(name) != version.ShortPython(s.Python) {
 			continue
 		}
-		file, python = replacedModule(s, h, path.Join(path.Dir(info), name))
-		if python != "" && !pydist.IsRecorded(h, info, strings.TrimPrefix(file, path.Dir(info)+"/")) {
+		file, python = moduleInPlace(s, h, path.Join(d.Dir(), name))
+		if python != "" && !d.Record().Has(strings.TrimPrefix(file, d.Dir()+"/")) {
 			return file, python
 		}
 	}
 	return "", ""
 }
 
-// replacedModule is the module for another Python that lies where a distribution had one for this.
-func replacedModule(s *pyenv.Site, h *host.Host, file string) (found, python string) {
+// moduleInPlace returns the module for another Python that lies where a distribution had one for this.
+func moduleInPlace(s *pyenv.Site, h *host.Host, file string) (found, python string) {
 	if h.Exists(file) {
 		return "", ""
 	}

@@ -5,7 +5,6 @@ import (
 
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
-	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
 )
 
@@ -30,8 +29,8 @@ func FrameworkInfo(s *pyenv.Site, framework string) string {
 // it.
 func LostFiles(s *pyenv.Site, h *host.Host, framework, file string) []facts.Hindrance {
 	info := FrameworkInfo(s, framework)
-	if info == "" || !pyenv.Absent(h, path.Join(s.Dir, file)) || s.Elsewhere(h, file) || !pydist.IsRecorded(h, info, file) {
+	if info == "" || !pyenv.Absent(h, path.Join(s.Dir, file)) || s.Elsewhere(h, file) || !s.Index(h).At(info).Record().Has(file) {
 		return nil
 	}
-	return []facts.Hindrance{{Kind: facts.HindranceGone, Of: pydist.DistOf(info), Path: path.Join(s.Dir, file)}}
+	return []facts.Hindrance{{Kind: facts.HindranceGone, Of: s.Index(h).At(info).String(), Path: path.Join(s.Dir, file)}}
 }

@@ -9,7 +9,6 @@ import (
 	"cudacompat/internal/ldso"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
-	"cudacompat/probe/internal/distname"
 	"cudacompat/probe/internal/loader"
 	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
@@ -19,24 +18,23 @@ import (
 // release that it does not accept, or over which that of another family was installed, and whether its libraries prove that
 // they do not load with that. NVIDIA's own libraries keep to their sonames.
 func OtherRelease(s *pyenv.Site, h *host.Host, b *facts.Build, libraries []string) error {
-	head := pydist.HeaderOf(h.ReadQuietly(b.Path + "/METADATA"))
-	for _, m := range pydist.RangedRequirement.FindAllSubmatch(head, -1) {
-		name := distname.Normal(string(m[1]))
-		if len(b.Hindrances) > 0 || !pydist.NamedForCUDA.MatchString(name) || strings.HasPrefix(name, "nvidia-") {
+	for _, r := range s.Index(h).At(b.Path).Requires() {
+		if len(b.Hindrances) > 0 || !pydist.NamedForCUDA.MatchString(r.Name) || strings.HasPrefix(r.Name, "nvidia-") {
 			continue
 		}
-		info := s.InfoOf(h, name)
-		over := installedOver(s, h, info)
-		if over != "" {
-			info = over
-		}
-		_, have, _ := strings.Cut(pydist.DistOf(info), " ")
-		if info == "" || over == "" && pydist.Accepts(string(m[2]), have) {
+		asked, have := r.Plain(), s.Index(h).Find(r.Name)
+		if asked == "" || have == nil {
 			continue
 		}
-		bad := facts.Hindrance{Kind: facts.HindranceRelease, Of: pydist.DistOf(info), Path: b.Path + "/METADATA",
-			By: name + strings.TrimSpace(string(m[2]))}
-		if err := unbound(s, h, info, libraries, &bad); err != nil {
+		over := installedOver(s, h, have)
+		if over == nil && pydist.Accepts(asked, have.Version) {
+			continue
+		}
+		if over != nil {
+			have = over
+		}
+		bad := facts.Hindrance{Kind: facts.HindranceRelease, Of: have.String(), Path: b.Path + "/METADATA", By: r.Name + asked}
+		if err := unbound(s, h, have, libraries, &bad); err != nil {
 			return err
 		}
 		b.Hindrances = append(b.Hindrances, bad)
@@ -44,44 +42,38 @@ func OtherRelease(s *pyenv.Site, h *host.Host, b *facts.Build, libraries []strin
 	return nil
 }
 
-// installedOver is the distribution of the same name for another CUDA family whose library is there in the place of one of
-// a distribution's own, by the sizes in their RECORDs: librmm-cu13 over librmm-cu12. Empty where there is none.
-func installedOver(s *pyenv.Site, h *host.Host, info string) string {
-	if info == "" || LibrariesAsShipped(s, h, info) {
-		return ""
+// installedOver returns the distribution of the same name for another CUDA family whose library is there in the place of
+// one of a distribution's own: librmm-cu13 over librmm-cu12. It is nil where there is none.
+func installedOver(s *pyenv.Site, h *host.Host, d *pydist.Distribution) *pydist.Distribution {
+	if LibrariesAsShipped(s, h, d.Path) {
+		return nil
 	}
-	name, _, _ := strings.Cut(pydist.DistOf(info), " ")
-	stem := pydist.NamedForCUDA.ReplaceAllString(name, "")
-	for _, file := range pydist.LibrariesFrom(h.ReadQuietly(info+"/RECORD"), func(file []byte, _ int64) bool { return pydist.LibraryFile.Match(file) }) {
-		size, err := h.Size(path.Join(path.Dir(info), file))
-		if err != nil || size == pydist.SizeIn(h, info, file) {
-			continue
-		}
-		for _, other := range h.GlobIn(path.Dir(info), strings.ReplaceAll(stem, "-", "_")+"_cu*.dist-info") {
-			if other != info && pydist.SizeIn(h, other, file) == size {
-				return other
-			}
+	stem := pydist.NamedForCUDA.ReplaceAllString(d.Name, "")
+	for _, file := range d.Record().AllLibraries() {
+		if by := s.Index(h).Intact(d, file).By; by != nil && pydist.NamedForCUDA.ReplaceAllString(by.Name, "") == stem {
+			return by
 		}
 	}
-	return ""
+	return nil
 }
 
 // TooOld notes that a distribution is of an older minor release than another one requires in its METADATA. Upper bounds
 // and patches are not compared: TensorFlow 2.18.1 asks for protobuf >= 3.20.3 and < 6, and is imported with 3.20.0 and
 // with 7.34.0, but not with 3.19.6.
 func TooOld(s *pyenv.Site, h *host.Host, dist *facts.Package, wanted string) []facts.Hindrance {
-	info := s.InfoOf(h, wanted)
-	if info == "" {
+	have := s.Index(h).Find(wanted)
+	if have == nil {
 		return nil
 	}
-	_, have, _ := strings.Cut(pydist.DistOf(info), " ")
-	head := pydist.HeaderOf(h.ReadQuietly(dist.Path + "/METADATA"))
-	for _, m := range pydist.RangedRequirement.FindAllSubmatch(head, -1) {
-		least := leastOf.FindStringSubmatch(string(m[2]))
-		if distname.Normal(string(m[1])) != wanted || least == nil || pydist.Accepts(least[1], have) {
+	for _, r := range s.Index(h).At(dist.Path).Requires() {
+		if r.Name != wanted {
 			continue
 		}
-		return []facts.Hindrance{{Kind: facts.HindranceRelease, Of: wanted + " " + have, Path: dist.Path + "/METADATA",
+		least := leastOf.FindStringSubmatch(r.Plain())
+		if least == nil || pydist.Accepts(least[1], have.Version) {
+			continue
+		}
+		return []facts.Hindrance{{Kind: facts.HindranceRelease, Of: have.String(), Path: dist.Path + "/METADATA",
 			By: wanted + least[0]}}
 	}
 	return nil
@@ -92,9 +84,8 @@ var leastOf = lazyregexp.New(`(>=\d+\.\d+)[\d.]*`)
 
 // unbound notes the first library of a build's that wants what the release that is there does not define, and which:
 // Python, and ctypes, have the loader bind all at once.
-func unbound(s *pyenv.Site, h *host.Host, info string, libraries []string, bad *facts.Hindrance) error {
-	provides := pydist.LibrariesFrom(h.ReadQuietly(info+"/RECORD"),
-		func(name []byte, _ int64) bool { return pydist.LibraryFile.Match(name) })
+func unbound(s *pyenv.Site, h *host.Host, have *pydist.Distribution, libraries []string, bad *facts.Hindrance) error {
+	provides := have.Record().AllLibraries()
 	for _, name := range libraries {
 		full := path.Join(s.Dir, name)
 		needed := loader.NeededBy(h, full)

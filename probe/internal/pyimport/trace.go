@@ -51,13 +51,13 @@ func (l LazyTrace) Now() *ImportTrace {
 type absentFrom struct{ module, file, here string }
 
 // TraceImport reads the sources of a distribution as far as the import of its main module goes.
-func TraceImport(s *pyenv.Site, h *host.Host, b *facts.Build, record []byte) *ImportTrace {
+func TraceImport(s *pyenv.Site, h *host.Host, b *facts.Build, record *pydist.Record) *ImportTrace {
 	return traceFrom(s, h, b, b.Path, record, nil)
 }
 
 // traceFrom reads them as far as the import of some modules goes; nil stands for the distribution's main ones.
-func traceFrom(s *pyenv.Site, h *host.Host, b *facts.Build, info string, record []byte, mains []string) *ImportTrace {
-	w := importTracer{h: h, s: s, listed: pydist.IndexRecord(record), seen: map[string]bool{}, foreign: map[string]bool{},
+func traceFrom(s *pyenv.Site, h *host.Host, b *facts.Build, info string, record *pydist.Record, mains []string) *ImportTrace {
+	w := importTracer{h: h, s: s, listed: record.Index(), seen: map[string]bool{}, foreign: map[string]bool{},
 		places: map[string]string{}, changed: map[string]pysource.Summary{}, loaded: map[string]bool{}}
 	w.unmet, w.injured = unmetFrom(s, h, info), injuredFrom(s, h, info)
 	if mains == nil {
@@ -76,7 +76,7 @@ type importTracer struct {
 	ImportTrace
 	h       *host.Host
 	s       *pyenv.Site
-	listed  *pydist.RecordIndex
+	listed  *pydist.FileIndex
 	seen    map[string]bool             // modules, by whether the import is certain to come to them: "+a.b", "-a.b"
 	foreign map[string]bool             // modules of others that were looked for
 	places  map[string]string           // by the first name of a module: the directory of the import path that has it

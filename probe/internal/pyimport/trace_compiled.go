@@ -9,7 +9,6 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/host"
-	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
 )
 
@@ -38,7 +37,7 @@ var numpyCAPI = []byte("_ARRAY_API is NULL pointer")
 // as torch, takes its C API where it is there.
 func (w *importTracer) lacksNumPy(name string) bool {
 	return slices.ContainsFunc(w.unmet, func(u pyenv.Unmet) bool {
-		return u.Name == "numpy" && u.Have == "" && pydist.IsRecorded(w.h, u.By, name)
+		return u.Name == "numpy" && u.Have == "" && w.s.Index(w.h).At(u.By).Record().Has(name)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/host/hosttest"
+	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
 
 	"github.com/google/go-cmp/cmp"
@@ -64,7 +65,7 @@ func TestCompiledImports(t *testing.T) {
 			c.damage(t, dir+low)
 			s := &pyenv.Site{Dir: "/" + strings.TrimSuffix(hosttest.Site, "/"), Python: "3.12.3"}
 			s.Path = []string{s.Dir}
-			r := TraceImport(s, &host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.Dir + "/pkg-1.0.dist-info"}, []byte("pkg/__init__.py,sha256=x,1\n"))
+			r := TraceImport(s, &host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.Dir + "/pkg-1.0.dist-info"}, pydist.ParseRecord([]byte("pkg/__init__.py,sha256=x,1\n")))
 			var want, got []facts.Hindrance
 			switch {
 			case c.by == facts.HindrancePerhaps:
@@ -114,7 +115,7 @@ func TestNumPyOfC(t *testing.T) {
 			}
 			s := &pyenv.Site{Dir: "/" + strings.TrimSuffix(hosttest.Site, "/"), Python: "3.12.3"}
 			s.Path = []string{s.Dir}
-			r := TraceImport(s, &host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.Dir + "/pkg-1.0.dist-info"}, []byte(record))
+			r := TraceImport(s, &host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.Dir + "/pkg-1.0.dist-info"}, pydist.ParseRecord([]byte(record)))
 			if diff := cmp.Diff(c.want, r.absent, cmp.AllowUnexported(absentFrom{})); diff != "" {
 				t.Errorf("absent (-want +got):\n%s", diff)
 			}

@@ -18,7 +18,7 @@ import (
 // injuredDistribution is a distribution of whose libraries some are gone, or not as they were installed.
 type injuredDistribution struct {
 	info   string
-	record *pydist.RecordIndex
+	record *pydist.FileIndex
 }
 
 // injuredFrom are a distribution and those that it requires, at any depth. Of frameworks the libraries are looked at
@@ -30,9 +30,9 @@ func injuredFrom(s *pyenv.Site, h *host.Host, info string) []injuredDistribution
 		required = append(slices.Clone(required), numpy)
 	}
 	for _, dist := range required {
-		name, _, _ := strings.Cut(pydist.DistOf(dist), " ")
-		if Modules[strings.TrimSuffix(name, "lib")] == nil && !LibrariesAsShipped(s, h, dist) {
-			list = append(list, injuredDistribution{dist, pydist.IndexRecord(h.ReadQuietly(dist + "/RECORD"))})
+		d := s.Index(h).At(dist)
+		if Modules[strings.TrimSuffix(d.Name, "lib")] == nil && !LibrariesAsShipped(s, h, dist) {
+			list = append(list, injuredDistribution{dist, d.Record().Index()})
 		}
 	}
 	return list
@@ -44,17 +44,15 @@ func LibrariesAsShipped(s *pyenv.Site, h *host.Host, info string) bool {
 	if known {
 		return whole
 	}
-	other := pydist.LibrariesFrom(h.ReadQuietly(info+"/RECORD"), func(name []byte, size int64) bool {
-		if !pydist.LibraryFile.Match(name) {
-			return false
-		}
-		have, err := h.Size(path.Join(path.Dir(info), string(name)))
-		return host.Absent(err) || err == nil && have != size
+	d := s.Index(h).At(info)
+	damaged := slices.ContainsFunc(d.Record().AllLibraries(), func(file string) bool {
+		state := s.Index(h).Intact(d, file).State
+		return state == pydist.Gone || state == pydist.Altered
 	})
 	if s.Whole == nil {
 		s.Whole = map[string]bool{}
 	}
-	s.Whole[info] = len(other) == 0
+	s.Whole[info] = !damaged
 	return s.Whole[info]
 }
 
@@ -63,7 +61,7 @@ func LibrariesAsShipped(s *pyenv.Site, h *host.Host, info string) bool {
 func (w *importTracer) noteLost(dir, module string, certain, another bool) {
 	file := strings.ReplaceAll(module, ".", "/")
 	if i := w.injuredModule(dir, file); i != nil && certain && (another || !w.lacking) {
-		w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceSpoiled, Of: pydist.DistOf(i.info),
+		w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceSpoiled, Of: w.s.Index(w.h).At(i.info).String(),
 			Path: path.Join(dir, i.record.Modules[file]), By: "it is gone"})
 	}
 }
@@ -98,7 +96,7 @@ func (w *importTracer) noteRefused(file string) {
 		if i == nil || p.Loaded(path.Base(m.Name)) != nil {
 			continue
 		}
-		bad := facts.Hindrance{Kind: facts.HindranceSpoiled, Of: pydist.DistOf(i.info), Path: recorded, By: "it is gone"}
+		bad := facts.Hindrance{Kind: facts.HindranceSpoiled, Of: w.s.Index(w.h).At(i.info).String(), Path: recorded, By: "it is gone"}
 		if taken, reason := m.Unloadable(); taken != "" {
 			bad.Path, bad.By = pyenv.RealPath(w.h, taken), reason
 		} else if reason := refusal(w.s, w.h, recorded); reason != "" {
@@ -164,7 +162,7 @@ func (w *importTracer) besideLoaded() *facts.Hindrance {
 		}
 		for _, name := range files {
 			if reason := refusal(w.s, w.h, path.Join(dir, name)); strings.HasPrefix(reason, ldso.CutOff) {
-				return &facts.Hindrance{Kind: facts.HindrancePerhaps, Of: pydist.DistOf(i.info), Path: path.Join(dir, name), By: reason}
+				return &facts.Hindrance{Kind: facts.HindrancePerhaps, Of: w.s.Index(w.h).At(i.info).String(), Path: path.Join(dir, name), By: reason}
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/host/hosttest"
+	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
 
 	"github.com/google/go-cmp/cmp"
@@ -74,7 +75,7 @@ func TestInjured(t *testing.T) {
 			c.damage(t, dir)
 			s := &pyenv.Site{Dir: "/" + strings.TrimSuffix(hosttest.Site, "/"), Python: "3.12.3"}
 			s.Path = []string{s.Dir}
-			r := TraceImport(s, &host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.Dir + "/pkg-1.0.dist-info"}, []byte("pkg/__init__.py,sha256=x,1\n"))
+			r := TraceImport(s, &host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.Dir + "/pkg-1.0.dist-info"}, pydist.ParseRecord([]byte("pkg/__init__.py,sha256=x,1\n")))
 			var want []facts.Hindrance
 			if c.file != "" {
 				want = []facts.Hindrance{{Kind: facts.HindranceSpoiled, Of: "arrays 2.0", Path: "/" + hosttest.Site + c.file, By: c.by}}
@@ -137,7 +138,7 @@ func TestLinkedLibraries(t *testing.T) {
 			}
 			s := &pyenv.Site{Dir: "/" + strings.TrimSuffix(hosttest.Site, "/"), Python: "3.12.3"}
 			s.Path = []string{s.Dir}
-			r := TraceImport(s, &host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.Dir + "/pkg-1.0.dist-info"}, []byte(record))
+			r := TraceImport(s, &host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.Dir + "/pkg-1.0.dist-info"}, pydist.ParseRecord([]byte(record)))
 			var want, got []facts.Hindrance
 			if c.by != "" {
 				want = []facts.Hindrance{{Kind: facts.HindranceSpoiled, Of: c.of, Path: "/" + hosttest.Site + c.gone, By: c.by}}

@@ -1,12 +1,10 @@
 package pyimport
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
@@ -58,8 +56,8 @@ func CheckTrace(s *pyenv.Site, b *facts.Build, h *host.Host, lazy LazyTrace) err
 // spoiledFirst is a library that the import of a package opens first and that the loader does not take: one that its
 // sources name, or that bears the package's name, unless the package goes without.
 func spoiledFirst(s *pyenv.Site, h *host.Host, b *facts.Build, r *ImportTrace) (*facts.Hindrance, error) {
-	record, names := h.ReadQuietly(b.From), slices.Clone(r.Certain)
-	for _, name := range pydist.LibrariesIn(record) {
+	d, names := s.Index(h).At(b.Path), slices.Clone(r.Certain)
+	for _, name := range d.Record().LargeLibraries() {
 		if loader.IsMain(name) && !slices.Contains(names, name) && !OptionalModule.Match(b.Name) && !pyenv.Absent(h, path.Join(s.Dir, name)) {
 			names = append(names, name)
 		}
@@ -67,7 +65,7 @@ func spoiledFirst(s *pyenv.Site, h *host.Host, b *facts.Build, r *ImportTrace) (
 	if len(names) == 0 {
 		return nil, nil
 	}
-	return SpoiledLibrary(s, h, record, names)
+	return SpoiledLibrary(s, h, d, names)
 }
 
 // TraceSources notes what the import of a framework's modules needs and does not find, by their sources. Its libraries are
@@ -82,13 +80,13 @@ func TraceSources(s *pyenv.Site, h *host.Host, b *facts.Build) {
 		if info == "" || len(b.Hindrances) > 0 {
 			return
 		}
-		record := h.ReadQuietly(info + "/RECORD")
-		if len(unmetFrom(s, h, info))+len(injuredFrom(s, h, info)) == 0 && sourcesAsShipped(s, h, name, record) {
+		d := s.Index(h).At(info)
+		if len(unmetFrom(s, h, info))+len(injuredFrom(s, h, info)) == 0 && sourcesAsShipped(s, h, name, d) {
 			continue
 		}
-		r := traceFrom(s, h, b, info, record, []string{name})
+		r := traceFrom(s, h, b, info, d.Record(), []string{name})
 		if found := importEnd(s, h, r); found != nil && r.Read {
-			found.Of = cmp.Or(found.Of, pydist.DistOf(info))
+			found.Of = cmp.Or(found.Of, d.String())
 			b.Hindrances = append(b.Hindrances, *found)
 		}
 	}
@@ -96,16 +94,9 @@ func TraceSources(s *pyenv.Site, h *host.Host, b *facts.Build) {
 
 // sourcesAsShipped reports whether the sources in a package's own directory have the sizes that RECORD lists,
 // "torch/version.py,sha256=…,293".
-func sourcesAsShipped(s *pyenv.Site, h *host.Host, name string, record []byte) bool {
-	for line := range bytes.Lines(record) {
-		rest, ok := bytes.CutPrefix(line, []byte(name+"/"))
-		file, size, source := bytes.Cut(rest, []byte(".py,"))
-		if !ok || !source || bytes.IndexByte(file, '/') >= 0 {
-			continue
-		}
-		_, size, _ = bytes.Cut(size, []byte(","))
-		have, err := h.Size(path.Join(s.Dir, name, string(file)+".py"))
-		if err != nil || string(bytes.TrimSpace(size)) != strconv.FormatInt(have, 10) {
+func sourcesAsShipped(s *pyenv.Site, h *host.Host, name string, d *pydist.Distribution) bool {
+	for file := range d.Record().Index().Sources {
+		if path.Dir(file) == name && s.Index(h).Intact(d, file).State != pydist.Intact {
 			return false
 		}
 	}

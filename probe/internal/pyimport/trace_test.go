@@ -74,7 +74,7 @@ func TestReached(t *testing.T) {
 			}
 			s := &pyenv.Site{Dir: "/" + strings.TrimSuffix(hosttest.Site, "/"), Python: "3.12.3"}
 			s.Path = []string{s.Dir}
-			r := TraceImport(s, &host.Host{Root: root}, &facts.Build{Name: "pkg-cu12"}, []byte(record))
+			r := TraceImport(s, &host.Host{Root: root}, &facts.Build{Name: "pkg-cu12"}, pydist.ParseRecord([]byte(record)))
 			absent := ""
 			for _, a := range r.absent {
 				absent += a.module
@@ -115,7 +115,7 @@ func TestAlteredSources(t *testing.T) {
 			s := &pyenv.Site{Dir: "/" + strings.TrimSuffix(hosttest.Site, "/"), Python: "3.12.3"}
 			s.Path = []string{s.Dir}
 			record := fmt.Sprintf("pkg/__init__.py,sha256=x,%d\npkg/version.py,sha256=x,%s\n", len(init), c.size)
-			r := TraceImport(s, &host.Host{Root: root}, &facts.Build{Name: "pkg"}, []byte(record))
+			r := TraceImport(s, &host.Host{Root: root}, &facts.Build{Name: "pkg"}, pydist.ParseRecord([]byte(record)))
 			kind, by := "", ""
 			if len(r.altered) > 0 {
 				kind, by = r.altered[0].Kind, r.altered[0].By
@@ -141,7 +141,7 @@ func TestMains(t *testing.T) {
 		{"alone", "_core.abi3.so,x,1\n", []string{"_core"}},
 		{"fast-cu13", "fast_cu13/_C.abi3.so,x,1\nfast_cu13/__init__.py,x,1\nfast_ep_cu13/__init__.py,x,1\nfast_ep_cu13/_C.abi3.so,x,1\n", []string{"fast_cu13"}},
 	} {
-		w := importTracer{listed: pydist.IndexRecord([]byte(c.record))}
+		w := importTracer{listed: pydist.ParseRecord([]byte(c.record)).Index()}
 		if diff := cmp.Diff(c.want, w.mains(&facts.Build{Name: c.name}), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
@@ -163,7 +163,7 @@ func TestWorkingDirectory(t *testing.T) {
 			s := &pyenv.Site{Dir: "/" + strings.TrimSuffix(hosttest.Site, "/"), Python: "3.12.3", Here: []string{"/home/u"}}
 			s.Path = []string{s.Dir}
 			h := &host.Host{Root: root}
-			r := TraceImport(s, h, &facts.Build{Name: "pkg"}, []byte("pkg/__init__.py,sha256=x,25\n"))
+			r := TraceImport(s, h, &facts.Build{Name: "pkg"}, pydist.ParseRecord([]byte("pkg/__init__.py,sha256=x,25\n")))
 			if got := importEnd(s, h, r); got == nil || got.Kind != c.kind {
 				t.Errorf("%+v, want %s", got, c.kind)
 			}
@@ -195,7 +195,7 @@ func TestOlderRequirement(t *testing.T) {
 			}
 			s := &pyenv.Site{Dir: "/" + strings.TrimSuffix(hosttest.Site, "/"), Python: "3.12.3"}
 			s.Path = []string{s.Dir}
-			r := TraceImport(s, &host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.Dir + "/pkg-1.0.dist-info"}, []byte("pkg/__init__.py,sha256=x,1\n"))
+			r := TraceImport(s, &host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.Dir + "/pkg-1.0.dist-info"}, pydist.ParseRecord([]byte("pkg/__init__.py,sha256=x,1\n")))
 			got := ""
 			for _, h := range r.altered {
 				if h.Kind == facts.HindranceOld && h.Of == "ml-dtypes 0.3.2" && h.Requirement == "ml-dtypes>=0.5.0" {

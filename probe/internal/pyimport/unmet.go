@@ -1,7 +1,6 @@
 package pyimport
 
 import (
-	"bytes"
 	"maps"
 	"path"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/distname"
 	pip "cudacompat/probe/internal/input/requirements"
-	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
 )
 
@@ -50,13 +48,9 @@ func requirementsOf(s *pyenv.Site, h *host.Host, info string) pyenv.Requirements
 		return e
 	}
 	var e pyenv.Requirements
-	for line := range bytes.Lines(pydist.HeaderOf(h.ReadQuietly(info + "/METADATA"))) {
-		rest, ok := bytes.CutPrefix(line, pydist.RequiresDist)
-		if !ok || pydist.Elsewhere.Match(rest) {
-			continue
-		}
-		r, ok := pip.ParseRequirement(strings.TrimSpace(string(rest)))
-		if !ok || strings.HasPrefix(r.Name, "nvidia-") || !r.Applies(facts.Environment{Python: s.Python}, "", nil) {
+	for _, one := range s.Index(h).At(info).Requires() {
+		r, ok := one.Parse()
+		if !ok || one.Elsewhere() || strings.HasPrefix(r.Name, "nvidia-") || !r.Applies(facts.Environment{Python: s.Python}, "", nil) {
 			continue
 		}
 		dist := s.InfoOf(h, r.Name)
@@ -79,9 +73,9 @@ func requirementsOf(s *pyenv.Site, h *host.Host, info string) pyenv.Requirements
 func lacks(s *pyenv.Site, h *host.Host, by string, r pip.Requirement, info string) (pyenv.Unmet, bool) {
 	u := pyenv.Unmet{Requirement: r, By: by}
 	if info != "" {
-		_, u.Have, _ = strings.Cut(pydist.DistOf(info), " ")
+		u.Have = s.Index(h).At(info).Version
 		if olderThan(r, u.Have) {
-			u.Modules = pydist.IndexRecord(h.ReadQuietly(info + "/RECORD")).TopModules()
+			u.Modules = s.Index(h).At(info).Record().Index().TopModules()
 			return u, true
 		}
 	}
@@ -98,7 +92,7 @@ func lacks(s *pyenv.Site, h *host.Host, by string, r pip.Requirement, info strin
 // isThere reports whether a distribution's modules are where its RECORD says: one that it brings to the top of the import
 // path, else, of a part of a namespace as google/protobuf, its first source. One without sources has nothing to lose.
 func isThere(s *pyenv.Site, h *host.Host, info string) bool {
-	record := pydist.IndexRecord(h.ReadQuietly(info + "/RECORD"))
+	record := s.Index(h).At(info).Record().Index()
 	if tops := record.TopModules(); len(tops) > 0 {
 		return slices.ContainsFunc(tops, func(module string) bool { return pyenv.FindsModule(h, s.Path, module, nil) })
 	}

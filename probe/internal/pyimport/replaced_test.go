@@ -8,7 +8,6 @@ import (
 
 	"cudacompat/probe/host"
 	"cudacompat/probe/host/hosttest"
-	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
 )
 
@@ -43,8 +42,8 @@ func TestAltered(t *testing.T) {
 			hosttest.Write(t, filepath.Join(root, hosttest.Site+"nvidia_nccl_cu12-2.27.3.dist-info/RECORD"), c.record)
 			h, failed := &host.Host{Root: root}, host.Errors{}
 			s := &pyenv.Site{Dir: "/" + filepath.Clean(hosttest.Site)}
-			s.Dists = pydist.Distributions(h, s.Dir, &failed)
-			MarkOverwritten(s, h)
+			s.Dists = s.Index(h).Companions(s.Dir, &failed)
+			MarkReplaced(s, h)
 			p := s.Dist("nvidia-nccl-cu12")
 			if p == nil || !strings.Contains(p.Altered, c.want) || p.Overwritten != (c.want != "") || len(failed) > 0 {
 				t.Errorf("%+v, want %q (%v)", p, c.want, failed)

@@ -48,9 +48,9 @@ func TestParseMetadata(t *testing.T) {
 		{"cut", "Metadata-Version: 2.1\nName: to", "", map[string]string{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			version, requires := ParseMetadata([]byte(tt.data))
-			if diff := cmp.Diff(tt.requires, requires); diff != "" || version != tt.version {
-				t.Errorf("version %q; -want +got:\n%s", version, diff)
+			m := ParseMetadata([]byte(tt.data))
+			if diff := cmp.Diff(tt.requires, m.Pins()); diff != "" || m.Version != tt.version {
+				t.Errorf("version %q; -want +got:\n%s", m.Version, diff)
 			}
 		})
 	}
@@ -73,8 +73,8 @@ func TestParseWheel(t *testing.T) {
 		"Tag: cp37-cp37m-manylinux_2_17_x86_64\n":      {"3.7", "2.17"},
 		"": {"", ""},
 	} {
-		if python, glibc := parseWheel([]byte(data)); [2]string{python, glibc} != want {
-			t.Errorf("parseWheel(%q) = %q, %q; want %q", data, python, glibc, want)
+		if got := parseWheel([]byte(data)); [2]string{got.Python, got.Glibc} != want {
+			t.Errorf("parseWheel(%q) = %q, %q; want %q", data, got.Python, got.Glibc, want)
 		}
 	}
 }
@@ -84,11 +84,11 @@ func FuzzParseMetadata(f *testing.F) {
 		"Requires-Dist: nvidia-nccl-cu12==2.27.3; platform_system == \"Linux\"\n" +
 		"Requires-Dist: triton (==3.1.0) ; extra == 'x'\n\nVersion: 9\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		version, requires := ParseMetadata(data)
-		if !bytes.Contains(data, []byte(version)) || strings.ContainsAny(version, " \t\n") {
-			t.Errorf("version %q", version)
+		m := ParseMetadata(data)
+		if !bytes.Contains(data, []byte(m.Version)) || strings.ContainsAny(m.Version, " \t\n") {
+			t.Errorf("version %q", m.Version)
 		}
-		for name, pin := range requires {
+		for name, pin := range m.Pins() {
 			if name != distname.Normal(name) || name == "" || pin == "" || !bytes.Contains(data, []byte(pin)) {
 				t.Errorf("%q==%q", name, pin)
 			}
@@ -104,9 +104,47 @@ func FuzzParseWheel(f *testing.F) {
 	f.Add([]byte("Wheel-Version: 1.0\nTag: cp311-cp311-manylinux_2_17_x86_64\nTag: cp311-cp311-manylinux2014_x86_64\n"))
 	f.Add([]byte("Tag: cp313-cp313t-manylinux_2_28_aarch64\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		python, glibc := parseWheel(data)
-		if python != "" && !abiName.MatchString(python) || glibc != "" && !glibcName.MatchString(glibc) {
-			t.Errorf("%q, %q", python, glibc)
+		got := parseWheel(data)
+		if got.Python != "" && !abiName.MatchString(got.Python) || got.Glibc != "" && !glibcName.MatchString(got.Glibc) {
+			t.Errorf("%q, %q", got.Python, got.Glibc)
 		}
 	})
+}
+func TestAccepts(t *testing.T) {
+	for _, c := range []struct {
+		specifiers, have string
+		want             bool
+	}{
+		{"==26.10.*", "26.10.0", true},
+		{"==26.10.*", "25.10.0", false},
+		{"==26.10.2", "26.10.2", true},
+		{"==26.10.2", "26.10.0", false},
+		{"<13.0,>=12.9.2", "12.9.10", true},
+		{"<13.0,>=12.9.2", "13.0.1", false},
+		{"~=26.10", "26.12.0", true},
+		{"~=26.10", "27.2.0", false},
+		{"~=26.10.1", "26.10.0", false},
+		{"~=26.10.1", "26.12.0", false},
+		{"==26.12.*,>=0.0.0a0", "26.12.0a17", true},
+		{"===26.10", "25.10.0", false},
+		{"@26.10", "25.10.0", true},
+		{"==5.3.0.16", "5.3.0.16", true},
+	} {
+		if got := Accepts(c.specifiers, c.have); got != c.want {
+			t.Errorf("%q accepts %s: %v", c.specifiers, c.have, got)
+		}
+	}
+}
+
+func TestRequires(t *testing.T) {
+	const metadata = "Metadata-Version: 2.4\nName: sglang\nRequires-Dist: sgl-flash-mla==1.0.0\n" +
+		"Requires-Dist: sgl_deep_ep>=0.1; platform_system == \"Linux\"\n" +
+		"Requires-Dist: flash-attn>=2; extra == \"flash\"\nRequires-Dist: sgl-kernel-extra\n\nRequires-Dist: vllm\n"
+	parsed := ParseMetadata([]byte(metadata))
+	for name, want := range map[string]bool{"sgl-flash-mla": true, "sgl-deep-ep": true, "sgl-kernel-extra": true,
+		"sgl-kernel": false, "flash-attn": false, "vllm": false} {
+		if got := parsed.Names(name, false); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
 }

@@ -1,4 +1,0 @@
-package pydist
-
-// RequiresDist begins a requirement in METADATA.
-var RequiresDist = []byte("Requires-Dist: ")
