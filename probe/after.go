@@ -16,16 +16,16 @@ import (
 
 // Plan is what an installer's dry run says that it would do; Given reads it. Package facts describes its fields.
 type (
+	// Plan describes what an installer's dry run would do. Given reads it; package facts describes its fields.
 	Plan    = facts.Plan
 	Planned = facts.Planned
 )
 
-// After foretells facts: what Run with these options would find once an installer has done what a plan says. before is
-// what it finds now; plan is what Given read of the installer's dry run. The environments that the options name change,
-// and nothing else does. Files that the plan removes are taken out of a second look at the environment; what it installs
-// is known by its names and releases alone, and the files of another release of it are read in their place where these are
-// modules that serve others.
-func After(ctx context.Context, h *Host, opt Options, before, plan Facts) Facts {
+// Forecast predicts facts: what Run with these options would find once an installer has carried out a plan. before is
+// what Run finds now; plan is what Given read of the installer's dry run. Only the environments that the options name
+// change. Forecast reads them again without the files that the plan removes. Of what the plan installs it knows names
+// and releases; where the files of another release can stand in for modules that serve others, it reads those.
+func Forecast(ctx context.Context, h *Host, opt Options, before, plan Facts) Facts {
 	after := before
 	if plan.Plan == nil {
 		return after
@@ -35,13 +35,13 @@ func After(ctx context.Context, h *Host, opt Options, before, plan Facts) Facts 
 		moves[p.Name] = true
 	}
 	owned := pyenv.OwnedBy(h, opt.Envs, func(name string) bool { return moves[name] })
-	complete := withReplaced(*plan.Plan, owned)
+	complete := completePlan(*plan.Plan, owned)
 	after.Plan = &complete
 	c := change.Change{Plan: complete, Files: owned.Files,
 		Ranges: func(name string) map[string]string { return pyenv.RangesOf(h, opt.Envs, name) }}
 	left := before.Environments
-	if gone := leaving(h, &c, before.Environments); len(gone) > 0 {
-		found := runOf(ctx, h.Without(gone), opt, pythonAlone)
+	if gone := removedFiles(h, &c, before.Environments); len(gone) > 0 {
+		found := runReaders(ctx, h.Without(gone), opt, pythonReader)
 		if !slices.ContainsFunc(found.Probes, func(s facts.Status) bool { return s.Status == "failed" }) {
 			left = found.Environments // what was cut short is said, and shows nothing as gone
 		}
@@ -58,8 +58,8 @@ func After(ctx context.Context, h *Host, opt Options, before, plan Facts) Facts 
 	after.Environments = nil
 	have := pyenv.DistributionsOf(h, opt.Envs)
 	for _, env := range envs {
-		c.Coming = request.Coming(plan, jaxBeside(env, complete))
-		then := c.Apply(env, sameIn(left, env))
+		c.Coming = request.Coming(plan, remainingJAX(env, complete))
+		then := c.Apply(env, findEnvironment(left, env))
 		after.Environments = append(after.Environments, then)
 		complete.Lacks = append(complete.Lacks, c.Lacks(then, before.System.Arch, have)...)
 	}
@@ -67,8 +67,8 @@ func After(ctx context.Context, h *Host, opt Options, before, plan Facts) Facts 
 	return after
 }
 
-// withReplaced is a plan with what its installer does not say: pip names what it installs, and not what that replaces.
-func withReplaced(p Plan, owned pyenv.Owned) Plan {
+// completePlan adds to a plan the releases that its installs replace: pip names only what it installs.
+func completePlan(p Plan, owned pyenv.Owned) Plan {
 	for _, i := range p.Installs {
 		if have, there := owned.Versions[i.Name]; there {
 			if _, said := p.Removed(i.Name); !said {
@@ -87,9 +87,9 @@ func withReplaced(p Plan, owned pyenv.Owned) Plan {
 	return p
 }
 
-// leaving are the files that a plan removes for good, and those that it writes anew, but where the old ones stand in for
-// these.
-func leaving(h *Host, c *change.Change, envs []facts.Environment) map[string]bool {
+// removedFiles returns the files that a plan removes for good or writes anew. It leaves out old files that stand in for
+// the new ones.
+func removedFiles(h *Host, c *change.Change, envs []facts.Environment) map[string]bool {
 	gone := map[string]bool{}
 	for file, name := range c.Files {
 		if _, goes := c.Plan.Removed(name); goes && !c.StandsIn(name, envs) {
@@ -100,8 +100,8 @@ func leaving(h *Host, c *change.Change, envs []facts.Environment) map[string]boo
 	return gone
 }
 
-// addEmptyDirectories adds the directories in which nothing is left: an installer removes them, too, and an empty "torch" would be a
-// module of that name.
+// addEmptyDirectories adds the directories that the removal leaves empty. Installers delete them too, and an empty
+// directory "torch" would be importable as a namespace package.
 func addEmptyDirectories(h *Host, gone map[string]bool) {
 	dirs := map[string]bool{}
 	for file := range gone {
@@ -121,16 +121,17 @@ func addEmptyDirectories(h *Host, gone map[string]bool) {
 	}
 }
 
-// pythonAlone is the one source that a plan changes.
-var pythonAlone = []reader{{name: "python", read: readPython}}
+// pythonReader is the only source that a plan changes.
+var pythonReader = []reader{{name: "python", read: readPython}}
 
-// newUnread are the places that only the second look could not read.
+// newUnread returns the places that only the second look could not read.
 func newUnread(before, now []facts.Unread) []facts.Unread {
 	return slices.DeleteFunc(slices.Clone(now), func(u facts.Unread) bool { return slices.Contains(before, u) })
 }
 
-// sameIn is an environment in another look; one that holds nothing any more is as empty as that.
-func sameIn(list []facts.Environment, env facts.Environment) facts.Environment {
+// findEnvironment returns the environment in list with the path and Python of env. If there is none, everything in it
+// was removed: findEnvironment returns env without packages.
+func findEnvironment(list []facts.Environment, env facts.Environment) facts.Environment {
 	i := slices.IndexFunc(list, func(e facts.Environment) bool { return e.Path == env.Path && e.Python == env.Python })
 	if i < 0 {
 		env.Builds, env.Packages, env.Assemblers = nil, nil, nil
@@ -139,8 +140,9 @@ func sameIn(list []facts.Environment, env facts.Environment) facts.Environment {
 	return list[i]
 }
 
-// jaxBeside are the parts of a JAX that stay where others of them move: one alone says nothing.
-func jaxBeside(env facts.Environment, p Plan) []facts.Package {
+// remainingJAX returns the parts of a JAX installation that stay while the plan moves others. One part alone does not
+// tell which CUDA JAX uses.
+func remainingJAX(env facts.Environment, p Plan) []facts.Package {
 	return slices.DeleteFunc(slices.Clone(env.Packages), func(pkg facts.Package) bool {
 		_, goes := p.Removed(pkg.Name)
 		_, comes := p.Installed(pkg.Name)

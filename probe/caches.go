@@ -7,7 +7,7 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// readCaches reads the extensions that programs compiled for the GPU that they met, and kept.
+// readCaches reads the extensions that programs compiled for this machine's GPU and cached on disk.
 func readCaches(h *Host, opt Options) (source.Update, error) {
 	if slices.Contains(opt.Envs, NoEnvironments) {
 		return nil, source.Skipped("--env none: no build is looked for")

@@ -14,47 +14,50 @@ import (
 	"cudacompat/probe/internal/system"
 )
 
-// Image is a container's image that was read and not unpacked. Close gives back what was kept of it.
+// Image is a container image that was read without unpacking it. Close frees what was kept of it.
 type Image = image.Image
 
-// ImageOptions say how an image is read.
+// ImageOptions control how an image is read.
 type ImageOptions = image.Options
 
-// ManyImages is the error of an archive or a layout with several images.
+// ManyImages reports an archive or a layout that holds several images.
 type ManyImages = image.ManyError
 
 // NoTag is the error of images of which none bears the name that was asked for, OtherPlatform of an image that is for none of the platform that was asked for, ManyPlatforms of one that is
 // for several of which nothing tells the one that is meant.
 type (
+	// Errors of OpenImage and OpenLayout: no image has the requested name (NoTag), no image is for the requested
+	// platform (OtherPlatform), or the image exists for several platforms and none was requested (ManyPlatforms).
 	NoTag         = image.NoTagError
 	OtherPlatform = image.OtherPlatformError
 	ManyPlatforms = image.ManyPlatformsError
 )
 
-// ParsePlatform reads a platform as Docker takes it, such as linux/arm64.
+// ParsePlatform parses a platform as Docker writes it, such as linux/arm64.
 func ParsePlatform(text string) (string, error) { return image.ParsePlatform(text) }
 
-// ErrNoImage is the error of an archive that holds something else.
+// ErrNoImage reports an archive that is no image.
 var ErrNoImage = image.ErrNoImage
 
-// IsImage reports whether a file that begins so can be an image, IsLayout whether a directory is one.
+// IsImage reports whether a file with these first bytes can be an image.
 func IsImage(head []byte) bool { return image.Is(head) }
 
 // IsLayout reports whether a directory is an OCI layout.
 func IsLayout(dir string) bool { return image.IsLayout(dir) }
 
-// OpenImage reads the image in an archive, as docker save, podman save and skopeo copy write it; from a pipe as it goes
-// by. Nothing is unpacked. Errors say in one clause what is wrong with it.
+// OpenImage reads the image in an archive that docker save, podman save or skopeo copy wrote. It reads a pipe in one
+// pass and unpacks nothing. Errors are one clause that says what is wrong with the archive.
 func OpenImage(ctx context.Context, r io.Reader, opt ImageOptions) (*Image, error) {
 	return image.Open(ctx, r, opt)
 }
 
-// OpenLayout is OpenImage for the directory of an OCI layout.
+// OpenLayout reads the image in an OCI layout's directory, as OpenImage does.
 func OpenLayout(ctx context.Context, dir string, opt ImageOptions) (*Image, error) {
 	return image.OpenDirectory(ctx, dir, opt)
 }
 
-// RunImage is Run for an image: for what will be started from it, with the variables that its configuration sets.
+// RunImage reads every source of facts in an image, with the variables that its configuration sets for the program
+// started from it.
 func RunImage(ctx context.Context, i *Image, opt Options) Facts {
 	h := imageHost(i)
 	f := Run(ctx, h, opt)
@@ -80,20 +83,20 @@ func RunImage(ctx context.Context, i *Image, opt Options) Facts {
 	return f
 }
 
-// imageHost is an image as the place where its program is started.
+// imageHost returns an image as a host whose process is the image's start program.
 func imageHost(i *Image) *Host {
 	h := host.Unmounted(i, i.Config.Env(), i.Config.Start())
 	if h.Env["HOME"] == "" {
-		h.Env["HOME"] = homeOf(h, i.Config.Config.User)
+		h.Env["HOME"] = imageHome(h, i.Config.Config.User)
 	}
 	return h
 }
 
-// homeOf is the HOME of what is started from an image as a user, "app", "1000" or "1000:1000": runtimes take it from the
-// image's /etc/passwd (runc, libcontainer/init_linux.go).
+// imageHome returns the HOME of a program that an image starts as a user: "app", "1000" or "1000:1000". Container
+// runtimes read it from the image's /etc/passwd (runc, libcontainer/init_linux.go).
 //
 //	app:x:1000:1000::/home/app:/bin/bash
-func homeOf(h *Host, user string) string {
+func imageHome(h *Host, user string) string {
 	user, _, _ = strings.Cut(user, ":")
 	user = cmp.Or(user, "0")
 	for line := range strings.Lines(string(h.ReadQuietly("/etc/passwd"))) {

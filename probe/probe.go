@@ -22,27 +22,27 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// FactsSchema names the form of Facts in JSON.
+// FactsSchema is the schema name of Facts in JSON.
 const FactsSchema = facts.Schema
 
-// Facts is everything found, in a form that survives a JSON round trip. Package facts describes its fields and their types.
+// Facts holds everything that was found. It survives a JSON round trip. Package facts describes its fields.
 type Facts = facts.Facts
 
 // Host is what is examined: this machine, or a tree of files that stands for another one. Package host describes its
 // methods.
 type Host = host.Host
 
-// This is the running machine with this process's environment.
+// This returns the running machine, with this process's environment variables.
 func This() *Host { return host.This() }
 
-// Tree is the tree of files under root: a mounted image, an unpacked container, a node's /host. Nothing in it runs, and
-// links in it stay inside. A root that is not there, or is no directory, is an error.
+// Tree returns the machine whose files lie under root: a mounted image, an unpacked container, a node's /host. Nothing
+// in it is executed, and links in it resolve inside it. Tree fails if root is missing or is no directory.
 func Tree(root string) (*Host, error) { return host.Tree(root) }
 
-// IsEnvironment reports whether a Python environment stands at root.
+// IsEnvironment reports whether root is a Python environment.
 func IsEnvironment(h *Host, root string) bool { return framework.IsEnvironment(h, root) }
 
-// Document is a file that somebody else has written, and how files that it refers to are opened.
+// Document is a file to read with Given, and how to open the files that it refers to.
 type Document = input.Document
 
 // What Given says of a file that it does not read.
@@ -51,45 +51,45 @@ var (
 	ErrArchive = input.ErrArchive // it is an archive, such as an image
 )
 
-// Given reads what was taken elsewhere: facts or a report as JSON, nvidia-smi's output, a list of packages, a lock, a
-// Dockerfile, or a collect_env report as text. ErrForeign and ErrArchive say that it is of no kind that is read;
-// any other error, what is wrong with it.
+// Given reads facts that were recorded elsewhere: facts or a report as JSON, the output of nvidia-smi or collect_env, a
+// list of packages, a lock, or a Dockerfile. It returns ErrForeign or ErrArchive for a file of an unknown kind, and
+// another error for a file that is malformed.
 func Given(data []byte) (Facts, error) { return input.Read(Document{Data: data}) }
 
-// Excess says what facts or a report in JSON have too much of to be read, as Given does before it parses them; nil where
-// there is nothing. Whoever parses facts of strangers asks it first: they take far more memory than their text.
+// Excess reports why a JSON document of facts is too large to parse, or nil. Parsed facts take far more memory than
+// their text, so call Excess before parsing a stranger's facts; Given does.
 func Excess(data []byte) error { return document.Excess(data) }
 
-// GivenFile is Given for a file that may refer to others. One that cannot be opened is no error: it is named in
-// Facts.Unread, and what was read stands.
+// GivenFile reads a file that may refer to others, as Given does. It names a file that it cannot open in Facts.Unread
+// and keeps what it read.
 func GivenFile(d Document) (Facts, error) { return input.Read(d) }
 
-// Machines divides what people paste into a bug report into one document for each machine that it is of; any other
-// document stays whole.
+// Machines splits a pasted bug report into one document for each machine that it describes. It returns any other
+// document whole.
 func Machines(d Document) []Document { return input.Machines(d) }
 
-// IsPaste reports whether a document is a report or an output as people paste it, beside which an error may stand.
+// IsPaste reports whether a document is a report or an output as people paste it, next to which an error message may
+// stand.
 func IsPaste(d Document) bool { return input.IsPaste(d) }
 
-// Together are the facts of one machine, of which several documents tell a part each. What they tell otherwise is named in
-// Facts.Unread.
-func Together(list []Facts) Facts { return input.Together(list) }
+// Merge combines the facts that several documents tell of one machine. It names contradictions in Facts.Unread.
+func Merge(list []Facts) Facts { return input.Together(list) }
 
-// GivenFormats are the kinds of files that Given reads, as people call them.
+// GivenFormats lists the kinds of files that Given reads, as people call them.
 func GivenFormats() []string { return input.Formats() }
 
-// ServeNVML must be called first in main by a program that wants NVML asked in a child process: in the child it
-// answers and does not return. A program that never calls it gets NVML in its own process.
+// ServeNVML answers NVML queries and does not return if this process is the child that was started for them. A program
+// calls it first in main to have NVML asked in a child process; without the call, NVML runs in the program's own
+// process.
 func ServeNVML() { nvml.Serve() }
 
-// NVMLSupport says in words whether this build can ask NVML, "with NVML".
+// NVMLSupport says whether this build can ask NVML: "with NVML".
 func NVMLSupport() string { return nvml.Support() }
 
-// ActiveEnvironment is the prefix of the Python environment that a program is started with here; empty where there is
-// none.
+// ActiveEnvironment returns the prefix of the Python environment in which a program started here runs, or "".
 func ActiveEnvironment(h *Host) string { return pyenv.Active(h) }
 
-// PackageName is a distribution's name as facts have it: that of a requirement, without its version and its extras.
+// PackageName returns the normalized distribution name of a requirement, without its version and extras.
 func PackageName(requirement string) string {
 	name := strings.FieldsFunc(requirement, func(r rune) bool { return strings.ContainsRune("[<>=!~; @", r) })
 	if len(name) == 0 {

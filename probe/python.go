@@ -8,7 +8,7 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// NoEnvironments in Options.Envs means that no build is looked for: the driver and the GPUs are all that matters.
+// NoEnvironments in Options.Envs skips Python: only the driver and the GPUs matter.
 const NoEnvironments = "none"
 
 // readPython reads every Python environment.
@@ -16,11 +16,12 @@ func readPython(h *Host, opt Options) (source.Update, error) {
 	if slices.Contains(opt.Envs, NoEnvironments) {
 		return nil, source.Skipped("--env none: no build is looked for")
 	}
-	read, err := framework.ReadTelling(h, opt.Envs, func(soFar pyenv.Found) { opt.tell(ofPython(soFar)) })
-	return ofPython(read), err
+	read, err := framework.ReadTelling(h, opt.Envs, func(soFar pyenv.Found) { opt.keep(updatePython(soFar)) })
+	return updatePython(read), err
 }
 
-func ofPython(read pyenv.Found) source.Update {
+// updatePython returns the update for what was read of Python environments.
+func updatePython(read pyenv.Found) source.Update {
 	return func(f *Facts) {
 		f.Environments, f.Programs = read.Environments, read.Programs
 		f.Unread = append(f.Unread, read.Unread...)

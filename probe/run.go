@@ -21,10 +21,10 @@ import (
 	"cudacompat/probe/internal/toolkit"
 )
 
-// filesTimeout bounds the reading of files: a dead network mount must not hang the doctor.
+// filesTimeout bounds the reading of files, because a dead network mount must not hang the doctor.
 const filesTimeout = 10 * time.Second
 
-// sources lists the reader of every source of facts, in the order in which they are read and listed.
+// sources lists the readers of facts in the order in which they run and are reported.
 var sources = []reader{
 	{name: "system", readHost: system.Read},
 	{name: "instance", readHost: system.ReadInstance},
@@ -57,13 +57,13 @@ var sources = []reader{
 	{name: "driver-modules", readHost: driver.ReadModules}, // last: unpacking those of many kernels can take seconds
 }
 
-// Run reads every source of facts on the host. It never hangs and never fails as a whole: a source that cannot be
-// read is named in Facts.Probes, and what the others found stands.
+// Run reads every source of facts on the host. It never hangs and never fails as a whole: a source that cannot be read
+// is named in Facts.Probes, and the results of the others stand.
 func Run(ctx context.Context, h *Host, opt Options) Facts {
 	h = h.Fresh()
 	wait := nvml.Start(ctx, h, opt.Timeout)
 	facts := runSources(ctx, h, opt)
-	opt.begin("the driver's answer")
+	opt.announce("the driver's answer")
 	answer := wait()
 	answer.Place(&Host{Root: h.Root, Env: h.Env}) // a source that hangs may still use the other one
 	answer.Apply(&facts)
@@ -73,11 +73,12 @@ func Run(ctx context.Context, h *Host, opt Options) Facts {
 	return facts
 }
 
-func runSources(ctx context.Context, h *Host, opt Options) Facts { return runOf(ctx, h, opt, sources) }
+// runSources runs all sources.
+func runSources(ctx context.Context, h *Host, opt Options) Facts { return runReaders(ctx, h, opt, sources) }
 
-// runOf reads the files of some sources in a goroutine that is left behind if a file system never answers. What it found is taken
-// at the end, in one go: waking another goroutine for each source would take longer than many a source does.
-func runOf(ctx context.Context, h *Host, opt Options, sources []reader) Facts {
+// runReaders runs readers in a goroutine that it abandons if a file system never answers. It applies the results at the
+// end, in one go, because waking another goroutine for each source would take longer than many sources do.
+func runReaders(ctx context.Context, h *Host, opt Options, sources []reader) Facts {
 	limit := filesTimeout
 	if opt.Timeout > 0 {
 		limit = opt.Timeout
@@ -90,7 +91,7 @@ func runOf(ctx context.Context, h *Host, opt Options, sources []reader) Facts {
 	}
 	h.Budget = budget.Usual(ctx)
 	results := make(chan result, len(sources))
-	opt.soFar = &soFar{ctx: ctx}
+	opt.soFar = &partial{ctx: ctx}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -98,8 +99,8 @@ func runOf(ctx context.Context, h *Host, opt Options, sources []reader) Facts {
 			if ctx.Err() != nil {
 				return
 			}
-			opt.tell(nil) // what the one before told is in its result
-			opt.begin(s.name)
+			opt.keep(nil) // what the one before told is in its result
+			opt.announce(s.name)
 			apply, status := s.run(h, opt)
 			if ctx.Err() != nil {
 				return // what it could not read for lack of time is no answer
@@ -119,7 +120,7 @@ func runOf(ctx context.Context, h *Host, opt Options, sources []reader) Facts {
 		facts.Probes = append(facts.Probes, r.status)
 	}
 	if read < len(sources) {
-		opt.foundSoFar()(&facts)
+		opt.kept()(&facts)
 	}
 	return markUnread(ctx, facts, sources[read:], limit)
 }
@@ -138,7 +139,7 @@ func withSkipped(apply source.Update, left []host.Skipped) source.Update {
 	}
 }
 
-// markUnread marks the sources that did not come back in time.
+// markUnread reports the sources that did not finish in time.
 func markUnread(ctx context.Context, f Facts, late []reader, limit time.Duration) Facts {
 	why := fmt.Sprintf("no answer within %s: give more time with --timeout, or fewer files with --env", limit)
 	status := fmt.Sprintf("no answer within %s: a file system that hangs? try --timeout, or --env for fewer files", limit)

@@ -133,7 +133,7 @@ func TestSourceThatNeverComesBack(t *testing.T) {
 // TestPanicKeepsWhatWasRead: of a search that meets a bug, what it has found by then is judged, and the rest is named.
 func TestPanicKeepsWhatWasRead(t *testing.T) {
 	buggy := func(_ *Host, opt Options) (source.Update, error) {
-		opt.tell(func(f *Facts) { f.Environments = []facts.Environment{{Path: "/opt/first"}} })
+		opt.keep(func(f *Facts) { f.Environments = []facts.Environment{{Path: "/opt/first"}} })
 		panic("a file that nobody foresaw")
 	}
 	withSources(t, reader{name: "pci", read: func(*Host, Options) (source.Update, error) { panic("another") }},
@@ -196,7 +196,7 @@ func TestDeadlineKeepsWhatWasRead(t *testing.T) {
 	began, end := make(chan bool), make(chan bool)
 	defer close(end)
 	slow := func(_ *Host, opt Options) (source.Update, error) {
-		opt.tell(func(f *Facts) { f.Environments = []facts.Environment{{Path: "/opt/first"}} })
+		opt.keep(func(f *Facts) { f.Environments = []facts.Environment{{Path: "/opt/first"}} })
 		close(began)
 		<-end
 		return nil, nil

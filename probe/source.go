@@ -12,30 +12,31 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// Options bounds a run and says which environments to look at.
+// Options bounds a run and names the environments to read.
 type Options struct {
 	Timeout time.Duration       // of everything; 0 means 10 s for files and NVML's own by the number of GPUs
 	Envs    []string            // Python environments asked for by name
 	Tell    func(source string) // is told which source of facts is being read; it must not wait. nil tells nobody
-	soFar   *soFar              // where a source leaves what it has, before it has all
+	soFar   *partial              // where a source leaves what it has, before it has all
 }
 
-// soFar is what a source has found before it has found all: the last of it stands when time is up.
-type soFar struct {
+// partial holds what a slow source has found before it is done. It is used when time is up.
+type partial struct {
 	ctx   context.Context // what is told after its end lacks what could no longer be read
 	mutex sync.Mutex
 	last  source.Update
 }
 
-// begin tells which source is being read.
-func (o Options) begin(source string) {
+// announce reports the source that is read next.
+func (o Options) announce(source string) {
 	if o.Tell != nil {
 		o.Tell(source)
 	}
 }
 
-// tell leaves what a source has by now.
-func (o Options) tell(apply source.Update) {
+// keep stores what a source has found by now. Updates that come after the end of the context are dropped, because they
+// lack what could no longer be read.
+func (o Options) keep(apply source.Update) {
 	if o.soFar != nil {
 		o.soFar.mutex.Lock()
 		defer o.soFar.mutex.Unlock()
@@ -45,15 +46,15 @@ func (o Options) tell(apply source.Update) {
 	}
 }
 
-// foundSoFar is what a source has left.
-func (o Options) foundSoFar() source.Update {
+// kept returns what the running source has stored.
+func (o Options) kept() source.Update {
 	if o.soFar == nil {
-		return nothing
+		return noUpdate
 	}
 	o.soFar.mutex.Lock()
 	defer o.soFar.mutex.Unlock()
 	if o.soFar.last == nil {
-		return nothing
+		return noUpdate
 	}
 	return o.soFar.last
 }
@@ -66,32 +67,33 @@ type reader struct {
 	read     func(*Host, Options) (source.Update, error)
 }
 
-// markCut marks that a source did not come to its end; of one that finds builds nobody knows then what it left out.
+// markCut records that a source did not finish. Only the search for builds matters here: nobody knows which builds it
+// left out.
 func (r reader) markCut(f *Facts, reason string) {
 	if r.name == "python" {
 		f.Unread = append(f.Unread, facts.Unread{Kind: facts.UnreadCut, Place: "Python environments", Reason: reason})
 	}
 }
 
-// run reads one source; a panic on a file nobody foresaw costs what this source had not told, and nothing else.
+// run runs one reader. A panic on an unexpected file loses only what this source had not stored yet.
 func (r reader) run(h *Host, opt Options) (apply source.Update, status facts.Status) {
 	status = facts.Status{Name: r.name, Status: "ok"}
 	started := time.Now()
 	defer func() {
 		if bug := recover(); bug != nil {
 			status.Status, status.Error = "failed", fmt.Sprintf("bug in this probe: %v", bug)
-			told := opt.foundSoFar()
+			told := opt.kept()
 			apply = func(f *Facts) { told(f); r.markCut(f, status.Error) }
 		}
 		status.Seconds = time.Since(started).Seconds()
 	}()
 	if r.live && h.Rest {
 		status.Status, status.Error = "skipped", "only files are read (--root, --offline)"
-		return nothing, status
+		return noUpdate, status
 	}
 	apply, err := r.readFacts(h, opt)
 	if apply == nil {
-		apply = nothing
+		apply = noUpdate
 	}
 	switch {
 	case err == nil:
@@ -105,6 +107,7 @@ func (r reader) run(h *Host, opt Options) (apply source.Update, status facts.Sta
 	return apply, status
 }
 
+// readFacts calls whichever of the two read functions is set.
 func (r reader) readFacts(h *Host, opt Options) (source.Update, error) {
 	if r.readHost != nil {
 		return r.readHost(h)
@@ -112,4 +115,5 @@ func (r reader) readFacts(h *Host, opt Options) (source.Update, error) {
 	return r.read(h, opt)
 }
 
-func nothing(*facts.Facts) {}
+// noUpdate changes no facts.
+func noUpdate(*facts.Facts) {}

@@ -29,7 +29,7 @@ func afterwards(ctx context.Context, plan probe.Facts, env, file string, limit t
 	}
 	look.timeout = limit
 	before := probe.Run(ctx, h, look.options())
-	return probe.After(ctx, h, look.options(), before, plan), nil
+	return probe.Forecast(ctx, h, look.options(), before, plan), nil
 }
 
 // lookAt is one environment of this machine.

@@ -132,7 +132,7 @@ func (m description) with(o description) description {
 	both := description{text: slices.Concat(m.text, o.text), pasted: m.pasted || o.pasted}
 	switch {
 	case m.foreign == nil && o.foreign == nil:
-		both.facts = probe.Together([]probe.Facts{m.facts, o.facts})
+		both.facts = probe.Merge([]probe.Facts{m.facts, o.facts})
 	case o.foreign == nil:
 		both.facts = o.facts
 	default:

@@ -299,7 +299,7 @@ func (g *guarding) foretell(ctx context.Context, c guard.Command, plan probe.Fac
 	var after guard.State
 	second := g.options() // of files that were just read
 	second.Timeout = g.f.timeout
-	after.Facts = probe.After(ctx, g.host, second, g.before.Facts, plan)
+	after.Facts = probe.Forecast(ctx, g.host, second, g.before.Facts, plan)
 	after.Verdict = g.verdict(ctx, after.Facts)
 	public := *matrix.WithoutPrivate(g.tables, after.Facts).Plan
 	forecast := guard.Compare(c, g.env, public, g.before, after)

@@ -29,9 +29,9 @@ func ReadBoot(h *host.Host) (source.Update, error) {
 	}, nil
 }
 
-// installedKernels are the kernels whose image is there. A directory under /lib/modules alone is no kernel: DKMS and
-// header packages leave theirs behind. Where no kernel has an image in /boot (a container host's tree), the modules
-// that come with a kernel count.
+// installedKernels lists the kernels whose image is there. A directory under /lib/modules alone proves no kernel,
+// because DKMS and header packages leave theirs behind. If no kernel has an image in /boot, as in the tree of a
+// container host, the modules that come with a kernel count.
 func installedKernels(h *host.Host) []string {
 	entries, _ := h.ReadDir("/lib/modules")
 	var images, modules []string
@@ -49,9 +49,9 @@ func installedKernels(h *host.Host) []string {
 	return modules
 }
 
-// defaultEntry asks the boot loaders that it knows. Where both GRUB and systemd-boot are installed, the firmware
-// chooses between them, and only what they agree on is known. A rescue image, another system or a choice that this
-// cannot follow is none.
+// defaultEntry returns the boot loader's default entry. If both GRUB and systemd-boot are installed, the firmware
+// chooses between them, so it returns an entry only if they agree on the kernel. It returns the zero entry for a rescue
+// image, another system, or a choice that it cannot follow.
 func defaultEntry(h *host.Host, installed []string) bootEntry {
 	grub, grubThere := grubDefaultEntry(h)
 	systemd, systemdThere := systemdBootEntry(h)
@@ -65,7 +65,8 @@ func defaultEntry(h *host.Host, installed []string) bootEntry {
 	return grub
 }
 
-// grubDefaultEntry is what GRUB starts, and whether it is there. Its menu may be made of boot loader entries.
+// grubDefaultEntry returns the entry that GRUB starts, and whether GRUB is there. The entry may come from a Boot Loader
+// Specification file.
 func grubDefaultEntry(h *host.Host) (entry bootEntry, there bool) {
 	for _, dir := range []string{"/boot/grub", "/boot/grub2"} {
 		cfg, env := h.ReadQuietly(dir+"/grub.cfg"), h.ReadQuietly(dir+"/grubenv")
@@ -77,7 +78,7 @@ func grubDefaultEntry(h *host.Host) (entry bootEntry, there bool) {
 		if cfg != nil {
 			menu = parseGrubMenu(cfg, entries)
 		}
-		chosen := menu.boots(parseGrubEnv(env))
+		chosen := menu.bootedEntry(parseGrubEnv(env))
 		if chosen == nil {
 			return bootEntry{}, true
 		}
@@ -87,7 +88,8 @@ func grubDefaultEntry(h *host.Host) (entry bootEntry, there bool) {
 	return bootEntry{}, false
 }
 
-// grubEntries are the boot loader entries in the order of GRUB's blscfg: the file names' versions, the newest first.
+// grubEntries returns the boot loader entries in the order of GRUB's blscfg command: by the versions in their file
+// names, newest first.
 func grubEntries(h *host.Host) []*grubEntry {
 	var entries []*grubEntry
 	for _, e := range loaderEntries(h, "/boot") {
@@ -97,7 +99,7 @@ func grubEntries(h *host.Host) []*grubEntry {
 	return entries
 }
 
-// parseGrubEnv reads GRUB's block of NAME=VALUE lines:
+// parseGrubEnv parses GRUB's environment block of NAME=VALUE lines:
 //
 //	# GRUB Environment Block
 //	saved_entry=ec2a7d6e2b1f4c0d9d0c2b5a8e1f7a31-6.1.141-155.222.amzn2023.x86_64
@@ -113,14 +115,14 @@ func parseGrubEnv(data []byte) map[string]string {
 	return env
 }
 
-// kernelsOfImage are the kernels that an image may be by its path: "6.8.0-1021-aws" of "/boot/vmlinuz-6.8.0-1021-aws"
-// and of "/<machine or system>/6.8.0-1021-aws/linux".
-func kernelsOfImage(image string) []string {
+// kernelNames returns the kernel releases that an image's path may mean: "6.8.0-1021-aws" for
+// "/boot/vmlinuz-6.8.0-1021-aws" and for "/<machine or system>/6.8.0-1021-aws/linux".
+func kernelNames(image string) []string {
 	dir, base := path.Split(image)
 	return []string{strings.TrimPrefix(base, "vmlinuz-"), path.Base(dir)}
 }
 
-// grubMenu is what a grub.cfg offers and which entry it starts.
+// grubMenu holds the entries of a grub.cfg and the one it chooses.
 type grubMenu struct {
 	entries []*grubEntry
 	chosen  string // the value of the last `set default=`, "0" or "${saved_entry}"
@@ -138,7 +140,7 @@ var (
 	grubDefault   = lazyregexp.New(`^set default="?([^"]*)"?$`)
 )
 
-// parseGrubMenu reads the menu that grub-mkconfig writes:
+// parseGrubMenu parses the menu that grub-mkconfig writes:
 //
 //	   set default="0"
 //	menuentry 'Ubuntu' --class ubuntu … $menuentry_id_option 'gnulinux-simple-5f3c' {
@@ -178,27 +180,27 @@ func parseGrubMenu(data []byte, loaderEntries []*grubEntry) grubMenu {
 		case strings.HasSuffix(line, "{"):
 			open = append(open, &grubEntry{})
 		default:
-			menu.line(line, last)
+			menu.parseLine(line, last)
 		}
 	}
 	menu.entries = root.entries
 	return menu
 }
 
-// line takes what matters of one line inside an entry or outside of any.
-func (m *grubMenu) line(line string, in *grubEntry) {
+// parseLine parses one line inside entry in, or outside of any entry.
+func (m *grubMenu) parseLine(line string, in *grubEntry) {
 	if d := grubDefault.FindStringSubmatch(line); d != nil && d[1] != "${next_entry}" {
 		m.chosen = d[1]
 	}
 	fields := strings.Fields(line)
 	if len(fields) > 1 && len(in.kernels) == 0 &&
 		(fields[0] == "linux" || fields[0] == "linuxefi" || fields[0] == "linux16") {
-		in.kernels = kernelsOfImage(fields[1])
+		in.kernels = kernelNames(fields[1])
 	}
 }
 
-// boots is the entry that starts next under this environment block, nil when the choice cannot be followed.
-func (m grubMenu) boots(env map[string]string) *grubEntry {
+// bootedEntry returns the entry that starts next under an environment block, or nil if it cannot follow the choice.
+func (m grubMenu) bootedEntry(env map[string]string) *grubEntry {
 	chosen := m.chosen
 	if chosen == "${saved_entry}" {
 		chosen = env["saved_entry"]

@@ -50,7 +50,7 @@ func TestGrubBoots(t *testing.T) {
 		{"unknown-title", "saved_entry=Windows\n", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := menu.boots(parseGrubEnv([]byte("# GRUB Environment Block\n" + tt.env + "####")))
+			got := menu.bootedEntry(parseGrubEnv([]byte("# GRUB Environment Block\n" + tt.env + "####")))
 			if (got == nil) != (tt.want == "") || got != nil && got.kernels[0] != tt.want {
 				t.Errorf("it boots %+v, want %q", got, tt.want)
 			}
@@ -140,5 +140,5 @@ blscfg
 func FuzzParseGrubMenu(f *testing.F) {
 	f.Add([]byte(grubCfg), []byte("saved_entry=1>1\n"))
 	f.Add([]byte("submenu x {\nsubmenu x {\n}\n"), []byte("next_entry=0>0>0"))
-	f.Fuzz(func(t *testing.T, cfg, env []byte) { parseGrubMenu(cfg, nil).boots(parseGrubEnv(env)) })
+	f.Fuzz(func(t *testing.T, cfg, env []byte) { parseGrubMenu(cfg, nil).bootedEntry(parseGrubEnv(env)) })
 }

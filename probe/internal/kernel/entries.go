@@ -13,7 +13,7 @@ import (
 	"cudacompat/probe/host"
 )
 
-// bootEntry is one entry of a boot loader's menu. The first group is of the Boot Loader Specification
+// bootEntry is one entry of a boot loader's menu. The first group of fields comes from the Boot Loader Specification
 // (https://uapi-group.org/specifications/specs/boot_loader_specification/).
 type bootEntry struct {
 	id      string // the file's name without its end and its counter
@@ -28,7 +28,7 @@ type bootEntry struct {
 	kernels []string // those that it may start, the likeliest first
 }
 
-// kernel is the one that an entry starts, of those that are installed; empty when it starts none of them.
+// kernel returns the installed kernel that an entry starts, or "".
 func (e bootEntry) kernel(installed []string) string {
 	i := slices.IndexFunc(e.kernels, func(k string) bool { return slices.Contains(installed, k) })
 	if i < 0 {
@@ -37,7 +37,7 @@ func (e bootEntry) kernel(installed []string) string {
 	return e.kernels[i]
 }
 
-// loaderEntries are the entries under a partition's mount point: descriptions, and kernels that describe themselves.
+// loaderEntries reads the entry files under a boot partition's mount point.
 func loaderEntries(h *host.Host, mount string) []bootEntry {
 	var entries []bootEntry
 	for _, file := range h.Glob(mount + "/loader/entries/*.conf") {
@@ -48,7 +48,7 @@ func loaderEntries(h *host.Host, mount string) []bootEntry {
 	return entries
 }
 
-// unifiedKernels are the unified kernel images under a partition's mount point.
+// unifiedKernels reads the unified kernel images under a boot partition's mount point.
 func unifiedKernels(h *host.Host, mount string) []bootEntry {
 	var entries []bootEntry
 	for _, file := range h.Glob(mount + "/EFI/Linux/*.efi") {
@@ -60,7 +60,7 @@ func unifiedKernels(h *host.Host, mount string) []bootEntry {
 	return entries
 }
 
-// parseLoaderEntry reads an entry:
+// parseLoaderEntry parses an entry file:
 //
 //	title Amazon Linux (6.1.141-155.222.amzn2023.x86_64) 2023
 //	version 6.1.141-155.222.amzn2023.x86_64
@@ -76,12 +76,12 @@ func parseLoaderEntry(data []byte) bootEntry {
 	e := bootEntry{title: fields["title"], version: fields["version"], machine: fields["machine-id"],
 		sortKey: fields["sort-key"]}
 	if fields["linux"] != "" {
-		e.kernels = append(kernelsOfImage(fields["linux"]), e.version)
+		e.kernels = append(kernelNames(fields["linux"]), e.version)
 	}
 	return e
 }
 
-// cutField parts a line of a boot loader's file into a word and the rest.
+// cutField splits a line of a boot loader's file into its key and value.
 func cutField(line string) (key, value string, ok bool) {
 	line = strings.TrimSpace(line)
 	if i := strings.IndexAny(line, " \t"); i > 0 && line[0] != '#' {
@@ -90,11 +90,11 @@ func cutField(line string) (key, value string, ok bool) {
 	return "", "", false
 }
 
-// unifiedTextCap bounds what is read of the texts in a unified kernel image.
+// unifiedTextCap bounds the text sections read from a unified kernel image.
 const unifiedTextCap = 16 << 10
 
-// parseUnifiedKernel reads the sections of a unified kernel image that say which kernel (.uname) of which system
-// (.osrel, an os-release file) it is; systemd-boot takes the version to sort by from the latter.
+// parseUnifiedKernel reads the sections of a unified kernel image that name its kernel (.uname) and its system (.osrel,
+// an os-release file). systemd-boot sorts by the version in the latter.
 func parseUnifiedKernel(r io.ReaderAt) bootEntry {
 	image, err := pe.NewFile(r)
 	if err != nil {
@@ -126,11 +126,11 @@ func parseUnifiedKernel(r io.ReaderAt) bootEntry {
 	return e
 }
 
-// bootCounter is "+3" or "+0-3" before a file's end: tries that are left, and done.
+// bootCounter matches the boot counter in a file name: "+3" (three tries left) or "+0-3" (none left, three done).
 var bootCounter = lazyregexp.New(`\+(\d+)(?:-\d+)?$`)
 
-// withFileName takes what an entry's file name says: the id, the counter, and of a unified kernel without a text the kernel,
-// as in "fedora-6.17.4-300.fc43.x86_64.efi".
+// withFileName returns the entry with what its file name says: the id, the boot counter and, if a unified kernel has no
+// .uname section, its kernel, as in "fedora-6.17.4-300.fc43.x86_64.efi".
 func (e bootEntry) withFileName(file string) bootEntry {
 	end := path.Ext(file)
 	e.id, e.from = strings.TrimSuffix(path.Base(file), end), file

@@ -26,8 +26,8 @@ const (
 
 var errNoJournal = errors.New("not a journal")
 
-// readJournal reads the messages about the driver that the kernel wrote in the last boot of which a journal tells, and
-// the number of that boot, 32 hexadecimal digits.
+// readJournal returns the driver's messages that the kernel logged in the last boot in a journal file, and that boot's
+// id, 32 hexadecimal digits.
 func readJournal(h *host.Host, name string) (messages []string, boot string, err error) {
 	f, err := h.Open(name)
 	if err != nil {
@@ -45,7 +45,7 @@ func readJournal(h *host.Host, name string) (messages []string, boot string, err
 	return messages, boot, nil
 }
 
-// journal is what is kept while its objects are read: of the fields those that matter, by their place.
+// journal collects the relevant fields of a journal file by their offsets while its objects are read.
 type journal struct {
 	r        io.ReaderAt
 	boot     []byte
@@ -55,8 +55,8 @@ type journal struct {
 	found    []string
 }
 
-// parseJournal walks over the objects of a journal. A field stands before the first entry that has it; long values are
-// packed, none of the driver's are.
+// parseJournal walks over the objects of a journal file. A field precedes the first entry that refers to it. Long
+// values are compressed; none of the driver's are that long.
 func parseJournal(r io.ReaderAt, size int64) (messages []string, boot string, err error) {
 	var head [208]byte
 	if _, err := r.ReadAt(head[:], 0); err != nil || string(head[:8]) != journalMagic {
@@ -76,7 +76,7 @@ func parseJournal(r io.ReaderAt, size int64) (messages []string, boot string, er
 	return j.found, hex.EncodeToString(j.boot), nil
 }
 
-// object reads the object at a place, and returns its size.
+// object reads the object at an offset and returns its size.
 func (j *journal) object(at uint64) uint64 {
 	var head [objectHeader]byte
 	if _, err := j.r.ReadAt(head[:], int64(at)); err != nil {
@@ -85,15 +85,15 @@ func (j *journal) object(at uint64) uint64 {
 	size := binary.LittleEndian.Uint64(head[8:])
 	switch {
 	case head[0] == dataObject && head[1]&objectsPacked == 0:
-		j.data(at, size)
+		j.addField(at, size)
 	case head[0] == entryObject && len(j.messages) > 0:
-		j.entry(at, size)
+		j.addEntry(at, size)
 	}
 	return size
 }
 
-// data keeps a field, "MESSAGE=NVRM: Xid (PCI:0000:00:1e): 79, …".
-func (j *journal) data(at, size uint64) {
+// addField keeps a field such as "MESSAGE=NVRM: Xid (PCI:0000:00:1e): 79, …".
+func (j *journal) addField(at, size uint64) {
 	start := uint64(64)
 	if j.compact {
 		start = 72
@@ -113,8 +113,9 @@ func (j *journal) data(at, size uint64) {
 	}
 }
 
-// entry adds the message of an entry that the kernel wrote in the last boot: whoever may log can write the words.
-func (j *journal) entry(at, size uint64) {
+// addEntry adds the message of an entry if the kernel itself wrote it in the last boot. Anyone who may log can write
+// the same words.
+func (j *journal) addEntry(at, size uint64) {
 	const longest = 64 << 10 // some forty fields of 16 bytes
 	if size < entryItems || size > longest {
 		return
@@ -144,7 +145,7 @@ func (j *journal) entry(at, size uint64) {
 	}
 }
 
-// window reads a file in large parts: a journal's objects are small, and stand one behind the other.
+// window reads a file in large blocks, because a journal's objects are small and adjacent.
 type window struct {
 	r    io.ReaderAt
 	size int64

@@ -18,8 +18,8 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// driverTrouble are kernel messages that prove a driver which no longer answers: Xid 79 (fallen off the bus), 119 and
-// 120 (GSP RPC timeout, GSP error), 154 (recovery action needed), and an adapter that failed to initialise.
+// driverTrouble matches kernel messages that prove that the driver no longer answers: Xid 79 (fallen off the bus), 119
+// and 120 (GSP RPC timeout, GSP error), 154 (recovery action needed), and an adapter that failed to initialise.
 var driverTrouble = lazyregexp.New(`NVRM: Xid \(.*?\): (79|119|120|154),|RmInitAdapter failed`)
 
 // xidLine is any Xid; driverLoaded is what the module says when it is loaded, after which older trouble is history:
@@ -35,12 +35,13 @@ var (
 	driverLoaded = lazyregexp.New(`NVRM: loading NVIDIA UNIX`)
 )
 
-// maxKernelLines bounds how many such lines are kept, of each GPU's kinds of Xid the first: a broken one can write
-// thousands, which hide nothing of the others.
+// maxKernelLines bounds how many such lines are kept: the first of each GPU and kind of Xid. A broken GPU can log
+// thousands, and they must not hide the others.
 const maxKernelLines = 64
 
-// ReadLog reads the messages since boot, of a tree at rest those of its last boot: the kernel's own, else the
-// journal's, else what a logger has written. Where this user may read none, nothing is said.
+// ReadLog reads the kernel messages about the driver since boot, or those of the last boot if the tree is at rest. It
+// takes the kernel's own buffer, else the journal, else a logger's text file. If this user may read none of them, it
+// finds nothing.
 func ReadLog(h *host.Host) (source.Update, error) {
 	var log kernelLines
 	from, err := "", error(host.ErrAbsent)
@@ -71,7 +72,7 @@ func ReadLog(h *host.Host) (source.Update, error) {
 	return apply, nil
 }
 
-// readKmsg reads /dev/kmsg, one message a read, with its prefix:
+// readKmsg reads /dev/kmsg, which returns one message per read, with a prefix:
 //
 //	4,1084,52712345,-;NVRM: Xid (PCI:0000:00:1e): 79, pid=1234, name=python, GPU has fallen off the bus.
 func readKmsg(h *host.Host, log *kernelLines) (string, error) {
@@ -99,11 +100,11 @@ func readKmsg(h *host.Host, log *kernelLines) (string, error) {
 	}
 }
 
-// logTail is how much of a logger's file is read, from its end: weeks of a machine that runs.
+// logTail is how much is read from the end of a logger's file: enough for weeks.
 const logTail = 16 << 20
 
-// readTextLog reads the last boot's kernel messages out of a logger's file. One that was written last before this boot
-// is another's.
+// readTextLog reads the last boot's kernel messages from a logger's text file. A file that was last written before this
+// boot belongs to an earlier one.
 //
 //	Nov 21 10:00:01 ip-10-0-0-1 kernel: [    0.000000] Linux version 6.8.0-1021-aws (buildd@lcy02) #23-Ubuntu SMP
 //	2026-11-21T10:00:09.123456+00:00 ip-10-0-0-1 kernel: NVRM: Xid (PCI:0000:00:1e): 79, pid=1234, name=python, GPU …
@@ -129,7 +130,7 @@ func readTextLog(h *host.Host, name string, log *kernelLines) error {
 	return lines.Err()
 }
 
-// bootTime is when this machine was started, by its clock and /proc/uptime: "350735.47 234388.90".
+// bootTime returns when this machine was started, by its clock and /proc/uptime: "350735.47 234388.90".
 func bootTime(h *host.Host) time.Time {
 	line, _ := h.ReadLine("/proc/uptime")
 	first, _, _ := strings.Cut(line, " ")
@@ -140,8 +141,8 @@ func bootTime(h *host.Host) time.Time {
 	return time.Now().Add(-time.Duration(seconds * float64(time.Second)))
 }
 
-// readJournals reads the last boot's kernel messages out of systemd's journal, the one on disk or the one in memory,
-// and says which file it was.
+// readJournals reads the last boot's kernel messages from systemd's journal, on disk or in memory, and returns the name
+// of the file that had them.
 func readJournals(h *host.Host, log *kernelLines) string {
 	boot, _ := h.ReadLine("/proc/sys/kernel/random/boot_id") // "6f0e2f3c-8f5e-4b0e-9b39-0d6a0c2f7a11"
 	for _, name := range append(h.Glob("/var/log/journal/*/system.journal"), h.Glob("/run/log/journal/*/system.journal")...) {
@@ -157,11 +158,11 @@ func readJournals(h *host.Host, log *kernelLines) string {
 	return ""
 }
 
-// kernelLines keeps the messages that matter, the first of each kind.
+// kernelLines keeps the first message of each kind that matters.
 type kernelLines struct{ trouble, xids []string }
 
-// addLogged takes a line of a logger, which begins with the time and the name of the machine. The kernel's first
-// message ends what was said before it.
+// addLogged adds a line of a logger, which begins with the time and the host name. The first message of a boot drops
+// everything before it.
 func (k *kernelLines) addLogged(line string) {
 	_, text, ok := strings.Cut(line, " kernel: ")
 	if !ok {
@@ -174,6 +175,7 @@ func (k *kernelLines) addLogged(line string) {
 	}
 }
 
+// add adds a message if it matters.
 func (k *kernelLines) add(text string) {
 	if !strings.Contains(text, "NVRM") { // of thousands, nearly all
 		return
@@ -193,8 +195,8 @@ func (k *kernelLines) add(text string) {
 	}
 }
 
-// addKind adds a line, unless there is one of the same GPU's with the same number, or enough of them. Of 154, which
-// says what is to be done, the last counts.
+// addKind adds a line unless it has one with the same GPU and Xid, or too many. Xid 154 names the recovery action, so
+// its last line replaces the earlier ones.
 func addKind(lines []string, text string) []string {
 	kind := xidLine.FindString(text)
 	same := func(line string) bool { return line == text || kind != "" && strings.HasPrefix(line, kind) }
@@ -207,14 +209,14 @@ func addKind(lines []string, text string) []string {
 	return append(lines, text)
 }
 
-// forget drops what was said of a GPU before it was reset.
+// forget drops the messages about a GPU from before it was reset.
 func (k *kernelLines) forget(gpu string) {
 	of := func(line string) bool { return strings.Contains(line, gpu) }
 	k.trouble, k.xids = slices.DeleteFunc(k.trouble, of), slices.DeleteFunc(k.xids, of)
 }
 
-// kernelText is the message without its prefix, and nothing of the key=value lines that may follow, which begin with a
-// space. A file that stands in for the device, as in a test, has several messages.
+// kernelText returns a record's message without its prefix and without the key=value lines that may follow, which begin
+// with a space. A file that stands in for the device, as in a test, holds several messages.
 func kernelText(line string) string {
 	_, text, _ := strings.Cut(line, ";")
 	if strings.HasPrefix(line, " ") {

@@ -11,11 +11,11 @@ import (
 	"cudacompat/probe/host"
 )
 
-// systemPartitions is where the EFI system partition is mounted; /boot is that of the other boot partition too.
+// systemPartitions lists where the EFI system partition is mounted. /boot may also be the extended boot partition.
 var systemPartitions = []string{"/efi", "/boot/efi", "/boot"}
 
-// systemdBootEntry is what systemd-boot starts, and whether it is there. A choice that somebody made in its menu
-// stands in the firmware and is not seen.
+// systemdBootEntry returns the entry that systemd-boot starts, and whether systemd-boot is there. It does not see a
+// choice that somebody made in the menu, which the firmware stores.
 func systemdBootEntry(h *host.Host) (entry bootEntry, there bool) {
 	i := slices.IndexFunc(systemPartitions, func(dir string) bool {
 		return len(h.Glob(dir+"/EFI/systemd/systemd-boot*.efi")) > 0
@@ -39,7 +39,8 @@ func systemdBootEntry(h *host.Host) (entry bootEntry, there bool) {
 	return entries[0], true
 }
 
-// matches reports whether loader.conf's default, a glob, means this entry. Old releases left out the file's end.
+// matches reports whether the default of loader.conf, a glob, selects the entry. Old releases of systemd-boot omitted
+// the file's extension.
 func (e bootEntry) matches(pattern string) bool {
 	return slices.ContainsFunc([]string{e.file, e.id}, func(name string) bool {
 		ok, _ := path.Match(strings.ToLower(pattern), strings.ToLower(name))
@@ -47,8 +48,8 @@ func (e bootEntry) matches(pattern string) bool {
 	})
 }
 
-// parseLoaderConf reads the pattern of "default fedora-*" in loader.conf(5); "@saved" stands for what the firmware
-// remembers, which is nothing on a machine that was never booted.
+// parseLoaderConf returns the pattern of "default fedora-*" in loader.conf(5). "@saved" means what the firmware
+// remembers; a machine that never booted has nothing saved.
 func parseLoaderConf(data []byte) string {
 	pattern := ""
 	lines := bufio.NewScanner(bytes.NewReader(data))
@@ -60,8 +61,8 @@ func parseLoaderConf(data []byte) string {
 	return pattern
 }
 
-// compareEntries is the specification's order: the bad last, those with a sort key first, by it, by machine, by version
-// and at the end by name, the newest first.
+// compareEntries orders entries by the specification: bad ones last, those with a sort key first, then by sort key,
+// machine, version and file name, newest first.
 func compareEntries(a, b bootEntry) int {
 	if c := cmp.Or(falseFirst(a.bad, b.bad), falseFirst(a.sortKey == "", b.sortKey == "")); c != 0 {
 		return c
@@ -75,6 +76,7 @@ func compareEntries(a, b bootEntry) int {
 	return compareVersions(b.id, a.id)
 }
 
+// falseFirst orders false before true.
 func falseFirst(a, b bool) int {
 	switch {
 	case a == b:

@@ -5,33 +5,33 @@ import (
 	"strings"
 )
 
-// end stands among the marks for the end of a version.
+// end marks the end of a version among the separators.
 const end = -1
 
-// compareVersions is the order by which boot loaders sort (UAPI's Version Format Specification), as systemd has it:
-// numbers by their value and after letters, letters by their codes; of marks "~" comes before the end of a string,
-// "-", "^" and "." after it. All other characters only part what they stand between.
+// compareVersions compares versions by UAPI's Version Format Specification, as systemd implements it. Numbers compare
+// by value and come after letters; letters compare by code. The separator "~" sorts before the end of the text, and
+// "-", "^" and "." sort after it. All other characters only separate.
 func compareVersions(a, b string) int {
 	for {
-		a, b = toVersion(a), toVersion(b)
+		a, b = skipSeparators(a), skipSeparators(b)
 		for _, mark := range []rune{'~', end, '-', '^', '.'} {
 			switch {
 			case mark == end && (a == "" || b == ""):
 				return cmp.Compare(len(a), len(b))
 			case mark == end:
-			case begins(a, mark) != begins(b, mark):
-				return falseFirst(begins(b, mark), begins(a, mark))
-			case begins(a, mark):
+			case startsWith(a, mark) != startsWith(b, mark):
+				return falseFirst(startsWith(b, mark), startsWith(a, mark))
+			case startsWith(a, mark):
 				a, b = a[1:], b[1:]
 			}
 		}
-		numberA, restA := cutKind(a, isDigit)
-		numberB, restB := cutKind(b, isDigit)
+		numberA, restA := cutPrefixFunc(a, isDigit)
+		numberB, restB := cutPrefixFunc(b, isDigit)
 		c := cmp.Or(falseFirst(numberA != "", numberB != ""), compareNumbers(numberA, numberB))
 		if numberA+numberB == "" {
 			var wordA, wordB string
-			wordA, restA = cutKind(a, isLetter)
-			wordB, restB = cutKind(b, isLetter)
+			wordA, restA = cutPrefixFunc(a, isLetter)
+			wordB, restB = cutPrefixFunc(b, isLetter)
 			c = cmp.Compare(wordA, wordB)
 		}
 		if c != 0 {
@@ -41,22 +41,24 @@ func compareVersions(a, b string) int {
 	}
 }
 
-// compareNumbers compares digits of any length.
+// compareNumbers compares decimal numbers of any length.
 func compareNumbers(a, b string) int {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-// toVersion drops what stands before the next character that counts.
-func toVersion(s string) string {
+// skipSeparators drops characters up to the next one that counts.
+func skipSeparators(s string) string {
 	return strings.TrimLeftFunc(s, func(r rune) bool {
 		return !isDigit(r) && !isLetter(r) && !strings.ContainsRune("~-^.", r)
 	})
 }
 
-func begins(s string, mark rune) bool { return s != "" && rune(s[0]) == mark }
+// startsWith reports whether s begins with mark.
+func startsWith(s string, mark rune) bool { return s != "" && rune(s[0]) == mark }
 
-func cutKind(s string, kind func(rune) bool) (part, rest string) {
+// cutPrefixFunc splits s after its longest prefix of characters of one kind.
+func cutPrefixFunc(s string, kind func(rune) bool) (part, rest string) {
 	rest = strings.TrimLeftFunc(s, kind)
 	return s[:len(s)-len(rest)], rest
 }

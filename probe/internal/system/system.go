@@ -18,7 +18,7 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// Read finds out what kind of place this is: distribution, kernel, libc, container, WSL, Jetson.
+// Read reads the operating system: distribution, kernel, C library, and whether this is a container, WSL or a Jetson.
 func Read(h *host.Host) (source.Update, error) {
 	s := facts.System{Rest: h.Rest}
 	var failed host.Errors
@@ -39,8 +39,10 @@ func Read(h *host.Host) (source.Update, error) {
 	return func(f *facts.Facts) { f.System = s }, failed.Err()
 }
 
+// MachineNames maps Go's architecture names to those of uname.
 var MachineNames = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
 
+// firstFile reads the first of several files that exists.
 func firstFile(h *host.Host, failed *host.Errors, names ...string) []byte {
 	for _, name := range names {
 		data, err := h.ReadFile(name)
@@ -52,7 +54,8 @@ func firstFile(h *host.Host, failed *host.Errors, names ...string) []byte {
 	return nil
 }
 
-// ParseOSRelease reads os-release(5): lines such as PRETTY_NAME="Ubuntu 22.04.5 LTS", ID=ubuntu, ID_LIKE="rhel fedora".
+// ParseOSRelease parses os-release(5): lines such as PRETTY_NAME="Ubuntu 22.04.5 LTS", ID=ubuntu, ID_LIKE="rhel
+// fedora".
 func ParseOSRelease(data []byte) (pretty, id, like string) {
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	for lines.Scan() {
@@ -70,14 +73,14 @@ func ParseOSRelease(data []byte) (pretty, id, like string) {
 	return pretty, id, like
 }
 
-// libcNames are where glibc stands: Debian's multiarch directories, Red Hat's lib64, and a few that link there.
+// libcNames lists the paths of glibc: Debian's multiarch directories, Red Hat's lib64, and a few links to those.
 var libcNames = []string{
 	"/lib/x86_64-linux-gnu/libc.so.6", "/lib/aarch64-linux-gnu/libc.so.6",
 	"/usr/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/aarch64-linux-gnu/libc.so.6",
 	"/lib64/libc.so.6", "/usr/lib64/libc.so.6", "/lib/libc.so.6", "/usr/lib/libc.so.6",
 }
 
-// readLibc finds glibc's version in the banner that it prints when it is started as a program.
+// readLibc finds glibc's version in the banner that libc.so.6 prints when it is executed.
 func readLibc(h *host.Host) (version, from, arch string, err error) {
 	for _, name := range libcNames {
 		f, err := h.Open(name)
@@ -101,6 +104,7 @@ func readLibc(h *host.Host) (version, from, arch string, err error) {
 	return "", "", "", nil
 }
 
+// elfArch returns the machine name for an ELF architecture, or "".
 func elfArch(r io.ReaderAt) string {
 	var head [20]byte
 	if _, err := r.ReadAt(head[:], 0); err != nil || string(head[:4]) != elf.ELFMAG {
@@ -117,11 +121,11 @@ func elfArch(r io.ReaderAt) string {
 
 var libcBanner = lazyregexp.New(`GNU C Library [^\n\x00]*(?:stable|development) release version (\d+\.\d+)`)
 
-// libcCap is above every glibc: Debian 12's is 1.9 MB.
+// libcCap exceeds the size of every glibc; Debian 12's has 1.9 MB.
 const libcCap = 16 << 20
 
-// parseLibcBanner finds "GNU C Library (Debian GLIBC 2.36-9+deb12u13) stable release version 2.36." in libc.so.6: among
-// its constants, a fifth of the file, or anywhere in one that has lost its section table.
+// parseLibcBanner finds "GNU C Library (Debian GLIBC 2.36-9+deb12u13) stable release version 2.36." in libc.so.6. It
+// searches the constants, a fifth of the file, and the whole file if the section table is missing.
 func parseLibcBanner(r io.ReaderAt) string {
 	if constants, err := host.Constants(r); err == nil {
 		if version := searchLibcBanner(constants); version != "" {
@@ -131,6 +135,7 @@ func parseLibcBanner(r io.ReaderAt) string {
 	return searchLibcBanner(io.NewSectionReader(host.ToSearch(r), 0, libcCap))
 }
 
+// searchLibcBanner searches a reader for the banner, piece by piece.
 func searchLibcBanner(r io.Reader) string {
 	version, err := host.SearchFirst(r, "GNU C Library ", libcBanner, libcCap)
 	if err != nil {
