@@ -23,14 +23,11 @@ type ImageOptions = image.Options
 // ManyImages reports an archive or a layout that holds several images.
 type ManyImages = image.ManyError
 
-// NoTag is the error of images of which none bears the name that was asked for, OtherPlatform of an image that is for none of the platform that was asked for, ManyPlatforms of one that is
-// for several of which nothing tells the one that is meant.
+// Errors of OpenImage and OpenLayout.
 type (
-	// Errors of OpenImage and OpenLayout: no image has the requested name (NoTag), no image is for the requested
-	// platform (OtherPlatform), or the image exists for several platforms and none was requested (ManyPlatforms).
-	NoTag         = image.NoTagError
-	OtherPlatform = image.OtherPlatformError
-	ManyPlatforms = image.ManyPlatformsError
+	NoTag         = image.NoTagError         // no image has the requested name
+	OtherPlatform = image.OtherPlatformError // no image is for the requested platform
+	ManyPlatforms = image.ManyPlatformsError // the image exists for several platforms, and none was requested
 )
 
 // ParsePlatform parses a platform as Docker writes it, such as linux/arm64.
@@ -66,7 +63,7 @@ func RunImage(ctx context.Context, i *Image, opt Options) Facts {
 	if h.Start != "" {
 		f.Image.Starts = path.Base(h.Start)
 	}
-	f.Variables = process.Variables(h.Env)
+	f.Variables = process.SelectVariables(h.Env)
 	if f.System.Arch == "" {
 		f.System.Arch = system.MachineNames[i.Config.Architecture]
 	}

@@ -41,9 +41,9 @@ var sources = []reader{
 	{name: "fabric", readHost: driver.ReadFabric},
 	{name: "grid", readHost: driver.ReadGRID},
 	{name: "updates", readHost: driver.ReadUpdates},
-	{name: "processes", live: true, readHost: process.Read},
+	{name: "processes", live: true, readHost: process.ReadJob},
 	{name: "pci", readHost: gpu.ReadPCI},
-	{name: "peer-to-peer", live: true, readHost: gpu.ReadBus},
+	{name: "peer-to-peer", live: true, readHost: gpu.ReadPeers},
 	{name: "efa", readHost: efa.Read},
 	{name: "toolkits", readHost: toolkit.Read},
 	{name: "building", readHost: toolkit.ReadBuilding},
@@ -74,7 +74,9 @@ func Run(ctx context.Context, h *Host, opt Options) Facts {
 }
 
 // runSources runs all sources.
-func runSources(ctx context.Context, h *Host, opt Options) Facts { return runReaders(ctx, h, opt, sources) }
+func runSources(ctx context.Context, h *Host, opt Options) Facts {
+	return runReaders(ctx, h, opt, sources)
+}
 
 // runReaders runs readers in a goroutine that it abandons if a file system never answers. It applies the results at the
 // end, in one go, because waking another goroutine for each source would take longer than many sources do.

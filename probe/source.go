@@ -17,7 +17,7 @@ type Options struct {
 	Timeout time.Duration       // of everything; 0 means 10 s for files and NVML's own by the number of GPUs
 	Envs    []string            // Python environments asked for by name
 	Tell    func(source string) // is told which source of facts is being read; it must not wait. nil tells nobody
-	soFar   *partial              // where a source leaves what it has, before it has all
+	soFar   *partial            // where a source leaves what it has, before it has all
 }
 
 // partial holds what a slow source has found before it is done. It is used when time is up.

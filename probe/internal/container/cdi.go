@@ -12,10 +12,11 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// maxMissing bounds how many names are kept; a stale file misses some fifty.
+// maxMissing bounds how many missing files are kept; a stale specification misses about fifty.
 const maxMissing = 8
 
-// cdiSpecs reads the files in the order of their weight: a device in /var/run/cdi hides its namesake in /etc/cdi.
+// cdiSpecs reads the CDI specifications in order of priority: a device in /var/run/cdi hides one of the same name in
+// /etc/cdi.
 func cdiSpecs(h *host.Host, failed *host.Errors) []facts.CDISpec {
 	var specs []facts.CDISpec
 	var all []cdiFile
@@ -29,19 +30,20 @@ func cdiSpecs(h *host.Host, failed *host.Errors) []facts.CDISpec {
 				continue
 			}
 			checkSpec(spec, h, string(data))
-			written := readCDI(data)
+			written := decodeCDI(data)
 			spec.Majors, spec.CDI = written.majors(), written.Version
 			specs, all = append(specs, *spec), append(all, written)
 		}
 	}
 	for i := range specs {
-		specs[i].By = winner(specs, all, i)
+		specs[i].By = hidingSpec(specs, all, i)
 	}
 	return specs
 }
 
-// winner is the file, of the directory that weighs more, which has a device of the same name: that one is then given.
-func winner(specs []facts.CDISpec, all []cdiFile, i int) string {
+// hidingSpec returns the specification in a directory of higher priority that has a device of the same name, and so
+// hides it.
+func hidingSpec(specs []facts.CDISpec, all []cdiFile, i int) string {
 	for j := len(specs) - 1; j > i; j-- {
 		if path.Dir(specs[j].Path) == path.Dir(specs[i].Path) {
 			continue
@@ -55,7 +57,7 @@ func winner(specs []facts.CDISpec, all []cdiFile, i int) string {
 	return ""
 }
 
-// cdiFile is what is read of a specification, in YAML or in JSON, which is YAML too:
+// cdiFile is what is read of a CDI specification. JSON is valid YAML:
 //
 //	cdiVersion: 0.7.0
 //	devices:
@@ -82,8 +84,9 @@ type cdiEdits struct {
 	} `yaml:"deviceNodes"`
 }
 
-// readCDI reads a specification, nothing of one that is damaged: its engine then says so itself.
-func readCDI(data []byte) cdiFile {
+// decodeCDI decodes a specification. It returns an empty one for damaged YAML, which the container engine reports
+// itself.
+func decodeCDI(data []byte) cdiFile {
 	var f cdiFile
 	if yaml.Unmarshal(data, &f) != nil {
 		return cdiFile{}
@@ -91,7 +94,7 @@ func readCDI(data []byte) cdiFile {
 	return f
 }
 
-// majors are the numbers that a specification writes down, by the driver's name of such nodes in /proc/devices.
+// majors returns the major numbers that a specification fixes, by the driver's name for such nodes in /proc/devices.
 func (f cdiFile) majors() map[string]int {
 	var majors map[string]int
 	add := func(edits cdiEdits) {
@@ -113,7 +116,7 @@ func (f cdiFile) majors() map[string]int {
 	return majors
 }
 
-// nodeKind is the driver's name in /proc/devices of a node's kind.
+// nodeKind returns the driver's name in /proc/devices for a device node.
 func nodeKind(node string) string {
 	name, ok := strings.CutPrefix(node, "/dev/nvidia")
 	switch {
@@ -136,7 +139,7 @@ var (
 	cdiKindInLine = lazyregexp.New(`"kind"\s*:\s*"nvidia\.com/gpu"`)
 )
 
-// parseCDI recognises a specification of nvidia.com/gpu and lists the driver versions in it; other kinds are nil.
+// parseCDI lists the driver versions in a specification of nvidia.com/gpu. It returns nil for other kinds.
 func parseCDI(name, text string) *facts.CDISpec {
 	if !cdiKind.MatchString(text) && !cdiKindInLine.MatchString(text) {
 		return nil
@@ -150,7 +153,7 @@ func parseCDI(name, text string) *facts.CDISpec {
 	return spec
 }
 
-// check looks for the libraries that the specification mounts.
+// checkSpec records the libraries that a specification mounts and that do not exist.
 func checkSpec(s *facts.CDISpec, h *host.Host, text string) {
 	for _, m := range cdiLibrary.FindAllStringSubmatch(text, -1) {
 		if len(s.Missing) < maxMissing && !slices.Contains(s.Missing, m[1]) && !h.Exists(strings.TrimSpace(m[1])) {

@@ -11,7 +11,7 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// schedulerMarks are variables by which schedulers show themselves. Only their being there is read.
+// schedulerMarks lists variables that schedulers set. Only their presence is read.
 var schedulerMarks = []struct{ variable, name string }{
 	{"SLURM_JOB_ID", "slurm"}, {"SLURM_PROCID", "slurm"}, {"RAY_JOB_ID", "ray"}, {"RAY_RAYLET_PID", "ray"},
 	{"LSB_JOBID", "lsf"}, {"PBS_JOBID", "pbs"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "mpi"}, {"PMI_LOCAL_RANK", "mpi"},
@@ -36,8 +36,8 @@ func Read(h *host.Host) (source.Update, error) {
 
 var driverMount = lazyregexp.New(`^(libcuda|libnvidia-ml|libnvidia-ptxjitcompiler)\.so\.`)
 
-// gpuPath tells the ways apart by what each leaves: the hook covers /proc/driver/nvidia with a mount of its own; a CDI
-// specification sets NVIDIA_VISIBLE_DEVICES to void, so that the hook stays out.
+// gpuPath tells how the driver got into the container, by what each way leaves: the hook mounts over
+// /proc/driver/nvidia, and a CDI specification sets NVIDIA_VISIBLE_DEVICES to void, so that the hook does nothing.
 func gpuPath(h *host.Host, mounts []host.Mount) (way string, injected bool) {
 	covered := false
 	for _, m := range mounts {
@@ -59,8 +59,9 @@ func gpuPath(h *host.Host, mounts []host.Mount) (way string, injected bool) {
 	return "", false
 }
 
-// ownDevices tells whose /dev it is. Engines make a file system for a container's; Apptainer, Enroot and -v /dev:/dev
-// give the host's, and to a privileged one an engine gives all of the host's nodes, these among them.
+// ownDevices returns whether /dev is the container's own. Engines create a file system for it. Apptainer, Enroot and -v
+// /dev:/dev pass the host's, and engines give a privileged container all of the host's nodes, including those tested
+// here.
 func ownDevices(h *host.Host) string {
 	mount := host.At(h.Mounts(), "/dev")
 	switch {

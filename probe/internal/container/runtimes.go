@@ -21,7 +21,7 @@ var engines = []struct {
 		[]string{"/etc/containerd/config.toml", "/etc/containerd/conf.d/*.toml", "/etc/containerd/config.d/*.toml"}},
 }
 
-// hooks are the programs with which engines start GPU containers where no runtime is configured.
+// hooks lists the programs that inject GPUs if no runtime is configured.
 var hooks = []string{"nvidia-container-runtime-hook", "nvidia-container-runtime"}
 
 // ReadRuntimes reads the configuration of Docker, containerd and CDI.
@@ -29,7 +29,7 @@ func ReadRuntimes(h *host.Host) (source.Update, error) {
 	var r facts.Runtimes
 	var failed host.Errors
 	for _, engine := range engines {
-		program := firstOf(h, engine.programs)
+		program := firstExisting(h, engine.programs)
 		if program == "" {
 			continue
 		}
@@ -55,7 +55,8 @@ func ReadRuntimes(h *host.Host) (source.Update, error) {
 	return func(f *facts.Facts) { f.Runtimes = r }, failed.Err()
 }
 
-func firstOf(h *host.Host, names []string) string {
+// firstExisting returns the first of names that exists, or "".
+func firstExisting(h *host.Host, names []string) string {
 	i := slices.IndexFunc(names, h.Exists)
 	if i < 0 {
 		return ""
@@ -63,13 +64,14 @@ func firstOf(h *host.Host, names []string) string {
 	return names[i]
 }
 
-// runtimeProgram matches the program of a configured runtime, in daemon.json and in config.toml alike:
+// runtimeProgram matches the program of a configured runtime, in daemon.json and in config.toml:
 //
 //	"path": "/usr/bin/nvidia-container-runtime"
 //	BinaryName = "/usr/local/nvidia/toolkit/nvidia-container-runtime"
 var runtimeProgram = lazyregexp.New(`(?m)^[^#\n]*?(?:path|BinaryName)"?\s*[:=]\s*"([^"\n]*nvidia-container-runtime[^"\n]*)"`)
 
-// configured notes a file that names NVIDIA's runtime, and a program of it that is not there.
+// checkConfigured records a configuration file that names NVIDIA's runtime, and the runtime's program if it does not
+// exist.
 func checkConfigured(r *facts.Runtime, h *host.Host, name string) error {
 	data, err := h.ReadFile(name)
 	if err != nil {

@@ -16,40 +16,40 @@ import (
 	"cudacompat/probe/internal/libversion"
 )
 
-// userDriver is which libcuda.so.1 the loader maps for a program that opens it, as every CUDA runtime does.
-type userDriver struct {
+// loadedLibcuda is the libcuda.so.1 that the loader maps for a program that opens it, as every CUDA runtime does.
+type loadedLibcuda struct {
 	path, real string
 	reason     string
 }
 
-// takenDriver searches as the loader does for a caller without a run path; an error that is ldso.ErrNotFound says that
-// it finds none.
-func takenDriver(h *host.Host) (userDriver, error) {
+// findLibcuda searches libcuda.so.1 as the loader does for a caller without a run path. It returns ldso.ErrNotFound if
+// the loader would find none.
+func findLibcuda(h *host.Host) (loadedLibcuda, error) {
 	p, err := h.Loader().Host()
 	if err != nil {
-		return userDriver{}, err
+		return loadedLibcuda{}, err
 	}
 	found, err := p.Find("libcuda.so.1", nil)
 	if err != nil {
-		return userDriver{}, err
+		return loadedLibcuda{}, err
 	}
-	return userDriver{found.Path, found.Real, found.Reason.String()}, nil
+	return loadedLibcuda{found.Path, found.Real, found.Reason.String()}, nil
 }
 
-// fact is the taken file, empty when there is none.
-func (u userDriver) fact() facts.Taken {
+// toFact returns the library as a fact, empty if there is none.
+func (u loadedLibcuda) toFact() facts.Taken {
 	if u.path == "" {
 		return facts.Taken{}
 	}
 	return facts.Taken{Name: "libcuda.so.1", Version: libversion.InName(u.real), Path: u.path, Reason: u.reason}
 }
 
-// stubSize is what no driver's libcuda stays below: 535.261.03's has 29 MB. A toolkit's stub holds names alone.
+// stubSize is less than the size of any driver's libcuda; 535.261.03's has 29 MB. A toolkit's stub holds only names.
 const stubSize = 1 << 20
 
-// stub reports whether the file is a toolkit's, made to link against. A driver's carries the driver's version in its
-// name, but for WSL2's, which hands everything on to Windows.
-func (u userDriver) stub(h *host.Host) bool {
+// isStub reports whether the file is a toolkit's stub to link against. A driver's file has the driver's version in its
+// name, except WSL2's, which passes every call on to Windows.
+func (u loadedLibcuda) isStub(h *host.Host) bool {
 	if path.Base(path.Dir(u.real)) == "stubs" {
 		return true
 	}
@@ -57,17 +57,17 @@ func (u userDriver) stub(h *host.Host) bool {
 	return err == nil && size < stubSize && libversion.InName(u.real) == "" && !strings.Contains(u.real, "/wsl/")
 }
 
-// library is the taken file as a library.
-func (u userDriver) library() facts.Library {
+// toLibrary returns the library in the form of a list entry.
+func (u loadedLibcuda) toLibrary() facts.Library {
 	return facts.Library{Name: "libcuda", Version: libversion.InName(u.real), Path: u.path}
 }
 
-// readCompat lists the cuda-compat libraries, the one taken first: the loader's choice, and those that stand in
-// toolkits, where images have them without using them.
-func readCompat(h *host.Host, taken userDriver, found bool, ml *facts.Library, failed *host.Errors) []facts.Compat {
+// readCompat lists the cuda-compat libraries: first the one that the loader chose, then those in toolkits, where images
+// carry them unused.
+func readCompat(h *host.Host, taken loadedLibcuda, found bool, ml *facts.Library, failed *host.Errors) []facts.Compat {
 	var list []facts.Compat
 	seen := map[string]bool{}
-	if lib := taken.library(); found && isCompat(h, lib, taken.real, ml) {
+	if lib := taken.toLibrary(); found && isCompat(h, lib, taken.real, ml) {
 		seen[taken.real] = true
 		c := facts.Compat{Name: lib.Name, Version: lib.Version, Path: lib.Path, Taken: true, Reason: taken.reason}
 		failed.Add(readForwardNote(&c, h))
@@ -90,10 +90,8 @@ func readCompat(h *host.Host, taken userDriver, found bool, ml *facts.Library, f
 	return list
 }
 
-// isCompat tells a cuda-compat libcuda from the driver's own: it stands in a directory of that name, or it carries
-// another version than the driver's libnvidia-ml, which no compat package has, and stands outside the driver's
-// directories or where a container runtime has mounted it over the driver's. On a host, two versions in the driver's
-// directories are an update that went half through.
+// isCompat tells a cuda-compat libcuda from the driver's own. It lies in a directory named compat, or outside the
+// driver's directories with another version than the driver's libnvidia-ml, which no compat package contains.
 func isCompat(h *host.Host, lib facts.Library, real string, ml *facts.Library) bool {
 	dir := path.Dir(real)
 	if inCompat(path.Dir(lib.Path)) || inCompat(dir) {
@@ -104,13 +102,14 @@ func isCompat(h *host.Host, lib facts.Library, real string, ml *facts.Library) b
 	return differs && (!slices.Contains(driverDirs, dir) || mounted)
 }
 
+// inCompat reports whether a file lies in a directory named compat.
 func inCompat(dir string) bool {
 	return slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
 		return strings.HasPrefix(part, "compat") || part == "cuda-compat"
 	})
 }
 
-// readNote adds what the library says of itself.
+// readForwardNote adds what the library's ELF note says about forward compatibility.
 func readForwardNote(c *facts.Compat, h *host.Host) error {
 	f, err := h.Open(c.Path)
 	if err != nil {
@@ -127,8 +126,8 @@ func readForwardNote(c *facts.Compat, h *host.Host) error {
 	return nil
 }
 
-// compatNote is what NVIDIA writes into a libcuda that may run on an older kernel-mode driver. 575.57.08 is the oldest
-// release known to carry it; Debian's 535.261.03, 550.163.01 and 555.58.02 do not.
+// compatNote is the ELF note of a libcuda that may run on an older kernel-mode driver. 575.57.08 is the oldest release
+// known to carry it; Debian's 535.261.03, 550.163.01 and 555.58.02 do not.
 type compatNote struct {
 	Format int    `json:"format"`
 	CUDA   string `json:"CUDA version"`
@@ -143,7 +142,7 @@ const (
 	noteCap     = 1 << 16 // of the section; those known have 140 bytes
 )
 
-// forwardNote reads the note of a libcuda, nil when it has none.
+// forwardNote reads the note of a libcuda, or returns nil if it has none.
 func forwardNote(r io.ReaderAt) (*compatNote, error) {
 	file, err := elf.NewFile(r)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// ReadFabric looks for what NVSwitch needs: the switches on the bus, NVIDIA's fabric manager, and for the fourth
+// ReadFabric reads what NVSwitch systems need: the switches on the bus, NVIDIA's fabric manager, and for the fourth
 // generation (HGX B200, B300) the NVLink subnet manager and ib_umad.
 func ReadFabric(h *host.Host) (source.Update, error) {
 	f := facts.Fabric{Manager: h.FirstThere("/usr/bin/nv-fabricmanager", "/usr/libexec/nvidia/tesla/bin/nv-fabricmanager"),
 		NVLSM: h.FirstThere("/opt/nvidia/nvlsm/sbin/nvlsm", "/opt/nvidia/nvlsm", "/usr/sbin/nvlsm"),
-		UMAD:  umad(h), Switches: nvSwitches(h)}
+		UMAD:  umadState(h), Switches: countSwitches(h)}
 	if f.Manager != "" || gpu.MayBePresent(h) {
 		f.Running = h.Running("nv-fabricmanager")
 	}
@@ -29,8 +29,8 @@ func ReadFabric(h *host.Host) (source.Update, error) {
 	}, nil
 }
 
-// umad reports whether the InfiniBand user module is loaded, will be at boot, or is only on disk.
-func umad(h *host.Host) string {
+// umadState returns whether the InfiniBand user module is loaded, will be loaded at boot, or is only on disk.
+func umadState(h *host.Host) string {
 	if h.Exists("/sys/module/ib_umad") {
 		return "loaded"
 	}
@@ -47,7 +47,8 @@ func umad(h *host.Host) string {
 	return ""
 }
 
-// umadOnDisk looks in the kernels' lists of modules, which name those of vendors' packages too, and for the file.
+// umadOnDisk looks in each kernel's list of modules, which includes those of vendors' packages, and for the file
+// itself.
 func umadOnDisk(h *host.Host) bool {
 	for _, list := range []string{"modules.dep", "modules.builtin"} {
 		for _, file := range h.Glob("/lib/modules/*/" + list) {
@@ -59,8 +60,8 @@ func umadOnDisk(h *host.Host) bool {
 	return len(h.Glob("/lib/modules/*/kernel/drivers/infiniband/core/ib_umad.ko*")) > 0
 }
 
-// nvSwitches counts NVIDIA's devices of class 0x0680 ("bridge, other"): NVSwitches of A100, H100 and H200 boards.
-// Those given to a virtual machine (vfio-pci) are its to manage.
-func nvSwitches(h *host.Host) int {
+// countSwitches counts NVIDIA's PCI devices of class 0x0680 ("bridge, other"), the NVSwitches of A100, H100 and H200
+// boards. It leaves out those given to a virtual machine (vfio-pci), which manages them itself.
+func countSwitches(h *host.Host) int {
 	return len(gpu.Devices(h, "0x0680"))
 }

@@ -13,7 +13,7 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// ReadFirmware lists the driver versions whose firmware for the GPU's system processor (GSP) is on disk, and finds the
+// ReadFirmware lists the driver versions whose firmware for the GPU system processor (GSP) is on disk, and finds the
 // setting that switches it off.
 func ReadFirmware(h *host.Host) (source.Update, error) {
 	versions := firmwareVersions(h)
@@ -24,11 +24,12 @@ func ReadFirmware(h *host.Host) (source.Update, error) {
 	return func(f *facts.Facts) { f.Machine.Firmware, f.Machine.GSPOff = versions, off }, nil
 }
 
-// firmwareDirs is where the kernel looks for firmware (kernel.org: driver-api/firmware/fw_search_path), and where the
-// GPU operator's driver container and NixOS put it, which give the kernel that path when they start.
+// firmwareDirs lists where the kernel looks for firmware (kernel.org: driver-api/firmware/fw_search_path), and where
+// the GPU operator's driver container and NixOS put it; these pass the kernel that path when they start.
 var firmwareDirs = []string{"/lib/firmware/updates", "/lib/firmware", "/usr/lib/firmware/updates", "/usr/lib/firmware",
 	"/run/nvidia/driver/lib/firmware", "/run/current-system/firmware"}
 
+// firmwareVersions lists the driver versions that have firmware on disk.
 func firmwareVersions(h *host.Host) []string {
 	dirs := slices.Clone(firmwareDirs)
 	if extra, err := h.ReadLine("/sys/module/firmware_class/parameters/path"); err == nil && path.IsAbs(extra) {
@@ -46,12 +47,13 @@ func firmwareVersions(h *host.Host) []string {
 	return versions
 }
 
-// modprobeDirs is modprobe.d(5)'s order: a file hides those of the same name in later directories.
+// modprobeDirs lists the directories of modprobe.d(5) in order. A file hides files of the same name in later
+// directories.
 var modprobeDirs = []string{"/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d",
 	"/lib/modprobe.d"}
 
-// gspSwitchedOff is the file whose option is in force and says NVreg_EnableGpuFirmware=0. What the loaded module
-// says goes before the files.
+// gspSwitchedOff returns the file whose effective option is NVreg_EnableGpuFirmware=0. What the loaded module reports
+// overrides the files.
 func gspSwitchedOff(h *host.Host) string {
 	const params = "/proc/driver/nvidia/params"
 	if data, err := h.ReadFile(params); err == nil {
@@ -63,10 +65,10 @@ func gspSwitchedOff(h *host.Host) string {
 	return gspOption(h)
 }
 
-// gspParam is a line of /proc/driver/nvidia/params: "EnableGpuFirmware: 18" by default.
+// gspParam matches a line of /proc/driver/nvidia/params: "EnableGpuFirmware: 18" by default.
 var gspParam = lazyregexp.New(`(?m)^EnableGpuFirmware: 0$`)
 
-// gspOption reads the options in the order of the files' names, as modprobe does; the last one holds.
+// gspOption reads the options in the order of the files' names, as modprobe does. The last one wins.
 func gspOption(h *host.Host) string {
 	files := map[string]string{} // by name, the one that is read
 	var names []string
@@ -91,7 +93,8 @@ func gspOption(h *host.Host) string {
 	return off
 }
 
-// parseGSPOption reads "options nvidia NVreg_EnableGpuFirmware=0" of a modprobe.d file; the last line holds.
+// parseGSPOption parses lines such as "options nvidia NVreg_EnableGpuFirmware=0" of a modprobe.d file. The last one
+// wins.
 func parseGSPOption(data []byte) (value string, ok bool) {
 	for line := range bytes.Lines(data) {
 		fields := strings.Fields(string(line))

@@ -6,7 +6,7 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// ReadGRID looks for the licence daemon that only the vGPU guest driver (GRID) brings.
+// ReadGRID finds the licence daemon, which only the vGPU guest driver (GRID) installs.
 func ReadGRID(h *host.Host) (source.Update, error) {
 	file := h.FirstThere("/usr/bin/nvidia-gridd", "/usr/sbin/nvidia-gridd")
 	if file == "" {

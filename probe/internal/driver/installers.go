@@ -23,7 +23,7 @@ var installerMarks = []struct{ kind, pattern string }{
 	{"driver-container", "/run/nvidia/driver/usr"},
 }
 
-// ReadInstallers looks for what installs the driver's kernel module at boot.
+// ReadInstallers finds what installs the driver's kernel module at boot.
 func ReadInstallers(h *host.Host) (source.Update, error) {
 	var list []facts.Installer
 	for _, mark := range installerMarks {

@@ -14,9 +14,9 @@ import (
 	"cudacompat/probe/host"
 )
 
-// readLibcuda says how the search went whose end is taken, or err: in what state the file is that the loader meets
-// first, and where a driver's stands that it does not meet.
-func readLibcuda(h *host.Host, taken userDriver, err error, ml *facts.Library) *facts.Libcuda {
+// readLibcuda describes the search for libcuda, which ended with taken or err: the state of the file that the loader
+// meets first, and a driver's file that the loader does not reach.
+func readLibcuda(h *host.Host, taken loadedLibcuda, err error, ml *facts.Library) *facts.Libcuda {
 	paths, of := h.LibraryPath()
 	l := &facts.Libcuda{Path: taken.path, Paths: paths, Of: of}
 	if l.Path == "" {
@@ -26,12 +26,12 @@ func readLibcuda(h *host.Host, taken userDriver, err error, ml *facts.Library) *
 		l.State = libraryState(h, l.Path)
 	}
 	if l.State != "whole" {
-		l.Elsewhere = elsewhere(h, ml)
+		l.Elsewhere = libcudaElsewhere(h, ml)
 	}
 	return l
 }
 
-// refusedFile is the file at which the loader stopped, or over which it went to find nothing.
+// refusedFile returns the file at which the loader stopped, or which it skipped before it found nothing.
 func refusedFile(h *host.Host, err error) string {
 	if file, _ := (ldso.Missing{Name: "libcuda.so.1", Err: err}).Unloadable(); file != "" {
 		return file
@@ -47,7 +47,7 @@ func refusedFile(h *host.Host, err error) string {
 	return ""
 }
 
-// searchedDirectories are the directories that the loader of a CUDA program looks into for libcuda.so.1.
+// searchedDirectories lists the directories in which the loader of a CUDA program looks for libcuda.so.1.
 func searchedDirectories(h *host.Host) []string {
 	loader := h.Loader()
 	dirs := slices.Clone(loader.LibraryPath)
@@ -59,8 +59,8 @@ func searchedDirectories(h *host.Host) []string {
 	return append(dirs, loader.SystemDirs...)
 }
 
-// elsewhere is a driver's libcuda.so.1 in none of these directories.
-func elsewhere(h *host.Host, ml *facts.Library) string {
+// libcudaElsewhere returns a driver's libcuda.so.1 outside of the searched directories.
+func libcudaElsewhere(h *host.Host, ml *facts.Library) string {
 	looked := searchedDirectories(h)
 	for _, dir := range driverDirs {
 		if slices.Contains(looked, dir) {
@@ -74,8 +74,8 @@ func elsewhere(h *host.Host, ml *facts.Library) string {
 	return ""
 }
 
-// libraryState tells whether a file can be a library of this machine: "whole", "empty", "cut short", "other
-// architecture" or "unreadable", which no library is either.
+// libraryState returns whether a file can be a library of this machine: "whole", "empty", "cut short", "other
+// architecture" or "unreadable". The last covers files that are no library.
 func libraryState(h *host.Host, name string) string {
 	f, err := h.Open(name)
 	if err != nil {
@@ -92,6 +92,7 @@ func libraryState(h *host.Host, name string) string {
 	return elfState(f, uint64(size), h.Loader().Machine)
 }
 
+// sizeOf returns a file's size.
 func sizeOf(f host.File) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -100,7 +101,7 @@ func sizeOf(f host.File) (int64, error) {
 	return info.Size(), nil
 }
 
-// elfState reads the header and the two tables that it names, and of the segments where they end.
+// elfState checks the ELF header, the two tables that it names, and that every segment ends inside the file.
 func elfState(r io.ReaderAt, size uint64, machine elf.Machine) string {
 	var ident [20]byte
 	n, err := r.ReadAt(ident[:], 0)
@@ -131,5 +132,5 @@ func elfState(r io.ReaderAt, size uint64, machine elf.Machine) string {
 	return "whole"
 }
 
-// inside reports whether so many bytes at that place lie in a file of that size.
+// inside reports whether count bytes at an offset lie within a file of a size.
 func inside(at, n, size uint64) bool { return at <= size && n <= size-at }

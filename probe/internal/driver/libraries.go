@@ -14,8 +14,8 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// driverDirs is where the driver's user space is put: distributions, container runtimes, clouds, WSL, NixOS,
-// Bottlerocket.
+// driverDirs lists where the driver's user-space libraries are installed by distributions, container runtimes, clouds,
+// WSL, NixOS and Bottlerocket.
 var driverDirs = []string{
 	"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/lib64/nvidia",
 	"/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib/aarch64-linux-gnu/nvidia/current",
@@ -44,17 +44,17 @@ func ReadLibraries(h *host.Host) (source.Update, error) {
 	if jit := ownLibrary(h, "libnvidia-ptxjitcompiler", dirs, ml, &failed); jit != nil {
 		libraries = append(libraries, *jit)
 	}
-	taken, err := takenDriver(h)
+	taken, err := findLibcuda(h)
 	ok := err == nil
 	if !errors.Is(err, ldso.ErrNotFound) {
 		failed.Add(err)
 	}
 	libcuda := readLibcuda(h, taken, err, ml)
 	compat := readCompat(h, taken, ok, ml, &failed)
-	stub := ok && taken.stub(h)
+	stub := ok && taken.isStub(h)
 	apply := func(f *facts.Facts) {
 		f.Driver.Libraries, f.Driver.Compat, f.Driver.Stub = libraries, compat, stub
-		f.Driver.Taken, f.Driver.Libcuda = taken.fact(), libcuda
+		f.Driver.Taken, f.Driver.Libcuda = taken.toFact(), libcuda
 	}
 	if len(libraries)+len(compat)+len(failed) == 0 && !ok {
 		return apply, host.ErrAbsent
@@ -62,7 +62,7 @@ func ReadLibraries(h *host.Host) (source.Update, error) {
 	return apply, failed.Err()
 }
 
-// ownLibrary finds the driver's own library, in the first of dirs that has one which is not of a cuda-compat package.
+// ownLibrary finds the driver's own library in the first of dirs that has one outside of cuda-compat packages.
 func ownLibrary(h *host.Host, name string, dirs []string, ml *facts.Library, failed *host.Errors) *facts.Library {
 	for _, dir := range dirs {
 		lib := driverLibrary(h, name, []string{dir}, failed)
@@ -77,8 +77,8 @@ func ownLibrary(h *host.Host, name string, dirs []string, ml *facts.Library, fai
 	return nil
 }
 
-// driverLibrary finds name.so.1 in the first of dirs that has it; "stubs" directories are for link time only, and
-// 32-bit libraries are for other programs. Jetson's libcuda.so.1.1 and WSL's files have no driver's version.
+// driverLibrary finds name.so.1 in the first of dirs that has it. It skips "stubs" directories, which are for link
+// time, and 32-bit libraries. The version is empty for Jetson's libcuda.so.1.1 and WSL's files, whose names have none.
 func driverLibrary(h *host.Host, name string, dirs []string, failed *host.Errors) *facts.Library {
 	for _, dir := range dirs {
 		link := path.Join(dir, name+".so.1")
@@ -96,6 +96,7 @@ func driverLibrary(h *host.Host, name string, dirs []string, failed *host.Errors
 	return nil
 }
 
+// is32Bit reports whether a file is a 32-bit ELF file.
 func is32Bit(h *host.Host, name string) bool {
 	f, err := h.Open(name)
 	if err != nil {
@@ -107,7 +108,7 @@ func is32Bit(h *host.Host, name string) bool {
 	return err == nil && string(ident[:4]) == elf.ELFMAG && elf.Class(ident[elf.EI_CLASS]) == elf.ELFCLASS32
 }
 
-// loaderDirs lists the directories of /etc/ld.so.conf and the files that it includes.
+// loaderDirs lists the directories in /etc/ld.so.conf and the files that it includes.
 func loaderDirs(h *host.Host, failed *host.Errors) []string {
 	names := append([]string{"/etc/ld.so.conf"}, h.Glob("/etc/ld.so.conf.d/*.conf")...)
 	var dirs []string

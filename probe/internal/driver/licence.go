@@ -6,17 +6,18 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// licenceWatch picks the licence out of a module's bytes as they go by: in .modinfo it stands beside the version.
-type licenceWatch struct {
+// licenceScanner finds the licence in a module's bytes as they are written to it. In .modinfo it stands next to the
+// version.
+type licenceScanner struct {
 	flavour string // "open" or "proprietary"; empty until it is seen
 	kept    []byte // the end of what went by, where a licence may have begun
 }
 
-// licenceField is "license=NVIDIA" of the proprietary module or "license=Dual MIT/GPL" of the open one.
+// licenceField matches "license=NVIDIA" of the proprietary module or "license=Dual MIT/GPL" of the open one.
 var licenceField = lazyregexp.New(`(?:^|\x00)license=(NVIDIA|Dual MIT/GPL)\x00`)
 
-// Write looks at the next bytes. It never fails.
-func (w *licenceWatch) Write(p []byte) (int, error) {
+// Write scans the next bytes. It never fails.
+func (w *licenceScanner) Write(p []byte) (int, error) {
 	if w.flavour != "" {
 		return len(p), nil
 	}

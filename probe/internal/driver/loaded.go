@@ -13,7 +13,7 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// ReadLoaded reads the version and flavour of the loaded kernel module.
+// ReadLoaded reads the version and kind of the loaded kernel module.
 func ReadLoaded(h *host.Host) (source.Update, error) {
 	const name = "/proc/driver/nvidia/version"
 	data, err := h.ReadFile(name)
@@ -30,7 +30,7 @@ func ReadLoaded(h *host.Host) (source.Update, error) {
 	return func(f *facts.Facts) { f.Driver.Version, f.Driver.Module, f.Driver.From = version, module, name }, nil
 }
 
-// readSysModule is the second source of the loaded version; containers see it where /proc/driver is masked.
+// readSysModule reads the second source of the loaded version, which containers see even if /proc/driver is masked.
 func readSysModule(h *host.Host) (source.Update, error) {
 	const name = "/sys/module/nvidia/version"
 	version, err := h.ReadLine(name)
@@ -45,7 +45,7 @@ func readSysModule(h *host.Host) (source.Update, error) {
 
 var nvrmVersion = lazyregexp.New(`(?m)^NVRM version:.*?\s(\d{3,4}\.\d+(?:\.\d+)?)\s`)
 
-// parseProcDriver finds the version in the first line, which the two flavours write differently:
+// parseProcDriver parses the version in the first line. The two kinds of module write it differently:
 //
 //	NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024
 //	NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  550.144.03  Release Build  (dvs-builder@U16-I3-D08-1-2)

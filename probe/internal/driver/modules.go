@@ -16,7 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// ModuleDirs is where a kernel keeps NVIDIA's module: DKMS, kmod packages, NVIDIA's prebuilt ones for Red Hat,
+// ModuleDirs lists where a kernel keeps NVIDIA's module: DKMS, kmod packages, NVIDIA's prebuilt modules for Red Hat,
 // Ubuntu's, links to the module of another kernel, and last Arch's and Gentoo's.
 var ModuleDirs = []string{
 	"updates", "updates/dkms", "extra", "extra/*", "extra/drivers/video/nvidia", "kernel/nvidia*",
@@ -45,7 +45,8 @@ func ReadModules(h *host.Host) (source.Update, error) {
 	return func(f *facts.Facts) { f.Driver.Modules = modules }, failed.Err()
 }
 
-// kernelModule finds one kernel's module, or nil. A link whose kernel is gone is none.
+// kernelModule finds one kernel's module, or returns nil. A dangling link to the module of a removed kernel does not
+// count.
 func kernelModule(h *host.Host, kernel string) (*facts.Module, error) {
 	for _, file := range moduleFiles(h, path.Join("/lib/modules", kernel)) {
 		version, flavour, err := moduleInfo(h, file)
@@ -56,7 +57,8 @@ func kernelModule(h *host.Host, kernel string) (*facts.Module, error) {
 	return nil, nil
 }
 
-// moduleFiles are the places of one kernel's module, the likeliest first: what depmod has noted is what modprobe loads.
+// moduleFiles lists the candidates for one kernel's module, most likely first: modprobe loads the one that depmod
+// indexed.
 func moduleFiles(h *host.Host, dir string) []string {
 	files := indexedModules(h, dir)
 	for _, sub := range ModuleDirs {
@@ -88,7 +90,7 @@ func indexedModules(h *host.Host, dir string) []string {
 	return files
 }
 
-// moduleVersionField must not take "srcversion=" or "rhelversion=9.4" for it.
+// moduleVersionField matches "version=", but not "srcversion=" or "rhelversion=9.4".
 var moduleVersionField = lazyregexp.New(`(?:^|[^a-z])version=(\d{3,4}\.\d+(?:\.\d+)?)\x00`)
 
 // moduleInfo reads "version=550.90.07" and "license=NVIDIA" from the .modinfo section of a plain, gzip, xz or zstd
@@ -104,7 +106,7 @@ func moduleInfo(h *host.Host, name string) (version, flavour string, err error) 
 		return "", "", host.Damaged(name, err.Error())
 	}
 	defer done()
-	var licence licenceWatch
+	var licence licenceScanner
 	version, err = host.SearchFirst(io.TeeReader(r, &licence), "version=", moduleVersionField, moduleCap)
 	if err != nil {
 		return "", licence.flavour, host.Damaged(name, err.Error())
@@ -115,10 +117,11 @@ func moduleInfo(h *host.Host, name string) (version, flavour string, err error) 
 	return version, licence.flavour, nil
 }
 
-// moduleCap bounds how much of a module is unpacked; the proprietary nvidia.ko is about 100 MB.
+// moduleCap bounds how much of a module is decompressed. The proprietary nvidia.ko has about 100 MB.
 const moduleCap = 512 << 20
 
-// decompress chooses by the name's end, as modprobe does. The buffer is for xz, which asks for one byte at a time.
+// decompress chooses the format by the file's extension, as modprobe does. The buffer serves xz, which reads one byte
+// at a time.
 func decompress(f io.Reader, name string) (io.Reader, func(), error) {
 	none := func() {}
 	r := bufio.NewReaderSize(f, 1<<16)

@@ -10,11 +10,11 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// makeLogs are where DKMS leaves the log of a build: of one that failed in the place where it was built, else beside
-// the module. Debian and Ubuntu call the package nvidia, Debian also nvidia-current.
+// makeLogs lists where DKMS keeps a build's log: in the build directory if the build failed, else next to the module.
+// Debian and Ubuntu name the package nvidia, Debian also nvidia-current.
 var makeLogs = []string{"/var/lib/dkms/nvidia*/*/build/make.log", "/var/lib/dkms/nvidia*/*/*/*/log/make.log"}
 
-// ReadModuleBuild finds the log of a build that left no module for its kernel, the newest release's last.
+// ReadModuleBuild finds the log of the newest failed build whose kernel has no module.
 func ReadModuleBuild(h *host.Host) (source.Update, error) {
 	for _, pattern := range makeLogs {
 		logs := h.Glob(pattern)
@@ -25,7 +25,7 @@ func ReadModuleBuild(h *host.Host) (source.Update, error) {
 				return nil, err
 			}
 			kernel, fault := parseMakeLog(string(data))
-			if builtAfterAll(h, name, kernel) || fault == "" {
+			if hasModule(h, name, kernel) || fault == "" {
 				continue
 			}
 			return func(f *facts.Facts) { f.Machine.MakeLog, f.Machine.MakeError = name, fault }, nil
@@ -34,9 +34,8 @@ func ReadModuleBuild(h *host.Host) (source.Update, error) {
 	return nil, host.ErrAbsent
 }
 
-// builtAfterAll reports whether there is a module for that kernel all the same: one in the log's own place, or where
-// modprobe looks.
-func builtAfterAll(h *host.Host, log, kernel string) bool {
+// hasModule reports whether the kernel of a failed build has a module anyway, next to the log or where modprobe looks.
+func hasModule(h *host.Host, log, kernel string) bool {
 	if len(h.GlobIn(path.Dir(path.Dir(log)), "module/nvidia*.ko*")) > 0 {
 		return true
 	}
@@ -58,10 +57,10 @@ var (
 	makeFault = lazyregexp.New(`(?:^|[\s:])(?:fatal )?error: |^ERROR:|^FATAL:|: not found$|\*\*\* `)
 )
 
-// longestFault bounds what is kept of a line of a log.
+// longestFault bounds what is kept of a log's line.
 const longestFault = 300
 
-// parseMakeLog reads the kernel that a build was for, and its first error:
+// parseMakeLog parses the kernel that a build was for, and its first error:
 //
 //	DKMS make.log for nvidia-580.95.05 for kernel 6.8.0-1021-aws (x86_64)
 //	/var/lib/dkms/nvidia/580.95.05/build/nvidia/nv.c:10:10: fatal error: linux/version.h: No such file or directory

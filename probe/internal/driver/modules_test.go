@@ -105,7 +105,7 @@ func TestLicenceWatch(t *testing.T) {
 	for want, licence := range map[string]string{"proprietary": "NVIDIA", "open": "Dual MIT/GPL", "": "GPL"} {
 		data := []byte("alias=x\x00license=" + licence + "\x00version=580.95.05\x00")
 		for cut := range data {
-			var w licenceWatch
+			var w licenceScanner
 			_, _ = w.Write(data[:cut])
 			if _, err := w.Write(data[cut:]); err != nil || w.flavour != want {
 				t.Errorf("%s cut at %d: %q, %v", licence, cut, w.flavour, err)

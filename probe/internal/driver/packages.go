@@ -10,8 +10,8 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// ReadPackages lists the packages of the driver and of the libraries beside it, by dpkg and by RPM, and what
-// NVIDIA's .run installer leaves behind.
+// ReadPackages lists the packages of the driver and its libraries that dpkg and RPM installed, and what NVIDIA's .run
+// installer leaves behind.
 func ReadPackages(h *host.Host) (source.Update, error) {
 	var failed host.Errors
 	var packages []facts.DriverPackage
@@ -51,11 +51,11 @@ func ReadPackages(h *host.Host) (source.Update, error) {
 	}, failed.Err()
 }
 
-// fabricPackage owns the fabric manager; cuda-drivers-fabricmanager only asks for it.
+// fabricPackage matches the package that contains the fabric manager. cuda-drivers-fabricmanager only depends on it.
 var fabricPackage = lazyregexp.New(`^nvidia-fabric-?manager(-\d+)?$`)
 
-// driverPackageName are the packages that belong to one release of the driver, and the daemons beside it. Tools with a
-// life of their own (nvidia-settings, nvidia-modprobe, the container toolkit) and repositories are none.
+// driverPackageName matches the packages that belong to one release of the driver, and its daemons. It does not match
+// tools with releases of their own (nvidia-settings, nvidia-modprobe, the container toolkit) or repositories.
 var driverPackageName = lazyregexp.New(`^(nvidia-driver(-(cuda|libs|bin|full))?(-\d.*)?|nvidia-headless-.*|` +
 	`libnvidia-compute(-\d.*)?|libcuda1|libnvidia-ml1|` +
 	`nvidia-utils-\d.*|nvidia-dkms-.*|nvidia-kernel-(open-)?dkms|nvidia-kernel-source-.*|nvidia-open(-\d.*)?|` +
@@ -65,22 +65,23 @@ var driverPackageName = lazyregexp.New(`^(nvidia-driver(-(cuda|libs|bin|full))?(
 	`nvidia-kmod-common|libnvidia-(ml|gpucomp)|` +
 	`xorg-x11-drv-nvidia(-(cuda|libs|cuda-libs|kmodsrc))?|nvidia-imex(-\d+)?|libnvidia-nscq(-\d+)?)$`)
 
-// enginePackages are the packages of container engines, Docker's own, Debian's and Ubuntu's, Amazon's and Microsoft's.
+// enginePackages lists the packages of container engines: Docker's own, Debian's and Ubuntu's, Amazon's and
+// Microsoft's.
 var enginePackages = map[string]string{"docker-ce": "docker", "docker.io": "docker", "docker": "docker",
 	"moby-engine": "docker", "containerd.io": "containerd", "containerd": "containerd",
 	"podman": podman}
 
-// podman is the engine that is no daemon.
+// podman is the only engine without a daemon.
 const podman = "podman"
 
-// libraryPackageName are the packages of NCCL and cuDNN, of Debian's names and of RPM's.
+// libraryPackageName matches the packages of NCCL and cuDNN by Debian's names and by RPM's.
 var libraryPackageName = lazyregexp.New(`^(libnccl2?|libcudnn[789]\S*)$`)
 
-// libraryVersion is "2.21.5" of "2.21.5-1+cuda12.4".
+// libraryVersion matches "2.21.5" in "2.21.5-1+cuda12.4".
 var libraryVersion = lazyregexp.New(`^(\d+(?:\.\d+)+)`)
 
-// interesting reports whether a package may be one of those; of thousands, few.
-func interesting(name string) bool {
+// isInteresting reports whether a package may be one of those above; of thousands, few are.
+func isInteresting(name string) bool {
 	return slices.ContainsFunc([]string{"nvidia", "cuda", "nccl", "cudnn", "nvlsm", "docker", "containerd",
 		"moby-engine", podman}, func(part string) bool {
 		return strings.Contains(name, part)

@@ -12,7 +12,7 @@ import (
 	"cudacompat/probe/host"
 )
 
-// dpkgPackages reads what dpkg has installed of NVIDIA's.
+// dpkgPackages reads which of NVIDIA's packages dpkg has installed.
 func dpkgPackages(h *host.Host, failed *host.Errors) []facts.DriverPackage {
 	const status = "/var/lib/dpkg/status"
 	f, err := h.OpenText(status)
@@ -32,15 +32,15 @@ func dpkgPackages(h *host.Host, failed *host.Errors) []facts.DriverPackage {
 	return packages
 }
 
-// maxPackages bounds the packages of interest in one database. All flavours of the driver for a kernel are some 40.
+// maxPackages bounds the interesting packages in one database. All flavours of the driver for a kernel are about 40.
 const maxPackages = 2000
 
 var errManyPackages = fmt.Errorf("more than %d packages of the driver's kind; the others were not read", maxPackages)
 
-// maxStanza bounds what is said of one package: some kilobytes, mostly.
+// maxStanza bounds one package's stanza, which usually has a few kilobytes.
 const maxStanza = 1 << 20
 
-// parseDpkgStatus reads the stanzas of packages that are installed. Removed ones leave stanzas that do not count:
+// parseDpkgStatus parses the stanzas of installed packages. Removed packages leave stanzas that do not count:
 //
 //	Package: libnvidia-compute-535-server
 //	Status: hold ok installed
@@ -50,10 +50,10 @@ func parseDpkgStatus(r io.Reader) ([]facts.DriverPackage, error) {
 	var list []facts.DriverPackage
 	stanzas := bufio.NewScanner(r)
 	stanzas.Buffer(make([]byte, 64<<10), maxStanza)
-	stanzas.Split(stanza)
+	stanzas.Split(splitStanza)
 	for stanzas.Scan() {
 		name, _, _ := bytes.Cut(stanzas.Bytes(), []byte("\n"))
-		if !interesting(string(name)) {
+		if !isInteresting(string(name)) {
 			continue
 		}
 		p := parseStanza(stanzas.Text())
@@ -68,9 +68,9 @@ func parseDpkgStatus(r io.Reader) ([]facts.DriverPackage, error) {
 	return list, stanzas.Err()
 }
 
-// stanza is a bufio.SplitFunc: an empty line and the next package's name end one. A name begins with a letter that is
-// rare, unlike the line's end: it is found in a fifth of the time.
-func stanza(data []byte, atEOF bool) (advance int, token []byte, err error) {
+// splitStanza is a bufio.SplitFunc that splits before each package's name. The first letter of "Package" is rare,
+// unlike a line's end, so searching for it takes a fifth of the time.
+func splitStanza(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	for at := 0; ; at++ {
 		i := bytes.Index(data[at:], []byte("Package: "))
 		if i < 0 {
@@ -86,7 +86,7 @@ func stanza(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	return 0, nil, nil
 }
 
-// parseStanza reads one stanza; nil is a package that is not installed.
+// parseStanza parses one stanza. It returns nil for a package that is not installed.
 func parseStanza(stanza string) *facts.DriverPackage {
 	first, _, _ := strings.Cut(stanza, "\n")
 	name, ok := strings.CutPrefix(first, "Package: ")
@@ -101,12 +101,12 @@ func parseStanza(stanza string) *facts.DriverPackage {
 	}
 	version := fields["Version"]
 	return &facts.DriverPackage{Name: name, Version: version, Held: strings.HasPrefix(fields["Status"], "hold "),
-		Vendor: vendorOf(fields["Maintainer"], version)}
+		Vendor: vendor(fields["Maintainer"], version)}
 }
 
-// vendorOf tells whose archive a package is of by its maintainer and version. The PPA for graphics drivers has
-// Ubuntu's maintainer and "~gpu22.04.1" or "~ppa1" in the version.
-func vendorOf(maintainer, version string) string {
+// vendor returns whose archive a package is from, by its maintainer and version. Packages of the graphics drivers PPA
+// have Ubuntu's maintainer, and "~gpu22.04.1" or "~ppa1" in the version.
+func vendor(maintainer, version string) string {
 	switch {
 	case strings.Contains(maintainer, "nvidia.com"):
 		return "nvidia"

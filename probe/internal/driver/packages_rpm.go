@@ -11,14 +11,14 @@ import (
 	"cudacompat/probe/host"
 )
 
-// rpmDirs is where RPM keeps its database: mostly the first, which may be a link to the second (Fedora 36, SUSE); the
-// third on systems that are updated as a whole.
+// rpmDirs lists where RPM keeps its database: usually the first, which may be a link to the second (Fedora 36, SUSE),
+// and the third on image-based systems.
 var rpmDirs = []string{"/var/lib/rpm", "/usr/lib/sysimage/rpm", "/usr/share/rpm"}
 
-// rpmFiles are its names by form: SQLite, ndb, Berkeley DB.
+// rpmFiles lists the database's names for its three formats: SQLite, ndb, Berkeley DB.
 var rpmFiles = []string{"rpmdb.sqlite", "Packages.db", "Packages"}
 
-// rpmPackages reads what RPM has installed of NVIDIA's.
+// rpmPackages reads which of NVIDIA's packages RPM has installed.
 func rpmPackages(h *host.Host, failed *host.Errors) []facts.DriverPackage {
 	for _, dir := range rpmDirs {
 		for _, name := range rpmFiles {
@@ -28,7 +28,7 @@ func rpmPackages(h *host.Host, failed *host.Errors) []facts.DriverPackage {
 				continue
 			}
 			failed.Add(err)
-			packages := ofInterest(list, file)
+			packages := interestingPackages(list, file)
 			if len(packages) > maxPackages {
 				failed.Add(errManyPackages)
 				packages = packages[:maxPackages]
@@ -39,18 +39,19 @@ func rpmPackages(h *host.Host, failed *host.Errors) []facts.DriverPackage {
 	return nil
 }
 
-func ofInterest(list []rpmdb.Package, file string) []facts.DriverPackage {
+// interestingPackages returns the interesting ones of a database's packages.
+func interestingPackages(list []rpmdb.Package, file string) []facts.DriverPackage {
 	var packages []facts.DriverPackage
 	for _, p := range list {
-		if interesting(p.Name) {
+		if isInteresting(p.Name) {
 			packages = append(packages, facts.DriverPackage{Name: p.Name, Version: p.Version, From: file})
 		}
 	}
 	return packages
 }
 
-// readRPM lists the packages of one database. What was installed last may stand in the write-ahead log beside it; a
-// journal of the older kind means that a change broke off in the middle.
+// readRPM lists the packages of one database. The newest changes may still be in the write-ahead log next to it. A
+// rollback journal means that a change was interrupted.
 func readRPM(h *host.Host, file string) ([]rpmdb.Package, error) {
 	db, err := h.Open(file)
 	if err != nil {

@@ -185,7 +185,7 @@ func FuzzParseDpkgStatus(f *testing.F) {
 			t.Error(err)
 		}
 		for _, p := range packages {
-			if !interesting(p.Name) {
+			if !isInteresting(p.Name) {
 				t.Errorf("package %q", p.Name)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"cudacompat/probe/internal/system"
 )
 
-// ReadUpdates finds what upgrades packages without asking, and what it may not touch.
+// ReadUpdates finds what upgrades packages unattended, and which packages it may not touch.
 func ReadUpdates(h *host.Host) (source.Update, error) {
 	u, ok := unattendedUpgrades(h)
 	if !ok {
@@ -24,7 +24,7 @@ func ReadUpdates(h *host.Host) (source.Update, error) {
 	return func(f *facts.Facts) { f.Machine.Updates = u }, nil
 }
 
-// unattendedUpgrades reads apt's configuration where the package is there and its timer is not masked.
+// unattendedUpgrades reads apt's configuration if unattended-upgrades is installed and its timer is not masked.
 func unattendedUpgrades(h *host.Host) (facts.Updates, bool) {
 	if !h.Exists("/usr/bin/unattended-upgrade") || isMasked(h, "apt-daily-upgrade.timer") ||
 		isMasked(h, "apt-daily-upgrade.service") {
@@ -41,18 +41,18 @@ func unattendedUpgrades(h *host.Host) (facts.Updates, bool) {
 		u.Origins = append(u.Origins, c["Unattended-Upgrade::Origins-Pattern"]...)
 		u.Blacklist = append(u.Blacklist, c["Unattended-Upgrade::Package-Blacklist"]...)
 	}
-	u.Pinned = pinnedIn(h)
+	u.Pinned = pinFile(h)
 	return u, on != "" && on != "0"
 }
 
-// isMasked reports whether a unit is linked to /dev/null.
+// isMasked reports whether a systemd unit is linked to /dev/null.
 func isMasked(h *host.Host, unit string) bool {
 	target, err := h.Readlink("/etc/systemd/system/" + unit)
 	return err == nil && target == "/dev/null"
 }
 
-// pinnedIn is the first apt preference that names NVIDIA's packages.
-func pinnedIn(h *host.Host) string {
+// pinFile returns the first apt preferences file that names NVIDIA's packages.
+func pinFile(h *host.Host) string {
 	for _, file := range append(h.Glob("/etc/apt/preferences.d/*"), "/etc/apt/preferences") {
 		if aptPin.Match(h.ReadQuietly(file)) {
 			return file
@@ -61,15 +61,16 @@ func pinnedIn(h *host.Host) string {
 	return ""
 }
 
-// aptPin is a stanza's line such as "Package: *nvidia*" or "Package: nvidia-driver-535 libnvidia-*". It names packages
-// of the driver: the pin of NVIDIA's repository may name nvidia-modprobe and nvidia-settings, which holds no driver.
+// aptPin matches a stanza's line such as "Package: *nvidia*" or "Package: nvidia-driver-535 libnvidia-*", which names
+// driver packages. The pin of NVIDIA's own repository may name nvidia-modprobe and nvidia-settings, which does not hold
+// a driver.
 var aptPin = lazyregexp.New(`(?m)^Package:.*(libcuda1|cuda-drivers|` +
 	`nvidia([*\s:]|$|-(\*|driver|dkms|kernel|headless|utils|compute|open|ml|gl|cfg)))`)
 
-// aptToken is a word, a quoted string, a brace or a semicolon of apt.conf(5); comments are none of them.
+// aptToken matches a word, a quoted string, a brace or a semicolon of apt.conf(5), but no comment.
 var aptToken = lazyregexp.New(`//[^\n]*|#[^\n]*|(?s:/\*.*?\*/)|"[^"\n]*"|[{};]|[^\s{};"]+`)
 
-// parseAptConf reads the values of each option by its full name:
+// parseAptConf parses the values of each option by its full name:
 //
 //	APT::Periodic::Unattended-Upgrade "1";
 //	Unattended-Upgrade::Allowed-Origins {
@@ -103,17 +104,17 @@ func parseAptConf(data []byte) map[string][]string {
 	return values
 }
 
-// dnfTimers are the units that start dnf-automatic; the second applies whatever the configuration says.
+// dnfTimers lists the units that start dnf-automatic. The second one applies updates whatever the configuration says.
 var dnfTimers = []struct {
 	unit    string
 	applies bool
 }{{"dnf-automatic.timer", false}, {"dnf-automatic-install.timer", true}, {"dnf5-automatic.timer", false}}
 
-// dnfAutomatic reads dnf's configuration where a timer of it is enabled.
+// dnfAutomatic reads dnf's configuration if one of its timers is enabled.
 func dnfAutomatic(h *host.Host) (facts.Updates, bool) {
 	const conf = "/etc/dnf/automatic.conf"
 	u := facts.Updates{Tool: "dnf-automatic", From: conf}
-	enabled, applies := false, yes(host.ParseINI(h.ReadQuietly(conf))["commands.apply_updates"])
+	enabled, applies := false, isYes(host.ParseINI(h.ReadQuietly(conf))["commands.apply_updates"])
 	for _, timer := range dnfTimers {
 		if nameExists(h, "/etc/systemd/system/timers.target.wants/"+timer.unit) && !isMasked(h, timer.unit) {
 			enabled, applies = true, applies || timer.applies
@@ -123,28 +124,28 @@ func dnfAutomatic(h *host.Host) (facts.Updates, bool) {
 		return u, false
 	}
 	u.Blacklist = append(u.Blacklist,
-		strings.Fields(withoutComments(h.ReadQuietly("/etc/dnf/plugins/versionlock.list")))...)
+		strings.Fields(stripComments(h.ReadQuietly("/etc/dnf/plugins/versionlock.list")))...)
 	for _, m := range dnf5Lock.FindAllSubmatch(h.ReadQuietly("/etc/dnf/versionlock.toml"), -1) {
 		u.Blacklist = append(u.Blacklist, string(m[1]))
 	}
 	main := host.ParseINI(h.ReadQuietly("/etc/dnf/dnf.conf"))
-	u.Blacklist = append(u.Blacklist, listOf(main["main.exclude"])...)
-	u.Blacklist = append(u.Blacklist, listOf(main["main.excludepkgs"])...)
+	u.Blacklist = append(u.Blacklist, splitList(main["main.exclude"])...)
+	u.Blacklist = append(u.Blacklist, splitList(main["main.excludepkgs"])...)
 	u.Repos = driverRepos(h)
 	return u, true
 }
 
-// dnf5Lock is a line of dnf 5's version locks: name = "nvidia-driver-cuda".
+// dnf5Lock matches a line of dnf 5's version locks: name = "nvidia-driver-cuda".
 var dnf5Lock = lazyregexp.New(`(?m)^\s*name\s*=\s*["']([^"'\n]+)["']`)
 
-// nameExists reports whether a name is there, a link that leads nowhere included.
+// nameExists reports whether a name exists, even as a dangling link.
 func nameExists(h *host.Host, name string) bool {
 	_, err := h.Readlink(name)
 	return err == nil
 }
 
-// driverRepos are the enabled repositories that carry NVIDIA's driver, by their files' and sections' names. One that
-// stands still with the release brings nothing new.
+// driverRepos lists the enabled repositories with NVIDIA's driver, by the names of their files and sections. A
+// repository that is fixed to the release brings nothing new and is left out.
 func driverRepos(h *host.Host) []string {
 	var repos []string
 	still := releaseLocked(h)
@@ -159,7 +160,7 @@ func driverRepos(h *host.Host) []string {
 			if still && strings.Contains(url, "releasever") {
 				continue
 			}
-			if isURL && strings.Contains(strings.ToLower(section+url), "nvidia") && (on == "" || yes(on)) &&
+			if isURL && strings.Contains(strings.ToLower(section+url), "nvidia") && (on == "" || isYes(on)) &&
 				!strings.Contains(url, "libnvidia-container") {
 				repos = append(repos, path.Base(file)+" ["+section+"]")
 			}
@@ -169,8 +170,8 @@ func driverRepos(h *host.Host) []string {
 	return repos
 }
 
-// releaseLocked reports whether $releasever is one dated release, as it is on Amazon Linux from 2023 on unless somebody
-// sets it to another: what the release's repositories hold never changes
+// releaseLocked reports whether $releasever is one dated release. Amazon Linux does this from 2023 on unless somebody
+// sets another one: what the release's repositories hold never changes
 // (https://docs.aws.amazon.com/linux/al2023/ug/deterministic-upgrades-usage.html).
 func releaseLocked(h *host.Host) bool {
 	pretty, id, _ := system.ParseOSRelease(h.ReadQuietly("/etc/os-release"))
@@ -179,16 +180,18 @@ func releaseLocked(h *host.Host) bool {
 	return id == "amzn" && dated && strings.Contains(pretty, override)
 }
 
-func yes(value string) bool {
+// isYes reports whether a value of dnf's configuration means true.
+func isYes(value string) bool {
 	return slices.Contains([]string{"1", "yes", "true", "on"}, strings.ToLower(value))
 }
 
-func listOf(value string) []string {
+// splitList splits a value of dnf's configuration into its items.
+func splitList(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
 }
 
-// withoutComments drops what follows a # in each line.
-func withoutComments(data []byte) string {
+// stripComments removes what follows a # in each line.
+func stripComments(data []byte) string {
 	var b strings.Builder
 	for line := range strings.Lines(string(data)) {
 		text, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "#")

@@ -12,12 +12,12 @@ import (
 	"github.com/ulikunitz/xz/lzma"
 )
 
-// windowCap bounds what a packed module may have its reader keep. modprobe's own writers ask for 1 to 8 MB; what asks
-// for more is no module that a distribution has made.
+// windowCap bounds the dictionary of a compressed module. modprobe's own writers ask for 1 to 8 MB; no distribution's
+// module asks for more.
 const windowCap = 16 << 20
 
-// xzReader unpacks an .xz file of LZMA2 blocks (https://tukaani.org/xz/xz-file-format-1.2.1.txt). The library's own
-// reader takes whatever dictionary a block claims, up to 4 GB.
+// xzReader decompresses an .xz file of LZMA2 blocks (https://tukaani.org/xz/xz-file-format-1.2.1.txt). The library's
+// own reader allocates whatever dictionary a block asks for, up to 4 GB.
 type xzReader struct {
 	in    *countingReader
 	check int           // bytes of the check after each block
@@ -25,7 +25,7 @@ type xzReader struct {
 	start int64         // of the block's data
 }
 
-// countingReader counts the bytes that are read.
+// countingReader counts the bytes read through it.
 type countingReader struct {
 	*bufio.Reader
 	n int64
@@ -47,7 +47,7 @@ func (c *countingReader) ReadByte() (byte, error) {
 
 var errXZ = errors.New("not a whole .xz file")
 
-// newXZReader reads the stream's head (§2.1.1): magic, flags with the kind of check, CRC32.
+// newXZReader reads the stream header (§2.1.1): magic, flags with the type of check, CRC32.
 func newXZReader(r *bufio.Reader) (io.Reader, error) {
 	x := &xzReader{in: &countingReader{Reader: r}}
 	head := make([]byte, 12)
@@ -62,13 +62,13 @@ func newXZReader(r *bufio.Reader) (io.Reader, error) {
 func (x *xzReader) Read(p []byte) (int, error) {
 	for {
 		if x.block == nil {
-			if err := x.next(); err != nil {
+			if err := x.nextBlock(); err != nil {
 				return 0, err
 			}
 		}
 		n, err := x.block.Read(p)
 		if err == io.EOF {
-			err, x.block = x.skip(), nil
+			err, x.block = x.skipTail(), nil
 		}
 		if n > 0 || err != nil {
 			return n, err
@@ -76,9 +76,9 @@ func (x *xzReader) Read(p []byte) (int, error) {
 	}
 }
 
-// next begins a block (§3.1): the header's size in words of four less one, flags, sizes, the filter, CRC32. The index
-// begins with 0 where a block would have its size.
-func (x *xzReader) next() error {
+// nextBlock reads a block header (§3.1): its size in words of four minus one, flags, sizes, the filter, CRC32. In the
+// place of a block's size, the index has a 0.
+func (x *xzReader) nextBlock() error {
 	size, err := x.in.ReadByte()
 	if err != nil {
 		return errXZ
@@ -95,7 +95,7 @@ func (x *xzReader) next() error {
 	if crc32.ChecksumIEEE(body) != binary.LittleEndian.Uint32(sum) {
 		return errXZ
 	}
-	window, err := windowOf(body)
+	window, err := dictionarySize(body)
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,8 @@ func (x *xzReader) next() error {
 	return err
 }
 
-// windowOf is the dictionary of a block's only filter, which is LZMA2 (§5.3.1).
-func windowOf(header []byte) (int64, error) {
+// dictionarySize returns the dictionary size of a block's only filter, LZMA2 (§5.3.1).
+func dictionarySize(header []byte) (int64, error) {
 	flags, rest := header[1], header[2:]
 	if flags&3 != 0 {
 		return 0, errors.New("packed with a filter that is not read")
@@ -127,8 +127,8 @@ func windowOf(header []byte) (int64, error) {
 	return window, err
 }
 
-// skip passes over a block's padding to a multiple of four and its check.
-func (x *xzReader) skip() error {
+// skipTail skips a block's padding to a multiple of four, and its check.
+func (x *xzReader) skipTail() error {
 	padding := -(x.in.n - x.start) & 3
 	if _, err := io.CopyN(io.Discard, x.in, padding+int64(x.check)); err != nil {
 		return errXZ

@@ -11,14 +11,15 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// pluginPlaces are where EFA's installer, AWS's images and the plugin's own instructions put it.
-var pluginPlaces = []string{"/opt/amazon/ofi-nccl/lib", "/opt/amazon/ofi-nccl/lib64",
+// pluginDirs lists where EFA's installer, AWS's images and the plugin's own instructions install it.
+var pluginDirs = []string{"/opt/amazon/ofi-nccl/lib", "/opt/amazon/ofi-nccl/lib64",
 	"/opt/amazon/ofi-nccl/lib/*-linux-gnu",
 	"/opt/amazon/aws-ofi-nccl/lib", "/opt/aws-ofi-nccl/lib", "/opt/aws-ofi-nccl/install/lib"}
 
-// Read looks for adapters, and for the plugin; on a machine that runs without an adapter nothing asks for one.
+// Read reads the EFA adapters and the NCCL plugin. On a running machine without an adapter it does not look for the
+// plugin.
 func Read(h *host.Host) (source.Update, error) {
-	efa := facts.EFA{Devices: adapters(h)}
+	efa := facts.EFA{Devices: countAdapters(h)}
 	if !h.Rest {
 		efa.Nodes = len(h.Glob("/dev/infiniband/uverbs[0-9]*"))
 	}
@@ -30,7 +31,7 @@ func Read(h *host.Host) (source.Update, error) {
 		}
 	}
 	if efa.Plugin == "" && (efa.Devices > 0 || h.Rest) {
-		efa.Elsewhere = pluginElsewhere(h)
+		efa.Elsewhere = installedPlugin(h)
 	}
 	if efa.Devices == 0 && efa.Plugin+efa.Elsewhere == "" {
 		return nil, host.ErrAbsent
@@ -38,8 +39,8 @@ func Read(h *host.Host) (source.Update, error) {
 	return func(f *facts.Facts) { f.Machine.EFA = efa }, nil
 }
 
-// adapters counts Amazon's PCI devices 0xefa0 and on.
-func adapters(h *host.Host) int {
+// countAdapters counts Amazon's PCI devices from 0xefa0 on.
+func countAdapters(h *host.Host) int {
 	devices, _ := h.PCI()
 	n := 0
 	for _, d := range devices {
@@ -53,8 +54,8 @@ func adapters(h *host.Host) int {
 	return n
 }
 
-// pluginNames are the files that NCCL tries for a value of NCCL_NET_PLUGIN: names, paths, or the ends of names, by
-// commas; "none" and "" are no plugin.
+// pluginNames lists the files that NCCL tries for a value of NCCL_NET_PLUGIN: comma-separated names, paths, or suffixes
+// of names. "none" and "" mean no plugin.
 func pluginNames(value string, set bool) []string {
 	if !set {
 		return []string{"libnccl-net.so"}
@@ -75,22 +76,22 @@ func pluginNames(value string, set bool) []string {
 	return names
 }
 
-// findPlugin notes the plugin that NCCL would open, and what that lacks. A library that cannot be read leaves open
-// whether the plugin can be loaded.
+// findPlugin records the plugin that NCCL would open, and what it lacks. A library that cannot be read leaves open
+// whether the plugin loads.
 func findPlugin(h *host.Host, efa *facts.EFA) error {
 	process, err := ncclProcess(h)
 	if err != nil {
 		return err
 	}
-	if efa.Plugin = plugin(h, process, efa.Names); efa.Plugin != "" {
+	if efa.Plugin = pluginFile(h, process, efa.Names); efa.Plugin != "" {
 		efa.Unresolved, err = pluginLacks(process, efa.Plugin)
 		efa.Looked = err == nil
 	}
 	return nil
 }
 
-// plugin is the file that NCCL would get for one of the names. Conda's NCCL looks beside itself, too.
-func plugin(h *host.Host, process *ldso.Process, names []string) string {
+// pluginFile returns the file that NCCL would load for one of the names. Conda's NCCL also looks next to itself.
+func pluginFile(h *host.Host, process *ldso.Process, names []string) string {
 	for _, name := range names {
 		if f, err := process.Find(name, nil); err == nil {
 			return f.Path
@@ -103,8 +104,9 @@ func plugin(h *host.Host, process *ldso.Process, names []string) string {
 	return ""
 }
 
-func pluginElsewhere(h *host.Host) string {
-	for _, dir := range pluginPlaces {
+// installedPlugin returns a plugin in one of the usual directories, where NCCL does not look by itself.
+func installedPlugin(h *host.Host) string {
+	for _, dir := range pluginDirs {
 		for _, pattern := range []string{"/libnccl-net.so", "/libnccl-net-*.so"} {
 			if names := h.Glob(dir + pattern); len(names) > 0 {
 				return names[0]

@@ -10,15 +10,15 @@ import (
 	"cudacompat/probe/host"
 )
 
-// maxUnresolved is how many are kept; one is enough for the loader to give up.
+// maxUnresolved bounds how many unresolved libraries are kept. One is enough to make the loader fail.
 const maxUnresolved = 16
 
-// ofTheProgram matches the libraries that a CUDA program has loaded before NCCL opens its plugin: their names are
-// answered, wherever they lie.
-var ofTheProgram = lazyregexp.New(`^lib(cuda|cudart|nccl|nvidia-ml)\.so`)
+// programLibraries matches the libraries that a CUDA program has loaded before NCCL opens its plugin. References to
+// them resolve wherever they lie.
+var programLibraries = lazyregexp.New(`^lib(cuda|cudart|nccl|nvidia-ml)\.so`)
 
-// ncclProcess is a process in which NCCL opens its plugin: of a Conda environment's interpreter, whose run path comes
-// first for all that is opened, else one of which nothing is known.
+// ncclProcess returns the process in which NCCL opens its plugin: that of a Conda environment's interpreter, whose run
+// path is searched first, or else one without a run path.
 func ncclProcess(h *host.Host) (*ldso.Process, error) {
 	if prefix := h.Var("CONDA_PREFIX"); path.IsAbs(prefix) && h.Var("VIRTUAL_ENV") == "" {
 		if p, err := h.Loader().Start(prefix + "/bin/python3"); err == nil {
@@ -28,9 +28,8 @@ func ncclProcess(h *host.Host) (*ldso.Process, error) {
 	return h.Loader().Host()
 }
 
-// pluginLacks maps NCCL's plugin with what it needs, libfabric and rdma-core below that, and returns what keeps the
-// loader from it: libraries that are nowhere, and versions and functions that the library taken does not define. What
-// libibverbs opens by itself, a driver for each adapter on the market, may fail where there is no such adapter.
+// pluginLacks resolves the plugin and what it needs, libfabric and rdma-core, and returns what makes the loader fail:
+// libraries that are not found, and versions and functions that the library found does not define.
 func pluginLacks(p *ldso.Process, plugin string) ([]facts.Unresolved, error) {
 	if _, err := p.Open(plugin, nil, ldso.Local); err != nil {
 		return nil, err
@@ -40,12 +39,12 @@ func pluginLacks(p *ldso.Process, plugin string) ([]facts.Unresolved, error) {
 		switch {
 		case !errors.Is(m.Err, ldso.ErrNotFound):
 			return nil, m.Err
-		case m.Via == ldso.Needed && !ofTheProgram.MatchString(path.Base(m.Name)):
+		case m.Via == ldso.Needed && !programLibraries.MatchString(path.Base(m.Name)):
 			list = append(list, facts.Unresolved{By: m.By.Path, Library: m.Name, Reason: m.By.Reason.String()})
 		}
 	}
 	for _, o := range p.Objects {
-		lacks, err := versionsLacked(p, o)
+		lacks, err := missingVersions(p, o)
 		if err != nil {
 			return nil, err
 		}
@@ -54,8 +53,8 @@ func pluginLacks(p *ldso.Process, plugin string) ([]facts.Unresolved, error) {
 	return list[:min(len(list), maxUnresolved)], nil
 }
 
-// versionsLacked is what one library wants of the others by version and does not get.
-func versionsLacked(p *ldso.Process, o *ldso.Object) ([]facts.Unresolved, error) {
+// missingVersions returns the symbol versions that a library needs and that its dependencies do not define.
+func missingVersions(p *ldso.Process, o *ldso.Object) ([]facts.Unresolved, error) {
 	versions, err := p.MissingVersions(o)
 	if err != nil {
 		return nil, err

@@ -10,8 +10,8 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// ReadNumbers reads what the loaded driver says of each GPU beside its being there: which node is its, whether it is
-// left out, which nodes its MIG devices have.
+// ReadNumbers reads what the loaded driver says about each GPU in /proc: the number of its device node, whether it is
+// excluded, and the capability nodes of its MIG devices.
 func ReadNumbers(h *host.Host) (source.Update, error) {
 	files := h.Glob("/proc/driver/nvidia/gpus/*/information")
 	if len(files) == 0 {
@@ -46,7 +46,7 @@ type gpuNumbers struct {
 	caps     []string
 }
 
-// parseInformation reads the driver's file of a GPU:
+// parseInformation parses the driver's file about a GPU:
 //
 //	Model: 		 NVIDIA L4
 //	Device Minor: 	 0
@@ -67,8 +67,8 @@ func parseInformation(text string) gpuNumbers {
 	return n
 }
 
-// capNodes are the nodes that a program opens of a GPU's MIG devices: of each compute instance the GPU instance's and
-// its own.
+// capNodes lists the capability nodes that a program opens for a GPU's MIG devices: for each compute instance its own,
+// and that of its GPU instance.
 //
 //	/proc/driver/nvidia/capabilities/gpu0/mig/gi1/ci0/access
 func capNodes(h *host.Host, minor int) []string {
@@ -84,7 +84,7 @@ func capNodes(h *host.Host, minor int) []string {
 	return nodes
 }
 
-// parseCapability reads the number of a capability's node:
+// parseCapability parses the number of a capability's node:
 //
 //	DeviceFileMinor: 12
 //	DeviceFileMode: 292

@@ -12,8 +12,8 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// ReadPCI lists NVIDIA's display devices from /sys/bus/pci, where they show whether or not a driver has them, and
-// marks those that the loaded driver lists in /proc/driver/nvidia/gpus.
+// ReadPCI lists NVIDIA's display devices on the PCI bus, where they show with or without a driver, and marks those that
+// the loaded driver lists in /proc/driver/nvidia/gpus.
 func ReadPCI(h *host.Host) (source.Update, error) {
 	devices, err := h.PCI()
 	if err != nil {
@@ -34,11 +34,11 @@ func ReadPCI(h *host.Host) (source.Update, error) {
 	return func(f *facts.Facts) { f.GPUs = gpus }, failed.Err()
 }
 
-// nvidia is its vendor's number on the PCI bus.
+// nvidia is NVIDIA's vendor id on the PCI bus.
 const nvidia = "0x10de"
 
-// MayBePresent reports whether a device of NVIDIA's is on the PCI bus of this running machine, or the bus cannot be
-// seen. Where none is, its daemons are not looked for among all processes.
+// MayBePresent reports whether this running machine has an NVIDIA device on its PCI bus, or the bus cannot be read. If
+// it has none, callers need not search all processes for NVIDIA's daemons.
 func MayBePresent(h *host.Host) bool {
 	if h.Rest {
 		return false
@@ -50,8 +50,9 @@ func MayBePresent(h *host.Host) bool {
 
 var pciNumber = lazyregexp.New(`^0x[0-9a-f]{4}$`)
 
-// pciGPU reads one device: vendor "0x10de", class "0x030000" (VGA) or "0x030200" (3D controller), device "0x27b8".
-// Everything else is nil, and so are the virtual functions of a GPU on a vGPU host: each is for a virtual machine.
+// pciGPU reads one PCI device: vendor "0x10de", class "0x030000" (VGA) or "0x030200" (3D controller), device "0x27b8".
+// It returns nil for any other class, and for the virtual functions of a GPU on a vGPU host, each of which belongs to a
+// virtual machine.
 func pciGPU(h *host.Host, d host.PCIDevice) (*facts.GPU, error) {
 	if d.Err != nil || d.Vendor != nvidia {
 		return nil, d.Err

@@ -12,22 +12,22 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// ReadBus reads how the GPUs are connected, where there are several.
-func ReadBus(h *host.Host) (source.Update, error) {
-	gpus := displays(h)
+// ReadPeers reads how several GPUs are connected to each other.
+func ReadPeers(h *host.Host) (source.Update, error) {
+	gpus := gpuDirs(h)
 	if len(gpus) < 2 {
 		return nil, host.ErrAbsent
 	}
-	bus := facts.Bus{Virtual: virtual(h), IOMMU: iommu(h, gpus), ACS: acs(h, gpus)}
+	bus := facts.Bus{Virtual: isVirtual(h), IOMMU: iommuMode(h, gpus), ACS: acsState(h, gpus)}
 	return func(f *facts.Facts) { f.Machine.Bus = bus }, nil
 }
 
-// displays are the directories of NVIDIA's GPUs under /sys.
-func displays(h *host.Host) []string {
+// gpuDirs returns the directories of NVIDIA's GPUs under /sys.
+func gpuDirs(h *host.Host) []string {
 	return Devices(h, "0x03")
 }
 
-// Devices are the directories under /sys of NVIDIA's devices of a class that are not for a virtual machine.
+// Devices returns the directories under /sys of NVIDIA's devices of a class, without those given to a virtual machine.
 func Devices(h *host.Host, class string) []string {
 	devices, _ := h.PCI()
 	var dirs []string
@@ -44,8 +44,8 @@ func Devices(h *host.Host, class string) []string {
 	return dirs
 }
 
-// virtual looks for the flag that hypervisors set on x86.
-func virtual(h *host.Host) string {
+// isVirtual looks for the CPU flag that hypervisors set on x86.
+func isVirtual(h *host.Host) string {
 	flags := h.CPUFlags()
 	switch {
 	case len(flags) == 0:
@@ -56,9 +56,9 @@ func virtual(h *host.Host) string {
 	return "no"
 }
 
-// iommu reads the kind of the GPUs' groups: "DMA" and "DMA-FQ" translate, "identity" does not. Without an IOMMU there
-// are no groups.
-func iommu(h *host.Host, gpus []string) string {
+// iommuMode reads the type of the GPUs' IOMMU groups: "DMA" and "DMA-FQ" translate addresses, "identity" does not.
+// Without an IOMMU there are no groups.
+func iommuMode(h *host.Host, gpus []string) string {
 	worst := "off"
 	for _, dir := range gpus {
 		kind, err := h.ReadLine(dir + "/iommu_group/type")
@@ -78,8 +78,9 @@ func iommu(h *host.Host, gpus []string) string {
 
 var pciAddress = lazyregexp.New(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
-// acs reads the bridges between the GPUs and the root: in /sys each device's directory lies in that of its bridge.
-func acs(h *host.Host, gpus []string) string {
+// acsState reads the bridges between the GPUs and the root. Under /sys, a device's directory lies in that of its
+// bridge.
+func acsState(h *host.Host, gpus []string) string {
 	seen := map[string]bool{}
 	for _, dir := range gpus {
 		real, err := h.Resolve(dir)
@@ -111,8 +112,7 @@ const (
 	acsRedirect   = 0x04 // P2P Request Redirect
 )
 
-// redirects reports whether a bridge sends what its devices write to each other up to the root: the control word of its
-// Access Control Services.
+// redirects reports whether a bridge's Access Control Services redirect peer-to-peer writes up to the root.
 func redirects(config []byte) bool {
 	for at, steps := extendedStart, 0; at >= extendedStart && at+8 <= len(config) && steps < 64; steps++ {
 		header := binary.LittleEndian.Uint32(config[at:])

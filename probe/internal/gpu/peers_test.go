@@ -52,7 +52,7 @@ func TestBus(t *testing.T) {
 				hosttest.Link(t, root, "../../../"+gpu[4:], "sys/bus/pci/devices/"+filepath.Base(gpu))
 			}
 			hosttest.Must(t, os.WriteFile(filepath.Join(root, upper, "config"), tt.config, 0o644))
-			apply, err := ReadBus(&host.Host{Root: root})
+			apply, err := ReadPeers(&host.Host{Root: root})
 			hosttest.Must(t, err)
 			var f facts.Facts
 			apply(&f)

@@ -14,11 +14,11 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// nodePatterns is every place of a node that a CUDA program opens. DirectX's is WSL's whole driver.
+// nodePatterns lists every device node that a CUDA program opens. /dev/dxg is the whole driver on WSL.
 var nodePatterns = []string{"/dev/nvidia[0-9]*", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-caps/*",
 	"/dev/nvidia-caps-imex-channels/*", "/dev/dxg"}
 
-// ReadDevices reads names, modes, numbers and limits; nothing under /dev is opened here.
+// ReadDevices reads names, modes, numbers and limits. It opens nothing under /dev.
 func ReadDevices(h *host.Host) (source.Update, error) {
 	var d facts.Devices
 	var failed host.Errors
@@ -34,23 +34,24 @@ func ReadDevices(h *host.Host) (source.Update, error) {
 	if majors := parseMajors(string(h.ReadQuietly("/proc/devices"))); len(majors) > 0 {
 		d.Majors = majors
 	}
-	d.Modprobe, d.UVM = modprobe(h), uvm(h, d.Majors)
-	d.Maker, d.Hindrance = maker(h, d)
+	d.Modprobe, d.UVM = modprobeState(h), uvmState(h, d.Majors)
+	d.Maker, d.Hindrance = nodeMaker(h, d)
 	d.Shared = sharedMemory(h)
 	limits, err := h.ReadFile("/proc/self/limits")
 	failed.Add(err)
 	d.Memlock = parseLimit(string(limits), "Max locked memory")
 	d.AddressSpace = parseLimit(string(limits), "Max address space")
-	d.Comm = ownName(h)
-	if mayLock(h) {
+	d.Comm = commAccess(h)
+	if canLock(h) {
 		d.Memlock = -1
 	}
-	d.MPS = mpsDaemon(h)
+	d.MPS = mpsState(h)
 	return func(f *facts.Facts) { f.Devices = d }, failed.Err()
 }
 
-// modprobe reports whether nvidia-modprobe, which makes the nodes when a program without rights starts CUDA, can do so.
-func modprobe(h *host.Host) string {
+// modprobeState reports whether nvidia-modprobe, which creates the device nodes when an unprivileged program starts
+// CUDA, is setuid and can do so.
+func modprobeState(h *host.Host) string {
 	for _, name := range []string{"/usr/bin/nvidia-modprobe", "/usr/local/bin/nvidia-modprobe",
 		"/run/current-system/sw/bin/nvidia-modprobe"} {
 		resolved, err := h.Resolve(name)
@@ -65,7 +66,7 @@ func modprobe(h *host.Host) string {
 	return "absent"
 }
 
-// parseLimit reads a soft limit in /proc/self/limits, in bytes; -1 is none:
+// parseLimit parses a soft limit of /proc/self/limits in bytes; -1 means unlimited:
 //
 //	Max locked memory         8388608              8388608              bytes
 func parseLimit(limits, name string) int64 {
@@ -86,14 +87,15 @@ func parseLimit(limits, name string) int64 {
 	return 0
 }
 
-// mayLock reports whether this process has CAP_IPC_LOCK where the kernel asks for it, so that the limit does not hold.
-func mayLock(h *host.Host) bool {
-	return firstUsers(h) && capable(h.ReadQuietly("/proc/self/status"), capIPCLock)
+// canLock reports whether this process has CAP_IPC_LOCK in the first user namespace, so that the limit on locked memory
+// does not apply.
+func canLock(h *host.Host) bool {
+	return inFirstUserNamespace(h) && hasCapability(h.ReadQuietly("/proc/self/status"), capIPCLock)
 }
 
-// ownName reports whether a thread may write its own name, as CUDA's do: some sandboxes keep /proc read-only. It is
-// opened for that, and nothing is written.
-func ownName(h *host.Host) string {
+// commAccess reports whether a thread may write its own name, as CUDA's threads do. Some sandboxes mount /proc
+// read-only. It opens the file and writes nothing.
+func commAccess(h *host.Host) string {
 	threads := h.Glob("/proc/self/task/*/comm")
 	if len(threads) == 0 {
 		return ""
@@ -113,9 +115,9 @@ func ownName(h *host.Host) string {
 	return "refused"
 }
 
-// mpsDaemon reports whether the process that MPS's control file names still runs. In a container the number is of
-// another process space, so nothing is said there.
-func mpsDaemon(h *host.Host) string {
+// mpsState reports whether the process in MPS's pid file still runs. It says nothing in a container, where the number
+// belongs to another PID namespace.
+func mpsState(h *host.Host) string {
 	dir := h.Var("CUDA_MPS_PIPE_DIRECTORY")
 	if !path.IsAbs(dir) {
 		dir = "/tmp/nvidia-mps"

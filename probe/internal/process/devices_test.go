@@ -49,11 +49,11 @@ func TestModprobe(t *testing.T) {
 	h := func() *host.Host { return &host.Host{Root: root} }
 	name := filepath.Join(root, "usr/bin/nvidia-modprobe")
 	hosttest.Must(t, os.MkdirAll(filepath.Dir(name), 0o755))
-	got := []string{modprobe(h())}
+	got := []string{modprobeState(h())}
 	hosttest.Must(t, os.WriteFile(name, nil, 0o755))
-	got = append(got, modprobe(h()))
+	got = append(got, modprobeState(h()))
 	hosttest.Must(t, os.Chmod(name, 0o755|os.ModeSetuid))
-	got = append(got, modprobe(h()))
+	got = append(got, modprobeState(h()))
 	if diff := cmp.Diff([]string{"absent", "not setuid", "setuid"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -72,10 +72,10 @@ func TestParseLimit(t *testing.T) {
 
 // TestOwnName opens this thread's own, and one that a sandbox keeps closed.
 func TestOwnName(t *testing.T) {
-	if got := ownName(host.This()); got != "writable" {
+	if got := commAccess(host.This()); got != "writable" {
 		t.Errorf("here: %q", got)
 	}
-	if got := ownName(&host.Host{Root: t.TempDir()}); got != "" {
+	if got := commAccess(&host.Host{Root: t.TempDir()}); got != "" {
 		t.Errorf("without /proc: %q", got)
 	}
 	if os.Geteuid() == 0 {
@@ -85,7 +85,7 @@ func TestOwnName(t *testing.T) {
 	file := filepath.Join(root, "proc/self/task/7/comm")
 	hosttest.Write(t, file, "python\n")
 	hosttest.Must(t, os.Chmod(file, 0o444))
-	if got := ownName(&host.Host{Root: root}); got != "refused" {
+	if got := commAccess(&host.Host{Root: root}); got != "refused" {
 		t.Errorf("closed: %q", got)
 	}
 }
@@ -114,7 +114,7 @@ func TestMayLock(t *testing.T) {
 		root := t.TempDir()
 		hosttest.Write(t, filepath.Join(root, "proc/self/status"), "Name:\tx\n"+tt.status)
 		hosttest.Write(t, filepath.Join(root, "proc/self/uid_map"), tt.users)
-		if got := mayLock(&host.Host{Root: root}); got != tt.want {
+		if got := canLock(&host.Host{Root: root}); got != tt.want {
 			t.Errorf("%q, %q: %v", tt.status, tt.users, got)
 		}
 	}

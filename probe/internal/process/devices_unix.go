@@ -18,9 +18,8 @@ const (
 	noDevices = 4 // ST_NODEV of statfs(2)
 )
 
-// readNode asks the kernel whether open would be allowed. access(2) asks the file's mode and the device control group
-// as open does, with the same answers, and has no effect on the driver; only a mount without devices must be asked
-// for apart.
+// readNode asks the kernel whether open would succeed. access(2) checks the file's mode and the device control group as
+// open does, and does not touch the driver. Only a nodev mount must be checked separately.
 func readNode(h *host.Host, name string) (facts.Node, error) {
 	resolved, err := h.Resolve(name)
 	if err != nil {
@@ -30,14 +29,15 @@ func readNode(h *host.Host, name string) (facts.Node, error) {
 	if err := syscall.Lstat(h.Real(resolved), &st); err != nil {
 		return facts.Node{}, &fs.PathError{Op: "stat", Path: name, Err: err}
 	}
-	n := facts.Node{Path: name, Mode: fileMode(uint32(st.Mode)).String(), Access: access(h.Real(resolved), uint32(st.Mode))}
+	n := facts.Node{Path: name, Mode: fileMode(uint32(st.Mode)).String(), Access: checkAccess(h.Real(resolved), uint32(st.Mode))}
 	if st.Mode&syscall.S_IFMT == syscall.S_IFCHR {
 		n.Major = int(unix.Major(uint64(st.Rdev)))
 	}
 	return n, nil
 }
 
-func access(real string, mode uint32) string {
+// checkAccess returns "ok" or the error with which open would fail.
+func checkAccess(real string, mode uint32) string {
 	var mount syscall.Statfs_t
 	err := syscall.Access(real, readWrite)
 	if err == nil && mode&syscall.S_IFMT == syscall.S_IFCHR && syscall.Statfs(real, &mount) == nil &&
@@ -55,7 +55,7 @@ func access(real string, mode uint32) string {
 	return err.Error()
 }
 
-// fileMode is the kernel's mode in Go's bits, as far as device nodes have them.
+// fileMode converts the kernel's mode into Go's, as far as device nodes need it.
 func fileMode(mode uint32) fs.FileMode {
 	m := fs.FileMode(mode & 0o777)
 	if mode&syscall.S_IFMT == syscall.S_IFCHR {
@@ -67,7 +67,7 @@ func fileMode(mode uint32) fs.FileMode {
 	return m
 }
 
-// sharedMemory is the size of the file system at /dev/shm, in bytes.
+// sharedMemory returns the size in bytes of the file system at /dev/shm.
 func sharedMemory(h *host.Host) int64 {
 	resolved, err := h.Resolve("/dev/shm")
 	var st syscall.Statfs_t

@@ -22,7 +22,7 @@ func TestJobGPUsOf(t *testing.T) {
 		{"PBS_GPUFILE", "/var/spool/pbs/aux/8.gpu", ""},
 		{"PBS_GPUFILE", "/var/spool/pbs/aux/9.gpu", ""},
 	} {
-		if got := jobGPUsOf(&host.Host{Root: root, Env: map[string]string{tt.name: tt.value}}); got != tt.want {
+		if got := gpuVariable(&host.Host{Root: root, Env: map[string]string{tt.name: tt.value}}); got != tt.want {
 			t.Errorf("%s=%s: %q, want %q", tt.name, tt.value, got, tt.want)
 		}
 	}
@@ -42,7 +42,7 @@ func TestNodesOf(t *testing.T) {
 		{map[string]string{"SLURM_JOB_NUM_NODES": "many"}, 0},
 		{nil, 0},
 	} {
-		if got := nodesOf(&host.Host{Env: tt.env}); got != tt.want {
+		if got := nodeCount(&host.Host{Env: tt.env}); got != tt.want {
 			t.Errorf("%v: %d nodes, want %d", tt.env, got, tt.want)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// parseMajors reads the driver's numbers among the character devices of /proc/devices:
+// parseMajors parses the driver's numbers among the character devices of /proc/devices:
 //
 //	195 nvidia
 //	508 nvidia-uvm

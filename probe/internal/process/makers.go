@@ -11,10 +11,10 @@ import (
 	"cudacompat/probe/internal/driver"
 )
 
-// maker is who could make a node that is missing when a program first needs it, and why nobody can: NVIDIA's libraries
-// do it themselves as root, and start nvidia-modprobe else. Either loads nvidia-uvm where it is not loaded. In a
-// container nobody does: what was not given to it, its control group refuses.
-func maker(h *host.Host, d facts.Devices) (who, hindrance string) {
+// nodeMaker returns who can create a missing device node when a program first needs it, or "nobody" and the reason.
+// NVIDIA's libraries create it themselves as root, and otherwise start nvidia-modprobe; both also load nvidia-uvm. In a
+// container nobody can, because its device control group refuses nodes that it was not given.
+func nodeMaker(h *host.Host, d facts.Devices) (who, hindrance string) {
 	if h.ContainerKind() != "" || h.Proof() == "wsl" {
 		return "", ""
 	}
@@ -22,7 +22,7 @@ func maker(h *host.Host, d facts.Devices) (who, hindrance string) {
 	switch {
 	case len(status) == 0:
 		return "", ""
-	case statusField(status, "Uid") == "0" && capable(status, capMknod):
+	case statusField(status, "Uid") == "0" && hasCapability(status, capMknod):
 		who = "root"
 	case d.Modprobe == "setuid":
 		who = "nvidia-modprobe"
@@ -32,11 +32,11 @@ func maker(h *host.Host, d facts.Devices) (who, hindrance string) {
 	switch {
 	case who != "root" && statusField(status, "NoNewPrivs") == "1":
 		return "nobody", "no new privileges"
-	case !firstUsers(h):
+	case !inFirstUserNamespace(h):
 		return "nobody", "a user namespace"
-	case mountedWith(h, "/dev", "ro"):
+	case hasMountOption(h, "/dev", "ro"):
 		return "nobody", "/dev is read-only"
-	case mountedWith(h, "/dev", "nodev"): // as bubblewrap's --dev: what root makes there nobody can open
+	case hasMountOption(h, "/dev", "nodev"): // as bubblewrap's --dev: what root makes there nobody can open
 		return "nobody", "/dev is mounted nodev"
 	case d.UVM == "absent":
 		return "nobody", "nvidia-uvm is neither loaded nor on disk"
@@ -46,9 +46,9 @@ func maker(h *host.Host, d facts.Devices) (who, hindrance string) {
 	return who, ""
 }
 
-// uvm tells of the kernel module nvidia-uvm, without which there is no unified memory, and no CUDA. Of modules on disk
-// only those of the running kernel count; where it has none here at all, nobody can say.
-func uvm(h *host.Host, majors map[string]int) string {
+// uvmState reports whether the kernel module nvidia-uvm is loaded, on disk or absent. CUDA does not work without it.
+// Only modules of the running kernel count; if that has none here, the answer is "".
+func uvmState(h *host.Host, majors map[string]int) string {
 	if _, ok := majors["nvidia-uvm"]; ok || h.Exists("/sys/module/nvidia_uvm") {
 		return "loaded"
 	}
@@ -71,14 +71,14 @@ func uvm(h *host.Host, majors map[string]int) string {
 	return "absent"
 }
 
-// modulesDisabled reports whether the kernel takes no module until it is booted again: "1".
+// modulesDisabled reports whether the kernel refuses to load modules until it is rebooted: "1".
 func modulesDisabled(h *host.Host) bool {
 	disabled, err := h.ReadLine("/proc/sys/kernel/modules_disabled")
 	return err == nil && disabled == "1"
 }
 
-// mountedWith reports whether the mount that a directory is on has an option.
-func mountedWith(h *host.Host, dir, option string) bool {
+// hasMountOption reports whether the mount of a directory has an option.
+func hasMountOption(h *host.Host, dir, option string) bool {
 	mount := host.At(h.Mounts(), dir)
 	return mount != nil && slices.Contains(mount.Options(), option)
 }
@@ -89,15 +89,15 @@ const (
 	capMknod   = 27
 )
 
-// capable reports whether a process has a capability, by its status:
+// hasCapability reports whether a process has a capability, by its status:
 //
 //	CapEff:	000001ffffffffff
-func capable(status []byte, bit int) bool {
+func hasCapability(status []byte, bit int) bool {
 	mask, err := strconv.ParseUint(statusField(status, "CapEff"), 16, 64)
 	return err == nil && mask>>bit&1 == 1
 }
 
-// statusField is the first word of a line of /proc/self/status, "0" of
+// statusField returns the first word of a line of /proc/self/status, "0" for
 //
 //	Uid:	0	0	0	0
 func statusField(status []byte, name string) string {
@@ -110,10 +110,10 @@ func statusField(status []byte, name string) string {
 	return ""
 }
 
-// firstUsers reports whether this is the first user namespace, whose map is the whole range of numbers:
+// inFirstUserNamespace reports whether this is the first user namespace, which maps the whole range of ids:
 //
 //	0          0 4294967295
-func firstUsers(h *host.Host) bool {
+func inFirstUserNamespace(h *host.Host) bool {
 	users, _ := h.ReadFile("/proc/self/uid_map")
 	return slices.Equal(strings.Fields(string(users)), []string{"0", "0", "4294967295"})
 }

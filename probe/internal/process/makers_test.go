@@ -99,8 +99,8 @@ func TestMaker(t *testing.T) {
 				hosttest.Write(t, file, "")
 				hosttest.Must(t, os.Chmod(file, tt.modprobe))
 			}
-			d := facts.Devices{Modprobe: modprobe(h), UVM: uvm(h, nil)}
-			if who, hindrance := maker(h, d); who != tt.who || hindrance != tt.hind {
+			d := facts.Devices{Modprobe: modprobeState(h), UVM: uvmState(h, nil)}
+			if who, hindrance := nodeMaker(h, d); who != tt.who || hindrance != tt.hind {
 				t.Errorf("%q, %q; want %q, %q", who, hindrance, tt.who, tt.hind)
 			}
 		})
@@ -123,7 +123,7 @@ func TestUVM(t *testing.T) {
 		"image":          {kernel, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := uvm(hosttest.Tree(t, tt.files), tt.majors); got != tt.want {
+			if got := uvmState(hosttest.Tree(t, tt.files), tt.majors); got != tt.want {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})

@@ -10,8 +10,10 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
+// ReadBuilding reads what compiles CUDA extensions and Triton kernels here: the compiler, and the libcuda that Triton
+// links.
 func ReadBuilding(h *host.Host) (source.Update, error) {
-	b := facts.Building{Compiler: compiler(h), Named: h.Var("TRITON_LIBCUDA_PATH") != ""}
+	b := facts.Building{Compiler: findCompiler(h), Named: h.Var("TRITON_LIBCUDA_PATH") != ""}
 	b.LibCUDA = tritonCUDA(h)
 	if b == (facts.Building{}) {
 		return nil, host.ErrAbsent
@@ -19,8 +21,8 @@ func ReadBuilding(h *host.Host) (source.Update, error) {
 	return func(f *facts.Facts) { f.Building = b }, nil
 }
 
-// tritonCUDA looks for libcuda as Triton does: where `ldconfig -p` lists it and, only where that lists none, in
-// LD_LIBRARY_PATH. What is listed must be there.
+// tritonCUDA looks for libcuda as Triton does: in the list of `ldconfig -p`, and in LD_LIBRARY_PATH only if that lists
+// none. A listed file must exist.
 func tritonCUDA(h *host.Host) string {
 	const name = "libcuda.so.1"
 	var files []string
@@ -39,27 +41,27 @@ func tritonCUDA(h *host.Host) string {
 	return h.FirstThere(files...)
 }
 
-// compiler chooses as Triton and setuptools do.
-func compiler(h *host.Host) facts.Compiler {
+// findCompiler chooses the C compiler as Triton and setuptools do.
+func findCompiler(h *host.Host) facts.Compiler {
 	if cc := h.Var("CC"); cc != "" {
 		file := strings.Fields(cc + " x")[0]
 		if !strings.Contains(file, "/") {
 			file = h.OnPath(file)
 		}
-		return describe(h, file, "CC")
+		return describeCompiler(h, file, "CC")
 	}
 	if file := h.OnPath("gcc"); file != "" {
-		return describe(h, file, "PATH")
+		return describeCompiler(h, file, "PATH")
 	}
-	return describe(h, h.OnPath("clang"), "PATH")
+	return describeCompiler(h, h.OnPath("clang"), "PATH")
 }
 
-// compilerName matches the names of real files: "x86_64-linux-gnu-gcc-13", "gcc", "clang-18".
+// compilerName matches the names of real compilers: "x86_64-linux-gnu-gcc-13", "gcc", "clang-18".
 var compilerName = lazyregexp.New(`^(?:[\w.]+-linux-gnu-)?(gcc|g\+\+|clang)(?:\+\+)?(?:-(\d+(?:\.\d+)*))?$`)
 
-// describe tells a compiler's version by its file's name, as Debian has it, or else, for gcc, by the one directory of
-// its libraries, as Red Hat has it.
-func describe(h *host.Host, file, from string) facts.Compiler {
+// describeCompiler reads a compiler's version from its file name, as on Debian, or, for gcc, from its only library
+// directory, as on Red Hat.
+func describeCompiler(h *host.Host, file, from string) facts.Compiler {
 	if file == "" || !h.Exists(file) {
 		return facts.Compiler{}
 	}
@@ -76,7 +78,7 @@ func describe(h *host.Host, file, from string) facts.Compiler {
 	return c
 }
 
-// gccByLibraries is the one version under PREFIX/lib/gcc/TRIPLET (lib64 on SUSE), empty when there are several.
+// gccByLibraries returns the only version under PREFIX/lib/gcc/TRIPLET (lib64 on SUSE), or "" if there are several.
 func gccByLibraries(h *host.Host, prefix string) string {
 	version := ""
 	for _, name := range h.GlobIn(prefix, "lib*/gcc/*/[0-9]*") {

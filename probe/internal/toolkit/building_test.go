@@ -42,7 +42,7 @@ func TestCompiler(t *testing.T) {
 		{"none", map[string]string{"PATH": "/opt/none"}, false, facts.Compiler{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, compiler(&host.Host{Root: root, Rest: tt.rest, Env: tt.env})); diff != "" {
+			if diff := cmp.Diff(tt.want, findCompiler(&host.Host{Root: root, Rest: tt.rest, Env: tt.env})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -10,20 +10,19 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// libraryDirs is where NCCL and cuDNN stand outside Python: packages, toolkits, AWS's images.
+// libraryDirs lists where NCCL and cuDNN are installed outside of Python: by packages, toolkits and AWS's images.
 var libraryDirs = []string{
 	"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/local/lib", "/usr/local/cuda/lib64",
 	"/opt/nccl/build/lib",
 }
 
-// systemLibraries is what is looked for there.
+// systemLibraries lists the libraries that are looked for there.
 var systemLibraries = []struct{ name, pattern string }{
 	{"nccl", "libnccl.so.2"},
 	{"cudnn", "libcudnn.so.[789]"},
 }
 
-// ReadLibraries reads the versions of NCCL and cuDNN outside Python environments: libraries and headers, beside the
-// packages that are known.
+// ReadLibraries reads the versions of NCCL and cuDNN outside of Python environments, from libraries and headers.
 func ReadLibraries(h *host.Host) (source.Update, error) {
 	var libraries []facts.Library
 	var failed host.Errors
@@ -43,14 +42,14 @@ func ReadLibraries(h *host.Host) (source.Update, error) {
 			}
 		}
 	}
-	libraries = append(libraries, headers(h, &failed)...)
+	libraries = append(libraries, readHeaders(h, &failed)...)
 	if len(libraries)+len(failed) == 0 {
 		return nil, host.ErrAbsent
 	}
 	return func(f *facts.Facts) { f.Libraries = append(libraries, f.Libraries...) }, failed.Err()
 }
 
-// readLibraryVersion takes the version from the real file's name, else, for NCCL, from its bytes.
+// readLibraryVersion reads the version from the real file's name or, for NCCL, from its bytes.
 func readLibraryVersion(h *host.Host, name, real string) (string, error) {
 	if version := libversion.InName(real); version != "" || name != "nccl" {
 		return version, nil
@@ -64,8 +63,8 @@ var (
 	cudnnDefines = lazyregexp.New(`(?m)^#define CUDNN_(?:MAJOR|MINOR|PATCHLEVEL) (\d+)`)
 )
 
-// headers reads the versions of the development files, which can come from another package than the library.
-func headers(h *host.Host, failed *host.Errors) []facts.Library {
+// readHeaders reads the versions in development headers, which may come from another package than the library.
+func readHeaders(h *host.Host, failed *host.Errors) []facts.Library {
 	var libraries []facts.Library
 	for _, s := range []struct {
 		name, pattern string

@@ -40,7 +40,7 @@ func Read(h *host.Host) (source.Update, error) {
 	return func(f *facts.Facts) { f.Toolkits = toolkits }, failed.Err()
 }
 
-// toolkitAt asks the files that can tell, the most exact first.
+// toolkitAt reads the version of a toolkit from its files, the most exact one first.
 func toolkitAt(h *host.Host, root string, failed *host.Errors) (facts.Toolkit, bool) {
 	for _, s := range []struct {
 		pattern string
@@ -66,7 +66,7 @@ func toolkitAt(h *host.Host, root string, failed *host.Errors) (facts.Toolkit, b
 	return toolkitByCudart(h, root)
 }
 
-// withCompiler adds what a toolkit has to build with: nvcc, and the check that its headers make of gcc.
+// withCompiler adds nvcc and the newest gcc that the toolkit's headers accept.
 func withCompiler(h *host.Host, t facts.Toolkit) facts.Toolkit {
 	t.NVCC = h.Exists(t.Path + "/bin/nvcc")
 	for _, pattern := range []string{"include/crt/host_config.h", "targets/*/include/crt/host_config.h"} {
@@ -81,7 +81,7 @@ func withCompiler(h *host.Host, t facts.Toolkit) facts.Toolkit {
 
 var newestGCC = lazyregexp.New(`gcc versions later than (\d+) are not supported`)
 
-// parseHostConfig finds the limit in crt/host_config.h: "#error -- unsupported GNU version! gcc versions later than 13
+// parseHostConfig parses the limit in crt/host_config.h: "#error -- unsupported GNU version! gcc versions later than 13
 // are not supported! The nvcc flag …".
 func parseHostConfig(data []byte) string {
 	if m := newestGCC.FindSubmatch(data); m != nil {
@@ -90,8 +90,8 @@ func parseHostConfig(data []byte) string {
 	return ""
 }
 
-// toolkitByCudart is for runtime-only images: libcudart.so.12.4.127 is of CUDA 12.4 (the third part is the
-// component's build, not the toolkit's release).
+// toolkitByCudart reads the toolkit of a runtime-only image from libcudart.so.12.4.127, which means CUDA 12.4. The
+// third part is the component's build, not the toolkit's release.
 func toolkitByCudart(h *host.Host, root string) (facts.Toolkit, bool) {
 	for _, pattern := range []string{"lib64/libcudart.so.*.*.*", "lib/libcudart.so.*.*.*",
 		"targets/*/lib/libcudart.so.*.*.*"} {
@@ -108,8 +108,8 @@ var toolkitVersion = lazyregexp.New(`^(\d+\.\d+)(?:\.(\d+))?`)
 
 var threeParts = lazyregexp.New(`^(\d+\.\d+)\.(\d+)`)
 
-// parseVersionJSON reads {"cuda":{"name":"CUDA SDK","version":"12.4.1"}, …}. Some releases wrote a date as the third
-// part (11.8.20220929): then only the first two count.
+// parseVersionJSON parses {"cuda":{"name":"CUDA SDK","version":"12.4.1"}, …}. Some releases have a date as the third
+// part (11.8.20220929); then only the first two parts count.
 func parseVersionJSON(data []byte) string {
 	var v struct{ CUDA struct{ Version string } }
 	if json.Unmarshal(data, &v) != nil {
@@ -125,7 +125,7 @@ func parseVersionJSON(data []byte) string {
 	return m[0]
 }
 
-// parseVersionTxt reads "CUDA Version 10.2.89", the form up to CUDA 11.0.
+// parseVersionTxt parses "CUDA Version 10.2.89", the format up to CUDA 11.0.
 func parseVersionTxt(data []byte) string {
 	rest, ok := strings.CutPrefix(string(data), "CUDA Version ")
 	if !ok {
@@ -136,7 +136,7 @@ func parseVersionTxt(data []byte) string {
 
 var cudaVersionDefine = lazyregexp.New(`(?m)^#define[ \t]+CUDA_VERSION[ \t]+(\d+)\b`)
 
-// parseCUDAHeader reads "#define CUDA_VERSION 12040" of cuda.h.
+// parseCUDAHeader parses "#define CUDA_VERSION 12040" of cuda.h.
 func parseCUDAHeader(data []byte) string {
 	m := cudaVersionDefine.FindSubmatch(data)
 	if m == nil {

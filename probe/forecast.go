@@ -14,9 +14,9 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// Plan is what an installer's dry run says that it would do; Given reads it. Package facts describes its fields.
+// Plan describes what an installer's dry run would do, and Planned one package of it. Given reads them; package facts
+// describes their fields.
 type (
-	// Plan describes what an installer's dry run would do. Given reads it; package facts describes its fields.
 	Plan    = facts.Plan
 	Planned = facts.Planned
 )
