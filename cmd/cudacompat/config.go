@@ -5,101 +5,100 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"cudacompat/internal/config"
+	"cudacompat/internal/report"
 	"cudacompat/matrix"
+	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 
 	"go.yaml.in/yaml/v4"
 )
 
-// configName is the file that is looked for when none is named.
-const configName = ".cudacompat.yaml"
-
-// configCap bounds a configuration; a hundred waivers are below 32 KiB.
-const configCap = 1 << 20
-
-// config is what a configuration file says. Its words have all been checked.
-type config struct {
-	file    string // as it was named; empty: there is none
-	require []string
-	failOn  string
+// settings are what a configuration file says. Their words have all been checked.
+type settings struct {
+	source  config.File
+	require []string // nil where the caller gave the flag
+	failOn  string   // empty where the caller gave the flag
 	waivers []verdict.Waiver
 	lines   []int // of each waiver
 }
 
-// configure reads the configuration; what the caller gave as a flag goes before what it says.
-func (f *judgeFlags) configure() (config, error) {
-	name, data, err := findConfig(f.config)
+// configure reads the configuration. A flag of the caller's takes precedence over what it says.
+func (f *judgeFlags) configure() (settings, error) {
+	file, err := config.Find(f.namedConfig())
 	if err != nil {
-		return config{}, err
+		return settings{}, unreadableConfig(err)
 	}
-	c, err := parseConfig(name, data)
-	if err != nil {
-		return config{}, err
+	c, err := parseConfig(file.Name, file.Data)
+	if c.source = file; err != nil {
+		return settings{}, unquoted(file, err)
 	}
-	if c.require != nil && !f.given("require") {
+	if f.given("require") {
+		c.require = nil
+	} else if c.require != nil {
 		f.require = c.require
 	}
-	if c.failOn != "" && !f.given("fail-on") {
+	if f.given("fail-on") {
+		c.failOn = ""
+	} else if c.failOn != "" {
 		f.failOn = c.failOn
 	}
 	return c, nil
 }
 
-// findConfig reads the file that is named by the flag or the environment, else the first one that is there, else
-// nothing.
-func findConfig(named string) (string, []byte, error) {
-	if named = cmp.Or(named, os.Getenv("CUDACOMPAT_CONFIG")); named != "" {
-		data, err := readConfig(named)
-		return named, data, err
+// namedConfig is the configuration that the flag or the environment names.
+func (f *judgeFlags) namedConfig() string { return cmp.Or(f.config, os.Getenv("CUDACOMPAT_CONFIG")) }
+
+func unreadableConfig(err error) error {
+	return &usageError{err.Error(), "--config FILE and $CUDACOMPAT_CONFIG name another"}
+}
+
+// unquoted keeps the text of a configuration that nobody named out of its error: it may be a link to a file that holds a
+// secret.
+func unquoted(file config.File, err error) error {
+	if file.Named {
+		return err
 	}
-	for _, dir := range []string{".", "/etc/cudacompat"} {
-		name := filepath.Join(dir, configName)
-		info, err := os.Stat(name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			continue
-		case err == nil && !info.Mode().IsRegular(): // nobody has named it: a pipe would be waited for
-			return name, nil, unreadableConfig(name, errors.New("it is not a regular file"))
+	place := fmt.Sprintf("%q", file.Name)
+	if wrong := new(lineError); errors.As(err, &wrong) {
+		place += fmt.Sprintf(", line %d", wrong.line)
+	}
+	return &usageError{place + ": this is not a configuration that can be obeyed", "--config " + pin.Quoted(file.Name) + " says what is wrong with it"}
+}
+
+// effect says what the configuration changed in a result; nil where there is none. An empty failOn is of a run whose exit
+// code is not that of the findings.
+func (c settings) effect(v verdict.Verdict, o outputs[report.Report], failOn string) *config.Effect {
+	if c.source.Name == "" && len(c.source.Ignored) == 0 {
+		return nil
+	}
+	e := &config.Effect{File: c.source.Name, Named: c.source.Named, Changed: []string{},
+		Ignored: append([]config.Ignored{}, c.source.Ignored...)}
+	if c.failOn != "" && failOn != "" && exitFor(v, failOn, o) != exitFor(v, "error", o) {
+		e.Changed = append(e.Changed, "fail-on: "+c.failOn)
+	}
+	if len(c.require) > 0 && v.Outcome != verdict.Compatible {
+		e.Changed = append(e.Changed, "require: "+strings.Join(c.require, " "))
+	}
+	for _, use := range v.Waivers[len(v.Waivers)-len(c.waivers):] { // those of --ignore stand before them
+		word := "waived " + use.Rule
+		if use.Matched > 0 && !use.Expired && !slices.Contains(e.Changed, word) {
+			e.Changed = append(e.Changed, word)
 		}
-		data, err := readConfig(name)
-		return name, data, err
 	}
-	return "", nil, nil
-}
-
-func readConfig(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, unreadableConfig(name, cause(err))
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, configCap+1))
-	if err == nil && len(data) > configCap {
-		err = fmt.Errorf("it is larger than %d bytes", configCap)
-	}
-	if err != nil {
-		return nil, unreadableConfig(name, cause(err))
-	}
-	return data, nil
-}
-
-func unreadableConfig(name string, why error) error {
-	return &usageError{fmt.Sprintf("cannot read the configuration %q: %v", name, why),
-		"--config FILE and $CUDACOMPAT_CONFIG name another"}
+	return e
 }
 
 // parseConfig reads a configuration strictly. It takes scalars as they are written: 12.10 is no number here, and
 // 2027-01-31 no date.
-func parseConfig(name string, data []byte) (config, error) {
-	c := config{file: name}
+func parseConfig(name string, data []byte) (settings, error) {
+	var c settings
 	doc := document{name}
 	root, err := doc.root(data)
 	if err != nil || root == nil {
@@ -131,7 +130,7 @@ func parseConfig(name string, data []byte) (config, error) {
 const longestMatch = 1000
 
 // waiver reads one entry of ignore.
-func (c *config) waiver(doc document, n *yaml.Node) error {
+func (c *settings) waiver(doc document, n *yaml.Node) error {
 	w := verdict.Waiver{Match: map[string]string{}}
 	err := doc.mapping(n, map[string]func(*yaml.Node) error{
 		"rule":   func(n *yaml.Node) error { return doc.word(n, &w.Rule, "rule", ruleIDs()) },
@@ -173,12 +172,12 @@ func (d document) date(n *yaml.Node, day *string) error {
 	return nil
 }
 
-// remark says which waivers of the file are about nothing here.
-func (c config) remark(w io.Writer, v verdict.Verdict) {
+// remark says on stderr which waivers of the file match nothing here.
+func (c settings) remark(w io.Writer, v verdict.Verdict) {
 	uses := v.Waivers[len(v.Waivers)-len(c.waivers):] // those of --ignore stand before them
 	for i, use := range uses {
 		if use.Matched == 0 {
-			message := fmt.Sprintf("%q, line %d: the waiver of %s matched nothing", c.file, c.lines[i], use.Rule)
+			message := fmt.Sprintf("%q, line %d: the waiver of %s matched nothing", c.source.Name, c.lines[i], use.Rule)
 			complain(w, message, unmatchedAdvice(use.Waiver, findingsOf(use.Rule, v)))
 		}
 	}

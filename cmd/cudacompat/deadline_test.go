@@ -44,7 +44,7 @@ func TestNothingWaitsForAPipe(t *testing.T) {
 		"tables":     {[]string{"check", "example:broken", "--matrix", pipe(t)}, exitUsage, "the time was up (--timeout 500ms)"},
 		"signatures": {[]string{"explain", "803", "--matrix", pipe(t)}, exitUsage, "the time was up (--timeout 500ms)"},
 		"healthcheck": {[]string{"doctor", "--root", empty, "--healthcheck", "--config", pipe(t)}, exitOK,
-			"configuration broken"},
+			"it is broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // each waits for its time to be up

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
+	"cudacompat/internal/config"
 	"cudacompat/internal/logs"
 	"cudacompat/internal/report"
 	"cudacompat/matrix"
@@ -159,7 +159,8 @@ type job struct {
 	targets  []matrix.Target
 	outputs  outputs[report.Report]
 	log      *logs.Diagnosis
-	config   config
+	config   settings
+	failOn   string // the severity that sets the exit code; empty: none does
 }
 
 func (f *judgeFlags) prepare(ctx context.Context, s streams) (job, error) {
@@ -169,12 +170,14 @@ func (f *judgeFlags) prepare(ctx context.Context, s streams) (job, error) {
 		return j, err
 	}
 	j.tables, j.overlaid = f.tables, f.path != ""
-	remark := ""
-	if j.config, remark, err = f.configureInTime(ctx); err != nil {
+	if j.config, err = f.configureInTime(ctx); err != nil {
 		return j, err
 	}
 	if j.policy, err = f.policy(); err != nil {
 		return j, err
+	}
+	if !f.health {
+		j.failOn = f.failOn
 	}
 	j.policy.Waivers = append(j.policy.Waivers, j.config.waivers...)
 	if j.targets, err = f.targets(); err != nil {
@@ -190,25 +193,25 @@ func (f *judgeFlags) prepare(ctx context.Context, s streams) (job, error) {
 	}
 	for i := range j.outputs.list {
 		style := &j.outputs.list[i].style
-		if style.Verbose, style.Remark = f.verbose, remark; f.again != nil { // guard has none
+		if style.Verbose = f.verbose; f.again != nil { // guard has none
 			style.Again = f.again()
 		}
 	}
 	return j, err
 }
 
-// configureInTime reads the configuration. A health check goes on without a broken one, with a remark: a container is
-// not ill because a file that waives findings cannot be read.
-func (f *judgeFlags) configureInTime(ctx context.Context) (c config, remark string, err error) {
-	named := cmp.Or(f.config, os.Getenv("CUDACOMPAT_CONFIG"), configName)
-	c, err = inTime(ctx, f.configure)
+// configureInTime reads the configuration. A health check goes on without a broken one and names it: a container is not
+// ill because a file that waives findings cannot be read.
+func (f *judgeFlags) configureInTime(ctx context.Context) (settings, error) {
+	name := cmp.Or(f.namedConfig(), "./"+config.Name)
+	c, err := inTime(ctx, f.configure)
 	if late := new(lateError); errors.As(err, &late) {
-		err = unreadableConfig(named, late)
+		err = unreadableConfig(&config.UnreadableError{Name: name, Err: late})
 	}
 	if err != nil && f.health {
-		return config{}, "configuration broken: " + named, nil
+		return settings{source: config.File{Ignored: []config.Ignored{{File: name, Why: "it is broken"}}}}, nil
 	}
-	return c, "", err
+	return c, err
 }
 
 // judge reports what the facts come to. Where judging does not end with its time, as in one long step of it, the report says
@@ -241,6 +244,7 @@ func (j job) reportOf(ctx context.Context, found probe.Facts) report.Report {
 	verdict := matrix.Check(ctx, j.tables, found, j.targets, j.policy)
 	shown := matrix.WithoutPrivate(j.tables, found)
 	r := report.New(tool(j.tables, j.outputs.asJSON() || j.overlaid), shown, j.targets, verdict)
+	r.Configuration = j.config.effect(verdict, j.outputs, j.failOn)
 	if j.log != nil {
 		d := *j.log
 		d.Beside(verdict, j.tables)

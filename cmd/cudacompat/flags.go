@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"cudacompat/internal/config"
 	"cudacompat/internal/report"
 	"cudacompat/internal/tables"
 	"cudacompat/matrix"
@@ -157,8 +158,8 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 		"require what `LIST` names: driver, gpu, build (a framework built for CUDA), efa (a network adapter); exit 1 if one is missing, 3 if it could not be checked")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 on findings of at least this `SEVERITY`: error or warning; with never, no finding sets the exit code")
 	cmd.Flags().StringVar(&f.config, "config", "",
-		"read settings such as --require and --ignore from `FILE` (default $CUDACOMPAT_CONFIG, then ./"+configName+
-			", then /etc/cudacompat/"+configName+")")
+		"read settings such as --require and --ignore from `FILE` (default $CUDACOMPAT_CONFIG, then ./"+config.Name+
+			", then /etc/cudacompat/"+config.Name+")")
 	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil,
 		"let findings of `RULE` pass; they stay in the report (may be repeated)")
 	f.tablesFlag.add(cmd)

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"cudacompat/internal/config"
 	"cudacompat/internal/guard"
 	"cudacompat/internal/report"
 	"cudacompat/matrix"
@@ -62,7 +63,7 @@ func guardCommand(s streams) *cobra.Command {
 	flags.StringVar(&f.python, "python", "", "assume Python `VERSION`")
 	flags.StringArrayVar(&f.ignore, "ignore", nil,
 		"let findings of `RULE` pass; they stay in the report (may be repeated)")
-	flags.StringVar(&f.config, "config", "", "read settings such as --ignore from `FILE` (default $CUDACOMPAT_CONFIG, then ./"+configName+", then /etc/cudacompat/"+configName+")")
+	flags.StringVar(&f.config, "config", "", "read settings such as --ignore from `FILE` (default $CUDACOMPAT_CONFIG, then ./"+config.Name+", then /etc/cudacompat/"+config.Name+")")
 	f.tablesFlag.add(cmd)
 	flags.BoolVar(&f.yes, "yes", false, "run the command even if it cannot be determined whether it breaks something")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would happen and never run the command")
@@ -303,6 +304,7 @@ func (g *guarding) foretell(ctx context.Context, c guard.Command, plan probe.Fac
 	after.Verdict = g.verdict(ctx, after.Facts)
 	public := *matrix.WithoutPrivate(g.tables, after.Facts).Plan
 	forecast := guard.Compare(c, g.env, public, g.before, after)
+	forecast.Configuration = g.config.effect(after.Verdict, outputs[report.Report]{}, "")
 	forecast.Others = len(guard.TouchedPackages(*after.Facts.Plan)) - len(guard.TouchedPackages(public))
 	return after, forecast, context.Cause(ctx)
 }

@@ -19,8 +19,16 @@ import (
 type document struct{ name string }
 
 func (d document) wrong(n *yaml.Node, message, hint string) error {
-	return &usageError{fmt.Sprintf("%q, line %d: %s", d.name, n.Line, message), hint}
+	return &lineError{usageError{fmt.Sprintf("%q, line %d: %s", d.name, n.Line, message), hint}, n.Line}
 }
+
+// lineError is a mistake in one line of a file.
+type lineError struct {
+	usageError
+	line int
+}
+
+func (e *lineError) Unwrap() error { return &e.usageError }
 
 // root is the only document's node, nil for an empty file.
 func (d document) root(data []byte) (*yaml.Node, error) {

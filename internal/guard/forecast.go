@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/config"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
@@ -42,6 +43,8 @@ type Forecast struct {
 	Ran     bool              `json:"ran"`     // whether the command was run
 	Exit    int               `json:"exit"`    // its own exit code where it ran, else guard's
 	Differs []Difference      `json:"differs"` // what came out otherwise than it was foretold
+	// Configuration is the configuration file that was found; nil where there was none.
+	Configuration *config.Effect `json:"configuration,omitempty"`
 }
 
 // Change is one build whose answer, or whose release, is another one afterwards.

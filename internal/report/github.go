@@ -25,6 +25,9 @@ func GitHub(w io.Writer, r Report, _ Style) error {
 			annotate(&b, "warning ", u.Rule+": "+u.Subject+on(add(nil, u.Target)), "not known: "+clean(u.Missing))
 		}
 	}
+	for _, note := range r.Configuration.Notes() {
+		annotate(&b, configurationKind[configurationHides(r)]+" ", "cudacompat configuration", note)
+	}
 	for _, s := range r.Suppressed {
 		annotate(&b, "notice"+githubPlace(s.Finding, r), s.Rule+": "+s.Subject+on(add(nil, s.Target)),
 			waiver(s)+"\n"+details(r, s.Finding))
@@ -40,6 +43,14 @@ var commands = map[verdict.Severity]string{verdict.Error: "error", verdict.Warni
 
 var verdictKind = map[verdict.Outcome]string{verdict.Incompatible: "error", verdict.Inconclusive: "warning",
 	verdict.Compatible: "notice"}
+
+// configurationKind is the kind of annotation that names a configuration.
+var configurationKind = map[bool]string{true: "warning", false: "notice"}
+
+// configurationHides reports whether a configuration was ignored, or lets something wrong pass.
+func configurationHides(r Report) bool {
+	return len(r.Configuration.Ignored) > 0 || r.Outcome == verdict.Incompatible || len(r.Suppressed) > 0
+}
 
 // The runner takes back these escapes and no others; a property also ends at a colon or a comma.
 var (

@@ -27,6 +27,7 @@ func guardText(w io.Writer, f guard.Forecast, s Style) error {
 	p.forecastLines("warns", yellow, sentences(f.Warns))
 	p.forecastLines("still", yellow, sentences(f.Still))
 	p.instead(f)
+	p.writeConfiguration(f.Configuration)
 	_, err := w.Write(p.Bytes())
 	return err
 }

@@ -40,6 +40,9 @@ func Images(w io.Writer, rows []ImageRow, driver string, s Style) error {
 	if i := slices.IndexFunc(rows, func(r ImageRow) bool { return r.Outcome == verdict.Inconclusive && len(r.Answers) > 0 }); i >= 0 {
 		p.try(rows[i].Report)
 	}
+	if i := slices.IndexFunc(rows, func(r ImageRow) bool { return len(r.Configuration.Notes()) > 0 }); i >= 0 {
+		p.writeConfiguration(rows[i].Configuration)
+	}
 	_, err := w.Write(p.Bytes())
 	return err
 }

@@ -62,6 +62,9 @@ func JUnit(w io.Writer, r Report, _ Style) error {
 	counts := count(cases)
 	suite := junitSuite{junitCounts: counts, Cases: cases, Properties: []junitProperty{
 		{"outcome", string(r.Outcome)}, {"version", clean(r.Tool.Version)}, {"matrix", clean(r.Tool.Matrix)}}}
+	if notes := r.Configuration.Notes(); len(notes) > 0 {
+		suite.Properties = append(suite.Properties, junitProperty{"configuration", clean(strings.Join(notes, "; "))})
+	}
 	if more := r.moreText(); more != "" {
 		suite.Properties = append(suite.Properties, junitProperty{"not listed", more})
 	}

@@ -14,10 +14,10 @@ const lineLimit = 160
 
 // Line writes the verdict in one line of at most 160 bytes that begins with FAIL, OK or UNKNOWN: the cause, then the
 // first step.
-func Line(w io.Writer, r Report, style Style) error {
+func Line(w io.Writer, r Report, _ Style) error {
 	text, tail := lineText(r)
-	if style.Remark != "" {
-		tail += "; " + style.Remark
+	for _, note := range r.Configuration.Notes() {
+		tail += "; " + note
 	}
 	tail = cut(clean(tail), lineLimit/2)
 	room := lineLimit - len(tail)

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"cudacompat/matrix/verdict"
@@ -54,6 +55,9 @@ func Nagios(w io.Writer, r Report, _ Style) error {
 	}
 	for _, s := range r.Suppressed {
 		lines = append(lines, withoutPipes(clean(fmt.Sprintf("%s: %s (%s)", s.Rule, summary(s.Finding), waiver(s)))))
+	}
+	for _, note := range r.Configuration.Notes() {
+		lines = slices.Insert(lines, 1, withoutPipes(clean("configuration: "+note)))
 	}
 	_, err := io.WriteString(w, wholeLines(lines, nagiosLimit))
 	return err

@@ -51,6 +51,7 @@ var gauges = []gauge{
 		probeSuccessSamples},
 	{"probe_duration_seconds", "Wall time that looking at a part of the machine took.", probeDurationSamples},
 	{"tool_info", "The program and the date of its tables; always 1.", toolSamples},
+	{"configuration_info", "What became of the configuration file that was found; always 1.", configurationSamples},
 	{"run_timestamp_seconds", "Unix time of the last run.", func(r Report) []sample { return runSamples(r.Tool) }},
 }
 
@@ -118,6 +119,24 @@ func suppressedSamples(r Report) []sample {
 	for _, s := range r.Suppressed {
 		list = append(list, labelledSample("rule", s.Rule, "severity", string(s.Severity), "target", s.Target, "reason", s.Reason,
 			"until", s.Until))
+	}
+	return list
+}
+
+func configurationSamples(r Report) []sample {
+	if r.Configuration == nil {
+		return nil
+	}
+	var list []sample
+	if c := r.Configuration; c.File != "" {
+		state := "obeyed"
+		if len(c.Changed) > 0 {
+			state = "changed"
+		}
+		list = append(list, labelledSample("file", c.File, "state", state, "changed", strings.Join(c.Changed, ", ")))
+	}
+	for _, i := range r.Configuration.Ignored {
+		list = append(list, labelledSample("file", i.File, "state", "ignored", "changed", ""))
 	}
 	return list
 }

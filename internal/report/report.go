@@ -5,6 +5,7 @@ package report
 import (
 	"io"
 
+	"cudacompat/internal/config"
 	"cudacompat/internal/logs"
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
@@ -26,6 +27,8 @@ type Report struct {
 	Log *logs.Diagnosis `json:"log"`
 	// More is how many entries a list has beside those that are written, by its name.
 	More map[string]int `json:"more,omitempty"`
+	// Configuration is the configuration file that was found; nil where there was none.
+	Configuration *config.Effect `json:"configuration,omitempty"`
 	// Source is the file that was judged, relative to where the caller works; empty where a machine was.
 	Source string `json:"-"`
 }
@@ -97,8 +100,6 @@ type Style struct {
 	// Verbose says where this program's own tables are wrong.
 	Verbose bool
 	ASCII   bool // no character outside ASCII
-	// Remark is what a line says beside the verdict: a configuration that was left out.
-	Remark string
 	// Private leaves out names of users.
 	Private bool
 	// Again is the command that judges once more, without its formats.

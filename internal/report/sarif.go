@@ -248,6 +248,13 @@ func notifications(r Report) []sarifNotification {
 	if r.Outcome == verdict.Inconclusive && openFact(r) == nil {
 		list = append(list, sarifNotification{nil, "warning", sarifText{nothing(r)}})
 	}
+	for _, note := range r.Configuration.Notes() {
+		level := "note"
+		if configurationHides(r) {
+			level = "warning"
+		}
+		list = append(list, sarifNotification{nil, level, sarifText{"configuration: " + note}})
+	}
 	for _, u := range r.Unknown {
 		level := "note"
 		if decides(r, u) {

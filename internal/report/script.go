@@ -19,6 +19,9 @@ func Script(w io.Writer, r Report, s Style) error {
 	b := &script{again: cmp.Or(s.Again, "cudacompat doctor")}
 	b.line("#!/bin/sh")
 	b.note(fmt.Sprintf("%s (cudacompat %s, tables of %s)", Headline(r), cmp.Or(r.Tool.Version, "of an unknown version"), r.Tool.Matrix))
+	for _, note := range r.Configuration.Notes() {
+		b.note("Configuration: " + note + ".")
+	}
 	findings := together(slices.DeleteFunc(slices.Clone(r.Findings), func(f verdict.Finding) bool {
 		return f.Severity == verdict.Note || len(f.Pins)+len(f.Steps) == 0
 	}), func(verdict.Finding) bool { return false })

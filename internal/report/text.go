@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/config"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
@@ -33,6 +34,7 @@ func Text(w io.Writer, r Report, s Style) error {
 	p.log(r)
 	p.writeWaived(r)
 	p.writeExpired(r)
+	p.writeConfiguration(r.Configuration)
 	p.try(r)
 	p.writePassed(r)
 	p.ownTables(r)
@@ -231,6 +233,18 @@ func (p *page) writeExpired(r Report) {
 				paintedText{yellow, "~ expired " + w.Rule}, ": ")
 			p.field("by", w.Reason)
 		}
+	}
+}
+
+// writeConfiguration names the configuration that changed the result, and those that were ignored.
+func (p *page) writeConfiguration(e *config.Effect) {
+	for _, note := range e.Notes() {
+		p.line()
+		if why, ignored := strings.CutPrefix(note, "ignored "); ignored {
+			p.wrap(2, why, paintedText{yellow, "! ignored the configuration"}, " ")
+			continue
+		}
+		p.wrap(2, note, paintedText{cyan, "~ configuration"}, ": ")
 	}
 }
 

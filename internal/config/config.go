@@ -1,0 +1,198 @@
+// Package config finds the configuration file of a run and decides whether it may be obeyed.
+//
+// A file that nobody named is found by its name in the current directory, which may belong to somebody else: a shared
+// /tmp, a volume of another user, the checkout of a pull request. Such a file is obeyed only if this user or root alone
+// decides what it says.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Name is the file that is looked for when none is named.
+const Name = ".cudacompat.yaml"
+
+// maxSize bounds a configuration in bytes; a hundred waivers are below 32 KiB.
+const maxSize = 1 << 20
+
+// Places are the directories in which a configuration is looked for, in this order.
+var Places = []string{".", "/etc/cudacompat"}
+
+// File is a configuration that was found.
+type File struct {
+	Name    string // as it was named, or where it was found: "./.cudacompat.yaml"; empty: there is none to obey
+	Named   bool   // by a flag or the environment
+	Data    []byte
+	Ignored []Ignored // the files that were found before it, or in its place
+}
+
+// Ignored is a configuration that is not obeyed.
+type Ignored struct {
+	File string `json:"file"`
+	Why  string `json:"why"` // "it belongs to another user"
+}
+
+// Effect is what configurations did to a result.
+type Effect struct {
+	File    string    `json:"file"`    // as in File
+	Named   bool      `json:"named"`   // as in File
+	Changed []string  `json:"changed"` // what it changed in this result: "fail-on: never", "waived driver-too-old"
+	Ignored []Ignored `json:"ignored"`
+}
+
+// Notes say in a few words what a configuration changed, and which were ignored. There are none where one was obeyed and
+// changed nothing.
+func (e *Effect) Notes() []string {
+	if e == nil {
+		return nil
+	}
+	var notes []string
+	if len(e.Changed) > 0 {
+		notes = append(notes, strings.Join(e.Changed, ", ")+" from "+e.File)
+	}
+	for _, i := range e.Ignored {
+		notes = append(notes, "ignored "+i.File+": "+i.Why)
+	}
+	return notes
+}
+
+// UnreadableError says why a configuration could not be read.
+type UnreadableError struct {
+	Name string
+	Err  error
+}
+
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("cannot read the configuration %q: %v", e.Name, e.Err)
+}
+
+func (e *UnreadableError) Unwrap() error { return e.Err }
+
+// Find reads the file that is named. If none is, it reads the first one in Places that nobody else decides about.
+func Find(named string) (File, error) {
+	if named != "" {
+		data, err := read(named, false)
+		return File{Name: named, Named: true, Data: data}, err
+	}
+	var found File
+	for _, dir := range Places {
+		name := dir + string(filepath.Separator) + Name
+		switch _, err := os.Lstat(name); {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return found, &UnreadableError{name, cause(err)}
+		}
+		if why := distrusted(dir, name); why != "" {
+			found.Ignored = append(found.Ignored, Ignored{name, why})
+			continue
+		}
+		var err error
+		found.Name = name
+		found.Data, err = read(name, true)
+		return found, err
+	}
+	return found, nil
+}
+
+// distrusted says why a file that nobody named is not obeyed; it is empty where it is. The file, the links that lead to
+// it and every directory on the way from dir must be this user's or root's.
+func distrusted(dir, name string) string {
+	for _, place := range []string{dir, name} {
+		info, err := os.Lstat(place)
+		if err != nil {
+			return "it cannot be looked at: " + cause(err).Error()
+		}
+		if place == dir && info.Mode()&fs.ModeSymlink != 0 {
+			if info, err = os.Stat(dir); err != nil {
+				return "it cannot be looked at: " + cause(err).Error()
+			}
+		}
+		if why := belongsToOthers(info, place == dir); why != "" {
+			return why
+		}
+	}
+	top, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		top, err = filepath.Abs(top)
+	}
+	if err != nil {
+		return "it cannot be looked at: " + cause(err).Error()
+	}
+	target, err := filepath.EvalSymlinks(name)
+	if err == nil {
+		target, err = filepath.Abs(target)
+	}
+	if err != nil {
+		return "it is a link that leads nowhere"
+	}
+	below, err := filepath.Rel(top, target)
+	if err != nil || below == ".." || strings.HasPrefix(below, ".."+string(filepath.Separator)) {
+		return "it is a link that leads out of its directory"
+	}
+	for place := target; place != top; place = filepath.Dir(place) {
+		info, err := os.Lstat(place)
+		if err != nil {
+			return "it cannot be looked at: " + cause(err).Error()
+		}
+		if why := belongsToOthers(info, place != target); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// belongsToOthers says why a file or a directory is not this user's to decide; it is empty where it is. A group may write
+// it: the umask of Ubuntu and Fedora lets it. The mode of a symbolic link means nothing.
+func belongsToOthers(info fs.FileInfo, directory bool) string {
+	subject := "it"
+	if directory {
+		subject = "its directory"
+	}
+	switch {
+	case !ownerTrusted(info):
+		return subject + " belongs to another user"
+	case info.Mode()&fs.ModeSymlink == 0 && worldWritable(info):
+		return "others can write " + subject
+	}
+	return ""
+}
+
+// read reads a configuration up to its largest size. One that was found must be a regular file: nobody waits for a pipe
+// that he did not name.
+func read(name string, found bool) ([]byte, error) {
+	flags := os.O_RDONLY
+	if found {
+		flags |= nonblocking
+	}
+	f, err := os.OpenFile(name, flags, 0)
+	if err != nil {
+		return nil, &UnreadableError{name, cause(err)}
+	}
+	defer f.Close()
+	if info, err := f.Stat(); found && (err != nil || !info.Mode().IsRegular()) {
+		return nil, &UnreadableError{name, errors.New("it is not a regular file")}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err == nil && len(data) > maxSize {
+		err = fmt.Errorf("it is larger than %d bytes", maxSize)
+	}
+	if err != nil {
+		return nil, &UnreadableError{name, cause(err)}
+	}
+	return data, nil
+}
+
+// cause returns the reason of a file operation's error without the name, which the caller says.
+func cause(err error) error {
+	if e := new(fs.PathError); errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
