@@ -2,10 +2,15 @@
 # Prints what a job asks for so that it starts where this software runs, in the features of features.sh:
 #   sbatch --constraint="$(constraint.sh requirements.txt)" job
 # FILE is what `cudacompat requires` takes. Slurm refuses a job that names a feature of no node, so only GPUs and drivers
-# that some node has are named; it exits 1 where no node will do.
+# that some node has are named. If no node will do, or anything fails, the script exits 1 and prints a feature that no node
+# has: Slurm takes an empty constraint for none, and the job would run anywhere.
 PATH=${PATH:+$PATH:}/usr/local/bin:/usr/bin:/bin
-need=$(cudacompat requires "$@" -o nvidia-require) || exit
-features=$(sinfo -h -o %f | tr , ' ') || exit
+asked=
+trap '[ -n "$asked" ] || echo cudacompat-no-such-node' EXIT
+fail() { echo "constraint.sh: $1" >&2; exit 1; }
+need=$(cudacompat requires --timeout 5m "$@" -o nvidia-require) || fail 'it is not known what this needs'
+features=$(sinfo -h -o %f) || fail 'sinfo does not answer'
+features=$(echo "$features" | tr , ' ')
 floors=$(cudacompat matrix minor_compat -o csv | sed 1d | cut -d , -f 2)
 first=$(cudacompat matrix gpu -o csv | sed 1d | cut -d , -f 2,7)
 asked=$(awk -v need="${need##*NVIDIA_REQUIRE_CUDA=}" -v features="$features" -v floors="$floors" -v first="$first" '
@@ -43,5 +48,5 @@ asked=$(awk -v need="${need##*NVIDIA_REQUIRE_CUDA=}" -v features="$features" -v 
         }
         print asked
     }')
-[ -n "$asked" ] || { echo "constraint.sh: no node has a GPU and a driver for this" >&2; exit 1; }
+[ -n "$asked" ] || fail 'no node has a GPU and a driver for this'
 echo "$asked"

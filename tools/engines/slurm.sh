@@ -137,7 +137,7 @@ i=0
 while read -r artefact; do
     i=$((i + 1))
     tr ' ' '\n' <<<"$artefact" >/tmp/a.txt
-    constraint=$(sh /etc/slurm/constraint.sh /tmp/a.txt 2>/dev/null) || continue
+    constraint=$(sh /etc/slurm/constraint.sh /tmp/a.txt 2>/dev/null) || : # names a feature of no node, which Slurm refuses
     for n in 1 2 3 4 5; do
         sbatch --test-only -w "n$n" -C "$constraint" --wrap true 2>/dev/null && echo -n " $n" >>/tmp/may.$i
     done
