@@ -21,6 +21,8 @@ type Distribution struct {
 	metadata *Metadata
 	tags     *Tags
 	intact   map[string]Check
+	compared bool // whether damaged is known
+	damaged  []Damage
 }
 
 // Dir returns the package directory that the distribution stands in, from which RECORD counts.

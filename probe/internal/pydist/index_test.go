@@ -96,6 +96,9 @@ func TestIndex(t *testing.T) {
 	if r := d.Requires(); len(r) != 1 || r[0].Name != "numpy" || r[0].Marker() != `python_version >= "3.9"` || r[0].Plain() != "" || r[0].Elsewhere() {
 		t.Errorf("requires %+v", r)
 	}
+	if r, ok := d.Requires()[0].Parse(); !ok || r.Name != "numpy" || r.Range != ">=1.26" {
+		t.Errorf("numpy's requirement: %+v", r)
+	}
 	if other := x.At(site + "gone-1.0.dist-info"); other.String() != "gone 1.0" || other.Record().Has("x") || other.Damage() == nil {
 		t.Errorf("%+v", other)
 	}
@@ -112,5 +115,16 @@ func TestTwoOfOneName(t *testing.T) {
 		"boost/a.py": "old"})
 	if d := x.Find("boost"); d.Version != "1.0" {
 		t.Errorf("%v counts", d)
+	}
+}
+
+func TestDamaged(t *testing.T) {
+	x := plant(t, overwritten)
+	want := []Damage{{"ort/__init__.py", 5, 100}, {"ort/gone.py", host.SizeGone, 5}}
+	if diff := cmp.Diff(want, x.Damaged(x.Find("ort-gpu"))); diff != "" {
+		t.Errorf("damaged (-want +got):\n%s", diff)
+	}
+	if got := x.Damaged(x.Find("ort")); len(got) > 0 {
+		t.Errorf("ort: %v", got)
 	}
 }

@@ -1,10 +1,12 @@
 package pydist
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 
 	"cudacompat/probe/facts"
@@ -135,4 +137,56 @@ func (d *Distribution) mismatches() int {
 		}
 	}
 	return count
+}
+
+// Damage is a file of a distribution that is gone or has another size than RECORD says.
+type Damage struct {
+	Name string // as RECORD has it
+	Size int64  // on disk; host.SizeGone
+	Told int64  // by RECORD
+}
+
+// Damaged returns the sources and libraries of a distribution that are gone or of another size. It asks the file system
+// for all of them, once.
+func (x *Index) Damaged(d *Distribution) []Damage {
+	if !d.compared {
+		d.compared = true
+		d.damaged = d.compareAll()
+	}
+	return d.damaged
+}
+
+// compareAll goes through RECORD, whose lines stand by directories.
+func (d *Distribution) compareAll() []Damage {
+	var list []Damage
+	var dir string
+	var names []string
+	var told []int64
+	ask := func() {
+		for i, size := range d.h.SizesIn(path.Join(d.Dir(), dir), names) {
+			if size != told[i] && size != host.SizeUnknown {
+				list = append(list, Damage{path.Join(dir, names[i]), size, told[i]})
+			}
+		}
+		names, told = names[:0], told[:0]
+	}
+	for line := range bytes.Lines(d.Record().data) {
+		name, rest, _ := bytes.Cut(line, []byte(","))
+		_, size, ok := bytes.Cut(rest, []byte(","))
+		if !ok || !bytes.HasSuffix(name, []byte(".py")) && !(bytes.Contains(name, []byte(".so")) && LibraryFile.Match(name)) || bytes.HasPrefix(name, []byte("..")) {
+			continue
+		}
+		n, err := strconv.ParseInt(string(bytes.TrimSpace(size)), 10, 64)
+		if err != nil {
+			continue
+		}
+		slash := bytes.LastIndexByte(name, '/')
+		if in := name[:max(slash, 0)]; string(in) != dir {
+			ask()
+			dir = string(in)
+		}
+		names, told = append(names, string(name[slash+1:])), append(told, n)
+	}
+	ask()
+	return list
 }

@@ -45,6 +45,9 @@ func TestRecordFile(t *testing.T) {
 	if diff := cmp.Diff(want, slices.Collect(record.Files())); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
+	if f := parseLine([]byte("torch/ver")); f != (File{"torch/ver", "", -1}) {
+		t.Errorf("a line that is cut off: %v", f)
+	}
 	if f, ok := record.File("torch/version.py"); !ok || f != want[0] {
 		t.Errorf("torch/version.py: %v, %v", f, ok)
 	}

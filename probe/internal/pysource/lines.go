@@ -128,7 +128,8 @@ func (s *scanner) logicalLine() line {
 func (s *scanner) keptText(quote byte) []byte {
 	start := s.at
 	s.skipString(quote)
-	if !namedImport.Match(s.text[max(len(s.text)-callRoom, 0):]) {
+	before, _ := bytes.CutSuffix(s.text, []byte{'"'})
+	if !bytes.HasSuffix(bytes.TrimRight(before, " \t\n"), []byte{'('}) || !namedImport.Match(s.text[max(len(s.text)-callRoom, 0):]) {
 		return nil
 	}
 	return bytes.Trim(s.data[start:s.at], `"'`)

@@ -132,8 +132,10 @@ func (p *parser) line(l line) {
 		p.inHandler(l, &p.blocks[last])
 	}
 	tries, plain, in := p.around()
-	if m := raising.FindStringSubmatch(l.text); m != nil && in == "" {
-		p.raised[m[1]] = true
+	if word == "raise" && in == "" {
+		if m := raising.FindStringSubmatch(l.text); m != nil {
+			p.raised[m[1]] = true
+		}
 	}
 	if p.takes != nil && plain && len(tries) == 0 {
 		p.takes.line(l)
@@ -152,7 +154,7 @@ func (p *parser) line(l line) {
 			p.add(candidate{i, tries, in})
 		}
 	}
-	for _, m := range byName.FindAllStringSubmatch(l.text, -1) {
+	for _, m := range importsByName(l.text) {
 		i := Import{Module: m[2], Level: len(m[1]), Certain: plain && !conditional.MatchString(l.text)}
 		p.add(candidate{i, tries, in})
 	}
@@ -165,6 +167,14 @@ func (p *parser) line(l line) {
 	for _, m := range callName.FindAllStringSubmatch(l.text, -1) {
 		p.calls[in] = append(p.calls[in], m[1])
 	}
+}
+
+// importsByName finds the imports that a line makes by calls.
+func importsByName(text string) [][]string {
+	if !strings.Contains(text, "import_") { // as nearly all; "__import__" has it too
+		return nil
+	}
+	return byName.FindAllStringSubmatch(text, -1)
 }
 
 // inHandler takes a line of an except clause.
@@ -241,7 +251,9 @@ func (p *parser) open(l line, word string) {
 	case "try":
 		p.tries++
 		b.try = p.tries
-	case "except", "finally":
+	case "finally":
+		b.try = p.last.try
+	case "except":
 		b.try = p.last.try
 		b.all, b.lacked = swallowing.MatchString(l.text), lackedOnly.MatchString(l.text)
 		if m := namedFailure.FindStringSubmatch(l.text); m != nil {
