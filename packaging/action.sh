@@ -47,6 +47,31 @@ for name in instance gpu driver python; do
     [ -z "${!input:-}" ] || flags+=("--$name" "${!input}")
 done
 
+# A pull request must not waive its own findings: the configuration is that of the branch that it asks to change. Where that
+# cannot be read, none is obeyed.
+base_configuration() {
+    local base entry
+    : >"$1"
+    if ! base=$(git rev-parse --quiet --verify "refs/remotes/origin/$GITHUB_BASE_REF^{commit}"); then
+        git fetch --quiet --no-tags --depth=1 origin "refs/heads/$GITHUB_BASE_REF" 2>/dev/null &&
+            base=$(git rev-parse --quiet --verify 'FETCH_HEAD^{commit}') || {
+            echo "::warning title=cudacompat configuration::the base branch cannot be fetched, so no .cudacompat.yaml is obeyed"
+            return
+        }
+    fi
+    entry=$(git ls-tree "$base" -- .cudacompat.yaml)
+    case $entry in
+        '') ;;
+        100*) git show "$base:./.cudacompat.yaml" >"$1" ;;
+        *) echo "::warning title=cudacompat configuration::.cudacompat.yaml of the base branch is no file and is not obeyed" ;;
+    esac
+}
+if [ -n "${GITHUB_BASE_REF:-}" ] && [ -z "${CUDACOMPAT_CONFIG:-}" ]; then
+    mkdir -p "$RUNNER_TEMP/base"
+    base_configuration "$RUNNER_TEMP/base/.cudacompat.yaml"
+    flags+=(--config "$RUNNER_TEMP/base/.cudacompat.yaml")
+fi
+
 # found: what git knows of the kinds that name builds. Where a lock lies beside a project, the lock says what is installed.
 found() {
     local file dir

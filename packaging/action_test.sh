@@ -124,4 +124,33 @@ says '^- ` environment.yaml `: not judged' "$summary"
 ! grep -q locked/pyproject.toml "$summary" || { echo "a project was judged beside its lock"; exit 1; }
 step 64 '' INPUT_DRIVER=nonsense
 step 64 '' INPUT_FILES=environment.yaml
+
+# The configuration is that of the base branch: a pull request cannot waive its own findings, and prints no file by a link.
+waiver() { printf 'version: 1\nignore:\n- {rule: driver-too-old, reason: %s}\n' "$1"; }
+commit() { git add -A && git -c user.name=a -c user.email=a@b commit -q -m "$1"; }
+pull() { # CODE OUTCOME: the step on a fresh checkout of the pull request
+    rm -rf "$work/temp" "$work/pull" && mkdir "$work/temp"
+    git clone -q --depth 1 --branch pull "file://$work/base" "$work/pull" && cd "$work/pull"
+    step "$@" GITHUB_BASE_REF=main
+}
+mkdir "$work/base" && cd "$work/base" && git init -q -b main && printf 'torch==2.9.0+cu130\n' >requirements.txt && commit base
+git checkout -q -b pull && waiver mine >.cudacompat.yaml && commit pull
+pull 1 outcome=incompatible
+cd "$work/base" && echo TOPSECRET >"$work/secret" && ln -sf "$work/secret" .cudacompat.yaml && commit link
+pull 1 outcome=incompatible
+! grep -q TOPSECRET "$log" || { echo "a file of the runner was shown"; cat "$log"; exit 1; }
+cd "$work/base" && git checkout -q main && waiver theirs >.cudacompat.yaml && commit waives
+pull 0 outcome=compatible
+says 'waived: theirs' "$log"
+mv "$work/base" "$work/gone"
+rm -rf "$work/temp" && mkdir "$work/temp"
+git update-ref -d refs/remotes/origin/main && step 1 outcome=incompatible GITHUB_BASE_REF=main
+says '^::warning title=cudacompat configuration::the base branch cannot be fetched' "$log"
+mv "$work/gone" "$work/base"
+cd "$work/base" && ln -sf requirements.txt .cudacompat.yaml && commit linked
+pull 1 outcome=incompatible
+says '^::warning title=cudacompat configuration::.cudacompat.yaml of the base branch is no file' "$log"
+# Without a base branch it is the checkout's own.
+step 1 outcome=incompatible
+rm .cudacompat.yaml && waiver own >.cudacompat.yaml && step 0 outcome=compatible
 echo "action: ok"
