@@ -10,21 +10,21 @@ import (
 )
 
 // describeSubjects writes the parts of every subject beside its words, those of builds by their subjects.
-func describeSubjects(v *verdict.Verdict, f *facts.Facts, parts map[string]verdict.About) {
+func describeSubjects(v *verdict.Verdict, f *facts.Facts, parts map[string]verdict.SubjectParts) {
 	var places []*facts.Environment
 	for i := range f.Environments {
 		if strings.HasPrefix(f.Environments[i].Path, "/") {
 			places = append(places, &f.Environments[i])
 		}
 	}
-	about := func(subject string) verdict.About {
+	about := func(subject string) verdict.SubjectParts {
 		if a, ok := parts[subject]; ok {
 			return a
 		}
-		a := verdict.About{Name: subject}
+		a := verdict.SubjectParts{Name: subject}
 		i := slices.IndexFunc(places, func(env *facts.Environment) bool { return strings.HasSuffix(subject, model.PlaceOf(env)) })
 		if i >= 0 {
-			a = verdict.About{Name: strings.TrimSuffix(subject, model.PlaceOf(places[i])), Place: places[i].Path}
+			a = verdict.SubjectParts{Name: strings.TrimSuffix(subject, model.PlaceOf(places[i])), Place: places[i].Path}
 		}
 		parts[subject] = a
 		return a

@@ -110,13 +110,13 @@ func (j *judgement) lacking(name verdict.LinkName, b *model.Build) []string {
 }
 
 // missingOf is the fact that a rule lacks of a subject.
-func (j *judgement) missingOf(rule, subject string) verdict.Lack {
+func (j *judgement) missingOf(rule, subject string) verdict.MissingFact {
 	for _, u := range j.verdict.Unknown {
 		if u.Rule == rule && u.Subject == subject && u.Target == j.Name {
-			return u.Lack
+			return u.MissingFact
 		}
 	}
-	return verdict.Lack{}
+	return verdict.MissingFact{}
 }
 
 // bestChain is the best of a build's chains over the kinds of GPU that its process would use; where there is none, the

@@ -22,7 +22,7 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 		targets = []Target{{}}
 	}
 	v := emptyVerdict()
-	inconclusive, parts := false, map[string]verdict.About{}
+	inconclusive, parts := false, map[string]verdict.SubjectParts{}
 	all := withoutBuilds(t, &f, targets)
 	for _, target := range targets {
 		if ctx.Err() != nil {
@@ -64,7 +64,7 @@ func withoutBuilds(t *Tables, f *facts.Facts, targets []Target) []*model.Machine
 
 // outOfTime is what is missing of a target when the time is up.
 func outOfTime(ctx context.Context, target string) verdict.Missing {
-	return verdict.Missing{Rule: "not-looked-at", Subject: "judgement", Target: target, Lack: verdict.Statement(context.Cause(ctx).Error())}
+	return verdict.Missing{Rule: "not-looked-at", Subject: "judgement", Target: target, MissingFact: verdict.Statement(context.Cause(ctx).Error())}
 }
 
 // emptyVerdict is one that has nothing to say yet; JSON knows no list that is null.
@@ -214,9 +214,9 @@ func (j *judgement) record(rule Rule, results []*rules.Result, counts bool) {
 				j.without[r.Subject] = append(j.without[r.Subject], rule.ID)
 			}
 			j.find(rule, r, counts && !r.Noted)
-		case r.Missing.Lacking():
+		case r.Missing.IsMissing():
 			j.verdict.Unknown = append(j.verdict.Unknown, verdict.Missing{Rule: rule.ID, Subject: r.Subject, Target: j.Name,
-				Lack: r.Missing, Need: r.Need})
+				MissingFact: r.Missing, Need: r.Need})
 			if r.Decides && !slices.Contains(j.undecided[r.Subject], rule.ID) {
 				j.undecided[r.Subject] = append(j.undecided[r.Subject], rule.ID)
 			}
@@ -331,7 +331,7 @@ func (j *judgement) machineUnseen() bool {
 		return false
 	}
 	j.verdict.Unknown = append(j.verdict.Unknown, verdict.Missing{Rule: links[i].Because[0], Subject: "driver", Target: j.Name,
-		Lack: lackOf(j.Machine, links[i])})
+		MissingFact: lackOf(j.Machine, links[i])})
 	return true
 }
 
@@ -412,7 +412,7 @@ func becauseOf(chain []verdict.Link, state verdict.LinkState) []string {
 
 // lacks writes down what was not seen of a build's chain, where no rule has said so.
 func (j *judgement) lacks(b *model.Build, chain []verdict.Link) {
-	var said []verdict.Lack
+	var said []verdict.MissingFact
 	for _, l := range chain {
 		lack := lackOf(j.Machine, l)
 		if l.Value == verdict.Withheld && b.Kept != "" {
@@ -423,7 +423,7 @@ func (j *judgement) lacks(b *model.Build, chain []verdict.Link) {
 			continue
 		}
 		said = append(said, lack)
-		missing := verdict.Missing{Rule: l.Because[0], Subject: b.Subject, Target: j.Name, Lack: lack}
+		missing := verdict.Missing{Rule: l.Because[0], Subject: b.Subject, Target: j.Name, MissingFact: lack}
 		if l.Value == verdict.Withheld { // the reason that stands before all others
 			j.verdict.Unknown = slices.Insert(j.verdict.Unknown, 0, missing)
 			continue
@@ -499,7 +499,7 @@ func (j *judgement) askPython(b *model.Build, rule string) {
 	if b.Env.Pythons != "" {
 		j.open = true
 		j.verdict.Unknown = append(j.verdict.Unknown, verdict.Missing{Rule: rule, Subject: b.Subject, Target: j.Name,
-			Lack: verdict.Question("which Python this file is installed on (add --python)")})
+			MissingFact: verdict.Question("which Python this file is installed on (add --python)")})
 	}
 }
 

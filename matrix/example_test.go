@@ -42,7 +42,7 @@ func ExampleRequires() {
 	}
 	need := matrix.Requires(context.Background(), matrix.Embedded(), node, "3.12")
 	for _, name := range []string{"L4", "V100"} {
-		gpu := need.Of(name)
+		gpu := need.ForGPU(name)
 		fmt.Printf("%s: drivers %s %v\n", name, gpu.Drivers, gpu.Because)
 	}
 	// Output:

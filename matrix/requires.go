@@ -58,7 +58,7 @@ func Requires(ctx context.Context, t *Tables, f facts.Facts, python string) requ
 // giveUp says that the artefact was not judged to the end, and takes back what it was found to need until then.
 func (r *gathering) giveUp(why error) {
 	r.Needs, r.GPUs = []requires.Need{}, []requires.GPU{}
-	lack := requires.Missing{Rule: "not-looked-at", Subject: "judgement", Lack: requires.Statement(why.Error())}
+	lack := requires.Missing{Rule: "not-looked-at", Subject: "judgement", MissingFact: requires.Statement(why.Error())}
 	if !slices.ContainsFunc(r.Unknown, func(u requires.Missing) bool { return u.Missing == lack.Missing }) {
 		r.Unknown = append(r.Unknown, lack)
 	}
@@ -92,7 +92,7 @@ func requiredOn(ctx context.Context, t *Tables, f facts.Facts, target Target) (g
 	}
 	g = d.gpu(m)
 	g.Names = []string{cmp.Or(target.Instance, m.GPUs[0].Name, m.GPUs[0].Label)}
-	return g, requires.Requirement{Needs: d.limits(m.GPUs[0].Label)}.OfImage()
+	return g, requires.Requirement{Needs: d.limits(m.GPUs[0].Label)}.ImageNeeds()
 }
 
 // newestDriver is the newest release of the last branch.
@@ -108,11 +108,11 @@ func (r *gathering) describe(m *model.Machine) {
 		r.Builds = append(r.Builds, requiredBuild(b, m))
 	}
 	if withheld(m) { // what it needs of a GPU nobody can say
-		r.Unknown = append(r.Unknown, requires.Missing{Rule: "visible-devices", Subject: "the image", Lack: hiddenByImage(m.Shown.List)})
+		r.Unknown = append(r.Unknown, requires.Missing{Rule: "visible-devices", Subject: "the image", MissingFact: hiddenByImage(m.Shown.List)})
 	}
 	for _, u := range rules.NotLookedAt(m) {
-		if u.Missing.Lacking() {
-			r.Unknown = append(r.Unknown, requires.Missing{Rule: "not-looked-at", Subject: u.Subject, Lack: u.Missing, Need: u.Need})
+		if u.Missing.IsMissing() {
+			r.Unknown = append(r.Unknown, requires.Missing{Rule: "not-looked-at", Subject: u.Subject, MissingFact: u.Missing, Need: u.Need})
 		}
 	}
 }

@@ -133,7 +133,7 @@ func (q *inquiry) outline() string {
 			if b.WriteString(r.Subject); r.Finding != nil {
 				b.WriteString(string(r.Finding.Severity))
 			}
-			for _, is := range []bool{r.Missing.Lacking(), r.Open, r.Decides, r.Judged, r.Noted, r.Implied, r.CPUOnly, r.Without} {
+			for _, is := range []bool{r.Missing.IsMissing(), r.Open, r.Decides, r.Judged, r.Noted, r.Implied, r.CPUOnly, r.Without} {
 				b.WriteString(strconv.FormatBool(is))
 			}
 			b.WriteString(string(r.Link))
@@ -167,9 +167,9 @@ type need struct {
 	rule    Rule
 	build   *model.Build // nil: asked of the machine itself
 	words   string
-	thing   bool         // words name a thing, and are no sentence
-	missing verdict.Lack // the fact without which it cannot be judged
-	row     string       // the table's row that it rests on
+	thing   bool                // words name a thing, and are no sentence
+	missing verdict.MissingFact // the fact without which it cannot be judged
+	row     string              // the table's row that it rests on
 	source  []string
 	meets   []meeting // by driver
 	mild    bool      // a part that is not served is done without
@@ -216,7 +216,7 @@ func (one *question) ofDrivers() (need, bool) {
 func (one *question) need(r *rules.Result) need {
 	n := need{rule: *one.rule, build: one.build, missing: r.Missing, row: r.Row}
 	switch f := r.Finding; {
-	case r.Missing.Lacking():
+	case r.Missing.IsMissing():
 		n.words = cmp.Or(r.Need, r.Missing.Missing)
 	case f != nil:
 		thing := r.Need
@@ -250,9 +250,9 @@ func meetingOf(r *rules.Result) meeting {
 	switch {
 	case r.Implied, r.Finding != nil && r.Finding.Severity == verdict.Error && !r.Noted:
 		return unmet
-	case r.Missing.Lacking() && (r.Open || r.Decides):
+	case r.Missing.IsMissing() && (r.Open || r.Decides):
 		return isUndecided
-	case r.Missing.Lacking() || r.Finding != nil && r.Finding.Severity == verdict.Note:
+	case r.Missing.IsMissing() || r.Finding != nil && r.Finding.Severity == verdict.Note:
 		return notAsked
 	}
 	return isMet

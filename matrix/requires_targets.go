@@ -43,7 +43,7 @@ func requiredBy(ctx context.Context, t *Tables, f facts.Facts, target Target) (l
 		return []requires.GPU{g}, needs
 	}
 	r := Requires(ctx, t, f, target.Python)
-	return slices.DeleteFunc(r.GPUs, requires.GPU.Driverless), r.OfImage()
+	return slices.DeleteFunc(r.GPUs, requires.GPU.Driverless), r.ImageNeeds()
 }
 
 // runsOn reports whether an artefact runs on a target, whose image brings some things, and whether it cannot be told.

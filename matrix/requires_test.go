@@ -298,7 +298,7 @@ func TestRequiredDrivers(t *testing.T) {
 		{"numpy==2.0.0", "Tesla T4", ">= 410"},
 	} {
 		need, _ := needOf(t, c.lines)
-		if got := need.Of(c.gpu).Drivers.String(); got != c.drivers {
+		if got := need.ForGPU(c.gpu).Drivers.String(); got != c.drivers {
 			t.Errorf("%s on %s: drivers %s, want %s", c.lines, c.gpu, got, c.drivers)
 		}
 	}
@@ -310,15 +310,15 @@ func TestOfImage(t *testing.T) {
 	need, _ := needOf(t, "tensorflow==2.20.0")
 	with, _ := needOf(t, "tensorflow[and-cuda]==2.20.0")
 	for _, gpu := range []string{"A100", "V100", "B200"} {
-		got, whole := need.Of(gpu), with.Of(gpu)
+		got, whole := need.ForGPU(gpu), with.ForGPU(gpu)
 		if len(got.Drivers) > 0 || got.Provided.String() != whole.Drivers.String() {
 			t.Errorf("%s: admitted %v, provided %v; with its libraries %v", gpu, got.Drivers, got.Provided, whole.Drivers)
 		}
 	}
-	if got := need.OfImage(); !slices.Equal(got, []string{"the libraries of CUDA 12 and cuDNN 9"}) {
+	if got := need.ImageNeeds(); !slices.Equal(got, []string{"the libraries of CUDA 12 and cuDNN 9"}) {
 		t.Errorf("left to the image: %q", got)
 	}
-	if got := with.OfImage(); len(got) > 0 {
+	if got := with.ImageNeeds(); len(got) > 0 {
 		t.Errorf("with its libraries, left to the image: %q", got)
 	}
 	for _, n := range need.Needs {

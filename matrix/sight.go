@@ -21,7 +21,7 @@ func assumedLink(link verdict.LinkName, value, from string) verdict.Link {
 }
 
 // unseen is a link of which a fact is missing, with the rule whose page says how to get it.
-func unseen(link verdict.LinkName, missing verdict.Lack, rule string) verdict.Link {
+func unseen(link verdict.LinkName, missing verdict.MissingFact, rule string) verdict.Link {
 	return verdict.Link{Link: link, State: verdict.Unseen, Value: missing.Missing, Lacks: missing, Because: []string{rule}}
 }
 
@@ -141,7 +141,7 @@ func sightOfDevices(m *model.Machine, g model.GPU) verdict.Link {
 	}
 	names := []string{"nvidiactl", "nvidia-uvm"}
 	for _, name := range []string{model.ControlNode, model.MemoryNode} {
-		if missing := nodeUnseen(m, name); missing.Lacking() {
+		if missing := nodeUnseen(m, name); missing.IsMissing() {
 			return unseen(verdict.LinkDevices, missing, "device-nodes-missing")
 		}
 	}
@@ -159,17 +159,17 @@ func sightOfDevices(m *model.Machine, g model.GPU) verdict.Link {
 
 // nodeUnseen is what is not known of a node that every program opens; nothing where it can be opened, or will be made
 // when it is first needed.
-func nodeUnseen(m *model.Machine, name string) verdict.Lack {
+func nodeUnseen(m *model.Machine, name string) verdict.MissingFact {
 	node := m.Facts.Devices.Node(name)
 	switch {
 	case node == nil && (m.NodesElsewhere() || m.Makes()):
-		return verdict.Lack{}
+		return verdict.MissingFact{}
 	case node == nil:
 		return verdict.Question("whether " + name + ", which is missing, can be made")
 	case node.Open != "" && node.Open != "ok" && !(name == model.ControlNode && m.DriverAnswers()):
 		return verdict.Question(fmt.Sprintf("why %s cannot be opened (%s)", name, node.Open))
 	}
-	return verdict.Lack{}
+	return verdict.MissingFact{}
 }
 
 // nodeOf is a GPU's own node, by its number where that is known, else one that may be its.
@@ -275,7 +275,7 @@ func sightOfAnswers(m *model.Machine) (verdict.Link, bool) {
 }
 
 // whyNVMLFails is what is not known of an error of NVML, which the kernel's log may tell.
-func whyNVMLFails(nvml facts.NVML) verdict.Lack {
+func whyNVMLFails(nvml facts.NVML) verdict.MissingFact {
 	lack := verdict.Question("why NVML fails: " + cmp.Or(nvml.Message, fmt.Sprintf("NVML error %d", nvml.Code)))
 	lack.Reason = "nvml"
 	return lack
@@ -312,12 +312,12 @@ func sightOfBuild(m *model.Machine, link verdict.LinkName, b *model.Build, g mod
 }
 
 // hiddenByImage is the lack where an image's own CUDA_VISIBLE_DEVICES hides every GPU.
-func hiddenByImage(list string) verdict.Lack {
+func hiddenByImage(list string) verdict.MissingFact {
 	return verdict.Statement(fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q in the image's configuration hides every GPU", list))
 }
 
 // lackOf is the fact that an unseen link lacks.
-func lackOf(m *model.Machine, l verdict.Link) verdict.Lack {
+func lackOf(m *model.Machine, l verdict.Link) verdict.MissingFact {
 	list, hides := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]
 	switch {
 	case l.Value != verdict.Withheld:
@@ -325,10 +325,10 @@ func lackOf(m *model.Machine, l verdict.Link) verdict.Lack {
 	case m.Facts.Image != nil:
 		return hiddenByImage(list)
 	case hides && m.Shown.Hidden:
-		return verdict.Lack{Missing: fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list), Reason: "hidden"}
+		return verdict.MissingFact{Missing: fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list), Reason: "hidden"}
 	}
 	if m.Facts.System.Container == "" {
-		return verdict.Lack{Missing: "this job was given no GPU", Reason: "withheld-job"}
+		return verdict.MissingFact{Missing: "this job was given no GPU", Reason: "withheld-job"}
 	}
-	return verdict.Lack{Missing: "this container was given no GPU", Reason: "withheld"}
+	return verdict.MissingFact{Missing: "this container was given no GPU", Reason: "withheld"}
 }

@@ -68,7 +68,7 @@ func stepsIn(do []string) []pin.Step {
 		words, or := strings.CutPrefix(text, "or ")
 		step := pin.Say(words)
 		if m := runs.FindStringSubmatch(words); m != nil && !readersWord.MatchString(m[1]) {
-			step = pin.Run(m[1]).That(m[2] + m[3])
+			step = pin.Run(m[1]).Explained(m[2] + m[3])
 		}
 		if or {
 			step = step.Instead()

@@ -85,7 +85,7 @@ func shape(t *testing.T, step string) []string {
 // TestStepsIn: a step's command is apart where it can be run as it stands, and another way is marked.
 func TestStepsIn(t *testing.T) {
 	for text, want := range map[string]pin.Step{
-		"run `nvidia-smi -L`: are there any?":                    pin.Run("nvidia-smi -L").That("are there any?"),
+		"run `nvidia-smi -L`: are there any?":                    pin.Run("nvidia-smi -L").Explained("are there any?"),
 		"run `df -h /dev/shm`":                                   pin.Run("df -h /dev/shm"),
 		"or run `sudo nvidia-smi -c DEFAULT`":                    pin.Say("run `sudo nvidia-smi -c DEFAULT`").Instead(), // a word that may be the reader's
 		"run `echo \"$CUDA_HOME\"`":                              pin.Run(`echo "$CUDA_HOME"`),

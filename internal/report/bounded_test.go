@@ -24,7 +24,7 @@ func many(n int) Report {
 			Steps: []pin.Step{pin.Say("install it")}})
 		v.Answers = append(v.Answers, verdict.BuildAnswer{Subject: subject, Answer: verdict.Broken, Counts: true})
 		v.Passed = append(v.Passed, verdict.Passed{Rule: "not-importable", Subject: subject})
-		v.Unknown = append(v.Unknown, verdict.Missing{Rule: "glibc-too-old", Subject: subject, Lack: requires.Value("the C library")})
+		v.Unknown = append(v.Unknown, verdict.Missing{Rule: "glibc-too-old", Subject: subject, MissingFact: requires.Value("the C library")})
 	}
 	v.Judged = []verdict.Judged{{}}
 	return New(Tool{}, facts.Facts{}, nil, v)

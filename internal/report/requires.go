@@ -23,7 +23,7 @@ type Requires struct {
 
 // Leave notes that a requirement is cut to the first of each list, for lack of time: no host is admitted by it.
 func (r *Requires) Leave(left map[string]int) {
-	r.Unknown = append(r.Unknown, requires.Missing{Subject: r.Artefact, Lack: requires.Statement(
+	r.Unknown = append(r.Unknown, requires.Missing{Subject: r.Artefact, MissingFact: requires.Statement(
 		"the time was up before all of it was written; left out: " + budget.Words(left))})
 }
 
@@ -86,7 +86,7 @@ func requiresWords(r Requires) (text, colour string) {
 	case len(r.Builds) == 0:
 		return "nothing here asks for a driver or a GPU", green
 	case r.leftToImage():
-		return hostWords(hostGroups(r.conditional())) + ", if the image has " + strings.Join(r.OfImage(), ", ") +
+		return hostWords(hostGroups(r.conditional())) + ", if the image has " + strings.Join(r.ImageNeeds(), ", ") +
 			", which this does not install", yellow
 	case r.Undecided():
 		return "no host can be named" + r.forLackOf(), yellow

@@ -67,7 +67,7 @@ func (r Requires) arch() string {
 
 // capabilities are those of hosts of one architecture.
 func (r Requires) capabilities(arch string) []requires.Capability {
-	return slices.DeleteFunc(r.ByCapability(), func(c requires.Capability) bool { return c.Arch != arch })
+	return slices.DeleteFunc(r.GroupByCapability(), func(c requires.Capability) bool { return c.Arch != arch })
 }
 
 // semanticVersion is a version as semantic versioning has it: three parts, no leading zeros.

@@ -44,7 +44,7 @@ func nodeAffinity(r Requires) (spelling, error) {
 			}
 		}
 		for _, c := range list {
-			for _, g := range c.Beyond() {
+			for _, g := range c.Exceptions() {
 				if len(g.Drivers) > 0 {
 					of := slices.Concat(capabilityTerms([]requires.Capability{c})[0], productTerm(c, g))
 					terms = append(terms, termsOf(host, of, driverTerms(g.Drivers))...)

@@ -223,7 +223,7 @@ func TestFloorOfAProductIsThatProducts(t *testing.T) {
 // TestDialectsSayNothingOfTheUnknown: a scheduler that was told nothing would take any host.
 func TestDialectsSayNothingOfTheUnknown(t *testing.T) {
 	r := required(t, "torch==2.9.0+cu130\n")
-	r.Unknown = []requires.Missing{{Rule: "not-looked-at", Subject: "/venv", Lack: requires.Statement("permission denied")}}
+	r.Unknown = []requires.Missing{{Rule: "not-looked-at", Subject: "/venv", MissingFact: requires.Statement("permission denied")}}
 	for _, f := range RequireFormats[2:] {
 		var b strings.Builder
 		if err := f.Write(&b, r, Style{}); err == nil || b.Len() > 0 {

@@ -122,7 +122,7 @@ func pinWays(p verdict.Pin) [][]pin.Step {
 		case apt && dnf || strings.HasPrefix(command, "RUN "):
 			ways = append(ways, []pin.Step{pin.Say(costs(p) + ": " + command)})
 		default:
-			ways = append(ways, []pin.Step{pin.Run(command).That(costs(p))})
+			ways = append(ways, []pin.Step{pin.Run(command).Explained(costs(p))})
 		}
 	}
 	if len(ways) == 0 && len(p.Steps) == 0 {

@@ -91,15 +91,15 @@ func TestSentence(t *testing.T) {
 		want    string
 	}{
 		{"driver-too-old", verdict.Finding{Rule: "driver-too-old", Subject: "torch 2.9.0+cu130 in /opt/venv",
-			About: verdict.About{Name: "torch", Version: "2.9.0+cu130", Place: "/opt/venv"}, Evidence: driver},
+			About: verdict.SubjectParts{Name: "torch", Version: "2.9.0+cu130", Place: "/opt/venv"}, Evidence: driver},
 			"torch 2.9.0+cu130 cannot run on driver 535.183.01"},
 		{"names-its-subject", verdict.Finding{Rule: "gpu-arch-missing", Subject: "torch 2.9.0 in /opt/venv",
-			About:   verdict.About{Name: "torch", Version: "2.9.0", Place: "/opt/venv"},
+			About:   verdict.SubjectParts{Name: "torch", Version: "2.9.0", Place: "/opt/venv"},
 			Message: "torch 2.9.0 has no code for L4"},
 			"torch 2.9.0 has no code for L4"},
 		{"needs-its-subject", verdict.Finding{Rule: "cuda-packages-mixed",
 			Subject: "nvidia-nccl-cu12 and nvidia-nccl-cu13 in /opt/venv",
-			About:   verdict.About{Name: "nvidia-nccl-cu12 and nvidia-nccl-cu13", Place: "/opt/venv"}, Message: "both own nvidia/nccl/lib"},
+			About:   verdict.SubjectParts{Name: "nvidia-nccl-cu12 and nvidia-nccl-cu13", Place: "/opt/venv"}, Message: "both own nvidia/nccl/lib"},
 			"nvidia-nccl-cu12 and nvidia-nccl-cu13: both own nvidia/nccl/lib"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -167,24 +167,24 @@ func TestCut(t *testing.T) {
 // rule chose for the whole.
 func TestSentencesReadParts(t *testing.T) {
 	for _, c := range []struct {
-		missing requires.Lack
+		missing requires.MissingFact
 		want    string
 	}{
-		{requires.Lack{Fact: "which CUDA it was built with", Question: true}, "it is unknown which CUDA it was built with"},
-		{requires.Lack{Fact: "which CUDA it was built with", Question: true, Why: "the file pins nothing"},
+		{requires.MissingFact{Fact: "which CUDA it was built with", Question: true}, "it is unknown which CUDA it was built with"},
+		{requires.MissingFact{Fact: "which CUDA it was built with", Question: true, Why: "the file pins nothing"},
 			"the file pins nothing, so it is unknown which CUDA it was built with"},
-		{requires.Lack{Fact: "the version of libcuda"}, "the version of libcuda is unknown"},
-		{requires.Lack{Fact: "any words", Flag: "--gpu"}, "no GPU was found to compare it with (add --gpu)"},
-		{requires.Lack{Fact: "any words", Flag: "--driver"}, "no driver version was found or given (add --driver)"},
-		{requires.Lack{Why: "every GPU here is held by vfio-pci"}, "every GPU here is held by vfio-pci"},
-		{requires.Lack{}, "reworded: the whole"},
+		{requires.MissingFact{Fact: "the version of libcuda"}, "the version of libcuda is unknown"},
+		{requires.MissingFact{Fact: "any words", Flag: "--gpu"}, "no GPU was found to compare it with (add --gpu)"},
+		{requires.MissingFact{Fact: "any words", Flag: "--driver"}, "no driver version was found or given (add --driver)"},
+		{requires.MissingFact{Why: "every GPU here is held by vfio-pci"}, "every GPU here is held by vfio-pci"},
+		{requires.MissingFact{}, "reworded: the whole"},
 	} {
 		c.missing.Missing = "reworded: the whole"
-		if got := open(verdict.Missing{Lack: c.missing}); got != c.want {
+		if got := open(verdict.Missing{MissingFact: c.missing}); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.missing, got, c.want)
 		}
 	}
-	f := verdict.Finding{Subject: "reworded in /elsewhere", Message: "fails", About: verdict.About{Name: "torch", Version: "2.9.0", Place: "/opt/venv"}}
+	f := verdict.Finding{Subject: "reworded in /elsewhere", Message: "fails", About: verdict.SubjectParts{Name: "torch", Version: "2.9.0", Place: "/opt/venv"}}
 	if got := sentence(f); got != "torch 2.9.0: fails" {
 		t.Errorf("%q", got)
 	}

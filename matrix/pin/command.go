@@ -8,7 +8,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Command is a command as a shell takes it, made of words: each reaches the program as it is, whatever is in it.
+// Command quotes words as one shell command. Each word reaches the program unchanged, whatever it contains.
 func Command(words ...string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
@@ -17,10 +17,11 @@ func Command(words ...string) string {
 	return strings.Join(quoted, " ")
 }
 
-// All are commands of which each is run when the one before it went well.
-func All(commands ...string) string { return strings.Join(commands, " && ") }
+// AndThen joins commands so that each runs only if the one before it succeeded.
+func AndThen(commands ...string) string { return strings.Join(commands, " && ") }
 
-// Word is one word of a command. Text of a machine or of a file stands in no command and in no step without it.
+// Word quotes one word of a command. Every text that comes from a machine or a file must pass through it before it
+// enters a command or a step.
 func Word(text string) string {
 	if plainWord.MatchString(text) {
 		return text
@@ -32,10 +33,10 @@ func Word(text string) string {
 	return quoted
 }
 
-// plainWord matches what every shell leaves as it is.
+// plainWord matches words that no shell changes.
 var plainWord = lazyregexp.New(`^[\w./+@:,-][\w./+@:,=-]*$`)
 
-// File is the name of a file that no program takes for an option.
+// File returns a file name that no program takes for an option.
 func File(name string) string {
 	if strings.HasPrefix(name, "-") {
 		return "./" + name
@@ -43,7 +44,7 @@ func File(name string) string {
 	return name
 }
 
-// Quoted is text of an input within a sentence: as it is, or quoted where a shell would read more than words in it.
+// Quoted returns a text of an input for use in a sentence, quoted if a shell would read more than words in it.
 func Quoted(text string) string {
 	if plainText.MatchString(text) {
 		return text
@@ -51,7 +52,7 @@ func Quoted(text string) string {
 	return Word(text)
 }
 
-// plainText matches words and the brackets between which a sentence puts a remark.
+// plainText matches words, and the brackets of a remark.
 var plainText = lazyregexp.New(`^[\w./+@:,=\[\] -]*(?:\([\w./+@:,= -]*\)[\w./+@:,=\[\] -]*)*$`)
 
 // IsName reports whether a text can be the name of a package.

@@ -6,7 +6,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// Install is what is to be done to a Python environment, in no installer's words.
+// Install describes a change of a Python environment, independent of the installer.
 type Install struct {
 	Remove   []string // packages that go first: they own the same files
 	Packages []string // requirements: "torch==2.9.0+cu126", "numpy<2"
@@ -17,17 +17,18 @@ type Install struct {
 	Upgrade  bool     // to the newest release
 }
 
-// Place is the environment that is installed into.
+// Place is the environment to install into.
 type Place struct {
 	Python string // its interpreter; empty: whichever is active
 	Target string // the directory of packages, where it is one and no environment
 	NoPip  bool   // it has no pip of its own
 }
 
-// Commands are pip's and uv's, by the tool's name; none where a name or a version is none, which came from a file then.
+// Commands returns the commands of pip and uv by the tool's name. It returns none if a name or a version, which then
+// came from a file, is not valid.
 func (i Install) Commands(at Place) map[string]string {
 	commands := map[string]string{}
-	if slices.ContainsFunc(i.Packages, odd) || slices.ContainsFunc(i.Remove, odd) {
+	if slices.ContainsFunc(i.Packages, invalidRequirement) || slices.ContainsFunc(i.Remove, invalidRequirement) {
 		return commands
 	}
 	if !at.NoPip {
@@ -37,7 +38,7 @@ func (i Install) Commands(at Place) map[string]string {
 	return commands
 }
 
-// Step is the one of them for a step: pip's where there is one.
+// Step returns the change as one step: pip's command, or uv's if there is no pip.
 func (i Install) Step(at Place) string {
 	commands := i.Commands(at)
 	if pip, ok := commands["pip"]; ok {
@@ -46,10 +47,11 @@ func (i Install) Step(at Place) string {
 	return commands["uv"]
 }
 
-// requirement matches a package with the releases that are meant. None can be taken for an option.
+// requirement matches a package with its releases. No match can be taken for an option.
 var requirement = lazyregexp.New(`^[a-z0-9-]+ @ https://github\.com/[\w./+-]+\.whl$|^[A-Za-z0-9][\w.-]*(?:\[[\w.,-]+\])?(?:(?:[<>=!~]=?=?)[\w.*+!-]+(?:, *[<>=!~]=?=?[\w.*+!-]+)*)?$`)
 
-func odd(spec string) bool { return !requirement.MatchString(spec) }
+// invalidRequirement reports whether a requirement is not safe to put into a command.
+func invalidRequirement(spec string) bool { return !requirement.MatchString(spec) }
 
 func (i Install) pip(at Place) string {
 	program, place := []string{"pip"}, []string(nil)
@@ -59,11 +61,11 @@ func (i Install) pip(at Place) string {
 	case at.Python != "":
 		program = []string{at.Python, "-m", "pip"}
 	}
-	install := Command(slices.Concat(program, []string{"install"}, place, i.options("--force-reinstall"), i.Packages, i.index(), i.extra())...)
+	install := Command(slices.Concat(program, []string{"install"}, place, i.options("--force-reinstall"), i.Packages, i.index(), i.extraIndex())...)
 	if len(i.Remove) == 0 {
 		return install
 	}
-	return All(Command(slices.Concat(program, []string{"uninstall"}, place, []string{"-y"}, i.Remove)...), install)
+	return AndThen(Command(slices.Concat(program, []string{"uninstall"}, place, []string{"-y"}, i.Remove)...), install)
 }
 
 func (i Install) uv(at Place) string {
@@ -74,14 +76,14 @@ func (i Install) uv(at Place) string {
 	case at.Python != "":
 		place = []string{"--python", at.Python}
 	}
-	install := Command(slices.Concat([]string{"uv", "pip", "install"}, place, i.options("--reinstall"), i.Packages, i.index(), i.extra("--index-strategy", "unsafe-best-match"))...)
+	install := Command(slices.Concat([]string{"uv", "pip", "install"}, place, i.options("--reinstall"), i.Packages, i.index(), i.extraIndex("--index-strategy", "unsafe-best-match"))...)
 	if len(i.Remove) == 0 {
 		return install
 	}
-	return All(Command(slices.Concat([]string{"uv", "pip", "uninstall"}, place, i.Remove)...), install)
+	return AndThen(Command(slices.Concat([]string{"uv", "pip", "uninstall"}, place, i.Remove)...), install)
 }
 
-// options are those before the packages; again is the installer's word for putting back what is there.
+// options returns the options before the packages. again is the installer's option to reinstall what is there.
 func (i Install) options(again string) []string {
 	var list []string
 	if i.NoDeps {
@@ -103,8 +105,9 @@ func (i Install) index() []string {
 	return []string{"--index-url", i.Index}
 }
 
-// extra names the second index. uv takes a package from the first index that has it, unless it is told to look in all.
-func (i Install) extra(strategy ...string) []string {
+// extraIndex returns the option for the second index. uv takes a package from the first index that has it, unless it is
+// told to search all.
+func (i Install) extraIndex(strategy ...string) []string {
 	if i.Extra == "" {
 		return nil
 	}

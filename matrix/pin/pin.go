@@ -7,7 +7,7 @@ import "slices"
 // Schema names the form of Sets in JSON. Fields may be added under the same name, never renamed.
 const Schema = "cudacompat/pins/v1"
 
-// Choice is what a set of pins gives up and what it keeps.
+// Choice says what a set of pins gives up and what it keeps.
 type Choice string
 
 // The choices, the cheapest first.
@@ -18,10 +18,10 @@ const (
 	Together       Choice = "together"        // everything that is wanted, in one set, on the driver that is there
 )
 
-// Choices are those for one framework.
+// Choices lists the choices for one framework.
 func Choices() []Choice { return []Choice{KeepDriver, SmallestDriver, Newest} }
 
-// Sets are the answers to "what shall I install here".
+// Sets answers "what shall I install here".
 type Sets struct {
 	Schema  string `json:"schema"`
 	Target  Target `json:"target"`
@@ -29,7 +29,7 @@ type Sets struct {
 	Missing []None `json:"missing"`
 }
 
-// Target is the machine that the sets are for.
+// Target describes the machine that the sets are for.
 type Target struct {
 	Instance  string   `json:"instance"`  // EC2 instance type; empty: none was named
 	Driver    string   `json:"driver"`    // empty: not known
@@ -42,7 +42,7 @@ type Target struct {
 	Wanted    []string `json:"wanted"`    // what one set is to have, "flash-attn==2.8.3"; empty: one framework was asked for
 }
 
-// Set is a full set: a framework with what is made for it, and the driver that it needs.
+// Set is one complete set: a framework with the packages made for it, and the driver that it needs.
 type Set struct {
 	Choice   Choice            `json:"choice"`
 	Driver   string            `json:"driver"` // the driver to install; empty: the one that is there stays
@@ -56,20 +56,20 @@ type Set struct {
 	Source   []string          `json:"source"`
 }
 
-// None is a choice without an answer.
+// None is a choice that has no set, with the reason.
 type None struct {
 	Choice Choice   `json:"choice"`
 	Why    string   `json:"why"`
 	Source []string `json:"source"` // of what Why says, where it is of single rows
 }
 
-// Wanted is the framework to pin, and the release to stay near to; none is the newest.
+// Wanted names the framework to pin, and the release to stay close to; without a release, the newest.
 type Wanted struct {
 	Framework string // "torch", "tensorflow", "jax"
 	Release   string // "2.6.0"
 }
 
-// Want is one package that a set is to have.
+// Want is one package that a set must have.
 type Want struct {
 	Package   string // as pip normalises it, "flash-attn"
 	Extras    string // "[cuda]"; empty: none
@@ -78,7 +78,7 @@ type Want struct {
 
 func (w Want) String() string { return w.Named() + w.Specifier }
 
-// Named is the package with its extras.
+// Named returns the package's name with its extras.
 func (w Want) Named() string { return w.Package + w.Extras }
 
 // Package is one package at one version.
@@ -91,7 +91,7 @@ type Package struct {
 	SHA256    string `json:"sha256"`    // of the wheel, where a source has it
 }
 
-// Spec is the package as pip names it.
+// Spec returns the package as pip names it.
 func (p Package) Spec() string {
 	switch {
 	case p.URL != "":

@@ -12,25 +12,25 @@ type Step struct {
 	Or bool `json:"or"`
 }
 
-// Say is a step that is no command.
+// Say returns a step that is a sentence for a person.
 func Say(text string) Step { return Step{Say: text} }
 
-// Run is a command.
+// Run returns a step that is a command.
 func Run(command string) Step { return Step{Run: command} }
 
-// That says what the command does.
-func (s Step) That(text string) Step {
+// Explained returns the step with a comment on what its command does.
+func (s Step) Explained(text string) Step {
 	s.Say = text
 	return s
 }
 
-// Instead makes a step the first of another way.
+// Instead returns the step as the first of an alternative way.
 func (s Step) Instead() Step {
 	s.Or = true
 	return s
 }
 
-// String is the step as one text. What a command does follows it as the shell's comment.
+// String formats the step as one text. The explanation of a command follows as a shell comment.
 func (s Step) String() string {
 	switch {
 	case s.Run == "" && s.Or:
@@ -41,7 +41,7 @@ func (s Step) String() string {
 	return s.Run + "  # " + s.Say
 }
 
-// Texts are steps as texts.
+// Texts formats each step as text.
 func Texts(steps []Step) []string {
 	texts := make([]string, len(steps))
 	for i, s := range steps {
@@ -50,7 +50,7 @@ func Texts(steps []Step) []string {
 	return texts
 }
 
-// Ways are the steps of each way, in their order: the first way is the one before the first Or.
+// Ways splits steps into alternative ways, in their order. A step with Or starts the next one.
 func Ways(steps []Step) [][]Step {
 	var ways [][]Step
 	for len(steps) > 0 {

@@ -17,13 +17,13 @@ type System struct {
 	Root    bool   // commands are root's, and there is no sudo: in a container
 }
 
-// APT reports whether its packages are Debian's.
+// APT reports whether the system installs Debian packages with apt.
 func (s System) APT() bool { return s.Family == "ubuntu" || s.Family == "debian" }
 
 // DNF reports whether dnf installs its packages.
 func (s System) DNF() bool { return s.Family == "rhel" || s.Family == "amzn" || s.Family == "fedora" }
 
-// AsRoot is a command that root has to give.
+// AsRoot returns a command that is run as root.
 func (s System) AsRoot(words ...string) string {
 	if s.Root {
 		return Command(words...)
@@ -31,28 +31,29 @@ func (s System) AsRoot(words ...string) string {
 	return Command(append([]string{"sudo"}, words...)...)
 }
 
-// Install installs packages, empty on a system whose package manager is none of those. A fresh host's lists of packages
-// are older than the archive, hence the update: https://manpages.debian.org/stable/apt/apt-get.8.en.html.
+// Install returns the command that installs packages, or "" if the package manager is not known. It updates the package
+// lists first, because those of a fresh host are older than the archive:
+// https://manpages.debian.org/stable/apt/apt-get.8.en.html.
 func (s System) Install(packages ...string) string {
 	switch {
 	case s.APT():
-		return All(s.AsRoot("apt-get", "update"), s.AsRoot(append([]string{"apt-get", "install", "-y"}, packages...)...))
+		return AndThen(s.AsRoot("apt-get", "update"), s.AsRoot(append([]string{"apt-get", "install", "-y"}, packages...)...))
 	case s.DNF():
 		return s.AsRoot(append([]string{"dnf", "install", "-y"}, packages...)...)
 	}
 	return ""
 }
 
-// Of is a package at a release of its maker's, whatever the distribution's own number behind it: a pattern of apt-get's
-// (apt-get(8)) or of dnf's.
-func (s System) Of(name, release string) string {
+// Pattern returns a package at its maker's release, whatever number the distribution appends: a pattern of apt-get(8)
+// or dnf.
+func (s System) Pattern(name, release string) string {
 	if s.APT() {
 		return name + "=" + release + "*"
 	}
 	return name + "-" + release
 }
 
-// Releases lists what the archive has of a package: apt-cache(8), dnf(8).
+// Releases returns the command that lists which releases of a package the archive has: apt-cache(8), dnf(8).
 func (s System) Releases(name string) string {
 	switch {
 	case s.APT():
@@ -63,11 +64,11 @@ func (s System) Releases(name string) string {
 	return ""
 }
 
-// Reinstall writes the files of packages again.
+// Reinstall returns the command that writes the files of packages again.
 func (s System) Reinstall(packages ...string) string {
 	switch {
 	case s.APT():
-		return All(s.AsRoot("apt-get", "update"),
+		return AndThen(s.AsRoot("apt-get", "update"),
 			s.AsRoot(append([]string{"apt-get", "install", "--reinstall", "-y"}, packages...)...))
 	case s.DNF():
 		return s.AsRoot(append([]string{"dnf", "reinstall", "-y"}, packages...)...)
@@ -75,7 +76,7 @@ func (s System) Reinstall(packages ...string) string {
 	return ""
 }
 
-// Remove removes packages, with Debian's their configuration too.
+// Remove returns the command that removes packages and, on Debian, their configuration.
 func (s System) Remove(packages ...string) string {
 	switch {
 	case s.APT():
@@ -86,12 +87,12 @@ func (s System) Remove(packages ...string) string {
 	return ""
 }
 
-// Write puts one line into a file of root's.
+// Write returns the command that writes one line into a file of root's.
 func (s System) Write(line, file string) string {
 	return Command("echo", line) + " | " + s.AsRoot("tee", file)
 }
 
-// Initramfs makes the images again that kernels boot with: initramfs-tools(7) on Debian's, dracut(8) on Red Hat's.
+// Initramfs returns the command that rebuilds the initramfs images: initramfs-tools(7) on Debian, dracut(8) on Red Hat.
 func (s System) Initramfs() string {
 	switch {
 	case s.APT():
@@ -102,7 +103,7 @@ func (s System) Initramfs() string {
 	return ""
 }
 
-// Headers is the package against which DKMS builds a module for a kernel; Ubuntu's server documentation names its own
+// Headers returns the package against which DKMS builds a kernel's modules. Ubuntu's server documentation names its own
 // (install-nvidia-drivers.md, read 2026-11-26).
 func (s System) Headers(kernel string) string {
 	if s.DNF() {
@@ -111,8 +112,8 @@ func (s System) Headers(kernel string) string {
 	return "linux-headers-" + kernel
 }
 
-// kernelPackage is the package of a kernel. Amazon Linux 2023 has "kernel" for 6.1 and one for each later series, which
-// is in its name: "kernel6.12", "kernel6.18" (install-nvidia-driver.sh of awslabs/amazon-eks-ami, read 2026-11-26).
+// kernelPackage returns the package of a kernel. Amazon Linux 2023 has "kernel" for 6.1, and a package named after each
+// later series: "kernel6.12", "kernel6.18" (install-nvidia-driver.sh of awslabs/amazon-eks-ami, read 2026-11-26).
 func (s System) kernelPackage(kernel string) string {
 	series := kernelSeries.FindString(kernel)
 	if s.Family != "amzn" || series == "" || series == "6.1" {
@@ -121,54 +122,55 @@ func (s System) kernelPackage(kernel string) string {
 	return "kernel" + series
 }
 
-// kernelSeries is "6.12" of "6.12.20-23.97.amzn2023.x86_64".
+// kernelSeries matches "6.12" in "6.12.20-23.97.amzn2023.x86_64".
 var kernelSeries = lazyregexp.New(`^\d+\.\d+`)
 
-// cudaRepositories is where NVIDIA's packages of the driver are, a directory for each distribution.
+// cudaRepositories is where NVIDIA's driver packages are, with a directory for each distribution.
 const cudaRepositories = "https://developer.download.nvidia.com/compute/cuda/repos/"
 
-// directory is the distribution's in NVIDIA's repositories, "rhel9/x86_64".
-func (s System) directory() string { return s.Family + s.major() + "/" + s.Arch }
+// repositoryDir returns the distribution's directory in NVIDIA's repositories, "rhel9/x86_64".
+func (s System) repositoryDir() string { return s.Family + s.major() + "/" + s.Arch }
 
+// major returns the first number of the system's version.
 func (s System) major() string {
 	major, _, _ := strings.Cut(s.Release, ".")
 	return major
 }
 
-// repository adds NVIDIA's repository of the driver to dnf's.
-func (s System) repository() string {
-	file := cudaRepositories + s.directory() + "/cuda-" + s.Family + s.major() + ".repo"
+// addRepository returns the command that adds NVIDIA's driver repository to dnf's.
+func (s System) addRepository() string {
+	file := cudaRepositories + s.repositoryDir() + "/cuda-" + s.Family + s.major() + ".repo"
 	if s.Family == "fedora" { // whose dnf is the fifth
 		return s.AsRoot("dnf", "config-manager", "addrepo", "--from-repofile="+file)
 	}
 	return s.AsRoot("dnf", "config-manager", "--add-repo", file)
 }
 
-// Driver is a branch of NVIDIA's driver, with the kernel module that fits.
+// Driver is a branch of NVIDIA's driver with the kind of kernel module to install.
 type Driver struct {
 	Branch string // "580"
 	Open   bool
 }
 
-// ubuntu is the branch's server package, which Ubuntu maintains for data centres (its server documentation,
+// ubuntuPackage returns the branch's server package, which Ubuntu maintains for data centres (its server documentation,
 // install-nvidia-drivers.md, read 2026-11-26).
-func (d Driver) ubuntu() string {
+func (d Driver) ubuntuPackage() string {
 	if d.Open {
 		return "nvidia-driver-" + d.Branch + "-server-open"
 	}
 	return "nvidia-driver-" + d.Branch + "-server"
 }
 
-// nvidia is the package in NVIDIA's repositories.
-func (d Driver) nvidia() string {
+// nvidiaPackage returns the package in NVIDIA's repositories.
+func (d Driver) nvidiaPackage() string {
 	if d.Open {
 		return "nvidia-open"
 	}
 	return "cuda-drivers"
 }
 
-// stream is the branch's in NVIDIA's repositories for RHEL 8 and 9 and Amazon Linux 2023.
-func (d Driver) stream() string {
+// moduleStream returns the branch's module stream in NVIDIA's repositories for RHEL 8 and 9 and Amazon Linux 2023.
+func (d Driver) moduleStream() string {
 	if d.Open {
 		return "nvidia-driver:" + d.Branch + "-open"
 	}
@@ -184,7 +186,7 @@ func (s System) Driver(d Driver) string {
 	switch {
 	// Ubuntu's own archive has the driver, in the component restricted, which is on by default.
 	case s.Family == "ubuntu":
-		return s.Install(d.ubuntu())
+		return s.Install(d.ubuntuPackage())
 	// debian.html, not opened; in a root of Debian 12 apt resolved the packages in a dry run, with stand-ins for curl and
 	// dpkg (tools/lab/steps). A minimal system has no curl. What pins the branch is installed first: apt resolves the driver with the preferences that it finds.
 	case s.Family == "debian":
@@ -193,11 +195,11 @@ func (s System) Driver(d Driver) string {
 			needs = append(needs, s.Headers(s.Kernel))
 		}
 		key := "cuda-keyring_1.1-1_all.deb"
-		return All(s.Install(needs...), Command("curl", "-fsSLO", cudaRepositories+s.directory()+"/"+key),
-			s.AsRoot("dpkg", "-i", key), s.Install("nvidia-driver-pinning-"+d.Branch), s.AsRoot("apt-get", "install", "-y", d.nvidia()))
+		return AndThen(s.Install(needs...), Command("curl", "-fsSLO", cudaRepositories+s.repositoryDir()+"/"+key),
+			s.AsRoot("dpkg", "-i", key), s.Install("nvidia-driver-pinning-"+d.Branch), s.AsRoot("apt-get", "install", "-y", d.nvidiaPackage()))
 	// amazon-linux.html, not opened: install-nvidia-driver.sh of awslabs/amazon-eks-ami. Its dkms is NVIDIA's.
 	case s.Family == "amzn":
-		return All(s.AsRoot(append([]string{"dnf", "install", "-y"}, s.amazonKernel()...)...), s.repository(), s.enableStream(d))
+		return AndThen(s.AsRoot(append([]string{"dnf", "install", "-y"}, s.amazonBuildPackages()...)...), s.addRepository(), s.enableStream(d))
 	// red-hat-enterprise-linux.html, not opened: installing_nvidia_gpu_drivers.md of Rocky Linux's documentation. dkms is
 	// EPEL's.
 	case s.Family == "rhel":
@@ -206,17 +208,17 @@ func (s System) Driver(d Driver) string {
 			if s.Kernel != "" {
 				needs = append(needs, s.Headers(s.Kernel))
 			}
-			return All(s.Install(needs...), s.repository(), s.enableStream(d))
+			return AndThen(s.Install(needs...), s.addRepository(), s.enableStream(d))
 		}
 		needs = append(needs, "kernel-devel-matched")
 		if major == "9" {
-			return All(s.Install(needs...), s.repository(), s.enableStream(d))
+			return AndThen(s.Install(needs...), s.addRepository(), s.enableStream(d))
 		}
 		needs = append(needs, "python3-dnf-plugin-versionlock")
-		return All(s.Install(needs...), s.repository(), s.lockBranch(d))
+		return AndThen(s.Install(needs...), s.addRepository(), s.lockBranch(d))
 	// fedora.html, not opened. dnf5-plugins has config-manager.
 	case s.Family == "fedora":
-		return All(s.Install("dnf5-plugins", "kernel-devel-matched", "kernel-headers"), s.repository(), s.lockBranch(d))
+		return AndThen(s.Install("dnf5-plugins", "kernel-devel-matched", "kernel-headers"), s.addRepository(), s.lockBranch(d))
 	}
 	return ""
 }
@@ -226,7 +228,7 @@ func (s System) Driver(d Driver) string {
 // read on 2026-11-26).
 const toolkitRepository = "https://nvidia.github.io/libnvidia-container/"
 
-// ContainerToolkit installs NVIDIA's toolkit for containers, with its repository.
+// ContainerToolkit returns the commands that install NVIDIA's container toolkit, with its repository.
 func (s System) ContainerToolkit() string {
 	const name, keyring = "nvidia-container-toolkit", "/usr/share/keyrings/nvidia-container-toolkit-keyring.gpg"
 	switch {
@@ -235,17 +237,17 @@ func (s System) ContainerToolkit() string {
 		list := Command("curl", "-fsSL", toolkitRepository+"stable/deb/"+name+".list") + " | " +
 			Command("sed", "s#deb https://#deb [signed-by="+keyring+"] https://#g") + " | " +
 			s.AsRoot("tee", "/etc/apt/sources.list.d/"+name+".list")
-		return All(s.Install("ca-certificates", "curl", "gnupg"), key, list, s.Install(name))
+		return AndThen(s.Install("ca-certificates", "curl", "gnupg"), key, list, s.Install(name))
 	case s.DNF():
 		repository := Command("curl", "-fsSL", toolkitRepository+"stable/rpm/"+name+".repo") + " | " +
 			s.AsRoot("tee", "/etc/yum.repos.d/"+name+".repo")
-		return All(repository, s.Install(name))
+		return AndThen(repository, s.Install(name))
 	}
 	return ""
 }
 
-// amazonKernel are the packages that a module is built with on Amazon Linux 2023.
-func (s System) amazonKernel() []string {
+// amazonBuildPackages returns the packages that a kernel module is built with on Amazon Linux 2023.
+func (s System) amazonBuildPackages() []string {
 	var packages []string
 	for _, part := range []string{"devel", "headers", "modules-extra"} {
 		name := s.kernelPackage(s.Kernel) + "-" + part
@@ -257,18 +259,19 @@ func (s System) amazonKernel() []string {
 	return packages
 }
 
-// enableStream enables the branch's stream; RHEL 10 and Fedora have no streams, there a lock holds the branch.
+// enableStream returns the command that selects the branch: its module stream, or a version lock on RHEL 10 and Fedora,
+// which have no streams.
 func (s System) enableStream(d Driver) string {
-	return All(s.AsRoot("dnf", "module", "reset", "-y", "nvidia-driver"), s.AsRoot("dnf", "module", "enable", "-y", d.stream()),
-		s.Install(d.nvidia()))
+	return AndThen(s.AsRoot("dnf", "module", "reset", "-y", "nvidia-driver"), s.AsRoot("dnf", "module", "enable", "-y", d.moduleStream()),
+		s.Install(d.nvidiaPackage()))
 }
 
 func (s System) lockBranch(d Driver) string {
-	return All(s.AsRoot("dnf", "versionlock", "add", "*nvidia*"+d.Branch+"*"), s.Install(d.nvidia()))
+	return AndThen(s.AsRoot("dnf", "versionlock", "add", "*nvidia*"+d.Branch+"*"), s.Install(d.nvidiaPackage()))
 }
 
-// AnyDriver are the commands for the two package managers that most systems have, where the system is not known: apt's,
-// on Ubuntu, and dnf's, where NVIDIA's repository is set up.
+// AnyDriver returns the commands for an unknown system: apt's, on Ubuntu, and dnf's, with NVIDIA's repository already
+// set up.
 func AnyDriver(d Driver) map[string]string {
 	return map[string]string{
 		"apt": System{Family: "ubuntu"}.Driver(d) + "  # Ubuntu",

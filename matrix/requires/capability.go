@@ -2,7 +2,7 @@ package requires
 
 import "slices"
 
-// Capability is the GPUs of one compute capability in hosts of one architecture.
+// Capability groups the GPUs of one compute capability in hosts of one architecture.
 type Capability struct {
 	Capability, Arch string
 	GPUs             []GPU
@@ -11,8 +11,8 @@ type Capability struct {
 	Some Drivers
 }
 
-// ByCapability puts the GPUs together by capability and architecture.
-func (r Requirement) ByCapability() []Capability {
+// GroupByCapability groups the GPUs by capability and architecture.
+func (r Requirement) GroupByCapability() []Capability {
 	var list []Capability
 	for _, g := range r.GPUs {
 		i := slices.IndexFunc(list, func(c Capability) bool { return c.Capability == g.Capability && c.Arch == g.Arch })
@@ -21,7 +21,7 @@ func (r Requirement) ByCapability() []Capability {
 			continue
 		}
 		c := &list[i]
-		c.GPUs, c.Drivers, c.Some = append(c.GPUs, g), common(c.Drivers, g.Drivers), either(c.Some, g.Drivers)
+		c.GPUs, c.Drivers, c.Some = append(c.GPUs, g), intersect(c.Drivers, g.Drivers), union(c.Some, g.Drivers)
 	}
 	for i, c := range list {
 		if slices.ContainsFunc(c.GPUs, func(g GPU) bool { return len(g.Drivers) == 0 }) {
@@ -31,9 +31,9 @@ func (r Requirement) ByCapability() []Capability {
 	return list
 }
 
-// Beyond are the GPUs that take other drivers than all of the capability do. One without names stands for all that are
-// like it.
-func (c Capability) Beyond() []GPU {
+// Exceptions returns the GPUs that accept other drivers than the capability as a whole. An entry without names stands
+// for all GPUs like it.
+func (c Capability) Exceptions() []GPU {
 	var list []GPU
 	for _, g := range c.GPUs {
 		like := func(o GPU) bool { return len(o.Names) == 0 && slices.Equal(o.Drivers, g.Drivers) }
@@ -45,7 +45,7 @@ func (c Capability) Beyond() []GPU {
 	return list
 }
 
-// Different are the names of the GPUs that take other drivers than one of them does.
+// Different returns the names of the GPUs that accept other drivers than one of them does.
 func (c Capability) Different(than GPU) []string {
 	var names []string
 	for _, g := range c.GPUs {

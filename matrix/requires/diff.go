@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Diff is what a new artefact needs otherwise than an old one.
+// Diff lists what a new artefact needs differently than an old one.
 type Diff struct {
 	Old     string         `json:"old"` // the file or directory
 	Changes []Change       `json:"changes"`
 	Targets []TargetChange `json:"targets"` // those that were named
 }
 
-// Change is GPUs that take other drivers than before.
+// Change groups GPUs whose accepted drivers changed in the same way.
 type Change struct {
 	// "lost", "unknown" (no driver is admitted any more, for lack of a fact), "raised", "moved", "lowered", "gained"
 	Kind         string   `json:"kind"`
@@ -24,7 +24,7 @@ type Change struct {
 	Because      []Need   `json:"because"`   // needs of the new artefact that refuse what the old one took
 }
 
-// TargetChange is how one target stood to the old artefact, and stands to the new one.
+// TargetChange says whether one target ran the old artefact, and whether it runs the new one.
 type TargetChange struct {
 	Target string `json:"target"` // "p3.2xlarge, driver 535.183.01"
 	Old    bool   `json:"old"`
@@ -39,26 +39,26 @@ func (c TargetChange) Lost() bool { return c.Old && !c.New && !c.Unknown }
 // Lost reports whether a named target is lost.
 func (d Diff) Lost() bool { return slices.ContainsFunc(d.Targets, TargetChange.Lost) }
 
-// Unknown reports whether it cannot be told of a named target if it is lost.
+// Unknown reports whether facts are missing to tell that a named target is lost.
 func (d Diff) Unknown() bool {
 	return slices.ContainsFunc(d.Targets, func(c TargetChange) bool { return c.Old && c.Unknown })
 }
 
-// Compare compares what two artefacts need, GPU by GPU, the gravest change first. What the old one left to its image is
-// there, for the new one too.
+// Compare compares what two artefacts need, GPU by GPU, most serious change first. It assumes that the image brings the
+// new artefact whatever the old one left to it.
 func Compare(old, now Requirement) Diff {
 	d := Diff{Old: old.Artefact, Changes: []Change{}, Targets: []TargetChange{}}
-	brought := old.OfImage()
+	brought := old.ImageNeeds()
 	for _, g := range now.GPUs {
-		g = g.Given(now.OfImage(), brought)
+		g = g.Given(now.ImageNeeds(), brought)
 		for _, name := range g.Names {
-			was := old.Of(name)
+			was := old.ForGPU(name)
 			if was == nil || slices.Equal(was.Provided, g.Drivers) {
 				continue
 			}
 			d.add(Change{Kind: changeKind(was.Provided, g), Capabilities: []string{g.Capability}, GPUs: []string{name},
 				Old: was.Provided, New: g.Drivers, Undecided: g.Undecided,
-				Because: now.refusing(g.Capability, name, was.Provided, brought)})
+				Because: now.refusingNeeds(g.Capability, name, was.Provided, brought)})
 		}
 	}
 	order := []string{"lost", "unknown", "raised", "moved", "lowered", "gained"}
@@ -68,7 +68,7 @@ func Compare(old, now Requirement) Diff {
 	return d
 }
 
-// add puts a GPU's change to that of others which change alike.
+// add adds a GPU to the change that it shares with others.
 func (d *Diff) add(c Change) {
 	i := slices.IndexFunc(d.Changes, func(o Change) bool {
 		return slices.Equal(o.Old, c.Old) && slices.Equal(o.New, c.New) && slices.Equal(o.Undecided, c.Undecided) &&
@@ -85,10 +85,11 @@ func (d *Diff) add(c Change) {
 	}
 }
 
+// changeKind names the kind of a change of accepted drivers.
 func changeKind(old Drivers, g GPU) string {
-	both := common(old, g.Drivers)
+	both := intersect(old, g.Drivers)
 	switch {
-	case len(g.Drivers) == 0 && len(common(old, g.Undecided)) > 0:
+	case len(g.Drivers) == 0 && len(intersect(old, g.Undecided)) > 0:
 		return "unknown"
 	case len(g.Drivers) == 0:
 		return "lost"
@@ -102,14 +103,14 @@ func changeKind(old Drivers, g GPU) string {
 	return "moved"
 }
 
-// refusing are the needs that refuse drivers which were taken before, for one GPU in an image that brings some things.
-func (r Requirement) refusing(capability, name string, before Drivers, brought []string) []Need {
+// refusingNeeds returns the needs that refuse drivers accepted before, for one GPU in an image that brings some things.
+func (r Requirement) refusingNeeds(capability, name string, before Drivers, brought []string) []Need {
 	list := []Need{}
 	for _, n := range r.Needs {
 		if n.Kind == OfImage && slices.Contains(brought, n.Need) {
 			continue
 		}
-		if n.HoldsFor(capability, name) && len(before) > 0 && !slices.Equal(common(before, n.Drivers), before) {
+		if n.HoldsFor(capability, name) && len(before) > 0 && !slices.Equal(intersect(before, n.Drivers), before) {
 			list = append(list, n)
 		}
 	}

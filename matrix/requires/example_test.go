@@ -30,8 +30,8 @@ func ExampleCompare() {
 }
 
 // Schedulers that know no product ask by compute capability.
-func ExampleRequirement_ByCapability() {
-	for _, c := range need("torch==2.9.0+cu130").ByCapability() {
+func ExampleRequirement_GroupByCapability() {
+	for _, c := range need("torch==2.9.0+cu130").GroupByCapability() {
 		if c.Capability == "7.0" || c.Capability == "9.0" {
 			fmt.Println(c.Capability, c.Arch, c.Drivers)
 		}

@@ -1,8 +1,8 @@
 package requires
 
-// Lack is a fact without which a rule cannot be judged, whole and in the parts of which a sentence is made. The zero Lack
-// lacks nothing.
-type Lack struct {
+// MissingFact is a fact without which a rule cannot be judged, whole and in parts from which formats build sentences.
+// The zero value means that nothing is missing.
+type MissingFact struct {
 	Missing  string `json:"missing"`          // the fact and the reason, words that can follow "not known:"
 	Fact     string `json:"fact,omitempty"`   // "which CUDA it was built with"; empty where Missing says why nobody could look
 	Why      string `json:"why,omitempty"`    // the reason, a clause: "the file does not pin a version"
@@ -11,26 +11,26 @@ type Lack struct {
 	Question bool   `json:"-"`                // Fact can follow "it is unknown"
 }
 
-// Question is a lack in words that can follow "it is unknown": "whether this is a virtual machine".
-func Question(fact string) Lack { return Lack{Missing: fact, Fact: fact, Question: true} }
+// Question returns a missing fact as words that can follow "it is unknown": "whether this is a virtual machine".
+func Question(fact string) MissingFact { return MissingFact{Missing: fact, Fact: fact, Question: true} }
 
-// Value is a lack that has a name: "the driver's version".
-func Value(fact string) Lack { return Lack{Missing: fact, Fact: fact} }
+// Value returns a missing fact that has a name: "the driver's version".
+func Value(fact string) MissingFact { return MissingFact{Missing: fact, Fact: fact} }
 
-// Statement is a lack that says why nobody could look: "permission denied".
-func Statement(words string) Lack { return Lack{Missing: words} }
+// Statement returns a missing fact as the reason why nobody could look: "permission denied".
+func Statement(words string) MissingFact { return MissingFact{Missing: words} }
 
-// Lacking reports whether a fact is missing at all.
-func (l Lack) Lacking() bool { return l.Missing != "" }
+// IsMissing reports whether a fact is missing at all.
+func (l MissingFact) IsMissing() bool { return l.Missing != "" }
 
-// Reason is why a fact is not known, where a reader can do something about it.
+// Reason says why a fact is not known, if a reader can do something about it.
 type Reason struct {
 	Kind  string // as Lack.Reason
 	Words string // a clause: "the file does not pin a version"
 }
 
-// Because is the lack with its reason; the zero Reason adds nothing.
-func (l Lack) Because(r Reason) Lack {
+// Because returns the missing fact with a reason. The zero Reason adds nothing.
+func (l MissingFact) Because(r Reason) MissingFact {
 	if r.Words != "" {
 		l.Missing += ": " + r.Words
 	}
@@ -38,8 +38,8 @@ func (l Lack) Because(r Reason) Lack {
 	return l
 }
 
-// By is the lack with the flag that supplies its fact.
-func (l Lack) By(flag string) Lack {
+// WithFlag returns the missing fact with the flag that supplies it.
+func (l MissingFact) WithFlag(flag string) MissingFact {
 	l.Flag = flag
 	return l
 }

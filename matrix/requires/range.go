@@ -8,7 +8,7 @@ import (
 	"cudacompat/internal/version"
 )
 
-// Range is drivers from one version on, up to another that is not of it.
+// Range is a range of driver versions, from the first one to before the last one.
 type Range struct {
 	From   string `json:"from"`   // "525.60.13"; empty: from the oldest on
 	Before string `json:"before"` // "581"; empty: without end
@@ -19,19 +19,19 @@ func (r Range) Has(driver version.Number) bool {
 	return driver.Known() && !driver.Less(version.Of(r.From)) && (r.Before == "" || driver.Less(version.Of(r.Before)))
 }
 
-// Drivers is all drivers of some ranges, from the oldest on.
+// Drivers is a set of drivers, as ranges from the oldest on.
 type Drivers []Range
 
-// Has reports whether a driver is one of them.
+// Has reports whether a driver is in the set.
 func (d Drivers) Has(driver string) bool {
 	return slices.ContainsFunc(d, func(r Range) bool { return r.Has(version.Of(driver)) })
 }
 
-// Any reports whether they are every driver.
+// Any reports whether the set holds every driver.
 func (d Drivers) Any() bool { return len(d) == 1 && d[0] == Range{} }
 
-// common are the drivers that are in both lists of ranges.
-func common(a, b Drivers) Drivers {
+// intersect returns the drivers that are in both sets.
+func intersect(a, b Drivers) Drivers {
 	list := Drivers{}
 	for _, x := range a {
 		for _, y := range b {
@@ -47,8 +47,8 @@ func common(a, b Drivers) Drivers {
 	return list
 }
 
-// either are the drivers that are in one of two lists of ranges.
-func either(a, b Drivers) Drivers {
+// union returns the drivers that are in one of two sets.
+func union(a, b Drivers) Drivers {
 	all := slices.Concat(a, b)
 	slices.SortStableFunc(all, func(x, y Range) int { return version.CompareTexts(x.From, y.From) })
 	list := Drivers{}
@@ -64,8 +64,8 @@ func either(a, b Drivers) Drivers {
 	return list
 }
 
-// without are the drivers of some ranges that are in none of others.
-func without(list, others Drivers) Drivers {
+// subtract returns the drivers of a set that are not in another one.
+func subtract(list, others Drivers) Drivers {
 	for _, o := range others {
 		outside := Drivers{}
 		if o.From != "" {
@@ -74,11 +74,12 @@ func without(list, others Drivers) Drivers {
 		if o.Before != "" {
 			outside = append(outside, Range{From: o.Before})
 		}
-		list = common(list, outside)
+		list = intersect(list, outside)
 	}
 	return list
 }
 
+// later returns the later of two ends of ranges.
 func later(a, b string) string {
 	if version.Of(a).Less(version.Of(b)) {
 		return b
@@ -86,7 +87,7 @@ func later(a, b string) string {
 	return a
 }
 
-// String is the drivers for people: ">= 525.60.13", "361 to branch 580", ">= 570.211.02 and < 575, or >= 575.57.08".
+// String formats the set for people: ">= 525.60.13", "361 to branch 580", ">= 570.211.02 and < 575, or >= 575.57.08".
 func (d Drivers) String() string {
 	var words []string
 	for _, r := range d {
@@ -98,8 +99,8 @@ func (d Drivers) String() string {
 	return strings.Join(words, ", or ")
 }
 
-// String is a range for people. A range that ends with a branch names its last one; one that begins with a branch that
-// is a family's floor names its first release.
+// String formats a range for people. A range that ends with a branch names its last branch; a range that begins with a
+// family's minimum driver names that release.
 func (r Range) String() string {
 	from, before := r.From, version.Of(r.Before)
 	// A requirement is read without tables. TestFloorIsPrintedAlike holds this to CUDA 13's row.
@@ -124,6 +125,6 @@ func (r Range) String() string {
 	return fmt.Sprintf("%s to branch %d", from, last)
 }
 
-// endsBranch reports whether a range before this version ends with a branch: the next branch has a number of its own,
-// nearly always one that five divides.
+// endsBranch reports whether a range that ends before this version ends with a branch: a branch's number is nearly
+// always a multiple of five.
 func endsBranch(before version.Number) bool { return before.Parts() == 1 && before.Major()%5 != 0 }

@@ -37,7 +37,7 @@ func TestEitherJoinsRanges(t *testing.T) {
 		{Drivers{{From: "450"}}, Drivers{{From: "525", Before: "575"}}, Drivers{{From: "450"}}},
 		{Drivers{{Before: "391"}}, Drivers{{}}, Drivers{{}}},
 	} {
-		if got := either(c.a, c.b); !slices.Equal(got, c.want) {
+		if got := union(c.a, c.b); !slices.Equal(got, c.want) {
 			t.Errorf("%v or %v: %v, want %v", c.a, c.b, []Range(got), []Range(c.want))
 		}
 	}

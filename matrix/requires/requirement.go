@@ -10,8 +10,8 @@ import (
 // Schema names the form of Requirement in JSON. Fields may be added under the same name, never renamed.
 const Schema = "cudacompat/requires/v1"
 
-// Requirement is what an artefact needs of a host: for each GPU of the tables, the drivers on which Check would call
-// it compatible, and what each limit rests on. It is worked out from the rules' needs, not by asking Check.
+// Requirement says what an artefact needs of a host: for each GPU of the tables, the drivers on which Check would call
+// it compatible, and what each limit rests on. It is computed from the rules' needs, not by asking Check.
 type Requirement struct {
 	Schema   string    `json:"schema"`
 	Artefact string    `json:"artefact"` // the file or directory; empty: this machine's environments
@@ -25,7 +25,7 @@ type Requirement struct {
 	Diff *Diff `json:"diff"`
 }
 
-// Build is one build of the artefact.
+// Build is one build in the artefact.
 type Build struct {
 	Subject string   `json:"subject"` // "torch 2.9.0+cu130 in /opt/venv"
 	Name    string   `json:"name"`    // "torch"
@@ -61,7 +61,7 @@ const (
 	OfImage = "image"
 )
 
-// GPU is GPUs that are judged alike.
+// GPU groups GPUs that are judged alike.
 type GPU struct {
 	Capability   string `json:"compute_capability"`
 	Architecture string `json:"architecture"`
@@ -77,7 +77,7 @@ type GPU struct {
 	Because []string `json:"because"`
 }
 
-// Forward is a cuda-compat package with which older drivers do, on GPUs for data centres.
+// Forward is a cuda-compat package with which older drivers suffice, on data centre GPUs.
 type Forward struct {
 	Package  string   `json:"package"` // "cuda-compat-13-0"
 	CUDA     string   `json:"cuda"`
@@ -85,21 +85,21 @@ type Forward struct {
 	Source   []string `json:"source"`
 }
 
-// Missing is a rule that could not be judged, and the fact that it lacks.
+// Missing is a rule that could not be judged because a fact is missing.
 type Missing struct {
 	Rule    string `json:"rule"`
 	Subject string `json:"subject"`
 	Target  string `json:"target"`
 	Need    string `json:"need,omitempty"` // what is asked for all the same, "driver >= 525.60.13"
-	Lack
+	MissingFact
 	Of string `json:"-"` // Subject without its place
 }
 
-// Admits reports whether a driver is one of those on which the artefact is compatible with these GPUs.
+// Admits reports whether the artefact is compatible with these GPUs on a driver.
 func (g GPU) Admits(driver string) bool { return g.Drivers.Has(driver) }
 
-// OfImage are the needs of which it is not known whether the image meets them, in words.
-func (r Requirement) OfImage() []string {
+// ImageNeeds returns, in words, the needs of which nobody knows whether the image meets them.
+func (r Requirement) ImageNeeds() []string {
 	var list []string
 	for _, n := range r.Needs {
 		if n.Kind == OfImage && n.Missing != "" && !slices.Contains(list, n.Need) {
@@ -109,35 +109,36 @@ func (r Requirement) OfImage() []string {
 	return list
 }
 
-// Given is the entry where the image is known to bring some things: all that it needs of the image, or not enough.
+// Given returns the entry for an image that is known to bring some things: everything that the artefact needs of it, or
+// too little.
 func (g GPU) Given(needs, brought []string) GPU {
 	if slices.ContainsFunc(needs, func(n string) bool { return !slices.Contains(brought, n) }) {
 		return g
 	}
-	g.Drivers, g.Undecided = g.Provided, without(g.Undecided, g.Provided)
+	g.Drivers, g.Undecided = g.Provided, subtract(g.Undecided, g.Provided)
 	return g
 }
 
-// Undecided reports whether no driver is admitted with any GPU because facts are missing.
+// Undecided reports whether no driver is accepted with any GPU because facts are missing.
 func (r Requirement) Undecided() bool {
 	admits := func(g GPU) bool { return len(g.Drivers) > 0 }
 	undecided := func(g GPU) bool { return len(g.Undecided) > 0 }
 	return len(r.Builds) > 0 && !slices.ContainsFunc(r.GPUs, admits) && slices.ContainsFunc(r.GPUs, undecided)
 }
 
-// Driverless reports whether no driver makes a difference, as with a Tegra module's.
+// Driverless reports whether the driver makes no difference, as with a Tegra module.
 func (g GPU) Driverless() bool { return g.Drivers.Any() || g.Undecided.Any() }
 
-// Key is the same for needs that say the same.
+// Key returns a key that is equal for needs that say the same.
 func (n Need) Key() string { return fmt.Sprint(n.Rule, n.Subject, n.Need, n.Drivers) }
 
-// HoldsFor reports whether a GPU has the need.
+// HoldsFor reports whether a need applies to a GPU.
 func (n Need) HoldsFor(capability, name string) bool {
 	return len(n.GPUs) == 0 || slices.Contains(n.GPUs, name) || slices.Contains(n.GPUs, capability)
 }
 
-// Of is the entry of a GPU by its name, or nil.
-func (r Requirement) Of(name string) *GPU {
+// ForGPU returns the entry of a GPU by its name, or nil.
+func (r Requirement) ForGPU(name string) *GPU {
 	i := slices.IndexFunc(r.GPUs, func(g GPU) bool { return slices.Contains(g.Names, name) })
 	if i < 0 {
 		return nil

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// LinkName is one link of the chain on which a build runs on a GPU.
+// LinkName names one link of the chain that a build needs to run on a GPU.
 type LinkName string
 
 // The links, in the order in which a program meets them.
@@ -20,16 +20,16 @@ const (
 	LinkCode      LinkName = "code"      // it has machine code or PTX for this GPU that this driver takes
 )
 
-// MachineLinks are the links that every build on a machine shares.
+// MachineLinks lists the links that all builds on a machine share.
 var MachineLinks = []LinkName{LinkGPU, LinkModule, LinkDevices, LinkLibcuda, LinkAnswers}
 
-// BuildLinks are the links of one build.
+// BuildLinks lists the links that each build has for itself.
 var BuildLinks = []LinkName{LinkDriver, LinkPython, LinkLibraries, LinkCode}
 
-// LinksWithoutGPU are the links of a build for the CPU.
+// LinksWithoutGPU lists the links of a build for the CPU.
 var LinksWithoutGPU = []LinkName{LinkPython, LinkLibraries}
 
-// LinkState is what is known of a link.
+// LinkState says what is known about a link.
 type LinkState string
 
 // The states, from the best to the worst that decides: what is broken goes before what was not seen.
@@ -40,7 +40,7 @@ const (
 	LinkBroken LinkState = "broken"  // by a finding
 )
 
-// Link is one link of a chain.
+// Link records the state of one link of a chain, and what proves it.
 type Link struct {
 	Link  LinkName  `json:"link"`
 	GPU   string    `json:"gpu"` // the kind of GPU that it is for, "NVIDIA L4 (8.9)"; empty where it is the same for all
@@ -52,13 +52,13 @@ type Link struct {
 	// Facts are those that a held link rests on, by their names in the JSON of facts: without all of them it is not held.
 	Facts []string `json:"-"`
 	// Lacks is the fact that an unseen link lacks; nothing where it was withheld.
-	Lacks Lack `json:"-"`
+	Lacks MissingFact `json:"-"`
 }
 
-// Withheld is the value of the link devices where this process was given no GPU, or hides every one on purpose.
+// Withheld is the value of the link devices if this process was given no GPU, or hides all of them on purpose.
 const Withheld = "withheld"
 
-// Weight orders states by what decides an answer.
+// Weight ranks states: the state with the highest weight in a chain decides the answer.
 func (s LinkState) Weight() int {
 	return slices.Index([]LinkState{Held, Assumed, Unseen, LinkBroken}, s)
 }

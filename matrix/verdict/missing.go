@@ -2,29 +2,30 @@ package verdict
 
 import "cudacompat/matrix/requires"
 
-// Missing is a rule that could not be judged, and the fact that it lacks.
+// Missing is a rule that could not be judged because a fact is missing.
 type Missing = requires.Missing
 
-// Lack is the fact that a rule lacks, in its parts.
-type Lack = requires.Lack
+// MissingFact is the fact that kept a rule from being judged.
+type MissingFact = requires.MissingFact
 
-// Reason is why a fact is not known.
+// Reason says why a fact is not known.
 type Reason = requires.Reason
 
-// Question is a lack in words that can follow "it is unknown".
-func Question(fact string) Lack { return requires.Question(fact) }
+// Question returns a missing fact as words that can follow "it is unknown", such as "whether this is a virtual
+// machine".
+func Question(fact string) MissingFact { return requires.Question(fact) }
 
-// Value is a lack that has a name: "the driver's version".
-func Value(fact string) Lack { return requires.Value(fact) }
+// Value returns a missing fact that has a name, such as "the driver's version".
+func Value(fact string) MissingFact { return requires.Value(fact) }
 
-// Statement is a lack that says why nobody could look.
-func Statement(words string) Lack { return requires.Statement(words) }
+// Statement returns a missing fact as the reason why nobody could look, such as "permission denied".
+func Statement(words string) MissingFact { return requires.Statement(words) }
 
 // What the flags of a target supply.
 var (
-	NoDriver = Value("the driver's version").By("--driver")
-	NoCUDA   = Value("the CUDA that the driver speaks").By("--driver")
-	NoGPU    = Value("a GPU to compare with").By("--gpu")
+	NoDriver = Value("the driver's version").WithFlag("--driver")
+	NoCUDA   = Value("the CUDA that the driver speaks").WithFlag("--driver")
+	NoGPU    = Value("a GPU to compare with").WithFlag("--gpu")
 )
 
 // Reasons that several rules have.
@@ -32,13 +33,14 @@ var (
 	Unpinned = Reason{Kind: "unpinned", Words: "the file does not pin a version"}
 	// ByPython is of a range that no other package narrows: an installer takes the newest release that has a wheel for its Python.
 	ByPython    = Reason{Kind: "unpinned", Words: "the file does not pin a version, and the Python decides which one is installed (add --python)"}
-	Conditional = OfFile("installs it only under a condition") // of a Dockerfile's
+	Conditional = FileReason("installs it only under a condition") // of a Dockerfile's
 	// Bare is of TensorFlow, ONNX Runtime and CTranslate2.
 	Bare = Reason{Kind: "bare", Words: "the plain wheel has none of the CUDA libraries that it opens"}
 )
 
-// OfFile is what a file leaves open; words say what it does, "installs it only under a condition".
-func OfFile(words string) Reason { return Reason{Kind: "file", Words: "the file " + words} }
+// FileReason returns the reason that a file leaves something open. words say what the file does: "installs it only
+// under a condition".
+func FileReason(words string) Reason { return Reason{Kind: "file", Words: "the file " + words} }
 
-// OfTables is what the tables leave open: "do not have torch 2.15.0".
-func OfTables(words string) Reason { return Reason{Kind: "tables", Words: "the tables " + words} }
+// TablesReason returns the reason that the tables leave something open: "do not have torch 2.15.0".
+func TablesReason(words string) Reason { return Reason{Kind: "tables", Words: "the tables " + words} }

@@ -8,7 +8,7 @@ import (
 	"cudacompat/matrix/pin"
 )
 
-// OrEmpty is a list that JSON does not call null.
+// OrEmpty returns list, or an empty list for nil, which JSON would print as null.
 func OrEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -16,7 +16,7 @@ func OrEmpty[T any](list []T) []T {
 	return list
 }
 
-// Count is the number of findings of one severity.
+// Count counts the findings of a severity.
 func (v *Verdict) Count(s Severity) int {
 	n := 0
 	for _, f := range v.Findings {
@@ -27,13 +27,13 @@ func (v *Verdict) Count(s Severity) int {
 	return n
 }
 
-// Fires reports whether a rule has an unwaived finding.
+// Fires reports whether a rule has a finding that no waiver hides.
 func (v *Verdict) Fires(rule string) bool {
 	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Rule == rule })
 }
 
-// Disagreement is a fact of a build that its row in the tables tells otherwise than the build itself. What was read is
-// judged; the row has a bug.
+// Disagreement is a fact of a build on which the build itself and its row in the tables differ. Check judges what was
+// read; the row has a bug.
 type Disagreement struct {
 	Subject string   `json:"subject"`
 	Fact    string   `json:"fact"` // "machine code"
@@ -43,7 +43,7 @@ type Disagreement struct {
 	Source  []string `json:"source"` // the row's
 }
 
-// Severity is how much a finding matters.
+// Severity says how much a finding matters.
 type Severity string
 
 // The severities: an error means that something will not work, a warning that it may hurt, a note that it is worth
@@ -54,8 +54,8 @@ const (
 	Note    Severity = "note"
 )
 
-// Answer is what is known of one build on one machine. A minor version, or a cuda-compat library, is named because of
-// the limits that come with it.
+// Answer says whether one build works on one machine. Minor-version compatibility and cuda-compat libraries have
+// answers of their own because they come with limits.
 type Answer string
 
 // The answers. Unknown is neither fine nor broken: a fact is missing.
@@ -69,7 +69,7 @@ const (
 	Unknown      Answer = "unknown"
 )
 
-// Outcome is what is known of the whole.
+// Outcome is the result of a whole run.
 type Outcome string
 
 // The outcomes, worked out once, here, and never by a format. One error makes it incompatible, unless it is waived;
@@ -87,7 +87,7 @@ type Evidence struct {
 	From  string `json:"from"`  // where it was read, as the target sees it: a file, "NVML", a table's row, a flag
 }
 
-// Pin is a version to install that mends a finding.
+// Pin is a version to install that fixes a finding.
 type Pin struct {
 	Package  string            `json:"package"`  // "torch"; "driver" for the driver
 	Version  string            `json:"version"`  // "2.9.0+cu126"; a range such as ">=9.8,<10.0" where more will do
@@ -96,49 +96,49 @@ type Pin struct {
 	Steps    []pin.Step        `json:"steps"`    // ways to the same that no installer has: an AMI with the driver
 }
 
-// Finding is a rule that a machine breaks.
+// Finding reports a rule that a machine violates.
 type Finding struct {
-	Rule     string     `json:"rule"`
-	Severity Severity   `json:"severity"`
-	Subject  string     `json:"subject"`  // "torch 2.9.0+cu130 in /opt/venv", "driver"
-	Target   string     `json:"target"`   // instance type it is for; empty for this machine
-	Message  string     `json:"message"`  // one sentence: what is wrong
-	Need     string     `json:"need"`     // "driver >= 580.65.06"
-	Evidence []Evidence `json:"evidence"` // of a value that is not known there is none
-	Pins     []Pin      `json:"pins"`     // each will do by itself; first the one that changes least
-	Steps    []pin.Step `json:"steps"`    // what else to do, or instead
-	Do       []string   `json:"do"`       // the steps, each as one text
-	Source   []string   `json:"source"`   // addresses, or wheels with their SHA-256
-	About    About      `json:"-"`        // the subject in its parts
+	Rule     string       `json:"rule"`
+	Severity Severity     `json:"severity"`
+	Subject  string       `json:"subject"`  // "torch 2.9.0+cu130 in /opt/venv", "driver"
+	Target   string       `json:"target"`   // instance type it is for; empty for this machine
+	Message  string       `json:"message"`  // one sentence: what is wrong
+	Need     string       `json:"need"`     // "driver >= 580.65.06"
+	Evidence []Evidence   `json:"evidence"` // of a value that is not known there is none
+	Pins     []Pin        `json:"pins"`     // each will do by itself; first the one that changes least
+	Steps    []pin.Step   `json:"steps"`    // what else to do, or instead
+	Do       []string     `json:"do"`       // the steps, each as one text
+	Source   []string     `json:"source"`   // addresses, or wheels with their SHA-256
+	About    SubjectParts `json:"-"`        // the subject in its parts
 }
 
 // BuildAnswer is the answer for one build on one target.
 type BuildAnswer struct {
-	Subject string   `json:"subject"` // as in the findings about it
-	Target  string   `json:"target"`  // instance type; empty for this machine
-	Answer  Answer   `json:"answer"`
-	Because []string `json:"because"` // ids of the rules that decided; none where it works
-	Counts  bool     `json:"counts"`  // whether it can make the outcome; other environments are only noted
-	About   About    `json:"of"`      // the subject in its parts
-	Links   []Link   `json:"links"`   // its own links, on the kind of GPU that serves it best
+	Subject string       `json:"subject"` // as in the findings about it
+	Target  string       `json:"target"`  // instance type; empty for this machine
+	Answer  Answer       `json:"answer"`
+	Because []string     `json:"because"` // ids of the rules that decided; none where it works
+	Counts  bool         `json:"counts"`  // whether it can make the outcome; other environments are only noted
+	About   SubjectParts `json:"of"`      // the subject in its parts
+	Links   []Link       `json:"links"`   // its own links, on the kind of GPU that serves it best
 }
 
-// Passed is a rule that was compared and holds. A rule that is neither passed, nor unknown, nor has a finding did not
-// arise on this machine, or its cause has an error.
+// Passed is a rule that was compared and holds. A rule that has neither passed, nor is unknown, nor has a finding did
+// not apply to this machine, or its cause has an error.
 type Passed struct {
 	Rule    string `json:"rule"`
 	Subject string `json:"subject"`
 	Target  string `json:"target"`
 }
 
-// Suppressed is a finding that a waiver hides; it stays in every report.
+// Suppressed is a finding that a waiver hides. Every report still lists it.
 type Suppressed struct {
 	Finding
 	Reason string `json:"reason"`
 	Until  string `json:"until"` // ISO date; empty: no end
 }
 
-// Judged is one machine that was judged for: what the target says over what was found.
+// Judged describes one machine that was judged: what was probed, with the target laid over it.
 type Judged struct {
 	Target  string      `json:"target"`  // instance type; empty for this machine
 	Driver  string      `json:"driver"`  // version, "580.95.05"; empty when not known
@@ -153,7 +153,7 @@ type Judged struct {
 	Module string `json:"module,omitempty"`
 }
 
-// JudgedGPU is one GPU, and why programs here are not shown it.
+// JudgedGPU is one GPU of a machine, with the reason why programs cannot see it, if so.
 type JudgedGPU struct {
 	Address string `json:"address"` // on PCI; empty where it is not known
 	Label   string `json:"label"`   // "Tesla T4 (7.5)"
@@ -161,7 +161,7 @@ type JudgedGPU struct {
 	Hidden  string `json:"hidden"`  // "held by vfio-pci"; empty: programs are shown it
 }
 
-// Verdict is everything that Check has to say. No list is nil, so that JSON never says null.
+// Verdict is the complete result of Check. None of its lists is nil, so that JSON never contains null.
 type Verdict struct {
 	Judged     []Judged      `json:"judged"` // one for each target
 	Outcome    Outcome       `json:"outcome"`
@@ -175,7 +175,7 @@ type Verdict struct {
 	Disagreements []Disagreement `json:"disagreements"`
 }
 
-// Policy is what the caller asks beyond the facts.
+// Policy holds what the caller asks for beyond the facts.
 type Policy struct {
 	Require []string // of Requirements: what is absent is an error, what could not be looked for is unknown
 	Waivers []Waiver

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Waiver hides findings of one rule until its day.
+// Waiver hides findings of one rule until a date.
 type Waiver struct {
 	Rule string `json:"rule"`
 	// Match narrows it to findings of which all of this is so: "subject" and "target" by their names, any other key
@@ -16,28 +16,28 @@ type Waiver struct {
 	Until  string            `json:"until"` // ISO date, the last day on which it holds; empty: no end
 }
 
-// WaiverUse is what became of a waiver.
+// WaiverUse records how a waiver was used.
 type WaiverUse struct {
 	Waiver
 	Expired bool `json:"expired"` // its day has passed: it hides nothing
 	Matched int  `json:"matched"` // findings that it is about
 }
 
-// Covers reports whether a finding is one that the waiver is about.
+// Covers reports whether a waiver applies to a finding, whatever the date.
 func (w Waiver) Covers(f Finding) bool {
 	if f.Rule != w.Rule {
 		return false
 	}
 	for key, glob := range w.Match {
-		if !slices.ContainsFunc(valuesOf(f, key), matcher(glob)) {
+		if !slices.ContainsFunc(keyValues(f, key), globMatcher(glob)) {
 			return false
 		}
 	}
 	return true
 }
 
-// valuesOf is what a waiver's key stands for.
-func valuesOf(f Finding, key string) []string {
+// keyValues returns a finding's values for a key of Waiver.Match.
+func keyValues(f Finding, key string) []string {
 	switch key {
 	case "subject":
 		return []string{f.Subject}
@@ -55,13 +55,14 @@ func valuesOf(f Finding, key string) []string {
 
 var globSigns = strings.NewReplacer(`\*`, ".*", `\?`, ".")
 
-// matcher is a glob over the whole text; its "*" crosses slashes, as subjects hold paths.
-func matcher(glob string) func(string) bool {
+// globMatcher returns a function that matches a glob against a whole text. Its "*" also matches slashes, because
+// subjects contain paths.
+func globMatcher(glob string) func(string) bool {
 	glob = regexp.QuoteMeta(strings.ToValidUTF8(glob, "\uFFFD")) // regexp takes nothing else
 	return regexp.MustCompile("(?s)^" + globSigns.Replace(glob) + "$").MatchString
 }
 
-// Waive moves waived findings aside, each under the first waiver that covers it; they stay in the verdict.
+// Waive moves waived findings into Suppressed, each under the first waiver that covers it.
 func (v *Verdict) Waive(waivers []Waiver, today string) {
 	for _, w := range waivers {
 		if w.Match == nil {
@@ -72,7 +73,7 @@ func (v *Verdict) Waive(waivers []Waiver, today string) {
 	v.Findings = slices.DeleteFunc(v.Findings, v.suppress)
 }
 
-// suppress counts who covers a finding, and says whether it is hidden.
+// suppress counts the waivers that cover a finding, and reports whether one hides it.
 func (v *Verdict) suppress(f Finding) bool {
 	hidden := false
 	for i := range v.Waivers {

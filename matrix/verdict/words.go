@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// DateInWords says a date of the tables in words: "June 2026" of 2026-06, "20 July 2024" of 2024-07-20.
+// DateInWords writes a date of the tables in words: "June 2026" for 2026-06, "20 July 2024" for 2024-07-20.
 func DateInWords(date string) string {
 	if day, err := time.Parse(time.DateOnly, date); err == nil {
 		return day.Format("2 January 2006")
@@ -17,7 +17,7 @@ func DateInWords(date string) string {
 	return date
 }
 
-// When is a date with its preposition: "in June 2026", "on 20 July 2024".
+// When writes a date with its preposition: "in June 2026", "on 20 July 2024".
 func When(date string) string {
 	if len(date) == len(time.DateOnly) {
 		return "on " + DateInWords(date)
@@ -25,7 +25,7 @@ func When(date string) string {
 	return "in " + DateInWords(date)
 }
 
-// JoinAnd is a list in words.
+// JoinAnd joins a list with commas and "and".
 func JoinAnd(list []string) string {
 	if len(list) < 3 {
 		return strings.Join(list, " and ")
@@ -34,7 +34,7 @@ func JoinAnd(list []string) string {
 	return strings.Join(list[:last], ", ") + " and " + list[last]
 }
 
-// Some shows the first of a list and how many more there are.
+// Some shows the first items of a list, and how many more there are.
 func Some(list []string) string {
 	if len(list) == 1 {
 		return list[0]
@@ -42,7 +42,7 @@ func Some(list []string) string {
 	return fmt.Sprintf("%s and %d more", list[0], len(list)-1)
 }
 
-// Plural is the word for a number of things.
+// Plural returns the form of a word for a number of things.
 func Plural(n int, one, more string) string {
 	if n == 1 {
 		return one

@@ -12,12 +12,12 @@ import (
 )
 
 // About is a build's subject in its parts. "for Python 3.12" stays with the version: the place is a directory.
-func (b *Build) About() verdict.About {
+func (b *Build) About() verdict.SubjectParts {
 	words, place := b.Subject, ""
 	if in := PlaceOf(b.Env.Environment); strings.HasPrefix(b.Env.Path, "/") && strings.HasSuffix(words, in) {
 		words, place = strings.TrimSuffix(words, in), b.Env.Path
 	}
-	return verdict.About{Name: b.Name, Version: strings.TrimPrefix(strings.TrimPrefix(words, b.Name), " "), Place: place}
+	return verdict.SubjectParts{Name: b.Name, Version: strings.TrimPrefix(strings.TrimPrefix(words, b.Name), " "), Place: place}
 }
 
 // Build is one framework and what is known of it: what was read goes before what the tables say.
@@ -248,7 +248,7 @@ func (b *Build) Evidence() []verdict.Evidence {
 
 // Code judges the build's code for one GPU, and that of the torch which it brings: proof is what tells, missing what is
 // not known where it is unsure.
-func (m *Machine) Code(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.Lack) {
+func (m *Machine) Code(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.MissingFact) {
 	c, proof, missing = m.OwnCode(b, g)
 	if b.BringsTorch() {
 		if torch, by, lack := m.codeByTable(b, g); torch < c {
@@ -264,7 +264,7 @@ func (b *Build) BringsTorch() bool {
 }
 
 // OwnCode judges the build's code by what was read of it, else by its rows.
-func (m *Machine) OwnCode(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.Lack) {
+func (m *Machine) OwnCode(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.MissingFact) {
 	switch {
 	case !g.Capability.Known():
 		return version.Unsure, "", verdict.Value("the compute capability of " + g.Label)
@@ -273,7 +273,7 @@ func (m *Machine) OwnCode(b *Build, g GPU) (c version.Coverage, proof string, mi
 	case b.Damaged != "": // the table speaks of a library that is sound
 		return version.Unsure, "", verdict.Statement(b.Damaged)
 	case m.belowLeast(b, g):
-		return version.Uncovered, Unsupported, verdict.Lack{}
+		return version.Uncovered, Unsupported, verdict.MissingFact{}
 	}
 	return m.codeByTable(b, g)
 }
@@ -306,7 +306,7 @@ func (b *Build) SassRead() []string {
 
 // codeByTable asks every row that may be this build; they must agree. Without a row the toolkit's age alone can prove
 // that there is no code.
-func (m *Machine) codeByTable(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.Lack) {
+func (m *Machine) codeByTable(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.MissingFact) {
 	rows := slices.DeleteFunc(slices.Clone(b.Rows), func(r Row) bool { return len(r.SASS) == 0 })
 	if len(rows) == 0 || len(rows) < len(b.Rows) {
 		return m.codeByToolkit(b, g)
@@ -331,17 +331,17 @@ func (m *Machine) codeByTable(b *Build, g GPU) (c version.Coverage, proof string
 const tableRow = "of the release's table row"
 
 // provenCoverage gives a coverage what proves it, or what is missing where desktop code meets a Tegra module.
-func provenCoverage(c version.Coverage, g GPU, by string) (same version.Coverage, proof string, missing verdict.Lack) {
+func provenCoverage(c version.Coverage, g GPU, by string) (same version.Coverage, proof string, missing verdict.MissingFact) {
 	if c == version.Unsure {
 		return c, "", verdict.Question("whether machine code for discrete GPUs runs on " + g.Label + ", which is integrated")
 	}
-	return c, by, verdict.Lack{}
+	return c, by, verdict.MissingFact{}
 }
 
 // codeByToolkit is for builds that no table knows: a toolkit makes machine code for no GPU that is newer than itself,
 // and no code at all for one that it has dropped. What is newer than the toolkit can run PTX of an older GPU, which of
 // all packages only PyTorch is known to leave out: no row of torch.csv has any.
-func (m *Machine) codeByToolkit(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.Lack) {
+func (m *Machine) codeByToolkit(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.MissingFact) {
 	missing = verdict.Question("which machine code it contains").Because(m.Unsaid(b))
 	if !b.CUDANumber.Known() || b.CUDANumber.Parts() < 2 || !b.Official() || g.Capability.Tegra() {
 		return version.Unsure, "", missing
@@ -355,7 +355,7 @@ func (m *Machine) codeByToolkit(b *Build, g GPU) (c version.Coverage, proof stri
 	if g.Chip == nil || !b.torches() && b.CUDANumber.LessShort(g.Chip.FirstCUDA) {
 		return version.Unsure, "", missing
 	}
-	return version.Uncovered, "CUDA " + b.CUDANumber.Short() + " compiles for no such GPU", verdict.Lack{}
+	return version.Uncovered, "CUDA " + b.CUDANumber.Short() + " compiles for no such GPU", verdict.MissingFact{}
 }
 
 // torches reports whether a build is a torch, or is judged by the one that it brings.

@@ -11,19 +11,19 @@ import (
 )
 
 // NewerPTX compares a PTX version with those that the driver's compiler knows; missing is what is not known.
-func (m *Machine) NewerPTX(cuda, isa version.Number) (newer bool, missing verdict.Lack) {
+func (m *Machine) NewerPTX(cuda, isa version.Number) (newer bool, missing verdict.MissingFact) {
 	low, high := m.Tables.PTXKnown(m.Driver().CUDA)
 	switch {
 	case !isa.Known() && cuda.Parts() > 1 && m.Driver().CUDA.Known() && !m.Driver().CUDA.LessShort(cuda):
-		return false, verdict.Lack{} // no compiler writes newer PTX than its CUDA knows; older, for instance TensorFlow's, it may be
+		return false, verdict.MissingFact{} // no compiler writes newer PTX than its CUDA knows; older, for instance TensorFlow's, it may be
 	case !isa.Known():
 		return false, verdict.Question("which PTX version the build's code has")
 	case !m.Driver().CUDA.Known():
 		return false, verdict.NoCUDA
 	case low.Known() && !low.Less(isa):
-		return false, verdict.Lack{}
+		return false, verdict.MissingFact{}
 	case high.Known() && high.Less(isa):
-		return true, verdict.Lack{}
+		return true, verdict.MissingFact{}
 	}
 	return false, verdict.Question("which PTX version a driver for CUDA " + m.Driver().CUDA.Short() + " knows")
 }

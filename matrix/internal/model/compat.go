@@ -30,14 +30,14 @@ const (
 // Forward is the cuda-compat library that programs here get for their libcuda.
 type Forward struct {
 	*facts.Compat
-	State      ForwardState   // whether it works here
-	Why        string         // for a sentence: what is wrong with it
-	Lacks      verdict.Lack   // the fact without which nobody can tell
-	Number     version.Number // its own, as a driver's
-	CUDANumber version.Number // that it speaks
-	Base       Driver         // without it
-	Wrong      []GPU          // GPUs that it is not for
-	Source     []string       // where its limits are published
+	State      ForwardState        // whether it works here
+	Why        string              // for a sentence: what is wrong with it
+	Lacks      verdict.MissingFact // the fact without which nobody can tell
+	Number     version.Number      // its own, as a driver's
+	CUDANumber version.Number      // that it speaks
+	Base       Driver              // without it
+	Wrong      []GPU               // GPUs that it is not for
+	Source     []string            // where its limits are published
 }
 
 // layCompat judges the cuda-compat library that is taken and, where it works, lets its user space stand for the
@@ -85,7 +85,7 @@ func (m *Machine) forwardState() ForwardState {
 		return ForwardStale
 	}
 	f.Wrong = m.notDataCentre()
-	if len(f.Wrong) > 0 && m.Shown.Unsure.Lacking() && (m.Shown.Hidden || len(f.Wrong) < len(m.GPUs)) {
+	if len(f.Wrong) > 0 && m.Shown.Unsure.IsMissing() && (m.Shown.Hidden || len(f.Wrong) < len(m.GPUs)) {
 		f.Lacks = m.Shown.Unsure
 		return ForwardUndecidedGPU
 	}

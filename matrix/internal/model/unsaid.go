@@ -20,9 +20,9 @@ func (m *Machine) Unsaid(b *Build) verdict.Reason {
 	case m.eitherOnWindows(b):
 		return verdict.Reason{Kind: "file", Words: "the list does not say whether this is the package index's build for CPUs or conda's"}
 	case !b.Release.Final():
-		return verdict.OfTables("have no nightly builds and no release candidates")
+		return verdict.TablesReason("have no nightly builds and no release candidates")
 	case !b.Official():
-		return verdict.OfTables("have only the official wheels of " + b.Name + ", and this one is from " + b.Origin)
+		return verdict.TablesReason("have only the official wheels of " + b.Name + ", and this one is from " + b.Origin)
 	}
 	var variants []string
 	for _, r := range m.FrameworkRows(b.Name) {
@@ -34,16 +34,16 @@ func (m *Machine) Unsaid(b *Build) verdict.Reason {
 		for _, r := range b.Rows {
 			variants = append(variants, r.Variant)
 		}
-		return verdict.OfFile("does not say which of its builds is installed: " + strings.Join(variants, ", "))
+		return verdict.FileReason("does not say which of its builds is installed: " + strings.Join(variants, ", "))
 	}
 	release, platform := b.Name+" "+b.Release.Number.String(), ""
 	if m.Platform != "linux_x86_64" {
 		platform = " on " + m.Platform
 	}
 	if len(variants) > 0 {
-		return verdict.OfTables("have " + release + " only for " + inWords(variants) + platform)
+		return verdict.TablesReason("have " + release + " only for " + inWords(variants) + platform)
 	}
-	return verdict.OfTables("do not have " + release + platform)
+	return verdict.TablesReason("do not have " + release + platform)
 }
 
 // inWords is a list in words, "cu118, cu124 and cu126".

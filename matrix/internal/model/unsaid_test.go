@@ -21,14 +21,14 @@ func TestUnsaidVariant(t *testing.T) {
 	} {
 		release, _ := version.ParseRelease(text)
 		b := &Build{Build: &facts.Build{Name: "torch", Version: text}, Env: &Environment{Environment: &facts.Environment{}}, Release: release}
-		if got := m.Unsaid(b); got != verdict.OfTables(want) {
+		if got := m.Unsaid(b); got != verdict.TablesReason(want) {
 			t.Errorf("%s: %+v, want %q", text, got, want)
 		}
 	}
 	release, _ := version.ParseRelease("2.9.0")
 	either := &Build{Build: &facts.Build{Name: "torch", Version: "2.9.0"}, Env: &Environment{Environment: &facts.Environment{}},
 		Release: release, Rows: []Row{{Wheel: tables.Wheel{Variant: "cu126"}}, {Wheel: tables.Wheel{Variant: "cu128"}}}}
-	if got := m.Unsaid(either); got != verdict.OfFile("does not say which of its builds is installed: cu126, cu128") {
+	if got := m.Unsaid(either); got != verdict.FileReason("does not say which of its builds is installed: cu126, cu128") {
 		t.Errorf("one of two: %+v", got)
 	}
 }

@@ -14,15 +14,15 @@ import (
 
 // Shown is what CUDA_VISIBLE_DEVICES lets a program see of the GPUs that the driver lists.
 type Shown struct {
-	Set     bool         // the variable is there, and so are GPUs that it can choose from
-	List    string       // its value
-	Count   int          // how many GPUs a program sees
-	Hidden  bool         // none
-	Absent  string       // the first device of the list that is not there: CUDA stops at it
-	Twice   string       // a device that the list names again: CUDA shows none (cuInit fails with error 101)
-	Missing verdict.Lack // the fact without which a name of the list means nothing
-	Any     bool         // which ones cannot be told and does not matter, for the GPUs are alike
-	Unsure  verdict.Lack // why the GPUs that are shown cannot be told from the others; empty when they can
+	Set     bool                // the variable is there, and so are GPUs that it can choose from
+	List    string              // its value
+	Count   int                 // how many GPUs a program sees
+	Hidden  bool                // none
+	Absent  string              // the first device of the list that is not there: CUDA stops at it
+	Twice   string              // a device that the list names again: CUDA shows none (cuInit fails with error 101)
+	Missing verdict.MissingFact // the fact without which a name of the list means nothing
+	Any     bool                // which ones cannot be told and does not matter, for the GPUs are alike
+	Unsure  verdict.MissingFact // why the GPUs that are shown cannot be told from the others; empty when they can
 }
 
 // hiding are the values of CUDA_VISIBLE_DEVICES that hide every GPU; Slurm writes the last.
@@ -71,7 +71,7 @@ func (m *Machine) show() []GPU {
 	}
 	chosen, numbered := m.choose(listed)
 	ordered := !numbered || len(distinct(chosen)) == len(listed) || m.Facts.Variables["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
-	told := !m.Shown.Missing.Lacking() && !m.Shown.Unsure.Lacking()
+	told := !m.Shown.Missing.IsMissing() && !m.Shown.Unsure.IsMissing()
 	switch {
 	case len(chosen) == 0:
 		m.Shown.Hidden, m.Shown.Count = true, 0
@@ -79,7 +79,7 @@ func (m *Machine) show() []GPU {
 		return m.Present
 	case told && ordered:
 	case alike(listed):
-		chosen, m.Shown.Unsure, m.Shown.Any = listed[:min(len(chosen), len(listed))], verdict.Lack{}, true
+		chosen, m.Shown.Unsure, m.Shown.Any = listed[:min(len(chosen), len(listed))], verdict.MissingFact{}, true
 	case told:
 		m.Shown.Unsure = verdict.Question(fmt.Sprintf("which GPUs CUDA_VISIBLE_DEVICES=%s numbers: CUDA counts from the fastest on unless CUDA_DEVICE_ORDER is PCI_BUS_ID", list))
 		chosen = listed
@@ -88,7 +88,7 @@ func (m *Machine) show() []GPU {
 	}
 	var gpus []GPU
 	chosen = distinct(chosen)
-	if !m.Shown.Unsure.Lacking() {
+	if !m.Shown.Unsure.IsMissing() {
 		m.Shown.Count = len(chosen)
 	}
 	for _, g := range chosen {
@@ -118,11 +118,11 @@ func (m *Machine) choose(listed []facts.GPU) (chosen []facts.GPU, numbered bool)
 			break
 		}
 		g, missing := m.device(name, listed)
-		if g == nil && !missing.Lacking() {
+		if g == nil && !missing.IsMissing() {
 			m.Shown.Absent = cmp.Or(name, `""`)
 			break
 		}
-		if missing.Lacking() {
+		if missing.IsMissing() {
 			m.Shown.Missing, g = missing, &facts.GPU{}
 		}
 		if g.Bus != "" && slices.ContainsFunc(chosen, func(c facts.GPU) bool { return c.Bus == g.Bus }) && !m.Partitioned() {
@@ -137,21 +137,21 @@ func (m *Machine) choose(listed []facts.GPU) (chosen []facts.GPU, numbered bool)
 
 // device is the GPU that one name of the list means, or the fact that is missing to tell; neither, when it is not
 // there.
-func (m *Machine) device(name string, listed []facts.GPU) (g *facts.GPU, missing verdict.Lack) {
+func (m *Machine) device(name string, listed []facts.GPU) (g *facts.GPU, missing verdict.MissingFact) {
 	number, ok := leadingNumber(name)
 	switch {
 	case strings.HasPrefix(name, "MIG-") || strings.HasPrefix(name, "GPU-"):
 		return m.deviceNamed(name, listed)
 	case !ok:
-		return nil, verdict.Lack{}
+		return nil, verdict.MissingFact{}
 	case m.Partitioned():
 		return nil, missingMIG
 	case number >= max(len(listed), m.Facts.Devices.Counted):
-		return nil, verdict.Lack{}
+		return nil, verdict.MissingFact{}
 	case m.uncounted():
 		return nil, verdict.Question("which GPU is number " + name + ": NVML could not ask all of them")
 	}
-	return &listed[number], verdict.Lack{}
+	return &listed[number], verdict.MissingFact{}
 }
 
 // leadingNumber is the number that CUDA reads of a name, as C's strtoul does: what follows the digits is left out, and
@@ -183,11 +183,11 @@ func unpartitioned(listed []facts.GPU) bool {
 
 // deviceNamed is the GPU of a UUID, or of its beginning, as the probe resolved it; not found is what NVML does not
 // have.
-func (m *Machine) deviceNamed(name string, listed []facts.GPU) (g *facts.GPU, missing verdict.Lack) {
+func (m *Machine) deviceNamed(name string, listed []facts.GPU) (g *facts.GPU, missing verdict.MissingFact) {
 	missing = verdict.Value("the UUIDs of the GPUs")
 	if strings.HasPrefix(name, "MIG-") {
 		if unpartitioned(listed) && !m.uncounted() {
-			return nil, verdict.Lack{}
+			return nil, verdict.MissingFact{}
 		}
 		missing = missingMIG
 	}
@@ -196,14 +196,14 @@ func (m *Machine) deviceNamed(name string, listed []facts.GPU) (g *facts.GPU, mi
 		return nil, missing
 	}
 	if !m.Facts.Devices.Named[i].Found {
-		return nil, verdict.Lack{}
+		return nil, verdict.MissingFact{}
 	}
 	at := slices.IndexFunc(listed, func(g facts.GPU) bool { return g.Bus != "" && g.Bus == m.Facts.Devices.Named[i].Bus })
 	if at < 0 {
 		m.Shown.Unsure = verdict.Question("which of the GPUs " + name + " is")
-		return &facts.GPU{}, verdict.Lack{}
+		return &facts.GPU{}, verdict.MissingFact{}
 	}
-	return &listed[at], verdict.Lack{}
+	return &listed[at], verdict.MissingFact{}
 }
 
 // alike reports whether the GPUs differ in nothing by which builds are judged, so that it does not matter which are
@@ -230,7 +230,7 @@ func distinct(gpus []facts.GPU) []facts.GPU {
 // told.
 func (m *Machine) Hidden() []string {
 	list := []string{}
-	if !m.Shown.Hidden && (!m.Shown.Set || m.Shown.Unsure.Lacking()) {
+	if !m.Shown.Hidden && (!m.Shown.Set || m.Shown.Unsure.IsMissing()) {
 		return list
 	}
 	seen := map[string]bool{}

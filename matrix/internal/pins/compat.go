@@ -25,7 +25,7 @@ func Compat(m *model.Machine, cuda version.Number) (pins []verdict.Pin, steps []
 	}
 	for _, c := range m.Facts.Driver.Compat {
 		if version.Of(c.Version).Major() == version.Int(row.Branch) && !c.Taken {
-			return nil, []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(path.Dir(c.Path))).That(fmt.Sprintf(
+			return nil, []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(path.Dir(c.Path))).Explained(fmt.Sprintf(
 				"uses %s, which is installed; keeps the driver (forward compatibility, which data-centre GPUs support)", row.Package)).Instead()}
 		}
 	}
@@ -47,7 +47,7 @@ func compatCommands(m *model.Machine, row *tables.Forward) map[string]string {
 	s := System(m)
 	command := func(family string) string {
 		on := pin.System{Family: family, Root: s.Root}
-		return pin.All(on.Install(row.Package), "export "+library) + from
+		return pin.AndThen(on.Install(row.Package), "export "+library) + from
 	}
 	switch {
 	case s.APT():

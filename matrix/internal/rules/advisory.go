@@ -139,7 +139,7 @@ func knownBad(m *model.Machine, b *model.Build) []*Result {
 // advisories are the advisories that hold for a build.
 func advisories(m *model.Machine, b *model.Build) []*Result {
 	var results []*Result
-	var missing verdict.Lack
+	var missing verdict.MissingFact
 	for _, a := range tables.Rows[tables.Advisory](m.Tables) {
 		switch t, what := meets(m, a.When, b); t {
 		case model.Yes:
@@ -176,7 +176,7 @@ func advisories(m *model.Machine, b *model.Build) []*Result {
 	switch {
 	case len(results) > 0:
 		return results
-	case missing.Lacking():
+	case missing.IsMissing():
 		return unknown(b.Subject, missing)
 	}
 	return holds(b.Subject)

@@ -52,7 +52,7 @@ func withoutGPU(b *model.Build, rule Rule, results []*Result) []*Result {
 // each alone and for all, and says something when they agree; while all are hidden it says nothing above a note.
 func asShown(m *model.Machine, ask func(*model.Machine, *model.Build) []*Result, b *model.Build) []*Result {
 	results := ask(m, b)
-	if !m.Shown.Unsure.Lacking() {
+	if !m.Shown.Unsure.IsMissing() {
 		return results
 	}
 	weights := []verdict.Severity{weight(results)}

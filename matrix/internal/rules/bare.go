@@ -54,7 +54,7 @@ func namedOnSystem(b *model.Build) bool {
 }
 
 // lacksLibraries: whether the libraries that the build opens are there is not known.
-func lacksLibraries(b *model.Build, missing verdict.Lack) []*Result {
+func lacksLibraries(b *model.Build, missing verdict.MissingFact) []*Result {
 	need := "the libraries of CUDA"
 	if cuda := b.CUDANumber; cuda.Known() {
 		need += fmt.Sprintf(" %d", cuda.Major())

@@ -39,7 +39,7 @@ func driverTooOld(m *model.Machine, b *model.Build) []*Result {
 	switch r := reachFor(m, b); {
 	case r == nil:
 		return nil
-	case r.missing.Lacking():
+	case r.missing.IsMissing():
 		lacks := &Result{Subject: b.Subject, Missing: r.missing, Need: r.need, Decides: true}
 		if !m.Driver().Version.Known() {
 			lacks.Rests = []verdict.LinkName{verdict.LinkModule} // no driver is there to have a version
@@ -69,13 +69,13 @@ type reach struct {
 	cuda    version.Number // the build's, or of its rows the one that decides
 	need    string
 	source  []string
-	missing verdict.Lack // the fact without which state means nothing
+	missing verdict.MissingFact // the fact without which state means nothing
 }
 
 // reachFor compares the driver with what a build needs; nil where the question does not arise. The order matters: what
 // makes the question moot comes first, then the facts that are missing, and the comparison last.
 func reachFor(m *model.Machine, b *model.Build) *reach {
-	lacks := func(fact verdict.Lack) *reach { return &reach{missing: fact} }
+	lacks := func(fact verdict.MissingFact) *reach { return &reach{missing: fact} }
 	switch {
 	// A CPU build needs no driver. Jetson's belongs to its L4T release, so branches say nothing of it.
 	case b.Device == "cpu" || m.Jetson():
@@ -85,7 +85,7 @@ func reachFor(m *model.Machine, b *model.Build) *reach {
 		return nil // it loads on no driver
 	// ROCm or XPU: unknown, since nothing here looks for AMD's or Intel's drivers, and the build may well run.
 	case b.Device != "cuda" && b.Device != "":
-		return lacks(verdict.Question("what a build for " + b.Device + " needs").Because(verdict.OfTables("cover CUDA only")))
+		return lacks(verdict.Question("what a build for " + b.Device + " needs").Because(verdict.TablesReason("cover CUDA only")))
 	// The answer is unknown, but what the build needs of a driver is still shown. A torch that saw the GPU needs no more.
 	case !m.DriverTold():
 		if sawGPU(m) && b.Name == "torch" {
@@ -143,7 +143,7 @@ func sawGPU(m *model.Machine) bool {
 
 // doubtful is what is not known of a build that may run below the driver's floor; nothing where it does not. What a
 // program saw on the machine is stronger evidence than any table.
-func doubtful(m *model.Machine, b *model.Build, need string) verdict.Lack {
+func doubtful(m *model.Machine, b *model.Build, need string) verdict.MissingFact {
 	// A collect_env report holds what the program saw. Where it contradicts the table, the table may be wrong.
 	if sawGPU(m) {
 		return verdict.Question("why the report says that CUDA is available although " + m.DriverWords() + " does not meet " + need)
@@ -153,7 +153,7 @@ func doubtful(m *model.Machine, b *model.Build, need string) verdict.Lack {
 	if inImage(m, b) && m.LetIn(b) {
 		return verdict.Question("whether the image's own cuda-compat library is loaded, which runs it on " + m.DriverWords())
 	}
-	return verdict.Lack{}
+	return verdict.MissingFact{}
 }
 
 // reachOfEvery judges a build whose variant is not known: when every variant of the release is above the driver, so
@@ -280,24 +280,24 @@ func otherCUDA(m *model.Machine, b *model.Build) bool {
 }
 
 // openTorchMissing is what is not known of a package that brings whichever torch is the newest.
-var openTorchMissing = verdict.Question("which torch it brings").Because(verdict.OfFile("names no release of it"))
+var openTorchMissing = verdict.Question("which torch it brings").Because(verdict.FileReason("names no release of it"))
 
 // lackedGPU is what a build lacks where there is no GPU to compare it with: where each one that is here is kept from
 // programs, what keeps it.
-func lackedGPU(m *model.Machine) verdict.Lack {
+func lackedGPU(m *model.Machine) verdict.MissingFact {
 	every := func(kept func(facts.GPU) bool) bool {
 		return m.Here() && len(m.Facts.GPUs) > 0 && !slices.ContainsFunc(m.Facts.GPUs, func(g facts.GPU) bool { return !kept(g) })
 	}
 	switch {
 	case every(func(g facts.GPU) bool { return g.Excluded }):
-		return verdict.Lack{Missing: "a GPU that the driver's options do not leave out", Reason: "excluded",
+		return verdict.MissingFact{Missing: "a GPU that the driver's options do not leave out", Reason: "excluded",
 			Why: "the driver's options leave out every GPU here (NVreg_ExcludedGpus)"}
 	case every(model.ToVM):
-		return verdict.Lack{Missing: "a GPU that is not held for a virtual machine by " + m.Facts.GPUs[0].Bound, Reason: "held",
+		return verdict.MissingFact{Missing: "a GPU that is not held for a virtual machine by " + m.Facts.GPUs[0].Bound, Reason: "held",
 			Why: "every GPU here is held for a virtual machine by " + m.Facts.GPUs[0].Bound}
 	}
 	if m.Jetson() && m.Here() {
-		return verdict.Question("which Jetson module this is").By("--gpu")
+		return verdict.Question("which Jetson module this is").WithFlag("--gpu")
 	}
 	return verdict.NoGPU
 }
@@ -373,7 +373,7 @@ func codeFor(m *model.Machine, b *model.Build) []*Result {
 	}
 	without, proof, missing := codeless(m, b)
 	// The GPU that cannot be judged may be the one that is served, so error or warning is not decided yet.
-	if len(without) < len(m.GPUs) && missing.Lacking() {
+	if len(without) < len(m.GPUs) && missing.IsMissing() {
 		return undecidable(b.Subject, missing)
 	}
 	r := Result{Subject: b.Subject, Need: "machine code or PTX for the GPU", Row: codeFrom(b), Source: b.Source()}
@@ -423,7 +423,7 @@ func ComparesCode(b *model.Build) bool {
 
 // codeless are the GPUs that a build, or a part of it, has no code for, with what proves it; missing is the fact that
 // one of the others lacks.
-func codeless(m *model.Machine, b *model.Build) (without []model.GPU, proof verdict.Evidence, missing verdict.Lack) {
+func codeless(m *model.Machine, b *model.Build) (without []model.GPU, proof verdict.Evidence, missing verdict.MissingFact) {
 	for _, g := range m.GPUs {
 		c, by, lack := m.Code(b, g)
 		switch p := model.Unserved(b.Parts(), g.Capability); {
@@ -588,7 +588,7 @@ func noPython(m *model.Machine, b *model.Build, message string) verdict.Finding 
 	if len(b.Rows) > 0 && len(b.Rows[0].Python) > 0 {
 		// A release that came out before a Python never gets a wheel for it: keeping the release means changing the Python.
 		newest := b.Rows[0].Python[len(b.Rows[0].Python)-1]
-		f.Steps = append(f.Steps, pin.Run(pin.Command("uv", "venv", "--python", strings.TrimSuffix(newest, "t"))).That(
+		f.Steps = append(f.Steps, pin.Run(pin.Command("uv", "venv", "--python", strings.TrimSuffix(newest, "t"))).Explained(
 			"keeps the release, in a new environment with another Python").Instead())
 	}
 	return f

@@ -31,7 +31,7 @@ func ptxNewer(m *model.Machine, b *model.Build) []*Result {
 		f := ptxFinding(m, b, hit)
 		need := fmt.Sprintf("a driver that supports CUDA %s: all it has for the GPU is PTX %s", m.Tables.CUDAOfPTX(hit.isa).Short(), hit.isa)
 		return []*Result{{Subject: b.Subject, Finding: &f, Need: need, Row: "cuda.csv, driver_branch.csv"}}
-	case missing.Lacking():
+	case missing.IsMissing():
 		return unknown(b.Subject, missing)
 	case only:
 		return holds(b.Subject)
@@ -41,7 +41,7 @@ func ptxNewer(m *model.Machine, b *model.Build) []*Result {
 
 // newerPTX is the PTX of a build that is newer than the driver, with the GPUs that have nothing else of it; only
 // reports whether PTX is the only code for one of them, missing the fact that was not known.
-func newerPTX(m *model.Machine, b *model.Build) (hit newPTX, only bool, missing verdict.Lack) {
+func newerPTX(m *model.Machine, b *model.Build) (hit newPTX, only bool, missing verdict.MissingFact) {
 	for _, g := range m.GPUs {
 		one, lack := ptxFor(m, b, g)
 		only = only || one != nil
@@ -77,7 +77,7 @@ type newPTX struct {
 
 // ptxFor finds the PTX that the driver must compile for a GPU, that of a part which is too new before others; nil where
 // there is machine code. missing says what is not known.
-func ptxFor(m *model.Machine, b *model.Build, g model.GPU) (one *newPTX, missing verdict.Lack) {
+func ptxFor(m *model.Machine, b *model.Build, g model.GPU) (one *newPTX, missing verdict.MissingFact) {
 	list := b.Parts()
 	if c, _, _ := m.Code(b, g); c == version.ByPTX {
 		list = append([]model.Part{{Group: version.Group{PTX: b.PTX, ISA: b.PTXVersions}}}, list...)
@@ -92,7 +92,7 @@ func ptxFor(m *model.Machine, b *model.Build, g model.GPU) (one *newPTX, missing
 		}
 		newer, lack := m.NewerPTX(b.CUDANumber, found.isa)
 		if found.newer = newer; newer {
-			return &found, verdict.Lack{}
+			return &found, verdict.MissingFact{}
 		}
 		one, missing = &found, cmp.Or(missing, lack)
 	}
@@ -133,7 +133,7 @@ func exporting(m *model.Machine, setting, that string) pin.Step {
 	if strings.Contains(setting, "(") {
 		return pin.Say("set " + setting)
 	}
-	return pin.Run("export " + setting).That(that)
+	return pin.Run("export " + setting).Explained(that)
 }
 
 // addSpeaking pins what makes the user-mode driver support a CUDA itself: a newer driver, or a cuda-compat package. The

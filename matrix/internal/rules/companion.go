@@ -87,7 +87,7 @@ func codecCUDA(m *model.Machine, codec *model.RequestedPackage, b *model.Build) 
 func codecSteps(m *model.Machine, b *model.Build) []pin.Step {
 	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.Tables, "torchcodec")) {
 		if len(e.Torch) > 0 && !model.OtherTorch(e.Torch, b.Release.Number) {
-			return []pin.Step{pins.InstallStep(b.Env, pin.Install{Packages: []string{"torchcodec==" + e.Release}, NoDeps: true}).That(
+			return []pin.Step{pins.InstallStep(b.Env, pin.Install{Packages: []string{"torchcodec==" + e.Release}, NoDeps: true}).Explained(
 				"fits torch " + b.Release.Number.Short())}
 		}
 	}

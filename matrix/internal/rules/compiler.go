@@ -120,7 +120,7 @@ func jitNeedsCompiler(m *model.Machine, b *model.Build) []*Result {
 		f.Need = "gcc or clang on PATH, or CC"
 		f.Steps = []pin.Step{pin.Say("if torch.compile or Triton is used, install gcc and the C library's headers")}
 		if command := withCompiler(m); command != "" {
-			f.Steps = []pin.Step{pin.Run(command).That("if torch.compile or Triton is used")}
+			f.Steps = []pin.Step{pin.Run(command).Explained("if torch.compile or Triton is used")}
 		}
 	// Triton asks ldconfig -p for libcuda and looks into LD_LIBRARY_PATH (its backend's driver.py).
 	case building.LibCUDA == "" && !building.Named && m.Library("libcuda") != nil:
@@ -214,7 +214,7 @@ func newerStdcxx(m *model.Machine, b *model.Build) []pin.Step {
 		return []pin.Step{pin.Say("remove " + pin.Word(path.Dir(b.Stdcxx.Path)) + " from LD_LIBRARY_PATH")}
 	// A Conda environment without the library gets the system's.
 	case b.Env.Kind == "conda":
-		return []pin.Step{pin.Run(pin.Command("conda", "update", "-y", "-p", pin.File(b.Env.Path), "-c", "conda-forge", "libstdcxx-ng")).That(
+		return []pin.Step{pin.Run(pin.Command("conda", "update", "-y", "-p", pin.File(b.Env.Path), "-c", "conda-forge", "libstdcxx-ng")).Explained(
 			"there must be a libstdc++.so.6 in " + pin.Word(b.Env.Path+"/lib"))}
 	}
 	return []pin.Step{pin.Say("update the system to a release with a newer libstdc++, or run it in a container with one"),

@@ -127,7 +127,7 @@ func offThePath(m *model.Machine, file string) verdict.Finding {
 		Need:    dir + " on the loader's path",
 		Evidence: append([]verdict.Evidence{{Fact: "libcuda", Value: "not on the loader's path", From: file},
 			{Fact: "LD_LIBRARY_PATH", Value: m.Facts.Driver.Libcuda.Paths, From: m.Facts.Driver.Libcuda.Of}}, evidenceGiven(m)...),
-		Steps: []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(dir)).That("before the program starts; in a Pod or an image as an environment variable, which a shell or a launcher that clears the environment loses")}}
+		Steps: []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(dir)).Explained("before the program starts; in a Pod or an image as an environment variable, which a shell or a launcher that clears the environment loses")}}
 }
 
 // withoutCompiler: the driver compiles PTX with a library of its own. A program whose machine code fits the GPU never
@@ -339,7 +339,7 @@ func engine(m *model.Machine, r facts.Runtime) []*Result {
 // toolkitSteps install NVIDIA's toolkit for containers, where it is not there, and configure an engine.
 func toolkitSteps(m *model.Machine, engine string, absent bool) []pin.Step {
 	s := pins.HostSystem(m)
-	configure := pin.Run(pin.All(s.AsRoot("nvidia-ctk", "runtime", "configure", "--runtime="+engine),
+	configure := pin.Run(pin.AndThen(s.AsRoot("nvidia-ctk", "runtime", "configure", "--runtime="+engine),
 		s.AsRoot("systemctl", "restart", engine)))
 	if !absent {
 		return []pin.Step{configure}
@@ -370,7 +370,7 @@ func cdiSpecStale(m *model.Machine) []*Result {
 	return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: "CDI", Need: "a specification for driver " + m.Driver().Version.String(),
 		Message:  fmt.Sprintf("%s mounts libraries of driver %s, but this is %s: no container that asks for nvidia.com/gpu starts", last.Path, last.Versions[0], m.Driver().Version),
 		Evidence: []verdict.Evidence{m.EvidenceDriver(), {Fact: "missing library", Value: last.Missing[0], From: last.Path}},
-		Steps: []pin.Step{pin.Run(pin.Command("sudo", "nvidia-ctk", "cdi", "generate", "--output="+last.Path)).That(
+		Steps: []pin.Step{pin.Run(pin.Command("sudo", "nvidia-ctk", "cdi", "generate", "--output="+last.Path)).Explained(
 			"repeat it after every driver change, as nvidia-cdi-refresh.service does")},
 		Source: []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/cdi-support.html"}})
 }

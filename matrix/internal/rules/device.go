@@ -88,7 +88,7 @@ func openingSteps(m *model.Machine, shut facts.Node) []pin.Step {
 	if m.Facts.System.Container != "" {
 		return []pin.Step{pin.Say("in a rootless container: `podman run --group-add keep-groups`; a mount with the option nodev refuses every device on it"), pin.Say("run as a user of the group that owns " + pin.Word(shut.Path) + " on the host").Instead()}
 	}
-	setter := pin.Run("grep -rs nvidia /etc/modprobe.d /etc/udev/rules.d").That("shows what closes them, an option NVreg_DeviceFile… of the module or a rule of udev: without it every user may open them after a reboot")
+	setter := pin.Run("grep -rs nvidia /etc/modprobe.d /etc/udev/rules.d").Explained("shows what closes them, an option NVreg_DeviceFile… of the module or a rule of udev: without it every user may open them after a reboot")
 	if groupOpens(shut) {
 		return []pin.Step{pin.Say("run as a user of the group that owns the nodes (`ls -l /dev/nvidia*`)"), setter.Instead()}
 	}
@@ -144,7 +144,7 @@ func deviceNodesMissing(m *model.Machine) []*Result {
 // nodeSteps make the nodes of a host. Debian's, Ubuntu's and NVIDIA's packages bring nvidia-modprobe as one of that name
 // (https://packages.debian.org/stable/nvidia-modprobe, and NVIDIA's driver installation guide).
 func nodeSteps(m *model.Machine) []pin.Step {
-	again := pin.Run(makeNodes(m)).That("by hand, after every boot")
+	again := pin.Run(makeNodes(m)).Explained("by hand, after every boot")
 	install := pins.HostSystem(m).Install("nvidia-modprobe")
 	switch {
 	case m.Facts.Devices.Modprobe != "absent":
@@ -152,13 +152,13 @@ func nodeSteps(m *model.Machine) []pin.Step {
 	case install == "":
 		return []pin.Step{pin.Say("install nvidia-modprobe, setuid root: programs start it to make the nodes")}
 	}
-	return []pin.Step{pin.Run(install).That("programs start it to make the nodes")}
+	return []pin.Step{pin.Run(install).Explained("programs start it to make the nodes")}
 }
 
 // makeNodes makes the GPUs' nodes and the control node, which nvidia-smi does as root, and that of the memory: with -u
 // nvidia-modprobe makes no other (https://github.com/NVIDIA/nvidia-modprobe/blob/149440ca/nvidia-modprobe.c).
 func makeNodes(m *model.Machine) string {
-	return pin.All(pins.HostSystem(m).AsRoot("nvidia-smi", "-L"), pins.HostSystem(m).AsRoot("nvidia-modprobe", "-u", "-c", "0"))
+	return pin.AndThen(pins.HostSystem(m).AsRoot("nvidia-smi", "-L"), pins.HostSystem(m).AsRoot("nvidia-modprobe", "-u", "-c", "0"))
 }
 
 // missingNodes lists what should be under /dev; nil when the question does not arise. An empty list says that they are
@@ -238,7 +238,7 @@ func deadNode(m *model.Machine) *verdict.Finding {
 		f := &verdict.Finding{Severity: verdict.Error, Subject: "driver", Source: toolkitSource, Need: n.Path + " that leads to the driver",
 			Message:  fmt.Sprintf("%s cannot be opened (%s): no driver is behind it", n.Path, n.Open),
 			Evidence: []verdict.Evidence{evidenceNode(n), m.EvidenceDriver()},
-			Steps: []pin.Step{pins.OnHost(m, pin.All(pins.HostSystem(m).AsRoot("modprobe", "nvidia-uvm"), makeNodes(m))),
+			Steps: []pin.Step{pins.OnHost(m, pin.AndThen(pins.HostSystem(m).AsRoot("modprobe", "nvidia-uvm"), makeNodes(m))),
 				pin.Say("if it stays, the kernel's log (dmesg) says why the driver refuses")}}
 		if stale {
 			f.Message = fmt.Sprintf("%s has the major number %d, and the driver's is %d: it leads to no driver", n.Path, n.Major, major)
@@ -246,7 +246,7 @@ func deadNode(m *model.Machine) *verdict.Finding {
 			f.Evidence[1] = verdict.Evidence{Fact: "driver's major", Value: fmt.Sprint(major), From: "/proc/devices"}
 			f.Steps = []pin.Step{pin.Say("start the container again with its GPU, so that it gets the nodes of this boot")}
 			if m.Facts.System.Container == "" {
-				f.Steps = []pin.Step{pin.Run(pin.All(pins.HostSystem(m).AsRoot("rm", n.Path), makeNodes(m))).That("makes the nodes of this boot")}
+				f.Steps = []pin.Step{pin.Run(pin.AndThen(pins.HostSystem(m).AsRoot("rm", n.Path), makeNodes(m))).Explained("makes the nodes of this boot")}
 			}
 		}
 		return f

@@ -97,8 +97,8 @@ func driverUnreachable(m *model.Machine) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "the NVIDIA kernel module loaded",
 		Message:  "nvidia-smi cannot reach an NVIDIA driver: its kernel module is not loaded, or this is a container without its GPU",
 		Evidence: []verdict.Evidence{{Fact: "NVML", Value: m.Facts.Driver.NVML.Message, From: m.NVMLFrom()}},
-		Steps: []pin.Step{pin.Run("sudo modprobe nvidia").That("if that fails, the kernel's log (dmesg) says why"),
-			pin.Run("sudo dkms autoinstall && sudo reboot").That("after an update of the kernel or of the driver").Instead(),
+		Steps: []pin.Step{pin.Run("sudo modprobe nvidia").Explained("if that fails, the kernel's log (dmesg) says why"),
+			pin.Run("sudo dkms autoinstall && sudo reboot").Explained("after an update of the kernel or of the driver").Instead(),
 			pin.Say("in a container: start it with its GPU, `docker run --gpus all`").Instead()},
 		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
 }
@@ -158,8 +158,8 @@ func mismatchInWSL(m *model.Machine) []*Result {
 		return strings.HasPrefix(p.Name, "libnvidia-compute") || p.Name == "libcuda1"
 	})
 	if s := pins.HostSystem(m); owner >= 0 && s.APT() {
-		f.Steps = []pin.Step{pin.Run(pin.All(s.Remove(m.Facts.Machine.Packages[owner].Name), s.AsRoot("ldconfig"))).
-			That("Windows' driver is enough")}
+		f.Steps = []pin.Step{pin.Run(pin.AndThen(s.Remove(m.Facts.Machine.Packages[owner].Name), s.AsRoot("ldconfig"))).
+			Explained("Windows' driver is enough")}
 	}
 	return oneFinding(f)
 }
@@ -266,11 +266,11 @@ func mismatchSteps(m *model.Machine, loaded, user version.Number, disk *model.Mo
 		return []pin.Step{pin.Say("restart the container: it still has the libraries of the host's previous driver")}
 	// Only the loaded module is behind: the next boot loads the one that fits the libraries.
 	case disk != nil && user.Known() && disk.Number.Compare(user) == 0:
-		return []pin.Step{pin.Run(s.AsRoot("reboot")).That("the module on disk is already " + pin.Quoted(disk.Version)),
-			pin.Run(pin.All(s.AsRoot("modprobe", "-r", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nvidia"), s.AsRoot("modprobe", "nvidia"))).That(
+		return []pin.Step{pin.Run(s.AsRoot("reboot")).Explained("the module on disk is already " + pin.Quoted(disk.Version)),
+			pin.Run(pin.AndThen(s.AsRoot("modprobe", "-r", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nvidia"), s.AsRoot("modprobe", "nvidia"))).Explained(
 				"without a reboot, while nothing uses the GPU (stop nvidia-persistenced first)").Instead()}
 	case buildsModule(m, loaded, disk) && (disk != nil || user.Known()):
-		return []pin.Step{pin.Run(pin.All(s.AsRoot("dkms", "autoinstall"), s.AsRoot("reboot"))).That("builds the module of " +
+		return []pin.Step{pin.Run(pin.AndThen(s.AsRoot("dkms", "autoinstall"), s.AsRoot("reboot"))).Explained("builds the module of " +
 			pin.Quoted(user.String()) + " (a reboot without it loads " + pin.Quoted(loaded.String()) + " again)"),
 			pin.Say("if the build fails, " + pin.Word("/var/lib/dkms/nvidia/"+user.String()+"/build/make.log") + " says why"),
 			reinstall.Instead()}

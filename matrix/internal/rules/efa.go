@@ -63,7 +63,7 @@ func efaPlugin(m *model.Machine) []*Result {
 	case len(names) == 0:
 		f.Message = "EFA is required, but NCCL_NET_PLUGIN=" + m.Facts.Variables["NCCL_NET_PLUGIN"] +
 			" tells NCCL to use no plugin"
-		f.Steps = []pin.Step{pin.Run("unset NCCL_NET_PLUGIN"), pin.Run("export NCCL_NET_PLUGIN=ofi").That("names the plugin").Instead()}
+		f.Steps = []pin.Step{pin.Run("unset NCCL_NET_PLUGIN"), pin.Run("export NCCL_NET_PLUGIN=ofi").Explained("names the plugin").Instead()}
 	case efa.Elsewhere != "":
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "plugin", Value: "not on the loader's path", From: efa.Elsewhere})
 		f.Steps = []pin.Step{pin.Run(leadTo(m, efa.Elsewhere))}
@@ -171,7 +171,7 @@ func memlockSteps(m *model.Machine) []pin.Step {
 	if m.Facts.System.Container != "" {
 		return []pin.Step{pin.Say("start the container with `docker run --ulimit memlock=-1`"), service}
 	}
-	return []pin.Step{pin.Run(pins.HostSystem(m).Write("* - memlock unlimited", "/etc/security/limits.d/memlock.conf")).That("then log in again"), service}
+	return []pin.Step{pin.Run(pins.HostSystem(m).Write("* - memlock unlimited", "/etc/security/limits.d/memlock.conf")).Explained("then log in again"), service}
 }
 
 // kibibytes writes a number of bytes as `ulimit -l` does, in KiB, or in MiB where that is easier to read.

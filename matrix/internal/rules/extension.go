@@ -290,7 +290,7 @@ func extension(m *model.Machine, b *model.Build, p *model.Installed, rows []tabl
 		f.Message = fmt.Sprintf("%s %s has no library for CUDA %s; from 0.50 on it falls back within the major", p.Name,
 			p.Version, b.CUDANumber.Short())
 		f.Steps = []pin.Step{pins.InstallStep(b.Env, pin.Install{Packages: []string{"bitsandbytes"}, Upgrade: true}),
-			pin.Run("export BNB_CUDA_VERSION=" + strings.ReplaceAll(rows[0].CUDA[len(rows[0].CUDA)-1], ".", "")).That("names a library that it has").Instead()}
+			pin.Run("export BNB_CUDA_VERSION=" + strings.ReplaceAll(rows[0].CUDA[len(rows[0].CUDA)-1], ".", "")).Explained("names a library that it has").Instead()}
 		return f, true
 	default:
 		return f, false
@@ -313,7 +313,7 @@ func extensionSteps(m *model.Machine, p *model.Installed, b *model.Build) []pin.
 			return model.Exactly(text).Short() == b.Release.Number.Short()
 		})
 		if exact && !model.OtherFamily(e.CUDA, b.CUDANumber) {
-			return []pin.Step{pins.InstallStep(b.Env, pin.Install{Packages: []string{p.Name + "==" + e.Release}, NoDeps: true}).That("fits torch " +
+			return []pin.Step{pins.InstallStep(b.Env, pin.Install{Packages: []string{p.Name + "==" + e.Release}, NoDeps: true}).Explained("fits torch " +
 				b.Release.Number.Short())}
 		}
 	}

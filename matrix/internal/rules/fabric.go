@@ -152,11 +152,11 @@ func fabricInstall(m *model.Machine) []pin.Step {
 	if m.Facts.System.Rest { // nothing runs that could be started
 		start = pin.Run(s.AsRoot("systemctl", "enable", "nvidia-fabricmanager"))
 	}
-	install := s.Install(s.Of(fabricPackage(m), release))
+	install := s.Install(s.Pattern(fabricPackage(m), release))
 	if install == "" || release == "" {
 		return []pin.Step{pin.Say(fmt.Sprintf("install %s of exactly driver %s", fabricPackage(m), pin.Quoted(release))), start}
 	}
-	return []pin.Step{pin.Run(install).That("of exactly the driver's release"), start, otherRelease(s, fabricPackage(m))}
+	return []pin.Step{pin.Run(install).Explained("of exactly the driver's release"), start, otherRelease(s, fabricPackage(m))}
 }
 
 // fabricPackage is the daemon's package. NVIDIA's own has one name from branch 580 on; Ubuntu's keeps the branch in it.
@@ -207,7 +207,7 @@ func nvlsmSteps(m *model.Machine, live bool) []pin.Step {
 	}
 	steps = append(steps, pin.Run(s.Write("ib_umad", "/etc/modules-load.d/ib_umad.conf")))
 	if live {
-		steps = append(steps, pin.Run(pin.All(s.AsRoot("modprobe", "ib_umad"), s.AsRoot("systemctl", "restart", "nvidia-fabricmanager"))))
+		steps = append(steps, pin.Run(pin.AndThen(s.AsRoot("modprobe", "ib_umad"), s.AsRoot("systemctl", "restart", "nvidia-fabricmanager"))))
 	}
 	return steps
 }

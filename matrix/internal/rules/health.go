@@ -138,7 +138,7 @@ func withoutPersistence(m *model.Machine) verdict.Finding {
 		Message:  "persistence mode is off: the driver initialises the GPUs again for every program",
 		Evidence: []verdict.Evidence{{Fact: "persistence mode", Value: "off", From: "NVML"}},
 		Steps: []pin.Step{pin.Run("sudo systemctl enable --now nvidia-persistenced"),
-			pin.Run("sudo nvidia-smi -pm 1").That("until the next boot").Instead()},
+			pin.Run("sudo nvidia-smi -pm 1").Explained("until the next boot").Instead()},
 		Source: []string{"https://docs.nvidia.com/deploy/driver-persistence/"}}
 	// The daemon runs and leaves the mode off, so starting it does not help: its unit has the option.
 	if m.Facts.Machine.Persistenced {

@@ -73,7 +73,7 @@ func notImportable(m *model.Machine, b *model.Build) []*Result {
 			return oneFinding(moduleHidden(b, h, verdict.Warning))
 		}
 	}
-	if missing := imports(m, b.Name); missing.Lacking() {
+	if missing := imports(m, b.Name); missing.IsMissing() {
 		return undecidable(b.Subject, missing)
 	}
 	return nil
@@ -109,9 +109,9 @@ func withoutInterpreter(m *model.Machine, b *model.Build) []*Result {
 	place := pin.File(b.Env.Path)
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "Python " + python, Source: []string{importSource},
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "python3", Value: i.Leads, From: i.Path}),
-		Steps: []pin.Step{pin.Run(pin.Command("uv", "venv", "--clear", "--python", python, place)).That(
+		Steps: []pin.Step{pin.Run(pin.Command("uv", "venv", "--clear", "--python", python, place)).Explained(
 			"creates the environment again with Python " + python + "; then install what it held"),
-			pin.Run(pin.Command("python"+python, "-m", "venv", "--clear", place)).That("the same without uv").Instead()}}
+			pin.Run(pin.Command("python"+python, "-m", "venv", "--clear", place)).Explained("the same without uv").Instead()}}
 	if i.Home {
 		f.Need, f.Steps = "PYTHONHOME unset", []pin.Step{without(m, "PYTHONHOME")}
 		f.Evidence = append(b.Evidence(), verdict.Evidence{Fact: "PYTHONHOME", Value: i.Leads, From: variable(m, "PYTHONHOME").From})
@@ -240,7 +240,7 @@ func notReadable(b *model.Build, m *model.Machine, h facts.Hindrance) []*Result 
 	return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "permission to read " + h.Path, Source: []string{importSource},
 		Message:  fmt.Sprintf("this user may not read %s, which %s loads", h.Path, b.Name),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: path.Base(h.Path), Value: "permission denied", From: h.Path}),
-		Steps:    []pin.Step{pin.Run(pin.Command("sudo", "chmod", "-R", "a+rX", pin.File(b.Env.Path))).That("lets every user read the environment")}})
+		Steps:    []pin.Step{pin.Run(pin.Command("sudo", "chmod", "-R", "a+rX", pin.File(b.Env.Path))).Explained("lets every user read the environment")}})
 }
 
 // withoutModule: a module that the package is certain to import is nowhere on the import path. Where the package

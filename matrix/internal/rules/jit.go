@@ -69,7 +69,7 @@ func jitFinding(m *model.Machine, b *model.Build, g model.GPU, c model.JITCompil
 	// No variable names another NVRTC.
 	if strings.HasPrefix(c.Name, "Triton") {
 		_, variable := tritonTool(m, b, g)
-		f.Steps = append(f.Steps, pin.Run(fmt.Sprintf("export %s=/usr/local/cuda-%s/bin/ptxas", variable, first.Short())).That(
+		f.Steps = append(f.Steps, pin.Run(fmt.Sprintf("export %s=/usr/local/cuda-%s/bin/ptxas", variable, first.Short())).Explained(
 			"points to the one of that toolkit").Instead())
 	}
 	return f

@@ -53,7 +53,7 @@ func spoiledLibcuda(m *model.Machine) verdict.Finding {
 	f.Steps = []pin.Step{pin.Say("reinstall the driver's packages, so that its libraries are whole")}
 	if s, name := pins.HostSystem(m), libcudaPackage(m); name != "" {
 		if m.Driver().Version.Known() && s.APT() { // the newest of the branch would be another release than the module's
-			f.Steps = []pin.Step{pin.Run(s.Reinstall(s.Of(name, m.Driver().Version.String()))), otherRelease(s, name)}
+			f.Steps = []pin.Step{pin.Run(s.Reinstall(s.Pattern(name, m.Driver().Version.String()))), otherRelease(s, name)}
 		} else {
 			f.Steps = []pin.Step{pin.Run(s.Reinstall(name))}
 		}
@@ -99,7 +99,7 @@ func withoutLibcuda(m *model.Machine) verdict.Finding {
 	if where := m.Facts.Driver.Libcuda.Elsewhere; where != "" {
 		f.Message = where + " is the driver's, but the loader of CUDA programs does not look there"
 		s := pins.System(m)
-		f.Steps = []pin.Step{pin.Run(pin.All(s.Write(path.Dir(where), "/etc/ld.so.conf.d/nvidia.conf"), s.AsRoot("ldconfig")))}
+		f.Steps = []pin.Step{pin.Run(pin.AndThen(s.Write(path.Dir(where), "/etc/ld.so.conf.d/nvidia.conf"), s.AsRoot("ldconfig")))}
 		return f
 	}
 	f.Steps = []pin.Step{pin.Say("install the part of the driver's packages that has libcuda.so.1, of the release " +
@@ -110,7 +110,7 @@ func withoutLibcuda(m *model.Machine) verdict.Finding {
 		if s.APT() { // where the package is there and its file is not, apt-get install would do nothing
 			put = s.Reinstall
 		}
-		f.Steps = []pin.Step{pin.Run(put(s.Of(name, m.Driver().Version.String()))).That("the release must be the driver's own"),
+		f.Steps = []pin.Step{pin.Run(put(s.Pattern(name, m.Driver().Version.String()))).Explained("the release must be the driver's own"),
 			otherRelease(s, name)}
 	} else if name != "" {
 		f.Steps = []pin.Step{pin.Run(s.Install(name))}

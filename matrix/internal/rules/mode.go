@@ -63,8 +63,8 @@ func cutWithoutPart(m *model.Machine, g facts.GPU) verdict.Finding {
 		Message: cmp.Or(g.Name, "a GPU") + " is in MIG mode but has no compute instance: no program can run on it",
 		Evidence: []verdict.Evidence{{Fact: "MIG", Value: "on, 0 devices", From: "NVML"},
 			{Fact: "GPU", Value: g.Bus, From: "NVML"}},
-		Steps: []pin.Step{pin.Run("sudo nvidia-smi mig -cgi 0 -C").That("creates one (`nvidia-smi mig -lgip` lists the profiles)"),
-			pin.Run("sudo nvidia-smi -mig 0").That("turns MIG off").Instead()}}
+		Steps: []pin.Step{pin.Run("sudo nvidia-smi mig -cgi 0 -C").Explained("creates one (`nvidia-smi mig -lgip` lists the profiles)"),
+			pin.Run("sudo nvidia-smi -mig 0").Explained("turns MIG off").Instead()}}
 	if someOpen(m) {
 		f.Severity = verdict.Warning
 	}
@@ -155,7 +155,7 @@ func computeMode(m *model.Machine) []*Result {
 		case g.Mode == "exclusive" && m.Facts.Devices.MPS == "dead":
 			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode EXCLUSIVE, and the MPS daemon that shared it has died"
 			f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "MPS", Value: "dead", From: "nvidia-cuda-mps-control.pid"})
-			f.Steps = append([]pin.Step{pin.Run("sudo nvidia-cuda-mps-control -d").That("starts it again")}, f.Steps[0].Instead())
+			f.Steps = append([]pin.Step{pin.Run("sudo nvidia-cuda-mps-control -d").Explained("starts it again")}, f.Steps[0].Instead())
 			return oneFinding(f)
 		}
 	}
@@ -185,7 +185,7 @@ func gpuNotReady(m *model.Machine) []*Result {
 				Message:  cmp.Or(g.Name, "a vGPU") + " needs a licence and has none: it slows down, and CUDA may refuse it (error 102)",
 				Evidence: []verdict.Evidence{{Fact: "licence", Value: g.Licence, From: "NVML"}},
 				Steps: []pin.Step{pin.Say("configure the licence client (/etc/nvidia/gridd.conf or its token)"),
-					pin.Run("sudo systemctl restart nvidia-gridd").That("`nvidia-smi -q` shows the licence's state")},
+					pin.Run("sudo systemctl restart nvidia-gridd").Explained("`nvidia-smi -q` shows the licence's state")},
 				Source: []string{"https://docs.nvidia.com/vgpu/latest/grid-licensing-user-guide/"}})
 		}
 	}

@@ -83,13 +83,13 @@ func moduleEvidence(m *model.Machine) []verdict.Evidence {
 func moduleSteps(m *model.Machine, kernel string) []pin.Step {
 	// DKMS builds against the headers of exactly this kernel.
 	s := pins.HostSystem(m)
-	build := pin.Run(s.AsRoot("dkms", "autoinstall", "-k", kernel)).That("builds the module")
+	build := pin.Run(s.AsRoot("dkms", "autoinstall", "-k", kernel)).Explained("builds the module")
 	if !m.Facts.System.Rest {
-		build = pin.Run(pin.All(s.AsRoot("dkms", "autoinstall", "-k", kernel), s.AsRoot("modprobe", "nvidia"))).That("builds the module and loads it")
+		build = pin.Run(pin.AndThen(s.AsRoot("dkms", "autoinstall", "-k", kernel), s.AsRoot("modprobe", "nvidia"))).Explained("builds the module and loads it")
 	}
 	var steps []pin.Step
 	if install := s.Install(s.Headers(kernel)); install != "" {
-		steps = append(steps, pin.Run(install).That("what the module is built with"), build)
+		steps = append(steps, pin.Run(install).Explained("what the module is built with"), build)
 	} else {
 		steps = append(steps, pin.Say("install the headers of kernel "+pin.Word(kernel)), build)
 	}
@@ -97,7 +97,7 @@ func moduleSteps(m *model.Machine, kernel string) []pin.Step {
 		steps = append(steps, pin.Say("if the build fails again, "+pin.Word(log)+" says why"))
 	}
 	if name := prebuiltModule(m, kernel); name != "" {
-		steps = append(steps, pin.Run(s.Install(name)).That("Ubuntu's own build of the module for this kernel").Instead())
+		steps = append(steps, pin.Run(s.Install(name)).Explained("Ubuntu's own build of the module for this kernel").Instead())
 	}
 	if i := slices.IndexFunc(m.Facts.Driver.Modules, func(d facts.Module) bool {
 		return slices.Contains(m.Facts.Machine.Kernels,
@@ -145,7 +145,7 @@ func otherKernels(m *model.Machine, boot string) []*Result {
 		Message:  "installed kernels that do not boot by default have no NVIDIA module: " + verdict.JoinAnd(without),
 		Need:     "nvidia.ko for every kernel before it boots",
 		Evidence: []verdict.Evidence{{Fact: "kernel", Value: boot, From: "boots by default"}},
-		Steps:    []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("dkms", "autoinstall", "-k", without[0])).That("before such a kernel boots")}})
+		Steps:    []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("dkms", "autoinstall", "-k", without[0])).Explained("before such a kernel boots")}})
 }
 
 // nouveauLoaded: the open drivers hold a GPU that CUDA is wanted on. An error, with the driver to install where there
@@ -191,7 +191,7 @@ func withoutNouveau(m *model.Machine, module string) []pin.Step {
 	s := pins.HostSystem(m)
 	steps := []pin.Step{pin.Run(s.Write("blacklist "+module, "/etc/modprobe.d/blacklist-"+module+".conf"))}
 	if initramfs := s.Initramfs(); initramfs != "" {
-		return append(steps, pin.Run(pin.All(initramfs, s.AsRoot("reboot"))))
+		return append(steps, pin.Run(pin.AndThen(initramfs, s.AsRoot("reboot"))))
 	}
 	return append(steps, pin.Say("make the initramfs again"), pin.Run(s.AsRoot("reboot")))
 }

@@ -26,7 +26,7 @@ func namedOnly(m *model.Machine) []*Result {
 		}
 		if unbuilt(m, n) {
 			results = append(results, leftOpen(n.Subject(), verdict.Value("for which torch and which GPUs its code will be").Because(
-				verdict.OfTables("have no wheel of this release")))...)
+				verdict.TablesReason("have no wheel of this release")))...)
 			continue
 		}
 		if judged || m.SpokenFor(n) || n.Uses == "unsaid" && judges(m, n.Environment) {
@@ -67,12 +67,12 @@ func unjudgedPackage(m *model.Machine, n *model.RequestedPackage) []*Result {
 			Evidence: []verdict.Evidence{{Fact: n.Name, Value: cmp.Or(n.Version, n.Specifier), From: n.From}}})
 	case "torch", "jax", "tensorflow":
 		if n.NamesFramework(n.Uses) && n.Unlisted {
-			return leftOpen(n.Subject(), verdict.Question("which torch it was built for").Because(verdict.OfTables("do not have this release")))
+			return leftOpen(n.Subject(), verdict.Question("which torch it was built for").Because(verdict.TablesReason("do not have this release")))
 		}
 		if n.NamesFramework(n.Uses) || n.Uses == "torch" && m.BringsTorch(n.Environment) {
 			return nil // judged as that framework
 		}
-		return leftOpen(n.Subject(), verdict.Question("which "+n.Uses+" it brings").Because(verdict.OfFile("does not pin one")))
+		return leftOpen(n.Subject(), verdict.Question("which "+n.Uses+" it brings").Because(verdict.FileReason("does not pin one")))
 	case "jit":
 		return nil
 	}

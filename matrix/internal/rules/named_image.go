@@ -95,7 +95,7 @@ func (r requirement) unmet(m *model.Machine, expression version.Requirement, but
 }
 
 // unsureWhy names the property that is not known.
-func unsureWhy(m *model.Machine, p version.Properties) verdict.Lack {
+func unsureWhy(m *model.Machine, p version.Properties) verdict.MissingFact {
 	switch {
 	case !p.Driver.Known():
 		return verdict.NoDriver

@@ -40,7 +40,7 @@ func releaseSteps(m *model.Machine, b *model.Build) []pin.Step {
 	}
 	if lends(framework, b) {
 		if steps := change(b, releaseFor(m, b, func(e tables.Extension) bool { return sharesWith(framework, e) }), false, pins.Place(b.Env)); len(steps) > 0 {
-			steps[0] = steps[0].That("it takes the libraries of " + pin.Quoted(framework.Name))
+			steps[0] = steps[0].Explained("it takes the libraries of " + pin.Quoted(framework.Name))
 			return steps
 		}
 	}
@@ -48,7 +48,7 @@ func releaseSteps(m *model.Machine, b *model.Build) []pin.Step {
 	if len(steps) == 0 {
 		return nil
 	}
-	steps[0] = steps[0].That("in an environment of its own, without " + pin.Quoted(framework.Name))
+	steps[0] = steps[0].Explained("in an environment of its own, without " + pin.Quoted(framework.Name))
 	return steps
 }
 
@@ -138,7 +138,7 @@ func wheelSteps(m *model.Machine, b *model.Build) []pin.Step {
 	if command.Run == "" {
 		return nil
 	}
-	return []pin.Step{command, pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(strings.Join(dirs, ":"))).That("before the program starts")}
+	return []pin.Step{command, pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(strings.Join(dirs, ":"))).Explained("before the program starts")}
 }
 
 // loader is what loads libraries before a package needs them: the loader then finds them by soname, wherever they lie.
@@ -243,7 +243,7 @@ func notOnPath(m *model.Machine, b *model.Build) verdict.Finding {
 	severity, fails, source := b.Without(libraries)
 	f := verdict.Finding{Severity: severity, Subject: b.Subject, Need: strings.Join(libraries, ", "), Source: []string{source},
 		Message:  b.Beside[0] + " is not on the loader's path, and " + b.Name + " does not look there: it " + fails,
-		Steps:    []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(strings.Join(dirs, ":"))).That("before the program starts")},
+		Steps:    []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(strings.Join(dirs, ":"))).Explained("before the program starts")},
 		Evidence: b.Evidence()}
 	for _, file := range b.Beside {
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: path.Base(file), Value: "not on the loader's path", From: file})

@@ -269,7 +269,7 @@ func tensorflowLibs(m *model.Machine, b *model.Build) []*Result {
 		return undecidable(b.Subject, verdict.Statement("the LD_LIBRARY_PATH of the process, which must lead to "+verdict.Some(missing)))
 	} else if len(dirs) > 0 {
 		f.Source = append(f.Source, "https://github.com/tensorflow/tensorflow/issues/63362")
-		f.Steps = []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(strings.Join(dirs, ":"))).That(
+		f.Steps = []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(strings.Join(dirs, ":"))).Explained(
 			"before TensorFlow starts: the wheels are installed, and its run path does not lead to them")}
 		return oneFinding(f)
 	}

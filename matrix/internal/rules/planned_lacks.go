@@ -60,7 +60,7 @@ func broughtAlong(m *model.Machine, name string) bool {
 
 // imports is what nobody can say of the import of a distribution for what a plan leaves open; empty where it leaves
 // nothing open.
-func imports(m *model.Machine, name string) verdict.Lack {
+func imports(m *model.Machine, name string) verdict.MissingFact {
 	told, untold := lacksOf(m, name)
 	const whether = "whether it can be imported"
 	switch {
@@ -70,7 +70,7 @@ func imports(m *model.Machine, name string) verdict.Lack {
 		return verdict.Question(whether).Because(verdict.Reason{Kind: "file",
 			Words: "the plan does not say what " + requirer(untold[0]) + " requires, as with --no-deps"})
 	}
-	return verdict.Lack{}
+	return verdict.MissingFact{}
 }
 
 // tellsMore puts a framework first, and what is there in another release before what is not.
@@ -136,7 +136,7 @@ func lackingNames(m *model.Machine) []*Result {
 		if built || !m.Public(facts.Planned{Name: l.Of}) {
 			continue
 		}
-		if missing := imports(m, l.Of); missing.Lacking() {
+		if missing := imports(m, l.Of); missing.IsMissing() {
 			version, _ := m.Facts.Plan.Installed(l.Of)
 			subject := strings.TrimSpace(l.Of+" "+version) + model.PlaceOf(&m.Facts.Environments[0])
 			results = append(results, leftOpen(subject, missing)...)

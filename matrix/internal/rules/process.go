@@ -59,17 +59,17 @@ func visibleDevices(m *model.Machine) []*Result {
 		f.Message = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s names %s again: CUDA shows no GPU of a list that names one twice (error 101)",
 			list, m.Shown.Twice)
 		f.Steps = []pin.Step{pin.Say("name each GPU once in it"),
-			pin.Run("unset CUDA_VISIBLE_DEVICES").That("shows every GPU").Instead()}
+			pin.Run("unset CUDA_VISIBLE_DEVICES").Explained("shows every GPU").Instead()}
 		return []*Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(model.GPU) bool { return true }}}
 	// CUDA stops reading the list at the first entry that it does not know (Programming Guide, environment variables).
 	case m.Shown.Absent != "":
 		f.Severity = verdict.Error
 		f.Message = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s names %s, which does not exist: CUDA hides it and every GPU after it in the list", list, m.Shown.Absent)
 		f.Steps = []pin.Step{pin.Say(fmt.Sprintf("name GPUs from 0 to %d in it", len(m.Listed())-1)),
-			pin.Run("unset CUDA_VISIBLE_DEVICES").That("shows every GPU").Instead()}
+			pin.Run("unset CUDA_VISIBLE_DEVICES").Explained("shows every GPU").Instead()}
 		return []*Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(model.GPU) bool { return m.Shown.Hidden || m.Shown.Count == 0 }}}
 	// MIG devices that NVML may not show, and numbers of different GPUs without CUDA_DEVICE_ORDER=PCI_BUS_ID.
-	case m.Shown.Missing.Lacking():
+	case m.Shown.Missing.IsMissing():
 		return unknown(f.Subject, m.Shown.Missing)
 	case !m.Shown.Hidden:
 		return holds(f.Subject)
@@ -79,7 +79,7 @@ func visibleDevices(m *model.Machine) []*Result {
 	}
 	// A note: an empty list is how people keep a program on the CPU. The outcome is inconclusive by the link devices.
 	f.Severity, f.Message = verdict.Note, fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list)
-	f.Steps = []pin.Step{pin.Run("unset CUDA_VISIBLE_DEVICES").That("where the GPUs are wanted")}
+	f.Steps = []pin.Step{pin.Run("unset CUDA_VISIBLE_DEVICES").Explained("where the GPUs are wanted")}
 	return oneFinding(f)
 }
 
@@ -157,7 +157,7 @@ func sharedSteps(m *model.Machine) []pin.Step {
 	if m.Facts.System.Container != "" {
 		return []pin.Step{pin.Say("start the container with `docker run --shm-size=8g` (or --ipc=host); in Kubernetes with an emptyDir of medium Memory at /dev/shm")}
 	}
-	return []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("mount", "-o", "remount,size=8G", "/dev/shm")).That(
+	return []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("mount", "-o", "remount,size=8G", "/dev/shm")).Explained(
 		"until the next boot; then by a line in /etc/fstab")}
 }
 

@@ -43,7 +43,7 @@ func (r Rule) OfFleet() bool { return r.OnMachine == nil && r.OnBuild == nil }
 type Result struct {
 	Subject    string               // what it is said of
 	Finding    *verdict.Finding     // what is wrong
-	Missing    verdict.Lack         // the fact without which nothing can be said
+	Missing    verdict.MissingFact  // the fact without which nothing can be said
 	Need       string               // what the rule asks for; beside missing: all the same
 	Row        string               // the table's row that the need rests on
 	Source     []string             // of a need that is met: where it is published
@@ -70,17 +70,17 @@ func holds(subject string) []*Result { return []*Result{{Subject: subject}} }
 func holdsCompared(subject string) []*Result { return []*Result{{Subject: subject, Judged: true}} }
 
 // unknown is a rule that lacks a fact.
-func unknown(subject string, missing verdict.Lack) []*Result {
+func unknown(subject string, missing verdict.MissingFact) []*Result {
 	return []*Result{{Subject: subject, Missing: missing}}
 }
 
 // undecidable is unknown of a fact without which nobody can say whether a build works.
-func undecidable(subject string, missing verdict.Lack) []*Result {
+func undecidable(subject string, missing verdict.MissingFact) []*Result {
 	return []*Result{{Subject: subject, Missing: missing, Decides: true}}
 }
 
 // leftOpen is unknown of a fact without which nobody can say how it stands with the whole machine.
-func leftOpen(subject string, missing verdict.Lack) []*Result {
+func leftOpen(subject string, missing verdict.MissingFact) []*Result {
 	return []*Result{{Subject: subject, Missing: missing, Open: true}}
 }
 

@@ -60,7 +60,7 @@ func peersFinding(m *model.Machine, bus facts.Bus) verdict.Finding {
 			{Fact: "ACS", Value: bus.ACS, From: "/sys/bus/pci"},
 			{Fact: "peer access", Value: m.Facts.Devices.Peers, From: "NVML"}},
 		Steps: []pin.Step{pin.Say("on a machine without virtual machines: switch the IOMMU (VT-d) off in the BIOS, and ACS off on PCI switches (setpci, after every boot)"),
-			pin.Run("export NCCL_P2P_DISABLE=1").That("until then; it keeps NCCL to shared memory")},
+			pin.Run("export NCCL_P2P_DISABLE=1").Explained("until then; it keeps NCCL to shared memory")},
 		Source: []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html",
 			"https://github.com/pytorch/pytorch/issues/87363"}}
 }
@@ -88,7 +88,7 @@ func imexChannel(m *model.Machine) []*Result {
 		Evidence: []verdict.Evidence{{Fact: "NCCL_MNNVL_ENABLE", Value: m.Facts.Variables["NCCL_MNNVL_ENABLE"], From: "environment"},
 			{Fact: "channels", Value: "none", From: "/dev/nvidia-caps-imex-channels"}},
 		Steps: []pin.Step{pin.Say("give the container a channel: NVIDIA_IMEX_CHANNELS=0 with NVIDIA's runtime, in Kubernetes a ComputeDomain of NVIDIA's DRA driver; on the host it must be created first, after every boot (mknod, see NVIDIA's guide)"),
-			pin.Run("export NCCL_MNNVL_ENABLE=0").That("does without").Instead()},
+			pin.Run("export NCCL_MNNVL_ENABLE=0").Explained("does without").Instead()},
 		Source: []string{"https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/imexchannels.html"}})
 }
 

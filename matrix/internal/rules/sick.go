@@ -214,7 +214,7 @@ func repairSteps(m *model.Machine, action, bus string) []pin.Step {
 	case "workflow-nvlink-err": // GPUs that are linked are reset together
 		return resetSteps(m, "", again)
 	case "restart-machine":
-		return []pin.Step{pins.OnHost(m, pins.HostSystem(m).AsRoot("reboot")).That(again)}
+		return []pin.Step{pins.OnHost(m, pins.HostSystem(m).AsRoot("reboot")).Explained(again)}
 	}
 	return nil
 }
@@ -227,7 +227,7 @@ func resetSteps(m *model.Machine, bus, again string) []pin.Step {
 	if bus != "" {
 		reset = append(reset, "-i", bus)
 	}
-	return []pin.Step{pin.Say("stop what runs on the GPU"), pins.OnHost(m, s.AsRoot(reset...)).That(again), pins.OnHost(m, s.AsRoot("reboot")).Instead()}
+	return []pin.Step{pin.Say("stop what runs on the GPU"), pins.OnHost(m, s.AsRoot(reset...)).Explained(again), pins.OnHost(m, s.AsRoot("reboot")).Instead()}
 }
 
 // xidSteps are what to do after an Xid. A GPU that fell off the bus of an EC2 instance comes back on other hardware
@@ -248,7 +248,7 @@ func lostSteps(m *model.Machine) []pin.Step {
 	if m.OnEC2() {
 		return []pin.Step{pin.Say("save your work, also from instance-store disks, which a stop erases; then stop and start the instance: it moves to other hardware, which a reboot does not do; if it happens again, report the instance to AWS")}
 	}
-	return []pin.Step{pins.OnHost(m, pins.HostSystem(m).AsRoot("reboot")).That("save your work first; if it happens again, the GPU or its slot is failing")}
+	return []pin.Step{pins.OnHost(m, pins.HostSystem(m).AsRoot("reboot")).Explained("save your work first; if it happens again, the GPU or its slot is failing")}
 }
 
 // replacement is what to do with a GPU that no reset mends.

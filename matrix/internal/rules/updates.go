@@ -68,7 +68,7 @@ func driverPackagesMixed(m *model.Machine) []*Result {
 			branches[len(branches)-1])
 		f.Steps = []pin.Step{pin.Say(fmt.Sprintf("remove the packages of branch %d", branches[0])), pin.Say("finish the upgrade to one branch").Instead()}
 		if remove := pins.HostSystem(m).Remove(ofBranch(packages, branches[0])...); remove != "" {
-			f.Steps[0] = pin.Run(remove).That(f.Steps[0].Say)
+			f.Steps[0] = pin.Run(remove).Explained(f.Steps[0].Say)
 		}
 	case failed != "":
 		return unknown("driver", verdict.Statement(failed))
@@ -109,7 +109,7 @@ func driverAutoUpdate(m *model.Machine) []*Result {
 	}
 	what, unknowable := updatable(m, u)
 	switch {
-	case unknowable.Lacking():
+	case unknowable.IsMissing():
 		return unknown("driver", unknowable)
 	case what == nil:
 		return holds("driver")
@@ -131,34 +131,34 @@ func driverAutoUpdate(m *model.Machine) []*Result {
 }
 
 // updatable is what of the driver may be upgraded: evidence, nil for nothing, or the fact without which that cannot be known.
-func updatable(m *model.Machine, u facts.Updates) (what []verdict.Evidence, unknowable verdict.Lack) {
+func updatable(m *model.Machine, u facts.Updates) (what []verdict.Evidence, unknowable verdict.MissingFact) {
 	packages, _ := core(m)
 	if failed := m.ProbeFailure("driver-packages"); failed != "" && len(packages) == 0 {
 		return nil, verdict.Statement(failed)
 	}
 	if u.Tool == "dnf-automatic" {
-		return dnfUpdatable(u, packages), verdict.Lack{}
+		return dnfUpdatable(u, packages), verdict.MissingFact{}
 	}
 	// The packages of a release ask for each other's exact version, so one hold holds all; but no daemon's does.
 	held := slices.ContainsFunc(m.Facts.Machine.Packages, func(p facts.DriverPackage) bool {
 		return p.Held && strings.Contains(p.Name, "nvidia") && !daemonNames.MatchString(p.Name)
 	})
 	if len(packages) == 0 || held || u.Pinned != "" {
-		return nil, verdict.Lack{}
+		return nil, verdict.MissingFact{}
 	}
 	for _, p := range packages {
 		if isBlacklisted(u.Blacklist, p.Name) {
-			return nil, verdict.Lack{}
+			return nil, verdict.MissingFact{}
 		}
 		// unattended-upgrades installs from allowed origins only, and each archive has its own.
 		if p.Vendor == "" {
 			return nil, verdict.Question("which archive " + p.Name + " comes from")
 		}
 		if originAllowed(u.Origins, p.Vendor) {
-			return []verdict.Evidence{{Fact: p.Name, Value: p.Version, From: p.From}}, verdict.Lack{}
+			return []verdict.Evidence{{Fact: p.Name, Value: p.Version, From: p.From}}, verdict.MissingFact{}
 		}
 	}
-	return nil, verdict.Lack{}
+	return nil, verdict.MissingFact{}
 }
 
 // dnfUpdatable is a package of the driver that an enabled repository may replace. They ask for each other's exact

@@ -180,15 +180,15 @@ func parseGrubMenu(data []byte, loaderEntries []*grubEntry) grubMenu {
 		case strings.HasSuffix(line, "{"):
 			open = append(open, &grubEntry{})
 		default:
-			menu.parseLine(line, last)
+			menu.addLine(line, last)
 		}
 	}
 	menu.entries = root.entries
 	return menu
 }
 
-// parseLine parses one line inside entry in, or outside of any entry.
-func (m *grubMenu) parseLine(line string, in *grubEntry) {
+// addLine adds what one line says inside entry in, or outside of any entry.
+func (m *grubMenu) addLine(line string, in *grubEntry) {
 	if d := grubDefault.FindStringSubmatch(line); d != nil && d[1] != "${next_entry}" {
 		m.chosen = d[1]
 	}
