@@ -125,29 +125,38 @@ func (p *page) follow(word string, list []pin.Step) {
 	}
 }
 
-// pin writes the commands of a pin, each by itself another way, and what it costs. The driver's say its version, which
-// they do not have.
+// pin writes what to install in words and then the commands that install it, each command one way.
 func (p *page) pin(word string, pin verdict.Pin) {
 	commands := p.commands(pin)
-	switch {
-	case len(commands) > 0:
-		for _, tool := range commands {
-			p.command(word, pin.Commands[tool])
-			word = "or"
+	for i, tool := range commands {
+		command, comment, _ := strings.Cut(pin.Commands[tool], "  # ")
+		if text := pinWords(pin); i == 0 {
+			p.field(word, join("; ", text, comment))
+			word = ""
+		} else if comment != "" {
+			p.field(word, comment)
+			word = ""
 		}
-		p.field("", costs(pin))
-	case len(pin.Steps) == 0:
-		p.field(word, "install "+costs(pin))
+		p.command(word, command)
+		word = "or"
+	}
+	if len(commands) == 0 && len(pin.Steps) == 0 {
+		p.field(word, pinWords(pin))
 	}
 	p.follow(word, pin.Steps)
 }
 
-// costs is what a pin costs, with the release where its commands do not have it.
-func costs(p verdict.Pin) string {
-	if p.Package == "driver" || len(p.Commands) == 0 {
-		return p.Package + " " + p.Version + "; " + p.Why
+// pinWords says what a pin installs and what it costs: "install torch 2.9.0 for CUDA 12.6; keeps the driver".
+func pinWords(p verdict.Pin) string {
+	release, local, _ := strings.Cut(p.Version, "+")
+	text := "install " + p.Package + " " + release
+	switch cuda, ok := strings.CutPrefix(local, "cu"); {
+	case ok && len(cuda) >= 3 && strings.Trim(cuda, "0123456789") == "":
+		text += " for CUDA " + cuda[:len(cuda)-1] + "." + cuda[len(cuda)-1:]
+	case local != "":
+		text += "+" + local
 	}
-	return p.Why
+	return join("; ", text, p.Why)
 }
 
 // tools is the order in which a pin's commands are shown.
@@ -169,15 +178,22 @@ func (p *page) commands(pin verdict.Pin) []string {
 // field writes "    name  text", wrapped under the text.
 func (p *page) field(name, text string) { p.wrap(10, text, fmt.Sprintf("    %-5s ", name)) }
 
-// command writes a line that is there to be copied: it is never broken. The shell's comment at its end, which says where
-// it is for, comes first.
+// command writes a command that can be copied. One that is wider than the page is broken between words, each line but
+// the last ending in a backslash. The shell's comment at its end, which says where it is for, comes first.
 func (p *page) command(name, text string) {
 	text, comment, _ := strings.Cut(text, "  # ")
 	if comment != "" {
-		p.field(name, "# "+comment)
+		p.field(name, comment)
 		name = ""
 	}
-	p.line(fmt.Sprintf("    %-5s ", name), paintedText{bold, text})
+	const margin = 10
+	for i, line := range foldCommand(text, margin, p.style.Width) {
+		if i == 0 {
+			p.line(fmt.Sprintf("    %-5s ", name), paintedText{bold, strings.TrimLeft(line, " ")})
+		} else {
+			p.line(paintedText{bold, line})
+		}
+	}
 }
 
 // step writes a step: its command, and below it what that does, or words.

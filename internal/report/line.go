@@ -23,7 +23,7 @@ func Line(w io.Writer, r Report, _ Style) error {
 	room := lineLimit - len(tail)
 	step := ""
 	if r.Outcome == verdict.Incompatible {
-		step = cut(clean(firstStep(firstOf(r.Findings, verdict.Error))), room*2/5)
+		step = clean(firstStep(firstOf(r.Findings, verdict.Error), room*2/5))
 	}
 	_, err := fmt.Fprintln(w, cut(clean(text), room-len(step))+step+tail)
 	return err
@@ -64,15 +64,20 @@ func failure(f verdict.Finding) string {
 	return fmt.Sprintf("%s: %s%s", f.Rule, target, sentence(f))
 }
 
-// firstStep is what mends a finding: the pin that changes least, else the first step.
-func firstStep(f verdict.Finding) string {
+// firstStep returns the pin that changes least, else the first step. It never cuts a step: where one is longer than room
+// bytes, it names the command that prints the whole.
+func firstStep(f verdict.Finding, room int) string {
+	fix := ""
 	switch {
 	case len(f.Pins) > 0:
-		return "; fix: " + f.Pins[0].Package + " " + f.Pins[0].Version
+		fix = "; fix: " + f.Pins[0].Package + " " + f.Pins[0].Version
 	case len(f.Steps) > 0:
-		return "; fix: " + cmp.Or(f.Steps[0].Run, f.Steps[0].Say)
+		fix = "; fix: " + cmp.Or(f.Steps[0].Run, f.Steps[0].Say)
 	}
-	return ""
+	if len(fix) > room {
+		return "; fix: cudacompat doctor"
+	}
+	return fix
 }
 
 // missing is the fact without which nothing can be said.

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -125,6 +126,69 @@ func fold(text string, first, rest int, limited bool) []string {
 		room -= columns(word) + min(len(line)-1, 1)
 	}
 	return append(lines, strings.Join(line, " "))
+}
+
+// shortCommand is the length up to which a command is not broken, however narrow the page is.
+const shortCommand = 40
+
+// foldCommand breaks a command for a shell into lines for a page of the given width, of which margin columns are used
+// by what stands before them. It breaks only between words, after "&&" and "||" first, and ends each line but the last
+// with a backslash. A word that is wider than the rest of the page begins at the page's edge.
+func foldCommand(text string, margin, width int) []string {
+	if width == 0 || margin+columns(text) <= max(width, margin+shortCommand) {
+		return []string{text}
+	}
+	const more = ` \`
+	var lines []string
+	line, left := "", margin
+	for _, word := range shellWords(text, width-margin-2-len(more)) {
+		ended := endsCommand(line)
+		if line == "" {
+			line = word
+			continue
+		}
+		if !ended && left+columns(line+" "+word+more) <= width {
+			line += " " + word
+			continue
+		}
+		lines = append(lines, strings.Repeat(" ", left)+line+more)
+		line, left = word, margin
+		if !ended {
+			left += 2
+		}
+		if left+columns(word+more) > width {
+			left = 0
+		}
+	}
+	return append(lines, strings.Repeat(" ", left)+line)
+}
+
+// endsCommand reports whether a line ends where a shell expects another command.
+func endsCommand(line string) bool {
+	return strings.HasSuffix(line, " &&") || strings.HasSuffix(line, " ||") || strings.HasSuffix(line, ";")
+}
+
+// optionsWithValue are the options whose value stays on their line.
+var optionsWithValue = []string{"--index-url", "--extra-index-url", "--python", "-p", "-n", "-c"}
+
+// shellWords splits a command at the spaces outside quotes. It keeps an option together with its value if both fit room.
+func shellWords(text string, room int) []string {
+	quote := rune(0)
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		switch {
+		case quote == 0 && (r == '\'' || r == '"' || r == '`'):
+			quote = r
+		case r == quote:
+			quote = 0
+		}
+		return r == ' ' && quote == 0
+	})
+	for i := len(words) - 1; i > 0; i-- {
+		if both := words[i-1] + " " + words[i]; slices.Contains(optionsWithValue, words[i-1]) && columns(both) <= room {
+			words = slices.Replace(words, i-1, i+1, both)
+		}
+	}
+	return words
 }
 
 // words splits text at spaces outside backquotes.

@@ -120,9 +120,9 @@ func pinWays(p verdict.Pin) [][]pin.Step {
 		switch {
 		case command == "" || tool == "uv" && p.Commands["pip"] != "":
 		case apt && dnf || strings.HasPrefix(command, "RUN "):
-			ways = append(ways, []pin.Step{pin.Say(costs(p) + ": " + command)})
+			ways = append(ways, []pin.Step{pin.Say(pinWords(p) + ": " + command)})
 		default:
-			ways = append(ways, []pin.Step{pin.Run(command).Explained(costs(p))})
+			ways = append(ways, []pin.Step{pin.Run(command).Explained(pinWords(p))})
 		}
 	}
 	if len(ways) == 0 && len(p.Steps) == 0 {

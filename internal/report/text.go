@@ -283,8 +283,21 @@ func (p *page) counts(r Report, findings []statement) string {
 		list = append(list, fmt.Sprintf("%d waived", n))
 	}
 	text := r.least() + strings.Join(list, ", ")
+	var more []string
 	if hidden := len(r.Passed) + len(r.Unknown) + notes; hidden > 0 && !p.style.All {
-		text += " (--all shows all)"
+		more = append(more, "--all shows all")
+	}
+	if slices.ContainsFunc(findings, hasCommand) {
+		more = append(more, "-o script writes the fixes as a script")
+	}
+	if len(more) > 0 {
+		text += " (" + strings.Join(more, "; ") + ")"
 	}
 	return text
+}
+
+// hasCommand reports whether an error or a warning has a command that mends it.
+func hasCommand(f statement) bool {
+	return f.Severity != verdict.Note && (slices.ContainsFunc(f.Steps, func(s pin.Step) bool { return s.Run != "" }) ||
+		slices.ContainsFunc(f.Pins, func(p verdict.Pin) bool { return len(p.Commands) > 0 }))
 }
