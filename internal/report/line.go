@@ -64,20 +64,21 @@ func failure(f verdict.Finding) string {
 	return fmt.Sprintf("%s: %s%s", f.Rule, target, sentence(f))
 }
 
-// firstStep returns the pin that changes least, else the first step. It never cuts a step: where one is longer than room
-// bytes, it names the command that prints the whole.
+// firstStep returns the pin that changes least, else the first step, in at most room bytes. It may cut words, but never a
+// command: where one is longer, it names the command that prints the whole.
 func firstStep(f verdict.Finding, room int) string {
-	fix := ""
+	const fix = "; fix: "
 	switch {
 	case len(f.Pins) > 0:
-		fix = "; fix: " + f.Pins[0].Package + " " + f.Pins[0].Version
-	case len(f.Steps) > 0:
-		fix = "; fix: " + cmp.Or(f.Steps[0].Run, f.Steps[0].Say)
+		return cut(fix+f.Pins[0].Package+" "+f.Pins[0].Version, room)
+	case len(f.Steps) == 0:
+		return ""
+	case f.Steps[0].Run == "":
+		return cut(fix+f.Steps[0].Say, room)
+	case len(fix+f.Steps[0].Run) > room:
+		return fix + "cudacompat doctor"
 	}
-	if len(fix) > room {
-		return "; fix: cudacompat doctor"
-	}
-	return fix
+	return fix + f.Steps[0].Run
 }
 
 // missing is the fact without which nothing can be said.
