@@ -55,6 +55,7 @@ func TestScreenPicture(t *testing.T) {
 	}
 	drawn := html.UnescapeString(regexp.MustCompile("<[^>]*>").ReplaceAllString(string(picture), ""))
 	const command = "check example:broken"
+	drawn = strings.ReplaceAll(drawn, " \\\n", "\n") // at 80 columns a command is broken; in a pipe it is not
 	words := func(text string) string { return strings.Join(strings.Fields(text), "") }
 	if diff := cmp.Diff(words(drawn), words("$ cudacompat "+command+runForReadme(t, command))); diff != "" {
 		t.Errorf("docs/screen.svg shows other words than the program (-picture +program); run make screen:\n%s", diff)

@@ -1,8 +1,8 @@
 package report
 
 import (
-	"slices"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
