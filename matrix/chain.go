@@ -62,6 +62,8 @@ func (j *judgement) machineLink(name verdict.LinkName, g model.GPU) (verdict.Lin
 		if seen, _ := sight(j.Machine, name, g); seen.State == verdict.Held {
 			l.Value, l.From = seen.Value, seen.From
 		}
+	} else if hidden, ok := j.hidden[name]; ok && g.Label != "" {
+		l = hidden
 	} else {
 		l, arises = sight(j.Machine, name, g)
 	}

@@ -77,16 +77,17 @@ func emptyVerdict() verdict.Verdict {
 type judgement struct {
 	*model.Machine
 	verdict   *verdict.Verdict
-	failed    map[about]bool      // errors
-	about     map[about]bool      // findings of any severity
-	undecided map[string][]string // by subject: the rules that lack a fact which decides
-	compared  bool                // something was there to compare
-	open      bool                // a fact is missing that leaves the outcome open
-	cut       bool                // the time was up before every rule was asked
-	how       map[string]way      // by subject: how a build works with which nothing is wrong
-	without   map[string][]string // by subject: the rules that found no GPU for a part that the rest does without
-	faults    []fault             // of the machine
-	broken    map[string][]fault  // by subject: of builds
+	failed    map[about]bool                    // errors
+	about     map[about]bool                    // findings of any severity
+	undecided map[string][]string               // by subject: the rules that lack a fact which decides
+	compared  bool                              // something was there to compare
+	open      bool                              // a fact is missing that leaves the outcome open
+	cut       bool                              // the time was up before every rule was asked
+	how       map[string]way                    // by subject: how a build works with which nothing is wrong
+	without   map[string][]string               // by subject: the rules that found no GPU for a part that the rest does without
+	faults    []fault                           // of the machine
+	hidden    map[verdict.LinkName]verdict.Link // links of the machine that were not seen because a place was not
+	broken    map[string][]fault                // by subject: of builds
 	asking    asking
 	provided  bool // what an image must bring and what is not known of that is there
 }
@@ -110,7 +111,7 @@ type asking func(Rule, *model.Build) []*rules.Result
 
 func newJudgement(m *model.Machine, v *verdict.Verdict) *judgement {
 	return &judgement{Machine: m, verdict: v, failed: map[about]bool{}, about: map[about]bool{},
-		undecided: map[string][]string{}, how: map[string]way{}, without: map[string][]string{}, broken: map[string][]fault{}, asking: func(rule Rule, b *model.Build) []*rules.Result { return rules.Ask(m, rule, b) }}
+		undecided: map[string][]string{}, hidden: map[verdict.LinkName]verdict.Link{}, how: map[string]way{}, without: map[string][]string{}, broken: map[string][]fault{}, asking: func(rule Rule, b *model.Build) []*rules.Result { return rules.Ask(m, rule, b) }}
 }
 
 // about is what a rule said something of. A rule about the machine speaks of every build too: its subject is empty.
@@ -217,6 +218,9 @@ func (j *judgement) record(rule Rule, results []*rules.Result, counts bool) {
 		case r.Missing.IsMissing():
 			j.verdict.Unknown = append(j.verdict.Unknown, verdict.Missing{Rule: rule.ID, Subject: r.Subject, Target: j.Name,
 				MissingFact: r.Missing, Need: r.Need})
+			if r.Unseen && rule.OnMachine != nil {
+				j.hides(rule, r)
+			}
 			if r.Decides && !slices.Contains(j.undecided[r.Subject], rule.ID) {
 				j.undecided[r.Subject] = append(j.undecided[r.Subject], rule.ID)
 			}
@@ -252,6 +256,17 @@ func (j *judgement) find(rule Rule, r *rules.Result, counts bool) {
 	j.compared = j.compared || f.Severity != verdict.Note
 	complete(&f)
 	j.verdict.Findings = append(j.verdict.Findings, f)
+}
+
+// hides notes the link of the machine that was not seen for want of a fact.
+func (j *judgement) hides(rule Rule, r *rules.Result) {
+	link := cmp.Or(r.Link, rule.Link)
+	if link == "" || len(r.Builds) > 0 {
+		return
+	}
+	if _, known := j.hidden[link]; !known {
+		j.hidden[link] = unseen(link, r.Missing, rule.ID)
+	}
 }
 
 // breaks notes the link that an error breaks: the machine's, those of some builds, or that of the build it is about.

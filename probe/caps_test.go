@@ -52,6 +52,7 @@ var caps = map[string]string{
 	"internal/pyenv maxRoots":     "unread",
 	"internal/pyenv maxCondaList": "unread",
 	"internal/pyenv maxProcesses": "unread",
+	"host maxSkipped":             "unread", // one place stands for the others
 
 	// What an import comes to is then known of fewer files: nothing that they load is held against a build.
 	"internal/pysource maxLibraries": "judged",

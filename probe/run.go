@@ -8,7 +8,6 @@ import (
 
 	"cudacompat/internal/budget"
 	"cudacompat/probe/facts"
-	"cudacompat/probe/host"
 	"cudacompat/probe/internal/container"
 	"cudacompat/probe/internal/driver"
 	"cudacompat/probe/internal/efa"
@@ -26,35 +25,35 @@ const filesTimeout = 10 * time.Second
 
 // sources lists the readers of facts in the order in which they run and are reported.
 var sources = []reader{
-	{name: "system", readHost: system.Read},
-	{name: "instance", readHost: system.ReadInstance},
-	{name: "proc-driver", readHost: driver.ReadLoaded},
-	{name: "driver-libraries", readHost: driver.ReadLibraries},
-	{name: "kernel-log", readHost: kernel.ReadLog},
-	{name: "boot", readHost: kernel.ReadBoot},
-	{name: "installers", readHost: driver.ReadInstallers},
-	{name: "firmware", readHost: driver.ReadFirmware},
+	{name: "system", needs: always, readHost: system.Read},
+	{name: "instance", needs: nothingClosed, readHost: system.ReadInstance},
+	{name: "proc-driver", needs: always, readHost: driver.ReadLoaded},
+	{name: "driver-libraries", needs: atRest, readHost: driver.ReadLibraries},
+	{name: "kernel-log", needs: nothingClosed, readHost: kernel.ReadLog},
+	{name: "boot", needs: atRest, readHost: kernel.ReadBoot},
+	{name: "installers", needs: atRest, readHost: driver.ReadInstallers},
+	{name: "firmware", needs: atRest, readHost: driver.ReadFirmware},
 	{name: "secure-boot", readHost: kernel.ReadSecureBoot},
 	{name: "module-build", readHost: driver.ReadModuleBuild},
 	{name: "container-runtimes", readHost: container.ReadRuntimes},
 	{name: "driver-packages", readHost: driver.ReadPackages}, // says the releases of those
-	{name: "fabric", readHost: driver.ReadFabric},
+	{name: "fabric", needs: always, readHost: driver.ReadFabric},
 	{name: "grid", readHost: driver.ReadGRID},
-	{name: "updates", readHost: driver.ReadUpdates},
-	{name: "processes", live: true, readHost: process.ReadJob},
-	{name: "pci", readHost: gpu.ReadPCI},
-	{name: "peer-to-peer", live: true, readHost: gpu.ReadPeers},
+	{name: "updates", needs: nothingClosed, readHost: driver.ReadUpdates},
+	{name: "processes", live: true, needs: nothingClosed, readHost: process.ReadJob},
+	{name: "pci", needs: always, readHost: gpu.ReadPCI},
+	{name: "peer-to-peer", live: true, needs: nothingClosed, readHost: gpu.ReadPeers},
 	{name: "efa", readHost: efa.Read},
 	{name: "toolkits", readHost: toolkit.Read},
 	{name: "building", readHost: toolkit.ReadBuilding},
 	{name: "libraries", readHost: toolkit.ReadLibraries},
-	{name: "variables", live: true, readHost: process.ReadVariables},
-	{name: "devices", live: true, readHost: process.ReadDevices},
-	{name: "container", live: true, readHost: container.Read},
+	{name: "variables", live: true, needs: nothingClosed, readHost: process.ReadVariables},
+	{name: "devices", live: true, needs: always, readHost: process.ReadDevices},
+	{name: "container", live: true, needs: always, readHost: container.Read},
 	{name: "python", read: readPython},
 	{name: "caches", read: readCaches},
-	{name: "gpu-numbers", readHost: gpu.ReadNumbers},       // a driver that hangs keeps nothing else back
-	{name: "driver-modules", readHost: driver.ReadModules}, // last: unpacking those of many kernels can take seconds
+	{name: "gpu-numbers", needs: always, readHost: gpu.ReadNumbers},       // a driver that hangs keeps nothing else back
+	{name: "driver-modules", needs: atRest, readHost: driver.ReadModules}, // last: unpacking those of many kernels can take seconds
 }
 
 // Run reads every source of facts on the host. It never hangs and never fails as a whole: a source that cannot be read
@@ -107,7 +106,7 @@ func runReaders(ctx context.Context, h *Host, opt Options, sources []reader) Fac
 			if ctx.Err() != nil {
 				return // what it could not read for lack of time is no answer
 			}
-			results <- result{withSkipped(apply, h.DrainSkipped()), status}
+			results <- result{withSkipped(apply, s, h.Rest, h.DrainSkipped()), status}
 		}
 	}()
 	select {
@@ -125,20 +124,6 @@ func runReaders(ctx context.Context, h *Host, opt Options, sources []reader) Fac
 		opt.kept()(&facts)
 	}
 	return markUnread(ctx, facts, sources[read:], limit)
-}
-
-// withSkipped adds the directories that a source could not read as a whole to Facts.Unread: they may hold what the source
-// looked for.
-func withSkipped(apply source.Update, left []host.Skipped) source.Update {
-	if len(left) == 0 {
-		return apply
-	}
-	return func(f *Facts) {
-		apply(f)
-		for _, l := range left {
-			f.Unread = append(f.Unread, facts.Unread{Kind: facts.UnreadCut, Place: l.Place, Reason: l.Reason})
-		}
-	}
 }
 
 // markUnread reports the sources that did not finish in time.

@@ -63,6 +63,7 @@ func (o Options) kept() source.Update {
 type reader struct {
 	name     string
 	live     bool // only on the running machine
+	needs    need // what a place that it could not see means
 	readHost func(*Host) (source.Update, error)
 	read     func(*Host, Options) (source.Update, error)
 }

@@ -82,11 +82,11 @@ func (f *lookFlags) host() (*probe.Host, error) {
 }
 
 // environmentOf is the environment that a path leads to: itself, or the one in whose bin it is (E/bin, E/bin/python,
-// E/bin/activate); empty where there is none.
+// E/bin/activate); empty where there is none. One that cannot be seen may be there: the report says so.
 func environmentOf(h *probe.Host, name string) string {
 	for _, dir := range []string{name, path.Dir(strings.TrimRight(name, "/")), path.Dir(path.Dir(name))} {
 		below := strings.TrimPrefix(strings.TrimPrefix(strings.TrimRight(name, "/"), dir), "/")
-		if bin, _, _ := strings.Cut(below, "/"); (below == "" || bin == "bin") && probe.IsEnvironment(h, dir) {
+		if bin, _, _ := strings.Cut(below, "/"); (below == "" || bin == "bin") && (probe.IsEnvironment(h, dir) || h.Unseen(dir)) {
 			return dir
 		}
 	}

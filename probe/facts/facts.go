@@ -401,11 +401,13 @@ type Observed struct {
 	Named string `json:"named"`
 }
 
-// Unread is a place that could hold a build and was not looked at.
+// Unread is a place that could not be looked at, and could hold a build or what a link needs.
 type Unread struct {
 	Place  string `json:"place"`  // "/opt/venv/lib/python3.12/site-packages"
 	Reason string `json:"reason"` // "permission denied", "no answer within 10s"
 	Kind   string `json:"kind"`   // one of the Unread… constants: what it has to do with the programs that run here
+	// Probe is the source of facts that looked there, "driver-modules": what it did not find may be in this place.
+	Probe string `json:"probe,omitempty"`
 }
 
 // The kinds of places that were not looked at. What this user cannot read he cannot import either, so a closed place

@@ -31,10 +31,12 @@ type Host struct {
 	// Budget is what may be kept of it, and for how long it is read; nil bounds nothing.
 	Budget *budget.Budget
 
-	files   Files           // what stands in place of a directory; nil where Root is one
-	removed map[string]bool // what Without takes away
-	skipped []Skipped
-	lookups lookups
+	files     Files           // what stands in place of a directory; nil where Root is one
+	removed   map[string]bool // what Without takes away
+	fault     Fault           // what WithFaults makes fail
+	skipped   []Skipped       // what could not be seen since DrainSkipped
+	skippedAt map[string]bool // their places
+	lookups   lookups
 }
 
 // lookups is what was asked once in a run and is asked again: most look-ups share a handful of directories.
@@ -54,16 +56,6 @@ type lookups struct {
 // directory is a directory whatever it is called: /lib and /usr/lib are one on most systems.
 type directory struct{ device, inode uint64 }
 
-// Skipped is a directory that was read only in part, or not at all, and why.
-type Skipped struct{ Place, Reason string }
-
-// DrainSkipped returns the directories that were read only in part since the last call, and forgets them.
-func (h *Host) DrainSkipped() []Skipped {
-	left := h.skipped
-	h.skipped = nil
-	return left
-}
-
 // resolution is what a name was resolved to.
 type resolution struct {
 	path string
@@ -73,7 +65,7 @@ type resolution struct {
 // Fresh returns h with empty caches. --wait looks again because something may have changed, and a look that was left
 // behind on a dead mount may still write to the old ones.
 func (h *Host) Fresh() *Host {
-	return &Host{Root: h.Root, Env: h.Env, Rest: h.Rest, Start: h.Start, files: h.files, removed: h.removed}
+	return &Host{Root: h.Root, Env: h.Env, Rest: h.Rest, Start: h.Start, files: h.files, removed: h.removed, fault: h.fault}
 }
 
 // This is the running machine with this process's environment.
@@ -120,6 +112,9 @@ func (h *Host) rootFS() (rootFS, error) {
 		if len(h.removed) > 0 {
 			root = rootWithout{root, h.removed}
 		}
+		if h.fault != nil {
+			root = faultyRoot{root, h.fault}
+		}
 		h.lookups.rootFS = root
 	}
 	return h.lookups.rootFS, nil
@@ -141,12 +136,14 @@ func (h *Host) Resolve(name string) (string, error) {
 		known.path, known.err = inRoot(h, name, rootFS.resolve)
 		h.lookups.resolved = remember(h, h.lookups.resolved, name, known)
 	}
+	h.skip(name, known.err)
 	return known.path, pathError("resolve", name, known.err)
 }
 
 // Readlink is where a link points, empty for what is no link.
 func (h *Host) Readlink(name string) (string, error) {
 	target, err := inRoot(h, name, rootFS.readlink)
+	h.skip(name, err)
 	return target, pathError("readlink", name, err)
 }
 
@@ -199,6 +196,7 @@ func (h *Host) Real(resolved string) string { return filepath.Join(h.Root, resol
 // block or have effects.
 func (h *Host) Open(name string) (File, error) {
 	f, err := inRoot(h, name, rootFS.open)
+	h.skip(name, err)
 	return f, pathError("open", name, err)
 }
 
@@ -220,7 +218,9 @@ func (h *Host) ReadInto(name string, before []byte) ([]byte, error) {
 		return before[:0], err
 	}
 	defer f.Close()
-	return Whole(f, name, before)
+	data, err := Whole(f, name, before)
+	h.skip(name, err)
+	return data, err
 }
 
 // Whole is ReadInto for a file that is open.
@@ -318,6 +318,7 @@ func (h *Host) ReadLine(name string) (string, error) {
 		line, err = nil, errLongLine
 	}
 	if err != nil {
+		h.skip(name, err)
 		err = &fs.PathError{Op: "read", Path: name, Err: Plain(err)}
 	}
 	return string(bytes.TrimSpace(line)), err
@@ -332,11 +333,13 @@ func (h *Host) ReadDir(name string) ([]fs.DirEntry, error) {
 	}
 	dir, err := inRoot(h, name, rootFS.openDir)
 	if err != nil {
+		h.skip(name, err)
 		return nil, pathError("list", name, err)
 	}
 	defer dir.Close()
 	entries, err := h.listOnce(name, dir)
 	if err != nil {
+		h.skip(name, err)
 		return nil, pathError("list", name, err)
 	}
 	entries = h.remaining(name, entries)
@@ -385,7 +388,8 @@ func (h *Host) list(name string, dir dir) ([]fs.DirEntry, error) {
 		return h.Budget.Keep(len(some), size)
 	})
 	if errors.Is(err, budget.ErrSpent) {
-		h.skipped = append(h.skipped, Skipped{name, fmt.Sprintf("only %d of its entries were read: %v", len(all), err)})
+		h.skipped = append(h.skipped, Skipped{Place: name, Cut: true,
+			Reason: fmt.Sprintf("only %d of its entries were read: %v", len(all), err)})
 	} else if err != nil {
 		return nil, err
 	}
@@ -430,6 +434,7 @@ func (h *Host) reach(name string) error {
 		_, err = inRoot(h, name, func(root rootFS, name string) (bool, error) { return true, root.reach(name) })
 		h.lookups.reached = remember(h, h.lookups.reached, name, err)
 	}
+	h.skip(name, err)
 	return err
 }
 

@@ -50,6 +50,17 @@ func (m *Machine) ProbeFailure(name string) string {
 	return ""
 }
 
+// Unseen is a place that a probe could not see, with the reason, "" if it saw all that it looked for. What is closed to
+// this user in other people's environments is none: this user cannot import it.
+func (m *Machine) Unseen(probe string) string {
+	for _, u := range m.Facts.Unread {
+		if u.Probe == probe && (probe != "python" || u.Kind != facts.UnreadClosed) {
+			return u.Place + " could not be looked at: " + u.Reason
+		}
+	}
+	return ""
+}
+
 // GivenGPUs reports whether somebody asked for a GPU for this container, and how many are named one by one; 0 when that is
 // not said. NVIDIA_VISIBLE_DEVICES asks by an index, a UUID, a MIG or CDI name: "all" is written by every CUDA image, and
 // "void", "none" or nothing only keep NVIDIA's hook out, as every CDI container does. Nodes in a /dev of its own and

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 
 	"cudacompat/matrix/internal/model"
@@ -11,6 +12,31 @@ import (
 
 // Ask asks a rule.
 func Ask(m *model.Machine, rule Rule, b *model.Build) []*Result {
+	return withheldUnseen(m, rule, ask(m, rule, b))
+}
+
+// withheldUnseen replaces errors and warnings about what is missing by a missing fact, if a probe on whose "not there" the
+// rule rests could not see a place: what it misses may be there.
+func withheldUnseen(m *model.Machine, rule Rule, results []*Result) []*Result {
+	place := ""
+	for _, probe := range rule.Absence {
+		place = cmp.Or(place, m.Unseen(probe))
+	}
+	if place == "" {
+		return results
+	}
+	for i, r := range results {
+		if r.Finding == nil || r.Finding.Severity == verdict.Note || r.Proven {
+			continue
+		}
+		missing := verdict.Statement(place)
+		results[i] = &Result{Subject: r.Subject, Missing: missing, Need: r.Need, Decides: true, Open: rule.OnMachine != nil, Unseen: true, Link: r.Link}
+	}
+	return results
+}
+
+// ask asks a rule by what was found.
+func ask(m *model.Machine, rule Rule, b *model.Build) []*Result {
 	switch {
 	case b != nil && rule.Link == verdict.LinkCode: // which GPUs a program is shown decides
 		return withPEP668Step(b.Env, withoutGPU(b, rule, asShown(m, rule.OnBuild, b)))

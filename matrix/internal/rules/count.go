@@ -20,7 +20,7 @@ func givenCount(m *model.Machine) []*Result {
 			return nil
 		}
 		f := noneCounted(m, given)
-		return []*Result{{Subject: f.Subject, Finding: &f, Link: verdict.LinkGPU}}
+		return []*Result{{Subject: f.Subject, Finding: &f, Link: verdict.LinkGPU, Proven: true}}
 	}
 	if f := fewerCounted(m); f != nil {
 		return oneFinding(*f)

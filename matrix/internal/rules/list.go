@@ -28,6 +28,7 @@ var All = []Rule{
 	},
 	{
 		ID: "module-missing-for-kernel", Title: "the kernel that boots has no NVIDIA module",
+		Absence:     []string{"driver-modules", "installers", "boot"},
 		Link:        verdict.LinkModule,
 		Rests:       []verdict.LinkName{verdict.LinkGPU},
 		SaidBy:      "architecture-mismatch",
@@ -36,6 +37,7 @@ var All = []Rule{
 	},
 	{
 		ID: "driver-missing", Title: "no NVIDIA driver is loaded",
+		Absence:     []string{"proc-driver", "driver-libraries", "driver-modules", "devices"},
 		Link:        verdict.LinkModule,
 		Rests:       []verdict.LinkName{verdict.LinkGPU},
 		SaidBy:      "architecture-mismatch",
@@ -44,6 +46,7 @@ var All = []Rule{
 	},
 	{
 		ID: "driver-mismatch", Title: "user space and kernel module come from different drivers",
+		Absence:   []string{"driver-libraries", "proc-driver"},
 		Link:      verdict.LinkLibcuda,
 		OnMachine: driverMismatch,
 	},
@@ -67,6 +70,7 @@ var All = []Rule{
 	},
 	{
 		ID: "device-nodes-missing", Title: "the driver's device nodes are missing",
+		Absence:     []string{"devices"},
 		Link:        verdict.LinkDevices,
 		Rests:       []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule},
 		SaidBy:      "device-access-lost",
@@ -75,6 +79,7 @@ var All = []Rule{
 	},
 	{
 		ID: "container-driver-libs", Title: "the driver's libraries are missing from the container",
+		Absence:     []string{"driver-libraries"},
 		Link:        verdict.LinkLibcuda,
 		Rests:       []verdict.LinkName{verdict.LinkDevices},
 		OnMachine:   containerDriverLibs,
@@ -111,7 +116,8 @@ var All = []Rule{
 	},
 	{
 		ID: "gsp-firmware", Title: "the open kernel module has no firmware",
-		Link: verdict.LinkModule,
+		Absence: []string{"firmware"},
+		Link:    verdict.LinkModule,
 		// Firmware comes with the module, and that of the release which an update removed is no fault of its own.
 		Rests:     []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule},
 		SaidBy:    "driver-mismatch",
@@ -125,6 +131,7 @@ var All = []Rule{
 	{
 		// A driver that does not answer cannot tell the fabric's state, and the fabric manager is of user space's release.
 		ID: "fabric-manager", Title: "NVSwitch is not programmed",
+		Absence:   []string{"fabric", "pci"},
 		Link:      verdict.LinkAnswers,
 		Rests:     []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule, verdict.LinkAnswers},
 		SaidBy:    "driver-mismatch",
@@ -133,6 +140,7 @@ var All = []Rule{
 	{
 		// A GPU that the driver leaves out for a reason which has been said is not missing.
 		ID: "gpu-count", Title: "GPUs are missing",
+		Absence:   []string{"pci"},
 		Rests:     []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule, verdict.LinkAnswers},
 		OnMachine: gpuCount,
 	},
@@ -170,6 +178,7 @@ var All = []Rule{
 	{
 		// Broken on the CPU, too, which is why it stands before every rule about GPUs and code.
 		ID: "not-importable", Title: "Python cannot import what is installed",
+		Absence: []string{"python"},
 		Link:    verdict.LinkPython,
 		OnBuild: notImportable,
 	},
@@ -208,12 +217,14 @@ var All = []Rule{
 	},
 	{
 		ID: "cpu-only-build", Title: "the build has no CUDA in it",
+		Absence:     []string{"python"},
 		Link:        verdict.LinkCode,
 		OnBuild:     cpuOnlyBuild,
 		LeavesNoGPU: true,
 	},
 	{
 		ID: "gpu-arch-missing", Title: "the build has no code for the GPU",
+		Absence: []string{"python"},
 		Link:    verdict.LinkCode,
 		OnBuild: gpuArchMissing,
 		Reads:   []string{"sass", "ptx", "groups"},
@@ -241,17 +252,20 @@ var All = []Rule{
 	},
 	{
 		ID: "libstdcxx-too-old", Title: "the C++ library is older than the framework needs",
+		Absence: []string{"python"},
 		Link:    verdict.LinkPython,
 		OnBuild: libstdcxxTooOld,
 	},
 	{
 		ID: "cudnn-mismatch", Title: "the build cannot use this cuDNN",
+		Absence: []string{"python"},
 		Link:    verdict.LinkLibraries,
 		OnBuild: cudnnMismatch,
 		Reads:   []string{"cudnn"},
 	},
 	{
 		ID: "nccl-mismatch", Title: "the build cannot use this NCCL",
+		Absence: []string{"python"},
 		Link:    verdict.LinkLibraries,
 		OnBuild: ncclMismatch,
 		Reads:   []string{"nccl"},
@@ -263,6 +277,7 @@ var All = []Rule{
 	},
 	{
 		ID: "library-shadowed", Title: "a CUDA library that is loaded lacks what the build needs",
+		Absence: []string{"python"},
 		Link:    verdict.LinkLibraries,
 		OnBuild: libraryShadowed,
 	},
@@ -274,6 +289,7 @@ var All = []Rule{
 	},
 	{
 		ID: "tensorflow-cuda-libs", Title: "TensorFlow cannot find its CUDA libraries",
+		Absence: []string{"python"},
 		Link:    verdict.LinkLibraries,
 		OnBuild: tensorflowLibs,
 	},
@@ -301,6 +317,7 @@ var All = []Rule{
 	},
 	{
 		ID: "jit-needs-compiler", Title: "Triton finds no C compiler, ptxas or libcuda",
+		Absence: []string{"building"},
 		OnBuild: jitNeedsCompiler,
 	},
 	{
@@ -317,6 +334,7 @@ var All = []Rule{
 	},
 	{
 		ID: "extension-mismatch", Title: "an extension was compiled for another torch or CUDA",
+		Absence: []string{"python"},
 		Link:    verdict.LinkLibraries,
 		OnBuild: extensionMismatch,
 	},
@@ -326,12 +344,14 @@ var All = []Rule{
 	},
 	{
 		ID: "numpy-abi", Title: "the build was compiled before NumPy 2",
+		Absence: []string{"python"},
 		Link:    verdict.LinkPython,
 		OnBuild: numpyABI,
 	},
 	{
 		// A bug of a combination matters only where the combination would run.
 		ID: "known-bad", Title: "this combination is known to fail",
+		Absence: []string{"python"},
 		Link:    verdict.LinkLibraries,
 		Rests:   []verdict.LinkName{verdict.LinkDriver, verdict.LinkCode},
 		OnBuild: knownBad,
@@ -346,17 +366,20 @@ var All = []Rule{
 	},
 	{
 		ID: "container-toolkit", Title: "the container engine cannot give out GPUs",
+		Absence:     []string{"container-runtimes"},
 		Rests:       []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule},
 		OnMachine:   containerToolkit,
 		LeavesNoGPU: true,
 	},
 	{
 		ID: "cdi-spec-stale", Title: "the CDI specification names a driver that is gone",
+		Absence:   []string{"container-runtimes", "driver-libraries"},
 		Rests:     []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule},
 		OnMachine: cdiSpecStale,
 	},
 	{
 		ID: "visible-devices", Title: "CUDA_VISIBLE_DEVICES names or hides the wrong GPUs",
+		Absence:     []string{"gpu-numbers"},
 		Link:        verdict.LinkDevices,
 		OnMachine:   visibleDevices,
 		LeavesNoGPU: true,
@@ -364,6 +387,7 @@ var All = []Rule{
 	{
 		// A list that names an absent GPU is why the ranks see fewer.
 		ID: "world-size", Title: "more ranks than GPUs",
+		Absence:   []string{"gpu-numbers"},
 		SaidBy:    "visible-devices",
 		OnMachine: worldSize,
 	},
@@ -377,10 +401,12 @@ var All = []Rule{
 	},
 	{
 		ID: "efa-nccl-plugin", Title: "NCCL finds no plugin for EFA",
+		Absence:   []string{"efa"},
 		OnMachine: efaPlugin,
 	},
 	{
 		ID: "efa-library-mismatch", Title: "NCCL's plugin for EFA cannot be loaded",
+		Absence:   []string{"efa"},
 		OnMachine: efaLibraryMismatch,
 	},
 	{
@@ -389,6 +415,7 @@ var All = []Rule{
 	},
 	{
 		ID: "imex-channel", Title: "the container has no IMEX channel",
+		Absence:   []string{"devices"},
 		OnMachine: imexChannel,
 	},
 	{
@@ -397,6 +424,7 @@ var All = []Rule{
 	},
 	{
 		ID: "mig-devices", Title: "no program can use these MIG devices",
+		Absence:   []string{"devices"},
 		Link:      verdict.LinkAnswers,
 		OnMachine: migDevices,
 	},

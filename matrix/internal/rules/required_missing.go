@@ -83,7 +83,7 @@ func hasRequired(m *model.Machine, want string) (present bool, couldNot string) 
 	case "driver":
 		// At rest nothing is loaded: one that the booting kernel will load counts.
 		there := m.Driver().Loaded || m.Facts.System.Rest && m.Driver().Version.Known()
-		return there && !refusedByNVML(m), cmp.Or(m.ProbeFailure("proc-driver"), slowNVML(m))
+		return there && !refusedByNVML(m), cmp.Or(m.ProbeFailure("proc-driver"), m.Unseen("proc-driver"), slowNVML(m))
 	case "gpu":
 		return hasGPU(m)
 	case "efa":
@@ -132,7 +132,7 @@ func hasGPU(m *model.Machine) (present bool, couldNot string) {
 	case canOpenGPU(m):
 		return true, ""
 	case nvml.Status == "absent" && m.Facts.System.Container != "":
-		return false, ""
+		return false, cmp.Or(m.Unseen("devices"), m.Unseen("driver-libraries"))
 	}
 	return false, "whether the driver counts a GPU: NVML was not asked"
 }

@@ -22,6 +22,9 @@ type Rule struct {
 	// LeavesNoGPU reports whether its fault leaves a program no GPU to run on: where a kernel ran, it was not to blame.
 	LeavesNoGPU bool
 	Reads       []string // the tables' columns that it decides by
+	// Absence names the probes on whose "not there" its errors and warnings rest: while one of them could not see a place,
+	// what the rule misses may be there, and its link is unseen.
+	Absence []string
 
 	// OnMachine judges the machine, OnBuild one build on it; a rule has one of them. No result means that the question
 	// does not arise.
@@ -49,6 +52,8 @@ type Result struct {
 	Source     []string             // of a need that is met: where it is published
 	Decides    bool                 // beside missing: the build's answer is unknown without it
 	Open       bool                 // beside missing: the outcome is inconclusive without it
+	Unseen     bool                 // beside missing: the rule's link is unseen without it
+	Proven     bool                 // beside a finding: it does not rest on anything that was not found
 	Judged     bool                 // it holds, so that a machine was judged at all
 	Answer     verdict.Answer       // beside a finding: the answer of a build with which nothing is wrong
 	Noted      bool                 // in an environment that does not count

@@ -21,21 +21,28 @@ func Read(h *host.Host, envs []string) (pyenv.Found, error) {
 // ReadTelling is Read that tells after each environment what it has by then, for a reader who may not wait for the
 // rest.
 func ReadTelling(h *host.Host, envs []string, soFar func(pyenv.Found)) (pyenv.Found, error) {
-	s := &pyenv.Search{Host: h, Places: map[string]int{}, Seen: map[string]int{}}
+	s := &pyenv.Search{Host: h, Seen: map[string]int{}}
+	var needed []string // where the environments that count are
 	for _, c := range s.Candidates(envs) {
+		if c.Active || c.Named {
+			needed = append(needed, c.Root)
+		}
 		for _, p := range pyenv.PrefixesAt(h, c.Root, &s.Failed) {
+			if c.Active || c.Named {
+				needed = append(needed, pyenv.ImportPath(h, p)...)
+			}
 			if c.Python == "" || strings.HasPrefix(p.Python+".", c.Python+".") {
 				read(s, p, c)
 				soFar(pyenv.Found{Environments: slices.Clone(s.Found.Environments), Unread: slices.Clone(s.Found.Unread)})
 			}
 		}
 	}
-	s.ClosedPlaces()
 	if len(envs) == 0 {
 		var failed host.Errors
 		s.Found.Programs = readPrograms(h, &failed)
 		unreadFiles(s, "CUDA programs outside Python", failed, s.Rest)
 	}
+	s.Skipped(needed)
 	if len(s.Found.Environments)+len(s.Found.Programs)+len(s.Found.Unread)+len(s.Failed) == 0 {
 		return pyenv.Found{}, host.ErrAbsent
 	}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"cudacompat/probe/facts"
@@ -89,5 +91,42 @@ func TestDamagedLibrary(t *testing.T) {
 	found, _ := Read(&host.Host{Root: root}, []string{"/opt/venv"})
 	if builds := found.Environments[0].Builds; len(builds) != 1 || builds[0].Damaged == "" {
 		t.Errorf("builds are %+v", builds)
+	}
+}
+
+// TestUnlistableIsNotEmpty: a directory of an environment that cannot be listed is named, whatever the reason, and nobody
+// takes the environment for an empty one.
+func TestUnlistableIsNotEmpty(t *testing.T) {
+	root := t.TempDir()
+	site := filepath.Join(root, hosttest.Site) + "/"
+	hosttest.Write(t, site+"torch-2.9.0.dist-info/METADATA", "Name: torch\nVersion: 2.9.0\n")
+	hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+	for _, c := range []struct {
+		place string
+		code  syscall.Errno
+		env   map[string]string
+		named []string
+		kind  string
+	}{
+		{"/opt/venv/lib", syscall.EACCES, nil, []string{"/opt/venv"}, facts.UnreadNeeded},
+		{"/opt/venv/lib", syscall.EACCES, map[string]string{"VIRTUAL_ENV": "/opt/venv"}, nil, facts.UnreadNeeded},
+		{"/opt/venv", syscall.EACCES, map[string]string{"VIRTUAL_ENV": "/opt/venv"}, nil, facts.UnreadNeeded},
+		{"/opt/venv/lib/python3.12", syscall.EIO, map[string]string{"VIRTUAL_ENV": "/opt/venv"}, nil, facts.UnreadNeeded},
+		{"/opt", syscall.EIO, map[string]string{}, nil, facts.UnreadNeeded},
+		{"/opt", syscall.EACCES, map[string]string{}, nil, facts.UnreadClosed}, // what this user cannot read, this user cannot import
+		{"/opt", syscall.EACCES, nil, nil, facts.UnreadNeeded},                 // at rest
+	} {
+		h := (&host.Host{Root: root, Env: c.env, Rest: c.env == nil && c.named == nil}).WithFaults(func(_, name string) error {
+			if name == c.place || strings.HasPrefix(name, c.place+"/") && c.place != "/opt" {
+				return c.code
+			}
+			return nil
+		})
+		found, _ := Read(h, c.named)
+		if !slices.ContainsFunc(found.Unread, func(u facts.Unread) bool {
+			return u.Kind == c.kind && u.Probe == "python" && strings.HasPrefix(u.Place, c.place) && u.Reason == c.code.Error()
+		}) {
+			t.Errorf("%s: %v of %v, named %q: not looked at: %+v", c.place, c.code, c.env, c.named, found.Unread)
+		}
 	}
 }

@@ -129,14 +129,14 @@ func ofFirstProcess(h *host.Host) (Candidate, bool) {
 
 func ofVirtualEnv(h *host.Host) (Candidate, bool) {
 	root := h.Var("VIRTUAL_ENV")
-	return Candidate{Root: root}, path.IsAbs(root) && IsPrefix(h, root)
+	return Candidate{Root: root}, path.IsAbs(root) && (IsPrefix(h, root) || h.Unseen(root))
 }
 
 // ofConda is the environment that CONDA_PREFIX names. Conda activates its base for every shell, so that one was not
 // chosen.
 func ofConda(h *host.Host) (Candidate, bool) {
 	root := h.Var("CONDA_PREFIX")
-	return Candidate{Root: root}, path.IsAbs(root) && IsPrefix(h, root) && !h.Exists(root+"/condabin")
+	return Candidate{Root: root}, path.IsAbs(root) && (IsPrefix(h, root) || h.Unseen(root)) && !h.Exists(root+"/condabin")
 }
 
 // ofProgram is the environment that this program was installed into and is called from by its path, without activation.

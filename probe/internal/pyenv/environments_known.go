@@ -2,14 +2,11 @@ package pyenv
 
 import (
 	"errors"
-	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
 	"syscall"
 
-	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
 
@@ -25,7 +22,7 @@ func (s *Search) knownRoots() []Candidate {
 	for _, name := range bases {
 		in := strings.TrimSuffix(name, "/*")
 		for _, base := range s.basesAt(name) {
-			s.noteClosed(base)
+			_, _ = s.ReadDir(base) // so that a closed one is recorded
 			roots = append(roots, s.foundIn(in, s.around(base))...)
 		}
 	}
@@ -80,34 +77,8 @@ func subdirs(h *host.Host, dir string) []string {
 	return dirs
 }
 
-// noteClosed counts a directory that this user may not read. Root's home is closed to every other user, and nothing of
-// theirs is in it.
-func (s *Search) noteClosed(dir string) {
-	if dir == "/root" && !s.Rest {
-		return
-	}
-	if _, err := s.ReadDir(dir); Unreadable(err) {
-		s.Places[path.Dir(dir)]++
-	}
-}
-
 // Unreadable reports whether something may be there that could not be read; nothing can be behind links that go round
 // in a circle.
 func Unreadable(err error) bool {
 	return err != nil && !host.Absent(err) && !errors.Is(err, syscall.ELOOP)
-}
-
-// ClosedPlaces writes the directories down that were closed, by number: their names are those of users.
-func (s *Search) ClosedPlaces() {
-	kind := facts.UnreadClosed
-	if s.Rest {
-		kind = facts.UnreadNeeded
-	}
-	for _, parent := range slices.Sorted(maps.Keys(s.Places)) {
-		place := fmt.Sprintf("%d directories under %s", s.Places[parent], parent)
-		if s.Places[parent] == 1 {
-			place = "1 directory under " + parent
-		}
-		s.Unread(place, "this user may not read what is there", kind)
-	}
 }

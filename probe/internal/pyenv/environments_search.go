@@ -13,7 +13,6 @@ type Search struct {
 	Found  Found
 	Failed host.Errors
 	Seen   map[string]int // a prefix's key → its index in found.Environments, -1 when it holds nothing
-	Places map[string]int // directory → how many places below it this user may not read
 }
 
 func (s *Search) Unread(place, reason, kind string) {

@@ -1,0 +1,86 @@
+package pyenv
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
+)
+
+// Skipped writes down the places that the search could not see. They are needed if an environment that was named or is
+// active is in one of them or has one of them in it, if nothing runs here, or if the place failed for another reason than
+// that it is closed: an environment may be there then, which this user can import. needed are the roots and the import
+// paths of the environments that count.
+func (s *Search) Skipped(needed []string) {
+	homes := map[string]bool{}
+	for _, skipped := range host.Topmost(s.DrainSkipped()) {
+		concerns := slices.ContainsFunc(needed, func(root string) bool { return within(root, skipped.Place) || within(skipped.Place, root) })
+		kind := facts.UnreadNeeded
+		switch {
+		case skipped.Cut:
+			kind = facts.UnreadCut
+		case concerns:
+		case skipped.Closed && host.IsPrivate(skipped.Place):
+			if home := s.homeOf(skipped.Place); home != "" {
+				homes[home] = true
+			}
+			continue
+		case s.Rest:
+		case skipped.Closed || host.IsPrivate(skipped.Place):
+			kind = facts.UnreadClosed
+		}
+		if !s.isUnread(skipped.Place) {
+			s.Found.Unread = append(s.Found.Unread, facts.Unread{Place: skipped.Place, Reason: skipped.Reason, Kind: kind, Probe: "python"})
+		}
+	}
+	s.closedHomes(homes)
+}
+
+// closedHomes writes down the homes that were closed, by number: their names are those of users. What this user may not
+// read in them, this user cannot import; a tree at rest may be meant for another user. Nobody's programs are in root's
+// home, or in another user's process, on a running machine.
+func (s *Search) closedHomes(homes map[string]bool) {
+	count := map[string]int{}
+	for home := range homes {
+		count[path.Dir(home)]++
+	}
+	kind := facts.UnreadClosed
+	if s.Rest {
+		kind = facts.UnreadNeeded
+	}
+	for _, parent := range slices.Sorted(maps.Keys(count)) {
+		place := fmt.Sprintf("%d directories under %s", count[parent], parent)
+		if count[parent] == 1 {
+			place = "1 directory under " + parent
+		}
+		s.Found.Unread = append(s.Found.Unread, facts.Unread{Place: place, Kind: kind, Reason: "this user may not read what is there"})
+	}
+}
+
+// homeOf returns the home that a place is in: /home/NAME, and root's at rest; "" for any other place.
+func (s *Search) homeOf(place string) string {
+	if name, ok := strings.CutPrefix(place, "/home/"); ok {
+		name, _, _ = strings.Cut(name, "/")
+		return "/home/" + name
+	}
+	if s.Rest && within(place, "/root") {
+		return "/root"
+	}
+	return ""
+}
+
+// isUnread reports whether a place is named already, by itself or in the reason of what holds it.
+func (s *Search) isUnread(place string) bool {
+	return slices.ContainsFunc(s.Found.Unread, func(u facts.Unread) bool {
+		return u.Place == place || path.IsAbs(u.Place) && within(place, u.Place) && strings.Contains(u.Reason, place)
+	})
+}
+
+// within reports whether a place is a directory or lies in it.
+func within(place, dir string) bool {
+	return place == dir || strings.HasPrefix(place, strings.TrimSuffix(dir, "/")+"/")
+}
