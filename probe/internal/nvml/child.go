@@ -22,9 +22,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the child may write. An answer about sixteen GPUs has some ten kilobytes.
+// What the child may write. An answer about sixteen GPUs has some ten kilobytes; each process that holds memory adds some
+// twenty bytes, and 64 GPUs with a thousand processes each have 1.4 MB.
 const (
-	maxAnswer  = 1 << 20
+	maxAnswer  = 4 << 20
 	maxLines   = 8 // three are written
 	maxObjects = 20_000
 	maxErrors  = 1 << 20
@@ -195,7 +196,7 @@ func (c *child) answer(ctx context.Context, limit time.Duration) *Answer {
 				return last
 			}
 		case what := <-c.flooded:
-			return c.tooMuch(what)
+			return c.tooMuch(last, what)
 		case <-ctx.Done():
 			return c.abandon(last, limit)
 		}
@@ -209,16 +210,33 @@ func (c *child) silent(ctx context.Context, last *Answer, limit time.Duration) *
 		status, _ := c.end()
 		return c.deathAnswer(last, status)
 	case what := <-c.flooded:
-		return c.tooMuch(what)
+		return c.tooMuch(last, what)
 	case <-ctx.Done():
 		return c.abandon(last, limit)
 	}
 }
 
-func (c *child) tooMuch(what string) *Answer {
+// tooMuch ends a child that writes without end. What it had answered before stays.
+func (c *child) tooMuch(last *Answer, what string) *Answer {
 	c.end()
-	return &Answer{NVML: facts.NVML{Status: "crashed",
-		Message: "the child that asked NVML was ended: it wrote " + what + " without end"}}
+	for {
+		select {
+		case a, more := <-c.answers:
+			if more && a.NVML.Status != "" {
+				last = &a
+			}
+			if more {
+				continue
+			}
+		default:
+		}
+		break
+	}
+	why := "the child that asked NVML was ended: it wrote " + what + " without end"
+	if last != nil {
+		return last.without(why)
+	}
+	return &Answer{NVML: facts.NVML{Status: "crashed", Message: why}}
 }
 
 // endTimeout is what the kernel may take to end a process that is killed; one in state D stays.

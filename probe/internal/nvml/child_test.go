@@ -104,6 +104,7 @@ func TestMemoryAskedInVain(t *testing.T) {
 		"short": {"-DPROCESSES=return 7", "asked for in vain"},
 		"crash": {"-DPROCESSES=*(volatile int *)0 = 1", "exit status 2: SIGSEGV: segmentation violation"},
 		"more":  {"-DPROCESSES=*count = 1 << 30; return 0", ""},
+		"flood": {"-DPROCESSES=static char b[65536]; memset(b, 'x', sizeof b); for (;;) write(3, b, sizeof b)", "it wrote an answer without end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -114,6 +115,18 @@ func TestMemoryAskedInVain(t *testing.T) {
 			}
 			gone(t, t.Name())
 		})
+	}
+}
+
+// TestManyProcesses reads the memory of as many processes as 64 GPUs with a thousand processes each have.
+func TestManyProcesses(t *testing.T) {
+	a := asked(t, time.Minute, "", "-DPROCESSES=if (*count < 32000) { *count = 32000; return 7; } for (unsigned i = 0; i < 32000; i++) "+
+		"list[i] = (nvmlProcessInfo_t){4000000 + i, 81559LL << 20}; *count = 32000; return 0", "-DSHARE=0", "-DPEER=0", "-DLINK=0", "-DUSED=0")
+	if a.NVML.Status != "ok" || a.NVML.Message != "" || len(a.GPUs) != 2 || len(a.Holders) != 64000 {
+		t.Fatalf("%+v, %d GPUs, %d processes", a.NVML, len(a.GPUs), len(a.Holders))
+	}
+	if last := a.Holders[63999]; last != (holder{1, 4031999, 81559 << 20}) {
+		t.Errorf("%+v", last)
 	}
 }
 

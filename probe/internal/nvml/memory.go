@@ -1,6 +1,8 @@
 package nvml
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -10,11 +12,25 @@ import (
 	"cudacompat/probe/host"
 )
 
-// holder is one process that has memory of a GPU.
+// holder is one process that has memory of a GPU. The child writes it as [gpu, pid, bytes]: a machine can have tens of
+// thousands.
 type holder struct {
-	GPU   int    `json:"gpu"` // place in the answer's list
-	PID   int    `json:"pid"`
-	Bytes uint64 `json:"bytes"`
+	GPU   int // place in the answer's list
+	PID   int
+	Bytes uint64
+}
+
+// MarshalJSON writes the three numbers.
+func (o holder) MarshalJSON() ([]byte, error) {
+	return fmt.Appendf(nil, "[%d,%d,%d]", o.GPU, o.PID, o.Bytes), nil
+}
+
+// UnmarshalJSON reads the three numbers.
+func (o *holder) UnmarshalJSON(data []byte) error {
+	var n [3]uint64
+	err := json.Unmarshal(data, &n)
+	o.GPU, o.PID, o.Bytes = int(n[0]), int(n[1]), n[2]
+	return err
 }
 
 // Place says how much of each GPU's memory this container or job has itself. NVML tells other namespaces' process
