@@ -57,25 +57,7 @@ func checkCommand(s streams) *cobra.Command {
 			"  docker save IMAGE | cudacompat check - --instance g5.xlarge --driver " + report.ExampleDriver,
 		Args: filesOrReleases,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			images, in, err := imagesNamed(args, s.in)
-			if err != nil {
-				return err
-			}
-			if len(images) == 0 {
-				var image *imageSource
-				if image, in = imageNamed(inputName(args), in); image != nil {
-					defer image.done()
-					images = []*imageSource{image}
-				}
-			}
-			s.in = in
-			if len(images) > 0 {
-				if !cmd.Flags().Changed("timeout") {
-					f.limit = restTimeout
-				}
-				return f.checkImages(cmd.Context(), images, s)
-			}
-			return f.checkDocuments(cmd.Context(), args, s)
+			return f.run(cmd.Context(), args, cmd.Flags().Changed("timeout"), s)
 		},
 	}
 	f.add(cmd)
@@ -86,6 +68,68 @@ func checkCommand(s streams) *cobra.Command {
 	cmd.Flags().DurationVar(&f.limit, "timeout", checkTimeout,
 		"stop after `TIME` and judge what was read by then (an image: 120s unless given)")
 	return cmd
+}
+
+// run judges images, or documents. Which of them standard input is shows only when it begins, and it may never begin:
+// that is bounded, too.
+func (f *checkFlags) run(ctx context.Context, args []string, bounded bool, s streams) error {
+	limit := restTimeout
+	if bounded {
+		limit = f.limit
+	}
+	waiting, cancel := withDeadline(ctx, limit)
+	defer cancel()
+	type input struct {
+		images []*imageSource
+		in     io.Reader
+	}
+	found, err := inTime(waiting, func() (input, error) {
+		images, in, err := imagesNamed(args, s.in)
+		if err == nil && len(images) == 0 {
+			var image *imageSource
+			if image, in = imageNamed(inputName(args), in); image != nil {
+				images = []*imageSource{image}
+			}
+		}
+		return input{images, in}, err
+	})
+	if late := new(lateError); errors.As(err, &late) {
+		return f.checkUnread(ctx, args, late, s)
+	}
+	if err != nil {
+		return err
+	}
+	if bounded {
+		ctx = waiting
+	}
+	s.in = found.in
+	if len(found.images) == 0 {
+		return f.checkDocuments(ctx, args, s)
+	}
+	if len(found.images) == 1 { // each of several is closed where it was read
+		defer found.images[0].done()
+	}
+	f.limit = limit
+	return f.checkImages(ctx, found.images, s)
+}
+
+// checkUnread reports that nothing was read in time.
+func (f *checkFlags) checkUnread(ctx context.Context, args []string, late *lateError, s streams) error {
+	ctx, cancel := withDeadline(ctx, unreadTimeout)
+	defer cancel()
+	job, err := f.prepare(ctx, s)
+	if err != nil {
+		return err
+	}
+	return f.check(ctx, job, []description{unread(args, late)}, "", s)
+}
+
+// unreadTimeout is for a report about nothing, once the time is up.
+const unreadTimeout = 2 * time.Second
+
+// unread describes a machine of which nothing was read in time.
+func unread(args []string, late *lateError) description {
+	return description{facts: probe.Facts{Unread: []facts.Unread{{Place: inputLabel(inputName(args)), Reason: late.Error(), Kind: facts.UnreadCut}}}}
 }
 
 // checkImages judges what is in images.
@@ -236,7 +280,7 @@ func worse(a, b error) error {
 func givenInTime(ctx context.Context, args []string, python, includeRoot string, stdin io.Reader) ([]description, error) {
 	read, err := inTime(ctx, func() ([]description, error) { return givenAll(args, python, includeRoot, stdin) })
 	if late := new(lateError); errors.As(err, &late) {
-		return []description{{facts: probe.Facts{Unread: []facts.Unread{{Place: inputName(args), Reason: late.Error(), Kind: facts.UnreadCut}}}}}, nil
+		return []description{unread(args, late)}, nil
 	}
 	return read, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -52,6 +53,43 @@ func TestNothingWaitsForAPipe(t *testing.T) {
 			code, out, errs := says(t, append(tt.args, "--timeout", "500ms")...)
 			if took := time.Since(started); code != tt.code || !strings.Contains(out+errs, tt.says) || took > patience {
 				t.Errorf("exit code %d after %s:\n%s%s", code, took, out, errs)
+			}
+		})
+	}
+}
+
+// TestNothingWaitsForStandardInput gives commands a standard input that stays open and says nothing, or too little to tell
+// what it is.
+func TestNothingWaitsForStandardInput(t *testing.T) {
+	for name, tt := range map[string]struct {
+		head string
+		args []string
+		code int
+	}{
+		"check":           {"", []string{"check", "-"}, exitInconclusive},
+		"check, begun":    {"torch==2.9.0\n", []string{"check", "-"}, exitInconclusive},
+		"check, many":     {"torch==2.9.0\n", []string{"check", "-", "torch==2.9.0"}, exitInconclusive},
+		"check, json":     {"", []string{"check", "-", "-o", "json"}, exitInconclusive},
+		"requires":        {"", []string{"requires", "-"}, exitInconclusive},
+		"requires, begun": {"torch==2.9.0\n", []string{"requires", "-"}, exitInconclusive},
+		"explain":         {"", []string{"explain", "-"}, exitInconclusive},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			read, write, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer read.Close()
+			defer write.Close()
+			if _, err := write.WriteString(tt.head); err != nil {
+				t.Fatal(err)
+			}
+			var out, errs bytes.Buffer
+			began := time.Now()
+			code := run(append(tt.args, "--timeout", "500ms"), streams{read, &out, &errs})
+			if took := time.Since(began); code != tt.code || took > patience || strings.Contains(out.String(), "compatible:") {
+				t.Errorf("exit code %d after %s:\n%s%s", code, took, &out, &errs)
 			}
 		})
 	}

@@ -374,6 +374,9 @@ func pythonOf(program string) (string, error) {
 	if strings.HasPrefix(filepath.Base(found), "python") {
 		return found, nil
 	}
+	if info, err := os.Stat(found); err != nil || !info.Mode().IsRegular() { // a pipe would be waited for
+		return "", fmt.Errorf("%s is not a program", found)
+	}
 	if file, err := os.Open(found); err == nil {
 		defer file.Close()
 		line, _ := bufio.NewReader(io.LimitReader(file, 512)).ReadString('\n')

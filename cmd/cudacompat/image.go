@@ -81,6 +81,19 @@ func imageNamed(name string, stdin io.Reader) (source *imageSource, in io.Reader
 	return source, stdin
 }
 
+// imageNamedInTime is imageNamed for as long as ctx lasts: standard input may stay open and say nothing.
+func imageNamedInTime(ctx context.Context, name string, stdin io.Reader) (source *imageSource, in io.Reader, err error) {
+	type named struct {
+		source *imageSource
+		in     io.Reader
+	}
+	found, err := inTime(ctx, func() (named, error) {
+		source, in := imageNamed(name, stdin)
+		return named{source, in}, nil
+	})
+	return found.source, found.in, err
+}
+
 // imageInPipe is the image that comes out of a pipe.
 func imageInPipe(name string, stdin io.Reader) (source *imageSource, in io.Reader) {
 	file, err := os.Open(name)

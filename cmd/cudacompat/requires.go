@@ -198,7 +198,16 @@ func (f *requiresFlags) artefact(args []string) (string, error) {
 
 // read is the facts of a file or an environment; of what the flags name, where there is no name.
 func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, name string, s streams) (probe.Facts, error) {
-	image, in := imageNamed(name, s.in)
+	waiting := reading
+	if f.timeout == 0 { // an archive's first byte may come late
+		bound, cancel := withDeadline(ctx, restTimeout)
+		defer cancel()
+		waiting = bound
+	}
+	image, in, err := imageNamedInTime(waiting, name, s.in)
+	if err != nil {
+		return probe.Facts{}, err
+	}
 	if image != nil {
 		opt, err := imageOptions(f.platform, asked.tables, asked.targets)
 		if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,17 +10,26 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
-// save writes a file in one piece: nobody ever sees half of it, and a failure leaves the old one. A symbolic link
-// keeps pointing where it did; what is no regular file (/dev/stderr, a pipe) is written to and never replaced.
-func save(name string, write func(io.Writer) error) error {
+// save writes a file in one piece: nobody ever sees half of it, and a failure leaves the old one. A symbolic link keeps
+// pointing where it did; what is no regular file (/dev/stderr, a pipe) is written to for as long as ctx lasts, and never
+// replaced. In a directory such as /tmp, what another user has put there is neither followed nor replaced.
+func save(ctx context.Context, name string, write func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
 		return err
 	}
+	if why := planted(name); why != "" {
+		return &usageError{fmt.Sprintf("cannot write %q: %s", name, why), "give a file in a directory that others cannot write"}
+	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return unwritable(name, pour(name, b.Bytes()))
+		_, err := inTime(ctx, func() (struct{}, error) { return struct{}{}, pour(name, b.Bytes()) })
+		if late := new(lateError); errors.As(err, &late) { // not errLate: nobody reads what is cut short either
+			return &usageError{fmt.Sprintf("cannot write %q: nobody read it in time", name), "let something read it, or give more --timeout"}
+		}
+		return unwritable(name, err)
 	}
 	target, err := landing(name)
 	if err != nil {
@@ -50,6 +60,47 @@ func landing(name string) (string, error) {
 		name = target
 	}
 	return "", errors.New("too many levels of symbolic links")
+}
+
+// planted says why a file is not written because of what another user has put into a directory that everybody can write:
+// a symbolic link on the way, as the kernel refuses with fs.protected_symlinks, or the file itself (fs.protected_regular).
+// It is empty where nothing is.
+func planted(name string) string {
+	rest, err := filepath.Abs(name)
+	if err != nil {
+		return ""
+	}
+	volume := filepath.VolumeName(rest)
+	dir := volume + string(filepath.Separator)
+	rest = strings.TrimPrefix(rest, dir)
+	for links := 0; rest != "" && links < 40; {
+		first, others, _ := strings.Cut(rest, string(filepath.Separator))
+		place := filepath.Join(dir, first)
+		info, err := os.Lstat(place)
+		if err != nil {
+			return ""
+		}
+		link := info.Mode()&fs.ModeSymlink != 0
+		if (link || others == "" && info.Mode().IsRegular()) && putByOthers(dir, info) {
+			kind := map[bool]string{true: "a symbolic link", false: "a file"}[link]
+			return fmt.Sprintf("%q is %s of another user in a directory that everybody can write", place, kind)
+		}
+		dir, rest = place, others
+		if !link {
+			continue
+		}
+		links++
+		target, err := os.Readlink(place)
+		if err != nil {
+			return ""
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(place), target)
+		}
+		dir = volume + string(filepath.Separator)
+		rest = strings.TrimPrefix(filepath.Join(target, others), dir)
+	}
+	return ""
 }
 
 // unwritable says which file could not be written and why.

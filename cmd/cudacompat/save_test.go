@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"cudacompat/internal/report"
 
@@ -36,7 +38,7 @@ func TestSave(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := save(filepath.Join(dir, "file"), test.write); (err != nil) != test.fails {
+			if err := save(t.Context(), filepath.Join(dir, "file"), test.write); (err != nil) != test.fails {
 				t.Errorf("error %v", err)
 			}
 			if diff := cmp.Diff(test.want, contents(t, dir)); diff != "" {
@@ -69,7 +71,7 @@ func TestSaveKeepsTheMode(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, way := range []string{name, link} { // a link to nothing, too, keeps pointing where it did
-			if err := save(way, func(w io.Writer) error { _, err := io.WriteString(w, way); return err }); err != nil {
+			if err := save(t.Context(), way, func(w io.Writer) error { _, err := io.WriteString(w, way); return err }); err != nil {
 				t.Fatal(err)
 			}
 			info, err := os.Lstat(name)
@@ -96,7 +98,7 @@ func TestSaveKeepsTheOwner(t *testing.T) {
 	if err = errors.Join(err, os.Chown(name, 65534, 65533)); err != nil {
 		t.Fatal(err)
 	}
-	if err := save(name, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
+	if err := save(t.Context(), name, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err }); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(name)
@@ -147,4 +149,71 @@ func contents(t *testing.T, dir string) map[string]string {
 		files[e.Name()] = string(data)
 	}
 	return files
+}
+
+// TestSaveThroughAnothersLink refuses what another user has put into a directory such as /tmp, and follows links elsewhere.
+func TestSaveThroughAnothersLink(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	const nobody = 65534
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		mode    os.FileMode // of the directory
+		owner   int         // of the link or file
+		make    func(shared, own string) error
+		refused bool
+	}{
+		"link":             {0o777 | os.ModeSticky, nobody, func(shared, own string) error { return os.Symlink(own+"/report", shared+"/x") }, true},
+		"dangling link":    {0o777 | os.ModeSticky, nobody, func(shared, own string) error { return os.Symlink(own+"/new", shared+"/x") }, true},
+		"link to a device": {0o777 | os.ModeSticky, nobody, func(shared, own string) error { return os.Symlink("/dev/null", shared+"/x") }, true},
+		"file":             {0o777 | os.ModeSticky, nobody, func(shared, own string) error { return os.WriteFile(shared+"/x", nil, 0o600) }, true},
+		"own link":         {0o777 | os.ModeSticky, 0, func(shared, own string) error { return os.Symlink(own+"/report", shared+"/x") }, false},
+		"not sticky":       {0o777, nobody, func(shared, own string) error { return os.Symlink(own+"/report", shared+"/x") }, false},
+		"not for all":      {0o755, nobody, func(shared, own string) error { return os.Symlink(own+"/report", shared+"/x") }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			shared, own := t.TempDir(), t.TempDir()
+			must(os.WriteFile(own+"/report", []byte("old"), 0o644))
+			must(c.make(shared, own))
+			must(os.Lchown(shared+"/x", c.owner, 0))
+			must(os.Chmod(shared, c.mode))
+			err := save(t.Context(), shared+"/x", func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err })
+			usage := new(usageError)
+			if refused := errors.As(err, &usage) && strings.Contains(usage.message, "of another user"); refused != c.refused || err != nil && !refused {
+				t.Errorf("error %v", err)
+			}
+			if got, _ := os.ReadFile(own + "/report"); c.refused && string(got) != "old" {
+				t.Errorf("the file that the link leads to is now %q", got)
+			}
+		})
+	}
+	t.Run("link to a directory", func(t *testing.T) {
+		shared, own := t.TempDir(), t.TempDir()
+		must(os.Symlink(own, shared+"/x"))
+		must(os.Lchown(shared+"/x", nobody, 0))
+		must(os.Chmod(shared, 0o777|os.ModeSticky))
+		if err := save(t.Context(), shared+"/x/report", func(io.Writer) error { return nil }); err == nil || len(contents(t, own)) > 0 {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+// TestSaveInTime waits for nobody to read a pipe.
+func TestSaveInTime(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	err := save(ctx, name, func(w io.Writer) error { _, err := io.WriteString(w, "new"); return err })
+	if err == nil || !strings.Contains(err.Error(), "nobody read it in time") {
+		t.Errorf("error %v", err)
+	}
 }

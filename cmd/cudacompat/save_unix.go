@@ -8,6 +8,18 @@ import (
 	"syscall"
 )
 
+// putByOthers reports whether a file in a sticky directory that everybody can write belongs to neither the caller nor the
+// owner of the directory.
+func putByOthers(dir string, file fs.FileInfo) bool {
+	in, err := os.Stat(dir)
+	if err != nil || in.Mode()&fs.ModeSticky == 0 || in.Mode().Perm()&0o002 == 0 {
+		return false
+	}
+	owner, isFile := file.Sys().(*syscall.Stat_t)
+	directory, isDir := in.Sys().(*syscall.Stat_t)
+	return isFile && isDir && int(owner.Uid) != os.Geteuid() && owner.Uid != directory.Uid
+}
+
 // keepOwner gives a new file the owner and the group of the old one, as far as the caller may; false says that it has
 // another group.
 func keepOwner(f *os.File, old fs.FileInfo) bool {

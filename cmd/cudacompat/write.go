@@ -57,7 +57,7 @@ func (o outputs[T]) beginning(one output[T], value T, redact *redact.Walk) error
 // writeOne writes a value in one format. A file is written once all of it is there.
 func (o outputs[T]) writeOne(ctx context.Context, one output[T], value T) error {
 	if one.file != "" {
-		return save(one.file, func(w io.Writer) error { return writeInTime(ctx, w, one, value) })
+		return save(ctx, one.file, func(w io.Writer) error { return writeInTime(ctx, w, one, value) })
 	}
 	if err := writeInTime(ctx, o.out, one, value); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)

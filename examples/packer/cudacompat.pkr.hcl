@@ -42,20 +42,20 @@ build {
 
   provisioner "file" {
     source      = var.binary
-    destination = "/tmp/cudacompat"
+    destination = "cudacompat"
   }
 
   provisioner "shell" {
     environment_vars = ["NO_COLOR=1"]
     inline = [
-      "sudo install -m 0755 /tmp/cudacompat /usr/local/bin/cudacompat",
-      "sudo -E /usr/local/bin/cudacompat doctor --offline --instance ${join(",", var.instances)} -o text -o json=/tmp/cudacompat.json",
+      "sudo install -m 0755 cudacompat /usr/local/bin/cudacompat",
+      "sudo -E /usr/local/bin/cudacompat doctor --offline --instance ${join(",", var.instances)} -o text=/dev/stderr -o json >cudacompat.json",
     ]
   }
 
   provisioner "file" {
     direction   = "download"
-    source      = "/tmp/cudacompat.json"
+    source      = "cudacompat.json"
     destination = "cudacompat.json"
   }
 }

@@ -21,6 +21,30 @@ const (
 	outputCap   = 8 << 20
 )
 
+// killDelay is what the kernel may take to end a dry run that is killed.
+const killDelay = 100 * time.Millisecond
+
+// runUntil runs a command and gives up soon after ctx has ended: a process that the command started in a session of its own
+// may hold the pipes open, and what is in them is not wanted any more.
+func runUntil(ctx context.Context, cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(killDelay):
+		return ctx.Err()
+	}
+}
+
 // errFlood ends a dry run that says more than any plan has.
 var errFlood = errors.New("it printed more than 8 MiB, which no plan has")
 
@@ -56,7 +80,7 @@ func DryRun(ctx context.Context, argv []string) (stdout, stderr []byte, err erro
 	cmd.SysProcAttr = ownGroup()
 	cmd.Cancel = func() error { return endGroup(cmd.Process) }
 	cmd.WaitDelay = 2 * time.Second
-	err = cmd.Run()
+	err = runUntil(ctx, cmd)
 	if cmd.Process != nil {
 		_ = endGroup(cmd.Process) // what it started and left behind
 	}

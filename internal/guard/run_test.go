@@ -41,6 +41,28 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
+// TestHeldPipe ends a dry run with its time, though a process in a session of its own holds its pipes open.
+func TestHeldPipe(t *testing.T) {
+	dir := t.TempDir()
+	program, note := filepath.Join(dir, "uv"), filepath.Join(dir, "pid")
+	script := "#!/bin/sh\nsetsid sh -c 'echo $$ >" + note + "; exec sleep 60' &\nsleep 60\n"
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		text, _ := os.ReadFile(note)
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if _, _, err := DryRun(ctx, []string{program}); err == nil || time.Since(began) > 2*time.Second {
+		t.Errorf("%v after %s", err, time.Since(began))
+	}
+}
+
 // running reports whether a process is there and no zombie, which only its parent can bury.
 func running(pid int) bool {
 	state, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
