@@ -73,6 +73,8 @@ var candidates = []unclear{
 	{"nccl-cuda-error", may{mayBeMemory, {"fabric-not-ready", Environment, "nvidia-smi -q | grep -A3 Fabric"},
 		mayBeGPU}},
 	{"nccl-system-error", may{{"shm-too-small", Environment, "df -h /dev/shm"}, mayBeNetwork}},
+	{"nccl-last-error", may{mayBeNetwork, mayBeLibraries, mayBeOtherRank}},
+	{"out-of-memory", may{{"out-of-memory", Program, fetchMemory}, {"out-of-memory-other-process", Environment, fetchMemory}, mayBeGPU}},
 	{"nccl-internal-error", may{mayBeNetwork, mayBeLibraries}},
 	{"nccl-invalid-usage", may{{"two-ranks-on-one-gpu", Program, fetchNCCL}, mayBeLibraries}},
 	{"nccl-transport-failed", may{{"network-card-error", Environment, "ibstat; dmesg | grep -i mlx"}, mayBeNetwork,

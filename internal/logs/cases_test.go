@@ -79,16 +79,9 @@ func scanned(t testing.TB, log string) readLog {
 
 // judged is what the log shows by the whole table.
 func (l readLog) judged() Diagnosis {
-	d := diagnose([][]event{slices.Clone(l.events)}, l.scanner.frightening(l.own()), []Source{{Name: "log"}})
-	d.Unread = []string{}
-	d.endWell([]closing{l.scanner.closing()}, l.scanner.frightening(l.own()), []Source{{Name: "log"}})
-	var hints []clue
-	lines := l.scanner.kept.lines()
-	if d.Blame == Unknown { // nobody else has candidates
-		hints = hintsIn(lines)
-	}
-	d.complete(hints, [][]logLine{lines}, l.scanner.frightening(l.own()))
-	return d
+	j := judging{events: [][]event{slices.Clone(l.events)}, records: l.scanner.frightening(l.own()), kept: [][]logLine{l.scanner.kept.lines()},
+		ends: []closing{l.scanner.closing()}, sources: []Source{{Name: "log"}}, unread: []string{}, windows: l.scanner.kept.wroteOnWindows()}
+	return j.conclude()
 }
 
 // own are copies of the records: weighing fills their slots.

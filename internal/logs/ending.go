@@ -80,7 +80,9 @@ func weighExit(r *record, _ *tables.Tables) string {
 	if r.slot("signal") != "" {
 		return "exit"
 	}
-	r.slots["signal"] = signals[r.slot("code")]
+	if r.slots["signal"] = signals[r.slot("code")]; r.slot("code") == "-7" && endsRank.MatchString(r.text) {
+		return "exit-bus"
+	}
 	if r.slot("signal") == "" {
 		return ""
 	}

@@ -5,19 +5,20 @@ import (
 	"strings"
 )
 
-// ofFirstTouch tells that a GPU was full before the program had anything on it, where the call that touched it first ran out
+// firstTouch tells that a GPU was full before the program had anything on it, where the call that touched it first ran out
 // of memory: PyTorch's own allocator says how much it wanted and held, and CUDA says nothing but this where not even its
 // context fits.
-func (d *Diagnosis) ofFirstTouch(records []record) {
-	if d.Cause != "out-of-memory" || len(d.Lines) == 0 {
-		return
+func (j *judging) firstTouch(d *Diagnosis) bool {
+	if d.Cause != unsaidMemory || len(d.Lines) == 0 {
+		return false
 	}
 	first := func(r record) bool { return r.line == d.Lines[0].Number && r.touchesFirst() }
-	if !slices.ContainsFunc(records, first) {
-		return
+	if !slices.ContainsFunc(j.records, first) {
+		return false
 	}
 	a := answerOf("memory-taken")
 	d.Cause, d.Blame, d.Rule, d.Because, d.Do = a.cause, a.blame, a.rule, a.because, slices.Clone(a.do)
+	return true
 }
 
 // touchesFirst reports whether an exception without numbers was raised by a call with which programs begin on a GPU: a

@@ -52,16 +52,17 @@ var onJetson = []string{
 	"PyPI's wheels for Arm are for servers (SBSA): where no build for JetPack is published, build the package on the board",
 }
 
-// ofBoard replaces the steps for a package's build by those for a Jetson, where the log was written on one.
-func (d *Diagnosis) ofBoard(logs [][]logLine) {
+// onBoard are the steps for a package's build on a Jetson, where the log was written on one, and in a build by bazel.
+func (j *judging) onBoard(d *Diagnosis) ([]string, string) {
 	switch {
-	case slices.Contains(ofBuild, d.Cause) && says(logs, tegra):
-		d.Do = slices.Clone(onJetson)
-	case slices.Contains(ofLoader, d.Cause) && says(logs, tegra):
-		d.Do = slices.Clone(mountedOnJetson)
+	case slices.Contains(ofBuild, d.Cause) && says(j.kept, tegra):
+		return onJetson, ""
+	case slices.Contains(ofLoader, d.Cause) && says(j.kept, tegra):
+		return mountedOnJetson, ""
 	case slices.Contains(ofLoader, d.Cause) && len(d.Lines) > 0 && strings.Contains(d.Lines[0].Text, "bazel-out/"):
-		d.Do = slices.Clone(inBazel)
+		return inBazel, ""
 	}
+	return nil, ""
 }
 
 // ofLoader are the causes of a library of CUDA's that a loader did not find, mountedOnJetson the steps for them on a Jetson
@@ -83,19 +84,19 @@ var (
 // wsl are the marks of a log that was written in WSL2.
 var wsl = []string{"microsoft-standard-WSL", "/usr/lib/wsl/", "-WSL2"}
 
-// onWSL are the steps where the driver is not reached there: it is Windows' own, and no module is built for it.
-var onWSL = []string{
+// inWSL are the steps where the driver is not reached there: it is Windows' own, and no module is built for it.
+var inWSL = []string{
 	"in Windows, install NVIDIA's newest driver, then run `wsl --update` and `wsl --shutdown`",
 	"run `ls -l /usr/lib/wsl/lib/libcuda.so.1`: it is Windows' driver; remove a Linux driver that was installed in WSL beside it",
 	"a preview of Windows may be without the GPU in WSL: take the release before or after it",
 }
 
-// ofWSL replaces the steps for a driver that is not reached by those for WSL2, where the log was written there.
-func (d *Diagnosis) ofWSL(logs [][]logLine) {
-	if d.Blame == Environment && slices.Contains(unreachableDriver, d.Cause) && says(logs, wsl) {
-		d.Because = "Programs in WSL2 do not reach the driver, which is that of Windows."
-		d.Do = slices.Clone(onWSL)
+// onWSL are the steps for a driver that is not reached in WSL2, where the log was written there.
+func (j *judging) onWSL(d *Diagnosis) ([]string, string) {
+	if d.Blame == Environment && slices.Contains(unreachableDriver, d.Cause) && says(j.kept, wsl) {
+		return inWSL, "Programs in WSL2 do not reach the driver, which is that of Windows."
 	}
+	return nil, ""
 }
 
 // unreachableDriver are the causes of a driver that does not answer.
@@ -116,14 +117,15 @@ var builtFrom = []struct {
 		"or download a release that was built for a CUDA that knows the GPU"}},
 }
 
-// ofProgram replaces the steps to another build of PyTorch where another program says that it has no code for the GPU.
-func (d *Diagnosis) ofProgram() {
+// builtHere are the steps where another program than PyTorch says that it has no code for the GPU.
+func (j *judging) builtHere(d *Diagnosis) ([]string, string) {
 	if d.Cause != "gpu-arch-missing" || len(d.Lines) == 0 {
-		return
+		return nil, ""
 	}
 	for _, b := range builtFrom {
 		if strings.Contains(d.Lines[0].Text, b.mark) {
-			d.Do = slices.Clone(b.do)
+			return b.do, ""
 		}
 	}
+	return nil, ""
 }

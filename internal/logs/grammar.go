@@ -73,6 +73,8 @@ var grammars = []grammar{
 		"(?:unrecognized command[- ]line option|unknown argument:|unsupported option) ['‘\"]"+
 		"(?P<option>-[^W'’\"][^'’\"]*)",
 		"option", "unknown argument"),
+	form("compiler-crashed", `internal compiler error: (?P<said>[^K].*)`, "internal compiler error"),
+	form("nccl-said", `NCCL WARN (?P<said>NET/OFI .*)`, "NCCL WARN NET/OFI"),
 	form("target", `(?:[Uu]nsupported gpu architecture|Value) '(?P<target>(?:compute|sm)_\w+)'|`+
 		`(?P<target2>sm_\d+\w?) (?:is|was) not (?:defined|recognized|supported)`, "compute_", "sm_"),
 	form("build", `nvcc fatal *: (?P<why>.*)`, "nvcc fatal"),

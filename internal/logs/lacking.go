@@ -25,43 +25,46 @@ var compiledParts = lazyregexp.New(`(?i)[/\\](flash[-_]attn|flash-attention|flas
 //	RuntimeError: TopKTopPSamplingFromProbs failed with error code no kernel image is available for execution on the device
 var calledByName = lazyregexp.New(`\b([A-Z]\w+) failed with error(?: code)?:? no kernel image`)
 
-// ofKernels says of a kernel without code for the GPU whose it is: a build of PyTorch for another CUDA does not mend what
+// kernelsOf says of a kernel without code for the GPU whose it is: a build of PyTorch for another CUDA does not mend what
 // flash-attn or vLLM lacks. CUDA reports it at the next call that asks, so a traceback only names who may be meant; the
 // first step tells which.
-func (d *Diagnosis) ofKernels(logs [][]logLine, records []record) {
+func (j *judging) kernelsOf(d *Diagnosis) ([]string, string) {
 	if d.Cause != "gpu-arch-missing" || len(d.Lines) == 0 || !noKernels.MatchString(d.Lines[0].Text) ||
 		strings.Contains(d.Lines[0].Text, "OpenCV") {
-		return
+		return nil, ""
 	}
 	if m := calledByName.FindStringSubmatch(d.Lines[0].Text); m != nil {
-		d.Because = "The package that brings " + m[1] + " has no machine code for this GPU."
-		d.Do = []string{"find whose " + m[1] + " is (FlashInfer's, sgl-kernel's): that package, and not torch, needs a release that is built for this GPU",
-			withoutKernels(serverIn(logs, d.Lines)),
-			"run `cudacompat doctor`: it lists what each package here was compiled for"}
-	} else if all := compiledParts.FindAllStringSubmatch(d.Lines[0].Text, -1); all != nil {
-		d.lacks(packageNamed(all[len(all)-1][1]), serverIn(logs, d.Lines))
-	} else if names := launchers(records); len(names) > 0 {
+		return []string{"find whose " + m[1] + " is (FlashInfer's, sgl-kernel's): that package, and not torch, needs a release that is built for this GPU",
+				withoutKernels(serverIn(j.kept, d.Lines)),
+				"run `cudacompat doctor`: it lists what each package here was compiled for"},
+			"The package that brings " + m[1] + " has no machine code for this GPU."
+	}
+	if all := compiledParts.FindAllStringSubmatch(d.Lines[0].Text, -1); all != nil {
+		return lacks(packageNamed(all[len(all)-1][1]), serverIn(j.kept, d.Lines))
+	}
+	if names := launchers(j.records); len(names) > 0 {
 		either := strings.Join(names, " or ")
-		d.Do = []string{
+		return []string{
 			"run `cudacompat doctor`: it says which has no code for this GPU, " + either + ", whose calls the traceback shows, or torch",
 			"if it is " + either + ", torch needs no other build: take a release of it that is built for this GPU, or build it here with " + forThisGPU,
-			"if it is torch: for a new GPU take a build for a newer CUDA (Blackwell: cu128 or newer), for an old one cu126 (Maxwell to Volta) or an older release"}
+			"if it is torch: for a new GPU take a build for a newer CUDA (Blackwell: cu128 or newer), for an old one cu126 (Maxwell to Volta) or an older release"}, ""
 	}
+	return nil, ""
 }
 
 const forThisGPU = "TORCH_CUDA_ARCH_LIST set to the GPU's capability (`nvidia-smi --query-gpu=compute_cap --format=csv`)"
 
 // lacks says that one package has no code for the GPU.
-func (d *Diagnosis) lacks(name, server string) {
-	d.Because = name + " has no machine code for this GPU, and no PTX that the driver could compile."
+func lacks(name, server string) (do []string, because string) {
 	r := record{slots: map[string]string{"package": cmp.Or(distributions[name], name), "address": onNoIndex[name]}}
 	build := buildAgain
 	if r.slots["address"] != "" {
 		build = "python -m pip install --no-deps --no-build-isolation --no-cache-dir --force-reinstall {address}"
 	}
-	d.Do = append(r.steps([]string{"take a release of {package} that is built for this GPU, the newest first, or build it here with " +
+	do = append(r.steps([]string{"take a release of {package} that is built for this GPU, the newest first, or build it here with " +
 		forThisGPU + ": `" + build + "`"}), withoutKernels(server),
 		"run `cudacompat doctor`: it lists what each package here was compiled for; torch is not what failed")
+	return do, name + " has no machine code for this GPU, and no PTX that the driver could compile."
 }
 
 // doWithout is how a server is told to leave such a package's kernels out.
@@ -77,19 +80,19 @@ var doWithout = map[string]string{
 //	File "/…/site-packages/vllm-0.6.5+cpu-py3.12-linux-x86_64.egg/vllm/_custom_ops.py", line 44, in wrapper
 var ofCPUBuild = lazyregexp.New(`^(?:PyTorch version: |\[(?:pip3|conda)\] torch(?:==|\s)\s*|torch==|torch\s+)\d[\w.]*\+cpu\b|site-packages[/\\]([\w.]+)-\d[\w.]*\+cpu\b`)
 
-// ofOperators says of operators that are not there whose build for the CPU has none of them.
-func (d *Diagnosis) ofOperators(logs [][]logLine) {
+// operatorsOfCPU says of operators that are not there whose build for the CPU has none of them.
+func (j *judging) operatorsOfCPU(d *Diagnosis) ([]string, string) {
 	if d.Cause != "extension-not-loaded" {
-		return
+		return nil, ""
 	}
-	for _, l := range slices.Concat(logs...) {
+	for _, l := range slices.Concat(j.kept...) {
 		if m := ofCPUBuild.FindStringSubmatch(l.text); m != nil {
-			d.Do = []string{"install the builds for CUDA: torch, and " + cmp.Or(m[1], "the package whose operators are missing") +
+			return []string{"install the builds for CUDA: torch, and " + cmp.Or(m[1], "the package whose operators are missing") +
 				"; the installed ones are for the CPU (+cpu), which have no such operators: `cudacompat pins` names those that fit the driver",
-				"on a machine without a GPU, take a model or a quantization that runs on the CPU"}
-			return
+				"on a machine without a GPU, take a model or a quantization that runs on the CPU"}, ""
 		}
 	}
+	return nil, ""
 }
 
 // withoutKernels is the step that leaves a package's kernels out.

@@ -119,12 +119,8 @@ func weighFirstRank(r *record, _ *tables.Tables) string {
 	return "first-rank"
 }
 
-// saysWhich reports whether the record of the process that ended first says more than a row, which only tells that some
-// process did. One that aborted itself because another was lost was not the first.
-func (f *finding) saysWhich(row finding) bool {
-	return f.signature.ID == firstRankRecord && slices.Contains(ofSomeRank, row.cause) &&
-		!(row.cause == "rank-lost" && strings.Contains(f.because, "SIGABRT"))
-}
+// saysWhich reports whether a finding is the record of the process that ended first.
+func (f *finding) saysWhich() bool { return f.signature.ID == firstRankRecord }
 
 // firstRankRecord is the id of what that record means, and ofSomeRank are the causes of such rows.
 const firstRankRecord = "record-first-rank"

@@ -56,7 +56,8 @@ func (l readLog) judge(out func(id string) bool) Diagnosis {
 		id := l.scanner.harmlessBy(r.text)
 		return id != "" && !out(id)
 	})
-	return diagnose([][]event{events}, records, []Source{{Name: "log"}})
+	j := judging{events: [][]event{events}, records: records, sources: []Source{{Name: "log"}}}
+	return j.decide()
 }
 
 // tally counts what is right and wrong, in each half of the threads.

@@ -186,17 +186,8 @@ const maxSearch = 90
 // searchWords are the words by which an exception is found in a project's issues: its class and message without what is
 // of this run alone, or where it says nothing the call that raised it.
 func (r *record) searchWords(at frame) string {
-	return r.slot("class") + " " + cmp.Or(searchable(redact.Within(r.text, r.slot("message"))), at.function)
-}
-
-// searchable is a message without what is of one run or one build alone.
-func searchable(text string) string {
-	text = strings.Join(strings.Fields(unlike.ReplaceAllString(withoutSignatures(text), " ")), " ")
-	if len(text) > maxSearch {
-		text = strings.ToValidUTF8(text[:maxSearch], "")
-		text = text[:max(strings.LastIndexByte(text, ' '), maxSearch/2)]
-	}
-	return text
+	words := searchable(redact.Within(r.text, r.slot("message")))
+	return strings.TrimSpace(r.slot("class") + " " + cmp.Or(words, at.function))
 }
 
 // The types of a C++ function's arguments behind its name, and names that a program generated:

@@ -233,6 +233,7 @@ func single(l logLine, next []logLine) []record {
 		all = append(all, g.read(l)...)
 	}
 	all = append(all, together(l, next)...)
+	all = append(all, lastError(l, next)...)
 	if len(all) > 0 {
 		return all
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"cudacompat/internal/logs/decide"
 )
 
 // recorded are lines of every kind of record, with what its slots are, and the answer.
@@ -207,7 +209,7 @@ func TestRecords(t *testing.T) {
 			t.Errorf("%s: %+v; want a record %s with %s = %q", c.line, records, c.kind, c.slot, c.want)
 			continue
 		}
-		if best := heaviest(found); best == nil || best.cause != c.cause {
+		if best := decide.Decide(nil, claimsOf(found)); best.Index < 0 || found[best.Index].cause != c.cause {
 			t.Errorf("%s: %+v; want %s", c.line, best, c.cause)
 		}
 	}

@@ -156,15 +156,6 @@ var ownSteps = []struct {
 // compiledServers are those of the servers that nobody runs from sources of their own.
 var compiledServers = []string{"ollama", "llama.cpp", "hashcat", "blender", "miner"}
 
-// doubtCompiled blames nobody for a kernel that crashed in such a program: its own fault, the driver's and the GPU's look
-// alike in its log.
-func (d *Diagnosis) doubtCompiled(logs [][]logLine) {
-	if d.Blame == Program && slices.Contains(badAccess, d.Cause) &&
-		slices.Contains(compiledServers, serverIn(logs, d.Lines)) {
-		d.Blame = Unknown
-	}
-}
-
 // withCUDA are the steps to a build for CUDA, by a word of the line in which a library says that it has none.
 var withCUDA = []struct {
 	mark string
@@ -216,54 +207,48 @@ var withRay = []string{
 	"if it was given GPUs, something looked for them before Ray did so: import torch and vllm inside the actor, not at the top of the module",
 	"run `ray status`: it shows how many GPUs the cluster offers, and how many are taken"}
 
-// ofServer replaces the steps by those for the program that wrote the log, where it has its own.
-func (d *Diagnosis) ofServer(logs [][]logLine, records []record) {
-	do := d.stepsFor(logs, records)
-	if do == nil {
-		do = d.withoutPart(logs)
-	}
-	if do == nil && d.Cause == builtWithout && len(d.Lines) > 0 {
-		do = stepsWithCUDA(d.Lines[0].Text)
-	}
-	if do != nil {
-		d.Do = slices.Clone(do)
-	}
-}
-
-// stepsFor are the steps for the cause in the program that wrote the logs; nil where there are none but the usual ones.
-func (d *Diagnosis) stepsFor(logs [][]logLine, records []record) []string {
+// stepsOfServer are the steps for the cause in the program that wrote the logs, where it has its own.
+func (j *judging) stepsOfServer(d *Diagnosis) ([]string, string) {
 	if d.Cause == takenByOthers {
-		return d.withLess(logs)
+		return d.withLess(j.kept), ""
 	}
 	if !slices.Contains(slices.Concat(outOfMemory, noGPU, itsOwn, notANumber, forked, notOneFamily, notCompiled), d.Cause) ||
-		slices.Contains(slices.Concat(itsOwn, notOneFamily), d.Cause) && slices.ContainsFunc(records, record.raisedByOwn) {
-		return nil
+		slices.Contains(slices.Concat(itsOwn, notOneFamily), d.Cause) && slices.ContainsFunc(j.records, record.raisedByOwn) {
+		return nil, ""
 	}
-	if slices.Contains(noGPU, d.Cause) && says(logs, rays) {
-		return withRay
+	if slices.Contains(noGPU, d.Cause) && says(j.kept, rays) {
+		return withRay, ""
 	}
-	name := serverIn(logs, d.Lines)
-	if name == "" && !says(logs, pythons) {
+	name := serverIn(j.kept, d.Lines)
+	if name == "" && !says(j.kept, pythons) {
 		name = compiledProgram
 	}
 	for _, s := range ownSteps {
 		if s.server == name && slices.Contains(s.causes, d.Cause) {
-			return s.do
+			return s.do, ""
 		}
 	}
-	return nil
+	return nil, ""
 }
 
 // withoutPart are the steps about an exception of a package with kernels of its own, below a server that can do without.
-func (d *Diagnosis) withoutPart(logs [][]logLine) []string {
+func (j *judging) withoutPart(d *Diagnosis) ([]string, string) {
 	if d.Blame != Program || len(d.Do) == 0 || !compiledParts.MatchString("/"+d.project+"/") {
-		return nil
+		return nil, ""
 	}
-	server := serverIn(logs, d.Lines)
+	server := serverIn(j.kept, d.Lines)
 	if doWithout[server] == "" || strings.EqualFold(d.project, server) {
-		return nil
+		return nil, ""
 	}
-	return slices.Insert(slices.Clone(d.Do), 1, doWithout[server])
+	return slices.Insert(slices.Clone(d.Do), 1, doWithout[server]), ""
+}
+
+// withCUDABuild are the steps to a build with CUDA of the library that says it has none.
+func (j *judging) withCUDABuild(d *Diagnosis) ([]string, string) {
+	if d.Cause != builtWithout || len(d.Lines) == 0 {
+		return nil, ""
+	}
+	return stepsWithCUDA(d.Lines[0].Text), ""
 }
 
 // takenByOthers is the cause of memory that other processes hold.

@@ -6,18 +6,18 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/tables"
 )
 
-// How much a matching line decides. The heaviest line of a log names the cause, the first of
-// equals; so a failed assertion outranks the "device-side assert triggered" that follows it.
+// How much a matching line decides, as package decide says.
 const (
-	fact        = 0 // not a fault: something other signatures need to know
-	consequence = 1 // another rank or call failed first
-	warning     = 2 // the program went on after it
-	symptom     = 3 // several causes print it
-	fault       = 4 // names the failing part, which a cause may still explain
-	cause       = 5 // decides alone
+	fact        = decide.Fact
+	consequence = decide.Consequence
+	warning     = decide.Warning
+	symptom     = decide.Symptom
+	fault       = decide.Fault
+	cause       = decide.Cause
 )
 
 // Signature is a line of data/signature: one that programs, drivers or kernels print, and
@@ -31,6 +31,8 @@ type Signature struct {
 	Needs   string   // id of a signature that must be found too, or empty
 	Reads   string   // name of the reader of numbers that judges the line, or empty
 	Async   bool     // the error was reported by a later call than the one that failed
+	Root    bool     // the line names what failed, whatever its program says of it at its end
+	Echo    bool     // a generic last line, which passes on what another line names
 	Literal []string // one of these stands in every line that matches; derived from the pattern where not said
 	Pattern string   // RE2; its named groups fill the {name}s of Because and Do
 	Because string
@@ -85,7 +87,7 @@ func fromRows(rows []tables.Signature) []Signature {
 		}
 		all[i] = Signature{ID: r.ID, Cause: r.Cause, Blame: Blame(r.Blame), Rule: r.Rule, Weight: weight,
 			Needs: r.Needs, Reads: r.Reads,
-			Async: r.Async == "yes", Literal: literal, Pattern: r.Pattern, Because: r.Because, Do: r.Do, Positive: r.Seen,
+			Async: r.Async == "yes", Root: r.Passes == "root", Echo: r.Passes == "echo", Literal: literal, Pattern: r.Pattern, Because: r.Because, Do: r.Do, Positive: r.Seen,
 			Source: r.Source, Checked: r.Checked, lines: lazyregexp.New(r.Pattern)}
 	}
 	return all

@@ -69,7 +69,7 @@ func (e *finish) lines(breaks int) (lines [][]byte, last int) {
 // request that was answered, a result that was written, an end without an error.
 var works = lazyregexp.New(`(?i)\b(?:epoch|step|iter(?:ation)?|batch|episode|round)s?\b[\]:=# '"]*\[?\d|` +
 	`(?:^|[^a-z])(?:loss|acc(?:uracy)?|ppl|reward|dice|miou|map|f1|bleu|rouge\w*)['"]?[:= ]+[\d.]+|` +
-	`\d ?(?:it/s|s/it|tok/s|tokens/s|samples/s|img/s)\b|tokens per second|(?:"| )200(?: OK|\b *$)|" 200\b|\| 200 \||` +
+	`\d ?(?:it/s|s/it|tok/s|tokens/s|samples/s|img/s)\b|tokens per second|(?:"| |\[)200(?:\]| OK|\b *$)|" 200\b|\| 200 \||` +
 	`\bsaved\b|\bsaving\b|saved to|results? .{0,20}(?:written|in)\b|\bcompleted?\b|\bfinished\b|\bdone\b|` +
 	`success|\bpassed\b|(?:return|exit)(?:ed with)? ?(?:code|status)?:? 0\b|executed in|elapsed|all slots are idle|\| +Pass +\||` +
 	`100%\||\btook [\d.]+|^\[INFO\]: Installing: \S`)

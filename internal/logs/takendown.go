@@ -39,8 +39,9 @@ func failedBefore(records []record, source, line int) bool {
 	return false
 }
 
-// ofOwnLine puts what the program says itself of an error before the kernel's line that it was to blame: it names the call.
-func (d *Diagnosis) ofOwnLine() {
+// putOwnLineFirst puts what the program says itself of an error before the kernel's line that it was to blame: it names the
+// call.
+func (j *judging) putOwnLineFirst(d *Diagnosis) {
 	if d.Cause != "xid-of-the-program" {
 		return
 	}

@@ -124,9 +124,7 @@ func (r *record) misfitIn(answer string) string {
 func (r *record) ofIssues() (at frame, found bool) {
 	at, project, found := r.theirs()
 	if found {
-		r.slots["file"], r.slots["words"] = at.file(), r.searchWords(at)
-		r.slots["project"] = cmp.Or(distributions[project], brings[project], project)
-		r.slots["issues"] = strings.TrimSpace(r.slots["project"] + " " + r.slot("release"))
+		r.fillIssues(at, project)
 	}
 	return at, found
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/redact"
 	"cudacompat/matrix"
 )
@@ -20,13 +21,51 @@ type finding struct {
 	because string
 	do      []string
 	with    []event // lines that the meaning rests on besides its own
+	form    *record // that made it; nil where a row did
+	byWords bool    // the form read no more than words: nothing is prescribed
 }
 
-// diagnose finds the first cause in what the signatures found, one list of events a log.
-func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
-	seen := slices.Concat(logs...)
-	seen, harmless := withoutHarmless(seen)
-	first := saidFirst(records)
+// judging is what was read of all logs and is to be judged together.
+type judging struct {
+	events  [][]event   // by log
+	records []record    // of all logs
+	kept    [][]logLine // by log: the lines that were read by grammar
+	ends    []closing   // by log
+	sources []Source
+	unread  []string
+	windows bool
+	lower   []string // the kept lines in lower case
+}
+
+// conclude decides whose fault the logs show, corrects that by what the rest of them tells, and then says what to do.
+func (j *judging) conclude() Diagnosis {
+	d := j.decide()
+	d.Unread = j.unread
+	for _, lines := range j.kept {
+		d.Traces.look(lines)
+	}
+	if len(j.unread) == 0 {
+		d.endWell(j.ends, j.records, j.sources)
+	}
+	j.refine(&d)
+	d.withCandidates(j.hints())
+	j.advise(&d)
+	d.part()
+	return d
+}
+
+// hints are the clues that the kept lines hold.
+func (j *judging) hints() (all []clue) {
+	for _, lines := range j.kept {
+		all = append(all, hintsIn(lines)...)
+	}
+	return all
+}
+
+// decide finds the claim that answers, of the rows that match and of the forms that grammar reads.
+func (j *judging) decide() Diagnosis {
+	seen, harmless := withoutHarmless(slices.Concat(j.events...))
+	first := saidFirst(j.records)
 	var past *finding
 	outlived := func(f finding) bool {
 		if f.outlived() && !f.earlier && f.blame != Unknown && (past == nil || f.signature.Weight > past.signature.Weight) {
@@ -34,33 +73,75 @@ func diagnose(logs [][]event, records []record, sources []Source) Diagnosis {
 		}
 		return f.outlived()
 	}
-	var best []finding
-	for i := range logs {
-		logs[i], _ = withoutHarmless(logs[i])
-		if f := heaviest(ofFirst(slices.DeleteFunc(findings(logs[i], seen), outlived), first)); f != nil {
-			best = append(best, *f)
+	rows := make([][]finding, len(j.events))
+	for i := range j.events {
+		j.events[i], _ = withoutHarmless(j.events[i])
+		rows[i] = ofFirst(slices.DeleteFunc(findings(j.events[i], seen), outlived), first)
+	}
+	forms := ofFirst(slices.DeleteFunc(structural(j.records, nameTables()), outlived), first)
+	claims := make([][]decide.Claim, len(rows))
+	for i := range rows {
+		claims[i] = claimsOf(rows[i])
+	}
+	chosen := decide.Decide(claims, claimsOf(forms))
+	if chosen.Index >= 0 {
+		list := forms
+		if !chosen.Form {
+			list = rows[chosen.Log]
 		}
-	}
-	found := ofFirst(slices.DeleteFunc(structural(records, nameTables()), outlived), first)
-	if f := heaviest(found); f != nil && f.cause == amd {
-		return f.diagnosis(logs[f.source], sources) // the rows are of CUDA, whose words HIP repeats
-	}
-	if len(best) > 0 {
-		first := slices.MinFunc(best, firstToFail)
-		if f := heaviest(found); f != nil && f.decides(first) {
-			return f.diagnosis(logs[f.source], sources)
+		f := &list[chosen.Index]
+		if chosen.Along >= 0 {
+			f.with = append(f.with, list[chosen.Along].event)
 		}
-		return first.diagnosis(logs[first.source], sources)
+		d := f.diagnosis(j.events[f.source], j.sources)
+		d.Decided, d.weight, d.form, d.slotted = chosen.Trace, f.signature.Weight, chosen.Form, f.saysHowMuch()
+		d.byWords, d.slots = f.byWords, f.slots()
+		return d
 	}
-	if f := heaviest(found); f != nil {
-		return f.diagnosis(logs[f.source], sources)
-	}
-	records = slices.DeleteFunc(slices.Clone(records), func(r record) bool { return r.earlier || r.onlyBears() })
+	records := slices.DeleteFunc(slices.Clone(j.records), func(r record) bool { return r.earlier || r.onlyBears() })
 	if len(harmless) > 0 && len(records) == 0 && find(seen, trouble) == nil && find(seen, pythonTraceback) == nil {
-		return nothingWrong(harmless, sources)
+		return nothingWrong(harmless, j.sources)
 	}
-	return undecidedDiagnosis(past, seen, records, sources)
+	d := undecidedDiagnosis(past, seen, records, j.sources)
+	d.Decided = append(chosen.Trace, "no line of it makes a claim that holds")
+	return d
 }
+
+// saysHowMuch reports whether a line about memory says how much was asked for.
+func (f *finding) saysHowMuch() bool {
+	if !strings.HasPrefix(f.signature.ID, "record-") {
+		return f.group("want") != ""
+	}
+	return f.form.slot("want") != ""
+}
+
+// claimsOf are findings as package decide compares them.
+func claimsOf(all []finding) []decide.Claim {
+	claims := make([]decide.Claim, len(all))
+	for i := range all {
+		claims[i] = all[i].claim()
+	}
+	return claims
+}
+
+// claim is a finding as package decide compares it.
+func (f *finding) claim() decide.Claim {
+	s := f.signature
+	c := decide.Claim{Name: "row " + s.ID, Cause: f.cause, Blame: f.blame, Weight: s.Weight, Source: f.source, Line: f.line,
+		Order: f.order, Root: s.Root, Echo: s.Echo,
+		LosesGPU: leavesNoGPU(f.rule) || f.rule == "driver-unresponsive",
+		Exact:    slices.Contains(ofItsOwn, f.cause), Raised: s.ID == raisedRecord, Which: f.saysWhich(),
+		Aborted: strings.Contains(f.because, "SIGABRT"), OfOne: slices.Contains(ofSomeRank, f.cause),
+		General: s.Weight <= symptom && !slices.Contains(bySignal, f.cause) || slices.Contains(ofTables, s.ID),
+		Clock:   f.when.layout, At: f.when.at}
+	if name, form := strings.CutPrefix(s.ID, "record-"); form {
+		c.Name = "form " + name
+	}
+	return c
+}
+
+// ofTables are the forms that a small table of names judges: of its own line a row knows better.
+var ofTables = []string{"record-status", "record-memory", "record-symbol", "record-library", "record-scheduler"}
 
 // undecidedDiagnosis is said of a log that shows nobody's fault: what it went on after, or who is suspected.
 func undecidedDiagnosis(past *finding, seen []event, records []record, sources []Source) Diagnosis {
@@ -80,27 +161,6 @@ func undecidedDiagnosis(past *finding, seen []event, records []record, sources [
 	return d
 }
 
-// decides reports whether a finding of grammar says more than a row that could not decide. Of its own line the row
-// knows better than what grammar says in general.
-func (f *finding) decides(row finding) bool {
-	if f.blame == Hardware && f.signature.Weight == cause && row.blame == Environment &&
-		(leavesNoGPU(row.rule) || row.rule == "driver-unresponsive") {
-		return true // a GPU that is lost is not found either
-	}
-	if f.saysWhich(row) {
-		return true
-	}
-	if f.signature.Weight >= symptom && row.signature.Weight == warning && f.line > row.line &&
-		(f.signature.ID == raisedRecord && f.blame == Program || slices.Contains(ofItsOwn, f.cause)) {
-		return true // the program went on after the row's line, and ended by this
-	}
-	same := f.source == row.source && f.line == row.line
-	general := f.signature.Weight <= symptom && !slices.Contains(bySignal, f.cause) ||
-		slices.Contains([]string{"record-status", "record-memory",
-			"record-symbol", "record-library", "record-scheduler"}, f.signature.ID)
-	return row.blame == Unknown && row.signature.Weight <= symptom && f.blame != Unknown && !(same && general)
-}
-
 // ofItsOwn are causes that nothing of which a warning tells brings about.
 var ofItsOwn = []string{"job-time-limit", "node-not-reached", "disk-full"}
 
@@ -108,7 +168,7 @@ var ofItsOwn = []string{"job-time-limit", "node-not-reached", "disk-full"}
 const raisedRecord = "record-exception"
 
 // amd is the cause of what AMD's stack prints.
-const amd = "amd-not-judged"
+const amd = decide.AMD
 
 // trouble is the signature of what programs print when they end in failure, whatever it was.
 const trouble = "trouble"
@@ -227,50 +287,12 @@ const pythonTraceback = "python-traceback"
 // luaTraceback is that of Lua's, in which Torch7's programs are written.
 const luaTraceback = "lua-traceback"
 
-// heaviest chooses within one log: the most decisive line, the first of equals. An error with
-// several possible causes yields to a warning that names one.
-func heaviest(all []finding) *finding {
-	if len(all) == 0 {
-		return nil
-	}
-	slices.SortStableFunc(all, func(a, b finding) int {
-		return cmp.Or(cmp.Compare(b.signature.Weight, a.signature.Weight), cmp.Compare(a.line, b.line),
-			cmp.Compare(a.order, b.order))
-	})
-	best := &all[0]
-	if best.blame != Unknown || best.signature.Weight > symptom {
-		return best
-	}
-	for i, f := range all {
-		if f.signature.Weight == warning && f.blame != Unknown {
-			all[i].with = append(all[i].with, best.event)
-			return &all[i]
-		}
-	}
-	return best
-}
-
-// firstToFail orders the causes found in several logs: a failure before what follows from one, the
-// earlier where the clocks say, else the more decisive.
-func firstToFail(a, b finding) int {
-	failedA, failedB := a.signature.Weight >= symptom, b.signature.Weight >= symptom
-	switch {
-	case failedA != failedB:
-		if failedA {
-			return -1
-		}
-		return 1
-	case a.when.before(b.when):
-		return -1
-	case b.when.before(a.when):
-		return 1
-	}
-	return cmp.Compare(b.signature.Weight, a.signature.Weight)
-}
-
 // goesOn are the causes of which a notice says that the program goes on with the CPU: right on a machine meant for it,
 // and the log does not say whether this one is.
 var goesOn = []string{"tensorflow-no-gpu", "jax-fell-back", "container-without-driver"}
+
+// ignoreAbove is the signature of TensorFlow's word that a library which it did not find is not missed without a GPU.
+const ignoreAbove = "tf-ignore-dlerror"
 
 // maxLines is how many lines a diagnosis quotes.
 const maxLines = 5
@@ -280,7 +302,7 @@ func (f *finding) diagnosis(log []event, sources []Source) Diagnosis {
 	if d.Do == nil {
 		d.Do = []string{}
 	}
-	if f.signature.Weight == consequence && slices.Contains(goesOn, f.cause) {
+	if f.signature.Weight == consequence && (slices.Contains(goesOn, f.cause) || find(log, ignoreAbove) != nil) {
 		d.Blame = Unknown
 	}
 	if f.signature.Async {

@@ -42,6 +42,8 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"library-damaged":  always("library-damaged"),
 	"header":           weighHeader,
 	"compiler-too-new": always("compiler-too-new"),
+	"compiler-crashed": always("compiler-crashed"),
+	"nccl-said":        weighNCCLSaid,
 	"target":           weighTarget,
 	"linked":           weighLinked,
 	"make-rule":        weighMakeRule,
@@ -266,18 +268,39 @@ func weighSocket(r *record, _ *tables.Tables) string {
 func (r *record) finding(a answer) finding {
 	s := &Signature{ID: "record-" + r.kind, Cause: cmp.Or(r.slot("cause"), a.cause), Weight: a.weight,
 		Blame: cmp.Or(Blame(r.slot("blame")), a.blame), Rule: a.rule}
-	if s.Blame == Unknown && r.kind != "amd" && r.kind != "first-rank" {
+	s.Root, s.Echo = r.isRoot(), slices.Contains(passOn, r.kind)
+	if s.Blame == Unknown && r.kind != "amd" && r.kind != "first-rank" && !s.Root {
 		s.Weight = warning
 	}
 	f := finding{event: event{signature: s, order: 1 << 20, source: r.source, line: r.line, text: r.text,
 		match: []int{0, len(r.text)}, wentOn: r.wentOn, onGPU: r.onGPU, latest: r.line, calm: r.calm,
 		ofMany: r.ofMany, built: r.built, earlier: r.earlier, from: r.from},
-		cause: s.Cause, blame: s.Blame, rule: s.Rule, because: r.fill(a.because)}
-	if f.do = r.steps(a.do); len(f.do) == 0 {
+		cause: s.Cause, blame: s.Blame, rule: s.Rule, because: r.fill(a.because), form: r}
+	f.byWords = a.name != "" && s.Blame != Unknown && !r.prescribes(a)
+	switch f.do = r.steps(a.do); {
+	case f.byWords:
+		f.do = r.searchedByWords(a)
+	case len(f.do) == 0:
 		f.do = stepsOf(f.cause)
 	}
 	return f
 }
+
+// roots are the kinds of records that name what failed, whatever the program says of it at its end, and passOn those that
+// only say that something above them failed.
+var (
+	roots  = []string{"library-damaged", "compiler-crashed", "nccl-said"}
+	passOn = []string{"build", "first-rank"}
+)
+
+// isRoot reports whether a record names what failed.
+func (r *record) isRoot() bool {
+	return !r.notice && !r.earlier && (slices.Contains(roots, r.kind) || r.kind == "exit" && endsRank.MatchString(r.text) ||
+		r.kind == "processor" && endsRank.MatchString(r.text))
+}
+
+// endsRank is how torchrun says by which signal a rank ended.
+var endsRank = lazyregexp.New(`\bexitcode *: *-(?:4|7|11)\b`)
 
 // stepsOf are the steps of a curated row of the same cause, where they need nothing of its line.
 func stepsOf(cause string) []string {

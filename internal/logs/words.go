@@ -87,7 +87,8 @@ var answers = []answer{
 		[]string{"install both from one release", "remove other copies of the library from LD_LIBRARY_PATH"}},
 	{"library-damaged", "library-damaged", Environment, "", fault,
 		"{library} is there and cannot be loaded: it is damaged, of another architecture, or refused by the system.",
-		[]string{"install its package again", "run `file {library}`: it shows its architecture"}},
+		[]string{"install again what holds {library}: for a file below /usr/local/cuda the toolkit, below site-packages its wheel, else its package",
+			"run `ls -lL` and `file` on it: an empty or short file is a broken installation or a full disk, another architecture a wrong package"}},
 	{"intrinsic", "host-compiler", Environment, "", symptom,
 		"The compiler is too old for {intrinsic}, a vector instruction of Arm that newer releases know.",
 		[]string{"build with a newer compiler, in an empty build directory: `export CC=gcc-N CXX=g++-N`; nvcc must take it, too",
@@ -335,6 +336,10 @@ var answers = []answer{
 		"compare the value that is named with what the documentation of {project} allows",
 		"search the issues of {issues} for \"{words}\": it was raised in {file}, and no line of your own code is shown",
 		"try the newest release of {project}: `python -m pip show {project}` names yours"}},
+	// Whose code failed, where a row knows what it did wrong.
+	{"code-theirs", "", Program, "", symptom, "", []string{
+		"search the issues of {issues} for \"{words}\": the line that failed is its own, in {file}",
+		"try another release of {project}, the newest first: `python -m pip show {project}` names yours"}},
 	// What is not known: where to look, and for which words.
 	{"unknown-theirs", "", Unknown, "", 0, "", []string{
 		"search the issues of {issues} for \"{words}\" (line LINE): it was raised in {file}, and no line of your own code is shown below it",
@@ -712,6 +717,30 @@ var answers = []answer{
 		"Rank {rank} ended first, by a bus error (SIGBUS): shared memory was full, mostly.", []string{
 			"run `df -h /dev/shm` where it ran; in a container give it more: `docker run --shm-size=8g`, or `--ipc=host`",
 			"use fewer data-loader workers"}},
+	{"exit-bus", "shm-too-small", Environment, "shm-too-small", symptom,
+		"A rank ended by SIGBUS ({code}), mostly because shared memory (/dev/shm) ran out.", []string{
+			"run `df -h /dev/shm` where it ran; in a container give it more: `docker run --shm-size=8g`, or `--ipc=host`",
+			"use fewer data-loader workers, or set NCCL_SHM_DISABLE=1 for one run: if that works, it was shared memory"}},
+	{"compiler-crashed", "compiler-crashed", Environment, "", symptom,
+		"The compiler itself crashed on this source: {said}", []string{
+			"build with another release of the host compiler, a newer one first: `export CC=gcc-N CXX=g++-N NVCC_CCBIN=g++-N`, in an empty build directory",
+			"if it crashes at another place each time, memory is short or faulty: `MAX_JOBS=1`"}},
+	{"efa-blocked", "efa-traffic-blocked", Environment, "", symptom,
+		"EFA reached the other node and its traffic did not arrive: {said}", []string{
+			"let the security group allow all traffic, inbound and outbound, to and from the group itself (its own id as source and destination): EFA needs both",
+			"run `fi_pingpong -p efa -e rdm` on one node and `fi_pingpong -p efa -e rdm HOST` on the other: does libfabric work without NCCL?"}},
+	{"nccl-plugin", "efa-not-usable", Environment, "efa-library-mismatch", symptom,
+		"The network plugin of NCCL (aws-ofi-nccl) failed: {said}", []string{
+			"run `fi_info -p efa -t FI_EP_RDM`: it lists the devices that libfabric can use; in a container pass /dev/infiniband, and raise memlock",
+			"compare the releases of aws-ofi-nccl, libfabric and NCCL on all nodes: `cudacompat doctor` names them"}},
+	{"nccl-partner", "rank-lost", Unknown, "", symptom,
+		"NCCL lost its connection to another rank: {said}", []string{
+			"read the logs of the other ranks: one of them failed before this one",
+			"run with NCCL_DEBUG=INFO: the lines above name the peer"}},
+	{"nccl-said", "nccl-last-error", Unknown, "", symptom,
+		"NCCL names its last error: {said}", []string{
+			"search for what NCCL names: {said}",
+			"run with NCCL_DEBUG=INFO, and give explain the logs of all ranks"}},
 	{"exit", "process-crashed", Unknown, "", warning, "The process ended by {signal}; the log does not say why.", []string{
 		"set PYTHONFAULTHANDLER=1 and run it again: a Python program then writes the call in which it crashes",
 		"run `dmesg`: a line of the OOM killer or an Xid at that time says more"}},

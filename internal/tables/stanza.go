@@ -19,6 +19,7 @@ type Signature struct {
 	Needs   string  `csv:"needs"`
 	Reads   string  `csv:"reads"`
 	Async   string  `csv:"async"`
+	Passes  string  `csv:"passes"` // root: the line names what failed; echo: it passes on what another line names
 	Literal Several `csv:"literal"`
 	Pattern string  `csv:"pattern"`
 	Because string  `csv:"because"`

@@ -1,0 +1,253 @@
+package logs
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/advise"
+)
+
+// adviser offers steps in the place of those of the cause, where it knows the program, the system or the package better.
+type adviser struct {
+	why   string
+	steps func(*judging, *Diagnosis) (do []string, because string)
+}
+
+// advisers are asked in this order; the first that offers steps has them.
+var advisers = []adviser{
+	{"WSL2 has the driver of Windows", (*judging).onWSL},
+	{"Jetson's CUDA comes with JetPack", (*judging).onBoard},
+	{"the program is built from source for each GPU", (*judging).builtHere},
+	{"the installed build is for the CPU", (*judging).operatorsOfCPU},
+	{"a package has no kernels for the GPU", (*judging).kernelsOf},
+	{"the failing line is a project's own", (*judging).raisedByTheirs},
+	{"the program has options of its own", (*judging).stepsOfServer},
+	{"a server can do without the package", (*judging).withoutPart},
+	{"the library has a build with CUDA", (*judging).withCUDABuild},
+}
+
+// advise says what to do about a decision. It never changes the blame.
+func (j *judging) advise(d *Diagnosis) {
+	if d.Blame == None {
+		return
+	}
+	d.project = projectAt(j.records, d.Lines)
+	for _, a := range advisers {
+		do, because := a.steps(j, d)
+		if do == nil {
+			continue
+		}
+		d.Do = slices.Clone(do)
+		if because != "" {
+			d.Because = because
+		}
+		d.Decided = append(d.Decided, "steps: "+a.why)
+		break
+	}
+	j.crashed(d)
+	offered := d.Do
+	d.Do = advise.Choose(d.Do, j.evidence(d))
+	d.fit(j.kept, j.windows)
+	if j.windows {
+		d.forWindows()
+	}
+	if n := len(offered) - len(d.Do); n > 0 {
+		d.Decided = append(d.Decided, "steps that the log holds no evidence for: "+strings.Repeat("x", n))
+	}
+	j.putOwnLineFirst(d)
+	j.quoteInstruction(d)
+	if len(d.Do) == 0 && len(offered) > 0 {
+		d.Do = j.searchFor(d)
+	}
+	d.Do = d.Do[:min(len(d.Do), maxSteps)]
+}
+
+// evidence is what the logs show that a step may ask for.
+func (j *judging) evidence(d *Diagnosis) advise.Evidence {
+	line := ""
+	if len(d.Lines) > 0 {
+		line = d.Lines[0].Text
+	}
+	return advise.Evidence{
+		Line:     line,
+		Text:     func(re *regexp.Regexp) bool { return j.anyLine(re.MatchString) },
+		Mentions: j.mentions,
+		Slot:     func(name string) string { return d.slots[name] },
+		Packages: j.packages(),
+		Facts:    j.facts(),
+		Windows:  j.windows,
+		Linux:    !j.windows && says(j.kept, onLinux),
+	}
+}
+
+func (j *judging) anyLine(matches func(string) bool) bool {
+	return slices.ContainsFunc(j.kept, func(lines []logLine) bool {
+		return slices.ContainsFunc(lines, func(l logLine) bool { return matches(l.text) })
+	})
+}
+
+// mentions reports whether a line holds one of some words, in any case.
+func (j *judging) mentions(words ...string) bool {
+	if j.lower == nil {
+		j.lower = []string{}
+		for _, lines := range j.kept {
+			for _, l := range lines {
+				j.lower = append(j.lower, strings.ToLower(l.text))
+			}
+		}
+	}
+	return slices.ContainsFunc(j.lower, func(line string) bool { return containsAny(line, words) })
+}
+
+// installed matches a package in a pasted list: pip list, pip freeze, collect_env.
+var installed = lazyregexp.New(`^(?:\[(?:pip3?|conda)\] )?([A-Za-z][\w.-]*)(?:==|  +)(\d[\w.+!-]*)(?:\s|$)`)
+
+// packages are the packages of a list that was pasted into a log.
+func (j *judging) packages() map[string]string {
+	all := map[string]string{}
+	for _, lines := range j.kept {
+		for _, l := range lines {
+			if m := installed.FindStringSubmatch(l.text); m != nil {
+				all[advise.Normal(m[1])] = m[2]
+			}
+		}
+	}
+	return all
+}
+
+// factWords are the ways in which a text states a fact that steps ask for.
+var factWords = []struct {
+	name string
+	said *lazyregexp.Regexp
+}{
+	{"gpu", lazyregexp.New(`(?i)\b(?:NVIDIA|GeForce|Tesla|Quadro) ?(?:GeForce |RTX |GTX |Tesla )*((?:A|H|B|L|T|V|P)\d+\w*|[RG]TX ?\w* ?\d{3,4}\w*|\d{4}(?: Ti)?)\b`)},
+	{"driver", lazyregexp.New(`(?i)driver version\W+(\d{3}\.\d+[\d.]*)`)},
+	{"toolkit", lazyregexp.New(`(?:/cuda-|release |CUDA runtime version: |CUDA_HOME\W+/usr/local/cuda-)(\d+\.\d+)`)},
+	{"torch", lazyregexp.New(`(?:^torch(?:==| +)|PyTorch version: |PyTorch )(\d+\.\d+[\w.+]*)`)},
+}
+
+// facts are what the text itself says of the machine.
+func (j *judging) facts() map[string]string {
+	all := map[string]string{}
+	for _, f := range factWords {
+		for _, lines := range j.kept {
+			for _, l := range lines {
+				if m := f.said.FindStringSubmatch(l.text); m != nil && all[f.name] == "" {
+					all[f.name] = m[1]
+				}
+			}
+		}
+	}
+	return all
+}
+
+// crashed asks for what decides between the causes of a crash without a reason, and prescribes nothing.
+func (j *judging) crashed(d *Diagnosis) {
+	if d.Blame != Unknown || !slices.Contains(crashes, d.Cause) {
+		return
+	}
+	if d.Cause == unsaidMemory || d.Cause == "cublas-not-initialized" {
+		d.Do = slices.Clone(observeMemory)
+		return
+	}
+	d.Do = slices.Clone(observeCrash)
+	d.Why = "Of nine such crashes whose cause became known, four were the program's, three the hardware's, two the environment's."
+}
+
+// The observations that decide about a crash without a reason, and about memory that ran out without numbers.
+var (
+	observeCrash = []string{
+		"run `dmesg | grep -i -e xid -e nvrm`: Xid 13, 31 or 43 is the program's; 48, 63, 64, 74, 79, 94 or 95 is the hardware's",
+		"run the same input twice: the same place each time points to the program, another place each time to the GPU, its clocks or its power",
+		"run it on another GPU, at stock clocks: if it still fails, give explain the log with the traceback of the program",
+		"run `compute-sanitizer PROGRAM`: it names the kernel and the line\tfor text \\.cu\\b|__global__|nvcc",
+	}
+	observeMemory = []string{
+		"run `nvidia-smi` while it starts: does another process hold the memory?",
+		"run it once with half the batch, or a smaller input: if that works, the program needs more memory than is free",
+		"if both fail with memory free, run `dmesg | grep -i -e xid -e nvrm`, and give explain its output",
+	}
+)
+
+// instruction matches the words in which a message itself says what to do.
+var instruction = lazyregexp.New(`(?:^|[.;:!,] |\bor |\()((?:[Pp]lease |[Tt]ry |[Cc]onsider |[Yy]ou (?:can|should|need to|must|may want to) |[Ss]et |` +
+	`[Uu]se |[Ii]nstall |[Uu]pgrade |[Uu]pdate |[Rr]un |[Mm]ake sure |[Ee]nsure |[Rr]einstall |[Dd]owngrade |[Aa]dd |[Pp]ass |[Ss]pecify |` +
+	`[Ii]ncrease |[Dd]ecrease |[Rr]educe |[Dd]isable |[Ee]nable |[Dd]id you mean )[^.]*(?:\.\w[^.]*)*)`)
+
+// notInstruction are such words that help nobody: to report the fault, to read on, to look it up.
+var notInstruction = lazyregexp.New(`(?i)\b(?:report|bug|issue|contact|see (?:the )?(?:log|above|below|doc)|documentation|file a|submit|check (?:the )?(?:log|above)|` +
+	`trace|debug|https?://|TORCH_USE_CUDA_DSA|CUDA_LAUNCH_BLOCKING|support team|try again|wait|traceback|refer to|HYDRA_FULL_ERROR|verbose)`)
+
+const (
+	minInstruction = 12
+	maxInstruction = 160
+)
+
+// quoteInstruction puts what the deciding message itself says to do before the search for it, where no row knows better.
+func (j *judging) quoteInstruction(d *Diagnosis) {
+	if len(d.Lines) == 0 || !d.byWords && d.Blame != Unknown || d.Blame == None {
+		return
+	}
+	said := instructionIn(d.Lines[0].Text)
+	if said == "" {
+		return
+	}
+	d.Do = append([]string{"follow what the message itself says: \"" + strings.ReplaceAll(said, "`", "'") + "\""}, d.Do...)
+}
+
+// instructionIn is the last sentence of a message that says what to do; empty where none does.
+func instructionIn(text string) string {
+	all := instruction.FindAllStringSubmatch(text, -1)
+	for _, m := range slices.Backward(all) {
+		said := strings.TrimRight(strings.TrimSpace(m[1]), " .,;:)")
+		if len(said) >= minInstruction && len(said) <= maxInstruction && !notInstruction.MatchString(said) {
+			return said
+		}
+	}
+	return ""
+}
+
+// searchFor are the steps of a line for which no step has evidence: the words by which others found it.
+func (j *judging) searchFor(d *Diagnosis) []string {
+	for i := range j.records {
+		r := &j.records[i]
+		if len(d.Lines) > 0 && r.line == d.Lines[0].Number {
+			return r.searched()
+		}
+	}
+	if len(d.Lines) == 0 {
+		return []string{}
+	}
+	r := record{slots: map[string]string{}, line: d.Lines[0].Number, text: d.Lines[0].Text}
+	return r.searched()
+}
+
+// codeCauses are what the code that raised the exception does wrong, and not what it was given.
+var codeCauses = []string{"tensors-on-different-devices", "dtype-mismatch", "inplace-in-autograd", "fsdp-mixed-types"}
+
+// raisedByTheirs sends to the project whose own code failed, where no call of the user's own is shown: a row's steps are
+// for whoever can change the code.
+func (j *judging) raisedByTheirs(d *Diagnosis) ([]string, string) {
+	if d.Blame != Program || d.form || !slices.Contains(codeCauses, d.Cause) {
+		return nil, ""
+	}
+	for i := range j.records {
+		r := &j.records[i]
+		if len(d.Lines) == 0 || r.line != d.Lines[0].Number || r.kind != "exception" || r.namesOwnCode() {
+			continue
+		}
+		at, project, found := r.outsideTorch()
+		if !found {
+			return nil, ""
+		}
+		r.fillIssues(at, project)
+		do := r.steps(answerOf("code-theirs").do)
+		if len(d.Do) > 0 {
+			do = append(do, "if your own code passed what it works on: "+strings.TrimPrefix(d.Do[0], "if it is your code, "))
+		}
+		return do, ""
+	}
+	return nil, ""
+}

@@ -1,0 +1,50 @@
+package logs
+
+import (
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+)
+
+// lastError is the record of what NCCL names as its last error, which is the root of the generic error above it:
+//
+//	ncclInternalError: Internal check failed.
+//	Last error:
+//	NET/OFI Unable to insert remote address into address vector for device 1. RC: 0
+func lastError(l logLine, next []logLine) []record {
+	said, found := strings.CutPrefix(message(l.text), "Last error:")
+	if !found {
+		return nil
+	}
+	at := l
+	if said = strings.TrimSpace(said); said == "" {
+		if len(next) == 0 {
+			return nil
+		}
+		at, said = next[0], strings.TrimSpace(message(next[0].text))
+	}
+	if said == "" || strings.Contains(at.text, "Traceback") {
+		return nil
+	}
+	return []record{{kind: "nccl-said", slots: map[string]string{"said": said}, line: at.number, text: at.text}}
+}
+
+// The words of NCCL about EFA's traffic that does not arrive, about its plugin, and about a partner that is gone.
+var (
+	efaBlocked  = lazyregexp.New(`NET/OFI (?:Unable to insert remote address|Request \S* ?completed with error)`)
+	partnerGone = lazyregexp.New(`(?i)closed by remote|connection (?:reset|closed|refused|timed out)|remote peer|socketProgress|broken pipe|peer .{0,20}(?:exit|abort)`)
+)
+
+// weighNCCLSaid judges what NCCL names as its last error.
+func weighNCCLSaid(r *record, _ *tables.Tables) string {
+	switch said := r.slot("said"); {
+	case efaBlocked.MatchString(said):
+		return "efa-blocked"
+	case strings.HasPrefix(said, "NET/OFI"):
+		return "nccl-plugin"
+	case partnerGone.MatchString(said):
+		return "nccl-partner"
+	}
+	return "nccl-said"
+}

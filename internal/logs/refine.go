@@ -1,0 +1,104 @@
+package logs
+
+import (
+	"slices"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// refinement corrects a decision by what the rest of the logs tells. It says whether it did.
+type refinement struct {
+	why   string
+	apply func(*judging, *Diagnosis) bool
+}
+
+// refinements are asked in this order.
+var refinements = []refinement{
+	{"what was not read may hold the error", (*judging).partUnread},
+	{"the GPU was full before the program had anything on it", (*judging).firstTouch},
+	{"nobody who runs this program has written its kernels", (*judging).compiledByOthers},
+	{"a crash without a reason: no frame of the user's own and no kernel is named", (*judging).withoutReason},
+}
+
+// refine corrects the blame, and says how far it can be relied on.
+func (j *judging) refine(d *Diagnosis) {
+	for _, r := range refinements {
+		before := d.Blame
+		if r.apply(j, d) {
+			d.Decided = append(d.Decided, string(before)+" became "+string(d.Blame)+": "+r.why)
+		}
+	}
+	switch {
+	case d.Blame == Unknown:
+		d.Confidence = Undecided
+	case d.Blame == None || d.weight > symptom || d.weight < symptom && !d.form:
+		d.Confidence = Certain
+	default:
+		d.Confidence = Likely
+	}
+	if d.Decided == nil {
+		d.Decided = []string{}
+	}
+}
+
+// partUnread takes back what only whole logs can show: that nothing is wrong, and that it is the program's fault.
+func (j *judging) partUnread(d *Diagnosis) bool {
+	if len(j.unread) == 0 {
+		return false
+	}
+	switch d.Blame {
+	case None:
+		decided := d.Decided
+		*d = nothing()
+		d.Unread, d.Decided = j.unread, decided
+		return true
+	case Program:
+		d.Blame = Unknown
+		d.Candidates = append([]Candidate{{d.Cause, Program, "the logs that were not read"}}, d.Candidates...)
+		return true
+	}
+	return false
+}
+
+// compiledByOthers blames nobody for a kernel that crashed in a program that people run as it is: its own fault, the
+// driver's and the GPU's look alike in its log.
+func (j *judging) compiledByOthers(d *Diagnosis) bool {
+	if d.Blame != Program || !slices.Contains(badAccess, d.Cause) || !slices.Contains(compiledServers, serverIn(j.kept, d.Lines)) {
+		return false
+	}
+	d.Blame = Unknown
+	return true
+}
+
+// crashes are the causes that say nothing of where a crash comes from: codes 700, 719 and 999, memory that cuBLAS could
+// not allocate, and memory that ran out without numbers.
+var crashes = []string{"illegal-memory-access", "launch-failure", "cuda-unknown-error", "cublas-not-initialized", unsaidMemory}
+
+// unsaidMemory is the cause of memory that ran out, and numbered is a line that says how much.
+const unsaidMemory = "out-of-memory"
+
+var (
+	numbered = lazyregexp.New(`(?i)\b\d[\d.,]* ?(?:[KMGT]i?B|[kmgt]b|bytes|b)\b|shape ?[\[(]|\b\d{6,}\b`)
+	// namesKernel matches a line that names a kernel, or a CUDA source that is no library's.
+	namesKernel = lazyregexp.New(`__global__|\bkernel [\x60'"<]\w|in kernel \w|\bKernel: \w|\b[\w-]+\.cuh?(?:[:(]\d+|\b)|PhysX|` +
+		`(?i:memcheck|compute-sanitizer)|^=========`)
+)
+
+// withoutReason blames nobody for a crash of which only the code is known.
+func (j *judging) withoutReason(d *Diagnosis) bool {
+	if d.Blame != Program || !slices.Contains(crashes, d.Cause) || len(d.Lines) == 0 ||
+		d.Cause == unsaidMemory && (d.slotted || numbered.MatchString(d.Lines[0].Text)) {
+		return false
+	}
+	if slices.ContainsFunc(j.records, record.namesOwnCode) || namesKernel.MatchString(d.Lines[0].Text) {
+		return false
+	}
+	d.Blame = Unknown
+	return true
+}
+
+// namesOwnCode reports whether a traceback shows a call of the program's own.
+func (r record) namesOwnCode() bool {
+	_, own := r.ownPlace()
+	return own && r.kind == "exception" && !r.notice && !r.earlier
+}

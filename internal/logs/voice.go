@@ -1,0 +1,130 @@
+package logs
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// concrete are the slots by which a form has read a thing and not only a word: only an answer that rests on one
+// prescribes a fix.
+var concrete = []string{"library", "module", "header", "symbol", "tool", "package", "target", "option", "operator", "part",
+	"element", "want", "wanted", "needs", "has", "found", "asked", "asker", "name", "code", "path", "intrinsic", "standard",
+	"socket", "runtime", "image", "pod", "model", "job", "version", "signal", "rank", "command", "said"}
+
+// byItself are the forms of grammar whose line says the whole of it, without a slot.
+var byItself = []string{"worker", "killed", "build-killed", "oom-killer", "ray-memory", "module-in-use", "conda-shell",
+	"time-limit", "cancelled", "smi-ended", "unit", "compiler-crashed", "kernel-source"}
+
+// prescribes reports whether a record has read enough to say what to do: a slot that the answer speaks of, or the file
+// and line of the user's own.
+func (r *record) prescribes(a answer) bool {
+	if slices.Contains(byItself, r.kind) || r.kind == "status" || r.kind == "start" {
+		return true
+	}
+	if _, own := r.ownPlace(); own && slices.Contains(ofOwnPlace, a.name) {
+		return true
+	}
+	if r.edited || r.kind == "exception" && strings.Contains(r.slot("place"), ", line ") && slices.Contains(ofOwnPlace, a.name) {
+		return true
+	}
+	words := a.because + strings.Join(a.do, "")
+	return slices.ContainsFunc(concrete, func(name string) bool {
+		return r.slot(name) != "" && strings.Contains(words, "{"+name+"}")
+	})
+}
+
+// ofOwnPlace are the answers about a line of the program's own, which name it.
+var ofOwnPlace = []string{"program", "program-called", "input-called", "input", "shape", "usage", "kernel-source"}
+
+// observes matches a step that only looks.
+var observes = lazyregexp.New("^(?:run `(?:nvidia-smi|dmesg|ldd|ldconfig|df|ls|lscpu|id|journalctl|systemctl|kubectl|sinfo|env|which|type|cat|grep|free|" +
+	"cudacompat doctor|curl|nc|python -m pip (?:list|show|check)|pip (?:check|list|show)|vulkaninfo|clinfo|ffmpeg -|find |ss |file )|see |read |look )")
+
+// searchedByWords are the steps of an answer that rests on words alone: the words to search for, and the one observation
+// that would decide.
+func (r *record) searchedByWords(a answer) []string {
+	do := r.searched()[:1]
+	for _, step := range a.do {
+		if observes.MatchString(step) {
+			return append(do, r.steps([]string{step})...)
+		}
+	}
+	return do
+}
+
+// slots are what the line of a finding says of things.
+func (f *finding) slots() map[string]string {
+	all := map[string]string{}
+	if f.form != nil {
+		return f.form.slots
+	}
+	for _, name := range f.signature.lines.SubexpNames() {
+		if name != "" {
+			all[name] = f.group(name)
+		}
+	}
+	return all
+}
+
+// stackCore are the projects that only do what the code above them asks.
+var stackCore = []string{"torch", "python", "numpy", "jax", "jaxlib", "tensorflow", "keras"}
+
+// outsideTorch is the deepest call of a traceback that is a project's and not of the frameworks that it calls.
+func (r *record) outsideTorch() (at frame, project string, found bool) {
+	for _, f := range slices.Backward(r.frames) {
+		p := r.ofProject(f)
+		if p != "" && !f.passes() && !slices.Contains(stackCore, p) {
+			return f, p, true
+		}
+	}
+	return at, "", false
+}
+
+// fillIssues fills the slots by which the issues of a project are searched.
+func (r *record) fillIssues(at frame, project string) {
+	r.slots["file"], r.slots["words"] = at.file(), r.searchWords(at)
+	r.slots["project"] = cmp.Or(distributions[project], brings[project], project)
+	r.slots["issues"] = strings.TrimSpace(r.slots["project"] + " " + r.slot("release"))
+}
+
+// The parts of a message that say nothing to others: names that were taken out, what stands in braces, times and counters.
+var (
+	ofThisRun = lazyregexp.New(`\{[^{}]*\}|\*\*\*\S*|\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?\b|\b\d+/\d+\b|\[[\d ,:.]*\]|:\d+(?::\d+)+|\b\d{4}-\d\d-\d\d\b|` +
+		`\b(?:line|pid|rank|port|step|device|GPU) \d+|<[^<>]*>`)
+	clauseEnds = lazyregexp.New(`(?:: |; |\. |, | - | \| )`)
+	plainWord  = lazyregexp.New(`[A-Za-z_][\w/.+-]{2,}`)
+)
+
+// leastWords is how many words a clause has that others can find.
+const leastWords = 3
+
+// searchable is the part of a message by which others found it: its last clause that says something, without what is of
+// one run or one build alone. Most messages begin with who says it, and end with what it is.
+func searchable(text string) string {
+	plain := func(s string) string {
+		return strings.Trim(strings.Join(strings.Fields(unlike.ReplaceAllString(s, " ")), " "), " .,:;-")
+	}
+	text = ofThisRun.ReplaceAllString(withoutSignatures(text), " ")
+	if whole := plain(text); len(whole) <= maxSearch/2 {
+		return whole
+	}
+	parts := strings.Split(clauseEnds.ReplaceAllString(text, "\n"), "\n")
+	for i := len(parts) - 1; i >= 0; i-- {
+		if said := plain(parts[i]); len(plainWord.FindAllString(said, -1)) >= leastWords {
+			return cutWords(said)
+		}
+	}
+	return cutWords(plain(text))
+}
+
+// cutWords shortens a phrase at a word; its end says more than its beginning.
+func cutWords(text string) string {
+	if len(text) <= maxSearch {
+		return text
+	}
+	text = strings.ToValidUTF8(text[len(text)-maxSearch:], "")
+	return text[min(len(text)-1, strings.IndexByte(text, ' ')+1):]
+}
