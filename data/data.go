@@ -13,6 +13,12 @@ var files embed.FS
 // FS holds the tables. Tests put those of one day in their place (package frozen).
 var FS fs.FS = files
 
+// Diagnoses holds what causes mean: a stanza a cause, with its answers, candidates and refusals. Package
+// internal/logs/diagnosis reads it.
+//
+//go:embed diagnosis/*.txt
+var Diagnoses embed.FS
+
 // Dates says of each table its name, the day on which the oldest of its sources was last read, and the SHA-256 of its
 // files, so that a run need not read two megabytes to say by which tables it judged.
 //

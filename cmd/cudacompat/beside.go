@@ -52,12 +52,21 @@ func (f *explainFlags) compare(ctx context.Context, e *report.Explained, head []
 	rule := e.Rule
 	e.Findings, e.Apart = e.Beside(verdict, f.tables)
 	result := report.ResultOf(rule, e.Findings, e.Apart, verdict)
+	if m.unrequested && result == report.Fixed && !passedFor(rule, &e.Diagnosis, verdict) {
+		result = report.Nowhere
+	}
 	if m.unrequested && result == report.Open {
 		return nil
 	}
 	e.Compared = &report.Compared{With: m.with, Why: m.reason, Outcome: verdict.Outcome, Driver: m.facts.Driver.Version,
-		Result: result}
+		Result: result, Own: m.unrequested}
 	return nil
+}
+
+// passedFor reports whether a rule compared the package that the log's line names: only then does a description of the
+// environment, in the same text, say that it does not have the fault.
+func passedFor(rule string, d *logs.Diagnosis, v matrix.Verdict) bool {
+	return slices.ContainsFunc(v.Passed, func(p matrix.Passed) bool { return p.Rule == rule && d.Names(p.Subject) })
 }
 
 func (f *explainFlags) machine(ctx context.Context, d *logs.Diagnosis, head []byte, stdin io.Reader) (*machine, error) {

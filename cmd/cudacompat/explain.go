@@ -35,6 +35,7 @@ type explainFlags struct {
 	formats []string
 	colour  string
 	all     bool
+	verbose bool
 }
 
 func explainCommand(s streams) *cobra.Command {
@@ -83,6 +84,7 @@ func explainCommand(s streams) *cobra.Command {
 		"look for the log's fault on this machine, with the Python environment at `PATH` (may be repeated)")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.ExplainFormats)))
 	addColour(cmd, &f.colour)
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say which line decided and why, and what it was chosen over")
 	cmd.Flags().BoolVar(&f.all, "all", false, "show every log line that the verdict rests on, and every step that may help")
 	return cmd
 }
@@ -315,7 +317,7 @@ func (f *explainFlags) writeDiagnosis(
 	if err != nil {
 		return err
 	}
-	explained := report.Explained{Diagnosis: d}
+	explained := report.Explained{Diagnosis: d, Verbose: f.verbose}
 	if err := f.compare(ctx, &explained, head, s.in); err != nil {
 		return err
 	}

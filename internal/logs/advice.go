@@ -148,6 +148,7 @@ func (j *judging) crashed(d *Diagnosis) {
 	if d.Blame != Unknown || !slices.Contains(crashes, d.Cause) {
 		return
 	}
+	d.Because, _ = partWords(d.Because)
 	if d.Cause == unsaidMemory || d.Cause == "cublas-not-initialized" {
 		d.Do = slices.Clone(observeMemory)
 		return

@@ -38,6 +38,12 @@ func (d *Diagnosis) Beside(v verdict.Verdict, t *matrix.Tables) (brings, apart [
 	return brings, apart
 }
 
+// Names reports whether the deciding line names the package of a subject, as a verdict names it: "torch 2.9.0 in /venv".
+func (d *Diagnosis) Names(subject string) bool {
+	name, _, _ := strings.Cut(subject, " ")
+	return name != "" && len(d.Lines) > 0 && strings.Contains(strings.ToLower(d.Lines[0].Text), strings.ToLower(name))
+}
+
 // ofPackages are the rules of which each finding is about packages: the same fault of another one is not the log's.
 var ofPackages = []string{"extension-mismatch", "companion-mismatch", "not-importable"}
 

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"cudacompat/internal/lazyregexp"
 )
 
 // How much of a log is kept for reading by grammar: the lines around those that hold a mark of trouble, from the
@@ -27,7 +29,11 @@ type logLine struct {
 	inset  bool   // it is indented
 	from   string // the process that wrote it, where a launcher says: "rank3", "EngineCore pid=192"
 	ofMany bool   // a journal of many programs put its name before it
+	listed bool   // it stands in a list of packages, which is no log
 }
+
+// fewListed is how many lines make a list of packages, of which none is read as a line of a log.
+const fewListed = 3
 
 // excerpt is the part of a log that grammars read.
 type excerpt struct {
@@ -118,6 +124,7 @@ func (e *excerpt) lines() []logLine {
 		all[i].from = writer(all[i].text)
 		all[i].text = bare(all[i].text)
 	}
+	markLists(all)
 	return all
 }
 
@@ -127,6 +134,24 @@ func (e *excerpt) calmAfter(lines []logLine, number int) int {
 		return e.calm - lines[i].calm
 	}
 	return 0
+}
+
+// inList matches a line of a list of packages, the longest name of which has one space behind it.
+var inList = lazyregexp.New(`^[A-Za-z][\w.-]* \d+\.[\w.+!-]+$`)
+
+// markLists marks the lines of lists of packages.
+func markLists(lines []logLine) {
+	run := 0
+	for i := 0; i <= len(lines); i++ {
+		if i < len(lines) && (listedPackage.MatchString(lines[i].text) || inList.MatchString(lines[i].text)) {
+			run++
+			continue
+		}
+		for k := i - run; run >= fewListed && k < i; k++ {
+			lines[k].listed = true
+		}
+		run = 0
+	}
 }
 
 // indexOf is the place of a line among those kept; -1 when it is not.

@@ -66,7 +66,7 @@ func TestMisread(t *testing.T) {
 		"disk full, as pip says": {"error: subprocess-exited-with-error\nERROR: Could not install packages due to an OSError: [Errno 28] No space left on device\n",
 			Environment, "disk-full", ""},
 		"GPU of a kernel that failed": {"RuntimeError: CUDA error: an illegal memory access was encountered\n" +
-			"RuntimeError: CUDA error: CUDA-capable device(s) is/are busy or unavailable\n", Program, "illegal-memory-access", ""},
+			"RuntimeError: CUDA error: CUDA-capable device(s) is/are busy or unavailable\n", Unknown, "illegal-memory-access", "same input twice"},
 		"no compiler for C++": {"gcc: fatal error: cannot execute 'cc1plus': execvp: No such file or directory\n", Environment, "build-tool-missing", "g++"},
 		"no compiler, by CMake": {"CMake Error at CMakeDetermineCompilerId.cmake:814 (message):\n  Compiling the CUDA compiler identification source file\n" +
 			"  \"CMakeCUDACompilerId.cu\" failed.\n\n  gcc: fatal error: cannot execute ‘cc1plus’: execvp: No such file or directory\n",

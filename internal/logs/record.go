@@ -201,7 +201,7 @@ const shortestSaid = 6
 
 // mute reports whether a line is too short to say anything, a comment, or a frame of a compiled program's stack.
 func (l logLine) mute() bool {
-	return len(l.text) < shortestSaid || strings.HasPrefix(l.text, "# ") || strings.HasPrefix(l.text, "// ") ||
+	return l.listed || len(l.text) < shortestSaid || strings.HasPrefix(l.text, "# ") || strings.HasPrefix(l.text, "// ") ||
 		strings.HasPrefix(l.text, "frame #") && stackFrame.MatchString(l.text)
 }
 

@@ -358,24 +358,19 @@ func TestAnswers(t *testing.T) {
 	for _, s := range table(t) {
 		blames[s.Cause] = s.Blame
 	}
-	names := map[string]bool{}
-	for _, a := range answers {
-		name := a.name
-		if names[name] {
-			t.Errorf("%s stands twice", name)
-		}
-		names[name] = true
+	for name := range diagnoses().Answers {
+		a := answerOf(name)
 		if bare := placeholder.ReplaceAllString(a.because, ""); len(bare) > maxSentence || len(a.do) > 4 {
 			t.Errorf("%s: %d characters, %d steps", name, len(bare), len(a.do))
 		}
-		if b, seen := blames[a.cause]; seen && b != a.blame {
+		if b, seen := blames[a.cause]; seen && b != a.blame && a.cause != "" {
 			t.Errorf("%s: the cause %s is blamed on %s, its rows on %s", name, a.cause, a.blame, b)
 		}
 		blames[a.cause] = a.blame
 	}
 	for kind := range weighers {
 		known := kind == "exception" || kind == "complaint" || slices.ContainsFunc(grammars, func(g grammar) bool { return g.kind == kind }) ||
-			kind == "build-files" || kind == "kernel-fault" || kind == "first-rank" // of several lines: see TestBuilds, TestRoot
+			kind == "build-files" || kind == "nccl-said" || kind == "kernel-fault" || kind == "first-rank" // of several lines: see TestBuilds, TestRoot
 		if !known {
 			t.Errorf("no grammar makes a record %s", kind)
 		}
@@ -393,13 +388,7 @@ func TestCandidates(t *testing.T) {
 	for _, s := range append(table(t), Answers()...) {
 		pages[s.Cause] = true
 	}
-	known := map[string]bool{}
-	for _, u := range append(slices.Clone(candidates), unclear{"anything", anything}) {
-		cause, all := u.cause, u.may
-		if known[cause] {
-			t.Errorf("%s stands twice", cause)
-		}
-		known[cause] = true
+	check := func(cause string, all []Candidate) {
 		if len(all) > 3 || !pages[cause] && cause != "anything" {
 			t.Errorf("%s: %d candidates, a page: %t", cause, len(all), pages[cause])
 		}
@@ -408,6 +397,14 @@ func TestCandidates(t *testing.T) {
 				t.Errorf("%s: the candidate %+v has no page or no command", cause, c)
 			}
 		}
+	}
+	check("anything", anything)
+	for cause, may := range diagnoses().May {
+		var all []Candidate
+		for _, m := range may {
+			all = append(all, Candidate{m.Cause, Blame(m.Blame), m.Fetch})
+		}
+		check(cause, all)
 	}
 	if d := explain(t, "Traceback (most recent call last):\nFlurbError: x"); d.Blame != Unknown || len(d.Candidates) == 0 {
 		t.Errorf("%s: trouble, and nothing to fetch", d.Cause)

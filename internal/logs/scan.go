@@ -271,7 +271,7 @@ func (s *scanner) events(source int) []event {
 	build := s.build(lines)
 	last, _ := lastRun(lines)
 	for _, e := range s.found {
-		if e != nil {
+		if e != nil && !isListed(lines, e.line) {
 			e.source, e.wentOn, e.onGPU, e.latest = source, wentOn, onGPU, e.again(lines)
 			e.outOfProse(lines)
 			e.calm = s.kept.calmAfter(lines, e.latest)
@@ -285,6 +285,12 @@ func (s *scanner) events(source int) []event {
 		}
 	}
 	return all
+}
+
+// isListed reports whether a line stands in a list of packages.
+func isListed(lines []logLine, number int) bool {
+	i := indexOf(lines, number)
+	return i >= 0 && lines[i].listed
 }
 
 // again is the last line on which the signature matches.

@@ -169,7 +169,9 @@ func TestContract(t *testing.T) {
 	delete(d, "why")
 	delete(d, "do")
 	delete(d, "steps")
+	delete(d, "decided")
 	want := map[string]any{"schema": "cudacompat/diagnosis/v1", "blame": "program", "cause": "label-out-of-range",
+		"confidence": "certain",
 		"rule":       "",
 		"candidates": []any{}, "unread": []any{},
 		"lines": []any{map[string]any{"number": 1.0, "text": "IndexError: Target 3 is out of bounds."}}}

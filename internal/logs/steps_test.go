@@ -35,8 +35,8 @@ func TestNothingOfALogBecomesACommand(t *testing.T) {
 	for _, s := range table(t) {
 		all = append(all, s.Do...)
 	}
-	for _, a := range answers {
-		all = append(all, answerOf(a.name).do...)
+	for name := range diagnoses().Answers {
+		all = append(all, answerOf(name).do...)
 	}
 	for _, b := range rebuilt {
 		all = append(all, b.do...)

@@ -48,6 +48,7 @@ func (j *judging) conclude() Diagnosis {
 		d.endWell(j.ends, j.records, j.sources)
 	}
 	j.refine(&d)
+	j.withOddest(&d)
 	d.withCandidates(j.hints())
 	j.advise(&d)
 	d.part()
@@ -291,8 +292,12 @@ const luaTraceback = "lua-traceback"
 // and the log does not say whether this one is.
 var goesOn = []string{"tensorflow-no-gpu", "jax-fell-back", "container-without-driver"}
 
-// ignoreAbove is the signature of TensorFlow's word that a library which it did not find is not missed without a GPU.
-const ignoreAbove = "tf-ignore-dlerror"
+// madeDo reports whether TensorFlow said that a library which it did not find is not missed without a GPU, and a request
+// was answered after that.
+func (f *finding) madeDo(log []event) bool {
+	ignore, answered := find(log, "tf-ignore-dlerror"), find(log, "request-answered")
+	return ignore != nil && answered != nil && answered.line > ignore.line
+}
 
 // maxLines is how many lines a diagnosis quotes.
 const maxLines = 5
@@ -302,7 +307,7 @@ func (f *finding) diagnosis(log []event, sources []Source) Diagnosis {
 	if d.Do == nil {
 		d.Do = []string{}
 	}
-	if f.signature.Weight == consequence && (slices.Contains(goesOn, f.cause) || find(log, ignoreAbove) != nil) {
+	if f.signature.Weight == consequence && (slices.Contains(goesOn, f.cause) || f.madeDo(log)) {
 		d.Blame = Unknown
 	}
 	if f.signature.Async {

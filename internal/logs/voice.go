@@ -14,20 +14,25 @@ var concrete = []string{"library", "module", "header", "symbol", "tool", "packag
 	"element", "want", "wanted", "needs", "has", "found", "asked", "asker", "name", "code", "path", "intrinsic", "standard",
 	"socket", "runtime", "image", "pod", "model", "job", "version", "signal", "rank", "command", "said"}
 
-// byItself are the forms of grammar whose line says the whole of it, without a slot.
-var byItself = []string{"worker", "killed", "build-killed", "oom-killer", "ray-memory", "module-in-use", "conda-shell",
-	"time-limit", "cancelled", "smi-ended", "unit", "compiler-crashed", "kernel-source"}
+// byWords are the forms of grammar that say what a line is about by its words, and not which thing failed.
+var byWords = []string{"exception", "complaint", "speaker", "called", "asked", "given", "service", "access", "engine", "daemon",
+	"display", "video-hardware", "no-gpu", "no-cuda-build", "driver", "gpu-arch", "memory", "host-memory", "network", "container",
+	"scheduler", "kernel-driver", "hardware", "product", "installation", "build-needs", "package-tool", "program", "mpi",
+	"version", "assertion", "opencv", "unreached"}
 
-// prescribes reports whether a record has read enough to say what to do: a slot that the answer speaks of, or the file
-// and line of the user's own.
+// exact are the answers about exceptions that rest on a number of the system's, a call or the text of one error, and
+// those that only send to the project whose code failed.
+var exact = []string{"no-directory", "file-exists", "disk-full", "port", "encoding", "download", "proxy-answered", "no-such-address",
+	"shared-memory", "kernel-source", "program-theirs", "program-cloned", "input-theirs", "packages-do-not-fit-in", "newer-file"}
+
+// prescribes reports whether a record has read enough to say what to do: a form whose line says the whole of it, a slot
+// that the answer speaks of, or the file and line of the user's own.
 func (r *record) prescribes(a answer) bool {
-	if slices.Contains(byItself, r.kind) || r.kind == "status" || r.kind == "start" {
+	if !slices.Contains(byWords, r.kind) || slices.Contains(exact, a.name) {
 		return true
 	}
-	if _, own := r.ownPlace(); own && slices.Contains(ofOwnPlace, a.name) {
-		return true
-	}
-	if r.edited || r.kind == "exception" && strings.Contains(r.slot("place"), ", line ") && slices.Contains(ofOwnPlace, a.name) {
+	_, own := r.ownPlace()
+	if slices.Contains(ofOwnPlace, a.name) && (own || r.edited || strings.Contains(r.slot("place"), ", line ")) {
 		return true
 	}
 	words := a.because + strings.Join(a.do, "")
@@ -93,7 +98,7 @@ func (r *record) fillIssues(at frame, project string) {
 // The parts of a message that say nothing to others: names that were taken out, what stands in braces, times and counters.
 var (
 	ofThisRun = lazyregexp.New(`\{[^{}]*\}|\*\*\*\S*|\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?\b|\b\d+/\d+\b|\[[\d ,:.]*\]|:\d+(?::\d+)+|\b\d{4}-\d\d-\d\d\b|` +
-		`\b(?:line|pid|rank|port|step|device|GPU) \d+|<[^<>]*>`)
+		`\b[\w.-]+:\d+\b|\b(?:line|pid|rank|port|step|device|GPU) \d+|<[^<>]*>`)
 	clauseEnds = lazyregexp.New(`(?:: |; |\. |, | - | \| )`)
 	plainWord  = lazyregexp.New(`[A-Za-z_][\w/.+-]{2,}`)
 )
@@ -108,7 +113,7 @@ func searchable(text string) string {
 		return strings.Trim(strings.Join(strings.Fields(unlike.ReplaceAllString(s, " ")), " "), " .,:;-")
 	}
 	text = ofThisRun.ReplaceAllString(withoutSignatures(text), " ")
-	if whole := plain(text); len(whole) <= maxSearch/2 {
+	if whole := plain(text); len(whole) <= maxSearch*2/3 {
 		return whole
 	}
 	parts := strings.Split(clauseEnds.ReplaceAllString(text, "\n"), "\n")

@@ -17,6 +17,7 @@ type Explained struct {
 	Findings []verdict.Finding `json:"findings"`           // of the machine that was asked: those that can bring the log's error about
 	Apart    []verdict.Finding `json:"apart"`              // errors of that machine that cannot
 	Compared *Compared         `json:"compared,omitempty"` // nil when no machine was asked
+	Verbose  bool              `json:"-"`                  // the text says what decided and why
 }
 
 // Compared is the machine that a log was compared with.
@@ -26,6 +27,7 @@ type Compared struct {
 	Outcome verdict.Outcome `json:"outcome"` // of that machine
 	Driver  string          `json:"driver"`  // "535.183.01"; empty: none is known
 	Result  Result          `json:"result"`
+	Own     bool            `json:"-"` // it stands in the log itself: another machine is out of the question
 }
 
 // Result is what a machine tells of a log's error.
@@ -87,12 +89,15 @@ func BlamedSide(b logs.Blame) string {
 	return string(b)
 }
 
-// atFault begins an answer.
-func atFault(b logs.Blame) string {
-	if b == logs.None || b == logs.Unknown {
-		return BlamedSide(b)
+// atFault begins an answer. A line that several causes print makes one likely.
+func atFault(d logs.Diagnosis) string {
+	switch {
+	case d.Blame == logs.None || d.Blame == logs.Unknown:
+		return BlamedSide(d.Blame)
+	case d.Confidence == logs.Likely:
+		return string(d.Blame) + " likely at fault"
 	}
-	return string(b) + " at fault"
+	return string(d.Blame) + " at fault"
 }
 
 // explainedText writes whose fault it is, the lines that say so, and what to do in order.
@@ -100,7 +105,7 @@ func explainedText(w io.Writer, e Explained, s Style) error {
 	p := &page{style: s}
 	d := e.Diagnosis
 	p.wrap(4, cmp.Or(d.Because, "no line of this log is a known error"), paintedText{blameColour[d.Blame],
-		atFault(d.Blame)}, ": ")
+		atFault(d)}, ": ")
 	if d.Why != "" {
 		p.wrap(2, d.Why, "  ")
 	}
@@ -126,6 +131,9 @@ func explainedText(w io.Writer, e Explained, s Style) error {
 	}
 	for _, f := range slices.Concat(e.Findings, e.Apart) {
 		p.finding(statement{Finding: f, subjects: []string{f.Subject}}, false)
+	}
+	if e.Verbose {
+		p.decided(d.Decided)
 	}
 	if !e.hasSteps() {
 		p.writeMore(d, e.Compared != nil)
@@ -167,6 +175,9 @@ func (e Explained) machineSays() string {
 		}
 		return fmt.Sprintf("Compared with %s: it has a fault that does not bring this log's error about.", with) + why
 	case Fixed:
+		if c.Own {
+			return fmt.Sprintf("Compared with %s: it does not have %s.", with, e.Rule) + why
+		}
 		return fmt.Sprintf("Compared with %s: it is compatible and does not have %s. The log comes from another machine or environment, or the fault has been fixed since.", with, e.Rule) + why
 	case Nowhere:
 		return fmt.Sprintf("Compared with %s: it is compatible, and nothing on it is about this log's error.", with) + why
@@ -180,7 +191,7 @@ func (p *page) log(r Report) {
 		return
 	}
 	d := *r.Log
-	text := atFault(d.Blame) + ": " + d.Because
+	text := atFault(d) + ": " + d.Because
 	switch {
 	case d.Rule != "" && r.Fires(d.Rule):
 		text = "confirmed: the log shows " + d.Rule + ", and so does the machine"
@@ -213,6 +224,18 @@ func (p *page) logLine(l logs.Line) {
 		return
 	}
 	p.wrap(len(place)+4, short(text, 3*room-20), "  ", paintedText{bold, place}, "  ")
+}
+
+// decided says which claim won and why, then what it won over.
+func (p *page) decided(all []string) {
+	if len(all) == 0 {
+		return
+	}
+	p.line()
+	p.line("  decided by")
+	for _, why := range all {
+		p.wrap(6, why, "    - ")
+	}
 }
 
 // candidates are what it may be, each with the command that would decide.

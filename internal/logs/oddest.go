@@ -1,0 +1,74 @@
+package logs
+
+import (
+	_ "embed" // of the list of common words
+	"slices"
+	"strings"
+	"sync"
+
+	"cudacompat/internal/lazyregexp"
+)
+
+// commonText are the words that stand in at least four of the 288 healthy logs of testdata/firstsight, one a line, sorted.
+//
+//go:embed common.txt
+var commonText string
+
+var commonWords = sync.OnceValue(func() []string { return strings.Fields(commonText) })
+
+var (
+	word = lazyregexp.New(`[a-z]{4,15}`)
+	// ofFailing matches the words of a line that tells of trouble, in whatever form.
+	ofFailing = lazyregexp.New(`(?i)error|fail|denied|refus|reject|wrong|invalid|illegal|missing|cannot|can.t\b|could ?n.t|could not|unable|not found|` +
+		`no such|\bnan\b|abort|terminat|killed|corrupt|mismatch|unsupported|not supported|exceed|too (?:old|new|large|small|many|few)|should be|must be|expected`)
+)
+
+// oddest is the line of the logs that speaks of failing in the words that healthy logs hold least; false where none does.
+// Of equals it is the last.
+func (j *judging) oddest() (r record, found bool) {
+	best := 0
+	for source, lines := range j.kept {
+		for _, l := range lines {
+			if l.listed || len(l.text) > maxComplaint || !l.speaksOfFailing() || hypothetical.MatchString(l.text) || stackFrame.MatchString(l.text) {
+				continue
+			}
+			if odd := oddWords(l.text); odd >= best && odd > 0 {
+				best, found = odd, true
+				r = record{kind: "oddest", slots: map[string]string{}, line: l.number, source: source, text: l.text}
+			}
+		}
+	}
+	return r, found
+}
+
+// speaksOfFailing reports whether a line says itself that something failed, and does not only quote that.
+func (l logLine) speaksOfFailing() bool {
+	at := ofFailing.FindStringSubmatchIndex(l.text)
+	return at != nil && speaks(l.text, at[0])
+}
+
+// oddWords is how many words of a line are not common in healthy logs.
+func oddWords(text string) int {
+	seen := map[string]bool{}
+	for _, w := range word.FindAllString(strings.ToLower(text), -1) {
+		if _, common := slices.BinarySearch(commonWords(), w); !common {
+			seen[w] = true
+		}
+	}
+	return len(seen)
+}
+
+// withOddest quotes that line in a log of which nothing is known.
+func (j *judging) withOddest(d *Diagnosis) {
+	if d.Cause != NothingFound || len(d.Lines) > 0 || d.Blame != Unknown {
+		return
+	}
+	r, found := j.oddest()
+	if !found {
+		return
+	}
+	f := r.finding(answer{})
+	d.Lines = append(d.Lines, f.quote(j.sources))
+	d.Because = "No line of this log is known here; this one speaks of failing in the least usual words."
+	d.Do = append(r.searched(), "judge the machine itself: cudacompat doctor")
+}
