@@ -65,8 +65,8 @@ func (f *explainFlags) compare(ctx context.Context, e *report.Explained, head []
 
 // passedFor reports whether a rule compared the package that the log's line names: only then does a description of the
 // environment, in the same text, say that it does not have the fault.
-func passedFor(rule string, d *logs.Diagnosis, v matrix.Verdict) bool {
-	return slices.ContainsFunc(v.Passed, func(p matrix.Passed) bool { return p.Rule == rule && d.Names(p.Subject) })
+func passedFor(rule string, d *logs.Diagnosis, v verdict.Verdict) bool {
+	return slices.ContainsFunc(v.Passed, func(p verdict.Passed) bool { return p.Rule == rule && d.Names(p.Subject) })
 }
 
 func (f *explainFlags) machine(ctx context.Context, d *logs.Diagnosis, head []byte, stdin io.Reader) (*machine, error) {

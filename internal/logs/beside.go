@@ -78,6 +78,7 @@ func blameOf(rule string, t *matrix.Tables) Blame {
 // because makes a fault of the machine the answer. Where the log says the same, its own sentence stays.
 func (d *Diagnosis) because(f verdict.Finding, t *matrix.Tables) {
 	d.Candidates = []Candidate{}
+	d.Confidence = Certain // the machine has it
 	if steps := stepsFor(f); len(steps) > 0 {
 		d.Do = steps
 	}

@@ -44,7 +44,7 @@ func (j *judging) oddest() (r record, found bool) {
 // speaksOfFailing reports whether a line says itself that something failed, and does not only quote that.
 func (l logLine) speaksOfFailing() bool {
 	at := ofFailing.FindStringSubmatchIndex(l.text)
-	return at != nil && speaks(l.text, at[0])
+	return at != nil && speaks(l.text, at[0]) && !informs(l.text)
 }
 
 // oddWords is how many words of a line are not common in healthy logs.

@@ -22,24 +22,26 @@ func TestCompared(t *testing.T) {
 		e    Explained
 		want string
 	}{
-		{"has it", Explained{log, fires, nil, with(Confirmed, "")},
+		{"has it", Explained{Diagnosis: log, Findings: fires, Apart: nil, Compared: with(Confirmed, "")},
 			"Confirmed: this machine (driver 535.183.01) has driver-too-old, too."},
-		{"explains it", Explained{log, fires, nil, with(Explains, "")}, "it has a fault that can bring this log's error about."},
-		{"has another", Explained{code, nil, fires, with(IsApart, "")}, "it has a fault that does not bring this log's error about."},
-		{"may be it", Explained{unclear, nil, fires, with(IsApart, "")}, "the log does not tell whether that is its error's cause."},
-		{"has it not", Explained{log, nil, nil, with(Fixed, "")},
+		{"explains it", Explained{Diagnosis: log, Findings: fires, Apart: nil, Compared: with(Explains, "")}, "it has a fault that can bring this log's error about."},
+		{"has another", Explained{Diagnosis: code, Findings: nil, Apart: fires, Compared: with(IsApart, "")}, "it has a fault that does not bring this log's error about."},
+		{"may be it", Explained{Diagnosis: unclear, Findings: nil, Apart: fires, Compared: with(IsApart, "")}, "the log does not tell whether that is its error's cause."},
+		{"has it not", Explained{Diagnosis: log, Findings: nil, Apart: nil, Compared: with(Fixed, "")},
 			"Compared with this machine (driver 535.183.01): it is compatible and does not have driver-too-old."},
-		{"cannot tell", Explained{log, nil, nil, &Compared{With: "this machine", Result: Open}},
+		{"its own description has it not", Explained{Diagnosis: log, Compared: &Compared{With: "the environment that the log describes", Driver: "535.183.01", Result: Fixed, Own: true}},
+			"Compared with the environment that the log describes (driver 535.183.01): it does not have driver-too-old."},
+		{"cannot tell", Explained{Diagnosis: log, Findings: nil, Apart: nil, Compared: &Compared{With: "this machine", Result: Open}},
 			"Compared with this machine (no driver): too little is known of it"},
-		{"no rule", Explained{code, nil, nil, with(Nowhere, "")}, "it is compatible, and nothing on it is about this log's error."},
-		{"unasked", Explained{log, fires, nil, with(Confirmed, "the log names its driver, 535.183.01")},
+		{"no rule", Explained{Diagnosis: code, Findings: nil, Apart: nil, Compared: with(Nowhere, "")}, "it is compatible, and nothing on it is about this log's error."},
+		{"unasked", Explained{Diagnosis: log, Findings: fires, Apart: nil, Compared: with(Confirmed, "the log names its driver, 535.183.01")},
 			"It was looked at because the log names its driver, 535.183.01; --no-here judges only the log."},
 	} {
 		var b strings.Builder
 		if err := explainedText(&b, c.e, Style{}); err != nil || !strings.Contains(b.String(), c.want) {
 			t.Errorf("%s: %v: %s\nwant %q", c.name, err, b.String(), c.want)
 		}
-		if strings.Contains(b.String(), "fixed since") != (c.e.Compared.Result == Fixed) {
+		if strings.Contains(b.String(), "fixed since") != (c.e.Compared.Result == Fixed && !c.e.Compared.Own) {
 			t.Errorf("%s: only of a machine that is compatible and known: %s", c.name, b.String())
 		}
 		if strings.Contains(b.String(), "says whether this machine") {
