@@ -77,7 +77,7 @@ func Check(step string) error {
 				return err
 			}
 		default:
-			return fmt.Errorf("the condition %q is of no known kind", c)
+			return fmt.Errorf("the condition %q has an unknown kind", c)
 		}
 		if words == "" {
 			return fmt.Errorf("the condition %q names nothing", c)

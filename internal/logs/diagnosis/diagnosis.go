@@ -100,13 +100,13 @@ func (r *reader) line(line string) error {
 	}
 	name, value, said := strings.Cut(line, ": ")
 	if !said || value == "" {
-		return fmt.Errorf("%q is no field", line)
+		return fmt.Errorf("%q is not a field", line)
 	}
 	if name == "cause" {
 		return r.begin(value)
 	}
 	if r.cause == nil {
-		return errors.New("a field stands before its cause")
+		return errors.New("a field comes before its cause")
 	}
 	return r.field(name, value)
 }
@@ -145,7 +145,7 @@ func (r *reader) field(name, value string) error {
 		of.Do = append(of.Do, value)
 	case "for":
 		if len(of.Do) == 0 {
-			return errors.New("a condition stands before its step")
+			return errors.New("a condition comes before its step")
 		}
 		last := &of.Do[len(of.Do)-1]
 		*last += advise.Mark + value
@@ -153,7 +153,7 @@ func (r *reader) field(name, value string) error {
 		return r.refuse(value)
 	case "said":
 		if len(r.book.Refusals) == 0 {
-			return errors.New("words of an exception stand before its class")
+			return errors.New("words of an exception come before its class")
 		}
 		r.book.Refusals[len(r.book.Refusals)-1].Said = value
 	default:
