@@ -1,4 +1,5 @@
 # make doctor     build the program and examine this machine (and show an example if there is nothing to judge)
+# make wheel      build a Python wheel for this machine: dist/cudacompat-*.whl
 # make static     build it without NVML and libc: bin/cudacompat-static
 # make test       run the tests
 # make grid       run in full what make test samples: pins for every driver, GPU and Python, every upgrade, every log
@@ -25,7 +26,7 @@ RELEASE := -buildmode=pie -trimpath '-ldflags=-s -w -extldflags=-Wl,-z,lazy'
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: doctor test grid duality lint freeze golden fuzz situations machines gpu bench build static release rename clean
+.PHONY: wheel doctor test grid duality lint freeze golden fuzz situations machines gpu bench build static release rename clean
 
 build: bin/cudacompat
 
@@ -37,6 +38,9 @@ bin/cudacompat: FORCE
 static: FORCE
 	@tools/toolchain.sh
 	CGO_ENABLED=0 go build -trimpath '-ldflags=-s -w' -o bin/cudacompat-static ./cmd/cudacompat
+
+wheel: build
+	packaging/wheel.sh bin/cudacompat dist
 
 # The outcome is the exit code; make would call anything but 0 a failure of its own. 3 is inconclusive: a machine
 # without a GPU, most often, where the example shows what a verdict is.

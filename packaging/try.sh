@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every channel of a release in a clean root and writes what was run and what it printed into docs/install.md.
+# Runs every channel of a release in a clean root and writes what was run and what it printed into packaging/TRIED.md.
 #
 #	packaging/try.sh                $OUT (dist/) holds what release.sh made; some ten minutes, 3 GB in the cache
 #	packaging/try.sh wheels         one part of it, while you mend it; the page stays as it is
@@ -57,12 +57,12 @@ for step in ${*:-binaries wheels packages images others}; do
 done
 
 [ $# = 0 ] || exit 0
-say "docs/install.md"
-python3 - "$rows" "$TOP/docs/install.md" <<'END'
+say "packaging/TRIED.md"
+python3 - "$rows" "$PACKAGING/TRIED.md" <<'END'
 import re, sys
 rows, page = open(sys.argv[1]).read(), open(sys.argv[2]).read()
 head = "| channel | platform | command | printed |\n|---|---|---|---|\n"
 page, found = re.subn(r"(?s)(<!-- tried -->\n).*?(<!-- /tried -->)", lambda m: m[1] + head + rows + m[2], page)
-assert found == 1, "docs/install.md has no place for the table"
+assert found == 1, "packaging/TRIED.md has no place for the table"
 open(sys.argv[2], "w").write(page)
 END

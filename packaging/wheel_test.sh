@@ -7,11 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-python3 -m venv "$work/builder"
-"$work/builder/bin/pip" install -q hatchling==1.33.0 || { echo "wheel: left out, hatchling could not be had"; exit 0; }
-cp -R "$here/python/." "$here/../LICENSE" "$here/../NOTICE" "$work"
-(cd "$work" && VERSION=0.0.0 CUDACOMPAT_BINARY=$binary CUDACOMPAT_PLATFORM=linux_$(uname -m) \
-    builder/bin/hatchling build -t wheel -d "$work/wheels" >/dev/null 2>&1)
+"$here/wheel.sh" "$binary" "$work/wheels" >/dev/null || { echo "wheel: left out, it could not be built"; exit 0; }
 python3 -m venv "$work/clean"
 "$work/clean/bin/pip" install -q --no-index --find-links "$work/wheels" cudacompat
 
@@ -58,8 +54,9 @@ assert "does not support" in raised(cudacompat.Incompatible, cudacompat.torch_in
 assert "--gpu nosuch" in raised(cudacompat.Error, cudacompat.torch_index_url, "550.90.07", "nosuch")
 assert "cannot find" not in raised(cudacompat.Error, cudacompat.check, pathlib.Path("nowhere.txt"))
 END
-if "$work/builder/bin/pip" install -q mypy==1.18.2; then
-    "$work/builder/bin/mypy" --strict --python-executable "$work/clean/bin/python" "$here/python/src/cudacompat/__init__.py"
+python3 -m venv "$work/checker"
+if "$work/checker/bin/pip" install -q mypy==1.18.2; then
+    "$work/checker/bin/mypy" --strict --python-executable "$work/clean/bin/python" "$here/python/src/cudacompat/__init__.py"
 fi
 python3 "$here/quick.py" "$work/clean/bin/cudacompat"
 echo "wheel: ok, $(stat -c %s wheels/*.whl) bytes"

@@ -29,7 +29,7 @@ esac
 // TestGuardInterrupted sends what a terminal sends in each phase: guard says what became of the command, leaves nothing
 // running, and ends as a shell knows it, 128 and the signal.
 func TestGuardInterrupted(t *testing.T) {
-	const forecast = "fine: `./uv pip install --python venv requests` changes nothing that CUDA has to do with\n"
+	const forecast = "fine: `./uv pip install --python venv requests` changes nothing that affects CUDA\n"
 	for _, c := range []struct {
 		name, phase string
 		signal      syscall.Signal

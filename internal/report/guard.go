@@ -60,7 +60,7 @@ func headOf(f guard.Forecast) string {
 	case len(f.Plan.Installs)+len(f.Plan.Removes)+f.Others == 0:
 		return command + " would change nothing"
 	case len(f.Plan.Installs)+len(f.Plan.Removes) == 0:
-		return command + " changes nothing that CUDA has to do with"
+		return command + " changes nothing that affects CUDA"
 	case len(f.Still) > 0:
 		return command + " breaks nothing that is not broken already"
 	}
@@ -71,7 +71,7 @@ func headOf(f guard.Forecast) string {
 func (p *page) forecastPlan(f guard.Forecast) {
 	lines := PlanLines(f.Plan)
 	if f.Others > 0 && len(lines) > 0 {
-		lines = append(lines, "and "+plural(f.Others, "package")+" that CUDA has nothing to do with")
+		lines = append(lines, "and "+plural(f.Others, "package")+" unrelated to CUDA")
 	}
 	if len(lines) > 0 {
 		p.line()
@@ -154,12 +154,12 @@ func (p *page) instead(f guard.Forecast) {
 func GuardDiffers(w io.Writer, f guard.Forecast) error {
 	for _, d := range f.Differs {
 		is, foretold := answers[d.Is].text, answers[d.Foretold].text
-		line := fmt.Sprintf("guard: %s%s: %s, where %s was foretold", d.Build, on(add(nil, d.Target)), is, foretold)
+		line := fmt.Sprintf("guard: %s%s: %s, but the forecast was %s", d.Build, on(add(nil, d.Target)), is, foretold)
 		switch {
 		case d.Is == "":
-			line = fmt.Sprintf("guard: %s is not there, where %s was foretold", d.Build, foretold)
+			line = fmt.Sprintf("guard: %s is not there, but the forecast was %s", d.Build, foretold)
 		case d.Foretold == "":
-			line = fmt.Sprintf("guard: %s: %s, of which nothing was foretold", d.Build, is)
+			line = fmt.Sprintf("guard: %s: %s, which the forecast did not have", d.Build, is)
 		}
 		if _, err := fmt.Fprintln(w, clean(line)); err != nil {
 			return err
