@@ -16,13 +16,12 @@ type Distribution struct {
 	Egg     bool   // the metadata has the older form, egg-info, without RECORD
 	Linked  bool   // Path may be a symbolic link
 
-	h        *host.Host
-	record   *Record
-	metadata *Metadata
-	tags     *Tags
-	intact   map[string]Check
-	compared bool // whether damaged is known
-	damaged  []Damage
+	h              *host.Host
+	record         *Record
+	metadata       *Metadata
+	tags           *Tags
+	intact         map[string]Check
+	damaged, front *[]Damage
 }
 
 // Dir returns the package directory that the distribution stands in, from which RECORD counts.

@@ -148,16 +148,28 @@ type Damage struct {
 
 // Damaged returns the sources and libraries of a distribution that are gone or of another size. It asks the file system
 // for all of them, once.
-func (x *Index) Damaged(d *Distribution) []Damage {
-	if !d.compared {
-		d.compared = true
-		d.damaged = d.compareAll()
+func (x *Index) Damaged(d *Distribution) []Damage { return d.damages(&d.damaged, false) }
+
+// DamagedFront is Damaged for a distribution that another one requires. Of a pure one it compares the sources of its
+// packages' own directories alone: what a program does not use of it, as most of SymPy, is not worth the time.
+func (x *Index) DamagedFront(d *Distribution) []Damage {
+	if !d.Tags().Pure {
+		return x.Damaged(d)
 	}
-	return d.damaged
+	return d.damages(&d.front, true)
+}
+
+// damages compares once.
+func (d *Distribution) damages(known **[]Damage, front bool) []Damage {
+	if *known == nil {
+		list := d.compareAll(front)
+		*known = &list
+	}
+	return **known
 }
 
 // compareAll goes through RECORD, whose lines stand by directories.
-func (d *Distribution) compareAll() []Damage {
+func (d *Distribution) compareAll(front bool) []Damage {
 	var list []Damage
 	var dir string
 	var names []string
@@ -174,6 +186,9 @@ func (d *Distribution) compareAll() []Damage {
 		name, rest, _ := bytes.Cut(line, []byte(","))
 		_, size, ok := bytes.Cut(rest, []byte(","))
 		if !ok || !bytes.HasSuffix(name, []byte(".py")) && !(bytes.Contains(name, []byte(".so")) && LibraryFile.Match(name)) || bytes.HasPrefix(name, []byte("..")) {
+			continue
+		}
+		if front && bytes.Count(name, []byte("/")) > 1 && bytes.HasSuffix(name, []byte(".py")) {
 			continue
 		}
 		n, err := strconv.ParseInt(string(bytes.TrimSpace(size)), 10, 64)

@@ -84,7 +84,10 @@ func (r Requirement) Marker() string {
 var elsewhere = lazyregexp.New(`\bextra\s*==|==\s*['"](?i:windows|win32|darwin|cygwin)['"]`)
 
 // Elsewhere reports whether a requirement is for another system or for an extra.
-func (r Requirement) Elsewhere() bool { return elsewhere.MatchString(r.Marker()) }
+func (r Requirement) Elsewhere() bool {
+	marker := r.Marker()
+	return strings.Contains(marker, "==") && elsewhere.MatchString(marker)
+}
 
 // Plain returns the range of releases of a requirement without an extra and a marker; empty where it has one of these, or
 // no range.

@@ -16,6 +16,14 @@ type Record struct {
 	data  []byte
 	err   error
 	index *FileIndex
+
+	libraries *[]library // of its lines that have ".so" in them, once looked for
+}
+
+// library is a line of a file that may be a library.
+type library struct {
+	name []byte
+	size int64
 }
 
 // File is one line of a RECORD.
@@ -90,19 +98,40 @@ func parseLine(line []byte) File {
 // Libraries lists the files that are libraries and that worth accepts by name and size, such as
 // "flash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so". RECORDs can have ten thousands of lines.
 func (r *Record) Libraries(worth func(name []byte, size int64) bool) []string {
+	if r.libraries == nil {
+		found := r.findLibraries()
+		r.libraries = &found
+	}
 	var list []string
-	for line := range bytes.Lines(r.data) {
-		if !bytes.Contains(line, []byte(".so")) {
-			continue
-		}
-		name, rest, _ := bytes.Cut(line, []byte(","))
-		_, size, ok := bytes.Cut(rest, []byte(","))
-		n, err := strconv.ParseInt(string(bytes.TrimSpace(size)), 10, 64)
-		if ok && err == nil && worth(name, n) && !bytes.HasPrefix(name, []byte("..")) {
-			list = append(list, string(name))
+	for _, l := range *r.libraries {
+		if worth(l.name, l.size) {
+			list = append(list, string(l.name))
 		}
 	}
 	return list
+}
+
+// findLibraries finds the lines with ".so" in them and a size. Most RECORDs have none.
+func (r *Record) findLibraries() []library {
+	var list []library
+	for at := 0; ; {
+		i := bytes.Index(r.data[at:], []byte(".so"))
+		if i < 0 {
+			return list
+		}
+		line := r.data[bytes.LastIndexByte(r.data[:at+i], '\n')+1:]
+		end := bytes.IndexByte(line, '\n')
+		if end < 0 {
+			end = len(line)
+		}
+		at = len(r.data) - len(line) + end
+		name, rest, _ := bytes.Cut(line[:end], []byte(","))
+		_, size, ok := bytes.Cut(rest, []byte(","))
+		n, err := strconv.ParseInt(string(bytes.TrimSpace(size)), 10, 64)
+		if ok && err == nil && !bytes.HasPrefix(name, []byte("..")) && bytes.Contains(name, []byte(".so")) {
+			list = append(list, library{name, n})
+		}
+	}
 }
 
 // AllLibraries lists every library.

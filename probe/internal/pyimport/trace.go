@@ -1,13 +1,17 @@
 package pyimport
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"io/fs"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
@@ -30,6 +34,7 @@ type ImportTrace struct {
 	absent   []absentFrom      // modules of nobody's that it imports
 	altered  []facts.Hindrance // sources that are not as the import needs them, and that end it
 	perhaps  *facts.Hindrance  // a module that the import may come to, and that would end it
+	emptied  *facts.Hindrance  // a source that the import runs, and that is empty
 	unmet    []pyenv.Unmet     // requirements that the environment does not meet
 	Modules  []string          // of other distributions, by their first names: those that the import is certain to need
 	unnamed  bool              // it opens a library by a name that is put together
@@ -52,22 +57,26 @@ type absentFrom struct{ module, file, here string }
 
 // TraceImport reads the sources of a distribution as far as the import of its main module goes.
 func TraceImport(s *pyenv.Site, h *host.Host, b *facts.Build, record *pydist.Record) *ImportTrace {
-	return traceFrom(s, h, b, b.Path, record, nil)
+	return traceFrom(s, h, b, b.Path, record, nil, false)
 }
 
-// traceFrom reads them as far as the import of some modules goes; nil stands for the distribution's main ones.
-func traceFrom(s *pyenv.Site, h *host.Host, b *facts.Build, info string, record *pydist.Record, mains []string) *ImportTrace {
+// traceFrom reads them as far as the import of some modules goes; nil stands for the distribution's main ones. first ends
+// the trace with the first thing that ends the import.
+func traceFrom(s *pyenv.Site, h *host.Host, b *facts.Build, info string, record *pydist.Record, mains []string, first bool) *ImportTrace {
 	w := importTracer{h: h, s: s, listed: record.Index(), seen: map[string]bool{}, foreign: map[string]bool{},
-		places: map[string]string{}, changed: map[string]pysource.Summary{}, loaded: map[string]bool{}}
+		places: map[string]string{}, changed: map[string]pysource.Summary{}, loaded: map[string]bool{}, parsed: map[string]pysource.Module{}}
 	w.unmet, w.injured = unmetFrom(s, h, info), injuredFrom(s, h, info)
 	if mains == nil {
 		mains = w.mains(b)
 	}
+	w.first = first
 	for _, name := range mains {
 		w.module(name, nil, b.From, true)
 	}
-	w.altered = append(w.altered, w.uncaught(mains, b.From)...)
-	w.perhaps = w.besideLoaded()
+	if !w.ended() {
+		w.altered = append(w.altered, w.uncaught(mains, b.From)...)
+		w.perhaps = w.besideLoaded()
+	}
 	w.possible = slices.DeleteFunc(w.possible, func(name string) bool { return slices.Contains(w.Certain, name) })
 	return &w.ImportTrace
 }
@@ -77,15 +86,18 @@ type importTracer struct {
 	h       *host.Host
 	s       *pyenv.Site
 	listed  *pydist.FileIndex
-	seen    map[string]bool             // modules, by whether the import is certain to come to them: "+a.b", "-a.b"
-	foreign map[string]bool             // modules of others that were looked for
-	places  map[string]string           // by the first name of a module: the directory of the import path that has it
-	changed map[string]pysource.Summary // sources that have another size, by module
-	injured []injuredDistribution       // of what it requires
-	loaded  map[string]bool             // the extension modules that were come to
-	counts  func(pysource.Import) bool  // which imports are as good as certain; nil where none is
-	lacking bool                        // a module that is not there ends nothing: who imports it looks for just that
-	renamed bool                        // a failure would come out of the sources that are read as another one
+	seen    map[string]bool              // modules, by whether the import is certain to come to them: "+a.b", "-a.b"
+	foreign map[string]bool              // modules of others that were looked for
+	places  map[string]string            // by the first name of a module: the directory of the import path that has it
+	changed map[string]pysource.Summary  // sources that have another size, by module
+	injured []injuredDistribution        // of what it requires
+	loaded  map[string]bool              // the extension modules that were come to
+	parsed  map[string]pysource.Module   // sources that were read
+	known   map[string]*pysource.Summary // summaries of sources that were asked for names
+	first   bool                         // the first thing that ends the import is enough
+	counts  func(pysource.Import) bool   // which imports are as good as certain; nil where none is
+	lacking bool                         // a module that is not there ends nothing: who imports it looks for just that
+	renamed bool                         // a failure would come out of the sources that are read as another one
 	sources int
 }
 
@@ -115,8 +127,14 @@ func (w *importTracer) mains(b *facts.Build) []string {
 	return nil
 }
 
+// ended reports whether nothing more needs to be followed.
+func (w *importTracer) ended() bool { return w.first && len(w.gone)+len(w.altered) > 0 }
+
 // module follows the import of a module, of some names in it and of the packages around it.
 func (w *importTracer) module(name string, names []string, by string, certain bool) {
+	if w.ended() {
+		return
+	}
 	dir := w.place(name, names, by, certain)
 	if dir == "" {
 		return
@@ -293,6 +311,9 @@ func (w *importTracer) source(name, file string, isPackage, certain bool) {
 	}
 	w.Read = true
 	for _, i := range m.Imports {
+		if w.ended() {
+			return
+		}
 		base := i.Module
 		if i.Level > 0 {
 			if base = relative(name, isPackage, i); base == "" {
@@ -316,6 +337,18 @@ func (w *importTracer) source(name, file string, isPackage, certain bool) {
 
 // imports reads a source. Of most sources of an image there is the summary alone.
 func (w *importTracer) imports(name, file string, certain bool) (m pysource.Module, err error) {
+	if m, ok := w.parsed[file]; ok && len(w.unmet) == 0 && w.changed[name].Names == nil {
+		return m, nil
+	}
+	m, err = w.read(name, file, certain)
+	if err == nil && w.parsed != nil {
+		w.parsed[file] = m
+	}
+	return m, err
+}
+
+// read reads a source and compares it with what was installed.
+func (w *importTracer) read(name, file string, certain bool) (m pysource.Module, err error) {
 	f, err := w.h.Open(file)
 	if err != nil {
 		return m, err
@@ -327,7 +360,7 @@ func (w *importTracer) imports(name, file string, certain bool) (m pysource.Modu
 		}
 		info, err := f.Stat()
 		if err == nil && w.isResized(file, info.Size()) {
-			w.compare(name, file, *sum, certain)
+			w.compare(name, file, *sum, info.Size(), true, certain)
 		}
 		return sum.Module, err
 	}
@@ -336,24 +369,59 @@ func (w *importTracer) imports(name, file string, certain bool) (m pysource.Modu
 		w.older(file, func(module string) []string { return pysource.Takes(data, module) })
 	}
 	if err == nil && w.isResized(file, int64(len(data))) {
-		w.compare(name, file, pysource.Summarize(data), certain)
+		w.compare(name, file, pysource.Summarize(data), int64(len(data)), isText(data), certain)
 	}
 	return pysource.Parse(data), err
 }
 
-// isResized reports whether a source has another size than RECORD says.
+// isResized reports whether a source has another size than RECORD says: its own, or that of an injured distribution.
 func (w *importTracer) isResized(file string, size int64) bool {
 	recorded := w.listed.Sources[strings.TrimPrefix(file, w.s.Dir+"/")]
+	for i := 0; recorded == "" && i < len(w.injured); i++ {
+		recorded = w.injured[i].record.Sources[strings.TrimPrefix(file, path.Dir(w.injured[i].info)+"/")]
+	}
 	return recorded != "" && recorded != strconv.FormatInt(size, 10)
 }
 
-// compare notes a source that is not as it was installed: what is imported from it may be gone. One that ends in the
-// middle of a statement ends the import.
-func (w *importTracer) compare(name, file string, sum pysource.Summary, certain bool) {
-	w.changed[name] = sum
-	if certain && sum.Unfinished {
-		w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceSpoiled, Path: file, By: "it ends in the middle of a statement"})
+// distributionOf returns the name and version of the injured distribution that a source is of; empty where it is of the
+// one that is traced.
+func (w *importTracer) distributionOf(file string) string {
+	for _, i := range w.injured {
+		if _, listed := i.record.Sources[strings.TrimPrefix(file, path.Dir(i.info)+"/")]; listed {
+			return w.s.Index(w.h).At(i.info).String()
+		}
 	}
+	return ""
+}
+
+// compare notes a source that is not as it was installed: what is imported from it may be gone. One that ends in the
+// middle of a statement, or that is no text, ends the import. An empty one of a package by which all of it is reached
+// leaves nothing to use; of any other it is not known what still works.
+func (w *importTracer) compare(name, file string, sum pysource.Summary, size int64, text, certain bool) {
+	w.changed[name] = sum
+	bad := facts.Hindrance{Kind: facts.HindranceSpoiled, Of: w.distributionOf(file), Path: file}
+	switch {
+	case !certain:
+		return
+	case !text:
+		bad.By = "it is no text"
+	case sum.Unfinished:
+		bad.By = "it ends in the middle of a statement"
+	case size == 0 && !strings.Contains(name, "."):
+		bad.By = "it is empty"
+	case size == 0:
+		bad.Kind, bad.By = facts.HindrancePerhaps, "it is empty"
+		w.emptied = cmp.Or(w.emptied, &bad)
+		return
+	default:
+		return
+	}
+	w.altered = append(w.altered, bad)
+}
+
+// isText reports whether Python takes data for a source: it has no null bytes and is UTF-8, unless it says otherwise.
+func isText(data []byte) bool {
+	return !bytes.Contains(data, []byte{0}) && (utf8.Valid(data) || bytes.Contains(data[:min(len(data), 200)], []byte("coding")))
 }
 
 // older notes what a source takes of a module that is of an older release than is required, and that this does not have.
@@ -365,7 +433,7 @@ func (w *importTracer) older(file string, takes func(module string) []string) {
 				continue
 			}
 			for _, name := range takes(module) {
-				if !w.mayBind(source, name) && !w.isModule(path.Dir(path.Dir(source)), module, name, file) {
+				if w.lacksName(source, name) && !w.isModule(path.Dir(path.Dir(source)), module, name, file) {
 					w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceOld, Of: u.Name + " " + u.Have, Path: file,
 						Symbol: module + "." + name, Requirement: u.String()})
 				}
@@ -374,6 +442,23 @@ func (w *importTracer) older(file string, takes func(module string) []string) {
 	}
 }
 
+// lacksName reports whether a module of an older release than is required does not have a name: it stands nowhere in its
+// source, and this takes no names of other modules at large. What code makes of a name stands there, too.
+func (w *importTracer) lacksName(source, name string) bool {
+	if !w.mayBind(source, name) {
+		return true
+	}
+	if w.binds(source, func(sum *pysource.Summary) bool { return sum.Stands(name) }) {
+		return false
+	}
+	data := w.h.ReadQuietly(source)
+	return len(data) > 0 && !takesAll.Match(data) && !slices.ContainsFunc([]string{"'" + name + "'", `"` + name + `"`, "global " + name},
+		func(text string) bool { return bytes.Contains(data, []byte(text)) })
+}
+
+// takesAll matches what lets a source have names that do not stand in it.
+var takesAll = lazyregexp.New(`import\s*\*|(?m:^def __getattr__)`)
+
 // mayBind reports whether a source may give a name to who imports it from there; one that cannot be read may.
 func (w *importTracer) mayBind(source, name string) bool {
 	return w.binds(source, func(sum *pysource.Summary) bool { return sum.MayBind(name) })
@@ -381,20 +466,33 @@ func (w *importTracer) mayBind(source, name string) bool {
 
 // binds asks of a source that can be read.
 func (w *importTracer) binds(source string, name func(*pysource.Summary) bool) bool {
+	sum, ok := w.known[source]
+	if !ok {
+		sum = w.summarize(source)
+		if w.known == nil {
+			w.known = map[string]*pysource.Summary{}
+		}
+		w.known[source] = sum
+	}
+	return sum == nil || name(sum)
+}
+
+// summarize reads a source; nil where it cannot be read.
+func (w *importTracer) summarize(source string) *pysource.Summary {
 	f, err := w.h.Open(source)
 	if err != nil {
-		return true
+		return nil
 	}
 	defer f.Close()
 	if sum := summaryOf(f); sum != nil {
-		return name(sum)
+		return sum
 	}
 	data, err := host.Whole(f, source, nil)
 	if err != nil {
-		return true
+		return nil
 	}
 	sum := pysource.Summarize(data)
-	return name(&sum)
+	return &sum
 }
 
 // summaryOf is what is kept of a source where its text is not.

@@ -15,7 +15,7 @@ import (
 	"cudacompat/probe/internal/pysource"
 )
 
-// injuredDistribution is a distribution of whose libraries some are gone, or not as they were installed.
+// injuredDistribution is a distribution some of whose sources or libraries are gone, or not as they were installed.
 type injuredDistribution struct {
 	info   string
 	record *pydist.FileIndex
@@ -31,7 +31,10 @@ func injuredFrom(s *pyenv.Site, h *host.Host, info string) []injuredDistribution
 	}
 	for _, dist := range required {
 		d := s.Index(h).At(dist)
-		if Modules[strings.TrimSuffix(d.Name, "lib")] == nil && !LibrariesAsShipped(s, h, dist) {
+		if Modules[d.Name] != nil && dist == info { // its sources are followed anyway, and its libraries are loaded otherwise
+			continue
+		}
+		if len(s.Index(h).DamagedFront(d)) > 0 {
 			list = append(list, injuredDistribution{dist, d.Record().Index()})
 		}
 	}
@@ -44,11 +47,7 @@ func LibrariesAsShipped(s *pyenv.Site, h *host.Host, info string) bool {
 	if known {
 		return whole
 	}
-	d := s.Index(h).At(info)
-	damaged := slices.ContainsFunc(d.Record().AllLibraries(), func(file string) bool {
-		state := s.Index(h).Intact(d, file).State
-		return state == pydist.Gone || state == pydist.Altered
-	})
+	damaged := slices.ContainsFunc(s.Index(h).Damaged(s.Index(h).At(info)), func(d pydist.Damage) bool { return pydist.LibraryFile.MatchString(d.Name) })
 	if s.Whole == nil {
 		s.Whole = map[string]bool{}
 	}
@@ -56,20 +55,19 @@ func LibrariesAsShipped(s *pyenv.Site, h *host.Host, info string) bool {
 	return s.Whole[info]
 }
 
-// noteLost notes that a module which the import is certain to come to was an extension module of another distribution, and is
-// gone. What is raised then is that there is no such module, unless it is another failure.
+// noteLost notes that a module which the import is certain to come to is another distribution's, and is gone. What is raised then is that there is no such module, unless it is another failure.
 func (w *importTracer) noteLost(dir, module string, certain, another bool) {
 	file := strings.ReplaceAll(module, ".", "/")
 	if i := w.injuredModule(dir, file); i != nil && certain && (another || !w.lacking) {
 		w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceSpoiled, Of: w.s.Index(w.h).At(i.info).String(),
-			Path: path.Join(dir, i.record.Modules[file]), By: "it is gone"})
+			Path: path.Join(dir, i.record.FileOf(file)), By: "it is gone"})
 	}
 }
 
-// injuredModule is the distribution that has an extension module by its RECORD; nil where none of those has.
+// injuredModule returns the distribution that has a module by its RECORD; nil where none of those has.
 func (w *importTracer) injuredModule(dir, module string) *injuredDistribution {
 	for i := range w.injured {
-		if w.injured[i].record.Modules[module] != "" && path.Dir(w.injured[i].info) == dir {
+		if w.injured[i].record.FileOf(module) != "" && path.Dir(w.injured[i].info) == dir {
 			return &w.injured[i]
 		}
 	}
@@ -140,7 +138,7 @@ func (w *importTracer) uncaught(mains []string, by string) []facts.Hindrance {
 // again is a walker that begins anew, for which some imports are as good as certain.
 func (w *importTracer) again(counts func(pysource.Import) bool) *importTracer {
 	return &importTracer{h: w.h, s: w.s, listed: w.listed, seen: map[string]bool{}, foreign: map[string]bool{}, places: map[string]string{},
-		changed: map[string]pysource.Summary{}, injured: w.injured, loaded: w.loaded, counts: counts}
+		changed: map[string]pysource.Summary{}, parsed: w.parsed, injured: w.injured, loaded: w.loaded, counts: counts}
 }
 
 // injuries are those of a kind that the import comes to.

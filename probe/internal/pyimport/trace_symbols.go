@@ -1,6 +1,7 @@
 package pyimport
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"path"
@@ -14,6 +15,7 @@ import (
 	"cudacompat/probe/internal/loader"
 	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
+	"cudacompat/probe/internal/pysource"
 )
 
 // CheckTrace notes what the import of a distribution needs and does not find: files of its own, modules of others, and
@@ -69,8 +71,8 @@ func spoiledFirst(s *pyenv.Site, h *host.Host, b *facts.Build, r *ImportTrace) (
 }
 
 // TraceSources notes what the import of a framework's modules needs and does not find, by their sources. Its libraries are
-// loaded otherwise. Thousands of sources take longer to read than all else of a doctor's run, so they are only where
-// something that they may need is not as it should be.
+// loaded otherwise. Thousands of sources take longer to read than all else of a doctor's run, so they are read only where
+// something that they may need is not as it should be, and as far as that decides.
 func TraceSources(s *pyenv.Site, h *host.Host, b *facts.Build) {
 	for _, name := range Modules[b.Name] {
 		info := s.InfoOf(h, name)
@@ -81,10 +83,10 @@ func TraceSources(s *pyenv.Site, h *host.Host, b *facts.Build) {
 			return
 		}
 		d := s.Index(h).At(info)
-		if len(unmetFrom(s, h, info))+len(injuredFrom(s, h, info)) == 0 && sourcesAsShipped(s, h, name, d) {
+		if !sourcesDamaged(s, h, d) && len(injuredFrom(s, h, info)) == 0 && !unmetDecides(s, h, info) {
 			continue
 		}
-		r := traceFrom(s, h, b, info, d.Record(), []string{name})
+		r := traceFrom(s, h, b, info, d.Record(), []string{name}, true)
 		if found := importEnd(s, h, r); found != nil && r.Read {
 			found.Of = cmp.Or(found.Of, d.String())
 			b.Hindrances = append(b.Hindrances, *found)
@@ -92,15 +94,38 @@ func TraceSources(s *pyenv.Site, h *host.Host, b *facts.Build) {
 	}
 }
 
-// sourcesAsShipped reports whether the sources in a package's own directory have the sizes that RECORD lists,
-// "torch/version.py,sha256=…,293".
-func sourcesAsShipped(s *pyenv.Site, h *host.Host, name string, d *pydist.Distribution) bool {
-	for file := range d.Record().Index().Sources {
-		if path.Dir(file) == name && s.Index(h).Intact(d, file).State != pydist.Intact {
-			return false
+// sourcesDamaged reports whether a source of a distribution is gone or of another size than RECORD says.
+func sourcesDamaged(s *pyenv.Site, h *host.Host, d *pydist.Distribution) bool {
+	return slices.ContainsFunc(s.Index(h).Damaged(d), func(one pydist.Damage) bool { return strings.HasSuffix(one.Name, ".py") })
+}
+
+// unmetDecides reports whether an unmet requirement can end an import: the distribution is not there, or the one that
+// requires it takes a name that its older release does not have.
+func unmetDecides(s *pyenv.Site, h *host.Host, info string) bool {
+	var text []byte
+	for _, u := range unmetFrom(s, h, info) {
+		if u.Modules == nil {
+			return true
+		}
+		w := importTracer{h: h, s: s}
+		by := s.Index(h).At(u.By)
+		for f := range by.Record().Files() {
+			if !strings.HasSuffix(f.Name, ".py") {
+				continue
+			}
+			text, _ = h.ReadInto(path.Join(by.Dir(), f.Name), text)
+			for _, module := range u.Modules {
+				source := sourceAt(h, s.Path, module)
+				if source == "" || !bytes.Contains(text, []byte(module)) {
+					continue
+				}
+				if slices.ContainsFunc(pysource.Takes(text, module), func(name string) bool { return w.lacksName(source, name) }) {
+					return true
+				}
+			}
 		}
 	}
-	return true
+	return false
 }
 
 // importEnd is the first thing that ends an import by its sources, or may: a file of its own that is gone or was changed, or
@@ -112,7 +137,7 @@ func importEnd(s *pyenv.Site, h *host.Host, r *ImportTrace) *facts.Hindrance {
 	case len(r.altered) > 0:
 		return &r.altered[0]
 	case len(r.absent) == 0 || s.Python == "" || isRedirected(s, h):
-		return r.perhaps
+		return cmp.Or(r.perhaps, r.emptied)
 	}
 	for _, a := range r.absent {
 		if a.here == "" {

@@ -49,8 +49,11 @@ func requirementsOf(s *pyenv.Site, h *host.Host, info string) pyenv.Requirements
 	}
 	var e pyenv.Requirements
 	for _, one := range s.Index(h).At(info).Requires() {
+		if one.Elsewhere() || strings.HasPrefix(one.Name, "nvidia-") {
+			continue
+		}
 		r, ok := one.Parse()
-		if !ok || one.Elsewhere() || strings.HasPrefix(r.Name, "nvidia-") || !r.Applies(facts.Environment{Python: s.Python}, "", nil) {
+		if !ok || !r.Applies(facts.Environment{Python: s.Python}, "", nil) {
 			continue
 		}
 		dist := s.InfoOf(h, r.Name)
