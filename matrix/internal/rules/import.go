@@ -50,7 +50,7 @@ func notImportable(m *model.Machine, b *model.Build) []*Result {
 		case facts.HindranceOnlyHere:
 			return undecidable(b.Subject, verdict.Question("whether it is started in "+h.Path+": only there is the module "+h.By+", which "+b.Name+" imports"))
 		case facts.HindrancePerhaps:
-			return undecidable(b.Subject, verdict.Question("whether importing "+b.Name+" loads "+h.Path+", a module of "+h.Of+" that the loader refuses ("+h.By+")"))
+			return undecidable(b.Subject, verdict.Question("whether importing "+b.Name+" needs "+h.Path+" of "+h.Of+", which is damaged ("+h.By+")"))
 		case facts.HindranceName:
 			return oneFinding(withoutName(b, h))
 		case facts.HindranceSymbol:

@@ -93,6 +93,39 @@ func TestONNXRuntime(t *testing.T) {
 	}
 }
 
+// TestLostProvider is an onnxruntime-gpu whose provider is gone or empty: it has lost the GPU.
+func TestLostProvider(t *testing.T) {
+	root := t.TempDir()
+	const provider = "onnxruntime/capi/libonnxruntime_providers_cuda.so"
+	hosttest.Compile(t, root, hosttest.Library{Name: hosttest.Site + provider, Source: fatSource(80, 90)})
+	install(t, root, "onnxruntime_gpu-1.23.2", provider, "Name: onnxruntime-gpu\nVersion: 1.23.2\n")
+	record := filepath.Join(root, hosttest.Site+"onnxruntime_gpu-1.23.2.dist-info/RECORD")
+	have, err := os.ReadFile(record)
+	hosttest.Must(t, err)
+	state := filepath.Join(root, hosttest.Site+"onnxruntime/capi/onnxruntime_pybind11_state.so")
+	hosttest.Compile(t, root, hosttest.Library{Name: hosttest.Site + "onnxruntime/capi/onnxruntime_pybind11_state.so", Source: fatSource(80)})
+	info, err := os.Stat(state)
+	hosttest.Must(t, err)
+	hosttest.Write(t, record, string(have)+fmt.Sprintf("onnxruntime/capi/onnxruntime_pybind11_state.so,sha256=x,%d\n", info.Size()))
+	for _, c := range []struct {
+		name string
+		lose func(string) error
+		want []facts.Hindrance
+	}{
+		{"whole", func(string) error { return nil }, nil},
+		{"empty", func(file string) error { return os.Truncate(file, 0) }, []facts.Hindrance{{Kind: facts.HindranceSpoiled,
+			Of: "onnxruntime-gpu 1.23.2", Path: "/" + hosttest.Site + provider, By: "file too short"}}},
+		{"gone", os.Remove, []facts.Hindrance{{Kind: facts.HindranceSpoiled, Of: "onnxruntime-gpu 1.23.2",
+			Path: "/" + hosttest.Site + provider, By: "it is gone"}}},
+	} {
+		hosttest.Must(t, c.lose(filepath.Join(root, hosttest.Site+provider)))
+		found, _ := Read(&host.Host{Root: root}, []string{"/opt/venv"}) // an empty file is an error, too
+		if diff := cmp.Diff(c.want, found.Environments[0].Builds[0].Hindrances); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
 // TestONNXRuntimeOfConda is a build that links to the libraries of its environment, as conda-forge's do.
 func TestONNXRuntimeOfConda(t *testing.T) {
 	root := t.TempDir()

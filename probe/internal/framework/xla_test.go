@@ -280,3 +280,33 @@ func TestNVRTCByBytes(t *testing.T) {
 		t.Errorf("taken are %+v, want %+v among them", b.Taken, want)
 	}
 }
+
+// TestDamagedJAXPlugin damages files of the plugin: without some JAX does not load it, what others serve is not known.
+func TestDamagedJAXPlugin(t *testing.T) {
+	for _, c := range []struct{ file, kind, by string }{
+		{"", "", ""},
+		{"jax_plugins/xla_cuda12/__init__.py", facts.HindranceSpoiled, "it is gone"},
+		{"jax_cuda12_plugin/cuda_plugin_extension.so", facts.HindranceSpoiled, "it is gone"},
+		{"jax_cuda12_plugin/_solver.so", facts.HindrancePerhaps, "it is gone"},
+	} {
+		root := jaxTree(t)
+		record := ""
+		for _, file := range []string{"jax_plugins/xla_cuda12/__init__.py", "jax_cuda12_plugin/cuda_plugin_extension.so", "jax_cuda12_plugin/_solver.so"} {
+			record += file + ",sha256=x,9\n"
+			if file != c.file {
+				hosttest.Write(t, filepath.Join(root, hosttest.Site+file), "# plugin\n")
+			}
+		}
+		hosttest.Write(t, filepath.Join(root, hosttest.Site+"jax_cuda12_plugin-0.7.2.dist-info/RECORD"), record)
+		found, _ := Read(&host.Host{Root: root}, []string{"/opt/venv"}) // the extension is no library
+		got := facts.Hindrance{}
+		for _, b := range found.Environments[0].Builds {
+			if b.Name == "jax" && len(b.Hindrances) > 0 {
+				got = b.Hindrances[0]
+			}
+		}
+		if got.Kind != c.kind || got.By != c.by {
+			t.Errorf("%s: %+v, want %q by %q", c.file, got, c.kind, c.by)
+		}
+	}
+}

@@ -33,7 +33,11 @@ func ReadOpened(b *facts.Build, h *host.Host, s *pyenv.Site) error {
 	if err != nil {
 		return err
 	}
-	if told, err := open(h, s, b, p); err != nil || !told {
+	told, err := open(h, s, b, p)
+	if err == nil && findLostParts(h, s, b, p) {
+		return nil
+	}
+	if err != nil || !told {
 		return err
 	}
 	for _, name := range AbsentLibraries(b, p) {
@@ -58,9 +62,36 @@ func ReadOpened(b *facts.Build, h *host.Host, s *pyenv.Site) error {
 	return nil
 }
 
-// openONNXRuntime maps the library of the CUDA provider, which names what it needs. That of TensorRT is opened for
-// programs alone that ask for it.
-func openONNXRuntime(_ *host.Host, s *pyenv.Site, _ *facts.Build, p *ldso.Process) (bool, error) {
+// findLostParts notes the libraries of a package that it opens by their paths and that are gone from it, or that the loader
+// does not take: a provider or a plugin, without which the package has no GPU.
+func findLostParts(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) bool {
+	record, before := s.Index(h).At(b.Path).Record(), len(b.Hindrances)
+	for _, m := range p.Missing {
+		name, ok := strings.CutPrefix(m.Name, s.Dir+"/")
+		if !ok || !record.Has(name) {
+			continue
+		}
+		bad := facts.Hindrance{Kind: facts.HindranceSpoiled, Of: b.Name + " " + b.Version, Path: m.Name, By: "it is gone"}
+		if file, reason := m.Unloadable(); file != "" {
+			bad.By = reason
+		}
+		if m.Closed() {
+			bad = pyenv.ClosedFile(h, bad.Of, m.Name)
+		}
+		b.Hindrances = append(b.Hindrances, bad)
+	}
+	return len(b.Hindrances) > before
+}
+
+// openONNXRuntime maps the library of the CUDA provider, which names what it needs, and the one that all providers are
+// opened through. That of TensorRT is opened for programs alone that ask for it.
+func openONNXRuntime(h *host.Host, s *pyenv.Site, _ *facts.Build, p *ldso.Process) (bool, error) {
+	const shared = "/onnxruntime/capi/libonnxruntime_providers_shared.so"
+	if h.Exists(s.Dir + "/onnxruntime/capi") {
+		if _, err := p.Open(s.Dir+shared, nil, ldso.Local); err != nil {
+			return false, err
+		}
+	}
 	o, err := p.Open(s.Dir+"/onnxruntime/capi/libonnxruntime_providers_cuda.so", nil, ldso.Local)
 	return o != nil, err
 }

@@ -2,6 +2,7 @@ package loader
 
 import (
 	"bytes"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -130,7 +131,10 @@ func JAXLoads(b *facts.Build, h *host.Host, s *pyenv.Site) error {
 	if err != nil && !host.Absent(err) {
 		return err
 	}
-	if b.Missing = jaxLost(b, h, s, init); len(b.Missing) > 0 {
+	if b.Missing = jaxLost(b, h, s, init); len(b.Missing) == 0 {
+		findPluginDamage(h, s, b)
+	}
+	if len(b.Missing) > 0 {
 		b.Looked = true
 		return nil
 	}
@@ -188,6 +192,35 @@ func jaxLost(b *facts.Build, h *host.Host, s *pyenv.Site, init []byte) []string 
 		return []string{extension}
 	}
 	return nil
+}
+
+// findPluginDamage notes the files of JAX's CUDA plugin that are gone or empty and without which JAX does not load it, and
+// doubts it where another one is: what that serves shows when a program uses it.
+func findPluginDamage(h *host.Host, s *pyenv.Site, b *facts.Build) {
+	for _, name := range []string{"jax-cuda" + b.CUDA + "-pjrt", "jax-cuda" + b.CUDA + "-plugin"} {
+		d := s.Index(h).Find(name)
+		if d == nil {
+			continue
+		}
+		for _, one := range s.Index(h).Damaged(d) {
+			needed := strings.HasPrefix(one.Name, "jax_plugins/") || strings.HasSuffix(one.Name, "/cuda_plugin_extension.so")
+			bad := facts.Hindrance{Kind: facts.HindrancePerhaps, Of: d.String(), Path: path.Join(d.Dir(), one.Name), By: "it is gone"}
+			switch {
+			case one.Size == 0:
+				bad.By = "it is empty"
+			case one.Size > 0:
+				bad.By = fmt.Sprintf("it has %d bytes, RECORD says %d", one.Size, one.Told)
+			}
+			switch {
+			case needed && one.Size <= 0:
+				bad.Kind = facts.HindranceSpoiled
+				b.Hindrances = slices.Insert(b.Hindrances, 0, bad)
+			case needed && strings.HasSuffix(one.Name, "xla_cuda_plugin.so"): // the loader says so
+			default:
+				b.Hindrances = append(b.Hindrances, bad)
+			}
+		}
+	}
 }
 
 // pins reports whether an installed distribution requires one release of another.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -34,7 +35,7 @@ type ImportTrace struct {
 	absent   []absentFrom      // modules of nobody's that it imports
 	altered  []facts.Hindrance // sources that are not as the import needs them, and that end it
 	perhaps  *facts.Hindrance  // a module that the import may come to, and that would end it
-	emptied  *facts.Hindrance  // a source that the import runs, and that is empty
+	doubtful *facts.Hindrance  // a source that the import runs and that is empty, or a damaged one that it may run
 	unmet    []pyenv.Unmet     // requirements that the environment does not meet
 	Modules  []string          // of other distributions, by their first names: those that the import is certain to need
 	unnamed  bool              // it opens a library by a name that is put together
@@ -97,6 +98,7 @@ type importTracer struct {
 	first   bool                         // the first thing that ends the import is enough
 	counts  func(pysource.Import) bool   // which imports are as good as certain; nil where none is
 	lacking bool                         // a module that is not there ends nothing: who imports it looks for just that
+	tried   bool                         // a failure is caught
 	renamed bool                         // a failure would come out of the sources that are read as another one
 	sources int
 }
@@ -257,8 +259,13 @@ func (w *importTracer) load(dir, name string, certain bool) bool {
 	if w.h.Exists(full) { // a namespace
 		return true
 	}
-	if recordedFile := w.listed.FileOf(file); recordedFile != "" && certain && !w.h.Exists(full+".pyc") {
+	recordedFile := w.listed.FileOf(file)
+	switch {
+	case recordedFile == "" || w.h.Exists(full+".pyc"):
+	case certain:
 		w.gone = append(w.gone, recordedFile)
+	case !w.tried:
+		w.doubt(facts.Hindrance{Path: path.Join(dir, recordedFile), By: "it is gone"})
 	}
 	return false
 }
@@ -320,10 +327,10 @@ func (w *importTracer) source(name, file string, isPackage, certain bool) {
 				continue
 			}
 		}
-		outer := w.renamed
-		w.renamed = outer || i.Renamed
+		outer, tried := w.renamed, w.tried
+		w.renamed, w.tried = outer || i.Renamed, tried || i.Tried
 		w.module(base, i.Names, file, certain && (i.Certain || w.counts != nil && w.counts(i)))
-		w.renamed = outer
+		w.renamed, w.tried = outer, tried
 	}
 	if m.Opens {
 		w.unnamed = w.unnamed || certain && m.OpensFirst && len(m.Libraries) == 0
@@ -376,11 +383,21 @@ func (w *importTracer) read(name, file string, certain bool) (m pysource.Module,
 
 // isResized reports whether a source has another size than RECORD says: its own, or that of an injured distribution.
 func (w *importTracer) isResized(file string, size int64) bool {
+	told := w.sizeOf(file)
+	return told >= 0 && told != size
+}
+
+// sizeOf returns the size that RECORD says of a source; -1 where it says none.
+func (w *importTracer) sizeOf(file string) int64 {
 	recorded := w.listed.Sources[strings.TrimPrefix(file, w.s.Dir+"/")]
 	for i := 0; recorded == "" && i < len(w.injured); i++ {
 		recorded = w.injured[i].record.Sources[strings.TrimPrefix(file, path.Dir(w.injured[i].info)+"/")]
 	}
-	return recorded != "" && recorded != strconv.FormatInt(size, 10)
+	size, err := strconv.ParseInt(recorded, 10, 64)
+	if err != nil {
+		return -1
+	}
+	return size
 }
 
 // distributionOf returns the name and version of the injured distribution that a source is of; empty where it is of the
@@ -401,8 +418,6 @@ func (w *importTracer) compare(name, file string, sum pysource.Summary, size int
 	w.changed[name] = sum
 	bad := facts.Hindrance{Kind: facts.HindranceSpoiled, Of: w.distributionOf(file), Path: file}
 	switch {
-	case !certain:
-		return
 	case !text:
 		bad.By = "it is no text"
 	case sum.Unfinished:
@@ -410,13 +425,31 @@ func (w *importTracer) compare(name, file string, sum pysource.Summary, size int
 	case size == 0 && !strings.Contains(name, "."):
 		bad.By = "it is empty"
 	case size == 0:
-		bad.Kind, bad.By = facts.HindrancePerhaps, "it is empty"
-		w.emptied = cmp.Or(w.emptied, &bad)
-		return
+		bad.By = "it is empty"
+		certain = false
+	case certain && isOther(size, w.sizeOf(file)):
+		bad.By = fmt.Sprintf("it has %d bytes, RECORD says %d", size, w.sizeOf(file))
+		certain = false
 	default:
 		return
 	}
-	w.altered = append(w.altered, bad)
+	if certain {
+		w.altered = append(w.altered, bad)
+	} else {
+		w.doubt(bad)
+	}
+}
+
+// isOther reports whether a source has so different a size that it is no patch of the one that was installed.
+func isOther(size, told int64) bool { return max(size-told, told-size) > max(told/4, smallPatch) }
+
+// smallPatch is the size, in bytes, of a change that is taken for a patch whatever it changes.
+const smallPatch = 200
+
+// doubt notes a damaged file of which it is not known whether it ends the import.
+func (w *importTracer) doubt(bad facts.Hindrance) {
+	bad.Kind = facts.HindrancePerhaps
+	w.doubtful = cmp.Or(w.doubtful, &bad)
 }
 
 // isText reports whether Python takes data for a source: it has no null bytes and is UTF-8, unless it says otherwise.

@@ -32,9 +32,14 @@ func CheckTrace(s *pyenv.Site, b *facts.Build, h *host.Host, lazy LazyTrace) err
 	}
 	if found != nil {
 		found.Of = cmp.Or(found.Of, own)
-		b.Hindrances = append(b.Hindrances, *found)
 	}
-	if found != nil || err != nil || !r.Read {
+	if found != nil && found.Kind == facts.HindrancePerhaps { // what is certain comes first
+		defer func() { b.Hindrances = append(b.Hindrances, *found) }()
+	} else if found != nil {
+		b.Hindrances = append(b.Hindrances, *found)
+		return err
+	}
+	if err != nil || !r.Read {
 		return err
 	}
 	p := s.Torch.Process
@@ -137,7 +142,7 @@ func importEnd(s *pyenv.Site, h *host.Host, r *ImportTrace) *facts.Hindrance {
 	case len(r.altered) > 0:
 		return &r.altered[0]
 	case len(r.absent) == 0 || s.Python == "" || isRedirected(s, h):
-		return cmp.Or(r.perhaps, r.emptied)
+		return cmp.Or(r.perhaps, r.doubtful)
 	}
 	for _, a := range r.absent {
 		if a.here == "" {

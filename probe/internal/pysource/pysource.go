@@ -78,7 +78,8 @@ type block struct {
 	try    int    // the number of the try statement that it belongs to
 	raises bool   // an except clause with a raise of its own
 	other  bool   // what it raises is not what it took
-	never  bool   // an if that a setup script alone comes into
+	never  bool   // an if that a setup script or a type checker alone comes into
+	types  bool   // an if that a type checker alone comes into
 	all    bool   // an except clause that takes what an import raises
 	lacked bool   // an except clause that takes only that there is no such module
 	caught string // the name that an except clause gives to what it takes
@@ -130,6 +131,9 @@ func (p *parser) line(l line) {
 	}
 	if last := len(p.blocks) - 1; last >= 0 && p.blocks[last].word == "except" {
 		p.inHandler(l, &p.blocks[last])
+	}
+	if slices.ContainsFunc(p.blocks, func(b block) bool { return b.types }) {
+		return
 	}
 	tries, plain, in := p.around()
 	if word == "raise" && in == "" {
@@ -236,9 +240,10 @@ var (
 	// namedFailure matches the end of "except ImportError as err:".
 	namedFailure = lazyregexp.New(` as +([A-Za-z_]\w*) *:$`)
 	// byName matches an import that is called with its name: importlib.import_module(".x", __package__).
-	byName     = lazyregexp.New(`\b(?:import_module|__import__)\( *"(\.*)([A-Za-z_][\w.]*)"`)
-	lackedOnly = lazyregexp.New(`^except *\(? *ModuleNotFoundError *\)? *( as \w+ *)?:`)
-	definition = lazyregexp.New(`^(?:async +)?(?:def|class) +(\w+)`)
+	byName       = lazyregexp.New(`\b(?:import_module|__import__)\( *"(\.*)([A-Za-z_][\w.]*)"`)
+	typeChecking = lazyregexp.New(`^if (\w+\.)?TYPE_CHECKING:`)
+	lackedOnly   = lazyregexp.New(`^except *\(? *ModuleNotFoundError *\)? *( as \w+ *)?:`)
+	definition   = lazyregexp.New(`^(?:async +)?(?:def|class) +(\w+)`)
 )
 
 // open takes the header of a compound statement.
@@ -260,7 +265,8 @@ func (p *parser) open(l line, word string) {
 			b.caught = m[1]
 		}
 	case "if":
-		b.never = p.off != "" && l.text == "if "+p.off+":"
+		b.types = typeChecking.MatchString(l.text)
+		b.never = p.off != "" && l.text == "if "+p.off+":" || b.types
 	case "else":
 		if p.last.never {
 			b.word = "with"

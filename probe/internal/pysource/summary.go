@@ -50,7 +50,25 @@ func inWord(r rune) bool {
 // isUnfinished reports whether the last line of a source is the header of a statement that lacks the rest.
 func isUnfinished(last []byte) bool {
 	l := (&scanner{data: last, skip: -1}).logicalLine()
-	return compounds[l.word()] && (strings.HasSuffix(l.text, ":") || !strings.Contains(l.text, ":")) && headers.MatchString(l.text)
+	return compounds[l.word()] && (strings.HasSuffix(l.text, ":") || !hasColon(l.text)) && headers.MatchString(l.text)
+}
+
+// hasColon reports whether a statement has a colon outside of its brackets.
+func hasColon(text string) bool {
+	depth := 0
+	for _, c := range text {
+		switch c {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		case ':':
+			if depth == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // headers matches the beginning of a compound statement, and nothing that a name can begin with.
