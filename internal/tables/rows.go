@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"slices"
 	"strings"
 
 	"cudacompat/internal/version"
@@ -81,20 +82,36 @@ type Container struct {
 type Extension struct {
 	Package  string         `csv:"package"` // "flash-attn"
 	Release  string         `csv:"release"`
-	Variant  string         `csv:"variant"` // "pypi", for which CUDA, or "sdist": compiled where it is installed
-	Torch    []string       `csv:"torch"`   // releases that it was built with, or a range that it asks for
-	CUDA     []string       `csv:"cuda"`    // "12", or "12.1"; several where one package holds code for several; "none"
+	Variant  string         `csv:"variant"`  // "pypi", for which CUDA, or "sdist": compiled where it is installed
+	Platform string         `csv:"platform"` // "linux_x86_64"; empty of a source, and of a wheel without libraries
+	Torch    []string       `csv:"torch"`    // releases that it was built with, or a range that it asks for
+	CUDA     []string       `csv:"cuda"`     // "12", or "12.1"; several where one package holds code for several; "none"
 	CuDNN    version.Number `csv:"cudnn"`
 	SASS     []string       `csv:"sass"`
 	PTX      []string       `csv:"ptx"`
 	Python   []string       `csv:"python"`
-	CXX11    []string       `csv:"cxx11_abi"`
+	CXX11    []string       `csv:"cxx11_abi"` // "true" for the new ABI; both where a release has wheels of either
+	Symbols  string         `csv:"symbols"`   // how many undefined C++ symbols of torch its libraries have; "0" of the stable ABI; "none" links no torch
+	Links    []string       `csv:"links"`     // the CUDA libraries that its own are linked to and that are not in its wheel; "none"
+	Opens    []string       `csv:"opens"`     // those that they open by name; "none"
 	Verified string         `csv:"verified"`
 	Origin
 }
 
 // Family is the CUDA that a release is built for, where it is built for one.
 func (e *Extension) Family() version.Number { return version.Of(strings.Join(e.CUDA, " ")) }
+
+// NeedsNoTorch reports whether no library of the release is linked to torch's.
+func (e *Extension) NeedsNoTorch() bool { return e.Symbols == "none" }
+
+// Pure reports whether the release is a wheel without libraries.
+func (e *Extension) Pure() bool { return e.Variant == "pypi" && e.Platform == "" }
+
+// Brings reports whether the release links and opens no CUDA library that is not in its own wheel.
+func (e *Extension) Brings() bool {
+	none := []string{"none"}
+	return slices.Equal(e.Links, none) && slices.Equal(e.Opens, none) && len(e.CUDA) > 0
+}
 
 // Default is the variant that the package index has of a PyTorch release, where a local version is not allowed.
 type Default struct {
@@ -174,6 +191,7 @@ type Wheel struct {
 // Torch is one PyTorch release.
 type Torch struct {
 	Wheel
+	CXX11       string `csv:"cxx11_abi"` // "true" for the new C++ ABI, as libc10.so exports it; empty where no wheel was read
 	Torchvision string `csv:"torchvision"`
 	Torchaudio  string `csv:"torchaudio"`
 	Triton      string `csv:"triton"`

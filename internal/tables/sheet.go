@@ -62,7 +62,7 @@ var sheets = []sheet{
 	sheetOf[Status]("status", 1, csvFile),
 	sheetOf[Cause]("cause", 1, csvFile),
 	sheetOf[Signature]("signature", 1, stanzas),
-	sheetOf[Extension]("extension", 3, csvFile),
+	sheetOf[Extension]("extension", 4, csvFile),
 	sheetOf[Package]("package", 1, csvFile),
 	sheetOf[Trait]("trait", 2, csvFile),
 	sheetOf[Advisory]("advisory", 1, csvFile),

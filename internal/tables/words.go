@@ -15,6 +15,10 @@ var words = map[string]*lazyregexp.Regexp{
 	"groups":         version.GroupText,
 	"python":         lazyregexp.New(`^(3\.\d+t?|[<>=!]=?3[.\d]*(,[<>=!]=?3[.\d]*)*)$`),
 	"platform":       lazyregexp.New(`^(linux_x86_64|linux_aarch64|win_amd64)$`),
+	"cxx11_abi":      lazyregexp.New(`^(true|false)$`),
+	"symbols":        lazyregexp.New(`^(none|\d+)$`),
+	"links":          lazyregexp.New(`^(none|lib[\w+-]+\.so(\.\d+)*)$`),
+	"opens":          lazyregexp.New(`^(none|lib[\w+-]+\.so(\.\d+)*)$`),
 	"pci_ids":        lazyregexp.New(`^[0-9a-f]{4}$`),
 	"pci_id":         lazyregexp.New(`^[0-9a-f]{4}$`),
 	"listed":         lazyregexp.New(`^(none|>?\d{3}(\.\d+){1,2})$`),
@@ -28,7 +32,7 @@ var words = map[string]*lazyregexp.Regexp{
 	"blame":          lazyregexp.New(`^(program|environment|hardware|none|unknown)$`),
 	"trait": lazyregexp.New(`^(pins-torch|brought-by-engine|compiled|dispensable|companion|compiled-when-used|stable-abi|` +
 		`same-cuda-minor|before-numpy-2|before-protobuf-4|cuda-from-wheels|nvrtc-fails|same-files|windows-cuda|` +
-		`skips-libraries|least-\d+\.\d)$`),
+		`skips-libraries|own-cuda|least-\d+\.\d)$`),
 	"statuses":       lazyregexp.New(`^[a-z]+:\d+$`),
 	"cloud":          lazyregexp.New(`^(azure|coreweave|gcp|lambda|oci)$`),
 	"fraction":       lazyregexp.New(`^1/\d+$`),

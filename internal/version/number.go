@@ -99,6 +99,11 @@ func (v Number) Less(w Number) bool { return v.Compare(w) < 0 }
 // LessShort compares the first two parts only: 12.8.1 is not newer than 12.8.
 func (v Number) LessShort(w Number) bool { return slices.Compare(v.parts[:2], w.parts[:2]) < 0 }
 
+// AtLeastShort reports whether the first two parts are those of a release or of a later one.
+func (v Number) AtLeastShort(major, minor int) bool {
+	return v.count > 0 && (v.Major() > major || v.Major() == major && v.Minor() >= minor)
+}
+
 // SamePatch reports whether the first three parts are equal: 9.10.2.21 and 9.10.2 are the same release of cuDNN.
 func (v Number) SamePatch(w Number) bool { return [3]uint64(v.parts[:3]) == [3]uint64(w.parts[:3]) }
 

@@ -16,8 +16,12 @@ func (l Listed) extension() Product {
 		row := s.extensionRow(r, l)
 		return []Row{row}, s.namedFor(ctx, r, l, row)
 	}
-	return Product{Name: l.ID, Table: "extension", Projects: l.Projects, Members: l.Members, rows: rows,
+	p := Product{Name: l.ID, Table: "extension", Projects: l.Projects, Members: l.Members, rows: rows,
 		platform: "linux_x86_64", since: l.Since}
+	if l.Platforms {
+		p.platform = ""
+	}
+	return p
 }
 
 // namedFor takes the CUDAs of a package from the names of its libraries, libbitsandbytes_cuda128.so, which stand in the
@@ -52,7 +56,8 @@ func (s *Source) namedFor(ctx context.Context, r *Reading, e Listed, row Row) er
 
 // extensionRow is the row of one release. A cell of which the wheel says nothing is left alone.
 func (s *Source) extensionRow(r *Reading, e Listed) Row {
-	cells := map[string]string{"package": e.ID, "release": r.Tag.Version, "variant": "pypi"}
+	cells := map[string]string{"package": e.ID, "release": r.Tag.Version, "variant": "pypi",
+		"platform": strings.TrimPrefix(r.Tag.Platform, "any")}
 	read := append([]string{"METADATA"}, r.saidFamily()...)
 	torch := cmp.Or(r.wants("torch", ""), r.wants("torch", e.Extra))
 	if torch != "" {
@@ -60,6 +65,12 @@ func (s *Source) extensionRow(r *Reading, e Listed) Row {
 	}
 	if families := s.families(r, torch, e.Code); families != "" {
 		cells["cuda"] = families
+	}
+	if cuda, ok := versionCUDA(r.Build.Version); ok { // of PyTorch's companions, which compare it when they are imported
+		cells["cuda"] = cuda
+	}
+	if len(r.Libraries) > 0 {
+		r.Needs.cells(cells)
 	}
 	if r.CuDNN != "" {
 		cells["cudnn"] = r.CuDNN
@@ -74,6 +85,19 @@ func (s *Source) extensionRow(r *Reading, e Listed) Row {
 	}
 	slices.Sort(read)
 	return r.newRow("extension", slices.Compact(read), cells)
+}
+
+// versionCUDA is the CUDA of a version with a local part: 13.2 of "0.29.2+cu132", "none" of "0.29.2+cpu".
+func versionCUDA(version string) (cuda string, ok bool) {
+	_, local, _ := strings.Cut(version, "+")
+	if local == "cpu" {
+		return "none", true
+	}
+	m := localCUDA.FindStringSubmatch(local)
+	if m == nil {
+		return "", false
+	}
+	return m[1] + "." + m[2], true
 }
 
 // saidFamily are the files that tell the CUDA family beside METADATA.
@@ -136,6 +160,7 @@ func (s *Source) families(r *Reading, torch string, all bool) string {
 }
 
 var (
+	localCUDA     = regexp.MustCompile(`^cu(\d\d)(\d)$`)
 	packageFamily = regexp.MustCompile(`-cu(\d\d)$|-cuda(\d\d)x$`)
 	extraFamily   = regexp.MustCompile(`(?m)^Requires-Dist: *[A-Za-z0-9._-]+\[[^\]]*\bcu(\d\d)\b[^\]]*\] *[^;\n]*$`)
 	majorBound    = regexp.MustCompile(`[=>~]=(\d\d)\.`)

@@ -35,6 +35,7 @@ type Reading struct {
 	Constants []int                  // numbers that code hands to a function, where versions can be among them
 	Libraries []string               // the names of all that were read, in the wheel
 	Families  []string               // the CUDA families that they need: "12"
+	Needs     Needs                  // what they need of torch and CUDA
 	CuDNN     string                 // the major version of the cuDNN that one of them is linked to: "9"
 	Paddle    string                 // the CUDA that PaddlePaddle says it was built with, "11.8"
 	Ptxas     map[string]string      `json:",omitempty"` // versions of the assemblers inside, by their file's name
@@ -50,7 +51,7 @@ type Reader struct {
 }
 
 // form is raised when a Reading comes to hold more of the same members: older ones in a cache are then read anew.
-const form = "3"
+const form = "4"
 
 // Read reads the members of a wheel that the patterns match, or finds what was read of them before.
 func (r *Reader) Read(ctx context.Context, f File, patterns []string) (*Reading, error) {
@@ -262,6 +263,7 @@ func (r *Reading) takeLibrary(file, name string) error {
 	r.Families = append(r.Families, familiesOf(library)...)
 	slices.Sort(r.Families)
 	r.Families = slices.Compact(r.Families)
+	r.Needs.take(library)
 	r.Glibc = newer(r.Glibc, glibcOf(library))
 	r.CuDNN = newer(r.CuDNN, cudnnOf(library))
 	if strings.HasSuffix(name, "/libnccl.so.2") {

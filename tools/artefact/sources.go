@@ -26,11 +26,12 @@ type Listed struct {
 	Copy     string   `toml:"copy"`    // how one gets a copy, where no address has it as it is read
 
 	// Of a package that is built against a framework or a CUDA.
-	Since   string   `toml:"since"`   // the oldest release of which there is a row
-	Members []string `toml:"members"` // libraries that say which CUDA they need
-	Code    bool     `toml:"code"`    // their machine code is all that the package has
-	Extra   string   `toml:"extra"`   // by which older releases ask for torch
-	Named   string   `toml:"named"`   // matches the names of its libraries, one for each CUDA
+	Since     string   `toml:"since"`     // the oldest release of which there is a row
+	Members   []string `toml:"members"`   // libraries that say which CUDA they need
+	Code      bool     `toml:"code"`      // their machine code is all that the package has
+	Extra     string   `toml:"extra"`     // by which older releases ask for torch
+	Platforms bool     `toml:"platforms"` // the index has another build of a release for each platform
+	Named     string   `toml:"named"`     // matches the names of its libraries, one for each CUDA
 
 	// Of NVIDIA's libraries.
 	Library string `toml:"library"` // what people call it
@@ -90,13 +91,14 @@ func (l Listed) check(twice bool) error {
 // filled are the columns that each reader fills, beside the key's. A cell of another column in a row that programs alone
 // vouch for needs a line of hand.csv.
 var filled = map[string][]string{
-	"torch":             {"cuda", "cudnn", "nccl", "sass", "ptx", "python", "glibc", "torchvision", "torchaudio", "triton", "variant"},
+	"torch": {"cuda", "cudnn", "nccl", "sass", "ptx", "python", "glibc", "cxx11_abi", "torchvision", "torchaudio",
+		"triton", "variant"},
 	"tensorflow":        {"cuda", "cudnn", "nccl", "sass", "ptx", "python", "glibc", "groups", "packages", "numpy"},
 	"jax":               {"cuda", "cudnn", "nccl", "sass", "ptx", "python", "glibc", "jaxlib", "packages"},
 	"nccl":              {"built", "sass", "ptx", "ptx_isa", "released"},
 	"cudnn":             {"build", "sass", "ptx", "ptx_isa", "capability_min", "released"},
 	"triton":            {"ptxas", "ptxas_blackwell"},
-	"extension":         {"torch", "cuda", "cudnn", "python"},
+	"extension":         {"torch", "cuda", "cudnn", "python", "cxx11_abi", "symbols", "links", "opens"},
 	"sagemaker":         {"driver"},
 	"library":           {"library", "cuda", "pip"},
 	"toolkit":           {"released"},

@@ -30,6 +30,9 @@ func torchRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
 		"release": r.Tag.Version, "variant": variant, "platform": r.Tag.Platform,
 		"cuda": cmp.Or(r.pin("cuda-toolkit"), r.Build.CUDA), "python": "", "glibc": r.glibc(),
 	}
+	if r.Needs.CXX11 != "" {
+		cells["cxx11_abi"] = r.Needs.CXX11
+	}
 	by := []string(nil)
 	if r.Build.CuDNN != "" { // else cuDNN and cuBLAS are inside, with code for GPUs that PyTorch was not built for
 		sass, ptx, _ := r.code(buildList)

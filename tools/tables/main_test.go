@@ -107,7 +107,7 @@ func (b *bench) table(t *testing.T, name string) string {
 	return string(text)
 }
 
-const torchRow = `2.90.0,cu130,linux_x86_64,13.0.2,9.20.0.48,2.29.7,sm_80 sm_90 sm_120,none,3.12 3.13t,2.28,0.90.0,,3.90.0,` +
+const torchRow = `2.90.0,cu130,linux_x86_64,13.0.2,9.20.0.48,2.29.7,sm_80 sm_90 sm_120,none,3.12 3.13t,2.28,,0.90.0,,3.90.0,` +
 	`METADATA version.py libtorch_cuda.so TODAY,` +
 	`wheel torch-2.90.0-cp312-cp312-manylinux_2_28_x86_64.whl SHA wheel torchvision-0.90.0-cp312-cp312-manylinux_2_28_x86_64.whl SHA`
 
@@ -203,13 +203,13 @@ tensorflow.csv: 2.90.0 gpu linux_x86_64: new
 func TestExtensions(t *testing.T) {
 	b := newBench(t)
 	for product, rows := range map[string][]string{
-		"sglang": {"sglang,9.0.0,pypi,2.9.1,12,,,,>=3.11,,METADATA TODAY,",
-			"sglang,9.1.0,pypi,\"<2.13,>=2.11\",13,,,,,,METADATA TODAY,"},
-		"xgboost": {"xgboost,9.0.0,pypi,,12,,sm_80 sm_90,compute_90,,,METADATA libxgboost.so TODAY," +
+		"sglang": {"sglang,9.0.0,pypi,,2.9.1,12,,,,>=3.11,,,,,METADATA TODAY,",
+			"sglang,9.1.0,pypi,,\"<2.13,>=2.11\",13,,,,,,,,,METADATA TODAY,"},
+		"xgboost": {"xgboost,9.0.0,pypi,linux_x86_64,,12,,sm_80 sm_90,compute_90,,,none,none,none,METADATA libxgboost.so TODAY," +
 			"wheel xgboost-9.0.0-py3-none-manylinux_2_28_x86_64.whl SHA\n"},
-		"lightgbm":         {"lightgbm,9.0.0,pypi,,none,,,,,,METADATA lib_lightgbm.so TODAY,"},
-		"ctranslate2":      {"ctranslate2,9.0.0,pypi,,12,,sm_80,compute_80,3.12,,METADATA libctranslate2-1.so.9 TODAY,"},
-		"paddlepaddle-gpu": {"paddlepaddle-gpu,9.0.0,pypi,,11.8,,,,3.12,,METADATA version/__init__.py TODAY,"},
+		"lightgbm":         {"lightgbm,9.0.0,pypi,linux_x86_64,,none,,,,,,none,none,none,METADATA lib_lightgbm.so TODAY,"},
+		"ctranslate2":      {"ctranslate2,9.0.0,pypi,linux_x86_64,,12,,sm_80,compute_80,3.12,,none,none,libcublas.so.12,METADATA libctranslate2-1.so.9 TODAY,"},
+		"paddlepaddle-gpu": {"paddlepaddle-gpu,9.0.0,pypi,linux_x86_64,,11.8,,,,3.12,,,,,METADATA version/__init__.py TODAY,"},
 	} {
 		code, out, errs := b.run("-w", product)
 		if code != exitSame {
@@ -295,7 +295,7 @@ func TestLibrariesInside(t *testing.T) {
 	b := newBench(t)
 	before := b.table(t, "torch.csv")
 	_, out, _ := b.run("-w", "--release", "1.7.9", "torch")
-	row := "1.7.9,cu102,linux_x86_64,10.2,,,,,3.8,2.5,,,,,wheel torch-1.7.9-cp38-cp38-manylinux1_x86_64.whl SHA\n"
+	row := "1.7.9,cu102,linux_x86_64,10.2,,,,,3.8,2.5,,,,,,wheel torch-1.7.9-cp38-cp38-manylinux1_x86_64.whl SHA\n"
 	if !strings.Contains(out, row) || !strings.Contains(out, "verified: the row has one source") ||
 		b.table(t, "torch.csv") != before {
 		t.Error(out)

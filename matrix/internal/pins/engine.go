@@ -81,7 +81,7 @@ func EngineSet(m *model.Machine, b *model.Build, list []*model.Installed, r mode
 // engineFor is the engine's own release where it takes a torch, else the newest that does.
 func engineFor(m *model.Machine, p *model.Installed, r model.Row, python string) *tables.Extension {
 	rows := slices.DeleteFunc(EngineRows(m, p.Name), func(e tables.Extension) bool {
-		return !takesTorch(e, r) || python != "" && !takesPython(e, python) || !loadsWheel(m, e) ||
+		return !takesTorch(e, r) || m.Tables.CompiledForOlder(&e) || python != "" && !takesPython(e, python) || !loadsWheel(m, e) ||
 			len(e.SASS) > 0 && !Covers(m, e) || !supports(m, e)
 	})
 	if i := slices.IndexFunc(rows, func(e tables.Extension) bool { return e.Release == p.Version }); i >= 0 {

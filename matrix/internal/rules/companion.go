@@ -1,14 +1,16 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/cudaof"
+	"cudacompat/matrix/internal/fit"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/pin"
@@ -16,162 +18,115 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// companionMismatch: torchvision, torchaudio, torchcodec and Triton are made for one torch. What their libraries want
-// and do not find beside torch decides; where only versions are known, the tables do. torch's C++ interface changes
-// with every minor release, and pip lets any pair in: neither torchaudio nor torchcodec requires a version of torch.
+// companionMismatch judges what PyTorch releases beside torch: torchvision, torchaudio, torchcodec and Triton. What
+// their libraries want and do not find decides; where only versions are known, package fit compares them.
 func companionMismatch(m *model.Machine, b *model.Build) []*Result {
-	if b.Extension && m.Tables.Trait("companion", b.Name, version.Number{}) {
+	switch {
+	case b.Extension && m.Tables.Trait("companion", b.Name, version.Number{}):
 		if open := untold(m, b); open != nil {
 			return open
 		}
 		return unmet(m, b)
+	case b.Name == "torch":
+		return judgeNeighbours(m, b, true, companionFinding)
 	}
-	// The table pairs official releases only; NGC's and source builds may have been built with their companions.
-	if b.Name != "torch" || !b.Official() || len(b.Rows) == 0 {
-		return nil
+	return nil
+}
+
+// companionFinding says why a companion does not fit. torchvision's and torchaudio's is the mistake, not torch's; of
+// Triton, torch feels it where it compiles.
+func companionFinding(m *model.Machine, torch *model.Build, n neighbour, k fit.Key) verdict.Finding {
+	a := n.fit[k]
+	want, index := companionFor(m, torch, n.Name)
+	f := neighbourFinding(torch, n, k)
+	f.Source = []string{"https://github.com/pytorch/vision#installation"}
+	public, _, _ := strings.Cut(want, "+")
+	f.Need = strings.TrimSpace(n.Name + " " + public)
+	switch {
+	case n.Name == "triton":
+		f.Subject = torch.Subject
+		f.Message = fmt.Sprintf("triton %s was built for another torch; %s needs %s", n.Version, torch.Version, public)
+	case k == fit.CUDA && a.State == fit.Lesser:
+		f.Need = "a " + n.Name + " for " + a.Want
+		f.Message = fmt.Sprintf("%s %s was built for %s, torch %s for %s: its operators do not run on the GPU", n.Name, n.Version,
+			a.Have, torch.Version, a.Want)
+	case k == fit.CUDA:
+		f.Need = "a " + n.Name + " for " + a.Want
+		f.Message = fmt.Sprintf("%s %s was built for %s, torch %s for %s: importing %[1]s fails", n.Name, n.Version, a.Have,
+			torch.Version, a.Want)
+		f.Source = importCheck[n.Name]
+	case k == fit.Release && want != "":
+		f.Message = fmt.Sprintf("%s %s was built for another torch; %s needs %s", n.Name, n.Version, torch.Version, public)
 	}
-	table := m.Tables.Torch(b.Rows[0].Release, m.Platform)[0]
-	var results []*Result
-	for _, c := range []struct{ name, want string }{{"torchvision", table.Torchvision}, {"torchaudio", table.Torchaudio},
-		{"triton", table.Triton}} {
-		have := b.Env.Package(c.name)
-		// torchaudio ended with 2.11.0: no row of torch 2.15 names one, but its own check of CUDA still applies. Where its
-		// files show that it does not load, that was said already.
-		if have == nil || c.want == "" && c.name != "torchaudio" || unmetLibraries(b.Env, c.name) {
+	f.Source = append(slices.Clone(f.Source), a.Source...)
+	switch {
+	case k == fit.Python || k == fit.Platform:
+		f.Need, f.Steps = a.Want, []pin.Step{pin.Say("name the wheel of " + pin.Quoted(n.Name) + " for " + pin.Quoted(a.Want))}
+	case want != "":
+		f.Pins = companionPins(m, n.Name, want, index, torch)
+	default:
+		f.Steps = []pin.Step{pin.Say("install a torch for which there is a " + n.Name + " of its CUDA (cudacompat matrix torch)"),
+			pin.Say("do without " + n.Name).Instead()}
+	}
+	return f
+}
+
+// importCheck is where a companion compares its CUDA with torch's when it is imported.
+var importCheck = map[string][]string{
+	"torchaudio":  {"https://github.com/pytorch/audio/blob/v2.8.0/src/torchaudio/_extension/utils.py"},
+	"torchvision": {"https://github.com/pytorch/vision/blob/v0.16.0/torchvision/extension.py"},
+}
+
+// companionFor is the release of a companion that fits a torch, with its local version where the index of the torch's
+// variant has it: the one that the torch's row names, else the newest on the installer's own index. Empty where none fits.
+func companionFor(m *model.Machine, torch *model.Build, name string) (release, index string) {
+	if len(torch.Rows) > 0 {
+		row := torch.Rows[0]
+		i := slices.IndexFunc(row.Companions, func(c pin.Package) bool { return c.Package == name })
+		if i >= 0 && row.Companions[i].Version != "" {
+			c := row.Companions[i]
+			local, ok := pins.CompanionFor(m, c, row)
+			switch {
+			case name == "triton" || len(torch.Rows) > 1 && ok:
+				return c.Version, ""
+			case ok:
+				return local.Version, pins.TorchIndex(row.Variant)
+			}
+		}
+	}
+	own := fitTorch(m, torch)
+	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.Tables, name)) {
+		if e.Variant != "pypi" || e.Platform != m.Platform {
 			continue
 		}
-		if f, bad := companion(m, b, have, c.want); bad {
-			results = append(results, oneFinding(f)...)
-		} else {
-			results = append(results, holds(f.Subject)...)
+		p := fit.Package{Name: name, Rows: []tables.Extension{e}}
+		p.Release, _ = version.ParseRelease(e.Release)
+		p.CUDA = cudaof.Of(m.Tables, cudaof.Package{Name: name, Release: p.Release, Version: e.Release, Rows: p.Rows, Platform: m.Platform})
+		if p.Release.Final() && fit.Of(m.Tables, own, p, fit.Target{}).Fits() {
+			return e.Release, ""
 		}
 	}
-	return append(results, codec(m, b)...)
+	if own.CUDA.Device == "cpu" || own.CUDA.Device == "rocm" {
+		return pairedRelease(m, torch, name, torch.Release.Local)
+	}
+	return "", ""
 }
 
-// codec: the torch for which a torchcodec that a file names was built, as its own page pairs them. A warning, since some
-// releases load beside the next torch, too: 0.7.0, of torch 2.8, lacks no symbol of torch 2.9.0, 0.1.0 lacks nine. Of an
-// installed one its files tell (unmet).
-func codec(m *model.Machine, b *model.Build) []*Result {
-	i := slices.IndexFunc(m.RequestedPackages, func(n *model.RequestedPackage) bool {
-		return n.Name == "torchcodec" && n.Environment == b.Env.Environment && len(n.Rows) > 0 && len(n.Rows[0].Torch) > 0
-	})
-	if i < 0 {
-		return nil
+// pairedRelease is the companion that a torch without rows was released with, from the index of its variant: the tables
+// have rows of its release for CUDA.
+func pairedRelease(m *model.Machine, torch *model.Build, name, variant string) (release, index string) {
+	for _, row := range m.Tables.Torch(torch.Release.Number.String(), m.Platform) {
+		release = cmp.Or(release, map[string]string{"torchvision": row.Torchvision, "torchaudio": row.Torchaudio}[name])
 	}
-	codec := m.RequestedPackages[i]
-	row := codec.Rows[0]
-	if codec.CUDANumber.Known() && b.CUDANumber.Known() && codec.CUDANumber.Major() != b.CUDANumber.Major() {
-		return oneFinding(codecCUDA(m, codec, b))
+	if release == "" || variant == "" {
+		return "", ""
 	}
-	if !model.OtherTorch(row.Torch, b.Release.Number) {
-		return holds(codec.Subject())
-	}
-	want := strings.Join(row.Torch, " or ")
-	return oneFinding(verdict.Finding{Severity: verdict.Warning, Subject: codec.Subject(), Need: "torch " + want, Source: row.Source,
-		Message:  fmt.Sprintf("%s was built for torch %s; beside torch %s it may not load", codec.Subject(), want, b.Version),
-		Evidence: append(b.Evidence(), verdict.Evidence{Fact: codec.Name, Value: codec.Version, From: codec.From}),
-		Steps:    codecSteps(m, b)})
-}
-
-// codecCUDA: a torchcodec opens the runtime of its own CUDA, which a torch of another one does not bring.
-func codecCUDA(m *model.Machine, codec *model.RequestedPackage, b *model.Build) verdict.Finding {
-	return verdict.Finding{Severity: verdict.Error, Subject: codec.Subject(), Need: "a torchcodec for CUDA " + b.CUDANumber.Short(),
-		Source: codec.Rows[0].Source, Steps: codecSteps(m, b),
-		Message: fmt.Sprintf("torchcodec %s was built for CUDA %s, torch %s for CUDA %s: it does not load", codec.Version,
-			codec.CUDANumber, b.Version, b.CUDANumber.Short()),
-		Evidence: append(b.Evidence(), verdict.Evidence{Fact: codec.Name, Value: codec.Version, From: codec.From})}
-}
-
-// codecSteps names the newest torchcodec for a torch.
-func codecSteps(m *model.Machine, b *model.Build) []pin.Step {
-	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.Tables, "torchcodec")) {
-		if len(e.Torch) > 0 && !model.OtherTorch(e.Torch, b.Release.Number) {
-			return []pin.Step{pins.InstallStep(b.Env, pin.Install{Packages: []string{"torchcodec==" + e.Release}, NoDeps: true}).Explained(
-				"fits torch " + b.Release.Number.Short())}
-		}
-	}
-	return []pin.Step{pin.Say("install the torch that it was made for")}
-}
-
-// companion compares one of them by its version. torchvision's and torchaudio's is the mistake, not torch's; Triton's
-// is felt where torch compiles.
-func companion(m *model.Machine, b *model.Build, have *model.Installed, want string) (verdict.Finding, bool) {
-	r := have.Release()
-	f := verdict.Finding{Severity: verdict.Warning, Subject: b.Subject, Need: have.Name + " " + want,
-		Source:   []string{"https://github.com/pytorch/vision#installation"},
-		Message:  fmt.Sprintf("%s %s was built for another torch; %s needs %s", have.Name, have.Version, b.Version, want),
-		Evidence: append(b.Evidence(), verdict.Evidence{Fact: have.Name, Value: have.Version, From: have.Path})}
-	// torch itself works without its companion, so the companion's answer is the one that breaks.
-	if have.Name != "triton" {
-		f.Subject = model.Subject(&facts.Build{Name: have.Name, Version: have.Version}, b.Env.Environment)
-	}
-	switch {
-	// A companion's nightly or pre-release is for a torch that the table does not pair with it.
-	case !r.Number.Known() || !r.Final():
-		return f, false
-	// Its own check at import decides before any version is compared.
-	case have.Name == "torchaudio" && otherAudio(m, b, r).Known():
-		return audio(m, b, have, want, f), true
-	// torchaudio 2.11.0 is the companion of torch 2.12 to 2.14: it is built on torch's stable ABI.
-	case want == "" || m.Tables.Trait("stable-abi", have.Name, r.Number) &&
-		m.Tables.Trait("stable-abi", have.Name, version.Of(want)):
-		return f, false
-	// A patch does not matter. Another release of torchaudio is only a warning, because unmet judges its libraries where
-	// they were read; one of Triton, because it fails only where torch compiles.
-	case r.Number.Short() != version.Of(want).Short():
-		// Its operators are registered for one torch (`operator torchvision::nms does not exist`).
-		if have.Name == "torchvision" {
-			f.Severity = verdict.Error
-		}
-	// Of the right release, for another CUDA: torchvision raises RuntimeError when it is imported.
-	case have.Name == "torchvision" && differentCUDA(m, r, b):
-		f.Severity = verdict.Error
-		f.Message = fmt.Sprintf("torchvision %s was built for another CUDA than torch %s", have.Version, b.Version)
-	case withoutCUDA(r, b, have.Name) != "":
-		f.Need = "a " + have.Name + " for CUDA " + b.CUDANumber.Short()
-		f.Message = fmt.Sprintf("%s %s was built for %s, torch %s for CUDA %s: its operators do not run on the GPU", have.Name,
-			have.Version, withoutCUDA(r, b, have.Name), b.Version, b.CUDANumber.Short())
-	default:
-		return f, false
-	}
-	f.Pins = companionPins(m, have.Name, want, b)
-	return f, true
-}
-
-// differentCUDA reports whether torchvision refuses the CUDA that torch was built for.
-func differentCUDA(m *model.Machine, vision version.Release, b *model.Build) bool {
-	cuda, ok := vision.LocalCUDA()
-	return ok && b.CUDANumber.Known() && refusesCUDA(m, "torchvision", vision.Number, cuda, b.CUDANumber)
-}
-
-// refusesCUDA reports whether a companion that was built for one CUDA fails to import beside a torch for another. It
-// compares as the companion itself does: torchvision up to 0.15 and torchaudio up to 2.11.0 compare major and minor
-// version, later releases the major version alone (torchvision/extension.py, torchaudio/_extension/utils.py). So cu130
-// beside cu132 is sound from then on.
-func refusesCUDA(m *model.Machine, name string, release, own, torch version.Number) bool {
-	if m.Tables.Trait("same-cuda-minor", name, release) {
-		return own.Short() != torch.Short()
-	}
-	return own.Major() != torch.Major()
-}
-
-// withoutCUDA is what a companion was built for by its local version, where torch was built for CUDA: its check at import
-// passes a build without CUDA, whose operators have no code for the GPU. torchaudio's for CPUs has none that torch lacks.
-func withoutCUDA(r version.Release, b *model.Build, name string) string {
-	switch {
-	case !b.CUDANumber.Known():
-	case strings.HasPrefix(r.Local, "rocm"):
-		return "ROCm"
-	case r.Local == "cpu" && name == "torchvision":
-		return "CPUs"
-	}
-	return ""
+	return release + "+" + variant, pins.TorchIndex(variant)
 }
 
 // companionPins is the companion of the torch that is there; or, where torch itself stands beside another release's
 // libraries, or an engine is made for another torch, what puts all of them together again.
-func companionPins(m *model.Machine, name, want string, b *model.Build) []verdict.Pin {
+func companionPins(m *model.Machine, name, want, index string, b *model.Build) []verdict.Pin {
 	if name != "triton" {
 		if besideOwn(b) {
 			return requirementPins(m, b)
@@ -180,68 +135,11 @@ func companionPins(m *model.Machine, name, want string, b *model.Build) []verdic
 			return pins
 		}
 	}
-	return companionPin(name, want, b)
-}
-
-// companionPin is the companion of the torch that is there, from the index that its variant is on. Triton has no
-// variants.
-func companionPin(name, want string, b *model.Build) []verdict.Pin {
-	spec := name + "==" + want
-	index := ""
-	if variant := b.Rows[0].Variant; name != "triton" && len(b.Rows) == 1 {
-		spec += "+" + variant
-		index = pins.TorchIndex(variant)
+	install := pin.Install{Packages: []string{name + "==" + want}, Index: index, NoDeps: index == "" && name != "triton"}
+	if have := b.Env.Package(name); have != nil && strings.HasPrefix(have.Version, want+"+") {
+		install.Again = true // an installer takes 2.11.1+cu126 for 2.11.1 and would leave it
 	}
-	return []verdict.Pin{{Package: name, Version: strings.TrimPrefix(spec, name+"=="), Why: "keeps torch and the driver",
-		Commands: pins.Install(b.Env, pin.Install{Packages: []string{spec}, Index: index})}}
-}
-
-// audio returns the finding about a torchaudio that compares its CUDA with torch's at import and raises RuntimeError.
-func audio(m *model.Machine, b *model.Build, have *model.Installed, want string, f verdict.Finding) verdict.Finding {
-	r := have.Release()
-	needed := b.CUDANumber.Short()
-	if !m.Tables.Trait("same-cuda-minor", have.Name, r.Number) {
-		needed = strconv.Itoa(b.CUDANumber.Major())
-	}
-	f.Severity, f.Need = verdict.Error, "a torchaudio for CUDA "+needed
-	f.Message = fmt.Sprintf("torchaudio %s was built for CUDA %s, torch %s for CUDA %s: importing torchaudio fails", have.Version,
-		otherAudio(m, b, r).Short(), b.Version, b.CUDANumber.Short())
-	f.Source = []string{"https://github.com/pytorch/audio/blob/v2.8.0/src/torchaudio/_extension/utils.py"}
-	if want != "" {
-		f.Pins = companionPins(m, have.Name, want, b)
-	} else {
-		f.Steps = []pin.Step{pin.Say("install a torch for which there is a torchaudio of its CUDA (cudacompat matrix torch)"),
-			pin.Say("do without torchaudio").Instead()}
-	}
-	return f
-}
-
-// otherAudio returns the CUDA of a torchaudio that does not fit torch's: by what the installed one says of itself (version.py), by
-// its local version, or, without one, by the default of the release of torch that it came out with, because only the
-// default index has it so. PyPI's torch 2.15.0 is for CUDA 13.2 and its torchaudio 2.11.0 for 13.0. Not known where it
-// is torch's, or where nothing tells: torchaudio 2.11.1 came out with no torch, and is for CUDA 13.2.
-func otherAudio(m *model.Machine, b *model.Build, audio version.Release) version.Number {
-	if audio.Local == "" && (b.Index == "" || b.Index == "default") && pairedAudio(m, audio.Number) {
-		audio.Local = m.DefaultVariant("torch", audio)
-	}
-	cuda, _ := audio.LocalCUDA()
-	for _, o := range b.Env.Builds {
-		if own := version.Of(o.CUDA); o.Name == "torchaudio" && own.Parts() > 1 {
-			cuda = own
-		}
-	}
-	if cuda.Known() && b.CUDANumber.Parts() > 1 && refusesCUDA(m, "torchaudio", audio.Number, cuda, b.CUDANumber) {
-		return cuda
-	}
-	return version.Number{}
-}
-
-// pairedAudio reports whether a release of torchaudio is the companion of some torch: of another one no table tells for
-// which torch and CUDA it was built.
-func pairedAudio(m *model.Machine, release version.Number) bool {
-	return slices.ContainsFunc(tables.Rows[tables.Torch](m.Tables), func(t tables.Torch) bool {
-		return version.Of(t.Torchaudio).Compare(release) == 0
-	})
+	return []verdict.Pin{{Package: name, Version: want, Why: "keeps torch and the driver", Commands: pins.Install(b.Env, install)}}
 }
 
 // companionOf is the release of a companion that a torch's row names; empty where none does.
@@ -278,8 +176,8 @@ func unmet(m *model.Machine, b *model.Build) []*Result {
 	if torch != nil {
 		f.Message += " than torch " + torch.Version
 		f.Evidence = append(f.Evidence, torch.Evidence()...)
-		if want := companionOf(m, torch, b.Name); want != "" {
-			f.Pins, f.Steps = companionPins(m, b.Name, want, torch), nil
+		if want, index := companionFor(m, torch, b.Name); want != "" && m.Tables.Trait("companion", b.Name, version.Number{}) {
+			f.Pins, f.Steps = companionPins(m, b.Name, want, index, torch), nil
 		} else if p := b.Env.Package(b.Name); p != nil {
 			f.Steps = extensionSteps(m, p, torch)
 		}

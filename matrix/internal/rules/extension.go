@@ -9,6 +9,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/fit"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/pin"
@@ -146,163 +147,48 @@ func extensionMismatches(m *model.Machine, b *model.Build) []*Result {
 	return compiledMismatches(m, b)
 }
 
-// compiledMismatches asks which of the packages that are compiled for a torch were made for another one than this. The
-// table names releases: a nightly or a source build may have been the one that an extension was made for.
+// compiledMismatches asks which of the packages that are compiled for a torch were made for another one than this.
 func compiledMismatches(m *model.Machine, b *model.Build) []*Result {
-	if b.Name != "torch" || !b.Official() || !b.Release.Final() || !b.Release.Number.Known() {
+	if b.Name != "torch" {
 		return nil
 	}
-	var results []*Result
-	for _, c := range compiledIn(m, b.Env) {
-		// The build of that extension says so by its own files.
-		if unmetLibraries(b.Env, c.Name) {
-			continue
-		}
-		switch f, bad := extension(m, b, c.Installed, c.Rows); {
-		case bad:
-			f.Subject = c.Subject
-			results = append(results, oneFinding(f)...)
-		case comes(m, c.Installed) && indexedForOther(b, c) != "":
-			results = append(results, leftOpen(c.Subject, verdict.Question("which of its wheels comes: the package index's is for CUDA "+
-				indexedForOther(b, c)+", and torch's CUDA is "+b.CUDANumber.Short()))...)
-		case torchAfterEngine(m, b, c):
-			results = append(results, leftOpen(c.Subject, verdict.Question("which torch its libraries are compiled for: it asks for torch "+
-				strings.Join(c.Rows[0].Torch, " or ")+" and no more"))...)
-		default:
-			results = append(results, holds(c.Subject)...)
-		}
-	}
-	return results
+	return judgeNeighbours(m, b, false, extensionFinding)
 }
 
-// indexedForOther is the CUDA of the package index's wheel of a release that has wheels for several, where it is of
-// another family than torch's; empty where it fits. An installer's plan names the release, and no wheel.
-func indexedForOther(b *model.Build, c model.CompiledPackage) string {
-	i := slices.IndexFunc(c.Rows, func(e tables.Extension) bool { return e.Variant == "pypi" })
-	if i < 0 || c.Release().Local != "" || !b.CUDANumber.Known() || !model.OtherFamily(c.Rows[i].CUDA, b.CUDANumber) {
-		return ""
-	}
-	return strings.Join(c.Rows[i].CUDA, ", ")
-}
-
-// torchAfterEngine reports whether a file names an engine beside a torch that came after it: the engine's metadata lets in every
-// later one, and its libraries are compiled for the one of its day. Of an installed one its files tell.
-func torchAfterEngine(m *model.Machine, b *model.Build, c model.CompiledPackage) bool {
-	return b.Env.Kind == "requirements" && !slices.ContainsFunc(c.Rows, func(e tables.Extension) bool {
-		least := slices.ContainsFunc(e.Torch, func(text string) bool {
-			return version.Of(strings.TrimLeft(text, ">= ")).Short() == b.Release.Number.Short()
-		})
-		return least || !m.Tables.CompiledForOlder(&e)
-	})
-}
-
-// compiledIn are an environment's packages that are compiled for one torch or one CUDA.
-func compiledIn(m *model.Machine, e *model.Environment) []model.CompiledPackage {
-	if e.Compiled != nil {
-		return e.Compiled
-	}
-	e.Compiled = []model.CompiledPackage{}
-	for _, p := range pins.Beside(e) {
-		rows := extensionRows(m, p)
-		if e.Kind == "requirements" && m.Tables.Trait("pins-torch", p.Name, p.Number) {
-			rows = rowsOf(m, p) // an installer refuses what its metadata refuses, whether it is compiled for a torch or not
-		}
-		if len(rows) == 0 && (e.Kind == "requirements" || comes(m, p)) { // of an installed one, its files tell
-			rows = saidRows(p)
-		}
-		if len(rows) == 0 {
-			continue
-		}
-		e.Compiled = append(e.Compiled, model.CompiledPackage{Installed: p, Subject: p.Name + " " + p.Version + model.PlaceOf(e.Environment), Rows: rows})
-	}
-	return e.Compiled
-}
-
-// saidRows is the row of a wheel whose local version says what it was compiled for, as flash-attn's
-// 2.8.3+cu12torch2.8cxx11abiTRUE; none where it says nothing.
-func saidRows(p *model.Installed) []tables.Extension {
-	cuda, torch := p.Release().Compiled()
-	if !torch.Known() {
-		return nil
-	}
-	row := tables.Extension{Package: p.Name, Release: p.Version, Torch: []string{torch.String()}}
-	if cuda.Known() {
-		row.CUDA = []string{cuda.String()}
-	}
-	row.Source = []string{"https://github.com/Dao-AILab/flash-attention/blob/v2.8.3/.github/workflows/publish.yml"}
-	return []tables.Extension{row}
-}
-
-// extensionRows are the table's rows of a wheel that is installed; a local version that is no variant's is a build from
-// source, of which no table can tell. Nightlies and pre-releases have no rows.
-func extensionRows(m *model.Machine, p *model.Installed) []tables.Extension {
-	if !m.Tables.Trait("compiled", p.Name, p.Number) {
-		return nil
-	}
-	return rowsOf(m, p)
-}
-
-func rowsOf(m *model.Machine, p *model.Installed) []tables.Extension {
-	r := p.Release()
-	public, _, _ := strings.Cut(p.Version, "+")
-	if !r.Number.Known() || !r.Final() {
-		return nil
-	}
-	var rows []tables.Extension
-	for _, e := range tables.RowsOf[tables.Extension](m.Tables, p.Name) {
-		if version.SameRelease(e.Release, public) && (r.Local == "" || e.Variant == r.Local) {
-			rows = append(rows, e)
-		}
-	}
-	return rows
-}
-
-// extension compares what a package was built for with what is there; all rows that may be it must disagree. A release
-// has variants, and which one is installed is not always known: one that fits is enough for silence.
-func extension(m *model.Machine, b *model.Build, p *model.Installed, rows []tables.Extension) (verdict.Finding, bool) {
-	f := verdict.Finding{Severity: verdict.Error, Source: rows[0].Source,
-		Evidence: append(b.Evidence(), verdict.Evidence{Fact: p.Name, Value: p.Version, From: p.Path})}
-	every := func(bad func(tables.Extension) bool) bool {
-		return !slices.ContainsFunc(rows, func(e tables.Extension) bool { return !bad(e) })
-	}
+// extensionFinding says why a package does not fit torch, and what puts the two together.
+func extensionFinding(m *model.Machine, torch *model.Build, n neighbour, k fit.Key) verdict.Finding {
+	f := neighbourFinding(torch, n, k)
+	a := n.fit[k]
 	switch {
-	case every(func(e tables.Extension) bool { return model.OtherTorch(e.Torch, b.Release.Number) }):
-		want := strings.Join(rows[0].Torch, " or ")
-		f.Need = "torch " + want
-		verb := "was compiled for"
-		if m.Tables.Trait("pins-torch", p.Name, p.Number) && !m.Tables.Trait("compiled", p.Name, p.Number) {
-			verb = "asks for"
-		}
-		f.Message = fmt.Sprintf("%s %s %s torch %s, but torch is %s", p.Name, p.Version, verb, want, b.Version)
-	// Majors only: within one, the runtime's soname is the same (libcudart.so.12).
-	case b.CUDANumber.Known() && every(func(e tables.Extension) bool { return model.OtherFamily(e.CUDA, b.CUDANumber) }):
-		f.Need = "CUDA " + strings.Join(rows[0].CUDA, " or ")
-		f.Message = fmt.Sprintf("%s %s was compiled for CUDA %s; torch %s uses CUDA %s", p.Name, p.Version,
-			strings.Join(rows[0].CUDA, ", "), b.Version, b.CUDANumber.Short())
+	case k == fit.Release && m.Tables.Trait("pins-torch", n.Name, n.Number) && !m.Tables.Trait("compiled", n.Name, n.Number):
+		f.Message = fmt.Sprintf("%s %s asks for torch %s, but torch is %s", n.Name, n.Version, a.Have, torch.Version)
 	// bitsandbytes has a library for each CUDA minor, and before 0.50 opens only the one of torch's CUDA. Without it,
 	// bitsandbytes uses its CPU library: a warning.
-	case m.Tables.Trait("same-cuda-minor", p.Name, p.Number) && b.CUDANumber.Parts() > 1 &&
-		every(func(e tables.Extension) bool {
-			return len(e.CUDA) > 0 && !slices.Contains(e.CUDA, b.CUDANumber.Short())
-		}):
-		f.Severity = verdict.Warning
-		f.Need = "a library for CUDA " + b.CUDANumber.Short()
-		f.Message = fmt.Sprintf("%s %s has no library for CUDA %s; from 0.50 on it falls back within the major", p.Name,
-			p.Version, b.CUDANumber.Short())
-		f.Steps = []pin.Step{pins.InstallStep(b.Env, pin.Install{Packages: []string{"bitsandbytes"}, Upgrade: true}),
-			pin.Run("export BNB_CUDA_VERSION=" + strings.ReplaceAll(rows[0].CUDA[len(rows[0].CUDA)-1], ".", "")).Explained("names a library that it has").Instead()}
-		return f, true
-	default:
-		return f, false
+	case k == fit.CUDA && a.State == fit.Lesser && n.Name == "bitsandbytes":
+		cuda := torch.CUDANumber.Short()
+		f.Need = "a library for CUDA " + cuda
+		f.Message = fmt.Sprintf("%s %s has no library for CUDA %s; from 0.50 on it falls back within the major", n.Name, n.Version, cuda)
+		f.Steps = []pin.Step{pins.InstallStep(torch.Env, pin.Install{Packages: []string{"bitsandbytes"}, Upgrade: true})}
+		if all := n.p.CUDA.All; len(all) > 0 {
+			f.Steps = append(f.Steps, pin.Run("export BNB_CUDA_VERSION="+strings.ReplaceAll(all[len(all)-1].String(), ".", "")).Explained(
+				"names a library that it has").Instead())
+		}
+		return f
+	case k == fit.Python || k == fit.Platform:
+		f.Steps = []pin.Step{pin.Say("name the wheel of " + pin.Quoted(n.Name) + " for " + pin.Quoted(a.Want))}
+		return f
+	}
+	if len(f.Source) == 0 {
+		f.Source = []string{"https://github.com/Dao-AILab/flash-attention/blob/v2.8.3/.github/workflows/publish.yml"}
 	}
 	// vLLM, SGLang and others pin one torch in their metadata, so the pair is chosen by the engine.
-	if m.Tables.Trait("pins-torch", p.Name, p.Number) {
-		f.Pins = engineMends(m, p, b)
+	if m.Tables.Trait("pins-torch", n.Name, n.Number) {
+		f.Pins = engineMends(m, n.Installed, torch)
 	}
 	if len(f.Pins) == 0 {
-		f.Steps = extensionSteps(m, p, b)
+		f.Steps = extensionSteps(m, n.Installed, torch)
 	}
-	return f, true
+	return f
 }
 
 // extensionSteps names the newest release of the package that fits this torch, and what else helps. Only a release made

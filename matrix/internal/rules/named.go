@@ -20,10 +20,6 @@ func namedOnly(m *model.Machine) []*Result {
 			results = append(results, optional(n)...)
 			continue
 		}
-		if besideOther(m, n) {
-			results = append(results, leftOpen(n.Subject(), verdict.Question("whether it loads beside a torch that it was not built for"))...)
-			continue
-		}
 		if unbuilt(m, n) {
 			results = append(results, leftOpen(n.Subject(), verdict.Value("for which torch and which GPUs its code will be").Because(
 				verdict.TablesReason("have no wheel of this release")))...)

@@ -10,6 +10,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/fit"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/verdict"
@@ -51,11 +52,12 @@ func frameworkListed(m *model.Machine, b *model.Build) bool {
 	if torch == nil || torch.Name != "torch" || len(torch.Rows) == 0 {
 		return false
 	}
-	if want := companionOf(m, torch, b.Name); want != "" {
-		return b.Name != "torchaudio" || !otherAudioRelease(m, b.Version, want)
+	i := slices.IndexFunc(neighbours(m, torch), func(n neighbour) bool { return n.build == b })
+	if i < 0 {
+		return false
 	}
-	p := b.Env.Package(b.Name)
-	return p != nil && len(extensionRows(m, p)) > 0
+	n := neighbours(m, torch)[i]
+	return n.fit[fit.Release].State != fit.Unknown && n.fit[fit.CUDA].State != fit.Unknown && n.fit[fit.ABI].State != fit.Unknown
 }
 
 // grows matches the wheels of NVIDIA's libraries that need no other one's release, and of which a newer one for the same
@@ -119,19 +121,6 @@ func refusedJaxlib(m *model.Machine, b *model.Build) *facts.Hindrance {
 	return &facts.Hindrance{Kind: facts.HindranceRelease, Of: "jaxlib " + jaxlib.Version, By: "jaxlib" + row.Jaxlib, Path: row.Source[0]}
 }
 
-// otherAudioRelease reports whether a torchaudio is of another release than the torch's own: some load, and some lack a
-// symbol. Those on torch's stable ABI load with the torch that they were built for and with later ones; for which one, no
-// table tells of those that are no torch's companion: 2.11.1 needs a function that torch 2.12.1 does not have.
-func otherAudioRelease(m *model.Machine, have, want string) bool {
-	stable := func(release string) bool { return m.Tables.Trait("stable-abi", "torchaudio", version.Of(release)) }
-	public, _, _ := strings.Cut(have, "+")
-	release := version.Of(public)
-	if !pairedAudio(m, release) && version.Of(want).Less(release) {
-		return true
-	}
-	return release.Short() != version.Of(want).Short() && !(stable(public) && stable(want))
-}
-
 // comingTwin is the package with the modules of this one that a plan brings, "onnxruntime 1.23.0" or a CuPy for another
 // CUDA; empty where it brings none.
 func comingTwin(m *model.Machine, b *model.Build) string {
@@ -168,26 +157,6 @@ func unbuilt(m *model.Machine, n *model.RequestedPackage) bool {
 	}
 	return len(tables.RowsOf[tables.Extension](m.Tables, n.Name)) > 0 &&
 		!slices.ContainsFunc(n.Rows, func(e tables.Extension) bool { return e.Variant != "sdist" })
-}
-
-// besideOther reports whether a plan brings a torchcodec or a torchaudio that was built for another torch than the one
-// that is there then: some releases load beside the next torch, and some do not.
-func besideOther(m *model.Machine, n *model.RequestedPackage) bool {
-	if m.Facts.Plan == nil {
-		return false
-	}
-	return slices.ContainsFunc(m.Builds, func(b *model.Build) bool {
-		switch {
-		case b.Name != "torch" || b.Env.Environment != n.Environment:
-			return false
-		case n.Name == "torchcodec":
-			return len(n.Rows) > 0 && model.OtherTorch(n.Rows[0].Torch, b.Release.Number)
-		case n.Name == "torchaudio" && n.Version != "":
-			want := companionOf(m, b, n.Name)
-			return want != "" && otherAudioRelease(m, n.Version, want)
-		}
-		return false
-	})
 }
 
 // withoutLibrariesOfCUDA reports whether a plan brings a package for a CUDA into an environment with none of that CUDA's

@@ -51,20 +51,6 @@ func TestBareBeside(t *testing.T) {
 	}
 }
 
-// TestOtherAudioRelease: torchaudio 2.11.1 came after the companion of torch 2.12.1, which lacks a function that it needs
-// (torch_exception_get_what); releases that are some torch's companion load with later ones, too.
-func TestOtherAudioRelease(t *testing.T) {
-	m := model.NewMachine(tables.Embedded(), &facts.Facts{}, model.Target{}, verdict.Policy{})
-	for _, c := range []struct {
-		have, want string
-		other      bool
-	}{{"2.11.1", "2.11.0", true}, {"2.11.0+cu130", "2.11.0", false}, {"2.9.1", "2.11.0", true}, {"2.10.0", "2.11.0", false}, {"2.8.0", "2.11.0", true}} {
-		if got := otherAudioRelease(m, c.have, c.want); got != c.other {
-			t.Errorf("%s beside the torch of %s: %t, want %t", c.have, c.want, got, c.other)
-		}
-	}
-}
-
 // TestOutgrown: what stays and pins nothing has a library replaced; only a newer one of the same major version serves it,
 // and only of libraries that stand alone. Where there was none, that of the last CUDA of the family does.
 func TestOutgrown(t *testing.T) {
@@ -87,20 +73,6 @@ func TestOutgrown(t *testing.T) {
 		b := &model.Build{Build: &facts.Build{Name: "onnxruntime-gpu", Open: map[string]string{c.name: c.comes}}}
 		if got := outgrown(m, b, c.name); got != c.want {
 			t.Errorf("%s %s by %s: %t, want %t", c.name, c.had, c.comes, got, c.want)
-		}
-	}
-}
-
-// TestIndexedForOther: the package index's xformers 0.0.35 is for CUDA 12.8, and PyTorch's own index has one for CUDA 13.0
-// under the same number.
-func TestIndexedForOther(t *testing.T) {
-	rows := []tables.Extension{{Variant: "cu130", CUDA: []string{"13.0"}}, {Variant: "pypi", CUDA: []string{"12.8"}}}
-	for _, c := range []struct{ torch, release, want string }{
-		{"13.0", "0.0.35", "12.8"}, {"12.6", "0.0.35", ""}, {"13.0", "0.0.35+cu130", ""},
-	} {
-		p := model.CompiledPackage{Installed: model.NewInstalled(&facts.Package{Name: "xformers", Version: c.release}), Rows: rows}
-		if got := indexedForOther(&model.Build{CUDANumber: version.Of(c.torch)}, p); got != c.want {
-			t.Errorf("%s beside a torch for CUDA %s: %q, want %q", c.release, c.torch, got, c.want)
 		}
 	}
 }

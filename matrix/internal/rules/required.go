@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/fit"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/pin"
@@ -80,9 +81,12 @@ func companionsOf(m *model.Machine, b *model.Build) []pin.Package {
 // what goes with this torch would be the wrong release then.
 func engineFirst(m *model.Machine, b *model.Build) []verdict.Pin {
 	for _, engine := range pins.EnginesIn(m, b.Env) {
-		if rows := extensionRows(m, engine); b.Name == "torch" && len(rows) > 0 {
-			if f, bad := extension(m, b, engine, rows); bad && len(f.Pins) > 0 {
-				return f.Pins
+		if b.Name != "torch" {
+			continue
+		}
+		for _, n := range neighbours(m, b) {
+			if n.Name == engine.Name && n.fit[fit.Release].State == fit.Differs {
+				return engineMends(m, engine, b)
 			}
 		}
 	}

@@ -63,7 +63,7 @@ func Environment(kind string, list []Package) facts.Environment {
 	env := facts.Environment{Kind: kind}
 	met := map[string]facts.Build{} // by package
 	for _, p := range list {
-		if !p.Linux() {
+		if !p.Linux() && !p.Direct { // a line that names one wheel is judged by it
 			continue
 		}
 		if distname.Companions.Match(p.Name) && p.Version != "" {
@@ -95,7 +95,15 @@ func same(a, b facts.Build) bool {
 // wanted is the package as a fact of its own, where it is no framework.
 func (p Package) wanted() facts.Requested {
 	return facts.Requested{Name: p.Name, Version: p.Version, Specifier: p.Specifier, Extras: p.Extras, Index: p.Index,
-		CUDA: p.CUDA, Accelerator: p.Accelerator, Origin: p.Origin, From: p.From}
+		CUDA: p.CUDA, Accelerator: p.Accelerator, Origin: p.Origin, Wheel: p.directWheel(), From: p.From}
+}
+
+// directWheel returns the wheel that a line names by its address: no other will be installed in its place.
+func (p Package) directWheel() string {
+	if !p.Direct || len(p.Wheels) != 1 {
+		return ""
+	}
+	return p.Wheels[0]
 }
 
 // Linux reports whether a package has something for Linux: a lock lists the wheels of every platform.

@@ -1,0 +1,183 @@
+// Package fit decides whether a package fits the torch beside it (RULES.md, "A package beside torch").
+//
+// One function, [Of], compares six keys: torch's release, CUDA, the C++ ABI, Python, the platform and the machine code.
+// Each key is compared, exempt for a named reason, or not known. Files, lists, plans, environments, pins, guard and
+// explain call it, so that one pair has one answer.
+package fit
+
+import (
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/cudaof"
+)
+
+// Key is one of the things by which a package and a torch must agree.
+type Key int
+
+// The keys, in the order in which they are reported.
+const (
+	Release Key = iota
+	CUDA
+	ABI
+	Python
+	Platform
+	Code
+	keys // their number
+)
+
+// String is the key in a sentence.
+func (k Key) String() string {
+	return [keys]string{"torch's release", "CUDA", "the C++ ABI", "Python", "the platform", "the machine code"}[k]
+}
+
+// State is what is known of one key.
+type State int
+
+// The states. The zero State is Unknown, so that a key that nobody asks about is never called fine.
+const (
+	Unknown  State = iota // a fact is missing
+	Compared              // both sides are known, and agree
+	Exempt                // the key does not apply, for a named reason
+	Doubtful              // they disagree, and the package may load all the same
+	Lesser                // they disagree, and the package loads without its part for the GPU
+	Differs               // they disagree: the package does not load
+)
+
+// Answer is the answer of one key.
+type Answer struct {
+	State  State
+	Have   string   // what the package is for: "CUDA 13.2"
+	Want   string   // what torch is: "CUDA 12.6"
+	Why    string   // why it is exempt, or what is not known
+	Source []string // where Have was read
+}
+
+// Fits reports whether the key was compared and agrees, or does not apply.
+func (a Answer) Fits() bool { return a.State == Compared || a.State == Exempt }
+
+// Result is the answer of every key.
+type Result [keys]Answer
+
+// Fits reports whether every key was compared or is exempt: only then may "fits torch" be printed.
+func (r Result) Fits() bool { return r.State() == Compared }
+
+// State is that of the whole pair: Compared where every key fits, else that of the worst key.
+func (r Result) State() State {
+	k, found := r.Worst()
+	if !found {
+		return Compared
+	}
+	return r[k].State
+}
+
+// order ranks the states that are no fit, the worst last.
+var order = map[State]int{Doubtful: 1, Unknown: 2, Lesser: 3, Differs: 4}
+
+// Worst is the key that decides: the first that differs, else the first with less, in doubt or unknown.
+func (r Result) Worst() (k Key, found bool) {
+	for i, a := range r {
+		if order[a.State] > 0 && (!found || order[a.State] > order[r[k].State]) {
+			k, found = Key(i), true
+		}
+	}
+	return k, found
+}
+
+// Torch is the torch that a package is beside.
+type Torch struct {
+	Release  version.Release
+	CUDA     cudaof.Answer
+	Platform string // "linux_x86_64"
+	Vendor   bool   // from source, conda or a vendor: the range of another package proves nothing
+}
+
+// Package is what is beside it.
+type Package struct {
+	Name     string
+	Release  version.Release
+	CUDA     cudaof.Answer
+	Rows     []tables.Extension // those that may be it
+	Tags     *Tags              // of the wheel's name, where a file names the wheel; nil: the installer chooses it
+	Resolved bool               // it is installed, and its libraries found every symbol and library that they need
+	Either   bool               // any of several rows may be it, and nothing tells which
+}
+
+// Target is the machine that both are for.
+type Target struct {
+	Python string               // "3.12"; empty where it is not known
+	GPUs   []version.Capability // empty where there is none
+}
+
+// Of compares a package with a torch. Where several rows may be the package, the one that fits best counts, since all of
+// them must disagree; where nothing tells which it is and only some fit, that is unknown.
+func Of(t *tables.Tables, torch Torch, p Package, target Target) Result {
+	if len(p.Rows) < 2 {
+		return of(t, torch, p, target)
+	}
+	var best, worst Result
+	for i := range p.Rows {
+		one := p
+		one.Rows = p.Rows[i : i+1]
+		if p.CUDA.By == cudaof.Row {
+			one.CUDA = cudaof.Of(t, cudaof.Package{Name: p.Name, Release: p.Release, Rows: one.Rows})
+		}
+		r := of(t, torch, one, target)
+		if i == 0 || rank(r) < rank(best) {
+			best = r
+		}
+		if i == 0 || rank(r) > rank(worst) {
+			worst = r
+		}
+	}
+	if k, bad := worst.Worst(); p.Either && bad && best.Fits() {
+		worst[k] = unknown("which of its wheels is installed: that for " + worst[k].Have + " or that for " + best[k].Have)
+		return worst
+	}
+	return best
+}
+
+// rank orders results, the best first.
+func rank(r Result) int { return order[r.State()] }
+
+// of compares a package that has at most one row.
+func of(t *tables.Tables, torch Torch, p Package, target Target) Result {
+	x := pair{t, torch, p, target}
+	return Result{x.release(), x.cuda(), x.abi(), x.python(), x.platform(), x.code()}
+}
+
+// pair is one package beside one torch.
+type pair struct {
+	t      *tables.Tables
+	torch  Torch
+	p      Package
+	target Target
+}
+
+// row is the package's row; nil where the tables have none.
+func (x pair) row() *tables.Extension {
+	if len(x.p.Rows) == 0 {
+		return nil
+	}
+	return &x.p.Rows[0]
+}
+
+// trait reports whether the package's release has a trait.
+func (x pair) trait(name string) bool { return x.t.Trait(name, x.p.Name, x.p.Release.Number) }
+
+// source is where the row was read.
+func (x pair) source() []string {
+	if r := x.row(); r != nil {
+		return r.Source
+	}
+	return nil
+}
+
+// pure reports whether a package has no library at all and is no engine that stands for the kernels which it brings.
+func (x pair) pure() bool {
+	r := x.row()
+	return r != nil && r.Pure() && !x.trait("pins-torch") && !x.trait("compiled")
+}
+
+func exempt(why string) Answer { return Answer{State: Exempt, Why: why} }
+
+func unknown(what string) Answer { return Answer{Why: what} }

@@ -1,0 +1,277 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/cudaof"
+	"cudacompat/matrix/internal/fit"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/verdict"
+	"cudacompat/probe/facts"
+)
+
+// neighbour is a package beside a torch, with what comparing the two came to.
+type neighbour struct {
+	*model.Installed
+	subject string
+	build   *model.Build // its own; nil where a list, a file or a plan is all there is of it
+	p       fit.Package
+	fit     fit.Result
+}
+
+// companion reports whether PyTorch itself releases the package.
+func (n neighbour) companion(m *model.Machine) bool {
+	return n.Name == "triton" || m.Tables.Trait("companion", n.Name, version.Number{})
+}
+
+// onDisk reports whether the package is installed where torch is, so that its files tell of its machine code.
+func (n neighbour) onDisk(torch *model.Build) bool { return n.Path != "" && torch.Path != "" }
+
+// neighbours compares every package of an environment that is made for a torch with the torch that is there.
+func neighbours(m *model.Machine, torch *model.Build) []neighbour {
+	var list []neighbour
+	own := fitTorch(m, torch)
+	for _, p := range besideTorch(m, torch.Env) {
+		n := neighbour{Installed: p, subject: p.Name + " " + p.Version + model.PlaceOf(torch.Env.Environment)}
+		if p.Name == "triton" { // torch feels it
+			n.subject = torch.Subject
+		}
+		n.build = buildOf(m, torch.Env, p.Name)
+		if n.p = fitPackage(m, torch.Env, n); !comparable(m, n.p) {
+			continue
+		}
+		n.fit = fit.Of(m.Tables, own, n.p, fitTarget(m, torch))
+		list = append(list, n)
+	}
+	return list
+}
+
+// besideTorch lists the packages of an environment and those that are known by their files alone.
+func besideTorch(m *model.Machine, e *model.Environment) []*model.Installed {
+	list := pins.Beside(e)
+	for _, b := range m.Builds {
+		listed := slices.ContainsFunc(list, func(p *model.Installed) bool { return p.Name == b.Name })
+		if b.Env == e && b.Extension && b.Version != "" && b.Named == nil && !listed {
+			list = append(list, model.NewInstalled(&facts.Package{Name: b.Name, Version: b.Version, Path: b.Path}))
+		}
+	}
+	return list
+}
+
+func buildOf(m *model.Machine, e *model.Environment, name string) *model.Build {
+	i := slices.IndexFunc(m.Builds, func(b *model.Build) bool { return b.Env == e && b.Extension && b.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return m.Builds[i]
+}
+
+// comparable reports whether a package is made for a torch at all: PyTorch's own companions, what a row or its own
+// version says was compiled for a torch or for a CUDA, and nothing that takes CUDA's libraries by itself.
+func comparable(m *model.Machine, p fit.Package) bool {
+	switch _, compiled := p.Release.Compiled(); {
+	case !p.Release.Number.Known(), m.Tables.Trait("own-cuda", p.Name, p.Release.Number):
+		return false
+	case p.Name == "triton", m.Tables.Trait("companion", p.Name, version.Number{}):
+		return p.Release.Final()
+	case compiled.Known():
+		return true
+	}
+	return p.Release.Final() && slices.ContainsFunc(p.Rows, func(e tables.Extension) bool {
+		return len(e.Torch)+len(e.CUDA) > 0 || e.Variant == "sdist"
+	})
+}
+
+// fitTorch is a torch as package fit compares it.
+func fitTorch(m *model.Machine, b *model.Build) fit.Torch {
+	t := fit.Torch{Release: b.Release, Platform: m.Platform, Vendor: !b.Official() || !b.Release.Final(),
+		CUDA: cudaof.Answer{Device: b.Device, By: cudaof.Files}}
+	if b.CUDANumber.Known() {
+		t.CUDA = cudaof.Answer{Device: "cuda", Number: b.CUDANumber, All: []version.Number{b.CUDANumber}, By: cudaof.Files}
+	}
+	return t
+}
+
+// fitPackage is a package as package fit compares it. What was read of its files goes before what its name and the
+// tables say.
+func fitPackage(m *model.Machine, e *model.Environment, n neighbour) fit.Package {
+	p := fit.Package{Name: n.Name, Release: n.Release()}
+	p.Rows, p.Either = rowsOf(m, e, n.Installed)
+	said := cudaof.Package{Name: n.Name, Release: p.Release, Version: n.Version, Rows: p.Rows, Platform: m.Platform,
+		Index: indexOf(e, n.Name)}
+	if r := requested(e, n.Name); r != nil && r.Wheel != "" {
+		p.Tags = fit.TagsOf(r.Wheel)
+	}
+	if b := n.build; b != nil && b.Named == nil {
+		said.Said, said.Accelerator = b.CUDA, b.Accelerator
+		p.Resolved = b.Compared && len(b.Unmet)+len(b.Open) == 0
+	}
+	p.CUDA = cudaof.Of(m.Tables, said)
+	return p
+}
+
+// requested returns how a file names a package; nil where none does.
+func requested(e *model.Environment, name string) *facts.Requested {
+	i := slices.IndexFunc(e.Requested, func(r facts.Requested) bool { return r.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &e.Requested[i]
+}
+
+// indexOf returns where a file would take a package from; empty where that is open, or where it is installed.
+func indexOf(e *model.Environment, name string) string {
+	if r := requested(e, name); r != nil {
+		return r.Index
+	}
+	return ""
+}
+
+// fitTarget is the machine: its Python and its GPUs.
+func fitTarget(m *model.Machine, torch *model.Build) fit.Target {
+	t := fit.Target{Python: version.ShortPython(torch.Interpreter)}
+	for _, g := range m.GPUs {
+		if g.Capability.Known() {
+			t.GPUs = append(t.GPUs, g.Capability)
+		}
+	}
+	return t
+}
+
+// rowsOf returns the table's rows that may be a package on this platform, and whether nothing tells which of them it is.
+// One without a local version is the wheel of the installer's own index; in a list of what is installed beside a torch of
+// another variant, it may be the wheel that the index of that variant has under the same number. Of what is on disk any
+// may be it: its files tell. Nightlies and pre-releases have no rows.
+func rowsOf(m *model.Machine, e *model.Environment, p *model.Installed) (rows []tables.Extension, either bool) {
+	r := p.Release()
+	public, _, _ := strings.Cut(p.Version, "+")
+	if !r.Number.Known() || !r.Final() {
+		return nil, false
+	}
+	index, beside := indexOf(e, p.Name), ""
+	if torch := e.Package("torch"); torch != nil && e.Kind == "pip list" {
+		beside = torch.Release().Local
+	}
+	all := tables.RowsOf[tables.Extension](m.Tables, p.Name)
+	if r.Local != "" && m.Tables.Trait("companion", p.Name, version.Number{}) {
+		return companionRows(m, all, public), false
+	}
+	// Where the index has a wheel of its own, those of other indexes bear the same number; else their local version tells.
+	alike := index == "" && slices.ContainsFunc(all, func(row tables.Extension) bool {
+		return row.Variant == "pypi" && version.SameRelease(row.Release, public)
+	})
+	for _, row := range all {
+		published := row.Variant == "pypi" || row.Variant == "sdist"
+		own := r.Local == "" && (published || alike || row.Variant == index || row.Variant == beside) ||
+			r.Local != "" && (row.Variant == r.Local || madeFor(row, r))
+		if own && version.SameRelease(row.Release, public) && (row.Platform == "" || row.Platform == m.Platform) {
+			rows = append(rows, row)
+		}
+	}
+	if i := slices.IndexFunc(rows, func(row tables.Extension) bool { return index != "" && row.Variant == index }); i >= 0 {
+		return rows[i : i+1], false
+	}
+	return rows, beside != ""
+}
+
+// companionRows is what the row of a companion tells of its builds for other CUDAs: for which torch it is. Its CUDA, its
+// C++ ABI and its machine code are those of the index's build alone.
+func companionRows(m *model.Machine, all []tables.Extension, public string) []tables.Extension {
+	for _, row := range all {
+		if version.SameRelease(row.Release, public) && (row.Platform == "" || row.Platform == m.Platform) {
+			row.CUDA, row.CXX11, row.SASS, row.PTX, row.Links, row.Opens = nil, nil, nil, nil, nil, nil
+			return []tables.Extension{row}
+		}
+	}
+	return nil
+}
+
+// madeFor reports whether a row is of the wheel that a local version names, as flash-attn's 2.8.3+cu12torch2.8cxx11abiTRUE.
+func madeFor(e tables.Extension, release version.Release) bool {
+	cuda, torch := release.Compiled()
+	return torch.Known() && len(e.Torch) > 0 && !model.OtherTorch(e.Torch, torch) && !model.OtherFamily(e.CUDA, cuda)
+}
+
+// unanswered is what nobody knows of a neighbour. It leaves the package's own answer open where it has one, else the
+// outcome.
+func (n neighbour) unanswered(k fit.Key) []*Result {
+	missing := verdict.Question(n.fit[k].Why)
+	if n.build != nil && n.build.Named == nil {
+		return undecidable(n.subject, missing)
+	}
+	return leftOpen(n.subject, missing)
+}
+
+// finder says why a neighbour does not fit by one key.
+type finder func(m *model.Machine, torch *model.Build, n neighbour, k fit.Key) verdict.Finding
+
+// judgeNeighbours reports on the companions of a torch, or on the other packages beside it. What the libraries of an
+// installed one do not find, its own build has said; of a torch that is not PyTorch's own release, versions prove nothing.
+func judgeNeighbours(m *model.Machine, torch *model.Build, companions bool, find finder) []*Result {
+	var results []*Result
+	for _, n := range neighbours(m, torch) {
+		if n.companion(m) != companions || n.build != nil && len(n.build.Unmet) > 0 {
+			continue
+		}
+		// Of what is installed its own chain has the link; a part that the rest does without is for other GPUs.
+		if n.build != nil || n.onDisk(torch) || m.Tables.Trait("dispensable", n.Name, n.Number) {
+			n.fit[fit.Code] = fit.Answer{State: fit.Exempt}
+		}
+		k, bad := n.fit.Worst()
+		if companions && n.fit[fit.CUDA].State == fit.Differs { // its own check comes before its libraries
+			k = fit.CUDA
+		}
+		switch state := n.fit.State(); {
+		case !bad:
+			results = append(results, holds(n.subject)...)
+		case state == fit.Unknown && k == fit.Code:
+			results = append(results, unknown(n.subject, verdict.Question(n.fit[k].Why))...)
+		case state == fit.Unknown && (!torch.Official() || !torch.Release.Final()):
+		case state == fit.Unknown:
+			results = append(results, n.unanswered(k)...)
+		default:
+			f := find(m, torch, n, k)
+			results = append(results, oneFinding(f)...)
+			if state == fit.Doubtful && n.Name != "triton" {
+				results = append(results, leftOpen(n.subject, verdict.Question("whether it loads beside a torch that it was not built for"))...)
+			}
+		}
+	}
+	return results
+}
+
+// neighbourFinding is a finding with what every package has in common: the two sides, and the severity of the state.
+func neighbourFinding(torch *model.Build, n neighbour, k fit.Key) verdict.Finding {
+	a := n.fit[k]
+	f := verdict.Finding{Severity: verdict.Error, Subject: n.subject, Source: a.Source, Need: a.Want,
+		Evidence: append(torch.Evidence(), verdict.Evidence{Fact: n.Name, Value: n.Version, From: n.Path})}
+	if a.State != fit.Differs {
+		f.Severity = verdict.Warning
+	}
+	switch k {
+	case fit.Release:
+		f.Need = "torch " + a.Have
+		f.Message = n.Name + " " + n.Version + " was compiled for torch " + a.Have + ", but torch is " + torch.Version
+	case fit.CUDA:
+		f.Need = a.Have
+		f.Message = n.Name + " " + n.Version + " was compiled for " + a.Have + "; torch " + torch.Version + " uses " + a.Want
+	case fit.ABI:
+		f.Need = "the same C++ ABI"
+		f.Message = n.Name + " " + n.Version + " was compiled with " + a.Have + "; torch " + torch.Version + " has " + a.Want +
+			": importing it ends in an undefined symbol"
+	case fit.Python:
+		f.Need = a.Want
+		f.Message = "the wheel is for " + a.Have + ": pip does not install it for " + a.Want
+	case fit.Platform:
+		f.Need = "a wheel for " + a.Want
+		f.Message = "the wheel is for " + a.Have + ": pip does not install it on " + a.Want
+	case fit.Code:
+		f.Need = "machine code for " + a.Want
+		f.Message = n.Name + " " + n.Version + " has machine code for " + a.Have + ", and none for " + a.Want
+	}
+	return f
+}
