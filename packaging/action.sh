@@ -53,11 +53,13 @@ base_configuration() {
     local base entry
     : >"$1"
     if ! base=$(git rev-parse --quiet --verify "refs/remotes/origin/$GITHUB_BASE_REF^{commit}"); then
-        git fetch --quiet --no-tags --depth=1 origin "refs/heads/$GITHUB_BASE_REF" 2>/dev/null &&
-            base=$(git rev-parse --quiet --verify 'FETCH_HEAD^{commit}') || {
+        # Where this fetch fails, FETCH_HEAD is that of the checkout: the pull request's own.
+        if git fetch --quiet --no-tags --depth=1 origin "refs/heads/$GITHUB_BASE_REF" 2>/dev/null; then
+            base=$(git rev-parse --verify 'FETCH_HEAD^{commit}')
+        else
             echo "::warning title=cudacompat configuration::the base branch cannot be fetched, so no .cudacompat.yaml is obeyed"
             return
-        }
+        fi
     fi
     entry=$(git ls-tree "$base" -- .cudacompat.yaml)
     case $entry in

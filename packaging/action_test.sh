@@ -51,7 +51,7 @@ step 0 outcome=compatible INPUT_SARIF=sarif
 says '^- ``` tick`s``/requirements.txt ```: ` OK ' "$summary"
 says '^- ` line?::error::end/requirements.txt `: ` OK ' "$summary"
 says '^- ` pipe|\[a\](https:b)<img src=x>/requirements.txt `: ` OK ' "$summary"
-[ "$(ls sarif | wc -l)" = "${#names[@]}" ] || { echo "of two files one report:"; ls sarif; exit 1; }
+[ "$(find sarif -type f | wc -l)" = "${#names[@]}" ] || { echo "of two files one report:"; ls sarif; exit 1; }
 ! grep -q '^::error' "$log" || { echo "a name is a workflow command"; cat "$log"; exit 1; }
 [ -z "$(find . -name pwned)" ] || { echo "a name was executed"; exit 1; }
 step 0 outcome=compatible INPUT_FILES=$'*/requirements.txt\n-ojson=pwned/requirements.txt\nexample:broken/requirements.txt'
@@ -144,6 +144,7 @@ pull 0 outcome=compatible
 says 'waived: theirs' "$log"
 mv "$work/base" "$work/gone"
 rm -rf "$work/temp" && mkdir "$work/temp"
+git rev-parse HEAD >.git/FETCH_HEAD # as actions/checkout leaves it: the pull request
 git update-ref -d refs/remotes/origin/main && step 1 outcome=incompatible GITHUB_BASE_REF=main
 says '^::warning title=cudacompat configuration::the base branch cannot be fetched' "$log"
 mv "$work/gone" "$work/base"

@@ -45,8 +45,10 @@ fields() {
     # One by one: nfpm takes no pattern where it marks documents.
     MAN_PAGES=
     for page in "$STAGE"/man/*; do
+        # shellcheck disable=SC2089 # the quotes are YAML's
         MAN_PAGES+="  - {src: $page, dst: /usr/share/man/man1/${page##*/}, type: '$DOC'}"$'\n'
     done
+    # shellcheck disable=SC2090 # the quotes are YAML's
     export DOC LICENSE_FIELD CHANGELOG_FIELD MAN_PAGES
 }
 

@@ -8,7 +8,7 @@
 source "$(dirname "$0")/lib.sh"
 [ "$VERSION" != 0.0.0 ] || die "which version? VERSION=0.1.0 make release"
 mkdir -p "$OUT"
-rm -rf "$OUT"/{bin,wheels,packages,image,sbom} # of another version, perhaps
+rm -rf "${OUT:?}"/{bin,wheels,packages,image,sbom} # of another version, perhaps
 
 "$PACKAGING/binaries.sh"
 "$PACKAGING/wheels.sh"

@@ -38,9 +38,11 @@ debian() {
 python_tools() {
     [ ! -e "$work/tools" ] || return 0
     python3 -m venv "$work/tools"
+    # shellcheck disable=SC2102 # an extra, not a range
     "$work/tools/bin/pip" install -q twine auditwheel mypy uv pipx cyclonedx-python-lib[validation] >&2
 }
 
+# shellcheck disable=SC2034 # the steps that are sourced below use it
 TRIXIE=bash-completion,fish,man-db,rpm,zsh
 
 # inside ROOT COMMAND...: runs it there as root, without a network, with the release under /release.
@@ -51,12 +53,15 @@ inside() {
         --clearenv --setenv PATH /usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin --setenv HOME /root --setenv LC_ALL C.UTF-8 --chdir / "$@"
 }
 
-for step in ${*:-binaries wheels packages images others}; do
+all=
+[ $# -gt 0 ] || { all=1; set -- binaries wheels packages images others; }
+for step; do
     say "$step"
+    # shellcheck source=/dev/null
     source "$PACKAGING/try/$step.sh"
 done
 
-[ $# = 0 ] || exit 0
+[ -n "$all" ] || exit 0
 say "packaging/TRIED.md"
 python3 - "$rows" "$PACKAGING/TRIED.md" <<'END'
 import re, sys

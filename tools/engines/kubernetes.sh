@@ -112,6 +112,7 @@ placed() {
     kubectl delete pods --all >/dev/null
 }
 placed nodeaffinity
+# shellcheck source=tools/engines/kubernetes/node.sh
 . "$own/node.sh"
 python3 "$own/cluster.py" slices "$pools" >"$work/slices.json"
 kubectl create -f "$work/slices.json" >/dev/null

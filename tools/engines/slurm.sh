@@ -175,7 +175,7 @@ expect "the prolog drains a node with our line" 'prolog: n3 cudacompat: *driver-
 expect "its job is back in the queue, not held" 'sent back: PENDING *' "$(line 'sent back')"
 expect "nor is it held by Slurm" '' "$(line 'sent back' | grep -i held || true)"
 expect "the health check resumes the mended node" 'mended: idle' "$(line mended)"
-expect "and the job runs" 'then: ran' "$(line then)"
+expect "and the job runs" 'then: ran' "$(line 'then')"
 expect "a job on nodes that are alike runs" 'alike: exit 0 4 steps' "$(line alike)"
 expect "drift ends a job before its real step" 'drift: exit 1 0 steps*NCCL*' "$(line drift)"
 # Where check says that each artefact runs, and where its job ran or might.

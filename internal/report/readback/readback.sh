@@ -94,6 +94,7 @@ if program negate monitoring-plugins-basic; then read_all 'nagios by negate of t
 # perfdata CASE: Icinga reads each value as a label, a number and thresholds
 perfdata() {
 	local value
+	# shellcheck disable=SC2013 # performance data is words
 	for value in $(sed -n '1s/.*| //p' "$work/$1.nagios"); do
 		icinga2 console --eval "parse_performance_data(\"$value\")" | grep "\"label\":\"${value%%=*}\".*\"value\":$(expr "$value" : '[a-z]*=\([0-9]*\)')[,.]" || return
 	done
