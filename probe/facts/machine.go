@@ -77,9 +77,14 @@ type Health struct {
 	RemapFailure  bool   `json:"remap_failure"` // a row could not be replaced
 	Uncorrectable uint64 `json:"uncorrectable"` // volatile uncorrectable ECC errors: since the driver was loaded
 	// "hardware", "hardware thermal", "power brake", "software thermal", "power cap", "idle"
-	Slowdown    []string `json:"slowdown"`
-	Fabric      string   `json:"fabric"`      // "not supported", "not started", "in progress", "completed"
-	Persistence string   `json:"persistence"` // "on", "off"
+	Slowdown []string `json:"slowdown"`
+	Fabric   string   `json:"fabric"` // "not supported", "not started", "in progress", "completed"
+	// FabricStatus is how the registration with the fabric ended, "success"; it counts once Fabric is "completed".
+	FabricStatus string `json:"fabric_status,omitempty"`
+	// FabricFaults are what NVML says is wrong with the fabric's health: "bandwidth degraded", "route unhealthy",
+	// "incorrect configuration".
+	FabricFaults []string `json:"fabric_faults,omitempty"`
+	Persistence  string   `json:"persistence"` // "on", "off"
 	// Recovery is the action that NVML asks for: "none", "reset", "reboot", "drain", "drain and reset",
 	// "recover the IMEX domain"; empty where the driver does not tell.
 	Recovery string `json:"recovery,omitempty"`

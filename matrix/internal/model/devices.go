@@ -2,8 +2,6 @@ package model
 
 import (
 	"slices"
-
-	"cudacompat/probe/facts"
 )
 
 // ControlNode is the node that every CUDA program and NVML open first.
@@ -15,8 +13,7 @@ const MemoryNode = "/dev/nvidia-uvm"
 // DriverAnswers reports whether the driver lets a program here see a GPU: stronger than any mode. A node that is
 // missing or shut here does not matter then: NVML may have opened another one.
 func (m *Machine) DriverAnswers() bool {
-	return m.Facts.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.Facts.GPUs,
-		func(g facts.GPU) bool { return slices.Contains(g.From, "NVML") })
+	return m.Facts.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.Facts.GPUs, listedByDriver)
 }
 
 // OwnNodes reports whether /dev is the machine's own: a host's, and Apptainer's, which shares it. Only there can

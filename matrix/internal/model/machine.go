@@ -73,7 +73,12 @@ func (g GPU) Answers() bool { return strings.Contains(g.From, "NVML") || g.From 
 
 // NewMachine lays the target over the facts.
 func NewMachine(t *tables.Tables, f *facts.Facts, target Target, policy verdict.Policy) *Machine {
-	m := &Machine{Tables: t, Facts: f, Target: target, Policy: policy, Name: target.Instance,
+	name := target.Instance
+	if describes(t, f, target) {
+		own := *f
+		own.System.Instance, target.Instance, f = name, "", &own
+	}
+	m := &Machine{Tables: t, Facts: f, Target: target, Policy: policy, Name: name,
 		Found: foundIn(&f.Driver), Libc: version.Of(f.System.Libc),
 		resolved: map[gpuKind]GPU{}, products: map[GPU][]*tables.Product{}, Memo: &Memo{},
 		environments: map[*facts.Environment]*Environment{}, DriverRead: new(bool),
@@ -107,6 +112,18 @@ func NewMachine(t *tables.Tables, f *facts.Facts, target Target, policy verdict.
 	m.layPrograms()
 	m.addRequested(standing)
 	return m
+}
+
+// describes reports whether the facts are those of a machine of the target's type: nvidia-smi's output that lists the
+// type's GPUs, which somebody pasted. What it says is not overridden then.
+func describes(t *tables.Tables, f *facts.Facts, target Target) bool {
+	if target.Instance == "" || target.Driver != "" || len(target.GPUs) > 0 || len(f.GPUs) == 0 || f.System.Instance != "" {
+		return false
+	}
+	row := t.Instance(target.Instance)
+	return row != nil && !slices.ContainsFunc(f.GPUs, func(g facts.GPU) bool {
+		return !slices.Contains(g.From, "nvidia-smi") || tables.NormalGPU(g.Name) != tables.NormalGPU(row.GPU)
+	})
 }
 
 // platformOf is the platform of the wheels that belong here, as the tables write it. A target goes before what was

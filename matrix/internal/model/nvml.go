@@ -72,6 +72,29 @@ func (m *Machine) requiredGPU() (verdict.Evidence, bool) {
 	return verdict.Evidence{Fact: "--require", Value: "gpu", From: "command line"}, true
 }
 
+// FabricWaits returns the state of a fabric that some GPU has not joined: "not started" or "in progress".
+func (m *Machine) FabricWaits() string {
+	for _, g := range m.Facts.GPUs {
+		if g.Health != nil && (g.Health.Fabric == "not started" || g.Health.Fabric == "in progress") {
+			return g.Health.Fabric
+		}
+	}
+	return ""
+}
+
+// FabricPending returns what is missing while a GPU may still join its fabric: the state five minutes after boot. A paste
+// does not tell when the machine was started.
+func (m *Machine) FabricPending() verdict.MissingFact {
+	state := m.FabricWaits()
+	switch {
+	case state == "" || m.Facts.Machine.Uptime >= RegisterSeconds:
+		return verdict.MissingFact{}
+	case m.Facts.Machine.Uptime == 0:
+		return verdict.Question("whether the GPUs will join the NVLink fabric, which is " + state + " (until then every program gets error 802)")
+	}
+	return verdict.Question("whether the GPUs will join the NVLink fabric within five minutes of boot; now it is " + state)
+}
+
 // NVMLFrom is who put NVML's answer into words: this program's child process, or the nvidia-smi of pasted output.
 func (m *Machine) NVMLFrom() string {
 	if m.Looked("nvidia-smi") {

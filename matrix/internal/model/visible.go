@@ -273,7 +273,7 @@ func (m *Machine) Partitioned() bool {
 	return slices.ContainsFunc(m.Facts.GPUs, func(g facts.GPU) bool { return g.MIG == "on" })
 }
 
-// Listed are the GPUs that NVML lists, which CUDA_VISIBLE_DEVICES does not change.
+// Listed returns the GPUs that NVML or a pasted nvidia-smi lists, which CUDA_VISIBLE_DEVICES does not change.
 func (m *Machine) Listed() []facts.GPU {
-	return slices.DeleteFunc(slices.Clone(m.Facts.GPUs), func(g facts.GPU) bool { return !slices.Contains(g.From, "NVML") })
+	return slices.DeleteFunc(slices.Clone(m.Facts.GPUs), func(g facts.GPU) bool { return !listedByDriver(g) })
 }

@@ -40,7 +40,7 @@ func noneCounted(m *model.Machine, given verdict.Evidence) verdict.Finding {
 	}
 	f := verdict.Finding{Severity: verdict.Error, Subject: "GPUs", Need: "a GPU that NVML counts",
 		Message:  fmt.Sprintf("no devices were found: NVML answers and counts no GPU, although this %s was given one (%s)", place, given.Value),
-		Evidence: []verdict.Evidence{{Fact: "GPUs that NVML counts", Value: "0", From: "NVML"}, given},
+		Evidence: []verdict.Evidence{{Fact: "GPUs that NVML counts", Value: "0", From: m.NVMLFrom()}, given},
 		Source:   []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html", "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html"}}
 	switch given.Fact {
 	case "--require":
@@ -70,7 +70,7 @@ func fewerCounted(m *model.Machine) *verdict.Finding {
 	}
 	f := &verdict.Finding{Severity: verdict.Note, Subject: "GPUs", Need: "nothing, if this container is to use only some of the GPUs",
 		Message: fmt.Sprintf("this container has the nodes of %s, and NVML counts %d", gpus(nodes), counted),
-		Evidence: []verdict.Evidence{{Fact: "GPUs that NVML counts", Value: fmt.Sprint(counted), From: "NVML"},
+		Evidence: []verdict.Evidence{{Fact: "GPUs that NVML counts", Value: fmt.Sprint(counted), From: m.NVMLFrom()},
 			{Fact: "nodes of GPUs", Value: fmt.Sprint(nodes), From: "/dev"}},
 		Steps: []pin.Step{pin.Say("if it is to use all of them, run `nvidia-smi -L` on the host: it shows whether one is missing there, too")}}
 	for _, g := range onBus(m) {

@@ -50,7 +50,7 @@ func deviceAccessLost(m *model.Machine) []*Result {
 		Message: "access to the GPU was lost (systemd daemon-reload) or never granted: " + nodes[lost].Path +
 			" is there, and opening it is refused (EPERM)",
 		Need:     "access to " + nodes[lost].Path,
-		Evidence: []verdict.Evidence{evidenceNode(nodes[lost]), {Fact: "NVML", Value: m.Facts.Driver.NVML.Message, From: "NVML"}},
+		Evidence: []verdict.Evidence{evidenceNode(nodes[lost]), {Fact: "NVML", Value: m.Facts.Driver.NVML.Message, From: m.NVMLFrom()}},
 		Steps: []pin.Step{pin.Say("restart the container to get access back"),
 			pin.Say("to keep it, give the devices to the engine itself (`docker run --device nvidia.com/gpu=all`, or --device for each node), or set the cgroup driver of Docker's daemon.json to cgroupfs")}})
 }

@@ -78,7 +78,7 @@ func undrivenHost(m *model.Machine) []*Result {
 	f := verdict.Finding{Severity: verdict.Error, Subject: "driver", Message: "no NVIDIA driver is " + state + " for " + m.GPUs[0].Label,
 		Need: "the NVIDIA kernel module " + state,
 		Evidence: []verdict.Evidence{{Fact: "GPU", Value: m.GPUs[0].Label, From: m.GPUs[0].From},
-			{Fact: "NVML", Value: m.Facts.Driver.NVML.Message, From: "NVML"}},
+			{Fact: "NVML", Value: m.Facts.Driver.NVML.Message, From: m.NVMLFrom()}},
 		Pins:   pins.DriverPins(m, version.Number{}),
 		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
 	if module := m.BootModule(); module != nil {
@@ -332,7 +332,7 @@ func driverUnresponsive(m *model.Machine) []*Result {
 	// In state D past the deadline: the call hangs inside the kernel module, which no healthy driver does. A process in
 	// state D takes no signal, not even SIGKILL.
 	case "stuck":
-		f.Evidence = []verdict.Evidence{{Fact: "NVML", Value: m.Facts.Driver.NVML.Message, From: "NVML"}}
+		f.Evidence = []verdict.Evidence{{Fact: "NVML", Value: m.Facts.Driver.NVML.Message, From: m.NVMLFrom()}}
 		return losing(m, f)
 	// Machines with 8 GPUs and no persistence daemon take 25 to 30 s to initialise: slow is not broken.
 	case "timeout", "crashed":

@@ -48,7 +48,7 @@ func fabricElsewhere(m *model.Machine) bool {
 func fabricLive(m *model.Machine) []*Result {
 	switch state := fabricState(m); {
 	case state == "completed":
-		return holds("fabric")
+		return fabricCompleted(m)
 	case state == "not started" || state == "in progress":
 		return fabricPending(m, state)
 	// The daemon runs on the host, whose processes a container does not see; A100's NVML tells no fabric state.
@@ -79,19 +79,41 @@ func fabricLive(m *model.Machine) []*Result {
 // fabricState is the worst that NVML says of the GPUs' fabric; "not supported" and silence are both "". One GPU outside
 // the fabric is enough to fail a job over all of them.
 func fabricState(m *model.Machine) string {
-	worst := ""
+	if state := m.FabricWaits(); state != "" {
+		return state
+	}
+	if slices.ContainsFunc(m.Facts.GPUs, func(g facts.GPU) bool { return g.Health != nil && g.Health.Fabric == "completed" }) {
+		return "completed"
+	}
+	return ""
+}
+
+// fabricCompleted judges how the registration with the fabric ended: with an error, which no waiting mends, or with a
+// fabric that is degraded.
+func fabricCompleted(m *model.Machine) []*Result {
 	for _, g := range m.Facts.GPUs {
-		if g.Health == nil {
+		if g.Health == nil || g.Health.Fabric != "completed" {
 			continue
 		}
-		switch g.Health.Fabric {
-		case "not started", "in progress":
-			return g.Health.Fabric
-		case "completed":
-			worst = "completed"
+		if status := g.Health.FabricStatus; status != "" && status != "success" {
+			return oneFinding(fabricFinding(m, "the GPUs' registration with the NVLink fabric failed: "+status, "fabric status success",
+				verdict.Evidence{Fact: "fabric status", Value: status, From: m.NVMLFrom()}, fabricRestart(m)))
+		}
+		if len(g.Health.FabricFaults) > 0 {
+			faults := strings.Join(g.Health.FabricFaults, ", ")
+			f := fabricFinding(m, "the NVLink fabric works and is not healthy: "+faults, "a healthy fabric",
+				verdict.Evidence{Fact: "fabric health", Value: faults, From: m.NVMLFrom()}, fabricRestart(m))
+			f.Severity = verdict.Warning
+			return oneFinding(f)
 		}
 	}
-	return worst
+	return holds("fabric")
+}
+
+// fabricRestart starts the daemon again.
+func fabricRestart(m *model.Machine) []pin.Step {
+	return []pin.Step{pins.OnHost(m, pins.HostSystem(m).AsRoot("systemctl", "restart", "nvidia-fabricmanager")),
+		pin.Say("if it fails again, /var/log/fabricmanager.log on the host says why")}
 }
 
 // needsDaemon reports whether the machine has switches of its own, on its bus or by its instance's row. Switches that
@@ -100,11 +122,12 @@ func needsDaemon(m *model.Machine) bool {
 	return m.Facts.Machine.Fabric.Switches > 0 || m.Instance != nil && m.Instance.FabricManager == "yes"
 }
 
-// fabricPending: registration takes a while after boot, and until then "in progress" is normal; then it has failed. A
-// version that does not fit is the usual cause, so it is said first.
+// fabricPending judges a fabric that is not complete. Registration takes a while after boot, and until then that is
+// normal; then it has failed. While nobody knows how long ago the machine was started, as of a paste, the driver's
+// answer is open. A version that does not fit is the usual cause, so it is said first.
 func fabricPending(m *model.Machine, state string) []*Result {
-	if m.Facts.Machine.Uptime < model.RegisterSeconds {
-		return unknown("fabric", verdict.Value("the fabric's state five minutes after boot; now it is "+state))
+	if lack := m.FabricPending(); lack.IsMissing() {
+		return leftOpen("fabric", lack)
 	}
 	// The daemon runs on the host: packages in a container do not tell its version.
 	if m.Facts.System.Container == "" {
@@ -113,9 +136,8 @@ func fabricPending(m *model.Machine, state string) []*Result {
 		}
 	}
 	return oneFinding(fabricFinding(m, "the GPUs have not joined the NVLink fabric: "+state, "fabric state completed",
-		verdict.Evidence{Fact: "fabric state", Value: state, From: "NVML"},
-		[]pin.Step{pins.OnHost(m, pins.HostSystem(m).AsRoot("systemctl", "restart", "nvidia-fabricmanager")),
-			pin.Say("if it fails again, /var/log/fabricmanager.log on the host says why")}))
+		verdict.Evidence{Fact: "fabric state", Value: state, From: m.NVMLFrom()},
+		fabricRestart(m)))
 }
 
 // fabricFinding shows the driver beside what was seen, because both have to be of one release.

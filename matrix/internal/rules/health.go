@@ -136,7 +136,7 @@ func persistenceOff(m *model.Machine) []*Result {
 func withoutPersistence(m *model.Machine) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Note, Subject: "GPUs", Need: "persistence mode on",
 		Message:  "persistence mode is off: the driver initialises the GPUs again for every program",
-		Evidence: []verdict.Evidence{{Fact: "persistence mode", Value: "off", From: "NVML"}},
+		Evidence: []verdict.Evidence{{Fact: "persistence mode", Value: "off", From: m.NVMLFrom()}},
 		Steps: []pin.Step{pin.Run("sudo systemctl enable --now nvidia-persistenced"),
 			pin.Run("sudo nvidia-smi -pm 1").Explained("until the next boot").Instead()},
 		Source: []string{"https://docs.nvidia.com/deploy/driver-persistence/"}}

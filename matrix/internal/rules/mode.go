@@ -61,8 +61,8 @@ func migDevices(m *model.Machine) []*Result {
 func cutWithoutPart(m *model.Machine, g facts.GPU) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: "MIG", Need: "a compute instance, or MIG off", Source: migSource,
 		Message: cmp.Or(g.Name, "a GPU") + " is in MIG mode but has no compute instance: no program can run on it",
-		Evidence: []verdict.Evidence{{Fact: "MIG", Value: "on, 0 devices", From: "NVML"},
-			{Fact: "GPU", Value: g.Bus, From: "NVML"}},
+		Evidence: []verdict.Evidence{{Fact: "MIG", Value: "on, 0 devices", From: m.NVMLFrom()},
+			{Fact: "GPU", Value: g.Bus, From: m.NVMLFrom()}},
 		Steps: []pin.Step{pin.Run("sudo nvidia-smi mig -cgi 0 -C").Explained("creates one (`nvidia-smi mig -lgip` lists the profiles)"),
 			pin.Run("sudo nvidia-smi -mig 0").Explained("turns MIG off").Instead()}}
 	if someOpen(m) {
@@ -91,7 +91,7 @@ func partNotGiven(m *model.Machine, g facts.GPU, shut []string) verdict.Finding 
 	f := verdict.Finding{Severity: verdict.Error, Subject: "MIG", Source: migSource, Need: verdict.JoinAnd(shut),
 		Message: "this process may not open the nodes of any MIG device of " + cmp.Or(g.Name, "the GPU") + ": " + verdict.JoinAnd(shut),
 		Evidence: []verdict.Evidence{{Fact: "MIG", Value: fmt.Sprintf("on, %d %s", g.Instances, verdict.Plural(g.Instances, "device", "devices")),
-			From: "NVML"}},
+			From: m.NVMLFrom()}},
 		Steps: []pin.Step{pin.Say("start it with a MIG device: `docker run --gpus device=UUID`, with a UUID that `nvidia-smi -L` prints on the host; in Kubernetes with a limit of the resource that `kubectl describe node` lists, such as nvidia.com/mig-1g.10gb")}}
 	if !slices.ContainsFunc(shut, func(name string) bool { return m.Facts.Devices.Node(name) != nil }) {
 		f.Message = "no MIG device of " + cmp.Or(g.Name, "the GPU") + " was given to this container: " + verdict.JoinAnd(shut) + " " +
@@ -127,7 +127,7 @@ func partBesideWhole(m *model.Machine) *verdict.Finding {
 	}
 	return &verdict.Finding{Severity: verdict.Warning, Subject: "MIG", Source: migSource, Need: "CUDA_VISIBLE_DEVICES with what is meant",
 		Message:  "there is a MIG device as well as whole GPUs: a program sees only the MIG device",
-		Evidence: []verdict.Evidence{{Fact: "MIG", Value: "on and off", From: "NVML"}},
+		Evidence: []verdict.Evidence{{Fact: "MIG", Value: "on and off", From: m.NVMLFrom()}},
 		Steps:    []pin.Step{pin.Say("set CUDA_VISIBLE_DEVICES to the UUIDs of the whole GPUs where they are meant (`nvidia-smi -L` lists them)")}}
 }
 
@@ -140,7 +140,7 @@ func computeMode(m *model.Machine) []*Result {
 	source := []string{"https://docs.nvidia.com/deploy/mps/"}
 	for _, g := range m.Listed() {
 		f := verdict.Finding{Severity: verdict.Warning, Subject: "compute mode", Source: source,
-			Evidence: []verdict.Evidence{{Fact: "compute mode", Value: g.Mode, From: "NVML"}},
+			Evidence: []verdict.Evidence{{Fact: "compute mode", Value: g.Mode, From: m.NVMLFrom()}},
 			Need:     "compute mode default", Steps: []pin.Step{pin.Run("sudo nvidia-smi -c DEFAULT")}}
 		switch {
 		case g.Mode == "prohibited" && someOpen(m):
@@ -175,7 +175,7 @@ func gpuNotReady(m *model.Machine) []*Result {
 	if m.Facts.Driver.Confidential == "not ready" {
 		return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: "GPUs", Need: "the GPUs' ready state on",
 			Message:  "confidential computing is on and the GPUs are not set ready: CUDA refuses to start (error 802)",
-			Evidence: []verdict.Evidence{{Fact: "ready state", Value: m.Facts.Driver.Confidential, From: "NVML"}},
+			Evidence: []verdict.Evidence{{Fact: "ready state", Value: m.Facts.Driver.Confidential, From: m.NVMLFrom()}},
 			Steps:    []pin.Step{pin.Say("attest the GPUs"), pin.Run("sudo nvidia-smi conf-compute -srs 1")},
 			Source:   []string{"https://docs.nvidia.com/deploy/nvml-api/620/api/group__nvmlConfidentialComputingDefs.html"}})
 	}
@@ -183,7 +183,7 @@ func gpuNotReady(m *model.Machine) []*Result {
 		if g.Licence == "unlicensed" {
 			return oneFinding(verdict.Finding{Severity: verdict.Warning, Subject: "GPUs", Need: "a licence for this vGPU",
 				Message:  cmp.Or(g.Name, "a vGPU") + " needs a licence and has none: it slows down, and CUDA may refuse it (error 102)",
-				Evidence: []verdict.Evidence{{Fact: "licence", Value: g.Licence, From: "NVML"}},
+				Evidence: []verdict.Evidence{{Fact: "licence", Value: g.Licence, From: m.NVMLFrom()}},
 				Steps: []pin.Step{pin.Say("configure the licence client (/etc/nvidia/gridd.conf or its token)"),
 					pin.Run("sudo systemctl restart nvidia-gridd").Explained("`nvidia-smi -q` shows the licence's state")},
 				Source: []string{"https://docs.nvidia.com/vgpu/latest/grid-licensing-user-guide/"}})

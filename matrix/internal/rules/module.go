@@ -238,7 +238,7 @@ func flavourAgainstGPUs(m *model.Machine, kindOfModule, row, need string) []*Res
 	}
 	bad := func(g model.GPU) bool { // one that NVML shows is driven
 		return have == kindOfModule && g.Chip != nil && m.DrivenBy(g, m.Driver().Version) && g.Chip.OpenModule == row &&
-			!strings.Contains(g.From, "NVML")
+			!g.Answers()
 	}
 	first := slices.IndexFunc(m.Present, bad)
 	if first < 0 {
@@ -266,8 +266,7 @@ func flavourAgainstGPUs(m *model.Machine, kindOfModule, row, need string) []*Res
 // proprietary module can work without.
 func gspFirmware(m *model.Machine) []*Result {
 	flavour, from := flavour(m)
-	answers := m.Facts.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.Facts.GPUs,
-		func(g facts.GPU) bool { return slices.Contains(g.From, "NVML") })
+	answers := m.DriverAnswers()
 	// In a container, the firmware is the host's.
 	if !m.Host() || m.Target.Driver != "" || flavour != "open" || answers || len(m.GPUs) == 0 && !m.Facts.System.Rest {
 		return nil

@@ -84,7 +84,7 @@ func (r requirement) unmet(m *model.Machine, expression version.Requirement, but
 		Steps: []pin.Step{pin.Say("update the host's driver"), pin.Say("use an image of an earlier CUDA").Instead(),
 			pin.Say("start it with NVIDIA_DISABLE_REQUIRE=1, which skips the check").Instead()}}
 	if r.from == "environment" {
-		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "brand", Value: but.Brand, From: "NVML"})
+		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "brand", Value: but.Brand, From: m.NVMLFrom()})
 	}
 	but.AnyBrand = true
 	if expression.On(but) == version.Met {

@@ -51,7 +51,7 @@ func visibleDevices(m *model.Machine) []*Result {
 	}
 	f := verdict.Finding{Subject: "CUDA_VISIBLE_DEVICES", Source: visibleSource, Need: "a list of GPUs that exist",
 		Evidence: []verdict.Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", list), From: "environment"},
-			{Fact: "GPUs", Value: fmt.Sprint(len(m.Listed())), From: "NVML"}}}
+			{Fact: "GPUs", Value: fmt.Sprint(len(m.Listed())), From: m.NVMLFrom()}}}
 	switch {
 	// Seen with driver 580.159.04: cuInit fails with CUDA_ERROR_INVALID_DEVICE.
 	case m.Shown.Twice != "":
@@ -114,7 +114,7 @@ func worldSize(m *model.Machine) []*Result {
 		Message: fmt.Sprintf("%d ranks run on this node (LOCAL_WORLD_SIZE), but %d GPU%s can be seen: ranks that find none of their own fail (error 101)",
 			ranks, usable, verdict.Plural(usable, "", "s")),
 		Evidence: []verdict.Evidence{{Fact: "LOCAL_WORLD_SIZE", Value: fmt.Sprint(ranks), From: "environment"},
-			{Fact: "GPUs", Value: fmt.Sprint(usable), From: "NVML"}},
+			{Fact: "GPUs", Value: fmt.Sprint(usable), From: m.NVMLFrom()}},
 		Steps: []pin.Step{pin.Say(fmt.Sprintf("start %d rank%s on this node (torchrun --nproc-per-node=%d)", usable,
 			verdict.Plural(usable, "", "s"), usable)), pin.Say("give it more GPUs").Instead()},
 		Source: []string{"https://docs.pytorch.org/docs/stable/elastic/run.html"}})

@@ -45,11 +45,11 @@ func lackingRequired(m *model.Machine, want string) verdict.Finding {
 	switch nvml := m.Facts.Driver.NVML; {
 	case (want == "driver" || want == "gpu") && refusedByNVML(m):
 		f.Message = "the driver does not answer, but a working " + strings.TrimPrefix(name, "NVIDIA ") + " is required: " + nvml.Message
-		f.Evidence = []verdict.Evidence{{Fact: "NVML", Value: cmp.Or(nvml.Message, fmt.Sprint("error ", nvml.Code)), From: "NVML"}}
+		f.Evidence = []verdict.Evidence{{Fact: "NVML", Value: cmp.Or(nvml.Message, fmt.Sprint("error ", nvml.Code)), From: m.NVMLFrom()}}
 		f.Steps = []pin.Step{pin.Say("run `sudo dmesg | grep -iE 'nvrm|xid'`, which may say why it fails; then load the driver again, or reboot")}
 	case want == "gpu" && m.NVMLCountsNone() && m.OnPCI():
 		f.Message = "NVML counts no GPU, but one is required; the PCI bus lists one that the driver does not have"
-		f.Evidence = []verdict.Evidence{{Fact: "GPUs that NVML counts", Value: "0", From: "NVML"}}
+		f.Evidence = []verdict.Evidence{{Fact: "GPUs that NVML counts", Value: "0", From: m.NVMLFrom()}}
 	}
 	// It is there for everybody else: starting the container again would not help.
 	if want == "gpu" && m.Shown.Hidden {

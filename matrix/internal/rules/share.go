@@ -58,7 +58,7 @@ func peersFinding(m *model.Machine, bus facts.Bus) verdict.Finding {
 			": copies between them are slow, and may hang or give wrong data",
 		Evidence: []verdict.Evidence{{Fact: "IOMMU", Value: bus.IOMMU, From: "/sys/kernel/iommu_groups"},
 			{Fact: "ACS", Value: bus.ACS, From: "/sys/bus/pci"},
-			{Fact: "peer access", Value: m.Facts.Devices.Peers, From: "NVML"}},
+			{Fact: "peer access", Value: m.Facts.Devices.Peers, From: m.NVMLFrom()}},
 		Steps: []pin.Step{pin.Say("on a machine without virtual machines: switch the IOMMU (VT-d) off in the BIOS, and ACS off on PCI switches (setpci, after every boot)"),
 			pin.Run("export NCCL_P2P_DISABLE=1").Explained("until then; it keeps NCCL to shared memory")},
 		Source: []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html",
@@ -128,7 +128,7 @@ func memoryInUse(m *model.Machine) []*Result {
 			Need: "free memory, if a program wants all of it",
 			Message: fmt.Sprintf("processes outside this %s use %.1f GiB of its memory", placeWord(m),
 				float64(others)/(1<<30)),
-			Evidence: []verdict.Evidence{{Fact: "memory in use", Value: fmt.Sprintf("%d MiB", g.Memory.Used>>20), From: "NVML"}},
+			Evidence: []verdict.Evidence{{Fact: "memory in use", Value: fmt.Sprintf("%d MiB", g.Memory.Used>>20), From: m.NVMLFrom()}},
 			Steps:    []pin.Step{pin.Say("run nvidia-smi on the host, which names them; do nothing if the GPU is shared on purpose (time-slicing, MPS)")},
 			Source:   []string{"https://docs.nvidia.com/deploy/nvml-api/structnvmlMemory__v2__t.html"}})...)
 	}

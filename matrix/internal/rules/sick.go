@@ -54,7 +54,7 @@ func healthOf(m *model.Machine, g facts.GPU) []*Result {
 	var results []*Result
 	say := func(severity verdict.Severity, message, need, value string, steps ...pin.Step) {
 		results = append(results, sick(m, verdict.Finding{Severity: severity, Subject: label, Message: message, Need: need,
-			Evidence: []verdict.Evidence{{Fact: g.Bus, Value: value, From: "NVML"}}, Steps: steps, Source: healthSource}, g.Bus))
+			Evidence: []verdict.Evidence{{Fact: g.Bus, Value: value, From: m.NVMLFrom()}}, Steps: steps, Source: healthSource}, g.Bus))
 	}
 	h := g.Health
 	if h.Recovery != "" && h.Recovery != "none" {
@@ -128,7 +128,7 @@ func unaskable(m *model.Machine) []*Result {
 		case "power":
 			steps = []pin.Step{pin.Say("attach the GPU's power cables"), pin.Say("replace the machine").Instead()}
 		}
-		seen := []verdict.Evidence{{Fact: fmt.Sprintf("GPU %d", failed.Index), Value: fmt.Sprintf("NVML error %d", failed.Code), From: "NVML"}}
+		seen := []verdict.Evidence{{Fact: fmt.Sprintf("GPU %d", failed.Index), Value: fmt.Sprintf("NVML error %d", failed.Code), From: m.NVMLFrom()}}
 		if lost := unshown(m); len(lost) == 1 && len(m.Facts.Driver.NVML.Failed) == 1 { // there is no doubt which it is
 			seen = append(seen, verdict.Evidence{Fact: lost[0].Bus, Value: "not seen by NVML", From: "/sys/bus/pci"})
 		}

@@ -44,6 +44,7 @@ var formats = []document.Format{
 	{Name: "poetry install --dry-run", Is: plan.IsPoetry, Read: plan.ReadPoetry, Most: document.Instructions},
 	{Name: "nvidia-smi -x -q", Is: smi.IsXML, Read: smi.ReadXML, Most: document.Tags},
 	{Name: "nvidia-smi -q", Is: smi.IsQuery, Read: smi.ReadQuery, Most: document.Lines},
+	{Name: "nvidia-smi --version", Is: smi.IsVersions, Read: paste.Read, Most: document.Lines},
 	{Name: "nvidia-smi", Is: smi.IsTable, Read: paste.Read, Most: document.Instructions},
 	{Name: "nvidia-smi -L", Is: smi.IsList, Read: smi.ReadList, Most: document.Rows},
 	{Name: "an error of nvidia-smi", Is: smi.IsFailure, Read: paste.Read, Most: document.Lines},

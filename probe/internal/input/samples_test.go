@@ -19,6 +19,7 @@ import (
 
 // samples are files as the tools write them, with the format that reads each and what it tells, a line a thing.
 var samples = map[string][]string{
+	"smi-version.txt": {"nvidia-smi --version", "driver 550.54.15 12.4"},
 	"smi-535.txt":     {"nvidia-smi", "driver 535.183.01 12.2", "gpu NVIDIA L4 0000:00:1e.0"},
 	"smi-610.txt":     {"nvidia-smi", "driver 610.57.04 13.3", "gpu NVIDIA GeForce GTX 1650 0000:01:00.0"},
 	"smi-wsl.txt":     {"nvidia-smi", "WSL", "driver 546.12 12.3", "gpu NVIDIA GeForce RTX 4090 0000:01:00.0"},

@@ -3,6 +3,8 @@
 package nvml
 
 import (
+	"strings"
+
 	"cudacompat/probe/facts"
 
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
@@ -32,6 +34,14 @@ func healthOf(device nvml.Device, has func(string) bool) *facts.Health {
 	if has("nvmlDeviceGetGpuFabricInfo") {
 		if info, ret := device.GetGpuFabricInfo(); ret == nvml.SUCCESS {
 			answered, h.Fabric = true, fabricStates[info.State]
+			if info.State == nvml.GPU_FABRIC_STATE_COMPLETED {
+				h.FabricStatus = strings.ToLower(nvml.ErrorString(nvml.Return(info.Status)))
+			}
+		}
+	}
+	if h.Fabric == "completed" && has("nvmlDeviceGetGpuFabricInfoV") {
+		if info, ret := device.GetGpuFabricInfoV().V2(); ret == nvml.SUCCESS {
+			h.FabricFaults = fabricFaults(info.HealthMask)
 		}
 	}
 	if has("nvmlDeviceGetPersistenceMode") {
@@ -55,6 +65,25 @@ var fabricStates = map[uint8]string{
 	nvml.GPU_FABRIC_STATE_NOT_STARTED:   "not started",
 	nvml.GPU_FABRIC_STATE_IN_PROGRESS:   "in progress",
 	nvml.GPU_FABRIC_STATE_COMPLETED:     "completed",
+}
+
+// fabricFaults reads the health mask of a GPU's fabric. Each two bits are 1 for a fault; the configuration has four, of
+// which 1 is none and more are faults.
+func fabricFaults(mask uint32) []string {
+	var faults []string
+	for _, f := range []struct {
+		shift uint32
+		name  string
+	}{{nvml.GPU_FABRIC_HEALTH_MASK_SHIFT_DEGRADED_BW, "bandwidth degraded"},
+		{nvml.GPU_FABRIC_HEALTH_MASK_SHIFT_ROUTE_UNHEALTHY, "route unhealthy"}} {
+		if mask>>f.shift&3 == 1 {
+			faults = append(faults, f.name)
+		}
+	}
+	if mask>>nvml.GPU_FABRIC_HEALTH_MASK_SHIFT_INCORRECT_CONFIGURATION&15 > nvml.GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_NONE {
+		faults = append(faults, "incorrect configuration")
+	}
+	return faults
 }
 
 // slowdowns are the bits of nvmlClocksEventReasons (nvml.h) that say why a GPU does not run at full clocks.

@@ -138,7 +138,7 @@ func (p *part) line(line string) {
 		if m := smi.Banner.FindStringSubmatch(line); m != nil {
 			p.says["driver"] = m[2]
 		} else if m := smi.TableGPU.FindStringSubmatch(line); m != nil {
-			p.gpu(m[1])
+			p.gpu(m[2])
 		}
 	case blockList:
 		if fields := strings.Fields(line); len(fields) > 1 && toldByList.MatchString(fields[0]) {
@@ -197,7 +197,7 @@ func Read(d document.Document) (facts.Facts, error) {
 	if collectenv.Is(d) {
 		f = collectenv.Parse(string(d.Data))
 	}
-	if smi.Banner.Match(d.Data) || smi.Fails(d) {
+	if smi.Banner.Match(d.Data) || smi.Fails(d) || smi.IsVersions(d) {
 		withTable(&f, smi.Table(d))
 	}
 	packages := packagesIn(d)
@@ -299,9 +299,26 @@ func withTable(f *facts.Facts, table facts.Facts) {
 	switch {
 	case len(f.GPUs) == 0:
 		f.GPUs = table.GPUs
+	case len(table.GPUs) > 0 && slices.ContainsFunc(table.GPUs, func(g facts.GPU) bool { return collectenv.HasGPUNamed(f.GPUs, g.Name) }):
+		enrich(f.GPUs, table.GPUs)
 	case len(table.GPUs) > 0 && !slices.ContainsFunc(table.GPUs, func(g facts.GPU) bool { return collectenv.HasGPUNamed(f.GPUs, g.Name) }):
 		disagree(f, "the GPU", f.GPUs[0].Name, cmp.Or(f.GPUs[0].From...), table.GPUs[0].Name, cmp.Or(table.GPUs[0].From...))
-		f.GPUs = nil
+		f.GPUs, f.Driver.NVML = nil, facts.NVML{}
+	}
+}
+
+// enrich adds what nvidia-smi tells of GPUs to those that a report names, each of which it lists once.
+func enrich(gpus, table []facts.GPU) {
+	left := slices.Clone(table)
+	for i := range gpus {
+		at := slices.IndexFunc(left, func(g facts.GPU) bool { return collectenv.HasGPUNamed(gpus[i:i+1], g.Name) })
+		if at < 0 {
+			continue
+		}
+		name, capability := gpus[i].Name, gpus[i].Capability
+		gpus[i] = left[at]
+		gpus[i].Name, gpus[i].Capability = name, cmp.Or(capability, gpus[i].Capability)
+		left = slices.Delete(left, at, at+1)
 	}
 }
 

@@ -89,6 +89,7 @@ const (
 	nvmlNotLoaded = 9
 	nvmlAbsent    = 12
 	nvmlLost      = 15
+	nvmlReset     = 16
 	nvmlMismatch  = 18
 )
 
