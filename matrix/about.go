@@ -9,7 +9,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// describeSubjects writes the parts of every subject beside its words, those of builds by their subjects.
+// describeSubjects fills in the parts of every subject.
 func describeSubjects(v *verdict.Verdict, f *facts.Facts, parts map[string]verdict.SubjectParts) {
 	var places []*facts.Environment
 	for i := range f.Environments {

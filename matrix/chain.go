@@ -8,9 +8,9 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// chain is every link on which a build runs on one kind of GPU. A link is broken by the errors of the rules that stand on
-// it, unseen where one of them lacks a fact that decides, and else what was seen of it. A build for the CPU has no links
-// of the machine, and of its own those alone that need no GPU, unless a rule broke another.
+// chain returns the links that a build needs on one kind of GPU. An error of a rule breaks its link. A link is unseen
+// if one of its rules lacks a fact that decides; otherwise it has the state that was observed. The chain of a CPU build
+// has no GPU links.
 func (j *judgement) chain(b *model.Build, g model.GPU) []verdict.Link {
 	var chain []verdict.Link
 	for _, name := range slices.Concat(verdict.MachineLinks, verdict.BuildLinks) {
@@ -23,28 +23,28 @@ func (j *judgement) chain(b *model.Build, g model.GPU) []verdict.Link {
 	return chain
 }
 
-// usesGPU reports whether a build needs the links of the GPU.
+// usesGPU reports whether a build needs the GPU links.
 func usesGPU(b *model.Build) bool { return b.Device != "cpu" }
 
 func (j *judgement) link(name verdict.LinkName, b *model.Build, g model.GPU) (verdict.Link, bool) {
 	if slices.Contains(verdict.MachineLinks, name) {
 		l, arises := j.machineLink(name, g)
 		if name == verdict.LinkDevices && b.Kept != "" && l.State != verdict.LinkBroken {
-			l = unshown(verdict.LinkDevices, "visible-devices")
+			l = withheldLink(verdict.LinkDevices, "visible-devices")
 			l.GPU = g.Label
 		}
 		return l, arises
 	}
-	l := verdict.Link{Link: name, Because: j.breaking(name, b)}
+	l := verdict.Link{Link: name, Because: j.rulesBreaking(name, b)}
 	switch {
 	case len(l.Because) > 0:
 		l.State = verdict.LinkBroken
 	default:
-		if l.Because = j.lacking(name, b); len(l.Because) == 0 {
-			l = sightOfBuild(j.Machine, name, b, g)
+		if l.Because = j.rulesLacking(name, b); len(l.Because) == 0 {
+			l = observeBuild(j.Machine, name, b, g)
 			break
 		}
-		l.State, l.Lacks = verdict.Unseen, j.missingOf(l.Because[0], b.Subject)
+		l.State, l.Lacks = verdict.Unseen, j.missingFact(l.Because[0], b.Subject)
 		l.Value = l.Lacks.Missing
 	}
 	if name == verdict.LinkCode || name == verdict.LinkDriver {
@@ -53,19 +53,19 @@ func (j *judgement) link(name verdict.LinkName, b *model.Build, g model.GPU) (ve
 	return l, true
 }
 
-// machineLink is a link that every build on this machine shares.
+// machineLink returns one of the links that all builds on this machine share.
 func (j *judgement) machineLink(name verdict.LinkName, g model.GPU) (verdict.Link, bool) {
-	l := verdict.Link{Link: name, Because: j.taking(name, g)}
+	l := verdict.Link{Link: name, Because: j.rulesTakingGPU(name, g)}
 	arises := true
 	if len(l.Because) > 0 {
 		l.State = verdict.LinkBroken
-		if seen, _ := sight(j.Machine, name, g); seen.State == verdict.Held {
+		if seen, _ := observe(j.Machine, name, g); seen.State == verdict.Held {
 			l.Value, l.From = seen.Value, seen.From
 		}
 	} else if hidden, ok := j.hidden[name]; ok && g.Label != "" {
 		l = hidden
 	} else {
-		l, arises = sight(j.Machine, name, g)
+		l, arises = observe(j.Machine, name, g)
 	}
 	// Where no GPU is in sight, that is all there is to say: what a driver for none would be is no question.
 	if g.Label == "" && name != verdict.LinkGPU && l.State == verdict.Unseen && l.Value != verdict.Withheld {
@@ -75,8 +75,8 @@ func (j *judgement) machineLink(name verdict.LinkName, g model.GPU) (verdict.Lin
 	return l, arises
 }
 
-// taking are the rules about the machine on a link whose error takes this kind of GPU from every build.
-func (j *judgement) taking(name verdict.LinkName, g model.GPU) []string {
+// rulesTakingGPU returns the machine rules on a link whose errors take this kind of GPU away from every build.
+func (j *judgement) rulesTakingGPU(name verdict.LinkName, g model.GPU) []string {
 	var list []string
 	for _, f := range j.faults {
 		if f.link == name && (f.takes == nil || f.takes(g)) && !slices.Contains(list, f.rule) {
@@ -86,8 +86,8 @@ func (j *judgement) taking(name verdict.LinkName, g model.GPU) []string {
 	return list
 }
 
-// breaking are the rules on a link whose error keeps this build from the GPU.
-func (j *judgement) breaking(name verdict.LinkName, b *model.Build) []string {
+// rulesBreaking returns the rules on a link whose errors keep this build from the GPU.
+func (j *judgement) rulesBreaking(name verdict.LinkName, b *model.Build) []string {
 	var list []string
 	for _, f := range j.broken[b.Subject] {
 		if f.link == name && !slices.Contains(list, f.rule) {
@@ -97,10 +97,10 @@ func (j *judgement) breaking(name verdict.LinkName, b *model.Build) []string {
 	return list
 }
 
-// lacking are the rules on a link that lack a fact which decides whether the build runs.
-func (j *judgement) lacking(name verdict.LinkName, b *model.Build) []string {
+// rulesLacking returns the rules on a link that lack a fact which decides whether the build runs.
+func (j *judgement) rulesLacking(name verdict.LinkName, b *model.Build) []string {
 	var list []string
-	if j.provided && ofImage(name) {
+	if j.provided && isImageLink(name) {
 		return nil
 	}
 	for _, id := range j.undecided[b.Subject] {
@@ -111,8 +111,8 @@ func (j *judgement) lacking(name verdict.LinkName, b *model.Build) []string {
 	return list
 }
 
-// missingOf is the fact that a rule lacks of a subject.
-func (j *judgement) missingOf(rule, subject string) verdict.MissingFact {
+// missingFact returns the fact that a rule lacks for a subject.
+func (j *judgement) missingFact(rule, subject string) verdict.MissingFact {
 	for _, u := range j.verdict.Unknown {
 		if u.Rule == rule && u.Subject == subject && u.Target == j.Name {
 			return u.MissingFact
@@ -121,11 +121,11 @@ func (j *judgement) missingOf(rule, subject string) verdict.MissingFact {
 	return verdict.MissingFact{}
 }
 
-// bestChain is the best of a build's chains over the kinds of GPU that its process would use; where there is none, the
-// chain without one, whose first link is unseen.
+// bestChain returns the best of a build's chains over the kinds of GPU that its process would use. If there is no GPU,
+// it returns the chain for an absent one, whose first link is unseen.
 func (j *judgement) bestChain(b *model.Build) []verdict.Link {
 	var best []verdict.Link
-	for _, g := range j.eachKind() {
+	for _, g := range j.gpuKinds() {
 		chain := j.chain(b, g)
 		if best == nil || decisive(chain).State.Weight() < decisive(best).State.Weight() {
 			best = chain
@@ -134,18 +134,18 @@ func (j *judgement) bestChain(b *model.Build) []verdict.Link {
 	return best
 }
 
-// eachKind are the kinds of GPU to judge for, or one that is not there.
-func (j *judgement) eachKind() []model.GPU {
+// gpuKinds returns the kinds of GPU to judge for, or a placeholder if there is none.
+func (j *judgement) gpuKinds() []model.GPU {
 	if len(j.Kinds) == 0 {
 		return []model.GPU{{}}
 	}
 	return j.Kinds
 }
 
-// machineLinks are the links of the machine, once for each kind of GPU.
+// machineLinks returns the links of the machine for each kind of GPU.
 func (j *judgement) machineLinks() []verdict.Link {
 	list := []verdict.Link{}
-	for _, g := range j.eachKind() {
+	for _, g := range j.gpuKinds() {
 		for _, name := range verdict.MachineLinks {
 			if l, arises := j.machineLink(name, g); arises {
 				list = append(list, l)
@@ -155,7 +155,7 @@ func (j *judgement) machineLinks() []verdict.Link {
 	return list
 }
 
-// decisive is the worst state of a chain and the first link that has it.
+// decisive returns the worst state in a chain, by its first link with that state.
 func decisive(chain []verdict.Link) verdict.Link {
 	worst := verdict.Link{State: verdict.Held}
 	for _, l := range chain {

@@ -14,8 +14,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Check judges facts for every target, or for the machine itself when there is none. When ctx ends before everything
-// is judged the verdict is what was found until then, and inconclusive unless an error stands.
+// Check judges facts for every target, or for the machine itself if there is none. If ctx ends early, the verdict
+// contains what was found until then and is inconclusive unless it has an error.
 func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, policy verdict.Policy) verdict.Verdict {
 	f.Complete()
 	if len(targets) == 0 {
@@ -23,7 +23,7 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 	}
 	v := emptyVerdict()
 	inconclusive, parts := false, map[string]verdict.SubjectParts{}
-	all := withoutBuilds(t, &f, targets)
+	all := otherTargets(t, &f, targets)
 	for _, target := range targets {
 		if ctx.Err() != nil {
 			v.Unknown = append(v.Unknown, outOfTime(ctx, target.Instance))
@@ -35,7 +35,7 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 		j := newJudgement(m, &v)
 		v.Judged = append(v.Judged, judgedMachine(j.Machine))
 		v.Disagreements = disagreements(j.Machine) // the same for every target
-		j.rules(ctx)
+		j.runRules(ctx)
 		inconclusive = j.answers(ctx) || inconclusive
 		v.Judged[len(v.Judged)-1].Links = j.machineLinks()
 		for _, b := range j.Builds {
@@ -44,14 +44,14 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 	}
 	describeSubjects(&v, &f, parts)
 	v.Waive(policy.Waivers, cmp.Or(policy.Today, t.Date()))
-	sort(&v)
+	sortFindings(&v)
 	v.Outcome = outcome(&v, inconclusive)
 	return v
 }
 
-// withoutBuilds are the machines of several targets, each for the others: what is pinned for one of them is installed for
-// all, since one image is made. Of the facts they have the system and the driver alone.
-func withoutBuilds(t *Tables, f *facts.Facts, targets []Target) []*model.Machine {
+// otherTargets returns the machines of several targets, each as the other targets of the rest. Pins for one target must
+// suit all of them, because one image is made for all. The returned machines have only the system and the driver.
+func otherTargets(t *Tables, f *facts.Facts, targets []Target) []*model.Machine {
 	if len(targets) < 2 {
 		return nil
 	}
@@ -62,28 +62,28 @@ func withoutBuilds(t *Tables, f *facts.Facts, targets []Target) []*model.Machine
 	return list
 }
 
-// outOfTime is what is missing of a target when the time is up.
+// outOfTime returns the missing fact of a target that was not judged in time.
 func outOfTime(ctx context.Context, target string) verdict.Missing {
 	return verdict.Missing{Rule: "not-looked-at", Subject: "judgement", Target: target, MissingFact: verdict.Statement(context.Cause(ctx).Error())}
 }
 
-// emptyVerdict is one that has nothing to say yet; JSON knows no list that is null.
+// emptyVerdict returns a verdict whose lists are empty, not nil.
 func emptyVerdict() verdict.Verdict {
 	return verdict.Verdict{Judged: []verdict.Judged{}, Answers: []verdict.BuildAnswer{}, Findings: []verdict.Finding{}, Passed: []verdict.Passed{},
 		Unknown: []verdict.Missing{}, Suppressed: []verdict.Suppressed{}, Waivers: []verdict.WaiverUse{}, Disagreements: []verdict.Disagreement{}}
 }
 
-// judgement is one target on its way through the rules.
+// judgement collects the results of the rules for one target.
 type judgement struct {
 	*model.Machine
 	verdict   *verdict.Verdict
-	failed    map[about]bool                    // errors
-	about     map[about]bool                    // findings of any severity
+	failed    map[ruleSubject]bool              // errors
+	about     map[ruleSubject]bool              // findings of any severity
 	undecided map[string][]string               // by subject: the rules that lack a fact which decides
 	compared  bool                              // something was there to compare
 	open      bool                              // a fact is missing that leaves the outcome open
 	cut       bool                              // the time was up before every rule was asked
-	how       map[string]way                    // by subject: how a build works with which nothing is wrong
+	how       map[string]answerSource           // by subject: how a build works with which nothing is wrong
 	without   map[string][]string               // by subject: the rules that found no GPU for a part that the rest does without
 	faults    []fault                           // of the machine
 	hidden    map[verdict.LinkName]verdict.Link // links of the machine that were not seen because a place was not
@@ -92,8 +92,8 @@ type judgement struct {
 	provided  bool // what an image must bring and what is not known of that is there
 }
 
-// way is how a build works, by the rule that says so.
-type way struct {
+// answerSource is an answer with the rule that reported it.
+type answerSource struct {
 	answer verdict.Answer
 	rule   string
 }
@@ -106,20 +106,22 @@ type fault struct {
 	stops bool                 // of a build: it is not imported, or runs no kernel
 }
 
-// asking is how a rule is asked, about a build or, where that is nil, the machine.
+// asking is one call of a rule, for a build or, if that is nil, for the machine.
 type asking func(Rule, *model.Build) []*rules.Result
 
+// newJudgement prepares to judge one target.
 func newJudgement(m *model.Machine, v *verdict.Verdict) *judgement {
-	return &judgement{Machine: m, verdict: v, failed: map[about]bool{}, about: map[about]bool{},
-		undecided: map[string][]string{}, hidden: map[verdict.LinkName]verdict.Link{}, how: map[string]way{}, without: map[string][]string{}, broken: map[string][]fault{}, asking: func(rule Rule, b *model.Build) []*rules.Result { return rules.Ask(m, rule, b) }}
+	return &judgement{Machine: m, verdict: v, failed: map[ruleSubject]bool{}, about: map[ruleSubject]bool{},
+		undecided: map[string][]string{}, hidden: map[verdict.LinkName]verdict.Link{}, how: map[string]answerSource{}, without: map[string][]string{}, broken: map[string][]fault{}, asking: func(rule Rule, b *model.Build) []*rules.Result { return rules.Ask(m, rule, b) }}
 }
 
-// about is what a rule said something of. A rule about the machine speaks of every build too: its subject is empty.
-type about struct{ rule, subject string }
+// ruleSubject identifies what a rule has reported on. A rule about the machine reports on every build too, with an
+// empty subject.
+type ruleSubject struct{ rule, subject string }
 
-// rules asks each rule once about the machine, or about every build, in the order of the list: a rule can only be
-// silenced by those before it.
-func (j *judgement) rules(ctx context.Context) {
+// runRules calls each rule once for the machine or for every build. The order of rules.All matters: only earlier rules
+// can silence a rule.
+func (j *judgement) runRules(ctx context.Context) {
 	for _, rule := range rules.All {
 		if rule.OnMachine != nil && !j.isSilenced(rule, "") {
 			j.record(rule, j.asking(rule, nil), true)
@@ -140,20 +142,20 @@ func (j *judgement) rules(ctx context.Context) {
 	}
 }
 
-// judgedMachine is the machine in a few words.
+// judgedMachine summarizes the machine for the report.
 func judgedMachine(m *model.Machine) verdict.Judged {
-	list := verdict.Judged{Target: m.Name, Driver: m.Driver().Version.String(), CUDA: m.Driver().CUDA.String(), From: m.Driver().From,
+	judged := verdict.Judged{Target: m.Name, Driver: m.Driver().Version.String(), CUDA: m.Driver().CUDA.String(), From: m.Driver().From,
 		State: driverState(m), GPUs: []string{}, Hidden: m.Hidden(), Devices: devices(m)}
 	for _, g := range m.Present {
-		list.GPUs = append(list.GPUs, g.Label)
+		judged.GPUs = append(judged.GPUs, g.Label)
 		if g.Chip != nil {
-			list.Module = cmp.Or(list.Module, map[string]string{"required": "open", "unsupported": "proprietary"}[g.Chip.OpenModule])
+			judged.Module = cmp.Or(judged.Module, map[string]string{"required": "open", "unsupported": "proprietary"}[g.Chip.OpenModule])
 		}
 	}
-	return list
+	return judged
 }
 
-// driverState is how a driver that does not run is there.
+// driverState describes a driver that is there but does not run.
 func driverState(m *model.Machine) string {
 	switch {
 	case m.Driver().Loaded, m.Facts.Driver.NVML.Status == "ok", !m.Driver().Version.Known():
@@ -164,7 +166,7 @@ func driverState(m *model.Machine) string {
 	return "installed, not loaded"
 }
 
-// devices are the target's GPUs, else all that were found, with the reason why programs are not shown one.
+// devices returns the target's GPUs, or else all that were found, with the reason why programs cannot see one.
 func devices(m *model.Machine) []verdict.JudgedGPU {
 	list := []verdict.JudgedGPU{}
 	if m.Target.Named() {
@@ -187,39 +189,40 @@ func devices(m *model.Machine) []verdict.JudgedGPU {
 	return list
 }
 
-// isSilenced reports whether a rule cannot be asked of the machine or of this subject, or is said better by another. Only
-// errors silence: a warning's GPU or build still runs, and what follows from it is worth saying.
+// isSilenced reports whether a rule does not apply to a subject because something it depends on is broken, or because
+// another rule reports the cause. Only errors silence rules: with a warning the build still runs, so its consequences
+// matter.
 func (j *judgement) isSilenced(rule Rule, subject string) bool {
-	if rule.SaidBy != "" && (j.failed[about{rule.SaidBy, ""}] || j.failed[about{rule.SaidBy, subject}]) {
+	if rule.SaidBy != "" && (j.failed[ruleSubject{rule.SaidBy, ""}] || j.failed[ruleSubject{rule.SaidBy, subject}]) {
 		return true
 	}
 	rested := func(f fault) bool { return slices.Contains(rule.Rests, f.link) }
 	return slices.ContainsFunc(j.faults, rested) || slices.ContainsFunc(j.broken[subject], rested)
 }
 
-// record writes a rule's results down. What is found in an environment that does not count is a note. A fact that is
-// missing makes the answer unknown only for rules that decide whether a build runs.
+// record stores a rule's results. Findings in environments that do not count become notes. A missing fact makes the
+// answer unknown only for rules that decide whether a build runs.
 func (j *judgement) record(rule Rule, results []*rules.Result, counts bool) {
 	for _, r := range results {
 		switch {
-		case j.rests(r): // what it rests on is broken: it counts as failed, so that what it says better stays silent too
+		case j.isMoot(r): // what it rests on is broken: it counts as failed, so that what it says better stays silent too
 			j.mark(j.failed, rule, r.Subject)
 		case r.Implied:
 			j.mark(j.failed, rule, r.Subject)
-			j.breaks(rule, r)
+			j.breakLink(rule, r)
 		case r.Finding != nil:
 			if r.Answer != "" && j.how[r.Subject].rule == "" {
-				j.how[r.Subject] = way{r.Answer, rule.ID}
+				j.how[r.Subject] = answerSource{r.Answer, rule.ID}
 			}
 			if r.Without {
 				j.without[r.Subject] = append(j.without[r.Subject], rule.ID)
 			}
-			j.find(rule, r, counts && !r.Noted)
+			j.addFinding(rule, r, counts && !r.Noted)
 		case r.Missing.IsMissing():
 			j.verdict.Unknown = append(j.verdict.Unknown, verdict.Missing{Rule: rule.ID, Subject: r.Subject, Target: j.Name,
 				MissingFact: r.Missing, Need: r.Need})
 			if r.Unseen && rule.OnMachine != nil {
-				j.hides(rule, r)
+				j.hideLink(rule, r)
 			}
 			if r.Decides && !slices.Contains(j.undecided[r.Subject], rule.ID) {
 				j.undecided[r.Subject] = append(j.undecided[r.Subject], rule.ID)
@@ -232,19 +235,19 @@ func (j *judgement) record(rule Rule, results []*rules.Result, counts bool) {
 	}
 }
 
-// rests reports whether a link of the machine is broken without which a result is not worth saying.
-func (j *judgement) rests(r *rules.Result) bool {
+// isMoot reports whether a broken link of the machine makes a result not worth reporting.
+func (j *judgement) isMoot(r *rules.Result) bool {
 	return slices.ContainsFunc(j.faults, func(f fault) bool { return slices.Contains(r.Rests, f.link) })
 }
 
-// find writes one finding down.
-func (j *judgement) find(rule Rule, r *rules.Result, counts bool) {
+// addFinding stores one finding.
+func (j *judgement) addFinding(rule Rule, r *rules.Result, counts bool) {
 	f := *r.Finding
 	f.Rule, f.Target = rule.ID, j.Name
 	j.mark(j.about, rule, f.Subject)
 	if f.Severity == verdict.Error {
 		j.mark(j.failed, rule, f.Subject)
-		j.breaks(rule, r)
+		j.breakLink(rule, r)
 	}
 	switch {
 	// Marked as errors all the same, so that consequences of what lies in other environments are not said instead.
@@ -258,19 +261,19 @@ func (j *judgement) find(rule Rule, r *rules.Result, counts bool) {
 	j.verdict.Findings = append(j.verdict.Findings, f)
 }
 
-// hides notes the link of the machine that was not seen for want of a fact.
-func (j *judgement) hides(rule Rule, r *rules.Result) {
+// hideLink records the link of the machine that was not seen because a fact is missing.
+func (j *judgement) hideLink(rule Rule, r *rules.Result) {
 	link := cmp.Or(r.Link, rule.Link)
 	if link == "" || len(r.Builds) > 0 {
 		return
 	}
 	if _, known := j.hidden[link]; !known {
-		j.hidden[link] = unseen(link, r.Missing, rule.ID)
+		j.hidden[link] = unseenLink(link, r.Missing, rule.ID)
 	}
 }
 
-// breaks notes the link that an error breaks: the machine's, those of some builds, or that of the build it is about.
-func (j *judgement) breaks(rule Rule, r *rules.Result) {
+// breakLink records the link that an error breaks: of the machine, of some builds, or of the finding's own build.
+func (j *judgement) breakLink(rule Rule, r *rules.Result) {
 	broken := fault{rule: rule.ID, link: cmp.Or(r.Link, rule.Link), takes: r.TakesGPU}
 	switch {
 	case rule.OnBuild != nil:
@@ -284,15 +287,16 @@ func (j *judgement) breaks(rule Rule, r *rules.Result) {
 	}
 }
 
-// mark notes that a rule failed or spoke for a subject; a rule about the machine did so for every build.
-func (j *judgement) mark(list map[about]bool, rule Rule, subject string) {
-	list[about{rule.ID, subject}] = true
+// mark records that a rule reported on a subject. A rule about the machine did so for every build.
+func (j *judgement) mark(subjects map[ruleSubject]bool, rule Rule, subject string) {
+	subjects[ruleSubject{rule.ID, subject}] = true
 	if rule.OnMachine != nil {
-		list[about{rule.ID, ""}] = true
+		subjects[ruleSubject{rule.ID, ""}] = true
 	}
 }
 
-// complete replaces nil lists, so that JSON never says null, and leaves out evidence of facts that are not known.
+// complete replaces nil lists with empty ones, so that JSON never contains null, and removes evidence whose value is
+// not known.
 func complete(f *verdict.Finding) {
 	f.Evidence = slices.DeleteFunc(verdict.OrEmpty(f.Evidence), func(e verdict.Evidence) bool { return e.Value == "" })
 	f.Pins, f.Steps, f.Source = verdict.OrEmpty(f.Pins), verdict.OrEmpty(f.Steps), verdict.OrEmpty(f.Source)
@@ -305,7 +309,7 @@ func complete(f *verdict.Finding) {
 	}
 }
 
-// answers works out each build's answer; true says that the whole is inconclusive unless an error stands.
+// answers computes each build's answer. It returns true if the outcome is inconclusive unless there is an error.
 func (j *judgement) answers(ctx context.Context) (inconclusive bool) {
 	first := len(j.verdict.Answers)
 	for _, b := range j.Builds {
@@ -323,14 +327,14 @@ func (j *judgement) answers(ctx context.Context) (inconclusive bool) {
 			inconclusive = true
 		}
 	}
-	j.withFrameworks(j.verdict.Answers[first:])
-	j.yield(j.verdict.Answers[first:])
+	j.propagateBroken(j.verdict.Answers[first:])
+	j.downgradeDiscovered(j.verdict.Answers[first:])
 	// Without a GPU, or where no rule compared anything, nothing was judged: silence is not "compatible".
 	return inconclusive || !j.compared || len(j.GPUs) == 0 || j.open || j.machineUnseen()
 }
 
-// machineUnseen reports whether module or driver were not seen where no build stands for them, and writes it down: a host
-// whose driver does not answer is not compatible for having no framework yet.
+// machineUnseen reports whether module or driver were not seen although no build depends on them, and records what is
+// missing. A host whose driver does not answer is not compatible just because no framework is installed yet.
 func (j *judgement) machineUnseen() bool {
 	if slices.ContainsFunc(j.Builds, func(b *model.Build) bool { return b.Counts && usesGPU(b) }) || len(j.GPUs) == 0 {
 		return false
@@ -346,25 +350,25 @@ func (j *judgement) machineUnseen() bool {
 		return false
 	}
 	j.verdict.Unknown = append(j.verdict.Unknown, verdict.Missing{Rule: links[i].Because[0], Subject: "driver", Target: j.Name,
-		MissingFact: lackOf(j.Machine, links[i])})
+		MissingFact: missingForLink(j.Machine, links[i])})
 	return true
 }
 
-// withFrameworks breaks what cannot do without a build that is broken.
-func (j *judgement) withFrameworks(answers []verdict.BuildAnswer) {
+// propagateBroken marks extensions as broken if the framework that they need is broken.
+func (j *judgement) propagateBroken(answers []verdict.BuildAnswer) {
 	for i, b := range j.Builds {
 		if b.Extension && answers[i].Answer != verdict.Broken {
-			if f := j.brokenUnder(b, answers); f >= 0 {
+			if f := j.brokenBase(b, answers); f >= 0 {
 				answers[i].Answer, answers[i].Because = verdict.Broken, answers[f].Because
 			}
 		}
 	}
 }
 
-// brokenUnder is what keeps an extension from running: its framework that does not start, as torchvision's torch that
-// has lost its cuBLAS, or the library that came along with it, as cuDF's libcudf; -1 where nothing does. Where only a
-// part of the framework fails, as cuDNN's engines, what does not use it goes on.
-func (j *judgement) brokenUnder(b *model.Build, answers []verdict.BuildAnswer) int {
+// brokenBase returns the build that keeps an extension from running, or -1: its framework that does not start, such as
+// a torch without cuBLAS under torchvision, or the library that it was installed with, such as cuDF's libcudf. If only
+// a part of the framework fails, such as cuDNN's engines, an extension that does not use the part still works.
+func (j *judgement) brokenBase(b *model.Build, answers []verdict.BuildAnswer) int {
 	for i, o := range j.Builds {
 		if o.Env != b.Env || answers[i].Answer != verdict.Broken {
 			continue
@@ -378,8 +382,8 @@ func (j *judgement) brokenUnder(b *model.Build, answers []verdict.BuildAnswer) i
 	return -1
 }
 
-// answer is what the build's chain comes to: broken where a link is, else unknown where one was not seen, else what a
-// rule says of how it works.
+// answer computes the answer from the build's chain: broken if a link is broken, unknown if a link is unseen, and
+// otherwise what the rules report about how it works.
 func (j *judgement) answer(b *model.Build) verdict.BuildAnswer {
 	chain := j.bestChain(b)
 	a := verdict.BuildAnswer{Subject: b.Subject, Target: j.Name, Counts: b.Counts, Because: []string{}, Links: []verdict.Link{}}
@@ -393,24 +397,24 @@ func (j *judgement) answer(b *model.Build) verdict.BuildAnswer {
 	case j.cut && (worst.State != verdict.LinkBroken || b.GoesOn()):
 		a.Answer, a.Because = verdict.Unknown, []string{"not-looked-at"}
 	case worst.State == verdict.LinkBroken:
-		a.Answer, a.Because = verdict.Broken, becauseOf(chain, verdict.LinkBroken)
+		a.Answer, a.Because = verdict.Broken, rulesBehind(chain, verdict.LinkBroken)
 		if b.GoesOn() && !slices.ContainsFunc(chain, func(l verdict.Link) bool { return l.Link == verdict.LinkPython && l.State == verdict.LinkBroken }) {
 			a.Answer = verdict.WorksCPUOnly
 		}
 	case worst.State == verdict.Unseen:
-		a.Answer, a.Because = verdict.Unknown, becauseOf(chain, verdict.Unseen)
+		a.Answer, a.Because = verdict.Unknown, rulesBehind(chain, verdict.Unseen)
 		if (withheld(j.Machine) || b.Kept != "") && b.GoesOn() {
 			a.Answer = verdict.WorksCPUOnly
 		}
-		j.lacks(b, chain)
+		j.addMissing(b, chain)
 	default:
-		a.Answer, a.Because = j.works(b)
+		a.Answer, a.Because = j.howItWorks(b)
 	}
 	return a
 }
 
-// becauseOf are the rules of the links of a state, in the order of the chain.
-func becauseOf(chain []verdict.Link, state verdict.LinkState) []string {
+// rulesBehind returns the rules of the links with a state, in the order of the chain.
+func rulesBehind(chain []verdict.Link, state verdict.LinkState) []string {
 	list := []string{}
 	for _, l := range chain {
 		if l.State != state || l.Link == verdict.LinkGPU && state == verdict.Unseen { // that there is no GPU is the outcome's own sentence
@@ -425,11 +429,11 @@ func becauseOf(chain []verdict.Link, state verdict.LinkState) []string {
 	return list
 }
 
-// lacks writes down what was not seen of a build's chain, where no rule has said so.
-func (j *judgement) lacks(b *model.Build, chain []verdict.Link) {
+// addMissing records what was not seen of a build's chain, unless a rule has already reported it.
+func (j *judgement) addMissing(b *model.Build, chain []verdict.Link) {
 	var said []verdict.MissingFact
 	for _, l := range chain {
-		lack := lackOf(j.Machine, l)
+		lack := missingForLink(j.Machine, l)
 		if l.Value == verdict.Withheld && b.Kept != "" {
 			lack = verdict.Statement(b.Kept + " keeps " + b.Name + " to the CPU")
 		}
@@ -447,9 +451,9 @@ func (j *judgement) lacks(b *model.Build, chain []verdict.Link) {
 	}
 }
 
-// works is how a build works whose links are all held or assumed: without the GPU where a part does without it, else as
-// a rule says, else without limits.
-func (j *judgement) works(b *model.Build) (verdict.Answer, []string) {
+// howItWorks returns the answer for a build whose links are all held or assumed: on the CPU if a part works without the
+// GPU, with limits that a rule reported, or without limits.
+func (j *judgement) howItWorks(b *model.Build) (verdict.Answer, []string) {
 	if without := j.without[b.Subject]; len(without) > 0 {
 		return verdict.WorksCPUOnly, without
 	}
@@ -459,8 +463,8 @@ func (j *judgement) works(b *model.Build) (verdict.Answer, []string) {
 	return verdict.Works, []string{}
 }
 
-// outcome is worked out here once, so that every format and exit code says the same. An error that is proven stands,
-// whatever else is not known.
+// outcome computes the outcome, here only, so that every format and exit code agrees. A proven error stands whatever
+// else is unknown.
 func outcome(v *verdict.Verdict, inconclusive bool) verdict.Outcome {
 	switch {
 	case v.Count(verdict.Error) > 0:
@@ -471,24 +475,24 @@ func outcome(v *verdict.Verdict, inconclusive bool) verdict.Outcome {
 	return verdict.Compatible
 }
 
-// rank is the order in which severities are printed.
-var rank = map[verdict.Severity]int{verdict.Error: 0, verdict.Warning: 1, verdict.Note: 2}
+// severityRank orders severities for printing.
+var severityRank = map[verdict.Severity]int{verdict.Error: 0, verdict.Warning: 1, verdict.Note: 2}
 
-// sort puts the worst first and keeps the order of the rules within one severity.
-func sort(v *verdict.Verdict) {
+// sortFindings puts the worst findings first and keeps the order of the rules within a severity.
+func sortFindings(v *verdict.Verdict) {
 	slices.SortStableFunc(v.Findings, func(a, b verdict.Finding) int {
-		if c := rank[a.Severity] - rank[b.Severity]; c != 0 {
+		if c := severityRank[a.Severity] - severityRank[b.Severity]; c != 0 {
 			return c
 		}
 		return strings.Compare(a.Target, b.Target)
 	})
 }
 
-// yield turns the errors of environments that a search found into warnings where another one works: that is the one
-// which people use on this machine. What is not known of an environment stays unknown, as it is unknown which Python
-// a file is for that names other packages for others.
-func (j *judgement) yield(answers []verdict.BuildAnswer) {
-	if !anySound(j.Builds, func(i int) verdict.Answer { return answers[i].Answer }) {
+// downgradeDiscovered turns errors in discovered environments into warnings if another discovered environment works,
+// because people use that one. Unknown answers stay unknown. So do the builds of a file that names different packages
+// for different Pythons, because nobody knows which Python it is for.
+func (j *judgement) downgradeDiscovered(answers []verdict.BuildAnswer) {
+	if !anyWorks(j.Builds, func(i int) verdict.Answer { return answers[i].Answer }) {
 		return
 	}
 	broken := map[string]*model.Build{} // those that give way, by their subject
@@ -509,7 +513,7 @@ func (j *judgement) yield(answers []verdict.BuildAnswer) {
 	}
 }
 
-// askPython says that a build may be the one that is installed, by the Python, where a file names others for others.
+// askPython records that the Python decides whether a build of a file is installed at all.
 func (j *judgement) askPython(b *model.Build, rule string) {
 	if b.Env.Pythons != "" {
 		j.open = true
@@ -518,8 +522,8 @@ func (j *judgement) askPython(b *model.Build, rule string) {
 	}
 }
 
-// anySound reports whether all builds of one of the environments that a search found, and that uses CUDA, work.
-func anySound(builds []*model.Build, answer func(int) verdict.Answer) bool {
+// anyWorks reports whether all CUDA builds of one discovered environment work.
+func anyWorks(builds []*model.Build, answer func(int) verdict.Answer) bool {
 	works := map[string]bool{}
 	for i, b := range builds {
 		if b.Standing != model.Searched || b.Device == "cpu" || b.GoesOn() {

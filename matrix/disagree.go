@@ -10,8 +10,8 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// disagreements compares the machine code that was read from the builds with the tables. A build that may be one of
-// several rows is compared with all: one that agrees is enough.
+// disagreements compares the machine code read from builds with the tables. If a build may be one of several rows, one
+// row that agrees is enough.
 func disagreements(m *model.Machine) []verdict.Disagreement {
 	list := []verdict.Disagreement{}
 	for _, b := range m.Builds {
@@ -26,7 +26,8 @@ func disagreements(m *model.Machine) []verdict.Disagreement {
 	return list
 }
 
-// agrees reports whether a row names the targets that were read, in any order. PTX is compared where the row knows it.
+// agrees reports whether a row lists the targets that were read, in any order. It compares PTX only if the row lists
+// it.
 func agrees(b *model.Build, r model.Row) bool {
 	read, table := codeWords(b.SassRead(), b.PTX), codeWords(r.SASS, r.PTX)
 	if len(r.PTX) == 0 {
@@ -35,7 +36,7 @@ func agrees(b *model.Build, r model.Row) bool {
 	return read == table
 }
 
-// codeWords lists targets in order, each once; "none" is the tables' word for no PTX.
+// codeWords lists targets in order, each once. "none" is the tables' word for no PTX.
 func codeWords(sass, ptx []string) string {
 	var list []version.Code
 	for _, text := range slices.Concat(sass, ptx) {

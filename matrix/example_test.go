@@ -112,13 +112,13 @@ func ExampleDisagreement() {
 }
 
 // An inventory lists the parts of the stack whose versions are known.
-func ExamplePart() {
+func ExampleComponent() {
 	node := facts.Facts{
 		Driver: facts.Driver{Version: "570.133.20", From: "NVML"},
 		Environments: []facts.Environment{{Path: "/opt/venv", Python: "3.12", Active: true,
 			Builds: []facts.Build{{Name: "torch", Version: "2.9.0+cu128", Origin: "wheel"}}}},
 	}
-	for _, part := range matrix.Stack(matrix.Embedded(), &node) {
+	for _, part := range matrix.Components(matrix.Embedded(), &node) {
 		fmt.Println(part.Name, part.Version)
 	}
 	// Output:

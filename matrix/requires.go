@@ -15,8 +15,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// artefactOf is facts without the machine that they were taken on: what was installed, for whatever host it is put on.
-func artefactOf(f facts.Facts) facts.Facts {
+// stripMachine returns facts without the machine on which they were read: only what was installed, for any host.
+func stripMachine(f facts.Facts) facts.Facts {
 	f.Complete()
 	system := f.System
 	system.Kernel, system.Container, system.Instance = "", "", ""
@@ -30,32 +30,32 @@ func artefactOf(f facts.Facts) facts.Facts {
 	return a
 }
 
-// Requires works out what the artefact in facts needs of a host, whatever machine the facts were taken on. Of the
-// target only the Python counts. When ctx ends before every kind of GPU is judged nothing is known of any, and the
-// requirement says so: a list of some would refuse the others.
+// Requires computes what the artefact in facts needs of a host, on whatever machine the facts were read. Of the target
+// it uses only the Python. If ctx ends before every kind of GPU is judged, nothing is known about any of them, and the
+// requirement says so.
 func Requires(ctx context.Context, t *Tables, f facts.Facts, python string) requires.Requirement {
-	a := artefactOf(f)
+	a := stripMachine(f)
 	r := &gathering{of: map[string][]int{}, Requirement: &requires.Requirement{Schema: requires.Schema,
 		Builds: []requires.Build{}, Needs: []requires.Need{}, GPUs: []requires.GPU{},
 		Forward: []requires.Forward{}, Unknown: []requires.Missing{}}}
-	for i, k := range kinds(t) {
+	for i, k := range allKinds(t) {
 		m := model.NewMachine(t, &a, Target{Driver: newestDriver(t), GPUs: []string{k.asked}, Python: python}, verdict.Policy{NoPins: true, Today: t.Date()})
 		if i == 0 {
 			r.describe(m)
 		}
-		d := demandOf(m, ctx)
+		d := newDemand(m, ctx)
 		if ctx.Err() != nil {
 			r.giveUp(context.Cause(ctx))
 			return *r.Requirement
 		}
 		r.add(k, d, m)
 	}
-	r.settle()
+	r.assignGPUs()
 	r.Forward = forwardNeeds(t, *r.Requirement)
 	return *r.Requirement
 }
 
-// giveUp says that the artefact was not judged to the end, and takes back what it was found to need until then.
+// giveUp records that the artefact was not judged completely, and discards the needs found until then.
 func (r *gathering) giveUp(why error) {
 	r.Needs, r.GPUs = []requires.Need{}, []requires.GPU{}
 	lack := requires.Missing{Rule: "not-looked-at", Subject: "judgement", MissingFact: requires.Statement(why.Error())}
@@ -64,8 +64,8 @@ func (r *gathering) giveUp(why error) {
 	}
 }
 
-// RequiresOn is what the artefact in facts needs on the GPUs and instance types of targets alone; of their drivers
-// none counts.
+// RequiresOn computes what the artefact in facts needs on the GPUs and instance types of targets. It ignores their
+// drivers.
 func RequiresOn(ctx context.Context, t *Tables, f facts.Facts, targets []Target) requires.Requirement {
 	r := Requires(ctx, t, f, targets[0].Python)
 	r.GPUs = []requires.GPU{}
@@ -76,33 +76,34 @@ func RequiresOn(ctx context.Context, t *Tables, f facts.Facts, targets []Target)
 	return r
 }
 
-// requiredOn is what the artefact needs on one target, whose GPUs are of one kind, and what it leaves to the image there.
+// requiredOn computes what the artefact needs on one target, whose GPUs are of one kind, and what it leaves to the
+// image there.
 func requiredOn(ctx context.Context, t *Tables, f facts.Facts, target Target) (g requires.GPU, ofImage []string) {
-	a := artefactOf(f)
+	a := stripMachine(f)
 	target.Driver = newestDriver(t)
 	m := model.NewMachine(t, &a, target, verdict.Policy{NoPins: true, Today: t.Date()})
 	var d demand
 	if len(m.GPUs) > 0 {
-		d = demandOf(m, ctx)
+		d = newDemand(m, ctx)
 	}
 	if len(m.GPUs) == 0 || ctx.Err() != nil {
 		none := requires.Drivers{}
 		return requires.GPU{Drivers: none, Undecided: none, Provided: none, Because: []string{},
 			Names: []string{target.Instance}}, nil
 	}
-	g = d.gpu(m)
+	g = d.published(m)
 	g.Names = []string{cmp.Or(target.Instance, m.GPUs[0].Name, m.GPUs[0].Label)}
 	return g, requires.Requirement{Needs: d.limits(m.GPUs[0].Label)}.ImageNeeds()
 }
 
-// newestDriver is the newest release of the last branch.
+// newestDriver returns the newest release of the newest branch.
 func newestDriver(t *Tables) string {
 	branches := tables.Rows[tables.Branch](t)
 	last := branches[len(branches)-1]
 	return cmp.Or(last.Newest.String(), last.Branch)
 }
 
-// describe writes down what is there, and what is missing of it whatever the host.
+// describe records the artefact's builds, and what is missing about them whatever the host.
 func (r *gathering) describe(m *model.Machine) {
 	for _, b := range m.Builds {
 		r.Builds = append(r.Builds, requiredBuild(b, m))
@@ -117,25 +118,26 @@ func (r *gathering) describe(m *model.Machine) {
 	}
 }
 
+// requiredBuild describes one build of the artefact.
 func requiredBuild(b *model.Build, m *model.Machine) requires.Build {
-	list := requires.Build{Subject: b.Subject, Name: b.Name, Version: b.Version, CUDA: b.CUDANumber.String(), Code: slices.Concat(b.SASS, b.PTX),
+	build := requires.Build{Subject: b.Subject, Name: b.Name, Version: b.Version, CUDA: b.CUDANumber.String(), Code: slices.Concat(b.SASS, b.PTX),
 		Python: []string{}, Glibc: b.Glibc, Arch: cmp.Or(b.Arch, m.Facts.System.Arch),
 		From: cmp.Or(b.From, b.Path), Counts: b.Counts}
 	if len(b.Rows) > 0 {
 		row := b.Rows[0]
-		list.Python, list.Glibc = verdict.OrEmpty(row.Python), cmp.Or(list.Glibc, row.Glibc.String())
-		if len(list.Code) == 0 {
-			list.Code = slices.DeleteFunc(slices.Concat(row.SASS, row.PTX), func(s string) bool { return s == "none" })
+		build.Python, build.Glibc = verdict.OrEmpty(row.Python), cmp.Or(build.Glibc, row.Glibc.String())
+		if len(build.Code) == 0 {
+			build.Code = slices.DeleteFunc(slices.Concat(row.SASS, row.PTX), func(s string) bool { return s == "none" })
 		}
 	}
 	if b.Python != "" {
-		list.Python = []string{b.Python}
+		build.Python = []string{b.Python}
 	}
-	list.Code = verdict.OrEmpty(list.Code)
-	return list
+	build.Code = verdict.OrEmpty(build.Code)
+	return build
 }
 
-// demand is every need of an artefact for one kind of GPU, with the drivers that make a difference.
+// demand holds the needs of an artefact for one kind of GPU, on each driver that makes a difference.
 type demand struct {
 	needs    []need
 	cuts     []version.Number
@@ -144,12 +146,12 @@ type demand struct {
 	code     string
 }
 
-// demandOf judges the artefact on every driver that makes a difference. It is not to be used where ctx has ended.
-func demandOf(m *model.Machine, ctx context.Context) demand {
-	d := demand{cuts: cuts(m), code: codeOfAll(m)}
+// newDemand judges the artefact on every driver that makes a difference. The result is invalid if ctx has ended.
+func newDemand(m *model.Machine, ctx context.Context) demand {
+	d := demand{cuts: cuts(m), code: commonCode(m)}
 	var q inquiry
 	for _, v := range d.cuts {
-		o := q.on(ctx, m.On(v))
+		o := q.outcomeOn(ctx, m.On(v))
 		d.now, d.provided = append(d.now, o.now), append(d.provided, o.provided)
 		if ctx.Err() != nil {
 			return demand{}
@@ -159,8 +161,8 @@ func demandOf(m *model.Machine, ctx context.Context) demand {
 	return d
 }
 
-// codeOfAll is what all builds that count have for the GPU, together.
-func codeOfAll(m *model.Machine) string {
+// commonCode returns the code for the GPU that all builds that count have.
+func commonCode(m *model.Machine) string {
 	words, lowest := "", version.BySASS+1
 	for _, b := range m.Builds {
 		if !b.Counts || !rules.ComparesCode(b) || b.Optional() || b.Extension && !b.Standalone && b.Named == nil {
@@ -174,8 +176,8 @@ func codeOfAll(m *model.Machine) string {
 	return words
 }
 
-// gpu is a demand as it is published.
-func (d demand) gpu(m *model.Machine) requires.GPU {
+// published returns the demand in its published form.
+func (d demand) published(m *model.Machine) requires.GPU {
 	g := requires.GPU{Capability: m.GPUs[0].Capability.String(), Names: []string{}, Code: d.code, Because: []string{},
 		Arch:    strings.TrimPrefix(m.Platform, "linux_"),
 		Drivers: ranges(d.cuts, d.now, isMet), Undecided: ranges(d.cuts, d.now, isUndecided),
@@ -184,13 +186,13 @@ func (d demand) gpu(m *model.Machine) requires.GPU {
 		g.Architecture = chip.Architecture
 	}
 	if len(g.Drivers)+len(g.Undecided) == 0 {
-		g.Because = verdict.OrEmpty(d.refusing())
+		g.Because = verdict.OrEmpty(d.refusingRules())
 	}
 	return g
 }
 
-// refusing are the rules that refuse every driver, else those that do so together.
-func (d demand) refusing() []string {
+// refusingRules returns the rules that each refuse every driver, or else those that refuse every driver together.
+func (d demand) refusingRules() []string {
 	var always, some []string
 	for _, n := range d.needs {
 		switch {
@@ -208,11 +210,11 @@ func (d demand) refusing() []string {
 	return slices.Compact(always)
 }
 
-// decides reports whether a need can refuse a host.
+// decides reports whether a need can exclude a host.
 func (n need) decides() bool { return !n.mild && (n.build == nil || n.build.Counts) }
 
-// limits are the needs that not every driver meets, those that lack a fact, and what code there is. Rules name the GPU
-// that they judge by its label; here a need holds for every GPU that it is published for.
+// limits returns the needs that some driver does not meet, those that lack a fact, and the available code. Rules name
+// the GPU by its label; a published need applies to every GPU of its entry.
 func (d demand) limits(label string) []requires.Need {
 	var list []requires.Need
 	for _, n := range d.needs {
@@ -223,7 +225,7 @@ func (d demand) limits(label string) []requires.Need {
 	return list
 }
 
-// forwardNeeds is the lowest cuda-compat package that lifts older drivers to every build's CUDA.
+// forwardNeeds returns the lowest cuda-compat package that lets older drivers run every build's CUDA.
 func forwardNeeds(t *Tables, r requires.Requirement) []requires.Forward {
 	var cuda version.Number
 	for _, b := range r.Builds {

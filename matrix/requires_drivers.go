@@ -11,7 +11,7 @@ import (
 	"cudacompat/matrix/requires"
 )
 
-// ranges joins the stretches between cuts that have one of some meetings.
+// ranges joins adjacent stretches of drivers that meet the needs in one of the given ways.
 func ranges(cuts []version.Number, meets []meeting, wanted ...meeting) requires.Drivers {
 	list := requires.Drivers{}
 	for i, v := range cuts {
@@ -29,9 +29,9 @@ func ranges(cuts []version.Number, meets []meeting, wanted ...meeting) requires.
 	return list
 }
 
-// cuts are the drivers at which anything that is asked of a driver can change, the first of each stretch: branches,
-// the chip's first and last, what is published of the product, the floors of the builds, and what a cuda-compat
-// library says.
+// cuts returns the drivers at which any rule's result can change, the first driver of each stretch: branches, the
+// chip's first and last driver, what is published about the product, the minimum drivers of the builds, and what a
+// cuda-compat library changes.
 func cuts(m *model.Machine) []version.Number {
 	list := []version.Number{version.Of("0")}
 	add := func(v version.Number) {
@@ -52,7 +52,7 @@ func cuts(m *model.Machine) []version.Number {
 		}
 	}
 	for _, g := range m.GPUs {
-		cutsOfGPU(m, g, add, branch)
+		gpuCuts(m, g, add, branch)
 	}
 	for _, family := range tables.Rows[tables.Minor](m.Tables) {
 		add(family.DriverLinux)
@@ -64,13 +64,14 @@ func cuts(m *model.Machine) []version.Number {
 			add(least)
 		}
 	}
-	cutsOfCompat(m, add, branch)
-	cutsOfAdvisories(m, add)
-	cutsOfImages(m, branch)
+	compatCuts(m, add, branch)
+	advisoryCuts(m, add)
+	imageCuts(m, branch)
 	slices.SortFunc(list, version.Number.Compare)
 	return slices.CompactFunc(list, func(a, b version.Number) bool { return a.Compare(b) == 0 })
 }
 
+// cudas returns the CUDA releases that the builds need.
 func cudas(rows []model.Row) []version.Number {
 	var list []version.Number
 	for _, r := range rows {
@@ -79,7 +80,8 @@ func cudas(rows []model.Row) []version.Number {
 	return list
 }
 
-func cutsOfGPU(m *model.Machine, g model.GPU, add func(version.Number), branch func(int)) {
+// gpuCuts returns the drivers at which support for a GPU begins or ends.
+func gpuCuts(m *model.Machine, g model.GPU, add func(version.Number), branch func(int)) {
 	if g.Chip != nil {
 		add(g.Chip.FirstBranch)
 	}
@@ -95,7 +97,8 @@ func cutsOfGPU(m *model.Machine, g model.GPU, add func(version.Number), branch f
 	}
 }
 
-func cutsOfCompat(m *model.Machine, add func(version.Number), branch func(int)) {
+// compatCuts returns the drivers at which a cuda-compat library begins or ends to work.
+func compatCuts(m *model.Machine, add func(version.Number), branch func(int)) {
 	for _, c := range m.Facts.Driver.Compat {
 		v := version.Of(c.Version)
 		add(v)
@@ -106,10 +109,11 @@ func cutsOfCompat(m *model.Machine, add func(version.Number), branch func(int)) 
 	}
 }
 
-// driverClause matches what NVIDIA_REQUIRE_CUDA says of branches, "driver>=535".
+// driverClause matches what NVIDIA_REQUIRE_CUDA says about branches, "driver>=535".
 var driverClause = lazyregexp.New(`driver[<>=]+(\d+)`)
 
-func cutsOfImages(m *model.Machine, branch func(int)) {
+// imageCuts returns the drivers that an image's NVIDIA_REQUIRE_CUDA names.
+func imageCuts(m *model.Machine, branch func(int)) {
 	for _, n := range m.RequestedPackages {
 		if n.Image != nil {
 			text, _, _ := n.Require()
@@ -120,7 +124,8 @@ func cutsOfImages(m *model.Machine, branch func(int)) {
 	}
 }
 
-func cutsOfAdvisories(m *model.Machine, add func(version.Number)) {
+// advisoryCuts returns the drivers that the advisories name.
+func advisoryCuts(m *model.Machine, add func(version.Number)) {
 	for _, a := range tables.Rows[tables.Advisory](m.Tables) {
 		for _, v := range a.When.Mentions("driver") {
 			add(v)

@@ -13,7 +13,7 @@ func TestCutsOfImages(t *testing.T) {
 	image := &tables.Container{Require: "cuda>=12.6", Brands: []string{"tesla"}, Branches: []string{"535", "550"}}
 	m := &model.Machine{RequestedPackages: []*model.RequestedPackage{{}, {Image: image}}}
 	var got []int
-	cutsOfImages(m, func(branch int) { got = append(got, branch) })
+	imageCuts(m, func(branch int) { got = append(got, branch) })
 	if want := []int{535, 536, 550, 551}; !slices.Equal(got, want) {
 		t.Errorf("branches %v, want %v", got, want)
 	}

@@ -12,21 +12,21 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// kind is GPUs that every need judges alike.
-type kind struct {
+// gpuKind groups GPUs that every need judges alike.
+type gpuKind struct {
 	capability version.Capability
 	asked      string   // by which a target names one of them
 	names      []string // none: any of the capability
 }
 
-// kinds are all GPUs of the tables: for each capability the one of which no more is known, then the chips' products.
-func kinds(t *Tables) []kind {
-	var list []kind
+// allKinds returns all GPUs of the tables: for each capability a generic GPU, then the products of its chips.
+func allKinds(t *Tables) []gpuKind {
+	var list []gpuKind
 	at := map[string]int{}
 	chips := tables.Rows[tables.Chip](t)
 	for i := range chips {
-		if c := chips[i].Capability; !slices.ContainsFunc(list, func(k kind) bool { return k.capability == c }) {
-			list = append(list, kind{capability: c, asked: c.String()})
+		if c := chips[i].Capability; !slices.ContainsFunc(list, func(k gpuKind) bool { return k.capability == c }) {
+			list = append(list, gpuKind{capability: c, asked: c.String()})
 		}
 	}
 	for i := range chips {
@@ -37,18 +37,18 @@ func kinds(t *Tables) []kind {
 			key := alikeKey(t, &chips[i], name)
 			if _, ok := at[key]; !ok {
 				at[key] = len(list)
-				list = append(list, kind{capability: chips[i].Capability, asked: name})
+				list = append(list, gpuKind{capability: chips[i].Capability, asked: name})
 			}
 			list[at[key]].names = append(list[at[key]].names, name)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b kind) int {
+	slices.SortStableFunc(list, func(a, b gpuKind) int {
 		return tables.CompareNaturally(a.capability.String(), b.capability.String())
 	})
 	return list
 }
 
-// alikeKey is everything by which needs tell a name from others.
+// alikeKey returns everything by which needs distinguish GPUs.
 func alikeKey(t *Tables, chip *tables.Chip, name string) string {
 	g := model.GPU{Name: name, Chip: chip}
 	key := fmt.Sprint(chip.Capability, chip.FirstCUDA, chip.FirstBranch, chip.LastBranch, g.DataCentre(),
@@ -59,15 +59,15 @@ func alikeKey(t *Tables, chip *tables.Chip, name string) string {
 	return key
 }
 
-// gathering is a requirement in the making.
+// gathering builds a requirement.
 type gathering struct {
 	*requires.Requirement
-	kinds []kind
+	kinds []gpuKind
 	of    map[string][]int // by a need's key: the kinds that it holds for
 }
 
-// add writes down what one kind of GPU needs; kinds of a capability that need the same stand together.
-func (r *gathering) add(k kind, d demand, m *model.Machine) {
+// add adds what one kind of GPU needs. Kinds of a capability with equal needs share an entry.
+func (r *gathering) add(k gpuKind, d demand, m *model.Machine) {
 	for _, n := range d.limits(m.GPUs[0].Label) {
 		key := n.Key()
 		if r.of[key] == nil {
@@ -76,7 +76,7 @@ func (r *gathering) add(k kind, d demand, m *model.Machine) {
 		r.of[key] = append(r.of[key], len(r.kinds))
 	}
 	r.kinds = append(r.kinds, k)
-	g := d.gpu(m)
+	g := d.published(m)
 	same := slices.IndexFunc(r.GPUs, func(other requires.GPU) bool {
 		return len(k.names) > 0 && len(other.Names) > 0 && sameNeeds(other, g)
 	})
@@ -88,15 +88,15 @@ func (r *gathering) add(k kind, d demand, m *model.Machine) {
 	r.GPUs = append(r.GPUs, g)
 }
 
-// sameNeeds reports whether two entries differ in nothing but names.
+// sameNeeds reports whether two entries differ only in names.
 func sameNeeds(g, h requires.GPU) bool {
 	g.Names, h.Names = nil, nil
 	return reflect.DeepEqual(g, h)
 }
 
-// settle says of each need for which GPUs it holds: none where it is for all, else capabilities, or names where others
-// of their capability need something else.
-func (r *gathering) settle() {
+// assignGPUs records for each need the GPUs to which it applies: none if it applies to all, else capabilities, or
+// product names if other products of the capability need something else.
+func (r *gathering) assignGPUs() {
 	for i := range r.Needs {
 		of := r.of[r.Needs[i].Key()]
 		r.Needs[i].GPUs = []string{}
@@ -121,7 +121,7 @@ func (r *gathering) settle() {
 	}
 }
 
-// whole reports whether every kind of a capability is among some.
+// whole reports whether a list has every kind of a capability.
 func (r *gathering) whole(c version.Capability, some []int) bool {
 	for i, k := range r.kinds {
 		if k.capability == c && !slices.Contains(some, i) {

@@ -14,7 +14,7 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// meeting is how a host stands to a need, or to all of them.
+// meeting says whether a host meets a need, or all of them.
 type meeting int8
 
 const (
@@ -24,15 +24,15 @@ const (
 	unmet
 )
 
-// inquiry asks every rule about an artefact on one kind of GPU, with one driver after another, and has Check's own chain
-// judge what they say. Nothing but the driver differs, so a rule that did not read it is asked once.
+// inquiry calls every rule about an artefact on one kind of GPU, with one driver after another, and lets Check's own
+// chain judge the results. Only the driver changes, so a rule that did not read it is called once.
 type inquiry struct {
 	questions []*question
 	answered  map[asker]*question
 	known     map[string]outcomes // by what the rules said that read the driver
 }
 
-// question is a rule that is asked about a build, or about the machine, where there is none.
+// question is one rule to call about a build or, if there is none, about the machine.
 type question struct {
 	asker
 	rule  *Rule
@@ -43,8 +43,8 @@ type question struct {
 	which meeting         // of said
 }
 
-// hears keeps what is said of the next driver: of all drivers only how they stand, and of the last one why.
-func (one *question) hears(results []*rules.Result) {
+// hear stores a result for the next driver: for all drivers whether they meet the need, and for the last one why.
+func (one *question) hear(results []*rules.Result) {
 	worst := notAsked
 	for _, r := range results {
 		worst = max(worst, meetingOf(r))
@@ -58,16 +58,17 @@ func (one *question) hears(results []*rules.Result) {
 	one.meets, one.last = append(one.meets, worst), results
 }
 
+// asker calls a rule.
 type asker struct {
 	id    string
 	build *model.Build
 }
 
-// outcomes are what Check says of a driver: as things are, and where the image brings what the artefact leaves to it.
+// outcomes are Check's outcomes on a driver: as things are, and if the image brings what the artefact leaves to it.
 type outcomes struct{ now, provided meeting }
 
-// on is the outcome on one driver, of which nothing is decided where ctx ends before it was asked.
-func (q *inquiry) on(ctx context.Context, at *model.Machine) outcomes {
+// outcomeOn returns the outcomes on one driver. They are undecided if ctx ends before the rules were called.
+func (q *inquiry) outcomeOn(ctx context.Context, at *model.Machine) outcomes {
 	if q.questions == nil {
 		q.begin(ctx, at)
 	} else {
@@ -76,7 +77,7 @@ func (q *inquiry) on(ctx context.Context, at *model.Machine) outcomes {
 				break
 			}
 			if one.moves {
-				one.hears(rules.Ask(at, *one.rule, one.build))
+				one.hear(rules.Ask(at, *one.rule, one.build))
 			}
 		}
 	}
@@ -96,13 +97,13 @@ func (q *inquiry) on(ctx context.Context, at *model.Machine) outcomes {
 	return o
 }
 
-// begin asks every rule on the first driver, and notes which of them read it.
+// begin calls every rule on the first driver, and notes which rules read it.
 func (q *inquiry) begin(ctx context.Context, at *model.Machine) {
 	q.answered, q.known = map[asker]*question{}, map[string]outcomes{}
 	ask := func(rule *Rule, b *model.Build) {
 		*at.DriverRead = false
 		one := &question{asker: asker{rule.ID, b}, rule: rule}
-		one.hears(rules.Ask(at, *rule, b))
+		one.hear(rules.Ask(at, *rule, b))
 		one.moves = *at.DriverRead
 		q.questions, q.answered[one.asker] = append(q.questions, one), one
 	}
@@ -122,7 +123,8 @@ func (q *inquiry) begin(ctx context.Context, at *model.Machine) {
 	}
 }
 
-// outline is all that the answers rest on of what the rules that read the driver say of it.
+// outline returns everything in the results of driver-dependent rules that answers depend on. Drivers with equal
+// outlines have equal outcomes.
 func (q *inquiry) outline() string {
 	var b strings.Builder
 	for _, one := range q.questions {
@@ -146,13 +148,13 @@ func (q *inquiry) outline() string {
 	return b.String()
 }
 
-// outcome has the chain judge what the rules said last.
+// outcome lets the chain judge the rules' last results.
 func (q *inquiry) outcome(ctx context.Context, at *model.Machine, provided bool) meeting {
 	v := emptyVerdict()
 	j := newJudgement(at, &v)
 	j.provided = provided
 	j.asking = func(rule Rule, b *model.Build) []*rules.Result { return q.answered[asker{rule.ID, b}].last }
-	j.rules(ctx)
+	j.runRules(ctx)
 	switch outcome(&v, j.answers(ctx)) {
 	case verdict.Compatible:
 		return isMet
@@ -162,7 +164,7 @@ func (q *inquiry) outcome(ctx context.Context, at *model.Machine, provided bool)
 	return isUndecided
 }
 
-// need is one thing that an artefact asks of a host, or of the image in which it runs.
+// need is one thing that an artefact needs of a host or of its image.
 type need struct {
 	rule    Rule
 	build   *model.Build // nil: asked of the machine itself
@@ -176,13 +178,13 @@ type need struct {
 	image   bool      // the image must bring it; no host can
 }
 
-// needs are what the rules ask for: each thing that no driver changes by itself, and of what moves with the driver the
-// drivers that will do.
+// needs returns what the rules ask for: needs that no driver changes, and driver-dependent needs with the drivers that
+// meet them.
 func (q *inquiry) needs(drivers int) []need {
 	var list []need
 	for _, one := range q.questions {
 		if one.moves {
-			if n, ok := one.ofDrivers(); ok {
+			if n, ok := one.driverNeed(); ok {
 				list = append(list, n)
 			}
 			continue
@@ -190,8 +192,8 @@ func (q *inquiry) needs(drivers int) []need {
 		for _, r := range one.last {
 			mild := r.Without && r.Finding.Severity != verdict.Error
 			if how := meetingOf(r); mild || how > isMet || r.Need != "" {
-				n := one.need(r)
-				n.mild, n.image = mild, ofImage(one.rule.Link)
+				n := one.newNeed(r)
+				n.mild, n.image = mild, isImageLink(one.rule.Link)
 				n.meets = slices.Repeat([]meeting{how}, drivers)
 				list = append(list, n)
 			}
@@ -200,20 +202,20 @@ func (q *inquiry) needs(drivers int) []need {
 	return list
 }
 
-// ofDrivers is the need of a rule that reads the driver, in the words of the driver that is nearest to one that will do;
-// false where every driver will.
-func (one *question) ofDrivers() (need, bool) {
+// driverNeed returns the need of a driver-dependent rule, in the words for the driver closest to one that meets it. It
+// returns false if every driver meets it.
+func (one *question) driverNeed() (need, bool) {
 	if one.said == nil {
 		return need{}, false
 	}
 	i := slices.IndexFunc(one.said, func(r *rules.Result) bool { return meetingOf(r) == one.which })
-	n := one.need(one.said[i])
+	n := one.newNeed(one.said[i])
 	n.meets = one.meets
 	return n, true
 }
 
-// need is what one result asks for.
-func (one *question) need(r *rules.Result) need {
+// newNeed returns what one result asks for.
+func (one *question) newNeed(r *rules.Result) need {
 	n := need{rule: *one.rule, build: one.build, missing: r.Missing, row: r.Row}
 	switch f := r.Finding; {
 	case r.Missing.IsMissing():
@@ -230,22 +232,22 @@ func (one *question) need(r *rules.Result) need {
 	return n
 }
 
-// publicNeed is the need as a reader takes it: label is the GPU that was asked about, and the need holds for every GPU
-// that it is published for.
+// publicNeed returns the need in its published form. label is the GPU that the rules were asked about; the need applies
+// to every GPU of its entry.
 func (n need) publicNeed(cuts []version.Number, label string) requires.Need {
 	words := func(s string) string { return strings.ReplaceAll(s, label, "the GPU") }
-	list := requires.Need{Rule: n.rule.ID, Kind: requires.OfHost, Need: words(n.words), Missing: words(n.missing.Missing),
+	need := requires.Need{Rule: n.rule.ID, Kind: requires.OfHost, Need: words(n.words), Missing: words(n.missing.Missing),
 		Drivers: ranges(cuts, n.meets, isMet, notAsked), Row: n.row, Source: verdict.OrEmpty(n.source), Question: n.missing.Question, Thing: n.thing}
 	if n.image {
-		list.Kind = requires.OfImage
+		need.Kind = requires.OfImage
 	}
 	if n.build != nil {
-		list.Subject, list.From = n.build.Subject, cmp.Or(n.build.From, n.build.Path)
+		need.Subject, need.From = n.build.Subject, cmp.Or(n.build.From, n.build.Path)
 	}
-	return list
+	return need
 }
 
-// meetingOf is what one result of a rule says of a host.
+// meetingOf says whether a host meets the need of one result.
 func meetingOf(r *rules.Result) meeting {
 	switch {
 	case r.Implied, r.Finding != nil && r.Finding.Severity == verdict.Error && !r.Noted:
@@ -258,7 +260,7 @@ func meetingOf(r *rules.Result) meeting {
 	return isMet
 }
 
-// ofImage reports whether what a link lacks is for the image to bring: an interpreter, packages and libraries.
-func ofImage(link verdict.LinkName) bool {
+// isImageLink reports whether the image has to bring what a link lacks: an interpreter, packages and libraries.
+func isImageLink(link verdict.LinkName) bool {
 	return link == verdict.LinkPython || link == verdict.LinkLibraries
 }

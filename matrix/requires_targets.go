@@ -11,21 +11,22 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// CompareTargets tells of each target whether the old artefact ran there, and whether the new one does. A target
-// without a driver is one with any; one without a GPU is any machine with that driver.
+// CompareTargets says for each target whether it ran the old artefact, and whether it runs the new one. A target
+// without a driver is one with any driver; a target without a GPU is any machine with its driver.
 func CompareTargets(ctx context.Context, t *Tables, old, now facts.Facts, targets []Target) []requires.TargetChange {
 	list := []requires.TargetChange{}
 	for _, target := range targets {
-		was, brought := requiredBy(ctx, t, old, target)
-		is, needs := requiredBy(ctx, t, now, target)
+		was, brought := requiredFor(ctx, t, old, target)
+		is, needs := requiredFor(ctx, t, now, target)
 		before, _ := runsOn(was, brought, brought, target)
 		after, unsure := runsOn(is, needs, brought, target)
-		list = append(list, requires.TargetChange{Target: words(target), Old: before, New: after, Unknown: !after && unsure})
+		list = append(list, requires.TargetChange{Target: targetWords(target), Old: before, New: after, Unknown: !after && unsure})
 	}
 	return list
 }
 
-func words(target Target) string {
+// targetWords formats a target.
+func targetWords(target Target) string {
 	words := cmp.Or(target.Instance, verdict.JoinAnd(target.GPUs))
 	switch {
 	case target.Driver == "":
@@ -36,8 +37,8 @@ func words(target Target) string {
 	return fmt.Sprintf("%s, driver %s", words, target.Driver)
 }
 
-// requiredBy is what an artefact needs of a target, or of any, and what it leaves to the image.
-func requiredBy(ctx context.Context, t *Tables, f facts.Facts, target Target) (list []requires.GPU, ofImage []string) {
+// requiredFor computes what an artefact needs on a target, or on any, and what it leaves to the image.
+func requiredFor(ctx context.Context, t *Tables, f facts.Facts, target Target) (list []requires.GPU, ofImage []string) {
 	if target.Named() {
 		g, needs := requiredOn(ctx, t, f, target)
 		return []requires.GPU{g}, needs
@@ -46,7 +47,8 @@ func requiredBy(ctx context.Context, t *Tables, f facts.Facts, target Target) (l
 	return slices.DeleteFunc(r.GPUs, requires.GPU.Driverless), r.ImageNeeds()
 }
 
-// runsOn reports whether an artefact runs on a target, whose image brings some things, and whether it cannot be told.
+// runsOn reports whether an artefact runs on a target whose image brings some things, and whether facts are missing to
+// tell.
 func runsOn(list []requires.GPU, needs, brought []string, target Target) (runs, unsure bool) {
 	for _, g := range list {
 		g = g.Given(needs, brought)
@@ -56,7 +58,7 @@ func runsOn(list []requires.GPU, needs, brought []string, target Target) (runs, 
 	return runs, unsure
 }
 
-// admits reports whether a driver is one of some; any is, where none is named and there is one.
+// admits reports whether drivers include a driver, or include any driver if none is named.
 func admits(drivers requires.Drivers, driver string) bool {
 	return driver == "" && len(drivers) > 0 || drivers.Has(driver)
 }

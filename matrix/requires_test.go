@@ -47,7 +47,7 @@ func dualityOf(t *testing.T, tab *Tables, i, every int, a artefact) (d duality) 
 		of := entry(need, gpu)
 		for k := (i + j) % every; k < len(gridDrivers); k += every {
 			driver := gridDrivers[k]
-			v := Check(t.Context(), tab, artefactOf(a.facts), []Target{{Driver: driver, GPUs: []string{gpu}}}, verdict.Policy{NoPins: true})
+			v := Check(t.Context(), tab, stripMachine(a.facts), []Target{{Driver: driver, GPUs: []string{gpu}}}, verdict.Policy{NoPins: true})
 			if of == nil || of.Admits(driver) != (v.Outcome == verdict.Compatible) {
 				if d.different++; d.different < 4 {
 					t.Errorf("%s on %s, %s: requires %+v, check %s: %s", a.name, gpu, driver, of, v.Outcome, errorsOf(v))
@@ -429,7 +429,7 @@ func changeOf(d requires.Diff, gpu string) *requires.Change {
 }
 
 func outcomeOn(f facts.Facts, target Target) verdict.Outcome {
-	return Check(context.Background(), Embedded(), artefactOf(f), []Target{target}, verdict.Policy{}).Outcome
+	return Check(context.Background(), Embedded(), stripMachine(f), []Target{target}, verdict.Policy{}).Outcome
 }
 
 // TestRequiresOfWhatBringsTorch: an xformers that a file names alone stands for the torch that it brings, whose code

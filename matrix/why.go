@@ -10,10 +10,10 @@ import (
 	"cudacompat/matrix/internal/rules"
 )
 
-// Rules is every rule, causes before their consequences.
+// Rules returns every rule, causes before their consequences.
 func Rules() []Rule { return slices.Clone(rules.All) }
 
-// Why is one value of one row with what stands behind it.
+// Why explains one value of one row.
 type Why struct {
 	Table   string   `json:"table"`   // "torch"
 	Key     string   `json:"key"`     // "2.6.0 cu124 linux_x86_64"
@@ -27,8 +27,8 @@ type Why struct {
 	Checked  string   `json:"checked"` // ISO date on which the oldest of its sources was last read
 }
 
-// readersOf are the rules that decide by a column.
-func readersOf(column string) []string {
+// columnReaders returns the rules that read a column.
+func columnReaders(column string) []string {
 	list := []string{}
 	for _, rule := range rules.All {
 		if slices.Contains(rule.Reads, column) {
@@ -38,23 +38,23 @@ func readersOf(column string) []string {
 	return list
 }
 
-// Whys explain one column of each of the grid's rows.
+// Whys explains one column in each of the grid's rows.
 func Whys(t *Tables, g tables.Grid, column string) []Why {
 	var list []Why
 	for i, row := range g.Rows {
 		w := Why{Table: g.Table, Key: strings.Join(row[:g.Keys], " "), Column: column, Value: g.Cell(i, column),
-			Rules: readersOf(column), Verified: g.Cell(i, "verified"), Checked: g.Day(i),
+			Rules: columnReaders(column), Verified: g.Cell(i, "verified"), Checked: g.Day(i),
 			Source: tables.SourcesOf(g.Cell(i, "source"))}
 		if g.Column(column) < 0 {
-			w.workOut(t, g.Cell(i, "cuda"), g.Cell(i, "platform"))
+			w.addFloor(t, g.Cell(i, "cuda"), g.Cell(i, "platform"))
 		}
 		list = append(list, w)
 	}
 	return list
 }
 
-// workOut is the driver floor of a row's CUDA on its platform, with its own source.
-func (w *Why) workOut(t *Tables, cuda, platform string) {
+// addFloor adds the minimum driver of a row's CUDA on its platform, with its own source.
+func (w *Why) addFloor(t *Tables, cuda, platform string) {
 	v := version.Of(cuda)
 	if !v.Known() {
 		return

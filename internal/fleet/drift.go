@@ -78,7 +78,7 @@ type trait struct {
 // a risk.
 func traitsOf(t *matrix.Tables, f *facts.Facts) []trait {
 	var list []trait
-	for _, p := range matrix.Stack(t, f) {
+	for _, p := range matrix.Components(t, f) {
 		what, severity := p.Name, verdict.Warning
 		if p.Name == "NCCL" {
 			what, severity = "NCCL of "+p.Of, verdict.Error

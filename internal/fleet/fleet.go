@@ -118,7 +118,7 @@ func NewJudge(t *matrix.Tables, policy verdict.Policy, whatIf []WhatIf) *Judge {
 // Add judges one node. Of two documents of one node the later counts, of equally old ones the second. A node that is not
 // judged before the context ends is among those that could not be.
 func (j *Judge) Add(ctx context.Context, n Node) {
-	matrix.Settle(&n.Facts)
+	matrix.Normalize(&n.Facts)
 	key := keyOf(&n.Facts)
 	kind := j.kinds[key]
 	if kind == nil {

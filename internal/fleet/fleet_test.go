@@ -224,7 +224,7 @@ func TestWhatIfIsCheckWithDriver(t *testing.T) {
 		for _, k := range fleet.Kinds {
 			for _, n := range k.Nodes {
 				f := kinds[n.Node]
-				matrix.Settle(&f)
+				matrix.Normalize(&f)
 				if want := matrix.Check(context.Background(), matrix.Embedded(), f, []matrix.Target{{Driver: driver}}, verdict.Policy{}).Outcome; k.Outcome != want {
 					t.Errorf("%s on %s: %s, check says %s", n.Node, driver, k.Outcome, want)
 				}

@@ -12,40 +12,43 @@ import (
 	"cudacompat/probe/facts"
 )
 
+// heldLink returns a link that was seen.
 func heldLink(link verdict.LinkName, value, from string, facts ...string) verdict.Link {
 	return verdict.Link{Link: link, State: verdict.Held, Value: value, From: from, Because: []string{}, Facts: facts}
 }
 
+// assumedLink returns a link that is assumed.
 func assumedLink(link verdict.LinkName, value, from string) verdict.Link {
 	return verdict.Link{Link: link, State: verdict.Assumed, Value: value, From: from, Because: []string{}}
 }
 
-// unseen is a link of which a fact is missing, with the rule whose page says how to get it.
-func unseen(link verdict.LinkName, missing verdict.MissingFact, rule string) verdict.Link {
+// unseenLink returns a link of which a fact is missing, with the rule whose page says how to get it.
+func unseenLink(link verdict.LinkName, missing verdict.MissingFact, rule string) verdict.Link {
 	return verdict.Link{Link: link, State: verdict.Unseen, Value: missing.Missing, Lacks: missing, Because: []string{rule}}
 }
 
-// unshown is a link that was not seen because this process was given no GPU.
-func unshown(link verdict.LinkName, rule string) verdict.Link {
+// withheldLink returns a link that was not seen because this process was given no GPU.
+func withheldLink(link verdict.LinkName, rule string) verdict.Link {
 	return verdict.Link{Link: link, State: verdict.Unseen, Value: verdict.Withheld, Because: []string{rule}}
 }
 
 // What was seen of each link, where no rule found it broken. A link that nobody looked at because only a file was given
 // is assumed; one that was looked for and not found is unseen.
 
-// sight is what was seen of a link of the machine, for one kind of GPU; false where the link does not arise.
-func sight(m *model.Machine, link verdict.LinkName, g model.GPU) (verdict.Link, bool) {
+// observe returns what was observed of a link of the machine for one kind of GPU. It returns false if the link does not
+// apply.
+func observe(m *model.Machine, link verdict.LinkName, g model.GPU) (verdict.Link, bool) {
 	switch link {
 	case verdict.LinkGPU:
-		return sightOfGPU(m, g), true
+		return observeGPU(m, g), true
 	case verdict.LinkModule:
-		return sightOfModule(m), true
+		return observeModule(m), true
 	case verdict.LinkDevices:
-		return sightOfDevices(m, g), true
+		return observeDevices(m, g), true
 	case verdict.LinkLibcuda:
-		return sightOfLibcuda(m), true
+		return observeLibcuda(m), true
 	}
-	return sightOfAnswers(m)
+	return observeAnswers(m)
 }
 
 // Why a link is assumed.
@@ -75,7 +78,8 @@ const (
 	factGroups    = "environments.*.builds.*.groups"
 )
 
-// reasonAssumed is why this machine was not looked at for a probe's facts, and need not have been; empty where it was.
+// reasonAssumed returns why links of this machine are assumed: nobody had to look at it. It returns "" if a probe
+// looked.
 func reasonAssumed(m *model.Machine, probe string) string {
 	switch {
 	case m.Facts.System.Rest:
@@ -88,17 +92,19 @@ func reasonAssumed(m *model.Machine, probe string) string {
 	return ""
 }
 
-func sightOfGPU(m *model.Machine, g model.GPU) verdict.Link {
+// observeGPU observes the link gpu.
+func observeGPU(m *model.Machine, g model.GPU) verdict.Link {
 	switch {
 	case g.Label == "":
-		return unseen(verdict.LinkGPU, verdict.NoGPU, "gpu-count")
+		return unseenLink(verdict.LinkGPU, verdict.NoGPU, "gpu-count")
 	case m.Target.Named():
 		return assumedLink(verdict.LinkGPU, g.Label, g.From)
 	}
 	return heldLink(verdict.LinkGPU, g.Label, g.From, factGPUs)
 }
 
-func sightOfModule(m *model.Machine) verdict.Link {
+// observeModule observes the link module.
+func observeModule(m *model.Machine) verdict.Link {
 	value := m.Driver().Version.String()
 	if m.Facts.Driver.Module != "" && m.Target.Driver == "" {
 		value += ", " + m.Facts.Driver.Module
@@ -114,51 +120,52 @@ func sightOfModule(m *model.Machine) verdict.Link {
 	if why := reasonAssumed(m, "proc-driver"); why != "" {
 		return assumedLink(verdict.LinkModule, value, why)
 	}
-	return unseen(verdict.LinkModule, verdict.Question("whether the NVIDIA kernel module is loaded"), "driver-missing")
+	return unseenLink(verdict.LinkModule, verdict.Question("whether the NVIDIA kernel module is loaded"), "driver-missing")
 }
 
-// sightOfDevices asks, in this order, what was given to this process, what it may open, and who would make the rest.
-func sightOfDevices(m *model.Machine, g model.GPU) verdict.Link {
+// observeDevices observes the link devices. It checks, in this order, what this process was given, what it may open,
+// and who would create the rest.
+func observeDevices(m *model.Machine, g model.GPU) verdict.Link {
 	if m.Facts.Image != nil && withheld(m) {
-		return unshown(verdict.LinkDevices, withholder(m))
+		return withheldLink(verdict.LinkDevices, withholder(m))
 	}
 	if why := reasonAssumed(m, "devices"); why != "" {
 		return assumedLink(verdict.LinkDevices, "", why)
 	}
 	if !m.Looked("devices") { // the time was up, or they could not be looked at
-		return unseen(verdict.LinkDevices, verdict.Question("whether the driver's nodes under /dev can be opened"), "device-nodes-missing")
+		return unseenLink(verdict.LinkDevices, verdict.Question("whether the driver's nodes under /dev can be opened"), "device-nodes-missing")
 	}
 	if withheld(m) {
-		return unshown(verdict.LinkDevices, withholder(m))
+		return withheldLink(verdict.LinkDevices, withholder(m))
 	}
 	switch {
 	case m.Facts.Devices.Node("/dev/dxg") != nil:
 		return heldLink(verdict.LinkDevices, "/dev/dxg", "/dev", factNodes)
 	case m.Facts.System.WSL:
-		return unseen(verdict.LinkDevices, verdict.Question("whether /dev/dxg is there"), "device-nodes-missing")
+		return unseenLink(verdict.LinkDevices, verdict.Question("whether /dev/dxg is there"), "device-nodes-missing")
 	case m.Jetson():
 		return heldLink(verdict.LinkDevices, "nvgpu and nvhost", "the board's image", factGPUs, factSystem, factNodes)
 	}
 	names := []string{"nvidiactl", "nvidia-uvm"}
 	for _, name := range []string{model.ControlNode, model.MemoryNode} {
 		if missing := nodeUnseen(m, name); missing.IsMissing() {
-			return unseen(verdict.LinkDevices, missing, "device-nodes-missing")
+			return unseenLink(verdict.LinkDevices, missing, "device-nodes-missing")
 		}
 	}
-	node := nodeOf(m, g)
+	node := gpuNode(m, g)
 	switch {
 	case node != nil && node.Access != "ok" && !m.DriverAnswers():
-		return unseen(verdict.LinkDevices, verdict.Question(fmt.Sprintf("whether a program may open %s (%s)", node.Path, node.Access)), "device-permission")
+		return unseenLink(verdict.LinkDevices, verdict.Question(fmt.Sprintf("whether a program may open %s (%s)", node.Path, node.Access)), "device-permission")
 	case node == nil && !m.DriverAnswers() && !m.Makes():
-		return unseen(verdict.LinkDevices, verdict.Question("whether the GPU's node under /dev can be made"), "device-nodes-missing")
+		return unseenLink(verdict.LinkDevices, verdict.Question("whether the GPU's node under /dev can be made"), "device-nodes-missing")
 	case node != nil:
 		names = append(names, strings.TrimPrefix(node.Path, "/dev/"))
 	}
 	return heldLink(verdict.LinkDevices, strings.Join(names, ", "), "/dev", factNodes, factNVML)
 }
 
-// nodeUnseen is what is not known of a node that every program opens; nothing where it can be opened, or will be made
-// when it is first needed.
+// nodeUnseen returns what is not known about a node that every program opens, or nothing if the node can be opened or
+// will be created when it is first needed.
 func nodeUnseen(m *model.Machine, name string) verdict.MissingFact {
 	node := m.Facts.Devices.Node(name)
 	switch {
@@ -172,8 +179,8 @@ func nodeUnseen(m *model.Machine, name string) verdict.MissingFact {
 	return verdict.MissingFact{}
 }
 
-// nodeOf is a GPU's own node, by its number where that is known, else one that may be its.
-func nodeOf(m *model.Machine, g model.GPU) *facts.Node {
+// gpuNode returns a GPU's own device node by its number or, if that is not known, one that may be it.
+func gpuNode(m *model.Machine, g model.GPU) *facts.Node {
 	i := slices.IndexFunc(m.Facts.GPUs, func(f facts.GPU) bool { return f.Bus == g.Bus && f.Minor != nil })
 	if i >= 0 {
 		return m.Facts.Devices.Node(fmt.Sprintf("/dev/nvidia%d", *m.Facts.GPUs[i].Minor))
@@ -188,8 +195,8 @@ func nodeOf(m *model.Machine, g model.GPU) *facts.Node {
 	return &nodes[0]
 }
 
-// withheld reports whether this process was given no GPU, or hides every one on purpose: nothing is broken then, and
-// nothing is proven either.
+// withheld reports whether this process was given no GPU, or hides all of them on purpose. Nothing is broken then, and
+// nothing is proven.
 func withheld(m *model.Machine) bool {
 	if m.Facts.Image != nil || !m.Here() {
 		return m.Facts.Image != nil && m.Shown.Hidden
@@ -206,7 +213,8 @@ func withheld(m *model.Machine) bool {
 		m.Facts.Devices.Node("/dev/dxg") == nil
 }
 
-func sightOfLibcuda(m *model.Machine) verdict.Link {
+// observeLibcuda observes the link libcuda.
+func observeLibcuda(m *model.Machine) verdict.Link {
 	value := func(v version.Number) string {
 		text, cuda := v.String(), m.Driver().CUDA
 		if own := m.Driver().Version; v.Known() && own.Known() && v.Compare(own) != 0 && m.Forward().Compat == nil {
@@ -238,12 +246,12 @@ func sightOfLibcuda(m *model.Machine) verdict.Link {
 		rule = "container-driver-libs"
 	}
 	if withheld(m) { // its driver comes in with the GPU
-		return unshown(verdict.LinkLibcuda, withholder(m))
+		return withheldLink(verdict.LinkLibcuda, withholder(m))
 	}
-	return unseen(verdict.LinkLibcuda, verdict.Question("which libcuda.so.1 a CUDA program would load here"), rule)
+	return unseenLink(verdict.LinkLibcuda, verdict.Question("which libcuda.so.1 a CUDA program would load here"), rule)
 }
 
-// withholder is the rule whose page says why this process has no GPU.
+// withholder returns the rule whose page says why this process has no GPU.
 func withholder(m *model.Machine) string {
 	if m.Shown.Hidden {
 		return "visible-devices"
@@ -254,10 +262,10 @@ func withholder(m *model.Machine) string {
 	return "container-driver-libs"
 }
 
-// sightOfAnswers: without NVML nobody asked the driver, and there is no such link.
-func sightOfAnswers(m *model.Machine) (verdict.Link, bool) {
+// observeAnswers observes the link answers. Without NVML nobody asked the driver, and the link does not exist.
+func observeAnswers(m *model.Machine) (verdict.Link, bool) {
 	if m.Facts.Observed.CUDAAvailable != nil && !*m.Facts.Observed.CUDAAvailable && !m.Target.Named() && m.Target.Driver == "" {
-		return unseen(verdict.LinkAnswers, verdict.Question("why torch.cuda.is_available() is False in this report: the visible devices, a compatibility library, or the nodes under /dev decide"), "driver-unresponsive"), true
+		return unseenLink(verdict.LinkAnswers, verdict.Question("why torch.cuda.is_available() is False in this report: the visible devices, a compatibility library, or the nodes under /dev decide"), "driver-unresponsive"), true
 	}
 	nvml := m.Facts.Driver.NVML
 	switch {
@@ -269,22 +277,22 @@ func sightOfAnswers(m *model.Machine) (verdict.Link, bool) {
 	case nvml.Status == "ok":
 		return heldLink(verdict.LinkAnswers, "", m.NVMLFrom(), factNVML), true
 	case nvml.Status == "timeout" || nvml.Status == "crashed" || nvml.Status == "stuck":
-		return unseen(verdict.LinkAnswers, verdict.Statement(nvml.Message), "driver-unresponsive"), true
+		return unseenLink(verdict.LinkAnswers, verdict.Statement(nvml.Message), "driver-unresponsive"), true
 	case nvml.Status == "error" && nvml.Code != model.NVMLNotLoaded && !withheld(m):
-		return unseen(verdict.LinkAnswers, whyNVMLFails(nvml), "driver-unresponsive"), true
+		return unseenLink(verdict.LinkAnswers, whyNVMLFails(nvml), "driver-unresponsive"), true
 	}
 	return verdict.Link{}, false
 }
 
-// whyNVMLFails is what is not known of an error of NVML, which the kernel's log may tell.
+// whyNVMLFails returns the missing fact for an error of NVML, with the reason if the kernel log has one.
 func whyNVMLFails(nvml facts.NVML) verdict.MissingFact {
 	lack := verdict.Question("why NVML fails: " + cmp.Or(nvml.Message, fmt.Sprintf("NVML error %d", nvml.Code)))
 	lack.Reason = "nvml"
 	return lack
 }
 
-// sightOfBuild is what was seen of a build's own link.
-func sightOfBuild(m *model.Machine, link verdict.LinkName, b *model.Build, g model.GPU) verdict.Link {
+// observeBuild observes one of a build's own links.
+func observeBuild(m *model.Machine, link verdict.LinkName, b *model.Build, g model.GPU) verdict.Link {
 	installed := b.Path != "" || b.Program()
 	switch link {
 	case verdict.LinkDriver:
@@ -307,19 +315,19 @@ func sightOfBuild(m *model.Machine, link verdict.LinkName, b *model.Build, g mod
 		case installed && b.Looked, b.Program():
 			return heldLink(link, "", b.Path, factLooked, factPath)
 		case installed && b.IsFramework() && b.Device == "cuda" && m.Looked("python"): // of what was found only its version was read
-			return unseen(link, verdict.Question("which libraries "+b.Name+" would load"), "library-shadowed")
+			return unseenLink(link, verdict.Question("which libraries "+b.Name+" would load"), "library-shadowed")
 		}
 	}
 	return assumedLink(link, "", byFile)
 }
 
-// hiddenByImage is the lack where an image's own CUDA_VISIBLE_DEVICES hides every GPU.
+// hiddenByImage returns the missing fact for an image whose own CUDA_VISIBLE_DEVICES hides every GPU.
 func hiddenByImage(list string) verdict.MissingFact {
 	return verdict.Statement(fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q in the image's configuration hides every GPU", list))
 }
 
-// lackOf is the fact that an unseen link lacks.
-func lackOf(m *model.Machine, l verdict.Link) verdict.MissingFact {
+// missingForLink returns the fact that an unseen link lacks.
+func missingForLink(m *model.Machine, l verdict.Link) verdict.MissingFact {
 	list, hides := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]
 	switch {
 	case l.Value != verdict.Withheld:
