@@ -3,7 +3,7 @@
 # make static     build it without NVML and libc: bin/cudacompat-static
 # make test       run the tests
 # make grid       run in full what make test samples: pins for every driver, GPU and Python, every upgrade, every log
-# make lint       run gofmt, vet, staticcheck and the tables' linter, and check go.mod and NOTICE
+# make lint       run gofmt, vet, staticcheck and tools/lint (names, comments), and check go.mod and NOTICE
 # make freeze     give the tests today's tables; read what then differs
 # make golden     rewrite the tests' expected output; read the difference before you commit it
 # make screen     draw docs/screen.svg, the picture in the README
@@ -73,6 +73,7 @@ lint:
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt-ed:"; gofmt -l .; exit 1; }
 	go vet ./...
 	go run $(STATICCHECK) ./...
+	go run ./tools/lint
 	go mod tidy -diff
 	@go run ./tools/release notice | diff -u NOTICE - || { echo "NOTICE is old: go run ./tools/release notice >NOTICE"; exit 1; }
 

@@ -141,7 +141,7 @@ func (g Grid) Cell(row int, column string) string {
 	return ""
 }
 
-// List takes a cell apart where its column is a list.
+// list splits a cell whose column is a list.
 func (g Grid) list(column int, cell string) (items []string, isList bool) {
 	switch g.kinds[column] {
 	case reflect.TypeFor[[]string](), reflect.TypeFor[NameList](), reflect.TypeFor[Sources]():

@@ -13,8 +13,8 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// take notes the CUDA libraries that the process has mapped, and why these; cuDNN's parts where one of them does not
-// lie beside it.
+// recordLoaded records the CUDA libraries that the process has mapped, and why these; cuDNN's parts if one does not
+// lie next to it.
 func recordLoaded(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site) {
 	var parts []facts.Taken
 	cudnn, apart := "", false

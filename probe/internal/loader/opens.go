@@ -22,7 +22,7 @@ var Openers = map[string]func(*host.Host, *pyenv.Site, *facts.Build, *ldso.Proce
 	"numba-cuda": openNumba, "paddlepaddle-gpu": openPaddle,
 }
 
-// opens notes which CUDA libraries the loader does not find for a package, and which of these lie where the program can
+// ReadOpened records which CUDA libraries the loader does not find for a package, and which of these lie where the program can
 // reach them nevertheless.
 func ReadOpened(b *facts.Build, h *host.Host, s *pyenv.Site) error {
 	open := Openers[b.Name]

@@ -136,7 +136,7 @@ func FindUnserved(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site) 
 	return nil
 }
 
-// foreign are the CUDA libraries, by soname, that are not known to serve: they lie outside the build's packages, in a
+// foreignLibraries returns the CUDA libraries, by soname, that are not known to serve: they lie outside the build's packages, in a
 // wheel of a version that the build does not pin, or are not the files that their wheel brought. Where the build has no
 // wheels of CUDA there is nothing that they could stand before.
 func foreignLibraries(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site) map[string]*ldso.Object {

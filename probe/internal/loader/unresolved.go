@@ -12,7 +12,7 @@ import (
 // maxUnresolved is how many are kept; one is enough for the loader to give up.
 const maxUnresolved = 16
 
-// unresolved notes what one library misses of the foreign ones.
+// findUnresolved notes what one library misses of the foreign ones.
 func findUnresolved(b *facts.Build, p *ldso.Process, o *ldso.Object, foreign map[string]*ldso.Object) error {
 	versions, err := p.MissingVersions(o)
 	if err != nil {

@@ -12,7 +12,7 @@ const (
 	noNVML  = "this build has no NVML (built without cgo); driver and GPUs come only from /proc, /sys and files"
 )
 
-// Without NVML nobody is asked: Start says so before.
+// askNVML does nothing in a build without NVML; Start has reported it.
 func askNVML(bool, func(Answer)) {}
 
 func serve() {}

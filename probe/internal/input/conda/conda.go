@@ -40,7 +40,7 @@ var (
 	condaFile  = lazyregexp.New(`^(.+)-([^-]+)-([^-]+?)(?:\.conda|\.tar\.bz2)$`)
 )
 
-// package adds one of conda's packages; of version, build and channel any can be empty.
+// add adds one of conda's packages; of version, build and channel any can be empty.
 func (c *List) add(name, version, specifier, build string) {
 	switch name {
 	case "cuda-version", "pytorch-cuda", "cudatoolkit":

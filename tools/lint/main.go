@@ -1,0 +1,149 @@
+// Command lint checks names and comments that gofmt, vet and staticcheck do not:
+//
+//	go run ./tools/lint          check this module
+//	go run ./tools/lint -update  write the smaller counts into tools/lint/offenders.csv
+//
+// A function's doc comment begins with the function's name. Every package has a package comment. No function's name
+// begins with of, by, without or and; with is for options, and for copies of the receiver or of the first argument.
+// Tests are not checked. Existing offenders are counted per package in offenders.csv. The counts may only shrink: lint
+// fails if a package has more offenders than listed and the module has more than the list's sum, so that code may move.
+package main
+
+import (
+	"encoding/csv"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const listFile = "tools/lint/offenders.csv"
+
+func main() {
+	update := flag.Bool("update", false, "write the smaller counts into "+listFile)
+	flag.Parse()
+	if err := run(*update); err != nil {
+		fmt.Fprintln(os.Stderr, "lint:", err)
+		os.Exit(1)
+	}
+}
+
+// run checks the module in the working directory against its list.
+func run(update bool) error {
+	found, err := lintModule(".")
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(listFile)
+	if err != nil {
+		return err
+	}
+	allowed, err := parseList(string(data))
+	if err != nil {
+		return err
+	}
+	report := compare(found, allowed)
+	fmt.Print(report.text)
+	if report.worse {
+		return fmt.Errorf("more offenders than in %s", listFile)
+	}
+	if update {
+		return os.WriteFile(listFile, []byte(formatList(count(found))), 0o644)
+	}
+	return nil
+}
+
+// key identifies the offenders of one rule in one package.
+type key struct{ dir, rule string }
+
+// parseList parses lines such as "probe/facts,doc,12".
+func parseList(text string) (map[key]int, error) {
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	list := map[key]int{}
+	for _, row := range rows {
+		if len(row) != 3 {
+			return nil, fmt.Errorf("%s: %d fields instead of 3", listFile, len(row))
+		}
+		n, err := strconv.Atoi(row[2])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", listFile, err)
+		}
+		list[key{row[0], row[1]}] = n
+	}
+	return list, nil
+}
+
+// formatList writes counts as parseList reads them.
+func formatList(counts map[key]int) string {
+	var out strings.Builder
+	for _, k := range sortedKeys(counts) {
+		fmt.Fprintf(&out, "%s,%s,%d\n", k.dir, k.rule, counts[k])
+	}
+	return out.String()
+}
+
+// sortedKeys returns the keys of counts by package and rule.
+func sortedKeys(counts map[key]int) []key {
+	var keys []key
+	for k := range counts {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		return strings.Compare(a.dir+" "+a.rule, b.dir+" "+b.rule)
+	})
+	return keys
+}
+
+// count counts offenders per package and rule.
+func count(found []offender) map[key]int {
+	counts := map[key]int{}
+	for _, o := range found {
+		counts[o.key]++
+	}
+	return counts
+}
+
+// comparison is the result of compare.
+type comparison struct {
+	text  string
+	worse bool // some rule has more offenders than listed
+}
+
+// compare holds offenders against the allowed counts. It lists the offenders of packages that have too many of a rule
+// whose sum grew, and says how many entries of the list may shrink.
+func compare(found []offender, allowed map[key]int) comparison {
+	counts := count(found)
+	sums := map[string]int{}
+	for k, n := range counts {
+		sums[k.rule] += n
+	}
+	for k, n := range allowed {
+		sums[k.rule] -= n
+	}
+	var out strings.Builder
+	worse, fewer := false, 0
+	for _, k := range sortedKeys(counts) {
+		if counts[k] <= allowed[k] || sums[k.rule] <= 0 {
+			continue
+		}
+		worse = true
+		fmt.Fprintf(&out, "%s has %d offenders of rule %q, %d are listed:\n", k.dir, counts[k], k.rule, allowed[k])
+		for _, o := range found {
+			if o.key == k {
+				fmt.Fprintf(&out, "  %s: %s\n", o.place, o.message)
+			}
+		}
+	}
+	for k, n := range allowed {
+		fewer += max(0, n-counts[k])
+	}
+	if fewer > 0 && !worse {
+		fmt.Fprintf(&out, "%d listed offenders are gone or have moved: go run ./tools/lint -update\n", fewer)
+	}
+	return comparison{text: out.String(), worse: worse}
+}
