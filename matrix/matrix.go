@@ -33,9 +33,9 @@ func Subject(b *facts.Build, env *facts.Environment) string {
 	return model.Subject(b, env)
 }
 
-// WithoutPrivate returns facts without the packages that the tables do not know. Reports are pasted into public threads,
+// RemovePrivate returns facts without the packages that the tables do not know. Reports are pasted into public threads,
 // and the names of private packages do not belong there.
-func WithoutPrivate(t *Tables, f facts.Facts) facts.Facts {
+func RemovePrivate(t *Tables, f facts.Facts) facts.Facts {
 	return model.WithoutPrivate(t, f)
 }
 

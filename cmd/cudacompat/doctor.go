@@ -242,7 +242,7 @@ func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (repo
 // reportOf is the report of facts that were read.
 func (j job) reportOf(ctx context.Context, found probe.Facts) report.Report {
 	verdict := matrix.Check(ctx, j.tables, found, j.targets, j.policy)
-	shown := matrix.WithoutPrivate(j.tables, found)
+	shown := matrix.RemovePrivate(j.tables, found)
 	r := report.New(tool(j.tables, j.outputs.asJSON() || j.overlaid), shown, j.targets, verdict)
 	r.Configuration = j.config.effect(verdict, j.outputs, j.failOn)
 	if j.log != nil {

@@ -302,7 +302,7 @@ func (g *guarding) foretell(ctx context.Context, c guard.Command, plan probe.Fac
 	second.Timeout = g.f.timeout
 	after.Facts = probe.Forecast(ctx, g.host, second, g.before.Facts, plan)
 	after.Verdict = g.verdict(ctx, after.Facts)
-	public := *matrix.WithoutPrivate(g.tables, after.Facts).Plan
+	public := *matrix.RemovePrivate(g.tables, after.Facts).Plan
 	forecast := guard.Compare(c, g.env, public, g.before, after)
 	forecast.Configuration = g.config.effect(after.Verdict, outputs[report.Report]{}, "")
 	forecast.Others = len(guard.TouchedPackages(*after.Facts.Plan)) - len(guard.TouchedPackages(public))

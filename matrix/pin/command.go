@@ -17,8 +17,8 @@ func Command(words ...string) string {
 	return strings.Join(quoted, " ")
 }
 
-// AndThen joins commands so that each runs only if the one before it succeeded.
-func AndThen(commands ...string) string { return strings.Join(commands, " && ") }
+// Sequence joins commands so that each runs only if the one before it succeeded.
+func Sequence(commands ...string) string { return strings.Join(commands, " && ") }
 
 // Word quotes one word of a command. Every text that comes from a machine or a file must pass through it before it
 // enters a command or a step.

@@ -65,7 +65,7 @@ func (i Install) pip(at Place) string {
 	if len(i.Remove) == 0 {
 		return install
 	}
-	return AndThen(Command(slices.Concat(program, []string{"uninstall"}, place, []string{"-y"}, i.Remove)...), install)
+	return Sequence(Command(slices.Concat(program, []string{"uninstall"}, place, []string{"-y"}, i.Remove)...), install)
 }
 
 func (i Install) uv(at Place) string {
@@ -80,7 +80,7 @@ func (i Install) uv(at Place) string {
 	if len(i.Remove) == 0 {
 		return install
 	}
-	return AndThen(Command(slices.Concat([]string{"uv", "pip", "uninstall"}, place, i.Remove)...), install)
+	return Sequence(Command(slices.Concat([]string{"uv", "pip", "uninstall"}, place, i.Remove)...), install)
 }
 
 // options returns the options before the packages. again is the installer's option to reinstall what is there.

@@ -37,7 +37,7 @@ func (s System) AsRoot(words ...string) string {
 func (s System) Install(packages ...string) string {
 	switch {
 	case s.APT():
-		return AndThen(s.AsRoot("apt-get", "update"), s.AsRoot(append([]string{"apt-get", "install", "-y"}, packages...)...))
+		return Sequence(s.AsRoot("apt-get", "update"), s.AsRoot(append([]string{"apt-get", "install", "-y"}, packages...)...))
 	case s.DNF():
 		return s.AsRoot(append([]string{"dnf", "install", "-y"}, packages...)...)
 	}
@@ -68,7 +68,7 @@ func (s System) Releases(name string) string {
 func (s System) Reinstall(packages ...string) string {
 	switch {
 	case s.APT():
-		return AndThen(s.AsRoot("apt-get", "update"),
+		return Sequence(s.AsRoot("apt-get", "update"),
 			s.AsRoot(append([]string{"apt-get", "install", "--reinstall", "-y"}, packages...)...))
 	case s.DNF():
 		return s.AsRoot(append([]string{"dnf", "reinstall", "-y"}, packages...)...)
@@ -195,11 +195,11 @@ func (s System) Driver(d Driver) string {
 			needs = append(needs, s.Headers(s.Kernel))
 		}
 		key := "cuda-keyring_1.1-1_all.deb"
-		return AndThen(s.Install(needs...), Command("curl", "-fsSLO", cudaRepositories+s.repositoryDir()+"/"+key),
+		return Sequence(s.Install(needs...), Command("curl", "-fsSLO", cudaRepositories+s.repositoryDir()+"/"+key),
 			s.AsRoot("dpkg", "-i", key), s.Install("nvidia-driver-pinning-"+d.Branch), s.AsRoot("apt-get", "install", "-y", d.nvidiaPackage()))
 	// amazon-linux.html, not opened: install-nvidia-driver.sh of awslabs/amazon-eks-ami. Its dkms is NVIDIA's.
 	case s.Family == "amzn":
-		return AndThen(s.AsRoot(append([]string{"dnf", "install", "-y"}, s.amazonBuildPackages()...)...), s.addRepository(), s.enableStream(d))
+		return Sequence(s.AsRoot(append([]string{"dnf", "install", "-y"}, s.amazonBuildPackages()...)...), s.addRepository(), s.enableStream(d))
 	// red-hat-enterprise-linux.html, not opened: installing_nvidia_gpu_drivers.md of Rocky Linux's documentation. dkms is
 	// EPEL's.
 	case s.Family == "rhel":
@@ -208,17 +208,17 @@ func (s System) Driver(d Driver) string {
 			if s.Kernel != "" {
 				needs = append(needs, s.Headers(s.Kernel))
 			}
-			return AndThen(s.Install(needs...), s.addRepository(), s.enableStream(d))
+			return Sequence(s.Install(needs...), s.addRepository(), s.enableStream(d))
 		}
 		needs = append(needs, "kernel-devel-matched")
 		if major == "9" {
-			return AndThen(s.Install(needs...), s.addRepository(), s.enableStream(d))
+			return Sequence(s.Install(needs...), s.addRepository(), s.enableStream(d))
 		}
 		needs = append(needs, "python3-dnf-plugin-versionlock")
-		return AndThen(s.Install(needs...), s.addRepository(), s.lockBranch(d))
+		return Sequence(s.Install(needs...), s.addRepository(), s.lockBranch(d))
 	// fedora.html, not opened. dnf5-plugins has config-manager.
 	case s.Family == "fedora":
-		return AndThen(s.Install("dnf5-plugins", "kernel-devel-matched", "kernel-headers"), s.addRepository(), s.lockBranch(d))
+		return Sequence(s.Install("dnf5-plugins", "kernel-devel-matched", "kernel-headers"), s.addRepository(), s.lockBranch(d))
 	}
 	return ""
 }
@@ -237,11 +237,11 @@ func (s System) ContainerToolkit() string {
 		list := Command("curl", "-fsSL", toolkitRepository+"stable/deb/"+name+".list") + " | " +
 			Command("sed", "s#deb https://#deb [signed-by="+keyring+"] https://#g") + " | " +
 			s.AsRoot("tee", "/etc/apt/sources.list.d/"+name+".list")
-		return AndThen(s.Install("ca-certificates", "curl", "gnupg"), key, list, s.Install(name))
+		return Sequence(s.Install("ca-certificates", "curl", "gnupg"), key, list, s.Install(name))
 	case s.DNF():
 		repository := Command("curl", "-fsSL", toolkitRepository+"stable/rpm/"+name+".repo") + " | " +
 			s.AsRoot("tee", "/etc/yum.repos.d/"+name+".repo")
-		return AndThen(repository, s.Install(name))
+		return Sequence(repository, s.Install(name))
 	}
 	return ""
 }
@@ -262,12 +262,12 @@ func (s System) amazonBuildPackages() []string {
 // enableStream returns the command that selects the branch: its module stream, or a version lock on RHEL 10 and Fedora,
 // which have no streams.
 func (s System) enableStream(d Driver) string {
-	return AndThen(s.AsRoot("dnf", "module", "reset", "-y", "nvidia-driver"), s.AsRoot("dnf", "module", "enable", "-y", d.moduleStream()),
+	return Sequence(s.AsRoot("dnf", "module", "reset", "-y", "nvidia-driver"), s.AsRoot("dnf", "module", "enable", "-y", d.moduleStream()),
 		s.Install(d.nvidiaPackage()))
 }
 
 func (s System) lockBranch(d Driver) string {
-	return AndThen(s.AsRoot("dnf", "versionlock", "add", "*nvidia*"+d.Branch+"*"), s.Install(d.nvidiaPackage()))
+	return Sequence(s.AsRoot("dnf", "versionlock", "add", "*nvidia*"+d.Branch+"*"), s.Install(d.nvidiaPackage()))
 }
 
 // AnyDriver returns the commands for an unknown system: apt's, on Ubuntu, and dnf's, with NVIDIA's repository already

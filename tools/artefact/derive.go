@@ -21,10 +21,10 @@ import (
 func (d *Data) Derive() []Change {
 	var changes []Change
 	set := func(table, key, column, value string) {
-		if value == "" || d.cell(table, column, key) == value && !d.byHand(table, key, column) {
+		if value == "" || d.cell(table, column, key) == value && !d.isSetByHand(table, key, column) {
 			return
 		}
-		if d.byHand(table, key, column) {
+		if d.isSetByHand(table, key, column) {
 			d.following[table+" "+key+" "+column] = value
 			return
 		}
@@ -147,8 +147,8 @@ func (d *Data) comesLast(branch string) bool {
 	return len(rows) == 0 || compareVersions(rows[len(rows)-1][0], branch) < 0
 }
 
-// byHand reports whether a line of hand.csv says a cell.
-func (d *Data) byHand(table, key, column string) bool {
+// isSetByHand reports whether a line of hand.csv sets a cell.
+func (d *Data) isSetByHand(table, key, column string) bool {
 	return slices.ContainsFunc(d.grids["hand"].Rows, func(row []string) bool {
 		return row[0] == table && row[1] == key && row[2] == column
 	})

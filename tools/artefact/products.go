@@ -49,7 +49,7 @@ func productRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	for i := range branches.Rows {
 		betas = append(betas, strings.Fields(branches.Cell(i, "developer_beta"))...)
 	}
-	counted, err := withoutBetas(all, betas)
+	counted, err := dropBetas(all, betas)
 	if err != nil {
 		return nil, err
 	}

@@ -90,11 +90,11 @@ func TestFirstDrivers(t *testing.T) {
 func TestWithoutBetas(t *testing.T) {
 	list := []readme{at("550.40.07", "2024-01-24", "c1"), at("550.40.53", "2024-02-28", "a1"),
 		at("550.40.55", "2024-03-07", "a1"), at("550.54.14", "2024-02-23", "c1")}
-	counted, err := withoutBetas(list, []string{"550.40"})
+	counted, err := dropBetas(list, []string{"550.40"})
 	if err != nil || len(counted) != 1 || counted[0].Version != "550.54.14" {
 		t.Errorf("%v %v", counted, err)
 	}
-	if _, err := withoutBetas(list, nil); err == nil || !strings.Contains(err.Error(), "550.40") {
+	if _, err := dropBetas(list, nil); err == nil || !strings.Contains(err.Error(), "550.40") {
 		t.Errorf("a series of betas that nobody named: %v", err)
 	}
 }

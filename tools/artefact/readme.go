@@ -78,9 +78,9 @@ func seriesOf(version string) string {
 	return version[:strings.LastIndex(version, ".")]
 }
 
-// withoutBetas leaves out the developer betas. Such a series goes on for months below the numbers of its branch's
-// releases and knows what they do not, so that the next higher number says nothing of what it lists.
-func withoutBetas(list []readme, betas []string) ([]readme, error) {
+// dropBetas removes the developer betas. A beta series continues for months below the numbers of its branch's releases
+// and supports GPUs that they do not, so the next higher number says nothing about what it lists.
+func dropBetas(list []readme, betas []string) ([]readme, error) {
 	counted := slices.DeleteFunc(slices.Clone(list),
 		func(r readme) bool { return slices.Contains(betas, seriesOf(r.Version)) })
 	late := map[string]int{}

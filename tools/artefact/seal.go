@@ -207,7 +207,7 @@ func (d *Data) unread(list []Listed, lock Lock) []string {
 			}
 			key := strings.Join(row[:g.Keys], " ")
 			for at, column := range g.Columns[g.Keys:] {
-				if row[g.Keys+at] != "" && !slices.Contains(columns, column) && !d.byHand(name, key, column) {
+				if row[g.Keys+at] != "" && !slices.Contains(columns, column) && !d.isSetByHand(name, key, column) {
 					complaints = append(complaints, fmt.Sprintf("%s.csv: %s: %s is neither read by a program nor a line of hand.csv, "+
 						"and the row names no page", name, key, column))
 				}

@@ -90,7 +90,7 @@ func (d *Data) Compare(row Row) Change {
 	for i, column := range g.Columns {
 		cell, ok := row.Cells[column]
 		switch {
-		case ok && d.byHand(row.Table, strings.Join(c.Key, " "), column):
+		case ok && d.isSetByHand(row.Table, strings.Join(c.Key, " "), column):
 			c.Overruled[strings.Join(slices.Concat([]string{row.Table}, c.Key, []string{column}), " ")] = cell
 		case ok && !says(column, c.New[i], cell):
 			c.New[i] = cell

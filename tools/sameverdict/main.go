@@ -2,8 +2,11 @@
 // example and every host tree of this repository both must come to the same outcome, exit code, answers and findings.
 //
 //	go run ./tools/sameverdict OLD NEW
+//	go run ./tools/sameverdict -screens OLD NEW
 //
-// It exits 1 when a judgement differs. Where only words differ it counts them, and names them with -words.
+// It exits 1 when a judgement differs. Where only words differ it counts them, and names them with -words. With -screens
+// it compares what people see instead: the text that check, doctor, pins, requires, fleet and explain print, line by
+// line. It then exits 1 when any line differs, and prints the first ones.
 package main
 
 import (
@@ -14,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"cudacompat/internal/cases"
@@ -50,37 +54,50 @@ type question struct {
 
 func main() {
 	words := flag.Bool("words", false, "name the reports whose judgement is equal and whose words differ")
+	screens := flag.Bool("screens", false, "compare the text that people see, not the JSON")
 	flag.Parse()
 	if flag.NArg() != 2 {
-		fmt.Fprintln(os.Stderr, "usage: sameverdict [-words] OLD NEW (two binaries; run it in the repository's root)")
+		fmt.Fprintln(os.Stderr, "usage: sameverdict [-words | -screens] OLD NEW (two binaries; run it in the repository's root)")
 		os.Exit(64)
 	}
 	scratch, err := os.MkdirTemp("", "sameverdict")
 	fail(err)
 	defer os.RemoveAll(scratch)
-	questions := append(append(ofMatrix(), documents()...), hosts(scratch)...)
+	questions := slices.Concat(caseQuestions(), documents(), hosts(scratch))
+	differ := 0
+	if *screens {
+		differ = compareScreens(flag.Arg(0), flag.Arg(1), slices.Concat(questions, screenQuestions()))
+	} else {
+		differ = compareJudgements(flag.Arg(0), flag.Arg(1), questions, *words)
+	}
+	if differ > 0 {
+		os.RemoveAll(scratch)
+		os.Exit(1)
+	}
+}
+
+// compareJudgements returns how many questions the two binaries judge differently.
+func compareJudgements(before, after string, questions []question, words bool) int {
 	judged, said := 0, 0
 	for _, q := range questions {
-		was, is := ask(flag.Arg(0), q), ask(flag.Arg(1), q)
+		was, is := ask(before, q), ask(after, q)
 		switch {
 		case was.String() != is.String():
 			judged++
 			fmt.Printf("%s: judged otherwise\n  old %s\n  new %s\n", q.name, was, is)
 		case was.words != is.words:
 			said++
-			if *words {
+			if words {
 				fmt.Printf("%s: other words\n", q.name)
 			}
 		}
 	}
 	fmt.Printf("%d questions, %d judged otherwise, %d more in other words\n", len(questions), judged, said)
-	if judged > 0 {
-		os.Exit(1)
-	}
+	return judged
 }
 
-// ofMatrix are matrix's cases: facts, targets and what is required.
-func ofMatrix() []question {
+// caseQuestions asks about every case of matrix, with its facts, targets and what it requires.
+func caseQuestions() []question {
 	var list []question
 	for _, file := range glob("matrix/testdata/*/*.txtar") {
 		archive, err := txtar.ParseFile(file)
@@ -129,11 +146,11 @@ func targetFlags(data []byte) []string {
 	return given
 }
 
-// documents are the files that `check` reads as they are.
+// documents asks about the files that check reads as they are.
 func documents() []question {
 	var list []question
 	for _, pattern := range []string{
-		"internal/report/testdata/*.json", "examples/facts/*", "examples/collect_env/*", "probe/testdata/collectenv/*",
+		"internal/report/testdata/*.json", "examples/facts/*", "examples/collect_env/*",
 	} {
 		for _, file := range glob(pattern) {
 			list = append(list, question{name: file, args: []string{"check", file}})
@@ -142,7 +159,7 @@ func documents() []question {
 	return list
 }
 
-// hosts are the trees of probe's tests.
+// hosts asks about the trees of probe's tests.
 func hosts(scratch string) []question {
 	var list []question
 	for _, file := range glob("probe/testdata/*.txtar") {
@@ -196,9 +213,13 @@ func (j judgement) String() string {
 	return string(text)
 }
 
+// glob returns the files that match a pattern of this repository; a pattern without files is out of date.
 func glob(pattern string) []string {
 	files, err := filepath.Glob(pattern)
 	fail(err)
+	if len(files) == 0 {
+		fail(fmt.Errorf("no file matches %s", pattern))
+	}
 	return files
 }
 

@@ -47,7 +47,7 @@ func compatCommands(m *model.Machine, row *tables.Forward) map[string]string {
 	s := System(m)
 	command := func(family string) string {
 		on := pin.System{Family: family, Root: s.Root}
-		return pin.AndThen(on.Install(row.Package), "export "+library) + from
+		return pin.Sequence(on.Install(row.Package), "export "+library) + from
 	}
 	switch {
 	case s.APT():

@@ -37,7 +37,7 @@ func DriverPin(m *model.Machine, b tables.Branch, why string) verdict.Pin {
 	// A tree at rest boots anyway, and who builds it must not be rebooted.
 	if s := HostSystem(m); s.Family != "" && m.Here() {
 		for tool, command := range p.Commands {
-			p.Commands[tool] = pin.AndThen(command, s.AsRoot("reboot"))
+			p.Commands[tool] = pin.Sequence(command, s.AsRoot("reboot"))
 		}
 	}
 	return p

@@ -339,7 +339,7 @@ func engine(m *model.Machine, r facts.Runtime) []*Result {
 // toolkitSteps install NVIDIA's toolkit for containers, where it is not there, and configure an engine.
 func toolkitSteps(m *model.Machine, engine string, absent bool) []pin.Step {
 	s := pins.HostSystem(m)
-	configure := pin.Run(pin.AndThen(s.AsRoot("nvidia-ctk", "runtime", "configure", "--runtime="+engine),
+	configure := pin.Run(pin.Sequence(s.AsRoot("nvidia-ctk", "runtime", "configure", "--runtime="+engine),
 		s.AsRoot("systemctl", "restart", engine)))
 	if !absent {
 		return []pin.Step{configure}

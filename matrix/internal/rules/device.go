@@ -158,7 +158,7 @@ func nodeSteps(m *model.Machine) []pin.Step {
 // makeNodes makes the GPUs' nodes and the control node, which nvidia-smi does as root, and that of the memory: with -u
 // nvidia-modprobe makes no other (https://github.com/NVIDIA/nvidia-modprobe/blob/149440ca/nvidia-modprobe.c).
 func makeNodes(m *model.Machine) string {
-	return pin.AndThen(pins.HostSystem(m).AsRoot("nvidia-smi", "-L"), pins.HostSystem(m).AsRoot("nvidia-modprobe", "-u", "-c", "0"))
+	return pin.Sequence(pins.HostSystem(m).AsRoot("nvidia-smi", "-L"), pins.HostSystem(m).AsRoot("nvidia-modprobe", "-u", "-c", "0"))
 }
 
 // missingNodes lists what should be under /dev; nil when the question does not arise. An empty list says that they are
@@ -238,7 +238,7 @@ func deadNode(m *model.Machine) *verdict.Finding {
 		f := &verdict.Finding{Severity: verdict.Error, Subject: "driver", Source: toolkitSource, Need: n.Path + " that leads to the driver",
 			Message:  fmt.Sprintf("%s cannot be opened (%s): no driver is behind it", n.Path, n.Open),
 			Evidence: []verdict.Evidence{evidenceNode(n), m.EvidenceDriver()},
-			Steps: []pin.Step{pins.OnHost(m, pin.AndThen(pins.HostSystem(m).AsRoot("modprobe", "nvidia-uvm"), makeNodes(m))),
+			Steps: []pin.Step{pins.OnHost(m, pin.Sequence(pins.HostSystem(m).AsRoot("modprobe", "nvidia-uvm"), makeNodes(m))),
 				pin.Say("if it stays, the kernel's log (dmesg) says why the driver refuses")}}
 		if stale {
 			f.Message = fmt.Sprintf("%s has the major number %d, and the driver's is %d: it leads to no driver", n.Path, n.Major, major)
@@ -246,7 +246,7 @@ func deadNode(m *model.Machine) *verdict.Finding {
 			f.Evidence[1] = verdict.Evidence{Fact: "driver's major", Value: fmt.Sprint(major), From: "/proc/devices"}
 			f.Steps = []pin.Step{pin.Say("start the container again with its GPU, so that it gets the nodes of this boot")}
 			if m.Facts.System.Container == "" {
-				f.Steps = []pin.Step{pin.Run(pin.AndThen(pins.HostSystem(m).AsRoot("rm", n.Path), makeNodes(m))).Explained("makes the nodes of this boot")}
+				f.Steps = []pin.Step{pin.Run(pin.Sequence(pins.HostSystem(m).AsRoot("rm", n.Path), makeNodes(m))).Explained("makes the nodes of this boot")}
 			}
 		}
 		return f

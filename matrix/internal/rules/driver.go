@@ -158,7 +158,7 @@ func mismatchInWSL(m *model.Machine) []*Result {
 		return strings.HasPrefix(p.Name, "libnvidia-compute") || p.Name == "libcuda1"
 	})
 	if s := pins.HostSystem(m); owner >= 0 && s.APT() {
-		f.Steps = []pin.Step{pin.Run(pin.AndThen(s.Remove(m.Facts.Machine.Packages[owner].Name), s.AsRoot("ldconfig"))).
+		f.Steps = []pin.Step{pin.Run(pin.Sequence(s.Remove(m.Facts.Machine.Packages[owner].Name), s.AsRoot("ldconfig"))).
 			Explained("Windows' driver is enough")}
 	}
 	return oneFinding(f)
@@ -267,10 +267,10 @@ func mismatchSteps(m *model.Machine, loaded, user version.Number, disk *model.Mo
 	// Only the loaded module is behind: the next boot loads the one that fits the libraries.
 	case disk != nil && user.Known() && disk.Number.Compare(user) == 0:
 		return []pin.Step{pin.Run(s.AsRoot("reboot")).Explained("the module on disk is already " + pin.Quoted(disk.Version)),
-			pin.Run(pin.AndThen(s.AsRoot("modprobe", "-r", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nvidia"), s.AsRoot("modprobe", "nvidia"))).Explained(
+			pin.Run(pin.Sequence(s.AsRoot("modprobe", "-r", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nvidia"), s.AsRoot("modprobe", "nvidia"))).Explained(
 				"without a reboot, while nothing uses the GPU (stop nvidia-persistenced first)").Instead()}
 	case buildsModule(m, loaded, disk) && (disk != nil || user.Known()):
-		return []pin.Step{pin.Run(pin.AndThen(s.AsRoot("dkms", "autoinstall"), s.AsRoot("reboot"))).Explained("builds the module of " +
+		return []pin.Step{pin.Run(pin.Sequence(s.AsRoot("dkms", "autoinstall"), s.AsRoot("reboot"))).Explained("builds the module of " +
 			pin.Quoted(user.String()) + " (a reboot without it loads " + pin.Quoted(loaded.String()) + " again)"),
 			pin.Say("if the build fails, " + pin.Word("/var/lib/dkms/nvidia/"+user.String()+"/build/make.log") + " says why"),
 			reinstall.Instead()}

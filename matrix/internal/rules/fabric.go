@@ -229,7 +229,7 @@ func nvlsmSteps(m *model.Machine, live bool) []pin.Step {
 	}
 	steps = append(steps, pin.Run(s.Write("ib_umad", "/etc/modules-load.d/ib_umad.conf")))
 	if live {
-		steps = append(steps, pin.Run(pin.AndThen(s.AsRoot("modprobe", "ib_umad"), s.AsRoot("systemctl", "restart", "nvidia-fabricmanager"))))
+		steps = append(steps, pin.Run(pin.Sequence(s.AsRoot("modprobe", "ib_umad"), s.AsRoot("systemctl", "restart", "nvidia-fabricmanager"))))
 	}
 	return steps
 }

@@ -99,7 +99,7 @@ func withoutLibcuda(m *model.Machine) verdict.Finding {
 	if where := m.Facts.Driver.Libcuda.Elsewhere; where != "" {
 		f.Message = where + " is the driver's, but the loader of CUDA programs does not look there"
 		s := pins.System(m)
-		f.Steps = []pin.Step{pin.Run(pin.AndThen(s.Write(path.Dir(where), "/etc/ld.so.conf.d/nvidia.conf"), s.AsRoot("ldconfig")))}
+		f.Steps = []pin.Step{pin.Run(pin.Sequence(s.Write(path.Dir(where), "/etc/ld.so.conf.d/nvidia.conf"), s.AsRoot("ldconfig")))}
 		return f
 	}
 	f.Steps = []pin.Step{pin.Say("install the part of the driver's packages that has libcuda.so.1, of the release " +

@@ -85,7 +85,7 @@ func moduleSteps(m *model.Machine, kernel string) []pin.Step {
 	s := pins.HostSystem(m)
 	build := pin.Run(s.AsRoot("dkms", "autoinstall", "-k", kernel)).Explained("builds the module")
 	if !m.Facts.System.Rest {
-		build = pin.Run(pin.AndThen(s.AsRoot("dkms", "autoinstall", "-k", kernel), s.AsRoot("modprobe", "nvidia"))).Explained("builds the module and loads it")
+		build = pin.Run(pin.Sequence(s.AsRoot("dkms", "autoinstall", "-k", kernel), s.AsRoot("modprobe", "nvidia"))).Explained("builds the module and loads it")
 	}
 	var steps []pin.Step
 	if install := s.Install(s.Headers(kernel)); install != "" {
@@ -191,7 +191,7 @@ func withoutNouveau(m *model.Machine, module string) []pin.Step {
 	s := pins.HostSystem(m)
 	steps := []pin.Step{pin.Run(s.Write("blacklist "+module, "/etc/modprobe.d/blacklist-"+module+".conf"))}
 	if initramfs := s.Initramfs(); initramfs != "" {
-		return append(steps, pin.Run(pin.AndThen(initramfs, s.AsRoot("reboot"))))
+		return append(steps, pin.Run(pin.Sequence(initramfs, s.AsRoot("reboot"))))
 	}
 	return append(steps, pin.Say("make the initramfs again"), pin.Run(s.AsRoot("reboot")))
 }

@@ -55,7 +55,7 @@ func toolkitAt(h *host.Host, root string, failed *host.Errors) (facts.Toolkit, b
 			data, err := h.ReadFile(name)
 			version := s.parse(data)
 			if version != "" {
-				return withCompiler(h, facts.Toolkit{Version: version, Path: root, From: name}), true
+				return addCompiler(h, facts.Toolkit{Version: version, Path: root, From: name}), true
 			}
 			if err == nil {
 				err = host.Damaged(name, "no CUDA version in it")
@@ -66,8 +66,8 @@ func toolkitAt(h *host.Host, root string, failed *host.Errors) (facts.Toolkit, b
 	return toolkitByCudart(h, root)
 }
 
-// withCompiler adds nvcc and the newest gcc that the toolkit's headers accept.
-func withCompiler(h *host.Host, t facts.Toolkit) facts.Toolkit {
+// addCompiler adds nvcc and the newest gcc that the toolkit's headers accept.
+func addCompiler(h *host.Host, t facts.Toolkit) facts.Toolkit {
 	t.NVCC = h.Exists(t.Path + "/bin/nvcc")
 	for _, pattern := range []string{"include/crt/host_config.h", "targets/*/include/crt/host_config.h"} {
 		for _, name := range h.GlobIn(t.Path, pattern) {
@@ -97,7 +97,7 @@ func toolkitByCudart(h *host.Host, root string) (facts.Toolkit, bool) {
 		"targets/*/lib/libcudart.so.*.*.*"} {
 		for _, name := range h.GlobIn(root, pattern) {
 			if parts := strings.SplitN(libversion.InName(name), ".", 3); len(parts) == 3 {
-				return withCompiler(h, facts.Toolkit{Version: parts[0] + "." + parts[1], Path: root, From: name}), true
+				return addCompiler(h, facts.Toolkit{Version: parts[0] + "." + parts[1], Path: root, From: name}), true
 			}
 		}
 	}

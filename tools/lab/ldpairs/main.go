@@ -58,7 +58,7 @@ func pairs(roots []string, n int, seed uint64, report func(string)) int {
 		}
 		compared++
 		if got := ours(file, path); !slices.Equal(want, got) {
-			report(fmt.Sprintf("%s\n  LD_LIBRARY_PATH=%s\n  loader %q\n  ours   %q", file, strings.Join(path, ":"), without(want, got), without(got, want)))
+			report(fmt.Sprintf("%s\n  LD_LIBRARY_PATH=%s\n  loader %q\n  ours   %q", file, strings.Join(path, ":"), subtract(want, got), subtract(got, want)))
 		}
 	}
 	return compared
@@ -130,7 +130,7 @@ func ours(file string, path []string) []string {
 	return slices.Compact(list)
 }
 
-// without are the lines of one list that the other does not have.
-func without(a, b []string) []string {
+// subtract returns the lines of one list that the other does not have.
+func subtract(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
 }
