@@ -273,7 +273,7 @@ func observeAnswers(m *model.Machine) (verdict.Link, bool) {
 	case m.Target.Named() || m.Target.Driver != "" || m.Jetson() || m.Facts.System.WSL && nvml.Status != "ok":
 		return verdict.Link{}, false
 	case nvml.Status == "ok" && m.FabricPending().IsMissing():
-		return unseen(verdict.LinkAnswers, m.FabricPending(), "fabric-manager"), true
+		return unseenLink(verdict.LinkAnswers, m.FabricPending(), "fabric-manager"), true
 	case nvml.Status == "ok":
 		return heldLink(verdict.LinkAnswers, "", m.NVMLFrom(), factNVML), true
 	case nvml.Status == "timeout" || nvml.Status == "crashed" || nvml.Status == "stuck":
