@@ -8,8 +8,10 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
@@ -37,6 +39,7 @@ type Summary struct {
 	Kinds   []Kind          `json:"kinds"` // the worst first, then the most common
 	Drift   []Drift         `json:"drift"`
 	Stale   []Stale         `json:"stale"`
+	Twice   []string        `json:"twice"`  // nodes of whose documents nobody knows which is the newest: the worst counts
 	Unread  []Unread        `json:"unread"` // the first; More counts the others
 	More    int             `json:"more_unread,omitempty"`
 	Missing []string        `json:"missing"` // nodes of the inventory of which there is no document
@@ -97,6 +100,8 @@ type Judge struct {
 	order  []*draft
 	nodes  map[string]placement
 	causes map[string]*cause
+	twice  map[string]bool
+	latest time.Time // what is dated after it is from the future
 	unread []Unread
 	more   int // documents that could not be read, beside those
 	expect []string
@@ -112,11 +117,12 @@ type placement struct {
 func NewJudge(t *matrix.Tables, policy verdict.Policy, whatIf []WhatIf) *Judge {
 	policy.NoPins = true // a kind's findings are told in short
 	return &Judge{tables: t, policy: policy, whatIf: whatIf, kinds: map[digest]*draft{},
-		nodes: map[string]placement{}, causes: map[string]*cause{}}
+		nodes: map[string]placement{}, causes: map[string]*cause{}, twice: map[string]bool{}, latest: time.Now().Add(fastClock)}
 }
 
-// Add judges one node. Of two documents of one node the later counts, of equally old ones the second. A node that is not
-// judged before the context ends is among those that could not be.
+// Add judges one node. Of two documents of one node the later counts. If their times do not tell which that is, the worse
+// counts: a document that claims to be from the future hides no error of today. A node that is not judged before the
+// context ends is among those that could not be.
 func (j *Judge) Add(ctx context.Context, n Node) {
 	matrix.Normalize(&n.Facts)
 	key := keyOf(&n.Facts)
@@ -130,10 +136,26 @@ func (j *Judge) Add(ctx context.Context, n Node) {
 		j.order = append(j.order, kind)
 	}
 	node := Member{n.Name, n.Group, n.Taken}
-	if old, twice := j.nodes[n.Name]; twice && old.node.at().After(node.at()) {
-		return
+	old, known := j.nodes[n.Name]
+	switch {
+	case !known:
+	case j.ordered(old.node, node):
+		if old.node.at().After(node.at()) {
+			return
+		}
+	case old.kind != kind:
+		j.twice[n.Name] = true
+		if outcomeRank[old.kind.Outcome] >= outcomeRank[kind.Outcome] {
+			return
+		}
 	}
 	j.nodes[n.Name] = placement{kind, node}
+}
+
+// ordered reports whether the times of two documents tell which of them is the newer.
+func (j *Judge) ordered(a, b Member) bool {
+	first, second := a.at(), b.at()
+	return !first.IsZero() && !second.IsZero() && !first.Equal(second) && !first.After(j.latest) && !second.After(j.latest)
 }
 
 // unreadNamed is how many documents that cannot be read are named: a few megabytes of names.
@@ -227,6 +249,7 @@ func (j *Judge) Summary(stale func([]Member) []Stale) Summary {
 		f.Outcome = verdict.Incompatible
 	}
 	f.Stale = append([]Stale{}, stale(all)...)
+	f.Twice = append([]string{}, slices.Sorted(maps.Keys(j.twice))...)
 	f.Plan = j.plan()
 	return f
 }

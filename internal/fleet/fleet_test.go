@@ -199,10 +199,22 @@ func TestLaterDocumentCounts(t *testing.T) {
 	east.Taken = "2026-11-22T18:00:00+09:00"
 	odd := bad
 	odd.Taken = "yesterday"
-	for _, order := range [][]Node{{bad, good}, {good, bad}, {good, east}, {good, odd}} {
-		if f := fleetOf(nil, order...); f.Outcome != verdict.Compatible || f.Nodes != 1 || len(f.Kinds) != 1 {
-			t.Errorf("%s, %d nodes, %d kinds", f.Outcome, f.Nodes, len(f.Kinds))
+	for _, order := range [][]Node{{bad, good}, {good, bad}, {good, east}} {
+		if f := fleetOf(nil, order...); f.Outcome != verdict.Compatible || f.Nodes != 1 || len(f.Kinds) != 1 || len(f.Twice) > 0 {
+			t.Errorf("%s, %d nodes, %d kinds, twice %q", f.Outcome, f.Nodes, len(f.Kinds), f.Twice)
 		}
+	}
+	// What does not tell its time, or a wrong one, hides nothing that is worse.
+	future, undated, same := good, good, good
+	future.Taken, undated.Taken, same.Taken = "2999-01-01T00:00:00Z", "", bad.Taken
+	for _, order := range [][]Node{{good, odd}, {bad, future}, {future, bad}, {bad, undated}, {undated, bad}, {bad, same}, {same, bad}} {
+		f := fleetOf(nil, order...)
+		if f.Outcome != verdict.Incompatible || f.Nodes != 1 || !slices.Equal(f.Twice, []string{"n"}) {
+			t.Errorf("%s, then %s: %s, %d nodes, twice %q", order[0].Taken, order[1].Taken, f.Outcome, f.Nodes, f.Twice)
+		}
+	}
+	if f := fleetOf(nil, undated, undated); len(f.Twice) > 0 {
+		t.Errorf("one document given twice is named: %q", f.Twice)
 	}
 }
 

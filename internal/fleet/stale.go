@@ -14,6 +14,9 @@ type Stale struct {
 	Behind time.Duration `json:"-"`
 }
 
+// Future is the reason of a document from the future.
+const Future = "its time is in the future"
+
 // fastClock is how far a node's clock may be ahead of this machine's.
 const fastClock = 10 * time.Minute
 
@@ -52,7 +55,7 @@ func (n Member) staleness(newest, latest time.Time, age time.Duration) (reason s
 	case at.IsZero():
 		return "its time is not one such as 2026-11-22T10:00:00Z", 0
 	case at.After(latest):
-		return "its time is in the future", 0
+		return Future, 0
 	case newest.Sub(at) > age:
 		return "taken " + Hours(newest.Sub(at)) + " before the newest document", newest.Sub(at)
 	}

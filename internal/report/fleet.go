@@ -48,6 +48,7 @@ var outcomes = []verdict.Outcome{verdict.Incompatible, verdict.Inconclusive, ver
 func fleetText(w io.Writer, f Fleet, s Style) error {
 	p := &page{style: s}
 	p.wrap(2, fleetWords(f), paintedText{outcomeColour[f.Outcome], string(f.Outcome)}, ": ")
+	p.doubtful(f)
 	p.fleetPlan(f)
 	p.groups(f)
 	p.drifts(f)
@@ -313,8 +314,21 @@ func (p *page) outliers(d fleet.Drift) {
 	}
 }
 
+// doubtful names the documents whose times cannot be true or do not tell which is the newest.
+func (p *page) doubtful(f Fleet) {
+	p.nodesOf("! named twice", "the worse counts, because the times do not tell which is newer:", f.Twice)
+	var future []string
+	for _, s := range f.Stale {
+		if s.Reason == fleet.Future {
+			future = append(future, s.Node)
+		}
+	}
+	p.nodesOf("! from the future", "documents dated after today:", future)
+}
+
 // stale are a paragraph for documents that are old, and one for each way in which a time is wrong.
 func (p *page) stale(list []fleet.Stale) {
+	list = slices.DeleteFunc(slices.Clone(list), func(s fleet.Stale) bool { return s.Reason == fleet.Future })
 	var order []string
 	names, oldest := map[string][]string{}, map[string]fleet.Stale{}
 	for _, s := range list {
