@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/exactjson"
 	"cudacompat/internal/fleet"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/report"
@@ -180,7 +181,7 @@ func (d *documents) document(place, file string, alone bool, data []byte) {
 		return
 	}
 	var e envelope
-	if err := json.Unmarshal(data, &e); err != nil {
+	if err := exactjson.Unmarshal(data, &e); err != nil {
 		d.judge.Refuse(place, nodeIn(data), jsonCause(err)+"; "+fleetReads)
 		return
 	}
@@ -269,7 +270,7 @@ func unpackFacts(packed []byte) (*probe.Facts, error) {
 		return nil, fmt.Errorf("its compressed facts: %w", err)
 	}
 	facts := new(probe.Facts)
-	if err := json.Unmarshal(data, facts); err != nil {
+	if err := exactjson.Unmarshal(data, facts); err != nil {
 		return nil, errors.New("its compressed facts: " + jsonCause(err))
 	}
 	return facts, nil

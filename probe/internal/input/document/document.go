@@ -97,6 +97,9 @@ func JSONError(err error) error {
 	if errors.As(err, &kind) {
 		return fmt.Errorf("%s: a JSON %s does not belong here", strings.TrimPrefix(kind.Field, "Facts."), kind.Value)
 	}
+	if syntax := new(json.SyntaxError); !errors.As(err, &syntax) { // a name that is written otherwise, or twice
+		return err
+	}
 	return fmt.Errorf("not valid JSON: %w", err)
 }
 

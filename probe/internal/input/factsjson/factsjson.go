@@ -2,8 +2,7 @@
 package factsjson
 
 import (
-	"encoding/json"
-
+	"cudacompat/internal/exactjson"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/internal/input/document"
@@ -24,7 +23,7 @@ func Read(d document.Document) (facts.Facts, error) {
 		facts.Facts
 		Inner *facts.Facts `json:"facts"`
 	}
-	if err := json.Unmarshal(data, &parsed); err != nil {
+	if err := exactjson.Unmarshal(data, &parsed); err != nil {
 		return facts.Facts{}, document.JSONError(err)
 	}
 	if parsed.Inner != nil {
