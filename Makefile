@@ -24,6 +24,8 @@ LAZY := -ldflags=-extldflags=-Wl,-z,lazy
 # would need a loader, which a scratch image does not have.
 RELEASE := -buildmode=pie -trimpath '-ldflags=-s -w -extldflags=-Wl,-z,lazy'
 
+, := ,
+
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 .PHONY: wheel doctor test grid duality lint freeze golden fuzz situations machines gpu bench build static release rename clean
@@ -32,7 +34,7 @@ build: bin/cudacompat
 
 bin/cudacompat: FORCE
 	@tools/toolchain.sh
-	go build $(RELEASE) -o $@ ./cmd/cudacompat
+	go build $(RELEASE)$(if $(SITE), '-ldflags=-s -w -extldflags=-Wl$(,)-z$(,)lazy -X main.site=$(SITE)') -o $@ ./cmd/cudacompat
 
 # Without NVML and without libc: for scratch images, Alpine, --root scans.
 static: FORCE
@@ -143,3 +145,13 @@ clean:
 	rm -rf bin
 
 FORCE:
+
+.PHONY: site site-test
+
+# SITE is where the site will be (https://…), for its sitemap and canonical addresses; REPOSITORY is where the project is.
+site: build
+	go run ./tools/site -o dist/site -site '$(SITE)' -repository '$(REPOSITORY)'
+
+# Needs node, npm and a Chromium (CHROMIUM=PATH, else the one on PATH).
+site-test: site
+	tools/site/test.sh dist/site bin/cudacompat

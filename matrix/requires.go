@@ -68,12 +68,18 @@ func (r *gathering) giveUp(why error) {
 // drivers.
 func RequiresOn(ctx context.Context, t *Tables, f facts.Facts, targets []Target) requires.Requirement {
 	r := Requires(ctx, t, f, targets[0].Python)
-	r.GPUs = []requires.GPU{}
+	r.GPUs = RequiredBy(ctx, t, f, targets)
+	return r
+}
+
+// RequiredBy returns, for each target, the drivers that the artefact in facts needs there.
+func RequiredBy(ctx context.Context, t *Tables, f facts.Facts, targets []Target) []requires.GPU {
+	list := []requires.GPU{}
 	for _, target := range targets {
 		g, _ := requiredOn(ctx, t, f, target)
-		r.GPUs = append(r.GPUs, g)
+		list = append(list, g)
 	}
-	return r
+	return list
 }
 
 // requiredOn computes what the artefact needs on one target, whose GPUs are of one kind, and what it leaves to the

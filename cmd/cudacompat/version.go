@@ -20,6 +20,9 @@ import (
 // tells.
 var version string
 
+// site is where the rules' pages are on the web, set by the linker's flags (-X main.site=https://…); empty: nowhere.
+var site string
+
 // stamp is filled in by git in an archive of the sources: commit, seconds, day, and the nearest tag if there is one.
 //
 //go:embed stamp.txt
@@ -68,7 +71,7 @@ func (f *tablesFlag) tellTables(t *matrix.Tables) (string, error) {
 
 // tool is this program with its tables. Their hashes take as long as a judgement does, and only JSON has them.
 func tool(t *matrix.Tables, hashed bool) report.Tool {
-	tool := report.Tool{Version: toolVersion(), Matrix: t.Checked(), Run: time.Now().Unix()}
+	tool := report.Tool{Version: toolVersion(), Site: site, Matrix: t.Checked(), Run: time.Now().Unix()}
 	if !hashed {
 		return tool
 	}

@@ -9,7 +9,7 @@ import (
 // details are all that is said of a finding as plain lines, the same words as on the screen: for formats that hold
 // free text. It has no control byte, and every line begins with a word of this program.
 func details(r Report, f verdict.Finding) string {
-	p := &page{style: Style{All: true}}
+	p := &page{style: Style{All: true, site: r.Tool.Site}}
 	p.finding(statement{Finding: f, subjects: add(nil, f.Subject), targets: add(nil, f.Target)}, false)
 	_, text, _ := strings.Cut(strings.Trim(p.String(), "\n"), "\n") // the first line names rule and subject
 	lines := strings.Split(text, "\n")

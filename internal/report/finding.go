@@ -43,6 +43,9 @@ func (p *page) finding(f statement, headline bool) {
 		}
 	}
 	p.command("more", "cudacompat explain "+f.Rule)
+	if address := (Tool{Site: p.style.site}).RulePage(f.Rule); address != "" {
+		p.field("", address)
+	}
 }
 
 // brief reports whether a finding is told in one sentence.

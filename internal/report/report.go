@@ -39,6 +39,8 @@ type Tool struct {
 	Matrix  string `json:"matrix"` // ISO date on which a source of its tables was last read
 	// Tables are the tables that judged.
 	Tables []matrix.TableSource `json:"tables"`
+	// Site is where the rules' pages are, "https://cudacompat.example"; empty where the build was given none.
+	Site string `json:"site,omitempty"`
 	// Run is when it judged, in Unix seconds, which metrics tell; 0: not told.
 	Run int64 `json:"-"`
 }
@@ -104,6 +106,7 @@ type Style struct {
 	Private bool
 	// Again is the command that judges once more, without its formats.
 	Again string
+	site  string // where the rules' pages are: of the report's Tool
 }
 
 // Format is one way to say a value.

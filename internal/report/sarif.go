@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -133,12 +134,12 @@ func sarifRules(r Report, results []sarifResult) []sarifRule {
 	var list []sarifRule
 	for _, rule := range matrix.Rules() {
 		page, _ := fs.ReadFile(docs.Rules, "rules/"+rule.ID+".md") // that each has one, a test says
-		help := sarifHelp{Text: "cudacompat explain " + rule.ID}
+		help := sarifHelp{Text: "cudacompat explain " + rule.ID + " (" + cmp.Or(r.Tool.RulePage(rule.ID), rulePath(rule.ID)) + ")"}
 		if slices.ContainsFunc(results, func(res sarifResult) bool { return res.Rule == rule.ID }) {
 			help.Markdown = string(page)
 		}
 		list = append(list, sarifRule{rule.ID, sarifText{rule.Title}, sarifText{meaning(string(page))},
-			publishedAddress(r, rule.ID), help})
+			cmp.Or(r.Tool.RulePage(rule.ID), publishedAddress(r, rule.ID)), help})
 	}
 	return list
 }

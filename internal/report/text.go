@@ -16,6 +16,7 @@ import (
 // Text writes the report for people: the verdict first, one line a build, findings as short paragraphs, the count
 // last.
 func Text(w io.Writer, r Report, s Style) error {
+	s.site = r.Tool.Site
 	p := &page{style: s}
 	findings := together(r.Findings, p.brief)
 	p.headline(r, findings)

@@ -1,0 +1,42 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"cudacompat/matrix/verdict"
+	"cudacompat/probe/facts"
+)
+
+// TestRulePage wants the address of a finding's rule in every format with room for it where the build was given a site,
+// and no address where it was not.
+func TestRulePage(t *testing.T) {
+	v := verdict.Verdict{Outcome: verdict.Incompatible, Findings: []verdict.Finding{{Rule: "driver-too-old", Severity: verdict.Error,
+		Subject: "torch 2.9.0+cu130", Message: "the driver is too old", Need: "driver >= 580.65.06"}}}
+	for name, write := range map[string]func(*bytes.Buffer, Report) error{
+		"text":     func(b *bytes.Buffer, r Report) error { return Text(b, r, Style{}) },
+		"markdown": func(b *bytes.Buffer, r Report) error { return Markdown(b, r, Style{}) },
+		"sarif":    func(b *bytes.Buffer, r Report) error { return SARIF(b, r, Style{}) },
+		"github":   func(b *bytes.Buffer, r Report) error { return GitHub(b, r, Style{}) },
+		"json":     func(b *bytes.Buffer, r Report) error { return writeJSON(b, r) },
+	} {
+		for _, site := range []string{"", "https://cudacompat.example/"} {
+			var b bytes.Buffer
+			if err := write(&b, New(Tool{Matrix: "2026-11-21", Site: site}, facts.Facts{}, nil, v)); err != nil {
+				t.Fatal(err)
+			}
+			want := "https://cudacompat.example/rule/driver-too-old/"
+			if name == "json" { // which has the parts
+				want = `"site": "https://cudacompat.example/"`
+			}
+			if has := strings.Contains(b.String(), want); has != (site != "") {
+				t.Errorf("%s with the site %q: the address is there: %v\n%s", name, site, has, b.String())
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := SARIF(&b, New(Tool{}, facts.Facts{}, nil, v), Style{}); err != nil || !strings.Contains(b.String(), "docs/rules/driver-too-old.md") {
+		t.Errorf("sarif without a site does not name the page in the repository: %v", err)
+	}
+}

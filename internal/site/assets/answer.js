@@ -1,0 +1,322 @@
+// The start page: one box, what was understood of it as chips, and the answers below, without anything to press.
+(function () {
+  'use strict';
+
+  var root = document.body.dataset.root;
+  var form = document.getElementById('ask'), box = document.getElementById('box'), chips = document.getElementById('chips');
+  var notes = document.getElementById('notes'), out = document.getElementById('answer'), start = document.getElementById('start');
+  var wrong = document.getElementById('wrong'), wrongBase = wrong && wrong.href;
+  var data = null, pythons = {}, question = {}, asks = [], said = [];
+
+  var HEADS = {
+    'keep-driver': 'Keep the driver', 'forward-compat': 'Keep the driver, with cuda-compat', 'smallest-driver': 'Change the driver as little as possible',
+    'newest': 'Newest', 'together': 'Everything in one set'
+  };
+  var TOOLS = { pip: 'pip', uv: 'uv', apt: 'apt', dnf: 'dnf', runfile: 'runfile' };
+  var KINDS = { driver: 'driver', gpu: 'GPU', instance: 'instance', python: 'Python', platform: 'platform' };
+
+  function el(name, attributes) {
+    var e = document.createElement(name);
+    Object.keys(attributes || {}).forEach(function (k) {
+      if (k === 'text') e.textContent = attributes[k];
+      else e.setAttribute(k, attributes[k]);
+    });
+    for (var i = 2; i < arguments.length; i++) {
+      var c = arguments[i];
+      if (c) e.appendChild(typeof c === 'string' ? document.createTextNode(c) : c);
+    }
+    return e;
+  }
+
+  function link(path, words) { return el('a', { href: root + path, text: words }); }
+
+  // slug is a name as addresses have it; the pages' own are made alike.
+  function slug(name) { return name.toLowerCase().replace(/[^a-z0-9._]+/g, '-').replace(/^-|-$/g, ''); }
+
+  // ---- the question
+
+  function named(q) { return q.driver || q.gpu || q.instance; }
+
+  function go(q, push) {
+    question = q;
+    var address = lookup.address(q) || location.pathname;
+    if (push) history.pushState(q, '', address);
+    else history.replaceState(q, '', address);
+    show();
+  }
+
+  function typed() {
+    var text = box.value;
+    var r = data.read(text), q = {};
+    ['driver', 'gpu', 'instance', 'python', 'platform'].forEach(function (k) { if (r[k]) q[k] = r[k]; });
+    q.want = r.want || question.want;
+    if (q.instance) delete q.gpu;
+    asks = r.asks;
+    said = [];
+    if (r.cuda && text.trim()) said.push(el('span', {}, 'CUDA ' + r.cuda + ' is not used: it is the CUDA that the driver or a build was made with, not a ceiling. ', link('rule/minor-compat/', 'Why'), '.'));
+    if (r.release) said.push(el('span', {}, 'For one release: ', link((q.want === 'torch' ? 'torch/' + r.release + '/' : 'things/?q=' + q.want + '+' + r.release), q.want + ' ' + r.release), '. Below is what runs at all.'));
+    if (r.xid) said.push(el('span', {}, link('xid/' + r.xid + '/', 'Xid ' + r.xid), ': what it means and what to do.'));
+    if (r.error) said.push(el('span', {}, link('error/' + slug(r.error) + '/', 'Error ' + r.error), ': what it means and what to do.'));
+    if (text.trim() && !named(q) && !asks.length && !r.xid && !r.error && !r.release) {
+      said.push(el('span', {}, 'No driver, GPU or instance type was recognised. Examples: “550.90.07 L4”, “p5.48xlarge”, “RTX 5090 driver 570”. ',
+        link('things/?q=' + encodeURIComponent(text.trim().slice(0, 60)), 'Search all pages'), '.'));
+    }
+    go(q, false);
+  }
+
+  // ---- what is shown
+
+  function show() {
+    chipsShown();
+    document.querySelectorAll('#wants button').forEach(function (b) {
+      b.setAttribute('aria-pressed', String(b.dataset.want === (question.want || 'torch')));
+    });
+    var list = said.slice();
+    out.textContent = '';
+    var python = question.python || lookup.DEFAULTS.python;
+    if (named(question)) {
+      start.hidden = true;
+      out.hidden = false;
+      withPython(python, function (d) { answer(d, list); });
+    } else {
+      start.hidden = false;
+      out.hidden = true;
+    }
+    notesShown(list);
+    if (wrong) wrong.href = wrongBase.replace(/Question%3A\+?/, 'Question%3A+' + encodeURIComponent(lookup.command(question)));
+    document.title = (named(question) ? words(question) + ' · ' : '') + 'Which build runs on my driver and GPU? · cudacompat';
+  }
+
+  function words(q) {
+    return [(q.want || 'torch'), 'for', [q.instance || q.gpu, q.driver && 'driver ' + q.driver].filter(Boolean).join(', ')].join(' ');
+  }
+
+  function notesShown(list) {
+    notes.textContent = '';
+    list.forEach(function (n) { notes.appendChild(n); });
+    notes.hidden = !list.length;
+  }
+
+  function chipsShown() {
+    chips.textContent = '';
+    Object.keys(KINDS).forEach(function (k) {
+      if (!question[k]) return;
+      var remove = el('button', { type: 'button', 'aria-label': 'Remove ' + KINDS[k] + ' ' + question[k], text: '×' });
+      remove.addEventListener('click', function () {
+        var q = Object.assign({}, question);
+        delete q[k];
+        box.value = '';
+        asks = []; said = [];
+        go(q, true);
+        box.focus();
+      });
+      chips.appendChild(el('span', { 'class': 'chip' }, el('span', {}, KINDS[k] + ' ', el('b', { text: question[k] })), remove));
+    });
+    asks.forEach(function (a) {
+      var line = el('span', { 'class': 'ask' }, a.kind === 'gpu' ? 'Which GPU is “' + a.said + '”?' : 'Which number is the driver?');
+      a.options.forEach(function (o) {
+        var b = el('button', { type: 'button', text: lookup.short(o) });
+        b.addEventListener('click', function () {
+          var q = Object.assign({}, question);
+          q[a.kind] = lookup.short(o);
+          asks = asks.filter(function (x) { return x !== a; });
+          go(q, true);
+        });
+        line.appendChild(b);
+      });
+      chips.appendChild(line);
+    });
+  }
+
+  function withPython(python, then) {
+    if (python === data.json.python) return then(data);
+    if (pythons[python]) return then(pythons[python]);
+    fetch(root + 'assets/space-' + encodeURIComponent(python) + '.json').then(function (r) {
+      if (!r.ok) throw new Error();
+      return r.json();
+    }).then(function (json) {
+      pythons[python] = new lookup.Data(json);
+      then(pythons[python]);
+    }).catch(function () {
+      out.textContent = '';
+      out.appendChild(el('p', {}, 'This page has no answers for Python ' + python + '. The program has: ', el('code', { text: lookup.command(question) })));
+    });
+  }
+
+  function answer(d, list) {
+    out.textContent = '';
+    var q = question, want = q.want || 'torch';
+    if (q.platform === 'windows' || q.platform === 'wsl') {
+      out.appendChild(el('p', {}, 'Windows and WSL2 are not answered here yet: their drivers have numbers of their own, and the answers below would be wrong. ', link('docs/faq/', 'Questions')));
+      return;
+    }
+    var host = d.host(q);
+    if (host === undefined) {
+      var name = q.instance || q.gpu;
+      out.appendChild(el('p', {}, el('strong', { text: name }), ' is not known: no table has it. ', link('things/?q=' + encodeURIComponent(name), 'Search for a name like it'), '.'));
+      return;
+    }
+    if (host === null) {
+      out.appendChild(el('p', {}, 'Which GPU? The answer depends on it. Type its name above, or find it here:'));
+      start.hidden = false;
+      if (q.driver) driverNotes(d, q.driver, null);
+      return;
+    }
+    if (q.driver && !/^\d{3,4}(\.\d+){0,2}$/.test(q.driver) && !d.json.images[q.driver]) {
+      out.appendChild(el('p', {}, el('strong', { text: q.driver }), ' is not a driver version such as 550.90.07.'));
+      return;
+    }
+    if (q.driver && !d.json.images[q.driver] && !d.branch(q.driver)) {
+      out.appendChild(el('p', {}, 'Driver branch ', el('strong', { text: q.driver.split('.')[0] }), ' is not known: the tables have no row of it. What follows compares its number alone.'));
+    }
+    var a = d.answer(q), shown = {};
+    ['keep-driver', 'forward-compat', 'smallest-driver', 'newest'].forEach(function (choice) {
+      var set = a.sets.filter(function (s) { return s.choice === choice; })[0];
+      var none = a.missing.filter(function (m) { return m.choice === choice; })[0];
+      if (set) card(choice, set, shown);
+      else if (none && !(choice === 'keep-driver' && !q.driver)) noneCard(choice, none);
+    });
+    if (!q.driver) out.insertBefore(bandsOf(d, want, host), out.firstChild);
+    breaks(d, q, want, host, a);
+    out.appendChild(el('p', { 'class': 'more' }, 'The same as ', el('code', { text: lookup.command(q) })));
+  }
+
+  function card(choice, set, shown) {
+    var key = JSON.stringify([set.driver, set.packages]);
+    if (shown[key] && choice !== 'forward-compat') {
+      out.appendChild(el('section', { 'class': 'card' }, el('h2', { text: HEADS[choice] }), el('p', { 'class': 'why', text: 'The same as “' + HEADS[shown[key]] + '”: ' + set.why + '.' })));
+      return;
+    }
+    shown[key] = shown[key] || choice;
+    var name = set.packages[0].split('==');
+    var c = el('section', { 'class': 'card' }, el('h2', { text: HEADS[choice] }),
+      el('p', { 'class': 'what', text: name.join(' ') + (set.driver ? ' on driver ' + set.driver : '') }),
+      el('p', { 'class': 'why', text: set.why.charAt(0).toUpperCase() + set.why.slice(1) + '.' }));
+    var rows = ['apt', 'dnf', 'runfile'].filter(function (t) { return set.commands[t]; });
+    if (rows.length) {
+      c.appendChild(el('h3', { text: set.driver ? 'Get the driver in one of these ways, then reboot' : 'Install cuda-compat in one of these ways' }));
+      commandLine(c, rows[0], set.commands[rows[0]]);
+      var others = el('details', {}, el('summary', { text: 'Other ways: ' + rows.slice(1).concat(set.steps.length ? ['another image'] : []).join(', ') }));
+      rows.slice(1).forEach(function (t) { commandLine(others, t, set.commands[t]); });
+      set.steps.forEach(function (s) { others.appendChild(el('p', { 'class': 'why', text: (s.or ? 'Or ' : '') + (s.say || s.run) + '.' })); });
+      if (others.childNodes.length > 1) c.appendChild(others);
+      c.appendChild(el('h3', { text: 'Then install, with pip or uv' }));
+    }
+    ['pip', 'uv'].forEach(function (t) { if (set.commands[t]) commandLine(c, t, set.commands[t]); });
+    set.lacks.forEach(function (l) { c.appendChild(el('p', { 'class': 'why', text: l })); });
+    if (set.source.length) c.appendChild(sources(set.source));
+    out.appendChild(c);
+  }
+
+  function noneCard(choice, none) {
+    out.appendChild(el('section', { 'class': 'card none' }, el('h2', { text: HEADS[choice] }),
+      el('p', { 'class': 'what', text: choice === 'keep-driver' ? 'Nothing keeps this driver' : 'None' }), el('p', { 'class': 'why', text: none.why.charAt(0).toUpperCase() + none.why.slice(1) + '.' }),
+      none.source.length ? sources(none.source) : null));
+  }
+
+  function sources(list) {
+    var ul = el('ul', { 'class': 'sources' });
+    list.forEach(function (s) {
+      ul.appendChild(el('li', {}, /^https:/.test(s) ? el('a', { href: s, rel: 'noreferrer', text: s }) : el('code', { text: s })));
+    });
+    return el('details', {}, el('summary', { text: 'Sources' }), ul);
+  }
+
+  // commandLine shows a command, without the comment that stands behind it, and a button that copies it.
+  function commandLine(parent, tool, text) {
+    var cut = text.split('  # '), command = cut[0];
+    var label = TOOLS[tool] + (cut[1] ? ' (' + cut[1] + ')' : '');
+    var b = el('button', { type: 'button', 'class': 'copy', 'aria-label': 'Copy the command for ' + label, text: 'Copy' });
+    b.addEventListener('click', function () {
+      var done = function (ok) { b.textContent = ok ? 'Copied' : 'Select it'; setTimeout(function () { b.textContent = 'Copy'; }, 1500); };
+      if (!navigator.clipboard) return done(false);
+      navigator.clipboard.writeText(command).then(function () { done(true); }, function () { done(false); });
+    });
+    if (cut[1]) parent.appendChild(el('p', { 'class': 'why', text: label }));
+    // A word stays on one line where it fits on one: "--index-url" has hyphens.
+    var code = el('code');
+    command.split(' ').forEach(function (word, i) {
+      if (i) code.appendChild(document.createTextNode(' '));
+      code.appendChild(el('span', { text: word }));
+    });
+    parent.appendChild(el('div', { 'class': 'command' }, code, b));
+  }
+
+  // bandsOf is the table for one GPU where no driver is named.
+  function bandsOf(d, want, host) {
+    var w = d.json.wants[want], group = w.groups[w.of[host.n]][0], body = el('tbody'), last;
+    for (var i = 0; i < group.length; i += 2) {
+      var keep = w.answers[group[i + 1]][0].map(function (n) { return w.sets[n]; }).filter(function (s) { return s[0] === 'keep-driver'; })[0];
+      var text = keep ? d.json.strings[keep[2][0]].split('==').join(' ') : 'none';
+      if (text === last || (last === undefined && text === 'none')) continue;
+      last = text;
+      body.appendChild(el('tr', {}, el('th', { scope: 'row', text: (group[i] || 'any driver') + (group[i] ? ' and newer' : '') }), el('td', { text: text })));
+    }
+    return el('section', { 'class': 'card' }, el('h2', { text: 'By driver, on ' + host.label }),
+      el('table', {}, el('thead', {}, el('tr', {}, el('th', { scope: 'col', text: 'driver' }), el('th', { scope: 'col', text: 'newest ' + want }))), body));
+  }
+
+  function day(text) {
+    var months = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'];
+    var p = text.split('-');
+    return months[+p[1] - 1] + ' ' + p[0];
+  }
+
+  function driverNotes(d, driver, host) {
+    var b = d.branch(d.json.images[driver] || driver), list = [];
+    if (b && b[3]) {
+      list.push(b[3] <= d.json.date ? 'Driver branch ' + b[0] + ' reached its end of life in ' + day(b[3]) + ': no more security fixes.'
+        : 'Driver branch ' + b[0] + ' reaches its end of life in ' + day(b[3]) + '.');
+    } else if (b && b[1] === 'NFB') list.push('Driver branch ' + b[0] + ' is a new-feature branch: it ends when the next one starts.');
+    if (!host) list.forEach(function (t) { out.appendChild(el('p', { text: t })); });
+    return list;
+  }
+
+  // breaks says what does not run on the driver, and what ends next.
+  function breaks(d, q, want, host, a) {
+    var list = [], h = d.json.hosts[host.n], w = d.json.wants[want];
+    var by = {};
+    a.sets.forEach(function (s) { by[s.choice] = s; });
+    var release = function (s) { return s.packages[0].split('==')[1] || ''; };
+    var keep = by['keep-driver'], newest = by.newest;
+    if (keep && newest && release(keep) !== release(newest)) {
+      var small = by['smallest-driver'];
+      list.push(want + ' ' + release(newest) + ' does not run on driver ' + q.driver + (small && small.driver ? '; the oldest maintained branch that runs it is ' + small.driver.split('.')[0] : '') + '.');
+    }
+    if (newest && release(newest).split('+')[0] !== w.newest.split('+')[0]) {
+      list.push(want + ' ' + w.newest + ', the newest of all, has no build that runs on this GPU: ' + release(newest) + ' is the last here.');
+    }
+    if (q.driver) list = list.concat(driverNotes(d, q.driver, host));
+    if (h.e) {
+      var last = d.branch(h.e);
+      list.push('Driver branch ' + h.e + ' is the last that drives this GPU' + (last && last[3] ? '; its end of life is ' + day(last[3]) : '') + '.');
+    }
+    if (!list.length) return;
+    var ul = el('ul');
+    list.forEach(function (t) { ul.appendChild(el('li', { text: t })); });
+    out.appendChild(el('section', { 'class': 'card' }, el('h2', { text: 'What breaks, and what breaks next' }), ul));
+  }
+
+  // ---- start
+
+  form.addEventListener('submit', function (e) { e.preventDefault(); });
+  box.addEventListener('input', typed);
+  document.getElementById('wants').addEventListener('click', function (e) {
+    var b = e.target.closest('button');
+    if (!b) return;
+    go(Object.assign({}, question, { want: b.dataset.want }), true);
+  });
+  window.addEventListener('popstate', function () {
+    question = lookup.fromAddress(location.search);
+    box.value = '';
+    asks = []; said = [];
+    show();
+  });
+  fetch(root + 'assets/space.json').then(function (r) { return r.json(); }).then(function (json) {
+    data = new lookup.Data(json);
+    question = lookup.fromAddress(location.search);
+    form.hidden = false;
+    if (named(question) || question.want) go(question, false);
+    else show();
+  }).catch(function () { notes.textContent = 'The answers could not be loaded; the table below has the main ones.'; notes.hidden = false; });
+})();

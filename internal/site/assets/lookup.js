@@ -1,0 +1,269 @@
+// The page's own lookup: what a text says of a host, and what the data answers for it. It needs no document, so that the
+// tests run it in Node beside the command line.
+(function (root) {
+  'use strict';
+
+  var TOOLS = ['pip', 'uv', 'apt', 'dnf', 'runfile'];
+  var BRANDS = ['', 'tesla ', 'geforce ', 'geforce gtx ', 'geforce rtx ', 'quadro ', 'rtx ', 'gtx ', 'nvidia '];
+
+  function compare(a, b) {
+    var x = a.split('.'), y = b.split('.');
+    for (var i = 0; i < Math.max(x.length, y.length); i++) {
+      var d = (+x[i] || 0) - (+y[i] || 0);
+      if (d) return d;
+    }
+    return 0;
+  }
+
+  // normal is a name in lower case, with single spaces and without the maker.
+  function normal(name) {
+    return name.toLowerCase().replace(/[-_\s]+/g, ' ').replace(/^nvidia /, '').trim();
+  }
+
+  // short is a product's name as people write it, "RTX 5090".
+  function short(name) {
+    return name.replace(/^(GeForce|Tesla) (?=\S)/, '');
+  }
+
+  function Data(json) {
+    this.json = json;
+    this.byName = {};
+    this.byInstance = {};
+    this.byCapability = {};
+    this.longest = 1;
+    var self = this;
+    json.hosts.forEach(function (h, n) {
+      (h.g || []).forEach(function (name) { self.add(name, n); });
+      (h.i || []).forEach(function (name, i) { self.byInstance[name.toLowerCase()] = { host: n, name: name, gpu: h.l[i] }; });
+      if (!h.g && !h.i) self.byCapability[h.c] = n;
+    });
+  }
+
+  // add indexes a product under its name with and without brands. What two kinds of host share stays open.
+  Data.prototype.add = function (name, n) {
+    var key = normal(name), self = this;
+    var keys = [key];
+    BRANDS.forEach(function (b) { if (b && key.indexOf(b) === 0) keys.push(key.slice(b.length)); });
+    var plain = key.replace(/ (\d+gb|pcie|sxm\d?|nvl|hbm\w*)\b.*$/, '');
+    if (plain !== key) {
+      keys.push(plain);
+      BRANDS.forEach(function (b) { if (b && plain.indexOf(b) === 0) keys.push(plain.slice(b.length)); });
+    }
+    keys.forEach(function (k, i) {
+      if (!/\d/.test(k) && !/titan/.test(k)) return;
+      var list = self.byName[k] = self.byName[k] || [];
+      var known = list.filter(function (o) { return o.name === name; }).length;
+      if (!known) list.push({ host: n, name: name, exact: i === 0 });
+      self.longest = Math.max(self.longest, k.split(' ').length);
+    });
+  };
+
+  // gpus are the products of a name: the one that bears it, else those that bear it with a brand.
+  Data.prototype.gpus = function (name) {
+    var list = this.byName[normal(name)] || [];
+    var exact = list.filter(function (o) { return o.exact; });
+    if (exact.length) return exact.slice(0, 1);
+    var hosts = {};
+    return list.filter(function (o) {
+      var seen = hosts[o.host];
+      hosts[o.host] = true;
+      return !seen;
+    });
+  };
+
+  // host is what a question names: {n, label}; null where nothing is named, undefined where the data do not have it.
+  Data.prototype.host = function (q) {
+    if (q.instance) {
+      var i = this.byInstance[q.instance.toLowerCase().replace(/^ml\./, '')];
+      if (!i) return undefined;
+      return { n: i.host, label: i.gpu + ' (' + this.json.hosts[i.host].c + ')', gpu: i.gpu };
+    }
+    if (!q.gpu) return null;
+    if (/^\d+\.\d$/.test(q.gpu)) {
+      var c = this.byCapability[q.gpu];
+      return c === undefined ? undefined : { n: c, label: 'GPU of compute capability ' + q.gpu };
+    }
+    var g = this.gpus(q.gpu);
+    if (!g.length) return undefined;
+    return { n: g[0].host, label: q.gpu + ' (' + this.json.hosts[g[0].host].c + ')', gpu: g[0].name };
+  };
+
+  // answer is what pins says: {sets, missing}; undefined for a host that is not known.
+  Data.prototype.answer = function (q) {
+    var host = this.host(q), w = this.json.wants[q.want || 'torch'];
+    if (!host || !w) return undefined;
+    return this.filled(w, this.number(w, host.n, q.driver || ''), this.json.images[q.driver] || q.driver || '', host.label);
+  };
+
+  // number is that of the answer for a driver as it is typed.
+  Data.prototype.number = function (w, host, driver) {
+    var group = w.groups[w.of[host]];
+    driver = this.json.images[driver] || driver;
+    if (!driver) return group[2];
+    for (var i = 0; i < group[1].length; i += 2) if (group[1][i] === driver) return group[1][i + 1];
+    var n = group[0][1];
+    for (i = 0; i < group[0].length; i += 2) {
+      if (group[0][i] && compare(driver, group[0][i]) < 0) break;
+      n = group[0][i + 1];
+    }
+    return n;
+  };
+
+  Data.prototype.filled = function (w, number, driver, label) {
+    var strings = this.json.strings;
+    function text(n) { return strings[n].split('{gpu}').join(label).split('{driver}').join(driver); }
+    function texts(list) { return list.map(function (n) { return strings[n]; }); }
+    var a = w.answers[number];
+    return {
+      sets: a[0].map(function (n) {
+        var s = w.sets[n], commands = {};
+        TOOLS.forEach(function (tool, i) {
+          if (s[5][i] >= 0) commands[tool] = strings[s[5][i]];
+          else if (s[5][i] === -2) commands[tool] = 'uv ' + commands.pip;
+        });
+        return {
+          choice: s[0], driver: strings[s[1]], packages: texts(s[2]), index: strings[s[3]], extra: strings[s[4]], commands: commands,
+          steps: s[6].map(function (p) { return { say: strings[p[0]], run: strings[p[1]], or: p[2] }; }),
+          why: text(s[7]), lacks: texts(s[8]), source: texts(s[9])
+        };
+      }),
+      missing: a[1].map(function (m) { return { choice: m[0], why: text(m[1]), source: texts(m[2]) }; })
+    };
+  };
+
+  // branch is the row of a driver's branch; undefined for one that the tables do not have.
+  Data.prototype.branch = function (driver) {
+    var number = driver.split('.')[0];
+    return this.json.branches.filter(function (b) { return b[0] === number; })[0];
+  };
+
+  var PACKAGES = { pytorch: 'torch', torch: 'torch', tensorflow: 'tensorflow', jax: 'jax', jaxlib: 'jax', vllm: 'vllm', sglang: 'sglang' };
+
+  // read says what a text names: {driver, gpu, instance, want, release, python, platform, cuda, xid, error, asks, unknown}.
+  // asks are readings of which the reader has to choose one.
+  Data.prototype.read = function (text) {
+    var r = { asks: [] }, m, self = this;
+    var rest = ' ' + text.replace(/[|+]/g, ' ') + ' ';
+    function take(pattern, then) {
+      var found = pattern.exec(rest);
+      if (!found) return false;
+      rest = rest.slice(0, found.index) + ' ; ' + rest.slice(found.index + found[0].length);
+      then(found);
+      return true;
+    }
+    // What names itself.
+    take(/CUDA (?:UMD )?Version\s*:?\s*(\d+\.\d+)/i, function (f) { r.cuda = f[1]; });
+    take(/(?:Driver|KMD) Version\s*:?\s*(\d{3,4}(?:\.\d+){0,2})/i, function (f) { r.driver = f[1]; });
+    take(/NVIDIA-SMI\s+(\d{3,4}(?:\.\d+){0,2})/i, function (f) { r.driver = r.driver || f[1]; });
+    take(/Nvidia driver version\s*:\s*(\d{3,4}(?:\.\d+){0,2})/i, function (f) { r.driver = r.driver || f[1]; });
+    take(/(?:--driver[= ]|\bdriver[= ]|\bnvidia-driver-|\bbranch )\s*v?(\d{3,4}(?:\.\d+){0,2})\b/i, function (f) { r.driver = r.driver || f[1]; });
+    take(/\bXid\b[^\d]{0,30}(?:\([^)]*\)\s*:?\s*)?(\d{1,3})\b/i, function (f) { r.xid = f[1]; });
+    take(/\b(?:CUDA )?error(?: code)?[ :=#]*(\d{1,3})\b/i, function (f) { r.error = f[1]; });
+    take(/\b(cudaError\w+|CUDA_ERROR_\w+)\b/, function (f) { r.error = f[1]; });
+    take(/(?:--python[= ]|\bpython[= ]?|\bpy|\bcp)\s*(3\.?\d{1,2})(?:\.\d+)?t?\b/i, function (f) {
+      r.python = f[1].indexOf('.') < 0 ? '3.' + f[1].slice(1) : f[1];
+    });
+    take(/\b(windows|win_amd64|win1[01]|wsl2?)\b/i, function (f) { r.platform = /wsl/i.test(f[1]) ? 'wsl' : 'windows'; });
+    take(/\b(pytorch|torch|tensorflow|jax(?:lib)?|vllm|sglang)\b(?:\s*(?:[=~><!]=?=?)?\s*v?(\d+\.\d+(?:\.\d+)?)(?:\s*(?:cu|rocm)\d+)?)?/i, function (f) {
+      r.want = PACKAGES[f[1].toLowerCase()];
+      r.release = f[2];
+    });
+    take(/\b(?:cu|cuda[ -]?)(\d{2,3}|\d{2}\.\d)\b/i, function (f) {
+      r.cuda = r.cuda || (f[1].indexOf('.') > 0 ? f[1] : f[1].slice(0, 2) + (f[1].length > 2 ? '.' + f[1][2] : ''));
+    });
+    rest.split(/[\s,;"'()\[\]]+/).forEach(function (word) {
+      var w = word.toLowerCase().replace(/^ml\./, '');
+      if (!r.instance && self.byInstance[w]) {
+        r.instance = self.byInstance[w].name;
+        rest = rest.replace(word, ' ; ');
+      }
+      if (!r.driver && self.json.images[word]) {
+        r.driver = word;
+        rest = rest.replace(word, ' ; ');
+      }
+    });
+    this.readGPU(rest, r, function (left) { rest = left; });
+    this.readDriver(rest, r);
+    return r;
+  };
+
+  // readGPU finds the longest name of a product, words by words.
+  Data.prototype.readGPU = function (rest, r, left) {
+    var words = rest.replace(/[(),:;"]/g, ' ; ').split(/\s+/).filter(Boolean), self = this;
+    var best = null;
+    for (var n = Math.min(this.longest, words.length); n > 0 && !best; n--) {
+      for (var i = 0; i + n <= words.length; i++) {
+        var name = words.slice(i, i + n).join(' ');
+        var tries = [name, name.replace(/(\d)(ti|super)\b/i, '$1 $2'), name.replace(/(rtx|gtx|geforce|tesla)(?=[a-z]?\d)/ig, '$1 ')];
+        tries.forEach(function (t) {
+          var list = self.gpus(t);
+          // A number alone may be a driver.
+          if (best || !list.length || /^\d{3}$/.test(t)) return;
+          best = { list: list, from: i, count: n, said: t };
+        });
+        if (best) break;
+      }
+    }
+    if (!best) {
+      var c = /\b(?:sm_?|compute capability |cc )(\d{1,2})\.?(\d)\b/i.exec(rest);
+      if (c && this.byCapability[c[1] + '.' + c[2]] !== undefined) r.gpu = c[1] + '.' + c[2];
+      return;
+    }
+    var hosts = best.list.filter(function (o, i) { return best.list.findIndex(function (p) { return p.host === o.host; }) === i; });
+    if (hosts.length > 1) r.asks.push({ kind: 'gpu', said: best.said, options: hosts.map(function (o) { return o.name; }) });
+    else r.gpu = short(best.list[0].name);
+    left(' ' + words.slice(0, best.from).concat(';', words.slice(best.from + best.count)).join(' ') + ' ');
+  };
+
+  // readDriver finds numbers that may be drivers where none names itself: a whole version before a branch.
+  Data.prototype.readDriver = function (rest, r) {
+    if (r.driver) return;
+    var self = this, whole = [], bare = [];
+    (rest.match(/(?:^|[^\w.])(\d{3}(?:\.\d+){0,2})(?![\w.])/g) || []).forEach(function (m) {
+      var v = m.replace(/^[^\d]/, '');
+      if (+v.split('.')[0] < 300) return;
+      var list = v.indexOf('.') > 0 ? whole : bare;
+      if (list === bare && !self.branch(v)) return;
+      if (list.indexOf(v) < 0) list.push(v);
+    });
+    var list = whole.length ? whole : bare;
+    if (list.length === 1) r.driver = list[0];
+    else if (list.length > 1) r.asks.push({ kind: 'driver', said: list.join(', '), options: list });
+  };
+
+  var ORDER = ['driver', 'gpu', 'instance', 'want', 'python', 'platform'];
+  var DEFAULTS = { want: 'torch', python: '3.12', platform: 'linux' };
+
+  // address is a question's query, in one order, without what is as always.
+  function address(q) {
+    var parts = ORDER.filter(function (k) { return q[k] && q[k] !== DEFAULTS[k]; }).map(function (k) {
+      return k + '=' + encodeURIComponent(q[k]).replace(/%20/g, '+');
+    });
+    return parts.length ? '?' + parts.join('&') : '';
+  }
+
+  function fromAddress(search) {
+    var q = {};
+    search.replace(/^\?/, '').split('&').forEach(function (part) {
+      var i = part.indexOf('='), k = part.slice(0, i);
+      if (ORDER.indexOf(k) < 0) return;
+      try { q[k] = decodeURIComponent(part.slice(i + 1).replace(/\+/g, ' ')).slice(0, 80); } catch (e) { /* no text */ }
+    });
+    return q;
+  }
+
+  // command is the command line that says the same.
+  function command(q) {
+    var words = ['cudacompat pins'];
+    ORDER.forEach(function (k) {
+      var v = q[k] || (k === 'platform' ? '' : DEFAULTS[k]);
+      if (!v || k === 'platform') return;
+      words.push('--' + k + ' ' + (/^[\w.+-]+$/.test(v) ? v : "'" + v.replace(/'/g, "'\\''") + "'"));
+    });
+    return words.join(' ');
+  }
+
+  var api = { Data: Data, compare: compare, address: address, fromAddress: fromAddress, command: command, short: short, DEFAULTS: DEFAULTS };
+  if (typeof module !== 'undefined' && module.exports) module.exports = api;
+  else root.lookup = api;
+})(this);

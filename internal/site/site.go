@@ -1,0 +1,255 @@
+// Package site writes the web site: static files that work from any directory, without a server, without another origin
+// and, but for the box that reads what people type, without JavaScript. The answers are those of package offer.
+package site
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cudacompat/matrix"
+	"cudacompat/matrix/pin"
+)
+
+//go:embed assets templates
+var files embed.FS
+
+// Config says what the site is made of and where it goes.
+type Config struct {
+	Out        string          // the directory that is written
+	Tables     *matrix.Tables  // the knowledge
+	Docs       fs.FS           // the repository's root, with README.md and docs/
+	Data       fs.FS           // the tables' files
+	Site       string          // where the site will be, "https://cudacompat.example"; empty: not known
+	Repository string          // where the project is, "https://github.com/OWNER/cudacompat"; empty: not known
+	Wants      []string        // empty: all
+	Pythons    []string        // beside the first view's; nil: all
+	Context    context.Context // ends the work
+}
+
+// builder writes one site.
+type builder struct {
+	Config
+	pages     *template.Template
+	written   []string // addresses of pages, for the sitemap and the search
+	index     []entry
+	redirects map[string]string
+	spaces    map[string]pin.Space
+	data      pageData
+	grid      grid
+}
+
+// entry is one page in the search.
+type entry struct {
+	Title string `json:"t"`
+	Path  string `json:"p"`
+	Words string `json:"w,omitempty"` // other names
+}
+
+// page is what the layout shows.
+type page struct {
+	Title       string
+	Description string
+	Path        string // "gpu/v100/"; empty: the start page
+	Body        any
+	Date        string
+	Site        string
+	Repository  string
+	Question    string // for "this is wrong"
+	JSON        string // the same as data, beside the page
+	Scripts     []string
+	Wide        bool
+}
+
+// Root is the way from the page to the site's root: "../../".
+func (p page) Root() string {
+	if n := strings.Count(p.Path, "/"); n > 0 {
+		return strings.Repeat("../", n)
+	}
+	return "./"
+}
+
+// Canonical is the page's one address; empty where the site's is not known.
+func (p page) Canonical() string {
+	if p.Site == "" {
+		return ""
+	}
+	return strings.TrimSuffix(p.Site, "/") + "/" + p.Path
+}
+
+// Wrong is where a reader says that a page is wrong, with the question filled in; empty where no repository is known.
+func (p page) Wrong() string {
+	if p.Repository == "" {
+		return ""
+	}
+	body := fmt.Sprintf("Page: /%s\nQuestion: %s\nTables of %s\n\nWhat is wrong, and what shows it:\n", p.Path, p.Question, p.Date)
+	return p.Repository + "/issues/new?" + url.Values{"title": {"Wrong: " + p.Title}, "body": {body}}.Encode()
+}
+
+// Build writes the whole site.
+func Build(c Config) error {
+	if len(c.Wants) == 0 {
+		c.Wants = wants
+	}
+	if c.Pythons == nil {
+		c.Pythons = morePythons
+	}
+	if c.Context == nil {
+		c.Context = context.Background()
+	}
+	b := &builder{Config: c, redirects: map[string]string{}}
+	if err := b.load(); err != nil {
+		return err
+	}
+	for _, step := range []func() error{b.assets, b.answers, b.gridPages, b.things, b.documents, b.tables, b.finish} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load parses the pages' templates.
+func (b *builder) load() error {
+	pages, err := template.New("").Funcs(template.FuncMap{"join": strings.Join, "address": shortAddress}).ParseFS(files, "templates/*.html")
+	b.pages = pages
+	return err
+}
+
+// write writes one file below the site's root.
+func (b *builder) write(name string, data []byte) error {
+	file := filepath.Join(b.Out, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, data, 0o644)
+}
+
+func (b *builder) writeJSON(name string, v any) error {
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	return b.write(name, buf.Bytes())
+}
+
+// page writes one page, by the template of its kind.
+func (b *builder) page(kind string, p page) error {
+	p.Date, p.Site, p.Repository = b.Tables.Date(), b.Site, b.Repository
+	var body bytes.Buffer
+	if err := b.pages.ExecuteTemplate(&body, kind+".html", p); err != nil {
+		return fmt.Errorf("%s: %w", p.Path, err)
+	}
+	b.written = append(b.written, p.Path)
+	return b.write(p.Path+"index.html", bytes.ReplaceAll(body.Bytes(), []byte("&#43;"), []byte("+")))
+}
+
+// listed adds a page to the search, under its title and other words.
+func (b *builder) listed(title, address string, words ...string) {
+	b.index = append(b.index, entry{title, address, strings.Join(words, " ")})
+}
+
+// redirect leads from an alias to the canonical page, unless there is a page.
+func (b *builder) redirect(from, to string) {
+	if from != to && b.redirects[from] == "" {
+		b.redirects[from] = to
+	}
+}
+
+// assets copies style and scripts.
+func (b *builder) assets() error {
+	return fs.WalkDir(files, "assets", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := files.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return b.write(name, data)
+	})
+}
+
+// finish writes what needs the list of all pages.
+func (b *builder) finish() error {
+	for _, from := range slices.Sorted(maps.Keys(b.redirects)) {
+		if slices.Contains(b.written, from) {
+			continue
+		}
+		to := b.redirects[from]
+		relative := strings.Repeat("../", strings.Count(from, "/")) + to
+		var body bytes.Buffer
+		if err := b.pages.ExecuteTemplate(&body, "redirect.html", map[string]string{"To": relative, "Canonical": page{Path: to, Site: b.Site}.Canonical()}); err != nil {
+			return err
+		}
+		if err := b.write(from+"index.html", body.Bytes()); err != nil {
+			return err
+		}
+	}
+	if err := b.writeJSON("assets/search.json", b.index); err != nil {
+		return err
+	}
+	if err := b.write("404.html", b.notFound()); err != nil {
+		return err
+	}
+	if b.Site == "" {
+		return nil
+	}
+	var sitemap bytes.Buffer
+	sitemap.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n" + `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">` + "\n")
+	for _, p := range b.written {
+		fmt.Fprintf(&sitemap, "<url><loc>%s</loc></url>\n", template.HTMLEscapeString(strings.TrimSuffix(b.Site, "/")+"/"+p))
+	}
+	sitemap.WriteString("</urlset>\n")
+	if err := b.write("sitemap.xml", sitemap.Bytes()); err != nil {
+		return err
+	}
+	return b.write("robots.txt", []byte("User-agent: *\nAllow: /\nSitemap: "+strings.TrimSuffix(b.Site, "/")+"/sitemap.xml\n"))
+}
+
+// notFound is the page for an address that is none: it may be shown below any directory, so it names none of the site's
+// other files by a relative address.
+func (b *builder) notFound() []byte {
+	home := cmp.Or(b.Site, "/")
+	return fmt.Appendf(nil, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>Not here · cudacompat</title></head>\n"+
+		"<body><h1>There is no page at this address</h1><p>Names are in lower case, as in /gpu/v100/. <a href=%q>Ask</a> or <a href=%q>search</a>.</p></body></html>\n",
+		home, strings.TrimSuffix(home, "/")+"/things/")
+}
+
+// slug is a name in an address: "rtx-5090".
+func slug(name string) string {
+	var s strings.Builder
+	dash := false
+	for _, r := range strings.ToLower(name) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '_':
+			if dash && s.Len() > 0 {
+				s.WriteByte('-')
+			}
+			dash = false
+			s.WriteRune(r)
+		default:
+			dash = true
+		}
+	}
+	return s.String()
+}
+
+// spelt is a slug in the letters that people write: "RTX-5090".
+func spelt(name string) string {
+	return path.Clean(strings.Join(strings.Fields(strings.ReplaceAll(name, "/", "-")), "-"))
+}

@@ -1,0 +1,86 @@
+// lookup_test.js SITE PROGRAM [QUESTIONS]: the page's lookup says what the program says, at each driver where an answer
+// changes, just below it and between, for one host of each group and all frameworks, and for random questions.
+'use strict';
+const fs = require('fs'), path = require('path'), { execFile } = require('child_process');
+const [site, program, questions = '500'] = process.argv.slice(2);
+const lookup = require(path.join(site, 'assets/lookup.js'));
+const data = new lookup.Data(JSON.parse(fs.readFileSync(path.join(site, 'assets/space.json'))));
+
+let seed = 60;
+function random(n) { seed = (seed * 1103515245 + 12345) % 2147483648; return Math.floor(seed / 65536) % n; }
+
+function around(breaks) {
+  const list = [];
+  breaks.forEach((b, i) => {
+    const p = b.split('.').map(Number);
+    list.push(p.length > 1 ? b : b + '.0');
+    list.push(p.length > 2 && p[2] > 0 ? [p[0], p[1], String(p[2] - 1).padStart(2, '0')].join('.') : p.length > 1 && p[1] > 0 ? p[0] + '.' + (p[1] - 1) + '.99' : (p[0] - 1) + '.999.99');
+    list.push(p[0] + '.' + ((p[1] || 0) + 1) + '.' + (i % 100));
+    if (data.branch(String(p[0]))) list.push(String(p[0]));
+  });
+  return [...new Set(list)].filter(v => +v.split('.')[0] >= 100);
+}
+
+const all = [];
+const every = process.env.SITE_TEST_ALL === '1'; // else one in three of the drivers of each group
+for (const want of Object.keys(data.json.wants)) {
+  const w = data.json.wants[want], done = {};
+  data.json.hosts.forEach((h, n) => {
+    if (done[w.of[n]]) return;
+    done[w.of[n]] = true;
+    const host = h.g ? { gpu: h.g[random(h.g.length)] } : h.i ? { instance: h.i[random(h.i.length)] } : { gpu: h.c };
+    around(w.breaks).forEach((driver, i) => { if (every || (i + n) % 3 === 0) all.push({ ...host, driver, want, python: '3.12' }); });
+    all.push({ ...host, want, python: '3.12' });
+  });
+}
+const fixed = all.length;
+const names = data.json.hosts.flatMap(h => (h.g || []).map(gpu => ({ gpu })).concat((h.i || []).map(instance => ({ instance }))));
+const wants = Object.keys(data.json.wants);
+for (let i = 0; i < +questions; i++) {
+  const b = data.json.branches[random(data.json.branches.length)];
+  const driver = [b[0], b[4] || b[0], b[0] + '.' + random(200) + '.0' + (1 + random(9))][random(3)];
+  all.push({ ...names[random(names.length)], driver, want: wants[random(wants.length)], python: '3.12' });
+}
+
+// asked is what the program says, in the page's words.
+function asked(q) {
+  const args = ['pins', '-o', 'json', '--want', q.want, '--python', q.python];
+  if (q.driver) args.push('--driver', q.driver);
+  if (q.gpu) args.push('--gpu', q.gpu);
+  if (q.instance) args.push('--instance', q.instance);
+  return new Promise((done, fail) => execFile(program, args, { maxBuffer: 1 << 24 }, (e, out, err) => {
+    if (!out) return fail(new Error(args.join(' ') + ': ' + err));
+    const p = JSON.parse(out);
+    done({
+      sets: p.sets.map(s => ({
+        choice: s.choice, driver: s.driver, packages: s.packages.map(spec), index: s.index, extra: s.extra, commands: s.commands, steps: s.steps,
+        why: s.why, lacks: s.lacks, source: s.source
+      })),
+      missing: p.missing.map(m => ({ choice: m.choice, why: m.why, source: m.source }))
+    });
+  }));
+}
+
+function spec(p) { return p.url ? p.package + ' @ ' + p.url : p.version ? p.package + '==' + p.version : p.package + p.specifier; }
+
+function sorted(o) {
+  return JSON.stringify(o, (k, v) => v && typeof v === 'object' && !Array.isArray(v) ? Object.fromEntries(Object.entries(v).sort()) : v);
+}
+
+async function main() {
+  let at = 0, different = 0, took = [];
+  async function worker() {
+    while (at < all.length) {
+      const q = all[at++], begin = process.hrtime.bigint(), got = data.answer(q);
+      took.push(Number(process.hrtime.bigint() - begin) / 1e6);
+      const want = await asked(q);
+      if (sorted(got) !== sorted(want) && ++different <= 5) console.error('different:', JSON.stringify(q), '\n page    ', sorted(got).slice(0, 1500), '\n program ', sorted(want).slice(0, 1500));
+    }
+  }
+  await Promise.all([worker(), worker()]);
+  took.sort((a, b) => a - b);
+  console.log(`lookup: ${fixed} questions at and around breaks, ${all.length - fixed} random: ${different} different; an answer takes ${took[took.length >> 1].toFixed(3)} ms, at most ${took[took.length - 1].toFixed(2)} ms`);
+  if (different) process.exit(1);
+}
+
+main().catch(e => { console.error(e.message); process.exit(1); });

@@ -1,0 +1,44 @@
+// Command site writes the web site into a directory.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"cudacompat/data"
+	"cudacompat/internal/site"
+	"cudacompat/matrix"
+)
+
+func main() {
+	out := flag.String("o", "dist/site", "the `directory` to write")
+	root := flag.String("root", ".", "the repository's `directory`")
+	address := flag.String("site", os.Getenv("SITE"), "where the site will be: `https://…`")
+	repository := flag.String("repository", os.Getenv("REPOSITORY"), "where the project is: `https://…`")
+	pythons := flag.String("pythons", "", "Pythons beside 3.12, separated by commas; none: no other (default: all)")
+	flag.Parse()
+	begin := time.Now()
+	c := site.Config{Out: *out, Tables: matrix.Embedded(), Docs: os.DirFS(*root), Data: data.FS, Site: *address, Repository: strings.TrimSuffix(*repository, "/")}
+	switch *pythons {
+	case "":
+	case "none":
+		c.Pythons = []string{}
+	default:
+		c.Pythons = strings.Split(*pythons, ",")
+	}
+	if err := os.RemoveAll(*out); err != nil {
+		fail(err)
+	}
+	if err := site.Build(c); err != nil {
+		fail(err)
+	}
+	fmt.Fprintf(os.Stderr, "%s: written in %.1f s\n", *out, time.Since(begin).Seconds())
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "site:", err)
+	os.Exit(1)
+}
