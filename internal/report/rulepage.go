@@ -9,6 +9,3 @@ func (t Tool) RulePage(rule string) string {
 	}
 	return strings.TrimSuffix(t.Site, "/") + "/rule/" + rule + "/"
 }
-
-// rulePath returns the path of a rule's page in the repository.
-func rulePath(rule string) string { return "docs/rules/" + rule + ".md" }

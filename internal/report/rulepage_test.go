@@ -35,8 +35,4 @@ func TestRulePage(t *testing.T) {
 			}
 		}
 	}
-	var b bytes.Buffer
-	if err := SARIF(&b, New(Tool{}, facts.Facts{}, nil, v), Style{}); err != nil || !strings.Contains(b.String(), "docs/rules/driver-too-old.md") {
-		t.Errorf("sarif without a site does not name the page in the repository: %v", err)
-	}
 }

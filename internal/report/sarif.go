@@ -134,7 +134,7 @@ func sarifRules(r Report, results []sarifResult) []sarifRule {
 	var list []sarifRule
 	for _, rule := range matrix.Rules() {
 		page, _ := fs.ReadFile(docs.Rules, "rules/"+rule.ID+".md") // that each has one, a test says
-		help := sarifHelp{Text: "cudacompat explain " + rule.ID + " (" + cmp.Or(r.Tool.RulePage(rule.ID), rulePath(rule.ID)) + ")"}
+		help := sarifHelp{Text: "cudacompat explain " + rule.ID}
 		if slices.ContainsFunc(results, func(res sarifResult) bool { return res.Rule == rule.ID }) {
 			help.Markdown = string(page)
 		}

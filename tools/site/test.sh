@@ -10,4 +10,7 @@ mkdir -p "$kit"
 CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome)}
 export CHROMIUM NODE_PATH="$kit/node_modules"
 node "$here/lookup_test.js" "$site" "$program"
+top=$here/../..
+node "$here/readings_test.js" "$site" "$program" "$top"/examples/collect_env/*.txt "$top"/probe/internal/input/testdata/samples/smi-[1-9o]*.txt \
+	"$top"/probe/internal/input/testdata/samples/smi-q.txt
 node "$here/browser_test.js" "$site"
