@@ -13,6 +13,8 @@
 # make machines   record the machines of the cases and of the situations anew (root, bwrap, gcc; 12 GB of wheels)
 # make gpu        write gpu-report.md: what only a machine with an NVIDIA GPU can show
 # make bench      measure what runs cost, and write docs/performance.md
+# make site       write the web site into dist/site (SITE=https://…: where it will be; REPOSITORY=https://…: the project)
+# make site-test  test it in Chromium, and its answers beside the program's (node, npm, chromium)
 # make release    build every artefact of a release into dist/ (VERSION=0.1.0): see packaging/release.sh
 
 # go-nvml wraps functions that its header marks as deprecated: a warning for each, of which none is ours.
