@@ -170,8 +170,8 @@ func (l links) Transform(node *ast.Document, _ text.Reader, _ parser.Context) {
 
 // to is where a link of the document leads on the site.
 func (l links) to(link string) string {
-	if strings.Contains(link, "://") || strings.HasPrefix(link, "#") || strings.HasPrefix(link, "mailto:") {
-		return link
+	if strings.Contains(link, ":") || strings.HasPrefix(link, "#") {
+		return link // another site's, or what goldmark leaves out
 	}
 	name, fragment, _ := strings.Cut(link, "#")
 	if fragment != "" {

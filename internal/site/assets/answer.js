@@ -53,7 +53,7 @@
     if (q.instance) delete q.gpu;
     asks = r.asks;
     said = [];
-    if (r.cuda && text.trim()) said.push(el('span', {}, 'CUDA ' + r.cuda + ' is not used: it is the CUDA that the driver or a build was made with, not a ceiling. ', link('rule/minor-compat/', 'Why'), '.'));
+    if (r.cuda && text.trim()) said.push(el('span', {}, 'CUDA ' + r.cuda + ' is not used: it is the CUDA that the driver or a build was made with, not a ceiling. ', link('rule/minor-compat/', 'Why'), '. Which builds run on which GPU: ', link('grid/?builds=any', 'the grid'), '.'));
     if (r.release) said.push(el('span', {}, 'For one release: ', link((q.want === 'torch' ? 'torch/' + r.release + '/' : 'things/?q=' + q.want + '+' + r.release), q.want + ' ' + r.release), '. Below is what runs at all.'));
     if (r.xid) said.push(el('span', {}, link('xid/' + r.xid + '/', 'Xid ' + r.xid), ': what it means and what to do.'));
     if (r.error) said.push(el('span', {}, link('error/' + slug(r.error) + '/', 'Error ' + r.error), ': what it means and what to do.'));
@@ -81,6 +81,7 @@
     } else {
       start.hidden = false;
       out.hidden = true;
+      document.querySelectorAll('#start details').forEach(function (d) { d.open = d.dataset.want === question.want; });
     }
     notesShown(list);
     if (wrong) wrong.href = wrongBase.replace(/Question%3A\+?/, 'Question%3A+' + encodeURIComponent(lookup.command(question)));

@@ -50,7 +50,7 @@
       BRANDS.forEach(function (b) { if (b && plain.indexOf(b) === 0) keys.push(plain.slice(b.length)); });
     }
     keys.forEach(function (k, i) {
-      if (!/\d/.test(k) && !/titan/.test(k)) return;
+      if (i && !/\d/.test(k) && !/titan/.test(k)) return;
       var list = self.byName[k] = self.byName[k] || [];
       var known = list.filter(function (o) { return o.name === name; }).length;
       if (!known) list.push({ host: n, name: name, exact: i === 0 });
@@ -194,7 +194,7 @@
     for (var n = Math.min(this.longest, words.length); n > 0 && !best; n--) {
       for (var i = 0; i + n <= words.length; i++) {
         var name = words.slice(i, i + n).join(' ');
-        var tries = [name, name.replace(/(\d)(ti|super)\b/i, '$1 $2'), name.replace(/(rtx|gtx|geforce|tesla)(?=[a-z]?\d)/ig, '$1 ')];
+        var tries = [name, name.replace(/(rtx|gtx|geforce|tesla)(?=[a-z]?\d)/ig, '$1 ').replace(/(\d)(ti|super)\b/i, '$1 $2')];
         tries.forEach(function (t) {
           var list = self.gpus(t);
           // A number alone may be a driver.
