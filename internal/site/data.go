@@ -19,10 +19,8 @@ import (
 // wants are the frameworks and engines that the page answers for, the default first.
 var wants = []string{"torch", "tensorflow", "jax", "vllm", "sglang"}
 
-// defaultPython is the Python that the first view answers for; morePythons are in files of their own.
+// defaultPython is the Python that the first view answers for.
 const defaultPython = "3.12"
-
-var morePythons = []string{"3.10", "3.11", "3.13", "3.14"}
 
 // spaces works out the answers for some wants and one Python, side by side.
 func spaces(ctx context.Context, t *matrix.Tables, wants []string, python string) map[string]pin.Space {

@@ -19,7 +19,7 @@ func (b *builder) tables() error {
 	t := thing{Kind: "data", Name: "Tables", Answer: "Every table, as data, with the source of each row", Table: &dataTable{Caption: "Tables", Columns: []string{"table", "rows", "as old as"}}}
 	var names []string
 	err := fs.WalkDir(b.Data, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || path.Dir(name) != "." { // the patterns of logs are no tables
+		if err != nil || d.IsDir() || path.Ext(name) != ".csv" { // the patterns of logs are no tables
 			return err
 		}
 		data, err := fs.ReadFile(b.Data, name)
@@ -53,7 +53,7 @@ func (b *builder) tables() error {
 		t.Table.Rows = append(t.Table.Rows, []string{name, fmt.Sprint(len(g.Rows)), day})
 		t.Neighbours = append(t.Neighbours, neighbour{name, "data/" + name})
 	}
-	t.Notes = append(t.Notes, "The addresses stay. A directory of these files is what `cudacompat --matrix DIR` takes; lock.json says when each source was read.",
+	t.Notes = append(t.Notes, "The addresses stay. A directory of these files is what `cudacompat --matrix DIR` takes.",
 		fmt.Sprintf("For programs: /gpu/NAME.json, /torch/RELEASE.json, /driver/BRANCH.json, /instance/TYPE.json, /rule/ID.json, /xid/NUMBER.json, /error/CODE.json, /grid.json. Newest rows: %s.", b.Tables.Date()))
 	return b.thing("data/", "Tables and sources", t, tables.Names()...)
 }

@@ -210,7 +210,7 @@ func (g grid) table(id, caption string, plain bool) gridTable {
 		line := gridLine{Release: r.Release}
 		for j, c := range r.Cells {
 			shown := c.shown(plain)
-			shown.Release, shown.GPU = i, j
+			shown.Release, shown.GPU, shown.Label = i, j, shown.Text+": "+shown.Label
 			line.Cells = append(line.Cells, shown)
 		}
 		t.Rows = append(t.Rows, line)

@@ -35,7 +35,7 @@ type Config struct {
 	Site       string          // where the site will be, "https://cudacompat.example"; empty: not known
 	Repository string          // where the project is, "https://github.com/OWNER/cudacompat"; empty: not known
 	Wants      []string        // empty: all
-	Pythons    []string        // beside the first view's; nil: all
+	Pythons    []string        // beside the first view's, in files of their own
 	Context    context.Context // ends the work
 }
 
@@ -94,17 +94,14 @@ func (p page) Wrong() string {
 	if p.Repository == "" {
 		return ""
 	}
-	body := fmt.Sprintf("Page: /%s\nQuestion: %s\nTables of %s\n\nWhat is wrong, and what shows it:\n", p.Path, p.Question, p.Date)
-	return p.Repository + "/issues/new?" + url.Values{"title": {"Wrong: " + p.Title}, "body": {body}}.Encode()
+	body := fmt.Sprintf("/%s %s (tables of %s): ", p.Path, p.Question, p.Date)
+	return p.Repository + "/issues/new?" + url.Values{"title": {"Wrong: " + cmp.Or(p.Question, p.Title)}, "body": {body}}.Encode()
 }
 
 // Build writes the whole site.
 func Build(c Config) error {
 	if len(c.Wants) == 0 {
 		c.Wants = wants
-	}
-	if c.Pythons == nil {
-		c.Pythons = morePythons
 	}
 	if c.Context == nil {
 		c.Context = context.Background()

@@ -199,11 +199,11 @@ func (b *builder) gpus() error {
 			t.Notes = append(t.Notes, "Driver branch "+p.chip.LastBranch.String()+" is the last that drives it"+b.endOf(p.chip.LastBranch.String())+".")
 		}
 		for _, o := range pages {
-			if o.chip.Capability == p.chip.Capability && o != p && len(t.Neighbours) < 8 {
+			if o.chip.Capability == p.chip.Capability && o != p && len(t.Neighbours) < 5 {
 				t.Neighbours = append(t.Neighbours, neighbour{o.name, "gpu/" + slug(o.name) + "/"})
 			}
 		}
-		t.Neighbours = append(t.Neighbours, instances[slug(p.name)][:min(12, len(instances[slug(p.name)]))]...)
+		t.Neighbours = append(t.Neighbours, instances[slug(p.name)][:min(5, len(instances[slug(p.name)]))]...)
 		if err := b.thing(address, t.Answer, t, append(slices.Clone(p.products), p.chip.Chip, p.chip.Capability.String())...); err != nil {
 			return err
 		}
@@ -487,7 +487,7 @@ func (b *builder) instances() error {
 			b.branchFact("first driver", i.FirstBranch.String()), b.branchFact("last driver branch", i.LastBranch.String()), fact{Name: "fabric manager", Value: i.FabricManager}, fact{Name: "EFA", Value: i.EFA},
 			fact{Name: "open kernel module", Value: i.OpenModule})
 		for _, other := range b.Tables.InstanceNames() {
-			if o := b.Tables.Instance(other); o.GPU == i.GPU && other != name && len(t.Neighbours) < 8 {
+			if o := b.Tables.Instance(other); o.GPU == i.GPU && other != name && len(t.Neighbours) < 5 {
 				t.Neighbours = append(t.Neighbours, neighbour{other, "instance/" + strings.ToLower(other) + "/"})
 			}
 		}

@@ -18,15 +18,11 @@ func main() {
 	root := flag.String("root", ".", "the repository's `directory`")
 	address := flag.String("site", os.Getenv("SITE"), "where the site will be: `https://…`")
 	repository := flag.String("repository", os.Getenv("REPOSITORY"), "where the project is: `https://…`")
-	pythons := flag.String("pythons", "", "Pythons beside 3.12, separated by commas; none: no other (default: all)")
+	pythons := flag.String("pythons", "", "`LIST` of Pythons beside 3.12, separated by commas: each takes as long again")
 	flag.Parse()
 	begin := time.Now()
 	c := site.Config{Out: *out, Tables: matrix.Embedded(), Docs: os.DirFS(*root), Data: data.FS, Site: *address, Repository: strings.TrimSuffix(*repository, "/")}
-	switch *pythons {
-	case "":
-	case "none":
-		c.Pythons = []string{}
-	default:
+	if *pythons != "" {
 		c.Pythons = strings.Split(*pythons, ",")
 	}
 	if err := os.RemoveAll(*out); err != nil {

@@ -84,7 +84,7 @@
       document.querySelectorAll('#start details').forEach(function (d) { d.open = d.dataset.want === question.want; });
     }
     notesShown(list);
-    if (wrong) wrong.href = wrongBase.replace(/Question%3A\+?/, 'Question%3A+' + encodeURIComponent(lookup.command(question)));
+    if (wrong) wrong.href = wrongBase.replace(/&title=/, encodeURIComponent(lookup.command(question)) + '&title=');
     document.title = (named(question) ? words(question) + ' · ' : '') + 'Which build runs on my driver and GPU? · cudacompat';
   }
 

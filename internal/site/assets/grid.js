@@ -55,7 +55,7 @@
           var n = b.variant.replace('cu', '');
           span.appendChild(runs.indexOf(b) >= 0 ? el('b', n) : document.createTextNode('(' + n + ')'));
         });
-        td.setAttribute('aria-label', (runs.length ? runs.map(function (b) { return b.variant; }).join(', ') + ' runs' : 'nothing runs') + ' on driver ' + d + '; ' + td.dataset.label);
+        td.setAttribute('aria-label', span.textContent + ': ' + (runs.length ? runs.map(function (b) { return b.variant; }).join(', ') + ' runs' : 'nothing runs') + ' on driver ' + d + '; ' + td.dataset.label.replace(/^[^:]*: /, ''));
       });
     });
     ladderLine(d);
