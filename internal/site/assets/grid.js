@@ -55,6 +55,7 @@
           var n = b.variant.replace('cu', '');
           span.appendChild(runs.indexOf(b) >= 0 ? el('b', n) : document.createTextNode('(' + n + ')'));
         });
+        span.appendChild(document.createTextNode((td.dataset.text.match(/ [†c]/g) || []).join('')));
         td.setAttribute('aria-label', span.textContent + ': ' + (runs.length ? runs.map(function (b) { return b.variant; }).join(', ') + ' runs' : 'nothing runs') + ' on driver ' + d + '; ' + td.dataset.label.replace(/^[^:]*: /, ''));
       });
     });
