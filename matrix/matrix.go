@@ -80,6 +80,20 @@ func PinsWanted(t *Tables, f facts.Facts, target Target, wants []pin.Want, refus
 	return pins.PinsWanted(t, f, target, wants, refuses)
 }
 
+// IsEngine reports whether a package is an engine, such as vLLM, whose releases each ask for one PyTorch.
+func IsEngine(t *Tables, name string) bool {
+	return pins.IsEngine(t, name)
+}
+
+// Engine works out the sets for one engine on one machine, as Pins does for a framework.
+type Engine = pins.Engine
+
+// NewEngine returns the sets for one engine, on the machine of the facts with a target laid over it. The check decides
+// about each set.
+func NewEngine(t *Tables, f facts.Facts, target Target, want pin.Want, refuses Refuses) *Engine {
+	return pins.NewEngine(t, f, target, want, refuses)
+}
+
 // HasPackage reports whether the tables know a package.
 func HasPackage(t *Tables, name string) bool {
 	return pins.HasPackage(t, name)

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/offer"
 	"cudacompat/internal/report"
 	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
-	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 
 	"github.com/spf13/cobra"
@@ -34,7 +34,7 @@ func pinsCommand(s streams) *cobra.Command {
 	var f pinsFlags
 	cmd := &cobra.Command{
 		Use: "pins", Short: "Say which releases to install on this machine, or on another", Args: noPackage,
-		Long: "Offers releases that fit together and run here. For one framework, such as torch, these are up to three sets: 'keep-driver' keeps the driver, 'smallest-driver' changes it as little as possible, and 'newest' takes the framework's newest release. Each set names the framework, the companion packages, such as torchvision, that are known to fit it, and the driver if that must change. For other packages, or for several, it is one set that has all of them, keeps the driver, and passes `cudacompat check`; if there is none, the answer is the smallest conflict. Nothing is installed.",
+		Long: "Offers releases that fit together and run here. For one framework, such as torch, or one engine, such as vllm, these are up to four sets: 'keep-driver' keeps the driver, 'forward-compat' has a newer release on it by a cuda-compat package, 'smallest-driver' changes it as little as possible, and 'newest' takes the newest release. A machine that --instance or --gpu names is another one: nothing is read here. Each set names the framework, the companion packages, such as torchvision, that are known to fit it, and the driver if that must change. For other packages, or for several, it is one set that has all of them, keeps the driver, and passes `cudacompat check`; if there is none, the answer is the smallest conflict. Nothing is installed.",
 		Annotations: map[string]string{exitNote: "0 at least one set was found · 1 no set fits · 3 no GPU found and none named · " +
 			exitOwn},
 		Example: "  cudacompat pins --instance p5.48xlarge --want torch==2.9\n" +
@@ -53,7 +53,7 @@ func pinsCommand(s streams) *cobra.Command {
 	cmd.Flags().StringArrayVar(&f.wants, "want", nil,
 		"`PACKAGE[==RELEASE]`: what to install (default torch; may be repeated). With one framework (torch, tensorflow or jax), keep-driver and smallest-driver use RELEASE if it is given, newest ignores it")
 	cmd.Flags().StringVar(&f.choice, "choice", "",
-		"`SET`: of the sets for one framework show only this one: keep-driver, smallest-driver or newest")
+		"`SET`: of the sets for one framework or engine show only this one: keep-driver, forward-compat, smallest-driver or newest")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil,
 		outputUsage(namesOf(report.PinFormats))+
 			"; requirements and constraints write one set, the one that --choice names or else the first")
@@ -83,7 +83,7 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 	}
 	judging, cancel := forJudging(reading)
 	defer cancel()
-	pins, err := inTime(judging, func() (pin.Sets, error) { return f.sets(judging, tables, facts, target, wants), nil })
+	pins, err := inTime(judging, func() (pin.Sets, error) { return offer.Sets(judging, tables, facts, target, wants), nil })
 	if err != nil {
 		complain(s.err, err.Error(), "give more --timeout, or --env for one environment")
 		return exitError(exitInconclusive)
@@ -105,57 +105,18 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 	switch {
 	case len(pins.Sets) > 0:
 		return nil
-	case pins.Target.Driver == "" && len(wants) > 0 && !aloneIn(wants):
+	case pins.Target.Driver == "" && len(wants) > 0 && !offer.Alone(tables, wants):
 		return exitError(exitInconclusive)
 	}
 	return exitError(exitIncompatible)
 }
 
-// sets are those for one framework, or the one that has everything that is wanted.
-func (f *pinsFlags) sets(ctx context.Context, t *matrix.Tables, facts probe.Facts, target matrix.Target, wants []pin.Want) pin.Sets {
-	if !aloneIn(wants) {
-		return matrix.PinsWanted(t, facts, target, wants, refusesOf(ctx, t, facts))
-	}
-	return matrix.Pins(t, facts, target, pin.Wanted{Framework: wants[0].Package,
-		Release: strings.TrimPrefix(wants[0].Specifier, "==")})
-}
-
-// aloneIn reports whether what is wanted is one framework, for which there are three sets.
-func aloneIn(wants []pin.Want) bool {
-	return len(wants) == 1 && slices.Contains(matrix.Frameworks(), wants[0].Package) && wants[0].Extras == "" &&
-		oneRelease.MatchString(wants[0].Specifier)
-}
-
-// oneRelease matches a release in full or in part: 2.9 is the newest of 2.9.
-var oneRelease = lazyregexp.New(`^(?:==\d+(?:\.\d+){1,3})?$`)
-
-// refusesOf asks of a set what check says of its requirements file on the machine that the set is for.
-func refusesOf(ctx context.Context, t *matrix.Tables, here probe.Facts) matrix.Refuses {
-	return func(set pin.Set, target matrix.Target) string {
-		facts, err := probe.Given([]byte(report.Requirements(set)))
-		if err != nil {
-			return err.Error()
-		}
-		facts.System.Libc, facts.System.Arch, facts.System.WSL = here.System.Libc, here.System.Arch, here.System.WSL
-		result := matrix.Check(ctx, t, facts, []matrix.Target{target}, verdict.Policy{NoPins: true})
-		switch {
-		case result.Outcome == verdict.Compatible:
-			return ""
-		case len(result.Findings) > 0 && result.Findings[0].Severity == verdict.Error:
-			return result.Findings[0].Message
-		case len(result.Unknown) > 0:
-			return "cannot judge " + result.Unknown[0].Subject + ": " + result.Unknown[0].Missing
-		}
-		return "it is " + string(result.Outcome)
-	}
-}
-
 func isJSON(spec string) bool { name, _, _ := strings.Cut(spec, "="); return name == "json" }
 
-// facts are this machine's. For a target that is another machine its own C library and packages say nothing, so
-// nothing is looked at there.
+// facts returns this machine's. A target that is named is another machine: this one's C library, kernel and packages say
+// nothing of it, so nothing is read here.
 func (f *pinsFlags) facts(ctx, reading context.Context, says io.Writer) (probe.Facts, error) {
-	elsewhere := (f.instance != "" || len(f.gpus) > 0) && f.driver != ""
+	elsewhere := f.instance != "" || len(f.gpus) > 0
 	if elsewhere && f.root == "" && len(f.envs) == 0 {
 		return probe.Facts{}, nil
 	}
@@ -201,8 +162,8 @@ func (f *pinsFlags) parseWants(t *matrix.Tables) ([]pin.Want, error) {
 		list = append(list, want)
 	}
 	switch {
-	case f.choice != "" && !aloneIn(list):
-		return nil, &usageError{message: "--choice is for the sets of one framework: of what --want names there is one set"}
+	case f.choice != "" && !offer.Alone(t, list):
+		return nil, &usageError{message: "--choice is for the sets of one framework or engine: of what --want names there is one set"}
 	case f.choice != "" && !slices.Contains(pin.Choices(), pin.Choice(f.choice)):
 		return nil, misspelt("set for --choice", f.choice, choiceNames())
 	}

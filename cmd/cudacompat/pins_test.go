@@ -36,7 +36,7 @@ func TestPinsCommand(t *testing.T) {
 		{"no-package", []string{"pins", "--want", "tensrflow"}, 64, "", "did you mean tensorflow?"},
 		{"no-release", []string{"pins", "--want", "torch==new"}, 64, "", "--want torch==new does not name a package with its releases"},
 		{"twice", []string{"pins", "--want", "vllm", "--want", "VLLM==0.11.0"}, 64, "", "--want names vllm twice"},
-		{"choice-of-one", []string{"pins", "--want", "vllm", "--choice", "newest"}, 64, "", "--choice is for the sets of one framework"},
+		{"choice-of-one", []string{"pins", "--want", "vllm", "--want", "accelerate", "--choice", "newest"}, 64, "", "--choice is for the sets of one framework or engine"},
 		{"without-flag", []string{"pins", "vllm"}, 64, "", "cudacompat pins --want vllm"},
 		{"no-choice", []string{"pins", "--choice", "keepdriver"}, 64, "", "did you mean keep-driver?"},
 		{"no-instance", []string{"pins", "--instance", "p5.48xlrge"}, 64, "", "did you mean p5.48xlarge?"},
@@ -64,7 +64,7 @@ func TestPinsJSON(t *testing.T) {
 	if err := d.Decode(&pins); err != nil {
 		t.Fatal(err)
 	}
-	if pins.Schema != "cudacompat/pins/v1" || len(pins.Sets) != 3 {
+	if pins.Schema != "cudacompat/pins/v1" || len(pins.Sets) != 4 { // forward-compat: L4 is a data-centre GPU
 		t.Fatalf("schema %q with %d sets", pins.Schema, len(pins.Sets))
 	}
 	for _, name := range []string{`"target"`, `"choice": "smallest-driver"`, `"packages"`, `"package"`, `"version"`,

@@ -25,7 +25,11 @@ func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 	var b strings.Builder
 	fmt.Fprintln(&b, paragraph("pins for "+targetWords(pins.Target), s.Width))
 	if len(pins.Sets) > 0 && pins.Sets[0].Choice != pin.Together {
-		fmt.Fprintln(&b, paragraph("Choose one set. If it has lines with apt, dnf, runfile or \"or\", use one of them to get the driver, and reboot. Then run its pip or its uv command.", s.Width))
+		text := "Choose one set. If it has lines with apt, dnf, runfile or \"or\", use one of them to get the driver, and reboot. Then run its pip or its uv command."
+		if slices.ContainsFunc(pins.Sets, func(s pin.Set) bool { return s.Choice == pin.ForwardCompat }) {
+			text += " forward-compat's apt and dnf install a package of libraries instead, without a reboot."
+		}
+		fmt.Fprintln(&b, paragraph(text, s.Width))
 	}
 	for i, set := range pins.Sets {
 		fmt.Fprintln(&b)

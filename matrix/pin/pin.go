@@ -15,11 +15,13 @@ const (
 	KeepDriver     Choice = "keep-driver"     // what runs on the driver that is there
 	SmallestDriver Choice = "smallest-driver" // what was asked for, on the lowest driver that runs it
 	Newest         Choice = "newest"          // the newest release on the newest driver branch
+	ForwardCompat  Choice = "forward-compat"  // a newer release on the driver that is there, by a cuda-compat package
 	Together       Choice = "together"        // everything that is wanted, in one set, on the driver that is there
 )
 
-// Choices lists the choices for one framework.
-func Choices() []Choice { return []Choice{KeepDriver, SmallestDriver, Newest} }
+// Choices lists those for one framework or engine. ForwardCompat is among the sets only where it has a newer release than
+// KeepDriver.
+func Choices() []Choice { return []Choice{KeepDriver, ForwardCompat, SmallestDriver, Newest} }
 
 // Sets answers "what shall I install here".
 type Sets struct {

@@ -39,6 +39,7 @@ type Machine struct {
 	resolved          map[gpuKind]GPU
 	products          map[GPU][]*tables.Product   // what ProductsOf looked up
 	Released          map[string][]version.Number // by framework: what releases looked up
+	rows              map[string][]Row            // by framework: what FrameworkRows looked up
 	Memo              *Memo                       // lists of rows that several builds ask for
 	environments      map[*facts.Environment]*Environment
 	Builds            []*Build            // in the order of the facts
@@ -82,7 +83,7 @@ func NewMachine(t *tables.Tables, f *facts.Facts, target Target, policy verdict.
 		Found: foundIn(&f.Driver), Libc: version.Of(f.System.Libc),
 		resolved: map[gpuKind]GPU{}, products: map[GPU][]*tables.Product{}, Memo: &Memo{},
 		environments: map[*facts.Environment]*Environment{}, DriverRead: new(bool),
-		Released: map[string][]version.Number{}}
+		Released: map[string][]version.Number{}, rows: map[string][]Row{}}
 	if name := cmp.Or(target.Instance, f.System.Instance); name != "" {
 		m.Instance = t.Instance(name)
 	}

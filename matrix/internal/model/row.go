@@ -44,6 +44,13 @@ func (b *Build) IsFramework() bool { return slices.Contains(Frameworks(), b.Name
 // FrameworkRows are all rows of one framework for this platform that can be installed by name alone: TensorFlow
 // brings its libraries with it from 2.14 (the and-cuda extra), JAX from 0.4.22 (the cuda12 extra).
 func (m *Machine) FrameworkRows(framework string) []Row {
+	if m.rows[framework] == nil {
+		m.rows[framework] = m.frameworkRows(framework)
+	}
+	return slices.Clone(m.rows[framework])
+}
+
+func (m *Machine) frameworkRows(framework string) []Row {
 	var list []Row
 	add := func(r Row) {
 		if r.Platform == m.Platform {

@@ -63,11 +63,16 @@ func DriverBranch(m *model.Machine, reaches func(*tables.Branch) bool) *tables.B
 			continue
 		}
 		last = b
-		if b.EndOfLife == "" && b.Type != "NFB" || b.EndOfLife > m.Today() {
+		if maintained(m, b) {
 			return b
 		}
 	}
 	return last
+}
+
+// maintained reports whether a branch is not past its end of life.
+func maintained(m *model.Machine, b *tables.Branch) bool {
+	return b.EndOfLife == "" && b.Type != "NFB" || b.EndOfLife > m.Today()
 }
 
 // BranchFits reports whether a branch drives every GPU here.

@@ -3,6 +3,7 @@ package pins
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -40,15 +41,16 @@ func Pins(t *tables.Tables, f facts.Facts, target model.Target, want pin.Wanted)
 	sets := pin.Sets{Schema: pin.Schema, Target: pinTarget(m, b, want), Sets: []pin.Set{}, Missing: []pin.None{}}
 	for _, c := range []struct {
 		choice pin.Choice
-		work   func(*model.Build) (pin.Set, string)
-	}{{pin.KeepDriver, func(b *model.Build) (pin.Set, string) { return keepDriver(m, b) }}, {pin.SmallestDriver, func(b *model.Build) (pin.Set, string) { return smallestDriver(m, b) }}, {pin.Newest, func(b *model.Build) (pin.Set, string) { return newest(m, b) }}} {
-		set, why := c.work(b)
-		if why != "" {
+		work   func(*model.Machine, *model.Build) (pin.Set, string)
+	}{{pin.KeepDriver, keepDriver}, {pin.ForwardCompat, forwardCompat}, {pin.SmallestDriver, smallestDriver}, {pin.Newest, newest}} {
+		set, why := c.work(m, b)
+		switch {
+		case why != "":
 			sets.Missing = append(sets.Missing, pin.None{Choice: c.choice, Why: why, Source: []string{}})
-			continue
+		case len(set.Packages) > 0:
+			set.Choice = c.choice
+			sets.Sets = append(sets.Sets, set)
 		}
-		set.Choice = c.choice
-		sets.Sets = append(sets.Sets, set)
 	}
 	return sets
 }
@@ -92,6 +94,40 @@ func keepDriver(m *model.Machine, b *model.Build) (pin.Set, string) {
 	}
 	rankRows(m, b, candidates)
 	return set(m, b, candidates[0], nil, withRelease(m, b, candidates[0], "runs on "+m.DriverWords())), ""
+}
+
+// forwardCompat is a newer release than keepDriver has, on the driver that is there with a cuda-compat package beside
+// it. It is empty where there is none: most GPUs and drivers have no such package.
+func forwardCompat(m *model.Machine, b *model.Build) (pin.Set, string) {
+	if b.Release.Number.Known() || !m.Driver().Version.Known() || !drives(m, m.Driver().Version) || !liftable(m) {
+		return pin.Set{}, ""
+	}
+	var least version.Number
+	if kept := runnable(m, b); len(kept) > 0 {
+		rankRows(m, b, kept)
+		least = kept[0].Number
+	}
+	list, _ := onSomeDriver(m, b)
+	list = slices.DeleteFunc(list, func(r model.Row) bool {
+		return least.Known() && !least.Less(r.Number) || m.Reached(r.CUDA) || m.CompatPackage(r.CUDA) == nil
+	})
+	if len(list) == 0 {
+		return pin.Set{}, ""
+	}
+	rankRows(m, b, list)
+	row := m.CompatPackage(list[0].CUDA)
+	s := set(m, b, list[0], nil, "keeps the driver; "+row.Package+" lifts it to CUDA "+row.CUDA.String()+
+		" (forward compatibility, which data-centre GPUs support)")
+	for tool, command := range compatCommands(m, row) {
+		s.Commands[tool] = command
+	}
+	s.Source = append(s.Source, row.Source...)
+	return s, ""
+}
+
+// liftable reports whether some cuda-compat package takes the driver that is there.
+func liftable(m *model.Machine) bool {
+	return slices.ContainsFunc(tables.Rows[tables.Forward](m.Tables), func(f tables.Forward) bool { return m.CompatPackage(f.CUDA) != nil })
 }
 
 // smallestDriver is the release nearest to what was asked for, in the variant that needs the lowest driver.
@@ -165,11 +201,14 @@ func newest(m *model.Machine, b *model.Build) (pin.Set, string) {
 
 // onSomeDriver are the rows that would run here if the driver were another one; why says that there are none.
 func onSomeDriver(m *model.Machine, b *model.Build) (list []model.Row, why string) {
-	list = slices.DeleteFunc(m.FrameworkRows(b.Name), func(r model.Row) bool { return !fits(m, b, r) || !hasCode(m, r) })
+	key := model.MemoKey{Framework: b.Name, Python: version.ShortPython(b.Interpreter), Release: "on some driver"}
+	list = m.Memo.Rows(key, func() []model.Row {
+		return slices.DeleteFunc(m.FrameworkRows(b.Name), func(r model.Row) bool { return !fits(m, b, r) || !hasCode(m, r) })
+	})
 	if len(list) == 0 {
 		return nil, whyNone(m, b)
 	}
-	return list, ""
+	return slices.Clone(list), ""
 }
 
 // driverServes reports whether the driver that is there runs a row and drives the GPUs.
@@ -221,17 +260,22 @@ func set(m *model.Machine, b *model.Build, r model.Row, branch *tables.Branch, w
 	}
 	s.Commands = installCommands(b, r, s.Packages)
 	if branch != nil {
-		s.Driver = branch.Newest.String()
-		for tool, command := range driverCommands(m, *branch) {
-			s.Commands[tool] = command
-		}
-		if !m.PartOfGPU() {
-			s.Commands["runfile"] = runfile(m, *branch)
-		}
-		s.Steps = verdict.OrEmpty(driverSteps(m, *branch))
-		s.Source = append(s.Source, branch.Source...)
+		withDriver(m, &s, branch)
 	}
 	return s
+}
+
+// withDriver adds the driver that a set needs, and the ways to it.
+func withDriver(m *model.Machine, s *pin.Set, branch *tables.Branch) {
+	s.Driver, s.Commands = branch.Newest.String(), maps.Clone(s.Commands)
+	for tool, command := range driverCommands(m, *branch) {
+		s.Commands[tool] = command
+	}
+	if !m.PartOfGPU() {
+		s.Commands["runfile"] = runfile(m, *branch)
+	}
+	s.Steps = verdict.OrEmpty(driverSteps(m, *branch))
+	s.Source = append(s.Source, branch.Source...)
 }
 
 // withRelease says where the set's release is another one than was asked for: 2.16.2 is one of 2.16.

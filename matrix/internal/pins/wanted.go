@@ -27,17 +27,33 @@ const maxChecked = 64
 func PinsWanted(t *tables.Tables, f facts.Facts, target model.Target, wants []pin.Want, refuses Refuses) pin.Sets {
 	f.Complete()
 	m := model.NewMachine(t, &f, target, verdict.Policy{})
-	w := wishesOf(m, wants)
-	sets := pin.Sets{Schema: pin.Schema, Target: pinTarget(m, w.b, pin.Wanted{}), Sets: []pin.Set{}, Missing: []pin.None{}}
-	for _, one := range wants {
-		sets.Target.Wanted = append(sets.Target.Wanted, one.String())
-	}
+	sets := emptySets(m, wants)
 	if len(m.GPUs) == 0 {
 		return sets
 	}
-	none := func(why string, source []string) pin.Sets {
-		sets.Missing = append(sets.Missing, pin.None{Choice: pin.Together, Why: why, Source: verdict.OrEmpty(source)})
-		return sets
+	set, none := together(m, wants, refuses)
+	if none != nil {
+		sets.Missing = append(sets.Missing, *none)
+	} else {
+		sets.Sets = append(sets.Sets, set)
+	}
+	return sets
+}
+
+// emptySets are the sets for some wants, before there is one.
+func emptySets(m *model.Machine, wants []pin.Want) pin.Sets {
+	b := wantedBuild(m, pin.Wanted{})
+	sets := pin.Sets{Schema: pin.Schema, Target: pinTarget(m, b, pin.Wanted{}), Sets: []pin.Set{}, Missing: []pin.None{}}
+	for _, one := range wants {
+		sets.Target.Wanted = append(sets.Target.Wanted, one.String())
+	}
+	return sets
+}
+
+// together picks the set that has everything that is wanted on the machine's driver, or says why there is none.
+func together(m *model.Machine, wants []pin.Want, refuses Refuses) (pin.Set, *pin.None) {
+	none := func(why string, source []string) (pin.Set, *pin.None) {
+		return pin.Set{}, &pin.None{Choice: pin.Together, Why: why, Source: verdict.OrEmpty(source)}
 	}
 	switch {
 	case !m.Driver().Version.Known():
@@ -45,6 +61,7 @@ func PinsWanted(t *tables.Tables, f facts.Facts, target model.Target, wants []pi
 	case !drives(m, m.Driver().Version):
 		return none(fmt.Sprintf("%s does not support %s", m.DriverWords(), gpuWords(m)), nil)
 	}
+	w := wishesOf(m, wants)
 	asked, refused := 0, ""
 	for _, c := range w.combinations(w.frameworks(w.all())) {
 		picked, ok := w.pick(c)
@@ -54,8 +71,7 @@ func PinsWanted(t *tables.Tables, f facts.Facts, target model.Target, wants []pi
 		set := w.set(c, picked)
 		why := refuses(set, targetOf(m, w.b))
 		if why == "" {
-			sets.Sets = append(sets.Sets, set)
-			return sets
+			return set, nil
 		}
 		refused = cmp.Or(refused, why)
 		if asked++; asked == maxChecked {
@@ -106,6 +122,9 @@ type wishes struct {
 	b    *model.Build // stands for what is to be installed, in the environment that counts
 	list []*wish
 	rows map[string][]framework // by the framework's name
+	// defaults are the variants that the installer's own index has, by the release of PyTorch.
+	defaults map[string]string
+	pythons  map[string]bool // whether the Python is one of a row's
 }
 
 // framework is a row of a framework's, and what of the machine excludes it.
@@ -135,7 +154,7 @@ type option struct {
 type combination []framework
 
 func wishesOf(m *model.Machine, wants []pin.Want) *wishes {
-	w := &wishes{m: m, rows: map[string][]framework{}}
+	w := &wishes{m: m, rows: map[string][]framework{}, defaults: map[string]string{}, pythons: map[string]bool{}}
 	for _, want := range wants {
 		one := &wish{Want: want, options: map[string][]option{}}
 		one.allowed, _ = version.ParseSpecifiers(want.Specifier)
@@ -290,8 +309,16 @@ func (f *framework) exclude(p property, yes bool) {
 
 // isDefault reports whether the installer's own index has a row.
 func (w *wishes) isDefault(r model.Row) bool {
-	release, _ := version.ParseRelease(r.Release)
-	return r.Framework != "torch" || r.Variant == w.m.DefaultVariant("torch", release)
+	if r.Framework != "torch" {
+		return true
+	}
+	variant, ok := w.defaults[r.Release]
+	if !ok {
+		release, _ := version.ParseRelease(r.Release)
+		variant = w.m.DefaultVariant("torch", release)
+		w.defaults[r.Release] = variant
+	}
+	return r.Variant == variant
 }
 
 // combinations are rows of some frameworks that can share an environment; one that is empty where none is needed.
@@ -442,11 +469,22 @@ func newABI(r model.Row) string {
 func (w *wishes) exclusion(e tables.Extension) property {
 	var f framework
 	python := version.ShortPython(w.b.Interpreter)
-	f.exclude(byPython, python != "" && !takesPython(e, python))
+	f.exclude(byPython, python != "" && !w.takesPython(e, python))
 	f.exclude(byGlibc, !loadsWheel(w.m, e))
 	f.exclude(byGPU, len(e.SASS) > 0 && !w.m.Tables.Trait("dispensable", e.Package, version.Number{}) && slices.ContainsFunc(w.m.Kinds,
 		func(g model.GPU) bool { return version.Cover(e.SASS, e.PTX, g.Capability) == version.Uncovered }))
 	return f.not
+}
+
+// takesPython remembers what the function of that name says: hundreds of rows name the same range.
+func (w *wishes) takesPython(e tables.Extension, python string) bool {
+	key := strings.Join(e.Python, " ")
+	takes, ok := w.pythons[key]
+	if !ok {
+		takes = takesPython(e, python)
+		w.pythons[key] = takes
+	}
+	return takes
 }
 
 // fetch says where a release's wheel is, and its hash where a source has it: on the page of the project's releases it

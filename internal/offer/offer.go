@@ -1,0 +1,75 @@
+// Package offer answers what to install on a machine: the sets for one framework or one engine, or the one set that has
+// everything that is wanted. Package matrix picks the rows, and its check decides whether a set may be offered.
+package offer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/report"
+	"cudacompat/matrix"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
+	"cudacompat/probe"
+)
+
+// Sets returns what is offered for some wants on the machine of the facts, with a target laid over it.
+func Sets(ctx context.Context, t *matrix.Tables, here probe.Facts, target matrix.Target, wants []pin.Want) pin.Sets {
+	switch {
+	case !Alone(t, wants):
+		return matrix.PinsWanted(t, here, target, wants, refuses(ctx, t, here))
+	case matrix.IsEngine(t, wants[0].Package):
+		return matrix.NewEngine(t, here, target, wants[0], refuses(ctx, t, here)).On(target.Driver)
+	}
+	return matrix.Pins(t, here, target, pin.Wanted{Framework: wants[0].Package,
+		Release: strings.TrimPrefix(wants[0].Specifier, "==")})
+}
+
+// Alone reports whether one framework or one engine is wanted, for which there are several sets to choose from.
+func Alone(t *matrix.Tables, wants []pin.Want) bool {
+	return len(wants) == 1 && wants[0].Extras == "" && oneRelease.MatchString(wants[0].Specifier) &&
+		(slices.Contains(matrix.Frameworks(), wants[0].Package) || matrix.IsEngine(t, wants[0].Package))
+}
+
+// oneRelease matches a release in full or in part: 2.9 is the newest of 2.9.
+var oneRelease = lazyregexp.New(`^(?:==\d+(?:\.\d+){1,3})?$`)
+
+// refuses asks of a set what check says of its requirements file on the machine that the set is for.
+func refuses(ctx context.Context, t *matrix.Tables, here probe.Facts) matrix.Refuses {
+	return func(set pin.Set, target matrix.Target) string {
+		facts, err := probe.Given([]byte(report.Requirements(set)))
+		if err != nil {
+			return err.Error()
+		}
+		facts.System.Libc, facts.System.Arch, facts.System.WSL = here.System.Libc, here.System.Arch, here.System.WSL
+		result := matrix.Check(ctx, t, facts, []matrix.Target{target}, verdict.Policy{NoPins: true})
+		switch {
+		case result.Outcome == verdict.Compatible:
+			return ""
+		case len(result.Findings) > 0 && result.Findings[0].Severity == verdict.Error:
+			return result.Findings[0].Message
+		case len(result.Unknown) > 0:
+			return "cannot judge " + result.Unknown[0].Subject + ": " + result.Unknown[0].Missing
+		}
+		return "it is " + string(result.Outcome)
+	}
+}
+
+// Space returns what is offered for one want on every host of the tables. It reads nothing of the machine it runs on.
+func Space(ctx context.Context, t *matrix.Tables, want pin.Want, python string) pin.Space {
+	check := refuses(ctx, t, probe.Facts{})
+	engines := map[string]*matrix.Engine{} // by host: what it offers on a branch does not depend on the driver that is there
+	return matrix.Space(t, want, python, func(target matrix.Target) pin.Sets {
+		if !matrix.IsEngine(t, want.Package) {
+			return Sets(ctx, t, probe.Facts{}, target, []pin.Want{want})
+		}
+		key := fmt.Sprint(target.GPUs, target.Instance)
+		if engines[key] == nil {
+			engines[key] = matrix.NewEngine(t, probe.Facts{}, target, want, check)
+		}
+		return engines[key].On(target.Driver)
+	})
+}

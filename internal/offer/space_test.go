@@ -1,0 +1,135 @@
+package offer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"cudacompat/internal/tables/frozen"
+	"cudacompat/internal/version"
+	"cudacompat/matrix"
+	"cudacompat/matrix/pin"
+	"cudacompat/probe"
+)
+
+var _ = frozen.Use()
+
+// TestSpaceEqualsPins asks for single hosts at every break, just below it and between, and wants the same as the Space
+// says of them.
+func TestSpaceEqualsPins(t *testing.T) {
+	known, ctx := matrix.Embedded(), context.Background()
+	random := rand.New(rand.NewPCG(60, 1))
+	for _, want := range []string{"torch", "jax"} {
+		space := Space(ctx, known, pin.Want{Package: want}, "3.12")
+		if len(space.Groups) < 50 || len(space.Breaks) < 17 {
+			t.Errorf("%s has %d groups and %d breaks: some are lost", want, len(space.Groups), len(space.Breaks))
+		}
+		for i := range space.Groups {
+			g := &space.Groups[i]
+			target := targetIn(g, random)
+			for _, driver := range driversAround(space.Breaks) {
+				if random.IntN(12) > 0 {
+					continue
+				}
+				target.Driver = driver
+				sets := Sets(ctx, known, probe.Facts{}, target, []pin.Want{{Package: want}})
+				label := ""
+				if len(sets.Target.GPUs) > 0 {
+					label = sets.Target.GPUs[0]
+				}
+				got, want := filled(space.Answers[g.On(driver)], driver, label), filled(pin.Answer{Sets: sets.Sets, Missing: sets.Missing}, "", "")
+				if got != want {
+					t.Fatalf("%+v:\nspace %s\npins  %s", target, got, want)
+				}
+			}
+		}
+	}
+}
+
+func targetIn(g *pin.HostGroup, random *rand.Rand) matrix.Target {
+	switch {
+	case len(g.GPUs) > 0:
+		return matrix.Target{GPUs: []string{g.GPUs[random.IntN(len(g.GPUs))]}, Python: "3.12"}
+	case len(g.Instances) > 0:
+		return matrix.Target{Instance: g.Instances[random.IntN(len(g.Instances))], Python: "3.12"}
+	}
+	return matrix.Target{GPUs: []string{g.Capability}, Python: "3.12"}
+}
+
+// driversAround are the breaks, a driver just below each and one between it and the next, branches alone, and none.
+func driversAround(breaks []string) []string {
+	list := []string{"", "450", "525", "550", "570", "580", "620", "100.1", "999.9"}
+	for _, b := range breaks {
+		n := version.Of(b)
+		list = append(list, b, fmt.Sprintf("%d.999.99", n.Major()-1), fmt.Sprintf("%d.%d.999", n.Major(), n.Minor()))
+		if n.Minor() > 0 {
+			list = append(list, fmt.Sprintf("%d.%d.99", n.Major(), n.Minor()-1))
+		}
+	}
+	return list
+}
+
+// filled is an answer as JSON, with a host's own words.
+func filled(a pin.Answer, driver, label string) string {
+	data, _ := json.Marshal(a)
+	quoted, _ := json.Marshal(label)
+	return strings.NewReplacer(pin.DriverWord, driver, pin.GPUWord, strings.Trim(string(quoted), `"`)).Replace(string(data))
+}
+
+// TestSpaceReadsNothing works a Space out twice, with other Pythons, libraries and directories around, and wants the same
+// bytes.
+func TestSpaceReadsNothing(t *testing.T) {
+	space := func() []byte {
+		data, err := json.Marshal(Space(context.Background(), matrix.Embedded(), pin.Want{Package: "tensorflow"}, "3.11"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	first := space()
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("VIRTUAL_ENV", t.TempDir())
+	t.Setenv("LD_LIBRARY_PATH", t.TempDir())
+	t.Setenv("CUDA_VISIBLE_DEVICES", "-1")
+	t.Chdir(t.TempDir())
+	if !bytes.Equal(first, space()) {
+		t.Error("a Space depends on the machine that works it out")
+	}
+}
+
+// TestEngineSets wants three sets of an engine: what the driver runs, and what a newer one does.
+func TestEngineSets(t *testing.T) {
+	sets := Sets(context.Background(), matrix.Embedded(), probe.Facts{},
+		matrix.Target{GPUs: []string{"L4"}, Driver: "550.90.07", Python: "3.12"}, []pin.Want{{Package: "vllm"}})
+	var got []string
+	for _, s := range sets.Sets {
+		got = append(got, fmt.Sprintf("%s %s %t", s.Choice, s.Packages[0].Package, s.Driver != ""))
+	}
+	want := "keep-driver vllm false, smallest-driver vllm true, newest vllm true"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
+	}
+	if old, now := sets.Sets[0].Packages[0].Version, sets.Sets[2].Packages[0].Version; !version.Of(old).Less(version.Of(now)) {
+		t.Errorf("keep-driver has %s, newest %s", old, now)
+	}
+}
+
+// TestForwardCompat wants a newer release by cuda-compat on a data-centre GPU with an old driver, and none on a GeForce.
+func TestForwardCompat(t *testing.T) {
+	has := func(gpu string) bool {
+		for _, s := range Sets(context.Background(), matrix.Embedded(), probe.Facts{}, matrix.Target{GPUs: []string{gpu}, Driver: "535.183.01", Python: "3.12"}, []pin.Want{{Package: "torch"}}).Sets {
+			if s.Choice == pin.ForwardCompat {
+				return s.Driver == "" && strings.Contains(s.Commands["apt"], "cuda-compat-") && s.Commands["pip"] != ""
+			}
+		}
+		return false
+	}
+	if !has("H100") || has("RTX 4090") {
+		t.Errorf("H100 %v, RTX 4090 %v: want true and false", has("H100"), has("RTX 4090"))
+	}
+}

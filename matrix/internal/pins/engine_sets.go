@@ -1,0 +1,140 @@
+package pins
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
+	"cudacompat/probe/facts"
+)
+
+// IsEngine reports whether a package is an engine for which there are sets to choose from: each release asks for one
+// PyTorch, or for few, and nothing else brings it.
+func IsEngine(t *tables.Tables, name string) bool {
+	return t.Trait("pins-torch", name, version.Number{}) && !t.Trait("brought-by-engine", name, version.Number{})
+}
+
+// Engine works out the sets for one engine on one machine, whatever its driver.
+type Engine struct {
+	tables  *tables.Tables
+	facts   facts.Facts
+	target  model.Target
+	want    []pin.Want
+	refuses Refuses
+	asked   map[string]engineSet // by branch
+}
+
+// NewEngine returns the sets for one engine on the machine of the facts, with a target laid over it.
+func NewEngine(t *tables.Tables, f facts.Facts, target model.Target, want pin.Want, refuses Refuses) *Engine {
+	f.Complete()
+	return &Engine{tables: t, facts: f, target: target, want: []pin.Want{want}, refuses: refuses, asked: map[string]engineSet{}}
+}
+
+// On works the sets out for one driver, the target's or another one: the newest release that runs on it, the newest of all
+// on the lowest maintained branch, and that on the newest branch.
+func (e *Engine) On(driver string) pin.Sets {
+	target := e.target
+	target.Driver = driver
+	m := model.NewMachine(e.tables, &e.facts, target, verdict.Policy{})
+	s := engineSets{Engine: e, m: m, sets: emptySets(m, e.want)}
+	if len(m.GPUs) > 0 {
+		kept := s.on(m)
+		s.keep(kept)
+		s.change(kept)
+	}
+	return s.sets
+}
+
+// engineSets are the sets for an engine and a driver in the making.
+type engineSets struct {
+	*Engine
+	m    *model.Machine
+	sets pin.Sets
+}
+
+// engineSet is the set for one driver; none says why there is none.
+type engineSet struct {
+	pin.Set
+	none *pin.None
+}
+
+func (e *engineSets) on(m *model.Machine) engineSet {
+	set, none := together(m, e.want, e.refuses)
+	return engineSet{set, none}
+}
+
+// branch is the set on the newest driver of a branch.
+func (e *engineSets) branch(b *tables.Branch) engineSet {
+	s, ok := e.asked[b.Branch]
+	if !ok {
+		s = e.on(e.m.On(b.Newest))
+		e.asked[b.Branch] = s
+	}
+	return s
+}
+
+// keep adds the set that keeps the driver.
+func (e *engineSets) keep(kept engineSet) {
+	if kept.none != nil {
+		e.missing(pin.KeepDriver, kept.none)
+		return
+	}
+	kept.Choice = pin.KeepDriver
+	kept.Why = "runs on " + e.m.DriverWords()
+	e.sets.Sets = append(e.sets.Sets, kept.Set)
+}
+
+func (e *engineSets) missing(c pin.Choice, none *pin.None) {
+	n := *none
+	n.Choice = c
+	e.sets.Missing = append(e.sets.Missing, n)
+}
+
+// change adds the sets that may change the driver.
+func (e *engineSets) change(kept engineSet) {
+	top := newestBranch(e.m, version.Number{})
+	if top == nil {
+		none := &pin.None{Why: "no driver branch in the tables supports " + gpuWords(e.m), Source: []string{}}
+		e.missing(pin.SmallestDriver, none)
+		e.missing(pin.Newest, none)
+		return
+	}
+	best := e.branch(top)
+	if best.none != nil {
+		e.missing(pin.SmallestDriver, best.none)
+		e.missing(pin.Newest, best.none)
+		return
+	}
+	same := func(s engineSet) bool { return s.none == nil && s.Packages[0].Version == best.Packages[0].Version }
+	if same(kept) {
+		kept.Why = "the driver can stay"
+		e.add(pin.SmallestDriver, kept.Set, nil)
+	} else {
+		low := DriverBranch(e.m, func(b *tables.Branch) bool { return maintained(e.m, b) && same(e.branch(b)) })
+		low = cmp.Or(low, top)
+		set := e.branch(low).Set
+		set.Why = "branch " + low.Branch + " is the oldest maintained branch that runs it"
+		e.add(pin.SmallestDriver, set, low)
+	}
+	if same(kept) && e.m.Driver().Version.Major() >= top.Number() {
+		kept.Why = "the newest release of " + e.want[0].Package + "; the driver can stay"
+		e.add(pin.Newest, kept.Set, nil)
+		return
+	}
+	best.Why = fmt.Sprintf("the newest release of %s, on the newest maintained driver branch that supports the GPU", e.want[0].Package)
+	e.add(pin.Newest, best.Set, top)
+}
+
+// add adds a set with the driver that it needs.
+func (e *engineSets) add(c pin.Choice, s pin.Set, branch *tables.Branch) {
+	s.Choice, s.Source = c, slices.Clone(s.Source)
+	if branch != nil {
+		withDriver(e.m, &s, branch)
+	}
+	e.sets.Sets = append(e.sets.Sets, s)
+}

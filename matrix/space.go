@@ -1,0 +1,240 @@
+package matrix
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
+	"cudacompat/probe/facts"
+)
+
+// Space asks what to install on every host of the tables, and puts the answers together: hosts that are answered alike
+// in one group, drivers that are answered alike in one band. answer is asked for a target, as the command pins is. No
+// part of it depends on the machine it runs on.
+func Space(t *Tables, want pin.Want, python string, answer func(Target) pin.Sets) pin.Space {
+	s := &spacing{python: python, answer: answer, seen: map[string]int{}, Space: pin.Space{Schema: pin.SpaceSchema,
+		Want: want.String(), Python: python, Date: t.Date(), Answers: []pin.Answer{}, Groups: []pin.HostGroup{}}}
+	for _, h := range hosts(t) {
+		s.add(t, h)
+	}
+	s.Breaks = s.breaks()
+	return s.Space
+}
+
+// spacing is a Space in the making.
+type spacing struct {
+	pin.Space
+	python string
+	answer func(Target) pin.Sets
+	seen   map[string]int // answers by their JSON
+}
+
+// host is GPUs or instance types that are answered alike.
+type host struct {
+	pin.HostGroup
+	target Target // one of them
+}
+
+// hosts returns every GPU and every instance type of the tables in groups that nothing in them tells apart.
+func hosts(t *Tables) []*host {
+	var list []*host
+	at := map[string]*host{}
+	add := func(key string, target Target) *host {
+		if at[key] == nil {
+			m := model.NewMachine(t, &facts.Facts{}, target, verdict.Policy{})
+			at[key] = &host{target: target, HostGroup: pin.HostGroup{Platform: m.Platform, GPUs: []string{}, Instances: []string{},
+				Capability: m.GPUs[0].Capability.String()}}
+			if chip := m.GPUs[0].Chip; chip != nil {
+				at[key].Architecture = chip.Architecture
+			}
+			list = append(list, at[key])
+		}
+		return at[key]
+	}
+	chips := tables.Rows[tables.Chip](t)
+	for i := range chips {
+		c := chips[i].Capability.String()
+		add("capability "+c, Target{GPUs: []string{c}})
+	}
+	for i := range chips {
+		for _, name := range chips[i].Names {
+			if t.ChipNamed(name) != &chips[i] {
+				continue
+			}
+			h := add(hostKey(t, &chips[i], name), Target{GPUs: []string{name}})
+			h.GPUs = append(h.GPUs, name)
+		}
+	}
+	for _, name := range t.InstanceNames() {
+		i := t.Instance(name)
+		chip := t.ChipNamed(i.GPU)
+		if chip == nil {
+			continue
+		}
+		key := fmt.Sprint("instance ", hostKey(t, chip, i.GPU), i.Platform, i.GRID, i.LastBranch, ec2Name.MatchString(name))
+		// Without an AMI to choose, an instance type is a GPU.
+		if like := at[hostKey(t, chip, i.GPU)]; like != nil && like.Platform == i.Platform && i.GRID != "yes" && !ec2Name.MatchString(name) {
+			key = hostKey(t, chip, i.GPU)
+		}
+		h := add(key, Target{Instance: name})
+		h.Instances = append(h.Instances, name)
+	}
+	slices.SortStableFunc(list, func(a, b *host) int { return tables.CompareNaturally(a.Capability, b.Capability) })
+	return list
+}
+
+// ec2Name matches the instance types for which an AMI can be chosen.
+var ec2Name = lazyregexp.New(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
+
+// hostKey is everything by which pins tells a product from others.
+func hostKey(t *Tables, chip *tables.Chip, name string) string {
+	return alikeKey(t, chip, name) + chip.OpenModule
+}
+
+// add asks for every driver that makes a difference, and writes down where the answer changes.
+func (s *spacing) add(t *Tables, h *host) {
+	m := model.NewMachine(t, &facts.Facts{}, h.target, verdict.Policy{})
+	g := h.HostGroup
+	g.Bands, g.Branches = []pin.Band{}, []pin.Band{}
+	for _, v := range spaceCuts(m) {
+		from := v.String()
+		if v.Parts() == 1 { // a branch alone stands for its newest release
+			v = version.Of(from + ".0")
+		}
+		if from == "100" {
+			from = ""
+		}
+		n := s.ask(m, h.target, v.String())
+		if last := len(g.Bands) - 1; last < 0 || g.Bands[last].Answer != n {
+			g.Bands = append(g.Bands, pin.Band{From: from, Answer: n})
+		}
+	}
+	for _, b := range readBranches(m) {
+		if n := s.ask(m, h.target, b); n != g.On(b) {
+			g.Branches = append(g.Branches, pin.Band{From: b, Answer: n})
+		}
+	}
+	g.Without = s.ask(m, h.target, "")
+	same := slices.IndexFunc(s.Groups, func(o pin.HostGroup) bool {
+		return len(o.GPUs) > 0 == (len(g.GPUs) > 0) && len(o.Instances) > 0 == (len(g.Instances) > 0) && o.Capability == g.Capability &&
+			len(o.GPUs)+len(o.Instances) > 0 &&
+			o.Platform == g.Platform && slices.Equal(o.Bands, g.Bands) && slices.Equal(o.Branches, g.Branches) && o.Without == g.Without
+	})
+	if same >= 0 {
+		s.Groups[same].GPUs = append(s.Groups[same].GPUs, g.GPUs...)
+		s.Groups[same].Instances = append(s.Groups[same].Instances, g.Instances...)
+		return
+	}
+	s.Groups = append(s.Groups, g)
+}
+
+// spaceCuts are the drivers at which an answer can change: branches, what is published of the product, and the floors of
+// CUDA's releases. Before the first driver of the chip there is one answer.
+func spaceCuts(m *model.Machine) []version.Number {
+	list := []version.Number{}
+	first := version.Of("100")
+	add := func(v version.Number) {
+		if v.Known() {
+			list = append(list, v)
+		}
+	}
+	both := func(major int) {
+		add(version.Of(fmt.Sprint(major)))
+		add(version.Of(fmt.Sprint(major + 1)))
+	}
+	branches := tables.Rows[tables.Branch](m.Tables)
+	for _, b := range branches {
+		add(version.Of(b.Branch))
+		if m.PartOfGPU() {
+			both(b.Number())
+		}
+	}
+	both(branches[len(branches)-1].Number())
+	for _, f := range tables.Rows[tables.Forward](m.Tables) {
+		for _, base := range f.Base {
+			both(version.Int(base))
+		}
+	}
+	for _, family := range tables.Rows[tables.Minor](m.Tables) {
+		add(family.DriverLinux)
+	}
+	for _, c := range tables.Rows[tables.CUDA](m.Tables) {
+		_, least, _ := m.Tables.Floor(c.Release, false)
+		add(least)
+	}
+	for _, g := range m.GPUs[:1] {
+		cutsOfGPU(m, g, add, both)
+		if g.Chip != nil && g.Chip.FirstBranch.Known() && !m.Jetson() {
+			first = g.Chip.FirstBranch
+		}
+	}
+	list = slices.DeleteFunc(list, func(v version.Number) bool { return v.Less(first) })
+	list = append(list, version.Of("100"))
+	slices.SortFunc(list, version.Number.Compare)
+	return slices.CompactFunc(list, func(a, b version.Number) bool { return a.Compare(b) == 0 })
+}
+
+// readBranches are the branches of which something is published for a release and not for all: their number alone, as in
+// "525", may be answered otherwise than their first release.
+func readBranches(m *model.Machine) []string {
+	var list []string
+	for _, p := range m.ProductsOf(m.GPUs[0]) {
+		for _, v := range p.Mentioned() {
+			if b := fmt.Sprint(v.Major()); !slices.Contains(list, b) {
+				list = append(list, b)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// ask returns the number of the answer for a driver.
+func (s *spacing) ask(m *model.Machine, target Target, driver string) int {
+	target.Driver, target.Python = driver, s.python
+	sets := s.answer(target)
+	label := m.GPUs[0].Label
+	words := func(text string) string {
+		text = strings.ReplaceAll(text, label, pin.GPUWord)
+		if driver != "" {
+			text = strings.ReplaceAll(text, "driver "+driver, "driver "+pin.DriverWord)
+		}
+		return text
+	}
+	for i := range sets.Sets {
+		sets.Sets[i].Why = words(sets.Sets[i].Why)
+	}
+	for i := range sets.Missing {
+		sets.Missing[i].Why = words(sets.Missing[i].Why)
+	}
+	a := pin.Answer{Sets: sets.Sets, Missing: sets.Missing}
+	key, _ := json.Marshal(a)
+	n, ok := s.seen[string(key)]
+	if !ok {
+		n = len(s.Answers)
+		s.seen[string(key)] = n
+		s.Answers = append(s.Answers, a)
+	}
+	return n
+}
+
+// breaks are the drivers at which some group's answer changes.
+func (s *spacing) breaks() []string {
+	list := []string{}
+	for _, g := range s.Groups {
+		for _, b := range g.Bands {
+			if b.From != "" && !slices.Contains(list, b.From) {
+				list = append(list, b.From)
+			}
+		}
+	}
+	slices.SortFunc(list, version.CompareTexts)
+	return list
+}
