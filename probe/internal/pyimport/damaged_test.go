@@ -36,7 +36,7 @@ func TestDamagedSources(t *testing.T) {
 		{"name-lost", "jax/deep.py", "empty", facts.HindranceName, "name"},
 		{"empty", "jax/quiet.py", "empty", facts.HindrancePerhaps, "it is empty"},
 		{"cut-off", "jax/quiet.py", "def f(a: int) -> int", facts.HindranceSpoiled, "it ends in the middle of a statement"},
-		{"no-text", "jax/quiet.py", "x = 1\x00", facts.HindranceSpoiled, "it is no text"},
+		{"no-text", "jax/quiet.py", "x = 1\x00", facts.HindranceSpoiled, "it is not a text file"},
 		{"another-file", "jax/quiet.py", "y = 2\n", facts.HindrancePerhaps, "it has 6 bytes, RECORD says 1106"},
 		{"patched", "jax/quiet.py", large + "y = 2\n", "", ""},
 		{"under-a-condition-gone", "jax/perhaps.py", "", facts.HindrancePerhaps, "it is gone"},

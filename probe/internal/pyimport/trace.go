@@ -419,7 +419,7 @@ func (w *importTracer) compare(name, file string, sum pysource.Summary, size int
 	bad := facts.Hindrance{Kind: facts.HindranceSpoiled, Of: w.distributionOf(file), Path: file}
 	switch {
 	case !text:
-		bad.By = "it is no text"
+		bad.By = "it is not a text file"
 	case sum.Unfinished:
 		bad.By = "it ends in the middle of a statement"
 	case size == 0 && !strings.Contains(name, "."):
