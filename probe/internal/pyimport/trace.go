@@ -65,7 +65,7 @@ func TraceImport(s *pyenv.Site, h *host.Host, b *facts.Build, record *pydist.Rec
 // the trace with the first thing that ends the import.
 func traceFrom(s *pyenv.Site, h *host.Host, b *facts.Build, info string, record *pydist.Record, mains []string, first bool) *ImportTrace {
 	w := importTracer{h: h, s: s, listed: record.Index(), seen: map[string]bool{}, foreign: map[string]bool{},
-		places: map[string]string{}, changed: map[string]pysource.Summary{}, loaded: map[string]bool{}, parsed: map[string]pysource.Module{}}
+		places: map[string]string{}, changed: map[string]pysource.Summary{}, loaded: map[string]bool{}, lostInit: map[string]string{}, parsed: map[string]pysource.Module{}}
 	w.unmet, w.injured = unmetFrom(s, h, info), injuredFrom(s, h, info)
 	if mains == nil {
 		mains = w.mains(b)
@@ -84,23 +84,24 @@ func traceFrom(s *pyenv.Site, h *host.Host, b *facts.Build, info string, record 
 
 type importTracer struct {
 	ImportTrace
-	h       *host.Host
-	s       *pyenv.Site
-	listed  *pydist.FileIndex
-	seen    map[string]bool              // modules, by whether the import is certain to come to them: "+a.b", "-a.b"
-	foreign map[string]bool              // modules of others that were looked for
-	places  map[string]string            // by the first name of a module: the directory of the import path that has it
-	changed map[string]pysource.Summary  // sources that have another size, by module
-	injured []injuredDistribution        // of what it requires
-	loaded  map[string]bool              // the extension modules that were come to
-	parsed  map[string]pysource.Module   // sources that were read
-	known   map[string]*pysource.Summary // summaries of sources that were asked for names
-	first   bool                         // the first thing that ends the import is enough
-	counts  func(pysource.Import) bool   // which imports are as good as certain; nil where none is
-	lacking bool                         // a module that is not there ends nothing: who imports it looks for just that
-	tried   bool                         // a failure is caught
-	renamed bool                         // a failure would come out of the sources that are read as another one
-	sources int
+	h        *host.Host
+	s        *pyenv.Site
+	listed   *pydist.FileIndex
+	seen     map[string]bool              // modules, by whether the import is certain to come to them: "+a.b", "-a.b"
+	foreign  map[string]bool              // modules of others that were looked for
+	places   map[string]string            // by the first name of a module: the directory of the import path that has it
+	changed  map[string]pysource.Summary  // sources that have another size, by module
+	injured  []injuredDistribution        // of what it requires
+	loaded   map[string]bool              // the extension modules that were come to
+	lostInit map[string]string            // packages whose first file is gone, by module
+	parsed   map[string]pysource.Module   // sources that were read
+	known    map[string]*pysource.Summary // summaries of sources that were asked for names
+	first    bool                         // the first thing that ends the import is enough
+	counts   func(pysource.Import) bool   // which imports are as good as certain; nil where none is
+	lacking  bool                         // a module that is not there ends nothing: who imports it looks for just that
+	tried    bool                         // a failure is caught
+	renamed  bool                         // a failure would come out of the sources that are read as another one
+	sources  int
 }
 
 // mains are the modules by which a distribution is imported: the one that bears its name, nixl_cu13 of nixl-cu13, or the
@@ -154,7 +155,11 @@ func (w *importTracer) module(name string, names []string, by string, certain bo
 			if !w.load(dir, name+"."+n, certain) { // "cannot import name", which is an ImportError
 				w.noteLost(dir, name+"."+n, certain, true)
 			}
-		} else if sum, ok := w.changed[name]; ok && certain && !sum.MayBind(n) {
+		} else if sum, ok := w.changed[name]; !ok || !certain || sum.MayBind(n) {
+			continue
+		} else if lost := w.lostInit[name]; lost != "" {
+			w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceSpoiled, Path: lost, By: "it is gone"})
+		} else {
 			w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceName, Path: w.sourceOf(dir, name), By: n})
 		}
 	}
@@ -256,7 +261,10 @@ func (w *importTracer) load(dir, name string, certain bool) bool {
 		w.source(name, full+".py", false, certain)
 		return true
 	}
-	if w.h.Exists(full) { // a namespace
+	if w.h.Exists(full) { // a namespace, unless its first file is gone
+		if _, listed := w.listed.Sources[file+"/__init__.py"]; listed && !w.h.Exists(full+"/__init__.pyc") {
+			w.lostInit[name], w.changed[name] = full+"/__init__.py", pysource.Summary{}
+		}
 		return true
 	}
 	recordedFile := w.listed.FileOf(file)
@@ -427,7 +435,7 @@ func (w *importTracer) compare(name, file string, sum pysource.Summary, size int
 	case size == 0:
 		bad.By = "it is empty"
 		certain = false
-	case certain && isOther(size, w.sizeOf(file)):
+	case isOther(size, w.sizeOf(file)):
 		bad.By = fmt.Sprintf("it has %d bytes, RECORD says %d", size, w.sizeOf(file))
 		certain = false
 	default:

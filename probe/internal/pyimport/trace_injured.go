@@ -138,7 +138,7 @@ func (w *importTracer) uncaught(mains []string, by string) []facts.Hindrance {
 // again is a walker that begins anew, for which some imports are as good as certain.
 func (w *importTracer) again(counts func(pysource.Import) bool) *importTracer {
 	return &importTracer{h: w.h, s: w.s, listed: w.listed, seen: map[string]bool{}, foreign: map[string]bool{}, places: map[string]string{},
-		changed: map[string]pysource.Summary{}, parsed: w.parsed, injured: w.injured, loaded: w.loaded, counts: counts}
+		changed: map[string]pysource.Summary{}, lostInit: map[string]string{}, parsed: w.parsed, injured: w.injured, loaded: w.loaded, counts: counts}
 }
 
 // injuries are those of a kind that the import comes to.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -92,6 +93,9 @@ func TraceSources(s *pyenv.Site, h *host.Host, b *facts.Build) {
 			continue
 		}
 		r := traceFrom(s, h, b, info, d.Record(), []string{name}, true)
+		if r.doubtful == nil {
+			r.doubtful = besideTrace(s, h, d)
+		}
 		if found := importEnd(s, h, r); found != nil && r.Read {
 			found.Of = cmp.Or(found.Of, d.String())
 			b.Hindrances = append(b.Hindrances, *found)
@@ -103,6 +107,36 @@ func TraceSources(s *pyenv.Site, h *host.Host, b *facts.Build) {
 func sourcesDamaged(s *pyenv.Site, h *host.Host, d *pydist.Distribution) bool {
 	return slices.ContainsFunc(s.Index(h).Damaged(d), func(one pydist.Damage) bool { return strings.HasSuffix(one.Name, ".py") })
 }
+
+// besideTrace returns a damaged source of a framework that no import at the top level may come to: one that is empty, cut off
+// or another one is no patch, and functions import such, too. One that is gone may have been left out on purpose, as tests
+// are.
+func besideTrace(s *pyenv.Site, h *host.Host, d *pydist.Distribution) *facts.Hindrance {
+	for _, one := range s.Index(h).Damaged(d) {
+		if one.Size < 0 || !strings.HasSuffix(one.Name, ".py") || testDirectory.MatchString(one.Name) {
+			continue
+		}
+		bad := facts.Hindrance{Kind: facts.HindrancePerhaps, Path: path.Join(d.Dir(), one.Name)}
+		data := h.ReadQuietly(bad.Path)
+		switch {
+		case one.Size == 0:
+			bad.By = "it is empty"
+		case isOther(one.Size, one.Told):
+			bad.By = fmt.Sprintf("it has %d bytes, RECORD says %d", one.Size, one.Told)
+		case !isText(data):
+			bad.By = "it is not a text file"
+		case pysource.Summarize(data).Unfinished:
+			bad.By = "it ends in the middle of a statement"
+		default:
+			continue
+		}
+		return &bad
+	}
+	return nil
+}
+
+// testDirectory matches the sources that no program imports.
+var testDirectory = lazyregexp.New(`(^|/)(tests?|testing)/`)
 
 // unmetDecides reports whether an unmet requirement can end an import: the distribution is not there, or the one that
 // requires it takes a name that its older release does not have.
