@@ -365,6 +365,11 @@ type Build struct {
 	// Unmet is what an extension's own libraries want of the framework beside it and do not find, so that they do not
 	// load: the library of another CUDA, or a symbol of another release.
 	Unmet []Unresolved `json:"unmet,omitempty"`
+	// Site is the package directory that Python imports it from, where that is none of the environment's own: one of
+	// PYTHONPATH, the user's, one that a .pth file adds. Hides are the copies behind it that Python does not import,
+	// "torch 2.9.0 in /opt/venv/lib/python3.12/site-packages".
+	Site  string   `json:"site,omitempty"`
+	Hides []string `json:"hides,omitempty"`
 	// Hindrances are why Python does not import it as it was installed.
 	Hindrances []Hindrance `json:"hindrances,omitempty"`
 

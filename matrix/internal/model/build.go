@@ -109,7 +109,11 @@ func (m *Machine) onTarget(b *facts.Build) *facts.Build {
 
 // Subject names a build in findings and answers: "torch 2.9.0+cu130 in /opt/venv".
 func Subject(b *facts.Build, env *facts.Environment) string {
-	return b.Name + " " + cmp.Or(b.Version, b.Specifier, "(version unknown)") + PlaceOf(env)
+	name := b.Name + " " + cmp.Or(b.Version, b.Specifier, "(version unknown)")
+	if b.Site != "" {
+		return name + " in " + b.Site
+	}
+	return name + PlaceOf(env)
 }
 
 // PlaceOf is where something stands, after its name: " in /opt/venv"; empty for the one set of a file.
@@ -243,7 +247,21 @@ func (b *Build) Evidence() []verdict.Evidence {
 	if b.CUDANumber.Known() {
 		list = append(list, verdict.Evidence{Fact: b.Name + " CUDA", Value: b.CUDANumber.String(), From: cmp.Or(b.From, b.Path)})
 	}
+	for _, hidden := range b.Hides {
+		list = append(list, verdict.Evidence{Fact: "hides", Value: hidden, From: b.Site + ", which comes first on the import path"})
+	}
 	return list
+}
+
+// Place returns the environment that an installer has to change for the build: its own, or the directory that Python
+// imports it from where that is another one.
+func (b *Build) Place() *Environment {
+	if b.Site == "" || b.Env == nil {
+		return b.Env
+	}
+	there := *b.Env
+	there.Environment = &facts.Environment{Path: b.Site, Kind: "target", Python: b.Env.Python, NoPip: b.Env.NoPip}
+	return &there
 }
 
 // Code judges the build's code for one GPU, and that of the torch which it brings: proof is what tells, missing what is

@@ -288,7 +288,7 @@ func Commands(b *model.Build, cuda version.Number, list []pin.Package, index str
 		// What is there already is left alone, unless an installer is told to write it again.
 		install.Again = install.Again || b.Path != "" && p.Package == b.Name && p.Version == b.Version
 	}
-	return Install(b.Env, install)
+	return Install(b.Place(), install)
 }
 
 // otherFamily are the installed wheels that own the same files as those of the new CUDA family: left in place, they

@@ -607,7 +607,7 @@ func (w *wishes) set(c combination, picked []option) pin.Set {
 	if len(c) > 0 {
 		install.Remove = append(install.Remove, sameButFamily(w.b, c[0].Row, s.Packages)...)
 	}
-	s.Commands = Install(w.b.Env, install)
+	s.Commands = Install(w.b.Place(), install)
 	slices.Sort(s.Source)
 	s.Source = slices.Compact(s.Source)
 	return s

@@ -139,7 +139,7 @@ func companionPins(m *model.Machine, name, want, index string, b *model.Build) [
 	if have := b.Env.Package(name); have != nil && strings.HasPrefix(have.Version, want+"+") {
 		install.Again = true // an installer takes 2.11.1+cu126 for 2.11.1 and would leave it
 	}
-	return []verdict.Pin{{Package: name, Version: want, Why: "keeps torch and the driver", Commands: pins.Install(b.Env, install)}}
+	return []verdict.Pin{{Package: name, Version: want, Why: "keeps torch and the driver", Commands: pins.Install(b.Place(), install)}}
 }
 
 // companionOf is the release of a companion that a torch's row names; empty where none does.

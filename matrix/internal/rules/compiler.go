@@ -178,7 +178,7 @@ func withoutAssembler(m *model.Machine, b *model.Build, a *facts.Assembler) verd
 	f.Pins = nil
 	for _, name := range []string{"triton", "pytorch-triton"} {
 		if p := b.Env.Package(name); p != nil {
-			f.Pins = forcedPin(b.Env, pin.Package{Package: name, Version: p.Version})
+			f.Pins = forcedPin(b.Place(), pin.Package{Package: name, Version: p.Version})
 			break
 		}
 	}

@@ -199,7 +199,7 @@ func extensionSteps(m *model.Machine, p *model.Installed, b *model.Build) []pin.
 			return model.Exactly(text).Short() == b.Release.Number.Short()
 		})
 		if exact && !model.OtherFamily(e.CUDA, b.CUDANumber) {
-			return []pin.Step{pins.InstallStep(b.Env, pin.Install{Packages: []string{p.Name + "==" + e.Release}, NoDeps: true}).Explained("fits torch " +
+			return []pin.Step{pins.InstallStep(b.Place(), pin.Install{Packages: []string{p.Name + "==" + e.Release}, NoDeps: true}).Explained("fits torch " +
 				b.Release.Number.Short())}
 		}
 	}
@@ -228,7 +228,7 @@ func numpyABI(m *model.Machine, b *model.Build) []*Result {
 		Message:  fmt.Sprintf("%s %s was compiled before NumPy 2; numpy %s is installed", b.Name, b.Version, p.Version),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "numpy", Value: p.Version, From: p.Path}),
 		Pins: []verdict.Pin{{Package: "numpy", Version: "<2", Why: "keeps " + b.Name + " and the driver",
-			Commands: pins.Install(b.Env, pin.Install{Packages: []string{"numpy<2"}})}}}
+			Commands: pins.Install(b.Place(), pin.Install{Packages: []string{"numpy<2"}})}}}
 	// TensorFlow does not import; torch does, and cannot convert between tensors and arrays (pytorch issue 107302): up to
 	// 2.17 and 2.2 (trait.csv).
 	if b.Name == "tensorflow" {
@@ -261,7 +261,7 @@ func staleHindrance(b *model.Build, h facts.Hindrance) verdict.Finding {
 	if required := nameText.FindString(h.By); required != name { // of another CUDA family: removing it deletes the files of both
 		f.Message = fmt.Sprintf("%s %s requires %s; %s %s was installed over it", b.Name, b.Version, h.By, name, have)
 		f.Pins[0].Why = "puts the files of " + required + " back; keeps the driver"
-		f.Pins[0].Commands = pins.Install(b.Env, pin.Install{Remove: []string{name}, Packages: []string{h.By, b.Name + "==" + b.Version},
+		f.Pins[0].Commands = pins.Install(b.Place(), pin.Install{Remove: []string{name}, Packages: []string{h.By, b.Name + "==" + b.Version},
 			NoDeps: true, Again: true})
 	}
 	// A symbol that no library defines keeps the loader from the library: libcudf 26.10 over librmm 25.10.
@@ -284,5 +284,5 @@ func overwritten(b *model.Build, h facts.Hindrance) verdict.Finding {
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: path.Base(h.Path), Value: "as " + h.By + " lists it", From: h.Path}),
 		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"},
 		Pins: []verdict.Pin{{Package: b.Name, Version: b.Version, Why: "puts its files back; keeps the driver",
-			Commands: pins.Install(b.Env, pin.Install{Remove: []string{other}, Packages: []string{spec}, NoDeps: true, Again: true})}}}
+			Commands: pins.Install(b.Place(), pin.Install{Remove: []string{other}, Packages: []string{spec}, NoDeps: true, Again: true})}}}
 }

@@ -176,7 +176,7 @@ func filesGone(b *model.Build, h facts.Hindrance) verdict.Finding {
 	if b.IsFramework() { // whose libraries are there
 		what = h.Of + " is incomplete"
 	}
-	return verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.Path, Pins: forcedPin(b.Env, pin.Package{Package: name, Version: installed}),
+	return verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.Path, Pins: forcedPin(b.Place(), pin.Package{Package: name, Version: installed}),
 		Message:  fmt.Sprintf("%s: %s is gone", what, h.Path),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "RECORD", Value: "lists " + h.Path, From: b.From}),
 		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"}}
@@ -206,11 +206,11 @@ func libraryRefused(b *model.Build, h facts.Hindrance) verdict.Finding {
 	switch {
 	// The library's own wheel where it is known; else what the package requires; else the package itself.
 	case wheel != nil:
-		f.Pins = forcedPin(b.Env, pin.Package{Package: wheel.Name, Version: wheel.Version})
+		f.Pins = forcedPin(b.Place(), pin.Package{Package: wheel.Name, Version: wheel.Version})
 	case h.Kind == facts.HindranceLibrary:
 		f.Pins = withLibraries(b)
 	default:
-		f.Pins = forcedPin(b.Env, pin.Package{Package: owner, Version: release})
+		f.Pins = forcedPin(b.Place(), pin.Package{Package: owner, Version: release})
 	}
 	return f
 }
@@ -265,7 +265,7 @@ func withoutModule(b *model.Build, m *model.Machine, h facts.Hindrance) []*Resul
 func askedFor(b *model.Build, requirement string) []verdict.Pin {
 	name := requirement[:len(requirement)-len(strings.TrimLeft(requirement, requirementName))]
 	return []verdict.Pin{{Package: name, Version: strings.TrimPrefix(requirement, name), Why: "is required; keeps " + b.Name + " and the driver",
-		Commands: pins.Install(b.Env, pin.Install{Packages: []string{requirement}})}}
+		Commands: pins.Install(b.Place(), pin.Install{Packages: []string{requirement}})}}
 }
 
 // requirementName are the characters of a normalised name.
@@ -288,7 +288,7 @@ func withoutName(b *model.Build, h facts.Hindrance) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By + " in " + h.Path, Source: []string{importSource},
 		Message:  fmt.Sprintf("%s does not define %s, which importing %s takes from it: the file was changed or is damaged", h.Path, h.By, b.Name),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: path.Base(h.Path), Value: "another size than RECORD lists", From: h.Path}),
-		Pins:     forcedPin(b.Env, pin.Package{Package: b.Name, Version: b.Version})}
+		Pins:     forcedPin(b.Place(), pin.Package{Package: b.Name, Version: b.Version})}
 }
 
 // withoutSymbol: a library that the import of a package loads needs a symbol that nothing defines. Python binds all of
@@ -312,7 +312,7 @@ func beforeProtobuf(b *model.Build, h facts.Hindrance) verdict.Finding {
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: name, Value: have, From: h.Path}),
 		Source:   []string{"https://github.com/tensorflow/tensorflow/issues/98980"},
 		Pins: []verdict.Pin{{Package: name, Version: strings.TrimPrefix(h.By, name), Why: "keeps " + b.Name + " and the driver",
-			Commands: pins.Install(b.Env, pin.Install{Packages: []string{h.By}})}}}
+			Commands: pins.Install(b.Place(), pin.Install{Packages: []string{h.By}})}}}
 }
 
 // afterProtobuf: the generated code of TensorFlow up to 2.11 is refused by protobuf 4 and newer ("Descriptors cannot be
@@ -329,7 +329,7 @@ func afterProtobuf(m *model.Machine, b *model.Build) *verdict.Finding {
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "protobuf", Value: p.Version, From: p.Path}),
 		Source:   []string{"https://github.com/tensorflow/tensorflow/issues/56077"},
 		Pins: []verdict.Pin{{Package: "protobuf", Version: "<3.20", Why: "keeps " + b.Name + " and the driver",
-			Commands: pins.Install(b.Env, pin.Install{Packages: []string{"protobuf<3.20"}})}}}
+			Commands: pins.Install(b.Place(), pin.Install{Packages: []string{"protobuf<3.20"}})}}}
 }
 
 // protobufForm is the variable that chooses among protobuf's implementations; "python" takes old generated code.
@@ -338,7 +338,7 @@ const protobufForm = "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
 // withoutTool: Triton starts ptxas for every kernel, its own or the one that a variable names. A Triton without torch
 // does nothing but compile, so here it is an error; beside torch, withoutAssembler warns.
 func withoutTool(b *model.Build, h facts.Hindrance) verdict.Finding {
-	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.Path, Pins: forcedPin(b.Env, pin.Package{Package: b.Name, Version: b.Version}),
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.Path, Pins: forcedPin(b.Place(), pin.Package{Package: b.Name, Version: b.Version}),
 		Message:  fmt.Sprintf("%s is %s: %s cannot compile kernels", h.Path, h.By, b.Name),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: path.Base(h.Path), Value: h.By, From: h.Path}),
 		Source:   []string{"https://github.com/triton-lang/triton/blob/v3.6.0/python/triton/knobs.py"}}
@@ -379,7 +379,7 @@ func otherPythons(b *model.Build) []*Result {
 	h, python := b.Hindrances[i], version.ShortPython(b.Env.Python)
 	name, installed, _ := strings.Cut(h.Of, " ")
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.Of + " for Python " + python,
-		Pins: forcedPin(b.Env, pin.Package{Package: name, Version: installed}),
+		Pins: forcedPin(b.Place(), pin.Package{Package: name, Version: installed}),
 		Message: fmt.Sprintf("the extension modules of %s are for Python %s; %s has Python %s",
 			h.Of, h.By, b.Env.Path, python),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "Python", Value: python, From: b.Env.Path},
@@ -395,7 +395,7 @@ func otherPythons(b *model.Build) []*Result {
 			all = append(all, pin.Package{Package: name, Version: installed})
 		}
 	}
-	f.Pins = forcedPin(b.Env, all...)
+	f.Pins = forcedPin(b.Place(), all...)
 	f.Pins[0].Why = "its files for Python " + python + "; keeps the driver"
 	return oneFinding(f)
 }

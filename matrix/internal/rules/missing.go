@@ -79,7 +79,7 @@ func putBack(b *model.Build, f *verdict.Finding, lost []string) {
 		}
 	}
 	if len(wheels) > 0 {
-		f.Pins = append(f.Pins, forcedPin(b.Env, wheels...)...)
+		f.Pins = append(f.Pins, forcedPin(b.Place(), wheels...)...)
 	}
 }
 
@@ -177,7 +177,7 @@ func incomplete(b *model.Build, lost []string) verdict.Finding {
 func withLibraries(b *model.Build) []verdict.Pin {
 	own := distribution(b)
 	return []verdict.Pin{{Package: own.Package, Version: own.Version, Why: "adds the CUDA libraries as wheels; keeps the driver",
-		Commands: pins.Install(b.Env, pin.Install{Packages: []string{own.Spec()}})}}
+		Commands: pins.Install(b.Place(), pin.Install{Packages: []string{own.Spec()}})}}
 }
 
 // distribution is the build's own one of the release that is installed, with the extra that asks for CUDA's libraries.

@@ -36,10 +36,10 @@ func releaseSteps(m *model.Machine, b *model.Build) []pin.Step {
 	framework := m.FrameworkOf(b)
 	own := releaseFor(m, b, func(e tables.Extension) bool { return fitsDriver(m, e) })
 	if framework == nil || own == nil {
-		return change(b, own, true, pins.Place(b.Env))
+		return change(b, own, true, pins.Place(b.Place()))
 	}
 	if lends(framework, b) {
-		if steps := change(b, releaseFor(m, b, func(e tables.Extension) bool { return sharesWith(framework, e) }), false, pins.Place(b.Env)); len(steps) > 0 {
+		if steps := change(b, releaseFor(m, b, func(e tables.Extension) bool { return sharesWith(framework, e) }), false, pins.Place(b.Place())); len(steps) > 0 {
 			steps[0] = steps[0].Explained("it takes the libraries of " + pin.Quoted(framework.Name))
 			return steps
 		}
@@ -134,7 +134,7 @@ func wheelSteps(m *model.Machine, b *model.Build) []pin.Step {
 	if b.CUDANumber.Major() > 12 || m.FrameworkOf(b) != nil && slices.ContainsFunc(wheels, cudnn) {
 		return nil
 	}
-	command := pins.InstallStep(b.Env, pin.Install{Packages: wheels})
+	command := pins.InstallStep(b.Place(), pin.Install{Packages: wheels})
 	if command.Run == "" {
 		return nil
 	}

@@ -287,7 +287,7 @@ func withWheels(m *model.Machine, b *model.Build) ([]verdict.Pin, []pin.Step) {
 	own := pin.Package{Package: "tensorflow[and-cuda]", Version: b.Release.Number.String()}
 	return []verdict.Pin{{Package: own.Package, Version: own.Version,
 		Why:      "adds the CUDA libraries as wheels; keeps the driver",
-		Commands: pins.Install(b.Env, pin.Install{Packages: []string{own.Spec()}})}}, nil
+		Commands: pins.Install(b.Place(), pin.Install{Packages: []string{own.Spec()}})}}, nil
 }
 
 // besidePath are the directories of installed wheels with libraries that the loader does not find there, as TensorFlow

@@ -40,7 +40,7 @@ func otherPlugin(b *model.Build) []*Result {
 				b.Version),
 			Evidence: append(b.Evidence(), verdict.Evidence{Fact: name, Value: p.Version, From: p.Path}),
 			Pins: []verdict.Pin{{Package: plugin, Version: b.Version, Why: "the plugin of this jaxlib; keeps the driver",
-				Commands: pins.Install(b.Env, pin.Install{Packages: specs})}},
+				Commands: pins.Install(b.Place(), pin.Install{Packages: specs})}},
 			Source: []string{"https://docs.jax.dev/en/latest/installation.html"}})
 	}
 	if compared {

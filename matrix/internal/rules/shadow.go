@@ -125,12 +125,12 @@ func unshadow(m *model.Machine, b *model.Build, u facts.Unresolved) ([]verdict.P
 			own, pinned := b.Env.Package(wheel), b.Requires[wheel]
 			switch {
 			case pinned != "" && own != nil && own.Version == pinned:
-				return forcedPin(b.Env, pin.Package{Package: wheel, Version: pinned}), nil // it is the pinned one, and its file is not
+				return forcedPin(b.Place(), pin.Package{Package: wheel, Version: pinned}), nil // it is the pinned one, and its file is not
 			case pinned != "":
 				return pins.PackagePin(b.Env, wheel, pinned), nil
 			// A wheel that nothing pins, as under JAX, is brought to its newest release.
 			case own != nil:
-				return nil, []pin.Step{pins.InstallStep(b.Env, pin.Install{Packages: []string{wheel}, NoDeps: true, Upgrade: true, Again: true})}
+				return nil, []pin.Step{pins.InstallStep(b.Place(), pin.Install{Packages: []string{wheel}, NoDeps: true, Upgrade: true, Again: true})}
 			}
 		}
 	}

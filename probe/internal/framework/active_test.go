@@ -190,6 +190,46 @@ func TestImportPath(t *testing.T) {
 	}
 }
 
+// TestSite has a torch in a directory that comes before the environment's own: it is the one that is judged, and it says
+// which copies it hides. The user's site is no second environment then.
+func TestSite(t *testing.T) {
+	files := map[string]string{"/usr/bin/python3.12": "", "/usr/lib/python3.12/os.py": ""}
+	const own, user, shared = "/usr/lib/python3/dist-packages", "/home/a/.local/lib/python3.12/site-packages", "/data/packages"
+	for dir, version := range map[string]string{own: "2.2.0", user: "2.1.0", shared: "2.3.0"} {
+		files[dir+"/torch/version.py"] = "__version__ = '" + version + "+cu126'\ncuda = '12.6'\n"
+		files[dir+"/torch-"+version+".dist-info/METADATA"] = "Name: torch\nVersion: " + version + "\n"
+	}
+	root := plant(t, nil, files)
+	hosttest.Must(t, os.Symlink("python3.12", filepath.Join(root, "usr/bin/python3")))
+	for _, c := range []struct {
+		name, site string
+		env        map[string]string
+		hides      []string
+	}{
+		{"pythonpath", shared, map[string]string{"PYTHONPATH": shared}, []string{"torch 2.1.0 in " + user, "torch 2.2.0 in " + own}},
+		{"user-site", user, nil, []string{"torch 2.2.0 in " + own}},
+		{"own", "", map[string]string{"PYTHONNOUSERSITE": "1"}, nil},
+	} {
+		env := map[string]string{"HOME": "/home/a", "PATH": "/usr/bin"}
+		maps.Copy(env, c.env)
+		found, _ := Read(&host.Host{Root: root, Env: env}, nil) // the torches are not whole
+		var active, others []facts.Build
+		for _, e := range found.Environments {
+			if e.Active {
+				active = append(active, e.Builds...)
+			} else {
+				others = append(others, e.Builds...)
+			}
+		}
+		if len(active) != 1 || active[0].Site != c.site || !slices.Equal(active[0].Hides, c.hides) {
+			t.Errorf("%s: %+v, want one in %q that hides %q", c.name, active, c.site, c.hides)
+		}
+		if len(others) > 0 != (c.name == "own") {
+			t.Errorf("%s: other environments have %+v", c.name, others)
+		}
+	}
+}
+
 // TestTarget reads what `pip install --target` filled when it is named, and no other environment beside it.
 func TestTarget(t *testing.T) {
 	root := plant(t, []string{"/opt/venv"}, map[string]string{

@@ -30,6 +30,7 @@ func readEnvironment(h *host.Host, p pyenv.Prefix, index *pydist.Index, failed *
 			if build != nil && !pyenv.Has(env.Builds, build.Name) {
 				pyimport.CheckImport(s, h, build, pyimport.FrameworkInfo(s, build.Name), pyimport.Modules[build.Name])
 				pyimport.TraceSources(s, h, build)
+				noteSite(build, p, dir, index)
 				env.Builds = append(env.Builds, *build)
 			}
 		}
@@ -42,6 +43,7 @@ func readEnvironment(h *host.Host, p pyenv.Prefix, index *pydist.Index, failed *
 		s.Torch, s.Dists = torch, env.Packages
 		for _, b := range extensions(h, s, cuda, failed) {
 			if !pyenv.Has(env.Builds, b.Name) {
+				noteSite(&b, p, dir, index)
 				env.Builds = append(env.Builds, b)
 			}
 		}
@@ -59,6 +61,30 @@ func readEnvironment(h *host.Host, p pyenv.Prefix, index *pydist.Index, failed *
 		env.Packages = append(env.Packages, pyenv.CondaPackages(h, p.Path)...)
 	}
 	return env
+}
+
+// noteSite notes that a build was installed into a directory that is none of its environment's own and that Python looks
+// into, and which copies of it that hides.
+func noteSite(b *facts.Build, p pyenv.Prefix, dir string, index *pydist.Index) {
+	names := append(slices.Clone(pyimport.FrameworkDists[b.Name]), b.Name)
+	installed := func(dir string) *pydist.Distribution {
+		for _, name := range names {
+			if d := index.FindIn(dir, name); d != nil {
+				return d
+			}
+		}
+		return nil
+	}
+	at := slices.Index(index.Path, dir)
+	if slices.Contains(p.Own, dir) || at < 0 || installed(dir) == nil {
+		return
+	}
+	b.Site = dir
+	for _, behind := range index.Path[at+1:] {
+		if d := installed(behind); d != nil {
+			b.Hides = append(b.Hides, d.String()+" in "+behind)
+		}
+	}
 }
 
 // frameworkCUDA is the CUDA of an environment's framework; empty where none is for CUDA.

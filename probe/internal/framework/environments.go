@@ -21,7 +21,7 @@ func Read(h *host.Host, envs []string) (pyenv.Found, error) {
 // ReadTelling is Read that tells after each environment what it has by then, for a reader who may not wait for the
 // rest.
 func ReadTelling(h *host.Host, envs []string, soFar func(pyenv.Found)) (pyenv.Found, error) {
-	s := &pyenv.Search{Host: h, Seen: map[string]int{}}
+	s := &pyenv.Search{Host: h, Seen: map[string]int{}, OnPath: map[string]bool{}}
 	var needed []string // where the environments that count are
 	for _, c := range s.Candidates(envs) {
 		if c.Active || c.Named {
@@ -51,7 +51,12 @@ func ReadTelling(h *host.Host, envs []string, soFar func(pyenv.Found)) (pyenv.Fo
 
 // read adds one environment, or the marks of another way to one that is known.
 func read(s *pyenv.Search, p pyenv.Prefix, c pyenv.Candidate) {
+	imported := func(dir string) bool { return s.OnPath[dir] }
+	if p.Kind == "user" && !c.Active && !c.Named && len(p.Sites) > 0 && !slices.ContainsFunc(p.Sites, func(dir string) bool { return !imported(dir) }) {
+		return // what is in there is judged with the environment that imports it
+	}
 	p.Started = (c.Active || c.Named) && p.Kind != "target" && s.Starts()
+	p.Own = p.Sites
 	p.Sites = pyenv.ImportPath(s.Host, p)
 	i, known := s.Seen[p.Key(s.Host)]
 	if !known {
@@ -60,6 +65,11 @@ func read(s *pyenv.Search, p pyenv.Prefix, c pyenv.Candidate) {
 		env := readEnvironment(s.Host, p, index, &failed)
 		env.Found = c.Found
 		env.OtherUser = !s.Rest && !c.Active && !c.Named && pyenv.OfOtherUser(s.Host, p.Path)
+		for _, dir := range p.Sites {
+			if p.Started {
+				s.OnPath[dir] = true
+			}
+		}
 		i = -1
 		if c.Active || c.Named || len(env.Builds)+len(env.Packages) > 0 {
 			i = len(s.Found.Environments)

@@ -11,6 +11,7 @@ import (
 type Search struct {
 	*host.Host
 	Found  Found
+	OnPath map[string]bool // the package directories of environments that this user starts
 	Failed host.Errors
 	Seen   map[string]int // a prefix's key → its index in found.Environments, -1 when it holds nothing
 }

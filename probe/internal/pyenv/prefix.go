@@ -19,6 +19,7 @@ type Prefix struct {
 	Kind   string   // as Environment.Kind
 	Sites  []string // its site-packages and dist-packages, in the order of sys.path
 	base   int      // where in sites those of the Python it is made of begin; 0 where it stands for itself
+	Own    []string // of Sites those that are the installation's own; set with the import path
 	// whether it is started with the variables that are known: active, or named, and no tree at rest
 	Started bool
 }

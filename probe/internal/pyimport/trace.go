@@ -449,7 +449,7 @@ func (w *importTracer) compare(name, file string, sum pysource.Summary, size int
 }
 
 // isOther reports whether a source has so different a size that it is no patch of the one that was installed.
-func isOther(size, told int64) bool { return max(size-told, told-size) > max(told/4, smallPatch) }
+func isOther(size, told int64) bool { return max(size-told, told-size) > max(told/10, smallPatch) }
 
 // smallPatch is the size, in bytes, of a change that is taken for a patch whatever it changes.
 const smallPatch = 200
