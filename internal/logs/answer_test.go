@@ -35,7 +35,7 @@ func TestAnswersAreShort(t *testing.T) {
 	}
 	for _, file := range []string{"testdata/firstsight/1.jsonl", "testdata/firstsight/2.jsonl"} {
 		for i, c := range readSighted(t, file) {
-			if wholeGrid || i%4 == 1 { // those of TestFirstSight: a log is judged once
+			if wholeGrid || i%4 == 1 { // those of TestBlames: a log is judged once
 				check(c.ID, explain(t, c.Log))
 			}
 		}

@@ -20,42 +20,55 @@ type sighted struct {
 	Decidable bool    `json:"decidable"` // by its lines alone
 }
 
-// TestFirstSight prints today's score of each set; the first scores stand in testdata/firstsight/README.md. A healthy
-// log is right where nobody is blamed. Every fourth is judged, all with -v and by make grid: whole files take their time.
-func TestFirstSight(t *testing.T) {
+// worst is how many logs of each set may be blamed wrongly or, where something is wrong and its lines decide, on nobody:
+// what is known today. Scores are the matter of tools/lab/firstsight.
+var worst = map[string]limits{
+	"1.jsonl":    {missed{0, 13}, missed{0, 2}},
+	"2.jsonl":    {missed{1, 7}, missed{1, 3}},
+	"3.jsonl":    {missed{1, 6}, missed{0, 2}},
+	"4.jsonl":    {missed{1, 9}, missed{1, 1}},
+	"5.jsonl.gz": {missed{4, 10}, missed{0, 3}},
+	"6.jsonl.gz": {missed{0, 4}, missed{0, 0}},
+	"7.jsonl.gz": {missed{1, 5}, missed{1, 1}},
+	"8.jsonl.gz": {missed{0, 7}, missed{0, 2}},
+	"9.jsonl.gz": {missed{0, 9}, missed{0, 4}},
+}
+
+// limits are those of a whole set, and of every fourth of its logs.
+type limits struct{ all, fourth missed }
+
+// missed counts the logs that are blamed wrongly, and those that could be decided and are blamed on nobody.
+type missed struct{ wrong, unknown int }
+
+// TestBlames holds that blames on the sets of logs do not get worse: every fourth is judged, all by make grid.
+func TestBlames(t *testing.T) {
 	files, err := filepath.Glob("testdata/firstsight/*.jsonl*")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no sets: %v", err)
+	if err != nil || len(files) != len(worst) {
+		t.Fatalf("%d sets: %v", len(files), err)
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			sightedScore(t, file)
+			var got missed
+			for i, c := range readSighted(t, file) {
+				if !wholeGrid && i%4 != 1 {
+					continue
+				}
+				switch kind, score := c.judge(explain(t, c.Log).Blame); {
+				case score == "wrong":
+					got.wrong++
+				case score == "unknown" && kind == "decidable":
+					got.unknown++
+				}
+			}
+			most := worst[filepath.Base(file)].fourth
+			if wholeGrid {
+				most = worst[filepath.Base(file)].all
+			}
+			if got.wrong > most.wrong || got.unknown > most.unknown {
+				t.Errorf("%+v; want at most %+v", got, most)
+			}
 		})
-	}
-}
-
-func sightedScore(t *testing.T, file string) {
-	score := map[string]int{}
-	wrong, judged := 0, 0
-	for i, c := range readSighted(t, file) {
-		if !testing.Verbose() && !wholeGrid && i%4 != 1 {
-			continue
-		}
-		d := explain(t, c.Log)
-		kind, got := c.judge(d.Blame)
-		score[kind+" "+got]++
-		judged++
-		if got == "wrong" {
-			wrong++
-		}
-		if got != "right" && kind != "undecidable" {
-			t.Logf("%s: %s: %s, not %s (%s)", c.ID, got, d.Blame, c.Blame[0], d.Cause)
-		}
-	}
-	t.Logf("%s: %v", file, score)
-	if wrong*20 > judged {
-		t.Errorf("%s: %d of %d are blamed wrongly, more than 5 %%", file, wrong, judged)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/advise"
 )
 
 // numberType is a type of numbers as PyTorch and TensorFlow name it.
@@ -50,7 +51,7 @@ func readLibrary(f *finding) bool {
 	if len(known.Pip) > 1 {
 		bring = "install the wheel that brings it for the CUDA of the program: " + strings.Join(known.Pip, ", ")
 	}
-	f.do = []string{bring,
+	f.do = []string{bring + otherMajor(known.CUDA),
 		"or take the build of the program for the CUDA that is installed: `cudacompat doctor` shows both",
 		"if a copy is there, put its directory on LD_LIBRARY_PATH"}
 	return true
@@ -92,4 +93,19 @@ func (f *finding) withoutVersion(name string) {
 	f.do = r.steps([]string{"run `find / -name '{library}*'`: is the library there with a version?",
 		"link it in its directory: `ln -s {library}.VERSION {library}`, or install the development package of the toolkit",
 		"if it is not there at all, install the toolkit or the wheel that brings it"})
+}
+
+// otherMajor is the condition under which a library of one CUDA is installed: no torch for another one is there, beside
+// which it would only be the next that does not fit.
+func otherMajor(cuda []string) string {
+	if len(cuda) != 1 {
+		return ""
+	}
+	switch major, _, _ := strings.Cut(cuda[0], "."); major {
+	case "12":
+		return advise.Mark + `not text \+cu1[13]\d`
+	case "13":
+		return advise.Mark + `not text \+cu1[12]\d`
+	}
+	return ""
 }

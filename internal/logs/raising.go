@@ -33,6 +33,9 @@ func weighModule(r *record, _ *tables.Tables) string {
 		return "jit-module"
 	case r.unpickles() && !stack.MatchString(root):
 		return "module-of-sender"
+	case module == "triton":
+		r.slots["package"] = "triton"
+		return "module-triton"
 	case raisingWords.MatchString(module):
 		return "extension"
 	case root != module && strings.Contains(r.text, "'"+module+"'") && !ofTheCheckout.MatchString(root):

@@ -3,9 +3,11 @@ package logs
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/advise"
 	"cudacompat/internal/logs/decide"
 	"cudacompat/internal/tables"
 )
@@ -103,10 +105,14 @@ var (
 
 // Words are Because and Do with what the positive line holds in the place of the names.
 func (s *Signature) Words() (because string, do []string) {
-	if !placeholder.MatchString(s.Because + strings.Join(s.Do, "")) {
-		return s.Because, s.Do
+	because, do = s.Because, slices.Clone(s.Do)
+	if placeholder.MatchString(s.Because + strings.Join(s.Do, "")) {
+		text := clean([]byte(s.Positive))
+		e := event{signature: s, text: text, match: s.find(text)}
+		because, do = e.fill(s.Because), e.steps()
 	}
-	text := clean([]byte(s.Positive))
-	e := event{signature: s, text: text, match: s.find(text)}
-	return e.fill(s.Because), e.steps()
+	for i := range do {
+		do[i] = advise.Plain(do[i])
+	}
+	return because, do
 }

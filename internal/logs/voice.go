@@ -23,7 +23,7 @@ var byWords = []string{"exception", "complaint", "speaker", "called", "asked", "
 // exact are the answers about exceptions that rest on a number of the system's, a call or the text of one error, and
 // those that only send to the project whose code failed.
 var exact = []string{"no-directory", "file-exists", "disk-full", "port", "encoding", "download", "proxy-answered", "no-such-address",
-	"shared-memory", "kernel-source", "program-theirs", "program-cloned", "input-theirs", "packages-do-not-fit-in", "newer-file"}
+	"shared-memory", "kernel-source", "module-triton", "program-theirs", "program-cloned", "input-theirs", "packages-do-not-fit-in", "newer-file"}
 
 // prescribes reports whether a record has read enough to say what to do: a form whose line says the whole of it, a slot
 // that the answer speaks of, or the file and line of the user's own.

@@ -45,6 +45,9 @@ func (s Several) MarshalText() ([]byte, error) { return []byte(strings.Join(s, s
 
 const several = " || "
 
+// StepNeeds stands between a step and what it needs the log to show, the "for" below its "do".
+const StepNeeds = "\tfor "
+
 // stanzas is a directory of files, one a family, with a field a line: for people to read, review and merge. A stanza of
 // a cause says what holds for the lines below it; a line may say better.
 //
@@ -123,6 +126,10 @@ func (r *stanzaReader) begin() {
 // field reads "name: value"; a second one of a name makes a list.
 func (r *stanzaReader) field(line string) error {
 	name, value, said := strings.Cut(line, ": ")
+	if do := slices.IndexFunc(r.columns, func(c column) bool { return c.name == "do" }); name == "for" && do >= 0 && r.cells[do] != "" {
+		r.cells[do] += StepNeeds + value
+		return nil
+	}
 	i := slices.IndexFunc(r.columns, func(c column) bool { return c.name == name })
 	switch {
 	case !said || i < 0:

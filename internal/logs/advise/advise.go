@@ -13,10 +13,17 @@ import (
 	"sync"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
 )
 
 // Mark stands in a step between what to do and a condition: "lower --max-model-len\tfor program vllm".
-const Mark = "\tfor "
+const Mark = tables.StepNeeds
+
+// Plain is a step without its conditions.
+func Plain(step string) string {
+	plain, _, _ := strings.Cut(step, Mark)
+	return plain
+}
 
 // Evidence is what a log shows that a step may ask for.
 type Evidence struct {

@@ -1,0 +1,71 @@
+package logs
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"cudacompat/internal/logs/advise"
+)
+
+// needEvidence are what an unconditional step may name only where the line itself does.
+var needEvidence = []*regexp.Regexp{regexp.MustCompile(`(?i)torch`), regexp.MustCompile(`VISIBLE_DEVICES`), regexp.MustCompile(`compute-sanitizer`)}
+
+// TestStepsHaveEvidence holds that no step names torch, visible devices or compute-sanitizer, unless the row's line does
+// or the step says for which logs it is; and that none reinstalls by force what it does not name.
+func TestStepsHaveEvidence(t *testing.T) {
+	all, err := ParseSignatures(today)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		for _, step := range s.Do {
+			if err := advise.Check(step); err != nil {
+				t.Errorf("%s: %v", s.ID, err)
+			}
+			if strings.Contains(step, "--force-reinstall") && !pinned.MatchString(step) {
+				t.Errorf("%s: %q reinstalls without a version or an index", s.ID, step)
+			}
+			said := s.Positive + s.Pattern + s.Needs
+			unproven := func(named *regexp.Regexp) bool { return named.MatchString(step) && !named.MatchString(said) }
+			if !strings.Contains(step, advise.Mark) && slices.ContainsFunc(needEvidence, unproven) {
+				t.Errorf("%s: %q names what its line does not: give it a \"for\"", s.ID, step)
+			}
+		}
+	}
+	for name, a := range diagnoses().Answers {
+		for _, step := range a.Do {
+			unproven := func(named *regexp.Regexp) bool { return named.MatchString(step) && !named.MatchString(a.Because) }
+			if !strings.Contains(step, advise.Mark) && slices.ContainsFunc(needEvidence, unproven) {
+				t.Errorf("answer %s: %q names what its sentence does not: give it a \"for\"", name, step)
+			}
+		}
+	}
+}
+
+// pinned matches a command that says which release it installs, or from where.
+var pinned = regexp.MustCompile(`==|--index-url|--find-links| -f |git\+|--no-binary| \./|VERSION|\{`)
+
+// TestEvidence holds which steps of a row or an answer a log has evidence for.
+func TestEvidence(t *testing.T) {
+	for name, c := range map[string]struct{ log, has, hasNot string }{
+		"a leaf in place": {"RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.\n", "under torch.no_grad()", "retain_graph"},
+		"twice backward":  {"RuntimeError: Trying to backward through the graph a second time\n", "retain_graph", "no grad_fn, look"},
+		"masks in colour": {"ValueError: Target size (torch.Size([1, 3, 256, 256])) must be the same as input size (torch.Size([1, 1, 256, 256]))\n", "grey", "last dimension"},
+		"other classes":   {"ValueError: Target size (torch.Size([2, 32, 480, 640])) must be the same as input size (torch.Size([2, 20, 480, 640]))\n", "of the data, 32", "last dimension"},
+		"CUDA 13's library beside torch of CUDA 12": {"Version: 2.11.0+cu126\nImportError: libcudart.so.13: cannot open shared object file: No such file or directory\n",
+			"build of the program", "pip install nvidia-cuda-runtime"},
+		"CUDA 13's library":  {"ImportError: libcudart.so.13: cannot open shared object file: No such file or directory\n", "pip install nvidia-cuda-runtime", "flurb"},
+		"Triton on Windows":  {"  File \"C:\\ComfyUI\\nodes.py\", line 3, in f\n    g()\nValueError: Can't import SageAttention: No module named 'triton'\n", "triton-windows", "pip install triton`"},
+		"zlib of cuDNN":      {"Could not locate zlibwapi.dll. Please make sure it is in your library path!\n", "64-bit zlibwapi.dll", "Redistributable"},
+		"own words":          {"FlurbError: the CUDA flurb is off. Please set FLURB_MODE=2 and start it again\n", "Please set FLURB_MODE=2", "nvidia-smi"},
+		"TensorFlow's cuDNN": {"F tensorflow/stream_executor/cuda/cuda_dnn.cc:222] Check failed: s.ok() could not find cudnnCreate in cudnn DSO; dlerror: /usr/x.so: undefined symbol: cudnnCreate\n", "on LD_LIBRARY_PATH", "unset LD_LIBRARY_PATH"},
+	} {
+		d := explain(t, c.log)
+		do := strings.Join(d.Do, "\n")
+		if !strings.Contains(do, c.has) || strings.Contains(do, c.hasNot) || strings.Contains(do, "\t") {
+			t.Errorf("%s: %s: %q; want %q and no %q", name, d.Cause, d.Do, c.has, c.hasNot)
+		}
+	}
+}
