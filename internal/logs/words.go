@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"cudacompat/data"
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/logs/advise"
 	"cudacompat/internal/logs/diagnosis"
 )
 
@@ -49,15 +51,66 @@ func Answers() []Signature {
 		}
 		s := Signature{ID: name, Cause: a.cause, Blame: a.blame, Rule: a.rule, Because: slotNames(a.because)}
 		for _, step := range a.do {
-			s.Do = append(s.Do, slotNames(step))
+			s.Do = append(s.Do, slotNames(advise.Plain(step)))
 		}
 		all = append(all, s)
 	}
 	return all
 }
 
-// slotNames are words with the names of their slots, as pages without a log have them.
+// nouns are what pages without a log say in the place of a slot.
+var nouns = map[string]string{"library": "a library", "module": "a module", "header": "a header", "symbol": "a symbol", "tool": "a tool",
+	"package": "a package", "version": "a version", "what": "its library", "cuda": "its release", "product": "a library of CUDA", "path": "a file of the driver",
+	"target": "the target", "operator": "an operator", "runtime": "in use", "socket": "the socket", "subject": "a part", "name": "a call", "code": "its number",
+	"meaning": "its meaning", "want": "memory", "wanted": "another release", "found": "an older one", "needs": "one release", "has": "another",
+	"image": "of that name", "part": "a part", "element": "of that name", "speaker": "a service", "tagged": "it", "job": "the job", "model": "of that name",
+	"pod": "a pod", "state": "its state", "rank": "of one process", "signal": "a signal", "asker": "one package", "asked": "another package",
+	"root": "the package", "option": "of that name", "tools": "its tools", "standard": "a newer C++", "intrinsic": "an instruction", "command": "of that name",
+	"expression": "its condition", "fault": "an invalid access", "language": "the language", "said": "what its line says", "generic": "it"}
+
+// trailing matches a slot at the end of a sentence, which quotes the log.
+var trailing = lazyregexp.New(`[:;] *\{\w+\}\.?$| \(\{\w+\}\)`)
+
+// slotNames are words as pages without a log have them: in a command the slot is a word of the reader's own, elsewhere a noun.
 func slotNames(words string) string {
-	return placeholder.ReplaceAllStringFunc(words,
-		func(name string) string { return strings.ToUpper(strings.Trim(name, "{}")) })
+	words = trailing.ReplaceAllString(words, "")
+	if words != "" && !strings.HasSuffix(words, ".") && words[0] >= 'A' && words[0] <= 'Z' {
+		words += "."
+	}
+	var out strings.Builder
+	for i, part := range strings.Split(words, "`") {
+		if i > 0 {
+			out.WriteByte('`')
+		}
+		out.WriteString(placeholder.ReplaceAllStringFunc(part, func(slot string) string {
+			name := strings.Trim(slot, "{}")
+			if noun := nouns[name]; i%2 == 0 && noun != "" {
+				return noun
+			}
+			return strings.ToUpper(name)
+		}))
+	}
+	text := out.String()
+	if strings.HasPrefix(words, "{") && text != "" {
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
+	return text
+}
+
+// Means is the paragraph of a cause's page: its own, or else the sentence that most of its lines share.
+func Means(own []Signature) string {
+	if len(own) == 0 {
+		return ""
+	}
+	if means := diagnoses().Means[own[0].Cause]; means != "" {
+		return means
+	}
+	count, best := map[string]int{}, own[0]
+	for _, s := range own {
+		if count[s.Because]++; count[s.Because] > count[best.Because] {
+			best = s
+		}
+	}
+	because, _ := best.Words()
+	return because
 }

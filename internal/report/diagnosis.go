@@ -295,13 +295,8 @@ func Cause(own []logs.Signature) []byte {
 	p.wrap(0, "Whose fault: "+BlamedSide(own[0].Blame))
 	p.line()
 	p.line("## What it means")
-	for i, sig := range own {
-		if i == 0 || sig.Because != own[i-1].Because {
-			because, _ := sig.Words()
-			p.line()
-			p.wrap(0, because)
-		}
-	}
+	p.line()
+	p.wrap(0, logs.Means(own))
 	p.line()
 	p.writeSeen(own)
 	if _, do := own[0].Words(); len(do) > 0 {

@@ -41,7 +41,7 @@ type Evidence struct {
 // name.
 var (
 	programs = map[string][]string{
-		"torch":       {"torch", "cuda error:", "c10", "nccl"},
+		"torch":       {"torch", "cuda error:", "c10", "2at6tensor", "nccl", "mmcv", "detectron", "transformers", "diffusers", "vllm"},
 		"tensorflow":  {"tensorflow", "keras", "tf."},
 		"jax":         {"jax", "xla"},
 		"onnxruntime": {"onnxruntime", "executionprovider"},

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"cudacompat/internal/logs"
+	"cudacompat/internal/report"
+	"cudacompat/internal/tables"
+)
+
+// TestCausePages holds that the page of every cause is one paragraph without a slot of a log that is not there, and that
+// no sentence of it is there twice.
+func TestCausePages(t *testing.T) {
+	byCause := map[string][]logs.Signature{}
+	for _, s := range append(logs.Signatures(tables.Embedded()), logs.Answers()...) {
+		if s.Because != "" {
+			byCause[s.Cause] = append(byCause[s.Cause], s)
+		}
+	}
+	if len(byCause) < 400 {
+		t.Fatalf("%d causes", len(byCause))
+	}
+	slot := regexp.MustCompile(`\{[a-z]+\}|\b(?:SENTENCE|LIBRARY|MODULE|SYMBOL|HEADER|PRODUCT|SUBJECT|EXPRESSION|SPEAKER|ASKER|ASKED|WANTED|MEANING|SIGNAL)\b`)
+	inCommand := regexp.MustCompile("`[^`]*`")
+	for cause, own := range byCause {
+		page := string(report.Cause(own))
+		_, meaning, _ := strings.Cut(page, "## What it means")
+		meaning, _, _ = strings.Cut(meaning, "## ")
+		if slot.MatchString(inCommand.ReplaceAllString(meaning, "")) || strings.TrimSpace(meaning) == "" {
+			t.Errorf("%s: %q", cause, meaning)
+		}
+		if n := strings.Count(strings.TrimSpace(meaning), "\n\n"); n > 0 {
+			t.Errorf("%s: %d paragraphs", cause, n+1)
+		}
+		seen := map[string]bool{}
+		for sentence := range strings.SplitSeq(strings.Join(strings.Fields(meaning), " "), ". ") {
+			if seen[sentence] {
+				t.Errorf("%s: %q is there twice", cause, sentence)
+			}
+			seen[sentence] = true
+		}
+	}
+}
