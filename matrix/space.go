@@ -170,7 +170,7 @@ func spaceCuts(m *model.Machine) []version.Number {
 		add(least)
 	}
 	for _, g := range m.GPUs[:1] {
-		cutsOfGPU(m, g, add, both)
+		gpuCuts(m, g, add, both)
 		if g.Chip != nil && g.Chip.FirstBranch.Known() && !m.Jetson() {
 			first = g.Chip.FirstBranch
 		}
