@@ -137,6 +137,7 @@ func known(list ...fact) []fact {
 type gpuPage struct {
 	name     string // as people say it, "V100"
 	chip     *tables.Chip
+	chips    []string // of all products
 	products []string
 }
 
@@ -173,6 +174,9 @@ func (b *builder) gpuPages() []*gpuPage {
 				list = append(list, p)
 			}
 			p.products = append(p.products, name)
+			if !slices.Contains(p.chips, chips[i].Chip) {
+				p.chips = append(p.chips, chips[i].Chip)
+			}
 		}
 	}
 	slices.SortStableFunc(list, func(x, y *gpuPage) int { return tables.CompareNaturally(x.name, y.name) })
@@ -191,7 +195,7 @@ func (b *builder) gpus() error {
 		t := thing{Kind: "gpu", Name: p.name, Ask: asks("gpu", p.name), Source: p.chip.Source}
 		t.Answer, t.Command, t.Bands = b.answerFor(p.products[0], p.name, "")
 		t.Facts = known(fact{Name: "compute capability", Value: p.chip.Capability.String()}, fact{Name: "architecture", Value: p.chip.Architecture},
-			fact{Name: "chip", Value: p.chip.Chip}, fact{Name: "kind", Value: strings.Join(p.chip.Kind, ", ")},
+			fact{Name: "chip", Value: strings.Join(p.chips, ", ")}, fact{Name: "kind", Value: strings.Join(p.chip.Kind, ", ")},
 			b.branchFact("first driver", p.chip.FirstBranch.String()), b.branchFact("last driver branch", p.chip.LastBranch.String()),
 			fact{Name: "first CUDA toolkit", Value: p.chip.FirstCUDA.String()}, fact{Name: "last CUDA toolkit", Value: p.chip.LastCUDA.String()},
 			fact{Name: "open kernel module", Value: p.chip.OpenModule}, fact{Name: "products", Value: strings.Join(p.products, ", ")})

@@ -160,7 +160,7 @@
     take(/\bXid\b[^\d]{0,30}(?:\([^)]*\)\s*:?\s*)?(\d{1,3})\b/i, function (f) { r.xid = f[1]; });
     take(/\b(?:CUDA )?error(?: code)?[ :=#]*(\d{1,3})\b/i, function (f) { r.error = f[1]; });
     take(/\b(cudaError\w+|CUDA_ERROR_\w+)\b/, function (f) { r.error = f[1]; });
-    take(/(?:--python[= ]|\bpython[= ]?|\bpy|\bcp)\s*(3\.?\d{1,2})(?:\.\d+)?t?\b/i, function (f) {
+    take(/(?:--python[= ]|\bpython(?: version)?\s*[:=]?|\bpy|\bcp)\s*(3\.?\d{1,2})(?:\.\d+)?t?\b/i, function (f) {
       r.python = f[1].indexOf('.') < 0 ? '3.' + f[1].slice(1) : f[1];
     });
     take(/\b(windows|win_amd64|win1[01]|wsl2?)\b/i, function (f) { r.platform = /wsl/i.test(f[1]) ? 'wsl' : 'windows'; });
