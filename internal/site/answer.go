@@ -50,6 +50,7 @@ func (b *builder) answers() error {
 		return err
 	}
 	b.spaces, b.data = all, encode(b.Tables, all, defaultPython)
+	b.data.Pythons = b.Pythons
 	if err := b.writeJSON("assets/space.json", b.data); err != nil {
 		return err
 	}

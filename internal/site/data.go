@@ -46,6 +46,7 @@ func spaces(ctx context.Context, t *matrix.Tables, wants []string, python string
 type pageData struct {
 	Date     string              `json:"date"`
 	Python   string              `json:"python"`
+	Pythons  []string            `json:"pythons,omitempty"` // that have a file of their own
 	Strings  []string            `json:"strings"`
 	Hosts    []pageHost          `json:"hosts"`
 	Wants    map[string]pageWant `json:"wants"`

@@ -132,16 +132,18 @@
   function withPython(python, then) {
     if (python === data.json.python) return then(data);
     if (pythons[python]) return then(pythons[python]);
+    function none() {
+      out.textContent = '';
+      out.appendChild(el('p', {}, 'This page has no answers for Python ' + python + '. The program has: ', el('code', { text: lookup.command(question) })));
+    }
+    if ((data.json.pythons || []).indexOf(python) < 0) return none();
     fetch(root + 'assets/space-' + encodeURIComponent(python) + '.json').then(function (r) {
       if (!r.ok) throw new Error();
       return r.json();
     }).then(function (json) {
       pythons[python] = new lookup.Data(json);
       then(pythons[python]);
-    }).catch(function () {
-      out.textContent = '';
-      out.appendChild(el('p', {}, 'This page has no answers for Python ' + python + '. The program has: ', el('code', { text: lookup.command(question) })));
-    });
+    }).catch(none);
   }
 
   function answer(d, list) {
