@@ -80,7 +80,7 @@ func cudas(rows []model.Row) []version.Number {
 	return list
 }
 
-// gpuCuts returns the drivers at which support for a GPU begins or ends.
+// gpuCuts adds the drivers at which support for a GPU begins or ends.
 func gpuCuts(m *model.Machine, g model.GPU, add func(version.Number), branch func(int)) {
 	if g.Chip != nil {
 		add(g.Chip.FirstBranch)
@@ -97,7 +97,7 @@ func gpuCuts(m *model.Machine, g model.GPU, add func(version.Number), branch fun
 	}
 }
 
-// compatCuts returns the drivers at which a cuda-compat library begins or ends to work.
+// compatCuts adds the drivers at which a cuda-compat library begins or ends to work.
 func compatCuts(m *model.Machine, add func(version.Number), branch func(int)) {
 	for _, c := range m.Facts.Driver.Compat {
 		v := version.Of(c.Version)
@@ -112,7 +112,7 @@ func compatCuts(m *model.Machine, add func(version.Number), branch func(int)) {
 // driverClause matches what NVIDIA_REQUIRE_CUDA says about branches, "driver>=535".
 var driverClause = lazyregexp.New(`driver[<>=]+(\d+)`)
 
-// imageCuts returns the drivers that an image's NVIDIA_REQUIRE_CUDA names.
+// imageCuts adds the drivers that an image's NVIDIA_REQUIRE_CUDA names.
 func imageCuts(m *model.Machine, branch func(int)) {
 	for _, n := range m.RequestedPackages {
 		if n.Image != nil {
@@ -124,7 +124,7 @@ func imageCuts(m *model.Machine, branch func(int)) {
 	}
 }
 
-// advisoryCuts returns the drivers that the advisories name.
+// advisoryCuts adds the drivers that the advisories name.
 func advisoryCuts(m *model.Machine, add func(version.Number)) {
 	for _, a := range tables.Rows[tables.Advisory](m.Tables) {
 		for _, v := range a.When.Mentions("driver") {
