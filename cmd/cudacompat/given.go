@@ -270,6 +270,9 @@ func hintFor(name string) string {
 	case "setup.py", "setup.cfg", "Pipfile":
 		return "give what the project installs: its lock file, or the output of `pip freeze` where it is installed"
 	}
+	if strings.HasSuffix(name, ".log") {
+		return "a log is for `cudacompat explain " + pin.Word(name) + "`, which says whose fault its error is"
+	}
 	return givenHint
 }
 

@@ -8,6 +8,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/probe/facts"
 )
 
 // CUDAImage is the image that holds CUDA itself: other images are built on it.
@@ -25,6 +26,12 @@ var (
 	// engineTag matches the images of an engine whose tag is its release: its wheel, and the torch that it asks for, are in
 	// the image (https://github.com/vllm-project/vllm/blob/v0.11.2/docker/Dockerfile).
 	engineTag = lazyregexp.New(`^(?:vllm/(vllm)-openai|lmsysorg/(sglang)):v(\d+(?:\.\d+)+(?:\.?(?:post|rc)\d+)?)(?:-|$)`)
+	// ngcTag matches the tags of NVIDIA's own images for frameworks: one monthly release has one CUDA in all of them
+	// (https://docs.nvidia.com/deeplearning/frameworks/support-matrix/index.html). Images of other engines, and those for
+	// Jetson, have a word more.
+	ngcTag = lazyregexp.New(`^(\d\d\.\d\d)(?:-tf[12])?-py3(?:-min|-sdk)?$`)
+	// tensorflowTag matches TensorFlow's own images for a GPU: the wheel of that release is in the image.
+	tensorflowTag = lazyregexp.New(`^(\d+\.\d+\.\d+)-gpu(?:-jupyter)?$`)
 	// baseCUDA matches the tags of nvidia/cuda: "12.6.3-runtime-ubuntu24.04".
 	baseCUDA = lazyregexp.New(`^(\d+\.\d+(?:\.\d+)?)(?:-|$)`)
 	// gpuImage matches the names and tags of images that are for a GPU.
@@ -59,6 +66,10 @@ func (m *Machine) requestedImage(n *RequestedPackage) *RequestedPackage {
 		if own := pytorchTag.FindStringSubmatch(name); own != nil {
 			n.Torch = own[1]
 		}
+	case m.ngcCUDA(n.Name, n.Version).Known():
+		n.CUDANumber, n.Uses = m.ngcCUDA(n.Name, n.Version), "gpu"
+	case m.tensorflowCUDA(n.Name, n.Version).Known():
+		n.CUDANumber, n.Uses = m.tensorflowCUDA(n.Name, n.Version), "gpu"
 	case gpuOrNot.MatchString(n.Name):
 		n.Uses = "either"
 	case gpuImage.MatchString(name) && !otherImage.MatchString(name):
@@ -74,11 +85,39 @@ func (m *Machine) requestedImage(n *RequestedPackage) *RequestedPackage {
 	return n
 }
 
-// KnowsImage reports whether a row of the tables, or its own tag, says which CUDA is in an image, "nvidia/cuda:12.6.3-base".
+// KnowsImage reports whether the tables, or its own tag, say what is in an image, "nvidia/cuda:12.6.3-base": where they
+// do, a Dockerfile that begins with it is judged, and so is its name alone.
 func KnowsImage(t *tables.Tables, reference string) bool {
 	name, tag, tagged := strings.Cut(strings.TrimPrefix(reference, "docker.io/"), ":")
 	m := Machine{Tables: t}
-	return tagged && (m.imageOf(name, tag) != nil || imageCUDA.MatchString(tag) || ofCUDA(name) && baseCUDA.MatchString(tag))
+	n := m.requestedImage(&RequestedPackage{Requested: &facts.Requested{Name: name, Version: tag, Origin: "image"}})
+	return tagged && n != nil && (n.CUDANumber.Known() || n.Torch != "")
+}
+
+// ngcCUDA returns the CUDA of one of NVIDIA's images by the row of another image of its release.
+func (m *Machine) ngcCUDA(name, tag string) version.Number {
+	release := ngcTag.FindStringSubmatch(tag)
+	if release == nil || !strings.HasPrefix(name, "nvcr.io/nvidia/") {
+		return version.Number{}
+	}
+	for _, c := range tables.Rows[tables.Container](m.Tables) {
+		if own := ngcTag.FindStringSubmatch(c.Tag); own != nil && own[1] == release[1] && strings.HasPrefix(c.Image, "nvcr.io/nvidia/") {
+			return c.CUDA
+		}
+	}
+	return version.Number{}
+}
+
+// tensorflowCUDA returns the CUDA of TensorFlow's own image for a GPU: that of its release.
+func (m *Machine) tensorflowCUDA(name, tag string) version.Number {
+	release := tensorflowTag.FindStringSubmatch(tag)
+	if release == nil || name != "tensorflow/tensorflow" {
+		return version.Number{}
+	}
+	if row := m.Tables.TensorFlow(version.Of(release[1])); row != nil {
+		return row.CUDA
+	}
+	return version.Number{}
 }
 
 // engineTorch is the release of PyTorch that an engine's release pins; empty where the tables do not tell.

@@ -3,6 +3,7 @@ package input
 
 import (
 	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/input/compose"
 	"cudacompat/probe/internal/input/conda"
 	"cudacompat/probe/internal/input/dockerfile"
 	"cudacompat/probe/internal/input/document"
@@ -57,6 +58,7 @@ var formats = []document.Format{
 	{Name: "environment.yml", Is: conda.IsYAML, Read: conda.ReadYAML, Most: document.Project},
 	{Name: "conda list --explicit", Is: conda.IsExplicit, Read: conda.ReadExplicit, Most: document.Rows},
 	{Name: "conda list", Is: conda.IsList, Read: conda.ReadList, Most: document.Rows},
+	{Name: "compose file", Is: compose.Is, Read: compose.Read, Most: document.Project},
 	{Name: "Dockerfile", Is: dockerfile.Is, Read: dockerfile.Read, Most: document.Instructions},
 	{Name: "pip list", Is: piplist.Is, Read: paste.Read, Most: document.Rows},
 	{Name: "requirements (pip freeze)", Is: requirements.Is, Read: requirements.Read, Most: document.Rows},

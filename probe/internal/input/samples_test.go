@@ -19,6 +19,8 @@ import (
 
 // samples are files as the tools write them, with the format that reads each and what it tells, a line a thing.
 var samples = map[string][]string{
+	"compose.yml": {"compose file", "want vllm/vllm-openai==v0.6.3 image", "want nvidia/cuda==12.6.3-base-ubuntu24.04 image",
+		"want xformers==0.0.32", "unread service other, image ${IMAGE}"},
 	"smi-version.txt": {"nvidia-smi --version", "driver 550.54.15 12.4"},
 	"smi-535.txt":     {"nvidia-smi", "driver 535.183.01 12.2", "gpu NVIDIA L4 0000:00:1e.0"},
 	"smi-610.txt":     {"nvidia-smi", "driver 610.57.04 13.3", "gpu NVIDIA GeForce GTX 1650 0000:01:00.0"},
