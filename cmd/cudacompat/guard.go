@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -344,9 +345,14 @@ func (g *guarding) managedMark() string {
 // program does.
 func (g *guarding) environment(said string) (string, error) {
 	c := g.command
+	where := c.Destination(guardSettings(g.host))
 	switch {
-	case c.Into() != "":
-		return filepath.Abs(c.Into())
+	case where.Unknown != "":
+		return "", fmt.Errorf("it cannot be determined which environment the command changes: %s decides; name it on the command line", where.Unknown)
+	case c.Into() != "" || where.Into != "":
+		return filepath.Abs(cmp.Or(c.Into(), where.Into))
+	case where.Python != "":
+		return filepath.Abs(where.Python)
 	case said != "":
 		return filepath.Abs(said)
 	case c.By == "pip" && c.Python() != "":
@@ -360,6 +366,15 @@ func (g *guarding) environment(said string) (string, error) {
 		return env, nil
 	}
 	return "", errors.New("it cannot be determined which environment the command changes: name it with --python")
+}
+
+// guardSettings are those that an installer finds here.
+func guardSettings(h *probe.Host) guard.Settings {
+	dir, _ := os.Getwd()
+	return guard.Settings{Getenv: os.Getenv, Dir: dir, Read: func(file string) []byte {
+		data, _ := h.ReadFile(file)
+		return data
+	}}
 }
 
 // pythonOf is the interpreter that pip is for: itself, or the one of its first line, or the one beside it.

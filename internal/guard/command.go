@@ -111,6 +111,9 @@ func (c Command) value(names ...string) (value string, ok bool) {
 			if arg == name && i+1 < len(c.Argv) && slices.Contains(optionsWithValue, name) {
 				return c.Argv[i+1], true
 			}
+			if rest, found := strings.CutPrefix(arg, name); found && name == "-t" && rest != "" {
+				return rest, true
+			}
 			if rest, found := strings.CutPrefix(arg, name+"="); found && strings.HasPrefix(name, "--") {
 				return rest, true
 			}
@@ -127,6 +130,9 @@ func (c Command) checkDestination() error {
 		if _, given := c.value(option); given || c.has(option) {
 			return fmt.Errorf("guard does not follow %s: name the environment's own installer", option)
 		}
+	}
+	if arg := c.abbreviated(); arg != "" {
+		return fmt.Errorf("guard does not follow %s: write out the option that it stands for", short(arg))
 	}
 	switch _, file := c.value("-r", "--requirement", "--requirements"); {
 	case c.has("--dry-run"):

@@ -1,0 +1,93 @@
+package guard
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestDestination says where settings send packages, or that they are not followed.
+func TestDestination(t *testing.T) {
+	for _, c := range []struct {
+		command, vars, file, text string
+		want                      Destination
+	}{
+		{command: "pip install torch"},
+		{command: "pip install torch", vars: "PIP_TARGET=/tgt", want: Destination{Into: "/tgt"}},
+		{command: "pip install torch --target x", vars: "PIP_TARGET=/tgt PIP_PREFIX=/p"},
+		{command: "pip install -tx torch", vars: "PIP_TARGET=/tgt"},
+		{command: "pip uninstall torch", vars: "PIP_TARGET=/tgt"},
+		{command: "pip install torch", vars: "PIP_PYTHON=/v", want: Destination{Python: "/v"}},
+		{command: "pip --python /w install torch", vars: "PIP_PYTHON=/v"},
+		{command: "pip install torch", vars: "PIP_PREFIX=/p", want: Destination{Unknown: "PIP_PREFIX"}},
+		{command: "pip install torch", vars: "PIP_ROOT=/p", want: Destination{Unknown: "PIP_ROOT"}},
+		{command: "pip install torch", vars: "PIP_USER=1", want: Destination{Unknown: "PIP_USER"}},
+		{command: "pip install torch", vars: "PIP_USER=no"},
+		{command: "pip install torch", file: "/etc/pip.conf", text: "[global]\nindex-url = x\nuser = true\n", want: Destination{Unknown: "user of /etc/pip.conf"}},
+		{command: "pip install torch", file: "/etc/pip.conf", text: "[install]\nuser = false\n"},
+		{command: "pip install torch", file: "/etc/pip.conf", text: "[download]\ntarget = x\n"},
+		{command: "pip install torch", vars: "HOME=/h", file: "/h/.config/pip/pip.conf", text: "[install]\ntarget: /x\n", want: Destination{Unknown: "target of /h/.config/pip/pip.conf"}},
+		{command: "pip install torch", vars: "VIRTUAL_ENV=/v", file: "/v/pip.conf", text: "[global]\nprefix=/x\n", want: Destination{Unknown: "prefix of /v/pip.conf"}},
+		{command: "pip install torch", vars: "PIP_CONFIG_FILE=c", file: "/d/e/c", text: "[global]\nroot=/x\n", want: Destination{Unknown: "root of /d/e/c"}},
+		{command: "pip install torch", vars: "PIP_CONFIG_FILE=/dev/null", file: "/etc/pip.conf", text: "[global]\nroot=/x\n"},
+		{command: "uv pip install torch", vars: "PIP_TARGET=/tgt"},
+		{command: "uv pip install torch", file: "/d/uv.toml", text: "[pip]\ntarget = \"x\"\n", want: Destination{Unknown: "target of /d/uv.toml"}},
+		{command: "uv pip install torch", file: "/d/e/uv.toml", text: "pip = { no-deps = true, prefix = \"x\" }\n", want: Destination{Unknown: "prefix of /d/e/uv.toml"}},
+		{command: "uv pip install torch", file: "/d/e/pyproject.toml", text: "[tool.uv.pip]\ntarget = \"x\"\n", want: Destination{Unknown: "target of /d/e/pyproject.toml"}},
+		{command: "uv pip install torch", file: "/d/e/pyproject.toml", text: "[tool.black]\ntarget = \"x\"\n[pip]\ntarget = 1\n"},
+		{command: "uv pip install torch", vars: "UV_CONFIG_FILE=/u", file: "/u", text: "[pip]\ntarget = \"x\"\n", want: Destination{Unknown: "target of /u"}},
+		{command: "uv pip install torch --target y", file: "/d/uv.toml", text: "[pip]\ntarget = \"x\"\n"},
+	} {
+		command, err := Parse(strings.Fields(c.command))
+		if err != nil {
+			t.Fatal(err)
+		}
+		vars := map[string]string{}
+		for _, word := range strings.Fields(c.vars) {
+			name, value, _ := strings.Cut(word, "=")
+			vars[name] = value
+		}
+		got := command.Destination(Settings{Dir: "/d/e", Getenv: func(name string) string { return vars[name] },
+			Read: func(file string) []byte {
+				if file == c.file {
+					return []byte(c.text)
+				}
+				return nil
+			}})
+		if got != c.want {
+			t.Errorf("%s, %s, %s: %+v, want %+v", c.command, c.vars, c.file, got, c.want)
+		}
+	}
+}
+
+// TestAbbreviated refuses what pip takes for an option that says where packages go.
+func TestAbbreviated(t *testing.T) {
+	for command, refused := range map[string]bool{
+		"pip install --targ x torch":       true,
+		"pip install --tar=x torch":        true,
+		"pip install --prefi=x torch":      true,
+		"pip install --use torch":          true,
+		"pip install -Ut x torch":          true,
+		"pip install -qUtx torch":          true,
+		"uv pip install -Ut x torch":       true,
+		"pip install --pre torch":          false,
+		"pip install -U torch":             false,
+		"pip install -rtest.txt":           false,
+		"pip install -r -Ut":               false,
+		"pip install --target x torch":     false,
+		"pip install --timeout 5 torch":    false,
+		"pip install --trusted-host x a":   false,
+		"pip install -tx torch":            false,
+		"uv pip install -p3.12t torch":     false,
+		"uv pip install --upgrade torch":   false,
+		"pip install --upgrade-strategy a": false,
+	} {
+		_, err := Parse(strings.Fields(command))
+		if got := err != nil && strings.Contains(err.Error(), "write out the option"); got != refused {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+	c, _ := Parse([]string{"pip", "install", "-t/x", "torch"})
+	if c.Into() != "/x" {
+		t.Errorf("-t/x goes to %q", c.Into())
+	}
+}
