@@ -75,8 +75,8 @@ func (j *judging) evidence(d *Diagnosis) advise.Evidence {
 		Text:     func(re *regexp.Regexp) bool { return j.anyLine(re.MatchString) },
 		Mentions: j.mentions,
 		Slot:     func(name string) string { return d.slots[name] },
-		Packages: j.packages(),
-		Facts:    j.facts(),
+		Packages: j.packages,
+		Facts:    j.facts,
 		Windows:  j.windows,
 		Linux:    !j.windows && says(j.kept, onLinux),
 	}

@@ -143,7 +143,8 @@ var inList = lazyregexp.New(`^[A-Za-z][\w.-]* \d+\.[\w.+!-]+$`)
 func markLists(lines []logLine) {
 	run := 0
 	for i := 0; i <= len(lines); i++ {
-		if i < len(lines) && (listedPackage.MatchString(lines[i].text) || inList.MatchString(lines[i].text)) {
+		if i < len(lines) && mayBeListed(lines[i].text) &&
+			(listedPackage.MatchString(lines[i].text) || inList.MatchString(lines[i].text)) {
 			run++
 			continue
 		}
@@ -152,6 +153,14 @@ func markLists(lines []logLine) {
 		}
 		run = 0
 	}
+}
+
+// maxListed is how long a line of a list of packages may be.
+const maxListed = 160
+
+// mayBeListed tells at little cost which lines are none of a list of packages: most have several words.
+func mayBeListed(text string) bool {
+	return text != "" && len(text) <= maxListed && (strings.Count(text, " ") <= 1 || strings.Contains(text, "  "))
 }
 
 // indexOf is the place of a line among those kept; -1 when it is not.

@@ -31,8 +31,8 @@ type Evidence struct {
 	Text     func(*regexp.Regexp) bool  // reports whether a line of the log matches
 	Mentions func(words ...string) bool // reports whether a line holds one of some words, in any case
 	Slot     func(name string) string   // what the deciding line says of a thing
-	Packages map[string]string          // what a pasted list has installed, by name: its version
-	Facts    map[string]string          // gpu, driver, toolkit, torch: what the text says of them
+	Packages func() map[string]string   // what a pasted list has installed, by name: its version
+	Facts    func() map[string]string   // gpu, driver, toolkit, torch: what the text says of them
 	Windows  bool
 	Linux    bool
 }
@@ -133,7 +133,7 @@ func met(kind, words string, e Evidence) bool {
 	case "slot":
 		return e.Slot(words) != ""
 	case "fact":
-		return e.Facts[words] != ""
+		return e.Facts()[words] != ""
 	}
 	return false
 }
@@ -157,16 +157,17 @@ var installs = lazyregexp.New("^(?:or )?(?:run `|install .*`)(?:python -m )?pip 
 
 // has reports whether a step only installs what the pasted list has already.
 func (e Evidence) has(step string) bool {
-	if len(e.Packages) == 0 || !strings.Contains(step, "pip install ") {
+	if !strings.Contains(step, "pip install ") {
 		return false
 	}
 	m := installs.FindStringSubmatch(step)
 	if m == nil || strings.Contains(m[1], "-") && strings.Contains(" "+m[1], " -") {
 		return false // -U, --upgrade, --force-reinstall: another release is meant
 	}
+	packages := e.Packages()
 	for _, name := range strings.Fields(m[1]) {
 		name, _, _ = strings.Cut(name, "[")
-		if e.Packages[Normal(name)] == "" {
+		if packages[Normal(name)] == "" {
 			return false
 		}
 	}
