@@ -41,7 +41,7 @@ func neighbours(m *model.Machine, torch *model.Build) []neighbour {
 			n.subject = torch.Subject
 		}
 		n.build = buildOf(m, torch.Env, p.Name)
-		if n.p = fitPackage(m, torch.Env, n); !comparable(m, n.p) {
+		if n.p = fitPackage(m, torch, n); !comparable(m, n.p) {
 			continue
 		}
 		n.fit = fit.Of(m.Tables, own, n.p, fitTarget(m, torch))
@@ -98,9 +98,10 @@ func fitTorch(m *model.Machine, b *model.Build) fit.Torch {
 
 // fitPackage is a package as package fit compares it. What was read of its files goes before what its name and the
 // tables say.
-func fitPackage(m *model.Machine, e *model.Environment, n neighbour) fit.Package {
+func fitPackage(m *model.Machine, torch *model.Build, n neighbour) fit.Package {
+	e := torch.Env
 	p := fit.Package{Name: n.Name, Release: n.Release()}
-	p.Rows, p.Either = rowsOf(m, e, n.Installed)
+	p.Rows, p.Either = rowsOf(m, torch, n.Installed)
 	said := cudaof.Package{Name: n.Name, Release: p.Release, Version: n.Version, Rows: p.Rows, Platform: m.Platform,
 		Index: indexOf(e, n.Name)}
 	if r := requested(e, n.Name); r != nil && r.Wheel != "" {
@@ -143,30 +144,23 @@ func fitTarget(m *model.Machine, torch *model.Build) fit.Target {
 }
 
 // rowsOf returns the table's rows that may be a package on this platform, and whether nothing tells which of them it is.
-// One without a local version is the wheel of the installer's own index; in a list of what is installed beside a torch of
-// another variant, it may be the wheel that the index of that variant has under the same number. Of what is on disk any
-// may be it: its files tell. Nightlies and pre-releases have no rows.
-func rowsOf(m *model.Machine, e *model.Environment, p *model.Installed) (rows []tables.Extension, either bool) {
+// One without a local version is the wheel of the installer's own index; beside a torch that names its variant, it may be
+// the wheel that the index of that variant has under the same number. Nightlies and pre-releases have no rows.
+func rowsOf(m *model.Machine, torch *model.Build, p *model.Installed) (rows []tables.Extension, either bool) {
 	r := p.Release()
 	public, _, _ := strings.Cut(p.Version, "+")
 	if !r.Number.Known() || !r.Final() {
 		return nil, false
 	}
-	index, beside := indexOf(e, p.Name), ""
-	if torch := e.Package("torch"); torch != nil && e.Kind == "pip list" {
-		beside = torch.Release().Local
-	}
+	index := indexOf(torch.Env, p.Name)
+	_, beside, _ := strings.Cut(torch.Version, "+")
 	all := tables.RowsOf[tables.Extension](m.Tables, p.Name)
 	if r.Local != "" && m.Tables.Trait("companion", p.Name, version.Number{}) {
 		return companionRows(m, all, public), false
 	}
-	// Where the index has a wheel of its own, those of other indexes bear the same number; else their local version tells.
-	alike := index == "" && slices.ContainsFunc(all, func(row tables.Extension) bool {
-		return row.Variant == "pypi" && version.SameRelease(row.Release, public)
-	})
 	for _, row := range all {
 		published := row.Variant == "pypi" || row.Variant == "sdist"
-		own := r.Local == "" && (published || alike || row.Variant == index || row.Variant == beside) ||
+		own := r.Local == "" && (published || row.Variant == index || row.Variant == beside) ||
 			r.Local != "" && (row.Variant == r.Local || madeFor(row, r))
 		if own && version.SameRelease(row.Release, public) && (row.Platform == "" || row.Platform == m.Platform) {
 			rows = append(rows, row)
