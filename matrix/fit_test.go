@@ -2,7 +2,9 @@ package matrix
 
 import (
 	"context"
+	"encoding/csv"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -57,6 +59,7 @@ var pairTests = []struct {
 	{"sgl-kernel needs libcudart.so.12", "torch==2.9.1+cu130", "sgl-kernel==0.3.21", h100, "error"},
 	{"and finds it", "torch==2.9.1", "sgl-kernel==0.3.21", h100, "fits"},
 	{"the new name", "torch==2.9.1", "sglang-kernel==0.4.2", h100, "error"},
+	{"torchvision of PyPI for aarch64 is for CPUs", "torch==2.9.0+cu130", "torchvision==0.24.0", Target{Driver: "580.95.05", GPUs: []string{"GH200"}}, "warning"},
 	// Healthy pairs that a naive rule would call broken.
 	{"a range of torchcodec", "torch==2.9.1", "torchcodec==0.8.0", l4, "fits"},
 	{"torchaudio for CPUs of its day", "torch==2.8.0+cpu", "torchaudio==2.8.0+cpu", Target{Driver: "595.91.07"}, "fits"},
@@ -133,4 +136,30 @@ func pairAnswer(v verdict.Verdict, name string) string {
 		}
 	}
 	return answer
+}
+
+// TestWheels holds the relation against 60 pairs whose wheels were read: by DT_NEEDED, by undefined symbols, and by the
+// package's own check at import. None that cannot be imported fits, and at most three that the wheels decide are unknown.
+func TestWheels(t *testing.T) {
+	data, err := os.ReadFile("testdata/wheels.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(string(data))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unknown := 0
+	for _, row := range rows[1:] {
+		name, pair := row[0], fmt.Sprintf("torch==%s+%s\n%s==%s\n", row[2], row[3], row[0], row[1])
+		switch got := pairAnswer(checkText(t, pair, Target{Driver: "595.91.07"}), name); {
+		case row[4] == "no" && got == "fits", row[4] == "yes" && (got == "error" || got == ""):
+			t.Errorf("%s %s beside torch %s+%s: %q; loads: %s %s", name, row[1], row[2], row[3], got, row[4], row[5])
+		case got == "unknown", got == "warning":
+			unknown++
+		}
+	}
+	if unknown > 3 {
+		t.Errorf("%d pairs that the wheels decide are unknown", unknown)
+	}
 }

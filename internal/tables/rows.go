@@ -110,7 +110,7 @@ func (e *Extension) Pure() bool { return e.Variant == "pypi" && e.Platform == ""
 // Brings reports whether the release links and opens no CUDA library that is not in its own wheel.
 func (e *Extension) Brings() bool {
 	none := []string{"none"}
-	return slices.Equal(e.Links, none) && slices.Equal(e.Opens, none) && len(e.CUDA) > 0
+	return slices.Equal(e.Links, none) && slices.Equal(e.Opens, none)
 }
 
 // Default is the variant that the package index has of a PyTorch release, where a local version is not allowed.

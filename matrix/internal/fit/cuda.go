@@ -67,15 +67,19 @@ func (x pair) sameMinor() State {
 // when it is imported, as PyTorch's companions do.
 func (x pair) bringsAll() bool {
 	r := x.row()
-	return r != nil && r.Brings()
+	return r != nil && r.Brings() && !x.checksCUDA()
 }
 
 // needsNone reports whether a package has no library that needs CUDA. Of PyTorch's companions that is a build for CPUs,
 // which lacks the operators for the GPU; torchcodec's decodes there all the same.
 func (x pair) needsNone() bool {
 	r := x.row()
-	return r != nil && slices.Contains(r.CUDA, "none") && len(r.CUDA) == 1 && x.p.Name != "torchvision" && x.p.Name != "torchaudio"
+	return r != nil && slices.Contains(r.CUDA, "none") && len(r.CUDA) == 1 && !x.checksCUDA()
 }
+
+// checksCUDA reports whether a package compares its CUDA with torch's when it is imported; its build for CPUs lacks the
+// operators for the GPU.
+func (x pair) checksCUDA() bool { return x.p.Name == "torchvision" || x.p.Name == "torchaudio" }
 
 // words is a CUDA in a sentence.
 func words(a cudaof.Answer) string {

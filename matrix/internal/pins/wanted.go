@@ -9,6 +9,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/cudaof"
+	"cudacompat/matrix/internal/fit"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
@@ -449,20 +451,29 @@ func (w *wishes) goesWith(e tables.Extension, r model.Row) bool {
 	if m.Tables.Trait("pins-torch", e.Package, version.Number{}) && !w.isDefault(r) {
 		return false
 	}
-	family := !model.OtherFamily(e.CUDA, r.CUDA) || slices.Contains(e.CUDA, "none")
-	switch {
-	case m.Tables.Trait("pins-torch", e.Package, version.Number{}):
+	if m.Tables.Trait("pins-torch", e.Package, version.Number{}) {
 		return takesTorch(e, r)
-	case onReleases(e) && !slices.Contains(e.CXX11, newABI(r)):
-		return false
 	}
-	return family && !model.OtherTorch(e.Torch, r.Number)
+	for _, a := range fitRow(m, e, r) {
+		if a.State == fit.Differs || a.State == fit.Doubtful || a.State == fit.Lesser {
+			return false
+		}
+	}
+	return true
 }
 
-// newABI says whether a torch has the C++ library's new ABI: its wheels for manylinux_2_28 do, and those before do not
-// (https://github.com/pytorch/pytorch/releases/tag/v2.6.0).
-func newABI(r model.Row) string {
-	return map[bool]string{true: "true", false: "false"}[!r.Glibc.Less(version.Of("2.28"))]
+// fitRow compares a release with a row of torch.
+func fitRow(m *model.Machine, e tables.Extension, r model.Row) fit.Result {
+	release, _ := version.ParseRelease(e.Release)
+	p := fit.Package{Name: e.Package, Release: release, Rows: []tables.Extension{e}}
+	p.CUDA = cudaof.Of(m.Tables, cudaof.Package{Name: e.Package, Release: release, Version: e.Release, Rows: p.Rows, Platform: r.Platform})
+	return fit.Of(m.Tables, torchOf(r), p, fit.Target{})
+}
+
+// torchOf is a row of torch as package fit compares it.
+func torchOf(r model.Row) fit.Torch {
+	return fit.Torch{Release: version.Release{Number: r.Number, Local: r.Variant}, Platform: r.Platform,
+		CUDA: cudaof.Answer{Device: "cuda", Number: r.CUDA, All: []version.Number{r.CUDA}, By: cudaof.Framework}}
 }
 
 // exclusion is what of the machine excludes a release's wheel.
@@ -501,7 +512,8 @@ func (w *wishes) fetch(o *option, e tables.Extension, r model.Row) {
 	}
 	i := slices.IndexFunc(e.Source, func(s string) bool { return releasePage.MatchString(s) })
 	page := releasePage.FindStringSubmatch(e.Source[i])
-	local := fmt.Sprintf("cu%dtorch%scxx11abi%s", version.Of(e.CUDA[0]).Major(), r.Number.Short(), strings.ToUpper(newABI(r)))
+	abi, _ := fit.TorchABI(w.m.Tables, torchOf(r).Release, r.Platform, "cuda")
+	local := fmt.Sprintf("cu%dtorch%scxx11abi%s", version.Of(e.CUDA[0]).Major(), r.Number.Short(), strings.ToUpper(abi))
 	tag := "cp" + strings.ReplaceAll(python, ".", "")
 	o.Wheel = fmt.Sprintf("%s-%s+%s-%s-%s-linux_x86_64.whl", strings.ReplaceAll(e.Package, "-", "_"), e.Release, local, tag, tag)
 	o.Version = e.Release + "+" + local
