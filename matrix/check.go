@@ -398,7 +398,7 @@ func (j *judgement) answer(b *model.Build) verdict.BuildAnswer {
 		a.Answer, a.Because = verdict.Unknown, []string{"not-looked-at"}
 	case worst.State == verdict.LinkBroken:
 		a.Answer, a.Because = verdict.Broken, rulesBehind(chain, verdict.LinkBroken)
-		if b.GoesOn() && !slices.ContainsFunc(chain, func(l verdict.Link) bool { return l.Link == verdict.LinkPython && l.State == verdict.LinkBroken }) {
+		if b.GoesOn() && !b.FailsWithout() && !slices.ContainsFunc(chain, func(l verdict.Link) bool { return l.Link == verdict.LinkPython && l.State == verdict.LinkBroken }) {
 			a.Answer = verdict.WorksCPUOnly
 		}
 	case worst.State == verdict.Unseen:

@@ -163,3 +163,26 @@ func TestWheels(t *testing.T) {
 		t.Errorf("%d pairs that the wheels decide are unknown", unknown)
 	}
 }
+
+// TestTritonOfAarch64: no row names the Triton that torch 2.9.0 brings on aarch64; that of x86-64 is too old for GB10. An
+// empty cell is not known.
+func TestTritonOfAarch64(t *testing.T) {
+	for text, want := range map[string]string{"torch==2.9.0+cu130\n": "unknown", "torch==2.9.0+cu130\ntriton==3.5.0\n": "warning",
+		"torch==2.9.0+cu130\ntriton==3.6.0\n": ""} {
+		v := checkText(t, text, Target{Driver: "580.95.05", GPUs: []string{"GB10"}})
+		got := ""
+		for _, u := range v.Unknown {
+			if u.Rule == "jit-too-old-for-gpu" {
+				got = "unknown"
+			}
+		}
+		for _, f := range v.Findings {
+			if f.Rule == "jit-too-old-for-gpu" {
+				got = string(f.Severity)
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q:\n%s", text, got, want, summary(v, everyRule))
+		}
+	}
+}

@@ -16,7 +16,6 @@ type Environment struct {
 	packages map[string]*facts.Package
 	read     map[string]*Installed // of packages those that were asked for
 	Shared   []SharedFiles         // libraries of NVIDIA of which several wheels own the same files
-	Compiled []CompiledPackage     // nil until they are asked for
 }
 
 // SharedFiles is a library of which wheels are installed that own the same files, whatever CUDA family they are for.
@@ -94,13 +93,4 @@ func (e *Environment) Package(name string) *Installed {
 		e.read[name] = NewInstalled(p)
 	}
 	return e.read[name]
-}
-
-// CompiledPackage is a package whose wheel is made for one torch or one CUDA, with the table's rows that may be it.
-// flash-attn is none, which is compiled on the spot for the torch that is there, nor onnxruntime and CuPy, which need
-// libraries and no torch, nor transformer-engine itself, which asks for one of the two that are.
-type CompiledPackage struct {
-	*Installed
-	Subject string             // its name in findings
-	Rows    []tables.Extension // those of its release
 }

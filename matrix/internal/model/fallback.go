@@ -86,6 +86,12 @@ func (m *Machine) keptToCPU(name string) string {
 // GoesOn reports whether a build carries CUDA code that it can do without.
 func (b *Build) GoesOn() bool { return b.Kept != "" || b.Either() || !asks(b.Env.t, b.Build) }
 
+// FailsWithout reports whether a build that goes on with the CPU fails all the same where libraries are missing: what
+// installed CTranslate2 uses nothing of it but Whisper's models, which end the program on a GPU without them.
+func (b *Build) FailsWithout() bool {
+	return b.Name == "ctranslate2" && b.PartOf == "faster-whisper" && len(b.Missing) > 0
+}
+
 // WantsCUDA reports whether a build is made for CUDA and there for the GPU.
 func (b *Build) WantsCUDA() bool { return b.Device == "cuda" && !b.GoesOn() }
 

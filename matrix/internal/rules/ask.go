@@ -65,7 +65,7 @@ func withPEP668Step(e *model.Environment, results []*Result) []*Result {
 // their consequences as errors do.
 func withoutGPU(b *model.Build, rule Rule, results []*Result) []*Result {
 	for _, r := range results {
-		if r.Finding != nil && r.Finding.Severity == verdict.Error && b.GoesOn() && rule.Link != verdict.LinkPython {
+		if r.Finding != nil && r.Finding.Severity == verdict.Error && b.GoesOn() && !b.FailsWithout() && rule.Link != verdict.LinkPython {
 			f := *r.Finding
 			f.Message += "; " + b.Name + " continues on the CPU"
 			r.Finding, r.CPUOnly = &f, true

@@ -142,15 +142,6 @@ func companionPins(m *model.Machine, name, want, index string, b *model.Build) [
 	return []verdict.Pin{{Package: name, Version: want, Why: "keeps torch and the driver", Commands: pins.Install(b.Place(), install)}}
 }
 
-// companionOf is the release of a companion that a torch's row names; empty where none does.
-func companionOf(m *model.Machine, torch *model.Build, name string) string {
-	if len(torch.Rows) == 0 {
-		return ""
-	}
-	table := m.Tables.Torch(torch.Rows[0].Release, m.Platform)[0]
-	return map[string]string{"torchvision": table.Torchvision, "torchaudio": table.Torchaudio}[name]
-}
-
 // unmet: what an extension's libraries need is not of the torch that is there: the runtime of another CUDA, or symbols
 // of another release. It does not load, on any GPU. Symbols that the loader misses are proof, so this is an error
 // whatever the tables say, and for builds from source, too.

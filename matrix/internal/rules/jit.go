@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
@@ -44,10 +45,33 @@ func jitTooOldForGPU(m *model.Machine, b *model.Build) []*Result {
 			}
 		}
 	}
-	if !judged {
+	switch {
+	case slices.ContainsFunc(m.GPUs, func(g model.GPU) bool { return unreadTriton(m, b, g) }):
+		return unknown(b.Subject, verdict.Question("which Triton it brings on "+m.Platform))
+	case !judged:
 		return nil
 	}
 	return holds(b.Subject)
+}
+
+// unreadTriton reports whether a torch's row names no Triton, which is not to say that it brings none, and whether that of
+// the same release on x86-64 is too old for a GPU.
+func unreadTriton(m *model.Machine, b *model.Build, g model.GPU) bool {
+	if release, _ := triton(m, b); b.Name != "torch" || b.Path != "" || len(b.Rows) == 0 || release.Known() || m.Platform != "linux_aarch64" {
+		return false
+	}
+	return slices.ContainsFunc(m.Tables.Torch(b.Rows[0].Release, "linux_x86_64"), func(twin tables.Torch) bool {
+		row := m.Tables.Triton(version.Of(twin.Triton))
+		if row == nil {
+			return false
+		}
+		ptxas := row.PTXAS
+		if g.Capability.Major >= model.Blackwell && row.PTXASBlackwell.Known() {
+			ptxas = row.PTXASBlackwell
+		}
+		c := model.JITCompiler{Version: ptxas}
+		return c.Older(g)
+	})
 }
 
 // jitFinding is about a compiler that is older than the GPU's first CUDA, which is known then.

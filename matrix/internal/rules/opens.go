@@ -171,12 +171,41 @@ func withoutOpened(m *model.Machine, b *model.Build) verdict.Finding {
 	if framework != nil {
 		f.Evidence = append(f.Evidence, framework.Evidence()...)
 	}
+	switch {
+	// faster-whisper uses nothing of it but what needs these libraries.
+	case b.Name == "ctranslate2" && b.PartOf == "faster-whisper":
+		f.Severity = verdict.Error
+		f.Message += "; faster-whisper, with which it was installed, uses nothing else of it"
+		if steps := whisperSteps(m, b); len(steps) > 0 {
+			f.Steps, f.Pins = steps, nil
+		}
 	// As CuPy, which an extra of Ray installs beside vLLM: nobody here asked for it.
-	if framework != nil && b.PartOf != "" {
+	case framework != nil && b.PartOf != "":
 		f.Severity = verdict.Note
 		f.Message += "; it was installed with " + b.PartOf + ", whose parts that need it fail"
 	}
 	return f
+}
+
+// whisperSteps names the CTranslate2 whose libraries are there or can be installed beside the torch that is there: 4.4.0
+// opens cuDNN 8, as torch before 2.4 brings it; the newest opens no cuDNN, and cuBLAS 12, which a torch of CUDA 13 does
+// not bring.
+func whisperSteps(m *model.Machine, b *model.Build) []pin.Step {
+	torch := m.FrameworkOf(b)
+	if torch != nil && torch.Name == "torch" && torch.Release.Number.Known() && !torch.Release.Number.AtLeastShort(2, 4) {
+		return []pin.Step{pins.InstallStep(b.Env, pin.Install{Packages: []string{"ctranslate2==4.4.0"}, NoDeps: true}).Explained(
+			"opens cuDNN 8, which torch " + pin.Quoted(torch.Release.Number.Short()) + " brings")}
+	}
+	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.Tables, "ctranslate2")) {
+		cudnn := func(library string) bool { return strings.HasPrefix(library, "libcudnn") }
+		if e.Platform != m.Platform || len(e.Opens) == 0 || slices.ContainsFunc(slices.Concat(e.Opens, e.Links), cudnn) {
+			continue
+		}
+		dir := path.Join(path.Dir(b.Path), "nvidia", "cublas", "lib")
+		return []pin.Step{pins.InstallStep(b.Env, pin.Install{Packages: []string{"ctranslate2==" + e.Release, "nvidia-cublas-cu12"}}).Explained(
+			"opens no cuDNN"), pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(dir)).Explained("before the program starts")}
+	}
+	return nil
 }
 
 // bringsNone are the packages of which METADATA asks for no library of CUDA's, or only in an extra: wheels
