@@ -39,6 +39,9 @@ func This() *Host { return host.This() }
 // in it is executed, and links in it resolve inside it. Tree fails if root is missing or is no directory.
 func Tree(root string) (*Host, error) { return host.Tree(root) }
 
+// Offline returns the running root as it will be after its next boot. No source of facts sees what runs now.
+func Offline() *Host { return host.Offline() }
+
 // IsEnvironment reports whether root is a Python environment.
 func IsEnvironment(h *Host, root string) bool { return framework.IsEnvironment(h, root) }
 

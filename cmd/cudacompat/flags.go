@@ -60,9 +60,11 @@ func (f *lookFlags) host() (*probe.Host, error) {
 			"cudacompat check FILE with what `python -m torch.utils.collect_env` prints; or install the Linux program inside WSL2"}
 	case f.root != "" && f.offline:
 		return nil, &usageError{"--root and --offline are two ways to look only at files", "give one of them"}
-	case f.root != "" || f.offline:
+	case f.offline:
+		h = probe.Offline()
+	case f.root != "":
 		var err error
-		if h, err = probe.Tree(cmp.Or(f.root, "/")); err != nil {
+		if h, err = probe.Tree(f.root); err != nil {
 			return nil, &usageError{message: fmt.Sprintf("--root %s: %v", f.root, err),
 				hint: "give the directory under which the tree's /usr and /etc stand"}
 		}

@@ -34,6 +34,7 @@ type Host struct {
 	files     Files           // what stands in place of a directory; nil where Root is one
 	removed   map[string]bool // what Without takes away
 	fault     Fault           // what WithFaults makes fail
+	offline   bool            // nothing that runs now is seen
 	skipped   []Skipped       // what could not be seen since DrainSkipped
 	skippedAt map[string]bool // their places
 	lookups   lookups
@@ -65,7 +66,7 @@ type resolution struct {
 // Fresh returns h with empty caches. --wait looks again because something may have changed, and a look that was left
 // behind on a dead mount may still write to the old ones.
 func (h *Host) Fresh() *Host {
-	return &Host{Root: h.Root, Env: h.Env, Rest: h.Rest, Start: h.Start, files: h.files, removed: h.removed, fault: h.fault}
+	return &Host{Root: h.Root, Env: h.Env, Rest: h.Rest, Start: h.Start, files: h.files, removed: h.removed, fault: h.fault, offline: h.offline}
 }
 
 // This is the running machine with this process's environment.
@@ -111,6 +112,9 @@ func (h *Host) rootFS() (rootFS, error) {
 		}
 		if len(h.removed) > 0 {
 			root = rootWithout{root, h.removed}
+		}
+		if h.offline {
+			root = offlineRoot{root}
 		}
 		if h.fault != nil {
 			root = faultyRoot{root, h.fault}

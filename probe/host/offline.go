@@ -1,0 +1,79 @@
+package host
+
+import (
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// Offline returns the running root as it will be after its next boot: files alone, as of a mounted tree that has no /proc,
+// /sys and /dev. The loaded module, the devices and the PCI bus of the machine that runs now tell nothing of that boot.
+func Offline() *Host { return &Host{Root: "/", Rest: true, offline: true} }
+
+// runtimeDirs hold what the running kernel says.
+var runtimeDirs = []string{"/proc", "/sys", "/dev"}
+
+// isRuntime reports whether a name lies in what the running kernel says.
+func isRuntime(name string) bool {
+	if strings.Contains(name, "..") || strings.Contains(name, "//") {
+		name = path.Clean("/" + name)
+	}
+	for _, dir := range runtimeDirs {
+		if rest, ok := strings.CutPrefix(name, dir); ok && (rest == "" || rest[0] == '/') {
+			return true
+		}
+	}
+	return false
+}
+
+// offlineRoot is a root in which nothing tells what runs now. A link that leads there is checked where it can be: by
+// resolve.
+type offlineRoot struct{ rootFS }
+
+func (r offlineRoot) reach(name string) error {
+	if isRuntime(name) {
+		return fs.ErrNotExist
+	}
+	return r.rootFS.reach(name)
+}
+
+func (r offlineRoot) resolve(name string) (string, error) {
+	if isRuntime(name) {
+		return "", fs.ErrNotExist
+	}
+	resolved, err := r.rootFS.resolve(name)
+	if err == nil && isRuntime(resolved) {
+		return "", fs.ErrNotExist
+	}
+	return resolved, err
+}
+
+func (r offlineRoot) readlink(name string) (string, error) {
+	if isRuntime(name) {
+		return "", fs.ErrNotExist
+	}
+	return r.rootFS.readlink(name)
+}
+
+func (r offlineRoot) open(name string) (File, error) {
+	if isRuntime(name) {
+		return nil, fs.ErrNotExist
+	}
+	return r.rootFS.open(name)
+}
+
+func (r offlineRoot) openDir(name string) (dir, error) {
+	if isRuntime(name) {
+		return nil, fs.ErrNotExist
+	}
+	return r.rootFS.openDir(name)
+}
+
+// sizes asks the root, if it can tell the sizes of a directory's files at once.
+func (r offlineRoot) sizes(dir string, names []string, sizes []int64) error {
+	s, ok := r.rootFS.(sizer)
+	if !ok || isRuntime(dir) {
+		return nil
+	}
+	return s.sizes(dir, names, sizes)
+}
