@@ -146,10 +146,15 @@ func observeDevices(m *model.Machine, g model.GPU) verdict.Link {
 	case m.Jetson():
 		return heldLink(verdict.LinkDevices, "nvgpu and nvhost", "the board's image", factGPUs, factSystem, factNodes)
 	}
-	names := []string{"nvidiactl", "nvidia-uvm"}
+	var names []string
 	for _, name := range []string{model.ControlNode, model.MemoryNode} {
 		if missing := nodeUnseen(m, name); missing.IsMissing() {
 			return unseenLink(verdict.LinkDevices, missing, "device-nodes-missing")
+		}
+		if m.Facts.Devices.Node(name) != nil {
+			names = append(names, strings.TrimPrefix(name, "/dev/"))
+		} else if !m.NodesElsewhere() {
+			names = append(names, strings.TrimPrefix(name, "/dev/")+" on first use")
 		}
 	}
 	node := gpuNode(m, g)
@@ -160,6 +165,11 @@ func observeDevices(m *model.Machine, g model.GPU) verdict.Link {
 		return unseenLink(verdict.LinkDevices, verdict.Question("whether the GPU's node under /dev can be made"), "device-nodes-missing")
 	case node != nil:
 		names = append(names, strings.TrimPrefix(node.Path, "/dev/"))
+	case len(m.Facts.Devices.Nodes) == 0 && !m.DriverAnswers(): // nothing was opened, and nothing was counted
+		return unseen(verdict.LinkDevices, verdict.Question("whether the driver's nodes under /dev can be opened, none of which is there yet"), "device-nodes-missing")
+	}
+	if len(names) == 0 {
+		names = []string{"opened by NVML"}
 	}
 	return heldLink(verdict.LinkDevices, strings.Join(names, ", "), "/dev", factNodes, factNVML)
 }
@@ -277,9 +287,16 @@ func observeAnswers(m *model.Machine) (verdict.Link, bool) {
 	case nvml.Status == "ok":
 		return heldLink(verdict.LinkAnswers, "", m.NVMLFrom(), factNVML), true
 	case nvml.Status == "timeout" || nvml.Status == "crashed" || nvml.Status == "stuck":
+<<<<<<< HEAD:matrix/observe.go
 		return unseenLink(verdict.LinkAnswers, verdict.Statement(nvml.Message), "driver-unresponsive"), true
 	case nvml.Status == "error" && nvml.Code != model.NVMLNotLoaded && !withheld(m):
 		return unseenLink(verdict.LinkAnswers, whyNVMLFails(nvml), "driver-unresponsive"), true
+=======
+		return unseen(verdict.LinkAnswers, verdict.Statement(nvml.Message), "driver-unresponsive"), true
+	// Error 9 says that no driver is loaded; of a host without a module driver-missing says so.
+	case nvml.Status == "error" && (nvml.Code != model.NVMLNotLoaded || m.Facts.Driver.Version != "") && !withheld(m):
+		return unseen(verdict.LinkAnswers, whyNVMLFails(nvml), "driver-unresponsive"), true
+>>>>>>> 410b02c4 (cmd: --wait waits for what is required, not for a rule's id):matrix/sight.go
 	}
 	return verdict.Link{}, false
 }

@@ -126,8 +126,7 @@ func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host, says 
 	end, said := time.Now().Add(f.wait), ""
 	for {
 		r, looked, err := f.look(ctx, job, h, says)
-		missing := r.Outcome == verdict.Inconclusive || r.Fires("required-missing")
-		if err != nil || !missing || time.Now().Add(waitStep).After(end) {
+		if err != nil || !canChange(r, f.require) || time.Now().Add(waitStep).After(end) {
 			return r, looked, err
 		}
 		if line := report.Headline(r); line != said && !f.healthcheck {

@@ -6,7 +6,9 @@ type Machine struct {
 	Uptime float64 `json:"uptime"` // seconds since boot; 0 for a tree at rest
 	Job    string  `json:"job"`    // scheduler whose job this process belongs to, "slurm"
 	// JobGPUs is the variable by which the job's step says that it has GPUs, "SLURM_STEP_GPUS"; empty where none does.
-	JobGPUs    string          `json:"job_gpus,omitempty"`
+	JobGPUs string `json:"job_gpus,omitempty"`
+	// Installing is a process that installs or builds a driver now, "dkms"; empty if none was seen.
+	Installing string          `json:"installing,omitempty"`
 	Kernels    []string        `json:"kernels"`    // installed kernels, "6.8.0-1021-aws"
 	Boot       string          `json:"boot"`       // the one that the boot loader starts by default
 	BootFrom   string          `json:"boot_from"`  // the file that tells it

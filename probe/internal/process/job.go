@@ -22,10 +22,31 @@ func ReadJob(h *host.Host) (source.Update, error) {
 	uptime, _ := strconv.ParseFloat(first, 64)
 	job, nodes, gpus := scheduler(h), nodeCount(h), gpuVariable(h)
 	persistenced := gpu.MayBePresent(h) && h.Running("nvidia-persistenced") == "yes"
+	installing := ""
+	if gpu.MayBePresent(h) || uptime < firstBootSeconds {
+		installing = installer(h)
+	}
 	return func(f *facts.Facts) {
 		f.Machine.Uptime, f.Machine.Job, f.Machine.Nodes, f.Machine.Persistenced = uptime, job, nodes, persistenced
-		f.Machine.JobGPUs = gpus
+		f.Machine.JobGPUs, f.Machine.Installing = gpus, installing
 	}, nil
+}
+
+// firstBootSeconds is how long after boot, in seconds, user data may still install a driver for a GPU that is not on the
+// bus yet.
+const firstBootSeconds = 1800
+
+// installers are the processes that install or build a driver.
+var installers = []string{"dkms", "dpkg", "apt-get", "rpm", "dnf", "yum", "zypper", "akmods", "nvidia-installer", "cloud-init"}
+
+// installer returns a process that installs or builds a driver now, "" if none was seen.
+func installer(h *host.Host) string {
+	for _, name := range installers {
+		if h.Running(name) == "yes" {
+			return name
+		}
+	}
+	return ""
 }
 
 // jobVariables lists what schedulers set for the processes of a job. Only their presence is read.
