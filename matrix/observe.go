@@ -166,7 +166,7 @@ func observeDevices(m *model.Machine, g model.GPU) verdict.Link {
 	case node != nil:
 		names = append(names, strings.TrimPrefix(node.Path, "/dev/"))
 	case len(m.Facts.Devices.Nodes) == 0 && !m.DriverAnswers(): // nothing was opened, and nothing was counted
-		return unseen(verdict.LinkDevices, verdict.Question("whether the driver's nodes under /dev can be opened, none of which is there yet"), "device-nodes-missing")
+		return unseenLink(verdict.LinkDevices, verdict.Question("whether the driver's nodes under /dev can be opened, none of which is there yet"), "device-nodes-missing")
 	}
 	if len(names) == 0 {
 		names = []string{"opened by NVML"}
@@ -287,16 +287,10 @@ func observeAnswers(m *model.Machine) (verdict.Link, bool) {
 	case nvml.Status == "ok":
 		return heldLink(verdict.LinkAnswers, "", m.NVMLFrom(), factNVML), true
 	case nvml.Status == "timeout" || nvml.Status == "crashed" || nvml.Status == "stuck":
-<<<<<<< HEAD:matrix/observe.go
 		return unseenLink(verdict.LinkAnswers, verdict.Statement(nvml.Message), "driver-unresponsive"), true
-	case nvml.Status == "error" && nvml.Code != model.NVMLNotLoaded && !withheld(m):
-		return unseenLink(verdict.LinkAnswers, whyNVMLFails(nvml), "driver-unresponsive"), true
-=======
-		return unseen(verdict.LinkAnswers, verdict.Statement(nvml.Message), "driver-unresponsive"), true
 	// Error 9 says that no driver is loaded; of a host without a module driver-missing says so.
 	case nvml.Status == "error" && (nvml.Code != model.NVMLNotLoaded || m.Facts.Driver.Version != "") && !withheld(m):
-		return unseen(verdict.LinkAnswers, whyNVMLFails(nvml), "driver-unresponsive"), true
->>>>>>> 410b02c4 (cmd: --wait waits for what is required, not for a rule's id):matrix/sight.go
+		return unseenLink(verdict.LinkAnswers, whyNVMLFails(nvml), "driver-unresponsive"), true
 	}
 	return verdict.Link{}, false
 }
