@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 
+	_ "cudacompat/internal/limit" // checks the address space before Go's runtime starts
 	"cudacompat/probe"
 )
 

@@ -1,0 +1,40 @@
+//go:build linux && cgo
+
+package limit
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestLimits starts this test's own program with a small address space, or with few descriptors: it says so in one line and ends with the
+// code of an inconclusive result, or of a health check.
+func TestLimits(t *testing.T) {
+	prlimit, err := exec.LookPath("prlimit")
+	if err != nil {
+		t.Skip("no prlimit")
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		limit  string
+		args   []string
+		code   int
+		prefix string
+	}{
+		{"--nofile=6", []string{"doctor"}, 3, "cudacompat: open files are limited to 6"},
+		{"--as=536870912", []string{"doctor"}, 3, "cudacompat: the address space is limited to 512 MiB"},
+		{"--as=536870912", []string{"doctor", "--healthcheck"}, 0, "UNKNOWN the address space"},
+		{"--as=536870912", []string{"doctor", "--healthcheck", "--require", "gpu"}, 1, "UNKNOWN the address space"},
+	} {
+		cmd := exec.Command(prlimit, append([]string{c.limit, program}, c.args...)...)
+		out, _ := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != c.code || !strings.HasPrefix(string(out), c.prefix) || strings.Count(string(out), "\n") != 1 {
+			t.Errorf("%q: exit %d, want %d\n%s", c.args, code, c.code, out)
+		}
+	}
+}
