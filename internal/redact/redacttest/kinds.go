@@ -1,4 +1,4 @@
-// Package voicetest has one example of each kind of secret and of each thing that identifies, for tests of what takes
+// Package redacttest has one example of each kind of secret and of each thing that identifies, for tests of what takes
 // them out.
 package redacttest
 

@@ -1,4 +1,4 @@
-// package model is what is judged: facts with what a target says over them, and what the tables know of both. It
+// Package model is what is judged: facts with what a target says over them, and what the tables know of both. It
 // answers questions about machines, builds, GPUs and environments; what is wrong is for package rules to say.
 package model
 
