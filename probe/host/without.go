@@ -13,6 +13,9 @@ func (h *Host) Without(gone map[string]bool) *Host {
 	return h
 }
 
+// HasRemoved reports whether h was made by Without and leaves out at least one file.
+func (h *Host) HasRemoved() bool { return len(h.removed) > 0 }
+
 // rootWithout is a root in which some files are gone.
 type rootWithout struct {
 	rootFS

@@ -89,7 +89,8 @@ func TraceSources(s *pyenv.Site, h *host.Host, b *facts.Build) {
 			return
 		}
 		d := s.Index(h).At(info)
-		if !sourcesDamaged(s, h, d) && len(injuredFrom(s, h, info)) == 0 && !unmetDecides(s, h, info) {
+		// METADATA does not have to name what a change removes: torch's may lack typing-extensions, and it imports it.
+		if !h.HasRemoved() && !sourcesDamaged(s, h, d) && len(injuredFrom(s, h, info)) == 0 && !unmetDecides(s, h, info) {
 			continue
 		}
 		r := traceFrom(s, h, b, info, d.Record(), []string{name}, true)
