@@ -178,7 +178,7 @@ func TestSourcesOfAnImage(t *testing.T) {
 				hosttest.Write(t, filepath.Join(root, site+name), text)
 				size := len(text)
 				if name == "torch/parts.py" || name == "torch/_core.py" {
-					size = 999 // as it was installed
+					size += 5 // as it was installed: a patch changed it
 				}
 				record += fmt.Sprintf("%s,sha256=x,%d\n", name, size)
 			}

@@ -32,7 +32,7 @@ func TestSpaceEqualsPins(t *testing.T) {
 			g := &space.Groups[i]
 			target := targetIn(g, random)
 			for _, driver := range driversAround(space.Breaks) {
-				if random.IntN(12) > 0 {
+				if random.IntN(60) > 0 {
 					continue
 				}
 				target.Driver = driver

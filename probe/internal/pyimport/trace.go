@@ -518,22 +518,29 @@ func (w *importTracer) binds(source string, name func(*pysource.Summary) bool) b
 	return sum == nil || name(sum)
 }
 
-// summarize reads a source; nil where it cannot be read.
+// summarize reads a source. It returns nil if the source cannot be read.
 func (w *importTracer) summarize(source string) *pysource.Summary {
-	f, err := w.h.Open(source)
+	sum, _ := summarizeFile(w.h, source)
+	return sum
+}
+
+// summarizeFile reads a source, and reports whether it is text. Of a source in an image only the summary was kept; it
+// returns that one. It returns nil if the source cannot be read.
+func summarizeFile(h *host.Host, source string) (sum *pysource.Summary, text bool) {
+	f, err := h.Open(source)
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	defer f.Close()
 	if sum := summaryOf(f); sum != nil {
-		return sum
+		return sum, true
 	}
 	data, err := host.Whole(f, source, nil)
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	sum := pysource.Summarize(data)
-	return &sum
+	found := pysource.Summarize(data)
+	return &found, isText(data)
 }
 
 // summaryOf is what is kept of a source where its text is not.

@@ -118,15 +118,17 @@ func besideTrace(s *pyenv.Site, h *host.Host, d *pydist.Distribution) *facts.Hin
 			continue
 		}
 		bad := facts.Hindrance{Kind: facts.HindrancePerhaps, Path: path.Join(d.Dir(), one.Name)}
-		data := h.ReadQuietly(bad.Path)
+		sum, text := summarizeFile(h, bad.Path)
 		switch {
 		case one.Size == 0:
 			bad.By = "it is empty"
 		case isOther(one.Size, one.Told):
 			bad.By = fmt.Sprintf("it has %d bytes, RECORD says %d", one.Size, one.Told)
-		case !isText(data):
+		case sum == nil:
+			continue
+		case !text:
 			bad.By = "it is not a text file"
-		case pysource.Summarize(data).Unfinished:
+		case sum.Unfinished:
 			bad.By = "it ends in the middle of a statement"
 		default:
 			continue
