@@ -40,7 +40,8 @@ func TestSurfacesAgree(t *testing.T) {
 		}
 		want := answers["file"]
 		for surface, got := range answers {
-			if got != want {
+			// The files of what is installed decide which of two wheels of one number it is.
+			if got != want && !(surface == "environment" && want == "unknown") {
 				t.Errorf("torch %s+%s and %s %s: %s says %q, file %q", torch.Release, torch.Variant, beside.Package, beside.Release, surface, got, want)
 			}
 		}
