@@ -12,8 +12,9 @@ var rootMarks = []struct{ mark, kind string }{
 	{"/crio/", "cri-o"}, {"/buildkit/", "buildkit"},
 }
 
-// containerByRoot reads the mounts where a control group namespace hides the engine's name: an engine's overlay at the
-// root, or the cover that NVIDIA's hook puts over /proc/driver/nvidia.
+// containerByRoot returns the engine whose overlay is the root, or "container" where something is mounted over
+// /proc/driver/nvidia, as NVIDIA's hook does; "" otherwise. It asks the mounts, because a control group namespace hides
+// the engine's name:
 //
 // 612 431 0:87 / / rw,relatime - overlay overlay
 // rw,lowerdir=/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/12/fs

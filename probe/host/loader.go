@@ -36,7 +36,8 @@ type sized struct {
 
 func (s sized) Size() int64 { return s.size }
 
-// Loader is the loader of a program that runs here; it is made once.
+// Loader returns the loader of a program that runs on the host, with the search path that LibraryPath returns. It is made
+// once.
 func (h *Host) Loader() *ldso.Resolver {
 	if h.lookups.loader == nil {
 		h.lookups.loader = h.newLoader()
@@ -44,8 +45,9 @@ func (h *Host) Loader() *ldso.Resolver {
 	return h.lookups.loader
 }
 
-// OwnLoader is the loader of what this process starts. It has this process's variables, and where this program is built
-// for another machine than the host's own programs (qemu's user mode), it maps what is built for this program's.
+// OwnLoader returns the loader of what this process starts, with this process's own LD_LIBRARY_PATH. If this program was built
+// for another architecture than the host's programs, as under qemu's user mode, the loader looks for libraries of this
+// program's architecture.
 func (h *Host) OwnLoader() *ldso.Resolver {
 	own := *h.Loader()
 	own.LibraryPath = ldso.SplitLibraryPath(h.Var(libraryPath))

@@ -57,7 +57,7 @@ func (u loadedLibcuda) isStub(h *host.Host) bool {
 	return err == nil && size < stubSize && libversion.InName(u.real) == "" && !strings.Contains(u.real, "/wsl/")
 }
 
-// toLibrary returns the library in the form of a list entry.
+// toLibrary returns libcuda as facts.Driver.Libraries list it.
 func (u loadedLibcuda) toLibrary() facts.Library {
 	return facts.Library{Name: "libcuda", Version: libversion.InName(u.real), Path: u.path}
 }

@@ -132,5 +132,5 @@ func elfState(r io.ReaderAt, size uint64, machine elf.Machine) string {
 	return "whole"
 }
 
-// inside reports whether count bytes at an offset lie within a file of a size.
+// inside reports whether n bytes that begin at an offset lie within a file of size bytes.
 func inside(at, n, size uint64) bool { return at <= size && n <= size-at }

@@ -40,10 +40,11 @@ func ReadNumbers(h *host.Host) (source.Update, error) {
 	}, failed.Err()
 }
 
+// gpuNumbers are what the driver's files say of one GPU.
 type gpuNumbers struct {
-	minor    *int
-	excluded bool
-	caps     []string
+	minor    *int     // N of /dev/nvidiaN; nil if the driver does not say
+	excluded bool     // the driver was told to leave this GPU alone
+	caps     []string // device nodes of its MIG instances
 }
 
 // parseInformation parses the driver's file about a GPU:
