@@ -26,6 +26,8 @@ func (j *judgement) chain(b *model.Build, g model.GPU) []verdict.Link {
 // usesGPU reports whether a build needs the GPU links.
 func usesGPU(b *model.Build) bool { return b.Device != "cpu" }
 
+// link returns one link of the chain between a build and a kind of GPU, and whether it applies: a link of the machine, or
+// one of the build's own, which is broken, unseen, or what was observed.
 func (j *judgement) link(name verdict.LinkName, b *model.Build, g model.GPU) (verdict.Link, bool) {
 	if slices.Contains(verdict.MachineLinks, name) {
 		l, arises := j.machineLink(name, g)
@@ -155,7 +157,8 @@ func (j *judgement) machineLinks() []verdict.Link {
 	return list
 }
 
-// decisive returns the worst state in a chain, by its first link with that state.
+// decisive returns the first of the chain's links with the worst state. If all links are held, it returns an empty link
+// that is held.
 func decisive(chain []verdict.Link) verdict.Link {
 	worst := verdict.Link{State: verdict.Held}
 	for _, l := range chain {

@@ -84,12 +84,12 @@ type judgement struct {
 	open      bool                              // a fact is missing that leaves the outcome open
 	cut       bool                              // the time was up before every rule was asked
 	how       map[string]answerSource           // by subject: how a build works with which nothing is wrong
-	without   map[string][]string               // by subject: the rules that found no GPU for a part that the rest does without
+	cpuParts  map[string][]string               // by subject: the rules that found a part which gets no GPU, while the build works without that part
 	faults    []fault                           // of the machine
 	hidden    map[verdict.LinkName]verdict.Link // links of the machine that were not seen because a place was not
 	broken    map[string][]fault                // by subject: of builds
-	asking    asking
-	provided  bool // what an image must bring and what is not known of that is there
+	askRule   askRule                           // calls a rule, or looks up what an earlier call returned
+	provided  bool                              // what an image must bring and what is not known of that is there
 }
 
 // answerSource is an answer with the rule that reported it.
@@ -106,13 +106,13 @@ type fault struct {
 	stops bool                 // of a build: it is not imported, or runs no kernel
 }
 
-// asking is one call of a rule, for a build or, if that is nil, for the machine.
-type asking func(Rule, *model.Build) []*rules.Result
+// askRule returns a rule's results for a build or, if that is nil, for the machine.
+type askRule func(Rule, *model.Build) []*rules.Result
 
 // newJudgement prepares to judge one target.
 func newJudgement(m *model.Machine, v *verdict.Verdict) *judgement {
 	return &judgement{Machine: m, verdict: v, failed: map[ruleSubject]bool{}, about: map[ruleSubject]bool{},
-		undecided: map[string][]string{}, hidden: map[verdict.LinkName]verdict.Link{}, how: map[string]answerSource{}, without: map[string][]string{}, broken: map[string][]fault{}, asking: func(rule Rule, b *model.Build) []*rules.Result { return rules.Ask(m, rule, b) }}
+		undecided: map[string][]string{}, hidden: map[verdict.LinkName]verdict.Link{}, how: map[string]answerSource{}, cpuParts: map[string][]string{}, broken: map[string][]fault{}, askRule: func(rule Rule, b *model.Build) []*rules.Result { return rules.Ask(m, rule, b) }}
 }
 
 // ruleSubject identifies what a rule has reported on. A rule about the machine reports on every build too, with an
@@ -124,7 +124,7 @@ type ruleSubject struct{ rule, subject string }
 func (j *judgement) runRules(ctx context.Context) {
 	for _, rule := range rules.All {
 		if rule.OnMachine != nil && !j.isSilenced(rule, "") {
-			j.record(rule, j.asking(rule, nil), true)
+			j.record(rule, j.askRule(rule, nil), true)
 		}
 		if rule.OnBuild == nil {
 			continue
@@ -136,7 +136,7 @@ func (j *judgement) runRules(ctx context.Context) {
 				return
 			}
 			if !j.isSilenced(rule, b.Subject) {
-				j.record(rule, j.asking(rule, b), b.Counts)
+				j.record(rule, j.askRule(rule, b), b.Counts)
 			}
 		}
 	}
@@ -215,7 +215,7 @@ func (j *judgement) record(rule Rule, results []*rules.Result, counts bool) {
 				j.how[r.Subject] = answerSource{r.Answer, rule.ID}
 			}
 			if r.Without {
-				j.without[r.Subject] = append(j.without[r.Subject], rule.ID)
+				j.cpuParts[r.Subject] = append(j.cpuParts[r.Subject], rule.ID)
 			}
 			j.addFinding(rule, r, counts && !r.Noted)
 		case r.Missing.IsMissing():
@@ -454,8 +454,8 @@ func (j *judgement) addMissing(b *model.Build, chain []verdict.Link) {
 // howItWorks returns the answer for a build whose links are all held or assumed: on the CPU if a part works without the
 // GPU, with limits that a rule reported, or without limits.
 func (j *judgement) howItWorks(b *model.Build) (verdict.Answer, []string) {
-	if without := j.without[b.Subject]; len(without) > 0 {
-		return verdict.WorksCPUOnly, without
+	if found := j.cpuParts[b.Subject]; len(found) > 0 {
+		return verdict.WorksCPUOnly, found
 	}
 	if how := j.how[b.Subject]; how.rule != "" {
 		return how.answer, []string{how.rule}

@@ -92,7 +92,7 @@ func reasonAssumed(m *model.Machine, probe string) string {
 	return ""
 }
 
-// observeGPU observes the link gpu.
+// observeGPU returns the link gpu: held where a GPU was found, assumed where a target names it, else unseen.
 func observeGPU(m *model.Machine, g model.GPU) verdict.Link {
 	switch {
 	case g.Label == "":
@@ -103,7 +103,8 @@ func observeGPU(m *model.Machine, g model.GPU) verdict.Link {
 	return heldLink(verdict.LinkGPU, g.Label, g.From, factGPUs)
 }
 
-// observeModule observes the link module.
+// observeModule returns the link module: assumed for a target's driver; held where the module is loaded, NVML answers, or
+// WSL's device is there; else assumed if no probe looked for it, and unseen if one did.
 func observeModule(m *model.Machine) verdict.Link {
 	value := m.Driver().Version.String()
 	if m.Facts.Driver.Module != "" && m.Target.Driver == "" {
@@ -123,7 +124,7 @@ func observeModule(m *model.Machine) verdict.Link {
 	return unseenLink(verdict.LinkModule, verdict.Question("whether the NVIDIA kernel module is loaded"), "driver-missing")
 }
 
-// observeDevices observes the link devices. It checks, in this order, what this process was given, what it may open,
+// observeDevices returns the link devices. It checks, in this order, what this process was given, what it may open,
 // and who would create the rest.
 func observeDevices(m *model.Machine, g model.GPU) verdict.Link {
 	if m.Facts.Image != nil && withheld(m) {
@@ -223,7 +224,8 @@ func withheld(m *model.Machine) bool {
 		m.Facts.Devices.Node("/dev/dxg") == nil
 }
 
-// observeLibcuda observes the link libcuda.
+// observeLibcuda returns the link libcuda: which file a CUDA program loads, and the CUDA that it supports. A cuda-compat
+// library goes before the driver's own.
 func observeLibcuda(m *model.Machine) verdict.Link {
 	value := func(v version.Number) string {
 		text, cuda := v.String(), m.Driver().CUDA
@@ -272,7 +274,8 @@ func withholder(m *model.Machine) string {
 	return "container-driver-libs"
 }
 
-// observeAnswers observes the link answers. Without NVML nobody asked the driver, and the link does not exist.
+// observeAnswers returns the link answers: held where NVML answered, unseen where it failed or the GPU's fabric is not
+// ready. It returns false where NVML was not asked, or says nothing of the driver: the link does not exist then.
 func observeAnswers(m *model.Machine) (verdict.Link, bool) {
 	if m.Facts.Observed.CUDAAvailable != nil && !*m.Facts.Observed.CUDAAvailable && !m.Target.Named() && m.Target.Driver == "" {
 		return unseenLink(verdict.LinkAnswers, verdict.Question("why torch.cuda.is_available() is False in this report: the visible devices, a compatibility library, or the nodes under /dev decide"), "driver-unresponsive"), true
@@ -302,7 +305,8 @@ func whyNVMLFails(nvml facts.NVML) verdict.MissingFact {
 	return lack
 }
 
-// observeBuild observes one of a build's own links.
+// observeBuild returns one of a build's own links. The links python and libraries are assumed of a build that a file only
+// names; the link libraries is unseen where nobody looked at the libraries of a build that was found.
 func observeBuild(m *model.Machine, link verdict.LinkName, b *model.Build, g model.GPU) verdict.Link {
 	installed := b.Path != "" || b.Program()
 	switch link {

@@ -153,7 +153,7 @@ func (q *inquiry) outcome(ctx context.Context, at *model.Machine, provided bool)
 	v := emptyVerdict()
 	j := newJudgement(at, &v)
 	j.provided = provided
-	j.asking = func(rule Rule, b *model.Build) []*rules.Result { return q.answered[asker{rule.ID, b}].last }
+	j.askRule = func(rule Rule, b *model.Build) []*rules.Result { return q.answered[asker{rule.ID, b}].last }
 	j.runRules(ctx)
 	switch outcome(&v, j.answers(ctx)) {
 	case verdict.Compatible:

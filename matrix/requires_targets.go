@@ -44,11 +44,11 @@ func requiredFor(ctx context.Context, t *Tables, f facts.Facts, target Target) (
 		return []requires.GPU{g}, needs
 	}
 	r := Requires(ctx, t, f, target.Python)
-	return slices.DeleteFunc(r.GPUs, requires.GPU.Driverless), r.ImageNeeds()
+	return slices.DeleteFunc(r.GPUs, requires.GPU.IgnoresDriver), r.ImageNeeds()
 }
 
-// runsOn reports whether an artefact runs on a target whose image brings some things, and whether facts are missing to
-// tell.
+// runsOn reports whether the target's driver is accepted with one of the listed GPUs, and whether missing facts leave that
+// open for one. needs is what the artefact needs of its image; brought is what the image brings.
 func runsOn(list []requires.GPU, needs, brought []string, target Target) (runs, unsure bool) {
 	for _, g := range list {
 		g = g.Given(needs, brought)

@@ -126,8 +126,8 @@ func (r Requirement) Undecided() bool {
 	return len(r.Builds) > 0 && !slices.ContainsFunc(r.GPUs, admits) && slices.ContainsFunc(r.GPUs, undecided)
 }
 
-// Driverless reports whether the driver makes no difference, as with a Tegra module.
-func (g GPU) Driverless() bool { return g.Drivers.Any() || g.Undecided.Any() }
+// IgnoresDriver reports whether the answer is the same with every driver, as with a Tegra module.
+func (g GPU) IgnoresDriver() bool { return g.Drivers.Any() || g.Undecided.Any() }
 
 // Key returns a key that is equal for needs that say the same.
 func (n Need) Key() string { return fmt.Sprint(n.Rule, n.Subject, n.Need, n.Drivers) }
