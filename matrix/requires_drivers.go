@@ -97,8 +97,8 @@ func gpuCuts(m *model.Machine, g model.GPU, add func(version.Number), branch fun
 	}
 }
 
-// compatCuts adds the driver versions at which the answer may change because of a cuda-compat library: its own version, the
-// next one, and the branches that it supports.
+// compatCuts adds the driver versions at which a cuda-compat library may change the answer: its own version, the next
+// one, and the branches that it supports.
 func compatCuts(m *model.Machine, add func(version.Number), branch func(int)) {
 	for _, c := range m.Facts.Driver.Compat {
 		v := version.Of(c.Version)

@@ -45,9 +45,9 @@ func (h *Host) Loader() *ldso.Resolver {
 	return h.lookups.loader
 }
 
-// OwnLoader returns the loader of what this process starts, with this process's own LD_LIBRARY_PATH. If this program was built
-// for another architecture than the host's programs, as under qemu's user mode, the loader looks for libraries of this
-// program's architecture.
+// OwnLoader returns the loader of what this process starts, with this process's own LD_LIBRARY_PATH. If this program was
+// built for another architecture than the host's programs, as under qemu's user mode, the loader looks for libraries of
+// this program's architecture.
 func (h *Host) OwnLoader() *ldso.Resolver {
 	own := *h.Loader()
 	own.LibraryPath = ldso.SplitLibraryPath(h.Var(libraryPath))
