@@ -118,34 +118,75 @@ func distrusted(dir, name string) string {
 			return why
 		}
 	}
-	top, err := filepath.EvalSymlinks(dir)
+	return distrustedWay(dir, name)
+}
+
+// mostLinks are as many links as Linux follows.
+const mostLinks = 40
+
+// distrustedWay follows the links of a file in dir one by one: none may lead out of dir, not even to come back, for another
+// user could turn it there.
+func distrustedWay(dir, name string) string {
+	shown, err := filepath.Abs(dir)
+	var top string
 	if err == nil {
-		top, err = filepath.Abs(top)
+		top, err = filepath.EvalSymlinks(shown)
 	}
 	if err != nil {
 		return "it cannot be looked at: " + cause(err).Error()
 	}
-	target, err := filepath.EvalSymlinks(name)
-	if err == nil {
-		target, err = filepath.Abs(target)
-	}
-	if err != nil {
-		return "it is a link that leads nowhere"
-	}
-	below, err := filepath.Rel(top, target)
-	if err != nil || below == ".." || strings.HasPrefix(below, ".."+string(filepath.Separator)) {
-		return "it is a link that leads out of its directory"
-	}
-	for place := target; place != top; place = filepath.Dir(place) {
-		info, err := os.Lstat(place)
-		if err != nil {
-			return "it cannot be looked at: " + cause(err).Error()
+	const leadsOut = "it is a link that leads out of its directory"
+	place, rest := top, []string{filepath.Base(name)}
+	for links := 0; len(rest) > 0; {
+		first := rest[0]
+		rest = rest[1:]
+		switch first {
+		case "", ".":
+			continue
+		case "..":
+			if place == top {
+				return leadsOut
+			}
+			place = filepath.Dir(place)
+			continue
 		}
-		if why := belongsToOthers(info, place != target); why != "" {
+		next := filepath.Join(place, first)
+		info, err := os.Lstat(next)
+		if err != nil {
+			return "it is a link that leads nowhere"
+		}
+		if why := belongsToOthers(info, info.IsDir()); why != "" {
 			return why
 		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			place = next
+			continue
+		}
+		target, err := os.Readlink(next)
+		if links++; err != nil || links > mostLinks {
+			return "it is a link that leads nowhere"
+		}
+		if filepath.IsAbs(target) {
+			below, ok := cutDirectory(target, top)
+			if !ok {
+				below, ok = cutDirectory(target, shown)
+			}
+			if !ok {
+				return leadsOut
+			}
+			place, target = top, below
+		}
+		rest = append(strings.Split(target, string(filepath.Separator)), rest...)
+	}
+	if place == top {
+		return leadsOut
 	}
 	return ""
+}
+
+// cutDirectory is the rest of a path below a directory, as they are written.
+func cutDirectory(path, dir string) (below string, ok bool) {
+	return strings.CutPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
 
 // belongsToOthers says why a file or a directory is not this user's to decide; it is empty where it is. A group may write

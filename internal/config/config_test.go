@@ -107,6 +107,27 @@ func TestFoundConfiguration(t *testing.T) {
 			"it is a link that leads out of its directory"},
 		"a link to the directory above": {func(t *testing.T, dir string) { must(t, os.Symlink("..", Name)) },
 			"it is a link that leads out of its directory"},
+		"a link out and back": {func(t *testing.T, dir string) {
+			write(t, "mine.yaml", 0o644)
+			out := t.TempDir()
+			must(t, os.Symlink(filepath.Join(dir, "mine.yaml"), filepath.Join(out, "back")))
+			must(t, os.Symlink(filepath.Join(out, "back"), Name))
+		}, "it is a link that leads out of its directory"},
+		"a link above and back": {func(t *testing.T, dir string) {
+			write(t, "mine.yaml", 0o644)
+			must(t, os.Symlink(filepath.Join("..", filepath.Base(dir), "mine.yaml"), Name))
+		}, "it is a link that leads out of its directory"},
+		"an absolute link within": {func(t *testing.T, dir string) {
+			write(t, "mine.yaml", 0o644)
+			must(t, os.Symlink(filepath.Join(dir, "mine.yaml"), Name))
+		}, ""},
+		"a link through another user's link": {func(t *testing.T, dir string) {
+			asRoot(t)
+			write(t, "a/mine.yaml", 0o644)
+			must(t, os.Symlink("a", "b"))
+			must(t, os.Lchown("b", nobody, 0))
+			must(t, os.Symlink("b/mine.yaml", Name))
+		}, "it belongs to another user"},
 		"a link to nothing": {func(t *testing.T, dir string) { must(t, os.Symlink("nothing", Name)) }, "it is a link that leads nowhere"},
 		"a link to itself":  {func(t *testing.T, dir string) { must(t, os.Symlink(Name, Name)) }, "it is a link that leads nowhere"},
 	} {
