@@ -63,7 +63,8 @@ func landing(name string) (string, error) {
 }
 
 // planted says why a file is not written because of what another user has put into a directory that everybody can write:
-// a symbolic link on the way, as the kernel refuses with fs.protected_symlinks, or the file itself (fs.protected_regular).
+// a symbolic link on the way, as the kernel refuses with fs.protected_symlinks, or the file itself (fs.protected_regular) or
+// a pipe, whose reader would have the report (fs.protected_fifos).
 // It is empty where nothing is.
 func planted(name string) string {
 	rest, err := filepath.Abs(name)
@@ -81,8 +82,14 @@ func planted(name string) string {
 			return ""
 		}
 		link := info.Mode()&fs.ModeSymlink != 0
-		if (link || others == "" && info.Mode().IsRegular()) && putByOthers(dir, info) {
-			kind := map[bool]string{true: "a symbolic link", false: "a file"}[link]
+		if (link || others == "" && !info.IsDir()) && putByOthers(dir, info) {
+			kind := "a file"
+			switch {
+			case link:
+				kind = "a symbolic link"
+			case info.Mode()&fs.ModeNamedPipe != 0:
+				kind = "a pipe"
+			}
 			return fmt.Sprintf("%q is %s of another user in a directory that everybody can write", place, kind)
 		}
 		dir, rest = place, others

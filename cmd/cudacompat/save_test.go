@@ -173,6 +173,7 @@ func TestSaveThroughAnothersLink(t *testing.T) {
 		"dangling link":    {0o777 | os.ModeSticky, nobody, func(shared, own string) error { return os.Symlink(own+"/new", shared+"/x") }, true},
 		"link to a device": {0o777 | os.ModeSticky, nobody, func(shared, own string) error { return os.Symlink("/dev/null", shared+"/x") }, true},
 		"file":             {0o777 | os.ModeSticky, nobody, func(shared, own string) error { return os.WriteFile(shared+"/x", nil, 0o600) }, true},
+		"pipe":             {0o777 | os.ModeSticky, nobody, func(shared, own string) error { return syscall.Mkfifo(shared+"/x", 0o666) }, true},
 		"own link":         {0o777 | os.ModeSticky, 0, func(shared, own string) error { return os.Symlink(own+"/report", shared+"/x") }, false},
 		"not sticky":       {0o777, nobody, func(shared, own string) error { return os.Symlink(own+"/report", shared+"/x") }, false},
 		"not for all":      {0o755, nobody, func(shared, own string) error { return os.Symlink(own+"/report", shared+"/x") }, false},
