@@ -63,11 +63,11 @@ func (c Command) pipDestination(s Settings) Destination {
 		section := ""
 		for line := range bytes.Lines(s.Read(file)) {
 			text := strings.TrimSpace(string(line))
-			if strings.HasPrefix(text, "[") {
-				section = strings.Trim(text, "[]")
+			if strings.HasPrefix(text, "[") { // what stands behind the bracket means nothing
+				section = text[1:max(strings.LastIndexByte(text, ']'), 1)]
 				continue
 			}
-			m := pipElsewhere.FindStringSubmatch(text)
+			m := pipElsewhere.FindStringSubmatch(strings.ToLower(text))
 			if m != nil && (section == "global" || section == c.Verb) && !(m[1] == "user" && isFalse(m[2])) &&
 				!(m[1] == "python" && c.Python() != "") {
 				return Destination{Unknown: fmt.Sprintf("%s of %s", m[1], file)}
@@ -78,8 +78,8 @@ func (c Command) pipDestination(s Settings) Destination {
 }
 
 var (
-	pipElsewhere = lazyregexp.New(`^(target|prefix|root|user|python)\s*[=:]\s*(\S.*)$`)
-	uvElsewhere  = lazyregexp.New(`(?m)^\s*(?:pip\.)?(?:target|prefix)\s*=`)
+	pipElsewhere = lazyregexp.New(`^(?:--)?(target|prefix|root|user|python)\s*[=:]\s*(.*)$`)
+	uvElsewhere  = lazyregexp.New(`(?m)^\s*(?:pip\s*\.\s*)?(?:target|prefix)\s*=`)
 )
 
 func isFalse(value string) bool {
@@ -150,9 +150,10 @@ func uvPipSettings(file string, data []byte) string {
 	project, section := filepath.Base(file) == "pyproject.toml", ""
 	var kept strings.Builder
 	for line := range bytes.Lines(data) {
-		text := strings.TrimSpace(string(line))
+		text := strings.NewReplacer(`"`, "", "'", "").Replace(strings.TrimSpace(string(line))) // a key may be quoted
 		if strings.HasPrefix(text, "[") {
-			section = strings.Trim(text, "[] \t")
+			text, _, _ = strings.Cut(text, "#")
+			section = strings.NewReplacer("[", "", "]", "", " ", "", "\t", "").Replace(text)
 			continue
 		}
 		inline := (section == "" && !project || section == "tool.uv") && strings.HasPrefix(text, "pip")
