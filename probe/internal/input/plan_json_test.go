@@ -20,3 +20,13 @@ func TestPipReportVersions(t *testing.T) {
 		}
 	}
 }
+
+// TestPipReportWithTwins refuses a report that other readers understand differently.
+func TestPipReportWithTwins(t *testing.T) {
+	for _, more := range []string{`"install": []`, `"Install": []`} {
+		report := `{"version": "1", "pip_version": "24.0", "install": [{"metadata": {"name": "torch", "version": "2.9.0"}}], ` + more + `}`
+		if f, err := Read(Document{Data: []byte(report)}); err == nil {
+			t.Errorf("%s: read %+v", more, f.Plan)
+		}
+	}
+}

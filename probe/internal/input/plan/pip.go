@@ -1,8 +1,7 @@
 package plan
 
 import (
-	"encoding/json"
-
+	"cudacompat/internal/exactjson"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/internal/input/document"
@@ -33,7 +32,7 @@ func ReadPipReport(d document.Document) (facts.Facts, error) {
 			Python string `json:"python_full_version"`
 		} `json:"environment"`
 	}
-	if err := json.Unmarshal(d.Data, &parsed); err != nil {
+	if err := exactjson.Unmarshal(d.Data, &parsed); err != nil {
 		return facts.Facts{}, document.JSONError(err)
 	}
 	p := &Plan{Plan: facts.Plan{By: "pip"}}
