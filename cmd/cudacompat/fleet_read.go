@@ -224,6 +224,9 @@ func jsonCause(err error) string {
 // things.
 func (e *envelope) facts() (*probe.Facts, error) {
 	facts, schemas, packed := &e.Facts, []string{e.Schema}, e.Packed
+	if e.twice() {
+		return nil, errors.New("it has facts at two places, which may differ; " + fleetReads)
+	}
 	if e.Within != nil {
 		facts, schemas, packed = &e.Within.Facts, append(schemas, e.Within.Schema), e.Within.Packed
 		if e.Within.Within != nil {
@@ -247,10 +250,25 @@ func (e *envelope) facts() (*probe.Facts, error) {
 			)
 		}
 	}
-	if facts.Schema == "" && facts.Driver.Version == "" && len(facts.GPUs)+len(facts.Environments)+len(facts.Probes) == 0 {
+	if facts.Schema == "" && empty(facts) {
 		return nil, errors.New("there are no facts in it; " + fleetReads)
 	}
 	return facts, nil
+}
+
+// twice reports whether facts stand at two places of a document, of which only those of one would be judged.
+func (e *envelope) twice() bool {
+	places := []bool{!empty(&e.Facts), len(e.Packed) > 0}
+	if e.Within != nil {
+		places = append(places, !empty(&e.Within.Facts), len(e.Within.Packed) > 0,
+			e.Within.Within != nil && !empty(e.Within.Within))
+	}
+	return len(slices.DeleteFunc(places, func(there bool) bool { return !there })) > 1
+}
+
+// empty reports whether facts say nothing of a machine.
+func empty(f *probe.Facts) bool {
+	return f.Driver.Version == "" && len(f.GPUs)+len(f.Environments)+len(f.Probes) == 0
 }
 
 // unpackFacts are facts that `probe -o fleet` compressed.

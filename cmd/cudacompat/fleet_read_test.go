@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -42,6 +43,37 @@ func TestFleetCountsBeforeItParses(t *testing.T) {
 		got := judge.Summary(func([]fleet.Member) []fleet.Stale { return nil })
 		if got.Nodes != 0 || len(got.Unread) != 1 || got.Unread[0].Reason != c.reason {
 			t.Errorf("%s: %d nodes, unread %+v; want the reason %q", name, got.Nodes, got.Unread, c.reason)
+		}
+	}
+}
+
+// TestFleetRefusesFactsAtTwoPlaces: another reader of such a document judges other facts.
+func TestFleetRefusesFactsAtTwoPlaces(t *testing.T) {
+	const good, bad = `"driver":{"version":"580.95.05"}`, `"driver":{"version":"470.256.02"}`
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	fmt.Fprintf(z, "{%s}", good)
+	z.Close()
+	zipped := base64.StdEncoding.EncodeToString(packed.Bytes())
+	for document, nodes := range map[string]int{
+		fmt.Sprintf(`{"node":"n",%s}`, bad):                              1,
+		fmt.Sprintf(`{"node":"n","facts":{%s}}`, bad):                    1,
+		fmt.Sprintf(`{"node":"n","facts":{"facts":{%s}}}`, bad):          1,
+		fmt.Sprintf(`{"node":"n","gzip":%q}`, zipped):                    1,
+		fmt.Sprintf(`{"node":"n","facts":{"gzip":%q}}`, zipped):          1,
+		fmt.Sprintf(`{"node":"n",%s,"facts":{%s}}`, bad, good):           0,
+		fmt.Sprintf(`{"node":"n",%s,"gzip":%q}`, bad, zipped):            0,
+		fmt.Sprintf(`{"node":"n","facts":{%s},"gzip":%q}`, bad, zipped):  0,
+		fmt.Sprintf(`{"node":"n","facts":{%s,"gzip":%q}}`, bad, zipped):  0,
+		fmt.Sprintf(`{"node":"n","facts":{%s,"facts":{%s}}}`, bad, good): 0,
+		fmt.Sprintf(`{"node":"n","facts":{"facts":{%s}},%s}`, good, bad): 0,
+	} {
+		judge := fleet.NewJudge(matrix.Embedded(), verdict.Policy{}, nil)
+		d := documents{ctx: t.Context(), judge: judge}
+		d.document("n.json", "n.json", true, []byte(document))
+		got := judge.Summary(func([]fleet.Member) []fleet.Stale { return nil })
+		if got.Nodes != nodes || len(got.Unread) != 1-nodes {
+			t.Errorf("%s: %d nodes, unread %+v", document, got.Nodes, got.Unread)
 		}
 	}
 }
