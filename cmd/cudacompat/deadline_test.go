@@ -44,6 +44,8 @@ func TestNothingWaitsForAPipe(t *testing.T) {
 		"log":        {[]string{"doctor", "--root", empty, "--log", pipe(t)}, exitInconclusive, ""},
 		"tables":     {[]string{"check", "example:broken", "--matrix", pipe(t)}, exitUsage, "the time was up (--timeout 500ms)"},
 		"signatures": {[]string{"explain", "803", "--matrix", pipe(t)}, exitUsage, "the time was up (--timeout 500ms)"},
+		"inventory": {[]string{"fleet", empty, "--inventory", pipe(t)}, exitUsage,
+			"the time was up (--timeout 500ms)"},
 		"healthcheck": {[]string{"doctor", "--root", empty, "--healthcheck", "--config", pipe(t)}, exitOK,
 			"it is broken"},
 	} {
@@ -69,6 +71,7 @@ func TestNothingWaitsForStandardInput(t *testing.T) {
 		"check":           {"", []string{"check", "-"}, exitInconclusive},
 		"check, begun":    {"torch==2.9.0\n", []string{"check", "-"}, exitInconclusive},
 		"check, many":     {"torch==2.9.0\n", []string{"check", "-", "torch==2.9.0"}, exitInconclusive},
+		"check, twice":    {"", []string{"check", "-", "-"}, exitUsage},
 		"check, json":     {"", []string{"check", "-", "-o", "json"}, exitInconclusive},
 		"requires":        {"", []string{"requires", "-"}, exitInconclusive},
 		"requires, begun": {"torch==2.9.0\n", []string{"requires", "-"}, exitInconclusive},

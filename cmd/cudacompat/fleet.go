@@ -90,7 +90,11 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	}
 	var expected []string
 	if f.expect != "" {
-		if expected, err = inventory(f.expect); err != nil {
+		expected, err = inTime(ctx, func() ([]string, error) { return inventory(f.expect) })
+		if late := new(lateError); errors.As(err, &late) {
+			return &usageError{fmt.Sprintf("cannot read the inventory %q: %v", f.expect, late), "let something write it, or give more --timeout"}
+		}
+		if err != nil {
 			return err
 		}
 	}

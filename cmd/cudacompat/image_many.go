@@ -34,7 +34,7 @@ func imagesNamed(args []string, stdin io.Reader) (images []*imageSource, in io.R
 			continue
 		}
 		if image.name == standardInput && slices.ContainsFunc(images, func(i *imageSource) bool { return i.name == standardInput }) {
-			err = &usageError{"standard input is given twice", "give - once"}
+			err = errTwiceStdin
 		}
 		images = append(images, image)
 	}
@@ -49,6 +49,8 @@ func imagesNamed(args []string, stdin io.Reader) (images []*imageSource, in io.R
 	}
 	return images, stdin, nil
 }
+
+var errTwiceStdin = &usageError{"standard input is given twice", "give - once"}
 
 // ranks of outcomes, the worst first.
 var ranks = map[verdict.Outcome]int{verdict.Incompatible: 0, verdict.Inconclusive: 1, verdict.Compatible: 2}
