@@ -166,8 +166,8 @@ func TestPaddleForOneCUDA(t *testing.T) {
 // TestTorchcodec: a torchcodec that a file names is compared with the torch beside it by their own page's pairs.
 func TestTorchcodec(t *testing.T) {
 	for text, want := range map[string]string{
-		"torch==2.9.0\ntorchcodec==0.1.0\n":   "pip install --no-deps torchcodec==0.9.1  # fits torch 2.9",
-		"torch==2.8.0\ntorchcodec==0.17.0\n":  "pip install --no-deps torchcodec==0.7.0  # fits torch 2.8",
+		"torch==2.9.0\ntorchcodec==0.1.0\n":   "pip install --no-deps torchcodec==0.9.1",
+		"torch==2.8.0\ntorchcodec==0.17.0\n":  "pip install --no-deps torchcodec==0.7.0",
 		"torch==2.9.1\ntorchcodec==0.8.0\n":   "",
 		"torch==2.12.0\ntorchcodec==0.14.0\n": "",
 	} {
@@ -179,7 +179,9 @@ func TestTorchcodec(t *testing.T) {
 		got := ""
 		for _, f := range v.Findings {
 			if f.Rule == "companion-mismatch" && f.Severity != verdict.Note {
-				got = strings.Join(f.Do, " ")
+				for _, p := range f.Pins {
+					got = p.Commands["pip"]
+				}
 			}
 		}
 		if got != want {

@@ -47,7 +47,7 @@ func TestPinsBesideEngines(t *testing.T) {
 	known := Embedded()
 	for _, c := range []struct{ text, driver, want string }{
 		{"torch-tensorrt==2.14.0\ntorch==2.14.0\n", "550.90.07", "torch-tensorrt"},
-		{"sglang-kernel==0.4.10\ntorch==2.14.1\n", "550.90.07", "driver"},
+		{"sglang-kernel==0.4.10\ntorch==2.14.1\n", "550.90.07", "sglang-kernel"},
 		{"sglang==0.5.23\nsglang-kernel==0.4.10\ntorch==2.14.1\n", "550.90.07", "sglang"},
 	} {
 		v := fileOn(t, known, c.text, c.driver, "L4")

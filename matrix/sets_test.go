@@ -117,6 +117,9 @@ func installSet(node facts.Facts, s pin.Set, framework string) facts.Facts {
 	if s.Driver != "" {
 		node.Driver.Version = s.Driver
 	}
+	if s.Choice == pin.ForwardCompat {
+		node.Driver.Compat = []facts.Compat{compatOf(s)}
+	}
 	env := node.Environments[0]
 	build := facts.Build{Name: framework, Version: s.Packages[0].Version, Origin: "wheel"}
 	if cuda, ok := strings.CutPrefix(s.Packages[0].Package, "jax[cuda"); ok {
@@ -129,6 +132,17 @@ func installSet(node facts.Facts, s pin.Set, framework string) facts.Facts {
 	}
 	node.Environments = []facts.Environment{env}
 	return node
+}
+
+// compatOf returns the library of the cuda-compat package that a set installs, as the loader takes it.
+func compatOf(s pin.Set) facts.Compat {
+	for _, row := range tables.Rows[tables.Forward](Embedded()) {
+		if strings.Contains(s.Commands["apt"], row.Package) {
+			return facts.Compat{Name: "libcuda", Version: row.Branch + ".65.06", Path: "/usr/local/cuda/compat/libcuda.so.1",
+				Taken: true, Reason: "LD_LIBRARY_PATH"}
+		}
+	}
+	return facts.Compat{}
 }
 
 // TestSetsByHand holds sets that people have worked out from the release matrices and NVIDIA's driver table.

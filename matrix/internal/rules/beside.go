@@ -104,6 +104,11 @@ func fitPackage(m *model.Machine, torch *model.Build, n neighbour) fit.Package {
 	p.Rows, p.Either = rowsOf(m, torch, n.Installed)
 	said := cudaof.Package{Name: n.Name, Release: p.Release, Version: n.Version, Rows: p.Rows, Platform: m.Platform,
 		Index: indexOf(e, n.Name)}
+	if p.Release.Local == "" && m.Tables.Trait("companion", n.Name, version.Number{}) && fromElsewhere(m, torch) {
+		public, _, _ := strings.Cut(n.Version, "+")
+		p.Rows, p.Either = companionRows(m, tables.RowsOf[tables.Extension](m.Tables, n.Name), public), false
+		said.Rows, said.Platform = p.Rows, ""
+	}
 	if r := requested(e, n.Name); r != nil && r.Wheel != "" {
 		p.Tags = fit.TagsOf(r.Wheel)
 	}
@@ -113,6 +118,17 @@ func fitPackage(m *model.Machine, torch *model.Build, n neighbour) fit.Package {
 	}
 	p.CUDA = cudaof.Of(m.Tables, said)
 	return p
+}
+
+// fromElsewhere reports whether torch has no local version and yet is not the build of the default index, as conda's
+// builds are. A companion without a tag beside it need not be the default index's build either.
+func fromElsewhere(m *model.Machine, torch *model.Build) bool {
+	if torch.Release.Local != "" || torch.Device == "" {
+		return false
+	}
+	index := cudaof.Of(m.Tables, cudaof.Package{Name: "torch", Release: torch.Release, Platform: m.Platform})
+	return torch.Origin == "conda" || index.Known() &&
+		(index.Device != torch.Device || torch.CUDANumber.Known() && index.Number.Short() != torch.CUDANumber.Short())
 }
 
 // requested returns how a file names a package; nil where none does.
