@@ -130,7 +130,17 @@ sarif() {
     while [ -n "${taken[$name$number]:-}" ]; do number=$((${number:-1} + 1)); done
     taken[$name$number]=yes
     report=$INPUT_SARIF/$name$number.sarif
+    [ ! -L "$report" ] || rm -f -- "$report"
 }
+
+# A pull request must not choose where reports are written: no link of the checkout leads to their directory.
+if [ -n "${INPUT_SARIF:-}" ]; then
+    below=${INPUT_SARIF#"$PWD/"}
+    case $below in
+        /*) ;;
+        *) [ "$(realpath -ms -- "$below")" = "$(realpath -m -- "$below")" ] || wrong "sarif leads through a link in the checkout" ;;
+    esac
+fi
 
 failed=0 outcome=
 # remember OUTCOME: the worst so far.

@@ -28,6 +28,15 @@ step 1 outcome=incompatible INPUT_SARIF=sarif
 says '^::error file=requirements.txt,line=2,title=driver-too-old' "$log"
 says '^- ` sub/requirements-gpu.txt `: ` OK ' "$summary"
 ls sarif/requirements.txt.sarif sarif/sub-requirements-gpu.txt.sarif >/dev/null
+# Links that a pull request commits in the place of reports, or on the way to them.
+mkdir "$work/own" && echo precious >"$work/own/file"
+rm sarif/requirements.txt.sarif && ln -s "$work/own/file" sarif/requirements.txt.sarif && ln -s "$work/own" linked
+step 1 outcome=incompatible INPUT_SARIF=sarif
+[ -f sarif/requirements.txt.sarif ] && [ ! -L sarif/requirements.txt.sarif ] || { echo "a link stayed in a report's place"; exit 1; }
+for directory in linked linked/new ./linked "$PWD/linked"; do step 64 '' INPUT_SARIF="$directory"; done
+step 1 outcome=incompatible INPUT_SARIF="$work/elsewhere"
+[ "$(cat "$work/own/file")" = precious ] && [ "$(ls "$work/own")" = file ] || { echo "a report was written outside the checkout"; exit 1; }
+rm linked
 ! grep -q requirements-mine "$log" || { echo "a file that git does not know was judged"; exit 1; }
 step 0 outcome=incompatible INPUT_FAIL_ON=never
 step 0 outcome=compatible INPUT_FILES='sub/requirements-g*.txt'
