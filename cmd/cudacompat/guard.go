@@ -371,10 +371,24 @@ func (g *guarding) environment(said string) (string, error) {
 // guardSettings are those that an installer finds here.
 func guardSettings(h *probe.Host) guard.Settings {
 	dir, _ := os.Getwd()
-	return guard.Settings{Getenv: os.Getenv, Dir: dir, Read: func(file string) []byte {
+	return guard.Settings{Getenv: settingOf(os.Environ()), Dir: dir, Read: func(file string) []byte {
 		data, _ := h.ReadFile(file)
 		return data
 	}}
+}
+
+// settingOf returns what variables say. pip lowers the letters behind PIP_, so that PIP_Target is PIP_TARGET.
+func settingOf(environ []string) func(name string) string {
+	return func(name string) string {
+		found := ""
+		for _, variable := range environ {
+			key, value, _ := strings.Cut(variable, "=")
+			if key == name || strings.HasPrefix(key, "PIP_") && strings.EqualFold(key, name) && value != "" {
+				found = value
+			}
+		}
+		return found
+	}
 }
 
 // pythonOf is the interpreter that pip is for: itself, or the one of its first line, or the one beside it.
