@@ -153,7 +153,7 @@ func TestEncode(t *testing.T) {
 	n := 0
 	for i, h := range data.Hosts {
 		for _, name := range append(h.GPUs, h.Instances...) {
-			g := s.Of(name)
+			g := s.Group(name)
 			if g == nil || &s.Groups[w.Of[i]] != g {
 				t.Errorf("%s is in the group %d", name, w.Of[i])
 			}

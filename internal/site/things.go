@@ -248,7 +248,7 @@ func (b *builder) answerFor(gpu, what, instance string) (answer, command string,
 	table := wantTable{Want: "The newest release by driver", Head: "package"}
 	for _, want := range b.Wants {
 		s := b.spaces[want]
-		g := s.Of(cmp.Or(instance, gpu))
+		g := s.Group(cmp.Or(instance, gpu))
 		if g == nil {
 			continue
 		}
@@ -471,7 +471,7 @@ func groupOf(t *matrix.Tables, s pin.Space, name string) *pin.HostGroup {
 		return nil
 	}
 	for _, candidate := range append([]string{name}, chip.Names...) {
-		if g := s.Of(candidate); g != nil && t.ChipNamed(candidate) == chip && strings.Contains(slug(candidate), slug(shortGPU(name))) {
+		if g := s.Group(candidate); g != nil && t.ChipNamed(candidate) == chip && strings.Contains(slug(candidate), slug(shortGPU(name))) {
 			return g
 		}
 	}

@@ -53,8 +53,8 @@ type Band struct {
 	Answer int    `json:"answer"`
 }
 
-// Of returns the group of a product, a capability or an instance type; nil for one that no group has.
-func (s Space) Of(name string) *HostGroup {
+// Group returns the group of a product, a capability or an instance type; nil for one that no group has.
+func (s Space) Group(name string) *HostGroup {
 	for i := range s.Groups {
 		g := &s.Groups[i]
 		if slices.Contains(g.GPUs, name) || slices.Contains(g.Instances, name) || len(g.GPUs)+len(g.Instances) == 0 && g.Capability == name {

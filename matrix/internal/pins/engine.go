@@ -50,9 +50,9 @@ func EngineRows(m *model.Machine, name string) []tables.Extension {
 	return rows
 }
 
-// withEngines is what to install where engines share the environment with PyTorch, or ask for it: releases that go
+// pinEngines returns what to install where engines share the environment with PyTorch, or ask for it: releases that go
 // together, of which the installer's own index has all. Of the torch rows the nearest comes first.
-func withEngines(m *model.Machine, b *model.Build, list []*model.Installed, candidates []model.Row) []verdict.Pin {
+func pinEngines(m *model.Machine, b *model.Build, list []*model.Installed, candidates []model.Row) []verdict.Pin {
 	for _, r := range candidates {
 		if set := EngineSet(m, b, list, r); set != nil {
 			return []verdict.Pin{EnginePin(m, b, r, set)}
@@ -176,7 +176,7 @@ func asFramework(b *model.Build) *model.Build {
 func enginePins(m *model.Machine, b *model.Build) (pins []verdict.Pin, steps []pin.Step) {
 	own := []*model.Installed{model.NewInstalled(&facts.Package{Name: b.Name, Version: b.Version})}
 	torch := asFramework(b)
-	if pins = withEngines(m, torch, own, Ranked(m, torch)); len(pins) == 0 {
+	if pins = pinEngines(m, torch, own, Ranked(m, torch)); len(pins) == 0 {
 		steps = []pin.Step{pin.Say(noEngine(m, b.Name))}
 	}
 	return pins, steps

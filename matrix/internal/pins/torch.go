@@ -48,7 +48,7 @@ func frameworkPins(m *model.Machine, b *model.Build) []verdict.Pin { return Amon
 // Among picks from some rows, the nearest first.
 func Among(m *model.Machine, b *model.Build, candidates []model.Row) []verdict.Pin {
 	if list := EnginesIn(m, b.Env); b.Name == "torch" && len(list) > 0 {
-		return withEngines(m, b, list, candidates)
+		return pinEngines(m, b, list, candidates)
 	}
 	if len(candidates) == 0 {
 		return nil
