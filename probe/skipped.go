@@ -14,8 +14,8 @@ import (
 type need int
 
 const (
-	// noted places are notes: what is in them moves nothing.
-	noted need = iota
+	// The zero need is a note: what is in such a place moves nothing.
+	_ need = iota
 	// nothingClosed places are notes unless this user may not look there. Logs, other users' processes and firmware
 	// variables are root's on every machine, and their absence leaves nothing unseen.
 	nothingClosed

@@ -27,7 +27,6 @@ var (
 	mayBeGPU       = Candidate{"gpu-failed", Hardware, fetchXid}
 	mayBeAccess    = Candidate{"illegal-memory-access", Program, fetchBlocking}
 	mayBeMemory    = Candidate{"gpu-memory-exhausted", Program, fetchMemory}
-	mayBeLibraries = Candidate{"library-shadowed", Environment, fetchDoctor}
 	mayBeOOM       = Candidate{"host-out-of-memory", Program, fetchOOM}
 	mayBeOtherRank = Candidate{"rank-died", Unknown, fetchRanks}
 	mayBeNetwork   = Candidate{"nccl-network-unreachable", Environment, fetchNCCL}

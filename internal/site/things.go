@@ -87,9 +87,6 @@ type thingsList struct {
 // thing writes one page and its JSON.
 func (b *builder) thing(address, title string, t thing, words ...string) error {
 	t.Schema, t.Date = thingSchema, b.Tables.Date()
-	for i, n := range t.Neighbours {
-		t.Neighbours[i] = n
-	}
 	if t.Facts == nil {
 		t.Facts = []fact{}
 	}

@@ -180,11 +180,6 @@ func unmet(m *model.Machine, b *model.Build) []*Result {
 	return oneFinding(f)
 }
 
-// unmetLibraries reports whether a package's own libraries say that they do not load beside torch.
-func unmetLibraries(e *model.Environment, name string) bool {
-	return slices.ContainsFunc(e.Builds, func(b facts.Build) bool { return b.Name == name && len(b.Unmet) > 0 })
-}
-
 // notFound names what was not found, each once.
 func notFound(list []facts.Unresolved) []string {
 	var names []string

@@ -35,7 +35,7 @@ func TooLarge(data []byte) error {
 	return nil
 }
 
-// A limit says that a document has too much of what its parser keeps, before it is parsed. What may be is several times
+// Limit says that a document has too much of what its parser keeps, before it is parsed. What may be is several times
 // what the largest document known has, and keeps a run below 64 MB.
 type Limit func(data []byte) error
 

@@ -150,5 +150,3 @@ func randomRequirements(random *rand.Rand) string {
 	}
 	return strings.Join(lines, pick("\n", "\n", "\r\n")) + pick("", "\n")
 }
-
-func pick(random *rand.Rand, list ...string) string { return list[random.IntN(len(list))] }
