@@ -81,7 +81,7 @@ var (
 	numbered = lazyregexp.New(`(?i)\b\d[\d.,]* ?(?:[KMGT]i?B|[kmgt]b|bytes|b)\b|shape ?[\[(]|\b\d{6,}\b`)
 	// namesKernel matches a line that names a kernel, or a CUDA source that is no library's.
 	namesKernel = lazyregexp.New(`__global__|\bkernel [\x60'"<]\w|in kernel \w|\bKernel: \w|\b[\w-]+\.cuh?(?:[:(]\d+|\b)|PhysX|` +
-		`(?i:memcheck|compute-sanitizer)|^=========`)
+		`(?i:memcheck|compute-sanitizer)|(?:^|[^=])={9} `)
 )
 
 // withoutReason blames nobody for a crash of which only the code is known.
