@@ -3,6 +3,7 @@
 package nvml
 
 import (
+	"strconv"
 	"strings"
 
 	"cudacompat/probe/facts"
@@ -35,7 +36,7 @@ func healthOf(device nvml.Device, has func(string) bool) *facts.Health {
 		if info, ret := device.GetGpuFabricInfo(); ret == nvml.SUCCESS {
 			answered, h.Fabric = true, fabricStates[info.State]
 			if info.State == nvml.GPU_FABRIC_STATE_COMPLETED {
-				h.FabricStatus = strings.ToLower(nvml.ErrorString(nvml.Return(info.Status)))
+				h.FabricStatus = statusWords(nvml.Return(info.Status), has)
 			}
 		}
 	}
@@ -107,4 +108,16 @@ func slowdownNames(reasons uint64) []string {
 		}
 	}
 	return names
+}
+
+// statusWords returns a status in the words of nvidia-smi, "success" or "insufficient resources". It returns the number
+// where the driver's library has no words, "code 9".
+func statusWords(status nvml.Return, has func(symbol string) bool) string {
+	switch {
+	case status == nvml.SUCCESS:
+		return "success"
+	case has("nvmlErrorString"):
+		return strings.ToLower(nvml.ErrorString(status))
+	}
+	return "code " + strconv.Itoa(int(status))
 }
