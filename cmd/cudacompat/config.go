@@ -52,7 +52,7 @@ func (f *judgeFlags) configure() (settings, error) {
 	return c, nil
 }
 
-// namedConfig is the configuration that the flag or the environment names.
+// namedConfig returns the configuration that the flag or the environment names.
 func (f *judgeFlags) namedConfig() string { return cmp.Or(f.config, os.Getenv("CUDACOMPAT_CONFIG")) }
 
 func unreadableConfig(err error) error {

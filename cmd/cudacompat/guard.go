@@ -368,7 +368,7 @@ func (g *guarding) environment(said string) (string, error) {
 	return "", errors.New("it cannot be determined which environment the command changes: name it with --python")
 }
 
-// guardSettings are those that an installer finds here.
+// guardSettings returns those that an installer finds here.
 func guardSettings(h *probe.Host) guard.Settings {
 	dir, _ := os.Getwd()
 	return guard.Settings{Getenv: settingOf(os.Environ()), Dir: dir, Read: func(file string) []byte {

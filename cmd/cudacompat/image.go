@@ -81,7 +81,7 @@ func imageNamed(name string, stdin io.Reader) (source *imageSource, in io.Reader
 	return source, stdin
 }
 
-// imageNamedInTime is imageNamed for as long as ctx lasts: standard input may stay open and say nothing.
+// imageNamedInTime runs imageNamed for as long as ctx lasts: standard input may stay open and say nothing.
 func imageNamedInTime(ctx context.Context, name string, stdin io.Reader) (source *imageSource, in io.Reader, err error) {
 	type named struct {
 		source *imageSource

@@ -184,7 +184,7 @@ func distrustedWay(dir, name string) string {
 	return ""
 }
 
-// cutDirectory is the rest of a path below a directory, as they are written.
+// cutDirectory returns the rest of a path below a directory, as they are written.
 func cutDirectory(path, dir string) (below string, ok bool) {
 	return strings.CutPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }

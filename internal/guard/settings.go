@@ -90,7 +90,7 @@ func isFalse(value string) bool {
 	return false
 }
 
-// pipFiles are the configuration files of pip.
+// pipFiles returns the configuration files of pip.
 func pipFiles(s Settings) []string {
 	own := s.Getenv("PIP_CONFIG_FILE")
 	if own == "/dev/null" { // pip reads none then
@@ -116,7 +116,7 @@ func pipFiles(s Settings) []string {
 	return files
 }
 
-// uvFiles are the configuration files of uv: the nearest of a project, the user's and the system's.
+// uvFiles returns the configuration files of uv: the nearest of a project, the user's and the system's.
 func uvFiles(s Settings) []string {
 	if file := s.Getenv("UV_CONFIG_FILE"); file != "" {
 		return []string{within(s.Dir, file)}
