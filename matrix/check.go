@@ -26,11 +26,12 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 	all := otherTargets(t, &f, targets)
 	for _, target := range targets {
 		if ctx.Err() != nil {
-			v.Unknown = append(v.Unknown, outOfTime(ctx, target.Instance))
+			v.Unknown = append(v.Unknown, outOfTime(ctx, nameOf(target, targets)))
 			inconclusive = true
 			continue
 		}
 		m := model.NewMachine(t, &f, target, policy)
+		m.Name = nameOf(target, targets)
 		m.Beside = slices.DeleteFunc(slices.Clone(all), func(o *model.Machine) bool { return o.Name == m.Name })
 		j := newJudgement(m, &v)
 		v.Judged = append(v.Judged, judgedMachine(j.Machine))
@@ -57,9 +58,20 @@ func otherTargets(t *Tables, f *facts.Facts, targets []Target) []*model.Machine 
 	}
 	var list []*model.Machine
 	for _, target := range targets {
-		list = append(list, model.NewMachine(t, &facts.Facts{System: f.System, Driver: f.Driver}, target, verdict.Policy{}))
+		m := model.NewMachine(t, &facts.Facts{System: f.System, Driver: f.Driver}, target, verdict.Policy{})
+		m.Name = nameOf(target, targets)
+		list = append(list, m)
 	}
 	return list
+}
+
+// nameOf returns what a verdict calls a target: its instance type, and its GPUs if there are several targets. One machine
+// that is described by its GPUs needs no name.
+func nameOf(target Target, targets []Target) string {
+	if len(targets) < 2 {
+		return target.Instance
+	}
+	return target.Label()
 }
 
 // outOfTime returns the missing fact of a target that was not judged in time.

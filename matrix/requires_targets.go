@@ -1,13 +1,11 @@
 package matrix
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
 	"cudacompat/matrix/requires"
-	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
@@ -27,7 +25,7 @@ func CompareTargets(ctx context.Context, t *Tables, old, now facts.Facts, target
 
 // targetWords formats a target.
 func targetWords(target Target) string {
-	words := cmp.Or(target.Instance, verdict.JoinAnd(target.GPUs))
+	words := target.Label()
 	switch {
 	case target.Driver == "":
 		return words

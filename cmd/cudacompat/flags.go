@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cudacompat/internal/config"
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/report"
 	"cudacompat/internal/tables"
 	"cudacompat/matrix"
@@ -152,7 +153,7 @@ func (f *judgeFlags) add(cmd *cobra.Command) {
 	f.again = func() string { return again(cmd) }
 	cmd.Flags().StringVar(&f.driver, "driver", "", "assume driver `VERSION`, or that of a SageMaker AMI, by its name")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
-		"assume one machine with the GPUs in `LIST`, by name or compute capability, such as L4 or 9.0")
+		gpusUsage+"give a verdict for each of several")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil,
 		"give a verdict for each instance type in `LIST`, such as g5.xlarge (EC2 and other clouds)")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume Python `VERSION`")
@@ -242,23 +243,85 @@ func checkTarget(target matrix.Target, t *matrix.Tables) error {
 	return &usageError{message: err.Error()}
 }
 
-// targets are the machines to judge for: one for each instance type, with what the other flags say of all of them.
+// targets returns the machines to judge for, or one without a name if the flags name none.
 func (f *judgeFlags) targets() ([]matrix.Target, error) {
-	base := matrix.Target{Driver: f.tables.DriverOf(f.driver), GPUs: f.gpus, Python: f.python}
-	if err := checkTarget(base, f.tables); err != nil {
-		return nil, err
+	base := matrix.Target{Driver: f.tables.DriverOf(f.driver), Python: f.python}
+	list, err := namedMachines(f.tables, base, f.instances, f.gpus)
+	if err == nil && len(list) == 0 {
+		list, err = []matrix.Target{base}, checkTarget(base, f.tables)
 	}
-	if len(f.instances) == 0 {
-		return []matrix.Target{base}, nil
-	}
+	return list, err
+}
+
+// gpusUsage begins the help of --gpu.
+const gpusUsage = "assume a machine with `GPUS`, by name or compute capability, such as L4, 9.0, 8xL4 (eight of them), or P100+H100 (both); "
+
+// namedMachines returns one target for each instance type and for each word of --gpu. Words that mean the same machine
+// are one. What else is known of the machines is in base.
+func namedMachines(t *matrix.Tables, base matrix.Target, instances, gpus []string) ([]matrix.Target, error) {
 	var list []matrix.Target
-	for _, name := range f.instances {
-		if !f.tables.HasInstance(name) {
-			return nil, misspeltOf("GPU instance type", name, f.tables.InstanceNames(), listInstances)
+	add := func(target matrix.Target) error {
+		if !slices.ContainsFunc(list, func(o matrix.Target) bool { return o.Label() == target.Label() }) {
+			list = append(list, target)
+		}
+		return checkTarget(target, t)
+	}
+	for _, name := range instances {
+		if !t.HasInstance(name) {
+			return nil, misspeltOf("GPU instance type", name, t.InstanceNames(), listInstances)
 		}
 		target := base
 		target.Instance = name
-		list = append(list, target)
+		if err := add(target); err != nil {
+			return nil, err
+		}
+	}
+	for _, word := range gpus {
+		target := base
+		var err error
+		if target.GPUs, err = parseGPUs(word); err == nil {
+			err = add(target)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	return list, nil
+}
+
+// countedGPU matches a GPU with its number in a word of --gpu, "8xL4".
+var countedGPU = lazyregexp.New(`^(\d{1,4})x(.+)$`)
+
+// maxGPUs is how many GPUs a machine can be given by --gpu.
+const maxGPUs = 64
+
+// parseGPUs returns the GPUs of the machine that a word of --gpu names: L4, 8xL4, P100+H100.
+func parseGPUs(word string) ([]string, error) {
+	var list []string
+	for name := range strings.SplitSeq(word, "+") {
+		count := 1
+		name = strings.TrimSpace(name)
+		if m := countedGPU.FindStringSubmatch(name); m != nil {
+			count, _ = strconv.Atoi(m[1])
+			name = strings.TrimSpace(m[2])
+		}
+		if name == "" || count == 0 || len(list)+count > maxGPUs {
+			return nil, &usageError{fmt.Sprintf("--gpu %s does not name a machine with 1 to %d GPUs", word, maxGPUs),
+				"give a name or compute capability: L4, 9.0, 8xL4, P100+H100"}
+		}
+		list = append(list, slices.Repeat([]string{name}, count)...)
+	}
+	return list, nil
+}
+
+// oneMachine refuses flags that name several machines to a command for one. The hint shows how GPUs are put into one.
+func oneMachine(command string, instances, gpus []string) error {
+	several := fmt.Sprintf("%s is for one machine, and the flags name several", command)
+	switch {
+	case len(instances) == 0 && len(gpus) > 1:
+		return &usageError{several, "--gpu " + pin.Word(strings.Join(gpus, "+")) + " is one machine with all of them"}
+	case len(instances) > 0 && len(instances)+len(gpus) > 1:
+		return &usageError{several, "name one: --instance " + pin.Word(instances[0])}
+	}
+	return nil
 }

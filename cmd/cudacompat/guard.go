@@ -58,9 +58,9 @@ func guardCommand(s streams) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.driver, "driver", "", "assume driver `VERSION`")
 	flags.StringSliceVar(&f.gpus, "gpu", nil,
-		"assume one machine with the GPUs in `LIST`, by name or compute capability, such as L4 or 9.0")
+		gpusUsage+"guard is for one machine")
 	flags.StringSliceVar(&f.instances, "instance", nil,
-		"give a verdict for each instance type in `LIST`, such as g5.xlarge (EC2 and other clouds)")
+		"assume instance `TYPE`, such as g5.xlarge (EC2 and other clouds)")
 	flags.StringVar(&f.python, "python", "", "assume Python `VERSION`")
 	flags.StringArrayVar(&f.ignore, "ignore", nil,
 		"let findings of `RULE` pass; they stay in the report (may be repeated)")
@@ -94,6 +94,9 @@ func (f *guardFlags) guard(ctx context.Context, s streams, argv []string) (code 
 	command, err := guard.Parse(argv)
 	if err != nil {
 		return 0, &usageError{err.Error(), "guard understands " + guard.Forms}
+	}
+	if err := oneMachine("guard", f.instances, f.gpus); err != nil {
+		return 0, err
 	}
 	g, err := f.prepareGuard(ctx, s, command)
 	if err != nil {

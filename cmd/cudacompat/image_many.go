@@ -89,7 +89,7 @@ func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, pla
 				return err
 			}
 			redact.Value(&r)
-			rows = append(rows, report.ImageRow{Image: image.displayName(found), Machine: machineWords(target), Report: r})
+			rows = append(rows, report.ImageRow{Image: image.displayName(found), Machine: target.Label(), Report: r})
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b report.ImageRow) int { return cmp.Compare(ranks[a.Outcome], ranks[b.Outcome]) })
@@ -135,9 +135,4 @@ func (s *imageSource) displayName(found probe.Facts) string {
 		return s.name
 	}
 	return s.name + " (" + found.Image.Platform + ")"
-}
-
-// machineWords is a machine in a word or two; empty where none is named.
-func machineWords(t matrix.Target) string {
-	return cmp.Or(t.Instance, strings.Join(t.GPUs, ","))
 }

@@ -21,13 +21,13 @@ import (
 type pinsFlags struct {
 	tablesFlag
 	lookFlags
-	driver, instance, python string
-	gpus                     []string
-	wants                    []string
-	choice                   string
-	formats                  []string
-	colour                   string
-	all                      bool
+	driver, python  string
+	gpus, instances []string
+	wants           []string
+	choice          string
+	formats         []string
+	colour          string
+	all             bool
 }
 
 func pinsCommand(s streams) *cobra.Command {
@@ -46,8 +46,8 @@ func pinsCommand(s streams) *cobra.Command {
 	f.lookFlags.add(cmd)
 	cmd.Flags().StringVar(&f.driver, "driver", "", "assume driver `VERSION`")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
-		"assume one machine with the GPUs in `LIST`, by name or compute capability, such as L4 or 9.0")
-	cmd.Flags().StringVar(&f.instance, "instance", "",
+		gpusUsage+"pins are for one machine")
+	cmd.Flags().StringSliceVar(&f.instances, "instance", nil,
 		"assume instance `TYPE`, such as g5.xlarge (EC2 and other clouds)")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume Python `VERSION`")
 	cmd.Flags().StringArrayVar(&f.wants, "want", nil,
@@ -116,7 +116,7 @@ func isJSON(spec string) bool { name, _, _ := strings.Cut(spec, "="); return nam
 // facts returns this machine's. A target that is named is another machine: this one's C library, kernel and packages say
 // nothing of it, so nothing is read here.
 func (f *pinsFlags) facts(ctx, reading context.Context, says io.Writer) (probe.Facts, error) {
-	elsewhere := f.instance != "" || len(f.gpus) > 0
+	elsewhere := len(f.instances)+len(f.gpus) > 0
 	if elsewhere && f.root == "" && len(f.envs) == 0 {
 		return probe.Facts{}, nil
 	}
@@ -201,12 +201,13 @@ func choiceNames() []string {
 }
 
 func (f *pinsFlags) target(tables *matrix.Tables) (matrix.Target, error) {
-	t := matrix.Target{Instance: f.instance, Driver: tables.DriverOf(f.driver), GPUs: f.gpus, Python: f.python}
-	if first, _, several := strings.Cut(f.instance, ","); several {
-		return t, &usageError{message: "pins are for one machine, and --instance names several", hint: "cudacompat pins --instance " + first}
+	t := matrix.Target{Driver: tables.DriverOf(f.driver), Python: f.python}
+	if err := oneMachine("pins", f.instances, f.gpus); err != nil {
+		return t, err
 	}
-	if f.instance != "" && !tables.HasInstance(f.instance) {
-		return t, misspeltOf("GPU instance type", f.instance, tables.InstanceNames(), listInstances)
+	list, err := namedMachines(tables, t, f.instances, f.gpus)
+	if err != nil || len(list) > 0 {
+		return append(list, t)[0], err
 	}
 	return t, checkTarget(t, tables)
 }

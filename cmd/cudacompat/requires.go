@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"cudacompat/internal/report"
 	"cudacompat/matrix"
+	"cudacompat/matrix/pin"
 	"cudacompat/matrix/requires"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
@@ -47,7 +49,7 @@ func requiresCommand(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.old, "diff", "", "compare with the needs of `OLD`: a file, an environment or a release")
 	cmd.Flags().StringVar(&f.driver, "driver", "", "with --diff: hosts with this driver `VERSION` must still work")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
-		"consider only the GPUs in `LIST`, by name or compute capability; with --diff: these must still work")
+		"consider only the machines with `GPUS`, by name or compute capability, such as L4, 9.0 or 8xL4; with --diff: these must still work")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil,
 		"consider only the instance types in `LIST`, such as g5.xlarge; with --diff: these must still work")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume Python `VERSION`")
@@ -238,31 +240,23 @@ func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, 
 
 // targets are the hosts that were named.
 func (f *requiresFlags) targets(tables *matrix.Tables) ([]matrix.Target, error) {
-	base := matrix.Target{Driver: tables.DriverOf(f.driver), Python: f.python, GPUs: f.gpus}
-	if err := base.Check(tables); err != nil {
-		return nil, &usageError{message: err.Error()}
+	base := matrix.Target{Driver: tables.DriverOf(f.driver), Python: f.python}
+	if err := checkTarget(base, tables); err != nil {
+		return nil, err
 	}
 	if f.driver != "" && f.old == "" {
 		return nil, &usageError{message: "--driver means nothing to requires without --diff: the drivers are the answer",
 			hint: "cudacompat check FILE --driver " + f.driver}
 	}
-	base.GPUs = nil
-	var list []matrix.Target
-	for _, name := range f.instances {
-		if !tables.HasInstance(name) {
-			return nil, misspeltOf("GPU instance type", name, tables.InstanceNames(), listInstances)
+	list, err := namedMachines(tables, base, f.instances, f.gpus)
+	for _, target := range list {
+		if kinds := slices.Compact(slices.Clone(target.GPUs)); len(kinds) > 1 {
+			return nil, &usageError{"requires answers for one kind of GPU at a time, not for " + target.Label(),
+				"--gpu " + pin.Word(strings.Join(kinds, ",")) + " asks for each"}
 		}
-		target := base
-		target.Instance = name
-		list = append(list, target)
 	}
-	for _, name := range f.gpus {
-		target := base
-		target.GPUs = []string{name}
-		list = append(list, target)
-	}
-	if len(list) == 0 && f.driver != "" {
+	if err == nil && len(list) == 0 && f.driver != "" {
 		list = append(list, base)
 	}
-	return list, nil
+	return list, err
 }

@@ -140,14 +140,14 @@ func (r Report) driverDoubted() bool {
 }
 
 func worksText(r Report) string {
-	var works, instances []string
+	var works, machines []string
 	for _, a := range r.Answers {
 		if a.Counts && a.Answer != verdict.Broken && a.Answer != verdict.Unknown && a.Answer != verdict.WorksCPUOnly {
 			works = add(works, a.About.Words())
 		}
 	}
-	for _, t := range r.Targets {
-		instances = add(instances, t.Instance)
+	for _, j := range r.Judged {
+		machines = add(machines, j.Target)
 	}
 	text := "the driver supports the GPU"
 	if r.driverDoubted() {
@@ -156,7 +156,7 @@ func worksText(r Report) string {
 	if slices.ContainsFunc(r.Judged, func(j verdict.Judged) bool { return len(j.GPUs) > 1 }) {
 		text += "s"
 	}
-	text += on(instances)
+	text += on(machines)
 	switch {
 	case len(r.Answers) == 0 && slices.ContainsFunc(r.Facts.Probes,
 		func(s facts.Status) bool { return s.Name == "python" && s.Status == "skipped" }):
@@ -166,9 +166,9 @@ func worksText(r Report) string {
 	case len(works) == 0:
 		return text
 	case len(works) == 1:
-		return works[0] + " works" + on(instances)
+		return works[0] + " works" + on(machines)
 	}
-	return few(works, 3) + " work" + on(instances)
+	return few(works, 3) + " work" + on(machines)
 }
 
 // exclusive says that no one installation of a driver serves all targets: some have GPUs that only the open kernel module

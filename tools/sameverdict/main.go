@@ -133,7 +133,7 @@ func targetFlags(data []byte) []string {
 			instances = append(instances, t.Instance)
 		}
 		if i == 0 {
-			flags = append(flags, "--driver", t.Driver, "--python", t.Python, "--gpu", strings.Join(t.GPUs, ","))
+			flags = append(flags, "--driver", t.Driver, "--python", t.Python, "--gpu", strings.Join(t.GPUs, "+"))
 		}
 	}
 	flags = append(flags, "--instance", strings.Join(instances, ","))

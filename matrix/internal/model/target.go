@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"strings"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
@@ -12,7 +13,7 @@ import (
 type Target struct {
 	Instance string   // EC2 instance type, "g5.xlarge"
 	Driver   string   // version, "580.95.05", or a branch, "580"
-	GPUs     []string // names, "L4", or compute capabilities, "8.9"; one for each GPU
+	GPUs     []string // names, "L4", or compute capabilities, "8.9"; one for each GPU of the machine
 	Python   string   // "3.12", or "3.13t" for the free-threaded build
 }
 
@@ -37,6 +38,26 @@ var (
 	driverText = lazyregexp.New(`^\d{3,4}(\.\d+){0,2}$`)
 	pythonText = lazyregexp.New(`^3\.\d+(\.\d+)?t?$`)
 )
+
+// Label returns the machine in a word, as --instance or --gpu name it: "g5.xlarge", "L4", "8xL4", "P100+H100"; empty if
+// the target names neither.
+func (target Target) Label() string {
+	if target.Instance != "" {
+		return target.Instance
+	}
+	var words []string
+	for i := 0; i < len(target.GPUs); {
+		name, first := target.GPUs[i], i
+		for i < len(target.GPUs) && target.GPUs[i] == name {
+			i++
+		}
+		if i-first > 1 {
+			name = fmt.Sprintf("%dx%s", i-first, name)
+		}
+		words = append(words, name)
+	}
+	return strings.Join(words, "+")
+}
 
 // Named reports whether the target names the GPUs, itself or by an instance type.
 func (target Target) Named() bool { return len(target.GPUs) > 0 || target.Instance != "" }

@@ -120,12 +120,12 @@ def torch_index_url(
 
 
 def _target(driver: Optional[str], gpu: Union[str, Sequence[str], None], python: Optional[str]) -> List[str]:
-    """The flags of a machine; of its Python, this one's version where a machine is named."""
+    """Return the flags of one machine. Several GPUs are in it together. A named machine has this Python's version."""
     flags = []
     if driver is not None:
         flags.append(f"--driver={driver}")
     if gpu is not None:
-        flags.append("--gpu=" + (gpu if isinstance(gpu, str) else ",".join(gpu)))
+        flags.append("--gpu=" + (gpu if isinstance(gpu, str) else "+".join(gpu)))
     if python is not None or flags:
         flags.append("--python=" + (python or f"{sys.version_info[0]}.{sys.version_info[1]}"))
     return flags
