@@ -114,6 +114,10 @@ func imageText(r Report, p *page) string {
 func withoutTargets(r Report) Report {
 	r.Targets = nil
 	r.Answers, r.Findings, r.Unknown = slices.Clone(r.Answers), slices.Clone(r.Findings), slices.Clone(r.Unknown)
+	r.Judged = slices.Clone(r.Judged)
+	for i := range r.Judged {
+		r.Judged[i].Target = ""
+	}
 	for i := range r.Answers {
 		r.Answers[i].Target = ""
 	}
