@@ -30,6 +30,7 @@ const gridFrom = "2.4"
 type grid struct {
 	Releases []gridRelease `json:"releases"`
 	GPUs     []gridGPU     `json:"gpus"`
+	Sources  []string      `json:"sources"` // each once; a build names them by their places
 }
 
 type gridRelease struct {
@@ -51,7 +52,7 @@ type gridBuild struct {
 	Code      string           `json:"code"` // "machine code", "ptx", "unknown", "none"
 	Because   []string         `json:"because"`
 	Forward   string           `json:"forward,omitempty"` // the cuda-compat package that lifts older drivers
-	Source    []string         `json:"source"`
+	Source    []int            `json:"source"` // places in Sources
 }
 
 // works reports whether some driver runs the build.
@@ -88,7 +89,7 @@ func (b *builder) makeGrid(ctx context.Context) (grid, error) {
 				continue
 			}
 			done[r.Variant] = true
-			if err := b.addBuild(ctx, &row, release, r.Variant, variants); err != nil {
+			if err := b.addBuild(ctx, &g, &row, release, r.Variant, variants); err != nil {
 				return g, err
 			}
 		}
@@ -105,7 +106,7 @@ func (g gridGPU) platform() string {
 }
 
 // addBuild adds one variant to the cells of the GPUs whose platform has it.
-func (b *builder) addBuild(ctx context.Context, row *gridRelease, release, variant string, rows []tables.Torch) error {
+func (b *builder) addBuild(ctx context.Context, g *grid, row *gridRelease, release, variant string, rows []tables.Torch) error {
 	facts, err := probe.Given([]byte("torch==" + release + "+" + variant + "\n"))
 	if err != nil {
 		return err
@@ -120,9 +121,23 @@ func (b *builder) addBuild(ctx context.Context, row *gridRelease, release, varia
 			continue
 		}
 		row.Cells[i].Builds = append(row.Cells[i].Builds, gridBuild{Variant: variant, Drivers: need.Drivers, Undecided: need.Undecided,
-			Code: need.Code, Because: need.Because, Forward: b.forward(rows[at].CUDA, gridGPUs[i], need.Drivers), Source: rows[at].Source})
+			Code: need.Code, Because: need.Because, Forward: b.forward(rows[at].CUDA, gridGPUs[i], need.Drivers), Source: g.cite(rows[at].Source)})
 	}
 	return ctx.Err()
+}
+
+// cite returns the places of sources in g.Sources, and adds those that are new.
+func (g *grid) cite(sources []string) []int {
+	places := make([]int, 0, len(sources))
+	for _, source := range sources {
+		at := slices.Index(g.Sources, source)
+		if at < 0 {
+			at = len(g.Sources)
+			g.Sources = append(g.Sources, source)
+		}
+		places = append(places, at)
+	}
+	return places
 }
 
 // forward is the cuda-compat package that lifts a driver before the first range to a build's CUDA; empty where there is

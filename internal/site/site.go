@@ -94,7 +94,7 @@ func (p page) Wrong() string {
 	if p.Repository == "" {
 		return ""
 	}
-	body := fmt.Sprintf("/%s %s (tables of %s): ", p.Path, p.Question, p.Date)
+	body := fmt.Sprintf("/%s (tables of %s): ", p.Path, p.Date)
 	return p.Repository + "/issues/new?" + url.Values{"title": {"Wrong: " + cmp.Or(p.Question, p.Title)}, "body": {body}}.Encode()
 }
 

@@ -124,8 +124,8 @@
       if (b.because && b.because.length) b.because.forEach(function (rule) { li.appendChild(document.createTextNode(' ')); li.appendChild(el('a', rule, { href: root + 'rule/' + rule + '/' })); });
       var s = el('details'), ul = el('ul', '', { 'class': 'sources' });
       s.appendChild(el('summary', 'Sources'));
-      b.source.forEach(function (o) {
-        var item = el('li');
+      b.source.forEach(function (place) {
+        var o = json.sources[place], item = el('li');
         item.appendChild(/^https:/.test(o) ? el('a', o, { href: o, rel: 'noreferrer' }) : el('code', o));
         ul.appendChild(item);
       });
