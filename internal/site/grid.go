@@ -52,7 +52,7 @@ type gridBuild struct {
 	Code      string           `json:"code"` // "machine code", "ptx", "unknown", "none"
 	Because   []string         `json:"because"`
 	Forward   string           `json:"forward,omitempty"` // the cuda-compat package that lifts older drivers
-	Source    []int            `json:"source"` // places in Sources
+	Source    []int            `json:"source"`            // places in Sources
 }
 
 // works reports whether some driver runs the build.
