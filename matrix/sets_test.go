@@ -175,6 +175,9 @@ func TestSetsByHand(t *testing.T) {
 			"keep-driver  tensorflow[and-cuda]==2.14.1",
 			"smallest-driver 580.178.04 tensorflow[and-cuda]==2.18.0",
 			"newest 620.70.06 tensorflow[and-cuda]==2.20.0"}},
+		{"a-driver-that-cannot-compile-the-PTX", "520.61.05", "9.0", "3.12", pin.Wanted{Framework: "tensorflow", Release: ""}, []string{
+			"smallest-driver 580.178.04 tensorflow[and-cuda]==2.20.0",
+			"newest 620.70.06 tensorflow[and-cuda]==2.20.0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			node := machineWith(c.driver, capability(t, c.gpu), c.python, "")

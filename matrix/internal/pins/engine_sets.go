@@ -97,7 +97,7 @@ func (e *engineSets) missing(c pin.Choice, none *pin.None) {
 
 // change adds the sets that may change the driver.
 func (e *engineSets) change(kept engineSet) {
-	top := newestBranch(e.m, version.Number{})
+	top := newestBranch(e.m, model.Row{})
 	if top == nil {
 		none := &pin.None{Why: "no driver branch in the tables supports " + gpuWords(e.m), Source: []string{}}
 		e.missing(pin.SmallestDriver, none)

@@ -156,7 +156,7 @@ func onLowestDriver(m *model.Machine, b *model.Build, variants []model.Row) (pin
 	var best *tables.Branch
 	var chosen model.Row
 	for _, r := range variants {
-		branch := branchFor(m, r.CUDA)
+		branch := branchFor(m, r)
 		if branch == nil {
 			continue
 		}
@@ -188,7 +188,7 @@ func newest(m *model.Machine, b *model.Build) (pin.Set, string) {
 		return y.CUDA.Compare(x.CUDA)
 	})
 	for _, r := range candidates {
-		branch := newestBranch(m, r.CUDA)
+		branch := newestBranch(m, r)
 		switch {
 		case driverServes(m, r) && (branch == nil || m.Driver().Version.Major() >= branch.Number()):
 			return set(m, b, r, nil, "the newest release of "+b.Name+"; the driver can stay"), ""
@@ -213,7 +213,7 @@ func onSomeDriver(m *model.Machine, b *model.Build) (list []model.Row, why strin
 
 // driverServes reports whether the driver that is there runs a row and drives the GPUs.
 func driverServes(m *model.Machine, r model.Row) bool {
-	return m.Driver().Version.Known() && drives(m, m.Driver().Version) && m.Reached(r.CUDA)
+	return m.Driver().Version.Known() && drives(m, m.Driver().Version) && m.Reached(r.CUDA) && compiles(m, r)
 }
 
 // drives reports whether a driver knows every GPU here, and still does.
@@ -221,16 +221,16 @@ func drives(m *model.Machine, driver version.Number) bool {
 	return !slices.ContainsFunc(m.GPUs, func(g model.GPU) bool { return driver.Known() && !m.DrivenBy(g, driver) })
 }
 
-// branchFor is the lowest maintained branch for a CUDA; nil where a driver cannot be chosen.
-func branchFor(m *model.Machine, cuda version.Number) *tables.Branch {
+// branchFor returns the lowest maintained branch that runs a row; nil where a driver cannot be chosen.
+func branchFor(m *model.Machine, r model.Row) *tables.Branch {
 	if m.WindowsNumbers() || m.Jetson() {
 		return nil
 	}
-	return DriverBranch(m, func(b *tables.Branch) bool { return reaches(m, b, cuda) })
+	return DriverBranch(m, func(b *tables.Branch) bool { return onBranch(m, b, r) })
 }
 
-// newestBranch is the newest production or long-term branch for a CUDA, else the newest of all.
-func newestBranch(m *model.Machine, cuda version.Number) *tables.Branch {
+// newestBranch returns the newest production or long-term branch that runs a row, or else the newest of all.
+func newestBranch(m *model.Machine, r model.Row) *tables.Branch {
 	if m.WindowsNumbers() || m.Jetson() {
 		return nil
 	}
@@ -238,7 +238,7 @@ func newestBranch(m *model.Machine, cuda version.Number) *tables.Branch {
 	branches := tables.Rows[tables.Branch](m.Tables)
 	for i := range branches {
 		b := &branches[i]
-		if b.Newest.Known() && BranchFits(m, b) && reaches(m, b, cuda) &&
+		if b.Newest.Known() && BranchFits(m, b) && onBranch(m, b, r) &&
 			(b.Type != "NFB" || found == nil || found.Type == "NFB") {
 			found = b
 		}

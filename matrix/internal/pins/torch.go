@@ -92,14 +92,14 @@ func Ranked(m *model.Machine, b *model.Build) []model.Row {
 
 // runs asks of a row what Check would ask of it once it is installed; a driver that is not known rules nothing out.
 func runs(m *model.Machine, b *model.Build, r model.Row) bool {
-	return fits(m, b, r) && (!m.DriverTold() || m.Reached(r.CUDA)) && hasCode(m, r)
+	return fits(m, b, r) && (!m.DriverTold() || m.Reached(r.CUDA)) && hasCode(m, r) && compiles(m, r)
 }
 
 // targetsWithout are the other targets on which a row does not run.
 func targetsWithout(m *model.Machine, r model.Row) []string {
 	var names []string
 	for _, o := range m.Beside {
-		if !hasCode(o, r) || o.DriverTold() && !o.Reached(r.CUDA) {
+		if !hasCode(o, r) || !compiles(o, r) || o.DriverTold() && !o.Reached(r.CUDA) {
 			names = append(names, o.Name)
 		}
 	}
@@ -151,27 +151,35 @@ func hasGlibc(m *model.Machine, r model.Row) bool {
 	return m.Facts.System.Libc != "musl" && !(m.Libc.Known() && m.Libc.Less(r.Glibc))
 }
 
-// hasCode reports whether the row has machine code for every GPU that is known here, that no part of it lacks code or
-// has only PTX that the driver cannot compile, and that its cuDNN has code: torch 2.4 and newer still carry code for a
-// K80, and the cuDNN 9 that they bring does not.
+// hasCode reports whether a row serves every known GPU on some driver: it has machine code for the GPU, each of its parts
+// has machine code or PTX, and so has its cuDNN. (torch 2.4 and newer still carry code for a K80; their cuDNN 9 does not.)
 func hasCode(m *model.Machine, r model.Row) bool {
 	least := m.Tables.CuDNNLeast(r.CuDNN)
 	for _, g := range m.Kinds {
 		if !g.Capability.Known() || version.Cover(r.SASS, nil, g.Capability) != version.BySASS ||
-			!g.Capability.AtLeast(least) || !hasParts(m, r, g.Capability) {
+			!g.Capability.AtLeast(least) || model.Unserved(r.Parts(), g.Capability) != nil {
 			return false
 		}
 	}
 	return true
 }
 
-// hasParts reports whether every part of a row's build runs on a GPU with this driver.
-func hasParts(m *model.Machine, r model.Row, gpu version.Capability) bool {
-	list := r.Parts()
-	return model.Unserved(list, gpu) == nil && !slices.ContainsFunc(list, func(p model.Part) bool {
-		newer, _ := m.NewerPTX(r.CUDA, p.PTXFor(gpu))
-		return p.Cover(gpu) == version.ByPTX && newer
-	})
+// compiles reports whether the driver can compile the parts of a row that have only PTX for a GPU.
+func compiles(m *model.Machine, r model.Row) bool {
+	parts := r.Parts()
+	for _, g := range m.Kinds {
+		for _, p := range parts {
+			if newer, _ := m.NewerPTX(r.CUDA, p.PTXFor(g.Capability)); newer && p.Cover(g.Capability) == version.ByPTX {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// onBranch reports whether the newest driver of a branch runs a row.
+func onBranch(m *model.Machine, b *tables.Branch, r model.Row) bool {
+	return reaches(m, b, r.CUDA) && (len(r.Parts()) == 0 || compiles(m.On(b.Newest), r))
 }
 
 // rankRows sorts by nearness: first what a file's range allows, then of the release, then what serves the other targets,
@@ -320,7 +328,7 @@ func whyNone(m *model.Machine, b *model.Build) string {
 		{"is for glibc " + pin.Quoted(m.Facts.System.Libc), func(r model.Row) bool { return hasGlibc(m, r) }},
 		{"is without a known fault", func(r model.Row) bool { return !faulty(m, b, r) }},
 		{"has machine code for " + pin.Quoted(gpuWords(m)), func(r model.Row) bool { return hasCode(m, r) }},
-		{"runs on " + pin.Quoted(m.DriverWords()), func(r model.Row) bool { return !m.DriverTold() || m.Reached(r.CUDA) }},
+		{"runs on " + pin.Quoted(m.DriverWords()), func(r model.Row) bool { return !m.DriverTold() || m.Reached(r.CUDA) && compiles(m, r) }},
 	} {
 		before := len(left)
 		left = slices.DeleteFunc(left, func(r model.Row) bool { return !c.meets(r) })

@@ -284,7 +284,7 @@ func (w *wishes) rowsOf(name string) []framework {
 			continue
 		}
 		f := framework{Row: r}
-		f.exclude(byDriver, !m.Reached(r.CUDA))
+		f.exclude(byDriver, !m.Reached(r.CUDA) || !compiles(m, r))
 		f.exclude(byGPU, !hasCode(m, r))
 		f.exclude(byGlibc, !hasGlibc(m, r))
 		python := version.ShortPython(w.b.Interpreter)
