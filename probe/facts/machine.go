@@ -49,6 +49,9 @@ type DriverPackage struct {
 	Held    bool   `json:"held"`    // apt-mark hold
 	// whose archive it is of: "ubuntu", "debian", "nvidia", "ppa"; empty when not known, or RPM's
 	Vendor string `json:"vendor"`
+	// State is what dpkg says of an installation that did not end: "unpacked", "half-configured", "half-installed",
+	// "reinst-required". It is empty for a package that is installed.
+	State string `json:"state,omitempty"`
 }
 
 // Fabric is the software that NVSwitch needs.

@@ -269,6 +269,8 @@ func mismatchSteps(m *model.Machine, loaded, user version.Number, disk *model.Mo
 		return []pin.Step{pin.Run(s.AsRoot("reboot")).Explained("the module on disk is already " + pin.Quoted(disk.Version)),
 			pin.Run(pin.Sequence(s.AsRoot("modprobe", "-r", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nvidia"), s.AsRoot("modprobe", "nvidia"))).Explained(
 				"without a reboot, while nothing uses the GPU (stop nvidia-persistenced first)").Instead()}
+	case m.Facts.System.Container == "" && len(packageSteps(m, user)) > 0:
+		return packageSteps(m, user)
 	case buildsModule(m, loaded, disk) && (disk != nil || user.Known()):
 		return []pin.Step{pin.Run(pin.Sequence(s.AsRoot("dkms", "autoinstall"), s.AsRoot("reboot"))).Explained("builds the module of " +
 			pin.Quoted(user.String()) + " (a reboot without it loads " + pin.Quoted(loaded.String()) + " again)"),

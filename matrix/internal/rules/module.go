@@ -84,7 +84,7 @@ func moduleSteps(m *model.Machine, kernel string) []pin.Step {
 	// DKMS builds against the headers of exactly this kernel.
 	s := pins.HostSystem(m)
 	build := pin.Run(s.AsRoot("dkms", "autoinstall", "-k", kernel)).Explained("builds the module")
-	if !m.Facts.System.Rest {
+	if running, _ := m.BootKernel(); !m.Facts.System.Rest && kernel == running {
 		build = pin.Run(pin.Sequence(s.AsRoot("dkms", "autoinstall", "-k", kernel), s.AsRoot("modprobe", "nvidia"))).Explained("builds the module and loads it")
 	}
 	var steps []pin.Step
@@ -132,6 +132,9 @@ func otherKernels(m *model.Machine, boot string) []*Result {
 	if len(m.Facts.Machine.Installers) > 0 {
 		return nil
 	}
+	if next := m.Facts.Machine.Boot; !m.Facts.System.Rest && next != "" && next != boot && m.ModuleOf(next) == nil {
+		return oneFinding(nextKernel(m, next))
+	}
 	var without []string
 	for _, k := range m.Facts.Machine.Kernels {
 		if k != boot && m.ModuleOf(k) == nil {
@@ -146,6 +149,16 @@ func otherKernels(m *model.Machine, boot string) []*Result {
 		Need:     "nvidia.ko for every kernel before it boots",
 		Evidence: []verdict.Evidence{{Fact: "kernel", Value: boot, From: "boots by default"}},
 		Steps:    []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("dkms", "autoinstall", "-k", without[0])).Explained("before such a kernel boots")}})
+}
+
+// nextKernel notes that the boot loader's default is another kernel than the running one and has no module: the driver
+// is gone after the next boot.
+func nextKernel(m *model.Machine, next string) verdict.Finding {
+	return verdict.Finding{Severity: verdict.Note, Subject: "driver",
+		Message:  "the kernel that boots next, " + next + ", has no NVIDIA module",
+		Need:     "nvidia.ko under /lib/modules/" + next,
+		Evidence: []verdict.Evidence{{Fact: "boots next", Value: next, From: m.Facts.Machine.BootFrom}},
+		Steps:    moduleSteps(m, next)[:2]}
 }
 
 // nouveauLoaded: the open drivers hold a GPU that CUDA is wanted on. An error, with the driver to install where there

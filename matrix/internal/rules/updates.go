@@ -59,15 +59,17 @@ func driverPackagesMixed(m *model.Machine) []*Result {
 	case runfile != "" && len(packages) > 0 && !picksModule(m):
 		f.Message = "NVIDIA's .run installer was used over the driver's packages: the next upgrade of either breaks the other"
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: ".run installer", Value: "installed", From: runfile})
-		f.Steps = []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("nvidia-uninstall")), pin.Say("then reinstall the packages"),
-			pin.Say("remove the packages and keep the .run installer's driver").Instead()}
+		f.Steps = runfileSteps(m, packages)
 	// By the versions of core packages, not by names: a transitional package is named after one branch and is of another.
 	case len(branches) > 1:
 		slices.Sort(branches)
 		f.Message = fmt.Sprintf("packages of the driver branches %d and %d are installed together", branches[0],
 			branches[len(branches)-1])
 		f.Steps = []pin.Step{pin.Say(fmt.Sprintf("remove the packages of branch %d", branches[0])), pin.Say("finish the upgrade to one branch").Instead()}
-		if remove := pins.HostSystem(m).Remove(ofBranch(packages, branches[0])...); remove != "" {
+		newest, _ := newestRelease(packages)
+		if steps := oneVersionSteps(m, packages, newest); len(steps) > 0 && takesOnlyModule(packages, branches[0]) {
+			f.Steps = steps
+		} else if remove := pins.HostSystem(m).Remove(ofBranch(packages, branches[0])...); remove != "" {
 			f.Steps[0] = pin.Run(remove).Explained(f.Steps[0].Say)
 		}
 	case failed != "":

@@ -21,6 +21,9 @@ func ReadPackages(h *host.Host) (source.Update, error) {
 		if driverPackageName.MatchString(p.Name) {
 			packages = append(packages, p)
 		}
+		if p.State != "" {
+			continue // only the driver's packages matter while their installation has not ended
+		}
 		if engine := enginePackages[p.Name]; engine != "" {
 			engines[engine] = p.Version
 		}

@@ -96,12 +96,34 @@ func parseStanza(stanza string) *facts.DriverPackage {
 			fields[key] = value
 		}
 	}
-	if !ok || !strings.HasSuffix(fields["Status"], " ok installed") {
+	state, there := dpkgState(fields["Status"])
+	if !ok || !there {
 		return nil
 	}
 	version := fields["Version"]
 	return &facts.DriverPackage{Name: name, Version: version, Held: strings.HasPrefix(fields["Status"], "hold "),
-		Vendor: vendor(fields["Maintainer"], version)}
+		Vendor: vendor(fields["Maintainer"], version), State: state}
+}
+
+// dpkgState parses the field Status, "install ok half-configured", of a package that is to be there. It returns the
+// state of an installation that did not end, and whether the package's files are on disk.
+func dpkgState(status string) (state string, there bool) {
+	words := strings.Fields(status)
+	if len(words) != 3 {
+		return "", false
+	}
+	wanted := words[0] == "install" || words[0] == "hold"
+	switch {
+	case words[2] == "installed" && words[1] == "ok":
+		return "", true
+	case !wanted || words[2] == "not-installed" || words[2] == "config-files":
+		return "", false
+	case words[1] == "reinstreq":
+		return "reinst-required", true
+	case words[2] == "unpacked", words[2] == "half-configured", words[2] == "half-installed":
+		return words[2], true
+	}
+	return "", strings.HasPrefix(words[2], "triggers-")
 }
 
 // vendor returns whose archive a package is from, by its maintainer and version. Packages of the graphics drivers PPA

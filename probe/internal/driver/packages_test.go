@@ -199,6 +199,13 @@ func TestParseStanza(t *testing.T) {
 	if diff := cmp.Diff(want, parseStanza(stanza)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	for status, state := range map[string]string{"install ok unpacked": "unpacked", "install ok half-configured": "half-configured",
+		"install ok half-installed": "half-installed", "install reinstreq half-installed": "reinst-required", "install ok triggers-pending": ""} {
+		got := parseStanza(strings.Replace(stanza, "hold ok installed", status, 1))
+		if got == nil || got.State != state {
+			t.Errorf("%s is %+v, want %q", status, got, state)
+		}
+	}
 	removed := strings.Replace(stanza, "hold ok installed", "deinstall ok config-files", 1)
 	for _, none := range []string{removed, strings.Replace(stanza, "Package", "Source", 1), ""} {
 		if got := parseStanza(none); got != nil {

@@ -1,0 +1,168 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/pin"
+	"cudacompat/probe/facts"
+)
+
+// modulePackage matches packages that build or hold the kernel module.
+var modulePackage = lazyregexp.New(`-dkms|^akmod-nvidia|^kmod-nvidia|^linux-modules-nvidia`)
+
+// branchInName matches Ubuntu's names, which contain the branch: such a package has no version of another branch.
+var branchInName = lazyregexp.New(`-\d{3}(-|$)`)
+
+// packageSteps returns the steps that repair the driver's packages, by what the package manager knows of them, or nil
+// if it knows of nothing wrong. Building the module cannot help before: DKMS has the source of configured packages only.
+func packageSteps(m *model.Machine, user version.Number) []pin.Step {
+	packages, _ := core(m)
+	switch {
+	case len(inState(m, "half-installed", "reinst-required")) > 0:
+		return reinstallSteps(m, inState(m, "half-installed", "reinst-required"))
+	case len(inState(m, "half-configured", "unpacked")) > 0:
+		return configureSteps(m)
+	case m.Facts.Machine.Runfile != "" && len(packages) > 0 && !picksModule(m):
+		return runfileSteps(m, packages)
+	case hasDuplicates(packages) && pins.HostSystem(m).DNF():
+		s := pins.HostSystem(m)
+		return []pin.Step{pin.Run(pin.Sequence(s.AsRoot("dnf", "remove", "-y", "--duplicates"), s.AsRoot("reboot"))).
+			Explained("two releases of one package are installed")}
+	}
+	if !user.Known() || !slices.ContainsFunc(packages, func(p facts.DriverPackage) bool { return isOfRelease(p, user) }) {
+		return nil
+	}
+	return oneVersionSteps(m, packages, user)
+}
+
+// inState lists the names of the driver's packages that dpkg left in one of these states.
+func inState(m *model.Machine, states ...string) []string {
+	var names []string
+	for _, p := range m.Facts.Machine.Packages {
+		if slices.Contains(states, p.State) && pin.IsName(p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// reinstallSteps install packages again whose files are not all there.
+func reinstallSteps(m *model.Machine, names []string) []pin.Step {
+	s := pins.HostSystem(m)
+	install := s.Reinstall(names...)
+	if install == "" {
+		return nil
+	}
+	return []pin.Step{pin.Run(pin.Sequence(install, s.AsRoot("reboot"))).Explained("dpkg stopped in the middle of these packages")}
+}
+
+var (
+	headersFault  = lazyregexp.New(`(?i)kernel headers|linux/\S+: No such file|/lib/modules/\S+/build`)
+	compilerFault = lazyregexp.New(`(?:gcc|cc|make)\S*: (?:command )?not found|(?:gcc|cc|make)\S*: No such file`)
+)
+
+// configureSteps end an installation that dpkg began. If DKMS could not build the module, the same would happen again,
+// so what it lacked comes first.
+func configureSteps(m *model.Machine) []pin.Step {
+	s := pins.HostSystem(m)
+	configure := pin.Run(pin.Sequence(s.AsRoot("dpkg", "--configure", "-a"), s.AsRoot("reboot"))).
+		Explained("the installation of the driver's packages did not end")
+	kernel, _ := m.BootKernel()
+	fault := m.Facts.Machine.MakeError
+	switch {
+	case fault == "":
+		return []pin.Step{configure}
+	case headersFault.MatchString(fault) && kernel != "" && s.APT():
+		return []pin.Step{pin.Run(s.Install(s.Headers(kernel))).Explained("what the module is built with"), configure}
+	case compilerFault.MatchString(fault) && s.APT():
+		return []pin.Step{pin.Run(s.Install("gcc", "make")).Explained("what the module is built with"), configure}
+	}
+	return []pin.Step{pin.Say(pin.Word(m.Facts.Machine.MakeLog) +
+		" says why the module was not built; if the kernel is too new for this branch, boot an older kernel or install a newer branch"), configure}
+}
+
+// runfileSteps remove what NVIDIA's .run installer wrote over the packages, and write the packages' files again.
+func runfileSteps(m *model.Machine, packages []facts.DriverPackage) []pin.Step {
+	s := pins.HostSystem(m)
+	var names []string
+	for _, p := range packages {
+		if pin.IsName(p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	again := pin.Say("then reinstall the packages")
+	if install := s.Reinstall(names...); install != "" && len(names) > 0 {
+		again = pin.Run(pin.Sequence(install, s.AsRoot("reboot"))).Explained("puts the packages' files back")
+	}
+	return []pin.Step{pin.Run(s.AsRoot("nvidia-uninstall")).Explained("removes what the .run installer wrote"), again,
+		pin.Say("remove the packages and keep the .run installer's driver").Instead()}
+}
+
+// oneVersionSteps bring the packages that are of another release to this one. They return nil if all are of it, or if a
+// package's name says that it is of one branch.
+func oneVersionSteps(m *model.Machine, packages []facts.DriverPackage, release version.Number) []pin.Step {
+	s := pins.HostSystem(m)
+	var others []string
+	for _, p := range packages {
+		if branchInName.MatchString(p.Name) || !pin.IsName(p.Name) {
+			return nil
+		}
+		if !isOfRelease(p, release) {
+			others = append(others, s.Pattern(p.Name, release.String()))
+		}
+	}
+	install := s.Install(others...)
+	if len(others) == 0 || install == "" {
+		return nil
+	}
+	return []pin.Step{pin.Run(pin.Sequence(install, s.AsRoot("reboot"))).
+		Explained(fmt.Sprintf("brings all of the driver's packages to %s", pin.Quoted(release.String())))}
+}
+
+// newestRelease returns the newest release among packages, and whether one has a release.
+func newestRelease(packages []facts.DriverPackage) (newest version.Number, known bool) {
+	for _, p := range packages {
+		if release, named := model.ReleaseIn(p.Version); named && (!known || newest.Less(release)) {
+			newest, known = release, true
+		}
+	}
+	return newest, known
+}
+
+// isOfRelease reports whether a package's version is of a driver's release.
+func isOfRelease(p facts.DriverPackage, release version.Number) bool {
+	v, named := model.ReleaseIn(p.Version)
+	return named && v.Compare(release) == 0
+}
+
+// hasDuplicates reports whether a package is installed twice, as an interrupted RPM transaction leaves it.
+func hasDuplicates(packages []facts.DriverPackage) bool {
+	seen := map[string]bool{}
+	for _, p := range packages {
+		if seen[p.Name] {
+			return true
+		}
+		seen[p.Name] = true
+	}
+	return false
+}
+
+// takesOnlyModule reports whether the packages of a branch hold the only kernel module.
+func takesOnlyModule(packages []facts.DriverPackage, branch int) bool {
+	inBranch := ofBranch(packages, branch)
+	holds := false
+	for _, p := range packages {
+		if modulePackage.MatchString(p.Name) {
+			if !slices.Contains(inBranch, p.Name) {
+				return false
+			}
+			holds = true
+		}
+	}
+	return holds
+}
