@@ -40,8 +40,11 @@ func packageSteps(m *model.Machine, user version.Number) []pin.Step {
 	return oneVersionSteps(m, packages, user)
 }
 
-// inState lists the names of the driver's packages that dpkg left in one of these states.
+// inState lists the names of the driver's packages that dpkg left in one of these states; none on a system of dnf.
 func inState(m *model.Machine, states ...string) []string {
+	if pins.HostSystem(m).DNF() {
+		return nil
+	}
 	var names []string
 	for _, p := range m.Facts.Machine.Packages {
 		if slices.Contains(states, p.State) && pin.IsName(p.Name) {
