@@ -16,7 +16,7 @@ func Ask(m *model.Machine, rule Rule, b *model.Build) []*Result {
 }
 
 // withheldUnseen replaces errors and warnings about what is missing by a missing fact, if a probe on whose "not there" the
-// rule rests could not see a place: what it misses may be there.
+// rule rests could not see a place: what it misses may be there. It drops notes: the place itself is reported.
 func withheldUnseen(m *model.Machine, rule Rule, results []*Result) []*Result {
 	place := ""
 	for _, probe := range rule.Absence {
@@ -25,8 +25,11 @@ func withheldUnseen(m *model.Machine, rule Rule, results []*Result) []*Result {
 	if place == "" {
 		return results
 	}
+	results = slices.DeleteFunc(results, func(r *Result) bool {
+		return r.Finding != nil && r.Finding.Severity == verdict.Note && !r.Proven
+	})
 	for i, r := range results {
-		if r.Finding == nil || r.Finding.Severity == verdict.Note || r.Proven {
+		if r.Finding == nil || r.Proven {
 			continue
 		}
 		missing := verdict.Statement(place)
