@@ -289,8 +289,8 @@ func namedMachines(t *matrix.Tables, base matrix.Target, instances, gpus []strin
 	return list, nil
 }
 
-// countedGPU matches a GPU with its number in a word of --gpu, "8xL4".
-var countedGPU = lazyregexp.New(`^(\d{1,4})x(.+)$`)
+// countedGPU matches a GPU with its number in a word of --gpu, "8xL4", or as reports print it, "8 × L4".
+var countedGPU = lazyregexp.New(`^(\d{1,4}) ?[xX×] ?(.+)$`)
 
 // maxGPUs is how many GPUs a machine can be given by --gpu.
 const maxGPUs = 64
@@ -306,7 +306,7 @@ func parseGPUs(word string) ([]string, error) {
 			name = strings.TrimSpace(m[2])
 		}
 		if name == "" || count == 0 || len(list)+count > maxGPUs {
-			return nil, &usageError{fmt.Sprintf("--gpu %s does not name a machine with 1 to %d GPUs", word, maxGPUs),
+			return nil, &usageError{fmt.Sprintf("--gpu %q does not name a machine with 1 to %d GPUs", word, maxGPUs),
 				"give a name or compute capability: L4, 9.0, 8xL4, P100+H100"}
 		}
 		list = append(list, slices.Repeat([]string{name}, count)...)
@@ -316,7 +316,7 @@ func parseGPUs(word string) ([]string, error) {
 
 // oneMachine refuses flags that name several machines to a command for one. The hint shows how GPUs are put into one.
 func oneMachine(command string, instances, gpus []string) error {
-	several := fmt.Sprintf("%s is for one machine, and the flags name several", command)
+	several := command + " takes one machine, but the flags name several"
 	switch {
 	case len(instances) == 0 && len(gpus) > 1:
 		return &usageError{several, "--gpu " + pin.Word(strings.Join(gpus, "+")) + " is one machine with all of them"}

@@ -58,7 +58,7 @@ func guardCommand(s streams) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&f.driver, "driver", "", "assume driver `VERSION`")
 	flags.StringSliceVar(&f.gpus, "gpu", nil,
-		gpusUsage+"guard is for one machine")
+		gpusUsage+"guard takes one machine")
 	flags.StringSliceVar(&f.instances, "instance", nil,
 		"assume instance `TYPE`, such as g5.xlarge (EC2 and other clouds)")
 	flags.StringVar(&f.python, "python", "", "assume Python `VERSION`")

@@ -46,7 +46,7 @@ func pinsCommand(s streams) *cobra.Command {
 	f.lookFlags.add(cmd)
 	cmd.Flags().StringVar(&f.driver, "driver", "", "assume driver `VERSION`")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
-		gpusUsage+"pins are for one machine")
+		gpusUsage+"pins takes one machine")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil,
 		"assume instance `TYPE`, such as g5.xlarge (EC2 and other clouds)")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume Python `VERSION`")

@@ -42,23 +42,26 @@ func driverRow(r Report) []row {
 	return []row{{name: "driver", details: details, from: cmp.Or(d.From, r.Facts.Driver.CUDAFrom)}}
 }
 
-// gpuRows are the GPUs of each machine that was judged for; where --gpu names them they are the same for every one.
+// gpuRows returns the GPUs of each judged machine. Machines that have the same GPUs from the same source share their rows.
 func gpuRows(r Report) []row {
 	var rows []row
 	for _, judged := range r.Judged {
+		var own []row
 		for _, g := range judged.Devices {
 			mark := ofGPU(judged, g.Label)
 			if g.Hidden != "" {
 				mark = paintedText{yellow, "·"}
 			}
-			rows = append(rows, row{mark: mark, name: "GPU", details: strings.TrimPrefix(g.Label, "GPU "),
+			own = append(own, row{mark: mark, name: "GPU", details: strings.TrimPrefix(g.Label, "GPU "),
 				from: join(", ", g.From, g.Hidden)})
 		}
-		if r.askedTarget(func(t Target) string { return cmp.Or(t.GPUs...) }) != "" {
-			break
+		for _, row := range countEqual(own) {
+			if !slices.Contains(rows, row) {
+				rows = append(rows, row)
+			}
 		}
 	}
-	return countEqual(rows)
+	return rows
 }
 
 // countEqual writes equal rows in one, "8 × NVIDIA H100 80GB HBM3 (9.0)".

@@ -257,6 +257,7 @@ func mismatchGoal(m *model.Machine, loaded, user version.Number) version.Number 
 func mismatchSteps(m *model.Machine, loaded, user version.Number, disk *model.Module) []pin.Step {
 	s := pins.HostSystem(m)
 	reinstall := pin.Say("reinstall the driver's packages, so that library and module are the same release")
+	repair := packageSteps(m, user)
 	switch {
 	case m.Facts.System.Container != "" && len(bakedIn(m, user)) > 0:
 		names := strings.Join(bakedIn(m, user), " ")
@@ -269,8 +270,8 @@ func mismatchSteps(m *model.Machine, loaded, user version.Number, disk *model.Mo
 		return []pin.Step{pin.Run(s.AsRoot("reboot")).Explained("the module on disk is already " + pin.Quoted(disk.Version)),
 			pin.Run(pin.Sequence(s.AsRoot("modprobe", "-r", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nvidia"), s.AsRoot("modprobe", "nvidia"))).Explained(
 				"without a reboot, while nothing uses the GPU (stop nvidia-persistenced first)").Instead()}
-	case m.Facts.System.Container == "" && len(packageSteps(m, user)) > 0:
-		return packageSteps(m, user)
+	case len(repair) > 0:
+		return repair
 	case buildsModule(m, loaded, disk) && (disk != nil || user.Known()):
 		return []pin.Step{pin.Run(pin.Sequence(s.AsRoot("dkms", "autoinstall"), s.AsRoot("reboot"))).Explained("builds the module of " +
 			pin.Quoted(user.String()) + " (a reboot without it loads " + pin.Quoted(loaded.String()) + " again)"),
