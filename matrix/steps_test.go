@@ -23,6 +23,7 @@ var anywhere = map[string]string{
 	"rm": "coreutils", "chmod": "coreutils", "grep": "grep", "mount": "util-linux", "sed": "sed", "curl": "curl", "ldconfig": "glibc", "dkms": "dkms",
 	"export": "shell", "unset": "shell", "ulimit": "shell",
 	"nvidia-smi": "driver", "nvidia-modprobe": "driver", "nvidia-uninstall": "driver", "nvidia-cuda-mps-control": "driver",
+	"mokutil": "mokutil", "apiclient": "Bottlerocket",
 	"nvidia-ctk": "nvidia-container-toolkit", "pip": "environment", "uv": "environment", "conda": "environment", "python3": "environment",
 }
 

@@ -34,6 +34,7 @@ var sources = []reader{
 	{name: "installers", needs: atRest, readHost: driver.ReadInstallers},
 	{name: "firmware", needs: atRest, readHost: driver.ReadFirmware},
 	{name: "secure-boot", readHost: kernel.ReadSecureBoot},
+	{name: "module-signature", live: true, readHost: driver.ReadSignature}, // adds to what secure-boot says
 	{name: "module-build", readHost: driver.ReadModuleBuild},
 	{name: "container-runtimes", readHost: container.ReadRuntimes},
 	{name: "driver-packages", readHost: driver.ReadPackages}, // says the releases of those

@@ -211,6 +211,7 @@ var trees = map[string][]tree{
 	"installers":         {{file: "var/log/nvidia-installer.log", line: "nvidia-installer log file\n"}, {dir: "usr/bin", n: entries, name: "nvidia-%d"}},
 	"firmware":           {{dir: "lib/firmware/nvidia", n: entries, name: "gsp%d.bin"}, {dir: "etc/modprobe.d", n: 20_000, name: "%d.conf"}},
 	"secure-boot":        {{dir: "sys/firmware/efi/efivars", n: entries, name: "SecureBoot-%d"}},
+	"module-signature":   live,
 	"module-build":       {{dir: "var/lib/dkms/nvidia", n: entries, name: "535.%d"}, {dir: "var/crash", n: entries, name: "nvidia-%d.crash"}},
 	"container-runtimes": {{file: "etc/docker/daemon.json", line: `{"runtimes":`}, {file: "etc/containerd/config.toml", line: "[plugins.x]\nruntime_type = \"nvidia\"\n"}, {dir: "etc/cdi", n: 20_000, name: "%d.yaml"}},
 	"driver-packages":    {{file: "var/lib/dpkg/status", line: "Package: libnvidia-compute-535\nStatus: install ok installed\nVersion: 1\n\n", size: 15 << 20}, {file: "var/lib/rpm/Packages.db", line: "RpmP"}, {file: "lib/apk/db/installed", line: "P:nvidia\nV:1\n\n", size: 15 << 20}},

@@ -30,7 +30,7 @@ func reasonUnread(m *model.Machine) string {
 func driverMissing(m *model.Machine) []*Result {
 	results := undrivenHost(m)
 	for _, r := range results {
-		r.Rests = []verdict.LinkName{verdict.LinkModule} // module-missing-for-kernel says it better
+		r.Rests = []verdict.LinkName{verdict.LinkModule} // module-missing-for-kernel and secure-boot say it better
 	}
 	return results
 }
@@ -87,7 +87,7 @@ func undrivenHost(m *model.Machine) []*Result {
 			Value: cmp.Or(module.Version, "of unknown version"), From: module.Path})
 		// It is installed; another installation would end at the same refusal, which the kernel log explains.
 		f.Pins, f.Steps = nil, []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("modprobe", "nvidia")),
-			pin.Say("if that fails, the kernel's log (dmesg) says why: Secure Boot, or a GPU that the module does not support")}
+			pin.Say("if that fails, the kernel's log (dmesg) says why: a signature that it does not trust, or a GPU that the module does not support")}
 	}
 	return oneFinding(f)
 }

@@ -36,6 +36,14 @@ var All = []Rule{
 		LeavesNoGPU: true,
 	},
 	{
+		// It says why an installed module is not loaded.
+		ID: "secure-boot", Title: "the kernel refuses the module for its signature",
+		Link:        verdict.LinkModule,
+		SaidBy:      "architecture-mismatch",
+		OnMachine:   secureBoot,
+		LeavesNoGPU: true,
+	},
+	{
 		ID: "driver-missing", Title: "no NVIDIA driver is loaded",
 		Absence:     []string{"proc-driver", "driver-libraries", "driver-modules", "devices"},
 		Link:        verdict.LinkModule,

@@ -1,5 +1,5 @@
-// Package kernel reads which Linux kernels are installed, which one boots next, whether Secure Boot is on, and what the
-// kernel's log says about NVIDIA's driver.
+// Package kernel reads which Linux kernels are installed, which one boots next, whether the kernel enforces the
+// signatures of modules, and what the kernel's log says about NVIDIA's driver.
 package kernel
 
 import (

@@ -33,6 +33,11 @@ var (
 	xidLine      = lazyregexp.New(`NVRM: Xid \(.*?\): \d+,?`)
 	xidRecovered = lazyregexp.New(`NVRM: Xid \(PCI:([\da-fA-F:]+).*?\): 154,.* to 0x0 \(None\)`)
 	driverLoaded = lazyregexp.New(`NVRM: loading NVIDIA UNIX`)
+	// moduleRejected matches what kernel/module/signing.c and the lockdown say; only some kernels name the module:
+	//
+	//	Loading of module with unavailable key is rejected
+	//	Lockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7
+	moduleRejected = lazyregexp.New(`^(Loading of .* is rejected|Lockdown: \S+: unsigned module loading is restricted|.*nvidia.*: (Required key not available|Key was rejected))`)
 )
 
 // maxKernelLines bounds how many such lines are kept: the first of each GPU and kind of Xid. A broken GPU can log
@@ -64,9 +69,10 @@ func ReadLog(h *host.Host) (source.Update, error) {
 		return nil, err
 	}
 	apply := func(f *facts.Facts) {
+		f.Machine.Signatures.Rejected = log.rejected
 		f.Driver.Kernel, f.Machine.Xids, f.Driver.KernelFrom = log.trouble, log.xids, from
 	}
-	if len(log.trouble)+len(log.xids) == 0 {
+	if len(log.trouble)+len(log.xids) == 0 && log.rejected == "" {
 		return apply, host.ErrAbsent
 	}
 	return apply, nil
@@ -159,7 +165,10 @@ func readJournals(h *host.Host, log *kernelLines) string {
 }
 
 // kernelLines keeps the first message of each kind that matters.
-type kernelLines struct{ trouble, xids []string }
+type kernelLines struct {
+	trouble, xids []string
+	rejected      string
+}
 
 // addLogged adds a line of a logger, which begins with the time and the host name. The first message of a boot drops
 // everything before it.
@@ -169,15 +178,28 @@ func (k *kernelLines) addLogged(line string) {
 		return
 	}
 	if strings.Contains(text, "Linux version ") {
-		k.trouble, k.xids = nil, nil
+		*k = kernelLines{}
 	} else if at := strings.Index(text, "NVRM: "); at >= 0 {
 		k.add(text[at:])
+	} else {
+		k.addRejected(loggedTime.ReplaceAllString(text, ""))
+	}
+}
+
+// loggedTime matches the kernel's own time in a logger's line, "[   12.345678] ".
+var loggedTime = lazyregexp.New(`^\[ *\d+\.\d+\] `)
+
+// addRejected adds a message that says that the kernel refused a module, if it is the first.
+func (k *kernelLines) addRejected(text string) {
+	if k.rejected == "" && (strings.Contains(text, "reject") || strings.Contains(text, "restricted") || strings.Contains(text, "equired key")) && moduleRejected.MatchString(text) {
+		k.rejected = text
 	}
 }
 
 // add adds a message if it matters.
 func (k *kernelLines) add(text string) {
 	if !strings.Contains(text, "NVRM") { // of thousands, nearly all
+		k.addRejected(text)
 		return
 	}
 	if over := xidRecovered.FindStringSubmatch(text); over != nil {
@@ -186,7 +208,7 @@ func (k *kernelLines) add(text string) {
 	}
 	switch {
 	case driverLoaded.MatchString(text):
-		k.trouble, k.xids = nil, nil
+		*k = kernelLines{}
 	case xidLine.MatchString(text):
 		k.xids = addKind(k.xids, text)
 	}
