@@ -53,7 +53,8 @@ var sources = []reader{
 	{name: "container", live: true, needs: always, readHost: container.Read},
 	{name: "python", read: readPython},
 	{name: "caches", read: readCaches},
-	{name: "gpu-numbers", needs: always, readHost: gpu.ReadNumbers},       // a driver that hangs keeps nothing else back
+	{name: "gpu-numbers", needs: always, readHost: gpu.ReadNumbers}, // a driver that hangs keeps nothing else back
+	{name: "initramfs", readHost: driver.ReadInitramfs},
 	{name: "driver-modules", needs: atRest, readHost: driver.ReadModules}, // last: unpacking those of many kernels can take seconds
 }
 

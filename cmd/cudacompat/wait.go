@@ -38,7 +38,7 @@ func mendsByWaiting(f verdict.Finding, found facts.Facts, installing bool) bool 
 	case "required-missing", "driver-missing", "gpu-not-ready", "mig-devices", "imex-channel":
 		return true
 	case "module-missing-for-kernel": // a build that failed ends only if another one runs
-		return machine.MakeError == "" || installing
+		return machine.MakeError == "" || machine.MakeKernel != "" && machine.MakeKernel != found.System.Kernel || installing
 	case "device-nodes-missing": // a container gets its nodes when it starts
 		return found.System.Container == ""
 	case "fabric-manager":

@@ -103,6 +103,17 @@ func (s System) Initramfs() string {
 	return ""
 }
 
+// InitramfsOf returns the command that rebuilds the initramfs of one kernel.
+func (s System) InitramfsOf(kernel string) string {
+	switch {
+	case s.APT():
+		return s.AsRoot("update-initramfs", "-u", "-k", kernel)
+	case s.DNF():
+		return s.AsRoot("dracut", "--force", "--kver", kernel)
+	}
+	return ""
+}
+
 // Headers returns the package against which DKMS builds a kernel's modules. Ubuntu's server documentation names its own
 // (install-nvidia-drivers.md, read 2026-11-26).
 func (s System) Headers(kernel string) string {

@@ -77,7 +77,10 @@ type Driver struct {
 	Stub    bool     `json:"stub"`    // Taken is a link-time stub, which drives nothing
 	Compat  []Compat `json:"compat"`  // libcuda of cuda-compat packages, the one that the loader takes first
 	Modules []Module `json:"modules"` // nvidia.ko on disk, per installed kernel
-	Kernel  []string `json:"kernel"`  // kernel messages since boot that tell of a driver in trouble
+	// Initramfs is that of the kernel that will boot, of a tree at rest; nil if it has no module of the driver and no
+	// configuration asks for one.
+	Initramfs *Initramfs `json:"initramfs,omitempty"`
+	Kernel    []string   `json:"kernel"` // kernel messages since boot that tell of a driver in trouble
 	// KernelFrom is where Kernel and Machine.Xids were read: "/dev/kmsg", "/var/log/kern.log", a journal's file.
 	KernelFrom string `json:"kernel_from,omitempty"`
 	// Confidential tells, where confidential computing is on, whether the GPUs take work: "ready" or "not ready".
@@ -127,6 +130,16 @@ type Module struct {
 	Version string `json:"version"` // from .modinfo, empty when it could not be read
 	Path    string `json:"path"`
 	Flavour string `json:"flavour"` // "proprietary" or "open", by its licence; empty when that could not be read
+}
+
+// Initramfs is the file from which a kernel starts, before the root file system is there.
+type Initramfs struct {
+	Kernel  string `json:"kernel"`
+	Path    string `json:"path"`              // "/boot/initrd.img-6.8.0-1021-aws"
+	Module  string `json:"module,omitempty"`  // the driver's module in it; empty if it has none
+	Version string `json:"version,omitempty"` // that module's release
+	Hook    string `json:"hook,omitempty"`    // the configuration that puts it there
+	Unread  string `json:"unread,omitempty"`  // why the file could not be read
 }
 
 // GPU is one NVIDIA GPU.

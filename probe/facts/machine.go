@@ -35,6 +35,19 @@ type Machine struct {
 	// MakeLog is the log of the last build of the module by DKMS that left no module, and MakeError its first error.
 	MakeLog   string `json:"make_log,omitempty"`
 	MakeError string `json:"make_error,omitempty"`
+	// MakeKernel is the kernel of that build; empty if the log does not tell.
+	MakeKernel string `json:"make_kernel,omitempty"`
+	// DKMS is with what DKMS would build the module; nil if it has no source of it.
+	DKMS *DKMS `json:"dkms,omitempty"`
+}
+
+// DKMS is what building the driver's module needs, as far as it is there.
+type DKMS struct {
+	Source   string   `json:"source"`             // release whose source DKMS has, "580.95.05"
+	Headers  []string `json:"headers"`            // kernels whose headers are there
+	Compiler string   `json:"compiler,omitempty"` // "/usr/bin/gcc"
+	Make     string   `json:"make,omitempty"`     // "/usr/bin/make"
+	Service  string   `json:"service,omitempty"`  // what starts DKMS at boot
 }
 
 // Signatures is how the running kernel stands to the signature of the driver's module. The module is looked at only if

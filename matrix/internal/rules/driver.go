@@ -171,6 +171,9 @@ func mismatchInWSL(m *model.Machine) []*Result {
 func mismatchAtRest(m *model.Machine) []*Result {
 	kernel, _ := m.BootKernel()
 	module := m.ModuleOf(kernel)
+	if stale := initramfsAtRest(m, module); stale != nil {
+		return stale
+	}
 	// EKS and Bottlerocket put the module in place at boot, so the one on disk is not the one that will run.
 	// nvidia-current.ko is Debian's name where update-alternatives chooses.
 	if !m.Host() || m.Target.Driver != "" || len(m.Facts.Machine.Installers) > 0 || module == nil ||
@@ -195,6 +198,34 @@ func mismatchAtRest(m *model.Machine) []*Result {
 		}
 	}
 	return judged
+}
+
+// initramfsAtRest compares the module in the initramfs of the kernel that will boot with the one on disk. The initramfs
+// is started first, so its module is the one that is loaded, at every boot. It returns nil if there is nothing to say.
+func initramfsAtRest(m *model.Machine, disk *model.Module) []*Result {
+	in := m.Facts.Driver.Initramfs
+	if in == nil || !m.Host() || m.Target.Driver != "" || disk == nil || disk.Kernel != in.Kernel || !disk.Number.Known() {
+		return nil
+	}
+	booted := version.Of(in.Version)
+	switch {
+	case in.Unread != "" && in.Hook != "":
+		return []*Result{{Subject: "driver", Unseen: true, Open: true, Link: verdict.LinkModule,
+			Missing: verdict.Question("which release of the module the initramfs has, which " + in.Hook + " puts there (" + in.Unread + ")")}}
+	case !booted.Known() || booted.Compare(disk.Number) == 0:
+		return nil
+	}
+	s := pins.HostSystem(m)
+	rebuild := pin.Say("make the initramfs of " + pin.Word(in.Kernel) + " again, so that it has the module on disk")
+	if command := s.InitramfsOf(in.Kernel); command != "" {
+		rebuild = pin.Run(command).Explained("the initramfs then has the module on disk")
+	}
+	return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "one release for both",
+		Source:  []string{"https://github.com/openSUSE/nvidia-driver-G06/issues/25", "https://github.com/openSUSE/sdbootutil/issues/22"},
+		Message: fmt.Sprintf("the initramfs has the module of %s, which is loaded at every boot, but the one on disk is %s", booted, disk.Number),
+		Evidence: []verdict.Evidence{{Fact: "module in the initramfs", Value: in.Version, From: in.Path},
+			{Fact: "module on disk", Value: disk.Version, From: disk.Path}},
+		Steps: []pin.Step{rebuild}})
 }
 
 var mismatchSource = []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}

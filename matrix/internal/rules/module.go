@@ -32,16 +32,56 @@ func moduleMissing(m *model.Machine) []*Result {
 	if m.ModuleOf(kernel) != nil || len(m.Facts.Machine.Installers) > 0 {
 		return append(holds("driver"), otherKernels(m, kernel)...)
 	}
+	if m.Facts.System.Rest && buildsAtBoot(m, kernel) {
+		return oneFinding(builtAtBoot(m, kernel, from))
+	}
 	what := "the running kernel"
 	if m.Facts.System.Rest {
 		what = "the kernel that will boot"
 	}
 	return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: "driver",
-		Message:  fmt.Sprintf("%s (%s) has no NVIDIA module", what, kernel) + buildFailed(m),
+		Message:  fmt.Sprintf("%s (%s) has no NVIDIA module", what, kernel) + whyNotBuilt(m, kernel),
 		Need:     "nvidia.ko under /lib/modules/" + kernel,
 		Evidence: append([]verdict.Evidence{{Fact: "kernel", Value: kernel, From: from}, evidenceBuild(m)}, moduleEvidence(m)...),
 		Steps:    moduleSteps(m, kernel),
 		Source:   []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}})
+}
+
+// builtAtBoot warns of an image whose module is built when its kernel first boots: every machine that is started from it
+// compiles for minutes before it has a driver.
+func builtAtBoot(m *model.Machine, kernel, from string) verdict.Finding {
+	dkms := m.Facts.Machine.DKMS
+	return verdict.Finding{Severity: verdict.Warning, Subject: "driver",
+		Message: fmt.Sprintf("the kernel that will boot (%s) has no NVIDIA module yet: DKMS builds it at the first boot, which takes minutes", kernel),
+		Need:    "nvidia.ko under /lib/modules/" + kernel,
+		Evidence: []verdict.Evidence{{Fact: "kernel", Value: kernel, From: from}, {Fact: "DKMS", Value: dkms.Source, From: dkms.Service},
+			{Fact: "compiler", Value: dkms.Compiler, From: "DKMS"}},
+		Steps:  []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("dkms", "autoinstall", "-k", kernel)).Explained("builds the module in the image")},
+		Source: []string{"https://github.com/dkms-project/dkms/blob/main/dkms.8.in"}}
+}
+
+// buildsAtBoot reports whether DKMS will build the module when a kernel boots: it has the source, this kernel's headers, a
+// compiler and make, nothing failed before, and its service is enabled.
+func buildsAtBoot(m *model.Machine, kernel string) bool {
+	dkms := m.Facts.Machine.DKMS
+	return dkms != nil && dkms.Service != "" && lacksForBuild(m, kernel) == "" && !buildFailed(m, kernel)
+}
+
+// lacksForBuild returns what DKMS lacks to build the module of a kernel, "" if it lacks nothing or it is not known that
+// DKMS would build it.
+func lacksForBuild(m *model.Machine, kernel string) string {
+	dkms := m.Facts.Machine.DKMS
+	switch {
+	case dkms == nil:
+		return ""
+	case !slices.Contains(dkms.Headers, kernel):
+		return "the kernel's headers are missing"
+	case dkms.Compiler == "":
+		return "a C compiler is missing"
+	case dkms.Make == "":
+		return "make is missing"
+	}
+	return ""
 }
 
 // installedForGPU reports whether a driver is installed here for a GPU that is here or asked for. At rest a module for
@@ -53,12 +93,24 @@ func installedForGPU(m *model.Machine) bool {
 	return len(m.GPUs) > 0 && len(m.Facts.Driver.Libraries) > 0
 }
 
-// buildFailed says of a missing module that DKMS tried to build it; empty where it left no log of that.
-func buildFailed(m *model.Machine) string {
-	if m.Facts.Machine.MakeError == "" {
-		return ""
+// buildFailed reports whether DKMS tried to build the module of a kernel and could not.
+func buildFailed(m *model.Machine, kernel string) bool {
+	machine := m.Facts.Machine
+	return machine.MakeError != "" && (machine.MakeKernel == "" || machine.MakeKernel == kernel)
+}
+
+// whyNotBuilt returns why DKMS did not or cannot build the module of a kernel, for the end of a sentence.
+func whyNotBuilt(m *model.Machine, kernel string) string {
+	lack := lacksForBuild(m, kernel)
+	switch {
+	case buildFailed(m, kernel):
+		return ": DKMS could not build it"
+	case lack != "":
+		return ", and DKMS cannot build it: " + lack
+	case m.Facts.Machine.DKMS != nil && m.Facts.System.Rest:
+		return ", and nothing builds it at boot: DKMS's service is not enabled"
 	}
-	return ": DKMS could not build it"
+	return ""
 }
 
 // evidenceBuild is what stopped DKMS.
@@ -87,12 +139,7 @@ func moduleSteps(m *model.Machine, kernel string) []pin.Step {
 	if running, _ := m.BootKernel(); !m.Facts.System.Rest && kernel == running {
 		build = pin.Run(pin.Sequence(s.AsRoot("dkms", "autoinstall", "-k", kernel), s.AsRoot("modprobe", "nvidia"))).Explained("builds the module and loads it")
 	}
-	var steps []pin.Step
-	if install := s.Install(s.Headers(kernel)); install != "" {
-		steps = append(steps, pin.Run(install).Explained("what the module is built with"), build)
-	} else {
-		steps = append(steps, pin.Say("install the headers of kernel "+pin.Word(kernel)), build)
-	}
+	steps := append(buildNeeds(m, kernel), build)
 	if log := m.Facts.Machine.MakeLog; log != "" {
 		steps = append(steps, pin.Say("if the build fails again, "+pin.Word(log)+" says why"))
 	}
@@ -104,6 +151,29 @@ func moduleSteps(m *model.Machine, kernel string) []pin.Step {
 			d.Kernel)
 	}); i >= 0 {
 		steps = append(steps, pin.Say("make the boot loader start "+pin.Word(m.Facts.Driver.Modules[i].Kernel)+", which has one").Instead())
+	}
+	return steps
+}
+
+// buildNeeds install what DKMS lacks to build the module of a kernel: its headers, unless they are there, and a compiler,
+// if there is none.
+func buildNeeds(m *model.Machine, kernel string) []pin.Step {
+	s := pins.HostSystem(m)
+	dkms := m.Facts.Machine.DKMS
+	var packages []string
+	var steps []pin.Step
+	if dkms == nil || !slices.Contains(dkms.Headers, kernel) {
+		if packages = append(packages, s.Headers(kernel)); s.Install(packages...) == "" {
+			packages, steps = nil, append(steps, pin.Say("install the headers of kernel "+pin.Word(kernel)))
+		}
+	}
+	if dkms != nil && (dkms.Compiler == "" || dkms.Make == "") {
+		if packages = append(packages, "gcc", "make"); s.Install(packages...) == "" {
+			packages, steps = nil, append(steps, pin.Say("install gcc and make"))
+		}
+	}
+	if len(packages) > 0 {
+		steps = append(steps, pin.Run(s.Install(packages...)).Explained("what the module is built with"))
 	}
 	return steps
 }
@@ -151,14 +221,21 @@ func otherKernels(m *model.Machine, boot string) []*Result {
 		Steps:    []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("dkms", "autoinstall", "-k", without[0])).Explained("before such a kernel boots")}})
 }
 
-// nextKernel notes that the boot loader's default is another kernel than the running one and has no module: the driver
-// is gone after the next boot.
+// nextKernel says that the boot loader's default is another kernel than the running one and has no module: the driver is
+// gone after the next boot. It is a warning if DKMS is to build it and cannot, before the build fails.
 func nextKernel(m *model.Machine, next string) verdict.Finding {
-	return verdict.Finding{Severity: verdict.Note, Subject: "driver",
+	build := pin.Run(pins.HostSystem(m).AsRoot("dkms", "autoinstall", "-k", next)).Explained("builds the module")
+	f := verdict.Finding{Severity: verdict.Note, Subject: "driver",
 		Message:  "the kernel that boots next, " + next + ", has no NVIDIA module",
 		Need:     "nvidia.ko under /lib/modules/" + next,
 		Evidence: []verdict.Evidence{{Fact: "boots next", Value: next, From: m.Facts.Machine.BootFrom}},
-		Steps:    moduleSteps(m, next)[:2]}
+		Steps:    append(buildNeeds(m, next), build)}
+	if lacksForBuild(m, next) != "" || buildFailed(m, next) && m.Facts.Machine.MakeKernel == next {
+		f.Severity = verdict.Warning
+		f.Message += whyNotBuilt(m, next)
+		f.Evidence = append(f.Evidence, evidenceBuild(m))
+	}
+	return f
 }
 
 // nouveauLoaded: the open drivers hold a GPU that CUDA is wanted on. An error, with the driver to install where there

@@ -14,24 +14,81 @@ import (
 // Debian and Ubuntu name the package nvidia, Debian also nvidia-current.
 var makeLogs = []string{"/var/lib/dkms/nvidia*/*/build/make.log", "/var/lib/dkms/nvidia*/*/*/*/log/make.log"}
 
-// ReadModuleBuild finds the log of the newest failed build whose kernel has no module.
+// ReadModuleBuild finds the log of the newest failed build whose kernel has no module, and with what DKMS would build.
 func ReadModuleBuild(h *host.Host) (source.Update, error) {
+	dkms := readDKMS(h)
+	log, kernel, fault, err := failedBuild(h)
+	if dkms == nil && log == "" {
+		if err == nil {
+			err = host.ErrAbsent
+		}
+		return nil, err
+	}
+	return func(f *facts.Facts) {
+		f.Machine.MakeLog, f.Machine.MakeKernel, f.Machine.MakeError, f.Machine.DKMS = log, kernel, fault, dkms
+	}, err
+}
+
+// failedBuild returns the log of the newest failed build whose kernel has no module, that kernel and the first error.
+func failedBuild(h *host.Host) (log, kernel, fault string, err error) {
 	for _, pattern := range makeLogs {
 		logs := h.Glob(pattern)
 		for i := range logs {
 			name := logs[len(logs)-1-i]
 			data, err := h.ReadFile(name)
 			if err != nil {
-				return nil, err
+				return "", "", "", err
 			}
-			kernel, fault := parseMakeLog(string(data))
-			if hasModule(h, name, kernel) || fault == "" {
-				continue
+			if kernel, fault := parseMakeLog(string(data)); fault != "" && !hasModule(h, name, kernel) {
+				return name, kernel, fault, nil
 			}
-			return func(f *facts.Facts) { f.Machine.MakeLog, f.Machine.MakeError = name, fault }, nil
 		}
 	}
-	return nil, host.ErrAbsent
+	return "", "", "", nil
+}
+
+// dkmsUnits are the links by which systemd starts DKMS at boot.
+var dkmsUnits = []string{"/etc/systemd/system/multi-user.target.wants/dkms.service", "/etc/systemd/system/basic.target.wants/dkms.service"}
+
+// readDKMS reads with what DKMS would build the driver's module, or returns nil if it has no source of it.
+func readDKMS(h *host.Host) *facts.DKMS {
+	sources := h.Glob("/var/lib/dkms/nvidia*/*/source/dkms.conf")
+	if len(sources) == 0 {
+		return nil
+	}
+	d := &facts.DKMS{Source: path.Base(path.Dir(path.Dir(sources[len(sources)-1]))), Headers: []string{},
+		Compiler: compilerOf(h), Make: h.FirstThere("/usr/bin/make", "/bin/make")}
+	for _, unit := range dkmsUnits {
+		if nameExists(h, unit) && !isMasked(h, "dkms.service") {
+			d.Service = unit
+			break
+		}
+	}
+	kernels, _ := h.ReadDir("/lib/modules")
+	for _, k := range kernels {
+		if hasHeaders(h, k.Name()) {
+			d.Headers = append(d.Headers, k.Name())
+		}
+	}
+	return d
+}
+
+// compilerOf returns the C compiler that builds modules, "" if there is none.
+func compilerOf(h *host.Host) string {
+	if name := h.FirstThere("/usr/bin/gcc", "/usr/bin/cc", "/usr/local/bin/gcc"); name != "" {
+		return name
+	}
+	for _, pattern := range []string{"/usr/bin/gcc-[0-9]*", "/usr/bin/x86_64-linux-gnu-gcc-[0-9]*", "/usr/bin/aarch64-linux-gnu-gcc-[0-9]*", "/usr/bin/clang*"} {
+		if names := h.Glob(pattern); len(names) > 0 {
+			return names[0]
+		}
+	}
+	return ""
+}
+
+// hasHeaders reports whether what a kernel's modules are built against is there.
+func hasHeaders(h *host.Host, kernel string) bool {
+	return h.FirstThere("/lib/modules/"+kernel+"/build/Makefile", "/usr/src/linux-headers-"+kernel+"/Makefile", "/usr/src/kernels/"+kernel+"/Makefile") != ""
 }
 
 // hasModule reports whether the kernel of a failed build has a module anyway, next to the log or where modprobe looks.

@@ -29,6 +29,15 @@ func ReadBoot(h *host.Host) (source.Update, error) {
 	}, nil
 }
 
+// Default returns the kernel that the boot loader starts by default, or the newest if that cannot be determined.
+func Default(h *host.Host) string {
+	kernels := installedKernels(h)
+	if len(kernels) == 0 {
+		return ""
+	}
+	return cmp.Or(defaultEntry(h, kernels).kernel(kernels), slices.MaxFunc(kernels, compareVersions))
+}
+
 // installedKernels lists the kernels whose image is there. A directory under /lib/modules alone proves no kernel,
 // because DKMS and header packages leave theirs behind. If no kernel has an image in /boot, as in the tree of a
 // container host, the modules that come with a kernel count.
