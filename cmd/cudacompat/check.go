@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -172,9 +171,6 @@ func (f *checkFlags) checkDocuments(ctx context.Context, args []string, s stream
 		return err
 	}
 	machines, err := givenInTime(ctx, args, f.python, f.includeRoot, s.in)
-	if err == nil && len(machines) > 1 {
-		err = job.outputs.severalAtOnce(len(machines))
-	}
 	if err == nil && f.env != "" {
 		err = machines[0].foreign
 	}
@@ -205,25 +201,28 @@ func source(name string) string {
 	return filepath.ToSlash(filepath.Clean(name))
 }
 
-// check judges each machine that the documents are of (from: the file, where there is one), and ends with the worst of their exit codes.
+// check judges each machine that the documents describe (from: the file, where there is one), and reports all of them in one
+// report.
 func (f *judgeFlags) check(ctx context.Context, job job, machines []description, from string, s streams) error {
-	var worst error
-	for i, m := range machines {
-		if len(machines) > 1 && job.outputs.onScreen() {
-			fmt.Fprintf(s.out, "%smachine %d of %d\n\n", strings.Repeat("\n", min(i, 1)), i+1, len(machines))
-		}
+	var reports []report.Report
+	for _, m := range machines {
 		r, err := f.judgeOne(ctx, job, m)
 		if err != nil {
 			return err
 		}
-		r.Source = from
-		if err := job.outputs.write(ctx, r); err != nil {
-			return err
-		}
-		job.config.remark(s.err, r.Verdict)
-		worst = worse(worst, exitFor(r.Verdict, f.failOn, job.outputs))
+		reports = append(reports, r)
 	}
-	return worst
+	r := reports[0]
+	if len(reports) > 1 {
+		r = joinReports(machines, reports)
+		r.Configuration = job.config.effect(r.Verdict, job.outputs, job.failOn)
+	}
+	r.Source = from
+	if err := job.outputs.write(ctx, r); err != nil {
+		return err
+	}
+	job.config.remark(s.err, r.Verdict)
+	return exitFor(r.Verdict, f.failOn, job.outputs)
 }
 
 // judgeOne judges one machine beside the error that was pasted with it. One whose every version fits, and that shows the
@@ -268,15 +267,6 @@ func (f *judgeFlags) logOf(ctx context.Context, job *job, m description) error {
 		job.log = &d
 	}
 	return nil
-}
-
-// worse is the graver of two exit codes: something wrong, then something unknown.
-func worse(a, b error) error {
-	var first, second exitError
-	if errors.As(a, &first) && (!errors.As(b, &second) || first == exitIncompatible) {
-		return a
-	}
-	return b
 }
 
 // givenInTime reads files of facts. One that does not come in time was not looked at, which leaves the outcome open.

@@ -154,6 +154,8 @@ type envelope struct {
 	Group  string  `json:"group"`
 	Taken  string  `json:"taken"`
 	Within *within `json:"facts"`
+	// Machines are those of a report about several, which is of no one node.
+	Machines []json.RawMessage `json:"machines"`
 }
 
 // nodeName matches the name of a node at the beginning of a document that cannot be read.
@@ -183,6 +185,10 @@ func (d *documents) document(place, file string, alone bool, data []byte) {
 	var e envelope
 	if err := exactjson.Unmarshal(data, &e); err != nil {
 		d.judge.Refuse(place, nodeIn(data), jsonCause(err)+"; "+fleetReads)
+		return
+	}
+	if len(e.Machines) > 0 {
+		d.judge.Refuse(place, e.Node, fmt.Sprintf("it is a report about %d machines; give a document of each", len(e.Machines)))
 		return
 	}
 	facts, err := e.facts()

@@ -84,7 +84,7 @@ func oneFile(cmd *cobra.Command, args []string) error {
 		hint: "cudacompat " + cmd.Name() + " FILE, or - for standard input"}
 }
 
-// filesOrReleases takes files and releases that are of one machine together, or several images.
+// filesOrReleases takes files and releases of one machine or several, or several images.
 func filesOrReleases(cmd *cobra.Command, args []string) error {
 	strange := func(arg string) bool { return !exists(arg) && !isRequirement(arg) && isFile(arg) }
 	i := slices.IndexFunc(args, strange)
@@ -119,30 +119,8 @@ func isFile(name string) bool {
 // givenCap bounds a file of facts; a report of a node with dozens of environments is below 1 MB.
 const givenCap = 8 << 20
 
-// description is a machine that documents are of.
-type description struct {
-	facts   probe.Facts
-	text    []byte // that it was read from, on the lines where it stands
-	pasted  bool   // as people paste it, where an error may stand beside the description
-	foreign error  // why nothing is read in the text but the error that it may show; nil of any other
-}
-
-// with is the machine as another document describes it, too.
-func (m description) with(o description) description {
-	both := description{text: slices.Concat(m.text, o.text), pasted: m.pasted || o.pasted}
-	switch {
-	case m.foreign == nil && o.foreign == nil:
-		both.facts = probe.Merge([]probe.Facts{m.facts, o.facts})
-	case o.foreign == nil:
-		both.facts = o.facts
-	default:
-		both.facts, both.foreign = m.facts, m.foreign
-	}
-	return both
-}
-
-// givenAll are the machines that files and releases are of: together of one, or of several where a paste is. Of several
-// sets for different Pythons those for one are taken; python is empty for all.
+// givenAll returns the machines that files and releases describe. Of several sets for different Pythons those for one are
+// taken; python is empty for all.
 func givenAll(args []string, python, includeRoot string, stdin io.Reader) ([]description, error) {
 	var names, releases []string
 	for _, arg := range args {
@@ -155,27 +133,15 @@ func givenAll(args []string, python, includeRoot string, stdin io.Reader) ([]des
 	if len(releases) > 0 {
 		names = append(names, inputName(releases))
 	}
-	machines := []description{{}}
-	for i, name := range names {
+	var documents []description
+	for _, name := range names {
 		list, err := givenMachines(name, python, includeRoot, stdin)
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, err
-		case i == 0:
-			machines = list
-		case len(machines) > 1 && len(list) > 1:
-			return nil, &usageError{fmt.Sprintf("%q and a file before it are of several machines each", name),
-				"check one of them at a time"}
-		case len(list) > 1:
-			machines, list = list, machines
-			fallthrough
-		default:
-			for i, m := range machines {
-				machines[i] = m.with(list[0])
-			}
 		}
+		documents = append(documents, list...)
 	}
-	return machines, nil
+	return groupMachines(documents), nil
 }
 
 // givenFacts are the facts of a file that is of one machine.
@@ -208,7 +174,7 @@ func givenMachines(name, python, includeRoot string, stdin io.Reader) ([]descrip
 	}
 	var list []description
 	for _, d := range probe.Machines(documentOf(name, data, includes)) {
-		m := description{text: append(bytes.Repeat([]byte("\n"), d.Above), d.Data...), pasted: probe.IsPaste(d)}
+		m := description{name: name, text: append(bytes.Repeat([]byte("\n"), d.Above), d.Data...), pasted: probe.IsPaste(d)}
 		m.facts, err = probe.GivenFile(d)
 		switch {
 		case errors.Is(err, probe.ErrForeign) && len(data) <= givenCap && !d.Typed && !isStructured(data):
@@ -219,6 +185,9 @@ func givenMachines(name, python, includeRoot string, stdin io.Reader) ([]descrip
 		}
 		m.facts.OnPython(python)
 		list = append(list, m)
+	}
+	for i := range list {
+		list[i].apart = len(list) > 1
 	}
 	return list, nil
 }

@@ -107,25 +107,6 @@ func (o outputs[T]) readByMonitor() bool {
 	return slices.ContainsFunc(o.list, func(one output[T]) bool { return one.Name == "nagios" && one.file == "" })
 }
 
-// onScreen reports whether text for people goes to standard output.
-func (o outputs[T]) onScreen() bool {
-	return slices.ContainsFunc(o.list, func(one output[T]) bool { return one.Name == "text" && one.file == "" })
-}
-
-// streamable are the formats of which several documents may follow each other.
-var streamable = []string{"text", "json", "line", "github"}
-
-// severalAtOnce refuses what cannot hold the reports of several machines.
-func (o outputs[T]) severalAtOnce(machines int) error {
-	for _, one := range o.list {
-		if one.file != "" || !slices.Contains(streamable, one.Name) {
-			return &usageError{fmt.Sprintf("this is of %d machines, and -o %s holds one", machines, one.Name),
-				"-o text, json or line on standard output gives one report after the other; or give the report of one machine"}
-		}
-	}
-	return nil
-}
-
 // asJSON reports whether one of the formats is JSON.
 func (o outputs[T]) asJSON() bool {
 	return slices.ContainsFunc(o.list, func(one output[T]) bool { return one.Name == "json" })

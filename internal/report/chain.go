@@ -25,7 +25,7 @@ var answerMarks = map[verdict.Answer]paintedText{
 // answer where that is not well. What a target or a file leaves to be assumed of the driver is one row.
 func machineRows(r Report) []row {
 	rows := gpuRows(r)
-	if drivers := driverRow(r); assumedDriver(r) {
+	if drivers := driverRows(r); assumedDriver(r) {
 		return slices.Concat(imageRow(r), drivers, rows)
 	}
 	for _, name := range []verdict.LinkName{verdict.LinkModule, verdict.LinkDevices, verdict.LinkLibcuda, verdict.LinkAnswers} {

@@ -23,6 +23,9 @@ type Report struct {
 	verdict.Verdict
 	Targets []Target    `json:"targets"` // what it was judged for; empty: the machine as it was found
 	Facts   facts.Facts `json:"facts"`
+	// Machines are those that were judged together, where there are several. Facts then holds the union of what is installed,
+	// and neither a driver nor GPUs.
+	Machines []Machine `json:"machines,omitempty"`
 	// Log is what a log given beside the machine shows; null when none was given.
 	Log *logs.Diagnosis `json:"log"`
 	// More is how many entries a list has beside those that are written, by its name.
@@ -31,6 +34,12 @@ type Report struct {
 	Configuration *config.Effect `json:"configuration,omitempty"`
 	// Source is the file that was judged, relative to where the caller works; empty where a machine was.
 	Source string `json:"-"`
+}
+
+// Machine is one of several machines that were judged together.
+type Machine struct {
+	Name  string      `json:"name"` // the target of its answers and findings
+	Facts facts.Facts `json:"facts"`
 }
 
 // Tool is the program that made the report.

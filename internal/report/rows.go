@@ -23,23 +23,26 @@ func (p *page) rows(r Report) []row {
 	return append(rows, builds...)
 }
 
-// driverRow is the driver that the builds were judged with; all targets have the same.
-func driverRow(r Report) []row {
-	if len(r.Judged) == 0 {
-		return nil
+// driverRows returns the drivers that the builds were judged with: one, unless several machines are judged.
+func driverRows(r Report) []row {
+	var rows []row
+	for _, d := range r.Judged {
+		details := d.Driver
+		if d.CUDA != "" {
+			details = join(", ", d.Driver, "CUDA "+d.CUDA)
+		}
+		if details == "" {
+			continue
+		}
+		if d.State != "" {
+			details += " (" + d.State + ")"
+		}
+		own := row{name: "driver", details: details, from: cmp.Or(d.From, r.Facts.Driver.CUDAFrom)}
+		if !slices.Contains(rows, own) {
+			rows = append(rows, own)
+		}
 	}
-	d := r.Judged[0]
-	details := d.Driver
-	if d.CUDA != "" {
-		details = join(", ", d.Driver, "CUDA "+d.CUDA)
-	}
-	if details == "" {
-		return nil
-	}
-	if d.State != "" {
-		details += " (" + d.State + ")"
-	}
-	return []row{{name: "driver", details: details, from: cmp.Or(d.From, r.Facts.Driver.CUDAFrom)}}
+	return rows
 }
 
 // gpuRows returns the GPUs of each judged machine. Machines that have the same GPUs from the same source share their rows.

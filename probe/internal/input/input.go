@@ -39,7 +39,7 @@ var formats = []document.Format{
 	{Name: "pixi update --dry-run --json", Is: pixi.IsPlan, Read: pixi.ReadPlan, Most: document.Objects},
 	{Name: "conda list --json", Is: conda.IsJSON, Read: conda.ReadJSON, Most: document.Objects},
 	{Name: "pip list --format=json", Is: piplist.IsJSON, Read: piplist.ReadJSON, Most: document.Objects},
-	{Name: "facts or a report from cudacompat", Is: factsjson.Is, Read: factsjson.Read, Most: document.Excess},
+	{Name: factsFormat, Is: factsjson.Is, Read: factsjson.Read, Most: document.Excess},
 	{Name: "uv pip install --dry-run, uv sync --dry-run", Is: plan.IsUV, Read: plan.ReadUV, Most: document.Instructions},
 	{Name: "pip install --dry-run", Is: plan.IsPip, Read: plan.ReadPip, Most: document.Words},
 	{Name: "poetry install --dry-run", Is: plan.IsPoetry, Read: plan.ReadPoetry, Most: document.Instructions},

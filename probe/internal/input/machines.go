@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/probe/internal/input/document"
+	"cudacompat/probe/internal/input/factsjson"
 	"cudacompat/probe/internal/input/paste"
 )
 
@@ -19,11 +20,32 @@ func IsPaste(d Document) bool {
 	return r.Err == nil && (slices.Contains(pastedFormats, r.Format.Name) || strings.HasPrefix(r.Format.Name, "nvidia-smi"))
 }
 
-// Machines divides what people paste into one document for each machine that it describes, without the marks of
-// headings; any other document stays whole. So does one of too many machines, which is not read.
+// factsFormat is the name of the format of what this program writes.
+const factsFormat = "facts or a report from cudacompat"
+
+// maxReported bounds the machines of a report: more files than anybody checks together.
+const maxReported = 1000
+
+// documentsOf returns a document for each part of a document.
+func documentsOf(d Document, parts [][]byte) []Document {
+	list := make([]Document, len(parts))
+	for i, data := range parts {
+		list[i] = d
+		list[i].Data = data
+	}
+	return list
+}
+
+// Machines divides what people paste, and a report about several machines, into one document for each machine. A paste loses
+// the marks of its headings. Any other document stays whole, and so does a paste of too many machines, which is not read.
 func Machines(d Document) []Document {
 	pasted := func(r document.Recognised) bool { return r.Err == nil && slices.Contains(pastedFormats, r.Format.Name) }
 	r := d.Recognise(formats)
+	if r.Err == nil && r.Format.Name == factsFormat && r.Format.Most(r.Data) == nil {
+		if list := factsjson.Divide(r.Data); len(list) > 1 && len(list) <= maxReported {
+			return documentsOf(d, list)
+		}
+	}
 	if !pasted(r) && !errors.Is(r.Err, ErrForeign) {
 		return []Document{d.Remember(r)}
 	}

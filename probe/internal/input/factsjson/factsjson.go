@@ -2,6 +2,9 @@
 package factsjson
 
 import (
+	"bytes"
+	"encoding/json"
+
 	"cudacompat/internal/exactjson"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
@@ -14,6 +17,23 @@ var ourKey = lazyregexp.New(`"(schema|facts|system|driver|gpus|toolkits|environm
 // Is takes an object with a field of facts or of a report near its beginning.
 func Is(d document.Document) bool {
 	return d.Starts("{") && ourKey.Match(d.Data[:min(len(d.Data), 1<<20)])
+}
+
+// Divide returns the facts of each machine of a report about several, or nothing if the report is about one.
+func Divide(data []byte) [][]byte {
+	var report struct {
+		Machines []struct {
+			Facts json.RawMessage `json:"facts"`
+		} `json:"machines"`
+	}
+	if !bytes.Contains(data, []byte(`"machines"`)) || exactjson.Unmarshal(data, &report) != nil {
+		return nil
+	}
+	var list [][]byte
+	for _, m := range report.Machines {
+		list = append(list, m.Facts)
+	}
+	return list
 }
 
 // Read reads facts, or a report with facts in it, as this program writes them.

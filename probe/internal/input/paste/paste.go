@@ -295,6 +295,9 @@ func withTable(f *facts.Facts, table facts.Facts) {
 		f.Driver = table.Driver
 		f.Driver.Version, f.Driver.From = cmp.Or(own.Version, other), cmp.Or(own.From, f.Driver.From)
 		f.Driver.CUDA, f.Driver.CUDAFrom = cmp.Or(f.Driver.CUDA, own.CUDA), cmp.Or(f.Driver.CUDAFrom, own.CUDAFrom)
+	case own == "": // nvidia-smi -L names no driver
+		f.Driver.Version, f.Driver.From = other, table.Driver.From
+		f.Driver.CUDA, f.Driver.CUDAFrom = cmp.Or(f.Driver.CUDA, table.Driver.CUDA), cmp.Or(f.Driver.CUDAFrom, table.Driver.CUDAFrom)
 	}
 	switch {
 	case len(f.GPUs) == 0:

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// machineFiles are parts of two machines, by name.
+var machineFiles = map[string]string{
+	"h100.txt": "| NVIDIA-SMI 580.95.05              Driver Version: 580.95.05      CUDA Version: 13.0     |\n" +
+		"|   0  NVIDIA H100 80GB HBM3          On  |   00000000:01:00.0 Off |                    0 |\n",
+	"p100.txt": "| NVIDIA-SMI 580.95.05              Driver Version: 580.95.05      CUDA Version: 13.0     |\n" +
+		"|   0  Tesla P100-PCIE-16GB           On  |   00000000:01:00.0 Off |                    0 |\n",
+	"h100.list": "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-5428af19-1e82-a38c-ee42-cdd3ad745b7e)\n",
+	"h100.env": "PyTorch version: 2.9.0+cu130\nCUDA used to build PyTorch: 13.0\nOS: Ubuntu 22.04.5 LTS (x86_64)\nIs CUDA available: True\n" +
+		"GPU models and configuration: GPU 0: NVIDIA H100 80GB HBM3\nNvidia driver version: 580.95.05\n",
+	"p100.env": "PyTorch version: 2.9.0+cu126\nCUDA used to build PyTorch: 12.6\nOS: Ubuntu 22.04.5 LTS (x86_64)\nIs CUDA available: True\n" +
+		"GPU models and configuration: GPU 0: Tesla P100-PCIE-16GB\nNvidia driver version: 580.95.05\n",
+	"versions.txt": "NVIDIA-SMI version  : 580.95.05\nNVML version        : 580.95\nDRIVER version      : 580.95.05\nCUDA Version        : 13.0\n",
+	"pip.list":     "Package Version\n------- -------\ntorch   2.9.0+cu130\nnumpy   2.1.0\n",
+	"reqs.txt":     "torch==2.9.0+cu130\n",
+	"p100.json": `{"schema":"cudacompat/facts/v1","driver":{"version":"580.95.05","nvml":{"status":"ok"}},` +
+		`"gpus":[{"name":"Tesla P100-PCIE-16GB","compute_capability":"6.0"}]}`,
+	"h100.json": `{"schema":"cudacompat/facts/v1","driver":{"version":"580.95.05","nvml":{"status":"ok"}},` +
+		`"gpus":[{"name":"NVIDIA H100 80GB HBM3","compute_capability":"9.0"}]}`,
+}
+
+// TestMachinesOfFiles tells machines apart by what files say of their drivers and GPUs, and joins parts of one machine.
+func TestMachinesOfFiles(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range machineFiles {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	for _, test := range []struct {
+		files    string
+		code     int
+		machines []string
+		says     string
+	}{
+		{"h100.json p100.json", 0, []string{"h100.json", "p100.json"}, "on h100.json and p100.json"},
+		{"h100.txt p100.txt reqs.txt", 1, []string{"h100.txt", "p100.txt"}, "incompatible on p100.txt: torch 2.9.0+cu130 has no code"},
+		{"pip.list h100.txt p100.txt", 1, []string{"h100.txt", "p100.txt"}, "incompatible on p100.txt: torch 2.9.0+cu130 has no code"},
+		{"h100.json p100.json torch==2.9.0+cu130", 1, []string{"h100.json", "p100.json"}, "incompatible on p100.json"},
+		{"h100.txt pip.list", 0, nil, "compatible: torch 2.9.0+cu130 works"},
+		{"h100.txt h100.env", 0, nil, "compatible: torch 2.9.0+cu130 works"},
+		{"h100.env pip.list h100.txt", 0, nil, "compatible: torch 2.9.0+cu130 works"},
+		{"h100.list versions.txt reqs.txt", 0, nil, "compatible: torch 2.9.0+cu130 works"},
+		{"h100.env p100.env", 0, []string{"h100.env", "p100.env"}, "2.9.0+cu126 work on h100.env and p100.env"},
+		{"h100.env h100.env", 0, []string{"machine 1", "machine 2"}, "works on machine 1 and machine 2"},
+		{"p100.txt h100.env", 0, []string{"p100.txt", "h100.env"}, "torch 2.9.0+cu130 works"},
+		{"h100.txt h100.json", 0, nil, "compatible"},
+		{"pip.list reqs.txt", 3, nil, "inconclusive"},
+		{"h100.json p100.json reqs.txt --gpu L4 --driver 580.95.05", 0, []string{"h100.json", "p100.json"}, "works on"},
+		{"h100.json p100.json reqs.txt --gpu L4,A10G --driver 580.95.05", 0,
+			[]string{"h100.json, L4", "h100.json, A10G", "p100.json, L4", "p100.json, A10G"}, "works on"},
+	} {
+		args := append([]string{"check"}, strings.Fields(test.files)...)
+		got := runs(t, "", args...)
+		if got.code != test.code || !strings.Contains(got.out+got.err, test.says) {
+			t.Errorf("%s: exit %d, want %d and %q:\n%s%s", test.files, got.code, test.code, test.says, got.out, got.err)
+		}
+		asJSON := runs(t, "", append(args, "-o", "json")...)
+		var r struct {
+			Outcome  string
+			Machines []struct{ Name string }
+			Judged   []struct{ Target string }
+		}
+		if err := json.Unmarshal([]byte(asJSON.out), &r); err != nil {
+			t.Fatalf("%s: %v", test.files, err)
+		}
+		var targets []string
+		for _, j := range r.Judged {
+			if j.Target != "" {
+				targets = append(targets, j.Target)
+			}
+		}
+		if !slices.Equal(targets, test.machines) || len(r.Machines) != min(len(test.machines), 2) {
+			t.Errorf("%s: targets %q of %d machines, want %q", test.files, targets, len(r.Machines), test.machines)
+		}
+		if len(r.Machines) == 0 {
+			continue
+		}
+		if err := os.WriteFile("again.json", []byte(asJSON.out), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if again := runs(t, "", "check", "again.json"); again.code != test.code && !strings.Contains(test.files, "--") {
+			t.Errorf("%s: its report gives exit %d, want %d:\n%s", test.files, again.code, test.code, again.out)
+		}
+		if fleet := runs(t, "", "fleet", "again.json"); !strings.Contains(fleet.out+fleet.err, "a report about 2 machines") {
+			t.Errorf("%s: fleet takes its report:\n%s%s", test.files, fleet.out, fleet.err)
+		}
+	}
+}
