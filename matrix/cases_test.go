@@ -371,3 +371,37 @@ func sharedBy(v verdict.Verdict, a verdict.BuildAnswer) []verdict.Link {
 	}
 	return links
 }
+
+// TestRemarksChangeNoAnswer checks that rules marked as remarks make no error and decide no answer, since Requires does
+// not call them.
+func TestRemarksChangeNoAnswer(t *testing.T) {
+	remark := func(id string) bool {
+		rule, _ := rules.Named(id)
+		return rule.Remarks
+	}
+	files, _ := filepath.Glob("testdata/*/*.txtar")
+	said := 0
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := judge(t, archive, true)
+		for _, f := range v.Findings {
+			if remark(f.Rule) {
+				said++
+			}
+			if remark(f.Rule) && f.Severity == verdict.Error {
+				t.Errorf("%s: %s makes an error", file, f.Rule)
+			}
+		}
+		for _, a := range v.Answers {
+			if slices.ContainsFunc(a.Because, remark) {
+				t.Errorf("%s: %s is %s because of %v", file, a.Subject, a.Answer, a.Because)
+			}
+		}
+	}
+	if said == 0 {
+		t.Error("no case makes a remark")
+	}
+}

@@ -3,8 +3,12 @@ package matrix
 import (
 	"cmp"
 	"context"
+	"maps"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
@@ -38,21 +42,54 @@ func Requires(ctx context.Context, t *Tables, f facts.Facts, python string) requ
 	r := &gathering{of: map[string][]int{}, Requirement: &requires.Requirement{Schema: requires.Schema,
 		Builds: []requires.Build{}, Needs: []requires.Need{}, GPUs: []requires.GPU{},
 		Forward: []requires.Forward{}, Unknown: []requires.Missing{}}}
-	for i, k := range allKinds(t) {
-		m := model.NewMachine(t, &a, Target{Driver: newestDriver(t), GPUs: []string{k.asked}, Python: python}, verdict.Policy{NoPins: true, Today: t.Date()})
-		if i == 0 {
-			r.describe(m)
-		}
-		d := newDemand(m, ctx)
-		if ctx.Err() != nil {
-			r.giveUp(context.Cause(ctx))
-			return *r.Requirement
-		}
-		r.add(k, d, m)
+	kinds := allKinds(t)
+	judged := judgeKinds(ctx, t, &a, kinds, python)
+	r.describe(judged[kinds[0].key].machine)
+	if ctx.Err() != nil {
+		r.giveUp(context.Cause(ctx))
+		return *r.Requirement
+	}
+	for _, k := range kinds {
+		r.add(k, judged[k.key])
 	}
 	r.assignGPUs()
 	r.Forward = forwardNeeds(t, *r.Requirement)
 	return *r.Requirement
+}
+
+// artefactOn is an artefact's demand on one kind of GPU, and the machine with that GPU.
+type artefactOn struct {
+	machine *model.Machine
+	demand  demand
+}
+
+// judgeKinds judges the artefact in facts once for each key of kinds, on all processors. The demands are invalid if ctx
+// has ended; the machines are not.
+func judgeKinds(ctx context.Context, t *Tables, f *facts.Facts, kinds []gpuKind, python string) map[string]artefactOn {
+	judged := map[string]artefactOn{}
+	for _, k := range kinds {
+		if _, ok := judged[k.key]; !ok {
+			target := Target{Driver: newestDriver(t), GPUs: []string{k.asked}, Python: python}
+			judged[k.key] = artefactOn{machine: model.NewMachine(t, f, target, verdict.Policy{NoPins: true, Today: t.Date()})}
+		}
+	}
+	keys := slices.Sorted(maps.Keys(judged))
+	demands := make([]demand, len(keys))
+	ofTables := tableCuts(t)
+	var workers sync.WaitGroup
+	var next atomic.Int64
+	for range min(runtime.GOMAXPROCS(0), len(keys)) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(keys); i = next.Add(1) - 1 {
+				demands[i] = newDemand(ctx, judged[keys[i]].machine, ofTables)
+			}
+		})
+	}
+	workers.Wait()
+	for i, key := range keys {
+		judged[key] = artefactOn{judged[key].machine, demands[i]}
+	}
+	return judged
 }
 
 // giveUp records that the artefact was not judged completely, and discards the needs found until then.
@@ -90,7 +127,7 @@ func requiredOn(ctx context.Context, t *Tables, f facts.Facts, target Target) (g
 	m := model.NewMachine(t, &a, target, verdict.Policy{NoPins: true, Today: t.Date()})
 	var d demand
 	if len(m.GPUs) > 0 {
-		d = newDemand(m, ctx)
+		d = newDemand(ctx, m, tableCuts(t))
 	}
 	if len(m.GPUs) == 0 || ctx.Err() != nil {
 		none := requires.Drivers{}
@@ -152,9 +189,9 @@ type demand struct {
 	code     string
 }
 
-// newDemand judges the artefact on every driver that makes a difference. The result is invalid if ctx has ended.
-func newDemand(m *model.Machine, ctx context.Context) demand {
-	d := demand{cuts: cuts(m), code: commonCode(m)}
+// newDemand judges the artefact on every driver that makes a difference; ofTables are tableCuts. The result is invalid if ctx has ended.
+func newDemand(ctx context.Context, m *model.Machine, ofTables []version.Number) demand {
+	d := demand{cuts: cuts(m, ofTables), code: commonCode(m)}
 	var q inquiry
 	for _, v := range d.cuts {
 		o := q.outcomeOn(ctx, m.On(v))

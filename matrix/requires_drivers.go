@@ -1,8 +1,8 @@
 package matrix
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
@@ -29,46 +29,75 @@ func ranges(cuts []version.Number, meets []meeting, wanted ...meeting) requires.
 	return list
 }
 
-// cuts returns the drivers at which any rule's result can change, the first driver of each stretch: branches, the
-// chip's first and last driver, what is published about the product, the minimum drivers of the builds, and what a
-// cuda-compat library changes.
-func cuts(m *model.Machine) []version.Number {
-	list := []version.Number{version.Of("0")}
-	add := func(v version.Number) {
-		if v.Known() {
-			list = append(list, v)
-		}
+// tableCuts returns the drivers at which the result of a rule can change whatever is judged: the branches, the minimum
+// drivers of CUDA's families, and the drivers that advisories name.
+func tableCuts(t *Tables) []version.Number {
+	list := cutList{version.Of("0")}
+	for _, b := range tables.Rows[tables.Branch](t) {
+		list.addBranch(b.Number())
 	}
-	branch := func(major int) {
-		add(version.Of(fmt.Sprint(major)))
-		add(version.Of(fmt.Sprint(major + 1)))
-	}
-	for _, b := range tables.Rows[tables.Branch](m.Tables) {
-		branch(b.Number())
-	}
-	for _, f := range tables.Rows[tables.Forward](m.Tables) {
+	for _, f := range tables.Rows[tables.Forward](t) {
 		for _, base := range slices.Concat(f.Base, f.Other) {
-			branch(version.Int(base))
+			list.addBranch(version.Int(base))
 		}
 	}
-	for _, g := range m.GPUs {
-		gpuCuts(m, g, add, branch)
+	for _, family := range tables.Rows[tables.Minor](t) {
+		list.add(family.DriverLinux)
+		list.add(family.DriverWindows)
 	}
-	for _, family := range tables.Rows[tables.Minor](m.Tables) {
-		add(family.DriverLinux)
-		add(family.DriverWindows)
+	for _, a := range tables.Rows[tables.Advisory](t) {
+		for _, v := range a.When.Mentions("driver") {
+			list.addWithNext(v)
+		}
+	}
+	return list.sorted()
+}
+
+// cuts returns the drivers at which any rule's result can change, the first driver of each stretch: those of the
+// tables, the chip's first and last driver, what is published about the product, the minimum drivers of the builds, and
+// what a cuda-compat library changes.
+func cuts(m *model.Machine, ofTables []version.Number) []version.Number {
+	list := cutList(slices.Clone(ofTables))
+	for _, g := range m.GPUs {
+		list.addGPU(m, g)
 	}
 	for _, b := range m.Builds {
 		for _, cuda := range append([]version.Number{b.CUDANumber}, cudas(b.Rows)...) {
 			_, least, _ := m.Tables.Floor(cuda, m.WindowsNumbers())
-			add(least)
+			list.add(least)
 		}
 	}
-	compatCuts(m, add, branch)
-	advisoryCuts(m, add)
-	imageCuts(m, branch)
+	list.addCompat(m)
+	list.addImages(m)
+	return list.sorted()
+}
+
+// cutList is a list of drivers, in any order.
+type cutList []version.Number
+
+// sorted returns the list in order, without repetitions.
+func (list cutList) sorted() []version.Number {
 	slices.SortFunc(list, version.Number.Compare)
 	return slices.CompactFunc(list, func(a, b version.Number) bool { return a.Compare(b) == 0 })
+}
+
+// add adds a driver, unless it is not known.
+func (list *cutList) add(v version.Number) {
+	if v.Known() {
+		*list = append(*list, v)
+	}
+}
+
+// addWithNext adds a driver and the first one after it.
+func (list *cutList) addWithNext(v version.Number) {
+	list.add(v)
+	list.add(v.Next())
+}
+
+// addBranch adds the first driver of a branch and the first one after it.
+func (list *cutList) addBranch(major int) {
+	list.add(version.Of(strconv.Itoa(major)))
+	list.add(version.Of(strconv.Itoa(major + 1)))
 }
 
 // cudas returns the CUDA releases that the builds need.
@@ -80,57 +109,47 @@ func cudas(rows []model.Row) []version.Number {
 	return list
 }
 
-// gpuCuts adds the drivers at which support for a GPU begins or ends.
-func gpuCuts(m *model.Machine, g model.GPU, add func(version.Number), branch func(int)) {
+// addGPU adds the drivers at which support for a GPU begins or ends.
+func (list *cutList) addGPU(m *model.Machine, g model.GPU) {
 	if g.Chip != nil {
-		add(g.Chip.FirstBranch)
+		list.add(g.Chip.FirstBranch)
 	}
 	if last, _ := m.LastBranch(g); last.Known() {
-		branch(last.Major())
+		list.addBranch(last.Major())
 	}
 	for _, p := range model.Proven(m.ProductsOf(g)) {
 		for _, v := range p.Mentioned() {
-			branch(v.Major())
-			add(v)
-			add(v.Next())
+			list.addBranch(v.Major())
+			list.addWithNext(v)
 		}
 	}
 }
 
-// compatCuts adds the driver versions at which a cuda-compat library may change the answer: its own version, the next
+// addCompat adds the driver versions at which a cuda-compat library may change the answer: its own version, the next
 // one, and the branches that it supports.
-func compatCuts(m *model.Machine, add func(version.Number), branch func(int)) {
+func (list *cutList) addCompat(m *model.Machine) {
 	for _, c := range m.Facts.Driver.Compat {
-		v := version.Of(c.Version)
-		add(v)
-		add(v.Next())
+		list.addWithNext(version.Of(c.Version))
 		for _, b := range c.Branches {
-			branch(b)
+			list.addBranch(b)
 		}
 	}
 }
 
-// driverClause matches what NVIDIA_REQUIRE_CUDA says about branches, "driver>=535".
+// driverClause matches what a clause says about branches, "driver>=535".
 var driverClause = lazyregexp.New(`driver[<>=]+(\d+)`)
 
-// imageCuts adds the drivers that an image's NVIDIA_REQUIRE_CUDA names.
-func imageCuts(m *model.Machine, branch func(int)) {
+// addImages adds the branches that an image's NVIDIA_REQUIRE_CUDA names, and those after them.
+func (list *cutList) addImages(m *model.Machine) {
 	for _, n := range m.RequestedPackages {
-		if n.Image != nil {
-			text, _, _ := n.Require()
-			for _, clause := range driverClause.FindAllStringSubmatch(text, -1) {
-				branch(version.Int(clause[1]))
-			}
+		if n.Image == nil {
+			continue
 		}
-	}
-}
-
-// advisoryCuts adds the drivers that the advisories name.
-func advisoryCuts(m *model.Machine, add func(version.Number)) {
-	for _, a := range tables.Rows[tables.Advisory](m.Tables) {
-		for _, v := range a.When.Mentions("driver") {
-			add(v)
-			add(v.Next())
+		for _, branch := range n.Image.RequiredBranches() {
+			list.addBranch(branch)
+		}
+		for _, clause := range driverClause.FindAllStringSubmatch(n.Image.Require, -1) {
+			list.addBranch(version.Int(clause[1]))
 		}
 	}
 }

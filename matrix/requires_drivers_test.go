@@ -8,13 +8,17 @@ import (
 	"cudacompat/matrix/internal/model"
 )
 
-// TestCutsOfImages: an answer can change at every branch that an image's own requirement names.
+// TestCutsOfImages checks that an answer can change at every branch that an image's own requirement names.
 func TestCutsOfImages(t *testing.T) {
-	image := &tables.Container{Require: "cuda>=12.6", Brands: []string{"tesla"}, Branches: []string{"535", "550"}}
+	image := &tables.Container{Require: "cuda>=12.6,driver>=470", Brands: []string{"tesla"}, Branches: []string{"535", "550"}}
 	m := &model.Machine{RequestedPackages: []*model.RequestedPackage{{}, {Image: image}}}
+	var list cutList
+	list.addImages(m)
 	var got []int
-	imageCuts(m, func(branch int) { got = append(got, branch) })
-	if want := []int{535, 536, 550, 551}; !slices.Equal(got, want) {
+	for _, v := range list.sorted() {
+		got = append(got, v.Major())
+	}
+	if want := []int{470, 471, 535, 536, 550, 551}; !slices.Equal(got, want) {
 		t.Errorf("branches %v, want %v", got, want)
 	}
 }

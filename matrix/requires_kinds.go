@@ -17,6 +17,7 @@ type gpuKind struct {
 	capability version.Capability
 	asked      string   // by which a target names one of them
 	names      []string // none: any of the capability
+	key        string   // kinds with equal keys have equal needs
 }
 
 // allKinds returns all GPUs of the tables: for each capability a generic GPU, then the products of its chips.
@@ -26,7 +27,7 @@ func allKinds(t *Tables) []gpuKind {
 	chips := tables.Rows[tables.Chip](t)
 	for i := range chips {
 		if c := chips[i].Capability; !slices.ContainsFunc(list, func(k gpuKind) bool { return k.capability == c }) {
-			list = append(list, gpuKind{capability: c, asked: c.String()})
+			list = append(list, gpuKind{capability: c, asked: c.String(), key: alikeKey(t, t.ChipOf(c), "")})
 		}
 	}
 	for i := range chips {
@@ -37,7 +38,7 @@ func allKinds(t *Tables) []gpuKind {
 			key := alikeKey(t, &chips[i], name)
 			if _, ok := at[key]; !ok {
 				at[key] = len(list)
-				list = append(list, gpuKind{capability: chips[i].Capability, asked: name})
+				list = append(list, gpuKind{capability: chips[i].Capability, asked: name, key: key})
 			}
 			list[at[key]].names = append(list[at[key]].names, name)
 		}
@@ -67,7 +68,8 @@ type gathering struct {
 }
 
 // add adds what one kind of GPU needs. Kinds of a capability with equal needs share an entry.
-func (r *gathering) add(k gpuKind, d demand, m *model.Machine) {
+func (r *gathering) add(k gpuKind, a artefactOn) {
+	d, m := a.demand, a.machine
 	for _, n := range d.limits(m.GPUs[0].Label) {
 		key := n.Key()
 		if r.of[key] == nil {

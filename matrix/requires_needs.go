@@ -109,6 +109,9 @@ func (q *inquiry) begin(ctx context.Context, at *model.Machine) {
 	}
 	for i := range rules.All {
 		rule := &rules.All[i]
+		if rule.Remarks {
+			continue
+		}
 		if rule.OnMachine != nil {
 			ask(rule, nil)
 		}
@@ -153,7 +156,12 @@ func (q *inquiry) outcome(ctx context.Context, at *model.Machine, provided bool)
 	v := emptyVerdict()
 	j := newJudgement(at, &v)
 	j.provided = provided
-	j.askRule = func(rule Rule, b *model.Build) []*rules.Result { return q.answered[asker{rule.ID, b}].last }
+	j.askRule = func(rule Rule, b *model.Build) []*rules.Result {
+		if one, ok := q.answered[asker{rule.ID, b}]; ok {
+			return one.last
+		}
+		return nil
+	}
 	j.runRules(ctx)
 	switch outcome(&v, j.answers(ctx)) {
 	case verdict.Compatible:

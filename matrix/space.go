@@ -135,50 +135,39 @@ func (s *spacing) add(t *Tables, h *host) {
 	s.Groups = append(s.Groups, g)
 }
 
-// spaceCuts are the drivers at which an answer can change: branches, what is published of the product, and the floors of
-// CUDA's releases. Before the first driver of the chip there is one answer.
+// spaceCuts returns the drivers at which an answer can change: branches, what is published of the product, and the
+// minimum drivers of CUDA's releases. There is one answer for all drivers before the chip's first.
 func spaceCuts(m *model.Machine) []version.Number {
-	list := []version.Number{}
-	first := version.Of("100")
-	add := func(v version.Number) {
-		if v.Known() {
-			list = append(list, v)
-		}
-	}
-	both := func(major int) {
-		add(version.Of(fmt.Sprint(major)))
-		add(version.Of(fmt.Sprint(major + 1)))
-	}
+	list := cutList{}
 	branches := tables.Rows[tables.Branch](m.Tables)
 	for _, b := range branches {
-		add(version.Of(b.Branch))
+		list.add(version.Of(b.Branch))
 		if m.PartOfGPU() {
-			both(b.Number())
+			list.addBranch(b.Number())
 		}
 	}
-	both(branches[len(branches)-1].Number())
+	list.addBranch(branches[len(branches)-1].Number())
 	for _, f := range tables.Rows[tables.Forward](m.Tables) {
 		for _, base := range f.Base {
-			both(version.Int(base))
+			list.addBranch(version.Int(base))
 		}
 	}
 	for _, family := range tables.Rows[tables.Minor](m.Tables) {
-		add(family.DriverLinux)
+		list.add(family.DriverLinux)
 	}
 	for _, c := range tables.Rows[tables.CUDA](m.Tables) {
 		_, least, _ := m.Tables.Floor(c.Release, false)
-		add(least)
+		list.add(least)
 	}
-	for _, g := range m.GPUs[:1] {
-		gpuCuts(m, g, add, both)
-		if g.Chip != nil && g.Chip.FirstBranch.Known() && !m.Jetson() {
-			first = g.Chip.FirstBranch
-		}
+	g := m.GPUs[0]
+	list.addGPU(m, g)
+	first := version.Of("100")
+	if g.Chip != nil && g.Chip.FirstBranch.Known() && !m.Jetson() {
+		first = g.Chip.FirstBranch
 	}
 	list = slices.DeleteFunc(list, func(v version.Number) bool { return v.Less(first) })
-	list = append(list, version.Of("100"))
-	slices.SortFunc(list, version.Number.Compare)
-	return slices.CompactFunc(list, func(a, b version.Number) bool { return a.Compare(b) == 0 })
+	list.add(version.Of("100"))
+	return list.sorted()
 }
 
 // readBranches are the branches of which something is published for a release and not for all: their number alone, as in

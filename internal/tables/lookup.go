@@ -462,9 +462,39 @@ func (t *Tables) Date() string {
 	return t.driversOf()
 }
 
-// Floor is the least driver for a CUDA version, in Linux' or in Windows' numbers: of its family or, for families
+// floorKey identifies a floor.
+type floorKey struct {
+	cuda    version.Number
+	windows bool
+}
+
+// floor is the minimum driver of a CUDA version.
+type floor struct {
+	need   string
+	least  version.Number
+	source []string
+}
+
+// maxFloors bounds how many floors are kept: a text can name any number of versions.
+const maxFloors = 1000
+
+// Floor returns the minimum driver for a CUDA version, in Linux' or in Windows' numbers: of its family or, for families
 // without minor-version compatibility, of the toolkit. need says it in words.
 func (t *Tables) Floor(cuda version.Number, windows bool) (need string, least version.Number, source []string) {
+	key := floorKey{cuda, windows}
+	if known, ok := t.floors.Load(key); ok {
+		f := known.(floor)
+		return f.need, f.least, f.source
+	}
+	need, least, source = t.findFloor(cuda, windows)
+	if t.floorCount.Add(1) <= maxFloors {
+		t.floors.Store(key, floor{need, least, source})
+	}
+	return need, least, source
+}
+
+// findFloor looks a floor up.
+func (t *Tables) findFloor(cuda version.Number, windows bool) (need string, least version.Number, source []string) {
 	if family := t.Family(cuda); family != nil {
 		least = family.DriverLinux
 		if windows {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"reflect"
 	"sync"
+	"sync/atomic"
 
 	"cudacompat/data"
 )
@@ -20,6 +21,9 @@ type Tables struct {
 	sources        func() ([]Source, error)
 	driversOf      func() string // how old the driver table is
 	spelt          sync.Map      // by a GPU's name, how it may be spelt
+	requirements   sync.Map      // by *Container, what RequirementOf found
+	floors         sync.Map      // by floorKey, what Floor found
+	floorCount     atomic.Int64
 	chipsByName    func() map[string]*Chip
 	chipsByID      func() map[string]*Chip
 	productsByName func() map[string][]*Product

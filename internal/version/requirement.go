@@ -17,7 +17,13 @@ const (
 
 // Requirement is an expression in NVIDIA's language of constraints, such as
 // "cuda>=12.4 brand=tesla,driver>=535,driver<536": one of the terms must hold, and in a term every constraint.
-type Requirement [][]constraint
+type Requirement struct {
+	anyBrand []term
+	byBrand  map[string][]term // by brand, in lower case: the terms that hold for no other
+}
+
+// term is a list of constraints that must all hold.
+type term []constraint
 
 type constraint struct {
 	property string // "cuda", "driver", "arch", "brand", in lower case
@@ -36,22 +42,36 @@ type Properties struct {
 
 // ParseRequirement reads an expression as libnvidia-container's src/cli/dsl.c does: names in any case.
 func ParseRequirement(text string) (Requirement, error) {
-	var r Requirement
+	r := Requirement{byBrand: map[string][]term{}}
 	for _, word := range strings.Fields(text) {
-		var term []constraint
+		var t term
 		for part := range strings.SplitSeq(word, ",") {
 			if part == "" {
 				continue
 			}
 			c, err := parseConstraint(part)
 			if err != nil {
-				return nil, err
+				return Requirement{}, err
 			}
-			term = append(term, c)
+			t = append(t, c)
 		}
-		r = append(r, term)
+		if brand, ok := t.brand(); ok {
+			r.byBrand[brand] = append(r.byBrand[brand], t)
+		} else {
+			r.anyBrand = append(r.anyBrand, t)
+		}
 	}
 	return r, nil
+}
+
+// brand returns the brand, in lower case, without which the term cannot hold. It returns false if there is none.
+func (t term) brand() (string, bool) {
+	for _, c := range t {
+		if c.property == "brand" && c.operator == "=" {
+			return strings.ToLower(c.value), true
+		}
+	}
+	return "", false
 }
 
 func parseConstraint(text string) (constraint, error) {
@@ -69,22 +89,38 @@ func parseConstraint(text string) (constraint, error) {
 
 // On judges the expression; the empty one holds.
 func (r Requirement) On(p Properties) Truth {
-	best := Unmet
-	for _, term := range r {
-		all := Met
-		for _, c := range term {
-			if all = min(all, c.on(p)); all == Unmet {
-				break
-			}
-		}
-		if best = max(best, all); best == Met {
-			return Met
-		}
-	}
-	if len(r) == 0 {
+	if len(r.anyBrand)+len(r.byBrand) == 0 {
 		return Met
 	}
+	best := anyOf(r.anyBrand, p)
+	if p.Brand != "" && !p.NoGPU && !p.AnyBrand {
+		return max(best, anyOf(r.byBrand[strings.ToLower(p.Brand)], p))
+	}
+	for _, terms := range r.byBrand {
+		best = max(best, anyOf(terms, p))
+	}
 	return best
+}
+
+// anyOf returns the best of what the terms say.
+func anyOf(terms []term, p Properties) Truth {
+	best := Unmet
+	for _, t := range terms {
+		if best = max(best, t.on(p)); best == Met {
+			break
+		}
+	}
+	return best
+}
+
+func (t term) on(p Properties) Truth {
+	all := Met
+	for _, c := range t {
+		if all = min(all, c.on(p)); all == Unmet {
+			break
+		}
+	}
+	return all
 }
 
 func (c constraint) on(p Properties) Truth {

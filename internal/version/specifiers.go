@@ -121,5 +121,8 @@ var trailingZeros = lazyregexp.New(`^(\d+(?:\.\d+)*?)(?:\.0+)*($|[^\d.].*$|\.[^\
 
 // SameRelease reports whether two texts name one release, "2.7" and "2.7.0".
 func SameRelease(a, b string) bool {
+	if !strings.Contains(a, ".0") && !strings.Contains(b, ".0") {
+		return a == b
+	}
 	return a == b || trailingZeros.ReplaceAllString(a, "$1$2") == trailingZeros.ReplaceAllString(b, "$1$2")
 }

@@ -173,27 +173,51 @@ var (
 	workstation    = lazyregexp.New(`\b(rtx|quadro|nvs|active|laptop)\b`)
 )
 
+// market says for whom NVIDIA sells a GPU.
+type market int8
+
+const (
+	notClassified market = iota
+	forDataCentres
+	forOthers
+	forBoth // or not known
+)
+
 // DataCentre reports whether NVIDIA sells the GPU for data centres. A chip is sold in several lines, so the name
 // decides where there is one. Of RTX boards only some are allowed, and no list of them is published: maybe.
 func (g GPU) DataCentre() Trilean {
-	name := tables.NormalGPU(g.Name)
+	if g.market == notClassified {
+		g.market = marketOf(g.Name, g.Chip)
+	}
+	switch g.market {
+	case forDataCentres:
+		return Yes
+	case forOthers:
+		return No
+	}
+	return Maybe
+}
+
+// marketOf classifies a GPU by its name and its chip, which may be nil.
+func marketOf(name string, chip *tables.Chip) market {
+	name = tables.NormalGPU(name)
 	kind := []string{}
-	if g.Chip != nil {
-		kind = g.Chip.Kind
+	if chip != nil {
+		kind = chip.Kind
 	}
 	switch {
 	case consumerName.MatchString(name), slices.Equal(kind, []string{"geforce"}):
-		return No
+		return forOthers
 	case strings.Contains(name, "server edition"):
-		return Yes
-	case g.Chip != nil && g.Chip.HasName("geforce "+name): // "RTX 4090", as people write it
-		return No
+		return forDataCentres
+	case chip != nil && chip.HasName("geforce "+name): // "RTX 4090", as people write it
+		return forOthers
 	case slices.Contains(kind, "integrated"), workstation.MatchString(name):
-		return Maybe
+		return forBoth
 	case dataCentreName.MatchString(name), slices.Equal(kind, []string{"data-centre"}):
-		return Yes
+		return forDataCentres
 	}
-	return Maybe
+	return forBoth
 }
 
 // CompatPackage is the lowest package that reaches a CUDA; nil where a GPU is not certainly a data-centre one, or

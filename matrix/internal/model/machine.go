@@ -67,6 +67,7 @@ type GPU struct {
 	Bus        string             // its address; empty where none is known
 	pciID      string             // "10de:27b8"; empty where PCI was not read
 	Index      string             // by which CUDA_VISIBLE_DEVICES can name it, in the order of addresses
+	market     market             // found once: rules ask for it with each driver
 }
 
 // Answers reports whether NVML showed the GPU, to this program or to nvidia-smi: the driver knows it then.
@@ -302,7 +303,8 @@ func Nouveaus(g facts.GPU) bool {
 // gpuNamed resolves a name or a compute capability.
 func (m *Machine) gpuNamed(name, from string) GPU {
 	if c, err := version.ParseCapability(name); err == nil {
-		return GPU{Label: "GPU of compute capability " + name, Capability: c, Chip: m.Tables.ChipOf(c), From: from}
+		chip := m.Tables.ChipOf(c)
+		return GPU{Label: "GPU of compute capability " + name, Capability: c, Chip: chip, From: from, market: marketOf("", chip)}
 	}
 	chip := m.Tables.ChipNamed(name)
 	g := GPU{Label: name, Name: name, Chip: chip, From: from}
@@ -310,6 +312,7 @@ func (m *Machine) gpuNamed(name, from string) GPU {
 		g.Capability = chip.Capability
 		g.Label = fmt.Sprintf("%s (%s)", name, chip.Capability)
 	}
+	g.market = marketOf(g.Name, g.Chip)
 	return g
 }
 

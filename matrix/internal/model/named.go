@@ -26,7 +26,7 @@ type RequestedPackage struct {
 	Companion   bool               // of PyTorch's own, released with a torch: judged with the torch beside it
 	Image       *tables.Container  // of the table of images; nil: not in it
 	Unlisted    bool               // each of its releases is for one torch, and the tables do not have this one
-	require     *imageRequirement  // of Image, once it was asked for
+	tables      *tables.Tables
 }
 
 // Subject names it in findings: "vllm 0.30.0".
@@ -93,7 +93,7 @@ func WithoutPrivate(t *tables.Tables, f facts.Facts) facts.Facts {
 
 // requestedPackage is what is known of one package; nil of one that has nothing to do with a GPU.
 func (m *Machine) requestedPackage(env *facts.Environment, w *facts.Requested) *RequestedPackage {
-	n := &RequestedPackage{Requested: w, Environment: env, Uses: m.UsesOf(w)}
+	n := &RequestedPackage{tables: m.Tables, Requested: w, Environment: env, Uses: m.UsesOf(w)}
 	if w.Origin == "image" {
 		return m.requestedImage(n)
 	}

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -185,44 +184,14 @@ func (m *Machine) LetIn(b *Build) bool {
 	if b.Named == nil || b.Named.Image == nil || b.Named.Image.Require == "" || len(m.GPUs) == 0 {
 		return false
 	}
-	_, expression, err := b.Named.Require()
-	refuses := func(p []version.Properties) bool { return OnEither(expression, p) != version.Met }
-	return err == nil && !slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.DataCentre() != Yes }) &&
+	require := b.Named.Require()
+	refuses := func(p []version.Properties) bool { return OnEither(require.Expression, p) != version.Met }
+	return require.Err == nil && !slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.DataCentre() != Yes }) &&
 		!slices.ContainsFunc(m.TargetProperties(), refuses)
 }
 
-// RequireCUDA is the variable as the image sets it: "cuda>=12.6 brand=tesla,driver>=535,driver<536 …".
-func RequireCUDA(c *tables.Container) string {
-	text := c.Require
-	for _, branch := range c.Branches {
-		if branch == "none" {
-			continue
-		}
-		next := version.Int(branch) + 1
-		for _, brand := range c.Brands {
-			text += fmt.Sprintf(" brand=%s,driver>=%s,driver<%d", brand, branch, next)
-		}
-	}
-	return text
-}
-
-// imageRequirement is the NVIDIA_REQUIRE_CUDA of an image.
-type imageRequirement struct {
-	text       string
-	expression version.Requirement
-	err        error
-}
-
-// Require returns the NVIDIA_REQUIRE_CUDA of the image that n names, and the same parsed. It parses once: the text has
-// up to 70 kB, and every driver is compared with it.
-func (n *RequestedPackage) Require() (string, version.Requirement, error) {
-	if n.require == nil {
-		text := RequireCUDA(n.Image)
-		expression, err := version.ParseRequirement(text)
-		n.require = &imageRequirement{text, expression, err}
-	}
-	return n.require.text, n.require.expression, n.require.err
-}
+// Require returns the NVIDIA_REQUIRE_CUDA of the image that n names.
+func (n *RequestedPackage) Require() *tables.ImageRequirement { return n.tables.RequirementOf(n.Image) }
 
 // TargetProperties is what the constraints are about where no container runs: each GPU by every brand that NVML may
 // call it.

@@ -308,6 +308,7 @@ var All = []Rule{
 	},
 	{
 		ID: "driver-eol", Title: "the driver's branch has reached end of life",
+		Remarks:   true,
 		OnMachine: driverEOL,
 	},
 	{
@@ -366,6 +367,7 @@ var All = []Rule{
 	},
 	{
 		ID: "matrix-outdated", Title: "the tables are older than what is installed",
+		Remarks:   true,
 		OnMachine: matrixOutdated,
 	},
 	{

@@ -29,10 +29,10 @@ func imageRequirements(m *model.Machine) []*Result {
 		if n.Image == nil || n.Image.Require == "" || !m.Driver().Version.Known() || m.WindowsNumbers() || refusedImage(m, n) {
 			continue
 		}
-		text, expression, err := n.Require()
-		r := requirement{name: "NVIDIA_REQUIRE_CUDA of " + n.Name + ":" + n.Version, text: text,
+		require := n.Require()
+		r := requirement{name: "NVIDIA_REQUIRE_CUDA of " + n.Name + ":" + n.Version, text: require.Text,
 			from: n.From, source: n.Image.Source, host: m.TargetWords(), of: m.TargetProperties()}
-		results = append(results, r.judge(m, expression, err)...)
+		results = append(results, r.judge(m, require.Expression, require.Err)...)
 	}
 	return results
 }
@@ -40,8 +40,11 @@ func imageRequirements(m *model.Machine) []*Result {
 // refusedImage reports whether the image's CUDA is above the driver's reach, which driver-too-old has said.
 func refusedImage(m *model.Machine, n *model.RequestedPackage) bool {
 	return slices.ContainsFunc(m.Builds, func(b *model.Build) bool {
+		if b.Named != n {
+			return false
+		}
 		state, _, _ := m.Floor(b.CUDANumber)
-		return b.Named == n && state == model.FloorBelow && !m.LetIn(b)
+		return state == model.FloorBelow && !m.LetIn(b)
 	})
 }
 

@@ -22,6 +22,8 @@ type Rule struct {
 	// LeavesNoGPU reports whether its fault leaves a program no GPU to run on: where a kernel ran, it was not to blame.
 	LeavesNoGPU bool
 	Reads       []string // the tables' columns that it decides by
+	// Remarks reports whether its results change no answer and no outcome. What a machine must have can be found without it.
+	Remarks bool
 	// Absence names the probes on whose "not there" its errors and warnings rest: while one of them could not see a place,
 	// what the rule misses may be there, and its link is unseen.
 	Absence []string
