@@ -377,7 +377,7 @@ func sharedBy(v verdict.Verdict, a verdict.BuildAnswer) []verdict.Link {
 func TestRemarksChangeNoAnswer(t *testing.T) {
 	remark := func(id string) bool {
 		rule, _ := rules.Named(id)
-		return rule.Remarks
+		return rule.OnlyRemarks()
 	}
 	files, _ := filepath.Glob("testdata/*/*.txtar")
 	said := 0

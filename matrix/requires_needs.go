@@ -109,7 +109,7 @@ func (q *inquiry) begin(ctx context.Context, at *model.Machine) {
 	}
 	for i := range rules.All {
 		rule := &rules.All[i]
-		if rule.Remarks {
+		if rule.OnlyRemarks() {
 			continue
 		}
 		if rule.OnMachine != nil {

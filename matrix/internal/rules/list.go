@@ -308,7 +308,6 @@ var All = []Rule{
 	},
 	{
 		ID: "driver-eol", Title: "the driver's branch has reached end of life",
-		Remarks:   true,
 		OnMachine: driverEOL,
 	},
 	{
@@ -367,7 +366,6 @@ var All = []Rule{
 	},
 	{
 		ID: "matrix-outdated", Title: "the tables are older than what is installed",
-		Remarks:   true,
 		OnMachine: matrixOutdated,
 	},
 	{

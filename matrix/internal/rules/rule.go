@@ -22,8 +22,6 @@ type Rule struct {
 	// LeavesNoGPU reports whether its fault leaves a program no GPU to run on: where a kernel ran, it was not to blame.
 	LeavesNoGPU bool
 	Reads       []string // the tables' columns that it decides by
-	// Remarks reports whether its results change no answer and no outcome. What a machine must have can be found without it.
-	Remarks bool
 	// Absence names the probes on whose "not there" its errors and warnings rest: while one of them could not see a place,
 	// what the rule misses may be there, and its link is unseen.
 	Absence []string
@@ -40,6 +38,10 @@ func (r Rule) SilentAfter(id string) bool {
 	other, ok := Named(id)
 	return id == r.SaidBy || ok && slices.Contains(r.Rests, other.Link)
 }
+
+// OnlyRemarks reports whether the rule's results change no answer and no outcome. What a machine must have can be found
+// without it.
+func (r Rule) OnlyRemarks() bool { return r.ID == "driver-eol" || r.ID == "matrix-outdated" }
 
 // OfFleet reports whether the rule is about many nodes: one alone is never asked (package fleet).
 func (r Rule) OfFleet() bool { return r.OnMachine == nil && r.OnBuild == nil }
