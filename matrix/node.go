@@ -9,10 +9,13 @@ import (
 )
 
 // Normalize clears the facts that differ between two looks at the same machine and decide nothing in a fleet: how long
-// a probe took, which process led to an environment, how much memory is in use, and the uptime beyond the time that the
-// fabric needs to start. Equal nodes then compare equal.
+// a probe took, which process led to an environment, how much memory is in use, and how long ago the GPUs could begin to
+// join their fabric, beyond the time that this takes. Equal nodes then compare equal.
 func Normalize(f *facts.Facts) {
-	f.Machine.Uptime = min(f.Machine.Uptime, model.RegisterSeconds+1)
+	if since, _ := model.FabricSince(f); f.Machine.Uptime > 0 {
+		f.Machine.Uptime = max(1, min(since, model.RegisterSeconds+1))
+	}
+	f.Machine.ModuleLoaded, f.Machine.Fabric.Started = 0, 0
 	for i := range f.Probes {
 		f.Probes[i].Seconds = 0
 	}

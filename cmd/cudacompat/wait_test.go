@@ -39,6 +39,8 @@ func TestCanChange(t *testing.T) {
 		{name: "a GPU gone beside others", found: facts.Facts{GPUs: []facts.GPU{{}}}, findings: []verdict.Finding{finding("gpu-count")}},
 		{name: "a mismatch", findings: []verdict.Finding{finding("driver-mismatch")}},
 		{name: "a mismatch while an installer runs", found: facts.Facts{Machine: facts.Machine{Installing: "dpkg"}}, findings: []verdict.Finding{finding("driver-mismatch")}, want: true},
+		{name: "a refused key", findings: []verdict.Finding{finding("secure-boot")}},
+		{name: "DKMS failed for another kernel", found: facts.Facts{System: facts.System{Kernel: "6.8.0-1021-aws"}, Machine: facts.Machine{MakeError: "error", MakeKernel: "6.8.0-1015-aws"}}, findings: []verdict.Finding{finding("module-missing-for-kernel")}, want: true},
 		{name: "nouveau", findings: []verdict.Finding{finding("nouveau-loaded")}},
 		{name: "Xid 79", findings: []verdict.Finding{finding("gpu-health")}},
 		{name: "the wrong kind of module", findings: []verdict.Finding{finding("open-module-required")}},

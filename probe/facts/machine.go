@@ -4,7 +4,9 @@ package facts
 // boot, and can be read of a tree at rest.
 type Machine struct {
 	Uptime float64 `json:"uptime"` // seconds since boot; 0 for a tree at rest
-	Job    string  `json:"job"`    // scheduler whose job this process belongs to, "slurm"
+	// ModuleLoaded is how many seconds after boot the driver's module was loaded, by the kernel's log; 0 if it does not tell.
+	ModuleLoaded float64 `json:"module_loaded,omitempty"`
+	Job          string  `json:"job"` // scheduler whose job this process belongs to, "slurm"
 	// JobGPUs is the variable by which the job's step says that it has GPUs, "SLURM_STEP_GPUS"; empty where none does.
 	JobGPUs string `json:"job_gpus,omitempty"`
 	// Installing is a process that installs or builds a driver now, "dkms"; empty if none was seen.
@@ -99,13 +101,15 @@ type DriverPackage struct {
 
 // Fabric is the software that NVSwitch needs.
 type Fabric struct {
-	Manager  string `json:"manager"`  // the daemon's program, "/usr/bin/nv-fabricmanager"
-	Version  string `json:"version"`  // its package's version; empty when not known
-	From     string `json:"from"`     // where Version was read
-	Running  string `json:"running"`  // "yes", "no"; empty: processes cannot be seen, or no NVIDIA device is here
-	NVLSM    string `json:"nvlsm"`    // the NVLink subnet manager's directory or program
-	UMAD     string `json:"ib_umad"`  // "loaded", "at boot" (modules-load.d), "on disk"; empty: nowhere
-	Switches int    `json:"switches"` // NVSwitch devices on PCI that are not given to a virtual machine
+	Manager string `json:"manager"` // the daemon's program, "/usr/bin/nv-fabricmanager"
+	Version string `json:"version"` // its package's version; empty when not known
+	From    string `json:"from"`    // where Version was read
+	Running string `json:"running"` // "yes", "no"; empty: processes cannot be seen, or no NVIDIA device is here
+	// Started is how many seconds after boot that daemon was started; 0 if it does not run or is not seen.
+	Started  float64 `json:"started,omitempty"`
+	NVLSM    string  `json:"nvlsm"`    // the NVLink subnet manager's directory or program
+	UMAD     string  `json:"ib_umad"`  // "loaded", "at boot" (modules-load.d), "on disk"; empty: nowhere
+	Switches int     `json:"switches"` // NVSwitch devices on PCI that are not given to a virtual machine
 }
 
 // Updates is what upgrades packages without asking.

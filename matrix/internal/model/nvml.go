@@ -8,12 +8,14 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Codes of nvmlReturn_t (nvml.h): NVML_ERROR_NO_PERMISSION, _DRIVER_NOT_LOADED, _GPU_IS_LOST, _LIB_RM_VERSION_MISMATCH.
+// Codes of nvmlReturn_t (nvml.h): NVML_ERROR_NO_PERMISSION, _DRIVER_NOT_LOADED, _GPU_IS_LOST, _LIB_RM_VERSION_MISMATCH,
+// _UNKNOWN.
 const (
 	NVMLNoPermission = 4
 	NVMLNotLoaded    = 9
 	NVMLLost         = 15
 	NVMLMismatch     = 18
+	NVMLUnknown      = 999
 )
 
 // NVMLCountsNone reports whether NVML answered for this machine and counts no GPU. It outranks files and the PCI bus:
@@ -82,17 +84,30 @@ func (m *Machine) FabricWaits() string {
 	return ""
 }
 
-// FabricPending returns what is missing while a GPU may still join its fabric: the state five minutes after boot. A paste
-// does not tell when the machine was started.
+// FabricPending returns what is missing while a GPU may still join its fabric: the state five minutes after the latest
+// of boot, the module's load and the fabric manager's start. A paste does not tell when the machine was started.
 func (m *Machine) FabricPending() verdict.MissingFact {
 	state := m.FabricWaits()
+	since, of := FabricSince(m.Facts)
 	switch {
-	case state == "" || m.Facts.Machine.Uptime >= RegisterSeconds:
+	case state == "" || since >= RegisterSeconds:
 		return verdict.MissingFact{}
 	case m.Facts.Machine.Uptime == 0:
 		return verdict.Question("whether the GPUs will join the NVLink fabric, which is " + state + " (until then every program gets error 802)")
 	}
-	return verdict.Question("whether the GPUs will join the NVLink fabric within five minutes of boot; now it is " + state)
+	return verdict.Question("whether the GPUs will join the NVLink fabric within five minutes of " + of + "; now it is " + state)
+}
+
+// FabricSince returns how many seconds ago the GPUs could begin to join their fabric, and what happened then.
+func FabricSince(f *facts.Facts) (seconds float64, since string) {
+	uptime, loaded, started := f.Machine.Uptime, f.Machine.ModuleLoaded, f.Machine.Fabric.Started
+	switch {
+	case started > 0 && started >= loaded && started <= uptime:
+		return uptime - started, "the fabric manager's start"
+	case loaded > 0 && loaded <= uptime:
+		return uptime - loaded, "the driver's load"
+	}
+	return uptime, "boot"
 }
 
 // NVMLFrom is who put NVML's answer into words: this program's child process, or the nvidia-smi of pasted output.

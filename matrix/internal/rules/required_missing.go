@@ -46,7 +46,12 @@ func lackingRequired(m *model.Machine, want string) verdict.Finding {
 	case (want == "driver" || want == "gpu") && refusedByNVML(m):
 		f.Message = "the driver does not answer, but a working " + strings.TrimPrefix(name, "NVIDIA ") + " is required: " + nvml.Message
 		f.Evidence = []verdict.Evidence{{Fact: "NVML", Value: cmp.Or(nvml.Message, fmt.Sprint("error ", nvml.Code)), From: m.NVMLFrom()}}
-		f.Steps = []pin.Step{pin.Say("run `sudo dmesg | grep -iE 'nvrm|xid'`, which may say why it fails; then load the driver again, or reboot")}
+		if nvml.Code == model.NVMLUnknown {
+			f.Steps = []pin.Step{reloadUVM(m)}
+		} else {
+			f.Steps = nil
+		}
+		f.Steps = append(f.Steps, pin.Say("run `sudo dmesg | grep -iE 'nvrm|xid'`, which may say why it fails; then load the driver again, or reboot"))
 	case want == "gpu" && m.NVMLCountsNone() && m.OnPCI():
 		f.Message = "NVML counts no GPU, but one is required; the PCI bus lists one that the driver does not have"
 		f.Evidence = []verdict.Evidence{{Fact: "GPUs that NVML counts", Value: "0", From: m.NVMLFrom()}}

@@ -251,6 +251,13 @@ func lostSteps(m *model.Machine) []pin.Step {
 	return []pin.Step{pins.OnHost(m, pins.HostSystem(m).AsRoot("reboot")).Explained("save your work first; if it happens again, the GPU or its slot is failing")}
 }
 
+// reloadUVM loads nvidia_uvm again. After a suspend it is often broken, and CUDA answers 999 until then (pytorch#88639).
+func reloadUVM(m *model.Machine) pin.Step {
+	s := pins.HostSystem(m)
+	return pins.OnHost(m, pin.Sequence(s.AsRoot("modprobe", "-r", "nvidia_uvm"), s.AsRoot("modprobe", "nvidia_uvm"))).
+		Explained("if the machine was suspended since the driver was loaded; stop what uses the GPU first")
+}
+
 // replacement is what to do with a GPU that no reset mends.
 func replacement(m *model.Machine) pin.Step {
 	if m.OnEC2() {

@@ -2,7 +2,9 @@ package driver
 
 import (
 	"bytes"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cudacompat/probe/facts"
@@ -18,7 +20,9 @@ func ReadFabric(h *host.Host) (source.Update, error) {
 		NVLSM: h.FirstThere("/opt/nvidia/nvlsm/sbin/nvlsm", "/opt/nvidia/nvlsm", "/usr/sbin/nvlsm"),
 		UMAD:  umadState(h), Switches: countSwitches(h)}
 	if f.Manager != "" || gpu.MayBePresent(h) {
-		f.Running = h.Running("nv-fabricmanager")
+		if f.Running = h.Running("nv-fabricmanager"); f.Running == "yes" {
+			f.Started = startOf(h, "nv-fabricmanage") // the kernel keeps 15 bytes of a name
+		}
 	}
 	if f == (facts.Fabric{}) {
 		return nil, host.ErrAbsent
@@ -64,4 +68,27 @@ func umadOnDisk(h *host.Host) bool {
 // boards. It leaves out those given to a virtual machine (vfio-pci), which manages them itself.
 func countSwitches(h *host.Host) int {
 	return len(gpu.Devices(h, "0x0680"))
+}
+
+// ticksPerSecond is USER_HZ, in which /proc tells times on every architecture that CUDA runs on.
+const ticksPerSecond = 100
+
+// startOf returns how many seconds after boot the last process of a name was started, 0 if that is not told. It is the
+// 22nd field of /proc/PID/stat, the 20th after the name:
+//
+//	1234 (nv-fabricmanage) S 1 1234 1234 0 -1 4194560 2031 0 12 0 45 30 0 0 20 0 19 0 4211 1873 …
+func startOf(h *host.Host, name string) float64 {
+	last := 0.0
+	for _, file := range h.Glob("/proc/[0-9]*/comm") {
+		if of, err := h.ReadLine(file); err != nil || of != name {
+			continue
+		}
+		stat, _ := h.ReadLine(path.Dir(file) + "/stat")
+		_, rest, _ := strings.Cut(stat, ") ")
+		if fields := strings.Fields(rest); len(fields) > 19 {
+			ticks, _ := strconv.ParseFloat(fields[19], 64)
+			last = max(last, ticks/ticksPerSecond)
+		}
+	}
+	return last
 }

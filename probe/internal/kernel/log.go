@@ -69,7 +69,7 @@ func ReadLog(h *host.Host) (source.Update, error) {
 		return nil, err
 	}
 	apply := func(f *facts.Facts) {
-		f.Machine.Signatures.Rejected = log.rejected
+		f.Machine.Signatures.Rejected, f.Machine.ModuleLoaded = log.rejected, log.loaded
 		f.Driver.Kernel, f.Machine.Xids, f.Driver.KernelFrom = log.trouble, log.xids, from
 	}
 	if len(log.trouble)+len(log.xids) == 0 && log.rejected == "" {
@@ -101,7 +101,11 @@ func readKmsg(h *host.Host, log *kernelLines) (string, error) {
 			return name, nil
 		}
 		for line := range strings.Lines(string(record[:n])) {
-			log.add(kernelText(line))
+			text := kernelText(line)
+			log.add(text)
+			if strings.Contains(text, "NVRM: loading") {
+				log.loaded = recordTime(line)
+			}
 		}
 	}
 }
@@ -168,6 +172,7 @@ func readJournals(h *host.Host, log *kernelLines) string {
 type kernelLines struct {
 	trouble, xids []string
 	rejected      string
+	loaded        float64 // seconds after boot at which the driver was loaded last
 }
 
 // addLogged adds a line of a logger, which begins with the time and the host name. The first message of a boot drops
@@ -245,4 +250,18 @@ func kernelText(line string) string {
 		return ""
 	}
 	return strings.TrimSuffix(text, "\n")
+}
+
+// recordTime returns the seconds after boot of a record: its prefix has the priority, a number, and microseconds.
+func recordTime(line string) float64 {
+	prefix, _, _ := strings.Cut(line, ";")
+	fields := strings.Split(prefix, ",")
+	if len(fields) < 3 {
+		return 0
+	}
+	n, err := strconv.ParseFloat(fields[2], 64)
+	if err != nil {
+		return 0
+	}
+	return n / 1e6
 }

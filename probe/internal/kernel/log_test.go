@@ -240,3 +240,12 @@ func FuzzKernelText(f *testing.F) {
 	f.Add("4,1084,52712345,-;NVRM: Xid (PCI:0000:00:1e): 79, pid=1234, GPU has fallen off the bus.")
 	f.Fuzz(func(_ *testing.T, record string) { kernelText(record) })
 }
+
+// TestRecordTime reads when a record was written.
+func TestRecordTime(t *testing.T) {
+	for line, want := range map[string]float64{"4,1084,52712345,-;NVRM: loading NVIDIA UNIX": 52.712345, "4,1084;x": 0, "x": 0} {
+		if got := recordTime(line); got != want {
+			t.Errorf("%q: %v, want %v", line, got, want)
+		}
+	}
+}

@@ -76,3 +76,13 @@ func sharedMemory(h *host.Host) int64 {
 	}
 	return int64(st.Blocks) * int64(st.Bsize)
 }
+
+// inode returns a file's inode number, and 0 if the file is not there.
+func inode(h *host.Host, name string) uint64 {
+	resolved, err := h.Resolve(name)
+	var st syscall.Stat_t
+	if err != nil || syscall.Lstat(h.Real(resolved), &st) != nil {
+		return 0
+	}
+	return uint64(st.Ino)
+}

@@ -15,3 +15,6 @@ func readNode(_ *host.Host, name string) (facts.Node, error) {
 
 // sharedMemory is of systems with /dev/shm.
 func sharedMemory(*host.Host) int64 { return 0 }
+
+// inode is of systems with inodes.
+func inode(*host.Host, string) uint64 { return 0 }

@@ -36,17 +36,50 @@ func ReadJob(h *host.Host) (source.Update, error) {
 // bus yet.
 const firstBootSeconds = 1800
 
-// installers are the processes that install or build a driver.
-var installers = []string{"dkms", "dpkg", "apt-get", "rpm", "dnf", "yum", "zypper", "akmods", "nvidia-installer", "cloud-init"}
+// installers are the processes that install or build a driver. The one that waits for a shutdown to finish updates
+// (unattended-upgr) always runs, and so is none.
+var installers = []string{"dkms", "dpkg", "apt-get", "apt", "rpm", "dnf", "dnf5", "yum", "zypper", "rpm-ostree", "akmods", "nvidia-installer", "cloud-init"}
 
-// installer returns a process that installs or builds a driver now, "" if none was seen.
+// installerLocks are the files that a package manager locks while it changes what is installed.
+var installerLocks = []struct{ file, manager string }{
+	{"/var/lib/dpkg/lock-frontend", "dpkg"}, {"/var/lib/dpkg/lock", "dpkg"},
+	{"/var/lib/rpm/.rpm.lock", "rpm"}, {"/usr/lib/sysimage/rpm/.rpm.lock", "rpm"},
+}
+
+// installer returns a process or a package manager that installs or builds a driver now, "" if none was seen. A lock is
+// seen where other users' processes are hidden, too.
 func installer(h *host.Host) string {
 	for _, name := range installers {
 		if h.Running(name) == "yes" {
 			return name
 		}
 	}
+	locked := lockedInodes(h.ReadQuietly("/proc/locks"))
+	if len(locked) == 0 {
+		return ""
+	}
+	for _, lock := range installerLocks {
+		if n := inode(h, lock.file); n != 0 && locked[n] {
+			return lock.manager
+		}
+	}
 	return ""
+}
+
+// writeLock matches a lock that lets nobody else in, with the inode of the file:
+//
+//	1: POSIX  ADVISORY  WRITE 2711 103:01:258113 0 EOF
+var writeLock = lazyregexp.New(`(?m)^\d+: (?:POSIX|FLOCK|OFDLCK) +\S+ +WRITE +-?\d+ +[0-9a-f]+:[0-9a-f]+:(\d+) `)
+
+// lockedInodes returns the inodes in /proc/locks.
+func lockedInodes(locks []byte) map[uint64]bool {
+	inodes := map[uint64]bool{}
+	for _, m := range writeLock.FindAllSubmatch(locks, -1) {
+		if n, err := strconv.ParseUint(string(m[1]), 10, 64); err == nil {
+			inodes[n] = true
+		}
+	}
+	return inodes
 }
 
 // jobVariables lists what schedulers set for the processes of a job. Only their presence is read.

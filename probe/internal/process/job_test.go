@@ -1,6 +1,7 @@
 package process
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -25,6 +26,35 @@ func TestJobGPUsOf(t *testing.T) {
 		if got := gpuVariable(&host.Host{Root: root, Env: map[string]string{tt.name: tt.value}}); got != tt.want {
 			t.Errorf("%s=%s: %q, want %q", tt.name, tt.value, got, tt.want)
 		}
+	}
+}
+
+// TestInstaller sees who installs a driver by its process, or by the lock that it holds where processes are hidden.
+func TestInstaller(t *testing.T) {
+	root := t.TempDir()
+	h := func() *host.Host { return &host.Host{Root: root} }
+	hosttest.Write(t, filepath.Join(root, "proc/1/comm"), "systemd\n")
+	hosttest.Write(t, filepath.Join(root, "proc/77/comm"), "unattended-upgr\n")
+	hosttest.Write(t, filepath.Join(root, "var/lib/dpkg/lock-frontend"), "")
+	lock := func(kind string, n uint64) {
+		hosttest.Write(t, filepath.Join(root, "proc/locks"), fmt.Sprintf("1: POSIX  ADVISORY  %s 2711 103:01:%d 0 EOF\n2: FLOCK  ADVISORY  WRITE 9 00:19:1 0 EOF\n", kind, n))
+	}
+	dpkg := inode(h(), "/var/lib/dpkg/lock-frontend")
+	lock("WRITE", dpkg+1000000)
+	if got := installer(h()); got != "" {
+		t.Errorf("another file's lock: %q", got)
+	}
+	lock("READ ", dpkg)
+	if got := installer(h()); got != "" {
+		t.Errorf("a lock for reading: %q", got)
+	}
+	lock("WRITE", dpkg)
+	if got := installer(h()); got != "dpkg" {
+		t.Errorf("dpkg's lock: %q", got)
+	}
+	hosttest.Write(t, filepath.Join(root, "proc/88/comm"), "nvidia-installe\n")
+	if got := installer(h()); got != "nvidia-installer" {
+		t.Errorf("NVIDIA's installer: %q", got)
 	}
 }
 
