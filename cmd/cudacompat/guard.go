@@ -348,7 +348,7 @@ func (g *guarding) managedMark() string {
 // program does.
 func (g *guarding) environment(said string) (string, error) {
 	c := g.command
-	where := c.Destination(guardSettings(g.host))
+	where := c.Destination(guardSettings(g.host, c))
 	switch {
 	case where.Unknown != "":
 		return "", fmt.Errorf("it cannot be determined which environment the command changes: %s decides; name it on the command line", where.Unknown)
@@ -372,12 +372,41 @@ func (g *guarding) environment(said string) (string, error) {
 }
 
 // guardSettings returns those that an installer finds here.
-func guardSettings(h *probe.Host) guard.Settings {
+func guardSettings(h *probe.Host, c guard.Command) guard.Settings {
 	dir, _ := os.Getwd()
-	return guard.Settings{Getenv: settingOf(os.Environ()), Dir: dir, Read: func(file string) []byte {
+	s := guard.Settings{Getenv: settingOf(os.Environ()), Dir: dir, Read: func(file string) []byte {
 		data, _ := h.ReadFile(file)
 		return data
 	}}
+	if c.By == "pip" {
+		s.Prefix = pipPrefix(h, c)
+	}
+	return s
+}
+
+// pipPrefix returns sys.prefix of the Python that runs pip: the environment that pyvenv.cfg marks, else the directory
+// that the interpreter's link leads to.
+func pipPrefix(h *probe.Host, c guard.Command) string {
+	python := c.Python()
+	if probe.IsEnvironment(h, python) {
+		return python
+	}
+	if python == "" {
+		python, _ = pythonOf(c.Argv[0])
+	}
+	if python == "" {
+		return ""
+	}
+	bin := filepath.Dir(python)
+	for _, dir := range []string{bin, filepath.Dir(bin)} {
+		if _, err := h.ReadFile(filepath.Join(dir, "pyvenv.cfg")); err == nil {
+			return filepath.Dir(bin)
+		}
+	}
+	if real, err := filepath.EvalSymlinks(python); err == nil {
+		bin = filepath.Dir(real)
+	}
+	return filepath.Dir(bin)
 }
 
 // settingOf returns what variables say. pip lowers the letters behind PIP_, so that PIP_Target is PIP_TARGET.

@@ -1,13 +1,13 @@
 package guard
 
 import (
-	"bytes"
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"cudacompat/internal/lazyregexp"
+	"github.com/pelletier/go-toml/v2"
 )
 
 // Settings are what an installer reads besides its command: the environment's variables and configuration files.
@@ -15,6 +15,7 @@ type Settings struct {
 	Getenv func(name string) string
 	Read   func(file string) []byte // nil where there is none
 	Dir    string                   // the current directory
+	Prefix string                   // sys.prefix of the Python that runs pip; empty where it is not known
 }
 
 // Destination is where settings send packages. Where Unknown is not empty, it says which of them decides and is not
@@ -33,9 +34,17 @@ func (c Command) Destination(s Settings) Destination {
 	if c.By == "pip" {
 		return c.pipDestination(s)
 	}
-	for _, file := range uvFiles(s) {
-		if key := uvElsewhere.FindString(uvPipSettings(file, s.Read(file))); key != "" {
-			return Destination{Unknown: fmt.Sprintf("%s of %s", strings.Fields(strings.ReplaceAll(key, "=", " "))[0], file)}
+	for _, file := range c.uvFiles(s) {
+		data := s.Read(file)
+		if len(data) == 0 {
+			continue
+		}
+		key, err := uvDestination(filepath.Base(file), data)
+		switch {
+		case err != nil:
+			return Destination{Unknown: fmt.Sprintf("%s, which cannot be read,", file)}
+		case key != "":
+			return Destination{Unknown: fmt.Sprintf("%s of %s", key, file)}
 		}
 	}
 	return Destination{}
@@ -59,28 +68,72 @@ func (c Command) pipDestination(s Settings) Destination {
 	if d.Into != "" || d.Python != "" {
 		return d
 	}
+	return Destination{Unknown: c.pipConfigured(s)}
+}
+
+// pipConfigured returns the key of pip's files that decides where packages go, with the file that has it; empty where
+// there is none. Of several files the last one wins, and a command's section wins over [global].
+func (c Command) pipConfigured(s Settings) string {
+	type setting struct{ value, file string }
+	set := map[string]setting{}
 	for _, file := range pipFiles(s) {
-		section := ""
-		for line := range bytes.Lines(s.Read(file)) {
-			text := strings.TrimSpace(string(line))
-			if strings.HasPrefix(text, "[") { // what stands behind the bracket means nothing
-				section = text[1:max(strings.LastIndexByte(text, ']'), 1)]
-				continue
-			}
-			m := pipElsewhere.FindStringSubmatch(strings.ToLower(text))
-			if m != nil && (section == "global" || section == c.Verb) && !(m[1] == "user" && isFalse(m[2])) &&
-				!(m[1] == "python" && c.Python() != "") {
-				return Destination{Unknown: fmt.Sprintf("%s of %s", m[1], file)}
+		data := s.Read(file)
+		if len(data) == 0 {
+			continue
+		}
+		sections, err := parseConfig(data)
+		if err != nil {
+			return fmt.Sprintf("%s, which cannot be read,", file)
+		}
+		for section, keys := range sections {
+			for key, value := range keys {
+				key = strings.TrimPrefix(strings.ReplaceAll(key, "_", "-"), "--")
+				set[section+"."+key] = setting{value, file}
 			}
 		}
 	}
-	return Destination{}
+	for _, key := range []string{"target", "prefix", "root", "user", "python"} {
+		found := set["global."+key]
+		if own := set[c.Verb+"."+key]; own.value != "" { // pip ignores empty values
+			found = own
+		}
+		switch {
+		case found.value == "" || key == "user" && isFalse(found.value) || key == "python" && c.Python() != "":
+		default:
+			return fmt.Sprintf("%s of %s", key, found.file)
+		}
+	}
+	return ""
 }
 
-var (
-	pipElsewhere = lazyregexp.New(`^(?:--)?(target|prefix|root|user|python)\s*[=:]\s*(.*)$`)
-	uvElsewhere  = lazyregexp.New(`(?m)^\s*(?:pip\s*\.\s*)?(?:target|prefix)\s*=`)
-)
+// uvDestination returns the key of a configuration file of uv that decides where its pip interface installs.
+func uvDestination(name string, data []byte) (key string, err error) {
+	type settings struct {
+		Pip struct {
+			Target any `toml:"target"`
+			Prefix any `toml:"prefix"`
+		} `toml:"pip"`
+	}
+	var own settings
+	if name == "pyproject.toml" {
+		var project struct {
+			Tool struct {
+				UV settings `toml:"uv"`
+			} `toml:"tool"`
+		}
+		err = toml.Unmarshal(data, &project)
+		own = project.Tool.UV
+	} else {
+		err = toml.Unmarshal(data, &own)
+	}
+	switch {
+	case own.Pip.Target != nil:
+		key = "target"
+	case own.Pip.Prefix != nil:
+		key = "prefix"
+	}
+	return key, err
+}
 
 func isFalse(value string) bool {
 	switch strings.ToLower(strings.TrimSpace(value)) {
@@ -90,25 +143,28 @@ func isFalse(value string) bool {
 	return false
 }
 
-// pipFiles returns the configuration files of pip.
+// pipFiles returns the configuration files that pip reads, the one that wins last: those of the system, of the user, of
+// the Python that runs it, and PIP_CONFIG_FILE. Where that one exists, pip does not read the user's.
 func pipFiles(s Settings) []string {
 	own := s.Getenv("PIP_CONFIG_FILE")
 	if own == "/dev/null" { // pip reads none then
 		return nil
 	}
-	files := []string{"/etc/pip.conf", "/etc/xdg/pip/pip.conf"}
-	home, configs := s.Getenv("HOME"), s.Getenv("XDG_CONFIG_HOME")
-	if configs == "" && home != "" {
-		configs = filepath.Join(home, ".config")
+	var files []string
+	for _, dir := range systemConfigs(s) {
+		files = append(files, filepath.Join(dir, "pip/pip.conf"))
 	}
-	if home != "" {
-		files = append(files, filepath.Join(home, ".pip/pip.conf"))
+	files = append(files, "/etc/pip.conf")
+	if own == "" || s.Read(within(s.Dir, own)) == nil {
+		if home := s.Getenv("HOME"); home != "" {
+			files = append(files, filepath.Join(home, ".pip/pip.conf"))
+		}
+		if configs := userConfigs(s); configs != "" {
+			files = append(files, filepath.Join(configs, "pip/pip.conf"))
+		}
 	}
-	if configs != "" {
-		files = append(files, filepath.Join(configs, "pip/pip.conf"))
-	}
-	if env := s.Getenv("VIRTUAL_ENV"); env != "" {
-		files = append(files, filepath.Join(env, "pip.conf"))
+	if prefix := cmp.Or(s.Prefix, s.Getenv("VIRTUAL_ENV")); prefix != "" {
+		files = append(files, filepath.Join(prefix, "pip.conf"))
 	}
 	if own != "" {
 		files = append(files, within(s.Dir, own))
@@ -116,25 +172,53 @@ func pipFiles(s Settings) []string {
 	return files
 }
 
-// uvFiles returns the configuration files of uv: the nearest of a project, the user's and the system's.
-func uvFiles(s Settings) []string {
+// uvFiles returns the configuration files that uv may read: those of the directory and its parents, of which a workspace
+// may make any one the project's own, the user's and the system's.
+func (c Command) uvFiles(s Settings) []string {
+	if file, given := c.value("--config-file"); given {
+		return []string{within(s.Dir, file)}
+	}
+	if no := s.Getenv("UV_NO_CONFIG"); slices.Contains(c.Argv, "--no-config") || no != "" && !isFalse(no) {
+		return nil
+	}
 	if file := s.Getenv("UV_CONFIG_FILE"); file != "" {
 		return []string{within(s.Dir, file)}
 	}
+	dir := s.Dir
+	for _, option := range []string{"--directory", "--project"} {
+		if other, given := c.value(option); given {
+			dir = within(dir, other)
+		}
+	}
 	var files []string
-	for dir := s.Dir; dir != ""; dir = filepath.Dir(dir) {
+	for ; dir != ""; dir = filepath.Dir(dir) {
 		files = append(files, filepath.Join(dir, "uv.toml"), filepath.Join(dir, "pyproject.toml"))
 		if dir == filepath.Dir(dir) {
 			break
 		}
 	}
-	if home := s.Getenv("HOME"); home != "" {
-		files = append(files, filepath.Join(home, ".config/uv/uv.toml"))
-	}
-	if configs := s.Getenv("XDG_CONFIG_HOME"); configs != "" {
+	if configs := userConfigs(s); configs != "" {
 		files = append(files, filepath.Join(configs, "uv/uv.toml"))
 	}
+	for _, dir := range systemConfigs(s) {
+		files = append(files, filepath.Join(dir, "uv/uv.toml"))
+	}
 	return append(files, "/etc/uv/uv.toml")
+}
+
+// userConfigs returns the directory of a user's configuration files.
+func userConfigs(s Settings) string {
+	configs, home := s.Getenv("XDG_CONFIG_HOME"), s.Getenv("HOME")
+	if configs == "" && home != "" {
+		configs = filepath.Join(home, ".config")
+	}
+	return configs
+}
+
+// systemConfigs returns the directories of the system's configuration files.
+func systemConfigs(s Settings) []string {
+	return slices.DeleteFunc(filepath.SplitList(cmp.Or(s.Getenv("XDG_CONFIG_DIRS"), "/etc/xdg")),
+		func(dir string) bool { return dir == "" })
 }
 
 // within returns a path that is taken from a directory.
@@ -143,27 +227,6 @@ func within(dir, file string) string {
 		return file
 	}
 	return filepath.Join(dir, file)
-}
-
-// uvPipSettings returns the lines of a file that are of uv's pip interface.
-func uvPipSettings(file string, data []byte) string {
-	project, section := filepath.Base(file) == "pyproject.toml", ""
-	var kept strings.Builder
-	for line := range bytes.Lines(data) {
-		text := strings.NewReplacer(`"`, "", "'", "").Replace(strings.TrimSpace(string(line))) // a key may be quoted
-		if strings.HasPrefix(text, "[") {
-			text, _, _ = strings.Cut(text, "#")
-			section = strings.NewReplacer("[", "", "]", "", " ", "", "\t", "").Replace(text)
-			continue
-		}
-		inline := (section == "" && !project || section == "tool.uv") && strings.HasPrefix(text, "pip")
-		if section == "pip" && !project || section == "tool.uv.pip" {
-			kept.WriteString(text + "\n")
-		} else if inline { // pip.target = …, pip = { target = … }
-			kept.WriteString(strings.NewReplacer("{", "\n", ",", "\n").Replace(text) + "\n")
-		}
-	}
-	return kept.String()
 }
 
 // destinationOptions are the options that decide where packages go.

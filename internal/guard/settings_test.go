@@ -33,6 +33,28 @@ func TestDestination(t *testing.T) {
 		{command: "pip install torch", file: "/etc/pip.conf", text: "[install]\ntarget =\n  /x\n", want: Destination{Unknown: "target of /etc/pip.conf"}},
 		{command: "uv pip install torch", file: "/d/uv.toml", text: "[ \"pip\" ] # mine\n\"target\" = \"x\"\n", want: Destination{Unknown: "target of /d/uv.toml"}},
 		{command: "uv pip install torch", file: "/d/e/pyproject.toml", text: "[tool . uv . pip]\n'prefix' = 'x'\n", want: Destination{Unknown: "prefix of /d/e/pyproject.toml"}},
+		{command: "pip install torch", file: "/etc/pip.conf", text: "[install]\n  [other]\ntarget = /x\n", want: Destination{}},
+		{command: "pip install torch", file: "/etc/pip.conf", text: "[install]\nindex-url = x\n  [other]\ntarget = /x\n", want: Destination{Unknown: "target of /etc/pip.conf"}},
+		{command: "pip install torch", file: "/etc/pip.conf", text: "[other]\na = b\n  [install]\ntarget = /x\n"},
+		{command: "pip install torch", file: "/etc/pip.conf", text: "[DEFAULT]\ntarget = /x\n[install]\npre = 1\n", want: Destination{Unknown: "target of /etc/pip.conf"}},
+		{command: "pip install torch", file: "/etc/pip.conf", text: "[DEFAULT]\ntarget = /x\n"},
+		{command: "pip install torch", file: "/etc/pip.conf", text: "[global]\nuser = true\n[install]\nuser = false\n"},
+		{command: "pip install torch", file: "/etc/pip.conf", text: "[global]\nuser = true\n[install]\nuser =\n", want: Destination{Unknown: "user of /etc/pip.conf"}},
+		{command: "pip install torch", file: "/etc/pip.conf", text: "[global]\n# target = /x\nindex-url = y\n  target = /x\n"},
+		{command: "pip install torch", file: "/etc/pip.conf", text: "target = /x\n", want: Destination{Unknown: "/etc/pip.conf, which cannot be read,"}},
+		{command: "pip install torch", vars: "XDG_CONFIG_DIRS=/a:/b", file: "/b/pip/pip.conf", text: "[global]\ntarget=/x\n", want: Destination{Unknown: "target of /b/pip/pip.conf"}},
+		{command: "pip install torch", vars: "XDG_CONFIG_DIRS=/a", file: "/etc/xdg/pip/pip.conf", text: "[global]\ntarget=/x\n"},
+		{command: "pip install torch", vars: "PREFIX=/prefix", file: "/prefix/pip.conf", text: "[global]\ntarget=/x\n", want: Destination{Unknown: "target of /prefix/pip.conf"}},
+		{command: "uv pip install torch", file: "/d/uv.toml", text: "pip = {no-deps = true,\n target = \"/x\"}\n", want: Destination{Unknown: "target of /d/uv.toml"}},
+		{command: "uv pip install torch", file: "/d/uv.toml", text: "[pip]\nx = \"\"\"\n[other]\n\"\"\"\ntarget = \"/x\"\n", want: Destination{Unknown: "target of /d/uv.toml"}},
+		{command: "uv pip install torch", file: "/d/uv.toml", text: "[other]\nx = \"\"\"\n[pip]\ntarget = 1\n\"\"\"\n"},
+		{command: "uv pip install torch", file: "/d/uv.toml", text: "[pip]\ntarget = \n", want: Destination{Unknown: "/d/uv.toml, which cannot be read,"}},
+		{command: "uv pip install torch", file: "/d/e/pyproject.toml", text: "tool.uv.pip.prefix = \"/x\"\n", want: Destination{Unknown: "prefix of /d/e/pyproject.toml"}},
+		{command: "uv pip install torch", vars: "UV_NO_CONFIG=1", file: "/d/uv.toml", text: "[pip]\ntarget = \"x\"\n"},
+		{command: "uv pip install --no-config torch", file: "/d/uv.toml", text: "[pip]\ntarget = \"x\"\n"},
+		{command: "uv --config-file /u pip install torch", file: "/u", text: "[pip]\ntarget = \"x\"\n", want: Destination{Unknown: "target of /u"}},
+		{command: "uv --directory f pip install torch", file: "/d/e/f/uv.toml", text: "[pip]\ntarget = \"x\"\n", want: Destination{Unknown: "target of /d/e/f/uv.toml"}},
+		{command: "uv pip install torch", vars: "XDG_CONFIG_DIRS=/a", file: "/a/uv/uv.toml", text: "[pip]\ntarget = \"x\"\n", want: Destination{Unknown: "target of /a/uv/uv.toml"}},
 		{command: "uv pip install torch", vars: "PIP_TARGET=/tgt"},
 		{command: "uv pip install torch", file: "/d/uv.toml", text: "[pip]\ntarget = \"x\"\n", want: Destination{Unknown: "target of /d/uv.toml"}},
 		{command: "uv pip install torch", file: "/d/e/uv.toml", text: "pip = { no-deps = true, prefix = \"x\" }\n", want: Destination{Unknown: "prefix of /d/e/uv.toml"}},
@@ -50,7 +72,7 @@ func TestDestination(t *testing.T) {
 			name, value, _ := strings.Cut(word, "=")
 			vars[name] = value
 		}
-		got := command.Destination(Settings{Dir: "/d/e", Getenv: func(name string) string { return vars[name] },
+		got := command.Destination(Settings{Dir: "/d/e", Prefix: vars["PREFIX"], Getenv: func(name string) string { return vars[name] },
 			Read: func(file string) []byte {
 				if file == c.file {
 					return []byte(c.text)
