@@ -4,6 +4,7 @@
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 program=$(realpath "$1")
+case ${TMPDIR:-} in *:*) export TMPDIR=/tmp ;; esac # PATH, where the hook's program is put, cannot name such a directory
 work=$(realpath "$(mktemp -d)")
 trap 'rm -rf "$work"' EXIT
 

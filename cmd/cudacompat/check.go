@@ -72,7 +72,7 @@ func checkCommand(s streams) *cobra.Command {
 // run judges images, or documents. Which of them standard input is shows only when it begins, and it may never begin:
 // that is bounded, too.
 func (f *checkFlags) run(ctx context.Context, args []string, bounded bool, s streams) error {
-	if first := slices.Index(args, "-"); first >= 0 && slices.Contains(args[first+1:], "-") {
+	if standardInputTwice(args) {
 		return errTwiceStdin
 	}
 	limit := restTimeout

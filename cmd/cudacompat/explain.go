@@ -282,6 +282,9 @@ func (f *explainFlags) logs(ctx context.Context, names []string, s streams) erro
 	if f.facts == "-" && slices.Contains(names, "-") {
 		return &usageError{"the log and --facts are both standard input", "give one of them as a file"}
 	}
+	if standardInputTwice(names) {
+		return errTwiceStdin
+	}
 	return f.writeDiagnosis(ctx, s, func(all []logs.Signature) (logs.Diagnosis, []byte, error) {
 		return diagnose(ctx, all, names, f.timeout, s.in)
 	})

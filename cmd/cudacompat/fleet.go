@@ -76,6 +76,9 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	if !slices.Contains(failOnWords, f.failOn) {
 		return misspelt("severity for --fail-on", f.failOn, failOnWords)
 	}
+	if standardInputTwice(append(slices.Clone(args), f.expect)) {
+		return errTwiceStdin
+	}
 	outputs, err := parseOutputs(report.FleetFormats, f.formats, f.colour, f.all, s)
 	if err != nil {
 		return err

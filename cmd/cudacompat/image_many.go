@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -33,9 +34,6 @@ func imagesNamed(args []string, stdin io.Reader) (images []*imageSource, in io.R
 			other = cmp.Or(other, name)
 			continue
 		}
-		if image.name == standardInput && slices.ContainsFunc(images, func(i *imageSource) bool { return i.name == standardInput }) {
-			err = errTwiceStdin
-		}
 		images = append(images, image)
 	}
 	if err == nil && len(images) > 0 && other != "" {
@@ -48,6 +46,17 @@ func imagesNamed(args []string, stdin io.Reader) (images []*imageSource, in io.R
 		return nil, stdin, err
 	}
 	return images, stdin, nil
+}
+
+// standardInputTwice reports whether several names are standard input, which can be read only once.
+func standardInputTwice(names []string) bool {
+	count := 0
+	for _, name := range names {
+		if name == "-" || slices.Contains([]string{"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}, filepath.Clean(name)) {
+			count++
+		}
+	}
+	return count > 1
 }
 
 var errTwiceStdin = &usageError{"standard input is given twice", "give - once"}

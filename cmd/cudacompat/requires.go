@@ -115,6 +115,9 @@ func (f *requiresFlags) question(reading context.Context, s streams, args []stri
 	if asked.artefact, err = f.artefact(args); err != nil {
 		return asked, err
 	}
+	if standardInputTwice([]string{asked.artefact, f.old}) {
+		return asked, errTwiceStdin
+	}
 	formats := report.RequireFormats
 	if f.old != "" {
 		formats = report.RequireDiffFormats

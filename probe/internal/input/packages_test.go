@@ -2,6 +2,7 @@ package input
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -104,12 +105,57 @@ func TestRequirementsLeaveOut(t *testing.T) {
 	}
 }
 
+// TestRequirementsOfLocalProjects reads what a project beside the file requires, with the extras that are asked for.
+func TestRequirementsOfLocalProjects(t *testing.T) {
+	projects := map[string]string{
+		"pyproject.toml":     "[project]\nname = \"a\"\ndependencies = [\"numpy\"]\noptional-dependencies = {gpu = [\"torch==2.9.0+cu126\"]}\n",
+		"pkg/pyproject.toml": "[project]\nname = \"b\"\ndependencies = [\"torch==2.8.0+cu128; python_version > '3'\"]\n",
+		"dyn/pyproject.toml": "[project]\nname = \"c\"\ndynamic = [\"dependencies\"]\n",
+		"old/pyproject.toml": "[tool.poetry.dependencies]\ntorch = \"2.9.0\"\n",
+	}
+	for text, want := range map[string]string{
+		"numpy\n-e .[gpu]\n":       "2.9.0+cu126",
+		"numpy\n-e ./pkg\n":        "2.8.0+cu128",
+		"numpy\n./pkg/\n":          "2.8.0+cu128",
+		"numpy\n-e pkg\n":          "2.8.0+cu128",
+		"b @ file:./pkg\n":         "2.8.0+cu128",
+		"numpy\n-e .\n":            "",
+		"numpy\n-e ./dyn\n":        "unread",
+		"numpy\n-e ./old\n":        "unread",
+		"numpy\n-e ./none\n":       "unread",
+		"numpy\n-e ../../secret\n": "unread",
+	} {
+		f, err := Read(Document{Name: "requirements.txt", Data: []byte(text), Beside: func(name string) ([]byte, error) {
+			if data, ok := projects[name]; ok {
+				return []byte(data), nil
+			}
+			return nil, fs.ErrNotExist
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, e := range f.Environments {
+			if p := e.Package("torch"); p != nil {
+				got = p.Version
+			}
+		}
+		if len(f.Unread) > 0 {
+			got = "unread"
+		}
+		if got != want {
+			t.Errorf("%q: torch %q, want %q (%+v)", text, got, want, f.Unread)
+		}
+	}
+}
+
 // TestRequirementsNotRead: what a line leaves open is named.
 func TestRequirementsNotRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"numpy==2.1\ntorch==${TORCH}+cu126\n":                      "line 2",
 		"numpy==2.1\n-e .[dev]\n":                                  "line 2: .[dev]",
-		"-e src/mine\n-e .\n":                                      "line 2: .",
+		"-e src/mine\n-e git+https://example.org/x.git\n":          "line 1: src/mine",
+		"-e /home/me/mine\n-e .\n":                                 "line 2: .",
 		"numpy==2.1\n-e .\n":                                       "line 2: .",
 		"FROM debian:12\nRUN pip install numpy && pip install .\n": "line 2: pip install .",
 	} {

@@ -51,6 +51,10 @@ func (f *File) install(line string, number int) {
 	address := strings.TrimSpace(strings.TrimSuffix(line, marker))
 	from := f.place(number)
 	name := addressName(address)
+	f.readProject(address, from)
+	if _, _, local := localDirectory(address); name == "" && local {
+		return
+	}
 	if name == "" {
 		place := from + ": " + address
 		if f.within {

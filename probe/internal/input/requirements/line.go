@@ -70,6 +70,9 @@ func (f *File) Requirement(line string, number int) bool {
 		}
 	}
 	p.Take(m[3], strings.TrimSpace(m[4]))
+	if strings.HasPrefix(m[3], "file:") {
+		f.readProject(m[3], f.place(number))
+	}
 	f.sure = f.sure || m[3] != "" || m[4] != "" || distname.Companions.Match(p.Name)
 	f.add(p, marker)
 	return true

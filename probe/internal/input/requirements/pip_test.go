@@ -55,6 +55,10 @@ func TestRequirementsAgainstPip(t *testing.T) {
 	for i := range texts {
 		texts[i] = randomRequirements(random)
 	}
+	texts = append(texts, "# x \\\ntorch==2.9.0\n", "# numpy==1.26.4 \\\n#  --hash=sha256:aa \\\ntorch==2.9.0\n",
+		"numpy==1\rtorch==2.9.0\r", "numpy==1\ftorch==2.9.0\n", "numpy==1\vtorch==2.9.0", "numpy==1\u0085torch==2.9.0",
+		"numpy==1\u2028torch==2.9.0", "numpy==1\x1ctorch==2.9.0", "tor\\\nch==2.9.0\n", "numpy==1 # c \\\ntorch==2.9.0\n",
+		"numpy==1 \\\n# c\ntorch==2.9.0\n", "numpy==1\u00a0# c\ntorch==2.9.0\n", "torch==2.9.0 \\", "numpy==1\r\n\r\ntorch==2.9.0\r\n")
 	input, err := json.Marshal(texts)
 	if err != nil {
 		t.Fatal(err)

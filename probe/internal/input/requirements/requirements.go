@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/redact"
@@ -52,18 +53,60 @@ func parseRequirements(d document.Document) ([]request.Package, []facts.Unread) 
 	return f.Packages(), append(f.Bad, f.Unread...)
 }
 
-// requirementLines are the lines of a text that say something, each with the number of the line where it starts.
+// requirementLines returns the lines of a text that say something, each with the number of the line where it starts. It
+// joins and cuts lines as pip does: a comment goes on in no other line, and ends one that goes on in it.
 func requirementLines(text string) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
-		number := 1
-		for line := range strings.Lines(strings.ReplaceAll(joinedLines(text), "\r", "")) {
-			start := number
-			number += 1 + strings.Count(line, "\v")
-			line, _, _ = strings.Cut(" "+strings.ReplaceAll(line, "\v", " "), " #")
-			line = strings.TrimSpace(line)
-			if line != "" && !fence.MatchString(line) && !yield(start, line) {
+		start, joined := 0, ""
+		say := func() bool {
+			line := strings.TrimSpace(comment.ReplaceAllString(joined, ""))
+			joined = ""
+			return line == "" || fence.MatchString(line) || yield(start, line)
+		}
+		number := 0
+		for line := range splitLines(text) {
+			number++
+			if joined == "" {
+				start = number
+			}
+			whole := strings.HasPrefix(strings.TrimSpace(line), "#")
+			if whole {
+				line = " " + line
+			}
+			if strings.HasSuffix(line, "\\") && !whole {
+				joined += strings.Trim(line, "\\")
+				continue
+			}
+			joined += line
+			if !say() {
 				return
 			}
+		}
+		say()
+	}
+}
+
+// comment matches the end of a line from where it is a comment on.
+var comment = lazyregexp.New(`(?:^|[\s\p{Zs}]+)#.*$`)
+
+// splitLines returns the lines of a text without their ends. pip takes for one whatever Python's str.splitlines does: a
+// carriage return alone, a form feed, a line separator of Unicode.
+func splitLines(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for text != "" {
+			at := strings.IndexAny(text, "\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029")
+			if at < 0 {
+				yield(text)
+				return
+			}
+			_, size := utf8.DecodeRuneInString(text[at:])
+			if strings.HasPrefix(text[at:], "\r\n") {
+				size = 2
+			}
+			if !yield(text[:at]) {
+				return
+			}
+			text = text[at+size:]
 		}
 	}
 }
@@ -122,11 +165,6 @@ func (f *File) Packages() []request.Package {
 		}
 	}
 	return f.Named
-}
-
-// joinedLines joins lines that end in a backslash; "\v" stands for the break, so that lines can still be counted.
-func joinedLines(text string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(text, "\\\r\n", "\v"), "\\\n", "\v")
 }
 
 // Option reads a line that is an option of pip's.
