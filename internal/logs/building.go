@@ -42,11 +42,6 @@ func weighHeader(r *record, _ *tables.Tables) string {
 	return "" // not a header of the stack that is judged here, perhaps the program's own
 }
 
-func weighTarget(r *record, _ *tables.Tables) string {
-	r.slots["target"] = cmp.Or(r.slot("target"), r.slot("target2"))
-	return "target"
-}
-
 func weighTool(r *record, _ *tables.Tables) string {
 	if strings.HasPrefix(r.slot("tool"), "nvidia-") {
 		return "driver-tool"
@@ -164,30 +159,6 @@ func weighBuildNeeds(r *record, _ *tables.Tables) string {
 		return "language-standard"
 	}
 	return "build-needs"
-}
-
-// ofTheSystem are the directories in which a file is missing because something is not installed.
-var ofTheSystem = lazyregexp.New(`^(?:/usr|/opt|/lib|-l)`)
-
-// weighMakeRule judges a file that make has no rule for: one of the system is not installed, another was left out of
-// the tree or misspelt.
-func weighMakeRule(r *record, _ *tables.Tables) string {
-	r.slots["sentence"] = message(r.text)
-	if ofTheSystem.MatchString(r.slot("target")) {
-		return "installation"
-	}
-	return "given-file"
-}
-
-// ofModules are the directories in which Go keeps the packages of others.
-var ofModules = lazyregexp.New(`/pkg/mod/|/vendor/`)
-
-// weighGoError judges what Go's compiler refuses: of a package, it may be of another release.
-func weighGoError(r *record, _ *tables.Tables) string {
-	if ofModules.MatchString(r.slot("file")) {
-		return ""
-	}
-	return "kernel-language"
 }
 
 // weighHeap judges the C library's abort over a heap that was written to: a compiled program's own fault where its log

@@ -8,16 +8,6 @@ import (
 	"cudacompat/internal/tables"
 )
 
-func weighWorker(r *record, _ *tables.Tables) string {
-	switch signal := r.slot("signal"); {
-	case strings.HasPrefix(signal, "Bus"):
-		return "worker-shm"
-	case strings.HasPrefix(signal, "Killed"):
-		return "worker-killed"
-	}
-	return ""
-}
-
 func weighXid(r *record, t *tables.Tables) string {
 	x := t.Xid(r.text[strings.Index(r.text, "NVRM"):])
 	if x == nil {

@@ -27,23 +27,14 @@ var grammars = []grammar{
 	form("driver-library", `(?i)unable to (?:find|dynamically load)(?: the)? "?cuda"? (?:shared )?lib(?:rary)?\b`, "nable to"),
 	form("runtime-call", `\b(?P<runtime>crun|runc|youki)\b: .*\b(?:[Ff]unction not implemented|ENOSYS)`, "ot implemented", "ENOSYS"),
 	form("socket", `dial unix (?P<socket>/\S+\.sock): connect: (?:no such file|connection refused)`, "dial unix"),
-	form("ldd", soName+` => not found`, "not found"),
 	form("library", soName+`, needed by \S+, not found|library "`+soName2+`" not found|make sure `+soName3+
 		` is in your library path`, "needed by", "not found", "library path"),
-	form("product", `(?i)(?:failed to|could not|couldn.t|cannot|can.t|unable to) (?:dynamically )?(?:load|open|`+
-		`find|locate) `+
-		`(?:the )?(?:nvidia )?"?(?P<product>cuda(?: runtime| driver)?|cudart|cublas(?:lt)?|cudnn|cufft|curand|cusolver|`+
-		`cusparse|nvrtc|nvjitlink|optix|nvenc|npp)\b"?(?: (?:shared |dynamic )?(?:library|libraries|dll|`+
-		`runtime))?[^\w./-]*$`, "oad ", "pen ", "ind ", "ocate "),
 	form("library", `(?i)`+dllName+`['"]? (?:was |is |could )?(?:not (?:be )?found|missing|not be loaded)`, ".dll",
 		".DLL"),
 	form("library", `(?i)(?:could ?n.t|could not|cannot|unable to|failed to) (?:open|load|find|locate)(?: (?:the|`+
 		`dynamic|shared|library|dll|file|module))*:? ['"]?(?:\S*[/\\])?`+dllName, ".dll", ".DLL"),
 	form("library", `Error loading "(?:[^"]*[/\\])?`+dllName+`" or one of its dependencies`, ".dll"),
 	form("library", `which depends on "`+dllName+`" which is missing`, "which depends on"),
-	form("dll",
-		`(?:DLL load failed(?: while importing (?P<module>\w+))?|\[WinError (?P<code>126|127|193|1114|182)\])`,
-		"DLL load failed", "WinError"),
 	form("symbol", `undefined\s+symbol: (?P<symbol>[\w@.]+)`, "undefined symbol"),
 	form("symbol", `symbol lookup error: (?P<library>\S+): `, "symbol lookup error"),
 	form("symbol", `(?:The procedure entry point|procedure entry point) (?P<symbol>\S+) could not be located`,
@@ -64,23 +55,13 @@ var grammars = []grammar{
 	form("header", `include file ['"](?P<header>[\w./+-]+)['"] not found`, "include file"),
 	form("compiler-too-new", `(?i)unsupported (?:GNU|Microsoft Visual Studio|clang|gcc) version|`+
 		`No supported gcc/g\+\+ host compiler found`, "nsupported", "No supported"),
-	form("header-too-new", `(?:/include/c\+\+/|/lib/gcc/|/usr/include/(?:[\w-]+-linux-gnu/)?(?:bits|sys)/|`+
-		`[/\\]MSVC[/\\][\d.]+[/\\]include[/\\])(?:[\w.+-]+[/\\])*(?P<header>[\w.]+)\(\d+\): error: (?:`+
-		`identifier "__\w+" is undefined|"?__\w+"? is not a |user-defined literal operator|type name is not allowed|`+
-		`exception specification is incompatible|"constexpr" is not valid|static assertion failed with "error STL1002)`,
-		"): error"),
 	form("option", `(?:^|[/ ])(?P<tool>gcc|g\+\+|cc1(?:plus)?|cc|c\+\+|clang(?:\+\+)?)(?:-\d+)?: error: `+
 		"(?:unrecognized command[- ]line option|unknown argument:|unsupported option) ['‘\"]"+
 		"(?P<option>-[^W'’\"][^'’\"]*)",
 		"option", "unknown argument"),
 	form("compiler-crashed", `internal compiler error: (?P<said>[^K].*)`, "internal compiler error"),
 	form("nccl-said", `NCCL WARN (?P<said>NET/OFI .*)`, "NCCL WARN NET/OFI"),
-	form("target", `(?:[Uu]nsupported gpu architecture|Value) '(?P<target>(?:compute|sm)_\w+)'|`+
-		`(?P<target2>sm_\d+\w?) (?:is|was) not (?:defined|recognized|supported)`, "compute_", "sm_"),
 	form("build", `nvcc fatal *: (?P<why>.*)`, "nvcc fatal"),
-	form("linked", `cannot find -l(?P<library>[\w.+-]+)|LNK1181: cannot open input `+
-		`file '(?P<library2>[\w.]+)'|LNK1104: cannot open file '(?P<library3>(?:cu|nv|nccl|torch|c10)[\w.]+)'`,
-		"cannot find -l", "LNK1181", "LNK1104"),
 	form("unresolved", `undefined reference to [\x60'‘](?P<symbol>[\w:]+)(?:[^'’]*?@(?P<library>lib\w+\.so[.\d]*))?`,
 		"undefined reference"),
 	form("unresolved", `\bLNK20(?:01|19): .*?(?:"[^"]*?(?P<symbol>\w+::[\w:~]+)|`+
@@ -90,14 +71,10 @@ var grammars = []grammar{
 		`ptxas fatal +: Unresolved extern function '(?P<symbol2>\w+)'|`+
 		"(?:undefined reference to [`'‘]|unresolved external symbol \"?)(?P<symbol3>__(?:fatbinwrap|"+
 		`cudaRegisterLinkedBinary)_\w+)`, "nvlink", "ptxas", "undefined reference", "LNK20"),
-	form("compile-go", `(?P<file>\S+\.go):\d+:\d+: (?:undefined: |cannot use |(?:.* )?declared (?:and|but) not used|`+
-		`"?\S+ imported and not used|(?:not enough|too many) arguments|missing return|syntax error)`, ".go:"),
 	form("heap", "^(?:\\*\\*\\* Error in [`'](?P<program>[^']+)': )?(?P<fault>double free or corruption|"+
 		`free\(\): (?:double free|corrupted|invalid (?:next )?size)|malloc\w*\(\): (?:corrupted|invalid|unaligned|`+
 		`mismatching|memory corruption)|corrupted (?:size vs\. prev_size|double-linked list)|`+
 		`realloc\(\): invalid (?:next|old) size)`, "free", "lloc", "corrupted"),
-	form("make-rule", "No rule to make target [`'‘](?P<target>[^'’`]+)|No targets specified and no makefile found",
-		"No rule to", "No targets"),
 	form("compile-host", `\.(?:c|cc|cpp|cxx|(?P<header>h|hh|hpp|hxx|inl))(?::\d+(?::\d+)?|\(\d+(?:,\d+)?\)) ?: (?:fatal )?error(?: \w?\d+)?: `,
 		"error"),
 	form("tool", `(?:\[Errno 2\] No such file or directory: |\[WinError 2\].*|Could not find |could not find |`+
@@ -149,12 +126,6 @@ var grammars = []grammar{
 		"rror", "odule", "kernel", "make[", "nknown symbol"),
 
 	// Package tools.
-	form("package", `(?:No matching distribution found for|Could not find a version that satisfies the `+
-		`requirement|Unable to locate package|nothing provides(?: requested)?|No package|`+
-		`PackagesNotFoundError|has no installation candidate:?|No match for argument:|Package) `+
-		`['"]?(?P<package>[\w.+-]*`+packageNames+`[\w.+-]*)\S*(?: has no installation candidate)?`, "o matching",
-		"ould not find a version", "locate", "nothing provides", "o package", "Package ", "NotFound", "candidate",
-		"No match"),
 	form("packages", `none of the providers can be installed|cannot install (?:both|the best) |\bDepends: .* but `+
 		`(?:it is not (?:going to be installed|installable)|\S+ is to be installed)|^PackagesNotFoundError`,
 		"providers", "annot install", "epends: ", "PackagesNotFound"),
@@ -165,9 +136,6 @@ var grammars = []grammar{
 		"nsatisfiable", "No solution", "onflicting", "broken packages", "unmet"),
 	form("packages", `requires (?P<wanted>[\w.-]*`+packageNames+`[\w.-]* ?[=<>~!].*?), but you(?:'ll)? have `+
 		`(?P<found>[\w.-]+ [\w.+-]+)`, "but you"),
-	form("wheel",
-		`is not a supported wheel on this platform|requires a different Python|Requires-Python|requires-python`,
-		"wheel", "ython"),
 
 	form("package-tool", `^(?:dpkg: (?:error|dependency problems)|E: (?:Sub-process|Unable to|The repository|`+
 		`Failed to fetch|`+
@@ -198,16 +166,9 @@ var grammars = []grammar{
 	form("tool", `^(?:sudo|-?\w*sh): (?:\S+ \d+: )?(?P<tool>nvidia-[\w-]+|ninja|cmake|gcc|g\+\+|ptxas): \S+ \S+`, "sh: ",
 		"sudo: "),
 	form("speaker", `^\(EE\) (?P<speaker>NVIDIA)|^\(EE\) no screens found`, "(EE)"),
-	form("called", `Flags parsing error|^Could not override '|^ERROR: (?:Could not open requirements file|`+
-		`Invalid requirement)|^invalid argument ".*" for "-|failed to read dockerfile|mapping values are not allowed|`+
-		`^fatal: (?:not a git repository|destination path|couldn.t find remote ref|repository '.*' not found)|`+
-		`^CMake Error: The source directory ".*" does not (?:exist|appear to contain)`, "Flags",
-		"override", "ERROR: ", "invalid argument", "dockerfile", "mapping",
-		"fatal: ", "CMake Error"),
 	form("unreached", `^(?:curl: \((?:6|7|28|35|56|60)\) |wget: unable to resolve|fatal: unable to access |`+
 		`ssh: connect to )|\bdial tcp\b.*(?:no such host|i/o timeout|connection refused)`, "curl: (", "wget: ", "fatal: ",
 		"ssh: ", "dial tcp"),
-	form("daemon", `Error response from daemon: (?P<sentence>.*)`, "from daemon"),
 	form("package-tool", `^E: [A-Z]\w+ `, "E: "),
 	form("installation", `go\.mod requires go >=|note: module requires Go \d|package \S+ is not in (?:GOROOT|std)\b`,
 		"equires ", "package "),
@@ -248,7 +209,6 @@ var grammars = []grammar{
 		"rror: "),
 	form("asked", `: (?:line )?\d+: (?P<sentence>(?:syntax error near|Syntax error: |\S+: (?:unbound variable|bad `+
 		`substitution)).*)`, "yntax error", "unbound", "substitution"),
-	form("opencv", `OpenCV\(\d[^)]*\).* error: \((?P<code>-\d+)[:)]`, "OpenCV("),
 	form("asked", `(?P<sentence>prompt_outputs_failed_validation|^(?:Inconsistency|Error) in user input:)`,
 		"failed_validation", "user input"), // "Failed to validate prompt for output 9" alone leaves the other outputs
 	form("asked", `^FATAL ERROR: (?P<sentence>(?:UNABLE TO (?:OPEN|FIND)|DIDN.T FIND) .*)|`+
@@ -335,14 +295,6 @@ var grammars = []grammar{
 		`nccl(?:UnhandledCudaError|SystemError|InternalError|InvalidArgument|`+
 		`InvalidUsage|RemoteError))\b`, "CUDA_ERROR_", "cudaError", "_STATUS_", "CUFFT_", "NVML_", "NVRTC_",
 		"NVJITLINK_", "NPP_", "NV_ENC_", "OPTIX_", "VK_ERR", "CL_", "nccl"),
-	form("opencl", `\bcl[A-Z]\w+(?:\(.*?\))?\W.{0,20}?(?:fail|err|cod|return|\(|: ).{0,20}?(?P<code>-\d+)\b|`+
-		`\bcl[A-Z]\w+(?:\(\))? failed: (?P<name>[A-Z]+(?:_[A-Z]+)+)$`, "cl"),
-	form("vulkan", `\bvk[A-Z]\w+\b.{0,20}?(?:fail|err|return|result).{0,20}?(?P<code>-\d{1,2})\b|`+
-		`VkResult\W{1,3}(?P<name>ERROR_[A-Z_]+)`, "vk", "VkResult"),
-	form("optix", `(?i)\boptix\b.*\b(?:code|error)\W{0,3}(?P<code>7\d{3})\b`, "ptix", "PTIX", "ptiX"),
-	form("nvenc", `(?i)\b(?:Nv)?(?:Enc)?(?:OpenEncodeSession|InitializeEncoder|`+
-		`NvEncodeAPI)\w*\b.{0,20}\bfailed\b[^(]{0,40}`+
-		`\((?P<code>\d+)\)`, "ncode"),
 	form("status", `\bcu(?:da)?[A-Z]\w+ (?:failed|returned)(?: with)?(?: error)?(?: code)?[ :=(]+(?P<code>[1-9]\d{0,2})`+
 		`\b(?:[^.\w%]|$)|\bPhysX error: .* failed! (?P<code2>[1-9]\d{0,2})$`, "failed", "returned"),
 	form("status", `(?i)\b(?:cuda|cudart|cuinit|cuda_?error|driver api|cuda runtime|culaunchkernel|cudamalloc|`+
@@ -353,12 +305,8 @@ var grammars = []grammar{
 	form("status", `(?i:\bnvml\b).{0,60}?\b(?P<nvml>ERROR_[A-Z_]+)`, "ERROR_"),
 	form("status", `(?:CudaAPIError|LinkerError|CudaDriverError): \[(?P<code>\d{1,3})\]|CUDA_CALL: (?P<code2>\d{1,3})\b`,
 		"Error: [", "CUDA_CALL"),
-	form("tensorrt", `Error Code (?P<code>\d+): (?P<what>[A-Z][\w ]+?) ?\((?P<sentence>.*)`, "Error Code "),
 	form("status", `(?i:\b(?P<api>cublas|cudnn|cusparse|cusolver|cufft|curand)\b)[^\d\n]{0,40}\b(?i:status|error|code)\b`+
 		`[^\d\n.]{0,12}\b(?P<code>[1-9]\d?)\b(?:[^.\d%]|$)`, "cu", "CU"),
-	form("provider", `Failed to create (?:CUDA|Tensorrt|TensorRT)ExecutionProvider|`+
-		`LoadLibrary failed with error 12[67]|`+
-		`Failed to load library, error code: 12[67]`, "ExecutionProvider", "LoadLibrary", "load library"),
 	form("pci", `(?:VGA compatible|3D) controller.*NVIDIA.*\(rev (?P<rev>\w\w)\)`, "NVIDIA"),
 	form("gpu-seen", `(?i)cuda[ _]?(?:is[ _])?available\W+true\b|\bdevice name: .*(?:NVIDIA|GeForce|Tesla|RTX)`,
 		"vailable", "evice name", "evice Name"),
@@ -373,12 +321,6 @@ var grammars = []grammar{
 		`[Aa]ssertion failed: (?P<expression3>\(.+|.+, (?:file|function) .*)|Check failed: (?P<expression4>.+)|`+
 		`(?P<expression5>[\w-]+\.(?:c|cpp|cuh?|h):\d+): [Ff]atal error$`,
 		"ssert", "SSERT", "Check failed", "atal error"),
-	form("sanitizer", `^=+ (?P<fault>Invalid __(?:global|shared|local)__ (?:read|write|atomic)|Barrier error|Race `+
-		`reported|Uninitialized __)`, "Invalid __", "Barrier", "Race ", "Uninitialized"),
-	form("assert",
-		"block: \\[\\d+,\\d+,\\d+\\], thread: \\[\\d+,\\d+,\\d+\\] Assertion [`'](?P<expression>.*?)[`'] ?failed",
-		"ssertion"),
-	form("extension", `No module named '?(?P<module>\w+_(?:cuda|ext|cpp|C|ops|kernels))\b`, "No module"),
 
 	form("program", `(?i)one of the variables needed for gradient computation has been modified|incompatible `+
 		`shapes?\b|size mismatch for|expected (?:object|tensor|scalar type|all tensors|input|self|more `+
@@ -400,19 +342,11 @@ var grammars = []grammar{
 	form("no-input", `^Found 0 (?:images|files|samples|validated image)|`+
 		`num_samples should be a positive integer value, but `+
 		`got num_samples=0`, "Found 0", "num_samples"),
-	form("worker", `DataLoader worker .*(?:killed by signal|exited unexpectedly):? ?(?P<signal>[\w ]*)`,
-		"DataLoader worker"),
 	form("operator", `operator '?(?P<operator>(?:torchvision|torchaudio|torch_sparse|torch_scatter|_C\w*|vllm|`+
 		`xformers|flash_attn|mmcv|mmdeploy|sgl_kernel)\w*::\w+)'? does not exist|`+
 		`'(?P<operator2>(?:torchvision|torch_\w+|mmcv|xformers)::\w+)' with arguments from|`+
 		`Tried to instantiate class '(?P<operator3>\w+\.\w+)', but it does not exist`, "does not exist",
 		"with arguments from"),
-	form("network", `(?i)(?:nccl|gloo|c10d|rendezvous|socket|tcpstore|connect\w*|server).{0,100}(?:no route to `+
-		`host|connection refused|connection timed out|has timed out after|failed to connect to|address already in use|`+
-		`eaddrinuse|failed to (?:bind|`+
-		`listen)|name or service not known|network is unreachable|connectFullMesh failed)|Got completion `+
-		`.*(?:error |status=)12\b`, "route", "refused", "timed out", "in use", "EADDRINUSE", "ailed to", "not known",
-		"nreachable", "MeshX", "FullMesh", "ompletion"),
 	form("compile-error", `/(?:cuda[\w.-]*|cuda_runtime)/(?:targets/[\w-]+/)?include/\S+?(?::\d+|\(\d+\))(?::\d+)? ?: `+
 		`(?:fatal )?error`, "error"),
 	form("compile-error", `\.cuh?(?::\d+(?::\d+)?|\(\d+\)) ?: (?:fatal )?error(?: \w?\d+)?: |\.(?:cpp|cc|cxx|h|`+
@@ -483,9 +417,6 @@ var grammars = []grammar{
 		`configure: error: (?:[Nn]o acceptable|.* (?:not found|is required|(?:is )?missing))`, "ependency", "linker",
 		"configure: error"),
 	form("access", `^Error from server \(Forbidden\)`, "from server"),
-	form("engine", `The node was low on resource|\bWarning +Failed(?:Mount|AttachVolume|CreatePodSandBox)\b|`+
-		`Cannot connect to the Docker daemon|permission denied while trying to connect to the (?i:docker)`,
-		"low on", "Warning", "Docker daemon", "docker API"),
 	form("passthrough", `(?:vfio|qemu).*(?:is not viable|failed to open /dev/vfio|not ready \d+ms after|`+
 		`[Uu]nable to power on device|error getting device|no such host device)|`+
 		`\bpci(?:port|-\w+)? .*BAR \d+: (?:no space for|`+
@@ -495,8 +426,6 @@ var grammars = []grammar{
 		`(?:[Bb]ack-off pulling|[Ff]ailed to pull) image "(?P<image4>[^"]+)"|`+
 		`failed to solve: (?P<image5>[\w./:-]+): (?:not found|failed to resolve)`, "pull access", "manifest", "image",
 		"failed to solve"),
-	form("license", `(?i)\b(?:gridd|vgpu|rtx virtual workstation)\b.*(?:failed to (?:acquire|renew)|unlicensed|license `+
-		`(?:expired|invalid|error))`, "icens"),
 	form("access", `^Insufficient Permissions\.?$|\b(?:GPU|NVML|`+
 		`nvidia\S*)\b.*: Insufficient Permissions\.?$`, "Insufficient "+
 		"Perm"),
@@ -507,11 +436,6 @@ var grammars = []grammar{
 	form("video-hardware", `hwaccel initialisation returned error|Device setup failed for decoder|`+
 		`No device available for decoder|Device creation failed: -\d+`, "hwaccel", "evice setup", "for decoder",
 		"evice creation"),
-	form("device-file", `(?i)(?:cannot stat|failed to stat|error stat'?ing|stat|mount|open|access|failed to open|`+
-		`no such file or directory)\b.{0,80}?(?P<path>/dev/(?:nvidia|dri/|infiniband)[\w/-]*|`+
-		`[\w./-]*lib(?:nvidia|cuda|EGL_nvidia|GLX_nvidia|GLES\w*_nvidia|nvcuvid|nvoptix|`+
-		`vdpau_nvidia)[\w.-]*\.so[\w.]*).{0,40}(?:no such file|not permitted|permission denied|$)`, "/dev/nvidia",
-		"/dev/dri", "/dev/infiniband", "libnvidia", "libcuda", "_nvidia", "libnv"),
 	form("scheduler", `(?i)violates podsecurity|insufficient nvidia\.com/|nodes are available|node\(s\) (?:didn.t|had)|`+
 		`UnexpectedAdmissionError|`+
 		`no available node types can fulfill|cannot provide a placement group|`+
@@ -544,8 +468,6 @@ var grammars = []grammar{
 		`\b(?:exit\w*|return(?:ed|s)?)\b.{0,30}\b(?:code|status|exitcode)`+
 		`\b[ :=]{0,3}(?:-9|137)\b|exitcode: -9\b|signal:? 9\b(?: \(Killed\))?|Signals\.SIGKILL|was sent SIGKILL`, "illed",
 		"-9", "137", "signal 9", "signal: 9", "SIGKILL"),
-	form("not-started", `(?i)\b(?:exit(?:ed)?(?: with)?|exit[ _-]?(?:code|status)|exitcode|returned `+
-		`(?:non-zero )?(?:exit )?(?:code|status))\W{0,4}12[67]\b|\*\*\* .*Error 12[67]$`, "xit", "eturned", "Error 12"),
 	form("windows-end", `(?i)\b(?:exit(?:ed)?|exitcode|code|status|crash(?:ed)?|`+
 		`finished)\b.{0,40}?(?P<code>-107374\d{4}|`+
 		`322122\d{4}|0xC0\d0[0-9A-F]{4})\b`, "-107374", "322122", "0xC0", "0xc0"),

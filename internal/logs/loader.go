@@ -55,24 +55,6 @@ func OfDriver(name string) bool {
 		strings.HasPrefix(name, "libnvidia-") && !strings.HasPrefix(name, "libnvidia-container")
 }
 
-// weighLdd reads what ldd prints. Of a library that another one brings along, as PyTorch's, it knows nothing.
-func weighLdd(r *record, t *tables.Tables) string {
-	name := weighLibrary(r, t)
-	if name == "cuda-library" || name == "libcuda" || name == "library" && ofCUDA.MatchString(r.slot("library")) {
-		return name
-	}
-	return ""
-}
-
-// ofCUDA are NVIDIA's libraries of any release, of which the table has the later ones.
-var ofCUDA = lazyregexp.New(`^lib(?:cudart|cublas|cublasLt|cudnn\w*|cufft|curand|cusolver|cusparse|cupti|nvrtc|` +
-	`nvinfer\w*|nccl|npp\w*)\.so`)
-
-func weighDLL(r *record, _ *tables.Tables) string {
-	r.slots["library"] = cmp.Or(r.slot("module"), "a library")
-	return "windows-library"
-}
-
 // cudaSymbols tell by its beginning of which of NVIDIA's libraries a symbol is.
 var cudaSymbols = []struct{ prefix, what string }{
 	{"cublasLt", "cuBLASLt"}, {"cublas", "cuBLAS"}, {"cudnn", "cuDNN"}, {"cufft", "cuFFT"}, {"cusparse", "cuSPARSE"},
@@ -166,11 +148,6 @@ func weighSymbolVersion(r *record, _ *tables.Tables) string {
 		return "rdma"
 	}
 	return "symbol-version"
-}
-
-func weighLinked(r *record, _ *tables.Tables) string {
-	r.slots["library"] = cmp.Or(r.slot("library"), r.slot("library2"), r.slot("library3"))
-	return "library"
 }
 
 // demangle is a C++ name as people write it, as far as its nested name goes: "_ZN3c106detail14torchCheckFailE…" is

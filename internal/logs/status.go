@@ -83,18 +83,3 @@ func (r *record) status(s *tables.Status) string {
 	}
 	return "status"
 }
-
-// weighCodeOf looks a number or a name up among those of one library.
-func weighCodeOf(api string) func(*record, *tables.Tables) string {
-	return func(r *record, t *tables.Tables) string {
-		if name := r.slot("name"); name != "" {
-			r.slots["name"] = prefixes[api] + name
-			return weighStatus(r, t)
-		}
-		code, _ := strconv.Atoi(r.slot("code"))
-		return r.weighStatusOf(api, code, t)
-	}
-}
-
-// prefixes are those of names that some programs leave out: PyOpenCL, and what prints a VkResult by vk::to_string.
-var prefixes = map[string]string{"opencl": "CL_", "vulkan": "VK_"}

@@ -32,8 +32,6 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"first-rank":       weighFirstRank,
 	"ray-memory":       always("ray-memory"),
 	"library":          weighLibrary,
-	"dll":              weighDLL,
-	"ldd":              weighLdd,
 	"driver-library":   always("driver-library"),
 	"socket":           weighSocket,
 	"runtime-call":     always("runtime-call"),
@@ -44,17 +42,11 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"compiler-too-new": always("compiler-too-new"),
 	"compiler-crashed": always("compiler-crashed"),
 	"nccl-said":        weighNCCLSaid,
-	"target":           weighTarget,
-	"linked":           weighLinked,
-	"make-rule":        weighMakeRule,
 	"compile-host":     weighHostCompileError,
-	"daemon":           weighDaemon,
 	"installation":     weighSaid("installation"),
-	"called":           weighSaid("usage"),
 	"service":          weighSaid("service"),
 	"unreached":        weighUnreached,
 	"time-limit":       always("time-limit"),
-	"opencv":           weighOpenCV,
 	"host-hardware":    weighSaid("host-hardware"),
 	"build-needs":      weighBuildNeeds,
 	"compiler-part":    weighCompilerPart,
@@ -66,20 +58,15 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"part":             weighPart,
 	"build":            always("build"),
 	"kernel-module":    always("kernel-module"),
-	"package":          always("package"),
 	"packages":         weighPackages,
-	"wheel":            always("wheel"),
 	"version":          weighVersion,
 	"no-gpu":           weighNoGPU,
 	"no-cuda-build":    whenSevere("no-cuda-build"),
 	"gpu-arch":         always("gpu-arch"),
 	"driver":           whenSevere("driver"),
 	"status":           weighStatus,
-	"assert":           always("assert"),
 	"program":          always("program-words"),
-	"worker":           weighWorker,
 	"operator":         weighOperator,
-	"network":          always("network"),
 	"compile-error":    weighCompileError,
 	"killed":           always("killed"),
 	"no-input":         always("no-input"),
@@ -97,33 +84,20 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"unit":             always("unit"),
 	"module":           weighModule,
 	"kernel-driver":    always("kernel-driver"),
-	"extension":        always("extension"),
-	"product":          always("product"),
 	"unresolved":       weighUnresolved,
 	"device-link":      weighDeviceLink,
-	"header-too-new":   always("header-too-new"),
 	"option":           always("compiler-option"),
-	"compile-go":       weighGoError,
 	"heap":             weighHeap,
-	"opencl":           weighCodeOf("opencl"),
-	"vulkan":           weighCodeOf("vulkan"),
 	"image":            weighImage,
-	"license":          always("license"),
 	"access":           weighSaid("access"),
 	"display":          weighSaid("graphics"),
-	"engine":           weighSaid("engine"),
 	"passthrough":      weighSaid("passthrough"),
 	"video-hardware":   weighSaid("video"),
-	"optix":            weighCodeOf("optix"),
-	"nvenc":            weighCodeOf("nvenc"),
-	"not-started":      always("not-started"),
 	"windows-end":      weighWindowsEnd,
-	"tensorrt":         weighTensorRT,
 	"xid":              weighXid,
 	"oom-killer":       always("oom-killer"),
 	"hardware":         weighHardware,
 	"container":        always("container"),
-	"device-file":      weighDeviceFile,
 	"scheduler":        always("scheduler"),
 	"memory":           weighMemory,
 	"host-memory":      always("host-memory"),
@@ -131,7 +105,6 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"amd":              always("amd"),
 	"on-cpu":           always("on-cpu"),
 	"complaint":        weighComplaint,
-	"provider":         always("provider"),
 	"pci":              never,
 	"gpu-seen":         never,
 	"build-killed":     always("build-killed"),
@@ -139,7 +112,6 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"processor":        always("processor"),
 	"nvml":             weighNVML,
 	"assertion":        weighAssertion,
-	"sanitizer":        always("sanitizer"),
 	"module-in-use":    always("module-in-use"),
 	"module-key":       always("module-key"),
 	"cancelled":        always("cancelled"),
@@ -174,7 +146,7 @@ func always(name string) func(*record, *tables.Tables) string {
 // structural are the findings that records make.
 func structural(records []record, t *tables.Tables) []finding {
 	var all []finding
-	inBuild := slices.ContainsFunc(records, func(r record) bool { return r.kind == "build" || r.kind == "package" })
+	inBuild := slices.ContainsFunc(records, func(r record) bool { return r.kind == "build" })
 	for i := range records {
 		r := &records[i]
 		weigh := weighers[r.kind]
@@ -465,13 +437,6 @@ func weighOperator(r *record, _ *tables.Tables) string {
 	return "operator"
 }
 
-func weighDeviceFile(r *record, _ *tables.Tables) string {
-	if strings.HasPrefix(r.slot("path"), "/dev/nvidia") {
-		return "device-node"
-	}
-	return "device-file"
-}
-
 func weighImage(r *record, _ *tables.Tables) string {
 	r.slots["image"] = cmp.Or(r.slot("image"), r.slot("image2"), r.slot("image3"), r.slot("image4"), r.slot("image5"))
 	return "image"
@@ -483,33 +448,6 @@ func weighSaid(name string) func(*record, *tables.Tables) string {
 		r.slots["sentence"] = message(r.text)
 		return name
 	}
-}
-
-// askedOfDaemon are the words in which Docker's daemon refuses the command line itself.
-var askedOfDaemon = lazyregexp.New(`invalid (?:reference format|mount|volume)|[Nn]o such (?:container|image)|` +
-	`not an absolute path|is already in use by container`)
-
-// weighDaemon judges what Docker's daemon answers.
-func weighDaemon(r *record, _ *tables.Tables) string {
-	switch {
-	case strings.Contains(r.text, "executable file not found") || strings.Contains(r.text, "manifest"):
-		return "" // of the image: what it holds, or its name, which another form reads
-	case askedOfDaemon.MatchString(r.slot("sentence")):
-		return "usage"
-	}
-	return "engine"
-}
-
-// ofArguments are OpenCV's codes for what a call was given: sizes, formats, null pointers, ranges, assertions.
-var ofArguments = []string{"-5", "-27", "-201", "-205", "-208", "-209", "-210", "-211", "-215"}
-
-// weighOpenCV judges an error of OpenCV by its code. What its reader of networks refuses may be newer than it.
-func weighOpenCV(r *record, _ *tables.Tables) string {
-	if r.slots["sentence"] = message(r.text); strings.Contains(r.text, "dnn") ||
-		!slices.Contains(ofArguments, r.slot("code")) {
-		return ""
-	}
-	return "input"
 }
 
 // weighHardware judges a fault of a GPU, or of its link: nvidia-smi does not know AMD's.
