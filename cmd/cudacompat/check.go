@@ -28,8 +28,9 @@ const readable = `  locks     uv.lock, pylock.toml, poetry.lock, Pipfile.lock, p
   plans     what uv, pip, conda and poetry print with --dry-run, pip's --report,
             uv pip compile
   lists     pip list, pip freeze, conda list (also as JSON or --explicit)
-  reports   collect_env, nvidia-smi (also -q, -x -q, -L, or its error message),
-            the JSON of cudacompat probe, or of doctor -o json
+  reports   collect_env (PyTorch, vLLM, SGLang, Lightning, xFormers, JAX),
+            nvidia-smi (also -q, -x -q, -L, --version, topo, dmon, or its error
+            message), the JSON of cudacompat probe, or of doctor -o json
   images    the directory of an OCI layout; an archive of docker save, podman
             save or skopeo copy; the name of one that the tables know, such as
             pytorch/pytorch:2.9.0-cuda13.0-cudnn9-runtime

@@ -98,3 +98,36 @@ func TestMachinesOfFiles(t *testing.T) {
 		}
 	}
 }
+
+// TestReportsNamePackages judges the packages that vLLM's, SGLang's and JAX's reports name, and names under --all what
+// nothing understood.
+func TestReportsNamePackages(t *testing.T) {
+	torch := "PyTorch version              : 2.9.0+cu128\nCUDA used to build PyTorch   : 12.8\nOS                           : Ubuntu 22.04.5 LTS (x86_64)\n" +
+		"Is CUDA available            : True\nGPU models and configuration : GPU 0: NVIDIA H100 80GB HBM3\nNvidia driver version        : 580.95.05\n"
+	sglang := "Python: 3.12.3 (main, Feb  4 2025, 14:48:35) [GCC 13.3.0]\nCUDA available: True\nGPU 0,1: NVIDIA H100 80GB HBM3\nGPU 0,1 Compute Capability: 9.0\n" +
+		"NVCC: Cuda compilation tools, release 12.8, V12.8.93\nCUDA Driver Version: 580.95.05\nPyTorch: 2.9.0+cu128\n"
+	jax := "jax:    0.7.2\njaxlib: 0.7.2\nnumpy:  2.3.1\npython: 3.12.3 (main, Jun 18 2025, 17:59:45) [GCC 13.3.0]\n" +
+		"device info: NVIDIA H100 80GB HBM3-8, 8 local devices\nprocess_count: 1\n"
+	driver := "\n| NVIDIA-SMI %s             Driver Version: %s     CUDA Version: 12.2     |\n"
+	for _, test := range []struct {
+		text string
+		code int
+		says string
+	}{
+		{torch, 0, "compatible: torch 2.9.0+cu128 works"},
+		{torch + "vLLM Version                 : 0.10.1\n", 1, "vllm 0.10.1 was compiled for torch 2.7.1, but torch is 2.9.0+cu128"},
+		{torch + "vLLM Version                 : 0.13.0\n", 0, "vllm 0.13.0"},
+		{torch + "Sun spots                    : 7\n", 0, "not read in collect-env: Sun spots"},
+		{sglang + "vllm: 0.10.2\n", 1, "vllm 0.10.2 was compiled for torch 2.8.0"},
+		{sglang + "sgl_kernel: 0.3.9.post2\n", 1, "sgl-kernel 0.3.9.post2"},
+		{sglang + "vllm: Module Not Found\n", 0, "compatible: torch 2.9.0+cu128 works"},
+		{sglang, 0, "CUDA 12.8"},
+		{strings.ReplaceAll(jax, "0.7.2", "0.6.2") + strings.ReplaceAll(driver, "%s", "535.183.01"), 0, "compatible: jax 0.6.2 works"},
+		{jax + strings.ReplaceAll(driver, "%s", "535.183.01"), 3, "does not say which of its builds is installed: cuda12, cuda13"},
+	} {
+		got := runs(t, test.text, "check", "-", "--all")
+		if got.code != test.code || !strings.Contains(got.out, test.says) {
+			t.Errorf("%s: exit %d, want %d and %q:\n%s%s", test.text, got.code, test.code, test.says, got.out, got.err)
+		}
+	}
+}

@@ -38,6 +38,7 @@ func Text(w io.Writer, r Report, s Style) error {
 	p.writeConfiguration(r.Configuration)
 	p.try(r)
 	p.writePassed(r)
+	p.writeNotRead(r)
 	p.ownTables(r)
 	p.writeLeftOut(r)
 	p.line()
@@ -246,6 +247,16 @@ func (p *page) writeConfiguration(e *config.Effect) {
 			continue
 		}
 		p.wrap(2, note, paintedText{cyan, "~ configuration"}, ": ")
+	}
+}
+
+// writeNotRead names the fields of a pasted text that nothing understood.
+func (p *page) writeNotRead(r Report) {
+	for _, s := range r.Facts.Probes {
+		if fields, ok := strings.CutPrefix(s.Error, facts.NotRead); ok && p.style.All {
+			p.line()
+			p.wrap(4, fields, paintedText{cyan, "· not read"}, " in "+s.Name+": ")
+		}
 	}
 }
 

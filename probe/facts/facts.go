@@ -441,9 +441,12 @@ const (
 type Status struct {
 	Name    string  `json:"name"`
 	Status  string  `json:"status"`  // "ok", "absent", "failed", "skipped"
-	Error   string  `json:"error"`   // why, for "failed" and "skipped"
+	Error   string  `json:"error"`   // why, for "failed" and "skipped"; for "ok", NotRead with fields that were not understood
 	Seconds float64 `json:"seconds"` // wall time
 }
+
+// NotRead begins Status.Error where a text was read, but for the fields that it names.
+const NotRead = "not read: "
 
 // Package returns the environment's distribution of that name, or nil.
 func (e *Environment) Package(name string) *Package {

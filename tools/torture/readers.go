@@ -129,9 +129,10 @@ var documents = map[string]document{
 		part: "|   %d  NVIDIA L4                      Off | 00000000:00:1E.0 Off |                    0 |\n", most: 1000},
 	"nvidia-smi --version": {head: "NVIDIA-SMI version  : 580.95.05\nNVML version        : 580.95\nDRIVER version      : 580.95.05\n",
 		part: "CUDA Version        : 13.%d\n"},
-	"compose file":           {file: "compose.yaml", head: "services:\n", part: "  s%d:\n    image: nvidia/cuda:12.%[1]d.0-base-ubuntu22.04\n", most: 1000},
-	"nvidia-smi -L":          {part: "GPU %d: NVIDIA L4 (UUID: GPU-aaaa-%[1]d)\n", most: 1000},
-	"an error of nvidia-smi": {head: "Failed to initialize NVML: Driver/library version mismatch\n", part: "NVML library version: 535.%d\n"},
+	"compose file":                        {file: "compose.yaml", head: "services:\n", part: "  s%d:\n    image: nvidia/cuda:12.%[1]d.0-base-ubuntu22.04\n", most: 1000},
+	"nvidia-smi -L":                       {part: "GPU %d: NVIDIA L4 (UUID: GPU-aaaa-%[1]d)\n", most: 1000},
+	"nvidia-smi dmon, nvidia-smi topo -m": {head: "# gpu  sbecc  dbecc\n# Idx   errs   errs\n", part: "%d 0 1\n", most: 1000},
+	"an error of nvidia-smi":              {head: "Failed to initialize NVML: Driver/library version mismatch\n", part: "NVML library version: 535.%d\n"},
 	"poetry.lock": {file: "poetry.lock", part: "[[package]]\nname = \"torch\"\nversion = \"2.9.%d\"\nmarkers = \"python_version == '3.%[1]d'\"\n",
 		tail: "[metadata]\nlock-version = \"2.1\"\ncontent-hash = \"0\"\n", most: 9000},
 	"uv.lock": {file: "uv.lock", head: "version = 1\n", part: "[[package]]\nname = \"torch\"\nversion = \"2.%d.0\"\n" +

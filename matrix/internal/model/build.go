@@ -208,11 +208,27 @@ func (m *Machine) rowsFor(b *Build) []Row {
 			return []Row{tensorflowRow(r)}
 		}
 	case "jax":
-		if r := m.Tables.JAX(b.Release.Number, b.CUDANumber, m.Platform); b.CUDANumber.Known() && r != nil {
-			return []Row{jaxRow(r)}
-		}
+		return m.jaxRows(b)
 	}
 	return nil
+}
+
+// jaxRows returns the variants of JAX's release that a build can be. A report that lists JAX's GPUs does not say for which CUDA
+// its plugin is.
+func (m *Machine) jaxRows(b *Build) []Row {
+	if b.CUDANumber.Known() {
+		if r := m.Tables.JAX(b.Release.Number, b.CUDANumber, m.Platform); r != nil {
+			return []Row{jaxRow(r)}
+		}
+		return nil
+	}
+	var rows []Row
+	for _, r := range tables.RowsOf[tables.JAX](m.Tables, b.Release.Number.String()) {
+		if b.Accelerator == "cuda" && r.Platform == m.Platform {
+			rows = append(rows, jaxRow(&r))
+		}
+	}
+	return rows
 }
 
 // torchRows are the variants of torch's release that a build can be: of its CUDA, or of its family where only that is

@@ -32,6 +32,11 @@ var Companions = Names{"nvidia-*", "cuda-*", "torch", "torchvision", "torchaudio
 	"xformers", "bitsandbytes", "vllm", "deepspeed", "onnxruntime", "onnxruntime-gpu", "cupy-cuda*", "ctranslate2",
 	"transformer-engine*"}
 
+// Reported are the distributions that environment reports and people name in a line of their own, "vllm: 0.10.2".
+var Reported = Names{"torchvision", "torchaudio", "torchcodec", "torchao", "triton", "numpy", "vllm", "sglang", "sgl-kernel", "sglang-kernel",
+	"flashinfer", "flashinfer-python", "flash-attn", "xformers", "bitsandbytes", "deepspeed", "lmdeploy", "onnxruntime", "onnxruntime-gpu",
+	"ctranslate2", "transformer-engine", "faiss-gpu", "faiss-gpu-cu11", "faiss-gpu-cu12", "llama-cpp-python", "tensorrt", "tensorrt-llm"}
+
 // Normal is PEP 503's form of a distribution's name: each run of "-", "_" and "." is one hyphen.
 func Normal(name string) string {
 	normal := []byte(strings.ToLower(name))

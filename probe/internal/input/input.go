@@ -48,6 +48,7 @@ var formats = []document.Format{
 	{Name: "nvidia-smi --version", Is: smi.IsVersions, Read: paste.Read, Most: document.Lines},
 	{Name: "nvidia-smi", Is: smi.IsTable, Read: paste.Read, Most: document.Instructions},
 	{Name: "nvidia-smi -L", Is: smi.IsList, Read: smi.ReadList, Most: document.Rows},
+	{Name: "nvidia-smi dmon, nvidia-smi topo -m", Is: isMonitor, Read: smi.ReadMonitor, Most: document.Lines},
 	{Name: "an error of nvidia-smi", Is: smi.IsFailure, Read: paste.Read, Most: document.Lines},
 	{Name: "poetry.lock", Is: poetry.Is, Read: poetry.Read, Most: document.Tables},
 	{Name: "uv.lock", Is: uvlock.Is, Read: uvlock.Read, Most: document.Tables},
@@ -64,6 +65,9 @@ var formats = []document.Format{
 	{Name: "requirements (pip freeze)", Is: requirements.Is, Read: requirements.Read, Most: document.Rows},
 	{Name: "collect_env report", Is: paste.Is, Read: paste.Read, Most: document.Lines},
 }
+
+// isMonitor recognises nvidia-smi's tables without names, unless a report stands beside them.
+func isMonitor(d Document) bool { return smi.IsMonitor(d) && !paste.Is(d) && !smi.IsTable(d) }
 
 // Formats are the kinds of files that are read, as people call them.
 func Formats() []string {

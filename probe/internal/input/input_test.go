@@ -11,11 +11,12 @@ import (
 // TestFormats holds that each format's own file is recognised by it, and by none that stands before it in the list.
 func TestFormats(t *testing.T) {
 	files := map[string]string{
-		"facts or a report from cudacompat": "{\n \"schema\": \"cudacompat/facts/v1\"\n}\n",
-		"uv.lock":                           fmt.Sprintf(uvLockText, cu130),
-		"pylock.toml":                       "lock-version = \"1.0\"\n\n[[packages]]\nname = \"torch\"\nversion = \"2.9.0\"\n",
-		"requirements (pip freeze)":         "torch==2.9.0 # for the GPU\n",
-		"collect_env report":                "Collecting environment information...\nPyTorch version: 2.9.0+cu130\n",
+		"facts or a report from cudacompat":   "{\n \"schema\": \"cudacompat/facts/v1\"\n}\n",
+		"uv.lock":                             fmt.Sprintf(uvLockText, cu130),
+		"pylock.toml":                         "lock-version = \"1.0\"\n\n[[packages]]\nname = \"torch\"\nversion = \"2.9.0\"\n",
+		"requirements (pip freeze)":           "torch==2.9.0 # for the GPU\n",
+		"nvidia-smi dmon, nvidia-smi topo -m": "# gpu  sbecc  dbecc    pci\n# Idx   errs   errs   errs\n    0      0      2      0\n",
+		"collect_env report":                  "Collecting environment information...\nPyTorch version: 2.9.0+cu130\n",
 	}
 	for name, want := range samples {
 		data, err := os.ReadFile("testdata/samples/" + name)

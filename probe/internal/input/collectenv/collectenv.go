@@ -29,12 +29,12 @@ var ReportLine = lazyregexp.New(`(?i)^[\s>*` + "`" +
 	`Nvidia driver version|` + briefKeys + `)(?: \((?:GPU|accelerator)\?\))?\**(\s*(?:[:：]|\.{3,})|\s+)[\s*` + "`" + `]*(.*?)` +
 	`[\s` + "`" + `]*$`)
 
-const briefKeys = `torch version|torch cuda version|nvcc version|Tensorflow version|Platform|GPU type|Accelerator|` +
+const briefKeys = `torch version|torch cuda version|nvcc version|NVCC|Tensorflow version|Platform|GPU type|Accelerator|` +
 	`CUDA Driver Version|CUDA available|GPU available|pytorch\.version|pytorch\.cuda|gpu\.name|PyTorch`
 
 // briefKey are the keys that those lines have in the long report.
 var briefKey = map[string]string{"torch version": "pytorch version", "torch cuda version": "cuda used to build pytorch",
-	"nvcc version": "cuda runtime version", "platform": "python platform", "accelerator": "gpu type",
+	"nvcc version": "cuda runtime version", "nvcc": "cuda runtime version", "platform": "python platform", "accelerator": "gpu type",
 	"cuda driver version": "nvidia driver version", "cuda available": "is cuda available", "gpu available": "is cuda available", "pytorch": "pytorch version",
 	"pytorch.version": "pytorch version", "pytorch.cuda": "is cuda available", "gpu.name": "gpu type"}
 
@@ -87,11 +87,12 @@ func Is(d document.Document) bool {
 		line = PastedEnd.ReplaceAllString(line, "")
 		switch {
 		case !(&reportReader{}).matters(line):
-		case !LooseKey.MatchString(line) && !reportTyped.MatchString(line):
+		case !LooseKey.MatchString(line) && !reportTyped.MatchString(line) && jaxTells(line) == "":
 			return true
 		default:
 			loose[looseTells(line)] = true
 		}
+		loose[jaxTells(line)] = true
 	}
 	delete(loose, "")
 	return len(loose) > 1
@@ -120,7 +121,7 @@ func looseTells(line string) string {
 
 // LooseKey matches lines that any text may hold beside those of a report: "OS: Ubuntu", a line of pip's.
 var LooseKey = lazyregexp.New(`(?i)^\W*(?:(?:OS|Python version|Platform|GPU type|Accelerator|(?:CUDA|GPU) available|` +
-	`(?:torch|nvcc|Tensorflow) version)\b|PyTorch\s*(?:[^\sv]|$))`)
+	`(?:torch|nvcc|Tensorflow) version|NVCC)\b|PyTorch\s*(?:[^\sv]|$))`)
 
 // Parse reads the environment report that bug trackers ask for: PyTorch's old and new form and vLLM's, whole
 // or cut off, with other text around it. What PyTorch itself warns of beside it counts, too.
@@ -150,6 +151,9 @@ type reportReader struct {
 	seen     map[string]bool // the keys of its lines, in lower case
 	cut      bool            // its last line may lack its end, and was not read
 	brief    bool            // one of the short reports, which name no driver
+	jax      string          // the release of JAX's report
+	block    bool            // among the lines of a report
+	strange  []string        // fields that are neither read nor known to need no reading
 }
 
 // matters reports whether a line would be read.
@@ -158,10 +162,11 @@ func (r *reportReader) matters(line string) bool {
 		reportNotFor.MatchString(line) || reportNoMore.MatchString(line) || reportTooOld.MatchString(line) ||
 		reportTyped.MatchString(line) || reportModule.MatchString(line) || queryDevice.MatchString(line) ||
 		queryCUDA.MatchString(line) || queryCapability.MatchString(line) || lightningCUDA.MatchString(line) ||
-		r.listing && ReportGPU.MatchString(line)
+		jaxTells(line) != "" || r.listing && ReportGPU.MatchString(line)
 }
 
 func (r *reportReader) read(line string) {
+	r.noteField(line)
 	if m := reportPackage.FindStringSubmatch(line); m != nil {
 		if name := distname.Normal(m[1]); distname.Companions.Match(name) {
 			r.packages = append(r.packages, facts.Package{Name: name, Version: m[2], Path: From})
@@ -172,7 +177,7 @@ func (r *reportReader) read(line string) {
 		r.torch.Origin = distname.CondaOrigin(m[2])
 		return
 	}
-	if r.readWarning(line) || r.readQuery(line) || r.readLightning(line) {
+	if r.readWarning(line) || r.readQuery(line) || r.readLightning(line) || r.readJAX(line) {
 		return
 	}
 	if m := reportModule.FindStringSubmatch(line); m != nil { // of /proc/driver/nvidia/version
@@ -243,6 +248,9 @@ func (r *reportReader) field(key, value string) {
 	case "is cuda available":
 		r.available(value)
 	case "cuda runtime version":
+		if _, release, ok := strings.Cut(value, "release "); ok { // NVCC: Cuda compilation tools, release 12.8, V12.8.93
+			value = release
+		}
 		if v := document.LeadVersion.FindString(value); v != "" {
 			r.Toolkits = append(r.Toolkits, facts.Toolkit{Version: document.TwoParts(v), From: From})
 		}
@@ -409,6 +417,7 @@ func (r *reportReader) facts() facts.Facts {
 		}
 		builds = append([]facts.Build{r.torch}, builds...)
 	}
+	builds = append(builds, r.jaxBuild()...)
 	if len(builds) > 0 {
 		f.Environments = []facts.Environment{{Python: r.python, Builds: builds, Packages: r.packages}}
 	}
@@ -426,6 +435,8 @@ func (r *reportReader) status() facts.Status {
 		s.Status, s.Error = "failed", From+": the last line may be cut off and was not read"
 	case r.seen["pytorch version"] && !r.brief && !r.seen["nvidia driver version"]:
 		s.Status, s.Error = "failed", From+`: no line "Nvidia driver version" in it; is it cut off?`
+	case len(r.strange) > 0:
+		s.Error = facts.NotRead + strings.Join(r.strange, ", ")
 	}
 	return s
 }

@@ -53,6 +53,9 @@ var reports = map[string]func(*facts.Facts){
 		f.Environments = reported("3.12.13",
 			facts.Build{Version: "2.10.0+cu130", Accelerator: "cuda", CUDA: "13.0", Origin: "wheel"},
 			"nvidia-nccl-cu13", "2.28.9", "torch", "2.10.0")
+		e := &f.Environments[0] // its line "vLLM Version"
+		e.Packages = append(e.Packages, facts.Package{Name: "vllm", Version: "0.16.0"})
+		e.Requested = []facts.Requested{{Name: "vllm", Version: "0.16.0", Index: "default", From: collectenv.From}}
 		f.Observed = facts.Observed{CUDAAvailable: said(true), Imported: true}
 	},
 	"rocm.txt": func(f *facts.Facts) {

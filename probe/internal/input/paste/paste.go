@@ -207,6 +207,9 @@ func Read(d document.Document) (facts.Facts, error) {
 	if list := request.Facts("pip list", packages, nil); len(list.Environments) > 0 {
 		withPackages(&f, list.Environments)
 	}
+	if named := namedPackages(d); len(named) > 0 {
+		withPackages(&f, []facts.Environment{request.Environment("", named)})
+	}
 	if len(f.Environments) == 0 {
 		f.Observed.Named = frameworkNamed(d)
 	}
@@ -263,6 +266,27 @@ var (
 	xformersRelease = lazyregexp.New(`^[\s>]*xFormers (\d+\.\d\S*)\s*$`)
 	xformersInfo    = lazyregexp.New(`(?m)^[ >]*xFormers \d+\.\d\S*[ \t]*\n[ >]*[a-z_]+\.\w`)
 )
+
+// namedPackages returns the packages that a text names in a line of their own.
+func namedPackages(d document.Document) (list []request.Package) {
+	for line := range strings.Lines(string(d.Data)) {
+		m := namedRelease.FindStringSubmatch(collectenv.PastedEnd.ReplaceAllString(strings.ReplaceAll(line, "\u00a0", " "), ""))
+		if m == nil || !distname.Reported.Match(distname.Normal(m[1])) {
+			continue
+		}
+		p := request.New(m[1], m[2], "", nil)
+		p.From = collectenv.From
+		list = append(list, p)
+	}
+	return list
+}
+
+// namedRelease matches a line of vLLM's or SGLang's report, or of what people type, that names a package and its release:
+//
+//	vLLM Version                 : 0.10.1
+//	vLLM Version: 0.11.0rc2.dev3+g1a2b3c4d (git sha: 1a2b3c4d)
+//	sgl_kernel: 0.3.9.post2
+var namedRelease = lazyregexp.New(`(?i)^[\s>*-]*([A-Za-z][\w.-]*?)(?: Version)?\s*: *v?(\d+(?:\.\d+)+(?:[a-z0-9.+-]*[a-z0-9])?)(?: \(git sha: .*\))?\s*$`)
 
 var (
 	// frozen matches a line of pip freeze, and what uv prints of one that it installed; those of collect_env have another

@@ -439,7 +439,7 @@ func (s *smi) noteStrange(name string) {
 func (s *smi) done() facts.Facts {
 	status := facts.Status{Name: fromSMI, Status: "ok"}
 	if len(s.strange) > 0 {
-		status.Error = "not read: " + strings.Join(s.strange, ", ")
+		status.Error = facts.NotRead + strings.Join(s.strange, ", ")
 	}
 	s.Probes = []facts.Status{status}
 	for i := range s.GPUs {
