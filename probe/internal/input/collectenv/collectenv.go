@@ -153,6 +153,7 @@ type reportReader struct {
 	brief    bool            // one of the short reports, which name no driver
 	jax      string          // the release of JAX's report
 	block    bool            // among the lines of a report
+	lscpu    bool            // among those that lscpu prints
 	strange  []string        // fields that are neither read nor known to need no reading
 }
 

@@ -79,18 +79,18 @@ const maxStrange = 20
 // a block in which a line was read. What lscpu prints below "CPU:" is left out.
 func (r *reportReader) noteField(line string) {
 	if strings.TrimSpace(line) == "" {
-		r.block = false
+		r.block, r.lscpu = false, false
 		return
 	}
 	m := reportField.FindStringSubmatch(line)
-	if m == nil || reportPackage.MatchString(line) {
+	if m == nil || r.lscpu || reportPackage.MatchString(line) {
 		return
 	}
 	name := strings.TrimSpace(m[1])
 	switch {
 	case isKnownField(name):
-		lower := strings.ToLower(name)
-		r.block = lower != "cpu" && lower != "cpu info" && (r.block || len(r.seen) > 0)
+		r.lscpu = strings.EqualFold(name, "CPU") || strings.EqualFold(name, "CPU Info")
+		r.block = r.block || len(r.seen) > 0
 	case r.block && len(r.strange) < maxStrange:
 		for _, known := range r.strange {
 			if known == name {

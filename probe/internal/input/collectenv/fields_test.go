@@ -51,7 +51,7 @@ func TestReportFields(t *testing.T) {
 // TestFieldNotRead names a field that nothing understood, and nothing that people write around a report.
 func TestFieldNotRead(t *testing.T) {
 	report := "PyTorch version: 2.9.0+cu128\nIs debug build: False\nSun spots: 7\n\nNote: it worked before\n\nOS: Ubuntu 22.04.5 LTS (x86_64)\n" +
-		"Nvidia driver version: 580.95.05\nCPU:\nVendor ID: GenuineIntel\n\nVersions of relevant libraries:\n[pip3] torch==2.9.0+cu128\n"
+		"Nvidia driver version: 580.95.05\nCPU:\nVendor ID: GenuineIntel\nHypervisor vendor: KVM\nVirtualization type: full\n\nVersions of relevant libraries:\n[pip3] torch==2.9.0+cu128\n"
 	if got := Parse(report).Probes; len(got) != 1 || got[0].Status != "ok" || got[0].Error != "not read: Sun spots" {
 		t.Errorf("%+v", got)
 	}
