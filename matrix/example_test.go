@@ -118,7 +118,7 @@ func ExampleComponent() {
 		Environments: []facts.Environment{{Path: "/opt/venv", Python: "3.12", Active: true,
 			Builds: []facts.Build{{Name: "torch", Version: "2.9.0+cu128", Origin: "wheel"}}}},
 	}
-	for _, part := range matrix.Components(matrix.Embedded(), &node) {
+	for _, part := range matrix.Components(matrix.Embedded(), &node, matrix.Target{}) {
 		fmt.Println(part.Name, part.Version)
 	}
 	// Output:

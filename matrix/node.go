@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"slices"
+	"strings"
 
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/verdict"
@@ -38,9 +39,10 @@ type Component struct {
 }
 
 // Components returns the components of a machine's stack whose versions are known: the driver, its CUDA, and each
-// framework with its NCCL in the environments that count.
-func Components(t *Tables, f *facts.Facts) []Component {
-	m := model.NewMachine(t, f, Target{}, verdict.Policy{})
+// framework with its NCCL in the environments that count. The version of a framework's CPU build says so. A target's
+// driver takes the place of the machine's.
+func Components(t *Tables, f *facts.Facts, target Target) []Component {
+	m := model.NewMachine(t, f, target, verdict.Policy{})
 	var list []Component
 	add := func(p Component) {
 		same := func(o Component) bool { return o.Name == p.Name && o.Of == p.Of }
@@ -49,9 +51,15 @@ func Components(t *Tables, f *facts.Facts) []Component {
 		}
 	}
 	add(Component{Name: "driver", Version: m.Driver().Version.String()})
-	add(Component{Name: "CUDA", Version: m.Driver().CUDA.Short()})
+	if m.Driver().CUDA.Known() {
+		add(Component{Name: "CUDA", Version: m.Driver().CUDA.Short()})
+	}
 	for _, b := range m.Builds {
-		if !b.Counts || !b.IsFramework() || b.Device == "cpu" {
+		if !b.Counts || !b.IsFramework() {
+			continue
+		}
+		if b.Device == "cpu" {
+			add(Component{Name: b.Name, Version: cpuVersion(b.Version)})
 			continue
 		}
 		add(Component{Name: b.Name, Version: b.Version})
@@ -60,4 +68,12 @@ func Components(t *Tables, f *facts.Facts) []Component {
 		}
 	}
 	return list
+}
+
+// cpuVersion returns the version of a CPU build with a mark of that.
+func cpuVersion(v string) string {
+	if v == "" || strings.HasSuffix(v, "+cpu") {
+		return v
+	}
+	return v + " (CPU)"
 }

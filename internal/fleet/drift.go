@@ -76,9 +76,9 @@ type trait struct {
 
 // traitsOf are the parts of a node's stack. Ranks of one job with different NCCL do not talk to each other; the rest is
 // a risk.
-func traitsOf(t *matrix.Tables, f *facts.Facts) []trait {
+func traitsOf(t *matrix.Tables, f *facts.Facts, target matrix.Target) []trait {
 	var list []trait
-	for _, p := range matrix.Components(t, f) {
+	for _, p := range matrix.Components(t, f, target) {
 		what, severity := p.Name, verdict.Warning
 		if p.Name == "NCCL" {
 			what, severity = "NCCL of "+p.Of, verdict.Error
@@ -90,12 +90,16 @@ func traitsOf(t *matrix.Tables, f *facts.Facts) []trait {
 
 var severityRank = map[verdict.Severity]int{verdict.Error: 0, verdict.Warning: 1}
 
-// drift compares the nodes of each group. What is not known of a node is not compared.
+// drift compares the nodes of each group. What is not known of a node is not compared, and nor is a node with an error:
+// the error's step changes what it has.
 func (j *Judge) drift() []Drift {
 	type thing struct{ group, what string }
 	have := map[thing]map[string][]string{}
 	severity := map[string]verdict.Severity{}
 	for _, kind := range j.order {
+		if kind.Outcome == verdict.Incompatible {
+			continue
+		}
 		for _, n := range kind.Nodes {
 			if n.Group == "" {
 				continue

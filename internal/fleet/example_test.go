@@ -29,6 +29,7 @@ func ExampleJudge() {
 		node("a", "580.95.05", "2.9.0+cu130"),
 		node("b", "580.95.05", "2.9.0+cu130"),
 		node("c", "535.183.01", "2.9.0+cu130"),
+		node("d", "580.95.05", "2.9.0+cu126"),
 	} {
 		judge.Add(context.Background(), n)
 	}
@@ -46,8 +47,8 @@ func ExampleJudge() {
 	// 1 535.183.01 incompatible
 	//    driver-too-old needs driver >= 580.65.06
 	// 2 580.95.05 compatible
-	// warning group inference: CUDA differs: 13.0 on 2, 12.2 on 1 [c]
-	// warning group inference: driver differs: 580.95.05 on 2, 535.183.01 on 1 [c]
+	// 1 580.95.05 compatible
+	// warning group inference: torch differs: 2.9.0+cu130 on 2, 2.9.0+cu126 on 1 [d]
 }
 
 // Before a driver is rolled out: who would be broken by it, and by which driver nobody would.

@@ -199,14 +199,16 @@ func (j *Judge) missing() (missing, beyond []string) {
 // judge judges one kind, as it is and with what is asked; nil where the context ended before it was judged whole.
 func (j *Judge) judge(ctx context.Context, f facts.Facts) *draft {
 	f.Complete()
-	kind := &draft{traits: traitsOf(j.tables, &f)}
+	kind := &draft{}
 	v, why := j.verdicts(ctx, f, nil)
 	kind.Was = v.Outcome
+	var target matrix.Target
 	if len(j.whatIf) > 0 {
-		given, target := withChange(f, j.whatIf)
-		v, why = j.verdicts(ctx, given, []matrix.Target{target})
-		kind.bears = j.bearable(ctx, given, v)
+		f, target = withChange(f, j.whatIf)
+		v, why = j.verdicts(ctx, f, []matrix.Target{target})
+		kind.bears = j.bearable(ctx, f, v)
 	}
+	kind.traits = traitsOf(j.tables, &f, target)
 	if ctx.Err() != nil {
 		return nil
 	}

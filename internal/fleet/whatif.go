@@ -96,11 +96,14 @@ func (j *Judge) plan() *Plan {
 		return nil
 	}
 	p := &Plan{Breaks: []Broken{}, Mends: []string{}, Without: []string{}}
+	still := 0 // nodes that are incompatible without the change, and with it
 	for _, kind := range j.order {
 		for _, n := range kind.Nodes {
 			switch {
 			case kind.Outcome == verdict.Incompatible && kind.Was != verdict.Incompatible:
 				p.Breaks = append(p.Breaks, Broken{n.Node, kind.breaking()})
+			case kind.Outcome == verdict.Incompatible:
+				still++
 			case kind.Outcome != verdict.Incompatible && kind.Was == verdict.Incompatible:
 				p.Mends = append(p.Mends, n.Node)
 			}
@@ -110,6 +113,12 @@ func (j *Judge) plan() *Plan {
 	slices.Sort(p.Mends)
 	if len(p.Breaks) == 0 {
 		p.Why = "it breaks no node"
+		switch {
+		case still == 1:
+			p.Why += " that works today; 1 node stays incompatible"
+		case still > 1:
+			p.Why += fmt.Sprintf(" that works today; %d nodes stay incompatible", still)
+		}
 		return p
 	}
 	j.choose(p)

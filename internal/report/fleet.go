@@ -7,6 +7,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,6 +51,7 @@ func fleetText(w io.Writer, f Fleet, s Style) error {
 	p.wrap(2, fleetWords(f), paintedText{outcomeColour[f.Outcome], string(f.Outcome)}, ": ")
 	p.doubtful(f)
 	p.fleetPlan(f)
+	p.causeTable(f)
 	p.groups(f)
 	p.drifts(f)
 	p.stale(f.Stale)
@@ -157,6 +159,88 @@ func kindsByNode(f Fleet) map[string]*fleet.Kind {
 	return kinds
 }
 
+// causeRows is how many causes the table at the top has.
+const causeRows = 10
+
+// causeRow is one line of that table.
+type causeRow struct {
+	mark                       paintedText
+	cause, nodes, groups, step string
+	rank, count                int
+}
+
+// causeTable writes the table at the top, where there are several causes: a line each with the number of nodes, their groups,
+// and what to do.
+func (p *page) causeTable(f Fleet) {
+	rows := causesOf(f)
+	if len(rows) < 2 {
+		return
+	}
+	shown := rows[:min(len(rows), causeRows)]
+	if p.style.All {
+		shown = rows
+	}
+	var cause, nodes, groups int
+	for i := range shown {
+		r := &shown[i]
+		r.cause, r.groups = p.cell(r.cause, 30), p.cell(r.groups, 16)
+		cause, nodes, groups = max(cause, columns(r.cause)), max(nodes, columns(r.nodes)), max(groups, columns(r.groups))
+	}
+	p.line()
+	for _, r := range shown {
+		lead := fmt.Sprintf(" %-*s  %-*s  %-*s", cause, r.cause, nodes, r.nodes, groups, r.groups)
+		if room := p.style.Width - columns(lead) - 6; p.style.Width > 0 && room >= 12 {
+			r.step = p.cell(r.step, room)
+		} else if p.style.Width > 0 {
+			r.step = ""
+		}
+		p.line("  ", r.mark, strings.TrimRight(lead+"  "+r.step, " "))
+	}
+	if n := len(rows) - len(shown); n > 0 {
+		p.line(fmt.Sprintf("    and %s", plural(n, "other cause")))
+	}
+}
+
+// causesOf returns the causes of errors and of what is not known, and the differences within groups: errors first, then
+// the most common.
+func causesOf(f Fleet) []causeRow {
+	groupOf := map[string]string{}
+	for _, k := range f.Kinds {
+		for _, n := range k.Nodes {
+			groupOf[n.Node] = n.Group
+		}
+	}
+	var rows []causeRow
+	add := func(mark paintedText, rank int, cause, step string, names []string) {
+		groups := map[string]bool{}
+		for _, n := range names {
+			if g := groupOf[n]; g != "" {
+				groups[g] = true
+			}
+		}
+		rows = append(rows, causeRow{mark, cause, plural(len(names), "node"), strings.Join(slices.Sorted(maps.Keys(groups)), ","), step, rank, len(names)})
+	}
+	for _, g := range f.Groups {
+		switch {
+		case drifts(g):
+		case g.Outcome == verdict.Incompatible:
+			add(marks[verdict.Error], 0, strings.Join(g.Rules, ", "), g.Step, g.Nodes)
+		case g.Outcome == verdict.Inconclusive:
+			add(paintedText{yellow, "?"}, 1, cmp.Or(strings.Join(g.Rules, ", "), "nothing to compare"), "", g.Nodes)
+		}
+	}
+	for _, same := range alikeDrifts(f.Drift) {
+		d, rank := same[0], 2
+		if d.Severity == verdict.Error {
+			rank = 0
+		}
+		step, _, _ := strings.Cut(d.Step(), ", ")
+		add(marks[d.Severity], rank, d.What+" differs", step, d.Outliers())
+	}
+	slices.SortStableFunc(rows, func(a, b causeRow) int { return cmp.Or(a.rank-b.rank, b.count-a.count) })
+	return rows
+}
+
 // inFull is how many groups of an outcome have a paragraph; of further ones, which are the smallest, a line each is left.
 const inFull = 12
 
@@ -222,7 +306,11 @@ func (p *page) have(g fleet.Group, kinds map[string]*fleet.Kind) string {
 		}
 		var of []string
 		for _, a := range k.Answers {
-			if a.Counts {
+			switch {
+			case !a.Counts:
+			case g.Outcome == verdict.Incompatible && a.Answer != verdict.Broken: // the node's error is what counts
+				of = add(of, a.About.Words())
+			default:
 				of = add(of, a.About.Words()+": "+answers[a.Answer].text)
 			}
 		}
@@ -278,14 +366,8 @@ func (t tally) words(nodes int, all bool) string {
 // drifts are a paragraph for each difference: what differs, and who stands out. Differences that divide the nodes alike,
 // as a driver and its CUDA do, are one.
 func (p *page) drifts(f Fleet) {
-	for i, d := range f.Drift {
-		if slices.ContainsFunc(f.Drift[:i], d.Alike) {
-			continue
-		}
-		same := slices.DeleteFunc(slices.Clone(f.Drift[i:]), func(o fleet.Drift) bool { return !d.Alike(o) })
-		// CUDA is what a driver speaks.
-		slices.SortStableFunc(same, func(a, b fleet.Drift) int { return isCUDA[a.What] - isCUDA[b.What] })
-		d = same[0]
+	for _, same := range alikeDrifts(f.Drift) {
+		d := same[0]
 		p.line()
 		mark := marks[d.Severity]
 		p.wrap(4, d.Message(), paintedText{mark.code, mark.text + " " + d.Rule}, ": ")
@@ -298,6 +380,20 @@ func (p *page) drifts(f Fleet) {
 	if len(f.Drift) > 0 {
 		p.command("more", "cudacompat explain "+f.Drift[0].Rule)
 	}
+}
+
+// alikeDrifts groups the differences that divide the nodes alike. CUDA comes after the driver, which speaks it.
+func alikeDrifts(list []fleet.Drift) [][]fleet.Drift {
+	var groups [][]fleet.Drift
+	for i, d := range list {
+		if slices.ContainsFunc(list[:i], d.Alike) {
+			continue
+		}
+		same := slices.DeleteFunc(slices.Clone(list[i:]), func(o fleet.Drift) bool { return !d.Alike(o) })
+		slices.SortStableFunc(same, func(a, b fleet.Drift) int { return isCUDA[a.What] - isCUDA[b.What] })
+		groups = append(groups, same)
+	}
+	return groups
 }
 
 var isCUDA = map[string]int{"CUDA": 1}

@@ -25,8 +25,13 @@ func aFleet(t *testing.T) Fleet {
 		f := facts.Facts{Driver: facts.Driver{Version: n.driver}, GPUs: []facts.GPU{{Name: "NVIDIA L4", Capability: "8.9", From: []string{"NVML"}}}}
 		j.Add(context.Background(), fleet.Node{Name: n.name, Group: "g", Taken: n.taken, Facts: f})
 	}
+	for name, torch := range map[string]string{"d": "2.7.1+cu118", "e": "2.7.1+cu118", "f": "2.6.0+cu118"} {
+		f := facts.Facts{Driver: facts.Driver{Version: "580.95.05"}, GPUs: []facts.GPU{{Name: "Tesla T4", Capability: "7.5", From: []string{"NVML"}}},
+			Environments: []facts.Environment{{Path: "/venv", Python: "3.12", Active: true, Builds: []facts.Build{{Name: "torch", Version: torch, Origin: "wheel"}}}}}
+		j.Add(context.Background(), fleet.Node{Name: name, Group: "h", Taken: "2026-11-22T10:00:00Z", Facts: f})
+	}
 	j.Refuse("bad.json", "", "it is no JSON")
-	j.Expect([]string{"a", "y", "z"})
+	j.Expect([]string{"a", "d", "e", "f", "y", "z"})
 	return Fleet{Summary: j.Summary(fleet.StaleAfter(time.Hour, time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))), Tool: Tool{Matrix: "2026-11-21", Tables: []matrix.TableSource{}, Run: 1795348800}}
 }
 
@@ -55,7 +60,7 @@ func TestFleetHoldsToItsSchema(t *testing.T) {
 // TestFleetCSVIsNoFormula: a node's name that begins like a formula is text to a spreadsheet.
 func TestFleetCSVIsNoFormula(t *testing.T) {
 	rows, err := csv.NewReader(strings.NewReader(shown(t, "csv"))).ReadAll()
-	if err != nil || len(rows) != 4 {
+	if err != nil || len(rows) != 7 {
 		t.Fatalf("%v: %d rows", err, len(rows))
 	}
 	for _, row := range rows {
@@ -77,9 +82,10 @@ func TestFleetJUnitIsXML(t *testing.T) {
 
 func TestFleetText(t *testing.T) {
 	text := shown(t, "text")
-	for _, want := range []string{"incompatible: with driver=450.80.02, 3 of 3 nodes incompatible; 1 outdated document; 1 unread document; 2 missing nodes\n",
+	for _, want := range []string{"incompatible: with driver=450.80.02, 3 of 6 nodes incompatible, 3 compatible; 1 outdated document; 1 unread document; 2 missing nodes\n",
 		"incompatible: driver-too-old-for-gpu, 3 nodes: ", "\n    do    install driver ", "    has   driver 450.80.02; NVIDIA L4 (8.9)\n",
-		"fleet-drift: group g: driver differs: 580.95.05 on 2, 570.133.20 on 1", "    do    give these nodes driver 580.95.05, as most of the group have",
+		"\n  × driver-too-old-for-gpu  3 nodes  g  install driver ", "\n  ‼ torch differs           1 node   h  give these nodes torch 2.7.1+cu118",
+		"fleet-drift: group h: torch differs: 2.7.1+cu118 on 2, 2.6.0+cu118 on 1", "    do    give these nodes torch 2.7.1+cu118, as most of the group have",
 		"stale: taken 48h0m before the newest document: b", "not judged: bad.json: it is no JSON",
 		"? missing: 2 nodes, no document of y, z", "? not expected: 2 nodes, not in the inventory: "} {
 		if !strings.Contains(text, want) {
@@ -133,7 +139,7 @@ func TestFleetTextGrowsWithCauses(t *testing.T) {
 	}
 	for _, want := range []string{"incompatible: 10 of 1000 nodes incompatible, 1 unlike others of the group, ", "; 100 outdated documents; 100 unread documents\n",
 		"10 nodes: n000, n100, n200, n300 and 6 more\n    why   ", "\n    has   driver 470.256.02; NVIDIA L4 (8.9); torch 2.8.0+cu128: does not work\n",
-		"fleet-drift: group g: NCCL of torch differs: 2.27.3 on 999, 2.26.2 on 1\n    has   2.26.2: n007\n    do    give these nodes NCCL of torch 2.27.3",
+		"fleet-drift: group g: NCCL of torch differs: 2.27.3 on 989, 2.26.2 on 1\n    has   2.26.2: n007\n    do    give these nodes NCCL of torch 2.27.3",
 		"? stale: 100 nodes, up to 48h0m older than the newest document: n005, ", "? not judged: 100 documents, such as m0 (nodes.jsonl:0): not valid JSON at byte 100; m1 "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in:\n%s", want, text)

@@ -222,9 +222,8 @@ func minorCompat(m *model.Machine, b *model.Build) []*Result {
 	return []*Result{{Subject: b.Subject, Finding: &f, Answer: verdict.WorksMinorVersion}}
 }
 
-// cpuOnlyBuild: the framework that `python3` starts here cannot use the GPU that is there. Where another framework of
-// the environment can, the CPU build is taken for a choice. An error because it computes on the CPU in silence, and no
-// driver, toolkit or variable can change that.
+// cpuOnlyBuild reports a framework that `python3` starts here and that cannot use the GPU that is there. It is an error
+// because it computes on the CPU in silence, and no driver, toolkit or variable can change that.
 func cpuOnlyBuild(m *model.Machine, b *model.Build) []*Result {
 	// A CPU build is the right one where there is no GPU, or none for this process.
 	if len(m.GPUs) == 0 || m.Shown.Hidden {
@@ -257,10 +256,12 @@ func cpuOnlyBuild(m *model.Machine, b *model.Build) []*Result {
 	// No build could use the GPU before a driver is there, which driver-missing says where one is wanted.
 	case undriven(m):
 		f.Severity, f.Pins, f.Steps = verdict.Note, nil, []pin.Step{pin.Say("to use the GPU, install the NVIDIA driver, then the CUDA build; until then it runs on the CPU")}
-	// An environment that was only found may be meant for the CPU: tests, tools, a login node. The same holds for a CPU
-	// build beside a CUDA build of another framework.
-	case b.Standing == model.Searched, otherCUDA(m, b):
+	// An environment that was only found may be meant for the CPU: tests, tools, a login node.
+	case b.Standing == model.Searched, chosenByNobody(b) && elsewhereCUDA(m, b):
 		f.Severity = verdict.Note
+	// One framework's CUDA build does not say that another's CPU build was chosen: an install may have replaced it.
+	case besideCUDA(m, b):
+		f.Severity = verdict.Warning
 	}
 	return oneFinding(f)
 }
@@ -270,14 +271,22 @@ func undriven(m *model.Machine) bool {
 	return m.Here() && m.Host() && m.OnPCI() && !m.Driver().Loaded && m.Facts.Driver.NVML.Status != "ok" && !m.WantsGPU()
 }
 
-// otherCUDA reports whether another framework is there for the GPU: in the same environment or, where nobody chose
-// one, in any.
-func otherCUDA(m *model.Machine, b *model.Build) bool {
-	all := b.Counts && !b.Env.Active && !b.Env.Named // where nobody chose one
+// besideCUDA reports whether another framework of the same environment is a CUDA build.
+func besideCUDA(m *model.Machine, b *model.Build) bool {
 	return slices.ContainsFunc(m.Builds, func(o *model.Build) bool {
-		return (o.Env == b.Env || all) && o != b && o.Device == "cuda" && !o.Extension
+		return o.Env == b.Env && o != b && o.Device == "cuda" && !o.Extension
 	})
 }
+
+// elsewhereCUDA reports whether a framework of another environment is a CUDA build.
+func elsewhereCUDA(m *model.Machine, b *model.Build) bool {
+	return slices.ContainsFunc(m.Builds, func(o *model.Build) bool {
+		return o.Env != b.Env && o.Device == "cuda" && !o.Extension
+	})
+}
+
+// chosenByNobody reports whether a build counts only because no environment is active or named.
+func chosenByNobody(b *model.Build) bool { return b.Counts && !b.Env.Active && !b.Env.Named }
 
 // openTorchMissing is what is not known of a package that brings whichever torch is the newest.
 var openTorchMissing = verdict.Question("which torch it brings").Because(verdict.FileReason("names no release of it"))
