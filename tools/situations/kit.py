@@ -7,7 +7,7 @@ NVML, so that `cudacompat doctor` runs as on a real host or in a real container.
     python3 kit.py BINARY record DIR       # writes what `probe` says inside each, for systems without namespaces, and inside
                                            # the sound machines that matrix's cases are patches over, into matrix/testdata
 
-situations.py and machines.py have the lists."""
+situations.py, drivers.py and machines.py have the lists."""
 import csv, json, os, re, shutil, struct, subprocess, sys, tempfile
 
 from patches import difference, patched, show
@@ -48,9 +48,11 @@ int nvmlDeviceGetFieldValues(dev d, int n, field *v) { for (int i = 0; i < n; i+
 typedef struct { unsigned environment, feature, devtools; } confidential;
 int nvmlSystemGetConfComputeState(confidential *o) { memset(o, 0, sizeof *o); o->feature = CONFIDENTIAL; return 0; }
 int nvmlSystemGetConfComputeGpusReadyState(unsigned *o) { *o = READY; return 0; }
+typedef struct { unsigned char uuid[16]; int status; unsigned clique; unsigned char state; } fabric;
+int nvmlDeviceGetGpuFabricInfo(dev d, fabric *o) { if (FABRIC < 0) return 3; memset(o, 0, sizeof *o); o->state = FABRIC; o->status = FSTATUS; return 0; }
 '''
 # How a sound NVML answers; LOST is the GPU that HANDLE is about, -1 all of them.
-WELL = {"INIT": 0, "HANDLE": 0, "LOST": -1, "MODE": 0, "MIG": 0, "INSTANCES": 0, "RECOVERY": 0, "CONFIDENTIAL": 0, "READY": 0, "WSL": 0}
+WELL = {"INIT": 0, "HANDLE": 0, "LOST": -1, "MODE": 0, "MIG": 0, "INSTANCES": 0, "RECOVERY": 0, "CONFIDENTIAL": 0, "READY": 0, "WSL": 0, "FABRIC": -1, "FSTATUS": 0}
 
 
 def fatbin(targets, ptx_isa):
@@ -424,6 +426,6 @@ def main(situations, machines):
 
 if __name__ == "__main__":
     sys.dont_write_bytecode = True
-    import kit, machines, situations  # as modules: what is made once is then known once
-    try: kit.main(situations.SITUATIONS, machines.MACHINES)
+    import drivers, kit, machines, situations  # as modules: what is made once is then known once
+    try: kit.main({**situations.SITUATIONS, **drivers.SITUATIONS}, machines.MACHINES)
     finally: kit.forget()
