@@ -26,6 +26,7 @@ type situation struct {
 	Word     string   `json:"word"`     // of the steps
 	Never    string   `json:"never"`    // a word that nothing says
 	Sound    bool     `json:"sound"`    // no error and no warning
+	Partly   bool     `json:"partly"`   // an error, beside a build that works on the other GPUs
 }
 
 // situations are all that were recorded.
@@ -109,7 +110,7 @@ func (s *situation) wrong(v verdict.Verdict) string {
 		return "the outcome is none of " + strings.Join(s.Outcomes, ", ") + ":\n" + text
 	case v.Outcome == verdict.Compatible && open:
 		return "compatible beside an answer that is not:\n" + text
-	case v.Outcome == verdict.Incompatible && works:
+	case v.Outcome == verdict.Incompatible && works && !s.Partly:
 		return "incompatible, and its build works:\n" + text
 	case !found:
 		return "no " + s.Rule[1] + " of " + s.Rule[0] + ":\n" + text

@@ -36,6 +36,7 @@ var sources = []reader{
 	{name: "secure-boot", readHost: kernel.ReadSecureBoot},
 	{name: "module-signature", live: true, readHost: driver.ReadSignature}, // adds to what secure-boot says
 	{name: "module-build", readHost: driver.ReadModuleBuild},
+	{name: "dkms", readHost: driver.ReadDKMS},
 	{name: "container-runtimes", readHost: container.ReadRuntimes},
 	{name: "driver-packages", readHost: driver.ReadPackages}, // says the releases of those
 	{name: "fabric", needs: always, readHost: driver.ReadFabric},

@@ -45,7 +45,7 @@ type Machine struct {
 
 // DKMS is what building the driver's module needs, as far as it is there.
 type DKMS struct {
-	Source   string   `json:"source"`             // release whose source DKMS has, "580.95.05"
+	Sources  []string `json:"sources"`            // releases whose source DKMS has, "580.95.05"
 	Headers  []string `json:"headers"`            // kernels whose headers are there
 	Compiler string   `json:"compiler,omitempty"` // "/usr/bin/gcc"
 	Make     string   `json:"make,omitempty"`     // "/usr/bin/make"

@@ -353,7 +353,7 @@ def wrong_in(report, s):
     if report["outcome"] not in s.outcomes: return f"{report['outcome']} {loud}"
     answers = [a["answer"] for a in report["answers"]]
     if report["outcome"] == "compatible" and any(a in ("broken", "unknown") for a in answers): return "compatible with an answer that is not"
-    if report["outcome"] == "incompatible" and any(a.startswith("works") and a != "works-cpu-only" for a in answers): return "incompatible, and its build works"
+    if report["outcome"] == "incompatible" and not s.partly and any(a.startswith("works") and a != "works-cpu-only" for a in answers): return "incompatible, and its build works"
     if s.rule and s.rule not in [(f["rule"], f["severity"]) for f in found]: return f"no {s.rule[1]} of {s.rule[0]} in {loud}"
     if not s.rule and s.sound and loud: return f"it is sound, and says {loud}"
     if s.word and s.word not in steps: return f"no step says {s.word}"
@@ -407,7 +407,7 @@ def record(binary, situations, machines, directory):
         base, patch = min(((base, show(difference(of, facts))) for base, of in whole.items()), key=lambda b: len(b[1]))
         put(f"{directory}/situations/{slug(name)}.json", patch + "\n")
         listed.append({"name": name, "base": base, "facts": slug(name) + ".json", "args": [a for a in s.args if a != "--offline"], "outcomes": sorted(s.outcomes),
-                       "rule": list(s.rule or []), "word": s.word, "never": s.never, "sound": s.sound})
+                       "rule": list(s.rule or []), "word": s.word, "never": s.never, "sound": s.sound, "partly": s.partly})
     put(directory + "/situations/situations.json", show(listed) + "\n")
 
 

@@ -214,6 +214,7 @@ var trees = map[string][]tree{
 	"secure-boot":        {{dir: "sys/firmware/efi/efivars", n: entries, name: "SecureBoot-%d"}},
 	"module-signature":   live,
 	"initramfs":          {{dir: "boot", n: entries, name: "vmlinuz-%d"}, {dir: "etc/dracut.conf.d", n: 20_000, name: "%d.conf"}, {file: "boot/initramfs-6.1.0.img", line: "07070100000000", size: 60 << 20}, {file: "boot/vmlinuz-6.1.0", line: "x"}, {file: "lib/modules/6.1.0/modules.dep", line: "x"}},
+	"dkms":               {{dir: "var/lib/dkms/nvidia/535.1/source", n: entries, name: "dkms.conf%d"}, {dir: "lib/modules", n: entries, name: "6.1.%d"}},
 	"module-build":       {{dir: "var/lib/dkms/nvidia", n: entries, name: "535.%d"}, {dir: "var/crash", n: entries, name: "nvidia-%d.crash"}},
 	"container-runtimes": {{file: "etc/docker/daemon.json", line: `{"runtimes":`}, {file: "etc/containerd/config.toml", line: "[plugins.x]\nruntime_type = \"nvidia\"\n"}, {dir: "etc/cdi", n: 20_000, name: "%d.yaml"}},
 	"driver-packages":    {{file: "var/lib/dpkg/status", line: "Package: libnvidia-compute-535\nStatus: install ok installed\nVersion: 1\n\n", size: 15 << 20}, {file: "var/lib/rpm/Packages.db", line: "RpmP"}, {file: "lib/apk/db/installed", line: "P:nvidia\nV:1\n\n", size: 15 << 20}},

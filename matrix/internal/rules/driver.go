@@ -303,6 +303,8 @@ func mismatchSteps(m *model.Machine, loaded, user version.Number, disk *model.Mo
 				"without a reboot, while nothing uses the GPU (stop nvidia-persistenced first)").Instead()}
 	case len(repair) > 0:
 		return repair
+	case buildsModule(m, loaded, disk) && user.Known() && !hasSource(m, user.String()):
+		return installedSteps(m, reinstall)
 	case buildsModule(m, loaded, disk) && (disk != nil || user.Known()):
 		return []pin.Step{pin.Run(pin.Sequence(s.AsRoot("dkms", "autoinstall"), s.AsRoot("reboot"))).Explained("builds the module of " +
 			pin.Quoted(user.String()) + " (a reboot without it loads " + pin.Quoted(loaded.String()) + " again)"),
@@ -310,6 +312,17 @@ func mismatchSteps(m *model.Machine, loaded, user version.Number, disk *model.Mo
 			reinstall.Instead()}
 	case disk == nil:
 		return []pin.Step{pin.Run(s.AsRoot("reboot")), pin.Say("if the mismatch stays, " + reinstall.Say)}
+	}
+	return []pin.Step{reinstall, pin.Run(s.AsRoot("reboot"))}
+}
+
+// installedSteps bring the module of the libraries' release where DKMS does not have its source: Ubuntu's own build, or
+// whatever package has it.
+func installedSteps(m *model.Machine, reinstall pin.Step) []pin.Step {
+	s := pins.HostSystem(m)
+	kernel, _ := m.BootKernel()
+	if prebuilt := prebuiltModule(m, kernel); prebuilt != "" {
+		return []pin.Step{pin.Run(pin.Sequence(s.Install(prebuilt), s.AsRoot("reboot"))).Explained("Ubuntu's own build of the module for this kernel")}
 	}
 	return []pin.Step{reinstall, pin.Run(s.AsRoot("reboot"))}
 }

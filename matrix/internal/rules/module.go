@@ -54,7 +54,7 @@ func builtAtBoot(m *model.Machine, kernel, from string) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Warning, Subject: "driver",
 		Message: fmt.Sprintf("the kernel that will boot (%s) has no NVIDIA module yet: DKMS builds it at the first boot, which takes minutes", kernel),
 		Need:    "nvidia.ko under /lib/modules/" + kernel,
-		Evidence: []verdict.Evidence{{Fact: "kernel", Value: kernel, From: from}, {Fact: "DKMS", Value: dkms.Source, From: dkms.Service},
+		Evidence: []verdict.Evidence{{Fact: "kernel", Value: kernel, From: from}, {Fact: "DKMS", Value: verdict.JoinAnd(dkms.Sources), From: dkms.Service},
 			{Fact: "compiler", Value: dkms.Compiler, From: "DKMS"}},
 		Steps:  []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("dkms", "autoinstall", "-k", kernel)).Explained("builds the module in the image")},
 		Source: []string{"https://github.com/dkms-project/dkms/blob/main/dkms.8.in"}}
@@ -65,6 +65,16 @@ func builtAtBoot(m *model.Machine, kernel, from string) verdict.Finding {
 func buildsAtBoot(m *model.Machine, kernel string) bool {
 	dkms := m.Facts.Machine.DKMS
 	return dkms != nil && dkms.Service != "" && lacksForBuild(m, kernel) == "" && !buildFailed(m, kernel)
+}
+
+// hasSource reports whether DKMS has the driver's source, of one release if one is named. Without it DKMS builds nothing. It
+// is assumed of facts that do not tell, and of a machine where a build failed.
+func hasSource(m *model.Machine, release string) bool {
+	dkms := m.Facts.Machine.DKMS
+	if dkms == nil {
+		return !m.Looked("dkms") || m.Facts.Machine.MakeLog != ""
+	}
+	return release == "" || slices.Contains(dkms.Sources, release)
 }
 
 // lacksForBuild returns what DKMS lacks to build the module of a kernel, "" if it lacks nothing or it is not known that
@@ -131,26 +141,43 @@ func moduleEvidence(m *model.Machine) []verdict.Evidence {
 	return list
 }
 
-// moduleSteps builds the module, or boots what has one.
+// moduleSteps builds or installs the module, or boots what has one.
 func moduleSteps(m *model.Machine, kernel string) []pin.Step {
-	// DKMS builds against the headers of exactly this kernel.
-	s := pins.HostSystem(m)
-	build := pin.Run(s.AsRoot("dkms", "autoinstall", "-k", kernel)).Explained("builds the module")
-	if running, _ := m.BootKernel(); !m.Facts.System.Rest && kernel == running {
-		build = pin.Run(pin.Sequence(s.AsRoot("dkms", "autoinstall", "-k", kernel), s.AsRoot("modprobe", "nvidia"))).Explained("builds the module and loads it")
-	}
-	steps := append(buildNeeds(m, kernel), build)
-	if log := m.Facts.Machine.MakeLog; log != "" {
-		steps = append(steps, pin.Say("if the build fails again, "+pin.Word(log)+" says why"))
-	}
-	if name := prebuiltModule(m, kernel); name != "" {
-		steps = append(steps, pin.Run(s.Install(name)).Explained("Ubuntu's own build of the module for this kernel").Instead())
-	}
+	steps := buildSteps(m, kernel)
 	if i := slices.IndexFunc(m.Facts.Driver.Modules, func(d facts.Module) bool {
 		return slices.Contains(m.Facts.Machine.Kernels,
 			d.Kernel)
 	}); i >= 0 {
 		steps = append(steps, pin.Say("make the boot loader start "+pin.Word(m.Facts.Driver.Modules[i].Kernel)+", which has one").Instead())
+	}
+	return steps
+}
+
+// buildSteps build the module of a kernel where DKMS has its source, and else install it.
+func buildSteps(m *model.Machine, kernel string) []pin.Step {
+	s := pins.HostSystem(m)
+	running, _ := m.BootKernel()
+	thenLoad := func(command string) string {
+		if m.Facts.System.Rest || kernel != running {
+			return command
+		}
+		return pin.Sequence(command, s.AsRoot("modprobe", "nvidia"))
+	}
+	prebuilt := prebuiltModule(m, kernel)
+	if !hasSource(m, "") {
+		if prebuilt != "" {
+			return []pin.Step{pin.Run(thenLoad(s.Install(prebuilt))).Explained("Ubuntu's own build of the module for this kernel")}
+		}
+		return []pin.Step{pin.Say("install the package that has the driver's module for kernel " + pin.Word(kernel) + "; DKMS does not have its source")}
+	}
+	// DKMS builds against the headers of exactly this kernel.
+	build := pin.Run(thenLoad(s.AsRoot("dkms", "autoinstall", "-k", kernel))).Explained("builds the module")
+	steps := append(buildNeeds(m, kernel), build)
+	if log := m.Facts.Machine.MakeLog; log != "" {
+		steps = append(steps, pin.Say("if the build fails again, "+pin.Word(log)+" says why"))
+	}
+	if prebuilt != "" {
+		steps = append(steps, pin.Run(s.Install(prebuilt)).Explained("Ubuntu's own build of the module for this kernel").Instead())
 	}
 	return steps
 }
@@ -218,18 +245,25 @@ func otherKernels(m *model.Machine, boot string) []*Result {
 		Message:  "installed kernels that do not boot by default have no NVIDIA module: " + verdict.JoinAnd(without),
 		Need:     "nvidia.ko for every kernel before it boots",
 		Evidence: []verdict.Evidence{{Fact: "kernel", Value: boot, From: "boots by default"}},
-		Steps:    []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("dkms", "autoinstall", "-k", without[0])).Explained("before such a kernel boots")}})
+		Steps:    beforeBoot(m, without[0])})
+}
+
+// beforeBoot gives a kernel the module before it boots one day.
+func beforeBoot(m *model.Machine, kernel string) []pin.Step {
+	if hasSource(m, "") {
+		return []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("dkms", "autoinstall", "-k", kernel)).Explained("before such a kernel boots")}
+	}
+	return buildSteps(m, kernel)
 }
 
 // nextKernel says that the boot loader's default is another kernel than the running one and has no module: the driver is
 // gone after the next boot. It is a warning if DKMS is to build it and cannot, before the build fails.
 func nextKernel(m *model.Machine, next string) verdict.Finding {
-	build := pin.Run(pins.HostSystem(m).AsRoot("dkms", "autoinstall", "-k", next)).Explained("builds the module")
 	f := verdict.Finding{Severity: verdict.Note, Subject: "driver",
 		Message:  "the kernel that boots next, " + next + ", has no NVIDIA module",
 		Need:     "nvidia.ko under /lib/modules/" + next,
 		Evidence: []verdict.Evidence{{Fact: "boots next", Value: next, From: m.Facts.Machine.BootFrom}},
-		Steps:    append(buildNeeds(m, next), build)}
+		Steps:    buildSteps(m, next)}
 	if lacksForBuild(m, next) != "" || buildFailed(m, next) && m.Facts.Machine.MakeKernel == next {
 		f.Severity = verdict.Warning
 		f.Message += whyNotBuilt(m, next)

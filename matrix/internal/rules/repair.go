@@ -1,8 +1,10 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
@@ -16,13 +18,15 @@ import (
 var modulePackage = lazyregexp.New(`-dkms|^akmod-nvidia|^kmod-nvidia|^linux-modules-nvidia`)
 
 // branchInName matches Ubuntu's names, which contain the branch: such a package has no version of another branch.
-var branchInName = lazyregexp.New(`-\d{3}(-|$)`)
+var branchInName = lazyregexp.New(`-(\d{3})(-|$)`)
 
 // packageSteps returns the steps that repair the driver's packages, by what the package manager knows of them, or nil
 // if it knows of nothing wrong. Building the module cannot help before: DKMS has the source of configured packages only.
 func packageSteps(m *model.Machine, user version.Number) []pin.Step {
 	packages, _ := core(m)
 	switch {
+	case unreadPackages(m) != "" && pins.HostSystem(m).APT():
+		return auditSteps(m)
 	case len(inState(m, "half-installed", "reinst-required")) > 0:
 		return reinstallSteps(m, inState(m, "half-installed", "reinst-required"))
 	case len(inState(m, "half-configured", "unpacked")) > 0:
@@ -38,6 +42,20 @@ func packageSteps(m *model.Machine, user version.Number) []pin.Step {
 		return nil
 	}
 	return oneVersionSteps(m, packages, user)
+}
+
+// unreadPackages returns why the state of the driver's packages is not known, "" if it is.
+func unreadPackages(m *model.Machine) string {
+	return cmp.Or(m.ProbeFailure("driver-packages"), m.Unseen("driver-packages"))
+}
+
+// auditSteps let dpkg say whether an installation did not end, where its database could not be read here. Building the
+// module may be in vain before that.
+func auditSteps(m *model.Machine) []pin.Step {
+	s := pins.HostSystem(m)
+	return []pin.Step{pin.Run(s.AsRoot("dpkg", "--audit")).Explained("lists packages whose installation did not end; the database could not be read here: " + unreadPackages(m)),
+		pin.Run(pin.Sequence(s.AsRoot("dpkg", "--configure", "-a"), s.AsRoot("reboot"))).Explained("if it lists the driver's packages"),
+		pin.Say("if it lists none, bring all of the driver's packages and its module to one release, then reboot")}
 }
 
 // inState lists the names of the driver's packages that dpkg left in one of these states; none on a system of dnf.
@@ -107,12 +125,12 @@ func runfileSteps(m *model.Machine, packages []facts.DriverPackage) []pin.Step {
 }
 
 // oneVersionSteps bring the packages that are of another release to this one. They return nil if all are of it, or if a
-// package's name says that it is of one branch.
+// package's name says that it is of another branch.
 func oneVersionSteps(m *model.Machine, packages []facts.DriverPackage, release version.Number) []pin.Step {
 	s := pins.HostSystem(m)
 	var others []string
 	for _, p := range packages {
-		if branchInName.MatchString(p.Name) || !pin.IsName(p.Name) {
+		if branch := branchInName.FindStringSubmatch(p.Name); branch != nil && branch[1] != strconv.Itoa(release.Major()) || !pin.IsName(p.Name) {
 			return nil
 		}
 		if !isOfRelease(p, release) {

@@ -144,7 +144,7 @@ func TestDKMS(t *testing.T) {
 		hosttest.Write(t, root+name, "x")
 	}
 	got := readDKMS(&host.Host{Root: root})
-	want := facts.DKMS{Source: "580.95.05", Headers: []string{"6.8.0-1015-aws"}, Compiler: "/usr/bin/x86_64-linux-gnu-gcc-13",
+	want := facts.DKMS{Sources: []string{"580.95.05"}, Headers: []string{"6.8.0-1015-aws"}, Compiler: "/usr/bin/x86_64-linux-gnu-gcc-13",
 		Make: "/usr/bin/make", Service: "/etc/systemd/system/multi-user.target.wants/dkms.service"}
 	if got == nil || fmt.Sprint(*got) != fmt.Sprint(want) {
 		t.Errorf("%+v, want %+v", got, want)

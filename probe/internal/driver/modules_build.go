@@ -14,19 +14,27 @@ import (
 // Debian and Ubuntu name the package nvidia, Debian also nvidia-current.
 var makeLogs = []string{"/var/lib/dkms/nvidia*/*/build/make.log", "/var/lib/dkms/nvidia*/*/*/*/log/make.log"}
 
-// ReadModuleBuild finds the log of the newest failed build whose kernel has no module, and with what DKMS would build.
+// ReadModuleBuild finds the log of the newest failed build whose kernel has no module.
 func ReadModuleBuild(h *host.Host) (source.Update, error) {
-	dkms := readDKMS(h)
 	log, kernel, fault, err := failedBuild(h)
-	if dkms == nil && log == "" {
-		if err == nil {
-			err = host.ErrAbsent
-		}
+	if err == nil && log == "" {
+		err = host.ErrAbsent
+	}
+	if err != nil {
 		return nil, err
 	}
 	return func(f *facts.Facts) {
-		f.Machine.MakeLog, f.Machine.MakeKernel, f.Machine.MakeError, f.Machine.DKMS = log, kernel, fault, dkms
-	}, err
+		f.Machine.MakeLog, f.Machine.MakeKernel, f.Machine.MakeError = log, kernel, fault
+	}, nil
+}
+
+// ReadDKMS reads with what DKMS would build the driver's module.
+func ReadDKMS(h *host.Host) (source.Update, error) {
+	dkms := readDKMS(h)
+	if dkms == nil {
+		return nil, host.ErrAbsent
+	}
+	return func(f *facts.Facts) { f.Machine.DKMS = dkms }, nil
 }
 
 // failedBuild returns the log of the newest failed build whose kernel has no module, that kernel and the first error.
@@ -56,8 +64,10 @@ func readDKMS(h *host.Host) *facts.DKMS {
 	if len(sources) == 0 {
 		return nil
 	}
-	d := &facts.DKMS{Source: path.Base(path.Dir(path.Dir(sources[len(sources)-1]))), Headers: []string{},
-		Compiler: compilerOf(h), Make: h.FirstThere("/usr/bin/make", "/bin/make")}
+	d := &facts.DKMS{Headers: []string{}, Compiler: compilerOf(h), Make: h.FirstThere("/usr/bin/make", "/bin/make")}
+	for _, conf := range sources {
+		d.Sources = append(d.Sources, path.Base(path.Dir(path.Dir(conf))))
+	}
 	for _, unit := range dkmsUnits {
 		if nameExists(h, unit) && !isMasked(h, "dkms.service") {
 			d.Service = unit
