@@ -12,6 +12,7 @@
 package matrix
 
 import (
+	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/internal/rules"
@@ -92,6 +93,11 @@ type Engine = pins.Engine
 // about each set.
 func NewEngine(t *Tables, f facts.Facts, target Target, want pin.Want, refuses Refuses) *Engine {
 	return pins.NewEngine(t, f, target, want, refuses)
+}
+
+// DriverEnd returns the end of life of a driver's branch, or false if none is published.
+func DriverEnd(t *Tables, driver string) (pin.End, bool) {
+	return pins.DriverEnd(t, version.Of(driver))
 }
 
 // HasPackage reports whether the tables know a package.

@@ -50,10 +50,15 @@ func Requires(ctx context.Context, t *Tables, f facts.Facts, python string) requ
 		return *r.Requirement
 	}
 	for _, k := range kinds {
+		if m := judged[k.key].machine; m.Windows() && (m.Jetson() || m.Platform == "win_arm64") {
+			continue // no such machine runs Windows' wheels
+		}
 		r.add(k, judged[k.key])
 	}
 	r.assignGPUs()
-	r.Forward = forwardNeeds(t, *r.Requirement)
+	if !f.System.Windows() {
+		r.Forward = forwardNeeds(t, *r.Requirement)
+	}
 	return *r.Requirement
 }
 

@@ -3,6 +3,7 @@ package matrix
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -10,18 +11,19 @@ import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
 // Space asks what to install on every host of the tables, and puts the answers together: hosts that are answered alike
-// in one group, drivers that are answered alike in one band. answer is asked for a target, as the command pins is. No
-// part of it depends on the machine it runs on.
-func Space(t *Tables, want pin.Want, python string, answer func(Target) pin.Sets) pin.Space {
-	s := &spacing{python: python, answer: answer, seen: map[string]int{}, Space: pin.Space{Schema: pin.SpaceSchema,
+// in one group, drivers that are answered alike in one band. answer is asked for a target, as the command pins is. Of
+// here only the system counts: Linux or Windows. No part of it depends on the machine it runs on.
+func Space(t *Tables, here facts.Facts, want pin.Want, python string, answer func(Target) pin.Sets) pin.Space {
+	s := &spacing{here: facts.Facts{System: facts.System{OS: here.System.OS}}, of: want.Package, python: python, answer: answer, seen: map[string]int{}, Space: pin.Space{Schema: pin.SpaceSchema,
 		Want: want.String(), Python: python, Date: t.Date(), Answers: []pin.Answer{}, Groups: []pin.HostGroup{}}}
-	for _, h := range hosts(t) {
+	for _, h := range s.hosts(t) {
 		s.add(t, h)
 	}
 	s.Breaks = s.breaks()
@@ -31,6 +33,8 @@ func Space(t *Tables, want pin.Want, python string, answer func(Target) pin.Sets
 // spacing is a Space in the making.
 type spacing struct {
 	pin.Space
+	here   facts.Facts
+	of     string // the framework
 	python string
 	answer func(Target) pin.Sets
 	seen   map[string]int // answers by their JSON
@@ -43,12 +47,12 @@ type host struct {
 }
 
 // hosts returns every GPU and every instance type of the tables in groups that nothing in them tells apart.
-func hosts(t *Tables) []*host {
+func (s *spacing) hosts(t *Tables) []*host {
 	var list []*host
 	at := map[string]*host{}
 	add := func(key string, target Target) *host {
 		if at[key] == nil {
-			m := model.NewMachine(t, &facts.Facts{}, target, verdict.Policy{})
+			m := model.NewMachine(t, &s.here, target, verdict.Policy{})
 			at[key] = &host{target: target, HostGroup: pin.HostGroup{Platform: m.Platform, GPUs: []string{}, Instances: []string{},
 				Capability: m.GPUs[0].Capability.String()}}
 			if chip := m.GPUs[0].Chip; chip != nil {
@@ -86,8 +90,15 @@ func hosts(t *Tables) []*host {
 		h := add(key, Target{Instance: name})
 		h.Instances = append(h.Instances, name)
 	}
+	list = slices.DeleteFunc(list, func(h *host) bool { return h.Platform == "win_arm64" || h.windowsTegra() })
 	slices.SortStableFunc(list, func(a, b *host) int { return tables.CompareNaturally(a.Capability, b.Capability) })
 	return list
+}
+
+// windowsTegra reports whether a host is a Tegra with Windows, of which there is none.
+func (h *host) windowsTegra() bool {
+	c, err := version.ParseCapability(h.Capability)
+	return err == nil && c.Tegra() && strings.HasPrefix(h.Platform, "win_")
 }
 
 // ec2Name matches the instance types for which an AMI can be chosen.
@@ -100,9 +111,12 @@ func hostKey(t *Tables, chip *tables.Chip, name string) string {
 
 // add asks for every driver that makes a difference, and writes down where the answer changes.
 func (s *spacing) add(t *Tables, h *host) {
-	m := model.NewMachine(t, &facts.Facts{}, h.target, verdict.Policy{})
+	m := model.NewMachine(t, &s.here, h.target, verdict.Policy{})
 	g := h.HostGroup
-	g.Bands, g.Branches = []pin.Band{}, []pin.Band{}
+	g.Bands, g.Branches, g.Ends = []pin.Band{}, []pin.Band{}, pins.GPUEnds(m, s.of)
+	for i := range g.Ends {
+		g.Ends[i].Why = strings.ReplaceAll(g.Ends[i].Why, m.GPUs[0].Label, pin.GPUWord)
+	}
 	for _, v := range spaceCuts(m) {
 		from := v.String()
 		if v.Parts() == 1 { // a branch alone stands for its newest release
@@ -125,7 +139,7 @@ func (s *spacing) add(t *Tables, h *host) {
 	same := slices.IndexFunc(s.Groups, func(o pin.HostGroup) bool {
 		return len(o.GPUs) > 0 == (len(g.GPUs) > 0) && len(o.Instances) > 0 == (len(g.Instances) > 0) && o.Capability == g.Capability &&
 			len(o.GPUs)+len(o.Instances) > 0 &&
-			o.Platform == g.Platform && slices.Equal(o.Bands, g.Bands) && slices.Equal(o.Branches, g.Branches) && o.Without == g.Without
+			o.Platform == g.Platform && slices.Equal(o.Bands, g.Bands) && slices.Equal(o.Branches, g.Branches) && o.Without == g.Without && reflect.DeepEqual(o.Ends, g.Ends)
 	})
 	if same >= 0 {
 		s.Groups[same].GPUs = append(s.Groups[same].GPUs, g.GPUs...)
@@ -154,10 +168,16 @@ func spaceCuts(m *model.Machine) []version.Number {
 	}
 	for _, family := range tables.Rows[tables.Minor](m.Tables) {
 		list.add(family.DriverLinux)
+		if m.Windows() {
+			list.add(family.DriverWindows)
+		}
 	}
 	for _, c := range tables.Rows[tables.CUDA](m.Tables) {
-		_, least, _ := m.Tables.Floor(c.Release, false)
+		_, least, _ := m.Tables.Floor(c.Release, m.Windows())
 		list.add(least)
+		if m.Windows() {
+			list.add(c.DriverWindows)
+		}
 	}
 	g := m.GPUs[0]
 	list.addGPU(m, g)

@@ -181,6 +181,9 @@ func (f *checkFlags) checkDocuments(ctx context.Context, args []string, s stream
 	if err != nil {
 		return err
 	}
+	for i := range machines {
+		machines[i].facts = meantFor(f.platform, machines[i].facts)
+	}
 	from := ""
 	if len(args) == 1 {
 		from = source(args[0])

@@ -13,8 +13,6 @@ import (
 	"cudacompat/matrix"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
-
-	"github.com/spf13/cobra"
 )
 
 // imageSource is an image that was named: a directory, or an archive.
@@ -193,15 +191,12 @@ func (s *imageSource) refusal(err error) error {
 	return said
 }
 
-// platformFlag is which image is meant of one for several platforms.
-func platformFlag(cmd *cobra.Command, platform *string) {
-	cmd.Flags().StringVar(platform, "platform", "",
-		"of an image for several platforms, take the one for `PLATFORM`: linux/amd64 or linux/arm64 (default: that of --instance or --gpu where they tell it, else linux/amd64)")
-}
-
 // imageOptions say which image is meant: the one for a platform, or else for machines.
 func imageOptions(platform string, t *matrix.Tables, targets []matrix.Target) (opt probe.ImageOptions, err error) {
-	if platform != "" {
+	if platform == onWindows {
+		return opt, &usageError{"--platform windows is not for images: their programs are Linux'", "linux/amd64, or leave it out"}
+	}
+	if platform != "" && platform != onLinux {
 		if opt.Platform, err = probe.ParsePlatform(platform); err != nil {
 			return opt, &usageError{message: "--platform " + err.Error()}
 		}
@@ -218,14 +213,17 @@ func imageOptions(platform string, t *matrix.Tables, targets []matrix.Target) (o
 // imagePlatforms are the platforms of the tables as images write them.
 var imagePlatforms = map[string]string{"linux_x86_64": "linux/amd64", "linux_aarch64": "linux/arm64"}
 
-// notImage refuses --platform for what is no image, or is only named.
+// notImage refuses an image's --platform for what is no image, or is only named.
 func notImage(platform, name string) error {
-	if platform == "" {
+	if platform == "" || isSystem(platform) {
 		return nil
 	}
-	message := fmt.Sprintf("--platform is for images, and %s is none", name)
+	if _, err := probe.ParsePlatform(platform); err != nil {
+		return misspelt("platform", platform, platformsOf())
+	}
+	message := fmt.Sprintf("--platform %s is for images, and %s is none", platform, name)
 	if isImageName(name) {
-		message = fmt.Sprintf("--platform is for images that are read, and %s is only named", name)
+		message = fmt.Sprintf("--platform %s is for images that are read, and %s is only named", platform, name)
 	}
 	return &usageError{message, "leave it out, or name the machine: --instance or --gpu"}
 }

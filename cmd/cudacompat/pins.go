@@ -25,6 +25,7 @@ type pinsFlags struct {
 	gpus, instances []string
 	wants           []string
 	choice          string
+	platform        string
 	formats         []string
 	colour          string
 	all             bool
@@ -50,6 +51,7 @@ func pinsCommand(s streams) *cobra.Command {
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil,
 		"assume instance `TYPE`, such as g5.xlarge (EC2 and other clouds)")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume Python `VERSION`")
+	systemFlag(cmd, &f.platform)
 	cmd.Flags().StringArrayVar(&f.wants, "want", nil,
 		"`PACKAGE[==RELEASE]`: what to install (default torch; may be repeated). With one framework (torch, tensorflow or jax), keep-driver and smallest-driver use RELEASE if it is given, newest ignores it")
 	cmd.Flags().StringVar(&f.choice, "choice", "",
@@ -67,6 +69,9 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 	defer cancel()
 	tables, err := f.load(reading)
 	if err != nil {
+		return err
+	}
+	if err := checkSystem(f.platform); err != nil {
 		return err
 	}
 	wants, err := f.parseWants(tables)
@@ -116,15 +121,15 @@ func isJSON(spec string) bool { name, _, _ := strings.Cut(spec, "="); return nam
 // facts returns this machine's. A target that is named is another machine: this one's C library, kernel and packages say
 // nothing of it, so nothing is read here.
 func (f *pinsFlags) facts(ctx, reading context.Context, says io.Writer) (probe.Facts, error) {
-	elsewhere := len(f.instances)+len(f.gpus) > 0
+	elsewhere := len(f.instances)+len(f.gpus) > 0 || f.platform == onWindows
 	if elsewhere && f.root == "" && len(f.envs) == 0 {
-		return probe.Facts{}, nil
+		return meantFor(f.platform, probe.Facts{}), nil
 	}
 	h, err := inTime(reading, f.host)
 	if err != nil {
 		return probe.Facts{}, err
 	}
-	return f.readTelling(ctx, h, says), nil
+	return meantFor(f.platform, f.readTelling(ctx, h, says)), nil
 }
 
 // wantText matches a package with its extras and the releases that are meant.

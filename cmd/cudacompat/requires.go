@@ -232,7 +232,11 @@ func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, 
 	if info, err := os.Stat(name); name != "" && err == nil && info.IsDir() {
 		look.envs, look.root, look.offline = []string{name}, "", false
 	} else if name != "" {
-		return inTime(reading, func() (probe.Facts, error) { return givenFacts(name, f.python, f.includeRoot, s.in) })
+		given, err := inTime(reading, func() (probe.Facts, error) { return givenFacts(name, f.python, f.includeRoot, s.in) })
+		return meantFor(f.platform, given), err
+	}
+	if isSystem(f.platform) {
+		return probe.Facts{}, &usageError{"--platform " + f.platform + " is for files, and what is installed is for its own system", "leave it out"}
 	}
 	h, err := inTime(reading, look.host)
 	if err != nil {

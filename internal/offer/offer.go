@@ -45,6 +45,9 @@ func refuses(ctx context.Context, t *matrix.Tables, here probe.Facts) matrix.Ref
 			return err.Error()
 		}
 		facts.System.Libc, facts.System.Arch, facts.System.WSL = here.System.Libc, here.System.Arch, here.System.WSL
+		if here.System.Windows() {
+			facts.System.OS = here.System.OS
+		}
 		result := matrix.Check(ctx, t, facts, []matrix.Target{target}, verdict.Policy{NoPins: true})
 		switch {
 		case result.Outcome == verdict.Compatible:
@@ -58,17 +61,18 @@ func refuses(ctx context.Context, t *matrix.Tables, here probe.Facts) matrix.Ref
 	}
 }
 
-// Space returns what is offered for one want on every host of the tables. It reads nothing of the machine it runs on.
-func Space(ctx context.Context, t *matrix.Tables, want pin.Want, python string) pin.Space {
-	check := refuses(ctx, t, probe.Facts{})
+// Space returns what is offered for one want on every host of the tables, with Linux or with the Windows of here. It
+// reads nothing of the machine it runs on.
+func Space(ctx context.Context, t *matrix.Tables, here probe.Facts, want pin.Want, python string) pin.Space {
+	check := refuses(ctx, t, here)
 	engines := map[string]*matrix.Engine{} // by host: what it offers on a branch does not depend on the driver that is there
-	return matrix.Space(t, want, python, func(target matrix.Target) pin.Sets {
+	return matrix.Space(t, here, want, python, func(target matrix.Target) pin.Sets {
 		if !matrix.IsEngine(t, want.Package) {
-			return Sets(ctx, t, probe.Facts{}, target, []pin.Want{want})
+			return Sets(ctx, t, here, target, []pin.Want{want})
 		}
 		key := fmt.Sprint(target.GPUs, target.Instance)
 		if engines[key] == nil {
-			engines[key] = matrix.NewEngine(t, probe.Facts{}, target, want, check)
+			engines[key] = matrix.NewEngine(t, here, target, want, check)
 		}
 		return engines[key].On(target.Driver)
 	})

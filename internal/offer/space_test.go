@@ -14,6 +14,7 @@ import (
 	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
 	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 var _ = frozen.Use()
@@ -24,7 +25,7 @@ func TestSpaceEqualsPins(t *testing.T) {
 	known, ctx := matrix.Embedded(), context.Background()
 	random := rand.New(rand.NewPCG(60, 1))
 	for _, want := range []string{"torch", "jax"} {
-		space := Space(ctx, known, pin.Want{Package: want}, "3.12")
+		space := Space(ctx, known, probe.Facts{}, pin.Want{Package: want}, "3.12")
 		if len(space.Groups) < 50 || len(space.Breaks) < 17 {
 			t.Errorf("%s has %d groups and %d breaks: some are lost", want, len(space.Groups), len(space.Breaks))
 		}
@@ -84,7 +85,7 @@ func filled(a pin.Answer, driver, label string) string {
 // bytes.
 func TestSpaceReadsNothing(t *testing.T) {
 	space := func() []byte {
-		data, err := json.Marshal(Space(context.Background(), matrix.Embedded(), pin.Want{Package: "tensorflow"}, "3.11"))
+		data, err := json.Marshal(Space(context.Background(), matrix.Embedded(), probe.Facts{}, pin.Want{Package: "tensorflow"}, "3.11"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,5 +132,64 @@ func TestForwardCompat(t *testing.T) {
 	}
 	if !has("H100") || has("RTX 4090") {
 		t.Errorf("H100 %v, RTX 4090 %v: want true and false", has("H100"), has("RTX 4090"))
+	}
+}
+
+// TestWindows wants sets for Windows to have Windows' wheels and floors, and none of Linux' ways to a driver.
+func TestWindows(t *testing.T) {
+	windows := probe.Facts{System: facts.System{OS: facts.Windows}}
+	for _, c := range []struct{ gpu, driver, want, sets string }{
+		{"L4", "551.61", "torch", "keep-driver +cu126, smallest-driver +cu126, newest +cu132 580"},
+		{"L4", "528.24", "torch", "keep-driver +cu118, smallest-driver +cu126 528.33, newest +cu132 580"}, // 12.x needs 528.33
+		{"RTX 5090", "551.61", "torch", "smallest-driver +cu132 580, newest +cu132 580"},
+		{"V100", "582.10", "torch", "keep-driver +cu126, smallest-driver +cu126, newest +cu126"}, // of branch 580, the last for Volta
+		{"V100", "591.44", "torch", "smallest-driver +cu126 528.33, newest +cu126 528.33"},
+		{"L4", "581.57", "jax", ""},
+		{"L4", "581.57", "vllm", ""},
+		{"GH200", "581.57", "torch", ""},
+	} {
+		sets := Sets(context.Background(), matrix.Embedded(), windows, matrix.Target{GPUs: []string{c.gpu}, Driver: c.driver, Python: "3.12"}, []pin.Want{{Package: c.want}})
+		var got []string
+		for _, s := range sets.Sets {
+			_, variant, _ := strings.Cut(s.Packages[0].Version, "+")
+			got = append(got, strings.TrimSpace(fmt.Sprintf("%s +%s %s", s.Choice, variant, s.Driver)))
+			text, _ := json.Marshal(s)
+			for _, word := range []string{"apt", "dnf", ".run", "triton", "linux-headers", "Deep Learning AMI", "580.65.06"} {
+				if strings.Contains(string(text), word) {
+					t.Errorf("%s, driver %s, Windows: %s", c.gpu, c.driver, text)
+				}
+			}
+			if s.Driver != "" && (len(s.Steps) != 1 || !strings.Contains(s.Steps[0].Say, s.Driver+" or newer")) {
+				t.Errorf("%s, driver %s: no way to the driver in %s", c.gpu, c.driver, text)
+			}
+		}
+		if strings.Join(got, ", ") != c.sets {
+			t.Errorf("%s, driver %s, %s: %s, want %s", c.gpu, c.driver, c.want, strings.Join(got, ", "), c.sets)
+		}
+		if c.sets == "" && (len(sets.Missing) != 3 || !strings.Contains(sets.Missing[0].Why, "WSL2")) {
+			t.Errorf("%s, %s: %+v does not say where it runs", c.gpu, c.want, sets.Missing)
+		}
+	}
+}
+
+// TestEnds wants what ends for a GPU, its driver and the framework.
+func TestEnds(t *testing.T) {
+	for _, c := range []struct{ gpu, driver, want, ends string }{
+		{"P100", "550.90.07", "torch", "driver 550 2025-04-17, gpu-driver 580 2028-06, gpu-code 2.14.1 "},
+		{"L4", "550.90.07", "torch", "driver 550 2025-04-17"},
+		{"L4", "", "torch", ""},
+		{"V100", "620.70.06", "vllm", "driver 620 2029-09, gpu-driver 580 2028-06"},
+	} {
+		sets := Sets(context.Background(), matrix.Embedded(), probe.Facts{}, matrix.Target{GPUs: []string{c.gpu}, Driver: c.driver, Python: "3.12"}, []pin.Want{{Package: c.want}})
+		var got []string
+		for _, e := range sets.Ends {
+			got = append(got, fmt.Sprint(string(e.Kind), " ", e.Last, " ", e.Date))
+			if e.Why == "" || len(e.Source) == 0 {
+				t.Errorf("%+v has no reason or no source", e)
+			}
+		}
+		if strings.Join(got, ", ") != c.ends {
+			t.Errorf("%s, driver %s, %s: %q, want %q", c.gpu, c.driver, c.want, strings.Join(got, ", "), c.ends)
+		}
 	}
 }

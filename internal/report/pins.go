@@ -29,6 +29,9 @@ func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 		if slices.ContainsFunc(pins.Sets, func(s pin.Set) bool { return s.Choice == pin.ForwardCompat }) {
 			text += " forward-compat's apt and dnf install a package of libraries instead, without a reboot."
 		}
+		if strings.HasPrefix(pins.Target.Platform, "win_") {
+			text = "Choose one set. If it names a driver, install that first, and restart. Then run its pip or its uv command."
+		}
 		fmt.Fprintln(&b, paragraph(text, s.Width))
 	}
 	for i, set := range pins.Sets {

@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/version"
 	"cudacompat/matrix/pin"
+	"cudacompat/probe/facts"
 )
 
 // families are the GPUs that stand for those that are answered alike, in the table that is there before anything is
@@ -45,17 +46,21 @@ type answerBody struct {
 
 // answers writes the data and the start page.
 func (b *builder) answers() error {
-	all := spaces(b.Context, b.Tables, b.Wants, defaultPython)
+	all := spaces(b.Context, b.Tables, facts.System{}, b.Wants, defaultPython)
 	if err := b.Context.Err(); err != nil {
 		return err
 	}
-	b.spaces, b.data = all, encode(b.Tables, all, defaultPython)
+	b.spaces, b.data = all, encode(b.Tables, all, defaultPython, false)
 	b.data.Pythons = b.Pythons
 	if err := b.writeJSON("assets/space.json", b.data); err != nil {
 		return err
 	}
+	windows := facts.System{OS: facts.Windows}
+	if err := b.writeJSON("assets/space-windows.json", encode(b.Tables, spaces(b.Context, b.Tables, windows, b.Wants, defaultPython), defaultPython, true)); err != nil {
+		return err
+	}
 	for _, python := range b.Pythons {
-		if err := b.writeJSON("assets/space-"+python+".json", encode(b.Tables, spaces(b.Context, b.Tables, b.Wants, python), python)); err != nil {
+		if err := b.writeJSON("assets/space-"+python+".json", encode(b.Tables, spaces(b.Context, b.Tables, facts.System{}, b.Wants, python), python, false)); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"cudacompat/internal/version"
 	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
+	"cudacompat/probe/facts"
 )
 
 // wants are the frameworks and engines that the page answers for, the default first.
@@ -23,7 +24,7 @@ var wants = []string{"torch", "tensorflow", "jax", "vllm", "sglang"}
 const defaultPython = "3.12"
 
 // spaces works out the answers for some wants and one Python, side by side.
-func spaces(ctx context.Context, t *matrix.Tables, wants []string, python string) map[string]pin.Space {
+func spaces(ctx context.Context, t *matrix.Tables, system facts.System, wants []string, python string) map[string]pin.Space {
 	all := map[string]pin.Space{}
 	var lock sync.Mutex
 	var work sync.WaitGroup
@@ -32,7 +33,7 @@ func spaces(ctx context.Context, t *matrix.Tables, wants []string, python string
 		work.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			s := offer.Space(ctx, t, pin.Want{Package: want}, python)
+			s := offer.Space(ctx, t, facts.Facts{System: system}, pin.Want{Package: want}, python)
 			lock.Lock()
 			all[want] = s
 			lock.Unlock()
@@ -52,6 +53,8 @@ type pageData struct {
 	Wants    map[string]pageWant `json:"wants"`
 	Branches []pageBranch        `json:"branches"`
 	Images   map[string]string   `json:"images"` // SageMaker's machine images, with their drivers
+	// The end of life of a branch: its date, why and sources. Windows' drivers have none.
+	DriverEnds map[string][]any `json:"driverEnds"`
 }
 
 // pageHost is GPUs and instance types that are in one group of every Space.
@@ -63,13 +66,13 @@ type pageHost struct {
 	Instances    []string `json:"i,omitempty"`
 	// The GPU of the instance types, in their order, as a label: "L4 (8.9)".
 	Labels []string `json:"l,omitempty"`
-	Last   string   `json:"e,omitempty"` // the last branch that drives it
+	Tegra  bool     `json:"t,omitempty"` // no branch of a driver is its own
 }
 
 // pageWant is one Space: for each host its group, the groups' bands and the answers.
 type pageWant struct {
 	Of      []int    `json:"of"`
-	Groups  [][]any  `json:"groups"` // [bands, branches, without], where bands are [from, answer, from, answer ...]
+	Groups  [][]any  `json:"groups"` // [bands, branches, without, ends], where bands are [from, answer, from, answer ...]
 	Answers [][]any  `json:"answers"`
 	Newest  string   `json:"newest"` // the newest release of all
 	Breaks  []string `json:"breaks"`
@@ -106,8 +109,8 @@ func (e *encoder) texts(list []string) []int {
 }
 
 // encode puts the Spaces of all wants together.
-func encode(t *matrix.Tables, all map[string]pin.Space, python string) pageData {
-	e := &encoder{at: map[string]int{}, pageData: pageData{Date: t.Date(), Python: python, Wants: map[string]pageWant{}, Images: map[string]string{}}}
+func encode(t *matrix.Tables, all map[string]pin.Space, python string, windows bool) pageData {
+	e := &encoder{at: map[string]int{}, pageData: pageData{Date: t.Date(), Python: python, Wants: map[string]pageWant{}, Images: map[string]string{}, DriverEnds: map[string][]any{}}}
 	e.hosts(t, all)
 	for _, want := range wants {
 		if s, ok := all[want]; ok {
@@ -116,6 +119,9 @@ func encode(t *matrix.Tables, all map[string]pin.Space, python string) pageData 
 	}
 	for _, b := range tables.Rows[tables.Branch](t) {
 		e.Branches = append(e.Branches, pageBranch{b.Branch, b.Type, b.CUDA.String(), b.EndOfLife, b.Newest.String()})
+		if end, ok := matrix.DriverEnd(t, b.Branch); ok && !windows {
+			e.DriverEnds[b.Branch] = e.end(end)
+		}
 	}
 	for _, i := range tables.Rows[tables.MachineImage](t) {
 		e.Images[i.Image] = i.Driver.String()
@@ -145,13 +151,12 @@ func (e *encoder) hosts(t *matrix.Tables, all map[string]pin.Space) {
 					groups = append(groups, names[want][key])
 				}
 			}
-			last := e.lastBranch(t, key, g.Capability)
-			id := fmt.Sprint(groups, last, strings.HasPrefix(key, "c "))
+			id := fmt.Sprint(groups, strings.HasPrefix(key, "c "))
 			n, ok := at[id]
 			if !ok {
 				n = len(e.Hosts)
 				at[id], of[id] = n, groups
-				e.Hosts = append(e.Hosts, pageHost{Capability: g.Capability, Architecture: g.Architecture, Platform: g.Platform, Last: last})
+				e.Hosts = append(e.Hosts, pageHost{Capability: g.Capability, Architecture: g.Architecture, Platform: g.Platform, Tegra: isTegra(g.Capability)})
 				for i, want := range present(all) {
 					w := e.Wants[want]
 					w.Of = append(w.Of, groups[i])
@@ -189,22 +194,10 @@ func keysOf(g pin.HostGroup) []string {
 	return list
 }
 
-// lastBranch is the last branch that drives a host, empty where all newer ones do.
-func (e *encoder) lastBranch(t *matrix.Tables, key, capability string) string {
-	kind, name, _ := strings.Cut(key, " ")
-	if kind == "i" {
-		i := t.Instance(name)
-		if i.LastBranch.Known() {
-			return i.LastBranch.String()
-		}
-		kind, name = "g", i.GPU
-	}
-	for _, chip := range tables.Rows[tables.Chip](t) {
-		if (kind == "c" && chip.Capability.String() == name || kind == "g" && slices.Contains(chip.Names, name)) && chip.LastBranch.Known() {
-			return chip.LastBranch.String()
-		}
-	}
-	return ""
+// isTegra reports whether a capability is of Tegra, "8.7".
+func isTegra(capability string) bool {
+	c, err := version.ParseCapability(capability)
+	return err == nil && c.Tegra()
 }
 
 // want writes one Space.
@@ -212,7 +205,7 @@ func (e *encoder) want(want string, s pin.Space) {
 	w := e.Wants[want]
 	w.Breaks = s.Breaks
 	for _, g := range s.Groups {
-		w.Groups = append(w.Groups, []any{bandsOf(g.Bands), bandsOf(g.Branches), g.Without})
+		w.Groups = append(w.Groups, []any{bandsOf(g.Bands), bandsOf(g.Branches), g.Without, e.ends(g.Ends)})
 	}
 	sets := map[string]int{}
 	for _, a := range s.Answers {
@@ -237,6 +230,19 @@ func (e *encoder) want(want string, s pin.Space) {
 		w.Answers = append(w.Answers, []any{list, missing})
 	}
 	e.Wants[want] = w
+}
+
+// end is [kind, last, date, why, sources].
+func (e *encoder) end(end pin.End) []any {
+	return []any{string(end.Kind), end.Last, end.Date, e.text(end.Why), e.texts(end.Source)}
+}
+
+func (e *encoder) ends(ends []pin.End) []any {
+	list := []any{}
+	for _, end := range ends {
+		list = append(list, e.end(end))
+	}
+	return list
 }
 
 func newer(a, b string) bool { return b == "" || compareReleases(a, b) > 0 }

@@ -15,6 +15,7 @@ import (
 	"cudacompat/internal/tables/frozen"
 	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
+	"cudacompat/probe/facts"
 )
 
 var _ = frozen.Use()
@@ -147,8 +148,8 @@ func TestPages(t *testing.T) {
 // TestEncode wants the compact data to say what the Space says.
 func TestEncode(t *testing.T) {
 	known := matrix.Embedded()
-	all := spaces(t.Context(), known, []string{"jax"}, defaultPython)
-	data := encode(known, all, defaultPython)
+	all := spaces(t.Context(), known, facts.System{}, []string{"jax"}, defaultPython)
+	data := encode(known, all, defaultPython, false)
 	s, w := all["jax"], data.Wants["jax"]
 	n := 0
 	for i, h := range data.Hosts {

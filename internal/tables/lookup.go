@@ -217,6 +217,36 @@ func (t *Tables) BranchCUDA(driver version.Number) version.Number {
 	return cuda
 }
 
+// BranchOfWindows is the branch of a driver of Windows: its number is the branch's or one between it and the next, as
+// 576.57 is of branch 575. A driver older than the tables' gives the zero Version.
+func (t *Tables) BranchOfWindows(driver version.Number) version.Number {
+	var branch version.Number
+	for _, b := range Rows[Branch](t) {
+		if driver.Known() && version.Int(b.Branch) <= driver.Major() {
+			branch = version.Of(b.Branch)
+		}
+	}
+	return branch
+}
+
+// WindowsCUDA is the newest CUDA that a driver of Windows is known to speak: that of the newest toolkit that came with
+// it or with an older one, or the first of the newest family whose floor it reaches. The driver may speak a newer one.
+func (t *Tables) WindowsCUDA(driver version.Number) version.Number {
+	var cuda version.Number
+	reach := func(release, least version.Number) {
+		if driver.Known() && least.Known() && !driver.Less(least) && cuda.Less(release) {
+			cuda = release
+		}
+	}
+	for _, c := range Rows[CUDA](t) {
+		reach(version.Of(c.Release.Short()), c.DriverWindows)
+	}
+	for _, f := range Rows[Minor](t) {
+		reach(version.Of(f.Family.String()+".0"), f.DriverWindows)
+	}
+	return cuda
+}
+
 // Family is the driver floor of a CUDA family with minor-version compatibility, nil for older and unknown ones.
 func (t *Tables) Family(cuda version.Number) *Minor {
 	rows := Rows[Minor](t)
@@ -496,10 +526,10 @@ func (t *Tables) Floor(cuda version.Number, windows bool) (need string, least ve
 // findFloor looks a floor up.
 func (t *Tables) findFloor(cuda version.Number, windows bool) (need string, least version.Number, source []string) {
 	if family := t.Family(cuda); family != nil {
-		least = family.DriverLinux
 		if windows {
-			least = family.DriverWindows
+			return "driver >= " + family.DriverWindows.String(), family.DriverWindows, family.Source
 		}
+		least = family.DriverLinux
 		return "driver >= " + t.printedFloor(least), least, family.Source
 	}
 	if toolkit := t.Toolkit(cuda); toolkit != nil {

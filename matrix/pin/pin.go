@@ -29,7 +29,27 @@ type Sets struct {
 	Target  Target `json:"target"`
 	Sets    []Set  `json:"sets"`
 	Missing []None `json:"missing"`
+	Ends    []End  `json:"ends"`
 }
+
+// End is what ends here, or has ended: support of the GPU by drivers or by a framework, or the driver's branch.
+type End struct {
+	Kind   EndKind  `json:"kind"`
+	Last   string   `json:"last"` // the last release or branch: "2.14.1", "580"
+	Date   string   `json:"date"` // the end of life, "2028-06" or "2026-01-27"; empty: not known
+	Why    string   `json:"why"`
+	Source []string `json:"source"`
+}
+
+// EndKind says of what an End is.
+type EndKind string
+
+// The kinds.
+const (
+	EndOfDriver EndKind = "driver"     // the branch of the driver that is there
+	EndOfGPU    EndKind = "gpu-driver" // the last branch that drives the GPU
+	EndOfCode   EndKind = "gpu-code"   // the last release of the framework that is made for the GPU
+)
 
 // Target describes the machine that the sets are for.
 type Target struct {

@@ -45,6 +45,7 @@ type HostGroup struct {
 	// what is known of a product is known for the newest release of a branch.
 	Branches []Band `json:"branches"`
 	Without  int    `json:"without"` // the answer where no driver is named
+	Ends     []End  `json:"ends"`    // whatever the driver
 }
 
 // Band is one answer, from a driver on.

@@ -2,7 +2,10 @@
 // package probe fills Facts in, package matrix says what they mean.
 package facts
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Schema names the form of Facts in JSON. Fields may be added under the same name, never renamed.
 const Schema = "cudacompat/facts/v1"
@@ -61,6 +64,12 @@ type System struct {
 	// without it is a container's, whatever names the engine; empty for a tree at rest.
 	Proof string `json:"proof,omitempty"`
 }
+
+// Windows is System.OS where nothing more is known of a Windows.
+const Windows = "Windows"
+
+// Windows reports whether the system is Windows itself, and not WSL2.
+func (s System) Windows() bool { return strings.Contains(s.OS, Windows) }
 
 // Driver is the kernel-mode driver and the user space that belongs to it.
 type Driver struct {

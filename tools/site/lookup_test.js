@@ -4,7 +4,8 @@
 const fs = require('fs'), path = require('path'), { execFile } = require('child_process');
 const [site, program, questions = '500'] = process.argv.slice(2);
 const lookup = require(path.join(site, 'assets/lookup.js'));
-const data = new lookup.Data(JSON.parse(fs.readFileSync(path.join(site, 'assets/space.json'))));
+const read = name => new lookup.Data(JSON.parse(fs.readFileSync(path.join(site, 'assets', name))));
+const data = read('space.json'), windows = read('space-windows.json'), of = q => q.platform === 'windows' ? windows : data;
 
 let seed = 60;
 function random(n) { seed = (seed * 1103515245 + 12345) % 2147483648; return Math.floor(seed / 65536) % n; }
@@ -23,16 +24,16 @@ function around(breaks) {
 
 // Of each group one host, at the drivers where its own answers change. SITE_TEST_EVERY=10 takes a tenth of them.
 let all = [];
-for (const want of Object.keys(data.json.wants)) {
-  const w = data.json.wants[want], done = {};
-  data.json.hosts.forEach((h, n) => {
+for (const platform of ['linux', 'windows']) for (const want of Object.keys(data.json.wants)) {
+  const d = of({ platform }), w = d.json.wants[want], done = {};
+  d.json.hosts.forEach((h, n) => {
     if (done[w.of[n]]) return;
     done[w.of[n]] = true;
     const host = h.g ? { gpu: h.g[random(h.g.length)] } : h.i ? { instance: h.i[random(h.i.length)] } : { gpu: h.c };
     const bands = w.groups[w.of[n]];
     const breaks = bands[0].concat(bands[1]).filter(b => typeof b === 'string' && b);
-    around(breaks).forEach(driver => all.push({ ...host, driver, want, python: '3.12' }));
-    all.push({ ...host, want, python: '3.12' });
+    around(breaks).forEach(driver => all.push({ ...host, driver, want, python: '3.12', platform }));
+    all.push({ ...host, want, python: '3.12', platform });
   });
 }
 all = all.filter((q, i) => i % +(process.env.SITE_TEST_EVERY || 1) === 0);
@@ -41,13 +42,15 @@ const names = data.json.hosts.flatMap(h => (h.g || []).map(gpu => ({ gpu })).con
 const wants = Object.keys(data.json.wants);
 for (let i = 0; i < +questions; i++) {
   const b = data.json.branches[random(data.json.branches.length)];
-  const driver = [b[0], b[4] || b[0], b[0] + '.' + random(200) + '.0' + (1 + random(9))][random(3)];
-  all.push({ ...names[random(names.length)], driver, want: wants[random(wants.length)], python: '3.12' });
+  const driver = [b[0], b[4] || b[0], b[0] + '.' + random(200) + '.0' + (1 + random(9))][random(3)], host = names[random(names.length)];
+  const platform = random(5) || !windows.host(host) ? 'linux' : 'windows';
+  all.push({ ...host, driver, want: wants[random(wants.length)], python: '3.12', platform });
 }
 
 // asked is what the program says, in the page's words.
 function asked(q) {
   const args = ['pins', '-o', 'json', '--want', q.want, '--python', q.python];
+  if (q.platform === 'windows') args.push('--platform', q.platform);
   if (q.driver) args.push('--driver', q.driver);
   if (q.gpu) args.push('--gpu', q.gpu);
   if (q.instance) args.push('--instance', q.instance);
@@ -59,7 +62,8 @@ function asked(q) {
         choice: s.choice, driver: s.driver, packages: s.packages.map(spec), index: s.index, extra: s.extra, commands: s.commands, steps: s.steps,
         why: s.why, lacks: s.lacks, source: s.source
       })),
-      missing: p.missing.map(m => ({ choice: m.choice, why: m.why, source: m.source }))
+      missing: p.missing.map(m => ({ choice: m.choice, why: m.why, source: m.source })),
+      ends: p.ends
     });
   }));
 }
@@ -74,7 +78,7 @@ async function main() {
   let at = 0, different = 0, took = [];
   async function worker() {
     while (at < all.length) {
-      const q = all[at++], begin = process.hrtime.bigint(), got = data.answer(q);
+      const q = all[at++], begin = process.hrtime.bigint(), got = of(q).answer(q);
       took.push(Number(process.hrtime.bigint() - begin) / 1e6);
       const want = await asked(q);
       if (sorted(got) !== sorted(want) && ++different <= 5) console.error('different:', JSON.stringify(q), '\n page    ', String(sorted(got)).slice(0, 1500), '\n program ', sorted(want).slice(0, 1500));

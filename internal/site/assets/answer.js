@@ -13,7 +13,7 @@
     'newest': 'Newest', 'together': 'Everything in one set'
   };
   var TOOLS = { pip: 'pip', uv: 'uv', apt: 'apt', dnf: 'dnf', runfile: 'runfile' };
-  var KINDS = { driver: 'driver', gpu: 'GPU', instance: 'instance', python: 'Python', platform: 'platform' };
+  var KINDS = { driver: 'driver', gpu: 'GPU', instance: 'instance', python: 'Python', platform: 'system' };
 
   function el(name, attributes) {
     var e = document.createElement(name);
@@ -50,6 +50,7 @@
     var r = data.read(text), q = {};
     ['driver', 'gpu', 'instance', 'python', 'platform'].forEach(function (k) { if (r[k]) q[k] = r[k]; });
     q.want = r.want || question.want;
+    q.platform = r.platform || question.platform;
     if (q.instance) delete q.gpu;
     asks = r.asks;
     said = [];
@@ -70,6 +71,9 @@
     chipsShown();
     document.querySelectorAll('#wants button').forEach(function (b) {
       b.setAttribute('aria-pressed', String(b.dataset.want === (question.want || 'torch')));
+    });
+    document.querySelectorAll('#systems button').forEach(function (b) {
+      b.setAttribute('aria-pressed', String(b.dataset.platform === (question.platform || 'linux')));
     });
     var list = said.slice();
     out.textContent = '';
@@ -130,33 +134,34 @@
   }
 
   function withPython(python, then) {
-    if (python === data.json.python) return then(data);
-    if (pythons[python]) return then(pythons[python]);
+    var windows = question.platform === 'windows', key = windows ? 'windows' : python;
+    if (!windows && python === data.json.python) return then(data);
     function none() {
       out.textContent = '';
-      out.appendChild(el('p', {}, 'This page has no answers for Python ' + python + '. The program has: ', el('code', { text: lookup.command(question) })));
+      out.appendChild(el('p', {}, 'This page has no answers for Python ' + python + (windows ? ' on Windows' : '') + '. The program has: ', el('code', { text: lookup.command(question) })));
     }
-    if ((data.json.pythons || []).indexOf(python) < 0) return none();
-    fetch(root + 'assets/space-' + encodeURIComponent(python) + '.json').then(function (r) {
+    if (windows ? python !== data.json.python : (data.json.pythons || []).indexOf(python) < 0) return none();
+    if (pythons[key]) return then(pythons[key]);
+    fetch(root + 'assets/space-' + encodeURIComponent(key) + '.json').then(function (r) {
       if (!r.ok) throw new Error();
       return r.json();
     }).then(function (json) {
-      pythons[python] = new lookup.Data(json);
-      then(pythons[python]);
+      pythons[key] = new lookup.Data(json);
+      if (question.platform === (windows ? 'windows' : undefined)) then(pythons[key]);
     }).catch(none);
   }
 
   function answer(d, list) {
     out.textContent = '';
     var q = question, want = q.want || 'torch';
-    if (q.platform === 'windows' || q.platform === 'wsl') {
-      out.appendChild(el('p', {}, 'Windows and WSL2 are not answered here yet: their drivers have numbers of their own, and the answers below would be wrong. ', link('docs/faq/', 'Questions')));
+    if (q.platform === 'wsl') {
+      out.appendChild(el('p', {}, 'WSL2 is not answered here: it runs the wheels for Linux on Windows\u2019 driver, whose numbers are others. Paste its report into ', el('code', { text: 'cudacompat check -' }), '.'));
       return;
     }
     var host = d.host(q);
     if (host === undefined) {
       var name = q.instance || q.gpu;
-      out.appendChild(el('p', {}, el('strong', { text: name }), ' is not known: no table has it. ', link('things/?q=' + encodeURIComponent(name), 'Search for a name like it'), '.'));
+      out.appendChild(el('p', {}, el('strong', { text: name }), q.platform === 'windows' && data.host(q) ? ' has no Windows in the tables. ' : ' is not known: no table has it. ', link('things/?q=' + encodeURIComponent(name), 'Search for a name like it'), '.'));
       return;
     }
     if (host === null) {
@@ -169,7 +174,7 @@
       out.appendChild(el('p', {}, el('strong', { text: q.driver }), ' is not a driver version such as 550.90.07.'));
       return;
     }
-    if (q.driver && !d.json.images[q.driver] && !d.branch(q.driver)) {
+    if (q.driver && q.platform !== 'windows' && !d.json.images[q.driver] && !d.branch(q.driver)) {
       out.appendChild(el('p', {}, 'Driver branch ', el('strong', { text: q.driver.split('.')[0] }), ' is not known: the tables have no row of it. What follows compares its number alone.'));
     }
     var a = d.answer(q), shown = {};
@@ -204,6 +209,8 @@
       set.steps.forEach(function (s) { others.appendChild(el('p', { 'class': 'why', text: (s.or ? 'Or ' : '') + (s.say || s.run) + '.' })); });
       if (others.childNodes.length > 1) c.appendChild(others);
       c.appendChild(el('h3', { text: 'Then install, with pip or uv' }));
+    } else if (set.driver) {
+      set.steps.forEach(function (s) { c.appendChild(el('p', { text: 'First ' + (s.say || s.run) + ', and restart.' })); });
     }
     ['pip', 'uv'].forEach(function (t) { if (set.commands[t]) commandLine(c, t, set.commands[t]); });
     set.lacks.forEach(function (l) { c.appendChild(el('p', { 'class': 'why', text: l })); });
@@ -277,7 +284,7 @@
 
   // breaks says what does not run on the driver, and what ends next.
   function breaks(d, q, want, host, a) {
-    var list = [], h = d.json.hosts[host.n], w = d.json.wants[want];
+    var list = [];
     var by = {};
     a.sets.forEach(function (s) { by[s.choice] = s; });
     var release = function (s) { return s.packages[0].split('==')[1] || ''; };
@@ -286,14 +293,10 @@
       var small = by['smallest-driver'];
       list.push(want + ' ' + release(newest) + ' does not run on driver ' + q.driver + (small && small.driver ? '; the oldest maintained branch that runs it is ' + small.driver.split('.')[0] : '') + '.');
     }
-    if (newest && release(newest).split('+')[0] !== w.newest.split('+')[0]) {
-      list.push(want + ' ' + w.newest + ', the newest of all, has no build that runs on this GPU: ' + release(newest) + ' is the last here.');
-    }
-    if (q.driver) list = list.concat(driverNotes(d, q.driver, host));
-    if (h.e) {
-      var last = d.branch(h.e);
-      list.push('Driver branch ' + h.e + ' is the last that drives this GPU' + (last && last[3] ? '; its end of life is ' + day(last[3]) : '') + '.');
-    }
+    if (q.driver && q.platform !== 'windows' && !d.json.hosts[host.n].t) list = list.concat(driverNotes(d, q.driver, host));
+    a.ends.filter(function (e) { return e.kind !== 'driver'; }).forEach(function (e) {
+      list.push(e.why.charAt(0).toUpperCase() + e.why.slice(1) + (e.date ? '; its end of life is ' + day(e.date) : '') + '.');
+    });
     if (!list.length) return;
     var ul = el('ul');
     list.forEach(function (t) { ul.appendChild(el('li', { text: t })); });
@@ -308,6 +311,10 @@
     var b = e.target.closest('button');
     if (!b) return;
     go(Object.assign({}, question, { want: b.dataset.want }), true);
+  });
+  document.getElementById('systems').addEventListener('click', function (e) {
+    var b = e.target.closest('button');
+    if (b) go(Object.assign({}, question, { platform: b.dataset.platform === 'linux' ? undefined : b.dataset.platform }), true);
   });
   window.addEventListener('popstate', function () {
     question = lookup.fromAddress(location.search);

@@ -92,7 +92,10 @@
   Data.prototype.answer = function (q) {
     var host = this.host(q), w = this.json.wants[q.want || 'torch'];
     if (!host || !w) return undefined;
-    return this.filled(w, this.number(w, host.n, q.driver || ''), this.json.images[q.driver] || q.driver || '', host.label);
+    var driver = this.json.images[q.driver] || q.driver || '';
+    var a = this.filled(w, this.number(w, host.n, driver), driver, host.label);
+    a.ends = this.ends(w, host, driver);
+    return a;
   };
 
   // number is that of the answer for a driver as it is typed.
@@ -107,6 +110,15 @@
       n = group[0][i + 1];
     }
     return n;
+  };
+
+  // ends are what ends for a host: its driver's branch, drivers for its GPU, the framework's releases for it.
+  Data.prototype.ends = function (w, host, driver) {
+    var strings = this.json.strings, list = w.groups[w.of[host.n]][3];
+    var own = driver && !this.json.hosts[host.n].t && this.json.driverEnds[driver.split('.')[0]];
+    return (own ? [own] : []).concat(list).map(function (e) {
+      return { kind: e[0], last: e[1], date: e[2], why: strings[e[3]].split('{gpu}').join(host.label), source: e[4].map(function (n) { return strings[n]; }) };
+    });
   };
 
   Data.prototype.filled = function (w, number, driver, label) {
@@ -257,7 +269,7 @@
     var words = ['cudacompat pins'];
     ORDER.forEach(function (k) {
       var v = q[k] || (k === 'platform' ? '' : DEFAULTS[k]);
-      if (!v || k === 'platform') return;
+      if (!v || k === 'platform' && v === DEFAULTS[k]) return;
       words.push('--' + k + ' ' + (/^[\w.+-]+$/.test(v) ? v : "'" + v.replace(/'/g, "'\\''") + "'"));
     });
     return words.join(' ');

@@ -22,10 +22,21 @@ func (m *Machine) Before(g GPU, driver version.Number) *Before {
 	switch {
 	case g.Chip == nil || !driver.Known() || m.answersFor(g, driver):
 		return nil
+	case m.WindowsNumbers():
+		return m.beforeInWindows(g, driver)
 	case g.Chip.FirstBranch.Known() && driver.Less(g.Chip.FirstBranch):
 		return &Before{Proven: true, first: g.Chip.FirstBranch, Source: g.Chip.Source}
 	}
 	return m.beforeProduct(g, driver)
+}
+
+// beforeInWindows compares branches alone: what is published of single drivers has Linux' numbers.
+func (m *Machine) beforeInWindows(g GPU, driver version.Number) *Before {
+	first := g.Chip.FirstBranch
+	if !first.Known() || m.Tables.BranchOfWindows(driver).Major() >= first.Major() {
+		return nil
+	}
+	return &Before{Proven: true, first: version.Of(fmt.Sprint(first.Major())), Source: g.Chip.Source}
 }
 
 // answersFor reports whether this very driver shows the GPU by NVML.

@@ -134,7 +134,9 @@ func describes(t *tables.Tables, f *facts.Facts, target Target) bool {
 func (m *Machine) platformOf() string {
 	told := m.platformTold()
 	switch {
-	case strings.Contains(m.Facts.System.OS, "Windows"):
+	case m.Facts.System.Windows() && told == "linux_aarch64":
+		return "win_arm64"
+	case m.Facts.System.Windows():
 		return "win_amd64"
 	case told != "":
 		return told
@@ -172,7 +174,10 @@ func (m *Machine) Jetson() bool {
 }
 
 // WindowsNumbers reports whether the driver's version is of Windows' series, in Windows and in WSL2.
-func (m *Machine) WindowsNumbers() bool { return m.Facts.System.WSL || m.Platform == "win_amd64" }
+func (m *Machine) WindowsNumbers() bool { return m.Facts.System.WSL || m.Windows() }
+
+// Windows reports whether builds run in Windows itself, and not in WSL2.
+func (m *Machine) Windows() bool { return strings.HasPrefix(m.Platform, "win_") }
 
 // Driver is the driver that builds will meet. Who asks says so, since what asks for neither it nor forward is the same
 // with every driver.
@@ -193,7 +198,11 @@ func (m *Machine) driverOf() Driver {
 	f := &m.Facts.Driver
 	if m.Target.Driver != "" {
 		v := version.Of(m.Target.Driver)
-		return Driver{Version: v, From: "--driver", CUDA: m.Tables.BranchCUDA(v), Loaded: true}
+		cuda := m.Tables.BranchCUDA(v)
+		if m.Windows() {
+			cuda = m.Tables.WindowsCUDA(v)
+		}
+		return Driver{Version: v, From: "--driver", CUDA: cuda, Loaded: true}
 	}
 	d := Driver{Version: m.Found.Loaded, From: f.From, Loaded: f.Version != ""}
 	if !d.Version.Known() {
@@ -382,6 +391,9 @@ func (m *Machine) DrivenBy(g GPU, driver version.Number) bool {
 	}
 	last, _ := m.LastBranch(g)
 	before := m.Before(g, driver)
+	if m.WindowsNumbers() {
+		driver = m.Tables.BranchOfWindows(driver)
+	}
 	return !(before != nil && before.Proven) && !(last.Known() && driver.Major() > last.Major())
 }
 
@@ -402,7 +414,7 @@ func (m *Machine) pciLabel(g facts.GPU, chip *tables.Chip) string {
 
 // Host reports whether this is no container and no special platform: the machine's own driver can be judged.
 func (m *Machine) Host() bool {
-	return m.Facts.System.Container == "" && !m.Facts.System.WSL && !m.Jetson() && m.Platform != "win_amd64"
+	return m.Facts.System.Container == "" && !m.Facts.System.WSL && !m.Jetson() && !m.Windows()
 }
 
 // EvidenceDriver is the driver as evidence.

@@ -38,7 +38,7 @@ func Pins(t *tables.Tables, f facts.Facts, target model.Target, want pin.Wanted)
 	f.Complete()
 	m := model.NewMachine(t, &f, target, verdict.Policy{})
 	b := wantedBuild(m, want)
-	sets := pin.Sets{Schema: pin.Schema, Target: pinTarget(m, b, want), Sets: []pin.Set{}, Missing: []pin.None{}}
+	sets := pin.Sets{Schema: pin.Schema, Target: pinTarget(m, b, want), Sets: []pin.Set{}, Missing: []pin.None{}, Ends: endsOf(m, want.Framework)}
 	for _, c := range []struct {
 		choice pin.Choice
 		work   func(*model.Machine, *model.Build) (pin.Set, string)
@@ -153,6 +153,9 @@ func onLowestDriver(m *model.Machine, b *model.Build, variants []model.Row) (pin
 		rankRows(m, b, kept)
 		return set(m, b, kept[0], nil, withRelease(m, b, kept[0], "the driver can stay")), true
 	}
+	if m.WindowsNumbers() {
+		return onLowestInWindows(m, b, variants)
+	}
 	var best *tables.Branch
 	var chosen model.Row
 	for _, r := range variants {
@@ -192,6 +195,8 @@ func newest(m *model.Machine, b *model.Build) (pin.Set, string) {
 		switch {
 		case driverServes(m, r) && (branch == nil || m.Driver().Version.Major() >= branch.Number()):
 			return set(m, b, r, nil, "the newest release of "+b.Name+"; the driver can stay"), ""
+		case m.WindowsNumbers() && windowsFloor(m, r).Known():
+			return inWindows(m, b, r, "the newest release of "+b.Name), ""
 		case branch != nil:
 			return set(m, b, r, branch, "the newest release of "+b.Name+", on the newest maintained driver branch that supports the GPU"), ""
 		}

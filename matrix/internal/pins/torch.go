@@ -336,7 +336,11 @@ func whyNone(m *model.Machine, b *model.Build) string {
 			return "no " + frameworkNames[b.Name] + " wheel in the tables " + c.words + " and fits the rest of this machine"
 		}
 	}
-	return "the tables have no " + frameworkNames[b.Name] + " wheel for " + m.Platform
+	why := "the tables have no " + frameworkNames[b.Name] + " wheel for " + m.Platform
+	if m.Windows() {
+		why += "; " + inWSL
+	}
+	return why
 }
 
 // gpuWords are the GPUs for a sentence, each kind once.

@@ -33,6 +33,7 @@ func PinsWanted(t *tables.Tables, f facts.Facts, target model.Target, wants []pi
 	if len(m.GPUs) == 0 {
 		return sets
 	}
+	sets.Ends = endsOf(m, wants[0].Package)
 	set, none := together(m, wants, refuses)
 	if none != nil {
 		sets.Missing = append(sets.Missing, *none)
@@ -45,7 +46,7 @@ func PinsWanted(t *tables.Tables, f facts.Facts, target model.Target, wants []pi
 // emptySets are the sets for some wants, before there is one.
 func emptySets(m *model.Machine, wants []pin.Want) pin.Sets {
 	b := wantedBuild(m, pin.Wanted{})
-	sets := pin.Sets{Schema: pin.Schema, Target: pinTarget(m, b, pin.Wanted{}), Sets: []pin.Set{}, Missing: []pin.None{}}
+	sets := pin.Sets{Schema: pin.Schema, Target: pinTarget(m, b, pin.Wanted{}), Sets: []pin.Set{}, Missing: []pin.None{}, Ends: []pin.End{}}
 	for _, one := range wants {
 		sets.Target.Wanted = append(sets.Target.Wanted, one.String())
 	}

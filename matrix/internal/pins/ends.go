@@ -1,0 +1,62 @@
+package pins
+
+import (
+	"fmt"
+	"slices"
+
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+)
+
+// endsOf lists what ends on a machine: its driver's branch, the branches that drive its GPUs, and a framework's releases
+// that are made for them.
+func endsOf(m *model.Machine, framework string) []pin.End {
+	list := []pin.End{}
+	if len(m.GPUs) == 0 {
+		return list
+	}
+	if end, ok := DriverEnd(m.Tables, m.Driver().Version); ok && !m.WindowsNumbers() && !m.Jetson() {
+		list = append(list, end)
+	}
+	return append(list, GPUEnds(m, framework)...)
+}
+
+// DriverEnd returns the end of life of a driver's branch; false where none is published.
+func DriverEnd(t *tables.Tables, driver version.Number) (pin.End, bool) {
+	for _, b := range tables.Rows[tables.Branch](t) {
+		if driver.Known() && b.Number() == driver.Major() && b.EndOfLife != "" {
+			return pin.End{Kind: pin.EndOfDriver, Last: b.Branch, Date: b.EndOfLife,
+				Why: fmt.Sprintf("the end of life of driver branch %s is %s", b.Branch, b.EndOfLife), Source: b.Source}, true
+		}
+	}
+	return pin.End{}, false
+}
+
+// GPUEnds lists what ends for the first GPU that something ends for, whatever the driver.
+func GPUEnds(m *model.Machine, framework string) []pin.End {
+	list := []pin.End{}
+	for _, g := range m.GPUs {
+		if last, source := m.LastBranch(g); last.Known() && !m.Jetson() {
+			end := pin.End{Kind: pin.EndOfGPU, Last: last.String(), Why: fmt.Sprintf("%s is the last driver branch that drives %s", last, g.Label), Source: source}
+			if b, ok := DriverEnd(m.Tables, last); ok {
+				end.Date = b.Date
+			}
+			list = append(list, end)
+			break
+		}
+	}
+	rows := m.FrameworkRows(framework)
+	made := slices.DeleteFunc(slices.Clone(rows), func(r model.Row) bool { return !hasCode(m, r) })
+	if len(made) == 0 {
+		return list
+	}
+	newer := func(a, b model.Row) int { return a.Number.Compare(b.Number) }
+	last, newest := slices.MaxFunc(made, newer), slices.MaxFunc(rows, newer)
+	if last.Number.Less(newest.Number) {
+		list = append(list, pin.End{Kind: pin.EndOfCode, Last: last.Release, Why: fmt.Sprintf("%s %s is the last release made for %s; %s is not",
+			framework, last.Release, gpuWords(m), newest.Release), Source: newest.Source})
+	}
+	return list
+}
