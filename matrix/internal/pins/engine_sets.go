@@ -44,6 +44,10 @@ func (e *Engine) On(driver string) pin.Sets {
 	s := engineSets{Engine: e, m: m, sets: emptySets(m, e.want)}
 	if len(m.GPUs) > 0 {
 		s.sets.Ends = endsOf(m, "")
+		if m.Windows() {
+			s.noWheel()
+			return s.sets
+		}
 		kept := s.on(m)
 		s.keep(kept)
 		s.change(kept)
@@ -81,10 +85,6 @@ func (e *engineSets) branch(b *tables.Branch) engineSet {
 
 // keep adds the set that keeps the driver.
 func (e *engineSets) keep(kept engineSet) {
-	if none := e.noWheel(); none != nil {
-		e.missing(pin.KeepDriver, none)
-		return
-	}
 	if kept.none != nil {
 		e.missing(pin.KeepDriver, kept.none)
 		return
@@ -100,19 +100,19 @@ func (e *engineSets) missing(c pin.Choice, none *pin.None) {
 	e.sets.Missing = append(e.sets.Missing, n)
 }
 
-// noWheel says that an engine has no wheel for Windows; nil elsewhere.
-func (e *engineSets) noWheel() *pin.None {
-	if !e.m.Windows() {
-		return nil
+// noWheel says of every choice that the engine has no wheel for this platform.
+func (e *engineSets) noWheel() {
+	none := &pin.None{Why: "the tables have no wheel of " + e.want[0].Package + " for " + e.m.Platform + "; " + inWSL, Source: []string{}}
+	for _, c := range []pin.Choice{pin.KeepDriver, pin.SmallestDriver, pin.Newest} {
+		e.missing(c, none)
 	}
-	return &pin.None{Why: "the tables have no wheel of " + e.want[0].Package + " for " + e.m.Platform + "; " + inWSL, Source: []string{}}
 }
 
 // change adds the sets that may change the driver.
 func (e *engineSets) change(kept engineSet) {
 	top := newestBranch(e.m, model.Row{})
 	if top == nil {
-		none := cmp.Or(e.noWheel(), &pin.None{Why: "no driver branch in the tables supports " + gpuWords(e.m), Source: []string{}})
+		none := &pin.None{Why: "no driver branch in the tables supports " + gpuWords(e.m), Source: []string{}}
 		e.missing(pin.SmallestDriver, none)
 		e.missing(pin.Newest, none)
 		return
