@@ -101,16 +101,12 @@ func (f *explainFlags) page(ctx context.Context, text string, s streams) error {
 	if name == "" {
 		return &usageError{message: "the argument of explain is empty: is a variable unset?", hint: logHint}
 	}
-	style, err := styleFor(f.colour, s.out)
-	if err != nil {
-		return err
-	}
 	page, err := f.pageOf(name)
 	switch {
 	case err != nil:
 		return err
 	case page != nil:
-		return show(page, style, s.out)
+		return emit(ctx, s, report.ExplanationFormats, f.formats, f.colour, f.all, report.NewExplanation(name, page))
 	case strings.ContainsAny(text, " \n"):
 		return f.text(ctx, text, s)
 	}
@@ -259,14 +255,6 @@ func (f *explainFlags) listPages(s streams) error {
 		}
 	}
 	return writePage(s.out, b.Bytes())
-}
-
-// show writes a page: as the Markdown that it is, or laid out where a terminal shows it.
-func show(page []byte, style report.Style, out io.Writer) error {
-	if style.Width > 0 {
-		page = report.Page(page, style)
-	}
-	return writePage(out, page)
 }
 
 // writePage writes a page, and says so where it could not.

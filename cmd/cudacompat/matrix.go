@@ -101,6 +101,11 @@ func filterGrid(t *matrix.Tables, table string, words []string) (tables.Grid, er
 	all := g
 	for _, word := range words {
 		filter := tables.ParseFilter(word)
+		if table == "product" && filter.Column == "name" && filter.Op == "=" {
+			if filter.Value, err = productName(t, filter.Value); err != nil {
+				return g, err
+			}
+		}
 		if filter.Column != "" && g.Column(filter.Column) < 0 {
 			return g, misspelt("column in "+table, filter.Column, g.Columns)
 		}
@@ -114,6 +119,18 @@ func filterGrid(t *matrix.Tables, table string, words []string) (tables.Grid, er
 		g = kept
 	}
 	return g, nil
+}
+
+// productName returns a product's name as the table product has it, in whichever way people write it.
+func productName(t *matrix.Tables, name string) (string, error) {
+	if rows := t.Products("", name); len(rows) > 0 {
+		return rows[0].Name, nil
+	}
+	if chip := t.ChipNamed(name); chip != nil {
+		return "", &usageError{"the table product has no row of " + name + ": no first driver of it is published, and its branches are those of its chip",
+			"cudacompat matrix gpu " + chip.Chip}
+	}
+	return name, nil
 }
 
 // keysOf is every word that names rows of a table.
