@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -53,6 +54,9 @@ func runWithin(ctx context.Context, args []string, s streams) (code int) {
 			code = exitInternal
 		}
 	}()
+	if err := s.readTerminal(args); err != nil {
+		return exitCode(&usageError{"cannot read standard input: " + err.Error(), ""}, s)
+	}
 	root := newRoot(s, args...)
 	help := &remembering{to: s.out}
 	root.SetOut(help)
@@ -65,6 +69,18 @@ func runWithin(ctx context.Context, args []string, s streams) (code int) {
 		err = fmt.Errorf("cannot write the help: %w", help.failed)
 	}
 	return exitCode(err, s)
+}
+
+// readTerminal reads what a person pastes, if an argument is - and standard input is a terminal. It asks for it, ends at
+// the first Ctrl-D, and takes no part of --timeout. guard's installer reads the terminal itself.
+func (s *streams) readTerminal(args []string) error {
+	if len(args) == 0 || args[0] == "guard" || !slices.Contains(args, "-") || !terminal(s.in) {
+		return nil
+	}
+	fmt.Fprintln(s.err, "paste, then press Enter and Ctrl-D")
+	text, err := io.ReadAll(io.LimitReader(s.in, givenCap+1))
+	s.in = bytes.NewReader(text)
+	return err
 }
 
 // remembering is a writer that keeps its first error: cobra writes help and forgets whether it could.
