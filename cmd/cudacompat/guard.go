@@ -214,7 +214,9 @@ func (g *guarding) dryRun(ctx context.Context, c guard.Command) (probe.Facts, er
 	}
 	limit, cancel := context.WithTimeoutCause(ctx, g.f.timeout, fmt.Errorf("it took longer than %s (--timeout)", g.f.timeout))
 	defer cancel()
+	done := showWaiting(g.s.err, fmt.Sprintf("guard: asking %s what it would change; nothing is installed yet", c.By))
 	out, says, err := guard.DryRun(limit, argv)
+	done()
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)

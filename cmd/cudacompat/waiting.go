@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"cudacompat/internal/redact"
+	"cudacompat/internal/report"
+)
+
+// waitingAfter is how long a step may take before a terminal shows that it is waited for.
+const waitingAfter = 500 * time.Millisecond
+
+// showWaiting shows on a terminal what is waited for, and for how long, in one line that it clears when done is called.
+// It writes nothing anywhere else.
+func showWaiting(w io.Writer, what string) (done func()) {
+	if !terminal(w) {
+		return func() {}
+	}
+	width := screenWidth(w.(*os.File))
+	ended := make(chan struct{})
+	var shown sync.WaitGroup
+	shown.Go(func() {
+		began := time.Now()
+		tick := time.NewTimer(waitingAfter)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ended:
+				if time.Since(began) >= waitingAfter {
+					fmt.Fprint(w, "\r\x1b[K")
+				}
+				return
+			case <-tick.C:
+				line := fmt.Sprintf("%s (%d s)", redact.Line(what), int(time.Since(began).Seconds()))
+				fmt.Fprint(w, "\r\x1b[K"+report.Fold(line, width-1, 0)[0])
+				tick.Reset(time.Second)
+			}
+		}
+	})
+	return func() { close(ended); shown.Wait() }
+}
