@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -183,6 +184,29 @@ func TestTritonOfAarch64(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%q: %q, want %q:\n%s", text, got, want, summary(v, everyRule))
+		}
+	}
+}
+
+// TestToBeCompiled: of a release that the package index has as a source alone, a file and a plan say that it will be compiled,
+// and do not call it fitting. A list says what is there: it was compiled for its torch.
+func TestToBeCompiled(t *testing.T) {
+	for text, want := range map[string]bool{
+		"torch==2.8.0\nflash-attn==2.8.3.post2\n":                                 true,
+		"torch==2.8.0\nflash-attn==2.8.3\n":                                       true, // its wheels are on the page of its releases
+		"torch==2.8.0\ntorch-scatter==2.1.2\n":                                    true,
+		"torch==2.8.0\n" + flashAttn("2.8.3", "2.8", "TRUE", "312") + "\n":        false,
+		"torch==2.8.0\ndeepspeed==0.18.4\n":                                       false, // when it is used
+		"torch==2.9.1\nxformers==0.0.33.post2\n":                                  false,
+		"Package Version\n------- -------\nflash-attn 2.8.3.post2\ntorch 2.8.0\n": false,
+		"Package Version\n------- -------\ntorch 2.8.0\ntorch-scatter 2.1.2\n":    false,
+	} {
+		v := checkText(t, text, Target{Driver: "595.91.07", GPUs: []string{"A100"}, Python: "3.12"})
+		got := slices.ContainsFunc(v.Unknown, func(u verdict.Missing) bool {
+			return strings.Contains(fmt.Sprint(u), "it is compiled when it is installed")
+		})
+		if fits := pairAnswer(v, nameIn(strings.Split(strings.TrimSpace(text), "\n")[1])); got != want || want && fits != "" {
+			t.Errorf("%q: %t, %q:\n%s", text, got, fits, summary(v, everyRule))
 		}
 	}
 }

@@ -25,14 +25,14 @@ var rebuilt = []struct {
 		"run `python -m pip list | grep torch`: two of them from different indexes, or from conda and pip, are the usual reason"}},
 	{"torch_scatter torch_sparse torch_cluster torch_spline_conv pyg_lib", []string{
 		"install the wheel for this torch and CUDA: `python -m pip install --no-deps --force-reinstall {package} -f " +
-			"https://data.pyg.org/whl/torch-VERSION+CUDA.html`",
+			"https://data.pyg.org/whl/torch-VERSION+{cuda}.html`",
 		"or build it, with nvcc of torch's CUDA: `" + buildAgain + "`"}},
 	{"flash-attn causal-conv1d mamba-ssm", []string{
 		"install the wheel from the project's releases whose name has this torch, CUDA, Python and C++ ABI, with `--no-deps`",
 		"or build it, with nvcc of torch's CUDA: `" + buildAgain + "`"}},
 	{"mmcv", []string{
 		"install the wheel for this torch and CUDA: `python -m pip install --no-deps --force-reinstall mmcv -f " +
-			"https://download.openmmlab.com/mmcv/dist/CUDA/TORCH/index.html`",
+			"https://download.openmmlab.com/mmcv/dist/{cuda}/TORCH/index.html`",
 		"or build it, with nvcc of torch's CUDA: `MMCV_WITH_OPS=1 " + buildAgain + "`"}},
 	{"diff_gaussian_rasterization simple_knn", []string{
 		"build it again from the directory of the program that holds it: `python -m pip install --no-deps --no-build-isolation " +
@@ -82,19 +82,50 @@ func readExtension(f *finding) bool {
 		return true
 	}
 	f.because = fmt.Sprintf("%s was built for another PyTorch: it asks for a symbol that this one does not have.", name)
+	f.do = stepsToRebuild(name, "CUDA")
+	return true
+}
+
+// stepsToRebuild returns the steps that get a package to fit the installed PyTorch, whose CUDA an address names as cuda,
+// "cu128".
+func stepsToRebuild(name, cuda string) []string {
 	if other := distributions[name]; other != "" {
 		name = other
 	}
-	r := record{slots: map[string]string{"package": name}}
-	f.do = r.steps([]string{"build it again for this torch, with nvcc of its CUDA: `" + buildAgain + "`",
-		"or install its wheel for this torch, CUDA and Python, with `--no-deps`"})
-	if address := onNoIndex[name]; address != "" {
-		f.do = []string{"build it again for this torch, with nvcc of its CUDA; it is on no index: `python -m pip install " +
-			"--no-deps --no-build-isolation --no-cache-dir --force-reinstall " + address + "`"}
-	}
+	r := record{slots: map[string]string{"package": name, "cuda": cuda}}
 	for _, b := range rebuilt {
 		if contains(b.packages, name) {
-			f.do = r.steps(b.do)
+			return r.steps(b.do)
+		}
+	}
+	if address := onNoIndex[name]; address != "" {
+		return []string{"build it again for this torch, with nvcc of its CUDA; it is on no index: `python -m pip install " +
+			"--no-deps --no-build-isolation --no-cache-dir --force-reinstall " + address + "`"}
+	}
+	return r.steps([]string{"build it again for this torch, with nvcc of its CUDA: `" + buildAgain + "`",
+		"or install its wheel for this torch, CUDA and Python, with `--no-deps`"})
+}
+
+// twoCUDAs matches the CUDA of torch in what a package says that compares it with its own:
+//
+//	RuntimeError: Detected that PyTorch and torchvision were compiled with different CUDA major versions. PyTorch has CUDA
+//	Version=12.1 and torchvision has CUDA Version=11.8. Please reinstall the torchvision that matches your PyTorch install.
+var twoCUDAs = lazyregexp.New(`PyTorch has CUDA [Vv]ersion[ =](\d+)\.(\d+)`)
+
+// readTwoCUDAs names the index from which a package for torch's CUDA is installed: without one pip takes the newest
+// release of its own index, which is for another CUDA again.
+func readTwoCUDAs(f *finding) bool {
+	name, cuda, index := strings.ToLower(f.group("package")), "CUDA", "cuXXX"
+	if m := twoCUDAs.FindStringSubmatch(f.text); m != nil {
+		cuda, index = "CUDA "+m[1]+"."+m[2], "cu"+m[1]+m[2]
+	}
+	f.do = stepsToRebuild(name, index)
+	if contains("torchvision torchaudio", name) {
+		f.rule = "companion-mismatch"
+		f.do = []string{
+			fmt.Sprintf("install the release of %s that belongs to this torch, from the index of its %s: `python -m pip install "+
+				"--no-deps %[1]s==VERSION+%[3]s --index-url https://download.pytorch.org/whl/%[3]s`", name, cuda, index),
+			"run `cudacompat doctor` in this environment: it names that VERSION",
 		}
 	}
 	return true

@@ -91,6 +91,11 @@ func (s *Signature) lintWords() error {
 	if s.Weight == fact {
 		return nil // nobody reads its words
 	}
+	for _, step := range s.Do {
+		if reinstallsAny(step) {
+			return fmt.Errorf("the step %q installs a package again, and names neither its version nor where it is from", step)
+		}
+	}
 	words := strings.Join(append([]string{s.Because}, s.Do...), " ")
 	for _, m := range placeholder.FindAllStringSubmatch(words, -1) {
 		if re, err := syntax.Parse(s.Pattern, syntax.Perl); err != nil || !fills(re, m[1]) {
@@ -98,4 +103,11 @@ func (s *Signature) lintWords() error {
 		}
 	}
 	return nil
+}
+
+// reinstallsAny reports whether a command installs a package again and names neither a version nor a place: pip then takes
+// the newest of its index, which is seldom the one that fits. What is compiled here fits the torch that is here.
+func reinstallsAny(step string) bool {
+	const named = `==| @ |git\+|(?:^|\s)(?:\./|--index-url |--find-links |-f +https?:|--no-binary\b)|\{address\}`
+	return strings.Contains(step, "--force-reinstall") && !regexp.MustCompile(named).MatchString(step)
 }

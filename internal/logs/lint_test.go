@@ -1,8 +1,11 @@
 package logs
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -47,4 +50,40 @@ func TestLinesWereSeen(t *testing.T) {
 		t.Errorf("the lines of %q come from no thread; want %q", got, unthreaded)
 	}
 	t.Logf("%d of %d lines come from no thread", len(got), len(all))
+}
+
+// TestReinstalls holds that no step and no page installs a package again without a version or a place.
+func TestReinstalls(t *testing.T) {
+	for step, want := range map[string]bool{"`pip install --force-reinstall torchvision`": true,
+		"`pip install --no-deps --force-reinstall torchvision==0.29.1+cu126`":               false,
+		"`pip install --force-reinstall torchvision --index-url https://x.example/whl/cu1`": false,
+		"`pip install --force-reinstall torch_scatter -f https://x.example/torch.html`":     false,
+		"`pip install --force-reinstall --no-deps -f torch torchvision`":                    true} {
+		if got := reinstallsAny(step); got != want {
+			t.Errorf("%s: %t", step, got)
+		}
+	}
+	steps := []string{buildAgain}
+	for _, b := range rebuilt {
+		steps = append(steps, b.do...)
+	}
+	for _, a := range diagnoses().Answers {
+		steps = append(steps, a.Do...)
+	}
+	pages, err := filepath.Glob("../../docs/rules/*.md")
+	if err != nil || len(pages) < 50 {
+		t.Fatal(len(pages), err)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, strings.Split(string(text), "\n")...)
+	}
+	for _, step := range steps {
+		if reinstallsAny(step) {
+			t.Errorf("%q names neither a version nor a place", step)
+		}
+	}
 }

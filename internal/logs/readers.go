@@ -21,6 +21,7 @@ var readers = map[string]func(*finding) bool{
 	"soname":     readSoname,
 	"shapes":     readShapes,
 	"extension":  readExtension,
+	"cudas":      readTwoCUDAs,
 	"devices":    readDevices,
 	"target":     readTarget,
 	"link":       readLink,

@@ -47,6 +47,7 @@ func TestParseSignaturesRefuses(t *testing.T) {
 		"hole":               {": (?P<why>\\w+)", "(?:: (?P<why>\\w+))?", "has a group for {why}"},
 		"no_words":           {"because: It failed for {why}.\ndo: mend it\n", "", "because and do"},
 		"five_steps":         {"do: mend it", "do: a\ndo: b\ndo: c\ndo: d\ndo: e", "more than 4 steps"},
+		"reinstalls_any":     {"do: mend it", "do: run `pip install --force-reinstall torchvision`", "neither its version nor where"},
 		"source":             {"https://example.com/1", "a friend", `"a friend" is neither`},
 		"no_source":          {"source: https://example.com/1\n", "", "is neither"},
 		"checked":            {"2026-11-21", "today", `"today" is not a date`},

@@ -20,7 +20,8 @@ const maxTraces = 32
 var (
 	driverRelease = lazyregexp.New(`(?i)(?:driver version|nvrm version|kernel module|driver)\b[^\d\n]{0,50}?\b(\d{3}\.\d{2,3}(?:\.\d{2,3})?)\b`)
 	describe      = lazyregexp.New(`Collecting environment information|^PyTorch version: |\| NVIDIA-SMI \d|` +
-		`^Package +Version|^Name: torch$|^torch==\d`)
+		`^Package +Version|^Name: torch$|^torch==\d|^(?:torch|tensorflow|jax) +\d+\.\d[\w.+]*\s*$|` +
+		`\bSuccessfully installed .*\b(?:torch|tensorflow|jax)-\d`)
 )
 
 // look adds what the lines of a log tell.

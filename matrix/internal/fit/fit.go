@@ -109,7 +109,7 @@ type Target struct {
 }
 
 // Of compares a package with a torch. Where several rows may be the package, the one that fits best counts, since all of
-// them must disagree; where nothing tells which it is and only some fit, that is unknown.
+// them must disagree; where nothing tells which it is and only some disagree, that is unknown.
 func Of(t *tables.Tables, torch Torch, p Package, target Target) Result {
 	if len(p.Rows) < 2 {
 		return of(t, torch, p, target)
@@ -129,7 +129,7 @@ func Of(t *tables.Tables, torch Torch, p Package, target Target) Result {
 			worst = r
 		}
 	}
-	if k, bad := worst.Worst(); p.Either && bad && best.Fits() {
+	if k, bad := worst.Worst(); p.Either && bad && rank(best) < rank(worst) {
 		worst[k] = unknown("which of its wheels is installed: that for " + worst[k].Have + " or that for " + best[k].Have)
 		return worst
 	}

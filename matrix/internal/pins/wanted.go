@@ -241,12 +241,14 @@ func releasesOf(m *model.Machine, w *wish) (list []tables.Extension, all int) {
 // torch. What the index has as a source is, where its row says for what; of flash-attn's, nothing does.
 func installable(m *model.Machine, e tables.Extension) bool {
 	switch {
+	case e.Platform != "" && e.Platform != m.Platform:
+		return false
 	case m.Tables.Trait("pins-torch", e.Package, version.Number{}) && len(e.Torch) == 0, m.Tables.CompiledForOlder(&e):
 		return false
 	case e.Variant == "sdist":
 		return len(e.Torch)+len(e.CUDA) > 0
 	}
-	return e.Variant == "pypi" || onReleases(e)
+	return e.Variant == "pypi" || OnReleases(e)
 }
 
 // compareReleases compares releases with their post-releases.
@@ -255,9 +257,9 @@ func compareReleases(a, b string) int {
 	return number(a).Compare(number(b))
 }
 
-// onReleases reports whether a wheel of a row is on the page of its project's releases, under the name that the
+// OnReleases reports whether a wheel of a row is on the page of its project's releases, under the name that the
 // project's setup.py gives it: its code is listed there too.
-func onReleases(e tables.Extension) bool {
+func OnReleases(e tables.Extension) bool {
 	return len(e.CXX11) > 0 && len(e.SASS) > 0 && slices.ContainsFunc(e.Source, func(s string) bool { return releasePage.MatchString(s) })
 }
 
@@ -412,13 +414,12 @@ func (w *wishes) inside(one *wish, r model.Row) []option {
 	if i := slices.IndexFunc(r.Companions, func(p pin.Package) bool { return p.Package == one.Package }); i >= 0 {
 		local, ok := CompanionFor(m, r.Companions[i], r)
 		public, _, _ := strings.Cut(local.Version, "+")
-		if !ok || !one.allowed.Has(public) {
-			return nil
+		if ok && (one.allowed.Has(public) || one.allowed.Has(local.Version)) {
+			if w.isDefault(r) {
+				local.Version = public
+			}
+			return []option{{Package: local, source: r.Source}}
 		}
-		if w.isDefault(r) {
-			local.Version = public
-		}
-		return []option{{Package: local, source: r.Source}}
 	}
 	if one.all == 0 {
 		return []option{{Package: pin.Package{Package: one.Named(), Specifier: one.Specifier}}}
@@ -503,7 +504,7 @@ func (w *wishes) takesPython(e tables.Extension, python string) bool {
 // is one of a Python, a torch and an ABI.
 func (w *wishes) fetch(o *option, e tables.Extension, r model.Row) {
 	python := version.ShortPython(w.b.Interpreter)
-	if !onReleases(e) {
+	if !OnReleases(e) {
 		o.Wheel, o.SHA256 = wheelWithHash(e.Source, python)
 		return
 	}
@@ -511,14 +512,24 @@ func (w *wishes) fetch(o *option, e tables.Extension, r model.Row) {
 		o.not |= byPython
 		return
 	}
+	torch := torchOf(r)
+	o.Wheel, o.Version, o.URL = ReleaseWheel(w.m, e, torch.Release, python)
+}
+
+// ReleaseWheel returns the wheel of a row on the page of its project's releases for a torch and a Python, "3.12": its name,
+// the version that it has, and its address. All are empty where the row names no such page, or torch's C++ ABI is not known.
+func ReleaseWheel(m *model.Machine, e tables.Extension, torch version.Release, python string) (wheel, release, url string) {
+	abi, _ := fit.TorchABI(m.Tables, torch, e.Platform, "cuda")
+	if !OnReleases(e) || abi == "" || !slices.Contains(e.CXX11, abi) || python == "" || !takesPython(e, python) {
+		return "", "", ""
+	}
 	i := slices.IndexFunc(e.Source, func(s string) bool { return releasePage.MatchString(s) })
 	page := releasePage.FindStringSubmatch(e.Source[i])
-	abi, _ := fit.TorchABI(w.m.Tables, torchOf(r).Release, r.Platform, "cuda")
-	local := fmt.Sprintf("cu%dtorch%scxx11abi%s", version.Of(e.CUDA[0]).Major(), r.Number.Short(), strings.ToUpper(abi))
+	local := fmt.Sprintf("cu%dtorch%scxx11abi%s", version.Of(e.CUDA[0]).Major(), torch.Number.Short(), strings.ToUpper(abi))
 	tag := "cp" + strings.ReplaceAll(python, ".", "")
-	o.Wheel = fmt.Sprintf("%s-%s+%s-%s-%s-linux_x86_64.whl", strings.ReplaceAll(e.Package, "-", "_"), e.Release, local, tag, tag)
-	o.Version = e.Release + "+" + local
-	o.URL = "https://github.com/" + page[1] + "/releases/download/" + page[2] + "/" + o.Wheel
+	release = e.Release + "+" + local
+	wheel = fmt.Sprintf("%s-%s-%s-%s-linux_x86_64.whl", strings.ReplaceAll(e.Package, "-", "_"), release, tag, tag)
+	return wheel, release, "https://github.com/" + page[1] + "/releases/download/" + page[2] + "/" + wheel
 }
 
 // hashedWheel matches the source that is a wheel.

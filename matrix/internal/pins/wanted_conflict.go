@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/fit"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/verdict"
 )
@@ -146,7 +147,11 @@ func (w *wishes) needsOf(one *wish, held []int, others bool) (string, []string) 
 		if len(f.torch) == 0 {
 			f = all
 		}
-		parts = append(parts, "is made for "+one.needs+" "+span(f.torch))
+		words := "is made for " + one.needs + " " + span(f.torch)
+		if w.differsByCUDA(one) {
+			words += " and CUDA " + span(all.cuda)
+		}
+		parts = append(parts, words)
 	} else if others && len(all.cuda) > 0 {
 		parts = append(parts, "is built for CUDA "+span(all.cuda))
 	}
@@ -161,6 +166,28 @@ func (w *wishes) needsOf(one *wish, held []int, others bool) (string, []string) 
 		parts = []string{"has none for the rest"}
 	}
 	return name + " " + verdict.JoinAnd(parts), all.source
+}
+
+// differsByCUDA reports whether a wish's releases are made for the torch that is wanted, and for another CUDA.
+func (w *wishes) differsByCUDA(one *wish) bool {
+	i := slices.IndexFunc(w.list, func(o *wish) bool { return o.Package == one.needs })
+	found, alone := false, w.m.Tables.Trait("pins-torch", one.Package, version.Number{})
+	for _, f := range w.rows[one.needs] {
+		if i < 0 || f.Framework != "torch" || alone && !w.isDefault(f.Row) || len(w.inside(w.list[i], f.Row)) == 0 {
+			continue
+		}
+		for _, e := range one.rows {
+			r := fitRow(w.m, e, f.Row)
+			if !r[fit.Release].Fits() {
+				continue
+			}
+			if r[fit.CUDA].State != fit.Differs {
+				return false
+			}
+			found = true
+		}
+	}
+	return found
 }
 
 // lackOf is what a wish's releases need of one property of the machine; where it is their framework that needs it, that

@@ -36,6 +36,11 @@ func neighbours(m *model.Machine, torch *model.Build) []neighbour {
 	var list []neighbour
 	own := fitTorch(m, torch)
 	for _, p := range besideTorch(m, torch.Env) {
+		if slices.ContainsFunc(m.RequestedPackages, func(r *model.RequestedPackage) bool {
+			return r.Environment == torch.Env.Environment && r.Name == p.Name && unbuilt(m, r)
+		}) {
+			continue // there is nothing to compare yet
+		}
 		n := neighbour{Installed: p, subject: p.Name + " " + p.Version + model.PlaceOf(torch.Env.Environment)}
 		if p.Name == "triton" { // torch feels it
 			n.subject = torch.Subject
@@ -169,7 +174,7 @@ func rowsOf(m *model.Machine, torch *model.Build, p *model.Installed) (rows []ta
 		return nil, false
 	}
 	index := indexOf(torch.Env, p.Name)
-	_, beside, _ := strings.Cut(torch.Version, "+")
+	beside := torchIndex(torch)
 	all := tables.RowsOf[tables.Extension](m.Tables, p.Name)
 	if r.Local != "" && m.Tables.Trait("companion", p.Name, version.Number{}) {
 		return companionRows(m, all, public), false
@@ -186,6 +191,17 @@ func rowsOf(m *model.Machine, torch *model.Build, p *model.Installed) (rows []ta
 		return rows[i : i+1], false
 	}
 	return rows, beside != ""
+}
+
+// torchIndex returns the variant whose index torch is from, "cu130"; empty for the installer's own, whose wheels have no
+// local version in METADATA, though they have one in version.py.
+func torchIndex(torch *model.Build) string {
+	full := torch.Version
+	if p := torch.Env.Package("torch"); p != nil && strings.HasPrefix(full, p.Version) {
+		full = p.Version
+	}
+	_, variant, _ := strings.Cut(full, "+")
+	return variant
 }
 
 // companionRows is what the row of a companion tells of its builds for other CUDAs: for which torch it is. Its CUDA, its
@@ -240,7 +256,7 @@ func judgeNeighbours(m *model.Machine, torch *model.Build, companions bool, find
 			results = append(results, holds(n.subject)...)
 		case state == fit.Unknown && k == fit.Code:
 			results = append(results, unknown(n.subject, verdict.Question(n.fit[k].Why))...)
-		case state == fit.Unknown && (!torch.Official() || !torch.Release.Final()):
+		case state == fit.Unknown && (!torch.Official() || !torch.Release.Final()) && !comes(m, n.Installed): // it loads there
 		case state == fit.Unknown:
 			results = append(results, n.unanswered(k)...)
 		default:

@@ -191,16 +191,18 @@ func extensionFinding(m *model.Machine, torch *model.Build, n neighbour, k fit.K
 	return f
 }
 
-// extensionSteps names the newest release of the package that fits this torch, and what else helps. Only a release made
-// for exactly this minor is named: one on torch's stable ABI would have fitted already.
+// extensionSteps names the newest release of the package that fits this torch, and from where, and what else helps. Only a
+// release made for exactly this minor is named: one on torch's stable ABI would have fitted already.
 func extensionSteps(m *model.Machine, p *model.Installed, b *model.Build) []pin.Step {
 	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.Tables, p.Name)) {
 		exact := slices.ContainsFunc(e.Torch, func(text string) bool {
 			return model.Exactly(text).Short() == b.Release.Number.Short()
 		})
-		if exact && !model.OtherFamily(e.CUDA, b.CUDANumber) {
-			return []pin.Step{pins.InstallStep(b.Place(), pin.Install{Packages: []string{p.Name + "==" + e.Release}, NoDeps: true}).Explained("fits torch " +
-				b.Release.Number.Short())}
+		if !exact || model.OtherFamily(e.CUDA, b.CUDANumber) || e.Platform != "" && e.Platform != m.Platform {
+			continue
+		}
+		if step, ok := extensionStep(m, p, e, b); ok {
+			return []pin.Step{step.Explained("fits torch " + b.Release.Number.Short())}
 		}
 	}
 	rows := tables.RowsOf[tables.Extension](m.Tables, p.Name)
@@ -210,6 +212,31 @@ func extensionSteps(m *model.Machine, p *model.Installed, b *model.Build) []pin.
 	}
 	return []pin.Step{pin.Say("install the " + pin.Quoted(p.Name) + " that is made for torch " + b.Release.Number.Short() + " and its CUDA"),
 		pin.Say("install the torch that it was made for").Instead()}
+}
+
+// extensionStep installs one release: from the package index, from the index of PyTorch's variant, or the wheel on the page
+// of its project's releases. false is a release for another Python, or for another C++ ABI.
+func extensionStep(m *model.Machine, p *model.Installed, e tables.Extension, b *model.Build) (pin.Step, bool) {
+	install := pin.Install{Packages: []string{p.Name + "==" + e.Release}, NoDeps: true}
+	python := version.ShortPython(b.Interpreter)
+	_, _, url := pins.ReleaseWheel(m, e, b.Release, python)
+	switch {
+	case e.Variant == "pypi":
+	case url != "":
+		install.Packages = []string{p.Name + " @ " + url}
+	case pins.OnReleases(e) && python != "":
+		return pin.Step{}, false
+	case pins.OnReleases(e):
+		return pin.Say(fmt.Sprintf("install %s %s by the address of its wheel for this torch and your Python, which the page of its project's releases has",
+			pin.Quoted(p.Name), e.Release)), true
+	case e.Variant == b.Release.Local:
+		install.Index = pins.TorchIndex(e.Variant)
+	default:
+		return pin.Step{}, false
+	}
+	public, _, _ := strings.Cut(p.Version, "+")
+	install.Again = url == "" && version.SameRelease(e.Release, public) // an installer takes the one that is there for it
+	return pins.InstallStep(b.Place(), install), true
 }
 
 // numpyABI: compiled code of before NumPy 2 does not load with it. Conda's builds and those from source are compiled

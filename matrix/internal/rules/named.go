@@ -21,8 +21,7 @@ func namedOnly(m *model.Machine) []*Result {
 			continue
 		}
 		if unbuilt(m, n) {
-			results = append(results, leftOpen(n.Subject(), verdict.Value("for which torch and which GPUs its code will be").Because(
-				verdict.TablesReason("have no wheel of this release")))...)
+			results = append(results, notYetBuilt(n)...)
 			continue
 		}
 		if judged || m.SpokenFor(n) || n.Uses == "unsaid" && judges(m, n.Environment) {

@@ -48,7 +48,7 @@ func (b block) denies(o block) bool {
 
 // Is recognises a report, and a list of packages that stands in other text.
 func Is(d document.Document) bool {
-	return collectenv.Is(d) || frozenRows.Match(d.Data) && !plan.IsUV(d) || xformersInfo.Match(d.Data)
+	return collectenv.Is(d) || frozenRows.Match(d.Data) && !plan.IsUV(d) || xformersInfo.Match(d.Data) || plan.IsPipInstalled(d)
 }
 
 // maxMachines is how many machines a text may be of.
@@ -232,7 +232,7 @@ func frameworkNamed(d document.Document) string {
 	return ""
 }
 
-// packagesIn are the packages of the lists in a text: pip's, conda's, and lines of pip freeze.
+// packagesIn returns the packages of the lists in a text: pip's, conda's, lines of pip freeze, and what pip has installed.
 func packagesIn(d document.Document) []request.Package {
 	list := piplist.Table(d)
 	c := &conda.List{}
@@ -258,7 +258,13 @@ func packagesIn(d document.Document) []request.Package {
 			list = append(list, p)
 		}
 	}
-	return append(list, c.Resolved()...)
+	list = append(list, c.Resolved()...)
+	for _, installed := range plan.PipInstalled(d) { // a list tells what is there now
+		if !slices.ContainsFunc(list, func(p request.Package) bool { return p.Name == installed.Name }) {
+			list = append(list, installed)
+		}
+	}
+	return list
 }
 
 // xformersRelease matches what python -m xformers.info prints first, "xFormers 0.0.28.post3".

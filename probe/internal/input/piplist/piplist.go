@@ -14,24 +14,26 @@ import (
 // pipHead is the head of the table that pip list and uv pip list print.
 var pipHead = lazyregexp.New(`(?m)^Package +Version( +\S.*)?\n-+ +-+`)
 
-// pipRows matches rows of that table whose head was left out: two at least, so that a line of prose is none.
-var pipRows = lazyregexp.New(`(?m)(?:^[A-Za-z0-9][\w.-]* {2,}\d+\.\d[\w.+!]*[ \t]*(?:\n|\z)){2,}`)
+// pipRows matches rows of that table whose head was left out, as by grep. A name and a release alone on a line are one.
+var pipRows = lazyregexp.New(`(?m)(?:^[A-Za-z0-9][\w.-]* +\d+\.\d[\w.+!]*[ \t]*(?:\n|\z))+`)
 
 // pipFramework matches the row that such rows must have.
 var pipFramework = lazyregexp.New(`(?m)^(?:torch|tensorflow|jax) +\d`)
 
+// Is recognises the table, with or without its head.
 func Is(d document.Document) bool { return pipHead.Match(d.Data) || headless(d) != "" }
 
-// headless are rows of the table without their head; empty where there are none.
+// headless returns the rows of the table without their head; empty where there are none.
 func headless(d document.Document) string {
-	rows := pipRows.FindString(string(d.Data))
-	if !pipFramework.MatchString(rows) {
-		return ""
+	for m := range pipRows.EachSubmatch(d.Data) {
+		if pipFramework.Match(m[0]) {
+			return string(m[0])
+		}
 	}
-	return rows
+	return ""
 }
 
-// Table are the packages of the table, none where there is no table; what pip warns of stands before or after it:
+// Table returns the packages of the table, none where there is no table; what pip warns of stands before or after it:
 //
 //	Package           Version
 //	----------------- -----------

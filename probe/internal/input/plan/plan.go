@@ -2,6 +2,7 @@
 package plan
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -111,13 +112,51 @@ func IsPip(d document.Document) bool { return pipWould.Match(d.Data) }
 func ReadPip(d document.Document) (facts.Facts, error) {
 	p := &Plan{Plan: facts.Plan{By: "pip"}}
 	for m := range pipWould.EachSubmatch(d.Data) {
-		for word := range strings.FieldsSeq(string(m[1])) {
-			at := strings.LastIndex(word, "-")
-			p.Install(request.New(word[:at], word[at+1:], "", nil))
+		for _, one := range pipWords(string(m[1])) {
+			p.Install(one)
 		}
 	}
 	p.noteAlone(!pipHas.Match(d.Data))
 	return p.Facts(), nil
+}
+
+// pipWords returns the packages that pip writes as one word each, "torch-2.10.0+cu128".
+func pipWords(text string) (list []request.Package) {
+	for word := range strings.FieldsSeq(text) {
+		if at := strings.LastIndex(word, "-"); at > 0 {
+			list = append(list, request.New(word[:at], word[at+1:], "", nil))
+		}
+	}
+	return list
+}
+
+// pipInstalled matches the last line of pip install:
+//
+//	Successfully installed MarkupSafe-3.0.4 torch-2.10.0+cu128
+var pipInstalled = lazyregexp.New(`(?m)^[\s>]*(?:#\d+ [\d.]+ )?Successfully installed ([^\s\d]\S*-\d\S*(?: \S+-\S+)*)\s*$`)
+
+// IsPipInstalled recognises what pip says at its end of a framework that it has installed.
+func IsPipInstalled(d document.Document) bool {
+	for m := range pipInstalled.EachSubmatch(d.Data) {
+		if slices.ContainsFunc(pipWords(string(m[1])), func(p request.Package) bool { return slices.Contains(frameworks, p.Name) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// frameworks are those of which one must be among what pip has installed.
+var frameworks = []string{"torch", "tensorflow", "jax"}
+
+// PipInstalled returns what pip has installed. Of a package that it has installed twice, the later one is there.
+func PipInstalled(d document.Document) (list []request.Package) {
+	for m := range pipInstalled.EachSubmatch(d.Data) {
+		for _, one := range pipWords(string(m[1])) {
+			list = slices.DeleteFunc(list, func(p request.Package) bool { return p.Name == one.Name })
+			list = append(list, one)
+		}
+	}
+	return list
 }
 
 var (
