@@ -12,7 +12,7 @@ var shells = []string{"bash", "fish", "powershell", "zsh"}
 func completionCommand(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "completion SHELL", Short: "Print a completion script for a shell",
-		Long:        "Prints a script that completes commands and flags in bash, fish, powershell or zsh.",
+		Long:        "Prints a script that completes commands and flags in bash, fish, powershell or zsh. The script for bash needs the package bash-completion.",
 		Annotations: map[string]string{exitNote: exitPlain},
 		ValidArgs:   shells,
 		Example:     "  source <(cudacompat completion bash)\n  cudacompat completion fish | source",

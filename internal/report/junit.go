@@ -55,10 +55,11 @@ type (
 
 // JUnit writes a test case for each rule and subject: an error is a failure, what is not known and decides the outcome
 // an error, what else is not known, is waived or does not arise skipped: it must turn no sound machine's job red. A
-// warning or a note passes and is in the case's output, as it makes no outcome.
-func JUnit(w io.Writer, r Report, _ Style) error {
+// warning or a note passes and is in the case's output, as it makes no outcome. Rules whose question does not arise have
+// a case only with --all.
+func JUnit(w io.Writer, r Report, s Style) error {
 	r = r.bound()
-	cases := junitCases(r)
+	cases := junitCases(r, s.All)
 	counts := count(cases)
 	suite := junitSuite{junitCounts: counts, Cases: cases, Properties: []junitProperty{
 		{"outcome", string(r.Outcome)}, {"version", clean(r.Tool.Version)}, {"matrix", clean(r.Tool.Matrix)}}}
@@ -91,14 +92,14 @@ func count(cases []junitCase) junitCounts {
 	return n
 }
 
-// junitCases are in the order of the rules.
-func junitCases(r Report) []junitCase {
+// junitCases returns the cases in the order of the rules.
+func junitCases(r Report, all bool) []junitCase {
 	cases := []junitCase{comparison(r)}
 	for _, rule := range matrix.Rules() {
 		own := casesOf(rule.ID, r)
-		if len(own) == 0 {
+		if why := idle(rule, r); len(own) == 0 && (all || why != doesNotArise) {
 			own = append(own, newCase(rule.ID, rule.Title, ""))
-			own[0].Skipped = &junitMessage{Message: idle(rule, r)}
+			own[0].Skipped = &junitMessage{Message: why}
 		}
 		cases = append(cases, distinct(own)...)
 	}
@@ -181,6 +182,9 @@ func unknownCase(u verdict.Missing, r Report) junitCase {
 	return c
 }
 
+// doesNotArise says that a rule's question does not arise.
+const doesNotArise = "does not apply here"
+
 // idle says why a rule says nothing: a cause of it has been found, or its question does not arise.
 func idle(rule matrix.Rule, r Report) string {
 	var causes []string
@@ -198,5 +202,5 @@ func idle(rule matrix.Rule, r Report) string {
 	if len(causes) > 0 {
 		return "not judged because of " + strings.Join(causes, ", ")
 	}
-	return "does not apply here"
+	return doesNotArise
 }

@@ -110,7 +110,7 @@ func TestJUnitIsGreenOnASoundMachine(t *testing.T) {
 			continue
 		}
 		unknown += len(r.Unknown)
-		if n := count(junitCases(r)); n.Failures+n.Errors > 0 {
+		if n := count(junitCases(r, false)); n.Failures+n.Errors > 0 {
 			t.Errorf("%s is compatible, and has %d failures and %d errors", name, n.Failures, n.Errors)
 		}
 	}
@@ -122,7 +122,7 @@ func TestJUnitIsGreenOnASoundMachine(t *testing.T) {
 // TestJUnitCannotBeBrokenOut puts what ends CDATA and attributes into every string.
 func TestJUnitCannotBeBrokenOut(t *testing.T) {
 	const hostile = `]]></system-out><failure message="x"/> "'<&>`
-	text := show(t, filled(hostile, verdict.Compatible), "junit", Style{})
+	text := show(t, filled(hostile, verdict.Compatible), "junit", Style{All: true})
 	walkJUnit(t, text)
 	var back junitSuites
 	if err := xml.Unmarshal([]byte(text), &back); err != nil {
@@ -135,14 +135,17 @@ func TestJUnitCannotBeBrokenOut(t *testing.T) {
 	}
 }
 
-// TestEveryRuleIsAJUnitCase finds a rule that a document leaves out.
+// TestEveryRuleIsAJUnitCase checks that --all leaves out no rule, and that without it no rule that does not apply has a case.
 func TestEveryRuleIsAJUnitCase(t *testing.T) {
 	for name, r := range cases(t) {
-		written := junitCases(r)
+		written := junitCases(r, true)
 		for _, rule := range matrix.Rules() {
 			if !slices.ContainsFunc(written, func(c junitCase) bool { return c.Class == "cudacompat."+rule.ID }) {
 				t.Errorf("%s: no test case of %s", name, rule.ID)
 			}
+		}
+		if slices.ContainsFunc(junitCases(r, false), func(c junitCase) bool { return c.Skipped != nil && c.Skipped.Message == doesNotArise }) {
+			t.Errorf("%s: a rule that does not apply has a case", name)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func targetWords(t pin.Target) string {
 	return strings.Join(parts, ", ")
 }
 
-// gpuList names equal GPUs once, "8 x NVIDIA H100 (9.0)".
+// gpuList names equal GPUs once, "8 × NVIDIA H100 (9.0)".
 func gpuList(gpus []string) string {
 	var list []string
 	for _, g := range slices.Compact(slices.Sorted(slices.Values(gpus))) {
@@ -110,7 +110,7 @@ func gpuList(gpus []string) string {
 			}
 		}
 		if n > 1 {
-			g = fmt.Sprintf("%d x %s", n, g)
+			g = fmt.Sprintf("%d × %s", n, g)
 		}
 		list = append(list, g)
 	}
