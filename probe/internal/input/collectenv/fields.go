@@ -47,7 +47,7 @@ var ignoredFields = map[string]string{
 	"outlines": "pure Python", "packaging": "pure Python", "psutil": "uses no GPU", "pydantic": "uses no GPU", "multipart": "pure Python",
 	"python-multipart": "pure Python", "pyzmq": "uses no GPU", "zmq": "uses no GPU", "uvicorn": "pure Python", "uvloop": "uses no GPU",
 	"xgrammar": "runs on the CPU", "openai": "pure Python", "tiktoken": "uses no GPU", "anthropic": "pure Python", "litellm": "pure Python",
-	"decord": "uses no GPU as it is installed", "decord2": "uses no GPU as it is installed", "process_count": "of JAX's processes",
+	"decord": "uses no GPU in the form that pip installs", "decord2": "uses no GPU in the form that pip installs", "process_count": "of JAX's processes",
 	"memory_efficient_attention": "which kernels the build has; its release tells", "indexing": "as memory_efficient_attention",
 	"swiglu": "as memory_efficient_attention", "sequence_parallel_fused": "as memory_efficient_attention",
 	"sp24": "as memory_efficient_attention", "is_triton_available": "as memory_efficient_attention",
