@@ -172,6 +172,8 @@ type GPU struct {
 	Minor *int `json:"minor,omitempty"`
 	// Excluded tells that the driver leaves it out on purpose (module parameter NVreg_ExcludedGpus).
 	Excluded bool `json:"excluded,omitempty"`
+	// Drained tells that an administrator drained it (nvidia-smi drain): the driver lists it to no new program.
+	Drained bool `json:"drained,omitempty"`
 	// CapNodes are what a program opens of its MIG devices: for each compute instance two nodes, first its GPU
 	// instance's, "/dev/nvidia-caps/nvidia-cap12".
 	CapNodes []string `json:"cap_nodes,omitempty"`

@@ -1,4 +1,4 @@
-"""Thirty more situations, of the driver from its signature to its fabric, each written from the rules before the program
+"""More situations, of the driver from its signature to its fabric, each written from the rules before the program
 was asked."""
 import gzip, os, shutil
 
@@ -130,6 +130,7 @@ SITUATIONS = {
     "a step with GPUs of which NVML counts none": broken(lambda: in_step(SLURM_STEP_GPUS="0"), "gpu-count"),
     "one GPU of eight is not counted": broken(lambda: on_premises(Machine(count=8, COUNT=7, instance="")), "gpu-count", partly=True),
     "one GPU of eight is for a virtual machine": sound(one_for_vfio),
+    "one GPU of eight is drained": Situation(lambda: on_premises(Machine(count=8, COUNT=7, instance="", DRAINED=7)), C, (), ("gpu-count", "note"), sound=True),
     "compute capability alone, --require driver,gpu": sound(compute_alone, "--require", "driver,gpu"),
     "gVisor": sound(gvisor),
     "NVML says that no driver is loaded, in a container": Situation(lambda: Machine(INIT=9).container().set(NVIDIA_VISIBLE_DEVICES="all"), XI),

@@ -48,11 +48,12 @@ int nvmlDeviceGetFieldValues(dev d, int n, field *v) { for (int i = 0; i < n; i+
 typedef struct { unsigned environment, feature, devtools; } confidential;
 int nvmlSystemGetConfComputeState(confidential *o) { memset(o, 0, sizeof *o); o->feature = CONFIDENTIAL; return 0; }
 int nvmlSystemGetConfComputeGpusReadyState(unsigned *o) { *o = READY; return 0; }
+int nvmlDeviceQueryDrainState(pci *p, int *o) { if (p->bus_id[0] != '0' || DRAINED < 0) return 3; *o = p->device == FIRST + DRAINED; return 0; }
 typedef struct { unsigned char uuid[16]; int status; unsigned clique; unsigned char state; } fabric;
 int nvmlDeviceGetGpuFabricInfo(dev d, fabric *o) { if (FABRIC < 0) return 3; memset(o, 0, sizeof *o); o->state = FABRIC; o->status = FSTATUS; return 0; }
 '''
 # How a sound NVML answers; LOST is the GPU that HANDLE is about, -1 all of them.
-WELL = {"INIT": 0, "HANDLE": 0, "LOST": -1, "MODE": 0, "MIG": 0, "INSTANCES": 0, "RECOVERY": 0, "CONFIDENTIAL": 0, "READY": 0, "WSL": 0, "FABRIC": -1, "FSTATUS": 0}
+WELL = {"INIT": 0, "HANDLE": 0, "LOST": -1, "MODE": 0, "MIG": 0, "INSTANCES": 0, "RECOVERY": 0, "CONFIDENTIAL": 0, "READY": 0, "WSL": 0, "FABRIC": -1, "FSTATUS": 0, "DRAINED": -1}
 
 
 def fatbin(targets, ptx_isa):

@@ -287,6 +287,8 @@ func Withheld(f *facts.Facts) func(facts.GPU) string {
 			return "held by " + g.Bound
 		case Nouveaus(g) && shared:
 			return "driven by " + g.Bound
+		case g.Drained:
+			return "drained by an administrator (nvidia-smi drain)"
 		case g.Excluded:
 			return "left out by the driver's options (NVreg_ExcludedGpus)"
 		case f.System.Container != "" && !driven && slices.Contains(g.From, "/sys/bus/pci"):

@@ -301,6 +301,9 @@ func lackedGPU(m *model.Machine) verdict.MissingFact {
 	case every(func(g facts.GPU) bool { return g.Excluded }):
 		return verdict.MissingFact{Missing: "a GPU that the driver's options do not leave out", Reason: "excluded",
 			Why: "the driver's options leave out every GPU here (NVreg_ExcludedGpus)"}
+	case every(func(g facts.GPU) bool { return g.Drained }):
+		return verdict.MissingFact{Missing: "a GPU that is not drained", Reason: "excluded",
+			Why: "an administrator drained every GPU here (nvidia-smi drain)"}
 	case every(model.ToVM):
 		return verdict.MissingFact{Missing: "a GPU that is not held for a virtual machine by " + m.Facts.GPUs[0].Bound, Reason: "held",
 			Why: "every GPU here is held for a virtual machine by " + m.Facts.GPUs[0].Bound}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
@@ -53,7 +54,7 @@ func gpuCount(m *model.Machine) []*Result {
 	lost := unshown(m)
 	switch {
 	case shown >= should || len(lost) == 0: // an old NVML does not tell addresses
-		return holds("GPUs")
+		return append(holds("GPUs"), drained(m)...)
 	case len(lost) <= len(unaskable(m)): // gpu-health says what each of them has
 		return nil
 	case shown == 0 && nodesShut(m): // device-nodes-missing or device-permission says why
@@ -100,9 +101,23 @@ func onBus(m *model.Machine) []facts.GPU {
 		func(g facts.GPU) bool { return !slices.Contains(g.From, "/sys/bus/pci") })
 }
 
+// drained notes the GPUs that an administrator took away from new programs.
+func drained(m *model.Machine) []*Result {
+	i := slices.IndexFunc(m.Facts.GPUs, func(g facts.GPU) bool { return g.Drained })
+	if i < 0 {
+		return nil
+	}
+	g := m.Facts.GPUs[i]
+	return oneFinding(verdict.Finding{Severity: verdict.Note, Subject: "GPUs", Need: "nothing, if it is to stay drained",
+		Message:  fmt.Sprintf("%s at %s is drained: no new program gets it", m.GPUFound(g).Label, g.Bus),
+		Evidence: []verdict.Evidence{{Fact: "drain state", Value: "on", From: "NVML"}},
+		Steps:    []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("nvidia-smi", "drain", "-p", g.Bus, "-m", "0")).Explained("gives it back to programs")},
+		Source:   []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlZPI.html"}})
+}
+
 // driven reports whether the NVIDIA driver should show this GPU: no virtual machine has it, and its branch serves it.
 func driven(m *model.Machine, g facts.GPU) bool {
-	return !model.ToVM(g) && !model.Nouveaus(g) && !g.Excluded && m.DrivenBy(m.GPUFound(g), m.Driver().Version)
+	return !model.ToVM(g) && !model.Nouveaus(g) && !g.Excluded && !g.Drained && m.DrivenBy(m.GPUFound(g), m.Driver().Version)
 }
 
 var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",

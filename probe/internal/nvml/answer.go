@@ -2,6 +2,7 @@ package nvml
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"cudacompat/probe/facts"
@@ -16,7 +17,9 @@ type Answer struct {
 	GPUs   []facts.GPU         `json:"gpus"`
 	Named  []facts.NamedDevice `json:"named"`
 	// Counted is how many GPUs there are, those that could not be asked too.
-	Counted int      `json:"counted"`
+	Counted int `json:"counted"`
+	// Drained are the addresses of GPUs that an administrator drained, so that NVML does not list them.
+	Drained []string `json:"drained,omitempty"`
 	Peers   string   `json:"peers"`
 	Holders []holder `json:"holders"` // processes; they go no further
 	// Confidential is "ready" or "not ready" where confidential computing is on.
@@ -55,6 +58,9 @@ func (a *Answer) Apply(f *facts.Facts) {
 	}
 	for _, gpu := range a.GPUs {
 		f.GPUs = mergeGPU(f.GPUs, gpu)
+	}
+	for i := range f.GPUs {
+		f.GPUs[i].Drained = slices.Contains(a.Drained, f.GPUs[i].Bus)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
 	"cudacompat/probe/internal/libversion"
 
 	"github.com/NVIDIA/go-nvml/pkg/dl"
@@ -41,6 +42,7 @@ func askNVML(child bool, say func(Answer)) {
 	for _, device := range devices {
 		a.GPUs = append(a.GPUs, gpuOf(device, has))
 	}
+	a.Drained = drainedGPUs(lib, has, &host.Host{Root: "/"}, a.GPUs)
 	if trouble != "" {
 		a.note(trouble)
 	} else {
