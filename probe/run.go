@@ -8,6 +8,7 @@ import (
 
 	"cudacompat/internal/budget"
 	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
 	"cudacompat/probe/internal/container"
 	"cudacompat/probe/internal/driver"
 	"cudacompat/probe/internal/efa"
@@ -63,6 +64,9 @@ var sources = []reader{
 // is named in Facts.Probes, and the results of the others stand.
 func Run(ctx context.Context, h *Host, opt Options) Facts {
 	h = h.Fresh()
+	reading, cancel := context.WithTimeout(ctx, opt.filesLimit())
+	defer cancel()
+	h.Budget = budget.Usual(reading)
 	wait := nvml.Start(ctx, h, opt.Timeout)
 	facts := runSources(ctx, h, opt)
 	opt.announce("the driver's answer")
@@ -70,10 +74,18 @@ func Run(ctx context.Context, h *Host, opt Options) Facts {
 	answer.Place(&Host{Root: h.Root, Env: h.Env}) // a source that hangs may still use the other one
 	answer.Apply(&facts)
 	facts.Probes = append(facts.Probes, answer.Status())
+	if !nvml.Serves() && len(host.FUSEMounts()) > 0 {
+		facts.Probes = append(facts.Probes, inOwnProcess)
+	}
 	facts.Complete()
 	facts.Anonymous()
 	return facts
 }
+
+// inOwnProcess says what follows if a program did not call ServeNVML on a machine with FUSE file systems. The command
+// reads those in a child process.
+var inOwnProcess = facts.Status{Name: "fuse", Status: "ok",
+	Error: "FUSE file systems were read in this program's own process, which cannot end while it waits for one of them"}
 
 // runSources runs all sources.
 func runSources(ctx context.Context, h *Host, opt Options) Facts {
@@ -83,10 +95,7 @@ func runSources(ctx context.Context, h *Host, opt Options) Facts {
 // runReaders runs readers in a goroutine that it abandons if a file system never answers. It applies the results at the
 // end, in one go, because waking another goroutine for each source would take longer than many sources do.
 func runReaders(ctx context.Context, h *Host, opt Options, sources []reader) Facts {
-	limit := filesTimeout
-	if opt.Timeout > 0 {
-		limit = opt.Timeout
-	}
+	limit := opt.filesLimit()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	type result struct {

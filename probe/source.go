@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,9 @@ type Options struct {
 	Tell    func(source string) // is told which source of facts is being read; it must not wait. nil tells nobody
 	soFar   *partial            // where a source leaves what it has, before it has all
 }
+
+// filesLimit returns how long files are read.
+func (o Options) filesLimit() time.Duration { return cmp.Or(o.Timeout, filesTimeout) }
 
 // partial holds what a slow source has found before it is done. It is used when time is up.
 type partial struct {

@@ -38,7 +38,7 @@ func lookAt(ctx context.Context, env string) (lookFlags, *probe.Host, error) {
 	if env == activeName {
 		look.envs = nil
 	}
-	h, err := inTime(ctx, look.host)
+	h, err := look.host(ctx)
 	if err != nil || env != activeName {
 		return look, h, err
 	}

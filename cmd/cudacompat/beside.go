@@ -76,7 +76,7 @@ func (f *explainFlags) machine(ctx context.Context, d *logs.Diagnosis, head []by
 		defer cancel()
 		facts, err := inTime(reading, func() (probe.Facts, error) { return givenFacts(f.facts, "", "", stdin) })
 		if late := new(lateError); errors.As(err, &late) {
-			err = &usageError{fmt.Sprintf("cannot read %q: %v", f.facts, late), "give more --timeout, or a file"}
+			err = &lateError{fmt.Errorf("cannot read %q: %w", f.facts, late), "give more --timeout, or a file"}
 		}
 		return &machine{facts: facts, with: "the facts in " + f.facts}, err
 	case f.here || len(f.envs) > 0:
@@ -93,7 +93,9 @@ func (f *explainFlags) machine(ctx context.Context, d *logs.Diagnosis, head []by
 
 func (f *explainFlags) thisMachine(ctx context.Context, why string) (*machine, error) {
 	look := lookFlags{envs: f.envs}
-	h, err := look.host()
+	limited, cancel := withDeadline(ctx, liveTimeout)
+	defer cancel()
+	h, err := look.host(limited)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func checkCommand(s streams) *cobra.Command {
 			"  cudacompat check uv.lock --instance g5.xlarge --driver " + report.ExampleDriver + "\n" +
 			"  uv pip install --dry-run vllm 2>&1 | cudacompat check - --env .venv\n" +
 			"  docker save IMAGE | cudacompat check - --instance g5.xlarge --driver " + report.ExampleDriver,
-		Args: filesOrReleases,
+		Args: argsInTime(filesOrReleases),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.run(cmd.Context(), args, cmd.Flags().Changed("timeout"), s)
 		},
@@ -186,7 +186,7 @@ func (f *checkFlags) checkDocuments(ctx context.Context, args []string, s stream
 	}
 	from := ""
 	if len(args) == 1 {
-		from = source(args[0])
+		from, _ = inTime(ctx, func() (string, error) { return source(args[0]), nil })
 	}
 	return f.check(ctx, job, machines, from, s)
 }

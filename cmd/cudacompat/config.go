@@ -56,8 +56,10 @@ func (f *judgeFlags) configure() (settings, error) {
 func (f *judgeFlags) namedConfig() string { return cmp.Or(f.config, os.Getenv("CUDACOMPAT_CONFIG")) }
 
 func unreadableConfig(err error) error {
-	return &usageError{err.Error(), "--config FILE and $CUDACOMPAT_CONFIG name another"}
+	return &usageError{err.Error(), configHint}
 }
+
+const configHint = "--config FILE and $CUDACOMPAT_CONFIG name another"
 
 // unquoted keeps the text of a configuration that nobody named out of its error: it may be a link to a file that holds a
 // secret.

@@ -107,9 +107,28 @@ func inTime[T any](ctx context.Context, work func() (T, error)) (T, error) {
 		return r.value, r.err
 	case <-ctx.Done():
 		var none T
-		return none, &lateError{context.Cause(ctx)}
+		return none, &lateError{error: context.Cause(ctx)}
 	}
 }
 
-// lateError is what inTime says of work that it left behind.
-type lateError struct{ error }
+// lateError says that work was left behind when the time was up.
+type lateError struct {
+	error
+	hint string // what to do about it, if more than to give more time
+}
+
+func (e *lateError) Unwrap() error { return e.error }
+
+// fuseNamed names the FUSE file systems that this process may wait for, if it is a child that can be left behind.
+var fuseNamed string
+
+// leavable reports whether a call that never returns may be left behind: its process can be, too.
+func leavable() bool { return fuseNamed != "" }
+
+// lateText says in a sentence that the time was up, and what may have taken it.
+func lateText(err error) string {
+	if fuseNamed == "" {
+		return err.Error()
+	}
+	return err.Error() + ": " + fuseNamed + " may not answer"
+}

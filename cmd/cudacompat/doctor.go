@@ -57,9 +57,10 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 			return err
 		}
 	}
+	began := time.Now()
 	reading, cancel := withDeadline(ctx, max(f.limit(), sayTimeout)) // tables and configuration are small files
 	defer cancel()
-	h, err := inTime(reading, f.host)
+	h, err := f.host(reading)
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 		}
 		job.log = &d
 	}
-	r, looked, err := f.waitFor(ctx, job, h, s.err)
+	r, looked, err := f.waitFor(ctx, job, h, began, s.err)
 	if err != nil {
 		return err
 	}
@@ -121,11 +122,12 @@ func (f *doctorFlags) healthy() error {
 const waitStep = 2 * time.Second
 
 // waitFor looks again until the time is up, while something that is required is missing or nothing is conclusive. Each
-// look has the time that --timeout gives; the context is that of the last one, which writing shares.
-func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host, says io.Writer) (report.Report, context.Context, error) {
+// look has the time that --timeout gives, the first one from when the command began. The context is that of the last
+// look, which writing shares.
+func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host, began time.Time, says io.Writer) (report.Report, context.Context, error) {
 	end, said := time.Now().Add(f.wait), ""
-	for {
-		r, looked, err := f.look(ctx, job, h, says)
+	for ; ; began = time.Now() {
+		r, looked, err := f.look(ctx, job, h, began, says)
 		if err != nil || !canChange(r, f.require) || time.Now().Add(waitStep).After(end) {
 			return r, looked, err
 		}
@@ -137,11 +139,11 @@ func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host, says 
 	}
 }
 
-// look reads the machine once and judges it. Without --timeout each source of facts has a limit of its own, NVML by the
-// number of GPUs.
-func (f *doctorFlags) look(ctx context.Context, job job, h *probe.Host, says io.Writer) (report.Report, context.Context, error) {
+// look reads the machine once and judges it. The time that --timeout gives runs from began. Without --timeout each source
+// of facts has a limit of its own, NVML by the number of GPUs.
+func (f *doctorFlags) look(ctx context.Context, job job, h *probe.Host, began time.Time, says io.Writer) (report.Report, context.Context, error) {
 	if f.timeout > 0 {
-		bound, cancel := withDeadline(ctx, f.timeout)
+		bound, cancel := reserving(ctx, f.timeout, time.Since(began))
 		defer cancel()
 		ctx = bound
 	}
@@ -205,7 +207,7 @@ func (f *judgeFlags) configureInTime(ctx context.Context) (settings, error) {
 	name := cmp.Or(f.namedConfig(), "./"+config.Name)
 	c, err := inTime(ctx, f.configure)
 	if late := new(lateError); errors.As(err, &late) {
-		err = unreadableConfig(&config.UnreadableError{Name: name, Err: late})
+		err = &lateError{&config.UnreadableError{Name: name, Err: late}, configHint}
 	}
 	if err != nil && f.health {
 		return settings{source: config.File{Ignored: []config.Ignored{{File: name, Why: "it is broken"}}}}, nil

@@ -63,10 +63,16 @@ func explainCommand(s streams) *cobra.Command {
 			if f.tables, err = f.load(reading); err != nil {
 				return err
 			}
+			isFile := true
+			if len(args) == 1 {
+				if isFile, err = inTime(reading, func() (bool, error) { return isLog(args[0]), nil }); err != nil {
+					return err
+				}
+			}
 			switch {
 			case len(args) == 0:
 				return f.listPages(s)
-			case len(args) == 1 && !isLog(args[0]):
+			case !isFile:
 				return f.page(ctx, args[0], s)
 			}
 			return f.logs(ctx, args, s)

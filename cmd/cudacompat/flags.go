@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"path"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"cudacompat/internal/budget"
 	"cudacompat/internal/config"
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/report"
@@ -52,8 +54,12 @@ func (f *lookFlags) limit() time.Duration {
 	return liveTimeout
 }
 
-// host is the machine that the flags name.
-func (f *lookFlags) host() (*probe.Host, error) {
+// host returns the machine that the flags name, and looks for the named environments for as long as ctx lasts.
+func (f *lookFlags) host(ctx context.Context) (*probe.Host, error) {
+	return inTime(ctx, func() (*probe.Host, error) { return f.openHost(ctx) })
+}
+
+func (f *lookFlags) openHost(ctx context.Context) (*probe.Host, error) {
 	var h *probe.Host
 	switch {
 	case runtime.GOOS == "windows":
@@ -72,6 +78,7 @@ func (f *lookFlags) host() (*probe.Host, error) {
 	default:
 		h = probe.This()
 	}
+	h.Budget = budget.Usual(ctx)
 	for i, env := range f.envs {
 		if env == probe.NoEnvironments {
 			continue

@@ -95,7 +95,7 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	if f.expect != "" {
 		expected, err = inTime(ctx, func() ([]string, error) { return inventory(f.expect) })
 		if late := new(lateError); errors.As(err, &late) {
-			return &usageError{fmt.Sprintf("cannot read the inventory %q: %v", f.expect, late), "let something write it, or give more --timeout"}
+			return &lateError{fmt.Errorf("cannot read the inventory %q: %w", f.expect, late), "let something write it, or give more --timeout"}
 		}
 		if err != nil {
 			return err

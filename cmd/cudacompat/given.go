@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -95,6 +96,17 @@ func filesOrReleases(cmd *cobra.Command, args []string) error {
 		return &usageError{fmt.Sprintf("%q is neither a file nor a release with its version", args[i]), absentHint}
 	}
 	return nil
+}
+
+// argsInTime returns a check of arguments that looks at files, and ends when the time that --timeout gives is up.
+func argsInTime(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		limit, _ := cmd.Flags().GetDuration("timeout")
+		ctx, cancel := withDeadline(cmd.Context(), cmp.Or(limit, liveTimeout))
+		defer cancel()
+		_, err := inTime(ctx, func() (struct{}, error) { return struct{}{}, check(cmd, args) })
+		return err
+	}
 }
 
 func exists(name string) bool {

@@ -12,10 +12,20 @@ import (
 
 func main() {
 	probe.ServeNVML()
+	serveChild(runInMemory)
+	code, done := inChild(os.Args[1:])
+	if !done {
+		code = runInMemory(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
+	}
+	os.Exit(code)
+}
+
+// runInMemory runs a command within the memory that it may take.
+func runInMemory(args []string, s streams) int {
 	most := int64(inUse)
-	if len(os.Args) > 1 && os.Args[1] == "fleet" {
+	if len(args) > 0 && args[0] == "fleet" {
 		most = inUseFleet
 	}
 	collectLate(most)
-	os.Exit(runWithin(withinMemory(context.Background(), uint64(most)), os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
+	return runWithin(withinMemory(context.Background(), uint64(most)), args, s)
 }

@@ -115,8 +115,8 @@ func (o outputs[T]) asJSON() bool {
 // styleFor decides colour, width and marks, in this order: --color, NO_COLOR, CLICOLOR_FORCE and FORCE_COLOR, a dumb
 // terminal, a terminal at all.
 func styleFor(colour string, out io.Writer) (report.Style, error) {
-	file, isFile := out.(*os.File)
-	terminal := isFile && term.IsTerminal(int(file.Fd()))
+	width := terminalWidth(out)
+	terminal := width > 0
 	style := report.Style{Colour: terminal && os.Getenv("TERM") != "dumb", ASCII: !unicodeLocale()}
 	if forcesColour(os.Getenv("CLICOLOR_FORCE")) || forcesColour(os.Getenv("FORCE_COLOR")) {
 		style.Colour = true
@@ -132,7 +132,7 @@ func styleFor(colour string, out io.Writer) (report.Style, error) {
 		return style, misspelt("choice for --color", colour, []string{"auto", "always", "never"})
 	}
 	if terminal {
-		style.Width = screenWidth(file)
+		style.Width = width
 	}
 	return style, nil
 }

@@ -125,7 +125,7 @@ func (f *pinsFlags) facts(ctx, reading context.Context, says io.Writer) (probe.F
 	if elsewhere && f.root == "" && len(f.envs) == 0 {
 		return meantFor(f.platform, probe.Facts{}), nil
 	}
-	h, err := inTime(reading, f.host)
+	h, err := f.host(reading)
 	if err != nil {
 		return probe.Facts{}, err
 	}

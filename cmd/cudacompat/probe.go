@@ -22,14 +22,14 @@ func probeCommand(s streams) *cobra.Command {
 			}
 			ctx, cancel := withDeadline(cmd.Context(), look.limit())
 			defer cancel()
-			h, err := inTime(ctx, look.host)
+			h, err := look.host(ctx)
 			if err != nil {
 				return err
 			}
 			if look.timeout == 0 { // each source of facts has its own limit
 				ctx = cmd.Context()
 			}
-			return outputs.write(ctx, look.readTelling(cmd.Context(), h, s.err))
+			return outputs.write(ctx, look.readTelling(ctx, h, s.err))
 		},
 	}
 	look.add(cmd)

@@ -10,8 +10,6 @@ import (
 
 	"cudacompat/internal/redact"
 	"cudacompat/probe"
-
-	"golang.org/x/term"
 )
 
 // Progress is said after a second, and twice in each.
@@ -23,7 +21,8 @@ const (
 // progress is one line on a terminal that says how far a long reading has come, and is gone at its end. Elsewhere it says
 // nothing.
 type progress struct {
-	out   *os.File // nil where it is no terminal
+	out   io.Writer // nil where it is no terminal
+	width int
 	began time.Time
 	mu    sync.Mutex
 	said  time.Time
@@ -33,8 +32,8 @@ type progress struct {
 
 func newProgress(out io.Writer) *progress {
 	p := &progress{began: time.Now()}
-	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb" {
-		p.out = file
+	if width := terminalWidth(out); width > 0 && os.Getenv("TERM") != "dumb" {
+		p.out, p.width = out, width
 	}
 	return p
 }
@@ -48,7 +47,7 @@ func (p *progress) tell(says func() string) {
 		return
 	}
 	p.said, p.shown = now, true
-	fmt.Fprintf(p.out, "\r\x1b[K%s", short(redact.Line(says()), screenWidth(p.out)-1))
+	fmt.Fprintf(p.out, "\r\x1b[K%s", short(redact.Line(says()), p.width-1))
 }
 
 // end takes the line away.

@@ -34,7 +34,7 @@ type requiresFlags struct {
 func requiresCommand(s streams) *cobra.Command {
 	var f requiresFlags
 	cmd := &cobra.Command{
-		Use: "requires [ARTEFACT|REQUIREMENT...]", Args: oneArtefact,
+		Use: "requires [ARTEFACT|REQUIREMENT...]", Args: argsInTime(oneArtefact),
 		Short: "Say which drivers and GPUs a release, a lock file or an environment needs",
 		Long:  "Shows what software requires from a host: drivers, GPUs, glibc and Python. ARTEFACT is a file or an image that `check` reads, or the path of a Python environment (as with --env); --root DIR stands for all environments under DIR. REQUIREMENT is a release such as torch==2.9.0. One of these, or --env, is needed. With -o, the answer can be in a form that a scheduler or an installer reads. --diff OLD lists the GPUs and drivers that can run OLD but not ARTEFACT.",
 		Example: "  cudacompat requires torch==2.9.0\n  cudacompat requires uv.lock -o cel\n" +
@@ -159,7 +159,7 @@ func (f *requiresFlags) undecided(asked requiresAsked, why error) report.Require
 	nothing.Complete()
 	ended, end := context.WithCancelCause(context.Background())
 	end(why)
-	r := report.Requires{Source: source(cmp.Or(asked.artefact, "-")), Facts: nothing,
+	r := report.Requires{Facts: nothing,
 		Requirement: matrix.Requires(ended, asked.tables, nothing, f.python)}
 	r.Artefact = inputLabel(asked.artefact)
 	if f.old != "" {
@@ -229,18 +229,28 @@ func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, 
 	}
 	s.in = in
 	look := f.lookFlags
-	if info, err := os.Stat(name); name != "" && err == nil && info.IsDir() {
+	isDir, err := inTime(reading, func() (bool, error) {
+		info, err := os.Stat(name)
+		return name != "" && err == nil && info.IsDir(), nil
+	})
+	switch {
+	case err != nil:
+		return probe.Facts{}, err
+	case isDir:
 		look.envs, look.root, look.offline = []string{name}, "", false
-	} else if name != "" {
+	case name != "":
 		given, err := inTime(reading, func() (probe.Facts, error) { return givenFacts(name, f.python, f.includeRoot, s.in) })
 		return meantFor(f.platform, given), err
 	}
 	if isSystem(f.platform) {
 		return probe.Facts{}, &usageError{"--platform " + f.platform + " is for files, and what is installed is for its own system", "leave it out"}
 	}
-	h, err := inTime(reading, look.host)
+	h, err := look.host(reading)
 	if err != nil {
 		return probe.Facts{}, err
+	}
+	if f.timeout > 0 {
+		ctx = reading
 	}
 	return look.readTelling(ctx, h, s.err), nil
 }

@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -16,7 +16,6 @@ import (
 	"cudacompat/matrix/verdict"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 // streams is where a run reads and writes; findings go to out, everything else to err.
@@ -63,7 +62,7 @@ func runWithin(ctx context.Context, args []string, s streams) (code int) {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if slices.Contains(args, "--healthcheck") {
-		return healthCode(err, s.out)
+		return healthCode(err, args, s.out)
 	}
 	if err == nil && help.failed != nil {
 		err = fmt.Errorf("cannot write the help: %w", help.failed)
@@ -97,22 +96,34 @@ func (r *remembering) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// healthCode is Docker's, which knows 0 and 1 only: a mistake in the command is unhealthy, and its line says so.
-func healthCode(err error, out io.Writer) int {
+// healthCode returns Docker's code, which is 0 or 1: a mistake in the command is unhealthy, and its line says so.
+func healthCode(err error, args []string, out io.Writer) int {
 	var exit exitError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &exit):
 		return int(exit)
+	case errors.As(err, new(*lateError)):
+		_ = report.UnknownLine(out, redact.Line(lateText(err)))
+		return unknownHealth(args)
 	}
 	_ = report.UsageLine(out, redact.Line(err.Error()))
 	return exitIncompatible
 }
 
+// unknownHealth returns the code of a health check without a result: what --require names was not seen.
+func unknownHealth(args []string) int {
+	if slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--require") }) {
+		return exitIncompatible
+	}
+	return exitOK
+}
+
 func exitCode(err error, s streams) int {
 	var exit exitError
 	var usage *usageError
+	var late *lateError
 	switch {
 	case err == nil:
 		return exitOK
@@ -120,6 +131,9 @@ func exitCode(err error, s streams) int {
 		return int(exit)
 	case errors.As(err, &usage):
 		complain(s.err, usage.message, usage.hint)
+	case errors.As(err, &late):
+		complain(s.err, lateText(err), cmp.Or(late.hint, "give more --timeout"))
+		return exitInconclusive
 	default:
 		complain(s.err, err.Error(), "")
 	}
@@ -137,11 +151,10 @@ func complain(w io.Writer, message, hint string) {
 
 // fold breaks a text between words where it is written to a terminal.
 func fold(w io.Writer, text string) string {
-	file, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
+	width := terminalWidth(w)
+	if width == 0 {
 		return text
 	}
-	width := screenWidth(file)
 	return strings.Join(report.Fold(text, width, width-2), "\n  ")
 }
 

@@ -21,11 +21,23 @@ func save(ctx context.Context, name string, write func(io.Writer) error) error {
 	if err := write(&b); err != nil {
 		return err
 	}
+	if !leavable() {
+		return saveBytes(ctx, name, b.Bytes())
+	}
+	_, err := inTime(ctx, func() (struct{}, error) { return struct{}{}, saveBytes(ctx, name, b.Bytes()) })
+	if late := new(lateError); errors.As(err, &late) {
+		return &lateError{fmt.Errorf("cannot write %q: the time was up", name), "give another file, or more --timeout"}
+	}
+	return err
+}
+
+// saveBytes writes a file as save does.
+func saveBytes(ctx context.Context, name string, data []byte) error {
 	if why := planted(name); why != "" {
 		return &usageError{fmt.Sprintf("cannot write %q: %s", name, why), "give a file in a directory that others cannot write"}
 	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		_, err := inTime(ctx, func() (struct{}, error) { return struct{}{}, pour(name, b.Bytes()) })
+		_, err := inTime(ctx, func() (struct{}, error) { return struct{}{}, pour(name, data) })
 		if late := new(lateError); errors.As(err, &late) { // not errLate: nobody reads what is cut short either
 			return &usageError{fmt.Sprintf("cannot write %q: nobody read it in time", name), "let something read it, or give more --timeout"}
 		}
@@ -35,7 +47,7 @@ func save(ctx context.Context, name string, write func(io.Writer) error) error {
 	if err != nil {
 		return unwritable(name, err)
 	}
-	return unwritable(name, replace(target, b.Bytes()))
+	return unwritable(name, replace(target, data))
 }
 
 // landing is the file that a name leads to once links are followed, whether it is there or not.

@@ -38,7 +38,7 @@ func (f *tablesFlag) load(ctx context.Context) (*matrix.Tables, error) {
 	}
 	tables, err := inTime(ctx, f.read)
 	if late := new(lateError); errors.As(err, &late) {
-		err = &usageError{message: "--matrix " + f.path + ": " + late.Error(), hint: tablesHint}
+		err = &lateError{fmt.Errorf("--matrix %s: %w", f.path, late), tablesHint}
 	}
 	return tables, err
 }

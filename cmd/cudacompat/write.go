@@ -18,6 +18,7 @@ func (o outputs[T]) write(ctx context.Context, value T) error {
 	writing, cancel := forWriting(ctx)
 	defer cancel()
 	var redact redact.Walk
+	var late *lateError
 	whole := redact.Value(&value, func() bool { return writing.Err() != nil })
 	for _, one := range o.list {
 		err := errLate
@@ -27,9 +28,15 @@ func (o outputs[T]) write(ctx context.Context, value T) error {
 		if errors.Is(err, errLate) {
 			err = o.beginning(one, value, &redact)
 		}
+		if errors.As(err, &late) { // the others may go elsewhere
+			continue
+		}
 		if err != nil {
 			return err
 		}
+	}
+	if late != nil {
+		return late
 	}
 	return nil
 }
@@ -51,7 +58,12 @@ func (o outputs[T]) beginning(one output[T], value T, redact *redact.Walk) error
 		l.Leave(left)
 		complain(o.err, "the time was up before all of it was written; left out: "+budget.Words(left), "give more --timeout")
 	}
-	return o.writeOne(context.Background(), one, short)
+	if !leavable() {
+		return o.writeOne(context.Background(), one, short)
+	}
+	writing, cancel := context.WithTimeout(context.Background(), writeTimeout)
+	defer cancel()
+	return o.writeOne(writing, one, short)
 }
 
 // writeOne writes a value in one format. A file is written once all of it is there.

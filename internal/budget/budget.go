@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
+	"time"
 )
 
 // What a run may keep where nobody says otherwise: the program, what it collects and the tables take the other half of
@@ -53,6 +54,15 @@ func (b *Budget) Err() error {
 		return nil
 	}
 	return context.Cause(b.ctx)
+}
+
+// Left returns how much time is left, and whether the time is limited at all.
+func (b *Budget) Left() (time.Duration, bool) {
+	if b == nil {
+		return 0, false
+	}
+	ends, limited := b.ctx.Deadline()
+	return time.Until(ends), limited
 }
 
 // Keep takes so many entries of so many bytes in all. An error says in one clause why they cannot be kept; nothing is

@@ -35,6 +35,12 @@ func UsageLine(w io.Writer, why string) error {
 	return err
 }
 
+// UnknownLine writes in such a line that there is no result.
+func UnknownLine(w io.Writer, why string) error {
+	_, err := fmt.Fprintln(w, cut("UNKNOWN "+clean(why), lineLimit))
+	return err
+}
+
 // lineText is the verdict and what must stay of it when it is cut.
 func lineText(r Report) (text, tail string) {
 	switch r.Outcome {

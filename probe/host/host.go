@@ -129,7 +129,7 @@ func (h *Host) root() (rootFS, error) {
 	if h.files != nil {
 		return &filesRoot{h.files.Readlink, h.files}, nil
 	}
-	return rootAt(cmp.Or(h.Root, "/"))
+	return watched(h.watching(), func() (rootFS, error) { return rootAt(cmp.Or(h.Root, "/")) })
 }
 
 // Resolve returns name with every symbolic link followed inside the root. ".." is the parent of what stands before it

@@ -131,6 +131,7 @@ func wslDistribution(h *Host, root *Mount) bool {
 
 // Mount is a line of mountinfo(5).
 type Mount struct {
+	ID     string // "812"
 	Device string // "259:1": of the file system
 	Root   string // the directory of it that is mounted, "/"
 	Point  string // where
@@ -155,7 +156,7 @@ func ParseMounts(mountinfo string) []Mount {
 		before, after, ok := strings.Cut(line, " - ")
 		fields, kind := strings.Fields(before), strings.Fields(after)
 		if ok && len(fields) > 4 && len(kind) > 0 {
-			mounts = append(mounts, Mount{fields[2], fields[3], fields[4], kind[0], line})
+			mounts = append(mounts, Mount{fields[0], fields[2], fields[3], fields[4], kind[0], line})
 		}
 	}
 	return mounts

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -71,6 +72,7 @@ func regular(f *os.File, err error) (File, error) {
 type steppingRoot struct {
 	stepwise
 	root  *os.Root
+	mu    sync.Mutex // a call that was left behind may still write
 	links map[string]linkTarget
 }
 
@@ -136,13 +138,18 @@ func (target stepwise) resolve(name string) (string, error) {
 
 // target is where a link at a resolved directory's entry points, empty for what is no link.
 func (w *steppingRoot) target(name string) (string, error) {
-	if l, ok := w.links[name]; ok {
+	w.mu.Lock()
+	l, ok := w.links[name]
+	w.mu.Unlock()
+	if ok {
 		return l.target, l.err
 	}
 	target, err := w.root.Readlink(relative(name))
 	if errors.Is(err, syscall.EINVAL) { // there, and not a link
 		target, err = "", nil
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.links[name] = linkTarget{target, Plain(err)}
 	return target, Plain(err)
 }

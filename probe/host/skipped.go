@@ -53,7 +53,11 @@ func (h *Host) skip(place string, err error) {
 		h.skipped = append(h.skipped, Skipped{Place: "more places", Reason: "could not be read; they are not listed"})
 		return
 	}
-	h.skipped = append(h.skipped, Skipped{Place: place, Reason: code.Error(), Closed: errors.Is(err, fs.ErrPermission)})
+	reason := code.Error()
+	if stall := new(stallError); errors.As(err, &stall) {
+		reason = stall.Error()
+	}
+	h.skipped = append(h.skipped, Skipped{Place: place, Reason: reason, Closed: errors.Is(err, fs.ErrPermission)})
 }
 
 // maxSkipped bounds how many places are named of one source.

@@ -30,6 +30,9 @@ func Serve() {
 	}
 }
 
+// Serves reports whether this program called Serve.
+func Serves() bool { return canServe }
+
 // Start asks NVML, and how the driver's nodes open, while the files are read; the function that it returns waits for
 // the answer. The nodes are those of the running root alone.
 func Start(ctx context.Context, h *host.Host, limit time.Duration) func() *Answer {

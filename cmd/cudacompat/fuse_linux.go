@@ -1,0 +1,218 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"cudacompat/internal/report"
+	"cudacompat/probe/host"
+)
+
+// fuseGrace is what a run takes beyond its limit at most. Judging and writing end sooner.
+const fuseGrace = 170 * time.Millisecond
+
+// inChild runs a command in a child process if it may read or write a FUSE file system, and reports whether it did. The
+// kernel lets no process out of a call that such a file system does not answer, not even to end it. The child then stays
+// until the mount is gone. It holds no descriptor of the caller's, so that `cudacompat doctor | cat` ends.
+func inChild(args []string) (code int, done bool) {
+	mounts := fuseInReach(args)
+	if len(mounts) == 0 {
+		return 0, false
+	}
+	runtime.LockOSThread() // the kernel ends the child when this thread ends
+	c := child{args: args, mounts: mounts, health: slices.Contains(args, "--healthcheck"), copied: make(chan error, 2)}
+	if c.health {
+		signal.Ignore(syscall.SIGPIPE)
+	}
+	if err := c.start(); err != nil { // no descriptors or processes are left
+		return 0, false
+	}
+	return c.wait(), true
+}
+
+// child is this program, started again to run a command that may hang.
+type child struct {
+	args   []string
+	mounts []host.Mount
+	health bool
+	pid    int
+	code   *os.File   // it says its exit code here: one that hangs does not end
+	copied chan error // what it wrote was passed on
+}
+
+// start starts what this process runs, with pipes in place of the caller's streams.
+func (c *child) start() error {
+	var pipes [4][2]*os.File
+	closeAll := func() {
+		for _, p := range pipes {
+			_, _ = p[0].Close(), p[1].Close() // one that was not opened says so
+		}
+	}
+	for i := range pipes {
+		var err error
+		if pipes[i][0], pipes[i][1], err = os.Pipe(); err != nil {
+			closeAll()
+			return err
+		}
+	}
+	in, out, errs, code := pipes[0], pipes[1], pipes[2], pipes[3]
+	kept := keptDescriptors(c.args)
+	setup := childSetup{terminalWidth(os.Stdout), terminalWidth(os.Stderr), 3, mountsInWords(c.mounts)}
+	for slices.Contains(kept, setup.Code) {
+		setup.Code++
+	}
+	files := []uintptr{in[0].Fd(), out[1].Fd(), errs[1].Fd()}
+	for n := len(files); n < setup.Code; n++ {
+		files = append(files, uintptr(n)) // kept
+	}
+	text, _ := json.Marshal(setup)
+	const self = "/proc/self/exe"
+	var err error
+	c.pid, err = syscall.ForkExec(self, slices.Concat([]string{self, childArg, string(text)}, c.args), &syscall.ProcAttr{
+		Env: os.Environ(), Files: append(files, code[1].Fd()), Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}})
+	if err != nil {
+		closeAll()
+		return err
+	}
+	_, _, _, _ = in[0].Close(), out[1].Close(), errs[1].Close(), code[1].Close()
+	c.code = code[0]
+	go c.pass(os.Stdout, out[0])
+	go c.pass(os.Stderr, errs[0])
+	if !namesInput(c.args) {
+		in[1].Close() // what the command does not read stays the caller's
+		return nil
+	}
+	go func() {
+		_, _ = io.Copy(in[1], os.Stdin)
+		in[1].Close()
+	}()
+	return nil
+}
+
+// keptDescriptors returns the descriptors that the arguments name, such as those of `check <(pip freeze)`. The child does
+// not get the others that the caller left open.
+func keptDescriptors(args []string) []int {
+	var kept []int
+	for _, arg := range args {
+		_, number, _ := strings.Cut(arg, "/fd/") // /dev/fd/63, /proc/self/fd/63
+		if n, err := strconv.Atoi(number); err == nil {
+			kept = append(kept, n)
+		}
+	}
+	open, _ := filepath.Glob("/proc/self/fd/*")
+	for _, name := range open {
+		if n, err := strconv.Atoi(filepath.Base(name)); err == nil && n > 2 && !slices.Contains(kept, n) {
+			syscall.CloseOnExec(n)
+		}
+	}
+	return kept
+}
+
+// namesInput reports whether an argument names standard input.
+func namesInput(args []string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool {
+		return arg == "-" || strings.HasSuffix(arg, "=-") || strings.Contains(arg, "/dev/stdin") || strings.HasSuffix(arg, "/fd/0")
+	})
+}
+
+// pass passes on what the child writes. To see that nobody reads it any more, it writes as the command would.
+func (c *child) pass(to, from *os.File) {
+	_, err := io.Copy(struct{ io.Writer }{to}, from)
+	from.Close()
+	c.copied <- err
+}
+
+// wait passes on what the child says until it says its exit code, and gives up on a child that says none in time.
+func (c *child) wait() int {
+	said := make(chan int, 1)
+	go func() {
+		code := [1]byte{}
+		if n, _ := c.code.Read(code[:]); n == 1 {
+			said <- int(code[0])
+		}
+		close(said)
+	}()
+	var late <-chan time.Time
+	limit := fuseLimit(c.args)
+	if limit > 0 {
+		late = time.After(limit + fuseGrace)
+	}
+	select {
+	case code, ok := <-said:
+		if !ok {
+			return c.unanswered("the process that read the files ended without an answer")
+		}
+		return c.finish(code)
+	case <-late:
+		_ = syscall.Kill(c.pid, syscall.SIGKILL)
+		return c.unanswered(fmt.Sprintf("the time was up (--timeout %s): %s does not answer", limit, mountsInWords(c.mounts)))
+	}
+}
+
+// finish waits until all that the child wrote was passed on. The child closed its streams before it said its code.
+func (c *child) finish(code int) int {
+	for range 2 {
+		if err := <-c.copied; err != nil && !c.health {
+			complain(os.Stderr, "cannot write the report: "+cause(err).Error(), "")
+			code = exitUsage
+		}
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			if _, err := syscall.Wait4(c.pid, nil, 0, nil); err != syscall.EINTR {
+				return
+			}
+		}
+	}()
+	select {
+	case <-ended: // within a millisecond, unless a call holds it
+	case <-time.After(20 * time.Millisecond):
+		_ = syscall.Kill(c.pid, syscall.SIGKILL)
+	}
+	return code
+}
+
+// unanswered says that there is no result, and returns the exit code of an inconclusive run.
+func (c *child) unanswered(why string) int {
+	if c.health {
+		_ = report.UnknownLine(os.Stdout, why)
+		return unknownHealth(c.args)
+	}
+	complain(os.Stderr, why, "unmount it, or name fewer files")
+	return exitInconclusive
+}
+
+// serveChild does the work of the child: it runs the command, says the exit code, and ends. It returns if this process is
+// no such child.
+func serveChild(run func(args []string, s streams) int) {
+	var setup childSetup
+	if len(os.Args) < 4 || os.Args[1] != childArg || json.Unmarshal([]byte(os.Args[2]), &setup) != nil {
+		return
+	}
+	syscall.CloseOnExec(setup.Code)
+	fuseNamed = setup.FUSE
+	code := run(os.Args[3:], streams{os.Stdin, pipeTo(os.Stdout, setup.Out), pipeTo(os.Stderr, setup.Err)})
+	_, _ = os.Stdout.Close(), os.Stderr.Close()
+	_, _ = syscall.Write(setup.Code, []byte{byte(code)})
+	os.Exit(code)
+}
+
+// pipeTo returns the pipe, with the width of the terminal that it leads to if it leads to one.
+func pipeTo(pipe *os.File, width int) io.Writer {
+	if width > 0 {
+		return terminalPipe{pipe, width}
+	}
+	return pipe
+}
