@@ -38,13 +38,13 @@ func TestNothingWaitsForAPipe(t *testing.T) {
 		code int
 		says string
 	}{
-		"configuration": {[]string{"doctor", "--root", empty, "--config", pipe(t)}, exitUsage,
+		"configuration": {[]string{"doctor", "--root", empty, "--config", pipe(t)}, exitInconclusive,
 			"the time was up (--timeout 500ms)"},
 		"facts":      {[]string{"check", pipe(t)}, exitInconclusive, "the time was up (--timeout 500ms)"},
 		"log":        {[]string{"doctor", "--root", empty, "--log", pipe(t)}, exitInconclusive, ""},
-		"tables":     {[]string{"check", "example:broken", "--matrix", pipe(t)}, exitUsage, "the time was up (--timeout 500ms)"},
-		"signatures": {[]string{"explain", "803", "--matrix", pipe(t)}, exitUsage, "the time was up (--timeout 500ms)"},
-		"inventory": {[]string{"fleet", empty, "--inventory", pipe(t)}, exitUsage,
+		"tables":     {[]string{"check", "example:broken", "--matrix", pipe(t)}, exitInconclusive, "the time was up (--timeout 500ms)"},
+		"signatures": {[]string{"explain", "803", "--matrix", pipe(t)}, exitInconclusive, "the time was up (--timeout 500ms)"},
+		"inventory": {[]string{"fleet", empty, "--inventory", pipe(t)}, exitInconclusive,
 			"the time was up (--timeout 500ms)"},
 		"healthcheck": {[]string{"doctor", "--root", empty, "--healthcheck", "--config", pipe(t)}, exitOK,
 			"it is broken"},
@@ -217,7 +217,7 @@ func TestFactsThatNeverCome(t *testing.T) {
 	}
 	started := time.Now()
 	code, _, errs := says(t, "explain", log, "--facts", pipe(t), "--timeout", "100ms")
-	if code != exitUsage || !strings.Contains(errs, "the time was up (--timeout 100ms)") || time.Since(started) > patience {
+	if code != exitInconclusive || !strings.Contains(errs, "the time was up (--timeout 100ms)") || time.Since(started) > patience {
 		t.Errorf("exit code %d after %s: %s", code, time.Since(started), errs)
 	}
 }

@@ -76,9 +76,8 @@ func (c *child) start() error {
 		files = append(files, uintptr(n)) // kept
 	}
 	text, _ := json.Marshal(setup)
-	const self = "/proc/self/exe"
 	var err error
-	c.pid, err = syscall.ForkExec(self, slices.Concat([]string{self, childArg, string(text)}, c.args), &syscall.ProcAttr{
+	c.pid, err = syscall.ForkExec("/proc/self/exe", slices.Concat([]string{os.Args[0], childArg, string(text)}, c.args), &syscall.ProcAttr{
 		Env: os.Environ(), Files: append(files, code[1].Fd()), Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}})
 	if err != nil {
 		closeAll()

@@ -102,7 +102,7 @@ func filesOrReleases(cmd *cobra.Command, args []string) error {
 func argsInTime(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		limit, _ := cmd.Flags().GetDuration("timeout")
-		ctx, cancel := withDeadline(cmd.Context(), cmp.Or(limit, liveTimeout))
+		ctx, cancel := withDeadline(cmd.Context(), max(cmp.Or(limit, liveTimeout), sayTimeout))
 		defer cancel()
 		_, err := inTime(ctx, func() (struct{}, error) { return struct{}{}, check(cmd, args) })
 		return err

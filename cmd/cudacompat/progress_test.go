@@ -22,14 +22,13 @@ func TestProgress(t *testing.T) {
 		{"a pipe", 2 * time.Second, false, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Setenv("COLUMNS", "80")
 			read, write, err := os.Pipe()
 			if err != nil {
 				t.Fatal(err)
 			}
 			p := newProgress(write)
 			if tt.terminal {
-				p.out = write
+				p.out, p.width = write, 80
 			}
 			p.began = time.Now().Add(-tt.began)
 			p.tell(says)

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cudacompat/probe/host"
+	"cudacompat/probe/host/hosttest"
+)
+
+// TestFUSE gives commands files of a FUSE file system that does not answer. Each ends, nothing keeps its pipe open, and
+// once the mount is gone no process is left.
+func TestFUSE(t *testing.T) {
+	if !hosttest.InMountNamespace(t) {
+		return
+	}
+	dir := t.TempDir()
+	hosttest.Write(t, filepath.Join(dir, "requirements.txt"), "torch==2.9.0\n")
+	hosttest.Write(t, filepath.Join(dir, "train.log"), "RuntimeError: CUDA error: no kernel image is available for execution on the device\n")
+	hosttest.Write(t, filepath.Join(dir, "opt/venv/pyvenv.cfg"), "home = /usr/bin\nversion = 3.12.3\n")
+	hosttest.Write(t, filepath.Join(dir, "opt/venv/lib/python3.12/site-packages/torch/version.py"), "__version__ = '2.9.0+cu130'\n")
+	hosttest.Write(t, filepath.Join(dir, "home/somebody/file"), "")
+	hosttest.Write(t, filepath.Join(dir, "etc/os-release"), "ID=ubuntu\n")
+	const machine, broken = " --gpu T4 --driver 470.1", "check torch==2.9.0 --gpu T4 --driver 470.1"
+	for _, c := range []struct {
+		stalls, args string
+		code         int
+		says         string
+	}{
+		{"", "check MNT/requirements.txt" + machine, exitIncompatible, "driver-too-old"},
+		{"/requirements.txt", "check MNT/requirements.txt" + machine, exitInconclusive, "the time was up (--timeout 1s): the FUSE file system at MNT (fuse.test)"},
+		{"/requirements.txt", "requires MNT/requirements.txt", exitInconclusive, "the FUSE file system at MNT"},
+		{"/train.log", "explain MNT/train.log", exitInconclusive, "the FUSE file system at MNT"},
+		{"/", broken + " -o json=MNT/out.json", exitInconclusive, "cannot write"},
+		{"/", broken + " -o json=MNT/out.json -o line", exitInconclusive, "FAIL driver-too-old"},
+		{"/c.yaml", broken + " --config MNT/c.yaml", exitInconclusive, "cannot read the configuration"},
+		{"/m", broken + " --matrix MNT/m", exitInconclusive, "the FUSE file system at MNT"},
+		{"/", "doctor --env MNT/opt/venv -o line" + machine, exitInconclusive, "UNKNOWN"},
+		{"/", "doctor --env MNT/opt/venv --healthcheck" + machine, exitOK, "UNKNOWN"},
+		{"/home", "doctor --root MNT -o line" + machine, exitIncompatible, "FAIL driver-too-old"}, // proven elsewhere
+		{"/", "doctor --root MNT -o line" + machine, exitInconclusive, "the FUSE file system at MNT"},
+		{"/", "fleet MNT", exitInconclusive, "the time was up"},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			mount := t.TempDir()
+			t.Cleanup(func() { noneLeft(t, mount) }) // after the mount is gone
+			hosttest.MountFUSE(t, dir, mount, func(path string) bool { return c.stalls != "" && strings.HasPrefix(path, c.stalls) })
+			args := append(strings.Fields(strings.ReplaceAll(c.args, "MNT", mount)), "--timeout", "1s")
+			cmd := exec.Command("cudacompat", args...)
+			began := time.Now()
+			out, err := cmd.CombinedOutput()
+			if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+				t.Fatal(err)
+			}
+			took := time.Since(began)
+			if code := cmd.ProcessState.ExitCode(); code != c.code || !strings.Contains(string(out), strings.ReplaceAll(c.says, "MNT", mount)) || took > patience/2 {
+				t.Errorf("exit code %d after %s, want %d and %q:\n%s", code, took, c.code, c.says, out)
+			}
+		})
+	}
+}
+
+// noneLeft waits until no child is left that was given a file of the mount.
+func noneLeft(t *testing.T, mount string) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		left := ""
+		all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		for _, name := range all {
+			line, _ := os.ReadFile(name)
+			if strings.Contains(string(line), "\x00"+childArg+"\x00") && strings.Contains(string(line), mount) {
+				left = name
+			}
+		}
+		if left == "" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("a child is left: %s", left)
+		}
+	}
+}
+
+// TestMountsInReach: a child is started for a command that may read or write a FUSE file system, and for no other.
+func TestMountsInReach(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"far", "repo/mnt", "else"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hosttest.Write(t, filepath.Join(dir, "else/file"), "")
+	hosttest.Link(t, dir, filepath.Join(dir, "far"), "link")
+	far, near, session := host.Mount{Point: dir + "/far"}, host.Mount{Point: dir + "/repo/mnt"}, host.Mount{Point: "/run/user/1000/doc"}
+	for _, c := range []struct {
+		args  string
+		in    string
+		mount host.Mount
+		want  bool
+	}{
+		{"check else/file", dir, far, false},
+		{"check torch==2.9.0 -o json=else/out", dir, far, false},
+		{"check torch==2.9.0", dir, far, false},
+		{"check torch==2.9.0", dir + "/far", far, true},
+		{"check far/file", dir, far, true},
+		{"check link/file", dir, far, true},
+		{"check else/file -o json=link/out", dir, far, true},
+		{"check -oline=far/out else/file", dir, far, true},
+		{"check else", dir, far, true}, // a link in the directory may lead there
+		{"check repo", dir, near, true},
+		{"check else", dir, session, false},
+		{"requires else/file", dir, near, false},
+		{"explain else/file", dir, near, true}, // it may look at the machine
+		{"explain else/file --no-here", dir, near, false},
+		{"doctor", dir + "/else", near, true},
+		{"doctor", dir, session, false},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			if got := mountsInReach([]host.Mount{c.mount}, strings.Fields(c.args), c.in); (len(got) > 0) != c.want {
+				t.Errorf("%v, want %t", got, c.want)
+			}
+		})
+	}
+	if got := fuseInReach([]string{"guard", "--", "pip"}); got != nil {
+		t.Errorf("guard: %v", got)
+	}
+}
