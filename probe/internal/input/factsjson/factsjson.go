@@ -3,10 +3,14 @@ package factsjson
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	"cudacompat/internal/exactjson"
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/redact"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/internal/input/document"
 )
@@ -45,6 +49,11 @@ func Read(d document.Document) (facts.Facts, error) {
 	}
 	if err := exactjson.Unmarshal(data, &parsed); err != nil {
 		return facts.Facts{}, document.JSONError(err)
+	}
+	for _, schema := range []string{parsed.Schema, cmp.Or(parsed.Inner, &facts.Facts{}).Schema} {
+		if strings.HasPrefix(schema, "cudacompat/") && !strings.HasSuffix(schema, "/v1") {
+			return facts.Facts{}, fmt.Errorf("its form is %s, and this cudacompat reads cudacompat/…/v1", redact.Quote(schema, 60))
+		}
 	}
 	if parsed.Inner != nil {
 		return *parsed.Inner, nil
