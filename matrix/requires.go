@@ -124,9 +124,8 @@ func RequiredBy(ctx context.Context, t *Tables, f facts.Facts, targets []Target)
 	return list
 }
 
-// requiredOn computes what the artefact needs on one target, whose GPUs are of one kind, and what it leaves to the
-// image there.
-func requiredOn(ctx context.Context, t *Tables, f facts.Facts, target Target) (g requires.GPU, ofImage []string) {
+// requiredOn computes what the artefact needs on one target, whose GPUs are of one kind, and the limits there.
+func requiredOn(ctx context.Context, t *Tables, f facts.Facts, target Target) (g requires.GPU, limits []requires.Need) {
 	a := stripMachine(f)
 	target.Driver = newestDriver(t)
 	m := model.NewMachine(t, &a, target, verdict.Policy{NoPins: true, Today: t.Date()})
@@ -141,7 +140,7 @@ func requiredOn(ctx context.Context, t *Tables, f facts.Facts, target Target) (g
 	}
 	g = d.published(m)
 	g.Names = []string{cmp.Or(target.Instance, m.GPUs[0].Name, m.GPUs[0].Label)}
-	return g, requires.Requirement{Needs: d.limits(m.GPUs[0].Label)}.ImageNeeds()
+	return g, d.limits(m.GPUs[0].Label)
 }
 
 // newestDriver returns the newest release of the newest branch.

@@ -38,8 +38,8 @@ func targetWords(target Target) string {
 // requiredFor computes what an artefact needs on a target, or on any, and what it leaves to the image.
 func requiredFor(ctx context.Context, t *Tables, f facts.Facts, target Target) (list []requires.GPU, ofImage []string) {
 	if target.Named() {
-		g, needs := requiredOn(ctx, t, f, target)
-		return []requires.GPU{g}, needs
+		g, limits := requiredOn(ctx, t, f, target)
+		return []requires.GPU{g}, requires.Requirement{Needs: limits}.ImageNeeds()
 	}
 	r := Requires(ctx, t, f, target.Python)
 	return slices.DeleteFunc(r.GPUs, requires.GPU.IgnoresDriver), r.ImageNeeds()
@@ -59,4 +59,67 @@ func runsOn(list []requires.GPU, needs, brought []string, target Target) (runs, 
 // admits reports whether drivers include a driver, or include any driver if none is named.
 func admits(drivers requires.Drivers, driver string) bool {
 	return driver == "" && len(drivers) > 0 || drivers.Has(driver)
+}
+
+// Platforms lists the platforms that a repository can promise to support.
+func Platforms() []string { return []string{"linux_x86_64", "linux_aarch64"} }
+
+// Supports says for each target, and for each platform, whether the artefact in facts runs there, and what does not let it.
+// It assumes that an image brings whatever the artefact leaves to it.
+func Supports(ctx context.Context, t *Tables, f facts.Facts, targets []Target, platforms []string) []requires.Supported {
+	list := []requires.Supported{}
+	for _, target := range targets {
+		list = append(list, supportsTarget(ctx, t, f, target))
+	}
+	if len(platforms) == 0 {
+		return list
+	}
+	whole := Requires(ctx, t, f, "")
+	for _, platform := range platforms {
+		list = append(list, supportsPlatform(whole, platform))
+	}
+	return list
+}
+
+func supportsTarget(ctx context.Context, t *Tables, f facts.Facts, target Target) requires.Supported {
+	s := requires.Supported{Target: targetWords(target), Because: []requires.Need{}}
+	var gpus []requires.GPU
+	var limits []requires.Need
+	if target.Named() {
+		g, of := requiredOn(ctx, t, f, target)
+		gpus, limits = []requires.GPU{g}, of
+	} else {
+		r := Requires(ctx, t, f, target.Python)
+		gpus, limits = slices.DeleteFunc(r.GPUs, requires.GPU.IgnoresDriver), r.Needs
+	}
+	left := requires.Requirement{Needs: limits}.ImageNeeds()
+	s.Holds, s.Unknown = runsOn(gpus, left, left, target)
+	s.Unknown = !s.Holds && (s.Unknown || ctx.Err() != nil)
+	for _, n := range limits {
+		met := len(n.Drivers) > 0 && target.Driver == "" || n.Drivers.Has(target.Driver)
+		applies := slices.ContainsFunc(gpus, func(g requires.GPU) bool { return n.HoldsFor(g.Capability, g.Names[0]) })
+		if !s.Holds && !met && applies && (n.Missing != "") == s.Unknown {
+			s.Because = append(s.Because, n)
+		}
+	}
+	return s
+}
+
+// supportsPlatform says whether some GPU of a platform's hosts runs an artefact.
+func supportsPlatform(r requires.Requirement, platform string) requires.Supported {
+	s := requires.Supported{Target: platform, Because: []requires.Need{}}
+	left := r.ImageNeeds()
+	for _, g := range r.GPUs {
+		if g = g.Given(left, left); "linux_"+g.Arch == platform && !g.IgnoresDriver() {
+			s.Holds = s.Holds || len(g.Drivers) > 0
+			s.Unknown = s.Unknown || len(g.Undecided) > 0
+		}
+	}
+	s.Unknown = !s.Holds && (s.Unknown || len(r.Unknown) > 0)
+	for _, n := range r.Needs {
+		if !s.Holds && n.Subject != "" && len(n.Drivers) == 0 && (n.Missing != "") == s.Unknown {
+			s.Because = append(s.Because, n)
+		}
+	}
+	return s
 }

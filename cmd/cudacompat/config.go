@@ -27,6 +27,18 @@ type settings struct {
 	failOn  string   // empty where the caller gave the flag
 	waivers []verdict.Waiver
 	lines   []int // of each waiver
+	promise promise
+}
+
+// promise is what a repository says that its software supports.
+type promise struct {
+	driver                     string
+	gpus, instances, platforms []string
+}
+
+// isEmpty reports whether nothing is promised.
+func (p promise) isEmpty() bool {
+	return p.driver == "" && len(p.gpus)+len(p.instances)+len(p.platforms) == 0
 }
 
 // configure reads the configuration. A flag of the caller's takes precedence over what it says.
@@ -121,11 +133,41 @@ func parseConfig(name string, data []byte) (settings, error) {
 		"ignore": func(n *yaml.Node) error {
 			return doc.list(n, func(n *yaml.Node) error { return c.waiver(doc, n) })
 		},
+		"supports": func(n *yaml.Node) error { return c.promise.read(doc, n) },
 	})
 	if err == nil && version == "" {
 		err = doc.wrong(root, "the version of this file's form is missing", "begin with version: 1")
 	}
 	return c, err
+}
+
+// read reads what is promised:
+//
+//	supports: {driver: "525.60.13", gpus: [V100, T4, "8.0"], instances: [g4dn.xlarge], platforms: [linux_x86_64]}
+func (p *promise) read(doc document, n *yaml.Node) error {
+	words := func(to *[]string, known []string) func(*yaml.Node) error {
+		return func(n *yaml.Node) error {
+			return doc.list(n, func(n *yaml.Node) error {
+				var word string
+				err := doc.text(n, &word)
+				if known != nil && err == nil {
+					err = doc.word(n, &word, "platform", known)
+				}
+				*to = append(*to, word)
+				return err
+			})
+		}
+	}
+	err := doc.mapping(n, map[string]func(*yaml.Node) error{
+		"driver":    func(n *yaml.Node) error { return doc.text(n, &p.driver) },
+		"gpus":      words(&p.gpus, nil),
+		"instances": words(&p.instances, nil),
+		"platforms": words(&p.platforms, matrix.Platforms()),
+	})
+	if err == nil && p.isEmpty() {
+		err = doc.wrong(n, "supports promises nothing", "name a driver, gpus, instances or platforms")
+	}
+	return err
 }
 
 // longestMatch is how many bytes a waiver's text to match may have: each * of it costs memory when it is compiled.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"cudacompat/internal/config"
 	"cudacompat/internal/report"
 	"cudacompat/matrix"
 	"cudacompat/matrix/pin"
@@ -29,6 +30,8 @@ type requiresFlags struct {
 	formats             []string
 	colour              string
 	all                 bool
+	supports            bool
+	config              string
 }
 
 func requiresCommand(s streams) *cobra.Command {
@@ -46,13 +49,17 @@ func requiresCommand(s streams) *cobra.Command {
 	f.lookFlags.add(cmd)
 	includeRootFlag(cmd, &f.includeRoot)
 	platformFlag(cmd, &f.platform)
-	cmd.Flags().StringVar(&f.old, "diff", "", "compare with the needs of `OLD`: a file, an environment or a release")
+	cmd.Flags().StringVar(&f.old, "diff", "", "compare with the needs of `OLD`: a file, an environment or a release; of two directories, compare each project file that differs")
 	cmd.Flags().StringVar(&f.driver, "driver", "", "with --diff: hosts with this driver `VERSION` must still work")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil,
 		"consider only the machines with `GPUS`, by name or compute capability, such as L4, 9.0 or 8xL4; with --diff: these must still work")
 	cmd.Flags().StringSliceVar(&f.instances, "instance", nil,
 		"consider only the instance types in `LIST`, such as g5.xlarge; with --diff: these must still work")
 	cmd.Flags().StringVar(&f.python, "python", "", "assume Python `VERSION`")
+	cmd.Flags().BoolVar(&f.supports, "supports", false,
+		"also compare with what the configuration promises under supports: (driver, gpus, instances, platforms); exit 1 if it is broken")
+	cmd.Flags().StringVar(&f.config, "config", "",
+		"with --supports: read the promise from `FILE` (default $CUDACOMPAT_CONFIG, then ./"+config.Name+", then /etc/cudacompat/"+config.Name+")")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.RequireFormats))+
 		"; with --diff: "+strings.Join(namesOf(report.RequireDiffFormats), ", "))
 	addColour(cmd, &f.colour)
@@ -61,11 +68,19 @@ func requiresCommand(s streams) *cobra.Command {
 }
 
 func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error {
+	if f.comparesTrees(args) {
+		return f.runTrees(ctx, s, args)
+	}
 	reading, cancel := withDeadline(ctx, f.limit())
 	defer cancel()
 	asked, err := f.question(reading, s, args)
 	if err != nil {
 		return err
+	}
+	if f.supports {
+		if err := f.askPromise(&asked); err != nil {
+			return err
+		}
 	}
 	read := func(name string) (probe.Facts, error) { return f.read(ctx, reading, asked, name, s) }
 	var r report.Requires
@@ -103,6 +118,10 @@ type requiresAsked struct {
 	targets  []matrix.Target
 	artefact string
 	outputs  outputs[report.Requires]
+
+	promise     promise
+	promised    []matrix.Target
+	promiseFrom string
 }
 
 func (f *requiresFlags) question(reading context.Context, s streams, args []string) (asked requiresAsked, err error) {
@@ -137,6 +156,10 @@ func (f *requiresFlags) requires(ctx context.Context, asked requiresAsked, facts
 		r.Requirement = matrix.Requires(ctx, tables, facts, f.python)
 	}
 	r.Artefact = inputLabel(name)
+	if f.supports {
+		r.Supports = &requires.Supports{From: asked.promiseFrom,
+			Targets: matrix.Supports(ctx, tables, facts, asked.promised, asked.promise.platforms)}
+	}
 	if f.old == "" {
 		return r, nil
 	}
@@ -171,8 +194,10 @@ func (f *requiresFlags) undecided(asked requiresAsked, why error) report.Require
 // requiresExit is 1 for a target that is lost, 3 where no host can be named for lack of a fact.
 func requiresExit(r report.Requires) error {
 	switch {
-	case r.Diff != nil && r.Diff.Lost():
+	case r.Diff != nil && r.Diff.Lost(), r.Supports.Broken():
 		return exitError(exitIncompatible)
+	case r.Supports.Unknown():
+		return exitError(exitInconclusive)
 	case r.Diff != nil && r.Diff.Unknown(), len(r.Unknown) > 0:
 		return exitError(exitInconclusive)
 	case r.Diff != nil && len(r.Diff.Targets) > 0: // all of them are decided
@@ -277,3 +302,44 @@ func (f *requiresFlags) targets(tables *matrix.Tables) ([]matrix.Target, error) 
 	}
 	return list, err
 }
+
+// readPromise reads what the configuration promises.
+func (f *requiresFlags) readPromise() (p promise, from string, err error) {
+	judge := judgeFlags{config: f.config}
+	judge.given = func(string) bool { return true }
+	settings, err := judge.configure()
+	switch {
+	case err != nil:
+		return p, "", err
+	case settings.promise.isEmpty():
+		for _, i := range settings.source.Ignored {
+			return p, "", &usageError{"nothing is promised: " + i.File + " is ignored, because " + i.Why, "name it with --config FILE"}
+		}
+		return p, "", &usageError{"nothing is promised: no configuration has supports:",
+			`write supports: {driver: "525.60.13", gpus: [T4, "8.0"]} into ` + config.Name}
+	}
+	return settings.promise, settings.source.Name, nil
+}
+
+// askPromise reads the promise and the machines that it names.
+func (f *requiresFlags) askPromise(asked *requiresAsked) (err error) {
+	if asked.promise, asked.promiseFrom, err = f.readPromise(); err == nil {
+		asked.promised, err = asked.promise.targets(asked.tables, f.python)
+	}
+	return err
+}
+
+// targets are the machines that a promise names; a driver alone is any machine with it.
+func (p promise) targets(t *matrix.Tables, python string) ([]matrix.Target, error) {
+	base := matrix.Target{Driver: t.DriverOf(p.driver), Python: python}
+	if err := checkTarget(base, t); err != nil {
+		return nil, err
+	}
+	list, err := namedMachines(t, base, p.instances, p.gpus)
+	if err == nil && len(list) == 0 && p.driver != "" {
+		list = append(list, base)
+	}
+	return list, err
+}
+
+func (c *treesComparison) promiseTargets() ([]matrix.Target, error) { return c.promise.targets(c.tables, c.python) }

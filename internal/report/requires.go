@@ -37,10 +37,62 @@ var RequireFormats = []Format[Requires]{
 	{"env", dialect(installerVariables)},
 }
 
+// promised writes whether what a configuration promises holds, with the line that breaks it.
+func (p *page) promised(r Requires) {
+	if r.Supports == nil {
+		return
+	}
+	p.line()
+	p.wrap(2, "promised in "+r.Supports.From, "  ")
+	for _, t := range r.Supports.Targets {
+		switch {
+		case t.Holds:
+			p.line("  ", paintedText{green, "holds  "}, "  ", t.Target)
+		case t.Unknown:
+			p.line("  ", paintedText{yellow, "unknown"}, "  ", t.Target)
+		default:
+			p.line("  ", paintedText{red, "broken "}, "  ", t.Target)
+		}
+		for _, n := range t.Because {
+			p.wrap(13, limitWords(n), "           ", paintedText{cyan, n.Rule}, "  ")
+		}
+	}
+}
+
+// promiseWords says the first part of a promise that is broken, or that cannot be judged; ok is false where all holds.
+func promiseWords(r Requires) (text, colour string, ok bool) {
+	for _, broken := range []bool{true, false} {
+		for _, t := range r.Supports.Targets {
+			if t.Holds || t.Broken() != broken {
+				continue
+			}
+			why := ""
+			if len(t.Because) > 0 {
+				why = ": " + limitWords(t.Because[0])
+			}
+			if broken {
+				return t.Target + " is promised and not supported" + why, red, true
+			}
+			return "it is unknown whether " + t.Target + ", which is promised, is supported" + why, yellow, true
+		}
+	}
+	return "", "", false
+}
+
 // requiresText writes the screen for people: the need in a sentence, the builds, the drivers by GPU, and what each
 // limit rests on.
 func requiresText(w io.Writer, r Requires, s Style) error {
 	p := &page{style: s}
+	if r.Supports != nil {
+		text, colour, broken := promiseWords(r)
+		if !broken {
+			text, colour = "everything that is promised is supported", green
+		}
+		p.wrap(2, text, paintedText{colour, "requires"}, ": ")
+		p.promised(r)
+		_, err := w.Write(p.Bytes())
+		return err
+	}
 	text, colour := requiresWords(r)
 	p.wrap(2, text, paintedText{colour, "requires"}, ": ")
 	r = r.conditional()

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"context"
 	"regexp"
 	"slices"
@@ -12,6 +13,9 @@ import (
 	"cudacompat/matrix"
 	"cudacompat/matrix/requires"
 	"cudacompat/probe"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
 )
 
 // required is what lines of a requirements file need.
@@ -41,8 +45,49 @@ func TestRequiresHoldsToItsSchema(t *testing.T) {
 	old := required(t, "torch==2.7.0+cu118\n")
 	diff := requires.Compare(old.Requirement, r.Requirement)
 	r.Diff = &diff
+	broken := requires.Supported{Target: "V100", Because: r.Needs[:1]}
+	r.Supports = &requires.Supports{From: ".cudacompat.yaml", Targets: []requires.Supported{broken}}
 	validate(t, schema, inFormat(t, RequireDiffFormats, "json", r))
+	trees := Trees{Trees: requires.Trees{Schema: requires.TreesSchema, Files: []requires.FileChange{{
+		File: "a", State: "changed", Packages: requires.ComparePackages(old.Requirement, r.Requirement), Changes: diff.Changes,
+		Targets: []requires.TargetChange{{Target: "V100"}}, Supports: []requires.Supported{broken},
+		Holds: []requires.Hold{{Package: "torch", Newest: "2.7.0", Before: "2.9.0"}}, Unknown: []requires.Missing{},
+	}}, Unread: []requires.UnreadFile{{File: "b", Reason: "x"}}}, Tool: r.Tool}
+	var b bytes.Buffer
+	if err := writeJSON(&b, trees); err != nil {
+		t.Fatal(err)
+	}
+	validate(t, compile(t, changesSchema), b.String())
 }
+
+// TestTreesCommentIsText has a pull request's names and versions in the comment as text: no mention, link, image or tag.
+func TestTreesCommentIsText(t *testing.T) {
+	hostile := "a`@x[y](https://z)<img src=q>\n::error::\x1b[31m|"
+	var b bytes.Buffer
+	if err := treesMarkdown(&b, Trees{Trees: requires.Trees{Files: []requires.FileChange{{File: hostile, State: "changed",
+		Packages: []requires.PackageChange{{Name: hostile, Old: hostile, New: hostile}},
+		Supports: []requires.Supported{{Target: hostile}},
+		Holds:    []requires.Hold{{Package: hostile, Newest: "1", Before: hostile}}}},
+		Unread: []requires.UnreadFile{{File: hostile, Reason: hostile}}}}, Style{}); err != nil {
+		t.Fatal(err)
+	}
+	var page bytes.Buffer
+	if err := goldmark.New(goldmark.WithExtensions(extension.GFM)).Convert(b.Bytes(), &page); err != nil {
+		t.Fatal(err)
+	}
+	for _, mark := range []string{"<a ", "<img", " @x", ">@x", "\x1b", "\n::"} {
+		text := codeElement.ReplaceAllString(page.String(), "")
+		if strings.Contains(text, mark) {
+			t.Errorf("%q is in %q", mark, text)
+		}
+	}
+	if count := strings.Count(page.String(), "<li>"); count != 3 { // two files and what the first breaks
+		t.Errorf("%d entries in %s", count, page.String())
+	}
+}
+
+// codeElement matches what stands in code.
+var codeElement = regexp.MustCompile("(?s)<code[^>]*>.*?</code>")
 
 // host is one on which a dialect is asked.
 type host struct{ capability, name, driver, arch string }

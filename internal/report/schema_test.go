@@ -26,6 +26,7 @@ const (
 	diagnosisSchema = "schema/diagnosis-v1.json"
 	requiresSchema  = "schema/requires-v1.json"
 	fleetSchema     = "schema/fleet-v1.json"
+	changesSchema   = "schema/changes-v1.json"
 	guardSchema     = "schema/guard-v1.json"
 	pageSchema      = "schema/page-v1.json"
 )

@@ -23,6 +23,8 @@ type Requirement struct {
 	Unknown []Missing `json:"unknown"`
 	// Diff is what changed since another artefact; null where none was given.
 	Diff *Diff `json:"diff"`
+	// Supports is what a configuration promises, and whether it holds; null where it was not asked for.
+	Supports *Supports `json:"supports"`
 }
 
 // Build is one build in the artefact.

@@ -233,7 +233,7 @@ func releasesOf(m *model.Machine, w *wish) (list []tables.Extension, all int) {
 			list = append(list, e)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b tables.Extension) int { return compareReleases(b.Release, a.Release) })
+	slices.SortStableFunc(list, func(a, b tables.Extension) int { return CompareReleases(b.Release, a.Release) })
 	return list, all
 }
 
@@ -251,8 +251,8 @@ func installable(m *model.Machine, e tables.Extension) bool {
 	return e.Variant == "pypi" || OnReleases(e)
 }
 
-// compareReleases compares releases with their post-releases.
-func compareReleases(a, b string) int {
+// CompareReleases compares releases with their post-releases.
+func CompareReleases(a, b string) int {
 	number := func(text string) version.Number { return version.Of(strings.ReplaceAll(text, ".post", ".")) }
 	return number(a).Compare(number(b))
 }

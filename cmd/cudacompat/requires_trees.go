@@ -1,0 +1,365 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/report"
+	"cudacompat/matrix"
+	"cudacompat/matrix/requires"
+	"cudacompat/probe"
+	"cudacompat/probe/facts"
+)
+
+// What a comparison of two directories reads at most. A pull request may add any number of files.
+const (
+	maxTreeEntries = 50_000
+	maxTreeFiles   = 500 // that differ
+)
+
+// projectFile matches the files of a project that name builds.
+var projectFile = lazyregexp.New(`(?i)^(?:.*requirements.*\.(?:txt|in)|uv\.lock|pylock(?:\.[^/]*)?\.toml|poetry\.lock|pixi\.lock|` +
+	`conda-lock\.ya?ml|Pipfile\.lock|pyproject\.toml|environment[^/]*\.ya?ml|Dockerfile[^/]*|[^/]*\.Dockerfile|Containerfile|` +
+	`(?:docker-)?compose[^/]*\.ya?ml)$`)
+
+// projectLocks say what is installed of the pyproject.toml beside them.
+var projectLocks = []string{"uv.lock", "poetry.lock", "pixi.lock"}
+
+// projectTree holds the project files of a directory by their path in it.
+type projectTree struct {
+	dir   string
+	files map[string]int64 // sizes
+}
+
+// readTree lists the project files of a directory. It follows no link.
+func readTree(ctx context.Context, dir string) (projectTree, error) {
+	t := projectTree{dir, map[string]int64{}}
+	entries := 0
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		switch entries++; {
+		case err != nil:
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case entries > maxTreeEntries:
+			return fmt.Errorf("more than %d files and directories are in it", maxTreeEntries)
+		case entry.IsDir() && slices.Contains([]string{".git", "node_modules", ".venv"}, entry.Name()):
+			return fs.SkipDir
+		case !entry.Type().IsRegular() || !projectFile.MatchString(entry.Name()):
+			return nil
+		}
+		name, err := filepath.Rel(dir, path)
+		if info, failed := entry.Info(); err == nil && failed == nil {
+			t.files[filepath.ToSlash(name)] = info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		return t, &usageError{fmt.Sprintf("cannot read %q: %v", dir, cause(err)), "give a directory with the files of a project"}
+	}
+	for name := range t.files {
+		if filepath.Base(name) == "pyproject.toml" && slices.ContainsFunc(projectLocks, func(lock string) bool {
+			_, there := t.files[strings.TrimSuffix(name, "pyproject.toml")+lock]
+			return there
+		}) {
+			delete(t.files, name)
+		}
+	}
+	return t, nil
+}
+
+// treeNames returns the names of both trees, sorted.
+func treeNames(old, now projectTree) []string {
+	var names []string
+	for _, t := range []projectTree{old, now} {
+		for name := range t.files {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// comparesTrees reports whether --diff and the argument are two directories, neither of which is an environment.
+func (f *requiresFlags) comparesTrees(args []string) bool {
+	isTree := func(name string) bool {
+		info, err := os.Stat(name)
+		return err == nil && info.IsDir() && !probe.IsEnvironment(probe.This(), name) && !isImageDirectory(name)
+	}
+	return f.old != "" && len(args) == 1 && isTree(f.old) && isTree(args[0])
+}
+
+// isImageDirectory reports whether a directory is the layout of an OCI image.
+func isImageDirectory(name string) bool {
+	_, err := os.Stat(filepath.Join(name, "oci-layout"))
+	return err == nil
+}
+
+// treesComparison is a comparison of two directories on its way.
+type treesComparison struct {
+	*requiresFlags
+	tables  *matrix.Tables
+	targets []matrix.Target
+	promise promise
+	old     projectTree
+	now     projectTree
+	result  requires.Trees
+	held    map[[3]string]*requires.Hold
+}
+
+// runTrees compares the project files of two directories.
+func (f *requiresFlags) runTrees(ctx context.Context, s streams, args []string) error {
+	outputs, err := parseOutputs(report.TreesFormats, f.formats, f.colour, f.all, s)
+	if err != nil {
+		return err
+	}
+	tables, err := f.load(ctx)
+	if err != nil {
+		return err
+	}
+	c := &treesComparison{requiresFlags: f, tables: tables, held: map[[3]string]*requires.Hold{}}
+	if c.targets, err = f.targets(tables); err != nil {
+		return err
+	}
+	if f.supports {
+		if c.promise, c.result.PromiseFrom, err = f.readPromise(); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := withDeadline(ctx, cmp.Or(f.timeout, restTimeout))
+	defer cancel()
+	if c.old, err = readTree(ctx, f.old); err == nil {
+		c.now, err = readTree(ctx, args[0])
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.compare(ctx); err != nil {
+		return err
+	}
+	if err := outputs.write(ctx, report.Trees{Trees: c.result, Tool: tool(tables, true)}); err != nil {
+		return err
+	}
+	switch {
+	case c.result.Broken():
+		return exitError(exitIncompatible)
+	case c.result.Undecided():
+		return exitError(exitInconclusive)
+	}
+	return nil
+}
+
+// compare compares each file of the two trees that differs.
+func (c *treesComparison) compare(ctx context.Context) error {
+	c.result.Schema, c.result.Old, c.result.New = requires.TreesSchema, c.old.dir, c.now.dir
+	c.result.Files, c.result.Unread = []requires.FileChange{}, []requires.UnreadFile{}
+	promised, err := c.promiseTargets()
+	if err != nil {
+		return err
+	}
+	compared := 0
+	for _, name := range treeNames(c.old, c.now) {
+		before, after, differs, err := c.read(name)
+		if !differs {
+			continue
+		}
+		compared++
+		switch {
+		case ctx.Err() != nil:
+			err = context.Cause(ctx)
+		case compared > maxTreeFiles:
+			err = fmt.Errorf("more than %d files differ", maxTreeFiles)
+		}
+		if err != nil {
+			c.result.Unread = append(c.result.Unread, requires.UnreadFile{File: name, Reason: err.Error()})
+			continue
+		}
+		change, err := inTime(ctx, func() (requires.FileChange, error) { return c.compareFile(ctx, name, before, after, promised), nil })
+		if err != nil {
+			c.result.Unread = append(c.result.Unread, requires.UnreadFile{File: name, Reason: err.Error()})
+			continue
+		}
+		c.result.Files = append(c.result.Files, change)
+	}
+	return nil
+}
+
+// read reads a file of both trees; differs says whether there is anything to compare. A nil side has no such file.
+func (c *treesComparison) read(name string) (before, after *facts.Facts, differs bool, err error) {
+	_, was := c.old.files[name]
+	_, is := c.now.files[name]
+	text := func(t projectTree, there bool) []byte {
+		if !there || t.files[name] > givenCap {
+			return nil
+		}
+		data, _ := os.ReadFile(filepath.Join(t.dir, filepath.FromSlash(name)))
+		return data
+	}
+	same := was && is && bytes.Equal(text(c.old, was), text(c.now, is)) && c.old.files[name] == c.now.files[name]
+	side := func(t projectTree, there bool) (*facts.Facts, error) {
+		if !there {
+			return nil, nil
+		}
+		f, err := givenFacts(filepath.Join(t.dir, filepath.FromSlash(name)), c.python, t.dir, nil)
+		if err != nil {
+			if said := new(usageError); errors.As(err, &said) {
+				err = errors.New(strings.ReplaceAll(said.message, t.dir+string(filepath.Separator), ""))
+			}
+			return nil, err
+		}
+		return &f, nil
+	}
+	var wrong error
+	if before, wrong = side(c.old, was); wrong != nil {
+		before = nil // what was no project file before asks for nothing
+	}
+	if after, err = side(c.now, is); err != nil {
+		return before, nil, !same, err
+	}
+	if same {
+		return before, after, !sameFacts(before, after), nil // an included file may differ
+	}
+	return before, after, true, nil
+}
+
+// sameFacts reports whether two readings found the same.
+func sameFacts(a, b *facts.Facts) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	x, errX := json.Marshal(a.Environments)
+	y, errY := json.Marshal(b.Environments)
+	return errX == nil && errY == nil && bytes.Equal(x, y) && len(a.Unread) == len(b.Unread)
+}
+
+// compareFile says what the change of one file costs.
+func (c *treesComparison) compareFile(ctx context.Context, name string, before, after *facts.Facts, promised []matrix.Target) requires.FileChange {
+	change := requires.FileChange{File: name, State: "changed", Packages: []requires.PackageChange{}, Changes: []requires.Change{},
+		Targets: []requires.TargetChange{}, Supports: []requires.Supported{}, Holds: []requires.Hold{}, Unknown: []requires.Missing{}}
+	var none facts.Facts
+	none.Complete()
+	switch {
+	case after == nil:
+		change.State, after = "removed", &none
+	case before == nil:
+		change.State, before = "added", &none
+	}
+	old, now := matrix.Requires(ctx, c.tables, *before, c.python), matrix.Requires(ctx, c.tables, *after, c.python)
+	change.Packages = requires.ComparePackages(old, now)
+	change.OldDriver, change.NewDriver = matrix.OldestDriver(old), matrix.OldestDriver(now)
+	if len(old.Builds) == 0 {
+		change.OldDriver = ""
+	}
+	if len(now.Builds) == 0 {
+		change.NewDriver = ""
+	}
+	if change.State == "changed" {
+		change.Changes = requires.Compare(old, now).Changes
+		change.Targets = matrix.CompareTargets(ctx, c.tables, *before, *after, c.targets)
+		change.Holds = c.holds(ctx, change)
+	}
+	if change.State != "removed" {
+		change.Unknown = append(change.Unknown, now.Unknown...)
+		change.Supports = c.newlyBroken(ctx, *before, *after, promised)
+	}
+	return change
+}
+
+// newlyBroken returns the parts of the promise that held before the change and do not now.
+func (c *treesComparison) newlyBroken(ctx context.Context, before, after facts.Facts, promised []matrix.Target) []requires.Supported {
+	list := []requires.Supported{}
+	if c.promise.isEmpty() {
+		return list
+	}
+	now := matrix.Supports(ctx, c.tables, after, promised, c.promise.platforms)
+	if !slices.ContainsFunc(now, func(s requires.Supported) bool { return !s.Holds }) {
+		return list
+	}
+	was := matrix.Supports(ctx, c.tables, before, promised, c.promise.platforms)
+	for i, s := range now {
+		if !s.Holds && was[i].Holds {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// holds finds for each package that costs something the newest release that does not.
+func (c *treesComparison) holds(ctx context.Context, change requires.FileChange) []requires.Hold {
+	list := []requires.Hold{}
+	for _, p := range change.Packages {
+		costs := slices.ContainsFunc(change.Changes, func(o requires.Change) bool {
+			return o.Costs() && slices.ContainsFunc(o.Because, func(n requires.Need) bool { return strings.HasPrefix(n.Subject, p.Name+" ") })
+		})
+		if !costs || p.Old == "" || p.New == "" {
+			continue
+		}
+		key := [3]string{p.Name, p.Old, p.New}
+		if _, tried := c.held[key]; !tried {
+			c.held[key] = c.hold(ctx, p)
+		}
+		if h := c.held[key]; h != nil {
+			list = append(list, *h)
+		}
+	}
+	return list
+}
+
+// hold runs the comparison on the releases between two, the newest first. It returns nil where the tables do not tell.
+func (c *treesComparison) hold(ctx context.Context, p requires.PackageChange) *requires.Hold {
+	oldRelease, oldLocal, _ := strings.Cut(p.Old, "+")
+	newRelease, newLocal, _ := strings.Cut(p.New, "+")
+	if matrix.CompareReleases(oldRelease, newRelease) >= 0 {
+		return nil
+	}
+	base, ok := c.requirementOf(ctx, p.Name+"=="+p.Old)
+	if !ok {
+		return nil
+	}
+	costs := func(version string) bool {
+		now, ok := c.requirementOf(ctx, version)
+		return !ok || slices.ContainsFunc(requires.Compare(base, now).Changes, requires.Change.Costs)
+	}
+	free := func(release string) bool {
+		if newLocal != "" && !costs(p.Name+"=="+release+"+"+newLocal) {
+			return true
+		}
+		return !costs(p.Name+"=="+release) || oldLocal != "" && oldLocal != newLocal && !costs(p.Name+"=="+release+"+"+oldLocal)
+	}
+	before, newest := newRelease, oldRelease
+	for _, release := range slices.Backward(matrix.Releases(c.tables, p.Name)) {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if matrix.CompareReleases(release, newRelease) >= 0 || matrix.CompareReleases(release, oldRelease) <= 0 {
+			continue
+		}
+		if free(release) {
+			newest = release
+			break
+		}
+		before = release
+	}
+	return &requires.Hold{Package: p.Name, Newest: newest, Before: before}
+}
+
+// requirementOf returns what one release needs; ok is false where that is unknown.
+func (c *treesComparison) requirementOf(ctx context.Context, text string) (r requires.Requirement, ok bool) {
+	f, err := probe.GivenFile(probe.Document{Data: []byte(text), Typed: true})
+	if err != nil {
+		return r, false
+	}
+	f.OnPython(c.python)
+	r = matrix.Requires(ctx, c.tables, f, c.python)
+	return r, len(r.Unknown) == 0 && len(r.Builds) > 0
+}

@@ -1,0 +1,53 @@
+package matrix
+
+import (
+	"slices"
+
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/internal/pins"
+	"cudacompat/matrix/requires"
+	"cudacompat/matrix/verdict"
+	"cudacompat/probe/facts"
+)
+
+// Releases lists the releases of a package that the tables know, oldest first.
+func Releases(t *Tables, name string) []string {
+	var list []string
+	if slices.Contains(model.Frameworks(), name) {
+		var none facts.Facts
+		none.Complete()
+		m := model.NewMachine(t, &none, Target{}, verdict.Policy{NoPins: true, Today: t.Date()})
+		for _, r := range pins.Releases(m, name) {
+			list = append(list, r.String())
+		}
+		return list
+	}
+	for _, e := range tables.RowsOf[tables.Extension](t, name) {
+		if release, ok := version.ParseRelease(e.Release); ok && release.Final() && !slices.Contains(list, e.Release) {
+			list = append(list, e.Release)
+		}
+	}
+	slices.SortStableFunc(list, pins.CompareReleases)
+	return list
+}
+
+// CompareReleases compares two releases of a package, with their post-releases.
+func CompareReleases(a, b string) int { return pins.CompareReleases(a, b) }
+
+// OldestDriver returns the oldest driver with which a discrete GPU runs an artefact; empty where there is none.
+func OldestDriver(r requires.Requirement) string {
+	var oldest version.Number
+	left := r.ImageNeeds()
+	for _, g := range r.GPUs {
+		g = g.Given(left, left)
+		if g.IgnoresDriver() || len(g.Drivers) == 0 {
+			continue
+		}
+		if from := version.Of(g.Drivers[0].From); from.Known() && (!oldest.Known() || from.Less(oldest)) {
+			oldest = from
+		}
+	}
+	return oldest.String()
+}
