@@ -47,19 +47,22 @@ for name in instance gpu driver python; do
     [ -z "${!input:-}" ] || flags+=("--$name" "${!input}")
 done
 
+# base: the commit of the branch that a pull request asks to change.
+base() {
+    git rev-parse --quiet --verify "refs/remotes/origin/$GITHUB_BASE_REF^{commit}" && return
+    # Where this fetch fails, FETCH_HEAD is that of the checkout: the pull request's own.
+    git fetch --quiet --no-tags --depth=1 origin "refs/heads/$GITHUB_BASE_REF" 2>/dev/null &&
+        git rev-parse --verify 'FETCH_HEAD^{commit}'
+}
+
 # A pull request must not waive its own findings: the configuration is that of the branch that it asks to change. Where that
 # cannot be read, none is obeyed.
 base_configuration() {
     local base entry
     : >"$1"
-    if ! base=$(git rev-parse --quiet --verify "refs/remotes/origin/$GITHUB_BASE_REF^{commit}"); then
-        # Where this fetch fails, FETCH_HEAD is that of the checkout: the pull request's own.
-        if git fetch --quiet --no-tags --depth=1 origin "refs/heads/$GITHUB_BASE_REF" 2>/dev/null; then
-            base=$(git rev-parse --verify 'FETCH_HEAD^{commit}')
-        else
-            echo "::warning title=cudacompat configuration::the base branch cannot be fetched, so no .cudacompat.yaml is obeyed"
-            return
-        fi
+    if ! base=$(base); then
+        echo "::warning title=cudacompat configuration::the base branch cannot be fetched, so no .cudacompat.yaml is obeyed"
+        return
     fi
     entry=$(git ls-tree "$base" -- .cudacompat.yaml)
     case $entry in
@@ -68,11 +71,109 @@ base_configuration() {
         *) echo "::warning title=cudacompat configuration::.cudacompat.yaml of the base branch is no file and is not obeyed" ;;
     esac
 }
-if [ -n "${GITHUB_BASE_REF:-}" ] && [ -z "${CUDACOMPAT_CONFIG:-}" ]; then
+config=${CUDACOMPAT_CONFIG:-}
+if [ -n "${GITHUB_BASE_REF:-}" ] && [ -z "$config" ]; then
     mkdir -p "$RUNNER_TEMP/base"
-    base_configuration "$RUNNER_TEMP/base/.cudacompat.yaml"
-    flags+=(--config "$RUNNER_TEMP/base/.cudacompat.yaml")
+    config=$RUNNER_TEMP/base/.cudacompat.yaml
+    base_configuration "$config"
+    flags+=(--config "$config")
 fi
+
+# write_tree COMMIT DIR: the files of a commit that name builds, or that such a file may include, byte by byte: no link, no
+# submodule, no filter of git's attributes. A pull request may hold any number of them, of any size and any name.
+write_tree() {
+    local entry mode kind object size name count=0
+    mkdir -p "$2"
+    while IFS= read -r -d '' entry; do # "100644 blob 8baef1b4      12<TAB>requirements.txt"
+        name=${entry#*$'\t'}
+        read -r mode kind object size <<<"${entry%%$'\t'*}"
+        [ "$kind" = blob ] && [ "$mode" != 120000 ] && [ "$size" -le 8388608 ] || continue
+        shopt -s nocasematch
+        case ${name##*/} in
+            *.txt | *.in | *.lock | pylock*.toml | pyproject.toml | conda-lock.y*ml | environment*.y*ml | Dockerfile* | \
+                *.Dockerfile | Containerfile | compose*.y*ml | docker-compose*.y*ml) ;;
+            *) kind=other ;;
+        esac
+        shopt -u nocasematch
+        case /$name/ in */../* | */./* | *//*) kind=other ;; esac
+        [ "$kind" = blob ] || continue
+        if [ $((count += 1)) -gt 2000 ]; then
+            echo "::warning title=cudacompat::more than 2000 files may name builds; the others were not compared"
+            complete=
+            return
+        fi
+        { mkdir -p -- "$2/$(dirname -- "./$name")" && git cat-file blob "$object" >"$2/$name"; } 2>/dev/null ||
+            echo "::warning title=cudacompat::a file whose name this runner cannot write was not compared"
+    done < <(git ls-tree -r -z -l --full-tree "$1")
+}
+
+# api METHOD PATH [FILE]: asks the forge. The token is in no argument, which every process of the runner could read.
+api() {
+    local data=()
+    [ -z "${3:-}" ] || data=(--data-binary "@$3")
+    curl --fail --silent --show-error --max-time 30 --request "$1" --header 'Accept: application/vnd.github+json' \
+        --header @<(printf 'Authorization: Bearer %s\n' "$INPUT_TOKEN") "${data[@]}" \
+        -- "${GITHUB_API_URL:-https://api.github.com}/repos/$GITHUB_REPOSITORY/$2"
+}
+
+# comment FILE COSTS: the pull request's one comment, updated in place. Where the change costs nothing, none is begun.
+comment() {
+    local number id page=1 list
+    [[ ${GITHUB_REF:-} =~ ^refs/pull/([0-9]+)/ ]] || return 0
+    number=${BASH_REMATCH[1]}
+    while [ "$page" -le 10 ]; do
+        list=$(api GET "issues/$number/comments?per_page=100&page=$page") || return 1
+        id=$(jq -r '[.[] | select(.user.type == "Bot" and (.body | startswith("<!-- cudacompat requires --diff -->")))][0].id // empty' <<<"$list") || return 1
+        [ -z "$id" ] && [ "$(jq length <<<"$list")" = 100 ] || break
+        page=$((page + 1))
+    done
+    jq -Rs '{body: .}' <"$1" >"$1.json" || return 1
+    if [ -n "$id" ]; then
+        api PATCH "issues/comments/$id" "$1.json" >/dev/null
+    elif [ "$2" = yes ]; then
+        api POST "issues/$number/comments" "$1.json" >/dev/null
+    fi
+}
+
+# compare: what a pull request's change of files costs. Nothing of the repository is run.
+compare() {
+    local work=$RUNNER_TEMP/cudacompat-diff base merge code=0 costs=no outcome=compatible
+    local named=() complete=yes
+    [ -n "${GITHUB_BASE_REF:-}" ] || wrong "mode diff is for pull requests: it compares with the branch that one asks to change"
+    base=$(base) || wrong "the base branch cannot be fetched"
+    merge=$(git merge-base "$base" HEAD 2>/dev/null) && base=$merge
+    rm -rf -- "$work"
+    write_tree "$base" "$work/old"
+    write_tree HEAD "$work/new"
+    for name in instance gpu driver python; do
+        input=INPUT_${name^^}
+        [ -z "${!input:-}" ] || named+=("--$name" "${!input}")
+    done
+    if [ -n "$config" ] && grep -q '^supports:' -- "$config"; then named+=(--supports --config "$config"); fi
+    "$program" requires "${named[@]}" -o github -o markdown="$work/comment.md" --diff "$work/old" -- "$work/new" || code=$?
+    case $code in
+        0) ;;
+        1) outcome=incompatible costs=yes ;;
+        3) outcome=inconclusive costs=yes ;;
+        *) exit "$code" ;;
+    esac
+    [ -n "$complete" ] || [ "$outcome" = incompatible ] || outcome=inconclusive
+    grep -q 'this change costs' "$work/comment.md" && costs=yes
+    cat "$work/comment.md" >>"$GITHUB_STEP_SUMMARY"
+    if [ -n "${INPUT_TOKEN:-}" ]; then
+        comment "$work/comment.md" "$costs" ||
+            echo "::warning title=cudacompat::the comment cannot be written; the summary of the job has it (a fork's token may only read)"
+    fi
+    echo "outcome=$outcome" >>"$GITHUB_OUTPUT"
+    [ "$outcome" != incompatible ] || exit 1
+    [ "$outcome" != inconclusive ] || [ "${INPUT_INCONCLUSIVE:-pass}" != fail ] || exit 1
+    exit 0
+}
+case ${INPUT_MODE:-check} in
+    check) ;;
+    diff) compare ;;
+    *) wrong "mode is check or diff" ;;
+esac
 
 # found: what git knows of the kinds that name builds. Where a lock lies beside a project, the lock says what is installed.
 found() {

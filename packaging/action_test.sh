@@ -163,4 +163,71 @@ says '^::warning title=cudacompat configuration::.cudacompat.yaml of the base br
 # Without a base branch it is the checkout's own.
 step 1 outcome=incompatible
 rm .cudacompat.yaml && waiver own >.cudacompat.yaml && step 0 outcome=compatible
+
+# Mode diff: what a pull request costs, as one comment that is updated in place. A curl of our own stands for the forge.
+mkdir "$work/api" && cat >"$work/api/curl" <<'EOF'
+#!/usr/bin/env bash
+while [ $# -gt 0 ]; do
+    case $1 in
+        --request) method=$2; shift ;;
+        --header) case $2 in @*) [ "$(cat "${2#@}")" = "Authorization: Bearer secret" ] || exit 22 ;; esac; shift ;;
+        --data-binary) data=${2#@}; shift ;;
+        https://*) address=$1 ;;
+    esac
+    shift
+done
+echo "$method ${address#https://api.github.com/}" >>"$FORGE/asked"
+[ -z "${REFUSES:-}" ] || [ "$method" = GET ] || exit 22
+case $method in
+    GET) cat "$FORGE/comments" 2>/dev/null || echo '[]' ;;
+    *) jq -r .body "$data" >"$FORGE/body"
+       printf '[{"id":1,"user":{"type":"User"},"body":"<!-- cudacompat requires --diff -->"},{"id":7,"user":{"type":"Bot"},"body":"<!-- cudacompat requires --diff --> x"}]' >"$FORGE/comments" ;;
+esac
+EOF
+chmod +x "$work/api/curl"
+compare() { # CODE OUTCOME VARIABLE=VALUE...: the step on a fresh checkout of the pull request
+    cd "$work" && rm -rf "$work/temp" "$work/pull" && mkdir "$work/temp" && : >"$work/api/asked"
+    git clone -q --depth 1 --branch pull "file://$work/repo" "$work/pull" && cd "$work/pull"
+    step "$@" GITHUB_BASE_REF=main GITHUB_REF=refs/pull/5/merge GITHUB_REPOSITORY=o/r FORGE="$work/api" \
+        INPUT_MODE=diff INPUT_DRIVER= INPUT_INSTANCE= PATH="$work/api:$PATH"
+}
+mkdir "$work/repo" && cd "$work/repo" && git init -q -b main
+printf 'torch==2.10.0\n' >requirements.txt && printf 'torch==2.10.0\n' >untouched-requirements.txt && commit base
+git checkout -q -b pull && printf 'torch==2.11.0\n' >requirements.txt && commit bump
+compare 0 outcome=compatible
+says 'driver 525.60.13 → 580.65.06; V100 and 19 more GPU products lost; to hold it: `torch<2.11`$' "$summary"
+[ ! -s "$work/api/asked" ] || { echo "the forge was asked without a token"; exit 1; }
+! grep -q untouched "$summary" || { echo "a file that does not differ was compared"; exit 1; }
+compare 0 outcome=compatible INPUT_TOKEN=secret
+says '^POST repos/o/r/issues/5/comments$' "$work/api/asked"
+says '^<!-- cudacompat requires --diff -->$' "$work/api/body"
+compare 0 outcome=compatible INPUT_TOKEN=secret
+says '^PATCH repos/o/r/issues/comments/7$' "$work/api/asked"
+compare 0 outcome=compatible INPUT_TOKEN=secret REFUSES=yes
+says '^::warning title=cudacompat::the comment cannot be written' "$log"
+! grep -q secret "$log" || { echo "the token is in the log"; exit 1; }
+step 64 '' INPUT_MODE=diff
+says 'mode diff is for pull requests' "$log"
+
+# It fails only below what the base branch promises, and the pull request cannot change that.
+cd "$work/repo" && git checkout -q main && printf 'version: 1\nsupports: {driver: "525.60.13", gpus: [T4]}\n' >.cudacompat.yaml && commit promise
+git checkout -q pull && git -c user.name=a -c user.email=a@b rebase -q main && compare 1 outcome=incompatible
+says 'T4, driver 525.60.13 promised: torch 2.11.0 (line 1) needs driver' "$summary"
+cd "$work/repo" && printf 'version: 1\nsupports: {driver: "580.65.06", gpus: [T4]}\n' >.cudacompat.yaml && commit lowered && compare 1 outcome=incompatible
+cd "$work/repo" && printf 'torch==2.9.1\n' >requirements.txt && commit down && compare 0 outcome=compatible
+
+# A stranger's pull request: links, names, an attribute that hides a file, and ten thousand files. Nothing of it is run or
+# written outside of the step's own directory, and it ends.
+cd "$work/repo" && printf 'torch==2.11.0\n' >requirements.txt && printf '* export-ignore filter=x -text\n' >.gitattributes
+ln -s "$work/secret" secret-requirements.txt && ln -s / root && mkdir -p -- '-x' $'a\n::error::pwn' 'b`@x <img>' many
+for name in '-x' $'a\n::error::pwn' 'b`@x <img>'; do printf 'torch==2.11.0\n' >"$name/requirements.txt"; done
+(cd many && for ((i = 0; i < 10000; i++)); do : >"$i.txt"; done)
+commit hostile && before=$(find "$work" -path "$work/temp" -prune -o -path "$work/pull" -prune -o -type f -print | sort | cksum)
+start=$SECONDS
+compare 1 outcome=incompatible INPUT_TOKEN=secret
+[ $((SECONDS - start)) -lt 120 ] || { echo "$((SECONDS - start)) s for ten thousand files"; exit 1; }
+says '^::warning title=cudacompat::more than 2000 files may name builds' "$log"
+! grep -qE 'TOPSECRET|^::error::pwn' "$log" "$summary" || { echo "a link was followed, or a name was a command"; cat "$log"; exit 1; }
+[ "$before" = "$(find "$work" -path "$work/temp" -prune -o -path "$work/pull" -prune -o -type f -print | sort | cksum)" ] ||
+    { echo "a file was written outside"; exit 1; }
 echo "action: ok"
