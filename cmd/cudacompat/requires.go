@@ -342,4 +342,6 @@ func (p promise) targets(t *matrix.Tables, python string) ([]matrix.Target, erro
 	return list, err
 }
 
-func (c *treesComparison) promiseTargets() ([]matrix.Target, error) { return c.promise.targets(c.tables, c.python) }
+func (c *treesComparison) promiseTargets() ([]matrix.Target, error) {
+	return c.promise.targets(c.tables, c.python)
+}

@@ -24,7 +24,7 @@ type FileChange struct {
 	OldDriver string          `json:"old_driver"` // the oldest that runs it on some GPU; empty: none, or any does
 	NewDriver string          `json:"new_driver"`
 	Changes   []Change        `json:"changes"`
-	Targets   []TargetChange  `json:"targets"` // those that were named
+	Targets   []TargetChange  `json:"targets"`  // those that were named
 	Supports  []Supported     `json:"supports"` // the parts of the promise that held before and do not now
 	Holds     []Hold          `json:"holds"`
 	Unknown   []Missing       `json:"unknown"` // what is missing of the new file
