@@ -20,6 +20,7 @@ var advisers = []adviser{
 	{"WSL2 has the driver of Windows", (*judging).onWSL},
 	{"Jetson's CUDA comes with JetPack", (*judging).onBoard},
 	{"the program is built from source for each GPU", (*judging).builtHere},
+	{"the line names the GPU or the driver's CUDA", (*judging).wheelFor},
 	{"the installed build is for the CPU", (*judging).operatorsOfCPU},
 	{"a package has no kernels for the GPU", (*judging).kernelsOf},
 	{"the failing line is a project's own", (*judging).raisedByTheirs},
@@ -160,6 +161,7 @@ func (j *judging) crashed(d *Diagnosis) {
 // The observations that decide about a crash without a reason, and about memory that ran out without numbers.
 var (
 	observeCrash = []string{
+		"look in Event Viewer (Windows Logs, System) at that time: Display 4101 is the driver's reset of a kernel that ran longer than 2 seconds (TdrDelay raises that); nvlddmkm 13, 14 or 153 names the GPU's error\tfor platform windows",
 		"run `dmesg | grep -i -e xid -e nvrm`: Xid 13, 31 or 43 is the program's; 48, 63, 64, 74, 79, 94 or 95 is the hardware's",
 		"run the same input twice: the same place each time points to the program, another place each time to the GPU, its clocks or its power",
 		"run it on another GPU, at stock clocks: if it still fails, give explain the log with the traceback of the program",
@@ -175,7 +177,8 @@ var (
 // instruction matches the words in which a message itself says what to do.
 var instruction = lazyregexp.New(`(?:^|[.;:!,] |\bor |\()((?:[Pp]lease |[Tt]ry |[Cc]onsider |[Yy]ou (?:can|should|need to|must|may want to) |[Ss]et |` +
 	`[Uu]se |[Ii]nstall |[Uu]pgrade |[Uu]pdate |[Rr]un |[Mm]ake sure |[Ee]nsure |[Rr]einstall |[Dd]owngrade |[Aa]dd |[Pp]ass |[Ss]pecify |` +
-	`[Ii]ncrease |[Dd]ecrease |[Rr]educe |[Dd]isable |[Ee]nable |[Dd]id you mean )[^.]*(?:\.\w[^.]*)*)`)
+	`[Ii]ncrease |[Dd]ecrease |[Rr]educe |[Dd]isable |[Ee]nable |[Dd]id you mean )[^.]*(?:\.\w[^.]*)*|` +
+	`[A-Z]\w+ing [^.;:]{4,80} (?:may|might|can|could|should) (?:help|fix|solve|resolve)\b[^.]*)`)
 
 // notInstruction are such words that help nobody: to report the fault, to read on, to look it up.
 var notInstruction = lazyregexp.New(`(?i)\b(?:report|bug|issue|contact|see (?:the )?(?:log|above|below|doc)|documentation|file a|submit|check (?:the )?(?:log|above)|` +
@@ -188,7 +191,7 @@ const (
 
 // quoteInstruction puts what the deciding message itself says to do before the search for it, where no row knows better.
 func (j *judging) quoteInstruction(d *Diagnosis) {
-	if len(d.Lines) == 0 || !d.byWords && d.Blame != Unknown || d.Blame == None {
+	if len(d.Lines) == 0 || !d.byWords && d.Blame != Unknown && len(d.Do) > 0 || d.Blame == None {
 		return
 	}
 	said := instructionIn(d.Lines[0].Text)
@@ -226,7 +229,7 @@ func (j *judging) searchFor(d *Diagnosis) []string {
 }
 
 // codeCauses are what the code that raised the exception does wrong, and not what it was given.
-var codeCauses = []string{"tensors-on-different-devices", "dtype-mismatch", "inplace-in-autograd", "fsdp-mixed-types"}
+var codeCauses = []string{"tensors-on-different-devices", "dtype-mismatch", "inplace-in-autograd", "fsdp-mixed-types", "tensor-refused"}
 
 // raisedByTheirs sends to the project whose own code failed, where no call of the user's own is shown: a row's steps are
 // for whoever can change the code.

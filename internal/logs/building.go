@@ -84,8 +84,11 @@ func weighVersion(r *record, _ *tables.Tables) string {
 	built, found := r.slot("built"), r.slot("found")
 	switch {
 	case built != "" && found != "" && built != found:
-		of := namedLast(r.text[:strings.Index(r.text, built)])
+		of := r.pairOf(built, found)
 		r.slots["needs"], r.slots["has"] = strings.TrimSpace(of+" "+built), strings.TrimSpace(of+" "+found)
+		if of == "CUDA" && ofToolkit.MatchString(r.text) {
+			return "toolkit-pair"
+		}
 		return "version-pair"
 	case built != "":
 		return ""
@@ -95,6 +98,25 @@ func weighVersion(r *record, _ *tables.Tables) string {
 	r.slots["subject"] = cmp.Or(r.slot("subject"), r.slot("subject2"), r.slot("subject3"), "driver")
 	return "version"
 }
+
+// ofToolkit matches a line of a build that compares the toolkit with the CUDA of PyTorch, or of another framework.
+var ofToolkit = lazyregexp.New(`(?i)\b(?:torch|jax|tensorflow)\b.*\b(?:compiled|built)|\b(?:compiled|built)\b.*\b(?:torch|jax|tensorflow)\b`)
+
+// pairOf is the part whose two releases a line gives: what stands just before one of the numbers with the word version,
+// else what is named last before the number that was built for. PyTorch has no release 11.8.
+func (r *record) pairOf(built, found string) string {
+	of := namedLast(r.text[:strings.Index(r.text, built)])
+	if m := partVersion.FindStringSubmatch(r.text); m != nil && (m[2] == built || m[2] == found) {
+		return namedLast(m[1])
+	}
+	if major, _, _ := strings.Cut(built, "."); of == "PyTorch" && len(major) > 1 {
+		return "CUDA"
+	}
+	return of
+}
+
+// partVersion matches a part with the number of its version.
+var partVersion = lazyregexp.New(`(?i)\b(cudnn|nccl|tensorrt|numpy|glibc|python|driver|cuda)(?: toolkit| runtime)? version[ :=]*\(?(\d+(?:\.\d+)+)`)
 
 // versionedParts are the parts of which lines give two versions, and their names in a sentence.
 var (

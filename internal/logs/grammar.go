@@ -35,7 +35,7 @@ var grammars = []grammar{
 		`dynamic|shared|library|dll|file|module))*:? ['"]?(?:\S*[/\\])?`+dllName, ".dll", ".DLL"),
 	form("library", `Error loading "(?:[^"]*[/\\])?`+dllName+`" or one of its dependencies`, ".dll"),
 	form("library", `which depends on "`+dllName+`" which is missing`, "which depends on"),
-	form("symbol", `undefined\s+symbol: (?P<symbol>[\w@.]+)`, "undefined symbol"),
+	form("symbol", `undefined\s+symbol ?: ?(?P<symbol>[\w@.]+)`, "undefined symbol"),
 	form("symbol", `symbol lookup error: (?P<library>\S+): `, "symbol lookup error"),
 	form("symbol", `(?:The procedure entry point|procedure entry point) (?P<symbol>\S+) could not be located`,
 		"entry point"),

@@ -16,6 +16,9 @@ var optionalLibrary = lazyregexp.New(`^(?:libnvinfer|libnccl-net|libnccl-tuner|l
 func weighLibrary(r *record, t *tables.Tables) string {
 	name := cmp.Or(r.slot("library"), r.slot("library2"), r.slot("library3"))
 	r.slots["library"] = name
+	if foundUnfit.MatchString(r.text) {
+		return "" // it is there: another form says what is wrong with it
+	}
 	switch known := t.Library(name); {
 	case optionalLibrary.MatchString(name) && strings.Contains(r.text, " W "):
 		return ""
@@ -34,6 +37,9 @@ func weighLibrary(r *record, t *tables.Tables) string {
 	}
 	return "library"
 }
+
+// foundUnfit are the words of a loader about a library that it found.
+var foundUnfit = lazyregexp.New(`undefined\s*symbol|symbol \S+ version|symbol not found|wrong ELF class|file too short|invalid ELF header|static TLS`)
 
 // commonCUDA is the CUDA whose wheels most programs bring.
 const commonCUDA = "-cu12"

@@ -153,9 +153,13 @@ func (f *finding) inPieces(want, slack float64) {
 	f.cause = "out-of-memory-fragmentation"
 	f.because = fmt.Sprintf("PyTorch holds %s that it does not use, but in pieces too small for the %s asked for.",
 		gib(slack), gib(want))
-	f.do = []string{"set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PyTorch 2.1 or newer; before: " +
-		"max_split_size_mb:128)",
-		"keep shapes the same from step to step: pad to fixed lengths", "else ask for less: a smaller batch"}
+	f.do = []string{"set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True (PyTorch 2.1 or newer)",
+		"else ask for less: a smaller batch, shorter sequences or smaller pictures",
+		"keep shapes the same from step to step: pad to fixed lengths"}
+	if f.signature.ID == "torch-memory-before-2-1" {
+		f.do[0], f.do[1] = "ask for less: a smaller batch, shorter sequences or smaller pictures",
+			"or set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:128 (PyTorch 1.10 or newer); this PyTorch is older than 2.1"
+	}
 }
 
 func gib(bytes float64) string {

@@ -40,8 +40,8 @@ var shapes = []meaning{
 		`existing size) \((?P<b>\d+)\)(?: at non-singleton dimension (?P<dimension>\d+))?`,
 		"Two tensors that are combined have {a} and {b} entries in one dimension.",
 		"print both shapes before the line that the traceback names: which of the two is the unexpected one?",
-		"where they differ by one or two, look at padding, strides and odd sizes: crop or pad the one to the other's size",
-		"where one is the number of classes, give the model the dataset's number"),
+		"where one is a fixed length (a table of positions, max_len), raise it or cut the input; where one is the number of classes, "+
+			"give the model the dataset's; where they differ by one or two, look at padding, strides and odd sizes"),
 	means(`shape '(?P<shape>\[[\d, -]*\])' is invalid for input of size (?P<have>\d+)`,
 		"{have} values do not fill the shape {shape}.",
 		"print the shape before the view: the batch, picture or sequence has another size than the numbers in the view",

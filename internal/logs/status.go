@@ -73,6 +73,9 @@ func (r *record) status(s *tables.Status) string {
 	if starts.MatchString(r.text) && s.Code != 2 && s.Code != 3 &&
 		(s.Blame == "" || Blame(s.Blame) == Program || Blame(s.Blame) == Unknown) {
 		r.kind, r.slots["name"], r.slots["code"] = "start", s.Name, strconv.Itoa(s.Code)
+		if strings.Contains(r.text, "(-1)") { // TensorFlow's own, of a library that is only a stub
+			r.slots["name"], r.slots["code"] = "the driver's library answers no call", "-1"
+		}
 		r.slots["meaning"] = s.Meaning
 		return "start"
 	}

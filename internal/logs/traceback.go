@@ -18,6 +18,7 @@ type frame struct{ path, line, function, source string }
 //	File ~/venv/lib/python3.10/site-packages/accelerate/launchers.py:87, in notebook_launcher(function, args)
 //	/opt/conda/lib/python3.7/site-packages/torch/nn/modules/module.py in _call_impl(self, *input)
 //	│ /usr/src/server/text_generation_server/utils/weights.py:275 in get_sharded   │
+//	[/usr/local/lib/python3.10/dist-packages/diffusers/utils.py](https://localhost:8080/#) in load(name)
 //
 // A cell of a notebook has no file:
 //
@@ -26,7 +27,7 @@ type frame struct{ path, line, function, source string }
 //	c:\project\run.ipynb Cell 10 line 4
 var frameLine = lazyregexp.New(`^ *File (?:"([^"]+)", line (\d+)(?:, in (\S+))?|` +
 	`((?:[A-Za-z]:)?[^\s:"][^:"]*):(\d+)(?:, in (?:[\w<>]+\.)*([\w<>]+))?)|` +
-	`^(?:│ )?(\S+\.pyx?|<ipython-input-[\w-]+>|<timed \w+>)(?::(\d+))? in (\w+|<[\w: ]+>|\?)(?:\(| |$)|` +
+	`^(?:│ )?\[?(\S+\.pyx?|<ipython-input-[\w-]+>|<timed \w+>)(?:\]\(https?://\S+\))?(?::(\d+))? in (\w+|<[\w: ]+>|\?)(?:\(| |$)|` +
 	`^(?:(?:Cell|Input) In ?\[\d+\], (?:line \d+|in <[\w: ]+>)|(?:[A-Za-z]:)?[^:"]*\.ipynb Cell \d+ line \d)`)
 
 // raisedLine is the line on which a traceback ends. Of what stands before the class, its module is dropped.

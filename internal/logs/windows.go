@@ -7,7 +7,7 @@ import (
 )
 
 // onWindows are the marks of a log that was written there: its paths, its loader's errors.
-var onWindows = lazyregexp.New(`\b[A-Za-z]:\\\w|\[WinError \d|\\site-packages\\|\.dll["' ]`)
+var onWindows = lazyregexp.New(`\b[A-Za-z]:\\\w|RtlUserThreadStart|BaseThreadInitThunk|\[WinError \d|\\site-packages\\|\.dll["' ]`)
 
 // linuxOnly are the words of steps and commands that mean nothing on Windows.
 var linuxOnly = lazyregexp.New("\\b(?:ldconfig|LD_LIBRARY_PATH|apt(?:-get)?|dnf|dmesg|modprobe|rmmod|ldd|systemctl|" +
