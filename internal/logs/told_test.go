@@ -126,6 +126,19 @@ func TestOfServer(t *testing.T) {
 	}
 }
 
+// TestWordsAlone holds that a failure of which only words are known is searched for and observed, and nothing is prescribed.
+func TestWordsAlone(t *testing.T) {
+	for name, c := range map[string]struct{ log, has string }{
+		"a clause of the system": {"Error: starting flurbd: fork/exec /usr/bin/flurb of the node: no such file or directory\n", "of the node no such file"},
+		"options":                {"flurb.py: error: unrecognized arguments: --opt-flurb --enable-flurb\n", "--help"},
+		"no GPU, as Python says": {">>> torch.cuda.is_available()\nFalse\n", "torch.version.cuda"},
+	} {
+		if do := strings.Join(explain(t, c.log).Do, "\n"); !strings.Contains(do, c.has) {
+			t.Errorf("%s: %s; want %q", name, do, c.has)
+		}
+	}
+}
+
 // TestHeadlessTraceback: calls that were pasted without the first line of their traceback tell whose code raised it, and a
 // stack that a program logged does not.
 func TestHeadlessTraceback(t *testing.T) {

@@ -28,7 +28,7 @@ var exact = []string{"no-directory", "file-exists", "disk-full", "port", "encodi
 // prescribes reports whether a record has read enough to say what to do: a form whose line says the whole of it, a slot
 // that the answer speaks of, or the file and line of the user's own.
 func (r *record) prescribes(a answer) bool {
-	if !slices.Contains(byWords, r.kind) || slices.Contains(exact, a.name) {
+	if !slices.Contains(byWords, r.kind) || slices.Contains(exact, a.name) || r.slot("pair") != "" {
 		return true
 	}
 	_, own := r.ownPlace()
@@ -46,7 +46,7 @@ var ofOwnPlace = []string{"program", "program-called", "input-called", "input", 
 
 // observes matches a step that only looks.
 var observes = lazyregexp.New("^(?:run `(?:nvidia-smi|dmesg|ldd|ldconfig|df|ls|lscpu|id|journalctl|systemctl|kubectl|sinfo|env|which|type|cat|grep|free|" +
-	"cudacompat doctor|curl|nc|python -m pip (?:list|show|check)|pip (?:check|list|show)|vulkaninfo|clinfo|ffmpeg -|find |ss |file )|see |read |look )")
+	"cudacompat doctor|curl|nc|python -m pip (?:list|show|check)|pip (?:check|list|show)|vulkaninfo|clinfo|ffmpeg -|find |ss |file )|run the program with |see |read |look )")
 
 // searchedByWords are the steps of an answer that rests on words alone: the words to search for, and the one observation
 // that would decide.
@@ -98,10 +98,15 @@ func (r *record) fillIssues(at frame, project string) {
 // The parts of a message that say nothing to others: names that were taken out, what stands in braces, times and counters.
 var (
 	ofThisRun = lazyregexp.New(`\{[^{}]*\}|\*\*\*\S*|\b\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?\b|\b\d+/\d+\b|\[[\d ,:.]*\]|:\d+(?::\d+)+|\b\d{4}-\d\d-\d\d\b|` +
+		`\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b,? \d{1,2} \w{3} \d{4}|\b[AP]M UTC\b|` +
 		`\b[\w.-]+:\d+\b|\b(?:line|pid|rank|port|step|device|GPU) \d+|<[^<>]*>`)
 	clauseEnds = lazyregexp.New(`(?:: |; |\. |, | - | \| )`)
 	plainWord  = lazyregexp.New(`[A-Za-z_][\w/.+-]{2,}`)
 )
+
+// ofTheSystem matches a clause that any program may end its message with.
+var ofTheSystem = lazyregexp.New(`(?i)^(?:errno \d+ )?(?:no such file or directory|permission denied|operation not permitted|shutting down \w+|` +
+	`no such device|connection refused|(?:connection )?timed out|see (?:above|below).*|exit status)$`)
 
 // leastWords is how many words a clause has that others can find.
 const leastWords = 3
@@ -118,7 +123,12 @@ func searchable(text string) string {
 	}
 	parts := strings.Split(clauseEnds.ReplaceAllString(text, "\n"), "\n")
 	for i := len(parts) - 1; i >= 0; i-- {
-		if said := plain(parts[i]); len(plainWord.FindAllString(said, -1)) >= leastWords {
+		said := plain(parts[i])
+		if i > 0 && ofTheSystem.MatchString(said) {
+			parts[i-1] += " " + parts[i] // it finds everything
+			continue
+		}
+		if len(plainWord.FindAllString(said, -1)) >= leastWords {
 			return cutWords(said)
 		}
 	}
