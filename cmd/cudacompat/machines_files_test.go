@@ -131,3 +131,27 @@ func TestReportsNamePackages(t *testing.T) {
 		}
 	}
 }
+
+// TestListsOfFewRows judges what "pip list | grep torch" prints as the whole list is judged.
+func TestListsOfFewRows(t *testing.T) {
+	for _, test := range []struct {
+		list string
+		args string
+		code int
+		says string
+	}{
+		{"torch                     2.9.0+cu130\n", "--gpu L4 --driver 580.95.05", 0, "compatible: torch 2.9.0+cu130 works"},
+		{"torch                     2.9.0+cu130\n", "--gpu L4 --driver 470.256.02", 1, "needs driver >= 580.65.06; this is 470.256.02"},
+		{"$ pip list | grep torch\ntorch       2.8.0+cpu\ntorchvision 0.23.0+cpu\n", "", 3, "torch 2.8.0+cpu works without them"},
+		{"torch       2.8.0+cpu\ntorchvision 0.23.0\n", "", 1, "torchvision 0.23.0 was built for CUDA 12.8, torch 2.8.0+cpu for CPUs"},
+		{"torch works 2.0 times\n", "", 64, "cannot tell what kind of file this is"},
+		{"numpy 2.0.1\n", "", 64, "cannot tell what kind of file this is"},
+		{"Package Version\n------- -------\nonnxruntime 1.20.1\nonnxruntime-gpu 1.20.1\n", "--gpu L4 --driver 580.95.05", 3, "‼ extension-mismatch: onnxruntime-gpu 1.20.1"},
+		{"onnxruntime==1.20.1\nonnxruntime-gpu==1.20.1\n", "--gpu L4 --driver 580.95.05", 3, "‼ extension-mismatch: onnxruntime-gpu 1.20.1"},
+	} {
+		got := runs(t, test.list, append([]string{"check", "-"}, strings.Fields(test.args)...)...)
+		if got.code != test.code || !strings.Contains(got.out+got.err, test.says) {
+			t.Errorf("%s %s: exit %d, want %d and %q:\n%s%s", test.list, test.args, got.code, test.code, test.says, got.out, got.err)
+		}
+	}
+}

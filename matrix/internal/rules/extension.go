@@ -124,7 +124,7 @@ func extensionMismatches(m *model.Machine, b *model.Build) []*Result {
 	case release >= 0 && b.Extension:
 		return oneFinding(staleHindrance(b, b.Hindrances[release]))
 	// In a file the order of installation is not known; on disk RECORD shows which files survived.
-	case b.Env.Kind == "requirements" && model.TwinNamed(b.Env.Environment, b.Name) != "":
+	case slices.Contains(installsWhole, b.Env.Kind) && model.TwinNamed(b.Env.Environment, b.Name) != "":
 		return oneFinding(besideTwin(b, model.TwinNamed(b.Env.Environment, b.Name)))
 	case comingTwin(m, b) != "":
 		return underTwin(m, b)
@@ -268,12 +268,16 @@ func numpyABI(m *model.Machine, b *model.Build) []*Result {
 // is a warning.
 func besideTwin(b *model.Build, twin string) verdict.Finding {
 	other, release, _ := strings.Cut(twin, " ")
+	named, step := "named", pin.Say("remove "+pin.Word(other)+" from the file")
+	if b.Env.Kind == "pip list" {
+		named, step = "installed", pin.Say("uninstall both, then install "+pin.Word(b.Name)+" alone")
+	}
 	return verdict.Finding{Severity: verdict.Warning, Subject: b.Subject, Need: "one of " + b.Name + " and " + other,
-		Message: fmt.Sprintf("%s is named too and has the same files: Python imports the one that is installed last, and %[1]s does not use the GPU", other),
-		Evidence: append(b.Evidence(), verdict.Evidence{Fact: other, Value: cmp.Or(release, "named without a version"),
+		Message: fmt.Sprintf("%s is %s too and has the same files: Python imports the one that is installed last, and %[1]s does not use the GPU", other, named),
+		Evidence: append(b.Evidence(), verdict.Evidence{Fact: other, Value: cmp.Or(release, named+" without a version"),
 			From: b.From}),
 		Source: []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"},
-		Steps:  []pin.Step{pin.Say("remove " + pin.Word(other) + " from the file")}}
+		Steps:  []pin.Step{step}}
 }
 
 // staleHindrance: a distribution requires a release of another one that is not the one installed. It is an error where

@@ -8,6 +8,7 @@ import (
 	"cudacompat/probe/internal/input/document"
 	"cudacompat/probe/internal/input/factsjson"
 	"cudacompat/probe/internal/input/paste"
+	"cudacompat/probe/internal/input/piplist"
 )
 
 // pastedFormats are the formats that people paste one beside the other, and those of several machines into one text.
@@ -17,6 +18,9 @@ var pastedFormats = []string{"nvidia-smi", "an error of nvidia-smi", "pip list",
 // describes the machine.
 func IsPaste(d Document) bool {
 	r := d.Recognise(formats)
+	if r.Err == nil && r.Format.Name == "pip list" && piplist.OnlyRows(document.Document{Data: r.Data}) {
+		return false
+	}
 	return r.Err == nil && (slices.Contains(pastedFormats, r.Format.Name) || strings.HasPrefix(r.Format.Name, "nvidia-smi"))
 }
 

@@ -23,14 +23,40 @@ var pipFramework = lazyregexp.New(`(?m)^(?:torch|tensorflow|jax) +\d`)
 // Is recognises the table, with or without its head.
 func Is(d document.Document) bool { return pipHead.Match(d.Data) || headless(d) != "" }
 
-// headless returns the rows of the table without their head; empty where there are none.
+// pipRow matches one row of that table, whose longest name has one space behind it.
+var pipRow = lazyregexp.New(`^[A-Za-z0-9][\w.-]* +\d+\.\d[\w.+!]*( +\S+)?\s*$`)
+
+// headless returns the rows of the table without their head; empty where there are none: two rows with a gap between the
+// columns, or a text that has only rows, as "pip list | grep torch" prints.
 func headless(d document.Document) string {
 	for m := range pipRows.EachSubmatch(d.Data) {
 		if pipFramework.Match(m[0]) {
 			return string(m[0])
 		}
 	}
+	if OnlyRows(d) && pipFramework.Match(d.Data) {
+		return string(d.Data)
+	}
 	return ""
+}
+
+// pipRule matches the lines above the rows.
+var pipRule = lazyregexp.New(`^(?:Package +Version( +\S.*)?|-+( +-+)+)$`)
+
+// OnlyRows reports whether a text has nothing but rows of the table, its head, and the command before them: no error stands
+// beside the list.
+func OnlyRows(d document.Document) bool {
+	n := 0
+	for line := range strings.Lines(string(d.Data)) {
+		switch line = strings.TrimRight(line, " \t\r\n"); {
+		case line == "", n == 0 && (strings.HasPrefix(line, "$ ") || pipRule.MatchString(line)):
+		case !pipRow.MatchString(line):
+			return false
+		default:
+			n++
+		}
+	}
+	return n > 0
 }
 
 // Table returns the packages of the table, none where there is no table; what pip warns of stands before or after it:
@@ -46,7 +72,7 @@ func Table(d document.Document) (list []request.Package) {
 	}
 	for line := range strings.Lines(rows) {
 		fields := strings.Fields(line)
-		if len(fields) >= 2 && document.LeadVersion.MatchString(fields[1]+".0") && !strings.ContainsAny(fields[0][:1], "[|") {
+		if len(fields) >= 2 && !strings.HasPrefix(line, "$ ") && document.LeadVersion.MatchString(fields[1]+".0") && !strings.ContainsAny(fields[0][:1], "[|") {
 			list = append(list, request.New(fields[0], fields[1], "", nil))
 		}
 	}

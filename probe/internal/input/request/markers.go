@@ -15,6 +15,16 @@ var markerPart = lazyregexp.New(`([A-Za-z_]+)\s*` + markerOperator + `\s*(?:'([^
 
 const markerOperator = `(===?|!=|~=|[<>]=?|not\s+in\b|in\b)`
 
+// markerText matches a marker that pip reads: strings in quotes, operators, and the variables of PEP 508 with their older
+// names.
+var markerText = lazyregexp.New(`^(?:\s+|[()]|'[^']*'|"[^"]*"|===?|!=|~=|[<>]=?|(?:and|or|not|in|os_name|sys_platform|platform_machine|` +
+	`platform_python_implementation|platform_release|platform_system|platform_version|python_version|python_full_version|` +
+	`implementation_name|implementation_version|extras?|dependency_groups|os\.name|sys\.platform|platform\.version|platform\.machine|` +
+	`platform\.python_implementation|python_implementation)\b)*$`)
+
+// IsMarker reports whether a text is made of what a marker may have.
+func IsMarker(text string) bool { return markerText.MatchString(text) }
+
 // mirrored are the operators of a comparison whose sides are changed.
 var mirrored = map[string]string{"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 

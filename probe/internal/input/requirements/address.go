@@ -37,7 +37,7 @@ const UnsetVariable = "the file does not say what the variable is"
 // address reads a line without a name before its address.
 func (f *File) address(line string, number int) bool {
 	address := strings.TrimSpace(strings.TrimSuffix(line, lineEnd.FindString(line)))
-	if !bareAddress.MatchString(address) {
+	if !bareAddress.MatchString(address) || strings.Contains(request.WheelFile(address), "%") {
 		return false
 	}
 	f.sure = f.sure || telling.MatchString(address)

@@ -43,7 +43,9 @@ func (f *File) place(number int) string {
 //	jax[cuda12]>=0.4.30,<0.7
 //	torch @ https://download.pytorch.org/whl/cu126/torch-2.9.0%2Bcu126-cp312-cp312-manylinux_2_28_x86_64.whl
 var requirementLine = lazyregexp.New(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[([^\]]*)\])?\s*` +
-	`(?:@\s*(\S+)|\(?\s*((?:(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+\s*,?\s*)*)\)?)$`)
+	`(?:@\s*(\S+)|\(?\s*((?:` + comparison + `(?:\s*,\s*` + comparison + `)*\s*,?\s*)?)\)?)$`)
+
+const comparison = `(?:(?:===|==|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+|~=\s*v?\d+(?:!\d+)?\.[A-Za-z0-9.*+!_-]+)`
 
 // lineOption matches the options that pip lets stand behind a requirement: those of its own, and those of a whole file.
 var lineOption = lazyregexp.New(`^--(?:hash|global-option|install-option|config-settings?|index-url|extra-index-url|no-index` +
@@ -53,6 +55,9 @@ var lineOption = lazyregexp.New(`^--(?:hash|global-option|install-option|config-
 // file such as -f, which pip lets stand there and does not heed.
 var lineEnd = lazyregexp.New(`\s*(?:;| --?[a-z]).*$`)
 
+// optionEnd matches the options behind a marker.
+var optionEnd = lazyregexp.New(` --?[a-z].*$`)
+
 // Requirement reads a line that names a package.
 func (f *File) Requirement(line string, number int) bool {
 	marker := lineEnd.FindString(line)
@@ -60,7 +65,7 @@ func (f *File) Requirement(line string, number int) bool {
 		return false
 	}
 	m := requirementLine.FindStringSubmatch(strings.TrimSpace(strings.TrimSuffix(line, marker)))
-	if m == nil {
+	if _, condition, _ := strings.Cut(marker, ";"); m == nil || !request.IsMarker(optionEnd.ReplaceAllString(condition, "")) {
 		return false
 	}
 	p := request.Package{Name: distname.Normal(m[1]), From: f.place(number)}

@@ -173,6 +173,9 @@ func (f *File) Option(line string) bool {
 		return false
 	}
 	name, value, found := strings.Cut(strings.Replace(line, "=", " ", 1), " ")
+	if !strings.HasPrefix(name, "--") && len(name) > 2 { // -rbase.txt
+		name, value, found = line[:2], line[2:], true
+	}
 	if value = strings.Trim(strings.TrimSpace(value), `"'`); found && value == "" {
 		return false
 	}
