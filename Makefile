@@ -10,6 +10,7 @@
 # make fuzz       feed broken input to every parser; FUZZTIME=300x sets how many inputs each gets
 # make torture    run the binary against hostile libraries, trees and inputs for MINUTES=1; prints counts that must be 0
 # make vulncheck  compare what is linked in with the database of vulnerabilities (VULNDB=DIR: a copy of it)
+# make uses       play the three uses of docs/uses.md and write what they print there (root, bwrap, gcc)
 # make machines   record the machines of the cases and of the situations anew (root, bwrap, gcc; 12 GB of wheels)
 # make gpu        write gpu-report.md: what only a machine with an NVIDIA GPU can show
 # make bench      measure what runs cost, and write docs/performance.md
@@ -30,7 +31,7 @@ RELEASE := -buildmode=pie -trimpath '-ldflags=-s -w -extldflags=-Wl,-z,lazy'
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: wheel doctor test grid duality lint freeze golden fuzz situations machines gpu bench build static release rename clean
+.PHONY: wheel doctor test grid duality lint freeze golden fuzz situations uses machines gpu bench build static release rename clean
 
 build: bin/cudacompat
 
@@ -121,6 +122,9 @@ vulncheck:
 # BENCH_TORCH names an environment with a real torch; without it what needs one is skipped.
 situations: build
 	python3 tools/situations/kit.py bin/cudacompat
+
+uses: build
+	python3 tools/situations/uses.py bin/cudacompat
 
 # SITUATIONS_WHEELS=DIR keeps what is installed for it, for the next time.
 machines: build

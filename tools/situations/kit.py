@@ -26,7 +26,7 @@ NVML = r'''
 #include <string.h>
 #include <unistd.h>
 typedef void *dev; typedef struct { char legacy[16]; unsigned domain, bus, device, id, sub; char bus_id[32]; } pci;
-int nvmlInit_v2(void) { if (INIT) return INIT; if (WSL) return 0; int fd = open("/dev/nvidiactl", O_RDONLY); if (fd < 0) return errno == EACCES ? 4 : errno == ENOENT ? 9 : 999; close(fd); return 0; }
+int nvmlInit_v2(void) { if (SLOW) sleep(SLOW); if (LATE && access("/proc/driver/nvidia/version", F_OK)) return 9; if (INIT) return INIT; if (WSL) return 0; int fd = open("/dev/nvidiactl", O_RDONLY); if (fd < 0) return errno == EACCES ? 4 : errno == ENOENT ? 9 : 999; close(fd); return 0; }
 int nvmlSystemGetDriverVersion(char *o, unsigned n) { snprintf(o, n, VERSION); return 0; }
 int nvmlSystemGetCudaDriverVersion_v2(int *o) { *o = CUDA; return 0; }
 int nvmlDeviceGetCount_v2(unsigned *o) { *o = COUNT; return 0; }
@@ -52,8 +52,9 @@ int nvmlDeviceQueryDrainState(pci *p, int *o) { if (p->bus_id[0] != '0' || DRAIN
 typedef struct { unsigned char uuid[16]; int status; unsigned clique; unsigned char state; } fabric;
 int nvmlDeviceGetGpuFabricInfo(dev d, fabric *o) { if (FABRIC < 0) return 3; memset(o, 0, sizeof *o); o->state = FABRIC; o->status = FSTATUS; return 0; }
 '''
-# How a sound NVML answers; LOST is the GPU that HANDLE is about, -1 all of them.
-WELL = {"INIT": 0, "HANDLE": 0, "LOST": -1, "MODE": 0, "MIG": 0, "INSTANCES": 0, "RECOVERY": 0, "CONFIDENTIAL": 0, "READY": 0, "WSL": 0, "FABRIC": -1, "FSTATUS": 0, "DRAINED": -1}
+# How a sound NVML answers; LOST is the GPU that HANDLE is about, -1 all of them. SLOW is how many seconds it takes, LATE
+# makes it look for the module.
+WELL = {"INIT": 0, "HANDLE": 0, "LOST": -1, "MODE": 0, "MIG": 0, "INSTANCES": 0, "RECOVERY": 0, "CONFIDENTIAL": 0, "READY": 0, "WSL": 0, "FABRIC": -1, "FSTATUS": 0, "DRAINED": -1, "SLOW": 0, "LATE": 0}
 
 
 def fatbin(targets, ptx_isa):
@@ -316,7 +317,9 @@ class Machine:
         """A node of another driver's, for one that this machine answers as the situation needs."""
         path = f"{self.dir}/node-{name}"; subprocess.run(["mknod", path, "c", str(major), str(minor)], check=True); os.chmod(path, mode); self.nodes[name] = path; return self
 
-    def run(self, binary, *args):
+    def run(self, binary, *args): return subprocess.run([*self.command(binary), *args], capture_output=True, text=True)
+    def command(self, binary):
+        """What starts the program inside this machine; its arguments follow."""
         root = self.dir + "/root"
         for f in subprocess.run(["ldd", binary], capture_output=True, text=True).stdout.split():
             if f.startswith("/") and not os.path.exists(root + f): os.makedirs(os.path.dirname(root + f), exist_ok=True); shutil.copy(os.path.realpath(f), root + f)
@@ -333,7 +336,7 @@ class Machine:
         if self.user:
             for d, _, _ in os.walk(self.dir): os.chmod(d, 0o755)
             a = ["setpriv", "--reuid", str(self.user), "--regid", str(self.user), "--clear-groups", *a]
-        return subprocess.run([*a, "/usr/bin/cudacompat", *args], capture_output=True, text=True)
+        return [*a, "/usr/bin/cudacompat"]
     def done(self): shutil.rmtree(self.dir, ignore_errors=True)
 
 
