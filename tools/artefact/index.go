@@ -47,6 +47,12 @@ const simpleTypes = "application/vnd.pypi.simple.v1+json, text/html;q=0.1"
 
 // Files lists the wheels of one project.
 func (i *Index) Files(ctx context.Context, project string) ([]File, error) {
+	files, err := i.Archives(ctx, project)
+	return slices.DeleteFunc(files, func(f File) bool { return !strings.HasSuffix(f.Name, ".whl") }), err
+}
+
+// Archives lists the wheels and the source archives of one project.
+func (i *Index) Archives(ctx context.Context, project string) ([]File, error) {
 	address := strings.TrimRight(i.Address, "/") + "/" + project + "/"
 	answer, err := i.Web.get(ctx, address, http.Header{"Accept": {simpleTypes}})
 	if err != nil {
@@ -60,7 +66,7 @@ func (i *Index) Files(ctx context.Context, project string) ([]File, error) {
 	return filesOn(project, answer.Header.Get("Content-Type"), page, answer.Request.URL)
 }
 
-// filesOn are the wheels on a project's page.
+// filesOn returns the files on a project's page.
 func filesOn(project, form string, page []byte, at *url.URL) ([]File, error) {
 	read := htmlFiles
 	if strings.Contains(form, "json") {
@@ -70,7 +76,6 @@ func filesOn(project, form string, page []byte, at *url.URL) ([]File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the index's page for %s: %w", project, err)
 	}
-	files = slices.DeleteFunc(files, func(f File) bool { return !strings.HasSuffix(f.Name, ".whl") })
 	for n := range files {
 		files[n].URL = resolve(at, files[n].URL)
 	}

@@ -43,6 +43,9 @@ func (l Lock) Match(list []Listed) {
 			l[listed.ID] = one
 		}
 		one.Tables, one.Projects, one.Address = listed.Tables, slices.Concat(listed.Projects, listed.Beside), listed.Address
+		if listed.Reader == watching {
+			one.Projects = nil // it vouches for no row
+		}
 		one.Fixed, one.ByHand = listed.fixed(), listed.Reader == typed
 	}
 	maps.DeleteFunc(l, func(id string, _ *tables.Locked) bool {

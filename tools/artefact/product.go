@@ -121,7 +121,14 @@ func (p Product) onPlatform(list []Candidate) []Candidate {
 	})
 }
 
+// files returns a project's wheels on the index.
 func (s *Source) files(ctx context.Context, project string) ([]File, error) {
+	files, err := s.archives(ctx, project)
+	return slices.DeleteFunc(slices.Clone(files), func(f File) bool { return !strings.HasSuffix(f.Name, ".whl") }), err
+}
+
+// archives returns a project's wheels and source archives on the index.
+func (s *Source) archives(ctx context.Context, project string) ([]File, error) {
 	if files, ok := s.lists[project]; ok {
 		return files, nil
 	}

@@ -160,6 +160,8 @@ func Lint(dir, today string) ([]string, error) {
 			d.firstNaming(page), page, page))
 	}
 	complaints = append(complaints, d.unread(list, lock)...)
+	complaints = append(complaints, d.unwatched(list)...)
+	complaints = append(complaints, lock.neverRead(list, today)...)
 	for _, c := range d.Derive() {
 		for _, i := range c.Differs() {
 			complaints = append(complaints, fmt.Sprintf("%s.csv: %s: %s is %q, and what follows from other cells is %q: "+

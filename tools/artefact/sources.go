@@ -24,6 +24,7 @@ type Listed struct {
 	Tables   []string `toml:"tables"`
 	MaxAge   int      `toml:"max_age"` // days
 	Copy     string   `toml:"copy"`    // how one gets a copy, where no address has it as it is read
+	ReadBy   string   `toml:"read_by"` // of a source that was never read: the day by which it must be
 
 	// Of a package that is built against a framework or a CUDA.
 	Since     string   `toml:"since"`     // the oldest release of which there is a row
@@ -77,6 +78,8 @@ func (l Listed) check(twice bool) error {
 		return fmt.Errorf("it needs either projects or an address")
 	case !compiles(l.Named):
 		return fmt.Errorf("named is no pattern with two groups")
+	case l.ReadBy != "" && !isDay(l.ReadBy):
+		return fmt.Errorf("read_by must be a day such as 2026-12-31")
 	case l.MaxAge < 0 || l.MaxAge == 0 && l.Reader != typed:
 		return fmt.Errorf("max_age must be a number of days")
 	}
@@ -148,6 +151,7 @@ var pageReaders = map[string]func(context.Context, *Source, Listed) ([]Row, erro
 	"pci-ids":           chipRows,
 	"open-modules":      productRows,
 	"torch-windows":     buildRows,
+	watching:            watchReleases,
 }
 
 // Page reads a source that is not one of wheels; false where it is.

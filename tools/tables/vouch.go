@@ -40,7 +40,7 @@ func (o *options) lint(out io.Writer) (int, error) {
 	if err != nil {
 		return exitUsage, err
 	}
-	for _, line := range complaints {
+	for _, line := range append(complaints, artefact.Awaited(o.all, o.data)...) {
 		fmt.Fprintln(out, line)
 	}
 	if len(complaints) > 0 {
