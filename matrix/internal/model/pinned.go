@@ -50,8 +50,10 @@ func (m *Machine) resolvedCuDNN(b *Build) *Installed {
 func (m *Machine) newestCuDNN(r Row, asked string) string {
 	newest := true
 	for _, c := range slices.Backward(tables.Rows[tables.CuDNN](m.Tables)) {
-		ok, err := version.Allows(asked, c.Release)
-		if err != nil || !ok || c.CUDA.Major() != r.CUDA.Major() || len(c.SASS) == 0 || !c.Build.Known() {
+		if c.CUDA.Major() != r.CUDA.Major() || len(c.SASS) == 0 || !c.Build.Known() {
+			continue
+		}
+		if ok, err := version.Allows(asked, c.Release); err != nil || !ok {
 			continue
 		}
 		if !slices.ContainsFunc(m.GPUs, func(g GPU) bool {

@@ -47,15 +47,16 @@ func GPUEnds(m *model.Machine, framework string) []pin.End {
 			break
 		}
 	}
-	rows := m.FrameworkRows(framework)
-	made := slices.DeleteFunc(slices.Clone(rows), func(r model.Row) bool { return !hasCode(m, r) })
-	if len(made) == 0 {
-		return list
-	}
-	newer := func(a, b model.Row) int { return a.Number.Compare(b.Number) }
-	last, newest := slices.MaxFunc(made, newer), slices.MaxFunc(rows, newer)
-	if last.Number.Less(newest.Number) {
-		list = append(list, pin.End{Kind: pin.EndOfCode, Last: last.Release, Why: fmt.Sprintf("%s %s is the last release made for %s; %s is not",
+	rows := m.FrameworkRows(framework) // oldest first
+	for _, last := range slices.Backward(rows) {
+		if !hasCode(m, last) {
+			continue
+		}
+		newest := rows[len(rows)-1]
+		if !last.Number.Less(newest.Number) {
+			break
+		}
+		return append(list, pin.End{Kind: pin.EndOfCode, Last: last.Release, Why: fmt.Sprintf("%s %s is the last release made for %s; %s is not",
 			framework, last.Release, gpuWords(m), newest.Release), Source: newest.Source})
 	}
 	return list
