@@ -15,7 +15,7 @@ func schemaCommand(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "schema [NAME]", Args: atMostOne,
 		Short:       "Print the JSON schema of what a command writes",
-		Long:        "Prints the JSON schema (draft 2020-12) of a form of JSON that a command writes: diagnosis, facts, fleet, guard, page, report or requires. Without NAME, lists them. A schema refers to others by their file names, NAME-v1.json.",
+		Long:        "Prints the JSON schema (draft 2020-12) of a form of JSON that a command writes: diagnosis, explanation, facts, fleet, guard, report or requires. Without NAME, lists them. A schema refers to others by their file names, NAME-v1.json.",
 		Example:     "  cudacompat schema\n  cudacompat schema report >report-v1.json",
 		Annotations: map[string]string{exitNote: exitPlain},
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -9,7 +9,7 @@ import (
 )
 
 // ExplanationSchema names the form of Explanation in JSON.
-const ExplanationSchema = "cudacompat/page/v1"
+const ExplanationSchema = "cudacompat/explanation/v1"
 
 // Explanation is the page about a rule, a cause, a code, a name or a library, in its parts.
 type Explanation struct {

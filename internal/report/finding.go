@@ -43,8 +43,11 @@ func (p *page) finding(f statement, headline bool) {
 		}
 	}
 	p.command("more", "cudacompat explain "+f.Rule)
-	if address := (Tool{Site: p.style.site}).RulePage(f.Rule); address != "" {
+	switch address := (Tool{Site: p.style.site}).RulePage(f.Rule); {
+	case address != "":
 		p.field("", address)
+	case p.style.All:
+		p.field("", RuleFile(f.Rule))
 	}
 }
 

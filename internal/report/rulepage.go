@@ -9,3 +9,6 @@ func (t Tool) RulePage(rule string) string {
 	}
 	return strings.TrimSuffix(t.Site, "/") + "/rule/" + rule + "/"
 }
+
+// RuleFile returns the path of a rule's page in the repository, for a build that was given no site.
+func RuleFile(rule string) string { return "docs/rules/" + rule + ".md" }

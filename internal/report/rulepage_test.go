@@ -19,6 +19,7 @@ func TestRulePage(t *testing.T) {
 		"markdown": func(b *bytes.Buffer, r Report) error { return Markdown(b, r, Style{}) },
 		"sarif":    func(b *bytes.Buffer, r Report) error { return SARIF(b, r, Style{}) },
 		"github":   func(b *bytes.Buffer, r Report) error { return GitHub(b, r, Style{}) },
+		"junit":    func(b *bytes.Buffer, r Report) error { return JUnit(b, r, Style{}) },
 		"json":     func(b *bytes.Buffer, r Report) error { return writeJSON(b, r) },
 	} {
 		for _, site := range []string{"", "https://cudacompat.example/"} {
@@ -32,6 +33,10 @@ func TestRulePage(t *testing.T) {
 			}
 			if has := strings.Contains(b.String(), want); has != (site != "") {
 				t.Errorf("%s with the site %q: the address is there: %v\n%s", name, site, has, b.String())
+			}
+			inRepository := name == "junit" || name == "github" || name == "markdown" || name == "sarif"
+			if has := strings.Contains(b.String(), "docs/rules/driver-too-old.md"); has != (inRepository && site == "") {
+				t.Errorf("%s with the site %q: the path in the repository is there: %v\n%s", name, site, has, b.String())
 			}
 		}
 	}

@@ -21,14 +21,14 @@ import (
 )
 
 const (
-	reportSchema    = "schema/report-v1.json"
-	factsSchema     = "schema/facts-v1.json"
-	diagnosisSchema = "schema/diagnosis-v1.json"
-	requiresSchema  = "schema/requires-v1.json"
-	fleetSchema     = "schema/fleet-v1.json"
-	changesSchema   = "schema/changes-v1.json"
-	guardSchema     = "schema/guard-v1.json"
-	pageSchema      = "schema/page-v1.json"
+	reportSchema      = "schema/report-v1.json"
+	factsSchema       = "schema/facts-v1.json"
+	diagnosisSchema   = "schema/diagnosis-v1.json"
+	requiresSchema    = "schema/requires-v1.json"
+	fleetSchema       = "schema/fleet-v1.json"
+	changesSchema     = "schema/changes-v1.json"
+	guardSchema       = "schema/guard-v1.json"
+	explanationSchema = "schema/explanation-v1.json"
 )
 
 // TestReportsHoldToTheirSchema validates every case's report, and its facts alone.
@@ -107,7 +107,7 @@ func TestSchemasDescribeEveryField(t *testing.T) {
 	for name, typ := range map[string]reflect.Type{
 		reportSchema: reflect.TypeFor[Report](), factsSchema: reflect.TypeFor[facts.Facts](),
 		diagnosisSchema: reflect.TypeFor[Explained](), requiresSchema: reflect.TypeFor[Requires](),
-		fleetSchema: reflect.TypeFor[Fleet](), guardSchema: reflect.TypeFor[guard.Forecast](), pageSchema: reflect.TypeFor[Explanation](),
+		fleetSchema: reflect.TypeFor[Fleet](), guardSchema: reflect.TypeFor[guard.Forecast](), explanationSchema: reflect.TypeFor[Explanation](),
 	} {
 		t.Run(path.Base(name), func(t *testing.T) { describe(t, "", typ, load(t, name)) })
 	}
