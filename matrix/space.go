@@ -83,6 +83,9 @@ func (s *spacing) hosts(t *Tables) []*host {
 			continue
 		}
 		key := fmt.Sprint("instance ", hostKey(t, chip, i.GPU), i.Platform, i.GRID, i.LastBranch, ec2Name.MatchString(name))
+		if i.LastBranch.Known() && i.LastBranch != chip.LastBranch {
+			key += fmt.Sprint(i.Source)
+		}
 		// Without an AMI to choose, an instance type is a GPU.
 		if like := at[hostKey(t, chip, i.GPU)]; like != nil && like.Platform == i.Platform && i.GRID != "yes" && !ec2Name.MatchString(name) {
 			key = hostKey(t, chip, i.GPU)

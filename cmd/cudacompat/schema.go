@@ -72,7 +72,7 @@ func listSchemas(s streams) error {
 			return err
 		}
 		sentence, _, _ := strings.Cut(schema.Description, ". ")
-		fmt.Fprintf(&list, "%-10s  %s\n", name, strings.TrimSuffix(sentence, ".")+".")
+		fmt.Fprintf(&list, "%-11s  %s\n", name, strings.TrimSuffix(sentence, ".")+".")
 	}
 	return writePage(s.out, []byte(list.String()))
 }

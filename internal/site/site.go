@@ -94,8 +94,7 @@ func (p page) Wrong() string {
 	if p.Repository == "" {
 		return ""
 	}
-	body := fmt.Sprintf("/%s (tables of %s): ", p.Path, p.Date)
-	return p.Repository + "/issues/new?" + url.Values{"title": {"Wrong: " + cmp.Or(p.Question, p.Title)}, "body": {body}}.Encode()
+	return p.Repository + "/issues/new?" + url.Values{"title": {fmt.Sprintf("Wrong: %s (/%s, %s)", cmp.Or(p.Question, p.Title), p.Path, p.Date)}}.Encode()
 }
 
 // Build writes the whole site.
@@ -190,7 +189,7 @@ func (b *builder) finish() error {
 		to := b.redirects[from]
 		relative := strings.Repeat("../", strings.Count(from, "/")) + to
 		var body bytes.Buffer
-		if err := b.pages.ExecuteTemplate(&body, "redirect.html", map[string]string{"To": relative, "Canonical": page{Path: to, Site: b.Site}.Canonical()}); err != nil {
+		if err := b.pages.ExecuteTemplate(&body, "redirect.html", map[string]string{"To": relative}); err != nil {
 			return err
 		}
 		if err := b.write(from+"index.html", body.Bytes()); err != nil {

@@ -125,6 +125,8 @@ func TestPages(t *testing.T) {
 		"gpu/V100/index.html":                            `url=../../gpu/v100/`,
 		"torch/2.9.0/index.html":                         "plain pip install (cu128) needs driver",
 		"driver/550/index.html":                          "is the newest that runs on it",
+		"vllm/index.html":                                `<tr id="r0.11.0">`,
+		"vllm/0.11.0/index.html":                         `url=../../vllm/#r0.11.0"`,
 		"instance/p5.48xlarge/index.html":                "PyTorch for p5.48xlarge: ",
 		"rule/driver-too-old/index.html":                 `<link rel="canonical" href="https://cudacompat.example/rule/driver-too-old/">`,
 		"xid/79/index.html":                              "Xid 79: ",

@@ -51,6 +51,15 @@ type dataTable struct {
 	Caption string     `json:"caption"`
 	Columns []string   `json:"columns"`
 	Rows    [][]string `json:"rows"`
+	Anchors []string   `json:"-"` // of the rows that have one
+}
+
+// Anchor is the anchor of a row; empty where it has none.
+func (t *dataTable) Anchor(row int) string {
+	if row < len(t.Anchors) {
+		return t.Anchors[row]
+	}
+	return ""
 }
 
 // thingSchema names the form of a thing in JSON.
@@ -58,7 +67,7 @@ const thingSchema = "cudacompat/page/v1"
 
 // things writes the page of every thing, and the one that lists them.
 func (b *builder) things() error {
-	for _, step := range []func() error{b.gpus, b.torches, b.branches, b.instances, b.rules, b.xids, b.errors} {
+	for _, step := range []func() error{b.gpus, b.torches, b.frameworks, b.branches, b.instances, b.rules, b.xids, b.errors} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -69,7 +78,8 @@ func (b *builder) things() error {
 		lists[kind] = append(lists[kind], e)
 	}
 	var body thingsBody
-	for _, k := range []struct{ kind, title string }{{"gpu", "GPUs"}, {"torch", "PyTorch releases"}, {"driver", "Driver branches"}, {"instance", "Instance types"},
+	for _, k := range []struct{ kind, title string }{{"gpu", "GPUs"}, {"torch", "PyTorch releases"}, {"tensorflow", "TensorFlow releases"}, {"jax", "JAX releases"}, {"vllm", "vLLM releases"}, {"sglang", "SGLang releases"},
+		{"driver", "Driver branches"}, {"instance", "Instance types"},
 		{"rule", "Rules"}, {"xid", "Xids"}, {"error", "Errors"}} {
 		body.Lists = append(body.Lists, thingsList{k.kind, k.title, lists[k.kind]})
 	}

@@ -55,7 +55,7 @@
     asks = r.asks;
     said = [];
     if (r.cuda && text.trim()) said.push(el('span', {}, 'CUDA ' + r.cuda + ' is not used: it is the CUDA that the driver or a build was made with, not a ceiling. ', link('rule/minor-compat/', 'Why'), '. Which builds run on which GPU: ', link('grid/?builds=any', 'the grid'), '.'));
-    if (r.release) said.push(el('span', {}, 'For one release: ', link((q.want === 'torch' ? 'torch/' + r.release + '/' : 'things/?q=' + q.want + '+' + r.release), q.want + ' ' + r.release), '. Below is what runs at all.'));
+    if (r.release) said.push(el('span', {}, 'For one release: ', link(q.want + '/' + r.release + '/', q.want + ' ' + r.release), '. Below is what runs at all.'));
     if (r.xid) said.push(el('span', {}, link('xid/' + r.xid + '/', 'Xid ' + r.xid), ': what it means and what to do.'));
     if (r.error) said.push(el('span', {}, link('error/' + slug(r.error) + '/', 'Error ' + r.error), ': what it means and what to do.'));
     if (text.trim() && !named(q) && !asks.length && !r.xid && !r.error && !r.release) {
@@ -88,7 +88,7 @@
       document.querySelectorAll('#start details').forEach(function (d) { d.open = d.dataset.want === question.want; });
     }
     notesShown(list);
-    if (wrong) wrong.href = wrongBase.replace(/&title=/, encodeURIComponent(lookup.command(question)) + '&title=');
+    if (wrong) wrong.href = wrongBase + encodeURIComponent(' ' + lookup.command(question));
     document.title = (named(question) ? words(question) + ' · ' : '') + 'Which build runs on my driver and GPU? · cudacompat';
   }
 

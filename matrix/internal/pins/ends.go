@@ -39,6 +39,9 @@ func GPUEnds(m *model.Machine, framework string) []pin.End {
 	list := []pin.End{}
 	for _, g := range m.GPUs {
 		if last, source := m.LastBranch(g); last.Known() && !m.Jetson() {
+			if last == g.Chip.LastBranch { // an instance type's row repeats it
+				source = g.Chip.Source
+			}
 			end := pin.End{Kind: pin.EndOfGPU, Last: last.String(), Why: fmt.Sprintf("%s is the last driver branch that drives %s", last, g.Label), Source: source}
 			if b, ok := DriverEnd(m.Tables, last); ok {
 				end.Date = b.Date

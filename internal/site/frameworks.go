@@ -1,0 +1,98 @@
+package site
+
+import (
+	"fmt"
+	"html/template"
+	"net/url"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
+)
+
+// release is one build of a framework or an engine beside PyTorch, as its page has it.
+type release struct {
+	version, variant, platform, torch string
+	cuda                              version.Number
+	sass, python, source              []string
+}
+
+// frameworks writes a page for each framework and engine beside PyTorch, with a line for each release. A release's own
+// address leads to its line.
+func (b *builder) frameworks() error {
+	for _, want := range b.Wants {
+		if want == "torch" {
+			continue
+		}
+		list := b.releases(want)
+		if len(list) == 0 {
+			continue
+		}
+		slices.SortStableFunc(list, func(x, y release) int { return version.CompareTexts(y.version, x.version) })
+		newest := list[0]
+		t := thing{Kind: want, Name: titles[want], Ask: template.URL(url.Values{"want": {want}}.Encode()),
+			Answer: fmt.Sprintf("%s %s, the newest in the tables: %s", titles[want], newest.version, b.needs(newest)),
+			Table:  &dataTable{Caption: "Releases", Columns: []string{"release", "build", "platform", "torch", "CUDA", "driver", "machine code", "Python"}}}
+		address := want + "/"
+		for _, r := range list {
+			anchor := "r" + r.version
+			if slices.Contains(t.Table.Anchors, anchor) {
+				anchor = ""
+			} else {
+				b.redirect(address+r.version+"/", address+"#"+anchor)
+				b.listed(want+" "+r.version, address+"#"+anchor, titles[want]+" "+r.version)
+			}
+			t.Table.Anchors = append(t.Table.Anchors, anchor)
+			t.Table.Rows = append(t.Table.Rows, []string{r.version, r.variant, r.platform, r.torch, r.cuda.String(), b.floor(r), strings.Join(r.sass, " "), strings.Join(r.python, ", ")})
+		}
+		t.Source = newest.source
+		t.Neighbours = append(t.Neighbours, neighbour{"the table with the source of each release", "data/"})
+		if err := b.thing(address, t.Answer, t, want+" releases"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// releases returns the CUDA builds of a framework or an engine in the tables.
+func (b *builder) releases(want string) []release {
+	var list []release
+	add := func(w tables.Wheel, source []string) {
+		if w.CUDA.Known() {
+			list = append(list, release{version: w.Release, variant: w.Variant, platform: w.Platform, cuda: w.CUDA, sass: w.SASS, python: w.Python, source: source})
+		}
+	}
+	switch want {
+	case "tensorflow":
+		for _, r := range tables.Rows[tables.TensorFlow](b.Tables) {
+			add(r.Wheel, r.Source)
+		}
+	case "jax":
+		for _, r := range tables.Rows[tables.JAX](b.Tables) {
+			add(r.Wheel, r.Source)
+		}
+	default:
+		for _, e := range tables.RowsOf[tables.Extension](b.Tables, want) {
+			if e.Family().Known() {
+				list = append(list, release{version: e.Release, variant: e.Variant, platform: e.Platform, torch: strings.Join(e.Torch, " "), cuda: e.Family(), sass: e.SASS, python: e.Python, source: e.Source})
+			}
+		}
+	}
+	return list
+}
+
+// floor is the driver that a release needs, ">= 525.60.13".
+func (b *builder) floor(r release) string {
+	need, _, _ := b.Tables.Floor(r.cuda, strings.HasPrefix(r.platform, "win_"))
+	return strings.TrimPrefix(need, "driver ")
+}
+
+// needs says what a release is made for.
+func (b *builder) needs(r release) string {
+	words := fmt.Sprintf("CUDA %s, needs driver %s", r.cuda, b.floor(r))
+	if r.torch != "" {
+		words = "torch " + r.torch + ", " + words
+	}
+	return words
+}
