@@ -135,9 +135,6 @@ func sarifRules(r Report, results []sarifResult) []sarifRule {
 	for _, rule := range matrix.Rules() {
 		page, _ := fs.ReadFile(docs.Rules, "rules/"+rule.ID+".md") // that each has one, a test says
 		help := sarifHelp{Text: "cudacompat explain " + rule.ID}
-		if r.Tool.Site == "" {
-			help.Text += " (" + RuleFile(rule.ID) + ")"
-		}
 		if slices.ContainsFunc(results, func(res sarifResult) bool { return res.Rule == rule.ID }) {
 			help.Markdown = string(page)
 		}
