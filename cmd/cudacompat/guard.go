@@ -38,7 +38,7 @@ func guardCommand(s streams) *cobra.Command {
 	var f guardFlags
 	cmd := &cobra.Command{
 		Use:   "guard [flags] -- COMMAND",
-		Short: "Judge what pip or uv is about to install, then let it, or say what to ask for instead",
+		Short: "Check what pip or uv is about to install; run it if it is safe, else suggest what to install instead",
 		Long:  "Runs the installer's own dry run, judges the environment before and after the change, and prints what breaks and what is fixed. If something breaks, nothing is installed, and the same command with pins that pass is offered. If nothing does, the command is run as typed, without a shell, and its exit code is handed through; afterwards the environment is looked at again. If it cannot be determined, guard asks, or stops where nobody can answer. Understood are " + guard.Forms + ".\n\nguard itself opens no connection; the installer does, with its own settings. A dry run changes no environment, but it fills the installer's cache and can run the build program of a package that comes as a source; `--only-binary :all:` avoids that.",
 		Example: "  cudacompat guard -- uv pip install vllm\n" +
 			"  cudacompat guard --gpu L4 -- pip install -r requirements.txt\n" +
