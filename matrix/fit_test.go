@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/internal/tables"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 )
@@ -207,6 +208,29 @@ func TestToBeCompiled(t *testing.T) {
 		})
 		if fits := pairAnswer(v, nameIn(strings.Split(strings.TrimSpace(text), "\n")[1])); got != want || want && fits != "" {
 			t.Errorf("%q: %t, %q:\n%s", text, got, fits, summary(v, everyRule))
+		}
+	}
+}
+
+// TestTraitsOfRenamedPackages holds that a package has the same traits under its old name and its new one, and rows under both:
+// its old releases are still installed.
+func TestTraitsOfRenamedPackages(t *testing.T) {
+	traits := func(name string) (list []string) {
+		for _, r := range tables.Rows[tables.Trait](Embedded()) {
+			if r.Package == name {
+				list = append(list, fmt.Sprint(r.Trait, " ", r.Releases))
+			}
+		}
+		return list
+	}
+	for was, is := range map[string]string{"sgl-kernel": "sglang-kernel"} { // sglang renamed its kernels with 0.4
+		if !slices.Equal(traits(was), traits(is)) || len(traits(is)) == 0 {
+			t.Errorf("%s: %q, %s: %q", was, traits(was), is, traits(is))
+		}
+		for _, name := range []string{was, is} {
+			if len(tables.RowsOf[tables.Extension](Embedded(), name)) == 0 {
+				t.Errorf("%s has no rows", name)
+			}
 		}
 	}
 }
