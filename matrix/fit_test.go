@@ -140,7 +140,7 @@ func pairAnswer(v verdict.Verdict, name string) string {
 	return answer
 }
 
-// TestWheels holds the relation against 60 pairs whose wheels were read: by DT_NEEDED, by undefined symbols, and by the
+// TestWheels holds the relation against 80 pairs whose wheels were read: by DT_NEEDED, by undefined symbols, and by the
 // package's own check at import. None that cannot be imported fits, and at most three that the wheels decide are unknown.
 func TestWheels(t *testing.T) {
 	data, err := os.ReadFile("testdata/wheels.csv")
