@@ -3,6 +3,7 @@
 # make static     build it without NVML and libc: bin/cudacompat-static
 # make test       run the tests
 # make grid       run in full what make test samples: pins for every driver, GPU and Python, every upgrade, every log
+# make faults     let each reading call fail on 20 broken and 20 sound machines (FAULTS=60: one fault in 60, two minutes)
 # make lint       run gofmt, vet, staticcheck and tools/lint (names, comments), and check go.mod and NOTICE
 # make freeze     give the tests today's tables; read what then differs
 # make golden     rewrite the tests' expected output; read the difference before you commit it
@@ -31,7 +32,7 @@ RELEASE := -buildmode=pie -trimpath '-ldflags=-s -w -extldflags=-Wl,-z,lazy'
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
-.PHONY: wheel doctor test grid duality lint freeze golden fuzz situations uses machines gpu bench build static release rename clean
+.PHONY: wheel doctor test grid duality faults lint freeze golden fuzz situations uses machines gpu bench build static release rename clean
 
 build: bin/cudacompat
 
@@ -73,6 +74,14 @@ GRID ?= releases
 
 duality:
 	CUDACOMPAT_GRID=$(GRID) go test $(LAZY) -timeout 3h -v -run TestEveryRequirement ./matrix
+
+# Every fault takes some two hours of processor time. SEED draws other machines; make test takes a few faults on a few.
+FAULTS ?= 60
+
+faults: build
+	trees=$$(mktemp -d) && trap 'rm -rf "$$trees"' EXIT && python3 tools/situations/kit.py bin/cudacompat trees "$$trees" && \
+		go test $(LAZY) -timeout 6h -v -run TestFaults ./matrix -fault-machines 20 -fault-share $(FAULTS) \
+			-fault-trees "$$trees" $(if $(SEED),-fault-seed $(SEED))
 
 lint:
 	@test -z "$$(gofmt -l .)" || { echo "not gofmt-ed:"; gofmt -l .; exit 1; }

@@ -4,6 +4,7 @@ NVML, so that `cudacompat doctor` runs as on a real host or in a real container.
 
     python3 kit.py BINARY [NAME…]          # runs them all, prints those whose answer is not what it must be
     python3 kit.py BINARY -v NAME          # prints the screen too
+    python3 kit.py BINARY trees DIR        # writes the files of each as a tree
     python3 kit.py BINARY record DIR       # writes what `probe` says inside each, for systems without namespaces, and inside
                                            # the sound machines that matrix's cases are patches over, into matrix/testdata
 
@@ -415,10 +416,28 @@ def record(binary, situations, machines, directory):
     put(directory + "/situations/situations.json", show(listed) + "\n")
 
 
+def trees(situations, directory):
+    """Writes the files of each situation as one tree, with machine.json for its variables: what matrix's TestFaults looks at."""
+    for name, s in situations.items():
+        if "--offline" in s.args: continue
+        m = s.make(); tree = f"{directory}/{slug(name)}"
+        try:
+            subprocess.run(["/sbin/ldconfig", "-r", m.dir + "/root"], capture_output=True)
+            shutil.copytree(m.dir + "/root", tree, symlinks=True)
+            for d in "proc", "sys":
+                shutil.rmtree(f"{tree}/{d}", ignore_errors=True); shutil.copytree(f"{m.dir}/{d}", f"{tree}/{d}", symlinks=True)
+            for node in m.nodes: put(f"{tree}/dev/{node}", "")
+            put(tree + "/machine.json", json.dumps({"env": {"PATH": "/usr/bin", **m.env}}))
+        finally: m.done()
+
+
 def main(situations, machines):
     verbose = "-v" in sys.argv; binary, *names = [a for a in sys.argv[1:] if a != "-v"]
     if names[:1] == ["record"]:
         record(os.path.abspath(binary), situations, machines, names[1])
+        return
+    if names[:1] == ["trees"]:
+        trees(situations, names[1])
         return
     if unknown := [n for n in names if n not in situations]: sys.exit(f"no situation is called {unknown}")
     chosen = {k: v for k, v in situations.items() if not names or k in names}

@@ -101,6 +101,7 @@ func TestUnlistableIsNotEmpty(t *testing.T) {
 	site := filepath.Join(root, hosttest.Site) + "/"
 	hosttest.Write(t, site+"torch-2.9.0.dist-info/METADATA", "Name: torch\nVersion: 2.9.0\n")
 	hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
+	hosttest.Must(t, os.MkdirAll(filepath.Join(root, "opt/vendor"), 0o755))
 	for _, c := range []struct {
 		place string
 		code  syscall.Errno
@@ -113,8 +114,10 @@ func TestUnlistableIsNotEmpty(t *testing.T) {
 		{"/opt/venv", syscall.EACCES, map[string]string{"VIRTUAL_ENV": "/opt/venv"}, nil, facts.UnreadNeeded},
 		{"/opt/venv/lib/python3.12", syscall.EIO, map[string]string{"VIRTUAL_ENV": "/opt/venv"}, nil, facts.UnreadNeeded},
 		{"/opt", syscall.EIO, map[string]string{}, nil, facts.UnreadNeeded},
-		{"/opt", syscall.EACCES, map[string]string{}, nil, facts.UnreadClosed}, // what this user cannot read, this user cannot import
-		{"/opt", syscall.EACCES, nil, nil, facts.UnreadNeeded},                 // at rest
+		{"/opt", syscall.EACCES, map[string]string{}, nil, facts.UnreadNeeded},          // closed on no sound machine
+		{"/opt/vendor", syscall.EACCES, map[string]string{}, nil, facts.UnreadClosed},   // what this user cannot read, this user cannot import
+		{"/opt/venv/lib", syscall.EACCES, map[string]string{}, nil, facts.UnreadClosed}, // the same
+		{"/opt", syscall.EACCES, nil, nil, facts.UnreadNeeded},                          // at rest
 	} {
 		h := (&host.Host{Root: root, Env: c.env, Rest: c.env == nil && c.named == nil}).WithFaults(func(_, name string) error {
 			if name == c.place || strings.HasPrefix(name, c.place+"/") && c.place != "/opt" {

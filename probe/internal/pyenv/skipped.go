@@ -30,10 +30,12 @@ func (s *Search) Skipped(needed []string) {
 			}
 			continue
 		case s.Rest:
-		case skipped.Closed || host.IsPrivate(skipped.Place):
+		case skipped.Closed && !isSearched(skipped.Place) && !IsPrefix(s.Host, skipped.Place), host.IsPrivate(skipped.Place):
 			kind = facts.UnreadClosed
 		}
-		if !s.isUnread(skipped.Place) {
+		if i := s.unreadAt(skipped.Place); i >= 0 {
+			s.Found.Unread[i].Probe = "python" // rules that miss something there are withheld
+		} else {
 			s.Found.Unread = append(s.Found.Unread, facts.Unread{Place: skipped.Place, Reason: skipped.Reason, Kind: kind, Probe: "python"})
 		}
 	}
@@ -73,9 +75,15 @@ func (s *Search) homeOf(place string) string {
 	return ""
 }
 
-// isUnread reports whether a place is named already, by itself or in the reason of what holds it.
-func (s *Search) isUnread(place string) bool {
-	return slices.ContainsFunc(s.Found.Unread, func(u facts.Unread) bool {
+// isSearched reports whether a place is one of the directories in which environments are searched for, or above one. On a
+// sound machine everybody may list these.
+func isSearched(place string) bool {
+	return slices.ContainsFunc(bases, func(base string) bool { return within(strings.TrimSuffix(base, "/*"), place) })
+}
+
+// unreadAt returns which entry names a place, by itself or in the reason of what holds it, or -1.
+func (s *Search) unreadAt(place string) int {
+	return slices.IndexFunc(s.Found.Unread, func(u facts.Unread) bool {
 		return u.Place == place || path.IsAbs(u.Place) && within(place, u.Place) && strings.Contains(u.Reason, place)
 	})
 }

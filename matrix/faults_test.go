@@ -1,0 +1,158 @@
+package matrix_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"cudacompat/matrix"
+	"cudacompat/matrix/verdict"
+	"cudacompat/probe"
+	"cudacompat/probe/host"
+	"cudacompat/probe/host/hosttest"
+
+	"golang.org/x/tools/txtar"
+)
+
+var (
+	faultTrees = flag.String("fault-trees", "", "inject faults into the machines of this `directory`, as `kit.py BINARY trees` writes them, too")
+	faultSeed  = flag.Uint64("fault-seed", 0, "draw faults by this `seed`; 0: by the time")
+	faultShare = flag.Int("fault-share", 800, "try one fault in `N`")
+	faultMost  = flag.Int("fault-machines", 3, "the `number` of broken machines and of sound ones")
+)
+
+// A reading call fails by one of these.
+var faultCodes = []syscall.Errno{syscall.EIO, syscall.EACCES, syscall.EPERM, syscall.ESTALE, syscall.EMFILE, syscall.ENFILE,
+	syscall.ENOMEM, syscall.ETIMEDOUT, syscall.ENOTCONN, syscall.EBUSY}
+
+// faultMachine is a tree of files that is looked at as if it were running.
+type faultMachine struct {
+	name, root string
+	env        map[string]string
+	outcome    verdict.Outcome
+	calls      map[string]int
+}
+
+// look judges the machine while calls fail.
+func (m *faultMachine) look(fault host.Fault) verdict.Verdict {
+	h := (&host.Host{Root: m.root, Env: m.env}).WithFaults(fault)
+	f := probe.Run(context.Background(), h, probe.Options{Timeout: time.Minute})
+	return matrix.Check(context.Background(), matrix.Embedded(), f, []matrix.Target{{}}, verdict.Policy{Today: "2026-11-29"})
+}
+
+// faultMachines returns broken and sound machines, as many of each as are asked for.
+func faultMachines(t *testing.T, draw *rand.Rand) []*faultMachine {
+	t.Helper()
+	var all []*faultMachine
+	files, _ := filepath.Glob("../probe/testdata/*.txtar")
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		hosttest.Must(t, err)
+		h := hosttest.Of(t, archive)
+		if envs, _ := hosttest.Entry(archive, "@envs"); h.Rest || envs != "" {
+			continue
+		}
+		all = append(all, &faultMachine{name: filepath.Base(file), root: h.Root, env: h.Env})
+	}
+	trees, _ := filepath.Glob(filepath.Join(*faultTrees, "*/machine.json"))
+	for _, file := range trees {
+		var m struct{ Env map[string]string }
+		data, err := os.ReadFile(file)
+		hosttest.Must(t, err)
+		hosttest.Must(t, json.Unmarshal(data, &m))
+		all = append(all, &faultMachine{name: filepath.Base(filepath.Dir(file)), root: filepath.Dir(file), env: m.Env})
+	}
+	count := map[verdict.Outcome]int{}
+	draw.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return slices.DeleteFunc(all, func(m *faultMachine) bool {
+		m.calls = map[string]int{}
+		var mu sync.Mutex
+		m.outcome = m.look(func(call, _ string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			m.calls[call]++
+			return nil
+		}).Outcome
+		count[m.outcome]++
+		return m.outcome == verdict.Inconclusive || count[m.outcome] > *faultMost
+	})
+}
+
+// TestFaults lets the reading calls of broken and of sound machines fail, each kind from its nth call on and the nth alone.
+// A broken machine is then never compatible, and a sound one never incompatible.
+func TestFaults(t *testing.T) {
+	seed := *faultSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	draw := rand.New(rand.NewPCG(seed, 0))
+	tried := map[string]int{}
+	var mu sync.Mutex
+	for _, m := range faultMachines(t, draw) {
+		choose := rand.New(rand.NewPCG(draw.Uint64(), 0))
+		t.Run(fmt.Sprintf("%s %s", m.outcome, m.name), func(t *testing.T) {
+			t.Parallel()
+			for _, call := range slices.Sorted(maps.Keys(m.calls)) {
+				for n := 1; n <= m.calls[call]; n++ {
+					for _, code := range faultCodes {
+						for _, on := range []bool{true, false} {
+							if choose.IntN(*faultShare) != 0 {
+								continue
+							}
+							wrong := m.wrong(call, n, on, code)
+							mu.Lock()
+							tried[fmt.Sprintf("%s %s", m.outcome, map[bool]string{true: "right", false: "wrong"}[wrong == ""])]++
+							mu.Unlock()
+							if wrong != "" {
+								t.Error(wrong)
+							}
+						}
+					}
+				}
+			}
+		})
+	}
+	t.Cleanup(func() { t.Logf("seed %d: %v", seed, tried) })
+}
+
+// wrong says what is wrong with the verdict if the nth call of a kind fails, and those after it too if on is set.
+func (m *faultMachine) wrong(call string, n int, on bool, code syscall.Errno) string {
+	at, first := 0, ""
+	v := m.look(func(kind, name string) error {
+		if kind != call {
+			return nil
+		}
+		if at++; at < n || at > n && !on {
+			return nil
+		}
+		if first == "" {
+			first = name
+		}
+		return code
+	})
+	if v.Outcome == verdict.Inconclusive || v.Outcome == m.outcome {
+		return ""
+	}
+	var rules []string
+	for _, f := range v.Findings {
+		if f.Severity == verdict.Error {
+			rules = append(rules, f.Rule)
+		}
+	}
+	refused := code == syscall.EACCES || code == syscall.EPERM
+	if refused && v.Outcome == verdict.Incompatible && !slices.ContainsFunc(rules, func(rule string) bool { return rule != "not-importable" }) {
+		return "" // Python cannot import what this user may not read
+	}
+	return fmt.Sprintf("%s %d (%s) %t: %s: %s %s", call, n, first, on, code, v.Outcome, strings.Join(rules, " "))
+}
