@@ -61,6 +61,17 @@ func (m *Machine) Unseen(probe string) string {
 	return ""
 }
 
+// UnseenIn is a place in an environment that could not be seen, with the reason, "" if there is none. What is closed to
+// this user counts, too: a library may be in it.
+func (m *Machine) UnseenIn(env string) string {
+	for _, u := range m.Facts.Unread {
+		if u.Probe == "python" && strings.HasPrefix(u.Place, env+"/") {
+			return u.Place + " could not be looked at: " + u.Reason
+		}
+	}
+	return ""
+}
+
 // GivenGPUs reports whether somebody asked for a GPU for this container, and how many are named one by one; 0 when that is
 // not said. NVIDIA_VISIBLE_DEVICES asks by an index, a UUID, a MIG or CDI name: "all" is written by every CUDA image, and
 // "void", "none" or nothing only keep NVIDIA's hook out, as every CDI container does. Nodes in a /dev of its own and

@@ -12,15 +12,18 @@ import (
 
 // Ask asks a rule.
 func Ask(m *model.Machine, rule Rule, b *model.Build) []*Result {
-	return withheldUnseen(m, rule, ask(m, rule, b))
+	return withheldUnseen(m, rule, b, ask(m, rule, b))
 }
 
 // withheldUnseen replaces errors and warnings about what is missing by a missing fact, if a probe on whose "not there" the
 // rule rests could not see a place: what it misses may be there. It drops notes: the place itself is reported.
-func withheldUnseen(m *model.Machine, rule Rule, results []*Result) []*Result {
+func withheldUnseen(m *model.Machine, rule Rule, b *model.Build, results []*Result) []*Result {
 	place := ""
 	for _, probe := range rule.Absence {
 		place = cmp.Or(place, m.Unseen(probe))
+		if probe == "python" && b != nil && rule.Link == verdict.LinkLibraries {
+			place = cmp.Or(place, m.UnseenIn(b.Env.Path))
+		}
 		if probe != "python" { // much of a machine is not in its containers, and this source tells them apart
 			place = cmp.Or(place, m.Unseen("system"))
 		}

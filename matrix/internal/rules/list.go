@@ -28,7 +28,7 @@ var All = []Rule{
 	},
 	{
 		ID: "module-missing-for-kernel", Title: "the kernel that boots has no NVIDIA module",
-		Absence:     []string{"driver-modules", "installers", "boot"},
+		Absence:     []string{"driver-modules", "proc-driver", "installers", "boot"},
 		Link:        verdict.LinkModule,
 		Rests:       []verdict.LinkName{verdict.LinkGPU},
 		SaidBy:      "architecture-mismatch",
