@@ -12,6 +12,8 @@
 package matrix
 
 import (
+	"strings"
+
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
@@ -43,6 +45,19 @@ func RemovePrivate(t *Tables, f facts.Facts) facts.Facts {
 // Frameworks returns the package names of the frameworks whose releases the tables list.
 func Frameworks() []string {
 	return model.Frameworks()
+}
+
+// KnowsRelease reports whether the tables have a release of a framework, such as torch 2.9.0, on any platform. The newest
+// one that they have is also returned.
+func KnowsRelease(t *Tables, framework, release string) (known bool, newest string) {
+	public, _, _ := strings.Cut(release, "+")
+	for _, r := range model.ReleasesOf(t, framework) {
+		known = known || version.SameRelease(r, public)
+		if newest == "" || version.Of(newest).Less(version.Of(r)) {
+			newest = r
+		}
+	}
+	return known, newest
 }
 
 // KnowsImage reports whether a row of the tables, or the image's own tag, says which CUDA is in an image such as

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -43,7 +44,7 @@ func explainCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [RULE | CAUSE | CODE | NAME | TEXT | LOG...]",
 		Short: "Explain a log, an error code, a library or a rule",
-		Long:  "Reads logs (files, directories, - for standard input, or a line in quotes) and says whether the environment, the program or the hardware is to blame. Given a rule (what `doctor` checks), a cause (what a log can show), an error code (803), an error's name (cudaErrorInsufficientDriver), a library (libcudnn.so.9) or an Xid (xid79), prints the page about it. Without arguments, lists the rules and causes.",
+		Long:  "Reads logs (files, directories, - for standard input, or a line in quotes) and says whether the environment, the program or the hardware is to blame. Given a rule (what `doctor` checks), a cause (what a log can show), an error code (803), an error's name (cudaErrorInsufficientDriver), a library (libcudnn.so.9) or an Xid (xid79), prints the page about it. Without arguments, reads what a pipe brings, as in kubectl logs POD | cudacompat explain, and else lists the rules and causes.",
 		Example: "  cudacompat explain train.log\n" +
 			"  cudacompat explain \"RuntimeError: CUDA error: no kernel image is available\"\n" +
 			"  cudacompat explain 803",
@@ -67,6 +68,11 @@ func explainCommand(s streams) *cobra.Command {
 			if len(args) == 1 {
 				if isFile, err = inTime(reading, func() (bool, error) { return isLog(args[0]), nil }); err != nil {
 					return err
+				}
+			}
+			if len(args) == 0 {
+				if s.in = pipedInput(s.in); s.in != nil {
+					return f.logs(ctx, []string{"-"}, s)
 				}
 			}
 			switch {
@@ -93,6 +99,35 @@ func explainCommand(s streams) *cobra.Command {
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "say which line decided and why, and what it was chosen over")
 	cmd.Flags().BoolVar(&f.all, "all", false, "show every log line that the verdict rests on, and every step that may help")
 	return cmd
+}
+
+// pipeWait is how long explain waits for the first byte of a pipe that no argument names: many programs leave one open.
+const pipeWait = 2 * time.Second
+
+// pipedInput returns standard input if it is a pipe or a file in which there is something, and nil otherwise.
+func pipedInput(in io.Reader) io.Reader {
+	file, ok := in.(*os.File)
+	if !ok {
+		return nil
+	}
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() && info.Mode()&os.ModeNamedPipe == 0 {
+		return nil
+	}
+	head := bufio.NewReader(file)
+	first := make(chan error, 1)
+	go func() {
+		_, err := head.Peek(1)
+		first <- err
+	}()
+	select {
+	case err := <-first:
+		if err == nil {
+			return head
+		}
+	case <-time.After(pipeWait):
+	}
+	return nil
 }
 
 // isLog reports whether a word names something to read: an existing path, standard input.

@@ -87,7 +87,7 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	asked, err := f.whatIfs()
+	asked, err := f.whatIfs(tables)
 	if err != nil {
 		return err
 	}
@@ -158,8 +158,8 @@ func (f *fleetFlags) exit(s fleet.Summary) error {
 	return nil
 }
 
-// whatIfs reads every --what-if.
-func (f *fleetFlags) whatIfs() ([]fleet.WhatIf, error) {
+// whatIfs reads every --what-if. It refuses releases that the tables do not have: about these nothing can be said.
+func (f *fleetFlags) whatIfs(t *matrix.Tables) ([]fleet.WhatIf, error) {
 	var list []fleet.WhatIf
 	for _, text := range f.whatIf {
 		w := fleet.WhatIf{Text: text}
@@ -177,6 +177,12 @@ func (f *fleetFlags) whatIfs() ([]fleet.WhatIf, error) {
 			known := inWords(matrix.Frameworks())
 			return nil, &usageError{message: fmt.Sprintf("--what-if %s is neither a driver nor a release of %s", text, known),
 				hint: "--what-if driver=590.48.01, or --what-if torch==2.14.1+cu130"}
+		}
+		for _, b := range w.Builds {
+			if known, newest := matrix.KnowsRelease(t, b.Name, b.Version); !known && newest != "" {
+				return nil, &usageError{message: fmt.Sprintf("--what-if %s: the tables do not have this release; the newest %s is %s", text, b.Name, newest),
+					hint: "cudacompat matrix " + b.Name + " lists the releases"}
+			}
 		}
 		list = append(list, w)
 	}

@@ -31,20 +31,24 @@ const listInstances = "cudacompat matrix ec2` and `cudacompat matrix instance_al
 // suggest is a hint: the known words that begin with this one, else the nearest, else all of them.
 func suggest(word string, known []string) string {
 	known = slices.Compact(slices.Sorted(slices.Values(known)))
-	longer := slices.DeleteFunc(slices.Clone(known),
-		func(k string) bool { return word == "" || !strings.HasPrefix(k, word) })
+	begin := longer(word, known)
 	best := nearest(word, known)
 	switch {
 	case len(known) == 0:
 		return ""
-	case len(longer) == 1:
-		best = longer[0]
-	case len(longer) > 1:
-		return "one of " + inWords(longer)
+	case len(begin) == 1:
+		best = begin[0]
+	case len(begin) > 1:
+		return "one of " + inWords(begin)
 	case best == "":
 		return "one of " + inWords(known)
 	}
 	return "did you mean " + best + "?"
+}
+
+// longer returns the known words that begin with a word.
+func longer(word string, known []string) []string {
+	return slices.DeleteFunc(slices.Clone(known), func(k string) bool { return word == "" || !strings.HasPrefix(k, word) })
 }
 
 // listLimit keeps a hint to about two lines.
@@ -151,8 +155,8 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 		e.hint = "did you mean cudacompat " + err.GetSpecifiedName() + "?"
 	case len(owners) > 0:
 		e.hint = flag + " belongs to " + strings.Join(owners, ", ")
-	case nearest(flag, flagNames(cmd)) != "":
-		e.hint = "did you mean " + nearest(flag, flagNames(cmd)) + "?"
+	case nearest(flag, flagNames(cmd)) != "" || len(longer(flag, flagNames(cmd))) > 0:
+		e.hint = suggest(flag, flagNames(cmd))
 	default:
 		e.hint = cmd.CommandPath() + " --help"
 	}

@@ -1,5 +1,6 @@
 # Judges an AMI before it is created, on a builder without a GPU, for every instance type that the AMI is meant for. The
-# build fails if the CUDA stack does not work on one of them (exit 1) or if a fact that matters is missing (exit 3).
+# build fails if the CUDA stack does not work on one of them (exit 1) or if a fact that matters is missing (exit 3). If the
+# image is to have a framework, write --require driver,build: an environment that was not installed then fails it, too.
 #
 #   packer init . && packer build -var binary=bin/cudacompat -var source_ami=ami-0123456789abcdef0 .
 
@@ -49,7 +50,7 @@ build {
     environment_vars = ["NO_COLOR=1"]
     inline = [
       "sudo install -m 0755 cudacompat /usr/local/bin/cudacompat",
-      "sudo -E /usr/local/bin/cudacompat doctor --offline --instance ${join(",", var.instances)} -o text=/dev/stderr -o json >cudacompat.json",
+      "sudo -E /usr/local/bin/cudacompat doctor --offline --require driver --instance ${join(",", var.instances)} -o text=/dev/stderr -o json >cudacompat.json",
     ]
   }
 

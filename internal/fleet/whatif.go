@@ -50,7 +50,7 @@ func withBuild(f facts.Facts, b facts.Build) facts.Facts {
 // Plan is what a change would cost, and the smallest one beside it that costs nothing.
 type Plan struct {
 	Breaks []Broken `json:"breaks"` // nodes that are incompatible with the change, and were not
-	Mends  []string `json:"mends"`  // nodes that are not any more, and were
+	Mends  []string `json:"mends"`  // nodes that are compatible with the change, and were incompatible
 	// Driver is the release of a maintained branch, nearest to the one that is asked about, with which no node is broken
 	// that is not already; empty where there is none.
 	Driver string `json:"driver"`
@@ -104,7 +104,7 @@ func (j *Judge) plan() *Plan {
 				p.Breaks = append(p.Breaks, Broken{n.Node, kind.breaking()})
 			case kind.Outcome == verdict.Incompatible:
 				still++
-			case kind.Outcome != verdict.Incompatible && kind.Was == verdict.Incompatible:
+			case kind.Outcome == verdict.Compatible && kind.Was == verdict.Incompatible:
 				p.Mends = append(p.Mends, n.Node)
 			}
 		}
@@ -153,7 +153,7 @@ func (j *Judge) choose(p *Plan) {
 	for _, n := range p.Breaks {
 		p.Without = append(p.Without, n.Node)
 	}
-	p.Why = "no maintained driver suits all nodes: leave these out of the change"
+	p.Why = "no maintained driver suits all nodes: leave out those that it breaks"
 }
 
 // nearestFirst orders drivers: older than the one that is asked about from the newest on, then newer ones. Where none

@@ -41,6 +41,26 @@ func Frameworks() []string { return []string{"torch", "tensorflow", "jax"} }
 // IsFramework reports whether a build is one of them, not an extension beside one.
 func (b *Build) IsFramework() bool { return slices.Contains(Frameworks(), b.Name) }
 
+// ReleasesOf returns the releases of a framework in the tables, one for each row.
+func ReleasesOf(t *tables.Tables, framework string) []string {
+	var list []string
+	switch framework {
+	case "torch":
+		for _, r := range tables.Rows[tables.Torch](t) {
+			list = append(list, r.Release)
+		}
+	case "tensorflow":
+		for _, r := range tables.Rows[tables.TensorFlow](t) {
+			list = append(list, r.Release)
+		}
+	case "jax":
+		for _, r := range tables.Rows[tables.JAX](t) {
+			list = append(list, r.Release)
+		}
+	}
+	return list
+}
+
 // FrameworkRows are all rows of one framework for this platform that can be installed by name alone: TensorFlow
 // brings its libraries with it from 2.14 (the and-cuda extra), JAX from 0.4.22 (the cuda12 extra).
 func (m *Machine) FrameworkRows(framework string) []Row {

@@ -270,7 +270,7 @@ func besideTwin(b *model.Build, twin string) verdict.Finding {
 	other, release, _ := strings.Cut(twin, " ")
 	named, step := "named", pin.Say("remove "+pin.Word(other)+" from the file")
 	if b.Env.Kind == "pip list" {
-		named, step = "installed", pin.Say("uninstall both, then install "+pin.Word(b.Name)+" alone")
+		named, step = "installed", pin.Say("uninstall both, then install "+pin.Word(b.Name)+" again")
 	}
 	return verdict.Finding{Severity: verdict.Warning, Subject: b.Subject, Need: "one of " + b.Name + " and " + other,
 		Message: fmt.Sprintf("%s is %s too and has the same files: Python imports the one that is installed last, and %[1]s does not use the GPU", other, named),

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import warnings
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Union
 
 __all__ = ["Error", "Incompatible", "binary", "check", "doctor", "require_compatible", "torch_index_url"]
@@ -80,7 +81,7 @@ def require_compatible(
     """Raise ``Incompatible``, with the finding and what to do, where something does not work; return nothing otherwise.
 
     Without ``requirements`` this interpreter's environment is judged on this machine, or on that of ``driver`` and
-    ``gpu``. What cannot be determined passes, unless ``unknown`` is true.
+    ``gpu``. What cannot be determined passes with a ``RuntimeWarning``; if ``unknown`` is true, it raises.
     """
     if requirements is None:
         target = _target(driver, gpu, None)
@@ -89,9 +90,12 @@ def require_compatible(
         report = check(requirements, driver=driver, gpu=gpu, timeout=timeout)
     if report["outcome"] == "incompatible":
         raise Incompatible(_said(report["findings"][0]), report)
-    if report["outcome"] == "inconclusive" and unknown:
+    if report["outcome"] == "inconclusive":
         missing = [f"{u['subject']}: {u['missing']}" for u in report["unknown"]]
-        raise Incompatible("cannot be determined: " + (missing[0] if missing else "nothing could be compared"), report)
+        text = "cannot be determined: " + (missing[0] if missing else "there is no GPU, or nothing that uses one")
+        if unknown:
+            raise Incompatible(text, report)
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
 def torch_index_url(
