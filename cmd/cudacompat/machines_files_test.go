@@ -155,3 +155,29 @@ func TestListsOfFewRows(t *testing.T) {
 		}
 	}
 }
+
+// TestPastedCompat concludes from nvidia-smi's CUDA and from error 804 that a cuda-compat library is loaded.
+func TestPastedCompat(t *testing.T) {
+	table := func(gpu, driver, cuda string) string {
+		return "| NVIDIA-SMI " + driver + "             Driver Version: " + driver + "     CUDA Version: " + cuda + "     |\n" +
+			"|   0  " + gpu + "          On  |   00000000:01:00.0 Off |                  N/A |\n"
+	}
+	refused := "\nError 804: forward compatibility was attempted on non supported HW\n"
+	for _, test := range []struct {
+		text string
+		code int
+		says string
+	}{
+		{table("NVIDIA GeForce RTX 4090", "535.183.01", "13.0"), 1, "× forward-compat-unsupported: libcuda of CUDA 13.0"},
+		{table("NVIDIA GeForce RTX 4090", "535.183.01", "12.2"), 0, "compatible"},
+		{table("NVIDIA L4", "535.183.01", "13.0"), 0, "compatible"},
+		{table("NVIDIA GeForce RTX 3090", "525.89.02", "12.0") + refused, 1, "× forward-compat-unsupported: libcuda newer than the driver"},
+		{table("NVIDIA A100-SXM4-40GB", "525.89.02", "12.0") + refused, 3, "nothing that was compared explains it"},
+		{table("NVIDIA GeForce RTX 4090", "560.94", "12.6"), 3, "nothing to compare the driver and the GPU with"},
+	} {
+		got := runs(t, test.text, "check", "-")
+		if got.code != test.code || !strings.Contains(got.out, test.says) {
+			t.Errorf("%s: exit %d, want %d and %q:\n%s%s", test.text, got.code, test.code, test.says, got.out, got.err)
+		}
+	}
+}

@@ -429,6 +429,8 @@ type Observed struct {
 	Imported      bool  `json:"imported"`       // the report was written by the framework itself: it does start
 	// Named is the first framework that the text around a report speaks of, "PyTorch"; empty where it speaks of none.
 	Named string `json:"named"`
+	// Errors are the codes of CUDA's errors that the text shows beside a report and that a rule knows: 804.
+	Errors []int `json:"errors,omitempty"`
 }
 
 // Unread is a place that could not be looked at, and could hold a build or what a link needs.

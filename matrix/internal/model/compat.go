@@ -46,7 +46,11 @@ func (m *Machine) layCompat() {
 	i := slices.IndexFunc(m.Facts.Driver.Compat, func(c facts.Compat) bool { return c.Taken })
 	// Jetson's compat packages follow L4T, and WSL's libcuda is the Windows driver's: no branch of Linux says anything of
 	// them.
-	if i < 0 || m.Jetson() || m.WindowsNumbers() {
+	if m.Jetson() || m.WindowsNumbers() {
+		return
+	}
+	if i < 0 {
+		m.layPastedCompat()
 		return
 	}
 	c := &m.Facts.Driver.Compat[i]
@@ -67,6 +71,32 @@ func (m *Machine) layCompat() {
 	if m.lift.State == ForwardWorks {
 		m.kmd.user, m.kmd.CUDA, m.kmd.CUDASeen = f.Number, f.CUDANumber, c.CUDA != ""
 	}
+}
+
+// fromSMI is where the facts of a pasted nvidia-smi come from.
+const fromSMI = "nvidia-smi"
+
+// layPastedCompat judges the cuda-compat library that a text shows: nvidia-smi speaks a newer CUDA than its driver's own, or a
+// program got error 804 while nvidia-smi works. Only on GPUs that such a library refuses does it change the answer: on others
+// the CUDA that nvidia-smi speaks is what programs get.
+func (m *Machine) layPastedCompat() {
+	base, own := m.kmd, m.Tables.BranchCUDA(m.kmd.Version)
+	newer := m.Facts.Driver.CUDAFrom == fromSMI && base.CUDASeen && own.Known() && own.LessShort(base.CUDA)
+	refused := slices.Contains(m.Facts.Observed.Errors, 804) && m.Facts.Driver.NVML.Status == "ok"
+	wrong := m.notDataCentre()
+	if !newer && !refused || len(wrong) == 0 || m.Target.Named() || base.From == "--driver" {
+		return
+	}
+	f := Forward{Compat: &facts.Compat{Name: "libcuda", Version: "newer than the driver", Taken: true, Path: "the text", Reason: "its error 804"},
+		State: ForwardWrongGPU, Base: base, Wrong: wrong, Source: []string{forwardSource},
+		Why: wrong[0].Label + " does not support forward compatibility"}
+	if newer {
+		f.Version, f.Path, f.Reason = "of CUDA "+base.CUDA.Short(), fromSMI, fmt.Sprintf("it: driver %s has CUDA %s of its own", base.Version, own.Short())
+		f.CUDANumber = base.CUDA
+		f.Base.CUDA, f.Base.CUDASeen = own, false
+		m.kmd.CUDA, m.kmd.CUDASeen = own, false
+	}
+	m.lift = f
 }
 
 // forwardState goes by what CUDA itself refuses first: a library that is older than the module (803) works on no GPU.

@@ -29,6 +29,7 @@ type List struct {
 	Packages []request.Package
 	CUDA     string // of cuda-version, pytorch-cuda or cudatoolkit: what all of them are of
 	CPU      bool   // cpuonly
+	forge    bool   // cuda-version names the CUDA, as conda-forge's packages have it; the pytorch channel has pytorch-cuda
 	Bad      []facts.Unread
 }
 
@@ -44,6 +45,7 @@ var (
 func (c *List) add(name, version, specifier, build string) {
 	switch name {
 	case "cuda-version", "pytorch-cuda", "cudatoolkit":
+		c.forge = name == "cuda-version" && (c.forge || c.CUDA == "")
 		c.CUDA = cmp.Or(c.CUDA, document.TwoParts(document.LeadVersion.FindString(version+strings.TrimLeft(specifier, "=<>~"))))
 		return
 	case "cpuonly":
@@ -85,6 +87,9 @@ func (c *List) Resolved() []request.Package {
 			p.Accelerator = "cpu"
 		case framework && conda && p.Accelerator == "" && c.CUDA != "":
 			p.Accelerator, p.CUDA = "cuda", c.CUDA
+			if c.forge {
+				p.Origin = "conda-forge"
+			}
 		}
 		at := -1
 		if framework {

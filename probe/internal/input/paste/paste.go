@@ -213,8 +213,15 @@ func Read(d document.Document) (facts.Facts, error) {
 	if len(f.Environments) == 0 {
 		f.Observed.Named = frameworkNamed(d)
 	}
+	if compatRefused.Match(d.Data) {
+		f.Observed.Errors = []int{804}
+	}
 	return f, nil
 }
+
+// compatRefused matches CUDA's error 804 as it stands in logs: its text, or a call with its number.
+var compatRefused = lazyregexp.New(`forward compatibility was attempted on non supported HW|cudaErrorCompatNotSupportedOnDevice\b|` +
+	`CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE\b|(?:cuInit\(0\) returned|CUDA error \(?(?:code:? )?)\s?804\b`)
 
 // frameworkWord matches the name of a framework in a sentence, an import, a command or a path of its sources.
 var frameworkWord = lazyregexp.New(`(?i)(?:^|[\s"'(\x60])(?:py)?(torch|tensorflow|jax)(?:$|[\s"',;:.)\[=\x60-])|\b(tensorflow)/`)
@@ -413,11 +420,11 @@ func Together(list []facts.Facts) facts.Facts {
 		environments := other.Environments
 		withTable(&f, other)
 		f.System.Arch = cmp.Or(f.System.Arch, other.System.Arch)
-		named := cmp.Or(f.Observed.Named, other.Observed.Named)
+		named, codes := cmp.Or(f.Observed.Named, other.Observed.Named), slices.Concat(f.Observed.Errors, other.Observed.Errors)
 		if f.Observed.CUDAAvailable == nil {
 			f.Observed = other.Observed
 		}
-		f.Observed.Named = named
+		f.Observed.Named, f.Observed.Errors = named, codes
 		withPackages(&f, environments)
 	}
 	f.Complete()
