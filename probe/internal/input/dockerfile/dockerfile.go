@@ -58,6 +58,8 @@ type step struct {
 
 // dockerfile is one on its way into a list. Nothing is run: what a variable's default says is taken.
 type dockerfile struct {
+	// configured is set once a RUN has configured sources, which its "make install" then installs.
+	configured   bool
 	files        requirements.Includes
 	escape       byte
 	global       map[string]value // of the ARGs before the first FROM, which hold for FROM alone

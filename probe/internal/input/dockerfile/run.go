@@ -13,6 +13,7 @@ import (
 
 // run reads what one RUN does: a shell's script, in its line or below it, or the words of one command.
 func (f *dockerfile) run(i *instruction) {
+	f.configured = false
 	f.local, f.moved = map[string]value{}, "" // a shell's settings end with it
 	copied := len(f.copied)
 	defer func() { f.copied, f.moved = f.copied[:copied], "" }() // so do mounts
@@ -109,7 +110,7 @@ func (f *dockerfile) done(t tool, number int, sure bool) step {
 	case bringsToolkit:
 		f.stages[len(f.stages)-1].toolkit = true
 	case compiles:
-		if f.forGPU(t.command) {
+		if f.forGPU(t.command) || !f.configured && strings.HasPrefix(t.command, "make") {
 			return step{script: func() { f.unread(t.command, t.reason, number) }}
 		}
 	}

@@ -152,6 +152,8 @@ func (s *script) pair(command *syntax.BinaryCmd, reached version.Truth) version.
 	}
 	if text, ok := s.prints(command.X); ok {
 		s.piped = text
+	} else if reached != version.Unmet {
+		s.fetched(command)
 	}
 	right := s.followStatement(command.Y, reached)
 	s.piped = ""
@@ -266,6 +268,10 @@ func (s *script) call(command *syntax.CallExpr, redirects []*syntax.Redirect, re
 	}
 	if input != "" {
 		s.writtenFiles["stdin"], s.writtenFiles["-"] = input, input // pip install -r /dev/stdin
+	}
+	s.configured = s.configured || slices.Contains(configurers, path.Base(list[0]))
+	if what := hiddenInstall(list, input, s.configured); what != "" && reached != version.Unmet {
+		s.unread(what, byHidden, s.number)
 	}
 	s.start(list, s.number, reached == version.Met)
 	return succeeds(list)
