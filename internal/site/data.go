@@ -55,6 +55,8 @@ type pageData struct {
 	Images   map[string]string   `json:"images"` // SageMaker's machine images, with their drivers
 	// The end of life of a branch: its date, why and sources. Windows' drivers have none.
 	DriverEnds map[string][]any `json:"driverEnds"`
+	// The driver that builds of a family of CUDA need: as it is compared, and as it is printed.
+	Floors map[string][2]string `json:"floors"`
 }
 
 // pageHost is GPUs and instance types that are in one group of every Space.
@@ -110,7 +112,7 @@ func (e *encoder) texts(list []string) []int {
 
 // encode puts the Spaces of all wants together.
 func encode(t *matrix.Tables, all map[string]pin.Space, python string, windows bool) pageData {
-	e := &encoder{at: map[string]int{}, pageData: pageData{Date: t.Date(), Python: python, Wants: map[string]pageWant{}, Images: map[string]string{}, DriverEnds: map[string][]any{}}}
+	e := &encoder{at: map[string]int{}, pageData: pageData{Date: t.Date(), Python: python, Wants: map[string]pageWant{}, Images: map[string]string{}, DriverEnds: map[string][]any{}, Floors: map[string][2]string{}}}
 	e.hosts(t, all)
 	for _, want := range wants {
 		if s, ok := all[want]; ok {
@@ -122,6 +124,10 @@ func encode(t *matrix.Tables, all map[string]pin.Space, python string, windows b
 		if end, ok := matrix.DriverEnd(t, b.Branch); ok && !windows {
 			e.DriverEnds[b.Branch] = e.end(end)
 		}
+	}
+	for _, f := range tables.Rows[tables.Minor](t) {
+		need, least, _ := t.Floor(f.Family, windows)
+		e.Floors[f.Family.String()] = [2]string{least.String(), strings.TrimPrefix(need, "driver >= ")}
 	}
 	for _, i := range tables.Rows[tables.MachineImage](t) {
 		e.Images[i.Image] = i.Driver.String()

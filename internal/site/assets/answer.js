@@ -54,15 +54,36 @@
     if (q.instance) delete q.gpu;
     asks = r.asks;
     said = [];
+    if (r.build) said.push(buildNote(r, q));
     if (r.cuda && text.trim()) said.push(el('span', {}, 'CUDA ' + r.cuda + ' is not used: it is the CUDA that the driver or a build was made with, not a ceiling. ', link('rule/minor-compat/', 'Why'), '. Which builds run on which GPU: ', link('grid/?builds=any', 'the grid'), '.'));
     if (r.release) said.push(el('span', {}, 'For one release: ', link(q.want + '/' + r.release + '/', q.want + ' ' + r.release), '. Below is what runs at all.'));
     if (r.xid) said.push(el('span', {}, link('xid/' + r.xid + '/', 'Xid ' + r.xid), ': what it means and what to do.'));
     if (r.error) said.push(el('span', {}, link('error/' + slug(r.error) + '/', 'Error ' + r.error), ': what it means and what to do.'));
-    if (text.trim() && !named(q) && !asks.length && !r.xid && !r.error && !r.release) {
+    if (r.want && !named(q) && !r.release && !asks.length) said.push(el('span', {}, 'Below is the newest ' + r.want + ' by driver and GPU. Add a GPU or an instance type for the commands.'));
+    else if (text.trim() && !named(q) && !asks.length && !r.xid && !r.error && !r.release && !r.build) {
       said.push(el('span', {}, 'No driver, GPU or instance type was recognised. Examples: “550.90.07 L4”, “p5.48xlarge”, “RTX 5090 driver 570”. ',
         link('things/?q=' + encodeURIComponent(text.trim().slice(0, 60)), 'Search all pages'), '.'));
     }
     go(q, false);
+  }
+
+  // buildNote says what a build for a CUDA, "cu130", needs of the driver and of the GPU.
+  function buildNote(r, q) {
+    var f = data.floor(r.build), note = el('span');
+    if (!f) { note.textContent = 'CUDA ' + r.build + ' is not known.'; return note; }
+    note.textContent = 'A build for CUDA ' + r.build + ' needs driver ' + f[1] + ' or newer' + (!q.driver ? '.' : lookup.compare(q.driver, f[0]) < 0 ?
+      ': it does not run on ' + q.driver + ', unless a cuda-compat package lifts a data-centre GPU.' : ': ' + q.driver + ' is new enough.');
+    var host = q.platform !== 'windows' && (q.want || 'torch') === 'torch' && data.host(q);
+    var address = 'grid/?' + [q.driver && 'driver=' + q.driver, q.gpu && 'gpu=' + encodeURIComponent(q.gpu).replace(/%20/g, '+'), 'builds=any'].filter(Boolean).join('&');
+    note.appendChild(document.createTextNode(' '));
+    note.appendChild(link(address, 'All builds by GPU'));
+    if (!host) return note;
+    fetch(root + 'grid.json').then(function (g) { return g.json(); }).then(function (grid) {
+      var b = lookup.builtFor(grid, [host.gpu].concat(data.alike(host)), r.build);
+      if (b && !b.works) note.insertBefore(el('strong', { text: 'torch ' + b.release + ' has no code for ' + host.label + ': no driver runs it there. ' }), note.firstChild);
+      else if (b) note.insertBefore(document.createTextNode('torch ' + b.release + ' runs on ' + host.label + (b.from ? ' with driver ' + b.from + ' or newer' : '') + '. '), note.firstChild);
+    }).catch(function () { /* the link has it */ });
+    return note;
   }
 
   // ---- what is shown
@@ -291,11 +312,11 @@
     var keep = by['keep-driver'], newest = by.newest;
     if (keep && newest && release(keep) !== release(newest)) {
       var small = by['smallest-driver'];
-      list.push(want + ' ' + release(newest) + ' does not run on driver ' + q.driver + (small && small.driver ? '; the oldest maintained branch that runs it is ' + small.driver.split('.')[0] : '') + '.');
+      list.push(want + ' ' + release(newest) + ' does not run on driver ' + q.driver + (!small || !small.driver ? '' : q.platform === 'windows' ? '; it needs ' + small.driver + ' or newer' : '; the oldest maintained branch that runs it is ' + small.driver.split('.')[0]) + '.');
     }
     if (q.driver && q.platform !== 'windows' && !d.json.hosts[host.n].t) list = list.concat(driverNotes(d, q.driver, host));
     a.ends.filter(function (e) { return e.kind !== 'driver'; }).forEach(function (e) {
-      list.push(e.why.charAt(0).toUpperCase() + e.why.slice(1) + (e.date ? '; its end of life is ' + day(e.date) : '') + '.');
+      list.push(e.why + (e.date ? '; its end of life is ' + day(e.date) : '') + '.');
     });
     if (!list.length) return;
     var ul = el('ul');

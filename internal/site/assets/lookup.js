@@ -143,6 +143,25 @@
     };
   };
 
+  // alike are the products that are answered as a host is.
+  Data.prototype.alike = function (host) { return this.json.hosts[host.n].g || []; };
+
+  // floor is the driver that builds for a CUDA need, [compared, printed]; undefined for one that is not known.
+  Data.prototype.floor = function (cuda) { return this.json.floors[cuda.split('.')[0]]; };
+
+  // builtFor says what the grid has of a build for a CUDA on a GPU: {release, works}, of the newest release with such a
+  // build; undefined where the grid has not the GPU or no such build.
+  function builtFor(grid, names, cuda) {
+    var at = -1, variant = 'cu' + cuda.replace('.', '');
+    grid.gpus.forEach(function (g, i) { if (at < 0 && names.indexOf(g.Name) >= 0) at = i; });
+    if (at < 0) return undefined;
+    for (var i = 0; i < grid.releases.length; i++) {
+      var b = grid.releases[i].cells[at].builds.filter(function (o) { return o.variant === variant; })[0];
+      if (b) return b.code === 'unknown' || b.undecided.length && !b.drivers.length ? undefined : { release: grid.releases[i].release + '+' + variant, works: b.drivers.length > 0, from: b.drivers.length ? b.drivers[0].from : '' };
+    }
+    return undefined;
+  }
+
   // branch is the row of a driver's branch; undefined for one that the tables do not have.
   Data.prototype.branch = function (driver) {
     var number = driver.split('.')[0];
@@ -155,7 +174,8 @@
   // asks are readings of which the reader has to choose one.
   Data.prototype.read = function (text) {
     var r = { asks: [] }, m, self = this;
-    var rest = ' ' + text.replace(/[|+]/g, ' ') + ' ';
+    // A mark at the end of a word ends a sentence.
+    var rest = ' ' + text.replace(/[|+]/g, ' ').replace(/[?!]|[.,:;](?=\s|$)/g, ' ; ') + ' ';
     function take(pattern, then) {
       var found = pattern.exec(rest);
       if (!found) return false;
@@ -181,7 +201,7 @@
       r.release = f[2];
     });
     take(/\b(?:cu|cuda[ -]?)(\d{2,3}|\d{2}\.\d)\b/i, function (f) {
-      r.cuda = r.cuda || (f[1].indexOf('.') > 0 ? f[1] : f[1].slice(0, 2) + (f[1].length > 2 ? '.' + f[1][2] : ''));
+      r.build = f[1].indexOf('.') > 0 ? f[1] : f[1].slice(0, 2) + (f[1].length > 2 ? '.' + f[1][2] : '');
     });
     rest.split(/[\s,;"'()\[\]]+/).forEach(function (word) {
       var w = word.toLowerCase().replace(/^ml\./, '');
@@ -275,7 +295,7 @@
     return words.join(' ');
   }
 
-  var api = { Data: Data, compare: compare, address: address, fromAddress: fromAddress, command: command, short: short, DEFAULTS: DEFAULTS };
+  var api = { Data: Data, compare: compare, address: address, builtFor: builtFor, fromAddress: fromAddress, command: command, short: short, DEFAULTS: DEFAULTS };
   if (typeof module !== 'undefined' && module.exports) module.exports = api;
   else root.lookup = api;
 })(this);
