@@ -176,8 +176,23 @@ func (b *builder) assets() error {
 		if err != nil {
 			return err
 		}
+		if path.Ext(name) == ".js" {
+			data = withoutComments(data)
+		}
 		return b.write(name, data)
 	})
+}
+
+// withoutComments returns a script without the lines that are comments, and without indentation: none of the scripts has
+// a text over several lines.
+func withoutComments(script []byte) []byte {
+	var out bytes.Buffer
+	for line := range bytes.Lines(script) {
+		if line = bytes.TrimLeft(line, " "); !bytes.HasPrefix(line, []byte("//")) && len(line) > 1 {
+			out.Write(line)
+		}
+	}
+	return out.Bytes()
 }
 
 // finish writes what needs the list of all pages.

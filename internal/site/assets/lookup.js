@@ -153,7 +153,7 @@
   // build; undefined where the grid has not the GPU or no such build.
   function builtFor(grid, names, cuda) {
     var at = -1, variant = 'cu' + cuda.replace('.', '');
-    grid.gpus.forEach(function (g, i) { if (at < 0 && names.indexOf(g.Name) >= 0) at = i; });
+    grid.gpus.forEach(function (g, i) { if (at < 0 && names.map(short).indexOf(short(g.Name)) >= 0) at = i; });
     if (at < 0) return undefined;
     for (var i = 0; i < grid.releases.length; i++) {
       var b = grid.releases[i].cells[at].builds.filter(function (o) { return o.variant === variant; })[0];
