@@ -21,7 +21,7 @@ type release struct {
 // frameworks writes a page for each framework and engine beside PyTorch, with a line for each release. A release's own
 // address leads to its line.
 func (b *builder) frameworks() error {
-	for _, want := range b.Wants {
+	for _, want := range wants {
 		if want == "torch" {
 			continue
 		}
