@@ -2,10 +2,12 @@ package tables
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 	"testing/fstest"
 
+	"cudacompat/data"
 	"cudacompat/internal/version"
 
 	"github.com/google/go-cmp/cmp"
@@ -71,5 +73,31 @@ func TestOwnRowsOfAKey(t *testing.T) {
 		if len(own) != 1 || fmt.Sprint(own) != fmt.Sprint(all) {
 			t.Errorf("%s: %v, of the whole table %v", key, own, all)
 		}
+	}
+}
+
+// TestPartOf compares the rows that are read for one key with those of the whole table, for each key.
+func TestPartOf(t *testing.T) {
+	whole := tableOf[Extension](Open(data.FS)).byKey()
+	if len(whole) < 10 {
+		t.Fatalf("only %d packages in the table", len(whole))
+	}
+	for key, want := range whole {
+		got, ok := partOf[Extension](Open(data.FS), key)
+		if !ok || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %d rows by themselves (%t), %d of the whole table", key, len(got), ok, len(want))
+		}
+	}
+	some := Open(data.FS)
+	for i := range maxParts {
+		if rows, ok := partOf[Extension](some, fmt.Sprintf("no-such-package-%d", i)); !ok || len(rows) > 0 {
+			t.Errorf("an unknown package: %d rows, %t", len(rows), ok)
+		}
+	}
+	if _, ok := partOf[Extension](some, "triton"); ok {
+		t.Error("many keys do not end in the whole table")
+	}
+	if rows := RowsOf[Extension](some, "triton"); !reflect.DeepEqual(rows, whole["triton"]) {
+		t.Errorf("triton: %d rows, want %d", len(rows), len(whole["triton"]))
 	}
 }

@@ -20,9 +20,10 @@ type Tables struct {
 	lock           func() Lock
 	sources        func() ([]Source, error)
 	driversOf      func() string // how old the driver table is
-	spelt          sync.Map      // by a GPU's name, how it may be spelt
-	requirements   sync.Map      // by *Container, what RequirementOf found
-	floors         sync.Map      // by floorKey, what Floor found
+	parts          parts
+	spelt          sync.Map // by a GPU's name, how it may be spelt
+	requirements   sync.Map // by *Container, what RequirementOf found
+	floors         sync.Map // by floorKey, what Floor found
 	floorCount     atomic.Int64
 	chipsByName    func() map[string]*Chip
 	chipsByID      func() map[string]*Chip
@@ -33,8 +34,13 @@ type Tables struct {
 // them: an error here is a bug.
 func Rows[T any](t *Tables) []T { return tableOf[T](t).rows }
 
-// RowsOf are the rows of a table whose first cell is a key.
-func RowsOf[T any](t *Tables, key string) []T { return tableOf[T](t).byKey()[key] }
+// RowsOf returns the rows of a table whose first cell is a key. The first keys are read without the rest of the table.
+func RowsOf[T any](t *Tables, key string) []T {
+	if rows, ok := partOf[T](t, key); ok {
+		return rows
+	}
+	return tableOf[T](t).byKey()[key]
+}
 
 func tableOf[T any](t *Tables) table[T] {
 	read, err := t.read[reflect.TypeFor[T]()]()
@@ -95,7 +101,7 @@ func Open(fsys fs.FS) *Tables { return open(layers{under: fsys}) }
 func open(from layers) *Tables {
 	t := &Tables{from: from, read: map[reflect.Type]func() (any, error){}}
 	for _, s := range sheets {
-		t.read[s.row] = sync.OnceValues(func() (any, error) { return s.read(s, from, lintedBefore) })
+		t.read[s.row] = sync.OnceValues(func() (any, error) { return s.read(s, t.parts.forWhole(s.row, from), lintedBefore) })
 	}
 	t.lock = sync.OnceValue(func() Lock {
 		lock, err := from.lock()
