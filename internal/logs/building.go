@@ -59,7 +59,16 @@ func weighCompilerPart(r *record, _ *tables.Tables) string {
 	return "compiler-part"
 }
 
+// pipNames are what pip calls packages that messages name otherwise.
+var pipNames = map[string]string{"flash-attention": "flash-attn", "pytorch": "torch"}
+
 func weighPackages(r *record, _ *tables.Tables) string {
+	if r.slot("range") != "" {
+		r.slots["range"], r.slots["package"] = strings.ReplaceAll(r.slot("range"), " ", ""), strings.ToLower(r.slot("package"))
+		r.slots["package"] = cmp.Or(pipNames[r.slot("package")], r.slot("package"))
+		r.slots["requirement"] = r.slot("package") + r.slot("range")
+		return "package-range"
+	}
 	if r.slot("wanted") != "" {
 		return "wanted-package"
 	}

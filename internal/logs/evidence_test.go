@@ -81,9 +81,15 @@ func TestEvidence(t *testing.T) {
 		"a project's code in Colab": {"Traceback (most recent call last)\n[/usr/local/lib/python3.10/dist-packages/diffusers/pipelines/flux/pipeline_flux.py](https://localhost:8080/#) in prepare(batch, height)\n" +
 			"--> 431         ids = ids + torch.arange(height)\n\nRuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!\n",
 			"search the issues of diffusers", "flurb"},
-		"zlib of cuDNN":      {"Could not locate zlibwapi.dll. Please make sure it is in your library path!\n", "64-bit zlibwapi.dll", "Redistributable"},
-		"own words":          {"FlurbError: the CUDA flurb is off. Please set FLURB_MODE=2 and start it again\n", "Please set FLURB_MODE=2", "nvidia-smi"},
-		"TensorFlow's cuDNN": {"F tensorflow/stream_executor/cuda/cuda_dnn.cc:222] Check failed: s.ok() could not find cudnnCreate in cudnn DSO; dlerror: /usr/x.so: undefined symbol: cudnnCreate\n", "on LD_LIBRARY_PATH", "unset LD_LIBRARY_PATH"},
+		"a range of releases": {"Traceback (most recent call last):\n  File \"/opt/lib/python3.11/site-packages/xformers/ops/fmha/flash.py\", line 82, in <module>\n    raise ImportError(\n" +
+			"ImportError: Requires Flash-Attention version >=2.7.1,<=2.8.2 but got 2.8.3.\n", "pip install 'flash-attn>=2.7.1,<=2.8.2'", "search"},
+		"a runtime that is not there": {"docker: Error response from daemon: unable to retrieve OCI runtime error: fork/exec /usr/bin/nvidia-container-runtime: no such file or directory: unknown.\n",
+			"NVIDIA Container Toolkit", "search"},
+		"an argument inside NCCL": {"h:1:1 [4] include/shm.h:42 NCCL WARN Cuda failure 'invalid argument'\n", "NCCL_SHM_DISABLE=1", "negative sizes"},
+		"a job that was requeued": {"slurmstepd: error: *** JOB 608 ON n CANCELLED AT 2022-08-12T02:06:12 DUE TO JOB REQUEUE ***\n", "checkpoints", "nvidia-smi"},
+		"zlib of cuDNN":           {"Could not locate zlibwapi.dll. Please make sure it is in your library path!\n", "64-bit zlibwapi.dll", "Redistributable"},
+		"own words":               {"FlurbError: the CUDA flurb is off. Please set FLURB_MODE=2 and start it again\n", "Please set FLURB_MODE=2", "nvidia-smi"},
+		"TensorFlow's cuDNN":      {"F tensorflow/stream_executor/cuda/cuda_dnn.cc:222] Check failed: s.ok() could not find cudnnCreate in cudnn DSO; dlerror: /usr/x.so: undefined symbol: cudnnCreate\n", "on LD_LIBRARY_PATH", "unset LD_LIBRARY_PATH"},
 	} {
 		d := explain(t, c.log)
 		do := strings.Join(d.Do, "\n")

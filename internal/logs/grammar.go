@@ -87,6 +87,7 @@ var grammars = []grammar{
 	form("command", `^(?:sudo|g?make(?:\[\d+\])?): (?P<command>[\w.+-]+): (?:[Cc]ommand not found|No such file)`, "sudo: ",
 		"make"),
 	form("tool", `exec: \\?"(?P<tool>nvidia-[\w-]+)\\?": executable file not found`, "executable file not found"),
+	form("tool", `fork/exec (?:\S*/)(?P<tool>nvidia-[\w-]+): no such file`, "fork/exec"),
 	form("compiler-broken", `^ *CMake Error at \S*CMakeTest(?P<language>\w+)Compiler\.cmake`, "CMake Error at"),
 	form("compiler-part", "(?:cannot execute|error trying to exec) ['‘\x60](?P<part>cc1\\w*|f951|cc1obj|collect2|as|ld)['’]", "cannot execute",
 		"trying to exec"),
@@ -134,6 +135,7 @@ var grammars = []grammar{
 			`|`+packageNames+
 			`.*have conflicting dependencies|held broken packages|unmet dependencies|conflicting requests)`, "Impossible",
 		"nsatisfiable", "No solution", "onflicting", "broken packages", "unmet"),
+	form("packages", `\b[Rr]equires? (?P<package>[\w.-]+)(?: version)? ?(?P<range>[=<>~!]=?[\w.,=<>~! ]+?),? but (?:got|found|have|it is|is) (?P<version>\d[\w.+]*)`, "but "),
 	form("packages", `requires (?P<wanted>[\w.-]*`+packageNames+`[\w.-]* ?[=<>~!].*?), but you(?:'ll)? have `+
 		`(?P<found>[\w.-]+ [\w.+-]+)`, "but you"),
 
@@ -184,7 +186,7 @@ var grammars = []grammar{
 		`Run 'conda init' before 'conda activate'`, "conda activate"),
 	form("driver-says", `(?:^|\] )(?:NVRM: |nvidia-modeset: ERROR: )(?:GPU\S*: )?(?P<sentence>.*(?i:fail|timed? out|error).*)`,
 		"NVRM: ", "nvidia-modeset: "),
-	form("time-limit", `CANCELLED AT \S+ DUE TO (?:TIME LIMIT|PREEMPTION)|PBS: job killed: walltime|TERM_RUNLIMIT`,
+	form("time-limit", `CANCELLED AT \S+ DUE TO (?:TIME LIMIT|PREEMPTION|JOB REQUEUE)|PBS: job killed: walltime|TERM_RUNLIMIT`,
 		"CANCELLED", "walltime", "RUNLIMIT"),
 	form("element", `no (?:such )?element (?:factory )?"(?P<element>\w+)"`, "element"),
 

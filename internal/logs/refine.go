@@ -16,6 +16,7 @@ type refinement struct {
 var refinements = []refinement{
 	{"what was not read may hold the error", (*judging).partUnread},
 	{"the GPU was full before the program had anything on it", (*judging).firstTouch},
+	{"the call is NCCL's own", (*judging).insideNCCL},
 	{"nobody who runs this program has written its kernels", (*judging).compiledByOthers},
 	{"a crash without a reason: no frame of the user's own and no kernel is named", (*judging).withoutReason},
 }
@@ -58,6 +59,27 @@ func (j *judging) partUnread(d *Diagnosis) bool {
 		return true
 	}
 	return false
+}
+
+// ofCollectives matches a line of NCCL, or of a server's own all-reduce, whose calls the program does not make.
+var ofCollectives = lazyregexp.New(`\bNCCL\b|custom_all_reduce`)
+
+// insideNCCL blames nobody for a call with a wrong argument that a library of collectives made: shared memory, memory that
+// cannot be shared, or its own fault.
+func (j *judging) insideNCCL(d *Diagnosis) bool {
+	if d.Blame != Program || d.Cause != "invalid-argument" || len(d.Lines) == 0 || !ofCollectives.MatchString(d.Lines[0].Text) {
+		return false
+	}
+	d.Blame, d.Cause = Unknown, "nccl-cuda-error"
+	d.Because, d.Do = "A CUDA call of the library that joins the GPUs was refused.", slices.Clone(observeCollective)
+	return true
+}
+
+// observeCollective parts the reasons of a call that a library of collectives made wrongly.
+var observeCollective = []string{
+	"run it once with PYTORCH_CUDA_ALLOC_CONF unset: memory of expandable segments cannot be shared in every way\tfor program torch",
+	"run it once with NCCL_SHM_DISABLE=1, then with NCCL_P2P_DISABLE=1: which of them ends it says whether shared memory (`df -h /dev/shm`) or the link is at fault",
+	"run it once with --disable-custom-all-reduce\tfor text custom_all_reduce",
 }
 
 // compiledByOthers blames nobody for a kernel that crashed in a program that people run as it is: its own fault, the

@@ -42,6 +42,10 @@ var shapes = []meaning{
 		"print both shapes before the line that the traceback names: which of the two is the unexpected one?",
 		"where one is a fixed length (a table of positions, max_len), raise it or cut the input; where one is the number of classes, "+
 			"give the model the dataset's; where they differ by one or two, look at padding, strides and odd sizes"),
+	means(`output with shape \[1, (?P<a>\d+), (?P<b>\d+)\] doesn't match the broadcast shape \[3, `,
+		"A grey picture is normalised, or combined, with three channels.",
+		"for grey pictures give Normalize one value each: Normalize((0.5,), (0.5,))",
+		"or read them in colour: Image.open(f).convert('RGB'), transforms.Grayscale(3)"),
 	means(`shape '(?P<shape>\[[\d, -]*\])' is invalid for input of size (?P<have>\d+)`,
 		"{have} values do not fill the shape {shape}.",
 		"print the shape before the view: the batch, picture or sequence has another size than the numbers in the view",

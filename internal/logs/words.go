@@ -60,7 +60,7 @@ func Answers() []Signature {
 
 // nouns are what pages without a log say in the place of a slot.
 var nouns = map[string]string{"library": "a library", "module": "a module", "header": "a header", "symbol": "a symbol", "tool": "a tool",
-	"package": "a package", "version": "a version", "what": "its library", "cuda": "its release", "path": "a file of the driver",
+	"package": "a package", "range": "another", "requirement": "the package", "version": "a version", "what": "its library", "cuda": "its release", "path": "a file of the driver",
 	"target": "the target", "operator": "an operator", "runtime": "in use", "socket": "the socket", "subject": "a part", "name": "a call", "code": "its number",
 	"meaning": "its meaning", "want": "memory", "wanted": "another release", "found": "an older one", "needs": "one release", "has": "another",
 	"image": "of that name", "part": "a part", "element": "of that name", "speaker": "a service", "tagged": "it", "job": "the job", "model": "of that name",
