@@ -18,7 +18,8 @@ import (
 var caps = map[string]string{
 	"internal/input/paste maxMachines":            "refused",
 	"internal/input/paste maxParts":               "refused",
-	"internal/input/requirements maxIncludes":     "unread", // each file that is left is named
+	"internal/input maxReported":                  "refused", // as a report of one machine with too much in it
+	"internal/input/requirements maxIncludes":     "unread",  // each file that is left is named
 	"internal/input/requirements MaxIncludeBytes": "unread",
 	"internal/input/dockerfile maxValue":          "unread", // what such a variable names has no known release
 	"internal/input/dockerfile maxExpanded":       "unread",
@@ -99,13 +100,14 @@ var caps = map[string]string{
 	"host maxLinks": "error", // ELOOP, as of the kernel's own limit
 
 	// what is printed or compared, not what is judged
-	"internal/nvml maxMIG":           "shown",
-	"internal/efa maxUnresolved":     "shown",
-	"internal/input/smi maxStrange":  "shown", // names of fields that nobody knows
-	"internal/kernel maxKernelLines": "shown",
-	"internal/container maxMissing":  "shown",
-	"internal/loader maxUnresolved":  "shown",
-	"internal/pydist maxCompared":    "shown", // which of two copies of one distribution is the truer
+	"internal/nvml maxMIG":                 "shown",
+	"internal/efa maxUnresolved":           "shown",
+	"internal/input/smi maxStrange":        "shown", // names of fields that nobody knows
+	"internal/input/collectenv maxStrange": "shown",
+	"internal/kernel maxKernelLines":       "shown",
+	"internal/container maxMissing":        "shown",
+	"internal/loader maxUnresolved":        "shown",
+	"internal/pydist maxCompared":          "shown", // which of two copies of one distribution is the truer
 }
 
 // capName matches the names of limits.

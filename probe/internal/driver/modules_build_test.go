@@ -1,11 +1,15 @@
 package driver
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	"cudacompat/probe/facts"
+	"cudacompat/probe/host"
 	"cudacompat/probe/host/hosttest"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 const makeLog = `DKMS make.log for nvidia-580.95.05 for kernel 6.8.0-1021-aws (x86_64)
@@ -41,6 +45,25 @@ func TestModuleBuild(t *testing.T) {
 				t.Errorf("%q, %q, %v", f.Machine.MakeLog, f.Machine.MakeError, err)
 			}
 		})
+	}
+}
+
+// TestReadDKMS reads what a build at the next boot would find.
+func TestReadDKMS(t *testing.T) {
+	const source = "-- var/lib/dkms/nvidia/580.95.05/source/dkms.conf --\nx\n"
+	apply, err := ReadDKMS(hosttest.Tree(t, source+"-- lib/modules/6.8.0-1021-aws/build/Makefile --\nx\n"+
+		"-- lib/modules/6.8.0-1024-aws/modules.dep --\nx\n-- usr/bin/gcc --\nx\n-- usr/bin/make --\nx\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f facts.Facts
+	apply(&f)
+	want := &facts.DKMS{Sources: []string{"580.95.05"}, Headers: []string{"6.8.0-1021-aws"}, Compiler: "/usr/bin/gcc", Make: "/usr/bin/make"}
+	if diff := cmp.Diff(want, f.Machine.DKMS); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := ReadDKMS(hosttest.Tree(t, "-- usr/bin/gcc --\nx\n")); !errors.Is(err, host.ErrAbsent) {
+		t.Errorf("without a source: %v, want ErrAbsent", err)
 	}
 }
 

@@ -122,3 +122,36 @@ func TestDescribeSigner(t *testing.T) {
 		}
 	}
 }
+
+// TestParseSignature reads the end of a signed module, and of damaged ones.
+func TestParseSignature(t *testing.T) {
+	whole := signed(t, "code", byLocalKey)
+	got, err := parseSignature([]byte(whole))
+	if err != nil || got.name != "ip-10-0-0-1 Secure Boot Module Signature key" {
+		t.Errorf("name %q, %v", got.name, err)
+	}
+	for name, tail := range map[string]string{
+		"unsigned":  "code",
+		"cut":       "code" + signatureMark,
+		"long":      "code" + string([]byte{0, 0, 2, 0, 0, 0, 0, 0, 0xff, 0, 0, 0}) + signatureMark,
+		"not PKCS7": strings.Replace(whole, string([]byte{0, 0, 2, 0, 0, 0, 0, 0}), string([]byte{0, 0, 1, 0, 0, 0, 0, 0}), 1),
+	} {
+		if got, err := parseSignature([]byte(tail)); err == nil {
+			t.Errorf("%s: %+v, want an error", name, got)
+		}
+	}
+}
+
+// TestParseMessage reads the key that a message names, and refuses each message that is cut off.
+func TestParseMessage(t *testing.T) {
+	der := decoded(t, byIdentifier)
+	got, err := parseMessage([]byte(der))
+	if err != nil || len(got.keyID) != 20 || got.keyID[0] != 0xf6 {
+		t.Errorf("key %x, %v", got.keyID, err)
+	}
+	for n := range len(der) {
+		if got, err := parseMessage([]byte(der[:n])); err == nil {
+			t.Fatalf("%d of %d bytes: %+v, want an error", n, len(der), got)
+		}
+	}
+}

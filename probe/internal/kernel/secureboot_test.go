@@ -93,3 +93,12 @@ func TestRejected(t *testing.T) {
 		}
 	}
 }
+
+func TestParseLockdown(t *testing.T) {
+	for line, want := range map[string]string{"none [integrity] confidentiality\n": "integrity", "[none] integrity confidentiality\n": "none",
+		"none integrity [confidentiality]": "confidentiality", "none [integrity": "", "[all] none": "", "": ""} {
+		if got := parseLockdown([]byte(line)); got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}
