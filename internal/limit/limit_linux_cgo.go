@@ -1,16 +1,21 @@
 //go:build linux && cgo
 
 // Package limit ends the program with a sentence if the address space or the number of descriptors is too small for Go's
-// runtime. The runtime reserves some 700 MiB and opens some descriptors before main, and ends with a trace and exit code 2
+// runtime, or runs out while it works. The runtime reserves some 700 MiB and opens some descriptors before main, and ends with a trace and exit code 2
 // if it cannot, which no Go code can catch. So the check is a constructor in C, which the loader runs before the runtime
-// starts.
+// starts. Nor can Go code catch that memory is gone later: where it is limited, and only there, the program runs in a child,
+// and its parent says the sentence in place of the trace.
 package limit
 
 /*
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 // What the program needs: it fails at 768 MiB and runs at 1024 MiB, and Go's runtime fails with 6 descriptors.
@@ -24,20 +29,19 @@ static int too_small(int resource, rlim_t least, rlim_t *have) {
 	return 1;
 }
 
-__attribute__((constructor)) static void check_limits(void) {
-	char args[4096] = {0}, what[100];
-	rlim_t have = 0;
-	if (too_small(RLIMIT_AS, least_space, &have))
-		snprintf(what, sizeof what, "the address space is limited to %llu MiB (ulimit -v), and cudacompat needs %llu MiB",
-			(unsigned long long)(have >> 20), (unsigned long long)(least_space >> 20));
-	else if (too_small(RLIMIT_NOFILE, least_files, &have))
-		snprintf(what, sizeof what, "open files are limited to %llu (ulimit -n), and cudacompat needs %llu",
-			(unsigned long long)have, (unsigned long long)least_files);
-	else
-		return;
-	int health = 0, require = 0, fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, args, sizeof args - 1);
-	for (char *arg = args; arg < args + n; arg += strlen(arg) + 1) {
+// arguments reads those of this process, each of which a zero ends.
+static ssize_t arguments(char *args, size_t size) {
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, args, size - 1);
+	if (fd >= 0)
+		close(fd);
+	return n;
+}
+
+// inconclusive says why there is no result, and ends the process as an inconclusive run or health check.
+static void inconclusive(const char *args, ssize_t n, const char *what) {
+	int health = 0, require = 0;
+	for (const char *arg = args; arg < args + n; arg += strlen(arg) + 1) {
 		health |= strcmp(arg, "--healthcheck") == 0 || strcmp(arg, "--healthcheck=true") == 0;
 		require |= strncmp(arg, "--require", 9) == 0;
 	}
@@ -46,6 +50,95 @@ __attribute__((constructor)) static void check_limits(void) {
 	ssize_t written = write(health ? 1 : 2, line, (size_t)size);
 	(void)written;
 	_exit(health ? require : 3);
+}
+
+// limited reports the limit of a resource, in MiB.
+static int limited(int resource, unsigned long long *have) {
+	struct rlimit limit;
+	if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+		return 0;
+	*have = (unsigned long long)limit.rlim_cur >> 20;
+	return 1;
+}
+
+// pass passes on the lines of the child's standard error up to the first one that the Go runtime writes when it ends the
+// process, and reports whether there was one.
+static int pass(int from) {
+	static char line[4096];
+	char block[4096];
+	size_t size = 0;
+	int ended = 0;
+	for (;;) {
+		ssize_t n = read(from, block, sizeof block);
+		if (n < 0 && errno == EINTR)
+			continue;
+		for (ssize_t i = 0; i < n; i++) {
+			line[size++] = block[i];
+			if (block[i] != '\n' && size < sizeof line)
+				continue;
+			ended |= strncmp(line, "runtime", 7) == 0 || strncmp(line, "fatal error: ", 13) == 0;
+			if (!ended && write(2, line, size) < 0)
+				return 0;
+			size = 0;
+		}
+		if (n > 0)
+			continue;
+		if (!ended && write(2, line, size) < 0)
+			return 0;
+		return ended;
+	}
+}
+
+// watch starts a child that goes on with the program, and ends as the child does. It returns in the child. A command that
+// gives the terminal to another program is not watched, nor is one that this program starts itself.
+static void watch(const char *args, ssize_t n) {
+	unsigned long long have = 0;
+	const char *by = limited(RLIMIT_AS, &have) ? "ulimit -v" : limited(RLIMIT_DATA, &have) ? "ulimit -d" : NULL;
+	const char *command = args + strlen(args) + 1;
+	int streams[2];
+	if (by == NULL || (command < args + n && (strcmp(command, "guard") == 0 || strncmp(command, "__", 2) == 0)) || pipe(streams) != 0)
+		return;
+	pid_t parent = getpid(), child = fork();
+	if (child <= 0) {
+		close(streams[0]);
+		if (child == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent || dup2(streams[1], 2) < 0))
+			_exit(3);
+		close(streams[1]);
+		return;
+	}
+	close(streams[1]);
+	int ended = pass(streams[0]), status = 0;
+	close(streams[0]);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (ended && (WIFSIGNALED(status) || WEXITSTATUS(status) == 2)) {
+		char what[100];
+		snprintf(what, sizeof what, "no memory was left: it is limited to %llu MiB (%s)", have, by);
+		inconclusive(args, n, what);
+	}
+	if (WIFSIGNALED(status)) {
+		signal(WTERMSIG(status), SIG_DFL);
+		raise(WTERMSIG(status));
+	}
+	_exit(WEXITSTATUS(status));
+}
+
+__attribute__((constructor)) static void check_limits(void) {
+	static char args[4096];
+	char what[100];
+	rlim_t have = 0;
+	ssize_t n = arguments(args, sizeof args);
+	if (too_small(RLIMIT_AS, least_space, &have))
+		snprintf(what, sizeof what, "the address space is limited to %llu MiB (ulimit -v), and cudacompat needs %llu MiB",
+			(unsigned long long)(have >> 20), (unsigned long long)(least_space >> 20));
+	else if (too_small(RLIMIT_NOFILE, least_files, &have))
+		snprintf(what, sizeof what, "open files are limited to %llu (ulimit -n), and cudacompat needs %llu",
+			(unsigned long long)have, (unsigned long long)least_files);
+	else {
+		watch(args, n);
+		return;
+	}
+	inconclusive(args, n, what);
 }
 */
 import "C"

@@ -38,3 +38,41 @@ func TestLimits(t *testing.T) {
 		}
 	}
 }
+
+// eatMark makes TestMemoryGone take memory without end.
+const eatMark = "LIMIT_EAT"
+
+// TestMemoryGone starts this test's own program with an address space that is used up while it runs: in place of Go's
+// trace there is one line, and the code of an inconclusive result, or of a health check.
+func TestMemoryGone(t *testing.T) {
+	if os.Getenv(eatMark) != "" {
+		for all := [][]byte{}; ; {
+			all = append(all, make([]byte, 16<<20))
+			all[len(all)-1][0] = 1
+		}
+	}
+	prlimit, err := exec.LookPath("prlimit")
+	if err != nil {
+		t.Skip("no prlimit")
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args   []string
+		code   int
+		prefix string
+	}{
+		{nil, 3, "cudacompat: no memory was left: it is limited to 1464 MiB (ulimit -v)"},
+		{[]string{"--", "--healthcheck"}, 0, "UNKNOWN no memory was left"},
+		{[]string{"--", "--healthcheck", "--require", "gpu"}, 1, "UNKNOWN no memory was left"},
+	} {
+		cmd := exec.Command(prlimit, append([]string{"--as=1536000000", program, "-test.run=^TestMemoryGone$"}, c.args...)...)
+		cmd.Env = append(os.Environ(), eatMark+"=1")
+		out, _ := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); code != c.code || !strings.HasPrefix(string(out), c.prefix) || strings.Count(string(out), "\n") != 1 {
+			t.Errorf("%q: exit %d, want %d\n%.500s", c.args, code, c.code, out)
+		}
+	}
+}

@@ -28,7 +28,7 @@ func TestStalledFUSE(t *testing.T) {
 	if !strings.Contains(pointsOf(host.FUSEMounts()), mount) {
 		t.Fatalf("the mount is not among %q", pointsOf(host.FUSEMounts()))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Second)
 	defer cancel()
 	h, err := host.Tree(mount)
 	if err != nil {

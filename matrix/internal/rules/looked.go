@@ -14,11 +14,16 @@ import (
 func NotLookedAt(m *model.Machine) []*Result {
 	var results []*Result
 	var closed []facts.Unread
+	said := map[string]bool{} // several sources may have looked there
 	for _, u := range m.Facts.Unread {
 		if u.Kind == facts.UnreadClosed {
 			closed = append(closed, u)
 			continue
 		}
+		if said[u.Place] && u.Probe != "" {
+			continue
+		}
+		said[u.Place] = true
 		results = append(results, leftOpen(u.Place, verdict.Statement(u.Reason))...)
 	}
 	if name := m.Facts.Observed.Named; name != "" && len(m.Builds)+len(m.RequestedPackages) == 0 {
