@@ -114,7 +114,14 @@ func observeModule(m *model.Machine) verdict.Link {
 	case m.Target.Driver != "":
 		return assumedLink(verdict.LinkModule, value, byTarget)
 	case m.Driver().Loaded || m.Facts.Driver.NVML.Status == "ok" || m.Facts.System.Jetson:
-		return heldLink(verdict.LinkModule, value, cmp.Or(m.Driver().From, "NVML"), factLoaded, factNVML, factSystem, factNodes)
+		from := m.Driver().From
+		switch {
+		case from == "" && m.Facts.Driver.NVML.Status == "ok":
+			from = "NVML"
+		case from == "" && m.Facts.System.Jetson:
+			from = "the board's image"
+		}
+		return heldLink(verdict.LinkModule, value, from, factLoaded, factNVML, factSystem, factNodes)
 	case m.Facts.Devices.Node("/dev/dxg") != nil:
 		return heldLink(verdict.LinkModule, value, "/dev/dxg", factNodes)
 	}

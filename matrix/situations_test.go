@@ -55,6 +55,35 @@ func TestSituations(t *testing.T) {
 	}
 }
 
+// TestNoTickForWhatIsNotThere: the module is not seen by NVML where NVML did not answer, and the devices are not held where
+// no node is there, unless the driver counted the GPUs.
+func TestNoTickForWhatIsNotThere(t *testing.T) {
+	held := 0
+	for _, s := range situations(t) {
+		f, err := probe.Given(s.recorded(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers := f.Driver.NVML.Status == "ok"
+		for _, judged := range s.judged(t).Judged {
+			for _, link := range judged.Links {
+				if link.State != verdict.Held {
+					continue
+				}
+				held++
+				switch {
+				case link.Link == verdict.LinkModule && strings.Contains(link.From, "NVML") && !answers,
+					link.Link == verdict.LinkDevices && len(f.Devices.Nodes) == 0 && !answers && !f.System.Jetson:
+					t.Errorf("%s: %s is held by %q: %q", s.Name, link.Link, link.From, link.Value)
+				}
+			}
+		}
+	}
+	if held == 0 {
+		t.Error("no link is held")
+	}
+}
+
 func (s *situation) judged(t *testing.T) verdict.Verdict {
 	t.Helper()
 	f, err := probe.Given(s.recorded(t))
