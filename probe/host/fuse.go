@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"slices"
@@ -286,8 +287,13 @@ func (f *watchedFile) Stat() (os.FileInfo, error) {
 }
 
 // Close waits for no answer: nothing was written.
-func (f *watchedFile) Close() error {
-	go f.File.Close()
+func (f *watchedFile) Close() error { return f.watch.close(f.name, f.File) }
+
+// close closes a file or directory, unless a call that was left behind may still use it.
+func (w *watch) close(name string, file io.Closer) error {
+	if w.known(name) == nil {
+		go file.Close()
+	}
 	return nil
 }
 
@@ -314,7 +320,4 @@ func (d watchedDir) entries(keep func([]keptEntry) error) ([]keptEntry, error) {
 	return inShare(d.watch, d.name, func() ([]keptEntry, error) { return d.dir.entries(keep) })
 }
 
-func (d watchedDir) Close() error {
-	go d.dir.Close()
-	return nil
-}
+func (d watchedDir) Close() error { return d.watch.close(d.name, d.dir) }
