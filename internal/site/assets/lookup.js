@@ -175,7 +175,7 @@
   Data.prototype.read = function (text) {
     var r = { asks: [] }, m, self = this;
     // A mark at the end of a word ends a sentence.
-    var rest = ' ' + text.replace(/[|+]/g, ' ').replace(/[?!]|[.,:;](?=\s|$)/g, ' ; ') + ' ';
+    var rest = ' ' + text.replace(/[|+]/g, ' ').replace(/[?!]|[.,;](?=\s|$)/g, ' ; ') + ' ';
     function take(pattern, then) {
       var found = pattern.exec(rest);
       if (!found) return false;
