@@ -108,7 +108,7 @@ async function main() {
   for (const [words, want] of [['driver 550 L4', 'driver 550, GPU L4'], ['p5.48xlarge', 'instance p5.48xlarge'], ['NVIDIA-SMI 535.183.01 Driver Version: 535.183.01 CUDA Version: 12.2 NVIDIA H100', 'driver 535.183.01, GPU H100'],
     ['RTX 5090 570.86.10', 'driver 570.86.10, GPU RTX 5090'], ['python 3.11 T4', 'GPU T4, Python 3.11'], ['gtx1080ti', 'GPU GTX 1080 Ti'], ['P100 newest torch', 'GPU P100'], ['DGX Spark', 'GPU DGX Spark'],
     ['Which driver for vLLM on EKS with g5.xlarge?', 'instance g5.xlarge'], ['driver 535.183.01, H100. Can I use cu130?', 'driver 535.183.01, GPU H100'],
-    ['Windows 11 RTX 4090 driver 551.61', 'driver 551.61, GPU RTX 4090, system windows']]) {
+    ['Windows 11 torch RTX 4090 driver 551.61', 'driver 551.61, GPU RTX 4090, system windows']]) {
     const got = await type(words);
     check('reads ' + words, got === want, got);
   }
@@ -116,7 +116,7 @@ async function main() {
   check('no package manager on Windows', !/apt|dnf|runfile|triton/.test(await text(page, '#answer')));
   await type('driver 535.183.01 cu130');
   check('the floor of a build', /CUDA 13\.0 needs driver 580\.65\.06 or newer: it does not run on 535\.183\.01/.test(await text(page, '#notes')), await text(page, '#notes'));
-  await type('RTX 5090 and cu126');
+  await type('torch on RTX 5090 and cu126');
   await page.waitForFunction(() => /cu126 has no code for RTX 5090/.test(document.getElementById('notes').innerText), { timeout: 5000 }).then(() => true, () => false);
   check('a build without code', /torch 2\.\d+\.\d+\+cu126 has no code for RTX 5090/.test(await text(page, '#notes')), await text(page, '#notes'));
   check('typing replaces', (await page.evaluate(() => history.length)) === before);
