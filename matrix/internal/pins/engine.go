@@ -81,7 +81,7 @@ func EngineSet(m *model.Machine, b *model.Build, list []*model.Installed, r mode
 // engineFor is the engine's own release where it takes a torch, else the newest that does.
 func engineFor(m *model.Machine, p *model.Installed, r model.Row, python string) *tables.Extension {
 	rows := slices.DeleteFunc(EngineRows(m, p.Name), func(e tables.Extension) bool {
-		return !takesTorch(e, r) || m.Tables.CompiledForOlder(&e) || python != "" && !takesPython(e, python) || !loadsWheel(m, e) ||
+		return !takesTorch(m, e, r) || m.Tables.CompiledForOlder(&e) || python != "" && !takesPython(e, python) || !loadsWheel(m, e) ||
 			len(e.SASS) > 0 && !Covers(m, e) || !supports(m, e)
 	})
 	if i := slices.IndexFunc(rows, func(e tables.Extension) bool { return e.Release == p.Version }); i >= 0 {
@@ -109,15 +109,14 @@ func loadsWheel(m *model.Machine, e tables.Extension) bool {
 	return f == nil || !m.Libc.Known() || !m.Libc.Less(version.Of(f[1]+"."+f[2]))
 }
 
-// takesTorch reports whether a release asks for just this torch, or for a range that has it, and is of its CUDA family.
-func takesTorch(e tables.Extension, r model.Row) bool {
-	return !model.OtherFamily(e.CUDA, r.CUDA) && slices.ContainsFunc(e.Torch, func(text string) bool {
-		if exact := model.Exactly(text); exact.Known() {
-			return exact.Compare(r.Number) == 0
-		}
-		ok, err := version.Allows(text, r.Number)
-		return err == nil && ok
-	})
+// takesTorch reports whether a release fits a torch, as package fit compares them. What asks for one patch of torch takes no
+// other: an installer would replace it.
+func takesTorch(m *model.Machine, e tables.Extension, r model.Row) bool {
+	asks := func(text string) bool {
+		exact := model.Exactly(text)
+		return !exact.Known() || exact.Compare(r.Number) == 0
+	}
+	return slices.ContainsFunc(e.Torch, asks) && loadsBeside(m, e, r)
 }
 
 // takesPython reports whether there is a wheel of a release for a Python, "3.12".

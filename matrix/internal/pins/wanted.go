@@ -450,18 +450,18 @@ func (w *wishes) requirement(r model.Row) pin.Package {
 // installer's own index has the pair; what a project compiled for a torch runs in every patch of it.
 func (w *wishes) goesWith(e tables.Extension, r model.Row) bool {
 	m := w.m
-	if m.Tables.Trait("pins-torch", e.Package, version.Number{}) && !w.isDefault(r) {
-		return false
-	}
 	if m.Tables.Trait("pins-torch", e.Package, version.Number{}) {
-		return takesTorch(e, r)
+		return w.isDefault(r) && takesTorch(m, e, r)
 	}
-	for _, a := range fitRow(m, e, r) {
-		if a.State == fit.Differs || a.State == fit.Doubtful || a.State == fit.Lesser {
-			return false
-		}
-	}
-	return true
+	return loadsBeside(m, e, r)
+}
+
+// loadsBeside reports whether no key of the relation differs between a release and a row of torch.
+func loadsBeside(m *model.Machine, e tables.Extension, r model.Row) bool {
+	result := fitRow(m, e, r)
+	return !slices.ContainsFunc(result[:], func(a fit.Answer) bool {
+		return a.State == fit.Differs || a.State == fit.Doubtful || a.State == fit.Lesser
+	})
 }
 
 // fitRow compares a release with a row of torch.
