@@ -3,7 +3,7 @@ was asked."""
 import gzip, os, shutil
 
 from kit import KERNEL, LIB, Machine, put
-from situations import C, I, XI, Situation, broken, compute_alone, in_container, rest, sound
+from situations import C, I, X, XI, Situation, broken, compute_alone, enroot, in_container, on_host_devices, rest, sound
 
 OFFLINE = ("--offline", "--instance", "g6.xlarge")
 
@@ -105,6 +105,24 @@ def bottlerocket():
     m.root("/usr/share/nvidia/tesla/module-objects.d/nvidia.o", "x"); return m.root("/etc/os-release", 'PRETTY_NAME="Bottlerocket OS 1.47.0 (aws-k8s-1.33-nvidia)"\nNAME=Bottlerocket\nID=bottlerocket\nVERSION_ID=1.47.0\n')
 
 
+# The three uses: a health check, an image's build, the first boot.
+REQUIRED = ("--require", "driver,gpu")
+UUID = "GPU-11111111-2222-3333-4444-555555555555"
+def counts_none(m): m.nvml["COUNT"] = 0; return m.userland("580.95.05")
+def without_bus(): m = counts_none(in_container(NVIDIA_VISIBLE_DEVICES="all")); shutil.rmtree(m.dir + "/sys/bus"); return m
+def of_pod(): return counts_none(in_container(NVIDIA_VISIBLE_DEVICES="all", KUBERNETES_SERVICE_HOST="10.0.0.1").gone("/.dockerenv"))
+def newer_default():
+    """The builder's driver runs; the build installed another kernel, which is the default and has no module."""
+    m = Machine(); new = "6.8.0-1024-aws"; m.root(f"/boot/vmlinuz-{new}", "x").root(f"/lib/modules/{new}/modules.dep", "kernel/a.ko:\n")
+    return m.root("/boot/grub/grub.cfg", f"set default=\"0\"\nmenuentry 'Ubuntu' {{\n\tlinux /boot/vmlinuz-{new} ro\n}}\n")
+def without_module(): m = Machine(); return m.gone(f"/lib/modules/{m.kernel}/updates").root(f"/lib/modules/{m.kernel}/modules.dep", "kernel/a.ko:\n")
+def old_on_disk(): m = Machine(); return m.gone(f"/lib/modules/{m.kernel}/updates").on_disk("580.65.06")
+def loaded(version): m = Machine(INIT=18); return m.module(version)
+def first_boot(m): return m.proc("/uptime", "20.00 20.00\n")
+def no_nodes(): m = Machine(); m.nodes = {}; return first_boot(m)
+def empty_bus(): m = counts_none(Machine()); shutil.rmtree(m.dir + "/sys/bus/pci/devices"); return first_boot(m.sys("/bus/pci/devices/.keep"))
+
+
 SITUATIONS = {
     "signatures enforced, the module has none": broken(lambda: enforcing(on_premises(Machine(instance="").unloaded())), "secure-boot", word="sign", never="modprobe"),
     "signatures enforced without Secure Boot, by the kernel's parameter": broken(lambda: enforcing(Machine().unloaded(), "none"), "secure-boot", never="modprobe"),
@@ -137,4 +155,24 @@ SITUATIONS = {
     "an upgrade that stopped for want of headers": broken(half_configured, "driver-mismatch", word="--configure", never="autoinstall"),
     "a .run installer over packages": broken(runfile, "driver-mismatch", word="nvidia-uninstall", never="autoinstall"),
     "one package is newer, Ubuntu": broken(one_newer, "driver-mismatch", word="580.105.08", never="autoinstall"),
+    # What the three uses meet.
+    "NVML counts none, a Slurm job without GPUs": sound(lambda: counts_none(on_premises(Machine(instance=""))).set(SLURM_JOB_ID="7", SLURM_STEP_ID="0"), outcomes=I),
+    "NVML counts none, a Slurm job without GPUs, --require gpu": broken(lambda: counts_none(on_premises(Machine(instance=""))).set(SLURM_JOB_ID="7", SLURM_STEP_ID="0"), "gpu-count", *REQUIRED),
+    "NVML counts none, a PBS job": sound(lambda: counts_none(on_premises(Machine(instance=""))).set(PBS_JOBID="7"), outcomes=I),
+    "NVML counts none, Enroot under Slurm": Situation(lambda: counts_none(enroot()), I),
+    "NVML counts none, Enroot under Slurm, --require gpu": Situation(lambda: counts_none(enroot()), X, REQUIRED),
+    "NVML counts none, a privileged container": Situation(lambda: counts_none(on_host_devices()), I),
+    "NVML counts none, a privileged container, --require gpu": Situation(lambda: counts_none(on_host_devices()), X, REQUIRED),
+    "NVML counts none, a pod with a GPU": broken(of_pod, "gpu-count"),
+    "NVML counts none, asked for by UUID": broken(lambda: counts_none(in_container(NVIDIA_VISIBLE_DEVICES=UUID)), "gpu-count"),
+    "NVML counts none, no bus": Situation(without_bus, XI),
+    "NVML says that no driver is loaded, --require driver,gpu": Situation(lambda: Machine(INIT=9), X, REQUIRED),
+    "offline, the builder's driver runs": sound(Machine, *OFFLINE),
+    "offline, the builder's driver runs, another kernel boots": broken(newer_default, "module-missing-for-kernel", *OFFLINE),
+    "offline, the builder's driver runs, none on disk": broken(without_module, "module-missing-for-kernel", *OFFLINE),
+    "offline, the driver was upgraded during the build": sound(lambda: loaded("580.65.06"), *OFFLINE),
+    "offline, another branch was installed during the build": sound(lambda: loaded("535.183.01"), *OFFLINE),
+    "offline, the module on disk is of another release": broken(old_on_disk, "driver-mismatch", *OFFLINE),
+    "first boot, no nodes yet": Situation(no_nodes, X, REQUIRED),
+    "first boot, no GPU on the bus yet": Situation(empty_bus, X, REQUIRED),
 }
