@@ -308,6 +308,9 @@ func observeAnswers(m *model.Machine) (verdict.Link, bool) {
 // whyNVMLFails returns the missing fact for an error of NVML, with the reason if the kernel log has one.
 func whyNVMLFails(nvml facts.NVML) verdict.MissingFact {
 	lack := verdict.Question("why NVML fails: " + cmp.Or(nvml.Message, fmt.Sprintf("NVML error %d", nvml.Code)))
+	if nvml.Code == model.NVMLUnknown { // as after a suspend
+		lack = verdict.Question("why NVML fails: unknown error (NVML error 999); if the machine was suspended, load nvidia_uvm again")
+	}
 	lack.Reason = "nvml"
 	return lack
 }
