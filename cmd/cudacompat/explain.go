@@ -180,9 +180,9 @@ func (f *explainFlags) word(name string) (report.Known, error) {
 		return k, err
 	}
 	k.Steps = map[string][]string{}
-	for _, sig := range all {
-		if _, do := sig.Words(); k.Steps[sig.Cause] == nil && len(do) > 0 {
-			k.Steps[sig.Cause] = do
+	for _, s := range k.Statuses {
+		if k.Steps[s.Cause] == nil {
+			k.Steps[s.Cause] = logs.StepsFor(all, s.Cause, s.Name, s.Text)
 		}
 	}
 	return k, nil

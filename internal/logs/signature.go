@@ -116,3 +116,26 @@ func (s *Signature) Words() (because string, do []string) {
 	}
 	return because, do
 }
+
+// StepsFor returns what to do about a cause that an error of a name and a text shows: the steps of the signature that
+// matches such an error as programs print it, else of the cause's first one with steps.
+func StepsFor(all []Signature, cause, name, text string) []string {
+	var first []string
+	lines := []string{"RuntimeError: CUDA error: " + text, "CUDA error: " + text, name + ": " + text, text, name}
+	for i := range all {
+		if all[i].Cause != cause {
+			continue
+		}
+		_, do := all[i].Words()
+		if len(do) == 0 {
+			continue
+		}
+		if first == nil {
+			first = do
+		}
+		if slices.ContainsFunc(lines, func(line string) bool { return all[i].lines != nil && all[i].find(line) != nil }) {
+			return do
+		}
+	}
+	return first
+}
