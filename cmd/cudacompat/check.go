@@ -31,6 +31,8 @@ const readable = `  locks     uv.lock, pylock.toml, poetry.lock, Pipfile.lock, p
   reports   collect_env (PyTorch, vLLM, SGLang, Lightning, xFormers, JAX),
             nvidia-smi (also -q, -x -q, -L, --version, topo, dmon, or its error
             message), the JSON of cudacompat probe, or of doctor -o json
+  project   a directory: each of its locks, requirements, Dockerfiles and
+            compose files
   images    the directory of an OCI layout; an archive of docker save, podman
             save or skopeo copy; the name of one that the tables know, such as
             pytorch/pytorch:2.9.0-cuda13.0-cudnn9-runtime

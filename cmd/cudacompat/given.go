@@ -145,6 +145,12 @@ func givenAll(args []string, python, includeRoot string, stdin io.Reader) ([]des
 	if len(releases) > 0 {
 		names = append(names, inputName(releases))
 	}
+	if slices.ContainsFunc(names, isProject) {
+		if len(names) > 1 {
+			return nil, &usageError{"a directory is checked alone", "name its files instead, or describe the machine with --gpu and --driver"}
+		}
+		return givenProject(names[0], python, includeRoot)
+	}
 	var documents []description
 	for _, name := range names {
 		list, err := givenMachines(name, python, includeRoot, stdin)

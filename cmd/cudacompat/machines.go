@@ -21,7 +21,7 @@ type description struct {
 	text    []byte // what it was read from, at its own lines
 	pasted  bool   // whether an error may stand beside the description, as in a bug report
 	foreign error  // why nothing but an error is read in the text; nil for any other text
-	apart   bool   // whether its file describes several machines
+	apart   bool   // whether it is judged by itself: its text describes several machines, or it is one of a project's files
 }
 
 // merge returns the machine with what another document says of it.
@@ -38,7 +38,7 @@ func (m description) merge(o description) description {
 	return both
 }
 
-// describesMachine reports whether the document names a driver or a GPU, or is one of several in a file.
+// describesMachine reports whether the document names a driver or a GPU, or is judged by itself.
 func (m description) describesMachine() bool {
 	return m.apart || m.facts.Driver.Version != "" || len(m.facts.GPUs) > 0
 }
@@ -48,7 +48,7 @@ func (m description) describesMachine() bool {
 func (m description) completes(o description) bool {
 	driver, other := m.facts.Driver.Version, o.facts.Driver.Version
 	switch {
-	case m.apart && o.apart && m.name == o.name:
+	case m.apart && o.apart:
 		return false
 	case driver != "" && other != "" && driver != other, !sameGPUs(m.facts.GPUs, o.facts.GPUs):
 		return false

@@ -181,3 +181,46 @@ func TestPastedCompat(t *testing.T) {
 		}
 	}
 }
+
+// TestProject judges each file of a directory that says what is installed.
+func TestProject(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"app/Dockerfile":                "FROM python:3.12\nRUN pip install torch==2.9.0+cu130\n",
+		"app/requirements.txt":          "torch==2.7.1+cu126\n",
+		"app/requirements.in":           "torch\n",
+		"app/requirements/test.txt":     "torch==2.8.0+cu126\n",
+		"app/notes.txt":                 "torch==1.0\n",
+		"locked/pyproject.toml":         "[project]\nname = \"x\"\nversion = \"1\"\ndependencies = [\"torch==2.9.0\"]\n",
+		"locked/uv.lock":                "version = 1\n\n[[package]]\nname = \"torch\"\nversion = \"2.7.1+cu126\"\nsource = { registry = \"https://download.pytorch.org/whl/cu126\" }\n",
+		"strange/requirements.txt":      "torch==2.7.1+cu126\n",
+		"strange/requirements-more.txt": "this is\nno requirements file\n",
+		"empty/notes.txt":               "hello\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	for _, test := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"app --gpu L4 --driver 550.54.15", 1, "incompatible on Dockerfile: torch 2.9.0+cu130 cannot run on driver 550.54.15"},
+		{"app --gpu L4 --driver 580.95.05", 0, "work on Dockerfile, requirements.txt and test.txt"},
+		{"locked --gpu L4 --driver 550.54.15", 0, "compatible: torch 2.7.1+cu126 works"},
+		{"strange --gpu L4 --driver 550.54.15", 3, "requirements-more.txt"},
+		{"empty", 64, `"empty" has no lock`},
+		{"app locked", 64, "a directory is checked alone"},
+	} {
+		got := runs(t, "", append([]string{"check"}, strings.Fields(test.args)...)...)
+		if got.code != test.code || !strings.Contains(got.out+got.err, test.says) {
+			t.Errorf("%s: exit %d, want %d and %q:\n%s%s", test.args, got.code, test.code, test.says, got.out, got.err)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"cudacompat/probe"
+	"cudacompat/probe/facts"
+)
+
+// maxProjectFiles bounds the files of a project that are judged.
+const maxProjectFiles = 50
+
+// filesOfProject returns the files of a directory that say what is installed, each of which is judged by itself. A lock takes
+// the place of its pyproject.toml, and a requirements file that of the list that it was compiled from.
+func filesOfProject(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", dir, cause(err)), absentHint}
+	}
+	var names []string
+	for _, entry := range entries {
+		if entry.Type().IsRegular() && projectFile.MatchString(entry.Name()) {
+			names = append(names, entry.Name())
+		}
+	}
+	below, _ := os.ReadDir(filepath.Join(dir, "requirements"))
+	for _, entry := range below {
+		if name := "requirements/" + entry.Name(); entry.Type().IsRegular() && projectFile.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	locked := slices.ContainsFunc(names, func(name string) bool { return slices.Contains(projectLocks, name) })
+	names = slices.DeleteFunc(names, func(name string) bool {
+		compiled, isSource := strings.CutSuffix(name, ".in")
+		return locked && name == "pyproject.toml" || isSource && slices.Contains(names, compiled+".txt")
+	})
+	switch {
+	case len(names) == 0:
+		return nil, &usageError{fmt.Sprintf("%q has no lock, pyproject.toml, requirements, Dockerfile or compose file", dir),
+			"name the file; a tree of installed files is for cudacompat doctor --root DIR"}
+	case len(names) > maxProjectFiles:
+		return nil, &usageError{fmt.Sprintf("%q has %d files that say what is installed, and no more than %d are judged", dir, len(names), maxProjectFiles),
+			"name the files"}
+	}
+	for i := range names {
+		names[i] = filepath.Join(dir, names[i])
+	}
+	return names, nil
+}
+
+// givenProject returns what each file of a directory describes. A file that is not understood leaves the outcome open.
+func givenProject(dir, python, includeRoot string) ([]description, error) {
+	names, err := filesOfProject(dir)
+	if err != nil {
+		return nil, err
+	}
+	var list []description
+	for _, name := range names {
+		found, err := givenMachines(name, python, includeRoot, strings.NewReader(""))
+		if err == nil && len(found) > 0 {
+			err = found[0].foreign
+		}
+		if err != nil {
+			found = []description{{name: name, facts: probe.Facts{Unread: []facts.Unread{{Place: name, Reason: err.Error(), Kind: facts.UnreadNeeded}}}}}
+		}
+		for i := range found {
+			found[i].apart = true
+		}
+		list = append(list, found...)
+	}
+	return groupMachines(list), nil
+}
+
+// isProject reports whether a name is that of a directory.
+func isProject(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
