@@ -116,13 +116,13 @@ async function main() {
   check('no package manager on Windows', !/apt|dnf|runfile|triton/.test(await text(page, '#answer')));
   await type('driver 535.183.01 cu130');
   check('the floor of a build', /CUDA 13\.0 needs driver 580\.65\.06 or newer: it does not run on 535\.183\.01/.test(await text(page, '#notes')), await text(page, '#notes'));
-  await type('torch on RTX 5090 and cu126');
-  await page.waitForFunction(() => /cu126 has no code for RTX 5090/.test(document.getElementById('notes').innerText), { timeout: 5000 }).then(() => true, () => false);
-  check('a build without code', /torch 2\.\d+\.\d+\+cu126 has no code for RTX 5090/.test(await text(page, '#notes')), await text(page, '#notes'));
   check('typing replaces', (await page.evaluate(() => history.length)) === before);
   await type('RTX 4090 windows');
   await page.click('[data-platform=linux]');
   check('a button changes the system', !(await page.evaluate(() => location.search)).includes('platform'));
+  await type('torch on RTX 5090 and cu126');
+  await page.waitForFunction(() => /cu126 has no code for RTX 5090/.test(document.getElementById('notes').innerText), { timeout: 5000 }).then(() => true, () => false);
+  check('a build without code', /torch 2\.\d+\.\d+\+cu126 has no code for RTX 5090/.test(await text(page, '#notes')), await text(page, '#notes'));
   await type('RTX 580 535');
   check('asks which number is the driver', (await page.$$('.ask button')).length === 2);
   await type('secret-token-123 driver 550 L4');
