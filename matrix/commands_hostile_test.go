@@ -157,7 +157,7 @@ func wantCommand(t *testing.T, name, command string) {
 }
 
 // programs are those that commands start, and words of the shell that change what a program gets.
-var programs = []string{"pip", "uv", "sudo", "export", "conda", "curl", "apt-get", "dnf", "echo", "python3", "docker", "podman",
+var programs = []string{"pip", "uv", "apiclient", "sudo", "export", "conda", "curl", "apt-get", "dnf", "echo", "python3", "docker", "podman",
 	"chmod", "unset", "ulimit", "sed", "grep"}
 
 func wantProgram(t *testing.T, name, command string, call *syntax.CallExpr) {
