@@ -177,15 +177,15 @@ func (b *builder) assets() error {
 			return err
 		}
 		if path.Ext(name) == ".js" {
-			data = withoutComments(data)
+			data = stripComments(data)
 		}
 		return b.write(name, data)
 	})
 }
 
-// withoutComments returns a script without the lines that are comments, and without indentation: none of the scripts has
+// stripComments returns a script without the lines that are comments, and without indentation: none of the scripts has
 // a text over several lines.
-func withoutComments(script []byte) []byte {
+func stripComments(script []byte) []byte {
 	var out bytes.Buffer
 	for line := range bytes.Lines(script) {
 		if line = bytes.TrimLeft(line, " "); !bytes.HasPrefix(line, []byte("//")) && len(line) > 1 {

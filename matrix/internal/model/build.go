@@ -377,7 +377,7 @@ func provenCoverage(c version.Coverage, g GPU, by string) (same version.Coverage
 // all packages only PyTorch is known to leave out: no row of torch.csv has any.
 func (m *Machine) codeByToolkit(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.MissingFact) {
 	missing = verdict.Question("which machine code it contains").Because(m.Unsaid(b))
-	if !b.CUDANumber.Known() || b.CUDANumber.Parts() < 2 || !b.Official() && !b.ofClosedChannel() || g.Capability.Tegra() {
+	if !b.CUDANumber.Known() || b.CUDANumber.Parts() < 2 || !b.Official() && !b.isFromClosedChannel() || g.Capability.Tegra() {
 		return version.Unsure, "", missing
 	}
 	for _, c := range tables.Rows[tables.Chip](m.Tables) {
@@ -392,9 +392,9 @@ func (m *Machine) codeByToolkit(b *Build, g GPU) (c version.Coverage, proof stri
 	return version.Uncovered, "CUDA " + b.CUDANumber.Short() + " compiles for no such GPU", verdict.MissingFact{}
 }
 
-// ofClosedChannel reports whether a build is a torch of conda's pytorch channel, which ended with 2.5.1. Those of CUDA 12 have
+// isFromClosedChannel reports whether a build is a torch of conda's pytorch channel, which ended with 2.5.1. Those of CUDA 12 have
 // no PTX, as PyTorch's wheels; those of CUDA 11 have some for capability 3.7. conda-forge's have PTX for the newest GPU.
-func (b *Build) ofClosedChannel() bool {
+func (b *Build) isFromClosedChannel() bool {
 	return b.Name == "torch" && b.Origin == "conda" && b.CUDANumber.Major() >= 12
 }
 
