@@ -30,7 +30,8 @@ type requiresFlags struct {
 	formats             []string
 	colour              string
 	all                 bool
-	supports            bool
+	supports, check     bool
+	readme              string // the file of -o markdown=FILE
 	config              string
 }
 
@@ -42,7 +43,7 @@ func requiresCommand(s streams) *cobra.Command {
 		Long:  "Shows what software requires from a host: drivers, GPUs, glibc and Python. ARTEFACT is a file or an image that `check` reads, or the path of a Python environment (as with --env); --root DIR stands for all environments under DIR. REQUIREMENT is a release such as torch==2.9.0. One of these, or --env, is needed. With -o, the answer can be in a form that a scheduler or an installer reads. --diff OLD lists the GPUs and drivers that can run OLD but not ARTEFACT.",
 		Example: "  cudacompat requires torch==2.9.0\n  cudacompat requires uv.lock -o cel\n" +
 			"  cudacompat requires new.lock --diff old.lock --instance g4dn.xlarge",
-		Annotations: map[string]string{exitNote: "0 done · 1 with --diff: a host that --instance, --driver or --gpu names would no longer work · 3 inconclusive: some needs are unknown, so no hosts are listed · " + exitOwn},
+		Annotations: map[string]string{exitNote: "0 done · 1 no GPU in the tables meets the needs, what --supports promises is broken, or with --diff a host that --instance, --driver or --gpu names would no longer work; with --check: FILE is stale · 3 inconclusive: some needs are unknown, so no hosts are listed · " + exitOwn},
 		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), s, args) },
 	}
 	f.tablesFlag.add(cmd)
@@ -58,6 +59,8 @@ func requiresCommand(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.python, "python", "", "assume Python `VERSION`")
 	cmd.Flags().BoolVar(&f.supports, "supports", false,
 		"also compare with what the configuration promises under supports: (driver, gpus, instances, platforms); exit 1 if it is broken")
+	cmd.Flags().BoolVar(&f.check, "check", false,
+		"with -o markdown=FILE: write nothing, and exit 1 if what is between FILE's marks is stale")
 	cmd.Flags().StringVar(&f.config, "config", "",
 		"with --supports: read the promise from `FILE` (default $CUDACOMPAT_CONFIG, then ./"+config.Name+", then /etc/cudacompat/"+config.Name+")")
 	cmd.Flags().StringArrayVarP(&f.formats, "output", "o", nil, outputUsage(namesOf(report.RequireFormats))+
@@ -101,6 +104,11 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 		return err
 	}
 	r.Tool = tool(asked.tables, true)
+	if f.readme != "" {
+		if err := f.updateReadme(reading, s, r); err != nil {
+			return err
+		}
+	}
 	err = asked.outputs.write(reading, r)
 	if silence := report.Silence(""); errors.As(err, &silence) {
 		complain(s.err, string(silence), "")
@@ -141,7 +149,15 @@ func (f *requiresFlags) question(reading context.Context, s streams, args []stri
 	if f.old != "" {
 		formats = report.RequireDiffFormats
 	}
-	asked.outputs, err = parseOutputs(formats, f.formats, f.colour, f.all, s)
+	if f.old == "" {
+		f.takeReadme()
+	}
+	if f.check && f.readme == "" {
+		return asked, &usageError{"--check compares a file with the answer, and none is named", "-o markdown=README.md --check"}
+	}
+	if asked.outputs, err = parseOutputs(formats, f.formats, f.colour, f.all, s); f.readme != "" && len(f.formats) == 0 {
+		asked.outputs.list = nil
+	}
 	return asked, err
 }
 
@@ -171,6 +187,7 @@ func (f *requiresFlags) requires(ctx context.Context, asked requiresAsked, facts
 	old.Artefact = f.old
 	diff := requires.Compare(old, r.Requirement)
 	diff.Targets = matrix.CompareTargets(ctx, tables, before, facts, asked.targets)
+	diff.Images = matrix.CompareImages(tables, before, facts)
 	r.Diff = &diff
 	return r, nil
 }
@@ -186,12 +203,13 @@ func (f *requiresFlags) undecided(asked requiresAsked, why error) report.Require
 		Requirement: matrix.Requires(ended, asked.tables, nothing, f.python)}
 	r.Artefact = inputLabel(asked.artefact)
 	if f.old != "" {
-		r.Diff = &requires.Diff{Old: f.old, Changes: []requires.Change{}, Targets: []requires.TargetChange{}}
+		r.Diff = &requires.Diff{Old: f.old, Changes: []requires.Change{}, Targets: []requires.TargetChange{},
+			Images: []requires.ImageChange{}}
 	}
 	return r
 }
 
-// requiresExit is 1 for a target that is lost, 3 where no host can be named for lack of a fact.
+// requiresExit is 1 for a target that is lost, a promise that is broken, or needs that nothing meets, 3 where no host can be named for lack of a fact.
 func requiresExit(r report.Requires) error {
 	switch {
 	case r.Diff != nil && r.Diff.Lost(), r.Supports.Broken():
@@ -204,6 +222,8 @@ func requiresExit(r report.Requires) error {
 		return nil
 	case r.Undecided():
 		return exitError(exitInconclusive)
+	case r.Diff == nil && r.Unsatisfiable():
+		return exitError(exitIncompatible)
 	}
 	return nil
 }

@@ -245,7 +245,7 @@ func sameFacts(a, b *facts.Facts) bool {
 // compareFile says what the change of one file costs.
 func (c *treesComparison) compareFile(ctx context.Context, name string, before, after *facts.Facts, promised []matrix.Target) requires.FileChange {
 	change := requires.FileChange{File: name, State: "changed", Packages: []requires.PackageChange{}, Changes: []requires.Change{},
-		Targets: []requires.TargetChange{}, Supports: []requires.Supported{}, Holds: []requires.Hold{}, Unknown: []requires.Missing{}}
+		Targets: []requires.TargetChange{}, Supports: []requires.Supported{}, Images: []requires.ImageChange{}, Holds: []requires.Hold{}, Unknown: []requires.Missing{}}
 	var none facts.Facts
 	none.Complete()
 	switch {
@@ -266,6 +266,7 @@ func (c *treesComparison) compareFile(ctx context.Context, name string, before, 
 	if change.State == "changed" {
 		change.Changes = requires.Compare(old, now).Changes
 		change.Targets = matrix.CompareTargets(ctx, c.tables, *before, *after, c.targets)
+		change.Images = matrix.CompareImages(c.tables, *before, *after)
 		change.Holds = c.holds(ctx, change)
 	}
 	if change.State != "removed" {

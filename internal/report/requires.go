@@ -35,6 +35,8 @@ var RequireFormats = []Format[Requires]{
 	{"cel", dialect(cel)},
 	{"nodeaffinity", dialect(nodeAffinity)},
 	{"env", dialect(installerVariables)},
+	{"markdown", requiresMarkdown},
+	{"badge", requiresBadge},
 }
 
 // promised writes whether what a configuration promises holds, with the line that breaks it.

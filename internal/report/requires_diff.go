@@ -44,8 +44,22 @@ func diffText(w io.Writer, r Requires, s Style) error {
 		causes = append(causes, c.Because...)
 	}
 	p.causes(causes)
+	for _, i := range r.Diff.Images {
+		p.line()
+		p.wrap(4, imageWords(i), "  ")
+	}
 	_, err := w.Write(p.Bytes())
 	return err
+}
+
+// imageWords says what a base image asks for that the one before did not, and where that is checked.
+func imageWords(i requires.ImageChange) string {
+	before := "nothing"
+	if i.OldRequire != "" {
+		before = i.OldRequire
+	}
+	return fmt.Sprintf("%s asks for %s, where %s asked for %s: a runtime in legacy or csv mode refuses hosts whose driver is older, one in CDI mode does not check",
+		i.New, i.NewRequire, i.Old, before)
 }
 
 // causes lists needs, each once.
@@ -144,6 +158,8 @@ func diffWords(r Requires) (text, colour string) {
 		return fmt.Sprintf("%s runs on every named host on which %s runs", now, old), green
 	case len(costs) > 0:
 		return fmt.Sprintf("%s instead of %s: %s", now, old, strings.Join(costs, "; ")), yellow
+	case len(r.Diff.Images) > 0:
+		return "no host is lost by the builds; where a runtime checks what the image asks for (legacy and csv mode), hosts with an older driver are", yellow
 	case len(r.Diff.Changes) > 0:
 		return "nothing is lost, and more hosts can run it", green
 	}

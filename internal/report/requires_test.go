@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"context"
+	"encoding/xml"
 	"regexp"
 	"slices"
 	"strconv"
@@ -51,13 +52,28 @@ func TestRequiresHoldsToItsSchema(t *testing.T) {
 	trees := Trees{Trees: requires.Trees{Schema: requires.TreesSchema, Files: []requires.FileChange{{
 		File: "a", State: "changed", Packages: requires.ComparePackages(old.Requirement, r.Requirement), Changes: diff.Changes,
 		Targets: []requires.TargetChange{{Target: "V100"}}, Supports: []requires.Supported{broken},
-		Holds: []requires.Hold{{Package: "torch", Newest: "2.7.0", Before: "2.9.0"}}, Unknown: []requires.Missing{},
+		Images: []requires.ImageChange{{Old: "a", New: "b", NewRequire: "cuda>=13.0"}},
+		Holds:  []requires.Hold{{Package: "torch", Newest: "2.7.0", Before: "2.9.0"}}, Unknown: []requires.Missing{},
 	}}, Unread: []requires.UnreadFile{{File: "b", Reason: "x"}}}, Tool: r.Tool}
 	var b bytes.Buffer
 	if err := writeJSON(&b, trees); err != nil {
 		t.Fatal(err)
 	}
 	validate(t, compile(t, changesSchema), b.String())
+}
+
+// TestBadge draws the oldest driver, in XML that is whole.
+func TestBadge(t *testing.T) {
+	for lines, want := range map[string]string{"torch==2.9.0+cu130\n": "≥ 580.65.06", "torch==2.9.0+cu126\n": "≥ 525.60.13",
+		"numpy==2.0.0\n": "any", "torch==99.0.0\n": "unknown"} {
+		svg := inFormat(t, RequireFormats, "badge", required(t, lines))
+		var picture struct {
+			Title string `xml:"title"`
+		}
+		if err := xml.Unmarshal([]byte(svg), &picture); err != nil || picture.Title != "driver "+want {
+			t.Errorf("%q: %q, %v, want %q", lines, picture.Title, err, want)
+		}
+	}
 }
 
 // TestTreesCommentIsText has a pull request's names and versions in the comment as text: no mention, link, image or tag.

@@ -70,7 +70,7 @@ func fileWords(f requires.FileChange) (name string, clauses []string) {
 	case f.State != "changed":
 		name = strings.TrimSpace(f.State + " " + strings.ReplaceAll(strings.ReplaceAll(name, "(none) → ", ""), " → (none)", ""))
 	case name == "":
-		name = "no other build"
+		name = "the same builds"
 	}
 	switch {
 	case f.NewDriver != "" && f.OldDriver != "" && f.NewDriver != f.OldDriver:
@@ -94,6 +94,9 @@ func fileWords(f requires.FileChange) (name string, clauses []string) {
 		if s.Lost() {
 			clauses = append(clauses, s.Target+" lost")
 		}
+	}
+	for _, i := range f.Images {
+		clauses = append(clauses, imageWords(i))
 	}
 	for _, u := range f.Unknown {
 		clauses = append(clauses, u.Subject+": unknown: "+u.Missing)
@@ -249,8 +252,8 @@ var noAddress = strings.NewReplacer("://", ":\u2060//", "www.", "www\u2060.", "@
 // plainWords is text that Markdown takes for nothing but text.
 func plainWords(text string) string {
 	var b strings.Builder
-	for _, r := range noAddress.Replace(clean(text)) {
-		if strings.ContainsRune("\\`*_{}[]<>()#+!|@&~$", r) && !strings.ContainsRune("()+", r) {
+	for i, r := range noAddress.Replace(clean(text)) {
+		if strings.ContainsRune("\\`*_{}[]<#!|&~$", r) || r == '>' && i == 0 {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)

@@ -10,6 +10,16 @@ type Diff struct {
 	Old     string         `json:"old"` // the file or directory
 	Changes []Change       `json:"changes"`
 	Targets []TargetChange `json:"targets"` // those that were named
+	Images  []ImageChange  `json:"images"`  // whose NVIDIA_REQUIRE_CUDA rose
+}
+
+// ImageChange is a base image that asks for a newer CUDA than the one before. Hosts are lost by it only where a runtime in
+// legacy or csv mode starts it; CDI mode checks nothing.
+type ImageChange struct {
+	Old        string `json:"old"` // "nvidia/cuda:12.8.0-base-ubuntu22.04"
+	New        string `json:"new"`
+	OldRequire string `json:"old_require"` // "cuda>=12.8"; empty: none
+	NewRequire string `json:"new_require"`
 }
 
 // Change groups GPUs whose accepted drivers changed in the same way.
@@ -47,7 +57,7 @@ func (d Diff) Unknown() bool {
 // Compare compares what two artefacts need, GPU by GPU, most serious change first. It assumes that the image brings the
 // new artefact whatever the old one left to it.
 func Compare(old, now Requirement) Diff {
-	d := Diff{Old: old.Artefact, Changes: []Change{}, Targets: []TargetChange{}}
+	d := Diff{Old: old.Artefact, Changes: []Change{}, Targets: []TargetChange{}, Images: []ImageChange{}}
 	brought := old.ImageNeeds()
 	for _, g := range now.GPUs {
 		g = g.Given(now.ImageNeeds(), brought)

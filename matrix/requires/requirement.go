@@ -128,6 +128,13 @@ func (r Requirement) Undecided() bool {
 	return len(r.Builds) > 0 && !slices.ContainsFunc(r.GPUs, admits) && slices.ContainsFunc(r.GPUs, undecided)
 }
 
+// Unsatisfiable reports whether it is known that no GPU of the tables meets the needs with any driver.
+func (r Requirement) Unsatisfiable() bool {
+	return len(r.Builds) > 0 && len(r.Unknown) == 0 && len(r.GPUs) > 0 && !slices.ContainsFunc(r.GPUs, func(g GPU) bool {
+		return len(g.Drivers)+len(g.Undecided)+len(g.Provided) > 0
+	})
+}
+
 // IgnoresDriver reports whether the answer is the same with every driver, as with a Tegra module.
 func (g GPU) IgnoresDriver() bool { return g.Drivers.Any() || g.Undecided.Any() }
 

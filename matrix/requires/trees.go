@@ -26,6 +26,7 @@ type FileChange struct {
 	Changes   []Change        `json:"changes"`
 	Targets   []TargetChange  `json:"targets"`  // those that were named
 	Supports  []Supported     `json:"supports"` // the parts of the promise that held before and do not now
+	Images    []ImageChange   `json:"images"`
 	Holds     []Hold          `json:"holds"`
 	Unknown   []Missing       `json:"unknown"` // what is missing of the new file
 }
@@ -53,7 +54,7 @@ type UnreadFile struct {
 
 // Costs reports whether a change takes a GPU or a driver away, or leaves that open.
 func (c FileChange) Costs() bool {
-	return slices.ContainsFunc(c.Changes, Change.Costs) || c.Broken() || len(c.Unknown) > 0
+	return slices.ContainsFunc(c.Changes, Change.Costs) || c.Broken() || len(c.Images) > 0 || len(c.Unknown) > 0
 }
 
 // Costs reports whether drivers are refused, or may be, that were accepted before.

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/report"
+)
+
+// takeReadme takes -o markdown=FILE out of the formats: it changes a part of the file, where the others write a whole one.
+func (f *requiresFlags) takeReadme() {
+	f.formats = slices.DeleteFunc(slices.Clone(f.formats), func(spec string) bool {
+		name, found := strings.CutPrefix(spec, "markdown=")
+		if found && name != "" && name != "-" && f.readme == "" {
+			f.readme = name
+			return true
+		}
+		return false
+	})
+}
+
+// updateReadme replaces what is between the marks of the file, or with --check says whether it is what it should be.
+func (f *requiresFlags) updateReadme(ctx context.Context, s streams, r report.Requires) error {
+	text, err := os.ReadFile(f.readme)
+	if err != nil {
+		return &usageError{fmt.Sprintf("cannot read %q: %v", f.readme, cause(err)), marksHint}
+	}
+	var part bytes.Buffer
+	if err := report.RequiresTable(&part, r); err != nil {
+		return err
+	}
+	updated, err := betweenMarks(text, part.Bytes())
+	switch {
+	case err != nil:
+		return &usageError{fmt.Sprintf("%q: %v", f.readme, err), marksHint}
+	case bytes.Equal(text, updated):
+		return nil
+	case f.check:
+		complain(s.err, fmt.Sprintf("%q is stale: it does not say what is required now", f.readme),
+			"run the command without --check")
+		return exitError(exitIncompatible)
+	}
+	return save(ctx, f.readme, func(w io.Writer) error {
+		_, err := w.Write(updated)
+		return err
+	})
+}
+
+var marksHint = "give a file with the lines " + report.RequiresBegin + " and " + report.RequiresEnd
+
+// betweenMarks replaces the lines between the two marks, which must each be in the text once, on lines of their own.
+func betweenMarks(text, part []byte) ([]byte, error) {
+	var before, after [][]byte
+	begun, ended := 0, 0
+	for line := range bytes.Lines(text) {
+		switch mark := strings.TrimSpace(string(line)); {
+		case mark == report.RequiresBegin:
+			begun++
+			before = append(before, line)
+		case mark == report.RequiresEnd:
+			ended++
+			after = append(after, line)
+		case begun == 0:
+			before = append(before, line)
+		case ended > 0:
+			after = append(after, line)
+		}
+		if ended > begun {
+			return nil, errors.New("its second mark stands before the first")
+		}
+	}
+	if begun != 1 || ended != 1 {
+		return nil, errors.New("it does not have each of the two marks once")
+	}
+	if bytes.HasSuffix(before[len(before)-1], []byte("\r\n")) { // the file's own ends of lines
+		part = bytes.ReplaceAll(part, []byte("\n"), []byte("\r\n"))
+	}
+	return slices.Concat(bytes.Join(before, nil), part, bytes.Join(after, nil)), nil
+}
