@@ -36,18 +36,27 @@ func Releases(t *Tables, name string) []string {
 // CompareReleases compares two releases of a package, with their post-releases.
 func CompareReleases(a, b string) int { return pins.CompareReleases(a, b) }
 
-// OldestDriver returns the oldest driver with which a discrete GPU runs an artefact; empty where there is none.
+// OldestDriver returns the oldest driver with which some discrete GPU runs an artefact, or may where facts are missing for
+// all of them; empty where there is none, or where any will do.
 func OldestDriver(r requires.Requirement) string {
-	var oldest version.Number
 	left := r.ImageNeeds()
-	for _, g := range r.GPUs {
-		g = g.Given(left, left)
-		if g.IgnoresDriver() || len(g.Drivers) == 0 {
-			continue
+	for _, drivers := range []func(requires.GPU) requires.Drivers{
+		func(g requires.GPU) requires.Drivers { return g.Drivers },
+		func(g requires.GPU) requires.Drivers { return g.Undecided },
+	} {
+		var oldest version.Number
+		for _, g := range r.GPUs {
+			list := drivers(g.Given(left, left))
+			if g.IgnoresDriver() || len(list) == 0 {
+				continue
+			}
+			if from := version.Of(list[0].From); from.Known() && (!oldest.Known() || from.Less(oldest)) {
+				oldest = from
+			}
 		}
-		if from := version.Of(g.Drivers[0].From); from.Known() && (!oldest.Known() || from.Less(oldest)) {
-			oldest = from
+		if oldest.Known() {
+			return oldest.String()
 		}
 	}
-	return oldest.String()
+	return ""
 }

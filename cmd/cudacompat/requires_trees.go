@@ -264,7 +264,7 @@ func (c *treesComparison) compareFile(ctx context.Context, name string, before, 
 		change.NewDriver = ""
 	}
 	if change.State == "changed" {
-		change.Changes = requires.Compare(old, now).Changes
+		change.Changes = requires.CompareProjects(old, now).Changes
 		change.Targets = matrix.CompareTargets(ctx, c.tables, *before, *after, c.targets)
 		change.Images = matrix.CompareImages(c.tables, *before, *after)
 		change.Holds = c.holds(ctx, change)
@@ -302,7 +302,7 @@ func (c *treesComparison) holds(ctx context.Context, change requires.FileChange)
 		costs := slices.ContainsFunc(change.Changes, func(o requires.Change) bool {
 			return o.Costs() && slices.ContainsFunc(o.Because, func(n requires.Need) bool { return strings.HasPrefix(n.Subject, p.Name+" ") })
 		})
-		if !costs || p.Old == "" || p.New == "" {
+		if !costs || p.Old == "" || p.New == "" || p.Old == requires.OpenVersion || p.New == requires.OpenVersion {
 			continue
 		}
 		key := [3]string{p.Name, p.Old, p.New}
@@ -329,7 +329,7 @@ func (c *treesComparison) hold(ctx context.Context, p requires.PackageChange) *r
 	}
 	costs := func(version string) bool {
 		now, ok := c.requirementOf(ctx, version)
-		return !ok || slices.ContainsFunc(requires.Compare(base, now).Changes, requires.Change.Costs)
+		return !ok || slices.ContainsFunc(requires.CompareProjects(base, now).Changes, requires.Change.Costs)
 	}
 	free := func(release string) bool {
 		if newLocal != "" && !costs(p.Name+"=="+release+"+"+newLocal) {

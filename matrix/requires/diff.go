@@ -56,9 +56,16 @@ func (d Diff) Unknown() bool {
 
 // Compare compares what two artefacts need, GPU by GPU, most serious change first. It assumes that the image brings the
 // new artefact whatever the old one left to it.
-func Compare(old, now Requirement) Diff {
+func Compare(old, now Requirement) Diff { return compare(old, now, old.ImageNeeds()) }
+
+// CompareProjects compares what two states of one project need. Its image is changed along with it: it brings what the new
+// state leaves to it.
+func CompareProjects(old, now Requirement) Diff {
+	return compare(old, now, slices.Concat(old.ImageNeeds(), now.ImageNeeds()))
+}
+
+func compare(old, now Requirement, brought []string) Diff {
 	d := Diff{Old: old.Artefact, Changes: []Change{}, Targets: []TargetChange{}, Images: []ImageChange{}}
-	brought := old.ImageNeeds()
 	for _, g := range now.GPUs {
 		g = g.Given(now.ImageNeeds(), brought)
 		for _, name := range g.Names {

@@ -1,6 +1,11 @@
 package requires
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+
+	"cudacompat/internal/version"
+)
 
 // TreesSchema names the form of Trees in JSON. Fields may be added under the same name, never renamed.
 const TreesSchema = "cudacompat/changes/v1"
@@ -31,6 +36,9 @@ type FileChange struct {
 	Unknown   []Missing       `json:"unknown"` // what is missing of the new file
 }
 
+// OpenVersion stands for the version of a build that its file leaves open.
+const OpenVersion = "open"
+
 // PackageChange is a build whose version changed. An empty version is of a build that came or went.
 type PackageChange struct {
 	Name string `json:"name"`
@@ -54,7 +62,12 @@ type UnreadFile struct {
 
 // Costs reports whether a change takes a GPU or a driver away, or leaves that open.
 func (c FileChange) Costs() bool {
-	return slices.ContainsFunc(c.Changes, Change.Costs) || c.Broken() || len(c.Images) > 0 || len(c.Unknown) > 0
+	return slices.ContainsFunc(c.Changes, Change.Costs) || c.Broken() || c.RaisesDriver() || len(c.Images) > 0 || len(c.Unknown) > 0
+}
+
+// RaisesDriver reports whether the oldest driver that will do is a newer one than before.
+func (c FileChange) RaisesDriver() bool {
+	return c.State == "changed" && c.OldDriver != "" && version.CompareTexts(c.NewDriver, c.OldDriver) > 0
 }
 
 // Costs reports whether drivers are refused, or may be, that were accepted before.
@@ -80,8 +93,8 @@ func ComparePackages(old, now Requirement) []PackageChange {
 	list := []PackageChange{}
 	versions := func(r Requirement, name string) (all []string) {
 		for _, b := range r.Builds {
-			if b.Name == name && !slices.Contains(all, b.Version) {
-				all = append(all, b.Version)
+			if version := cmp.Or(b.Version, OpenVersion); b.Name == name && !slices.Contains(all, version) {
+				all = append(all, version)
 			}
 		}
 		return all
