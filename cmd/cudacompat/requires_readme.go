@@ -72,7 +72,7 @@ func betweenMarks(text, part []byte) ([]byte, error) {
 			after = append(after, line)
 		}
 		if ended > begun {
-			return nil, errors.New("its second mark stands before the first")
+			return nil, errors.New("its second mark comes before the first")
 		}
 	}
 	if begun != 1 || ended != 1 {
