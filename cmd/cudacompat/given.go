@@ -147,7 +147,7 @@ func givenAll(args []string, python, includeRoot string, stdin io.Reader) ([]des
 	}
 	if slices.ContainsFunc(names, isProject) {
 		if len(names) > 1 {
-			return nil, &usageError{"a directory is checked alone", "name its files instead, or describe the machine with --gpu and --driver"}
+			return nil, &usageError{"a directory is checked by itself", "name its files instead, or describe the machine with --gpu and --driver"}
 		}
 		return givenProject(names[0], python, includeRoot)
 	}

@@ -216,7 +216,7 @@ func TestProject(t *testing.T) {
 		{"locked --gpu L4 --driver 550.54.15", 0, "compatible: torch 2.7.1+cu126 works"},
 		{"strange --gpu L4 --driver 550.54.15", 3, "requirements-more.txt"},
 		{"empty", 64, `"empty" has no lock`},
-		{"app locked", 64, "a directory is checked alone"},
+		{"app locked", 64, "a directory is checked by itself"},
 	} {
 		got := runs(t, "", append([]string{"check"}, strings.Fields(test.args)...)...)
 		if got.code != test.code || !strings.Contains(got.out+got.err, test.says) {
