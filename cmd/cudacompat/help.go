@@ -26,7 +26,7 @@ var flagGroups = []struct {
 	{"What to read", []string{"root", "offline", "env", "log", "facts", "here", "no-here", "diff", "include-root", "platform", "wait", "timeout", "max-age", "inventory"}},
 	{"What to assume", []string{"driver", "gpu", "instance", "python", "what-if"}},
 	{"What to offer", []string{"want", "choice"}},
-	{"When to fail", []string{"require", "supports", "fail-on", "ignore", "config", "yes", "dry-run"}},
+	{"When to fail", []string{"require", "supports", "check", "fail-on", "ignore", "config", "yes", "dry-run"}},
 	{"Tables", []string{"matrix"}},
 	{"Output", []string{"output", "healthcheck", "color", "all", "verbose", "version", "help"}},
 }

@@ -80,3 +80,20 @@ func isProject(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir()
 }
+
+// onlyFileOf returns the file of a project's directory that says what is installed, if there is one, and any other name as
+// it is. A Python environment is not a project.
+func onlyFileOf(name string) (string, error) {
+	if name == "" || !isProject(name) || probe.IsEnvironment(probe.This(), name) {
+		return name, nil
+	}
+	files, err := filesOfProject(name)
+	switch {
+	case err != nil: // what is installed there is looked for
+		return name, nil
+	case len(files) > 1:
+		return "", &usageError{fmt.Sprintf("%q has %d files that say what is installed, and requires takes one", name, len(files)),
+			"name one, such as " + files[0]}
+	}
+	return files[0], nil
+}

@@ -274,6 +274,9 @@ func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, 
 	}
 	s.in = in
 	look := f.lookFlags
+	if name, err = inTime(reading, func() (string, error) { return onlyFileOf(name) }); err != nil {
+		return probe.Facts{}, err
+	}
 	isDir, err := inTime(reading, func() (bool, error) {
 		info, err := os.Stat(name)
 		return name != "" && err == nil && info.IsDir(), nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -25,9 +26,13 @@ func (f *requiresFlags) takeReadme() {
 	})
 }
 
-// updateReadme replaces what is between the marks of the file, or with --check says whether it is what it should be.
+// updateReadme replaces what is between the marks of the file, or with --check says whether it is what it should be. A
+// file that is not there is written with the marks.
 func (f *requiresFlags) updateReadme(ctx context.Context, s streams, r report.Requires) error {
 	text, err := os.ReadFile(f.readme)
+	if errors.Is(err, fs.ErrNotExist) && !f.check {
+		text, err = []byte(report.RequiresBegin+"\n"+report.RequiresEnd+"\n"), nil
+	}
 	if err != nil {
 		return &usageError{fmt.Sprintf("cannot read %q: %v", f.readme, cause(err)), marksHint}
 	}
