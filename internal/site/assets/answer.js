@@ -56,7 +56,7 @@
     said = [];
     if (r.build) said.push(buildNote(r, q));
     if (r.cuda && text.trim()) said.push(el('span', {}, 'CUDA ' + r.cuda + ' is not used: it is the CUDA that the driver or a build was made with, not a ceiling. ', link('rule/minor-compat/', 'Why'), '. Which builds run on which GPU: ', link('grid/?builds=any', 'the grid'), '.'));
-    if (r.release) said.push(el('span', {}, 'For one release: ', link(q.want + '/' + r.release + '/', q.want + ' ' + r.release), '. Below is what runs at all.'));
+    if (r.release) said.push(el('span', {}, link(q.want + '/' + r.release + '/', 'What ' + q.want + ' ' + r.release + ' needs'), ': its driver, GPUs and Python. Below is what runs at all.'));
     if (r.xid) said.push(el('span', {}, link('xid/' + r.xid + '/', 'Xid ' + r.xid), ': what it means and what to do.'));
     if (r.error) said.push(el('span', {}, link('error/' + slug(r.error) + '/', 'Error ' + r.error), ': what it means and what to do.'));
     if (r.want && !named(q) && !r.release && !asks.length) said.push(el('span', {}, 'Below is the newest ' + r.want + ' by driver and GPU. Add a GPU or an instance type for the commands.'));
@@ -79,7 +79,7 @@
     note.appendChild(link(address, 'All builds by GPU'));
     if (!host) return note;
     fetch(root + 'grid.json').then(function (g) { return g.json(); }).then(function (grid) {
-      var b = lookup.builtFor(grid, [host.gpu].concat(data.alike(host)), r.build);
+      var b = lookup.builtFor(grid, [host.gpu].concat(data.alike(host)), r.build, r.release);
       if (b && !b.works) note.insertBefore(el('strong', { text: 'torch ' + b.release + ' has no code for ' + host.label + ': no driver runs it there. ' }), note.firstChild);
       else if (b) note.insertBefore(document.createTextNode('torch ' + b.release + ' runs on ' + host.label + (b.from ? ' with driver ' + b.from + ' or newer' : '') + '. '), note.firstChild);
     }).catch(function () { /* the link has it */ });

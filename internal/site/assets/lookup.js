@@ -149,13 +149,14 @@
   // floor is the driver that builds for a CUDA need, [compared, printed]; undefined for one that is not known.
   Data.prototype.floor = function (cuda) { return this.json.floors[cuda.split('.')[0]]; };
 
-  // builtFor says what the grid has of a build for a CUDA on a GPU: {release, works}, of the newest release with such a
-  // build; undefined where the grid has not the GPU or no such build.
-  function builtFor(grid, names, cuda) {
+  // builtFor says what the grid has of a build for a CUDA on a GPU: {release, works}, of a release, or else of the newest
+  // one with such a build; undefined where the grid has not the GPU or no such build.
+  function builtFor(grid, names, cuda, release) {
     var at = -1, variant = 'cu' + cuda.replace('.', '');
     grid.gpus.forEach(function (g, i) { if (at < 0 && names.map(short).indexOf(short(g.Name)) >= 0) at = i; });
     if (at < 0) return undefined;
     for (var i = 0; i < grid.releases.length; i++) {
+      if (release && (grid.releases[i].release + '.').indexOf(release + '.') !== 0) continue;
       var b = grid.releases[i].cells[at].builds.filter(function (o) { return o.variant === variant; })[0];
       if (b) return b.code === 'unknown' || b.undecided.length && !b.drivers.length ? undefined : { release: grid.releases[i].release + '+' + variant, works: b.drivers.length > 0, from: b.drivers.length ? b.drivers[0].from : '' };
     }
@@ -196,7 +197,7 @@
       r.python = f[1].indexOf('.') < 0 ? '3.' + f[1].slice(1) : f[1];
     });
     take(/\b(windows|win_amd64|win1[01]|wsl2?)\b/i, function (f) { r.platform = /wsl/i.test(f[1]) ? 'wsl' : 'windows'; });
-    take(/\b(pytorch|torch|tensorflow|jax(?:lib)?|vllm|sglang)\b(?:\s*(?:[=~><!]=?=?)?\s*v?(\d+\.\d+(?:\.\d+)?)(?:\s*(?:cu|rocm)\d+)?)?/i, function (f) {
+    take(/\b(pytorch|torch|tensorflow|jax(?:lib)?|vllm|sglang)\b(?:\s*(?:[=~><!]=?=?)?\s*v?(\d+\.\d+(?:\.\d+)?))?/i, function (f) {
       r.want = PACKAGES[f[1].toLowerCase()];
       r.release = f[2];
     });
@@ -215,6 +216,7 @@
       }
     });
     this.readGPU(rest, r, function (left) { rest = left; });
+    if (!r.gpu && !r.instance && !r.asks.length) this.readFamily(rest, r);
     this.readDriver(rest, r);
     return r;
   };
@@ -245,6 +247,21 @@
     if (hosts.length > 1) r.asks.push({ kind: 'gpu', said: best.said, options: hosts.map(function (o) { return o.name; }) });
     else r.gpu = short(best.list[0].name);
     left(' ' + words.slice(0, best.from).concat(';', words.slice(best.from + best.count)).join(' ') + ' ');
+  };
+
+  // readFamily takes the GPU of a family of instance types, "g5": all of its sizes have one, or the reader has to choose.
+  Data.prototype.readFamily = function (rest, r) {
+    var self = this;
+    rest.toLowerCase().split(/[^a-z0-9-]+/).forEach(function (word) {
+      if (r.gpu || !/^[a-z]+\d[a-z0-9-]*$/.test(word)) return;
+      var gpus = [];
+      Object.keys(self.byInstance).forEach(function (name) {
+        var gpu = short(self.byInstance[name].gpu);
+        if (name.indexOf(word + '.') === 0 && gpus.indexOf(gpu) < 0) gpus.push(gpu);
+      });
+      if (gpus.length === 1) r.gpu = gpus[0];
+      else if (gpus.length > 1) r.asks.push({ kind: 'gpu', said: word, options: gpus });
+    });
   };
 
   // readDriver finds numbers that may be drivers where none names itself: a whole version before a branch.
