@@ -95,6 +95,8 @@ func TestFilesOfRepositories(t *testing.T) {
 		{"ONNX Runtime without them", "onnxruntime-gpu==1.23.2\n", "inconclusive|unknown|"},
 		{"ONNX Runtime with them", "onnxruntime-gpu[cuda,cudnn]==1.23.2\n", "compatible|works|"},
 		{"ONNX Runtime beside a torch", "onnxruntime-gpu==1.23.2\ntorch==2.8.0\n", "compatible|works|"},
+		{"ONNX Runtime with wheels of another CUDA", "onnxruntime-gpu==1.18.0\nnvidia-cublas-cu12==12.4.5.8\nnvidia-cudnn-cu12==9.1.0.70\n", "inconclusive|unknown|"},
+		{"ONNX Runtime with wheels of its CUDA", "onnxruntime-gpu==1.18.0\nnvidia-cublas-cu11==11.11.3.6\nnvidia-cudnn-cu11==8.9.6.50\n", "compatible|works|"},
 		{"CTranslate2 without them", "ctranslate2==4.6.0\n", "inconclusive|unknown|"},
 		{"a JAX that takes them from the machine", "jax[cuda12-local]==0.5.0\n", "inconclusive|unknown|"},
 		{"a JAX that brings them", "jax[cuda12]==0.5.0\n", "compatible|works|"},

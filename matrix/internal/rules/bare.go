@@ -68,18 +68,33 @@ func lacksLibraries(b *model.Build, missing verdict.MissingFact) []*Result {
 // needsCuDNN is the release of cuDNN that the build opens, by its row where the file does not tell; unknown where
 // neither does.
 func needsCuDNN(b *model.Build) version.Number {
-	if b.CuDNNNumber.Known() || len(b.Rows) == 0 {
+	switch {
+	case b.CuDNNNumber.Known():
 		return b.CuDNNNumber
+	case len(b.Rows) > 0:
+		return b.Rows[0].CuDNN
+	case b.Named != nil && len(b.Named.Rows) > 0:
+		return b.Named.Rows[0].CuDNN
 	}
-	return b.Rows[0].CuDNN
+	return version.Number{}
 }
+
+// isOfOtherFamily reports whether a wheel's name says that it is for another CUDA than a build's: nvidia-cudnn-cu12 beside a
+// build for CUDA 11.
+func isOfOtherFamily(name string, cuda version.Number) bool {
+	m := wheelFamily.FindStringSubmatch(name)
+	return m != nil && cuda.Known() && version.Int(m[1]) != cuda.Major()
+}
+
+// wheelFamily matches the CUDA family at the end of a wheel's name.
+var wheelFamily = lazyregexp.New(`-cu(\d\d)$`)
 
 // broughtByWheel reports whether the file names a wheel of the cuDNN that the build opens: the loader knows it by its
 // major version alone.
 func broughtByWheel(b *model.Build) bool {
 	fits := func(name, release string) bool {
 		have, want := version.Of(release), needsCuDNN(b)
-		return cudaWheel.MatchString(name) && (!have.Known() || !want.Known() || have.Major() == want.Major())
+		return cudaWheel.MatchString(name) && !isOfOtherFamily(name, b.CUDANumber) && (!have.Known() || !want.Known() || have.Major() == want.Major())
 	}
 	return slices.ContainsFunc(b.Env.Requested, func(w facts.Requested) bool { return fits(w.Name, w.Version) }) ||
 		slices.ContainsFunc(b.Env.Packages, func(p facts.Package) bool { return fits(p.Name, p.Version) })
