@@ -212,11 +212,11 @@ const calls = "open,openat,openat2,creat,execve,execveat,unlink,unlinkat,mkdir,m
 	"rename,renameat,renameat2,link,linkat," +
 	"symlink,symlinkat,truncate,ftruncate,chmod,fchmod,fchmodat,chown,fchownat,utimensat,%network"
 
-// own matches what the Go runtime and the C library open for themselves, and the directory of the process's own
+// own matches what the Go runtime, the C library and the check of limits open for themselves, and the directory of the process's own
 // descriptors, by which a file beneath the root is opened again: where that leads is judged as every open is.
 var own = regexp.MustCompile(`^(/etc/ld\.so\.cache|/etc/localtime|/usr/share/zoneinfo/.*|/dev/null|` +
 	`(/usr)?/lib/[a-z0-9_-]+/lib(c|dl|pthread|resolv)\.so\.\d|` +
-	`/proc/(self|\d+)/(cgroup|maps|mountinfo|exe|fd)|/sys/fs/cgroup(/.*)?|` +
+	`/proc/(self|\d+)/(cgroup|cmdline|maps|mountinfo|exe|fd)|/sys/fs/cgroup(/.*)?|` +
 	`/sys/kernel/mm/transparent_hugepage/hpage_pmd_size)$`)
 
 // traced runs doctor on a tree under strace, which tells where each descriptor really leads.
