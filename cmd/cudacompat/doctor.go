@@ -16,6 +16,7 @@ import (
 	"cudacompat/matrix"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
+	"cudacompat/probe/facts"
 
 	"github.com/spf13/cobra"
 )
@@ -147,7 +148,15 @@ func (f *doctorFlags) look(ctx context.Context, job job, h *probe.Host, began ti
 		defer cancel()
 		ctx = bound
 	}
-	r, err := job.judge(ctx, func() (probe.Facts, error) { return f.readTelling(ctx, h, says), nil })
+	r, err := job.judge(ctx, func() (probe.Facts, error) {
+		found := f.readTelling(ctx, h, says)
+		if job.log != nil {
+			for _, why := range job.log.Unread {
+				found.Unread = append(found.Unread, facts.Unread{Place: f.log, Reason: why, Kind: facts.UnreadCut})
+			}
+		}
+		return found, nil
+	})
 	return r, ctx, err
 }
 

@@ -50,13 +50,35 @@ func (d *documents) read(name string) error {
 		switch {
 		case err != nil:
 			d.judge.Refuse(path, "", cause(err).Error())
-		case entry.Type().IsRegular() && slices.Contains(fleetFiles, filepath.Ext(strings.TrimSuffix(path, ".gz"))):
+		case entry.IsDir() || !slices.Contains(fleetFiles, filepath.Ext(strings.TrimSuffix(path, ".gz"))):
+		case leadsWithin(name, path, entry): // its file is read where it is, as in a volume of Kubernetes
+		case !entry.Type().IsRegular():
+			d.judge.Refuse(path, "", "it is not a regular file of this directory")
+		case isEmpty(entry):
+			d.judge.Refuse(path, "", "it is empty")
+		default:
 			if err := d.file(path); err != nil {
 				d.judge.Refuse(path, "", err.Error())
 			}
 		}
 		return d.ctx.Err()
 	})
+}
+
+// leadsWithin reports whether an entry is a link to something below the directory.
+func leadsWithin(dir, path string, entry fs.DirEntry) bool {
+	if entry.Type()&fs.ModeSymlink == 0 {
+		return false
+	}
+	base, err := filepath.EvalSymlinks(dir)
+	real, err2 := filepath.EvalSymlinks(path)
+	return err == nil && err2 == nil && strings.HasPrefix(real, base+string(filepath.Separator))
+}
+
+// isEmpty reports whether a file of a directory has no byte: its collector was cut off.
+func isEmpty(entry fs.DirEntry) bool {
+	info, err := entry.Info()
+	return err == nil && info.Size() == 0
 }
 
 func (d *documents) file(name string) error {
@@ -83,6 +105,9 @@ func (d *documents) stream(name string, in io.Reader) error {
 	if len(head) <= givenCap && (json.Valid(head) || err == nil && !hasLine(head)) {
 		if len(bytes.TrimSpace(head)) > 0 {
 			d.document(name, name, true, head)
+		}
+		if err != nil {
+			d.judge.Refuse(name, "", "it was not read to its end: "+err.Error())
 		}
 		return d.ctx.Err()
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,13 +24,13 @@ func filesOfProject(dir string) ([]string, error) {
 	}
 	var names []string
 	for _, entry := range entries {
-		if entry.Type().IsRegular() && projectFile.MatchString(entry.Name()) {
+		if !entry.IsDir() && projectFile.MatchString(entry.Name()) {
 			names = append(names, entry.Name())
 		}
 	}
 	below, _ := os.ReadDir(filepath.Join(dir, "requirements"))
 	for _, entry := range below {
-		if name := "requirements/" + entry.Name(); entry.Type().IsRegular() && projectFile.MatchString(name) {
+		if name := "requirements/" + entry.Name(); !entry.IsDir() && projectFile.MatchString(name) {
 			names = append(names, name)
 		}
 	}
@@ -60,7 +61,7 @@ func givenProject(dir, python, includeRoot string) ([]description, error) {
 	}
 	var list []description
 	for _, name := range names {
-		found, err := givenMachines(name, python, includeRoot, strings.NewReader(""))
+		found, err := givenOfProject(name, python, includeRoot)
 		if err == nil && len(found) > 0 {
 			err = found[0].foreign
 		}
@@ -73,6 +74,18 @@ func givenProject(dir, python, includeRoot string) ([]description, error) {
 		list = append(list, found...)
 	}
 	return groupMachines(list), nil
+}
+
+// givenOfProject reads a file of a project. A link is followed; what is no file, such as a pipe, is refused.
+func givenOfProject(name, python, includeRoot string) ([]description, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("it cannot be read: %w", cause(err))
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file")
+	}
+	return givenMachines(name, python, includeRoot, strings.NewReader(""))
 }
 
 // isProject reports whether a name is that of a directory.

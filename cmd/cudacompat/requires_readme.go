@@ -29,7 +29,7 @@ func (f *requiresFlags) takeReadme() {
 // updateReadme replaces what is between the marks of the file, or with --check says whether it is what it should be. A
 // file that is not there is written with the marks.
 func (f *requiresFlags) updateReadme(ctx context.Context, s streams, r report.Requires) error {
-	text, err := os.ReadFile(f.readme)
+	text, err := inTime(ctx, func() ([]byte, error) { return os.ReadFile(f.readme) })
 	if errors.Is(err, fs.ErrNotExist) && !f.check {
 		text, err = []byte(report.RequiresBegin+"\n"+report.RequiresEnd+"\n"), nil
 	}

@@ -38,8 +38,11 @@ var projectLocks = []string{"uv.lock", "poetry.lock", "pixi.lock"}
 // projectTree holds the project files of a directory by their path in it.
 type projectTree struct {
 	dir   string
-	files map[string]int64 // sizes
+	files map[string]int64 // sizes; notRegular for a link, a pipe or a device
 }
+
+// notRegular stands for the size of what is no regular file.
+const notRegular = -1
 
 // readTree lists the project files of a directory. It follows no link.
 func readTree(ctx context.Context, dir string) (projectTree, error) {
@@ -55,10 +58,14 @@ func readTree(ctx context.Context, dir string) (projectTree, error) {
 			return fmt.Errorf("more than %d files and directories are in it", maxTreeEntries)
 		case entry.IsDir() && slices.Contains([]string{".git", "node_modules", ".venv"}, entry.Name()):
 			return fs.SkipDir
-		case !entry.Type().IsRegular() || !projectFile.MatchString(entry.Name()):
+		case entry.IsDir() || !projectFile.MatchString(entry.Name()):
 			return nil
 		}
 		name, err := filepath.Rel(dir, path)
+		if err == nil && !entry.Type().IsRegular() {
+			t.files[filepath.ToSlash(name)] = notRegular
+			return nil
+		}
 		if info, failed := entry.Info(); err == nil && failed == nil {
 			t.files[filepath.ToSlash(name)] = info.Size()
 		}
@@ -199,16 +206,22 @@ func (c *treesComparison) read(name string) (before, after *facts.Facts, differs
 	_, was := c.old.files[name]
 	_, is := c.now.files[name]
 	text := func(t projectTree, there bool) []byte {
-		if !there || t.files[name] > givenCap {
+		if !there || t.files[name] > givenCap || t.files[name] == notRegular {
 			return nil
 		}
 		data, _ := os.ReadFile(filepath.Join(t.dir, filepath.FromSlash(name)))
 		return data
 	}
+	if was && is && c.old.files[name] == notRegular && c.now.files[name] == notRegular {
+		return nil, nil, false, nil
+	}
 	same := was && is && bytes.Equal(text(c.old, was), text(c.now, is)) && c.old.files[name] == c.now.files[name]
 	side := func(t projectTree, there bool) (*facts.Facts, error) {
-		if !there {
+		switch {
+		case !there:
 			return nil, nil
+		case t.files[name] == notRegular:
+			return nil, errors.New("it is not a regular file, and links are not followed")
 		}
 		f, err := givenFacts(filepath.Join(t.dir, filepath.FromSlash(name)), c.python, t.dir, nil)
 		if err != nil {
@@ -225,6 +238,9 @@ func (c *treesComparison) read(name string) (before, after *facts.Facts, differs
 	}
 	if after, err = side(c.now, is); err != nil {
 		return before, nil, !same, err
+	}
+	if before == nil && after == nil { // it went, and nobody could read it
+		return nil, nil, false, nil
 	}
 	if same {
 		return before, after, !sameFacts(before, after), nil // an included file may differ

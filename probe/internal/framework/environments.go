@@ -2,6 +2,7 @@ package framework
 
 import (
 	"errors"
+	"path"
 	"slices"
 	"strings"
 
@@ -101,19 +102,25 @@ func unreadSites(s *pyenv.Search, p pyenv.Prefix, c pyenv.Candidate, index *pydi
 			s.Unread(file, "Python runs this file when it starts, and which directories it adds to the import path cannot be determined", facts.UnreadNeeded)
 		}
 	}
-	if p.Kind == "venv" || p.Kind == "conda" {
-		mountedSites(s, p)
+	if s.Rest && (p.Kind == "venv" || p.Kind == "conda") || len(p.Sites) == 0 && (s.Rest || c.Active || c.Named) {
+		lostSites(s, p)
 	}
 }
 
-// mountedSites names the package directories of a tree at rest that lead out of it: a file system is mounted there when
-// the machine runs. On a running machine nothing is imported from them.
-func mountedSites(s *pyenv.Search, p pyenv.Prefix) {
+// lostSites names the first package directory that a link leads to and that is not there. In a tree at rest, a file system
+// may be mounted there when the machine runs. An environment that was named, or is active, and has no other package
+// directory, was not seen.
+func lostSites(s *pyenv.Search, p pyenv.Prefix) {
 	for _, tail := range pyenv.SiteTails(version.ShortPython(p.Python)) {
-		dir := p.Path + tail
-		if leads, err := s.Readlink(dir); err == nil && s.Rest && !s.Exists(dir) {
-			s.Unread(dir, "it leads to "+pyenv.LastLink(s.Host, dir, leads)+", which is not in this tree", facts.UnreadNeeded)
-			return
+		for _, dir := range []string{p.Path + tail, path.Dir(p.Path + tail)} {
+			if leads, err := s.Readlink(dir); err == nil && !s.Exists(dir) {
+				where := "which is not there"
+				if s.Rest {
+					where = "which is not in this tree"
+				}
+				s.Unread(dir, "it leads to "+pyenv.LastLink(s.Host, dir, leads)+", "+where, facts.UnreadNeeded)
+				return
+			}
 		}
 	}
 }

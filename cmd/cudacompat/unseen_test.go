@@ -1,0 +1,104 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestUnseenIsNotCompatible checks that what could not be read, or is no file, never counts as absent.
+func TestUnseenIsNotCompatible(t *testing.T) {
+	node, err := os.ReadFile("../../examples/facts/p5-48xlarge.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := func(to, name string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(to, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pipe := func(name string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Mkfifo(name, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link("/mnt/gone", "lost/lib/python3.11")
+	link("nowhere", "lost-sites/lib/python3.11/site-packages")
+	link("python3.11", "loop/lib/python3.11")
+	pipe("log")
+	write("project/requirements.txt", "torch==2.8.0+cu126\n")
+	link("nowhere", "project/uv.lock")
+	write("piped/requirements.txt", "torch==2.8.0+cu126\n")
+	pipe("piped/requirements-gpu.txt")
+	pipe("hidden/requirements.txt")
+	for name, make := range map[string]func(string){"empty": func(n string) { write(n, "") }, "dangling": func(n string) { link("nowhere", n) }, "pipe": pipe} {
+		write("fleet-"+name+"/ok.json", string(node))
+		make("fleet-" + name + "/bad.json")
+	}
+	write("fleet-volume/..data/ok.json", string(node))
+	link("..data/ok.json", "fleet-volume/ok.json")
+	var junk bytes.Buffer
+	for _, part := range []string{string(node), "", string(node)} {
+		if part == "" {
+			junk.WriteString("JUNK")
+			continue
+		}
+		z := gzip.NewWriter(&junk)
+		if _, err := z.Write([]byte(part)); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("junk.json.gz", junk.String())
+	const machine = " --driver 535.183.01 --gpu L4"
+	for _, c := range []struct {
+		command, says string
+		code          int
+	}{
+		{"doctor --env lost" + machine, "it leads to /mnt/gone, which is not there", exitInconclusive},
+		{"doctor --env lost-sites" + machine, "which is not there", exitInconclusive},
+		{"doctor --env loop" + machine, "which is not there", exitInconclusive},
+		{"doctor --env none --log log --timeout 1s" + machine, "log was not read to its end", exitInconclusive},
+		{"check project" + machine, "project/uv.lock: it cannot be read", exitInconclusive},
+		{"check piped" + machine, "piped/requirements-gpu.txt: it is not a regular file", exitInconclusive},
+		{"requires hidden --diff project", "not compared: requirements.txt: it is not a regular file", exitInconclusive},
+		{"fleet fleet-empty", "bad.json: it is empty", exitInconclusive},
+		{"fleet fleet-dangling", "bad.json: it is not a regular file", exitInconclusive},
+		{"fleet fleet-pipe", "bad.json: it is not a regular file", exitInconclusive},
+		{"fleet fleet-volume", "compatible: 1 of 1 node compatible", exitOK},
+		{"fleet junk.json.gz", "it was not read to its end: gzip: invalid header", exitInconclusive},
+		{"requires torch==2.8.0 -o markdown=log --timeout 1s", "the time was up", exitUsage},
+	} {
+		var out bytes.Buffer
+		code := run(strings.Fields(c.command), streams{strings.NewReader(""), &out, &out})
+		if code != c.code || !strings.Contains(out.String(), c.says) {
+			t.Errorf("%s: exit %d, want %d with %q:\n%s", c.command, code, c.code, c.says, out.String())
+		}
+	}
+}
