@@ -104,22 +104,28 @@ func (c Command) words() []int {
 	return list
 }
 
-// value is what an option is given, in either form; ok is false where it is not there.
-func (c Command) value(names ...string) (value string, ok bool) {
-	for i, arg := range c.Argv {
+// value is what an option is given, in either form; ok is false where it is not there. Of an option that is given twice
+// the last counts, as pip has it; uv refuses it.
+func (c Command) value(names ...string) (value string, ok bool) { return valueIn(c.Argv, names) }
+
+func valueIn(argv, names []string) (value string, ok bool) {
+	for i := 0; i < len(argv); i++ {
 		for _, name := range names {
-			if arg == name && i+1 < len(c.Argv) && slices.Contains(optionsWithValue, name) {
-				return c.Argv[i+1], true
+			arg := argv[i]
+			if arg == name && i+1 < len(argv) && slices.Contains(optionsWithValue, name) {
+				i++
+				value, ok = argv[i], true
+				break
 			}
 			if rest, found := strings.CutPrefix(arg, name); found && name == "-t" && rest != "" {
-				return rest, true
+				value, ok = rest, true
 			}
 			if rest, found := strings.CutPrefix(arg, name+"="); found && strings.HasPrefix(name, "--") {
-				return rest, true
+				value, ok = rest, true
 			}
 		}
 	}
-	return "", false
+	return value, ok
 }
 
 func (c Command) has(name string) bool { return slices.Contains(c.Argv[c.at:], name) }
@@ -200,6 +206,9 @@ func (c Command) Python() string {
 	names := []string{"--python"}
 	if c.By != "pip" {
 		names = append(names, "-p")
+	}
+	if python, given := valueIn(c.Argv[:c.at], names); given && c.By == "pip" {
+		return python // pip starts this one, which leaves a --python behind the verb alone
 	}
 	python, _ := c.value(names...)
 	return python

@@ -50,6 +50,26 @@ func TestWhereItInstalls(t *testing.T) {
 	}
 }
 
+// TestGivenTwice takes the last value of an option, as pip does.
+func TestGivenTwice(t *testing.T) {
+	for typed, want := range map[string][2]string{
+		"pip install -t /a -t /b torch":                               {"", "/b"},
+		"pip install --target /a --target /b torch":                   {"", "/b"},
+		"pip install --target=/a torch --target=/b":                   {"", "/b"},
+		"pip install --target /b -t/a torch":                          {"", "/a"},
+		"pip install -t/a torch --target /b":                          {"", "/b"},
+		"pip --python /v --python /w install torch":                   {"/w", ""},
+		"pip --python=/v --python /w install -t /a --target=/b torch": {"/w", "/b"},
+		"pip --python /v install --python /w torch":                   {"/v", ""},
+		"uv pip install --python /v -p /w torch":                      {"/w", ""},
+	} {
+		c, err := Parse(strings.Fields(typed))
+		if got := [2]string{c.Python(), c.Into()}; err != nil || got != want {
+			t.Errorf("%s: python and target %q, want %q, %v", typed, got, want, err)
+		}
+	}
+}
+
 // TestShell holds that a command that is offered is safe to paste.
 func TestShell(t *testing.T) {
 	got := Shell([]string{"uv", "pip", "install", "torch>=2", "it's $(x)", "numpy"})
