@@ -128,6 +128,18 @@ func withoutHost(found, before, _ string) string {
 	return found[:at] + mark
 }
 
+// peer matches a host between what says that it is one and its port.
+var peer = regexp.MustCompile(`^(.*[( "'])([\w.-]+)(["']?\s*[,:<]\s*\d+>?)$`)
+
+// withoutPeer takes the name of the host that a program is connected to, and leaves the port.
+func withoutPeer(found, _, _ string) string {
+	m := peer.FindStringSubmatch(found)
+	if m == nil || slices.Contains(near, strings.ToLower(m[2])) {
+		return found
+	}
+	return m[1] + mark + m[3]
+}
+
 var (
 	// addressWithPort matches what only an address has behind it: its port, as NCCL or others write it, or its mask.
 	addressWithPort = regexp.MustCompile(`^(?:[:<|]\d+|/\d{1,2}\b[^.])`)

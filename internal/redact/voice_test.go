@@ -43,6 +43,7 @@ func TestKept(t *testing.T) {
 		"Unexpected token: '<' in JSON", "basic configuration", "\"passwd\": cannot tell what kind of file this is",
 		"GPU-0", "GPU-unknown-1", "MIG-0-1", "0000:3b:00.0", "127.0.0.1:29500", "--token ${TOKEN}", "password=$PASS",
 		"torchvision::nms", "conda-forge::pytorch", "NCCL_SOCKET_IFNAME=eth0", "host memory", "Serial: none",
+		"connect to (localhost, 29500)", "remote peer localhost<4>", "peer access 0<1>",
 	} {
 		if got := Redact(text); got != text {
 			t.Errorf("%q becomes %q", text, got)
@@ -59,6 +60,8 @@ func TestRedacted(t *testing.T) {
 		"https://x/y?access_token=PW&z=1":  "https://x/y?access_token=***&z=1",
 		"git+ssh://git@github.com/x":       "git+ssh://***@github.com/x",
 		"GPU-5428af19-1e82-a38c-ee42-cdd3ad745b7e and GPU-6528af19 and GPU-5428af19-1e82-a38c-ee42-cdd3ad745b7e": "GPU-unknown-1 and GPU-unknown-2 and GPU-unknown-1",
+		"connect to (node-ab1, 29500).":                          "connect to (***, 29500).",
+		"closed by remote peer node-ab1.corp<43210>":             "closed by remote peer ***<43210>",
 		"https://conda.example/t/tk-1/main::pkg":                 "https://conda.example/t/***/main::pkg",
 		"node17:1:2 [0] NCCL WARN Connect to 10.1.2.3<4> failed": "***:1:2 [0] NCCL WARN Connect to ***<4> failed",
 	} {
