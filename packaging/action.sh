@@ -79,15 +79,57 @@ if [ -n "${GITHUB_BASE_REF:-}" ] && [ -z "$config" ]; then
     flags+=(--config "$config")
 fi
 
-# write_tree COMMIT DIR: the files of a commit that name builds, or that such a file may include, byte by byte: no link, no
-# submodule, no filter of git's attributes. A pull request may hold any number of them, of any size and any name.
+# plain TEXT: without control characters, of which a line's end would begin a line of its own.
+plain() { printf '%s' "${1//[[:cntrl:]]/?}"; }
+
+# skip DIR NAME OBJECT REASON: a file that is in the commit and not written out. A file that the program refuses stands in its
+# place, lest it be called removed; it is the same one for the same object.
+declare -A large=()
+too_large="it is larger than 8 MiB, which no file that names builds is"
+skip() {
+    mkdir -p -- "$1/$(dirname -- "./$2")" 2>/dev/null || { unwritten "$2"; return 0; }
+    if [ "$4" = "$too_large" ]; then # it has holes in place of blocks
+        [ -n "${large[$3]:-}" ] || large[$3]=$((8388609 + ${#large[@]}))
+        truncate -s "${large[$3]}" -- "$1/$2" 2>/dev/null || { unwritten "$2"; return 0; }
+    else
+        { printf '\0not compared: %s\n' "$3" >"$1/$2"; } 2>/dev/null || { unwritten "$2"; return 0; }
+    fi
+    cmp -s -- "$1/$2" "${1%/*}/old/$2" || warn "$2" "was not compared: $4"
+}
+
+# warn NAME TEXT: a warning about a file, whose name a pull request chose.
+warn() {
+    local name
+    name=$(plain "$1")
+    printf '::warning title=cudacompat::%s %s\n' "${name//%/%25}" "$2"
+}
+
+# unwritten NAME: what has not even a file in its place leaves the comparison incomplete.
+unwritten() {
+    warn "$1" "was not compared: this runner cannot write a file of that name"
+    complete=
+}
+
+# write_tree COMMIT DIR: the files of a commit that name builds, or that such a file may include, byte by byte: no submodule,
+# no filter of git's attributes, and of a link what it leads to in the same commit. A pull request may hold any number of
+# them, of any size and any name.
 write_tree() {
-    local entry mode kind object size name count=0
+    local entry mode kind object size name below target count=0
     mkdir -p "$2"
     while IFS= read -r -d '' entry; do # "100644 blob 8baef1b4      12<TAB>requirements.txt"
         name=${entry#*$'\t'}
         read -r mode kind object size <<<"${entry%%$'\t'*}"
-        [ "$kind" = blob ] && [ "$mode" != 120000 ] && [ "$size" -le 8388608 ] || continue
+        case /$name/ in */../* | */./* | *//*) continue ;; esac
+        case $mode in
+            120000 | 160000) # in the place of a directory it hides the files that were in it
+                if [ -d "${2%/*}/old/$name" ] && [ "${2##*/}" = new ]; then
+                    while IFS= read -r -d '' below; do
+                        skip "$2" "$name/$below" "$object" "its directory is a link or a submodule now"
+                    done < <(cd -- "${2%/*}/old/$name" && find . -type f -printf "%P\0")
+                    continue
+                fi
+                ;;
+        esac
         shopt -s nocasematch
         case ${name##*/} in
             *.txt | *.in | *.lock | pylock*.toml | pyproject.toml | conda-lock.y*ml | environment*.y*ml | Dockerfile* | \
@@ -95,15 +137,36 @@ write_tree() {
             *) kind=other ;;
         esac
         shopt -u nocasematch
-        case /$name/ in */../* | */./* | *//*) kind=other ;; esac
-        [ "$kind" = blob ] || continue
+        [ "$kind" != other ] || continue
         if [ $((count += 1)) -gt 2000 ]; then
             echo "::warning title=cudacompat::more than 2000 files may name builds; the others were not compared"
             complete=
             return
         fi
-        { mkdir -p -- "$2/$(dirname -- "./$name")" && git cat-file blob "$object" >"$2/$name"; } 2>/dev/null ||
-            echo "::warning title=cudacompat::a file whose name this runner cannot write was not compared"
+        case $mode in
+            100*) ;;
+            120000)
+                target=$object kind=
+                case $name in
+                    *$'\n'*) ;;
+                    *) read -r target kind size < <(git cat-file --batch-check --follow-symlinks <<<"$1:$name") || true ;;
+                esac
+                if [ "$kind" != blob ]; then # of a link that leads out, git says "symlink 12" and where to
+                    skip "$2" "$name" "$object" "it is a link that leads to no file of the repository"
+                    continue
+                fi
+                object=$target
+                ;;
+            *)
+                skip "$2" "$name" "$object" "it is a submodule, not a file"
+                continue
+                ;;
+        esac
+        if [ "$size" -gt 8388608 ]; then
+            skip "$2" "$name" "$object" "$too_large"
+            continue
+        fi
+        { mkdir -p -- "$2/$(dirname -- "./$name")" && git cat-file blob "$object" >"$2/$name"; } 2>/dev/null || unwritten "$name"
     done < <(git ls-tree -r -z -l --full-tree "$1")
 }
 
@@ -212,9 +275,6 @@ leaves() {
     case $1 in /*) [[ $1 = "$PWD"/* || $1 = "$top"/* ]] || return 1 ;; esac
     [ -e "$1" ] && [[ $(realpath -- "$1") != "$top"/* ]]
 }
-
-# plain TEXT: without control characters, of which a line's end would begin a line of its own.
-plain() { printf '%s' "${1//[[:cntrl:]]/?}"; }
 
 # code TEXT: as Markdown's code, in more backticks than are in it, so that nothing in it is Markdown.
 code() {

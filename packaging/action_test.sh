@@ -230,4 +230,33 @@ says '^::warning title=cudacompat::more than 2000 files may name builds' "$log"
 ! grep -qE 'TOPSECRET|^::error::pwn' "$log" "$summary" || { echo "a link was followed, or a name was a command"; cat "$log"; exit 1; }
 [ "$before" = "$(find "$work" -path "$work/temp" -prune -o -path "$work/pull" -prune -o -type f -print | sort | cksum)" ] ||
     { echo "a file was written outside"; exit 1; }
+# A file that is in the commit and that the step does not write out is not called removed: too large, a link, a submodule.
+cd "$work" && rm -rf repo && mkdir repo && cd repo && git init -q -b main && mkdir sub
+printf 'torch==2.8.0+cu126\n' | tee requirements.txt >sub/requirements.txt && commit base && git branch pull
+hides() { # OUTCOME SENTENCE: the outcome of the pull request that was made of the base, and what the step says
+    commit hides && compare "$([ "$1" = incompatible ] && echo 1 || echo 0)" "outcome=$1" INPUT_GPU=L4 INPUT_DRIVER=535.183.01
+    says "$2" "$log" && ! grep -q '^- removed' "$summary" || { echo "a file was called removed"; cat "$log" "$summary"; exit 1; }
+    [ "$1" != inconclusive ] || says 'requirements.txt` was not compared' "$summary"
+    cd "$work/repo" && git checkout -q -f pull && git reset -q --hard main && git clean -qffdx
+}
+compare() { # as above, with the host that is lost
+    cd "$work" && rm -rf "$work/temp" "$work/pull" && mkdir "$work/temp"
+    git clone -q --depth 1 --branch pull "file://$work/repo" "$work/pull" && cd "$work/pull"
+    step "$@" GITHUB_BASE_REF=main GITHUB_REPOSITORY=o/r INPUT_MODE=diff INPUT_INSTANCE=
+}
+git checkout -q pull
+large() { printf 'torch==2.9.0+cu130\n'; head -c 9000000 /dev/zero | tr '\0' "$1"; echo; }
+large '#' >requirements.txt; hides inconclusive '^::warning .*::requirements.txt was not compared: it is larger than 8 MiB'
+printf 'torch==2.9.0+cu130\n' >deps.list; ln -sf deps.list requirements.txt; hides incompatible 'L4, driver 535.183.01 lost'
+ln -sf "$work/secret" requirements.txt; hides inconclusive '^::warning .*::requirements.txt was not compared: it is a link'
+rm requirements.txt; ln -s requirements.txt requirements.txt; hides inconclusive '^::warning .*::requirements.txt was not compared: it is a link'
+git mv sub other; printf 'torch==2.9.0+cu130\n' >other/requirements.txt; ln -s other sub
+hides inconclusive '^::warning .*::sub/requirements.txt was not compared: its directory is a link'
+large '#' >deps.list; ln -sf deps.list requirements.txt; hides inconclusive '^::warning .*::requirements.txt was not compared: it is larger than 8 MiB'
+git rm -q requirements.txt; git init -q requirements.txt; git -C requirements.txt -c user.name=a -c user.email=a@b commit -q --allow-empty -m x
+git -c advice.addEmbeddedRepo=false add requirements.txt; hides inconclusive '^::warning .*::requirements.txt was not compared: it is a submodule'
+# Two large files of one size differ; the same one on both sides does not.
+git checkout -q main && large '#' >requirements.txt && commit large && git checkout -q pull && git reset -q --hard main
+large ';' >requirements.txt; hides inconclusive '^::warning .*::requirements.txt was not compared: it is larger than 8 MiB'
+printf 'torch==2.7.1\n' >sub/requirements.txt; hides compatible 'no host is lost'
 echo "action: ok"
