@@ -23,7 +23,7 @@ func Line(w io.Writer, r Report, _ Style) error {
 	room := lineLimit - len(tail)
 	step := ""
 	if r.Outcome == verdict.Incompatible {
-		step = clean(firstStep(firstOf(r.Findings, verdict.Error), room*2/5))
+		step = firstStep(firstOf(r.Findings, verdict.Error), room*2/5)
 	}
 	_, err := fmt.Fprintln(w, cut(clean(text), room-len(step))+step+tail)
 	return err
@@ -70,21 +70,21 @@ func failure(f verdict.Finding) string {
 	return fmt.Sprintf("%s: %s%s", f.Rule, target, sentence(f))
 }
 
-// firstStep returns the pin that changes least, else the first step, in at most room bytes. It may cut words, but never a
+// firstStep returns the pin that changes least, else the first step, cleaned and in at most room bytes. It may cut words, but never a
 // command: where one is longer, it names the command that prints the whole.
 func firstStep(f verdict.Finding, room int) string {
 	const fix = "; fix: "
 	switch {
 	case len(f.Pins) > 0:
-		return cut(fix+f.Pins[0].Package+" "+f.Pins[0].Version, room)
+		return cut(clean(fix+f.Pins[0].Package+" "+f.Pins[0].Version), room)
 	case len(f.Steps) == 0:
 		return ""
 	case f.Steps[0].Run == "":
-		return cut(fix+f.Steps[0].Say, room)
-	case len(fix+f.Steps[0].Run) > room:
+		return cut(clean(fix+f.Steps[0].Say), room)
+	case len(clean(fix+f.Steps[0].Run)) > room:
 		return fix + "cudacompat doctor"
 	}
-	return fix + f.Steps[0].Run
+	return clean(fix + f.Steps[0].Run)
 }
 
 // missing is the fact without which nothing can be said.
