@@ -131,8 +131,8 @@ func withoutHost(found, before, _ string) string {
 // peer matches a host between what says that it is one and its port.
 var peer = regexp.MustCompile(`^(.*[( "'])([\w.-]+)(["']?\s*[,:<]\s*\d+>?)$`)
 
-// withoutPeer takes the name of the host that a program is connected to, and leaves the port.
-func withoutPeer(found, _, _ string) string {
+// stripPeer takes the name of the host that a program is connected to, and leaves the port.
+func stripPeer(found, _, _ string) string {
 	m := peer.FindStringSubmatch(found)
 	if m == nil || slices.Contains(near, strings.ToLower(m[2])) {
 		return found

@@ -90,8 +90,8 @@ var rules = []rule{
 		replacement: "${1}***${2}"},
 	{hints: "]:", pattern: lazyregexp.New(`\[[A-Za-z][\w-]*(?:\.[\w-]+)*(\]:\d{3,5}\b)`), replacement: "[***${1}"},
 	{hints: "connect address", pattern: lazyregexp.New(`(?i)((?:connect\w*(?: (?:to|from|with))?|address(?:es)? of) ?\(["']?)` +
-		`([\w-]+(?:\.[\w-]+)*)(["']?\s*[,:]\s*\d+\b)`), keep: withoutPeer},
-	{hints: "peer", pattern: lazyregexp.New(`(?i)(\bpeer:? )([\w-]+(?:\.[\w-]+)*)(<\d+>)`), keep: withoutPeer},
+		`([\w-]+(?:\.[\w-]+)*)(["']?\s*[,:]\s*\d+\b)`), keep: stripPeer},
+	{hints: "peer", pattern: lazyregexp.New(`(?i)(\bpeer:? )([\w-]+(?:\.[\w-]+)*)(<\d+>)`), keep: stripPeer},
 	{hints: "cancelled task", pattern: lazyregexp.New(`(\bON |srun: error: )[\w.-]+( CANCELLED|: tasks? )`), replacement: "${1}***${2}"},
 	{hints: "kernel system nvidia slurm docker containerd kubelet sshd",
 		pattern: lazyregexp.New(`\b((?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ][\d:.,+Z-]+) )[\w.-]+` +
