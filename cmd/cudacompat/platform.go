@@ -48,7 +48,7 @@ func meantFor(platform string, f probe.Facts) probe.Facts {
 	return f
 }
 
-// platformsOf are all values of --platform, for a misspelt one.
+// platformsOf returns all values of --platform, for a misspelt one.
 func platformsOf() []string {
 	list := []string{onLinux, onWindows}
 	for _, name := range imagePlatforms {

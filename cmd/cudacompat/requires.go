@@ -209,7 +209,8 @@ func (f *requiresFlags) undecided(asked requiresAsked, why error) report.Require
 	return r
 }
 
-// requiresExit is 1 for a target that is lost, a promise that is broken, or needs that nothing meets, 3 where no host can be named for lack of a fact.
+// requiresExit returns 1 for a target that is lost, a promise that is broken, or needs that nothing meets, and 3 if a
+// missing fact leaves it open.
 func requiresExit(r report.Requires) error {
 	switch {
 	case r.Diff != nil && r.Diff.Lost(), r.Supports.Broken():
@@ -352,7 +353,7 @@ func (f *requiresFlags) askPromise(asked *requiresAsked) (err error) {
 	return err
 }
 
-// targets are the machines that a promise names; a driver alone is any machine with it.
+// targets returns the machines that a promise names. A driver without a GPU is any machine with it.
 func (p promise) targets(t *matrix.Tables, python string) ([]matrix.Target, error) {
 	base := matrix.Target{Driver: t.DriverOf(p.driver), Python: python}
 	if err := checkTarget(base, t); err != nil {

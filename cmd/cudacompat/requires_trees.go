@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -205,17 +206,11 @@ func (c *treesComparison) compare(ctx context.Context) error {
 func (c *treesComparison) read(name string) (before, after *facts.Facts, differs bool, err error) {
 	_, was := c.old.files[name]
 	_, is := c.now.files[name]
-	text := func(t projectTree, there bool) []byte {
-		if !there || t.files[name] > givenCap || t.files[name] == notRegular {
-			return nil
-		}
-		data, _ := os.ReadFile(filepath.Join(t.dir, filepath.FromSlash(name)))
-		return data
-	}
 	if was && is && c.old.files[name] == notRegular && c.now.files[name] == notRegular {
 		return nil, nil, false, nil
 	}
-	same := was && is && bytes.Equal(text(c.old, was), text(c.now, is)) && c.old.files[name] == c.now.files[name]
+	same := was && is && c.old.files[name] == c.now.files[name] && sameContent(filepath.Join(c.old.dir, filepath.FromSlash(name)),
+		filepath.Join(c.now.dir, filepath.FromSlash(name)))
 	side := func(t projectTree, there bool) (*facts.Facts, error) {
 		switch {
 		case !there:
@@ -232,20 +227,43 @@ func (c *treesComparison) read(name string) (before, after *facts.Facts, differs
 		}
 		return &f, nil
 	}
-	var wrong error
-	if before, wrong = side(c.old, was); wrong != nil {
-		before = nil // what was no project file before asks for nothing
-	}
+	before, wrong := side(c.old, was)
 	if after, err = side(c.now, is); err != nil {
 		return before, nil, !same, err
 	}
-	if before == nil && after == nil { // it went, and nobody could read it
-		return nil, nil, false, nil
+	if wrong != nil { // what it asked for may be lost
+		return nil, nil, true, fmt.Errorf("before the change: %w", wrong)
 	}
 	if same {
 		return before, after, !sameFacts(before, after), nil // an included file may differ
 	}
 	return before, after, true, nil
+}
+
+// sameContent reports whether two files were read to their ends and are equal.
+func sameContent(a, b string) bool {
+	x, err := os.Open(a)
+	if err != nil {
+		return false
+	}
+	defer x.Close()
+	y, err := os.Open(b)
+	if err != nil {
+		return false
+	}
+	defer y.Close()
+	blockX, blockY := make([]byte, 64<<10), make([]byte, 64<<10)
+	for {
+		n, errX := io.ReadFull(x, blockX)
+		m, errY := io.ReadFull(y, blockY)
+		switch {
+		case !bytes.Equal(blockX[:n], blockY[:m]):
+			return false
+		case errX != nil:
+			ended := func(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+			return ended(errX) && ended(errY)
+		}
+	}
 }
 
 // sameFacts reports whether two readings found the same.

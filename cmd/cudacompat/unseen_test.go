@@ -55,6 +55,11 @@ func TestUnseenIsNotCompatible(t *testing.T) {
 	write("piped/requirements.txt", "torch==2.8.0+cu126\n")
 	pipe("piped/requirements-gpu.txt")
 	pipe("hidden/requirements.txt")
+	write("plain/requirements.txt", "torch==2.14.1\n")
+	large := strings.Repeat("#", givenCap+1)
+	write("large/requirements.txt", large+"a")
+	write("large-same/requirements.txt", large+"a")
+	write("large-other/requirements.txt", large+"b")
 	for name, make := range map[string]func(string){"empty": func(n string) { write(n, "") }, "dangling": func(n string) { link("nowhere", n) }, "pipe": pipe} {
 		write("fleet-"+name+"/ok.json", string(node))
 		make("fleet-" + name + "/bad.json")
@@ -88,6 +93,9 @@ func TestUnseenIsNotCompatible(t *testing.T) {
 		{"check project" + machine, "project/uv.lock: it cannot be read", exitInconclusive},
 		{"check piped" + machine, "piped/requirements-gpu.txt: it is not a regular file", exitInconclusive},
 		{"requires hidden --diff project", "not compared: requirements.txt: it is not a regular file", exitInconclusive},
+		{"requires plain --diff hidden", "not compared: requirements.txt: before the change: it is not a regular file", exitInconclusive},
+		{"requires large --diff large-same", "no file that names builds differs", exitOK},
+		{"requires large --diff large-other", "not compared: requirements.txt", exitInconclusive},
 		{"fleet fleet-empty", "bad.json: it is empty", exitInconclusive},
 		{"fleet fleet-dangling", "bad.json: it is not a regular file", exitInconclusive},
 		{"fleet fleet-pipe", "bad.json: it is not a regular file", exitInconclusive},

@@ -104,8 +104,8 @@ func (c Command) words() []int {
 	return list
 }
 
-// value is what an option is given, in either form; ok is false where it is not there. Of an option that is given twice
-// the last counts, as pip has it; uv refuses it.
+// value returns what an option is given, in either form, and false if it is not there. Of an option that is given twice
+// the last counts, as in pip; uv refuses it.
 func (c Command) value(names ...string) (value string, ok bool) { return valueIn(c.Argv, names) }
 
 func valueIn(argv, names []string) (value string, ok bool) {

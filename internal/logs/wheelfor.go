@@ -21,7 +21,11 @@ var (
 
 // wheelFor names the newest wheel of PyTorch for the GPU or the driver that the deciding line names.
 func (j *judging) wheelFor(d *Diagnosis) ([]string, string) {
-	if len(d.Lines) == 0 || !slices.Contains([]string{"gpu-arch-missing", "driver-too-old"}, d.Cause) || !j.mentions("torch") {
+	if len(d.Lines) == 0 || !slices.Contains([]string{"gpu-arch-missing", "driver-too-old"}, d.Cause) {
+		return nil, ""
+	}
+	// "found version" is PyTorch's own sentence, whether or not the log names it.
+	if !j.mentions("torch") && !saidCUDA.MatchString(d.Lines[0].Text) {
 		return nil, ""
 	}
 	want := wanted{platform: "linux_x86_64", python: j.python()}
@@ -73,7 +77,12 @@ func (w wanted) steps(why string, others []string) []string {
 		packages += " torchvision==" + best.Torchvision
 	}
 	do := []string{fmt.Sprintf("run `python -m pip install %s --index-url https://download.pytorch.org/whl/%s`: %s", packages, best.Variant, why)}
-	return append(do, others...)
+	for _, step := range others {
+		if !strings.HasPrefix(step, "if the GPU is ") { // which it is, the line has said
+			do = append(do, step)
+		}
+	}
+	return do
 }
 
 // better reports whether a wheel is to be preferred: one for CUDA 12, which most drivers in use run, then the newer release.
@@ -103,7 +112,7 @@ func (w wanted) fits(t *tables.Torch) bool {
 	return true
 }
 
-// python is the release of Python whose paths the logs show; empty where they show none.
+// python returns the release of Python whose paths the logs show, or "" if they show none.
 func (j *judging) python() string {
 	for _, lines := range j.kept {
 		for _, l := range lines {

@@ -56,7 +56,7 @@ func RequiresTable(w io.Writer, r Requires) error {
 	return err
 }
 
-// badgeWords are the label's value: the oldest driver that runs it.
+// badgeWords returns the label's value: the oldest driver that runs it.
 func badgeWords(r Requires) string {
 	groups := hostGroups(r.conditional())
 	var oldest string
