@@ -311,6 +311,17 @@ func (t *Tables) Torch(release, platform string) []Torch {
 	return found
 }
 
+// DefaultVariant returns the variant of a PyTorch release that the installer's own index has for a platform; empty when
+// that is not known.
+func (t *Tables) DefaultVariant(release version.Number, platform string) string {
+	for _, d := range Rows[Default](t) {
+		if release.Known() && d.Release == release.Short() && d.Platform == platform {
+			return d.Variant
+		}
+	}
+	return ""
+}
+
 // Triton is the row of a Triton release, nil where the table has none.
 func (t *Tables) Triton(release version.Number) *Triton {
 	rows := Rows[Triton](t)

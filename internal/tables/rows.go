@@ -98,6 +98,9 @@ type Extension struct {
 	Origin
 }
 
+// IsFor reports whether the row is that of a wheel for a platform, "linux_x86_64".
+func (e *Extension) IsFor(platform string) bool { return e.Platform == "" || e.Platform == platform }
+
 // Family is the CUDA that a release is built for, where it is built for one.
 func (e *Extension) Family() version.Number { return version.Of(strings.Join(e.CUDA, " ")) }
 

@@ -79,7 +79,7 @@ func TorchABI(t *tables.Tables, r version.Release, platform, device string) (abi
 		return "", ""
 	}
 	for _, row := range t.Torch(r.Number.String(), platform) {
-		if row.CXX11 != "" && (row.Variant == r.Local || r.Local == "" && isDefault(t, row)) {
+		if row.CXX11 != "" && (row.Variant == r.Local || r.Local == "" && row.Variant == t.DefaultVariant(r.Number, platform)) {
 			return row.CXX11, " (libc10.so)"
 		}
 	}
@@ -87,15 +87,6 @@ func TorchABI(t *tables.Tables, r version.Release, platform, device string) (abi
 		return "", ""
 	}
 	return abi, " (PyTorch's build scripts)"
-}
-
-func isDefault(t *tables.Tables, row tables.Torch) bool {
-	for _, d := range tables.Rows[tables.Default](t) {
-		if d.Release == version.Of(row.Release).Short() && d.Platform == row.Platform {
-			return d.Variant == row.Variant
-		}
-	}
-	return false
 }
 
 // scriptedABI is what PyTorch's build scripts say: on x86-64 the CPU and CUDA builds are old up to 2.6.0, except cu126 of

@@ -38,7 +38,7 @@ func (x pair) cuda() Answer {
 		a.State = Lesser
 	case x.trait("same-cuda-minor"):
 		a.State = x.sameMinor()
-	case !slices.ContainsFunc(have.All, func(v version.Number) bool { return v.Major() == torch.Number.Major() }):
+	case !slices.ContainsFunc(have.CUDAs, func(v version.Number) bool { return v.Major() == torch.CUDANumber.Major() }):
 		a.State = Differs
 	default:
 		a.State = Compared
@@ -49,13 +49,13 @@ func (x pair) cuda() Answer {
 // sameMinor is the state of a package that compares the minor versions when it is imported. bitsandbytes has a library
 // for each, and uses the CPU where it has none for torch's.
 func (x pair) sameMinor() State {
-	torch := x.torch.CUDA.Number
+	torch := x.torch.CUDA.CUDANumber
 	parts := func(v version.Number) int { return min(v.Parts(), torch.Parts(), 2) }
 	same := func(v version.Number) bool {
 		return v.Major() == torch.Major() && (parts(v) < 2 || v.Minor() == torch.Minor())
 	}
 	switch {
-	case slices.ContainsFunc(x.p.CUDA.All, same):
+	case slices.ContainsFunc(x.p.CUDA.CUDAs, same):
 		return Compared
 	case x.p.Name == "bitsandbytes":
 		return Lesser
@@ -94,7 +94,7 @@ func words(a cudaof.Answer) string {
 		return "XPUs"
 	}
 	var list []string
-	for _, v := range a.All {
+	for _, v := range a.CUDAs {
 		text := v.String()
 		if v.Parts() > 1 {
 			text = v.Short()

@@ -7,6 +7,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/cudaof"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
@@ -23,13 +24,12 @@ func (b *Build) About() verdict.SubjectParts {
 // Build is one framework and what is known of it: what was read goes before what the tables say.
 type Build struct {
 	*facts.Build
+	cudaof.Answer                                     // the CUDA that it was built for, or the device, and how that is known
 	Env                     *Environment              // where it is installed
 	Subject                 string                    // "torch 2.9.0+cu130 in /opt/venv"
 	Standing                Standing                  // how much its environment counts
 	Counts                  bool                      // Standing is more than noted
 	Release                 version.Release           // its version, as PEP 440 reads it
-	Device                  string                    // "cuda", "cpu", "rocm", "xpu"; empty where nothing tells
-	CUDANumber              version.Number            // that it was built for
 	Rows                    []Row                     // the table's rows that may be this build; all must agree
 	Interpreter             string                    // of the interpreter that will import it, "3.12"
 	GlibcNumber             version.Number            // that its wheel's tag asks for
@@ -48,11 +48,11 @@ type Build struct {
 }
 
 // newBuild lays the tables over what was read of a build. What was read goes first: the tables speak of what was
-// published, and the files may be another thing.
-func newBuild(m *Machine, env *Environment, b *facts.Build, s Standing) *Build {
+// published, and the files may be another thing. n is the package of a file that it stands for, or nil.
+func newBuild(m *Machine, env *Environment, b *facts.Build, s Standing, n *RequestedPackage) *Build {
 	own := b
 	b = m.onTarget(b)
-	v := &Build{Build: b, Env: env, Standing: s, Counts: s != Noted, Interpreter: cmp.Or(m.Target.Python, env.Python)}
+	v := &Build{Build: b, Env: env, Standing: s, Counts: s != Noted, Interpreter: cmp.Or(m.Target.Python, env.Python), Named: n}
 	v.GlibcNumber, v.CuDNNNumber, v.NCCLNumber, v.TakenFiles = version.Of(b.Glibc), version.Of(b.CuDNN), version.Of(b.NCCL), takenBy(b)
 	v.PTXVersions, v.read, v.dispensable = isaOf(b.PTXISA), partsRead(b), b.Extension && m.dispensable(b)
 	v.Kept = m.keptToCPU(b.Name)
@@ -61,16 +61,13 @@ func newBuild(m *Machine, env *Environment, b *facts.Build, s Standing) *Build {
 		v.JIT = p.Uses == "jit"
 	}
 	v.Release, _ = version.ParseRelease(b.Version)
-	if v.Release.Local == "" && b.Index == "default" && !m.eitherOnWindows(v) {
+	index := b.Index
+	if m.eitherOnWindows(v) {
+		index = ""
+	}
+	v.Answer = m.cudaOf(v, index)
+	if v.Release.Local == "" && index == cudaof.DefaultIndex {
 		v.Release.Local = m.DefaultVariant(b.Name, v.Release)
-	}
-	v.Device = acceleratorOf(b, v.Release)
-	if v.Device == "" && m.CPUOnWindows(b.Name, v.Release) {
-		v.Device = "cpu"
-	}
-	v.CUDANumber = version.Of(b.CUDA)
-	if local, ok := v.Release.LocalCUDA(); ok && !v.CUDANumber.Known() {
-		v.CUDANumber = local
 	}
 	// The tables have rows for CUDA only.
 	if v.Device != "cuda" && v.Device != "" {
@@ -81,19 +78,36 @@ func newBuild(m *Machine, env *Environment, b *facts.Build, s Standing) *Build {
 	if b != own {
 		v.Foreign = own.Arch
 	}
-	if !v.CUDANumber.Known() {
-		v.CUDANumber = commonCUDA(v.Rows)
-	}
-	if !v.CUDANumber.Known() && b.Standalone {
-		v.CUDANumber = m.standaloneCUDA(b)
-	}
-	if !v.CUDANumber.Known() && b.Extension {
-		v.CUDANumber = familyOf(b.Name)
-	}
-	if v.CUDANumber.Known() {
-		v.Device = "cuda"
-	}
 	return v
+}
+
+// cudaOf asks which CUDA a build is for. Of a package of a file that was asked before.
+func (m *Machine) cudaOf(v *Build, index string) cudaof.Answer {
+	if v.Named != nil {
+		return v.Named.Answer
+	}
+	b := v.Build
+	p := cudaof.Package{Name: b.Name, Release: v.Release, Version: b.Version, Said: b.CUDA, Accelerator: b.Accelerator,
+		Index: index, Platform: m.Platform, Linked: b.Standalone, PTX: b.PTXISA, Installed: true,
+		Frameworks: func() []version.Number { return cudasOf(m.rowsFor(v)) }}
+	if b.Standalone {
+		public, _, _ := strings.Cut(b.Version, "+")
+		for _, e := range tables.RowsOf[tables.Extension](m.Tables, b.Name) {
+			if version.SameRelease(e.Release, public) {
+				p.Rows = append(p.Rows, e)
+			}
+		}
+	}
+	return cudaof.Of(m.Tables, p)
+}
+
+// cudasOf are the CUDAs of a framework's rows.
+func cudasOf(rows []Row) []version.Number {
+	var list []version.Number
+	for _, r := range rows {
+		list = append(list, r.CUDA)
+	}
+	return list
 }
 
 // onTarget is what is known of a build on the target's architecture: of one for another, what the tables say of the
@@ -127,46 +141,10 @@ func PlaceOf(env *facts.Environment) string {
 	return " in " + env.Path
 }
 
-// acceleratorOf is what the build was made for, empty when nothing tells.
-func acceleratorOf(b *facts.Build, r version.Release) string {
-	if b.Accelerator != "" {
-		return b.Accelerator
-	}
-	_, named := r.LocalCUDA()
-	switch {
-	case b.CUDA != "" || named:
-		return "cuda"
-	case r.Local == "cpu" || r.Local == "xpu":
-		return r.Local
-	case strings.HasPrefix(r.Local, "rocm"):
-		return "rocm"
-	}
-	return ""
-}
-
 // eitherOnWindows reports whether a list of what is installed on Windows has a torch without a local version: the package
 // index has it for CPUs alone, and conda's, which pip lists, too, may be for CUDA.
 func (m *Machine) eitherOnWindows(b *Build) bool {
 	return b.Name == "torch" && m.Platform == "win_amd64" && b.Env.Kind == "pip list" && b.Release.Local == ""
-}
-
-// CPUOnWindows reports whether a release of TensorFlow has no CUDA on Windows itself; in WSL2 Linux's wheels run.
-func (m *Machine) CPUOnWindows(name string, r version.Release) bool {
-	return name == "tensorflow" && m.Platform == "win_amd64" && r.Number.Known() &&
-		!m.Tables.Trait("windows-cuda", name, r.Number)
-}
-
-// commonCUDA is the CUDA that all rows share, or, where they differ, nothing.
-func commonCUDA(rows []Row) version.Number {
-	if len(rows) == 0 {
-		return version.Number{}
-	}
-	for _, r := range rows[1:] {
-		if r.CUDA.Short() != rows[0].CUDA.Short() {
-			return version.Number{}
-		}
-	}
-	return rows[0].CUDA
 }
 
 // Optional reports whether this extension is not missed where it has no code for the GPU: SGLang brings kernels for

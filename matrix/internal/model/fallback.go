@@ -2,12 +2,10 @@ package model
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
-	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 )
 
@@ -24,43 +22,6 @@ func asks(t *tables.Tables, b *facts.Build) bool {
 	}
 	rows := tables.RowsOf[tables.Package](t, b.Name)
 	return !b.Extension || gpuName.MatchString(b.Name) || len(rows) == 0 || rows[0].Uses != "either"
-}
-
-// standaloneCUDA is the CUDA family of a build that has the runtime linked in, so that no library that it needs
-// tells: by the release's rows, else by its PTX, which no older toolkit writes.
-func (m *Machine) standaloneCUDA(b *facts.Build) version.Number {
-	public, _, _ := strings.Cut(b.Version, "+")
-	families := map[int]bool{}
-	for _, e := range tables.RowsOf[tables.Extension](m.Tables, b.Name) {
-		if version.SameRelease(e.Release, public) {
-			for _, cuda := range e.CUDA {
-				families[version.Of(cuda).Major()] = true
-			}
-		}
-	}
-	if len(families) != 1 {
-		families = map[int]bool{m.oldestToolkit(b).Major(): true}
-	}
-	for major := range families {
-		if major > 0 {
-			return version.Of(strconv.Itoa(major))
-		}
-	}
-	return version.Number{}
-}
-
-// oldestToolkit is the first CUDA that could have written a build's PTX.
-func (m *Machine) oldestToolkit(b *facts.Build) version.Number {
-	var newest version.Number
-	for _, isa := range b.PTXISA {
-		if v := version.Of(isa); !newest.Known() || newest.Less(v) {
-			newest = v
-		}
-	}
-	if !newest.Known() {
-		return newest
-	}
-	return m.Tables.CUDAOfPTX(newest)
 }
 
 // keptToCPU is the variable by which the user of a program here, or an image, keeps a framework to the CPU; empty where none does. JAX

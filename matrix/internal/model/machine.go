@@ -106,7 +106,7 @@ func NewMachine(t *tables.Tables, f *facts.Facts, target Target, policy verdict.
 		env := m.Environment(&f.Environments[i])
 		for j := range f.Environments[i].Builds {
 			b := &f.Environments[i].Builds[j]
-			if v := newBuild(m, env, b, standing(&f.Environments[i])); !v.soundTriton() {
+			if v := newBuild(m, env, b, standing(&f.Environments[i]), nil); !v.soundTriton() {
 				m.Builds = append(m.Builds, v)
 			}
 		}

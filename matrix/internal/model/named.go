@@ -9,6 +9,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/cudaof"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
@@ -16,43 +17,23 @@ import (
 // RequestedPackage is one package that a file names, with what is known of it without its files.
 type RequestedPackage struct {
 	*facts.Requested
-	Environment *facts.Environment // the set of the file that names it
-	Rows        []tables.Extension // those that may be this release
-	made        []tables.Extension // those of a wheel whose local version says what it was compiled for
-	Uses        string             // of the table of packages; empty: not in it
-	CUDANumber  version.Number     // the CUDA that it needs, or its family
-	Torch       string             // the one release of PyTorch that it asks for
-	dispensable bool               // what it carries, the rest of it does without
-	Companion   bool               // of PyTorch's own, released with a torch: judged with the torch beside it
-	Image       *tables.Container  // of the table of images; nil: not in it
-	Unlisted    bool               // each of its releases is for one torch, and the tables do not have this one
-	tables      *tables.Tables
+	cudaof.Answer                    // the CUDA that it needs, or its family
+	Environment   *facts.Environment // the set of the file that names it
+	Rows          []tables.Extension // those that may be this release
+	made          []tables.Extension // those of a wheel whose local version says what it was compiled for
+	Uses          string             // of the table of packages; empty: not in it
+	Torch         string             // the one release of PyTorch that it asks for
+	dispensable   bool               // what it carries, the rest of it does without
+	Companion     bool               // of PyTorch's own, released with a torch: judged with the torch beside it
+	Image         *tables.Container  // of the table of images; nil: not in it
+	Unlisted      bool               // each of its releases is for one torch, and the tables do not have this one
+	tables        *tables.Tables
 }
 
 // Subject names it in findings: "vllm 0.30.0".
 func (n *RequestedPackage) Subject() string {
 	return strings.TrimSpace(n.Name+" "+cmp.Or(n.Version, n.Specifier)) + PlaceOf(n.Environment)
 }
-
-// familyExtra matches extras that tell a CUDA family, "cuda12x", "cu128", or that the GPU is asked for.
-var familyExtra = lazyregexp.New(`^(?:cu(?:da)?-?(\d\d)?\d?x?|gpu)$`)
-
-// familyName matches names that tell a CUDA family or release: "cupy-cuda12x", "cudf-cu12", "nvidia-dali-cuda120",
-// "mxnet-cu112".
-var familyName = lazyregexp.New(`-cu(?:da)?(\d\d)(\d)?x?$`)
-
-// familyOf is the CUDA that a name tells.
-func familyOf(name string) version.Number {
-	f := familyName.FindStringSubmatch(name)
-	if f == nil {
-		return version.Number{}
-	}
-	return version.Of(strings.TrimSuffix(f[1]+"."+strings.Trim(f[2], "0"), "."))
-}
-
-// paddleCUDA matches PaddlePaddle's own releases for one CUDA from 2.0 on, "2.6.1.post120"; those of 1.x tell cuDNN,
-// too ("1.8.5.post107" is for CUDA 10.0 and cuDNN 7).
-var paddleCUDA = lazyregexp.New(`^[2-9]\..*\.post(1\d)(\d)$`)
 
 // Helper matches the wheels that others load: NVIDIA's own libraries, and libraries under the wheels of RAPIDS. They
 // are judged with what loads them.
@@ -114,7 +95,7 @@ func (m *Machine) requestedPackage(env *facts.Environment, w *facts.Requested) *
 	if release.Local == "" { // of what the index has as a source only, the code is that of where it is installed
 		n.Rows = n.publishedRows()
 	}
-	if n.Uses == "" && w.Origin == "" && (asksByName(w.Name) || slices.ContainsFunc(w.Extras, familyExtra.MatchString)) {
+	if n.Uses == "" && w.Origin == "" && (asksByName(w.Name) || slices.ContainsFunc(w.Extras, cudaof.FamilyExtra.MatchString)) {
 		n.Uses = "gpu"
 	}
 	n.Unlisted = all > 0 && len(n.Rows) == 0 && release.Number.Known() && release.Local == "" &&
@@ -138,34 +119,15 @@ func (n *RequestedPackage) publishedRows() []tables.Extension {
 		func(e tables.Extension) bool { return e.Variant != "pypi" && e.Variant != "sdist" })
 }
 
-// resolveCUDA takes the CUDA and the PyTorch from what tells the most: the file, the rows, the version, the table of
-// packages, the name.
+// resolveCUDA asks which CUDA and which PyTorch the package is for.
 func (n *RequestedPackage) resolveCUDA(m *Machine, release version.Release) {
-	n.CUDANumber = version.Of(n.CUDA)
-	if cuda := leastCUDA(n.Rows); !n.CUDANumber.Known() && cuda.Known() {
-		n.CUDANumber = cuda
+	p := cudaof.Package{Name: n.Name, Release: release, Version: n.Version, Said: n.CUDA, Accelerator: n.Accelerator,
+		Rows:     slices.DeleteFunc(slices.Clone(n.Rows), func(e tables.Extension) bool { return !e.IsFor(m.Platform) }),
+		Platform: m.Platform}
+	if n.Uses == "gpu" {
+		p.Extras = n.Extras
 	}
-	if local, ok := release.LocalCUDA(); ok && !n.CUDANumber.Known() {
-		n.CUDANumber = local
-	}
-	if compiled, _ := release.Compiled(); !n.CUDANumber.Known() {
-		n.CUDANumber = compiled
-	}
-	if post := paddleCUDA.FindStringSubmatch(n.Version); post != nil && n.Name == "paddlepaddle-gpu" && !n.CUDANumber.Known() {
-		n.CUDANumber = version.Of(post[1] + "." + post[2])
-	}
-	if p := m.PackageOf(n.Name); p != nil && !n.CUDANumber.Known() &&
-		(n.Version == "" || !version.Of(n.Version).Less(p.Release)) {
-		n.CUDANumber = p.CUDA
-	}
-	if !n.CUDANumber.Known() {
-		n.CUDANumber = familyOf(n.Name)
-	}
-	for _, extra := range n.Extras {
-		if f := familyExtra.FindStringSubmatch(extra); f != nil && f[1] != "" && n.Uses == "gpu" && !n.CUDANumber.Known() {
-			n.CUDANumber = version.Of(f[1])
-		}
-	}
+	n.Answer = cudaof.Of(m.Tables, p)
 	for _, r := range n.Rows {
 		if !n.Companion && len(r.Torch) == 1 && Exactly(r.Torch[0]).Known() {
 			n.Torch = Exactly(r.Torch[0]).String()
@@ -203,19 +165,6 @@ func (m *Machine) newestOfOneMinor(rows []tables.Extension) string {
 		return ""
 	}
 	return newest.String()
-}
-
-// leastCUDA is the oldest CUDA among rows: one of them will do.
-func leastCUDA(rows []tables.Extension) version.Number {
-	var least version.Number
-	for _, r := range rows {
-		for _, text := range r.CUDA {
-			if v := version.Of(text); !least.Known() || v.Less(least) {
-				least = v
-			}
-		}
-	}
-	return least
 }
 
 // torchBeside is the release of PyTorch that a torchvision or torchaudio is made for.
@@ -264,7 +213,7 @@ func (m *Machine) BringsTorch(env *facts.Environment) bool {
 func (n *RequestedPackage) build() *facts.Build {
 	torch := n.Torch != "" || n.Companion || len(n.Rows) > 0 && len(n.Rows[0].Torch) > 0
 	open := !n.CUDANumber.Known() && n.Torch == "" && TwinNamed(n.Environment, n.Name) == ""
-	if torch && n.NamesFramework("torch") && !n.settles() || open || n.Accelerator == "cpu" {
+	if torch && n.NamesFramework("torch") && !n.settles() || open || n.ForCPU() || n.Companion && n.Torch == "" {
 		return nil
 	}
 	if n.Torch == "" && n.dispensable {
@@ -279,6 +228,11 @@ func (n *RequestedPackage) build() *facts.Build {
 		b.SASS, b.PTX = rows[0].SASS, rows[0].PTX
 	}
 	return b
+}
+
+// ForCPU reports whether a file names the package's build for CPUs.
+func (n *RequestedPackage) ForCPU() bool {
+	return n.Device == "cpu" && (n.By == cudaof.Files || n.By == cudaof.Local)
 }
 
 // settles reports whether the file leaves open the release of a torch which this package pins: it is judged in the
@@ -338,8 +292,7 @@ func (m *Machine) layOne(n *RequestedPackage, s Standing) {
 	if b == nil {
 		return
 	}
-	v := newBuild(m, m.Environment(n.Environment), b, s)
-	v.Named = n
+	v := newBuild(m, m.Environment(n.Environment), b, s, n)
 	if n.Origin == "image" {
 		v.Rows, v.Release = nil, version.Release{}
 	}
@@ -361,10 +314,7 @@ func (m *Machine) asTorch(b *Build, release string) {
 		torch.CUDANumber = b.CUDANumber
 		b.Rows = m.torchRows(torch)
 	}
-	if cuda := commonCUDA(b.Rows); cuda.Known() &&
-		(!b.CUDANumber.Known() || b.CUDANumber.Parts() < 2 && cuda.Major() == b.CUDANumber.Major()) {
-		b.CUDANumber, b.Device = cuda, "cuda"
-	}
+	b.Answer = b.Narrow(cudasOf(b.Rows))
 }
 
 // Either reports whether the package is the same with and without a GPU: what it cannot have it does without.

@@ -7,32 +7,17 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/cudaof"
 	"cudacompat/probe/facts"
 )
 
-// CUDAImage is the image that holds CUDA itself: other images are built on it.
-const CUDAImage = "nvidia/cuda"
-
-// ofCUDA reports whether a name is that image's, in either registry that has it.
-func ofCUDA(name string) bool { return strings.TrimPrefix(name, "nvcr.io/") == CUDAImage }
-
 var (
-	// imageCUDA matches tags that tell a CUDA release: "2.9.0-cuda12.6-cudnn9-runtime", "2.5.1-gpu-py311-cu124".
-	imageCUDA = lazyregexp.New(`(?:^|-)cu(?:da)?(\d\d\.?\d)`)
 	// pytorchTag matches PyTorch's own images, whose tag is a release and a variant of it: the wheel of that variant is in
 	// the image.
 	pytorchTag = lazyregexp.New(`^pytorch/pytorch:(\d+\.\d+\.\d+)-cuda\d+\.\d+-cudnn\d+-(?:runtime|devel)$`)
 	// engineTag matches the images of an engine whose tag is its release: its wheel, and the torch that it asks for, are in
 	// the image (https://github.com/vllm-project/vllm/blob/v0.11.2/docker/Dockerfile).
 	engineTag = lazyregexp.New(`^(?:vllm/(vllm)-openai|lmsysorg/(sglang)):v(\d+(?:\.\d+)+(?:\.?(?:post|rc)\d+)?)(?:-|$)`)
-	// ngcTag matches the tags of NVIDIA's own images for frameworks: one monthly release has one CUDA in all of them
-	// (https://docs.nvidia.com/deeplearning/frameworks/support-matrix/index.html). Images of other engines, and those for
-	// Jetson, have a word more.
-	ngcTag = lazyregexp.New(`^(\d\d\.\d\d)(?:-tf[12])?-py3(?:-min|-sdk)?$`)
-	// tensorflowTag matches TensorFlow's own images for a GPU: the wheel of that release is in the image.
-	tensorflowTag = lazyregexp.New(`^(\d+\.\d+\.\d+)-gpu(?:-jupyter)?$`)
-	// baseCUDA matches the tags of nvidia/cuda: "12.6.3-runtime-ubuntu24.04".
-	baseCUDA = lazyregexp.New(`^(\d+\.\d+(?:\.\d+)?)(?:-|$)`)
 	// gpuImage matches the names and tags of images that are for a GPU.
 	gpuImage = lazyregexp.New(`(?i)^nvcr\.io/|nvidia|cuda|tensorrt|triton|vllm|sglang|lmdeploy|rapids|pytorch` +
 		`|text-generation-inference|(?:^|[-:/])gpu(?:-|$)`)
@@ -41,42 +26,28 @@ var (
 	// plainImage matches the names of systems, languages and package managers, whoever publishes them.
 	plainImage = lazyregexp.New(`(?:^|/)(?:python|ubuntu|debian|alpine|amazonlinux|rockylinux|almalinux|fedora|centos` +
 		`|ubi\d*(?:-\w+)?|busybox|node|golang|rust|openjdk|uv|miniconda3?|miniforge3?|mambaforge|micromamba|anaconda3?)$`)
-	// otherImage matches those for other accelerators, or for none.
-	otherImage = lazyregexp.New(`(?i)rocm|cpu|xpu|neuron|habana|openvino`)
 )
 
 // requestedImage is what is known of the image that a Dockerfile begins with: by the table of images, else by its tag. One
 // that names no GPU asks for nothing by itself: what is installed over it is judged, and if that is nothing, it may
 // hold anything.
 func (m *Machine) requestedImage(n *RequestedPackage) *RequestedPackage {
-	n.Image = m.imageOf(n.Name, n.Version)
+	n.Answer, n.Image = cudaof.OfImage(m.Tables, n.Name, n.Version)
 	name := n.Name + ":" + n.Version
-	switch tag := imageCUDA.FindStringSubmatch(n.Version); {
-	case n.Image != nil:
-		n.CUDANumber, n.Uses = n.Image.CUDA, "gpu"
-	case ofCUDA(n.Name):
-		if f := baseCUDA.FindStringSubmatch(n.Version); f != nil {
-			n.CUDANumber = version.Of(f[1])
-		}
+	switch {
+	case n.Image != nil, n.Known(), cudaof.IsCUDAImage(n.Name):
 		n.Uses = "gpu"
-	case tag != nil:
-		digits := strings.ReplaceAll(tag[1], ".", "")
-		n.CUDANumber, n.Uses = version.Of(digits[:2]+"."+digits[2:]), "gpu"
-		if own := pytorchTag.FindStringSubmatch(name); own != nil {
-			n.Torch = own[1]
-		}
-	case m.ngcCUDA(n.Name, n.Version).Known():
-		n.CUDANumber, n.Uses = m.ngcCUDA(n.Name, n.Version), "gpu"
-	case m.tensorflowCUDA(n.Name, n.Version).Known():
-		n.CUDANumber, n.Uses = m.tensorflowCUDA(n.Name, n.Version), "gpu"
 	case gpuOrNot.MatchString(n.Name):
 		n.Uses = "either"
-	case gpuImage.MatchString(name) && !otherImage.MatchString(name):
+	case gpuImage.MatchString(name) && !cudaof.OtherImage.MatchString(name):
 		n.Uses = "gpu"
-	case strings.Contains(n.Name, "/") && !plainImage.MatchString(n.Name) && !otherImage.MatchString(name):
+	case strings.Contains(n.Name, "/") && !plainImage.MatchString(n.Name) && !cudaof.OtherImage.MatchString(name):
 		n.Uses = "unsaid"
 	default:
 		return nil // an official image: a system, a language
+	}
+	if own := pytorchTag.FindStringSubmatch(name); own != nil && n.By == cudaof.Tag {
+		n.Torch = own[1]
 	}
 	if engine := engineTag.FindStringSubmatch(name); engine != nil && n.Uses == "gpu" {
 		n.Torch = m.engineTorch(engine[1]+engine[2], engine[3])
@@ -93,32 +64,6 @@ func KnowsImage(t *tables.Tables, reference string) bool {
 	return tagged && n != nil && (n.CUDANumber.Known() || n.Torch != "")
 }
 
-// ngcCUDA returns the CUDA of one of NVIDIA's images by the row of another image of its release.
-func (m *Machine) ngcCUDA(name, tag string) version.Number {
-	release := ngcTag.FindStringSubmatch(tag)
-	if release == nil || !strings.HasPrefix(name, "nvcr.io/nvidia/") {
-		return version.Number{}
-	}
-	for _, c := range tables.Rows[tables.Container](m.Tables) {
-		if own := ngcTag.FindStringSubmatch(c.Tag); own != nil && own[1] == release[1] && strings.HasPrefix(c.Image, "nvcr.io/nvidia/") {
-			return c.CUDA
-		}
-	}
-	return version.Number{}
-}
-
-// tensorflowCUDA returns the CUDA of TensorFlow's own image for a GPU: that of its release.
-func (m *Machine) tensorflowCUDA(name, tag string) version.Number {
-	release := tensorflowTag.FindStringSubmatch(tag)
-	if release == nil || name != "tensorflow/tensorflow" {
-		return version.Number{}
-	}
-	if row := m.Tables.TensorFlow(version.Of(release[1])); row != nil {
-		return row.CUDA
-	}
-	return version.Number{}
-}
-
 // engineTorch is the release of PyTorch that an engine's release pins; empty where the tables do not tell.
 func (m *Machine) engineTorch(name, release string) string {
 	for _, e := range tables.RowsOf[tables.Extension](m.Tables, name) {
@@ -129,24 +74,8 @@ func (m *Machine) engineTorch(name, release string) string {
 	return ""
 }
 
-// imageOf is the table's row of an image: of its tag, else of the release that the tag begins with. A tag that names a
-// CUDA or another accelerator besides is of another image than its release's.
-func (m *Machine) imageOf(name, tag string) *tables.Container {
-	release, rest, _ := strings.Cut(tag, "-")
-	if imageCUDA.MatchString(rest) || otherImage.MatchString(rest) {
-		release = tag
-	}
-	rows := tables.Rows[tables.Container](m.Tables)
-	for _, want := range []string{tag, release} {
-		if i := slices.IndexFunc(rows, func(c tables.Container) bool { return c.Image == name && c.Tag == want }); i >= 0 {
-			return &rows[i]
-		}
-	}
-	return nil
-}
-
 // Base reports whether this is an image of CUDA without a program: what is built on it brings its own code.
-func (n *RequestedPackage) Base() bool { return n.Origin == "image" && ofCUDA(n.Name) }
+func (n *RequestedPackage) Base() bool { return n.Origin == "image" && cudaof.IsCUDAImage(n.Name) }
 
 // torchImage matches images that bring a PyTorch and nothing else that computes.
 var torchImage = lazyregexp.New(`(?:^|/)(?:[\w-]+-)?pytorch(?:-(?:training|inference))?$`)

@@ -12,7 +12,7 @@ func (m *Machine) layPrograms() {
 	for i := range m.Facts.Programs {
 		program := &m.Facts.Programs[i]
 		if b := m.backendOf(program); b != nil {
-			m.Builds = append(m.Builds, newBuild(m, m.Environment(program), b, Chosen))
+			m.Builds = append(m.Builds, newBuild(m, m.Environment(program), b, Chosen, nil))
 		}
 	}
 }

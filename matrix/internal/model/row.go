@@ -125,13 +125,8 @@ func (r Row) Asks(name string) string {
 
 // DefaultVariant is the variant of a PyTorch release that the installer's own index has; empty when that is not known.
 func (m *Machine) DefaultVariant(name string, release version.Release) string {
-	if name != "torch" || !release.Number.Known() {
+	if name != "torch" {
 		return ""
 	}
-	for _, d := range tables.Rows[tables.Default](m.Tables) {
-		if d.Release == release.Number.Short() && d.Platform == m.Platform {
-			return d.Variant
-		}
-	}
-	return ""
+	return m.Tables.DefaultVariant(release.Number, m.Platform)
 }

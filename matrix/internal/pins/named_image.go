@@ -3,6 +3,7 @@ package pins
 import (
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/cudaof"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/pin"
 )
@@ -11,7 +12,7 @@ import (
 func imageSteps(m *model.Machine) []pin.Step {
 	var newest version.Number
 	for _, c := range tables.Rows[tables.Container](m.Tables) {
-		if c.Image == model.CUDAImage && m.Reached(c.CUDA) && newest.Less(c.CUDA) {
+		if c.Image == cudaof.CUDAImage && m.Reached(c.CUDA) && newest.Less(c.CUDA) {
 			newest = c.CUDA
 		}
 	}

@@ -241,7 +241,7 @@ func releasesOf(m *model.Machine, w *wish) (list []tables.Extension, all int) {
 // torch. What the index has as a source is, where its row says for what; of flash-attn's, nothing does.
 func installable(m *model.Machine, e tables.Extension) bool {
 	switch {
-	case e.Platform != "" && e.Platform != m.Platform:
+	case !e.IsFor(m.Platform):
 		return false
 	case m.Tables.Trait("pins-torch", e.Package, version.Number{}) && len(e.Torch) == 0, m.Tables.CompiledForOlder(&e):
 		return false
@@ -468,14 +468,15 @@ func loadsBeside(m *model.Machine, e tables.Extension, r model.Row) bool {
 func fitRow(m *model.Machine, e tables.Extension, r model.Row) fit.Result {
 	release, _ := version.ParseRelease(e.Release)
 	p := fit.Package{Name: e.Package, Release: release, Rows: []tables.Extension{e}}
-	p.CUDA = cudaof.Of(m.Tables, cudaof.Package{Name: e.Package, Release: release, Version: e.Release, Rows: p.Rows, Platform: r.Platform})
+	p.CUDA = cudaof.Of(m.Tables, cudaof.Package{Name: e.Package, Release: release, Version: e.Release, Rows: p.Rows,
+		Index: cudaof.DefaultIndex, Platform: r.Platform})
 	return fit.Of(m.Tables, torchOf(r), p, fit.Target{})
 }
 
 // torchOf is a row of torch as package fit compares it.
 func torchOf(r model.Row) fit.Torch {
 	return fit.Torch{Release: version.Release{Number: r.Number, Local: r.Variant}, Platform: r.Platform,
-		CUDA: cudaof.Answer{Device: "cuda", Number: r.CUDA, All: []version.Number{r.CUDA}, By: cudaof.Framework}}
+		CUDA: cudaof.Exactly(r.CUDA, cudaof.Framework)}
 }
 
 // exclusion is what of the machine excludes a release's wheel.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/cudaof"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/probe/facts"
 )
@@ -13,7 +14,7 @@ import (
 func TestServedBy(t *testing.T) {
 	env := &model.Environment{Environment: &facts.Environment{}}
 	build := func(name, cuda, cudnn string) *model.Build {
-		return &model.Build{Build: &facts.Build{Name: name}, Env: env, CUDANumber: version.Of(cuda), CuDNNNumber: version.Of(cudnn)}
+		return &model.Build{Build: &facts.Build{Name: name}, Env: env, Answer: cudaof.Exactly(version.Of(cuda), cudaof.Files), CuDNNNumber: version.Of(cudnn)}
 	}
 	torch := build("torch", "12.4", "9.1.0.70")
 	for _, c := range []struct {

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -93,12 +94,7 @@ func comparable(m *model.Machine, p fit.Package) bool {
 
 // fitTorch is a torch as package fit compares it.
 func fitTorch(m *model.Machine, b *model.Build) fit.Torch {
-	t := fit.Torch{Release: b.Release, Platform: m.Platform, Vendor: !b.Official() || !b.Release.Final(),
-		CUDA: cudaof.Answer{Device: b.Device, By: cudaof.Files}}
-	if b.CUDANumber.Known() {
-		t.CUDA = cudaof.Answer{Device: "cuda", Number: b.CUDANumber, All: []version.Number{b.CUDANumber}, By: cudaof.Files}
-	}
-	return t
+	return fit.Torch{Release: b.Release, Platform: m.Platform, Vendor: !b.Official() || !b.Release.Final(), CUDA: b.Answer}
 }
 
 // fitPackage is a package as package fit compares it. What was read of its files goes before what its name and the
@@ -108,11 +104,11 @@ func fitPackage(m *model.Machine, torch *model.Build, n neighbour) fit.Package {
 	p := fit.Package{Name: n.Name, Release: n.Release()}
 	p.Rows, p.Either = rowsOf(m, torch, n.Installed)
 	said := cudaof.Package{Name: n.Name, Release: p.Release, Version: n.Version, Rows: p.Rows, Platform: m.Platform,
-		Index: indexOf(e, n.Name)}
+		Index: cmp.Or(indexOf(e, n.Name), cudaof.DefaultIndex)}
 	if p.Release.Local == "" && m.Tables.Trait("companion", n.Name, version.Number{}) && fromElsewhere(m, torch) {
 		public, _, _ := strings.Cut(n.Version, "+")
 		p.Rows, p.Either = companionRows(m, tables.RowsOf[tables.Extension](m.Tables, n.Name), public), false
-		said.Rows, said.Platform = p.Rows, ""
+		said.Rows, said.Index = p.Rows, ""
 	}
 	if r := requested(e, n.Name); r != nil && r.Wheel != "" {
 		p.Tags = fit.TagsOf(r.Wheel)
@@ -131,9 +127,9 @@ func fromElsewhere(m *model.Machine, torch *model.Build) bool {
 	if torch.Release.Local != "" || torch.Device == "" {
 		return false
 	}
-	index := cudaof.Of(m.Tables, cudaof.Package{Name: "torch", Release: torch.Release, Platform: m.Platform})
+	index := cudaof.Of(m.Tables, cudaof.Package{Name: "torch", Release: torch.Release, Index: cudaof.DefaultIndex, Platform: m.Platform})
 	return torch.Origin == "conda" || index.Known() &&
-		(index.Device != torch.Device || torch.CUDANumber.Known() && index.Number.Short() != torch.CUDANumber.Short())
+		(index.Device != torch.Device || torch.CUDANumber.Known() && index.CUDANumber.Short() != torch.CUDANumber.Short())
 }
 
 // requested returns how a file names a package; nil where none does.
@@ -183,7 +179,7 @@ func rowsOf(m *model.Machine, torch *model.Build, p *model.Installed) (rows []ta
 		published := row.Variant == "pypi" || row.Variant == "sdist"
 		own := r.Local == "" && (published || row.Variant == index || row.Variant == beside) ||
 			r.Local != "" && (row.Variant == r.Local || madeFor(row, r))
-		if own && version.SameRelease(row.Release, public) && (row.Platform == "" || row.Platform == m.Platform) {
+		if own && version.SameRelease(row.Release, public) && row.IsFor(m.Platform) {
 			rows = append(rows, row)
 		}
 	}
@@ -208,7 +204,7 @@ func torchIndex(torch *model.Build) string {
 // C++ ABI and its machine code are those of the index's build alone.
 func companionRows(m *model.Machine, all []tables.Extension, public string) []tables.Extension {
 	for _, row := range all {
-		if version.SameRelease(row.Release, public) && (row.Platform == "" || row.Platform == m.Platform) {
+		if version.SameRelease(row.Release, public) && row.IsFor(m.Platform) {
 			row.CUDA, row.CXX11, row.SASS, row.PTX, row.Links, row.Opens = nil, nil, nil, nil, nil, nil
 			return []tables.Extension{row}
 		}

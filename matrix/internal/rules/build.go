@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/cudaof"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/pin"
@@ -247,7 +248,7 @@ func cpuOnlyBuild(m *model.Machine, b *model.Build) []*Result {
 		f.Message += "; on aarch64 PyPI's wheel was for CPUs up to 2.10, the CUDA wheels are on PyTorch's own index"
 	}
 	// No pin can help there: newer TensorFlow has CUDA only for Linux, which WSL2 runs.
-	if m.CPUOnWindows(b.Name, b.Release) {
+	if b.By == cudaof.Platform {
 		f.Message += "; 2.10 was TensorFlow's last release with CUDA for Windows"
 		f.Pins, f.Steps = nil, []pin.Step{pin.Say("in WSL2: `" + pin.Install{Packages: []string{"tensorflow[and-cuda]"}}.Commands(pin.Place{})["pip"] + "`")}
 		f.Source = []string{"https://github.com/tensorflow/tensorflow/releases/tag/v2.11.1"}

@@ -169,7 +169,7 @@ func extensionFinding(m *model.Machine, torch *model.Build, n neighbour, k fit.K
 		f.Need = "a library for CUDA " + cuda
 		f.Message = fmt.Sprintf("%s %s has no library for CUDA %s; from 0.50 on it falls back within the major", n.Name, n.Version, cuda)
 		f.Steps = []pin.Step{pins.InstallStep(torch.Env, pin.Install{Packages: []string{"bitsandbytes"}, Upgrade: true})}
-		if all := n.p.CUDA.All; len(all) > 0 {
+		if all := n.p.CUDA.CUDAs; len(all) > 0 {
 			f.Steps = append(f.Steps, pin.Run("export BNB_CUDA_VERSION="+strings.ReplaceAll(all[len(all)-1].String(), ".", "")).Explained(
 				"names a library that it has").Instead())
 		}
@@ -198,7 +198,7 @@ func extensionSteps(m *model.Machine, p *model.Installed, b *model.Build) []pin.
 		exact := slices.ContainsFunc(e.Torch, func(text string) bool {
 			return model.Exactly(text).Short() == b.Release.Number.Short()
 		})
-		if !exact || model.OtherFamily(e.CUDA, b.CUDANumber) || e.Platform != "" && e.Platform != m.Platform {
+		if !exact || model.OtherFamily(e.CUDA, b.CUDANumber) || !e.IsFor(m.Platform) {
 			continue
 		}
 		if step, ok := extensionStep(m, p, e, b); ok {

@@ -71,7 +71,7 @@ func unjudgedPackage(m *model.Machine, n *model.RequestedPackage) []*Result {
 	case "jit":
 		return nil
 	}
-	if len(n.Rows) > 0 && n.NamesFramework("torch") || n.Accelerator == "cpu" {
+	if len(n.Rows) > 0 && n.NamesFramework("torch") || n.ForCPU() {
 		return nil // judged beside that torch
 	}
 	if n.Version == "" && n.Origin != "image" {

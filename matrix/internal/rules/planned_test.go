@@ -5,6 +5,7 @@ import (
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/cudaof"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
@@ -43,8 +44,9 @@ func TestBareBeside(t *testing.T) {
 		for _, name := range c.wheels {
 			env.Packages = append(env.Packages, facts.Package{Name: name, Version: "12.6.77"})
 		}
-		b := &model.Build{Build: &facts.Build{Name: "onnxruntime-gpu", Version: "1.21.1"}, CUDANumber: version.Of("12"),
-			Env: model.NewEnvironment(tables.Embedded(), &env)}
+		b := &model.Build{Build: &facts.Build{Name: "onnxruntime-gpu", Version: "1.21.1"},
+			Answer: cudaof.Exactly(version.Of("12"), cudaof.Name),
+			Env:    model.NewEnvironment(tables.Embedded(), &env)}
 		if got := bareBeside(b); len(got) > 0 != c.unknown {
 			t.Errorf("%v: %v, unknown is %t", c.wheels, got, c.unknown)
 		}
