@@ -1,13 +1,15 @@
 package tables
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 )
 
-// byHand checks that every line of hand.csv is true: the cell that it speaks of is there and says so.
-func (t *Tables) byHand() error {
+// byHand checks that every line of hand.csv is true: the cell that it speaks of is there and says so. With
+// lacking, a row may be missing.
+func (t *Tables) byHand(lacking bool) error {
 	s, _ := sheetNamed("hand")
 	hand, err := s.grid(t.from)
 	if err != nil {
@@ -15,11 +17,18 @@ func (t *Tables) byHand() error {
 	}
 	for i, row := range hand.Rows {
 		if err := t.handLine(row[0], row[1], row[2], row[3]); err != nil {
-			return hand.places[i](0).error(err)
+			if err = hand.places[i](0).error(err); !lacking || !errors.As(err, new(absentRow)) {
+				return err
+			}
 		}
 	}
 	return nil
 }
+
+// absentRow is the error of a line that speaks of a row which its table lacks.
+type absentRow struct{ table, key string }
+
+func (e absentRow) Error() string { return fmt.Sprintf("%s has no row %q", e.table, e.key) }
 
 func (t *Tables) handLine(table, key, column, value string) error {
 	s, ok := sheetNamed(table)
@@ -36,7 +45,7 @@ func (t *Tables) handLine(table, key, column, value string) error {
 	i := slices.IndexFunc(g.Rows, func(row []string) bool { return strings.Join(row[:g.Keys], " ") == key })
 	switch {
 	case i < 0:
-		return fmt.Errorf("%s has no row %q", table, key)
+		return absentRow{table, key}
 	case g.Cell(i, column) != value:
 		return fmt.Errorf("%s of %s %s is %q, not %q: what a source says needs no line", column, table, key,
 			g.Cell(i, column), value)

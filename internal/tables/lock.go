@@ -26,6 +26,7 @@ type Locked struct {
 	Fetched   string            `json:"fetched,omitempty"`   // the day; of a copy, the one of which it is; empty: never
 	SHA256    string            `json:"sha256,omitempty"`    // of the list of its files, or of the page
 	Rows      string            `json:"rows,omitempty"`      // the seal of the rows that name it
+	Marks     string            `json:"marks,omitempty"`     // of each of these rows, by which a changed one is known
 	Nothing   map[string]string `json:"nothing,omitempty"`   // wheels that make no row, and why: nobody reads them again
 	Overruled map[string]string `json:"overruled,omitempty"` // "torch 2.9.0 cu130 linux_x86_64 nccl": what it says where hand.csv says otherwise
 

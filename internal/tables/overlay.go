@@ -30,7 +30,7 @@ func LoadOver(over fs.FS) (*Tables, error) {
 		return nil, fmt.Errorf("there is no table: neither TABLE.csv (%s) nor a directory signature",
 			strings.Join(Names(), ", "))
 	}
-	return load(layers{over: over, under: data.FS})
+	return load(layers{over: over, under: data.FS}, false)
 }
 
 // LoadBundle is the embedded tables with those of a bundle in their places, whole: a row that the bundle has no more was
@@ -40,7 +40,7 @@ func LoadBundle(files fs.FS, date string) (*Tables, bool, error) {
 	if date < Embedded().Checked() {
 		return Embedded(), false, nil
 	}
-	t, err := load(layers{over: files, under: data.FS, whole: true})
+	t, err := load(layers{over: files, under: data.FS, whole: true}, false)
 	return t, true, err
 }
 

@@ -57,9 +57,12 @@ var embedded = sync.OnceValue(func() *Tables { return Open(data.FS) })
 
 // Load reads and lints every table in fsys, and that rows name only things which exist. An error says file, line and
 // column; nothing half-loaded is returned.
-func Load(fsys fs.FS) (*Tables, error) { return load(layers{under: fsys}) }
+func Load(fsys fs.FS) (*Tables, error) { return load(layers{under: fsys}, false) }
 
-func load(from layers) (*Tables, error) {
+// LoadLacking loads tables that are about to be filled: they may lack a row of which hand.csv speaks.
+func LoadLacking(fsys fs.FS) (*Tables, error) { return load(layers{under: fsys}, true) }
+
+func load(from layers, lacking bool) (*Tables, error) {
 	t := open(from)
 	for _, s := range sheets {
 		if _, err := s.read(s, from, checkCell); err != nil {
@@ -79,7 +82,7 @@ func load(from layers) (*Tables, error) {
 		return nil, err
 	}
 	if from.over == nil { // a site may know better
-		if err := t.byHand(); err != nil {
+		if err := t.byHand(lacking); err != nil {
 			return nil, err
 		}
 	}

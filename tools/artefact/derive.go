@@ -149,9 +149,31 @@ func (d *Data) comesLast(branch string) bool {
 
 // isSetByHand reports whether a line of hand.csv sets a cell.
 func (d *Data) isSetByHand(table, key, column string) bool {
-	return slices.ContainsFunc(d.grids["hand"].Rows, func(row []string) bool {
-		return row[0] == table && row[1] == key && row[2] == column
-	})
+	_, set := d.byHand(table, key, column)
+	return set
+}
+
+// byHand returns what a line of hand.csv says of a cell.
+func (d *Data) byHand(table, key, column string) (value string, set bool) {
+	g := d.grids["hand"]
+	for i, row := range g.Rows {
+		if row[0] == table && row[1] == key && row[2] == column {
+			return g.Cell(i, "value"), true
+		}
+	}
+	return "", false
+}
+
+// LackingByHand names the rows of which hand.csv speaks and that a table lacks.
+func (d *Data) LackingByHand() []string {
+	var list []string
+	for _, row := range d.grids["hand"].Rows {
+		g, ok := d.grids[row[0]]
+		if ok && !slices.ContainsFunc(g.Rows, func(r []string) bool { return strings.Join(r[:g.Keys], " ") == row[1] }) {
+			list = append(list, fmt.Sprintf("hand.csv: %s.csv has no row %s, of which a line sets %s", row[0], row[1], row[2]))
+		}
+	}
+	return list
 }
 
 // PastReview are the lines of hand.csv at which a person should have looked again.

@@ -69,7 +69,7 @@ func (s *Source) extensionRow(r *Reading, e Listed) Row {
 	if cuda, ok := versionCUDA(r.Build.Version); ok { // of PyTorch's companions, which compare it when they are imported
 		cells["cuda"] = cuda
 	}
-	if len(r.Libraries) > 0 {
+	if len(r.Libraries) > 0 && !e.Part {
 		r.Needs.cells(cells)
 	}
 	if r.CuDNN != "" {

@@ -2,6 +2,7 @@ package artefact
 
 import (
 	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,7 +27,7 @@ func (d *Data) vouchers(lock Lock) (rows map[vouched][]string, complaints []stri
 			if slices.Contains(unsealed, name) {
 				continue
 			}
-			line := name + "," + string(render([][]string{row}))
+			line := lineOf(name, row)
 			for _, source := range tables.SourcesOf(g.Cell(i, "source")) {
 				id := tables.Lock(lock).Origin(name, source)
 				switch {
@@ -43,6 +44,9 @@ func (d *Data) vouchers(lock Lock) (rows map[vouched][]string, complaints []stri
 	}
 	return rows, complaints
 }
+
+// lineOf returns what is sealed of a row.
+func lineOf(table string, row []string) string { return table + "," + string(render([][]string{row})) }
 
 // Pages are the sources of rows that a person typed.
 func (d *Data) Pages(lock Lock) []string {
@@ -61,6 +65,38 @@ func sealOf(rows []string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(slices.Compact(rows), ""))))[:16]
 }
 
+// marksOf returns a mark of each row, three bytes of its digest: by them a sync knows which row is another than it was.
+func marksOf(rows []string) string {
+	var marks []byte
+	for _, row := range slices.Compact(slices.Clone(rows)) {
+		marks = append(marks, mark(row)...)
+	}
+	return base64.StdEncoding.EncodeToString(marks)
+}
+
+func mark(row string) []byte {
+	sum := sha256.Sum256([]byte(row))
+	return sum[:3]
+}
+
+// Altered returns the rows of a source that are not as they were when a program read it, as they are sealed. A lock that has
+// no marks of them tells none apart: all are altered.
+func (d *Data) Altered(lock Lock, id string) map[string]bool {
+	rows, _ := d.vouchers(lock)
+	marks, err := base64.StdEncoding.DecodeString(lock[id].Marks)
+	known := map[string]bool{}
+	for mark := range slices.Chunk(marks, 3) {
+		known[string(mark)] = err == nil
+	}
+	altered := map[string]bool{}
+	for _, row := range rows[vouched{id, ""}] {
+		if !known[string(mark(row))] {
+			altered[row] = true
+		}
+	}
+	return altered
+}
+
 // Seal writes down which rows each source vouches for as they are now: those that a program has read (all where ids is
 // nil), and, as of today, the pages that a person has read. The other pages of the same rows keep their day. Pages that no
 // row names any more are forgotten.
@@ -69,9 +105,9 @@ func (d *Data) Seal(lock Lock, ids, pages []string) {
 	for id, one := range lock {
 		switch {
 		case one.Typed():
-			one.Rows = ""
+			one.Rows, one.Marks = "", ""
 		case ids == nil || slices.Contains(ids, id):
-			one.Rows = sealOf(rows[vouched{id, ""}])
+			one.Rows, one.Marks = sealOf(rows[vouched{id, ""}]), marksOf(rows[vouched{id, ""}])
 		}
 		maps.DeleteFunc(one.Pages, func(page string, _ tables.Page) bool { return rows[vouched{id, page}] == nil })
 		maps.DeleteFunc(one.Overruled, func(cell, _ string) bool { return !d.hasLine(cell) })
@@ -150,6 +186,7 @@ func Lint(dir, today string) ([]string, error) {
 	}
 	lock.Match(list)
 	_, complaints := d.vouchers(lock)
+	complaints = append(complaints, d.LackingByHand()...)
 	ids, pages := d.Broken(lock)
 	for _, id := range ids {
 		complaints = append(complaints, fmt.Sprintf("%s: its rows are not as they were when it was read: run `tables sync -w %s`, "+

@@ -30,6 +30,7 @@ type Listed struct {
 	Since     string   `toml:"since"`     // the oldest release of which there is a row
 	Members   []string `toml:"members"`   // libraries that say which CUDA they need
 	Code      bool     `toml:"code"`      // their machine code is all that the package has
+	Part      bool     `toml:"part"`      // they are some of its libraries: what they need is not all that it needs
 	Extra     string   `toml:"extra"`     // by which older releases ask for torch
 	Platforms bool     `toml:"platforms"` // the index has another build of a release for each platform
 	Named     string   `toml:"named"`     // matches the names of its libraries, one for each CUDA

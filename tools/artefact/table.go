@@ -25,9 +25,9 @@ type Data struct {
 	following map[string]string
 }
 
-// OpenData loads and lints the tables.
+// OpenData loads and lints the tables. They may lack rows of which hand.csv speaks: a sync brings them back.
 func OpenData(dir string) (*Data, error) {
-	loaded, err := tables.Load(os.DirFS(dir))
+	loaded, err := tables.LoadLacking(os.DirFS(dir))
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +94,9 @@ func (d *Data) Compare(row Row) Change {
 			c.Overruled[strings.Join(slices.Concat([]string{row.Table}, c.Key, []string{column}), " ")] = cell
 		case ok && !says(column, c.New[i], cell):
 			c.New[i] = cell
+		}
+		if value, set := d.byHand(row.Table, strings.Join(c.Key, " "), column); set && c.Old == nil {
+			c.New[i] = value
 		}
 	}
 	if row.Restated && slices.Equal(c.Old, c.New) {
@@ -330,19 +333,32 @@ func (d *Data) Reaches(p Product, c Candidate) bool {
 
 // Knows reports whether the tables have a candidate's release for its platform and CUDA family.
 func (d *Data) Knows(p Product, c Candidate) bool {
+	return len(d.rowsOf(p, c)) > 0 || p.Table == "torch" && c.Local == "" && d.forCPU(c)
+}
+
+// rowsOf returns the numbers of the rows that a candidate's release has for its platform and CUDA family.
+func (d *Data) rowsOf(p Product, c Candidate) (list []int) {
 	g := d.grids[p.Table]
-	if p.Table == "extension" {
-		return slices.ContainsFunc(g.Rows, func(row []string) bool { return row[0] == p.Name && row[1] == c.Version })
-	}
-	for i := range g.Rows {
+	for i, row := range g.Rows {
+		if p.Table == "extension" {
+			if row[0] == p.Name && row[1] == c.Version {
+				list = append(list, i)
+			}
+			continue
+		}
 		release := cmp.Or(g.Cell(i, "build"), g.Cell(i, "release"))
 		platform := g.Cell(i, "platform")
 		if release == c.Version && (platform == "" || platform == c.Platform) &&
-			strings.HasSuffix(g.Rows[i][1], c.family()) && (c.Local == "" || g.Rows[i][1] == c.Local) {
-			return true
+			strings.HasSuffix(row[1], c.family()) && (c.Local == "" || row[1] == c.Local) {
+			list = append(list, i)
 		}
 	}
-	return p.Table == "torch" && c.Local == "" && d.forCPU(c)
+	return list
+}
+
+// Unsealed reports whether a row of a candidate is not as it was when its source was read: what Altered has.
+func (d *Data) Unsealed(p Product, c Candidate, altered map[string]bool) bool {
+	return slices.ContainsFunc(d.rowsOf(p, c), func(i int) bool { return altered[lineOf(p.Table, d.grids[p.Table].Rows[i])] })
 }
 
 // forCPU reports whether PyPI's wheels of a PyTorch release are known to be for CPUs.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -415,5 +416,57 @@ func TestUsage(t *testing.T) {
 		if code, _, errs := b.run(c.args...); code != exitUsage || !strings.Contains(errs, c.want) {
 			t.Errorf("%q: exit %d, %s", c.args, code, errs)
 		}
+	}
+}
+
+// TestRowsComeBack takes rows out of the tables, and changes one: a sync, without a cache, reads the wheels of these
+// releases and no others. A line of hand.csv for a row that is missing names it until the row is back, with what the line
+// says.
+func TestRowsComeBack(t *testing.T) {
+	b := newBench(t)
+	if code, out, errs := b.run("-w", "sglang", "xgboost"); code != exitSame {
+		t.Fatalf("exit %d\n%s%s", code, out, errs)
+	}
+	sound, hand := b.table(t, "extension.csv"), b.table(t, "hand.csv")
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(b.data, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rowOf := func(key string) string {
+		row := sound[strings.Index(sound, key):]
+		return row[:strings.Index(row, "\n")+1]
+	}
+	sglang, xgboost := rowOf("sglang,9.0.0,"), rowOf("xgboost,9.0.0,")
+	for _, c := range []struct{ name, source, row, now, hand, want string }{
+		{"taken out", "sglang", sglang, "", "", "extension.csv: sglang 9.0.0 pypi : new\n"},
+		{"changed", "sglang", sglang, strings.Replace(sglang, "2.9.1,12", "2.9.9,12", 1), "",
+			"extension.csv: sglang 9.0.0 pypi : differs\n  - torch: 2.9.9\n  + torch: 2.9.1\n"},
+		{"with a line of hand.csv", "xgboost", xgboost, "",
+			"extension,xgboost 9.0.0 pypi linux_x86_64,sass,sm_70,a test,2099-01-01,https://example.com/\n",
+			"\nxgboost,9.0.0,pypi,linux_x86_64,,12,,sm_70,"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			write("extension.csv", strings.Replace(sound, c.row, c.now, 1))
+			if c.hand != "" {
+				lines := append(strings.SplitAfter(hand, "\n"), c.hand)
+				slices.Sort(lines[1:])
+				write("hand.csv", strings.Join(lines, ""))
+				complaints, err := artefact.Lint(b.data, "2026-11-29")
+				want := "hand.csv: extension.csv has no row xgboost 9.0.0 pypi linux_x86_64, of which a line sets sass"
+				if !slices.Contains(complaints, want) || err != nil {
+					t.Errorf("lint says %q, %v", complaints, err)
+				}
+			}
+			b.cache = t.TempDir()
+			_, out, errs := b.run("-w", c.source)
+			const tally = "1 sources, 1 wheels: 0 make no row, 0 could not be read; 1 rows differ, 1 written"
+			if !strings.Contains(out, c.want) || !strings.Contains(out, tally) {
+				t.Errorf("%s%s", out, errs)
+			}
+			if got := b.table(t, "extension.csv"); c.hand == "" && got != sound {
+				t.Error(cmp.Diff(sound, got))
+			}
+		})
 	}
 }

@@ -103,11 +103,7 @@ func (s *syncing) wheels(ctx context.Context, l artefact.Listed, product artefac
 	if err != nil {
 		return err
 	}
-	release := s.release
-	if release == "" && slices.Contains(s.changed, l.ID) {
-		release = allReleases
-	}
-	list = s.wanted(product, list, release)
+	list = s.lackingOrAltered(l.ID, product, list)
 	for i, c := range list {
 		if why := s.lock.Nothing(l.ID, c.Name); why != "" && s.release == "" {
 			continue
@@ -139,6 +135,23 @@ func (s *syncing) wheels(ctx context.Context, l artefact.Listed, product artefac
 
 // allReleases stands for every release that the table has, and those that it lacks.
 const allReleases = "all"
+
+// lackingOrAltered returns the candidates that the run is about. Of a source whose rows are not as they were when it was
+// read, these are the releases that lack a row and those whose row is another; where neither tells what changed, all.
+func (s *syncing) lackingOrAltered(id string, p artefact.Product, all []artefact.Candidate) []artefact.Candidate {
+	if s.release != "" || !slices.Contains(s.changed, id) {
+		return s.wanted(p, all, s.release)
+	}
+	altered := s.data.Altered(s.lock, id)
+	list := slices.DeleteFunc(slices.Clone(all), func(c artefact.Candidate) bool {
+		lacks := !s.data.Knows(p, c) && !c.Yanked && s.data.Reaches(p, c) && s.lock.Nothing(id, c.Name) == ""
+		return !lacks && !s.data.Unsealed(p, c, altered)
+	})
+	if len(list) == 0 {
+		return s.wanted(p, all, allReleases)
+	}
+	return list
+}
 
 // wanted are the candidates of a release: those that the table lacks where none is named. What was withdrawn is nothing
 // new.
@@ -200,6 +213,10 @@ func (s *syncing) finish() (int, error) {
 	for _, line := range review {
 		fmt.Fprintln(s.out, line)
 	}
+	lacking := s.data.LackingByHand() // after what was read
+	for _, line := range lacking {
+		fmt.Fprintln(s.out, line)
+	}
 	held := len(s.stops) > 0 && !s.accept
 	written := 0
 	var err error
@@ -213,7 +230,7 @@ func (s *syncing) finish() (int, error) {
 		return exitDiffers, err
 	case held && s.write:
 		return exitDiffers, errors.New("nothing is written; --accept writes what is stopped here, once you have read it")
-	case s.unread+s.lacking+len(review) > 0, len(s.changes) > written, held:
+	case s.unread+s.lacking+len(review)+len(lacking) > 0, len(s.changes) > written, held:
 		return exitDiffers, nil
 	}
 	return exitSame, nil
