@@ -106,10 +106,15 @@ screen: build
 
 FUZZTIME ?= 300x
 
+# Each package is built once for all its targets.
 fuzz:
-	@grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u | while read -r package; do \
+	@binary=$$(mktemp) && trap 'rm -f "$$binary"' EXIT && cache=$$(go env GOCACHE)/fuzz/cudacompat && \
+	grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u | while read -r package; do \
+		go test -c $(LAZY) -fuzz . -o "$$binary" $$package || exit 1; \
 		grep -ho '^func Fuzz[A-Za-z]*' $$package/*_test.go | cut -d ' ' -f 2 | while read -r target; do \
-			go test $(LAZY) -run none -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$package || exit 1; \
+			echo "$$package $$target"; \
+			(cd $$package && "$$binary" -test.run none -test.fuzz "^$$target\$$" -test.fuzztime $(FUZZTIME) \
+				-test.fuzzminimizetime 10x -test.fuzzcachedir "$$cache/$$package") || exit 1; \
 		done || exit 1; \
 	done
 
