@@ -124,6 +124,8 @@ func observeModule(m *model.Machine) verdict.Link {
 		return heldLink(verdict.LinkModule, value, from, factLoaded, factNVML, factSystem, factNodes)
 	case m.Facts.Devices.Node("/dev/dxg") != nil:
 		return heldLink(verdict.LinkModule, value, "/dev/dxg", factNodes)
+	case m.Facts.Driver.NVML.Code == model.NVMLMismatch: // the libraries' release is not the module's
+		return unseenLink(verdict.LinkModule, verdict.Question("which release the loaded NVIDIA kernel module is of"), "driver-mismatch")
 	}
 	if why := reasonAssumed(m, "proc-driver"); why != "" {
 		return assumedLink(verdict.LinkModule, value, why)

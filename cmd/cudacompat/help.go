@@ -12,11 +12,28 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Help is as wide as the narrowest terminal in use, and its right column begins where most flags have ended.
+// Help is at most helpWidth wide, and its right column begins where most flags have ended. On a page narrower than
+// narrowHelp, the right column begins at narrowColumn.
 const (
-	helpWidth  = 80
-	helpColumn = 26
+	helpWidth    = 80
+	helpColumn   = 26
+	narrowHelp   = 60
+	narrowColumn = 10
 )
+
+// helpPage is the page that a command's help is written on.
+type helpPage struct {
+	io.Writer
+	width int // in columns
+}
+
+// newHelpPage returns a page as wide as the terminal, but at most helpWidth.
+func newHelpPage(w io.Writer) helpPage {
+	if width := terminalWidth(w); width > 0 {
+		return helpPage{w, min(width, helpWidth)}
+	}
+	return helpPage{w, helpWidth}
+}
 
 // flagGroups are the flags of all commands in the order in which help shows them.
 var flagGroups = []struct {
@@ -54,44 +71,44 @@ const (
 func showHelp(cmd *cobra.Command, _ []string) {
 	cmd.InitDefaultHelpFlag()
 	cmd.Flags().Lookup("help").Usage = "show this help"
-	w := cmd.OutOrStdout()
-	fmt.Fprintf(w, "%s\n\nUsage: %s %s\n", paragraphs(cmp.Or(cmd.Long, cmd.Short+".")), cmd.CommandPath(), usageTail(cmd))
+	p := newHelpPage(cmd.OutOrStdout())
+	fmt.Fprintf(p, "%s\n\nUsage: %s %s\n", p.paragraphs(cmp.Or(cmd.Long, cmd.Short+".")), cmd.CommandPath(), usageTail(cmd))
 	if cmd.HasParent() {
-		flagHelp(w, cmd.Flags())
+		p.flags(cmd.Flags())
 	} else {
-		commandHelp(w, cmd)
+		p.commands(cmd)
 	}
 	if cmd.Example != "" {
-		fmt.Fprintf(w, "\nExamples:\n%s\n", cmd.Example)
+		fmt.Fprintf(p, "\nExamples:\n%s\n", cmd.Example)
 	}
-	fmt.Fprintln(w, "\nExit codes:")
+	fmt.Fprintln(p, "\nExit codes:")
 	for _, note := range strings.Split(cmp.Or(cmd.Annotations[exitNote], exitUsual), " · ") {
 		code, meaning, _ := strings.Cut(note, " ")
-		helpEntry(w, "  "+code, 6, meaning)
+		p.entry("  "+code, 6, meaning)
 	}
 	if !cmd.HasParent() {
-		fmt.Fprintln(w, "\n`cudacompat COMMAND --help` shows a command's flags and exit codes.")
+		fmt.Fprintln(p, "\n`cudacompat COMMAND --help` shows a command's flags and exit codes.")
 	}
 }
 
-// commandHelp writes the commands in their groups.
-func commandHelp(w io.Writer, root *cobra.Command) {
+// commands writes the commands in their groups.
+func (p helpPage) commands(root *cobra.Command) {
 	for _, group := range commandGroups {
-		fmt.Fprintf(w, "\n%s:\n", group.title)
+		fmt.Fprintf(p, "\n%s:\n", group.title)
 		for _, name := range group.commands {
 			if c, _, err := root.Find([]string{name}); err == nil {
-				helpEntry(w, "  "+name, 14, c.Short)
+				p.entry("  "+name, 14, c.Short)
 			}
 		}
 	}
 }
 
 // paragraphs folds a text; a line that is indented is an example and stays whole.
-func paragraphs(text string) string {
+func (p helpPage) paragraphs(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		if !strings.HasPrefix(line, " ") {
-			lines[i] = strings.Join(report.Fold(line, helpWidth, helpWidth), "\n")
+			lines[i] = strings.Join(report.Fold(line, p.width, p.width), "\n")
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -106,8 +123,8 @@ func usageTail(cmd *cobra.Command) string {
 	return strings.TrimSpace(arguments + " [flags]")
 }
 
-// flagHelp writes the flags in their groups.
-func flagHelp(w io.Writer, flags *pflag.FlagSet) {
+// flags writes the flags in their groups.
+func (p helpPage) flags(flags *pflag.FlagSet) {
 	for _, group := range flagGroups {
 		title := "\n" + group.title + ":\n"
 		for _, name := range group.flags {
@@ -115,9 +132,9 @@ func flagHelp(w io.Writer, flags *pflag.FlagSet) {
 			if f == nil || f.Hidden {
 				continue
 			}
-			fmt.Fprint(w, title)
+			fmt.Fprint(p, title)
 			title = ""
-			helpEntry(w, flagName(f), helpColumn, flagText(f))
+			p.entry(flagName(f), helpColumn, flagText(f))
 		}
 	}
 }
@@ -148,13 +165,16 @@ func flagText(f *pflag.Flag) string {
 	return text + " (default " + value + ")"
 }
 
-// helpEntry writes a name and what it means: beside it where there is room, else below.
-func helpEntry(w io.Writer, name string, column int, text string) {
-	lines := report.Fold(text, helpWidth-column, helpWidth-column)
+// entry writes a name and what it means: beside it if there is room, else below.
+func (p helpPage) entry(name string, column int, text string) {
+	if p.width < narrowHelp {
+		column = min(column, narrowColumn)
+	}
+	lines := report.Fold(text, p.width-column, p.width-column)
 	margin := "\n" + strings.Repeat(" ", column)
 	if len(name)+2 > column {
-		fmt.Fprintln(w, name+margin+strings.Join(lines, margin))
+		fmt.Fprintln(p, name+margin+strings.Join(lines, margin))
 		return
 	}
-	fmt.Fprintf(w, "%-*s%s\n", column, name, strings.Join(lines, margin))
+	fmt.Fprintf(p, "%-*s%s\n", column, name, strings.Join(lines, margin))
 }

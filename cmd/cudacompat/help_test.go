@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -47,4 +48,20 @@ func helpOf(c *cobra.Command) string {
 	c.SetOut(&out)
 	showHelp(c, nil)
 	return out.String()
+}
+
+// TestHelpOnNarrowPages: on a page of 40 columns only a command to copy and an unbreakable name are wider.
+func TestHelpOnNarrowPages(t *testing.T) {
+	for _, c := range append(newRoot(streams{}).Commands(), newRoot(streams{})) {
+		var out strings.Builder
+		p := helpPage{&out, 40}
+		fmt.Fprint(p, p.paragraphs(c.Short))
+		p.flags(c.Flags())
+		p.commands(c)
+		for line := range strings.Lines(out.String()) {
+			if line = strings.TrimSuffix(line, "\n"); len(line) > 40 && len(strings.Fields(line)) > 2 {
+				t.Errorf("help of %s has a line of %d columns, want at most 40: %s", c.Name(), len(line), line)
+			}
+		}
+	}
 }

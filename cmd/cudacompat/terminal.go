@@ -16,6 +16,8 @@ type terminalPipe struct {
 // terminalWidth returns the width of the terminal that a writer leads to, or 0 if it leads to none.
 func terminalWidth(w io.Writer) int {
 	switch to := w.(type) {
+	case *remembering:
+		return terminalWidth(to.to)
 	case terminalPipe:
 		return to.width
 	case *os.File:

@@ -44,7 +44,7 @@ func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 		fmt.Fprintln(&b, s.heading(string(set.Choice))+strings.TrimPrefix(text, string(set.Choice)))
 		for _, tool := range pinTools {
 			if command := set.Commands[tool]; command != "" {
-				b.WriteString(pinCommand(tool, command))
+				b.WriteString(pinCommand(tool, command, s.Width))
 			}
 		}
 		for _, step := range set.Steps {
@@ -78,14 +78,17 @@ func pinStep(step pin.Step, width int) string {
 	return lead + text + "\n"
 }
 
-// pinCommand is a tool's line of a set: a command, never broken, after the comment that says where it is for.
-func pinCommand(tool, text string) string {
+// pinCommand formats a tool's command, after the comment that says where it is for. It folds a command only on a page of
+// limited width, between its words.
+func pinCommand(tool, text string, width int) string {
 	lead, more := fmt.Sprintf("  %-7s  ", tool), strings.Repeat(" ", 11)
 	command, comment, ok := strings.Cut(text, "  # ")
 	if ok {
-		return lead + "# " + comment + "\n" + more + command + "\n"
+		room := width - len(more) - len("# ")
+		lead += "# " + strings.Join(fold(comment, room, room, width > 0), "\n"+more+"# ") + "\n" + more
 	}
-	return lead + command + "\n"
+	lines := foldCommand(command, len(more), width)
+	return lead + strings.TrimPrefix(strings.Join(lines, "\n"), more) + "\n"
 }
 
 func targetWords(t pin.Target) string {
@@ -117,19 +120,24 @@ func gpuList(gpus []string) string {
 	return strings.Join(list, ", ")
 }
 
+// setWords names the packages of a set, and the driver that it needs.
 func setWords(s pin.Set) string {
 	if s.Choice == pin.Together {
 		var words []string
 		for _, p := range s.Packages {
 			words = append(words, strings.TrimSpace(p.Package+" "+p.Version))
 		}
-		return strings.Join(words, ", ")
+		return strings.Join(words, ", ") + nameDriver(s)
 	}
-	text := s.Packages[0].Package + " " + s.Packages[0].Version
-	if s.Driver != "" {
-		text += " on driver " + s.Driver
+	return s.Packages[0].Package + " " + s.Packages[0].Version + nameDriver(s)
+}
+
+// nameDriver names the driver that a set needs; it is empty if the driver stays.
+func nameDriver(s pin.Set) string {
+	if s.Driver == "" {
+		return ""
 	}
-	return text
+	return " on driver " + s.Driver
 }
 
 func sameSet(a, b pin.Set) bool {

@@ -12,11 +12,11 @@ type Choice string
 
 // The choices, the cheapest first.
 const (
-	KeepDriver     Choice = "keep-driver"     // what runs on the driver that is there
+	KeepDriver     Choice = "keep-driver"     // what runs on the driver that is there, or with the one that it needs if none is known
 	SmallestDriver Choice = "smallest-driver" // what was asked for, on the lowest driver that runs it
 	Newest         Choice = "newest"          // the newest release on the newest driver branch
 	ForwardCompat  Choice = "forward-compat"  // a newer release on the driver that is there, by a cuda-compat package
-	Together       Choice = "together"        // everything that is wanted, in one set, on the driver that is there
+	Together       Choice = "together"        // everything that is wanted, in one set, on the driver that is there, or with the one that it needs if none is known
 )
 
 // Choices lists those for one framework or engine. ForwardCompat is among the sets only where it has a newer release than

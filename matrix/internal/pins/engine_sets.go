@@ -108,33 +108,57 @@ func (e *engineSets) noWheel() {
 	}
 }
 
-// change adds the sets that may change the driver.
-func (e *engineSets) change(kept engineSet) {
-	top := newestBranch(e.m, model.Row{})
-	if top == nil {
-		none := &pin.None{Why: "no driver branch in the tables supports " + gpuWords(e.m), Source: []string{}}
-		e.missing(pin.SmallestDriver, none)
-		e.missing(pin.Newest, none)
+// lowest adds the newest set of all, on the lowest maintained branch that runs it.
+func (e *engineSets) lowest(c pin.Choice) {
+	top, best := e.best()
+	if best.none != nil {
+		e.missing(c, best.none)
 		return
 	}
-	best := e.branch(top)
+	low := e.lowestBranch(top, best)
+	set := e.branch(low).Set
+	set.Why = ""
+	if !e.m.Driver().Version.Known() {
+		set.Why = "the driver is unknown; "
+	}
+	set.Why += "branch " + low.Branch + " is the oldest maintained branch that runs it"
+	e.add(c, set, low)
+}
+
+// best returns the newest branch that supports the GPUs, and the set on it.
+func (e *engineSets) best() (*tables.Branch, engineSet) {
+	top := newestBranch(e.m, model.Row{})
+	if top == nil {
+		return nil, engineSet{none: &pin.None{Why: "no driver branch in the tables supports " + gpuWords(e.m), Source: []string{}}}
+	}
+	return top, e.branch(top)
+}
+
+// lowestBranch returns the lowest maintained branch on which the set is as new as the best one; top if there is no other.
+func (e *engineSets) lowestBranch(top *tables.Branch, best engineSet) *tables.Branch {
+	return cmp.Or(DriverBranch(e.m, func(b *tables.Branch) bool { return maintained(e.m, b) && e.branch(b).sameAs(best) }), top)
+}
+
+// sameAs reports whether two sets have the same release of what was asked for.
+func (s engineSet) sameAs(other engineSet) bool {
+	return s.none == nil && s.Packages[0].Version == other.Packages[0].Version
+}
+
+// change adds the sets that may change the driver.
+func (e *engineSets) change(kept engineSet) {
+	top, best := e.best()
 	if best.none != nil {
 		e.missing(pin.SmallestDriver, best.none)
 		e.missing(pin.Newest, best.none)
 		return
 	}
-	same := func(s engineSet) bool { return s.none == nil && s.Packages[0].Version == best.Packages[0].Version }
-	if same(kept) {
+	if !kept.sameAs(best) {
+		e.lowest(pin.SmallestDriver)
+	} else {
 		kept.Why = "the driver can stay"
 		e.add(pin.SmallestDriver, kept.Set, nil)
-	} else {
-		low := DriverBranch(e.m, func(b *tables.Branch) bool { return maintained(e.m, b) && same(e.branch(b)) })
-		low = cmp.Or(low, top)
-		set := e.branch(low).Set
-		set.Why = "branch " + low.Branch + " is the oldest maintained branch that runs it"
-		e.add(pin.SmallestDriver, set, low)
 	}
-	if same(kept) && e.m.Driver().Version.Major() >= top.Number() {
+	if kept.sameAs(best) && e.m.Driver().Version.Major() >= top.Number() {
 		kept.Why = "the newest release of " + e.want[0].Package + "; the driver can stay"
 		e.add(pin.Newest, kept.Set, nil)
 		return

@@ -34,6 +34,12 @@ func PinsWanted(t *tables.Tables, f facts.Facts, target model.Target, wants []pi
 		return sets
 	}
 	sets.Ends = endsOf(m, wants[0].Package)
+	if !m.Driver().Version.Known() && !m.Windows() && !m.Jetson() {
+		// There is no driver to keep: the set names the one that it needs.
+		e := engineSets{Engine: &Engine{want: wants, refuses: refuses, asked: map[string]engineSet{}}, m: m, sets: sets}
+		e.lowest(pin.Together)
+		return e.sets
+	}
 	set, none := together(m, wants, refuses)
 	if none != nil {
 		sets.Missing = append(sets.Missing, *none)
