@@ -145,13 +145,13 @@ func (r *Record) HasLibrary(base string) bool { return bytes.Contains(r.data, []
 // LargeLibraries lists the libraries that are worth reading for CUDA code.
 func (r *Record) LargeLibraries() []string { return r.Libraries(WorthReading) }
 
-// topModule matches a module or package that is imported by its own name, "xgboost/__init__.py,".
-var topModule = lazyregexp.New(`(?m)^(\w+)(?:/__init__)?\.py,`)
+// topModule matches a module or package that is imported by its own name, "xgboost/__init__.py,", "pkg.abi3.so,".
+var topModule = lazyregexp.New(`(?m)^(\w+)(?:(?:/__init__)?\.py|(?:\.cpython-[\w-]+|\.abi3)?\.so),`)
 
 // plainModule matches an extension module whose name tells of no Python, "faiss/_swigfaiss.so".
 var plainModule = lazyregexp.New(`(?m)^(\w+/\w+)\.so,`)
 
-// Modules lists the modules with a source that the distribution brings to the top of the import path.
+// Modules lists the modules that the distribution brings to the top of the import path.
 func (r *Record) Modules() []string { return r.names(topModule) }
 
 // PlainModules lists the extension modules of packages at the top whose names tell of no Python, without their suffix.

@@ -17,7 +17,8 @@ import (
 func TestDamagedSources(t *testing.T) {
 	large := "x = 1\n" + strings.Repeat("# as it was installed\n", 50)
 	whole := map[string]string{
-		"jax/__init__.py":        "import arrays\nfrom jax import core\nfrom jax.lib import ir\nfrom jax.plain import part\nimport jax.quiet\nif new:\n    import jax.perhaps\ntry:\n    import jax.tried\nexcept ImportError:\n    pass\nif TYPE_CHECKING:\n    import jax.types\n",
+		"jax/__init__.py":        "import arrays\nimport small\nfrom jax import core\nfrom jax.lib import ir\nfrom jax.plain import part\nimport jax.quiet\nif new:\n    import jax.perhaps\ntry:\n    import jax.tried\nexcept ImportError:\n    pass\nif TYPE_CHECKING:\n    import jax.types\n" + large,
+		"small/__init__.py":      "# nothing but a comment\n",
 		"jax/core.py":            "from jax.deep import name\n" + large,
 		"jax/deep.py":            "name = 1\n" + large,
 		"jax/quiet.py":           large,
@@ -32,12 +33,14 @@ func TestDamagedSources(t *testing.T) {
 		"jax/tests/test_core.py": large,
 		"arrays/__init__.py":     "from arrays import _core\n" + large,
 		"arrays/_core.py":        large,
+		"arrays/later.py":        large,
 	}
 	for _, c := range []struct{ name, file, text, kind, by string }{
 		{"whole", "", "", "", ""},
 		{"gone", "jax/core.py", "", facts.HindranceSpoiled, "it is gone"},
 		{"deep-gone", "jax/deep.py", "", facts.HindranceSpoiled, "it is gone"},
 		{"main-empty", "jax/__init__.py", "empty", facts.HindranceSpoiled, "it is empty"},
+		{"small-main-empty", "small/__init__.py", "empty", facts.HindrancePerhaps, "it is empty"},
 		{"name-lost", "jax/deep.py", "empty", facts.HindranceName, "name"},
 		{"empty", "jax/quiet.py", "empty", facts.HindrancePerhaps, "it is empty"},
 		{"cut-off", "jax/quiet.py", "def f(a: int) -> int", facts.HindranceSpoiled, "it ends in the middle of a statement"},
@@ -56,13 +59,15 @@ func TestDamagedSources(t *testing.T) {
 		{"under-a-condition-another-file", "jax/perhaps.py", "y = 2\n", facts.HindrancePerhaps, "it has 6 bytes, RECORD says 1106"},
 		{"test-gone", "jax/tests/test_core.py", "", "", ""},
 		{"required-empty", "arrays/__init__.py", "empty", facts.HindranceSpoiled, "it is empty"},
+		{"required-not-reached-empty", "arrays/later.py", "empty", facts.HindrancePerhaps, "it is empty"},
+		{"required-not-reached-gone", "arrays/later.py", "", "", ""},
 		{"required-gone", "arrays/_core.py", "", facts.HindranceSpoiled, "it is gone"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := t.TempDir()
 			records := map[string]string{}
 			for name, text := range whole {
-				top, _, _ := strings.Cut(name, "/")
+				top, _, _ := strings.Cut(strings.Replace(name, "small/", "jax/", 1), "/")
 				records[top] += fmt.Sprintf("%s,sha256=x,%d\n", name, len(text))
 				switch {
 				case name != c.file:

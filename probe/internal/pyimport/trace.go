@@ -64,7 +64,7 @@ func TraceImport(s *pyenv.Site, h *host.Host, b *facts.Build, record *pydist.Rec
 // traceFrom reads them as far as the import of some modules goes; nil stands for the distribution's main ones. first ends
 // the trace with the first thing that ends the import.
 func traceFrom(s *pyenv.Site, h *host.Host, b *facts.Build, info string, record *pydist.Record, mains []string, first bool) *ImportTrace {
-	w := importTracer{h: h, s: s, listed: record.Index(), seen: map[string]bool{}, foreign: map[string]bool{},
+	w := importTracer{h: h, s: s, info: info, listed: record.Index(), seen: map[string]bool{}, foreign: map[string]bool{},
 		places: map[string]string{}, changed: map[string]pysource.Summary{}, loaded: map[string]bool{}, lostInit: map[string]string{}, parsed: map[string]pysource.Module{}}
 	w.unmet, w.injured = unmetFrom(s, h, info), injuredFrom(s, h, info)
 	if mains == nil {
@@ -78,6 +78,9 @@ func traceFrom(s *pyenv.Site, h *host.Host, b *facts.Build, info string, record 
 		w.altered = append(w.altered, w.uncaught(mains, b.From)...)
 		w.perhaps = w.besideLoaded()
 	}
+	if len(w.gone)+len(w.altered) == 0 && w.doubtful == nil {
+		w.doubtful = besideTrace(s, h, info, w.injured)
+	}
 	w.possible = slices.DeleteFunc(w.possible, func(name string) bool { return slices.Contains(w.Certain, name) })
 	return &w.ImportTrace
 }
@@ -86,6 +89,7 @@ type importTracer struct {
 	ImportTrace
 	h        *host.Host
 	s        *pyenv.Site
+	info     string // the dist-info directory of the distribution
 	listed   *pydist.FileIndex
 	seen     map[string]bool              // modules, by whether the import is certain to come to them: "+a.b", "-a.b"
 	foreign  map[string]bool              // modules of others that were looked for
@@ -250,6 +254,7 @@ func (w *importTracer) load(dir, name string, certain bool) bool {
 			w.altered = append(w.altered, pyenv.ClosedFile(w.h, "", path.Join(dir, found)))
 		}
 		if certain {
+			w.noteUninitialized(dir, found)
 			w.noteRefused(path.Join(dir, found))
 		}
 		w.loaded[path.Join(dir, found)] = true
@@ -421,7 +426,7 @@ func (w *importTracer) distributionOf(file string) string {
 
 // compare notes a source that is not as it was installed: what is imported from it may be gone. One that ends in the
 // middle of a statement, or that is no text, ends the import. An empty one of a package by which all of it is reached
-// leaves nothing to use; of any other it is not known what still works.
+// leaves nothing to use, unless it was small: that may have held a comment only. Of any other it is not known what still works.
 func (w *importTracer) compare(name, file string, sum pysource.Summary, size int64, text, certain bool) {
 	w.changed[name] = sum
 	bad := facts.Hindrance{Kind: facts.HindranceSpoiled, Of: w.distributionOf(file), Path: file}
@@ -430,7 +435,7 @@ func (w *importTracer) compare(name, file string, sum pysource.Summary, size int
 		bad.By = "it is not a text file"
 	case sum.Unfinished:
 		bad.By = "it ends in the middle of a statement"
-	case size == 0 && !strings.Contains(name, "."):
+	case size == 0 && !strings.Contains(name, ".") && w.sizeOf(file) > smallSource:
 		bad.By = "it is empty"
 	case size == 0:
 		bad.By = "it is empty"
@@ -453,6 +458,9 @@ func isOther(size, told int64) bool { return max(size-told, told-size) > max(tol
 
 // smallPatch is the size, in bytes, of a change that is taken for a patch whatever it changes.
 const smallPatch = 200
+
+// smallSource is the size, in bytes, of a package's first file up to which it may have held nothing but a comment.
+const smallSource = 1024
 
 // doubt notes a damaged file of which it is not known whether it ends the import.
 func (w *importTracer) doubt(bad facts.Hindrance) {

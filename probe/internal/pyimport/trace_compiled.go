@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/pyenv"
 )
@@ -24,8 +25,30 @@ func (w *importTracer) fromCompiled(dir, name string, certain bool) {
 	if len(w.injured) == 0 {
 		return
 	}
-	for _, module := range w.cImports(file) {
+	constants := constantsOf(w.h, file)
+	for _, module := range w.cImports(constants) {
 		w.module(module, nil, file, certain)
+	}
+	if certain {
+		w.noteNamed(constants)
+	}
+}
+
+// noteNamed notes a damaged module whose name stands in the constants of a module that is loaded: code of C imports such,
+// NumPy's its own when it is loaded and others later.
+func (w *importTracer) noteNamed(constants []byte) {
+	constants = append([]byte{0}, constants...)
+	for _, i := range w.injured {
+		d := w.s.Index(w.h).At(i.info)
+		for _, one := range i.damaged {
+			name := strings.ReplaceAll(strings.TrimSuffix(moduleOf(one.Name), "/__init__"), "/", ".")
+			if w.doubtful != nil || !strings.Contains(name, ".") || !bytes.Contains(constants, []byte("\x00"+name+"\x00")) {
+				continue
+			}
+			if reason := damageOf(w.s, w.h, d, one); reason != "" {
+				w.doubt(facts.Hindrance{Of: d.String(), Path: path.Join(d.Dir(), one.Name), By: reason})
+			}
+		}
 	}
 }
 
@@ -48,10 +71,9 @@ var cFunction = []byte(" does not export expected C ")
 // dottedName matches the whole name of a module among the constants.
 var dottedName = lazyregexp.New(`^[A-Za-z_]\w*(?:\.\w+)+$`)
 
-// cImports are the modules that an extension module of Cython's names, where it imports C functions: those that were
+// cImports are the modules that the constants of an extension module of Cython's name, where it imports C functions: those that were
 // extension modules in one of the distributions that are looked at.
-func (w *importTracer) cImports(file string) []string {
-	constants := constantsOf(w.h, file)
+func (w *importTracer) cImports(constants []byte) []string {
 	if !bytes.Contains(constants, cFunction) {
 		return nil
 	}

@@ -87,6 +87,40 @@ func TestCompiledImports(t *testing.T) {
 	}
 }
 
+// TestModuleNamedByCode: a library of C imports a source by its name when it is loaded, or later.
+func TestModuleNamedByCode(t *testing.T) {
+	const module = "arrays/core.abi3.so"
+	for _, c := range []struct{ name, text, want string }{
+		{"named", "arrays.types", "it is gone"},
+		{"not named", "arrays.type", ""},
+		{"part of a name", "arrays.types.Float", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			dir := filepath.Join(root, hosttest.Site) + "/"
+			hosttest.Compile(t, root, hosttest.Library{Name: hosttest.Site + module, Source: compiledC(c.text)})
+			info, err := os.Stat(dir + module)
+			hosttest.Must(t, err)
+			record := fmt.Sprintf("arrays/__init__.py,sha256=x,25\narrays/types.py,sha256=x,9\n%s,sha256=x,%d\n", module, info.Size())
+			for name, text := range map[string]string{"pkg/__init__.py": "import arrays\n", "arrays/__init__.py": "from arrays import core  #\n",
+				"pkg-1.0.dist-info/METADATA":    "Name: pkg\nRequires-Dist: arrays\n",
+				"arrays-2.0.dist-info/METADATA": "Name: arrays\nVersion: 2.0\n", "arrays-2.0.dist-info/RECORD": record} {
+				hosttest.Write(t, dir+name, text)
+			}
+			s := &pyenv.Site{Dir: "/" + strings.TrimSuffix(hosttest.Site, "/"), Python: "3.12.3"}
+			s.Path = []string{s.Dir}
+			r := TraceImport(s, &host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.Dir + "/pkg-1.0.dist-info"}, pydist.ParseRecord([]byte("pkg/__init__.py,sha256=x,15\n")))
+			var want *facts.Hindrance
+			if c.want != "" {
+				want = &facts.Hindrance{Kind: facts.HindrancePerhaps, Of: "arrays 2.0", Path: "/" + hosttest.Site + "arrays/types.py", By: c.want}
+			}
+			if diff := cmp.Diff(want, r.doubtful); diff != "" || len(r.altered) > 0 {
+				t.Errorf("%+v doubtful (-want +got):\n%s", r.altered, diff)
+			}
+		})
+	}
+}
+
 // TestNumPyOfC: an extension module takes NumPy's C API when it is loaded, and no source imports NumPy.
 func TestNumPyOfC(t *testing.T) {
 	const module = "pkg/_ext.abi3.so"

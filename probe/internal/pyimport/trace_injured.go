@@ -17,8 +17,9 @@ import (
 
 // injuredDistribution is a distribution some of whose sources or libraries are gone, or not as they were installed.
 type injuredDistribution struct {
-	info   string
-	record *pydist.FileIndex
+	info    string
+	record  *pydist.FileIndex
+	damaged []pydist.Damage
 }
 
 // injuredFrom are a distribution and those that it requires, at any depth. Of frameworks the libraries are looked at
@@ -34,8 +35,8 @@ func injuredFrom(s *pyenv.Site, h *host.Host, info string) []injuredDistribution
 		if Modules[d.Name] != nil && dist == info { // its sources are followed anyway, and its libraries are loaded otherwise
 			continue
 		}
-		if len(s.Index(h).DamagedFront(d)) > 0 {
-			list = append(list, injuredDistribution{dist, d.Record().Index()})
+		if damaged := s.Index(h).DamagedFront(d); len(damaged) > 0 {
+			list = append(list, injuredDistribution{dist, d.Record().Index(), damaged})
 		}
 	}
 	return list
@@ -110,6 +111,48 @@ func (w *importTracer) noteRefused(file string) {
 	}
 }
 
+// noteUninitialized notes that an extension module which the import is certain to load is another file than the one that was
+// installed, and does not define the function by which Python initializes the module.
+func (w *importTracer) noteUninitialized(dir, name string) {
+	d := w.s.Index(w.h).At(w.info)
+	if i := w.injuredModule(dir, moduleOf(name)); i != nil {
+		d = w.s.Index(w.h).At(i.info)
+	}
+	if found := uninitialized(w.s, w.h, d, name); found != nil && d.Dir() == dir {
+		if d.Path != w.info {
+			found.Of = d.String()
+		}
+		w.altered = append(w.altered, *found)
+	}
+}
+
+// moduleOf is the path of the module that a library is, without its suffixes: "torch/_C" of "torch/_C.abi3.so".
+func moduleOf(name string) string {
+	stem, _, _ := strings.Cut(path.Base(name), ".")
+	return path.Join(path.Dir(name), stem)
+}
+
+// uninitialized reports that a library of a distribution was changed and does not define the function by which Python initializes
+// the module of its name.
+func uninitialized(s *pyenv.Site, h *host.Host, d *pydist.Distribution, name string) *facts.Hindrance {
+	if s.Index(h).Intact(d, name).State != pydist.Altered {
+		return nil
+	}
+	p, err := loader.PythonProcess(h, s)
+	if err != nil {
+		return nil
+	}
+	file, symbol := path.Join(d.Dir(), name), "PyInit_"+path.Base(moduleOf(name))
+	o, err := p.Open(file, nil, ldso.Local)
+	if o == nil || err != nil {
+		return nil
+	}
+	if defined, err := p.Defines(o, symbol); err != nil || defined {
+		return nil
+	}
+	return &facts.Hindrance{Kind: facts.HindranceSpoiled, Path: file, By: "it does not define " + symbol}
+}
+
 // injuredLibrary is the distribution that has a library by its RECORD, and where; nil where none of those has.
 func (w *importTracer) injuredLibrary(base string) (*injuredDistribution, string) {
 	for i := range w.injured {
@@ -137,7 +180,7 @@ func (w *importTracer) uncaught(mains []string, by string) []facts.Hindrance {
 
 // again is a walker that begins anew, for which some imports are as good as certain.
 func (w *importTracer) again(counts func(pysource.Import) bool) *importTracer {
-	return &importTracer{h: w.h, s: w.s, listed: w.listed, seen: map[string]bool{}, foreign: map[string]bool{}, places: map[string]string{},
+	return &importTracer{h: w.h, s: w.s, info: w.info, listed: w.listed, seen: map[string]bool{}, foreign: map[string]bool{}, places: map[string]string{},
 		changed: map[string]pysource.Summary{}, lostInit: map[string]string{}, parsed: w.parsed, injured: w.injured, loaded: w.loaded, counts: counts}
 }
 

@@ -27,6 +27,13 @@ func TestInjured(t *testing.T) {
 	remove := func(name string) func(t *testing.T, site string) {
 		return func(t *testing.T, site string) { hosttest.Must(t, os.Remove(site+name)) }
 	}
+	replace := func(name string) func(t *testing.T, site string) { // by another library, which is larger
+		return func(t *testing.T, site string) {
+			data, err := os.ReadFile(site + tests)
+			hosttest.Must(t, err)
+			hosttest.Must(t, os.WriteFile(site+name, append(data, 0), 0o644))
+		}
+	}
 	cut := func(name string) func(t *testing.T, site string) {
 		return func(t *testing.T, site string) { hosttest.Must(t, os.Truncate(site+name, 4096)) }
 	}
@@ -47,6 +54,7 @@ func TestInjured(t *testing.T) {
 		{"module gone, and only that there is none is caught", lacked, remove(random), "", ""},
 		{"module gone that is imported by name, and only that there is none is caught", lacked, remove(fft), fft, "it is gone"},
 		{"module gone, of which the package makes another failure", lacked, remove(array), array, "it is gone"},
+		{"module that is another library", "import arrays\n", replace(random), random, "it does not define PyInit__random"},
 		{"module gone that is imported plainly", "import arrays\n", remove(random), random, "it is gone"},
 		{"module cut off, and what Python raises is caught", "try:\n    import arrays\nexcept ImportError:\n    pass\n", cut(array), array, cutOff},
 	} {

@@ -90,13 +90,10 @@ func TraceSources(s *pyenv.Site, h *host.Host, b *facts.Build) {
 		}
 		d := s.Index(h).At(info)
 		// METADATA does not have to name what a change removes: torch's may lack typing-extensions, and it imports it.
-		if !h.HasRemoved() && !sourcesDamaged(s, h, d) && len(injuredFrom(s, h, info)) == 0 && !unmetDecides(s, h, info) {
+		if !h.HasRemoved() && !modulesDamaged(s, h, d) && len(injuredFrom(s, h, info)) == 0 && !unmetDecides(s, h, info) {
 			continue
 		}
 		r := traceFrom(s, h, b, info, d.Record(), []string{name}, true)
-		if r.doubtful == nil {
-			r.doubtful = besideTrace(s, h, d)
-		}
 		if found := importEnd(s, h, r); found != nil && r.Read {
 			found.Of = cmp.Or(found.Of, d.String())
 			b.Hindrances = append(b.Hindrances, *found)
@@ -104,38 +101,64 @@ func TraceSources(s *pyenv.Site, h *host.Host, b *facts.Build) {
 	}
 }
 
-// sourcesDamaged reports whether a source of a distribution is gone or of another size than RECORD says.
-func sourcesDamaged(s *pyenv.Site, h *host.Host, d *pydist.Distribution) bool {
-	return slices.ContainsFunc(s.Index(h).Damaged(d), func(one pydist.Damage) bool { return strings.HasSuffix(one.Name, ".py") })
+// modulesDamaged reports whether a source of a distribution is gone or of another size than RECORD says, or an extension module
+// of it is another file.
+func modulesDamaged(s *pyenv.Site, h *host.Host, d *pydist.Distribution) bool {
+	return slices.ContainsFunc(s.Index(h).Damaged(d), func(one pydist.Damage) bool {
+		return strings.HasSuffix(one.Name, ".py") || extensionModule.MatchString(one.Name) && uninitialized(s, h, d, one.Name) != nil
+	})
 }
 
-// besideTrace returns a damaged source of a framework that no import at the top level may come to: one that is empty, cut off
-// or another one is no patch, and functions import such, too. One that is gone may have been left out on purpose, as tests
-// are.
-func besideTrace(s *pyenv.Site, h *host.Host, d *pydist.Distribution) *facts.Hindrance {
-	for _, one := range s.Index(h).Damaged(d) {
-		if one.Size < 0 || !strings.HasSuffix(one.Name, ".py") || testDirectory.MatchString(one.Name) {
-			continue
+// extensionModule matches the libraries that Python imports by their names.
+var extensionModule = lazyregexp.New(`\.(cpython-[\w-]+|abi3)\.so$`)
+
+// besideTrace returns a damaged file of a distribution, or of one that it requires, that no import at the top level may come
+// to: one that is empty, cut off or another one is no patch, and functions import such, too. One that is gone may have been
+// left out on purpose, as tests are.
+func besideTrace(s *pyenv.Site, h *host.Host, info string, injured []injuredDistribution) *facts.Hindrance {
+	own := s.Index(h).At(info)
+	for _, i := range append([]injuredDistribution{{info: info, damaged: s.Index(h).Damaged(own)}}, injured...) {
+		d := s.Index(h).At(i.info)
+		for _, one := range i.damaged {
+			if one.Size < 0 || testDirectory.MatchString(one.Name) {
+				continue
+			}
+			if reason := damageOf(s, h, d, one); reason != "" {
+				return &facts.Hindrance{Kind: facts.HindrancePerhaps, Of: d.String(), Path: path.Join(d.Dir(), one.Name), By: reason}
+			}
 		}
-		bad := facts.Hindrance{Kind: facts.HindrancePerhaps, Path: path.Join(d.Dir(), one.Name)}
-		sum, text := summarizeFile(h, bad.Path)
-		switch {
-		case one.Size == 0:
-			bad.By = "it is empty"
-		case isOther(one.Size, one.Told):
-			bad.By = fmt.Sprintf("it has %d bytes, RECORD says %d", one.Size, one.Told)
-		case sum == nil:
-			continue
-		case !text:
-			bad.By = "it is not a text file"
-		case sum.Unfinished:
-			bad.By = "it ends in the middle of a statement"
-		default:
-			continue
-		}
-		return &bad
 	}
 	return nil
+}
+
+// damageOf says how a source or an extension module is damaged, "it is empty"; it is empty where the change may be a patch, or a
+// library that was stripped.
+func damageOf(s *pyenv.Site, h *host.Host, d *pydist.Distribution, one pydist.Damage) string {
+	file := path.Join(d.Dir(), one.Name)
+	switch {
+	case one.Size < 0:
+		return "it is gone"
+	case extensionModule.MatchString(one.Name):
+		if bad := uninitialized(s, h, d, one.Name); bad != nil {
+			return bad.By
+		}
+		return refusal(s, h, file)
+	case !strings.HasSuffix(one.Name, ".py"):
+		return ""
+	case one.Size == 0:
+		return "it is empty"
+	case isOther(one.Size, one.Told):
+		return fmt.Sprintf("it has %d bytes, RECORD says %d", one.Size, one.Told)
+	}
+	switch sum, text := summarizeFile(h, file); {
+	case sum == nil:
+		return ""
+	case !text:
+		return "it is not a text file"
+	case sum.Unfinished:
+		return "it ends in the middle of a statement"
+	}
+	return ""
 }
 
 // testDirectory matches the sources that no program imports.

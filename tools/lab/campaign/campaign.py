@@ -132,7 +132,7 @@ class Room:
         A module that ends the process (an abort, a signal) is broken; the others are asked again without it. Where an
         environment says `apart`, each module has a process of its own: what one framework loaded would serve the next.
         """
-        answer = {"modules": {}, "libraries": [], "mapped": [], "closure": []}
+        answer = {"modules": {}, "libraries": [], "mapped": [], "closure": [], "sources": []}
         modules = list(e["imports"])
         groups = [[m] for m in modules] if e.get("apart") else [modules]
         while groups:
@@ -146,7 +146,7 @@ class Room:
             for key, value in state.items():
                 if key == "modules":
                     answer[key].update(value)
-                elif key == "closure":
+                elif key in ("closure", "sources"):
                     answer[key] += [path for path in value if path not in answer[key]]
                 elif key in answer:
                     answer[key] = value

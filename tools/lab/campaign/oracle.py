@@ -368,6 +368,7 @@ def main():
             continue
         entry["facts"]["file"] = getattr(module, "__file__", None)
         entry["facts"].setdefault("version", getattr(module, "__version__", ""))
+        entry["names"] = sorted(n for n in dir(module) if not n.startswith("__"))
         if entry["facts"]["file"] is None:
             entry.update(ok=False, error="no code: an empty namespace")
             continue
@@ -377,7 +378,9 @@ def main():
     for pattern in GLOBS:
         for path in sorted(glob.glob(os.path.join(SITE, pattern), recursive=True)):
             libraries.append({"name": os.path.relpath(path, SITE), "error": load_apart(path)})
+    sources = {getattr(m, "__file__", None) or "" for m in list(sys.modules.values())}
     print("\nORACLE" + json.dumps({"modules": answer, "libraries": libraries,
+                                   "sources": sorted(s for s in sources if s.startswith(SITE + "/") and s.endswith(".py")),
                                    "mapped": mapped(r"/lib(cudart|cublas|cudnn|nccl|nvrtc|nvJitLink|cuda)\b.*\.so"),
                                    "closure": mapped("^" + re.escape(SITE) + r"/.*\.so")}))
     sys.stdout.flush()
