@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -63,8 +64,10 @@ func notImportable(m *model.Machine, b *model.Build) []*Result {
 			}
 		// A package of another origin may be torch all the same (a source tree, an editable install); a lone module is not.
 		case facts.HindranceHidden:
-			if path.Base(h.Path) == "__init__.py" {
-				return undecidable(b.Subject, verdict.Question("what is in "+path.Dir(h.Path)+", which Python imports instead of "+b.Name))
+			hidden, _, _ := strings.Cut(h.Of, " ")
+			if path.Base(h.Path) == "__init__.py" || hidden != "" && hidden != b.Name {
+				place := strings.TrimSuffix(h.Path, "/__init__.py")
+				return undecidable(b.Subject, verdict.Question("what is in "+place+", which Python imports instead of "+cmp.Or(hidden, b.Name)))
 			}
 			return oneFinding(moduleHidden(b, h, verdict.Error))
 		// Only python -c, -m and scripts of that directory put it first on the path. So it is a warning: started elsewhere,

@@ -66,14 +66,19 @@ func extensions(h *host.Host, s *pyenv.Site, cuda string, failed *host.Errors) [
 		if pydist.NamedForCUDA.MatchString(b.Name) { // rmm-cu12 has no code and fails with another librmm
 			failed.Add(pyimport.OtherRelease(s, h, b, libraries))
 		}
-		if usesCUDA(s, h, b) || damaged {
+		switch names := i.Record().Modules(); {
+		case usesCUDA(s, h, b) || damaged:
 			failed.Add(loader.ReadOpened(b, h, s))
-			failed.Add(readAlone(b, h, s, r))
+			failed.Add(readAlone(b, h, s, r, librariesOf(b, h, s, i.Record())))
 			failed.Add(pyimport.CheckTrace(s, b, h, r))
-			names := i.Record().Modules()
 			pyimport.CheckImport(s, h, b, b.Path, names)
 			minorCUDA(s, h, b, names)
 			if (b.CUDA != "" || !compilers[b.Name]) && (!damaged || len(b.Hindrances) > 0) {
+				list = append(list, *b)
+			}
+		case cudaNamed(b):
+			failed.Add(checkNamed(s, h, b, names))
+			if len(b.Hindrances) > 0 {
 				list = append(list, *b)
 			}
 		}
@@ -90,6 +95,24 @@ func extensions(h *host.Host, s *pyenv.Site, cuda string, failed *host.Errors) [
 		noteParts(s, h, dists, list, failed)
 	}
 	return list
+}
+
+// checkNamed notes why a distribution that is for the GPU by its name, and holds no code of CUDA, is not imported. It speaks of
+// none that is as it was installed: nothing of it can be compared with a GPU.
+func checkNamed(s *pyenv.Site, h *host.Host, b *facts.Build, names []string) error {
+	pyimport.CheckImport(s, h, b, b.Path, names)
+	if len(b.Hindrances) == 0 {
+		err := loader.CheckVersions(s, h, b, librariesOf(b, h, s, s.Index(h).At(b.Path).Record()))
+		if err != nil {
+			return err
+		}
+	}
+	if len(b.Hindrances) > 0 || !pyimport.MayNotImport(s, h, b.Path) {
+		return nil
+	}
+	return pyimport.CheckTrace(s, b, h, sync.OnceValue(func() *pyimport.ImportTrace {
+		return pyimport.TraceImport(s, h, b, s.Index(h).At(b.Path).Record())
+	}))
 }
 
 // usesCUDA reports whether a distribution is judged: by its code, what its libraries need, or what hinders it. One that

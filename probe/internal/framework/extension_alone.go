@@ -16,12 +16,12 @@ import (
 
 // readAlone follows what the libraries of a package need that runs in no framework, as its import does, and notes why
 // the loader would refuse them. What nothing of the environment should bring is Missing: a system may have it.
-func readAlone(b *facts.Build, h *host.Host, s *pyenv.Site, r pyimport.LazyTrace) error {
+func readAlone(b *facts.Build, h *host.Host, s *pyenv.Site, r pyimport.LazyTrace, libraries []string) error {
 	if loader.Openers[b.Name] != nil || !b.Standalone || len(b.Hindrances) > 0 {
 		return nil
 	}
 	d := s.Index(h).At(b.Path)
-	names := r.Now().Loads(librariesOf(b, h, s, d.Record()))
+	names := r.Now().Loads(libraries)
 	if bad, err := pyimport.SpoiledLibrary(s, h, d, names); bad != nil || err != nil {
 		if bad != nil {
 			bad.Of = b.Name + " " + b.Version
@@ -93,8 +93,9 @@ func firstRefused(s *pyenv.Site, h *host.Host, b *facts.Build, r pyimport.LazyTr
 // such packages does before it imports their modules: faiss, by its _preload_library.json, ctransformers in load_cuda,
 // RAPIDS' in the load_library of the packages that hold their libraries.
 func supply(s *pyenv.Site, h *host.Host, p *ldso.Process, info string) error {
+	unknown := !strings.HasSuffix(info, "-info") // what a package without metadata requires
 	brings := func(library string) bool {
-		return slices.ContainsFunc(pyimport.RequiredFrom(s, h, info), func(dist string) bool {
+		return unknown || slices.ContainsFunc(pyimport.RequiredFrom(s, h, info), func(dist string) bool {
 			return bringsLibrary(s.Index(h).At(dist).Metadata(), library, dist == info)
 		})
 	}

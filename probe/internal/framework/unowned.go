@@ -19,7 +19,7 @@ import (
 var unownedNames = lazyregexp.New(`^(nvidia|torch|tensorflow|jax\w*|triton|cuda|bin|share|include|__pycache__)$`)
 
 // libraryPlaces are where a package keeps its libraries.
-var libraryPlaces = []string{"*.so", "lib/*.so*", "lib64/*.so*"}
+var libraryPlaces = []string{"*.so", "lib/*.so*", "lib64/*.so*", "libs/*.so*"}
 
 // unownedPackages reads the packages of a site whose metadata is gone, as slimmed images leave them: Python imports them as
 // before. Directories that other tools fill have other metadata, or none.
@@ -47,12 +47,19 @@ func unownedPackages(
 		b := &facts.Build{Name: name, Version: ownVersion(h, dir), Accelerator: "cuda", Extension: true, Path: dir, From: dir}
 		failed.Add(readLibraries(b, h, s, nil, loadedOf(libraries, cuda)))
 		if len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" {
+			failed.Add(readAlone(b, h, s, nil, libraries))
 			pyimport.CheckImport(s, h, b, "", []string{e.Name()})
+			list = append(list, *b)
+		} else if cudaNamed(b) && asksMetadata.Match(h.ReadQuietly(dir+"/__init__.py")) {
+			b.Hindrances = append(b.Hindrances, facts.Hindrance{Kind: facts.HindrancePerhaps, Of: name, Path: dir + ".dist-info", By: "it is gone"})
 			list = append(list, *b)
 		}
 	}
 	return list
 }
+
+// asksMetadata matches what asks for the version that METADATA tells, and fails without it.
+var asksMetadata = lazyregexp.New(`(?m)^from importlib\.metadata import|^import importlib\.metadata|\bimportlib\.metadata\.version\(`)
 
 // unrecordedLibraries lists the libraries of a package directory that are worth reading and that no RECORD lists.
 func unrecordedLibraries(s *pyenv.Site, h *host.Host, dir string, dists []*pydist.Distribution) []string {

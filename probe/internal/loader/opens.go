@@ -51,8 +51,13 @@ func ReadOpened(b *facts.Build, h *host.Host, s *pyenv.Site) error {
 			b.Beside = append(b.Beside, file)
 		}
 	}
-	if err := p.OpenKnown(builtins(s, h)); err != nil {
+	if err := p.OpenKnown(wheelParts(s, h)); err != nil {
 		return err
+	}
+	if slices.ContainsFunc(p.Objects, func(o *ldso.Object) bool { return notTheWheels(s, h, o) }) {
+		if err := FindUnserved(b, h, p, s); err != nil {
+			return err
+		}
 	}
 	b.Missing = append(AbsentLibraries(b, p), // what lies beside can be spoiled, and miss others
 		NotLoaded(p, func(name string) bool {
@@ -60,6 +65,19 @@ func ReadOpened(b *facts.Build, h *host.Host, s *pyenv.Site) error {
 		})...)
 	NoteUnloadable(b, h, p)
 	return nil
+}
+
+// wheelParts are what NVRTC opens, and the parts of cuDNN that its wheel holds.
+func wheelParts(s *pyenv.Site, h *host.Host) func(*ldso.Object) []string {
+	return func(o *ldso.Object) []string {
+		list := builtins(s, h)(o)
+		for _, name := range KnownDlopens[path.Base(o.Path)] {
+			if strings.HasPrefix(name, "libcudnn_") && WheelHeld(s, h, "cudnn", name) {
+				list = append(list, name)
+			}
+		}
+		return list
+	}
 }
 
 // findLostParts notes the libraries of a package that it opens by their paths and that are gone from it, or that the loader
@@ -84,8 +102,9 @@ func findLostParts(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process)
 }
 
 // openONNXRuntime maps the library of the CUDA provider, which names what it needs, and the one that all providers are
-// opened through. That of TensorRT is opened for programs alone that ask for it.
-func openONNXRuntime(h *host.Host, s *pyenv.Site, _ *facts.Build, p *ldso.Process) (bool, error) {
+// opened through. That of TensorRT is opened for programs alone that ask for it. That of 1.31 is linked to no cuDNN and opens one (it carries cuDNN's frontend)
+// name: the wheel that an extra of the package brings is looked at where it is there.
+func openONNXRuntime(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) (bool, error) {
 	const shared = "/onnxruntime/capi/libonnxruntime_providers_shared.so"
 	if h.Exists(s.Dir + "/onnxruntime/capi") {
 		if _, err := p.Open(s.Dir+shared, nil, ldso.Local); err != nil {
@@ -93,7 +112,20 @@ func openONNXRuntime(h *host.Host, s *pyenv.Site, _ *facts.Build, p *ldso.Proces
 		}
 	}
 	o, err := p.Open(s.Dir+"/onnxruntime/capi/libonnxruntime_providers_cuda.so", nil, ldso.Local)
-	return o != nil, err
+	if o == nil || err != nil || slices.ContainsFunc(o.ELF.Needed, func(name string) bool { return CUDAStem(name) == "libcudnn" }) {
+		return o != nil, err
+	}
+	for _, d := range s.WheelsOf("cudnn") {
+		if !s.Index(h).At(b.Path).Metadata().Names(d.Name, true) {
+			continue
+		}
+		for _, file := range s.InWheels(h, "cudnn/lib/libcudnn.so.[0-9]") {
+			if _, err := p.Open(file, nil, ldso.Local); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
 }
 
 // nvrtcSonames are NVRTC's names in each CUDA family: that of 11.2 stayed until 11.8.

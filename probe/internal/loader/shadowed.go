@@ -149,6 +149,7 @@ func foreignLibraries(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Si
 		own := strings.HasPrefix(o.Real, s.Dir+"/") && !otherThanPinned(b, o.Real, s) && !notTheWheels(s, h, o)
 		if CUDAStem(o.Path) != "" && !own {
 			list[o.ELF.Soname] = o
+			list[path.Base(o.Path)] = o // where another library lies in its place
 		}
 	}
 	return list

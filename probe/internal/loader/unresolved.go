@@ -44,10 +44,18 @@ func provider(sym ldso.Symbol, o *ldso.Object, foreign map[string]*ldso.Object) 
 	return nil
 }
 
+// nameOf is the name by which a library is asked for: its soname, unless it lies in another one's place.
+func nameOf(lib *ldso.Object) string {
+	if base := path.Base(lib.Path); CUDAStem(base) != CUDAStem(lib.ELF.Soname) {
+		return base
+	}
+	return lib.ELF.Soname
+}
+
 func addUnresolved(b *facts.Build, sym ldso.Symbol, by, lib *ldso.Object) {
 	if len(b.Unresolved) < maxUnresolved {
 		b.Unresolved = append(b.Unresolved, facts.Unresolved{Symbol: sym.Name, Version: sym.Version, By: by.Path,
-			Library: lib.ELF.Soname, Path: lib.Real, Reason: lib.Reason.String()})
+			Library: nameOf(lib), Path: lib.Real, Reason: lib.Reason.String()})
 	}
 }
 

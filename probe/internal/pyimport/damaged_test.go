@@ -1,6 +1,7 @@
 package pyimport
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,7 +18,7 @@ import (
 func TestDamagedSources(t *testing.T) {
 	large := "x = 1\n" + strings.Repeat("# as it was installed\n", 50)
 	whole := map[string]string{
-		"jax/__init__.py":        "import arrays\nimport small\nfrom jax import core\nfrom jax.lib import ir\nfrom jax.plain import part\nimport jax.quiet\nif new:\n    import jax.perhaps\ntry:\n    import jax.tried\nexcept ImportError:\n    pass\nif TYPE_CHECKING:\n    import jax.types\n" + large,
+		"jax/__init__.py":        "import arrays\nimport small\nfrom jax import core\nfrom jax.lib import ir\nfrom jax.plain import part\nimport jax.quiet\nif new:\n    import jax.perhaps\n    import arrays.newer\ntry:\n    import jax.tried\nexcept ImportError:\n    pass\nif TYPE_CHECKING:\n    import jax.types\n" + large,
 		"small/__init__.py":      "# nothing but a comment\n",
 		"jax/core.py":            "from jax.deep import name\n" + large,
 		"jax/deep.py":            "name = 1\n" + large,
@@ -34,6 +35,11 @@ func TestDamagedSources(t *testing.T) {
 		"arrays/__init__.py":     "from arrays import _core\n" + large,
 		"arrays/_core.py":        large,
 		"arrays/later.py":        large,
+		"arrays/newer.py":        "from arrays import newest\n" + large,
+		"arrays/newest.py":       large,
+		"space/lazy/__init__.py": "from space.lazy import part\n" + large,
+		"space/lazy/part.py":     large,
+		"space/lazy/extra.py":    large,
 	}
 	for _, c := range []struct{ name, file, text, kind, by string }{
 		{"whole", "", "", "", ""},
@@ -41,6 +47,7 @@ func TestDamagedSources(t *testing.T) {
 		{"deep-gone", "jax/deep.py", "", facts.HindranceSpoiled, "it is gone"},
 		{"main-empty", "jax/__init__.py", "empty", facts.HindranceSpoiled, "it is empty"},
 		{"small-main-empty", "small/__init__.py", "empty", facts.HindrancePerhaps, "it is empty"},
+		{"small-main-halved", "small/__init__.py", "# noth", facts.HindrancePerhaps, "it has 6 bytes, RECORD says 24"},
 		{"name-lost", "jax/deep.py", "empty", facts.HindranceName, "name"},
 		{"empty", "jax/quiet.py", "empty", facts.HindrancePerhaps, "it is empty"},
 		{"cut-off", "jax/quiet.py", "def f(a: int) -> int", facts.HindranceSpoiled, "it ends in the middle of a statement"},
@@ -61,6 +68,9 @@ func TestDamagedSources(t *testing.T) {
 		{"required-empty", "arrays/__init__.py", "empty", facts.HindranceSpoiled, "it is empty"},
 		{"required-not-reached-empty", "arrays/later.py", "empty", facts.HindrancePerhaps, "it is empty"},
 		{"required-not-reached-gone", "arrays/later.py", "", "", ""},
+		{"required-and-imported-by-no-source-gone", "space/lazy/part.py", "", facts.HindrancePerhaps, "it is gone"},
+		{"required-and-imported-by-nothing-gone", "space/lazy/extra.py", "", "", ""},
+		{"required-under-a-condition-gone", "arrays/newest.py", "", facts.HindrancePerhaps, "it is gone"},
 		{"required-gone", "arrays/_core.py", "", facts.HindranceSpoiled, "it is gone"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -78,10 +88,12 @@ func TestDamagedSources(t *testing.T) {
 				}
 				hosttest.Write(t, filepath.Join(root, hosttest.Site+name), text)
 			}
-			hosttest.Write(t, filepath.Join(root, hosttest.Site+"jax-1.0.dist-info/METADATA"), "Name: jax\nVersion: 1.0\nRequires-Dist: arrays\n")
+			hosttest.Write(t, filepath.Join(root, hosttest.Site+"jax-1.0.dist-info/METADATA"), "Name: jax\nVersion: 1.0\nRequires-Dist: arrays\nRequires-Dist: space-lazy\n")
 			hosttest.Write(t, filepath.Join(root, hosttest.Site+"jax-1.0.dist-info/RECORD"), records["jax"])
 			hosttest.Write(t, filepath.Join(root, hosttest.Site+"arrays-2.0.dist-info/METADATA"), "Name: arrays\nVersion: 2.0\n")
 			hosttest.Write(t, filepath.Join(root, hosttest.Site+"arrays-2.0.dist-info/RECORD"), records["arrays"])
+			hosttest.Write(t, filepath.Join(root, hosttest.Site+"space_lazy-3.0.dist-info/METADATA"), "Name: space-lazy\nVersion: 3.0\n")
+			hosttest.Write(t, filepath.Join(root, hosttest.Site+"space_lazy-3.0.dist-info/RECORD"), records["space"])
 			if err := os.MkdirAll(filepath.Join(root, hosttest.Site, "jaxlib"), 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +107,8 @@ func TestDamagedSources(t *testing.T) {
 			}
 			of := ""
 			if c.kind != "" {
-				of = map[bool]string{true: "arrays 2.0", false: "jax 1.0"}[strings.HasPrefix(c.file, "arrays/")]
+				top, _, _ := strings.Cut(c.file, "/")
+				of = cmp.Or(map[string]string{"arrays": "arrays 2.0", "space": "space-lazy 3.0"}[top], "jax 1.0")
 			}
 			if got.Kind != c.kind || got.By != c.by || got.Of != of || len(b.Hindrances) > 1 {
 				t.Errorf("%+v, want %q by %q", b.Hindrances, c.kind, c.by)

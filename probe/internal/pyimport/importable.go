@@ -36,6 +36,9 @@ func CheckImport(s *pyenv.Site, h *host.Host, b *facts.Build, info string, names
 			add(facts.HindranceHere, own, file, "") // unless it is an editable installation's
 		}
 	}
+	if info != "" && len(b.Hindrances) == 0 {
+		b.Hindrances = append(b.Hindrances, hiddenRequirement(s, h, info)...)
+	}
 	if info == "" || s.Python == "" {
 		return
 	}
@@ -48,6 +51,30 @@ func CheckImport(s *pyenv.Site, h *host.Host, b *facts.Build, info string, names
 			add(facts.HindranceOtherPython, s.Index(h).At(dist).String(), file, python)
 		}
 	}
+}
+
+// hiddenRequirement is the first module of what a distribution requires that a directory before it on the import path has, too, and
+// that no distribution of that name brought there.
+func hiddenRequirement(s *pyenv.Site, h *host.Host, info string) []facts.Hindrance {
+	if len(s.Path) == 0 || s.Path[0] == path.Dir(info) { // nothing comes before, as nearly always
+		return nil
+	}
+	index := s.Index(h)
+	for _, dist := range RequiredFrom(s, h, info)[1:] {
+		d := index.At(dist)
+		for _, dir := range s.Path[:max(slices.Index(s.Path, d.Dir()), 0)] {
+			list, _ := index.In(dir)
+			if slices.ContainsFunc(list, func(o *pydist.Distribution) bool { return o.Name == d.Name }) {
+				continue
+			}
+			for _, name := range d.Record().Modules() {
+				if file := pyenv.FirstModule(h, []string{dir}, name); file != "" && !testDirectory.MatchString(name+"/") {
+					return []facts.Hindrance{{Kind: facts.HindranceHidden, Of: d.String(), Path: file}}
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // requiredOf are the dist-info directories, in the same place, of what a distribution requires and what holds compiled

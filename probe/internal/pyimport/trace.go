@@ -64,8 +64,7 @@ func TraceImport(s *pyenv.Site, h *host.Host, b *facts.Build, record *pydist.Rec
 // traceFrom reads them as far as the import of some modules goes; nil stands for the distribution's main ones. first ends
 // the trace with the first thing that ends the import.
 func traceFrom(s *pyenv.Site, h *host.Host, b *facts.Build, info string, record *pydist.Record, mains []string, first bool) *ImportTrace {
-	w := importTracer{h: h, s: s, info: info, listed: record.Index(), seen: map[string]bool{}, foreign: map[string]bool{},
-		places: map[string]string{}, changed: map[string]pysource.Summary{}, loaded: map[string]bool{}, lostInit: map[string]string{}, parsed: map[string]pysource.Module{}}
+	w := newTracer(s, h, info, record)
 	w.unmet, w.injured = unmetFrom(s, h, info), injuredFrom(s, h, info)
 	if mains == nil {
 		mains = w.mains(b)
@@ -79,10 +78,16 @@ func traceFrom(s *pyenv.Site, h *host.Host, b *facts.Build, info string, record 
 		w.perhaps = w.besideLoaded()
 	}
 	if len(w.gone)+len(w.altered) == 0 && w.doubtful == nil {
-		w.doubtful = besideTrace(s, h, info, w.injured)
+		w.doubtful = cmp.Or(besideTrace(s, h, info, w.injured), w.brokenRequirement(b))
 	}
 	w.possible = slices.DeleteFunc(w.possible, func(name string) bool { return slices.Contains(w.Certain, name) })
 	return &w.ImportTrace
+}
+
+// newTracer returns a tracer of a distribution that has come to nothing yet.
+func newTracer(s *pyenv.Site, h *host.Host, info string, record *pydist.Record) *importTracer {
+	return &importTracer{h: h, s: s, info: info, listed: record.Index(), seen: map[string]bool{}, foreign: map[string]bool{},
+		places: map[string]string{}, changed: map[string]pysource.Summary{}, loaded: map[string]bool{}, lostInit: map[string]string{}, parsed: map[string]pysource.Module{}}
 }
 
 type importTracer struct {
@@ -106,6 +111,8 @@ type importTracer struct {
 	tried    bool                         // a failure is caught
 	renamed  bool                         // a failure would come out of the sources that are read as another one
 	sources  int
+
+	unreadable bool // an extension module was loaded that does not tell which others it imports
 }
 
 // mains are the modules by which a distribution is imported: the one that bears its name, nixl_cu13 of nixl-cu13, or the
@@ -170,7 +177,7 @@ func (w *importTracer) module(name string, names []string, by string, certain bo
 }
 
 // place is the directory of the import path that has a module, where its sources are followed; else empty. Those of
-// other distributions are where a requirement is not met, as far as the import is certain.
+// other distributions are where a requirement is not met, as far as the import is certain, or where they are injured.
 func (w *importTracer) place(name string, names []string, by string, certain bool) string {
 	top, _, _ := strings.Cut(name, ".")
 	if w.listed.Tops[top] {
@@ -179,10 +186,13 @@ func (w *importTracer) place(name string, names []string, by string, certain boo
 	if !w.ofOthers(name) {
 		return ""
 	}
-	if w.helped = true; !certain {
+	w.helped = true
+	if !certain && !slices.ContainsFunc(w.injured, func(i injuredDistribution) bool { return i.record.Tops[top] }) {
 		return ""
 	}
-	w.noteOther(name, names, by)
+	if certain {
+		w.noteOther(name, names, by)
+	}
 	if dir, known := w.places[top]; known || len(w.unmet)+len(w.injured) == 0 {
 		return dir
 	}
@@ -453,8 +463,10 @@ func (w *importTracer) compare(name, file string, sum pysource.Summary, size int
 	}
 }
 
-// isOther reports whether a source has so different a size that it is no patch of the one that was installed.
-func isOther(size, told int64) bool { return max(size-told, told-size) > max(told/10, smallPatch) }
+// isOther reports whether a source has so different a size that it is no patch of the one that was installed, or has lost half of it.
+func isOther(size, told int64) bool {
+	return max(size-told, told-size) > max(told/10, smallPatch) || size*2 <= told
+}
 
 // smallPatch is the size, in bytes, of a change that is taken for a patch whatever it changes.
 const smallPatch = 200

@@ -29,9 +29,26 @@ func (w *importTracer) fromCompiled(dir, name string, certain bool) {
 	for _, module := range w.cImports(constants) {
 		w.module(module, nil, file, certain)
 	}
+	w.unreadable = w.unreadable || hidesNames(constants, name)
 	if certain {
 		w.noteNamed(constants)
 	}
+}
+
+// hidesNames reports whether an extension module of Cython's imports C functions of other modules and names none: Cython 3.2
+// compresses its constants. A name that begins with the module's own is that of a class or function.
+func hidesNames(constants []byte, name string) bool {
+	if !bytes.Contains(constants, cFunction) {
+		return false
+	}
+	own := []byte(strings.ReplaceAll(moduleOf(name), "/", "."))
+	top, _, _ := bytes.Cut(own, []byte("."))
+	for text := range bytes.SplitSeq(constants, []byte{0}) {
+		if bytes.HasPrefix(text, append(top, '.')) && !bytes.HasPrefix(text, own) && dottedName.Match(text) {
+			return false
+		}
+	}
+	return true
 }
 
 // noteNamed notes a damaged module whose name stands in the constants of a module that is loaded: code of C imports such,

@@ -41,6 +41,7 @@ func TestCompiledImports(t *testing.T) {
 	}{
 		{"cut off", caught, []string{importsC, "bindings.low"}, cut, low, "the file is cut off"},
 		{"cut off, and not named", caught, []string{importsC}, cut, low, "perhaps"},
+		{"gone, and what is imported is hidden", caught, []string{importsC, "bindings.high.Class"}, remove, low, "perhaps gone"},
 		{"gone, and it is caught", caught, []string{importsC, "bindings.low"}, remove, "", ""},
 		{"gone", plain, []string{importsC, "bindings.low"}, remove, low, "it is gone"},
 		{"another one's name", plain, []string{importsC, "bindings.low.function"}, remove, "", ""},
@@ -68,8 +69,9 @@ func TestCompiledImports(t *testing.T) {
 			r := TraceImport(s, &host.Host{Root: root}, &facts.Build{Name: "pkg", Path: s.Dir + "/pkg-1.0.dist-info"}, pydist.ParseRecord([]byte("pkg/__init__.py,sha256=x,1\n")))
 			var want, got []facts.Hindrance
 			switch {
-			case c.by == facts.HindrancePerhaps:
-				want = []facts.Hindrance{{Kind: c.by, Of: "bindings 2.0", Path: "/" + hosttest.Site + c.file, By: "the file is cut off"}}
+			case strings.HasPrefix(c.by, facts.HindrancePerhaps):
+				by := map[bool]string{true: "it is gone", false: "the file is cut off"}[strings.HasSuffix(c.by, "gone")]
+				want = []facts.Hindrance{{Kind: facts.HindrancePerhaps, Of: "bindings 2.0", Path: "/" + hosttest.Site + c.file, By: by}}
 			case c.file != "":
 				want = []facts.Hindrance{{Kind: facts.HindranceSpoiled, Of: "bindings 2.0", Path: "/" + hosttest.Site + c.file, By: c.by}}
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/ldso"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
@@ -56,12 +57,20 @@ func LibrariesAsShipped(s *pyenv.Site, h *host.Host, info string) bool {
 	return s.Whole[info]
 }
 
-// noteLost notes that a module which the import is certain to come to is another distribution's, and is gone. What is raised then is that there is no such module, unless it is another failure.
+// noteLost notes that a module which the import comes to, or may, is another distribution's, and is gone. What is raised then is that
+// there is no such module, unless it is another failure.
 func (w *importTracer) noteLost(dir, module string, certain, another bool) {
 	file := strings.ReplaceAll(module, ".", "/")
-	if i := w.injuredModule(dir, file); i != nil && certain && (another || !w.lacking) {
-		w.altered = append(w.altered, facts.Hindrance{Kind: facts.HindranceSpoiled, Of: w.s.Index(w.h).At(i.info).String(),
-			Path: path.Join(dir, i.record.FileOf(file)), By: "it is gone"})
+	i := w.injuredModule(dir, file)
+	if i == nil {
+		return
+	}
+	bad := facts.Hindrance{Kind: facts.HindranceSpoiled, Of: w.s.Index(w.h).At(i.info).String(), Path: path.Join(dir, i.record.FileOf(file)), By: "it is gone"}
+	switch {
+	case certain && (another || !w.lacking):
+		w.altered = append(w.altered, bad)
+	case !certain && !w.tried:
+		w.doubt(bad)
 	}
 }
 
@@ -193,7 +202,8 @@ func (w *importTracer) injuries(mains []string, by string, kind func(facts.Hindr
 }
 
 // besideLoaded is an extension module that is cut off, of a distribution that others are loaded of: what these import does
-// not stand in any source, and where they import it, the process ends. Nobody cuts off a library on purpose.
+// not stand in any source, and where they import it, the process ends. Nobody cuts off a library on purpose. One that is gone
+// counts where a module that is loaded hides what it imports.
 func (w *importTracer) besideLoaded() *facts.Hindrance {
 	for _, i := range w.injured {
 		dir := path.Dir(i.info)
@@ -202,12 +212,62 @@ func (w *importTracer) besideLoaded() *facts.Hindrance {
 			continue
 		}
 		for _, name := range files {
-			if reason := refusal(w.s, w.h, path.Join(dir, name)); strings.HasPrefix(reason, ldso.CutOff) {
-				return &facts.Hindrance{Kind: facts.HindrancePerhaps, Of: w.s.Index(w.h).At(i.info).String(), Path: path.Join(dir, name), By: reason}
+			file := path.Join(dir, name)
+			reason := refusal(w.s, w.h, file)
+			if w.unreadable && !testModule.MatchString(name) && pyenv.Absent(w.h, file) {
+				reason = "it is gone"
+			} else if !strings.HasPrefix(reason, ldso.CutOff) {
+				continue
 			}
+			return &facts.Hindrance{Kind: facts.HindrancePerhaps, Of: w.s.Index(w.h).At(i.info).String(), Path: file, By: reason}
 		}
 	}
 	return nil
+}
+
+// testModule matches the extension modules that only tests import, "numpy/_core/_umath_tests.cpython-312-….so".
+var testModule = lazyregexp.New(`(^|/)tests?/|tests?\.`)
+
+// brokenRequirement returns what ends the import of a distribution that is required, by itself: functions import such, and a source
+// that is gone may have been left out on purpose where nothing imports it.
+func (w *importTracer) brokenRequirement(b *facts.Build) *facts.Hindrance {
+	for _, i := range w.injured {
+		if i.info == w.info || path.Dir(i.info) != w.s.Dir {
+			continue
+		}
+		d := w.s.Index(w.h).At(i.info)
+		sub := newTracer(w.s, w.h, i.info, d.Record())
+		sub.injured, sub.first = []injuredDistribution{i}, true
+		for _, name := range firstPackages(i.record) {
+			sub.module(name, nil, b.From, true)
+		}
+		if end := importEnd(w.s, w.h, &sub.ImportTrace); end != nil && (len(sub.gone)+len(sub.altered) > 0) {
+			return &facts.Hindrance{Kind: facts.HindrancePerhaps, Of: d.String(), Path: end.Path, By: end.By}
+		}
+	}
+	return nil
+}
+
+// firstPackages are the packages and modules by which a distribution is imported: those at the top of the import path, or, of a part of a
+// namespace, those that are the least deep: "cuda.pathfinder".
+func firstPackages(x *pydist.FileIndex) []string {
+	if tops := x.TopModules(); len(tops) > 0 {
+		return tops
+	}
+	var list []string
+	least := 0
+	for _, source := range slices.Sorted(maps.Keys(x.Sources)) {
+		name, ok := strings.CutSuffix(source, "/__init__.py")
+		depth := strings.Count(name, "/")
+		if !ok || len(list) > 0 && depth > least {
+			continue
+		}
+		if depth < least {
+			list = nil
+		}
+		least, list = depth, append(list, strings.ReplaceAll(name, "/", "."))
+	}
+	return list
 }
 
 // refusal is why the loader does not take a file that is there; empty where it takes it.

@@ -89,8 +89,7 @@ func TraceSources(s *pyenv.Site, h *host.Host, b *facts.Build) {
 			return
 		}
 		d := s.Index(h).At(info)
-		// METADATA does not have to name what a change removes: torch's may lack typing-extensions, and it imports it.
-		if !h.HasRemoved() && !modulesDamaged(s, h, d) && len(injuredFrom(s, h, info)) == 0 && !unmetDecides(s, h, info) {
+		if !MayNotImport(s, h, info) {
 			continue
 		}
 		r := traceFrom(s, h, b, info, d.Record(), []string{name}, true)
@@ -99,6 +98,13 @@ func TraceSources(s *pyenv.Site, h *host.Host, b *facts.Build) {
 			b.Hindrances = append(b.Hindrances, *found)
 		}
 	}
+}
+
+// MayNotImport reports whether something of a distribution, or of what it requires, is not as it should be, so that its sources
+// are worth reading. METADATA does not have to name what a change removes: torch's may lack typing-extensions, and it imports
+// it.
+func MayNotImport(s *pyenv.Site, h *host.Host, info string) bool {
+	return h.HasRemoved() || modulesDamaged(s, h, s.Index(h).At(info)) || len(injuredFrom(s, h, info)) > 0 || unmetDecides(s, h, info)
 }
 
 // modulesDamaged reports whether a source of a distribution is gone or of another size than RECORD says, or an extension module
