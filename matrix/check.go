@@ -134,6 +134,7 @@ type ruleSubject struct{ rule, subject string }
 // runRules calls each rule once for the machine or for every build. The order of rules.All matters: only earlier rules
 // can silence a rule.
 func (j *judgement) runRules(ctx context.Context) {
+	defer j.recordStated()
 	for _, rule := range rules.All {
 		if rule.OnMachine != nil && !j.isSilenced(rule, "") {
 			j.record(rule, j.askRule(rule, nil), true)
@@ -152,6 +153,19 @@ func (j *judgement) runRules(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// recordStated stores the error that a pasted text shows, unless a rule has found one: a text has one cause. It breaks
+// the link of a rule about the machine. Which build a program's own error is about the text does not say.
+func (j *judgement) recordStated() {
+	stated := rules.Stated(j.Machine)
+	if stated == nil || slices.ContainsFunc(j.verdict.Findings, func(f verdict.Finding) bool {
+		return f.Target == j.Name && f.Severity == verdict.Error
+	}) {
+		return
+	}
+	rule, _ := rules.Named(j.Facts.Observed.Stated.Rule)
+	j.record(rule, []*rules.Result{stated}, true)
 }
 
 // judgedMachine summarizes the machine for the report.

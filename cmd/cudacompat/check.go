@@ -231,8 +231,9 @@ func (f *judgeFlags) check(ctx context.Context, job job, machines []description,
 	return exitFor(r.Verdict, f.failOn, job.outputs)
 }
 
-// judgeOne judges one machine beside the error that was pasted with it. One whose every version fits, and that shows the
-// environment's fault nevertheless, is not compatible: nothing that was compared explains the fault.
+// judgeOne judges one machine beside the error that was pasted with it. An error that happened is a fact of the machine:
+// if its cause is certain and a rule knows it, that rule reports it, as explain would. If not, a machine whose every
+// version fits is not compatible either: nothing that was compared explains the error.
 func (f *judgeFlags) judgeOne(ctx context.Context, job job, m description) (report.Report, error) {
 	found := func() (probe.Facts, error) { return m.facts, nil }
 	err := f.logOf(ctx, &job, m)
@@ -244,6 +245,7 @@ func (f *judgeFlags) judgeOne(ctx context.Context, job job, m description) (repo
 	}
 	if job.log != nil && atFault(job.log.Blame) {
 		m.facts.Observed.Named = "" // the error says more of it than that its release is not known
+		m.facts.Observed.Stated = stated(job.log)
 	}
 	r, err := job.judge(ctx, found)
 	if err != nil || r.Log == nil || r.Outcome != verdict.Compatible || !atFault(r.Log.Blame) {
@@ -252,6 +254,14 @@ func (f *judgeFlags) judgeOne(ctx context.Context, job job, m description) (repo
 	m.facts.Unread = append(slices.Clone(m.facts.Unread), facts.Unread{Place: "the error that was pasted", Kind: facts.UnreadNeeded,
 		Reason: "nothing that was compared explains it: " + strings.TrimSuffix(r.Log.Because, ".")})
 	return job.judge(ctx, found)
+}
+
+// stated returns the error that a log shows as a fact, or nil if its cause is not certain or no rule knows it.
+func stated(d *logs.Diagnosis) *facts.Stated {
+	if d.Confidence != logs.Certain || d.Rule == "" || d.Rule == "none" || len(d.Lines) == 0 {
+		return nil
+	}
+	return &facts.Stated{Rule: d.Rule, Cause: d.Because, Line: d.Lines[0].Number, Text: d.Lines[0].Text, Do: d.Do}
 }
 
 func atFault(b logs.Blame) bool { return b == logs.Environment || b == logs.Hardware }

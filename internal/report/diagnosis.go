@@ -187,8 +187,8 @@ func (e Explained) machineSays() string {
 
 // log holds a log against the machine: what was predicted and seen, or a program's fault where the environment is fine.
 func (p *page) log(r Report) {
-	if r.Log == nil {
-		return
+	if r.Log == nil || slices.ContainsFunc(r.Findings, func(f verdict.Finding) bool { return f.Subject == verdict.StatedSubject }) {
+		return // a finding says all of it
 	}
 	d := *r.Log
 	text := atFault(d) + ": " + d.Because

@@ -42,7 +42,7 @@ func inconclusive(r Report) string {
 	}
 	switch there := partsOf(r); {
 	case u == nil && r.Log != nil && r.Log.Blame != logs.Unknown:
-		return "only the log says what is wrong: " + strings.TrimSuffix(r.Log.Because, ".")
+		return lowerFirst(strings.TrimSuffix(r.Log.Because, ".")) + " (only the log says so)"
 	case u == nil:
 		return nothing(r)
 	case len(r.Facts.Probes) > 0 && !there.driver && !there.gpu && u.Flag == "--driver":

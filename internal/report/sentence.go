@@ -111,6 +111,9 @@ func sentence(f verdict.Finding) string {
 	if driver := evidence(f, "driver"); f.Rule == "driver-too-old" && driver != nil {
 		return fmt.Sprintf("%s cannot run on driver %s", subjectOf(f), driver.Value)
 	}
+	if f.Subject == verdict.StatedSubject {
+		return lowerFirst(f.Message)
+	}
 	if slices.Contains(partsOfMachine, f.Subject) {
 		return f.Message
 	}
@@ -118,6 +121,17 @@ func sentence(f verdict.Finding) string {
 		return f.Message
 	}
 	return subjectOf(f) + ": " + f.Message
+}
+
+// articles begin a sentence whose first letter may be small inside another.
+var articles = []string{"The", "A", "An", "This", "It", "No", "Programs", "Another", "Two"}
+
+// lowerFirst writes a sentence as a clause. A name keeps its capital.
+func lowerFirst(sentence string) string {
+	if word, _, _ := strings.Cut(sentence, " "); slices.Contains(articles, word) {
+		return strings.ToLower(sentence[:1]) + sentence[1:]
+	}
+	return sentence
 }
 
 // subjectOf is what a finding is about, without the place where it is: "torch 2.9.0+cu130".

@@ -112,6 +112,9 @@ type Finding struct {
 	About    SubjectParts `json:"-"`        // the subject in its parts
 }
 
+// StatedSubject is the subject of an error that a pasted text shows.
+const StatedSubject = "the error in the text"
+
 // BuildAnswer is the answer for one build on one target.
 type BuildAnswer struct {
 	Subject string       `json:"subject"` // as in the findings about it

@@ -431,6 +431,17 @@ type Observed struct {
 	Named string `json:"named"`
 	// Errors are the codes of CUDA's errors that the text shows beside a report and that a rule knows: 804.
 	Errors []int `json:"errors,omitempty"`
+	// Stated is the error that the text itself shows, where a log's reader is certain of its cause and a rule knows it.
+	Stated *Stated `json:"stated,omitempty"`
+}
+
+// Stated is an error that happened: what a program printed where it failed.
+type Stated struct {
+	Rule  string   `json:"rule"`  // the rule that knows its cause, "fabric-manager"
+	Cause string   `json:"cause"` // the cause in one sentence
+	Line  int      `json:"line"`  // of the text, counted from 1
+	Text  string   `json:"text"`  // that line
+	Do    []string `json:"do"`    // what to do, in order
 }
 
 // Unread is a place that could not be looked at, and could hold a build or what a link needs.
