@@ -280,6 +280,7 @@ type Trait struct {
 	// "windows-cuda": its wheels for Windows have CUDA
 	// "same-files": those for another CUDA family own the same files, so the one installed last has overwritten the other
 	// "skips-libraries": what it was compiled for another torch it does not load, and is imported without
+	// "only-kernels": it has nothing but kernels: on a GPU that its project does not support, none of it is of use
 	// "least-7.0": its project supports GPUs from this compute capability on
 	Trait    string        `csv:"trait"`
 	Package  string        `csv:"package"`

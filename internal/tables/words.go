@@ -32,7 +32,7 @@ var words = map[string]*lazyregexp.Regexp{
 	"blame":          lazyregexp.New(`^(program|environment|hardware|none|unknown)$`),
 	"trait": lazyregexp.New(`^(pins-torch|brought-by-engine|compiled|dispensable|companion|compiled-when-used|stable-abi|` +
 		`same-cuda-minor|before-numpy-2|before-protobuf-4|cuda-from-wheels|nvrtc-fails|same-files|windows-cuda|` +
-		`skips-libraries|own-cuda|least-\d+\.\d)$`),
+		`skips-libraries|own-cuda|only-kernels|least-\d+\.\d)$`),
 	"statuses":       lazyregexp.New(`^[a-z]+:\d+$`),
 	"cloud":          lazyregexp.New(`^(azure|coreweave|gcp|lambda|oci)$`),
 	"fraction":       lazyregexp.New(`^1/\d+$`),

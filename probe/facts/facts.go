@@ -286,6 +286,9 @@ type Requested struct {
 	Specifier string   `json:"specifier,omitempty"` // what it asks for instead, ">=13"
 	Extras    []string `json:"extras,omitempty"`
 	Index     string   `json:"index,omitempty"` // as Build.Index
+	// IndexCUDA is the CUDA in the address of an index that has this package under its own name: "12.4" of
+	// https://abetlen.github.io/llama-cpp-python/whl/cu124.
+	IndexCUDA string `json:"index_cuda,omitempty"`
 	// what conda's builds tell, or an image's tag: "12.6"
 	CUDA        string `json:"cuda,omitempty"`
 	Accelerator string `json:"accelerator,omitempty"` // as Build.Accelerator, where a build's name tells

@@ -355,7 +355,8 @@ func provenCoverage(c version.Coverage, g GPU, by string) (same version.Coverage
 // all packages only PyTorch is known to leave out: no row of torch.csv has any.
 func (m *Machine) codeByToolkit(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.MissingFact) {
 	missing = verdict.Question("which machine code it contains").Because(m.Unsaid(b))
-	if !b.CUDANumber.Known() || b.CUDANumber.Parts() < 2 || !b.Official() && !b.isFromClosedChannel() || g.Capability.Tegra() {
+	if !b.CUDANumber.Known() || b.CUDANumber.Parts() < 2 || g.Capability.Tegra() ||
+		!b.Official() && !b.isFromClosedChannel() && !b.isNVIDIAImage() {
 		return version.Unsure, "", missing
 	}
 	for _, c := range tables.Rows[tables.Chip](m.Tables) {
@@ -374,6 +375,11 @@ func (m *Machine) codeByToolkit(b *Build, g GPU) (c version.Coverage, proof stri
 // no PTX, as PyTorch's wheels; those of CUDA 11 have some for capability 3.7. conda-forge's have PTX for the newest GPU.
 func (b *Build) isFromClosedChannel() bool {
 	return b.Name == "torch" && b.Origin == "conda" && b.CUDANumber.Major() >= 12
+}
+
+// isNVIDIAImage reports whether a build is one of NVIDIA's images for frameworks, whose CUDA compiled what is in it.
+func (b *Build) isNVIDIAImage() bool {
+	return b.Origin == "image" && strings.HasPrefix(b.Name, "nvcr.io/nvidia/") && !ofCUDA(b.Name)
 }
 
 // torches reports whether a build is a torch, or is judged by the one that it brings.

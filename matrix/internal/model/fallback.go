@@ -44,8 +44,11 @@ func (m *Machine) keptToCPU(name string) string {
 	return ""
 }
 
-// GoesOn reports whether a build carries CUDA code that it can do without.
-func (b *Build) GoesOn() bool { return b.Kept != "" || b.Either() || !asks(b.Env.t, b.Build) }
+// GoesOn reports whether a build carries CUDA code that it can do without. Who takes a package from an index of a CUDA
+// asks for the GPU.
+func (b *Build) GoesOn() bool {
+	return b.Kept != "" || (b.Either() || !asks(b.Env.t, b.Build)) && (b.Named == nil || b.Named.IndexCUDA == "")
+}
 
 // FailsWithout reports whether a build that goes on with the CPU fails all the same where libraries are missing: what
 // installed CTranslate2 uses nothing of it but Whisper's models, which end the program on a GPU without them.

@@ -128,6 +128,10 @@ func (n *RequestedPackage) resolveCUDA(m *Machine, release version.Release) {
 		p.Extras = n.Extras
 	}
 	n.Answer = cudaof.Of(m.Tables, p)
+	if cuda := version.Of(n.IndexCUDA); cuda.Known() && !n.CUDANumber.Known() && (n.Uses == "gpu" || n.Uses == "either") {
+		n.Uses = "gpu"
+		n.Answer = cudaof.Answer{Device: "cuda", CUDANumber: cuda, CUDAs: []version.Number{cuda}, By: cudaof.Index}
+	}
 	for _, r := range n.Rows {
 		if !n.Companion && len(r.Torch) == 1 && Exactly(r.Torch[0]).Known() {
 			n.Torch = Exactly(r.Torch[0]).String()

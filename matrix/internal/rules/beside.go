@@ -29,6 +29,10 @@ func (n neighbour) companion(m *model.Machine) bool {
 	return n.Name == "triton" || m.Tables.Trait("companion", n.Name, version.Number{})
 }
 
+// onlyPins reports whether the package itself has nothing that was compiled: that it is for one torch is what its
+// metadata asks for, and perhaps what the kernels that it brings need.
+func (n neighbour) onlyPins() bool { return len(n.p.Rows) > 0 && n.p.Rows[0].Pure() }
+
 // onDisk reports whether the package is installed where torch is, so that its files tell of its machine code.
 func (n neighbour) onDisk(torch *model.Build) bool { return n.Path != "" && torch.Path != "" }
 
@@ -51,6 +55,9 @@ func neighbours(m *model.Machine, torch *model.Build) []neighbour {
 			continue
 		}
 		n.fit = fit.Of(m.Tables, own, n.p, fitTarget(m, torch))
+		if n.onlyPins() && m.Facts.Observed.Imported && n.fit[fit.Release].State == fit.Differs {
+			n.fit[fit.Release].State = fit.Doubtful // pip was overruled, and it was imported
+		}
 		list = append(list, n)
 	}
 	return list
@@ -278,6 +285,9 @@ func neighbourFinding(torch *model.Build, n neighbour, k fit.Key) verdict.Findin
 	case fit.Release:
 		f.Need = "torch " + a.Have
 		f.Message = n.Name + " " + n.Version + " was compiled for torch " + a.Have + ", but torch is " + torch.Version
+		if n.onlyPins() {
+			f.Message = n.Name + " " + n.Version + " requires torch " + a.Have + " in its metadata, but torch is " + torch.Version
+		}
 	case fit.CUDA:
 		f.Need = a.Have
 		f.Message = n.Name + " " + n.Version + " was compiled for " + a.Have + "; torch " + torch.Version + " uses " + a.Want

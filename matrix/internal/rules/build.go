@@ -353,7 +353,8 @@ func unsupportedGPUs(m *model.Machine, b *model.Build) []*Result {
 				{Fact: "least compute capability", Value: least.String(), From: "trait.csv"}},
 			Steps: []pin.Step{pin.Say("take a GPU of compute capability " + least.String() + " or newer")}}
 		switch {
-		case !m.Tables.Trait("pins-torch", p.Name, p.Number) && b.Env.Kind != "requirements":
+		case !m.Tables.Trait("pins-torch", p.Name, p.Number) && b.Env.Kind != "requirements" &&
+			(b.Path != "" || !m.Tables.Trait("only-kernels", p.Name, p.Number)):
 			f.Severity = verdict.Warning // TensorRT is there for those who ask for it
 		case len(below) < len(m.GPUs):
 			f.Severity = verdict.Warning

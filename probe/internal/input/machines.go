@@ -53,7 +53,7 @@ func Machines(d Document) []Document {
 	if !pasted(r) && !errors.Is(r.Err, ErrForeign) {
 		return []Document{d.Remember(r)}
 	}
-	d.Data = paste.StripHeadings(r.Data)
+	d.Data = paste.StripMarkdown(r.Data)
 	if r = d.Recognise(formats); !pasted(r) {
 		return []Document{d.Remember(r)}
 	}

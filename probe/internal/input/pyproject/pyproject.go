@@ -134,6 +134,10 @@ func (p *Project) RequirementsOf(list []string, group string) []request.Package 
 		l.From = "package " + l.Name
 		if !l.Direct {
 			l.Index = cmp.Or(p.uvIndex(l.Name, group), request.DefaultIndex)
+			l.IndexCUDA = request.IndexCUDA(l.Index)
+			for _, i := range p.Tool.UV.Index {
+				l.IndexCUDA = cmp.Or(l.IndexCUDA, request.ServedCUDA(i.URL, l.Name))
+			}
 		}
 	}
 	return f.Named

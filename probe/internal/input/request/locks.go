@@ -32,6 +32,7 @@ func WheelFiles(wheels []Wheel) []string {
 func New(name, version, index string, wheels []string) Package {
 	p := Package{Name: distname.Normal(name), Version: version, Index: IndexOf(index), Wheels: wheels,
 		From: "package " + distname.Normal(name)}
+	p.IndexCUDA = IndexCUDA(p.Index)
 	switch {
 	case version == "":
 		p.Specifier = "(version unknown)"

@@ -28,6 +28,8 @@ type Package struct {
 	Direct    bool              // an address stands in place of an index
 	From      string            // "line 3", "package torch"
 
+	IndexCUDA string // as facts.Requested.IndexCUDA
+
 	// what conda's builds tell beside the version
 	CUDA, Accelerator, Origin string
 }
@@ -95,7 +97,7 @@ func same(a, b facts.Build) bool {
 // wanted is the package as a fact of its own, where it is no framework.
 func (p Package) wanted() facts.Requested {
 	return facts.Requested{Name: p.Name, Version: p.Version, Specifier: p.Specifier, Extras: p.Extras, Index: p.Index,
-		CUDA: p.CUDA, Accelerator: p.Accelerator, Origin: p.Origin, Wheel: p.directWheel(), From: p.From}
+		IndexCUDA: p.IndexCUDA, CUDA: p.CUDA, Accelerator: p.Accelerator, Origin: p.Origin, Wheel: p.directWheel(), From: p.From}
 }
 
 // directWheel returns the wheel that a line names by its address: no other will be installed in its place.
@@ -158,6 +160,12 @@ func variantCUDA(index string) (accelerator, cuda string) {
 	return "", ""
 }
 
+// IndexCUDA is the CUDA of an index of one variant, "12.6" of "cu126"; empty of any other index.
+func IndexCUDA(index string) string {
+	_, cuda := variantCUDA(index)
+	return cuda
+}
+
 // DefaultIndex is Build.Index of the installer's own index, or of a mirror of it.
 const DefaultIndex = "default"
 
@@ -175,6 +183,24 @@ func IndexOf(address string) string {
 		return last
 	case last == "simple":
 		return DefaultIndex
+	}
+	return ""
+}
+
+// addressCUDA matches the part of an address that names a CUDA: "/cu124", "/cu126/", "-cuda-11/".
+var addressCUDA = lazyregexp.New(`(?:^|[/._-])cu(?:da-?)?(\d{2})(\d)?(?:[/._-]|$)`)
+
+// ServedCUDA is the CUDA of the builds that an index has of a package: the one in its address, if the address has the
+// package's name too; empty otherwise. An index that is named for one of its packages may have others beside it.
+func ServedCUDA(address, name string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	project := strings.TrimSuffix(strings.TrimSuffix(name, "-gpu"), "-python")
+	where := distname.Normal(u.Host + u.Path)
+	if m := addressCUDA.FindStringSubmatch(u.Path); m != nil && len(project) > 2 && strings.Contains(where, project) {
+		return strings.TrimSuffix(m[1]+"."+m[2], ".")
 	}
 	return ""
 }

@@ -16,6 +16,7 @@ type File struct {
 	Unread      []facts.Unread    // what the file refers to and is not read
 	constraints []request.Package // what constraints files say of packages, named or not
 	indexes     []string          // addresses, --index-url first
+	served      []string          // addresses of indexes and of pages of links
 	replace     bool              // --index-url is given: the installer's own index is not asked
 	links       bool              // --find-links or --no-index: the packages may come from anywhere
 	sure        bool              // something in it is of no other kind of file

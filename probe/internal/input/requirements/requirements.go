@@ -159,6 +159,7 @@ func (f *File) Packages() []request.Package {
 		p := &f.Named[i]
 		if p.Index == "" && !p.Direct {
 			p.Index = index
+			p.IndexCUDA = f.servedCUDA(p.Name)
 		}
 		if pin := pinned[p.Name]; pin != "" && p.Version == "" {
 			p.Version, p.Specifier = pin, ""
@@ -197,8 +198,26 @@ func (f *File) Option(line string) bool {
 	default:
 		return false
 	}
+	if strings.HasPrefix(value, "https://") || strings.HasPrefix(value, "http://") {
+		f.served = append(f.served, value)
+	}
 	f.sure = true
 	return true
+}
+
+// servedCUDA is the CUDA of a package by the addresses of indexes and of pages of links; empty where two of them differ.
+func (f *File) servedCUDA(name string) string {
+	cuda := ""
+	for _, address := range f.served {
+		switch c := request.ServedCUDA(address, name); {
+		case c == "" || c == cuda:
+		case cuda != "":
+			return ""
+		default:
+			cuda = c
+		}
+	}
+	return cuda
 }
 
 // torchLinks matches PyTorch's page of links for one variant, which pip and uv take as they take that variant's index.
