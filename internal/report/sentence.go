@@ -124,7 +124,7 @@ func sentence(f verdict.Finding) string {
 }
 
 // articles begin a sentence whose first letter may be small inside another.
-var articles = []string{"The", "A", "An", "This", "It", "No", "Programs", "Another", "Two"}
+var articles = []string{"The", "A", "An", "This", "It", "No", "Programs", "Another", "Two", "There"}
 
 // lowerFirst writes a sentence as a clause. A name keeps its capital.
 func lowerFirst(sentence string) string {

@@ -89,7 +89,7 @@ func TestMachines(t *testing.T) {
 		for _, d := range list {
 			got = append(got, string(d.Data))
 		}
-		if strings.Join(got, "\n=====\n") != strings.Join(test.parts, "\n=====\n") {
+		if want := paste.StripMarkdown([]byte(strings.Join(test.parts, "\n=====\n"))); strings.Join(got, "\n=====\n") != string(want) {
 			t.Errorf("%s: %d machines:\n%s", test.name, len(got), strings.Join(got, "\n=====\n"))
 		}
 	}

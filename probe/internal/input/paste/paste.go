@@ -48,7 +48,8 @@ func (b block) denies(o block) bool {
 
 // Is recognises a report, and a list of packages that stands in other text.
 func Is(d document.Document) bool {
-	return collectenv.Is(d) || frozenRows.Match(d.Data) && !plan.IsUV(d) || xformersInfo.Match(d.Data) || plan.IsPipInstalled(d)
+	return collectenv.Is(d) || frozenRows.Match(d.Data) && !plan.IsUV(d) || xformersInfo.Match(d.Data) || plan.IsPipInstalled(d) ||
+		tellsPrinted(string(d.Data))
 }
 
 // maxMachines is how many machines a text may be of.
@@ -210,6 +211,7 @@ func Read(d document.Document) (facts.Facts, error) {
 	if named := namedPackages(d); len(named) > 0 {
 		withPackages(&f, []facts.Environment{request.Environment("", named)})
 	}
+	withPrinted(&f, string(d.Data))
 	if len(f.Environments) == 0 {
 		f.Observed.Named = frameworkNamed(d)
 	}
