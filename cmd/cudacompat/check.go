@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/logs"
 	"cudacompat/internal/report"
 	"cudacompat/matrix"
@@ -245,7 +246,7 @@ func (f *judgeFlags) judgeOne(ctx context.Context, job job, m description) (repo
 	}
 	if job.log != nil && atFault(job.log.Blame) {
 		m.facts.Observed.Named = "" // the error says more of it than that its release is not known
-		m.facts.Observed.Stated = stated(job.log)
+		m.facts.Observed.Stated = stated(job.log, &m.facts)
 	}
 	r, err := job.judge(ctx, found)
 	if err != nil || r.Log == nil || r.Outcome != verdict.Compatible || !atFault(r.Log.Blame) {
@@ -256,9 +257,15 @@ func (f *judgeFlags) judgeOne(ctx context.Context, job job, m description) (repo
 	return job.judge(ctx, found)
 }
 
-// stated returns the error that a log shows as a fact, or nil if its cause is not certain or no rule knows it.
-func stated(d *logs.Diagnosis) *facts.Stated {
-	if d.Confidence != logs.Certain || d.Rule == "" || d.Rule == "none" || len(d.Lines) == 0 {
+// amdGPU matches the name of a GPU that no rule is about.
+var amdGPU = lazyregexp.New(`(?i)\bRadeon\b|\bInstinct\b`)
+
+// stated returns the error that a log shows as a fact, or nil if its cause is not certain or no rule knows it. A line that
+// healthy programs print too is no error, except that a build for CPUs is one beside a GPU.
+func stated(d *logs.Diagnosis, f *facts.Facts) *facts.Stated {
+	known := d.Rule != "" && d.Rule != "none" && len(d.Lines) > 0 &&
+		!slices.ContainsFunc(f.GPUs, func(g facts.GPU) bool { return amdGPU.MatchString(g.Name) })
+	if !known || d.Confidence != logs.Certain || !d.Failed() && (d.Rule != "cpu-only-build" || len(f.GPUs) == 0) {
 		return nil
 	}
 	return &facts.Stated{Rule: d.Rule, Cause: d.Because, Line: d.Lines[0].Number, Text: d.Lines[0].Text, Do: d.Do}

@@ -85,6 +85,9 @@ type Diagnosis struct {
 	slots   map[string]string
 }
 
+// Failed reports whether the deciding line is that of a failure, and none that healthy programs print too.
+func (d *Diagnosis) Failed() bool { return d.form || d.weight > consequence }
+
 // Candidate is a cause that an unclear log may have, and how to find out.
 type Candidate struct {
 	Cause string `json:"cause"`
