@@ -18,8 +18,8 @@ import (
 var caps = map[string]string{
 	"internal/input/paste maxMachines":            "refused",
 	"internal/input/paste maxParts":               "refused",
-	"internal/input/paste maxGap":                 "judged", // what Python printed further below is of an unknown release
-	"internal/input/paste maxArguments":           "judged", // likewise
+	"internal/input/paste maxGap":                 "judged",  // what Python printed further below is of an unknown release
+	"internal/input/paste maxArguments":           "judged",  // likewise
 	"internal/input maxReported":                  "refused", // as a report of one machine with too much in it
 	"internal/input/requirements maxIncludes":     "unread",  // each file that is left is named
 	"internal/input/requirements MaxIncludeBytes": "unread",
