@@ -379,7 +379,7 @@ func (b *Build) isFromClosedChannel() bool {
 
 // isNVIDIAImage reports whether a build is one of NVIDIA's images for frameworks, whose CUDA compiled what is in it.
 func (b *Build) isNVIDIAImage() bool {
-	return b.Origin == "image" && strings.HasPrefix(b.Name, "nvcr.io/nvidia/") && !ofCUDA(b.Name)
+	return b.Origin == "image" && strings.HasPrefix(b.Name, "nvcr.io/nvidia/") && !cudaof.IsCUDAImage(b.Name)
 }
 
 // torches reports whether a build is a torch, or is judged by the one that it brings.

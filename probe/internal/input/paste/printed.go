@@ -253,12 +253,8 @@ func withPrinted(f *facts.Facts, text string) {
 	if len(list) == 0 {
 		list = typedPackages(text)
 	}
-	switch {
-	case len(list) > 0:
+	if len(list) > 0 {
 		withPackages(f, []facts.Environment{request.Environment("", list)})
-	case p.available != nil:
-		f.Unread = append(f.Unread, facts.Unread{Place: "PyTorch", Kind: facts.UnreadNeeded,
-			Reason: "the text says what torch.cuda.is_available() returns, and not which release is installed"})
 	}
 }
 
