@@ -214,7 +214,8 @@ func Read(d document.Document) (facts.Facts, error) {
 	withPrinted(&f, string(d.Data))
 	if len(f.Environments) == 0 {
 		f.Observed.Named = frameworkNamed(d)
-		if f.Observed.CUDAAvailable != nil && f.Observed.Named == "" {
+		if f.Observed.CUDAAvailable != nil {
+			f.Observed.Named = ""
 			f.Unread = append(f.Unread, facts.Unread{Place: "PyTorch", Kind: facts.UnreadNeeded,
 				Reason: "the text says what torch.cuda.is_available() returns, and not which release is installed"})
 		}
