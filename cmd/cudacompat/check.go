@@ -69,7 +69,7 @@ func checkCommand(s streams) *cobra.Command {
 	cmd.Flags().StringVar(&f.env, "env", "",
 		"judge the Python environment at `PATH` (active: the one that python3 starts here) as the plan in FILE would leave it")
 	cmd.Flags().DurationVar(&f.limit, "timeout", checkTimeout,
-		"stop after `TIME` and judge what was read by then (an image: 120s unless given)")
+		"stop after `TIME` and judge what was read by then (an image: 600s unless given)")
 	return cmd
 }
 
@@ -79,7 +79,7 @@ func (f *checkFlags) run(ctx context.Context, args []string, bounded bool, s str
 	if standardInputTwice(args) {
 		return errTwiceStdin
 	}
-	limit := restTimeout
+	limit := imageTimeout
 	if bounded {
 		limit = f.limit
 	}

@@ -15,6 +15,7 @@ import (
 var (
 	liveTimeout  = 10 * time.Second
 	restTimeout  = 120 * time.Second
+	imageTimeout = 600 * time.Second
 	checkTimeout = 10 * time.Second
 )
 

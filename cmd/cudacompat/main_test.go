@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 // raiseTimeouts multiplies the default time limits, in this process and in those that scripts start. A test that
 // examines a time limit passes --timeout.
 func raiseTimeouts() {
-	for _, limit := range []*time.Duration{&liveTimeout, &restTimeout, &checkTimeout} {
+	for _, limit := range []*time.Duration{&liveTimeout, &restTimeout, &imageTimeout, &checkTimeout} {
 		*limit *= 30
 	}
 }

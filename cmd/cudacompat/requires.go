@@ -251,7 +251,7 @@ func (f *requiresFlags) artefact(args []string) (string, error) {
 func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, name string, s streams) (probe.Facts, error) {
 	waiting := reading
 	if f.timeout == 0 { // an archive's first byte may come late
-		bound, cancel := withDeadline(ctx, restTimeout)
+		bound, cancel := withDeadline(ctx, imageTimeout)
 		defer cancel()
 		waiting = bound
 	}
@@ -264,7 +264,7 @@ func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, 
 		if err != nil {
 			return probe.Facts{}, err
 		}
-		limit := cmp.Or(f.timeout, restTimeout)
+		limit := cmp.Or(f.timeout, imageTimeout)
 		reading, cancel := withDeadline(ctx, limit)
 		defer cancel()
 		defer image.done()

@@ -27,6 +27,7 @@ type RequestedPackage struct {
 	Companion     bool               // of PyTorch's own, released with a torch: judged with the torch beside it
 	Image         *tables.Container  // of the table of images; nil: not in it
 	Unlisted      bool               // each of its releases is for one torch, and the tables do not have this one
+	Unread        bool               // the tables have other releases of it, and not this one
 	tables        *tables.Tables
 }
 
@@ -98,6 +99,7 @@ func (m *Machine) requestedPackage(env *facts.Environment, w *facts.Requested) *
 	if n.Uses == "" && w.Origin == "" && (asksByName(w.Name) || slices.ContainsFunc(w.Extras, cudaof.FamilyExtra.MatchString)) {
 		n.Uses = "gpu"
 	}
+	n.Unread = all > 0 && len(n.Rows)+len(n.made) == 0 && release.Number.Known()
 	n.Unlisted = all > 0 && len(n.Rows) == 0 && release.Number.Known() && release.Local == "" &&
 		(n.Companion || m.Tables.Trait("pins-torch", w.Name, version.Number{}))
 	n.resolveCUDA(m, release)
@@ -108,6 +110,12 @@ func (m *Machine) requestedPackage(env *facts.Environment, w *facts.Requested) *
 		n.Uses = "gpu"
 	}
 	return n
+}
+
+// DoesWithout reports whether the rest of the environment works without the package's own code, or that code is compiled
+// where it runs.
+func (n *RequestedPackage) DoesWithout() bool {
+	return n.dispensable || n.tables.Trait("compiled-when-used", n.Name, version.Number{})
 }
 
 // asksByName reports whether a wheel of which no table knows says by its name that it needs a GPU: "foo-gpu", "pycuda".

@@ -47,6 +47,16 @@ func optional(n *model.RequestedPackage) []*Result {
 		Evidence: []verdict.Evidence{{Fact: n.Name, Value: cmp.Or(n.Version, n.Specifier), From: n.From}}})
 }
 
+// unreadRelease names a release that the tables do not have, of a package of which they have others.
+func unreadRelease(n *model.RequestedPackage) []*Result {
+	if !n.DoesWithout() {
+		return leftOpen(n.Subject(), verdict.Question("which torch it was built for").Because(verdict.TablesReason("do not have this release")))
+	}
+	return oneFinding(verdict.Finding{Severity: verdict.Note, Subject: n.Subject(), Need: "nothing",
+		Message:  "the tables do not have this release of " + n.Name + ", so it was not looked at; torch works without what it adds",
+		Evidence: []verdict.Evidence{{Fact: n.Name, Value: n.Version, From: n.From}}})
+}
+
 // unjudgedPackage says what is not known of a package that no rule can judge.
 func unjudgedPackage(m *model.Machine, n *model.RequestedPackage) []*Result {
 	switch n.Uses {
@@ -65,6 +75,9 @@ func unjudgedPackage(m *model.Machine, n *model.RequestedPackage) []*Result {
 			return leftOpen(n.Subject(), verdict.Question("which torch it was built for").Because(verdict.TablesReason("do not have this release")))
 		}
 		if n.NamesFramework(n.Uses) || n.Uses == "torch" && m.BringsTorch(n.Environment) {
+			if n.Unread {
+				return unreadRelease(n)
+			}
 			return nil // judged as that framework
 		}
 		return leftOpen(n.Subject(), verdict.Question("which "+n.Uses+" it brings").Because(verdict.FileReason("does not pin one")))

@@ -79,6 +79,7 @@ func (s *shelf) elfFile(name string, r io.Reader, size int64) ([]piece, bool, er
 		if s.scratch, err = newStore(maxScratch); err != nil {
 			return nil, false, err
 		}
+		s.scratch.most = scratchPlain
 	}
 	s.scratch.reset()
 	w := &watcher{size: size, scratch: s.scratch}
