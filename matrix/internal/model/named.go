@@ -82,11 +82,12 @@ func (m *Machine) requestedPackage(env *facts.Environment, w *facts.Requested) *
 	n.dispensable = m.Tables.Trait("dispensable", w.Name, version.Number{}) &&
 		!m.Tables.Trait("pins-torch", w.Name, version.Number{})
 	n.Companion = m.Tables.Trait("companion", w.Name, version.Number{})
-	all := 0
+	all, listed := 0, false
 	public, _, _ := strings.Cut(w.Version, "+")
 	release, _ := version.ParseRelease(w.Version)
 	for _, e := range tables.RowsOf[tables.Extension](m.Tables, w.Name) {
 		all++
+		listed = listed || version.SameRelease(e.Release, public)
 		if version.SameRelease(e.Release, public) && (release.Local == "" || e.Variant == release.Local) {
 			n.Rows = append(n.Rows, e)
 		} else if version.SameRelease(e.Release, public) && madeFor(e, release) {
@@ -99,7 +100,7 @@ func (m *Machine) requestedPackage(env *facts.Environment, w *facts.Requested) *
 	if n.Uses == "" && w.Origin == "" && (asksByName(w.Name) || slices.ContainsFunc(w.Extras, cudaof.FamilyExtra.MatchString)) {
 		n.Uses = "gpu"
 	}
-	n.Unread = all > 0 && len(n.Rows)+len(n.made) == 0 && release.Number.Known()
+	n.Unread = all > 0 && !listed && release.Number.Known()
 	n.Unlisted = all > 0 && len(n.Rows) == 0 && release.Number.Known() && release.Local == "" &&
 		(n.Companion || m.Tables.Trait("pins-torch", w.Name, version.Number{}))
 	n.resolveCUDA(m, release)
