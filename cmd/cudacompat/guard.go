@@ -350,27 +350,51 @@ func (g *guarding) managedMark() string {
 // program does.
 func (g *guarding) environment(said string) (string, error) {
 	c := g.command
-	where := c.Destination(guardSettings(g.host, c))
+	settings := guardSettings(g.host, c)
+	where, dir := c.Destination(settings), c.WorkingDir(settings)
+	from := func(path string) (string, error) {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		return filepath.Abs(path)
+	}
 	switch {
 	case where.Unknown != "":
 		return "", fmt.Errorf("it cannot be determined which environment the command changes: %s decides; name it on the command line", where.Unknown)
 	case c.Into() != "" || where.Into != "":
-		return filepath.Abs(cmp.Or(c.Into(), where.Into))
+		return from(cmp.Or(c.Into(), where.Into))
 	case where.Python != "":
-		return filepath.Abs(where.Python)
+		return from(where.Python)
 	case said != "":
-		return filepath.Abs(said)
+		return from(said)
 	case c.By == "pip" && c.Python() != "":
-		return filepath.Abs(c.Python())
+		return from(c.Python())
 	case c.By == "pip":
 		return pythonOf(c.Argv[0])
 	case prefixOf(c.Python()) != "":
-		return filepath.Abs(prefixOf(c.Python()))
+		return from(prefixOf(c.Python()))
 	}
-	if env := probe.ActiveEnvironment(g.host); env != "" {
+	if dir != settings.Dir && settings.Getenv("VIRTUAL_ENV")+settings.Getenv("CONDA_PREFIX") == "" {
+		if env := environmentAbove(g.host, dir); env != "" {
+			return env, nil
+		}
+	} else if env := probe.ActiveEnvironment(g.host); env != "" {
 		return env, nil
 	}
 	return "", errors.New("it cannot be determined which environment the command changes: name it with --python")
+}
+
+// environmentAbove returns the .venv of a directory or of the nearest of its parents that has one, as uv finds it.
+func environmentAbove(h *probe.Host, dir string) string {
+	for {
+		if env := filepath.Join(dir, ".venv"); probe.IsEnvironment(h, env) {
+			return env
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // guardSettings returns those that an installer finds here.

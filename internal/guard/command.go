@@ -79,7 +79,7 @@ var optionsWithValue = []string{"--directory", "--project", "--config-file", "--
 	"--torch-backend", "--link-mode", "--exclude-newer", "-P", "--upgrade-package", "--refresh-package",
 	"--reinstall-package", "--no-build-isolation-package", "-C", "--config-setting", "--config-settings", "--report",
 	"--upgrade-strategy", "--progress-bar", "--use-feature", "--use-deprecated", "--package", "--no-install-package",
-	"-e", "--editable", "--exists-action", "--fork-strategy", "--config-settings-package", "--build-constraint"}
+	"-e", "--editable", "--script", "--exists-action", "--fork-strategy", "--config-settings-package", "--build-constraint"}
 
 // word is where the next argument stands that is no option and no option's value; -1 where none is.
 func (c Command) word(from int) int {
@@ -136,6 +136,9 @@ func (c Command) checkDestination() error {
 		if _, given := c.value(option); given || c.has(option) {
 			return fmt.Errorf("guard does not follow %s: name the environment's own installer", option)
 		}
+	}
+	if _, given := c.value("--script"); given && c.By == "uv" {
+		return errors.New("guard does not follow --script: uv gives a script an environment of its own")
 	}
 	if arg := c.abbreviated(); arg != "" {
 		return fmt.Errorf("guard does not follow %s: write out the option that it stands for", short(arg))

@@ -14,7 +14,7 @@ import (
 type Settings struct {
 	Getenv func(name string) string
 	Read   func(file string) []byte // nil where there is none
-	Dir    string                   // the current directory
+	Dir    string                   // the current directory; see WorkingDir
 	Prefix string                   // sys.prefix of the Python that runs pip; empty where it is not known
 }
 
@@ -48,6 +48,19 @@ func (c Command) Destination(s Settings) Destination {
 		}
 	}
 	return Destination{}
+}
+
+// WorkingDir returns the directory in which the command does its work: uv changes to the one that --directory or its
+// variables name.
+func (c Command) WorkingDir(s Settings) string {
+	if c.By == "pip" {
+		return s.Dir
+	}
+	dir, given := c.value("--directory")
+	if !given {
+		dir = cmp.Or(s.Getenv("UV_WORKING_DIR"), s.Getenv("UV_WORKING_DIRECTORY"))
+	}
+	return within(s.Dir, dir)
 }
 
 // pipDestination returns where pip's variables and files send packages. Variables go before files.
@@ -175,21 +188,21 @@ func pipFiles(s Settings) []string {
 // uvFiles returns the configuration files that uv may read: those of the directory and its parents, of which a workspace
 // may make any one the project's own, the user's and the system's.
 func (c Command) uvFiles(s Settings) []string {
+	working := c.WorkingDir(s)
 	if file, given := c.value("--config-file"); given {
-		return []string{within(s.Dir, file)}
+		return []string{within(working, file)}
+	}
+	if file := s.Getenv("UV_CONFIG_FILE"); file != "" { // read whatever UV_NO_CONFIG says
+		return []string{within(working, file)}
 	}
 	if no := s.Getenv("UV_NO_CONFIG"); slices.Contains(c.Argv, "--no-config") || no != "" && !isFalse(no) {
 		return nil
 	}
-	if file := s.Getenv("UV_CONFIG_FILE"); file != "" {
-		return []string{within(s.Dir, file)}
+	project, given := c.value("--project")
+	if !given {
+		project = s.Getenv("UV_PROJECT")
 	}
-	dir := s.Dir
-	for _, option := range []string{"--directory", "--project"} {
-		if other, given := c.value(option); given {
-			dir = within(dir, other)
-		}
-	}
+	dir := within(working, project)
 	var files []string
 	for ; dir != ""; dir = filepath.Dir(dir) {
 		files = append(files, filepath.Join(dir, "uv.toml"), filepath.Join(dir, "pyproject.toml"))

@@ -48,6 +48,13 @@ func TestDestination(t *testing.T) {
 		{command: "uv pip install torch", file: "/d/uv.toml", text: "pip = {no-deps = true,\n target = \"/x\"}\n", want: Destination{Unknown: "target of /d/uv.toml"}},
 		{command: "uv pip install torch", file: "/d/uv.toml", text: "[pip]\nx = \"\"\"\n[other]\n\"\"\"\ntarget = \"/x\"\n", want: Destination{Unknown: "target of /d/uv.toml"}},
 		{command: "uv pip install torch", file: "/d/uv.toml", text: "[other]\nx = \"\"\"\n[pip]\ntarget = 1\n\"\"\"\n"},
+		{command: "uv pip install torch", vars: "UV_PROJECT=p", file: "/d/e/p/uv.toml", text: "[pip]\ntarget = 'x'\n", want: Destination{Unknown: "target of /d/e/p/uv.toml"}},
+		{command: "uv --project q pip install torch", vars: "UV_PROJECT=p", file: "/d/e/p/uv.toml", text: "[pip]\ntarget = 'x'\n"},
+		{command: "uv pip install torch", vars: "UV_WORKING_DIR=/w", file: "/w/uv.toml", text: "[pip]\ntarget = 'x'\n", want: Destination{Unknown: "target of /w/uv.toml"}},
+		{command: "uv pip install torch", vars: "UV_WORKING_DIR=/w UV_PROJECT=p", file: "/w/p/uv.toml", text: "[pip]\ntarget = 'x'\n", want: Destination{Unknown: "target of /w/p/uv.toml"}},
+		{command: "uv pip install torch", vars: "UV_WORKING_DIR=/w UV_CONFIG_FILE=c", file: "/w/c", text: "[pip]\ntarget = 'x'\n", want: Destination{Unknown: "target of /w/c"}},
+		{command: "uv pip install torch", vars: "UV_NO_CONFIG=1 UV_CONFIG_FILE=/c", file: "/c", text: "[pip]\ntarget = 'x'\n", want: Destination{Unknown: "target of /c"}},
+		{command: "uv --directory /v pip install torch", vars: "UV_WORKING_DIR=/w", file: "/w/uv.toml", text: "[pip]\ntarget = 'x'\n"},
 		{command: "uv pip install torch", file: "/d/uv.toml", text: "[pip]\ntarget = \n", want: Destination{Unknown: "/d/uv.toml, which cannot be read,"}},
 		{command: "uv pip install torch", file: "/d/e/pyproject.toml", text: "tool.uv.pip.prefix = \"/x\"\n", want: Destination{Unknown: "prefix of /d/e/pyproject.toml"}},
 		{command: "uv pip install torch", vars: "UV_NO_CONFIG=1", file: "/d/uv.toml", text: "[pip]\ntarget = \"x\"\n"},
@@ -115,5 +122,22 @@ func TestAbbreviated(t *testing.T) {
 	c, _ := Parse([]string{"pip", "install", "-t/x", "torch"})
 	if c.Into() != "/x" {
 		t.Errorf("-t/x goes to %q", c.Into())
+	}
+}
+
+// TestWorkingDir names the directory from which uv takes relative paths: that of its option, then of its variables.
+func TestWorkingDir(t *testing.T) {
+	vars := map[string]string{"UV_WORKING_DIR": "w", "UV_WORKING_DIRECTORY": "/old"}
+	for command, want := range map[string]string{"uv sync": "/d/w", "uv --directory ../x sync": "/x", "uv sync --directory=/y": "/y", "pip install torch": "/d"} {
+		c, err := Parse(strings.Fields(command))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.WorkingDir(Settings{Dir: "/d", Getenv: func(name string) string { return vars[name] }}); got != want {
+			t.Errorf("%s: %s, want %s", command, got, want)
+		}
+	}
+	if _, err := Parse(strings.Fields("uv sync --script s.py")); err == nil {
+		t.Error("uv sync --script is understood, and changes an environment that is not named")
 	}
 }

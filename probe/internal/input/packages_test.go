@@ -154,8 +154,9 @@ func TestRequirementsNotRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"numpy==2.1\ntorch==${TORCH}+cu126\n":                      "line 2",
 		"numpy==2.1\n-e .[dev]\n":                                  "line 2: .[dev]",
-		"-e src/mine\n-e git+https://example.org/x.git\n":          "line 1: src/mine",
-		"-e /home/me/mine\n-e .\n":                                 "line 2: .",
+		"-e src/mine\n":                                            "line 1: src/mine",
+		"-e git+https://example.org/x.git\n":                       "line 1: git+https://example.org/x.git",
+		"-e /home/me/mine\n":                                       "line 1: /home/me/mine",
 		"numpy==2.1\n-e .\n":                                       "line 2: .",
 		"FROM debian:12\nRUN pip install numpy && pip install .\n": "line 2: pip install .",
 	} {

@@ -10,16 +10,19 @@ import (
 	"cudacompat/probe/internal/input/request"
 )
 
+// archive matches the ends of the files that pip takes for archives, wherever they stand.
+const archive = `\.(?:whl|zip|tgz|tbz|txz|tlz|tar(?:\.(?:gz|bz2|xz|lz|lzma))?)`
+
 var (
 	// bareAddress matches what pip takes in a name's place: an address, a repository, a path, an archive.
-	bareAddress = lazyregexp.New(`^(?:[a-z]+(?:\+[a-z]+)?://\S+|\.{1,2}(?:\[[^\]]*\])?|\.{0,2}/\S*|` +
-		`[^\s=<>~!;@]+\.(?:whl|zip|tar\.gz))$`)
+	bareAddress = lazyregexp.New(`(?i)^(?:[a-z]+(?:\+[a-z]+)?://\S+|file:\S+|\.{1,2}(?:\[[^\]]*\])?|\.{0,2}/\S*|` +
+		`[^\s=<>~!;@]+` + archive + `(?:\[[^\]]*\])?)$`)
 	// telling matches addresses that no other kind of file has on a line of their own.
-	telling = lazyregexp.New(`^(?:git|hg|svn|bzr)\+|\.whl(?:#.*)?$|[#&]egg=`)
+	telling = lazyregexp.New(`(?i)^(?:git|hg|svn|bzr)\+|\.whl(?:#.*)?$|[#&]egg=`)
 	eggName = lazyregexp.New(`[#&]egg=([A-Za-z0-9._-]+)`)
 	// archiveVersion matches from the version on: flash_attn-2.8.3.tar.gz.
 	archiveVersion = lazyregexp.New(`-\d.*$`)
-	archiveEnd     = lazyregexp.New(`\.(?:git|zip|tar\.gz)$`)
+	archiveEnd     = lazyregexp.New(`(?i)(?:\.git|` + archive + `)$`)
 	extrasEnd      = lazyregexp.New(`\[[^\]]*\]$`)
 	editable       = lazyregexp.New(`^(?:-e|--editable)[ =]\s*(\S.*)$`)
 	variable       = lazyregexp.New(`\$\{([A-Z0-9_]+)\}`)
@@ -27,6 +30,9 @@ var (
 
 // Elsewhere is why what a directory installs is not known.
 const Elsewhere = "the project's own requirements are in another file: check that one, too"
+
+// Unnamed is why what an address installs is not known.
+const Unnamed = "the address does not say which package it holds: write NAME @ ADDRESS"
 
 // UnsetPattern is why what a pattern of files, or another command's output, names is not known.
 const UnsetPattern = "the file does not say which packages these are"
@@ -45,22 +51,29 @@ func (f *File) address(line string, number int) bool {
 	return true
 }
 
-// install adds what an address installs; "-e ." is the project itself, which has no name here.
+// install adds what an address installs; "-e ." is the project itself, which has no name here. What holds any package, a
+// repository or a directory of another machine, is not looked at.
 func (f *File) install(line string, number int) {
 	marker := lineEnd.FindString(line)
 	address := strings.TrimSpace(strings.TrimSuffix(line, marker))
 	from := f.place(number)
-	name := addressName(address)
+	name, said := addressName(address)
 	f.readProject(address, from)
-	if _, _, local := localDirectory(address); name == "" && local {
+	dir, _, local := localDirectory(address)
+	if local && !path.IsAbs(dir) && name == "" {
 		return
 	}
-	if name == "" {
-		place := from + ": " + address
+	if !said && (!local || path.IsAbs(dir)) && !f.frozen[address] {
+		place, reason := from+": "+address, Unnamed
 		if f.within {
 			place = from
 		}
-		f.Unread = append(f.Unread, facts.Unread{Place: place, Kind: facts.UnreadNeeded, Reason: Elsewhere})
+		if local {
+			reason = Elsewhere
+		}
+		f.Unread = append(f.Unread, facts.Unread{Place: place, Kind: facts.UnreadNeeded, Reason: reason})
+	}
+	if name == "" {
 		return
 	}
 	p := request.Package{Name: distname.Normal(name), From: from}
@@ -68,11 +81,11 @@ func (f *File) install(line string, number int) {
 	f.add(p, marker)
 }
 
-// addressName is the distribution at an address: by pip's own egg=, by a wheel's name, else by the last part of the
-// path, which a repository nearly always has from it.
-func addressName(address string) string {
+// addressName is the distribution at an address; said is true where pip holds the package to that name: by its own egg=,
+// or by a wheel's name. Else it is the last part of the path, which a repository nearly always has its name from.
+func addressName(address string) (name string, said bool) {
 	if m := eggName.FindStringSubmatch(address); m != nil {
-		return m[1]
+		return m[1], true
 	}
 	address, _, _ = strings.Cut(address, "#")
 	address, _, _ = strings.Cut(address, "?")
@@ -82,12 +95,26 @@ func addressName(address string) string {
 	address = extrasEnd.ReplaceAllString(address, "")
 	if wheel := request.WheelFile(address); wheel != "" {
 		name, _, _ := strings.Cut(wheel, "-")
-		return name
+		return name, true
 	}
 	base := path.Base(strings.TrimRight(address, "/"))
 	base, _, _ = strings.Cut(base, "@") // a branch or tag
-	name := archiveVersion.ReplaceAllString(archiveEnd.ReplaceAllString(base, ""), "")
-	return strings.Trim(name, ".")
+	name = archiveVersion.ReplaceAllString(archiveEnd.ReplaceAllString(base, ""), "")
+	return strings.Trim(name, "."), false
+}
+
+// frozenEditable matches what pip freeze writes of an editable installation, whose requirements it lists, too:
+//
+//	# Editable install with no version control (foo==1.0)
+//	-e /home/me/foo
+var frozenEditable = lazyregexp.New(`(?m)^# Editable (?:Git )?install with no (?:version control|remote) \([A-Za-z0-9][\w.-]*==[^()\s]+\)\r?\n-e (\S+)\r?$`)
+
+// findFrozen notes the addresses that pip freeze names the packages of.
+func (f *File) findFrozen(text string) {
+	f.frozen = map[string]bool{}
+	for _, m := range frozenEditable.FindAllStringSubmatch(text, -1) {
+		f.frozen[m[1]] = true
+	}
 }
 
 // unset reads a line with a variable that pip would replace by its value.

@@ -23,6 +23,8 @@ type File struct {
 	good        int               // lines that were read
 	Bad         []facts.Unread    // lines that are none of the format
 
+	frozen map[string]bool // addresses whose packages a comment of pip freeze names
+
 	Includes Includes
 	Where    string // before a line's number: the included file that is read
 	within   bool   // an included file is read, of which no line is shown
@@ -67,6 +69,9 @@ func (f *File) Requirement(line string, number int) bool {
 	}
 	m := requirementLine.FindStringSubmatch(strings.TrimSpace(strings.TrimSuffix(line, marker)))
 	if _, condition, _ := strings.Cut(marker, ";"); m == nil || !request.IsMarker(optionEnd.ReplaceAllString(condition, "")) {
+		return false
+	}
+	if m[3]+m[4] == "" && archiveEnd.MatchString(m[1]) { // pip takes it for a file
 		return false
 	}
 	p := request.Package{Name: distname.Normal(m[1]), From: f.place(number)}

@@ -36,7 +36,7 @@ func localDirectory(address string) (dir string, extras []string, ok bool) {
 	return path.Clean(dir), strings.FieldsFunc(m[2], func(r rune) bool { return r == ',' || r == ' ' }), true
 }
 
-var archiveName = lazyregexp.New(`\.(?:whl|zip|tgz|tar(?:\.[a-z0-9]+)?)$`)
+var archiveName = lazyregexp.New(`(?i)` + archive + `$`)
 
 // localProject is what a project's file says it requires.
 type localProject struct {

@@ -113,6 +113,11 @@ func splitLines(text string) iter.Seq[string] {
 
 // ReadLines reads a text, and notes the lines that are none of the format.
 func (f *File) ReadLines(text string) {
+	f.findFrozen(text)
+	if name := declaredEncoding(text); name != "" {
+		f.Unread = append(f.Unread, facts.Unread{Place: f.place(1), Kind: facts.UnreadNeeded,
+			Reason: "the file declares an encoding that is not read"})
+	}
 	for number, line := range requirementLines(text) {
 		if f.ReadLine(line, number) {
 			f.good++
@@ -121,6 +126,26 @@ func (f *File) ReadLines(text string) {
 		f.Bad = append(f.Bad, facts.Unread{Place: f.place(number), Kind: facts.UnreadNeeded,
 			Reason: f.quoteLine(line) + " is not a requirement that pip reads"})
 	}
+}
+
+// encodingLine matches the comment by which pip decodes a file, as Python does a source.
+var encodingLine = lazyregexp.New(`^#.*?coding[:=]\s*([\w.-]+)`)
+
+// plainEncoding matches encodings in which ASCII stands for itself and for nothing else.
+var plainEncoding = lazyregexp.New(`(?i)^(?:utf[-_]?8(?:[-_]sig)?|(?:us[-_])?ascii|latin[-_]?\d+|iso[-_]?8859[-_]\d+|(?:cp|windows[-_])125\d)$`)
+
+// declaredEncoding returns the encoding that one of the first two lines declares, if another text may stand in the file then.
+func declaredEncoding(text string) string {
+	lines := strings.SplitN(text, "\n", 3)
+	for _, line := range lines[:min(2, len(lines))] {
+		if m := encodingLine.FindStringSubmatch(line); m != nil {
+			if plainEncoding.MatchString(m[1]) {
+				return ""
+			}
+			return m[1]
+		}
+	}
+	return ""
 }
 
 // quoteLine is what a message calls a line: its text, of a file that was given.
