@@ -249,10 +249,10 @@ found() {
                 ;;
             *) printf '%s\0' "$file" ;;
         esac
-    done < <(git ls-files -z ':(glob)**/requirements*.txt' ':(glob)**/uv.lock' ':(glob)**/pylock*.toml' \
-        ':(glob)**/poetry.lock' ':(glob)**/pixi.lock' ':(glob)**/conda-lock.yml' ':(glob)**/Pipfile.lock' \
-        ':(glob)**/pyproject.toml' ':(glob)**/environment*.yml' ':(glob)**/environment*.yaml' \
-        ':(glob)**/Dockerfile*' ':(glob)**/*.Dockerfile' ':(glob)**/Containerfile')
+    done < <(git ls-files -z ':(icase,glob)**/*requirements*.txt' ':(icase,glob)**/requirements/*.txt' ':(glob)**/uv.lock' \
+        ':(glob)**/pylock*.toml' ':(glob)**/poetry.lock' ':(glob)**/pixi.lock' ':(glob)**/conda-lock.yml' \
+        ':(glob)**/Pipfile.lock' ':(glob)**/pyproject.toml' ':(glob)**/environment*.yml' ':(glob)**/environment*.yaml' \
+        ':(icase,glob)**/Dockerfile*' ':(icase,glob)**/*.Dockerfile' ':(icase,glob)**/Containerfile')
 }
 
 # files: those named, else those found, each with a NUL behind it. A pull request chooses names, too.

@@ -179,6 +179,7 @@ type envelope struct {
 	Group  string  `json:"group"`
 	Taken  string  `json:"taken"`
 	Within *within `json:"facts"`
+	Report json.RawMessage `json:"report"` // a second place, of which nothing would be judged
 	// Machines are those of a report about several, which is of no one node.
 	Machines []json.RawMessage `json:"machines"`
 }
@@ -289,7 +290,7 @@ func (e *envelope) facts() (*probe.Facts, error) {
 
 // twice reports whether facts stand at two places of a document, of which only those of one would be judged.
 func (e *envelope) twice() bool {
-	places := []bool{!empty(&e.Facts), len(e.Packed) > 0}
+	places := []bool{!empty(&e.Facts), len(e.Packed) > 0, len(e.Report) > 0 && string(e.Report) != "null"}
 	if e.Within != nil {
 		places = append(places, !empty(&e.Within.Facts), len(e.Within.Packed) > 0,
 			e.Within.Within != nil && !empty(e.Within.Within))

@@ -374,6 +374,9 @@ func (g *guarding) environment(said string) (string, error) {
 	case prefixOf(c.Python()) != "":
 		return from(prefixOf(c.Python()))
 	}
+	if c.By == "uv" {
+		return "", errors.New("it cannot be determined which environment the command changes: uv does not say which is the project's")
+	}
 	if dir != settings.Dir && settings.Getenv("VIRTUAL_ENV")+settings.Getenv("CONDA_PREFIX") == "" {
 		if env := environmentAbove(g.host, dir); env != "" {
 			return env, nil

@@ -3,10 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
@@ -28,7 +30,10 @@ func filesOfProject(dir string) ([]string, error) {
 			names = append(names, entry.Name())
 		}
 	}
-	below, _ := os.ReadDir(filepath.Join(dir, "requirements"))
+	below, err := os.ReadDir(filepath.Join(dir, "requirements"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		names = append(names, "requirements") // a place that is not looked at
+	}
 	for _, entry := range below {
 		if name := "requirements/" + entry.Name(); !entry.IsDir() && projectFile.MatchString(name) {
 			names = append(names, name)

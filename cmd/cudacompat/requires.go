@@ -204,7 +204,7 @@ func (f *requiresFlags) undecided(asked requiresAsked, why error) report.Require
 	r.Artefact = inputLabel(asked.artefact)
 	if f.old != "" {
 		r.Diff = &requires.Diff{Old: f.old, Changes: []requires.Change{}, Targets: []requires.TargetChange{},
-			Images: []requires.ImageChange{}}
+			Images: []requires.ImageChange{}, OldUnknown: []requires.Missing{}}
 	}
 	return r
 }

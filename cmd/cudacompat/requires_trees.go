@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,6 +33,12 @@ const (
 var projectFile = lazyregexp.New(`(?i)^(?:.*requirements.*\.(?:txt|in)|uv\.lock|pylock(?:\.[^/]*)?\.toml|poetry\.lock|pixi\.lock|` +
 	`conda-lock\.ya?ml|Pipfile\.lock|pyproject\.toml|environment[^/]*\.ya?ml|Dockerfile[^/]*|[^/]*\.Dockerfile|Containerfile|` +
 	`(?:docker-)?compose[^/]*\.ya?ml)$`)
+
+// isProjectFile reports whether a file names builds, by its name or by a directory that is called requirements.
+func isProjectFile(path string) bool {
+	dir, name := filepath.Split(path)
+	return projectFile.MatchString(name) || strings.EqualFold(filepath.Base(dir), "requirements") && projectFile.MatchString("requirements/"+name)
+}
 
 // projectLocks say what is installed of the pyproject.toml beside them.
 var projectLocks = []string{"uv.lock", "poetry.lock", "pixi.lock"}
@@ -59,7 +66,7 @@ func readTree(ctx context.Context, dir string) (projectTree, error) {
 			return fmt.Errorf("more than %d files and directories are in it", maxTreeEntries)
 		case entry.IsDir() && slices.Contains([]string{".git", "node_modules", ".venv"}, entry.Name()):
 			return fs.SkipDir
-		case entry.IsDir() || !projectFile.MatchString(entry.Name()):
+		case entry.IsDir() || !isProjectFile(path):
 			return nil
 		}
 		name, err := filepath.Rel(dir, path)
@@ -176,8 +183,12 @@ func (c *treesComparison) compare(ctx context.Context) error {
 		return err
 	}
 	compared := 0
+	was := c.renames()
 	for _, name := range treeNames(c.old, c.now) {
-		before, after, differs, err := c.read(name)
+		if slices.Contains(slices.Collect(maps.Values(was)), name) {
+			continue
+		}
+		before, after, differs, err := c.read(name, cmp.Or(was[name], name))
 		if !differs {
 			continue
 		}
@@ -193,6 +204,7 @@ func (c *treesComparison) compare(ctx context.Context) error {
 			continue
 		}
 		change, err := inTime(ctx, func() (requires.FileChange, error) { return c.compareFile(ctx, name, before, after, promised), nil })
+		change.OldFile = was[name]
 		if err != nil {
 			c.result.Unread = append(c.result.Unread, requires.UnreadFile{File: name, Reason: err.Error()})
 			continue
@@ -202,33 +214,18 @@ func (c *treesComparison) compare(ctx context.Context) error {
 	return nil
 }
 
-// read reads a file of both trees; differs says whether there is anything to compare. A nil side has no such file.
-func (c *treesComparison) read(name string) (before, after *facts.Facts, differs bool, err error) {
-	_, was := c.old.files[name]
-	_, is := c.now.files[name]
-	if was && is && c.old.files[name] == notRegular && c.now.files[name] == notRegular {
+// read reads a file of both trees, by its name in each; differs says whether there is anything to compare. A nil side has
+// no such file.
+func (c *treesComparison) read(name, old string) (before, after *facts.Facts, differs bool, err error) {
+	oldSize, was := c.old.files[old]
+	size, is := c.now.files[name]
+	if was && is && oldSize == notRegular && size == notRegular {
 		return nil, nil, false, nil
 	}
-	same := was && is && c.old.files[name] == c.now.files[name] && sameContent(filepath.Join(c.old.dir, filepath.FromSlash(name)),
+	same := was && is && oldSize == size && sameContent(filepath.Join(c.old.dir, filepath.FromSlash(old)),
 		filepath.Join(c.now.dir, filepath.FromSlash(name)))
-	side := func(t projectTree, there bool) (*facts.Facts, error) {
-		switch {
-		case !there:
-			return nil, nil
-		case t.files[name] == notRegular:
-			return nil, errors.New("it is not a regular file, and links are not followed")
-		}
-		f, err := givenFacts(filepath.Join(t.dir, filepath.FromSlash(name)), c.python, t.dir, nil)
-		if err != nil {
-			if said := new(usageError); errors.As(err, &said) {
-				err = errors.New(strings.ReplaceAll(said.message, t.dir+string(filepath.Separator), ""))
-			}
-			return nil, err
-		}
-		return &f, nil
-	}
-	before, wrong := side(c.old, was)
-	if after, err = side(c.now, is); err != nil {
+	before, wrong := c.readSide(c.old, old)
+	if after, err = c.readSide(c.now, name); err != nil {
 		return before, nil, !same, err
 	}
 	if wrong != nil { // what it asked for may be lost
@@ -238,6 +235,24 @@ func (c *treesComparison) read(name string) (before, after *facts.Facts, differs
 		return before, after, !sameFacts(before, after), nil // an included file may differ
 	}
 	return before, after, true, nil
+}
+
+// readSide reads a file of one tree; nil where that has no such file.
+func (c *treesComparison) readSide(t projectTree, name string) (*facts.Facts, error) {
+	switch size, there := t.files[name]; {
+	case !there:
+		return nil, nil
+	case size == notRegular:
+		return nil, errors.New("it is not a regular file, and links are not followed")
+	}
+	f, err := givenFacts(filepath.Join(t.dir, filepath.FromSlash(name)), c.python, t.dir, nil)
+	if err != nil {
+		if said := new(usageError); errors.As(err, &said) {
+			err = errors.New(strings.ReplaceAll(said.message, t.dir+string(filepath.Separator), ""))
+		}
+		return nil, err
+	}
+	return &f, nil
 }
 
 // sameContent reports whether two files were read to their ends and are equal.
@@ -289,6 +304,10 @@ func (c *treesComparison) compareFile(ctx context.Context, name string, before, 
 		change.State, before = "added", &none
 	}
 	old, now := matrix.Requires(ctx, c.tables, *before, c.python), matrix.Requires(ctx, c.tables, *after, c.python)
+	if b, a, shared := withoutShared(*before, *after, old, now); shared {
+		before, after = &b, &a
+		old, now = matrix.Requires(ctx, c.tables, b, c.python), matrix.Requires(ctx, c.tables, a, c.python)
+	}
 	change.Packages = requires.ComparePackages(old, now)
 	change.OldDriver, change.NewDriver = matrix.OldestDriver(old), matrix.OldestDriver(now)
 	if len(old.Builds) == 0 {
@@ -302,9 +321,12 @@ func (c *treesComparison) compareFile(ctx context.Context, name string, before, 
 		change.Targets = matrix.CompareTargets(ctx, c.tables, *before, *after, c.targets)
 		change.Images = matrix.CompareImages(c.tables, *before, *after)
 		change.Holds = c.holds(ctx, change)
+		change.Unknown = append(change.Unknown, unknownOf(old, now)...)
+	}
+	if change.State == "added" {
+		change.Unknown = append(change.Unknown, now.Unknown...)
 	}
 	if change.State != "removed" {
-		change.Unknown = append(change.Unknown, now.Unknown...)
 		change.Supports = c.newlyBroken(ctx, *before, *after, promised)
 	}
 	return change

@@ -81,6 +81,9 @@ func TestUnseenIsNotCompatible(t *testing.T) {
 		}
 	}
 	write("junk.json.gz", junk.String())
+	write("both.json", `{"node":"n","facts":`+string(node)+`,"report":`+string(node)+"}")
+	write("closed/requirements.txt", "torch==2.8.0+cu126\n")
+	link("requirements", "closed/requirements")
 	const machine = " --driver 535.183.01 --gpu L4"
 	for _, c := range []struct {
 		command, says string
@@ -101,6 +104,8 @@ func TestUnseenIsNotCompatible(t *testing.T) {
 		{"fleet fleet-pipe", "bad.json: it is not a regular file", exitInconclusive},
 		{"fleet fleet-volume", "compatible: 1 of 1 node compatible", exitOK},
 		{"fleet junk.json.gz", "it was not read to its end: gzip: invalid header", exitInconclusive},
+		{"fleet both.json", "it has facts at two places", exitInconclusive},
+		{"check closed" + machine, "closed/requirements: it cannot be read", exitInconclusive},
 		{"requires torch==2.8.0 -o markdown=log --timeout 1s", "the time was up", exitUsage},
 	} {
 		var out bytes.Buffer

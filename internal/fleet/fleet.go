@@ -101,7 +101,7 @@ type Judge struct {
 	nodes  map[string]placement
 	causes map[string]*cause
 	twice  map[string]bool
-	latest time.Time // what is dated after it is from the future
+	now    time.Time // what is dated after it replaces nothing that is worse
 	unread []Unread
 	more   int // documents that could not be read, beside those
 	expect []string
@@ -117,7 +117,7 @@ type placement struct {
 func NewJudge(t *matrix.Tables, policy verdict.Policy, whatIf []WhatIf) *Judge {
 	policy.NoPins = true // a kind's findings are told in short
 	return &Judge{tables: t, policy: policy, whatIf: whatIf, kinds: map[digest]*draft{},
-		nodes: map[string]placement{}, causes: map[string]*cause{}, twice: map[string]bool{}, latest: time.Now().Add(fastClock)}
+		nodes: map[string]placement{}, causes: map[string]*cause{}, twice: map[string]bool{}, now: time.Now()}
 }
 
 // Add judges one node. Of two documents of one node the later counts. If their times do not tell which that is, the worse
@@ -155,7 +155,7 @@ func (j *Judge) Add(ctx context.Context, n Node) {
 // ordered reports whether the times of two documents tell which of them is the newer.
 func (j *Judge) ordered(a, b Member) bool {
 	first, second := a.at(), b.at()
-	return !first.IsZero() && !second.IsZero() && !first.Equal(second) && !first.After(j.latest) && !second.After(j.latest)
+	return !first.IsZero() && !second.IsZero() && !first.Equal(second) && !first.After(j.now) && !second.After(j.now)
 }
 
 // unreadNamed is how many documents that cannot be read are named: a few megabytes of names.

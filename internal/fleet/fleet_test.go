@@ -205,9 +205,10 @@ func TestLaterDocumentCounts(t *testing.T) {
 		}
 	}
 	// What does not tell its time, or a wrong one, hides nothing that is worse.
-	future, undated, same := good, good, good
+	future, soon, undated, same := good, good, good, good
+	soon.Taken = time.Now().Add(3 * time.Minute).Format(time.RFC3339)
 	future.Taken, undated.Taken, same.Taken = "2999-01-01T00:00:00Z", "", bad.Taken
-	for _, order := range [][]Node{{good, odd}, {bad, future}, {future, bad}, {bad, undated}, {undated, bad}, {bad, same}, {same, bad}} {
+	for _, order := range [][]Node{{good, odd}, {bad, future}, {future, bad}, {bad, soon}, {soon, bad}, {bad, undated}, {undated, bad}, {bad, same}, {same, bad}} {
 		f := fleetOf(nil, order...)
 		if f.Outcome != verdict.Incompatible || f.Nodes != 1 || !slices.Equal(f.Twice, []string{"n"}) {
 			t.Errorf("%s, then %s: %s, %d nodes, twice %q", order[0].Taken, order[1].Taken, f.Outcome, f.Nodes, f.Twice)

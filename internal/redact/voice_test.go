@@ -62,6 +62,7 @@ func TestRedacted(t *testing.T) {
 		"GPU-5428af19-1e82-a38c-ee42-cdd3ad745b7e and GPU-6528af19 and GPU-5428af19-1e82-a38c-ee42-cdd3ad745b7e": "GPU-unknown-1 and GPU-unknown-2 and GPU-unknown-1",
 		"connect to (node-ab1, 29500).":                          "connect to (***, 29500).",
 		"closed by remote peer node-ab1.corp<43210>":             "closed by remote peer ***<43210>",
+		"network error, from node-ab1.corp [10.1.2.3]:29500":     "network error, from *** [***]:29500",
 		"https://conda.example/t/tk-1/main::pkg":                 "https://conda.example/t/***/main::pkg",
 		"node17:1:2 [0] NCCL WARN Connect to 10.1.2.3<4> failed": "***:1:2 [0] NCCL WARN Connect to ***<4> failed",
 	} {

@@ -148,6 +148,8 @@ func diffWords(r Requires) (text, colour string) {
 	switch {
 	case len(r.Unknown) > 0:
 		return "what it needs is unknown: " + r.Unknown[0].Subject + ": " + r.Unknown[0].Missing, yellow
+	case len(r.Diff.OldUnknown) > 0 && len(lost) == 0:
+		return "what " + old + " needed, and so what is lost, is unknown: " + r.Diff.OldUnknown[0].Subject + ": " + r.Diff.OldUnknown[0].Missing, yellow
 	case len(lost) == 1:
 		return fmt.Sprintf("%s does not run on %s, where %s did", now, lost[0], old), red
 	case len(lost) > 0:

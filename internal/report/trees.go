@@ -107,6 +107,14 @@ func fileWords(f requires.FileChange) (name string, clauses []string) {
 	return name, clauses
 }
 
+// fileNames are the names of a file as quote writes each: the old one, if it had another, and its own.
+func fileNames(f requires.FileChange, quote func(string) string) string {
+	if f.OldFile == "" {
+		return quote(f.File)
+	}
+	return quote(f.OldFile) + " → " + quote(f.File)
+}
+
 // driverFrom is a driver's release as people are told it: 580.65.06 for the branch that begins with it.
 func driverFrom(oldest string) string {
 	return strings.TrimPrefix(requires.Drivers{{From: oldest}}.String(), ">= ")
@@ -160,7 +168,7 @@ func treesText(w io.Writer, t Trees, s Style) error {
 	for _, f := range t.Files {
 		name, clauses := fileWords(f)
 		p.line()
-		p.wrap(4, strings.TrimSuffix(name+" ("+f.File+"): "+strings.Join(clauses, "; "), ": "), "  ")
+		p.wrap(4, strings.TrimSuffix(name+" ("+fileNames(f, clean)+"): "+strings.Join(clauses, "; "), ": "), "  ")
 		for _, line := range promiseBroken(f) {
 			p.wrap(6, line, "    ", paintedText{red, "× "})
 		}
@@ -216,7 +224,7 @@ func treesMarkdown(w io.Writer, t Trees, _ Style) error {
 		for j, clause := range clauses {
 			clauses[j] = plainWords(clause)
 		}
-		fmt.Fprint(&b, strings.TrimSuffix(fmt.Sprintf("- %s (%s): %s", plainWords(name), inlineCode(f.File), strings.Join(clauses, "; ")), ": "))
+		fmt.Fprint(&b, strings.TrimSuffix(fmt.Sprintf("- %s (%s): %s", plainWords(name), fileNames(f, inlineCode), strings.Join(clauses, "; ")), ": "))
 		for _, h := range f.Holds {
 			fmt.Fprintf(&b, "; to hold it: %s", inlineCode(h.Package+"<"+shortRelease(h.Before)))
 			if !slices.Contains(holds, h) {

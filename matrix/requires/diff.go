@@ -11,6 +11,8 @@ type Diff struct {
 	Changes []Change       `json:"changes"`
 	Targets []TargetChange `json:"targets"` // those that were named
 	Images  []ImageChange  `json:"images"`  // whose NVIDIA_REQUIRE_CUDA rose
+	// OldUnknown is what is missing of the old artefact: what it accepted, and so what is lost, is not known.
+	OldUnknown []Missing `json:"old_unknown"`
 }
 
 // ImageChange is a base image that asks for a newer CUDA than the one before. Hosts are lost by it only where a runtime in
@@ -51,7 +53,7 @@ func (d Diff) Lost() bool { return slices.ContainsFunc(d.Targets, TargetChange.L
 
 // Unknown reports whether facts are missing to tell that a named target is lost.
 func (d Diff) Unknown() bool {
-	return slices.ContainsFunc(d.Targets, func(c TargetChange) bool { return c.Old && c.Unknown })
+	return len(d.OldUnknown) > 0 || slices.ContainsFunc(d.Targets, func(c TargetChange) bool { return c.Old && c.Unknown })
 }
 
 // Compare compares what two artefacts need, GPU by GPU, most serious change first. It assumes that the image brings the
@@ -65,7 +67,8 @@ func CompareProjects(old, now Requirement) Diff {
 }
 
 func compare(old, now Requirement, brought []string) Diff {
-	d := Diff{Old: old.Artefact, Changes: []Change{}, Targets: []TargetChange{}, Images: []ImageChange{}}
+	d := Diff{Old: old.Artefact, Changes: []Change{}, Targets: []TargetChange{}, Images: []ImageChange{},
+		OldUnknown: old.Missing()}
 	for _, g := range now.GPUs {
 		g = g.Given(now.ImageNeeds(), brought)
 		for _, name := range g.Names {

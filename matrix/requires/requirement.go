@@ -128,6 +128,22 @@ func (r Requirement) Undecided() bool {
 	return len(r.Builds) > 0 && !slices.ContainsFunc(r.GPUs, admits) && slices.ContainsFunc(r.GPUs, undecided)
 }
 
+// Missing returns what is missing to tell which hosts the artefact runs on: what was not judged, or the first fact for want
+// of which no driver is decided, even in an image that brings all it is left.
+func (r Requirement) Missing() []Missing {
+	list := append([]Missing{}, r.Unknown...)
+	provided := func(g GPU) bool { return len(g.Provided) > 0 }
+	if len(list) > 0 || !r.Undecided() || slices.ContainsFunc(r.GPUs, provided) {
+		return list
+	}
+	for _, n := range r.Needs {
+		if n.Subject != "" && n.Missing != "" {
+			return append(list, Missing{Rule: n.Rule, Subject: n.Subject, MissingFact: Statement(n.Missing)})
+		}
+	}
+	return list
+}
+
 // Unsatisfiable reports whether it is known that no GPU of the tables meets the needs with any driver.
 func (r Requirement) Unsatisfiable() bool {
 	return len(r.Builds) > 0 && len(r.Unknown) == 0 && len(r.GPUs) > 0 && !slices.ContainsFunc(r.GPUs, func(g GPU) bool {

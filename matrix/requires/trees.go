@@ -23,8 +23,9 @@ type Trees struct {
 
 // FileChange is what the change of one file costs.
 type FileChange struct {
-	File      string          `json:"file"`  // relative to the directories
-	State     string          `json:"state"` // "changed", "added", "removed"
+	File      string          `json:"file"`               // relative to the directories
+	OldFile   string          `json:"old_file,omitempty"` // its name before the change, if that was another one
+	State     string          `json:"state"`              // "changed", "added", "removed"
 	Packages  []PackageChange `json:"packages"`
 	OldDriver string          `json:"old_driver"` // the oldest that runs it on some GPU; empty: none, or any does
 	NewDriver string          `json:"new_driver"`
