@@ -174,11 +174,11 @@ func readLine(r *bufio.Reader, into []byte) ([]byte, error) {
 // envelope is a document: facts, a report, or either with what its collector adds.
 type envelope struct {
 	probe.Facts
-	Packed []byte  `json:"gzip"`
-	Node   string  `json:"node"`
-	Group  string  `json:"group"`
-	Taken  string  `json:"taken"`
-	Within *within `json:"facts"`
+	Packed []byte          `json:"gzip"`
+	Node   string          `json:"node"`
+	Group  string          `json:"group"`
+	Taken  string          `json:"taken"`
+	Within *within         `json:"facts"`
 	Report json.RawMessage `json:"report"` // a second place, of which nothing would be judged
 	// Machines are those of a report about several, which is of no one node.
 	Machines []json.RawMessage `json:"machines"`

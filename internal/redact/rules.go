@@ -89,7 +89,7 @@ var rules = []rule{
 	{hints: "connect", pattern: lazyregexp.New(`(?i)(connect\w*(?: (?:to|from|with))? \[?)[a-z][\w-]*(?:\.[\w-]+)*(\]?[:<|]\d+)`),
 		replacement: "${1}***${2}"},
 	{hints: "]:", pattern: lazyregexp.New(`\[[A-Za-z][\w-]*(?:\.[\w-]+)*(\]:\d{3,5}\b)`), replacement: "[***${1}"},
-	{hints: "]:", pattern: lazyregexp.New(`((?:\bfrom|\bto|\bwith) )[A-Za-z][\w-]*(?:\.[\w-]+)*( \[[^\]\n]*\]:\d{2,5}\b)`), replacement: "${1}***${2}"},
+	{hints: "]:", pattern: lazyregexp.New(`((?:\bfrom|\bto|\bwith) )[A-Za-z][\w-]*(?:\.[\w-]+)* \[[^\]\n]*(\]:\d{2,5}\b)`), replacement: "${1}*** [***${2}"},
 	{hints: "connect address", pattern: lazyregexp.New(`(?i)((?:connect\w*(?: (?:to|from|with))?|address(?:es)? of) ?\(["']?)` +
 		`([\w-]+(?:\.[\w-]+)*)(["']?\s*[,:]\s*\d+\b)`), keep: stripPeer},
 	{hints: "peer", pattern: lazyregexp.New(`(?i)(\bpeer:? )([\w-]+(?:\.[\w-]+)*)(<\d+>)`), keep: stripPeer},

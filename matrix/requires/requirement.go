@@ -133,7 +133,8 @@ func (r Requirement) Undecided() bool {
 func (r Requirement) Missing() []Missing {
 	list := append([]Missing{}, r.Unknown...)
 	provided := func(g GPU) bool { return len(g.Provided) > 0 }
-	if len(list) > 0 || !r.Undecided() || slices.ContainsFunc(r.GPUs, provided) {
+	knowsDriver := func(n Need) bool { return n.Rule == "driver-too-old" && n.Missing == "" }
+	if len(list) > 0 || !r.Undecided() || slices.ContainsFunc(r.GPUs, provided) || slices.ContainsFunc(r.Needs, knowsDriver) {
 		return list
 	}
 	for _, n := range r.Needs {
