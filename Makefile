@@ -76,11 +76,14 @@ duality:
 	CUDACOMPAT_GRID=$(GRID) go test $(LAZY) -timeout 3h -v -run TestEveryRequirement ./matrix
 
 # Every fault takes some two hours of processor time. SEED draws other machines; make test takes a few faults on a few.
+# NVML's calls fail by its own codes, on machines with an NVML of their own.
 FAULTS ?= 60
 
 faults: build
 	trees=$$(mktemp -d) && trap 'rm -rf "$$trees"' EXIT && python3 tools/situations/kit.py bin/cudacompat trees "$$trees" && \
 		go test $(LAZY) -timeout 6h -v -run TestFaults ./matrix -fault-machines 20 -fault-share $(FAULTS) \
+			-fault-trees "$$trees" $(if $(SEED),-fault-seed $(SEED)) && \
+		go test $(LAZY) -timeout 6h -v -run TestNVMLFaults ./probe -fault-machines 20 -fault-share $(FAULTS) \
 			-fault-trees "$$trees" $(if $(SEED),-fault-seed $(SEED))
 
 lint:

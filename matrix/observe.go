@@ -290,10 +290,13 @@ func observeAnswers(m *model.Machine) (verdict.Link, bool) {
 		return unseenLink(verdict.LinkAnswers, verdict.Question("why torch.cuda.is_available() is False in this report: the visible devices, a compatibility library, or the nodes under /dev decide"), "driver-unresponsive"), true
 	}
 	nvml := m.Facts.Driver.NVML
+	missing, unanswered := m.NVMLUnanswered()
 	switch {
 	// Jetson's NVML is a part of one, and WSL's answers for Windows.
 	case m.Target.Named() || m.Target.Driver != "" || m.Jetson() || m.Facts.System.WSL && nvml.Status != "ok":
 		return verdict.Link{}, false
+	case unanswered:
+		return unseenLink(verdict.LinkAnswers, missing, "driver-unresponsive"), true
 	case nvml.Status == "ok" && m.FabricPending().IsMissing():
 		return unseenLink(verdict.LinkAnswers, m.FabricPending(), "fabric-manager"), true
 	case nvml.Status == "ok":

@@ -118,6 +118,15 @@ type NVML struct {
 	Message string `json:"message"` // one clause for people
 	// Failed are the GPUs that NVML counts and does not let anybody ask.
 	Failed []FailedGPU `json:"failed,omitempty"`
+	// Unanswered are the calls that failed, except for those that this release, this kind of GPU or this user does not get.
+	Unanswered []Unanswered `json:"unanswered,omitempty"`
+}
+
+// Unanswered is a call of NVML that failed.
+type Unanswered struct {
+	Function string `json:"function"`      // "nvmlDeviceGetComputeMode"
+	GPU      *int   `json:"gpu,omitempty"` // the first GPU that it failed for, by NVML's number
+	Code     int    `json:"code"`          // nvmlReturn_t
 }
 
 // FailedGPU is a GPU of which NVML gives no handle.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -45,6 +46,50 @@ func notCounted(f *facts.Facts, g facts.GPU) bool {
 	whole := f.Driver.NVML.Status == "ok" && f.Driver.NVML.Message == "" && len(f.Driver.NVML.Failed) == 0
 	return whole && !f.System.WSL && !f.System.Jetson && !slices.ContainsFunc(f.GPUs, unplaced)
 }
+
+// advisory are the functions of NVML whose answers break no link: at most a warning or a note follows from them.
+var advisory = []string{"nvmlSystemGetDriverVersion", "nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion", "nvmlDeviceGetBrand",
+	"nvmlDeviceGetPersistenceMode", "nvmlDeviceGetTotalEccErrors", "nvmlDeviceGetGpuFabricInfoV", "nvmlDeviceGetVirtualizationMode",
+	"nvmlDeviceGetGridLicensableFeatures_v4", "nvmlDeviceGetP2PStatus", "nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetComputeRunningProcesses_v3"}
+
+// NVMLUnanswered returns what NVML did not tell although it answers: whether the GPUs can be listed and asked, or a
+// call that failed. It returns whether that decides if programs get a GPU. WSL's NVML answers for Windows.
+func (m *Machine) NVMLUnanswered() (missing verdict.MissingFact, decides bool) {
+	nvml := m.Facts.Driver.NVML
+	if nvml.Status != "ok" || m.Facts.System.WSL || m.Jetson() {
+		return verdict.MissingFact{}, false
+	}
+	if m.Facts.Devices.Counted > 0 && len(nvml.Failed) == 0 && !slices.ContainsFunc(m.Facts.GPUs, listedByDriver) { // all are refused
+		return verdict.Statement(nvml.Message), true
+	}
+	for _, failed := range nvml.Failed {
+		if !IsSickGPU(failed.Code) {
+			return verdict.Question(fmt.Sprintf("why NVML cannot ask GPU %d (NVML error %d)", failed.Index, failed.Code)), true
+		}
+	}
+	for _, u := range nvml.Unanswered {
+		if u.Function == "nvmlDeviceGetCount_v2" {
+			return verdict.Statement(nvml.Message), true
+		}
+		if missing = unansweredCall(u); !slices.Contains(advisory, u.Function) {
+			return missing, true
+		}
+	}
+	return missing, false
+}
+
+// unansweredCall returns a call that failed as a missing fact.
+func unansweredCall(u facts.Unanswered) verdict.MissingFact {
+	of := ""
+	if u.GPU != nil {
+		of = fmt.Sprintf(" of GPU %d", *u.GPU)
+	}
+	return verdict.Question(fmt.Sprintf("what %s%s would answer (NVML error %d)", u.Function, of, u.Code))
+}
+
+// IsSickGPU reports whether a code of NVML says what is wrong with a GPU: 8 is its power cable, 11 its interrupts, 15 that
+// it is lost, and 16 that it must be reset.
+func IsSickGPU(code int) bool { return slices.Contains([]int{8, 11, NVMLLost, 16}, code) }
 
 // AskedGPU returns what shows that a GPU was given to this container or job, or asked for; false if nothing does.
 // NVIDIA_VISIBLE_DEVICES=all asks for nothing, because every CUDA image sets it, and a job's variable alone proves

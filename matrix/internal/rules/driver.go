@@ -385,6 +385,12 @@ func driverUnresponsive(m *model.Machine) []*Result {
 	case "timeout", "crashed":
 		return unknown("driver", verdict.Statement(m.Facts.Driver.NVML.Message))
 	case "ok":
+		switch missing, decides := m.NVMLUnanswered(); {
+		case decides: // the link says so
+			return nil
+		case missing.IsMissing():
+			return unknown("driver", missing)
+		}
 		return holds("driver")
 	}
 	return nil

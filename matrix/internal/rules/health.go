@@ -47,6 +47,9 @@ func gpuCount(m *model.Machine) []*Result {
 	if m.Facts.Driver.NVML.Status != "ok" {
 		return nil
 	}
+	if slices.ContainsFunc(m.Facts.Driver.NVML.Unanswered, func(u facts.Unanswered) bool { return u.Function == "nvmlDeviceGetCount_v2" }) {
+		return unknown("GPUs", verdict.Statement(m.Facts.Driver.NVML.Message))
+	}
 	shown := len(slices.DeleteFunc(slices.Clone(m.Facts.GPUs),
 		func(g facts.GPU) bool { return !slices.Contains(g.From, "NVML") }))
 	// GPUs of virtual machines, of nouveau, or of a chip that the branch dropped are none that NVML should show.
@@ -55,8 +58,11 @@ func gpuCount(m *model.Machine) []*Result {
 	switch {
 	case shown >= should || len(lost) == 0: // an old NVML does not tell addresses
 		return append(holds("GPUs"), drained(m)...)
-	case len(lost) <= len(unaskable(m)): // gpu-health says what each of them has
+	// NVML counts them: gpu-health or driver-unresponsive says what each of them has, or others have them.
+	case m.Facts.Devices.Counted >= should, len(lost) <= len(m.Facts.Driver.NVML.Failed):
 		return nil
+	case slices.ContainsFunc(m.Facts.Driver.NVML.Unanswered, func(u facts.Unanswered) bool { return u.Function == "nvmlDeviceQueryDrainState" }):
+		return unknown("GPUs", verdict.Question("whether "+lost[0].Bus+", which the driver does not show, is drained"))
 	case shown == 0 && nodesShut(m): // device-nodes-missing or device-permission says why
 		return nil
 	}

@@ -3,6 +3,7 @@ package nvml
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"cudacompat/probe/facts"
@@ -28,7 +29,8 @@ type Answer struct {
 	Opened map[string]string `json:"opened,omitempty"`
 	Whole  bool              `json:"whole"` // nothing more follows
 
-	took time.Duration // measured by the one who asks
+	took  time.Duration // measured by the one who asks
+	aside string        // what is to be said of an answer that is whole
 }
 
 // note adds a clause to the message.
@@ -38,6 +40,9 @@ func (a *Answer) note(clause string) {
 	}
 	a.NVML.Message += clause
 }
+
+// addAside adds a clause to what is said of an answer that is whole otherwise.
+func (a *Answer) addAside(clause string) { a.aside = strings.TrimPrefix(a.aside+"; "+clause, "; ") }
 
 // Apply writes NVML's answer over what the files said: it speaks for the running driver.
 func (a *Answer) Apply(f *facts.Facts) {
@@ -86,7 +91,7 @@ func (a *Answer) Status() facts.Status {
 	s := facts.Status{Name: "nvml", Status: "failed", Error: a.NVML.Message, Seconds: a.took.Seconds()}
 	switch a.NVML.Status {
 	case "ok":
-		s.Status, s.Error = "ok", ""
+		s.Status, s.Error = "ok", a.aside
 	case "absent":
 		s.Status = "absent"
 	case "left out", "not built in":

@@ -30,31 +30,38 @@ func askNVML(child bool, say func(Answer)) {
 		return
 	}
 	// No Shutdown: the process ends, and a driver in trouble can hang in it.
-	has := func(symbol string) bool { return lib.Extensions().LookupSymbol(symbol) == nil }
-	a := Answer{NVML: facts.NVML{Status: "ok"}, CUDA: cudaOf(lib, has)}
-	if has("nvmlSystemGetDriverVersion") {
-		if version, ret := lib.SystemGetDriverVersion(); ret == nvml.SUCCESS {
+	a := Answer{NVML: facts.NVML{Status: "ok"}}
+	s := &session{lib, &a, machineWide}
+	a.CUDA = cudaOf(s)
+	if s.has("nvmlSystemGetDriverVersion") {
+		if version, ret := lib.SystemGetDriverVersion(); s.succeeded("nvmlSystemGetDriverVersion", ret) {
 			a.Driver = version
 		}
 	}
-	a.Confidential = confidentialOf(lib, has)
-	devices, trouble := a.list(lib, has)
+	a.Confidential = confidentialOf(s)
+	devices, trouble := a.list(s)
 	for _, device := range devices {
-		a.GPUs = append(a.GPUs, gpuOf(device, has))
+		a.GPUs = append(a.GPUs, gpuOf(device, s.about(device.index)))
 	}
-	a.Drained = drainedGPUs(lib, has, &host.Host{Root: "/"}, a.GPUs)
+	a.Drained = drainedGPUs(s, &host.Host{Root: "/"}, a.GPUs)
 	if trouble != "" {
 		a.note(trouble)
 	} else {
-		a.Peers = peersOf(devices, has)
-		a.Named = namedDevices(devices, has, os.Getenv("CUDA_VISIBLE_DEVICES"))
+		a.Peers = peersOf(devices, s)
+		a.Named = namedDevices(devices, s, os.Getenv("CUDA_VISIBLE_DEVICES"))
 	}
 	if child {
 		say(a)
-		a.memory(devices, has)
+		a.memory(devices, s)
 	}
 	a.Whole = true
 	say(a)
+}
+
+// handle is a GPU that can be asked, by NVML's number.
+type handle struct {
+	nvml.Device
+	index int
 }
 
 // open loads the library and initialises it. Without its first function no call is safe: go-nvml's symbols are resolved
@@ -62,7 +69,12 @@ func askNVML(child bool, say func(Answer)) {
 func open(lib nvml.Interface) facts.NVML {
 	const name = "libnvidia-ml.so.1"
 	first := dl.New(name, dl.RTLD_LAZY|dl.RTLD_GLOBAL)
-	if first.Open() == nil && first.Lookup("nvmlInit_v2") != nil && first.Lookup("nvmlInit") != nil {
+	switch err := first.Open(); {
+	case err != nil && strings.Contains(err.Error(), name+": cannot open shared object file: No such file or directory"):
+		return notFound
+	case err != nil: // it is there, and cannot be loaded: cut short, or no descriptor or memory is left
+		return facts.NVML{Status: "error", Code: int(nvml.ERROR_LIBRARY_NOT_FOUND), Message: name + " cannot be loaded: " + lastLine(err.Error())}
+	case first.Lookup("nvmlInit_v2") != nil && first.Lookup("nvmlInit") != nil:
 		return facts.NVML{Status: "error", Message: name + " has no nvmlInit"}
 	}
 	if ret := lib.Init(); ret != nvml.SUCCESS {
@@ -81,9 +93,6 @@ var initText = map[nvml.Return]string{
 }
 
 func initFailure(ret nvml.Return) facts.NVML {
-	if ret == nvml.ERROR_LIBRARY_NOT_FOUND {
-		return notFound
-	}
 	text := initText[ret]
 	if text == "" {
 		text = fmt.Sprintf("nvmlInit failed with code %d", int(ret))
@@ -93,14 +102,14 @@ func initFailure(ret nvml.Return) facts.NVML {
 
 // cudaOf asks the user-mode driver for its CUDA version. The _v2 call asks the libcuda that is taken; the older one
 // answers a constant of NVML's.
-func cudaOf(lib nvml.Interface, has func(string) bool) string {
-	if has("nvmlSystemGetCudaDriverVersion_v2") {
-		if v, ret := lib.SystemGetCudaDriverVersion_v2(); ret == nvml.SUCCESS {
+func cudaOf(s *session) string {
+	if s.has("nvmlSystemGetCudaDriverVersion_v2") {
+		if v, ret := s.lib.SystemGetCudaDriverVersion_v2(); s.succeeded("nvmlSystemGetCudaDriverVersion_v2", ret) {
 			return libversion.CUDA(v)
 		}
 	}
-	if has("nvmlSystemGetCudaDriverVersion") {
-		if v, ret := lib.SystemGetCudaDriverVersion(); ret == nvml.SUCCESS {
+	if s.has("nvmlSystemGetCudaDriverVersion") {
+		if v, ret := s.lib.SystemGetCudaDriverVersion(); s.succeeded("nvmlSystemGetCudaDriverVersion", ret) {
 			return libversion.CUDA(v)
 		}
 	}
@@ -110,21 +119,27 @@ func cudaOf(lib nvml.Interface, has func(string) bool) string {
 // maxGPUs is far above any machine; a library that counts more is broken.
 const maxGPUs = 1024
 
+// countGPUs is the function without whose answer nothing is known of any GPU.
+const countGPUs = "nvmlDeviceGetCount_v2"
+
 // list finds the GPUs that this process may see, and says what kept it from seeing one.
-func (a *Answer) list(lib nvml.Interface, has func(string) bool) (devices []nvml.Device, trouble string) {
-	if !has("nvmlDeviceGetCount_v2") || !has("nvmlDeviceGetHandleByIndex_v2") {
+func (a *Answer) list(s *session) (devices []handle, trouble string) {
+	if !s.has(countGPUs) || !s.has("nvmlDeviceGetHandleByIndex_v2") {
+		a.noteUnanswered(countGPUs, machineWide, nvml.ERROR_FUNCTION_NOT_FOUND)
 		return nil, "this NVML cannot list GPUs (it has no nvmlDeviceGetCount_v2 or nvmlDeviceGetHandleByIndex_v2)"
 	}
-	count, ret := lib.DeviceGetCount()
-	if ret != nvml.SUCCESS {
+	count, ret := s.lib.DeviceGetCount()
+	if ret != nvml.SUCCESS { // whatever the code: without a count nothing is known of any GPU
+		a.noteUnanswered(countGPUs, machineWide, ret)
 		return nil, fmt.Sprintf("GPUs could not be counted (NVML error %d)", int(ret))
 	}
 	if count < 0 || count > maxGPUs {
+		a.noteUnanswered(countGPUs, machineWide, ret)
 		return nil, fmt.Sprintf("NVML counts %d GPUs", count)
 	}
 	a.Counted = count
 	for i := range count {
-		device, ret := lib.DeviceGetHandleByIndex(i)
+		device, ret := s.lib.DeviceGetHandleByIndex(i)
 		if ret != nvml.SUCCESS {
 			trouble = fmt.Sprintf("GPU %d cannot be asked (NVML error %d)", i, int(ret))
 			if ret == nvml.ERROR_GPU_IS_LOST {
@@ -133,39 +148,39 @@ func (a *Answer) list(lib nvml.Interface, has func(string) bool) (devices []nvml
 			a.noteFailed(i, ret)
 			continue
 		}
-		devices = append(devices, device)
+		devices = append(devices, handle{device, i})
 	}
 	return devices, trouble
 }
 
 // gpuOf asks for what identifies a model, and for nothing that identifies the board: no serial number, no UUID.
-func gpuOf(device nvml.Device, has func(string) bool) facts.GPU {
+func gpuOf(device nvml.Device, s *session) facts.GPU {
 	gpu := facts.GPU{From: []string{"NVML"}}
-	if has("nvmlDeviceGetName") {
-		if name, ret := device.GetName(); ret == nvml.SUCCESS {
+	if s.has("nvmlDeviceGetName") {
+		if name, ret := device.GetName(); s.succeeded("nvmlDeviceGetName", ret) {
 			gpu.Name = name
 		}
 	}
-	if has("nvmlDeviceGetCudaComputeCapability") {
-		if major, minor, ret := device.GetCudaComputeCapability(); ret == nvml.SUCCESS && 0 < major && major < 100 &&
+	if s.has("nvmlDeviceGetCudaComputeCapability") {
+		if major, minor, ret := device.GetCudaComputeCapability(); s.succeeded("nvmlDeviceGetCudaComputeCapability", ret) && 0 < major && major < 100 &&
 			0 <= minor && minor < 10 {
 			gpu.Capability = fmt.Sprintf("%d.%d", major, minor)
 		}
 	}
-	gpu.Bus, gpu.PCIID = pciOf(device, has)
-	gpu.Health = healthOf(device, has)
-	gpu.Minor, gpu.Licence = minorOf(device, has), licenceOf(device, has)
-	readState(device, has, &gpu)
+	gpu.Bus, gpu.PCIID = pciOf(device, s)
+	gpu.Health = healthOf(device, s)
+	gpu.Minor, gpu.Licence = minorOf(device, s), licenceOf(device, s)
+	readState(device, s, &gpu)
 	return gpu
 }
 
 // pciOf is a GPU's address and its ids.
-func pciOf(device nvml.Device, has func(string) bool) (bus, id string) {
-	if !has("nvmlDeviceGetPciInfo_v3") {
+func pciOf(device nvml.Device, s *session) (bus, id string) {
+	if !s.has("nvmlDeviceGetPciInfo_v3") {
 		return "", ""
 	}
 	pci, ret := device.GetPciInfo()
-	if ret != nvml.SUCCESS || pci.Bus > 0xff || pci.Device > 0x1f {
+	if !s.succeeded("nvmlDeviceGetPciInfo_v3", ret) || pci.Bus > 0xff || pci.Device > 0x1f {
 		return "", ""
 	}
 	return fmt.Sprintf("%04x:%02x:%02x.0", pci.Domain, pci.Bus, pci.Device),

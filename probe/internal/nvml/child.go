@@ -279,7 +279,7 @@ func (c *child) abandon(last *Answer, limit time.Duration) *Answer {
 
 // without notes why nothing is known of the GPUs' memory.
 func (a *Answer) without(why string) *Answer {
-	a.note("whose memory is taken was asked for in vain: " + why)
+	a.addAside("whose memory is taken was asked for in vain: " + why)
 	return a
 }
 

@@ -14,8 +14,8 @@ import (
 
 // drainedGPUs returns the addresses of the driver's GPUs that NVML does not list because an administrator drained them
 // (nvidia-smi drain). listed are those that it lists.
-func drainedGPUs(lib nvml.Interface, has func(string) bool, h *host.Host, listed []facts.GPU) []string {
-	if !has("nvmlDeviceQueryDrainState") {
+func drainedGPUs(s *session, h *host.Host, listed []facts.GPU) []string {
+	if !s.has("nvmlDeviceQueryDrainState") {
 		return nil
 	}
 	entries, err := h.ReadDir("/proc/driver/nvidia/gpus")
@@ -28,7 +28,7 @@ func drainedGPUs(lib nvml.Interface, has func(string) bool, h *host.Host, listed
 		if !ok || slices.ContainsFunc(listed, func(g facts.GPU) bool { return g.Bus == e.Name() }) {
 			continue
 		}
-		if state, ret := lib.DeviceQueryDrainState(&pci); ret == nvml.SUCCESS && state == nvml.FEATURE_ENABLED {
+		if state, ret := s.lib.DeviceQueryDrainState(&pci); s.succeeded("nvmlDeviceQueryDrainState", ret) && state == nvml.FEATURE_ENABLED {
 			drained = append(drained, e.Name())
 		}
 	}

@@ -11,47 +11,47 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// healthOf asks how a GPU fares. Each call is younger than some NVML that is still met, so each is looked up first; a
-// GPU that cannot answer one leaves it empty.
-func healthOf(device nvml.Device, has func(string) bool) *facts.Health {
+// healthOf asks how a GPU fares. Each function is newer than some NVML that is still met, so each is looked up first. What
+// a GPU does not answer stays empty.
+func healthOf(device nvml.Device, s *session) *facts.Health {
 	var h facts.Health
 	answered := false
-	if has("nvmlDeviceGetRemappedRows") {
-		if _, _, pending, failure, ret := device.GetRemappedRows(); ret == nvml.SUCCESS {
+	if s.has("nvmlDeviceGetRemappedRows") {
+		if _, _, pending, failure, ret := device.GetRemappedRows(); s.succeeded("nvmlDeviceGetRemappedRows", ret) {
 			answered, h.RemapPending, h.RemapFailure = true, pending, failure
 		}
 	}
-	if has("nvmlDeviceGetTotalEccErrors") {
+	if s.has("nvmlDeviceGetTotalEccErrors") {
 		if n, ret := device.GetTotalEccErrors(
-			nvml.MEMORY_ERROR_TYPE_UNCORRECTED, nvml.VOLATILE_ECC); ret == nvml.SUCCESS {
+			nvml.MEMORY_ERROR_TYPE_UNCORRECTED, nvml.VOLATILE_ECC); s.succeeded("nvmlDeviceGetTotalEccErrors", ret) {
 			answered, h.Uncorrectable = true, n
 		}
 	}
-	if has("nvmlDeviceGetCurrentClocksThrottleReasons") {
-		if reasons, ret := device.GetCurrentClocksThrottleReasons(); ret == nvml.SUCCESS {
+	if s.has("nvmlDeviceGetCurrentClocksThrottleReasons") {
+		if reasons, ret := device.GetCurrentClocksThrottleReasons(); s.succeeded("nvmlDeviceGetCurrentClocksThrottleReasons", ret) {
 			answered, h.Slowdown = true, slowdownNames(reasons)
 		}
 	}
-	if has("nvmlDeviceGetGpuFabricInfo") {
-		if info, ret := device.GetGpuFabricInfo(); ret == nvml.SUCCESS {
+	if s.has("nvmlDeviceGetGpuFabricInfo") {
+		if info, ret := device.GetGpuFabricInfo(); s.succeeded("nvmlDeviceGetGpuFabricInfo", ret) {
 			answered, h.Fabric = true, fabricStates[info.State]
 			if info.State == nvml.GPU_FABRIC_STATE_COMPLETED {
-				h.FabricStatus = statusWords(nvml.Return(info.Status), has)
+				h.FabricStatus = statusWords(nvml.Return(info.Status), s.has)
 			}
 		}
 	}
-	if h.Fabric == "completed" && has("nvmlDeviceGetGpuFabricInfoV") {
-		if info, ret := device.GetGpuFabricInfoV().V2(); ret == nvml.SUCCESS {
+	if h.Fabric == "completed" && s.has("nvmlDeviceGetGpuFabricInfoV") {
+		if info, ret := device.GetGpuFabricInfoV().V2(); s.succeeded("nvmlDeviceGetGpuFabricInfoV", ret) {
 			h.FabricFaults = fabricFaults(info.HealthMask)
 		}
 	}
-	if has("nvmlDeviceGetPersistenceMode") {
-		if mode, ret := device.GetPersistenceMode(); ret == nvml.SUCCESS {
+	if s.has("nvmlDeviceGetPersistenceMode") {
+		if mode, ret := device.GetPersistenceMode(); s.succeeded("nvmlDeviceGetPersistenceMode", ret) {
 			answered, h.Persistence = true,
 				map[nvml.EnableState]string{nvml.FEATURE_ENABLED: "on", nvml.FEATURE_DISABLED: "off"}[mode]
 		}
 	}
-	if recovery := recoveryOf(device, has); recovery != "" {
+	if recovery := recoveryOf(device, s); recovery != "" {
 		answered, h.Recovery = true, recovery
 	}
 	if !answered {

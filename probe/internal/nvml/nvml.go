@@ -124,7 +124,7 @@ func askHere() *Answer {
 	opened := openHere(openNodes)
 	askNVML(false, func(said Answer) { a = said })
 	a.Opened = opened
-	a.note("asked in this program's own process, which a fault in the driver's library would end")
+	a.addAside("asked in this program's own process, which a fault in the driver's library would end")
 	return &a
 }
 

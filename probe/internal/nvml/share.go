@@ -10,21 +10,22 @@ import (
 
 // peersOf says how the GPUs reach each other's memory: "pcie" when a pair does so over PCI Express, "nvlink" when all
 // pairs that do have NVLink between them, "none"; empty where NVML does not tell.
-func peersOf(devices []nvml.Device, has func(string) bool) string {
-	if len(devices) < 2 || !has("nvmlDeviceGetP2PStatus") {
+func peersOf(devices []handle, s *session) string {
+	if len(devices) < 2 || !s.has("nvmlDeviceGetP2PStatus") {
 		return ""
 	}
 	peers := "none"
 	for i, one := range devices {
 		for _, other := range devices[i+1:] {
-			status, ret := one.GetP2PStatus(other, nvml.P2P_CAPS_INDEX_READ)
-			if ret != nvml.SUCCESS {
+			s := s.about(one.index)
+			status, ret := one.GetP2PStatus(other.Device, nvml.P2P_CAPS_INDEX_READ)
+			if !s.succeeded("nvmlDeviceGetP2PStatus", ret) {
 				return ""
 			}
 			if status != nvml.P2P_STATUS_OK {
 				continue
 			}
-			if link, ret := one.GetP2PStatus(other, nvml.P2P_CAPS_INDEX_NVLINK); ret != nvml.SUCCESS ||
+			if link, ret := one.GetP2PStatus(other.Device, nvml.P2P_CAPS_INDEX_NVLINK); !s.succeeded("nvmlDeviceGetP2PStatus", ret) ||
 				link != nvml.P2P_STATUS_OK {
 				return "pcie"
 			}
@@ -35,30 +36,31 @@ func peersOf(devices []nvml.Device, has func(string) bool) string {
 }
 
 // memory asks what is taken of each GPU's memory, and by whom.
-func (a *Answer) memory(devices []nvml.Device, has func(string) bool) {
+func (a *Answer) memory(devices []handle, s *session) {
 	for i, device := range devices {
-		a.GPUs[i].Memory = memoryOf(device, has, a.GPUs[i].MIG == "on")
-		a.Holders = append(a.Holders, holdersOf(device, has, i)...)
+		s := s.about(device.index)
+		a.GPUs[i].Memory = memoryOf(device, s, a.GPUs[i].MIG == "on")
+		a.Holders = append(a.Holders, holdersOf(device, s, i)...)
 	}
 }
 
 // memoryOf asks what is taken of a GPU's memory. A GPU that is cut answers for its parts alone, and they are not asked.
 // Of the releases of NVML some count what the driver keeps among the used memory; the free memory means the same in
 // all.
-func memoryOf(device nvml.Device, has func(string) bool, cut bool) *facts.Memory {
-	if cut || !has("nvmlDeviceGetMemoryInfo_v2") {
+func memoryOf(device nvml.Device, s *session, cut bool) *facts.Memory {
+	if cut || !s.has("nvmlDeviceGetMemoryInfo_v2") {
 		return nil
 	}
 	info, ret := device.GetMemoryInfo_v2()
-	if ret != nvml.SUCCESS || info.Free+info.Reserved > info.Total {
+	if !s.succeeded("nvmlDeviceGetMemoryInfo_v2", ret) || info.Free+info.Reserved > info.Total {
 		return nil
 	}
 	return &facts.Memory{Total: info.Total, Used: info.Total - info.Free - info.Reserved, Here: -1}
 }
 
 // holdersOf lists the processes that compute on a GPU, as far as NVML names them.
-func holdersOf(device nvml.Device, has func(string) bool, gpu int) (holders []holder) {
-	if !has("nvmlDeviceGetComputeRunningProcesses_v3") {
+func holdersOf(device nvml.Device, s *session, gpu int) (holders []holder) {
+	if !s.has("nvmlDeviceGetComputeRunningProcesses_v3") {
 		return nil
 	}
 	defer func() {
@@ -67,7 +69,7 @@ func holdersOf(device nvml.Device, has func(string) bool, gpu int) (holders []ho
 		}
 	}()
 	processes, ret := device.GetComputeRunningProcesses()
-	if ret != nvml.SUCCESS {
+	if !s.succeeded("nvmlDeviceGetComputeRunningProcesses_v3", ret) {
 		return nil
 	}
 	for _, p := range processes {

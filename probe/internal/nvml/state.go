@@ -39,25 +39,25 @@ var modeNames = map[nvml.ComputeMode]string{
 }
 
 // readState asks what may keep programs off a GPU: its brand for containers, its compute mode, MIG.
-func readState(device nvml.Device, has func(string) bool, gpu *facts.GPU) {
-	if has("nvmlDeviceGetBrand") {
-		if brand, ret := device.GetBrand(); ret == nvml.SUCCESS {
+func readState(device nvml.Device, s *session, gpu *facts.GPU) {
+	if s.has("nvmlDeviceGetBrand") {
+		if brand, ret := device.GetBrand(); s.succeeded("nvmlDeviceGetBrand", ret) {
 			gpu.Brand = brandNames[brand]
 		}
 	}
-	if has("nvmlDeviceGetComputeMode") {
-		if mode, ret := device.GetComputeMode(); ret == nvml.SUCCESS {
+	if s.has("nvmlDeviceGetComputeMode") {
+		if mode, ret := device.GetComputeMode(); s.succeeded("nvmlDeviceGetComputeMode", ret) {
 			gpu.Mode = modeNames[mode]
 		}
 	}
-	if !has("nvmlDeviceGetMigMode") {
+	if !s.has("nvmlDeviceGetMigMode") {
 		return
 	}
 	mode, _, ret := device.GetMigMode()
 	switch {
-	case ret != nvml.SUCCESS:
+	case !s.succeeded("nvmlDeviceGetMigMode", ret):
 	case mode == nvml.DEVICE_MIG_ENABLE:
-		gpu.MIG, gpu.Instances = "on", countMIG(device, has)
+		gpu.MIG, gpu.Instances = "on", countMIG(device, s)
 	default:
 		gpu.MIG = "off"
 	}
@@ -67,41 +67,41 @@ func readState(device nvml.Device, has func(string) bool, gpu *facts.GPU) {
 const maxMIG = 64
 
 // countMIG counts the MIG devices of a GPU, -1 when one could not be asked for: a process may be refused its parent.
-func countMIG(device nvml.Device, has func(string) bool) int {
-	if !has("nvmlDeviceGetMaxMigDeviceCount") || !has("nvmlDeviceGetMigDeviceHandleByIndex") {
+func countMIG(device nvml.Device, s *session) int {
+	if !s.has("nvmlDeviceGetMaxMigDeviceCount") || !s.has("nvmlDeviceGetMigDeviceHandleByIndex") {
 		return -1
 	}
 	most, ret := device.GetMaxMigDeviceCount()
-	if ret != nvml.SUCCESS {
+	if !s.succeeded("nvmlDeviceGetMaxMigDeviceCount", ret) {
 		return -1
 	}
 	count := 0
 	for i := range min(most, maxMIG) {
-		switch _, ret := device.GetMigDeviceHandleByIndex(i); ret {
-		case nvml.SUCCESS:
-			count++
-		case nvml.ERROR_NOT_FOUND:
-		default:
+		switch _, ret := device.GetMigDeviceHandleByIndex(i); {
+		case ret == nvml.ERROR_NOT_FOUND:
+		case !s.succeeded("nvmlDeviceGetMigDeviceHandleByIndex", ret):
 			return -1
+		default:
+			count++
 		}
 	}
 	return count
 }
 
 // namedDevices looks up the GPUs and MIG devices that CUDA_VISIBLE_DEVICES names by UUID; UUIDs go no further.
-func namedDevices(gpus []nvml.Device, has func(string) bool, list string) []facts.NamedDevice {
-	if !strings.Contains(list, "GPU-") && !strings.Contains(list, "MIG-") || !has("nvmlDeviceGetUUID") {
+func namedDevices(gpus []handle, s *session, list string) []facts.NamedDevice {
+	if !strings.Contains(list, "GPU-") && !strings.Contains(list, "MIG-") || !s.has("nvmlDeviceGetUUID") {
 		return nil
 	}
 	var devices []identity
 	for _, device := range gpus {
 		uuid, ret := device.GetUUID()
-		if ret != nvml.SUCCESS {
+		if s := s.about(device.index); !s.succeeded("nvmlDeviceGetUUID", ret) {
 			return nil
 		}
-		bus, _ := pciOf(device, has)
+		bus, _ := pciOf(device, s)
 		devices = append(devices, identity{uuid, bus})
-		for _, part := range partsOf(device, has) {
+		for _, part := range partsOf(device, s) {
 			devices = append(devices, identity{part, bus})
 		}
 	}
@@ -109,8 +109,8 @@ func namedDevices(gpus []nvml.Device, has func(string) bool, list string) []fact
 }
 
 // partsOf are the UUIDs of a GPU's MIG devices, as far as NVML shows them.
-func partsOf(device nvml.Device, has func(string) bool) []string {
-	if !has("nvmlDeviceGetMaxMigDeviceCount") || !has("nvmlDeviceGetMigDeviceHandleByIndex") {
+func partsOf(device nvml.Device, s *session) []string {
+	if !s.has("nvmlDeviceGetMaxMigDeviceCount") || !s.has("nvmlDeviceGetMigDeviceHandleByIndex") {
 		return nil
 	}
 	most, ret := device.GetMaxMigDeviceCount()

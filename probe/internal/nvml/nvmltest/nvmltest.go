@@ -12,6 +12,9 @@ import (
 //go:embed testdata/fake.c
 var source string
 
+//go:embed testdata/fault.h
+var fault string
+
 // Library compiles a library that answers as the defines say, and returns the directory that holds libnvidia-ml.so.1.
 func Library(t *testing.T, defines ...string) string {
 	t.Helper()
@@ -23,7 +26,7 @@ func Library(t *testing.T, defines ...string) string {
 	args := append([]string{"-shared", "-fPIC", "-w", "-o", filepath.Join(dir, "libnvidia-ml.so.1"), "-xc", "-"},
 		defines...)
 	cmd := exec.Command(compiler, args...)
-	cmd.Stdin = strings.NewReader(source)
+	cmd.Stdin = strings.NewReader(fault + source)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -33,10 +33,11 @@ typedef struct {
 #endif
 
 #ifndef NO_INIT
-nvmlReturn_t nvmlInit_v2(void) { INIT; }
+nvmlReturn_t nvmlInit_v2(void) { FAULT INIT; }
 #endif
 
 nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned length) {
+	FAULT
 	strncpy(version, DRIVER, length);
 	return 0;
 }
@@ -45,6 +46,7 @@ nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned length) {
 nvmlReturn_t nvmlSystemGetCudaDriverVersion(int *version) {
 #else
 nvmlReturn_t nvmlSystemGetCudaDriverVersion_v2(int *version) {
+	FAULT
 #endif
 	*version = CUDA;
 	return 0;
@@ -52,12 +54,14 @@ nvmlReturn_t nvmlSystemGetCudaDriverVersion_v2(int *version) {
 
 #ifndef NO_COUNT
 nvmlReturn_t nvmlDeviceGetCount_v2(unsigned *count) {
+	FAULT
 	*count = COUNT;
 	return 0;
 }
 #endif
 
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t *device) {
+	FAULT
 #ifdef LOST
 	if (index == LOST) return 15;
 #endif
@@ -66,6 +70,7 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t *device)
 }
 
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned length) {
+	FAULT
 #ifdef NAME
 	memset(name, NAME, length); // never ended
 #else
@@ -76,12 +81,14 @@ nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned length)
 
 #ifndef OLD
 nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *minor) {
+	FAULT
 	*major = MAJOR;
 	*minor = 9;
 	return 0;
 }
 
 nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci) {
+	FAULT
 	memset(pci, 0, sizeof *pci);
 	pci->bus = BUS;
 	pci->pciDeviceId = 0x27b810de;
@@ -98,6 +105,7 @@ typedef struct {
 } nvmlGpuFabricInfo_t;
 
 nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned *corrected, unsigned *uncorrected, unsigned *pending, unsigned *failed) {
+	FAULT
 	*corrected = 1;
 	*uncorrected = 2;
 	*pending = 1;
@@ -106,21 +114,25 @@ nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned *corrected,
 }
 
 nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, int type, int counter, unsigned long long *count) {
+	FAULT
 	*count = type == 1 && counter == 0 ? 3 : 1000; // uncorrected, volatile
 	return 0;
 }
 
 nvmlReturn_t nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t device, unsigned long long *reasons) {
+	FAULT
 	*reasons = REASONS;
 	return 0;
 }
 
 nvmlReturn_t nvmlDeviceGetGpuFabricInfo(nvmlDevice_t device, nvmlGpuFabricInfo_t *info) {
+	FAULT
 	info->state = FABRIC;
 	return 0;
 }
 
 nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, int *mode) {
+	FAULT
 	*mode = 0;
 	return HEALTH;
 }
@@ -136,6 +148,7 @@ typedef struct {
 } nvmlFieldValue_t;
 
 nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t *values) {
+	FAULT
 	for (int i = 0; i < count; i++) {
 		values[i].nvmlReturn = values[i].fieldId == 230 ? FIELD : 3;
 		values[i].valueType = 1;
@@ -145,6 +158,7 @@ nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldV
 }
 
 nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned *minor) {
+	FAULT
 	*minor = 8 - (int)(long)device;
 	return 0;
 }
@@ -152,11 +166,13 @@ nvmlReturn_t nvmlDeviceGetMinorNumber(nvmlDevice_t device, unsigned *minor) {
 typedef struct { unsigned environment, ccFeature, devToolsMode; } nvmlConfComputeSystemState_t;
 
 nvmlReturn_t nvmlSystemGetConfComputeState(nvmlConfComputeSystemState_t *state) {
+	FAULT
 	state->ccFeature = CONFIDENTIAL;
 	return 0;
 }
 
 nvmlReturn_t nvmlSystemGetConfComputeGpusReadyState(unsigned *ready) {
+	FAULT
 	*ready = READY;
 	return 0;
 }
@@ -174,11 +190,13 @@ typedef struct {
 } nvmlGridLicensableFeatures_t;
 
 nvmlReturn_t nvmlDeviceGetVirtualizationMode(nvmlDevice_t device, int *mode) {
+	FAULT
 	*mode = MODE;
 	return 0;
 }
 
 nvmlReturn_t nvmlDeviceGetGridLicensableFeatures_v4(nvmlDevice_t device, nvmlGridLicensableFeatures_t *features) {
+	FAULT
 	features->isGridLicenseSupported = 1;
 	features->licensableFeaturesCount = 2;
 	features->gridLicensableFeatures[1].featureEnabled = 1;
@@ -189,31 +207,37 @@ nvmlReturn_t nvmlDeviceGetGridLicensableFeatures_v4(nvmlDevice_t device, nvmlGri
 
 #ifdef STATE
 nvmlReturn_t nvmlDeviceGetBrand(nvmlDevice_t device, int *brand) {
+	FAULT
 	*brand = BRAND;
 	return 0;
 }
 
 nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, int *mode) {
+	FAULT
 	*mode = MODE;
 	return 0;
 }
 
 nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned *current, unsigned *pending) {
+	FAULT
 	*current = *pending = 1;
 	return 0;
 }
 
 nvmlReturn_t nvmlDeviceGetMaxMigDeviceCount(nvmlDevice_t device, unsigned *count) {
+	FAULT
 	*count = 7;
 	return 0;
 }
 
 nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned index, nvmlDevice_t *mig) {
+	FAULT
 	*mig = (nvmlDevice_t)((long)device + 100 * (index + 1));
 	return index < 2 ? 0 : MIG_REST;
 }
 
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned length) {
+	FAULT
 	snprintf(uuid, length, (long)device > 100 ? "MIG-%ld0000000" : "GPU-%ld0000000", (long)device);
 	return 0;
 }
@@ -221,6 +245,7 @@ nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned length)
 
 #ifdef SHARE // GPUs that reach each other as PEER and LINK say, and one process on each
 nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t one, nvmlDevice_t other, int index, int *status) {
+	FAULT
 	*status = index == 2 ? LINK : PEER; // 2 asks for NVLink
 	return SHARE;
 }
@@ -231,6 +256,7 @@ typedef struct {
 } nvmlMemory_v2_t;
 
 nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *memory) {
+	FAULT
 	memory->total = 24000;
 	memory->reserved = 500;
 	memory->free = 20000;
@@ -245,6 +271,7 @@ typedef struct {
 } nvmlProcessInfo_t;
 
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned *count, nvmlProcessInfo_t *list) {
+	FAULT
 #ifdef PROCESSES
 	PROCESSES;
 #endif
