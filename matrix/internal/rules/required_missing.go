@@ -128,8 +128,10 @@ func hasGPU(m *model.Machine) (present bool, couldNot string) {
 		return len(m.GPUs) > 0, slowNVML(m)
 	case m.Facts.System.Rest && len(m.GPUs) > 0:
 		return false, "whether the driver counts a GPU: nothing runs here"
-	case nvml.Status == "ok" && nvml.Message == "", nvml.Status == "error", len(m.GPUs) == 0:
+	case nvml.Status == "ok" && nvml.Message == "", nvml.Status == "error":
 		return false, slowNVML(m)
+	case len(m.GPUs) == 0: // a bus that could not be listed may have one
+		return false, cmp.Or(slowNVML(m), m.ProbeFailure("pci"), m.Unseen("pci"), m.Unseen("devices"))
 	case slowNVML(m) != "":
 		return false, slowNVML(m)
 	case nvml.Status == "ok":

@@ -30,6 +30,8 @@ func secureBoot(m *model.Machine) []*Result {
 		return oneFinding(refusedModule(m, "the kernel does not accept the key that signed it ("+key+")"))
 	case s.Signed == "":
 		return unknown("driver", verdict.Question("who signed the driver's module"))
+	case s.Trusted == "" && s.Enrolled == "yes":
+		return unknown("driver", verdict.Question("whether this kernel uses enrolled keys (MOK) for modules: that of the driver's module is enrolled"))
 	case s.Trusted == "":
 		return unknown("driver", verdict.Question("whether the kernel has the key that signed the driver's module: only root sees its keys"))
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"crypto/x509/pkix"
@@ -18,6 +19,7 @@ import (
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/kernel"
 	"cudacompat/probe/internal/source"
+	"cudacompat/probe/internal/system"
 )
 
 const (
@@ -25,6 +27,8 @@ const (
 	keysFile = "/proc/keys"
 	// enrolledFile is the list of machine owner keys (MOK) that shim leaves for the kernel.
 	enrolledFile = "/sys/firmware/efi/efivars/MokListRT-605dab50-e046-4300-abb6-3dd810dd8b23"
+	// firmwareFile is the firmware's own list of keys.
+	firmwareFile = "/sys/firmware/efi/efivars/db-d719b2cb-3d3a-4596-a3bc-dad00e67656f"
 )
 
 // signingKeys are where distributions keep the certificate that DKMS or akmods sign with: Ubuntu, Debian, Fedora.
@@ -60,6 +64,10 @@ func ReadSignature(h *host.Host) (source.Update, error) {
 		s.Signed, s.Signer = "yes", describeSigner(signature.name)
 		s.Trusted = signature.trustedBy(h.ReadQuietly(keysFile))
 		s.Enrolled = signature.enrolledIn(h.ReadQuietly(enrolledFile))
+		handedOver := s.Enrolled == "yes" || signature.enrolledIn(h.ReadQuietly(firmwareFile)) == "yes"
+		if s.Trusted == "yes" && handedOver && !usesHandedKeys(h, s.Enrolled == "yes") {
+			s.Trusted = "" // the kernel has the key, and may not use it for modules
+		}
 	}
 	return func(f *facts.Facts) {
 		before := f.Machine.Signatures
@@ -225,6 +233,19 @@ func (s moduleSignature) trustedBy(keys []byte) string {
 	}
 	return "no"
 }
+
+// usesHandedKeys reports whether this system's kernel is known to verify modules with the keys that shim (enrolled) or the
+// firmware hand over. Linux puts those into the keyring .platform, which it uses for kexec and not for modules: mod_verify_sig
+// in kernel/module/signing.c asks for the builtin and secondary keys. Enrolled keys may be among these by .machine.
+func usesHandedKeys(h *host.Host, enrolled bool) bool {
+	_, id, _ := system.ParseOSRelease(h.ReadQuietly("/etc/os-release"))
+	return slices.Contains(platformKeySystems, id) || enrolled && id == "ubuntu"
+}
+
+// platformKeySystems are the os-release ids of the systems whose kernels use .platform for modules. Fedora, Debian and SUSE
+// have the patch "KEYS: Make use of platform keyring for module signature verify"; Red Hat's documentation says so of RHEL
+// 8 to 10 ("Requirements for authenticating kernel modules with X.509 keys").
+var platformKeySystems = []string{"fedora", "debian", "rhel", "centos", "almalinux", "rocky", "sles", "sle_hpc", "opensuse-leap", "opensuse-tumbleweed"}
 
 // enrolledIn returns "yes" if the list of machine owner keys has a certificate of the signer, "no" if it has not, and ""
 // if there is no list.

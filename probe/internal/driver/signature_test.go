@@ -58,23 +58,28 @@ func TestSignature(t *testing.T) {
 	mok := "\x07\x00\x00\x00list" + decoded(t, localKey)
 	for name, tt := range map[string]struct {
 		file, text, lockdown, keys, enrolled string
+		firmware, system                     string
 		loaded                               bool
 		want                                 facts.Signatures
 		fault                                string
 	}{
-		"unsigned":       {text: long, lockdown: "integrity", keys: noOurKey, want: facts.Signatures{Signed: "no"}},
-		"other-key":      {text: signed(t, long, byLocalKey), lockdown: "integrity", keys: noOurKey, enrolled: "\x07\x00\x00\x00none", want: facts.Signatures{Signed: "yes", Signer: "a local key", Trusted: "no", Enrolled: "no"}},
-		"enrolled":       {text: signed(t, long, byLocalKey), lockdown: "integrity", keys: noOurKey, enrolled: mok, want: facts.Signatures{Signed: "yes", Signer: "a local key", Trusted: "no", Enrolled: "yes"}},
-		"trusted":        {text: signed(t, module, byLocalKey), lockdown: "confidentiality", keys: noOurKey + ourKey, want: facts.Signatures{Signed: "yes", Signer: "a local key", Trusted: "yes"}},
-		"by-identifier":  {text: signed(t, module, byIdentifier), lockdown: "integrity", keys: byIDKey, want: facts.Signatures{Signed: "yes", Signer: "a local key", Trusted: "yes"}},
-		"of-another-key": {text: signed(t, module, byIdentifier), lockdown: "integrity", keys: ourKey, want: facts.Signatures{Signed: "yes", Signer: "a local key", Trusted: "no"}},
-		"keys-closed":    {text: signed(t, module, byLocalKey), lockdown: "integrity", want: facts.Signatures{Signed: "yes", Signer: "a local key"}},
-		"packed":         {file: "nvidia.ko.zst", text: packed(signed(t, long, byLocalKey)), lockdown: "integrity", keys: ourKey, want: facts.Signatures{Signed: "yes", Signer: "a local key", Trusted: "yes"}},
-		"packed-none":    {file: "nvidia.ko.zst", text: packed(long), lockdown: "integrity", want: facts.Signatures{Signed: "no"}},
-		"cut-off":        {text: module + signatureMark, lockdown: "integrity", fault: "not a PKCS#7 message"},
-		"damaged":        {text: strings.Replace(signed(t, module, byLocalKey), "\x06\x09\x2a", "\x06\x7f\x2a", 1), lockdown: "integrity", fault: "cannot be read"},
-		"not-enforced":   {text: module, lockdown: "none", fault: "absent"},
-		"loaded":         {text: module, lockdown: "integrity", loaded: true, fault: "absent"},
+		"unsigned":         {text: long, lockdown: "integrity", keys: noOurKey, want: facts.Signatures{Signed: "no"}},
+		"other-key":        {text: signed(t, long, byLocalKey), lockdown: "integrity", keys: noOurKey, enrolled: "\x07\x00\x00\x00none", want: facts.Signatures{Signed: "yes", Signer: "a local key", Trusted: "no", Enrolled: "no"}},
+		"enrolled":         {text: signed(t, long, byLocalKey), lockdown: "integrity", keys: noOurKey, enrolled: mok, want: facts.Signatures{Signed: "yes", Signer: "a local key", Trusted: "no", Enrolled: "yes"}},
+		"trusted":          {text: signed(t, module, byLocalKey), lockdown: "confidentiality", keys: noOurKey + ourKey, want: facts.Signatures{Signed: "yes", Signer: "a local key", Trusted: "yes"}},
+		"enrolled, amazon": {text: signed(t, module, byLocalKey), lockdown: "integrity", keys: ourKey, enrolled: mok, system: "amzn", want: facts.Signatures{Signed: "yes", Signer: "a local key", Enrolled: "yes"}},
+		"enrolled, ubuntu": {text: signed(t, module, byLocalKey), lockdown: "integrity", keys: ourKey, enrolled: mok, system: "ubuntu", want: facts.Signatures{Signed: "yes", Signer: "a local key", Trusted: "yes", Enrolled: "yes"}},
+		"firmware, ubuntu": {text: signed(t, module, byLocalKey), lockdown: "integrity", keys: ourKey, firmware: mok, system: "ubuntu", want: facts.Signatures{Signed: "yes", Signer: "a local key"}},
+		"firmware, rhel":   {text: signed(t, module, byLocalKey), lockdown: "integrity", keys: ourKey, firmware: mok, system: "rhel", want: facts.Signatures{Signed: "yes", Signer: "a local key", Trusted: "yes"}},
+		"by-identifier":    {text: signed(t, module, byIdentifier), lockdown: "integrity", keys: byIDKey, want: facts.Signatures{Signed: "yes", Signer: "a local key", Trusted: "yes"}},
+		"of-another-key":   {text: signed(t, module, byIdentifier), lockdown: "integrity", keys: ourKey, want: facts.Signatures{Signed: "yes", Signer: "a local key", Trusted: "no"}},
+		"keys-closed":      {text: signed(t, module, byLocalKey), lockdown: "integrity", want: facts.Signatures{Signed: "yes", Signer: "a local key"}},
+		"packed":           {file: "nvidia.ko.zst", text: packed(signed(t, long, byLocalKey)), lockdown: "integrity", keys: ourKey, want: facts.Signatures{Signed: "yes", Signer: "a local key", Trusted: "yes"}},
+		"packed-none":      {file: "nvidia.ko.zst", text: packed(long), lockdown: "integrity", want: facts.Signatures{Signed: "no"}},
+		"cut-off":          {text: module + signatureMark, lockdown: "integrity", fault: "not a PKCS#7 message"},
+		"damaged":          {text: strings.Replace(signed(t, module, byLocalKey), "\x06\x09\x2a", "\x06\x7f\x2a", 1), lockdown: "integrity", fault: "cannot be read"},
+		"not-enforced":     {text: module, lockdown: "none", fault: "absent"},
+		"loaded":           {text: module, lockdown: "integrity", loaded: true, fault: "absent"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
@@ -89,6 +94,10 @@ func TestSignature(t *testing.T) {
 			if tt.enrolled != "" {
 				hosttest.Write(t, root+enrolledFile, tt.enrolled)
 			}
+			if tt.firmware != "" {
+				hosttest.Write(t, root+firmwareFile, tt.firmware)
+			}
+			hosttest.Write(t, root+"/etc/os-release", "ID="+tt.system+"\n")
 			if tt.loaded {
 				hosttest.Write(t, root+"/sys/module/nvidia/version", "580.95.05\n")
 			}
