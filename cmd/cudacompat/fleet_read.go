@@ -27,7 +27,11 @@ type documents struct {
 	ctx   context.Context
 	judge *fleet.Judge
 	stdin io.Reader
+	known map[digest]*fleet.Judged // of documents that were parsed
 }
+
+// maxKnown is how many of them are kept, 40 bytes each.
+const maxKnown = 20_000
 
 // fleetFiles are the endings of files that are looked for in a directory.
 var fleetFiles = []string{".json", ".jsonl", ".ndjson"}
@@ -204,6 +208,20 @@ type within struct {
 
 // document judges one document. A node without a name is called by the file, or by the line in it.
 func (d *documents) document(place, file string, alone bool, data []byte) {
+	named := func(n fleet.Node) fleet.Node {
+		if n.Name == "" {
+			if n.Name = place; alone {
+				base := strings.TrimSuffix(filepath.Base(file), ".gz")
+				n.Name = strings.TrimSuffix(base, filepath.Ext(base))
+			}
+		}
+		return n
+	}
+	same, node, whole := fingerprintOf(data)
+	if judged := d.known[same]; whole && judged != nil {
+		d.judge.AddAlike(judged, named(node))
+		return
+	}
 	if err := probe.Excess(data); err != nil {
 		d.judge.Refuse(place, nodeIn(data), err.Error())
 		return
@@ -224,14 +242,13 @@ func (d *documents) document(place, file string, alone bool, data []byte) {
 	}
 	facts.Shorten()
 	facts.Anonymous()
-	node := fleet.Node{Name: e.Node, Group: e.Group, Taken: e.Taken, Facts: *facts}
-	if node.Name == "" {
-		if node.Name = place; alone {
-			base := strings.TrimSuffix(filepath.Base(file), ".gz")
-			node.Name = strings.TrimSuffix(base, filepath.Ext(base))
-		}
+	judged := d.judge.Add(d.ctx, named(fleet.Node{Name: e.Node, Group: e.Group, Taken: e.Taken, Facts: *facts}))
+	if d.known == nil {
+		d.known = map[digest]*fleet.Judged{}
 	}
-	d.judge.Add(d.ctx, node)
+	if whole && judged != nil && len(d.known) < maxKnown {
+		d.known[same] = judged
+	}
 }
 
 // fleetReads is what a document can be.

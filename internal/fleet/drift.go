@@ -49,20 +49,23 @@ func (d Drift) Step() string {
 	return "give these nodes " + d.What + " " + d.Usual + ", as most of the group have"
 }
 
-// Alike reports whether two differences divide the same nodes in the same way.
+// Alike reports whether the same nodes stand out by two differences, in the same parts. How many of the others have what
+// is usual may differ: not every node has every part.
 func (d Drift) Alike(other Drift) bool {
-	return d.Group == other.Group && slices.EqualFunc(d.Values, other.Values, func(a, b Value) bool {
-		return slices.Equal(a.Nodes, b.Nodes)
-	})
+	return d.Group == other.Group && (d.Usual == "") == (other.Usual == "") &&
+		slices.EqualFunc(d.unusual(), other.unusual(), func(a, b Value) bool { return slices.Equal(a.Nodes, b.Nodes) })
+}
+
+// unusual returns the values that most nodes do not have.
+func (d Drift) unusual() []Value {
+	return slices.DeleteFunc(slices.Clone(d.Values), func(v Value) bool { return v.Value == d.Usual })
 }
 
 // Outliers are the nodes that do not have what most have.
 func (d Drift) Outliers() []string {
 	var list []string
-	for _, v := range d.Values {
-		if v.Value != d.Usual {
-			list = append(list, v.Nodes...)
-		}
+	for _, v := range d.unusual() {
+		list = append(list, v.Nodes...)
 	}
 	slices.Sort(list)
 	return list

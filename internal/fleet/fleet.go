@@ -88,6 +88,7 @@ type draft struct {
 	Kind
 	traits []trait
 	cause  *cause
+	why    string          // the message of the first error, or of what is not known
 	bears  map[string]bool // by driver: whether no error stands with it
 }
 
@@ -120,23 +121,34 @@ func NewJudge(t *matrix.Tables, policy verdict.Policy, whatIf []WhatIf) *Judge {
 		nodes: map[string]placement{}, causes: map[string]*cause{}, twice: map[string]bool{}, now: time.Now()}
 }
 
+// Judged is what a node was found to be, for others that are equal in what is judged.
+type Judged struct{ kind *draft }
+
+// AddAlike adds a node whose facts are judged as those of another were.
+func (j *Judge) AddAlike(as *Judged, n Node) { j.place(as.kind, Member{n.Name, n.Group, n.Taken}) }
+
 // Add judges one node. Of two documents of one node the later counts. If their times do not tell which that is, the worse
 // counts: a document that claims to be from the future hides no error of today. A node that is not judged before the
-// context ends is among those that could not be.
-func (j *Judge) Add(ctx context.Context, n Node) {
+// context ends is among those that could not be, and Add returns nil.
+func (j *Judge) Add(ctx context.Context, n Node) *Judged {
 	matrix.Normalize(&n.Facts)
 	key := keyOf(&n.Facts)
 	kind := j.kinds[key]
 	if kind == nil {
 		if kind = j.judge(ctx, n.Facts); kind == nil {
 			j.Refuse(n.Name, n.Name, "it was not judged: "+context.Cause(ctx).Error())
-			return
+			return nil
 		}
 		j.kinds[key] = kind
 		j.order = append(j.order, kind)
 	}
-	node := Member{n.Name, n.Group, n.Taken}
-	old, known := j.nodes[n.Name]
+	j.place(kind, Member{n.Name, n.Group, n.Taken})
+	return &Judged{kind}
+}
+
+// place puts a node to its kind, unless another document of it counts.
+func (j *Judge) place(kind *draft, node Member) {
+	old, known := j.nodes[node.Node]
 	switch {
 	case !known:
 	case j.ordered(old.node, node):
@@ -144,12 +156,12 @@ func (j *Judge) Add(ctx context.Context, n Node) {
 			return
 		}
 	case old.kind != kind:
-		j.twice[n.Name] = true
+		j.twice[node.Node] = true
 		if outcomeRank[old.kind.Outcome] >= outcomeRank[kind.Outcome] {
 			return
 		}
 	}
-	j.nodes[n.Name] = placement{kind, node}
+	j.nodes[node.Node] = placement{kind, node}
 }
 
 // ordered reports whether the times of two documents tell which of them is the newer.
@@ -200,19 +212,19 @@ func (j *Judge) missing() (missing, beyond []string) {
 func (j *Judge) judge(ctx context.Context, f facts.Facts) *draft {
 	f.Complete()
 	kind := &draft{}
-	v, why := j.verdicts(ctx, f, nil)
+	v, cause := j.verdicts(ctx, f, nil)
 	kind.Was = v.Outcome
 	var target matrix.Target
 	if len(j.whatIf) > 0 {
 		f, target = withChange(f, j.whatIf)
-		v, why = j.verdicts(ctx, f, []matrix.Target{target})
+		v, cause = j.verdicts(ctx, f, []matrix.Target{target})
 		kind.bears = j.bearable(ctx, f, v)
 	}
 	kind.traits = traitsOf(j.tables, &f, target)
 	if ctx.Err() != nil {
 		return nil
 	}
-	kind.Outcome, kind.cause = v.Outcome, why
+	kind.Outcome, kind.cause, kind.why = v.Outcome, cause, messageOf(v)
 	kind.Driver, kind.CUDA, kind.GPUs = v.Judged[0].Driver, v.Judged[0].CUDA, v.Judged[0].GPUs
 	kind.Answers, kind.Unknown = v.Answers, v.Unknown
 	kind.Findings = []Finding{}

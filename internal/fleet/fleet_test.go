@@ -318,3 +318,28 @@ func TestContextEndsWhileANodeIsJudged(t *testing.T) {
 		}
 	}
 }
+
+// TestAlikeDrifts: the same nodes stand out by the NCCL of two frameworks, one of which not every other node has.
+func TestAlikeDrifts(t *testing.T) {
+	torch := Drift{Group: "a", What: "NCCL of torch", Usual: "2.27.3", Values: []Value{{"2.27.3", []string{"n1", "n2"}}, {"2.21.5", []string{"n4"}}}}
+	jax := Drift{Group: "a", What: "NCCL of jax", Usual: "2.27.3", Values: []Value{{"2.27.3", []string{"n1", "n2", "n3"}}, {"2.21.5", []string{"n4"}}}}
+	other := Drift{Group: "a", What: "driver", Usual: "570", Values: []Value{{"570", []string{"n1", "n2"}}, {"580", []string{"n3", "n4"}}}}
+	if !torch.Alike(jax) || torch.Alike(other) {
+		t.Errorf("alike: %v, %v", torch.Alike(jax), torch.Alike(other))
+	}
+}
+
+// TestGroupMessages: a group of one step tells the errors of its nodes, the most common first.
+func TestGroupMessages(t *testing.T) {
+	for want, m := range map[string]messages{
+		"":                                      {},
+		"Xid 79":                                {"Xid 79": 4},
+		"Xid 79 (4); Xid 48 (2)":                {"Xid 48": 2, "Xid 79": 4},
+		"a (5); b (4); c (3); d (2)":            {"a": 5, "b": 4, "c": 3, "d": 2},
+		"a (5); b (4); c (3); 2 other messages": {"a": 5, "b": 4, "c": 3, "d": 2, "e": 1},
+	} {
+		if got := m.words(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

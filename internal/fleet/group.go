@@ -3,6 +3,8 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,7 +18,7 @@ import (
 type Group struct {
 	Outcome verdict.Outcome `json:"outcome"`
 	Rules   []string        `json:"rules"`   // of the errors, or of what is not known; empty: nothing is wrong
-	Message string          `json:"message"` // the first error, or the fact that is missing, as one of the nodes has it
+	Message string          `json:"message"` // the first error, or the fact that is missing, as most nodes have it, and others
 	Step    string          `json:"step"`    // what mends one of the nodes; empty: nothing is known to
 	Nodes   []string        `json:"nodes"`
 }
@@ -35,13 +37,13 @@ func (j *Judge) causeOf(f facts.Facts, v verdict.Verdict, again func(verdict.Pol
 	case verdict.Incompatible:
 		for _, e := range errorsOf(v) {
 			needs = append(needs, e.Rule+" "+e.Need)
-			if c.Message = cmp.Or(c.Message, e.Message); !slices.Contains(c.Rules, e.Rule) {
+			if !slices.Contains(c.Rules, e.Rule) {
 				c.Rules = append(c.Rules, e.Rule)
 			}
 		}
 	case verdict.Inconclusive:
 		for _, u := range v.Unknown[:min(len(v.Unknown), 1)] {
-			needs, c.Rules, c.Message = []string{u.Rule + " " + u.Missing}, []string{u.Rule}, u.Subject+": not known: "+u.Missing
+			needs, c.Rules = []string{u.Rule + " " + u.Missing}, []string{u.Rule}
 		}
 	}
 	slices.Sort(needs)
@@ -61,6 +63,40 @@ func (j *Judge) causeOf(f facts.Facts, v verdict.Verdict, again func(verdict.Pol
 	}
 	j.causes[c.key] = c
 	return c
+}
+
+// messageOf returns why a verdict is what it is, in a sentence.
+func messageOf(v verdict.Verdict) string {
+	switch {
+	case v.Outcome == verdict.Incompatible:
+		return errorsOf(v)[0].Message
+	case v.Outcome == verdict.Inconclusive && len(v.Unknown) > 0:
+		return v.Unknown[0].Subject + ": not known: " + v.Unknown[0].Missing
+	}
+	return ""
+}
+
+// messages counts the nodes of a group by their message.
+type messages map[string]int
+
+// sayings is how many messages of a group are told.
+const sayings = 3
+
+// words returns the message of most nodes, and the others with the number of their nodes.
+func (m messages) words() string {
+	list := slices.SortedFunc(maps.Keys(m), func(a, b string) int { return cmp.Or(m[b]-m[a], strings.Compare(a, b)) })
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	var parts []string
+	for i, text := range list {
+		if i == sayings && len(list) > sayings+1 {
+			parts = append(parts, fmt.Sprintf("%d other messages", len(list)-i))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s (%d)", text, m[text]))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // errorsOf are a verdict's errors, in its order.
@@ -90,6 +126,7 @@ func (j *Judge) verdicts(ctx context.Context, f facts.Facts, targets []matrix.Ta
 // its group in what makes their jobs fail is of its drift's, unless it has an error of its own.
 func (j *Judge) groups(drifts []Drift) []Group {
 	at := map[string]*Group{}
+	said := map[*Group]messages{}
 	drifting := map[string]*Group{}
 	for _, d := range drifts {
 		if d.Severity != verdict.Error {
@@ -108,8 +145,11 @@ func (j *Judge) groups(drifts []Drift) []Group {
 			g := drifting[n.Node]
 			if g == nil || kind.Outcome == verdict.Incompatible {
 				if g = at[kind.cause.key]; g == nil {
-					g = &Group{kind.cause.Outcome, kind.cause.Rules, kind.cause.Message, kind.cause.Step, nil}
-					at[kind.cause.key] = g
+					g = &Group{kind.cause.Outcome, kind.cause.Rules, "", kind.cause.Step, nil}
+					at[kind.cause.key], said[g] = g, messages{}
+				}
+				if kind.why != "" {
+					said[g][kind.why]++
 				}
 			}
 			g.Nodes = append(g.Nodes, n.Node)
@@ -119,6 +159,7 @@ func (j *Judge) groups(drifts []Drift) []Group {
 	for _, g := range at {
 		if len(g.Nodes) > 0 {
 			slices.Sort(g.Nodes)
+			g.Message = cmp.Or(said[g].words(), g.Message)
 			list = append(list, *g)
 		}
 	}
