@@ -141,7 +141,7 @@ var driverClause = lazyregexp.New(`driver[<>=]+(\d+)`)
 
 // addImages adds the branches that an image's NVIDIA_REQUIRE_CUDA names, and those after them.
 func (list *cutList) addImages(m *model.Machine) {
-	for _, n := range m.RequestedPackages {
+	for _, n := range m.Requested {
 		if n.Image == nil {
 			continue
 		}

@@ -11,7 +11,7 @@ import (
 // TestCutsOfImages checks that an answer can change at every branch that an image's own requirement names.
 func TestCutsOfImages(t *testing.T) {
 	image := &tables.Container{Require: "cuda>=12.6,driver>=470", Brands: []string{"tesla"}, Branches: []string{"535", "550"}}
-	m := &model.Machine{RequestedPackages: []*model.RequestedPackage{{}, {Image: image}}}
+	m := &model.Machine{Requested: []*model.Requested{{}, {Image: image}}}
 	var list cutList
 	list.addImages(m)
 	var got []int

@@ -31,7 +31,7 @@ type imageRequirement struct {
 func highestRequirement(t *Tables, f facts.Facts) (highest imageRequirement) {
 	a := stripMachine(f)
 	m := model.NewMachine(t, &a, Target{}, verdict.Policy{NoPins: true, Today: t.Date()})
-	for _, n := range m.RequestedPackages {
+	for _, n := range m.Requested {
 		if n.Image == nil {
 			continue
 		}

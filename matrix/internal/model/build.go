@@ -40,7 +40,7 @@ type Build struct {
 	PTXVersions             map[string]version.Number // of PTX, by its target
 	read                    []Part                    // sections of its libraries that were read
 	resolved                *Installed                // the cuDNN that an installer would bring; nil where one is there, or named
-	Named                   *RequestedPackage         // a package that a file names, which is all there is of it; else nil
+	Named                   *Requested                // a package that a file names, which is all there is of it; else nil
 	JIT                     bool                      // its code is made when it runs
 	Planned                 bool                      // a plan brings it: it is not there yet
 	Kept                    string                    // the variable by which its user keeps it to the CPU, "JAX_PLATFORMS=cpu"
@@ -49,7 +49,7 @@ type Build struct {
 
 // newBuild lays the tables over what was read of a build. What was read goes first: the tables speak of what was
 // published, and the files may be another thing. n is the package of a file that it stands for, or nil.
-func newBuild(m *Machine, env *Environment, b *facts.Build, s Standing, n *RequestedPackage) *Build {
+func newBuild(m *Machine, env *Environment, b *facts.Build, s Standing, n *Requested) *Build {
 	own := b
 	b = m.onTarget(b)
 	v := &Build{Build: b, Env: env, Standing: s, Counts: s != Noted, Interpreter: cmp.Or(m.Target.Python, env.Python), Named: n}

@@ -17,34 +17,34 @@ import (
 
 // Machine is what is judged: the facts with what a target says over them, and what the tables know of both.
 type Machine struct {
-	Tables            *tables.Tables
-	Facts             *facts.Facts
-	Target            Target // what is said over the facts
-	Policy            verdict.Policy
-	Name              string           // the target's, empty for this machine
-	Platform          string           // "linux_x86_64", "linux_aarch64", "win_amd64"
-	Instance          *tables.Instance // the row of its type; nil: not of EC2, or not in the table
-	kmd               Driver           // the driver that builds will meet
-	lift              Forward          // the cuda-compat library that stands in for its user space
-	DriverRead        *bool            // set when either was asked for
-	Found             FoundDriver      // whatever the target says
-	Toolkits          []Toolkit
-	Libc              version.Number // glibc's; not known of musl
-	Present           []GPU          // those that are there
-	Shown             Shown          // what CUDA_VISIBLE_DEVICES leaves of them
-	GPUs              []GPU          // those that a program would see, or may see where shown is unsure
-	Kinds             []GPU          // the first of each kind of gpus: those of a kind are judged alike
-	listed            []facts.GPU    // those that CUDA can number, in the order of their addresses
-	numbers           map[string]int // of listed, by address
-	resolved          map[gpuKind]GPU
-	products          map[GPU][]*tables.Product   // what ProductsOf looked up
-	Released          map[string][]version.Number // by framework: what releases looked up
-	rows              map[string][]Row            // by framework: what FrameworkRows looked up
-	Memo              *Memo                       // lists of rows that several builds ask for
-	environments      map[*facts.Environment]*Environment
-	Builds            []*Build            // in the order of the facts
-	RequestedPackages []*RequestedPackage // packages that files name and that have to do with a GPU
-	Beside            []*Machine          // the other targets of the same judgement, without builds
+	Tables       *tables.Tables
+	Facts        *facts.Facts
+	Target       Target // what is said over the facts
+	Policy       verdict.Policy
+	Name         string           // the target's, empty for this machine
+	Platform     string           // "linux_x86_64", "linux_aarch64", "win_amd64"
+	Instance     *tables.Instance // the row of its type; nil: not of EC2, or not in the table
+	kmd          Driver           // the driver that builds will meet
+	lift         Forward          // the cuda-compat library that stands in for its user space
+	DriverRead   *bool            // set when either was asked for
+	Found        FoundDriver      // whatever the target says
+	Toolkits     []Toolkit
+	Libc         version.Number // glibc's; not known of musl
+	Present      []GPU          // those that are there
+	Shown        Shown          // what CUDA_VISIBLE_DEVICES leaves of them
+	GPUs         []GPU          // those that a program would see, or may see where shown is unsure
+	Kinds        []GPU          // the first of each kind of gpus: those of a kind are judged alike
+	listed       []facts.GPU    // those that CUDA can number, in the order of their addresses
+	numbers      map[string]int // of listed, by address
+	resolved     map[gpuKind]GPU
+	products     map[GPU][]*tables.Product   // what ProductsOf looked up
+	Released     map[string][]version.Number // by framework: what releases looked up
+	rows         map[string][]Row            // by framework: what FrameworkRows looked up
+	Memo         *Memo                       // lists of rows that several builds ask for
+	environments map[*facts.Environment]*Environment
+	Builds       []*Build     // in the order of the facts
+	Requested    []*Requested // packages that files name and that have to do with a GPU
+	Beside       []*Machine   // the other targets of the same judgement, without builds
 }
 
 // Driver is a driver that builds can meet.

@@ -31,7 +31,7 @@ var (
 // requestedImage is what is known of the image that a Dockerfile begins with: by the table of images, else by its tag. One
 // that names no GPU asks for nothing by itself: what is installed over it is judged, and if that is nothing, it may
 // hold anything.
-func (m *Machine) requestedImage(n *RequestedPackage) *RequestedPackage {
+func (m *Machine) requestedImage(n *Requested) *Requested {
 	n.Answer, n.Image = cudaof.OfImage(m.Tables, n.Name, n.Version)
 	name := n.Name + ":" + n.Version
 	switch {
@@ -60,7 +60,7 @@ func (m *Machine) requestedImage(n *RequestedPackage) *RequestedPackage {
 func KnowsImage(t *tables.Tables, reference string) bool {
 	name, tag, tagged := strings.Cut(strings.TrimPrefix(reference, "docker.io/"), ":")
 	m := Machine{Tables: t}
-	n := m.requestedImage(&RequestedPackage{Requested: &facts.Requested{Name: name, Version: tag, Origin: "image"}})
+	n := m.requestedImage(&Requested{Requested: &facts.Requested{Name: name, Version: tag, Origin: "image"}})
 	return tagged && n != nil && (n.CUDANumber.Known() || n.Torch != "")
 }
 
@@ -75,7 +75,7 @@ func (m *Machine) engineTorch(name, release string) string {
 }
 
 // Base reports whether this is an image of CUDA without a program: what is built on it brings its own code.
-func (n *RequestedPackage) Base() bool { return n.Origin == "image" && cudaof.IsCUDAImage(n.Name) }
+func (n *Requested) Base() bool { return n.Origin == "image" && cudaof.IsCUDAImage(n.Name) }
 
 // torchImage matches images that bring a PyTorch and nothing else that computes.
 var torchImage = lazyregexp.New(`(?:^|/)(?:[\w-]+-)?pytorch(?:-(?:training|inference))?$`)
@@ -83,7 +83,7 @@ var torchImage = lazyregexp.New(`(?:^|/)(?:[\w-]+-)?pytorch(?:-(?:training|infer
 // SpokenFor reports whether an image is no build by itself: what the file installs over one of CUDA brings its own
 // runtime, and another torch replaces that of an image of PyTorch, where the image's own does not fulfil what the file
 // asks for. What the file installs is judged.
-func (m *Machine) SpokenFor(n *RequestedPackage) bool {
+func (m *Machine) SpokenFor(n *Requested) bool {
 	if n.Origin == "image" && torchImage.MatchString(n.Name) && n.NamesFramework("torch") {
 		return !n.mayStay()
 	}
@@ -120,7 +120,7 @@ func (m *Machine) LetIn(b *Build) bool {
 }
 
 // Require returns the NVIDIA_REQUIRE_CUDA of the image that n names.
-func (n *RequestedPackage) Require() *tables.ImageRequirement { return n.tables.RequirementOf(n.Image) }
+func (n *Requested) Require() *tables.ImageRequirement { return n.tables.RequirementOf(n.Image) }
 
 // TargetProperties is what the constraints are about where no container runs: each GPU by every brand that NVML may
 // call it.

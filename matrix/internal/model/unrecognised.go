@@ -7,28 +7,18 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Unrecognised is a package that a file or an argument names and that nothing here knows, so that it was not judged.
-type Unrecognised struct {
-	Name    string
-	Nearest string // the package that was meant, as far as can be told
-	From    string
-}
+// Unrecognised is Requested.Uses of a package that a file or an argument names and that nothing here knows.
+const Unrecognised = "unrecognised"
 
-// Unrecognised returns the requested packages that nothing recognises: every one that was given as an argument, and in a
-// file those whose name is a misspelling of a framework. Other names in a file are of packages that have nothing to do
-// with a GPU.
-func (m *Machine) Unrecognised() []Unrecognised {
-	var list []Unrecognised
-	for i := range m.Facts.Environments {
-		for _, w := range m.Facts.Environments[i].Requested {
-			near := meantName(w.Name)
-			if w.Origin == "" && (w.From == FromArgument || near != "") && !m.recognises(&m.Facts.Environments[i], w.Name) &&
-				!slices.ContainsFunc(list, func(u Unrecognised) bool { return u.Name == w.Name }) {
-				list = append(list, Unrecognised{w.Name, near, w.From})
-			}
-		}
+// unrecognised returns the package where nothing recognises it: every one that was given as an argument, and in a file
+// one whose name is a misspelling of a framework. Other names in a file are of packages that have nothing to do with a
+// GPU: nil.
+func (m *Machine) unrecognised(env *facts.Environment, w *facts.Requested) *Requested {
+	near := meantName(w.Name)
+	if w.Origin != "" || w.From != FromArgument && near == "" || m.recognises(env, w.Name) {
+		return nil
 	}
-	return list
+	return &Requested{tables: m.Tables, Requested: w, Environment: env, Uses: Unrecognised, Nearest: near}
 }
 
 // FromArgument is where a release stands that was given as an argument.

@@ -186,7 +186,7 @@ func noEngine(m *model.Machine, name string) string {
 		pin.Quoted(m.DriverWords()), pin.Quoted(gpuWords(m)))
 }
 
-// Beside are the packages of an environment, those that a file only names too.
+// Beside are the packages of an environment, those that a file only names too: they have no path.
 func Beside(e *model.Environment) []*model.Installed {
 	var list []*model.Installed
 	for i := range e.Packages {
@@ -194,7 +194,7 @@ func Beside(e *model.Environment) []*model.Installed {
 	}
 	for _, w := range e.Requested {
 		if w.Version != "" && w.Origin != "image" && e.Package(w.Name) == nil {
-			list = append(list, model.NewInstalled(&facts.Package{Name: w.Name, Version: w.Version, Path: w.From}))
+			list = append(list, model.NewInstalled(&facts.Package{Name: w.Name, Version: w.Version}))
 		}
 	}
 	return list

@@ -36,12 +36,20 @@ func (n neighbour) onlyPins() bool { return len(n.p.Rows) > 0 && n.p.Rows[0].Pur
 // onDisk reports whether the package is installed where torch is, so that its files tell of its machine code.
 func (n neighbour) onDisk(torch *model.Build) bool { return n.Path != "" && torch.Path != "" }
 
+// from is where the package was found: its directory, or the line of a file.
+func (n neighbour) from(torch *model.Build) string {
+	if r := requested(torch.Env, n.Name); n.Path == "" && r != nil {
+		return r.From
+	}
+	return n.Path
+}
+
 // neighbours compares every package of an environment that is made for a torch with the torch that is there.
 func neighbours(m *model.Machine, torch *model.Build) []neighbour {
 	var list []neighbour
 	own := fitTorch(m, torch)
 	for _, p := range besideTorch(m, torch.Env) {
-		if slices.ContainsFunc(m.RequestedPackages, func(r *model.RequestedPackage) bool {
+		if slices.ContainsFunc(m.Requested, func(r *model.Requested) bool {
 			return r.Environment == torch.Env.Environment && r.Name == p.Name && unbuilt(m, r)
 		}) {
 			continue // there is nothing to compare yet
@@ -277,7 +285,7 @@ func judgeNeighbours(m *model.Machine, torch *model.Build, companions bool, find
 func neighbourFinding(torch *model.Build, n neighbour, k fit.Key) verdict.Finding {
 	a := n.fit[k]
 	f := verdict.Finding{Severity: verdict.Error, Subject: n.subject, Source: a.Source, Need: a.Want,
-		Evidence: append(torch.Evidence(), verdict.Evidence{Fact: n.Name, Value: n.Version, From: n.Path})}
+		Evidence: append(torch.Evidence(), verdict.Evidence{Fact: n.Name, Value: n.Version, From: n.from(torch)})}
 	if a.State != fit.Differs {
 		f.Severity = verdict.Warning
 	}

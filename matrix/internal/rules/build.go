@@ -16,7 +16,7 @@ import (
 )
 
 // openTorch reports whether a package brings a torch of a release that the file leaves open.
-func openTorch(n *model.RequestedPackage) bool {
+func openTorch(n *model.Requested) bool {
 	return n.Torch == "" && !n.Companion && len(n.Rows) > 0 && len(n.Rows[0].Torch) > 0 && !n.NamesFramework("torch")
 }
 
@@ -26,7 +26,7 @@ func base(b *model.Build) bool { return b.Named != nil && b.Named.Base() }
 // inImage reports whether a build is an image's, or is installed over one that brings the cuda-compat library of the
 // build's CUDA, or of a newer one, as every image of NVIDIA's does: that of a release which the tables do not have may.
 func inImage(m *model.Machine, b *model.Build) bool {
-	return b.Origin == "image" || slices.ContainsFunc(m.RequestedPackages, func(n *model.RequestedPackage) bool {
+	return b.Origin == "image" || slices.ContainsFunc(m.Requested, func(n *model.Requested) bool {
 		brings := n.CUDANumber.Known() && !n.CUDANumber.LessShort(b.CUDANumber) || !n.CUDANumber.Known() && strings.HasPrefix(n.Name, "nvcr.io/nvidia/")
 		return n.Origin == "image" && n.Environment == b.Env.Environment && brings
 	})

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/pin"
@@ -26,27 +27,16 @@ func NotLookedAt(m *model.Machine) []*Result {
 		said[u.Place] = true
 		results = append(results, leftOpen(u.Place, verdict.Statement(u.Reason))...)
 	}
-	if name := m.Facts.Observed.Named; name != "" && len(m.Builds)+len(m.RequestedPackages) == 0 {
+	if name := m.Facts.Observed.Named; name != "" && len(m.Builds) == 0 && !slices.ContainsFunc(m.Requested, isRecognised) {
 		results = append(results, leftOpen(name, verdict.Statement("the text speaks of it, and does not tell which release is installed"))...)
 	}
-	for _, u := range m.Unrecognised() {
-		results = append(results, leftOpen(u.Name, verdict.Statement(notRecognised(u)))...)
-	}
-	results = append(results, namedOnly(m)...)
+	results = append(results, judgeRequested(m)...)
 	results = append(results, lackingNames(m)...)
 	// A health check runs as a user who may not read the homes of others: a note on every node would hide the others.
 	if len(closed) > 0 && !m.Policy.Health {
 		results = append(results, oneFinding(closedPlaces(closed))...)
 	}
 	return results
-}
-
-// notRecognised says why a package of that name was not judged.
-func notRecognised(u model.Unrecognised) string {
-	if u.Nearest != "" {
-		return "nothing is known of a package of this name (did you mean " + u.Nearest + "?)"
-	}
-	return "nothing is known of a package of this name, so it was not judged"
 }
 
 // closedPlaces is one note for all places of others: each by itself would be a page of notes on a shared machine.

@@ -25,7 +25,7 @@ func baseCode(m *model.Machine, b *model.Build) []*Result {
 // imageRequirements is what the images of a file say of the driver, as containerRequirements reads it in one that runs.
 func imageRequirements(m *model.Machine) []*Result {
 	var results []*Result
-	for _, n := range m.RequestedPackages {
+	for _, n := range m.Requested {
 		if n.Image == nil || n.Image.Require == "" || !m.Driver().Version.Known() || m.WindowsNumbers() || refusedImage(m, n) {
 			continue
 		}
@@ -38,7 +38,7 @@ func imageRequirements(m *model.Machine) []*Result {
 }
 
 // refusedImage reports whether the image's CUDA is above the driver's reach, which driver-too-old has said.
-func refusedImage(m *model.Machine, n *model.RequestedPackage) bool {
+func refusedImage(m *model.Machine, n *model.Requested) bool {
 	return slices.ContainsFunc(m.Builds, func(b *model.Build) bool {
 		if b.Named != n {
 			return false

@@ -147,38 +147,6 @@ func underTwin(m *model.Machine, b *model.Build) []*Result {
 	return oneFinding(f)
 }
 
-// lists are the kinds of environments that say what is installed, and not what is to be.
-var lists = []string{"", "pip list", "conda list", "collect_env report"}
-
-// unbuilt reports whether a plan or a file brings a package that is compiled for one torch, of a release of which the
-// package index has no wheel: it is compiled on the machine when it is installed.
-func unbuilt(m *model.Machine, n *model.RequestedPackage) bool {
-	release, _ := version.ParseRelease(n.Version)
-	if m.Facts.Plan == nil && slices.Contains(lists, n.Environment.Kind) || n.Version == "" || release.Local != "" || n.Wheel != "" ||
-		m.Tables.Trait("compiled-when-used", n.Name, release.Number) || m.Tables.Trait("own-cuda", n.Name, release.Number) {
-		return false
-	}
-	all := tables.RowsOf[tables.Extension](m.Tables, n.Name)
-	if m.Facts.Plan != nil && n.Uses == "torch" && len(all) > 0 &&
-		!slices.ContainsFunc(n.Rows, func(e tables.Extension) bool { return e.Variant != "sdist" }) {
-		return true
-	}
-	listed, built := false, false
-	for _, e := range all {
-		if version.SameRelease(e.Release, n.Version) {
-			listed = true
-			built = built || !(pins.OnReleases(e) || e.Variant == "sdist" && len(e.Torch)+len(e.CUDA) == 0)
-		}
-	}
-	return listed && !built
-}
-
-// notYetBuilt says what nobody knows of such a package, and what compiling it takes.
-func notYetBuilt(n *model.RequestedPackage) []*Result {
-	return leftOpen(n.Subject(), verdict.Value("for which torch and which GPUs its code will be").Because(verdict.TablesReason(
-		"have no wheel of this release: it is compiled when it is installed, which takes nvcc of torch's CUDA, a C++ compiler and up to an hour")))
-}
-
 // withoutLibrariesOfCUDA reports whether a plan brings a package for a CUDA into an environment with none of that CUDA's
 // wheels, as with --no-deps.
 func withoutLibrariesOfCUDA(m *model.Machine, b *model.Build) bool {

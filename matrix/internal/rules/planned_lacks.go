@@ -133,7 +133,7 @@ func lackingNames(m *model.Machine) []*Result {
 	for _, l := range m.Facts.Plan.Lacks {
 		built := met[l.Of] || slices.ContainsFunc(m.Builds, func(b *model.Build) bool { return b.Name == l.Of })
 		met[l.Of] = true
-		if built || !m.Public(facts.Planned{Name: l.Of}) {
+		if built || !m.Public(l.Of, "") {
 			continue
 		}
 		if missing := imports(m, l.Of); missing.IsMissing() {

@@ -14,14 +14,16 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// RequestedPackage is one package that a file names, with what is known of it without its files.
-type RequestedPackage struct {
+// Requested is one package that is not installed: a file, a plan or an argument names it, and what is known of it is
+// known without its files. It is the one form that a name takes here, and package rules has one judge for it.
+type Requested struct {
 	*facts.Requested
 	cudaof.Answer                    // the CUDA that it needs, or its family
 	Environment   *facts.Environment // the set of the file that names it
 	Rows          []tables.Extension // those that may be this release
 	made          []tables.Extension // those of a wheel whose local version says what it was compiled for
-	Uses          string             // of the table of packages; empty: not in it
+	Uses          string             // of the table of packages; empty: not in it; Unrecognised: nothing knows the name
+	Nearest       string             // the package that was meant by such a name, as far as can be told
 	Torch         string             // the one release of PyTorch that it asks for
 	dispensable   bool               // what it carries, the rest of it does without
 	Companion     bool               // of PyTorch's own, released with a torch: judged with the torch beside it
@@ -32,7 +34,7 @@ type RequestedPackage struct {
 }
 
 // Subject names it in findings: "vllm 0.30.0".
-func (n *RequestedPackage) Subject() string {
+func (n *Requested) Subject() string {
 	return strings.TrimSpace(n.Name+" "+cmp.Or(n.Version, n.Specifier)) + PlaceOf(n.Environment)
 }
 
@@ -40,18 +42,24 @@ func (n *RequestedPackage) Subject() string {
 // are judged with what loads them.
 var Helper = lazyregexp.New(`^(nvidia|cuda|lib\w+|py(lib|nv)\w+)-`)
 
-// wantedPackages are the packages of the files that need or can use a GPU, as far as tables and names tell.
-func (m *Machine) wantedPackages() []*RequestedPackage {
-	var list []*RequestedPackage
+// requested lists the packages that files and arguments name and that are not installed: first those that nothing
+// recognises, then those that need or can use a GPU, as far as tables and names tell.
+func (m *Machine) requested() []*Requested {
+	var list, unknown []*Requested
 	for i := range m.Facts.Environments {
 		env := &m.Facts.Environments[i]
 		for j := range env.Requested {
-			if n := m.requestedPackage(env, &env.Requested[j]); n != nil {
+			w := &env.Requested[j]
+			if n := m.requestedPackage(env, w); n != nil {
 				list = append(list, n)
+			}
+			n := m.unrecognised(env, w)
+			if n != nil && !slices.ContainsFunc(unknown, func(u *Requested) bool { return u.Name == n.Name }) {
+				unknown = append(unknown, n)
 			}
 		}
 	}
-	return list
+	return append(unknown, list...)
 }
 
 // WithoutPrivate is facts without the packages of which nothing is known here: their names may be nobody else's
@@ -74,8 +82,8 @@ func WithoutPrivate(t *tables.Tables, f facts.Facts) facts.Facts {
 }
 
 // requestedPackage is what is known of one package; nil of one that has nothing to do with a GPU.
-func (m *Machine) requestedPackage(env *facts.Environment, w *facts.Requested) *RequestedPackage {
-	n := &RequestedPackage{tables: m.Tables, Requested: w, Environment: env, Uses: m.UsesOf(w)}
+func (m *Machine) requestedPackage(env *facts.Environment, w *facts.Requested) *Requested {
+	n := &Requested{tables: m.Tables, Requested: w, Environment: env, Uses: m.UsesOf(w)}
 	if w.Origin == "image" {
 		return m.requestedImage(n)
 	}
@@ -123,13 +131,13 @@ func (n *RequestedPackage) DoesWithout() bool {
 func asksByName(name string) bool { return gpuName.MatchString(name) && !Helper.MatchString(name) }
 
 // publishedRows are the rows of the wheel that the package index has.
-func (n *RequestedPackage) publishedRows() []tables.Extension {
+func (n *Requested) publishedRows() []tables.Extension {
 	return slices.DeleteFunc(slices.Clone(n.Rows),
 		func(e tables.Extension) bool { return e.Variant != "pypi" && e.Variant != "sdist" })
 }
 
 // resolveCUDA asks which CUDA and which PyTorch the package is for.
-func (n *RequestedPackage) resolveCUDA(m *Machine, release version.Release) {
+func (n *Requested) resolveCUDA(m *Machine, release version.Release) {
 	p := cudaof.Package{Name: n.Name, Release: release, Version: n.Version, Said: n.CUDA, Accelerator: n.Accelerator,
 		Rows:     slices.DeleteFunc(slices.Clone(n.Rows), func(e tables.Extension) bool { return !e.IsFor(m.Platform) }),
 		Platform: m.Platform}
@@ -209,21 +217,21 @@ func (m *Machine) UsesOf(w *facts.Requested) string {
 }
 
 // NamesFramework reports whether the file names the framework itself, with which this package is judged.
-func (n *RequestedPackage) NamesFramework(name string) bool {
+func (n *Requested) NamesFramework(name string) bool {
 	return slices.ContainsFunc(n.Environment.Builds, func(b facts.Build) bool { return b.Name == name })
 }
 
 // BringsTorch reports whether a file that does not name PyTorch has it all the same: with an engine or a companion that is
 // made for one release, or in an image of PyTorch. What needs any torch takes that one.
 func (m *Machine) BringsTorch(env *facts.Environment) bool {
-	return slices.ContainsFunc(m.RequestedPackages, func(n *RequestedPackage) bool {
+	return slices.ContainsFunc(m.Requested, func(n *Requested) bool {
 		return n.Environment == env && (n.Torch != "" || n.Origin == "image" && torchImage.MatchString(n.Name))
 	})
 }
 
 // build is the package as a build that can be judged; nil where too little is known of it, or where the framework
 // beside it is judged in its place.
-func (n *RequestedPackage) build() *facts.Build {
+func (n *Requested) build() *facts.Build {
 	torch := n.Torch != "" || n.Companion || len(n.Rows) > 0 && len(n.Rows[0].Torch) > 0
 	open := !n.CUDANumber.Known() && n.Torch == "" && TwinNamed(n.Environment, n.Name) == ""
 	if torch && n.NamesFramework("torch") && !n.settles() || open || n.ForCPU() || n.Companion && n.Torch == "" {
@@ -244,16 +252,16 @@ func (n *RequestedPackage) build() *facts.Build {
 }
 
 // ForCPU reports whether a file names the package's build for CPUs.
-func (n *RequestedPackage) ForCPU() bool {
+func (n *Requested) ForCPU() bool {
 	return n.Device == "cpu" && (n.By == cudaof.Files || n.By == cudaof.Local)
 }
 
 // settles reports whether the file leaves open the release of a torch which this package pins: it is judged in the
 // torch's place, since no other release can be installed.
-func (n *RequestedPackage) settles() bool { return n.Torch != "" && n.mayStay() }
+func (n *Requested) settles() bool { return n.Torch != "" && n.mayStay() }
 
 // mayStay reports whether the file leaves open the release of a torch that may be the one that is here already.
-func (n *RequestedPackage) mayStay() bool {
+func (n *Requested) mayStay() bool {
 	return slices.ContainsFunc(n.Environment.Builds, func(b facts.Build) bool {
 		wanted, err := version.ParseSpecifiers(b.Specifier)
 		return isUnsettledTorch(&b) && (n.Torch == "" || b.Specifier == facts.Unspecified || err == nil && wanted.Has(n.Torch))
@@ -281,8 +289,8 @@ func madeFor(e tables.Extension, release version.Release) bool {
 // addRequested adds what files name to the builds, each for itself: a neighbour tells nothing of it, whichever line stands
 // first. An image of CUDA is one only where nothing else is.
 func (m *Machine) addRequested(standing func(*facts.Environment) Standing) {
-	m.RequestedPackages = m.wantedPackages()
-	for _, n := range m.RequestedPackages {
+	m.Requested = m.requested()
+	for _, n := range m.Requested {
 		if n.settles() {
 			m.Builds = slices.DeleteFunc(m.Builds, func(b *Build) bool {
 				return b.Env.Environment == n.Environment && isUnsettledTorch(b.Build)
@@ -292,7 +300,7 @@ func (m *Machine) addRequested(standing func(*facts.Environment) Standing) {
 			m.layOne(n, standing(n.Environment))
 		}
 	}
-	for _, n := range m.RequestedPackages {
+	for _, n := range m.Requested {
 		if n.Origin == "image" && !m.SpokenFor(n) {
 			m.layOne(n, standing(n.Environment))
 		}
@@ -300,7 +308,7 @@ func (m *Machine) addRequested(standing func(*facts.Environment) Standing) {
 }
 
 // layOne adds a package as a build, where enough is known of it.
-func (m *Machine) layOne(n *RequestedPackage, s Standing) {
+func (m *Machine) layOne(n *Requested, s Standing) {
 	b := n.build()
 	if b == nil {
 		return
@@ -368,19 +376,19 @@ func OtherFamily(list []string, cuda version.Number) bool {
 
 // publicPlan is a plan without the packages that CUDA has nothing to do with: their names may be nobody else's business.
 func (m *Machine) publicPlan(p *facts.Plan) *facts.Plan {
-	private := func(one facts.Planned) bool { return !m.Public(one) }
+	private := func(one facts.Planned) bool { return !m.Public(one.Name, one.Version) }
 	public := *p
 	public.Removes = slices.DeleteFunc(slices.Clone(p.Removes), private)
 	public.Installs = slices.DeleteFunc(slices.Clone(p.Installs), private)
-	public.Lacks = slices.DeleteFunc(slices.Clone(p.Lacks), func(l facts.Lack) bool { return private(facts.Planned{Name: l.Of}) })
+	public.Lacks = slices.DeleteFunc(slices.Clone(p.Lacks), func(l facts.Lack) bool { return !m.Public(l.Of, "") })
 	return &public
 }
 
 // Public reports whether CUDA has to do with a distribution, by its name.
-func (m *Machine) Public(one facts.Planned) bool {
-	n := m.requestedPackage(&facts.Environment{}, &facts.Requested{Name: one.Name, Version: one.Version})
-	return IsFramework(one.Name) || n != nil && n.Uses != "either" || Helper.MatchString(one.Name) ||
-		slices.Contains([]string{"triton", "numpy", "protobuf", "torchvision", "torchaudio"}, one.Name)
+func (m *Machine) Public(name, release string) bool {
+	n := m.requestedPackage(&facts.Environment{}, &facts.Requested{Name: name, Version: release})
+	return IsFramework(name) || n != nil && n.Uses != "either" || Helper.MatchString(name) ||
+		slices.Contains([]string{"triton", "numpy", "protobuf", "torchvision", "torchaudio"}, name)
 }
 
 func IsFramework(name string) bool {

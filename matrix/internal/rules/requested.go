@@ -4,32 +4,44 @@ import (
 	"cmp"
 	"slices"
 
+	"cudacompat/internal/tables"
+	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/internal/pins"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
 
-// namedOnly are packages that need a GPU, or a framework that may, and of which a file says no more than that.
-func namedOnly(m *model.Machine) []*Result {
+// judgeRequested says of every package that is not installed what no build says of it: that its name is not known, that
+// it is optional, that it will be compiled, or what else is not known.
+func judgeRequested(m *model.Machine) []*Result {
 	var results []*Result
 	standing := model.StandingOf(m.Tables, m.Facts)
-	for _, n := range m.RequestedPackages {
+	for _, n := range m.Requested {
 		judged := slices.ContainsFunc(m.Builds, func(b *model.Build) bool { return b.Named == n })
-		if !judged && standing(n.Environment) == model.Noted {
+		switch {
+		case !isRecognised(n):
+			results = append(results, unrecognised(n)...)
+		case !judged && standing(n.Environment) == model.Noted:
 			results = append(results, optional(n)...)
-			continue
-		}
-		if unbuilt(m, n) {
+		case unbuilt(m, n):
 			results = append(results, notYetBuilt(n)...)
-			continue
+		case judged, m.SpokenFor(n), n.Uses == "unsaid" && judges(m, n.Environment):
+		default:
+			results = append(results, unjudgedPackage(m, n)...)
 		}
-		if judged || m.SpokenFor(n) || n.Uses == "unsaid" && judges(m, n.Environment) {
-			continue
-		}
-		results = append(results, unjudgedPackage(m, n)...)
 	}
 	return results
+}
+
+func isRecognised(n *model.Requested) bool { return n.Uses != model.Unrecognised }
+
+// unrecognised says why a package that nothing knows was not judged.
+func unrecognised(n *model.Requested) []*Result {
+	if n.Nearest != "" {
+		return leftOpen(n.Name, verdict.Statement("nothing is known of a package of this name (did you mean "+n.Nearest+"?)"))
+	}
+	return leftOpen(n.Name, verdict.Statement("nothing is known of a package of this name, so it was not judged"))
 }
 
 // judges reports whether an environment has a build.
@@ -38,7 +50,7 @@ func judges(m *model.Machine, env *facts.Environment) bool {
 }
 
 // optional names a package for GPUs of a file's extra or group, which is not installed unless it is asked for.
-func optional(n *model.RequestedPackage) []*Result {
+func optional(n *model.Requested) []*Result {
 	if n.Uses != "gpu" || !pins.PartOfFile.MatchString(n.Environment.Path) {
 		return nil
 	}
@@ -58,7 +70,7 @@ func unreadRelease(n *model.RequestedPackage) []*Result {
 }
 
 // unjudgedPackage says what is not known of a package that no rule can judge.
-func unjudgedPackage(m *model.Machine, n *model.RequestedPackage) []*Result {
+func unjudgedPackage(m *model.Machine, n *model.Requested) []*Result {
 	switch n.Uses {
 	case "unsaid":
 		return leftOpen("the image in "+n.From, verdict.Question("what is in it: neither its name nor its tag says")) // a name may be private
@@ -91,4 +103,36 @@ func unjudgedPackage(m *model.Machine, n *model.RequestedPackage) []*Result {
 		return leftOpen(n.Subject(), verdict.Question("which CUDA the package is built for").Because(cmp.Or(model.Unpinned("", n.Specifier), verdict.Unpinned)))
 	}
 	return leftOpen(n.Subject(), verdict.Question("which CUDA the package is built for (it needs a GPU, and neither its name nor the tables tell)"))
+}
+
+// lists are the kinds of environments that say what is installed, and not what is to be.
+var lists = []string{"", "pip list", "conda list", "collect_env report"}
+
+// unbuilt reports whether a plan or a file brings a package that is compiled for one torch, of a release of which the
+// package index has no wheel: it is compiled on the machine when it is installed.
+func unbuilt(m *model.Machine, n *model.Requested) bool {
+	release, _ := version.ParseRelease(n.Version)
+	if m.Facts.Plan == nil && slices.Contains(lists, n.Environment.Kind) || n.Version == "" || release.Local != "" || n.Wheel != "" ||
+		m.Tables.Trait("compiled-when-used", n.Name, release.Number) || m.Tables.Trait("own-cuda", n.Name, release.Number) {
+		return false
+	}
+	all := tables.RowsOf[tables.Extension](m.Tables, n.Name)
+	if m.Facts.Plan != nil && n.Uses == "torch" && len(all) > 0 &&
+		!slices.ContainsFunc(n.Rows, func(e tables.Extension) bool { return e.Variant != "sdist" }) {
+		return true
+	}
+	listed, built := false, false
+	for _, e := range all {
+		if version.SameRelease(e.Release, n.Version) {
+			listed = true
+			built = built || !(pins.OnReleases(e) || e.Variant == "sdist" && len(e.Torch)+len(e.CUDA) == 0)
+		}
+	}
+	return listed && !built
+}
+
+// notYetBuilt says what nobody knows of such a package, and what compiling it takes.
+func notYetBuilt(n *model.Requested) []*Result {
+	return leftOpen(n.Subject(), verdict.Value("for which torch and which GPUs its code will be").Because(verdict.TablesReason(
+		"have no wheel of this release: it is compiled when it is installed, which takes nvcc of torch's CUDA, a C++ compiler and up to an hour")))
 }
