@@ -310,8 +310,8 @@ func neighbourFinding(torch *model.Build, n neighbour, k fit.Key) verdict.Findin
 		f.Need = "a wheel for " + a.Want
 		f.Message = "the wheel is for " + a.Have + ": pip does not install it on " + a.Want
 	case fit.Code:
-		f.Need = "machine code for " + a.Want
-		f.Message = n.Name + " " + n.Version + " has machine code for " + a.Have + ", and none for " + a.Want
+		f.Need = "machine code for compute capability " + a.Want
+		f.Message = n.Name + " " + n.Version + " has machine code for " + a.Have + ", and none for compute capability " + a.Want
 	}
 	return f
 }

@@ -185,7 +185,11 @@ func extensionFinding(m *model.Machine, torch *model.Build, n neighbour, k fit.K
 	if m.Tables.Trait("pins-torch", n.Name, n.Number) {
 		f.Pins = engineMends(m, n.Installed, torch)
 	}
-	if len(f.Pins) == 0 {
+	switch {
+	case len(f.Pins) > 0:
+	case k == fit.Code: // another release for this torch need not have it either
+		f.Steps = []pin.Step{pin.Say("install a build of " + pin.Quoted(n.Name) + " that has machine code for these GPUs")}
+	default:
 		f.Steps = extensionSteps(m, n.Installed, torch)
 	}
 	return f
