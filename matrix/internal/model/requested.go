@@ -123,7 +123,7 @@ func (m *Machine) requestedPackage(env *facts.Environment, w *facts.Requested) *
 
 // DoesWithout reports whether the rest of the environment works without the package's own code, or that code is compiled
 // where it runs.
-func (n *RequestedPackage) DoesWithout() bool {
+func (n *Requested) DoesWithout() bool {
 	return n.dispensable || n.tables.Trait("compiled-when-used", n.Name, version.Number{})
 }
 

@@ -60,7 +60,7 @@ func optional(n *model.Requested) []*Result {
 }
 
 // unreadRelease names a release that the tables do not have, of a package of which they have others.
-func unreadRelease(n *model.RequestedPackage) []*Result {
+func unreadRelease(n *model.Requested) []*Result {
 	if !n.DoesWithout() {
 		return leftOpen(n.Subject(), verdict.Question("which torch it was built for").Because(verdict.TablesReason("do not have this release")))
 	}
