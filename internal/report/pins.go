@@ -167,8 +167,8 @@ func pinLines(s pin.Set, as func(pin.Package) pin.Package, option string) string
 	if s.Index != "" {
 		fmt.Fprintf(&b, "%sindex-url %s\n", option, s.Index)
 	}
-	if s.Extra != "" {
-		fmt.Fprintf(&b, "%sextra-index-url %s\n", option, s.Extra)
+	for _, index := range strings.Fields(s.Extra) {
+		fmt.Fprintf(&b, "%sextra-index-url %s\n", option, index)
 	}
 	for _, p := range s.Packages {
 		if p = as(p); p.Version != "" || p.Specifier != "" || option == "--" { // a constraint of a name alone is none

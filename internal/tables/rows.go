@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -103,6 +104,37 @@ func (e *Extension) IsFor(platform string) bool { return e.Platform == "" || e.P
 
 // Family is the CUDA that a release is built for, where it is built for one.
 func (e *Extension) Family() version.Number { return version.Of(strings.Join(e.CUDA, " ")) }
+
+// ownIndexes are the package indexes of projects, by release and variant.
+var ownIndexes = map[string]string{"vllm": "https://wheels.vllm.ai/%s/%s"}
+
+// Index returns the package index that has the release, if that is the project's own: "https://wheels.vllm.ai/0.30.0/cu129".
+// The variant is then the local part of the version.
+func (e *Extension) Index() string {
+	if form := ownIndexes[e.Package]; form != "" && strings.HasPrefix(e.Variant, "cu") {
+		return fmt.Sprintf(form, e.Release, e.Variant)
+	}
+	return ""
+}
+
+// partsIndexes are the package indexes on which projects have the CUDA parts of a release, by variant.
+var partsIndexes = map[string]string{"sglang": "https://docs.sglang.ai/whl/%s"}
+
+// PartsIndex returns the package index that has the CUDA parts of the release. The release itself is on the installer's.
+func (e *Extension) PartsIndex() string {
+	if form := partsIndexes[e.Package]; form != "" && strings.HasPrefix(e.Variant, "cu") {
+		return fmt.Sprintf(form, e.Variant)
+	}
+	return ""
+}
+
+// Published returns the version under which an index has the release: "0.30.0+cu129" on a project's own.
+func (e *Extension) Published() string {
+	if e.Index() != "" {
+		return e.Release + "+" + e.Variant
+	}
+	return e.Release
+}
 
 // NeedsNoTorch reports whether no library of the release is linked to torch's.
 func (e *Extension) NeedsNoTorch() bool { return e.Symbols == "none" }

@@ -2,6 +2,7 @@ package pin
 
 import (
 	"slices"
+	"strings"
 
 	"cudacompat/internal/lazyregexp"
 )
@@ -11,7 +12,7 @@ type Install struct {
 	Remove   []string // packages that go first: they own the same files
 	Packages []string // requirements: "torch==2.9.0+cu126", "numpy<2"
 	Index    string   // the package index; empty: the installer's own
-	Extra    string   // a second one, for some of the packages; empty: none
+	Extra    string   // others, for some of the packages, separated by spaces; empty: none
 	NoDeps   bool     // and nothing that the packages require
 	Again    bool     // also where the release is there: its files are not
 	Upgrade  bool     // to the newest release
@@ -105,11 +106,15 @@ func (i Install) index() []string {
 	return []string{"--index-url", i.Index}
 }
 
-// extraIndex returns the option for the second index. uv takes a package from the first index that has it, unless it is
+// extraIndex returns the options for the other indexes. uv takes a package from the first index that has it, unless it is
 // told to search all.
 func (i Install) extraIndex(strategy ...string) []string {
 	if i.Extra == "" {
 		return nil
 	}
-	return append([]string{"--extra-index-url", i.Extra}, strategy...)
+	var list []string
+	for _, index := range strings.Fields(i.Extra) {
+		list = append(list, "--extra-index-url", index)
+	}
+	return append(list, strategy...)
 }

@@ -70,7 +70,7 @@ type Set struct {
 	Driver   string            `json:"driver"` // the driver to install; empty: the one that is there stays
 	Packages []Package         `json:"packages"`
 	Index    string            `json:"index"`    // package index of the packages; empty: the installer's own
-	Extra    string            `json:"extra"`    // a second package index, which has some of them; empty: none
+	Extra    string            `json:"extra"`    // other package indexes that have some of them, separated by spaces; empty: none
 	Commands map[string]string `json:"commands"` // by tool: pip, uv; for the driver apt, dnf, runfile
 	Steps    []Step            `json:"steps"`    // ways to the driver that no installer has: an AMI that has it
 	Why      string            `json:"why"`

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
@@ -90,8 +91,16 @@ func (e *engineSets) keep(kept engineSet) {
 		return
 	}
 	kept.Choice = pin.KeepDriver
-	kept.Why = "runs on " + e.m.DriverWords()
+	kept.Why = "runs on " + e.m.DriverWords() + fromIndex(kept.Set)
 	e.sets.Sets = append(e.sets.Sets, kept.Set)
+}
+
+// fromIndex names the project's own index of a set, if it has one: "; from https://wheels.vllm.ai/0.30.0/cu129".
+func fromIndex(s pin.Set) string {
+	if own, _, several := strings.Cut(s.Extra, " "); several {
+		return "; from " + own
+	}
+	return ""
 }
 
 func (e *engineSets) missing(c pin.Choice, none *pin.None) {

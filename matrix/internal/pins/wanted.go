@@ -155,6 +155,8 @@ type wish struct {
 // option is one release of a wish beside one row of its framework.
 type option struct {
 	pin.Package
+	index  string // that has it, if that is its project's own
+	unread bool   // nobody has read its machine code
 	not    property
 	source []string
 }
@@ -235,7 +237,7 @@ func releasesOf(m *model.Machine, w *wish) (list []tables.Extension, all int) {
 	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.Tables, w.Package)) {
 		all++
 		release, _ := version.ParseRelease(e.Release)
-		if w.allowed.Has(e.Release) && (release.Final() || w.Specifier != "") && installable(m, e) {
+		if (w.allowed.Has(e.Release) || w.allowed.Has(e.Published())) && (release.Final() || w.Specifier != "") && installable(m, e) {
 			list = append(list, e)
 		}
 	}
@@ -254,7 +256,7 @@ func installable(m *model.Machine, e tables.Extension) bool {
 	case e.Variant == "sdist":
 		return len(e.Torch)+len(e.CUDA) > 0
 	}
-	return e.Variant == "pypi" || OnReleases(e)
+	return e.Variant == "pypi" || OnReleases(e) || e.Index() != ""
 }
 
 // CompareReleases compares releases with their post-releases.
@@ -435,7 +437,7 @@ func (w *wishes) inside(one *wish, r model.Row) []option {
 		if !w.goesWith(e, r) {
 			continue
 		}
-		o := option{Package: pin.Package{Package: one.Named(), Version: e.Release}, source: e.Source}
+		o := option{Package: pin.Package{Package: one.Named(), Version: e.Published()}, source: e.Source, index: e.Index(), unread: len(e.SASS) == 0}
 		w.fetch(&o, e, r)
 		o.not |= w.exclusion(e)
 		list = append(list, o)
@@ -452,11 +454,15 @@ func (w *wishes) requirement(r model.Row) pin.Package {
 	return own
 }
 
-// goesWith reports whether a release runs in a row's torch. An engine asks for its torch by release, so that only the
-// installer's own index has the pair; what a project compiled for a torch runs in every patch of it.
+// goesWith reports whether a release runs in a row's torch. An engine asks for its torch by release, so that one index
+// has the pair: the installer's own, or the project's beside PyTorch's of that variant. What a project compiled for a
+// torch runs in every patch of it.
 func (w *wishes) goesWith(e tables.Extension, r model.Row) bool {
 	m := w.m
 	if m.Tables.Trait("pins-torch", e.Package, version.Number{}) {
+		if e.Index() != "" {
+			return e.Variant == r.Variant && takesTorch(m, e, r)
+		}
 		return w.isDefault(r) && takesTorch(m, e, r)
 	}
 	return loadsBeside(m, e, r)
@@ -604,6 +610,15 @@ func (w *wishes) set(c combination, picked []option) pin.Set {
 		if one.Package != one.needs || one.Extras != "" && one.needs == "torch" {
 			add(o.Package, o.source)
 		}
+		if o.index != "" {
+			s.Extra = o.index
+			if o.unread {
+				s.Lacks = append(s.Lacks, fmt.Sprintf("%s %s: its machine code was not read, since only %s has it", one.Package, o.Version, o.index))
+			}
+		}
+		if newer := w.newerElsewhere(one, o.Version); newer != "" {
+			s.Lacks = append(s.Lacks, newer)
+		}
 		if o.Version == "" {
 			s.Lacks = append(s.Lacks, one.Package+": the tables have no releases of it, so the installer picks one")
 		}
@@ -624,7 +639,7 @@ func (w *wishes) set(c combination, picked []option) pin.Set {
 			add(library, nil)
 		}
 		if !w.isDefault(f.Row) {
-			s.Extra = TorchIndex(f.Variant)
+			s.Extra = strings.TrimSpace(s.Extra + " " + TorchIndex(f.Variant))
 		}
 		s.Why = fmt.Sprintf("the newest %s for which each has a wheel that runs on %s", f.Framework, w.m.DriverWords())
 	}
@@ -642,6 +657,21 @@ func (w *wishes) set(c combination, picked []option) pin.Set {
 	slices.Sort(s.Source)
 	s.Source = slices.Compact(s.Source)
 	return s
+}
+
+// newerElsewhere says which newer release of a wish the driver would run, and why it is not in the set: its project has
+// parts of it on an index of its own, which no single command installs. Empty: there is none.
+func (w *wishes) newerElsewhere(one *wish, picked string) string {
+	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](w.m.Tables, one.Package)) {
+		index := e.PartsIndex()
+		if index == "" || e.Platform != w.m.Platform || !one.allowed.Has(e.Release) || CompareReleases(e.Release, picked) <= 0 ||
+			!w.m.Reached(e.Family()) {
+			continue
+		}
+		return fmt.Sprintf("%s %s is newer and has parts for CUDA %s on %s, which take several steps to install; nobody has read their machine code",
+			one.Package, e.Release, e.Family(), index)
+	}
+	return ""
 }
 
 // bareName is a package without its extras.
