@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"net/url"
@@ -14,6 +15,7 @@ import (
 // release is one build of a framework or an engine beside PyTorch, as its page has it.
 type release struct {
 	version, variant, platform, torch string
+	index                             string // the project's own, if that has it
 	cuda                              version.Number
 	sass, python, source              []string
 }
@@ -29,7 +31,9 @@ func (b *builder) frameworks() error {
 		if len(list) == 0 {
 			continue
 		}
-		slices.SortStableFunc(list, func(x, y release) int { return version.CompareTexts(y.version, x.version) })
+		slices.SortStableFunc(list, func(x, y release) int {
+			return cmp.Or(version.CompareTexts(y.version, x.version), strings.Compare(y.variant, x.variant)) // the installer's own index first
+		})
 		newest := list[0]
 		t := thing{Kind: want, Name: titles[want], Ask: template.URL(url.Values{"want": {want}}.Encode()),
 			Answer: fmt.Sprintf("%s %s, the newest in the tables: %s", titles[want], newest.version, b.needs(newest)),
@@ -49,6 +53,9 @@ func (b *builder) frameworks() error {
 			t.Table.Anchors = append(t.Table.Anchors, anchor)
 			t.Table.Rows = append(t.Table.Rows, []string{r.version, r.variant, r.platform, r.torch, r.cuda.String(), b.floor(r), strings.Join(r.sass, " "), strings.Join(r.python, ", ")})
 		}
+		t.Table.dropEmpty("torch")
+		t.Table.fill("machine code", "not read")
+		t.Table.fill("Python", "not known")
 		t.Source = newest.source
 		t.Neighbours = append(t.Neighbours, neighbour{"the table with the source of each release", "data/"})
 		if err := b.thing(address, t.Answer, t, want+" releases"); err != nil {
@@ -56,6 +63,26 @@ func (b *builder) frameworks() error {
 		}
 	}
 	return nil
+}
+
+// dropEmpty removes a column that is empty in every row.
+func (t *dataTable) dropEmpty(column string) {
+	at := slices.Index(t.Columns, column)
+	if at < 0 || slices.ContainsFunc(t.Rows, func(row []string) bool { return row[at] != "" }) {
+		return
+	}
+	t.Columns = slices.Delete(t.Columns, at, at+1)
+	for i, row := range t.Rows {
+		t.Rows[i] = slices.Delete(row, at, at+1)
+	}
+}
+
+// fill writes words into the empty cells of a column.
+func (t *dataTable) fill(column, words string) {
+	at := slices.Index(t.Columns, column)
+	for _, row := range t.Rows {
+		row[at] = cmp.Or(row[at], words)
+	}
 }
 
 // releases returns the CUDA builds of a framework or an engine in the tables.
@@ -67,6 +94,10 @@ func (b *builder) releases(want string) []release {
 		}
 	}
 	switch want {
+	case "torch":
+		for _, r := range tables.Rows[tables.Torch](b.Tables) {
+			add(r.Wheel, r.Source)
+		}
 	case "tensorflow":
 		for _, r := range tables.Rows[tables.TensorFlow](b.Tables) {
 			add(r.Wheel, r.Source)
@@ -78,7 +109,7 @@ func (b *builder) releases(want string) []release {
 	default:
 		for _, e := range tables.RowsOf[tables.Extension](b.Tables, want) {
 			if e.Family().Known() {
-				list = append(list, release{version: e.Release, variant: e.Variant, platform: e.Platform, torch: strings.Join(e.Torch, " "), cuda: e.Family(), sass: e.SASS, python: e.Python, source: e.Source})
+				list = append(list, release{version: e.Release, variant: e.Variant, platform: e.Platform, index: e.Index(), torch: strings.Join(e.Torch, " "), cuda: e.Family(), sass: e.SASS, python: e.Python, source: e.Source})
 			}
 		}
 	}

@@ -109,7 +109,7 @@ func Build(c Config) error {
 	if err := b.load(); err != nil {
 		return err
 	}
-	for _, step := range []func() error{b.assets, b.answers, b.gridPages, b.things, b.documents, b.tables, b.finish} {
+	for _, step := range []func() error{b.assets, b.answers, b.needsFiles, b.gridPages, b.things, b.documents, b.tables, b.finish} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -214,7 +214,11 @@ func (b *builder) finish() error {
 	if err := b.writeJSON("assets/search.json", b.index); err != nil {
 		return err
 	}
-	if err := b.write("404.html", b.notFound()); err != nil {
+	missing, err := b.notFound()
+	if err != nil {
+		return err
+	}
+	if err := b.write("404.html", missing); err != nil {
 		return err
 	}
 	if b.Site == "" {
@@ -232,13 +236,18 @@ func (b *builder) finish() error {
 	return b.write("robots.txt", []byte("User-agent: *\nAllow: /\nSitemap: "+strings.TrimSuffix(b.Site, "/")+"/sitemap.xml\n"))
 }
 
-// notFound is the page for an address that is none: it may be shown below any directory, so it names none of the site's
-// other files by a relative address.
-func (b *builder) notFound() []byte {
-	home := cmp.Or(b.Site, "/")
-	return fmt.Appendf(nil, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>Not here · cudacompat</title></head>\n"+
-		"<body><h1>There is no page at this address</h1><p>Names are in lower case, as in /gpu/v100/. <a href=%q>Ask</a> or <a href=%q>search</a>.</p></body></html>\n",
-		home, strings.TrimSuffix(home, "/")+"/things/")
+// notFound returns the page for an address that is none. It may be shown below any directory, so it has its style in
+// itself, and without Config.Site it finds the site's root by the first part of the address that the site has.
+func (b *builder) notFound() ([]byte, error) {
+	tops := map[string]bool{}
+	for _, p := range b.written {
+		if top, _, ok := strings.Cut(p, "/"); ok {
+			tops[top] = true
+		}
+	}
+	var body bytes.Buffer
+	err := b.pages.ExecuteTemplate(&body, "404.html", map[string]any{"Home": cmp.Or(strings.TrimSuffix(b.Site, "/"), "."), "Known": b.Site != "", "Tops": slices.Sorted(maps.Keys(tops))})
+	return body.Bytes(), err
 }
 
 // slug is a name in an address: "rtx-5090".

@@ -74,6 +74,38 @@ function sorted(o) {
   return JSON.stringify(o, (k, v) => v && typeof v === 'object' && !Array.isArray(v) ? Object.fromEntries(Object.entries(v).sort()) : v);
 }
 
+// checked is what the program says of a release on a host: true where it runs, false where not, else undefined.
+function checked(spec, q) {
+  const args = ['check', spec, '-o', 'json', '--driver', q.driver].concat(q.gpu ? ['--gpu', q.gpu] : ['--instance', q.instance]);
+  return new Promise((done, fail) => execFile(program, args, { maxBuffer: 1 << 24 }, (e, out, err) => {
+    if (!out) return fail(new Error(args.join(' ') + ': ' + err));
+    done({ compatible: true, incompatible: false }[JSON.parse(out).outcome]);
+  }));
+}
+
+// releases asks of random releases on random hosts and drivers whether they run there.
+async function releases(count) {
+  const needs = Object.fromEntries(wants.map(w => [w, JSON.parse(fs.readFileSync(path.join(site, 'assets', `needs-${w}.json`)))]));
+  const list = [];
+  while (list.length < count) {
+    const want = wants[random(wants.length)], rows = needs[want].rows, row = rows[random(rows.length)];
+    const spec = /^pip install '?([^' ]+)/.exec(row[2]), host = names[random(names.length)];
+    const branch = data.json.branches[random(data.json.branches.length)], driver = [branch[0], branch[4] || branch[0]][random(2)];
+    const b = lookup.releases(needs[want], data.host(host), row[0] + '+' + row[1], driver)[0];
+    if (spec && !b.absent) list.push({ ...host, driver, spec: spec[1], runs: b.runs });
+  }
+  let at = 0, different = 0;
+  async function worker() {
+    while (at < list.length) {
+      const q = list[at++], want = await checked(q.spec, q);
+      if (q.runs !== want && ++different <= 5) console.error('different:', JSON.stringify(q), 'the program says', want);
+    }
+  }
+  await Promise.all([worker(), worker()]);
+  console.log(`releases: ${count} named ones on random hosts and drivers, ${list.filter(q => q.runs).length} run: ${different} different from check`);
+  return different;
+}
+
 async function main() {
   let at = 0, different = 0, took = [];
   async function worker() {
@@ -87,7 +119,7 @@ async function main() {
   await Promise.all([worker(), worker()]);
   took.sort((a, b) => a - b);
   console.log(`lookup: ${fixed} questions at and around breaks, ${all.length - fixed} random: ${different} different; an answer takes ${took[took.length >> 1].toFixed(3)} ms, at most ${took[took.length - 1].toFixed(2)} ms`);
-  if (different) process.exit(1);
+  if (await releases(Math.max(100, +questions)) + different) process.exit(1);
 }
 
 main().catch(e => { console.error(e.message); process.exit(1); });

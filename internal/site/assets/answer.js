@@ -6,14 +6,15 @@
   var form = document.getElementById('ask'), box = document.getElementById('box'), chips = document.getElementById('chips');
   var notes = document.getElementById('notes'), out = document.getElementById('answer'), start = document.getElementById('start');
   var wrong = document.getElementById('wrong'), wrongBase = wrong && wrong.href;
-  var data = null, pythons = {}, question = {}, asks = [], said = [];
+  var data = null, pythons = {}, needs = {}, question = {}, asks = [], said = [];
 
   var HEADS = {
     'keep-driver': 'Keep the driver', 'forward-compat': 'Keep the driver, with cuda-compat', 'smallest-driver': 'Change the driver as little as possible',
     'newest': 'Newest', 'together': 'Everything in one set'
   };
   var TOOLS = { pip: 'pip', uv: 'uv', apt: 'apt', dnf: 'dnf', runfile: 'runfile' };
-  var KINDS = { driver: 'driver', gpu: 'GPU', instance: 'instance', python: 'Python', platform: 'system' };
+  var KINDS = { release: 'release', driver: 'driver', gpu: 'GPU', instance: 'instance', python: 'Python', platform: 'system' };
+  var ENDS = { 'gpu-arch-missing': 'it has no code for this GPU', 'cpu-only-build': 'it has no CUDA code', 'known-bad': 'it is known not to work' };
 
   function el(name, attributes) {
     var e = document.createElement(name);
@@ -50,13 +51,14 @@
     var r = data.read(text), q = {};
     ['driver', 'gpu', 'instance', 'python', 'platform'].forEach(function (k) { if (r[k]) q[k] = r[k]; });
     q.want = r.want || question.want;
+    if (r.release) q.release = r.release + (r.build && (r.want || 'torch') === 'torch' ? '+cu' + r.build.replace('.', '') : '');
     q.platform = r.platform || question.platform;
     if (q.instance) delete q.gpu;
     asks = r.asks;
     said = [];
-    if (r.build) said.push(buildNote(r, q));
+    if (r.build && !(r.release && named(q))) said.push(buildNote(r, q));
     if (r.cuda && text.trim()) said.push(el('span', {}, 'CUDA ' + r.cuda + ' is not used: it is the CUDA that the driver or a build was made with, not a ceiling. ', link('rule/minor-compat/', 'Why'), '. Which builds run on which GPU: ', link('grid/?builds=any', 'the grid'), '.'));
-    if (r.release) said.push(el('span', {}, link(q.want + '/' + r.release + '/', 'What ' + q.want + ' ' + r.release + ' needs'), ': its driver, GPUs and Python. Below is what runs at all.'));
+    if (r.release && !named(q)) said.push(el('span', {}, link(q.want + '/' + r.release + '/', 'What ' + q.want + ' ' + r.release + ' needs'), ': its driver, GPUs and Python. Below is what runs at all.'));
     if (r.xid) said.push(el('span', {}, link('xid/' + r.xid + '/', 'Xid ' + r.xid), ': what it means and what to do.'));
     if (r.error) said.push(el('span', {}, link('error/' + slug(r.error) + '/', 'Error ' + r.error), ': what it means and what to do.'));
     if (r.want && !named(q) && !r.release && !asks.length) said.push(el('span', {}, 'Below is the newest ' + r.want + ' by driver and GPU. Add a GPU or an instance type for the commands.'));
@@ -114,7 +116,7 @@
   }
 
   function words(q) {
-    return [(q.want || 'torch'), 'for', [q.instance || q.gpu, q.driver && 'driver ' + q.driver].filter(Boolean).join(', ')].join(' ');
+    return [(q.want || 'torch') + (q.release ? ' ' + q.release : ''), 'for', [q.instance || q.gpu, q.driver && 'driver ' + q.driver].filter(Boolean).join(', ')].join(' ');
   }
 
   function notesShown(list) {
@@ -136,7 +138,8 @@
         go(q, true);
         box.focus();
       });
-      chips.appendChild(el('span', { 'class': 'chip' }, el('span', {}, KINDS[k] + ' ', el('b', { text: question[k] })), remove));
+      var kind = k === 'release' ? question.want || 'torch' : KINDS[k];
+      chips.appendChild(el('span', { 'class': 'chip' }, el('span', {}, kind + ' ', el('b', { text: question[k] })), remove));
     });
     asks.forEach(function (a) {
       var line = el('span', { 'class': 'ask' }, a.kind === 'gpu' ? 'Which GPU is “' + a.said + '”?' : 'Which number is the driver?');
@@ -198,6 +201,7 @@
     if (q.driver && q.platform !== 'windows' && !d.json.images[q.driver] && !d.branch(q.driver)) {
       out.appendChild(el('p', {}, 'Driver branch ', el('strong', { text: q.driver.split('.')[0] }), ' is not known: the tables have no row of it. What follows compares its number alone.'));
     }
+    if (q.release && q.platform !== 'windows') releaseCard(q, want, host);
     var a = d.answer(q), shown = {};
     ['keep-driver', 'forward-compat', 'smallest-driver', 'newest'].forEach(function (choice) {
       var set = a.sets.filter(function (s) { return s.choice === choice; })[0];
@@ -205,20 +209,63 @@
       if (set) card(choice, set, shown);
       else if (none && !(choice === 'keep-driver' && !q.driver)) noneCard(choice, none);
     });
-    if (!q.driver) out.insertBefore(bandsOf(d, want, host), out.firstChild);
+    if (!q.driver) out.insertBefore(bandsOf(d, want, host), q.release ? out.firstChild.nextSibling : out.firstChild);
     breaks(d, q, want, host, a);
-    out.appendChild(el('p', { 'class': 'more' }, 'The same as ', el('code', { text: lookup.command(q) })));
+    out.appendChild(el('p', { 'class': 'more' }, 'The same as ', el('code', { text: lookup.command(Object.assign({}, q, { release: undefined })) })));
+  }
+
+  // headOf is the heading of a set. Without a driver there is none to change.
+  function headOf(choice) { return choice === 'smallest-driver' && !question.driver ? 'The lowest driver' : HEADS[choice]; }
+
+  // releaseCard says which drivers the named release needs, and whether it runs on the reader's.
+  function releaseCard(q, want, host) {
+    var c = el('section', { 'class': 'card' }, el('h2', { text: want + ' ' + q.release + ' on ' + host.label }));
+    out.appendChild(c);
+    if (needs[want]) return releaseShown(c, q, want, host);
+    c.appendChild(el('p', { 'class': 'why', text: 'Loading …' }));
+    fetch(root + 'assets/needs-' + want + '.json').then(function (r) { return r.json(); }).then(function (json) {
+      needs[want] = json;
+      c.removeChild(c.lastChild);
+      releaseShown(c, q, want, host);
+    }).catch(function () { c.lastChild.textContent = 'What this release needs could not be loaded.'; });
+  }
+
+  function releaseShown(c, q, want, host) {
+    var builds = lookup.releases(needs[want], data.host(q), q.release, data.json.images[q.driver] || q.driver);
+    var runs = builds.filter(function (b) { return b.runs; })[0], maybe = builds.filter(function (b) { return b.runs === undefined; })[0];
+    var some = runs || maybe;
+    c.appendChild(el('p', { 'class': 'what', text: !builds.length ? 'The tables do not have this release' : runs ? 'Runs on driver ' + q.driver :
+      q.driver ? (maybe ? 'Not known on driver ' + q.driver : 'Does not run on driver ' + q.driver) :
+        maybe ? maybe.drivers.length ? 'Needs ' + drivers(maybe.drivers) : 'Not known' : 'No driver runs it here' }));
+    var ul = el('ul');
+    builds.forEach(function (b) {
+      ul.appendChild(el('li', { text: (b.variant === 'pypi' || b.variant === 'gpu' ? 'its wheel' : b.variant) + ': ' + (b.absent ? 'there is no build for this platform' :
+        b.drivers.length ? drivers(b.drivers) + (b.undecided.length ? '; not known on ' + drivers(b.undecided) : '') :
+        b.undecided.length ? 'not known on ' + drivers(b.undecided) + ': its machine code was not read' :
+        'no driver: ' + b.because.map(function (id) { return ENDS[id] || id; }).join(', ')) + '.' }));
+    });
+    if (builds.length) c.appendChild(ul);
+    if (some && some.command) commandLine(c, 'pip', some.command);
+    c.appendChild(el('p', { 'class': 'why' }, 'With all companions: ', el('code', { text: lookup.command(q) }), '. ',
+      builds.length ? link(want + '/' + builds[0].release + '/', 'More about this release') : link(want === 'torch' ? 'things/?q=torch' : want + '/', 'The releases that the tables have'), '. Below is the newest that runs.'));
+  }
+
+  // drivers is a list of stretches in words.
+  function drivers(list) {
+    return 'driver ' + list.map(function (s) {
+      return (s.from ? s.from + ' or newer' : 'any') + (s.before ? ', before ' + s.before : '');
+    }).join('; ');
   }
 
   function card(choice, set, shown) {
     var key = JSON.stringify([set.driver, set.packages]);
     if (shown[key] && choice !== 'forward-compat') {
-      out.appendChild(el('section', { 'class': 'card' }, el('h2', { text: HEADS[choice] }), el('p', { 'class': 'why', text: 'The same as “' + HEADS[shown[key]] + '”: ' + set.why + '.' })));
+      out.appendChild(el('section', { 'class': 'card' }, el('h2', { text: headOf(choice) }), el('p', { 'class': 'why', text: 'The same as “' + headOf(shown[key]) + '”: ' + set.why + '.' })));
       return;
     }
     shown[key] = shown[key] || choice;
     var name = set.packages[0].split('==');
-    var c = el('section', { 'class': 'card' }, el('h2', { text: HEADS[choice] }),
+    var c = el('section', { 'class': 'card' }, el('h2', { text: headOf(choice) }),
       el('p', { 'class': 'what', text: name.join(' ') + (set.driver ? ' on driver ' + set.driver : '') }),
       el('p', { 'class': 'why', text: set.why.charAt(0).toUpperCase() + set.why.slice(1) + '.' }));
     var rows = ['apt', 'dnf', 'runfile'].filter(function (t) { return set.commands[t]; });
@@ -240,7 +287,7 @@
   }
 
   function noneCard(choice, none) {
-    out.appendChild(el('section', { 'class': 'card none' }, el('h2', { text: HEADS[choice] }),
+    out.appendChild(el('section', { 'class': 'card none' }, el('h2', { text: headOf(choice) }),
       el('p', { 'class': 'what', text: choice === 'keep-driver' ? 'Nothing keeps this driver' : 'None' }), el('p', { 'class': 'why', text: none.why.charAt(0).toUpperCase() + none.why.slice(1) + '.' }),
       none.source.length ? sources(none.source) : null));
   }
@@ -331,7 +378,7 @@
   document.getElementById('wants').addEventListener('click', function (e) {
     var b = e.target.closest('button');
     if (!b) return;
-    go(Object.assign({}, question, { want: b.dataset.want }), true);
+    go(Object.assign({}, question, { want: b.dataset.want, release: undefined }), true);
   });
   document.getElementById('systems').addEventListener('click', function (e) {
     var b = e.target.closest('button');

@@ -163,6 +163,30 @@
     return undefined;
   }
 
+  // releases says of the builds of a named release which drivers they need on a host: {variant, release, command, drivers,
+  // undecided, because, runs}. needs is the file of the framework; release may be a part, "0.11"; its newest is taken. runs
+  // is true, false, or undefined where no driver is named or a fact is missing.
+  function releases(needs, host, release, driver) {
+    var part = release.split('+'), found = needs.rows.filter(function (r) { return (r[0] + '.').indexOf(part[0] + '.') === 0; });
+    return found.filter(function (r) { return r[0] === found[0][0] && (!part[1] || r[1] === part[1]); }).map(function (r) {
+      var code = r[3].charCodeAt(host.n), c = needs.cells[code - 48 - (code > 92 ? 1 : 0)];
+      if (!c) return { release: r[0], variant: r[1], absent: true, runs: false, drivers: [], undecided: [], because: [] };
+      var b = { release: r[0], variant: r[1], command: r[2], drivers: stretches(c[0]), undecided: stretches(c[1]), because: c[2], code: c[3] };
+      b.runs = inside(b.drivers, driver) || (driver && !inside(b.undecided, driver) ? false : b.drivers.length + b.undecided.length ? undefined : false);
+      return b;
+    });
+  }
+
+  function stretches(flat) {
+    var list = [];
+    for (var i = 0; i < flat.length; i += 2) list.push({ from: flat[i], before: flat[i + 1] });
+    return list;
+  }
+
+  function inside(list, driver) {
+    return !!driver && list.some(function (s) { return (!s.from || compare(driver, s.from) >= 0) && (!s.before || compare(driver, s.before) < 0); });
+  }
+
   // branch is the row of a driver's branch; undefined for one that the tables do not have.
   Data.prototype.branch = function (driver) {
     var number = driver.split('.')[0];
@@ -197,7 +221,7 @@
       r.python = f[1].indexOf('.') < 0 ? '3.' + f[1].slice(1) : f[1];
     });
     take(/\b(windows|win_amd64|win1[01]|wsl2?)\b/i, function (f) { r.platform = /wsl/i.test(f[1]) ? 'wsl' : 'windows'; });
-    take(/\b(pytorch|torch|tensorflow|jax(?:lib)?|vllm|sglang)\b(?:\s*(?:[=~><!]=?=?)?\s*v?(\d+\.\d+(?:\.\d+)?))?/i, function (f) {
+    take(/\b(pytorch|torch|tensorflow|jax(?:lib)?|vllm|sglang)\b(?:\s*(?:[=~><!]=?=?)?\s*v?(\d+\.\d+(?:\.\d+)*))?/i, function (f) {
       r.want = PACKAGES[f[1].toLowerCase()];
       r.release = f[2];
     });
@@ -283,10 +307,16 @@
   var ORDER = ['driver', 'gpu', 'instance', 'want', 'python', 'platform'];
   var DEFAULTS = { want: 'torch', python: '3.12', platform: 'linux' };
 
+  // spelled is a question with its release in what is wanted, as the flag has it: "torch==2.9.0".
+  function spelled(q) {
+    return q.release ? Object.assign({}, q, { want: (q.want || DEFAULTS.want) + '==' + q.release }) : q;
+  }
+
   // address is a question's query, in one order, without what is as always.
   function address(q) {
+    q = spelled(q);
     var parts = ORDER.filter(function (k) { return q[k] && q[k] !== DEFAULTS[k]; }).map(function (k) {
-      return k + '=' + encodeURIComponent(q[k]).replace(/%20/g, '+');
+      return k + '=' + encodeURIComponent(q[k]).replace(/%20/g, '+').replace(/%3D/g, '=');
     });
     return parts.length ? '?' + parts.join('&') : '';
   }
@@ -298,21 +328,27 @@
       if (ORDER.indexOf(k) < 0) return;
       try { q[k] = decodeURIComponent(part.slice(i + 1).replace(/\+/g, ' ')).slice(0, 80); } catch (e) { /* no text */ }
     });
+    var spec = (q.want || '').split('==');
+    if (spec[1]) {
+      q.want = spec[0] === DEFAULTS.want ? undefined : spec[0];
+      q.release = spec[1];
+    }
     return q;
   }
 
   // command is the command line that says the same.
   function command(q) {
     var words = ['cudacompat pins'];
+    q = spelled(q);
     ORDER.forEach(function (k) {
       var v = q[k] || (k === 'platform' ? '' : DEFAULTS[k]);
       if (!v || k === 'platform' && v === DEFAULTS[k]) return;
-      words.push('--' + k + ' ' + (/^[\w.+-]+$/.test(v) ? v : "'" + v.replace(/'/g, "'\\''") + "'"));
+      words.push('--' + k + ' ' + (/^[\w.+=-]+$/.test(v) ? v : "'" + v.replace(/'/g, "'\\''") + "'"));
     });
     return words.join(' ');
   }
 
-  var api = { Data: Data, compare: compare, address: address, builtFor: builtFor, fromAddress: fromAddress, command: command, short: short, DEFAULTS: DEFAULTS };
+  var api = { Data: Data, compare: compare, address: address, builtFor: builtFor, fromAddress: fromAddress, command: command, releases: releases, short: short, DEFAULTS: DEFAULTS };
   if (typeof module !== 'undefined' && module.exports) module.exports = api;
   else root.lookup = api;
 })(this);
