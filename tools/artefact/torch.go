@@ -83,15 +83,23 @@ func (r *Reading) torchVariant() string {
 }
 
 // companion finds the newest release of a package that asks for exactly this PyTorch; where none does, the newest that
-// asks for no more than it: torchvision 0.29.2 takes any since 2.14.
+// asks for no more than it: torchvision 0.29.2 takes any since 2.14. It reads a wheel of the row's own platform where the
+// release has one, so that the row names the wheel that is installed there.
 func (s *Source) companion(ctx context.Context, row *Row, project, torch string) error {
 	list, err := s.Candidates(ctx, Product{Projects: []string{project}})
 	if err != nil {
 		return err
 	}
 	var loose *Reading
+	platform := row.Cells["platform"]
+	own := map[string]bool{} // releases that have a wheel of the row's platform
+	for _, c := range list {
+		if !c.Yanked && c.Platform == platform {
+			own[c.Version] = true
+		}
+	}
 	for _, c := range slices.Backward(list) {
-		if c.Yanked || c.Platform == "linux_aarch64" { // that one is made for the same PyTorch as its twin
+		if c.Yanked || c.Platform != platform && own[c.Version] {
 			continue
 		}
 		r, err := s.Read(ctx, c.File, nil)
