@@ -179,12 +179,13 @@ func hostWords(groups []hostGroup) string {
 	var capabilities []string
 	var differ bool
 	var least requires.Range
+	arch := ""
 	for _, g := range groups {
 		capabilities = append(capabilities, g.capabilities...)
 		if first := g.drivers[0]; first.From != "" {
 			differ = differ || least.From != "" && first.From != least.From
 			if least.From == "" || version.Of(first.From).Less(version.Of(least.From)) {
-				least = requires.Range{From: first.From}
+				least, arch = requires.Range{From: first.From}, g.arch
 			}
 		}
 	}
@@ -195,7 +196,7 @@ func hostWords(groups []hostGroup) string {
 	if differ {
 		newer = " (some GPUs have other limits, listed below)"
 	}
-	return "driver " + least.String() + newer + " and a GPU of compute capability " + either(capabilityWords(capabilities))
+	return "driver " + requires.Drivers{least}.On(arch) + newer + " and a GPU of compute capability " + either(capabilityWords(capabilities))
 }
 
 // capabilityWords names the capabilities from the oldest on.
@@ -296,7 +297,7 @@ func (p *page) hostsFrom(r Requires, from string, groups []hostGroup) {
 		if g.drivers[0].From != from || slices.ContainsFunc(groups[:i], same) {
 			continue
 		}
-		drivers := "driver " + g.drivers.String()
+		drivers := "driver " + g.drivers.On(g.arch)
 		if g.drivers[0] == (requires.Range{}) {
 			drivers = "any driver" // a Tegra module's driver comes with it
 		}

@@ -59,10 +59,10 @@ func RequiresTable(w io.Writer, r Requires) error {
 // badgeWords returns the label's value: the oldest driver that runs it.
 func badgeWords(r Requires) string {
 	groups := hostGroups(r.conditional())
-	var oldest string
+	var oldest, arch string
 	for _, g := range groups {
 		if from := g.drivers[0].From; from != "" && (oldest == "" || version.CompareTexts(from, oldest) < 0) {
-			oldest = from
+			oldest, arch = from, g.arch
 		}
 	}
 	switch {
@@ -73,7 +73,7 @@ func badgeWords(r Requires) string {
 	case oldest == "":
 		return "none"
 	}
-	return "≥ " + requires.Drivers{{From: oldest}}.String()[len(">= "):]
+	return "≥ " + requires.Drivers{{From: oldest}}.On(arch)[len(">= "):]
 }
 
 // requiresBadge draws the oldest driver as the small picture that repositories show.

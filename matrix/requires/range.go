@@ -88,10 +88,13 @@ func later(a, b string) string {
 }
 
 // String formats the set for people: ">= 525.60.13", "361 to branch 580", ">= 570.211.02 and < 575, or >= 575.57.08".
-func (d Drivers) String() string {
+func (d Drivers) String() string { return d.On("") }
+
+// On formats the set for people, on hosts of one architecture: "x86_64", "win_amd64".
+func (d Drivers) On(arch string) string {
 	var words []string
 	for _, r := range d {
-		words = append(words, r.String())
+		words = append(words, r.on(arch))
 	}
 	if len(words) == 0 {
 		return "none"
@@ -100,11 +103,14 @@ func (d Drivers) String() string {
 }
 
 // String formats a range for people. A range that ends with a branch names its last branch; a range that begins with a
-// family's minimum driver names that release.
-func (r Range) String() string {
+// family's minimum driver names that release, of Linux.
+func (r Range) String() string { return r.on("") }
+
+func (r Range) on(arch string) string {
 	from, before := r.From, version.Of(r.Before)
-	// A requirement is read without tables. TestFloorIsPrintedAlike holds this to CUDA 13's row.
-	if from == "580" {
+	// A requirement is read without tables. TestFloorIsPrintedAlike holds this to CUDA 13's row. NVIDIA names no release
+	// of Windows' branch 580.
+	if from == "580" && !strings.HasPrefix(arch, "win_") {
 		from = "580.65.06"
 	}
 	last := before.Major() - 1

@@ -60,3 +60,12 @@ func TestGiven(t *testing.T) {
 		t.Errorf("without it: %+v", got)
 	}
 }
+
+// TestOnWindows wants CUDA 13's minimum driver without the release of Linux that begins the branch there.
+func TestOnWindows(t *testing.T) {
+	for arch, want := range map[string]string{"x86_64": ">= 580.65.06", "aarch64": ">= 580.65.06", "win_amd64": ">= 580", "win_arm64": ">= 580"} {
+		if got := (Drivers{{From: "580"}}).On(arch); got != want {
+			t.Errorf("%s: %q, want %q", arch, got, want)
+		}
+	}
+}
