@@ -284,7 +284,7 @@ func TestQuotedProject(t *testing.T) {
 
 // TestLightning reads the report of PyTorch Lightning, and no list of another kind.
 func TestLightning(t *testing.T) {
-	f, err := Read(Document{Data: []byte(`It stops.
+	report := Document{Data: []byte(`It stops.
 
 * CUDA:
 	- GPU:
@@ -301,7 +301,8 @@ func TestLightning(t *testing.T) {
 * System:
 	- version:           12.4
 Thanks!
-`)})
+`)}
+	f, err := Read(Machines(report)[0])
 	if err != nil || len(f.GPUs) != 2 || f.Observed.CUDAAvailable == nil || !*f.Observed.CUDAAvailable {
 		t.Fatalf("%v, GPUs %+v, observed %+v", err, f.GPUs, f.Observed)
 	}
