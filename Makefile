@@ -136,7 +136,8 @@ VULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 vulncheck:
 	go run $(VULNCHECK) $(if $(VULNDB),-db file://$(abspath $(VULNDB))) ./cmd/cudacompat
 
-# BENCH_TORCH names an environment with a real torch; without it what needs one is skipped.
+# BENCH_TORCH names an environment with a real torch, BENCH_IMAGE the directory of an OCI layout, BENCH_RIVALS an environment
+# with other programs; what needs one that is not named is skipped.
 situations: build
 	python3 tools/situations/kit.py bin/cudacompat
 

@@ -2,9 +2,10 @@
 // machine, and writes docs/performance.md:
 //
 //	make bench                                   # with what is on this machine
-//	BENCH_TORCH=/opt/venv make bench             # with a real PyTorch 2.8 too, and what imports it
-//	BENCH_RIVALS=/opt/doctors                    # an environment with env-doctor and cuda-doctor, which a .pth file
-//	                                             # leads to the other: their own packages do not stand in it
+//	BENCH_TORCH=/opt/venv make bench             # with a real PyTorch too, and what imports it
+//	BENCH_RIVALS=/opt/doctors                    # an environment with env-doctor, cuda-doctor and rigsolve, which a
+//	                                             # .pth file leads to the other: their own packages do not stand in it
+//	BENCH_IMAGE=/opt/image                       # an image: the directory of an OCI layout whose layers gzip packed
 //
 // A goal that is missed is marked; the exit code is 0 all the same, since no other machine is this one.
 package main
@@ -25,13 +26,14 @@ func main() {
 	torch := flag.String("torch", os.Getenv("BENCH_TORCH"), "an environment with a real PyTorch")
 	rivals := flag.String("rivals", cmp.Or(os.Getenv("BENCH_RIVALS"), os.Getenv("BENCH_TORCH")),
 		"an environment with other programs that look at it")
+	image := flag.String("image", os.Getenv("BENCH_IMAGE"), "an image, as the directory of an OCI layout")
 	out := flag.String("o", "docs/performance.md", "where the table goes; empty: only printed")
 	runs := flag.Int("runs", 21, "how often each program is run")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "bench")
 	if err == nil {
 		defer os.RemoveAll(dir)
-		b := &bench{tool: *tool, torch: *torch, beside: *rivals, dir: dir, runs: *runs}
+		b := &bench{tool: *tool, torch: *torch, image: *image, beside: *rivals, dir: dir, runs: *runs}
 		err = b.measure(context.Background())
 		text := b.text()
 		fmt.Print(text)
@@ -45,19 +47,31 @@ func main() {
 	}
 }
 
-// text is the page.
+// text returns the page: first what people ask, then the budgets, then where the time goes.
 func (b *bench) text() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, `# What a run costs
 
-`+"`make bench`"+` wrote this page on %s (%s/%s, %d cores, %s; load %s). The figures are medians of %d runs with
-warm caches; for growth and for other programs, of 3 runs. CPU is user and system time of the program and its children. In rows about CPU, × is a multiple of what
-`+"`/usr/bin/python3 -I -c pass`"+` takes, which is %s here.
+`+"`make bench`"+` wrote this page on %s (%s/%s, %d cores, %s; load %s). CPU is user and system time of the
+program and its children; a busy machine changes it little, and wall time much. The figures are medians of %d runs with
+warm caches; for images, growth and other programs, of 3 runs or fewer.
+
+## What people ask
+
+| question | wall time | CPU | peak memory |
+|---|---|---|---|
+`, time.Now().UTC().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), processor(), load(), b.runs)
+	for _, r := range b.asked {
+		fmt.Fprintf(&s, "| %s | %s | %s | %d MB |\n", r.what, ms(r.wall), ms(r.cpu), r.peak>>10)
+	}
+	fmt.Fprintf(&s, `
+## Budgets
+
+In rows about CPU, × is a multiple of what `+"`/usr/bin/python3 -I -c pass`"+` takes, which is %s here.
 
 | what | measured | goal | |
 |---|---|---|---|
-`, time.Now().UTC().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), processor(), load(), b.runs,
-		ms(b.python.cpu))
+`, ms(b.python.cpu))
 	for _, r := range b.rows {
 		fmt.Fprintf(&s, "| %s | %s | %s | %s |\n", r.what, r.measured, r.goal, r.mark())
 	}
@@ -67,11 +81,12 @@ warm caches; for growth and for other programs, of 3 runs. CPU is user and syste
 		fmt.Fprintf(&s, "| %s | %s | %s | %d MB |\n", r.what, ms(r.wall), ms(r.cpu), r.peak>>10)
 	}
 	if len(b.rivals) > 0 {
-		s.WriteString("\n## Compared with other programs, on the same environment\n\n" +
-			"| program | wall time | CPU | peak memory | bytes read | system calls |\n|---|---|---|---|---|---|\n")
+		fmt.Fprintf(&s, "\n## Compared with other programs, on the same environment\n\nThe environment has %s. × is a multiple of "+
+			"what cudacompat takes.\n\n| program | wall time | CPU | × | peak memory | bytes read | system calls |\n"+
+			"|---|---|---|---|---|---|---|\n", b.release)
 		for _, r := range b.rivals {
-			fmt.Fprintf(&s, "| %s | %s | %s | %d MB | %.1f MB | %d |\n", r.what, ms(r.wall), ms(r.cpu), r.peak>>10,
-				float64(r.read)/1e6, r.calls)
+			fmt.Fprintf(&s, "| %s | %s | %s | %.0f | %d MB | %.1f MB | %d |\n", r.what, ms(r.wall), ms(r.cpu),
+				float64(r.cpu)/float64(b.rivals[0].cpu), r.peak>>10, float64(r.read)/1e6, r.calls)
 		}
 	}
 	return s.String()
