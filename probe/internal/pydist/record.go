@@ -157,10 +157,18 @@ func (r *Record) Modules() []string { return r.names(topModule) }
 // PlainModules lists the extension modules of packages at the top whose names tell of no Python, without their suffix.
 func (r *Record) PlainModules() []string { return r.names(plainModule) }
 
+// names returns what a pattern matches first in lines of files that lie at the top or one directory below it. A pattern
+// over the whole RECORD of torch, which has 15,000 lines, took a tenth of the time of a run.
 func (r *Record) names(pattern *lazyregexp.Regexp) []string {
 	var list []string
-	for m := range pattern.EachSubmatch(r.data) {
-		list = append(list, string(m[1]))
+	for line := range bytes.Lines(r.data) {
+		name, _, _ := bytes.Cut(line, []byte(","))
+		if bytes.Count(name, []byte("/")) > 1 {
+			continue
+		}
+		if m := pattern.FindSubmatch(line); m != nil {
+			list = append(list, string(m[1]))
+		}
 	}
 	return list
 }
