@@ -236,6 +236,9 @@ func indexOf(t *tables.Tables, p Package) Answer {
 // pairedTorch is the first torch with which a companion was released; not known where no row pairs them.
 func pairedTorch(t *tables.Tables, name string, release version.Number) version.Number {
 	first := version.Number{}
+	if name != "torchvision" && name != "torchaudio" {
+		return first
+	}
 	for _, r := range tables.Rows[tables.Torch](t) {
 		paired := map[string]string{"torchvision": r.Torchvision, "torchaudio": r.Torchaudio}[name]
 		torch := version.Of(r.Release)

@@ -190,6 +190,9 @@ func (m *Machine) newestOfOneMinor(rows []tables.Extension) string {
 
 // torchBeside is the release of PyTorch that a torchvision or torchaudio is made for.
 func (m *Machine) torchBeside(name, release string) string {
+	if name != "torchvision" && name != "torchaudio" {
+		return ""
+	}
 	release, _, _ = strings.Cut(release, "+")
 	for _, t := range tables.Rows[tables.Torch](m.Tables) {
 		if name == "torchvision" && t.Torchvision == release ||

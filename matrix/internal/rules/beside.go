@@ -49,6 +49,9 @@ func neighbours(m *model.Machine, torch *model.Build) []neighbour {
 	var list []neighbour
 	own := fitTorch(m, torch)
 	for _, p := range besideTorch(m, torch.Env) {
+		if !mayCompare(m, p) {
+			continue
+		}
 		if slices.ContainsFunc(m.Requested, func(r *model.Requested) bool {
 			return r.Environment == torch.Env.Environment && r.Name == p.Name && unbuilt(m, r)
 		}) {
@@ -89,6 +92,14 @@ func buildOf(m *model.Machine, e *model.Environment, name string) *model.Build {
 		return nil
 	}
 	return m.Builds[i]
+}
+
+// mayCompare reports whether anything is known of a package by which comparable could accept it. Of a file's thousands of
+// packages, most have nothing to do with torch.
+func mayCompare(m *model.Machine, p *model.Installed) bool {
+	_, compiled := p.Release().Compiled()
+	return p.Name == "triton" || compiled.Known() || len(tables.RowsOf[tables.Extension](m.Tables, p.Name)) > 0 ||
+		m.Tables.Trait("companion", p.Name, version.Number{})
 }
 
 // comparable reports whether a package is made for a torch at all: PyTorch's own companions, what a row or its own
