@@ -141,7 +141,10 @@ func (x *Index) directory(dir string) *directory {
 // add adds a distribution, or decides between it and another one of its name.
 func (in *directory) add(d *Distribution) {
 	in.byPath[d.Path] = d
-	i := slices.IndexFunc(in.list, func(o *Distribution) bool { return o == in.byName[d.Name] })
+	i := -1
+	if known := in.byName[d.Name]; known != nil {
+		i = slices.Index(in.list, known)
+	}
 	switch {
 	case i < 0:
 		in.list = append(in.list, d)
