@@ -21,7 +21,7 @@ func NotLookedAt(m *model.Machine) []*Result {
 			closed = append(closed, u)
 			continue
 		}
-		if said[u.Place] && u.Probe != "" {
+		if said[u.Place] && (u.Probe != "" || m.Here()) { // each place of a machine is named once; a file may lack several things
 			continue
 		}
 		said[u.Place] = true

@@ -3,7 +3,9 @@ package driver
 import (
 	"bufio"
 	"bytes"
+	"compress/bzip2"
 	"compress/gzip"
+	"encoding/binary"
 	"errors"
 	"io"
 	"path"
@@ -17,6 +19,7 @@ import (
 	"cudacompat/probe/internal/source"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz/lzma"
 )
 
 // initramfsNames are the names of a kernel's initramfs: Debian's and Ubuntu's, Red Hat's and Amazon's, openSUSE's, and
@@ -163,6 +166,13 @@ func unpackPart(r *bufio.Reader, head []byte) (io.Reader, func(), error) {
 		return z, none, err
 	case bytes.HasPrefix(head, []byte("\xfd7zXZ")):
 		z, err := newXZReader(r)
+		return z, none, err
+	case bytes.HasPrefix(head, []byte("\x02\x21\x4c\x18")): // Ubuntu 20.04's
+		return newLZ4Reader(r), none, nil
+	case bytes.HasPrefix(head, []byte("BZh")):
+		return bzip2.NewReader(r), none, nil
+	case bytes.HasPrefix(head, []byte("\x5d\x00\x00")) && binary.LittleEndian.Uint32(head[1:]) <= windowCap:
+		z, err := lzma.NewReader(r)
 		return z, none, err
 	}
 	return nil, none, errors.New("it is compressed in a way that is not read")

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"encoding/base64"
 	"fmt"
 	"strings"
 	"testing"
@@ -56,6 +57,13 @@ const (
 	inInitramfs = "usr/lib/modules/6.8.0-1021-aws/updates/dkms/nvidia.ko"
 )
 
+// The archive of "init" and the module, as the programs lz4 (-l), bzip2 and lzma compress it.
+const (
+	byLZ4   = "AiFMGL4AAAByMDcwNzAxMAEAAQgAXzgxYTQwAQADHjEQAA8BABIUNQkAr2luaXQAAHgAAAB4ACkvMmJ3ABMkMzYKAP9SdXNyL2xpYi9tb2R1bGVzLzYuOC4wLTEwMjEtYXdzL3VwZGF0ZXMvZGttcy9udmlkaWEua28Af0VMRgBsaWNlbnNlPU5WSURJQQB2ZXJzaW9uPTU3MC4xMzMuMjAAbW9yZdAAKg8BABYF+AC/VFJBSUxFUiEhIQABAP8YUAAAAAAA"
+	byBzip2 = "QlpoOTFBWSZTWffMVgQAAEF/gMwYCAA4A//CJyUVAD4v38CACCAAkhWSZPUR6noQ0GARiempiNPSDIgoaNAAM9UeoAAeoH6wv1DNDyvlkqf4RxIsjaocmStc9XCYnzURLIQa5KAALYMZUOEi9RARKqpu60o0GBYMkacJSDYrmp/MK7bSlfMG6QPlV847ejYN8JZGLcW59gzoe6WH1HvixmjtdOBzPRv0JqcqsR/LisShyBLeRAjZXEoMFqiXAk4fxdyRThQkPfMVgQA="
+	byLZMA  = "XQAAgAD//////////wAYDd0EY5xyG3ahwCjxdlgy6CaCucUxpOtU2SjdL/XHNYSISyG6RQxiZ7AQ/DJr4Icl8FEowi/ify3qBVuBa7mo+W0qf08ME9CsVX4pXkEYXi0xZy2mOcJ7z1DJXaFIaetfaNuamcths/trp7NoRPvBNtx7dbrN1BAUopa/a0dyPchnQkV/p5PyqbFX7qPoBNRmgU8P0s9kL9vx2J//0QgGwA=="
+)
+
 // TestScanInitramfs finds the module in each form that an initramfs has, and says what is wrong with one that is none.
 func TestScanInitramfs(t *testing.T) {
 	microcode := archive("kernel/x86/microcode/GenuineIntel.bin", "microcode")
@@ -67,7 +75,12 @@ func TestScanInitramfs(t *testing.T) {
 		"uncompressed":  {microcode + archive("init", "x", inInitramfs, oldModule), inInitramfs, "570.133.20", ""},
 		"without":       {microcode + zstandard(t, other), "", "", ""},
 		"uvm-alone":     {archive("usr/lib/modules/6.8.0/nvidia-uvm.ko", oldModule), "", "", ""},
-		"lz4":           {microcode + "\x02\x21\x4c\x18rest", "", "", "not read"},
+		"lz4":           {microcode + decoded(t, byLZ4), inInitramfs, "570.133.20", ""},
+		"bzip2":         {microcode + decoded(t, byBzip2), inInitramfs, "570.133.20", ""},
+		"lzma":          {microcode + decoded(t, byLZMA), inInitramfs, "570.133.20", ""},
+		"lz4-cut-off":   {microcode + decoded(t, byLZ4)[:60], "", "", "not a whole LZ4 file"},
+		"lz4-damaged":   {"\x02\x21\x4c\x18\x04\x00\x00\x00\x10x\xff\xff", "", "", "not a whole LZ4 file"},
+		"lzo":           {microcode + "\x89LZO\x00\r\n\x1a\nrest", "", "", "not read"},
 		"cut-off":       {archive("init", "xxxxxxxx")[:cpioHead+10], "", "", "cut off"},
 		"no-archive":    {zstandard(t, strings.Repeat("text", 100)), "", "", "not a cpio archive"},
 		"empty":         {"", "", "", ""},
@@ -110,7 +123,7 @@ func TestInitramfs(t *testing.T) {
 		"hook":          {map[string]string{"/etc/initramfs-tools/modules": "# nvidia\nnvidia_drm nvidia\n"}, &facts.Initramfs{Kernel: newest, Path: "/boot/initrd.img-" + newest, Hook: "/etc/initramfs-tools/modules"}},
 		"comment":       {map[string]string{"/etc/initramfs-tools/modules": "# nvidia\n"}, nil},
 		"omitted":       {map[string]string{"/usr/lib/dracut/dracut.conf.d/99-nvidia.conf": "omit_drivers+=\" nvidia nvidia-drm \"\n"}, nil},
-		"unread":        {map[string]string{"/boot/initrd.img-" + newest: "\x02\x21\x4c\x18rest"}, &facts.Initramfs{Kernel: newest, Path: "/boot/initrd.img-" + newest, Unread: "/boot/initrd.img-" + newest + ": it is compressed in a way that is not read; is the file damaged?"}},
+		"unread":        {map[string]string{"/boot/initrd.img-" + newest: "\x89LZO\x00rest"}, &facts.Initramfs{Kernel: newest, Path: "/boot/initrd.img-" + newest, Unread: "/boot/initrd.img-" + newest + ": it is compressed in a way that is not read; is the file damaged?"}},
 		"other-default": {map[string]string{"/boot/grub/grub.cfg": "set default=\"0\"\nmenuentry 'x' {\n\tlinux /boot/vmlinuz-6.8.0-1015-aws ro\n}\n"}, &facts.Initramfs{Kernel: "6.8.0-1015-aws", Path: "/boot/initrd.img-6.8.0-1015-aws", Module: inInitramfs, Version: "570.133.20"}},
 	} {
 		got, err := read(true, tt.more)
@@ -127,6 +140,10 @@ func TestInitramfs(t *testing.T) {
 func FuzzScanInitramfs(f *testing.F) {
 	f.Add([]byte(archive("init", "x", inInitramfs, oldModule)))
 	f.Add([]byte("070701ffffffff"))
+	for _, text := range []string{byLZ4, byBzip2, byLZMA} {
+		data, _ := base64.StdEncoding.DecodeString(text)
+		f.Add(data)
+	}
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		_, _, _ = scanInitramfs(bufio.NewReader(bytes.NewReader(data)))
 	})
