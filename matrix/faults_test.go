@@ -182,9 +182,14 @@ func (m *faultMachine) wrong(call string, n int, on bool, code syscall.Errno) st
 			rules = append(rules, f.Rule)
 		}
 	}
+	// DESIGN.md: what this user cannot read, this user cannot import. That is proven if a file of the environment is refused,
+	// and if it is not root who looks: no permission refuses root anything, so others may read what is closed to it.
 	refused := code == syscall.EACCES || code == syscall.EPERM
-	if refused && v.Outcome == verdict.Incompatible && !slices.ContainsFunc(rules, func(rule string) bool { return rule != "not-importable" }) {
-		return "" // Python cannot import what this user may not read
+	status, _ := os.ReadFile(filepath.Join(m.root, "proc/self/status"))
+	byRoot := strings.Contains(string(status), "Uid:\t0\t0\t")
+	inEnvironment := slices.ContainsFunc(f.Environments, func(e facts.Environment) bool { return strings.HasPrefix(first+"/", e.Path+"/") })
+	if refused && inEnvironment && !byRoot && v.Outcome == verdict.Incompatible && !slices.ContainsFunc(rules, func(rule string) bool { return rule != "not-importable" }) {
+		return ""
 	}
 	return fmt.Sprintf("%s %d (%s) %t: %s: %s %s", call, n, first, on, code, v.Outcome, strings.Join(rules, " "))
 }

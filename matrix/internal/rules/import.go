@@ -240,6 +240,9 @@ func notReadable(b *model.Build, m *model.Machine, h facts.Hindrance) []*Result 
 	if m.Facts.System.Rest {
 		return undecidable(b.Subject, verdict.Question("what is in "+h.Path+", which this user may not read"))
 	}
+	if h.By == "root" {
+		return undecidable(b.Subject, verdict.Question("what is in "+h.Path+", which root may not read here: run cudacompat as the user whose programs run"))
+	}
 	return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: "permission to read " + h.Path, Source: []string{importSource},
 		Message:  fmt.Sprintf("this user may not read %s, which %s loads", h.Path, b.Name),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: path.Base(h.Path), Value: "permission denied", From: h.Path}),

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 )
@@ -15,8 +16,22 @@ func ClosedFile(h *host.Host, of, file string) facts.Hindrance {
 	for file = path.Clean(file); !h.Exists(file) && path.Dir(file) != file; {
 		file = path.Dir(file)
 	}
-	return facts.Hindrance{Kind: facts.HindranceClosed, Of: of, Path: file}
+	closed := facts.Hindrance{Kind: facts.HindranceClosed, Of: of, Path: file}
+	if isRoot(h) {
+		closed.By = "root"
+	}
+	return closed
 }
+
+// isRoot reports whether root looks. Permissions refuse root nothing: a file that is closed to it lies on a file system that
+// trusts only its owner (NFS with root_squash, FUSE), or a security module refuses this program. Another user's program, or
+// another program, may read it.
+func isRoot(h *host.Host) bool {
+	return rootStatus.Match(h.ReadQuietly("/proc/self/status"))
+}
+
+// rootStatus matches the effective user of a process, the second number of "Uid:	1000	0	0	0".
+var rootStatus = lazyregexp.New(`(?m)^Uid:\s+\d+\s+0\s`)
 
 // IsClosed reports whether there is a file that this user may not read, or a directory that he may not look into.
 func IsClosed(h *host.Host, file string) bool {
