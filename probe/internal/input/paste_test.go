@@ -318,6 +318,16 @@ Thanks!
 	}
 }
 
+// TestComfyUI reads the GPU of ComfyUI's report.
+func TestComfyUI(t *testing.T) {
+	report := Document{Data: []byte("## System Information\n- **OS:** nt\n- **PyTorch Version:** 2.8.0+cu129\n## Devices\n\n" +
+		"- **Name:** cuda:0 NVIDIA GeForce GTX 1070 : cudaMallocAsync\n  - **Type:** cuda\n  - **VRAM Total:** 8589803520\n")}
+	f, err := Read(Machines(report)[0])
+	if err != nil || len(f.GPUs) != 1 || f.GPUs[0].Name != "NVIDIA GeForce GTX 1070" {
+		t.Errorf("got GPUs %+v and error %v, want one GTX 1070", f.GPUs, err)
+	}
+}
+
 // TestTyped reads the GPU and the driver that somebody typed.
 func TestTyped(t *testing.T) {
 	f, err := Read(Document{Data: []byte("CUDA: 11.2\nNvidia-driver: 460.91.03\nGPU model: RTX 2080 Ti\npip install torch worked for me.\n")})

@@ -72,9 +72,11 @@ var (
 )
 
 // reportTyped matches the GPU and the driver of a list that somebody typed: "- GPU: NVIDIA RTX 4080", "GPU model: RTX 4080",
-// "NVIDIA driver: `580.88`", "Nvidia-driver: 460.91.03".
-var reportTyped = lazyregexp.New(`(?i)^[\s>*\x60-]*(?:(?:(GPU)(?: models?| name)?|(?:NVIDIA[ -]|GPU )?driver(?: version)?)(?:[\s*]*[:：]|\s{2})[\s*\x60]*)` +
-	`(?:((?:NVIDIA|Tesla|GeForce|Quadro|RTX|GTX|TITAN)\b[^(,\x60]*?)|(\d{3}\.\d{2,3}(?:\.\d{2})?))\s*(?:[(,\x60]|$)`)
+// "NVIDIA driver: `580.88`", "Nvidia-driver: 460.91.03"; and the GPU of ComfyUI's report and log, "Device: cuda:0 NVIDIA
+// GeForce RTX 4090 : cudaMallocAsync".
+var reportTyped = lazyregexp.New(`(?i)^[\s>*\x60-]*(?:(?:(GPU)(?: models?| name)?|(?:NVIDIA[ -]|GPU )?driver(?: version)?)(?:[\s*]*[:：]|\s{2})[\s*\x60]*|` +
+	`(?:Device|Name):[\s*]*cuda:\d+ )` +
+	`(?:((?:NVIDIA|Tesla|GeForce|Quadro|RTX|GTX|TITAN)\b[^(,\x60]*?)|(\d{3}\.\d{2,3}(?:\.\d{2})?))\s*(?:[(,\x60]| : |$)`)
 
 // nvidiaName matches the name of a GPU as drivers give it; those before 450 left NVIDIA out.
 var nvidiaName = lazyregexp.New(`^(?:NVIDIA|Tesla|GeForce|Quadro|TITAN|GRID)\b`)
