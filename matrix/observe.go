@@ -287,7 +287,7 @@ func withholder(m *model.Machine) string {
 // ready. It returns false where NVML was not asked, or says nothing of the driver: the link does not exist then.
 func observeAnswers(m *model.Machine) (verdict.Link, bool) {
 	if m.Facts.Observed.CUDAAvailable != nil && !*m.Facts.Observed.CUDAAvailable && !m.Target.Named() && m.Target.Driver == "" {
-		return unseenLink(verdict.LinkAnswers, verdict.Question("why torch.cuda.is_available() is False in this report: the visible devices, a compatibility library, or the nodes under /dev decide"), "driver-unresponsive"), true
+		return unseenLink(verdict.LinkAnswers, verdict.Question("why torch.cuda.is_available() is False in this report (the visible devices, a compatibility library or the nodes under /dev decide)"), "driver-unresponsive"), true
 	}
 	nvml := m.Facts.Driver.NVML
 	missing, unanswered := m.NVMLUnanswered()

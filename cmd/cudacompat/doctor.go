@@ -14,6 +14,7 @@ import (
 	"cudacompat/internal/logs"
 	"cudacompat/internal/report"
 	"cudacompat/matrix"
+	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
@@ -266,7 +267,15 @@ func (j job) reportOf(ctx context.Context, found probe.Facts) report.Report {
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return &usageError{message: fmt.Sprintf("%s takes no arguments, but %q was given", cmd.Name(), args[0]),
-			hint: "cudacompat " + cmd.Name() + " --help"}
+			hint: noArgsHint(cmd.Name(), args[0])}
 	}
 	return nil
+}
+
+// noArgsHint says which command takes a file, if a file was given; otherwise where the flags are.
+func noArgsHint(command, arg string) string {
+	if command == "pins" && isFile(arg) && exists(arg) {
+		return "cudacompat check " + pin.Word(arg) + " judges the file; pins takes a machine: cudacompat pins --driver " + report.ExampleDriver + " --gpu L4"
+	}
+	return "cudacompat " + command + " --help"
 }

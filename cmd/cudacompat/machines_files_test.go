@@ -170,9 +170,9 @@ func TestPastedCompat(t *testing.T) {
 	}{
 		{table("NVIDIA GeForce RTX 4090", "535.183.01", "13.0"), 1, "× forward-compat-unsupported: libcuda of CUDA 13.0"},
 		{table("NVIDIA GeForce RTX 4090", "535.183.01", "12.2"), 0, "compatible"},
-		{table("NVIDIA L4", "535.183.01", "13.0"), 0, "compatible"},
+		{table("NVIDIA L4", "535.183.01", "13.0") + "\ntorch==2.9.0+cu130\n", 0, "works by forward compatibility: CUDA 13.0"},
 		{table("NVIDIA GeForce RTX 3090", "525.89.02", "12.0") + refused, 1, "× forward-compat-unsupported: libcuda newer than the driver"},
-		{table("NVIDIA A100-SXM4-40GB", "525.89.02", "12.0") + refused, 3, "nothing that was compared explains it"},
+		{table("NVIDIA A100-SXM4-40GB", "525.89.02", "12.0") + refused, 1, "× forward-compat-unsupported: the error in the text"},
 		{table("NVIDIA GeForce RTX 4090", "560.94", "12.6"), 3, "nothing to compare the driver and the GPU with"},
 	} {
 		got := runs(t, test.text, "check", "-")

@@ -141,7 +141,7 @@ const maxWanted = 10
 // noPackage is noArgs, for people who name a package without --want.
 func noPackage(cmd *cobra.Command, args []string) error {
 	err := noArgs(cmd, args)
-	if len(args) > 0 && wantText.MatchString(args[0]) {
+	if len(args) > 0 && wantText.MatchString(args[0]) && !exists(args[0]) {
 		return &usageError{err.Error(), "cudacompat pins --want " + strings.Join(args, " --want ")}
 	}
 	return err

@@ -26,7 +26,17 @@ type textCase struct {
 // TestTexts asks what was asked of public threads and files. The expectations were written from each case's truth before
 // the program was changed. A pending command is not right yet.
 func TestTexts(t *testing.T) {
-	file, err := os.Open("testdata/texts4.jsonl")
+	for _, set := range []string{"texts4", "texts60"} {
+		t.Run(set, func(t *testing.T) { askTexts(t, set) })
+	}
+}
+
+// maxColons is how many colons the first sentence of a report may have: the one after the outcome, and one more.
+const maxColons = 2
+
+// askTexts runs the commands of one set.
+func askTexts(t *testing.T, set string) {
+	file, err := os.Open(filepath.Join("testdata", set+".jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +60,7 @@ func TestTexts(t *testing.T) {
 			var out, stderr bytes.Buffer
 			args := command.Args
 			if args[0] == "check" {
-				args = append(slices.Clone(args), "-o", "json")
+				args = append(slices.Clone(args), "-o", "json", "-o", "text=screen.txt")
 			}
 			exit := run(args, streams{in: strings.NewReader(""), out: &out, err: &stderr})
 			wrong := ""
@@ -58,6 +68,13 @@ func TestTexts(t *testing.T) {
 				wrong = "exit code"
 			} else if command.Rule != "" && !namesRule(out.Bytes(), command.Rule) && !strings.Contains(stderr.String(), command.Rule) {
 				wrong = "rule"
+			}
+			if screen, err := os.ReadFile("screen.txt"); err == nil {
+				first, _, _ := strings.Cut(string(screen), "\n")
+				if strings.Count(first, ": ") > maxColons {
+					t.Errorf("%s: a first sentence with a chain of colons: %s", c.ID, first)
+				}
+				os.Remove("screen.txt")
 			}
 			all++
 			switch {

@@ -50,9 +50,20 @@ func inconclusive(r Report) string {
 	case u.Rule == "required-missing":
 		return fmt.Sprintf("cannot tell whether there is %s, which is required: %s", article(u.Subject), u.Missing)
 	case u.Rule == "not-looked-at" && !u.Question:
-		return fmt.Sprintf("not everything was looked at: %s: %s", u.Subject, u.Missing)
+		return notLookedAt(*u)
 	}
 	return "cannot judge " + cmp.Or(u.Of, u.Subject) + ": " + open(*u)
+}
+
+// unexplained begins what is said of an error in a text whose cause no rule knows.
+const unexplained = "nothing that was compared explains it: "
+
+// notLookedAt says in one clause what was not looked at, and why.
+func notLookedAt(u verdict.Missing) string {
+	if cause, ok := strings.CutPrefix(u.Missing, unexplained); ok {
+		return "nothing that was compared explains the error in the text (" + lowerFirst(cause) + ")"
+	}
+	return fmt.Sprintf("cannot judge %s: %s", strings.ReplaceAll(u.Subject, ": ", ", "), u.Missing)
 }
 
 // open says in a clause that a fact is missing, and which flag supplies it: "the driver's version is unknown (add
@@ -120,8 +131,22 @@ func nothing(r Report) string {
 	case len(lacks) == 0:
 		return "nothing could be compared"
 	}
-	return fmt.Sprintf("nothing to compare %s with: found %s", strings.Join(has, " and "), strings.Join(lacks, " and "))
+	return fmt.Sprintf("nothing to compare %s with: found %s", strings.Join(has, " and "), strings.Join(lacks, " and ")) + namesBuild(r, there)
 }
+
+// namesBuild says how to name a build where only that is missing; try says it of a driver and a GPU.
+func namesBuild(r Report, there parts) string {
+	switch {
+	case !there.driver || !there.gpu || there.build:
+		return ""
+	case len(r.Facts.Probes) > 0 && !onlyPasted(r.Facts.Probes):
+		return " (add --env PATH)"
+	}
+	return " (add a release, such as torch==" + exampleTorch + ")"
+}
+
+// exampleTorch stands in hints.
+const exampleTorch = "2.9.0"
 
 // sound reports whether every build works: without a driver and a GPU only builds for CPUs do.
 func sound(r Report) bool {

@@ -84,7 +84,13 @@ func (m *Machine) layPastedCompat() {
 	newer := m.Facts.Driver.CUDAFrom == fromSMI && base.CUDASeen && own.Known() && own.LessShort(base.CUDA)
 	refused := slices.Contains(m.Facts.Observed.Errors, 804) && m.Facts.Driver.NVML.Status == "ok"
 	wrong := m.notDataCentre()
-	if !newer && !refused || len(wrong) == 0 || m.Target.Named() || base.From == "--driver" {
+	if !newer && !refused || m.Target.Named() || base.From == "--driver" {
+		return
+	}
+	if len(wrong) == 0 {
+		if newer && len(m.GPUs) > 0 && !m.Shown.Unsure.IsMissing() {
+			m.layPastedLift(base, own)
+		}
 		return
 	}
 	f := Forward{Compat: &facts.Compat{Name: "libcuda", Version: "newer than the driver", Taken: true, Path: "the text", Reason: "its error 804"},
@@ -96,6 +102,16 @@ func (m *Machine) layPastedCompat() {
 		f.Base.CUDA, f.Base.CUDASeen = own, false
 		m.kmd.CUDA, m.kmd.CUDASeen = own, false
 	}
+	m.lift = f
+}
+
+// layPastedLift lets the cuda-compat library that nvidia-smi shows stand for the driver's user space: its CUDA is what
+// programs get.
+func (m *Machine) layPastedLift(base Driver, own version.Number) {
+	f := Forward{Compat: &facts.Compat{Name: "libcuda", Version: "of CUDA " + base.CUDA.Short(), Taken: true, Path: fromSMI,
+		Reason: fmt.Sprintf("it: driver %s has CUDA %s of its own", base.Version, own.Short())},
+		State: ForwardWorks, Base: base, CUDANumber: base.CUDA, Source: []string{forwardSource}}
+	f.Base.CUDA, f.Base.CUDASeen = own, false
 	m.lift = f
 }
 

@@ -92,7 +92,16 @@ func forwardInUse(m *model.Machine, b *model.Build) []*Result {
 	l := m.Forward()
 	f := verdict.Finding{Severity: verdict.Note, Subject: b.Subject, Source: l.Source,
 		Need:     "libcuda " + l.Version + " on the loader's path",
-		Message:  fmt.Sprintf("works by forward compatibility: CUDA %s is newer than driver %s supports, and libcuda %s (CUDA %s) from a cuda-compat package takes its place; OpenGL and Vulkan interoperation do not work", b.CUDANumber.Short(), l.Base.Version, l.Version, l.CUDANumber),
+		Message:  fmt.Sprintf("works by forward compatibility: CUDA %s is newer than driver %s supports, and %s from a cuda-compat package takes its place; OpenGL and Vulkan interoperation do not work", b.CUDANumber.Short(), l.Base.Version, compatName(l)),
 		Evidence: append([]verdict.Evidence{m.EvidenceDriver(), m.EvidenceCompat()}, b.Evidence()...)}
 	return []*Result{{Subject: b.Subject, Finding: &f, Answer: verdict.WorksForward}}
+}
+
+// compatName names a cuda-compat library: "libcuda 580.95.05 (CUDA 13.0)", or "libcuda of CUDA 13.0" where a text shows no
+// more of it.
+func compatName(f *model.Forward) string {
+	if !f.Number.Known() {
+		return "libcuda " + f.Version
+	}
+	return fmt.Sprintf("libcuda %s (CUDA %s)", f.Version, f.CUDANumber)
 }

@@ -24,6 +24,8 @@ func driverEOL(m *model.Machine) []*Result {
 	}
 	branch := branchRow(m, m.Driver().Version)
 	switch {
+	case branch == nil && isWindowsBranch(m, m.Driver().Version.Major()):
+		return unknown("driver", verdict.Statement(fmt.Sprintf("driver %s is one for Windows, since branch %d has none for Linux; if this machine runs Linux, name its own driver (--driver)", m.Driver().Version, m.Driver().Version.Major())))
 	// A new branch has no end yet, and the table may be older than the driver.
 	case branch == nil || branch.EndOfLife == "":
 		return unknown("driver", verdict.Question(fmt.Sprintf("when driver branch %d reaches end of life", m.Driver().Version.Major())))
@@ -48,6 +50,14 @@ func driverEOL(m *model.Machine) []*Result {
 		f.Message += fmt.Sprintf("; branch %d is maintained", version.Of(f.Pins[0].Version).Major())
 	}
 	return oneFinding(f)
+}
+
+// isWindowsBranch reports whether a branch that is not in the table lies between branches that are: NVIDIA made it for
+// Windows alone.
+func isWindowsBranch(m *model.Machine, number int) bool {
+	rows := tables.Rows[tables.Branch](m.Tables)
+	return slices.ContainsFunc(rows, func(b tables.Branch) bool { return b.Number() < number && b.Number() >= 500 }) &&
+		slices.ContainsFunc(rows, func(b tables.Branch) bool { return b.Number() > number })
 }
 
 // laterBranch is the next branch that is maintained and drives every GPU here; none where the tables have none.
