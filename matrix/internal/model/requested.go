@@ -90,11 +90,12 @@ func (m *Machine) requestedPackage(env *facts.Environment, w *facts.Requested) *
 	n.dispensable = m.Tables.Trait("dispensable", w.Name, version.Number{}) &&
 		!m.Tables.Trait("pins-torch", w.Name, version.Number{})
 	n.Companion = m.Tables.Trait("companion", w.Name, version.Number{})
-	all, listed := 0, false
+	all, listed, compares := 0, false, false // compares: its releases differ in what is compared
 	public, _, _ := strings.Cut(w.Version, "+")
 	release, _ := version.ParseRelease(w.Version)
 	for _, e := range tables.RowsOf[tables.Extension](m.Tables, w.Name) {
 		all++
+		compares = compares || len(e.Torch)+len(e.CUDA)+len(e.SASS) > 0
 		listed = listed || version.SameRelease(e.Release, public)
 		if version.SameRelease(e.Release, public) && (release.Local == "" || e.Variant == release.Local) {
 			n.Rows = append(n.Rows, e)
@@ -108,7 +109,7 @@ func (m *Machine) requestedPackage(env *facts.Environment, w *facts.Requested) *
 	if n.Uses == "" && w.Origin == "" && (asksByName(w.Name) || slices.ContainsFunc(w.Extras, cudaof.FamilyExtra.MatchString)) {
 		n.Uses = "gpu"
 	}
-	n.Unread = all > 0 && !listed && release.Number.Known()
+	n.Unread = compares && !listed && release.Number.Known()
 	n.Unlisted = all > 0 && len(n.Rows) == 0 && release.Number.Known() && release.Local == "" &&
 		(n.Companion || m.Tables.Trait("pins-torch", w.Name, version.Number{}))
 	n.resolveCUDA(m, release)
