@@ -15,7 +15,7 @@ var (
 	// bullet matches the mark of an item of a list, "- `torch==2.5.1`".
 	bullet = lazyregexp.New(`^(\s*)(?:[-*+•]|\d{1,2}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?`)
 	// tableRow matches a row of a table with two columns, "| PyTorch | 2.9.1+cu130 |".
-	tableRow = lazyregexp.New(`^\s*\|[ \t]*([^|]*[^|\s])[ \t]*\|[ \t]*([^|]*[^|\s])[ \t]*\|[ \t]*(\r?\n?)$`)
+	tableRow = lazyregexp.New(`^\s*\|[ \t]*([^|\s\d][^|]*[^|\s])[ \t]*\|[ \t]*([^|]*[^|\s])[ \t]*\|[ \t]*(\r?\n?)$`)
 	// bold matches the marks around words in bold type.
 	bold = lazyregexp.New(`\*\*([^*\n]+)\*\*|__([^_\s\n][^_\n]*)__`)
 	// reportSection matches a section of Lightning's report, which is a list of lists: "* CUDA:" with "- available: True".

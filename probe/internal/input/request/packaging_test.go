@@ -96,3 +96,18 @@ func randomMarker(random *rand.Rand, depth int) string {
 }
 
 func pick(random *rand.Rand, list ...string) string { return list[random.IntN(len(list))] }
+
+// TestServedCUDA reads the CUDA of an index that is named for a package, and of no other.
+func TestServedCUDA(t *testing.T) {
+	for _, test := range []struct{ address, name, want string }{
+		{"https://abetlen.github.io/llama-cpp-python/whl/cu124", "llama-cpp-python", "12.4"},
+		{"https://www.paddlepaddle.org.cn/packages/stable/cu126/", "paddlepaddle-gpu", "12.6"},
+		{"https://download.pytorch.org/whl/cu124", "bitsandbytes", ""},
+		{"https://abetlen.github.io/llama-cpp-python/whl/cpu", "llama-cpp-python", ""},
+		{"https://abetlen.github.io/llama-cpp-python/whl/cu124", "numpy", ""},
+	} {
+		if got := ServedCUDA(test.address, test.name); got != test.want {
+			t.Errorf("%s of %s: %q, want %q", test.name, test.address, got, test.want)
+		}
+	}
+}
