@@ -53,7 +53,7 @@ func TestStripMarkdown(t *testing.T) {
 		"* **Driver:** 550.54.14\n":                  "Driver: 550.54.14\n",
 		"| PyTorch | `2.9.1+cu130` |\n":              "PyTorch: 2.9.1+cu130\n",
 		"| a | b | c |\n":                            "| a | b | c |\n",
-		"|   0  NVIDIA H20    Off |   0000:01 Off |":  "|   0  NVIDIA H20    Off |   0000:01 Off |",
+		"|   0  NVIDIA H20    Off |   0000:01 Off |": "|   0  NVIDIA H20    Off |   0000:01 Off |",
 		"```\n- `torch==2.5.1`\n```\n":               "```\n- `torch==2.5.1`\n```\n",
 		"# torch==2.0\ntorch==2.1\n":                 "# torch==2.0\ntorch==2.1\n",
 		"# RuntimeError: CUDA error\n":               "RuntimeError: CUDA error\n",
