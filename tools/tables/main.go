@@ -5,6 +5,7 @@
 //	go run ./tools/tables sync torch nccl          these alone
 //	go run ./tools/tables sync -w                  write it into data/, and what was read into data/lock.json
 //	go run ./tools/tables sync --release all torch compare every release, cell by cell
+//	go run ./tools/tables spread torchtext         releases whose wheels for one platform do not say the same
 //	go run ./tools/tables lint                     cells for which nobody answers
 //	go run ./tools/tables vouch PAGE...            a person has read these pages: their rows are as they say
 //	go run ./tools/tables verdicts BEFORE          cases that other tables, in a directory, judge otherwise
@@ -67,7 +68,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 			err = fmt.Errorf("the tables in %s: %w", o.data, err)
 		}
 	}
-	if err == nil && o.command == "sync" && o.index == "" && o.offline == "" {
+	if err == nil && (o.command == "sync" || o.command == "spread") && o.index == "" && o.offline == "" {
 		o.index, err = artefact.ThisPip().Index()
 	}
 	if err != nil {
@@ -80,6 +81,8 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		code, err = o.vouch(data, out)
 	case "lint":
 		code, err = o.lint(out)
+	case "spread":
+		code, err = o.spread(ctx, data, out, errs)
 	case "verdicts":
 		code, err = o.verdicts(ctx, out)
 	default:
@@ -92,6 +95,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 }
 
 const usage = `tables sync [SOURCE...]   what the sources have and the tables lack; without a SOURCE, of all
+tables spread [SOURCE...] releases whose wheels for one platform do not say the same
 tables vouch PAGE...      a person has read these pages: their rows are as they say
 tables lint               cells for which nobody answers, and the command that mends each
 tables verdicts DIR       cases that the tables in DIR judge otherwise
@@ -118,7 +122,7 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 		return o, err
 	}
 	if flags.NArg() == 0 || !slices.Contains(commands, flags.Arg(0)) {
-		return o, errors.New("call it as `tables sync [SOURCE...]`, `tables vouch PAGE...`, `tables lint` or `tables verdicts DIR`")
+		return o, errors.New("call it as `tables sync [SOURCE...]`, `tables spread [SOURCE...]`, `tables vouch PAGE...`, `tables lint` or `tables verdicts DIR`")
 	}
 	o.command = flags.Arg(0)
 	if o.offline != "" {
@@ -127,7 +131,7 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	if o.all, err = artefact.ReadSources(o.data); err != nil {
 		return o, err
 	}
-	if o.command != "sync" {
+	if o.command != "sync" && o.command != "spread" {
 		o.pages = flags.Args()[1:]
 		return o, nil
 	}
@@ -135,7 +139,7 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 	return o, err
 }
 
-var commands = []string{"sync", "vouch", "lint", "verdicts"}
+var commands = []string{"sync", "spread", "vouch", "lint", "verdicts"}
 
 // chosen are the sources that the command line names, in the order of the list: what is read first is known to what is
 // read later.

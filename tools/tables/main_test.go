@@ -227,6 +227,24 @@ func TestExtensions(t *testing.T) {
 	}
 }
 
+// TestSpread names a release whose wheels for two Pythons ask for different torches, and no other.
+func TestSpread(t *testing.T) {
+	b := newBench(t)
+	for python, torch := range map[string]string{"cp311": "2.1.2", "cp312": "2.2.0"} {
+		for release, asks := range map[string]string{"9.0.0": torch, "9.1.0": "2.3.0"} {
+			b.wheels["torchtext-"+release+"-"+python+"-"+python+"-manylinux1_x86_64.whl"] = wheelOf(t, map[string][]byte{
+				"torchtext-" + release + ".dist-info/METADATA": []byte("Name: torchtext\nVersion: " + release + "\nRequires-Dist: torch==" + asks + "\n\n")})
+		}
+	}
+	var out, errs bytes.Buffer
+	code := run(context.Background(), []string{"spread", "--index", b.URL + "/simple", "--data", b.data, "--cache", b.cache, "torchtext"}, &out, &errs)
+	want := "torchtext 9.0.0 linux_x86_64: torch differs\n  \"2.1.2\": 3.11\n  \"2.2.0\": 3.12\n" +
+		"torchtext: 2 releases with several wheels for a platform, 1 cells differ\n"
+	if code != exitDiffers || out.String() != want {
+		t.Errorf("exit %d\n%s%s\nwant\n%s", code, &out, &errs, want)
+	}
+}
+
 // TestLibraries reads names out of wheels' directories: those of several CUDAs are one row, a name without a version
 // counts only where there is no other, a stub never.
 func TestLibraries(t *testing.T) {
