@@ -4,10 +4,10 @@
 # timer: without a new file, the label disappears after $KEEP seconds.
 dir=${FEATURES:-/etc/kubernetes/node-feature-discovery/features.d}
 until=$(date -u -d "@$(($(date +%s) + ${KEEP:-7200}))" +%Y-%m-%dT%H:%M:%SZ) || exit
-cudacompat doctor --env none -o line >/dev/null 2>&1
-case $? in
-    0) outcome=compatible ;;
-    1) outcome=incompatible ;;
+line=$(cudacompat doctor --env none -o line 2>/dev/null)
+case $?:$line in
+    0:?*) outcome=compatible ;;
+    1:?*) outcome=incompatible ;;
     *) outcome=inconclusive ;;
 esac
 printf '# +expiry-time=%s\ncudacompat.outcome=%s\n' "$until" "$outcome" >"$dir/.cudacompat.new" &&

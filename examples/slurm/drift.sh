@@ -6,5 +6,5 @@
 dir=$(mktemp -d "$PWD/cudacompat.XXXXXX") || exit 3
 trap 'rm -rf "$dir"' EXIT
 srun --ntasks-per-node=1 --output="$dir/%n.json" sh -c 'printf "{\"node\":\"%s\",\"group\":\"job %s\",\"facts\":%s}\n" \
-    "$SLURMD_NODENAME" "$SLURM_JOB_ID" "$(cudacompat probe -o fleet)"'
+    "$SLURMD_NODENAME" "$SLURM_JOB_ID" "$(cudacompat probe -o fleet)"' || exit 3
 cudacompat fleet "$dir"

@@ -13,6 +13,7 @@ esac
 line=$(cudacompat doctor --env none -o line --timeout 50s "$@")
 code=$?
 reason=$(printf '%s\n' "$state" | sed -n 's/.* Reason=\(.*\) \[.*/\1/p')
+[ -n "$line" ] || exit 0 # without an answer, the node keeps its state
 case $code:$reason in
     1:) scontrol update NodeName="$node" State=DRAIN Reason="cudacompat: $line" ;;
     0:cudacompat:*) scontrol update NodeName="$node" State=RESUME ;;

@@ -5,7 +5,7 @@
 # nohold_on_prolog_fail Slurm also holds the job until somebody releases it.
 PATH=${PATH:+$PATH:}/usr/local/bin:/usr/bin:/bin # Slurm sets no PATH for programs that it starts itself
 line=$(cudacompat doctor --env none -o line)
-[ $? -eq 1 ] || exit 0
+[ $? -eq 1 ] && [ -n "$line" ] || exit 0 # without an answer, the node keeps its state
 scontrol update NodeName="${SLURMD_NODENAME:-$(hostname -s)}" State=DRAIN Reason="cudacompat: $line"
 echo "cudacompat: $line" >&2
 exit 1
