@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"math"
 	"path"
 	"slices"
@@ -64,7 +65,21 @@ func ReadOpened(b *facts.Build, h *host.Host, s *pyenv.Site) error {
 			return strings.HasPrefix(name, nvrtcBuiltins) && WheelHeld(s, h, "cuda-nvrtc", name)
 		})...)
 	NoteUnloadable(b, h, p)
+	noteMisplaced(b, h, p, s)
 	return nil
+}
+
+// noteMisplaced notes the libraries of wheels in whose place another library lies: what is linked to one does not find it by its
+// name.
+func noteMisplaced(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site) {
+	for _, o := range p.Objects {
+		name := path.Base(o.Path)
+		if nameOf(o) == o.ELF.Soname || !notTheWheels(s, h, o) || slices.Contains(b.Missing, name) || len(b.Unresolved) > 0 {
+			continue
+		}
+		b.Missing = append(b.Missing, name)
+		b.Unloadable = append(b.Unloadable, facts.Unloadable{Name: name, Path: o.Real, Reason: "it is " + cmp.Or(o.ELF.Soname, "another library")})
+	}
 }
 
 // wheelParts are what NVRTC opens, and the parts of cuDNN that its wheel holds.

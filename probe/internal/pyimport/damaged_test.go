@@ -32,7 +32,9 @@ func TestDamagedSources(t *testing.T) {
 		"jax/plain/__init__.py":  large,
 		"jax/plain/part.py":      large,
 		"jax/tests/test_core.py": large,
-		"arrays/__init__.py":     "from arrays import _core\n" + large,
+		"arrays/__init__.py":     "from arrays import _core\nfrom arrays.plain import a\n" + large,
+		"arrays/plain/a.py":      "from arrays.plain.b import *\n" + large,
+		"arrays/plain/b.py":      large,
 		"arrays/_core.py":        large,
 		"arrays/later.py":        large,
 		"arrays/newer.py":        "from arrays import newest\n" + large,
@@ -71,6 +73,7 @@ func TestDamagedSources(t *testing.T) {
 		{"required-and-imported-by-no-source-gone", "space/lazy/part.py", "", facts.HindrancePerhaps, "it is gone"},
 		{"required-and-imported-by-nothing-gone", "space/lazy/extra.py", "", "", ""},
 		{"required-under-a-condition-gone", "arrays/newest.py", "", facts.HindrancePerhaps, "it is gone"},
+		{"required-of-a-namespace-gone", "arrays/plain/b.py", "", facts.HindranceSpoiled, "it is gone"},
 		{"required-gone", "arrays/_core.py", "", facts.HindranceSpoiled, "it is gone"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -216,6 +216,9 @@ func (w *importTracer) isModule(dir, name, n, by string) bool {
 		return w.listed.FileOf(file) != ""
 	}
 	source := w.sourceOf(dir, name)
+	if !w.h.Exists(source) { // part of a namespace, which has no names of its own
+		return w.injuredModule(dir, file) != nil || pyenv.FirstModule(w.h, []string{dir}, file) != ""
+	}
 	if w.injuredModule(dir, file) != nil && (source == by || !w.binds(source, func(sum *pysource.Summary) bool { return sum.Stands(n) })) {
 		return true
 	}
