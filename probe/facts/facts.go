@@ -225,6 +225,9 @@ type Environment struct {
 	Managed  string    `json:"externally_managed,omitempty"`
 	Builds   []Build   `json:"builds"`   // frameworks built against CUDA, or instead of it
 	Packages []Package `json:"packages"` // distributions that go with them: nvidia-*, torchvision, triton, numpy …
+	// Shared are the libraries whose files several of Packages own; nil where no RECORD was compared: of what a file names or
+	// a plan brings, and in facts of an older program.
+	Shared []Shared `json:"shared,omitzero"`
 	// Assemblers are the compilers that make machine code of PTX when a program runs.
 	Assemblers []Assembler `json:"assemblers"`
 	// Requested are the other packages that a file names: nothing of them is installed, so their names are all there is.
@@ -326,6 +329,12 @@ type Package struct {
 	Altered     string `json:"altered,omitempty"`
 	// Replaced says which file is another distribution's, and whose, where that is known.
 	Replaced *Replaced `json:"replaced,omitempty"`
+}
+
+// Shared is a library, or a framework, whose files several installed distributions own. Package.Replaced says whose are there.
+type Shared struct {
+	Library  string   `json:"library"`  // "nccl" of nvidia-nccl-cu12, "tensorflow"
+	Packages []string `json:"packages"` // their names, as in Environment.Packages
 }
 
 // Replaced is a file of a distribution in whose place another distribution, By, was installed.

@@ -1,9 +1,6 @@
 package model
 
 import (
-	"slices"
-	"strings"
-
 	"cudacompat/internal/tables"
 	"cudacompat/probe/facts"
 )
@@ -15,13 +12,7 @@ type Environment struct {
 	plan     *facts.Plan // what is about to change in it; nil where nothing is
 	packages map[string]*facts.Package
 	read     map[string]*Installed // of packages those that were asked for
-	Shared   []SharedFiles         // libraries of NVIDIA of which several wheels own the same files
-}
-
-// SharedFiles is a library of which wheels are installed that own the same files, whatever CUDA family they are for.
-type SharedFiles struct {
-	Library string       // "nccl" of nvidia-nccl-cu12
-	Wheels  []*Installed // those that are there
+	shared   []SharedFiles         // nil until it is asked for; see SharedFiles
 }
 
 // NewEnvironment finds the packages of an environment by their names.
@@ -32,30 +23,8 @@ func NewEnvironment(t *tables.Tables, e *facts.Environment) *Environment {
 		if p := &e.Packages[i]; env.packages[p.Name] == nil {
 			env.packages[p.Name] = p
 		}
-		env.addShared(&e.Packages[i])
 	}
 	return env
-}
-
-// addShared notes a wheel of NVIDIA's whose files wheels of other CUDA families own, too (trait same-files).
-func (e *Environment) addShared(found *facts.Package) {
-	name, ofNVIDIA := strings.CutPrefix(found.Name, "nvidia-")
-	if !ofNVIDIA {
-		return
-	}
-	p := NewInstalled(found)
-	if !e.t.Trait("same-files", p.Name, p.Number) {
-		return
-	}
-	library := FamilySuffix.ReplaceAllString(name, "")
-	i := slices.IndexFunc(e.Shared, func(s SharedFiles) bool { return s.Library == library })
-	if i < 0 {
-		i, e.Shared = len(e.Shared), append(e.Shared, SharedFiles{Library: library})
-	}
-	// A lock has one package once for each Python that it was resolved for.
-	if !slices.ContainsFunc(e.Shared[i].Wheels, func(o *Installed) bool { return o.Name == p.Name }) {
-		e.Shared[i].Wheels = append(e.Shared[i].Wheels, p)
-	}
 }
 
 // NotYet reports whether a plan brings a distribution of which no release is there now.
@@ -66,16 +35,6 @@ func (e *Environment) NotYet(name string) bool {
 	_, comes := e.plan.Installed(name)
 	_, replaces := e.plan.Removed(name)
 	return comes && !replaces
-}
-
-// Twins are the installed wheels of one library that own the same files, one for each CUDA family.
-func (e *Environment) Twins(library string) []*Installed {
-	for _, s := range e.Shared {
-		if s.Library == library {
-			return s.Wheels
-		}
-	}
-	return nil
 }
 
 // Environment is what the rules ask of one of the facts' environments.

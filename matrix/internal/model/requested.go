@@ -348,30 +348,6 @@ func (b *Build) Either() bool { return b.Named != nil && b.Named.Uses == "either
 // CompilesLater reports whether its code is made for the GPU when it runs: there is none to compare.
 func (b *Build) CompilesLater() bool { return b.JIT || b.Named != nil && b.Named.Uses == "jit" }
 
-// TwinPackages are packages for the GPU and those for the CPU with the same modules.
-var TwinPackages = map[string]string{"onnxruntime-gpu": "onnxruntime", "faiss-gpu": "faiss-cpu", "faiss-gpu-cu11": "faiss-cpu",
-	"faiss-gpu-cu12": "faiss-cpu", "tensorflow": "tensorflow-cpu"}
-
-// TwinNamed is how a file names the package for the CPU that has the modules of one for the GPU, "faiss-cpu 1.15.1";
-// empty where it does not.
-func TwinNamed(e *facts.Environment, name string) string {
-	twin := TwinPackages[name]
-	if twin == "" {
-		return ""
-	}
-	for _, p := range e.Packages {
-		if p.Name == twin {
-			return p.Name + " " + p.Version
-		}
-	}
-	for _, w := range e.Requested {
-		if w.Name == twin {
-			return strings.TrimSpace(w.Name + " " + w.Version)
-		}
-	}
-	return ""
-}
-
 // OtherFamily reports whether none of a list of CUDA releases is of the family.
 func OtherFamily(list []string, cuda version.Number) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list,

@@ -273,19 +273,7 @@ func installCommands(b *model.Build, r model.Row, list []pin.Package) map[string
 	if r.Framework == "torch" {
 		index = TorchIndex(r.Variant)
 	}
-	return Commands(b, r.CUDA, list, index, twins(b)...)
-}
-
-// twins are the installed distributions that own the files of a build's framework under another name, as tensorflow-gpu
-// did until 2.12: what is installed beside one of them lies over its files.
-func twins(b *model.Build) []string {
-	var list []string
-	for _, kind := range []string{"-gpu", "-cpu", "-cpu-aws", "-rocm"} {
-		if b.Path != "" && b.Env.Package(b.Name+kind) != nil { // a file that names one is written anew
-			list = append(list, b.Name+kind)
-		}
-	}
-	return list
+	return Commands(b, r.CUDA, list, index, b.Env.FrameworkTwins(b.Name)...)
 }
 
 // Commands install a list of packages for one CUDA, after the wheels that own the same files for another are gone.
@@ -303,9 +291,9 @@ func Commands(b *model.Build, cuda version.Number, list []pin.Package, index str
 // would take the new files with them when they are removed.
 func otherFamily(b *model.Build, cuda version.Number) []string {
 	var list []string
-	for _, s := range b.Env.Shared {
+	for _, s := range b.Env.SharedFiles() {
 		for _, p := range s.Wheels {
-			if p.Family().Major() != cuda.Major() && !b.Env.NotYet(p.Name) {
+			if strings.HasPrefix(p.Name, "nvidia-") && p.Family().Major() != cuda.Major() && !b.Env.NotYet(p.Name) {
 				list = append(list, p.Name)
 			}
 		}

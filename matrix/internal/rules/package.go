@@ -315,9 +315,8 @@ func packagesMixed(m *model.Machine) []*Result {
 	standing := model.StandingOf(m.Tables, m.Facts)
 	for i := range m.Facts.Environments {
 		env := m.Environment(&m.Facts.Environments[i])
-		for _, s := range env.Shared {
-			// Two majors of cuDNN have different file names (libcudnn.so.8, .so.9), so neither overwrites the other.
-			if len(s.Wheels) < 2 || s.Library == "cudnn" && s.Wheels[0].Number.Major() != s.Wheels[1].Number.Major() {
+		for _, s := range env.SharedFiles() {
+			if len(s.Wheels) < 2 || !strings.HasPrefix(s.Wheels[0].Name, "nvidia-") {
 				continue
 			}
 			r := oneFinding(mixedWarning(m, env, s.Library, s.Wheels))
@@ -341,7 +340,7 @@ func frameworksIn(m *model.Machine, env *model.Environment) []*model.Build {
 	return list
 }
 
-// mixedWarning is a warning as long as nothing says that the survivor fails: the next install or removal can change the file.
+// mixedWarning is a warning as long as nothing says that the file which is left fails: the next install or removal can change the file.
 func mixedWarning(m *model.Machine, env *model.Environment, name string, twins []*model.Installed) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Warning, Subject: twins[0].Name + " and " + twins[1].Name + model.PlaceOf(env.Environment),
 		Need:    "one of them",
@@ -352,13 +351,12 @@ func mixedWarning(m *model.Machine, env *model.Environment, name string, twins [
 		if p.Overwritten {
 			state = ", its files are overwritten" + withPrefix(": ", p.Altered)
 		}
+		if p.Replaced != nil {
+			state += ", and they are those of " + p.Replaced.By
+		}
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: p.Name, Value: p.Version + state, From: p.Path})
 	}
-	if held := survivor(env, name); held != nil {
-		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: held.Name,
-			Value: "is " + held.Version + withPrefix(" for CUDA ", held.CUDA), From: held.Path})
-	}
-	if why := survivorFails(m, env, name, twins); why != "" {
+	if why := leftFails(m, env, name, twins); why != "" {
 		f.Severity, f.Message = verdict.Error, f.Message+"; "+why
 	}
 	f.Pins, f.Steps = unmix(env, twins)
@@ -372,23 +370,9 @@ func withPrefix(prefix, text string) string {
 	return prefix + text
 }
 
-// survivor is the library that is really there, by the version in its bytes; nil where no build takes it from its wheel.
-// Metadata does not tell: both wheels claim the path.
-func survivor(e *model.Environment, library string) *facts.Taken {
-	for _, b := range e.Builds {
-		for i, t := range b.Taken {
-			if t.Version != "" && strings.HasPrefix(t.Name, "lib"+library+".so") &&
-				strings.Contains(t.Path, "/nvidia/"+library+"/") {
-				return &b.Taken[i]
-			}
-		}
-	}
-	return nil
-}
-
-// survivorFails says why the file that is there cannot serve, empty when that is not proven: it needs a newer driver,
+// leftFails says why the file that is there cannot serve, empty when that is not proven: it needs a newer driver,
 // or lacks a function that the environment's torch calls. A driver that is not known proves nothing.
-func survivorFails(m *model.Machine, env *model.Environment, name string, twins []*model.Installed) string {
+func leftFails(m *model.Machine, env *model.Environment, name string, twins []*model.Installed) string {
 	over := slices.ContainsFunc(twins, func(p *model.Installed) bool { return comes(m, p) })
 	left := slices.DeleteFunc(slices.Clone(twins), func(p *model.Installed) bool { return p.Overwritten || over && !comes(m, p) })
 	// RECORD does not tell which file survived: all wheels seem whole, or none.

@@ -128,7 +128,7 @@ func comingTwin(m *model.Machine, b *model.Build) string {
 		return ""
 	}
 	for _, coming := range m.Facts.Plan.Installs {
-		if coming.Name == model.TwinPackages[b.Name] || coming.Name != b.Name && pins.SameProject(coming.Name, b.Name) {
+		if model.IsTwin(coming.Name, b.Name) || coming.Name != b.Name && pins.SameProject(coming.Name, b.Name) {
 			return strings.TrimSpace(coming.Name + " " + coming.Version)
 		}
 	}

@@ -31,7 +31,7 @@ func (c *Change) Apply(before, left facts.Environment) facts.Environment {
 	after := left
 	c.seen = map[string]bool{}
 	after.Named, after.Active = before.Named, before.Active
-	after.Packages = c.packages(left.Packages)
+	after.Packages, after.Shared = c.packages(left.Packages), nil // nobody has compared what comes
 	after.Builds, after.Assemblers = nil, left.Assemblers
 	for _, b := range left.Builds {
 		if !c.comes(b.Name) && !(request.JAXPart(b.Name) && c.movesJAX()) { // alone, a plugin reads as a build without its jax

@@ -18,12 +18,13 @@ func readEnvironment(h *host.Host, p pyenv.Prefix, index *pydist.Index, failed *
 	env := facts.Environment{Path: p.Path, Python: p.Python, Kind: p.Kind, Interpreter: pyenv.Unusable(h, p, index)}
 	sites := pyenv.WithPathFiles(h, p.Sites, failed)
 	index.Path = sites
+	env.Shared = []facts.Shared{}
 	torch := &pyenv.TorchProcess{}
 	for _, dir := range sites {
 		s := pyenv.NewSite(h, p, dir, index)
 		s.Torch = torch
 		s.Dists = index.Companions(dir, failed)
-		pyimport.MarkReplaced(s, h)
+		env.Shared = append(env.Shared, pyimport.MarkReplaced(s, h)...)
 		for _, read := range frameworks {
 			build, err := read(h, s)
 			failed.Add(err)

@@ -2,6 +2,7 @@ package pyimport
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
@@ -11,30 +12,71 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// sharedLibrary matches the wheels whose CUDA families own the same files.
-var sharedLibrary = lazyregexp.New(`^nvidia-(nccl|cudnn|nvshmem|cusparselt)-cu\d+$`)
-
 // wheelLibrary matches the libraries of NVIDIA's wheels, "nvidia/nccl/lib/libnccl.so.2".
 var wheelLibrary = lazyregexp.New(`^nvidia/\w+/lib/lib\S+?\.so[.\d]*$`)
 
-// MarkReplaced compares the wheels of one library in two CUDA families with their RECORDs: both own one path, and the one
-// installed last has won.
-func MarkReplaced(s *pyenv.Site, h *host.Host) {
-	index := s.Index(h)
+// variantSuffix matches what names of distributions of one project differ in: "nvidia-nccl-cu12", "cupy-cuda13x", "tensorflow-gpu".
+var variantSuffix = lazyregexp.New(`(-(gpu|cpu|cpu-aws|rocm|intel))?(-cu(da)?\d+x?)?$`)
+
+// MarkReplaced returns the libraries whose files several of a site's distributions own, by their RECORDs: of one project, under
+// names for several CUDA families. The one installed last has won. It marks NVIDIA's wheels whose files are another one's.
+func MarkReplaced(s *pyenv.Site, h *host.Host) []facts.Shared {
+	var projects []string
+	groups := map[string][]*facts.Package{}
 	for i := range s.Dists {
-		p := &s.Dists[i]
-		m := sharedLibrary.FindStringSubmatch(p.Name)
-		if m == nil || len(s.Twins(m[1])) < 2 {
+		project := variantSuffix.ReplaceAllString(s.Dists[i].Name, "")
+		if len(groups[project]) == 0 {
+			projects = append(projects, project)
+		}
+		groups[project] = append(groups[project], &s.Dists[i])
+	}
+	shared := []facts.Shared{}
+	for _, project := range projects {
+		list := owners(s, h, groups[project])
+		if len(list) == 0 {
 			continue
 		}
-		d := index.At(p.Path)
-		libraries := d.Record().Libraries(func(name []byte, _ int64) bool { return wheelLibrary.Match(name) })
-		for _, file := range libraries {
-			if p.Altered = index.Explain(d, file); p.Altered != "" {
-				p.Overwritten = true
-				p.Replaced = index.Replaced(d, libraries)
-				break
+		one := facts.Shared{Library: strings.TrimPrefix(project, "nvidia-")}
+		for _, p := range list {
+			one.Packages = append(one.Packages, p.Name)
+			if strings.HasPrefix(p.Name, "nvidia-") {
+				markReplaced(s, h, p)
 			}
+		}
+		shared = append(shared, one)
+	}
+	return shared
+}
+
+// owners returns those of some distributions that list a library, or a package's first file, that another one of them lists.
+func owners(s *pyenv.Site, h *host.Host, list []*facts.Package) []*facts.Package {
+	if len(list) < 2 {
+		return nil
+	}
+	index := s.Index(h)
+	shares := func(p, o *facts.Package) bool {
+		record, other := index.At(p.Path).Record(), index.At(o.Path).Record()
+		if record.Err() != nil || other.Err() != nil { // what cannot be compared may be the same
+			return strings.HasPrefix(p.Name, "nvidia-")
+		}
+		return slices.ContainsFunc(record.AllLibraries(), other.Has) || slices.ContainsFunc(record.Modules(), func(module string) bool {
+			return other.Has(module + "/__init__.py")
+		})
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(p *facts.Package) bool {
+		return !slices.ContainsFunc(list, func(o *facts.Package) bool { return o != p && shares(p, o) })
+	})
+}
+
+// markReplaced compares the libraries of one of NVIDIA's wheels with its RECORD.
+func markReplaced(s *pyenv.Site, h *host.Host, p *facts.Package) {
+	index := s.Index(h)
+	d := index.At(p.Path)
+	libraries := d.Record().Libraries(func(name []byte, _ int64) bool { return wheelLibrary.Match(name) })
+	for _, file := range libraries {
+		if p.Altered = index.Explain(d, file); p.Altered != "" {
+			p.Overwritten, p.Replaced = true, index.Replaced(d, libraries)
+			return
 		}
 	}
 }

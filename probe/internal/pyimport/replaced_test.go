@@ -40,10 +40,15 @@ func TestAltered(t *testing.T) {
 				hosttest.Write(t, filepath.Join(root, hosttest.Site+wheel+".dist-info/METADATA"), "Version: 1\n")
 			}
 			hosttest.Write(t, filepath.Join(root, hosttest.Site+"nvidia_nccl_cu12-2.27.3.dist-info/RECORD"), c.record)
+			hosttest.Write(t, filepath.Join(root, hosttest.Site+"nvidia_nccl_cu13-2.27.7.dist-info/RECORD"), record("9", "B"))
 			h, failed := &host.Host{Root: root}, host.Errors{}
 			s := &pyenv.Site{Dir: "/" + filepath.Clean(hosttest.Site)}
 			s.Dists = s.Index(h).Companions(s.Dir, &failed)
-			MarkReplaced(s, h)
+			shared := MarkReplaced(s, h)
+			if both := strings.Contains(c.record, "libnccl"); len(shared) != map[bool]int{true: 1}[both] ||
+				both && (shared[0].Library != "nccl" || len(shared[0].Packages) != 2) {
+				t.Errorf("shared: %+v", shared)
+			}
 			p := s.Dist("nvidia-nccl-cu12")
 			if p == nil || !strings.Contains(p.Altered, c.want) || p.Overwritten != (c.want != "") || len(failed) > 0 {
 				t.Errorf("%+v, want %q (%v)", p, c.want, failed)
