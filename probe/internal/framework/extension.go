@@ -66,18 +66,19 @@ func extensions(h *host.Host, s *pyenv.Site, cuda string, failed *host.Errors) [
 		if pydist.NamedForCUDA.MatchString(b.Name) { // rmm-cu12 has no code and fails with another librmm
 			failed.Add(pyimport.OtherRelease(s, h, b, libraries))
 		}
-		switch names := i.Record().Modules(); {
+		switch {
 		case usesCUDA(s, h, b) || damaged:
 			failed.Add(loader.ReadOpened(b, h, s))
 			failed.Add(readAlone(b, h, s, r, librariesOf(b, h, s, i.Record())))
 			failed.Add(pyimport.CheckTrace(s, b, h, r))
+			names := i.Record().Modules()
 			pyimport.CheckImport(s, h, b, b.Path, names)
 			minorCUDA(s, h, b, names)
 			if (b.CUDA != "" || !compilers[b.Name]) && (!damaged || len(b.Hindrances) > 0) {
 				list = append(list, *b)
 			}
 		case cudaNamed(b):
-			failed.Add(checkNamed(s, h, b, names))
+			failed.Add(checkNamed(s, h, b))
 			if len(b.Hindrances) > 0 {
 				list = append(list, *b)
 			}
@@ -99,8 +100,8 @@ func extensions(h *host.Host, s *pyenv.Site, cuda string, failed *host.Errors) [
 
 // checkNamed notes why a distribution that is for the GPU by its name, and holds no code of CUDA, is not imported. It speaks of
 // none that is as it was installed: nothing of it can be compared with a GPU.
-func checkNamed(s *pyenv.Site, h *host.Host, b *facts.Build, names []string) error {
-	pyimport.CheckImport(s, h, b, b.Path, names)
+func checkNamed(s *pyenv.Site, h *host.Host, b *facts.Build) error {
+	pyimport.CheckImport(s, h, b, b.Path, s.Index(h).At(b.Path).Record().Modules())
 	if len(b.Hindrances) == 0 {
 		err := loader.CheckVersions(s, h, b, librariesOf(b, h, s, s.Index(h).At(b.Path).Record()))
 		if err != nil {

@@ -30,6 +30,9 @@ func readAlone(b *facts.Build, h *host.Host, s *pyenv.Site, r pyimport.LazyTrace
 		return err
 	}
 	first, err := firstRefused(s, h, b, r, names)
+	if err == nil && first == nil && !b.Looked { // none that the import comes to asks for CUDA: those that do are opened later
+		first, err = firstRefused(s, h, b, r, libraries)
+	}
 	if err != nil || first == nil {
 		return err
 	}

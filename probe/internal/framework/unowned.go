@@ -46,12 +46,15 @@ func unownedPackages(
 		dir := path.Join(s.Dir, e.Name())
 		b := &facts.Build{Name: name, Version: ownVersion(h, dir), Accelerator: "cuda", Extension: true, Path: dir, From: dir}
 		failed.Add(readLibraries(b, h, s, nil, loadedOf(libraries, cuda)))
-		if len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" {
+		judged := len(b.SASS)+len(b.PTX) > 0 || b.CUDA != ""
+		if judged {
 			failed.Add(readAlone(b, h, s, nil, libraries))
 			pyimport.CheckImport(s, h, b, "", []string{e.Name()})
-			list = append(list, *b)
-		} else if cudaNamed(b) && asksMetadata.Match(h.ReadQuietly(dir+"/__init__.py")) {
+		}
+		if (judged || cudaNamed(b)) && len(b.Hindrances) == 0 && asksMetadata.Match(h.ReadQuietly(dir+"/__init__.py")) {
 			b.Hindrances = append(b.Hindrances, facts.Hindrance{Kind: facts.HindrancePerhaps, Of: name, Path: dir + ".dist-info", By: "it is gone"})
+		}
+		if judged || len(b.Hindrances) > 0 {
 			list = append(list, *b)
 		}
 	}

@@ -26,6 +26,7 @@ func TestUnowned(t *testing.T) {
 		{"library missing", "pkg/libs/libpkg.so", "", false, "libcudart.so.12", ""},
 		{"library in a wheel, which its code may load first", "pkg/libpkg.so", "", true, "", ""},
 		{"asks for its metadata", "", "from importlib.metadata import version\n", false, "", facts.HindrancePerhaps},
+		{"asks for its metadata and a library", "pkg/libpkg.so", "from importlib.metadata import version\n", true, "", facts.HindrancePerhaps},
 		{"asks nothing", "", "import os\n", false, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

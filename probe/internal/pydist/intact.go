@@ -171,6 +171,16 @@ func (d *Distribution) damages(known **[]Damage, front bool) []Damage {
 	return **known
 }
 
+// IsTest reports whether a file lies in a directory of tests, which no program imports.
+func IsTest(name []byte) bool {
+	for _, dir := range []string{"tests/", "test/", "testing/"} {
+		if i := bytes.Index(name, []byte(dir)); i == 0 || i > 0 && (name[i-1] == '/' || bytes.Contains(name, []byte("/"+dir))) {
+			return true
+		}
+	}
+	return false
+}
+
 // compareAll goes through RECORD, whose lines stand by directories.
 func (d *Distribution) compareAll(front bool) []Damage {
 	var list []Damage
@@ -191,7 +201,7 @@ func (d *Distribution) compareAll(front bool) []Damage {
 		if !ok || !bytes.HasSuffix(name, []byte(".py")) && !(bytes.Contains(name, []byte(".so")) && LibraryFile.Match(name)) || bytes.HasPrefix(name, []byte("..")) {
 			continue
 		}
-		if front && bytes.Count(name, []byte("/")) > 1 && bytes.HasSuffix(name, []byte(".py")) {
+		if IsTest(name) || front && bytes.Count(name, []byte("/")) > 1 && bytes.HasSuffix(name, []byte(".py")) {
 			continue
 		}
 		n, err := strconv.ParseInt(string(bytes.TrimSpace(size)), 10, 64)

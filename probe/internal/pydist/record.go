@@ -145,14 +145,34 @@ func (r *Record) HasLibrary(base string) bool { return bytes.Contains(r.data, []
 // LargeLibraries lists the libraries that are worth reading for CUDA code.
 func (r *Record) LargeLibraries() []string { return r.Libraries(WorthReading) }
 
-// topModule matches a module or package that is imported by its own name, "xgboost/__init__.py,", "pkg.abi3.so,".
-var topModule = lazyregexp.New(`(?m)^(\w+)(?:(?:/__init__)?\.py|(?:\.cpython-[\w-]+|\.abi3)?\.so),`)
-
 // plainModule matches an extension module whose name tells of no Python, "faiss/_swigfaiss.so".
 var plainModule = lazyregexp.New(`(?m)^(\w+/\w+)\.so,`)
 
 // Modules lists the modules that the distribution brings to the top of the import path.
-func (r *Record) Modules() []string { return r.names(topModule) }
+// One is a package, a source or an extension module: "xgboost/__init__.py,", "pkg.abi3.so,".
+func (r *Record) Modules() []string {
+	var list []string
+	for line := range bytes.Lines(r.data) {
+		file, _, ok := bytes.Cut(line, []byte(","))
+		name := file[:max(bytes.IndexAny(file, "/."), 0)]
+		if !ok || len(name) == 0 || !isWord(name) {
+			continue
+		}
+		switch rest := string(file[len(name):]); {
+		case rest == "/__init__.py", rest == ".py", rest == ".so", rest == ".abi3.so",
+			strings.HasPrefix(rest, ".cpython-") && strings.HasSuffix(rest, ".so") && !strings.Contains(rest, "/"):
+			list = append(list, string(name))
+		}
+	}
+	return list
+}
+
+// isWord reports whether a name has letters, digits and underscores only.
+func isWord(name []byte) bool {
+	return !bytes.ContainsFunc(name, func(c rune) bool {
+		return c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
+	})
+}
 
 // PlainModules lists the extension modules of packages at the top whose names tell of no Python, without their suffix.
 func (r *Record) PlainModules() []string { return r.names(plainModule) }

@@ -68,7 +68,7 @@ func hiddenRequirement(s *pyenv.Site, h *host.Host, info string) []facts.Hindran
 				continue
 			}
 			for _, name := range d.Record().Modules() {
-				if file := pyenv.FirstModule(h, []string{dir}, name); file != "" && !testDirectory.MatchString(name+"/") {
+				if file := pyenv.FirstModule(h, []string{dir}, name); file != "" && !pydist.IsTest([]byte(name+"/")) {
 					return []facts.Hindrance{{Kind: facts.HindranceHidden, Of: d.String(), Path: file}}
 				}
 			}

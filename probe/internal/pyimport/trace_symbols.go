@@ -126,7 +126,7 @@ func besideTrace(s *pyenv.Site, h *host.Host, info string, injured []injuredDist
 	for _, i := range append([]injuredDistribution{{info: info, damaged: s.Index(h).Damaged(own)}}, injured...) {
 		d := s.Index(h).At(i.info)
 		for _, one := range i.damaged {
-			if one.Size < 0 || testDirectory.MatchString(one.Name) {
+			if one.Size < 0 {
 				continue
 			}
 			if reason := damageOf(s, h, d, one); reason != "" {
@@ -166,9 +166,6 @@ func damageOf(s *pyenv.Site, h *host.Host, d *pydist.Distribution, one pydist.Da
 	}
 	return ""
 }
-
-// testDirectory matches the sources that no program imports.
-var testDirectory = lazyregexp.New(`(^|/)(tests?|testing)/`)
 
 // unmetDecides reports whether an unmet requirement can end an import: the distribution is not there, or the one that
 // requires it takes a name that its older release does not have.
