@@ -288,6 +288,7 @@ const (
 	HindranceOnlyHere    = "only-here"   // its file imports the module By, which lies only in the working directory, Path
 	HindranceName        = "name"        // its file Path was changed, and By is imported from there, which it does not define
 	HindranceSymbol      = "symbol"      // its library Path needs the symbol By, which nothing that is loaded defines
+	HindranceUnmet       = "unmet"       // Path requires Requirement, and Of, whose functions of C its modules take, is an older one
 	HindranceOverwritten = "overwritten" // By owns the same file, and its bytes are the ones there
 )
 

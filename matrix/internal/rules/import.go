@@ -52,6 +52,8 @@ func notImportable(m *model.Machine, b *model.Build) []*Result {
 			return undecidable(b.Subject, verdict.Question("whether it is started in "+h.Path+": only there is the module "+h.By+", which "+b.Name+" imports"))
 		case facts.HindrancePerhaps:
 			return undecidable(b.Subject, verdict.Question("whether importing "+b.Name+" needs "+h.Path+" of "+h.Of+", which is damaged ("+h.By+")"))
+		case facts.HindranceUnmet:
+			return undecidable(b.Subject, verdict.Question("whether "+b.Name+" runs with "+h.Of+": "+h.Path+" requires "+h.Requirement))
 		case facts.HindranceName:
 			return oneFinding(withoutName(b, h))
 		case facts.HindranceSymbol:

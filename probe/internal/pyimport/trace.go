@@ -112,6 +112,7 @@ type importTracer struct {
 	renamed  bool                         // a failure would come out of the sources that are read as another one
 	sources  int
 
+	lost       int  // modules of absent that end the import
 	unreadable bool // an extension module was loaded that does not tell which others it imports
 }
 
@@ -142,7 +143,7 @@ func (w *importTracer) mains(b *facts.Build) []string {
 }
 
 // ended reports whether nothing more needs to be followed.
-func (w *importTracer) ended() bool { return w.first && len(w.gone)+len(w.altered) > 0 }
+func (w *importTracer) ended() bool { return w.first && len(w.gone)+len(w.altered)+w.lost > 0 }
 
 // module follows the import of a module, of some names in it and of the packages around it.
 func (w *importTracer) module(name string, names []string, by string, certain bool) {
@@ -247,6 +248,9 @@ func (w *importTracer) noteOther(name string, names []string, by string) {
 		a.here = w.s.Here[0]
 	}
 	w.absent = append(w.absent, a)
+	if a.here == "" && w.s.Python != "" && !isRedirected(w.s, w.h) {
+		w.lost++
+	}
 }
 
 // load follows one module below a directory of the import path. It reports whether there is a file of it, or a directory.

@@ -11,6 +11,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/ldso"
+	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/loader"
@@ -89,6 +90,10 @@ func TraceSources(s *pyenv.Site, h *host.Host, b *facts.Build) {
 			return
 		}
 		d := s.Index(h).At(info)
+		if unmet := olderNumPy(s, h, info); unmet != nil {
+			b.Hindrances = append(b.Hindrances, *unmet)
+			return
+		}
 		if !MayNotImport(s, h, info) {
 			continue
 		}
@@ -98,6 +103,21 @@ func TraceSources(s *pyenv.Site, h *host.Host, b *facts.Build) {
 			b.Hindrances = append(b.Hindrances, *found)
 		}
 	}
+}
+
+// olderNumPy returns the requirement of a NumPy of a newer major version by a distribution with compiled modules, or by one that it
+// requires: those take NumPy's functions of C, which no source tells of.
+func olderNumPy(s *pyenv.Site, h *host.Host, info string) *facts.Hindrance {
+	for _, u := range unmetFrom(s, h, info) {
+		if u.Name != "numpy" || u.Have == "" || s.Index(h).At(u.By).Tags().Pure {
+			continue
+		}
+		m := lowerBound.FindStringSubmatch(u.Range)
+		if m != nil && version.Of(u.Have).Major() < version.Of(m[1]).Major() {
+			return &facts.Hindrance{Kind: facts.HindranceUnmet, Of: u.Name + " " + u.Have, Path: u.By + "/METADATA", Requirement: u.String()}
+		}
+	}
+	return nil
 }
 
 // MayNotImport reports whether something of a distribution, or of what it requires, is not as it should be, so that its sources
