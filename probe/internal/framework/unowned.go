@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/distname"
+	"cudacompat/probe/internal/loader"
 	"cudacompat/probe/internal/pydist"
 	"cudacompat/probe/internal/pyenv"
 	"cudacompat/probe/internal/pyimport"
@@ -51,7 +53,11 @@ func unownedPackages(
 			failed.Add(readAlone(b, h, s, nil, libraries))
 			pyimport.CheckImport(s, h, b, "", []string{e.Name()})
 		}
-		if (judged || cudaNamed(b)) && len(b.Hindrances) == 0 && asksMetadata.Match(h.ReadQuietly(dir+"/__init__.py")) {
+		forGPU := cudaNamed(b) || slices.ContainsFunc(libraries, func(name string) bool { return loader.CUDAStem(name) != "" })
+		if !judged && forGPU {
+			failed.Add(loader.CheckVersions(s, h, b, libraries))
+		}
+		if (judged || forGPU) && len(b.Hindrances) == 0 && asksMetadata.Match(h.ReadQuietly(dir+"/__init__.py")) {
 			b.Hindrances = append(b.Hindrances, facts.Hindrance{Kind: facts.HindrancePerhaps, Of: name, Path: dir + ".dist-info", By: "it is gone"})
 		}
 		if judged || len(b.Hindrances) > 0 {

@@ -22,6 +22,8 @@ func TestOlderNumPy(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			root := t.TempDir()
 			for name, text := range map[string]string{
+				"jax-0.12.dist-info/METADATA":    "Name: jax\nVersion: 0.12\nRequires-Dist: jaxlib\n",
+				"jax-0.12.dist-info/RECORD":      "jax/__init__.py,sha256=x,2\n",
 				"jaxlib-0.12.dist-info/METADATA": "Name: jaxlib\nVersion: 0.12\nRequires-Dist: " + c.requires + "\n",
 				"jaxlib-0.12.dist-info/WHEEL":    c.wheel, "jaxlib-0.12.dist-info/RECORD": "jaxlib/__init__.py,sha256=x,2\n", "jaxlib/__init__.py": "#\n",
 				"numpy-" + c.have + ".dist-info/METADATA": "Name: numpy\nVersion: " + c.have + "\n",
