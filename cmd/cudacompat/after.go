@@ -23,6 +23,9 @@ func afterwards(ctx context.Context, plan probe.Facts, env, file string, limit t
 		return probe.Facts{}, &usageError{fmt.Sprintf("--env: %q says what is there, not what an installer would change",
 			inputLabel(file)), "give what `uv pip install --dry-run` or `pip install --dry-run` prints, or pip's --report"}
 	}
+	if inPage {
+		return probe.Facts{}, errInPage
+	}
 	look, h, err := lookAt(ctx, env)
 	if err != nil {
 		return probe.Facts{}, err

@@ -92,6 +92,9 @@ func (f *explainFlags) machine(ctx context.Context, d *logs.Diagnosis, head []by
 }
 
 func (f *explainFlags) thisMachine(ctx context.Context, why string) (*machine, error) {
+	if inPage {
+		return nil, errInPage
+	}
 	look := lookFlags{envs: f.envs}
 	limited, cancel := withDeadline(ctx, liveTimeout)
 	defer cancel()

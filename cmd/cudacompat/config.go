@@ -43,6 +43,9 @@ func (p promise) isEmpty() bool {
 
 // configure reads the configuration. A flag of the caller's takes precedence over what it says.
 func (f *judgeFlags) configure() (settings, error) {
+	if inPage {
+		return settings{}, nil
+	}
 	file, err := config.Find(f.namedConfig())
 	if err != nil {
 		return settings{}, unreadableConfig(err)

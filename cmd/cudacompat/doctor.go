@@ -6,8 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/signal"
-	"syscall"
+
 	"time"
 
 	"cudacompat/internal/config"
@@ -116,7 +115,7 @@ func (f *doctorFlags) healthy() error {
 	}
 	f.health = true
 	f.formats = []string{"line"}
-	signal.Ignore(syscall.SIGPIPE) // standard output gone is no reason to die
+	ignoreBrokenPipe()
 	return nil
 }
 
@@ -197,7 +196,7 @@ func (f *judgeFlags) prepare(ctx context.Context, s streams) (job, error) {
 	if f.verbose {
 		j.verbose = s.err
 	}
-	if j.outputs, err = parseOutputs(report.Formats, f.formats, f.colour, f.all, s); err == nil &&
+	if j.outputs, err = parseOutputs(reportFormats(), f.formats, f.colour, f.all, s); err == nil &&
 		j.outputs.readByMonitor() && f.given("fail-on") {
 		err = &usageError{"--fail-on means nothing to -o nagios: the protocol's codes are 0 to 3",
 			"leave one of them out, or give the format a file: -o nagios=FILE"}

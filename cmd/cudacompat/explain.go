@@ -337,7 +337,7 @@ func (f *explainFlags) writeDiagnosis(
 	if err := f.oneMachine(); err != nil {
 		return err
 	}
-	outputs, err := parseOutputs(report.ExplainFormats, f.formats, f.colour, f.all, s)
+	outputs, err := parseOutputs(explainFormats(), f.formats, f.colour, f.all, s)
 	if err != nil {
 		return err
 	}

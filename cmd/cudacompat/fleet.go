@@ -30,6 +30,9 @@ type fleetFlags struct {
 	all     bool
 }
 
+// staleAge is how much older than the newest document another may be, unless --max-age says so.
+const staleAge = 24 * time.Hour
+
 func fleetCommand(s streams) *cobra.Command {
 	var f fleetFlags
 	cmd := &cobra.Command{
@@ -56,7 +59,7 @@ func fleetCommand(s streams) *cobra.Command {
 		"`CHANGE`: assume this change on every node: driver=VERSION, or a package such as torch==2.9.0 (may be repeated)")
 	cmd.Flags().StringVar(&f.expect, "inventory", "",
 		"also list nodes that `FILE` names and that no document is of: one name a line, or what kubectl get nodes (-o json too) or sinfo prints")
-	cmd.Flags().DurationVar(&f.maxAge, "max-age", 24*time.Hour,
+	cmd.Flags().DurationVar(&f.maxAge, "max-age", staleAge,
 		"call a node stale if its document is more than `TIME` older than the newest one")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 0, "stop after `TIME` (default: no limit)")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit 1 if a finding has `SEVERITY` or a higher one: error, warning or never")
@@ -79,7 +82,7 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	if standardInputTwice(append(slices.Clone(args), f.expect)) {
 		return errTwiceStdin
 	}
-	outputs, err := parseOutputs(report.FleetFormats, f.formats, f.colour, f.all, s)
+	outputs, err := parseOutputs(fleetFormats(), f.formats, f.colour, f.all, s)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"cudacompat/probe/host"
 
 	"github.com/spf13/cobra"
 )
@@ -116,7 +117,7 @@ func readBeneath(dir, name string) ([]byte, error) {
 	} else if !info.Mode().IsRegular() {
 		return nil, errSpecial
 	}
-	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := root.OpenFile(name, os.O_RDONLY|host.NonBlock, 0)
 	if err != nil {
 		return nil, fenceReason(err)
 	}

@@ -1,3 +1,5 @@
+//go:build !js
+
 // Command cudacompat tells whether the CUDA stack of a machine, a container or a machine image will work, and if not,
 // what to install instead. It only reads.
 package main
@@ -5,6 +7,8 @@ package main
 import (
 	"context"
 	"os"
+	"os/signal"
+	"syscall"
 
 	_ "cudacompat/internal/limit" // checks the address space before Go's runtime starts
 	"cudacompat/probe"
@@ -29,3 +33,6 @@ func runInMemory(args []string, s streams) int {
 	collectLate(most)
 	return runWithin(withinMemory(context.Background(), uint64(most)), args, s)
 }
+
+// ignoreBrokenPipe keeps a health check alive whose standard output is gone.
+func ignoreBrokenPipe() { signal.Ignore(syscall.SIGPIPE) }

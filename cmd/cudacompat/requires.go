@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -71,7 +72,7 @@ func requiresCommand(s streams) *cobra.Command {
 }
 
 func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error {
-	if f.comparesTrees(args) {
+	if !inPage && f.comparesTrees(args) {
 		return f.runTrees(ctx, s, args)
 	}
 	reading, cancel := withDeadline(ctx, f.limit())
@@ -80,7 +81,7 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 	if err != nil {
 		return err
 	}
-	if f.supports {
+	if f.supports && !inPage {
 		if err := f.askPromise(&asked); err != nil {
 			return err
 		}
@@ -104,7 +105,7 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 		return err
 	}
 	r.Tool = tool(asked.tables, true)
-	if f.readme != "" {
+	if f.readme != "" && !inPage {
 		if err := f.updateReadme(reading, s, r); err != nil {
 			return err
 		}
@@ -145,9 +146,9 @@ func (f *requiresFlags) question(reading context.Context, s streams, args []stri
 	if standardInputTwice([]string{asked.artefact, f.old}) {
 		return asked, errTwiceStdin
 	}
-	formats := report.RequireFormats
+	formats := requireFormats()
 	if f.old != "" {
-		formats = report.RequireDiffFormats
+		formats = requireDiffFormats()
 	}
 	if f.old == "" {
 		f.takeReadme()
@@ -249,6 +250,9 @@ func (f *requiresFlags) artefact(args []string) (string, error) {
 
 // read is the facts of a file or an environment; of what the flags name, where there is no name.
 func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, name string, s streams) (probe.Facts, error) {
+	if inPage {
+		return f.readGiven(reading, name, s.in)
+	}
 	waiting := reading
 	if f.timeout == 0 { // an archive's first byte may come late
 		bound, cancel := withDeadline(ctx, imageTimeout)
@@ -288,8 +292,7 @@ func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, 
 	case isDir:
 		look.envs, look.root, look.offline = []string{name}, "", false
 	case name != "":
-		given, err := inTime(reading, func() (probe.Facts, error) { return givenFacts(name, f.python, f.includeRoot, s.in) })
-		return meantFor(f.platform, given), err
+		return f.readGiven(reading, name, s.in)
 	}
 	if isSystem(f.platform) {
 		return probe.Facts{}, &usageError{"--platform " + f.platform + " is for files, and what is installed is for its own system", "leave it out"}
@@ -302,6 +305,12 @@ func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, 
 		ctx = reading
 	}
 	return look.readTelling(ctx, h, s.err), nil
+}
+
+// readGiven returns the facts of a file.
+func (f *requiresFlags) readGiven(ctx context.Context, name string, stdin io.Reader) (probe.Facts, error) {
+	given, err := inTime(ctx, func() (probe.Facts, error) { return givenFacts(name, f.python, f.includeRoot, stdin) })
+	return meantFor(f.platform, given), err
 }
 
 // targets are the hosts that were named.

@@ -28,7 +28,7 @@ func (f *tablesFlag) add(cmd *cobra.Command) {
 // load is the embedded tables, or those with the given ones over them, linted as a whole. A place that never ends is
 // left behind with the time: ctx's, else the usual.
 func (f *tablesFlag) load(ctx context.Context) (*matrix.Tables, error) {
-	if f.path == "" {
+	if f.path == "" || inPage {
 		return matrix.Embedded(), nil
 	}
 	if _, limited := ctx.Deadline(); !limited {

@@ -156,12 +156,12 @@ func asSentence(text string) string {
 	return text
 }
 
-// EndSignals are those that ask for the end of a run, Ctrl-C, a polite kill and a terminal that was closed, from now on;
-// those that the caller has turned off, as nohup does, stay off. They are not given back: one that came while guard is
+// EndSignals returns those that ask for the end of a run, from now on. Those that the caller has turned off, as nohup
+// does, stay off. They are not given back: one that came while guard is
 // about to end would take its exit code away.
 func EndSignals() chan os.Signal {
 	signals := make(chan os.Signal, 4)
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, s := range endSignals {
 		if !signal.Ignored(s) {
 			signal.Notify(signals, s)
 		}

@@ -64,11 +64,11 @@ func ResultOf(rule string, findings, apart []verdict.Finding, v verdict.Verdict)
 // ExplainFormats is every format of an explained log.
 var ExplainFormats = []Format[Explained]{
 	{"text", explainedText},
-	{"json", explainedJSON},
+	{"json", ExplainedJSON},
 }
 
-// explainedJSON writes the contract "cudacompat/diagnosis/v1" with the findings beside it.
-func explainedJSON(w io.Writer, e Explained, _ Style) error {
+// ExplainedJSON writes the contract "cudacompat/diagnosis/v1" with the findings beside it.
+func ExplainedJSON(w io.Writer, e Explained, _ Style) error {
 	if e.Findings == nil {
 		e.Findings = []verdict.Finding{}
 	}

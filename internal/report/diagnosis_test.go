@@ -55,7 +55,7 @@ func explain(t *testing.T, e Explained, format string, style Style) string {
 	var b bytes.Buffer
 	write := func() error { return explainedText(&b, e, style) }
 	if format == "json" {
-		write = func() error { return explainedJSON(&b, e, style) }
+		write = func() error { return ExplainedJSON(&b, e, style) }
 	}
 	if err := write(); err != nil {
 		t.Fatal(err)

@@ -124,6 +124,11 @@ type Format[T any] struct {
 	Write func(io.Writer, T, Style) error
 }
 
+// OnlyJSON returns the format json, for a program that writes no other.
+func OnlyJSON[T any]() []Format[T] {
+	return []Format[T]{{"json", func(w io.Writer, value T, _ Style) error { return writeJSON(w, value) }}}
+}
+
 // Formats is every format, in the order in which they are listed for people.
 var Formats = []Format[Report]{
 	{"text", Text},

@@ -180,7 +180,7 @@ func (w *steppingRoot) open(name string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return regular(w.root.OpenFile(relative(resolved), os.O_RDONLY|syscall.O_NONBLOCK, 0))
+	return regular(w.root.OpenFile(relative(resolved), os.O_RDONLY|NonBlock, 0))
 }
 
 func (w *steppingRoot) openDir(name string) (dir, error) {
@@ -195,7 +195,7 @@ func (w *steppingRoot) openDir(name string) (dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return listable(w.root.OpenFile(relative(resolved), os.O_RDONLY|syscall.O_NONBLOCK, 0))
+	return listable(w.root.OpenFile(relative(resolved), os.O_RDONLY|NonBlock, 0))
 }
 
 // Plain takes the cause out of a PathError, whose path would be this machine's and not the target's.

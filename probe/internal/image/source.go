@@ -12,7 +12,8 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"syscall"
+
+	"cudacompat/probe/host"
 )
 
 // source is where the parts of an image lie: documents of JSON, and layers.
@@ -45,9 +46,9 @@ func (d directory) open(name string) (*os.File, error) {
 	if d.flat {
 		name = path.Base(strings.Replace(name, "index.json", "manifest.json", 1))
 	}
-	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := d.root.OpenFile(name, os.O_RDONLY|host.NonBlock, 0)
 	if errors.Is(err, fs.ErrNotExist) && d.flat { // one of several
-		f, err = d.root.OpenFile(name+".manifest.json", os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		f, err = d.root.OpenFile(name+".manifest.json", os.O_RDONLY|host.NonBlock, 0)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, absentError(name)

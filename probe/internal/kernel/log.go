@@ -83,7 +83,7 @@ func ReadLog(h *host.Host) (source.Update, error) {
 //	4,1084,52712345,-;NVRM: Xid (PCI:0000:00:1e): 79, pid=1234, name=python, GPU has fallen off the bus.
 func readKmsg(h *host.Host, log *kernelLines) (string, error) {
 	const name = "/dev/kmsg"
-	fd, err := syscall.Open(h.Real(name), syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	fd, err := syscall.Open(h.Real(name), syscall.O_RDONLY|host.NonBlock|syscall.O_CLOEXEC, 0)
 	if errors.Is(err, fs.ErrPermission) {
 		return "", source.Skipped("/dev/kmsg can only be read by root")
 	}

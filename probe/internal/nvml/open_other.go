@@ -1,3 +1,5 @@
+//go:build !unix
+
 package nvml
 
 // openNodes is of systems with device nodes.

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"syscall/js"
+)
+
+// main gives the page's worker the function cudacompat(request, done): it judges a paste, as JSON, and calls done with
+// the answer as JSON.
+func main() {
+	collectLate(inUse)
+	judge := js.FuncOf(func(_ js.Value, args []js.Value) any {
+		go func() {
+			var p paste
+			if err := json.Unmarshal([]byte(args[0].String()), &p); err != nil {
+				panic(err) // the worker's own mistake
+			}
+			answer, err := json.Marshal(judgePaste(withinMemory(context.Background(), inUse), p))
+			if err != nil {
+				panic(err)
+			}
+			args[1].Invoke(string(answer))
+		}()
+		return nil
+	})
+	js.Global().Set("cudacompat", judge)
+	select {}
+}
+
+// ignoreBrokenPipe does nothing in a page, which has no pipes.
+func ignoreBrokenPipe() {}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"cudacompat/matrix/pin"
+	"cudacompat/probe"
+)
+
+// inPage reports whether this is the program that a page of the site runs. It judges texts, and has no machine to
+// examine: what would examine one is not linked into it.
+const inPage = runtime.GOOS == "js"
+
+var errInPage = &usageError{"a page does not look at a machine", "run cudacompat there"}
+
+// pasteCap is how many bytes a pasted text may have.
+const pasteCap = 2 << 20
+
+// The names under which two texts are compared, as files.
+const (
+	newName = "new"
+	oldName = "old"
+)
+
+// paste is what a page asks: one text to judge, or two to compare, and the flags that describe the machine.
+type paste struct {
+	Text     string `json:"text"`
+	Old      string `json:"old"`     // what the text is compared with
+	Compare  bool   `json:"compare"` // whether it is: both are files then, called new and old
+	Driver   string `json:"driver"`
+	GPU      string `json:"gpu"`
+	Instance string `json:"instance"`
+	Python   string `json:"python"`
+	Platform string `json:"platform"`
+}
+
+// pasted is the answer: what the command that judged the text prints with -o json.
+type pasted struct {
+	Command  []string        `json:"command"`  // its words, after the program's name
+	Code     int             `json:"code"`     // its exit code
+	Document json.RawMessage `json:"document"` // what it prints; null if it refused the text
+	Error    string          `json:"error"`    // what it says instead
+}
+
+// judgePaste judges a text by the command that is for it: a log by explain, the documents of several nodes by fleet, two
+// texts by requires --diff, and any other by check.
+func judgePaste(ctx context.Context, p paste) pasted {
+	if size := max(len(p.Text), len(p.Old)); size > pasteCap {
+		return pasted{Code: exitUsage, Error: fmt.Sprintf("the text has %.1f MB, and a page judges up to %d MB; the program reads more.", float64(size)/1e6, pasteCap>>20)}
+	}
+	var result pasted
+	switch {
+	case p.Compare:
+		result = p.run(ctx, "requires", []string{newName, "--diff", oldName}, p.requires)
+	case holdsNodes([]byte(p.Text)):
+		return p.run(ctx, "fleet", []string{"-"}, p.fleet)
+	case isForeign([]byte(p.Text)):
+		return p.run(ctx, "explain", []string{"-", "--no-here"}, p.explain)
+	default:
+		result = p.run(ctx, "check", []string{"-"}, p.check)
+	}
+	result.Command = append(result.Command, p.flags()...)
+	return result
+}
+
+// isForeign reports whether a text describes neither a machine nor what is to be installed: it is a log, or nothing.
+func isForeign(text []byte) bool {
+	for _, d := range probe.Machines(probe.Document{Data: text}) {
+		if _, err := probe.GivenFile(d); !errors.Is(err, probe.ErrForeign) || d.Typed || isStructured(text) {
+			return false
+		}
+	}
+	return true
+}
+
+// holdsNodes reports whether a text is what fleet reads and check does not: a document on each of several lines, or one
+// that names its node.
+func holdsNodes(text []byte) bool {
+	trimmed := bytes.TrimSpace(text)
+	if !bytes.HasPrefix(trimmed, []byte("{")) {
+		return false
+	}
+	if !json.Valid(trimmed) {
+		return hasLine(trimmed)
+	}
+	var envelope struct {
+		Node  string          `json:"node"`
+		Facts json.RawMessage `json:"facts"`
+	}
+	return json.Unmarshal(trimmed, &envelope) == nil && envelope.Node != "" && envelope.Facts != nil
+}
+
+// run runs a command, and returns what it writes.
+func (p paste) run(ctx context.Context, name string, args []string, command func(context.Context, streams) error) pasted {
+	var out, says bytes.Buffer
+	s := streams{strings.NewReader(p.Text), &out, &says}
+	r := pasted{Command: append([]string{name}, args...), Code: exitCode(command(ctx, s), streams{nil, &out, &says})}
+	if out.Len() > 0 {
+		r.Document = out.Bytes()
+	}
+	r.Error = strings.TrimSpace(strings.ReplaceAll(says.String(), "cudacompat: ", ""))
+	return r
+}
+
+// flags are those of the command line that describe the machine of the paste.
+func (p paste) flags() []string {
+	var list []string
+	for _, f := range []struct{ name, value string }{{"--driver", p.Driver}, {"--gpu", p.GPU}, {"--instance", p.Instance},
+		{"--python", p.Python}, {"--platform", p.Platform}} {
+		if f.value != "" {
+			list = append(list, f.name, f.value)
+		}
+	}
+	return list
+}
+
+// machines are the values of a flag that takes a list.
+func machines(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
+}
+
+var asJSON = []string{"json"}
+
+func (p paste) check(ctx context.Context, s streams) error {
+	f := checkFlags{limit: checkTimeout, platform: p.Platform, judgeFlags: judgeFlags{driver: p.Driver, python: p.Python,
+		gpus: machines(p.GPU), instances: machines(p.Instance), failOn: "error", formats: asJSON, colour: "never",
+		given: func(string) bool { return false }}}
+	return f.checkDocuments(ctx, []string{"-"}, s)
+}
+
+func (p paste) explain(ctx context.Context, s streams) error {
+	f := explainFlags{noHere: true, timeout: logTimeout, formats: asJSON, colour: "never"}
+	f.tables, _ = f.load(ctx) // the embedded ones are always there
+	return f.logs(ctx, []string{"-"}, s)
+}
+
+func (p paste) fleet(ctx context.Context, s streams) error {
+	f := fleetFlags{maxAge: staleAge, failOn: "error", formats: asJSON, colour: "never"}
+	return f.run(ctx, s, []string{"-"})
+}
+
+func (p paste) requires(ctx context.Context, s streams) error {
+	f := requiresFlags{old: oldName, driver: p.Driver, python: p.Python, platform: p.Platform, gpus: machines(p.GPU),
+		instances: machines(p.Instance), formats: asJSON, colour: "never"}
+	return f.run(ctx, s, []string{newName})
+}
+
+// line is the command as it is typed.
+func (r pasted) line() string { return pin.Command(append([]string{"cudacompat"}, r.Command...)...) }
