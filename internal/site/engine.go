@@ -12,16 +12,31 @@ import (
 const (
 	// engineBudget is how many bytes of it travel. The rest of the site has a budget of its own.
 	engineBudget = 5_000_000
-	// enginePages is how much memory it may take, in pages of 64 KiB: 512 MiB.
-	enginePages = 8192
+	// engineMemory is how much memory it may take, in pages of 64 KiB: 512 MiB.
+	engineMemory = 8192
 )
+
+// enginePages writes the pages that run the engine, and the engine.
+func (b *builder) enginePages() error {
+	b.listed("Paste a report, a log or a lock", "paste/", "paste report log lock collect_env nvidia-smi Dockerfile requirements")
+	b.listed("What does a change cost?", "change/", "change bump diff locks releases requires")
+	if err := b.page("paste", page{Title: "Paste a report, a log or a lock", Path: "paste/", Scripts: []string{"paste.js"}, Engine: true,
+		Description: "Judges what collect_env or nvidia-smi prints, requirements, locks, Dockerfiles and logs, in the browser. Nothing is sent."}); err != nil {
+		return err
+	}
+	if err := b.page("change", page{Title: "What does a change cost?", Path: "change/", Scripts: []string{"paste.js"}, Engine: true,
+		Description: "Compares two locks or releases: which GPUs are lost, and which need a newer driver. Nothing is sent."}); err != nil {
+		return err
+	}
+	return b.engineFiles()
+}
 
 // engineFiles writes the engine, compressed and within its memory, and the script of Go's that starts it.
 func (b *builder) engineFiles() error {
 	if b.Engine == nil {
 		return nil
 	}
-	wasm, err := limitMemory(b.Engine, enginePages)
+	wasm, err := limitMemory(b.Engine, engineMemory)
 	if err != nil {
 		return fmt.Errorf("the engine: %w", err)
 	}

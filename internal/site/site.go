@@ -36,6 +36,8 @@ type Config struct {
 	Repository string          // where the project is, "https://github.com/OWNER/cudacompat"; empty: not known
 	Wants      []string        // empty: all
 	Pythons    []string        // beside the first view's, in files of their own
+	Engine     []byte          // the program as built for a page, which judges a paste; nil: the pages come without it
+	Loader     []byte          // Go's script that starts it
 	Context    context.Context // ends the work
 }
 
@@ -71,6 +73,7 @@ type page struct {
 	JSON        string // the same as data, beside the page
 	Scripts     []string
 	Wide        bool
+	Engine      bool // whether the page runs the engine
 }
 
 // Root is the way from the page to the site's root: "../../".
@@ -109,7 +112,7 @@ func Build(c Config) error {
 	if err := b.load(); err != nil {
 		return err
 	}
-	for _, step := range []func() error{b.assets, b.answers, b.needsFiles, b.gridPages, b.things, b.documents, b.tables, b.finish} {
+	for _, step := range []func() error{b.assets, b.answers, b.needsFiles, b.gridPages, b.enginePages, b.things, b.documents, b.tables, b.finish} {
 		if err := step(); err != nil {
 			return err
 		}

@@ -19,11 +19,16 @@ func main() {
 	address := flag.String("site", os.Getenv("SITE"), "where the site will be: `https://…`")
 	repository := flag.String("repository", os.Getenv("REPOSITORY"), "where the project is: `https://…`")
 	pythons := flag.String("pythons", "", "`LIST` of Pythons beside 3.12, separated by commas: each takes as long again")
+	engine := flag.String("engine", "", "the program as built for GOOS=js GOARCH=wasm, a `file`; empty: the site comes without it")
+	loader := flag.String("loader", "", "the wasm_exec.js of the Go that built it, a `file`")
 	flag.Parse()
 	begin := time.Now()
 	c := site.Config{Out: *out, Tables: matrix.Embedded(), Docs: os.DirFS(*root), Data: data.FS, Site: *address, Repository: strings.TrimSuffix(*repository, "/")}
 	if *pythons != "" {
 		c.Pythons = strings.Split(*pythons, ",")
+	}
+	if *engine != "" {
+		c.Engine, c.Loader = read(*engine), read(*loader)
 	}
 	if err := os.RemoveAll(*out); err != nil {
 		fail(err)
@@ -32,6 +37,14 @@ func main() {
 		fail(err)
 	}
 	fmt.Fprintf(os.Stderr, "%s: written in %.1f s\n", *out, time.Since(begin).Seconds())
+}
+
+func read(name string) []byte {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		fail(err)
+	}
+	return data
 }
 
 func fail(err error) {
