@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"time"
 
 	"cudacompat/matrix/pin"
 	"cudacompat/probe"
@@ -18,6 +19,9 @@ import (
 const inPage = runtime.GOOS == "js"
 
 var errInPage = &usageError{"a page does not look at a machine", "run cudacompat there"}
+
+// pasteTimeout is how long judging a paste may take: a browser is slower than a machine, and the page ends what takes longer.
+const pasteTimeout = 20 * time.Second
 
 // pasteCap is how many bytes a pasted text may have.
 const pasteCap = 2 << 20
@@ -128,25 +132,25 @@ func machines(list string) []string {
 var asJSON = []string{"json"}
 
 func (p paste) check(ctx context.Context, s streams) error {
-	f := checkFlags{limit: checkTimeout, platform: p.Platform, judgeFlags: judgeFlags{driver: p.Driver, python: p.Python,
+	f := checkFlags{limit: pasteTimeout, platform: p.Platform, judgeFlags: judgeFlags{driver: p.Driver, python: p.Python,
 		gpus: machines(p.GPU), instances: machines(p.Instance), failOn: "error", formats: asJSON, colour: "never",
 		given: func(string) bool { return false }}}
 	return f.checkDocuments(ctx, []string{"-"}, s)
 }
 
 func (p paste) explain(ctx context.Context, s streams) error {
-	f := explainFlags{noHere: true, timeout: logTimeout, formats: asJSON, colour: "never"}
+	f := explainFlags{noHere: true, timeout: pasteTimeout, formats: asJSON, colour: "never"}
 	f.tables, _ = f.load(ctx) // the embedded ones are always there
 	return f.logs(ctx, []string{"-"}, s)
 }
 
 func (p paste) fleet(ctx context.Context, s streams) error {
-	f := fleetFlags{maxAge: staleAge, failOn: "error", formats: asJSON, colour: "never"}
+	f := fleetFlags{timeout: pasteTimeout, maxAge: staleAge, failOn: "error", formats: asJSON, colour: "never"}
 	return f.run(ctx, s, []string{"-"})
 }
 
 func (p paste) requires(ctx context.Context, s streams) error {
-	f := requiresFlags{old: oldName, driver: p.Driver, python: p.Python, platform: p.Platform, gpus: machines(p.GPU),
+	f := requiresFlags{old: oldName, lookFlags: lookFlags{timeout: pasteTimeout}, driver: p.Driver, python: p.Python, platform: p.Platform, gpus: machines(p.GPU),
 		instances: machines(p.Instance), formats: asJSON, colour: "never"}
 	return f.run(ctx, s, []string{newName})
 }

@@ -77,7 +77,7 @@
   }
 
   function ask(request) {
-    ended('Another text was given.');
+    if (waiting) ended('Another text was given.');
     return new Promise(function (done, fail) {
       waiting = { id: ++count, done: done, fail: fail };
       if (!worker) begin();
@@ -97,15 +97,30 @@
 
   function sizeOf(text) { return text.length > MOST ? text.length : new Blob([text]).size; }
 
+  // A text that is too long for a box to show at once is held beside it.
+  var HOLD = 200000, held = {};
+
+  function put(area, text) {
+    if (text.length <= HOLD) {
+      held[area.id] = null;
+      area.value = text;
+      return;
+    }
+    held[area.id] = text;
+    area.value = '';
+    area.placeholder = 'A text of ' + (text.length / 1e6).toFixed(1) + ' MB is here. Paste another to replace it.';
+  }
+
+  function textOf(area) { return area && (held[area.id] || area.value) || ''; }
+
   function refuse(why) { out.hidden = true; out.textContent = ''; say(why); }
 
   function run() {
-    var why = large(sizeOf(box.value)) || old && large(sizeOf(old.value));
+    var request = { text: textOf(box) }, before = textOf(old), why = large(sizeOf(request.text)) || large(sizeOf(before));
     if (why) return refuse(why);
-    if (!box.value.trim() || old && !old.value.trim()) return refuse(old ? 'Give both texts.' : 'Paste a text first.');
-    var request = { text: box.value };
+    if (!/\S/.test(request.text) || old && !/\S/.test(before)) return refuse(old ? 'Give both texts.' : 'Paste a text first.');
     ['driver', 'gpu', 'instance', 'python', 'platform'].forEach(function (k) { if (form.elements[k].value.trim()) request[k] = form.elements[k].value.trim(); });
-    if (old) { request.old = old.value; request.compare = true; }
+    if (old) { request.old = before; request.compare = true; }
     var fleet = !old && fleetOf(request.text);
     if (fleet) return show({ command: ['fleet', '-o', 'json'], document: fleet, error: '' }, request);
     stop.hidden = false;
@@ -122,7 +137,7 @@
   function take(file, into) {
     var why = large(file.size);
     if (why) return refuse(why);
-    file.text().then(function (text) { into.value = text; if (!old) run(); }, function () { refuse('The file could not be read.'); });
+    file.text().then(function (text) { put(into, text); if (!old) run(); }, function () { refuse('The file could not be read.'); });
   }
 
   [box, old].forEach(function (area) {
@@ -130,8 +145,10 @@
     area.addEventListener('paste', function (e) {
       var text = e.clipboardData && e.clipboardData.getData('text'), why = text && large(text.length);
       if (why) { e.preventDefault(); return refuse(why); }
+      if (text && text.length > HOLD) { e.preventDefault(); put(area, text); }
       if (!old) setTimeout(run, 0);
     });
+    area.addEventListener('input', function () { held[area.id] = null; });
     area.addEventListener('dragover', function (e) { e.preventDefault(); });
     area.addEventListener('drop', function (e) {
       if (e.dataTransfer.files.length) { e.preventDefault(); take(e.dataTransfer.files[0], area); }
@@ -283,7 +300,7 @@
 
   function finding(f, n, lines) {
     var id = 'finding-' + n, card = el('section', { id: id, 'class': 'card finding ' + (SEVERITIES[f.severity] ? f.severity : '') });
-    card.appendChild(el('h3', {}, (SEVERITIES[f.severity] || '') + ': ', rule(f.rule), f.target ? ' on ' + f.target : ''));
+    card.appendChild(el('h2', {}, (SEVERITIES[f.severity] || '') + ': ', rule(f.rule), f.target ? ' on ' + f.target : ''));
     card.appendChild(el('p', { 'class': 'what', text: f.message }));
     if (f.need) card.appendChild(el('p', { text: 'It needs ' + f.need + '.' }));
     var ul = el('ul', { 'class': 'evidence' });
@@ -293,7 +310,7 @@
     });
     if (ul.firstChild) card.appendChild(ul);
     list(f.pins).forEach(function (p) {
-      card.appendChild(el('h4', { text: [p.package, p.version].filter(Boolean).join(' ') + (p.why ? ': ' + p.why : '') }));
+      card.appendChild(el('h3', { text: [p.package, p.version].filter(Boolean).join(' ') + (p.why ? ': ' + p.why : '') }));
       Object.keys(p.commands || {}).forEach(function (tool) { card.appendChild(command(p.commands[tool], tool)); });
       steps(p.steps, card);
     });
@@ -305,7 +322,7 @@
 
   function headline(d) {
     var worst = list(d.findings).filter(function (f) { return f.severity === 'error'; })[0], open = list(d.unknown)[0];
-    if (d.outcome === 'incompatible' && worst) return 'incompatible: ' + worst.message;
+    if (d.outcome === 'incompatible' && worst) return 'incompatible: ' + (/ /.test(worst.subject) && worst.message.indexOf(worst.subject) < 0 ? worst.subject + ': ' : '') + worst.message;
     if (d.outcome === 'inconclusive' && d.log) return 'inconclusive: the ' + d.log.blame + ' is at fault by the error in the text. ' + d.log.because;
     if (d.outcome === 'inconclusive' && open) return 'inconclusive: ' + [open.subject, open.missing].filter(Boolean).join(': ');
     if (d.outcome === 'inconclusive' && !list(d.answers).length && !worst) return 'inconclusive: there is nothing to compare. Say which machine it is for, below the text.';
@@ -359,7 +376,7 @@
   var BLAMED = { environment: 'The environment is at fault', program: 'The program is at fault', hardware: 'The hardware is at fault', none: 'Nothing is wrong', unknown: 'The log does not tell' };
 
   function logCard(d, lines, title) {
-    var card = el('section', { id: 'log', 'class': 'card' }, el('h3', {}, title + ': ', el('span', { text: d.cause || 'unknown' })));
+    var card = el('section', { id: 'log', 'class': 'card' }, el('h2', {}, title + ': ', el('span', { text: d.cause || 'unknown' })));
     card.appendChild(el('p', { 'class': 'what', text: (BLAMED[d.blame] || '') + (d.because ? '. ' + d.because : '') }));
     if (d.why) card.appendChild(el('p', { text: d.why }));
     var ul = el('ul', { 'class': 'evidence' });
@@ -448,7 +465,7 @@
       out.appendChild(el('section', {}, el('h2', { text: 'The machines that were named' }), t));
     }
     list(diff.changes).forEach(function (c) {
-      var card = el('section', { 'class': 'card' }, el('h3', { text: (CHANGES[c.kind] || c.kind) + ': compute capability ' + list(c.compute_capabilities).join(', ') }));
+      var card = el('section', { 'class': 'card' }, el('h2', { text: (CHANGES[c.kind] || c.kind) + ': compute capability ' + list(c.compute_capabilities).join(', ') }));
       card.appendChild(el('p', { 'class': 'what', text: 'driver ' + drivers(c.old) + ' → ' + drivers(c.new) }));
       var gpus = list(c.gpus), names = el('p', { text: gpus.slice(0, 6).join(', ') });
       card.appendChild(names);
