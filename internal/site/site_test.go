@@ -74,7 +74,7 @@ func built(t *testing.T) (string, *builder) {
 	if err := b.load(); err != nil {
 		t.Fatal(err)
 	}
-	for _, step := range []func() error{b.assets, b.answers, b.things, b.documents, b.tables, b.finish} {
+	for _, step := range []func() error{b.assets, b.answers, b.enginePages, b.things, b.documents, b.tables, b.finish} {
 		if err := step(); err != nil {
 			t.Fatal(err)
 		}
