@@ -89,7 +89,11 @@
 
   // ---- the form
 
-  function say(text) { status.textContent = visible(text); }
+  // say says how it stands. What the result says itself is only spoken.
+  function say(text, spoken) {
+    status.className = spoken ? 'sr' : '';
+    status.textContent = visible(text);
+  }
 
   function large(size) {
     return size > MOST && 'The text has ' + (size / 1e6).toFixed(1) + ' MB, and a page judges up to 2 MB; the program reads more.';
@@ -285,8 +289,8 @@
     var id = 'link-' + (++link.count), li = el('li', { id: id }, el('span', { 'class': 'mark ' + (MARKS[l.state] ? l.state : ''), 'aria-hidden': 'true', text: MARKS[l.state] || '?' }),
       el('b', {}, name || l.link, el('span', { 'class': 'sr', text: ' (' + l.state + ')' })));
     var n = lines ? lines.mark(lines.find(l.link, l.value, l.from), l.link, id, l.state === 'broken') : 0;
-    var what = el('span', { text: [l.value, l.gpu && l.gpu !== l.value && 'for ' + l.gpu].filter(Boolean).join(' ') || (l.state === 'assumed' ? 'assumed' : '') });
-    var from = l.state === 'assumed' && l.value ? 'assumed: ' + (l.from || '') : l.from || '';
+    var what = el('span', { text: [l.value, l.gpu && l.gpu !== l.value && 'for ' + l.gpu].filter(Boolean).join(' ') });
+    var from = l.state === 'assumed' ? 'assumed: ' + (l.from || 'not looked at') : l.from || '';
     if (from || n) { what.appendChild(el('span', { 'class': 'more', text: (what.textContent ? ', ' : '') + from + (n && from ? ', ' : '') })); if (n) what.appendChild(lineLink(n)); }
     list(l.because).forEach(function (r) { what.appendChild(document.createTextNode(' ')); what.appendChild(rule(r)); });
     li.appendChild(what);
@@ -311,7 +315,13 @@
     if (ul.firstChild) card.appendChild(ul);
     list(f.pins).forEach(function (p) {
       card.appendChild(el('h3', { text: [p.package, p.version].filter(Boolean).join(' ') + (p.why ? ': ' + p.why : '') }));
-      Object.keys(p.commands || {}).forEach(function (tool) { card.appendChild(command(p.commands[tool], tool)); });
+      var tools = Object.keys(p.commands || {});
+      if (tools[0]) card.appendChild(command(p.commands[tools[0]], tools[0]));
+      if (tools[1]) {
+        var rest = el('details', {}, el('summary', { text: 'with ' + tools.slice(1).join(', ') }));
+        tools.slice(1).forEach(function (tool) { rest.appendChild(command(p.commands[tool], tool)); });
+        card.appendChild(rest);
+      }
       steps(p.steps, card);
     });
     steps(f.steps, card);
@@ -560,7 +570,7 @@
       out.hidden = false;
       out.appendChild(el('p', { 'class': 'verdict', text: words[0].replace(/^"-": /, '') }));
       if (words[1]) out.appendChild(el('p', { text: words[1] }));
-      return say('It was not judged.');
+      return say('It was not judged: ' + words[0], true);
     }
     if (answer.command[0] === 'fleet') fleet(d);
     else if (answer.command[0] === 'explain') diagnosis(d, lines);
@@ -570,7 +580,7 @@
     out.insertBefore(bar, out.childNodes[1] || null);
     if (answer.code !== undefined) out.appendChild(el('p', { 'class': 'more' }, 'The same as ', el('code', { text: 'cudacompat ' + answer.command.join(' ').replace(/ --no-here/, '') })));
     out.hidden = false;
-    say('Judged. ' + out.querySelector('.verdict').textContent.slice(0, 160));
+    say('Judged. ' + out.querySelector('.verdict').textContent.slice(0, 160), true);
   }
 
   form.hidden = false;
