@@ -17,6 +17,7 @@
 # make bench      measure what runs cost, and write docs/performance.md
 # make site       write the web site into dist/site (SITE=https://…: where it will be; REPOSITORY=https://…: the project)
 # make site-test  test it in Chromium, and its answers beside the program's (node, npm, chromium)
+# make paste-test compare what the site's engine says of some 2,000 texts with what the program says (node; CASES=DIR: more)
 # make release    build every artefact of a release into dist/ (VERSION=0.1.0): see packaging/release.sh
 
 # go-nvml wraps functions that its header marks as deprecated: a warning for each, of which none is ours.
@@ -185,3 +186,10 @@ bin/engine.wasm: FORCE
 # Needs node, npm and a Chromium (CHROMIUM=PATH, else the one on PATH).
 site-test: site
 	tools/site/test.sh dist/site bin/cudacompat
+
+.PHONY: paste-test
+
+# CASES names directories with more cases, in files of one JSON object a line.
+paste-test: site
+	go run ./tools/site/texts $(CASES) >dist/texts.jsonl
+	node tools/site/paste_test.js dist/site bin/cudacompat dist/texts.jsonl

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"cudacompat/matrix/pin"
 	"cudacompat/probe"
 )
 
@@ -154,6 +153,3 @@ func (p paste) requires(ctx context.Context, s streams) error {
 		instances: machines(p.Instance), formats: asJSON, colour: "never"}
 	return f.run(ctx, s, []string{newName})
 }
-
-// line is the command as it is typed.
-func (r pasted) line() string { return pin.Command(append([]string{"cudacompat"}, r.Command...)...) }

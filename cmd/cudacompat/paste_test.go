@@ -61,6 +61,7 @@ func TestPaste(t *testing.T) {
 		t.Fatal(err)
 	}
 	node := `{"node":"n1","facts":` + line.String() + "}\n"
+	_, report, _ := asCommand(t, paste{Text: readExample(t, "collect_env/broken.txt")}, []string{"check", "-"})
 	for _, c := range []struct {
 		name, command string
 		p             paste
@@ -72,6 +73,7 @@ func TestPaste(t *testing.T) {
 		{"list", "check - --driver 535.183.01 --gpu L4", paste{Text: "torch==2.9.0\nvllm==0.11.0\n", Driver: "535.183.01", GPU: "L4"}, exitIncompatible, `"extension-mismatch"`},
 		{"machines", "check - --gpu P100,L4 --python 3.12 --platform linux", paste{Text: "torch==2.9.0\n", GPU: "P100,L4", Python: "3.12", Platform: "linux"}, exitIncompatible, `"P100"`},
 		{"facts", "check -", paste{Text: facts}, exitIncompatible, `"gpu-arch-missing"`},
+		{"doctor's JSON", "check -", paste{Text: report}, exitIncompatible, `"driver-too-old"`},
 		{"log", "explain - --no-here", paste{Text: log}, exitIncompatible, `"gpu-arch-missing"`},
 		{"nothing", "explain - --no-here", paste{Text: "hello\n"}, exitInconclusive, `"nothing-found"`},
 		{"empty", "explain - --no-here", paste{}, exitInconclusive, `"blame": "unknown"`},

@@ -1,5 +1,5 @@
-// paste_test.js SITE PROGRAM MODE DIR: the engine says what the program says. DIR holds texts, and beside NAME may stand
-// NAME.flags, a JSON object of the request's other fields. It runs in Node, with the shims of the page.
+// paste_test.js SITE PROGRAM TEXTS: the engine, run in Node with the page's own files, says what the program says of each
+// text. TEXTS is what tools/site/texts writes.
 'use strict';
 const fs = require('fs'), path = require('path'), os = require('os'), { spawnSync } = require('child_process');
 const [site, program, list] = process.argv.slice(2);
@@ -7,7 +7,6 @@ const [site, program, list] = process.argv.slice(2);
 // A text a line: {"name":"…","text":"…", and what else the request has}.
 const requests = fs.readFileSync(list, 'utf8').split('\n').filter(Boolean).map(l => JSON.parse(l));
 
-const scope = globalThis, nodeProcess = process;
 function loadEngine() {
   const engine = fs.readFileSync(path.join(site, 'assets/engine.js'), 'utf8'), go = fs.readFileSync(path.join(site, 'assets/wasm_exec.js'), 'utf8');
   // In a context of its own, since the engine's file system takes the place of Node's.

@@ -14,3 +14,4 @@ top=$here/../..
 node "$here/readings_test.js" "$site" "$program" "$top"/examples/collect_env/*.txt "$top"/probe/internal/input/testdata/samples/smi-[1-9o]*.txt \
 	"$top"/probe/internal/input/testdata/samples/smi-q.txt
 node "$here/browser_test.js" "$site"
+node "$here/paste_browser_test.js" "$site"
