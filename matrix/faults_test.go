@@ -129,8 +129,9 @@ func TestFaults(t *testing.T) {
 }
 
 // unsaid says what is wrong with how a report names the first place that failed: neither a link, an unknown, a note nor a
-// failed source names it, or two unknowns do. What is closed to this user in a home is said once for all homes. What is root's
-// alone in /proc and /sys, and how the system updates itself, is not said: it moves nothing.
+// failed source names it, or two unknowns do. What is closed to this user in a home is said once for all homes. A refusal in
+// /proc and /sys, or of how the system updates itself, is not said: what is read there only adds to a finding (the time of
+// the boot, who holds a lock, the machine's vendor, the IOMMU). The GPUs' own files are read by the source pci, which fails.
 func unsaid(v verdict.Verdict, f probe.Facts, place string, code syscall.Errno) string {
 	refused := code == syscall.EACCES || code == syscall.EPERM
 	moves := !slices.ContainsFunc([]string{"/proc/", "/sys/", "/etc/dnf", "/etc/apt", "/usr/bin/unattended-upgrade"},

@@ -52,7 +52,7 @@ var pciNumber = lazyregexp.New(`^0x[0-9a-f]{4}$`)
 
 // pciGPU reads one PCI device: vendor "0x10de", class "0x030000" (VGA) or "0x030200" (3D controller), device "0x27b8".
 // It returns nil for any other class, and for the virtual functions of a GPU on a vGPU host, each of which belongs to a
-// virtual machine.
+// virtual machine. If the driver that it is bound to cannot be read, it returns the GPU and the error.
 func pciGPU(h *host.Host, d host.PCIDevice) (*facts.GPU, error) {
 	if d.Err != nil || d.Vendor != nvidia {
 		return nil, d.Err
@@ -70,11 +70,15 @@ func pciGPU(h *host.Host, d host.PCIDevice) (*facts.GPU, error) {
 		return nil, host.Damaged(path.Join(dir, "device"), "no number of a device in it")
 	}
 	gpu := &facts.GPU{PCIID: "10de:" + strings.TrimPrefix(device, "0x"), Bus: path.Base(dir), From: []string{"/sys/bus/pci"}}
-	if driver, err := h.Resolve(path.Join(dir, "driver")); err == nil {
+	driver, err := h.Resolve(path.Join(dir, "driver"))
+	switch {
+	case err == nil:
 		gpu.Bound = path.Base(driver)
+	case host.Absent(err):
+		err = nil
 	}
 	if h.Exists("/proc/driver/nvidia/gpus/" + gpu.Bus) {
 		gpu.From = append(gpu.From, "/proc/driver/nvidia")
 	}
-	return gpu, nil
+	return gpu, err
 }
