@@ -58,7 +58,8 @@ func (i Install) pip(at Place) string {
 	program, place := []string{"pip"}, []string(nil)
 	switch {
 	case at.Target != "":
-		place = []string{"--target", at.Target}
+		// pip leaves a copy that is there as it stands, unless it is told to upgrade, and cannot uninstall from a directory.
+		place, i.Upgrade, i.Remove = []string{"--target", at.Target}, true, nil
 	case at.Python != "":
 		program = []string{at.Python, "-m", "pip"}
 	}
