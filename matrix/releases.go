@@ -33,6 +33,19 @@ func Releases(t *Tables, name string) []string {
 	return list
 }
 
+// ReleasesIn lists the releases of a package that the tables know and that specifiers of PEP 440 admit, oldest first;
+// nothing if the specifiers cannot be read.
+func ReleasesIn(t *Tables, name, specifiers string) []string {
+	if specifiers == "" {
+		return Releases(t, name)
+	}
+	wanted, err := version.ParseSpecifiers(specifiers)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(Releases(t, name), func(release string) bool { return !wanted.Has(release) })
+}
+
 // CompareReleases compares two releases of a package, with their post-releases.
 func CompareReleases(a, b string) int { return pins.CompareReleases(a, b) }
 

@@ -3,6 +3,7 @@ package matrix
 import (
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/requires"
@@ -21,6 +22,9 @@ func CompareImages(t *Tables, old, now facts.Facts) []requires.ImageChange {
 	return list
 }
 
+// cudaTag matches the CUDA release with which the tags of NVIDIA's own images begin: 13.3.0-base-ubuntu24.04.
+var cudaTag = lazyregexp.New(`^(\d+\.\d+)\.\d+(?:-|$)`)
+
 // imageRequirement is the first clause of an image's NVIDIA_REQUIRE_CUDA.
 type imageRequirement struct {
 	name, text string
@@ -32,11 +36,16 @@ func highestRequirement(t *Tables, f facts.Facts) (highest imageRequirement) {
 	a := stripMachine(f)
 	m := model.NewMachine(t, &a, Target{}, verdict.Policy{NoPins: true, Today: t.Date()})
 	for _, n := range m.Requested {
-		if n.Image == nil {
+		r := imageRequirement{name: n.Name + ":" + n.Version}
+		switch m := cudaTag.FindStringSubmatch(n.Version); {
+		case n.Image != nil:
+			r.text = n.Image.Require
+		case n.Name == "nvidia/cuda" && m != nil: // NVIDIA's images of a CUDA ask for it, whatever else is in them
+			r.text = "cuda>=" + m[1]
+		default:
 			continue
 		}
-		r := imageRequirement{name: n.Name + ":" + n.Version, text: n.Image.Require}
-		if cuda, ok := strings.CutPrefix(n.Image.Require, "cuda>="); ok {
+		if cuda, ok := strings.CutPrefix(r.text, "cuda>="); ok {
 			r.cuda = version.Of(cuda)
 		}
 		if highest.name == "" || r.cuda.Known() && (!highest.cuda.Known() || highest.cuda.Less(r.cuda)) {

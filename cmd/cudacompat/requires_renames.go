@@ -115,7 +115,7 @@ func similarity(old, now string, before, after map[string]bool) float64 {
 }
 
 // ownLine matches what is missing because of a line that is quoted, without the line's number.
-var ownLine = lazyregexp.New(`^line \d+: (.+)$`)
+var ownLine = lazyregexp.New(`^((?:service \S+, )?)line \d+(: .+)$`)
 
 // withoutShared returns both sides of a file without what both leave open in the same words, about the same line or the
 // same release of a package: the change did not cause that, and the rest can be compared.
@@ -123,7 +123,7 @@ func withoutShared(before, after facts.Facts, old, now requires.Requirement) (fa
 	type words struct{ subject, missing string }
 	key := func(subject, missing string) words {
 		if m := ownLine.FindStringSubmatch(subject); m != nil {
-			subject = "line: " + m[1]
+			subject = m[1] + "line" + m[2]
 		}
 		return words{subject, missing}
 	}

@@ -130,6 +130,7 @@ type treesComparison struct {
 	now     projectTree
 	result  requires.Trees
 	held    map[[3]string]*requires.Hold
+	needs   map[string]requires.Requirement // by what was read
 }
 
 // runTrees compares the project files of two directories.
@@ -142,7 +143,7 @@ func (f *requiresFlags) runTrees(ctx context.Context, s streams, args []string) 
 	if err != nil {
 		return err
 	}
-	c := &treesComparison{requiresFlags: f, tables: tables, held: map[[3]string]*requires.Hold{}}
+	c := &treesComparison{requiresFlags: f, tables: tables, held: map[[3]string]*requires.Hold{}, needs: map[string]requires.Requirement{}}
 	if c.targets, err = f.targets(tables); err != nil {
 		return err
 	}
@@ -303,17 +304,24 @@ func (c *treesComparison) compareFile(ctx context.Context, name string, before, 
 	case before == nil:
 		change.State, before = "added", &none
 	}
-	old, now := matrix.Requires(ctx, c.tables, *before, c.python), matrix.Requires(ctx, c.tables, *after, c.python)
+	var oldRanges, newRanges ranges
+	if change.State == "changed" {
+		var was, is facts.Facts
+		was, is, oldRanges, newRanges = c.takeNewest(ctx, *before, *after)
+		before, after = &was, &is
+	}
+	old, now := c.requires(ctx, *before), c.requires(ctx, *after)
 	if b, a, shared := withoutShared(*before, *after, old, now); shared {
 		before, after = &b, &a
-		old, now = matrix.Requires(ctx, c.tables, b, c.python), matrix.Requires(ctx, c.tables, a, c.python)
+		old, now = c.requires(ctx, b), c.requires(ctx, a)
 	}
 	change.Packages = requires.ComparePackages(old, now)
+	nameRanges(change.Packages, oldRanges, newRanges)
 	change.OldDriver, change.NewDriver = matrix.OldestDriver(old), matrix.OldestDriver(now)
-	if len(old.Builds) == 0 {
+	if len(old.Builds) == 0 || len(old.Unknown) > 0 {
 		change.OldDriver = ""
 	}
-	if len(now.Builds) == 0 {
+	if len(now.Builds) == 0 || len(now.Unknown) > 0 {
 		change.NewDriver = ""
 	}
 	if change.State == "changed" {
@@ -330,6 +338,19 @@ func (c *treesComparison) compareFile(ctx context.Context, name string, before, 
 		change.Supports = c.newlyBroken(ctx, *before, *after, promised)
 	}
 	return change
+}
+
+// requires returns what is needed by what was read, worked out once for files that say the same.
+func (c *treesComparison) requires(ctx context.Context, f facts.Facts) requires.Requirement {
+	key, err := json.Marshal(f)
+	if r, known := c.needs[string(key)]; known && err == nil {
+		return r
+	}
+	r := matrix.Requires(ctx, c.tables, f, c.python)
+	if err == nil && ctx.Err() == nil {
+		c.needs[string(key)] = r
+	}
+	return r
 }
 
 // newlyBroken returns the parts of the promise that held before the change and do not now.
@@ -417,6 +438,6 @@ func (c *treesComparison) requirementOf(ctx context.Context, text string) (r req
 		return r, false
 	}
 	f.OnPython(c.python)
-	r = matrix.Requires(ctx, c.tables, f, c.python)
+	r = c.requires(ctx, f)
 	return r, len(r.Unknown) == 0 && len(r.Builds) > 0
 }

@@ -63,12 +63,12 @@ func treesWords(t Trees) (text, colour string) {
 func fileWords(f requires.FileChange) (name string, clauses []string) {
 	var packages []string
 	for _, p := range f.Packages {
-		packages = append(packages, p.Name+" "+cmp.Or(p.Old, "(none)")+" → "+cmp.Or(p.New, "(none)"))
+		packages = append(packages, packageWords(p))
 	}
 	name = few(packages, 4)
 	switch {
 	case f.State != "changed":
-		name = strings.TrimSpace(f.State + " " + strings.ReplaceAll(strings.ReplaceAll(name, "(none) → ", ""), " → (none)", ""))
+		name = strings.TrimSpace(f.State + " " + strings.NewReplacer(" added", "", " removed", "").Replace(name))
 	case name == "":
 		name = "the same builds"
 	}
@@ -82,14 +82,18 @@ func fileWords(f requires.FileChange) (name string, clauses []string) {
 		{"unknown", "unknown for %s"}} {
 		var names []string
 		for _, c := range f.Changes {
-			if slices.Contains(strings.Fields(kind.kinds), c.Kind) {
+			if slices.Contains(strings.Fields(kind.kinds), c.Kind) && (kind.kinds != "lost" || cpuBuild(c) == "") {
 				names = append(names, c.GPUs...)
 			}
+		}
+		if kind.kinds == "unknown" && len(f.Unknown) > 0 { // said below, with its reason
+			continue
 		}
 		if len(names) > 0 && (kind.kinds != "raised moved" || f.NewDriver == f.OldDriver) {
 			clauses = append(clauses, fmt.Sprintf(kind.words, productWords(names)))
 		}
 	}
+	clauses = append(clauses, lostToCPU(f.Changes)...)
 	for _, s := range f.Targets {
 		if s.Lost() {
 			clauses = append(clauses, s.Target+" lost")
@@ -107,12 +111,54 @@ func fileWords(f requires.FileChange) (name string, clauses []string) {
 	return name, clauses
 }
 
+// packageWords says how a package changed, and what a range comes to.
+func packageWords(p requires.PackageChange) string {
+	release := func(version, asked string) string {
+		if asked != "" {
+			version += " (newest of " + asked + ")"
+		}
+		return version
+	}
+	switch {
+	case p.Old == "":
+		return p.Name + " " + release(p.New, p.NewRange) + " added"
+	case p.New == "":
+		return p.Name + " " + release(p.Old, p.OldRange) + " removed"
+	}
+	return p.Name + " " + release(p.Old, p.OldRange) + " → " + release(p.New, p.NewRange)
+}
+
 // fileNames are the names of a file as quote writes each: the old one, if it had another, and its own.
 func fileNames(f requires.FileChange, quote func(string) string) string {
 	if f.OldFile == "" {
 		return quote(f.File)
 	}
 	return quote(f.OldFile) + " → " + quote(f.File)
+}
+
+// cpuBuild returns the build by which GPUs are lost because it is one for CPUs on their hosts; empty if none is.
+func cpuBuild(c requires.Change) string {
+	for _, n := range c.Because {
+		if n.Rule == "cpu-only-build" && c.Kind == "lost" {
+			return n.Subject
+		}
+	}
+	return ""
+}
+
+// lostToCPU says which GPUs are lost because a build is one for CPUs on their hosts, as PyPI's torch for Arm was.
+func lostToCPU(list []requires.Change) []string {
+	var names []string
+	build := ""
+	for _, c := range list {
+		if b := cpuBuild(c); b != "" {
+			names, build = append(names, c.GPUs...), b
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{productWords(names) + " lost (on their hosts " + build + " is a build for CPUs)"}
 }
 
 // driverFrom is a driver's release as people are told it: 580.65.06 for the branch that begins with it.

@@ -46,6 +46,9 @@ type PackageChange struct {
 	Old  string `json:"old"`
 	New  string `json:"new"`
 	From string `json:"from"` // "line 3"
+	// What the file asks for, where that is a range: the version is the newest of it that the tables know.
+	OldRange string `json:"old_range,omitempty"`
+	NewRange string `json:"new_range,omitempty"`
 }
 
 // Hold is a range of releases that costs nothing against the old one. The releases in it were compared, not guessed.
@@ -113,7 +116,12 @@ func ComparePackages(old, now Requirement) []PackageChange {
 		}
 		seen = append(seen, b.Name)
 		was, is := versions(old, b.Name), versions(now, b.Name)
-		if !slices.Equal(was, is) && len(was) <= 1 && len(is) <= 1 {
+		gone := slices.DeleteFunc(slices.Clone(was), func(v string) bool { return slices.Contains(is, v) })
+		came := slices.DeleteFunc(slices.Clone(is), func(v string) bool { return slices.Contains(was, v) })
+		if len(was) > 1 || len(is) > 1 { // the forks of a lock, of which one moved
+			was, is = gone, came
+		}
+		if len(gone)+len(came) > 0 && len(was) <= 1 && len(is) <= 1 {
 			list = append(list, PackageChange{Name: b.Name, Old: one(was), New: one(is), From: b.From})
 		}
 	}

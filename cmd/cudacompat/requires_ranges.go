@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/matrix"
+	"cudacompat/matrix/requires"
+	"cudacompat/probe/facts"
+)
+
+// ranges are what a file asks for by the name of a package, where that is not one release.
+type ranges map[string]string
+
+// variantIndex matches the indexes of PyTorch's that hold one variant.
+var variantIndex = lazyregexp.New(`^(?:cu\d+|cpu|xpu|rocm[\d.]+)$`)
+
+// takeNewest returns both sides of a file with the newest release that the tables know in place of each range that the
+// change moved: an installer takes that one. A range of the same words on both sides stays as it is.
+func (c *treesComparison) takeNewest(ctx context.Context, before, after facts.Facts) (was, is facts.Facts, old, now ranges) {
+	same := func(name, specifier, index string, other facts.Facts) bool {
+		for _, e := range other.Environments {
+			if slices.ContainsFunc(e.Builds, func(b facts.Build) bool {
+				return b.Name == name && b.Version == "" && b.Specifier == specifier && b.Index == index
+			}) || slices.ContainsFunc(e.Requested, func(r facts.Requested) bool {
+				return r.Name == name && r.Version == "" && r.Specifier == specifier && r.Index == index
+			}) {
+				return true
+			}
+		}
+		return false
+	}
+	settle := func(f, other facts.Facts) (facts.Facts, ranges) {
+		taken := ranges{}
+		f.Environments = slices.Clone(f.Environments)
+		for i := range f.Environments {
+			e := &f.Environments[i]
+			e.Builds, e.Requested = slices.Clone(e.Builds), slices.Clone(e.Requested)
+			hasTorch := slices.ContainsFunc(e.Builds, func(b facts.Build) bool { return b.Name == "torch" })
+			for j := range e.Builds {
+				b := &e.Builds[j]
+				if b.Version != "" || b.Index == "" || b.Name != "torch" && b.Name != "tensorflow" || len(b.Extras) > 0 || same(b.Name, b.Specifier, b.Index, other) {
+					continue
+				}
+				if v := c.newestOf(ctx, b.Name, b.Specifier, b.Index); v != "" {
+					b.Version, taken[b.Name] = v, rangeWords(b.Specifier)
+				}
+			}
+			for j := range e.Requested {
+				r := &e.Requested[j]
+				// Of what stands beside torch an installer takes a release that fits it, which need not be the newest.
+				if r.Version != "" || r.Specifier == "" || r.Wheel != "" || hasTorch || same(r.Name, r.Specifier, r.Index, other) {
+					continue
+				}
+				if v := c.newestOf(ctx, r.Name, r.Specifier, r.Index); v != "" {
+					r.Version, taken[r.Name] = v, rangeWords(r.Specifier)
+				}
+			}
+		}
+		return f, taken
+	}
+	was, old = settle(before, after)
+	is, now = settle(after, before)
+	return was, is, old, now
+}
+
+func rangeWords(specifier string) string {
+	if specifier == "" {
+		return "any"
+	}
+	return specifier
+}
+
+// newestOf returns the newest release of a package in a range that an index has and the tables can tell the needs of; empty
+// where there is none.
+func (c *treesComparison) newestOf(ctx context.Context, name, specifier, index string) string {
+	for _, release := range slices.Backward(matrix.ReleasesIn(c.tables, name, specifier)) {
+		if ctx.Err() != nil {
+			return ""
+		}
+		if name == "torch" && variantIndex.MatchString(index) {
+			release += "+" + index
+		}
+		if _, known := c.requirementOf(ctx, name+"=="+release); known {
+			return release
+		}
+	}
+	return ""
+}
+
+// nameRanges notes the ranges of the packages that changed.
+func nameRanges(list []requires.PackageChange, old, now ranges) {
+	for i := range list {
+		p := &list[i]
+		p.OldRange, p.NewRange = old[p.Name], now[p.Name]
+	}
+}
