@@ -37,10 +37,14 @@ func (c *treesComparison) takeNewest(ctx context.Context, before, after facts.Fa
 		for i := range f.Environments {
 			e := &f.Environments[i]
 			e.Builds, e.Requested = slices.Clone(e.Builds), slices.Clone(e.Requested)
+			pinned := func(name string) bool { // on another line, which decides
+				return slices.ContainsFunc(e.Builds, func(b facts.Build) bool { return b.Name == name && b.Version != "" }) ||
+					slices.ContainsFunc(e.Requested, func(r facts.Requested) bool { return r.Name == name && r.Version != "" })
+			}
 			hasTorch := slices.ContainsFunc(e.Builds, func(b facts.Build) bool { return b.Name == "torch" })
 			for j := range e.Builds {
 				b := &e.Builds[j]
-				if b.Version != "" || b.Index == "" || b.Name != "torch" && b.Name != "tensorflow" || len(b.Extras) > 0 || same(b.Name, b.Specifier, b.Index, other) {
+				if b.Version != "" || b.Index == "" || b.Name != "torch" && b.Name != "tensorflow" || len(b.Extras) > 0 || pinned(b.Name) || same(b.Name, b.Specifier, b.Index, other) {
 					continue
 				}
 				if v := c.newestOf(ctx, b.Name, b.Specifier, b.Index); v != "" {
@@ -50,7 +54,7 @@ func (c *treesComparison) takeNewest(ctx context.Context, before, after facts.Fa
 			for j := range e.Requested {
 				r := &e.Requested[j]
 				// Of what stands beside torch an installer takes a release that fits it, which need not be the newest.
-				if r.Version != "" || r.Specifier == "" || r.Wheel != "" || hasTorch || same(r.Name, r.Specifier, r.Index, other) {
+				if r.Version != "" || r.Wheel != "" || hasTorch || pinned(r.Name) || same(r.Name, r.Specifier, r.Index, other) {
 					continue
 				}
 				if v := c.newestOf(ctx, r.Name, r.Specifier, r.Index); v != "" {
@@ -66,15 +70,21 @@ func (c *treesComparison) takeNewest(ctx context.Context, before, after facts.Fa
 }
 
 func rangeWords(specifier string) string {
-	if specifier == "" {
+	if isOpen(specifier) {
 		return "any"
 	}
 	return specifier
 }
 
+// isOpen reports whether a specifier is none, or the words that stand for none.
+func isOpen(specifier string) bool { return specifier == "" || specifier == facts.Unspecified }
+
 // newestOf returns the newest release of a package in a range that an index has and the tables can tell the needs of; empty
 // where there is none.
 func (c *treesComparison) newestOf(ctx context.Context, name, specifier, index string) string {
+	if isOpen(specifier) {
+		specifier = ""
+	}
 	for _, release := range slices.Backward(matrix.ReleasesIn(c.tables, name, specifier)) {
 		if ctx.Err() != nil {
 			return ""
