@@ -41,10 +41,12 @@ func (c *treesComparison) takeNewest(ctx context.Context, before, after facts.Fa
 				return slices.ContainsFunc(e.Builds, func(b facts.Build) bool { return b.Name == name && b.Version != "" }) ||
 					slices.ContainsFunc(e.Requested, func(r facts.Requested) bool { return r.Name == name && r.Version != "" })
 			}
+			e.Builds = slices.DeleteFunc(e.Builds, func(b facts.Build) bool { return b.Version == "" && pinned(b.Name) })
+			e.Requested = slices.DeleteFunc(e.Requested, func(r facts.Requested) bool { return r.Version == "" && pinned(r.Name) })
 			hasTorch := slices.ContainsFunc(e.Builds, func(b facts.Build) bool { return b.Name == "torch" })
 			for j := range e.Builds {
 				b := &e.Builds[j]
-				if b.Version != "" || b.Index == "" || b.Name != "torch" && b.Name != "tensorflow" || len(b.Extras) > 0 || pinned(b.Name) || same(b.Name, b.Specifier, b.Index, other) {
+				if b.Version != "" || b.Index == "" || b.Name != "torch" && b.Name != "tensorflow" || len(b.Extras) > 0 || same(b.Name, b.Specifier, b.Index, other) {
 					continue
 				}
 				if v := c.newestOf(ctx, b.Name, b.Specifier, b.Index); v != "" {
@@ -54,7 +56,7 @@ func (c *treesComparison) takeNewest(ctx context.Context, before, after facts.Fa
 			for j := range e.Requested {
 				r := &e.Requested[j]
 				// Of what stands beside torch an installer takes a release that fits it, which need not be the newest.
-				if r.Version != "" || r.Wheel != "" || hasTorch || pinned(r.Name) || same(r.Name, r.Specifier, r.Index, other) {
+				if r.Version != "" || r.Wheel != "" || hasTorch || same(r.Name, r.Specifier, r.Index, other) {
 					continue
 				}
 				if v := c.newestOf(ctx, r.Name, r.Specifier, r.Index); v != "" {
