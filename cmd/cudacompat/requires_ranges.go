@@ -33,6 +33,9 @@ func (c *treesComparison) takeNewest(ctx context.Context, before, after facts.Fa
 	}
 	settle := func(f, other facts.Facts) (facts.Facts, ranges) {
 		taken := ranges{}
+		if len(f.Unread) > 0 { // what was not looked at may pin it
+			return f, taken
+		}
 		f.Environments = slices.Clone(f.Environments)
 		for i := range f.Environments {
 			e := &f.Environments[i]

@@ -304,16 +304,17 @@ func (c *treesComparison) compareFile(ctx context.Context, name string, before, 
 	case before == nil:
 		change.State, before = "added", &none
 	}
+	old, now := c.requires(ctx, *before), c.requires(ctx, *after)
+	if b, a, shared := withoutShared(*before, *after, old, now); shared {
+		before, after = &b, &a
+		old, now = c.requires(ctx, b), c.requires(ctx, a)
+	}
 	var oldRanges, newRanges ranges
 	if change.State == "changed" {
 		var was, is facts.Facts
 		was, is, oldRanges, newRanges = c.takeNewest(ctx, *before, *after)
 		before, after = &was, &is
-	}
-	old, now := c.requires(ctx, *before), c.requires(ctx, *after)
-	if b, a, shared := withoutShared(*before, *after, old, now); shared {
-		before, after = &b, &a
-		old, now = c.requires(ctx, b), c.requires(ctx, a)
+		old, now = c.requires(ctx, was), c.requires(ctx, is)
 	}
 	change.Packages = requires.ComparePackages(old, now)
 	nameRanges(change.Packages, oldRanges, newRanges)
