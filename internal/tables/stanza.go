@@ -70,7 +70,10 @@ func eachStanza(fsys fs.FS, s sheet, columns []column, visit func(record) error)
 	if err != nil {
 		return err
 	}
-	r := stanzaReader{columns: columns, known: map[string]bool{}, visit: visit}
+	r := stanzaReader{columns: columns, index: map[string]int{}, known: map[string]bool{}, visit: visit}
+	for i, c := range columns {
+		r.index[c.name] = i
+	}
 	for _, e := range entries {
 		r.file, r.number, r.cause = path.Join(s.file(), e.Name()), 0, nil
 		text, err := fs.ReadFile(fsys, r.file)
@@ -88,6 +91,7 @@ func eachStanza(fsys fs.FS, s sheet, columns []column, visit func(record) error)
 type stanzaReader struct {
 	file    string
 	columns []column
+	index   map[string]int  // of the columns, by their names
 	known   map[string]bool // the keys of lines so far
 	visit   func(record) error
 	cause   []string // the cells that the last cause said
@@ -116,7 +120,7 @@ func (r *stanzaReader) read(text string) error {
 }
 
 func (r *stanzaReader) begin() {
-	r.cells = make([]string, len(r.columns))
+	r.cells = make([]string, len(r.columns)) // rows keep theirs
 	if r.places == nil {
 		r.places = make([]int, len(r.columns))
 	}
@@ -126,13 +130,13 @@ func (r *stanzaReader) begin() {
 // field reads "name: value"; a second one of a name makes a list.
 func (r *stanzaReader) field(line string) error {
 	name, value, said := strings.Cut(line, ": ")
-	if do := slices.IndexFunc(r.columns, func(c column) bool { return c.name == "do" }); name == "for" && do >= 0 && r.cells[do] != "" {
+	if do, ok := r.index["do"]; name == "for" && ok && r.cells[do] != "" {
 		r.cells[do] += StepNeeds + value
 		return nil
 	}
-	i := slices.IndexFunc(r.columns, func(c column) bool { return c.name == name })
+	i, known := r.index[name]
 	switch {
-	case !said || i < 0:
+	case !said || !known:
 		return r.at(0).error(fmt.Errorf("%q is none of the fields of this table", line))
 	case r.cells[i] == "":
 		r.cells[i] = value

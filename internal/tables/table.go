@@ -273,6 +273,11 @@ func setCell(field reflect.Value, cell string) error {
 		*p = SourcesOf(cell)
 	case *[]string:
 		*p = strings.Fields(cell)
+	case *Several:
+		*p = nil
+		if cell != "" {
+			*p = strings.Split(cell, several)
+		}
 	case *int:
 		if cell != "" {
 			n, err := strconv.Atoi(cell)
