@@ -167,7 +167,8 @@ func (b *bench) nvml(ctx context.Context) error {
 	lib := filepath.Join(b.dir, "libnvidia-ml.so.1")
 	bare := filepath.Join(b.dir, "bare")
 	for _, args := range [][]string{
-		{"-w", "-shared", "-fPIC", "-o", lib, "-xc", "probe/internal/nvml/nvmltest/testdata/fake.c"},
+		{"-w", "-shared", "-fPIC", "-o", lib, "-include", "probe/internal/nvml/nvmltest/testdata/fault.h",
+			"-xc", "probe/internal/nvml/nvmltest/testdata/fake.c"},
 		{"-o", bare, "-xc", "cmd/cudacompat/testdata/bare.c", "-ldl"},
 	} {
 		if out, err := exec.CommandContext(ctx, "cc", args...).CombinedOutput(); err != nil {
