@@ -116,13 +116,41 @@ func Allows(specifiers string, v Number) (bool, error) {
 	return err == nil && s.Has(numberOf(v.text)), err
 }
 
-// trailingZeros matches parts of a release that say nothing: 2.7 is 2.7.0.
-var trailingZeros = lazyregexp.New(`^(\d+(?:\.\d+)*?)(?:\.0+)*($|[^\d.].*$|\.[^\d].*$)`)
+// cutZeros returns a release without the parts that say nothing, in two pieces: 2.7.0rc1 is "2.7" and "rc1". A regular
+// expression for it took a seventh of the time of `requires`.
+func cutZeros(release string) (number, rest string) {
+	end := 0
+	for at := 0; ; at++ {
+		start := at
+		for at < len(release) && release[at] >= '0' && release[at] <= '9' {
+			at++
+		}
+		if at == start {
+			break
+		}
+		if end = at; at == len(release) || release[at] != '.' {
+			break
+		}
+	}
+	number, rest = release[:end], release[end:]
+	if rest == "." {
+		return release, ""
+	}
+	for {
+		dot := strings.LastIndexByte(number, '.')
+		if dot < 0 || strings.Trim(number[dot+1:], "0") != "" {
+			return number, rest
+		}
+		number = number[:dot]
+	}
+}
 
 // SameRelease reports whether two texts name one release, "2.7" and "2.7.0".
 func SameRelease(a, b string) bool {
-	if !strings.Contains(a, ".0") && !strings.Contains(b, ".0") {
+	if a == b || a == "" || b == "" || a[0] != b[0] {
 		return a == b
 	}
-	return a == b || trailingZeros.ReplaceAllString(a, "$1$2") == trailingZeros.ReplaceAllString(b, "$1$2")
+	numberA, restA := cutZeros(a)
+	numberB, restB := cutZeros(b)
+	return numberA == numberB && restA == restB
 }

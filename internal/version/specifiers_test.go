@@ -157,3 +157,22 @@ func TestSameRelease(t *testing.T) {
 		}
 	}
 }
+
+// TestCutZeros compares with the regular expression that says the same.
+func TestCutZeros(t *testing.T) {
+	zeros := regexp.MustCompile(`^(\d+(?:\.\d+)*?)(?:\.0+)*($|[^\d.].*$|\.[^\d].*$)`)
+	parts := []string{"", "0", "00", "1", "10", ".", ".0", ".00", ".1", ".10", "rc1", "+cu130", ".post1", ".dev0", "-"}
+	for _, a := range parts {
+		for _, b := range parts {
+			for _, c := range parts {
+				for _, d := range parts {
+					text := a + b + c + d
+					number, rest := cutZeros(text)
+					if want := zeros.ReplaceAllString(text, "$1$2"); number+rest != want {
+						t.Fatalf("%q is %q %q, want %q", text, number, rest, want)
+					}
+				}
+			}
+		}
+	}
+}
