@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -54,7 +55,7 @@ func (b *bench) text() string {
 
 `+"`make bench`"+` wrote this page on %s (%s/%s, %d cores, %s; load %s). CPU is user and system time of the
 program and its children; a busy machine changes it little, and wall time much. The figures are medians of %d runs with
-warm caches; for images, growth and other programs, of 3 runs or fewer.
+warm caches; for images, growth and other programs, of 3 runs or fewer. Where the machine was busy, wall time is left out.
 
 ## What people ask
 
@@ -62,7 +63,7 @@ warm caches; for images, growth and other programs, of 3 runs or fewer.
 |---|---|---|---|
 `, time.Now().UTC().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), processor(), load(), b.runs)
 	for _, r := range b.asked {
-		fmt.Fprintf(&s, "| %s | %s | %s | %d MB |\n", r.what, ms(r.wall), ms(r.cpu), r.peak>>10)
+		fmt.Fprintf(&s, "| %s | %s | %s | %d MB |\n", r.what, wall(r.wall), ms(r.cpu), r.peak>>10)
 	}
 	fmt.Fprintf(&s, `
 ## Budgets
@@ -78,14 +79,14 @@ In rows about CPU, × is a multiple of what `+"`/usr/bin/python3 -I -c pass`"+` 
 	s.WriteString(b.where())
 	s.WriteString("\n## How it grows\n\n| what | wall time | CPU | peak memory |\n|---|---|---|---|\n")
 	for _, r := range b.growth {
-		fmt.Fprintf(&s, "| %s | %s | %s | %d MB |\n", r.what, ms(r.wall), ms(r.cpu), r.peak>>10)
+		fmt.Fprintf(&s, "| %s | %s | %s | %d MB |\n", r.what, wall(r.wall), ms(r.cpu), r.peak>>10)
 	}
 	if len(b.rivals) > 0 {
 		fmt.Fprintf(&s, "\n## Compared with other programs, on the same environment\n\nThe environment has %s. × is a multiple of "+
 			"what cudacompat takes.\n\n| program | wall time | CPU | × | peak memory | bytes read | system calls |\n"+
 			"|---|---|---|---|---|---|---|\n", b.release)
 		for _, r := range b.rivals {
-			fmt.Fprintf(&s, "| %s | %s | %s | %.0f | %d MB | %.1f MB | %d |\n", r.what, ms(r.wall), ms(r.cpu),
+			fmt.Fprintf(&s, "| %s | %s | %s | %.0f | %d MB | %.1f MB | %d |\n", r.what, wall(r.wall), ms(r.cpu),
 				float64(r.cpu)/float64(b.rivals[0].cpu), r.peak>>10, float64(r.read)/1e6, r.calls)
 		}
 	}
@@ -103,6 +104,19 @@ func processor() string {
 		}
 	}
 	return "an unnamed processor"
+}
+
+// wall writes a wall time, or that there is none: of a machine with more to do than it has cores, it tells nothing.
+func wall(d time.Duration) string {
+	if busy() {
+		return "–"
+	}
+	return ms(d)
+}
+
+func busy() bool {
+	n, err := strconv.ParseFloat(load(), 64)
+	return err != nil || n > float64(runtime.NumCPU())+0.5
 }
 
 // load is the load of the last minute; above the number of cores the figures are of a busy machine.
