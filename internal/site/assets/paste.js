@@ -450,12 +450,12 @@
       causes.appendChild(card);
     });
     if (causes.childNodes.length > 1) out.appendChild(causes);
-    list(d.unread).concat(list(d.missing)).slice(0, 50).forEach(function (u) { out.appendChild(el('p', { text: typeof u === 'string' ? 'No document: ' + u : 'Not read: ' + [u.node, u.file, u.place, u.reason || u.why].filter(Boolean).join(', ') })); });
+    list(d.unread).concat(list(d.missing)).slice(0, 50).forEach(function (u) { out.appendChild(el('p', { text: typeof u === 'string' ? 'No document: ' + u : 'Not read: ' + [u.node, u.document, u.reason].filter(Boolean).join(', ') })); });
   }
 
   // ---- a change
 
-  var CHANGES = { lost: 'Lost', raised: 'Needs a newer driver', gained: 'Gained', lowered: 'Runs on an older driver' };
+  var CHANGES = { lost: 'Lost', raised: 'Needs a newer driver', moved: 'Runs with other drivers', unknown: 'Not known any more', gained: 'Gained', lowered: 'Runs on an older driver' };
 
   function drivers(ranges) {
     if (!list(ranges).length) return 'none';
@@ -464,14 +464,17 @@
 
   function change(d) {
     var diff = d.diff || {}, lost = list(diff.changes).filter(function (c) { return c.kind === 'lost'; }), raised = list(diff.changes).filter(function (c) { return c.kind === 'raised'; });
-    var broken = list(diff.targets).filter(function (t) { return t.kind === 'lost' || t.change === 'lost'; });
+    var broken = list(diff.targets).filter(function (t) { return t.old && !t.new && !t.unknown; });
     out.appendChild(el('p', { 'class': 'verdict ' + (lost.length || broken.length ? 'bad' : raised.length ? '' : 'good'),
-      text: lost.length ? 'GPUs are lost: compute capability ' + caps(lost) + (raised.length ? '; a newer driver is needed on ' + caps(raised) : '') :
-        raised.length ? 'No GPU is lost; a newer driver is needed on compute capability ' + caps(raised) :
-          list(d.unknown).length ? 'No change is seen, but some needs are not known' : 'No GPU is lost, and no driver is raised' }));
+      text: broken.length ? 'Lost: ' + broken.map(function (t) { return t.target; }).join('; ') :
+        lost.length ? 'GPUs are lost: compute capability ' + caps(lost) + (raised.length ? '; a newer driver is needed on ' + caps(raised) : '') :
+          raised.length ? 'No GPU is lost; a newer driver is needed on compute capability ' + caps(raised) :
+            list(d.unknown).length + list(diff.old_unknown).length ? 'No change is seen, but some needs are not known' : 'No GPU is lost, and no driver is raised' }));
     if (list(diff.targets).length) {
       var t = el('ul');
-      diff.targets.forEach(function (x) { t.appendChild(el('li', { text: [x.target, x.old && x.new ? x.old + ' → ' + x.new : '', x.kind || x.change || ''].filter(Boolean).join(': ') })); });
+      diff.targets.forEach(function (x) {
+        t.appendChild(el('li', { text: x.target + ': ' + (x.old ? 'ran the old one' : 'did not run the old one') + ', ' + (x.unknown ? 'and it is not known whether it runs the new one' : x.new ? 'runs the new one' : 'does not run the new one') }));
+      });
       out.appendChild(el('section', {}, el('h2', { text: 'The machines that were named' }), t));
     }
     list(diff.changes).forEach(function (c) {
@@ -487,9 +490,13 @@
       });
       out.appendChild(card);
     });
-    if (list(d.unknown).length) {
+    list(diff.images).forEach(function (i) {
+      out.appendChild(el('p', { text: i.new + ' asks for ' + (i.new_require || 'nothing') + '; ' + i.old + ' asked for ' + (i.old_require || 'nothing') + '.' }));
+    });
+    var open = list(d.unknown).concat(list(diff.old_unknown));
+    if (open.length) {
       var ul = el('ul');
-      d.unknown.forEach(function (u) { ul.appendChild(el('li', { text: [u.subject, u.missing].filter(Boolean).join(': ') })); });
+      open.forEach(function (u) { ul.appendChild(el('li', { text: [u.subject, u.missing].filter(Boolean).join(': ') })); });
       out.appendChild(el('section', {}, el('h2', { text: 'What is not known' }), ul));
     }
   }
