@@ -44,6 +44,14 @@ func (n neighbour) from(torch *model.Build) string {
 	return n.Path
 }
 
+// unsupported reports whether a GPU is older than those that the package's project supports.
+func (n neighbour) unsupported(m *model.Machine) bool {
+	least, _ := m.Tables.LeastCapability(n.Name, n.Number)
+	return least.Known() && slices.ContainsFunc(m.GPUs, func(g model.GPU) bool {
+		return g.Capability.Known() && !g.Capability.AtLeast(least)
+	})
+}
+
 // neighbours compares every package of an environment that is made for a torch with the torch that is there.
 func neighbours(m *model.Machine, torch *model.Build) []neighbour {
 	var list []neighbour
@@ -266,7 +274,8 @@ func judgeNeighbours(m *model.Machine, torch *model.Build, companions bool, find
 			continue
 		}
 		// Of what is installed its own chain has the link; a part that the rest does without is for other GPUs.
-		if n.build != nil || n.onDisk(torch) || m.Tables.Trait("dispensable", n.Name, n.Number) {
+		// A GPU that its project does not support gpu-arch-missing has named.
+		if n.build != nil || n.onDisk(torch) || m.Tables.Trait("dispensable", n.Name, n.Number) || n.unsupported(m) {
 			n.fit[fit.Code] = fit.Answer{State: fit.Exempt}
 		}
 		k, bad := n.fit.Worst()
