@@ -165,7 +165,7 @@ func (r *reportReader) matters(line string) bool {
 		reportNotFor.MatchString(line) || reportNoMore.MatchString(line) || reportTooOld.MatchString(line) ||
 		reportTyped.MatchString(line) || reportModule.MatchString(line) || queryDevice.MatchString(line) ||
 		queryCUDA.MatchString(line) || queryCapability.MatchString(line) || lightningCUDA.MatchString(line) ||
-		jaxTells(line) != "" || r.listing && ReportGPU.MatchString(line)
+		comfyDevice.MatchString(line) || deviceName.MatchString(line) || jaxTells(line) != "" || r.listing && ReportGPU.MatchString(line)
 }
 
 func (r *reportReader) read(line string) {
@@ -180,7 +180,7 @@ func (r *reportReader) read(line string) {
 		r.torch.Origin = distname.CondaOrigin(m[2])
 		return
 	}
-	if r.readWarning(line) || r.readQuery(line) || r.readLightning(line) || r.readJAX(line) {
+	if r.readWarning(line) || r.readQuery(line) || r.readLightning(line) || r.readJAX(line) || r.readComfy(line) {
 		return
 	}
 	if m := reportModule.FindStringSubmatch(line); m != nil { // of /proc/driver/nvidia/version
@@ -248,6 +248,9 @@ func (r *reportReader) field(key, value string) {
 		}
 	case "python version":
 		r.python = document.LeadVersion.FindString(value)
+		if r.System.OS == "" && strings.Contains(value, "[MSC v.") { // Microsoft's compiler
+			r.System.OS = facts.Windows
+		}
 	case "is cuda available":
 		r.available(value)
 	case "cuda runtime version":
@@ -276,6 +279,9 @@ func (r *reportReader) system(key, value string, said bool) {
 	switch key {
 	case "os":
 		if said {
+			if value == "nt" { // os.name, which ComfyUI's report prints
+				value = facts.Windows
+			}
 			r.System.OS = value
 			r.System.ID, r.System.IDLike = distribution(value)
 			r.arch(value)
