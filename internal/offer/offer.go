@@ -14,6 +14,7 @@ import (
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
+	"cudacompat/probe/facts"
 )
 
 // Sets returns what is offered for some wants on the machine of the facts, with a target laid over it.
@@ -64,6 +65,7 @@ func refuses(ctx context.Context, t *matrix.Tables, here probe.Facts) matrix.Ref
 // Space returns what is offered for one want on every host of the tables, with Linux or with the Windows of here. It
 // reads nothing of the machine it runs on.
 func Space(ctx context.Context, t *matrix.Tables, here probe.Facts, want pin.Want, python string) pin.Space {
+	here = probe.Facts{System: facts.System{OS: here.System.OS}}
 	check := refuses(ctx, t, here)
 	engines := map[string]*matrix.Engine{} // by host: what it offers on a branch does not depend on the driver that is there
 	return matrix.Space(t, here, want, python, func(target matrix.Target) pin.Sets {

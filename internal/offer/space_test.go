@@ -84,8 +84,9 @@ func filled(a pin.Answer, driver, label string) string {
 // TestSpaceReadsNothing works a Space out twice, with other Pythons, libraries and directories around, and wants the same
 // bytes.
 func TestSpaceReadsNothing(t *testing.T) {
+	here := probe.Facts{}
 	space := func() []byte {
-		data, err := json.Marshal(Space(context.Background(), matrix.Embedded(), probe.Facts{}, pin.Want{Package: "tensorflow"}, "3.11"))
+		data, err := json.Marshal(Space(context.Background(), matrix.Embedded(), here, pin.Want{Package: "tensorflow"}, "3.11"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,6 +101,11 @@ func TestSpaceReadsNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if !bytes.Equal(first, space()) {
 		t.Error("a Space depends on the machine that works it out")
+	}
+	here.System = facts.System{OS: "linux", Arch: "aarch64", Kernel: "4.18.0-553.el8", Libc: "2.17", WSL: true}
+	here.Environments = []facts.Environment{{Path: "/usr", Python: "3.6.8", Active: true}}
+	if !bytes.Equal(first, space()) {
+		t.Error("a Space depends on the kernel, the C library or the Python of the machine that works it out")
 	}
 }
 

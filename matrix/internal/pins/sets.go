@@ -194,14 +194,29 @@ func newest(m *model.Machine, b *model.Build) (pin.Set, string) {
 		branch := newestBranch(m, r)
 		switch {
 		case driverServes(m, r) && (branch == nil || m.Driver().Version.Major() >= branch.Number()):
-			return set(m, b, r, nil, "the newest release of "+b.Name+"; the driver can stay"), ""
+			return set(m, b, r, nil, newestWords(m, b, r)+"; the driver can stay"), ""
 		case m.WindowsNumbers() && windowsFloor(m, r).Known():
-			return inWindows(m, b, r, "the newest release of "+b.Name), ""
+			return inWindows(m, b, r, newestWords(m, b, r)), ""
 		case branch != nil:
-			return set(m, b, r, branch, "the newest release of "+b.Name+", on the newest maintained driver branch that supports the GPU"), ""
+			return set(m, b, r, branch, newestWords(m, b, r)+", on the newest maintained driver branch that supports the GPU"), ""
 		}
 	}
 	return pin.Set{}, "no driver branch in the tables supports " + gpuWords(m) + " and runs " + frameworkNames[b.Name]
+}
+
+// newestWords names the release of a row as the newest one, and a newer one that is left out because it is known to fail.
+func newestWords(m *model.Machine, b *model.Build, r model.Row) string {
+	words := "the newest release of " + b.Name
+	last := r
+	for _, o := range m.FrameworkRows(b.Name) {
+		if last.Number.Less(o.Number) && faulty(m, b, o) {
+			last = o
+		}
+	}
+	if last.Number != r.Number {
+		words += " without the known fault of " + last.Release
+	}
+	return words
 }
 
 // onSomeDriver are the rows that would run here if the driver were another one; why says that there are none.
