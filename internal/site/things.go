@@ -210,7 +210,7 @@ func (b *builder) gpus() error {
 			t.Notes = append(t.Notes, "Driver branch "+p.chip.LastBranch.String()+" is the last that drives it"+b.endOf(p.chip.LastBranch.String())+".")
 		}
 		for _, o := range pages {
-			if o.chip.Capability == p.chip.Capability && o != p && len(t.Neighbours) < 5 {
+			if o.chip.Capability == p.chip.Capability && o != p && len(t.Neighbours) < 4 {
 				t.Neighbours = append(t.Neighbours, neighbour{o.name, "gpu/" + slug(o.name) + "/"})
 			}
 		}
