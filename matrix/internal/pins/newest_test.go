@@ -19,3 +19,12 @@ func TestNewestNamesTheFault(t *testing.T) {
 		t.Errorf("%+v", sets.Sets)
 	}
 }
+
+// TestNoTritonOnWindows wants no set with a wheel that does not exist.
+func TestNoTritonOnWindows(t *testing.T) {
+	sets := PinsWanted(tables.Embedded(), facts.Facts{System: facts.System{OS: facts.Windows}}, model.Target{GPUs: []string{"RTX 4090"}, Driver: "581.57"},
+		[]pin.Want{{Package: "triton"}}, func(pin.Set, model.Target) string { return "" })
+	if len(sets.Sets) > 0 || len(sets.Missing) == 0 || !strings.Contains(sets.Missing[0].Why, "triton-windows") {
+		t.Errorf("%+v", sets)
+	}
+}

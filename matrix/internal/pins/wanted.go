@@ -70,6 +70,9 @@ func together(m *model.Machine, wants []pin.Want, refuses Refuses) (pin.Set, *pi
 	case !drives(m, m.Driver().Version):
 		return none(fmt.Sprintf("%s does not support %s", m.DriverWords(), gpuWords(m)), nil)
 	}
+	if why := noWheelHere(m, wants); why != "" {
+		return none(why, nil)
+	}
 	w := wishesOf(m, wants)
 	asked, refused := 0, ""
 	for _, c := range w.combinations(w.frameworks(w.all())) {
@@ -91,6 +94,14 @@ func together(m *model.Machine, wants []pin.Want, refuses Refuses) (pin.Set, *pi
 		return none("no set of the rows passes the check; of the newest: "+refused, nil)
 	}
 	return none(w.conflict())
+}
+
+// noWheelHere says of a wanted package that it has no wheel for this platform; empty where each may have one.
+func noWheelHere(m *model.Machine, wants []pin.Want) string {
+	if m.Windows() && slices.ContainsFunc(wants, func(w pin.Want) bool { return w.Package == "triton" }) {
+		return "triton has no wheel for Windows; triton-windows is its build there, and " + inWSL
+	}
+	return ""
 }
 
 // targetOf is the machine as a target, for the check of a set: what the set is for, and not what else is wrong there.
