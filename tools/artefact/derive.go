@@ -149,12 +149,12 @@ func (d *Data) comesLast(branch string) bool {
 
 // isSetByHand reports whether a line of hand.csv sets a cell.
 func (d *Data) isSetByHand(table, key, column string) bool {
-	_, set := d.byHand(table, key, column)
+	_, set := d.handCell(table, key, column)
 	return set
 }
 
-// byHand returns what a line of hand.csv says of a cell.
-func (d *Data) byHand(table, key, column string) (value string, set bool) {
+// handCell returns what a line of hand.csv says of a cell.
+func (d *Data) handCell(table, key, column string) (value string, set bool) {
 	g := d.grids["hand"]
 	for i, row := range g.Rows {
 		if row[0] == table && row[1] == key && row[2] == column {

@@ -95,7 +95,7 @@ func (d *Data) Compare(row Row) Change {
 		case ok && !says(column, c.New[i], cell):
 			c.New[i] = cell
 		}
-		if value, set := d.byHand(row.Table, strings.Join(c.Key, " "), column); set && c.Old == nil {
+		if value, set := d.handCell(row.Table, strings.Join(c.Key, " "), column); set && c.Old == nil {
 			c.New[i] = value
 		}
 	}
