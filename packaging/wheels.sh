@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds one wheel a platform from $OUT/bin into $OUT/wheels.
 source "$(dirname "$0")/lib.sh"
-LARGEST=7000000 # bytes: nothing large slips in
+LARGEST=7500000 # bytes: the largest, of Linux x86_64 with NVML, has 7.34 million; a new table of megabytes does not slip in
 need python3 "apt-get install python3-venv"
 BUILDER=$CACHE/hatchling-1.33.0
 [ -x "$BUILDER/bin/hatchling" ] || { python3 -m venv "$BUILDER" && "$BUILDER/bin/pip" install -q hatchling==1.33.0; }

@@ -326,7 +326,9 @@ func (c *treesComparison) compareFile(ctx context.Context, name string, before, 
 		change.NewDriver = ""
 	}
 	if change.State == "changed" {
-		change.Changes = requires.CompareProjects(old, now).Changes
+		if len(old.Builds) > 0 { // what asked for nothing had no hosts to lose
+			change.Changes = requires.CompareProjects(old, now).Changes
+		}
 		change.Targets = matrix.CompareTargets(ctx, c.tables, *before, *after, c.targets)
 		change.Images = matrix.CompareImages(c.tables, *before, *after)
 		change.Holds = c.holds(ctx, change)
