@@ -147,13 +147,13 @@ func (f *fingerprint) skipMember(path string) {
 		f.takeNumber(raw)
 	case "gpus.memory":
 		if f.readable = json.Valid(raw); f.readable {
-			f.sum.Write(bytes.Map(withoutDigit, raw))
+			f.sum.Write(bytes.Map(dropDigit, raw))
 			f.hashed = f.at
 		}
 	}
 }
 
-func withoutDigit(r rune) rune {
+func dropDigit(r rune) rune {
 	if r >= '0' && r <= '9' {
 		return -1
 	}

@@ -117,9 +117,9 @@ func similarity(old, now string, before, after map[string]bool) float64 {
 // ownLine matches what is missing because of a line that is quoted, without the line's number.
 var ownLine = lazyregexp.New(`^((?:service \S+, )?)line \d+(: .+)$`)
 
-// withoutShared returns both sides of a file without what both leave open in the same words, about the same line or the
+// dropShared returns both sides of a file without what both leave open in the same words, about the same line or the
 // same release of a package: the change did not cause that, and the rest can be compared.
-func withoutShared(before, after facts.Facts, old, now requires.Requirement) (facts.Facts, facts.Facts, bool) {
+func dropShared(before, after facts.Facts, old, now requires.Requirement) (facts.Facts, facts.Facts, bool) {
 	type words struct{ subject, missing string }
 	key := func(subject, missing string) words {
 		if m := ownLine.FindStringSubmatch(subject); m != nil {

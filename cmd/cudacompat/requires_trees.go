@@ -305,7 +305,7 @@ func (c *treesComparison) compareFile(ctx context.Context, name string, before, 
 		change.State, before = "added", &none
 	}
 	old, now := c.requires(ctx, *before), c.requires(ctx, *after)
-	if b, a, shared := withoutShared(*before, *after, old, now); shared {
+	if b, a, shared := dropShared(*before, *after, old, now); shared {
 		before, after = &b, &a
 		old, now = c.requires(ctx, b), c.requires(ctx, a)
 	}

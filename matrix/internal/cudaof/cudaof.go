@@ -66,9 +66,9 @@ func (a Answer) Known() bool { return a.Device != "" }
 var ladder = []func(*tables.Tables, Package) Answer{saidOf, localOf, platformOf, rowOf, codeOf, indexOf, frameworkOf, listedOf,
 	nameOf, extraOf}
 
-// Of returns the CUDA of a package by the strongest evidence. Where that tells the device and not its CUDA, weaker
+// Find returns the CUDA of a package by the strongest evidence. Where that tells the device and not its CUDA, weaker
 // evidence tells the CUDA.
-func Of(t *tables.Tables, p Package) Answer {
+func Find(t *tables.Tables, p Package) Answer {
 	var a Answer
 	for _, ask := range ladder {
 		next := ask(t, p)

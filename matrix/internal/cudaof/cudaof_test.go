@@ -58,7 +58,7 @@ func TestOf(t *testing.T) {
 		{"its extra", Package{Name: "foo", Extras: []string{"gpu", "cuda12"}}, "cuda", "12", Extra},
 	} {
 		c.p.Release, _ = version.ParseRelease(c.p.Version)
-		a := Of(tables.Embedded(), c.p)
+		a := Find(tables.Embedded(), c.p)
 		cuda := ""
 		if a.CUDANumber.Known() {
 			cuda = a.CUDANumber.String()
@@ -80,7 +80,7 @@ func TestOfImage(t *testing.T) {
 		{"nvidia/cuda", "latest", "", Unknown},
 		{"ubuntu", "24.04", "", Unknown},
 	} {
-		a, _ := OfImage(tables.Embedded(), c.name, c.tag)
+		a, _ := FindImage(tables.Embedded(), c.name, c.tag)
 		if got := a.CUDANumber.String(); got != c.cuda || a.By != c.by {
 			t.Errorf("%s:%s: %q by %q, want %q by %q", c.name, c.tag, got, a.By, c.cuda, c.by)
 		}

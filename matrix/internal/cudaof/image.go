@@ -30,9 +30,9 @@ var (
 // IsCUDAImage reports whether a name is that of the image that holds CUDA itself, in either registry that has it.
 func IsCUDAImage(name string) bool { return strings.TrimPrefix(name, "nvcr.io/") == CUDAImage }
 
-// OfImage returns the CUDA of a container's image: by its row in the table of images, else by its tag, else by the row of
+// FindImage returns the CUDA of a container's image: by its row in the table of images, else by its tag, else by the row of
 // what the tag names a release of. It returns the image's own row, too, or nil.
-func OfImage(t *tables.Tables, name, tag string) (Answer, *tables.Container) {
+func FindImage(t *tables.Tables, name, tag string) (Answer, *tables.Container) {
 	if row := imageRow(t, name, tag); row != nil {
 		return Exactly(row.CUDA, Image), row
 	}

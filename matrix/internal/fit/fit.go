@@ -119,7 +119,7 @@ func Of(t *tables.Tables, torch Torch, p Package, target Target) Result {
 		one := p
 		one.Rows = p.Rows[i : i+1]
 		if p.CUDA.By == cudaof.Row {
-			one.CUDA = cudaof.Of(t, cudaof.Package{Name: p.Name, Release: p.Release, Rows: one.Rows})
+			one.CUDA = cudaof.Find(t, cudaof.Package{Name: p.Name, Release: p.Release, Rows: one.Rows})
 		}
 		r := of(t, torch, one, target)
 		if i == 0 || rank(r) < rank(best) {

@@ -98,7 +98,7 @@ func (m *Machine) cudaOf(v *Build, index string) cudaof.Answer {
 			}
 		}
 	}
-	return cudaof.Of(m.Tables, p)
+	return cudaof.Find(m.Tables, p)
 }
 
 // cudasOf are the CUDAs of a framework's rows.

@@ -32,7 +32,7 @@ var (
 // that names no GPU asks for nothing by itself: what is installed over it is judged, and if that is nothing, it may
 // hold anything.
 func (m *Machine) requestedImage(n *Requested) *Requested {
-	n.Answer, n.Image = cudaof.OfImage(m.Tables, n.Name, n.Version)
+	n.Answer, n.Image = cudaof.FindImage(m.Tables, n.Name, n.Version)
 	name := n.Name + ":" + n.Version
 	switch {
 	case n.Image != nil, n.Known(), cudaof.IsCUDAImage(n.Name):

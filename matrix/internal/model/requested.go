@@ -145,7 +145,7 @@ func (n *Requested) resolveCUDA(m *Machine, release version.Release) {
 	if n.Uses == "gpu" {
 		p.Extras = n.Extras
 	}
-	n.Answer = cudaof.Of(m.Tables, p)
+	n.Answer = cudaof.Find(m.Tables, p)
 	if cuda := version.Of(n.IndexCUDA); cuda.Known() && !n.CUDANumber.Known() && (n.Uses == "gpu" || n.Uses == "either") {
 		n.Uses = "gpu"
 		n.Answer = cudaof.Answer{Device: "cuda", CUDANumber: cuda, CUDAs: []version.Number{cuda}, By: cudaof.Index}

@@ -31,7 +31,7 @@ func TestCommandsNameTheirEnvironment(t *testing.T) {
 			"pip": "/usr/bin/python3 -m pip uninstall -y a && /usr/bin/python3 -m pip install b",
 			"uv":  "uv pip uninstall --python /usr/bin/python3 a && uv pip install --python /usr/bin/python3 b"}},
 		{facts.Environment{Path: "/srv/lib", Kind: "target"}, map[string]string{
-			"pip": "pip uninstall --target /srv/lib -y a && pip install --target /srv/lib b",
+			"pip": "pip install --target /srv/lib --upgrade b", // pip removes nothing from a directory
 			"uv":  "uv pip uninstall --target /srv/lib a && uv pip install --target /srv/lib b"}},
 		{facts.Environment{Path: "/opt/my env$2", Kind: "venv"}, map[string]string{
 			"pip": "'/opt/my env$2/bin/python' -m pip uninstall -y a && '/opt/my env$2/bin/python' -m pip install b",

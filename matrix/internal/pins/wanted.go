@@ -491,7 +491,7 @@ func loadsBeside(m *model.Machine, e tables.Extension, r model.Row) bool {
 func fitRow(m *model.Machine, e tables.Extension, r model.Row) fit.Result {
 	release, _ := version.ParseRelease(e.Release)
 	p := fit.Package{Name: e.Package, Release: release, Rows: []tables.Extension{e}}
-	p.CUDA = cudaof.Of(m.Tables, cudaof.Package{Name: e.Package, Release: release, Version: e.Release, Rows: p.Rows,
+	p.CUDA = cudaof.Find(m.Tables, cudaof.Package{Name: e.Package, Release: release, Version: e.Release, Rows: p.Rows,
 		Index: cudaof.DefaultIndex, Platform: r.Platform})
 	return fit.Of(m.Tables, torchOf(r), p, fit.Target{})
 }

@@ -151,7 +151,7 @@ func fitPackage(m *model.Machine, torch *model.Build, n neighbour) fit.Package {
 		said.Said, said.Accelerator = b.CUDA, b.Accelerator
 		p.Resolved = b.Compared && len(b.Unmet)+len(b.Open) == 0
 	}
-	p.CUDA = cudaof.Of(m.Tables, said)
+	p.CUDA = cudaof.Find(m.Tables, said)
 	return p
 }
 
@@ -161,7 +161,7 @@ func fromElsewhere(m *model.Machine, torch *model.Build) bool {
 	if torch.Release.Local != "" || torch.Device == "" {
 		return false
 	}
-	index := cudaof.Of(m.Tables, cudaof.Package{Name: "torch", Release: torch.Release, Index: cudaof.DefaultIndex, Platform: m.Platform})
+	index := cudaof.Find(m.Tables, cudaof.Package{Name: "torch", Release: torch.Release, Index: cudaof.DefaultIndex, Platform: m.Platform})
 	return torch.Origin == "conda" || index.Known() &&
 		(index.Device != torch.Device || torch.CUDANumber.Known() && index.CUDANumber.Short() != torch.CUDANumber.Short())
 }

@@ -101,7 +101,7 @@ func companionFor(m *model.Machine, torch *model.Build, name string) (release, i
 		}
 		p := fit.Package{Name: name, Rows: []tables.Extension{e}}
 		p.Release, _ = version.ParseRelease(e.Release)
-		p.CUDA = cudaof.Of(m.Tables, cudaof.Package{Name: name, Release: p.Release, Version: e.Release, Rows: p.Rows,
+		p.CUDA = cudaof.Find(m.Tables, cudaof.Package{Name: name, Release: p.Release, Version: e.Release, Rows: p.Rows,
 			Index: cudaof.DefaultIndex, Platform: m.Platform})
 		if p.Release.Final() && fit.Of(m.Tables, own, p, fit.Target{}).Fits() {
 			return e.Release, ""

@@ -211,7 +211,7 @@ func Read(d document.Document) (facts.Facts, error) {
 	if named := namedPackages(d); len(named) > 0 {
 		withPackages(&f, []facts.Environment{request.Environment("", named)})
 	}
-	withPrinted(&f, string(d.Data))
+	addPrinted(&f, string(d.Data))
 	if len(f.Environments) == 0 {
 		f.Observed.Named = frameworkNamed(d)
 		if f.Observed.CUDAAvailable != nil {

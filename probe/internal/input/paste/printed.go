@@ -221,9 +221,9 @@ var (
 	typedInstall = lazyregexp.New(`^[\s>$!%]*(?:sudo )?(?:python[\d.]* -m )?(?:uv )?pip[\d.]* install (.*?)\s*$`)
 )
 
-// withPrinted adds what a text shows of frameworks in lines of Python, and where nothing else tells, in sentences and in
+// addPrinted adds what a text shows of frameworks in lines of Python, and where nothing else tells, in sentences and in
 // commands that install.
-func withPrinted(f *facts.Facts, text string) {
+func addPrinted(f *facts.Facts, text string) {
 	p := readPrinted(text)
 	for i := range p.packages {
 		if one := &p.packages[i]; one.Name == "torch" {
