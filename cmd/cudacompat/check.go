@@ -241,6 +241,9 @@ func (f *judgeFlags) judgeOne(ctx context.Context, job job, m description) (repo
 	if err == nil && job.log == nil {
 		err = m.foreign
 	}
+	if err == nil && (m.foreign == nil || len(m.unknown) > 1) {
+		err = f.refuseUnknown(ctx, m.unknown)
+	}
 	if err != nil {
 		return report.Report{}, err
 	}
@@ -288,6 +291,27 @@ func (f *judgeFlags) logOf(ctx context.Context, job *job, m description) error {
 	d, err := logs.Read(ctx, all, []logs.Source{{Name: "-", Reader: bytes.NewReader(m.text)}})
 	if err == nil && d.Cause != logs.NothingFound && d.Blame != logs.None {
 		job.log = &d
+	}
+	return nil
+}
+
+// refuseUnknown returns an error that names the first text in which nothing is known. Other files do not make up for it.
+func (f *judgeFlags) refuseUnknown(ctx context.Context, texts []unknownText) error {
+	if len(texts) == 0 {
+		return nil
+	}
+	all, err := f.signatures(f.tables)
+	if err != nil {
+		return err
+	}
+	for _, t := range texts {
+		d, err := logs.Read(ctx, all, []logs.Source{{Name: "-", Reader: bytes.NewReader(t.text)}})
+		switch {
+		case err != nil:
+			return err
+		case d.Cause == logs.NothingFound:
+			return t.err
+		}
 	}
 	return nil
 }

@@ -197,6 +197,7 @@ func givenMachines(name, python, includeRoot string, stdin io.Reader) ([]descrip
 		switch {
 		case errors.Is(err, probe.ErrForeign) && len(data) <= givenCap && !d.Typed && !isStructured(data):
 			m.pasted, m.foreign = true, unreadableFile(name, len(data), err)
+			m.unknown = []unknownText{{m.text, m.foreign}}
 			m.facts.Complete()
 		case err != nil || len(data) > givenCap:
 			return nil, unreadableFile(name, len(data), err)

@@ -18,15 +18,23 @@ import (
 type description struct {
 	name    string // the file that describes it; empty for the only machine
 	facts   probe.Facts
-	text    []byte // what it was read from, at its own lines
-	pasted  bool   // whether an error may stand beside the description, as in a bug report
-	foreign error  // why nothing but an error is read in the text; nil for any other text
-	apart   bool   // whether it is judged by itself: its text describes several machines, or it is one of a project's files
+	text    []byte        // what it was read from, at its own lines
+	pasted  bool          // whether an error may stand beside the description, as in a bug report
+	foreign error         // why nothing but an error is read in the text; nil for any other text
+	unknown []unknownText // the texts of no known kind, which only an error that is known in them makes sense of
+	apart   bool          // whether it is judged by itself: its text describes several machines, or it is one of a project's files
+}
+
+// unknownText is a text of no kind that is read.
+type unknownText struct {
+	text []byte
+	err  error // what to say if no error is known in it
 }
 
 // merge returns the machine with what another document says of it.
 func (m description) merge(o description) description {
-	both := description{name: m.name, apart: m.apart, text: slices.Concat(m.text, o.text), pasted: m.pasted || o.pasted}
+	both := description{name: m.name, apart: m.apart, text: slices.Concat(m.text, o.text), pasted: m.pasted || o.pasted,
+		unknown: slices.Concat(m.unknown, o.unknown)}
 	switch {
 	case m.foreign == nil && o.foreign == nil:
 		both.facts = probe.Merge([]probe.Facts{m.facts, o.facts})
