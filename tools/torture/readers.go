@@ -131,6 +131,7 @@ var documents = map[string]document{
 		part: "CUDA Version        : 13.%d\n"},
 	"compose file":                        {file: "compose.yaml", head: "services:\n", part: "  s%d:\n    image: nvidia/cuda:12.%[1]d.0-base-ubuntu22.04\n", most: 1000},
 	"nvidia-smi -L":                       {part: "GPU %d: NVIDIA L4 (UUID: GPU-aaaa-%[1]d)\n", most: 1000},
+	"nvidia-smi --query-gpu":              {head: "name, driver_version\n", part: "NVIDIA L4 %d, 550.90.07\n", most: 1000},
 	"nvidia-smi dmon, nvidia-smi topo -m": {head: "# gpu  sbecc  dbecc\n# Idx   errs   errs\n", part: "%d 0 1\n", most: 1000},
 	"an error of nvidia-smi":              {head: "Failed to initialize NVML: Driver/library version mismatch\n", part: "NVML library version: 535.%d\n"},
 	"poetry.lock": {file: "poetry.lock", part: "[[package]]\nname = \"torch\"\nversion = \"2.9.%d\"\nmarkers = \"python_version == '3.%[1]d'\"\n",

@@ -48,6 +48,7 @@ var formats = []document.Format{
 	{Name: "nvidia-smi --version", Is: smi.IsVersions, Read: paste.Read, Most: document.Lines},
 	{Name: "nvidia-smi", Is: smi.IsTable, Read: paste.Read, Most: document.Instructions},
 	{Name: "nvidia-smi -L", Is: smi.IsList, Read: smi.ReadList, Most: document.Rows},
+	{Name: "nvidia-smi --query-gpu", Is: smi.IsCSV, Read: smi.ReadCSV, Most: document.Rows},
 	{Name: "nvidia-smi dmon, nvidia-smi topo -m", Is: isMonitor, Read: smi.ReadMonitor, Most: document.Lines},
 	{Name: "an error of nvidia-smi", Is: smi.IsFailure, Read: paste.Read, Most: document.Lines},
 	{Name: "poetry.lock", Is: poetry.Is, Read: poetry.Read, Most: document.Tables},

@@ -15,6 +15,7 @@ func TestFormats(t *testing.T) {
 		"uv.lock":                             fmt.Sprintf(uvLockText, cu130),
 		"pylock.toml":                         "lock-version = \"1.0\"\n\n[[packages]]\nname = \"torch\"\nversion = \"2.9.0\"\n",
 		"requirements (pip freeze)":           "torch==2.9.0 # for the GPU\n",
+		"nvidia-smi --query-gpu":              "index, name, driver_version, memory.total [MiB]\n0, NVIDIA L4, 550.90.07, 23034 MiB\n",
 		"nvidia-smi dmon, nvidia-smi topo -m": "# gpu  sbecc  dbecc    pci\n# Idx   errs   errs   errs\n    0      0      2      0\n",
 		"collect_env report":                  "Collecting environment information...\nPyTorch version: 2.9.0+cu130\n",
 	}
