@@ -101,7 +101,7 @@ func layered(t *testing.T, draw *rand.Rand, files []imagetest.File) [][]byte {
 			if dir {
 				lower = append(lower, imagetest.Text(f.Name, "a file"))
 			} else {
-				lower = append(lower, imagetest.Text(f.Name+"/in", "a directory"))
+				lower = append(lower, imagetest.Dir(f.Name), imagetest.Text(f.Name+"/in", "a directory"))
 			}
 			upper = append(upper, f)
 		case 2: // deleted, and there again

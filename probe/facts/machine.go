@@ -106,10 +106,13 @@ type Fabric struct {
 	From    string `json:"from"`    // where Version was read
 	Running string `json:"running"` // "yes", "no"; empty: processes cannot be seen, or no NVIDIA device is here
 	// Started is how many seconds after boot that daemon was started; 0 if it does not run or is not seen.
-	Started  float64 `json:"started,omitempty"`
-	NVLSM    string  `json:"nvlsm"`    // the NVLink subnet manager's directory or program
-	UMAD     string  `json:"ib_umad"`  // "loaded", "at boot" (modules-load.d), "on disk"; empty: nowhere
-	Switches int     `json:"switches"` // NVSwitch devices on PCI that are not given to a virtual machine
+	Started float64 `json:"started,omitempty"`
+	// AtBoot is what systemd does with the daemon's unit at the next boot of files at rest: "enabled", "disabled",
+	// "masked"; empty: the files cannot tell, or the machine runs.
+	AtBoot   string `json:"at_boot,omitempty"`
+	NVLSM    string `json:"nvlsm"`    // the NVLink subnet manager's directory or program
+	UMAD     string `json:"ib_umad"`  // "loaded", "at boot" (modules-load.d), "on disk"; empty: nowhere
+	Switches int    `json:"switches"` // NVSwitch devices on PCI that are not given to a virtual machine
 }
 
 // Updates is what upgrades packages without asking.

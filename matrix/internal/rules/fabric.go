@@ -164,7 +164,37 @@ func fabricAtRest(m *model.Machine) []*Result {
 	if missing := fourthGeneration(m, false); missing != nil {
 		return oneFinding(*missing)
 	}
-	return fabricVersion(m)
+	results := fabricVersion(m)
+	if slices.ContainsFunc(results, func(r *Result) bool { return r.Finding != nil }) {
+		return results // its steps also enable the daemon
+	}
+	unseen := slices.ContainsFunc(results, func(r *Result) bool { return r.Missing.IsMissing() })
+	if boot := fabricAtBoot(m); boot != nil && (boot[0].Finding != nil || !unseen) {
+		return boot
+	}
+	return results
+}
+
+// fabricAtBoot judges whether systemd will start an installed daemon, nil if it will. One that is not enabled is a
+// warning: a script may still start it. A masked one cannot be started at all.
+func fabricAtBoot(m *model.Machine) []*Result {
+	s := pins.HostSystem(m)
+	enable := pin.Run(s.AsRoot("systemctl", "enable", "nvidia-fabricmanager"))
+	state := m.Facts.Machine.Fabric.AtBoot
+	f := fabricFinding(m, m.Instance.Instance+" has NVSwitch and the fabric manager is "+state, "nvidia-fabricmanager enabled",
+		verdict.Evidence{Fact: "nvidia-fabricmanager.service", Value: state, From: "/etc/systemd/system"}, []pin.Step{enable})
+	switch state {
+	case "enabled":
+		return nil
+	case "masked":
+		f.Steps = []pin.Step{pin.Run(s.AsRoot("systemctl", "unmask", "nvidia-fabricmanager")), enable}
+	case "disabled":
+		f.Severity = verdict.Warning
+		f.Message = m.Instance.Instance + " has NVSwitch and the fabric manager is not enabled: it does not start at boot"
+	default:
+		return unknown("fabric", verdict.Question("whether the fabric manager starts at boot"))
+	}
+	return oneFinding(f)
 }
 
 // fabricInstall names the driver's exact release: the newest, which a package manager would take, need not be that.

@@ -24,6 +24,9 @@ func ReadFabric(h *host.Host) (source.Update, error) {
 			f.Started = startOf(h, "nv-fabricmanage") // the kernel keeps 15 bytes of a name
 		}
 	}
+	if f.Manager != "" && h.Rest {
+		f.AtBoot = startAtBoot(h, "nvidia-fabricmanager.service")
+	}
 	if f == (facts.Fabric{}) {
 		return nil, host.ErrAbsent
 	}
