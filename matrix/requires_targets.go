@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"cudacompat/matrix/requires"
 	"cudacompat/probe/facts"
@@ -97,7 +98,9 @@ func supportsTarget(ctx context.Context, t *Tables, f facts.Facts, target Target
 	s.Unknown = !s.Holds && (s.Unknown || ctx.Err() != nil)
 	for _, n := range limits {
 		met := len(n.Drivers) > 0 && target.Driver == "" || n.Drivers.Has(target.Driver)
-		applies := slices.ContainsFunc(gpus, func(g requires.GPU) bool { return n.HoldsFor(g.Capability, g.Names[0]) })
+		applies := slices.ContainsFunc(gpus, func(g requires.GPU) bool {
+			return n.HoldsFor(g.Capability, strings.Join(g.Names[:min(1, len(g.Names))], "")) // a generic GPU has no name
+		})
 		if !s.Holds && !met && applies && (n.Missing != "") == s.Unknown {
 			s.Because = append(s.Because, n)
 		}
