@@ -39,12 +39,14 @@ func (p *Plan) Facts() facts.Facts {
 }
 
 var (
-	// uvChange matches what uv would do to one distribution; "~" puts the same release there again:
+	// uvChange matches what uv would do to one distribution; "~" puts the same release there again. Of what is not in
+	// its cache, uv names the address and not the release:
 	//
 	//	 - torch==2.6.0
 	//	 + torch==2.7.0
 	//	 + mine==1.0 (from file:///src/mine)
-	uvChange = lazyregexp.New(`(?m)^ *([-+~]) ([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+)(?: \(from (\S+)\))?\s*$`)
+	//	 + torch @ file:///wheels/torch-2.7.0+cu126-cp312-cp312-linux_x86_64.whl
+	uvChange = lazyregexp.New(`(?m)^ *([-+~]) ([A-Za-z0-9][A-Za-z0-9._-]*)(?:==(\S+))?(?: +(\S.*?))?\s*$`)
 	// uvSays matches the lines around them, of which a dry run has one at least.
 	uvSays = lazyregexp.New(`(?m)^Would (?:install|uninstall|download) \d+ packages?\s*$|^Would make no changes\s*$`)
 	// uvResolved matches how many distributions it looked at, those that are there included.
@@ -62,12 +64,12 @@ func ReadUV(d document.Document) (facts.Facts, error) {
 		p.Path = string(m[1])
 	}
 	for m := range uvChange.EachSubmatch(d.Data) {
-		mark, name, version := string(m[1]), string(m[2]), string(m[3])
+		mark, one := string(m[1]), uvPackage(string(m[2]), string(m[3]), string(m[4]))
 		if mark != "+" {
-			p.Remove(name, version)
+			p.Remove(one.Name, one.Version)
 		}
 		if mark != "-" {
-			p.Install(FromPlace(request.New(name, version, "", nil), string(m[4])))
+			p.Install(one)
 		}
 	}
 	if m := uvResolved.FindSubmatch(d.Data); m != nil {
@@ -75,6 +77,20 @@ func ReadUV(d document.Document) (facts.Facts, error) {
 		p.noteAlone(err == nil && resolved <= len(p.Installs))
 	}
 	return p.Facts(), nil
+}
+
+// uvPackage returns the package of one line. Its release is unknown where neither the line nor a wheel's name has it.
+func uvPackage(name, version, rest string) request.Package {
+	address, direct := strings.CutPrefix(rest, "@ ")
+	if !direct {
+		address, _ = strings.CutPrefix(rest, "(from ")
+		address = strings.TrimSuffix(address, ")")
+	}
+	parts := strings.SplitN(request.WheelFile(address), "-", 3)
+	if version == "" && len(parts) == 3 && distname.Normal(parts[0]) == distname.Normal(name) {
+		version = parts[1]
+	}
+	return FromPlace(request.New(name, version, "", nil), address)
 }
 
 // noteAlone notes that nothing was looked at but what a plan installs: what that requires comes with it, or nobody asked.
