@@ -30,6 +30,7 @@ type Requested struct {
 	Image         *tables.Container  // of the table of images; nil: not in it
 	Unlisted      bool               // each of its releases is for one torch, and the tables do not have this one
 	Unread        bool               // the tables have other releases of it, and not this one
+	Elsewhere     bool               // the tables have wheels of this release, and none for this platform
 	tables        *tables.Tables
 }
 
@@ -112,6 +113,8 @@ func (m *Machine) requestedPackage(env *facts.Environment, w *facts.Requested) *
 	n.Unread = compares && !listed && release.Number.Known()
 	n.Unlisted = all > 0 && len(n.Rows) == 0 && release.Number.Known() && release.Local == "" &&
 		(n.Companion || m.Tables.Trait("pins-torch", w.Name, version.Number{}))
+	rows := slices.Concat(n.Rows, n.made)
+	n.Elsewhere = m.Platform != "" && len(rows) > 0 && len(rowsFor(rows, m.Platform)) == 0
 	n.resolveCUDA(m, release)
 	switch {
 	case len(n.Rows) == 0 && all == 0 && n.Uses == "" && (!n.CUDANumber.Known() || Helper.MatchString(n.Name)), n.Uses == "none":
@@ -137,11 +140,15 @@ func (n *Requested) publishedRows() []tables.Extension {
 		func(e tables.Extension) bool { return e.Variant != "pypi" && e.Variant != "sdist" })
 }
 
+// rowsFor returns the rows of wheels that a platform takes.
+func rowsFor(rows []tables.Extension, platform string) []tables.Extension {
+	return slices.DeleteFunc(slices.Clone(rows), func(e tables.Extension) bool { return !e.IsFor(platform) })
+}
+
 // resolveCUDA asks which CUDA and which PyTorch the package is for.
 func (n *Requested) resolveCUDA(m *Machine, release version.Release) {
 	p := cudaof.Package{Name: n.Name, Release: release, Version: n.Version, Said: n.CUDA, Accelerator: n.Accelerator,
-		Rows:     slices.DeleteFunc(slices.Clone(n.Rows), func(e tables.Extension) bool { return !e.IsFor(m.Platform) }),
-		Platform: m.Platform}
+		Rows: rowsFor(n.Rows, m.Platform), Platform: m.Platform}
 	if n.Uses == "gpu" {
 		p.Extras = n.Extras
 	}
@@ -249,7 +256,7 @@ func (n *Requested) build() *facts.Build {
 	if n.CUDANumber.Known() {
 		b.Accelerator = "cuda"
 	}
-	if rows := append(n.Rows, n.made...); sameCode(rows) {
+	if rows := slices.Concat(n.Rows, n.made); sameCode(rows) && !n.Elsewhere {
 		b.SASS, b.PTX = rows[0].SASS, rows[0].PTX
 	}
 	return b

@@ -13,6 +13,9 @@ func (m *Machine) Unsaid(b *Build) verdict.Reason {
 	if why == verdict.Unpinned && b.byPython {
 		return verdict.ByPython
 	}
+	if why.Words == "" && b.Named != nil && b.Named.Elsewhere {
+		return m.NoWheelHere(b.Named)
+	}
 	if why.Words != "" || b.Path != "" || !b.IsFramework() || !b.Release.Number.Known() || m.Platform == "" {
 		return why
 	}
@@ -44,6 +47,11 @@ func (m *Machine) Unsaid(b *Build) verdict.Reason {
 		return verdict.TablesReason("have " + release + " only for " + inWords(variants) + platform)
 	}
 	return verdict.TablesReason("do not have " + release + platform)
+}
+
+// NoWheelHere returns the reason that nothing is known of a release that the tables have for other platforms only.
+func (m *Machine) NoWheelHere(n *Requested) verdict.Reason {
+	return verdict.TablesReason("know no wheel of " + n.Name + " " + n.Version + " for " + m.Platform)
 }
 
 // inWords is a list in words, "cu118, cu124 and cu126".

@@ -27,6 +27,8 @@ func judgeRequested(m *model.Machine) []*Result {
 		case unbuilt(m, n):
 			results = append(results, notYetBuilt(n)...)
 		case judged, m.SpokenFor(n), n.Uses == "unsaid" && judges(m, n.Environment):
+		case hasNoWheelHere(n):
+			results = append(results, leftOpen(n.Subject(), verdict.Question("what it was built for").Because(m.NoWheelHere(n)))...)
 		default:
 			results = append(results, unjudgedPackage(m, n)...)
 		}
@@ -67,6 +69,13 @@ func unreadRelease(n *model.Requested) []*Result {
 	return oneFinding(verdict.Finding{Severity: verdict.Note, Subject: n.Subject(), Need: "nothing",
 		Message:  "the tables do not have this release of " + n.Name + ", so it was not looked at; torch works without what it adds",
 		Evidence: []verdict.Evidence{{Fact: n.Name, Value: n.Version, From: n.From}}})
+}
+
+// hasNoWheelHere reports whether a package needs CUDA or a torch of its own, and the tables have this release of it for
+// other platforms only: its rows there say nothing of the wheel that would be installed here. PyTorch's companions are
+// judged by the torch with which they were released.
+func hasNoWheelHere(n *model.Requested) bool {
+	return n.Elsewhere && !n.Companion && !n.DoesWithout() && !n.ForCPU() && n.Uses != "either" && n.Uses != "jit"
 }
 
 // unjudgedPackage says what is not known of a package that no rule can judge.
