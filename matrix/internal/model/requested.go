@@ -245,7 +245,7 @@ func (m *Machine) BringsTorch(env *facts.Environment) bool {
 func (n *Requested) build() *facts.Build {
 	torch := n.Torch != "" || n.Companion || len(n.Rows) > 0 && len(n.Rows[0].Torch) > 0
 	open := !n.CUDANumber.Known() && n.Torch == "" && TwinNamed(n.Environment, n.Name) == ""
-	if torch && n.NamesFramework("torch") && !n.settles() || open || n.ForCPU() || n.Companion && n.Torch == "" {
+	if torch && n.NamesFramework("torch") && !n.settles() || open || n.ForCPU() || n.Companion && n.Torch == "" && len(n.Rows) == 0 {
 		return nil
 	}
 	if n.Torch == "" && n.dispensable {
