@@ -48,10 +48,10 @@ func (f *dockerfile) pip(args []string, number int, by string) step {
 				r.Includes.Ask(f.find(next), strings.HasPrefix(strings.TrimLeft(arg, "-"), "c"))
 			}
 		case arg == "--torch-backend":
-			r.Option(torchBackend(next))
+			r.Option(requirements.TorchBackend(next))
 			i++
 		case strings.HasPrefix(arg, "--torch-backend="):
-			r.Option(torchBackend(strings.TrimPrefix(arg, "--torch-backend=")))
+			r.Option(requirements.TorchBackend(strings.TrimPrefix(arg, "--torch-backend=")))
 		case pipIndex(arg):
 			r.Option(strings.NewReplacer("--default-index", "--index-url", "--index ", "--extra-index-url ").Replace(arg+" ") +
 				next)
@@ -112,15 +112,6 @@ func (f *dockerfile) indexes(r *requirements.File) {
 		r.Option("--extra-index-url " + v.text)
 	}
 	if v := f.value("UV_TORCH_BACKEND"); v.text != "" {
-		r.Option(torchBackend(v.text))
+		r.Option(requirements.TorchBackend(v.text))
 	}
-}
-
-// torchBackend is what uv makes of its option for PyTorch's variant, in pip's words: that variant's index. Which one
-// "auto" takes is decided where the image is built.
-func torchBackend(variant string) string {
-	if variant == "auto" {
-		return "--no-index"
-	}
-	return "--extra-index-url https://download.pytorch.org/whl/" + variant
 }

@@ -61,16 +61,22 @@ type Project struct {
 			Default any            `toml:"default-groups"`
 			Sources map[string]any `toml:"sources"`
 			Index   []pythonIndex  `toml:"index"`
+			indexSettings
+			Pip         indexSettings `toml:"pip"`
+			Overrides   []string      `toml:"override-dependencies"`
+			Constraints []string      `toml:"constraint-dependencies"`
 		} `toml:"uv"`
+		PDM struct {
+			Source     []pythonIndex `toml:"source"`
+			Resolution struct {
+				Overrides map[string]any `toml:"overrides"`
+			} `toml:"resolution"`
+		} `toml:"pdm"`
 		Setuptools any `toml:"setuptools"`
 		Hatch      any `toml:"hatch"`
 	} `toml:"tool"`
-}
 
-// pythonIndex is one package index that has a name.
-type pythonIndex struct {
-	Name string `toml:"name"`
-	URL  string `toml:"url"`
+	overriding, constraining map[string][]request.Package // by package; nil: not parsed yet
 }
 
 // Read reads what a project asks for. Its extras and groups are environments of their own: nobody said which
@@ -99,6 +105,7 @@ func Read(d document.Document) (facts.Facts, error) {
 		add("group "+name, p.Poetry(p.Tool.Poetry.Group[name].Dependencies, name))
 	}
 	add("group dev", append(p.RequirementsOf(p.Tool.UV.Dev, "dev"), p.Poetry(p.Tool.Poetry.Dev, "dev")...))
+	f.Unread = append(f.Unread, p.leftUnread(d, f)...)
 	return f, nil
 }
 
@@ -123,54 +130,35 @@ func (p *Project) Dynamic(d document.Document) ([]request.Package, []facts.Unrea
 	return list.Packages(), list.Unread
 }
 
-// RequirementsOf are requirements of PEP 508, of which one that cannot be read names no package.
+// RequirementsOf are requirements of PEP 508 as the project's tools install them. One that cannot be read names no
+// package.
 func (p *Project) RequirementsOf(list []string, group string) []request.Package {
+	named := p.override(parse(list))
+	for i := range named {
+		l := &named[i]
+		l.From = "package " + l.Name
+		if !l.Direct && !p.setSource(l, group) {
+			p.setIndex(l)
+		}
+	}
+	return named
+}
+
+// parse reads requirements of PEP 508.
+func parse(list []string) []request.Package {
 	f := &requirements.File{}
 	for _, line := range list {
 		f.Requirement(strings.TrimSpace(line), 0)
 	}
-	for i := range f.Named {
-		l := &f.Named[i]
-		l.From = "package " + l.Name
-		if !l.Direct {
-			l.Index = cmp.Or(p.uvIndex(l.Name, group), request.DefaultIndex)
-			l.IndexCUDA = request.IndexCUDA(l.Index)
-			for _, i := range p.Tool.UV.Index {
-				l.IndexCUDA = cmp.Or(l.IndexCUDA, request.ServedCUDA(i.URL, l.Name))
-			}
-		}
-	}
 	return f.Named
-}
-
-// uvIndex is where uv takes a package from, empty where nothing says so: of several sources the one for Linux, and for
-// this extra or group. Those for a machine of another kind are left out where there is one for x86_64.
-func (p *Project) uvIndex(name, group string) string {
-	for key, source := range p.Tool.UV.Sources {
-		if distname.Normal(key) != name {
-			continue
-		}
-		list, many := source.([]any)
-		if !many {
-			list = []any{source}
-		}
-		var indexes []request.Package // the sources for this extra or group
-		for _, item := range list {
-			if only := cmp.Or(document.Field(item, "extra"), document.Field(item, "group")); only == "" || only == group {
-				indexes = append(indexes, request.Package{Index: p.Index(document.Field(item, "index"), p.Tool.UV.Index),
-					Markers: []string{document.Field(item, "marker")}})
-			}
-		}
-		if indexes = request.ForOneMachine(indexes); len(indexes) > 0 {
-			return indexes[0].Index
-		}
-	}
-	return ""
 }
 
 func (p *Project) Index(name string, list []pythonIndex) string {
 	for _, i := range list {
-		if i.Name == name {
+		if strings.EqualFold(i.Name, name) {
+			if i.URL == "" { // Poetry's own entry for PyPI
+				return request.DefaultIndex
+			}
 			return request.IndexOf(i.URL)
 		}
 	}
@@ -199,7 +187,7 @@ var notForLinux = map[string]bool{"darwin": true, "win32": true}
 
 // poetryPackage is a package of a constraint, or of a table with one.
 func (p *Project) poetryPackage(name string, value any) request.Package {
-	l := request.Package{Name: name, From: "package " + name, Index: request.DefaultIndex, Extras: document.Texts(document.AnyList(document.Entry(value, "extras"))),
+	l := request.Package{Name: name, From: "package " + name, Extras: document.Texts(document.AnyList(document.Entry(value, "extras"))),
 		Markers: document.Texts([]any{document.Entry(value, "markers")})}
 	if pythons := pythonMarker(document.Field(value, "python")); pythons != "" && len(l.Markers) == 0 {
 		l.Markers = []string{pythons}
@@ -210,6 +198,9 @@ func (p *Project) poetryPackage(name string, value any) request.Package {
 	}
 	if source := document.Field(value, "source"); source != "" {
 		l.Index = p.Index(source, p.Tool.Poetry.Source)
+		l.IndexCUDA = request.IndexCUDA(l.Index)
+	} else {
+		p.setIndex(&l)
 	}
 	constrain(&l, constraint, plain)
 	return l
@@ -236,7 +227,7 @@ var bareVersion = lazyregexp.New(`^\d[A-Za-z0-9.+!]*$`)
 func constrain(p *request.Package, constraint string, known bool) {
 	switch {
 	case !known:
-		p.Specifier = "(from another source)"
+		p.Specifier = fromElsewhere
 		p.Index = ""
 	case bareVersion.MatchString(constraint):
 		p.Version = constraint

@@ -193,6 +193,11 @@ func (f *File) Packages() []request.Package {
 	return f.Named
 }
 
+// SetIndex sets the index of a package to that of the file's options.
+func (f *File) SetIndex(p *request.Package) {
+	p.Index, p.IndexCUDA = f.index(), f.servedCUDA(p.Name)
+}
+
 // Option reads a line that is an option of pip's.
 func (f *File) Option(line string) bool {
 	if !strings.HasPrefix(line, "-") {
@@ -228,6 +233,15 @@ func (f *File) Option(line string) bool {
 	}
 	f.sure = true
 	return true
+}
+
+// TorchBackend returns what uv makes of its option for PyTorch's variant, in pip's words: that variant's index. Which one
+// "auto" takes is decided where uv runs.
+func TorchBackend(variant string) string {
+	if variant == "auto" {
+		return "--no-index"
+	}
+	return "--extra-index-url https://download.pytorch.org/whl/" + variant
 }
 
 // servedCUDA is the CUDA of a package by the addresses of indexes and of pages of links; empty where two of them differ.

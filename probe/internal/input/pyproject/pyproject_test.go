@@ -1,0 +1,72 @@
+package pyproject
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+
+	"cudacompat/probe/internal/input/document"
+)
+
+// TestIndexes reads which build of torch a project's indexes, sources and overrides install.
+func TestIndexes(t *testing.T) {
+	const (
+		index   = `url = "https://download.pytorch.org/whl/cu130"` + "\n"
+		address = `"https://download.pytorch.org/whl/cu130"` + "\n"
+		other   = `"https://packages.example/pypi/"` + "\n"
+	)
+	for name, c := range map[string]struct{ text, want string }{
+		"PyPI":                  {"", "2.9.0 default"},
+		"uv's index":            {"[[tool.uv.index]]\n" + index, "2.9.0+cu130 cu130"},
+		"uv's default":          {"[[tool.uv.index]]\ndefault = true\n" + index, "2.9.0+cu130 cu130"},
+		"uv's explicit":         {"[[tool.uv.index]]\nname = \"a\"\nexplicit = true\n" + index, "2.9.0 default"},
+		"another index":         {"[[tool.uv.index]]\nurl = " + other, "2.9.0 "},
+		"two variants":          {"[[tool.uv.index]]\n" + index + "[[tool.uv.index]]\nurl = \"https://download.pytorch.org/whl/cu126\"\n", "2.9.0 "},
+		"uv's index-url":        {"[tool.uv]\nindex-url = " + address, "2.9.0+cu130 cu130"},
+		"uv's extra index":      {"[tool.uv]\nextra-index-url = [" + address + "]\n", "2.9.0+cu130 cu130"},
+		"uv's links":            {"[tool.uv]\nfind-links = [" + address + "]\n", "2.9.0 "},
+		"uv pip's extra index":  {"[tool.uv.pip]\nextra-index-url = [" + address + "]\n", "2.9.0+cu130 cu130"},
+		"uv pip's backend":      {"[tool.uv.pip]\ntorch-backend = \"cu130\"\n", "2.9.0+cu130 cu130"},
+		"uv pip's own choice":   {"[tool.uv.pip]\ntorch-backend = \"auto\"\n", "2.9.0 "},
+		"PDM's":                 {"[[tool.pdm.source]]\nname = \"a\"\n" + index, "2.9.0+cu130 cu130"},
+		"PDM's for another":     {"[[tool.pdm.source]]\nname = \"a\"\ninclude_packages = [\"foo*\"]\n" + index, "2.9.0 default"},
+		"Poetry's":              {"[[tool.poetry.source]]\nname = \"a\"\npriority = \"primary\"\n" + index, "2.9.0+cu130 cu130"},
+		"Poetry's explicit":     {"[[tool.poetry.source]]\nname = \"a\"\npriority = \"explicit\"\n" + index, "2.9.0 default"},
+		"a repository":          {"[tool.uv.sources]\ntorch = {git = \"https://example.com/torch\"}\n", "(from another source) "},
+		"a wheel":               {"[tool.uv.sources]\ntorch = {url = \"https://example.com/torch-2.8.0%2Bcu129-cp312-cp312-linux_x86_64.whl\"}\n", "2.8.0+cu129 "},
+		"a source of no index":  {"[tool.uv.sources]\ntorch = {index = \"a\"}\n", "2.9.0 "},
+		"a source for macOS":    {"[tool.uv.sources]\ntorch = {git = \"x\", marker = \"sys_platform == 'darwin'\"}\n", "2.9.0 default"},
+		"an override":           {"[tool.uv]\noverride-dependencies = [\"torch==2.9.0+cu130\"]\n", "2.9.0+cu130 default"},
+		"an older release":      {"[tool.uv]\noverride-dependencies = [\"torch==2.8.0\"]\n", "2.8.0 default"},
+		"an override for macOS": {"[tool.uv]\noverride-dependencies = [\"torch==2.8.0; sys_platform == 'darwin'\"]\n", ""},
+		"a constraint":          {"[tool.uv]\nconstraint-dependencies = [\"torch==2.9.0+cu130\"]\n", "2.9.0+cu130 default"},
+		"PDM's override":        {"[tool.pdm.resolution.overrides]\ntorch = \"2.9.0+cu130\"\n", "2.9.0+cu130 default"},
+		"of another package":    {"[tool.uv]\noverride-dependencies = [\"numpy==2.0.0\", \"jax==0.6.2\"]\n", "2.9.0 default unread jax"},
+		"uv.toml":               {"# uv.toml\n[[index]]\n" + index, "2.9.0 default unread uv.toml"},
+		"uv.toml of no index":   {"# uv.toml\ncache-dir = \"./cache\"\n", "2.9.0 default"},
+	} {
+		d := document.Document{Name: "pyproject.toml", Data: []byte("[project]\nname = \"a\"\ndependencies = [\"torch==2.9.0\"]\n" + c.text),
+			Beside: func(name string) ([]byte, error) {
+				if name == "uv.toml" && strings.HasPrefix(c.text, "# uv.toml\n") {
+					return []byte(c.text), nil
+				}
+				return nil, fs.ErrNotExist
+			}}
+		if strings.HasPrefix(c.text, "# uv.toml\n") {
+			d.Data = []byte("[project]\nname = \"a\"\ndependencies = [\"torch==2.9.0\"]\n")
+		}
+		f, err := Read(d)
+		got := ""
+		for _, e := range f.Environments {
+			for _, b := range e.Builds {
+				got += b.Version + b.Specifier + " " + b.Index
+			}
+		}
+		for _, u := range f.Unread {
+			got += " unread " + u.Place
+		}
+		if err != nil || got != c.want {
+			t.Errorf("%s: %q, want %q (%v)", name, got, c.want, err)
+		}
+	}
+}
