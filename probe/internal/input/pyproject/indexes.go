@@ -77,6 +77,7 @@ func (p *Project) setIndex(l *request.Package) {
 	uv := p.Tool.UV
 	if len(uv.Index)+len(p.Tool.PDM.Source)+len(p.Tool.Poetry.Source) > maxIndexes ||
 		len(textsOf(uv.ExtraIndexURL))+len(textsOf(uv.FindLinks)) > maxIndexes ||
+		len(textsOf(document.Entry(p.Tool.Pixi, "pypi-options", "extra-index-urls"))) > maxIndexes ||
 		len(textsOf(uv.Pip.ExtraIndexURL))+len(textsOf(uv.Pip.FindLinks)) > maxIndexes {
 		return
 	}
@@ -108,9 +109,22 @@ func (p *Project) setIndex(l *request.Package) {
 		case "supplemental", "secondary": // searched for what no primary source has
 		}
 	}
+	p.addPixiIndexes(f)
 	f.SetIndex(l)
 	for _, i := range p.Tool.UV.Index {
 		l.IndexCUDA = cmp.Or(l.IndexCUDA, request.ServedCUDA(i.URL, l.Name))
+	}
+}
+
+// addPixiIndexes adds the indexes that Pixi takes the packages of the project's list from.
+func (p *Project) addPixiIndexes(f *requirements.File) {
+	options := document.Entry(p.Tool.Pixi, "pypi-options")
+	addOption(f, "--index-url", document.Field(options, "index-url"))
+	for _, address := range textsOf(document.Entry(options, "extra-index-urls")) {
+		addOption(f, "--extra-index-url", address)
+	}
+	if len(document.AnyList(document.Entry(options, "find-links"))) > 0 {
+		f.Option("--no-index")
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-var pyprojectTable = lazyregexp.New(`(?m)^\[(project|build-system|dependency-groups|tool\.(poetry|uv|pdm|hatch)` +
+var pyprojectTable = lazyregexp.New(`(?m)^\[(project|build-system|dependency-groups|tool\.(poetry|uv|pdm|hatch|pixi)` +
 	`(\.[\w.-]+)?)\]\s*(#.*)?$`)
 
 func Is(d document.Document) bool {
@@ -67,13 +67,15 @@ type Project struct {
 			Constraints []string      `toml:"constraint-dependencies"`
 		} `toml:"uv"`
 		PDM struct {
-			Source     []pythonIndex `toml:"source"`
+			Source     []pythonIndex    `toml:"source"`
+			Dev        map[string][]any `toml:"dev-dependencies"`
 			Resolution struct {
 				Overrides map[string]any `toml:"overrides"`
 			} `toml:"resolution"`
 		} `toml:"pdm"`
 		Setuptools any `toml:"setuptools"`
 		Hatch      any `toml:"hatch"`
+		Pixi       any `toml:"pixi"`
 	} `toml:"tool"`
 
 	overriding, constraining map[string][]request.Package // by package; nil: not parsed yet
@@ -105,29 +107,23 @@ func Read(d document.Document) (facts.Facts, error) {
 		add("group "+name, p.Poetry(p.Tool.Poetry.Group[name].Dependencies, name))
 	}
 	add("group dev", append(p.RequirementsOf(p.Tool.UV.Dev, "dev"), p.Poetry(p.Tool.Poetry.Dev, "dev")...))
+	for _, name := range document.SortedKeys(p.Tool.PDM.Dev) {
+		add("group "+name, p.RequirementsOf(document.Texts(p.Tool.PDM.Dev[name]), name))
+	}
+	environments, _ := document.Entry(p.Tool.Hatch, "envs").(map[string]any)
+	for _, name := range document.SortedKeys(environments) {
+		list := slices.Concat(document.AnyList(document.Entry(environments[name], "dependencies")),
+			document.AnyList(document.Entry(environments[name], "extra-dependencies")))
+		add("environment "+name, p.RequirementsOf(document.Texts(list), name))
+	}
+	extras, left := p.dynamicExtras(d)
+	f.Unread = append(f.Unread, left...)
+	for _, name := range document.SortedKeys(extras) {
+		add("extra "+name, extras[name])
+	}
 	f.Unread = append(f.Unread, p.leftUnread(d, f)...)
+	f.Unread = append(f.Unread, p.pixiTables()...)
 	return f, nil
-}
-
-// Dynamic are the packages of the files that stand in the list's place; another program than setuptools and Hatch
-// computes the list, and Poetry has it in a table of its own.
-func (p *Project) Dynamic(d document.Document) ([]request.Package, []facts.Unread) {
-	if !slices.Contains(p.Project.Dynamic, "dependencies") || len(p.Tool.Poetry.Dependencies) > 0 {
-		return nil, nil
-	}
-	file := document.Entry(p.Tool.Setuptools, "dynamic", "dependencies", "file") // a name, or several
-	names := append(append(document.AnyList(file), file),
-		document.AnyList(document.Entry(p.Tool.Hatch, "metadata", "hooks", "requirements_txt", "files"))...)
-	list := &requirements.File{Includes: requirements.NewIncludes(d)}
-	for _, name := range document.Texts(names) {
-		list.Includes.Ask(name, false)
-	}
-	if len(list.Includes.Queue) == 0 {
-		return nil, []facts.Unread{{Place: "dependencies", Kind: facts.UnreadNeeded,
-			Reason: "pyproject.toml leaves them to the program that builds the package (setup.py, for example)"}}
-	}
-	list.ReadIncludes()
-	return list.Packages(), list.Unread
 }
 
 // RequirementsOf are requirements of PEP 508 as the project's tools install them. One that cannot be read names no

@@ -32,6 +32,7 @@ func TestIndexes(t *testing.T) {
 		"PDM's for another":     {"[[tool.pdm.source]]\nname = \"a\"\ninclude_packages = [\"foo*\"]\n" + index, "2.9.0 default"},
 		"Poetry's":              {"[[tool.poetry.source]]\nname = \"a\"\npriority = \"primary\"\n" + index, "2.9.0+cu130 cu130"},
 		"Poetry's explicit":     {"[[tool.poetry.source]]\nname = \"a\"\npriority = \"explicit\"\n" + index, "2.9.0 default"},
+		"Pixi's":                {"[tool.pixi.pypi-options]\nextra-index-urls = [" + address + "]\n", "2.9.0+cu130 cu130"},
 		"a repository":          {"[tool.uv.sources]\ntorch = {git = \"https://example.com/torch\"}\n", "(from another source) "},
 		"a wheel":               {"[tool.uv.sources]\ntorch = {url = \"https://example.com/torch-2.8.0%2Bcu129-cp312-cp312-linux_x86_64.whl\"}\n", "2.8.0+cu129 "},
 		"a source of no index":  {"[tool.uv.sources]\ntorch = {index = \"a\"}\n", "2.9.0 "},
@@ -67,6 +68,46 @@ func TestIndexes(t *testing.T) {
 		}
 		if err != nil || got != c.want {
 			t.Errorf("%s: %q, want %q (%v)", name, got, c.want, err)
+		}
+	}
+}
+
+// TestTables reads the tables in which other tools than pip have their packages, or names them as not read.
+func TestTables(t *testing.T) {
+	for text, want := range map[string]string{
+		"[tool.pixi.dependencies]\npytorch-gpu = \"*\"\n":                            "unread tool.pixi.dependencies",
+		"[tool.pixi.dependencies]\npython = \"3.12.*\"\nnumpy = \"*\"\n":             "",
+		"[tool.pixi.pypi-dependencies]\ntorch = \"==2.9.0\"\n":                       "unread tool.pixi.pypi-dependencies",
+		"[tool.pixi.feature.gpu.pypi-dependencies]\nvllm = \"*\"\n":                  "unread tool.pixi.feature.gpu.pypi-dependencies",
+		"[tool.pixi.target.linux-64.dependencies]\ncuda-version = \"12.6.*\"\n":      "unread tool.pixi.target.linux-64.dependencies",
+		"[tool.pixi.target.osx-arm64.dependencies]\npytorch = \"*\"\n":               "",
+		"[tool.hatch.envs.gpu]\ndependencies = [\"torch==2.9.0\"]\n":                 "environment gpu 2.9.0",
+		"[tool.hatch.envs.gpu]\nextra-dependencies = [\"torch==2.9.0\"]\n":           "environment gpu 2.9.0",
+		"[tool.pdm.dev-dependencies]\ntest = [\"torch==2.9.0\", \"-e file:///x\"]\n": "group test 2.9.0",
+		"[tool.uv]\ndev-dependencies = [\"torch==2.9.0\"]\n":                         "group dev 2.9.0",
+		"[project]\nname = \"a\"\ndynamic = [\"optional-dependencies\"]\n":           "unread optional-dependencies",
+		"[project]\nname = \"a\"\ndynamic = [\"optional-dependencies\"]\n" +
+			"[tool.setuptools.dynamic.optional-dependencies]\ngpu = {file = [\"gpu.txt\"]}\n": "extra gpu 2.9.0",
+		"[project]\nname = \"a\"\ndynamic = [\"optional-dependencies\"]\n" +
+			"[tool.hatch.metadata.hooks.requirements_txt.optional-dependencies]\ngpu = [\"none.txt\"]\n": "unread none.txt",
+	} {
+		f, err := Read(document.Document{Name: "pyproject.toml", Data: []byte(text), Beside: func(name string) ([]byte, error) {
+			if name == "gpu.txt" {
+				return []byte("torch==2.9.0\n"), nil
+			}
+			return nil, fs.ErrNotExist
+		}})
+		var got []string
+		for _, e := range f.Environments {
+			for _, b := range e.Builds {
+				got = append(got, e.Path+" "+b.Version)
+			}
+		}
+		for _, u := range f.Unread {
+			got = append(got, "unread "+u.Place)
+		}
+		if err != nil || strings.Join(got, ", ") != want {
+			t.Errorf("%s: %q, want %q (%v)", text, got, want, err)
 		}
 	}
 }
