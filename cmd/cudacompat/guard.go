@@ -103,6 +103,9 @@ func (f *guardFlags) guard(ctx context.Context, s streams, argv []string) (code 
 		return 0, err
 	}
 	g.signals = signals
+	if err := g.checkInputs(); err != nil {
+		return g.without(err)
+	}
 	early := g.lookEarly(ctx)
 	plan, err := g.plan(ctx, command)
 	if err == nil {
