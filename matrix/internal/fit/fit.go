@@ -6,6 +6,10 @@
 package fit
 
 import (
+	"cmp"
+	"slices"
+	"strings"
+
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/cudaof"
@@ -115,6 +119,7 @@ func Of(t *tables.Tables, torch Torch, p Package, target Target) Result {
 		return of(t, torch, p, target)
 	}
 	var best, worst Result
+	var all []Result
 	for i := range p.Rows {
 		one := p
 		one.Rows = p.Rows[i : i+1]
@@ -122,22 +127,62 @@ func Of(t *tables.Tables, torch Torch, p Package, target Target) Result {
 			one.CUDA = cudaof.Find(t, cudaof.Package{Name: p.Name, Release: p.Release, Rows: one.Rows})
 		}
 		r := of(t, torch, one, target)
-		if i == 0 || rank(r) < rank(best) {
+		if i == 0 || compare(r, best) < 0 {
 			best = r
 		}
-		if i == 0 || rank(r) > rank(worst) {
+		if i == 0 || compare(r, worst) > 0 {
 			worst = r
 		}
+		all = append(all, r)
 	}
-	if k, bad := worst.Worst(); p.Either && bad && rank(best) < rank(worst) {
-		worst[k] = unknown("which of its wheels is installed: that for " + worst[k].Have + " or that for " + best[k].Have)
-		return worst
+	k, bad := worst.Worst()
+	if p.Either && bad && rank(best) < rank(worst) {
+		best[k] = unknown("which of its wheels is installed: that for " + k.subject(worst[k].Have) + " or that for " + k.subject(best[k].Have))
+	}
+	if best[Release].State == Differs {
+		best[Release].Have = joinReleases(all)
 	}
 	return best
 }
 
+// subject is what a wheel is for by a key, in a sentence: "torch 2.6.0" and "CUDA 12.4".
+func (k Key) subject(have string) string {
+	if k == Release {
+		return "torch " + have
+	}
+	return have
+}
+
+// joinReleases lists every release of torch for which one of several wheels is.
+func joinReleases(all []Result) string {
+	var list []string
+	for _, r := range all {
+		for _, text := range strings.Split(r[Release].Have, " or ") {
+			if !slices.Contains(list, text) {
+				list = append(list, text)
+			}
+		}
+	}
+	if exact(list) {
+		slices.SortFunc(list, func(a, b string) int { return exactly(a).Compare(exactly(b)) })
+	}
+	return strings.Join(list, " or ")
+}
+
 // rank orders results, the best first.
 func rank(r Result) int { return order[r.State()] }
+
+// compare orders results by their worst key, and those that are equal in it by all of their keys: of two wheels without
+// code for the GPU, the one for this torch is the better.
+func compare(a, b Result) int {
+	sum := func(r Result) (n int) {
+		for _, key := range r {
+			n += order[key.State]
+		}
+		return n
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(sum(a), sum(b)))
+}
 
 // of compares a package that has at most one row.
 func of(t *tables.Tables, torch Torch, p Package, target Target) Result {

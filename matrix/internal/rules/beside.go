@@ -211,7 +211,7 @@ func rowsOf(m *model.Machine, torch *model.Build, p *model.Installed) (rows []ta
 	}
 	for _, row := range all {
 		published := row.Variant == "pypi" || row.Variant == "sdist"
-		own := r.Local == "" && (published || row.Variant == index || row.Variant == beside) ||
+		own := r.Local == "" && (published || row.Variant == index || matchesVariant(row, beside)) ||
 			r.Local != "" && (row.Variant == r.Local || madeFor(row, r))
 		if own && version.SameRelease(row.Release, public) && row.IsFor(m.Platform) {
 			rows = append(rows, row)
@@ -221,6 +221,13 @@ func rowsOf(m *model.Machine, torch *model.Build, p *model.Installed) (rows []ta
 		return rows[i : i+1], false
 	}
 	return rows, beside != ""
+}
+
+// matchesVariant reports whether a row is of a variant, "cu124": a release that has wheels for some torches with other
+// code or for other Pythons has a row for each such set, "cu124-torch2.6".
+func matchesVariant(e tables.Extension, variant string) bool {
+	own, _, _ := strings.Cut(e.Variant, "-torch")
+	return variant != "" && own == variant
 }
 
 // torchIndex returns the variant whose index torch is from, "cu130"; empty for the installer's own, whose wheels have no

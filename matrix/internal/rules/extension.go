@@ -205,8 +205,12 @@ func extensionSteps(m *model.Machine, p *model.Installed, b *model.Build) []pin.
 		if !exact || model.OtherFamily(e.CUDA, b.CUDANumber) || !e.IsFor(m.Platform) {
 			continue
 		}
-		if step, ok := extensionStep(m, p, e, b); ok {
-			return []pin.Step{step.Explained("fits torch " + b.Release.Number.Short())}
+		step, ok := extensionStep(m, p, e, b)
+		if step.Run != "" {
+			step = step.Explained("fits torch " + b.Release.Number.Short())
+		}
+		if ok {
+			return []pin.Step{step}
 		}
 	}
 	rows := tables.RowsOf[tables.Extension](m.Tables, p.Name)
