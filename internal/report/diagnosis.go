@@ -195,6 +195,8 @@ func (p *page) log(r Report) {
 	switch {
 	case d.Rule != "" && r.Fires(d.Rule):
 		text = "confirmed: the log shows " + d.Rule + ", and so does the machine"
+	case d.Rule != "" && d.Blame == logs.Environment && r.Outcome == verdict.Compatible && !r.hasCompared(d.Rule):
+		text = "too little is known: the log shows " + d.Rule + ", and nothing that it compares was found here. " + d.Because
 	case d.Rule != "" && d.Blame == logs.Environment && r.Outcome == verdict.Compatible:
 		text = "they disagree: the log shows " + d.Rule + ", but this machine does not: the log comes from another machine or environment, or the fault has been fixed since. " + d.Because
 	case d.Blame == logs.Program && r.Outcome == verdict.Compatible:
@@ -210,6 +212,12 @@ func (p *page) log(r Report) {
 	if d.Rule == "" || !r.Fires(d.Rule) {
 		p.steps(d.Do)
 	}
+}
+
+// hasCompared reports whether a rule compared something of the machine and found no fault. One that compared nothing, such
+// as the rule of a build where none was found, cannot say that the machine is free of the log's error.
+func (r Report) hasCompared(rule string) bool {
+	return slices.ContainsFunc(r.Passed, func(p verdict.Passed) bool { return p.Rule == rule })
 }
 
 // logLine writes a line of the log with its place, on a terminal in at most three lines.

@@ -63,6 +63,21 @@ func explain(t *testing.T, e Explained, format string, style Style) string {
 	return b.String()
 }
 
+// TestLogWithoutBuild: a machine without any build does not clear itself of a log's error that is a build's.
+func TestLogWithoutBuild(t *testing.T) {
+	d := logs.Diagnosis{Rule: "gpu-arch-missing", Blame: logs.Environment}
+	r := cases(t)["healthy"]
+	r.Log, r.Passed, r.Answers = &d, nil, nil
+	page := show(t, r, "text", Style{})
+	if !strings.Contains(page, "nothing that it compares was found here") || strings.Contains(page, "they disagree") {
+		t.Errorf("without a build:\n%s", page)
+	}
+	r.Passed = []verdict.Passed{{Rule: "gpu-arch-missing"}}
+	if page := show(t, r, "text", Style{}); !strings.Contains(page, "they disagree") {
+		t.Errorf("with a build:\n%s", page)
+	}
+}
+
 // TestLogBesideTheMachine: the schema of a report holds with a log in it, and the page says what both say together.
 func TestLogBesideTheMachine(t *testing.T) {
 	for _, test := range []struct{ name, log, machine, want string }{
