@@ -589,7 +589,11 @@ func (g *guarding) run() (int, error) {
 	if g.outputs.asJSON() {
 		out = g.s.err
 	}
-	code, err := guard.Run(g.command.Argv, g.signals, g.s.in, out, g.s.err)
+	in := g.s.in
+	if g.command.Verb != "uninstall" && !terminal(in) {
+		in = nil // as for the dry run: a requirements file can include standard input
+	}
+	code, err := guard.Run(g.command.Argv, g.signals, in, out, g.s.err)
 	if err != nil {
 		return g.without(err)
 	}
