@@ -247,12 +247,16 @@ func TestDockerfileContext(t *testing.T) {
 		"env/gpu.yml":      "dependencies:\n  - pytorch=2.4.0=py3.10_cuda12.4_cudnn9.1.0_0\n",
 		"sub/poetry.lock": "[[package]]\nname = \"torch\"\nversion = \"2.3.0\"\noptional = true\ngroups = [\"main\"]\n" +
 			"[extras]\ngpu = [\"torch\"]\n[metadata]\ncontent-hash = \"x\"\n",
+		"new/pyproject.toml": "[project]\nname = \"n\"\n[tool.uv]\ndev-dependencies = [\"torch==2.9.0\"]\n" +
+			"[[tool.uv.index]]\nurl = \"https://download.pytorch.org/whl/cu130\"\n",
+		"new/uv.toml":        "index-url = \"https://packages.example/pypi\"\n",
 		"sub/pyproject.toml": "[tool.poetry]\nname = \"sub\"\n",
 	}
 	for _, c := range []struct{ name, text, want string }{
 		{"an extra of a lock", "COPY . /app\nWORKDIR /app\nRUN uv sync --frozen --extra gpu", "torch|2.8.0+cu126"},
 		{"the other one", "WORKDIR /app\nCOPY pyproject.toml uv.lock ./\nRUN uv sync --extra=cpu", "torch|2.8.0+cpu"},
 		{"by an ARG", "ARG X=gpu\nRUN --mount=type=bind,source=uv.lock,target=uv.lock uv sync --extra ${X}", "torch|2.8.0+cu126"},
+		{"no lock", "COPY . .\nRUN uv sync --project new", "torch|2.9.0+cu130 unread uv.toml"},
 		{"before a program", "COPY . .\nRUN uv run --extra gpu python -c 'import torch'", "torch|2.8.0+cu126"},
 		{"none of them", "COPY . .\nRUN uv sync", ""},
 		{"the project itself", "COPY . /src\nWORKDIR /src\nRUN pip install .", "torch|2.7.0"},
@@ -286,6 +290,11 @@ func TestDockerfileContext(t *testing.T) {
 				if w.Origin != "image" {
 					got = append(got, w.Name+"|"+w.Version)
 				}
+			}
+		}
+		for _, u := range f.Unread {
+			if u.Place == "uv.toml" {
+				got = append(got, "unread "+u.Place)
 			}
 		}
 		if strings.Join(got, " ") != c.want {

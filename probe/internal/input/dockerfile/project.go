@@ -2,6 +2,7 @@ package dockerfile
 
 import (
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -97,7 +98,7 @@ func (f *dockerfile) uvProject(t tool) ([]request.Package, error) {
 		if data, err = beside("pyproject.toml"); err != nil {
 			return nil, err
 		}
-		return f.uvUnlocked(data, t.args)
+		return f.uvUnlocked(data, t.args, beside)
 	}
 	l, err := uvlock.Parse(data, beside)
 	if err != nil {
@@ -110,7 +111,7 @@ func (f *dockerfile) uvProject(t tool) ([]request.Package, error) {
 }
 
 // uvUnlocked is what a project without a lock asks for.
-func (f *dockerfile) uvUnlocked(data []byte, args []string) ([]request.Package, error) {
+func (f *dockerfile) uvUnlocked(data []byte, args []string, beside func(string) ([]byte, error)) ([]request.Package, error) {
 	p := &pyproject.Project{}
 	if err := toml.Unmarshal(data, p); err != nil {
 		return nil, document.TOMLError(err)
@@ -122,6 +123,18 @@ func (f *dockerfile) uvUnlocked(data []byte, args []string) ([]request.Package, 
 	for _, group := range append(uvlock.OptionValues(args, "--group"), "dev") {
 		list = append(list, p.RequirementsOf(document.Texts(p.Groups[group]), group)...)
 	}
+	list = append(list, p.RequirementsOf(p.Tool.UV.Dev, "dev")...)
+	asked := map[string]bool{}
+	for _, l := range list {
+		asked[l.Name] = true
+	}
+	f.leftUnread = append(f.leftUnread, p.LeftUnread(asked, func(name string) ([]byte, error) {
+		data, err := beside(name)
+		if err != nil { // it is not in the image
+			err = fs.ErrNotExist
+		}
+		return data, err
+	})...)
 	return list, nil
 }
 

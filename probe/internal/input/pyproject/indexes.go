@@ -289,8 +289,8 @@ func (p *Project) overriddenElsewhere(asked map[string]bool) []facts.Unread {
 // framework matches the packages of the frameworks whose builds differ in their CUDA.
 var framework = lazyregexp.New(`^(?:torch|tensorflow(?:-gpu|-cpu)?|jax|jaxlib)$`)
 
-// leftUnread returns what changes the packages that a project's facts name, and is not read.
-func (p *Project) leftUnread(d document.Document, f facts.Facts) []facts.Unread {
+// askedFor returns the names of the packages that facts have.
+func askedFor(f facts.Facts) map[string]bool {
 	asked := map[string]bool{}
 	for _, e := range f.Environments {
 		for _, b := range e.Builds {
@@ -300,14 +300,20 @@ func (p *Project) leftUnread(d document.Document, f facts.Facts) []facts.Unread 
 			asked[r.Name] = true
 		}
 	}
+	return asked
+}
+
+// LeftUnread returns what changes the packages that a project asks for, and is not read. beside opens a file beside the
+// project; it is nil where there is none.
+func (p *Project) LeftUnread(asked map[string]bool, beside func(string) ([]byte, error)) []facts.Unread {
 	if len(asked) == 0 {
 		return nil
 	}
 	left := p.overriddenElsewhere(asked)
-	if d.Beside == nil || !slices.ContainsFunc(slices.Collect(maps.Keys(asked)), stack) {
+	if beside == nil || !slices.ContainsFunc(slices.Collect(maps.Keys(asked)), stack) {
 		return left
 	}
-	switch data, err := d.Beside("uv.toml"); {
+	switch data, err := beside("uv.toml"); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		left = append(left, facts.Unread{Place: "uv.toml", Kind: facts.UnreadNeeded, Reason: err.Error()})

@@ -121,7 +121,7 @@ func Read(d document.Document) (facts.Facts, error) {
 	for _, name := range document.SortedKeys(extras) {
 		add("extra "+name, extras[name])
 	}
-	f.Unread = append(f.Unread, p.leftUnread(d, f)...)
+	f.Unread = append(f.Unread, p.LeftUnread(askedFor(f), d.Beside)...)
 	f.Unread = append(f.Unread, p.pixiTables()...)
 	return f, nil
 }
