@@ -1,6 +1,7 @@
 package dockerfile
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 // pipValues are pip's options that take the next word and say nothing of what is installed.
 var pipValues = []string{"-t", "--target", "--prefix", "--root", "--python", "-p", "--timeout", "--retries",
 	"--cache-dir", "--proxy", "--cert",
+	"--log", "--client-cert", "--exists-action", "--keyring-provider", "--use-feature", "--use-deprecated",
 	"--trusted-host", "--progress-bar", "--platform", "--python-version", "--only-binary", "--no-binary",
 	"--upgrade-strategy", "--no-build-isolation-package"}
 
@@ -41,6 +43,15 @@ func (f *dockerfile) pip(args []string, number int, by string) step {
 			next = args[i+1]
 		}
 		switch {
+		case arg == "--group" || strings.HasPrefix(arg, "--group="):
+			f.unread("pip install "+strings.Join(args[i:], " "), inAnotherFile, number)
+			i++
+		case (arg == "-r" || arg == "--requirement" || arg == "--requirements") && isProjectFile(next):
+			if i++; path.Base(next) != "pyproject.toml" || slices.ContainsFunc(args, isExtra) {
+				f.unread("pip install -r "+next, inAnotherFile, number)
+			} else {
+				projects = append(projects, f.source(r, path.Dir(next), args, number, by)...)
+			}
 		case slices.Contains([]string{"-r", "--requirement", "-c", "--constraint"}, arg):
 			if i++; strings.Contains(next, "$") {
 				f.unread("pip install "+arg+" "+next, requirements.UnsetVariable, number)
@@ -80,7 +91,19 @@ func (f *dockerfile) pip(args []string, number int, by string) step {
 	r.ReadIncludes()
 	f.files.Seen = r.Includes.Seen
 	f.leftUnread = append(f.leftUnread, r.Unread...)
-	return step{list: append(r.Packages(), projects...), forced: slices.ContainsFunc(args, forces), apart: slices.ContainsFunc(args, moves)}
+	list := append(r.Packages(), projects...)
+	f.noteConfig(list, number)
+	return step{list: list, forced: slices.ContainsFunc(args, forces), apart: slices.ContainsFunc(args, moves)}
+}
+
+// isProjectFile reports whether a file that uv takes as requirements is a project's own.
+func isProjectFile(name string) bool {
+	return slices.Contains([]string{"pyproject.toml", "setup.py", "setup.cfg"}, path.Base(name))
+}
+
+// isExtra reports whether an option of uv adds a project's optional packages.
+func isExtra(option string) bool {
+	return option == "--extra" || option == "--all-extras" || strings.HasPrefix(option, "--extra=")
 }
 
 // syncedFiles are the words of an installation of the files that uv pip sync and pip-sync name.
@@ -108,8 +131,21 @@ func (f *dockerfile) indexes(r *requirements.File) {
 			r.Option("--index-url " + v.text)
 		}
 	}
-	if v := f.value("PIP_EXTRA_INDEX_URL"); v.text != "" {
-		r.Option("--extra-index-url " + v.text)
+	for _, name := range []string{"PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_INDEX"} {
+		for _, address := range strings.Fields(f.value(name).text) {
+			if label, rest, ok := strings.Cut(address, "="); ok && !strings.Contains(label, ":") { // UV_INDEX=torch=https://…
+				address = rest
+			}
+			r.Option("--extra-index-url " + address)
+		}
+	}
+	for _, name := range []string{"PIP_FIND_LINKS", "UV_FIND_LINKS"} {
+		if v := f.value(name); v.text != "" {
+			r.Option("--find-links " + v.text)
+		}
+	}
+	for _, name := range strings.Fields(f.value("PIP_REQUIREMENT").text) {
+		r.Includes.Ask(f.find(name), false)
 	}
 	if v := f.value("UV_TORCH_BACKEND"); v.text != "" {
 		r.Option(requirements.TorchBackend(v.text))

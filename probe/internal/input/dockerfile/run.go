@@ -26,6 +26,8 @@ func (f *dockerfile) run(i *instruction) {
 	case i.simple():
 		if body := i.docs[0].body(); !strings.HasPrefix(body, "#!") || shebang.MatchString(body) {
 			f.shell(body, i.number, version.Met, 0)
+		} else if pythonText.MatchString(body) || textInstalls(body) {
+			f.unread("<<"+i.docs[0].name, byHidden, i.number)
 		}
 	default:
 		text := i.text
@@ -78,6 +80,12 @@ func (f *dockerfile) command(list []string, number int, sure bool) {
 		f.moved = f.at(list[1])
 	}
 	t := toolOf(list)
+	if t.does == nothing {
+		if what := unfollowedInstall(list); what != "" {
+			f.unread(what, byUnfollowed, number)
+		}
+		f.configure(list)
+	}
 	done := f.done(t, number, sure)
 	for i := range done.list {
 		if p := &done.list[i]; !sure && p.Name != "python" {
@@ -87,6 +95,11 @@ func (f *dockerfile) command(list []string, number int, sure bool) {
 	if len(done.list) > 0 || done.script != nil {
 		s := &f.stages[len(f.stages)-1]
 		s.steps = append(s.steps, done)
+	}
+	if at := slices.Index(list, "run") + 1; t.by == "uv run" && at > 0 {
+		if rest := list[at+len(t.args):]; len(rest) > 0 {
+			f.command(rest, number, sure)
+		}
 	}
 }
 
@@ -135,12 +148,15 @@ func (f *dockerfile) forGPU(command string) bool {
 // condaValues are conda's options that take the next word.
 var condaValues = []string{"-n", "--name", "-p", "--prefix", "-r", "--root-prefix", "-c", "--channel", "-f", "--file"}
 
+// fileOption matches conda's option before a file, and other options that stand with it: -yf env.yml.
+var fileOption = lazyregexp.New(`^-[a-z]*f$`)
+
 // conda are the packages that conda's command line, and the files in it, name.
 func (f *dockerfile) conda(list []string, number int) []request.Package {
 	c := &conda.List{}
 	for i, word := range list {
 		switch {
-		case i > 0 && slices.Contains([]string{"-f", "--file"}, list[i-1]), strings.HasPrefix(word, "--file="):
+		case i > 0 && (list[i-1] == "--file" || fileOption.MatchString(list[i-1])), strings.HasPrefix(word, "--file="):
 			f.condaFile(c, strings.TrimPrefix(word, "--file="), number)
 		case i > 0 && slices.Contains(condaValues, list[i-1]), strings.HasPrefix(word, "-"):
 		case conda.SpecText.MatchString(word):

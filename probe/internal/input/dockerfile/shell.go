@@ -52,6 +52,9 @@ func (f *dockerfile) shell(text string, number int, reached version.Truth, depth
 	switch {
 	case file != nil:
 		s := &script{dockerfile: f, text: text, number: number, depth: depth, functions: map[string]*syntax.Stmt{}}
+		if reached != version.Unmet {
+			f.noteSubstitutions(file, text, number)
+		}
 		s.runAll(file.Stmts, reached)
 	case installing.MatchString(text):
 		f.unread("a script", reason, number)
@@ -243,8 +246,12 @@ func (s *script) call(command *syntax.CallExpr, redirects []*syntax.Redirect, re
 	if len(list) == 0 {
 		return version.Unsaid
 	}
-	if body := s.functions[list[0]]; body != nil && s.depth < deepest {
-		return s.followFunction(body, list, reached)
+	if body := s.functions[list[0]]; body != nil {
+		if s.depth < deepest {
+			return s.followFunction(body, list, reached)
+		}
+		s.unread(list[0], byDepth, s.number)
+		return version.Unsaid
 	}
 	input := s.input(redirects)
 	s.writes(list, redirects, input)
