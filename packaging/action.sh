@@ -110,64 +110,165 @@ unwritten() {
     complete=
 }
 
-# write_tree COMMIT DIR: the files of a commit that name builds, or that such a file may include, byte by byte: no submodule,
-# no filter of git's attributes, and of a link what it leads to in the same commit. A pull request may hold any number of
-# them, of any size and any name.
+# What is written out of one commit at most: files and directories, and bytes.
+most_entries=20000 most_bytes=$((512 << 20))
+
+# begin_bare makes a repository that borrows the checkout's objects and has none of its configuration and hooks. A pull
+# request writes .gitattributes; info/attributes is stronger.
+begin_bare() {
+    git init -q --bare --template= "$work/git"
+    mkdir -p "$work/git/info"
+    echo '* -text !eol -ident -filter -working-tree-encoding !diff' >"$work/git/info/attributes"
+    objects=$(realpath -- "$(git rev-parse --git-path objects)")
+}
+
+# bare COMMAND...: runs git there.
+bare() { GIT_OBJECT_DIRECTORY=$objects git --git-dir="$work/git" -c core.autocrlf=false -c core.protectNTFS=false "$@"; }
+
+# names_builds NAME: a file that requires compares by itself. Others it reads where one of these includes them.
+names_builds() {
+    local code=0
+    shopt -s nocasematch
+    case ${1##*/} in
+        *requirements*.txt | *requirements*.in | uv.lock | poetry.lock | pixi.lock | Pipfile.lock | pylock*.toml | pyproject.toml | \
+            conda-lock.y*ml | environment*.y*ml | Dockerfile* | *.Dockerfile | Containerfile | compose*.y*ml | docker-compose*.y*ml) ;;
+        *.txt | *.in) [[ /$1 = */requirements/* ]] || code=1 ;;
+        *) code=1 ;;
+    esac
+    shopt -u nocasematch
+    return "$code"
+}
+
+# resolve COMMIT NAME: the object and kind that a link leads to in the same commit. Of one that leads out, git says
+# "symlink 12" and where to.
+resolve() {
+    local object='' kind='' rest
+    case $2 in *$'\n'*) return 0 ;; esac
+    read -r object kind rest < <(git cat-file --batch-check --follow-symlinks <<<"$1:$2") || true
+    echo "$object $kind $rest"
+}
+
+# incomplete NAME TEXT: what the change touches and is not compared, though a file that names builds may include it.
+incomplete() {
+    warn "$1" "$2"
+    complete=
+}
+
+# replaced DIR NAME OBJECT: a link or a submodule in the place of a directory hides the files that were in it.
+replaced() {
+    local below count=0
+    incomplete "$2" "is a link or a submodule now; what was in this directory was not compared"
+    while IFS= read -r -d '' below; do
+        names_builds "$2/$below" || continue
+        [ $((count += 1)) -le 500 ] || return 0
+        skip "$1" "$2/$below" "$3" "its directory is a link or a submodule now"
+    done < <(cd -- "${1%/*}/old/$2" && find . -type f -printf "%P\0")
+}
+
+# is_environment NAME: at the top of a directory it makes the program take that for an environment or an image.
+is_environment() {
+    case $1 in
+        oci-layout | oci-layout/* | pyvenv.cfg | pyvenv.cfg/* | lib/python3.* | lib64/python3.* | bin/python* | *.dist-info | *.egg-info) ;;
+        *) [[ ${1%%/*} = *.dist-info || ${1%%/*} = *.egg-info ]] ;;
+    esac
+}
+
+# write_tree COMMIT DIR OTHER: the regular files of a commit, byte by byte, as a file that names builds may include any of
+# them: no submodule, no filter of git's attributes, and of a link what it leads to in the same commit. A pull request may
+# hold any number of them, of any size and any name, so those that name builds come first, then those that differ in OTHER.
 write_tree() {
-    local entry mode kind object size name below target count=0
+    local entry mode kind object size name above bytes=0 count=0 links=0 skipped=0
+    local first=() touched=() rest=() written=()
+    local -A differs=() seen=()
     mkdir -p "$2"
+    while IFS= read -r -d '' name; do differs[/$name]=yes; done < <(git diff-tree -r -z --no-renames --name-only "$1" "$3")
     while IFS= read -r -d '' entry; do # "100644 blob 8baef1b4      12<TAB>requirements.txt"
         name=${entry#*$'\t'}
+        case /$name/ in */../* | */./* | *//* | */.[gG][iI][tT]/*) continue ;; esac
+        if is_environment "$name"; then
+            [ -z "${differs[/$name]:-}" ] || incomplete "$name" "was not compared: it belongs to an environment or an image"
+        elif names_builds "$name"; then
+            first+=("$entry")
+        elif [ -n "${differs[/$name]:-}" ]; then
+            touched+=("$entry")
+        elif [ "${#rest[@]}" -le "$most_entries" ]; then
+            rest+=("$entry")
+        fi
+    done < <(git ls-tree -r -z -l --full-tree "$1")
+    for entry in "${first[@]}" "${touched[@]}" "${rest[@]}"; do
+        name=${entry#*$'\t'} above=$name
         read -r mode kind object size <<<"${entry%%$'\t'*}"
-        case /$name/ in */../* | */./* | *//*) continue ;; esac
+        while [[ $above = */* ]]; do
+            above=${above%/*}
+            [ -z "${seen[/$above]:-}" ] || break
+            seen[/$above]=yes count=$((count + 1))
+        done
+        case $mode in 120000 | 160000) links=$((links + 1)) ;; esac
+        if [ $((count += 1)) -gt "$most_entries" ] || [ "$links" -gt 1000 ] || [ "$skipped" -gt 500 ] || [ "$bytes" -gt "$most_bytes" ]; then
+            echo "::warning title=cudacompat::the repository has more than $most_entries files, 1000 links or $((most_bytes >> 20)) MiB; the others were not compared"
+            complete=
+            break
+        fi
         case $mode in
-            120000 | 160000) # in the place of a directory it hides the files that were in it
+            120000 | 160000)
                 if [ -d "${2%/*}/old/$name" ] && [ "${2##*/}" = new ]; then
-                    while IFS= read -r -d '' below; do
-                        skip "$2" "$name/$below" "$object" "its directory is a link or a submodule now"
-                    done < <(cd -- "${2%/*}/old/$name" && find . -type f -printf "%P\0")
+                    replaced "$2" "$name" "$object"
                     continue
                 fi
                 ;;
         esac
-        shopt -s nocasematch
-        case ${name##*/} in
-            *.txt | *.in | *.lock | pylock*.toml | pyproject.toml | conda-lock.y*ml | environment*.y*ml | Dockerfile* | \
-                *.Dockerfile | Containerfile | compose*.y*ml | docker-compose*.y*ml) ;;
-            *) kind=other ;;
-        esac
-        shopt -u nocasematch
-        [ "$kind" != other ] || continue
-        if [ $((count += 1)) -gt 2000 ]; then
-            echo "::warning title=cudacompat::more than 2000 files may name builds; the others were not compared"
-            complete=
-            return
-        fi
         case $mode in
             100*) ;;
             120000)
-                target=$object kind=
-                case $name in
-                    *$'\n'*) ;;
-                    *) read -r target kind size < <(git cat-file --batch-check --follow-symlinks <<<"$1:$name") || true ;;
-                esac
-                if [ "$kind" != blob ]; then # of a link that leads out, git says "symlink 12" and where to
-                    skip "$2" "$name" "$object" "it is a link that leads to no file of the repository"
+                read -r object kind size < <(resolve "$1" "$name") || true
+                if [ "$kind" != blob ]; then
+                    if names_builds "$name"; then
+                        skip "$2" "$name" "${entry%%$'\t'*}" "it is a link that leads to no file of the repository"
+                    elif [ "$kind" = tree ] && [ "${2##*/}" = new ] && [[ $(resolve "$3" "$name") != "$object "* ]]; then
+                        incomplete "$name" "is a link to a directory that the change touches, and was not compared"
+                    fi
                     continue
                 fi
-                object=$target
                 ;;
             *)
-                skip "$2" "$name" "$object" "it is a submodule, not a file"
+                if names_builds "$name"; then
+                    skip "$2" "$name" "$object" "it is a submodule, not a file"
+                elif [ -n "${differs[/$name]:-}" ] && [ "${2##*/}" = new ]; then
+                    incomplete "$name" "was not compared: it is a submodule"
+                fi
                 continue
                 ;;
         esac
         if [ "$size" -gt 8388608 ]; then
-            skip "$2" "$name" "$object" "$too_large"
+            if names_builds "$name"; then
+                skipped=$((skipped + 1))
+                skip "$2" "$name" "$object" "$too_large"
+            elif [ -n "${differs[/$name]:-}" ] && [ "${2##*/}" = new ]; then
+                skipped=$((skipped + 1))
+                # Nothing includes what git takes for binary data.
+                bare grep -I -q -e '' "$object" && incomplete "$name" "was not compared: $too_large"
+            fi
             continue
         fi
-        { mkdir -p -- "$2/$(dirname -- "./$name")" && git cat-file blob "$object" >"$2/$name"; } 2>/dev/null || unwritten "$name"
-    done < <(git ls-tree -r -z -l --full-tree "$1")
+        bytes=$((bytes + size))
+        written+=("$object"$'\t'"$name")
+    done
+    write_blobs "$2" "${written[@]}"
+}
+
+# write_blobs DIR OBJECT<TAB>NAME...: writes them out as regular files.
+write_blobs() {
+    local entry dir=$1 code=0
+    shift
+    [ $# -gt 0 ] || return 0
+    printf '100644 %s\0' "$@" | GIT_INDEX_FILE="$dir.index" bare update-index -z --index-info 2>/dev/null || code=$?
+    GIT_INDEX_FILE="$dir.index" bare --work-tree="$dir" checkout-index -q -a --prefix="$dir/" 2>/dev/null || code=$?
+    [ "$code" != 0 ] || return 0
+    complete=
+    echo "::warning title=cudacompat::git cannot write all files of the commit"
+    for entry in "$@"; do
+        [ -f "$dir/${entry#*$'\t'}" ] || ! names_builds "${entry#*$'\t'}" || unwritten "${entry#*$'\t'}"
+    done
 }
 
 # api METHOD PATH [FILE]: asks the forge. The token is in no argument, which every process of the runner could read.
@@ -201,13 +302,14 @@ comment() {
 # compare: what a pull request's change of files costs. Nothing of the repository is run.
 compare() {
     local work=$RUNNER_TEMP/cudacompat-diff base merge code=0 costs=no outcome=compatible
-    local named=() complete=yes
+    local named=() complete=yes objects
     [ -n "${GITHUB_BASE_REF:-}" ] || wrong "mode diff is for pull requests: it compares with the branch that one asks to change"
     base=$(base) || wrong "the base branch cannot be fetched"
     merge=$(git merge-base "$base" HEAD 2>/dev/null) && base=$merge
     rm -rf -- "$work"
-    write_tree "$base" "$work/old"
-    write_tree HEAD "$work/new"
+    begin_bare
+    write_tree "$base" "$work/old" HEAD
+    write_tree HEAD "$work/new" "$base"
     for name in instance gpu driver python; do
         input=INPUT_${name^^}
         [ -z "${!input:-}" ] || named+=("--$name" "${!input}")
@@ -222,6 +324,8 @@ compare() {
     esac
     [ -n "$complete" ] || [ "$outcome" = incompatible ] || outcome=inconclusive
     grep -q 'this change costs' "$work/comment.md" && costs=yes
+    [ -n "$complete" ] ||
+        printf '\n⚠️ The comparison is incomplete: the log of the job names what was not compared.\n' >>"$work/comment.md"
     cat "$work/comment.md" >>"$GITHUB_STEP_SUMMARY"
     if [ -n "${INPUT_TOKEN:-}" ]; then
         comment "$work/comment.md" "$costs" ||
@@ -238,6 +342,9 @@ case ${INPUT_MODE:-check} in
     *) wrong "mode is check or diff" ;;
 esac
 
+# is_lock FILE: a regular file that git tracks. A directory or a link of that name locks nothing.
+is_lock() { [ -f "$1" ] && [ ! -L "$1" ] && [[ $(git ls-files -s -- ":(literal)$1") = 100* ]]; }
+
 # found: what git knows of the kinds that name builds. Where a lock lies beside a project, the lock says what is installed.
 found() {
     local file dir
@@ -245,7 +352,7 @@ found() {
         case ${file##*/} in
             pyproject.toml)
                 dir=${file%pyproject.toml}
-                [ -e "${dir}uv.lock" ] || [ -e "${dir}poetry.lock" ] || [ -e "${dir}pixi.lock" ] || printf '%s\0' "$file"
+                is_lock "${dir}uv.lock" || is_lock "${dir}poetry.lock" || is_lock "${dir}pixi.lock" || printf '%s\0' "$file"
                 ;;
             *) printf '%s\0' "$file" ;;
         esac

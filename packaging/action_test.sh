@@ -131,6 +131,12 @@ for file in requirements.txt pyproject.toml locked/poetry.lock conda/environment
 done
 says '^- ` environment.yaml `: not judged' "$summary"
 ! grep -q locked/pyproject.toml "$summary" || { echo "a project was judged beside its lock"; exit 1; }
+# Only a regular file that git tracks is a lock.
+mkdir -p named/uv.lock led && printf x >named/uv.lock/x && cp pyproject.toml named/ && cp pyproject.toml led/
+ln -s ../requirements.txt led/uv.lock && git add named led && cp -r locked mine && git add mine/pyproject.toml
+step 0 outcome=inconclusive
+for file in named led mine; do says "^- \` $file/pyproject.toml \`: \` " "$summary"; done
+git rm -q -r -f --cached named led mine && rm -r named led mine
 step 64 '' INPUT_DRIVER=nonsense
 step 64 '' INPUT_FILES=environment.yaml
 
@@ -216,27 +222,27 @@ says 'T4, driver 525.60.13 promised: torch 2.11.0 (line 1) needs driver' "$summa
 cd "$work/repo" && printf 'version: 1\nsupports: {driver: "580.65.06", gpus: [T4]}\n' >.cudacompat.yaml && commit lowered && compare 1 outcome=incompatible
 cd "$work/repo" && printf 'torch==2.9.1\n' >requirements.txt && commit down && compare 0 outcome=compatible
 
-# A stranger's pull request: links, names, an attribute that hides a file, and ten thousand files. Nothing of it is run or
+# A stranger's pull request: links, names, an attribute that hides a file, and 21,000 files. Nothing of it is run or
 # written outside of the step's own directory, and it ends.
 cd "$work/repo" && printf 'torch==2.11.0\n' >requirements.txt && printf '* export-ignore filter=x -text\n' >.gitattributes
 ln -s "$work/secret" secret-requirements.txt && ln -s / root && mkdir -p -- '-x' $'a\n::error::pwn' 'b`@x <img>' many
 for name in '-x' $'a\n::error::pwn' 'b`@x <img>'; do printf 'torch==2.11.0\n' >"$name/requirements.txt"; done
-(cd many && for ((i = 0; i < 10000; i++)); do : >"$i.txt"; done)
+(cd many && for ((i = 0; i < 21000; i++)); do : >"$i.txt"; done)
 commit hostile && before=$(find "$work" -path "$work/temp" -prune -o -path "$work/pull" -prune -o -type f -print | sort | cksum)
 start=$SECONDS
 compare 1 outcome=incompatible INPUT_TOKEN=secret
-[ $((SECONDS - start)) -lt 120 ] || { echo "$((SECONDS - start)) s for ten thousand files"; exit 1; }
-says '^::warning title=cudacompat::more than 2000 files may name builds' "$log"
+[ $((SECONDS - start)) -lt 120 ] || { echo "$((SECONDS - start)) s for 21,000 files"; exit 1; }
+says '^::warning title=cudacompat::the repository has more than 20000 files' "$log"
 ! grep -qE 'TOPSECRET|^::error::pwn' "$log" "$summary" || { echo "a link was followed, or a name was a command"; cat "$log"; exit 1; }
 [ "$before" = "$(find "$work" -path "$work/temp" -prune -o -path "$work/pull" -prune -o -type f -print | sort | cksum)" ] ||
     { echo "a file was written outside"; exit 1; }
 # A file that is in the commit and that the step does not write out is not called removed: too large, a link, a submodule.
 cd "$work" && rm -rf repo && mkdir repo && cd repo && git init -q -b main && mkdir sub
 printf 'torch==2.8.0+cu126\n' | tee requirements.txt >sub/requirements.txt && commit base && git branch pull
-hides() { # OUTCOME SENTENCE: the outcome of the pull request that was made of the base, and what the step says
+hides() { # OUTCOME SENTENCE [SUMMARY]: the outcome of the pull request that was made of the base, and what the step says
     commit hides && compare "$([ "$1" = incompatible ] && echo 1 || echo 0)" "outcome=$1" INPUT_GPU=L4 INPUT_DRIVER=535.183.01
     says "$2" "$log" && ! grep -q '^- removed' "$summary" || { echo "a file was called removed"; cat "$log" "$summary"; exit 1; }
-    [ "$1" != inconclusive ] || says 'requirements.txt` was not compared' "$summary"
+    [ "$1" != inconclusive ] || says "${3:-requirements.txt\` was not compared}" "$summary"
     cd "$work/repo" && git checkout -q -f pull && git reset -q --hard main && git clean -qffdx
 }
 compare() { # as above, with the host that is lost
@@ -255,6 +261,30 @@ hides inconclusive '^::warning .*::sub/requirements.txt was not compared: its di
 large '#' >deps.list; ln -sf deps.list requirements.txt; hides inconclusive '^::warning .*::requirements.txt was not compared: it is larger than 8 MiB'
 git rm -q requirements.txt; git init -q requirements.txt; git -C requirements.txt -c user.name=a -c user.email=a@b commit -q --allow-empty -m x
 git -c advice.addEmbeddedRepo=false add requirements.txt; hides inconclusive '^::warning .*::requirements.txt was not compared: it is a submodule'
+large '#' >deps.list; hides inconclusive '^::warning .*::deps.list was not compared: it is larger than 8 MiB' 'The comparison is incomplete'
+head -c 9000000 /dev/zero >model.bin; printf x >oci.png; hides compatible 'no host is lost'
+printf '{}' >oci-layout; hides inconclusive '^::warning .*::oci-layout was not compared' 'The comparison is incomplete'
+# A file that is included by a file which names builds is compared whatever it is called.
+includes() { # FILE NEW: the base branch has the other files; the pull request changes FILE to NEW, and L4 is lost
+    git checkout -q main && git add -A && commit includes && git checkout -q pull && git reset -q --hard main
+    printf "$2" >"$1"; hides incompatible 'L4, driver 535.183.01 lost'
+}
+builds='torch==2.8.0+cu126\n' newer='torch==2.9.0+cu130\n' empty=$(git rev-parse main)
+reset() { git checkout -q main && git reset -q --hard "$empty" && git clean -qffdx; }
+reset; printf -- '-r base.req\n' >requirements.txt; printf "$builds" >base.req; includes base.req "$newer"
+reset; mkdir common; printf -- '-r ../common/deps.pip\n' >sub/requirements.txt; printf "$builds" >common/deps.pip; includes common/deps.pip "$newer"
+reset; printf -- '-r base.req\n' >requirements.txt; printf "$builds" >deps.list; ln -s deps.list base.req; includes deps.list "$newer"
+reset; printf 'FROM python:3.12\nCOPY deps.list .\nRUN pip install -r deps.list\n' >Dockerfile; printf "$builds" >deps.list; includes deps.list "$newer"
+reset; printf 'FROM python:3.12\nCOPY i.sh .\nRUN sh i.sh\n' >Dockerfile; printf 'pip install torch==2.8.0+cu126\n' >i.sh; includes i.sh 'pip install torch==2.9.0+cu130\n'
+reset; printf '[project]\nname = "x"\nversion = "1"\ndynamic = ["dependencies"]\n[tool.setuptools.dynamic]\ndependencies = {file = ["deps.list"]}\n' >pyproject.toml
+printf "$builds" >deps.list; includes deps.list "$newer"
+reset; printf 'services:\n  a:\n    image: nvidia/cuda:${TAG}\n' >compose.yaml; printf 'TAG=12.4.1-base-ubuntu22.04\n' >.env
+includes .env 'TAG=13.0.1-base-ubuntu22.04\n'
+# A link to a directory, and a submodule, that the change touches are not compared.
+reset; mkdir common; ln -s common led; printf -- '-r led/deps.pip\n' >requirements.txt; printf "$builds" >common/deps.pip; commit led
+git checkout -q pull && git reset -q --hard main && printf "$newer" >common/deps.pip
+commit touches && compare 0 outcome=inconclusive && says '^::warning .*::led is a link to a directory that the change touches' "$log"
+cd "$work/repo" && reset && git checkout -q pull && git reset -q --hard main
 # Two large files of one size differ; the same one on both sides does not.
 git checkout -q main && large '#' >requirements.txt && commit large && git checkout -q pull && git reset -q --hard main
 large ';' >requirements.txt; hides inconclusive '^::warning .*::requirements.txt was not compared: it is larger than 8 MiB'
