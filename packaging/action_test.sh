@@ -277,7 +277,10 @@ reset; printf -- '-r base.req\n' >requirements.txt; printf "$builds" >deps.list;
 reset; printf 'FROM python:3.12\nCOPY deps.list .\nRUN pip install -r deps.list\n' >Dockerfile; printf "$builds" >deps.list; includes deps.list "$newer"
 reset; printf '[project]\nname = "x"\nversion = "1"\ndynamic = ["dependencies"]\n[tool.setuptools.dynamic]\ndependencies = {file = ["deps.list"]}\n' >pyproject.toml
 printf "$builds" >deps.list; includes deps.list "$newer"
-# A link to a directory, and a submodule, that the change touches are not compared.
+reset; printf 'FROM python:3.12\nCOPY i.sh .\nRUN sh i.sh\n' >Dockerfile; printf 'pip install torch==2.8.0\n' >i.sh; commit script
+git checkout -q pull && git reset -q --hard main && printf 'pip install torch==2.9.0+cu130\n' >i.sh
+hides inconclusive 'i.sh changes, and was not read' 'Dockerfile.* was not compared'
+# A link to a directory that the change touches is not compared.
 reset; mkdir common; ln -s common led; printf -- '-r led/deps.pip\n' >requirements.txt; printf "$builds" >common/deps.pip; commit led
 git checkout -q pull && git reset -q --hard main && printf "$newer" >common/deps.pip
 commit touches && compare 0 outcome=inconclusive && says '^::warning .*::led is a link to a directory that the change touches' "$log"

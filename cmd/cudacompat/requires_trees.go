@@ -233,9 +233,43 @@ func (c *treesComparison) read(name, old string) (before, after *facts.Facts, di
 		return nil, nil, true, fmt.Errorf("before the change: %w", wrong)
 	}
 	if same {
+		if err := c.changedUnread(name, after); err != nil {
+			return nil, nil, true, err
+		}
 		return before, after, !sameFacts(before, after), nil // an included file may differ
 	}
 	return before, after, true, nil
+}
+
+// changedUnread returns an error if a file that differs is one that an unchanged file names and that was not read: a script
+// of a Dockerfile, or the .env beside a compose file with variables.
+func (c *treesComparison) changedUnread(name string, f *facts.Facts) error {
+	if f == nil {
+		return nil
+	}
+	for _, u := range f.Unread {
+		words := strings.Fields(u.Place)
+		if strings.Contains(u.Place, "$") {
+			words = append(words, ".env")
+		}
+		for _, word := range words {
+			for _, dir := range []string{filepath.Dir(name), "."} {
+				if path := filepath.Join(dir, strings.TrimPrefix(word, "/")); filepath.IsLocal(path) && c.touches(path) {
+					return fmt.Errorf("%s changes, and was not read", path)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// touches reports whether a path is a regular file in one tree that the other lacks or has otherwise.
+func (c *treesComparison) touches(path string) bool {
+	a, b := filepath.Join(c.old.dir, path), filepath.Join(c.now.dir, path)
+	before, errA := os.Lstat(a)
+	after, errB := os.Lstat(b)
+	was, is := errA == nil && before.Mode().IsRegular(), errB == nil && after.Mode().IsRegular()
+	return was != is || was && is && (before.Size() != after.Size() || !sameContent(a, b))
 }
 
 // readSide reads a file of one tree; nil where that has no such file.
