@@ -250,7 +250,9 @@ func (s *script) call(command *syntax.CallExpr, redirects []*syntax.Redirect, re
 		if s.depth < deepest {
 			return s.followFunction(body, list, reached)
 		}
-		s.unread(list[0], byDepth, s.number)
+		if n := len(s.leftUnread); n == 0 || s.leftUnread[n-1].Reason != byDepth {
+			s.unread(list[0], byDepth, s.number)
+		}
 		return version.Unsaid
 	}
 	input := s.input(redirects)

@@ -45,6 +45,13 @@ func TestUnfollowedInstalls(t *testing.T) {
 	}
 }
 
+// TestRecursionNamedOnce names a function that calls itself many times once.
+func TestRecursionNamedOnce(t *testing.T) {
+	if f := readRun(t, "f() { f; f; f; f; }; f"); len(f.Unread) != 1 {
+		t.Errorf("%d entries, want 1", len(f.Unread))
+	}
+}
+
 // TestIndexSettings reads the indexes of pip's configuration and of the image's variables, or names them.
 func TestIndexSettings(t *testing.T) {
 	const cu130 = "https://download.pytorch.org/whl/cu130"
