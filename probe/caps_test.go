@@ -30,6 +30,7 @@ var caps = map[string]string{
 	"internal/input/dockerfile maxCommands":       "unread",
 	"internal/input/request maxMarker":            "judged", // the requirement, as if it were for this machine
 	"internal/input/request maxForked":            "judged", // all sets of packages as one
+	"internal/input/pyproject maxIndexes":         "unread",
 	"internal/input/request maxPatches":           "judged", // later ones as the release of their minor version before them
 	"internal/input/document maxObjects":          "refused",
 	"internal/input/document maxTables":           "refused",
