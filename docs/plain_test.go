@@ -12,7 +12,7 @@ import (
 	"cudacompat/internal/plain"
 )
 
-// allPages are what people read, except what programs write: screens, measurements.
+// allPages returns what people read, except what programs write: screens, measurements.
 func allPages(t *testing.T) []string {
 	all, err := filepath.Glob("*.md")
 	if err != nil {

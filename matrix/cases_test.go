@@ -155,7 +155,7 @@ func TestEveryRuleHasCases(t *testing.T) {
 	}
 }
 
-// TestHealthyMachinesStaySilent is RULES' list: no error and no warning on any of them.
+// TestHealthyMachinesStaySilent plays RULES' list: no error and no warning on any of them.
 func TestHealthyMachinesStaySilent(t *testing.T) {
 	files, _ := filepath.Glob("testdata/healthy/*.txtar")
 	if len(files) < 12 {
@@ -178,7 +178,7 @@ func judge(t *testing.T, archive *txtar.Archive, noPins bool) verdict.Verdict {
 	return judgeFacts(t, archive, noPins, func(*probe.Facts) {})
 }
 
-// judgeFacts is judge of what a change makes of the case's facts.
+// judgeFacts returns judge of what a change makes of the case's facts.
 func judgeFacts(t *testing.T, archive *txtar.Archive, noPins bool, change func(*probe.Facts)) verdict.Verdict {
 	t.Helper()
 	node, err := probe.Given(factsOf(t, archive))
@@ -197,7 +197,7 @@ func judgeFacts(t *testing.T, archive *txtar.Archive, noPins bool, change func(*
 			Today: strings.TrimSpace(string(getFile(archive, "today"))), NoPins: noPins})
 }
 
-// factsOf are a case's facts: those of the recorded machine that it names, with its patch over them.
+// factsOf returns a case's facts: those of the recorded machine that it names, with its patch over them.
 func factsOf(t *testing.T, archive *txtar.Archive) []byte {
 	t.Helper()
 	data, err := cases.Facts("testdata/machines", archive)
@@ -309,7 +309,7 @@ func TestErrorsOfTheMachineBreakBuilds(t *testing.T) {
 	}
 }
 
-// casesOf are the cases of a rule.
+// casesOf returns the cases of a rule.
 func casesOf(t *testing.T, rule string) []*txtar.Archive {
 	t.Helper()
 	files, err := filepath.Glob("testdata/" + rule + "/*.txtar")
@@ -358,7 +358,7 @@ func TestWorksIsProven(t *testing.T) {
 	}
 }
 
-// sharedBy are the machine's links on the kind of GPU that an answer was given for.
+// sharedBy returns the machine's links on the kind of GPU that an answer was given for.
 func sharedBy(v verdict.Verdict, a verdict.BuildAnswer) []verdict.Link {
 	code := a.Links[slices.IndexFunc(a.Links, func(l verdict.Link) bool { return l.Link == verdict.LinkCode })]
 	var links []verdict.Link

@@ -89,7 +89,7 @@ func wantHarmless(t *testing.T, name string, data []byte, targets []Target, firs
 	return asked
 }
 
-// stepsOf are a finding's steps, those of its pins among them.
+// stepsOf returns a finding's steps, those of its pins among them.
 func stepsOf(f verdict.Finding) []pin.Step {
 	steps := slices.Clone(f.Steps)
 	for _, p := range f.Pins {
@@ -195,7 +195,7 @@ func wantStep(t *testing.T, name, step string) {
 	}
 }
 
-// around are the characters beside each place of a word.
+// around returns the characters beside each place of a word.
 func around(text, word string) string {
 	var all string
 	for {
@@ -222,7 +222,8 @@ func withoutQuotes(text string) string {
 	return out.String()
 }
 
-// quotedUpTo is where the quotation ends that begins at a place; -1 where none does. An apostrophe within a word is none.
+// quotedUpTo returns where the quotation ends that begins at a place; -1 where none does. An apostrophe within a word
+// is none.
 func quotedUpTo(text string, at int) int {
 	escapes := false
 	switch {

@@ -14,7 +14,7 @@ type countdown struct {
 	left int
 }
 
-// Err is of context.Context.
+// Err implements context.Context.
 func (c *countdown) Err() error {
 	if c.left--; c.left < 0 {
 		return context.DeadlineExceeded

@@ -79,7 +79,7 @@ func wantOnBus(t *testing.T, tables *Tables, id, driver string, want verdict.Sev
 	}
 }
 
-// justBefore is a driver of the same branch that is older: 525.105.16 before 525.105.17, 575.63.99 before 575.64.
+// justBefore returns a driver of the same branch that is older: 525.105.16 before 525.105.17, 575.63.99 before 575.64.
 func justBefore(driver string) string {
 	parts := strings.Split(driver, ".")
 	n := version.Int(parts[len(parts)-1])

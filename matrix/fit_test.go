@@ -79,7 +79,7 @@ var (
 	h100 = Target{Driver: "580.95.05", GPUs: []string{"H100"}}
 )
 
-// flashAttn is the address of a wheel on the page of flash-attention's releases.
+// flashAttn returns the address of a wheel on the page of flash-attention's releases.
 func flashAttn(release, torch, abi, python string) string {
 	return fmt.Sprintf("https://github.com/Dao-AILab/flash-attention/releases/download/v%s/flash_attn-%s+cu12torch%scxx11abi%s-cp%s-cp%s-linux_x86_64.whl",
 		release, release, torch, abi, python, python)
@@ -106,7 +106,7 @@ func checkText(t *testing.T, text string, target Target) verdict.Verdict {
 	return Check(context.Background(), Embedded(), node, []Target{target}, verdict.Policy{})
 }
 
-// nameIn is the package of a line of a requirements file.
+// nameIn returns the package of a line of a requirements file.
 func nameIn(line string) string {
 	line = line[strings.LastIndexByte(line, '/')+1:]
 	name, _, _ := strings.Cut(line, "==")
@@ -114,7 +114,7 @@ func nameIn(line string) string {
 	return strings.ReplaceAll(name, "_", "-")
 }
 
-// pairAnswer is what a verdict says of a package beside torch, by the rules that compare them.
+// pairAnswer returns what a verdict says of a package beside torch, by the rules that compare them.
 func pairAnswer(v verdict.Verdict, name string) string {
 	of := func(rule, subject string) bool {
 		return (rule == "companion-mismatch" || rule == "extension-mismatch") && (strings.HasPrefix(subject, name+" ") || name == "triton")

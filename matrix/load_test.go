@@ -18,7 +18,7 @@ type watched struct {
 	opened []string
 }
 
-// Open is of fs.FS.
+// Open implements fs.FS.
 func (w *watched) Open(name string) (fs.File, error) {
 	w.opened = append(w.opened, name)
 	return w.FS.Open(name)

@@ -9,7 +9,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// many is a machine with environments that each hold one torch, and with GPUs of several kinds.
+// many returns a machine with environments that each hold one torch, and with GPUs of several kinds.
 func many(environments, gpus int) facts.Facts {
 	kinds := []facts.GPU{
 		{Name: "NVIDIA L4", Capability: "8.9"}, {Name: "Tesla T4", Capability: "7.5"},
@@ -34,7 +34,7 @@ func many(environments, gpus int) facts.Facts {
 	return f
 }
 
-// requirements is an environment that names one package on many lines, as a generated file does.
+// requirements returns an environment that names one package on many lines, as a generated file does.
 func requirements(lines int) facts.Facts {
 	f := many(1, 4)
 	e := &f.Environments[0]

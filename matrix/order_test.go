@@ -17,8 +17,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// said is a verdict as a set: the answer of each build, and which rules speak. Which of several a finding names first may
-// depend on the order.
+// said returns a verdict as a set: the answer of each build, and which rules speak. Which of several a finding names
+// first may depend on the order.
 func said(v verdict.Verdict) string {
 	lines := []string{}
 	for _, a := range v.Answers {

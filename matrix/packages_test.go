@@ -80,7 +80,7 @@ func wrongly(need, driver string, v verdict.Verdict, said []string) string {
 	return ""
 }
 
-// packageLines are the lists' packages, each once.
+// packageLines returns the lists' packages, each once.
 func packageLines(t *testing.T) []string {
 	t.Helper()
 	files, _ := filepath.Glob("../tools/lab/campaign/packages*.txt")
@@ -100,7 +100,7 @@ func packageLines(t *testing.T) []string {
 	return list
 }
 
-// saidOf is what a verdict says of one package, a clause a thing.
+// saidOf returns what a verdict says of one package, a clause a thing.
 func saidOf(v verdict.Verdict, name string) []string {
 	var list []string
 	of := func(subject string) bool { return strings.HasPrefix(subject, name+" ") }

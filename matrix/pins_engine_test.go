@@ -58,7 +58,7 @@ func TestPinsBesideEngines(t *testing.T) {
 	}
 }
 
-// enginePinOf is the pin of an engine that the driver is too old for; nil where there is none.
+// enginePinOf returns the pin of an engine that the driver is too old for; nil where there is none.
 func enginePinOf(t *testing.T, known *Tables, line, driver, gpu string) *verdict.Pin {
 	t.Helper()
 	v := fileOn(t, known, line+"\n", driver, gpu)

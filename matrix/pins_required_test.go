@@ -44,7 +44,7 @@ func TestRequiredWheelsComeTogether(t *testing.T) {
 	}
 }
 
-// firstPip is what a finding says to install with pip; empty where it has no pin.
+// firstPip returns what a finding says to install with pip; empty where it has no pin.
 func firstPip(f verdict.Finding) string {
 	if len(f.Pins) == 0 {
 		return ""

@@ -76,7 +76,7 @@ func sortedKeys(m map[string]int) []string {
 	return keys
 }
 
-// driversOf is the newest release of every branch since 418.
+// driversOf returns the newest release of every branch since 418.
 func driversOf(known *Tables) []string {
 	var list []string
 	for _, b := range tables.Rows[tables.Branch](known) {
@@ -87,7 +87,7 @@ func driversOf(known *Tables) []string {
 	return list
 }
 
-// capabilitiesOf is every compute capability that is not of a Tegra module.
+// capabilitiesOf returns every compute capability that is not of a Tegra module.
 func capabilitiesOf(known *Tables) []version.Capability {
 	var list []version.Capability
 	for _, chip := range tables.Rows[tables.Chip](known) {
@@ -98,7 +98,7 @@ func capabilitiesOf(known *Tables) []version.Capability {
 	return list
 }
 
-// machineWith is a Linux host with one GPU, one driver and one environment with one torch.
+// machineWith returns a Linux host with one GPU, one driver and one environment with one torch.
 func machineWith(driver string, gpu version.Capability, python, torch string) facts.Facts {
 	return facts.Facts{
 		System: facts.System{Arch: "x86_64", ID: "ubuntu", Libc: "2.35"},

@@ -171,7 +171,7 @@ func readPublic(t *testing.T) []publicCase {
 	return cases
 }
 
-// inputs are the case as facts and, where the thread has one, as a pasted report.
+// inputs returns the case as facts and, where the thread has one, as a pasted report.
 func (c *publicCase) inputs(t *testing.T) []facts.Facts {
 	t.Helper()
 	inputs := []facts.Facts{c.facts()}

@@ -66,7 +66,7 @@ func dualityOf(t *testing.T, tab *Tables, i, every int, a artefact) (d duality) 
 	return d
 }
 
-// TestEveryRequirement is the duality: of every release in the tables, on every driver and GPU, requires admits what
+// TestEveryRequirement tests the duality: of every release in the tables, on every driver and GPU, requires admits what
 // check calls compatible, and nothing else. CUDACOMPAT_GRID=whole takes them all, releases a part of the drivers; else
 // it is a sample.
 func TestEveryRequirement(t *testing.T) {
@@ -120,7 +120,7 @@ func errorsOf(v verdict.Verdict) string {
 	return strings.Join(list, " ")
 }
 
-// entry is what a reader of the JSON takes for a GPU: by its name, else by its capability.
+// entry returns what a reader of the JSON takes for a GPU: by its name, else by its capability.
 func entry(r requires.Requirement, gpu string) *requires.GPU {
 	for i, g := range r.GPUs {
 		if slices.Contains(g.Names, gpu) || len(g.Names) == 0 && g.Capability == gpu {
@@ -130,7 +130,7 @@ func entry(r requires.Requirement, gpu string) *requires.GPU {
 	return nil
 }
 
-// artefacts are files that name each row of the tables of builds, the same builds as they lie on disk, and what is
+// artefacts returns files that name each row of the tables of builds, the same builds as they lie on disk, and what is
 // found beside them.
 func artefacts(t *testing.T, tab *Tables) []artefact {
 	t.Helper()
@@ -178,7 +178,7 @@ func artefacts(t *testing.T, tab *Tables) []artefact {
 	return append(list, oddArtefacts()...)
 }
 
-// onDisk is a row's build as it is found on disk, with its code read from the files.
+// onDisk returns a row's build as it is found on disk, with its code read from the files.
 func onDisk(name string, w tables.Wheel, groups version.Groups) artefact {
 	b := facts.Build{Name: name, Version: w.Release, CUDA: w.CUDA.String(), Accelerator: "cuda", SASS: w.SASS, PTXISA: map[string]string{}, Path: "/venv/lib/" + name, Looked: true}
 	if name == "torch" {
@@ -204,7 +204,7 @@ func onDisk(name string, w tables.Wheel, groups version.Groups) artefact {
 	return artefact{fmt.Sprintf("installed %s %s %s", name, b.Version, w.Platform), f}
 }
 
-// oddArtefacts are what tables do not hold: several environments of which one works, code compressed with zstd, a
+// oddArtefacts returns what tables do not hold: several environments of which one works, code compressed with zstd, a
 // cuda-compat library that the loader takes, builds for the processor or for other accelerators, nothing at all.
 func oddArtefacts() []artefact {
 	build := func(version, cuda string, sass ...string) facts.Build {
@@ -273,7 +273,7 @@ func oddArtefacts() []artefact {
 	return odd
 }
 
-// needOf is what requirements need.
+// needOf returns what requirements need.
 func needOf(t *testing.T, lines string) (requires.Requirement, facts.Facts) {
 	t.Helper()
 	f, err := probe.Given([]byte(lines + "\n"))
@@ -283,7 +283,7 @@ func needOf(t *testing.T, lines string) (requires.Requirement, facts.Facts) {
 	return Requires(context.Background(), Embedded(), f, ""), f
 }
 
-// TestRequiredDrivers are drivers as NVIDIA's and PyTorch's pages have them: CUDA 13 needs 580 (minor-version
+// TestRequiredDrivers takes drivers as NVIDIA's and PyTorch's pages have them: CUDA 13 needs 580 (minor-version
 // compatibility), cu130 wheels begin with Turing, branch 580 is Volta's last and 470 Kepler's.
 func TestRequiredDrivers(t *testing.T) {
 	for _, c := range []struct{ lines, gpu, drivers string }{
@@ -328,7 +328,7 @@ func TestOfImage(t *testing.T) {
 	}
 }
 
-// TestBumps are four upgrades that people made, and what they cost.
+// TestBumps takes four upgrades that people made, and what they cost.
 func TestBumps(t *testing.T) {
 	driver535 := []Target{{Instance: "p5.48xlarge", Driver: "535.183.01"}, {GPUs: []string{"V100"}}, {Driver: "535.183.01"}}
 	for _, c := range []struct {

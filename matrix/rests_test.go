@@ -20,7 +20,7 @@ var reader = map[string]string{factGPUs: "pci", factLoaded: "proc-driver", factN
 // together are the facts that one reading finds: who knows one of them knows all.
 var together = map[string][]string{factSASS: {factPTX, factGroups}, factPTX: {factSASS, factGroups}}
 
-// without is a machine of which some facts are not known.
+// without returns a machine of which some facts are not known.
 func without(t *testing.T, data []byte, names ...string) facts.Facts {
 	t.Helper()
 	var tree map[string]any
@@ -63,7 +63,7 @@ func takeAway(tree any, path []string) {
 	}
 }
 
-// chainsOf are the links of a verdict by build, those of the machine under no name.
+// chainsOf returns the links of a verdict by build, those of the machine under no name.
 func chainsOf(v verdict.Verdict) map[string][]verdict.Link {
 	chains := map[string][]verdict.Link{"": v.Judged[0].Links}
 	for _, a := range v.Answers {

@@ -112,7 +112,7 @@ func checkSets(t *testing.T, known *Tables, node facts.Facts, targets []Target, 
 	}
 }
 
-// installSet is the machine once a set is installed there.
+// installSet returns the machine once a set is installed there.
 func installSet(node facts.Facts, s pin.Set, framework string) facts.Facts {
 	if s.Driver != "" {
 		node.Driver.Version = s.Driver

@@ -29,7 +29,7 @@ type situation struct {
 	Partly   bool     `json:"partly"`   // an error, beside a build that works on the other GPUs
 }
 
-// situations are all that were recorded.
+// situations returns all that were recorded.
 func situations(t *testing.T) []situation {
 	t.Helper()
 	data, err := os.ReadFile("testdata/situations/situations.json")
@@ -94,7 +94,7 @@ func (s *situation) judged(t *testing.T) verdict.Verdict {
 	return Check(context.Background(), Embedded(), f, targets, policy)
 }
 
-// recorded are the machine's facts, whole.
+// recorded returns the machine's facts, whole.
 func (s *situation) recorded(t *testing.T) []byte {
 	t.Helper()
 	var patch []byte
@@ -111,7 +111,7 @@ func (s *situation) recorded(t *testing.T) []byte {
 	return data
 }
 
-// asked is what the command line asks of the machine.
+// asked returns what the command line asks of the machine.
 func (s *situation) asked() (targets []Target, policy verdict.Policy) {
 	for i, arg := range s.Args {
 		switch arg {
@@ -124,7 +124,7 @@ func (s *situation) asked() (targets []Target, policy verdict.Policy) {
 	return targets, policy
 }
 
-// wrong is what is wrong with a verdict, empty where nothing is.
+// wrong returns what is wrong with a verdict, empty where nothing is.
 func (s *situation) wrong(v verdict.Verdict) string {
 	text := summary(v, everyRule)
 	works := slices.ContainsFunc(v.Answers, func(a verdict.BuildAnswer) bool {

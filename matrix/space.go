@@ -107,7 +107,7 @@ func (h *host) windowsTegra() bool {
 // ec2Name matches the instance types for which an AMI can be chosen.
 var ec2Name = lazyregexp.New(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
 
-// hostKey is everything by which pins tells a product from others.
+// hostKey returns everything by which pins tells a product from others.
 func hostKey(t *Tables, chip *tables.Chip, name string) string {
 	return alikeKey(t, chip, name) + chip.OpenModule
 }
@@ -193,8 +193,8 @@ func spaceCuts(m *model.Machine) []version.Number {
 	return list.sorted()
 }
 
-// readBranches are the branches of which something is published for a release and not for all: their number alone, as in
-// "525", may be answered otherwise than their first release.
+// readBranches returns the branches of which something is published for a release and not for all: their number alone,
+// as in "525", may be answered otherwise than their first release.
 func readBranches(m *model.Machine) []string {
 	var list []string
 	for _, p := range m.ProductsOf(m.GPUs[0]) {
@@ -237,7 +237,7 @@ func (s *spacing) ask(m *model.Machine, target Target, driver string) int {
 	return n
 }
 
-// breaks are the drivers at which some group's answer changes.
+// breaks returns the drivers at which some group's answer changes.
 func (s *spacing) breaks() []string {
 	list := []string{}
 	for _, g := range s.Groups {

@@ -116,8 +116,8 @@ func wantSteps(t *testing.T, name string, f verdict.Finding, read pin.System) (r
 	return runs
 }
 
-// systemOf is the system that a pin's command is for: where none is known, apt's is for Debian's family and dnf's for Red
-// Hat's.
+// systemOf returns the system that a pin's command is for: where none is known, apt's is for Debian's family and dnf's
+// for Red Hat's.
 func systemOf(tool string, read pin.System) pin.System {
 	family := map[string]string{"apt": "ubuntu", "dnf": "rhel"}[tool]
 	if family != "" && read.Family == "" || read.Root {

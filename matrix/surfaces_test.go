@@ -64,8 +64,8 @@ func TestSurfacesAgree(t *testing.T) {
 	}
 }
 
-// drawnAnswer is that of pairAnswer, and an error where the package has no machine code for the GPU: of what is installed
-// another rule says that.
+// drawnAnswer returns that of pairAnswer, and an error where the package has no machine code for the GPU: of what is
+// installed another rule says that.
 func drawnAnswer(v verdict.Verdict, name string) string {
 	for _, f := range v.Findings {
 		if f.Rule == "gpu-arch-missing" && f.Severity == verdict.Error && strings.HasPrefix(f.Subject, name+" ") {
@@ -187,7 +187,7 @@ func (d drawing) pair(close bool) drawnPair {
 	return p
 }
 
-// surfacesOf is one pair as each surface has it.
+// surfacesOf returns one pair as each surface has it.
 func surfacesOf(t *testing.T, p drawnPair) map[string]probe.Facts {
 	t.Helper()
 	given := func(name, text string) probe.Facts {

@@ -167,7 +167,7 @@ func (d damage) do(t *testing.T, sound *txtar.Archive) *txtar.Archive {
 	return &txtar.Archive{Files: append(files, txtar.Parse([]byte(d.add)).Files...)}
 }
 
-// without is what all sources but one found.
+// without returns what all sources but one found.
 func without(f Facts, source string) Facts {
 	f.Probes = nil
 	f.Driver.NVML = facts.NVML{}
@@ -205,7 +205,7 @@ func without(f Facts, source string) Facts {
 	return f
 }
 
-// count is how many things one source found.
+// count returns how many things one source found.
 func count(f Facts, source string) int {
 	things := map[string]int{"driver-libraries": len(f.Driver.Libraries), "driver-modules": len(f.Driver.Modules),
 		"pci":      len(f.GPUs),

@@ -94,7 +94,7 @@ func TestEverySourceHasATest(t *testing.T) {
 	}
 }
 
-// filesOf is what the files of a host tell. NVML would tell of the machine that runs the test.
+// filesOf returns what the files of a host tell. NVML would tell of the machine that runs the test.
 func filesOf(t *testing.T, archive *txtar.Archive) Facts {
 	t.Helper()
 	envs, _ := hosttest.Entry(archive, "@envs")
@@ -111,8 +111,8 @@ func rewrite(t *testing.T, file string, archive *txtar.Archive, want string) {
 	hosttest.Must(t, os.WriteFile(file, txtar.Format(archive), 0o644))
 }
 
-// readable is Facts as JSON without what is empty, and the probes by how they went. Those that found nothing, or ask
-// only a machine that runs, are left out: else a new source would stand in the file of every machine.
+// readable returns Facts as JSON without what is empty, and the probes by how they went. Those that found nothing, or
+// ask only a machine that runs, are left out: else a new source would stand in the file of every machine.
 func readable(t *testing.T, f Facts) string {
 	t.Helper()
 	probes := map[string][]string{}

@@ -23,7 +23,7 @@ import (
 // unservedMark in the environment makes this test program one that does not call ServeNVML.
 const unservedMark = "CUDACOMPAT_TEST_UNSERVED"
 
-// fakeNVML is the directory of an NVML that answers as the defines say.
+// fakeNVML returns the directory of an NVML that answers as the defines say.
 func fakeNVML(t *testing.T, defines ...string) string {
 	t.Helper()
 	if NVMLSupport() != "with NVML" {
@@ -32,7 +32,7 @@ func fakeNVML(t *testing.T, defines ...string) string {
 	return nvmltest.Library(t, defines...)
 }
 
-// l4 is a GPU as the fake library tells of it.
+// l4 returns a GPU as the fake library tells of it.
 func l4(bus string) facts.GPU {
 	return facts.GPU{Name: "NVIDIA L4", PCIID: "10de:27b8", Capability: "8.9", Bus: bus, From: []string{"NVML"}}
 }
@@ -50,7 +50,7 @@ var bothL4 = []facts.GPU{l4("0000:1e:00.0"), l4("0000:1f:00.0")}
 
 var wellL4 = facts.Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: facts.NVML{Status: "ok"}}
 
-// withHealth is the first GPU with what the library says of its health.
+// withHealth returns the first GPU with what the library says of its health.
 func withHealth(h facts.Health) facts.GPU {
 	gpu := l4("0000:1e:00.0")
 	gpu.Health = &h

@@ -40,7 +40,7 @@ func TestEveryParserHasATest(t *testing.T) {
 	}
 }
 
-// namesInTests are the names that a directory's tests use.
+// namesInTests returns the names that a directory's tests use.
 func namesInTests(t *testing.T, dir string) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
@@ -55,7 +55,7 @@ func namesInTests(t *testing.T, dir string) map[string]bool {
 	return names
 }
 
-// parsed are the files of a directory's tests, or those beside them.
+// parsed returns the files of a directory's tests, or those beside them.
 func parsed(t *testing.T, dir string, tests bool) []*ast.File {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))

@@ -75,7 +75,8 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// TestRunLooksAnew is --wait at first boot: what was not there a moment ago, or was another, is seen by the next run.
+// TestRunLooksAnew plays --wait at first boot: what was not there a moment ago, or was another, is seen by the next
+// run.
 func TestRunLooksAnew(t *testing.T) {
 	root := t.TempDir()
 	put := func(name, text string) {

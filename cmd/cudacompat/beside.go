@@ -105,7 +105,7 @@ func (f *explainFlags) thisMachine(ctx context.Context, why string) (*machine, e
 	return &machine{facts: probe.Run(ctx, h, look.options()), with: "this machine", reason: why}, nil
 }
 
-// describedIn are the facts of an environment that stands in the log: a report, or a list of packages.
+// describedIn returns the facts of an environment that stands in the log: a report, or a list of packages.
 func describedIn(head []byte, d *logs.Diagnosis) (probe.Facts, bool) {
 	if !d.Traces.Report {
 		return probe.Facts{}, false

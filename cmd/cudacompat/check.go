@@ -194,8 +194,8 @@ func (f *checkFlags) checkDocuments(ctx context.Context, args []string, s stream
 	return f.check(ctx, job, machines, from, s)
 }
 
-// source is the file as seen from the working directory, in a workflow the repository; empty for what is no file, and
-// for facts, whose lines are those of another file.
+// source returns the file as seen from the working directory, in a workflow the repository; empty for what is no file,
+// and for facts, whose lines are those of another file.
 func source(name string) string {
 	if !isFile(name) || filepath.Ext(name) == ".json" {
 		return ""
@@ -276,7 +276,8 @@ func stated(d *logs.Diagnosis, f *facts.Facts) *facts.Stated {
 
 func atFault(b logs.Blame) bool { return b == logs.Environment || b == logs.Hardware }
 
-// logOf is what the text of a machine shows beside what it describes. Flags that name another machine leave it out.
+// logOf returns what the text of a machine shows beside what it describes. Flags that name another machine leave it
+// out.
 func (f *judgeFlags) logOf(ctx context.Context, job *job, m description) error {
 	job.log = nil
 	if !m.pasted || slices.ContainsFunc(job.targets, func(t matrix.Target) bool {

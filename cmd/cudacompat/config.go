@@ -208,7 +208,7 @@ func (c *settings) waiver(doc document, n *yaml.Node) error {
 	return nil
 }
 
-// date is the last day of a waiver.
+// date returns the last day of a waiver.
 func (d document) date(n *yaml.Node, day *string) error {
 	if err := d.text(n, day); err != nil {
 		return err
@@ -230,7 +230,7 @@ func (c settings) remark(w io.Writer, v verdict.Verdict) {
 	}
 }
 
-// findingsOf are all findings of a rule, waived ones too.
+// findingsOf returns all findings of a rule, waived ones too.
 func findingsOf(rule string, v verdict.Verdict) []verdict.Finding {
 	all := slices.Clone(v.Findings)
 	for _, s := range v.Suppressed {

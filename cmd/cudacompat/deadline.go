@@ -31,16 +31,16 @@ func withDeadline(ctx context.Context, limit time.Duration) (context.Context, co
 	return reserving(ctx, limit, 0)
 }
 
-// reserving is bounded with a part of the limit kept for what comes after.
+// reserving returns bounded with a part of the limit kept for what comes after.
 func reserving(ctx context.Context, limit, reserve time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit-reserve, fmt.Errorf("the time was up (--timeout %s)", limit))
 }
 
 var errUnjudged = errors.New("the time was up before everything was judged")
 
-// forJudging is a context for what follows reading: it ends as ctx does, but not before there was time to say what was
-// read. Reading without a limit of its own leaves judging the usual time. Where judging takes more memory than a run may,
-// it ends, too; what reading had taken by then is garbage.
+// forJudging returns a context for what follows reading: it ends as ctx does, but not before there was time to say what
+// was read. Reading without a limit of its own leaves judging the usual time. Where judging takes more memory than a
+// run may, it ends, too; what reading had taken by then is garbage.
 func forJudging(ctx context.Context) (context.Context, context.CancelFunc) {
 	ends, limited := ctx.Deadline()
 	if !limited && ctx.Err() == nil {
@@ -62,14 +62,14 @@ func forJudging(ctx context.Context) (context.Context, context.CancelFunc) {
 	return judging, cancel
 }
 
-// aMomentMore is a context that ends soon after one for judging should have.
+// aMomentMore returns a context that ends soon after one for judging should have.
 func aMomentMore(judging context.Context) (context.Context, context.CancelFunc) {
 	ends, _ := judging.Deadline()
 	return context.WithDeadline(context.WithoutCancel(judging), ends.Add(sayTimeout))
 }
 
-// forWriting is a context for what follows judging, of which nothing but the time matters any more: it ends as ctx does, but
-// not before there was time to write a report as machines mostly have it.
+// forWriting returns a context for what follows judging, of which nothing but the time matters any more: it ends as ctx
+// does, but not before there was time to write a report as machines mostly have it.
 func forWriting(ctx context.Context) (context.Context, context.CancelFunc) {
 	ends, limited := ctx.Deadline()
 	if !limited {

@@ -20,7 +20,7 @@ import (
 // patience is far above the deadlines here: what misses one of them hangs.
 const patience = time.Minute
 
-// pipe is one that nobody writes to.
+// pipe returns one that nobody writes to.
 func pipe(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "pipe")

@@ -92,7 +92,7 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 	return exitFor(r.Verdict, f.failOn, job.outputs)
 }
 
-// diagnosis is what the log that was named shows.
+// diagnosis returns what the log that was named shows.
 func (f *doctorFlags) diagnosis(ctx context.Context, stdin io.Reader) (logs.Diagnosis, error) {
 	all, err := f.signatures(f.tables)
 	if err != nil {
@@ -249,7 +249,7 @@ func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (repo
 	return r, err
 }
 
-// reportOf is the report of facts that were read.
+// reportOf returns the report of facts that were read.
 func (j job) reportOf(ctx context.Context, found probe.Facts) report.Report {
 	verdict := matrix.Check(ctx, j.tables, found, j.targets, j.policy)
 	shown := matrix.RemovePrivate(j.tables, found)

@@ -154,7 +154,7 @@ func (f *explainFlags) page(ctx context.Context, text string, s streams) error {
 	return f.misspelt(name)
 }
 
-// pageOf is the page of a rule, a code, a name, a library or a cause, in Markdown; nil where the word is none.
+// pageOf returns the page of a rule, a code, a name, a library or a cause, in Markdown; nil where the word is none.
 func (f *explainFlags) pageOf(name string) ([]byte, error) {
 	if slices.Contains(ruleIDs(), name) {
 		return fs.ReadFile(docs.Rules, "rules/"+name+".md")
@@ -169,7 +169,7 @@ func (f *explainFlags) pageOf(name string) ([]byte, error) {
 	return f.cause(name)
 }
 
-// word is what is known of a word, and what to do about the causes that it stands for.
+// word returns what is known of a word, and what to do about the causes that it stands for.
 func (f *explainFlags) word(name string) (report.Known, error) {
 	k := knownWord(f.tables, name)
 	if len(k.Statuses) == 0 {
@@ -191,7 +191,8 @@ func (f *explainFlags) word(name string) (report.Known, error) {
 // xidWord is an Xid as people write it: xid79, "Xid-79".
 var xidWord = lazyregexp.New(`(?i)^s?xid[-_:#]?(\d+)$`)
 
-// knownWord is what the tables know of a word: the names of statuses and libraries, the numbers of CUDA's errors and Xids.
+// knownWord returns what the tables know of a word: the names of statuses and libraries, the numbers of CUDA's errors
+// and Xids.
 func knownWord(t *matrix.Tables, word string) report.Known {
 	k := report.Known{Word: word}
 	code, err := strconv.Atoi(word)
@@ -209,7 +210,7 @@ func knownWord(t *matrix.Tables, word string) report.Known {
 	return k
 }
 
-// names are the words that known knows.
+// names returns the words that known knows.
 func names(t *matrix.Tables) []string {
 	var all []string
 	for _, s := range tables.Rows[tables.Status](t) {
@@ -221,7 +222,7 @@ func names(t *matrix.Tables) []string {
 	return all
 }
 
-// cause is the page of one of explain's own causes, from its signatures; nil where there is none.
+// cause returns the page of one of explain's own causes, from its signatures; nil where there is none.
 func (f *explainFlags) cause(name string) ([]byte, error) {
 	all, err := f.answers()
 	if err != nil {
@@ -239,7 +240,7 @@ func (f *explainFlags) cause(name string) ([]byte, error) {
 	return report.Cause(own), nil
 }
 
-// misspelt is the complaint about a word of which nothing is known.
+// misspelt returns the complaint about a word of which nothing is known.
 func (f *explainFlags) misspelt(name string) error {
 	if strings.ContainsAny(name, "/.") && nearest(name, names(f.tables)) == "" {
 		return &usageError{message: fmt.Sprintf("there is no file %q", name), hint: logHint}
@@ -255,13 +256,13 @@ func (f *explainFlags) misspelt(name string) error {
 // listPages lists the words that have a page. A word that has none may be a line of a log: "Killed".
 const listPages = "cudacompat explain`; for a line of a log: `echo LINE | cudacompat explain -"
 
-// answers are the signatures, and what package logs says where none decides.
+// answers returns the signatures, and what package logs says where none decides.
 func (f *explainFlags) answers() ([]logs.Signature, error) {
 	all, err := f.signatures(f.tables)
 	return append(all, logs.Answers()...), err
 }
 
-// causes are those that have a page, with the side that each is blamed on.
+// causes returns those that have a page, with the side that each is blamed on.
 func causes(all []logs.Signature) map[string]logs.Blame {
 	blamed := map[string]logs.Blame{}
 	for _, sig := range all {

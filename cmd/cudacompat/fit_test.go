@@ -54,7 +54,7 @@ const (
 	notInstalled = "not installed" // pip refuses the wheel: no list has it, and no program fails by it
 )
 
-// flashAttn is the address of a wheel of flash-attn 2.8.3.
+// flashAttn returns the address of a wheel of flash-attn 2.8.3.
 func flashAttn(torch, abi, tags string) string {
 	return fmt.Sprintf("https://github.com/Dao-AILab/flash-attention/releases/download/v2.8.3/flash_attn-2.8.3+cu12torch%scxx11abi%s-%s.whl", torch, abi, tags)
 }

@@ -43,7 +43,7 @@ func (f *lookFlags) add(cmd *cobra.Command) {
 		"stop after `TIME` and use what was read by then (default 10s, longer with many GPUs; 120s with --root or --offline)")
 }
 
-// limit is how long reading files may take.
+// limit returns how long reading files may take.
 func (f *lookFlags) limit() time.Duration {
 	switch {
 	case f.timeout > 0:
@@ -91,8 +91,8 @@ func (f *lookFlags) openHost(ctx context.Context) (*probe.Host, error) {
 	return h, nil
 }
 
-// environmentOf is the environment that a path leads to: itself, or the one in whose bin it is (E/bin, E/bin/python,
-// E/bin/activate); empty where there is none. One that cannot be seen may be there: the report says so.
+// environmentOf returns the environment that a path leads to: itself, or the one in whose bin it is (E/bin,
+// E/bin/python, E/bin/activate); empty where there is none. One that cannot be seen may be there: the report says so.
 func environmentOf(h *probe.Host, name string) string {
 	for _, dir := range []string{name, path.Dir(strings.TrimRight(name, "/")), path.Dir(path.Dir(name))} {
 		below := strings.TrimPrefix(strings.TrimPrefix(strings.TrimRight(name, "/"), dir), "/")
@@ -128,8 +128,8 @@ type judgeFlags struct {
 	health          bool // what is judged is a health check
 }
 
-// again is a command as it was typed, without how its report is written. No step changes the file that was given to
-// check: what has changed, doctor sees on the machine.
+// again returns a command as it was typed, without how its report is written. No step changes the file that was given
+// to check: what has changed, doctor sees on the machine.
 func again(cmd *cobra.Command) string {
 	words, args := strings.Fields(cmd.CommandPath()), cmd.Flags().Args()
 	ofFile := []string{}
@@ -185,7 +185,7 @@ func addOutput(cmd *cobra.Command, formats *[]string, colour *string, all *bool)
 	cmd.Flags().BoolVar(all, "all", false, "also show what passed, and every detail")
 }
 
-// outputUsage is the help of -o for a command with these formats.
+// outputUsage returns the help of -o for a command with these formats.
 func outputUsage(formats []string) string {
 	return "`FORMAT[=FILE]`: write the report as FORMAT, to FILE if one is given (may be repeated); FORMAT is one of " +
 		strings.Join(formats, ", ")

@@ -148,7 +148,7 @@ func (f *fleetFlags) judge(ctx context.Context, s streams, args []string, judge 
 // summaryShare is the part of the time that is left for what is said of the documents, a tenth.
 const summaryShare = 10
 
-// exit is the worst node's code; 3 when a document could not be read or a node is missing, or when there was none.
+// exit returns the worst node's code; 3 when a document could not be read or a node is missing, or when there was none.
 func (f *fleetFlags) exit(s fleet.Summary) error {
 	found := func(k fleet.Kind) bool { return len(k.Findings) > 0 }
 	warned := len(s.Drift) > 0 || slices.ContainsFunc(s.Kinds, found)

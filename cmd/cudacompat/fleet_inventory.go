@@ -43,7 +43,7 @@ func inventory(name string) ([]string, error) {
 	return names, nil
 }
 
-// namesInJSON are the names of a list of Kubernetes' nodes, which is read node by node.
+// namesInJSON returns the names of a list of Kubernetes' nodes, which is read node by node.
 func namesInJSON(r io.Reader) ([]string, error) {
 	d := json.NewDecoder(r)
 	var names []string
@@ -83,7 +83,7 @@ func namesInJSON(r io.Reader) ([]string, error) {
 
 var errManyNodes = fmt.Errorf("it names more than %d nodes", inventoryNames)
 
-// namesInLines are the names in the column NAME (kubectl) or NODELIST (sinfo), else in the first one.
+// namesInLines returns the names in the column NAME (kubectl) or NODELIST (sinfo), else in the first one.
 func namesInLines(r io.Reader) ([]string, error) {
 	var names []string
 	column := 0
@@ -112,7 +112,7 @@ func namesInLines(r io.Reader) ([]string, error) {
 	return slices.Compact(names), lines.Err()
 }
 
-// hostList are the names of Slurm's list "gpu[001-003,7],login1".
+// hostList returns the names of Slurm's list "gpu[001-003,7],login1".
 func hostList(text string, most int) ([]string, error) {
 	var names []string
 	for _, part := range outsideBrackets(text) {
@@ -166,7 +166,7 @@ func outsideBrackets(text string) []string {
 	})
 }
 
-// numbers are those of "001-003,7", as wide as they are written.
+// numbers returns those of "001-003,7", as wide as they are written.
 func numbers(text string, most int) ([]string, error) {
 	var list []string
 	for part := range strings.SplitSeq(text, ",") {

@@ -191,7 +191,7 @@ type envelope struct {
 // nodeName matches the name of a node at the beginning of a document that cannot be read.
 var nodeName = lazyregexp.New(`"node"\s*:\s*"([^"\\]{1,253})"`)
 
-// nodeIn is the node of a document that cannot be read; empty where it does not say.
+// nodeIn returns the node of a document that cannot be read; empty where it does not say.
 func nodeIn(data []byte) string {
 	if m := nodeName.FindSubmatch(data[:min(len(data), 4<<10)]); m != nil {
 		return string(m[1])
@@ -254,7 +254,7 @@ func (d *documents) document(place, file string, alone bool, data []byte) {
 // fleetReads is what a document can be.
 const fleetReads = "fleet reads what `cudacompat probe` and `cudacompat doctor -o json` write, or either in an envelope"
 
-// jsonCause is what is wrong with a document, without Go's names of types.
+// jsonCause returns what is wrong with a document, without Go's names of types.
 func jsonCause(err error) string {
 	var wrong *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
@@ -269,7 +269,7 @@ func jsonCause(err error) string {
 	return err.Error()
 }
 
-// facts are those of the document. A schema of another version is refused by its name: its words may mean other
+// facts returns those of the document. A schema of another version is refused by its name: its words may mean other
 // things.
 func (e *envelope) facts() (*probe.Facts, error) {
 	facts, schemas, packed := &e.Facts, []string{e.Schema}, e.Packed
@@ -320,7 +320,7 @@ func empty(f *probe.Facts) bool {
 	return f.Driver.Version == "" && len(f.GPUs)+len(f.Environments)+len(f.Probes) == 0
 }
 
-// unpackFacts are facts that `probe -o fleet` compressed.
+// unpackFacts returns facts that `probe -o fleet` compressed.
 func unpackFacts(packed []byte) (*probe.Facts, error) {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fleetDocument is an example in an envelope; changes are old and new texts.
+// fleetDocument returns an example in an envelope; changes are old and new texts.
 func fleetDocument(t *testing.T, changes ...string) string {
 	text, err := os.ReadFile("../../examples/facts/p5-48xlarge.json")
 	if err != nil {

@@ -22,10 +22,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// inputName is what the arguments name: one file, or requirements, which are the lines of a file that nobody wrote.
+// inputName returns what the arguments name: one file, or requirements, which are the lines of a file that nobody
+// wrote.
 func inputName(args []string) string { return strings.Join(args, "\n") }
 
-// inputLabel is such a name in one line.
+// inputLabel returns such a name in one line.
 func inputLabel(name string) string { return strings.ReplaceAll(name, "\n", " ") }
 
 // isRequirement reports whether a name is a requirement, or several, such as torch==2.9.0, torch>=2.9, torch or the address
@@ -162,7 +163,7 @@ func givenAll(args []string, python, includeRoot string, stdin io.Reader) ([]des
 	return groupMachines(documents), nil
 }
 
-// givenFacts are the facts of a file that is of one machine.
+// givenFacts returns the facts of a file that is of one machine.
 func givenFacts(name, python, includeRoot string, stdin io.Reader) (probe.Facts, error) {
 	list, err := givenMachines(name, python, includeRoot, stdin)
 	switch {
@@ -175,7 +176,7 @@ func givenFacts(name, python, includeRoot string, stdin io.Reader) (probe.Facts,
 	return list[0].facts, list[0].foreign
 }
 
-// givenMachines are the machines of one file. includeRoot is --include-root.
+// givenMachines returns the machines of one file. includeRoot is --include-root.
 func givenMachines(name, python, includeRoot string, stdin io.Reader) ([]description, error) {
 	includes, err := fenceOf(name, includeRoot)
 	if err != nil {
@@ -234,7 +235,7 @@ func unreadableFile(name string, size int, err error) error {
 	return &usageError{fmt.Sprintf("%q: %v", name, err), hintFor(name)}
 }
 
-// documentOf is what was read under a name.
+// documentOf returns what was read under a name.
 func documentOf(name string, data []byte, includes fence) probe.Document {
 	d := probe.Document{Data: data[:min(len(data), givenCap)], Typed: isRequirement(name) || isImageName(name)}
 	if isFile(name) {
@@ -252,7 +253,7 @@ const (
 	archiveHint = "an image is the directory of an OCI layout, or an archive of docker save, podman save or skopeo copy; a tree of files is for cudacompat doctor --root DIR"
 )
 
-// hintFor is what to give instead of a file that is not read.
+// hintFor returns what to give instead of a file that is not read.
 func hintFor(name string) string {
 	switch filepath.Base(name) {
 	case "setup.py", "setup.cfg", "Pipfile":
@@ -264,8 +265,8 @@ func hintFor(name string) string {
 	return givenHint
 }
 
-// openInput is the file of that name, standard input for -, what the program carries for example:NAME, or the requirements
-// that stand in place of a file.
+// openInput returns the file of that name, standard input for -, what the program carries for example:NAME, or the
+// requirements that stand in place of a file.
 func openInput(name string, stdin io.Reader) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(stdin), nil

@@ -86,7 +86,7 @@ func afterDash(cmd *cobra.Command, args []string) error {
 // nothingInstalled is said wherever the installer was not run: its own exit code 1 is told from guard's by it.
 const nothingInstalled = "guard: nothing was installed"
 
-// guard is the whole way; the code is guard's own or the installer's.
+// guard returns the whole way; the code is guard's own or the installer's.
 func (f *guardFlags) guard(ctx context.Context, s streams, argv []string) (code int, err error) {
 	signals := guard.EndSignals()
 	ctx, stop := untilStopped(ctx, signals)
@@ -167,10 +167,10 @@ type stopped syscall.Signal
 
 func (s stopped) Error() string { return "interrupted" }
 
-// exit is the code that a shell knows for the signal, 130 for Ctrl-C.
+// exit returns the code that a shell knows for the signal, 130 for Ctrl-C.
 func (s stopped) exit() int { return 128 + int(s) }
 
-// untilStopped is a context that ends with the first of the signals, which is its cause.
+// untilStopped returns a context that ends with the first of the signals, which is its cause.
 func untilStopped(parent context.Context, signals <-chan os.Signal) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	go func() {
@@ -183,8 +183,8 @@ func untilStopped(parent context.Context, signals <-chan os.Signal) (context.Con
 	return ctx, func() { cancel(nil) }
 }
 
-// plan is what the installer would do, by its own dry run. One that looks at no requirements is compared with that of
-// the same command that does.
+// plan returns what the installer would do, by its own dry run. One that looks at no requirements is compared with that
+// of the same command that does.
 func (g *guarding) plan(ctx context.Context, c guard.Command) (probe.Facts, error) {
 	plan, err := g.dryRun(ctx, c)
 	if err != nil {
@@ -247,7 +247,7 @@ func (g *guarding) dryRun(ctx context.Context, c guard.Command) (probe.Facts, er
 	return plan, nil
 }
 
-// uninstallPlan is the plan of pip uninstall, which has no dry run: what it names goes.
+// uninstallPlan returns the plan of pip uninstall, which has no dry run: what it names goes.
 func (g *guarding) uninstallPlan(c guard.Command) (probe.Facts, error) {
 	plan := probe.Facts{Plan: &probe.Plan{By: "pip"}}
 	for _, name := range c.PackageNames() {
@@ -292,7 +292,7 @@ func (g *guarding) lookEarly(ctx context.Context) func() (probe.Facts, string) {
 	return func() (probe.Facts, string) { return <-done, env }
 }
 
-// prefixOf is the environment of an interpreter in its bin directory, else the name as it is; empty for a version.
+// prefixOf returns the environment of an interpreter in its bin directory, else the name as it is; empty for a version.
 func prefixOf(python string) string {
 	dir, name := filepath.Split(python)
 	switch {
@@ -304,7 +304,7 @@ func prefixOf(python string) string {
 	return ""
 }
 
-// foretell is the forecast of a plan.
+// foretell returns the forecast of a plan.
 func (g *guarding) foretell(ctx context.Context, c guard.Command, plan probe.Facts) (guard.State, guard.Forecast, error) {
 	var after guard.State
 	second := g.options() // of files that were just read
@@ -320,7 +320,7 @@ func (g *guarding) foretell(ctx context.Context, c guard.Command, plan probe.Fac
 
 func (g *guarding) options() probe.Options { return g.looking(g.env) }
 
-// looking are the options of a look at an environment: what --timeout says bounds it, too.
+// looking returns the options of a look at an environment: what --timeout says bounds it, too.
 func (g *guarding) looking(env string) probe.Options {
 	o := probe.Options{Envs: []string{env}}
 	if g.f.given("timeout") {
@@ -336,7 +336,8 @@ func (g *guarding) verdict(ctx context.Context, facts probe.Facts) verdict.Verdi
 	return matrix.Check(judging, g.tables, facts, g.targets, g.policy)
 }
 
-// managedMark is the mark of an environment that the system keeps pip out of, where the command does not set itself over it.
+// managedMark returns the mark of an environment that the system keeps pip out of, where the command does not set
+// itself over it.
 func (g *guarding) managedMark() string {
 	if g.command.Into() != "" || g.command.BreaksSystem() {
 		return ""
@@ -349,7 +350,7 @@ func (g *guarding) managedMark() string {
 	return ""
 }
 
-// environment is where the command installs: what it says itself, what its dry run says, else what it finds as its
+// environment returns where the command installs: what it says itself, what its dry run says, else what it finds as its
 // program does.
 func (g *guarding) environment(said string) (string, error) {
 	c := g.command
@@ -455,7 +456,7 @@ func settingOf(environ []string) func(name string) string {
 	}
 }
 
-// pythonOf is the interpreter that pip is for: itself, or the one of its first line, or the one beside it.
+// pythonOf returns the interpreter that pip is for: itself, or the one of its first line, or the one beside it.
 func pythonOf(program string) (string, error) {
 	found, err := exec.LookPath(program)
 	if err == nil {
@@ -534,7 +535,7 @@ func (g *guarding) act(ctx context.Context, stop context.CancelFunc) (int, error
 	return g.run()
 }
 
-// stops is the exit code with which guard ends before the installer is run; nil where it goes on.
+// stops returns the exit code with which guard ends before the installer is run; nil where it goes on.
 func (g *guarding) stops() *int {
 	code := map[guard.Decision]int{guard.Fine: exitOK, guard.Breaks: exitIncompatible, guard.Unclear: exitInconclusive}
 	own := code[g.forecast.Decision]

@@ -86,7 +86,7 @@ func TestGuardInterrupted(t *testing.T) {
 	}
 }
 
-// shellCode is what a shell makes of a status.
+// shellCode returns what a shell makes of a status.
 func shellCode(s syscall.WaitStatus) int {
 	if s.Signaled() {
 		return 128 + int(s.Signal())

@@ -114,7 +114,7 @@ func (p helpPage) paragraphs(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// usageTail is what follows a command's name.
+// usageTail returns what follows a command's name.
 func usageTail(cmd *cobra.Command) string {
 	if !cmd.HasParent() {
 		return "COMMAND [flags]"
@@ -139,7 +139,7 @@ func (p helpPage) flags(flags *pflag.FlagSet) {
 	}
 }
 
-// flagName is a flag as it is typed: "  -o, --output FORMAT[=FILE]".
+// flagName returns a flag as it is typed: "  -o, --output FORMAT[=FILE]".
 func flagName(f *pflag.Flag) string {
 	short := "      "
 	if f.Shorthand != "" {
@@ -149,8 +149,8 @@ func flagName(f *pflag.Flag) string {
 	return strings.TrimRight(short+"--"+f.Name+" "+value, " ")
 }
 
-// flagText is what a flag does, with the value that it has when it is not given. A usage that begins with the name of
-// its value and a colon does not repeat it: the name stands behind the flag.
+// flagText returns what a flag does, with the value that it has when it is not given. A usage that begins with the name
+// of its value and a colon does not repeat it: the name stands behind the flag.
 func flagText(f *pflag.Flag) string {
 	value, text := pflag.UnquoteUsage(f)
 	text = strings.TrimPrefix(text, value+": ")

@@ -31,7 +31,7 @@ type readPipe struct {
 	io.Reader
 }
 
-// imageNamed is the image that a name leads to; nil where it is something else. What was read to tell is put back
+// imageNamed returns the image that a name leads to; nil where it is something else. What was read to tell is put back
 // before in, which is standard input, or a pipe of that name.
 func imageNamed(name string, stdin io.Reader) (source *imageSource, in io.Reader) {
 	if name == "-" {
@@ -92,7 +92,7 @@ func imageNamedInTime(ctx context.Context, name string, stdin io.Reader) (source
 	return found.source, found.in, err
 }
 
-// imageInPipe is the image that comes out of a pipe.
+// imageInPipe returns the image that comes out of a pipe.
 func imageInPipe(name string, stdin io.Reader) (source *imageSource, in io.Reader) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -108,7 +108,7 @@ func imageInPipe(name string, stdin io.Reader) (source *imageSource, in io.Reade
 // transports are the names of what skopeo writes, before the path.
 var transports = []string{"oci:", "oci-archive:", "docker-archive:", "dir:"}
 
-// imagePath is the path in a name, and the image's own name behind it, as skopeo and umoci have them: oci:DIR:TAG.
+// imagePath returns the path in a name, and the image's own name behind it, as skopeo and umoci have them: oci:DIR:TAG.
 func imagePath(name string) (path, tag string) {
 	there := func(path string) bool {
 		_, err := os.Stat(path)
@@ -139,7 +139,7 @@ func archiveNamed(name string, file *os.File) *imageSource {
 	return s
 }
 
-// facts are those of the image, or the error by which it is refused.
+// facts returns those of the image, or the error by which it is refused.
 func (s *imageSource) facts(ctx context.Context, limit time.Duration, opt probe.ImageOptions, says io.Writer) (probe.Facts, error) {
 	found, err := s.read(ctx, limit, opt, says)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// imagesNamed are several images in place of one file; nil where none of the names leads to one. What was read of
+// imagesNamed returns several images in place of one file; nil where none of the names leads to one. What was read of
 // standard input is put back before in.
 func imagesNamed(args []string, stdin io.Reader) (images []*imageSource, in io.Reader, err error) {
 	if len(args) < 2 {
@@ -115,8 +115,8 @@ func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, pla
 	return nil
 }
 
-// forMachine are the facts of one of several images as a machine takes it: it is read once for each platform that it is
-// for. Each reading has the whole of --timeout.
+// forMachine returns the facts of one of several images as a machine takes it: it is read once for each platform that
+// it is for. Each reading has the whole of --timeout.
 func (s *imageSource) forMachine(ctx context.Context, read map[string]probe.Facts, opt probe.ImageOptions, limit time.Duration,
 	to streams) probe.Facts {
 	machine := strings.Join(opt.Machines, "")
@@ -138,7 +138,7 @@ func (s *imageSource) forMachine(ctx context.Context, read map[string]probe.Fact
 	return found
 }
 
-// displayName is an image's name, with its platform where it is for several.
+// displayName returns an image's name, with its platform where it is for several.
 func (s *imageSource) displayName(found probe.Facts) string {
 	if found.Image == nil || len(found.Image.Others) == 0 {
 		return s.name

@@ -86,7 +86,7 @@ func imageForms(t *testing.T, layers [][]byte, says map[string]any) (forms []str
 	return append(forms, name)
 }
 
-// layered are three layers that leave these files: of each the last may bring it, may bring it anew, or may have it
+// layered returns three layers that leave these files: of each the last may bring it, may bring it anew, or may have it
 // from below; what else lower layers have is taken away again.
 func layered(t *testing.T, draw *rand.Rand, files []imagetest.File) [][]byte {
 	var lower, middle, upper []imagetest.File
@@ -142,7 +142,7 @@ func layered(t *testing.T, draw *rand.Rand, files []imagetest.File) [][]byte {
 	return [][]byte{imagetest.Tar(t, lower), imagetest.Tar(t, middle), imagetest.Tar(t, upper)}
 }
 
-// said is what the program decides, in words and codes, of what it was given.
+// said returns what the program decides, in words and codes, of what it was given.
 func said(t *testing.T, in []byte, args ...string) []string {
 	t.Helper()
 	var out, errs strings.Builder
@@ -200,7 +200,7 @@ func TestSourcesOfAnImage(t *testing.T) {
 	}
 }
 
-// venv is an image with a torch in /opt/venv, as its metadata tell: its libraries are not there.
+// venv returns an image with a torch in /opt/venv, as its metadata tell: its libraries are not there.
 func venv(t *testing.T, version, cuda string, env ...string) string {
 	site := "opt/venv/lib/python3.12/site-packages/"
 	files := []imagetest.File{

@@ -50,7 +50,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// judgeImage is what the program says of a tree, in lines.
+// judgeImage returns what the program says of a tree, in lines.
 func judgeImage(t *testing.T, files []txtar.File) string {
 	t.Helper()
 	root := t.TempDir()
@@ -109,7 +109,7 @@ func plantFile(t *testing.T, root string, f txtar.File) {
 	}
 }
 
-// withFault is a sound image with a fault laid over it.
+// withFault returns a sound image with a fault laid over it.
 func withFault(t *testing.T, base string, fault []txtar.File) []txtar.File {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/images/" + base + ".txtar")

@@ -20,12 +20,12 @@ type fence struct {
 	roots []string // the directories that includes do not leave: dir, and --include-root
 }
 
-// includeRootFlag is the flag that widens the fence.
+// includeRootFlag adds the flag that widens the fence.
 func includeRootFlag(cmd *cobra.Command, root *string) {
 	cmd.Flags().StringVar(root, "include-root", "", "also follow the includes of a file (-r, -c, a Dockerfile's COPY) to files below `DIR` (default: only to those below the directory of the file)")
 }
 
-// fenceOf is the fence of a file; a name that is no file's has no directory, and its includes lead from the root.
+// fenceOf returns the fence of a file; a name that is no file's has no directory, and its includes lead from the root.
 func fenceOf(name, root string) (fence, error) {
 	f := fence{dir: root}
 	if isFile(name) {
@@ -85,7 +85,7 @@ func (f fence) refusal() error {
 	return errors.New("it is outside the directory of the file and is not read; with --include-root DIR, files below DIR are")
 }
 
-// beneath is what a name is called from a root; an error says that it is not there.
+// beneath returns what a name is called from a root; an error says that it is not there.
 func (f fence) beneath(root, name string) (string, error) {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(f.dir, name)
@@ -131,8 +131,8 @@ func readBeneath(dir, name string) ([]byte, error) {
 
 var errSpecial = errors.New("not a regular file")
 
-// fenceReason is why a file below a directory is not opened. The os package has no name for its error that says that a link
-// leads out.
+// fenceReason returns why a file below a directory is not opened. The os package has no name for its error that says
+// that a link leads out.
 func fenceReason(err error) error {
 	if err = cause(err); err.Error() == "path escapes from parent" {
 		return errOutside

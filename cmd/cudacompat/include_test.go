@@ -34,7 +34,7 @@ ${TOPSECRET}==1.0
 --TOPSECRET
 `
 
-// confused is a directory with a requirements file in it, and around it what its includes must not lead to.
+// confused returns a directory with a requirements file in it, and around it what its includes must not lead to.
 func confused(t *testing.T) (outside string) {
 	base := t.TempDir()
 	dir, outside := filepath.Join(base, "repo"), filepath.Join(base, "outside")
@@ -147,7 +147,7 @@ func TestConfusedDeputy(t *testing.T) {
 	}
 }
 
-// mentioned is how JSON calls a file that is included and not read.
+// mentioned returns how JSON calls a file that is included and not read.
 func mentioned(name string) string {
 	switch {
 	case name == "nested.txt", name == "deeper.txt":
@@ -163,7 +163,7 @@ func isURL(name string) bool {
 	return strings.Contains(name, "://") || strings.HasPrefix(name, "file:")
 }
 
-// leaked is the surroundings of a piece of the secret, empty where there is none.
+// leaked returns the surroundings of a piece of the secret, empty where there is none.
 func leaked(said string) string {
 	at := strings.Index(strings.ToLower(said), "topsecret")
 	if at < 0 {
@@ -172,7 +172,7 @@ func leaked(said string) string {
 	return said[max(at-60, 0):min(at+20, len(said))]
 }
 
-// everyFormat is what a command writes of a file in every format, in one run.
+// everyFormat returns what a command writes of a file in every format, in one run.
 func everyFormat(t *testing.T, command, file string) (string, int) {
 	t.Helper()
 	args, formats := append(strings.Fields(command), file), namesOf(report.RequireFormats)

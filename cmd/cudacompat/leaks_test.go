@@ -73,7 +73,7 @@ func TestNoLeaks(t *testing.T) {
 	}
 }
 
-// filledWith are a file's text with every kind in its places.
+// filledWith returns a file's text with every kind in its places.
 func filledWith(text string) []string {
 	var list []string
 	if strings.Contains(text, "\n*") {
@@ -94,7 +94,7 @@ func filledWith(text string) []string {
 	return list
 }
 
-// together are the kinds, some at a time, so that a field has all of them in few runs.
+// together returns the kinds, some at a time, so that a field has all of them in few runs.
 func together(n int) []string {
 	var list []string
 	for few := range slices.Chunk(redacttest.Kinds(), n) {

@@ -94,7 +94,7 @@ type logSet struct {
 	left  []error
 }
 
-// logFiles are the files that a name stands for: itself, or all that a directory holds at any depth, as torchrun's
+// logFiles returns the files that a name stands for: itself, or all that a directory holds at any depth, as torchrun's
 // --log-dir keeps them (run_id/attempt_0/0/stderr.log).
 func logFiles(ctx context.Context, name string) (logSet, error) {
 	if name == "-" {
@@ -115,8 +115,8 @@ func logFiles(ctx context.Context, name string) (logSet, error) {
 	return found, err
 }
 
-// logsBelow are the logs of a directory. What else may be a log there and is not read is counted: it may show the cause
-// of all that is read.
+// logsBelow returns the logs of a directory. What else may be a log there and is not read is counted: it may show the
+// cause of all that is read.
 func logsBelow(ctx context.Context, dir string) (logSet, error) {
 	var found logSet
 	more, links := 0, 0

@@ -53,8 +53,8 @@ func setUp(env *testscript.Env) error {
 	return nil
 }
 
-// undated is the script command "undated FILE": it writes standard output without the tables' date, which every new row
-// may change.
+// undated runs the script command "undated FILE": it writes standard output without the tables' date, which every new
+// row may change.
 func undated(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: undated FILE")
@@ -63,7 +63,7 @@ func undated(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
 }
 
-// exitsWith is the script command "exit N program args…": the program must end with exactly that code.
+// exitsWith runs the script command "exit N program args…": the program must end with exactly that code.
 func exitsWith(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exit CODE program args...")

@@ -133,7 +133,7 @@ func productName(t *matrix.Tables, name string) (string, error) {
 	return name, nil
 }
 
-// keysOf is every word that names rows of a table.
+// keysOf returns every word that names rows of a table.
 func keysOf(g tables.Grid) []string {
 	var words []string
 	for _, row := range g.Rows {

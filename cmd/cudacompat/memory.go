@@ -38,9 +38,9 @@ func afterCollecting(do func()) {
 	runtime.AddCleanup(sentinel, func(do func()) { do() }, do)
 }
 
-// withinMemory is a context that ends when more memory is in use than a run may take, as it ends when the time is up: what
-// was read until then is judged, and that the rest was not is said. What readers keep is bounded where they keep it; this
-// bounds what nobody has thought of.
+// withinMemory returns a context that ends when more memory is in use than a run may take, as it ends when the time is
+// up: what was read until then is judged, and that the rest was not is said. What readers keep is bounded where they
+// keep it; this bounds what nobody has thought of.
 func withinMemory(ctx context.Context, most uint64) context.Context {
 	ctx, end := context.WithCancelCause(ctx)
 	var look func()
@@ -55,7 +55,7 @@ func withinMemory(ctx context.Context, most uint64) context.Context {
 	return ctx
 }
 
-// live is the memory that was in use at the last collection, in bytes.
+// live returns the memory that was in use at the last collection, in bytes.
 func live() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)

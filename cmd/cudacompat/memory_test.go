@@ -12,7 +12,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// run is runWithin without end.
+// run returns runWithin without end.
 func run(args []string, s streams) int { return runWithin(context.Background(), args, s) }
 
 // TestMemoryEndsARun: a context ends once more is in use than it may be, and not before.

@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// misspelt is the complaint about a word that is none of those known, with the nearest as a hint.
+// misspelt returns the complaint about a word that is none of those known, with the nearest as a hint.
 func misspelt(kind, word string, known []string) error {
 	return &usageError{message: fmt.Sprintf("%q is not a known %s", word, kind), hint: suggest(word, known)}
 }
 
-// misspeltOf is misspelt for a kind of which there are too many to name: where none is near, the command that lists
-// them is the hint.
+// misspeltOf returns misspelt for a kind of which there are too many to name: where none is near, the command that
+// lists them is the hint.
 func misspeltOf(kind, word string, known []string, command string) error {
 	hint := suggest(word, known)
 	if strings.HasPrefix(hint, "one of ") && strings.HasSuffix(hint, " more") {
@@ -28,7 +28,7 @@ func misspeltOf(kind, word string, known []string, command string) error {
 // listInstances lists the instance types of EC2, and those of other clouds by the type of EC2 that they are like.
 const listInstances = "cudacompat matrix ec2` and `cudacompat matrix instance_alias"
 
-// suggest is a hint: the known words that begin with this one, else the nearest, else all of them.
+// suggest returns a hint: the known words that begin with this one, else the nearest, else all of them.
 func suggest(word string, known []string) string {
 	known = slices.Compact(slices.Sorted(slices.Values(known)))
 	begin := longer(word, known)
@@ -62,7 +62,7 @@ func inWords(words []string) string {
 	return strings.Join(words, ", ")
 }
 
-// nearest is the known word that needs the fewest edits, empty when even that needs more than a third of it.
+// nearest returns the known word that needs the fewest edits, empty when even that needs more than a third of it.
 func nearest(word string, known []string) string {
 	best, least := "", min(len(word)/3+2, max(3, len(word)/3+1))
 	for _, k := range known {
@@ -73,7 +73,7 @@ func nearest(word string, known []string) string {
 	return best
 }
 
-// edits is the Levenshtein distance: insertions, deletions and replacements.
+// edits returns the Levenshtein distance: insertions, deletions and replacements.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -121,13 +121,13 @@ func withDashes(name string) string {
 	return "--" + name
 }
 
-// usageOf is a flag's line of help: "--driver VERSION: judge for this driver VERSION …".
+// usageOf returns a flag's line of help: "--driver VERSION: judge for this driver VERSION …".
 func usageOf(f *pflag.Flag) string {
 	value, text := pflag.UnquoteUsage(f)
 	return strings.TrimSpace("--"+f.Name+" "+value) + ": " + strings.TrimPrefix(text, value+": ")
 }
 
-// kindOf is what pflag expects of a flag's value, in words.
+// kindOf returns what pflag expects of a flag's value, in words.
 func kindOf(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "duration":
@@ -163,7 +163,7 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	return e
 }
 
-// flagElsewhere is what a command has in the place of a flag that other programs have.
+// flagElsewhere returns what a command has in the place of a flag that other programs have.
 func flagElsewhere(cmd *cobra.Command, name string) string {
 	formats := cmd.Flags().Lookup("output")
 	switch name {
@@ -189,7 +189,7 @@ func flagElsewhere(cmd *cobra.Command, name string) string {
 	return ""
 }
 
-// ownersOf are the commands that have a flag.
+// ownersOf returns the commands that have a flag.
 func ownersOf(root *cobra.Command, name string) []string {
 	var list []string
 	for _, c := range root.Commands() {

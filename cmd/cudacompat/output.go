@@ -93,7 +93,7 @@ func parseOutput[T any](formats []report.Format[T], spec string, screen report.S
 	return output[T]{Format: formats[i], file: file, style: screen}, nil
 }
 
-// emit is parseOutputs and write for commands that have nothing to lose between them.
+// emit returns parseOutputs and write for commands that have nothing to lose between them.
 func emit[T any](ctx context.Context, s streams, formats []report.Format[T], specs []string, colour string, all bool, value T) error {
 	o, err := parseOutputs(formats, specs, colour, all, s)
 	if err != nil {

@@ -111,7 +111,7 @@ func (p paste) run(ctx context.Context, name string, args []string, command func
 	return r
 }
 
-// flags are those of the command line that describe the machine of the paste.
+// flags returns those of the command line that describe the machine of the paste.
 func (p paste) flags() []string {
 	var list []string
 	for _, f := range []struct{ name, value string }{{"--driver", p.Driver}, {"--gpu", p.GPU}, {"--instance", p.Instance},
@@ -123,7 +123,7 @@ func (p paste) flags() []string {
 	return list
 }
 
-// machines are the values of a flag that takes a list.
+// machines returns the values of a flag that takes a list.
 func machines(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 }

@@ -30,7 +30,7 @@ func asCommand(t *testing.T, p paste, command []string) (code int, out, says str
 	return code, stdout.String(), stderr.String()
 }
 
-// withoutRun is a report's JSON without the moment of its run.
+// withoutRun returns a report's JSON without the moment of its run.
 func withoutRun(t *testing.T, document string) string {
 	t.Helper()
 	if document == "" {

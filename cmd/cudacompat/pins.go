@@ -138,7 +138,7 @@ var wantText = lazyregexp.New(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[A-Za-z0-9.
 // maxWanted bounds what one set is to have: a conflict is looked for among all its parts.
 const maxWanted = 10
 
-// noPackage is noArgs, for people who name a package without --want.
+// noPackage returns noArgs, for people who name a package without --want.
 func noPackage(cmd *cobra.Command, args []string) error {
 	err := noArgs(cmd, args)
 	if len(args) > 0 && wantText.MatchString(args[0]) && !exists(args[0]) {

@@ -59,7 +59,7 @@ func (p *progress) end() {
 	}
 }
 
-// short is as much of a line as fits: one that is folded could not be taken away.
+// short returns as much of a line as fits: one that is folded could not be taken away.
 func short(line string, width int) string {
 	if text := []rune(line); len(text) > width {
 		return string(text[:max(width, 0)])
@@ -106,7 +106,7 @@ func (p *progress) watch(machine string, reading <-chan string, done <-chan stru
 	}
 }
 
-// subjectInWords is what is read, for a line of progress.
+// subjectInWords returns what is read, for a line of progress.
 func (f *lookFlags) subjectInWords() string {
 	if f.root != "" {
 		return f.root

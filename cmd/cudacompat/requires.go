@@ -193,7 +193,7 @@ func (f *requiresFlags) requires(ctx context.Context, asked requiresAsked, facts
 	return r, nil
 }
 
-// undecided is what can be said of an artefact that was not read, or not judged, in time: nothing is known of it.
+// undecided returns what can be said of an artefact that was not read, or not judged, in time: nothing is known of it.
 func (f *requiresFlags) undecided(asked requiresAsked, why error) report.Requires {
 	nothing := probe.Facts{Unread: []facts.Unread{{Place: inputLabel(asked.artefact), Reason: why.Error(),
 		Kind: facts.UnreadCut}}}
@@ -230,7 +230,7 @@ func requiresExit(r report.Requires) error {
 	return nil
 }
 
-// artefact is the one that is asked about: a file, or empty for what --env and --root name.
+// artefact returns the one that is asked about: a file, or empty for what --env and --root name.
 func (f *requiresFlags) artefact(args []string) (string, error) {
 	look := len(f.envs) > 0 || f.root != "" || f.offline
 	switch {
@@ -248,7 +248,7 @@ func (f *requiresFlags) artefact(args []string) (string, error) {
 	return inputName(args), nil
 }
 
-// read is the facts of a file or an environment; of what the flags name, where there is no name.
+// read returns the facts of a file or an environment; of what the flags name, where there is no name.
 func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, name string, s streams) (probe.Facts, error) {
 	if inPage {
 		return f.readGiven(reading, name, s.in)
@@ -313,7 +313,7 @@ func (f *requiresFlags) readGiven(ctx context.Context, name string, stdin io.Rea
 	return meantFor(f.platform, given), err
 }
 
-// targets are the hosts that were named.
+// targets returns the hosts that were named.
 func (f *requiresFlags) targets(tables *matrix.Tables) ([]matrix.Target, error) {
 	base := matrix.Target{Driver: tables.DriverOf(f.driver), Python: f.python}
 	if err := checkTarget(base, tables); err != nil {

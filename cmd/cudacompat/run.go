@@ -44,8 +44,8 @@ type usageError struct{ message, hint string }
 
 func (e *usageError) Error() string { return e.message }
 
-// runWithin is the whole program but for the process: it never exits and never panics. It reads and judges no longer than
-// ctx lasts.
+// runWithin returns the whole program but for the process: it never exits and never panics. It reads and judges no
+// longer than ctx lasts.
 func runWithin(ctx context.Context, args []string, s streams) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -158,7 +158,7 @@ func fold(w io.Writer, text string) string {
 	return strings.Join(report.Fold(text, width, width-2), "\n  ")
 }
 
-// newRoot is the command tree, one file a command. A run's first argument mostly names one: then only that one is
+// newRoot returns the command tree, one file a command. A run's first argument mostly names one: then only that one is
 // made, since all of them with their flags take a fifth of a millisecond.
 func newRoot(s streams, args ...string) *cobra.Command {
 	var version bool
@@ -210,7 +210,7 @@ func commandNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// exitFor is the code of an outcome under --fail-on, which moves the code and never the outcome. On a monitor's
+// exitFor returns the code of an outcome under --fail-on, which moves the code and never the outcome. On a monitor's
 // standard output the codes are those of its protocol.
 func exitFor(v verdict.Verdict, failOn string, o outputs[report.Report]) error {
 	if o.readByMonitor() {
@@ -226,7 +226,8 @@ func exitFor(v verdict.Verdict, failOn string, o outputs[report.Report]) error {
 	return nil
 }
 
-// exitForHealth is Docker's: only a proven error is unhealthy, unless something was required that could not be seen.
+// exitForHealth returns Docker's exit code: only a proven error is unhealthy, unless something was required that could
+// not be seen.
 func exitForHealth(v verdict.Verdict, required bool) error {
 	if v.Outcome == verdict.Incompatible || v.Outcome == verdict.Inconclusive && required {
 		return exitError(exitIncompatible)

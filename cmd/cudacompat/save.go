@@ -50,7 +50,7 @@ func saveBytes(ctx context.Context, name string, data []byte) error {
 	return unwritable(name, replace(target, data))
 }
 
-// landing is the file that a name leads to once links are followed, whether it is there or not.
+// landing returns the file that a name leads to once links are followed, whether it is there or not.
 func landing(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {
@@ -131,8 +131,8 @@ func unwritable(name string, err error) error {
 		"give a file in a directory that is there and may be written to"}
 }
 
-// cause is why a file operation failed, without its name, which the caller has said, and without those of temporary
-// files, which nobody knows.
+// cause returns why a file operation failed, without its name, which the caller has said, and without those of
+// temporary files, which nobody knows.
 func cause(err error) error {
 	var pathError *fs.PathError
 	var linkError *os.LinkError

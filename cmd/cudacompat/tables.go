@@ -25,8 +25,8 @@ func (f *tablesFlag) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "matrix", "", "`DIR|BUNDLE`: add rows to the built-in tables, or replace those of the same key, from a directory (CSV files; patterns of log messages in signature/*.txt); or take the tables of a cudacompat release's bundle, unless the built-in ones are newer")
 }
 
-// load is the embedded tables, or those with the given ones over them, linted as a whole. A place that never ends is
-// left behind with the time: ctx's, else the usual.
+// load returns the embedded tables, or those with the given ones over them, linted as a whole. A place that never ends
+// is left behind with the time: ctx's, else the usual.
 func (f *tablesFlag) load(ctx context.Context) (*matrix.Tables, error) {
 	if f.path == "" || inPage {
 		return matrix.Embedded(), nil
@@ -60,8 +60,8 @@ func (f *tablesFlag) read() (*matrix.Tables, error) {
 // lintError is what the linter says of tables that could be read.
 type lintError struct{ error }
 
-// signatures are those of the tables that load gave; a site's own are linted here, the embedded ones were by a test. The
-// names in a log are read by the same tables.
+// signatures returns those of the tables that load gave; a site's own are linted here, the embedded ones were by a
+// test. The names in a log are read by the same tables.
 func (f *tablesFlag) signatures(t *matrix.Tables) ([]logs.Signature, error) {
 	logs.Use(t)
 	if f.path == "" {

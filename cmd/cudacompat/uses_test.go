@@ -77,7 +77,7 @@ func TestUsesPlayTheExamples(t *testing.T) {
 	}
 }
 
-// usesExamples are the files of examples/ that are for other programs.
+// usesExamples returns the files of examples/ that are for other programs.
 func usesExamples(t *testing.T) []string {
 	t.Helper()
 	var names []string

@@ -69,7 +69,7 @@ func (f *tablesFlag) tellTables(t *matrix.Tables) (string, error) {
 	return text, nil
 }
 
-// tool is this program with its tables. Their hashes take as long as a judgement does, and only JSON has them.
+// tool returns this program with its tables. Their hashes take as long as a judgement does, and only JSON has them.
 func tool(t *matrix.Tables, hashed bool) report.Tool {
 	tool := report.Tool{Version: toolVersion(), Site: site, Matrix: t.Checked(), Run: time.Now().Unix()}
 	if !hashed {
@@ -106,7 +106,7 @@ func archiveVersion(stamp string) string {
 	return "0.0.0-" + strings.ReplaceAll(fields[2], "-", "") + "-" + fields[0][:12]
 }
 
-// buildVersion is the version that the go command wrote into the program: a module's, or that of a checkout.
+// buildVersion returns the version that the go command wrote into the program: a module's, or that of a checkout.
 func buildVersion(info *debug.BuildInfo) string {
 	if info == nil || info.Main.Version == "(devel)" {
 		return ""

@@ -26,7 +26,7 @@ var wantedMachines = []string{
 	"580.95.05 V100 3.13",
 }
 
-// machineFlags are a line of wantedMachines as flags.
+// machineFlags returns a line of wantedMachines as flags.
 func machineFlags(line string) []string {
 	f := strings.Fields(line)
 	return []string{"--driver", f[0], "--gpu", f[1], "--python", f[2]}

@@ -24,7 +24,7 @@ type verbose struct {
 
 func (v *verbose) Leave(left map[string]int) { v.left = left }
 
-// slowly is a format that takes a millisecond a line, and writes at the end.
+// slowly returns a format that takes a millisecond a line, and writes at the end.
 func slowly(w io.Writer, v verbose, _ report.Style) error {
 	time.Sleep(time.Duration(len(v.Lines)) * time.Millisecond)
 	_, err := fmt.Fprintf(w, "%d lines, left out %v", len(v.Lines), v.left)

@@ -30,7 +30,7 @@ type lineError struct {
 
 func (e *lineError) Unwrap() error { return &e.usageError }
 
-// root is the only document's node, nil for an empty file.
+// root returns the only document's node, nil for an empty file.
 func (d document) root(data []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var first, second yaml.Node
@@ -51,7 +51,7 @@ func (d document) root(data []byte) (*yaml.Node, error) {
 	return first.Content[0], nil
 }
 
-// oneLine is an error of the YAML reader without line breaks; what it quotes of the file reaches no terminal raw.
+// oneLine returns an error of the YAML reader without line breaks; what it quotes of the file reaches no terminal raw.
 func oneLine(err error) string {
 	return strings.TrimPrefix(redact.Line(err.Error()), "yaml: ")
 }
@@ -102,7 +102,7 @@ func (d document) list(n *yaml.Node, read func(*yaml.Node) error) error {
 	return nil
 }
 
-// text is a scalar as it is written, whatever YAML takes it for.
+// text returns a scalar as it is written, whatever YAML takes it for.
 func (d document) text(n *yaml.Node, text *string) error {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		return d.wrong(n, "a text is wanted here, not "+kindName(n), `write it between quotes: "text"`)
@@ -111,7 +111,7 @@ func (d document) text(n *yaml.Node, text *string) error {
 	return nil
 }
 
-// word is one of those known.
+// word returns one of those known.
 func (d document) word(n *yaml.Node, word *string, kind string, known []string) error {
 	if err := d.text(n, word); err != nil {
 		return err

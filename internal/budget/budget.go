@@ -27,8 +27,8 @@ type Budget struct {
 	mostEntries    int64
 }
 
-// New is the budget of a run that ends with ctx and may keep so many bytes and entries; an entry is one name, line or
-// row, whatever its length.
+// New returns the budget of a run that ends with ctx and may keep so many bytes and entries; an entry is one name, line
+// or row, whatever its length.
 func New(ctx context.Context, bytes, entries int64) *Budget {
 	b := &Budget{ctx: ctx, mostBytes: bytes, mostEntries: entries}
 	b.bytes.Store(bytes)
@@ -36,7 +36,7 @@ func New(ctx context.Context, bytes, entries int64) *Budget {
 	return b
 }
 
-// Usual is New with Bytes and Entries.
+// Usual returns a New budget with Bytes and Entries.
 func Usual(ctx context.Context) *Budget { return New(ctx, Bytes, Entries) }
 
 // ErrSpent is what every refusal of memory is, by errors.Is; a refusal of time is the context's cause.
@@ -48,7 +48,7 @@ type spentError string
 func (e spentError) Error() string        { return string(e) }
 func (e spentError) Is(target error) bool { return target == ErrSpent }
 
-// Err is why nothing more is read: the time is up. It is nil while there is time, and asks nothing of memory.
+// Err returns why nothing more is read: the time is up. It is nil while there is time, and asks nothing of memory.
 func (b *Budget) Err() error {
 	if b == nil || b.ctx.Err() == nil {
 		return nil
@@ -144,7 +144,7 @@ func size(n int64) string {
 // Shown is how many of a list a report shows.
 const Shown = 100
 
-// First are the first of a list that a report shows, and how many more there are.
+// First returns the first of a list that a report shows, and how many more there are.
 func First[T any](list []T) (first []T, more int) {
 	n := min(len(list), Shown)
 	return list[:n:n], len(list) - n

@@ -20,7 +20,8 @@ const (
 
 var errSpecial = errors.New("not a regular file")
 
-// Dir is a directory of tables. Each file is read once, and only as far as tables go; devices and pipes are not opened.
+// Dir returns a directory of tables. Each file is read once, and only as far as tables go; devices and pipes are not
+// opened.
 func Dir(name string) (fs.FS, error) {
 	dir, err := os.Open(name)
 	if err != nil {

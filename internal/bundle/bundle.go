@@ -102,7 +102,7 @@ func Open(name string) (fs.FS, Manifest, error) {
 	return Read(data)
 }
 
-// Read is Open for the bytes of a bundle.
+// Read does what Open does for the bytes of a bundle.
 func Read(data []byte) (fs.FS, Manifest, error) {
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -174,7 +174,7 @@ func check(there []*zip.File, files fs.FS, m Manifest) error {
 	return nil
 }
 
-// plain is an error without the name of the file, which is said already.
+// plain returns an error without the name of the file, which is said already.
 func plain(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) {

@@ -48,7 +48,7 @@ func TestBundleIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// zipped is a zip of these entries in their order, whatever they say.
+// zipped returns a zip of these entries in their order, whatever they say.
 func zipped(t *testing.T, entries ...[2]string) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// Facts are the facts of a case. Its head names a machine and the parts in which that is another, and patch.json is what
-// is different beside them:
+// Facts returns the facts of a case. Its head names a machine and the parts in which that is another, and patch.json is
+// what is different beside them:
 //
 //	base: host T4 550.163.01 torch-2.6.0+cu124
 //
@@ -42,7 +42,7 @@ func Facts(machines string, archive *txtar.Archive) ([]byte, error) {
 	return Machine(machines, line, patch)
 }
 
-// Machine is a recorded machine in some parts, with a patch over it.
+// Machine returns a recorded machine in some parts, with a patch over it.
 func Machine(machines, base string, patch []byte) ([]byte, error) {
 	words := strings.Fields(base)
 	if len(words) == 0 {
@@ -69,7 +69,7 @@ func Machine(machines, base string, patch []byte) ([]byte, error) {
 	return json.Marshal(tree)
 }
 
-// recordedPart is what makes a machine of another part: its own patch, or that which holds for all.
+// recordedPart returns what makes a machine of another part: its own patch, or that which holds for all.
 func recordedPart(machines, machine, part string) (any, error) {
 	change, err := readRecording(filepath.Join(machines, machine, part+".json"))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// Unmarshal is json.Unmarshal for a document whose names are written as the fields are, each once.
+// Unmarshal returns json.Unmarshal for a document whose names are written as the fields are, each once.
 func Unmarshal(data []byte, to any) error {
 	if err := json.Unmarshal(data, to); err != nil {
 		return err

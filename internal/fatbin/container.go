@@ -60,7 +60,7 @@ func (w *walker) row(s section) error {
 	return s.whole(w.size)
 }
 
-// whole is an error where the file ends before the section does.
+// whole returns an error where the file ends before the section does.
 func (s section) whole(size int64) error {
 	if s.wouldBeCut {
 		return fmt.Errorf("section %q: it runs past the end of the file at %#x", s.name, size)

@@ -94,7 +94,7 @@ func Read(r io.ReaderAt, size int64) (Code, error) {
 	return count(list), cmp.Or(e, err)
 }
 
-// of are the sections of a role.
+// of returns the sections of a role.
 func of(list []section, role role) []section {
 	return slices.DeleteFunc(slices.Clone(list), func(s section) bool { return s.role != role })
 }
@@ -153,9 +153,9 @@ func (c Code) together(t Target, least float64) bool {
 // plainShare is the share from which on targets without a suffix are the measure; below it they are accidents.
 const plainShare = 0.25
 
-// measure is the number of containers of the most frequent target. Kernels that are written for one GPU, as those of
-// CUTLASS for sm_90a, have containers of their own beside everybody's and can outnumber these: in ONNX Runtime 1.31.1
-// 600 have sm_90a, 308 sm_80 and 217 sm_75. So a target without a suffix goes before.
+// measure returns the number of containers of the most frequent target. Kernels that are written for one GPU, as those
+// of CUTLASS for sm_90a, have containers of their own beside everybody's and can outnumber these: in ONNX Runtime
+// 1.31.1 600 have sm_90a, 308 sm_80 and 217 sm_75. So a target without a suffix goes before.
 func (c Code) measure() float64 {
 	most, plain := 0, 0
 	for _, t := range slices.Concat(c.SASS, c.PTX) {

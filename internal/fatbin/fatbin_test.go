@@ -127,7 +127,7 @@ func testRead(t *testing.T, cases []readCase) {
 	}
 }
 
-// noTable is the file as sstrip leaves it.
+// noTable returns the file as sstrip leaves it.
 func noTable(file []byte) []byte {
 	clear(file[40:48])
 	clear(file[58:64])

@@ -80,7 +80,7 @@ func (w *walker) searchBlock(s section, at int64, b []byte) error {
 	}
 }
 
-// cutShort is the error of a read that gave too little.
+// cutShort returns the error of a read that gave too little.
 func cutShort(err error) error {
 	if err == nil || errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -11,17 +11,17 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// dataFile is a library that nvcc made, with more fat binaries among other data.
+// dataFile returns a library that nvcc made, with more fat binaries among other data.
 func dataFile(sections ...elfSection) []byte {
 	return elfFile(slices.Concat([]elfSection{{name: ".nvFatBinSegment", kind: 1, data: make([]byte, 24)}}, sections)...)
 }
 
-// loaded is a section of data.
+// loaded returns a section of data.
 func loaded(name string, data ...[]byte) elfSection {
 	return elfSection{name: name, kind: 1, flags: 2, data: slices.Concat(data...)}
 }
 
-// text is a PTX entry that holds its payload.
+// text returns a PTX entry that holds its payload.
 func text(arch uint32, flags uint64, payload []byte) []byte {
 	e := ptx(arch, flags, 8, 5)
 	e.payload = (len(payload) + 7) / 8 * 8

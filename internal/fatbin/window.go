@@ -103,7 +103,7 @@ func (w *window) fill(off int64, n int) error {
 	return nil
 }
 
-// along is a copy of the entry's header at off, if the last read has fetched it.
+// along returns a copy of the entry's header at off, if the last read has fetched it.
 func (w *window) along(off int64) []byte {
 	i := off - w.start
 	if i < 0 || i > int64(len(w.filled)-entryHeaderSize) {

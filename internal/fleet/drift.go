@@ -41,7 +41,7 @@ func (d Drift) Message() string {
 	return fmt.Sprintf("group %s: %s differs: %s", d.Group, d.What, strings.Join(words, ", "))
 }
 
-// Step is what makes the nodes alike.
+// Step returns what makes the nodes alike.
 func (d Drift) Step() string {
 	if d.Usual == "" {
 		return "give all nodes of the group one release of " + d.What
@@ -61,7 +61,7 @@ func (d Drift) unusual() []Value {
 	return slices.DeleteFunc(slices.Clone(d.Values), func(v Value) bool { return v.Value == d.Usual })
 }
 
-// Outliers are the nodes that do not have what most have.
+// Outliers returns the nodes that do not have what most have.
 func (d Drift) Outliers() []string {
 	var list []string
 	for _, v := range d.unusual() {
@@ -77,8 +77,8 @@ type trait struct {
 	severity    verdict.Severity
 }
 
-// traitsOf are the parts of a node's stack. Ranks of one job with different NCCL do not talk to each other; the rest is
-// a risk.
+// traitsOf returns the parts of a node's stack. Ranks of one job with different NCCL do not talk to each other; the
+// rest is a risk.
 func traitsOf(t *matrix.Tables, f *facts.Facts, target matrix.Target) []trait {
 	var list []trait
 	for _, p := range matrix.Components(t, f, target) {

@@ -12,7 +12,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// node is an NVIDIA L4 with one environment on a driver.
+// node returns an NVIDIA L4 with one environment on a driver.
 func node(name, driver, torch string) fleet.Node {
 	return fleet.Node{Name: name, Group: "inference", Facts: facts.Facts{
 		Driver: facts.Driver{Version: driver, From: "/proc/driver/nvidia/version"},

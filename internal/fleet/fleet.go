@@ -185,7 +185,7 @@ func (j *Judge) Refuse(document, node, reason string) {
 // Expect names the nodes that there should be.
 func (j *Judge) Expect(names []string) { j.expect = append(j.expect, names...) }
 
-// missing are the nodes of the inventory that no document names, and those that were judged and are not in it.
+// missing returns the nodes of the inventory that no document names, and those that were judged and are not in it.
 func (j *Judge) missing() (missing, beyond []string) {
 	missing, beyond = []string{}, []string{}
 	expected, known := map[string]bool{}, map[string]bool{}
@@ -236,7 +236,7 @@ func (j *Judge) judge(ctx context.Context, f facts.Facts) *draft {
 	return kind
 }
 
-// Summary is what was found; stale names the nodes whose documents are old (StaleAfter).
+// Summary returns what was found; stale names the nodes whose documents are old (StaleAfter).
 func (j *Judge) Summary(stale func([]Member) []Stale) Summary {
 	f := Summary{Schema: schema, WhatIf: []string{}, Outcome: verdict.Compatible, Nodes: len(j.nodes), Kinds: []Kind{},
 		Drift: []Drift{}, Stale: []Stale{}, Unread: append([]Unread{}, j.unread...), More: j.more}

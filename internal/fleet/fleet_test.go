@@ -17,7 +17,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// sound is a node that is compatible, changed by what a case says.
+// sound returns a node that is compatible, changed by what a case says.
 func sound(t *testing.T, changes ...func(*facts.Facts)) facts.Facts {
 	t.Helper()
 	data, err := os.ReadFile("../../examples/facts/p5-48xlarge.json")
@@ -41,7 +41,7 @@ func sound(t *testing.T, changes ...func(*facts.Facts)) facts.Facts {
 	return f
 }
 
-// onDriver is the whole driver of another release.
+// onDriver returns the whole driver of another release.
 func onDriver(version, cuda string) func(*facts.Facts) {
 	return func(f *facts.Facts) {
 		f.Driver.Version, f.Driver.CUDA = version, cuda
@@ -54,7 +54,7 @@ func onDriver(version, cuda string) func(*facts.Facts) {
 	}
 }
 
-// seconds is what differs from one look to the next.
+// seconds returns what differs from one look to the next.
 func seconds(s float64) func(*facts.Facts) {
 	return func(f *facts.Facts) {
 		for i := range f.Probes {

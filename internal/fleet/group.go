@@ -29,7 +29,8 @@ type cause struct {
 	key string
 }
 
-// causeOf is why a kind has its outcome. The step is worked out once for each cause: it takes as long as a verdict.
+// causeOf returns why a kind has its outcome. The step is worked out once for each cause: it takes as long as a
+// verdict.
 func (j *Judge) causeOf(f facts.Facts, v verdict.Verdict, again func(verdict.Policy) verdict.Verdict) *cause {
 	c := &cause{Group: Group{Outcome: v.Outcome, Rules: []string{}}}
 	var needs []string
@@ -99,12 +100,12 @@ func (m messages) words() string {
 	return strings.Join(parts, "; ")
 }
 
-// errorsOf are a verdict's errors, in its order.
+// errorsOf returns a verdict's errors, in its order.
 func errorsOf(v verdict.Verdict) []verdict.Finding {
 	return slices.DeleteFunc(slices.Clone(v.Findings), func(f verdict.Finding) bool { return f.Severity != verdict.Error })
 }
 
-// step is what mends a finding: the release that changes least, else the first things to do.
+// step returns what mends a finding: the release that changes least, else the first things to do.
 func step(f verdict.Finding) string {
 	switch {
 	case len(f.Pins) > 0:
@@ -115,7 +116,7 @@ func step(f verdict.Finding) string {
 	return ""
 }
 
-// verdicts are a kind as it is judged, with and without steps.
+// verdicts returns a kind as it is judged, with and without steps.
 func (j *Judge) verdicts(ctx context.Context, f facts.Facts, targets []matrix.Target) (verdict.Verdict, *cause) {
 	check := func(p verdict.Policy) verdict.Verdict { return matrix.Check(ctx, j.tables, f, targets, p) }
 	v := check(j.policy)

@@ -62,10 +62,10 @@ func (n Member) staleness(newest, latest time.Time, age time.Duration) (reason s
 	return "", 0
 }
 
-// Hours is a time in words, "48h0m".
+// Hours returns a time in words, "48h0m".
 func Hours(d time.Duration) string { return strings.TrimSuffix(d.Round(time.Minute).String(), "0s") }
 
-// at is when a node's document was taken; zero where it does not tell.
+// at returns when a node's document was taken; zero where it does not tell.
 func (n Member) at() time.Time {
 	at, _ := time.Parse(time.RFC3339, n.Taken)
 	return at

@@ -20,7 +20,7 @@ type WhatIf struct {
 	Builds []facts.Build // frameworks; they take the place of those of their name
 }
 
-// withChange is a node with what is asked.
+// withChange returns a node with what is asked.
 func withChange(f facts.Facts, list []WhatIf) (facts.Facts, matrix.Target) {
 	var target matrix.Target
 	for _, w := range list {
@@ -65,7 +65,7 @@ type Broken struct {
 	Rules []string `json:"rules"`
 }
 
-// candidates are the drivers that a fleet could have instead: the newest release of each maintained branch.
+// candidates returns the drivers that a fleet could have instead: the newest release of each maintained branch.
 func (j *Judge) candidates() []string {
 	today := j.tables.Date()
 	if j.policy.Today != "" {
@@ -125,7 +125,7 @@ func (j *Judge) plan() *Plan {
 	return p
 }
 
-// breaking are the rules of a kind's errors.
+// breaking returns the rules of a kind's errors.
 func (k *draft) breaking() []string {
 	rules := []string{}
 	for _, f := range k.Findings {

@@ -81,7 +81,7 @@ var optionsWithValue = []string{"--directory", "--project", "--config-file", "--
 	"--upgrade-strategy", "--progress-bar", "--use-feature", "--use-deprecated", "--package", "--no-install-package",
 	"-e", "--editable", "--script", "--exists-action", "--fork-strategy", "--config-settings-package", "--build-constraint"}
 
-// word is where the next argument stands that is no option and no option's value; -1 where none is.
+// word returns where the next argument stands that is no option and no option's value; -1 where none is.
 func (c Command) word(from int) int {
 	for i := from; i < len(c.Argv); i++ {
 		switch arg := c.Argv[i]; {
@@ -95,7 +95,7 @@ func (c Command) word(from int) int {
 	return -1
 }
 
-// words are where the arguments after the verb stand that are no options: the requirements.
+// words returns where the arguments after the verb stand that are no options: the requirements.
 func (c Command) words() []int {
 	var list []int
 	for at := c.word(c.at + 1); at > 0; at = c.word(at + 1) {
@@ -155,8 +155,8 @@ func (c Command) checkDestination() error {
 // quiet are the options that keep an installer from saying its plan.
 var quiet = []string{"-q", "-qq", "-qqq", "--quiet", "-y", "--yes"}
 
-// DryRun is the command that says what this one would do; ok is false where the installer has none and the arguments
-// say it.
+// DryRun returns the command that says what this one would do; ok is false where the installer has none and the
+// arguments say it.
 func (c Command) DryRun() (argv []string, ok bool) {
 	if c.By == "pip" && c.Verb == "uninstall" {
 		return nil, false
@@ -192,7 +192,7 @@ func (c Command) Bare() (whole Command, ok bool) {
 	return whole, len(whole.Argv) < len(c.Argv)
 }
 
-// PackageNames are the packages that the arguments name.
+// PackageNames returns the packages that the arguments name.
 func (c Command) PackageNames() []string {
 	var names []string
 	for _, at := range c.words() {
@@ -201,10 +201,10 @@ func (c Command) PackageNames() []string {
 	return names
 }
 
-// Into is the directory that --target names; empty where the packages go into an environment.
+// Into returns the directory that --target names; empty where the packages go into an environment.
 func (c Command) Into() string { dir, _ := c.value("--target", "-t"); return dir }
 
-// Python is the interpreter or the environment that the command names.
+// Python returns the interpreter or the environment that the command names.
 func (c Command) Python() string {
 	names := []string{"--python"}
 	if c.By != "pip" {
@@ -220,12 +220,12 @@ func (c Command) Python() string {
 // BreaksSystem reports whether the caller lets pip change an externally managed environment.
 func (c Command) BreaksSystem() bool { return c.has("--break-system-packages") }
 
-// String is the command as a shell takes it.
+// String returns the command as a shell takes it.
 func (c Command) String() string { return Shell(c.Argv) }
 
 var plainWord = lazyregexp.New(`^[A-Za-z0-9_./:=+@%,-]+$`)
 
-// Shell is a command for a shell: what it would read for itself is quoted.
+// Shell returns a command for a shell: what it would read for itself is quoted.
 func Shell(argv []string) string {
 	var words []string
 	for _, arg := range argv {

@@ -77,7 +77,8 @@ type State struct {
 	Verdict verdict.Verdict
 }
 
-// Compare is the forecast of a command by the verdicts before and after it; plan is what of its plan matters to CUDA.
+// Compare returns the forecast of a command by the verdicts before and after it; plan is what of its plan matters to
+// CUDA.
 func Compare(c Command, environment string, plan facts.Plan, before, after State) Forecast {
 	f := Forecast{Schema: Schema, Command: c.Argv, Environment: environment, Plan: plan, Before: before.Verdict.Outcome,
 		After: after.Verdict.Outcome, Decision: Fine, Changes: foretold(before.Verdict, after),
@@ -133,10 +134,10 @@ type key struct{ rule, name, target string }
 
 func keyOf(f verdict.Finding) key { return key{f.Rule, name(f.Subject), f.Target} }
 
-// name is the package that a subject begins with, "torch" of "torch 2.9.0 in /opt/venv".
+// name returns the package that a subject begins with, "torch" of "torch 2.9.0 in /opt/venv".
 func name(subject string) string { first, _, _ := strings.Cut(subject, " "); return first }
 
-// release is what follows it, "2.9.0".
+// release returns what follows it, "2.9.0".
 func release(subject string) string {
 	words := strings.Fields(subject)
 	if len(words) < 2 {
@@ -155,7 +156,7 @@ func ofSeverity(v verdict.Verdict, s verdict.Severity) []verdict.Finding {
 	return list
 }
 
-// fresh are the findings of one verdict that the other one does not have, or has as something less.
+// fresh returns the findings of one verdict that the other one does not have, or has as something less.
 func fresh(of, than verdict.Verdict, s verdict.Severity) []verdict.Finding {
 	return slices.DeleteFunc(ofSeverity(of, s), func(x verdict.Finding) bool {
 		return slices.ContainsFunc(than.Findings, func(y verdict.Finding) bool {
@@ -177,7 +178,7 @@ func freshUnknown(of, than verdict.Verdict) []verdict.Missing {
 	return list
 }
 
-// changes are the builds that have another release or another answer afterwards.
+// changes returns the builds that have another release or another answer afterwards.
 func changes(before, after verdict.Verdict) []Change {
 	list := []Change{}
 	for _, a := range before.Answers {
@@ -200,8 +201,8 @@ func changes(before, after verdict.Verdict) []Change {
 	return list
 }
 
-// foretold are the changes, with what is known of packages that come and have no answer of their own: they were compared
-// with the framework that they are for.
+// foretold returns the changes, with what is known of packages that come and have no answer of their own: they were
+// compared with the framework that they are for.
 func foretold(before verdict.Verdict, after State) []Change {
 	list := changes(before, after.Verdict)
 	if after.Facts.Plan == nil {
@@ -217,7 +218,7 @@ func foretold(before verdict.Verdict, after State) []Change {
 	return slices.DeleteFunc(list, func(c Change) bool { return c.From == c.To && c.Was == c.Will })
 }
 
-// comparison is what the comparison of a package with its framework means for it; empty where it was not compared.
+// comparison returns what the comparison of a package with its framework means for it; empty where it was not compared.
 func comparison(v verdict.Verdict, build string) verdict.Answer {
 	about := func(rule, subject string) bool {
 		return name(subject) == build && (rule == "companion-mismatch" || rule == "extension-mismatch")
@@ -233,7 +234,7 @@ func comparison(v verdict.Verdict, build string) verdict.Answer {
 	return ""
 }
 
-// answerOf is another verdict's answer for the same build; nil where it has none.
+// answerOf returns another verdict's answer for the same build; nil where it has none.
 func answerOf(v verdict.Verdict, like verdict.BuildAnswer) *verdict.BuildAnswer {
 	i := slices.IndexFunc(v.Answers, func(a verdict.BuildAnswer) bool {
 		return a.Counts && name(a.Subject) == name(like.Subject) && a.Target == like.Target
@@ -265,7 +266,7 @@ func class(a verdict.Answer) verdict.Answer {
 	return a
 }
 
-// TouchedPackages are the packages that a plan touches, each once.
+// TouchedPackages returns the packages that a plan touches, each once.
 func TouchedPackages(p facts.Plan) []string {
 	var names []string
 	for _, one := range slices.Concat(p.Installs, p.Removes) {

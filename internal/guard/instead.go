@@ -11,8 +11,8 @@ import (
 // maxTried bounds the commands that are tried in the place of one that breaks: each costs a dry run.
 const maxTried = 3
 
-// Candidates are commands to ask for in the place of one that breaks: the same with the pins of what it breaks, and the
-// same with what is there held where it is. None is known to do before its own dry run was judged.
+// Candidates returns commands to ask for in the place of one that breaks: the same with the pins of what it breaks, and
+// the same with what is there held where it is. None is known to do before its own dry run was judged.
 func Candidates(c Command, f Forecast) [][]string {
 	var list [][]string
 	add := func(argv []string) {
@@ -37,7 +37,7 @@ func Candidates(c Command, f Forecast) [][]string {
 // specText matches one requirement of a pin's command, quotes taken off.
 var specText = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^\]]*\])?(==|>=|<=|~=|!=|<|>)\S+$`)
 
-// pinRequirements are the requirements and the index of a pin's command: of the last one, which installs.
+// pinRequirements returns the requirements and the index of a pin's command: of the last one, which installs.
 func pinRequirements(p verdict.Pin) (specs []string, index string) {
 	command := p.Commands["uv"]
 	if at := strings.LastIndex(command, "&& "); at >= 0 {
@@ -56,7 +56,7 @@ func pinRequirements(p verdict.Pin) (specs []string, index string) {
 	return specs, index
 }
 
-// plainSpecs are requirements without local versions, which the installer's own index does not have.
+// plainSpecs returns requirements without local versions, which the installer's own index does not have.
 func plainSpecs(specs []string) []string {
 	var list []string
 	for _, s := range specs {
@@ -66,7 +66,7 @@ func plainSpecs(specs []string) []string {
 	return list
 }
 
-// releasesToKeep are the releases of what works now and would be replaced.
+// releasesToKeep returns the releases of what works now and would be replaced.
 func releasesToKeep(f Forecast) []string {
 	var list []string
 	for _, c := range f.Changes {
@@ -78,8 +78,8 @@ func releasesToKeep(f Forecast) []string {
 	return list
 }
 
-// with is the command with requirements in the place of those of the same packages, or behind them; nil where there
-// are none.
+// with returns the command with requirements in the place of those of the same packages, or behind them; nil where
+// there are none.
 func (c Command) with(specs []string, index string) []string {
 	if len(specs) == 0 {
 		return nil
@@ -101,14 +101,14 @@ func (c Command) with(specs []string, index string) []string {
 
 var nameText = lazyregexp.New(`^[A-Za-z0-9._-]*[A-Za-z0-9]`)
 
-// packageName is the normalised name that a requirement begins with.
+// packageName returns the normalised name that a requirement begins with.
 func packageName(spec string) string {
 	return strings.NewReplacer("_", "-", ".", "-").Replace(strings.ToLower(nameText.FindString(spec)))
 }
 
 var extrasText = lazyregexp.New(`^[A-Za-z0-9._-]+(\[[^\]]*\])`)
 
-// keepExtras is a pinned requirement with the extras that were typed.
+// keepExtras returns a pinned requirement with the extras that were typed.
 func keepExtras(typed, spec string) string {
 	m := extrasText.FindStringSubmatch(typed)
 	if m == nil || strings.Contains(spec, "[") {

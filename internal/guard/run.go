@@ -100,7 +100,7 @@ func DryRun(ctx context.Context, argv []string) (stdout, stderr []byte, err erro
 	return nil, nil, failure(argv[0], err, says.kept.Bytes())
 }
 
-// failure is why a dry run failed: what the installer says last, where it says anything.
+// failure returns why a dry run failed: what the installer says last, where it says anything.
 func failure(program string, err error, says []byte) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
@@ -129,7 +129,8 @@ func plainCause(err error) error {
 	return err
 }
 
-// telling is the line of an installer's messages that says what went wrong: uv's cause, pip's last error, else the last.
+// telling returns the line of an installer's messages that says what went wrong: uv's cause, pip's last error, else the
+// last.
 func telling(text string) string {
 	found := ""
 	for line := range strings.Lines(text) {
@@ -202,7 +203,7 @@ func Run(argv []string, signals <-chan os.Signal, stdin io.Reader, stdout, stder
 	}
 }
 
-// exitCode is a program's own; one that a signal ended has the shells' code.
+// exitCode returns a program's own; one that a signal ended has the shells' code.
 func exitCode(err error) int {
 	var exit *exec.ExitError
 	switch {

@@ -45,9 +45,9 @@ func (c *compiled) of(expr string) *regexp.Regexp {
 	return c.regexp
 }
 
-// New is the expression expr in RE2's syntax. A broken one panics when it is first used; the package's test compiles
-// every one of this program. It does nothing else so that the compiler can lay a variable out in the program, which
-// then costs nothing at the start.
+// New returns the expression expr in RE2's syntax. A broken one panics when it is first used; the package's test
+// compiles every one of this program. It does nothing else so that the compiler can lay a variable out in the program,
+// which then costs nothing at the start.
 func New(expr string) *Regexp { return &Regexp{expr: expr} }
 
 func (r *Regexp) get() *regexp.Regexp { return r.read().of(r.expr) }
@@ -144,8 +144,8 @@ func (r *Regexp) FindAllSubmatch(b []byte, n int) [][][]byte {
 // block is about how many bytes EachSubmatch searches at a time.
 const block = 64 << 10
 
-// EachSubmatch are the matches that FindAllSubmatch lists, of a pattern that matches within one line. A file of half a
-// million such lines makes no list of them all.
+// EachSubmatch returns the matches that FindAllSubmatch lists, of a pattern that matches within one line. A file of
+// half a million such lines makes no list of them all.
 func (r *Regexp) EachSubmatch(b []byte) iter.Seq[[][]byte] {
 	return func(yield func([][]byte) bool) {
 		for len(b) > 0 {
@@ -181,5 +181,5 @@ func (r *Regexp) ReplaceAllStringFunc(src string, repl func(string) string) stri
 	return r.get().ReplaceAllStringFunc(src, repl)
 }
 
-// String is the expression.
+// String returns the expression.
 func (r *Regexp) String() string { return r.expr }

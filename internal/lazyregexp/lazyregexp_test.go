@@ -46,7 +46,7 @@ func TestEveryExpressionCompiles(t *testing.T) {
 	}
 }
 
-// sources are the files of every package of this module, tests and tools left out.
+// sources returns the files of every package of this module, tests and tools left out.
 func sources(t *testing.T) map[string][]*ast.File {
 	all := map[string][]*ast.File{}
 	err := filepath.WalkDir("../..", func(name string, d fs.DirEntry, err error) error {
@@ -68,7 +68,7 @@ func sources(t *testing.T) map[string][]*ast.File {
 	return all
 }
 
-// constantsOf are the expressions by which a package's names are declared.
+// constantsOf returns the expressions by which a package's names are declared.
 func constantsOf(files []*ast.File) map[string]ast.Expr {
 	constants := map[string]ast.Expr{}
 	for _, file := range files {
@@ -93,7 +93,7 @@ func isNew(call *ast.CallExpr) bool {
 	return ok && of.Name == "lazyregexp"
 }
 
-// text is a constant string.
+// text returns a constant string.
 func text(e ast.Expr, constants map[string]ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:

@@ -49,8 +49,8 @@ type speller struct {
 	other bool // whether it met other flags, or letters up to \E, which may be signs
 }
 
-// parts are the alternatives up to the end of a group, or of the expression, with those of a group that one begins with
-// in its place: (?:^|[^o] )Xid is two, of which the first is tried at one place only.
+// parts returns the alternatives up to the end of a group, or of the expression, with those of a group that one begins
+// with in its place: (?:^|[^o] )Xid is two, of which the first is tried at one place only.
 func (s *speller) parts() []part {
 	all := s.part()
 	for s.next() == '|' {
@@ -83,12 +83,12 @@ func (s *speller) part() []part {
 	return []part{{letters: letters, expr: flag + s.until(before.at)}}
 }
 
-// until is the expression from a place to where the speller stands.
+// until returns the expression from a place to where the speller stands.
 func (s *speller) until(from int) string {
 	return s.expr[min(from, len(s.expr)):min(s.at, len(s.expr))]
 }
 
-// alternatives are those of a group, up to its closing bracket.
+// alternatives returns those of a group, up to its closing bracket.
 func (s *speller) alternatives() alternatives {
 	all := alternatives{s.alternative()}
 	for s.next() == '|' {
@@ -98,7 +98,7 @@ func (s *speller) alternatives() alternatives {
 	return all
 }
 
-// next is the byte at which the speller stands, and 0 at the end.
+// next returns the byte at which the speller stands, and 0 at the end.
 func (s *speller) next() byte {
 	if s.at < len(s.expr) {
 		return s.expr[s.at]
@@ -128,7 +128,7 @@ func (s *speller) more() bool {
 	return s.at < len(s.expr) && s.expr[s.at] != '|' && s.expr[s.at] != ')'
 }
 
-// run is the letters from here to the next element that spells none, which it steps over, or to a bracket or bar.
+// run returns the letters from here to the next element that spells none, which it steps over, or to a bracket or bar.
 func (s *speller) run() string {
 	from, end := s.at, s.at
 	var other []byte // where the expression writes them otherwise
@@ -176,7 +176,7 @@ func plain(c byte) bool {
 	return c < utf8.RuneSelf && uint64(more)>>(c-64)&1 == 0
 }
 
-// group are the alternatives of a group; nil where it only sets flags, which hold to the end of the one around it.
+// group returns the alternatives of a group; nil where it only sets flags, which hold to the end of the one around it.
 func (s *speller) group() alternatives {
 	outer := s.fold
 	if !s.enter() {
@@ -215,7 +215,7 @@ func (s *speller) flags() bool {
 	return false
 }
 
-// letter is the letter that the element at which the speller stands always spells, or "".
+// letter returns the letter that the element at which the speller stands always spells, or "".
 func (s *speller) letter() string {
 	from := s.at
 	switch s.next() {
@@ -263,7 +263,7 @@ func (s *speller) class() {
 	}
 }
 
-// escape is the sign that an escape spells.
+// escape returns the sign that an escape spells.
 func (s *speller) escape() string {
 	s.at = min(s.at+2, len(s.expr))
 	sign := s.expr[s.at-1 : s.at]
@@ -309,8 +309,8 @@ func (s *speller) quantifier() (is, optional bool) {
 	return true, optional
 }
 
-// Literals are texts of at least so many letters of which one stands in every match, or nil: the expression does not
-// spell that many.
+// Literals returns texts of at least so many letters of which one stands in every match, or nil: the expression does
+// not spell that many.
 func Literals(expr string, least int) []string {
 	s := speller{expr: expr}
 	all := s.literals(least)
@@ -320,7 +320,7 @@ func Literals(expr string, least int) []string {
 	return all
 }
 
-// literals are the longest run of letters that each alternative up to the end of a group spells. Nil: one spells
+// literals returns the longest run of letters that each alternative up to the end of a group spells. Nil: one spells
 // nothing long enough.
 func (s *speller) literals(least int) []string {
 	all := s.longest(least)
@@ -335,7 +335,7 @@ func (s *speller) literals(least int) []string {
 	return all
 }
 
-// longest is the longest run of an alternative or, where a group has longer ones in all of its own, those.
+// longest returns the longest run of an alternative or, where a group has longer ones in all of its own, those.
 func (s *speller) longest(least int) []string {
 	var best []string
 	for s.more() {

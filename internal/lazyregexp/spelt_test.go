@@ -95,7 +95,7 @@ func FuzzMay(f *testing.F) {
 	})
 }
 
-// all are the patterns of logs and the lines that they match.
+// all returns the patterns of logs and the lines that they match.
 func all(tb testing.TB) string {
 	tb.Helper()
 	var text strings.Builder

@@ -214,7 +214,7 @@ func (c *Cache) Lookup(name string, m elf.Machine, hwcaps []string) string {
 	return best
 }
 
-// cacheFlags is _DL_CACHE_DEFAULT_ID of glibc's sysdeps/x86_64/dl-cache.h and
+// cacheFlags returns _DL_CACHE_DEFAULT_ID of glibc's sysdeps/x86_64/dl-cache.h and
 // sysdeps/unix/sysv/linux/aarch64/dl-cache.h.
 func cacheFlags(m elf.Machine) uint32 {
 	switch m {
@@ -226,7 +226,7 @@ func cacheFlags(m elf.Machine) uint32 {
 	return 0
 }
 
-// compareNames is the order of the cache: digits compare as the numbers they spell, and come after
+// compareNames returns the order of the cache: digits compare as the numbers they spell, and come after
 // everything else.
 func compareNames(a, b string) int {
 	for a != "" && b != "" {

@@ -15,7 +15,7 @@ import (
 	"cudacompat/internal/ldso"
 )
 
-// cacheTree is a tree whose libraries have versions that sort by number, and glibc-hwcaps.
+// cacheTree returns a tree whose libraries have versions that sort by number, and glibc-hwcaps.
 func cacheTree(t testing.TB) *tree {
 	w := newTree(t, false)
 	for _, path := range []string{
@@ -189,7 +189,7 @@ func FuzzParseCache(f *testing.F) {
 	})
 }
 
-// smallCache is a cache of a root with few libraries.
+// smallCache returns a cache of a root with few libraries.
 func smallCache(t testing.TB, format string) []byte {
 	w := newTree(t, false)
 	w.build(library{path: "/lib/libx.so.1"})

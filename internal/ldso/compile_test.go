@@ -85,7 +85,7 @@ func compile(t testing.TB, source string, args ...string) []byte {
 	return cc(t, string(object), append([]string{objectFile(t, object)}, args...)...)
 }
 
-// objectFile is where the linker finds an object.
+// objectFile returns where the linker finds an object.
 func objectFile(t testing.TB, object []byte) string {
 	t.Helper()
 	file := filepath.Join(compiled.dir, fmt.Sprintf("%x.o", sha256.Sum256(object)))

@@ -32,7 +32,7 @@ func SystemDirs(fsys FS, path string) ([]string, error) {
 	return findSystemDirs(b), err
 }
 
-// constants are the bytes of a loader's .rodata, none where it cannot be found.
+// constants returns the bytes of a loader's .rodata, none where it cannot be found.
 func constants(f File) []byte {
 	file, err := elf.NewFile(f)
 	if err != nil {
@@ -97,7 +97,7 @@ func libToken(systemDirs []string, m elf.Machine) string {
 	return first
 }
 
-// machineName is the machine's name in multiarch directories, and what the kernel passes for $PLATFORM.
+// machineName returns the machine's name in multiarch directories, and what the kernel passes for $PLATFORM.
 func machineName(m elf.Machine) string {
 	switch m {
 	case elf.EM_X86_64:

@@ -59,7 +59,7 @@ type table struct {
 // program or library, some kilobytes however large the file is. Section headers are not needed.
 func Read(f File) (*ELF, error) { return read(f, elf.EM_NONE) }
 
-// read is Read of a file that must be for machine m, if one is given.
+// read does what Read does for a file that must be for machine m, if one is given.
 func read(f File, m elf.Machine) (*ELF, error) {
 	r := newReader(f, new(work))
 	block := blocks.Get().(*[blockSize]byte)
@@ -152,8 +152,8 @@ func (e *ELF) readSegments(r *reader, t table) error {
 // CutOff begins the reason why a library that lacks its end is not loaded: nothing that Python catches.
 const CutOff = "the file is cut off"
 
-// cutOff is an error for a segment that lacks whole pages at the end of the file. The loader maps it all the same, and
-// a program that touches such a page is ended by SIGBUS.
+// cutOff returns an error for a segment that lacks whole pages at the end of the file. The loader maps it all the same,
+// and a program that touches such a page is ended by SIGBUS.
 func (s segment) cutOff(end uint64) error {
 	const page = 4096
 	whole := s.off + s.size

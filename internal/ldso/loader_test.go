@@ -59,7 +59,7 @@ func ldconfig(t testing.TB) string {
 	return ""
 }
 
-// interpreter is the machine's loader.
+// interpreter returns the machine's loader.
 func interpreter(t testing.TB) string {
 	t.Helper()
 	f, err := elf.NewFile(bytes.NewReader(compile(t, probeSource, "-ldl")))

@@ -107,7 +107,7 @@ func (p *Process) MissingVersions(o *Object) ([]MissingVersion, error) {
 	return missing, nil
 }
 
-// definedVersions are the versions that an object defines; they are read once.
+// definedVersions returns the versions that an object defines; they are read once.
 func (p *Process) definedVersions(o *Object, w *work) (map[string]bool, error) {
 	if names := p.defined[o]; names != nil {
 		return names, nil

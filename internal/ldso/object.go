@@ -75,7 +75,7 @@ func (p *Process) tokens(o *Object) tokens {
 	return t
 }
 
-// parent is the directory part of a path as it is spelt: with symlinks, "a/../b" is not "b".
+// parent returns the directory part of a path as it is spelt: with symlinks, "a/../b" is not "b".
 func parent(file string) string {
 	dir := file[:strings.LastIndexByte(file, '/')+1]
 	if dir == "/" {
@@ -93,7 +93,7 @@ func (o *Object) loaders() []*Object {
 	return chain
 }
 
-// again is the answer of a search that ends at an object already loaded.
+// again returns the answer of a search that ends at an object already loaded.
 func (o *Object) again() Found {
 	f := Found{Path: o.Path, Real: o.Real, Reason: o.Reason, Loaded: o}
 	switch o.Via {

@@ -89,7 +89,7 @@ func (r *Resolver) process() *Process {
 	}
 }
 
-// Open is dlopen(name) by an object, nil for an unknown caller: it maps the library and its
+// Open returns dlopen(name) by an object, nil for an unknown caller: it maps the library and its
 // dependencies, and returns it. If it cannot be loaded it is in Missing, and the result is nil; an
 // error means that a bound was passed.
 func (p *Process) Open(name string, by *Object, scope Scope) (*Object, error) {

@@ -65,7 +65,7 @@ func (p *Process) Find(name string, by *Object) (Found, error) {
 	return found, err
 }
 
-// find is Find, and hands over what it read of a file not loaded yet.
+// find does what Find does, and hands over what it read of a file not loaded yet.
 func (p *Process) find(name string, by *Object) (Found, *ELF, error) {
 	if p.steps++; p.steps > maxSteps {
 		return Found{}, nil, errTooMany
@@ -91,7 +91,7 @@ func (p *Process) find(name string, by *Object) (Found, *ELF, error) {
 	return Found{}, nil, &notFound{name, passed}
 }
 
-// telling is what tells best why a name was not found: a file for another machine, else one that may not be read.
+// telling returns what tells best why a name was not found: a file for another machine, else one that may not be read.
 func telling(passed error, file string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), passed != nil && !errors.Is(passed, errClosed):

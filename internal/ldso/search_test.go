@@ -74,7 +74,7 @@ func (c *searchCase) build(w *tree) {
 	}
 }
 
-// process is our answer.
+// process returns our answer.
 func (c *searchCase) process(w *tree) *ldso.Process {
 	w.Helper()
 	r := w.resolver()

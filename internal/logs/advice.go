@@ -65,7 +65,7 @@ func (j *judging) advise(d *Diagnosis) {
 	d.Do = d.Do[:min(len(d.Do), maxSteps)]
 }
 
-// evidence is what the logs show that a step may ask for.
+// evidence returns what the logs show that a step may ask for.
 func (j *judging) evidence(d *Diagnosis) advise.Evidence {
 	line := ""
 	if len(d.Lines) > 0 {
@@ -105,7 +105,7 @@ func (j *judging) mentions(words ...string) bool {
 // installed matches a package in a pasted list: pip list, pip freeze, collect_env.
 var installed = lazyregexp.New(`^(?:\[(?:pip3?|conda)\] )?([A-Za-z][\w.-]*)(?:==|  +)(\d[\w.+!-]*)(?:\s|$)`)
 
-// packages are the packages of a list that was pasted into a log.
+// packages returns the packages of a list that was pasted into a log.
 func (j *judging) packages() map[string]string {
 	all := map[string]string{}
 	for _, lines := range j.kept {
@@ -129,7 +129,7 @@ var factWords = []struct {
 	{"torch", lazyregexp.New(`(?:^torch(?:==| +)|PyTorch version: |PyTorch )(\d+\.\d+[\w.+]*)`)},
 }
 
-// facts are what the text itself says of the machine.
+// facts returns what the text itself says of the machine.
 func (j *judging) facts() map[string]string {
 	all := map[string]string{}
 	for _, f := range factWords {
@@ -201,7 +201,7 @@ func (j *judging) quoteInstruction(d *Diagnosis) {
 	d.Do = append([]string{"follow what the message itself says: \"" + strings.ReplaceAll(said, "`", "'") + "\""}, d.Do...)
 }
 
-// instructionIn is the last sentence of a message that says what to do; empty where none does.
+// instructionIn returns the last sentence of a message that says what to do; empty where none does.
 func instructionIn(text string) string {
 	all := instruction.FindAllStringSubmatch(text, -1)
 	for _, m := range slices.Backward(all) {
@@ -213,7 +213,7 @@ func instructionIn(text string) string {
 	return ""
 }
 
-// searchFor are the steps of a line for which no step has evidence: the words by which others found it.
+// searchFor returns the steps of a line for which no step has evidence: the words by which others found it.
 func (j *judging) searchFor(d *Diagnosis) []string {
 	for i := range j.records {
 		r := &j.records[i]

@@ -16,9 +16,9 @@ var (
 	notPython = lazyregexp.New(`SyntaxError|IndentationError|TabError`)
 )
 
-// lastRun is the number of the line from which on a log tells of a program's last run; 0 where it tells of one. A script
-// ran again whose tracebacks begin at another of its lines than before, or which
-// Python cannot read any more: somebody edited it.
+// lastRun returns the number of the line from which on a log tells of a program's last run; 0 where it tells of one. A
+// script ran again whose tracebacks begin at another of its lines than before, or which Python cannot read any more:
+// somebody edited it.
 func lastRun(lines []logLine) (from int, edited bool) {
 	at := map[string]string{}
 	for i := range lines {
@@ -34,8 +34,8 @@ func lastRun(lines []logLine) (from int, edited bool) {
 	return max(from, lastBuild(lines), lastJob(lines)), edited
 }
 
-// lastJob is the number of the line from which on a file tells of another job than before it, which wrote on into it: below
-// the line by which Slurm cancels one stands what scripts begin with, the date or nvidia-smi's table.
+// lastJob returns the number of the line from which on a file tells of another job than before it, which wrote on into
+// it: below the line by which Slurm cancels one stands what scripts begin with, the date or nvidia-smi's table.
 func lastJob(lines []logLine) (from int) {
 	for i, l := range lines[:max(0, len(lines)-1)] {
 		if strings.Contains(l.text, "CANCELLED AT") && jobCancelled.MatchString(l.text) && beginsJob.MatchString(lines[i+1].text) {
@@ -51,9 +51,9 @@ var (
 		`^\+-{20,}\+$`)
 )
 
-// lastBuild is the number of the line from which on a log tells of the last of several builds that make was run for and a
-// compiler failed in; 0 where it was run once. The make that was started says once that it failed, unless other jobs of it
-// still run.
+// lastBuild returns the number of the line from which on a log tells of the last of several builds that make was run
+// for and a compiler failed in; 0 where it was run once. The make that was started says once that it failed, unless
+// other jobs of it still run.
 func lastBuild(lines []logLine) (from int) {
 	ended, refused := 0, false
 	for _, l := range lines {
@@ -82,7 +82,8 @@ var (
 // afterRun is how many lines below an exception's name may belong to it, where several processes write them.
 const afterRun = 4
 
-// afterError is the number of the line from which on, after the last exception of some lines, another run can have written.
+// afterError returns the number of the line from which on, after the last exception of some lines, another run can have
+// written.
 func afterError(lines []logLine) int {
 	for i := len(lines) - 1; i >= 0; i-- {
 		if text := lines[i].text; errs.MatchString(text) && !strings.Contains(text, "Warning") {

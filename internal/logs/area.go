@@ -7,7 +7,7 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// areaOf is the answer for what a complaint is about; empty when none of its words tells.
+// areaOf returns the answer for what a complaint is about; empty when none of its words tells.
 func areaOf(text string) string {
 	text = elsewhere.ReplaceAllString(text, "")
 	i := slices.IndexFunc(areas, func(a area) bool { return a.words.MatchString(text) })
@@ -48,8 +48,8 @@ var ofPrograms = []string{"unstable", "context", "usage", "given-file", "input",
 var toldPlainly = []string{"too-hot", "device-gone", "service", "off-the-bus", "disk-full", "unstable", "context",
 	"graphics"}
 
-// complaint is the record of a sentence that no other grammar reads: something did not work. It earns a verdict only
-// where the program itself says that it failed.
+// complaint returns the record of a sentence that no other grammar reads: something did not work. It earns a verdict
+// only where the program itself says that it failed.
 func complaint(l logLine) *record {
 	if len(l.text) > maxComplaint || complaintOfOthers.MatchString(l.text) || !complains.MatchString(l.text) {
 		return nil

@@ -30,7 +30,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// nearMisses is a log of which every line holds a literal of a signature and matches none: the lines that the
+// nearMisses returns a log of which every line holds a literal of a signature and matches none: the lines that the
 // signatures know, with every letter outside the literal moved on by one. A line has its number, its text, and the
 // number in letters.
 func nearMisses(b *testing.B, format string) []byte {
@@ -76,7 +76,7 @@ func benchmarkRead(b *testing.B, text []byte) {
 	}
 }
 
-// BenchmarkReadShort is what every call costs, however short the log.
+// BenchmarkReadShort measures what every call costs, however short the log.
 func BenchmarkReadShort(b *testing.B) {
 	signatures := table(b)
 	for b.Loop() {
@@ -86,7 +86,7 @@ func BenchmarkReadShort(b *testing.B) {
 	}
 }
 
-// BenchmarkSignatures is what loading the table costs.
+// BenchmarkSignatures measures what loading the table costs.
 func BenchmarkSignatures(b *testing.B) {
 	for b.Loop() {
 		Signatures(tables.Open(data.FS))

@@ -67,7 +67,7 @@ func (d *Diagnosis) ofAnother(f verdict.Finding) bool {
 	return name != "" && !strings.Contains(plain(said), plain(name))
 }
 
-// blameOf is the side on which a rule's fault lies.
+// blameOf returns the side on which a rule's fault lies.
 func blameOf(rule string, t *matrix.Tables) Blame {
 	if c := t.CauseOf(rule); c != nil {
 		return Blame(c.Blame)
@@ -96,7 +96,7 @@ func (d *Diagnosis) because(f verdict.Finding, t *matrix.Tables) {
 	d.Rule = f.Rule
 }
 
-// sentenceOf is a finding's message, or its rule's title where that is longer than an answer's sentence may be.
+// sentenceOf returns a finding's message, or its rule's title where that is longer than an answer's sentence may be.
 func sentenceOf(f verdict.Finding) string {
 	text := f.Message
 	if rule, known := matrix.RuleNamed(f.Rule); len(text) > maxSentence && known {
@@ -105,7 +105,7 @@ func sentenceOf(f verdict.Finding) string {
 	return strings.TrimSuffix(text, ".") + "."
 }
 
-// stepsFor are the steps of a finding: what to install, one pin of each package, and what else to do.
+// stepsFor returns the steps of a finding: what to install, one pin of each package, and what else to do.
 func stepsFor(f verdict.Finding) []string {
 	var all []string
 	var packages []string

@@ -45,7 +45,7 @@ var machines = sync.OnceValues(func() (map[string]verdict.Verdict, error) {
 	return all, lines.Err()
 })
 
-// python is an error as Python ends with it, raised below a call of the program's own.
+// python returns an error as Python ends with it, raised below a call of the program's own.
 func python(raised string) string { return traced("run(model)", raised, "torch/cuda/__init__.py") }
 
 const noGPUs = "RuntimeError: No CUDA GPUs are available"
@@ -209,7 +209,7 @@ func TestSoundBeside(t *testing.T) {
 	}
 }
 
-// beside is a log's diagnosis held against a machine.
+// beside returns a log's diagnosis held against a machine.
 func beside(t *testing.T, machine, log string) (d Diagnosis, brings, apart []verdict.Finding) {
 	t.Helper()
 	all, err := machines()

@@ -200,7 +200,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// recordsOf are the records of a log for which there is time.
+// recordsOf returns the records of a log for which there is time.
 func recordsOf(s *scanner) []record {
 	all, _ := s.records(context.Background(), 0, soonest)
 	return all

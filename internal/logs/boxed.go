@@ -32,7 +32,7 @@ func (b *unboxingReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// unwrap is the program's line behind the time at which it was written; what is no box stays as it is.
+// unwrap returns the program's line behind the time at which it was written; what is no box stays as it is.
 func (b *unboxingReader) unwrap(line []byte) []byte {
 	var box struct {
 		Log  *string `json:"log"`

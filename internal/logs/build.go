@@ -17,7 +17,7 @@ var (
 	buildSucceeded = lazyregexp.New(`^(?:Successfully (?:built|installed) \S|\w*EXIT_?(?:CODE|STATUS)=0$)`)
 )
 
-// build is the part of a log in which pip builds a package, of a log that ends with pip's word that it is done.
+// build returns the part of a log in which pip builds a package, of a log that ends with pip's word that it is done.
 func (s *scanner) build(lines []logLine) span {
 	ends := bytes.Split(bytes.TrimRight(s.last.text, "\r\n"), []byte{'\n'})
 	for _, line := range ends[max(0, len(ends)-closingLines):] {

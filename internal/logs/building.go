@@ -111,8 +111,8 @@ func weighVersion(r *record, _ *tables.Tables) string {
 // ofToolkit matches a line of a build that compares the toolkit with the CUDA of PyTorch, or of another framework.
 var ofToolkit = lazyregexp.New(`(?i)\b(?:torch|jax|tensorflow)\b.*\b(?:compiled|built)|\b(?:compiled|built)\b.*\b(?:torch|jax|tensorflow)\b`)
 
-// pairOf is the part whose two releases a line gives: what stands just before one of the numbers with the word version,
-// else what is named last before the number that was built for. PyTorch has no release 11.8.
+// pairOf returns the part whose two releases a line gives: what stands just before one of the numbers with the word
+// version, else what is named last before the number that was built for. PyTorch has no release 11.8.
 func (r *record) pairOf(built, found string) string {
 	of := namedLast(r.text[:strings.Index(r.text, built)])
 	if m := partVersion.FindStringSubmatch(r.text); m != nil && (m[2] == built || m[2] == found) {
@@ -134,7 +134,7 @@ var (
 		"python": "Python", "torch": "PyTorch", "pytorch": "PyTorch", "cuda": "CUDA", "driver": "driver"}
 )
 
-// namedLast is the part that words name last; empty when they name none.
+// namedLast returns the part that words name last; empty when they name none.
 func namedLast(words string) string {
 	all := versionedParts.FindAllString(words, -1)
 	if len(all) == 0 {

@@ -77,8 +77,8 @@ var clues = []clue{
 // command is a step's command.
 var command = lazyregexp.New("`([^`]+)`")
 
-// guesses are what the sentences of failing, of which no verdict was made, are about by their words: a word does not
-// prove, but says where to look. Never nil.
+// guesses returns what the sentences of failing, of which no verdict was made, are about by their words: a word does
+// not prove, but says where to look. Never nil.
 func guesses(records []record) []Candidate {
 	all := []Candidate{}
 	for _, r := range records {
@@ -98,7 +98,7 @@ func guesses(records []record) []Candidate {
 // maxCandidates is how many causes are named that an unclear log may have.
 const maxCandidates = 3
 
-// hintsIn are the clues that lines hold, in the order of the table.
+// hintsIn returns the clues that lines hold, in the order of the table.
 func hintsIn(lines []logLine) []clue {
 	var all []clue
 	for _, c := range clues {
@@ -134,7 +134,7 @@ func (d *Diagnosis) withCandidates(hints []clue) {
 	d.Candidates = chooseCandidates(all)
 }
 
-// chooseCandidates are the first of the candidates, each cause once, and at most two that blame the same side.
+// chooseCandidates returns the first of the candidates, each cause once, and at most two that blame the same side.
 func chooseCandidates(all []Candidate) []Candidate {
 	some := []Candidate{}
 	blames := map[Blame]int{}

@@ -43,7 +43,7 @@ func readCases(t testing.TB, name string) []logCase {
 	return all
 }
 
-// explain is the diagnosis of a log. Several tests ask about one log: it is judged once.
+// explain returns the diagnosis of a log. Several tests ask about one log: it is judged once.
 func explain(t testing.TB, log string) Diagnosis {
 	t.Helper()
 	l := scanned(t, log)
@@ -60,7 +60,7 @@ type readLog struct {
 	records []record // those of harmless lines too: which they are is said by a table
 }
 
-// scanned is a log as it was read, by the first test that asks about it.
+// scanned returns a log as it was read, by the first test that asks about it.
 func scanned(t testing.TB, log string) readLog {
 	t.Helper()
 	signatures := table(t)
@@ -77,14 +77,14 @@ func scanned(t testing.TB, log string) readLog {
 	return once.(func() readLog)()
 }
 
-// judged is what the log shows by the whole table.
+// judged returns what the log shows by the whole table.
 func (l readLog) judged() Diagnosis {
 	j := judging{events: [][]event{slices.Clone(l.events)}, records: l.scanner.frightening(l.own()), kept: [][]logLine{l.scanner.kept.lines()},
 		ends: []closing{l.scanner.closing()}, sources: []Source{{Name: "log"}}, unread: []string{}, windows: l.scanner.kept.wroteOnWindows()}
 	return j.conclude()
 }
 
-// own are copies of the records: weighing fills their slots.
+// own returns copies of the records: weighing fills their slots.
 func (l readLog) own() []record {
 	all := slices.Clone(l.records)
 	for i := range all {

@@ -50,7 +50,7 @@ func (u *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unbox is a log without the boxes that it may be in.
+// unbox returns a log without the boxes that it may be in.
 func unbox(r *bufio.Reader) io.Reader {
 	if start, _ := r.Peek(len(boxMark)); bytes.Equal(start, boxMark) {
 		return &unboxingReader{from: r}

@@ -84,7 +84,7 @@ func TestDressedCases(t *testing.T) {
 	}
 }
 
-// forms are the ways to dress a whole log.
+// forms returns the ways to dress a whole log.
 func forms() map[string]func(log string) string {
 	all := map[string]func(log string) string{
 		"in a longer log": func(log string) string { return around[0] + log + around[1] },
@@ -103,7 +103,7 @@ func forms() map[string]func(log string) string {
 	return all
 }
 
-// boxes is a log as Docker's json-file driver keeps it.
+// boxes returns a log as Docker's json-file driver keeps it.
 func boxes(log string) string {
 	var b strings.Builder
 	for line := range strings.Lines(log + "\n") {

@@ -49,7 +49,7 @@ var orderly = lazyregexp.New(`(?i)shut ?down (?:is )?complete|\bstopped server|(
 // processes say of each other as they go is none of its faults.
 var asks = lazyregexp.New(`(?i)\bSIG(?:TERM|INT) received\.|\breceived (?:signal[= ])?SIG(?:TERM|INT)\b|^(?:\[[\d :.-]+\] *)?stopped server$`)
 
-// askedToEnd is the first line among a log's last by which its server tells that it was asked to end.
+// askedToEnd returns the first line among a log's last by which its server tells that it was asked to end.
 func askedToEnd(lines [][]byte, last int) closing {
 	for i := max(0, len(lines)-lastSaid); i < len(lines); i++ {
 		if text := clean(lines[i]); asks.MatchString(text) {
@@ -96,7 +96,7 @@ func speaksIll(text string) bool {
 		fails.MatchString(text) && !informs(bare(text)) && !orderly.MatchString(text)
 }
 
-// closing is the line by which the log tells that it ended well, with the server's start before it.
+// closing returns the line by which the log tells that it ended well, with the server's start before it.
 func (s *scanner) closing() closing {
 	c := s.last.endsWell(s.lines)
 	asked := closing{}
@@ -127,8 +127,8 @@ var request = lazyregexp.New(`(?m)"(?:GET|POST|PUT|HEAD) /|^\[GIN\] `)
 // requestServed reports whether a line says that a server did what it was asked.
 func requestServed(text string) bool { return request.MatchString(text) && works.MatchString(text) }
 
-// endsWell is the last line of a log that tells of work that was done, or is being done, where nothing near it failed.
-// Breaks is how many line breaks the log has.
+// endsWell returns the last line of a log that tells of work that was done, or is being done, where nothing near it
+// failed. Breaks is how many line breaks the log has.
 func (e *finish) endsWell(breaks int) closing {
 	lines, last := e.lines(breaks)
 	if last == 1 {

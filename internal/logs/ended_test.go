@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// packages are lines of pip freeze.
+// packages returns lines of pip freeze.
 func packages(n int) string {
 	var text strings.Builder
 	for i := range n {

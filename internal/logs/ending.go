@@ -57,8 +57,8 @@ var signals = map[string]string{"-11": "a bad pointer (SIGSEGV)", "11": "a bad p
 		"instruction this processor does not have (SIGILL)", "132": "an instruction this processor does not have " +
 		"(SIGILL)"}
 
-// EndedBySignal is what ended a process whose exit status is 128 and the number of a signal, as shells and containers report
-// it, "SIGKILL, mostly because main memory ran out"; empty for any other status.
+// EndedBySignal returns what ended a process whose exit status is 128 and the number of a signal, as shells and
+// containers report it, "SIGKILL, mostly because main memory ran out"; empty for any other status.
 func EndedBySignal(status int) string {
 	if status < 128 {
 		return ""

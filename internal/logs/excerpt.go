@@ -85,7 +85,7 @@ func wantedAfter(line []byte) int {
 	return linesAfter
 }
 
-// linesBack is where the line of a position begins, or one a few lines before it, but not before from.
+// linesBack returns where the line of a position begins, or one a few lines before it, but not before from.
 func linesBack(region []byte, from, pos int) int {
 	for range linesBefore + 1 {
 		i := bytes.LastIndexByte(region[from:pos], '\n')
@@ -112,7 +112,7 @@ func (e *excerpt) add(number int, line []byte) {
 	e.tail = append(e.tail, kept)
 }
 
-// lines are the kept lines as a program wrote them: clean, and without what a collector of logs put before them.
+// lines returns the kept lines as a program wrote them: clean, and without what a collector of logs put before them.
 func (e *excerpt) lines() []logLine {
 	all := slices.Concat(e.head, e.tail[max(0, len(e.tail)-maxTail):])
 	for i := range all {
@@ -128,7 +128,7 @@ func (e *excerpt) lines() []logLine {
 	return all
 }
 
-// calmAfter is how many lines of the log after one are near no mark of trouble.
+// calmAfter returns how many lines of the log after one are near no mark of trouble.
 func (e *excerpt) calmAfter(lines []logLine, number int) int {
 	if i := indexOf(lines, number); i >= 0 {
 		return e.calm - lines[i].calm
@@ -163,7 +163,7 @@ func mayBeListed(text string) bool {
 	return text != "" && len(text) <= maxListed && (strings.Count(text, " ") <= 1 || strings.Contains(text, "  "))
 }
 
-// indexOf is the place of a line among those kept; -1 when it is not.
+// indexOf returns the place of a line among those kept; -1 when it is not.
 func indexOf(lines []logLine, number int) int {
 	i, kept := slices.BinarySearchFunc(lines, number, func(l logLine, n int) int { return cmp.Compare(l.number, n) })
 	if !kept {

@@ -134,7 +134,7 @@ func readTwoCUDAs(f *finding) bool {
 // contains reports whether a word is one of a list.
 func contains(list, word string) bool { return strings.Contains(" "+list+" ", " "+word+" ") }
 
-// packageIn is the package whose library a line names; empty when it names none.
+// packageIn returns the package whose library a line names; empty when it names none.
 func packageIn(line string) string {
 	m := libraryFile.FindStringSubmatch(line)
 	if m == nil {

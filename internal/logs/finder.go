@@ -75,7 +75,7 @@ func gramAt(text string, i int) gram {
 	return gram(text[i]) | gram(text[i+1])<<8 | gram(text[i+2])<<16 | gram(text[i+3])<<24
 }
 
-// rarest is where the four bytes of a literal begin that the fewest literals share: "CUDA" says little.
+// rarest returns where the four bytes of a literal begin that the fewest literals share: "CUDA" says little.
 func rarest(lit string, shared *sharing) int {
 	best := 0
 	for i := range len(lit) - 3 {

@@ -52,7 +52,8 @@ var onJetson = []string{
 	"PyPI's wheels for Arm are for servers (SBSA): where no build for JetPack is published, build the package on the board",
 }
 
-// onBoard are the steps for a package's build on a Jetson, where the log was written on one, and in a build by bazel.
+// onBoard returns the steps for a package's build on a Jetson, where the log was written on one, and in a build by
+// bazel.
 func (j *judging) onBoard(d *Diagnosis) ([]string, string) {
 	switch {
 	case slices.Contains(ofBuild, d.Cause) && says(j.kept, tegra):
@@ -91,7 +92,7 @@ var inWSL = []string{
 	"a preview of Windows may be without the GPU in WSL: take the release before or after it",
 }
 
-// onWSL are the steps for a driver that is not reached in WSL2, where the log was written there.
+// onWSL returns the steps for a driver that is not reached in WSL2, where the log was written there.
 func (j *judging) onWSL(d *Diagnosis) ([]string, string) {
 	if d.Blame == Environment && slices.Contains(unreachableDriver, d.Cause) && says(j.kept, wsl) {
 		return inWSL, "Programs in WSL2 do not reach the driver, which is that of Windows."
@@ -117,7 +118,7 @@ var builtFrom = []struct {
 		"or download a release that was built for a CUDA that knows the GPU"}},
 }
 
-// builtHere are the steps where another program than PyTorch says that it has no code for the GPU.
+// builtHere returns the steps where another program than PyTorch says that it has no code for the GPU.
 func (j *judging) builtHere(d *Diagnosis) ([]string, string) {
 	if d.Cause != "gpu-arch-missing" || len(d.Lines) == 0 {
 		return nil, ""

@@ -13,7 +13,7 @@ type parser struct {
 	read func(l logLine, next []logLine) []record
 }
 
-// parsers are all of them: what single calls, each by itself.
+// parsers returns all of them: what single calls, each by itself.
 func parsers() []parser {
 	one := func(read func(logLine) *record) func(logLine, []logLine) []record {
 		return func(l logLine, _ []logLine) []record {
@@ -33,7 +33,7 @@ func parsers() []parser {
 	return all
 }
 
-// linesOf are those of a text as grammars are shown them.
+// linesOf returns those of a text as grammars are shown them.
 func linesOf(text string) []logLine {
 	var lines []logLine
 	for i, line := range strings.Split(text, "\n") {

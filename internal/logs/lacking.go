@@ -95,13 +95,13 @@ func (j *judging) operatorsOfCPU(d *Diagnosis) ([]string, string) {
 	return nil, ""
 }
 
-// withoutKernels is the step that leaves a package's kernels out.
+// withoutKernels returns the step that leaves a package's kernels out.
 func withoutKernels(server string) string {
 	return cmp.Or(doWithout[server], "or do without its kernels, where the program has an option for another backend")
 }
 
-// launchers are the packages with kernels of their own whose calls stand in the traceback of the kernel that is missing, the
-// deepest first.
+// launchers returns the packages with kernels of their own whose calls stand in the traceback of the kernel that is
+// missing, the deepest first.
 func launchers(records []record) (names []string) {
 	i := slices.IndexFunc(records, func(r record) bool {
 		return r.kind == "exception" && r.frames != nil && noKernels.MatchString(r.text)
@@ -118,7 +118,7 @@ func launchers(records []record) (names []string) {
 	return names
 }
 
-// packageNamed is the package of a directory of sources.
+// packageNamed returns the package of a directory of sources.
 func packageNamed(directory string) string {
 	name := strings.ToLower(directory)
 	if name == "flash-attention" {

@@ -36,8 +36,8 @@ var (
 // elasticReach is how many lines below torchrun's heading tell of the process that ended first.
 const elasticReach = 7
 
-// firstRank is the record of the process that a launcher says ended first; nil where none says so. Of several runs in a
-// log it is the last one's.
+// firstRank returns the record of the process that a launcher says ended first; nil where none says so. Of several runs
+// in a log it is the last one's.
 func firstRank(lines []logLine) *record {
 	var first *record
 	for i, l := range lines {
@@ -66,7 +66,7 @@ func firstRank(lines []logLine) *record {
 	return first
 }
 
-// saidFirst is the last of the records of processes that ended first.
+// saidFirst returns the last of the records of processes that ended first.
 func saidFirst(records []record) *record {
 	for i := len(records) - 1; i >= 0; i-- {
 		if records[i].kind == "first-rank" {
@@ -79,7 +79,7 @@ func saidFirst(records []record) *record {
 // afterSummary is how many lines below the first process that ended a launcher names the others.
 const afterSummary = 30
 
-// launcherSummary is the record of a launcher's one line.
+// launcherSummary returns the record of a launcher's one line.
 func launcherSummary(l logLine) *record {
 	for _, s := range summaries {
 		m := s.FindStringSubmatch(l.text)
@@ -189,7 +189,8 @@ func (f *finding) saidAtStart() bool {
 	return strings.HasPrefix(f.signature.ID, "record-") && strings.Contains(f.text, "ailed call to cuInit")
 }
 
-// passedOn are the lines of exceptions that only pass on the one above them, of which a finding knows whose fault it is.
+// passedOn returns the lines of exceptions that only pass on the one above them, of which a finding knows whose fault
+// it is.
 func passedOn(all []finding, records []record) (lines []int) {
 	direct := map[string]int{} // by process, the line of the exception that it raised last
 	for _, r := range records {

@@ -14,20 +14,20 @@ const (
 	lostPeer = "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by peer [10.0.0.1]:2"
 )
 
-// root is torchrun's report of the process that ended first.
+// root returns torchrun's report of the process that ended first.
 func root(rank, code string) string {
 	return "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n====\ntrain.py FAILED\n----\nFailures:\n  <NO_OTHER_FAILURES>\n" +
 		"----\nRoot Cause (first observed failure):\n[0]:\n  time      : 2026-04-08_10:36:26\n  host      : n5\n  rank      : " + rank +
 		" (local_rank: " + rank + ")\n  exitcode  : " + code + " (pid: 3321)\n  error_file: <N/A>\n====\n"
 }
 
-// by is a traceback of a process, with its name before every line.
+// by returns a traceback of a process, with its name before every line.
 func by(name, file, exception string) string {
 	lines := "Traceback (most recent call last):\n  File \"" + file + "\", line 7, in f\n    g()\n" + exception
 	return name + strings.ReplaceAll(lines, "\n", "\n"+name) + "\n"
 }
 
-// mixed are two texts, line by line in turn, as two processes write them at once.
+// mixed returns two texts, line by line in turn, as two processes write them at once.
 func mixed(a, b string) string {
 	var out strings.Builder
 	left, right := strings.Split(a, "\n"), strings.Split(b, "\n")

@@ -37,7 +37,7 @@ func TestLeftOut(t *testing.T) {
 	alone.hold(t, "by structure alone", 1645, 22)
 }
 
-// soleRows are the ids of the rows that no other thread supports, by that thread.
+// soleRows returns the ids of the rows that no other thread supports, by that thread.
 func soleRows(rows []Signature) map[string][]string {
 	of := map[string][]string{}
 	for _, s := range rows {
@@ -89,7 +89,7 @@ func (n *tally) add(t *testing.T, table string, c *logCase, l readLog, out func(
 	}
 }
 
-// kinds are those of the records that grammars read in a log.
+// kinds returns those of the records that grammars read in a log.
 func (l readLog) kinds() string {
 	var all []string
 	for _, r := range l.records {

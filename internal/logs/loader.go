@@ -44,7 +44,7 @@ var foundUnfit = lazyregexp.New(`undefined\s*symbol|symbol \S+ version|symbol no
 // commonCUDA is the CUDA whose wheels most programs bring.
 const commonCUDA = "-cu12"
 
-// wheelOf is the answer about a library of the toolkit's, whose wheel may be another for each CUDA.
+// wheelOf returns the answer about a library of the toolkit's, whose wheel may be another for each CUDA.
 func (r *record) wheelOf(known *tables.Library) string {
 	if len(known.Pip) == 1 {
 		return "cuda-library"
@@ -69,7 +69,7 @@ var cudaSymbols = []struct{ prefix, what string }{
 		"the CUDA runtime"}, {"cuda", "the CUDA runtime"}, {"nvml", "NVML"},
 }
 
-// symbolOf is the library of NVIDIA's or PyTorch's that has a symbol; empty where it is of another one.
+// symbolOf returns the library of NVIDIA's or PyTorch's that has a symbol; empty where it is of another one.
 func symbolOf(name string) string {
 	for _, s := range cudaSymbols {
 		if strings.HasPrefix(name, s.prefix) {
@@ -108,7 +108,7 @@ var linkedLibraries = []struct{ prefix, what string }{
 	{"std::__cxx11::", "libstdc++"}, {"curand", "cuRAND"}, {"nppi", "NPP"}, {"nvtx", "NVTX"},
 }
 
-// libraryOf is the library of those that has a symbol, or the driver's, whose names go on with a capital.
+// libraryOf returns the library of those that has a symbol, or the driver's, whose names go on with a capital.
 func libraryOf(name string) string {
 	for _, l := range linkedLibraries {
 		if strings.HasPrefix(name, l.prefix) {
@@ -156,7 +156,7 @@ func weighSymbolVersion(r *record, _ *tables.Tables) string {
 	return "symbol-version"
 }
 
-// demangle is a C++ name as people write it, as far as its nested name goes: "_ZN3c106detail14torchCheckFailE…" is
+// demangle returns a C++ name as people write it, as far as its nested name goes: "_ZN3c106detail14torchCheckFailE…" is
 // c10::detail::torchCheckFail. What is not so formed stays.
 func demangle(name string) string {
 	rest, nested := strings.CutPrefix(name, "_ZN")

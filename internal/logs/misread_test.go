@@ -172,7 +172,7 @@ func TestMisread(t *testing.T) {
 	}
 }
 
-// tensorFlow is a log of TensorFlow's on a GPU of a capability for which it has no machine code.
+// tensorFlow returns a log of TensorFlow's on a GPU of a capability for which it has no machine code.
 func tensorFlow(capability, status string) string {
 	return "2025-03-01 10:00:00.1: W tensorflow/core/common_runtime/gpu/gpu_device.cc:2432] TensorFlow was not built with CUDA " +
 		"kernel binaries compatible with compute capability " + capability + ". CUDA kernels will be jit-compiled from PTX, " +

@@ -73,8 +73,8 @@ func readSoname(f *finding) bool {
 	return true
 }
 
-// debianPackage is the package that brings a library by Debian's policy, of the name and version in its soname; empty
-// where it has no version.
+// debianPackage returns the package that brings a library by Debian's policy, of the name and version in its soname;
+// empty where it has no version.
 func debianPackage(soname string) string {
 	name, version, _ := strings.Cut(soname, ".so.")
 	if version == "" {
@@ -95,8 +95,8 @@ func (f *finding) withoutVersion(name string) {
 		"if it is not there at all, install the toolkit or the wheel that brings it"})
 }
 
-// otherMajor is the condition under which a library of one CUDA is installed: no torch for another one is there, beside
-// which it would only be the next that does not fit.
+// otherMajor returns the condition under which a library of one CUDA is installed: no torch for another one is there,
+// beside which it would only be the next that does not fit.
 func otherMajor(cuda []string) string {
 	if len(cuda) != 1 {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// lastError is the record of what NCCL names as its last error, which is the root of the generic error above it:
+// lastError returns the record of what NCCL names as its last error, which is the root of the generic error above it:
 //
 //	ncclInternalError: Internal check failed.
 //	Last error:

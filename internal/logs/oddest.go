@@ -23,8 +23,8 @@ var (
 		`no such|\bnan\b|abort|terminat|killed|corrupt|mismatch|unsupported|not supported|exceed|too (?:old|new|large|small|many|few)|should be|must be|expected`)
 )
 
-// oddest is the line of the logs that speaks of failing in the words that healthy logs hold least; false where none does.
-// Of equals it is the last.
+// oddest returns the line of the logs that speaks of failing in the words that healthy logs hold least; false where
+// none does. Of equals it is the last.
 func (j *judging) oddest() (r record, found bool) {
 	best := 0
 	for source, lines := range j.kept {
@@ -50,7 +50,7 @@ func (l logLine) speaksOfFailing() bool {
 	return at != nil && speaks(l.text, at[0]) && !informs(l.text)
 }
 
-// oddWords is how many words of a line are not common in healthy logs.
+// oddWords returns how many words of a line are not common in healthy logs.
 func oddWords(text string) int {
 	seen := map[string]bool{}
 	for _, w := range word.FindAllString(strings.ToLower(text), -1) {

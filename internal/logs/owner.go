@@ -23,8 +23,8 @@ var (
 	generatedKernel = lazyregexp.New(`[/\\]\.cache[/\\](?:torch_extensions[/\\][^/\\]+[/\\])?(\w[\w-]*)[/\\].+\.(?:cuh?|cpp|cc|h)$`)
 )
 
-// project is whose code a call is of that is not the user's: an installed package, a checkout of a known project, or what
-// Python generated.
+// project returns whose code a call is of that is not the user's: an installed package, a checkout of a known project,
+// or what Python generated.
 func (f frame) project() string {
 	if owner := f.owner(); owner != "" {
 		return owner
@@ -47,7 +47,8 @@ func (f frame) project() string {
 // between are the directories that projects have between their own and that of their package.
 var between = []string{"python", "src", "lib"}
 
-// layout is the project that a path shows by its form, as a clone of it has: alpa/alpa/api.py, sglang/python/sglang/srt.
+// layout returns the project that a path shows by its form, as a clone of it has: alpa/alpa/api.py,
+// sglang/python/sglang/srt.
 func (f frame) layout() string {
 	parts := strings.FieldsFunc(f.path, func(r rune) bool { return r == '/' || r == '\\' })
 	for i := 1; i < len(parts)-1; i++ {
@@ -62,8 +63,8 @@ func (f frame) layout() string {
 	return ""
 }
 
-// ofProject is the project of one of a traceback's calls; empty for the program itself. A project that is told by the form
-// of a path alone is the program itself where the program was started from it.
+// ofProject returns the project of one of a traceback's calls; empty for the program itself. A project that is told by
+// the form of a path alone is the program itself where the program was started from it.
 func (r *record) ofProject(f frame) string {
 	if p := f.project(); p != "" {
 		return p
@@ -80,7 +81,7 @@ func (r *record) ofProject(f frame) string {
 	return name
 }
 
-// place is the last call of the program's own in a traceback, as a step names it.
+// place returns the last call of the program's own in a traceback, as a step names it.
 func (r *record) place() string {
 	const last = "the last line of your own code in the traceback"
 	if at, found := r.ownPlace(); found {
@@ -89,7 +90,7 @@ func (r *record) place() string {
 	return last
 }
 
-// ownPlace is the file and line of that call, where there is one.
+// ownPlace returns the file and line of that call, where there is one.
 func (r *record) ownPlace() (at string, found bool) {
 	for i := len(r.frames) - 1; i >= 0; i-- {
 		if f := r.frames[i]; f.line != "" && r.ofProject(f) == "" {
@@ -99,7 +100,7 @@ func (r *record) ownPlace() (at string, found bool) {
 	return "", false
 }
 
-// file is the name of a call's file, with its directory where the name says nothing.
+// file returns the name of a call's file, with its directory where the name says nothing.
 func (f frame) file() string {
 	parts := strings.FieldsFunc(f.path, func(r rune) bool { return r == '/' || r == '\\' })
 	if n := len(parts); n > 1 && parts[n-1] == "__init__.py" {
@@ -112,8 +113,8 @@ func (f frame) file() string {
 // closed, is seldom theirs.
 var carry = lazyregexp.New(`^(?:aiohttp|httpx|httpcore|requests|urllib3|uvicorn|starlette|fastapi|anyio|uvloop|websockets|grpc|zmq)$`)
 
-// theirs is the deepest call of a traceback that is a project's, and the project; false where a call of the program's own
-// is below all of them. A package that carries messages yields to the one that called it.
+// theirs returns the deepest call of a traceback that is a project's, and the project; false where a call of the
+// program's own is below all of them. A package that carries messages yields to the one that called it.
 func (r *record) theirs() (at frame, project string, found bool) {
 	for i := len(r.frames) - 1; i >= 0; i-- {
 		f := r.frames[i]
@@ -132,7 +133,7 @@ func (r *record) theirs() (at frame, project string, found bool) {
 	return at, project, found
 }
 
-// projectAt is the project whose call raised the exception of a diagnosis' first line; empty where that is none.
+// projectAt returns the project whose call raised the exception of a diagnosis' first line; empty where that is none.
 func projectAt(records []record, lines []Line) string {
 	for i := range records {
 		if r := &records[i]; len(lines) > 0 && r.kind == "exception" && r.line == lines[0].Number {
@@ -164,7 +165,7 @@ var (
 // passes reports whether a call only passes on what the one above it asked.
 func (f frame) passes() bool { return relays.MatchString(f.function) || handsOn.MatchString(f.source) }
 
-// deepest is the package of the last call that is not Python's own.
+// deepest returns the package of the last call that is not Python's own.
 func (r *record) deepest() string {
 	for i := len(r.frames) - 1; i >= 0; i-- {
 		if r.frames[i].passes() {
@@ -183,8 +184,8 @@ var unlike = lazyregexp.New(`(?:[A-Za-z]:)?(?:[/\\][\w.+@-]+){2,}[/\\]?|0x[0-9a-
 // maxSearch is how long the words to search for may be.
 const maxSearch = 90
 
-// searchWords are the words by which an exception is found in a project's issues: its class and message without what is
-// of this run alone, or where it says nothing the call that raised it.
+// searchWords returns the words by which an exception is found in a project's issues: its class and message without
+// what is of this run alone, or where it says nothing the call that raised it.
 func (r *record) searchWords(at frame) string {
 	words := searchable(redact.Within(r.text, r.slot("message")))
 	return strings.TrimSpace(r.slot("class") + " " + cmp.Or(words, at.function))
@@ -199,7 +200,7 @@ var (
 	generated = lazyregexp.New(`\b\w{60,}::`)
 )
 
-// withoutSignatures is a message in which C++ functions stand with their names alone.
+// withoutSignatures returns a message in which C++ functions stand with their names alone.
 func withoutSignatures(text string) string {
 	return generated.ReplaceAllString(signature.ReplaceAllString(text, "$1"), "")
 }
@@ -211,7 +212,7 @@ var ofRelease = lazyregexp.New(`(?:^|[^\w.-])([A-Za-z][\w-]*?)(?:[_-]python)?(?:
 // maxProjects is of how many projects the release is looked for in a log.
 const maxProjects = 8
 
-// releaseIn is the release of a project where a log says it. Of a log that says two it is none.
+// releaseIn returns the release of a project where a log says it. Of a log that says two it is none.
 func releaseIn(lines []logLine, project string) string {
 	release := ""
 	for _, l := range lines {

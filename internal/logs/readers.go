@@ -27,7 +27,7 @@ var readers = map[string]func(*finding) bool{
 	"link":       readLink,
 }
 
-// size is an amount of GPU memory in bytes; absent when a message does not say it.
+// size returns an amount of GPU memory in bytes; absent when a message does not say it.
 func (f *finding) size(name string) (bytes float64, said bool) {
 	number, unit, _ := strings.Cut(strings.TrimSpace(f.group(name)), " ")
 	n, err := strconv.ParseFloat(number, 64)

@@ -34,7 +34,7 @@ type record struct {
 	built   bool // it stands in the log of an installation that ended well
 }
 
-// slot is what a record says of one thing; empty when it does not.
+// slot returns what a record says of one thing; empty when it does not.
 func (r *record) slot(name string) string { return r.slots[name] }
 
 // grammar is one form of a kind of record. The pattern's named groups are the slots.
@@ -73,12 +73,12 @@ var prefix = lazyregexp.New(`^(?:(?:lxc[\w-]* \S+ \d{14}\.\d+ [A-Z]+ +\w+ - \S+ 
 	`\d\d-\d\d [\d:]+|(?:ERROR|CRITICAL|FATAL|Error|error)\b[:\]]*|!!!|\[?[\w/.-]+\.(?:py|cc|cpp|cu|go|h|` +
 	`c):\d+\]?:?|-+>|E  |\|) *)+`)
 
-// bare is a line without what collectors put before it, a traceback's indentation kept.
+// bare returns a line without what collectors put before it, a traceback's indentation kept.
 func bare(line string) string {
 	return strings.TrimRight(line[len(collectorPrefix.FindString(line)):], " ")
 }
 
-// message is a bare line without a logger's prefix, too.
+// message returns a bare line without a logger's prefix, too.
 func message(line string) string { return line[len(prefix.FindString(line)):] }
 
 // informs reports whether a line says itself that it only informs or warns.
@@ -166,7 +166,7 @@ func caught(below []logLine) bool {
 	})
 }
 
-// frightening are the records without those of harmless lines.
+// frightening returns the records without those of harmless lines.
 func (s *scanner) frightening(all []record) []record {
 	return slices.DeleteFunc(all, func(r record) bool {
 		return s.harmless(r.text) || reassures.MatchString(r.text) || nothingCounted.MatchString(r.text) ||
@@ -185,7 +185,7 @@ var resolved = lazyregexp.New(`^\s*\S+ => /\S+ \(0x[0-9a-f]+\)$`)
 // harmless reports whether a line is known to frighten for nothing.
 func (s *scanner) harmless(text string) bool { return s.harmlessBy(text) != "" }
 
-// harmlessBy is the id of the signature that knows a line to frighten for nothing; empty when none does.
+// harmlessBy returns the id of the signature that knows a line to frighten for nothing; empty when none does.
 func (s *scanner) harmlessBy(text string) string {
 	i := slices.IndexFunc(s.signatures, func(sig Signature) bool {
 		return sig.Blame == None && containsAny(text, sig.Literal) && sig.find(text) != nil
@@ -210,7 +210,8 @@ func (l logLine) mute() bool {
 //	frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x57 (0x7f6c4bb4b4d7 in /venv/lib/libc10.so)
 var stackFrame = lazyregexp.New(`^frame #\d+: .* \(0x[0-9a-f]+ in \S*\)$`)
 
-// single are the records that one line makes. The message of an exception that ends open goes on over the next ones.
+// single returns the records that one line makes. The message of an exception that ends open goes on over the next
+// ones.
 func single(l logLine, next []logLine) []record {
 	if l.mute() {
 		return nil
@@ -246,7 +247,7 @@ func single(l logLine, next []logLine) []record {
 // onlyCounts is what pydantic and TensorFlow say first; what they found stands below.
 var onlyCounts = lazyregexp.New(`^\d+ (?:validation errors? for \w+|root error\(s\) found\.)$`)
 
-// read is the record that a form makes of a line, if it does.
+// read returns the record that a form makes of a line, if it does.
 func (g *grammar) read(l logLine) []record {
 	if !containsAny(l.text, g.marks) {
 		return nil
@@ -298,7 +299,7 @@ func together(l logLine, next []logLine) []record {
 	return all
 }
 
-// continuation is the rest of a message that goes on over several lines.
+// continuation returns the rest of a message that goes on over several lines.
 func continuation(next []logLine) string {
 	var rest strings.Builder
 	for _, l := range next[:min(3, len(next))] {
@@ -312,7 +313,7 @@ func continuation(next []logLine) string {
 	return rest.String()
 }
 
-// spelt are the statuses of CUDA that a line says in the runtime's own words.
+// spelt returns the statuses of CUDA that a line says in the runtime's own words.
 func spelt(l logLine) []record {
 	named := containsAny(l.text, []string{"CUDA", "cuda", "Cuda", "Gpu", "GPU", ".cu"})
 	var best *tables.Status

@@ -51,7 +51,7 @@ var refusals = sync.OnceValue(func() []refusal {
 const wrongCall = `(?:got an unexpected keyword argument|missing \d+ required (?:positional|keyword-only) argument|` +
 	`takes (?:from )?\d+ .*positional arguments? but \d+ |got multiple values for (?:keyword )?argument)`
 
-// caller is whose call raised the exception.
+// caller returns whose call raised the exception.
 func (r *record) caller() caller {
 	switch {
 	case r.frames == nil && r.final && !r.notice:
@@ -64,7 +64,7 @@ func (r *record) caller() caller {
 	return theirs
 }
 
-// refusal is the first of the table that fits an exception.
+// refusal returns the first of the table that fits an exception.
 func (r *record) refusal() *refusal {
 	if r.edited {
 		return &refusal{answer: "program"}

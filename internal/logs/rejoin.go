@@ -42,7 +42,7 @@ func rejoin(r *bufio.Reader) *bufio.Reader {
 	return bufio.NewReaderSize(j, chunk)
 }
 
-// brokenAt is the length that lines have twice as often as any other; zero where nothing is broken.
+// brokenAt returns the length that lines have twice as often as any other; zero where nothing is broken.
 func brokenAt(start []byte) int {
 	if !bytes.Contains(start, []byte(brokenMark)) {
 		return 0
@@ -91,7 +91,7 @@ func (j *rejoiningReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// line is the next line with its parts.
+// line returns the next line with its parts.
 func (j *rejoiningReader) line() []byte {
 	var line []byte
 	for parts := 1; ; parts++ {

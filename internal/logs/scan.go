@@ -78,7 +78,7 @@ const maxMissed = 1 << 16
 
 var shapeSeed = maphash.MakeSeed()
 
-// shapeOf is a number for all lines that are alike but for their digits.
+// shapeOf returns a number for all lines that are alike but for their digits.
 func (s *scanner) shapeOf(line []byte) uint64 {
 	s.shape = append(s.shape[:0], line...)
 	for i, c := range s.shape {
@@ -173,7 +173,7 @@ func (s *scanner) hit(region []byte, end int, signatures []int) {
 	}
 }
 
-// show is where in a piece a signature matches. What a piece like it did not match it is not shown again.
+// show returns where in a piece a signature matches. What a piece like it did not match it is not shown again.
 func (s *scanner) show(signature int, p *piece) []int {
 	missed := miss{signature, p.exact}
 	if s.isBlind(signature) {
@@ -243,8 +243,8 @@ func (s *scanner) lineAt(region []byte, pos int) int {
 	return s.lines + 1
 }
 
-// pieceAround is the line that holds the byte before end, or the part of a long one around it. A progress bar writes many
-// lines into one with carriage returns: the piece between two is the line.
+// pieceAround returns the line that holds the byte before end, or the part of a long one around it. A progress bar
+// writes many lines into one with carriage returns: the piece between two is the line.
 func (s *scanner) pieceAround(region []byte, end int) piece {
 	from, to := max(0, end-bytesBefore), min(len(region), end+bytesAfter)
 	if i := bytes.LastIndexAny(region[from:end], "\r\n"); i >= 0 {
@@ -293,7 +293,7 @@ func isListed(lines []logLine, number int) bool {
 	return i >= 0 && lines[i].listed
 }
 
-// again is the last line on which the signature matches.
+// again returns the last line on which the signature matches.
 func (e *event) again(lines []logLine) int {
 	for i := len(lines) - 1; i >= 0 && lines[i].number > e.line; i-- {
 		if containsAny(lines[i].text, e.signature.Literal) && e.signature.match(lines[i].text) != nil {
@@ -332,7 +332,7 @@ var raises = lazyregexp.New(`\braise \w+\(["'f]*`)
 // server fails with a".
 var prose = lazyregexp.New(`^(?:[-*>] )*[A-Z][a-z']*,?(?: [(]?[A-Za-z][\w.'’/-]*[),]?){4,}`)
 
-// group is the text of a named group of the pattern.
+// group returns the text of a named group of the pattern.
 func (e *event) group(name string) string {
 	i := e.signature.lines.SubexpIndex(name)
 	if i < 0 || e.match[2*i] < 0 {

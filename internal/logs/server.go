@@ -207,7 +207,7 @@ var withRay = []string{
 	"if it was given GPUs, something looked for them before Ray did so: import torch and vllm inside the actor, not at the top of the module",
 	"run `ray status`: it shows how many GPUs the cluster offers, and how many are taken"}
 
-// stepsOfServer are the steps for the cause in the program that wrote the logs, where it has its own.
+// stepsOfServer returns the steps for the cause in the program that wrote the logs, where it has its own.
 func (j *judging) stepsOfServer(d *Diagnosis) ([]string, string) {
 	if d.Cause == takenByOthers {
 		return d.withLess(j.kept), ""
@@ -231,7 +231,8 @@ func (j *judging) stepsOfServer(d *Diagnosis) ([]string, string) {
 	return nil, ""
 }
 
-// withoutPart are the steps about an exception of a package with kernels of its own, below a server that can do without.
+// withoutPart returns the steps about an exception of a package with kernels of its own, below a server that can do
+// without.
 func (j *judging) withoutPart(d *Diagnosis) ([]string, string) {
 	if d.Blame != Program || len(d.Do) == 0 || !compiledParts.MatchString("/"+d.project+"/") {
 		return nil, ""
@@ -243,7 +244,7 @@ func (j *judging) withoutPart(d *Diagnosis) ([]string, string) {
 	return slices.Insert(slices.Clone(d.Do), 1, doWithout[server]), ""
 }
 
-// withCUDABuild are the steps to a build with CUDA of the library that says it has none.
+// withCUDABuild returns the steps to a build with CUDA of the library that says it has none.
 func (j *judging) withCUDABuild(d *Diagnosis) ([]string, string) {
 	if d.Cause != builtWithout || len(d.Lines) == 0 {
 		return nil, ""
@@ -254,7 +255,7 @@ func (j *judging) withCUDABuild(d *Diagnosis) ([]string, string) {
 // takenByOthers is the cause of memory that other processes hold.
 const takenByOthers = "out-of-memory-other-process"
 
-// withLess are the steps where other processes hold memory, and what the server's own options do where they may.
+// withLess returns the steps where other processes hold memory, and what the server's own options do where they may.
 func (d *Diagnosis) withLess(logs [][]logLine) []string {
 	name := serverIn(logs, d.Lines)
 	for _, s := range ownSteps {
@@ -283,8 +284,8 @@ func stepsWithCUDA(line string) []string {
 // pythons are the marks of a program in Python.
 var pythons = []string{".py", "python", "Python", "torch", "Traceback"}
 
-// serverIn is the name of the server that wrote a log; empty for a program of the user's own that learns. What PyTorch
-// says is not TensorFlow's, whose notices stand in many of PyTorch's logs.
+// serverIn returns the name of the server that wrote a log; empty for a program of the user's own that learns. What
+// PyTorch says is not TensorFlow's, whose notices stand in many of PyTorch's logs.
 func serverIn(logs [][]logLine, decided []Line) string {
 	not := []string{}
 	if says(logs, training) {

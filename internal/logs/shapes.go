@@ -111,7 +111,7 @@ func readShapes(f *finding) bool {
 	return true
 }
 
-// withoutEmpty are words without the names of groups that matched nothing: another form of the message has them.
+// withoutEmpty returns words without the names of groups that matched nothing: another form of the message has them.
 func (r *record) withoutEmpty(list []string) []string {
 	all := slices.Clone(list)
 	for name, value := range r.slots {

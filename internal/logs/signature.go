@@ -64,10 +64,11 @@ func ParseSignatures(fsys fs.FS) ([]Signature, error) {
 	return all, errors.Join(append([]error{err}, lint(all)...)...)
 }
 
-// Signatures are the rows of the table, of which a test has seen that it is sound: linting costs more than most logs.
+// Signatures returns the rows of the table, of which a test has seen that it is sound: linting costs more than most
+// logs.
 func Signatures(t *tables.Tables) []Signature { return fromRows(tables.Rows[tables.Signature](t)) }
 
-// LintedSignatures are the rows of tables over which a site's own are laid. An error is of the first that is wrong.
+// LintedSignatures returns the rows of tables over which a site's own are laid. An error is of the first that is wrong.
 func LintedSignatures(t *tables.Tables) ([]Signature, error) {
 	all := Signatures(t)
 	if faults := lint(all); len(faults) > 0 {
@@ -103,7 +104,7 @@ var (
 	noCount = lazyregexp.New(`\{\d+(?:,\d*)?\}`) // how often something stands: no digit of the line
 )
 
-// Words are Because and Do with what the positive line holds in the place of the names.
+// Words returns Because and Do with what the positive line holds in the place of the names.
 func (s *Signature) Words() (because string, do []string) {
 	because, do = s.Because, slices.Clone(s.Do)
 	if placeholder.MatchString(s.Because + strings.Join(s.Do, "")) {

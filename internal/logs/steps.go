@@ -45,7 +45,7 @@ func step(words string, slot func(name string) string) (text string, ok bool) {
 	}
 }
 
-// steps are the steps of an answer with the record's slots.
+// steps returns the steps of an answer with the record's slots.
 func (r *record) steps(list []string) (do []string) {
 	for _, words := range list {
 		if text, ok := step(words, func(name string) string { return r.slotIn(words, name) }); ok {
@@ -61,7 +61,7 @@ var (
 	readersWord = lazyregexp.New(`(?:^|[\s=/:'"])(?:[A-Z][A-Z_-]+|N)(?:$|[\s/:.'"])|…`)
 )
 
-// stepsIn are steps with the command of each apart from what it does, where it can be run as it stands.
+// stepsIn returns steps with the command of each apart from what it does, where it can be run as it stands.
 func stepsIn(do []string) []pin.Step {
 	steps := []pin.Step{}
 	for _, text := range do {
@@ -78,7 +78,7 @@ func stepsIn(do []string) []pin.Step {
 	return steps
 }
 
-// steps are a signature's with what its pattern's groups matched.
+// steps returns a signature's with what its pattern's groups matched.
 func (e *event) steps() (do []string) {
 	for _, words := range e.signature.Do {
 		if text, ok := step(words, func(name string) string { return e.slot(name, maxShown) }); ok {

@@ -56,7 +56,7 @@ func TestNothingOfALogBecomesACommand(t *testing.T) {
 	}
 }
 
-// shape is what the commands between backquotes are made of.
+// shape returns what the commands between backquotes are made of.
 func shape(t *testing.T, step string) []string {
 	t.Helper()
 	var list []string

@@ -44,8 +44,8 @@ var listedPackage = lazyregexp.New(`^(?:\[(?:pip3?|conda)\] |-e git\+)?[A-Za-z][
 
 const shortList = 10
 
-// lines are those of a log's end that its program wrote, and last the number of the last of them, where the log has so
-// many line breaks.
+// lines returns those of a log's end that its program wrote, and last the number of the last of them, where the log has
+// so many line breaks.
 func (e *finish) lines(breaks int) (lines [][]byte, last int) {
 	text := bytes.TrimRight(e.text, "\r\n")
 	lines, last = bytes.Split(text, []byte{'\n'}), breaks+1-bytes.Count(e.text[len(text):], []byte{'\n'})
@@ -84,8 +84,8 @@ var serves = lazyregexp.New(`(?i)(?:listening|running|serving) (?:on|at)\b.*\d|g
 // upWords are in every line that serves matches, but for one in capitals.
 var upWords = []string{"http", "erver", "tartup", "istening", "unning", "erving", "got prompt"}
 
-// lastServed is the last of some lines on which a server says that it is up or at work, or that it did the work, and
-// nothing was thrown in between; 0 when none does.
+// lastServed returns the last of some lines on which a server says that it is up or at work, or that it did the work,
+// and nothing was thrown in between; 0 when none does.
 func lastServed(lines []logLine) int {
 	did, threw := 0, false
 	for i := len(lines) - 1; i >= 0; i-- {
@@ -107,7 +107,7 @@ func lastServed(lines []logLine) int {
 // ranksJoined is what NCCL says when the ranks have joined, which they do by their GPUs.
 var ranksJoined = lazyregexp.New(`NCCL INFO comm .* Init COMPLETE`)
 
-// lastOnGPU is the last of some lines that shows a GPU at work; 0 when none does.
+// lastOnGPU returns the last of some lines that shows a GPU at work; 0 when none does.
 func lastOnGPU(lines []logLine) int {
 	for i := len(lines) - 1; i >= 0; i-- {
 		if strings.Contains(lines[i].text, "Init COMPLETE") && ranksJoined.MatchString(lines[i].text) {
@@ -131,8 +131,8 @@ var terminationFrames = lazyregexp.New(`\*\*\* SIGTERM received at |(?:^|\.cc:\d
 // clearing are the lines that trackers of experiments write after a run, failed or not.
 var clearing = lazyregexp.New(`^(?:\x1b\[[\d;]*m)*(?:wandb|swanlab|comet|mlflow|neptune)\b`)
 
-// wentOn is the number of the line from which on a log tells only of work, or 0 when it ends with a failure or with
-// nothing that tells. Breaks is how many line breaks it has.
+// wentOn returns the number of the line from which on a log tells only of work, or 0 when it ends with a failure or
+// with nothing that tells. Breaks is how many line breaks it has.
 func (e *finish) wentOn(breaks int) int {
 	lines, last := e.lines(breaks)
 	work, first := 0, 0

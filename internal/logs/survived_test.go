@@ -9,7 +9,7 @@ import (
 const tooLarge = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total " +
 	"capacity of 11.17 GiB of which 75.44 MiB is free.\n"
 
-// steps are lines of a training that does its work.
+// steps returns lines of a training that does its work.
 func steps(n int) string {
 	var text strings.Builder
 	for i := range n {
@@ -20,7 +20,7 @@ func steps(n int) string {
 
 const noSuch = ": cannot open shared object file: No such file or directory\n"
 
-// requests are a server's lines of requests and how they were answered.
+// requests returns a server's lines of requests and how they were answered.
 func requests(answer string) string {
 	return strings.Repeat(`INFO: 10.0.0.1:5 - "POST /v1/completions HTTP/1.1" `+answer+"\n", 9)
 }

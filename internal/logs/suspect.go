@@ -30,7 +30,7 @@ func (d *Diagnosis) withSuspects(records []record, sources []Source) {
 	}
 }
 
-// searched are the steps of a failure that is not known: the words by which others found it, where it is the first.
+// searched returns the steps of a failure that is not known: the words by which others found it, where it is the first.
 func (r *record) searched() []string {
 	name := "unknown-line"
 	switch _, found := r.ofIssues(); {
@@ -60,8 +60,8 @@ func (r *record) compiles() bool {
 	return strings.HasPrefix(r.kind, "compile-") || r.kind == "unresolved"
 }
 
-// suspects are the numbers of the records that look most like the one that ended its program, and the first of equals:
-// exceptions before lines that say aloud that they failed, and those before others. What repeats counts once.
+// suspects returns the numbers of the records that look most like the one that ended its program, and the first of
+// equals: exceptions before lines that say aloud that they failed, and those before others. What repeats counts once.
 func suspects(records []record) (chosen []int) {
 	seen := map[string]bool{}
 	for least := 3; least >= 0; least-- {
@@ -80,7 +80,7 @@ func suspects(records []record) (chosen []int) {
 	return chosen
 }
 
-// suspicion is how much a line of failing looks like the one that ended its program; a notice does not at all.
+// suspicion returns how much a line of failing looks like the one that ended its program; a notice does not at all.
 func (r *record) suspicion() int {
 	switch {
 	case r.notice, slices.Contains(statements, r.kind) && !severe.MatchString(r.text):

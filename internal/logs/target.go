@@ -46,7 +46,7 @@ func readTarget(f *finding) bool {
 	return true
 }
 
-// ofNoTarget is said of what a build put in the place of a target: a word that an older nvcc does not know, or the output
+// ofNoTarget judges what a build put in the place of a target: a word that an older nvcc does not know, or the output
 // of a program that found no GPU.
 func (f *finding) ofNoTarget(arch string) {
 	const name = "name the GPU to build for: `cmake -DCMAKE_CUDA_ARCHITECTURES=86`, or TORCH_CUDA_ARCH_LIST=8.6, with its own capability"
@@ -62,7 +62,7 @@ func (f *finding) ofNoTarget(arch string) {
 		"install a newer toolkit, and put its bin first on PATH: a distribution's nvidia-cuda-toolkit is often old"}
 }
 
-// toolkitsFor are the first toolkit that compiles for a capability, and the last one where later ones do not.
+// toolkitsFor returns the first toolkit that compiles for a capability, and the last one where later ones do not.
 func toolkitsFor(capability string) (first, last version.Number) {
 	for _, c := range tables.Rows[tables.Chip](nameTables()) {
 		if c.Capability.String() != capability {

@@ -8,8 +8,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// detailed is the answer about an exception with what its calls and its line of source tell besides: where to look, which
-// package asked which other, whether a file was to be read or written. It never changes who is to blame.
+// detailed returns the answer about an exception with what its calls and its line of source tell besides: where to
+// look, which package asked which other, whether a file was to be read or written. It never changes who is to blame.
 func (r *record) detailed(answer string) string {
 	r.slots["place"] = r.whereToLook()
 	switch class := r.slot("class"); {
@@ -35,7 +35,7 @@ func (r *record) downloads() bool {
 // fetches are the functions by which programs get files: of Python's library, PyTorch and Hugging Face's hub.
 var fetches = lazyregexp.New(`(?i)download|^do_open$|^urlopen$|^urlretrieve$|cached_file|from_pretrained|load_state_dict_from_url`)
 
-// whereToLook is the last call of the program's own, or the line that Python cannot read.
+// whereToLook returns the last call of the program's own, or the line that Python cannot read.
 func (r *record) whereToLook() string {
 	if at := r.slot("place"); at != "" {
 		return at[strings.LastIndexAny(at, `/\`)+1:]
@@ -111,8 +111,8 @@ var (
 	lacksArgument = lazyregexp.New(wrongCall)
 )
 
-// misfitIn is an answer about packages that do not fit with the words by which the issues of one tell more, where a call
-// of it raised the exception.
+// misfitIn returns an answer about packages that do not fit with the words by which the issues of one tell more, where
+// a call of it raised the exception.
 func (r *record) misfitIn(answer string) string {
 	if _, found := r.ofIssues(); found {
 		return answer + "-in"

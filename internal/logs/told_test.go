@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// traced is a traceback that ends in a file of the program's own, or below it in one of a distribution.
+// traced returns a traceback that ends in a file of the program's own, or below it in one of a distribution.
 func traced(source, raised string, theirs ...string) string {
 	log := "Traceback (most recent call last):\n  File \"/app/run.py\", line 7, in main\n    " + source + "\n"
 	for _, path := range theirs {

@@ -48,7 +48,7 @@ var thrownElsewhere = lazyregexp.New(`^ *what\(\): +(?P<message>.+)|thread '[^']
 // worker is how vLLM passes on what one of its processes said.
 var worker = lazyregexp.New(`^Worker failed with error ['"](.*)['"],? please check`)
 
-// saidTwice is what a text says twice; empty when it does not.
+// saidTwice returns what a text says twice; empty when it does not.
 func saidTwice(text string) string {
 	if half := text[:len(text)/2]; half+half == text {
 		return half
@@ -56,7 +56,7 @@ func saidTwice(text string) string {
 	return ""
 }
 
-// exception is the record of an exception's last line, in a traceback or quoted without it.
+// exception returns the record of an exception's last line, in a traceback or quoted without it.
 func exception(l logLine) *record {
 	text := message(l.text)
 	class, said := "", ""
@@ -83,8 +83,8 @@ type raising struct {
 	wraps  bool
 }
 
-// tracebacks are those of some lines, by the number of the line on which each ends. Of one that was pasted without its
-// first line, only that no call is the program's own is taken: what its own did may stand in what is cut off.
+// tracebacks returns those of some lines, by the number of the line on which each ends. Of one that was pasted without
+// its first line, only that no call is the program's own is taken: what its own did may stand in what is cut off.
 func tracebacks(lines []logLine) map[int]raising {
 	calls := map[int]raising{}
 	within := map[string]int{} // by process: up to where its last traceback, or what looked like one, was read
@@ -179,7 +179,7 @@ var (
 	eggName = lazyregexp.New(`^[\w]+`)
 )
 
-// owner is the package that a call belongs to: "python" for its own library, empty for the program itself.
+// owner returns the package that a call belongs to: "python" for its own library, empty for the program itself.
 func (f frame) owner() string {
 	if m := distributionDirectory.FindStringSubmatch(f.path); m != nil {
 		return eggName.FindString(m[1] + m[2])
@@ -190,7 +190,7 @@ func (f frame) owner() string {
 	return ""
 }
 
-// raisingFrame is the call that raised the exception, Python's own too: _execute_child starts another program.
+// raisingFrame returns the call that raised the exception, Python's own too: _execute_child starts another program.
 func (r *record) raisingFrame() frame {
 	if len(r.frames) == 0 {
 		return frame{}

@@ -55,7 +55,7 @@ func (j *judging) conclude() Diagnosis {
 	return d
 }
 
-// hints are the clues that the kept lines hold.
+// hints returns the clues that the kept lines hold.
 func (j *judging) hints() (all []clue) {
 	for _, lines := range j.kept {
 		all = append(all, hintsIn(lines)...)
@@ -116,7 +116,7 @@ func (f *finding) saysHowMuch() bool {
 	return f.form.slot("want") != ""
 }
 
-// claimsOf are findings as package decide compares them.
+// claimsOf returns findings as package decide compares them.
 func claimsOf(all []finding) []decide.Claim {
 	claims := make([]decide.Claim, len(all))
 	for i := range all {
@@ -125,7 +125,7 @@ func claimsOf(all []finding) []decide.Claim {
 	return claims
 }
 
-// claim is a finding as package decide compares it.
+// claim returns a finding as package decide compares it.
 func (f *finding) claim() decide.Claim {
 	s := f.signature
 	c := decide.Claim{Name: "row " + s.ID, Cause: f.cause, Blame: f.blame, Weight: s.Weight, Source: f.source, Line: f.line,
@@ -144,7 +144,7 @@ func (f *finding) claim() decide.Claim {
 // ofTables are the forms that a small table of names judges: of its own line a row knows better.
 var ofTables = []string{"record-status", "record-memory", "record-symbol", "record-library", "record-scheduler"}
 
-// undecidedDiagnosis is said of a log that shows nobody's fault: what it went on after, or who is suspected.
+// undecidedDiagnosis returns said of a log that shows nobody's fault: what it went on after, or who is suspected.
 func undecidedDiagnosis(past *finding, seen []event, records []record, sources []Source) Diagnosis {
 	d := nothing()
 	if past != nil && !slices.ContainsFunc(records, past.raisedAfter) {
@@ -319,7 +319,7 @@ func (f *finding) diagnosis(log []event, sources []Source) Diagnosis {
 	return d
 }
 
-// quote is an event's line as people may see it.
+// quote returns an event's line as people may see it.
 func (e *event) quote(sources []Source) Line {
 	text := redact.Redact(e.text)
 	l := Line{Number: e.line, Text: aroundMatch(text, min(len(redact.Redact(e.text[:e.match[0]])), len(text)))}
@@ -365,7 +365,7 @@ func (e *event) fill(words string) string {
 	return placeholder.ReplaceAllStringFunc(words, func(name string) string { return e.slot(strings.Trim(name, "{}"), maxSlot) })
 }
 
-// slot is what a named group matched, cut.
+// slot returns what a named group matched, cut.
 func (e *event) slot(name string, most int) string {
 	return redact.Cut(redact.Within(e.text, strings.Trim(e.group(name), " {}")), most) // braces: a line of source
 }

@@ -48,8 +48,8 @@ var ofOwnPlace = []string{"program", "program-called", "input-called", "input", 
 var observes = lazyregexp.New("^(?:run `(?:nvidia-smi|dmesg|ldd|ldconfig|df|ls|lscpu|id|journalctl|systemctl|kubectl|sinfo|env|which|type|cat|grep|free|" +
 	"cudacompat doctor|curl|nc|python -m pip (?:list|show|check)|pip (?:check|list|show)|vulkaninfo|clinfo|ffmpeg -|find |ss |file )|run the program with |see |read |look )")
 
-// searchedByWords are the steps of an answer that rests on words alone: the words to search for, and the one observation
-// that would decide.
+// searchedByWords returns the steps of an answer that rests on words alone: the words to search for, and the one
+// observation that would decide.
 func (r *record) searchedByWords(a answer) []string {
 	do := r.searched()[:1]
 	for _, step := range a.do {
@@ -60,7 +60,7 @@ func (r *record) searchedByWords(a answer) []string {
 	return do
 }
 
-// slots are what the line of a finding says of things.
+// slots returns what the line of a finding says of things.
 func (f *finding) slots() map[string]string {
 	all := map[string]string{}
 	if f.form != nil {
@@ -77,7 +77,7 @@ func (f *finding) slots() map[string]string {
 // stackCore are the projects that only do what the code above them asks.
 var stackCore = []string{"torch", "python", "numpy", "jax", "jaxlib", "tensorflow", "keras"}
 
-// outsideTorch is the deepest call of a traceback that is a project's and not of the frameworks that it calls.
+// outsideTorch returns the deepest call of a traceback that is a project's and not of the frameworks that it calls.
 func (r *record) outsideTorch() (at frame, project string, found bool) {
 	for _, f := range slices.Backward(r.frames) {
 		p := r.ofProject(f)
@@ -111,8 +111,8 @@ var ofTheSystem = lazyregexp.New(`(?i)^(?:errno \d+ )?(?:no such file or directo
 // leastWords is how many words a clause has that others can find.
 const leastWords = 3
 
-// searchable is the part of a message by which others found it: its last clause that says something, without what is of
-// one run or one build alone. Most messages begin with who says it, and end with what it is.
+// searchable returns the part of a message by which others found it: its last clause that says something, without what
+// is of one run or one build alone. Most messages begin with who says it, and end with what it is.
 func searchable(text string) string {
 	plain := func(s string) string {
 		return strings.Trim(strings.Join(strings.Fields(unlike.ReplaceAllString(s, " ")), " "), " .,:;-")

@@ -17,7 +17,7 @@ var names atomic.Pointer[tables.Tables]
 // Use has logs read by the names of other tables than the embedded ones, from now on: those of a site, with its rows.
 func Use(t *tables.Tables) { names.Store(t) }
 
-// nameTables are the tables of names.
+// nameTables returns the tables of names.
 func nameTables() *tables.Tables {
 	if t := names.Load(); t != nil {
 		return t
@@ -119,7 +119,7 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"driver-says":      always("driver-says"),
 }
 
-// never are the records that only others need.
+// never returns the records that only others need.
 func never(*record, *tables.Tables) string { return "" }
 
 // onlyBears reports whether a record is no trouble, and only bears on what others mean.
@@ -143,7 +143,7 @@ func always(name string) func(*record, *tables.Tables) string {
 	return func(*record, *tables.Tables) string { return name }
 }
 
-// structural are the findings that records make.
+// structural returns the findings that records make.
 func structural(records []record, t *tables.Tables) []finding {
 	var all []finding
 	inBuild := slices.ContainsFunc(records, func(r record) bool { return r.kind == "build" })
@@ -197,8 +197,8 @@ func (r *record) terminal() bool {
 // kernelSource is the cause of what a compiler refuses of a program's own kernel.
 const kernelSource = "kernel-source"
 
-// comparedFindings are the findings that only several records make: one card that does not answer beside others that do, and
-// a library without the GPU in a process that has it.
+// comparedFindings returns the findings that only several records make: one card that does not answer beside others
+// that do, and a library without the GPU in a process that has it.
 func comparedFindings(records []record) []finding {
 	var dead, alive, seen, without *record
 	for i := range records {
@@ -274,7 +274,7 @@ func (r *record) isRoot() bool {
 // endsRank is how torchrun says by which signal a rank ended.
 var endsRank = lazyregexp.New(`\bexitcode *: *-(?:4|7|11)\b`)
 
-// stepsOf are the steps of a curated row of the same cause, where they need nothing of its line.
+// stepsOf returns the steps of a curated row of the same cause, where they need nothing of its line.
 func stepsOf(cause string) []string {
 	for _, row := range tables.Rows[tables.Signature](nameTables()) {
 		if row.Cause == cause && len(row.Do) > 0 && !placeholder.MatchString(strings.Join(row.Do, "")) {
@@ -299,7 +299,7 @@ func (r *record) fill(words string) string {
 	return placeholder.ReplaceAllStringFunc(words, func(name string) string { return r.slotIn(words, strings.Trim(name, "{}")) })
 }
 
-// slotIn is a slot as it stands in a sentence.
+// slotIn returns a slot as it stands in a sentence.
 func (r *record) slotIn(words, name string) string {
 	text := cmp.Or(redact.Within(r.text, r.slot(name)), "it")
 	if room := maxSentence - len(words) + len(name) + 2; len(text) > max(room, 40) && name != "words" {
@@ -442,7 +442,7 @@ func weighImage(r *record, _ *tables.Tables) string {
 	return "image"
 }
 
-// weighSaid is an answer that quotes the line.
+// weighSaid returns an answer that quotes the line.
 func weighSaid(name string) func(*record, *tables.Tables) string {
 	return func(r *record, _ *tables.Tables) string {
 		r.slots["sentence"] = message(r.text)

@@ -32,7 +32,7 @@ var diagnoses = sync.OnceValue(func() *diagnosis.Book {
 	return book
 })
 
-// answerOf is the answer of a name; the zero answer, which has none, where there is none.
+// answerOf returns the answer of a name; the zero answer, which has none, where there is none.
 func answerOf(name string) answer {
 	a := diagnoses().Answers[name]
 	if a == nil {
@@ -41,7 +41,7 @@ func answerOf(name string) answer {
 	return answer{name: name, cause: a.Cause, blame: Blame(a.Blame), rule: a.Rule, weight: weights[a.Weight], because: a.Because, do: a.Do}
 }
 
-// Answers are the causes that grammar finds, in the form of the rows that name the others: for their pages.
+// Answers returns the causes that grammar finds, in the form of the rows that name the others: for their pages.
 func Answers() []Signature {
 	var all []Signature
 	for _, name := range slices.Sorted(maps.Keys(diagnoses().Answers)) {
@@ -71,7 +71,8 @@ var nouns = map[string]string{"library": "a library", "module": "a module", "hea
 // trailing matches a slot at the end of a sentence, which quotes the log.
 var trailing = lazyregexp.New(`[:;] *\{\w+\}\.?$| \(\{\w+\}\)`)
 
-// slotNames are words as pages without a log have them: in a command the slot is a word of the reader's own, elsewhere a noun.
+// slotNames returns words as pages without a log have them: in a command the slot is a word of the reader's own,
+// elsewhere a noun.
 func slotNames(words string) string {
 	words = trailing.ReplaceAllString(words, "")
 	if words != "" && !strings.HasSuffix(words, ".") && words[0] >= 'A' && words[0] <= 'Z' {
@@ -97,7 +98,7 @@ func slotNames(words string) string {
 	return text
 }
 
-// Means is the paragraph of a cause's page: its own, or else the sentence that most of its lines share.
+// Means returns the paragraph of a cause's page: its own, or else the sentence that most of its lines share.
 func Means(own []Signature) string {
 	if len(own) == 0 {
 		return ""

@@ -61,7 +61,7 @@ func targetIn(g *pin.HostGroup, random *rand.Rand) matrix.Target {
 	return matrix.Target{GPUs: []string{g.Capability}, Python: "3.12"}
 }
 
-// driversAround are the breaks, a driver just below each and one between it and the next, branches alone, and none.
+// driversAround returns the breaks, a driver just below each and one between it and the next, branches alone, and none.
 func driversAround(breaks []string) []string {
 	list := []string{"", "450", "525", "550", "570", "580", "620", "100.1", "999.9"}
 	for _, b := range breaks {
@@ -74,7 +74,7 @@ func driversAround(breaks []string) []string {
 	return list
 }
 
-// filled is an answer as JSON, with a host's own words.
+// filled returns an answer as JSON, with a host's own words.
 func filled(a pin.Answer, driver, label string) string {
 	data, _ := json.Marshal(a)
 	quoted, _ := json.Marshal(label)

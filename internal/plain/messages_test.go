@@ -65,7 +65,7 @@ func isPattern(n ast.Node) bool {
 	return false
 }
 
-// literal is a string, or strings that are added up; what is between them is any word.
+// literal returns a string, or strings that are added up; what is between them is any word.
 func literal(n ast.Node) (string, bool) {
 	switch n := n.(type) {
 	case *ast.BasicLit:

@@ -77,7 +77,7 @@ func Odd(text string) []string {
 	return odd
 }
 
-// around is a match with some words on both sides.
+// around returns a match with some words on both sides.
 func around(text string, at []int) string {
 	return "…" + text[max(0, at[0]-30):min(len(text), at[1]+30)] + "…"
 }

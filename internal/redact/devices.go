@@ -14,7 +14,7 @@ var deviceUUID = lazyregexp.New(`(?i)\b(?:GPU|MIG)-[0-9a-f]{6,}(?:-[0-9a-f]{2,12
 
 func (d *devices) rename(text string) string { return deviceUUID.ReplaceAllStringFunc(text, d.name) }
 
-// name is what stands for a UUID, "GPU-unknown-1".
+// name returns what stands for a UUID, "GPU-unknown-1".
 func (d *devices) name(uuid string) string {
 	if d.names == nil {
 		d.names = map[string]string{}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Document is a file as it may be parsed: of JSON each string by itself, of other text each line.
+// Document returns a file as it may be parsed: of JSON each string by itself, of other text each line.
 func Document(data []byte) []byte {
 	start := bytes.TrimLeft(data, " \t\r\n")
 	switch {

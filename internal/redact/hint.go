@@ -53,8 +53,8 @@ func (t *hintTable) add(word string, rules uint64) {
 	*group = append(*group, hint{word, rules})
 }
 
-// hints are the rules that may match a text. Nearly all texts have none: a file of megabytes is looked through once, and
-// no regular expression is tried.
+// hints returns the rules that may match a text. Nearly all texts have none: a file of megabytes is looked through
+// once, and no regular expression is tried.
 func hints[T string | []byte](text T) (rules uint64) {
 	t := hintsOf()
 	var before byte

@@ -19,11 +19,11 @@ const mark = "***"
 // Redact takes credentials and what identifies out of a text.
 func Redact(text string) string { return new(devices).redact(text) }
 
-// Quote is a piece of an input within a sentence: redacted, cut to so many bytes, between quotation marks, with control
-// characters as escapes.
+// Quote returns a piece of an input within a sentence: redacted, cut to so many bytes, between quotation marks, with
+// control characters as escapes.
 func Quote(text string, most int) string { return fmt.Sprintf("%q", Cut(Redact(text), most)) }
 
-// Cut is a text of at most so many bytes and a sign that there was more.
+// Cut returns a text of at most so many bytes and a sign that there was more.
 func Cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -31,7 +31,7 @@ func Cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// Within is a part of a line as it may be shown: what gives a secret away may stand in the line beside it.
+// Within returns a part of a line as it may be shown: what gives a secret away may stand in the line beside it.
 func Within(line, part string) string {
 	shown, clean := Redact(line), Redact(part)
 	if strings.Contains(line, part) && !strings.Contains(shown, clean) {
@@ -40,7 +40,7 @@ func Within(line, part string) string {
 	return clean
 }
 
-// Line is a text without line breaks and control characters, redacted: for a terminal.
+// Line returns a text without line breaks and control characters, redacted: for a terminal.
 func Line(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsGraphic(r) {

@@ -13,8 +13,8 @@ import (
 // for 64 MB.
 const maxListed = 500
 
-// bound is the report with the first of each list that grows with what was judged; More counts the others. The worst
-// findings stand first.
+// bound returns the report with the first of each list that grows with what was judged; More counts the others. The
+// worst findings stand first.
 func (r Report) bound() Report {
 	r.More = maps.Clone(r.More)
 	if r.More == nil {
@@ -60,7 +60,7 @@ func (r Report) moreText() string {
 	return strings.Join(list, ", ")
 }
 
-// topOf is as much of a list as a page shows.
+// topOf returns as much of a list as a page shows.
 func topOf[T any](list []T) []T {
 	some, _ := budget.First(list)
 	return some

@@ -14,7 +14,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// many is a report with n findings, and as much of all else that grows with what was judged.
+// many returns a report with n findings, and as much of all else that grows with what was judged.
 func many(n int) Report {
 	v := verdict.Verdict{Outcome: verdict.Incompatible}
 	for i := range n {

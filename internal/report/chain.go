@@ -21,8 +21,8 @@ var answerMarks = map[verdict.Answer]paintedText{
 	verdict.WorksCPUOnly: {yellow, "·"}, verdict.Broken: {red, "×"}, verdict.Unknown: {yellow, "?"},
 }
 
-// machineRows are the machine's links, one row each: the GPUs, then module, device nodes and libcuda, and the driver's
-// answer where that is not well. What a target or a file leaves to be assumed of the driver is one row.
+// machineRows returns the machine's links, one row each: the GPUs, then module, device nodes and libcuda, and the
+// driver's answer where that is not well. What a target or a file leaves to be assumed of the driver is one row.
 func machineRows(r Report) []row {
 	rows := gpuRows(r)
 	if drivers := driverRows(r); assumedDriver(r) {
@@ -34,7 +34,7 @@ func machineRows(r Report) []row {
 	return countEqual(rows)
 }
 
-// imageRow is the image that was read, where others stood beside it.
+// imageRow returns the image that was read, where others stood beside it.
 func imageRow(r Report) []row {
 	i := r.Facts.Image
 	if i == nil || len(i.Others) == 0 {
@@ -57,7 +57,7 @@ func assumedDriver(r Report) bool {
 	return true
 }
 
-// linkRows are a link's rows: one for all kinds of GPU and all targets that have the same.
+// linkRows returns a link's rows: one for all kinds of GPU and all targets that have the same.
 func linkRows(r Report, name verdict.LinkName) []row {
 	var rows []row
 	for _, judged := range r.Judged {
@@ -106,7 +106,7 @@ func linkBroken(r Report, judged verdict.Judged) bool {
 		})
 }
 
-// ofGPU is the state of the link gpu for a label.
+// ofGPU returns the state of the link gpu for a label.
 func ofGPU(judged verdict.Judged, label string) paintedText {
 	for _, l := range judged.Links {
 		if l.Link == verdict.LinkGPU && l.GPU == label {
@@ -116,8 +116,8 @@ func ofGPU(judged verdict.Judged, label string) paintedText {
 	return paintedText{}
 }
 
-// ownLinks are a build's own links in one line, "driver × python ✓ libraries ✓ code ✓"; empty where each is well, so that
-// what is wrong stands in the machine's rows.
+// ownLinks returns a build's own links in one line, "driver × python ✓ libraries ✓ code ✓"; empty where each is well,
+// so that what is wrong stands in the machine's rows.
 func ownLinks(a verdict.BuildAnswer) string {
 	var words []string
 	well := true

@@ -6,7 +6,7 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// details are all that is said of a finding as plain lines, the same words as on the screen: for formats that hold
+// details returns all that is said of a finding as plain lines, the same words as on the screen: for formats that hold
 // free text. It has no control byte, and every line begins with a word of this program.
 func details(r Report, f verdict.Finding) string {
 	p := &page{style: Style{All: true, site: r.Tool.Site}}
@@ -22,7 +22,7 @@ func details(r Report, f verdict.Finding) string {
 	return strings.Join(lines, "\n")
 }
 
-// lapsedFindings is how many findings are back because a waiver has run out.
+// lapsedFindings returns how many findings are back because a waiver has run out.
 func lapsedFindings(r Report, w verdict.WaiverUse) int {
 	n := 0
 	for _, f := range r.Findings {
@@ -43,10 +43,10 @@ func expiredWaiver(r Report, f verdict.Finding) string {
 	return ""
 }
 
-// summary is a finding in one sentence, as headlines have it.
+// summary returns a finding in one sentence, as headlines have it.
 func summary(f verdict.Finding) string { return clean(sentence(f)) + clean(on(add(nil, f.Target))) }
 
-// Headline is the outcome in one sentence, "incompatible: torch 2.9.0+cu130 cannot run on driver 535.183.01".
+// Headline returns the outcome in one sentence, "incompatible: torch 2.9.0+cu130 cannot run on driver 535.183.01".
 func Headline(r Report) string {
 	p := &page{}
 	p.headline(r, together(r.Findings, p.brief))

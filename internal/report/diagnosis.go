@@ -43,7 +43,7 @@ const (
 	Open      Result = "unknown"   // too little is known of it
 )
 
-// ResultOf is what a machine tells of the error of a log with a rule, or with none.
+// ResultOf returns what a machine tells of the error of a log with a rule, or with none.
 func ResultOf(rule string, findings, apart []verdict.Finding, v verdict.Verdict) Result {
 	open := func(m verdict.Missing) bool { return m.Rule == rule }
 	switch {
@@ -81,7 +81,7 @@ func ExplainedJSON(w io.Writer, e Explained, _ Style) error {
 var blameColour = map[logs.Blame]string{logs.Environment: red, logs.Hardware: red, logs.Program: yellow,
 	logs.Unknown: cyan, logs.None: green}
 
-// BlamedSide is a side in the words of the screen.
+// BlamedSide returns a side in the words of the screen.
 func BlamedSide(b logs.Blame) string {
 	if b == logs.None {
 		return "nothing wrong"
@@ -246,7 +246,7 @@ func (p *page) decided(all []string) {
 	}
 }
 
-// candidates are what it may be, each with the command that would decide.
+// candidates writes what the cause may be, each with the command that would decide.
 func (p *page) candidates(all []logs.Candidate) {
 	if len(all) > 0 {
 		p.line()
@@ -294,8 +294,8 @@ func (p *page) writeMore(d logs.Diagnosis, compared bool) {
 	}
 }
 
-// Cause is the page of a cause from its signatures, in Markdown: what it means, how it looks, what to do, where it was
-// seen.
+// Cause returns the page of a cause from its signatures, in Markdown: what it means, how it looks, what to do, where it
+// was seen.
 func Cause(own []logs.Signature) []byte {
 	p := &page{}
 	p.line("# ", own[0].Cause)
@@ -316,7 +316,7 @@ func Cause(own []logs.Signature) []byte {
 	return p.Bytes()
 }
 
-// writeSeen are lines as programs printed them.
+// writeSeen writes lines as programs printed them.
 func (p *page) writeSeen(own []logs.Signature) {
 	title := "## What you see\n"
 	for _, sig := range own {

@@ -96,7 +96,7 @@ func (p *page) short(value string) string {
 	return short(value, valueLimit)
 }
 
-// readAt is where a fact was read, " (/proc/driver/nvidia/version)".
+// readAt returns where a fact was read, " (/proc/driver/nvidia/version)".
 func readAt(e verdict.Evidence) string {
 	if e.From == "" || speaks(e) {
 		return ""
@@ -168,8 +168,8 @@ func pinWords(p verdict.Pin) string {
 // tools is the order in which a pin's commands are shown.
 var tools = []string{"pip", "uv", "apt", "dnf"}
 
-// commands are the tools whose commands for a pin are shown; tools that this page does not know come last. uv is left
-// out where there is pip.
+// commands returns the tools whose commands for a pin are shown; tools that this page does not know come last. uv is
+// left out where there is pip.
 func (p *page) commands(pin verdict.Pin) []string {
 	order := append(slices.Clone(tools), slices.Sorted(maps.Keys(pin.Commands))...)
 	var list []string

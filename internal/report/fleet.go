@@ -64,7 +64,7 @@ func fleetText(w io.Writer, f Fleet, s Style) error {
 	return err
 }
 
-// unreadName is the node that a document names, with the place of the document.
+// unreadName returns the node that a document names, with the place of the document.
 func unreadName(u fleet.Unread) string {
 	if u.Node == "" {
 		return u.Document
@@ -78,7 +78,7 @@ var outcomeColour = map[verdict.Outcome]string{
 // drifts reports whether a group's nodes only differ from others.
 func drifts(g fleet.Group) bool { return slices.Equal(g.Rules, []string{"fleet-drift"}) }
 
-// fleetWords is the fleet in one sentence. Each node is counted once.
+// fleetWords returns the fleet in one sentence. Each node is counted once.
 func fleetWords(f Fleet) string {
 	if f.Nodes == 0 {
 		return "no node was found in what was given" + besidesNodes(f)
@@ -107,7 +107,7 @@ func fleetWords(f Fleet) string {
 	return with + strings.Join(parts, ", ") + besidesNodes(f)
 }
 
-// besidesNodes is what the nodes' outcomes do not tell.
+// besidesNodes returns what the nodes' outcomes do not tell.
 func besidesNodes(f Fleet) string {
 	text := ""
 	for _, c := range []struct {
@@ -148,7 +148,7 @@ func (p *page) nodes(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:4], ", "), len(names)-4)
 }
 
-// kindsByNode is where each node's facts are.
+// kindsByNode returns where each node's facts are.
 func kindsByNode(f Fleet) map[string]*fleet.Kind {
 	kinds := map[string]*fleet.Kind{}
 	for i := range f.Kinds {
@@ -244,7 +244,7 @@ func causesOf(f Fleet) []causeRow {
 // inFull is how many groups of an outcome have a paragraph; of further ones, which are the smallest, a line each is left.
 const inFull = 12
 
-// groups are the nodes by cause.
+// groups writes the nodes by cause.
 func (p *page) groups(f Fleet) {
 	kinds := kindsByNode(f)
 	shown, rule := map[verdict.Outcome]int{}, ""
@@ -266,7 +266,7 @@ func (p *page) groups(f Fleet) {
 	}
 }
 
-// fleetGroup is one paragraph: who it is, why, what to do, what the nodes have; or one line.
+// fleetGroup writes one paragraph: who it is, why, what to do, what the nodes have; or one line.
 func (p *page) fleetGroup(g fleet.Group, kinds map[string]*fleet.Kind, full bool) {
 	title := paintedText{outcomeColour[g.Outcome], join(": ", string(g.Outcome), strings.Join(g.Rules, ", "))}
 	who := plural(len(g.Nodes), "node") + ": " + p.nodes(g.Nodes)
@@ -293,7 +293,7 @@ func (p *page) fleetGroup(g fleet.Group, kinds map[string]*fleet.Kind, full bool
 	}
 }
 
-// have is what the nodes of a group have, and how many have it.
+// have returns what the nodes of a group have, and how many have it.
 func (p *page) have(g fleet.Group, kinds map[string]*fleet.Kind) string {
 	var drivers, gpus, builds, warnings tally
 	for _, node := range g.Nodes {
@@ -346,7 +346,7 @@ func (t *tally) add(value string) {
 	t.count[value]++
 }
 
-// words are the values, the most common first, with their nodes where not all have one; of many the first.
+// words returns the values, the most common first, with their nodes where not all have one; of many the first.
 func (t tally) words(nodes int, all bool) string {
 	slices.SortStableFunc(t.values, func(a, b string) int { return t.count[b] - t.count[a] })
 	var parts []string
@@ -363,8 +363,8 @@ func (t tally) words(nodes int, all bool) string {
 	return strings.Join(parts, ", ")
 }
 
-// drifts are a paragraph for each difference: what differs, and who stands out. Differences that divide the nodes alike,
-// as a driver and its CUDA do, are one.
+// drifts writes a paragraph for each difference: what differs, and who stands out. Differences that divide the nodes
+// alike, as a driver and its CUDA do, are one.
 func (p *page) drifts(f Fleet) {
 	for _, same := range alikeDrifts(f.Drift) {
 		d := same[0]
@@ -422,7 +422,7 @@ func (p *page) doubtful(f Fleet) {
 	p.nodesOf("! from the future", "documents dated after today:", future)
 }
 
-// stale are a paragraph for documents that are old, and one for each way in which a time is wrong.
+// stale writes a paragraph for documents that are old, and one for each way in which a time is wrong.
 func (p *page) stale(list []fleet.Stale) {
 	list = slices.DeleteFunc(slices.Clone(list), func(s fleet.Stale) bool { return s.Reason == fleet.Future })
 	var order []string
@@ -448,7 +448,7 @@ func (p *page) stale(list []fleet.Stale) {
 	}
 }
 
-// nodesOf is a paragraph of nodes of which one thing is to be said.
+// nodesOf writes a paragraph of nodes of which one thing is to be said.
 func (p *page) nodesOf(title, text string, names []string) {
 	switch len(names) {
 	case 0:
@@ -462,7 +462,8 @@ func (p *page) nodesOf(title, text string, names []string) {
 	p.wrap(4, text, paintedText{yellow, title}, ": ")
 }
 
-// unreadDocuments are a paragraph for each reason why documents cannot be read, whatever the byte or the version in it.
+// unreadDocuments writes a paragraph for each reason why documents cannot be read, whatever the byte or the version in
+// it.
 func (p *page) unreadDocuments(f Fleet) {
 	var order []string
 	names, first := map[string][]string{}, map[string]string{}
@@ -521,7 +522,7 @@ func formula(cell string) string {
 	return cell
 }
 
-// rulesOf are the rules of a kind's findings of one severity.
+// rulesOf returns the rules of a kind's findings of one severity.
 func rulesOf(k fleet.Kind, s verdict.Severity) string {
 	var rules []string
 	for _, f := range k.Findings {
@@ -635,7 +636,7 @@ var fleetGauges = []struct {
 	{"run_timestamp_seconds", "Unix time of the last run.", func(f Fleet) []sample { return runSamples(f.Tool) }},
 }
 
-// howMany is one sample without labels.
+// howMany returns one sample without labels.
 func howMany(n int) []sample { return []sample{{"", float64(n)}} }
 
 func driftSamples(f Fleet) []sample {

@@ -15,7 +15,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// aFleet is a fleet with a bit of everything; one node's name is hostile.
+// aFleet returns a fleet with a bit of everything; one node's name is hostile.
 func aFleet(t *testing.T) Fleet {
 	t.Helper()
 	asked := []fleet.WhatIf{{Text: "driver=450.80.02", Driver: "450.80.02"}}
@@ -94,7 +94,7 @@ func TestFleetText(t *testing.T) {
 	}
 }
 
-// messyFleet is 1,000 nodes: every hundredth with an old driver, every tenth old, 40 kernels, a home for each, 100
+// messyFleet returns 1,000 nodes: every hundredth with an old driver, every tenth old, 40 kernels, a home for each, 100
 // documents that cannot be read, and one node whose NCCL is not the others'.
 func messyFleet() Fleet {
 	j := fleet.NewJudge(matrix.Embedded(), verdict.Policy{}, nil)

@@ -58,7 +58,7 @@ var (
 	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-// githubPlace is the file and the line beside which GitHub shows a finding, as a command's first properties.
+// githubPlace returns the file and the line beside which GitHub shows a finding, as a command's first properties.
 func githubPlace(f verdict.Finding, r Report) string {
 	line, ok := sourceLine(f, r)
 	if !ok {

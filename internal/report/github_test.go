@@ -80,7 +80,7 @@ func TestGitHubCannotBeInjected(t *testing.T) {
 	}
 }
 
-// undecidedAll is a report of hostile strings that says everything it can, what decides and is not known included.
+// undecidedAll returns a report of hostile strings that says everything it can, what decides and is not known included.
 func undecidedAll(s string) Report {
 	r := filled(s, verdict.Inconclusive)
 	r.Answers[0].Counts = true

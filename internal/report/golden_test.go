@@ -46,7 +46,7 @@ var pages = []view{
 // views are the pages and each of the other formats.
 var views = append(slices.Clone(pages), forPrograms()...)
 
-// forPrograms are the formats for programs, each with one golden file for all cases: a new format brings one.
+// forPrograms returns the formats for programs, each with one golden file for all cases: a new format brings one.
 func forPrograms() []view {
 	var list []view
 	for _, f := range Formats {
@@ -79,7 +79,7 @@ func TestGoldens(t *testing.T) {
 	noOthers(t, wanted)
 }
 
-// inOne is what a format says of each case, one after the other.
+// inOne returns what a format says of each case, one after the other.
 func inOne(t *testing.T, reports map[string]Report, view view) string {
 	t.Helper()
 	var b strings.Builder
@@ -167,7 +167,7 @@ func cases(t testing.TB) map[string]Report {
 	return reports
 }
 
-// judge is what cmd does, with a tool whose version never changes.
+// judge returns what cmd does, with a tool whose version never changes.
 func judge(t testing.TB, factsFile, argsFile string) Report {
 	t.Helper()
 	data, err := os.ReadFile(factsFile)

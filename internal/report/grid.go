@@ -161,7 +161,7 @@ func paragraph(text string, width int) string {
 	return b.String()
 }
 
-// screen is the width to write for: a terminal of unknown width is taken for one of 80 columns.
+// screen returns the width to write for: a terminal of unknown width is taken for one of 80 columns.
 func screen(s Style) int {
 	if s.Width > 0 {
 		return s.Width

@@ -35,7 +35,7 @@ func guardText(w io.Writer, f guard.Forecast, s Style) error {
 var decisions = map[guard.Decision]paintedText{guard.Fine: {green, "fine"}, guard.Breaks: {red, "breaks"},
 	guard.Unclear: {yellow, "unknown"}}
 
-// forecastHead is the decision in one sentence.
+// forecastHead writes the decision in one sentence.
 func (p *page) forecastHead(f guard.Forecast) {
 	p.wrap(2, ": "+headOf(f), decisions[f.Decision])
 }
@@ -67,7 +67,7 @@ func headOf(f guard.Forecast) string {
 	return command + " breaks nothing"
 }
 
-// forecastPlan is what the installer would do, and the builds whose release or answer changes by it.
+// forecastPlan writes what the installer would do, and the builds whose release or answer changes by it.
 func (p *page) forecastPlan(f guard.Forecast) {
 	lines := PlanLines(f.Plan)
 	if f.Others > 0 && len(lines) > 0 {
@@ -100,7 +100,7 @@ func orNone(release string) string {
 	return release
 }
 
-// wordOf is an answer in words; a build that is not there has none.
+// wordOf returns an answer in words; a build that is not there has none.
 func wordOf(a verdict.Answer) paintedText {
 	if a == "" {
 		return paintedText{"", "-"}
@@ -137,7 +137,8 @@ func untold(list []verdict.Missing) []string {
 	return lines
 }
 
-// instead is what to ask for in the place of a command that breaks: one that was tried, else what mends the first error.
+// instead writes what to ask for in place of a command that breaks: one that was tried, else what mends the first
+// error.
 func (p *page) instead(f guard.Forecast) {
 	switch {
 	case f.Instead != nil:

@@ -79,8 +79,8 @@ type imageLine struct {
 	text  string
 }
 
-// imageLines are the rows, each with the others of which the same is said, and the names of its machines where the image's
-// other machines differ.
+// imageLines returns the rows, each with the others of which the same is said, and the names of its machines where the
+// image's other machines differ.
 func imageLines(rows []ImageRow, p *page) []imageLine {
 	var lines []imageLine
 	machines := map[imageLine][]string{}
@@ -101,7 +101,7 @@ func imageLines(rows []ImageRow, p *page) []imageLine {
 	return lines
 }
 
-// imageText is what follows the outcome of an image on a machine.
+// imageText returns what follows the outcome of an image on a machine.
 func imageText(r Report, p *page) string {
 	if r.Facts.Image == nil && len(r.Facts.Unread) > 0 {
 		return ": not read: " + r.Facts.Unread[0].Reason
@@ -110,7 +110,7 @@ func imageText(r Report, p *page) string {
 	return outcomeText(r, together(r.Findings, p.brief))
 }
 
-// withoutTargets is a report that does not say again for which machine it is.
+// withoutTargets returns a report that does not say again for which machine it is.
 func withoutTargets(r Report) Report {
 	r.Targets = nil
 	r.Answers, r.Findings, r.Unknown = slices.Clone(r.Answers), slices.Clone(r.Findings), slices.Clone(r.Unknown)

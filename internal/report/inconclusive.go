@@ -11,8 +11,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// openFact is the missing fact that leaves the verdict open: of a build that counts, else of a requirement; nil when
-// there was nothing to compare.
+// openFact returns the missing fact that leaves the verdict open: of a build that counts, else of a requirement; nil
+// when there was nothing to compare.
 func openFact(r Report) *verdict.Missing {
 	i := slices.IndexFunc(r.Unknown, func(u verdict.Missing) bool { return decides(r, u) && u.Why != "" })
 	if i < 0 { // what the file itself leaves open goes before what flags supply
@@ -88,7 +88,7 @@ func open(u verdict.Missing) string {
 	return u.Missing
 }
 
-// article is a requirement's name with its article.
+// article returns a requirement's name with its article.
 func article(name string) string {
 	if name == "efa" {
 		return "an EFA adapter"
@@ -262,7 +262,7 @@ func (p *page) unknowns(r Report) {
 // briefGaps is how many unknown things a page names that is not about them.
 const briefGaps = 5
 
-// howNamed is how a release comes to be named: in the file, or on the command line.
+// howNamed returns how a release comes to be named: in the file, or on the command line.
 func howNamed(r Report) string {
 	for _, e := range r.Facts.Environments {
 		for _, b := range e.Builds {
@@ -321,7 +321,7 @@ func onlyPasted(probes []facts.Status) bool {
 	})
 }
 
-// places are the things that are not there and where they were looked for; a tree at rest has no NVML to ask.
+// places returns the things that are not there and where they were looked for; a tree at rest has no NVML to ask.
 func places(r Report, there parts) [][2]string {
 	nvml, why := "NVML, ", ""
 	switch state := r.Facts.Driver.NVML; {

@@ -28,7 +28,8 @@ func Markdown(w io.Writer, r Report, _ Style) error {
 	return err
 }
 
-// codeBlock is text as a block of code, between more backquotes than it has together (CommonMark, fenced code blocks).
+// codeBlock returns text as a block of code, between more backquotes than it has together (CommonMark, fenced code
+// blocks).
 func codeBlock(text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -40,5 +41,5 @@ func codeBlock(text string) string {
 // home matches the name of a user in a path.
 var home = lazyregexp.New(`(/home/|/Users/)[^/\s:,;()'"]+`)
 
-// withoutUsers is text without the names of users that its paths have.
+// withoutUsers returns text without the names of users that its paths have.
 func withoutUsers(text string) string { return home.ReplaceAllString(text, "${1}USER") }

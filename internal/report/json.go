@@ -64,7 +64,7 @@ func factsLine(w io.Writer, f facts.Facts, _ Style) error {
 	return err
 }
 
-// compactJSON is a value as JSON on one line.
+// compactJSON returns a value as JSON on one line.
 func compactJSON(value any) ([]byte, error) {
 	var b bytes.Buffer
 	err := encode(&b, value, "")

@@ -126,12 +126,13 @@ func comparison(r Report) junitCase {
 	return c
 }
 
-// newCase is a case that passes. Jenkins makes a package of what stands before the last dot, GitLab shows all of it.
+// newCase returns a case that passes. Jenkins makes a package of what stands before the last dot, GitLab shows all of
+// it.
 func newCase(rule, subject, target string) junitCase {
 	return junitCase{Class: "cudacompat." + rule, Name: clean(subject + on(add(nil, target)))}
 }
 
-// casesOf are the cases of one rule.
+// casesOf returns the cases of one rule.
 func casesOf(rule string, r Report) []junitCase {
 	var cases []junitCase
 	for _, f := range r.Findings {

@@ -41,7 +41,7 @@ func UnknownLine(w io.Writer, why string) error {
 	return err
 }
 
-// lineText is the verdict and what must stay of it when it is cut.
+// lineText returns the verdict and what must stay of it when it is cut.
 func lineText(r Report) (text, tail string) {
 	switch r.Outcome {
 	case verdict.Incompatible:
@@ -58,7 +58,7 @@ func lineText(r Report) (text, tail string) {
 	return "OK " + worksText(r), besides(r)
 }
 
-// failure is a finding in few words: its rule, what it needs and what there is.
+// failure returns a finding in few words: its rule, what it needs and what there is.
 func failure(f verdict.Finding) string {
 	target := ""
 	if f.Target != "" {
@@ -87,7 +87,7 @@ func firstStep(f verdict.Finding, room int) string {
 	return clean(fix + f.Steps[0].Run)
 }
 
-// missing is the fact without which nothing can be said.
+// missing returns the fact without which nothing can be said.
 func missing(r Report) string {
 	if u := openFact(r); u != nil {
 		return fmt.Sprintf("%s: %s: %s", u.Rule, cmp.Or(u.Of, u.Subject), open(*u))
@@ -95,7 +95,7 @@ func missing(r Report) string {
 	return nothing(r)
 }
 
-// besides is what a compatible verdict must not hide.
+// besides returns what a compatible verdict must not hide.
 func besides(r Report) string {
 	text := ""
 	if n := r.Count(verdict.Warning); n > 0 {
@@ -107,7 +107,7 @@ func besides(r Report) string {
 	return text
 }
 
-// firstOf is the first finding of a severity, the zero Finding where there is none.
+// firstOf returns the first finding of a severity, the zero Finding where there is none.
 func firstOf(findings []verdict.Finding, s verdict.Severity) verdict.Finding {
 	for _, f := range findings {
 		if f.Severity == s {

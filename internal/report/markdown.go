@@ -74,7 +74,8 @@ func (l *layout) flush() {
 	l.prose = nil
 }
 
-// spans are the parts of a line. On a screen with colours, what stands between backquotes loses them and is coloured.
+// spans returns the parts of a line. On a screen with colours, what stands between backquotes loses them and is
+// coloured.
 func (l *layout) spans(line string) []any {
 	if !l.style.Colour {
 		return []any{line}

@@ -22,7 +22,7 @@ const (
 
 func (s NagiosState) String() string { return [...]string{"OK", "WARNING", "CRITICAL", "UNKNOWN"}[s] }
 
-// NagiosStateOf is the state of a verdict. What could not be judged goes before a warning: it may hide worse.
+// NagiosStateOf returns the state of a verdict. What could not be judged goes before a warning: it may hide worse.
 func NagiosStateOf(v verdict.Verdict) NagiosState {
 	switch {
 	case v.Outcome == verdict.Incompatible:
@@ -66,13 +66,13 @@ func Nagios(w io.Writer, r Report, _ Style) error {
 // withoutPipes keeps "|" out of text: performance data begins there.
 func withoutPipes(text string) string { return strings.ReplaceAll(text, "|", "/") }
 
-// perfdata is label=value;warn;crit: one error is critical, one warning a warning.
+// perfdata returns label=value;warn;crit: one error is critical, one warning a warning.
 func perfdata(r Report) string {
 	return fmt.Sprintf("errors=%d;;0 warnings=%d;0 unknown=%d passed=%d waived=%d",
 		r.Count(verdict.Error), r.Count(verdict.Warning), len(r.Unknown), len(r.Passed), len(r.Suppressed))
 }
 
-// wholeLines is as many whole lines as there is room for, with the number of those left out.
+// wholeLines returns as many whole lines as there is room for, with the number of those left out.
 func wholeLines(lines []string, limit int) string {
 	text := ""
 	for i, line := range lines {

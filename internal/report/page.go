@@ -29,7 +29,7 @@ var (
 	bold   = "1"
 )
 
-// heading is a line's first words as a screen with colours shows them.
+// heading returns a line's first words as a screen with colours shows them.
 func (s Style) heading(text string) string {
 	if !s.Colour || text == "" {
 		return text
@@ -49,7 +49,7 @@ func (p *page) line(parts ...any) {
 	p.WriteByte('\n')
 }
 
-// safe is text fit for the reader's terminal.
+// safe returns text fit for the reader's terminal.
 func (p *page) safe(text string) string {
 	text = clean(text)
 	if p.style.Private {
@@ -110,7 +110,7 @@ func (p *page) wrap(hang int, text string, lead ...any) {
 // one long word may be wider.
 func Fold(text string, first, rest int) []string { return fold(text, first, rest, true) }
 
-// fold is Fold where the width is limited, else the text in one line.
+// fold does what Fold does if the width is limited, and returns the text in one line if it is not.
 func fold(text string, first, rest int, limited bool) []string {
 	if !limited {
 		return []string{strings.Join(words(text), " ")}

@@ -65,7 +65,7 @@ func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 	return err
 }
 
-// pinStep is a step of a set: another way to its driver, in words.
+// pinStep returns a step of a set: another way to its driver, in words.
 func pinStep(step pin.Step, width int) string {
 	word, text := "", clean(step.Say)
 	if step.Or {
@@ -149,7 +149,7 @@ func pinsRequirements(w io.Writer, pins pin.Sets, _ Style) error {
 	return pinFile(w, pins, Requirements)
 }
 
-// Requirements are a set as the lines that pip and uv take with -r.
+// Requirements returns a set as the lines that pip and uv take with -r.
 func Requirements(s pin.Set) string {
 	return pinLines(s, func(p pin.Package) pin.Package { return p }, "--")
 }

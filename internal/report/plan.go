@@ -19,7 +19,8 @@ func (p *page) plan(r Report) {
 	}
 }
 
-// PlanLines are what a plan does, in words: "replaces torch 2.6.0 with 2.7.0 and 14 libraries", "installs vllm 0.19.1".
+// PlanLines returns what a plan does, in words: "replaces torch 2.6.0 with 2.7.0 and 14 libraries", "installs vllm
+// 0.19.1".
 func PlanLines(p facts.Plan) []string {
 	var replaced, installed, removed []string
 	libraries := map[string]int{}

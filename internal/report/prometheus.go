@@ -55,7 +55,7 @@ var gauges = []gauge{
 	{"run_timestamp_seconds", "Unix time of the last run.", func(r Report) []sample { return runSamples(r.Tool) }},
 }
 
-// runSamples are when the program ran: a verdict stands until the next run, and there may be none.
+// runSamples returns when the program ran: a verdict stands until the next run, and there may be none.
 func runSamples(t Tool) []sample {
 	if t.Run == 0 {
 		return nil
@@ -63,7 +63,7 @@ func runSamples(t Tool) []sample {
 	return []sample{{"", float64(t.Run)}}
 }
 
-// labelledSample is a sample of value 1 with label names and values in turn.
+// labelledSample returns a sample of value 1 with label names and values in turn.
 func labelledSample(pairs ...string) sample { return valuedSample(1, pairs...) }
 
 func valuedSample(value float64, pairs ...string) sample {
@@ -172,7 +172,7 @@ func answerSamples(r Report) []sample {
 	return list
 }
 
-// componentSamples are each version of each component once, however many places have it.
+// componentSamples returns each version of each component once, however many places have it.
 func componentSamples(r Report) []sample {
 	list := []sample{}
 	component := func(name, version string) {

@@ -49,7 +49,7 @@ var (
 	durationForm = regexp.MustCompile(`^(\d+[smhd])?$`)
 )
 
-// written are the metrics that the program writes, each with its labels and those that Prometheus adds.
+// written returns the metrics that the program writes, each with its labels and those that Prometheus adds.
 func written(t *testing.T) map[string][]string {
 	t.Helper()
 	texts := []string{shown(t, "prometheus")}
@@ -71,8 +71,8 @@ func written(t *testing.T) map[string][]string {
 	return metrics
 }
 
-// ruleFaults are what is wrong with a file of rules: keys that Prometheus does not know, metrics and labels that the
-// program does not write.
+// ruleFaults returns what is wrong with a file of rules: keys that Prometheus does not know, metrics and labels that
+// the program does not write.
 func ruleFaults(text []byte, metrics map[string][]string) (alerts, faults []string) {
 	var file ruleFile
 	if err := strict(text, &file); err != nil {
@@ -104,7 +104,7 @@ func ruleFaults(text []byte, metrics map[string][]string) (alerts, faults []stri
 	return alerts, faults
 }
 
-// seriesFaults are the metrics and labels in an expression or a series that do not exist, and the labels that do.
+// seriesFaults returns the metrics and labels in an expression or a series that do not exist, and the labels that do.
 func seriesFaults(name, expr string, metrics map[string][]string) (known, faults []string) {
 	if strings.HasPrefix(expr, "node_uname_info{") {
 		return nil, nil // node_exporter's own

@@ -54,7 +54,7 @@ type Tool struct {
 	Run int64 `json:"-"`
 }
 
-// OwnTables are the names of the tables in which a site's own rows stand.
+// OwnTables returns the names of the tables in which a site's own rows stand.
 func OwnTables(sources []matrix.TableSource) []string {
 	var names []string
 	for _, s := range sources {
@@ -93,7 +93,7 @@ func New(tool Tool, node facts.Facts, targets []matrix.Target, verdict verdict.V
 	return r
 }
 
-// askedTarget is what the caller said of the target, the same for all instances.
+// askedTarget returns what the caller said of the target, the same for all instances.
 func (r Report) askedTarget(what func(Target) string) string {
 	for _, t := range r.Targets {
 		if text := what(t); text != "" {

@@ -113,8 +113,8 @@ func requiresText(w io.Writer, r Requires, s Style) error {
 	return err
 }
 
-// conditional is what is needed of hosts where the rest is for the image to bring: as if it did, which the first sentence
-// says.
+// conditional returns what is needed of hosts where the rest is for the image to bring: as if it did, which the first
+// sentence says.
 func (r Requires) conditional() Requires {
 	if !r.leftToImage() {
 		return r
@@ -131,7 +131,7 @@ func (r Requires) leftToImage() bool {
 	return slices.ContainsFunc(r.GPUs, func(g requires.GPU) bool { return !slices.Equal(g.Provided, g.Drivers) })
 }
 
-// requiresWords is the need in one sentence.
+// requiresWords returns the need in one sentence.
 func requiresWords(r Requires) (text, colour string) {
 	groups := hostGroups(r)
 	switch {
@@ -150,7 +150,7 @@ func requiresWords(r Requires) (text, colour string) {
 	return hostWords(groups), green
 }
 
-// forLackOf is the first fact of a build without which no host can be named.
+// forLackOf returns the first fact of a build without which no host can be named.
 func (r Requires) forLackOf() string {
 	i := slices.IndexFunc(r.Needs, func(n requires.Need) bool { return n.Subject != "" && n.Missing != "" })
 	if i < 0 {
@@ -163,7 +163,7 @@ func (r Requires) forLackOf() string {
 	return ", because facts about " + n.Subject + " are missing"
 }
 
-// refusal is the need that no host meets, whatever its GPU and driver; empty where several needs refuse them all.
+// refusal returns the need that no host meets, whatever its GPU and driver; empty where several needs refuse them all.
 func (r Requires) refusal() string {
 	i := slices.IndexFunc(r.Needs, func(n requires.Need) bool {
 		return len(n.Drivers)+len(n.GPUs) == 0 && n.Missing == ""
@@ -174,7 +174,7 @@ func (r Requires) refusal() string {
 	return ": " + limitWords(r.Needs[i])
 }
 
-// hostWords are the oldest driver that will do, and the capabilities.
+// hostWords returns the oldest driver that will do, and the capabilities.
 func hostWords(groups []hostGroup) string {
 	var capabilities []string
 	var differ bool
@@ -205,7 +205,7 @@ func capabilityWords(list []string) string {
 	return strings.Join(slices.Compact(list), ", ")
 }
 
-// either is a list of which one will do: "7.5, 8.0 or 9.0".
+// either returns a list of which one will do: "7.5, 8.0 or 9.0".
 func either(list string) string {
 	if i := strings.LastIndex(list, ", "); i >= 0 {
 		return list[:i] + " or" + list[i+1:]
@@ -376,8 +376,8 @@ func (p *page) gpusBy(r Requires, lead string, said func(requires.GPU) (string, 
 	}
 }
 
-// missingFacts are those for lack of which some GPUs cannot be judged. What is missing of the artefact itself is said
-// once, for all.
+// missingFacts returns those for lack of which some GPUs cannot be judged. What is missing of the artefact itself is
+// said once, for all.
 func missingFacts(r Requires, g requires.GPU) string {
 	if len(r.Unknown) > 0 {
 		return ""
@@ -451,7 +451,8 @@ func (p *page) limits(r Requires) {
 	}
 }
 
-// limitWords are a need as a sentence: the build that has it, the line that asks for the build, the need, and the row.
+// limitWords returns a need as a sentence: the build that has it, the line that asks for the build, the need, and the
+// row.
 func limitWords(n requires.Need) string {
 	subject, text := cmp.Or(n.Subject, "the GPU"), n.Need
 	if n.From != "" {
@@ -490,7 +491,7 @@ func (r Requires) products(n requires.Need) int {
 	return count
 }
 
-// requiresCount is the last line.
+// requiresCount returns the last line.
 func requiresCount(r Requires) string {
 	admitted, undecided, refused := 0, 0, 0
 	for _, g := range r.GPUs {

@@ -44,7 +44,7 @@ type Silence string
 
 func (s Silence) Error() string { return string(s) }
 
-// noHost is why a dialect can name no host.
+// noHost returns why a dialect can name no host.
 func noHost(r Requires) error {
 	switch {
 	case r.Undecided():
@@ -55,7 +55,7 @@ func noHost(r Requires) error {
 	return Silence("no host of the tables can run this, so there is nothing to ask of a scheduler: -o text says why")
 }
 
-// arch is the hosts' architecture: the artefact's, else x86_64.
+// arch returns the hosts' architecture: the artefact's, else x86_64.
 func (r Requires) arch() string {
 	for _, b := range r.Builds {
 		if b.Arch != "" {
@@ -65,12 +65,12 @@ func (r Requires) arch() string {
 	return "x86_64"
 }
 
-// capabilities are those of hosts of one architecture.
+// capabilities returns those of hosts of one architecture.
 func (r Requires) capabilities(arch string) []requires.Capability {
 	return slices.DeleteFunc(r.GroupByCapability(), func(c requires.Capability) bool { return c.Arch != arch })
 }
 
-// semanticVersion is a version as semantic versioning has it: three parts, no leading zeros.
+// semanticVersion returns a version as semantic versioning has it: three parts, no leading zeros.
 func semanticVersion(text string) string {
 	v := version.Of(text)
 	parts := strings.Split(text, ".")
@@ -87,7 +87,7 @@ func semanticVersion(text string) string {
 	return strings.Join(parts[:3], ".")
 }
 
-// nvidiaRequire is NVIDIA_REQUIRE_CUDA of a container image: an OR, by spaces, of ANDs, by commas
+// nvidiaRequire returns the NVIDIA_REQUIRE_CUDA of a container image: an OR, by spaces, of ANDs, by commas
 // (https://github.com/NVIDIA/libnvidia-container, src/cli/dsl.c). It is asked of each GPU that the host's driver shows.
 // A driver that does not know a product does not show it, so what only a product asks of its driver is left to that:
 // the words cannot name a product, and would keep all others of its capability off.
@@ -124,7 +124,7 @@ func productsLeft(c requires.Capability) []string {
 	return left
 }
 
-// cel is a selector of a ResourceClaim for NVIDIA's DRA driver: the attributes of a device as it publishes them,
+// cel returns a selector of a ResourceClaim for NVIDIA's DRA driver: the attributes of a device as it publishes them,
 // semantic versions without leading zeros (https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu).
 func cel(r Requires) (spelling, error) {
 	var terms []string
@@ -142,7 +142,7 @@ func cel(r Requires) (spelling, error) {
 const celHead = `device.driver == "gpu.nvidia.com" && cel.bind(gpu, device.attributes["gpu.nvidia.com"],
   `
 
-// celGroups are the alternatives: for each capability the GPUs that are like most, then those that differ by name.
+// celGroups returns the alternatives: for each capability the GPUs that are like most, then those that differ by name.
 func celGroups(r Requires) [][]string {
 	var groups [][]string
 	for _, g := range r.GPUs {
@@ -180,7 +180,7 @@ func celNames(names []string) string {
 	return "gpu.productName in [" + strings.Join(quoted, ", ") + "]"
 }
 
-// celDrivers are the comparisons of each range.
+// celDrivers returns the comparisons of each range.
 func celDrivers(list requires.Drivers) [][]string {
 	var all [][]string
 	for _, d := range list {

@@ -78,7 +78,7 @@ func (p *page) causes(list []requires.Need) {
 	}
 }
 
-// changeWords are the drivers before and after, with the rules that refuse what was taken before.
+// changeWords returns the drivers before and after, with the rules that refuse what was taken before.
 func changeWords(c requires.Change) string {
 	text := beforeAndNow(c)
 	var rules []string
@@ -93,7 +93,7 @@ func changeWords(c requires.Change) string {
 	return text
 }
 
-// beforeAndNow are the drivers that a change takes away and leaves.
+// beforeAndNow returns the drivers that a change takes away and leaves.
 func beforeAndNow(c requires.Change) string {
 	text := driverWords(c.Old) + " before, "
 	if len(c.New) > 0 || len(c.Undecided) == 0 {
@@ -132,7 +132,7 @@ func targetWord(t requires.TargetChange) string {
 	return "never  "
 }
 
-// diffWords is the change in one sentence.
+// diffWords returns the change in one sentence.
 func diffWords(r Requires) (text, colour string) {
 	var lost, open []string // hosts
 	for _, t := range r.Diff.Targets {
@@ -168,7 +168,7 @@ func diffWords(r Requires) (text, colour string) {
 	return "no host is lost and none is gained", green
 }
 
-// costs are the changes that take something away, counted.
+// costs returns the changes that take something away, counted.
 func (r Requires) costs() []string {
 	var list []string
 	for _, cost := range []struct{ words, kinds string }{
@@ -187,8 +187,8 @@ func (r Requires) costs() []string {
 	return list
 }
 
-// diffFindings are what takes something away, as findings on the lines that do it: one for each cause, with all that it
-// changes. What is not known is no error.
+// diffFindings returns what takes something away, as findings on the lines that do it: one for each cause, with all
+// that it changes. What is not known is no error.
 func diffFindings(r Requires) []verdict.Finding {
 	var list []verdict.Finding
 	at := map[string]int{}
@@ -224,7 +224,7 @@ func diffFinding(n requires.Need, change string, lost bool) verdict.Finding {
 		Do: []string{"keep the older version for these hosts, or take them out of the pool"}}
 }
 
-// diffReport is a report of the changes, for the formats that show findings beside a file.
+// diffReport returns a report of the changes, for the formats that show findings beside a file.
 func diffReport(r Requires) Report {
 	v := verdict.Verdict{Outcome: verdict.Compatible, Findings: diffFindings(r)}
 	if r.Diff.Lost() {

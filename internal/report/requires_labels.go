@@ -31,8 +31,8 @@ const (
 	labelSlices     = "nvidia.com/gpu.slices.gi" // only where all GPUs are cut into MIG devices
 )
 
-// nodeAffinity is the affinity of a pod by the labels of GPU feature discovery: terms are an OR, their lines an AND. Of
-// each capability it admits the drivers that all of its GPUs take, then what some products take beyond them.
+// nodeAffinity returns the affinity of a pod by the labels of GPU feature discovery: terms are an OR, their lines an
+// AND. Of each capability it admits the drivers that all of its GPUs take, then what some products take beyond them.
 func nodeAffinity(r Requires) (spelling, error) {
 	var terms [][]expression
 	for _, arch := range []struct{ host, label string }{{"x86_64", "amd64"}, {"aarch64", "arm64"}} {
@@ -66,7 +66,7 @@ func nodeAffinity(r Requires) (spelling, error) {
 	return spelling{"#", b.String(), nil}, nil
 }
 
-// termsOf is a term for each of some alternatives.
+// termsOf returns a term for each of some alternatives.
 func termsOf(host expression, of []expression, alternatives [][]expression) [][]expression {
 	var terms [][]expression
 	for _, one := range alternatives {
@@ -87,8 +87,8 @@ func productTerm(c requires.Capability, g requires.GPU) []expression {
 // notOfLabels is what GPU feature discovery leaves out of a name.
 var notOfLabels = lazyregexp.New(`[^A-Za-z0-9-_. ]`)
 
-// productLabels are the values that GPU feature discovery may give for some names: NVML prints them with and without the
-// vendor, and a GPU that several pods share is said to be.
+// productLabels returns the values that GPU feature discovery may give for some names: NVML prints them with and
+// without the vendor, and a GPU that several pods share is said to be.
 func productLabels(names []string) []string {
 	var list []string
 	for _, name := range names {
@@ -118,7 +118,7 @@ func sameDrivers(list []requires.Capability) [][]requires.Capability {
 	return groups
 }
 
-// capabilityTerms are the majors with their minors.
+// capabilityTerms returns the majors with their minors.
 func capabilityTerms(list []requires.Capability) [][]expression {
 	var terms [][]expression
 	for _, c := range list {
@@ -136,7 +136,7 @@ func capabilityTerms(list []requires.Capability) [][]expression {
 
 func quote(text string) string { return strconv.Quote(text) }
 
-// driverTerms are the alternatives for ranges of drivers: later branches, later releases of the first branch, later
+// driverTerms returns the alternatives for ranges of drivers: later branches, later releases of the first branch, later
 // revisions of the first release, and the same of what comes before an end.
 func driverTerms(ranges requires.Drivers) [][]expression {
 	var all [][]expression
@@ -153,10 +153,10 @@ func driverTerms(ranges requires.Drivers) [][]expression {
 // labelParts are the labels of a driver's three numbers.
 var labelParts = []string{"major", "minor", "revision"}
 
-// fromTerms are the alternatives for "at least this driver".
+// fromTerms returns the alternatives for "at least this driver".
 func fromTerms(v version.Number) [][]expression { return sideTerms(v, "Gt", v.Known()) }
 
-// beforeTerms are the alternatives for "before this driver".
+// beforeTerms returns the alternatives for "before this driver".
 func beforeTerms(v version.Number) [][]expression { return sideTerms(v, "Lt", false) }
 
 // sideTerms compare number by number: the first that differs decides; with itself, all equal will do too.
@@ -216,7 +216,7 @@ func installerVariables(r Requires) (spelling, error) {
 	return spelling{"#", text, left}, nil
 }
 
-// torchVariant is the local version of a torch, "cu130".
+// torchVariant returns the local version of a torch, "cu130".
 func torchVariant(b requires.Build) string {
 	_, local, _ := strings.Cut(b.Version, "+")
 	if b.Name != "torch" || !variantName.MatchString(local) {

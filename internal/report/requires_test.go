@@ -19,7 +19,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 )
 
-// required is what lines of a requirements file need.
+// required returns what lines of a requirements file need.
 func required(t *testing.T, lines string) Requires {
 	t.Helper()
 	f, err := probe.Given([]byte(lines))
@@ -163,7 +163,7 @@ func refusedByBuild(r Requires, g requires.GPU, driver string) bool {
 	})
 }
 
-// body is a dialect's text without its comments.
+// body returns a dialect's text without its comments.
 func body(text, comment string) string {
 	var lines []string
 	for line := range strings.Lines(text) {

@@ -136,8 +136,8 @@ func (p *page) buildRows(r Report) []row {
 	return rows
 }
 
-// wantedRows are the rows of a package that a file names, where it was judged by its name or compared with the framework
-// beside it.
+// wantedRows returns the rows of a package that a file names, where it was judged by its name or compared with the
+// framework beside it.
 func wantedRows(w facts.Requested, e facts.Environment, known bySubject, r Report) []row {
 	b := facts.Build{Name: w.Name, Version: w.Version, Specifier: w.Specifier, From: w.From}
 	subject := matrix.Subject(&b, &e)
@@ -190,7 +190,7 @@ func subjects(r Report) bySubject {
 	return s
 }
 
-// rowsOf is a build's row, and one more for each further answer that it has on other targets.
+// rowsOf returns a build's row, and one more for each further answer that it has on other targets.
 func rowsOf(b facts.Build, e facts.Environment, given []verdict.BuildAnswer, r Report) []row {
 	targets := map[verdict.Answer][]string{}
 	var kinds []verdict.Answer
@@ -225,7 +225,7 @@ func rowsOf(b facts.Build, e facts.Environment, given []verdict.BuildAnswer, r R
 	return rows
 }
 
-// all is "both", "all 3".
+// all returns "both", "all 3".
 func all(n int) string {
 	if n == 2 {
 		return "both"
@@ -241,7 +241,7 @@ func aside(r Report) string {
 	return " (not active)"
 }
 
-// buildDetails is "2.9.0+cu130", or, where the version does not tell, "0.6.2, CUDA 12".
+// buildDetails returns "2.9.0+cu130", or, where the version does not tell, "0.6.2, CUDA 12".
 func buildDetails(b facts.Build) string {
 	version := cmp.Or(b.Version, b.Specifier, "(version unknown)")
 	switch {

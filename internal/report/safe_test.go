@@ -29,7 +29,7 @@ func FuzzHarmless(f *testing.F) {
 	})
 }
 
-// filled is a report with every string set to s but those that only this program writes.
+// filled returns a report with every string set to s but those that only this program writes.
 func filled(s string, outcome verdict.Outcome) Report {
 	var r Report
 	fill(reflect.ValueOf(&r).Elem(), s)

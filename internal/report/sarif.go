@@ -128,8 +128,8 @@ func SARIF(w io.Writer, r Report, _ Style) error {
 	})
 }
 
-// sarifRules is every rule; those with results have their page, which GitHub shows beside an alert, and a link to what
-// the first result rests on.
+// sarifRules returns every rule; those with results have their page, which GitHub shows beside an alert, and a link to
+// what the first result rests on.
 func sarifRules(r Report, results []sarifResult) []sarifRule {
 	var list []sarifRule
 	for _, rule := range matrix.Rules() {
@@ -144,7 +144,7 @@ func sarifRules(r Report, results []sarifResult) []sarifRule {
 	return list
 }
 
-// publishedAddress is the first address of a source that a rule's findings name; empty where none does.
+// publishedAddress returns the first address of a source that a rule's findings name; empty where none does.
 func publishedAddress(r Report, rule string) string {
 	for _, f := range r.Findings {
 		i := slices.IndexFunc(f.Source, func(s string) bool { return strings.HasPrefix(s, "https://") })
@@ -155,14 +155,14 @@ func publishedAddress(r Report, rule string) string {
 	return ""
 }
 
-// meaning is the first paragraph of what a rule's page says under "What it means", as plain text in one line.
+// meaning returns the first paragraph of what a rule's page says under "What it means", as plain text in one line.
 func meaning(page string) string {
 	_, text, _ := strings.Cut(page, "## What it means\n\n")
 	text, _, _ = strings.Cut(text, "\n\n")
 	return strings.Join(strings.Fields(strings.ReplaceAll(text, "`", "")), " ")
 }
 
-// sarifResults are the findings, the waived ones last.
+// sarifResults returns the findings, the waived ones last.
 func sarifResults(r Report) []sarifResult {
 	list := []sarifResult{}
 	seen := map[string]int{}
@@ -194,12 +194,13 @@ func sarifOf(f verdict.Finding, r Report, seen map[string]int) sarifResult {
 	}
 }
 
-// withDetails is a sentence and the details after it, which may begin with the same sentence.
+// withDetails returns a sentence and the details after it, which may begin with the same sentence.
 func withDetails(sentence, details string) string {
 	return sentence + "\n" + strings.TrimPrefix(details, sentence+"\n")
 }
 
-// sarifPlace is a line of the file that was judged, which GitHub finds in the repository; else a file of the system.
+// sarifPlace returns a line of the file that was judged, which GitHub finds in the repository; else a file of the
+// system.
 func sarifPlace(f verdict.Finding, r Report) sarifPhysical {
 	if line, ok := sourceLine(f, r); ok {
 		return sarifPhysical{sarifArtifact{URI: relativeURI(r.Source)}, sarifRegion{line, 1, line, 1}}
@@ -207,7 +208,7 @@ func sarifPlace(f verdict.Finding, r Report) sarifPhysical {
 	return sarifPhysical{sarifArtifact{relativeURI(placeOf(f, r)), sarifRoot}, sarifStart}
 }
 
-// placeOf is the file that a finding rests on: of its evidence, else the environment of its subject, else the
+// placeOf returns the file that a finding rests on: of its evidence, else the environment of its subject, else the
 // driver's; "/" where nothing was read from any.
 func placeOf(f verdict.Finding, r Report) string {
 	var places []string
@@ -223,7 +224,7 @@ func placeOf(f verdict.Finding, r Report) string {
 	return "/"
 }
 
-// relativeURI is a path as a reference below the root, percent-encoded.
+// relativeURI returns a path as a reference below the root, percent-encoded.
 func relativeURI(path string) string {
 	path = strings.TrimLeft(path, "/")
 	if path == "" {
@@ -242,8 +243,8 @@ func fingerprint(f verdict.Finding) string {
 	return fmt.Sprintf("%x", sum[:8])
 }
 
-// notifications are the rules that could not be judged, a warning where that decides the outcome, and what could not
-// be looked at.
+// notifications returns the rules that could not be judged, a warning where that decides the outcome, and what could
+// not be looked at.
 func notifications(r Report) []sarifNotification {
 	list := []sarifNotification{}
 	if r.Outcome == verdict.Inconclusive && openFact(r) == nil {

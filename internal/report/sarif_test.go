@@ -137,7 +137,7 @@ func TestFingerprints(t *testing.T) {
 	}
 }
 
-// TestPlaces is where a result is said to be, from best to worst.
+// TestPlaces compares where a result is said to be, from best to worst.
 func TestPlaces(t *testing.T) {
 	from := func(list ...string) []verdict.Evidence {
 		var evidence []verdict.Evidence

@@ -94,8 +94,8 @@ func (b *script) ways(f verdict.Finding) {
 	}
 }
 
-// waysOf are the ways to mend a finding: what to install, each by itself, then the steps. Steps that are no other way
-// belong to the first pin.
+// waysOf returns the ways to mend a finding: what to install, each by itself, then the steps. Steps that are no other
+// way belong to the first pin.
 func waysOf(f verdict.Finding) [][]pin.Step {
 	var ways [][]pin.Step
 	for _, p := range f.Pins {
@@ -109,8 +109,8 @@ func waysOf(f verdict.Finding) [][]pin.Step {
 	return slices.Concat(ways, steps)
 }
 
-// pinWays are a pin's commands, each a way, pip's before uv's. Where one is apt's and one dnf's, the system is not known,
-// and they are words.
+// pinWays returns a pin's commands, each a way, pip's before uv's. Where one is apt's and one dnf's, the system is not
+// known, and they are words.
 func pinWays(p verdict.Pin) [][]pin.Step {
 	var ways [][]pin.Step
 	_, apt := p.Commands["apt"]

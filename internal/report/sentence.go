@@ -70,7 +70,7 @@ func alike(a, b verdict.Finding, brief bool) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// ofSeverity are the findings of one severity.
+// ofSeverity returns the findings of one severity.
 func ofSeverity(findings []statement, s verdict.Severity) []statement {
 	return slices.DeleteFunc(slices.Clone(findings), func(f statement) bool { return f.Severity != s })
 }
@@ -106,7 +106,7 @@ func few(list []string, limit int) string {
 // partsOfMachine are subjects of which there is one: what is said of them needs no name before it.
 var partsOfMachine = []string{"driver", "GPUs", "fabric", "limits", "job"}
 
-// sentence is a finding that stands alone: what is wrong with what.
+// sentence returns a finding that stands alone: what is wrong with what.
 func sentence(f verdict.Finding) string {
 	if driver := evidence(f, "driver"); f.Rule == "driver-too-old" && driver != nil {
 		return fmt.Sprintf("%s cannot run on driver %s", subjectOf(f), driver.Value)
@@ -134,10 +134,10 @@ func lowerFirst(sentence string) string {
 	return sentence
 }
 
-// subjectOf is what a finding is about, without the place where it is: "torch 2.9.0+cu130".
+// subjectOf returns what a finding is about, without the place where it is: "torch 2.9.0+cu130".
 func subjectOf(f verdict.Finding) string { return cmp.Or(f.About.Words(), f.Subject) }
 
-// evidence is the fact of that name among a finding's evidence, or nil.
+// evidence returns the fact of that name among a finding's evidence, or nil.
 func evidence(f verdict.Finding, fact string) *verdict.Evidence {
 	i := slices.IndexFunc(f.Evidence, func(e verdict.Evidence) bool { return strings.EqualFold(e.Fact, fact) })
 	if i < 0 {
@@ -146,7 +146,7 @@ func evidence(f verdict.Finding, fact string) *verdict.Evidence {
 	return &f.Evidence[i]
 }
 
-// neededFact is the fact that a finding's need is about, by its first word: the driver for "driver >= 580.65.06".
+// neededFact returns the fact that a finding's need is about, by its first word: the driver for "driver >= 580.65.06".
 func neededFact(f verdict.Finding) *verdict.Evidence {
 	word, _, _ := strings.Cut(f.Need, " ")
 	return evidence(f, word)

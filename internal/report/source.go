@@ -10,8 +10,8 @@ import (
 // sourcePlace is how facts from a requirements file and from a lock say where they stand: "line 3", "package torch".
 var sourcePlace = lazyregexp.New(`^(?:line (\d+)|package .+)$`)
 
-// sourceLine is the line of the judged file on which a finding rests; the first, where a lock names a package. False
-// where it rests on none.
+// sourceLine returns the line of the judged file on which a finding rests; the first, where a lock names a package.
+// False where it rests on none.
 func sourceLine(f verdict.Finding, r Report) (int, bool) {
 	if r.Source == "" {
 		return 0, false

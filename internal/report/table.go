@@ -68,7 +68,7 @@ func (p *page) gridOf(rows []row) *grid {
 	return g
 }
 
-// bestPlace is the column in which the places of most rows can stand.
+// bestPlace returns the column in which the places of most rows can stand.
 func (g *grid) bestPlace(rows []row, build bool) int {
 	best, most := 0, 0
 	for _, candidate := range rows {
@@ -87,10 +87,10 @@ func (g *grid) bestPlace(rows []row, build bool) int {
 
 func (g *grid) fits(width int) bool { return g.style.Width == 0 || width <= g.style.Width }
 
-// margin is where the text behind the names begins.
+// margin returns where the text behind the names begins.
 func (g *grid) margin() int { return len(cellGap) + g.name + len(cellGap) }
 
-// text is a row's version, padded where a build's answer follows it.
+// text returns a row's version, padded where a build's answer follows it.
 func (g *grid) text(r row) string {
 	switch {
 	case r.answer.text == "" || r.details == "" && !r.build:
@@ -101,7 +101,7 @@ func (g *grid) text(r row) string {
 	return r.details + cellGap
 }
 
-// end is where a row's text and answer end.
+// end returns where a row's text and answer end.
 func (g *grid) end(r row) int {
 	return g.margin() + columns(g.text(r)) + columns(g.safe(r.answer.text+r.where))
 }
@@ -112,7 +112,7 @@ func (g *grid) inColumn(r row) bool {
 	return r.from != "" && g.end(r) <= at && g.fits(at+len(cellGap)+columns(r.from))
 }
 
-// plain is a row up to its place, without colour.
+// plain returns a row up to its place, without colour.
 func (g *grid) plain(r row) string {
 	return pad(r.title(), g.name) + cellGap + g.text(r) + g.safe(r.answer.text+r.where)
 }
@@ -192,7 +192,7 @@ func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-columns(text)))
 }
 
-// title is a row's name behind its mark, or behind the space of one.
+// title returns a row's name behind its mark, or behind the space of one.
 func (r row) title() string {
 	if r.mark.text == "" {
 		return "  " + r.name

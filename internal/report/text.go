@@ -69,12 +69,12 @@ func (p *page) ownTables(r Report) {
 	}
 }
 
-// headline is the verdict in one sentence.
+// headline writes the verdict in one sentence.
 func (p *page) headline(r Report, findings []statement) {
 	p.wrap(2, outcomeText(r, findings), outcomeWord(r))
 }
 
-// outcomeWord is the verdict's first word, outcomeText what follows it.
+// outcomeWord returns the verdict's first word, outcomeText what follows it.
 func outcomeWord(r Report) paintedText {
 	switch r.Outcome {
 	case verdict.Incompatible:
@@ -121,7 +121,7 @@ func compatible(r Report, findings []statement) string {
 	return text
 }
 
-// namesOfRules are the rules of a few findings, ": process-limits"; empty where there are many.
+// namesOfRules returns the rules of a few findings, ": process-limits"; empty where there are many.
 func namesOfRules(findings []statement) string {
 	var rules []string
 	for _, f := range findings {
@@ -188,7 +188,7 @@ func (p *page) exclusive(r Report) {
 		paintedText{yellow, "! no one driver serves all targets"}, ": ")
 }
 
-// needing is targets and their verb.
+// needing returns targets and their verb.
 func needing(targets []string) string {
 	if len(targets) == 1 {
 		return targets[0] + " needs"
@@ -282,7 +282,7 @@ func (p *page) writePassed(r Report) {
 	p.writeRest(len(subjects), "that passed")
 }
 
-// counts is the last line. It counts what the page shows: equal findings of several targets are one.
+// counts returns the last line. It counts what the page shows: equal findings of several targets are one.
 func (p *page) counts(r Report, findings []statement) string {
 	count := func(s verdict.Severity) int { return len(ofSeverity(findings, s)) }
 	list := []string{plural(count(verdict.Error), "error"), plural(count(verdict.Warning), "warning")}

@@ -33,7 +33,7 @@ var TreesFormats = []Format[Trees]{
 // TreesMark begins the comment of a pull request, by which the next run finds it.
 const TreesMark = "<!-- cudacompat requires --diff -->"
 
-// treesWords is the comparison in one sentence.
+// treesWords returns the comparison in one sentence.
 func treesWords(t Trees) (text, colour string) {
 	broken, costs := 0, 0
 	for _, f := range t.Files {
@@ -128,7 +128,7 @@ func packageWords(p requires.PackageChange) string {
 	return p.Name + " " + release(p.Old, p.OldRange) + " → " + release(p.New, p.NewRange)
 }
 
-// fileNames are the names of a file as quote writes each: the old one, if it had another, and its own.
+// fileNames returns the names of a file as quote writes each: the old one, if it had another, and its own.
 func fileNames(f requires.FileChange, quote func(string) string) string {
 	if f.OldFile == "" {
 		return quote(f.File)
@@ -161,12 +161,12 @@ func lostToCPU(list []requires.Change) []string {
 	return []string{productWords(names) + " lost (on their hosts " + build + " is a build for CPUs)"}
 }
 
-// driverFrom is a driver's release as people are told it: 580.65.06 for the branch that begins with it.
+// driverFrom returns a driver's release as people are told it: 580.65.06 for the branch that begins with it.
 func driverFrom(oldest string) string {
 	return strings.TrimPrefix(requires.Drivers{{From: oldest}}.String(), ">= ")
 }
 
-// productWords is one GPU product by which others are placed, and how many more there are.
+// productWords returns one GPU product by which others are placed, and how many more there are.
 func productWords(names []string) string {
 	first := names[0]
 	for _, known := range slices.Backward(popular) {
@@ -238,7 +238,7 @@ func shortRelease(release string) string {
 	return release
 }
 
-// inlineCode is text as Markdown's code, in more backquotes than are in it, without control characters.
+// inlineCode returns text as Markdown's code, in more backquotes than are in it, without control characters.
 func inlineCode(text string) string {
 	text, ticks := clean(text), "`"
 	for strings.Contains(text, ticks) {
@@ -303,7 +303,7 @@ func treesMarkdown(w io.Writer, t Trees, _ Style) error {
 // noAddress breaks what GitHub makes a link, or a call of a person, of.
 var noAddress = strings.NewReplacer("://", ":\u2060//", "www.", "www\u2060.", "@", "@\u2060")
 
-// plainWords is text that Markdown takes for nothing but text.
+// plainWords returns text that Markdown takes for nothing but text.
 func plainWords(text string) string {
 	var b strings.Builder
 	for i, r := range noAddress.Replace(clean(text)) {

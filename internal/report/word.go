@@ -21,7 +21,7 @@ type Known struct {
 	Steps    map[string][]string // by cause: what to do, the likeliest first
 }
 
-// Word is the page of a code, a name or a library, in Markdown; nil when nothing is known of it.
+// Word returns the page of a code, a name or a library, in Markdown; nil when nothing is known of it.
 func Word(k Known) []byte {
 	if len(k.Statuses) == 0 && k.Xid == nil && k.Library == nil && k.Ended == "" && !k.OfDriver {
 		return nil

@@ -84,7 +84,7 @@ func openBDB(db io.ReaderAt, size int64) (*bdb, error) {
 	return t, nil
 }
 
-// kind is a page's kind.
+// kind returns a page's kind.
 func (t *bdb) kind(n uint32) (byte, error) {
 	_, err := t.db.ReadAt(t.one[:], int64(n)*t.pageSize+25)
 	return t.one[0], err
@@ -132,7 +132,7 @@ func (t *bdb) items(page []byte, yield func(*blob, error) bool) bool {
 
 var errItem = errors.New("an item lies outside its page")
 
-// value is a package's header, nil for the number that is no package's.
+// value returns a package's header, nil for the number that is no package's.
 func (t *bdb) value(item []byte) (*blob, error) {
 	switch {
 	case item[0] == bdbInline && len(item) > 1+8:

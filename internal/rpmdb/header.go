@@ -67,7 +67,7 @@ type header struct {
 	err   error
 }
 
-// text is a tag's string, which every package has.
+// text returns a tag's string, which every package has.
 func (h *header) text(tag uint32) string {
 	e := h.tags[tag]
 	if e.kind != typeString {
@@ -88,7 +88,7 @@ func (h *header) text(tag uint32) string {
 	return string(data[at : at+int64(end)])
 }
 
-// number is a tag's first number, if the package has one.
+// number returns a tag's first number, if the package has one.
 func (h *header) number(tag uint32) (uint32, bool) {
 	e := h.tags[tag]
 	if e.kind != typeInt32 {

@@ -59,7 +59,7 @@ func ndbSlots(db io.ReaderAt) ([]byte, error) {
 	return data[len(head):], nil
 }
 
-// ndbBlob is the header at an offset.
+// ndbBlob returns the header at an offset.
 func ndbBlob(db io.ReaderAt, size int64, pkg uint32, at int64) (*blob, error) {
 	head := make([]byte, ndbUnit)
 	if _, err := db.ReadAt(head, at); err != nil || string(head[:4]) != "BlbS" ||

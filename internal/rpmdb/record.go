@@ -6,7 +6,7 @@ import (
 	"errors"
 )
 
-// record is a row of size bytes that begins in cell.
+// record returns a row of size bytes that begins in cell.
 func (s *sqlite) record(cell []byte, size uint64) (*blob, error) {
 	if size > uint64(s.pages)*uint64(s.pageSize) {
 		return nil, errCell
@@ -31,7 +31,7 @@ func (s *sqlite) record(cell []byte, size uint64) (*blob, error) {
 	return row, nil
 }
 
-// local is how much of a record stands on the leaf page itself.
+// local returns how much of a record stands on the leaf page itself.
 func (s *sqlite) local(size int64) int64 {
 	most, least := s.usable-35, (s.usable-12)*32/255-23
 	if size <= most {
@@ -67,7 +67,7 @@ func (s *sqlite) column(row *blob, column int) (kind uint64, at, size int64, err
 	}
 }
 
-// sizeOf is how many bytes a value of a serial type has.
+// sizeOf returns how many bytes a value of a serial type has.
 func sizeOf(kind uint64) (int64, error) {
 	switch {
 	case kind < 10:
@@ -78,7 +78,7 @@ func sizeOf(kind uint64) (int64, error) {
 	return int64(kind-12) / 2, nil
 }
 
-// text is a column's string.
+// text returns a column's string.
 func (s *sqlite) text(row *blob, column int) (string, error) {
 	_, at, size, err := s.column(row, column)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *sqlite) text(row *blob, column int) (string, error) {
 	return string(data[at:]), nil
 }
 
-// number is a column's number, of those that fit a page number.
+// number returns a column's number, of those that fit a page number.
 func (s *sqlite) number(row *blob, column int) (uint32, error) {
 	kind, at, size, err := s.column(row, column)
 	if err != nil || kind == 0 || kind > 4 {
@@ -108,7 +108,7 @@ func (s *sqlite) number(row *blob, column int) (uint32, error) {
 	return n, nil
 }
 
-// value is a column's bytes as a blob of their own.
+// value returns a column's bytes as a blob of their own.
 func (s *sqlite) value(row *blob, column int) (*blob, error) {
 	kind, at, size, err := s.column(row, column)
 	if err != nil || kind < 12 {

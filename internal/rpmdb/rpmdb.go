@@ -68,7 +68,7 @@ type blob struct {
 	more func() ([]byte, error) // the next piece
 }
 
-// prefix is the first n bytes.
+// prefix returns the first n bytes.
 func (b *blob) prefix(n int64) ([]byte, error) {
 	if n > min(b.size, maxPrefix) {
 		return nil, fmt.Errorf("its header ends after %d bytes", b.size)

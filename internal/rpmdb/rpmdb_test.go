@@ -130,7 +130,7 @@ func TestReadClaims(t *testing.T) {
 	}
 }
 
-// selfish is a database of one interior page whose right child is itself.
+// selfish returns a database of one interior page whose right child is itself.
 func selfish(size uint16) []byte {
 	page := make([]byte, size)
 	copy(page, sqliteMagic)
@@ -142,7 +142,7 @@ func selfish(size uint16) []byte {
 	return page
 }
 
-// claiming is a write-ahead log of one frame, which says that the database has so many pages.
+// claiming returns a write-ahead log of one frame, which says that the database has so many pages.
 func claiming(page []byte, pages uint32) []byte {
 	sums := walSums{order: binary.LittleEndian}
 	sum := func(data []byte) []byte {

@@ -80,7 +80,7 @@ func openSQLite(db io.ReaderAt, size int64, log io.ReaderAt) (*sqlite, error) {
 	return s, nil
 }
 
-// page is the newest content of a page; they count from 1.
+// page returns the newest content of a page; they count from 1.
 func (s *sqlite) page(n uint32) ([]byte, error) {
 	if n == 0 || n > s.pages {
 		return nil, fmt.Errorf("it has no page %d", n)
@@ -96,7 +96,7 @@ func (s *sqlite) page(n uint32) ([]byte, error) {
 	return data[:s.usable], nil
 }
 
-// rootOf is the root page of a table, of the schema that begins on page 1: (type, name, tbl_name, rootpage, sql).
+// rootOf returns the root page of a table, of the schema that begins on page 1: (type, name, tbl_name, rootpage, sql).
 func (s *sqlite) rootOf(table string) (root uint32, err error) {
 	s.rows(1, func(row *blob, e error) bool {
 		var kind, name string

@@ -74,7 +74,7 @@ func (b *builder) answers() error {
 		Body:        body})
 }
 
-// bandRows are the newest releases by driver, families that have the same in one row.
+// bandRows returns the newest releases by driver, families that have the same in one row.
 func (b *builder) bandRows(s pin.Space) []bandRow {
 	var rows []bandRow
 	for _, f := range families {
@@ -92,7 +92,7 @@ func (b *builder) bandRows(s pin.Space) []bandRow {
 	return rows
 }
 
-// bandCells are what keeps the driver, from a driver on.
+// bandCells returns what keeps the driver, from a driver on.
 func bandCells(s pin.Space, g *pin.HostGroup) []bandCell {
 	var cells []bandCell
 	for _, band := range g.Bands {
@@ -112,7 +112,7 @@ func bandCells(s pin.Space, g *pin.HostGroup) []bandCell {
 	return cells
 }
 
-// fromWords is where a band begins, for people: "580+" for the branch, "525.60.13+", "after 580" where all ends.
+// fromWords returns where a band begins, for people: "580+" for the branch, "525.60.13+", "after 580" where all ends.
 func fromWords(from string, ends bool) string {
 	if from == "" {
 		return "any driver"
@@ -127,7 +127,7 @@ func fromWords(from string, ends bool) string {
 	return branch + "+"
 }
 
-// Words is a cell in words: "580+ → 2.15.0+cu132".
+// Words returns a cell in words: "580+ → 2.15.0+cu132".
 func (c bandCell) Words() string {
 	switch {
 	case c.Text != "":

@@ -185,7 +185,7 @@ func present(all map[string]pin.Space) []string {
 	return slices.DeleteFunc(slices.Clone(wants), func(w string) bool { _, ok := all[w]; return !ok })
 }
 
-// keysOf are the hosts of a group: "g L4", "i g6.xlarge", "c 8.9".
+// keysOf returns the hosts of a group: "g L4", "i g6.xlarge", "c 8.9".
 func keysOf(g pin.HostGroup) []string {
 	var list []string
 	for _, name := range g.GPUs {
@@ -238,7 +238,7 @@ func (e *encoder) want(want string, s pin.Space) {
 	e.Wants[want] = w
 }
 
-// end is [kind, last, date, why, sources].
+// end returns [kind, last, date, why, sources].
 func (e *encoder) end(end pin.End) []any {
 	return []any{string(end.Kind), end.Last, end.Date, e.text(end.Why), e.texts(end.Source)}
 }
@@ -253,7 +253,8 @@ func (e *encoder) ends(ends []pin.End) []any {
 
 func newer(a, b string) bool { return b == "" || compareReleases(a, b) > 0 }
 
-// set is [choice, driver, packages, index, extra, commands by tool, steps, why, lacks, sources], each text by its number.
+// set returns [choice, driver, packages, index, extra, commands by tool, steps, why, lacks, sources], each text by its
+// number.
 func (e *encoder) set(s pin.Set) []any {
 	specs := []int{}
 	for _, p := range s.Packages {

@@ -76,7 +76,7 @@ func (b *builder) documents() error {
 	return nil
 }
 
-// documentFiles are the pages in their order, then those of docs that the order does not have.
+// documentFiles returns the pages in their order, then those of docs that the order does not have.
 func (b *builder) documentFiles() []string {
 	list := documentFiles
 	more, _ := fs.Glob(b.Docs, "docs/*.md")
@@ -97,7 +97,7 @@ func contains(list []string, word string) bool {
 	return false
 }
 
-// pathOfDocument is a file's page; empty for a file that has none.
+// pathOfDocument returns a file's page; empty for a file that has none.
 func pathOfDocument(file string) string {
 	name := strings.ToLower(strings.TrimSuffix(path.Base(file), ".md"))
 	switch dir := path.Dir(file); {
@@ -119,7 +119,7 @@ func pathOfDocument(file string) string {
 	return ""
 }
 
-// titleOf is a document's first heading.
+// titleOf returns a document's first heading.
 func titleOf(data []byte, file string) string {
 	for line := range strings.Lines(string(data)) {
 		if title, ok := strings.CutPrefix(line, "# "); ok {
@@ -168,7 +168,7 @@ func (l links) Transform(node *ast.Document, _ text.Reader, _ parser.Context) {
 	})
 }
 
-// to is where a link of the document leads on the site.
+// to returns where a link of the document leads on the site.
 func (l links) to(link string) string {
 	if strings.Contains(link, ":") || strings.HasPrefix(link, "#") {
 		return link // another site's, or what goldmark leaves out

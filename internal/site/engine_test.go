@@ -12,7 +12,7 @@ import (
 	"cudacompat/matrix"
 )
 
-// module is a WebAssembly module with a type section, one memory and a custom section of so many bytes that no
+// module returns a WebAssembly module with a type section, one memory and a custom section of so many bytes that no
 // compression makes smaller.
 func module(memory []byte, bulk int) []byte {
 	wasm := []byte("\x00asm\x01\x00\x00\x00\x01\x01\x00")

@@ -116,7 +116,7 @@ func (b *builder) releases(want string) []release {
 	return list
 }
 
-// floor is the driver that a release needs, ">= 525.60.13".
+// floor returns the driver that a release needs, ">= 525.60.13".
 func (b *builder) floor(r release) string {
 	need, _, _ := b.Tables.Floor(r.cuda, strings.HasPrefix(r.platform, "win_"))
 	return strings.TrimPrefix(need, "driver ")

@@ -58,7 +58,7 @@ type gridBuild struct {
 // works reports whether some driver runs the build.
 func (g gridBuild) works() bool { return len(g.Drivers) > 0 }
 
-// number is "126" of "cu126".
+// number returns "126" of "cu126".
 func (g gridBuild) number() string { return strings.TrimPrefix(g.Variant, "cu") }
 
 // makeGrid asks of every build of torch which drivers it needs on each GPU.
@@ -140,8 +140,8 @@ func (g *grid) cite(sources []string) []int {
 	return places
 }
 
-// forward is the cuda-compat package that lifts a driver before the first range to a build's CUDA; empty where there is
-// none, or the GPU is no data-centre one.
+// forward returns the cuda-compat package that lifts a driver before the first range to a build's CUDA; empty where
+// there is none, or the GPU is no data-centre one.
 func (b *builder) forward(cuda version.Number, gpu gridGPU, drivers requires.Drivers) string {
 	chip := b.Tables.ChipNamed(gpu.Name)
 	if chip == nil || len(drivers) == 0 || strings.HasPrefix(gpu.Words, "GTX") || strings.HasPrefix(gpu.Words, "RTX") || gpu.Words == "GB10" {
@@ -162,7 +162,7 @@ func (b *builder) forward(cuda version.Number, gpu gridGPU, drivers requires.Dri
 	return ""
 }
 
-// defaultVariant is the build of a release that plain pip install gets on a platform.
+// defaultVariant returns the build of a release that plain pip install gets on a platform.
 func (b *builder) defaultVariant(release, platform string) string {
 	n := version.Of(release)
 	short := fmt.Sprintf("%d.%d", n.Major(), n.Minor())
@@ -233,7 +233,7 @@ func (g grid) table(id, caption string, plain bool) gridTable {
 	return t
 }
 
-// shown is a cell for plain pip install, or for every build.
+// shown returns a cell for plain pip install, or for every build.
 func (c gridCell) shown(plain bool) gridShown {
 	builds := c.Builds
 	if plain {
@@ -285,7 +285,7 @@ func (c gridCell) shown(plain bool) gridShown {
 	return s
 }
 
-// floorClass is the colour of a lowest driver.
+// floorClass returns the colour of a lowest driver.
 func floorClass(from string) string {
 	for _, step := range []string{"580", "570", "525"} {
 		if version.CompareTexts(from, step) >= 0 {

@@ -111,11 +111,11 @@ func (b *builder) ladder(g grid) ladder {
 	return l
 }
 
-// PlainWidth is the width of the part of a bar that plain pip install runs on.
+// PlainWidth returns the width of the part of a bar that plain pip install runs on.
 func (b ladderBar) PlainWidth() int { return b.X + b.W - b.Plain }
 
-// TextY is the base line of the bar's words.
+// TextY returns the base line of the bar's words.
 func (b ladderBar) TextY() int { return b.Y + 14 }
 
-// Label is a bar in words.
+// Label returns a bar in words.
 func (b ladderBar) Label() string { return fmt.Sprintf("torch %s: %s", b.Release, b.Words) }

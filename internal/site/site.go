@@ -76,7 +76,7 @@ type page struct {
 	Engine      bool // whether the page runs the engine
 }
 
-// Root is the way from the page to the site's root: "../../".
+// Root returns the way from the page to the site's root: "../../".
 func (p page) Root() string {
 	if n := strings.Count(p.Path, "/"); n > 0 {
 		return strings.Repeat("../", n)
@@ -84,7 +84,7 @@ func (p page) Root() string {
 	return "./"
 }
 
-// Canonical is the page's one address; empty where the site's is not known.
+// Canonical returns the page's one address; empty where the site's is not known.
 func (p page) Canonical() string {
 	if p.Site == "" {
 		return ""
@@ -92,7 +92,8 @@ func (p page) Canonical() string {
 	return strings.TrimSuffix(p.Site, "/") + "/" + p.Path
 }
 
-// Wrong is where a reader says that a page is wrong, with the question filled in; empty where no repository is known.
+// Wrong returns where a reader says that a page is wrong, with the question filled in; empty where no repository is
+// known.
 func (p page) Wrong() string {
 	if p.Repository == "" {
 		return ""
@@ -253,7 +254,7 @@ func (b *builder) notFound() ([]byte, error) {
 	return body.Bytes(), err
 }
 
-// slug is a name in an address: "rtx-5090".
+// slug returns a name in an address: "rtx-5090".
 func slug(name string) string {
 	var s strings.Builder
 	dash := false
@@ -272,7 +273,7 @@ func slug(name string) string {
 	return s.String()
 }
 
-// spelt is a slug in the letters that people write: "RTX-5090".
+// spelt returns a slug in the letters that people write: "RTX-5090".
 func spelt(name string) string {
 	return path.Clean(strings.Join(strings.Fields(strings.ReplaceAll(name, "/", "-")), "-"))
 }

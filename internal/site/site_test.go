@@ -66,7 +66,7 @@ func TestNotInTheProgram(t *testing.T) {
 	}
 }
 
-// built is a site of one framework, for the tests that read its files.
+// built returns a site of one framework, for the tests that read its files.
 func built(t *testing.T) (string, *builder) {
 	t.Helper()
 	b := &builder{Config: Config{Tables: matrix.Embedded(), Docs: os.DirFS("../.."), Data: fstest.MapFS{}, Out: t.TempDir(), Wants: []string{"torch"},

@@ -54,7 +54,7 @@ type dataTable struct {
 	Anchors []string   `json:"-"` // of the rows that have one
 }
 
-// Anchor is the anchor of a row; empty where it has none.
+// Anchor returns the anchor of a row; empty where it has none.
 func (t *dataTable) Anchor(row int) string {
 	if row < len(t.Anchors) {
 		return t.Anchors[row]
@@ -114,10 +114,10 @@ func (b *builder) thing(address, title string, t thing, words ...string) error {
 	return b.page("thing", page{Title: title, Description: t.Answer, Path: address, Question: t.Name, JSON: "../" + path.Base(name) + ".json", Body: t})
 }
 
-// asks is the question for the start page, as its address has it.
+// asks returns the question for the start page, as its address has it.
 func asks(name, value string) template.URL { return template.URL(url.Values{name: {value}}.Encode()) }
 
-// shortAddress is a source's address for people, its host and its end; empty for a wheel.
+// shortAddress returns a source's address for people, its host and its end; empty for a wheel.
 func shortAddress(source string) string {
 	rest, ok := strings.CutPrefix(source, "https://")
 	if !ok {
@@ -148,7 +148,7 @@ type gpuPage struct {
 	products []string
 }
 
-// shortGPU is a product's name as people say it: without its brand, memory and form.
+// shortGPU returns a product's name as people say it: without its brand, memory and form.
 func shortGPU(name string) string {
 	for _, brand := range []string{"GeForce ", "Tesla ", "NVIDIA "} {
 		name = strings.TrimPrefix(name, brand)
@@ -156,7 +156,7 @@ func shortGPU(name string) string {
 	return formFactor.ReplaceAllString(name, "")
 }
 
-// gpuPages are the pages of all products. Products of one short name share a page where they are answered alike.
+// gpuPages returns the pages of all products. Products of one short name share a page where they are answered alike.
 func (b *builder) gpuPages() []*gpuPage {
 	var list []*gpuPage
 	at := map[string]*gpuPage{}
@@ -226,7 +226,7 @@ func (b *builder) gpus() error {
 	return nil
 }
 
-// endOf is a branch's end of life for a sentence: ", whose end of life is 2028-08".
+// endOf returns a branch's end of life for a sentence: ", whose end of life is 2028-08".
 func (b *builder) endOf(branch string) string {
 	for _, row := range tables.Rows[tables.Branch](b.Tables) {
 		if row.Branch == branch && row.EndOfLife != "" {
@@ -236,7 +236,7 @@ func (b *builder) endOf(branch string) string {
 	return ""
 }
 
-// branchFact is a driver with the page of its branch.
+// branchFact returns a driver with the page of its branch.
 func (b *builder) branchFact(name, driver string) fact {
 	f := fact{Name: name, Value: driver}
 	branch, _, _ := strings.Cut(driver, ".")
@@ -249,8 +249,8 @@ func (b *builder) branchFact(name, driver string) fact {
 // titles are the frameworks' own names.
 var titles = map[string]string{"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX", "vllm": "vLLM", "sglang": "SGLang"}
 
-// answerFor is the newest PyTorch of a host, the command that installs it, and what it has by driver. what is the host
-// for people.
+// answerFor returns the newest PyTorch of a host, the command that installs it, and what it has by driver. what is the
+// host for people.
 func (b *builder) answerFor(gpu, what, instance string) (answer, command string, bands []wantTable) {
 	table := wantTable{Want: "The newest release by driver", Head: "package"}
 	for _, want := range b.Wants {
@@ -289,7 +289,7 @@ func (b *builder) answerFor(gpu, what, instance string) (answer, command string,
 	return answer, command, bands
 }
 
-// firstOf is where a version begins to be the newest.
+// firstOf returns where a version begins to be the newest.
 func firstOf(cells []bandCell, version string) string {
 	for _, c := range cells {
 		if c.Version == version && c.From != "any driver" {
@@ -373,7 +373,7 @@ func (b *builder) torchAnswer(release string, rows []tables.Torch) string {
 	return "PyTorch " + release + ": " + strings.ReplaceAll(strings.ReplaceAll(strings.Join(words, "; "), "at least >=", "needs driver >="), "at least ", "needs driver ")
 }
 
-// releaseBands are the drivers of a release by GPU, from the grid.
+// releaseBands returns the drivers of a release by GPU, from the grid.
 func (b *builder) releaseBands(release string) []wantTable {
 	i := slices.IndexFunc(b.grid.Releases, func(r gridRelease) bool { return r.Release == release })
 	if i < 0 {
@@ -456,7 +456,7 @@ func (b *builder) branches() error {
 
 var branchTypes = map[string]string{"LTS": "long-term support", "PB": "production", "NFB": "new features"}
 
-// keeps is the newest release of a want on a GPU and a driver; empty where there is none.
+// keeps returns the newest release of a want on a GPU and a driver; empty where there is none.
 func (b *builder) keeps(want, gpu, driver string) string {
 	s := b.spaces[want]
 	g := groupOf(b.Tables, s, gpu)
@@ -471,7 +471,7 @@ func (b *builder) keeps(want, gpu, driver string) string {
 	return ""
 }
 
-// groupOf is the group of a GPU as people name it.
+// groupOf returns the group of a GPU as people name it.
 func groupOf(t *matrix.Tables, s pin.Space, name string) *pin.HostGroup {
 	chip := t.ChipNamed(name)
 	if chip == nil {

@@ -17,7 +17,7 @@ type Cause struct {
 	Origin
 }
 
-// CauseOf is what is known of a rule's fault; nil where nothing is.
+// CauseOf returns what is known of a rule's fault; nil where nothing is.
 func (t *Tables) CauseOf(rule string) *Cause {
 	rows := Rows[Cause](t)
 	i := slices.IndexFunc(rows, func(c Cause) bool { return c.Rule == rule })
@@ -42,7 +42,8 @@ func (t *Tables) Brings(rule, cause string) bool {
 	})
 }
 
-// statusNamed is the row of a word such as "cuda:803"; nil where there is none. CUDA's driver and runtime share numbers.
+// statusNamed returns the row of a word such as "cuda:803"; nil where there is none. CUDA's driver and runtime share
+// numbers.
 func (t *Tables) statusNamed(word string) *Status {
 	api, code, _ := strings.Cut(word, ":")
 	rows := Rows[Status](t)

@@ -93,7 +93,7 @@ func (c Condition) MarshalText() ([]byte, error) { return []byte(c.Text), nil }
 // number matches the versions of a range.
 var number = lazyregexp.New(`\d+(?:\.\d+)*`)
 
-// Mentions are the versions with which a name is compared.
+// Mentions returns the versions with which a name is compared.
 func (c Condition) Mentions(name string) []version.Number {
 	var list []version.Number
 	for part := range strings.FieldsSeq(c.Text) {

@@ -46,7 +46,7 @@ func (g Grid) Where(filters ...Filter) (Grid, error) {
 	return g, nil
 }
 
-// keep is the filter as a question to a row.
+// keep returns the filter as a question to a row.
 func (g Grid) keep(f Filter) (func(row []string) bool, error) {
 	if f.Column == "" {
 		return func(row []string) bool { return g.keyHas(row, f.Value) }, nil
@@ -70,8 +70,8 @@ func (g Grid) keep(f Filter) (func(row []string) bool, error) {
 
 var isoDate = lazyregexp.New(`^\d{4}-\d\d(-\d\d)?$`)
 
-// inRange is a range as a question to a cell: of dates where the value is one, else of versions. A cell that is empty
-// or neither is in no range.
+// inRange returns a range as a question to a cell: of dates where the value is one, else of versions. A cell that is
+// empty or neither is in no range.
 func inRange(f Filter) (func(cell string) bool, error) {
 	if isoDate.MatchString(f.Value) {
 		return func(cell string) bool {

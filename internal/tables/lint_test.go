@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// copyOf is the embedded tables with one of them changed.
+// copyOf returns the embedded tables with one of them changed.
 func copyOf(t *testing.T, file string, change func(lines []string) []string) fs.FS {
 	t.Helper()
 	copied := fstest.MapFS{}

@@ -73,8 +73,8 @@ func ReadLock(fsys fs.FS) (Lock, error) {
 
 var wheelName = lazyregexp.New(`^wheel ([^-\s]+)-`)
 
-// Origin is the id of the source to which an entry of a row's sources belongs; empty where none knows it. The project
-// of a wheel goes before an address, and of addresses the longest.
+// Origin returns the id of the source to which an entry of a row's sources belongs; empty where none knows it. The
+// project of a wheel goes before an address, and of addresses the longest.
 func (l Lock) Origin(table, source string) string {
 	project := ""
 	if m := wheelName.FindStringSubmatch(source); m != nil {
@@ -93,7 +93,7 @@ func (l Lock) Origin(table, source string) string {
 	return best
 }
 
-// day is the day on which an entry of a row's sources was last read, and whether it can change at all.
+// day returns the day on which an entry of a row's sources was last read, and whether it can change at all.
 func (l Lock) day(table, source string) (day string, fixed bool) {
 	one := l[l.Origin(table, source)]
 	if one == nil {
@@ -105,8 +105,8 @@ func (l Lock) day(table, source string) (day string, fixed bool) {
 	return one.Fetched, one.Fixed
 }
 
-// dayOf is how old what sources say is: as old as the oldest of those that change; of what never changes, the day on
-// which it was last read.
+// dayOf returns how old what sources say is: as old as the oldest of those that change; of what never changes, the day
+// on which it was last read.
 func (l Lock) dayOf(table string, sources []string) string {
 	oldest, newest := "", ""
 	for _, source := range sources {
@@ -124,7 +124,7 @@ func (l Lock) dayOf(table string, sources []string) string {
 	return newest
 }
 
-// newest is the day on which any source was last read.
+// newest returns the day on which any source was last read.
 func (l Lock) newest() string {
 	day := ""
 	for _, one := range l {
@@ -136,7 +136,7 @@ func (l Lock) newest() string {
 	return day
 }
 
-// dateOf is how old the rows of a grid are. Of a thread that a person read, the row itself says the day.
+// dateOf returns how old the rows of a grid are. Of a thread that a person read, the row itself says the day.
 func (l Lock) dateOf(g Grid) string {
 	seen := map[string]bool{}
 	var sources []string

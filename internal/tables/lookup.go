@@ -10,7 +10,7 @@ import (
 	"cudacompat/internal/version"
 )
 
-// NormalGPU is a GPU's name as the tables' index has it: without the vendor, in lower case, single spaces.
+// NormalGPU returns a GPU's name as the tables' index has it: without the vendor, in lower case, single spaces.
 func NormalGPU(name string) string {
 	if name = strings.ToLower(name); irregular(name) {
 		name = strings.Join(strings.Fields(name), " ")
@@ -61,7 +61,7 @@ func (t *Tables) indexIDs() map[string]*Chip {
 	return index
 }
 
-// ChipByID is the chip of a PCI device, "10de:27b8"; nil when the table does not know it.
+// ChipByID returns the chip of a PCI device, "10de:27b8"; nil when the table does not know it.
 func (t *Tables) ChipByID(id string) *Chip { return t.chipsByID()[id] }
 
 // decoration is what vendors, NVML and people put after a model's name without changing its chip's capability; the
@@ -83,8 +83,8 @@ var (
 	numEnds  = lazyregexp.New(`(\d)(d|ada|laptop|super|ti)\b`)
 )
 
-// spellings are a GPU's name as it was written, in the index's form, and with each word by itself. A name is asked for
-// again and again.
+// spellings returns a GPU's name as it was written, in the index's form, and with each word by itself. A name is asked
+// for again and again.
 func (t *Tables) spellings(name string) []string {
 	if list, ok := t.spelt.Load(name); ok {
 		return list.([]string)
@@ -159,7 +159,7 @@ func withBrands(key string) iter.Seq[string] {
 	}
 }
 
-// chipLonger is for names that were cut, "RTX PRO 6000" of "RTX PRO 6000 Blackwell Server Edition": every name that
+// chipLonger completes names that were cut, "RTX PRO 6000" of "RTX PRO 6000 Blackwell Server Edition": every name that
 // goes on from three words or more must be of one capability.
 func (t *Tables) chipLonger(key string) *Chip {
 	if len(strings.Fields(key)) < 3 {
@@ -198,7 +198,7 @@ func (t *Tables) ChipOf(c version.Capability) *Chip {
 	return found
 }
 
-// BranchCUDA is the CUDA that a driver's user space reports: its branch's row, else, between two branches, the
+// BranchCUDA returns the CUDA that a driver's user space reports: its branch's row, else, between two branches, the
 // nearest lower one's. A driver older or newer than the table's gives the zero Version.
 func (t *Tables) BranchCUDA(driver version.Number) version.Number {
 	if !driver.Known() { // as on all machines without one
@@ -217,8 +217,8 @@ func (t *Tables) BranchCUDA(driver version.Number) version.Number {
 	return cuda
 }
 
-// BranchOfWindows is the branch of a driver of Windows: its number is the branch's or one between it and the next, as
-// 576.57 is of branch 575. A driver older than the tables' gives the zero Version.
+// BranchOfWindows returns the branch of a driver of Windows: its number is the branch's or one between it and the next,
+// as 576.57 is of branch 575. A driver older than the tables' gives the zero Version.
 func (t *Tables) BranchOfWindows(driver version.Number) version.Number {
 	var branch version.Number
 	for _, b := range Rows[Branch](t) {
@@ -229,8 +229,9 @@ func (t *Tables) BranchOfWindows(driver version.Number) version.Number {
 	return branch
 }
 
-// WindowsCUDA is the newest CUDA that a driver of Windows is known to speak: that of the newest toolkit that came with
-// it or with an older one, or the first of the newest family whose floor it reaches. The driver may speak a newer one.
+// WindowsCUDA returns the newest CUDA that a driver of Windows is known to speak: that of the newest toolkit that came
+// with it or with an older one, or the first of the newest family whose floor it reaches. The driver may speak a newer
+// one.
 func (t *Tables) WindowsCUDA(driver version.Number) version.Number {
 	var cuda version.Number
 	reach := func(release, least version.Number) {
@@ -247,7 +248,7 @@ func (t *Tables) WindowsCUDA(driver version.Number) version.Number {
 	return cuda
 }
 
-// Family is the driver floor of a CUDA family with minor-version compatibility, nil for older and unknown ones.
+// Family returns the driver floor of a CUDA family with minor-version compatibility, nil for older and unknown ones.
 func (t *Tables) Family(cuda version.Number) *Minor {
 	rows := Rows[Minor](t)
 	for i := range rows {
@@ -258,7 +259,7 @@ func (t *Tables) Family(cuda version.Number) *Minor {
 	return nil
 }
 
-// Toolkit is the first release of CUDA's minor version, nil when the table does not have it.
+// Toolkit returns the first release of CUDA's minor version, nil when the table does not have it.
 func (t *Tables) Toolkit(cuda version.Number) *CUDA {
 	rows := Rows[CUDA](t)
 	for i := range rows {
@@ -272,8 +273,8 @@ func (t *Tables) Toolkit(cuda version.Number) *CUDA {
 // sageMaker is what SageMaker puts before the name of EC2's instance type: "ml.g5.xlarge".
 const sageMaker = "ml."
 
-// Instance is the row of an instance type, nil when the tables do not have it. SageMaker's are EC2's. Of another cloud's no
-// more is known than its GPUs.
+// Instance returns the row of an instance type, nil when the tables do not have it. SageMaker's are EC2's. Of another
+// cloud's no more is known than its GPUs.
 func (t *Tables) Instance(name string) *Instance {
 	if own := RowsOf[Instance](t, strings.TrimPrefix(name, sageMaker)); len(own) > 0 {
 		return &own[0]
@@ -287,7 +288,7 @@ func (t *Tables) Instance(name string) *Instance {
 		Platform: a.Platform, Origin: a.Origin}
 }
 
-// DriverOf is the driver of one of SageMaker's machine images, and what is no such name as it is.
+// DriverOf returns the driver of one of SageMaker's machine images, and what is no such name as it is.
 func (t *Tables) DriverOf(name string) string {
 	if rows := RowsOf[MachineImage](t, name); len(rows) > 0 {
 		return rows[0].Driver.String()
@@ -300,7 +301,7 @@ func (t *Tables) HasInstance(name string) bool {
 	return len(RowsOf[Instance](t, strings.TrimPrefix(name, sageMaker))) > 0 || len(RowsOf[Alias](t, name)) > 0
 }
 
-// Torch are the rows of one PyTorch release on a platform, in any variant.
+// Torch returns the rows of one PyTorch release on a platform, in any variant.
 func (t *Tables) Torch(release, platform string) []Torch {
 	var found []Torch
 	for _, w := range RowsOf[Torch](t, release) {
@@ -322,7 +323,7 @@ func (t *Tables) DefaultVariant(release version.Number, platform string) string 
 	return ""
 }
 
-// Triton is the row of a Triton release, nil where the table has none.
+// Triton returns the row of a Triton release, nil where the table has none.
 func (t *Tables) Triton(release version.Number) *Triton {
 	rows := Rows[Triton](t)
 	i := slices.IndexFunc(rows, func(r Triton) bool { return release.Known() && r.Release.Compare(release) == 0 })
@@ -332,8 +333,8 @@ func (t *Tables) Triton(release version.Number) *Triton {
 	return &rows[i]
 }
 
-// NCCL is the row of an NCCL release for a CUDA family that says for which GPUs it has code, nil where the table has
-// none.
+// NCCL returns the row of an NCCL release for a CUDA family that says for which GPUs it has code, nil where the table
+// has none.
 func (t *Tables) NCCL(release, cuda version.Number) *NCCL {
 	rows := RowsOf[NCCL](t, fmt.Sprintf("%d.%d.%d", release.Major(), release.Minor(), release.Patch()))
 	i := slices.IndexFunc(rows, func(n NCCL) bool {
@@ -345,7 +346,7 @@ func (t *Tables) NCCL(release, cuda version.Number) *NCCL {
 	return &rows[i]
 }
 
-// TensorFlow is the row of a TensorFlow release: its own, else that of its minor version.
+// TensorFlow returns the row of a TensorFlow release: its own, else that of its minor version.
 func (t *Tables) TensorFlow(release version.Number) *TensorFlow {
 	rows := Rows[TensorFlow](t)
 	var found *TensorFlow
@@ -358,7 +359,7 @@ func (t *Tables) TensorFlow(release version.Number) *TensorFlow {
 	return found
 }
 
-// JAX is the row of a JAX release for one CUDA family.
+// JAX returns the row of a JAX release for one CUDA family.
 func (t *Tables) JAX(release version.Number, cuda version.Number, platform string) *JAX {
 	rows := Rows[JAX](t)
 	for i := range rows {
@@ -371,7 +372,7 @@ func (t *Tables) JAX(release version.Number, cuda version.Number, platform strin
 	return nil
 }
 
-// InstanceNames are the instance types of the tables, EC2's first.
+// InstanceNames returns the instance types of the tables, EC2's first.
 func (t *Tables) InstanceNames() []string {
 	var list []string
 	for _, i := range Rows[Instance](t) {
@@ -383,7 +384,7 @@ func (t *Tables) InstanceNames() []string {
 	return list
 }
 
-// Forward is the package that a compat library is of, by its branch; nil when the table has none.
+// Forward returns the package that a compat library is of, by its branch; nil when the table has none.
 func (t *Tables) Forward(v version.Number) *Forward {
 	rows := Rows[Forward](t)
 	for i := range rows {
@@ -394,8 +395,8 @@ func (t *Tables) Forward(v version.Number) *Forward {
 	return nil
 }
 
-// CuDNNLeast is the lowest compute capability that a cuDNN release serves, in whichever CUDA family it is known for;
-// the zero Capability when it is not known.
+// CuDNNLeast returns the lowest compute capability that a cuDNN release serves, in whichever CUDA family it is known
+// for; the zero Capability when it is not known.
 func (t *Tables) CuDNNLeast(release version.Number) version.Capability {
 	for _, c := range Rows[CuDNN](t) {
 		if c.CapabilityMin.Known() && release.Known() && c.Release.SamePatch(release) {
@@ -405,8 +406,8 @@ func (t *Tables) CuDNNLeast(release version.Number) version.Capability {
 	return version.Capability{}
 }
 
-// PTXKnown is the newest PTX version of the CUDA that a driver speaks: between what the next lower and the next higher
-// toolkit write, which are the same where the table has that very CUDA.
+// PTXKnown returns the newest PTX version of the CUDA that a driver speaks: between what the next lower and the next
+// higher toolkit write, which are the same where the table has that very CUDA.
 func (t *Tables) PTXKnown(cuda version.Number) (low, high version.Number) {
 	for _, row := range Rows[CUDA](t) {
 		switch {
@@ -423,7 +424,7 @@ func (t *Tables) PTXKnown(cuda version.Number) (low, high version.Number) {
 	return low, high
 }
 
-// CUDAOfPTX is the first CUDA whose compiler knows a PTX version.
+// CUDAOfPTX returns the first CUDA whose compiler knows a PTX version.
 func (t *Tables) CUDAOfPTX(isa version.Number) version.Number {
 	rows := Rows[CUDA](t)
 	i := slices.IndexFunc(rows, func(c CUDA) bool { return c.PTX.Known() && !c.PTX.Less(isa) })
@@ -433,8 +434,8 @@ func (t *Tables) CUDAOfPTX(isa version.Number) version.Number {
 	return rows[i].Release
 }
 
-// HostCompiler is the row of a toolkit's release: where patch releases differ, the last that is not newer. Nil when the
-// table has none, or the patch that decides is not known.
+// HostCompiler returns the row of a toolkit's release: where patch releases differ, the last that is not newer. Nil
+// when the table has none, or the patch that decides is not known.
 func (t *Tables) HostCompiler(cuda version.Number) *HostCompiler {
 	var last *HostCompiler
 	rows := Rows[HostCompiler](t)
@@ -450,12 +451,12 @@ func (t *Tables) HostCompiler(cuda version.Number) *HostCompiler {
 	return last
 }
 
-// Newest is the last release of a compiler, "gcc" or "clang", that nvcc accepts.
+// Newest returns the last release of a compiler, "gcc" or "clang", that nvcc accepts.
 func (r *HostCompiler) Newest(compiler string) version.Number {
 	return map[string]version.Number{"gcc": r.GCCMax, "clang": r.ClangMax}[compiler]
 }
 
-// Oldest is the first release of a compiler that nvcc accepts.
+// Oldest returns the first release of a compiler that nvcc accepts.
 func (r *HostCompiler) Oldest(compiler string) version.Number {
 	return map[string]version.Number{"gcc": r.GCCMin, "clang": r.ClangMin}[compiler]
 }
@@ -475,8 +476,8 @@ func (t *Tables) CompiledForOlder(e *Extension) bool {
 		t.Trait("compiled", e.Package, version.Number{}) && t.Trait("pins-torch", e.Package, version.Number{})
 }
 
-// LeastCapability is the first compute capability that a package's project says it supports, with its source; not known
-// where it says none.
+// LeastCapability returns the first compute capability that a package's project says it supports, with its source; not
+// known where it says none.
 func (t *Tables) LeastCapability(name string, release version.Number) (version.Capability, Sources) {
 	for _, r := range Rows[Trait](t) {
 		if text, ok := strings.CutPrefix(r.Trait, "least-"); ok && r.Package == name && r.Releases.Has(release) {
@@ -487,7 +488,7 @@ func (t *Tables) LeastCapability(name string, release version.Number) (version.C
 	return version.Capability{}, nil
 }
 
-// WithTrait are the packages with a trait.
+// WithTrait returns the packages with a trait.
 func (t *Tables) WithTrait(trait string) []string {
 	var list []string
 	for _, r := range Rows[Trait](t) {
@@ -498,7 +499,7 @@ func (t *Tables) WithTrait(trait string) []string {
 	return list
 }
 
-// Date is how old the driver table is: the day for which its ends of life hold.
+// Date returns how old the driver table is: the day for which its ends of life hold.
 func (t *Tables) Date() string {
 	return t.driversOf()
 }
@@ -555,7 +556,8 @@ func (t *Tables) findFloor(cuda version.Number, windows bool) (need string, leas
 	return fmt.Sprintf("a driver that supports CUDA %s", cuda.Short()), version.Number{}, nil
 }
 
-// printedFloor is a floor as it is written: of a branch, as CUDA 13 needs 580, the first driver that came with a toolkit.
+// printedFloor returns a floor as it is written: of a branch, as CUDA 13 needs 580, the first driver that came with a
+// toolkit.
 func (t *Tables) printedFloor(least version.Number) string {
 	if least.Parts() != 1 {
 		return least.String()

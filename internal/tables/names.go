@@ -17,8 +17,8 @@ type Library struct {
 	Origin
 }
 
-// Library is the row of a file name, nil when there is none. A library of a patch release ("libcublas.so.12.4.5.8") is
-// known by its soname.
+// Library returns the row of a file name, nil when there is none. A library of a patch release
+// ("libcublas.so.12.4.5.8") is known by its soname.
 func (t *Tables) Library(name string) *Library {
 	rows := Rows[Library](t)
 	for {
@@ -33,9 +33,9 @@ func (t *Tables) Library(name string) *Library {
 	}
 }
 
-// WheelOf is the name of NVIDIA's wheel with a library ("libcudart.so.12", or "cudart"), without "nvidia-" and its CUDA
-// family: "cuda-runtime". A library may have moved to another wheel with a CUDA family, as NVVM has. One that the table
-// does not know is taken for its wheel's name.
+// WheelOf returns the name of NVIDIA's wheel with a library ("libcudart.so.12", or "cudart"), without "nvidia-" and its
+// CUDA family: "cuda-runtime". A library may have moved to another wheel with a CUDA family, as NVVM has. One that the
+// table does not know is taken for its wheel's name.
 func (t *Tables) WheelOf(library string, cuda version.Number) string {
 	stem, wheel := libraryStem(library), ""
 	for _, l := range Rows[Library](t) {
@@ -50,7 +50,7 @@ func (t *Tables) WheelOf(library string, cuda version.Number) string {
 	return cmp.Or(wheel, strings.ToLower(stem))
 }
 
-// libraryStem is a library's name without what depends on its release: "cudnn_ops" of "libcudnn_ops.so.9".
+// libraryStem returns a library's name without what depends on its release: "cudnn_ops" of "libcudnn_ops.so.9".
 func libraryStem(name string) string {
 	stem, _, _ := strings.Cut(strings.TrimPrefix(name, "lib"), ".so")
 	return stem
@@ -68,7 +68,7 @@ type Status struct {
 	Origin
 }
 
-// Statuses are the rows of a name, or of a code of CUDA's driver and runtime, which share their numbers.
+// Statuses returns the rows of a name, or of a code of CUDA's driver and runtime, which share their numbers.
 func (t *Tables) Statuses(name string, code int) []Status {
 	var list []Status
 	for _, s := range Rows[Status](t) {

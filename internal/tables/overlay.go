@@ -10,8 +10,8 @@ import (
 	"cudacompat/data"
 )
 
-// LoadOver is the embedded tables with the rows of over laid on them, all of it linted: a row takes the place of the
-// one that has its key, or is added. Other files than tables are left alone; a CSV that is no table's is an error,
+// LoadOver returns the embedded tables with the rows of over laid on them, all of it linted: a row takes the place of
+// the one that has its key, or is added. Other files than tables are left alone; a CSV that is no table's is an error,
 // since a misspelt one would change nothing, and so is a place without any table.
 func LoadOver(over fs.FS) (*Tables, error) {
 	entries, err := fs.ReadDir(over, ".")
@@ -33,9 +33,9 @@ func LoadOver(over fs.FS) (*Tables, error) {
 	return load(layers{over: over, under: data.FS}, false)
 }
 
-// LoadBundle is the embedded tables with those of a bundle in their places, whole: a row that the bundle has no more was
-// withdrawn. All of it is linted. What the bundle has beside tables is of a newer program, and left alone. A bundle that
-// is older than the embedded tables is worth less than they are: they are returned, and false.
+// LoadBundle returns the embedded tables with those of a bundle in their places, whole: a row that the bundle has no
+// more was withdrawn. All of it is linted. What the bundle has beside tables is of a newer program, and left alone. A
+// bundle that is older than the embedded tables is worth less than they are: they are returned, and false.
 func LoadBundle(files fs.FS, date string) (*Tables, bool, error) {
 	if date < Embedded().Checked() {
 		return Embedded(), false, nil
@@ -51,8 +51,8 @@ type layers struct {
 	whole       bool
 }
 
-// lock is that of a bundle where there is one, else of the tables under a site's own, of which nothing says when they
-// were read.
+// lock returns that of a bundle where there is one, else of the tables under a site's own, of which nothing says when
+// they were read.
 func (l layers) lock() (Lock, error) {
 	if l.whole {
 		if lock, err := ReadLock(l.over); err != nil || len(lock) > 0 {
@@ -86,7 +86,7 @@ func (l layers) each(s sheet, columns []column, visit func(record) error) error 
 	return nil
 }
 
-// siteRows are the rows that a site has of a table.
+// siteRows returns the rows that a site has of a table.
 func (l layers) siteRows(s sheet, columns []column) ([]record, error) {
 	if l.over == nil {
 		return nil, nil

@@ -21,7 +21,7 @@ type Product struct {
 	Origin
 }
 
-// Products are the rows of a PCI device, "10de:27b8", or else those of a name: several boards share one.
+// Products returns the rows of a PCI device, "10de:27b8", or else those of a name: several boards share one.
 func (t *Tables) Products(id, name string) []*Product {
 	if id, ok := strings.CutPrefix(id, "10de:"); ok {
 		if rows := RowsOf[Product](t, id); len(rows) > 0 {
@@ -89,7 +89,7 @@ func (p *Product) Unlisted(driver version.Number) (first, last version.Number, u
 	return version.Number{}, version.Number{}, false
 }
 
-// KnownFrom is the oldest release that knows the product: the first that a release note names, else the first that
+// KnownFrom returns the oldest release that knows the product: the first that a release note names, else the first that
 // lists it, else the branch after the last that does not. Not known where nothing is later than the chip.
 func (p *Product) KnownFrom(t *Tables) version.Number {
 	if first := p.firstNoted(); first.Known() {
@@ -132,7 +132,7 @@ func (t *Tables) instances() error {
 	return nil
 }
 
-// Mentioned are the drivers that the row speaks of.
+// Mentioned returns the drivers that the row speaks of.
 func (p *Product) Mentioned() []version.Number {
 	var list []version.Number
 	for _, word := range append(slices.Clone(p.Noted), p.Listed...) {

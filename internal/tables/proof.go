@@ -51,7 +51,7 @@ func proofOf(verified string, source []string) (Proof, error) {
 	return TwoSources, nil
 }
 
-// origins are whose word the sources are: a repository, a host, the artefacts.
+// origins returns whose word the sources are: a repository, a host, the artefacts.
 func origins(source []string) []string {
 	var list []string
 	for _, s := range source {

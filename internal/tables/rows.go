@@ -102,7 +102,7 @@ type Extension struct {
 // IsFor reports whether the row is that of a wheel for a platform, "linux_x86_64".
 func (e *Extension) IsFor(platform string) bool { return e.Platform == "" || e.Platform == platform }
 
-// Family is the CUDA that a release is built for, where it is built for one.
+// Family returns the CUDA that a release is built for, where it is built for one.
 func (e *Extension) Family() version.Number { return version.Of(strings.Join(e.CUDA, " ")) }
 
 // ownIndexes are the package indexes of projects, by release and variant.
@@ -181,7 +181,7 @@ type Branch struct {
 	Origin
 }
 
-// Number is the branch as a number, 535.
+// Number returns the branch as a number, 535.
 func (b *Branch) Number() int { return version.Int(b.Branch) }
 
 // Chip is one GPU chip and the products made of it.

@@ -18,7 +18,7 @@ type sheet struct {
 	read func(s sheet, from layers, check cellCheck) (any, error) // a table of its rows
 }
 
-// sheetOf is a table whose rows fill T.
+// sheetOf returns a table whose rows fill T.
 func sheetOf[T any](name string, keys int, form form) sheet {
 	return sheet{name, keys, form, reflect.TypeFor[T](), readTable[T]}
 }
@@ -33,7 +33,7 @@ type form struct {
 // csvFile is one file of comma-separated values, sorted by its key.
 var csvFile = form{"*.csv", true, eachLine}
 
-// file is where the table is.
+// file returns where the table is.
 func (s sheet) file() string { return strings.Replace(s.form.file, "*", s.name, 1) }
 
 // sheets is every table, in the order in which they are listed for people. A new one is an entry here and the type of
@@ -69,7 +69,7 @@ var sheets = []sheet{
 	sheetOf[Hand]("hand", 3, csvFile),
 }
 
-// sheetFor is the table whose rows are of a type.
+// sheetFor returns the table whose rows are of a type.
 func sheetFor(row reflect.Type) sheet {
 	return sheets[slices.IndexFunc(sheets, func(s sheet) bool { return s.row == row })]
 }
@@ -82,7 +82,7 @@ func sheetNamed(name string) (sheet, bool) {
 	return sheets[i], true
 }
 
-// Names are the names of the tables, in the order in which they are listed for people.
+// Names returns the names of the tables, in the order in which they are listed for people.
 func Names() []string {
 	var list []string
 	for _, s := range sheets {
@@ -130,10 +130,10 @@ func (s sheet) grid(from layers) (Grid, error) {
 	return g, err
 }
 
-// Column is the index of a column, -1 when the table does not have it.
+// Column returns the index of a column, -1 when the table does not have it.
 func (g Grid) Column(name string) int { return slices.Index(g.Columns, name) }
 
-// Cell is the text in a row's column; empty where the table does not have the column.
+// Cell returns the text in a row's column; empty where the table does not have the column.
 func (g Grid) Cell(row int, column string) string {
 	if i := g.Column(column); i >= 0 {
 		return g.Rows[row][i]
@@ -157,7 +157,7 @@ func (g Grid) list(column int, cell string) (items []string, isList bool) {
 	return nil, false
 }
 
-// Day is how old what a row says is: as old as the oldest of its sources.
+// Day returns how old what a row says is: as old as the oldest of its sources.
 func (g Grid) Day(row int) string {
 	if day := g.Cell(row, "checked"); day != "" || g.lock == nil {
 		return day
@@ -165,7 +165,7 @@ func (g Grid) Day(row int) string {
 	return g.lock().dayOf(g.Table, SourcesOf(g.Cell(row, "source")))
 }
 
-// Date is how old the rows of the grid are: as the oldest of the sources that can change.
+// Date returns how old the rows of the grid are: as the oldest of the sources that can change.
 func (g Grid) Date() string {
 	if g.lock == nil {
 		return ""
@@ -173,7 +173,8 @@ func (g Grid) Date() string {
 	return g.lock().dateOf(g)
 }
 
-// WhyColumns are the columns that Why can be asked for in a table: its own, and those that are worked out from them.
+// WhyColumns returns the columns that Why can be asked for in a table: its own, and those that are worked out from
+// them.
 func (g Grid) WhyColumns() []string {
 	if g.Column("cuda") >= 0 && g.Column("sass") >= 0 && g.Column("driver") < 0 {
 		return append(slices.Clone(g.Columns), "driver")

@@ -22,7 +22,7 @@ type Source struct {
 	Overlay bool   `json:"overlay"` // rows of a site's own stand in it
 }
 
-// Sources are the tables that judge, in the order in which they are listed for people.
+// Sources returns the tables that judge, in the order in which they are listed for people.
 func (t *Tables) Sources() ([]Source, error) {
 	list, err := t.sources()
 	return slices.Clone(list), err
@@ -40,7 +40,7 @@ func (t *Tables) readSources() ([]Source, error) {
 	return list, nil
 }
 
-// Digest is one SHA-256 of all of them.
+// Digest returns one SHA-256 of all of them.
 func Digest(sources []Source) string {
 	all := sha256.New()
 	for _, s := range sources {
@@ -49,7 +49,7 @@ func Digest(sources []Source) string {
 	return hex.EncodeToString(all.Sum(nil))
 }
 
-// Checked is the ISO date on which any source of the tables was last read.
+// Checked returns the ISO date on which any source of the tables was last read.
 func (t *Tables) Checked() string {
 	if t.from.under == data.FS && t.from.over == nil && data.Dates != "" {
 		return embeddedSources()[allTables].Date
@@ -57,13 +57,13 @@ func (t *Tables) Checked() string {
 	return t.lock().newest()
 }
 
-// DayOf is how old what sources say in a table is.
+// DayOf returns how old what sources say in a table is.
 func (t *Tables) DayOf(table string, sources []string) string { return t.lock().dayOf(table, sources) }
 
 // allTables stands in dates.txt for all tables together.
 const allTables = "all"
 
-// Dates is the text of dates.txt.
+// Dates returns the text of dates.txt.
 func (t *Tables) Dates() (string, error) {
 	sources, err := t.Sources()
 	if err != nil {
@@ -107,7 +107,7 @@ var embeddedSources = sync.OnceValue(func() map[string]Source {
 	return list
 })
 
-// sourceOf is what data.Dates says of an embedded table over which nothing is laid.
+// sourceOf returns what data.Dates says of an embedded table over which nothing is laid.
 func (l layers) sourceOf(s sheet) (Source, bool) {
 	if l.under != data.FS || l.over != nil {
 		return Source{}, false
@@ -116,7 +116,7 @@ func (l layers) sourceOf(s sheet) (Source, bool) {
 	return source, ok
 }
 
-// textOf is a table's file, or the files of its directory one after the other; nothing where it is not.
+// textOf returns a table's file, or the files of its directory one after the other; nothing where it is not.
 func textOf(fsys fs.FS, root string) ([]byte, error) {
 	if fsys == nil {
 		return nil, nil

@@ -194,7 +194,7 @@ func (r *stanzaReader) inherit() {
 	}
 }
 
-// at is where a column of the stanza stands; where it does not say it, the stanza's last line.
+// at returns where a column of the stanza stands; where it does not say it, the stanza's last line.
 func (r *stanzaReader) at(column int) place {
 	if n := r.places[column]; n > 0 {
 		return place{r.file, n, 1}

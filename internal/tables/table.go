@@ -111,7 +111,7 @@ type record struct {
 	place func(column int) place
 }
 
-// copied is the record as it is read now: its cells and places outlive the reader's next one.
+// copied returns the record as it is read now: its cells and places outlive the reader's next one.
 func (r record) copied() record {
 	places := make([]place, len(r.cells))
 	for i := range places {
@@ -184,7 +184,7 @@ func atPlace(at func(int) place, err error) error {
 	return at(column).error(err)
 }
 
-// parseError is what encoding/csv says of a file that is no table.
+// parseError returns what encoding/csv says of a file that is no table.
 func parseError(file string, err error) error {
 	var parse *csv.ParseError
 	switch {
@@ -203,8 +203,8 @@ type column struct {
 	kind  reflect.Type
 }
 
-// columnsOf are the columns of a row's type, those of embedded types in their place. reflect.VisibleFields takes four
-// times as long, looking for fields that hide others.
+// columnsOf returns the columns of a row's type, those of embedded types in their place. reflect.VisibleFields takes
+// four times as long, looking for fields that hide others.
 func columnsOf(t reflect.Type) []column {
 	columns := make([]column, 0, t.NumField()+1)
 	for i := range t.NumField() {
@@ -300,8 +300,8 @@ var sourceText = lazyregexp.New(
 // cellCheck says what is wrong with a cell of a column, or with the field that was read from it.
 type cellCheck func(name, cell string, field reflect.Value) error
 
-// lintedBefore is the check of tables that were linted before: by Load, or, the embedded ones, by a test. It spares a third
-// of what a judgement costs.
+// lintedBefore returns the check of tables that were linted before: by Load, or, the embedded ones, by a test. It
+// spares a third of what a judgement costs.
 func lintedBefore(string, string, reflect.Value) error { return nil }
 
 // checkCell holds what every table promises: a source one can open or hash, words that rules know.

@@ -30,8 +30,8 @@ type Tables struct {
 	productsByName func() map[string][]*Product
 }
 
-// Rows are the rows of the table whose rows are of type T. Nobody writes to them. Load or the build's tests have linted
-// them: an error here is a bug.
+// Rows returns the rows of the table whose rows are of type T. Nobody writes to them. Load or the build's tests have
+// linted them: an error here is a bug.
 func Rows[T any](t *Tables) []T { return tableOf[T](t).rows }
 
 // RowsOf returns the rows of a table whose first cell is a key. The first keys are read without the rest of the table.
@@ -50,7 +50,7 @@ func tableOf[T any](t *Tables) table[T] {
 	return read.(table[T])
 }
 
-// Embedded is the tables compiled into the program, the same ones for every caller: what was read once stays read.
+// Embedded returns the tables compiled into the program, the same ones for every caller: what was read once stays read.
 func Embedded() *Tables { return embedded() }
 
 var embedded = sync.OnceValue(func() *Tables { return Open(data.FS) })
@@ -98,7 +98,7 @@ func Read[T any](fsys fs.FS) ([]T, error) {
 	return read.(table[T]).rows, nil
 }
 
-// Open is the tables in fsys as they are: those that were linted before, by Load or by a test.
+// Open returns the tables in fsys as they are: those that were linted before, by Load or by a test.
 func Open(fsys fs.FS) *Tables { return open(layers{under: fsys}) }
 
 func open(from layers) *Tables {

@@ -21,7 +21,7 @@ type Xid struct {
 // xidNumber is the number in "NVRM: Xid (PCI:0000:31:00): 79, pid=…".
 var xidNumber = lazyregexp.New(`NVRM: Xid \(.*?\): (\d+)`)
 
-// Xid is the row of a kernel message, nil when the table does not have its number.
+// Xid returns the row of a kernel message, nil when the table does not have its number.
 func (t *Tables) Xid(line string) *Xid {
 	m := xidNumber.FindStringSubmatch(line)
 	if m == nil {
@@ -30,7 +30,7 @@ func (t *Tables) Xid(line string) *Xid {
 	return t.XidNumber(version.Int(m[1]))
 }
 
-// XidNumber is the row of a number, nil when there is none.
+// XidNumber returns the row of a number, nil when there is none.
 func (t *Tables) XidNumber(number int) *Xid {
 	rows := Rows[Xid](t)
 	i := slices.IndexFunc(rows, func(x Xid) bool { return x.Xid == number })

@@ -19,7 +19,7 @@ func ParseCapability(text string) (Capability, error) {
 	return Capability{Int(major), Int(minor)}, nil
 }
 
-// Number is the capability as a dotted number, for ranges; not known where it is not.
+// Number returns the capability as a dotted number, for ranges; not known where it is not.
 func (c Capability) Number() Number { return Of(c.String()) }
 
 func (c Capability) String() string {
@@ -32,7 +32,7 @@ func (c Capability) String() string {
 // Known reports whether there is a capability at all.
 func (c Capability) Known() bool { return c.Major > 0 }
 
-// SM is the target of machine code that is exactly for it, "sm_89".
+// SM returns the target of machine code that is exactly for it, "sm_89".
 func (c Capability) SM() string { return fmt.Sprintf("sm_%d%d", c.Major, c.Minor) }
 
 // AtLeast reports whether it is d or newer.

@@ -29,8 +29,8 @@ func (g Group) Special() bool {
 	})
 }
 
-// PTXFor is the version of the PTX that the driver would compile for a GPU, that of the nearest target; the zero Number
-// when it is not known.
+// PTXFor returns the version of the PTX that the driver would compile for a GPU, that of the nearest target; the zero
+// Number when it is not known.
 func (g Group) PTXFor(gpu Capability) Number {
 	var nearest Capability
 	var isa Number

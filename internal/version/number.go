@@ -40,7 +40,7 @@ func Parse(text string) (Number, error) {
 	return v, nil
 }
 
-// numberOf is the leading digits and dots; "13.x" is 13.
+// numberOf returns the leading digits and dots; "13.x" is 13.
 func numberOf(text string) string {
 	end := 0
 	for end < len(text) && (text[end] == '.' || '0' <= text[end] && text[end] <= '9') {
@@ -49,7 +49,7 @@ func numberOf(text string) string {
 	return strings.TrimRight(text[:end], ".")
 }
 
-// Of is Parse for text that may be anything: the zero Number then.
+// Of does what Parse does for text that may be anything: it then returns the zero Number.
 func Of(text string) Number {
 	v, err := Parse(text)
 	if err != nil {
@@ -63,19 +63,19 @@ func (v Number) String() string { return v.text }
 // Known reports whether there is a version at all.
 func (v Number) Known() bool { return v.count > 0 }
 
-// Major is the first part: a driver's branch, CUDA's family.
+// Major returns the first part: a driver's branch, CUDA's family.
 func (v Number) Major() int { return int(v.parts[0]) }
 
-// Minor is the second part.
+// Minor returns the second part.
 func (v Number) Minor() int { return int(v.parts[1]) }
 
-// Patch is the third part.
+// Patch returns the third part.
 func (v Number) Patch() int { return int(v.parts[2]) }
 
-// Parts is how many parts were written, 0 where there is no version.
+// Parts returns how many parts were written, 0 where there is no version.
 func (v Number) Parts() int { return v.count }
 
-// Short is the first two parts, "12.6" of 12.6.3: what names a CUDA release.
+// Short returns the first two parts, "12.6" of 12.6.3: what names a CUDA release.
 func (v Number) Short() string {
 	if v.count < 2 {
 		return fmt.Sprint(v.parts[0])
@@ -107,7 +107,7 @@ func (v Number) AtLeastShort(major, minor int) bool {
 // SamePatch reports whether the first three parts are equal: 9.10.2.21 and 9.10.2 are the same release of cuDNN.
 func (v Number) SamePatch(w Number) bool { return [3]uint64(v.parts[:3]) == [3]uint64(w.parts[:3]) }
 
-// Next is the lowest version of three parts after it; nothing comes after what is not known.
+// Next returns the lowest version of three parts after it; nothing comes after what is not known.
 func (v Number) Next() Number {
 	if !v.Known() {
 		return v
@@ -123,7 +123,7 @@ func (v *Number) Read(cell string) (err error) {
 	return err
 }
 
-// UnmarshalText is Read for text that is bytes.
+// UnmarshalText does what Read does for text that is bytes.
 func (v *Number) UnmarshalText(text []byte) error { return v.Read(string(text)) }
 
 // MarshalText writes the version as it was read.
@@ -142,7 +142,7 @@ type Range struct {
 	constraints func() (*semver.Constraints, error) // read when a version is first compared: few rows' ever are
 }
 
-// rangeOf is a range that is not known to be one.
+// rangeOf returns a range that is not known to be one.
 func rangeOf(text string) Range {
 	return Range{text, sync.OnceValues(func() (*semver.Constraints, error) {
 		plain := leadingZero.ReplaceAllString(fourthPart.ReplaceAllString(text, "$1"), "$1")

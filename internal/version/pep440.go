@@ -42,7 +42,8 @@ func boolInt(b bool) int {
 
 var cudaLocal = lazyregexp.New(`^cu(\d{2,3})$`)
 
-// LocalCUDA is the CUDA that a wheel's local version names: cu118 is 11.8, cu130 is 13.0. False when it names none.
+// LocalCUDA returns the CUDA that a wheel's local version names: cu118 is 11.8, cu130 is 13.0. False when it names
+// none.
 func (r Release) LocalCUDA() (Number, bool) {
 	m := cudaLocal.FindStringSubmatch(r.Local)
 	if m == nil {
@@ -57,8 +58,8 @@ var (
 	compiledTorch = lazyregexp.New(`torch(\d+)\.(\d+)|pt(\d)(\d+)|torch(\d)(\d+)\d(?:\D|$)`)
 )
 
-// Compiled is the CUDA and the PyTorch for which a wheel's local version says that it was compiled, each unknown where
-// it is not named: 12 and 2.8 of cu12torch2.8cxx11abiTRUE (flash-attn), 12.8 and 2.8 of pt28cu128 (PyG) and of
+// Compiled returns the CUDA and the PyTorch for which a wheel's local version says that it was compiled, each unknown
+// where it is not named: 12 and 2.8 of cu12torch2.8cxx11abiTRUE (flash-attn), 12.8 and 2.8 of pt28cu128 (PyG) and of
 // torch280cu128 (NATTEN).
 func (r Release) Compiled() (cuda, torch Number) {
 	m := compiledTorch.FindStringSubmatch(r.Local)
@@ -72,7 +73,7 @@ func (r Release) Compiled() (cuda, torch Number) {
 	return cuda, torch
 }
 
-// ShortPython is "3.12" of "3.12.3", and "3.13t" of itself.
+// ShortPython returns "3.12" of "3.12.3", and "3.13t" of itself.
 func ShortPython(full string) string {
 	parts := strings.SplitN(full, ".", 3)
 	if len(parts) < 2 {
@@ -81,7 +82,7 @@ func ShortPython(full string) string {
 	return parts[0] + "." + parts[1]
 }
 
-// Int is the number that text spells, 0 where it spells none: a branch, a count of a job's variable.
+// Int returns the number that text spells, 0 where it spells none: a branch, a count of a job's variable.
 func Int(text string) int {
 	n, _ := strconv.Atoi(text)
 	return n

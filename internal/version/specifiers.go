@@ -98,7 +98,7 @@ func begins(release, prefix string) bool {
 	return true
 }
 
-// epochAndParts is "1!2.6" in its parts, without an epoch "0".
+// epochAndParts returns "1!2.6" in its parts, without an epoch "0".
 func epochAndParts(release string) []string {
 	if epoch, rest, ok := strings.Cut(release, "!"); ok {
 		return append([]string{epoch}, strings.Split(rest, ".")...)

@@ -110,7 +110,7 @@ func randomSpecifiers(random *rand.Rand) string {
 	return strings.Join(list, []string{",", ", "}[random.IntN(2)])
 }
 
-// randomRelease is one near others, so that comparisons are close.
+// randomRelease returns one near others, so that comparisons are close.
 func randomRelease(random *rand.Rand, local bool) string {
 	text := fmt.Sprint(random.IntN(3))
 	for range random.IntN(3) {

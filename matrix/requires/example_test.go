@@ -9,7 +9,7 @@ import (
 	"cudacompat/probe"
 )
 
-// need is what the builds of a requirements file ask of a host.
+// need returns what the builds of a requirements file ask of a host.
 func need(lines string) requires.Requirement {
 	node, err := probe.Given([]byte(lines + "\n"))
 	if err != nil {

@@ -58,7 +58,7 @@ func (f *Facts) renameDevices() {
 	}
 }
 
-// deviceName is a name for a UUID that no other one has: "GPU-0", "MIG-0-1" for a part of GPU 0, "GPU-unknown-1".
+// deviceName returns a name for a UUID that no other one has: "GPU-0", "MIG-0-1" for a part of GPU 0, "GPU-unknown-1".
 func (f *Facts) deviceName(uuid string, names map[string]string) string {
 	kind := uuid[:3]
 	number := f.deviceNumber(uuid)
@@ -84,8 +84,8 @@ func (f *Facts) deviceName(uuid string, names map[string]string) string {
 	}
 }
 
-// deviceNumber is the number of the GPU that a UUID names, in the order of addresses; -1 where that is not known. What
-// has been renamed keeps its number.
+// deviceNumber returns the number of the GPU that a UUID names, in the order of addresses; -1 where that is not known.
+// What has been renamed keeps its number.
 func (f *Facts) deviceNumber(uuid string) int {
 	if number, err := strconv.Atoi(strings.TrimPrefix(uuid, "GPU-")); err == nil && number < len(f.GPUs) {
 		return number

@@ -47,7 +47,7 @@ func (p *Plan) Installed(name string) (version string, ok bool) {
 	return "", false
 }
 
-// Removed is the release of a distribution that a plan takes away; ok is false where it leaves it.
+// Removed returns the release of a distribution that a plan takes away; ok is false where it leaves it.
 func (p *Plan) Removed(name string) (version string, ok bool) {
 	for _, r := range p.Removes {
 		if r.Name == name {

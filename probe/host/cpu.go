@@ -8,8 +8,8 @@ import (
 // cpuHead is how much of /proc/cpuinfo tells the first processor; the whole file takes the kernel long on large machines.
 const cpuHead = 8 << 10
 
-// CPUFlags are the features of the first processor as the kernel names them on x86, "sse4_2" and "hypervisor". None are
-// known on other architectures, and of a tree whose /proc is not that of a running system.
+// CPUFlags returns the features of the first processor as the kernel names them on x86, "sse4_2" and "hypervisor". None
+// are known on other architectures, and of a tree whose /proc is not that of a running system.
 func (h *Host) CPUFlags() []string {
 	f, err := h.Open("/proc/cpuinfo")
 	if err != nil {

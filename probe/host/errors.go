@@ -23,7 +23,7 @@ func (l *Errors) Add(err error) {
 	}
 }
 
-// Err is one error that names them all, nil when there is none.
+// Err returns one error that names them all, nil when there is none.
 func (l Errors) Err() error {
 	if len(l) == 0 {
 		return nil
@@ -37,12 +37,12 @@ var ErrAbsent = errors.New("not there")
 // damagedMark ends the errors of files that were read.
 const damagedMark = "; is the file damaged?"
 
-// Damaged is an error that names a file and what is wrong with it.
+// Damaged returns an error that names a file and what is wrong with it.
 func Damaged(name, why string) error {
 	return fmt.Errorf("%s: %s%s", name, why, damagedMark)
 }
 
-// Unread are those that tell of what was not read, rather than of what was and is damaged.
+// Unread returns those that tell of what was not read, rather than of what was and is damaged.
 func (l Errors) Unread() []string {
 	return slices.DeleteFunc(slices.Clone(l), func(text string) bool { return strings.HasSuffix(text, damagedMark) })
 }

@@ -24,8 +24,8 @@ type Files interface {
 	ReadDir(name string) ([]fs.DirEntry, error)
 }
 
-// Unmounted is a tree of files that are in no directory. The program that is started among them, if it is known, gets
-// these variables.
+// Unmounted returns a tree of files that are in no directory. The program that is started among them, if it is known,
+// gets these variables.
 func Unmounted(files Files, env map[string]string, start string) *Host {
 	return &Host{Root: "/", Env: env, Rest: true, Start: start, files: files}
 }
@@ -78,7 +78,7 @@ var ErrNotRegular = errNotRegular
 // reads as zeros.
 type Sought interface{ Sought() io.ReaderAt }
 
-// ToSearch is a file for those who look for something that can stand anywhere in it.
+// ToSearch returns a file for those who look for something that can stand anywhere in it.
 func ToSearch(r io.ReaderAt) io.ReaderAt {
 	if s, ok := r.(Sought); ok {
 		return s.Sought()

@@ -69,7 +69,7 @@ func (h *Host) Fresh() *Host {
 	return &Host{Root: h.Root, Env: h.Env, Rest: h.Rest, Start: h.Start, files: h.files, removed: h.removed, fault: h.fault, offline: h.offline}
 }
 
-// This is the running machine with this process's environment.
+// This returns the running machine with this process's environment.
 func This() *Host {
 	env := map[string]string{}
 	for _, kv := range os.Environ() {
@@ -83,7 +83,7 @@ func This() *Host {
 	return &Host{Root: "/", Env: env}
 }
 
-// Tree is the tree of files under root: a mounted image, an unpacked container, a node's /host.
+// Tree returns the tree of files under root: a mounted image, an unpacked container, a node's /host.
 func Tree(root string) (*Host, error) {
 	abs, err := filepath.Abs(root)
 	if err != nil {
@@ -124,7 +124,7 @@ func (h *Host) rootFS() (rootFS, error) {
 	return h.lookups.rootFS, nil
 }
 
-// root is what the host's files are looked up in.
+// root returns what the host's files are looked up in.
 func (h *Host) root() (rootFS, error) {
 	if h.files != nil {
 		return &filesRoot{h.files.Readlink, h.files}, nil
@@ -144,7 +144,7 @@ func (h *Host) Resolve(name string) (string, error) {
 	return known.path, pathError("resolve", name, known.err)
 }
 
-// Readlink is where a link points, empty for what is no link.
+// Readlink returns where a link points, empty for what is no link.
 func (h *Host) Readlink(name string) (string, error) {
 	target, err := inRoot(h, name, rootFS.readlink)
 	h.skip(name, err)
@@ -193,7 +193,7 @@ func remember[T any](h *Host, known map[string]T, name string, value T) map[stri
 	return known
 }
 
-// Real is where a resolved path lies on this machine.
+// Real returns where a resolved path lies on this machine.
 func (h *Host) Real(resolved string) string { return filepath.Join(h.Root, resolved) }
 
 // Open opens a regular file for positioned reads. Devices, pipes and directories are refused: opening them can
@@ -214,8 +214,8 @@ const (
 // and errors name the file as the target sees it.
 func (h *Host) ReadFile(name string) ([]byte, error) { return h.ReadInto(name, nil) }
 
-// ReadInto is ReadFile into the place of what was read before, for one file of many after the other: memory that is
-// used for the first time costs more than what is read into it.
+// ReadInto does what ReadFile does, into the place of what was read before, for one file of many after the other:
+// memory that is used for the first time costs more than what is read into it.
 func (h *Host) ReadInto(name string, before []byte) ([]byte, error) {
 	f, err := h.Open(name)
 	if err != nil {
@@ -227,7 +227,7 @@ func (h *Host) ReadInto(name string, before []byte) ([]byte, error) {
 	return data, err
 }
 
-// Whole is ReadInto for a file that is open.
+// Whole does what ReadInto does for a file that is open.
 func Whole(f File, name string, before []byte) ([]byte, error) {
 	data, err := readAll(f, wholeCap, before[:0])
 	if err != nil {
@@ -276,7 +276,7 @@ func (h *Host) OpenText(name string) (File, error) {
 	return f, nil
 }
 
-// within is a file's size, and an error where that is larger than the limit.
+// within returns a file's size, and an error where that is larger than the limit.
 func within(f File, limit int64) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -405,7 +405,7 @@ func (h *Host) list(name string, dir dir) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// namedEntries are a directory's entries as the os package reads them, until one of them may not be kept.
+// namedEntries returns a directory's entries as the os package reads them, until one of them may not be kept.
 func namedEntries(dir *os.File, keep func([]keptEntry) error) ([]keptEntry, error) {
 	var all []keptEntry
 	for {
@@ -431,7 +431,7 @@ func (h *Host) Exists(name string) bool { return h.reach(name) == nil }
 // Listed notes that a directory is there, as the listing of the one above it says, which spares asking for it.
 func (h *Host) Listed(dir string) { h.lookups.reached = remember(h, h.lookups.reached, dir, nil) }
 
-// reach is why a name cannot be reached.
+// reach returns why a name cannot be reached.
 func (h *Host) reach(name string) error {
 	err, ok := h.lookups.reached[name]
 	if !ok {
@@ -448,7 +448,7 @@ func (h *Host) Glob(pattern string) []string {
 	return h.glob("/", strings.Split(strings.Trim(pattern, "/"), "/"))
 }
 
-// GlobIn is Glob below dir, whose own name may have any characters.
+// GlobIn does what Glob does below dir, whose own name may have any characters.
 func (h *Host) GlobIn(dir, pattern string) []string { return h.glob(dir, strings.Split(pattern, "/")) }
 
 func (h *Host) glob(dir string, rest []string) []string {
@@ -480,7 +480,7 @@ func (h *Host) glob(dir string, rest []string) []string {
 	return found
 }
 
-// beginning are the entries of a sorted list whose names begin so.
+// beginning returns the entries of a sorted list whose names begin so.
 func beginning(entries []fs.DirEntry, with string) []fs.DirEntry {
 	first, _ := slices.BinarySearchFunc(entries, with, func(e fs.DirEntry, with string) int {
 		return strings.Compare(e.Name(), with)
@@ -495,7 +495,7 @@ func beginning(entries []fs.DirEntry, with string) []fs.DirEntry {
 
 func unwantedHidden(pattern, name string) bool { return name[0] == '.' && pattern[0] != '.' }
 
-// Var is a variable of the process environment, empty for a tree at rest.
+// Var returns a variable of the process environment, empty for a tree at rest.
 func (h *Host) Var(name string) string { return h.Env[name] }
 
 // Absent reports whether err means that the thing simply is not there.
@@ -503,7 +503,7 @@ func Absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// Size is a regular file's length in bytes.
+// Size returns a regular file's length in bytes.
 func (h *Host) Size(name string) (int64, error) {
 	f, err := h.Open(name)
 	if err != nil {

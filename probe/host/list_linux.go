@@ -70,7 +70,7 @@ func appendEntries(all []keptEntry, block []byte) (_ []keptEntry, told bool) {
 	return all, true
 }
 
-// kindOf is what an entry is.
+// kindOf returns what an entry is.
 func kindOf(d byte) (kind fs.FileMode, ok bool) {
 	switch d {
 	case unix.DT_REG:

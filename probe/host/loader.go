@@ -12,7 +12,7 @@ import (
 // tree lets the loader's search read a host.
 type tree struct{ *Host }
 
-// Files are the host's files as the loader's search opens them.
+// Files returns the host's files as the loader's search opens them.
 func (h *Host) Files() ldso.FS { return tree{h} }
 
 // Open opens a library by its path in the tree.
@@ -59,9 +59,9 @@ func (h *Host) OwnLoader() *ldso.Resolver {
 
 const libraryPath = "LD_LIBRARY_PATH"
 
-// LibraryPath is the LD_LIBRARY_PATH of a program that runs here, and whose it is: in a container its first process's,
-// which is what the container runs, else "this process". A shell's own is what it was started with, not what it has
-// exported since, so a shell says nothing. At rest there is none.
+// LibraryPath returns the LD_LIBRARY_PATH of a program that runs here, and whose it is: in a container its first
+// process's, which is what the container runs, else "this process". A shell's own is what it was started with, not what
+// it has exported since, so a shell says nothing. At rest there is none.
 func (h *Host) LibraryPath() (paths, of string) {
 	if h.Rest {
 		return h.Var(libraryPath), ""
@@ -85,7 +85,7 @@ func (h *Host) ownsFirstProcess() bool {
 	return !firstProcess(h) && (len(first) == 0 || sameRoot(At(first, "/"), At(h.Mounts(), "/")))
 }
 
-// variable is the value of a variable in /proc/PID/environ, where NUL ends each:
+// variable returns the value of a variable in /proc/PID/environ, where NUL ends each:
 //
 //	PATH=/usr/bin\x00LD_LIBRARY_PATH=/usr/local/nvidia/lib64\x00
 func variable(environ []byte, name string) string {
@@ -121,7 +121,7 @@ func (h *Host) newLoader() *ldso.Resolver {
 	return r
 }
 
-// systemDirs are the directories that the loader for a machine searches last.
+// systemDirs returns the directories that the loader for a machine searches last.
 func (h *Host) systemDirs(machine elf.Machine) []string {
 	if dirs, _ := ldso.SystemDirs(h.Files(), interpreters[machine]); len(dirs) > 0 {
 		return dirs

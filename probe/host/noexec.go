@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// FirstNoExec is the mount point that the first of the directories with one stands on, where it is mounted noexec: the
-// kernel maps no code from there, so that no library of it loads (mount(8)). A tree at rest is mounted elsewhere later.
+// FirstNoExec returns the mount point that the first of the directories with one stands on, where it is mounted noexec:
+// the kernel maps no code from there, so that no library of it loads (mount(8)). A tree at rest is mounted elsewhere
+// later.
 func FirstNoExec(h *Host, dirs []string) string {
 	if h.Rest {
 		return ""
@@ -24,8 +25,8 @@ func FirstNoExec(h *Host, dirs []string) string {
 	return ""
 }
 
-// Holding is the mount on which a file stands, its links resolved: the deepest, of equals the last. Nil where mountinfo
-// could not be read.
+// Holding returns the mount on which a file stands, its links resolved: the deepest, of equals the last. Nil where
+// mountinfo could not be read.
 func Holding(mounts []Mount, file string) *Mount {
 	var deepest *Mount
 	for i, m := range mounts {
@@ -37,7 +38,7 @@ func Holding(mounts []Mount, file string) *Mount {
 	return deepest
 }
 
-// Options are those of the mount itself, "ro", "noexec": the sixth column of mountinfo.
+// Options returns those of the mount itself, "ro", "noexec": the sixth column of mountinfo.
 func (m *Mount) Options() []string {
 	fields := strings.Fields(m.Line)
 	if len(fields) < 6 {

@@ -8,7 +8,7 @@ import (
 // standardPath is where a tree at rest keeps its programs.
 var standardPath = []string{"/usr/local/bin", "/usr/bin", "/bin"}
 
-// OnPath is the file that a shell would start for a name.
+// OnPath returns the file that a shell would start for a name.
 func (h *Host) OnPath(name string) string {
 	dirs := SplitPath(h.Var("PATH"))
 	if h.Rest && len(dirs) == 0 {
@@ -28,7 +28,7 @@ var toolkitRoots = []string{
 	"/opt/nvidia/hpc_sdk/*/*/cuda/*.*",
 }
 
-// ToolkitPlaces are the usual places, and what variables and PATH name.
+// ToolkitPlaces returns the usual places, and what variables and PATH name.
 func (h *Host) ToolkitPlaces(onPath string) []string {
 	patterns := slices.Clone(toolkitRoots)
 	for _, dir := range []string{h.Var("CUDA_HOME"), h.Var("CUDA_PATH"), h.Var("CONDA_PREFIX"), onPath} {
@@ -39,7 +39,7 @@ func (h *Host) ToolkitPlaces(onPath string) []string {
 	return patterns
 }
 
-// NVCCRoot is where the toolkit lies whose compiler `nvcc` starts, links followed; empty when PATH has none.
+// NVCCRoot returns where the toolkit lies whose compiler `nvcc` starts, links followed; empty when PATH has none.
 func (h *Host) NVCCRoot() string {
 	real, err := h.Resolve(h.OnPath("nvcc"))
 	if err != nil || path.Base(real) != "nvcc" {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Proof is what shows that a live root is the kernel's own, "process 1", "modules", "kernel" or "wsl"; empty in a
+// Proof returns what shows that a live root is the kernel's own, "process 1", "modules", "kernel" or "wsl"; empty in a
 // container, for a tree at rest, and where there is no /proc to look at.
 func (h *Host) Proof() string { return h.surroundings().proof }
 
@@ -102,7 +102,7 @@ func ownKernel(h *Host, mounts []Mount) bool {
 	return false
 }
 
-// running is a name that ends in the running kernel's release.
+// running returns a name that ends in the running kernel's release.
 func running(h *Host, beginning string) (string, bool) {
 	release, err := h.ReadLine("/proc/sys/kernel/osrelease")
 	return beginning + release, err == nil && release != "" && !strings.Contains(release, "/")
@@ -143,7 +143,7 @@ func (h *Host) mountsOf(pid string) []Mount {
 	return ParseMounts(string(h.ReadQuietly("/proc/" + pid + "/mountinfo")))
 }
 
-// Mounts are what is mounted where this process sees it.
+// Mounts returns what is mounted where this process sees it.
 func (h *Host) Mounts() []Mount { return h.mountsOf("self") }
 
 // ParseMounts reads mountinfo(5); lines that are cut short are left out.
@@ -162,7 +162,7 @@ func ParseMounts(mountinfo string) []Mount {
 	return mounts
 }
 
-// At is what is mounted last at a place, and so covers what was mounted there before; nil where nothing is.
+// At returns what is mounted last at a place, and so covers what was mounted there before; nil where nothing is.
 func At(mounts []Mount, point string) *Mount {
 	for i, m := range slices.Backward(mounts) {
 		if m.Point == point {

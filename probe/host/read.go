@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ReadQuietly is a file's bytes, nil when it cannot be read: for hints of which another source takes the place.
+// ReadQuietly returns a file's bytes, nil when it cannot be read: for hints of which another source takes the place.
 func (h *Host) ReadQuietly(name string) []byte {
 	data, err := h.ReadFile(name)
 	if err != nil {
@@ -35,12 +35,12 @@ func ParseINI(data []byte) map[string]string {
 	return values
 }
 
-// SplitPath are the absolute directories of a list such as PATH.
+// SplitPath returns the absolute directories of a list such as PATH.
 func SplitPath(list string) []string {
 	return slices.DeleteFunc(strings.Split(list, ":"), func(dir string) bool { return !strings.HasPrefix(dir, "/") })
 }
 
-// FirstThere is the first of the names that can be reached, empty when none can.
+// FirstThere returns the first of the names that can be reached, empty when none can.
 func (h *Host) FirstThere(names ...string) string {
 	i := slices.IndexFunc(names, h.Exists)
 	if i < 0 {

@@ -51,7 +51,7 @@ func listable(f *os.File, err error) (dir, error) {
 
 var errNotRegular = errors.New("not a regular file")
 
-// regular is the file, unless it is something else.
+// regular returns the file, unless it is something else.
 func regular(f *os.File, err error) (File, error) {
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func walk(dir string) (rootFS, error) {
 	return w, nil
 }
 
-// relative is a resolved path as os.Root wants it.
+// relative returns a resolved path as os.Root wants it.
 func relative(resolved string) string { return strings.TrimPrefix(path.Join("./", resolved), "/") }
 
 // maxLinks is Linux's own limit on symbolic links in one look-up (path_resolution(7)).
@@ -136,7 +136,7 @@ func (target stepwise) resolve(name string) (string, error) {
 	return at, nil
 }
 
-// target is where a link at a resolved directory's entry points, empty for what is no link.
+// target returns where a link at a resolved directory's entry points, empty for what is no link.
 func (w *steppingRoot) target(name string) (string, error) {
 	w.mu.Lock()
 	l, ok := w.links[name]

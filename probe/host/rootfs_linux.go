@@ -45,7 +45,7 @@ func place(dir string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), dir), nil
 }
 
-// pathOf is where an open file lies, as the kernel says.
+// pathOf returns where an open file lies, as the kernel says.
 func (r *kernelRoot) pathOf(fd int) (string, error) {
 	path := make([]byte, unix.PathMax)
 	n, err := unix.Readlinkat(int(r.fds.Fd()), strconv.Itoa(fd), path)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// roots are the ways to look beneath a directory: the system's, and the one for systems that have none.
+// roots returns the ways to look beneath a directory: the system's, and the one for systems that have none.
 func roots(t *testing.T, dir string) map[string]rootFS {
 	t.Helper()
 	system, err := rootAt(dir)
@@ -25,7 +25,7 @@ func roots(t *testing.T, dir string) map[string]rootFS {
 	return map[string]rootFS{"system": system, "stepwise": stepwise}
 }
 
-// planted is a directory with files, links and what is neither.
+// planted returns a directory with files, links and what is neither.
 func planted(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -69,7 +69,7 @@ func TestRootsAgree(t *testing.T) {
 	}
 }
 
-// everything is what a root says of a name.
+// everything returns what a root says of a name.
 func everything(root rootFS, name string) string {
 	var said []string
 	say := func(what string, err error) {

@@ -32,7 +32,7 @@ func Search(r io.Reader, literal string, pattern *lazyregexp.Regexp, limit int64
 	}
 }
 
-// SearchFirst is the first group of Search's match, empty when there is none.
+// SearchFirst returns the first group of Search's match, empty when there is none.
 func SearchFirst(r io.Reader, literal string, pattern *lazyregexp.Regexp, limit int64) (string, error) {
 	m, err := Search(r, literal, pattern, limit)
 	if m == nil {

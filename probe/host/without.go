@@ -5,8 +5,8 @@ import (
 	"path"
 )
 
-// Without is the same host as it would be if some files and directories were gone: those at these resolved paths, and
-// all beneath them. Nothing is changed.
+// Without returns the same host as it would be if some files and directories were gone: those at these resolved paths,
+// and all beneath them. Nothing is changed.
 func (h *Host) Without(gone map[string]bool) *Host {
 	h = h.Fresh()
 	h.removed = gone
@@ -22,7 +22,7 @@ type rootWithout struct {
 	removed map[string]bool // by their resolved paths
 }
 
-// checkPresent is an error where a name leads to what is gone, or is itself a link that is gone.
+// checkPresent returns an error where a name leads to what is gone, or is itself a link that is gone.
 func (l rootWithout) checkPresent(name string) error {
 	resolved, err := l.rootFS.resolve(name)
 	if err != nil {
@@ -77,7 +77,7 @@ func (l rootWithout) openDir(name string) (dir, error) {
 	return l.rootFS.openDir(name)
 }
 
-// remaining are a directory's entries that are not gone.
+// remaining returns a directory's entries that are not gone.
 func (h *Host) remaining(name string, entries []fs.DirEntry) []fs.DirEntry {
 	if len(h.removed) == 0 {
 		return entries

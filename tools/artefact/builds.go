@@ -17,8 +17,8 @@ type windowsBuild struct {
 	Targets map[string]string // for every CUDA of which there is a list, built for or not: "5.0;6.0;9.0" by "126"
 }
 
-// buildRows are the machine code of PyTorch's wheels for Windows, out of a clone: of a release that the table has, its
-// rows' code; of a newer one, new rows.
+// buildRows returns the machine code of PyTorch's wheels for Windows, out of a clone: of a release that the table has,
+// its rows' code; of a newer one, new rows.
 func buildRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	list, err := fromClone(s, l, windowsBuildsIn)
 	if err != nil {
@@ -143,8 +143,8 @@ func (b *windowsBuild) take(name, text string) error {
 	return nil
 }
 
-// builtForWindows are the CUDAs of CUDA_ARCHES without those that the branch for Windows leaves out: it names them, or a
-// list of them.
+// builtForWindows returns the CUDAs of CUDA_ARCHES without those that the branch for Windows leaves out: it names them,
+// or a list of them.
 func builtForWindows(matrix string) []string {
 	_, branch, _ := strings.Cut(matrix, `elif os == "windows":`)
 	branch, _, _ = strings.Cut(branch, "elif")
@@ -156,7 +156,7 @@ func builtForWindows(matrix string) []string {
 
 var quoted = regexp.MustCompile(`"([^"]*)"`)
 
-// listIn is a list of Python's: CUDA_ARCHES = ["12.6", "13.0"].
+// listIn returns a list of Python's: CUDA_ARCHES = ["12.6", "13.0"].
 func listIn(text, name string) []string {
 	m := regexp.MustCompile(`(?m)^` + name + `(?:: [\w\[\]]+)? = \[([^\]]*)\]`).FindStringSubmatch(text)
 	if m == nil {
@@ -172,7 +172,7 @@ func listIn(text, name string) []string {
 // capabilityTarget matches an entry of TORCH_CUDA_ARCH_LIST: "8.6", "9.0a", "3.7+PTX".
 var capabilityTarget = regexp.MustCompile(`^(\d+)\.(\d[af]?)(\+PTX)?$`)
 
-// codeOf is the machine code for which a TORCH_CUDA_ARCH_LIST stands: sm_37 and compute_37 of "3.7+PTX".
+// codeOf returns the machine code for which a TORCH_CUDA_ARCH_LIST stands: sm_37 and compute_37 of "3.7+PTX".
 func codeOf(list string) (sass, ptx []string, err error) {
 	for entry := range strings.SplitSeq(list, ";") {
 		m := capabilityTarget.FindStringSubmatch(entry)

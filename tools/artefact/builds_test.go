@@ -71,7 +71,7 @@ TORCH_CUDA_ARCH_LIST_TABLE: dict[str, str] = {
 `}, {"v2.99.1-rc1", ""},
 }
 
-// cloneOf is a repository with these tags.
+// cloneOf returns a repository with these tags.
 func cloneOf(t *testing.T, releases []struct{ tag, files string }) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -12,8 +12,8 @@ import (
 // pciVersion matches the version in the head of a pci.ids: "#	Version: 2026.10.24".
 var pciVersion = regexp.MustCompile(`(?m)^#\s*Version:\s*(\d{4}\.\d\d\.\d\d)\s*$`)
 
-// chipRows are the PCI ids of the table's chips, from the pci.ids that Debian packages: a chip gets its row by hand, and
-// its ids here.
+// chipRows returns the PCI ids of the table's chips, from the pci.ids that Debian packages: a chip gets its row by
+// hand, and its ids here.
 func chipRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	text, err := s.copied(l, pciDay)
 	if err != nil {
@@ -42,7 +42,7 @@ func chipRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	return rows, nil
 }
 
-// pciDay is the day of a pci.ids: its version is one.
+// pciDay returns the day of a pci.ids: its version is one.
 func pciDay(text []byte) (string, error) {
 	version := pciVersion.FindSubmatch(text)
 	if version == nil {
@@ -96,7 +96,7 @@ func idsOf(list []entry, chips []string) map[string][]string {
 	return ids
 }
 
-// chipOf is the chip whose name an entry's begins with; letters after it are a variant's, GK110BGL is a GK110.
+// chipOf returns the chip whose name an entry's begins with; letters after it are a variant's, GK110BGL is a GK110.
 func chipOf(name string, chips []string) string {
 	word, _, _ := strings.Cut(name, " ")
 	found := ""

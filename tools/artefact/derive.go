@@ -10,7 +10,7 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// Derive is what follows from other cells, as changes. Nobody types it; a line of hand.csv overrules it.
+// Derive returns what follows from other cells, as changes. Nobody types it; a line of hand.csv overrules it.
 //
 //   - A new-feature branch ends on the day on which the next branch appears.
 //   - A toolkit's branch is that of its driver.
@@ -70,7 +70,8 @@ func (d *Data) Derive() []Change {
 	return changes
 }
 
-// firstDriver is the oldest that is known to drive a product by its name; empty where its chip's first branch does.
+// firstDriver returns the oldest that is known to drive a product by its name; empty where its chip's first branch
+// does.
 func (d *Data) firstDriver(product string) string {
 	first := ""
 	g := d.grids["product"]
@@ -88,7 +89,7 @@ func (d *Data) firstDriver(product string) string {
 	return first
 }
 
-// chip is the row of the chip of a product, -1 where none or several have it.
+// chip returns the row of the chip of a product, -1 where none or several have it.
 func (d *Data) chip(product string) int {
 	found := -1
 	g := d.grids["gpu"]
@@ -119,7 +120,7 @@ func (d *Data) Apply(c Change) {
 	d.grids[c.Table] = g
 }
 
-// cell is a cell of the row with a key of one column; empty where there is none.
+// cell returns a cell of the row with a key of one column; empty where there is none.
 func (d *Data) cell(table, column, key string) string {
 	g := d.grids[table]
 	for i := range g.Rows {
@@ -176,7 +177,7 @@ func (d *Data) LackingByHand() []string {
 	return list
 }
 
-// PastReview are the lines of hand.csv at which a person should have looked again.
+// PastReview returns the lines of hand.csv at which a person should have looked again.
 func (d *Data) PastReview(today string) []string {
 	var list []string
 	g := d.grids["hand"]

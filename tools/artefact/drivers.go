@@ -28,8 +28,8 @@ type manifest struct {
 // manifestName matches the names of manifests in the listing of their directory.
 var manifestName = regexp.MustCompile(`redistrib_(\d{3}\.\d+(?:\.\d+)?)\.json`)
 
-// manifestRows are the branches with their newest drivers, and the packages for forward compatibility that are made of
-// them. Of a branch that the table lacks, the first driver that is there tells when it began.
+// manifestRows returns the branches with their newest drivers, and the packages for forward compatibility that are made
+// of them. Of a branch that the table lacks, the first driver that is there tells when it began.
 func manifestRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	listing, err := s.page(ctx, l.Address, l.Address, "text/html")
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *Source) branchRows(ctx context.Context, l Listed, branch, first, newest
 	return rows, nil
 }
 
-// manifest is that of one driver or toolkit, which must say that it is.
+// manifest returns that of one driver or toolkit, which must say that it is.
 func (s *Source) manifest(ctx context.Context, l Listed, release string) (m manifest, from string, err error) {
 	from = l.Address + "redistrib_" + release + ".json"
 	p, err := s.page(ctx, from, from, "application/json")
@@ -127,7 +127,7 @@ type release struct {
 var branchTypes = []struct{ theirs, ours string }{{"lts", "LTS"}, {"long term", "LTS"}, {"production", "PB"},
 	{"new feature", "NFB"}}
 
-// releaseRows are the branches with their types and newest drivers.
+// releaseRows returns the branches with their types and newest drivers.
 func releaseRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	p, err := s.page(ctx, l.Address, l.Address, "application/json")
 	if err != nil {

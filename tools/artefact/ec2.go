@@ -13,7 +13,7 @@ import (
 // Lacking is said of a source that names what the tables do not have, and that nobody but a person can make a row of.
 type Lacking struct{ what string }
 
-// Error is of error.
+// Error implements error.
 func (l *Lacking) Error() string { return l.what }
 
 // instanceModel is the part of EC2's interface description in botocore that lists the instance types:
@@ -59,7 +59,7 @@ func instanceRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	return nil, nil
 }
 
-// newestWheel is the wheel of a project's newest release that is neither yanked nor one to try.
+// newestWheel returns the wheel of a project's newest release that is neither yanked nor one to try.
 func (s *Source) newestWheel(ctx context.Context, project string) (newest File, err error) {
 	files, err := s.files(ctx, project)
 	if err != nil {

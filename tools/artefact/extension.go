@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// extension is a package of extension.csv whose wheels the index has.
+// extension returns a package of extension.csv whose wheels the index has.
 func (l Listed) extension() Product {
 	rows := func(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
 		row := s.extensionRow(r, l)
@@ -54,7 +54,7 @@ func (s *Source) namedFor(ctx context.Context, r *Reading, e Listed, row Row) er
 	return nil
 }
 
-// extensionRow is the row of one release. A cell of which the wheel says nothing is left alone.
+// extensionRow returns the row of one release. A cell of which the wheel says nothing is left alone.
 func (s *Source) extensionRow(r *Reading, e Listed) Row {
 	cells := map[string]string{"package": e.ID, "release": r.Tag.Version, "variant": "pypi",
 		"platform": strings.TrimPrefix(r.Tag.Platform, "any")}
@@ -87,7 +87,7 @@ func (s *Source) extensionRow(r *Reading, e Listed) Row {
 	return r.newRow("extension", slices.Compact(read), cells)
 }
 
-// versionCUDA is the CUDA of a version with a local part: 13.2 of "0.29.2+cu132", "none" of "0.29.2+cpu".
+// versionCUDA returns the CUDA of a version with a local part: 13.2 of "0.29.2+cu132", "none" of "0.29.2+cpu".
 func versionCUDA(version string) (cuda string, ok bool) {
 	_, local, _ := strings.Cut(version, "+")
 	if local == "cpu" {
@@ -100,7 +100,7 @@ func versionCUDA(version string) (cuda string, ok bool) {
 	return m[1] + "." + m[2], true
 }
 
-// saidFamily are the files that tell the CUDA family beside METADATA.
+// saidFamily returns the files that tell the CUDA family beside METADATA.
 func (r *Reading) saidFamily() []string {
 	if r.Paddle != "" {
 		return []string{"version/__init__.py"}
@@ -117,8 +117,8 @@ var (
 	beforePython4  = regexp.MustCompile(`^<4[.0]*,|,<4[.0]*$`)
 )
 
-// wants is the version of a package that METADATA asks for, by itself or for an extra: "2.14.1" where it names one,
-// else the range; empty where any will do.
+// wants returns the version of a package that METADATA asks for, by itself or for an extra: "2.14.1" where it names
+// one, else the range; empty where any will do.
 func (r *Reading) wants(name, extra string) string {
 	for _, q := range r.requires() {
 		marker := strings.ReplaceAll(q.marker, `'`, `"`)
@@ -142,8 +142,8 @@ func elsewhere(marker string) bool {
 	return false
 }
 
-// families are the CUDA families that a release is for: those of the CUDA libraries that its own need or open by name;
-// else what its version file says, that of its project's name, of the NVIDIA packages that it asks for, or of the
+// families returns the CUDA families that a release is for: those of the CUDA libraries that its own need or open by
+// name; else what its version file says, that of its project's name, of the NVIDIA packages that it asks for, or of the
 // torch that it pins, as the index has it. "none" is said of libraries that are all that the package has and need no
 // CUDA.
 func (s *Source) families(r *Reading, torch string, all bool) string {
@@ -166,7 +166,7 @@ var (
 	majorBound    = regexp.MustCompile(`[=>~]=(\d\d)\.`)
 )
 
-// requiredFamily is the CUDA family of the NVIDIA packages that METADATA asks for: nvidia-cublas-cu12,
+// requiredFamily returns the CUDA family of the NVIDIA packages that METADATA asks for: nvidia-cublas-cu12,
 // cuda-toolkit==13.0.2, flashinfer_python[cu13].
 func (r *Reading) requiredFamily() string {
 	for _, q := range r.requires() {
@@ -187,7 +187,7 @@ func (r *Reading) requiredFamily() string {
 	return ""
 }
 
-// torchFamily is the CUDA family of a torch, as the index has it; empty for a range of them.
+// torchFamily returns the CUDA family of a torch, as the index has it; empty for a range of them.
 func (s *Source) torchFamily(torch string) string {
 	variant := s.data.defaultVariant(torch)
 	if len(variant) < len("cu121") || !strings.HasPrefix(variant, "cu") {
@@ -196,7 +196,7 @@ func (s *Source) torchFamily(torch string) string {
 	return variant[2:4]
 }
 
-// defaultVariant is the variant of a torch release that the index has for x86-64 Linux.
+// defaultVariant returns the variant of a torch release that the index has for x86-64 Linux.
 func (d *Data) defaultVariant(torch string) string {
 	for _, row := range d.grids["pypi_default"].Rows {
 		if final.MatchString(torch) && row[0] == short(torch) && row[1] == "linux_x86_64" {
@@ -209,8 +209,8 @@ func (d *Data) defaultVariant(torch string) string {
 // cudaLibrary matches the CUDA libraries whose number is the family's.
 var cudaLibrary = regexp.MustCompile(`\blib(?:cudart|cublas|cublasLt|nvrtc|nvJitLink)\.so\.(1[0-9])\b`)
 
-// familiesOf are the CUDA families of the libraries that one needs, or, where it needs none, of those that it names to
-// open them.
+// familiesOf returns the CUDA families of the libraries that one needs, or, where it needs none, of those that it names
+// to open them.
 func familiesOf(f *elf.File) []string {
 	needed, _ := f.ImportedLibraries() // a broken list is an empty one
 	list := familiesIn(strings.Join(needed, " "))
@@ -222,7 +222,7 @@ func familiesOf(f *elf.File) []string {
 
 var cudnnLibrary = regexp.MustCompile(`^libcudnn\.so\.(\d+)$`)
 
-// cudnnOf is the major version of the cuDNN to which a library is linked.
+// cudnnOf returns the major version of the cuDNN to which a library is linked.
 func cudnnOf(f *elf.File) string {
 	needed, _ := f.ImportedLibraries()
 	for _, name := range needed {

@@ -14,7 +14,7 @@ import (
 
 var errNoWheel = errors.New("the index has no wheel of it")
 
-// newestHeaders is the newest wheel of a project.
+// newestHeaders returns the newest wheel of a project.
 func (s *Source) newestHeaders(ctx context.Context, project string) (File, error) {
 	list, err := s.headers(ctx, project, false)
 	if err != nil {
@@ -23,7 +23,8 @@ func (s *Source) newestHeaders(ctx context.Context, project string) (File, error
 	return list[len(list)-1], nil
 }
 
-// headers are the newest wheels of every major version of a project, or of every minor one, the oldest of them first.
+// headers returns the newest wheels of every major version of a project, or of every minor one, the oldest of them
+// first.
 func (s *Source) headers(ctx context.Context, project string, minors bool) ([]File, error) {
 	files, err := s.files(ctx, project)
 	if err != nil {
@@ -39,7 +40,7 @@ func (s *Source) headers(ctx context.Context, project string, minors bool) ([]Fi
 	return list, nil
 }
 
-// member is the one file of a wheel that a pattern of package path matches, read there or in the cache.
+// member returns the one file of a wheel that a pattern of package path matches, read there or in the cache.
 func (r *Reader) member(ctx context.Context, f File, pattern string) (string, error) {
 	kept := filepath.Join(r.Cache, form, f.SHA256+"-"+nameOf([]string{pattern}))
 	if text, err := os.ReadFile(kept); err == nil {
@@ -69,7 +70,7 @@ func (r *Reader) member(ctx context.Context, f File, pattern string) (string, er
 	return string(text), writeWhole(kept, text)
 }
 
-// row is a row of which a wheel's header speaks.
+// row returns a row of which a wheel's header speaks.
 func (f File) row(table string, cells map[string]string) Row {
 	tag, _ := f.Tag()
 	return Row{Table: table, Cells: cells, Restated: true,

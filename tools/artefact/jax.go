@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// jaxRows is the row of a CUDA plugin. Which jaxlib goes with it stands in the wheel of jax, up to 0.4.30 or so the
-// libraries too.
+// jaxRows returns the row of a CUDA plugin. Which jaxlib goes with it stands in the wheel of jax, up to 0.4.30 or so
+// the libraries too.
 func jaxRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
 	family := r.Tag.family()
 	sass, ptx, isa := r.code(buildList)
@@ -63,8 +63,8 @@ func (s *Source) takeJAX(ctx context.Context, row *Row) error {
 	return nil
 }
 
-// builtWith is the CUDA release among the numbers in _versions.so. Other libraries' versions are numbers of the same
-// kind, so it must be a release of the family, and the one whose compiler writes the newest PTX in the plugin.
+// builtWith returns the CUDA release among the numbers in _versions.so. Other libraries' versions are numbers of the
+// same kind, so it must be a release of the family, and the one whose compiler writes the newest PTX in the plugin.
 func (s *Source) builtWith(family, isa string, constants []int) string {
 	var found []string
 	table := s.data.grids["cuda"]
@@ -83,7 +83,7 @@ func (s *Source) builtWith(family, isa string, constants []int) string {
 	return found[0]
 }
 
-// cudnnAmong is the cuDNN release among the numbers in _versions.so: 8907 is 8.9.7, 91002 is 9.10.2.
+// cudnnAmong returns the cuDNN release among the numbers in _versions.so: 8907 is 8.9.7, 91002 is 9.10.2.
 func cudnnAmong(constants []int) string {
 	var found []string
 	for _, n := range constants {

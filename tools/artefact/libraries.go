@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// libraryRows are the names of the libraries in NVIDIA's wheels, for Linux and Windows: of each project the newest
+// libraryRows returns the names of the libraries in NVIDIA's wheels, for Linux and Windows: of each project the newest
 // wheel of every major version, or of every minor one, since names change with them. Only a wheel's directory is read.
 func libraryRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	rows := map[string]*Row{}
@@ -88,7 +88,7 @@ var (
 	cudaFolder = regexp.MustCompile(`^nvidia/cu(\d\d)/`)
 )
 
-// librariesIn are the libraries among a wheel's members, with their CUDA family: that of the directory, else of the
+// librariesIn returns the libraries among a wheel's members, with their CUDA family: that of the directory, else of the
 // project's name. A name without a version counts only where the wheel has none with one.
 func librariesIn(members []string, project string) map[string]string {
 	found := map[string]string{}
@@ -113,7 +113,7 @@ func librariesIn(members []string, project string) map[string]string {
 	return found
 }
 
-// names are those of a wheel's members, read from its directory or from the cache.
+// names returns those of a wheel's members, read from its directory or from the cache.
 func (r *Reader) names(ctx context.Context, f File) ([]string, error) {
 	return once(r, f, "names", func() (names []string, err error) {
 		wheel, err := r.Web.Open(ctx, f)

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// newer is the newer of two versions of numbers and dots; an empty one is older than any.
+// newer returns the newer of two versions of numbers and dots; an empty one is older than any.
 func newer(a, b string) string {
 	if compareVersions(a, b) < 0 {
 		return b
@@ -41,7 +41,7 @@ func part(parts []string, i int) int {
 	return n
 }
 
-// glibcOf is the newest version of glibc's symbols that a library wants, "2.17" of GLIBC_2.17.
+// glibcOf returns the newest version of glibc's symbols that a library wants, "2.17" of GLIBC_2.17.
 func glibcOf(f *elf.File) string {
 	needs, err := f.DynamicVersionNeeds()
 	if err != nil {
@@ -82,8 +82,8 @@ func sectionOf(f *elf.File, name string) []byte {
 	return data
 }
 
-// constantsOf are the numbers that a library's code hands to a function as its first argument. JAX's _versions.so has
-// a function for each version that it was built with, which does nothing else: CUDA 12.9 is 12090 there.
+// constantsOf returns the numbers that a library's code hands to a function as its first argument. JAX's _versions.so
+// has a function for each version that it was built with, which does nothing else: CUDA 12.9 is 12090 there.
 func constantsOf(f *elf.File) []int {
 	code := sectionOf(f, ".text")
 	var list []int

@@ -53,7 +53,7 @@ func (l Lock) Match(list []Listed) {
 	})
 }
 
-// Nothing is why a wheel makes no row, where that is known.
+// Nothing returns why a wheel makes no row, where that is known.
 func (l Lock) Nothing(id, wheel string) string {
 	if l[id] == nil {
 		return ""
@@ -122,7 +122,8 @@ func (l Lock) Late(listed Listed) string {
 	return fmt.Sprintf("what was read is of %s, more than %d days ago", fetched, listed.MaxAge)
 }
 
-// Gone are the wheels on which rows rest and that a source's list no longer has: it lost them, or it is another one.
+// Gone returns the wheels on which rows rest and that a source's list no longer has: it lost them, or it is another
+// one.
 func (s *Source) Gone(ctx context.Context, l Listed) ([]string, error) {
 	var stops []string
 	for _, project := range l.Projects {

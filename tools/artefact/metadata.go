@@ -33,7 +33,7 @@ func (r *Reading) requires() []requirement {
 	return list
 }
 
-// pin is the version that METADATA names exactly for a package; empty when it does not.
+// pin returns the version that METADATA names exactly for a package; empty when it does not.
 func (r *Reading) pin(name string) string {
 	for _, q := range r.requires() {
 		if version, ok := strings.CutPrefix(q.spec, "=="); ok && q.name == name && !strings.Contains(q.marker, "extra") {
@@ -43,7 +43,7 @@ func (r *Reading) pin(name string) string {
 	return ""
 }
 
-// exactly is the version of a specifier that names one: "==2.15.0", or "~=2.15.0" and its patches.
+// exactly returns the version of a specifier that names one: "==2.15.0", or "~=2.15.0" and its patches.
 func exactly(spec string) (version string, ok bool) {
 	if version, ok = strings.CutPrefix(spec, "=="); !ok {
 		version, ok = strings.CutPrefix(spec, "~=")
@@ -72,8 +72,8 @@ func (r *Reading) extra(name string) []string {
 
 var lowerBound = regexp.MustCompile(`>=([\d.]+)`)
 
-// loosest is the range of a package's versions that METADATA asks for; where it asks for others on newer Pythons, the
-// one that reaches back furthest. Empty when it asks for none.
+// loosest returns the range of a package's versions that METADATA asks for; where it asks for others on newer Pythons,
+// the one that reaches back furthest. Empty when it asks for none.
 func (r *Reading) loosest(name string) string {
 	var found *requirement
 	least := func(q *requirement) string { return strings.TrimPrefix(lowerBound.FindString(q.spec), ">=") }

@@ -13,8 +13,8 @@ import (
 
 var projectFamily = regexp.MustCompile(`cu(?:da)?(\d\d)(?:0|x)?(?:_plugin)?$`)
 
-// family is the CUDA family that a project's name tells, "12" of nvidia_nccl_cu12 and nvidia_dali_cuda120; empty where
-// it tells none.
+// family returns the CUDA family that a project's name tells, "12" of nvidia_nccl_cu12 and nvidia_dali_cuda120; empty
+// where it tells none.
 func (t Tag) family() string {
 	if m := projectFamily.FindStringSubmatch(t.Project); m != nil {
 		return m[1]
@@ -22,7 +22,7 @@ func (t Tag) family() string {
 	return ""
 }
 
-// ncclRows is the row of one NCCL for one CUDA family.
+// ncclRows returns the row of one NCCL for one CUDA family.
 func ncclRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {
 	version, cuda, ok := strings.Cut(r.Banner, "+cuda")
 	if !ok {
@@ -41,7 +41,7 @@ func ncclRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {
 	return []Row{r.newRow("nccl", r.libraries(), cells)}, nil
 }
 
-// leastCapability is the oldest GPU that machine code serves: "7.5" of sm_75 sm_80.
+// leastCapability returns the oldest GPU that machine code serves: "7.5" of sm_75 sm_80.
 func leastCapability(sass []string) string {
 	least := ""
 	for _, target := range sass {
@@ -54,8 +54,8 @@ func leastCapability(sass []string) string {
 	return least
 }
 
-// cudnnRows is the row of one cuDNN for one CUDA family. Its kernels stand in many libraries; the convolutions' has
-// code for every GPU that is served.
+// cudnnRows returns the row of one cuDNN for one CUDA family. Its kernels stand in many libraries; the convolutions'
+// has code for every GPU that is served.
 func cudnnRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {
 	parts := strings.Split(r.Tag.Version, ".")
 	if len(parts) != 4 {

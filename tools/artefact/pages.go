@@ -71,7 +71,7 @@ func Keep(cache, address, day, body string) error {
 	return writeWhole(r.placeOf(address), data)
 }
 
-// copied is a file of which somebody has a copy, or what was kept of one. dayOf reads in it of which day it is.
+// copied returns a file of which somebody has a copy, or what was kept of one. dayOf reads in it of which day it is.
 func (s *Source) copied(l Listed, dayOf func(text []byte) (string, error)) ([]byte, error) {
 	if file := s.Copies[l.ID]; file != "" {
 		text, err := os.ReadFile(file)
@@ -90,7 +90,8 @@ func (s *Source) copied(l Listed, dayOf func(text []byte) (string, error)) ([]by
 	return nil, noCopy(l)
 }
 
-// fromClone is what is read of a clone that somebody has, or what was kept of one. It is of the day of its newest tag.
+// fromClone returns what is read of a clone that somebody has, or what was kept of one. It is of the day of its newest
+// tag.
 func fromClone[T any](s *Source, l Listed, read func(clone string) ([]T, error)) (list []T, err error) {
 	if clone := s.Copies[l.ID]; clone != "" {
 		if list, err = read(clone); err != nil {
@@ -117,7 +118,7 @@ func noCopy(l Listed) error {
 	return fmt.Errorf("it is read from a copy: --copy %s=PATH (%s)", l.ID, l.Copy)
 }
 
-// kept is the page that was read last under a name; nil where there is none.
+// kept returns the page that was read last under a name; nil where there is none.
 func (r *Reader) kept(name string) *page {
 	p := new(page)
 	if data, err := os.ReadFile(r.placeOf(name)); err != nil || json.Unmarshal(data, p) != nil {

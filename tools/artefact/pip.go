@@ -17,7 +17,7 @@ type Pip struct {
 	Help   func() string // what `pip install --help` prints
 }
 
-// ThisPip is the configuration of the pip that this user runs.
+// ThisPip returns the configuration of the pip that this user runs.
 func ThisPip() Pip {
 	return Pip{os.Getenv, pipFiles(os.Getenv), func() string {
 		out, err := exec.Command("python3", "-m", "pip", "install", "--help").Output()
@@ -28,7 +28,7 @@ func ThisPip() Pip {
 	}}
 }
 
-// pipFiles are pip's configuration files in the order in which it reads them: the system's, the user's, the
+// pipFiles returns pip's configuration files in the order in which it reads them: the system's, the user's, the
 // environment's, and the one that PIP_CONFIG_FILE names; that variable set to /dev/null means none at all.
 func pipFiles(getenv func(string) string) []string {
 	named := getenv("PIP_CONFIG_FILE")
@@ -57,8 +57,8 @@ func pipFiles(getenv func(string) string) []string {
 // helpDefault matches, in pip's help, "Base URL of the Python Package Index (default https://…)", which it wraps.
 var helpDefault = regexp.MustCompile(`--index-url[^(]*\(default\s+(https?://[^\s)]+)\)`)
 
-// Index is the index that pip would use: PIP_INDEX_URL, else index-url of its files, else its own default, which only
-// pip itself knows.
+// Index returns the index that pip would use: PIP_INDEX_URL, else index-url of its files, else its own default, which
+// only pip itself knows.
 func (p Pip) Index() (string, error) {
 	if address := p.Getenv("PIP_INDEX_URL"); address != "" {
 		return address, nil
@@ -79,7 +79,7 @@ func (p Pip) Index() (string, error) {
 		"--index or set PIP_INDEX_URL")
 }
 
-// pipSetting is a setting of the [global] section in one of pip's files; empty when it is not there.
+// pipSetting returns a setting of the [global] section in one of pip's files; empty when it is not there.
 //
 //	[global]
 //	index-url = https://example.com/simple

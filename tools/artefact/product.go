@@ -65,7 +65,7 @@ type Source struct {
 	lists  map[string][]File
 }
 
-// NewSource is an index with a reader that keeps what it read in a directory.
+// NewSource returns an index with a reader that keeps what it read in a directory.
 func NewSource(address, cache string, web *Web, d *Data) *Source {
 	return &Source{Index: Index{address, web}, Reader: Reader{web, cache}, data: d, lists: map[string][]File{}}
 }
@@ -241,7 +241,7 @@ func comparePythons(a, b string) int {
 	return cmp.Or(compareVersions(x, y), cmp.Compare(a, b))
 }
 
-// newRow is a row of the reading's own wheel.
+// newRow returns a row of the reading's own wheel.
 func (r *Reading) newRow(table string, by []string, cells map[string]string) Row {
 	if by != nil {
 		cells["verified"] = strings.Join(append(by, r.Date), " ")
@@ -255,10 +255,11 @@ func setCode(cells map[string]string, sass, ptx []string) {
 	cells["ptx"] = cmp.Or(strings.Join(ptx, " "), "none")
 }
 
-// glibc is the least one that serves: what the wheel's tag promises, or what its libraries need where that is more.
+// glibc returns the least one that serves: what the wheel's tag promises, or what its libraries need where that is
+// more.
 func (r *Reading) glibc() string { return newer(r.Tag.Glibc, r.Glibc) }
 
-// libraries are the base names of the libraries with machine code.
+// libraries returns the base names of the libraries with machine code.
 func (r *Reading) libraries() []string {
 	var list []string
 	for name := range r.Code {
@@ -268,7 +269,7 @@ func (r *Reading) libraries() []string {
 	return list
 }
 
-// short is a release's first two parts.
+// short returns a release's first two parts.
 func short(version string) string {
 	parts := strings.SplitN(version, ".", 3)
 	if len(parts) < 2 {

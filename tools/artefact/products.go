@@ -37,8 +37,8 @@ func newKnowledge(releases []readme, chips map[string]chip) (*knowledge, error) 
 // oldestListed is the first branch whose READMEs list products. What was sold before them stands there late or never.
 const oldestListed = "515"
 
-// productRows is a row for every product that is newer than the READMEs, and for what shares its name: the first driver
-// of each, branch by branch. What release notes and product pages say stands in "noted", by hand.
+// productRows returns a row for every product that is newer than the READMEs, and for what shares its name: the first
+// driver of each, branch by branch. What release notes and product pages say stands in "noted", by hand.
 func productRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	all, err := fromClone(s, l, readmesIn)
 	if err != nil {
@@ -60,7 +60,7 @@ func productRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	return k.rows(l.Address), nil
 }
 
-// chipsByID are the table's chips by their PCI ids.
+// chipsByID returns the table's chips by their PCI ids.
 func (d *Data) chipsByID() map[string]chip {
 	chips := map[string]chip{}
 	g := d.grids["gpu"]
@@ -182,7 +182,7 @@ func (k *knowledge) listsOthers(r readme, id string) bool {
 	return ofChip && ofKind
 }
 
-// branches are the releases, branch by branch.
+// branches returns the releases, branch by branch.
 func branches(releases []readme) [][]readme {
 	var list [][]readme
 	for _, r := range releases {

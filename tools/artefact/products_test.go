@@ -23,7 +23,7 @@ func TestProductsOf(t *testing.T) {
 	}
 }
 
-// at is a release whose README lists these ids.
+// at returns a release whose README lists these ids.
 func at(version, date string, ids ...string) readme {
 	r := readme{version, date, map[string]string{}}
 	for _, id := range ids {

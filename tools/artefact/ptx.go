@@ -21,7 +21,7 @@ var isaStep = regexp.MustCompile(`_CCCL_CUDACC_AT_LEAST\((\d+), (\d+)\).*\n# *de
 // step is the PTX ISA of the toolkits from a minor release on.
 type step struct{ from, isa string }
 
-// isaRows are the PTX ISAs of the toolkits that the table has.
+// isaRows returns the PTX ISAs of the toolkits that the table has.
 func isaRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	wheel, err := s.newestHeaders(ctx, l.Projects[0])
 	if err != nil {
@@ -57,7 +57,7 @@ func isaSteps(header string) ([]step, error) {
 	return steps[1:], nil
 }
 
-// isaOf is the PTX ISA of a toolkit; empty where it is newer than those that the header knows, or older.
+// isaOf returns the PTX ISA of a toolkit; empty where it is newer than those that the header knows, or older.
 func isaOf(steps []step, release string) string {
 	minor := short(release)
 	if compareVersions(minor, steps[0].from) > 0 {

@@ -41,7 +41,7 @@ type Reading struct {
 	Ptxas     map[string]string      `json:",omitempty"` // versions of the assemblers inside, by their file's name
 }
 
-// source is the reading as a source of a row.
+// source returns the reading as a source of a row.
 func (r *Reading) source() string { return "wheel " + r.Wheel + " sha256:" + r.SHA256 }
 
 // Reader reads wheels, and keeps what it read.
@@ -89,7 +89,7 @@ func keep(name string, reading *Reading) error {
 	return writeWhole(name, data)
 }
 
-// once is what read says of a wheel, by the name under which the cache has it: read there from the second time on.
+// once returns what read says of a wheel, by the name under which the cache has it: read there from the second time on.
 func once[T any](r *Reader, f File, name string, read func() (T, error)) (value T, err error) {
 	kept := filepath.Join(r.Cache, form, f.SHA256+"-"+name+".json")
 	if data, err := os.ReadFile(kept); err == nil && json.Unmarshal(data, &value) == nil {
@@ -275,7 +275,7 @@ func (r *Reading) takeLibrary(file, name string) error {
 	return nil
 }
 
-// code is the code of all libraries that were read, by what most of each one's containers have.
+// code returns the code of all libraries that were read, by what most of each one's containers have.
 func (r *Reading) code(share float64) (sass, ptx []string, isa string) {
 	var targets []fatbin.Target
 	for _, c := range r.Code {
@@ -295,7 +295,7 @@ func (r *Reading) code(share float64) (sass, ptx []string, isa string) {
 	return slices.Compact(sass), slices.Compact(ptx), isa
 }
 
-// groups are those of the libraries that have more than one:
+// groups returns those of the libraries that have more than one:
 //
 //	.nv_fatbin=sm_90+compute_90@8.3 .rodata=sm_89+compute_90a@8.5
 func (r *Reading) groups() string {

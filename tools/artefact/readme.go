@@ -19,8 +19,8 @@ type readme struct {
 // board's.
 var listedProduct = regexp.MustCompile(`(?m)^\| (.+?) +\| ([0-9A-F]{4})(?: [0-9A-F]{4}){0,2} *\|`)
 
-// productsOf are the products of a README, without "NVIDIA ". Where boards of one id have names of their own, the id's
-// name is the first.
+// productsOf returns the products of a README, without "NVIDIA ". Where boards of one id have names of their own, the
+// id's name is the first.
 func productsOf(text string) map[string]string {
 	products := map[string]string{}
 	for _, m := range listedProduct.FindAllStringSubmatch(text, -1) {
@@ -70,7 +70,7 @@ func branchOf(version string) string {
 	return branch
 }
 
-// seriesOf is "550.40" of 550.40.65.
+// seriesOf returns "550.40" of 550.40.65.
 func seriesOf(version string) string {
 	if strings.Count(version, ".") < 2 {
 		return version

@@ -33,7 +33,7 @@ var (
 	documentedDriver = regexp.MustCompile(`NVIDIA driver version: (\d+(?:\.\d+)*)`)
 )
 
-// sageMakerRows are SageMaker's machine images with NVIDIA's driver.
+// sageMakerRows returns SageMaker's machine images with NVIDIA's driver.
 func sageMakerRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	wheel, err := s.newestWheel(ctx, l.Projects[0])
 	if err != nil {
@@ -66,7 +66,7 @@ func (r *Reader) imageDrivers(ctx context.Context, f File) (map[string]string, e
 	})
 }
 
-// drivers are the drivers that the description names, by machine image.
+// drivers returns the drivers that the description names, by machine image.
 func (model sageMakerModel) drivers() map[string]string {
 	drivers := map[string]string{}
 	text := model.Shapes.ProductionVariant.Members.InferenceAmiVersion.Text +

@@ -18,7 +18,8 @@ var unsealed = []string{"signature"}
 // vouched is what a source vouches for: one that a program reads for all rows that name it, a page for its own.
 type vouched struct{ id, page string }
 
-// vouchers are the rows behind each source, in their order. A source that no entry of the list knows is a complaint.
+// vouchers returns the rows behind each source, in their order. A source that no entry of the list knows is a
+// complaint.
 func (d *Data) vouchers(lock Lock) (rows map[vouched][]string, complaints []string) {
 	rows = map[vouched][]string{}
 	for _, name := range tables.Names() {
@@ -48,7 +49,7 @@ func (d *Data) vouchers(lock Lock) (rows map[vouched][]string, complaints []stri
 // lineOf returns what is sealed of a row.
 func lineOf(table string, row []string) string { return table + "," + string(render([][]string{row})) }
 
-// Pages are the sources of rows that a person typed.
+// Pages returns the sources of rows that a person typed.
 func (d *Data) Pages(lock Lock) []string {
 	var list []string
 	rows, _ := d.vouchers(lock)
@@ -151,8 +152,8 @@ func (d *Data) Follow(lock Lock, changes []Change) {
 	}
 }
 
-// Broken are the sources whose rows are not as they were when they were read: those of programs by their ids, pages by
-// their addresses.
+// Broken returns the sources whose rows are not as they were when they were read: those of programs by their ids, pages
+// by their addresses.
 func (d *Data) Broken(lock Lock) (ids, pages []string) {
 	rows, _ := d.vouchers(lock)
 	for v, lines := range rows {
@@ -209,7 +210,7 @@ func Lint(dir, today string) ([]string, error) {
 	return append(complaints, d.PastReview(today)...), nil
 }
 
-// firstNaming is the first row that names a page, "torch.csv: 2.9.0 cu130 linux_x86_64".
+// firstNaming returns the first row that names a page, "torch.csv: 2.9.0 cu130 linux_x86_64".
 func (d *Data) firstNaming(page string) string {
 	for _, name := range tables.Names() {
 		g := d.grids[name]
@@ -225,7 +226,7 @@ func (d *Data) firstNaming(page string) string {
 // ours are the columns that no source has: where a row comes from, and what this project thinks of what it names.
 var ours = []string{"source", "verified", "note", "blame", "cause", "meaning"}
 
-// unread are cells that no program has read, in rows that name nothing else than what programs read.
+// unread returns cells that no program has read, in rows that name nothing else than what programs read.
 func (d *Data) unread(list []Listed, lock Lock) []string {
 	var complaints []string
 	fills := map[string][]string{}
@@ -261,7 +262,7 @@ func (d *Data) hasLine(cell string) bool {
 	return slices.ContainsFunc(d.grids["hand"].Rows, func(row []string) bool { return strings.Join(row[:3], " ") == cell })
 }
 
-// needless are the lines of hand.csv that a source, or what follows from other cells, says too.
+// needless returns the lines of hand.csv that a source, or what follows from other cells, says too.
 func (d *Data) needless(lock Lock) []string {
 	var complaints []string
 	said := func(cell, value, by string) {

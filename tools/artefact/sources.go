@@ -117,7 +117,7 @@ var filled = map[string][]string{
 	"torch-windows":     {"cuda", "sass", "ptx", "python"},
 }
 
-// fills are the columns that a source fills.
+// fills returns the columns that a source fills.
 func (l Listed) fills() []string {
 	if l.Code {
 		return append(slices.Clone(filled[l.Reader]), "sass", "ptx")
@@ -165,7 +165,7 @@ func (s *Source) Page(ctx context.Context, l Listed) ([]Row, bool, error) {
 	return rows, true, err
 }
 
-// Product is a source whose wheels each make rows; false where it is none.
+// Product returns a source whose wheels each make rows; false where it is none.
 func (l Listed) Product() (Product, bool) {
 	if l.Reader == "extension" {
 		return l.extension(), true

@@ -18,7 +18,7 @@ type Spread struct {
 // the Python; whether there are any matters.
 var told = []string{"torch", "cuda", "cxx11_abi", "links", "opens", "symbols"}
 
-// EveryWheel is how each wheel of a source is read: of one that is only watched, its METADATA.
+// EveryWheel returns how each wheel of a source is read: of one that is only watched, its METADATA.
 func (l Listed) EveryWheel() (p Product, ok bool) {
 	if p, ok = l.Product(); ok {
 		return p, true

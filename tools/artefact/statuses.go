@@ -17,9 +17,9 @@ const (
 	runtimeLibrary = "nvidia/*/lib/libcudart.so.*"
 )
 
-// statusRows are what calls of CUDA's driver and of its runtime return: names and numbers of the driver's stand in cuda.h,
-// those of the runtime, with its own words for them, in the library. All that 11.8 and 12.9
-// had stands in 13.5 with the same numbers, so that the newest wheel is enough.
+// statusRows returns what calls of CUDA's driver and of its runtime return: names and numbers of the driver's stand in
+// cuda.h, those of the runtime, with its own words for them, in the library. All that 11.8 and 12.9 had stands in 13.5
+// with the same numbers, so that the newest wheel is enough.
 func statusRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	wheel, err := s.newestHeaders(ctx, l.Projects[0])
 	if err != nil {
@@ -119,7 +119,7 @@ func runtimeStatuses(library []byte) ([]status, error) {
 	return list, nil
 }
 
-// relativeOf are the addresses into which the loader writes other addresses of the same library: R_X86_64_RELATIVE.
+// relativeOf returns the addresses into which the loader writes other addresses of the same library: R_X86_64_RELATIVE.
 func relativeOf(f *elf.File) map[uint64]uint64 {
 	filled := map[uint64]uint64{}
 	for entry := range slices.Chunk(sectionOf(f, ".rela.dyn"), 24) {

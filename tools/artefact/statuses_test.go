@@ -56,7 +56,7 @@ type sectionAt struct {
 	data []byte
 }
 
-// elfAt is a library of these sections alone.
+// elfAt returns a library of these sections alone.
 func elfAt(sections []sectionAt) []byte {
 	le := binary.LittleEndian
 	names, file, table := "\x00", make([]byte, 64), make([]byte, 64)

@@ -73,7 +73,7 @@ func (c Change) Differs() []int {
 	return list
 }
 
-// CSV is the new row as a line of the table.
+// CSV returns the new row as a line of the table.
 func (c Change) CSV() string { return strings.TrimRight(string(render([][]string{c.New})), "\n") }
 
 // Compare says what the artefact's row would change in the table.
@@ -134,7 +134,7 @@ func says(column, old, read string) bool {
 // patchZero matches the version in ">=3.10.0", which says no more than ">=3.10".
 var patchZero = regexp.MustCompile(`(3\.\d+)\.0\b`)
 
-// filesOf are the files that a cell of "verified" names before its date.
+// filesOf returns the files that a cell of "verified" names before its date.
 func filesOf(verified string) []string {
 	words := strings.Fields(verified)
 	return words[:max(0, len(words)-1)]
@@ -252,12 +252,12 @@ func (d *Data) Write(changes []Change) error {
 	return nil
 }
 
-// tablesIn is a directory with its tables alone.
+// tablesIn returns a directory with its tables alone.
 func tablesIn(dir string) fs.FS { return tablesOnly{os.DirFS(dir)} }
 
 type tablesOnly struct{ fs.FS }
 
-// ReadDir is of fs.ReadDirFS.
+// ReadDir implements fs.ReadDirFS.
 func (t tablesOnly) ReadDir(name string) ([]fs.DirEntry, error) {
 	entries, err := fs.ReadDir(t.FS, name)
 	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// tensorflowRows is the row of TensorFlow's own Linux wheel. Its build_info.py lists the code that it was built for,
-// and its library must hold just that.
+// tensorflowRows returns the row of TensorFlow's own Linux wheel. Its build_info.py lists the code that it was built
+// for, and its library must hold just that.
 func tensorflowRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {
 	if r.Build.Name == "" {
 		return nil, &Empty{"it holds no TensorFlow, only requirements"}

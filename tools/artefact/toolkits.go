@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// toolkitRows are the releases of the CUDA toolkit that came after the table's newest: the list of its wheels names
+// toolkitRows returns the releases of the CUDA toolkit that came after the table's newest: the list of its wheels names
 // them and their days.
 func toolkitRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	var rows []Row
@@ -40,8 +40,8 @@ func toolkitRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 //	 "nvidia_driver": {"name": "NVIDIA Linux Driver", "version": "595.58.03", …}, …}
 var toolkitManifest = regexp.MustCompile(`redistrib_(\d\d\.\d+\.\d+)\.json`)
 
-// toolkitManifestRows are the toolkits that came after the table's newest, with their days, and the drivers that toolkits
-// bring, where the table has none.
+// toolkitManifestRows returns the toolkits that came after the table's newest, with their days, and the drivers that
+// toolkits bring, where the table has none.
 func toolkitManifestRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	listing, err := s.page(ctx, l.Address, l.Address, "text/html")
 	if err != nil {
@@ -79,7 +79,7 @@ func toolkitManifestRows(ctx context.Context, s *Source, l Listed) ([]Row, error
 	return rows, nil
 }
 
-// newestToolkit is the newest release in the table of toolkits.
+// newestToolkit returns the newest release in the table of toolkits.
 func (d *Data) newestToolkit() string {
 	newest := ""
 	for _, row := range d.grids["cuda"].Rows {

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// torchRows is a CUDA wheel's row of torch.csv, and any wheel's of pypi_default.csv: PyPI has one variant of a release.
+// torchRows returns a CUDA wheel's row of torch.csv, and any wheel's of pypi_default.csv: PyPI has one variant of a
+// release.
 func torchRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
 	variant := r.torchVariant()
 	if variant == "" {
@@ -56,7 +57,7 @@ func torchRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
 	return []Row{row, byDefault}, nil
 }
 
-// triton is the Triton that METADATA asks for on the wheel's platform: 3.5.0 of "==3.5.0", 3.9.0 of "~=3.9.0".
+// triton returns the Triton that METADATA asks for on the wheel's platform: 3.5.0 of "==3.5.0", 3.9.0 of "~=3.9.0".
 func (r *Reading) triton() string {
 	machine := strings.TrimPrefix(r.Tag.Platform, "linux_")
 	for _, q := range r.requires() {
@@ -68,8 +69,8 @@ func (r *Reading) triton() string {
 	return ""
 }
 
-// torchVariant is what ends the version in version.py; 1.13's is "cu117.with.pypi.cudnn". Up to 1.12 that says nothing
-// and the line for CUDA does.
+// torchVariant returns what ends the version in version.py; 1.13's is "cu117.with.pypi.cudnn". Up to 1.12 that says
+// nothing and the line for CUDA does.
 func (r *Reading) torchVariant() string {
 	_, local, _ := strings.Cut(r.Build.Version, "+")
 	variant, _, _ := strings.Cut(local, ".")

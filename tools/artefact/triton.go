@@ -5,7 +5,8 @@ import (
 	"errors"
 )
 
-// tritonRows is a release with the assemblers that it brings: from 3.6 on there is one more, for Blackwell and newer.
+// tritonRows returns a release with the assemblers that it brings: from 3.6 on there is one more, for Blackwell and
+// newer.
 func tritonRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {
 	if r.Ptxas["ptxas"] == "" {
 		return nil, errors.New("there is no ptxas in it that says its version")

@@ -21,7 +21,7 @@ type Web struct {
 	Offline bool // ask nothing: what was kept is all there is
 }
 
-// NewWeb is a Web over HTTP/1.1: with one answer under way at a time, HTTP/2 is half as fast.
+// NewWeb returns a Web over HTTP/1.1: with one answer under way at a time, HTTP/2 is half as fast.
 func NewWeb(pause time.Duration) *Web {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Protocols = new(http.Protocols)
@@ -105,7 +105,7 @@ const stall = time.Minute
 // patient is a body whose reads end when nothing comes any more.
 type patient struct{ io.ReadCloser }
 
-// Read is of io.Reader.
+// Read implements io.Reader.
 func (p *patient) Read(b []byte) (int, error) {
 	timer := time.AfterFunc(stall, func() { p.Close() })
 	defer timer.Stop()
@@ -149,7 +149,7 @@ type remote struct {
 // shortJump is what is read over rather than asked for anew.
 const shortJump = 1 << 16
 
-// ReadAt is of io.ReaderAt; it is for one goroutine.
+// ReadAt implements io.ReaderAt; it is for one goroutine.
 func (r *remote) ReadAt(p []byte, off int64) (n int, err error) {
 	if off >= r.size {
 		return 0, io.EOF
@@ -270,7 +270,7 @@ type meter struct {
 	name string
 }
 
-// Write is of io.Writer.
+// Write implements io.Writer.
 func (m meter) Write(p []byte) (int, error) {
 	m.web.seen(m.name, int64(len(p)))
 	return len(p), nil

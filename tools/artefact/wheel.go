@@ -77,7 +77,7 @@ func (w *Wheel) readDirectory(r io.ReaderAt, size int64) error {
 // Close ends what is under way.
 func (w *Wheel) Close() error { return w.close() }
 
-// members are the wheel's files that a pattern of package path matches, in the order in which they lie in it.
+// members returns the wheel's files that a pattern of package path matches, in the order in which they lie in it.
 func (w *Wheel) members(patterns ...string) []*zip.File {
 	list := slices.DeleteFunc(slices.Clone(w.zip.File), func(m *zip.File) bool {
 		return !filepath.IsLocal(m.Name) || !slices.ContainsFunc(patterns, func(p string) bool {
@@ -89,7 +89,7 @@ func (w *Wheel) members(patterns ...string) []*zip.File {
 	return list
 }
 
-// Libraries are the names of the shared libraries of at least so many bytes, in the order in which they lie in the
+// Libraries returns the names of the shared libraries of at least so many bytes, in the order in which they lie in the
 // wheel.
 func (w *Wheel) Libraries(least uint64) []string {
 	var names []string

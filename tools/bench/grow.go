@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// smallRoot is a small Ubuntu with a torch environment that carries no big library.
+// smallRoot returns a small Ubuntu with a torch environment that carries no big library.
 func smallRoot(root string) error {
 	files := map[string]string{
 		"etc/os-release": "PRETTY_NAME=\"Ubuntu 22.04.5 LTS\"\nID=ubuntu\n",
@@ -27,7 +27,8 @@ func smallRoot(root string) error {
 	return environment(root, "opt/venv", 0)
 }
 
-// environment is a virtual environment with a small torch and more distributions that have nothing to do with CUDA.
+// environment returns a virtual environment with a small torch and more distributions that have nothing to do with
+// CUDA.
 func environment(root, prefix string, more int) error {
 	site := prefix + "/lib/python3.12/site-packages/"
 	files := map[string]string{

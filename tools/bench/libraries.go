@@ -60,7 +60,7 @@ func (b *bench) plant(ctx context.Context, site string, distributions, each int)
 	return nil
 }
 
-// compiled are a library of more than a megabyte, and one that needs CUDA's runtime besides.
+// compiled returns a library of more than a megabyte, and one that needs CUDA's runtime besides.
 func (b *bench) compiled(ctx context.Context) (plain, cuda string, err error) {
 	const large = "char large[1200000] = {1};\n"
 	runtime := filepath.Join(b.dir, "libcudart.so.12")

@@ -95,7 +95,7 @@ In rows about CPU, × is a multiple of what `+"`/usr/bin/python3 -I -c pass`"+` 
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
 
-// processor is the name of the first one.
+// processor returns the name of the first one.
 func processor() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(text)) {
@@ -119,7 +119,7 @@ func busy() bool {
 	return err != nil || n > float64(runtime.NumCPU())+0.5
 }
 
-// load is the load of the last minute; above the number of cores the figures are of a busy machine.
+// load returns the load of the last minute; above the number of cores the figures are of a busy machine.
 func load() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	one, _, _ := strings.Cut(string(text), " ")

@@ -61,7 +61,7 @@ func (b *bench) ratio(what string, got cost, limit float64) {
 		fmt.Sprintf("≤ %.1f ×", limit), times > limit})
 }
 
-// run is the median by CPU time of some runs. The own memory is given back and its peak forgotten first: until a
+// run returns the median by CPU time of some runs. The own memory is given back and its peak forgotten first: until a
 // child starts its own program, the kernel counts the parent's peak as the child's.
 func (b *bench) run(ctx context.Context, env []string, name string, args ...string) (cost, error) {
 	debug.FreeOSMemory()
@@ -104,7 +104,7 @@ func (b *bench) yardstick(ctx context.Context) (err error) {
 	return err
 }
 
-// small is what needs nothing but files that are made here.
+// small returns what needs nothing but files that are made here.
 func (b *bench) small(ctx context.Context) error {
 	version, err := b.run(ctx, nil, b.tool, "version")
 	if err != nil {
@@ -193,7 +193,7 @@ func (b *bench) nvml(ctx context.Context) error {
 	return nil
 }
 
-// real is what a real PyTorch costs, and what those cost that import it.
+// real returns what a real PyTorch costs, and what those cost that import it.
 func (b *bench) real(ctx context.Context) error {
 	if b.torch == "" {
 		return nil

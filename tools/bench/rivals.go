@@ -18,8 +18,8 @@ type rival struct {
 	args []string
 }
 
-// known are the rivals that the environment has: PyTorch's own, which every one has, and the doctors from the package
-// index (env-doctor 0.3.5, cuda-doctor 0.2.0 and rigsolve 1.0.0 were looked at) where they are installed.
+// known returns the rivals that the environment has: PyTorch's own, which every one has, and the doctors from the
+// package index (env-doctor 0.3.5, cuda-doctor 0.2.0 and rigsolve 1.0.0 were looked at) where they are installed.
 func (b *bench) known() []rival {
 	bin := func(name string) string { return filepath.Join(b.beside, "bin", name) }
 	python := filepath.Join(b.torch, "bin", "python")

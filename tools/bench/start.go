@@ -131,7 +131,7 @@ func (b *bench) where() string {
 	return s.String()
 }
 
-// longest are the first of sorted parts, and what the others take together: "python 21.3 ms, libraries 1.1 ms".
+// longest returns the first of sorted parts, and what the others take together: "python 21.3 ms, libraries 1.1 ms".
 func longest(parts []part) string {
 	var texts []string
 	var rest time.Duration

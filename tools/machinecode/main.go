@@ -49,7 +49,7 @@ func main() {
 	}
 }
 
-// lines is the machine code of a library, in lines that end.
+// lines returns the machine code of a library, in lines that end.
 func lines(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -74,7 +74,7 @@ func lines(name string) (string, error) {
 	return b.String(), nil
 }
 
-// targets are named with how many containers have them, the newest PTX version, and whether zstd compresses some.
+// targets returns named with how many containers have them, the newest PTX version, and whether zstd compresses some.
 func targets(sass, ptx []fatbin.Target) string {
 	var words []string
 	for _, t := range slices.Concat(sass, ptx) {

@@ -116,7 +116,7 @@ var faults = []fault{
 
 func torch(f *facts.Facts) *facts.Build { return &f.Environments[0].Builds[0] }
 
-// notUp is a driver that is loaded and drives no GPU: only PCI shows them.
+// notUp loads a driver that drives no GPU: only PCI shows them.
 func notUp(f *facts.Facts) {
 	for i := range f.GPUs {
 		g := &f.GPUs[i]
@@ -133,7 +133,7 @@ func all(changes []func(*facts.Facts)) func(*facts.Facts) {
 	}
 }
 
-// onDriver is the whole driver of another release, with what else is wrong.
+// onDriver returns the whole driver of another release, with what else is wrong.
 func onDriver(version, cuda string, more ...func(*facts.Facts)) func(*facts.Facts) {
 	return func(f *facts.Facts) {
 		f.Driver.Version, f.Driver.CUDA, f.Machine.Firmware = version, cuda, []string{version}
@@ -147,17 +147,17 @@ func onDriver(version, cuda string, more ...func(*facts.Facts)) func(*facts.Fact
 	}
 }
 
-// module is another flavour of the kernel module.
+// module returns another flavour of the kernel module.
 func module(flavour string) func(*facts.Facts) {
 	return func(f *facts.Facts) { f.Driver.Module = flavour }
 }
 
-// onV100 is an older machine, with what is wrong there.
+// onV100 returns an older machine, with what is wrong there.
 func onV100(bad ...func(*facts.Facts)) func(*facts.Facts) {
 	return onGPU("p3.16xlarge", "Tesla V100-SXM2-16GB", "10de:1db1", "7.0", "proprietary", all(bad))
 }
 
-// onB200 is a newer machine, with what is wrong there.
+// onB200 returns a newer machine, with what is wrong there.
 func onB200(bad ...func(*facts.Facts)) func(*facts.Facts) {
 	return onGPU("p6-b200.48xlarge", "NVIDIA B200", "10de:2901", "10.0", "open", all(bad))
 }
@@ -172,7 +172,7 @@ func onGPU(instance, name, pci, capability, flavour string, bad func(*facts.Fact
 	}
 }
 
-// wheel is another build of torch, with what is wrong beside it.
+// wheel returns another build of torch, with what is wrong beside it.
 func wheel(version, cuda string, more ...func(*facts.Facts)) func(*facts.Facts) {
 	return func(f *facts.Facts) {
 		torch(f).Version, torch(f).CUDA = version, cuda
@@ -180,7 +180,7 @@ func wheel(version, cuda string, more ...func(*facts.Facts)) func(*facts.Facts) 
 	}
 }
 
-// beside is a package that is installed too.
+// beside returns a package that is installed too.
 func beside(name, version string) func(*facts.Facts) {
 	return func(f *facts.Facts) {
 		e := &f.Environments[0]

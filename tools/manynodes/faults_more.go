@@ -307,7 +307,7 @@ func userSpace(f *facts.Facts, version string) {
 	}
 }
 
-// silentNVML is a library that starts and has nothing to say: only PCI shows the GPUs.
+// silentNVML makes a library that starts and has nothing to say: only PCI shows the GPUs.
 func silentNVML(f *facts.Facts, code int, message string) {
 	f.Driver.NVML = facts.NVML{Status: "error", Code: code, Message: message}
 	for i := range f.GPUs {
@@ -315,12 +315,12 @@ func silentNVML(f *facts.Facts, code int, message string) {
 	}
 }
 
-// unseen is a GPU that NVML does not show.
+// unseen hides a GPU from NVML.
 func unseen(g *facts.GPU) {
 	*g = facts.GPU{PCIID: g.PCIID, Bus: g.Bus, Bound: g.Bound, From: []string{"/sys/bus/pci"}, Instances: g.Instances}
 }
 
-// driver is the whole driver of another release.
+// driver returns the whole driver of another release.
 func driver(version, cuda string) func(*facts.Facts) {
 	return func(f *facts.Facts) {
 		f.Driver.Version, f.Driver.CUDA, f.Driver.Modules[0].Version = version, cuda, version
@@ -329,7 +329,7 @@ func driver(version, cuda string) func(*facts.Facts) {
 	}
 }
 
-// gpus are others in the same places, of no instance type.
+// gpus puts others in the same places, of no instance type.
 func gpus(f *facts.Facts, name, pci, capability string) {
 	if f.System.Instance != "g6f.large" {
 		f.System.Instance = ""
@@ -344,7 +344,7 @@ func a100s(f *facts.Facts) {
 	f.System.Instance = "p4d.24xlarge"
 }
 
-// build is another framework in the place of the first.
+// build returns another framework in the place of the first.
 func build(name, version, cuda string) func(*facts.Facts) {
 	return func(f *facts.Facts) {
 		b := &f.Environments[0].Builds[0]
@@ -361,7 +361,7 @@ func packageBeside(name, version string) func(*facts.Facts) {
 	}
 }
 
-// taken is a library that the loader maps for the first build, in the place of one of that name.
+// taken returns a library that the loader maps for the first build, in the place of one of that name.
 func taken(t facts.Taken) func(*facts.Facts) {
 	return func(f *facts.Facts) {
 		b := &f.Environments[0].Builds[0]
@@ -370,7 +370,7 @@ func taken(t facts.Taken) func(*facts.Facts) {
 	}
 }
 
-// compat is a cuda-compat library that the loader takes.
+// compat adds a cuda-compat library that the loader takes.
 func compat(f *facts.Facts, version, cuda string, branches ...int) {
 	const path = "/usr/local/cuda/compat/libcuda.so.1"
 	f.Driver.Compat = []facts.Compat{{Name: "libcuda", Version: version, CUDA: cuda, Branches: branches, Note: true,
@@ -379,7 +379,7 @@ func compat(f *facts.Facts, version, cuda string, branches ...int) {
 	f.Driver.Taken = facts.Taken{Name: "libcuda.so.1", Version: version, Path: path, Reason: "LD_LIBRARY_PATH"}
 }
 
-// inContainer is a container that was given all GPUs of its host and what the driver needs.
+// inContainer makes a container that was given all GPUs of its host and what the driver needs.
 func inContainer(f *facts.Facts) {
 	f.System.Container, f.System.Instance, f.System.Kernel = "docker", "", "6.1.119-129.201.amzn2023.x86_64"
 	f.Devices.Shared = 64 << 30
@@ -391,7 +391,7 @@ func inContainer(f *facts.Facts) {
 	nodes(f, "ok")
 }
 
-// nodes are the driver's files under /dev.
+// nodes adds the driver's files under /dev.
 func nodes(f *facts.Facts, access string) {
 	f.Devices.Nodes = nil
 	for _, name := range []string{"nvidiactl", "nvidia-uvm", "nvidia0", "nvidia1", "nvidia2", "nvidia3", "nvidia4",

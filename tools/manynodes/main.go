@@ -209,7 +209,7 @@ func (p *pool) whatIf(out io.Writer, tool, file, driver string) ([]string, error
 	return wrong, nil
 }
 
-// checkOne is the outcome of one node by itself.
+// checkOne returns the outcome of one node by itself.
 func checkOne(tool string, f facts.Facts, driver string) (string, error) {
 	data, err := json.Marshal(f)
 	if err != nil {

@@ -53,7 +53,7 @@ var packages = strings.Fields(`
 var probed = strings.Fields(`boot installers firmware driver-packages fabric grid updates processes peer-to-peer efa
 	building devices container container-runtimes caches`)
 
-// base is a sound node as `cudacompat probe` finds it: a real one's facts, put on another machine.
+// base returns a sound node as `cudacompat probe` finds it: a real one's facts, put on another machine.
 func base(example facts.Facts, m machine, w workload) facts.Facts {
 	f := example
 	f.System.Instance = m.instance
@@ -92,7 +92,7 @@ func base(example facts.Facts, m machine, w workload) facts.Facts {
 	return f
 }
 
-// example is the report of a real machine that is published with the program.
+// example returns the report of a real machine that is published with the program.
 func example(path string) (facts.Facts, error) {
 	var d struct {
 		facts.Facts
@@ -108,7 +108,7 @@ func example(path string) (facts.Facts, error) {
 	return d.Facts, err
 }
 
-// copied is facts that share nothing with others.
+// copied returns facts that share nothing with others.
 func copied(f facts.Facts) facts.Facts {
 	data, err := json.Marshal(f)
 	if err != nil {
@@ -143,7 +143,7 @@ type pool struct {
 	changes map[int]func(*document) // by place: what is wrong there
 }
 
-// newPool is n sound nodes of every machine and workload.
+// newPool returns n sound nodes of every machine and workload.
 func newPool(example facts.Facts, n int) *pool {
 	p := &pool{n: n, changes: map[int]func(*document){}}
 	for _, m := range machines {
@@ -154,12 +154,12 @@ func newPool(example facts.Facts, n int) *pool {
 	return p
 }
 
-// group is that of a place; nodes of one kind are one group.
+// group returns that of a place; nodes of one kind are one group.
 func (p *pool) group(i int) string { return fmt.Sprintf("pool-%d", i%len(p.kinds)) }
 
 func nodeName(i int) string { return fmt.Sprintf("node-%05d", i) }
 
-// document is the node at a place.
+// document returns the node at a place.
 func (p *pool) document(i int) document {
 	r := rand.New(rand.NewPCG(17, uint64(i)))
 	noon := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)

@@ -96,7 +96,7 @@ func (t truth) compare(got fleetReport) []string {
 	return wrong
 }
 
-// expected are the findings that must be there, and the outcome.
+// expected returns the findings that must be there, and the outcome.
 func (f fault) expected() (find, outcome string) {
 	switch {
 	case f.find == "?":
@@ -108,7 +108,7 @@ func (f fault) expected() (find, outcome string) {
 	}
 }
 
-// found are a kind's errors and warnings by name, as a fault lists them.
+// found returns a kind's errors and warnings by name, as a fault lists them.
 func (k kind) found() string {
 	var list []string
 	for _, f := range k.Findings {

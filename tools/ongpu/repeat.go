@@ -103,7 +103,7 @@ type errorText struct {
 
 func (e errorText) Error() string { return strings.TrimSpace(e.error.Error() + " " + e.printed) }
 
-// median is the run of eleven whose wall time is the median.
+// median returns the run of eleven whose wall time is the median.
 func median(ctx context.Context, name string, args ...string) cost {
 	var all []cost
 	for range 11 {

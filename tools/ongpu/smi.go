@@ -105,7 +105,7 @@ func word(text string, pairs ...string) string {
 	return ""
 }
 
-// shortBus is "0000:1d:00.0" of "00000000:1D:00.0".
+// shortBus returns "0000:1d:00.0" of "00000000:1D:00.0".
 func shortBus(id string) string {
 	id = strings.ToLower(id)
 	if len(id) > 12 {

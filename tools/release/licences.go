@@ -20,7 +20,7 @@ var terms = []struct{ words, id string }{
 // twoClauses begin both licences of Berkeley; without the third clause it is the one with two.
 const twoClauses = "Redistribution and use in source and binary forms"
 
-// licencesOf are the ids of what a module's files say, each once; one of whose files nothing is known is an error.
+// licencesOf returns the ids of what a module's files say, each once; one of whose files nothing is known is an error.
 func (m module) licencesOf() ([]string, error) {
 	entries, err := os.ReadDir(m.dir)
 	if err != nil {
@@ -44,7 +44,7 @@ func (m module) licencesOf() ([]string, error) {
 	return ids, nil
 }
 
-// idsIn are the licences that a text holds.
+// idsIn returns the licences that a text holds.
 func idsIn(text string) (ids []string) {
 	text = strings.Join(strings.Fields(strings.ReplaceAll(text, ",", "")), " ")
 	for _, t := range terms {
@@ -58,7 +58,7 @@ func idsIn(text string) (ids []string) {
 	return ids
 }
 
-// linkedLicences are those of everything that is linked in, by the module; the standard library is "std".
+// linkedLicences returns those of everything that is linked in, by the module; the standard library is "std".
 func linkedLicences() (map[string][]string, error) {
 	modules, err := linkedModules()
 	if err != nil {

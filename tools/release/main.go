@@ -54,7 +54,7 @@ func bundled(w io.Writer) error {
 	return bundle.Write(w, data.FS, tables.Embedded().Checked())
 }
 
-// sourceTime is when the sources were committed: two builds of them say the same
+// sourceTime returns when the sources were committed: two builds of them say the same
 // (https://reproducible-builds.org/specs/source-date-epoch/).
 func sourceTime() time.Time {
 	seconds, _ := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)

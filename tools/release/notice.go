@@ -64,7 +64,7 @@ func linkedModules() ([]module, error) {
 	return list, nil
 }
 
-// goCommand is the output of the go command for a system. With cgo, since go-nvml is linked in only then; listing
+// goCommand returns the output of the go command for a system. With cgo, since go-nvml is linked in only then; listing
 // compiles nothing.
 func goCommand(system string, args ...string) (string, error) {
 	cmd := exec.Command("go", args...)

@@ -124,20 +124,20 @@ func bomOf(info *debug.BuildInfo, sum, version string, when time.Time) bom {
 	return b
 }
 
-// golang is a component with the name that other programs look it up by
+// golang returns a component with the name that other programs look it up by
 // (https://github.com/package-url/purl-spec, type golang).
 func golang(kind, path, version string) component {
 	purl := "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")
 	return component{Type: kind, Ref: purl, Name: path, Version: version, Purl: purl}
 }
 
-// serial is a UUID that the binary decides, so that the same binary has the same document (RFC 9562, version 8).
+// serial returns a UUID that the binary decides, so that the same binary has the same document (RFC 9562, version 8).
 func serial(sum string) string {
 	s := sum[:12] + "8" + sum[13:16] + "8" + sum[17:32]
 	return fmt.Sprintf("urn:uuid:%s-%s-%s-%s-%s", s[:8], s[8:12], s[12:16], s[16:20], s[20:32])
 }
 
-// fileSum is a file's SHA-256 in hexadecimal.
+// fileSum returns a file's SHA-256 in hexadecimal.
 func fileSum(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {

@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// record is all that a command writes to a terminal. Its exit code is a verdict, and no error of ours.
+// record returns all that a command writes to a terminal. Its exit code is a verdict, and no error of ours.
 func record(command []string) (string, error) {
 	master, slave, err := terminal()
 	if err != nil {

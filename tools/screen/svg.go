@@ -28,7 +28,7 @@ var colours = map[string]string{
 // span is text of one colour.
 type span struct{ sgr, text string }
 
-// draw is the picture of a terminal that shows a text.
+// draw returns the picture of a terminal that shows a text.
 func draw(text string) []byte {
 	lines := wrap(spans(strings.TrimRight(text, "\n")))
 	width, height := columns*charWidth+2*margin, len(lines)*lineHeight+2*margin

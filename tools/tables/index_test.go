@@ -55,7 +55,7 @@ func newServer(t *testing.T) *server {
 	return s
 }
 
-// ServeHTTP is of http.Handler: /simple/PROJECT/ and /files/WHEEL.
+// ServeHTTP implements http.Handler: /simple/PROJECT/ and /files/WHEEL.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := path.Base(r.URL.Path)
 	wheel, known := s.wheels[name]
@@ -148,7 +148,7 @@ var (
 	number = regexp.MustCompile(`(?m)(?:^| )(\d{4,})\b`)
 )
 
-// libraryOf is an ELF file with machine code for the targets that the text names, the numbers in its own code, and
+// libraryOf returns an ELF file with machine code for the targets that the text names, the numbers in its own code, and
 // the text itself among its constants.
 func libraryOf(text string) []byte {
 	le := binary.LittleEndian

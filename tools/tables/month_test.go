@@ -16,8 +16,8 @@ import (
 	"cudacompat/tools/artefact"
 )
 
-// nextMonth is a bench whose sources have what may come: a driver branch with its CUDA, and on the index a toolkit, a
-// PyTorch and an NCCL.
+// nextMonth returns a bench whose sources have what may come: a driver branch with its CUDA, and on the index a
+// toolkit, a PyTorch and an NCCL.
 func nextMonth(t *testing.T) *bench {
 	b := newBench(t)
 	b.pages = map[string]string{

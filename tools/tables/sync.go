@@ -153,8 +153,8 @@ func (s *syncing) lackingOrAltered(id string, p artefact.Product, all []artefact
 	return list
 }
 
-// wanted are the candidates of a release: those that the table lacks where none is named. What was withdrawn is nothing
-// new.
+// wanted returns the candidates of a release: those that the table lacks where none is named. What was withdrawn is
+// nothing new.
 func (s *syncing) wanted(p artefact.Product, list []artefact.Candidate, release string) []artefact.Candidate {
 	return slices.DeleteFunc(list, func(c artefact.Candidate) bool {
 		known := s.data.Knows(p, c)

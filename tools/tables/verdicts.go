@@ -94,7 +94,8 @@ func readCase(file string) (c oneCase, err error) {
 	return c, err
 }
 
-// judged are the outcome, the answers, the findings and what is unknown, a line each, without what to install instead.
+// judged returns the outcome, the answers, the findings and what is unknown, a line each, without what to install
+// instead.
 func (c oneCase) judged(ctx context.Context, t *matrix.Tables) []string {
 	policy := c.policy
 	policy.NoPins = true
@@ -112,7 +113,7 @@ func (c oneCase) judged(ctx context.Context, t *matrix.Tables) []string {
 	return lines
 }
 
-// differ are the lines that only one of two verdicts has.
+// differ returns the lines that only one of two verdicts has.
 func differ(old, now []string) (gone, come []string) {
 	without := func(list, other []string) []string {
 		return slices.DeleteFunc(slices.Clone(list), func(line string) bool { return slices.Contains(other, line) })

@@ -67,7 +67,7 @@ func (c bomb) run(b *bench) {
 	b.judge(order{Args: args}, demand{deadline: c.limit, codes: c.codes(), json: !c.plain, command: c.args[0]})
 }
 
-// codes are the exits that are right: those of a monitor's protocol where it is asked for.
+// codes returns the exits that are right: those of a monitor's protocol where it is asked for.
 func (c bomb) codes() []int {
 	if slices.Contains(c.args, "nagios") {
 		return []int{0, 1, 2, 3, 64}
@@ -136,8 +136,8 @@ func zstdZeros(n, window int) []byte {
 	return out.Bytes()
 }
 
-// xzZeros is a stream whose block claims a dictionary of another size: byte 12 begins the block's header (its size in
-// words of four less one, flags, the filter 0x21 with one property), which a CRC-32 ends.
+// xzZeros returns a stream whose block claims a dictionary of another size: byte 12 begins the block's header (its size
+// in words of four less one, flags, the filter 0x21 with one property), which a CRC-32 ends.
 func xzZeros(n int, dictionary byte) []byte {
 	var out bytes.Buffer
 	w, err := xz.WriterConfig{DictCap: 1 << 16, CheckSum: xz.CRC32}.NewWriter(&out)
@@ -279,7 +279,7 @@ func circles(dir string) error {
 	return write(filepath.Join(dir, "torch/version.py"), []byte("__version__='2.9.0+cu130'\n"))
 }
 
-// textBombs are files of a tree that are long, deep, or send their reader in circles.
+// textBombs returns files of a tree that are long, deep, or send their reader in circles.
 func textBombs() []bomb {
 	aliases := "a: &a [x,x,x,x,x,x,x,x,x]\n"
 	for c := 'b'; c < 'k'; c++ {
@@ -319,7 +319,7 @@ func textBombs() []bomb {
 	return bombs
 }
 
-// looseCache is a cache of the loader (glibc's dl-cache.h) whose 80,000 entries share one name of 2 MB.
+// looseCache returns a cache of the loader (glibc's dl-cache.h) whose 80,000 entries share one name of 2 MB.
 func looseCache() []byte {
 	const entries = 80_000
 	var out bytes.Buffer
@@ -334,7 +334,7 @@ func looseCache() []byte {
 	return out.Bytes()
 }
 
-// numbered is a head and n lines with their numbers.
+// numbered returns a head and n lines with their numbers.
 func numbered(head, line string, n int) func() []byte {
 	return func() []byte {
 		out := []byte(head)
@@ -345,7 +345,7 @@ func numbered(head, line string, n int) func() []byte {
 	}
 }
 
-// inputBombs are what check and explain are given.
+// inputBombs returns what check and explain are given.
 func inputBombs() []bomb {
 	input := func(name string, args []string, body func() []byte) bomb {
 		return bomb{name: args[0] + ": " + name, plant: file("input", body), args: args}

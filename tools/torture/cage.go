@@ -84,7 +84,7 @@ func head(name string) []byte {
 	return data
 }
 
-// cage is the stage that runs one order: ORDER STDOUT STDERR.
+// cage runs one order: ORDER STDOUT STDERR.
 func cage(args []string) {
 	var o order
 	if err := json.Unmarshal([]byte(args[0]), &o); err != nil {
@@ -170,7 +170,7 @@ func (got *outcome) ended(state *os.ProcessState) {
 	got.Child = state.SysUsage().(*syscall.Rusage).Maxrss
 }
 
-// peakOf is a process's greatest resident set so far.
+// peakOf returns a process's greatest resident set so far.
 func peakOf(pid int) int64 {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, after, _ := bytes.Cut(status, []byte("VmHWM:"))
@@ -213,7 +213,7 @@ func inherited(session int) (left, apart []string) {
 	return left, apart
 }
 
-// children are this process's own, and those that it inherited.
+// children returns this process's own, and those that it inherited.
 func children() []string {
 	var all []string
 	files, _ := filepath.Glob("/proc/self/task/*/children")
@@ -247,8 +247,8 @@ func condemned(pid string) bool {
 	})
 }
 
-// described is a process's name and state, and whether it cannot end with its parent: in state D, or in a session of
-// its own. "4711 (name) S parent group session …" (proc(5)).
+// described returns a process's name and state, and whether it cannot end with its parent: in state D, or in a session
+// of its own. "4711 (name) S parent group session …" (proc(5)).
 func described(pid string, session int) (name string, apart bool) {
 	stat, _ := os.ReadFile("/proc/" + pid + "/stat")
 	open, shut := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confined are the arguments of a program under limits: "nofile=16", "as=…", "data=…", "stack=…", "nproc=…" in bytes
-// or pieces, "no-openat2" for a kernel or a sandbox that refuses it, "no-proc" for a file system without /proc.
+// confined returns the arguments of a program under limits: "nofile=16", "as=…", "data=…", "stack=…", "nproc=…" in
+// bytes or pieces, "no-openat2" for a kernel or a sandbox that refuses it, "no-proc" for a file system without /proc.
 func (b *bench) confined(limits []string, args ...string) []string {
 	return append([]string{b.self, "confine", strings.Join(limits, " ")}, args...)
 }
@@ -29,7 +29,7 @@ func (b *bench) confined(limits []string, args ...string) []string {
 var resources = map[string]int{"nofile": unix.RLIMIT_NOFILE, "as": unix.RLIMIT_AS, "data": unix.RLIMIT_DATA,
 	"stack": unix.RLIMIT_STACK, "nproc": unix.RLIMIT_NPROC}
 
-// confine is the stage that takes something away from itself and becomes the program: LIMITS PROGRAM ARGUMENT…
+// confine takes something away from itself and becomes the program: LIMITS PROGRAM ARGUMENT…
 func confine(args []string) {
 	runtime.LockOSThread()
 	for _, limit := range strings.Fields(args[0]) {
@@ -77,7 +77,7 @@ func hideProc() error {
 	return unix.Mount("none", "/proc", "tmpfs", 0, "")
 }
 
-// look is the stage that is a program which imports probe and did not opt in to a child: NVML is asked in its process.
+// look plays a program which imports probe and did not opt in to a child: NVML is asked in its process.
 func look(args []string) {
 	limit, err := time.ParseDuration(args[0])
 	if err != nil {

@@ -49,7 +49,7 @@ func (b *bench) seedsOf() ([]seed, error) {
 	return b.prepared.seeds, err
 }
 
-// readerOf is the command that reads such a file, nil for what none does.
+// readerOf returns the command that reads such a file, nil for what none does.
 func readerOf(name string) []string {
 	at := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(name, p) })
@@ -67,7 +67,7 @@ func readerOf(name string) []string {
 	return nil
 }
 
-// inputCases are as many broken inputs as a round takes; the next round breaks them anew.
+// inputCases returns as many broken inputs as a round takes; the next round breaks them anew.
 func inputCases(b *bench) ([]testCase, error) {
 	seeds, err := b.seedsOf()
 	if err != nil {

@@ -27,7 +27,7 @@ type demand struct {
 // late is what a deadline may be missed by.
 const late = 200 * time.Millisecond
 
-// peakCap is what a run may take, whatever the input, in KiB.
+// peakCap returns what a run may take, whatever the input, in KiB.
 func peakCap(command string) int64 {
 	if command == "fleet" {
 		return 100 << 10

@@ -91,7 +91,7 @@ func newBench(binary, libraries string, seed uint64, verbose bool) (*bench, erro
 	return b, write(filepath.Join(b.dir, "venv/pyvenv.cfg"), []byte("home = /usr/bin\nversion = 3.12.3\n"))
 }
 
-// config is an empty configuration: this machine's own is no part of a case.
+// config returns an empty configuration: this machine's own is no part of a case.
 func (b *bench) config() string { return filepath.Join(b.dir, "config.yaml") }
 
 func (b *bench) close() { os.RemoveAll(b.dir) }

@@ -48,7 +48,7 @@ func (b *bench) fake() ([]byte, error) {
 	return b.prepared.fake, err
 }
 
-// functions are the NVML functions that a library exports.
+// functions returns the NVML functions that a library exports.
 func functions(library string) ([]string, error) {
 	f, err := elf.Open(library)
 	if err != nil {
@@ -68,7 +68,7 @@ func functions(library string) ([]string, error) {
 	return names, nil
 }
 
-// without is the library less some functions: under another name the loader's hash table does not find them.
+// without returns the library less some functions: under another name the loader's hash table does not find them.
 func without(library []byte, functions []string) []byte {
 	library = bytes.Clone(library)
 	for _, name := range functions {
@@ -146,7 +146,7 @@ func (c nvmlCase) codes() []int {
 	return judged
 }
 
-// doctorLive is a look at this machine for its driver library's sake.
+// doctorLive returns a look at this machine for its driver library's sake.
 func (b *bench) doctorLive(limit time.Duration) []string {
 	return []string{b.binary, "doctor", "--env", filepath.Join(b.dir, "venv"), "--timeout", limit.String(), "-o", "json"}
 }
@@ -232,7 +232,7 @@ var branches = map[string][]string{
 	"R535 to R555": nil,
 }
 
-// noLibraries are things that lie where the library should.
+// noLibraries returns things that lie where the library should.
 func noLibraries(fake []byte) []nvmlCase {
 	patched := func(at int, with byte) []byte {
 		library := bytes.Clone(fake)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// grid is the bombs of every reader, by the name that the program gives it: the formats of files that are given
+// grid returns the bombs of every reader, by the name that the program gives it: the formats of files that are given
 // (probe.GivenFormats), the sources of facts (Facts.Probes), and what else a command line can name. A test finds the
 // reader that has none.
 func grid() map[string][]bomb {
@@ -72,7 +72,7 @@ func (d document) text(parts int) []byte {
 	return b.Bytes()
 }
 
-// bombs are a document just below the limits, which is read whole, and one that fills the largest file.
+// bombs returns a document just below the limits, which is read whole, and one that fills the largest file.
 func (d document) bombs(name string) (list []bomb) {
 	file := d.file
 	if file == "" {
@@ -243,7 +243,7 @@ var trees = map[string][]tree{
 	"nvml":           live, // the families nvml, nvml-real and in-process
 }
 
-// others are what else a command line can name.
+// others returns what else a command line can name.
 func others() map[string][]bomb {
 	fleet := func(name, line string, n int, format string) bomb {
 		return bomb{name: "fleet: " + name + " as " + format, plant: file("input", numbered("", line, n)), limit: 10 * time.Second,
@@ -323,7 +323,7 @@ func fatBinaries(dir string) error {
 		library(".nv_fatbin", bytes.Repeat(container, 4_000_000)))
 }
 
-// library is an ELF file (elf(5)) for x86-64 with one section.
+// library returns an ELF file (elf(5)) for x86-64 with one section.
 func library(name string, body []byte) []byte {
 	names := "\x00" + name + "\x00.shstrtab\x00"
 	var b bytes.Buffer

@@ -11,7 +11,7 @@ import (
 // pageSize is the smallest that SQLite has.
 const pageSize = 512
 
-// rpmRecursion is a database of one interior page whose right child is itself (SQLite's file format, §1.6).
+// rpmRecursion returns a database of one interior page whose right child is itself (SQLite's file format, §1.6).
 func rpmRecursion() []byte {
 	page := make([]byte, pageSize)
 	copy(page, "SQLite format 3\x00")

@@ -29,7 +29,7 @@ type root struct {
 // secret stands outside every root; it may be printed nowhere.
 const secret = "TOPSECRET-535.1.1"
 
-// roots are the hosts of probe's tests.
+// roots returns the hosts of probe's tests.
 func (b *bench) roots() ([]root, error) {
 	if b.prepared.roots != nil {
 		return b.prepared.roots, nil

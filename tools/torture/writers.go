@@ -15,8 +15,8 @@ import (
 	"cudacompat/internal/report"
 )
 
-// written are much to say, in every format of a report, with time and with so little that it ends while all of that is
-// written; and a comparison that is out of time, in every format of one.
+// written returns much to say, in every format of a report, with time and with so little that it ends while all of that
+// is written; and a comparison that is out of time, in every format of one.
 func written() (list []bomb) {
 	facts := documents["facts or a report from cudacompat"]
 	environments := document{head: factsHead + `"environments":[{}`, tail: "]}",
@@ -44,7 +44,7 @@ func written() (list []bomb) {
 	return list
 }
 
-// images are layouts and archives of one layer.
+// images returns layouts and archives of one layer.
 func images() []bomb {
 	on := []string{"check", "{}/image", "--gpu", "L4", "--driver", "535.183.01", "-o", "json"}
 	image := func(name string, plant func(dir string) error) bomb {
@@ -82,7 +82,7 @@ func entriesOf(t *tar.Writer, name string, n int) error {
 	return nil
 }
 
-// entry is a file of so many zeros.
+// entry returns a file of so many zeros.
 func entry(t *tar.Writer, name string, size int64) error {
 	if err := t.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o644}); err != nil {
 		return err

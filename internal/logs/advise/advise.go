@@ -19,7 +19,7 @@ import (
 // Mark stands in a step between what to do and a condition: "lower --max-model-len\tfor program vllm".
 const Mark = tables.StepNeeds
 
-// Plain is a step without its conditions.
+// Plain returns a step without its conditions.
 func Plain(step string) string {
 	plain, _, _ := strings.Cut(step, Mark)
 	return plain
@@ -142,7 +142,7 @@ func alternatives(words string) []string { return strings.Split(words, ", ") }
 
 var patterns sync.Map
 
-// pattern is an expression that was compiled once.
+// pattern returns an expression that was compiled once.
 func pattern(expression string) *regexp.Regexp {
 	if re, known := patterns.Load(expression); known {
 		return re.(*regexp.Regexp)

@@ -8,7 +8,7 @@ type Kind struct{ Text, Secret string }
 // randomText is what a program drew: letters and digits of no meaning.
 const randomText = "Zq7Wv3Kx9Lm2Pd8Rt5Yb"
 
-// Kinds are all kinds. No secret is a part of another kind's text beside it.
+// Kinds returns all kinds. No secret is a part of another kind's text beside it.
 func Kinds() []Kind {
 	return []Kind{
 		// addresses

@@ -10,7 +10,7 @@ import (
 
 const pageSize = 8192
 
-// SQLite is a database of packages, given as lines such as "nvidia-driver-cuda 3:580.95.05-1.amzn2023".
+// SQLite returns a database of packages, given as lines such as "nvidia-driver-cuda 3:580.95.05-1.amzn2023".
 func SQLite(lines string) ([]byte, error) {
 	var rows [][]byte
 	for line := range strings.Lines(lines) {
@@ -45,7 +45,7 @@ func SQLite(lines string) ([]byte, error) {
 
 var be = binary.BigEndian
 
-// Header is a package's header with what names it.
+// Header returns a package's header with what names it.
 func Header(name, version string) ([]byte, error) {
 	epoch, rest, hasEpoch := strings.Cut(version, ":")
 	if !hasEpoch {
@@ -77,7 +77,7 @@ func Header(name, version string) ([]byte, error) {
 	return append(append(header, index...), data...), nil
 }
 
-// leaf is a table's page with rows numbered from 1, after so many bytes of another head.
+// leaf returns a table's page with rows numbered from 1, after so many bytes of another head.
 func leaf(before int, rows [][]byte) ([]byte, error) {
 	page := make([]byte, pageSize)
 	end := pageSize
@@ -98,7 +98,7 @@ func leaf(before int, rows [][]byte) ([]byte, error) {
 	return page, nil
 }
 
-// record is a row: the sizes of its values, then the values; nil stands for the row's own number.
+// record returns a row: the sizes of its values, then the values; nil stands for the row's own number.
 func record(values ...any) []byte {
 	var kinds, body []byte
 	for _, v := range values {

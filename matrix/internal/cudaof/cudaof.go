@@ -82,7 +82,7 @@ func Find(t *tables.Tables, p Package) Answer {
 	return a
 }
 
-// Exactly is the answer that evidence gives which names one CUDA, or a family.
+// Exactly returns the answer that evidence gives which names one CUDA, or a family.
 func Exactly(cuda version.Number, by By) Answer {
 	if !cuda.Known() {
 		return Answer{}
@@ -175,7 +175,7 @@ func rowOf(_ *tables.Tables, p Package) Answer {
 	return a
 }
 
-// family is the CUDA family of a release; not known of none.
+// family returns the CUDA family of a release; not known of none.
 func family(cuda version.Number) version.Number {
 	if !cuda.Known() {
 		return version.Number{}
@@ -183,7 +183,7 @@ func family(cuda version.Number) version.Number {
 	return version.Of(strconv.Itoa(cuda.Major()))
 }
 
-// codeOf is the family of the first CUDA that could have written the PTX of a package with the runtime linked in.
+// codeOf returns the family of the first CUDA that could have written the PTX of a package with the runtime linked in.
 func codeOf(t *tables.Tables, p Package) Answer {
 	var newest version.Number
 	for _, isa := range p.PTX {
@@ -197,7 +197,7 @@ func codeOf(t *tables.Tables, p Package) Answer {
 	return Exactly(family(t.CUDAOfPTX(newest)), Code)
 }
 
-// common is the CUDA that all rows share; where they differ, nothing tells which it is.
+// common returns the CUDA that all rows share; where they differ, nothing tells which it is.
 func common(cudas []version.Number) version.Number {
 	if len(cudas) == 0 || slices.ContainsFunc(cudas, func(c version.Number) bool { return c.Short() != cudas[0].Short() }) {
 		return version.Number{}
@@ -212,7 +212,7 @@ func frameworkOf(_ *tables.Tables, p Package) Answer {
 	return Exactly(common(p.Frameworks()), Framework)
 }
 
-// indexOf is the build that the installer's own index has of torch and its companions, on this platform: of a
+// indexOf returns the build that the installer's own index has of torch and its companions, on this platform: of a
 // companion that of the torch with which it was released.
 func indexOf(t *tables.Tables, p Package) Answer {
 	if p.Index == "" || p.Release.Local != "" || !p.Release.Number.Known() || !p.Release.Final() {
@@ -233,7 +233,7 @@ func indexOf(t *tables.Tables, p Package) Answer {
 	return a
 }
 
-// pairedTorch is the first torch with which a companion was released; not known where no row pairs them.
+// pairedTorch returns the first torch with which a companion was released; not known where no row pairs them.
 func pairedTorch(t *tables.Tables, name string, release version.Number) version.Number {
 	first := version.Number{}
 	if name != "torchvision" && name != "torchaudio" {

@@ -52,8 +52,8 @@ func FindImage(t *tables.Tables, name, tag string) (Answer, *tables.Container) {
 	return Exactly(tensorflowCUDA(t, name, tag), Framework), nil
 }
 
-// imageRow is the table's row of an image: of its tag, else of the release that the tag begins with. A tag that names a
-// CUDA or another accelerator besides is of another image than its release's.
+// imageRow returns the table's row of an image: of its tag, else of the release that the tag begins with. A tag that
+// names a CUDA or another accelerator besides is of another image than its release's.
 func imageRow(t *tables.Tables, name, tag string) *tables.Container {
 	release, rest, _ := strings.Cut(tag, "-")
 	if imageCUDA.MatchString(rest) || OtherImage.MatchString(rest) {

@@ -36,7 +36,7 @@ func (x pair) abi() Answer {
 	return a
 }
 
-// packageABI is "true", "false", or both where a release has wheels of either, and how that is known.
+// packageABI returns "true", "false", or both where a release has wheels of either, and how that is known.
 func (x pair) packageABI() (abi, how string) {
 	if m := abiInName.FindStringSubmatch(x.p.Release.Local); m != nil {
 		return strings.ToLower(m[1]), " (its name)"
@@ -72,8 +72,8 @@ func (x pair) packageABI() (abi, how string) {
 	return "", ""
 }
 
-// TorchABI is the C++ ABI of one of PyTorch's own builds, "true" for the new one, and how that is known: the row of a
-// wheel that was read, else PyTorch's build scripts. Empty where neither tells.
+// TorchABI returns the C++ ABI of one of PyTorch's own builds, "true" for the new one, and how that is known: the row
+// of a wheel that was read, else PyTorch's build scripts. Empty where neither tells.
 func TorchABI(t *tables.Tables, r version.Release, platform, device string) (abi, how string) {
 	if !r.Number.Known() || !strings.HasPrefix(platform, "linux_") {
 		return "", ""
@@ -89,9 +89,9 @@ func TorchABI(t *tables.Tables, r version.Release, platform, device string) (abi
 	return abi, " (PyTorch's build scripts)"
 }
 
-// scriptedABI is what PyTorch's build scripts say: on x86-64 the CPU and CUDA builds are old up to 2.6.0, except cu126 of
-// 2.6.0 and the builds that are called cxx11.abi; on aarch64 the CPU builds are new from 2.6.0 and the CUDA builds always
-// were; ROCm and XPU are new from 2.6.0; from 2.7 on all are. A nightly is not told by its number.
+// scriptedABI returns what PyTorch's build scripts say: on x86-64 the CPU and CUDA builds are old up to 2.6.0, except
+// cu126 of 2.6.0 and the builds that are called cxx11.abi; on aarch64 the CPU builds are new from 2.6.0 and the CUDA
+// builds always were; ROCm and XPU are new from 2.6.0; from 2.7 on all are. A nightly is not told by its number.
 func scriptedABI(r version.Release, platform, device string) string {
 	n := r.Number
 	since26 := n.AtLeastShort(2, 6)

@@ -46,8 +46,8 @@ func (x pair) cuda() Answer {
 	return a
 }
 
-// sameMinor is the state of a package that compares the minor versions when it is imported. bitsandbytes has a library
-// for each, and uses the CPU where it has none for torch's.
+// sameMinor returns the state of a package that compares the minor versions when it is imported. bitsandbytes has a
+// library for each, and uses the CPU where it has none for torch's.
 func (x pair) sameMinor() State {
 	torch := x.torch.CUDA.CUDANumber
 	parts := func(v version.Number) int { return min(v.Parts(), torch.Parts(), 2) }
@@ -81,7 +81,7 @@ func (x pair) needsNone() bool {
 // operators for the GPU.
 func (x pair) checksCUDA() bool { return x.p.Name == "torchvision" || x.p.Name == "torchaudio" }
 
-// words is a CUDA in a sentence.
+// words returns a CUDA in a sentence.
 func words(a cudaof.Answer) string {
 	switch a.Device {
 	case "":
@@ -106,7 +106,7 @@ func words(a cudaof.Answer) string {
 	return "CUDA " + join(list)
 }
 
-// join is a list in a sentence: "12.6 or 12.8", "11.7 to 12.8".
+// join returns a list in a sentence: "12.6 or 12.8", "11.7 to 12.8".
 func join(list []string) string {
 	slices.SortFunc(list, func(a, b string) int { return version.Of(a).Compare(version.Of(b)) })
 	switch len(list) {

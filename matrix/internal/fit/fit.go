@@ -29,7 +29,7 @@ const (
 	keys // their number
 )
 
-// String is the key in a sentence.
+// String returns the key in a sentence.
 func (k Key) String() string {
 	return [keys]string{"torch's release", "CUDA", "the C++ ABI", "Python", "the platform", "the machine code"}[k]
 }
@@ -65,7 +65,7 @@ type Result [keys]Answer
 // Fits reports whether every key was compared or is exempt: only then may "fits torch" be printed.
 func (r Result) Fits() bool { return r.State() == Compared }
 
-// State is that of the whole pair: Compared where every key fits, else that of the worst key.
+// State returns that of the whole pair: Compared where every key fits, else that of the worst key.
 func (r Result) State() State {
 	k, found := r.Worst()
 	if !found {
@@ -77,7 +77,7 @@ func (r Result) State() State {
 // order ranks the states that are no fit, the worst last.
 var order = map[State]int{Doubtful: 1, Unknown: 2, Lesser: 3, Differs: 4}
 
-// Worst is the key that decides: the first that differs, else the first with less, in doubt or unknown.
+// Worst returns the key that decides: the first that differs, else the first with less, in doubt or unknown.
 func (r Result) Worst() (k Key, found bool) {
 	for i, a := range r {
 		if order[a.State] > 0 && (!found || order[a.State] > order[r[k].State]) {
@@ -145,7 +145,7 @@ func Of(t *tables.Tables, torch Torch, p Package, target Target) Result {
 	return best
 }
 
-// subject is what a wheel is for by a key, in a sentence: "torch 2.6.0" and "CUDA 12.4".
+// subject returns what a wheel is for by a key, in a sentence: "torch 2.6.0" and "CUDA 12.4".
 func (k Key) subject(have string) string {
 	if k == Release {
 		return "torch " + have
@@ -198,7 +198,7 @@ type pair struct {
 	target Target
 }
 
-// row is the package's row; nil where the tables have none.
+// row returns the package's row; nil where the tables have none.
 func (x pair) row() *tables.Extension {
 	if len(x.p.Rows) == 0 {
 		return nil
@@ -209,7 +209,7 @@ func (x pair) row() *tables.Extension {
 // trait reports whether the package's release has a trait.
 func (x pair) trait(name string) bool { return x.t.Trait(name, x.p.Name, x.p.Release.Number) }
 
-// source is where the row was read.
+// source returns where the row was read.
 func (x pair) source() []string {
 	if r := x.row(); r != nil {
 		return r.Source

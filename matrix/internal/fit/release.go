@@ -39,7 +39,7 @@ func (x pair) release() Answer {
 	return a
 }
 
-// asked is the releases or the range of torch that a package is for, and where that was read.
+// asked returns the releases or the range of torch that a package is for, and where that was read.
 func (x pair) asked() (list, source []string) {
 	if _, torch := x.p.Release.Compiled(); torch.Known() {
 		return []string{torch.String()}, nil
@@ -65,7 +65,7 @@ func (x pair) asked() (list, source []string) {
 	return list, source
 }
 
-// companionOf is the release of a companion in a torch's row.
+// companionOf returns the release of a companion in a torch's row.
 func companionOf(r *tables.Torch, name string) string {
 	switch name {
 	case "torchvision":
@@ -78,7 +78,7 @@ func companionOf(r *tables.Torch, name string) string {
 	return ""
 }
 
-// releases is the list of asked.
+// releases returns the list of asked.
 func (x pair) releases() []string {
 	list, _ := x.asked()
 	return list
@@ -102,10 +102,10 @@ func exact(asked []string) bool {
 	return !slices.ContainsFunc(asked, func(text string) bool { return !exactly(text).Known() })
 }
 
-// exactly is the one release that a row's text names, 2.9.0 of "2.9.0" and of "==2.9.0"; not known of a range.
+// exactly returns the one release that a row's text names, 2.9.0 of "2.9.0" and of "==2.9.0"; not known of a range.
 func exactly(text string) version.Number { return version.Of(strings.TrimPrefix(text, "==")) }
 
-// unless is the state of a release that is or is not the one that is asked for.
+// unless returns the state of a release that is or is not the one that is asked for.
 func (x pair) unless(taken bool) State {
 	switch {
 	// What a stable package needs of one torch, later ones have too, whatever its metadata pins.
@@ -129,8 +129,8 @@ func (x pair) olderThanAsked() bool {
 	})
 }
 
-// insideRange is the state of a package that is compiled for one torch and whose metadata lets in more: those of one
-// minor version are it; of an open range it is the oldest, the one of its day.
+// insideRange returns the state of a package that is compiled for one torch and whose metadata lets in more: those of
+// one minor version are it; of an open range it is the oldest, the one of its day.
 func (x pair) insideRange(asked []string) (State, string) {
 	n := x.torch.Release.Number
 	only := func(text string) bool {

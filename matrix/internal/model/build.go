@@ -12,7 +12,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// About is a build's subject in its parts. "for Python 3.12" stays with the version: the place is a directory.
+// About returns a build's subject in its parts. "for Python 3.12" stays with the version: the place is a directory.
 func (b *Build) About() verdict.SubjectParts {
 	words, place := b.Subject, ""
 	if in := PlaceOf(b.Env.Environment); strings.HasPrefix(b.Env.Path, "/") && strings.HasSuffix(words, in) {
@@ -101,7 +101,7 @@ func (m *Machine) cudaOf(v *Build, index string) cudaof.Answer {
 	return cudaof.Find(m.Tables, p)
 }
 
-// cudasOf are the CUDAs of a framework's rows.
+// cudasOf returns the CUDAs of a framework's rows.
 func cudasOf(rows []Row) []version.Number {
 	var list []version.Number
 	for _, r := range rows {
@@ -110,8 +110,8 @@ func cudasOf(rows []Row) []version.Number {
 	return list
 }
 
-// onTarget is what is known of a build on the target's architecture: of one for another, what the tables say of the
-// same release there, for nothing that was read in its files holds.
+// onTarget returns what is known of a build on the target's architecture: of one for another, what the tables say of
+// the same release there, for nothing that was read in its files holds.
 func (m *Machine) onTarget(b *facts.Build) *facts.Build {
 	if b.Arch == "" || !strings.HasPrefix(m.Platform, "linux_") || m.Platform == "linux_"+b.Arch {
 		return b
@@ -130,7 +130,7 @@ func Subject(b *facts.Build, env *facts.Environment) string {
 	return name + PlaceOf(env)
 }
 
-// PlaceOf is where something stands, after its name: " in /opt/venv"; empty for the one set of a file.
+// PlaceOf returns where something stands, after its name: " in /opt/venv"; empty for the one set of a file.
 func PlaceOf(env *facts.Environment) string {
 	switch {
 	case env.Path == "":
@@ -209,8 +209,8 @@ func (m *Machine) jaxRows(b *Build) []Row {
 	return rows
 }
 
-// torchRows are the variants of torch's release that a build can be: of its CUDA, or of its family where only that is
-// known ("cu12" in a name).
+// torchRows returns the variants of torch's release that a build can be: of its CUDA, or of its family where only that
+// is known ("cu12" in a name).
 func (m *Machine) torchRows(b *Build) []Row {
 	var rows []Row
 	for _, w := range m.Tables.Torch(b.Release.Number.String(), m.Platform) {
@@ -222,7 +222,7 @@ func (m *Machine) torchRows(b *Build) []Row {
 	return rows
 }
 
-// Source is where the build's rows come from, each address once.
+// Source returns where the build's rows come from, each address once.
 func (b *Build) Source() []string {
 	var list []string
 	for _, r := range b.Rows {
@@ -235,7 +235,7 @@ func (b *Build) Source() []string {
 	return list
 }
 
-// Evidence is the build's version and CUDA as evidence.
+// Evidence returns the build's version and CUDA as evidence.
 func (b *Build) Evidence() []verdict.Evidence {
 	list := []verdict.Evidence{{Fact: b.Name, Value: b.Version, From: cmp.Or(b.From, b.Path)}}
 	if b.CUDANumber.Known() {
@@ -350,9 +350,9 @@ func provenCoverage(c version.Coverage, g GPU, by string) (same version.Coverage
 	return c, by, verdict.MissingFact{}
 }
 
-// codeByToolkit is for builds that no table knows: a toolkit makes machine code for no GPU that is newer than itself,
-// and no code at all for one that it has dropped. What is newer than the toolkit can run PTX of an older GPU, which of
-// all packages only PyTorch is known to leave out: no row of torch.csv has any.
+// codeByToolkit decides for builds that no table knows: a toolkit makes machine code for no GPU that is newer than
+// itself, and no code at all for one that it has dropped. What is newer than the toolkit can run PTX of an older GPU,
+// which of all packages only PyTorch is known to leave out: no row of torch.csv has any.
 func (m *Machine) codeByToolkit(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.MissingFact) {
 	missing = verdict.Question("which machine code it contains").Because(m.Unsaid(b))
 	if !b.CUDANumber.Known() || b.CUDANumber.Parts() < 2 || g.Capability.Tegra() ||

@@ -47,7 +47,7 @@ func (m *Machine) Assembles(r Row) bool {
 	})
 }
 
-// EvidenceCode is the machine code that is there.
+// EvidenceCode returns the machine code that is there.
 func (m *Machine) EvidenceCode(b *Build, proof string) verdict.Evidence {
 	list := slices.Concat(b.SASS, b.PTX)
 	from := cmp.Or(b.Path, b.From)

@@ -192,7 +192,7 @@ func joinInts(list []int) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
 }
 
-// notDataCentre are the visible GPUs that forward compatibility is certainly not for.
+// notDataCentre returns the visible GPUs that forward compatibility is certainly not for.
 func (m *Machine) notDataCentre() []GPU {
 	var list []GPU
 	for _, g := range m.GPUs {
@@ -266,7 +266,7 @@ func marketOf(name string, chip *tables.Chip) market {
 	return forBoth
 }
 
-// CompatPackage is the lowest package that reaches a CUDA; nil where a GPU is not certainly a data-centre one, or
+// CompatPackage returns the lowest package that reaches a CUDA; nil where a GPU is not certainly a data-centre one, or
 // NVIDIA does not list the driver's branch: what is proposed must not end in error 803 or 804.
 func (m *Machine) CompatPackage(cuda version.Number) *tables.Forward {
 	base := m.Driver().Version
@@ -291,7 +291,7 @@ func (m *Machine) Dockerfile() bool {
 	return len(e) == 1 && e[0].Kind == "Dockerfile" && len(e[0].Requested) > 0
 }
 
-// EvidenceCompat is the taken library, with the reason why it is.
+// EvidenceCompat returns the taken library, with the reason why it is.
 func (m *Machine) EvidenceCompat() verdict.Evidence {
 	return verdict.Evidence{Fact: "libcuda", Value: m.Forward().Version, From: m.Forward().Path + ", taken by " + m.Forward().Reason}
 }

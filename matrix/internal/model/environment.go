@@ -37,7 +37,7 @@ func (e *Environment) NotYet(name string) bool {
 	return comes && !replaces
 }
 
-// Environment is what the rules ask of one of the facts' environments.
+// Environment returns what the rules ask of one of the facts' environments.
 func (m *Machine) Environment(e *facts.Environment) *Environment {
 	if m.environments[e] == nil {
 		m.environments[e] = NewEnvironment(m.Tables, e)
@@ -46,7 +46,7 @@ func (m *Machine) Environment(e *facts.Environment) *Environment {
 	return m.environments[e]
 }
 
-// Package is the package of a name that is installed, nil where none is.
+// Package returns the package of a name that is installed, nil where none is.
 func (e *Environment) Package(name string) *Installed {
 	if p := e.packages[name]; p != nil && e.read[name] == nil {
 		e.read[name] = NewInstalled(p)

@@ -24,8 +24,8 @@ func asks(t *tables.Tables, b *facts.Build) bool {
 	return !b.Extension || gpuName.MatchString(b.Name) || len(rows) == 0 || rows[0].Uses != "either"
 }
 
-// keptToCPU is the variable by which the user of a program here, or an image, keeps a framework to the CPU; empty where none does. JAX
-// starts the platforms of JAX_PLATFORMS alone; of the older JAX_PLATFORM_NAME it takes its default
+// keptToCPU returns the variable by which the user of a program here, or an image, keeps a framework to the CPU; empty
+// where none does. JAX starts the platforms of JAX_PLATFORMS alone; of the older JAX_PLATFORM_NAME it takes its default
 // (jax 0.10.2, backends and _get_backend_uncached of jax/_src/xla_bridge.py).
 func (m *Machine) keptToCPU(name string) string {
 	if name != "jax" || !m.Starts() {

@@ -60,7 +60,7 @@ func (m *Machine) beforeProduct(g GPU, driver version.Number) *Before {
 	return mildest
 }
 
-// ProductsOf are the rows of the GPU's product, which every driver is compared with.
+// ProductsOf returns the rows of the GPU's product, which every driver is compared with.
 func (m *Machine) ProductsOf(g GPU) []*tables.Product {
 	rows, ok := m.products[g]
 	if !ok {
@@ -86,7 +86,7 @@ func (m *Machine) beforeRow(p *tables.Product, driver version.Number) *Before {
 	return &Before{first: first, last: last, Source: p.Source}
 }
 
-// Need is the driver that would do.
+// Need returns the driver that would do.
 func (b *Before) Need() string {
 	if b.first.Known() {
 		return "driver >= " + b.first.String()
@@ -108,7 +108,7 @@ func (b *Before) Words(driver version.Number, label string) string {
 	return fmt.Sprintf("driver %s may not know %s: no README of its branch lists it, up to %s", driver, label, b.last)
 }
 
-// Proven are the products of a name, where a release note proves of all of them which drivers do not know it.
+// Proven returns the products of a name, where a release note proves of all of them which drivers do not know it.
 func Proven(products []*tables.Product) []*tables.Product {
 	if slices.ContainsFunc(products, func(p *tables.Product) bool { return len(p.Noted) == 0 }) {
 		return nil

@@ -21,7 +21,7 @@ func (m *Machine) Floor(cuda version.Number) (state FloorState, need string, sou
 	return m.FloorOn(m.Driver(), cuda)
 }
 
-// FloorOn is floor for another driver than the machine's.
+// FloorOn returns floor for another driver than the machine's.
 func (m *Machine) FloorOn(d Driver, cuda version.Number) (state FloorState, need string, source []string) {
 	if d.user.Known() {
 		d.Version = d.user

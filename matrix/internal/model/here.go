@@ -40,7 +40,7 @@ func (m *Machine) Looked(name string) bool {
 	})
 }
 
-// ProbeFailure is why a probe could not look, empty when it could.
+// ProbeFailure returns why a probe could not look, empty when it could.
 func (m *Machine) ProbeFailure(name string) string {
 	for _, p := range m.Facts.Probes {
 		if p.Name == name && p.Status == "failed" {
@@ -50,8 +50,8 @@ func (m *Machine) ProbeFailure(name string) string {
 	return ""
 }
 
-// Unseen is a place that a probe could not see, with the reason, "" if it saw all that it looked for. What is closed to
-// this user in other people's environments is none: this user cannot import it.
+// Unseen returns a place that a probe could not see, with the reason, "" if it saw all that it looked for. What is
+// closed to this user in other people's environments is none: this user cannot import it.
 func (m *Machine) Unseen(probe string) string {
 	for _, u := range m.Facts.Unread {
 		if u.Probe == probe && (probe != "python" || u.Kind != facts.UnreadClosed) {
@@ -61,8 +61,8 @@ func (m *Machine) Unseen(probe string) string {
 	return ""
 }
 
-// UnseenIn is a place in an environment that could not be seen, with the reason, "" if there is none. What is closed to
-// this user counts, too: a library may be in it.
+// UnseenIn returns a place in an environment that could not be seen, with the reason, "" if there is none. What is
+// closed to this user counts, too: a library may be in it.
 func (m *Machine) UnseenIn(env string) string {
 	for _, u := range m.Facts.Unread {
 		if u.Probe == "python" && strings.HasPrefix(u.Place, env+"/") {
@@ -100,7 +100,7 @@ func (m *Machine) JudgesCUDA() bool {
 	return len(m.Policy.Require) > 0 || m.AnyWants(func(b *Build) bool { return b.Counts })
 }
 
-// Today is the day for which the machine is judged: the caller's, else that of the tables.
+// Today returns the day for which the machine is judged: the caller's, else that of the tables.
 func (m *Machine) Today() string { return cmp.Or(m.Policy.Today, m.Tables.Date()) }
 
 // NodesJudged reports whether the nodes under /dev are those of NVIDIA's Linux driver, and that they were looked at.
@@ -108,7 +108,7 @@ func (m *Machine) NodesJudged() bool {
 	return m.Here() && m.Looked("devices") && !m.Facts.System.WSL && !m.Jetson() && m.Facts.Devices.Node("/dev/dxg") == nil
 }
 
-// GPUNodes are the nodes of GPUs, /dev/nvidia0 and on.
+// GPUNodes returns the nodes of GPUs, /dev/nvidia0 and on.
 func (m *Machine) GPUNodes() []facts.Node {
 	return slices.DeleteFunc(slices.Clone(m.Facts.Devices.Nodes), func(n facts.Node) bool {
 		number := strings.TrimPrefix(n.Path, "/dev/nvidia")
@@ -129,7 +129,7 @@ func (m *Machine) HasEFA() (has bool, couldNot string) {
 	return efa.Devices > 0 && (m.Facts.System.Container == "" || efa.Nodes > 0), m.ProbeFailure("efa")
 }
 
-// Library is the driver's own library of that name, or nil.
+// Library returns the driver's own library of that name, or nil.
 func (m *Machine) Library(name string) *DriverLibrary {
 	i := slices.IndexFunc(m.Found.Libraries, func(l DriverLibrary) bool { return l.Name == name })
 	if i < 0 {
@@ -141,9 +141,9 @@ func (m *Machine) Library(name string) *DriverLibrary {
 // Building reports whether extensions are to be built here.
 func (m *Machine) Building() bool { return slices.Contains(m.Policy.Require, "build") }
 
-// Toolkit is the one that torch's extension builder would pick: CUDA_HOME's, CUDA_PATH's, that of the nvcc on PATH,
-// else /usr/local/cuda. asked says that a variable names it. Nil when none would be found. A report names what nvcc
-// answered, one toolkit without a place.
+// Toolkit returns the one that torch's extension builder would pick: CUDA_HOME's, CUDA_PATH's, that of the nvcc on
+// PATH, else /usr/local/cuda. asked says that a variable names it. Nil when none would be found. A report names what
+// nvcc answered, one toolkit without a place.
 func (m *Machine) Toolkit() (picked *Toolkit, asked bool) {
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
 		if dir := strings.TrimRight(m.Facts.Variables[name], "/"); dir != "" {
@@ -172,7 +172,7 @@ func (m *Machine) driverInjected() bool {
 // Elsewhere reports whether what is judged for is not the machine that was looked at while it runs.
 func (m *Machine) Elsewhere() bool { return m.Facts.System.Rest || m.Target.Instance != "" }
 
-// toolkitAt is the toolkit of a directory, by its name where the probe has it under another one.
+// toolkitAt returns the toolkit of a directory, by its name where the probe has it under another one.
 func (m *Machine) toolkitAt(dir, from string) *Toolkit {
 	for i := range m.Toolkits {
 		if m.Toolkits[i].Path == dir {

@@ -55,7 +55,7 @@ func (b *Build) Takes(name string) (Library, bool) {
 	return l, l.Version.Known()
 }
 
-// Evidence is the library as evidence, with the reason why the loader takes it.
+// Evidence returns the library as evidence, with the reason why the loader takes it.
 func (l Library) Evidence(fact string) verdict.Evidence {
 	e := verdict.Evidence{Fact: fact, Value: l.Version.String(), From: l.From}
 	if l.Reason != "" {
@@ -64,8 +64,8 @@ func (l Library) Evidence(fact string) verdict.Evidence {
 	return e
 }
 
-// Asks is the range of a package's versions that the release's row asks for, ">=9.8,<10.0" or "=8.9.4.25"; empty when
-// it names none.
+// Asks returns the range of a package's versions that the release's row asks for, ">=9.8,<10.0" or "=8.9.4.25"; empty
+// when it names none.
 func (b *Build) Asks(name string) string {
 	for _, r := range b.Rows {
 		if asked := r.Asks(name); asked != "" {
@@ -75,7 +75,7 @@ func (b *Build) Asks(name string) string {
 	return ""
 }
 
-// Installed is the wheel that should have a library.
+// Installed returns the wheel that should have a library.
 func (b *Build) Installed(library string) *Installed {
 	for _, wheel := range b.WheelsOf(library) {
 		if p := b.Env.Package(wheel); p != nil && holdsLibrary(p, library) {
@@ -96,7 +96,7 @@ func (b *Build) Shadowed(l Library) bool {
 	return l.Reason != "" && !strings.HasPrefix(l.From, path.Dir(b.Path)+"/")
 }
 
-// Nowhere are the CUDA libraries that a build of wheels needs and that the loader finds nowhere. Builds of other
+// Nowhere returns the CUDA libraries that a build of wheels needs and that the loader finds nowhere. Builds of other
 // origins have theirs from elsewhere; TensorFlow's are tensorflow-cuda-libs', and extensions' are extension-mismatch's.
 func (b *Build) Nowhere() []string {
 	if b.Extension || !b.Official() || !b.Looked {
@@ -120,14 +120,14 @@ func (b *Build) OwnLibrary(library string) bool {
 	return slices.ContainsFunc(ownLibraries[b.Name], func(start string) bool { return strings.HasPrefix(library, start) })
 }
 
-// CannotLoad are the files of libraries that the loader does not take.
+// CannotLoad returns the files of libraries that the loader does not take.
 func (b *Build) CannotLoad(libraries []string) []facts.Unloadable {
 	return slices.DeleteFunc(slices.Clone(b.Unloadable), func(u facts.Unloadable) bool {
 		return !slices.Contains(libraries, u.Name)
 	})
 }
 
-// EvidenceLost are libraries that a build does not get, and why the files that are there are none.
+// EvidenceLost returns libraries that a build does not get, and why the files that are there are none.
 func (b *Build) EvidenceLost(libraries []string) []verdict.Evidence {
 	list := append(b.Evidence(), verdict.Evidence{Fact: "missing libraries", Value: strings.Join(libraries, " "), From: b.Path})
 	for _, u := range b.CannotLoad(libraries) {
@@ -143,7 +143,7 @@ func (b *Build) wants(library string) bool {
 	}) || b.Requires["cuda-toolkit"] != ""
 }
 
-// WheelsOf are the names that the wheel with a library may have: from CUDA 13 on most have no suffix.
+// WheelsOf returns the names that the wheel with a library may have: from CUDA 13 on most have no suffix.
 func (b *Build) WheelsOf(library string) []string {
 	middle := b.Env.t.WheelOf(library, b.CUDANumber)
 	wheels := []string{fmt.Sprintf("nvidia-%s-cu%d", middle, b.CUDANumber.Major())}

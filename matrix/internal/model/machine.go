@@ -128,7 +128,7 @@ func describes(t *tables.Tables, f *facts.Facts, target Target) bool {
 	})
 }
 
-// platformOf is the platform of the wheels that belong here, as the tables write it. A target goes before what was
+// platformOf returns the platform of the wheels that belong here, as the tables write it. A target goes before what was
 // found, and a GPU that is only sold with an Arm processor before the architecture that the facts were taken on. x86_64
 // where nothing tells, as in a file of names.
 func (m *Machine) platformOf() string {
@@ -148,7 +148,7 @@ func (m *Machine) platformOf() string {
 	return "linux_x86_64"
 }
 
-// platformTold is the platform that the instance type or the GPUs tell by themselves; empty where they do not.
+// platformTold returns the platform that the instance type or the GPUs tell by themselves; empty where they do not.
 func (m *Machine) platformTold() string {
 	switch {
 	case m.Target.Instance != "" && m.Instance != nil:
@@ -159,8 +159,8 @@ func (m *Machine) platformTold() string {
 	return ""
 }
 
-// PlatformOf is the platform of the machine that a target names, as the tables write it; empty where the target does
-// not tell.
+// PlatformOf returns the platform of the machine that a target names, as the tables write it; empty where the target
+// does not tell.
 func PlatformOf(t *tables.Tables, target Target) string {
 	return NewMachine(t, &facts.Facts{}, target, verdict.Policy{}).platformTold()
 }
@@ -179,21 +179,21 @@ func (m *Machine) WindowsNumbers() bool { return m.Facts.System.WSL || m.Windows
 // Windows reports whether builds run in Windows itself, and not in WSL2.
 func (m *Machine) Windows() bool { return strings.HasPrefix(m.Platform, "win_") }
 
-// Driver is the driver that builds will meet. Who asks says so, since what asks for neither it nor forward is the same
-// with every driver.
+// Driver returns the driver that builds will meet. Who asks says so, since what asks for neither it nor forward is the
+// same with every driver.
 func (m *Machine) Driver() Driver {
 	*m.DriverRead = true
 	return m.kmd
 }
 
-// Forward is the cuda-compat library that stands in for the driver's user space.
+// Forward returns the cuda-compat library that stands in for the driver's user space.
 func (m *Machine) Forward() *Forward {
 	*m.DriverRead = true
 	return &m.lift
 }
 
-// driverOf is the target's driver, else the loaded module's, else the one that is installed. What its user space said
-// of CUDA goes before its branch's row; Windows' and Jetson's numbers are not in that table.
+// driverOf returns the target's driver, else the loaded module's, else the one that is installed. What its user space
+// said of CUDA goes before its branch's row; Windows' and Jetson's numbers are not in that table.
 func (m *Machine) driverOf() Driver {
 	f := &m.Facts.Driver
 	if m.Target.Driver != "" {
@@ -216,7 +216,7 @@ func (m *Machine) driverOf() Driver {
 	return d
 }
 
-// installedDriver is the driver that will be there once it is loaded: the module on disk, else the user space.
+// installedDriver returns the driver that will be there once it is loaded: the module on disk, else the user space.
 func (m *Machine) installedDriver() (version.Number, string) {
 	if module := m.BootModule(); module != nil && module.Version != "" {
 		return module.Number, module.Path
@@ -229,7 +229,7 @@ func (m *Machine) installedDriver() (version.Number, string) {
 	return version.Number{}, ""
 }
 
-// BootModule is the module of the kernel that runs or, at rest, will boot; else of the newest kernel that has one.
+// BootModule returns the module of the kernel that runs or, at rest, will boot; else of the newest kernel that has one.
 func (m *Machine) BootModule() *Module {
 	var newest *Module
 	boot, _ := m.BootKernel()
@@ -268,7 +268,7 @@ func (m *Machine) gpusOf() []GPU {
 	return gpus
 }
 
-// Visible are the GPUs that programs on this machine can be shown.
+// Visible returns the GPUs that programs on this machine can be shown.
 func Visible(f *facts.Facts) []facts.GPU {
 	why := Withheld(f)
 	return slices.DeleteFunc(slices.Clone(f.GPUs), func(g facts.GPU) bool { return why(g) != "" })
@@ -372,8 +372,8 @@ func (m *Machine) resolve(g facts.GPU, from string) GPU {
 	return seen
 }
 
-// LastBranch is the last branch that drives a GPU, with its source: the instance type's own where its row has one, as a
-// part of a GPU may, else its chip's.
+// LastBranch returns the last branch that drives a GPU, with its source: the instance type's own where its row has one,
+// as a part of a GPU may, else its chip's.
 func (m *Machine) LastBranch(g GPU) (version.Number, []string) {
 	switch {
 	case g.Chip == nil:
@@ -419,7 +419,7 @@ func (m *Machine) Host() bool {
 	return m.Facts.System.Container == "" && !m.Facts.System.WSL && !m.Jetson() && !m.Windows()
 }
 
-// EvidenceDriver is the driver as evidence.
+// EvidenceDriver returns the driver as evidence.
 func (m *Machine) EvidenceDriver() verdict.Evidence {
 	return verdict.Evidence{Fact: "driver", Value: m.Driver().Version.String(), From: m.Driver().From}
 }
@@ -427,7 +427,7 @@ func (m *Machine) EvidenceDriver() verdict.Evidence {
 // DriverTold reports whether anything is known of the driver that builds are held against.
 func (m *Machine) DriverTold() bool { return m.Driver().Version.Known() || m.Driver().CUDA.Known() }
 
-// DriverWords is the driver for a sentence.
+// DriverWords returns the driver for a sentence.
 func (m *Machine) DriverWords() string {
 	if m.Driver().Version.Known() {
 		return "driver " + m.Driver().Version.String()
@@ -438,8 +438,8 @@ func (m *Machine) DriverWords() string {
 // PartOfGPU reports whether the instance type has a fraction of a GPU, which only the vGPU guest driver drives.
 func (m *Machine) PartOfGPU() bool { return m.Instance != nil && m.Instance.GRID == "yes" }
 
-// On is the machine with another driver. A branch alone would stand for its newest release (Product.Unlisted); meant
-// is the first number of it.
+// On returns the machine with another driver. A branch alone would stand for its newest release (Product.Unlisted);
+// meant is the first number of it.
 func (m *Machine) On(v version.Number) *Machine {
 	if v.Parts() == 1 {
 		v = version.Of(v.String() + ".0")

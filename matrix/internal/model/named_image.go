@@ -28,9 +28,9 @@ var (
 		`|ubi\d*(?:-\w+)?|busybox|node|golang|rust|openjdk|uv|miniconda3?|miniforge3?|mambaforge|micromamba|anaconda3?)$`)
 )
 
-// requestedImage is what is known of the image that a Dockerfile begins with: by the table of images, else by its tag. One
-// that names no GPU asks for nothing by itself: what is installed over it is judged, and if that is nothing, it may
-// hold anything.
+// requestedImage returns what is known of the image that a Dockerfile begins with: by the table of images, else by its
+// tag. One that names no GPU asks for nothing by itself: what is installed over it is judged, and if that is nothing,
+// it may hold anything.
 func (m *Machine) requestedImage(n *Requested) *Requested {
 	n.Answer, n.Image = cudaof.FindImage(m.Tables, n.Name, n.Version)
 	name := n.Name + ":" + n.Version
@@ -64,7 +64,7 @@ func KnowsImage(t *tables.Tables, reference string) bool {
 	return tagged && n != nil && (n.CUDANumber.Known() || n.Torch != "")
 }
 
-// engineTorch is the release of PyTorch that an engine's release pins; empty where the tables do not tell.
+// engineTorch returns the release of PyTorch that an engine's release pins; empty where the tables do not tell.
 func (m *Machine) engineTorch(name, release string) string {
 	for _, e := range tables.RowsOf[tables.Extension](m.Tables, name) {
 		if version.SameRelease(e.Release, release) && len(e.Torch) == 1 && Exactly(e.Torch[0]).Known() {
@@ -92,7 +92,7 @@ func (m *Machine) SpokenFor(n *Requested) bool {
 	})
 }
 
-// TargetWords is the machine that a file is judged for, for a sentence.
+// TargetWords returns the machine that a file is judged for, for a sentence.
 func (m *Machine) TargetWords() string {
 	words := m.DriverWords()
 	if m.Driver().CUDA.Known() {
@@ -122,8 +122,8 @@ func (m *Machine) LetIn(b *Build) bool {
 // Require returns the NVIDIA_REQUIRE_CUDA of the image that n names.
 func (n *Requested) Require() *tables.ImageRequirement { return n.tables.RequirementOf(n.Image) }
 
-// TargetProperties is what the constraints are about where no container runs: each GPU by every brand that NVML may
-// call it.
+// TargetProperties returns what the constraints are about where no container runs: each GPU by every brand that NVML
+// may call it.
 func (m *Machine) TargetProperties() [][]version.Properties {
 	base := version.Properties{CUDA: m.Driver().CUDA, Driver: m.Driver().Version, NoGPU: len(m.GPUs) == 0}
 	list := [][]version.Properties{}
@@ -142,7 +142,7 @@ func (m *Machine) TargetProperties() [][]version.Properties {
 	return list
 }
 
-// brands are the names that NVML may have for a GPU's brand, as NVIDIA_REQUIRE_CUDA writes them.
+// brands returns the names that NVML may have for a GPU's brand, as NVIDIA_REQUIRE_CUDA writes them.
 func (g GPU) brands() []string {
 	switch {
 	case g.DataCentre() == Yes:

@@ -111,7 +111,7 @@ func (m *Machine) AskedGPU() (shown verdict.Evidence, asked bool) {
 	return m.requiredGPU()
 }
 
-// requiredGPU is the evidence that --require asks for a GPU.
+// requiredGPU returns the evidence that --require asks for a GPU.
 func (m *Machine) requiredGPU() (verdict.Evidence, bool) {
 	if !slices.Contains(m.Policy.Require, "gpu") {
 		return verdict.Evidence{}, false
@@ -155,7 +155,7 @@ func FabricSince(f *facts.Facts) (seconds float64, since string) {
 	return uptime, "boot"
 }
 
-// NVMLFrom is who put NVML's answer into words: this program's child process, or the nvidia-smi of pasted output.
+// NVMLFrom returns who put NVML's answer into words: this program's child process, or the nvidia-smi of pasted output.
 func (m *Machine) NVMLFrom() string {
 	if m.Looked("nvidia-smi") {
 		return "nvidia-smi"

@@ -18,8 +18,8 @@ type Part struct {
 	count   int    // its fat binaries; 0 where a table tells of it
 }
 
-// Parts are those of the build itself where they were read, else of its row in the tables: a wheel whose code is listed
-// without them is of a report from before they were told.
+// Parts returns those of the build itself where they were read, else of its row in the tables: a wheel whose code is
+// listed without them is of a report from before they were told.
 func (b *Build) Parts() []Part {
 	own := len(b.SASS)+len(b.PTX) > 0 && !b.Official()
 	if len(b.read) > 0 || own || b.Damaged != "" || len(b.Rows) != 1 {
@@ -28,7 +28,7 @@ func (b *Build) Parts() []Part {
 	return b.Rows[0].Parts()
 }
 
-// partsRead are those that were read in a build's files.
+// partsRead returns those that were read in a build's files.
 func partsRead(b *facts.Build) []Part {
 	var list []Part
 	for _, g := range b.Groups {
@@ -38,7 +38,7 @@ func partsRead(b *facts.Build) []Part {
 	return list
 }
 
-// Parts are those of which a table tells.
+// Parts returns those of which a table tells.
 func (r Row) Parts() []Part {
 	var list []Part
 	for _, g := range r.groups {
@@ -71,7 +71,7 @@ func (p Part) String() string {
 	return p.Section + " of " + path.Base(p.library)
 }
 
-// Evidence is what the part was built for.
+// Evidence returns what the part was built for.
 func (p Part) Evidence(b *Build) verdict.Evidence {
 	text := strings.Join(slices.Concat(p.SASS, p.PTX), " ")
 	if p.library == "" {
@@ -82,7 +82,7 @@ func (p Part) Evidence(b *Build) verdict.Evidence {
 	return verdict.Evidence{Fact: fact, Value: text, From: p.library + ", " + p.Section}
 }
 
-// FrameworkOf is the framework for CUDA beside an extension, nil where there is none.
+// FrameworkOf returns the framework for CUDA beside an extension, nil where there is none.
 func (m *Machine) FrameworkOf(b *Build) *Build {
 	i := slices.IndexFunc(m.Builds, func(o *Build) bool {
 		return o.Env == b.Env && !o.Extension && o.Device == "cuda" && o.CUDANumber.Known()
@@ -93,7 +93,7 @@ func (m *Machine) FrameworkOf(b *Build) *Build {
 	return m.Builds[i]
 }
 
-// Without is what becomes of a package whose loader does not find some libraries, and who says so.
+// Without returns what becomes of a package whose loader does not find some libraries, and who says so.
 func (b *Build) Without(libraries []string) (severity verdict.Severity, fails, source string) {
 	if b.Program() {
 		return verdict.Error, "does not load this backend for the GPU", LoaderSource

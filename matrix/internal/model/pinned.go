@@ -11,8 +11,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// ChosenLibraries are the libraries that a row leaves to the installer, which takes the newest, where the newest has
-// no code for a GPU here: cuDNN 9.11 dropped what is older than Turing.
+// ChosenLibraries returns the libraries that a row leaves to the installer, which takes the newest, where the newest
+// has no code for a GPU here: cuDNN 9.11 dropped what is older than Turing.
 func (m *Machine) ChosenLibraries(r Row) []pin.Package {
 	var list []pin.Package
 	name := fmt.Sprintf("nvidia-cudnn-cu%d", r.CUDA.Major())
@@ -24,7 +24,7 @@ func (m *Machine) ChosenLibraries(r Row) []pin.Package {
 	return list
 }
 
-// resolvedCuDNN is the cuDNN that an installer takes for a JAX or TensorFlow which a file names: the newest in the
+// resolvedCuDNN returns the cuDNN that an installer takes for a JAX or TensorFlow which a file names: the newest in the
 // range that the release asks for. Nil where the file names one, or nothing is installed by it.
 func (m *Machine) resolvedCuDNN(b *Build) *Installed {
 	if b.Index != "default" || b.Path != "" || len(b.Rows) != 1 {
@@ -45,8 +45,8 @@ func (m *Machine) resolvedCuDNN(b *Build) *Installed {
 	return nil
 }
 
-// newestCuDNN is the newest build in a range that has code for every GPU here; empty when that is the newest of all,
-// which nobody need name, or when none is known to have it.
+// newestCuDNN returns the newest build in a range that has code for every GPU here; empty when that is the newest of
+// all, which nobody need name, or when none is known to have it.
 func (m *Machine) newestCuDNN(r Row, asked string) string {
 	newest := true
 	for _, c := range slices.Backward(tables.Rows[tables.CuDNN](m.Tables)) {

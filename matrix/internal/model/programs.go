@@ -17,8 +17,8 @@ func (m *Machine) layPrograms() {
 	}
 }
 
-// backendOf is the newest of a program's backends that runs here, as Ollama chooses by the driver and the GPU; else the
-// oldest, which needs the least.
+// backendOf returns the newest of a program's backends that runs here, as Ollama chooses by the driver and the GPU;
+// else the oldest, which needs the least.
 func (m *Machine) backendOf(program *facts.Environment) *facts.Build {
 	list := slices.Clone(program.Builds)
 	slices.SortStableFunc(list, func(x, y facts.Build) int { return version.Of(y.CUDA).Compare(version.Of(x.CUDA)) })

@@ -15,9 +15,9 @@ import (
 // installers still find is of a time before the GPUs that are sold now.
 const oldestPython = "3.9"
 
-// rowsOfRange are the rows of the torches that an installer takes for a file's range: on each Python the newest release that
-// has a wheel for it. What all of them say is true of whichever is taken. A range of which every release is in the
-// tables is judged by all of them: another package may hold the newest back.
+// rowsOfRange returns the rows of the torches that an installer takes for a file's range: on each Python the newest
+// release that has a wheel for it. What all of them say is true of whichever is taken. A range of which every release
+// is in the tables is judged by all of them: another package may hold the newest back.
 func (m *Machine) rowsOfRange(b *Build) []Row {
 	wanted, err := version.ParseSpecifiers(b.Specifier)
 	if b.Specifier == facts.Unspecified {
@@ -63,8 +63,8 @@ func (m *Machine) heldBack(env *facts.Environment) bool {
 	}) || slices.ContainsFunc(env.Packages, func(p facts.Package) bool { return ownLibrary.MatchString(p.Name) })
 }
 
-// newestOn are the newest rows that have a wheel for each Python: for one that is named, else for those of a range, else
-// for all.
+// newestOn returns the newest rows that have a wheel for each Python: for one that is named, else for those of a range,
+// else for all.
 func newestOn(rows []Row, python, pythons string) []Row {
 	allowed, err := version.ParseSpecifiers(pythons)
 	var taken []Row

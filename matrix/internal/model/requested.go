@@ -63,7 +63,7 @@ func (m *Machine) requested() []*Requested {
 	return append(unknown, list...)
 }
 
-// WithoutPrivate is facts without the packages of which nothing is known here: their names may be nobody else's
+// WithoutPrivate returns facts without the packages of which nothing is known here: their names may be nobody else's
 // business, and reports are pasted into public threads.
 func WithoutPrivate(t *tables.Tables, f facts.Facts) facts.Facts {
 	if f.Plan == nil && !slices.ContainsFunc(f.Environments, func(e facts.Environment) bool { return len(e.Requested) > 0 }) {
@@ -82,7 +82,7 @@ func WithoutPrivate(t *tables.Tables, f facts.Facts) facts.Facts {
 	return f
 }
 
-// requestedPackage is what is known of one package; nil of one that has nothing to do with a GPU.
+// requestedPackage returns what is known of one package; nil of one that has nothing to do with a GPU.
 func (m *Machine) requestedPackage(env *facts.Environment, w *facts.Requested) *Requested {
 	n := &Requested{tables: m.Tables, Requested: w, Environment: env, Uses: m.UsesOf(w)}
 	if w.Origin == "image" {
@@ -134,7 +134,7 @@ func (n *Requested) DoesWithout() bool {
 // asksByName reports whether a wheel of which no table knows says by its name that it needs a GPU: "foo-gpu", "pycuda".
 func asksByName(name string) bool { return gpuName.MatchString(name) && !Helper.MatchString(name) }
 
-// publishedRows are the rows of the wheel that the package index has.
+// publishedRows returns the rows of the wheel that the package index has.
 func (n *Requested) publishedRows() []tables.Extension {
 	return slices.DeleteFunc(slices.Clone(n.Rows),
 		func(e tables.Extension) bool { return e.Variant != "pypi" && e.Variant != "sdist" })
@@ -170,8 +170,8 @@ func (n *Requested) resolveCUDA(m *Machine, release version.Release) {
 	}
 }
 
-// newestOfOneMinor is the release of PyTorch that an installer takes for a package that asks for a range of it, where all
-// that fit are of one minor version, ">=2.8.0,<2.9.0"; empty where they are of several.
+// newestOfOneMinor returns the release of PyTorch that an installer takes for a package that asks for a range of it,
+// where all that fit are of one minor version, ">=2.8.0,<2.9.0"; empty where they are of several.
 func (m *Machine) newestOfOneMinor(rows []tables.Extension) string {
 	if len(rows) == 0 || len(rows[0].Torch) != 1 {
 		return ""
@@ -196,7 +196,7 @@ func (m *Machine) newestOfOneMinor(rows []tables.Extension) string {
 	return newest.String()
 }
 
-// torchBeside is the release of PyTorch that a torchvision or torchaudio is made for.
+// torchBeside returns the release of PyTorch that a torchvision or torchaudio is made for.
 func (m *Machine) torchBeside(name, release string) string {
 	if name != "torchvision" && name != "torchaudio" {
 		return ""
@@ -211,7 +211,7 @@ func (m *Machine) torchBeside(name, release string) string {
 	return ""
 }
 
-// PackageOf is what the table of packages knows of a name; nil where it is not in it.
+// PackageOf returns what the table of packages knows of a name; nil where it is not in it.
 func (m *Machine) PackageOf(name string) *tables.Package {
 	if rows := tables.RowsOf[tables.Package](m.Tables, name); len(rows) > 0 {
 		return &rows[0]
@@ -219,7 +219,7 @@ func (m *Machine) PackageOf(name string) *tables.Package {
 	return nil
 }
 
-// UsesOf is what the table of packages says of one.
+// UsesOf returns what the table of packages says of one.
 func (m *Machine) UsesOf(w *facts.Requested) string {
 	if p := m.PackageOf(w.Name); p != nil {
 		return p.Uses
@@ -240,7 +240,7 @@ func (m *Machine) BringsTorch(env *facts.Environment) bool {
 	})
 }
 
-// build is the package as a build that can be judged; nil where too little is known of it, or where the framework
+// build returns the package as a build that can be judged; nil where too little is known of it, or where the framework
 // beside it is judged in its place.
 func (n *Requested) build() *facts.Build {
 	torch := n.Torch != "" || n.Companion || len(n.Rows) > 0 && len(n.Rows[0].Torch) > 0
@@ -361,7 +361,8 @@ func OtherFamily(list []string, cuda version.Number) bool {
 		func(text string) bool { return version.Of(text).Major() == cuda.Major() })
 }
 
-// publicPlan is a plan without the packages that CUDA has nothing to do with: their names may be nobody else's business.
+// publicPlan returns a plan without the packages that CUDA has nothing to do with: their names may be nobody else's
+// business.
 func (m *Machine) publicPlan(p *facts.Plan) *facts.Plan {
 	private := func(one facts.Planned) bool { return !m.Public(one.Name, one.Version) }
 	public := *p

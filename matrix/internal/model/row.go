@@ -35,7 +35,7 @@ func jaxRow(r *tables.JAX) Row {
 	return Row{Wheel: r.Wheel, Number: version.Of(r.Release), Framework: "jax", Packages: r.Packages, Source: r.Source}
 }
 
-// Frameworks are the frameworks whose releases the tables have, by the names of their packages.
+// Frameworks returns the frameworks whose releases the tables have, by the names of their packages.
 func Frameworks() []string { return []string{"torch", "tensorflow", "jax"} }
 
 // IsFramework reports whether a build is one of them, not an extension beside one.
@@ -61,7 +61,7 @@ func ReleasesOf(t *tables.Tables, framework string) []string {
 	return list
 }
 
-// FrameworkRows are all rows of one framework for this platform that can be installed by name alone: TensorFlow
+// FrameworkRows returns all rows of one framework for this platform that can be installed by name alone: TensorFlow
 // brings its libraries with it from 2.14 (the and-cuda extra), JAX from 0.4.22 (the cuda12 extra).
 func (m *Machine) FrameworkRows(framework string) []Row {
 	if m.rows[framework] == nil {
@@ -101,7 +101,7 @@ func (m *Machine) frameworkRows(framework string) []Row {
 	return list
 }
 
-// Requirement is the row as pip takes it. The local version is named on purpose: pip and uv take an installed
+// Requirement returns the row as pip takes it. The local version is named on purpose: pip and uv take an installed
 // 2.9.0+cu130 for torch==2.9.0 and would change nothing.
 func (r Row) Requirement() pin.Package {
 	switch r.Framework {
@@ -113,7 +113,7 @@ func (r Row) Requirement() pin.Package {
 	return pin.Package{Package: r.Framework, Version: r.Release + "+" + r.Variant}
 }
 
-// Asks is the range of a package's versions that the release asks for, ">=9.8,<10.0"; empty when it names none.
+// Asks returns the range of a package's versions that the release asks for, ">=9.8,<10.0"; empty when it names none.
 func (r Row) Asks(name string) string {
 	for _, p := range r.Packages {
 		if asked, ok := strings.CutPrefix(p, name); ok && asked != "" && strings.ContainsAny(asked[:1], "<>=") {
@@ -123,7 +123,8 @@ func (r Row) Asks(name string) string {
 	return ""
 }
 
-// DefaultVariant is the variant of a PyTorch release that the installer's own index has; empty when that is not known.
+// DefaultVariant returns the variant of a PyTorch release that the installer's own index has; empty when that is not
+// known.
 func (m *Machine) DefaultVariant(name string, release version.Release) string {
 	if name != "torch" {
 		return ""

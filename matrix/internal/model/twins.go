@@ -112,8 +112,8 @@ var cpuTwins = map[string]string{"onnxruntime-gpu": "onnxruntime", "faiss-gpu": 
 // IsTwin reports whether a name is that of the package for the CPU that has the modules of one for the GPU.
 func IsTwin(cpu, gpu string) bool { return cpu != "" && cpu == cpuTwins[gpu] }
 
-// TwinNamed is how a file names the package for the CPU that has the modules of one for the GPU, "faiss-cpu 1.15.1";
-// empty where it does not.
+// TwinNamed returns how a file names the package for the CPU that has the modules of one for the GPU, "faiss-cpu
+// 1.15.1"; empty where it does not.
 func TwinNamed(e *facts.Environment, name string) string {
 	for _, p := range e.Packages {
 		if IsTwin(p.Name, name) {

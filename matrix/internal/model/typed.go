@@ -21,7 +21,7 @@ func NewInstalled(p *facts.Package) *Installed {
 	return &Installed{Package: p, Number: version.Of(p.Version)}
 }
 
-// Release is its version by PEP 440; the zero Release where it is none.
+// Release returns its version by PEP 440; the zero Release where it is none.
 func (p *Installed) Release() version.Release {
 	if p.pep440 == nil {
 		r, _ := version.ParseRelease(p.Version)
@@ -30,7 +30,7 @@ func (p *Installed) Release() version.Release {
 	return *p.pep440
 }
 
-// Family is the CUDA family in the package's name, 12 of nvidia-nccl-cu12; not known where none is there.
+// Family returns the CUDA family in the package's name, 12 of nvidia-nccl-cu12; not known where none is there.
 func (p *Installed) Family() version.Number {
 	if m := FamilySuffix.FindStringSubmatch(p.Name); m != nil {
 		return version.Of(m[1])
@@ -53,7 +53,7 @@ func takenBy(b *facts.Build) []Taken {
 	return list
 }
 
-// isaOf are versions of PTX, by its target.
+// isaOf returns versions of PTX, by its target.
 func isaOf(text map[string]string) map[string]version.Number {
 	isa := make(map[string]version.Number, len(text))
 	for target, v := range text {
@@ -62,7 +62,7 @@ func isaOf(text map[string]string) map[string]version.Number {
 	return isa
 }
 
-// ReleaseIn is the driver's release in a package's version; false where it holds none.
+// ReleaseIn returns the driver's release in a package's version; false where it holds none.
 func ReleaseIn(text string) (version.Number, bool) {
 	release := PackageRelease.FindStringSubmatch(text)
 	if release == nil {
@@ -71,7 +71,7 @@ func ReleaseIn(text string) (version.Number, bool) {
 	return version.Of(release[1]), true
 }
 
-// Exactly is the one release that a row's text names, 2.9.0 of "2.9.0" and of "==2.9.0"; not known of a range.
+// Exactly returns the one release that a row's text names, 2.9.0 of "2.9.0" and of "==2.9.0"; not known of a range.
 func Exactly(text string) version.Number { return version.Of(strings.TrimPrefix(text, "==")) }
 
 // FoundDriver is the driver as it was found, whatever a target says over it.
@@ -115,5 +115,5 @@ func newToolkit(t *facts.Toolkit) Toolkit {
 	return Toolkit{t, version.Of(t.Version), version.Of(t.GCC)}
 }
 
-// Count is the number that a variable of the process holds; 0 where it holds none.
+// Count returns the number that a variable of the process holds; 0 where it holds none.
 func (m *Machine) Count(variable string) int { return version.Int(m.Facts.Variables[variable]) }

@@ -7,7 +7,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Unsaid is why nothing is known of a build: the file leaves its version open, or the tables do not have it.
+// Unsaid returns why nothing is known of a build: the file leaves its version open, or the tables do not have it.
 func (m *Machine) Unsaid(b *Build) verdict.Reason {
 	why := Unpinned(b.Version, b.Specifier)
 	if why == verdict.Unpinned && b.byPython {
@@ -54,7 +54,7 @@ func (m *Machine) NoWheelHere(n *Requested) verdict.Reason {
 	return verdict.TablesReason("know no wheel of " + n.Name + " " + n.Version + " for " + m.Platform)
 }
 
-// inWords is a list in words, "cu118, cu124 and cu126".
+// inWords returns a list in words, "cu118, cu124 and cu126".
 func inWords(list []string) string {
 	last := len(list) - 1
 	if last < 1 {

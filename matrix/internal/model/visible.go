@@ -135,7 +135,7 @@ func (m *Machine) choose(listed []facts.GPU) (chosen []facts.GPU, numbered bool)
 	return chosen, numbered
 }
 
-// device is the GPU that one name of the list means, or the fact that is missing to tell; neither, when it is not
+// device returns the GPU that one name of the list means, or the fact that is missing to tell; neither, when it is not
 // there.
 func (m *Machine) device(name string, listed []facts.GPU) (g *facts.GPU, missing verdict.MissingFact) {
 	number, ok := leadingNumber(name)
@@ -154,8 +154,8 @@ func (m *Machine) device(name string, listed []facts.GPU) (g *facts.GPU, missing
 	return &listed[number], verdict.MissingFact{}
 }
 
-// leadingNumber is the number that CUDA reads of a name, as C's strtoul does: what follows the digits is left out, and
-// it is taken modulo 2^32. With driver 580.159.04 "0a", "0x0", "+0" and "4294967296" are 0, and "a0" and "all" are
+// leadingNumber returns the number that CUDA reads of a name, as C's strtoul does: what follows the digits is left out,
+// and it is taken modulo 2^32. With driver 580.159.04 "0a", "0x0", "+0" and "4294967296" are 0, and "a0" and "all" are
 // nothing.
 func leadingNumber(name string) (number int, ok bool) {
 	m := digitsFirst.FindStringSubmatch(name)
@@ -181,7 +181,7 @@ func unpartitioned(listed []facts.GPU) bool {
 	return !slices.ContainsFunc(listed, func(g facts.GPU) bool { return g.MIG != "off" })
 }
 
-// deviceNamed is the GPU of a UUID, or of its beginning, as the probe resolved it; not found is what NVML does not
+// deviceNamed returns the GPU of a UUID, or of its beginning, as the probe resolved it; not found is what NVML does not
 // have.
 func (m *Machine) deviceNamed(name string, listed []facts.GPU) (g *facts.GPU, missing verdict.MissingFact) {
 	missing = verdict.Value("the UUIDs of the GPUs")
@@ -226,8 +226,8 @@ func distinct(gpus []facts.GPU) []facts.GPU {
 	return list
 }
 
-// Hidden are the addresses of the GPUs that CUDA_VISIBLE_DEVICES keeps from the programs here, as far as that can be
-// told.
+// Hidden returns the addresses of the GPUs that CUDA_VISIBLE_DEVICES keeps from the programs here, as far as that can
+// be told.
 func (m *Machine) Hidden() []string {
 	list := []string{}
 	if !m.Shown.Hidden && (!m.Shown.Set || m.Shown.Unsure.IsMissing()) {
@@ -245,7 +245,7 @@ func (m *Machine) Hidden() []string {
 	return list
 }
 
-// Showing is the setting under which programs see only the GPUs that pass.
+// Showing returns the setting under which programs see only the GPUs that pass.
 func (m *Machine) Showing(passes func(GPU) bool) string {
 	var numbers []string
 	for _, g := range m.GPUs {
@@ -259,7 +259,7 @@ func (m *Machine) Showing(passes func(GPU) bool) string {
 	return "CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=" + strings.Join(numbers, ",")
 }
 
-// numberOf is a GPU's number in the order of addresses, empty when it has none.
+// numberOf returns a GPU's number in the order of addresses, empty when it has none.
 func (m *Machine) numberOf(g facts.GPU) string {
 	i, ok := m.numbers[g.Bus]
 	if !ok || m.uncounted() {

@@ -29,7 +29,8 @@ func (b *Build) LostWords(libraries []string) string {
 	return words
 }
 
-// Removal is the step that makes the loader find another file: LD_PRELOAD lists files, LD_LIBRARY_PATH directories.
+// Removal returns the step that makes the loader find another file: LD_PRELOAD lists files, LD_LIBRARY_PATH
+// directories.
 func Removal(file, reason string) string {
 	switch reason {
 	case "LD_PRELOAD":

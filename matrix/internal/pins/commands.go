@@ -10,8 +10,8 @@ import (
 	"cudacompat/matrix/pin"
 )
 
-// Interpreter is the environment's own, through which pip cannot miss it; empty for one that no path tells, or whose path
-// nobody should paste into a shell.
+// Interpreter returns the environment's own, through which pip cannot miss it; empty for one that no path tells, or
+// whose path nobody should paste into a shell.
 func Interpreter(e *model.Environment) string {
 	switch {
 	case e.Environment == nil || e.Path == "" || PartOfFile.MatchString(e.Path) ||
@@ -28,7 +28,7 @@ func Interpreter(e *model.Environment) string {
 // PartOfFile matches what stands for a path where a file names several sets of packages, which are nowhere yet.
 var PartOfFile = lazyregexp.New(`^(?:extra|group|environment|Python) [^/]+$`)
 
-// Place is the environment for an installer: a bare pip installs into whichever environment is active.
+// Place returns the environment for an installer: a bare pip installs into whichever environment is active.
 func Place(e *model.Environment) pin.Place {
 	python := Interpreter(e)
 	if python == "" {
@@ -40,8 +40,8 @@ func Place(e *model.Environment) pin.Place {
 	return pin.Place{Python: python, NoPip: e.NoPip}
 }
 
-// Install are the commands that change the environment.
+// Install returns the commands that change the environment.
 func Install(e *model.Environment, i pin.Install) map[string]string { return i.Commands(Place(e)) }
 
-// InstallStep is the one of them for a step: pip's where there is one.
+// InstallStep returns the one of them for a step: pip's where there is one.
 func InstallStep(e *model.Environment, i pin.Install) pin.Step { return pin.Run(i.Step(Place(e))) }

@@ -13,7 +13,7 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// Compat is the cuda-compat package that would lift this driver to a CUDA: the lowest one, where every GPU is a
+// Compat returns the cuda-compat package that would lift this driver to a CUDA: the lowest one, where every GPU is a
 // data-centre one and NVIDIA lists the driver's branch. Where it is installed, steps say how the loader comes to take it.
 func Compat(m *model.Machine, cuda version.Number) (pins []verdict.Pin, steps []pin.Step) {
 	if m.Policy.NoPins {
@@ -62,7 +62,7 @@ func compatCommands(m *model.Machine, row *tables.Forward) map[string]string {
 
 const from = "  # needs NVIDIA's repository"
 
-// imageCommands are the instructions of a Dockerfile; the images that begin with NVIDIA's have its repository.
+// imageCommands returns the instructions of a Dockerfile; the images that begin with NVIDIA's have its repository.
 func imageCommands(m *model.Machine, name, env string) map[string]string {
 	base := m.Facts.Environments[0].Requested[0]
 	where := from + " in the image"

@@ -10,7 +10,7 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// DriverPins is the smallest driver change that would do: the newest release of the lowest branch that is still
+// DriverPins returns the smallest driver change that would do: the newest release of the lowest branch that is still
 // maintained, drives every GPU here, and reaches the floor of the CUDA (when one is given). Empty when there is none,
 // or when a driver cannot be chosen here.
 func DriverPins(m *model.Machine, cuda version.Number) []verdict.Pin {
@@ -28,7 +28,7 @@ func DriverPins(m *model.Machine, cuda version.Number) []verdict.Pin {
 	return []verdict.Pin{DriverPin(m, *branch, why)}
 }
 
-// DriverPin is the newest driver of a branch, installed on the machine that was read.
+// DriverPin returns the newest driver of a branch, installed on the machine that was read.
 func DriverPin(m *model.Machine, b tables.Branch, why string) verdict.Pin {
 	if m.Policy.NoPins {
 		return verdict.Pin{Package: "driver", Version: b.Newest.String(), Why: why}
@@ -43,7 +43,7 @@ func DriverPin(m *model.Machine, b tables.Branch, why string) verdict.Pin {
 	return p
 }
 
-// Reboot is what a driver change costs here.
+// Reboot returns what a driver change costs here.
 func Reboot(m *model.Machine) string {
 	if m.Dockerfile() || m.Facts.System.Container != "" && m.Target.Instance == "" {
 		return "on the host; needs a reboot"

@@ -10,9 +10,9 @@ import (
 	"cudacompat/matrix/pin"
 )
 
-// driverCommands are the installation of a branch by the package manager of the system that was read. Where no system is
-// known, or a container's is, which is not its host's, they are for the two that most have. The module's flavour follows
-// the GPUs: Blackwell needs the open one, what is older than Turing cannot use it.
+// driverCommands returns the installation of a branch by the package manager of the system that was read. Where no
+// system is known, or a container's is, which is not its host's, they are for the two that most have. The module's
+// flavour follows the GPUs: Blackwell needs the open one, what is older than Turing cannot use it.
 func driverCommands(m *model.Machine, b tables.Branch) map[string]string {
 	commands := map[string]string{}
 	if m.PartOfGPU() { // no package manager has that driver
@@ -31,7 +31,7 @@ func driverCommands(m *model.Machine, b tables.Branch) map[string]string {
 	return commands
 }
 
-// driverSteps are the ways to a branch that no package manager has.
+// driverSteps returns the ways to a branch that no package manager has.
 func driverSteps(m *model.Machine, b tables.Branch) []pin.Step {
 	if m.PartOfGPU() {
 		return []pin.Step{pin.Say(fmt.Sprintf("install the GRID driver of branch %s from AWS's bucket ec2-linux-nvidia-drivers: a fraction of a GPU works with no other driver", b.Branch)), pin.Say("launch from an AMI that has it").Instead()}
@@ -51,7 +51,7 @@ func toEC2(m *model.Machine) bool { return m.OnEC2() || ec2Type.MatchString(m.Ta
 // releaseNumber is the first number of PRETTY_NAME: "24.04" of "Ubuntu 24.04.3 LTS".
 var releaseNumber = lazyregexp.New(`\b\d+(\.\d+)?`)
 
-// System is the operating system that was read, as commands are written for it.
+// System returns the operating system that was read, as commands are written for it.
 func System(m *model.Machine) pin.System {
 	s := m.Facts.System
 	kernel, _ := m.BootKernel()
@@ -78,7 +78,7 @@ func System(m *model.Machine) pin.System {
 	return d
 }
 
-// HostSystem is the system whose kernel loads the driver: none is known in a container.
+// HostSystem returns the system whose kernel loads the driver: none is known in a container.
 func HostSystem(m *model.Machine) pin.System {
 	if m.Facts.System.Container != "" {
 		return pin.System{Arch: System(m).Arch}
@@ -86,7 +86,7 @@ func HostSystem(m *model.Machine) pin.System {
 	return System(m)
 }
 
-// OnHost is a command for the machine's own system; from a container it cannot be given, and is words.
+// OnHost returns a command for the machine's own system; from a container it cannot be given, and is words.
 func OnHost(m *model.Machine, command string) pin.Step {
 	if m.Facts.System.Container != "" {
 		return pin.Say("on the host: `" + command + "`")

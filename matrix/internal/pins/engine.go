@@ -14,9 +14,9 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// EnginesIn are the engines of an environment, packages each release of which asks for one PyTorch, or for few: they
-// undo a pin of PyTorch alone, or do not load with it. What others bring along, as vLLM brought xFormers and SGLang
-// brings sglang-kernel, is one only where there is no other.
+// EnginesIn returns the engines of an environment, packages each release of which asks for one PyTorch, or for few:
+// they undo a pin of PyTorch alone, or do not load with it. What others bring along, as vLLM brought xFormers and
+// SGLang brings sglang-kernel, is one only where there is no other.
 func EnginesIn(m *model.Machine, e *model.Environment) []*model.Installed {
 	var own, brought []*model.Installed
 	for _, name := range m.Tables.WithTrait("pins-torch") {
@@ -36,7 +36,7 @@ func EnginesIn(m *model.Machine, e *model.Environment) []*model.Installed {
 	return own
 }
 
-// EngineRows are the releases of an engine that the package index has for this platform, oldest first.
+// EngineRows returns the releases of an engine that the package index has for this platform, oldest first.
 func EngineRows(m *model.Machine, name string) []tables.Extension {
 	if m.Platform != "linux_x86_64" { // the rows are read from these wheels
 		return nil
@@ -61,7 +61,7 @@ func pinEngines(m *model.Machine, b *model.Build, list []*model.Installed, candi
 	return nil
 }
 
-// EngineSet is a release of every engine for one torch; nil where one has none.
+// EngineSet returns a release of every engine for one torch; nil where one has none.
 func EngineSet(m *model.Machine, b *model.Build, list []*model.Installed, r model.Row) []pin.Package {
 	release, _ := version.ParseRelease(r.Release)
 	if r.Variant != m.DefaultVariant("torch", release) {
@@ -78,7 +78,7 @@ func EngineSet(m *model.Machine, b *model.Build, list []*model.Installed, r mode
 	return set
 }
 
-// engineFor is the engine's own release where it takes a torch, else the newest that does.
+// engineFor returns the engine's own release where it takes a torch, else the newest that does.
 func engineFor(m *model.Machine, p *model.Installed, r model.Row, python string) *tables.Extension {
 	rows := slices.DeleteFunc(EngineRows(m, p.Name), func(e tables.Extension) bool {
 		return !takesTorch(m, e, r) || m.Tables.CompiledForOlder(&e) || python != "" && !takesPython(e, python) || !loadsWheel(m, e) ||
@@ -144,8 +144,8 @@ func EnginePin(m *model.Machine, b *model.Build, r model.Row, set []pin.Package)
 		Commands: Commands(b, r.CUDA, list, "", sameButFamily(b, r, list)...)}
 }
 
-// sameButFamily are the installed packages of a list that are of the very releases, for another CUDA family: pip takes
-// 2.9.0+cu130 for torch==2.9.0 and would leave it.
+// sameButFamily returns the installed packages of a list that are of the very releases, for another CUDA family: pip
+// takes 2.9.0+cu130 for torch==2.9.0 and would leave it.
 func sameButFamily(b *model.Build, r model.Row, list []pin.Package) []string {
 	var names []string
 	for _, p := range list {
@@ -164,14 +164,14 @@ func sameButFamily(b *model.Build, r model.Row, list []pin.Package) []string {
 	return names
 }
 
-// asFramework is the torch that an engine alone in a file brings.
+// asFramework returns the torch that an engine alone in a file brings.
 func asFramework(b *model.Build) *model.Build {
 	torch := &model.Build{Build: &facts.Build{Name: "torch", Version: b.Named.Torch}, Env: b.Env, Interpreter: b.Interpreter}
 	torch.Release, _ = version.ParseRelease(b.Named.Torch)
 	return torch
 }
 
-// enginePins is what to install instead of an engine that a file names; steps say that there is nothing.
+// enginePins returns what to install instead of an engine that a file names; steps say that there is nothing.
 func enginePins(m *model.Machine, b *model.Build) (pins []verdict.Pin, steps []pin.Step) {
 	own := []*model.Installed{model.NewInstalled(&facts.Package{Name: b.Name, Version: b.Version})}
 	torch := asFramework(b)
@@ -186,7 +186,7 @@ func noEngine(m *model.Machine, name string) string {
 		pin.Quoted(m.DriverWords()), pin.Quoted(gpuWords(m)))
 }
 
-// Beside are the packages of an environment, those that a file only names too: they have no path.
+// Beside returns the packages of an environment, those that a file only names too: they have no path.
 func Beside(e *model.Environment) []*model.Installed {
 	var list []*model.Installed
 	for i := range e.Packages {

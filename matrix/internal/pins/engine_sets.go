@@ -74,7 +74,7 @@ func (e *engineSets) on(m *model.Machine) engineSet {
 	return engineSet{set, none}
 }
 
-// branch is the set on the newest driver of a branch.
+// branch returns the set on the newest driver of a branch.
 func (e *engineSets) branch(b *tables.Branch) engineSet {
 	s, ok := e.asked[b.Branch]
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// onX86 is a machine of which nothing but its architecture is known.
+// onX86 returns a machine of which nothing but its architecture is known.
 func onX86() *model.Machine {
 	var f facts.Facts
 	f.System.Arch = "x86_64"

@@ -15,7 +15,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// PackagePin is the pin of one wheel that nothing else depends on.
+// PackagePin returns the pin of one wheel that nothing else depends on.
 func PackagePin(e *model.Environment, name, version string) []verdict.Pin {
 	spec := name + version
 	if !strings.ContainsAny(version[:1], "<>=") {
@@ -80,7 +80,7 @@ func pinTarget(m *model.Machine, b *model.Build, want pin.Wanted) pin.Target {
 	return t
 }
 
-// keepDriver is what runs on the driver that is there, nearest to what was asked for.
+// keepDriver returns what runs on the driver that is there, nearest to what was asked for.
 func keepDriver(m *model.Machine, b *model.Build) (pin.Set, string) {
 	switch {
 	case !m.DriverTold():
@@ -96,8 +96,8 @@ func keepDriver(m *model.Machine, b *model.Build) (pin.Set, string) {
 	return set(m, b, candidates[0], nil, withRelease(m, b, candidates[0], "runs on "+m.DriverWords())), ""
 }
 
-// forwardCompat is a newer release than keepDriver has, on the driver that is there with a cuda-compat package beside
-// it. It is empty where there is none: most GPUs and drivers have no such package.
+// forwardCompat returns a newer release than keepDriver has, on the driver that is there with a cuda-compat package
+// beside it. It is empty where there is none: most GPUs and drivers have no such package.
 func forwardCompat(m *model.Machine, b *model.Build) (pin.Set, string) {
 	if b.Release.Number.Known() || !m.Driver().Version.Known() || !drives(m, m.Driver().Version) || !liftable(m) {
 		return pin.Set{}, ""
@@ -130,7 +130,7 @@ func liftable(m *model.Machine) bool {
 	return slices.ContainsFunc(tables.Rows[tables.Forward](m.Tables), func(f tables.Forward) bool { return m.CompatPackage(f.CUDA) != nil })
 }
 
-// smallestDriver is the release nearest to what was asked for, in the variant that needs the lowest driver.
+// smallestDriver returns the release nearest to what was asked for, in the variant that needs the lowest driver.
 func smallestDriver(m *model.Machine, b *model.Build) (pin.Set, string) {
 	candidates, why := onSomeDriver(m, b)
 	if why != "" {
@@ -146,8 +146,8 @@ func smallestDriver(m *model.Machine, b *model.Build) (pin.Set, string) {
 	return pin.Set{}, "no driver branch in the tables supports " + gpuWords(m) + " and runs " + frameworkNames[b.Name]
 }
 
-// onLowestDriver is the variant of one release that needs the least: no other driver at all, else the lowest branch
-// that is still maintained; of variants that need the same the one of the newest CUDA.
+// onLowestDriver returns the variant of one release that needs the least: no other driver at all, else the lowest
+// branch that is still maintained; of variants that need the same the one of the newest CUDA.
 func onLowestDriver(m *model.Machine, b *model.Build, variants []model.Row) (pin.Set, bool) {
 	if kept := slices.DeleteFunc(slices.Clone(variants), func(r model.Row) bool { return !driverServes(m, r) }); len(kept) > 0 {
 		rankRows(m, b, kept)
@@ -178,7 +178,7 @@ func onLowestDriver(m *model.Machine, b *model.Build, variants []model.Row) (pin
 		"branch "+best.Branch+" is the oldest maintained branch that runs it")), true
 }
 
-// newest is the newest release in the variant of the newest CUDA, on the newest production or long-term branch.
+// newest returns the newest release in the variant of the newest CUDA, on the newest production or long-term branch.
 func newest(m *model.Machine, b *model.Build) (pin.Set, string) {
 	candidates, why := onSomeDriver(m, b)
 	if why != "" {
@@ -219,7 +219,7 @@ func newestWords(m *model.Machine, b *model.Build, r model.Row) string {
 	return words
 }
 
-// onSomeDriver are the rows that would run here if the driver were another one; why says that there are none.
+// onSomeDriver returns the rows that would run here if the driver were another one; why says that there are none.
 func onSomeDriver(m *model.Machine, b *model.Build) (list []model.Row, why string) {
 	key := model.MemoKey{Framework: b.Name, Python: version.ShortPython(b.Interpreter), Release: "on some driver"}
 	list = m.Memo.Rows(key, func() []model.Row {
@@ -308,7 +308,7 @@ func withRelease(m *model.Machine, b *model.Build, r model.Row, why string) stri
 	return why
 }
 
-// CompanionFor is a companion in the row's variant; false where there is none: torchaudio 2.11.0 was not built for
+// CompanionFor returns a companion in the row's variant; false where there is none: torchaudio 2.11.0 was not built for
 // variants that came after it.
 func CompanionFor(m *model.Machine, c pin.Package, r model.Row) (pin.Package, bool) {
 	if c.Package == "torchaudio" && c.Version != "" {
@@ -320,7 +320,8 @@ func CompanionFor(m *model.Machine, c pin.Package, r model.Row) (pin.Package, bo
 	return localOf(c, r), c.Version != ""
 }
 
-// runfile is the driver's own installer, for systems without packages of it. It has both kernel modules from 515 on.
+// runfile returns the driver's own installer, for systems without packages of it. It has both kernel modules from 515
+// on.
 func runfile(m *model.Machine, b tables.Branch) string {
 	arch := "x86_64"
 	if m.Platform == "linux_aarch64" {

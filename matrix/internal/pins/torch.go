@@ -14,7 +14,7 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// TorchIndex is PyTorch's own package index of one variant.
+// TorchIndex returns PyTorch's own package index of one variant.
 func TorchIndex(variant string) string { return "https://download.pytorch.org/whl/" + variant }
 
 // ForBuild says what to install instead of a build that does not run here: the same framework in a variant that runs on
@@ -61,7 +61,7 @@ func Among(m *model.Machine, b *model.Build, candidates []model.Row) []verdict.P
 	return pins
 }
 
-// runnable are the rows of the build's framework that this machine can run; where some of them also compile for its
+// runnable returns the rows of the build's framework that this machine can run; where some of them also compile for its
 // GPUs at run time, only those.
 func runnable(m *model.Machine, b *model.Build) []model.Row {
 	key := model.MemoKey{Framework: b.Name, Python: version.ShortPython(b.Interpreter)}
@@ -74,7 +74,7 @@ func runnable(m *model.Machine, b *model.Build) []model.Row {
 	}))
 }
 
-// Ranked are the runnable rows, the nearest to the build's release first.
+// Ranked returns the runnable rows, the nearest to the build's release first.
 func Ranked(m *model.Machine, b *model.Build) []model.Row {
 	if m.Policy.NoPins {
 		return nil
@@ -95,7 +95,7 @@ func runs(m *model.Machine, b *model.Build, r model.Row) bool {
 	return fits(m, b, r) && (!m.DriverTold() || m.Reached(r.CUDA)) && hasCode(m, r) && compiles(m, r)
 }
 
-// targetsWithout are the other targets on which a row does not run.
+// targetsWithout returns the other targets on which a row does not run.
 func targetsWithout(m *model.Machine, r model.Row) []string {
 	var names []string
 	for _, o := range m.Beside {
@@ -233,13 +233,13 @@ func (r rank) compare(o rank) int {
 	return cmp.Or(r.outside-o.outside, r.distance-o.distance, r.unserved-o.unserved, o.row.Number.Compare(r.row.Number), r.cuda-o.cuda)
 }
 
-// cudaDistance is how far a CUDA is from the driver's own, in minor versions; ten make a family.
+// cudaDistance returns how far a CUDA is from the driver's own, in minor versions; ten make a family.
 func cudaDistance(m *model.Machine, cuda version.Number) int {
 	d := (cuda.Major()-m.Driver().CUDA.Major())*10 + cuda.Minor() - m.Driver().CUDA.Minor()
 	return max(d, -d)
 }
 
-// Releases is every release of a framework's table once, oldest first.
+// Releases returns every release of a framework's table once, oldest first.
 func Releases(m *model.Machine, framework string) []version.Number {
 	list, ok := m.Released[framework]
 	if ok {
@@ -267,7 +267,7 @@ func frameworkPin(m *model.Machine, b *model.Build, r model.Row) verdict.Pin {
 		Commands: installCommands(b, r, list)}
 }
 
-// installCommands are pip's and uv's words for a list of packages of one row's variant.
+// installCommands returns pip's and uv's words for a list of packages of one row's variant.
 func installCommands(b *model.Build, r model.Row, list []pin.Package) map[string]string {
 	index := ""
 	if r.Framework == "torch" {
@@ -287,7 +287,7 @@ func Commands(b *model.Build, cuda version.Number, list []pin.Package, index str
 	return Install(b.Place(), install)
 }
 
-// otherFamily are the installed wheels that own the same files as those of the new CUDA family: left in place, they
+// otherFamily returns the installed wheels that own the same files as those of the new CUDA family: left in place, they
 // would take the new files with them when they are removed.
 func otherFamily(b *model.Build, cuda version.Number) []string {
 	var list []string
@@ -331,7 +331,7 @@ func whyNone(m *model.Machine, b *model.Build) string {
 	return why
 }
 
-// gpuWords are the GPUs for a sentence, each kind once.
+// gpuWords returns the GPUs for a sentence, each kind once.
 func gpuWords(m *model.Machine) string {
 	if len(m.GPUs) == 0 {
 		return "no GPU"

@@ -49,7 +49,7 @@ func PinsWanted(t *tables.Tables, f facts.Facts, target model.Target, wants []pi
 	return sets
 }
 
-// emptySets are the sets for some wants, before there is one.
+// emptySets returns the sets for some wants, before there is one.
 func emptySets(m *model.Machine, wants []pin.Want) pin.Sets {
 	b := wantedBuild(m, pin.Wanted{})
 	sets := pin.Sets{Schema: pin.Schema, Target: pinTarget(m, b, pin.Wanted{}), Sets: []pin.Set{}, Missing: []pin.None{}, Ends: []pin.End{}}
@@ -104,7 +104,8 @@ func noWheelHere(m *model.Machine, wants []pin.Want) string {
 	return ""
 }
 
-// targetOf is the machine as a target, for the check of a set: what the set is for, and not what else is wrong there.
+// targetOf returns the machine as a target, for the check of a set: what the set is for, and not what else is wrong
+// there.
 func targetOf(m *model.Machine, b *model.Build) model.Target {
 	t := model.Target{Instance: m.Target.Instance, Driver: m.Driver().Version.String(), Python: b.Interpreter}
 	if t.Instance == "" {
@@ -116,7 +117,7 @@ func targetOf(m *model.Machine, b *model.Build) model.Target {
 	return t
 }
 
-// gpuNamed is a GPU as --gpu takes it.
+// gpuNamed returns a GPU as --gpu takes it.
 func gpuNamed(target model.Target, g model.GPU) string {
 	if g.Chip != nil && g.Name != "" {
 		return g.Name
@@ -211,7 +212,7 @@ func HasPackage(t *tables.Tables, name string) bool {
 // IsSpecifier reports whether a text is a range of a Python package's releases, ">=2.8,<2.10"; an empty one is all.
 func IsSpecifier(text string) bool { _, err := version.ParseSpecifiers(text); return err == nil }
 
-// PackageNames are those of which the tables know something.
+// PackageNames returns those of which the tables know something.
 func PackageNames(t *tables.Tables) []string {
 	names := slices.Concat(model.Frameworks(), t.WithTrait("companion"), []string{"triton"})
 	for _, e := range tables.Rows[tables.Extension](t) {
@@ -223,7 +224,8 @@ func PackageNames(t *tables.Tables) []string {
 	return names
 }
 
-// frameworkFor is the framework that a package is or runs in; empty for one that uses CUDA by itself, or not at all.
+// frameworkFor returns the framework that a package is or runs in; empty for one that uses CUDA by itself, or not at
+// all.
 func frameworkFor(m *model.Machine, name string) string {
 	if slices.Contains(model.Frameworks(), name) {
 		return name
@@ -242,8 +244,8 @@ func frameworkFor(m *model.Machine, name string) string {
 	return ""
 }
 
-// releasesOf are the rows that a wish allows and that can be installed as they are: from the package index, or from the
-// releases of the project. all counts those that the tables have.
+// releasesOf returns the rows that a wish allows and that can be installed as they are: from the package index, or from
+// the releases of the project. all counts those that the tables have.
 func releasesOf(m *model.Machine, w *wish) (list []tables.Extension, all int) {
 	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.Tables, w.Package)) {
 		all++
@@ -285,7 +287,7 @@ func OnReleases(e tables.Extension) bool {
 // releasePage matches the source of such a row, at a tag.
 var releasePage = lazyregexp.New(`^https://github\.com/([\w.-]+/[\w.-]+)/blob/(v[\w.]+)/setup\.py$`)
 
-// frameworks are those that some of the wishes need.
+// frameworks returns those that some of the wishes need.
 func (w *wishes) frameworks(some []int) []string {
 	var names []string
 	for _, name := range model.Frameworks() {
@@ -296,7 +298,7 @@ func (w *wishes) frameworks(some []int) []string {
 	return names
 }
 
-// rowsOf are the rows of a framework that the wishes leave, the newest first, and of one release the one that the
+// rowsOf returns the rows of a framework that the wishes leave, the newest first, and of one release the one that the
 // installer's own index has.
 func (w *wishes) rowsOf(name string) []framework {
 	m := w.m
@@ -345,7 +347,7 @@ func (w *wishes) isDefault(r model.Row) bool {
 	return r.Variant == variant
 }
 
-// combinations are rows of some frameworks that can share an environment; one that is empty where none is needed.
+// combinations returns rows of some frameworks that can share an environment; one that is empty where none is needed.
 func (w *wishes) combinations(names []string) []combination {
 	list := []combination{nil}
 	for _, name := range names {
@@ -379,7 +381,7 @@ func shareLibraries(a, b model.Row) bool {
 	return true
 }
 
-// pick is the newest release of every wish in a combination; false where one has none.
+// pick returns the newest release of every wish in a combination; false where one has none.
 func (w *wishes) pick(c combination) ([]option, bool) {
 	var list []option
 	for _, f := range c {
@@ -398,7 +400,7 @@ func (w *wishes) pick(c combination) ([]option, bool) {
 	return list, true
 }
 
-// optionsOf are the releases of a wish that go with a combination, the newest first.
+// optionsOf returns the releases of a wish that go with a combination, the newest first.
 func (w *wishes) optionsOf(one *wish, c combination) []option {
 	i := slices.IndexFunc(c, func(f framework) bool { return f.Framework == one.needs })
 	key := ""
@@ -420,7 +422,7 @@ func (w *wishes) optionsOf(one *wish, c combination) []option {
 	return list
 }
 
-// inside are the releases of a wish for one row of its framework.
+// inside returns the releases of a wish for one row of its framework.
 func (w *wishes) inside(one *wish, r model.Row) []option {
 	m := w.m
 	if one.Package == r.Framework {
@@ -456,7 +458,7 @@ func (w *wishes) inside(one *wish, r model.Row) []option {
 	return list
 }
 
-// requirement is a row as its index has it: the installer's own knows no local versions.
+// requirement returns a row as its index has it: the installer's own knows no local versions.
 func (w *wishes) requirement(r model.Row) pin.Package {
 	own := r.Requirement()
 	if w.isDefault(r) {
@@ -496,13 +498,13 @@ func fitRow(m *model.Machine, e tables.Extension, r model.Row) fit.Result {
 	return fit.Of(m.Tables, torchOf(r), p, fit.Target{})
 }
 
-// torchOf is a row of torch as package fit compares it.
+// torchOf returns a row of torch as package fit compares it.
 func torchOf(r model.Row) fit.Torch {
 	return fit.Torch{Release: version.Release{Number: r.Number, Local: r.Variant}, Platform: r.Platform,
 		CUDA: cudaof.Exactly(r.CUDA, cudaof.Framework)}
 }
 
-// exclusion is what of the machine excludes a release's wheel.
+// exclusion returns what of the machine excludes a release's wheel.
 func (w *wishes) exclusion(e tables.Extension) property {
 	var f framework
 	python := version.ShortPython(w.b.Interpreter)
@@ -559,7 +561,7 @@ func ReleaseWheel(m *model.Machine, e tables.Extension, torch version.Release, p
 // hashedWheel matches the source that is a wheel.
 var hashedWheel = lazyregexp.New(`^wheel (\S+-(?:py3|cp(\d+))-(none|abi3|cp\d+t?)-\S+\.whl) sha256:([0-9a-f]{64})$`)
 
-// wheelWithHash is the wheel of the sources that a Python takes, with its hash.
+// wheelWithHash returns the wheel of the sources that a Python takes, with its hash.
 func wheelWithHash(sources []string, python string) (wheel, hash string) {
 	for _, s := range sources {
 		m := hashedWheel.FindStringSubmatch(s)
@@ -570,7 +572,8 @@ func wheelWithHash(sources []string, python string) (wheel, hash string) {
 	return "", ""
 }
 
-// independentReleases are the releases of a wish that uses CUDA by itself, those of the combination's CUDA family before the others.
+// independentReleases returns the releases of a wish that uses CUDA by itself, those of the combination's CUDA family
+// before the others.
 func (w *wishes) independentReleases(one *wish, c combination) []option {
 	if one.all == 0 {
 		return []option{{Package: pin.Package{Package: one.Named(), Specifier: one.Specifier}}}
@@ -596,7 +599,8 @@ func (w *wishes) independentReleases(one *wish, c combination) []option {
 	return list
 }
 
-// withLibraries is the package with the extra that brings CUDA's libraries, where it has one and none was asked for.
+// withLibraries returns the package with the extra that brings CUDA's libraries, where it has one and none was asked
+// for.
 func (w *wishes) withLibraries(one *wish, e tables.Extension) string {
 	if one.Extras != "" || !w.m.Tables.Trait("cuda-from-wheels", e.Package, version.Of(e.Release)) {
 		return one.Named()
@@ -685,5 +689,5 @@ func (w *wishes) newerElsewhere(one *wish, picked string) string {
 	return ""
 }
 
-// bareName is a package without its extras.
+// bareName returns a package without its extras.
 func bareName(name string) string { name, _, _ = strings.Cut(name, "["); return name }

@@ -13,8 +13,8 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// conflict is the smallest part of the wishes and of the machine's properties that has no set, in one sentence, with
-// the sources of what it says.
+// conflict returns the smallest part of the wishes and of the machine's properties that has no set, in one sentence,
+// with the sources of what it says.
 func (w *wishes) conflict() (why string, source []string) {
 	for size := range len(w.list) + len(properties) {
 		for _, some := range subsets(len(w.list), size+1) {
@@ -28,7 +28,7 @@ func (w *wishes) conflict() (why string, source []string) {
 	return "no set of the rows has all of them", nil
 }
 
-// subsets are the sets of at most so many of the first n numbers, the larger ones first.
+// subsets returns the sets of at most so many of the first n numbers, the larger ones first.
 func subsets(n, most int) [][]int {
 	var list [][]int
 	for set := range 1 << n {
@@ -47,7 +47,7 @@ func subsets(n, most int) [][]int {
 	return list
 }
 
-// mask are some of the properties.
+// mask returns some of the properties.
 func mask(held []int) (list property) {
 	for _, i := range held {
 		list |= properties[i]
@@ -70,7 +70,7 @@ func (w *wishes) possible(some, held []int) bool {
 	})
 }
 
-// tell is a conflict in a sentence: what each wish needs of what the others and the machine are.
+// tell returns a conflict in a sentence: what each wish needs of what the others and the machine are.
 func (w *wishes) tell(some, held []int) (string, []string) {
 	var needs, has, source []string
 	for _, i := range some {
@@ -91,7 +91,7 @@ func (w *wishes) tell(some, held []int) (string, []string) {
 	return verdict.JoinAnd(needs) + ", but " + verdict.JoinAnd(has), source
 }
 
-// propertyWords is a property of the machine in words.
+// propertyWords returns a property of the machine in words.
 func (w *wishes) propertyWords(p property) (string, []string) {
 	m := w.m
 	switch p {
@@ -131,8 +131,8 @@ func (f *facets) add(torch, cuda, code, python, source []string) {
 	}
 }
 
-// needsOf is what a wish needs that the rest of a conflict has not: of its releases, those that count are the ones that
-// nothing else of the machine excludes.
+// needsOf returns what a wish needs that the rest of a conflict has not: of its releases, those that count are the ones
+// that nothing else of the machine excludes.
 func (w *wishes) needsOf(one *wish, held []int, others bool) (string, []string) {
 	name := one.String()
 	if len(w.facetsOf(one, 0).source) == 0 {
@@ -190,8 +190,8 @@ func (w *wishes) differsByCUDA(one *wish) bool {
 	return found
 }
 
-// lackOf is what a wish's releases need of one property of the machine; where it is their framework that needs it, that
-// is said.
+// lackOf returns what a wish's releases need of one property of the machine; where it is their framework that needs it,
+// that is said.
 func (w *wishes) lackOf(one *wish, p property, f facets) string {
 	itself := one.Package == one.needs || one.needs == "" || len(one.rows) > 0 && !slices.ContainsFunc(one.rows,
 		func(e tables.Extension) bool { return w.exclusion(e)&p == 0 })
@@ -220,7 +220,7 @@ func (w *wishes) noRelease(one *wish) (string, []string) {
 	return fmt.Sprintf("the tables have no wheel of %s for %s", one, w.m.Platform), nil
 }
 
-// facetsOf are what a wish's releases need, without those that some properties of the machine exclude.
+// facetsOf returns what a wish's releases need, without those that some properties of the machine exclude.
 func (w *wishes) facetsOf(one *wish, counts property) facets {
 	var all facets
 	if one.needs != "" && (one.Package == one.needs || one.rows == nil) {
@@ -249,7 +249,7 @@ func (w *wishes) facetsOf(one *wish, counts property) facets {
 	return all
 }
 
-// short is a release in its first two parts, and a range as it is.
+// short returns a release in its first two parts, and a range as it is.
 func short(text string) string {
 	if v := model.Exactly(text); v.Known() {
 		return v.Short()
@@ -257,7 +257,7 @@ func short(text string) string {
 	return text
 }
 
-// span is a list of versions as a sentence has it: "2.4 to 2.8", "12 or 13".
+// span returns a list of versions as a sentence has it: "2.4 to 2.8", "12 or 13".
 func span(list []string) string {
 	list = slices.Clone(list)
 	slices.SortFunc(list, version.CompareTexts)

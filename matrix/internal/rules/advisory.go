@@ -56,7 +56,7 @@ func meetsClause(m *model.Machine, c tables.Clause, b *model.Build) model.Trilea
 	return model.No
 }
 
-// releaseBuiltWith is the release of a library that the build was made with and brings or pins.
+// releaseBuiltWith returns the release of a library that the build was made with and brings or pins.
 func releaseBuiltWith(b *model.Build, library string) version.Number {
 	switch library {
 	case "cudnn":
@@ -76,7 +76,7 @@ func spares(m *model.Machine, c tables.Condition) bool {
 	})
 }
 
-// clauseValues are what a clause's name stands for; not known is a fact that is missing.
+// clauseValues returns what a clause's name stands for; not known is a fact that is missing.
 func clauseValues(m *model.Machine, c tables.Clause, b *model.Build) (values []version.Number, known bool) {
 	one := func(v version.Number) ([]version.Number, bool) { return []version.Number{v}, v.Known() }
 	switch c.Name {
@@ -109,7 +109,7 @@ func clauseValues(m *model.Machine, c tables.Clause, b *model.Build) (values []v
 	return one(b.Release.Number)
 }
 
-// builtWith is the version that a build was made with: its own record's, else its table row's.
+// builtWith returns the version that a build was made with: its own record's, else its table row's.
 func builtWith(b *model.Build, own string, of func(model.Row) version.Number) version.Number {
 	if v := version.Of(own); v.Known() || len(b.Rows) == 0 {
 		return v
@@ -117,7 +117,7 @@ func builtWith(b *model.Build, own string, of func(model.Row) version.Number) ve
 	return of(b.Rows[0])
 }
 
-// capabilities are those of the visible GPUs, each kind once; not known as long as one of them is not.
+// capabilities returns those of the visible GPUs, each kind once; not known as long as one of them is not.
 func capabilities(m *model.Machine) (list []version.Number, known bool) {
 	for _, g := range m.Kinds {
 		if g.Capability.Known() {
@@ -136,7 +136,7 @@ func knownBad(m *model.Machine, b *model.Build) []*Result {
 	return asShown(m, advisories, b)
 }
 
-// advisories are the advisories that hold for a build.
+// advisories returns the advisories that hold for a build.
 func advisories(m *model.Machine, b *model.Build) []*Result {
 	var results []*Result
 	var missing verdict.MissingFact
@@ -185,7 +185,7 @@ func advisories(m *model.Machine, b *model.Build) []*Result {
 // cudnnWheel matches the cuDNN of CUDA 12 in a remedy, with the range of its releases.
 var cudnnWheel = lazyregexp.New(`nvidia-cudnn-cu12([<>=0-9.,]+)`)
 
-// remedy is an advisory's, which names the wheel of CUDA 12, for the build's own CUDA.
+// remedy returns an advisory's, which names the wheel of CUDA 12, for the build's own CUDA.
 func remedy(m *model.Machine, fix string, b *model.Build) string {
 	f := cudnnWheel.FindStringSubmatch(fix)
 	if f == nil || b.CUDANumber.Major() == 12 {
@@ -199,7 +199,7 @@ func remedy(m *model.Machine, fix string, b *model.Build) string {
 	return fmt.Sprintf("take a build of %s for CUDA 12: cuDNN %s is not there for CUDA %d", b.Name, f[1], b.CUDANumber.Major())
 }
 
-// clauseFrom is where a clause's value was read.
+// clauseFrom returns where a clause's value was read.
 func clauseFrom(m *model.Machine, c tables.Clause, b *model.Build) string {
 	switch c.Name {
 	case "cudnn", "nccl", "cublas":
@@ -216,8 +216,8 @@ func clauseFrom(m *model.Machine, c tables.Clause, b *model.Build) string {
 // pipStart matches the command that a step of the tables begins with.
 var pipStart = lazyregexp.New(`^pip (install|uninstall)\b`)
 
-// stepsOfText are the steps of a table's text for this environment: ways with "or" between them, of which those that begin
-// with pip are commands.
+// stepsOfText returns the steps of a table's text for this environment: ways with "or" between them, of which those
+// that begin with pip are commands.
 func stepsOfText(e *model.Environment, text string) []pin.Step {
 	var steps []pin.Step
 	for i, way := range strings.Split(text, ", or ") {
@@ -231,7 +231,7 @@ func stepsOfText(e *model.Environment, text string) []pin.Step {
 	return steps
 }
 
-// asPip is a table's command of pip for this environment; empty for what is none.
+// asPip returns a table's command of pip for this environment; empty for what is none.
 func asPip(e *model.Environment, text string) string {
 	m := pipStart.FindStringSubmatch(text)
 	at := pins.Place(e)

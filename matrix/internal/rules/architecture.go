@@ -42,7 +42,7 @@ func architectureMismatch(m *model.Machine) []*Result {
 // goArch are the architectures as images write them.
 var goArch = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
 
-// imagePurpose is what the image is meant for, in words.
+// imagePurpose returns what the image is meant for, in words.
 func imagePurpose(m *model.Machine) string {
 	if m.Target.Instance != "" {
 		return m.Target.Instance

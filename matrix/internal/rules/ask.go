@@ -107,7 +107,7 @@ func asShown(m *model.Machine, ask func(*model.Machine, *model.Build) []*Result,
 	return unknown(b.Subject, m.Shown.Unsure)
 }
 
-// weight is the severity of what a rule found, empty when it found nothing.
+// weight returns the severity of what a rule found, empty when it found nothing.
 func weight(results []*Result) verdict.Severity {
 	for _, r := range results {
 		if r.Finding != nil {

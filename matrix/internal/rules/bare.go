@@ -65,7 +65,7 @@ func lacksLibraries(b *model.Build, missing verdict.MissingFact) []*Result {
 	return []*Result{{Subject: b.Subject, Missing: missing, Need: need, Decides: true}}
 }
 
-// needsCuDNN is the release of cuDNN that the build opens, by its row where the file does not tell; unknown where
+// needsCuDNN returns the release of cuDNN that the build opens, by its row where the file does not tell; unknown where
 // neither does.
 func needsCuDNN(b *model.Build) version.Number {
 	switch {
@@ -128,7 +128,7 @@ func bareBeside(b *model.Build) []*Result {
 	return nil
 }
 
-// extras are those that a file asks for.
+// extras returns those that a file asks for.
 func extras(b *model.Build) []string {
 	if b.Named != nil {
 		return b.Named.Extras

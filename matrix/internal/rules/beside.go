@@ -36,7 +36,7 @@ func (n neighbour) onlyPins() bool { return len(n.p.Rows) > 0 && n.p.Rows[0].Pur
 // onDisk reports whether the package is installed where torch is, so that its files tell of its machine code.
 func (n neighbour) onDisk(torch *model.Build) bool { return n.Path != "" && torch.Path != "" }
 
-// from is where the package was found: its directory, or the line of a file.
+// from returns where the package was found: its directory, or the line of a file.
 func (n neighbour) from(torch *model.Build) string {
 	if r := requested(torch.Env, n.Name); n.Path == "" && r != nil {
 		return r.From
@@ -126,12 +126,12 @@ func comparable(m *model.Machine, p fit.Package) bool {
 	})
 }
 
-// fitTorch is a torch as package fit compares it.
+// fitTorch returns a torch as package fit compares it.
 func fitTorch(m *model.Machine, b *model.Build) fit.Torch {
 	return fit.Torch{Release: b.Release, Platform: m.Platform, Vendor: !b.Official() || !b.Release.Final(), CUDA: b.Answer}
 }
 
-// fitPackage is a package as package fit compares it. What was read of its files goes before what its name and the
+// fitPackage returns a package as package fit compares it. What was read of its files goes before what its name and the
 // tables say.
 func fitPackage(m *model.Machine, torch *model.Build, n neighbour) fit.Package {
 	e := torch.Env
@@ -183,7 +183,7 @@ func indexOf(e *model.Environment, name string) string {
 	return ""
 }
 
-// fitTarget is the machine: its Python and its GPUs.
+// fitTarget returns the machine: its Python and its GPUs.
 func fitTarget(m *model.Machine, torch *model.Build) fit.Target {
 	t := fit.Target{Python: version.ShortPython(torch.Interpreter)}
 	for _, g := range m.GPUs {
@@ -241,8 +241,8 @@ func torchIndex(torch *model.Build) string {
 	return variant
 }
 
-// companionRows is what the row of a companion tells of its builds for other CUDAs: for which torch it is. Its CUDA, its
-// C++ ABI and its machine code are those of the index's build alone.
+// companionRows returns what the row of a companion tells of its builds for other CUDAs: for which torch it is. Its
+// CUDA, its C++ ABI and its machine code are those of the index's build alone.
 func companionRows(m *model.Machine, all []tables.Extension, public string) []tables.Extension {
 	for _, row := range all {
 		if version.SameRelease(row.Release, public) && row.IsFor(m.Platform) {
@@ -259,8 +259,8 @@ func madeFor(e tables.Extension, release version.Release) bool {
 	return torch.Known() && len(e.Torch) > 0 && !model.OtherTorch(e.Torch, torch) && !model.OtherFamily(e.CUDA, cuda)
 }
 
-// unanswered is what nobody knows of a neighbour. It leaves the package's own answer open where it has one, else the
-// outcome.
+// unanswered returns what nobody knows of a neighbour. It leaves the package's own answer open where it has one, else
+// the outcome.
 func (n neighbour) unanswered(k fit.Key) []*Result {
 	missing := verdict.Question(n.fit[k].Why)
 	if n.build != nil && n.build.Named == nil {
@@ -308,7 +308,8 @@ func judgeNeighbours(m *model.Machine, torch *model.Build, companions bool, find
 	return results
 }
 
-// neighbourFinding is a finding with what every package has in common: the two sides, and the severity of the state.
+// neighbourFinding returns a finding with what every package has in common: the two sides, and the severity of the
+// state.
 func neighbourFinding(torch *model.Build, n neighbour, k fit.Key) verdict.Finding {
 	a := n.fit[k]
 	f := verdict.Finding{Severity: verdict.Error, Subject: n.subject, Source: a.Source, Need: a.Want,

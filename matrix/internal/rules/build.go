@@ -56,7 +56,7 @@ func driverTooOld(m *model.Machine, b *model.Build) []*Result {
 	return holdsCompared(b.Subject)
 }
 
-// floorRow is the row of the tables that has the floor of a CUDA.
+// floorRow returns the row of the tables that has the floor of a CUDA.
 func floorRow(m *model.Machine, cuda version.Number) string {
 	if m.Tables.Family(cuda) != nil {
 		return fmt.Sprintf("CUDA %d in minor_compat.csv", cuda.Major())
@@ -142,8 +142,8 @@ func sawGPU(m *model.Machine) bool {
 	return seen != nil && *seen && m.Target.Driver == ""
 }
 
-// doubtful is what is not known of a build that may run below the driver's floor; nothing where it does not. What a
-// program saw on the machine is stronger evidence than any table.
+// doubtful returns what is not known of a build that may run below the driver's floor; nothing where it does not. What
+// a program saw on the machine is stronger evidence than any table.
 func doubtful(m *model.Machine, b *model.Build, need string) verdict.MissingFact {
 	// A collect_env report holds what the program saw. Where it contradicts the table, the table may be wrong.
 	if sawGPU(m) {
@@ -176,7 +176,7 @@ func reachOfEvery(m *model.Machine, b *model.Build) *reach {
 	return missing
 }
 
-// tooOld is about the CUDA that decides: the build's own, or of a release whose variant is open the lowest.
+// tooOld returns about the CUDA that decides: the build's own, or of a release whose variant is open the lowest.
 func tooOld(m *model.Machine, b *model.Build, cuda version.Number, need string, source []string) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: need, Source: source,
 		Message:  fmt.Sprintf("CUDA %s needs %s; this is %s", cuda.Short(), strings.TrimPrefix(need, "a "), m.DriverWords()),
@@ -292,8 +292,8 @@ func chosenByNobody(b *model.Build) bool { return b.Counts && !b.Env.Active && !
 // openTorchMissing is what is not known of a package that brings whichever torch is the newest.
 var openTorchMissing = verdict.Question("which torch it brings").Because(verdict.FileReason("names no release of it"))
 
-// lackedGPU is what a build lacks where there is no GPU to compare it with: where each one that is here is kept from
-// programs, what keeps it.
+// lackedGPU returns what a build lacks where there is no GPU to compare it with: where each one that is here is kept
+// from programs, what keeps it.
 func lackedGPU(m *model.Machine) verdict.MissingFact {
 	every := func(kept func(facts.GPU) bool) bool {
 		return m.Here() && len(m.Facts.GPUs) > 0 && !slices.ContainsFunc(m.Facts.GPUs, func(g facts.GPU) bool { return !kept(g) })
@@ -400,7 +400,7 @@ func codeFor(m *model.Machine, b *model.Build) []*Result {
 	return []*Result{&r}
 }
 
-// codeFrom is where the machine code of a build is told.
+// codeFrom returns where the machine code of a build is told.
 func codeFrom(b *model.Build) string {
 	switch {
 	case len(b.SASS)+len(b.PTX) > 0:
@@ -435,8 +435,8 @@ func ComparesCode(b *model.Build) bool {
 	return (b.Device == "cuda" || b.Device == "") && !b.CompilesLater() && !(b.Either() && len(b.SASS) == 0)
 }
 
-// codeless are the GPUs that a build, or a part of it, has no code for, with what proves it; missing is the fact that
-// one of the others lacks.
+// codeless returns the GPUs that a build, or a part of it, has no code for, with what proves it; missing is the fact
+// that one of the others lacks.
 func codeless(m *model.Machine, b *model.Build) (without []model.GPU, proof verdict.Evidence, missing verdict.MissingFact) {
 	for _, g := range m.GPUs {
 		c, by, lack := m.Code(b, g)
@@ -545,7 +545,7 @@ func codeIgnored(m *model.Machine, b *model.Build) *verdict.Finding {
 	return f
 }
 
-// ignores is the variable that keeps a build's code from a GPU, and how; empty where it runs.
+// ignores returns the variable that keeps a build's code from a GPU, and how; empty where it runs.
 func ignores(m *model.Machine, b *model.Build, g model.GPU) (variable, why string) {
 	c, _, _ := m.Code(b, g)
 	switch {

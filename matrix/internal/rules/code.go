@@ -39,7 +39,7 @@ func ptxNewer(m *model.Machine, b *model.Build) []*Result {
 	return nil
 }
 
-// newerPTX is the PTX of a build that is newer than the driver, with the GPUs that have nothing else of it; only
+// newerPTX returns the PTX of a build that is newer than the driver, with the GPUs that have nothing else of it; only
 // reports whether PTX is the only code for one of them, missing the fact that was not known.
 func newerPTX(m *model.Machine, b *model.Build) (hit newPTX, only bool, missing verdict.MissingFact) {
 	for _, g := range m.GPUs {
@@ -121,7 +121,7 @@ func ptxFinding(m *model.Machine, b *model.Build, hit newPTX) verdict.Finding {
 	return f
 }
 
-// hideGPUs is how a program is kept off the GPUs that it does not run on.
+// hideGPUs returns how a program is kept off the GPUs that it does not run on.
 func hideGPUs(m *model.Machine, bad []model.GPU, that string) pin.Step {
 	return exporting(m, m.Showing(others(bad)), that)
 }
@@ -186,7 +186,7 @@ func fatbinZstd(m *model.Machine, b *model.Build) []*Result {
 		Row: strings.Join(b.Zstd, " ") + " in the build"}}
 }
 
-// loadingZstd are the GPUs for which a build's code is compressed with zstd; none for CUDA 13, whose floor, 580, is
+// loadingZstd returns the GPUs for which a build's code is compressed with zstd; none for CUDA 13, whose floor, 580, is
 // above 550.54.14.
 func loadingZstd(m *model.Machine, b *model.Build) []model.GPU {
 	if b.Device != "cuda" || len(b.Zstd) == 0 || b.CUDANumber.Major() >= 13 {
@@ -214,7 +214,7 @@ func loadsZstd(b *model.Build, gpu version.Capability) bool {
 	return zstd
 }
 
-// others are the GPUs that are not among some.
+// others returns the GPUs that are not among some.
 func others(some []model.GPU) func(model.GPU) bool {
 	among := map[model.GPU]bool{}
 	for _, g := range some {

@@ -77,8 +77,9 @@ var importCheck = map[string][]string{
 	"torchvision": {"https://github.com/pytorch/vision/blob/v0.16.0/torchvision/extension.py"},
 }
 
-// companionFor is the release of a companion that fits a torch, with its local version where the index of the torch's
-// variant has it: the one that the torch's row names, else the newest on the installer's own index. Empty where none fits.
+// companionFor returns the release of a companion that fits a torch, with its local version where the index of the
+// torch's variant has it: the one that the torch's row names, else the newest on the installer's own index. Empty where
+// none fits.
 func companionFor(m *model.Machine, torch *model.Build, name string) (release, index string) {
 	if len(torch.Rows) > 0 {
 		row := torch.Rows[0]
@@ -113,8 +114,8 @@ func companionFor(m *model.Machine, torch *model.Build, name string) (release, i
 	return "", ""
 }
 
-// pairedRelease is the companion that a torch without rows was released with, from the index of its variant: the tables
-// have rows of its release for CUDA.
+// pairedRelease returns the companion that a torch without rows was released with, from the index of its variant: the
+// tables have rows of its release for CUDA.
 func pairedRelease(m *model.Machine, torch *model.Build, name, variant string) (release, index string) {
 	for _, row := range m.Tables.Torch(torch.Release.Number.String(), m.Platform) {
 		release = cmp.Or(release, map[string]string{"torchvision": row.Torchvision, "torchaudio": row.Torchaudio}[name])
@@ -125,8 +126,8 @@ func pairedRelease(m *model.Machine, torch *model.Build, name, variant string) (
 	return release + "+" + variant, pins.TorchIndex(variant)
 }
 
-// companionPins is the companion of the torch that is there; or, where torch itself stands beside another release's
-// libraries, or an engine is made for another torch, what puts all of them together again.
+// companionPins returns the companion of the torch that is there; or, where torch itself stands beside another
+// release's libraries, or an engine is made for another torch, what puts all of them together again.
 func companionPins(m *model.Machine, name, want, index string, b *model.Build) []verdict.Pin {
 	if name != "triton" {
 		if besideOwn(b) {

@@ -60,7 +60,7 @@ func forwardFinding(m *model.Machine, message, need string) verdict.Finding {
 		Evidence: []verdict.Evidence{m.EvidenceDriver(), m.EvidenceCompat()}, Steps: []pin.Step{pin.Say(leaveCompat(m))}}
 }
 
-// leaveCompat is how the loader comes to take the driver's own libcuda again.
+// leaveCompat returns how the loader comes to take the driver's own libcuda again.
 func leaveCompat(m *model.Machine) string {
 	dir := path.Dir(m.Forward().Path)
 	switch {

@@ -145,8 +145,8 @@ func withCompiler(m *model.Machine) string {
 	return s.Install("gcc")
 }
 
-// notStarted is the ptxas that torch's Triton would start and cannot, for a visible GPU, or for any GPU where none is
-// known.
+// notStarted returns the ptxas that torch's Triton would start and cannot, for a visible GPU, or for any GPU where none
+// is known.
 func notStarted(m *model.Machine, b *model.Build) *facts.Assembler {
 	if b.Name != "torch" || b.Device != "cuda" {
 		return nil
@@ -207,7 +207,7 @@ func libstdcxxTooOld(m *model.Machine, b *model.Build) []*Result {
 	return oneFinding(f)
 }
 
-// newerStdcxx is how a newer C++ library comes to be taken.
+// newerStdcxx returns how a newer C++ library comes to be taken.
 func newerStdcxx(m *model.Machine, b *model.Build) []pin.Step {
 	switch {
 	case b.Stdcxx.Reason == "LD_LIBRARY_PATH":

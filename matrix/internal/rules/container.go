@@ -61,7 +61,7 @@ func containerDriverLibs(m *model.Machine) []*Result {
 	return holds("driver")
 }
 
-// missingLibraries are the driver's libraries that CUDA programs need and that are nowhere, libcuda among them.
+// missingLibraries returns the driver's libraries that CUDA programs need and that are nowhere, libcuda among them.
 func missingLibraries(m *model.Machine) []string {
 	missing := []string{"libcuda.so.1"}
 	if !windowsDriver(m) && m.Library("libnvidia-ptxjitcompiler") == nil {
@@ -143,8 +143,8 @@ func withoutCompiler(m *model.Machine, wrong string) verdict.Finding {
 	return f
 }
 
-// compilerMatters is an error when a build here has only PTX for a GPU. Where all have machine code they run, and what
-// is made at run time (NVRTC's PTX, numba) may not. NVIDIA's words for error 221 are that the library compiles PTX
+// compilerMatters returns an error when a build here has only PTX for a GPU. Where all have machine code they run, and
+// what is made at run time (NVRTC's PTX, numba) may not. NVIDIA's words for error 221 are that the library compiles PTX
 // where no binary fits.
 func compilerMatters(m *model.Machine) verdict.Severity {
 	for _, b := range m.Builds {
@@ -182,7 +182,7 @@ func usesNCCL(m *model.Machine) bool {
 	return m.Count("WORLD_SIZE") > 1 || m.Count("LOCAL_WORLD_SIZE") > 1
 }
 
-// evidenceGiven is why this container was to have a GPU: its runtime's variables, and a node if one came in.
+// evidenceGiven returns why this container was to have a GPU: its runtime's variables, and a node if one came in.
 func evidenceGiven(m *model.Machine) []verdict.Evidence {
 	var list []verdict.Evidence
 	for _, name := range []string{"NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"} {
@@ -247,8 +247,8 @@ func isTrue(text string) bool {
 	return slices.Contains([]string{"1", "t", "true"}, strings.ToLower(text))
 }
 
-// requirable is what the constraints are about, a GPU each; without a GPU only the driver. Brands are NVML's: "tesla",
-// "geforcertx".
+// requirable returns what the constraints are about, a GPU each; without a GPU only the driver. Brands are NVML's:
+// "tesla", "geforcertx".
 func requirable(m *model.Machine) [][]version.Properties {
 	// A cuda-compat library in the image does not count: the runtime asks the host's driver.
 	base := version.Properties{CUDA: hostCUDA(m), Driver: m.Found.Loaded, NoGPU: true}
@@ -264,7 +264,7 @@ func requirable(m *model.Machine) [][]version.Properties {
 	return list
 }
 
-// hostWords is what an image meets here, for a sentence.
+// hostWords returns what an image meets here, for a sentence.
 func hostWords(m *model.Machine) string {
 	words := "driver " + cmp.Or(m.Facts.Driver.Version, "of unknown version")
 	if cuda := hostCUDA(m); cuda.Known() {
@@ -276,7 +276,7 @@ func hostWords(m *model.Machine) string {
 	return words
 }
 
-// hostCUDA is the CUDA of the host's driver: a cuda-compat library in the image does not count.
+// hostCUDA returns the CUDA of the host's driver: a cuda-compat library in the image does not count.
 func hostCUDA(m *model.Machine) version.Number {
 	if seen := m.Found.CUDA; seen.Known() && len(m.Facts.Driver.Compat) == 0 {
 		return seen

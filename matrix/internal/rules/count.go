@@ -32,7 +32,7 @@ func givenCount(m *model.Machine) []*Result {
 	return nil
 }
 
-// noneCounted is the finding about a container or job whose GPU is gone.
+// noneCounted returns the finding about a container or job whose GPU is gone.
 func noneCounted(m *model.Machine, given verdict.Evidence) verdict.Finding {
 	place := "container"
 	if m.Facts.System.Container == "" {
@@ -60,8 +60,9 @@ func noneCounted(m *model.Machine, given verdict.Evidence) verdict.Finding {
 	return f
 }
 
-// fewerCounted is the finding about a container that was given the nodes of more GPUs than NVML counts; nil if there is
-// none. A pod on GKE has the nodes of all GPUs and may use some of them, so it is a note without evidence for the GPU.
+// fewerCounted returns the finding about a container that was given the nodes of more GPUs than NVML counts; nil if
+// there is none. A pod on GKE has the nodes of all GPUs and may use some of them, so it is a note without evidence for
+// the GPU.
 func fewerCounted(m *model.Machine) *verdict.Finding {
 	nodes, counted := len(m.GPUNodes()), m.Facts.Devices.Counted
 	if m.Facts.System.Container == "" || m.Facts.Container.OwnDevices != "yes" || !m.DriverAnswers() ||
@@ -87,7 +88,7 @@ func fewerCounted(m *model.Machine) *verdict.Finding {
 	return f
 }
 
-// failureInLog is the line of the kernel's log that says that the GPU at an address failed, "" if none does.
+// failureInLog returns the line of the kernel's log that says that the GPU at an address failed, "" if none does.
 func failureInLog(m *model.Machine, bus string) string {
 	lines, place := slices.Concat(m.Facts.Driver.Kernel, m.Facts.Machine.Xids), strings.TrimSuffix(bus, ".0")
 	if i := slices.IndexFunc(lines, func(line string) bool { // "GPU 0000:00:1e.0: RmInitAdapter failed", "Xid (PCI:0000:00:1e)"

@@ -196,8 +196,8 @@ func gpuNodesMissing(nodes, given int) string {
 	return fmt.Sprintf("a node for every GPU (%d of %d exist)", nodes, given)
 }
 
-// missingOnHost is about hosts, where what is missing is made when a program first needs it, if somebody here can: root,
-// the setuid nvidia-modprobe, or udev before. Facts of an older form tell nvidia-modprobe alone.
+// missingOnHost returns about hosts, where what is missing is made when a program first needs it, if somebody here can:
+// root, the setuid nvidia-modprobe, or udev before. Facts of an older form tell nvidia-modprobe alone.
 func missingOnHost(m *model.Machine) []string {
 	maker := m.Facts.Devices.Maker
 	if maker == "" && m.Facts.Devices.Modprobe != "setuid" && m.Facts.Devices.Modprobe != "" {
@@ -254,7 +254,7 @@ func deadNode(m *model.Machine) *verdict.Finding {
 	return nil
 }
 
-// majorOf is the major number that a node should have by /proc/devices; 0 when that is not known.
+// majorOf returns the major number that a node should have by /proc/devices; 0 when that is not known.
 func majorOf(m *model.Machine, node string) int {
 	majors := m.Facts.Devices.Majors
 	switch {

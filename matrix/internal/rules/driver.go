@@ -15,7 +15,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// reasonUnread is why the builds that count may not all be known; empty when they are.
+// reasonUnread returns why the builds that count may not all be known; empty when they are.
 func reasonUnread(m *model.Machine) string {
 	for _, u := range m.Facts.Unread {
 		if u.Kind != facts.UnreadClosed {
@@ -92,7 +92,7 @@ func undrivenHost(m *model.Machine) []*Result {
 	return oneFinding(f)
 }
 
-// driverUnreachable is a driver that nvidia-smi could not talk to: its output tells no more of the machine.
+// driverUnreachable returns a driver that nvidia-smi could not talk to: its output tells no more of the machine.
 func driverUnreachable(m *model.Machine) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "the NVIDIA kernel module loaded",
 		Message:  "nvidia-smi cannot reach an NVIDIA driver: its kernel module is not loaded, or this is a container without its GPU",
@@ -274,7 +274,7 @@ func buildsModule(m *model.Machine, loaded version.Number, disk *model.Module) b
 	return disk != nil && disk.Version != "" && disk.Number.Compare(loaded) == 0 || disk == nil && len(m.Facts.Driver.Modules) == 0
 }
 
-// mismatchGoal is the release that both should have: the user space's, but in a container the host's module's.
+// mismatchGoal returns the release that both should have: the user space's, but in a container the host's module's.
 func mismatchGoal(m *model.Machine, loaded, user version.Number) version.Number {
 	// A container cannot change the module, which is its host's.
 	if m.Facts.System.Container != "" {
@@ -327,7 +327,8 @@ func installedSteps(m *model.Machine, reinstall pin.Step) []pin.Step {
 	return []pin.Step{reinstall, pin.Run(s.AsRoot("reboot"))}
 }
 
-// bakedIn are the packages of the driver in an image that are of the release which programs load, and not of the host's.
+// bakedIn returns the packages of the driver in an image that are of the release which programs load, and not of the
+// host's.
 func bakedIn(m *model.Machine, user version.Number) []string {
 	var list []string
 	for _, p := range m.Facts.Machine.Packages {
@@ -396,7 +397,7 @@ func driverUnresponsive(m *model.Machine) []*Result {
 	return nil
 }
 
-// losing is a fault of the driver, with the GPUs that it takes from programs.
+// losing returns a fault of the driver, with the GPUs that it takes from programs.
 func losing(m *model.Machine, f verdict.Finding) []*Result {
 	return []*Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(kind model.GPU) bool { return isUnresponsive(m, kind) }}}
 }
@@ -482,7 +483,7 @@ func driverAgainstGPUs(m *model.Machine, bad func(model.GPU) bool, say func(mode
 	return []*Result{{Subject: f.Subject, Finding: &f, Need: "a driver that supports the GPU", Row: knownBy(m, m.GPUs[first])}}
 }
 
-// knownBy are the rows of the tables that say which drivers know a GPU.
+// knownBy returns the rows of the tables that say which drivers know a GPU.
 func knownBy(m *model.Machine, g model.GPU) string {
 	rows := "gpu.csv"
 	if g.Chip != nil {

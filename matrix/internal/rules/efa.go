@@ -26,7 +26,7 @@ func efaWanted(m *model.Machine) bool {
 	return has && wanted && m.Looked("efa") && len(m.GPUs) > 0 && !m.Shown.Hidden && m.JudgesCUDA()
 }
 
-// pluginNames are the files of which NCCL opens one; what a job's environment will say is not known beforehand.
+// pluginNames returns the files of which NCCL opens one; what a job's environment will say is not known beforehand.
 // libnccl-net.so is NCCL's default (src/plugin/net.cc).
 func pluginNames(m *model.Machine) []string {
 	if m.Elsewhere() {
@@ -119,7 +119,7 @@ func unloadable(u facts.Unresolved) string {
 	return u.Path + " lacks " + missingSymbolWords(u) + ", which " + u.By + " needs"
 }
 
-// evidenceEFA is how it is known that an adapter is there.
+// evidenceEFA returns how it is known that an adapter is there.
 func evidenceEFA(m *model.Machine) verdict.Evidence {
 	if m.Elsewhere() {
 		return verdict.Evidence{Fact: "EFA", Value: m.Instance.Instance, From: "the table of EC2 instances"}

@@ -81,8 +81,8 @@ func ncclTooOldForGPU(m *model.Machine, b *model.Build) []*Result {
 	return holds(b.Subject)
 }
 
-// ncclFor is the newest NCCL of a CUDA family with machine code for every GPU here; not known when there is none. PTX
-// would serve as well where the driver knows its version; machine code does not raise that question.
+// ncclFor returns the newest NCCL of a CUDA family with machine code for every GPU here; not known when there is none.
+// PTX would serve as well where the driver knows its version; machine code does not raise that question.
 func ncclFor(m *model.Machine, cuda version.Number) version.Number {
 	for _, n := range slices.Backward(tables.Rows[tables.NCCL](m.Tables)) {
 		bad := func(g model.GPU) bool { return version.Cover(n.SASS, nil, g.Capability) != version.BySASS }

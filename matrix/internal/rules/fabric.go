@@ -76,8 +76,8 @@ func fabricLive(m *model.Machine) []*Result {
 	return fabricVersion(m)
 }
 
-// fabricState is the worst that NVML says of the GPUs' fabric; "not supported" and silence are both "". One GPU outside
-// the fabric is enough to fail a job over all of them.
+// fabricState returns the worst that NVML says of the GPUs' fabric; "not supported" and silence are both "". One GPU
+// outside the fabric is enough to fail a job over all of them.
 func fabricState(m *model.Machine) string {
 	if state := m.FabricWaits(); state != "" {
 		return state
@@ -211,7 +211,8 @@ func fabricInstall(m *model.Machine) []pin.Step {
 	return []pin.Step{pin.Run(install).Explained("of exactly the driver's release"), start, otherRelease(s, fabricPackage(m))}
 }
 
-// fabricPackage is the daemon's package. NVIDIA's own has one name from branch 580 on; Ubuntu's keeps the branch in it.
+// fabricPackage returns the daemon's package. NVIDIA's own has one name from branch 580 on; Ubuntu's keeps the branch
+// in it.
 func fabricPackage(m *model.Machine) string {
 	branch, s := m.Driver().Version.Major(), pins.HostSystem(m)
 	nvidia := slices.ContainsFunc(m.Facts.Machine.Packages, func(p facts.DriverPackage) bool { return p.Vendor == "nvidia" })

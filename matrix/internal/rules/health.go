@@ -89,7 +89,7 @@ func nodesShut(m *model.Machine) bool {
 	return !slices.ContainsFunc(nodes, func(n facts.Node) bool { return n.Access == "ok" })
 }
 
-// unshown are the GPUs on the bus that the driver should show, and does not.
+// unshown returns the GPUs on the bus that the driver should show, and does not.
 func unshown(m *model.Machine) []facts.GPU {
 	return slices.DeleteFunc(onBus(m), func(g facts.GPU) bool { return slices.Contains(g.From, "NVML") || !driven(m, g) })
 }
@@ -101,7 +101,7 @@ func gpus(n int) string {
 	return fmt.Sprintf("%d GPUs", n)
 }
 
-// onBus are the GPUs that PCI shows.
+// onBus returns the GPUs that PCI shows.
 func onBus(m *model.Machine) []facts.GPU {
 	return slices.DeleteFunc(slices.Clone(m.Facts.GPUs),
 		func(g facts.GPU) bool { return !slices.Contains(g.From, "/sys/bus/pci") })

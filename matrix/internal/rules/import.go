@@ -103,8 +103,8 @@ func lackedByEarlier(b *model.Build, h facts.Hindrance) bool {
 	return false
 }
 
-// withoutInterpreter is said once of an environment, of its first build; the others are broken by it too. One pin for
-// each of its builds would install into an environment that cannot start.
+// withoutInterpreter returns said once of an environment, of its first build; the others are broken by it too. One pin
+// for each of its builds would install into an environment that cannot start.
 func withoutInterpreter(m *model.Machine, b *model.Build) []*Result {
 	first := slices.IndexFunc(b.Env.Builds, func(o facts.Build) bool { return o.Accelerator != "cpu" })
 	if b.Env.Builds[first].Name != b.Name {

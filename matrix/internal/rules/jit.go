@@ -74,7 +74,7 @@ func unreadTriton(m *model.Machine, b *model.Build, g model.GPU) bool {
 	})
 }
 
-// jitFinding is about a compiler that is older than the GPU's first CUDA, which is known then.
+// jitFinding returns about a compiler that is older than the GPU's first CUDA, which is known then.
 func jitFinding(m *model.Machine, b *model.Build, g model.GPU, c model.JITCompiler, severity verdict.Severity) verdict.Finding {
 	first := g.Chip.FirstCUDA
 	f := verdict.Finding{Severity: severity, Subject: b.Subject, Source: g.Chip.Source,
@@ -99,8 +99,8 @@ func jitFinding(m *model.Machine, b *model.Build, g model.GPU, c model.JITCompil
 	return f
 }
 
-// tritonTool is the name of the ptxas that Triton takes for a GPU, and the variable that names another in its place
-// (python/triton/knobs.py).
+// tritonTool returns the name of the ptxas that Triton takes for a GPU, and the variable that names another in its
+// place (python/triton/knobs.py).
 func tritonTool(m *model.Machine, b *model.Build, g model.GPU) (name, variable string) {
 	// Triton 3.3, and 3.6 and newer, bring a second ptxas for capability 10 and up (table triton).
 	if g.Capability.Major >= model.Blackwell && twoAssemblers(m, b) {
@@ -109,9 +109,9 @@ func tritonTool(m *model.Machine, b *model.Build, g model.GPU) (name, variable s
 	return "ptxas", "TRITON_PTXAS_PATH"
 }
 
-// assembler is the ptxas that the build starts for a GPU: Triton's for torch, that of NVIDIA's wheel for the others.
-// Its bytes go before its wheel's version; nil where neither is known. Nobody else's matters: the toolkit's ptxas is
-// not started.
+// assembler returns the ptxas that the build starts for a GPU: Triton's for torch, that of NVIDIA's wheel for the
+// others. Its bytes go before its wheel's version; nil where neither is known. Nobody else's matters: the toolkit's
+// ptxas is not started.
 func assembler(m *model.Machine, b *model.Build, g model.GPU) *model.JITCompiler {
 	if b.Name != "torch" {
 		return nvcc(b)
@@ -162,8 +162,8 @@ func twoAssemblers(m *model.Machine, b *model.Build) bool {
 	return row != nil && row.PTXASBlackwell.Known()
 }
 
-// triton is the release of Triton beside a torch: the installed one's, else, where a file names torch, the one that
-// torch brings. An installed torch without one has no Triton, whatever its release brings.
+// triton returns the release of Triton beside a torch: the installed one's, else, where a file names torch, the one
+// that torch brings. An installed torch without one has no Triton, whatever its release brings.
 func triton(m *model.Machine, b *model.Build) (release version.Number, from string) {
 	for _, name := range []string{"triton", "pytorch-triton"} {
 		if p := b.Env.Package(name); p != nil {
@@ -181,8 +181,8 @@ func triton(m *model.Machine, b *model.Build) (release version.Number, from stri
 	return version.Number{}, ""
 }
 
-// nvcc is the ptxas of NVIDIA's wheel, which JAX and TensorFlow start: the XLA of JAX's wheels (0.5 to 0.8 were looked
-// at) is built without nvJitLink and without a compiler of its own.
+// nvcc returns the ptxas of NVIDIA's wheel, which JAX and TensorFlow start: the XLA of JAX's wheels (0.5 to 0.8 were
+// looked at) is built without nvJitLink and without a compiler of its own.
 func nvcc(b *model.Build) *model.JITCompiler {
 	if a := assemblerNamed(b.Env, "ptxas", "nvcc"); a != nil {
 		return assemblerIfRead("the ptxas of NVIDIA's wheel", a)
@@ -190,8 +190,8 @@ func nvcc(b *model.Build) *model.JITCompiler {
 	return wheel(b, "nvidia-cuda-nvcc", "the ptxas of NVIDIA's wheel")
 }
 
-// nvrtc is torch's other run-time compiler: the one that the loader takes, else the wheel's, which is often newer than
-// the build, else that of its own CUDA.
+// nvrtc returns torch's other run-time compiler: the one that the loader takes, else the wheel's, which is often newer
+// than the build, else that of its own CUDA.
 func nvrtc(b *model.Build) *model.JITCompiler {
 	if b.Name != "torch" {
 		return nil
@@ -212,7 +212,7 @@ func nvrtc(b *model.Build) *model.JITCompiler {
 	return &model.JITCompiler{Name: "NVRTC", Version: b.CUDANumber, From: cmp.Or(b.From, b.Path)}
 }
 
-// wheel is a compiler that one of NVIDIA's wheels brings.
+// wheel returns a compiler that one of NVIDIA's wheels brings.
 func wheel(b *model.Build, name, words string) *model.JITCompiler {
 	for _, wheel := range []string{fmt.Sprintf("%s-cu%d", name, b.CUDANumber.Major()), name} {
 		if p := b.Env.Package(wheel); p != nil {
@@ -222,7 +222,7 @@ func wheel(b *model.Build, name, words string) *model.JITCompiler {
 	return nil
 }
 
-// assemblerIfRead is a compiler that was read, nil where its version is not known.
+// assemblerIfRead returns a compiler that was read, nil where its version is not known.
 func assemblerIfRead(words string, a *facts.Assembler) *model.JITCompiler {
 	return compilerIfRead(model.JITCompiler{Name: words, Version: version.Of(a.Version), From: a.Path})
 }

@@ -23,8 +23,8 @@ func loadsLibcuda(m *model.Machine) bool {
 	return l.State == "whole" || taken != "" && taken != l.Path // it goes on after a file that is no library for it
 }
 
-// badLibcuda is what is wrong with the file that the loader takes for libcuda.so.1, as the probe names it; empty where
-// it is whole or there is none.
+// badLibcuda returns what is wrong with the file that the loader takes for libcuda.so.1, as the probe names it; empty
+// where it is whole or there is none.
 func badLibcuda(m *model.Machine) string {
 	if m.Facts.Driver.Libcuda == nil || loadsLibcuda(m) {
 		return ""
@@ -118,13 +118,13 @@ func withoutLibcuda(m *model.Machine) verdict.Finding {
 	return f
 }
 
-// otherRelease is the way where a package of the driver's release is wanted that the archive has dropped, as archives do
-// when a newer one comes.
+// otherRelease returns the way where a package of the driver's release is wanted that the archive has dropped, as
+// archives do when a newer one comes.
 func otherRelease(s pin.System, name string) pin.Step {
 	return pin.Say("where the archive has dropped that release (`" + s.Releases(name) + "` lists those that it has), upgrade the whole driver to one of these, and reboot").Instead()
 }
 
-// libcudaPackage is the package that brings libcuda.so.1 on this system: Ubuntu's and Debian's own, and NVIDIA's
+// libcudaPackage returns the package that brings libcuda.so.1 on this system: Ubuntu's and Debian's own, and NVIDIA's
 // repository's (its driver installation guide, "compute-only"). Empty where none is known, or where NVIDIA's .run
 // installer put the driver there.
 func libcudaPackage(m *model.Machine) string {

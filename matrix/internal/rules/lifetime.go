@@ -60,7 +60,7 @@ func isWindowsBranch(m *model.Machine, number int) bool {
 		slices.ContainsFunc(rows, func(b tables.Branch) bool { return b.Number() > number })
 }
 
-// laterBranch is the next branch that is maintained and drives every GPU here; none where the tables have none.
+// laterBranch returns the next branch that is maintained and drives every GPU here; none where the tables have none.
 func laterBranch(m *model.Machine, old *tables.Branch) []verdict.Pin {
 	for _, b := range tables.Rows[tables.Branch](m.Tables) {
 		// Never a branch that this rule would flag at once.
@@ -72,7 +72,7 @@ func laterBranch(m *model.Machine, old *tables.Branch) []verdict.Pin {
 	return nil
 }
 
-// branchRow is the row of a driver's branch, the first part of its version; nil where the table lacks it.
+// branchRow returns the row of a driver's branch, the first part of its version; nil where the table lacks it.
 func branchRow(m *model.Machine, driver version.Number) *tables.Branch {
 	branches := tables.Rows[tables.Branch](m.Tables)
 	i := slices.IndexFunc(branches, func(b tables.Branch) bool { return b.Number() == driver.Major() })
@@ -115,8 +115,8 @@ func matrixOutdated(m *model.Machine) []*Result {
 		Steps: []pin.Step{pin.Say("update cudacompat"), pin.Say("give newer tables with --matrix").Instead()}})
 }
 
-// newerThanTables are the releases on this machine that come after the newest of their table. Nightlies and builds from
-// source never are: no table has them.
+// newerThanTables returns the releases on this machine that come after the newest of their table. Nightlies and builds
+// from source never are: no table has them.
 func newerThanTables(m *model.Machine) []string {
 	var list []string
 	branches := tables.Rows[tables.Branch](m.Tables)

@@ -470,7 +470,7 @@ var All = []Rule{
 	},
 }
 
-// Named is the rule of an id; false for an id that no rule has.
+// Named returns the rule of an id; false for an id that no rule has.
 func Named(id string) (Rule, bool) {
 	i := slices.IndexFunc(All, func(r Rule) bool { return r.ID == id })
 	if i < 0 {

@@ -39,7 +39,7 @@ func NotLookedAt(m *model.Machine) []*Result {
 	return results
 }
 
-// closedPlaces is one note for all places of others: each by itself would be a page of notes on a shared machine.
+// closedPlaces returns one note for all places of others: each by itself would be a page of notes on a shared machine.
 func closedPlaces(closed []facts.Unread) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Note, Subject: closed[0].Place, Need: "nothing, unless you run programs as that user",
 		Message: fmt.Sprintf("%s could not be looked at: %s", closed[0].Place, closed[0].Reason),

@@ -83,7 +83,7 @@ func putBack(b *model.Build, f *verdict.Finding, lost []string) {
 	}
 }
 
-// besides is where a library lies that the loader does not find for the build; empty where it is nowhere.
+// besides returns where a library lies that the loader does not find for the build; empty where it is nowhere.
 func besides(b *model.Build, library string) string {
 	i := slices.IndexFunc(b.Beside, func(file string) bool { return path.Base(file) == library })
 	if i < 0 {
@@ -110,8 +110,8 @@ func withoutCollectives(m *model.Machine, b *model.Build, missing []string) verd
 	return f
 }
 
-// failsWithout is what becomes of a build without some libraries. Those that are opened by name are felt when they are
-// used; those that are linked keep the build from starting. Whether it starts decides what else is broken (starts).
+// failsWithout returns what becomes of a build without some libraries. Those that are opened by name are felt when they
+// are used; those that are linked keep the build from starting. Whether it starts decides what else is broken (starts).
 func failsWithout(b *model.Build, missing []string) string {
 	opened := func(prefix string) bool {
 		return !slices.ContainsFunc(missing, func(s string) bool { return !strings.HasPrefix(s, prefix) })
@@ -132,10 +132,10 @@ func failsWithout(b *model.Build, missing []string) string {
 	return doesNotStart(b)
 }
 
-// doesNotStart is compared with failsWithout's answer, too (starts).
+// doesNotStart returns compared with failsWithout's answer, too (starts).
 func doesNotStart(b *model.Build) string { return b.Name + " does not start" }
 
-// ownMissing are the libraries among those missing that the build's own package brings.
+// ownMissing returns the libraries among those missing that the build's own package brings.
 func ownMissing(b *model.Build, missing []string) []string {
 	return slices.DeleteFunc(slices.Clone(missing), func(s string) bool { return !b.OwnLibrary(s) })
 }
@@ -180,7 +180,8 @@ func withLibraries(b *model.Build) []verdict.Pin {
 		Commands: pins.Install(b.Place(), pin.Install{Packages: []string{own.Spec()}})}}
 }
 
-// distribution is the build's own one of the release that is installed, with the extra that asks for CUDA's libraries.
+// distribution returns the build's own one of the release that is installed, with the extra that asks for CUDA's
+// libraries.
 func distribution(b *model.Build) pin.Package {
 	p := pin.Package{Package: b.Name, Version: b.Version}
 	if installed := b.Env.Package(b.Name); installed != nil {
@@ -208,7 +209,7 @@ func forcedPin(e *model.Environment, wheels ...pin.Package) []verdict.Pin {
 		Commands: pins.Install(e, install)}}
 }
 
-// forcedPinFrom is forcedPin of one wheel from an index.
+// forcedPinFrom returns forcedPin of one wheel from an index.
 func forcedPinFrom(e *model.Environment, index string, wheel pin.Package) []verdict.Pin {
 	list := forcedPin(e, wheel)
 	list[0].Commands = pins.Install(e, pin.Install{Packages: []string{wheel.Spec()}, Index: index, NoDeps: true, Again: true})

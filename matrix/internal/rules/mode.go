@@ -23,7 +23,7 @@ func lets(g facts.GPU) bool {
 // someOpen reports whether some GPU lets programs in.
 func someOpen(m *model.Machine) bool { return slices.ContainsFunc(m.Listed(), lets) }
 
-// only is the setting under which programs see only the GPUs that let them in.
+// only returns the setting under which programs see only the GPUs that let them in.
 func only(m *model.Machine) string {
 	return m.Showing(func(g model.GPU) bool {
 		return slices.ContainsFunc(m.Facts.GPUs, func(f facts.GPU) bool { return f.Bus == g.Bus && lets(f) })
@@ -71,8 +71,8 @@ func cutWithoutPart(m *model.Machine, g facts.GPU) verdict.Finding {
 	return f
 }
 
-// shutParts are the nodes of a GPU's MIG devices that this process was not given or may not open; none where some part's
-// nodes are all there, for the others are somebody else's.
+// shutParts returns the nodes of a GPU's MIG devices that this process was not given or may not open; none where some
+// part's nodes are all there, for the others are somebody else's.
 func shutParts(m *model.Machine, g facts.GPU) []string {
 	if g.MIG != "on" || g.Instances <= 0 || m.Facts.Container.OwnDevices == "" || !m.Looked("devices") {
 		return nil
@@ -223,7 +223,7 @@ func processLimits(m *model.Machine) []*Result {
 	return nil
 }
 
-// spaceTooSmall is what a limit of the address space (RLIMIT_AS, ulimit -v) stops.
+// spaceTooSmall returns what a limit of the address space (RLIMIT_AS, ulimit -v) stops.
 func spaceTooSmall(m *model.Machine) *verdict.Finding {
 	space := m.Facts.Devices.AddressSpace
 	if space <= 0 || space >= max(startSpace, 2*largestMemory(m)) {
@@ -241,7 +241,7 @@ func spaceTooSmall(m *model.Machine) *verdict.Finding {
 		Source: []string{"https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-virtual-address-space"}}
 }
 
-// inGiB is a size in words; what is below one GiB is in MiB.
+// inGiB returns a size in words; what is below one GiB is in MiB.
 func inGiB(bytes int64) string {
 	if bytes < 1<<30 {
 		return fmt.Sprintf("%d MiB", bytes>>20)
@@ -249,7 +249,7 @@ func inGiB(bytes int64) string {
 	return fmt.Sprintf("%d GiB", bytes>>30)
 }
 
-// largestMemory is the memory of the largest GPU here, in bytes; 0 where none is known.
+// largestMemory returns the memory of the largest GPU here, in bytes; 0 where none is known.
 func largestMemory(m *model.Machine) int64 {
 	var most uint64
 	for _, g := range m.Facts.GPUs {

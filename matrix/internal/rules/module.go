@@ -123,7 +123,7 @@ func whyNotBuilt(m *model.Machine, kernel string) string {
 	return ""
 }
 
-// evidenceBuild is what stopped DKMS.
+// evidenceBuild returns what stopped DKMS.
 func evidenceBuild(m *model.Machine) verdict.Evidence {
 	return verdict.Evidence{Fact: "DKMS", Value: m.Facts.Machine.MakeError, From: m.Facts.Machine.MakeLog}
 }
@@ -205,7 +205,7 @@ func buildNeeds(m *model.Machine, kernel string) []pin.Step {
 	return steps
 }
 
-// prebuiltModule is Ubuntu's package of the driver's module for one kernel, made and signed by Ubuntu
+// prebuiltModule returns Ubuntu's package of the driver's module for one kernel, made and signed by Ubuntu
 // (https://documentation.ubuntu.com/server/how-to/graphics/install-nvidia-drivers/); empty elsewhere, and where the
 // driver's packages do not tell which it is.
 func prebuiltModule(m *model.Machine, kernel string) string {
@@ -320,7 +320,8 @@ func withoutNouveau(m *model.Machine, module string) []pin.Step {
 	return append(steps, pin.Say("make the initramfs again"), pin.Run(s.AsRoot("reboot")))
 }
 
-// flavour is the kernel module's that runs or, at rest, will be loaded; empty when it is not known, or chosen at boot.
+// flavour returns the kernel module's that runs or, at rest, will be loaded; empty when it is not known, or chosen at
+// boot.
 func flavour(m *model.Machine) (flavour, from string) {
 	// A version does not say which flavour of it is meant.
 	if m.Target.Driver != "" {

@@ -22,7 +22,8 @@ func baseCode(m *model.Machine, b *model.Build) []*Result {
 	return nil
 }
 
-// imageRequirements is what the images of a file say of the driver, as containerRequirements reads it in one that runs.
+// imageRequirements returns what the images of a file say of the driver, as containerRequirements reads it in one that
+// runs.
 func imageRequirements(m *model.Machine) []*Result {
 	var results []*Result
 	for _, n := range m.Requested {

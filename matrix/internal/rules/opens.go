@@ -14,7 +14,7 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// openSteps are what to install so that a package finds the libraries that it opens.
+// openSteps returns what to install so that a package finds the libraries that it opens.
 func openSteps(m *model.Machine, b *model.Build) []pin.Step {
 	steps := releaseSteps(m, b)
 	if b.Name == "ctranslate2" {
@@ -68,7 +68,7 @@ func sharesWith(b *model.Build, e tables.Extension) bool {
 	return cudnn && e.Family().Major() == b.CUDANumber.Major()
 }
 
-// releaseFor is the package's own release where that will do, else the newest, of the same CUDA if one is.
+// releaseFor returns the package's own release where that will do, else the newest, of the same CUDA if one is.
 func releaseFor(m *model.Machine, b *model.Build, fits func(tables.Extension) bool) *tables.Extension {
 	var list []tables.Extension
 	for _, e := range slices.Backward(tables.Rows[tables.Extension](m.Tables)) {
@@ -88,7 +88,7 @@ func releaseFor(m *model.Machine, b *model.Build, fits func(tables.Extension) bo
 	return nil
 }
 
-// change are the steps that put a release in the place of the one that is there, with its extras that bring
+// change returns the steps that put a release in the place of the one that is there, with its extras that bring
 // libraries.
 func change(b *model.Build, e *tables.Extension, extras bool, at pin.Place) []pin.Step {
 	if e == nil {
@@ -141,7 +141,8 @@ func wheelSteps(m *model.Machine, b *model.Build) []pin.Step {
 	return []pin.Step{command, pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(strings.Join(dirs, ":"))).Explained("before the program starts")}
 }
 
-// loader is what loads libraries before a package needs them: the loader then finds them by soname, wherever they lie.
+// loader returns what loads libraries before a package needs them: the loader then finds them by soname, wherever they
+// lie.
 func loader(b *model.Build) string {
 	if b.Name == "onnxruntime-gpu" {
 		return "onnxruntime.preload_dlls() or `import torch`"

@@ -15,7 +15,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// missingNCCL are the functions that are missing in the NCCL taken.
+// missingNCCL returns the functions that are missing in the NCCL taken.
 func missingNCCL(b *model.Build) []string {
 	list := symbolsOf(b.Missing, "nccl")
 	for _, u := range b.Unresolved {
@@ -26,7 +26,7 @@ func missingNCCL(b *model.Build) []string {
 	return list
 }
 
-// symbolsOf are the symbols of one library among what a build misses: NCCL's all begin with "nccl".
+// symbolsOf returns the symbols of one library among what a build misses: NCCL's all begin with "nccl".
 func symbolsOf(missing []string, prefix string) []string {
 	return slices.DeleteFunc(slices.Clone(missing), func(s string) bool { return !strings.HasPrefix(s, prefix) })
 }
@@ -139,9 +139,9 @@ func inAllowedRange(b *model.Build, l model.Library) bool {
 	return asked != "" && ok && err == nil
 }
 
-// mend is what the build requires where more than this library is another release's; else the wheel to install, for
-// which pip would do nothing where its twin has overwritten it; where the loader takes another file than the wheel's,
-// that has to go out of its way, and installing a wheel would change nothing.
+// mend returns what the build requires where more than this library is another release's; else the wheel to install,
+// for which pip would do nothing where its twin has overwritten it; where the loader takes another file than the
+// wheel's, that has to go out of its way, and installing a wheel would change nothing.
 func mend(l model.Library, m *model.Machine, b *model.Build, want version.Number) ([]verdict.Pin, []pin.Step) {
 	if besideOwn(b) && !b.Shadowed(l) {
 		return requirementPins(m, b), nil
@@ -168,8 +168,8 @@ func has(b *model.Build, wheel string, want version.Number) bool {
 		inAllowedRange(b, model.Library{Wheel: wheel, Version: have.Number}))
 }
 
-// requirementOf is what to install: the exact version that the build's metadata pins, else the range that its release asks
-// for, else every patch of the one it was built with.
+// requirementOf returns what to install: the exact version that the build's metadata pins, else the range that its
+// release asks for, else every patch of the one it was built with.
 func requirementOf(b *model.Build, name string, built version.Number) string {
 	if exact := b.Requires[name]; exact != "" {
 		return exact
@@ -290,9 +290,10 @@ func withWheels(m *model.Machine, b *model.Build) ([]verdict.Pin, []pin.Step) {
 		Commands: pins.Install(b.Place(), pin.Install{Packages: []string{own.Spec()}})}}, nil
 }
 
-// besidePath are the directories of installed wheels with libraries that the loader does not find there, as TensorFlow
-// 2.16.1's and 2.21.0's, whose run path leaves some out (tensorflow issue 63362). Installing again changes nothing
-// then; LD_LIBRARY_PATH does. None where the wheel of one of them is not installed: then installing comes first.
+// besidePath returns the directories of installed wheels with libraries that the loader does not find there, as
+// TensorFlow 2.16.1's and 2.21.0's, whose run path leaves some out (tensorflow issue 63362). Installing again changes
+// nothing then; LD_LIBRARY_PATH does. None where the wheel of one of them is not installed: then installing comes
+// first.
 func besidePath(b *model.Build, libraries []string) []string {
 	var dirs []string
 	for _, library := range libraries {
@@ -328,8 +329,8 @@ func packagesMixed(m *model.Machine) []*Result {
 	return results
 }
 
-// frameworksIn are the builds that load the libraries of NVIDIA's wheels in an environment: extensions and builds for the
-// CPU do not.
+// frameworksIn returns the builds that load the libraries of NVIDIA's wheels in an environment: extensions and builds
+// for the CPU do not.
 func frameworksIn(m *model.Machine, env *model.Environment) []*model.Build {
 	list := []*model.Build{}
 	for _, b := range m.Builds {
@@ -340,7 +341,8 @@ func frameworksIn(m *model.Machine, env *model.Environment) []*model.Build {
 	return list
 }
 
-// mixedWarning is a warning as long as nothing says that the file which is left fails: the next install or removal can change the file.
+// mixedWarning returns a warning as long as nothing says that the file which is left fails: the next install or removal
+// can change the file.
 func mixedWarning(m *model.Machine, env *model.Environment, name string, twins []*model.Installed) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Warning, Subject: twins[0].Name + " and " + twins[1].Name + model.PlaceOf(env.Environment),
 		Need:    "one of them",

@@ -121,8 +121,8 @@ func refusedJaxlib(m *model.Machine, b *model.Build) *facts.Hindrance {
 	return &facts.Hindrance{Kind: facts.HindranceRelease, Of: "jaxlib " + jaxlib.Version, By: "jaxlib" + row.Jaxlib, Path: row.Source[0]}
 }
 
-// comingTwin is the package with the modules of this one that a plan brings, "onnxruntime 1.23.0" or a CuPy for another
-// CUDA; empty where it brings none.
+// comingTwin returns the package with the modules of this one that a plan brings, "onnxruntime 1.23.0" or a CuPy for
+// another CUDA; empty where it brings none.
 func comingTwin(m *model.Machine, b *model.Build) string {
 	if m.Facts.Plan == nil {
 		return ""

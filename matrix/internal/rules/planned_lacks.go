@@ -15,8 +15,9 @@ import (
 // What a plan leaves open of the requirements (facts.Plan.Lacks): whether an import needs what is missing, or takes the
 // release that is there, METADATA does not tell, so it is neither called fine nor broken.
 
-// lacksOf are the requirements of a distribution, and of those that it requires, that a plan leaves open. Those that its
-// words alone leave open, and that what comes shows to have been looked at, are none; nor is another patch of torch.
+// lacksOf returns the requirements of a distribution, and of those that it requires, that a plan leaves open. Those
+// that its words alone leave open, and that what comes shows to have been looked at, are none; nor is another patch of
+// torch.
 func lacksOf(m *model.Machine, name string) (told, untold []facts.Lack) {
 	if m.Facts.Plan == nil {
 		return nil, nil
@@ -58,8 +59,8 @@ func broughtAlong(m *model.Machine, name string) bool {
 	return comes
 }
 
-// imports is what nobody can say of the import of a distribution for what a plan leaves open; empty where it leaves
-// nothing open.
+// imports returns what nobody can say of the import of a distribution for what a plan leaves open; empty where it
+// leaves nothing open.
 func imports(m *model.Machine, name string) verdict.MissingFact {
 	told, untold := lacksOf(m, name)
 	const whether = "whether it can be imported"
@@ -123,7 +124,7 @@ func andMore(n int) string {
 	return fmt.Sprintf(", and %d packages more are missing", n)
 }
 
-// lackingNames are the packages for CUDA, not judged as builds, of whose requirements a plan leaves some open.
+// lackingNames returns the packages for CUDA, not judged as builds, of whose requirements a plan leaves some open.
 func lackingNames(m *model.Machine) []*Result {
 	if m.Facts.Plan == nil {
 		return nil

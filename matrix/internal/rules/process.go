@@ -21,7 +21,7 @@ func gpusHiddenOnPurpose(m *model.Machine) bool {
 	return len(m.Facts.Container.Schedulers) > 0 || rank || other
 }
 
-// variable is what a variable of the programs that are judged is set to.
+// variable returns what a variable of the programs that are judged is set to.
 func variable(m *model.Machine, name string) verdict.Evidence {
 	from := "environment"
 	if m.Facts.Image != nil {

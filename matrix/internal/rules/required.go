@@ -36,8 +36,8 @@ func sharesLibraries(b *model.Build) bool {
 	})
 }
 
-// requirementPins is what a build asks for, all at once: what an engine that is made for another torch asks for where there is
-// one, else the release that is there with its libraries and companions.
+// requirementPins returns what a build asks for, all at once: what an engine that is made for another torch asks for
+// where there is one, else the release that is there with its libraries and companions.
 func requirementPins(m *model.Machine, b *model.Build) []verdict.Pin {
 	if pins := engineFirst(m, b); len(pins) > 0 {
 		return pins
@@ -57,7 +57,7 @@ func requirementPins(m *model.Machine, b *model.Build) []verdict.Pin {
 		Commands: pins.Commands(b, b.CUDANumber, append([]pin.Package{own}, companions...), index)}}
 }
 
-// companionsOf are the companions of a build's release where others are installed, from the index that it is from.
+// companionsOf returns the companions of a build's release where others are installed, from the index that it is from.
 func companionsOf(m *model.Machine, b *model.Build) []pin.Package {
 	if b.Name != "torch" || len(b.Rows) == 0 {
 		return nil
@@ -77,8 +77,8 @@ func companionsOf(m *model.Machine, b *model.Build) []pin.Package {
 	return list
 }
 
-// engineFirst is what puts an engine and the torch that is there together again, where one is made for another torch:
-// what goes with this torch would be the wrong release then.
+// engineFirst returns what puts an engine and the torch that is there together again, where one is made for another
+// torch: what goes with this torch would be the wrong release then.
 func engineFirst(m *model.Machine, b *model.Build) []verdict.Pin {
 	for _, engine := range pins.EnginesIn(m, b.Env) {
 		if b.Name != "torch" {

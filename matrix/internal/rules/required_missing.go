@@ -100,8 +100,8 @@ func hasRequired(m *model.Machine, want string) (present bool, couldNot string) 
 	return false, "how to look for " + want
 }
 
-// slowNVML is why NVML did not answer, if more time could have made it. Eight GPUs without persistence take 25 to 30 s to
-// initialise: a late answer is not absence.
+// slowNVML returns why NVML did not answer, if more time could have made it. Eight GPUs without persistence take 25 to
+// 30 s to initialise: a late answer is not absence.
 func slowNVML(m *model.Machine) string {
 	if s := m.Facts.Driver.NVML.Status; s == "timeout" || s == "crashed" {
 		return m.Facts.Driver.NVML.Message
@@ -150,5 +150,5 @@ func canOpenGPU(m *model.Machine) bool {
 	return own && loadsLibcuda(m) && slices.ContainsFunc(m.GPUNodes(), func(n facts.Node) bool { return n.Access == "ok" })
 }
 
-// Requirements are the things that can be required, in the order in which they are listed for people.
+// Requirements returns the things that can be required, in the order in which they are listed for people.
 func Requirements() []string { return []string{"driver", "gpu", "build", "efa"} }

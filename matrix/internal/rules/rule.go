@@ -71,27 +71,27 @@ type Result struct {
 	CPUOnly    bool                 // an error after which the build goes on without the GPU: it is reported as a warning
 }
 
-// holds is a rule that was asked, compared, and has nothing to say: it is listed as passed.
+// holds returns a rule that was asked, compared, and has nothing to say: it is listed as passed.
 func holds(subject string) []*Result { return []*Result{{Subject: subject}} }
 
-// holdsCompared is holds of a driver, a GPU and a build that were compared with each other: where nothing was, nothing was
-// judged.
+// holdsCompared returns holds of a driver, a GPU and a build that were compared with each other: where nothing was,
+// nothing was judged.
 func holdsCompared(subject string) []*Result { return []*Result{{Subject: subject, Judged: true}} }
 
-// unknown is a rule that lacks a fact.
+// unknown returns a rule that lacks a fact.
 func unknown(subject string, missing verdict.MissingFact) []*Result {
 	return []*Result{{Subject: subject, Missing: missing}}
 }
 
-// undecidable is unknown of a fact without which nobody can say whether a build works.
+// undecidable returns unknown of a fact without which nobody can say whether a build works.
 func undecidable(subject string, missing verdict.MissingFact) []*Result {
 	return []*Result{{Subject: subject, Missing: missing, Decides: true}}
 }
 
-// leftOpen is unknown of a fact without which nobody can say how it stands with the whole machine.
+// leftOpen returns unknown of a fact without which nobody can say how it stands with the whole machine.
 func leftOpen(subject string, missing verdict.MissingFact) []*Result {
 	return []*Result{{Subject: subject, Missing: missing, Open: true}}
 }
 
-// oneFinding is one finding, of its own subject.
+// oneFinding returns one finding, of its own subject.
 func oneFinding(f verdict.Finding) []*Result { return []*Result{{Subject: f.Subject, Finding: &f}} }

@@ -110,7 +110,7 @@ func missingSymbolWords(u facts.Unresolved) string {
 	return u.Symbol + " of version " + u.Version
 }
 
-// unshadow is what makes the loader take a library that serves: the wheel that the build pins, or another one's
+// unshadow returns what makes the loader take a library that serves: the wheel that the build pins, or another one's
 // absence.
 func unshadow(m *model.Machine, b *model.Build, u facts.Unresolved) ([]verdict.Pin, []pin.Step) {
 	// A wheel's file is put right by a wheel; any other is not this environment's to change.
@@ -137,7 +137,8 @@ func unshadow(m *model.Machine, b *model.Build, u facts.Unresolved) ([]verdict.P
 	return nil, []pin.Step{pin.Say(model.Removal(u.Path, u.Reason))}
 }
 
-// wheelReplaced is the wheel of a library that wants something, where it is of another release than the build pins.
+// wheelReplaced returns the wheel of a library that wants something, where it is of another release than the build
+// pins.
 func wheelReplaced(b *model.Build, by string) (wheel *model.Installed, pinned string) {
 	if wheel = b.Installed(path.Base(by)); wheel == nil {
 		return nil, ""

@@ -39,7 +39,7 @@ func gpuHealth(m *model.Machine) []*Result {
 	return results
 }
 
-// sick is one finding about a GPU, or about one that nobody can name. It takes the GPU's kind from programs,
+// sick returns one finding about a GPU, or about one that nobody can name. It takes the GPU's kind from programs,
 // since one that takes the first, or all, meets it; the other kinds go on.
 func sick(m *model.Machine, f verdict.Finding, bus string) *Result {
 	return &Result{Subject: f.Subject, Finding: &f, TakesGPU: func(kind model.GPU) bool {
@@ -112,8 +112,8 @@ var sickCodes = map[int]struct{ means, action string }{
 	16: {"it has to be reset before it can be used again", "reset-gpu"},
 }
 
-// unaskable are the GPUs of which NVML gives no handle because something is wrong with them. Code 15 that NVML answered
-// for the driver as a whole is driver-unresponsive's.
+// unaskable returns the GPUs of which NVML gives no handle because something is wrong with them. Code 15 that NVML
+// answered for the driver as a whole is driver-unresponsive's.
 func unaskable(m *model.Machine) []*Result {
 	var results []*Result
 	for _, failed := range m.Facts.Driver.NVML.Failed {
@@ -183,7 +183,7 @@ func gpuAt(m *model.Machine, bus string) string {
 	return m.GPUFound(m.Facts.GPUs[i]).Label + " at " + bus
 }
 
-// recoveryOf is the recovery action that NVML tells of the GPU at an address, empty where nobody tells.
+// recoveryOf returns the recovery action that NVML tells of the GPU at an address, empty where nobody tells.
 func recoveryOf(m *model.Machine, bus string) string {
 	for _, g := range m.Facts.GPUs {
 		if g.Bus == bus && g.Health != nil {
@@ -196,7 +196,7 @@ func recoveryOf(m *model.Machine, bus string) string {
 // xidAddress is the PCI address in an Xid's line: NVRM: Xid (PCI:0000:00:1e): 95, pid=1234, …
 var xidAddress = lazyregexp.New(`Xid \(PCI:([0-9a-fA-F:]+)`)
 
-// busOf is the address in an Xid's line in the form of facts, "0000:00:1e.0"; empty where there is none.
+// busOf returns the address in an Xid's line in the form of facts, "0000:00:1e.0"; empty where there is none.
 func busOf(line string) string {
 	found := xidAddress.FindStringSubmatch(line)
 	if found == nil {
@@ -205,7 +205,7 @@ func busOf(line string) string {
 	return strings.ToLower(found[1]) + ".0"
 }
 
-// repairSteps are by the catalogue's action (xid.csv); nil for one that is none of these.
+// repairSteps returns the steps for the catalogue's action (xid.csv); nil for one that is none of these.
 func repairSteps(m *model.Machine, action, bus string) []pin.Step {
 	const again = "if it happens again, replace the GPU or the machine"
 	switch action {
@@ -230,7 +230,7 @@ func resetSteps(m *model.Machine, bus, again string) []pin.Step {
 	return []pin.Step{pin.Say("stop what runs on the GPU"), pins.OnHost(m, s.AsRoot(reset...)).Explained(again), pins.OnHost(m, s.AsRoot("reboot")).Instead()}
 }
 
-// xidSteps are what to do after an Xid. A GPU that fell off the bus of an EC2 instance comes back on other hardware
+// xidSteps returns what to do after an Xid. A GPU that fell off the bus of an EC2 instance comes back on other hardware
 // alone.
 func xidSteps(m *model.Machine, x *tables.Xid, bus string) []pin.Step {
 	if x.Xid == 79 {
@@ -258,7 +258,7 @@ func reloadUVM(m *model.Machine) pin.Step {
 		Explained("if the machine was suspended since the driver was loaded; stop what uses the GPU first")
 }
 
-// replacement is what to do with a GPU that no reset mends.
+// replacement returns what to do with a GPU that no reset mends.
 func replacement(m *model.Machine) pin.Step {
 	if m.OnEC2() {
 		return pin.Say("replace the machine: stop and start the instance")

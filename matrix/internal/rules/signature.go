@@ -38,7 +38,7 @@ func secureBoot(m *model.Machine) []*Result {
 	return holds("driver")
 }
 
-// refusedModule is the finding of a module that this kernel does not load, with the reason.
+// refusedModule returns the finding of a module that this kernel does not load, with the reason.
 func refusedModule(m *model.Machine, why string) verdict.Finding {
 	s := m.Facts.Machine.Signatures
 	enforces := verdict.Evidence{Fact: "sig_enforce", Value: "yes", From: s.EnforcedFrom}

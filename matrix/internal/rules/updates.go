@@ -25,7 +25,7 @@ var coreNames = lazyregexp.New(`^(libnvidia-compute(-\d.*)?|libcuda1|libnvidia-m
 // driver.
 var daemonNames = lazyregexp.New(`fabric-?manager|nvidia-imex|libnvidia-nscq`)
 
-// core are the installed packages of the driver itself, with the branch that their version names.
+// core returns the installed packages of the driver itself, with the branch that their version names.
 func core(m *model.Machine) (packages []facts.DriverPackage, branches []int) {
 	for _, p := range m.Facts.Machine.Packages {
 		release, named := model.ReleaseIn(p.Version)
@@ -82,7 +82,7 @@ func driverPackagesMixed(m *model.Machine) []*Result {
 	return oneFinding(f)
 }
 
-// ofBranch are the names of those packages of the driver that are of a branch.
+// ofBranch returns the names of those packages of the driver that are of a branch.
 func ofBranch(packages []facts.DriverPackage, branch int) []string {
 	var names []string
 	for _, p := range packages {
@@ -132,7 +132,8 @@ func driverAutoUpdate(m *model.Machine) []*Result {
 	return oneFinding(f)
 }
 
-// updatable is what of the driver may be upgraded: evidence, nil for nothing, or the fact without which that cannot be known.
+// updatable returns what of the driver may be upgraded: evidence, nil for nothing, or the fact without which that
+// cannot be known.
 func updatable(m *model.Machine, u facts.Updates) (what []verdict.Evidence, unknowable verdict.MissingFact) {
 	packages, _ := core(m)
 	if failed := m.ProbeFailure("driver-packages"); failed != "" && len(packages) == 0 {
@@ -163,7 +164,7 @@ func updatable(m *model.Machine, u facts.Updates) (what []verdict.Evidence, unkn
 	return nil, verdict.MissingFact{}
 }
 
-// dnfUpdatable is a package of the driver that an enabled repository may replace. They ask for each other's exact
+// dnfUpdatable returns a package of the driver that an enabled repository may replace. They ask for each other's exact
 // version, so that one lock holds all. On Amazon Linux 2023 a repository with $releasever stays at one release until
 // somebody changes it, and is not among Repos.
 func dnfUpdatable(u facts.Updates, packages []facts.DriverPackage) []verdict.Evidence {
@@ -187,7 +188,7 @@ func lockedByDNF(patterns []string, name string) bool {
 	})
 }
 
-// holdNames are the packages to hold: the driver's meta-packages where there are some.
+// holdNames returns the packages to hold: the driver's meta-packages where there are some.
 func holdNames(m *model.Machine) []string {
 	var names []string
 	for _, p := range m.Facts.Machine.Packages {

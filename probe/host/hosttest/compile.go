@@ -36,7 +36,7 @@ func Compile(t *testing.T, root string, libs ...Library) {
 // libraries, and compiling takes longer than what reads them.
 var compiled sync.Map
 
-// made is the library, linked as gcc would. Many are made of one source: it is compiled once.
+// made returns the library, linked as gcc would. Many are made of one source: it is compiled once.
 func (lib Library) made(t *testing.T, root string) []byte {
 	t.Helper()
 	soname := filepath.Base(lib.Name)
@@ -59,7 +59,7 @@ func (lib Library) made(t *testing.T, root string) []byte {
 	})
 }
 
-// object is the library's source, compiled.
+// object returns the library's source, compiled.
 func (lib Library) object(t *testing.T) []byte {
 	return once(t, lib.Source, func(dir, out string) []string {
 		source := filepath.Join(dir, "lib.c")
@@ -68,7 +68,7 @@ func (lib Library) object(t *testing.T) []byte {
 	})
 }
 
-// once is what a command writes to out, run the first time that it is asked for by this key.
+// once returns what a command writes to out, run the first time that it is asked for by this key.
 func once(t *testing.T, key string, command func(dir, out string) []string) []byte {
 	t.Helper()
 	if made, ok := compiled.Load(key); ok {

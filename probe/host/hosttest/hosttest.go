@@ -85,7 +85,7 @@ func plantOne(t *testing.T, root string, f txtar.File) {
 	}
 }
 
-// EmptyLibrary is a shared library without anything in it, which the loader takes.
+// EmptyLibrary returns a shared library without anything in it, which the loader takes.
 func EmptyLibrary(t testing.TB) []byte {
 	t.Helper()
 	header := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(elf.EM_X86_64), Version: 1, Ehsize: 64,
@@ -113,7 +113,7 @@ func Entry(archive *txtar.Archive, name string) (string, bool) {
 	return string(archive.Files[i].Data), true
 }
 
-// Of is the host that an archive stands for: a tree at rest, or with an @env of NAME=VALUE lines a machine that
+// Of returns the host that an archive stands for: a tree at rest, or with an @env of NAME=VALUE lines a machine that
 // runs.
 func Of(t *testing.T, archive *txtar.Archive) *host.Host {
 	t.Helper()
@@ -132,7 +132,7 @@ func Of(t *testing.T, archive *txtar.Archive) *host.Host {
 	return h
 }
 
-// Tree is Of for archives that stand in a test.
+// Tree does what Of does for archives that stand in a test.
 func Tree(t *testing.T, text string) *host.Host {
 	t.Helper()
 	return Of(t, txtar.Parse([]byte(text)))

@@ -24,7 +24,7 @@ type File struct {
 	Header tar.Header // its type, its link, its mode
 }
 
-// Dir is a directory; Link, Hard, Gone and Opaque are what else stands in layers.
+// Dir returns a directory; Link, Hard, Gone and Opaque are what else stands in layers.
 func Dir(name string) File        { return File{Name: name, Header: tar.Header{Typeflag: tar.TypeDir}} }
 func Link(name, to string) File   { return of(name, to, tar.TypeSymlink) }
 func Hard(name, to string) File   { return of(name, to, tar.TypeLink) }
@@ -65,7 +65,7 @@ func Tar(t testing.TB, files []File) []byte {
 	return b.Bytes()
 }
 
-// Tree are the files of a directory.
+// Tree returns the files of a directory.
 func Tree(t testing.TB, root string) []File {
 	t.Helper()
 	var files []File
@@ -94,7 +94,7 @@ func Tree(t testing.TB, root string) []File {
 	return files
 }
 
-// Digest is how images name their parts.
+// Digest returns how images name their parts.
 func Digest(data []byte) string {
 	sum := sha256.Sum256(data)
 	return "sha256:" + hex.EncodeToString(sum[:])
@@ -121,7 +121,7 @@ func (i Image) pack(t testing.TB, layer []byte) []byte {
 	return b.Bytes()
 }
 
-// config is the image's configuration.
+// config returns the image's configuration.
 func (i Image) config(t testing.TB) []byte {
 	ids := []string{}
 	for _, l := range i.Layers {
@@ -134,7 +134,7 @@ func (i Image) config(t testing.TB) []byte {
 	return marshal(t, c)
 }
 
-// OCI are the files of an OCI layout, its documents last.
+// OCI returns the files of an OCI layout, its documents last.
 func (i Image) OCI(t testing.TB) []File {
 	t.Helper()
 	kind := map[string]string{"gzip": "+gzip", "zstd": "+zstd"}[i.Packed]
@@ -153,8 +153,8 @@ func (i Image) OCI(t testing.TB) []File {
 		File{Name: "index.json", Data: marshal(t, map[string]any{"schemaVersion": 2, "manifests": []any{manifest}})})
 }
 
-// Docker are the files of an archive of docker save, as skopeo writes them: plain layers, and names of old that lead to
-// them.
+// Docker returns the files of an archive of docker save, as skopeo writes them: plain layers, and names of old that
+// lead to them.
 func (i Image) Docker(t testing.TB) []File {
 	t.Helper()
 	var files []File

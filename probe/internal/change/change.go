@@ -26,7 +26,7 @@ type Change struct {
 	seen   map[string]bool // the builds of Apply's environment that are as they were read without what goes
 }
 
-// Apply is the environment afterwards: before is how it was read, left how it reads without what goes.
+// Apply returns the environment afterwards: before is how it was read, left how it reads without what goes.
 func (c *Change) Apply(before, left facts.Environment) facts.Environment {
 	after := left
 	c.seen = map[string]bool{}
@@ -53,7 +53,7 @@ func (c *Change) Apply(before, left facts.Environment) facts.Environment {
 	return after
 }
 
-// of is the build of that name, or nil.
+// of returns the build of that name, or nil.
 func of(builds []facts.Build, name string) *facts.Build {
 	i := slices.IndexFunc(builds, func(b facts.Build) bool { return b.Name == name })
 	if i < 0 {
@@ -72,7 +72,7 @@ func (c *Change) movesJAX() bool {
 	return slices.ContainsFunc(c.Plan.Installs, func(p facts.Planned) bool { return request.JAXPart(p.Name) })
 }
 
-// packages are the companions that stay, and those that the plan installs.
+// packages returns the companions that stay, and those that the plan installs.
 func (c *Change) packages(left []facts.Package) []facts.Package {
 	stay := slices.DeleteFunc(slices.Clone(left), func(p facts.Package) bool { return c.comes(p.Name) })
 	return append(stay, c.Coming.Packages...)
@@ -87,8 +87,8 @@ func (c *Change) StandsIn(name string, envs []facts.Environment) bool {
 	return c.comes(name) && !built && (serves || !libraryWheel(name) && !distname.Companions.Match(name))
 }
 
-// keptBuild is a build that stays: before is how it was read, without how it reads when what goes is gone, empty where it
-// does not read at all then.
+// keptBuild returns a build that stays: before is how it was read, without how it reads when what goes is gone, empty
+// where it does not read at all then.
 func (c *Change) keptBuild(before *facts.Build, without facts.Build) facts.Build {
 	if before == nil {
 		return without
@@ -126,7 +126,7 @@ func (c *Change) keptBuild(before *facts.Build, without facts.Build) facts.Build
 	return b
 }
 
-// remainingHindrances are the hindrances of a build that what comes does not mend.
+// remainingHindrances returns the hindrances of a build that what comes does not mend.
 func (c *Change) remainingHindrances(b *facts.Build) []facts.Hindrance {
 	return slices.DeleteFunc(slices.Clone(b.Hindrances), func(h facts.Hindrance) bool { return c.mends(b, h) })
 }
@@ -144,8 +144,9 @@ func (c *Change) mends(b *facts.Build, h facts.Hindrance) bool {
 	return h.Kind == facts.HindranceSpoiled && c.comes(c.Files[h.Path])
 }
 
-// leads are the distributions that go or come and to which a build's files, or its metadata, lead: its framework, the
-// wheels of its libraries, and of those that are missing without what goes, which a library of a library may have asked for.
+// leads returns the distributions that go or come and to which a build's files, or its metadata, lead: its framework,
+// the wheels of its libraries, and of those that are missing without what goes, which a library of a library may have
+// asked for.
 func (c *Change) leads(b *facts.Build, missing []string) []string {
 	var names []string
 	add := func(name string) {
@@ -183,8 +184,8 @@ func (c *Change) leads(b *facts.Build, missing []string) []string {
 	return names
 }
 
-// wheelOver is the wheel that comes and puts its library in the place of one that stays: nvidia-nccl-cu13's libnccl.so.2 in
-// that of nvidia-nccl-cu12.
+// wheelOver returns the wheel that comes and puts its library in the place of one that stays: nvidia-nccl-cu13's
+// libnccl.so.2 in that of nvidia-nccl-cu12.
 func (c *Change) wheelOver(file string) string {
 	_, below, ok := strings.Cut(file, "/site-packages/nvidia/")
 	if !ok {

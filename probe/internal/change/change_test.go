@@ -11,7 +11,7 @@ import (
 
 const site = "/opt/venv/lib/python3.12/site-packages/"
 
-// torch is one that loads the cuDNN of a wheel, which it pins.
+// torch returns one that loads the cuDNN of a wheel, which it pins.
 func torch() facts.Build {
 	return facts.Build{Name: "torch", Version: "2.6.0+cu124", Path: site + "torch",
 		Requires: map[string]string{"nvidia-cudnn-cu12": "9.1.0.70", "nvidia-nvjitlink-cu12": "12.4.127"},

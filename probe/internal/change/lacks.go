@@ -17,7 +17,7 @@ type Installed interface {
 // maxLacks is how many requirements of one distribution are told: an engine without any lacks a hundred.
 const maxLacks = 20
 
-// Lacks are the requirements that the plan leaves open: of what comes, and of the builds that stay and what these
+// Lacks returns the requirements that the plan leaves open: of what comes, and of the builds that stay and what these
 // require in turn. A resolver fulfils those of what it installs, and not those of what stays; nor does it see any where
 // it was told to leave them alone.
 func (c *Change) Lacks(env facts.Environment, arch string, have Installed) []facts.Lack {
@@ -87,8 +87,8 @@ func slicesKey(list []string) string {
 	return key
 }
 
-// requirements are those of a distribution as it is afterwards; known is false where nobody tells them. Those of what a
-// resolver installs it has fulfilled, so there are none to follow.
+// requirements returns those of a distribution as it is afterwards; known is false where nobody tells them. Those of
+// what a resolver installs it has fulfilled, so there are none to follow.
 func (w *walk) requirements(name string) (lines []string, known bool) {
 	i := slices.IndexFunc(w.Plan.Installs, func(p facts.Planned) bool { return p.Name == name })
 	switch {

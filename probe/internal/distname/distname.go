@@ -37,7 +37,7 @@ var Reported = Names{"torchvision", "torchaudio", "torchcodec", "torchao", "trit
 	"flashinfer", "flashinfer-python", "flash-attn", "xformers", "bitsandbytes", "deepspeed", "lmdeploy", "onnxruntime", "onnxruntime-gpu",
 	"ctranslate2", "transformer-engine", "faiss-gpu", "faiss-gpu-cu11", "faiss-gpu-cu12", "llama-cpp-python", "tensorrt", "tensorrt-llm"}
 
-// Normal is PEP 503's form of a distribution's name: each run of "-", "_" and "." is one hyphen.
+// Normal returns PEP 503's form of a distribution's name: each run of "-", "_" and "." is one hyphen.
 func Normal(name string) string {
 	normal := []byte(strings.ToLower(name))
 	n := 0
@@ -56,7 +56,7 @@ func Normal(name string) string {
 // JAXPlugin matches the distributions that bring CUDA to JAX, and the CUDA family that they are for.
 var JAXPlugin = lazyregexp.New(`^jax-cuda(\d+)-plugin$`)
 
-// OfConda is pip's name for one of conda's packages.
+// OfConda returns pip's name for one of conda's packages.
 func OfConda(name string) string {
 	if twin := condaTwins[name]; twin != "" {
 		return twin

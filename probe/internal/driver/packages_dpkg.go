@@ -68,7 +68,7 @@ func parseDpkgStatus(r io.Reader) ([]facts.DriverPackage, error) {
 	return list, stanzas.Err()
 }
 
-// splitStanza is a bufio.SplitFunc that splits before each package's name. The first letter of "Package" is rare,
+// splitStanza returns a bufio.SplitFunc that splits before each package's name. The first letter of "Package" is rare,
 // unlike a line's end, so searching for it takes a fifth of the time.
 func splitStanza(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	for at := 0; ; at++ {

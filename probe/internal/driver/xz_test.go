@@ -79,7 +79,7 @@ func TestWindowCap(t *testing.T) {
 	}
 }
 
-// claiming is an .xz file whose only block claims another dictionary.
+// claiming returns an .xz file whose only block claims another dictionary.
 func claiming(packed []byte, dictionary byte) []byte {
 	packed = bytes.Clone(packed)
 	header := packed[12 : 12+(int(packed[12])+1)*4]

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// versioned is a library that defines a function in the last of its symbol versions, and is linked with others.
+// versioned returns a library that defines a function in the last of its symbol versions, and is linked with others.
 func versioned(t *testing.T, name, source string, versions []string, needs ...string) hosttest.Library {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "versions")

@@ -88,7 +88,7 @@ func noteSite(b *facts.Build, p pyenv.Prefix, dir string, index *pydist.Index) {
 	}
 }
 
-// frameworkCUDA is the CUDA of an environment's framework; empty where none is for CUDA.
+// frameworkCUDA returns the CUDA of an environment's framework; empty where none is for CUDA.
 func frameworkCUDA(e *facts.Environment) string {
 	i := slices.IndexFunc(e.Builds, func(b facts.Build) bool { return b.Accelerator == "cuda" })
 	if i < 0 {

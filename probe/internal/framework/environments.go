@@ -19,8 +19,8 @@ func Read(h *host.Host, envs []string) (pyenv.Found, error) {
 	return ReadTelling(h, envs, func(pyenv.Found) {})
 }
 
-// ReadTelling is Read that tells after each environment what it has by then, for a reader who may not wait for the
-// rest.
+// ReadTelling does what Read does and tells after each environment what it has by then, for a reader who may not wait
+// for the rest.
 func ReadTelling(h *host.Host, envs []string, soFar func(pyenv.Found)) (pyenv.Found, error) {
 	s := &pyenv.Search{Host: h, Seen: map[string]int{}, OnPath: map[string]bool{}}
 	var needed []string // where the environments that count are

@@ -193,7 +193,7 @@ func minorCUDA(s *pyenv.Site, h *host.Host, b *facts.Build, modules []string) {
 	}
 }
 
-// requiredFramework is the framework that a distribution asks for, empty where it asks for none.
+// requiredFramework returns the framework that a distribution asks for, empty where it asks for none.
 func requiredFramework(s *pyenv.Site, h *host.Host, b *facts.Build) string {
 	metadata := s.Index(h).At(b.Path).Metadata()
 	if jaxPart.MatchString(b.Name) {
@@ -222,9 +222,9 @@ func needs(s *pyenv.Site, h *host.Host, read pyimport.LazyTrace, framework strin
 	})
 }
 
-// codeWithoutModule is that a distribution with CUDA code, or with a library that says by its name that it has some, or with a module
-// and named for CUDA, needs what the environment does not have: the framework that it imports, or the distribution that
-// holds its library.
+// codeWithoutModule returns that a distribution with CUDA code, or with a library that says by its name that it has
+// some, or with a module and named for CUDA, needs what the environment does not have: the framework that it imports,
+// or the distribution that holds its library.
 func codeWithoutModule(s *pyenv.Site, h *host.Host, b *facts.Build, r pyimport.LazyTrace, record *pydist.Record) []facts.Hindrance {
 	if len(b.SASS)+len(b.PTX) == 0 && b.CUDA == "" && !slices.ContainsFunc(record.LargeLibraries(), pydist.FamilyFile.MatchString) &&
 		(!pydist.NamedForCUDA.MatchString(b.Name) || len(librariesOf(b, h, s, record)) == 0) {
@@ -252,7 +252,7 @@ func hasFramework(s *pyenv.Site, h *host.Host, framework string) bool {
 // nvidia-libnvcomp-cu12 one that libcudf-cu12 is linked to.
 var libraryWheel = lazyregexp.New(`^(nvidia-)?lib\w+-cu\d+$`)
 
-// libraryDist is a distribution with its libraries that one requires and the environment does not have.
+// libraryDist returns a distribution with its libraries that one requires and the environment does not have.
 func libraryDist(s *pyenv.Site, h *host.Host, b *facts.Build) string {
 	for _, r := range s.Index(h).At(b.Path).Requires() {
 		if libraryWheel.MatchString(r.Name) && !r.Elsewhere() && s.Index(h).Find(r.Name) == nil {
@@ -266,8 +266,9 @@ func libraryDist(s *pyenv.Site, h *host.Host, b *facts.Build) string {
 // by code of which their sources tell little: torch.ops.load_library, or an import whose failure is only logged.
 var mainModule = lazyregexp.New(`^\w+/_(moe_)?C(_stable_libtorch)?(\.[\w-]+)?\.so$`)
 
-// librariesGone is that a distribution's libraries are all gone, where their names or what it requires tell that they were for
-// the GPU: what is left is its metadata. Or one is gone that has its kernels for torch, or that is its own module.
+// librariesGone returns that a distribution's libraries are all gone, where their names or what it requires tell that
+// they were for the GPU: what is left is its metadata. Or one is gone that has its kernels for torch, or that is its
+// own module.
 func librariesGone(s *pyenv.Site, h *host.Host, b *facts.Build, names []string) []facts.Hindrance {
 	there := func(name string) bool { return !pyenv.Absent(h, path.Join(s.Dir, name)) }
 	if own := slices.DeleteFunc(slices.Clone(names), bundledLibrary.MatchString); len(own) > 0 {

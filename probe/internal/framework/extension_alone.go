@@ -53,8 +53,8 @@ type refusal struct {
 	missing []string
 }
 
-// firstRefused is that of the first of a package's libraries that need CUDA's. Where one of them gets all it needs there is
-// none: packages carry variants of which one is enough.
+// firstRefused returns that of the first of a package's libraries that need CUDA's. Where one of them gets all it needs
+// there is none: packages carry variants of which one is enough.
 func firstRefused(s *pyenv.Site, h *host.Host, b *facts.Build, r pyimport.LazyTrace, names []string) (first *refusal, err error) {
 	brought := func(library string) bool { return len(requiredLibrary(s, h, b.Path, library)) > 0 }
 	counts := func(library string) bool { return loader.CUDAStem(library) != "" || brought(library) }
@@ -125,7 +125,7 @@ func supply(s *pyenv.Site, h *host.Host, p *ldso.Process, info string) error {
 	return nil
 }
 
-// requiredLibrary is where a distribution, or one that it requires, at any depth, has a library by its RECORD.
+// requiredLibrary returns where a distribution, or one that it requires, at any depth, has a library by its RECORD.
 func requiredLibrary(s *pyenv.Site, h *host.Host, info, library string) []string {
 	var list []string
 	for _, dist := range pyimport.RequiredFrom(s, h, info) {
@@ -148,7 +148,7 @@ func bringsLibrary(metadata *pydist.Metadata, library string, extras bool) bool 
 		func(name string) bool { return metadata.Names(name, extras) })
 }
 
-// ownerOf is the distribution, of one and those that it requires, that lists a file.
+// ownerOf returns the distribution, of one and those that it requires, that lists a file.
 func ownerOf(s *pyenv.Site, h *host.Host, info, file string) string {
 	for _, dist := range pyimport.RequiredFrom(s, h, info) {
 		if s.Index(h).At(dist).Record().Has(strings.TrimPrefix(file, path.Dir(dist)+"/")) {

@@ -19,8 +19,8 @@ import (
 
 const aloneLibrary = hosttest.Site + "search/_search_gpu.so"
 
-// aloneTree is a site with a package that needs no framework: its library needs CUDA's runtime and cuBLAS, which its
-// requirements bring and its Python code loads by their paths, for its run path does not lead there.
+// aloneTree returns a site with a package that needs no framework: its library needs CUDA's runtime and cuBLAS, which
+// its requirements bring and its Python code loads by their paths, for its run path does not lead there.
 func aloneTree(t *testing.T) string {
 	root := t.TempDir()
 	const runtime, cublas, cublasLt = hosttest.Site + "nvidia/cuda_runtime/lib/libcudart.so.12",

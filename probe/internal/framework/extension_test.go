@@ -40,8 +40,8 @@ func TestLoadedOf(t *testing.T) {
 	}
 }
 
-// fatSource is C source of a library with one container of code, in the layout that package fatbin describes: machine
-// code for each capability and PTX of version 8.7 for the last, and padding that makes the file large.
+// fatSource returns the C source of a library with one container of code, in the layout that package fatbin describes:
+// machine code for each capability and PTX of version 8.7 for the last, and padding that makes the file large.
 func fatSource(capabilities ...int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "__asm__(\".pushsection .nv_fatbin, \\\"a\\\"\\n.balign 8\\n.long 0xBA55ED50\\n.short 1, "+

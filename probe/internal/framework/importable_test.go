@@ -18,7 +18,7 @@ import (
 // umath is a module of NumPy's.
 const umath = "numpy/_core/_umath.cpython-312-x86_64-linux-gnu.so"
 
-// xgboostTree is an environment with the metadata of an XGBoost for the GPU, and of the NumPy that it requires.
+// xgboostTree returns an environment with the metadata of an XGBoost for the GPU, and of the NumPy that it requires.
 func xgboostTree(t *testing.T) string {
 	root := t.TempDir()
 	for name, text := range map[string]string{
@@ -37,7 +37,7 @@ func xgboostTree(t *testing.T) string {
 	return root
 }
 
-// hindrancesOf are those of the only build of the environment, what is started here being in a directory.
+// hindrancesOf returns those of the only build of the environment, what is started here being in a directory.
 func hindrancesOf(t *testing.T, root string, variables map[string]string) []facts.Hindrance {
 	t.Helper()
 	found, err := Read(&host.Host{Root: root, Env: variables}, []string{"/opt/venv"})

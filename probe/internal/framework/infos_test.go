@@ -13,7 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// gpuSite is an environment with a distribution "boost" whose library holds code for a GPU, and the library's size.
+// gpuSite returns an environment with a distribution "boost" whose library holds code for a GPU, and the library's
+// size.
 func gpuSite(t *testing.T) (root string, size int64) {
 	root = t.TempDir()
 	hosttest.Compile(t, root, hosttest.Library{Name: hosttest.Site + "boost/lib/libboost.so", Source: fatSource(80, 90)})
@@ -33,7 +34,7 @@ func writeInfo(t *testing.T, root, dir, name, version string, size int64) {
 		fmt.Sprintf("boost/__init__.py,sha256=x,0\nboost/lib/libboost.so,sha256=x,%d\n", size))
 }
 
-// buildsOf are the names and versions of the environment's builds, and what hinders them.
+// buildsOf returns the names and versions of the environment's builds, and what hinders them.
 func buildsOf(t *testing.T, root string) []string {
 	t.Helper()
 	found, err := Read(&host.Host{Root: root, Rest: true}, []string{"/opt/venv"})

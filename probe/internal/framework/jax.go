@@ -56,8 +56,8 @@ func jaxBuild(h *host.Host, s *pyenv.Site) (*facts.Build, error) {
 	return b, failed.Err()
 }
 
-// otherJaxlib is that jax requires another release of jaxlib than the one that is there. Its metadata has the range
-// that it compares when it is imported (jax/_src/lib/__init__.py, check_jaxlib_version).
+// otherJaxlib returns that jax requires another release of jaxlib than the one that is there. Its metadata has the
+// range that it compares when it is imported (jax/_src/lib/__init__.py, check_jaxlib_version).
 func otherJaxlib(h *host.Host, s *pyenv.Site, jaxlib *facts.Package) []facts.Hindrance {
 	jax := s.Dist("jax")
 	if jax == nil {
@@ -72,8 +72,8 @@ func otherJaxlib(h *host.Host, s *pyenv.Site, jaxlib *facts.Package) []facts.Hin
 	return nil
 }
 
-// pluginFamily is the CUDA family of the plugin that JAX finds by its directory, whatever became of its metadata; empty
-// where there is none. Of two, JAX takes the newer.
+// pluginFamily returns the CUDA family of the plugin that JAX finds by its directory, whatever became of its metadata;
+// empty where there is none. Of two, JAX takes the newer.
 func pluginFamily(h *host.Host, s *pyenv.Site) string {
 	family := ""
 	for _, dir := range s.Path {

@@ -55,7 +55,7 @@ func ofTorch(names []string, torch *facts.Build) []string {
 	})
 }
 
-// frameworkIn is the framework of which one of some libraries is; empty where none is.
+// frameworkIn returns the framework of which one of some libraries is; empty where none is.
 func frameworkIn(needed []string) string {
 	for _, library := range needed {
 		if m := loader.FrameworkLibrary.FindStringSubmatch(library); m != nil {

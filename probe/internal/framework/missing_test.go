@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// completeTorch is a site with all that a torch for CUDA needs: its own libraries, cuDNN with a part that it opens by
-// name, and NVRTC behind libcaffe2_nvrtc.so.
+// completeTorch returns a site with all that a torch for CUDA needs: its own libraries, cuDNN with a part that it opens
+// by name, and NVRTC behind libcaffe2_nvrtc.so.
 func completeTorch(t *testing.T) string {
 	root := t.TempDir()
 	rpath := []string{"-Wl,--disable-new-dtags,-rpath,$ORIGIN:$ORIGIN/lib:$ORIGIN/../../nvidia/cudnn/lib:" +

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// pairedTorch is completeTorch with an extension "ours", whose libraries are compiled from the sources given by name
-// and linked to torch; that of the source "cudart" needs the runtime of CUDA 13 too, which is nowhere.
+// pairedTorch returns completeTorch with an extension "ours", whose libraries are compiled from the sources given by
+// name and linked to torch; that of the source "cudart" needs the runtime of CUDA 13 too, which is nowhere.
 func pairedTorch(t *testing.T, metadata string, sources map[string]string) string {
 	root := completeTorch(t)
 	record := ""

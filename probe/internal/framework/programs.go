@@ -58,7 +58,7 @@ func readPrograms(h *host.Host, failed *host.Errors) []facts.Environment {
 	return list
 }
 
-// places are where a program may be: for whoever asks in his home, in a tree at rest in every home.
+// places returns where a program may be: for whoever asks in his home, in a tree at rest in every home.
 func (p program) places(h *host.Host) []string {
 	places := slices.Clone(p.roots)
 	for _, home := range pyenv.Homes(h) {
@@ -71,7 +71,7 @@ func (p program) places(h *host.Host) []string {
 	return places
 }
 
-// builds are a program's backends under one root: one for each CUDA, what has none by its name or needs in all.
+// builds returns a program's backends under one root: one for each CUDA, what has none by its name or needs in all.
 func (p program) builds(h *host.Host, root string, failed *host.Errors) []facts.Build {
 	var list []facts.Build
 	for _, pattern := range p.files {
@@ -131,7 +131,7 @@ func readBackend(h *host.Host, root string, b *facts.Build) error {
 
 var backendName = lazyregexp.New(`cuda_v(\d\d)`)
 
-// backendCUDA is the family of CUDA that a library is for, by what it needs, else by its name; variant is what the
+// backendCUDA returns the family of CUDA that a library is for, by what it needs, else by its name; variant is what the
 // program itself calls it, "cuda_v12".
 func backendCUDA(h *host.Host, root, file string) (cuda, variant string) {
 	if m := backendName.FindStringSubmatch(strings.TrimPrefix(file, root)); m != nil {

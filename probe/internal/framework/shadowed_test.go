@@ -18,8 +18,8 @@ const (
 	preload = `        _preload_cuda_deps("nvjitlink", "libnvJitLink.so.*[0-9]")` + "\n"
 )
 
-// torchTree is a site with a torch as its wheels are laid out: torch's own libraries have a DT_RPATH to the wheels of
-// CUDA, and these a DT_RUNPATH to one another, which LD_LIBRARY_PATH comes before.
+// torchTree returns a site with a torch as its wheels are laid out: torch's own libraries have a DT_RPATH to the wheels
+// of CUDA, and these a DT_RUNPATH to one another, which LD_LIBRARY_PATH comes before.
 func torchTree(t *testing.T) string {
 	root := t.TempDir()
 	versions := filepath.Join(t.TempDir(), "versions")

@@ -11,8 +11,8 @@ import (
 	"cudacompat/probe/internal/pyimport"
 )
 
-// tritonAlone is a Triton in an environment without a torch that would be judged in its stead, and what keeps it from
-// compiling: its library or its ptxas is not as it was installed.
+// tritonAlone returns a Triton in an environment without a torch that would be judged in its stead, and what keeps it
+// from compiling: its library or its ptxas is not as it was installed.
 func tritonAlone(h *host.Host, s *pyenv.Site, env *facts.Environment) (*facts.Build, error) {
 	dist := s.Dist("triton")
 	if dist == nil || path.Dir(dist.Path) != s.Dir || pyenv.Has(env.Builds, "torch") {
@@ -33,7 +33,7 @@ func tritonAlone(h *host.Host, s *pyenv.Site, env *facts.Environment) (*facts.Bu
 	return b, err
 }
 
-// withoutTool is the first assembler that Triton would start and cannot: one that a variable names, else its own.
+// withoutTool returns the first assembler that Triton would start and cannot: one that a variable names, else its own.
 func withoutTool(s *pyenv.Site, h *host.Host, dist *facts.Package) *facts.Hindrance {
 	named := assemblersNamed(h, &host.Errors{}) // readEnvironment tells of what cannot be read
 	for _, a := range append(slices.Clone(named), faulty(s, h, dist)...) {
@@ -66,7 +66,7 @@ func withFaults(s *pyenv.Site, h *host.Host, list []facts.Assembler) []facts.Ass
 	return list
 }
 
-// faulty are the assemblers that a Triton's RECORD lists and that cannot be started.
+// faulty returns the assemblers that a Triton's RECORD lists and that cannot be started.
 func faulty(s *pyenv.Site, h *host.Host, dist *facts.Package) []facts.Assembler {
 	var list []facts.Assembler
 	for _, p := range assemblerPlaces {
@@ -83,7 +83,7 @@ func faulty(s *pyenv.Site, h *host.Host, dist *facts.Package) []facts.Assembler 
 
 const notExecutable = "not executable"
 
-// notStarted is why a program cannot be started, empty where it can be or where that is not known.
+// notStarted returns why a program cannot be started, empty where it can be or where that is not known.
 func notStarted(h *host.Host, file string) string {
 	f, err := h.Open(file)
 	if host.Absent(err) {

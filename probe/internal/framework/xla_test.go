@@ -22,7 +22,7 @@ const (
 		"  _load(\"nccl\", [\"libnccl.so.2\"])\n"
 )
 
-// jaxTree is a site with a JAX as its wheels are laid out: the plugin needs no library of CUDA's and opens all.
+// jaxTree returns a site with a JAX as its wheels are laid out: the plugin needs no library of CUDA's and opens all.
 func jaxTree(t *testing.T) string {
 	root := torchTree(t)
 	if err := os.RemoveAll(filepath.Join(root, hosttest.Site, "torch")); err != nil {
@@ -48,7 +48,7 @@ func jaxTree(t *testing.T) string {
 	return root
 }
 
-// onlyBuild is the one build of a tree.
+// onlyBuild returns the one build of a tree.
 func onlyBuild(t *testing.T, root string, env map[string]string) facts.Build {
 	t.Helper()
 	found, err := Read(&host.Host{Root: root, Env: env}, []string{"/opt/venv"})

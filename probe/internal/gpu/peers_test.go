@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// bridge is a bridge's configuration with Access Control Services behind another capability.
+// bridge returns a bridge's configuration with Access Control Services behind another capability.
 func bridge(control uint16) []byte {
 	config := make([]byte, 4096)
 	binary.LittleEndian.PutUint32(config[0x100:], 0x148<<20|1<<16|0x0001)

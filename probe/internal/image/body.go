@@ -69,7 +69,7 @@ func (f *open) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Summary is what was kept of a Python file in place of its text; nil where that is not so.
+// Summary returns what was kept of a Python file in place of its text; nil where that is not so.
 func (f *open) Summary() *pysource.Summary {
 	if f.python.n == 0 {
 		return nil
@@ -82,7 +82,7 @@ func (f *open) Summary() *pysource.Summary {
 	return &sum
 }
 
-// Sought is the file for those who look for what was looked for when it went by: the rest reads as zeros.
+// Sought returns the file for those who look for what was looked for when it went by: the rest reads as zeros.
 func (f *open) Sought() io.ReaderAt { return sought{f} }
 
 type sought struct{ *open }

@@ -114,7 +114,7 @@ func (w *watcher) wants(off, end int64) {
 	w.want = slices.Replace(w.want, i, j, span{off, end})
 }
 
-// keeps is wants for what is kept in any case.
+// keeps does what wants does for what is kept in any case.
 func (w *watcher) keeps(off, end int64) {
 	if len(w.keep) >= maxRanges {
 		w.spilled = true
@@ -195,7 +195,7 @@ type segment struct {
 	flags  elf.ProgFlag
 }
 
-// segments are those of which b, the file's beginning, has the headers.
+// segments returns those of which b, the file's beginning, has the headers.
 func (w *watcher) segments(b []byte) (list []segment) {
 	at := le.Uint64(b[32:])
 	for range le.Uint16(b[56:]) {
@@ -406,7 +406,7 @@ func appendPiece(list []piece, p piece) []piece {
 	return append(list, p)
 }
 
-// mergeSpans are spans in order, apart from one another.
+// mergeSpans returns spans in order, apart from one another.
 func mergeSpans(list []span) []span {
 	slices.SortFunc(list, func(a, b span) int { return int(min(max(a.off-b.off, -1), 1)) })
 	var all []span
@@ -420,7 +420,7 @@ func mergeSpans(list []span) []span {
 	return all
 }
 
-// tables are the sections that the loader reads, and those of fat binaries alone.
+// tables returns the sections that the loader reads, and those of fat binaries alone.
 func (w *watcher) tables() (tables, fatbins []span) {
 	file, err := w.sections()
 	if err != nil || len(file.Sections) == 0 {
@@ -462,8 +462,8 @@ func (w *watcher) tables() (tables, fatbins []span) {
 	return tables, fatbins
 }
 
-// nameRead is how much behind a table of names can be read with its last ones, beyond tableRead: a name is read with 64
-// bytes, and with four times as many until it ends in them (package ldso).
+// nameRead returns how much behind a table of names can be read with its last ones, beyond tableRead: a name is read
+// with 64 bytes, and with four times as many until it ends in them (package ldso).
 func (w *watcher) nameRead(table span) int64 {
 	names := make([]byte, min(table.end-table.off, textRead))
 	if _, err := w.ReadAt(names, table.end-int64(len(names))); err != nil && !errors.Is(err, io.EOF) {
@@ -485,7 +485,7 @@ func (w *watcher) nameRead(table span) int64 {
 
 var errLargeNames = errors.New("its section names are larger than any known")
 
-// sections is the file's section table, unless it would take much memory.
+// sections returns the file's section table, unless it would take much memory.
 func (w *watcher) sections() (*elf.File, error) {
 	var head, section [64]byte
 	if _, err := w.ReadAt(head[:], 0); err != nil {
@@ -523,7 +523,7 @@ func (w *watcher) ReadAt(p []byte, off int64) (int, error) {
 func (w *watcher) Size() int64  { return w.size }
 func (w *watcher) Close() error { return nil }
 
-// numbers is where the numbers stand that a library of cuDNN's exports.
+// numbers returns where the numbers stand that a library of cuDNN's exports.
 func (w *watcher) numbers(name string) []span {
 	if !strings.HasPrefix(name, "libcudnn") {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// header is the beginning of a library of 64-bit little-endian machines, with its program headers.
+// header returns the beginning of a library of 64-bit little-endian machines, with its program headers.
 func header(segments ...elf.Prog64) []byte {
 	b := make([]byte, 64, 64+56*len(segments))
 	copy(b, "\x7fELF\x02\x01\x01")

@@ -61,7 +61,7 @@ type Config struct {
 // containerd, oci.WithDefaultPathEnv).
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// Env are the variables of what is started from the image, but for HOME, which a file of it tells.
+// Env returns the variables of what is started from the image, but for HOME, which a file of it tells.
 func (c Config) Env() map[string]string {
 	env := map[string]string{"PATH": defaultPath, "PWD": "/"}
 	for _, line := range c.Config.Env {
@@ -94,7 +94,7 @@ func (c Config) startable() error {
 	return nil
 }
 
-// Start is the program that is started from the image; empty where it names none.
+// Start returns the program that is started from the image; empty where it names none.
 func (c Config) Start() string {
 	for _, words := range [][]string{c.Config.Entrypoint, c.Config.Cmd} {
 		if len(words) > 0 {
@@ -124,7 +124,7 @@ func (i *Image) miss(name string) {
 	}
 }
 
-// Missed are the files of which more would have been read than was kept: what they hold is not known.
+// Missed returns the files of which more would have been read than was kept: what they hold is not known.
 func (i *Image) Missed() []string {
 	i.lock.Lock()
 	defer i.lock.Unlock()
@@ -292,7 +292,7 @@ func mismatch(what, want, have string) error {
 	return fmt.Errorf("%s is not what the image says: its digest is %s, not %s", what, short(have), short(want))
 }
 
-// short is the beginning of a digest.
+// short returns the beginning of a digest.
 func short(digest string) string { return digest[:min(len(digest), len("sha256:")+12)] }
 
 var hexDigest = lazyregexp.New(`[0-9a-f]{64}`)
@@ -345,7 +345,7 @@ func (e *ManyError) Error() string {
 	return fmt.Sprintf("it holds several images: %s", strings.Join(e.Names, ", "))
 }
 
-// verifiedDocument is a document by its digest.
+// verifiedDocument returns a document by its digest.
 func verifiedDocument(src source, digest string) ([]byte, error) {
 	name, err := blob(digest)
 	if err != nil {
@@ -362,7 +362,7 @@ func verifiedDocument(src source, digest string) ([]byte, error) {
 	return data, nil
 }
 
-// blob is where a layout has what a digest names.
+// blob returns where a layout has what a digest names.
 func blob(digest string) (string, error) {
 	sum, ok := strings.CutPrefix(digest, "sha256:")
 	if !ok || len(sum) != 64 || hexDigest.FindString(sum) != sum {

@@ -20,7 +20,7 @@ import (
 	"cudacompat/probe/host/imagetest"
 )
 
-// read is an image of layers, from a stream.
+// read returns an image of layers, from a stream.
 func read(t *testing.T, layers ...[]imagetest.File) (*Image, error) {
 	t.Helper()
 	i := imagetest.Image{Packed: "gzip"}
@@ -34,7 +34,7 @@ func read(t *testing.T, layers ...[]imagetest.File) (*Image, error) {
 	return image, err
 }
 
-// shown is what stands at every place of an image, in order.
+// shown returns what stands at every place of an image, in order.
 func shown(t *testing.T, i *Image, dir string) []string {
 	t.Helper()
 	entries, err := i.ReadDir(dir)

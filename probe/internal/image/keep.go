@@ -41,8 +41,8 @@ func keepsWhole(name string, size int64) bool {
 	return size <= anyText && !idleFile.MatchString(name)
 }
 
-// clean is a name of a tar archive as a path of the tree; what would lead above the root stays at the root, as where a
-// runtime unpacks it.
+// clean returns a name of a tar archive as a path of the tree; what would lead above the root stays at the root, as
+// where a runtime unpacks it.
 func clean(name string) (dir, base string) {
 	name = path.Clean("/" + name)
 	if name == "/" {

@@ -159,7 +159,7 @@ const (
 	zstdSkip  = "\x2a\x4d\x18" // behind a byte from 0x50 to 0x5f: a frame that is passed over (RFC 8878)
 )
 
-// unpack is what a reader holds, unpacked if it is packed.
+// unpack returns what a reader holds, unpacked if it is packed.
 func unpack(raw *bufio.Reader) (io.Reader, func(), error) {
 	head, _ := raw.Peek(4)
 	switch {
@@ -225,7 +225,7 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// entry is what a header tells; nil for what is no file.
+// entry returns what a header tells; nil for what is no file.
 func (s *shelf) entry(h *tar.Header) (*entry, error) {
 	e := &entry{}
 	switch h.Typeflag {
@@ -269,7 +269,7 @@ func (s *shelf) entry(h *tar.Header) (*entry, error) {
 	return e, nil
 }
 
-// sayable is as much of a name as a sentence has room for; one of an archive can have a megabyte.
+// sayable returns as much of a name as a sentence has room for; one of an archive can have a megabyte.
 func sayable(name string) string {
 	if len(name) > 300 {
 		return name[:300] + "…"

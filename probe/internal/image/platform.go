@@ -27,7 +27,7 @@ func ParsePlatform(text string) (string, error) {
 	return name, nil
 }
 
-// platform is an image's, by its configuration.
+// platform returns an image's, by its configuration.
 func (c Config) platform() string { return platformName(c.OS, c.Architecture, c.Variant) }
 
 func platformName(os, architecture, variant string) string {
@@ -49,8 +49,8 @@ type offer struct {
 // maxImages bounds those of an index. Docker's official images have some twenty, with an attestation for each.
 const maxImages = 1000
 
-// offers are the images of an index, each once. Docker saves an index with the images that it has alone: what is named
-// and not there counts only where nothing is.
+// offers returns the images of an index, each once. Docker saves an index with the images that it has alone: what is
+// named and not there counts only where nothing is.
 func offers(src source, list []descriptor) ([]offer, error) {
 	if len(list) > maxImages {
 		return nil, fmt.Errorf("its index names more than %d images", maxImages)
@@ -102,7 +102,7 @@ func (m manifest) isNoImage() bool {
 	return slices.ContainsFunc(m.Layers, func(l descriptor) bool { return l.MediaType != "" && !strings.Contains(l.MediaType, ".tar") })
 }
 
-// platform is the one that the configuration says; empty where it cannot be read, or there is none.
+// platform returns the one that the configuration says; empty where it cannot be read, or there is none.
 func (m manifest) platform(src source) string {
 	var c Config
 	data, err := verifiedDocument(src, m.Config.Digest)
@@ -167,7 +167,7 @@ func differentTags(list []offer) bool {
 	return slices.ContainsFunc(list, func(o offer) bool { return o.tag() != list[0].tag() })
 }
 
-// of are the images for a platform; those of which none is known are for any.
+// of returns the images for a platform; those of which none is known are for any.
 func of(list []offer, want string) []offer {
 	if want == "" {
 		return list
@@ -181,7 +181,7 @@ func of(list []offer, want string) []offer {
 	return fit
 }
 
-// platformsFor are the platforms of machines for which there is an image.
+// platformsFor returns the platforms of machines for which there is an image.
 func platformsFor(list []offer, machines []string) []string {
 	var found []string
 	for _, name := range machines {
@@ -195,7 +195,7 @@ func platformsFor(list []offer, machines []string) []string {
 // different reports whether each image is for a platform of its own.
 func different(list []offer) bool { return len(list) > 1 && len(platforms(list)) == len(list) }
 
-// platforms are those of images, each once, in their order.
+// platforms returns those of images, each once, in their order.
 func platforms(list []offer) []string {
 	var names []string
 	for _, o := range list {

@@ -10,9 +10,9 @@ import (
 	"cudacompat/probe/host/imagetest"
 )
 
-// index is an archive of images, which a test names by their platforms, "amd64", "arm64/v8", or with a tag, "v2=amd64".
-// "-" is before one that the archive lacks, "?" before one of which the index does not say the platform. An attestation and
-// a signature are beside them.
+// index returns an archive of images, which a test names by their platforms, "amd64", "arm64/v8", or with a tag,
+// "v2=amd64". "-" is before one that the archive lacks, "?" before one of which the index does not say the platform. An
+// attestation and a signature are beside them.
 func index(t *testing.T, images ...string) []byte {
 	t.Helper()
 	var all []imagetest.File

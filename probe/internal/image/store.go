@@ -59,7 +59,7 @@ func newStore(limit int64) (*store, error) {
 	return s, err
 }
 
-// scratchFile is a file without a name.
+// scratchFile returns a file without a name.
 func scratchFile() (*os.File, error) {
 	file, err := os.CreateTemp("", "cudacompat-*")
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *store) write() error {
 	return nil
 }
 
-// begin is where a block begins in the file.
+// begin returns where a block begins in the file.
 func (s *store) begin(block int) int64 {
 	if block == 0 {
 		return 0

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// indexOfTag is an index with the images alone that bear a name; as it is where none is asked for.
+// indexOfTag returns an index with the images alone that bear a name; as it is where none is asked for.
 func indexOfTag(index []byte, tag string) ([]byte, error) {
 	if tag == "" {
 		return index, nil

@@ -99,10 +99,10 @@ func (t *tree) add(e *entry) error {
 	return nil
 }
 
-// find is what a name leads to, symbolic links followed as chroot would; nil where nothing is there.
+// find returns what a name leads to, symbolic links followed as chroot would; nil where nothing is there.
 func (t *tree) find(name string) *node { return t.walk(name, false) }
 
-// walk is find; with create, what is missing on the way is made, as runtimes do.
+// walk returns find; with create, what is missing on the way is made, as runtimes do.
 func (t *tree) walk(name string, create bool) *node {
 	at, rest := []*node{t.root}, strings.Split(name, "/")
 	for links := 0; len(rest) > 0; {
@@ -143,7 +143,7 @@ func (t *tree) walk(name string, create bool) *node {
 	return at[len(at)-1]
 }
 
-// at is what stands at a name without links but for the last part, as host.Files has them.
+// at returns what stands at a name without links but for the last part, as host.Files has them.
 func (t *tree) at(name string) (*node, error) {
 	n := t.root
 	for part := range strings.SplitSeq(name, "/") {
@@ -160,7 +160,7 @@ func (t *tree) at(name string) (*node, error) {
 	return n, nil
 }
 
-// Readlink is where a link points, empty for what is no link.
+// Readlink returns where a link points, empty for what is no link.
 func (i *Image) Readlink(name string) (string, error) {
 	n, err := i.tree.at(name)
 	if err != nil {

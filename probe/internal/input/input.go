@@ -70,7 +70,7 @@ var formats = []document.Format{
 // isMonitor recognises nvidia-smi's tables without names, unless a report stands beside them.
 func isMonitor(d Document) bool { return smi.IsMonitor(d) && !paste.Is(d) && !smi.IsTable(d) }
 
-// Formats are the kinds of files that are read, as people call them.
+// Formats returns the kinds of files that are read, as people call them.
 func Formats() []string {
 	names := make([]string, len(formats))
 	for i, f := range formats {

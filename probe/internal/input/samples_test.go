@@ -82,7 +82,7 @@ var samples = map[string][]string{
 		"want xformers==0.0.32", "want vllm==0.11.0", "unread line 15: pip install ."},
 }
 
-// told is what a document tells, a line a thing.
+// told returns what a document tells, a line a thing.
 func told(f facts.Facts) []string {
 	var list []string
 	if f.System.OS != "" {
@@ -171,7 +171,7 @@ func TestSamples(t *testing.T) {
 	}
 }
 
-// utf16LE is a text as PowerShell's > writes it.
+// utf16LE returns a text as PowerShell's > writes it.
 func utf16LE(text string) []byte {
 	data := []byte{0xFF, 0xFE}
 	for _, unit := range utf16.Encode([]rune(text)) {

@@ -174,7 +174,7 @@ func checkLog(t *testing.T, h *host.Host, from string, xids []string) {
 	}
 }
 
-// aJournal is one of testdata/journal.
+// aJournal returns one of testdata/journal.
 func aJournal(t testing.TB, name string) []byte {
 	t.Helper()
 	packed, err := os.ReadFile("testdata/" + name + ".journal.gz")

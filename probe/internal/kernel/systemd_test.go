@@ -111,7 +111,7 @@ func plantUnified(t *testing.T, text string) *host.Host {
 	return h
 }
 
-// unifiedKernel is a PE file of the two sections, without a program.
+// unifiedKernel returns a PE file of the two sections, without a program.
 func unifiedKernel(t testing.TB, lines string) []byte {
 	t.Helper()
 	release, kernel, _ := strings.Cut(lines, ".uname ")

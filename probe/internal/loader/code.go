@@ -29,7 +29,7 @@ func ReadCode(h *host.Host, dir string, patterns ...string) func(*facts.Build) e
 	}
 }
 
-// AddCode is readCode for one library.
+// AddCode returns readCode for one library.
 func AddCode(b *facts.Build, h *host.Host, name string) error { return startCode(h, name)(b) }
 
 // startCode opens a library and begins to read it, in a goroutine that has nothing but the file.

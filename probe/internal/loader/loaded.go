@@ -36,15 +36,15 @@ func recordLoaded(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site) 
 	}
 }
 
-// loadedLibrary is one mapped library with its version.
+// loadedLibrary returns one mapped library with its version.
 func loadedLibrary(h *host.Host, library string, o *ldso.Object, s *pyenv.Site) facts.Taken {
 	taken := facts.Taken{Name: path.Base(o.Path), Path: o.Real, Reason: o.Reason.String()}
 	taken.Version, taken.CUDA = loadedVersion(h, library, o.Real, s)
 	return taken
 }
 
-// loadedVersion is the version of a mapped library and the CUDA it is for: of the wheel that it lies in, else by its
-// name or bytes.
+// loadedVersion returns the version of a mapped library and the CUDA it is for: of the wheel that it lies in, else by
+// its name or bytes.
 func loadedVersion(h *host.Host, library, real string, s *pyenv.Site) (version, cuda string) {
 	if inside, ok := strings.CutPrefix(real, s.Dir+"/nvidia/"); ok {
 		if version, cuda := s.WheelVersion(pyenv.WheelOf(library), inside); version != "" {
@@ -64,7 +64,7 @@ func loadedVersion(h *host.Host, library, real string, s *pyenv.Site) (version, 
 	return version, ""
 }
 
-// nvrtcVersion is the release of an NVRTC: its whole number stands in the name of the file where a toolkit put it
+// nvrtcVersion returns the release of an NVRTC: its whole number stands in the name of the file where a toolkit put it
 // ("libnvrtc.so.12.4.127"); in that of others there is its soname alone, which is 11.2 in all from 11.2 to 11.8.
 func nvrtcVersion(h *host.Host, real string) string {
 	if v := libversion.InName(real); strings.Count(v, ".") == 2 {

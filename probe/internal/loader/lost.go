@@ -11,15 +11,15 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// AbsentLibraries are the CUDA libraries that the loader does not map. libcuda is the driver's: a machine image has
+// AbsentLibraries returns the CUDA libraries that the loader does not map. libcuda is the driver's: a machine image has
 // none.
 func AbsentLibraries(b *facts.Build, p *ldso.Process) []string {
 	b.Looked = true
 	return NotLoaded(p, func(name string) bool { return CUDAStem(name) != "" })
 }
 
-// NotLoaded are the libraries of a kind that the loader finds nowhere, or of which it does not take the file that is
-// there.
+// NotLoaded returns the libraries of a kind that the loader finds nowhere, or of which it does not take the file that
+// is there.
 func NotLoaded(p *ldso.Process, kind func(name string) bool) []string {
 	var list []string
 	for _, m := range p.Missing {

@@ -82,7 +82,7 @@ func noteMisplaced(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site)
 	}
 }
 
-// wheelParts are what NVRTC opens, and the parts of cuDNN that its wheel holds.
+// wheelParts returns what NVRTC opens, and the parts of cuDNN that its wheel holds.
 func wheelParts(s *pyenv.Site, h *host.Host) func(*ldso.Object) []string {
 	return func(o *ldso.Object) []string {
 		list := builtins(s, h)(o)
@@ -170,8 +170,8 @@ func openCuPy(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) (boo
 // cupyParts are the libraries that CuPy's modules are linked to, or open, by their wheels.
 var cupyParts = []string{"cublas", "cufft", "curand", "cusolver", "cusparse"}
 
-// wheelLibraries are the files of some libraries in wheels. One that is gone from its wheel stands by its bare name, as it
-// is looked for elsewhere then.
+// wheelLibraries returns the files of some libraries in wheels. One that is gone from its wheel stands by its bare
+// name, as it is looked for elsewhere then.
 func wheelLibraries(s *pyenv.Site, h *host.Host, wheels []string) []string {
 	var list []string
 	for _, wheel := range wheels {
@@ -287,7 +287,7 @@ func bundledParts(o *ldso.Object) []string {
 
 var cublasText = lazyregexp.New(`libcublas\.so\.(\d+)\x00`)
 
-// cublasNamed is the major of the cuBLAS that a library names among its constants, to open it.
+// cublasNamed returns the major of the cuBLAS that a library names among its constants, to open it.
 func cublasNamed(h *host.Host, name string) (major string, err error) {
 	f, err := h.Open(name)
 	if err != nil {
@@ -304,8 +304,8 @@ func cublasNamed(h *host.Host, name string) (major string, err error) {
 	return major, nil
 }
 
-// PlaceBeside is where a library lies that the loader does not find by itself: in a wheel, in torch, in a toolkit. Who
-// imports torch first, preloads it by its path or has LD_LIBRARY_PATH lead there has it.
+// PlaceBeside returns where a library lies that the loader does not find by itself: in a wheel, in torch, in a toolkit.
+// Who imports torch first, preloads it by its path or has LD_LIBRARY_PATH lead there has it.
 func PlaceBeside(s *pyenv.Site, h *host.Host, name string) string {
 	files := s.InWheels(h, "*/lib/"+name)
 	for _, dir := range s.Path {

@@ -61,7 +61,8 @@ func PairWithTorch(t *pyenv.TorchProcess, b *facts.Build, h *host.Host, s *pyenv
 	return nil
 }
 
-// unmetBeside is what one library does not find beside torch. What lies in a wheel the package's own code may load before.
+// unmetBeside returns what one library does not find beside torch. What lies in a wheel the package's own code may load
+// before.
 func unmetBeside(t *pyenv.TorchProcess, h *host.Host, s *pyenv.Site, file string) ([]facts.Unresolved, error) {
 	before := len(t.Process.Missing)
 	o, err := t.Process.Open(file, nil, ldso.Local)
@@ -102,7 +103,7 @@ func recordLacking(t *pyenv.TorchProcess, b *facts.Build, file string, decides b
 	return findUnresolved(b, t.Process, o, cudaLibraries(t.Process))
 }
 
-// cudaLibraries are the CUDA libraries of a process by soname.
+// cudaLibraries returns the CUDA libraries of a process by soname.
 func cudaLibraries(p *ldso.Process) map[string]*ldso.Object {
 	list := map[string]*ldso.Object{}
 	for _, o := range p.Objects {

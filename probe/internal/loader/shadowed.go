@@ -25,7 +25,7 @@ func dlopens(s *pyenv.Site, h *host.Host) func(*ldso.Object) []string {
 	}
 }
 
-// builtins are what NVRTC opens when it compiles.
+// builtins returns what NVRTC opens when it compiles.
 func builtins(s *pyenv.Site, h *host.Host) func(*ldso.Object) []string {
 	return func(o *ldso.Object) []string {
 		if !strings.HasPrefix(path.Base(o.Path), "libnvrtc.so.") {

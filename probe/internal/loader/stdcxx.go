@@ -40,8 +40,8 @@ func standardLibrary(b *facts.Build, p *ldso.Process) error {
 	return nil
 }
 
-// PythonProcess is a process of the environment's interpreter, to load libraries into. Conda's leads the loader to its own
-// libraries by its run path; others have none that matters.
+// PythonProcess returns a process of the environment's interpreter, to load libraries into. Conda's leads the loader to
+// its own libraries by its run path; others have none that matters.
 func PythonProcess(h *host.Host, s *pyenv.Site) (*ldso.Process, error) {
 	if s.Conda != "" {
 		if p, err := h.Loader().Start(s.Conda + "/bin/python3"); err == nil {

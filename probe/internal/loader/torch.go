@@ -124,10 +124,10 @@ func preloadListedLibraries(s *pyenv.Site, b *facts.Build, h *host.Host, p *ldso
 	return nil
 }
 
-// torchMissing are the libraries that the loader finds nowhere for torch: its own, CUDA's, and what those open by name.
-// Of the needed ones torch itself looks for some in the wheels, which fallBack has done; to any other that lies in a
-// wheel nothing leads, as to cuSPARSELt of 0.7 for torch 2.6, whose run path names the directory of 0.6: it is noted as
-// Beside. A part that cuDNN's wheel never held is one that this cuDNN does without.
+// torchMissing returns the libraries that the loader finds nowhere for torch: its own, CUDA's, and what those open by
+// name. Of the needed ones torch itself looks for some in the wheels, which fallBack has done; to any other that lies
+// in a wheel nothing leads, as to cuSPARSELt of 0.7 for torch 2.6, whose run path names the directory of 0.6: it is
+// noted as Beside. A part that cuDNN's wheel never held is one that this cuDNN does without.
 func torchMissing(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site) []string {
 	b.Looked = true
 	list := slices.DeleteFunc(NotLoaded(p, func(name string) bool {
@@ -174,7 +174,8 @@ const globalDeps = "libtorch_global_deps.so"
 // torchOwn matches the names of torch's own libraries, for builds without a RECORD.
 var torchOwn = lazyregexp.New(`^lib(torch|c10|shm)\w*\.so$`)
 
-// ownLost is torch's CUDA half where the wheel's RECORD lists it, or a file is there, and the loader cannot map it.
+// ownLost returns torch's CUDA half where the wheel's RECORD lists it, or a file is there, and the loader cannot map
+// it.
 func ownLost(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site) []string {
 	const main = "torch/lib/libtorch_cuda.so"
 	dist := s.Dist("torch")

@@ -30,7 +30,7 @@ func findUnresolved(b *facts.Build, p *ldso.Process, o *ldso.Object, foreign map
 	return err
 }
 
-// provider is the foreign library that an object takes a symbol of: the one that it names, else, without symbol
+// provider returns the foreign library that an object takes a symbol of: the one that it names, else, without symbol
 // versions, the one whose functions begin so.
 func provider(sym ldso.Symbol, o *ldso.Object, foreign map[string]*ldso.Object) *ldso.Object {
 	if sym.Library != "" {
@@ -44,7 +44,7 @@ func provider(sym ldso.Symbol, o *ldso.Object, foreign map[string]*ldso.Object) 
 	return nil
 }
 
-// nameOf is the name by which a library is asked for: its soname, unless it lies in another one's place.
+// nameOf returns the name by which a library is asked for: its soname, unless it lies in another one's place.
 func nameOf(lib *ldso.Object) string {
 	if base := path.Base(lib.Path); CUDAStem(base) != CUDAStem(lib.ELF.Soname) {
 		return base
@@ -82,7 +82,7 @@ var cudaPrefixes = map[string]*lazyregexp.Regexp{
 	"libnvjpeg":       lazyregexp.New(`^nvjpeg`),
 }
 
-// CUDAStem is "libcudnn" of "libcudnn_ops.so.9", empty for what is no CUDA library.
+// CUDAStem returns "libcudnn" of "libcudnn_ops.so.9", empty for what is no CUDA library.
 func CUDAStem(name string) string {
 	stem, _, _ := strings.Cut(path.Base(name), ".so")
 	if strings.HasPrefix(stem, "libcudnn_") {

@@ -175,7 +175,7 @@ func parseJAXPreloads(init []byte) []string {
 	return list
 }
 
-// jaxLost is what the plugin cannot do without and is nowhere: its library, and the extension that registers its
+// jaxLost returns what the plugin cannot do without and is nowhere: its library, and the extension that registers its
 // functions, where it imports one. A plugin that is neither there nor asked for is none.
 func jaxLost(b *facts.Build, h *host.Host, s *pyenv.Site, init []byte) []string {
 	there := func(name string) bool {

@@ -174,7 +174,7 @@ func gpuOf(device nvml.Device, s *session) facts.GPU {
 	return gpu
 }
 
-// pciOf is a GPU's address and its ids.
+// pciOf returns a GPU's address and its ids.
 func pciOf(device nvml.Device, s *session) (bus, id string) {
 	if !s.has("nvmlDeviceGetPciInfo_v3") {
 		return "", ""

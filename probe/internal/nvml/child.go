@@ -66,7 +66,7 @@ func askChild(ctx context.Context, env map[string]string, limit time.Duration) *
 // pipe has an end to read and an end to write.
 type pipe struct{ read, write *os.File }
 
-// openPipes are the three between the processes: answers, error messages, the leash.
+// openPipes returns the three between the processes: answers, error messages, the leash.
 func openPipes() (pipes [3]pipe, err error) {
 	for i := range pipes {
 		if pipes[i].read, pipes[i].write, err = os.Pipe(); err != nil {
@@ -178,7 +178,7 @@ func (c *child) await(answers *os.File) {
 	close(c.exited)
 }
 
-// answer is the last that the child says in time.
+// answer returns the last that the child says in time.
 func (c *child) answer(ctx context.Context, limit time.Duration) *Answer {
 	var last *Answer
 	for {
@@ -293,7 +293,8 @@ func hangsInKernel(pid int) bool {
 	})
 }
 
-// threadState is the one-letter state in a stat file of /proc: "4711 (cudacompat) D 1 …". A name may hold anything.
+// threadState returns the one-letter state in a stat file of /proc: "4711 (cudacompat) D 1 …". A name may hold
+// anything.
 func threadState(stat string) string {
 	_, rest, _ := strings.Cut(stat[strings.LastIndexByte(stat, ')')+1:], " ")
 	state, _, _ := strings.Cut(rest, " ")
@@ -327,7 +328,7 @@ func (c *child) deathAnswer(last *Answer, status syscall.WaitStatus) *Answer {
 	return &Answer{NVML: facts.NVML{Status: "crashed", Message: why}}
 }
 
-// lastLine is the loader's complaint, "undefined symbol: nvmlInit_v2" of "PROGRAM: symbol lookup error: PROGRAM:
+// lastLine returns the loader's complaint, "undefined symbol: nvmlInit_v2" of "PROGRAM: symbol lookup error: PROGRAM:
 // undefined symbol: nvmlInit_v2", without this program's path; of what the Go runtime says the first line says most.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")

@@ -27,7 +27,7 @@ func asked(t *testing.T, limit time.Duration, does string, defines ...string) *A
 	return askChild(context.Background(), map[string]string{"LD_LIBRARY_PATH": dir, "LEFT_MARK": t.Name()}, limit)
 }
 
-// leftWith are the processes whose environment has this test's mark.
+// leftWith returns the processes whose environment has this test's mark.
 func leftWith(mark string) []string {
 	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
 	var left []string

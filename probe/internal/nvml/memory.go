@@ -70,7 +70,8 @@ func (a *Answer) mine(h *host.Host) func(pid int) bool {
 
 var slurmGroup = lazyregexp.New(`/job_\d+\b`)
 
-// jobGroup is the job in a process's control group: "0::/system.slice/slurmstepd.scope/job_4711/step_0/user/task_0".
+// jobGroup returns the job in a process's control group:
+// "0::/system.slice/slurmstepd.scope/job_4711/step_0/user/task_0".
 func jobGroup(h *host.Host, pid string) string {
 	groups, _ := h.ReadFile("/proc/" + pid + "/cgroup")
 	return slurmGroup.FindString(string(groups))

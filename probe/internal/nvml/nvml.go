@@ -81,7 +81,7 @@ func start(ctx context.Context, h *host.Host, limit time.Duration) func() *Answe
 	}
 }
 
-// notAsked is the answer where NVML cannot be asked.
+// notAsked returns the answer where NVML cannot be asked.
 func notAsked(why facts.NVML) func() *Answer {
 	return func() *Answer { return &Answer{NVML: why, Opened: openHere(openNodes)} }
 }
@@ -128,7 +128,7 @@ func askHere() *Answer {
 	return &a
 }
 
-// nvmlTimeout is 10 s and 4 s more for each NVIDIA device: without persistence mode every GPU is initialised anew,
+// nvmlTimeout returns 10 s and 4 s more for each NVIDIA device: without persistence mode every GPU is initialised anew,
 // and healthy hosts with eight take 25 to 30 s.
 func nvmlTimeout(h *host.Host) time.Duration {
 	gpus, _ := h.ReadDir("/proc/driver/nvidia/gpus")

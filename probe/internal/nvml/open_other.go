@@ -2,7 +2,7 @@
 
 package nvml
 
-// openNodes is of systems with device nodes.
+// openNodes does nothing: only other systems have device nodes.
 func openNodes() map[string]string { return nil }
 
 func openHere(open func() map[string]string) map[string]string { return open() }

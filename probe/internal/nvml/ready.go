@@ -81,7 +81,7 @@ func licenceOf(device nvml.Device, s *session) string {
 	return licence
 }
 
-// minorOf is the number of a GPU's node.
+// minorOf returns the number of a GPU's node.
 func minorOf(device nvml.Device, s *session) *int {
 	if !s.has("nvmlDeviceGetMinorNumber") {
 		return nil

@@ -108,7 +108,7 @@ func namedDevices(gpus []handle, s *session, list string) []facts.NamedDevice {
 	return matchNamed(list, devices)
 }
 
-// partsOf are the UUIDs of a GPU's MIG devices, as far as NVML shows them.
+// partsOf returns the UUIDs of a GPU's MIG devices, as far as NVML shows them.
 func partsOf(device nvml.Device, s *session) []string {
 	if !s.has("nvmlDeviceGetMaxMigDeviceCount") || !s.has("nvmlDeviceGetMigDeviceHandleByIndex") {
 		return nil

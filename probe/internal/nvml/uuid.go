@@ -27,7 +27,7 @@ func matchNamed(list string, devices []identity) []facts.NamedDevice {
 	return named
 }
 
-// matching are the addresses of the devices that a name can mean.
+// matching returns the addresses of the devices that a name can mean.
 func matching(name string, devices []identity) []string {
 	if rest, old := strings.CutPrefix(name, "MIG-GPU-"); old {
 		name, _, _ = strings.Cut("GPU-"+rest, "/")

@@ -10,13 +10,13 @@ import (
 	"cudacompat/probe/host"
 )
 
-// readNode is of systems with device nodes.
+// readNode does nothing: only other systems have device nodes.
 func readNode(_ *host.Host, name string) (facts.Node, error) {
 	return facts.Node{}, fmt.Errorf("%s: %w", name, errors.ErrUnsupported)
 }
 
-// sharedMemory is of systems with /dev/shm.
+// sharedMemory does nothing: only other systems have /dev/shm.
 func sharedMemory(*host.Host) int64 { return 0 }
 
-// inode is of systems with inodes.
+// inode does nothing: only other systems have inodes.
 func inode(*host.Host, string) uint64 { return 0 }

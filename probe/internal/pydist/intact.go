@@ -153,8 +153,8 @@ func (x *Index) Damaged(d *Distribution) []Damage { return d.damages(&d.damaged,
 // fewSources is the number of sources up to which all of a pure distribution's are compared.
 const fewSources = 150
 
-// DamagedFront is Damaged for a distribution that another one requires. Of a pure one with many sources it compares those of its
-// packages' own directories: what a program does not use of it, as most of SymPy, is not worth the time.
+// DamagedFront does what Damaged does for a distribution that another one requires. Of a pure one it compares the
+// sources of its packages' own directories: what a program does not use of it, as most of SymPy, is not worth the time.
 func (x *Index) DamagedFront(d *Distribution) []Damage {
 	if !d.Tags().Pure || bytes.Count(d.Record().data, []byte(".py,")) <= fewSources {
 		return x.Damaged(d)

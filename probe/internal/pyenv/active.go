@@ -57,7 +57,8 @@ func ActivePython(h *host.Host) (Candidate, bool) {
 	return Candidate{}, false
 }
 
-// ofImage is the interpreter that an image starts, by itself or for a script: what becomes its containers' first process.
+// ofImage returns the interpreter that an image starts, by itself or for a script: what becomes its containers' first
+// process.
 func ofImage(h *host.Host) (Candidate, bool) {
 	if h.Start == "" {
 		return Candidate{}, false
@@ -84,8 +85,8 @@ func startsPython(h *host.Host, file string) bool {
 	return err == nil && path.IsAbs(file) && pythonProgram.MatchString(path.Base(real))
 }
 
-// scriptInterpreter is the program that the kernel starts for a script, by its first line, or that env starts; empty for
-// what is none.
+// scriptInterpreter returns the program that the kernel starts for a script, by its first line, or that env starts;
+// empty for what is none.
 //
 //	#!/opt/venv/bin/python3
 //	#!/usr/bin/env -S python3 -u
@@ -106,7 +107,7 @@ func scriptInterpreter(h *host.Host, file string) string {
 	return ""
 }
 
-// firstLine is a file's, as far as the kernel looks at it (BINPRM_BUF_SIZE of linux/binfmts.h).
+// firstLine returns a file's, as far as the kernel looks at it (BINPRM_BUF_SIZE of linux/binfmts.h).
 func firstLine(h *host.Host, file string) string {
 	f, err := h.Open(file)
 	if err != nil {
@@ -119,7 +120,7 @@ func firstLine(h *host.Host, file string) string {
 	return string(line)
 }
 
-// ofFirstProcess is the interpreter that a container runs; a shell or an init there says nothing.
+// ofFirstProcess returns the interpreter that a container runs; a shell or an init there says nothing.
 func ofFirstProcess(h *host.Host) (Candidate, bool) {
 	if h.ContainerKind() == "" {
 		return Candidate{}, false
@@ -132,14 +133,15 @@ func ofVirtualEnv(h *host.Host) (Candidate, bool) {
 	return Candidate{Root: root}, path.IsAbs(root) && (IsPrefix(h, root) || h.Unseen(root))
 }
 
-// ofConda is the environment that CONDA_PREFIX names. Conda activates its base for every shell, so that one was not
-// chosen.
+// ofConda returns the environment that CONDA_PREFIX names. Conda activates its base for every shell, so that one was
+// not chosen.
 func ofConda(h *host.Host) (Candidate, bool) {
 	root := h.Var("CONDA_PREFIX")
 	return Candidate{Root: root}, path.IsAbs(root) && (IsPrefix(h, root) || h.Unseen(root)) && !h.Exists(root+"/condabin")
 }
 
-// ofProgram is the environment that this program was installed into and is called from by its path, without activation.
+// ofProgram returns the environment that this program was installed into and is called from by its path, without
+// activation.
 func ofProgram(h *host.Host) (Candidate, bool) {
 	program, err := h.Readlink("/proc/self/exe")
 	if err != nil {
@@ -168,7 +170,7 @@ func forOneTool(h *host.Host, root string) bool {
 // .venv, pixi its default one, without its being activated.
 var projectEnvironments = []string{".venv", ".pixi/envs/default"}
 
-// ofProject is the nearest environment of a project of the working directory and its parents.
+// ofProject returns the nearest environment of a project of the working directory and its parents.
 func ofProject(h *host.Host) (Candidate, bool) {
 	for dir := h.Var("PWD"); path.IsAbs(dir); dir = path.Dir(dir) {
 		for _, name := range projectEnvironments {
@@ -192,7 +194,7 @@ func onPath(h *host.Host) (Candidate, bool) {
 	return Candidate{}, false
 }
 
-// Active is the prefix of the environment that python3 starts here; empty where none is found.
+// Active returns the prefix of the environment that python3 starts here; empty where none is found.
 func Active(h *host.Host) string {
 	c, _ := ActivePython(h)
 	return c.Root

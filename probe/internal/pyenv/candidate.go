@@ -18,8 +18,8 @@ type Candidate struct {
 	Active, Named bool
 }
 
-// NamedPython is what --env names: a prefix, or the interpreter in its bin directory. On this machine a relative path
-// counts from the working directory.
+// NamedPython returns what --env names: a prefix, or the interpreter in its bin directory. On this machine a relative
+// path counts from the working directory.
 func NamedPython(h *host.Host, name string) Candidate {
 	if abs, err := filepath.Abs(name); err == nil && h.Root == "/" {
 		name = abs
@@ -54,8 +54,8 @@ func pythonPrefix(h *host.Host, binary string) (Candidate, bool) {
 	return c, true
 }
 
-// pyenvPrefix is what pyenv's shims start, which are scripts: the version named in a file, "3.11.7", "3.11" for the
-// newest of its releases, or "system" for the next python3 on PATH.
+// pyenvPrefix returns what pyenv's shims start, which are scripts: the version named in a file, "3.11.7", "3.11" for
+// the newest of its releases, or "system" for the next python3 on PATH.
 func pyenvPrefix(h *host.Host, root string) (Candidate, bool) {
 	version, err := h.ReadLine(path.Join(root, "version"))
 	if err != nil {

@@ -60,7 +60,7 @@ func CondaPackages(h *host.Host, root string) []facts.Package {
 	return packages
 }
 
-// condaVersion is the version of one package of a conda prefix, or empty.
+// condaVersion returns the version of one package of a conda prefix, or empty.
 func condaVersion(h *host.Host, root, name string) string {
 	if r := CondaFind(h, root, name); r != nil {
 		return r.version

@@ -45,7 +45,7 @@ func WithPathFiles(h *host.Host, sites []string, failed *host.Errors) []string {
 // customizers are the modules that Python imports when it starts, where they are.
 var customizers = []string{"sitecustomize", "usercustomize"}
 
-// withLibraries are package directories and the standard libraries above them.
+// withLibraries returns package directories and the standard libraries above them.
 func withLibraries(sites []string) []string {
 	list := slices.Clone(sites)
 	for _, dir := range sites {
@@ -56,8 +56,8 @@ func withLibraries(sites []string) []string {
 	return list
 }
 
-// UnfollowedFiles are the files with code that Python runs when it starts and that may lead it to packages elsewhere, in ways
-// that cannot be read.
+// UnfollowedFiles returns the files with code that Python runs when it starts and that may lead it to packages
+// elsewhere, in ways that cannot be read.
 func UnfollowedFiles(h *host.Host, index *pydist.Index, sites []string, builds []facts.Build) []string {
 	var list []string
 	for _, dir := range sites {
@@ -180,7 +180,7 @@ var (
 		`(?:r?['"]([^'"\n]+)['"]|os\.path\.join\((\w+)\.__path__\[0\],\s*['"]([^'"\n]+)['"]\))\s*\)`)
 )
 
-// plainChanges are the directories that code adds to the import path, and whether that is all that it does with it.
+// plainChanges returns the directories that code adds to the import path, and whether that is all that it does with it.
 func plainChanges(code string) (list []pathLine, all bool) {
 	found := plainChange.FindAllStringSubmatch(code, MaxMatches)
 	for _, m := range found {
@@ -209,8 +209,8 @@ func isCode(line string) bool {
 	return strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "import\t")
 }
 
-// PackageDir is the directory of a package: in the site itself, or where an editable installation of setuptools maps
-// it.
+// PackageDir returns the directory of a package: in the site itself, or where an editable installation of setuptools
+// maps it.
 func (s *Site) PackageDir(h *host.Host, name string) string {
 	dir := path.Join(s.Dir, name)
 	if h.Exists(dir) {
@@ -224,7 +224,7 @@ func (s *Site) PackageDir(h *host.Host, name string) string {
 	return dir
 }
 
-// finders are the modules that setuptools and hatch write for editable installations.
+// finders returns the modules that setuptools and hatch write for editable installations.
 func finders(h *host.Host, dir string) []string {
 	return append(h.GlobIn(dir, "__editable__*_finder.py"), h.GlobIn(dir, "_editable_impl_*.py")...)
 }

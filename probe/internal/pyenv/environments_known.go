@@ -30,7 +30,7 @@ func (s *Search) knownRoots() []Candidate {
 		"only the first %d of %d that a search found were read: name those that matter with --env")
 }
 
-// foundIn are those of some directories in which an environment is.
+// foundIn returns those of some directories in which an environment is.
 func (s *Search) foundIn(place string, dirs []string) []Candidate {
 	var list []Candidate
 	for _, dir := range dirs {
@@ -41,7 +41,7 @@ func (s *Search) foundIn(place string, dirs []string) []Candidate {
 	return list
 }
 
-// basesAt are the directories that a name of bases stands for.
+// basesAt returns the directories that a name of bases stands for.
 func (s *Search) basesAt(name string) []string {
 	if dir, all := strings.CutSuffix(name, "/*"); all {
 		return subdirs(s.Host, dir)

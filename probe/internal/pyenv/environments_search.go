@@ -20,7 +20,8 @@ func (s *Search) Unread(place, reason, kind string) {
 	s.Found.Unread = append(s.Found.Unread, facts.Unread{Place: place, Reason: reason, Kind: kind})
 }
 
-// firstOf is as much of a list as is looked at; where that is not all of it, the place was not looked at as a whole.
+// firstOf returns as much of a list as is looked at; where that is not all of it, the place was not looked at as a
+// whole.
 func firstOf[T any](s *Search, list []T, most int, place, reason string) []T {
 	if len(list) <= most {
 		return list

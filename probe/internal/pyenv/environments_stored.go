@@ -90,7 +90,7 @@ func (s *Search) runningPythons() []Candidate {
 	return list
 }
 
-// pythonOfProcess is the environment of a process that is an interpreter. The name that it was started by tells an
+// pythonOfProcess returns the environment of a process that is an interpreter. The name that it was started by tells an
 // environment from the Python that it was made of.
 func pythonOfProcess(h *host.Host, dir string) (Candidate, bool) {
 	exe, err := h.Readlink(dir + "/exe")
@@ -104,7 +104,7 @@ func pythonOfProcess(h *host.Host, dir string) (Candidate, bool) {
 	return pythonPrefix(h, name)
 }
 
-// startedAs is the first argument of a process, of which nothing else is read.
+// startedAs returns the first argument of a process, of which nothing else is read.
 func startedAs(h *host.Host, name string) string {
 	f, err := h.Open(name)
 	if err != nil {

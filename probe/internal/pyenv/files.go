@@ -42,7 +42,7 @@ func IsClosed(h *host.Host, file string) bool {
 	return errors.Is(err, fs.ErrPermission)
 }
 
-// RealPath is a file's path without symbolic links, where it can be told.
+// RealPath returns a file's path without symbolic links, where it can be told.
 func RealPath(h *host.Host, file string) string {
 	if real, err := h.Files().Resolve(file); err == nil {
 		return real

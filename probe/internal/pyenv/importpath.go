@@ -10,8 +10,9 @@ import (
 	"cudacompat/probe/host"
 )
 
-// ImportPath is where an interpreter looks for packages (https://docs.python.org/3/library/site.html): PYTHONPATH, then
-// its own directories, the user's before the system's. Only the environments that this user starts get his own parts.
+// ImportPath returns where an interpreter looks for packages (https://docs.python.org/3/library/site.html): PYTHONPATH,
+// then its own directories, the user's before the system's. Only the environments that this user starts get his own
+// parts.
 func ImportPath(h *host.Host, p Prefix) []string {
 	if !p.Started {
 		return p.Sites
@@ -24,7 +25,7 @@ func ImportPath(h *host.Host, p Prefix) []string {
 	return append(append(list, userSite(h, p)...), p.Sites[p.base:]...)
 }
 
-// pythonPath are the directories of PYTHONPATH; a relative one counts from the working directory.
+// pythonPath returns the directories of PYTHONPATH; a relative one counts from the working directory.
 func pythonPath(h *host.Host) []string {
 	var list []string
 	for dir := range strings.SplitSeq(h.Var("PYTHONPATH"), ":") {
@@ -41,7 +42,7 @@ func pythonPath(h *host.Host) []string {
 	return list
 }
 
-// userSite is where `pip install --user` puts packages, none where it is switched off.
+// userSite returns where `pip install --user` puts packages, none where it is switched off.
 func userSite(h *host.Host, p Prefix) []string {
 	base := h.Var("PYTHONUSERBASE")
 	if base == "" && homeOf(h) != "" {
@@ -54,7 +55,7 @@ func userSite(h *host.Host, p Prefix) []string {
 	return []string{dir}
 }
 
-// homeOf is the home of the user who asks; services and health checks often run without HOME.
+// homeOf returns the home of the user who asks; services and health checks often run without HOME.
 func homeOf(h *host.Host) string {
 	if home := h.Var("HOME"); home != "" || h.Root != "/" || os.Getuid() != 0 {
 		return home
@@ -62,7 +63,7 @@ func homeOf(h *host.Host) string {
 	return "/root"
 }
 
-// Homes are those that count: of a tree at rest all, of a running machine the one of the user who asks.
+// Homes returns those that count: of a tree at rest all, of a running machine the one of the user who asks.
 func Homes(h *host.Host) []string {
 	if h.Rest {
 		return append([]string{"/root"}, subdirs(h, "/home")...)

@@ -15,7 +15,7 @@ import (
 	"cudacompat/probe/internal/pydist"
 )
 
-// Unusable is a virtual environment's python3 that does not import what stands in the environment: its link leads
+// Unusable returns a virtual environment's python3 that does not import what stands in the environment: its link leads
 // nowhere, because the Python that it was made of is gone, or to where this user may not go, or to one of another version,
 // whose packages stand in another directory, or nobody may execute it. Nil where it does, and where nothing tells.
 func Unusable(h *host.Host, p Prefix, index *pydist.Index) *facts.Interpreter {
@@ -73,8 +73,8 @@ func hadPrograms(h *host.Host, p Prefix, index *pydist.Index) bool {
 	})
 }
 
-// withoutConfig is the interpreter of a virtual environment whose pyvenv.cfg is gone: a link out of a directory that has
-// no standard library, so that Python takes the directory that the link leads to for its own.
+// withoutConfig returns the interpreter of a virtual environment whose pyvenv.cfg is gone: a link out of a directory
+// that has no standard library, so that Python takes the directory that the link leads to for its own.
 func withoutConfig(h *host.Host, p Prefix) *facts.Interpreter {
 	file := path.Join(p.Path, "bin/python3")
 	real, err := h.Resolve(file)
@@ -93,8 +93,8 @@ func withoutConfig(h *host.Host, p Prefix) *facts.Interpreter {
 	return &facts.Interpreter{Path: file, Leads: real, NoConfig: true}
 }
 
-// withoutLibrary is PYTHONHOME, where this process has it and the standard library of this Python is not there: "No
-// module named 'encodings'". Empty else, also for an environment whose version is not known.
+// withoutLibrary returns PYTHONHOME, where this process has it and the standard library of this Python is not there:
+// "No module named 'encodings'". Empty else, also for an environment whose version is not known.
 func withoutLibrary(h *host.Host, p Prefix) string {
 	home, _, _ := strings.Cut(h.Var("PYTHONHOME"), ":")
 	python := version.ShortPython(p.Python)
@@ -129,7 +129,7 @@ func programNobodyMayExecute(h *host.Host, file string) bool {
 	return err == nil && string(magic) == elf.ELFMAG
 }
 
-// LastLink is where a chain of links breaks: python3 of uv's environments leads to python beside it.
+// LastLink returns where a chain of links breaks: python3 of uv's environments leads to python beside it.
 func LastLink(h *host.Host, file, leads string) string {
 	for range 8 { // far more than any environment has
 		if !path.IsAbs(leads) {

@@ -9,11 +9,11 @@ import (
 	"cudacompat/probe/host"
 )
 
-// DirectoriesBefore are the directories that Python looks into before this one.
+// DirectoriesBefore returns the directories that Python looks into before this one.
 func (s *Site) DirectoriesBefore() []string { return s.Path[:max(slices.Index(s.Path, s.Dir), 0)] }
 
-// FirstModule is the file that the first of the directories has for a module. A directory without __init__.py is part
-// of a namespace, which gives way to any module behind it (PEP 420).
+// FirstModule returns the file that the first of the directories has for a module. A directory without __init__.py is
+// part of a namespace, which gives way to any module behind it (PEP 420).
 func FirstModule(h *host.Host, dirs []string, name string) string {
 	for _, dir := range dirs {
 		for _, file := range []string{name + "/__init__.py", name + ".py"} {
@@ -25,8 +25,8 @@ func FirstModule(h *host.Host, dirs []string, name string) string {
 	return ""
 }
 
-// ClosedModule is what the first of the directories has of a module that this user may not read; empty where nothing is
-// closed.
+// ClosedModule returns what the first of the directories has of a module that this user may not read; empty where
+// nothing is closed.
 func ClosedModule(h *host.Host, dirs []string, name string) string {
 	for _, dir := range dirs {
 		for _, file := range []string{name + "/__init__.py", name + ".py"} {

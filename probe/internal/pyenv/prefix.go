@@ -24,7 +24,7 @@ type Prefix struct {
 	Started bool
 }
 
-// Key is one for all ways to the same prefix. Sites would not do: environments can share the system's.
+// Key returns one for all ways to the same prefix. Sites would not do: environments can share the system's.
 func (p Prefix) Key(h *host.Host) string {
 	real, err := h.Resolve(p.Path)
 	if err != nil {
@@ -59,7 +59,8 @@ func PrefixesAt(h *host.Host, root string, failed *host.Errors) []Prefix {
 	return list
 }
 
-// targetPython is the version whose extension modules stand in a directory of distributions, empty where none tells.
+// targetPython returns the version whose extension modules stand in a directory of distributions, empty where none
+// tells.
 func targetPython(h *host.Host, dir string) string {
 	return cmp.Or(ExtensionPython(h, dir+"/torch/_C.cpython-*.so"),
 		ExtensionPython(h, dir+"/numpy/*/_multiarray_umath.cpython-*.so"))
@@ -105,8 +106,8 @@ func (p *Prefix) fill(h *host.Host, failed *host.Errors) bool {
 	return true
 }
 
-// systemSites are the package directories of an installation; the distribution's Python, in /usr, looks in /usr/local
-// first, where another Python may stand that owns site-packages there.
+// systemSites returns the package directories of an installation; the distribution's Python, in /usr, looks in
+// /usr/local first, where another Python may stand that owns site-packages there.
 func systemSites(h *host.Host, root, python string) []string {
 	sites := siteDirs(h, root, python)
 	if root != "/usr" {
@@ -136,7 +137,7 @@ func siteDirs(h *host.Host, root, python string) []string {
 	return dirs
 }
 
-// SiteTails are the package directories of one Python version below its root.
+// SiteTails returns the package directories of one Python version below its root.
 func SiteTails(python string) []string {
 	return []string{"/lib64/python" + python + "/site-packages", "/lib/python" + python + "/site-packages",
 		"/lib/python" + python + "/dist-packages", "/lib/python3/dist-packages"}

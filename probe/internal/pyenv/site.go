@@ -58,7 +58,7 @@ func (s *Site) Dist(name string) *facts.Package {
 	return &s.Dists[i]
 }
 
-// WheelOf is the middle of the name of a library's wheel; nvidia-cuda-runtime-cu12 has libcudart.
+// WheelOf returns the middle of the name of a library's wheel; nvidia-cuda-runtime-cu12 has libcudart.
 func WheelOf(library string) string {
 	switch library {
 	case "cudart":
@@ -80,7 +80,7 @@ func WheelOf(library string) string {
 // familyDir is where the wheels of a CUDA family from 13 on put their libraries together, nvidia/cu13/lib.
 var familyDir = lazyregexp.New(`^cu(\d+)/lib/`)
 
-// WheelVersion is the version of the wheel that has a file below nvidia/, and the CUDA family that it is for.
+// WheelVersion returns the version of the wheel that has a file below nvidia/, and the CUDA family that it is for.
 func (s *Site) WheelVersion(wheel, file string) (version, cuda string) {
 	if m := familyDir.FindStringSubmatch(file); m != nil {
 		if d := s.Dist("nvidia-" + wheel); d != nil {
@@ -94,7 +94,7 @@ func (s *Site) WheelVersion(wheel, file string) (version, cuda string) {
 	return twins[0].Version, twins[0].Name[strings.LastIndex(twins[0].Name, "-cu")+3:]
 }
 
-// WheelsOf are the site's wheels of one CUDA library: its twins, or, from CUDA 13 on, the one without a suffix.
+// WheelsOf returns the site's wheels of one CUDA library: its twins, or, from CUDA 13 on, the one without a suffix.
 func (s *Site) WheelsOf(wheel string) []facts.Package {
 	list := s.Twins(wheel)
 	if d := s.Dist("nvidia-" + wheel); d != nil {
@@ -103,7 +103,7 @@ func (s *Site) WheelsOf(wheel string) []facts.Package {
 	return list
 }
 
-// Twins are the site's wheels of one CUDA library, one for each CUDA family.
+// Twins returns the site's wheels of one CUDA library, one for each CUDA family.
 func (s *Site) Twins(library string) []facts.Package {
 	var list []facts.Package
 	for _, d := range s.Dists {
@@ -114,8 +114,8 @@ func (s *Site) Twins(library string) []facts.Package {
 	return list
 }
 
-// NewSite is one of a prefix's package directories. Only what this user starts finds modules in the directory where he
-// stands, unless that is one of Python's own.
+// NewSite returns one of a prefix's package directories. Only what this user starts finds modules in the directory
+// where he stands, unless that is one of Python's own.
 func NewSite(h *host.Host, p Prefix, dir string, index *pydist.Index) *Site {
 	sites := index.Path
 	s := &Site{Dir: dir, Path: sites, index: index, Python: p.Python, Conda: condaOf(p)}
@@ -136,7 +136,8 @@ func NotHidden(before, dists []facts.Package) []facts.Package {
 	})
 }
 
-// ManagedMark is the mark of PEP 668 in an installation, /usr/lib/python3.12/EXTERNALLY-MANAGED; empty where there is none.
+// ManagedMark returns the mark of PEP 668 in an installation, /usr/lib/python3.12/EXTERNALLY-MANAGED; empty where there
+// is none.
 func ManagedMark(h *host.Host, p Prefix) string {
 	name := p.Path + "/lib/python" + version.ShortPython(p.Python) + "/EXTERNALLY-MANAGED"
 	if p.Kind != "system" || !h.Exists(name) {
@@ -145,7 +146,7 @@ func ManagedMark(h *host.Host, p Prefix) string {
 	return name
 }
 
-// condaOf is the conda prefix that a prefix is, else empty.
+// condaOf returns the conda prefix that a prefix is, else empty.
 func condaOf(p Prefix) string {
 	if p.Kind == "conda" {
 		return p.Path

@@ -12,7 +12,7 @@ type Unmet struct {
 	Modules []string // that it brings to the top of the import path; nil where it is not there
 }
 
-// String is how an installer is asked for it, "mpmath>=1.1.0,<1.4".
+// String returns how an installer is asked for it, "mpmath>=1.1.0,<1.4".
 func (u Unmet) String() string { return u.Name + u.Range }
 
 // Requirements are those of one distribution: the dist-info directories of what is there, and what is not met.

@@ -53,8 +53,8 @@ func CheckImport(s *pyenv.Site, h *host.Host, b *facts.Build, info string, names
 	}
 }
 
-// hiddenRequirement is the first module of what a distribution requires that a directory before it on the import path has, too, and
-// that no distribution of that name brought there.
+// hiddenRequirement returns the first module of what a distribution requires that a directory before it on the import
+// path has, too, and that no distribution of that name brought there.
 func hiddenRequirement(s *pyenv.Site, h *host.Host, info string) []facts.Hindrance {
 	if len(s.Path) == 0 || s.Path[0] == path.Dir(info) { // nothing comes before, as nearly always
 		return nil
@@ -77,8 +77,8 @@ func hiddenRequirement(s *pyenv.Site, h *host.Host, info string) []facts.Hindran
 	return nil
 }
 
-// requiredOf are the dist-info directories, in the same place, of what a distribution requires and what holds compiled
-// modules: NumPy's beside XGBoost's. NVIDIA's hold libraries, which are of no Python.
+// requiredOf returns the dist-info directories, in the same place, of what a distribution requires and what holds
+// compiled modules: NumPy's beside XGBoost's. NVIDIA's hold libraries, which are of no Python.
 func requiredOf(s *pyenv.Site, h *host.Host, info string) []string {
 	var list []string
 	for _, r := range s.Index(h).At(info).Requires() {
@@ -116,8 +116,8 @@ func OtherPython(s *pyenv.Site, h *host.Host, info string) (file, other string) 
 	return file, other
 }
 
-// unlistedModule is a module for another Python that a distribution for every Python does not list, in the place of one that
-// it lists, that this Python would import and that is gone.
+// unlistedModule returns a module for another Python that a distribution for every Python does not list, in the place
+// of one that it lists, that this Python would import and that is gone.
 func unlistedModule(s *pyenv.Site, h *host.Host, d *pydist.Distribution) (file, python string) {
 	for _, name := range d.Record().AllLibraries() {
 		if !strings.HasSuffix(name, ".abi3.so") && tagOf(name) != version.ShortPython(s.Python) {
@@ -149,7 +149,8 @@ func moduleInPlace(s *pyenv.Site, h *host.Host, file string) (found, python stri
 	return found, python
 }
 
-// tagOf is the Python that an extension module is for by its name, "3.12" of "_umath.cpython-312-x86_64-linux-gnu.so".
+// tagOf returns the Python that an extension module is for by its name, "3.12" of
+// "_umath.cpython-312-x86_64-linux-gnu.so".
 func tagOf(name string) string {
 	if !strings.Contains(name, ".cpython-") || !strings.HasSuffix(name, ".so") {
 		return ""

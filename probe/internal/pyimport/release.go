@@ -102,8 +102,8 @@ func unbound(s *pyenv.Site, h *host.Host, have *pydist.Distribution, libraries [
 	return nil
 }
 
-// lackedSymbol is a symbol of C++ that a library wants and does not find among those that it is linked to; empty where it
-// finds all, or where one of these is not there to tell.
+// lackedSymbol returns a symbol of C++ that a library wants and does not find among those that it is linked to; empty
+// where it finds all, or where one of these is not there to tell.
 func lackedSymbol(s *pyenv.Site, h *host.Host, file string, needed []string) (string, error) {
 	p, err := loader.PythonProcess(h, s)
 	if err != nil {
@@ -128,7 +128,7 @@ func lackedSymbol(s *pyenv.Site, h *host.Host, file string, needed []string) (st
 	return symbols[0].Name, err
 }
 
-// libraryFiles are the files of one name where the packages of a site keep their libraries.
+// libraryFiles returns the files of one name where the packages of a site keep their libraries.
 func libraryFiles(s *pyenv.Site, h *host.Host, name string) []string {
 	return slices.Concat(h.GlobIn(s.Dir, "*/lib64/"+name), h.GlobIn(s.Dir, "*/lib/"+name), s.InWheels(h, "*/lib/"+name),
 		s.InWheels(h, "*/lib64/"+name))

@@ -116,8 +116,9 @@ type importTracer struct {
 	unreadable bool // an extension module was loaded that does not tell which others it imports
 }
 
-// mains are the modules by which a distribution is imported: the one that bears its name, nixl_cu13 of nixl-cu13, or the
-// beginning of it in whole words, openmm of openmm-unofficial-cu12; else the only one, or the only one with libraries.
+// mains returns the modules by which a distribution is imported: the one that bears its name, nixl_cu13 of nixl-cu13,
+// or the beginning of it in whole words, openmm of openmm-unofficial-cu12; else the only one, or the only one with
+// libraries.
 func (w *importTracer) mains(b *facts.Build) []string {
 	names := w.listed.TopModules()
 	bare := pydist.NamedForCUDA.ReplaceAllString(strings.TrimSuffix(b.Name, "-gpu"), "")
@@ -177,8 +178,9 @@ func (w *importTracer) module(name string, names []string, by string, certain bo
 	}
 }
 
-// place is the directory of the import path that has a module, where its sources are followed; else empty. Those of
-// other distributions are where a requirement is not met, as far as the import is certain, or where they are injured.
+// place returns the directory of the import path that has a module, where its sources are followed; else empty. Those
+// of other distributions are where a requirement is not met, as far as the import is certain, or where they are
+// injured.
 func (w *importTracer) place(name string, names []string, by string, certain bool) string {
 	top, _, _ := strings.Cut(name, ".")
 	if w.listed.Tops[top] {
@@ -314,7 +316,7 @@ func (w *importTracer) take(name string, certain bool) {
 	}
 }
 
-// extension is the file that Python takes for an extension module, below its directory; empty where there is none.
+// extension returns the file that Python takes for an extension module, below its directory; empty where there is none.
 func (w *importTracer) extension(dir, file string) string {
 	python := strings.ReplaceAll(version.ShortPython(w.s.Python), ".", "")
 	var stable, plain string
@@ -570,7 +572,7 @@ func summarizeFile(h *host.Host, source string) (sum *pysource.Summary, text boo
 	return &found, isText(data)
 }
 
-// summaryOf is what is kept of a source where its text is not.
+// summaryOf returns what is kept of a source where its text is not.
 func summaryOf(f any) *pysource.Summary {
 	if kept, ok := f.(interface{ Summary() *pysource.Summary }); ok {
 		return kept.Summary()
@@ -578,7 +580,7 @@ func summaryOf(f any) *pysource.Summary {
 	return nil
 }
 
-// sourceOf is the source file of a module.
+// sourceOf returns the source file of a module.
 func (w *importTracer) sourceOf(dir, name string) string {
 	full := path.Join(dir, strings.ReplaceAll(name, ".", "/"))
 	if source := full + "/__init__.py"; w.h.Exists(source) {
@@ -595,7 +597,7 @@ func (w *importTracer) open(base string, certain bool) {
 	}
 }
 
-// relative is the module that a relative import names; empty where it leads out of the package.
+// relative returns the module that a relative import names; empty where it leads out of the package.
 func relative(name string, isPackage bool, i pysource.Import) string {
 	parts := strings.Split(name, ".")
 	up := i.Level
@@ -612,8 +614,8 @@ func relative(name string, isPackage bool, i pysource.Import) string {
 	return base + "." + i.Module
 }
 
-// Loads are those of a list of libraries that the import comes to, or may come to; all of them where its sources tell of
-// none: they may be opened by names that are put together.
+// Loads returns those of a list of libraries that the import comes to, or may come to; all of them where its sources
+// tell of none: they may be opened by names that are put together.
 func (r *ImportTrace) Loads(names []string) []string {
 	if r == nil || !r.Read {
 		return names

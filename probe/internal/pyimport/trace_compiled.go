@@ -88,8 +88,8 @@ var cFunction = []byte(" does not export expected C ")
 // dottedName matches the whole name of a module among the constants.
 var dottedName = lazyregexp.New(`^[A-Za-z_]\w*(?:\.\w+)+$`)
 
-// cImports are the modules that the constants of an extension module of Cython's name, where it imports C functions: those that were
-// extension modules in one of the distributions that are looked at.
+// cImports returns the modules that the constants of an extension module of Cython's name, where it imports C
+// functions: those that were extension modules in one of the distributions that are looked at.
 func (w *importTracer) cImports(constants []byte) []string {
 	if !bytes.Contains(constants, cFunction) {
 		return nil

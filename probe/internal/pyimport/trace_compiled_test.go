@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// compiledC is the source of an extension module that has texts among its constants.
+// compiledC returns the source of an extension module that has texts among its constants.
 func compiledC(texts ...string) string {
 	source := "char big[20000] = {1};\n"
 	for i, text := range texts {

@@ -23,8 +23,8 @@ type injuredDistribution struct {
 	damaged []pydist.Damage
 }
 
-// injuredFrom are a distribution and those that it requires, at any depth. Of frameworks the libraries are looked at
-// otherwise.
+// injuredFrom returns a distribution and those that it requires, at any depth. Of frameworks the libraries are looked
+// at otherwise.
 func injuredFrom(s *pyenv.Site, h *host.Host, info string) []injuredDistribution {
 	var list []injuredDistribution
 	required := RequiredFrom(s, h, info)
@@ -135,7 +135,7 @@ func (w *importTracer) noteUninitialized(dir, name string) {
 	}
 }
 
-// moduleOf is the path of the module that a library is, without its suffixes: "torch/_C" of "torch/_C.abi3.so".
+// moduleOf returns the path of the module that a library is, without its suffixes: "torch/_C" of "torch/_C.abi3.so".
 func moduleOf(name string) string {
 	stem, _, _ := strings.Cut(path.Base(name), ".")
 	return path.Join(path.Dir(name), stem)
@@ -162,7 +162,7 @@ func uninitialized(s *pyenv.Site, h *host.Host, d *pydist.Distribution, name str
 	return &facts.Hindrance{Kind: facts.HindranceSpoiled, Path: file, By: "it does not define " + symbol}
 }
 
-// injuredLibrary is the distribution that has a library by its RECORD, and where; nil where none of those has.
+// injuredLibrary returns the distribution that has a library by its RECORD, and where; nil where none of those has.
 func (w *importTracer) injuredLibrary(base string) (*injuredDistribution, string) {
 	for i := range w.injured {
 		if recorded := w.injured[i].record.Named[base]; len(recorded) > 0 {
@@ -172,10 +172,10 @@ func (w *importTracer) injuredLibrary(base string) (*injuredDistribution, string
 	return nil, ""
 }
 
-// uncaught are the injuries that end the import although a failure of it is caught. A library that is cut off ends the
-// process whatever is caught: the loader maps it, and the kernel has nothing to give it (SIGBUS). Any other is let out
-// where it is caught only that there is no such module, as torch does of NumPy: without a module of NumPy's it goes on, too,
-// unless NumPy makes another failure of that.
+// uncaught returns the injuries that end the import although a failure of it is caught. A library that is cut off ends
+// the process whatever is caught: the loader maps it, and the kernel has nothing to give it (SIGBUS). Any other is let
+// out where it is caught only that there is no such module, as torch does of NumPy: without a module of NumPy's it goes
+// on, too, unless NumPy makes another failure of that.
 func (w *importTracer) uncaught(mains []string, by string) []facts.Hindrance {
 	if len(w.injured) == 0 {
 		return nil
@@ -187,13 +187,13 @@ func (w *importTracer) uncaught(mains []string, by string) []facts.Hindrance {
 	return append(lacked.injuries(mains, by, func(facts.Hindrance) bool { return true }), tried.injuries(mains, by, cutOff)...)
 }
 
-// again is a walker that begins anew, for which some imports are as good as certain.
+// again returns a walker that begins anew, for which some imports are as good as certain.
 func (w *importTracer) again(counts func(pysource.Import) bool) *importTracer {
 	return &importTracer{h: w.h, s: w.s, info: w.info, listed: w.listed, seen: map[string]bool{}, foreign: map[string]bool{}, places: map[string]string{},
 		changed: map[string]pysource.Summary{}, lostInit: map[string]string{}, parsed: w.parsed, injured: w.injured, loaded: w.loaded, counts: counts}
 }
 
-// injuries are those of a kind that the import comes to.
+// injuries returns those of a kind that the import comes to.
 func (w *importTracer) injuries(mains []string, by string, kind func(facts.Hindrance) bool) []facts.Hindrance {
 	for _, name := range mains {
 		w.module(name, nil, by, true)
@@ -201,9 +201,9 @@ func (w *importTracer) injuries(mains []string, by string, kind func(facts.Hindr
 	return slices.DeleteFunc(w.altered, func(h facts.Hindrance) bool { return h.Kind != facts.HindranceSpoiled || h.Of == "" || !kind(h) })
 }
 
-// besideLoaded is an extension module that is cut off, of a distribution that others are loaded of: what these import does
-// not stand in any source, and where they import it, the process ends. Nobody cuts off a library on purpose. One that is gone
-// counts where a module that is loaded hides what it imports.
+// besideLoaded returns an extension module that is cut off, of a distribution that others are loaded of: what these
+// import does not stand in any source, and where they import it, the process ends. Nobody cuts off a library on
+// purpose. One that is gone counts where a module that is loaded hides what it imports.
 func (w *importTracer) besideLoaded() *facts.Hindrance {
 	for _, i := range w.injured {
 		dir := path.Dir(i.info)
@@ -248,8 +248,8 @@ func (w *importTracer) brokenRequirement(b *facts.Build) *facts.Hindrance {
 	return nil
 }
 
-// firstPackages are the packages and modules by which a distribution is imported: those at the top of the import path, or, of a part of a
-// namespace, those that are the least deep: "cuda.pathfinder".
+// firstPackages returns the packages and modules by which a distribution is imported: those at the top of the import
+// path, or, of a part of a namespace, those that are the least deep: "cuda.pathfinder".
 func firstPackages(x *pydist.FileIndex) []string {
 	if tops := x.TopModules(); len(tops) > 0 {
 		return tops
@@ -270,7 +270,7 @@ func firstPackages(x *pydist.FileIndex) []string {
 	return list
 }
 
-// refusal is why the loader does not take a file that is there; empty where it takes it.
+// refusal returns why the loader does not take a file that is there; empty where it takes it.
 func refusal(s *pyenv.Site, h *host.Host, file string) string {
 	p, err := loader.PythonProcess(h, s)
 	if err != nil {

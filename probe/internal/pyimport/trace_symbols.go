@@ -62,8 +62,8 @@ func CheckTrace(s *pyenv.Site, b *facts.Build, h *host.Host, lazy LazyTrace) err
 	return nil
 }
 
-// spoiledFirst is a library that the import of a package opens first and that the loader does not take: one that its
-// sources name, or that bears the package's name, unless the package goes without.
+// spoiledFirst returns a library that the import of a package opens first and that the loader does not take: one that
+// its sources name, or that bears the package's name, unless the package goes without.
 func spoiledFirst(s *pyenv.Site, h *host.Host, b *facts.Build, r *ImportTrace) (*facts.Hindrance, error) {
 	d, names := s.Index(h).At(b.Path), slices.Clone(r.Certain)
 	for _, name := range d.Record().LargeLibraries() {
@@ -216,8 +216,8 @@ func unmetDecides(s *pyenv.Site, h *host.Host, info string) bool {
 	return false
 }
 
-// importEnd is the first thing that ends an import by its sources, or may: a file of its own that is gone or was changed, or
-// a module of others that the environment does not have.
+// importEnd returns the first thing that ends an import by its sources, or may: a file of its own that is gone or was
+// changed, or a module of others that the environment does not have.
 func importEnd(s *pyenv.Site, h *host.Host, r *ImportTrace) *facts.Hindrance {
 	switch {
 	case len(r.gone) > 0:

@@ -18,8 +18,8 @@ import (
 // maxRequired bounds the distributions whose requirements are followed.
 const maxRequired = 500
 
-// unmetFrom are the unmet requirements of a distribution and of those that it requires, at any depth, without extras.
-// NVIDIA's libraries are the loader's to find.
+// unmetFrom returns the unmet requirements of a distribution and of those that it requires, at any depth, without
+// extras. NVIDIA's libraries are the loader's to find.
 func unmetFrom(s *pyenv.Site, h *host.Host, info string) []pyenv.Unmet {
 	var list []pyenv.Unmet
 	for _, dist := range RequiredFrom(s, h, info) {
@@ -28,7 +28,7 @@ func unmetFrom(s *pyenv.Site, h *host.Host, info string) []pyenv.Unmet {
 	return list
 }
 
-// RequiredFrom are a distribution and those that it requires, at any depth, by their dist-info directories.
+// RequiredFrom returns a distribution and those that it requires, at any depth, by their dist-info directories.
 func RequiredFrom(s *pyenv.Site, h *host.Host, info string) []string {
 	list, seen := []string{info}, map[string]bool{info: true}
 	for i := 0; i < len(list) && len(list) < maxRequired; i++ {
@@ -119,7 +119,8 @@ func olderThan(r pip.Requirement, have string) bool {
 	return false
 }
 
-// wantedFor is the unmet requirement that brings a module: the one of its name, else the only one that is not there.
+// wantedFor returns the unmet requirement that brings a module: the one of its name, else the only one that is not
+// there.
 func wantedFor(list []pyenv.Unmet, module string) string {
 	list = slices.DeleteFunc(slices.Clone(list), func(u pyenv.Unmet) bool { return u.Have != "" })
 	if i := slices.IndexFunc(list, func(u pyenv.Unmet) bool { return u.Name == distname.Normal(module) }); i >= 0 {
@@ -131,7 +132,7 @@ func wantedFor(list []pyenv.Unmet, module string) string {
 	return ""
 }
 
-// sourceAt is the source file of a module at the top of some directories; empty where it has none.
+// sourceAt returns the source file of a module at the top of some directories; empty where it has none.
 func sourceAt(h *host.Host, dirs []string, module string) string {
 	file := pyenv.FirstModule(h, dirs, module)
 	if path.Ext(file) != ".py" {

@@ -15,7 +15,7 @@ type line struct {
 	text   string
 }
 
-// word is the first word of a line.
+// word returns the first word of a line.
 func (l line) word() string {
 	end := strings.IndexFunc(l.text, func(r rune) bool { return (r < 'a' || r > 'z') && r != '_' })
 	if end < 0 {

@@ -216,7 +216,7 @@ func parseFrom(text string) (Import, bool) {
 	return i, i.Module != "" || i.Level > 0
 }
 
-// skip is the indentation of the function that was entered, where nothing in it counts; -1 outside.
+// skip returns the indentation of the function that was entered, where nothing in it counts; -1 outside.
 func (p *parser) skip() int {
 	if last := len(p.blocks) - 1; !p.opens && last >= 0 && strings.HasPrefix(p.blocks[last].word, "def ") {
 		return p.blocks[last].indent

@@ -28,7 +28,7 @@ func gfd([]string) error {
 	return lines.Err()
 }
 
-// gpuLabels are those of a node with one kind of GPU, without MIG and sharing.
+// gpuLabels returns those of a node with one kind of GPU, without MIG and sharing.
 func gpuLabels(line string) (lm.Labels, error) {
 	var driver string
 	var cuda, capability [2]int

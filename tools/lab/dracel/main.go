@@ -97,7 +97,7 @@ func compare(program, lines string) (different, asked int) {
 	return different, asked
 }
 
-// said is what the program writes; nothing where facts are missing, and it exits 3.
+// said returns what the program writes; nothing where facts are missing, and it exits 3.
 func said(program, lines, format string) []byte {
 	c := exec.Command(program, "requires", "-", "-o", format, "--timeout", "5m")
 	c.Stdin, c.Stderr = strings.NewReader(lines+"\n"), os.Stderr
@@ -111,7 +111,7 @@ func said(program, lines, format string) []byte {
 	return out
 }
 
-// device is one as NVIDIA's driver publishes it.
+// device returns one as NVIDIA's driver publishes it.
 func device(name, capability, driver string) cel.Device {
 	version := func(text string) resourceapi.DeviceAttribute { return resourceapi.DeviceAttribute{VersionValue: &text} }
 	text := func(text string) resourceapi.DeviceAttribute { return resourceapi.DeviceAttribute{StringValue: &text} }

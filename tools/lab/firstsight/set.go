@@ -40,7 +40,7 @@ type answer struct {
 
 func (a answer) confidence() string { return cmp.Or(a.Confidence, "not said") }
 
-// firstSteps are the steps that a reader judges.
+// firstSteps returns the steps that a reader judges.
 func (a answer) firstSteps() []string { return a.Do[:min(2, len(a.Do))] }
 
 func (l sighted) blames() []string {
@@ -97,7 +97,7 @@ func readSet(file string) ([]sighted, error) {
 	return all, lines.Err()
 }
 
-// binaryOf is the build to ask: the named one, or one of the current source.
+// binaryOf returns the build to ask: the named one, or one of the current source.
 func binaryOf(with string) (binary string, clean func(), err error) {
 	if with != "" {
 		binary, err = filepath.Abs(with)

@@ -83,7 +83,8 @@ func find(roots []string) (libraries, dirs []string) {
 // listed is a line of the loader: "libz.so.1 => /lib/x86_64-linux-gnu/libz.so.1 (0x00007f…)", "libx.so => not found".
 var listed = regexp.MustCompile(`(?m)^\t(\S+) => (not found|\S+)`)
 
-// real is what the machine's loader takes, sorted: "name => file"; false where it does not take the library itself.
+// real returns what the machine's loader takes, sorted: "name => file"; false where it does not take the library
+// itself.
 func real(file string, path []string) ([]string, bool) {
 	cmd := exec.Command(loader, "--list", file)
 	cmd.Env = []string{"LD_LIBRARY_PATH=" + strings.Join(path, ":")}
@@ -101,7 +102,7 @@ func real(file string, path []string) ([]string, bool) {
 	return slices.Compact(list), true
 }
 
-// ours is the same by package ldso. The machine's loader lists an object by the name that it was first needed by.
+// ours returns the same by package ldso. The machine's loader lists an object by the name that it was first needed by.
 func ours(file string, path []string) []string {
 	resolver := *(&host.Host{Root: "/"}).Loader()
 	resolver.LibraryPath, resolver.Preload = path, nil

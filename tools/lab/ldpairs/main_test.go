@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestPairs is a small draw among the system's own libraries; a large one is drawn by hand.
+// TestPairs draws a few pairs among the system's own libraries; a large draw is made by hand.
 func TestPairs(t *testing.T) {
 	if _, err := os.Stat(loader); err != nil {
 		t.Skip("no loader of glibc for x86_64 is here")

@@ -38,8 +38,8 @@ var briefKey = map[string]string{"torch version": "pytorch version", "torch cuda
 	"cuda driver version": "nvidia driver version", "cuda available": "is cuda available", "gpu available": "is cuda available", "pytorch": "pytorch version",
 	"pytorch.version": "pytorch version", "pytorch.cuda": "is cuda available", "gpu.name": "gpu type"}
 
-// LongKey is the key of a line in the long report. "CUDA Driver Version" is the driver's release in SGLang's report and the
-// CUDA that it speaks in others: releases have three digits and more.
+// LongKey returns the key of a line in the long report. "CUDA Driver Version" is the driver's release in SGLang's
+// report and the CUDA that it speaks in others: releases have three digits and more.
 func LongKey(key, value string) string {
 	if key == "cuda driver version" && cudaNumber.MatchString(value) {
 		return "cuda of the driver"
@@ -104,8 +104,8 @@ func Is(d document.Document) bool {
 // wider.
 func InSentence(between string) bool { return len(between) == 1 && strings.TrimSpace(between) == "" }
 
-// looseTells is which part of a machine a line tells that any text may have: the torch, whether it sees a GPU, the GPU, the
-// driver; empty of any other.
+// looseTells returns which part of a machine a line tells that any text may have: the torch, whether it sees a GPU, the
+// GPU, the driver; empty of any other.
 func looseTells(line string) string {
 	if m := reportTyped.FindStringSubmatch(line); m != nil {
 		return "typed" + m[1]
@@ -309,7 +309,8 @@ var distributions = []struct{ name, id, like string }{
 	{"Fedora", "fedora", ""}, {"openSUSE", "opensuse", "suse"}, {"SUSE", "sles", "suse"}, {"Arch Linux", "arch", ""},
 }
 
-// distribution is what a report's line tells of the system, "Ubuntu 22.04.5 LTS (x86_64)"; empty of an unknown one.
+// distribution returns what a report's line tells of the system, "Ubuntu 22.04.5 LTS (x86_64)"; empty of an unknown
+// one.
 func distribution(os string) (id, like string) {
 	for _, d := range distributions {
 		if strings.HasPrefix(os, d.name) {
@@ -345,7 +346,7 @@ func (r *reportReader) available(value string) {
 	}
 }
 
-// CudaSeen is whether a report says that PyTorch sees CUDA; nil where it does not say.
+// CudaSeen reports whether a report says that PyTorch sees CUDA; nil where it does not say.
 func CudaSeen(value string) *bool {
 	var seen bool
 	switch strings.ToLower(value) {

@@ -86,7 +86,7 @@ var reports = map[string]func(*facts.Facts){
 
 func said(b bool) *bool { return &b }
 
-// reported is the one environment of a report; packages are names and versions in turn.
+// reported returns the one environment of a report; packages are names and versions in turn.
 func reported(python string, b facts.Build, packages ...string) []facts.Environment {
 	b.Name, b.From = "torch", collectenv.From
 	e := facts.Environment{Python: python, Builds: []facts.Build{b}}
@@ -120,7 +120,7 @@ func TestCollectEnv(t *testing.T) {
 	}
 }
 
-// collected is what a text tells, complete as Read makes it.
+// collected returns what a text tells, complete as Read makes it.
 func collected(text string) facts.Facts {
 	f := collectenv.Parse(text)
 	f.Complete()

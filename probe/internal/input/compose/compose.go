@@ -129,7 +129,7 @@ func buildOf(value any) build {
 // installing matches commands that install packages when the service starts.
 var installing = lazyregexp.New(`\b(?:pip3?|uv|conda|mamba|micromamba|poetry)\s+(?:\S+\s+)?(?:install|sync|add)\b`)
 
-// shellOf is what a command gives a shell: its text, or the last word of ["bash", "-c", "…"].
+// shellOf returns what a command gives a shell: its text, or the last word of ["bash", "-c", "…"].
 func shellOf(value any) string {
 	switch v := value.(type) {
 	case string:

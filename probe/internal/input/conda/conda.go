@@ -68,7 +68,7 @@ func (c *List) add(name, version, specifier, build string) {
 	c.Packages = append(c.Packages, p)
 }
 
-// withDot is "12.6" of "126"; two digits are a family, "12".
+// withDot returns "12.6" of "126"; two digits are a family, "12".
 func withDot(digits string) string {
 	if len(digits) == 3 && !strings.Contains(digits, ".") {
 		return digits[:2] + "." + digits[2:]
@@ -76,7 +76,7 @@ func withDot(digits string) string {
 	return digits
 }
 
-// Resolved are the list's, each with the CUDA that the others tell; a framework stands in it once.
+// Resolved returns the list's, each with the CUDA that the others tell; a framework stands in it once.
 func (c *List) Resolved() []request.Package {
 	var list []request.Package
 	for _, p := range c.Packages {

@@ -13,7 +13,7 @@ type copiedPath struct {
 	source, target string // the target ends in a slash where it is a directory
 }
 
-// at is an absolute path of the image: of a name as the working directory has it.
+// at returns an absolute path of the image: of a name as the working directory has it.
 func (f *dockerfile) at(name string) string {
 	if !path.IsAbs(name) {
 		name = path.Join(f.dir(), name)
@@ -21,7 +21,7 @@ func (f *dockerfile) at(name string) string {
 	return path.Clean(name)
 }
 
-// dir is the working directory of the stage and, in one command line, of the shell.
+// dir returns the working directory of the stage and, in one command line, of the shell.
 func (f *dockerfile) dir() string {
 	switch {
 	case f.moved != "":
@@ -59,8 +59,8 @@ func (f *dockerfile) takes(sources []string, target string) {
 	}
 }
 
-// beside are the places of the build context where a file of the image may come from: those that a COPY says, the last
-// one first, then its own path.
+// beside returns the places of the build context where a file of the image may come from: those that a COPY says, the
+// last one first, then its own path.
 func (f *dockerfile) beside(name string) []string {
 	at := f.at(name)
 	var places []string
@@ -98,7 +98,7 @@ func (f *dockerfile) beside(name string) []string {
 	return places
 }
 
-// find is the place, of several, that can be opened; the first one where none can.
+// find returns the place, of several, that can be opened; the first one where none can.
 func (f *dockerfile) find(name string) string {
 	if requirements.IsAddress(name) {
 		return name

@@ -145,13 +145,13 @@ func (f *dockerfile) instruction(i *instruction) {
 	}
 }
 
-// words are those of an instruction that BuildKit itself reads.
+// words returns those of an instruction that BuildKit itself reads.
 func (f *dockerfile) words(text string, of func(string) value) []string {
 	w := &dockerWords{escape: f.escape, of: of}
 	return w.split(text)
 }
 
-// value is that of a variable of the shell that runs, else of the stage.
+// value returns that of a variable of the shell that runs, else of the stage.
 func (f *dockerfile) value(name string) value {
 	if v, ok := f.local[name]; ok {
 		return v
@@ -256,7 +256,7 @@ func (f *dockerfile) unread(place, reason string, number int) {
 		Kind: facts.UnreadNeeded})
 }
 
-// last is the image at the bottom of the last stage, and what is installed on the way up to it.
+// last returns the image at the bottom of the last stage, and what is installed on the way up to it.
 func (f *dockerfile) last() (facts.Requested, []request.Package) {
 	var image facts.Requested
 	var steps []step
@@ -287,7 +287,7 @@ func (f *dockerfile) last() (facts.Requested, []request.Package) {
 	return image, list
 }
 
-// stageOf is the stage before another that a name means, -1 where it means none.
+// stageOf returns the stage before another that a name means, -1 where it means none.
 func (f *dockerfile) stageOf(name string, before int) int {
 	for i := before - 1; i >= 0; i-- {
 		if f.stages[i].name != "" && f.stages[i].name == name {
@@ -297,7 +297,7 @@ func (f *dockerfile) stageOf(name string, before int) int {
 	return -1
 }
 
-// imageOf is the image of a FROM as a fact: "nvidia/cuda", "12.6.3-runtime-ubuntu24.04".
+// imageOf returns the image of a FROM as a fact: "nvidia/cuda", "12.6.3-runtime-ubuntu24.04".
 func (f *dockerfile) imageOf(s stage) facts.Requested {
 	if strings.Contains(s.image, "$") {
 		f.unread("FROM "+s.image, "the image is named by an ARG without a default", s.number)

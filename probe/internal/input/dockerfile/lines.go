@@ -30,7 +30,7 @@ type heredoc struct {
 // simple reports whether the heredoc is all that the instruction says: its text is the script then.
 func (i *instruction) simple() bool { return len(i.docs) == 1 && heredocWord.MatchString(i.text) }
 
-// body is the text without the tabs that <<- leaves out.
+// body returns the text without the tabs that <<- leaves out.
 func (h *heredoc) body() string {
 	if !h.chomp {
 		return h.content
@@ -101,7 +101,7 @@ func (r *lineReader) directives() {
 	}
 }
 
-// logicalLine is the next line with those that go on from it; empty for a comment or a blank one.
+// logicalLine returns the next line with those that go on from it; empty for a comment or a blank one.
 func (r *lineReader) logicalLine() string {
 	line := strings.TrimLeft(r.lines[r.at], " \t\v\f\r")
 	r.at++
@@ -145,7 +145,7 @@ func (i *instruction) takeFlags(escape byte) {
 	}
 }
 
-// wordEnd is where the first word of a text ends: at white space that is neither quoted nor escaped.
+// wordEnd returns where the first word of a text ends: at white space that is neither quoted nor escaped.
 func wordEnd(text string, escape byte) int {
 	quote := byte(0)
 	for i := 0; i < len(text); i++ {
@@ -225,7 +225,7 @@ func heredocWords(text string) (words []string) {
 	return append(words, word.String())
 }
 
-// unquoted is a word without its quotes and escapes.
+// unquoted returns a word without its quotes and escapes.
 func unquoted(word string) string {
 	var text strings.Builder
 	quote := byte(0)

@@ -106,7 +106,7 @@ func isExtra(option string) bool {
 	return option == "--extra" || option == "--all-extras" || strings.HasPrefix(option, "--extra=")
 }
 
-// syncedFiles are the words of an installation of the files that uv pip sync and pip-sync name.
+// syncedFiles returns the words of an installation of the files that uv pip sync and pip-sync name.
 func syncedFiles(args []string) []string {
 	var list []string
 	for i, arg := range args {
@@ -124,7 +124,7 @@ func pipIndex(option string) bool {
 		"--default-index"}, option)
 }
 
-// indexes are the package indexes that the image's variables name.
+// indexes reads the package indexes that the image's variables name.
 func (f *dockerfile) indexes(r *requirements.File) {
 	for _, name := range []string{"PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"} {
 		if v := f.value(name); v.text != "" {

@@ -20,7 +20,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// project is what a tool installs by files of its own: uv.lock, poetry.lock, environment.yml.
+// project returns what a tool installs by files of its own: uv.lock, poetry.lock, environment.yml.
 func (f *dockerfile) project(t tool, number int) step {
 	var list []request.Package
 	var err error
@@ -71,7 +71,7 @@ var uvValues = []string{"--extra", "--group", "--no-group", "--only-group", "--n
 	"--cache-dir", "--link-mode", "--python-platform", "--refresh-package", "--reinstall-package", "--index-strategy",
 	"--extra-index-url", "-i", "--index-url", "-f", "--find-links", "--resolution", "--prerelease", "--color", "-w"}
 
-// beforeCommand are the options that stand before the program which uv run starts.
+// beforeCommand returns the options that stand before the program which uv run starts.
 func beforeCommand(list []string) []string {
 	for i := 0; i < len(list); i++ {
 		switch {
@@ -84,7 +84,8 @@ func beforeCommand(list []string) []string {
 	return list
 }
 
-// uvProject is what uv sync, and uv run before the program, install: what uv.lock says, else what the project asks for.
+// uvProject returns what uv sync, and uv run before the program, install: what uv.lock says, else what the project asks
+// for.
 func (f *dockerfile) uvProject(t tool) ([]request.Package, error) {
 	dir := "."
 	for _, option := range []string{"--directory", "--project"} {
@@ -110,7 +111,7 @@ func (f *dockerfile) uvProject(t tool) ([]request.Package, error) {
 	return l.List(c, func(i int) bool { return installed[i] && !slices.Contains(left, l.Package[i].Name) }), nil
 }
 
-// uvUnlocked is what a project without a lock asks for.
+// uvUnlocked returns what a project without a lock asks for.
 func (f *dockerfile) uvUnlocked(data []byte, args []string, beside func(string) ([]byte, error)) ([]request.Package, error) {
 	p := &pyproject.Project{}
 	if err := toml.Unmarshal(data, p); err != nil {
@@ -138,7 +139,7 @@ func (f *dockerfile) uvUnlocked(data []byte, args []string, beside func(string) 
 	return list, nil
 }
 
-// poetryProject is what poetry install installs.
+// poetryProject returns what poetry install installs.
 func (f *dockerfile) poetryProject(args []string) ([]request.Package, error) {
 	p := &pyproject.Project{}
 	data, err := f.open("pyproject.toml", document.Project)
@@ -162,8 +163,8 @@ func (f *dockerfile) poetryProject(args []string) ([]request.Package, error) {
 // sourceDir matches a directory with the extras that are asked of it: ".[gpu,dev]".
 var sourceDir = lazyregexp.New(`^([^\[]*?)/?(?:\[([^\]]*)\])?$`)
 
-// source is what a directory of the build context asks for that is installed: pip install -e .[gpu]. What it names is
-// added to the command's own where pip's indexes hold for it; uv takes the project's own.
+// source returns what a directory of the build context asks for that is installed: pip install -e .[gpu]. What it names
+// is added to the command's own where pip's indexes hold for it; uv takes the project's own.
 func (f *dockerfile) source(r *requirements.File, name string, args []string, number int, by string) []request.Package {
 	if slices.Contains(args, "--no-deps") {
 		return nil

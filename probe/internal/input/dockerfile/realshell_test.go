@@ -44,7 +44,7 @@ func TestAgainstRealShells(t *testing.T) {
 	}
 }
 
-// started is what a script hands to pip, in the form that the test's function prints.
+// started returns what a script hands to pip, in the form that the test's function prints.
 func started(text string) string {
 	d := newDockerfile(document.Document{})
 	d.local, d.stages = map[string]value{}, []stage{{}}

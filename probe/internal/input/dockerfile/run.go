@@ -103,7 +103,7 @@ func (f *dockerfile) command(list []string, number int, sure bool) {
 	}
 }
 
-// done is what a tool does to the image.
+// done returns what a tool does to the image.
 func (f *dockerfile) done(t tool, number int, sure bool) step {
 	switch t.does {
 	case installs:
@@ -151,7 +151,7 @@ var condaValues = []string{"-n", "--name", "-p", "--prefix", "-r", "--root-prefi
 // fileOption matches conda's option before a file, and other options that stand with it: -yf env.yml.
 var fileOption = lazyregexp.New(`^-[a-z]*f$`)
 
-// conda are the packages that conda's command line, and the files in it, name.
+// conda returns the packages that conda's command line, and the files in it, name.
 func (f *dockerfile) conda(list []string, number int) []request.Package {
 	c := &conda.List{}
 	for i, word := range list {
@@ -166,7 +166,8 @@ func (f *dockerfile) conda(list []string, number int) []request.Package {
 	return c.Resolved()
 }
 
-// settle is what is there in the end: of one name the last release that was asked for, unless what is there will do.
+// settle returns what is there in the end: of one name the last release that was asked for, unless what is there will
+// do.
 func settle(steps []step) []request.Package {
 	var list, apart []request.Package
 	at := map[string]int{} // where a name stands in list

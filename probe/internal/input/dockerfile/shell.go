@@ -61,7 +61,8 @@ func (f *dockerfile) shell(text string, number int, reached version.Truth, depth
 	}
 }
 
-// parsedShell is a script as Bash reads it, else as the shell of POSIX does; nil, with the reason, where neither can.
+// parsedShell returns a script as Bash reads it, else as the shell of POSIX does; nil, with the reason, where neither
+// can.
 func parsedShell(text string) (file *syntax.File, reason string) {
 	if len(text) > maxScript || len(nestingStart.FindAllString(text, maxOpened+1)) > maxOpened {
 		return nil, "it is too long to be read"
@@ -338,7 +339,7 @@ func (s *script) assign(a *syntax.Assign, reached version.Truth) {
 	s.set(a.Name.Value, v)
 }
 
-// array is Bash's NAME=(a b c).
+// array returns Bash's NAME=(a b c).
 func (s *script) array(a *syntax.ArrayExpr) value {
 	var words []*syntax.Word
 	for _, e := range a.Elems {
@@ -357,7 +358,7 @@ func (s *script) array(a *syntax.ArrayExpr) value {
 
 func (s *script) set(name string, v value) { s.local[name] = v }
 
-// input is what a command reads: a heredoc, a word behind <<<, or what another prints into it.
+// input returns what a command reads: a heredoc, a word behind <<<, or what another prints into it.
 func (s *script) input(redirects []*syntax.Redirect) string {
 	text := s.piped
 	for _, r := range redirects {
@@ -371,7 +372,7 @@ func (s *script) input(redirects []*syntax.Redirect) string {
 	return text
 }
 
-// prints is the text that a command is known to print: echo's words, or a heredoc through cat.
+// prints returns the text that a command is known to print: echo's words, or a heredoc through cat.
 func (s *script) prints(stmt *syntax.Stmt) (text string, ok bool) {
 	call, ok := stmt.Cmd.(*syntax.CallExpr)
 	if !ok || len(call.Args) == 0 {
@@ -423,7 +424,7 @@ func (s *script) writes(list []string, redirects []*syntax.Redirect, input strin
 	}
 }
 
-// literals are texts as a command's words.
+// literals returns texts as a command's words.
 func literals(list []string) (words []*syntax.Word) {
 	for _, text := range list {
 		words = append(words, &syntax.Word{Parts: []syntax.WordPart{&syntax.SglQuoted{Value: text}}})
@@ -443,7 +444,7 @@ func (f *dockerfile) make(name, text string, more bool) {
 	f.writtenFiles[name] = text
 }
 
-// innerScript is what a command gives to a shell that it starts: bash -lc "…", su user -c "…", bash <<EOF.
+// innerScript returns what a command gives to a shell that it starts: bash -lc "…", su user -c "…", bash <<EOF.
 func innerScript(list []string, input string) (text string, ok bool) {
 	i := slices.IndexFunc(list, func(w string) bool { return shellName.MatchString(path.Base(w)) })
 	if i < 0 || i > 0 && !slices.Contains(starters, path.Base(list[0])) && !condaName.MatchString(path.Base(list[0])) {
@@ -456,8 +457,8 @@ func innerScript(list []string, input string) (text string, ok bool) {
 	return input, plain && input != ""
 }
 
-// succeeds is what a command says to && and ||: a test answers where its words are known, what asks of the machine does
-// not, and all else succeeds.
+// succeeds returns what a command says to && and ||: a test answers where its words are known, what asks of the machine
+// does not, and all else succeeds.
 func succeeds(list []string) version.Truth {
 	switch list[0] {
 	case "false":

@@ -10,8 +10,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// testOf is what [ … ] says of words whose values are known: -n a, -z a, a = b, 1 -ge 2, and those with ! before and -a
-// or -o between them.
+// testOf returns what [ … ] says of words whose values are known: -n a, -z a, a = b, 1 -ge 2, and those with ! before
+// and -a or -o between them.
 func testOf(list []string) version.Truth {
 	if i := slices.Index(list, "-o"); i > 0 {
 		return max(testOf(list[:i]), testOf(list[i+1:]))
@@ -66,8 +66,8 @@ func numbers(left, operator, right string) version.Truth {
 	return version.Unsaid
 }
 
-// test is what [[ … ]] says. The parser hangs "! a || b" and "a && b || c" up by their order alone; a shell reads ! first,
-// then &&, then ||.
+// test returns what [[ … ]] says. The parser hangs "! a || b" and "a && b || c" up by their order alone; a shell reads
+// ! first, then &&, then ||.
 func (s *script) test(x syntax.TestExpr) version.Truth {
 	var terms []version.Truth
 	var operators []syntax.BinTestOperator
@@ -82,7 +82,7 @@ func (s *script) test(x syntax.TestExpr) version.Truth {
 	return max(best, all)
 }
 
-// terms are the tests of a [[ … ]] from left to right, and what stands between them.
+// terms reads the tests of a [[ … ]] from left to right, and what stands between them.
 func (s *script) terms(x syntax.TestExpr, terms *[]version.Truth, operators *[]syntax.BinTestOperator) {
 	switch x := x.(type) {
 	case *syntax.UnaryTest:
@@ -103,7 +103,7 @@ func (s *script) terms(x syntax.TestExpr, terms *[]version.Truth, operators *[]s
 	*terms = append(*terms, s.term(x))
 }
 
-// term is what one test says; the right side of = is a pattern here.
+// term returns what one test says; the right side of = is a pattern here.
 func (s *script) term(x syntax.TestExpr) version.Truth {
 	switch x := x.(type) {
 	case *syntax.ParenTest:

@@ -8,7 +8,7 @@ import (
 	"cudacompat/probe/internal/input/document"
 )
 
-// installed are the builds and what was not read of a Dockerfile on a plain image, in words.
+// installed returns the builds and what was not read of a Dockerfile on a plain image, in words.
 func installed(t *testing.T, text string) (builds, unread string) {
 	t.Helper()
 	if !strings.Contains(text, "FROM python") && !strings.Contains(text, "FROM nvidia") {

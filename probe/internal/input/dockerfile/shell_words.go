@@ -18,13 +18,13 @@ type expansion struct {
 	known bool // whether all of it is
 }
 
-// words are the words that a command is given: the values of variables outside quotes are split at white space.
+// words returns the words that a command is given: the values of variables outside quotes are split at white space.
 func (s *script) words(words []*syntax.Word) []string {
 	list, _ := s.expand(words)
 	return list
 }
 
-// expand is words, and whether the file says all of them.
+// expand returns words, and whether the file says all of them.
 func (s *script) expand(words []*syntax.Word) (list []string, known bool) {
 	known = true
 	for _, w := range words {
@@ -38,7 +38,8 @@ func (s *script) expand(words []*syntax.Word) (list []string, known bool) {
 	return list, known
 }
 
-// literalWord is a word in one piece, as an assignment or a test takes it; known tells whether the file says all of it.
+// literalWord returns a word in one piece, as an assignment or a test takes it; known tells whether the file says all
+// of it.
 func (s *script) literalWord(w *syntax.Word) (text string, known bool) {
 	if w == nil {
 		return "", true
@@ -50,7 +51,7 @@ func (s *script) literalWord(w *syntax.Word) (text string, known bool) {
 	return e.word.String(), e.known
 }
 
-// heredoc is the text of one: its backslashes stand before what is not to be put in alone.
+// heredoc returns the text of one: its backslashes stand before what is not to be put in alone.
 func (s *script) heredoc(w *syntax.Word) (text string, known bool) {
 	e := &expansion{script: s, known: true}
 	for _, part := range w.Parts {
@@ -72,7 +73,7 @@ func (e *expansion) end() {
 	e.begun = false
 }
 
-// source is what a part is written like; it is not known what stands for it.
+// source keeps how a part is written; it is not known what stands for it.
 func (e *expansion) source(part syntax.Node) {
 	e.known = false
 	from, to := int(part.Pos().Offset()), int(part.End().Offset())
@@ -109,7 +110,7 @@ func (e *expansion) part(part syntax.WordPart, quoted bool) {
 	}
 }
 
-// unescaped is a literal without its backslashes: within double quotes they stand only before some characters.
+// unescaped returns a literal without its backslashes: within double quotes they stand only before some characters.
 func unescaped(text string, quoted bool) string {
 	if !strings.Contains(text, `\`) {
 		return text
@@ -198,7 +199,7 @@ func wholeArray(index syntax.ArithmExpr) bool {
 	return ok && (w.Lit() == "@" || w.Lit() == "*")
 }
 
-// slice is ${NAME:offset:length} of numbers.
+// slice returns ${NAME:offset:length} of numbers.
 func slice(v value, s *syntax.Slice) value {
 	from, ok := number(s.Offset, 0)
 	count, counted := number(s.Length, len(v.text))
@@ -218,7 +219,7 @@ func slice(v value, s *syntax.Slice) value {
 	return value{text: v.text[from:min(to, len(v.text))], state: v.state}
 }
 
-// number is a whole number of a slice.
+// number returns a whole number of a slice.
 func number(x syntax.ArithmExpr, missing int) (n int, ok bool) {
 	switch x := x.(type) {
 	case nil:
@@ -250,7 +251,7 @@ func (e *expansion) substitution(c *syntax.CmdSubst, quoted bool) {
 	e.source(c)
 }
 
-// outputOf is what a command prints whose words are known: echo, and what cut and tr make of it.
+// outputOf returns what a command prints whose words are known: echo, and what cut and tr make of it.
 func (e *expansion) outputOf(stmt *syntax.Stmt) (text string, ok bool) {
 	switch command := stmt.Cmd.(type) {
 	case *syntax.CallExpr:
@@ -269,7 +270,7 @@ func (e *expansion) outputOf(stmt *syntax.Stmt) (text string, ok bool) {
 // cutFields are cut's options for one field, or for neighbours.
 var cutFields = lazyregexp.New(`^-d ?(.) -f ?(\d)(?:([-,])(\d))?$`)
 
-// cutOrTranslate is what cut -d. -f1-2 and tr -d . make of a line.
+// cutOrTranslate returns what cut -d. -f1-2 and tr -d . make of a line.
 func cutOrTranslate(text string, list []string) (string, bool) {
 	options := strings.Join(list[min(1, len(list)):], " ")
 	switch {

@@ -60,8 +60,8 @@ var (
 	distroGPU = lazyregexp.New(`^python3?\d*-(?:torch|pytorch|tensorflow|jax|cupy|pycuda)\b`)
 )
 
-// toolOf is the tool that a command starts, whatever starts it (sudo, env A=b, conda run -n x). What installs Python
-// packages is found behind a wrapper of any name; what else there is only where a command's own name stands.
+// toolOf returns the tool that a command starts, whatever starts it (sudo, env A=b, conda run -n x). What installs
+// Python packages is found behind a wrapper of any name; what else there is only where a command's own name stands.
 func toolOf(list []string) tool {
 	at := program(list)
 	if at == len(list) {
@@ -92,7 +92,7 @@ func toolOf(list []string) tool {
 	return scriptOf(list)
 }
 
-// saying is the tool with the words that name it in a report.
+// saying returns the tool with the words that name it in a report.
 func (t tool) saying(list []string) tool {
 	t.command = strings.Join(list, " ")
 	return t
@@ -101,7 +101,7 @@ func (t tool) saying(list []string) tool {
 // assignment matches a variable that env sets for the command behind it.
 var assignment = lazyregexp.New(`^[A-Za-z_]\w*=`)
 
-// program is where a command's own name stands, behind those that only start another.
+// program returns where a command's own name stands, behind those that only start another.
 func program(list []string) int {
 	for i, word := range list {
 		name := path.Base(word)
@@ -123,7 +123,7 @@ var toolReaders = []func(name string, rest []string) tool{
 // programReaders read a tool where its name is a command's own.
 var programReaders = []func(name string, rest []string) tool{projectTool, buildTool, fetchTool}
 
-// verb is the first word that is no option or the value of one, and what stands behind it.
+// verb returns the first word that is no option or the value of one, and what stands behind it.
 func verb(list []string) (name string, rest []string) {
 	for i := 0; i < len(list); i++ {
 		switch {
@@ -165,7 +165,7 @@ func pipVerb(rest []string) tool {
 	return tool{}
 }
 
-// installedBy are the packages that a tool puts into an environment of their own.
+// installedBy returns the packages that a tool puts into an environment of their own.
 func installedBy(rest []string, word string) tool {
 	if name, args := verb(rest); name == word {
 		return tool{does: installs, args: args, apart: true}
@@ -288,7 +288,7 @@ var startNothing = []string{"mv", "cp", "ln", "rm", "mkdir", "rmdir", "touch", "
 	"tar", "unzip", "sed", "awk", "grep", "test", "[", "cd", "pushd", "popd", "export", "useradd", "usermod", "adduser",
 	"groupadd", "git"}
 
-// scriptOf is the script that a command starts: one of the build context, or one that is fetched.
+// scriptOf returns the script that a command starts: one of the build context, or one that is fetched.
 func scriptOf(list []string) tool {
 	if i := slices.IndexFunc(list, ofGPU.MatchString); i >= 0 {
 		return tool{does: mayInstall, command: list[i], reason: byScript}

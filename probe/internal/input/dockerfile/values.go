@@ -30,7 +30,7 @@ const (
 	maxExpanded = 1 << 20 // bytes that the variables of one instruction may add to it
 )
 
-// valueOf is a text that is known, unless it is too long to be a version, a name or an address.
+// valueOf returns a text that is known, unless it is too long to be a version, a name or an address.
 func valueOf(text string) value {
 	if len(text) > maxValue {
 		return value{state: hidden}
@@ -38,7 +38,7 @@ func valueOf(text string) value {
 	return value{text: text, state: known}
 }
 
-// substitute is what stands for ${NAME:-operand} and its kin: one that nothing sets has its default.
+// substitute returns what stands for ${NAME:-operand} and its kin: one that nothing sets has its default.
 func (v value) substitute(operator, operand string) value {
 	colon := strings.HasPrefix(operator, ":")
 	absent := v.state == unset || colon && v.state == known && v.text == ""
@@ -69,7 +69,7 @@ func (v value) substitute(operator, operand string) value {
 	return v
 }
 
-// replace is what ${CUDA/./} makes of a value; from and to are divided by a slash.
+// replace returns what ${CUDA/./} makes of a value; from and to are divided by a slash.
 func (v value) replace(all bool, operand string) value {
 	from, to, _ := strings.Cut(operand, "/")
 	glob := globOf(from, 0)
@@ -113,7 +113,7 @@ func trimPattern(text, operator, operand string) string {
 	return text
 }
 
-// globOf is a shell's pattern as an expression; nil for one that is none.
+// globOf returns a shell's pattern as an expression; nil for one that is none.
 func globOf(glob string, mode pattern.Mode) *regexp.Regexp {
 	text, err := pattern.Regexp(glob, mode)
 	if err != nil {
@@ -132,7 +132,7 @@ func matches(glob, text string) bool {
 	return expression != nil && expression.MatchString(text)
 }
 
-// truthOf is a plain answer.
+// truthOf returns a plain answer.
 func truthOf(holds bool) version.Truth {
 	if holds {
 		return version.Met

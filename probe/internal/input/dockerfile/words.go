@@ -22,7 +22,7 @@ type dockerWords struct {
 // deepestDefault is how deep ${A:-${B:-…}} is followed.
 const deepestDefault = 8
 
-// split is the words of a text.
+// split returns the words of a text.
 func (w *dockerWords) split(text string) (list []string) {
 	for text = strings.TrimLeft(text, " \t"); text != ""; text = strings.TrimLeft(text, " \t") {
 		end := wordEnd(text, w.escape)
@@ -32,7 +32,7 @@ func (w *dockerWords) split(text string) (list []string) {
 	return list
 }
 
-// word is a text without its quotes, its variables put in.
+// word returns a text without its quotes, its variables put in.
 func (w *dockerWords) word(text string) string {
 	var out strings.Builder
 	double := false
@@ -69,7 +69,7 @@ var (
 	dockerValue   = lazyregexp.New(`(?s)^\$(?:(\w+)|\{(\w+)(?:(:?[-+?]|//?|%%?|##?)(.*))?\})$`)
 )
 
-// variableAt is the variable that a text begins with, "$A" or "${A:-b}", or its first character alone.
+// variableAt returns the variable that a text begins with, "$A" or "${A:-b}", or its first character alone.
 func variableAt(text string) string {
 	if !strings.HasPrefix(text, "${") {
 		if name := plainVariable.FindString(text); name != "" {
@@ -91,7 +91,7 @@ func variableAt(text string) string {
 	return text[:1]
 }
 
-// put is what stands for a variable.
+// put returns what stands for a variable.
 func (w *dockerWords) put(variable string) string {
 	m := dockerValue.FindStringSubmatch(variable)
 	if m == nil || w.added > maxExpanded || w.depth > deepestDefault {

@@ -11,8 +11,8 @@ import (
 	"cudacompat/internal/redact"
 )
 
-// Decode is a text as UTF-8 with lines that end in one character, without its credentials: no part of one reaches a
-// parser. PowerShell writes UTF-16 with a byte order mark, Notepad UTF-8 with one.
+// Decode returns a text as UTF-8 with lines that end in one character, without its credentials: no part of one reaches
+// a parser. PowerShell writes UTF-16 with a byte order mark, Notepad UTF-8 with one.
 func Decode(data []byte) ([]byte, error) {
 	switch {
 	case bytes.HasPrefix(data, []byte("\xFF\xFE")):

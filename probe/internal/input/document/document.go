@@ -85,7 +85,7 @@ func (d Document) Starts(with ...string) bool {
 // LeadVersion is the version that a text begins with.
 var LeadVersion = lazyregexp.New(`^\d+(?:\.\d+)+`)
 
-// TwoParts is "12.4" of "12.4.131": nvcc's and cudart's third part is the component's build.
+// TwoParts returns "12.4" of "12.4.131": nvcc's and cudart's third part is the component's build.
 func TwoParts(v string) string {
 	parts := strings.SplitN(v, ".", 3)
 	return strings.Join(parts[:min(2, len(parts))], ".")

@@ -7,7 +7,8 @@ import (
 
 func SortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
-// Texts are the requirements of a group; what it includes of others are tables, and those groups stand for themselves.
+// Texts returns the requirements of a group; what it includes of others are tables, and those groups stand for
+// themselves.
 func Texts(list []any) []string {
 	var found []string
 	for _, item := range list {
@@ -18,7 +19,7 @@ func Texts(list []any) []string {
 	return found
 }
 
-// Entry is what stands in a table under a path of keys.
+// Entry returns what stands in a table under a path of keys.
 func Entry(value any, keys ...string) any {
 	for _, key := range keys {
 		table, _ := value.(map[string]any)
@@ -27,7 +28,7 @@ func Entry(value any, keys ...string) any {
 	return value
 }
 
-// Field is a text of a table, empty where there is none.
+// Field returns a text of a table, empty where there is none.
 func Field(item any, key string) string {
 	text, _ := Entry(item, key).(string)
 	return text

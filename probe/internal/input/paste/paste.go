@@ -116,7 +116,7 @@ var (
 	listHead   = lazyregexp.New(`^(?:Package +Version\b|# packages in environment at |# Name +Version +Build)`)
 )
 
-// opens is the kind of the block that a line may open, of a report with the line's key.
+// opens returns the kind of the block that a line may open, of a report with the line's key.
 func opens(line string) (kind, key string) {
 	switch {
 	case smi.Banner.MatchString(line):
@@ -235,8 +235,8 @@ var frameworkWord = lazyregexp.New(`(?i)(?:^|[\s"'(\x60])(?:py)?(torch|tensorflo
 
 var ownNames = map[string]string{"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
 
-// frameworkNamed is the first framework that a text speaks of; the lines of nvidia-smi's table name what runs, and not what
-// the text is about.
+// frameworkNamed returns the first framework that a text speaks of; the lines of nvidia-smi's table name what runs, and
+// not what the text is about.
 func frameworkNamed(d document.Document) string {
 	for line := range strings.Lines(string(d.Data)) {
 		if m := frameworkWord.FindStringSubmatch(line); m != nil && !strings.HasPrefix(strings.TrimSpace(line), "|") {
@@ -404,7 +404,7 @@ func withPackages(f *facts.Facts, lists []facts.Environment) {
 	}
 }
 
-// oneVersion is the fuller of two versions that mean one release: 2.9.0 and 2.9.0+cu126.
+// oneVersion returns the fuller of two versions that mean one release: 2.9.0 and 2.9.0+cu126.
 func oneVersion(a, b string) (string, bool) {
 	first, _, local := strings.Cut(a, "+")
 	second, _, other := strings.Cut(b, "+")
@@ -419,8 +419,8 @@ func oneVersion(a, b string) (string, bool) {
 	return b, true
 }
 
-// Together are the facts of one machine, of which several documents tell a part each. What two tell otherwise is named, and
-// judged by neither.
+// Together returns the facts of one machine, of which several documents tell a part each. What two tell otherwise is
+// named, and judged by neither.
 func Together(list []facts.Facts) facts.Facts {
 	f := list[0]
 	for _, other := range list[1:] {

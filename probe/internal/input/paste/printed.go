@@ -149,7 +149,7 @@ func callArguments(text string) (list []string, ok bool) {
 // maxArguments bounds the pattern of one line.
 const maxArguments = 12
 
-// answerOf is the line that print writes of these arguments; it has no pattern where nothing in it is of use.
+// answerOf returns the line that print writes of these arguments; it has no pattern where nothing in it is of use.
 func answerOf(arguments []string) (a answer) {
 	if len(arguments) > maxArguments {
 		return a
@@ -170,7 +170,7 @@ func answerOf(arguments []string) (a answer) {
 	return a
 }
 
-// expect is the pattern of what print writes of one argument.
+// expect returns the pattern of what print writes of one argument.
 func (a *answer) expect(argument string) string {
 	m := stringOf.FindStringSubmatch(argument)
 	if m == nil {
@@ -188,7 +188,7 @@ func (a *answer) expect(argument string) string {
 	return pattern + regexp.QuoteMeta(text[from:])
 }
 
-// expectValue is the pattern of the value of an expression.
+// expectValue returns the pattern of the value of an expression.
 func (a *answer) expectValue(expression string) string {
 	switch m := moduleOf.FindStringSubmatch(expression); {
 	case m != nil:

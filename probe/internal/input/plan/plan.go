@@ -31,7 +31,7 @@ func (p *Plan) Remove(name, version string) {
 	p.Removes = append(p.Removes, facts.Planned{Name: distname.Normal(name), Version: version})
 }
 
-// Facts are the set that the plan names, which is all that is there where nobody says what it is applied to.
+// Facts returns the set that the plan names, which is all that is there where nobody says what it is applied to.
 func (p *Plan) Facts() facts.Facts {
 	f := request.Facts("plan", p.list, p.Unread)
 	f.Plan = &p.Plan
@@ -100,7 +100,7 @@ func (p *Plan) noteAlone(is bool) {
 	}
 }
 
-// FromPlace is a package that is installed from an address and no index.
+// FromPlace returns a package that is installed from an address and no index.
 func FromPlace(p request.Package, address string) request.Package {
 	if address == "" {
 		return p

@@ -69,7 +69,7 @@ func Parse(data []byte) (*Lock, error) {
 	return l, nil
 }
 
-// all are the packages of every group and extra: which of them are installed, a lock alone does not say.
+// all returns the packages of every group and extra: which of them are installed, a lock alone does not say.
 func (l *Lock) all() []request.Package {
 	var list []request.Package
 	for _, p := range l.Package {
@@ -80,7 +80,7 @@ func (l *Lock) all() []request.Package {
 	return list
 }
 
-// Selection is what the options of poetry install choose. A project's groups are installed but those that it calls
+// Selection returns what the options of poetry install choose. A project's groups are installed but those that it calls
 // optional.
 func (l *Lock) Selection(args []string, p *pyproject.Project) uvlock.Selection {
 	c := uvlock.Selection{}
@@ -115,8 +115,8 @@ func (l *Lock) Selection(args []string, p *pyproject.Project) uvlock.Selection {
 	return c
 }
 
-// List are the packages of some groups and extras. Of a package that has a source for each extra, the project's own file
-// says which one it is.
+// List returns the packages of some groups and extras. Of a package that has a source for each extra, the project's own
+// file says which one it is.
 func (l *Lock) List(c uvlock.Selection, project *pyproject.Project) []request.Package {
 	h := request.Host{Machine: "x86_64", Extras: map[string]bool{}}
 	optional := map[string]bool{}
@@ -180,7 +180,7 @@ func takesFrom(p *pyproject.Project, q request.Package, h request.Host) bool {
 	return true
 }
 
-// localIndex is the variant that a local version names: "cu126" of 2.7.1+cu126.
+// localIndex returns the variant that a local version names: "cu126" of 2.7.1+cu126.
 func localIndex(version string) string {
 	_, local, _ := strings.Cut(version, "+")
 	return local

@@ -240,7 +240,7 @@ func groupByName(list []request.Package) map[string][]request.Package {
 	return named
 }
 
-// overrides are the requirements that replace all others of their packages.
+// overrides returns the requirements that replace all others of their packages.
 func (p *Project) overrides() []request.Package {
 	list := slices.Clone(p.Tool.UV.Overrides)
 	for _, name := range document.SortedKeys(p.Tool.PDM.Resolution.Overrides) {

@@ -126,7 +126,7 @@ func Read(d document.Document) (facts.Facts, error) {
 	return f, nil
 }
 
-// RequirementsOf are requirements of PEP 508 as the project's tools install them. One that cannot be read names no
+// RequirementsOf returns requirements of PEP 508 as the project's tools install them. One that cannot be read names no
 // package.
 func (p *Project) RequirementsOf(list []string, group string) []request.Package {
 	named := p.override(parse(list))
@@ -161,7 +161,7 @@ func (p *Project) Index(name string, list []pythonIndex) string {
 	return ""
 }
 
-// Poetry are the packages of one of Poetry's tables; python is among them and is none.
+// Poetry returns the packages of one of Poetry's tables; python is among them and is none.
 func (p *Project) Poetry(table map[string]any, _ string) []request.Package {
 	var list []request.Package
 	for _, name := range document.SortedKeys(table) {
@@ -181,7 +181,7 @@ func (p *Project) Poetry(table map[string]any, _ string) []request.Package {
 // notForLinux are the platforms, as Poetry calls them, of packages that Linux does not get.
 var notForLinux = map[string]bool{"darwin": true, "win32": true}
 
-// poetryPackage is a package of a constraint, or of a table with one.
+// poetryPackage returns a package of a constraint, or of a table with one.
 func (p *Project) poetryPackage(name string, value any) request.Package {
 	l := request.Package{Name: name, From: "package " + name, Extras: document.Texts(document.AnyList(document.Entry(value, "extras"))),
 		Markers: document.Texts([]any{document.Entry(value, "markers")})}
@@ -202,7 +202,8 @@ func (p *Project) poetryPackage(name string, value any) request.Package {
 	return l
 }
 
-// pythonMarker is Poetry's range of Pythons, ">=3.8,<3.12", as an environment marker; empty for one of another form.
+// pythonMarker returns Poetry's range of Pythons, ">=3.8,<3.12", as an environment marker; empty for one of another
+// form.
 func pythonMarker(pythons string) string {
 	var parts []string
 	for part := range strings.SplitSeq(pythons, ",") {

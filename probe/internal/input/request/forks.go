@@ -39,10 +39,10 @@ type python struct{ minor, patch int }
 
 func (p python) String() string { return fmt.Sprintf("3.%d.%d", p.minor, p.patch) }
 
-// short is the release as ranges write it, "3.12" of 3.12.0.
+// short returns the release as ranges write it, "3.12" of 3.12.0.
 func (p python) short() string { return strings.TrimSuffix(p.String(), ".0") }
 
-// host is a machine with this Python.
+// host returns a machine with this Python.
 func (p python) host(machine string) Host {
 	return Host{Machine: machine, Python: fmt.Sprintf("3.%d", p.minor), Full: p.String(), MarkerAnswers: map[string]bool{}}
 }
@@ -50,7 +50,7 @@ func (p python) host(machine string) Host {
 // patchRelease matches the releases of Python 3 that a marker compares in full.
 var patchRelease = lazyregexp.New(`python_full_version[^'"]*['"]3\.(\d{1,2})(?:\.(\d{1,3}))?`)
 
-// pythonsOf are the releases that a file's markers may tell apart: each minor one, and those that a marker names in
+// pythonsOf returns the releases that a file's markers may tell apart: each minor one, and those that a marker names in
 // full, with the next patch.
 func pythonsOf(list []Package) []python {
 	named := map[python]bool{}
@@ -72,8 +72,8 @@ func pythonsOf(list []Package) []python {
 	})
 }
 
-// forks are the sets of packages that a file names for different Pythons. Only frameworks, and what has to fit them,
-// make a set of its own: most locks fork over numpy, and each build would stand there twice.
+// forks returns the sets of packages that a file names for different Pythons. Only frameworks, and what has to fit
+// them, make a set of its own: most locks fork over numpy, and each build would stand there twice.
 func forks(list []Package) []fork {
 	split := splitNames(list)
 	if len(split) == 0 || len(list) > maxForked {
@@ -107,7 +107,7 @@ func forks(list []Package) []fork {
 	return found
 }
 
-// splitNames are the packages of several releases, of which markers choose one by the Python.
+// splitNames returns the packages of several releases, of which markers choose one by the Python.
 func splitNames(list []Package) map[string]bool {
 	split, met := map[string]bool{}, map[string]string{}
 	for i := range list {
@@ -149,7 +149,7 @@ func (f *fork) take(list []Package, on []chooses) {
 	}
 }
 
-// specifiers is the fork's range, as packages write it.
+// specifiers returns the fork's range, as packages write it.
 func (f *fork) specifiers() string {
 	var list []string
 	if f.first > 0 {
@@ -161,7 +161,7 @@ func (f *fork) specifiers() string {
 	return strings.Join(list, ",")
 }
 
-// label is the range in words.
+// label returns the range in words.
 func (f *fork) label() string {
 	if len(f.pythons) == 0 {
 		return ""

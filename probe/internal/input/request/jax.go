@@ -13,8 +13,8 @@ import (
 // JAXPart reports whether a distribution is one of those that a JAX is made of.
 func JAXPart(name string) bool { return distname.JAXPart.MatchString(name) }
 
-// Coming is what a plan installs, as one environment. A JAX is made of several distributions: those of them that stay
-// are named with the others.
+// Coming returns what a plan installs, as one environment. A JAX is made of several distributions: those of them that
+// stay are named with the others.
 func Coming(plan facts.Facts, jax []facts.Package) facts.Environment {
 	var env facts.Environment
 	if len(plan.Environments) > 0 {

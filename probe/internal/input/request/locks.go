@@ -27,7 +27,7 @@ func WheelFiles(wheels []Wheel) []string {
 	return names
 }
 
-// New is one package of a resolved lock. A version without a local one is the installer's own index's: every
+// New returns one package of a resolved lock. A version without a local one is the installer's own index's: every
 // build of PyTorch's indexes has a local version.
 func New(name, version, index string, wheels []string) Package {
 	p := Package{Name: distname.Normal(name), Version: version, Index: IndexOf(index), Wheels: wheels,

@@ -109,7 +109,7 @@ func (m *marker) term() bool {
 	return m.compare(part[1], part[2], part[3]+part[4])
 }
 
-// value is what the host has of a marker's variable; empty where it may be anything.
+// value returns what the host has of a marker's variable; empty where it may be anything.
 func (m *marker) value(name string) string {
 	return map[string]string{"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix",
 		"platform_machine": m.host.Machine, "python_version": m.host.Python, "python_full_version": m.host.Full}[name]

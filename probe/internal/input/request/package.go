@@ -34,7 +34,7 @@ type Package struct {
 	CUDA, Accelerator, Origin string
 }
 
-// Facts are the builds that a file's packages would install, in one environment that counts, or in one for each
+// Facts returns the builds that a file's packages would install, in one environment that counts, or in one for each
 // fork; left is what the file refers to and was not read.
 func Facts(kind string, list []Package, left []facts.Unread) facts.Facts {
 	f := facts.Facts{Unread: left, Environments: Environments(kind, "", list)}
@@ -44,7 +44,7 @@ func Facts(kind string, list []Package, left []facts.Unread) facts.Facts {
 	return f
 }
 
-// Environments are what a file's packages, or one of its extras, would make on different Pythons; nothing where
+// Environments returns what a file's packages, or one of its extras, would make on different Pythons; nothing where
 // no package is worth knowing.
 func Environments(kind, part string, list []Package) []facts.Environment {
 	var environments []facts.Environment
@@ -60,7 +60,7 @@ func Environments(kind, part string, list []Package) []facts.Environment {
 	return environments
 }
 
-// Environment is what packages make that are installed together.
+// Environment returns what packages make that are installed together.
 func Environment(kind string, list []Package) facts.Environment {
 	env := facts.Environment{Kind: kind}
 	met := map[string]facts.Build{} // by package
@@ -94,7 +94,7 @@ func same(a, b facts.Build) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// wanted is the package as a fact of its own, where it is no framework.
+// wanted returns the package as a fact of its own, where it is no framework.
 func (p Package) wanted() facts.Requested {
 	return facts.Requested{Name: p.Name, Version: p.Version, Specifier: p.Specifier, Extras: p.Extras, Index: p.Index,
 		IndexCUDA: p.IndexCUDA, CUDA: p.CUDA, Accelerator: p.Accelerator, Origin: p.Origin, Wheel: p.directWheel(), From: p.From}
@@ -115,7 +115,7 @@ func (p Package) Linux() bool {
 	})
 }
 
-// Full is the version with the local one that PyTorch's index of a variant gives it; every build there has one.
+// Full returns the version with the local one that PyTorch's index of a variant gives it; every build there has one.
 func (p Package) Full() string {
 	if p.Version == "" || p.Index == "" || p.Index == DefaultIndex || strings.Contains(p.Version, "+") ||
 		!withLocalVersion.MatchString(p.Name) {
@@ -127,7 +127,7 @@ func (p Package) Full() string {
 // withLocalVersion are the packages that PyTorch's indexes have under a local version.
 var withLocalVersion = lazyregexp.New(`^torch(vision|audio)?$`)
 
-// build is the framework that a package is, ok is false when it is none. JAX's is in several packages.
+// build returns the framework that a package is, ok is false when it is none. JAX's is in several packages.
 func (p Package) build() (b facts.Build, ok bool) {
 	b = facts.Build{Version: p.Full(), Specifier: p.Specifier, Origin: cmp.Or(p.Origin, "wheel"), Index: p.Index,
 		CUDA: p.CUDA, Accelerator: p.Accelerator, From: p.From}
@@ -147,7 +147,7 @@ func (p Package) build() (b facts.Build, ok bool) {
 	return b, true
 }
 
-// variantCUDA is what an index of one variant holds: whatever the release, it is of that CUDA.
+// variantCUDA returns what an index of one variant holds: whatever the release, it is of that CUDA.
 func variantCUDA(index string) (accelerator, cuda string) {
 	switch digits, isCUDA := strings.CutPrefix(index, "cu"); {
 	case isCUDA && len(digits) > 1:
@@ -160,7 +160,7 @@ func variantCUDA(index string) (accelerator, cuda string) {
 	return "", ""
 }
 
-// IndexCUDA is the CUDA of an index of one variant, "12.6" of "cu126"; empty of any other index.
+// IndexCUDA returns the CUDA of an index of one variant, "12.6" of "cu126"; empty of any other index.
 func IndexCUDA(index string) string {
 	_, cuda := variantCUDA(index)
 	return cuda
@@ -171,8 +171,8 @@ const DefaultIndex = "default"
 
 var VariantDir = lazyregexp.New(`^(cu\d{2,3}|cpu|xpu|rocm\d+(\.\d+)*)$`)
 
-// IndexOf is Build.Index of one index address: the variant at its end, or the default for one that serves the simple
-// API of every package; empty for any other.
+// IndexOf returns the Build.Index of one index address: the variant at its end, or the default for one that serves the
+// simple API of every package; empty for any other.
 func IndexOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -190,8 +190,8 @@ func IndexOf(address string) string {
 // addressCUDA matches the part of an address that names a CUDA: "/cu124", "/cu126/", "-cuda-11/".
 var addressCUDA = lazyregexp.New(`(?:^|[/._-])cu(?:da-?)?(\d{2})(\d)?(?:[/._-]|$)`)
 
-// ServedCUDA is the CUDA of the builds that an index has of a package: the one in its address, if the address has the
-// package's name too; empty otherwise. An index that is named for one of its packages may have others beside it.
+// ServedCUDA returns the CUDA of the builds that an index has of a package: the one in its address, if the address has
+// the package's name too; empty otherwise. An index that is named for one of its packages may have others beside it.
 func ServedCUDA(address, name string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -205,7 +205,7 @@ func ServedCUDA(address, name string) string {
 	return ""
 }
 
-// WheelFile is the file name of a wheel's address, its escapes undone; empty for anything else.
+// WheelFile returns the file name of a wheel's address, its escapes undone; empty for anything else.
 func WheelFile(address string) string {
 	address, _, _ = strings.Cut(address, "#")
 	name, err := url.PathUnescape(path.Base(address))

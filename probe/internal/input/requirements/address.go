@@ -81,8 +81,8 @@ func (f *File) install(line string, number int) {
 	f.add(p, marker)
 }
 
-// addressName is the distribution at an address; said is true where pip holds the package to that name: by its own egg=,
-// or by a wheel's name. Else it is the last part of the path, which a repository nearly always has its name from.
+// addressName returns the distribution at an address; said is true where pip holds the package to that name: by its own
+// egg=, or by a wheel's name. Else it is the last part of the path, which a repository nearly always has its name from.
 func addressName(address string) (name string, said bool) {
 	if m := eggName.FindStringSubmatch(address); m != nil {
 		return m[1], true

@@ -29,7 +29,8 @@ type queuedInclude struct {
 	asker string
 }
 
-// place is what to call a file that is not read. Of an included file no line is shown, so not what it includes either.
+// place returns what to call a file that is not read. Of an included file no line is shown, so not what it includes
+// either.
 func (q queuedInclude) place() string {
 	if q.asker != "" {
 		return q.asker + ": the file that it includes"

@@ -32,7 +32,7 @@ type File struct {
 	typed    bool   // no file: each line is an argument of the command
 }
 
-// place is where a line stands: "line 3", "base.txt line 3".
+// place returns where a line stands: "line 3", "base.txt line 3".
 func (f *File) place(number int) string {
 	if f.typed {
 		return "command line"

@@ -59,5 +59,5 @@ func (r Requirement) Accepts(release string) bool {
 	return err != nil || asked.Has(release)
 }
 
-// String is the requirement without its marker, "numpy>=1.26".
+// String returns the requirement without its marker, "numpy>=1.26".
 func (r Requirement) String() string { return r.Name + r.Range }

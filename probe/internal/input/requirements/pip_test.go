@@ -179,7 +179,7 @@ func asJudged(names []string) []string {
 	return list
 }
 
-// requirementText is a package as pipProgram writes it.
+// requirementText returns a package as pipProgram writes it.
 func requirementText(p request.Package) string {
 	slices.Sort(p.Extras)
 	asked := strings.Trim(p.Specifier, "()")
@@ -198,7 +198,7 @@ func requirementText(p request.Package) string {
 	return fmt.Sprintf("%s[%s]%s", p.Name, strings.Join(p.Extras, ","), asked)
 }
 
-// randomRequirements is a file of some lines as people write them, now and then wrongly.
+// randomRequirements returns a file of some lines as people write them, now and then wrongly.
 func randomRequirements(random *rand.Rand) string {
 	pick := func(list ...string) string { return list[random.IntN(len(list))] }
 	names := []string{"numpy", "Torch_Audio", "foo.bar", "x-y", "flax", "vllm"}

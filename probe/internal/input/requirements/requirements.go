@@ -148,7 +148,7 @@ func declaredEncoding(text string) string {
 	return ""
 }
 
-// quoteLine is what a message calls a line: its text, of a file that was given.
+// quoteLine returns what a message calls a line: its text, of a file that was given.
 func (f *File) quoteLine(line string) string {
 	if f.within {
 		return "the line"
@@ -172,7 +172,7 @@ func (f *File) ReadLine(line string, number int) bool {
 	return f.Option(line) || f.Requirement(line, number) || f.address(line, number) || f.unset(line, number)
 }
 
-// Packages are the packages that the file names, each with its index and, where constraints say so, its version.
+// Packages returns the packages that the file names, each with its index and, where constraints say so, its version.
 func (f *File) Packages() []request.Package {
 	index := f.index()
 	pinned := map[string]string{}
@@ -244,7 +244,8 @@ func TorchBackend(variant string) string {
 	return "--extra-index-url https://download.pytorch.org/whl/" + variant
 }
 
-// servedCUDA is the CUDA of a package by the addresses of indexes and of pages of links; empty where two of them differ.
+// servedCUDA returns the CUDA of a package by the addresses of indexes and of pages of links; empty where two of them
+// differ.
 func (f *File) servedCUDA(name string) string {
 	cuda := ""
 	for _, address := range f.served {
@@ -269,8 +270,8 @@ var torchLinks = lazyregexp.New(`^(https?://download\.pytorch\.org/whl/(?:cu\d+|
 // (https://github.com/jupyter/docker-stacks/blob/82093869/images/pytorch-notebook/cuda12/Dockerfile).
 var ownIndex = lazyregexp.New(`^https://(?:flashinfer\.ai/whl|pypi\.nvidia\.com)(?:/|$)`)
 
-// index is where the file's packages come from. A variant's index beside the installer's own wins for pip and for uv:
-// its builds have a local version, which is higher than none. Several variants leave it open.
+// index returns where the file's packages come from. A variant's index beside the installer's own wins for pip and for
+// uv: its builds have a local version, which is higher than none. Several variants leave it open.
 func (f *File) index() string {
 	var variants []string
 	for i, address := range f.indexes {

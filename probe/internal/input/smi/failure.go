@@ -124,7 +124,7 @@ func (s *smi) noDevices([]string) {
 		"driver does not start, lspci -d 10de: and dmesg | grep -i nvrm tell")
 }
 
-// noHandle is a GPU that the driver cannot ask. That it is lost is proof; an unknown error has many causes.
+// noHandle reads a GPU that the driver cannot ask. That it is lost is proof; an unknown error has many causes.
 func (s *smi) noHandle(found []string) {
 	gpu := strings.TrimSuffix(found[1], ":")
 	if _, address, ok := strings.Cut(gpu, ": "); ok {

@@ -272,7 +272,7 @@ func setRecovery(g *facts.GPU, value string) bool {
 	return ok
 }
 
-// recoveryIf is for branches before 570, which tell two actions apart and no others.
+// recoveryIf reads branches before 570, which tell two actions apart and no others.
 func recoveryIf(action string) func(*facts.GPU, string) bool {
 	return func(g *facts.GPU, value string) bool {
 		if strings.EqualFold(value, "yes") {

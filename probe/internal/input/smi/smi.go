@@ -57,7 +57,7 @@ func (s *smi) gpu(name, bus string) *facts.GPU {
 	return &s.GPUs[len(s.GPUs)-1]
 }
 
-// shortBus is "0000:00:1e.0" of nvidia-smi's "00000000:00:1E.0".
+// shortBus returns "0000:00:1e.0" of nvidia-smi's "00000000:00:1E.0".
 func shortBus(bus string) string {
 	if domain, rest, ok := strings.Cut(strings.ToLower(bus), ":"); ok && len(domain) > 4 {
 		return domain[len(domain)-4:] + ":" + rest
@@ -65,7 +65,7 @@ func shortBus(bus string) string {
 	return strings.ToLower(bus)
 }
 
-// pciID is "10de:27b8" of nvidia-smi's "0x27B810DE".
+// pciID returns "10de:27b8" of nvidia-smi's "0x27B810DE".
 func pciID(device string) string {
 	hex := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(device)), "0x")
 	if len(hex) != 8 {

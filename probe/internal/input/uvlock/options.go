@@ -7,7 +7,7 @@ import (
 	"cudacompat/probe/internal/input/document"
 )
 
-// Selection is what the options of uv sync and uv run choose.
+// Selection returns what the options of uv sync and uv run choose.
 func (l *Lock) Selection(args []string) Selection {
 	c := Selection{Extras: OptionValues(args, "--extra"), Groups: slices.Clone(l.groups), members: OptionValues(args, "--package"),
 		everyMember: slices.Contains(args, "--all-packages")}
@@ -43,7 +43,7 @@ func (l *Lock) Selection(args []string) Selection {
 	return c
 }
 
-// OptionValues are the values of an option that may stand several times.
+// OptionValues returns the values of an option that may stand several times.
 func OptionValues(list []string, option string) (values []string) {
 	for i, word := range list {
 		if value, ok := strings.CutPrefix(word, option+"="); ok {

@@ -78,7 +78,7 @@ func TestUVLockAgainstUV(t *testing.T) {
 	}
 }
 
-// randomLock is a lock as uv writes it, and the project's file.
+// randomLock returns a lock as uv writes it, and the project's file.
 func randomLock(random *rand.Rand) (lock, project string) {
 	pick := func(list ...string) string { return list[random.IntN(len(list))] }
 	conflict := random.IntN(2) == 0

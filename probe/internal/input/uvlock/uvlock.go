@@ -104,7 +104,7 @@ type Selection struct {
 	groupsOnly     bool // --only-group: without the project itself
 }
 
-// needs are what the chosen members of the workspace ask for.
+// needs returns what the chosen members of the workspace ask for.
 func (l *Lock) needs(c Selection) []Need {
 	rooted := slices.ContainsFunc(l.Package, func(p Package) bool { return p.root() })
 	var needs []Need
@@ -129,7 +129,7 @@ func (l *Lock) needs(c Selection) []Need {
 	return needs
 }
 
-// active are the extras and groups as the markers of a lock with conflicts write them: extra-5-myapp-cu126.
+// active returns the extras and groups as the markers of a lock with conflicts write them: extra-5-myapp-cu126.
 func (l *Lock) active(c Selection) map[string]bool {
 	names := map[string]bool{}
 	for _, p := range l.Package {
@@ -193,7 +193,7 @@ func (l *Lock) conflicting(part string) bool {
 	})
 }
 
-// without are the groups with one more, and without those that are in conflict with it.
+// without returns the groups with one more, and without those that are in conflict with it.
 func (l *Lock) without(group string) []string {
 	return append(slices.DeleteFunc(slices.Clone(l.groups), func(other string) bool {
 		return slices.ContainsFunc(l.Conflicts, func(set []any) bool {
@@ -205,8 +205,8 @@ func (l *Lock) without(group string) []string {
 	}), group)
 }
 
-// Installed is the packages that are installed for what is chosen: on x86_64, or where a project has nothing for it on
-// aarch64.
+// Installed returns the packages that are installed for what is chosen: on x86_64, or where a project has nothing for
+// it on aarch64.
 func (l *Lock) Installed(c Selection) map[int]bool {
 	needs, extras := l.needs(c), l.active(c)
 	for _, machine := range []string{"x86_64", "aarch64"} {
@@ -220,7 +220,7 @@ func (l *Lock) Installed(c Selection) map[int]bool {
 	return l.reach(needs, request.Host{Machine: "x86_64", Extras: extras})
 }
 
-// reach is the packages that a host gets for what is asked for.
+// reach returns the packages that a host gets for what is asked for.
 func (l *Lock) reach(needs []Need, h request.Host) map[int]bool {
 	needs = slices.Clone(needs)
 	met, reached := map[string]bool{}, map[int]bool{} // met with their extras
@@ -249,7 +249,7 @@ func (l *Lock) reach(needs []Need, h request.Host) map[int]bool {
 	return reached
 }
 
-// List are some of the lock's packages, without the project itself, of what is chosen.
+// List returns some of the lock's packages, without the project itself, of what is chosen.
 func (l *Lock) List(c Selection, has func(int) bool) []request.Package {
 	needs, extras := l.needs(c), l.active(c)
 	all := l.reach(needs, request.Host{Extras: extras})
