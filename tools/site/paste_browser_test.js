@@ -173,6 +173,8 @@ async function main() {
     check('it says that nothing is sent', /Nothing is sent/.test(await text(page, 'main')));
     await judge(page, 'torch==2.14.1\n', 'torch==2.9.0\n');
     check('a change', /^GPUs are lost: compute capability 7\.0; a newer driver is needed on 7\.5/.test(await text(page, '.verdict')), await text(page, '.verdict'));
+    await judge(page, 'torch==9.9.9\n', 'torch==2.9.0\n');
+    check('an unknown change is not green', !await page.$('.verdict.good') && /It is not known/.test(await text(page, '.verdict')), await text(page, '.verdict'));
     await page.$eval('[name=gpu]', e => { e.value = 'V100'; });
     await judge(page, 'torch==2.14.1\n', 'torch==2.9.0\n');
     check('a change for a machine', /^Lost: V100/.test(await text(page, '.verdict')) && /ran the old one, does not run the new one/.test(await text(page, '#result')), await text(page, '.verdict'));

@@ -465,11 +465,15 @@
   function change(d) {
     var diff = d.diff || {}, lost = list(diff.changes).filter(function (c) { return c.kind === 'lost'; }), raised = list(diff.changes).filter(function (c) { return c.kind === 'raised'; });
     var broken = list(diff.targets).filter(function (t) { return t.old && !t.new && !t.unknown; });
-    out.appendChild(el('p', { 'class': 'verdict ' + (lost.length || broken.length ? 'bad' : raised.length ? '' : 'good'),
-      text: broken.length ? 'Lost: ' + broken.map(function (t) { return t.target; }).join('; ') :
-        lost.length ? 'GPUs are lost: compute capability ' + caps(lost) + (raised.length ? '; a newer driver is needed on ' + caps(raised) : '') :
-          raised.length ? 'No GPU is lost; a newer driver is needed on compute capability ' + caps(raised) :
-            list(d.unknown).length + list(diff.old_unknown).length ? 'No change is seen, but some needs are not known' : 'No GPU is lost, and no driver is raised' }));
+    var unknown = list(diff.changes).concat(list(diff.targets)).some(function (c) { return c.kind === 'unknown' || c.unknown; }) || list(d.unknown).length || list(diff.old_unknown).length;
+    var runs = list(d.gpus).some(function (g) { return list(g.drivers).length; });
+    var text = 'No GPU is lost, and no driver is raised';
+    if (broken.length) text = 'Lost: ' + broken.map(function (t) { return t.target; }).join('; ');
+    else if (lost.length) text = 'GPUs are lost: compute capability ' + caps(lost) + (raised.length ? '; a newer driver is needed on ' + caps(raised) : '');
+    else if (raised.length) text = 'No GPU is lost; a newer driver is needed on compute capability ' + caps(raised);
+    else if (unknown) text = 'It is not known whether a GPU is lost or a driver raised';
+    else if (!runs) text = 'The new one runs on no GPU in the tables, and neither did the old one';
+    out.appendChild(el('p', { 'class': 'verdict ' + (lost.length || broken.length ? 'bad' : raised.length || unknown || !runs ? '' : 'good'), text: text }));
     if (list(diff.targets).length) {
       var t = el('ul');
       diff.targets.forEach(function (x) {
