@@ -79,6 +79,7 @@ func TestScanInitramfs(t *testing.T) {
 		"bzip2":         {microcode + decoded(t, byBzip2), inInitramfs, "570.133.20", ""},
 		"lzma":          {microcode + decoded(t, byLZMA), inInitramfs, "570.133.20", ""},
 		"lz4-cut-off":   {microcode + decoded(t, byLZ4)[:60], "", "", "not a whole LZ4 file"},
+		"lz4-no-block":  {"\x02\x21\x4c\x18070701", "", "", "not a whole LZ4 file"},
 		"lz4-damaged":   {"\x02\x21\x4c\x18\x04\x00\x00\x00\x10x\xff\xff", "", "", "not a whole LZ4 file"},
 		"lzo":           {microcode + "\x89LZO\x00\r\n\x1a\nrest", "", "", "not read"},
 		"cut-off":       {archive("init", "xxxxxxxx")[:cpioHead+10], "", "", "cut off"},

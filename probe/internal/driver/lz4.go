@@ -41,13 +41,17 @@ func (z *lz4Reader) Read(p []byte) (int, error) {
 
 // next decompresses a block. What follows the last one is padding, or another archive.
 func (z *lz4Reader) next() error {
+	end := io.EOF
+	if z.block == nil {
+		end = errLZ4 // a file has a block
+	}
 	head, err := z.in.Peek(4)
 	if err != nil {
-		return io.EOF
+		return end
 	}
 	length := int(binary.LittleEndian.Uint32(head))
 	if length == 0 || length > lz4Block+lz4Block/255+16 {
-		return io.EOF
+		return end
 	}
 	_, _ = z.in.Discard(4)
 	if cap(z.packed) < length {
