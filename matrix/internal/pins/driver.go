@@ -75,6 +75,22 @@ func maintained(m *model.Machine, b *tables.Branch) bool {
 	return b.EndOfLife == "" && b.Type != "NFB" || b.EndOfLife > m.Today()
 }
 
+// whyBranch says why a set takes a branch: it is the lowest that serves, or one past its end of life if no other serves.
+func whyBranch(m *model.Machine, b *tables.Branch) string {
+	if !maintained(m, b) {
+		return "branch " + b.Branch + " is past its end of life, and no maintained branch runs it"
+	}
+	return "branch " + b.Branch + " is the oldest maintained branch that runs it"
+}
+
+// describeNewest describes the branch of the set with the newest release.
+func describeNewest(m *model.Machine, b *tables.Branch) string {
+	if !maintained(m, b) {
+		return "on the last driver branch that supports the GPU, which is past its end of life"
+	}
+	return "on the newest maintained driver branch that supports the GPU"
+}
+
 // BranchFits reports whether a branch drives every GPU here.
 func BranchFits(m *model.Machine, b *tables.Branch) bool {
 	for _, g := range m.Present {

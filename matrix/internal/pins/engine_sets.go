@@ -2,7 +2,6 @@ package pins
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -130,7 +129,7 @@ func (e *engineSets) lowest(c pin.Choice) {
 	if !e.m.Driver().Version.Known() {
 		set.Why = "the driver is unknown; "
 	}
-	set.Why += "branch " + low.Branch + " is the oldest maintained branch that runs it"
+	set.Why += whyBranch(e.m, low)
 	e.add(c, set, low)
 }
 
@@ -172,7 +171,7 @@ func (e *engineSets) change(kept engineSet) {
 		e.add(pin.Newest, kept.Set, nil)
 		return
 	}
-	best.Why = fmt.Sprintf("the newest release of %s, on the newest maintained driver branch that supports the GPU", e.want[0].Package)
+	best.Why = "the newest release of " + e.want[0].Package + ", " + describeNewest(e.m, top)
 	e.add(pin.Newest, best.Set, top)
 }
 

@@ -174,8 +174,7 @@ func onLowestDriver(m *model.Machine, b *model.Build, variants []model.Row) (pin
 	if best == nil {
 		return pin.Set{}, false
 	}
-	return set(m, b, chosen, best, withRelease(m, b, chosen,
-		"branch "+best.Branch+" is the oldest maintained branch that runs it")), true
+	return set(m, b, chosen, best, withRelease(m, b, chosen, whyBranch(m, best))), true
 }
 
 // newest returns the newest release in the variant of the newest CUDA, on the newest production or long-term branch.
@@ -198,7 +197,7 @@ func newest(m *model.Machine, b *model.Build) (pin.Set, string) {
 		case m.WindowsNumbers() && windowsFloor(m, r).Known():
 			return inWindows(m, b, r, newestWords(m, b, r)), ""
 		case branch != nil:
-			return set(m, b, r, branch, newestWords(m, b, r)+", on the newest maintained driver branch that supports the GPU"), ""
+			return set(m, b, r, branch, newestWords(m, b, r)+", "+describeNewest(m, branch)), ""
 		}
 	}
 	return pin.Set{}, "no driver branch in the tables supports " + gpuWords(m) + " and runs " + frameworkNames[b.Name]

@@ -84,8 +84,8 @@ func notImportable(m *model.Machine, b *model.Build) []*Result {
 	return nil
 }
 
-// lackedByEarlier reports whether another build of the environment that stands before this one, as torch before torchvision, lacks the
-// same module, or may not be read neither: one step mends both.
+// lackedByEarlier reports whether a build that stands before this one in the environment, as torch before torchvision,
+// lacks the same module or has it closed to this user, too: one step mends both.
 func lackedByEarlier(b *model.Build, h facts.Hindrance) bool {
 	if h.Kind != facts.HindranceModule && h.Kind != facts.HindranceOld && h.Kind != facts.HindranceClosed {
 		return false
