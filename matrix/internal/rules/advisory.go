@@ -16,11 +16,12 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// circumstances are true of so many machines that they alone make no question of what is missing.
+// circumstances lists facts that hold for so many machines that one of them alone is no reason to ask for the missing
+// rest of a condition.
 var circumstances = []string{"torch", "tensorflow", "jax", "built_cudnn", "built_nccl", "python", "glibc", "gpus"}
 
-// meets judges a condition for a build. Maybe names what is missing, once a clause that is no mere circumstance is
-// known to be so.
+// meets judges a condition for a build. It returns Maybe, with the name of the missing fact, only after a clause that
+// is not a mere circumstance has been found true.
 func meets(m *model.Machine, c tables.Condition, b *model.Build) (model.Trilean, string) {
 	missing, sure := "", false
 	for _, clause := range c.Clauses {
@@ -42,7 +43,8 @@ func meets(m *model.Machine, c tables.Condition, b *model.Build) (model.Trilean,
 	return model.No, ""
 }
 
-// meetsClause judges one clause of an advisory's condition; maybe is a fact that is missing.
+// meetsClause judges one clause of an advisory's condition. It returns maybe if the fact that the clause needs is
+// missing.
 func meetsClause(m *model.Machine, c tables.Clause, b *model.Build) model.Trilean {
 	values, known := clauseValues(m, c, b)
 	switch own := releaseBuiltWith(b, c.Name); {
@@ -56,7 +58,7 @@ func meetsClause(m *model.Machine, c tables.Clause, b *model.Build) model.Trilea
 	return model.No
 }
 
-// releaseBuiltWith returns the release of a library that the build was made with and brings or pins.
+// releaseBuiltWith returns the release of a library that the build was compiled with and that it bundles or pins.
 func releaseBuiltWith(b *model.Build, library string) version.Number {
 	switch library {
 	case "cudnn":
@@ -67,7 +69,7 @@ func releaseBuiltWith(b *model.Build, library string) version.Number {
 	return version.Number{}
 }
 
-// spares reports whether a condition does not hold for one of the GPUs, which then can be used alone.
+// spares reports whether a condition fails for at least one GPU. A program can then use that GPU alone.
 func spares(m *model.Machine, c tables.Condition) bool {
 	return slices.ContainsFunc(c.Clauses, func(clause tables.Clause) bool {
 		capabilities, _ := capabilities(m)
@@ -76,7 +78,7 @@ func spares(m *model.Machine, c tables.Condition) bool {
 	})
 }
 
-// clauseValues returns what a clause's name stands for; not known is a fact that is missing.
+// clauseValues returns the values of the fact that a clause names. If known is false, the fact is missing.
 func clauseValues(m *model.Machine, c tables.Clause, b *model.Build) (values []version.Number, known bool) {
 	one := func(v version.Number) ([]version.Number, bool) { return []version.Number{v}, v.Known() }
 	switch c.Name {
@@ -109,7 +111,8 @@ func clauseValues(m *model.Machine, c tables.Clause, b *model.Build) (values []v
 	return one(b.Release.Number)
 }
 
-// builtWith returns the version that a build was made with: its own record's, else its table row's.
+// builtWith returns the version that a build was compiled with: from the build's own record, otherwise from its table
+// row.
 func builtWith(b *model.Build, own string, of func(model.Row) version.Number) version.Number {
 	if v := version.Of(own); v.Known() || len(b.Rows) == 0 {
 		return v
@@ -117,7 +120,8 @@ func builtWith(b *model.Build, own string, of func(model.Row) version.Number) ve
 	return of(b.Rows[0])
 }
 
-// capabilities returns those of the visible GPUs, each kind once; not known as long as one of them is not.
+// capabilities returns the compute capabilities of the visible GPUs without duplicates. If one of them is unknown,
+// known is false.
 func capabilities(m *model.Machine) (list []version.Number, known bool) {
 	for _, g := range m.Kinds {
 		if g.Capability.Known() {
@@ -127,8 +131,8 @@ func capabilities(m *model.Machine) (list []version.Number, known bool) {
 	return list, len(list) == len(m.Kinds)
 }
 
-// knownBad: a combination of which an advisory says that it does not work. All that it requires is met, and it fails
-// for a bug which its maker describes, so only a row can tell; the severity is the row's own.
+// knownBad reports combinations that an advisory says do not work. Every requirement is met, yet the combination fails
+// because of a bug that its maker describes. Only a table row can know that, so the row also sets the severity.
 func knownBad(m *model.Machine, b *model.Build) []*Result {
 	if b.Device != "cuda" || !b.IsFramework() {
 		return nil
@@ -136,7 +140,7 @@ func knownBad(m *model.Machine, b *model.Build) []*Result {
 	return asShown(m, advisories, b)
 }
 
-// advisories returns the advisories that hold for a build.
+// advisories returns the advisories whose conditions hold for a build.
 func advisories(m *model.Machine, b *model.Build) []*Result {
 	var results []*Result
 	var missing verdict.MissingFact
@@ -185,7 +189,8 @@ func advisories(m *model.Machine, b *model.Build) []*Result {
 // cudnnWheel matches the cuDNN of CUDA 12 in a remedy, with the range of its releases.
 var cudnnWheel = lazyregexp.New(`nvidia-cudnn-cu12([<>=0-9.,]+)`)
 
-// remedy returns an advisory's, which names the wheel of CUDA 12, for the build's own CUDA.
+// remedy returns an advisory's fix. If the fix names a wheel for CUDA 12, remedy replaces it by the wheel for the
+// build's own CUDA.
 func remedy(m *model.Machine, fix string, b *model.Build) string {
 	f := cudnnWheel.FindStringSubmatch(fix)
 	if f == nil || b.CUDANumber.Major() == 12 {
@@ -199,7 +204,7 @@ func remedy(m *model.Machine, fix string, b *model.Build) string {
 	return fmt.Sprintf("take a build of %s for CUDA 12: cuDNN %s is not there for CUDA %d", b.Name, f[1], b.CUDANumber.Major())
 }
 
-// clauseFrom returns where a clause's value was read.
+// clauseFrom returns where the value of a clause was read.
 func clauseFrom(m *model.Machine, c tables.Clause, b *model.Build) string {
 	switch c.Name {
 	case "cudnn", "nccl", "cublas":
@@ -213,11 +218,11 @@ func clauseFrom(m *model.Machine, c tables.Clause, b *model.Build) string {
 	return cmp.Or(b.From, b.Path)
 }
 
-// pipStart matches the command that a step of the tables begins with.
+// pipStart matches the pip command at the start of a step in the tables.
 var pipStart = lazyregexp.New(`^pip (install|uninstall)\b`)
 
-// stepsOfText returns the steps of a table's text for this environment: ways with "or" between them, of which those
-// that begin with pip are commands.
+// stepsOfText turns a table's text into steps for this environment. The text lists alternatives separated by "or";
+// those that begin with pip become commands.
 func stepsOfText(e *model.Environment, text string) []pin.Step {
 	var steps []pin.Step
 	for i, way := range strings.Split(text, ", or ") {
@@ -231,7 +236,7 @@ func stepsOfText(e *model.Environment, text string) []pin.Step {
 	return steps
 }
 
-// asPip returns a table's command of pip for this environment; empty for what is none.
+// asPip returns a table's pip command as it must be typed for this environment, or "" if the text is not a pip command.
 func asPip(e *model.Environment, text string) string {
 	m := pipStart.FindStringSubmatch(text)
 	at := pins.Place(e)

@@ -10,18 +10,18 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// architectureMismatch: an image is for another architecture than the machine that it is meant for, and cannot start
-// there: a machine's image at rest, or a container's that says for which platform it was built. A tree without either
-// says nothing of the kind: what is in it is judged build by build. An error without a milder form: no file of the image
-// can run there.
+// architectureMismatch reports an image that was made for another architecture than its target machine and therefore
+// cannot start there. It looks at a machine image at rest, or at a container image that names its platform. A directory
+// tree without either proves nothing; its builds are judged one by one. The finding is always an error, because no file
+// of the image can run.
 func architectureMismatch(m *model.Machine) []*Result {
 	s, container := m.Facts.System, m.Facts.Image != nil
-	// Without a target it may be meant for either architecture.
+	// Without a named target, the image may be meant for either architecture.
 	if !s.Rest || !s.Bootable && !container || s.Arch == "" || !m.Target.Named() || !strings.HasPrefix(m.Platform, "linux_") {
 		return nil
 	}
-	// Arch comes from the C library of the tree: the kernel that runs here may be that of a builder. The platform is that
-	// of the instance's row, or aarch64 for a GPU that is sold with an Arm processor only (ArmGPU).
+	// Arch comes from the tree's C library, because the running kernel may belong to a build machine. Platform comes
+	// from the instance's row, or is aarch64 for a GPU that is only sold with an Arm processor (ArmGPU).
 	want := strings.TrimPrefix(m.Platform, "linux_")
 	if want == s.Arch {
 		return holds("image")
@@ -39,10 +39,10 @@ func architectureMismatch(m *model.Machine) []*Result {
 	return oneFinding(f)
 }
 
-// goArch are the architectures as images write them.
+// goArch maps a machine name to the name that container images use.
 var goArch = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
 
-// imagePurpose returns what the image is meant for, in words.
+// imagePurpose describes the target of the image in words.
 func imagePurpose(m *model.Machine) string {
 	if m.Target.Instance != "" {
 		return m.Target.Instance

@@ -10,13 +10,14 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// Ask asks a rule.
+// Ask runs a rule and returns its results.
 func Ask(m *model.Machine, rule Rule, b *model.Build) []*Result {
 	return withheldUnseen(m, rule, b, ask(m, rule, b))
 }
 
-// withheldUnseen replaces errors and warnings about what is missing by a missing fact, if a probe on whose "not there" the
-// rule rests could not see a place: what it misses may be there. It drops notes: the place itself is reported.
+// withheldUnseen replaces errors and warnings about an absence by a missing fact if a probe that the rule relies on
+// could not look everywhere, because the thing may be in the place that was skipped. It drops notes, since the skipped
+// place is itself reported.
 func withheldUnseen(m *model.Machine, rule Rule, b *model.Build, results []*Result) []*Result {
 	place := ""
 	for _, probe := range rule.Absence {
@@ -44,7 +45,7 @@ func withheldUnseen(m *model.Machine, rule Rule, b *model.Build, results []*Resu
 	return results
 }
 
-// ask asks a rule by what was found.
+// ask runs a rule on the facts that were found.
 func ask(m *model.Machine, rule Rule, b *model.Build) []*Result {
 	switch {
 	case b != nil && rule.Link == verdict.LinkCode: // which GPUs a program is shown decides
@@ -57,7 +58,7 @@ func ask(m *model.Machine, rule Rule, b *model.Build) []*Result {
 	return nil
 }
 
-// withPEP668Step adds to a rule's results that a distribution keeps pip out of its Python, where a pin is for that one.
+// withPEP668Step adds a step to results whose pins change a Python that the distribution protects from pip (PEP 668).
 func withPEP668Step(e *model.Environment, results []*Result) []*Result {
 	if pins.Interpreter(e) == "" || e.Managed == "" {
 		return results
@@ -70,8 +71,8 @@ func withPEP668Step(e *model.Environment, results []*Result) []*Result {
 	return results
 }
 
-// withoutGPU makes warnings of the errors that a build goes on after without the GPU; it marks them, for they silence
-// their consequences as errors do.
+// withoutGPU turns errors into warnings for a build that continues without the GPU. It marks them, because they still
+// suppress their consequences as errors do.
 func withoutGPU(b *model.Build, rule Rule, results []*Result) []*Result {
 	for _, r := range results {
 		if r.Finding != nil && r.Finding.Severity == verdict.Error && b.GoesOn() && !b.FailsWithout() && rule.Link != verdict.LinkPython {
@@ -83,8 +84,9 @@ func withoutGPU(b *model.Build, rule Rule, results []*Result) []*Result {
 	return results
 }
 
-// asShown asks of a build what depends on the GPUs. Where it is not known which of them a program is shown, it is asked for
-// each alone and for all, and says something when they agree; while all are hidden it says nothing above a note.
+// asShown runs a check that depends on the GPUs. If it is unknown which GPUs a program sees, asShown runs the check for
+// each GPU alone and for all together, and returns a result only if they agree. While all GPUs are hidden it returns
+// nothing above a note.
 func asShown(m *model.Machine, ask func(*model.Machine, *model.Build) []*Result, b *model.Build) []*Result {
 	results := ask(m, b)
 	if !m.Shown.Unsure.IsMissing() {
@@ -107,7 +109,7 @@ func asShown(m *model.Machine, ask func(*model.Machine, *model.Build) []*Result,
 	return unknown(b.Subject, m.Shown.Unsure)
 }
 
-// weight returns the severity of what a rule found, empty when it found nothing.
+// weight returns the highest severity among a rule's results, or "" if there are none.
 func weight(results []*Result) verdict.Severity {
 	for _, r := range results {
 		if r.Finding != nil {

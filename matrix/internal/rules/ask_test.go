@@ -9,7 +9,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// TestManagedPython: where the distribution keeps pip out of its Python, the finding says so.
+// TestManagedPython checks that a finding says so if the distribution keeps pip out of its Python.
 func TestManagedPython(t *testing.T) {
 	e := facts.Environment{Path: "/usr", Kind: "system", Managed: "/usr/lib/python3.12/EXTERNALLY-MANAGED"}
 	r := oneFinding(verdict.Finding{Pins: []verdict.Pin{{Commands: map[string]string{"pip": "pip install b"}}}})

@@ -12,19 +12,19 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// installsWhole are the kinds of file that name all that pip installs, so that what they leave out is not there unless
-// the image or the machine has it.
+// installsWhole lists the kinds of file that name everything pip installs. What such a file omits is absent unless the
+// base image or the machine provides it.
 var installsWhole = []string{"requirements", "pyproject.toml", "Dockerfile", "environment.yml", "pip list", "uv.lock",
 	"poetry.lock", "Pipfile.lock", "pylock.toml", "conda-lock.yml", "pixi.lock", "plan"}
 
-// cudaWheel matches the packages that bring cuDNN, the one library of those that no toolkit has.
+// cudaWheel matches the wheels that bring cuDNN, the one library of this list that no CUDA toolkit contains.
 var cudaWheel = lazyregexp.New(`^(nvidia-)?cudnn\b`)
 
-// cudnnImage matches the images with cuDNN in them.
+// cudnnImage matches the names of images that contain cuDNN.
 var cudnnImage = lazyregexp.New(`cudnn|tensorflow|^nvcr\.io/`)
 
-// bare: a file that installs a wheel and none of the libraries that the wheel opens. Only where it is installed can be
-// seen whether they are there.
+// bare reports a file that installs a wheel but none of the libraries that the wheel loads. Only the machine where it
+// gets installed can show whether they are there.
 func bare(m *model.Machine, b *model.Build) []*Result {
 	switch {
 	case !namedAlone(m, b), slices.ContainsFunc(extras(b), isCUDA):
@@ -37,14 +37,14 @@ func bare(m *model.Machine, b *model.Build) []*Result {
 	return lacksLibraries(b, verdict.Question("where it finds them").Because(verdict.Bare))
 }
 
-// namedAlone reports whether a file installs a wheel and nothing else of it has the CUDA libraries that the wheel opens: no
-// image, no torch.
+// namedAlone reports whether a file installs a wheel, and neither an image nor a torch in the same file brings the CUDA
+// libraries that the wheel loads.
 func namedAlone(m *model.Machine, b *model.Build) bool {
 	return namedOnSystem(b) && !slices.ContainsFunc(m.Builds, func(torch *model.Build) bool { return servedBy(b, torch) })
 }
 
-// namedOnSystem reports whether a file installs a wheel on a system that is not known to have CUDA's libraries, as an image
-// does.
+// namedOnSystem reports whether a file installs a wheel on a system of which nothing says that it has the CUDA
+// libraries, as a CUDA image would.
 func namedOnSystem(b *model.Build) bool {
 	image := func(w facts.Requested) bool {
 		return w.Origin == "image" && cudnnImage.MatchString(w.Name+":"+w.Version)
@@ -53,7 +53,7 @@ func namedOnSystem(b *model.Build) bool {
 		!slices.ContainsFunc(b.Env.Requested, image)
 }
 
-// lacksLibraries: whether the libraries that the build opens are there is not known.
+// lacksLibraries returns the question whether the libraries that the build loads are installed.
 func lacksLibraries(b *model.Build, missing verdict.MissingFact) []*Result {
 	need := "the libraries of CUDA"
 	if cuda := b.CUDANumber; cuda.Known() {
@@ -65,8 +65,8 @@ func lacksLibraries(b *model.Build, missing verdict.MissingFact) []*Result {
 	return []*Result{{Subject: b.Subject, Missing: missing, Need: need, Decides: true}}
 }
 
-// needsCuDNN returns the release of cuDNN that the build opens, by its row where the file does not tell; unknown where
-// neither does.
+// needsCuDNN returns the cuDNN release that the build loads: from the file, otherwise from the build's row. It is
+// unknown if neither says.
 func needsCuDNN(b *model.Build) version.Number {
 	switch {
 	case b.CuDNNNumber.Known():
@@ -79,18 +79,18 @@ func needsCuDNN(b *model.Build) version.Number {
 	return version.Number{}
 }
 
-// isOfOtherFamily reports whether a wheel's name says that it is for another CUDA than a build's: nvidia-cudnn-cu12 beside a
-// build for CUDA 11.
+// isOfOtherFamily reports whether a wheel's name says that it is for another CUDA than the build, such as
+// nvidia-cudnn-cu12 beside a build for CUDA 11.
 func isOfOtherFamily(name string, cuda version.Number) bool {
 	m := wheelFamily.FindStringSubmatch(name)
 	return m != nil && cuda.Known() && version.Int(m[1]) != cuda.Major()
 }
 
-// wheelFamily matches the CUDA family at the end of a wheel's name.
+// wheelFamily matches the CUDA version at the end of a wheel's name.
 var wheelFamily = lazyregexp.New(`-cu(\d\d)$`)
 
-// broughtByWheel reports whether the file names a wheel of the cuDNN that the build opens: the loader knows it by its
-// major version alone.
+// broughtByWheel reports whether the file names a wheel of the cuDNN that the build loads. Only the major version
+// counts, because the loader looks for libcudnn.so.MAJOR.
 func broughtByWheel(b *model.Build) bool {
 	fits := func(name, release string) bool {
 		have, want := version.Of(release), needsCuDNN(b)
@@ -100,8 +100,8 @@ func broughtByWheel(b *model.Build) bool {
 		slices.ContainsFunc(b.Env.Packages, func(p facts.Package) bool { return fits(p.Name, p.Version) })
 }
 
-// servedBy reports whether a torch of the same file brings the libraries that the build opens: those of its CUDA family
-// and with its cuDNN's major version. No libcudnn.so.9 is taken for libcudnn.so.8.
+// servedBy reports whether a torch in the same file brings the libraries that the build loads: the same CUDA major
+// version and the same cuDNN major version. The loader never takes libcudnn.so.9 for libcudnn.so.8.
 func servedBy(b *model.Build, torch *model.Build) bool {
 	if torch.Name != "torch" || torch.Device == "cpu" || torch.Env.Environment != b.Env.Environment {
 		return false
@@ -112,11 +112,12 @@ func servedBy(b *model.Build, torch *model.Build) bool {
 	return !differ(torch.CUDANumber, b.CUDANumber) && !differ(needsCuDNN(torch), needsCuDNN(b))
 }
 
-// openedLibraries are the libraries that such a wheel opens, by the middle of their wheels' names. ONNX Runtime's provider is
-// linked to NVRTC, too (wheels onnxruntime-gpu 1.20.2 and 1.21.1).
+// openedLibraries lists the libraries that such a wheel loads, by the middle part of their wheels' names. ONNX
+// Runtime's provider also links to NVRTC (wheels onnxruntime-gpu 1.20.2 and 1.21.1).
 var openedLibraries = []string{"cublas", "cuda-nvrtc", "cuda-runtime", "cudnn", "cufft", "curand"}
 
-// bareBeside: what comes into an environment that is there finds the libraries of its own CUDA there, each in its wheel.
+// bareBeside judges a wheel that is added to an existing environment. It loads the libraries of its own CUDA from the
+// wheels in that environment.
 func bareBeside(b *model.Build) []*Result {
 	family := fmt.Sprintf("-cu%d", b.CUDANumber.Major())
 	for _, library := range openedLibraries {
@@ -128,7 +129,7 @@ func bareBeside(b *model.Build) []*Result {
 	return nil
 }
 
-// extras returns those that a file asks for.
+// extras returns the extras that a file asks for.
 func extras(b *model.Build) []string {
 	if b.Named != nil {
 		return b.Named.Extras
@@ -136,5 +137,5 @@ func extras(b *model.Build) []string {
 	return b.Extras
 }
 
-// isCUDA reports whether an extra brings CUDA's libraries: TensorFlow's and-cuda, ONNX Runtime's cuda and cudnn.
+// isCUDA reports whether an extra brings the CUDA libraries: TensorFlow's and-cuda, ONNX Runtime's cuda and cudnn.
 func isCUDA(extra string) bool { return extra == "and-cuda" || extra == "cuda" || extra == "cudnn" }

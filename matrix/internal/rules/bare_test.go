@@ -9,8 +9,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// TestServedBy: a torch of the same file serves a wheel without libraries where both are of one CUDA family and open
-// one major version of cuDNN; what is not known is no difference.
+// TestServedBy checks that a torch in the same file provides the libraries of a wheel if both have one CUDA major
+// version and open one major version of cuDNN. An unknown value counts as equal.
 func TestServedBy(t *testing.T) {
 	env := &model.Environment{Environment: &facts.Environment{}}
 	build := func(name, cuda, cudnn string) *model.Build {

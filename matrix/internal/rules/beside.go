@@ -15,7 +15,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// neighbour is a package beside a torch, with what comparing the two came to.
+// neighbour is a package in the same environment as a torch, together with the result of comparing the two.
 type neighbour struct {
 	*model.Installed
 	subject string
@@ -29,11 +29,12 @@ func (n neighbour) companion(m *model.Machine) bool {
 	return n.Name == "triton" || m.Tables.Trait("companion", n.Name, version.Number{})
 }
 
-// onlyPins reports whether the package itself has nothing that was compiled: that it is for one torch is what its
-// metadata asks for, and perhaps what the kernels that it brings need.
+// onlyPins reports whether the package contains no compiled code. Such a package depends on one torch only through its
+// metadata, or through the kernel packages that it brings.
 func (n neighbour) onlyPins() bool { return len(n.p.Rows) > 0 && n.p.Rows[0].Pure() }
 
-// onDisk reports whether the package is installed where torch is, so that its files tell of its machine code.
+// onDisk reports whether the package is installed in torch's environment, so that its machine code can be read from its
+// files.
 func (n neighbour) onDisk(torch *model.Build) bool { return n.Path != "" && torch.Path != "" }
 
 // from returns where the package was found: its directory, or the line of a file.
@@ -44,7 +45,7 @@ func (n neighbour) from(torch *model.Build) string {
 	return n.Path
 }
 
-// unsupported reports whether a GPU is older than those that the package's project supports.
+// unsupported reports whether a GPU is older than the oldest one that the package's project supports.
 func (n neighbour) unsupported(m *model.Machine) bool {
 	least, _ := m.Tables.LeastCapability(n.Name, n.Number)
 	return least.Known() && slices.ContainsFunc(m.GPUs, func(g model.GPU) bool {
@@ -52,7 +53,7 @@ func (n neighbour) unsupported(m *model.Machine) bool {
 	})
 }
 
-// neighbours compares every package of an environment that is made for a torch with the torch that is there.
+// neighbours compares a torch with every package in its environment that is made for a torch.
 func neighbours(m *model.Machine, torch *model.Build) []neighbour {
 	var list []neighbour
 	own := fitTorch(m, torch)
@@ -82,7 +83,7 @@ func neighbours(m *model.Machine, torch *model.Build) []neighbour {
 	return list
 }
 
-// besideTorch lists the packages of an environment and those that are known by their files alone.
+// besideTorch lists the packages of an environment, including those that are recognised only by their files.
 func besideTorch(m *model.Machine, e *model.Environment) []*model.Installed {
 	list := pins.Beside(e)
 	for _, b := range m.Builds {
@@ -102,16 +103,16 @@ func buildOf(m *model.Machine, e *model.Environment, name string) *model.Build {
 	return m.Builds[i]
 }
 
-// mayCompare reports whether anything is known of a package by which comparable could accept it. Of a file's thousands of
-// packages, most have nothing to do with torch.
+// mayCompare reports whether enough is known of a package for comparable to accept it. It exists for speed: most of a
+// file's thousands of packages have nothing to do with torch.
 func mayCompare(m *model.Machine, p *model.Installed) bool {
 	_, compiled := p.Release().Compiled()
 	return p.Name == "triton" || compiled.Known() || len(tables.RowsOf[tables.Extension](m.Tables, p.Name)) > 0 ||
 		m.Tables.Trait("companion", p.Name, version.Number{})
 }
 
-// comparable reports whether a package is made for a torch at all: PyTorch's own companions, what a row or its own
-// version says was compiled for a torch or for a CUDA, and nothing that takes CUDA's libraries by itself.
+// comparable reports whether a package is made for a torch at all. PyTorch's own companions are, and so are packages
+// whose row or version names a torch or a CUDA. A package that brings its own CUDA libraries is not.
 func comparable(m *model.Machine, p fit.Package) bool {
 	switch _, compiled := p.Release.Compiled(); {
 	case !p.Release.Number.Known(), m.Tables.Trait("own-cuda", p.Name, p.Release.Number):
@@ -126,13 +127,13 @@ func comparable(m *model.Machine, p fit.Package) bool {
 	})
 }
 
-// fitTorch returns a torch as package fit compares it.
+// fitTorch converts a torch to the form that package fit compares.
 func fitTorch(m *model.Machine, b *model.Build) fit.Torch {
 	return fit.Torch{Release: b.Release, Platform: m.Platform, Vendor: !b.Official() || !b.Release.Final(), CUDA: b.Answer}
 }
 
-// fitPackage returns a package as package fit compares it. What was read of its files goes before what its name and the
-// tables say.
+// fitPackage converts a package to the form that package fit compares. What its files say takes precedence over its
+// name and the tables.
 func fitPackage(m *model.Machine, torch *model.Build, n neighbour) fit.Package {
 	e := torch.Env
 	p := fit.Package{Name: n.Name, Release: n.Release()}
@@ -155,8 +156,8 @@ func fitPackage(m *model.Machine, torch *model.Build, n neighbour) fit.Package {
 	return p
 }
 
-// fromElsewhere reports whether torch has no local version and yet is not the build of the default index, as conda's
-// builds are. A companion without a tag beside it need not be the default index's build either.
+// fromElsewhere reports whether torch has no local version although it is not the build of the default index, as with
+// conda's builds. A companion without a local version then need not come from the default index either.
 func fromElsewhere(m *model.Machine, torch *model.Build) bool {
 	if torch.Release.Local != "" || torch.Device == "" {
 		return false
@@ -175,7 +176,8 @@ func requested(e *model.Environment, name string) *facts.Requested {
 	return &e.Requested[i]
 }
 
-// indexOf returns where a file would take a package from; empty where that is open, or where it is installed.
+// indexOf returns the index from which a file's package would be installed. It is "" if the index is not known or the
+// package is already installed.
 func indexOf(e *model.Environment, name string) string {
 	if r := requested(e, name); r != nil {
 		return r.Index
@@ -183,7 +185,7 @@ func indexOf(e *model.Environment, name string) string {
 	return ""
 }
 
-// fitTarget returns the machine: its Python and its GPUs.
+// fitTarget returns the Python and the GPUs of the machine, for package fit.
 func fitTarget(m *model.Machine, torch *model.Build) fit.Target {
 	t := fit.Target{Python: version.ShortPython(torch.Interpreter)}
 	for _, g := range m.GPUs {
@@ -194,9 +196,10 @@ func fitTarget(m *model.Machine, torch *model.Build) fit.Target {
 	return t
 }
 
-// rowsOf returns the table's rows that may be a package on this platform, and whether nothing tells which of them it is.
-// One without a local version is the wheel of the installer's own index; beside a torch that names its variant, it may be
-// the wheel that the index of that variant has under the same number. Nightlies and pre-releases have no rows.
+// rowsOf returns the table rows that may describe a package on this platform, and whether it is open which of them
+// does. A package without a local version is the wheel of the installer's own index. Beside a torch that names its
+// variant, it may also be the wheel with the same number on that variant's index. Nightlies and pre-releases have no
+// rows.
 func rowsOf(m *model.Machine, torch *model.Build, p *model.Installed) (rows []tables.Extension, either bool) {
 	r := p.Release()
 	public, _, _ := strings.Cut(p.Version, "+")
@@ -223,15 +226,15 @@ func rowsOf(m *model.Machine, torch *model.Build, p *model.Installed) (rows []ta
 	return rows, beside != ""
 }
 
-// matchesVariant reports whether a row is of a variant, "cu124": a release that has wheels for some torches with other
-// code or for other Pythons has a row for each such set, "cu124-torch2.6".
+// matchesVariant reports whether a row belongs to a variant such as "cu124". A release whose wheels differ by torch or
+// by Python has one row for each set, named like "cu124-torch2.6".
 func matchesVariant(e tables.Extension, variant string) bool {
 	own, _, _ := strings.Cut(e.Variant, "-torch")
 	return variant != "" && own == variant
 }
 
-// torchIndex returns the variant whose index torch is from, "cu130"; empty for the installer's own, whose wheels have no
-// local version in METADATA, though they have one in version.py.
+// torchIndex returns the variant whose index torch was installed from, such as "cu130". It returns "" for the
+// installer's own index, whose wheels have a local version in version.py but not in METADATA.
 func torchIndex(torch *model.Build) string {
 	full := torch.Version
 	if p := torch.Env.Package("torch"); p != nil && strings.HasPrefix(full, p.Version) {
@@ -241,8 +244,8 @@ func torchIndex(torch *model.Build) string {
 	return variant
 }
 
-// companionRows returns what the row of a companion tells of its builds for other CUDAs: for which torch it is. Its
-// CUDA, its C++ ABI and its machine code are those of the index's build alone.
+// companionRows returns the part of a companion's rows that also holds for its builds for other CUDAs: the torch that
+// they belong to. Its CUDA, C++ ABI and machine code hold only for the build on the installer's own index.
 func companionRows(m *model.Machine, all []tables.Extension, public string) []tables.Extension {
 	for _, row := range all {
 		if version.SameRelease(row.Release, public) && row.IsFor(m.Platform) {
@@ -253,14 +256,15 @@ func companionRows(m *model.Machine, all []tables.Extension, public string) []ta
 	return nil
 }
 
-// madeFor reports whether a row is of the wheel that a local version names, as flash-attn's 2.8.3+cu12torch2.8cxx11abiTRUE.
+// madeFor reports whether a row describes the wheel that a local version names, such as flash-attn
+// 2.8.3+cu12torch2.8cxx11abiTRUE.
 func madeFor(e tables.Extension, release version.Release) bool {
 	cuda, torch := release.Compiled()
 	return torch.Known() && len(e.Torch) > 0 && !model.OtherTorch(e.Torch, torch) && !model.OtherFamily(e.CUDA, cuda)
 }
 
-// unanswered returns what nobody knows of a neighbour. It leaves the package's own answer open where it has one, else
-// the outcome.
+// unanswered returns the open questions about a neighbour. If the package has an answer of its own, that answer becomes
+// open; otherwise the outcome does.
 func (n neighbour) unanswered(k fit.Key) []*Result {
 	missing := verdict.Question(n.fit[k].Why)
 	if n.build != nil && n.build.Named == nil {
@@ -269,19 +273,21 @@ func (n neighbour) unanswered(k fit.Key) []*Result {
 	return leftOpen(n.subject, missing)
 }
 
-// finder says why a neighbour does not fit by one key.
+// finder explains why a neighbour does not fit, for one key of the comparison.
 type finder func(m *model.Machine, torch *model.Build, n neighbour, k fit.Key) verdict.Finding
 
-// judgeNeighbours reports on the companions of a torch, or on the other packages beside it. What the libraries of an
-// installed one do not find, its own build has said; of a torch that is not PyTorch's own release, versions prove nothing.
+// judgeNeighbours reports on the companions of a torch, or on the other packages beside it. It skips installed packages
+// whose missing libraries were already reported with their own build. If torch is not PyTorch's own release, version
+// numbers prove nothing.
 func judgeNeighbours(m *model.Machine, torch *model.Build, companions bool, find finder) []*Result {
 	var results []*Result
 	for _, n := range neighbours(m, torch) {
 		if n.companion(m) != companions || n.build != nil && len(n.build.Unmet) > 0 {
 			continue
 		}
-		// Of what is installed its own chain has the link; a part that the rest does without is for other GPUs.
-		// A GPU that its project does not support gpu-arch-missing has named.
+		// Skip an installed package, because its own libraries were checked. Skip a part that the package can do
+		// without, because it is for other GPUs. A GPU that the project does not support is reported by
+		// gpu-arch-missing.
 		if n.build != nil || n.onDisk(torch) || m.Tables.Trait("dispensable", n.Name, n.Number) || n.unsupported(m) {
 			n.fit[fit.Code] = fit.Answer{State: fit.Exempt}
 		}
@@ -308,8 +314,8 @@ func judgeNeighbours(m *model.Machine, torch *model.Build, companions bool, find
 	return results
 }
 
-// neighbourFinding returns a finding with what every package has in common: the two sides, and the severity of the
-// state.
+// neighbourFinding returns a finding with the fields that all packages share: the two sides of the comparison and the
+// severity.
 func neighbourFinding(torch *model.Build, n neighbour, k fit.Key) verdict.Finding {
 	a := n.fit[k]
 	f := verdict.Finding{Severity: verdict.Error, Subject: n.subject, Source: a.Source, Need: a.Want,

@@ -15,16 +15,16 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// openTorch reports whether a package brings a torch of a release that the file leaves open.
+// openTorch reports whether a package brings a torch whose release the file does not fix.
 func openTorch(n *model.Requested) bool {
 	return n.Torch == "" && !n.Companion && len(n.Rows) > 0 && len(n.Rows[0].Torch) > 0 && !n.NamesFramework("torch")
 }
 
-// base reports whether this stands for all that is built on an image of CUDA.
+// base reports whether the build stands for everything that may be built on a CUDA base image.
 func base(b *model.Build) bool { return b.Named != nil && b.Named.Base() }
 
-// inImage reports whether a build is an image's, or is installed over one that brings the cuda-compat library of the
-// build's CUDA, or of a newer one, as every image of NVIDIA's does: that of a release which the tables do not have may.
+// inImage reports whether a build is part of an image, or is installed over an image, that brings a cuda-compat library
+// for the build's CUDA or a newer one. Every NVIDIA image does. A release without a row may.
 func inImage(m *model.Machine, b *model.Build) bool {
 	return b.Origin == "image" || slices.ContainsFunc(m.Requested, func(n *model.Requested) bool {
 		brings := n.CUDANumber.Known() && !n.CUDANumber.LessShort(b.CUDANumber) || !n.CUDANumber.Known() && strings.HasPrefix(n.Name, "nvcr.io/nvidia/")
@@ -32,10 +32,10 @@ func inImage(m *model.Machine, b *model.Build) bool {
 	})
 }
 
-// driverTooOld: the build's CUDA needs a newer driver than this, and no cuda-compat library lifts it. The CUDA runtime
-// refuses to start below the floor of its family (error 35), which is why this is an error and not a limit. The floors
-// are 450.80.02 for 11.x, 525.60.13 for 12.x and 580 for 13.x (NVIDIA's page on minor-version compatibility); before 11
-// each toolkit needs its own driver (minor_compat.csv, cuda.csv).
+// driverTooOld reports a build whose CUDA needs a newer driver, if no cuda-compat library makes up for it. The CUDA
+// runtime refuses to start below the minimum driver of its major version (error 35), so the finding is an error. The
+// minimums are 450.80.02 for 11.x, 525.60.13 for 12.x and 580 for 13.x (NVIDIA's page on minor-version compatibility).
+// Before 11, each toolkit has its own minimum (minor_compat.csv, cuda.csv).
 func driverTooOld(m *model.Machine, b *model.Build) []*Result {
 	switch r := reachFor(m, b); {
 	case r == nil:
@@ -46,7 +46,7 @@ func driverTooOld(m *model.Machine, b *model.Build) []*Result {
 			lacks.Rests = []verdict.LinkName{verdict.LinkModule} // no driver is there to have a version
 		}
 		return []*Result{lacks}
-	// One cause, one error: the framework's pin helps its extension, too.
+	// Report one error for one cause: the framework's pin helps its extension, too.
 	case r.state == model.FloorBelow && tooOldWith(m, b):
 		return []*Result{{Subject: b.Subject, Implied: true}}
 	case r.state == model.FloorBelow:
@@ -56,7 +56,7 @@ func driverTooOld(m *model.Machine, b *model.Build) []*Result {
 	return holdsCompared(b.Subject)
 }
 
-// floorRow returns the row of the tables that has the floor of a CUDA.
+// floorRow returns the table row with the minimum driver of a CUDA.
 func floorRow(m *model.Machine, cuda version.Number) string {
 	if m.Tables.Family(cuda) != nil {
 		return fmt.Sprintf("CUDA %d in minor_compat.csv", cuda.Major())
@@ -64,7 +64,7 @@ func floorRow(m *model.Machine, cuda version.Number) string {
 	return "CUDA " + cuda.Short() + " in cuda.csv"
 }
 
-// reach is how the driver stands to what a build needs of it.
+// reach is the result of comparing the driver with what a build needs.
 type reach struct {
 	state   model.FloorState
 	cuda    version.Number // the build's, or of its rows the one that decides
@@ -73,21 +73,22 @@ type reach struct {
 	missing verdict.MissingFact // the fact without which state means nothing
 }
 
-// reachFor compares the driver with what a build needs; nil where the question does not arise. The order matters: what
-// makes the question moot comes first, then the facts that are missing, and the comparison last.
+// reachFor compares the driver with what a build needs. It returns nil if the question does not arise. The order of the
+// cases matters: first what makes the question moot, then missing facts, and the comparison last.
 func reachFor(m *model.Machine, b *model.Build) *reach {
 	lacks := func(fact verdict.MissingFact) *reach { return &reach{missing: fact} }
 	switch {
-	// A CPU build needs no driver. Jetson's belongs to its L4T release, so branches say nothing of it.
+	// A CPU build needs no driver. Jetson drivers belong to an L4T release, so driver branches say nothing about them.
 	case b.Device == "cpu" || m.Jetson():
 		return nil
-	// companion-mismatch and extension-mismatch say why it does not load; a newer driver would not change that.
+	// companion-mismatch and extension-mismatch say why the build does not load. A newer driver would not change that.
 	case len(b.Unmet) > 0:
 		return nil // it loads on no driver
-	// ROCm or XPU: unknown, since nothing here looks for AMD's or Intel's drivers, and the build may well run.
+	// ROCm or XPU: unknown. cudacompat does not look for AMD's or Intel's drivers, and the build may well run.
 	case b.Device != "cuda" && b.Device != "":
 		return lacks(verdict.Question("what a build for " + b.Device + " needs").Because(verdict.TablesReason("cover CUDA only")))
-	// The answer is unknown, but what the build needs of a driver is still shown. A torch that saw the GPU needs no more.
+	// The answer is unknown, but the report still shows which driver the build needs. If a torch saw the GPU, its
+	// driver is new enough.
 	case !m.DriverTold():
 		if sawGPU(m) && b.Name == "torch" {
 			return &reach{state: model.FloorFull}
@@ -98,10 +99,10 @@ func reachFor(m *model.Machine, b *model.Build) *reach {
 		r := reachOf(m, b.CUDANumber)
 		r.missing = verdict.NoDriver
 		return r
-	// Whether cuda-compat lifts the driver decides the floor, so without that the floor decides nothing.
+	// Whether cuda-compat applies decides which minimum holds, so nothing can be decided without it.
 	case m.Forward().State == model.ForwardUndecided || m.Forward().State == model.ForwardUndecidedGPU:
 		return lacks(m.Forward().Lacks)
-	// Nothing else stands for a package that needs no framework, so silence would read as an answer.
+	// Nothing else represents a package that needs no framework, so silence would look like a good answer.
 	case !b.CUDANumber.Known() && b.Standalone && !b.GoesOn() && b.Name != "triton": // whose ptxas is judged
 		return lacks(verdict.Question("which CUDA it is built for"))
 	case !b.CUDANumber.Known() && b.Extension:
@@ -111,7 +112,8 @@ func reachFor(m *model.Machine, b *model.Build) *reach {
 	}
 	r := reachOf(m, b.CUDANumber)
 	switch {
-	// The tables have no floor for this CUDA, and the driver's own CUDA, which would decide instead, is not known.
+	// The tables have no minimum driver for this CUDA. The driver's own CUDA version would decide instead, but it is
+	// not known.
 	case r.state == model.FloorUnknown:
 		return lacks(verdict.Question("which driver CUDA " + b.CUDANumber.Short() + " needs"))
 	case r.state == model.FloorBelow:
@@ -120,8 +122,8 @@ func reachFor(m *model.Machine, b *model.Build) *reach {
 	return r
 }
 
-// tooOldWith reports whether the driver is too old, too, for the build that an extension is loaded into or came along
-// with: what helps there helps here.
+// tooOldWith reports whether the driver is also too old for the build that an extension belongs to. The fix for that
+// build then fixes the extension.
 func tooOldWith(m *model.Machine, b *model.Build) bool {
 	return b.Extension && slices.ContainsFunc(m.Builds, func(o *model.Build) bool {
 		with := !o.Extension && !b.Standalone || b.PartOf != "" && o.Name == b.PartOf
@@ -136,29 +138,30 @@ func reachOf(m *model.Machine, cuda version.Number) *reach {
 	return &r
 }
 
-// sawGPU reports whether a report holds that its torch reached the GPU: the driver is new enough for it, whichever it is.
+// sawGPU reports whether a report shows that its torch reached the GPU. The driver is then new enough for that torch,
+// whichever it is.
 func sawGPU(m *model.Machine) bool {
 	seen := m.Facts.Observed.CUDAAvailable
 	return seen != nil && *seen && m.Target.Driver == ""
 }
 
-// doubtful returns what is not known of a build that may run below the driver's floor; nothing where it does not. What
-// a program saw on the machine is stronger evidence than any table.
+// doubtful returns the questions about a build that may run below its minimum driver, or nil. What a program saw on the
+// machine is stronger evidence than any table.
 func doubtful(m *model.Machine, b *model.Build, need string) verdict.MissingFact {
-	// A collect_env report holds what the program saw. Where it contradicts the table, the table may be wrong.
+	// A collect_env report records what the program saw. If it contradicts the table, the table may be wrong.
 	if sawGPU(m) {
 		return verdict.Question("why the report says that CUDA is available although " + m.DriverWords() + " does not meet " + need)
 	}
-	// Images of nvidia/cuda and NGC bring cuda-compat; only the running container shows whether the loader takes it. What
-	// is installed over an image loads the same libcuda.
+	// Images of nvidia/cuda and NGC bring cuda-compat, but only the running container shows whether the loader takes
+	// it. Packages installed over an image load the same libcuda.
 	if inImage(m, b) && m.LetIn(b) {
 		return verdict.Question("whether the image's own cuda-compat library is loaded, which runs it on " + m.DriverWords())
 	}
 	return verdict.MissingFact{}
 }
 
-// reachOfEvery judges a build whose variant is not known: when every variant of the release is above the driver, so
-// is this one; when every one fits, this one does.
+// reachOfEvery judges a build whose variant is unknown. If every variant of the release needs a newer driver, so does
+// this one. If every variant fits, this one fits.
 func reachOfEvery(m *model.Machine, b *model.Build) *reach {
 	missing := &reach{missing: verdict.Question("which CUDA it was built with").Because(m.Unsaid(b))}
 	if len(b.Rows) == 0 {
@@ -166,7 +169,8 @@ func reachOfEvery(m *model.Machine, b *model.Build) *reach {
 	}
 	lowest := slices.MinFunc(b.Rows, func(x, y model.Row) int { return x.CUDA.Compare(y.CUDA) }).CUDA
 	highest := slices.MaxFunc(b.Rows, func(x, y model.Row) int { return x.CUDA.Compare(y.CUDA) }).CUDA
-	// Floors rise with CUDA, so the lowest variant decides for all of them, and the highest below.
+	// The minimum driver rises with CUDA. So the lowest variant decides whether all are too new, and the highest,
+	// below, whether all fit.
 	if r := reachOf(m, lowest); r.state == model.FloorBelow {
 		return r
 	}
@@ -176,20 +180,22 @@ func reachOfEvery(m *model.Machine, b *model.Build) *reach {
 	return missing
 }
 
-// tooOld returns about the CUDA that decides: the build's own, or of a release whose variant is open the lowest.
+// tooOld returns the finding for the CUDA that decides: the build's own, or the lowest of a release whose variant is
+// open.
 func tooOld(m *model.Machine, b *model.Build, cuda version.Number, need string, source []string) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: need, Source: source,
 		Message:  fmt.Sprintf("CUDA %s needs %s; this is %s", cuda.Short(), strings.TrimPrefix(need, "a "), m.DriverWords()),
 		Evidence: append([]verdict.Evidence{m.EvidenceDriver()}, b.Evidence()...)}
-	// As evidence only where the user space was asked: the CUDA of the branch's row was not read on this machine.
+	// Show the driver's CUDA as evidence only if the driver was asked. The CUDA of the branch's row was not read on
+	// this machine.
 	if m.Driver().CUDASeen {
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "driver CUDA", Value: m.Driver().CUDA.String(),
 			From: cmp.Or(m.Facts.Driver.CUDAFrom, m.Driver().From)})
 	}
-	// In the order of what they cost: another build, which changes the environment only; another driver, which takes root
-	// and a reboot; a cuda-compat package, which is for data-centre GPUs and has to come first on the loader's path.
+	// The steps are ordered by cost. Another build changes only the environment. Another driver takes root and a
+	// reboot. A cuda-compat package works only on data-centre GPUs and must come first on the loader's path.
 	f.Pins, f.Steps = pins.ForBuild(m, b)
-	// A cuda-compat library is loaded, and the CUDA that it supports is still too old.
+	// A cuda-compat library is loaded, but the CUDA that it supports is still too old.
 	if m.Forward().State == model.ForwardWorks {
 		f.Evidence = append(f.Evidence, m.EvidenceCompat())
 	}
@@ -202,17 +208,19 @@ func tooOld(m *model.Machine, b *model.Build, cuda version.Number, need string, 
 	return f
 }
 
-// minorCompat: it runs, by minor-version compatibility, whose limits are worth knowing. A note, since NVIDIA supports
-// it; said at all because people and tools read the "CUDA Version" of nvidia-smi as a ceiling, which it is not.
+// minorCompat notes that a build runs by minor-version compatibility, which has limits. NVIDIA supports it, so this is
+// a note. It is worth saying because people and tools take the "CUDA Version" of nvidia-smi for a ceiling, which it is
+// not.
 func minorCompat(m *model.Machine, b *model.Build) []*Result {
-	// Its framework has the note already; one for each extension would be noise.
+	// The framework already has this note. One for each extension would be noise.
 	part := b.Extension && b.Origin != "image"
 	// With a cuda-compat library loaded, the forward-compat rules say how the build runs.
 	if b.Device != "cuda" || part || !b.CUDANumber.Known() || m.Jetson() || m.Forward().State != model.ForwardNone {
 		return nil
 	}
 	state, need, source := m.Floor(b.CUDANumber)
-	// Minor versions are those of one major: a driver of an older CUDA beside newer libraries is driver-mismatch's.
+	// Minor-version compatibility holds within one major version. An older driver beside newer libraries is the subject
+	// of driver-mismatch.
 	if state != model.FloorMinor || !m.Driver().CUDA.Known() || b.CUDANumber.Major() > m.Driver().CUDA.Major() {
 		return nil
 	}
@@ -223,14 +231,14 @@ func minorCompat(m *model.Machine, b *model.Build) []*Result {
 	return []*Result{{Subject: b.Subject, Finding: &f, Answer: verdict.WorksMinorVersion}}
 }
 
-// cpuOnlyBuild reports a framework that `python3` starts here and that cannot use the GPU that is there. It is an error
-// because it computes on the CPU in silence, and no driver, toolkit or variable can change that.
+// cpuOnlyBuild reports a framework that `python3` starts here but that cannot use the GPU that is present. It is an
+// error because the framework silently computes on the CPU, and no driver, toolkit or variable changes that.
 func cpuOnlyBuild(m *model.Machine, b *model.Build) []*Result {
-	// A CPU build is the right one where there is no GPU, or none for this process.
+	// A CPU build is right if there is no GPU, or none that this process may use.
 	if len(m.GPUs) == 0 || m.Shown.Hidden {
 		return nil
 	}
-	// ROCm and XPU builds are neither right nor wrong here: they are for other accelerators.
+	// ROCm and XPU builds are for other accelerators, so they are neither right nor wrong here.
 	if b.Device != "cpu" {
 		if b.Device == "cuda" {
 			return holdsCompared(b.Subject)
@@ -243,31 +251,32 @@ func cpuOnlyBuild(m *model.Machine, b *model.Build) []*Result {
 			verdict.Evidence{Fact: "GPU", Value: m.GPUs[0].Label, From: m.GPUs[0].From})}
 	f.Pins, f.Steps = pins.ForBuild(m, b)
 	f.Source = []string{"https://pytorch.org/get-started/locally/"}
-	// There the usual cause is not a choice but the default index, so the message says where CUDA wheels are.
+	// On Arm the usual cause is the default index, so the message says where the CUDA wheels are.
 	if m.Platform == "linux_aarch64" && b.Name == "torch" {
 		f.Message += "; on aarch64 PyPI's wheel was for CPUs up to 2.10, the CUDA wheels are on PyTorch's own index"
 	}
-	// No pin can help there: newer TensorFlow has CUDA only for Linux, which WSL2 runs.
+	// No pin helps here: on Windows, newer TensorFlow has CUDA only under WSL2.
 	if b.By == cudaof.Platform {
 		f.Message += "; 2.10 was TensorFlow's last release with CUDA for Windows"
 		f.Pins, f.Steps = nil, []pin.Step{pin.Say("in WSL2: `" + pin.Install{Packages: []string{"tensorflow[and-cuda]"}}.Commands(pin.Place{})["pip"] + "`")}
 		f.Source = []string{"https://github.com/tensorflow/tensorflow/releases/tag/v2.11.1"}
 	}
 	switch {
-	// No build could use the GPU before a driver is there, which driver-missing says where one is wanted.
+	// No build can use the GPU without a driver. If one is wanted, driver-missing says so.
 	case undriven(m):
 		f.Severity, f.Pins, f.Steps = verdict.Note, nil, []pin.Step{pin.Say("to use the GPU, install the NVIDIA driver, then the CUDA build; until then it runs on the CPU")}
-	// An environment that was only found may be meant for the CPU: tests, tools, a login node.
+	// An environment that was merely found may be meant for the CPU: tests, tools, a login node.
 	case b.Standing == model.Searched, chosenByNobody(b) && elsewhereCUDA(m, b):
 		f.Severity = verdict.Note
-	// One framework's CUDA build does not say that another's CPU build was chosen: an install may have replaced it.
+	// A CUDA build of one framework does not show that the CPU build of another was chosen: an install may have
+	// replaced it.
 	case besideCUDA(m, b):
 		f.Severity = verdict.Warning
 	}
 	return oneFinding(f)
 }
 
-// undriven reports whether no NVIDIA driver runs on this host: its GPU is for the screen, if for anything.
+// undriven reports whether no NVIDIA driver runs on this host. Its GPU then drives a screen at most.
 func undriven(m *model.Machine) bool {
 	return m.Here() && m.Host() && m.OnPCI() && !m.Driver().Loaded && m.Facts.Driver.NVML.Status != "ok" && !m.WantsGPU()
 }
@@ -286,14 +295,14 @@ func elsewhereCUDA(m *model.Machine, b *model.Build) bool {
 	})
 }
 
-// chosenByNobody reports whether a build counts only because no environment is active or named.
+// chosenByNobody reports whether a build is judged only because no environment is active or named.
 func chosenByNobody(b *model.Build) bool { return b.Counts && !b.Env.Active && !b.Env.Named }
 
-// openTorchMissing is what is not known of a package that brings whichever torch is the newest.
+// openTorchMissing is the open question about a package that brings the newest torch, whichever that is.
 var openTorchMissing = verdict.Question("which torch it brings").Because(verdict.FileReason("names no release of it"))
 
-// lackedGPU returns what a build lacks where there is no GPU to compare it with: where each one that is here is kept
-// from programs, what keeps it.
+// lackedGPU returns the fact that a build lacks if there is no GPU to compare it with. If something keeps programs from
+// every GPU that is present, it names that.
 func lackedGPU(m *model.Machine) verdict.MissingFact {
 	every := func(kept func(facts.GPU) bool) bool {
 		return m.Here() && len(m.Facts.GPUs) > 0 && !slices.ContainsFunc(m.Facts.GPUs, func(g facts.GPU) bool { return !kept(g) })
@@ -315,7 +324,8 @@ func lackedGPU(m *model.Machine) verdict.MissingFact {
 	return verdict.NoGPU
 }
 
-// gpuArchMissing: no code in the build, or in a part of it that nothing stands in for, for any visible GPU.
+// gpuArchMissing reports a build that has no code for any visible GPU. It also reports a required part of a build that
+// has none.
 func gpuArchMissing(m *model.Machine, b *model.Build) []*Result {
 	results := codeFor(m, b)
 	for _, r := range results {
@@ -324,8 +334,9 @@ func gpuArchMissing(m *model.Machine, b *model.Build) []*Result {
 	return append(results, unsupportedGPUs(m, b)...)
 }
 
-// unsupportedGPUs asks of the packages beside a torch whether their projects support the GPUs: SGLang raises below 7.5,
-// whatever torch has code for. One that is a build of its own has its own answer.
+// unsupportedGPUs checks whether the projects of the packages beside a torch support the GPUs. SGLang, for example,
+// raises an error below 7.5 whatever code torch has. It skips a package that is a build of its own, because that is
+// judged separately.
 func unsupportedGPUs(m *model.Machine, b *model.Build) []*Result {
 	if b.Name != "torch" || len(m.GPUs) == 0 {
 		return nil
@@ -365,7 +376,7 @@ func unsupportedGPUs(m *model.Machine, b *model.Build) []*Result {
 	return results
 }
 
-// codeFor asks whether a build has code for the GPUs.
+// codeFor checks whether a build has code for the GPUs.
 func codeFor(m *model.Machine, b *model.Build) []*Result {
 	if b.Foreign != "" {
 		return foreignCode(m, b)
@@ -378,7 +389,7 @@ func codeFor(m *model.Machine, b *model.Build) []*Result {
 		return nil // its libraries hold no kernels of their own
 	case base(b):
 		return baseCode(m, b)
-	// The code is torch's, so the release of torch that the installer picks decides.
+	// The code is torch's, so it depends on the release of torch that the installer picks.
 	case b.Named != nil && openTorch(b.Named):
 		return undecidable(b.Subject, openTorchMissing)
 	}
@@ -386,12 +397,13 @@ func codeFor(m *model.Machine, b *model.Build) []*Result {
 		return undecidable(b.Subject, lackedGPU(m))
 	}
 	without, proof, missing := codeless(m, b)
-	// The GPU that cannot be judged may be the one that is served, so error or warning is not decided yet.
+	// The GPU that cannot be judged may be the one that works, so it is not decided whether this is an error or a
+	// warning.
 	if len(without) < len(m.GPUs) && missing.IsMissing() {
 		return undecidable(b.Subject, missing)
 	}
 	r := Result{Subject: b.Subject, Need: "machine code or PTX for the GPU", Row: codeFrom(b), Source: b.Source()}
-	// A part that others install and do without is not missed where it serves one of the GPUs.
+	// A part that other packages can do without matters only if it serves none of the GPUs.
 	if len(without) == len(m.GPUs) || len(without) > 0 && !b.Optional() {
 		f := archMissing(m, b, without, proof)
 		r.Finding = &f
@@ -400,7 +412,7 @@ func codeFor(m *model.Machine, b *model.Build) []*Result {
 	return []*Result{&r}
 }
 
-// codeFrom returns where the machine code of a build is told.
+// codeFrom returns the source that describes the machine code of a build.
 func codeFrom(b *model.Build) string {
 	switch {
 	case len(b.SASS)+len(b.PTX) > 0:
@@ -412,9 +424,9 @@ func codeFrom(b *model.Build) string {
 	return "gpu.csv"
 }
 
-// foreignCode judges a build of which no file loads on the target. The tables can prove that the same release has no
-// code there for the GPUs, either; that it has some does not make this installation work. A GB10 or g5g with an x86-64
-// environment is judged by what an installation there would get.
+// foreignCode judges a build whose files cannot load on the target at all. The tables can prove that the same release
+// has no code for the GPUs there. They cannot prove that this installation works. An x86-64 environment on a GB10 or
+// g5g is judged by what an installation there would get.
 func foreignCode(m *model.Machine, b *model.Build) []*Result {
 	if ComparesCode(b) && len(b.Rows) > 0 && len(m.GPUs) > 0 {
 		if without, proof, _ := codeless(m, b); len(without) == len(m.GPUs) {
@@ -425,18 +437,18 @@ func foreignCode(m *model.Machine, b *model.Build) []*Result {
 		strings.TrimPrefix(m.Platform, "linux_"), b.Foreign)))
 }
 
-// kernelless reports whether the libraries of a program or a package, all of them read, hold no kernels of their own.
+// kernelless reports whether all libraries of a program or package were read and none contains kernels.
 func kernelless(b *model.Build) bool {
 	return (b.Program() || b.Extension && b.Named == nil && b.Path != "") && len(b.SASS)+len(b.PTX) == 0 && b.Damaged == ""
 }
 
-// ComparesCode reports whether a build has code of its own that a GPU must take.
+// ComparesCode reports whether a build has code of its own that must match the GPU.
 func ComparesCode(b *model.Build) bool {
 	return (b.Device == "cuda" || b.Device == "") && !b.CompilesLater() && !(b.Either() && len(b.SASS) == 0)
 }
 
-// codeless returns the GPUs that a build, or a part of it, has no code for, with what proves it; missing is the fact
-// that one of the others lacks.
+// codeless returns the GPUs for which a build, or a part of it, has no code, with the proof. missing is the fact that
+// is needed to judge one of the other GPUs.
 func codeless(m *model.Machine, b *model.Build) (without []model.GPU, proof verdict.Evidence, missing verdict.MissingFact) {
 	for _, g := range m.GPUs {
 		c, by, lack := m.Code(b, g)
@@ -445,9 +457,9 @@ func codeless(m *model.Machine, b *model.Build) (without []model.GPU, proof verd
 			without, proof = append(without, g), m.EvidenceCode(b, by)
 		case c == version.Unsure:
 			missing = lack
-		// A section whose kernels all have one set of targets must serve the GPU by itself: TensorFlow 2.20 has PTX for an
-		// RTX 5090 in .nv_fatbin, and its MLIR kernels in .rodata have nothing (CUDA_ERROR_INVALID_PTX at the first
-		// multiplication).
+		// If all kernels of a section have the same targets, the section itself must support the GPU. TensorFlow 2.20
+		// has PTX for an RTX 5090 in .nv_fatbin, but its MLIR kernels in .rodata have none, and the first
+		// multiplication fails with CUDA_ERROR_INVALID_PTX.
 		case p != nil:
 			without, proof = append(without, g), p.Evidence(b)
 		}
@@ -473,13 +485,14 @@ func archMissing(m *model.Machine, b *model.Build, without []model.GPU, code ver
 		f.Message = fmt.Sprintf("%s %s brings torch %s, which has no code for %s", b.Name, b.Version, b.Named.Torch,
 			without[0].Label)
 	}
-	// CUDA orders the GPUs by speed, so the ones without code can be chosen by default: worth a warning, no error.
+	// CUDA orders the GPUs by speed, so a program may get one without code by default. That is a warning, not an error.
 	if len(without) < len(m.GPUs) {
 		f.Severity = verdict.Warning
 		f.Steps = []pin.Step{hideGPUs(m, without, "hides the GPUs that it has no code for")}
 		return f
 	}
-	// xFormers, FlashAttention 3, SGLang's Hopper kernels on an A10G: what installed them takes other kernels there.
+	// Examples are xFormers, FlashAttention 3, and SGLang's Hopper kernels on an A10G: the package that installed them
+	// uses other kernels there.
 	if b.Optional() && !brought {
 		f.Severity = verdict.Note
 		if b.PartOf != "" {
@@ -487,15 +500,15 @@ func archMissing(m *model.Machine, b *model.Build, without []model.GPU, code ver
 		}
 	}
 	f.Pins, f.Steps = pins.ForBuild(m, b)
-	// No table knows such a build, so the source is NVIDIA's page on what the chip can run.
+	// No table knows such a build, so the source is NVIDIA's page about the chip's capability.
 	if len(f.Source) == 0 && without[0].Chip != nil {
 		f.Source = without[0].Chip.Source
 	}
 	return f
 }
 
-// gpuArchPTXOnly: the driver must compile the build's PTX before the first start. It runs afterwards, and the result is
-// cached on disk: a warning, although the first start of a framework takes minutes.
+// gpuArchPTXOnly reports a build whose PTX the driver must compile before the first start. The build runs afterwards
+// and the result is cached on disk, so this is a warning, although the first start of a framework takes minutes.
 func gpuArchPTXOnly(m *model.Machine, b *model.Build) []*Result {
 	if b.Device != "cuda" {
 		return nil
@@ -506,7 +519,7 @@ func gpuArchPTXOnly(m *model.Machine, b *model.Build) []*Result {
 	for _, g := range m.GPUs {
 		if c, _, _ := m.Code(b, g); c == version.ByPTX {
 			severity := verdict.Warning
-			// Extensions compile a few kernels when they are used; a framework compiles thousands at its start.
+			// An extension compiles a few kernels on first use. A framework compiles thousands when it starts.
 			if b.Extension {
 				severity = verdict.Note
 			}
@@ -521,9 +534,9 @@ func gpuArchPTXOnly(m *model.Machine, b *model.Build) []*Result {
 	return nil
 }
 
-// codeIgnored: a variable makes the driver ignore the only code that the build has for a GPU: its PTX
-// (CUDA_DISABLE_PTX_JIT), or its machine code (CUDA_FORCE_PTX_JIT, set to try a program out and left behind). An error
-// where that leaves it none of the GPUs.
+// codeIgnored reports a variable that makes the driver ignore the only code that a build has for a GPU: its PTX
+// (CUDA_DISABLE_PTX_JIT), or its machine code (CUDA_FORCE_PTX_JIT, often set for a test and forgotten). It is an error
+// if no GPU remains.
 func codeIgnored(m *model.Machine, b *model.Build) *verdict.Finding {
 	var f *verdict.Finding
 	served := false
@@ -545,7 +558,7 @@ func codeIgnored(m *model.Machine, b *model.Build) *verdict.Finding {
 	return f
 }
 
-// ignores returns the variable that keeps a build's code from a GPU, and how; empty where it runs.
+// ignores returns the variable that disables a build's code for a GPU, and how. It returns "" if the code runs.
 func ignores(m *model.Machine, b *model.Build, g model.GPU) (variable, why string) {
 	c, _, _ := m.Code(b, g)
 	switch {
@@ -558,31 +571,32 @@ func ignores(m *model.Machine, b *model.Build, g model.GPU) (variable, why strin
 	return "", ""
 }
 
-// isSet reports whether a switch of CUDA is on for the programs that are judged.
+// isSet reports whether a CUDA switch is on for the programs that are judged.
 func isSet(m *model.Machine, variable string) bool {
 	return m.Starts() && m.Facts.Variables[variable] == "1"
 }
 
-// pythonUnsupported: no wheel of this release was made for this Python.
+// pythonUnsupported reports a release that has no wheel for this Python.
 func pythonUnsupported(m *model.Machine, b *model.Build) []*Result {
-	// A Python that a target names replaces the environment's own, which these files are for.
+	// A Python named for the target replaces the environment's own Python, which these files are for.
 	if results := otherPythons(b); results != nil && m.Target.Python == "" {
 		return results
 	}
 	python := version.ShortPython(b.Interpreter)
-	// What the reporter imported is for his Python, whatever the table lists.
+	// What the reporter imported works with his Python, whatever the table lists.
 	if python == "" || len(b.Rows) == 0 || m.Facts.Observed.Imported && m.Target.Python == "" {
 		return nil
 	}
-	// The tag of the modules on disk is proof; the release's row is for what is only named.
+	// The tag of the modules on disk is proof. The release's row only matters for a build that is named and not
+	// installed.
 	if b.Python != "" {
-		// "3.13t" is the free-threaded build of 3.13; a report often leaves the letter out.
+		// "3.13t" is the free-threaded build of 3.13. Reports often omit the letter.
 		if b.Python == python || strings.TrimSuffix(b.Python, "t") == python {
 			return holds(b.Subject)
 		}
 		return oneFinding(noPython(m, b, fmt.Sprintf("the installed %s %s is for Python %s, and this is Python %s", b.Name, b.Version, b.Python, python)))
 	}
-	// One variant for this Python is enough. A row without Pythons says nothing against it.
+	// One variant for this Python is enough. A row without a list of Pythons excludes none.
 	for _, r := range b.Rows {
 		if len(r.Python) == 0 || slices.Contains(r.Python, python) {
 			return holds(b.Subject)
@@ -592,15 +606,15 @@ func pythonUnsupported(m *model.Machine, b *model.Build) []*Result {
 		strings.Join(b.Rows[0].Python, ", "))))
 }
 
-// noPython pins a release that has a build for this Python; the other way, another Python, comes last, because the
-// whole environment would have to be made again.
+// noPython pins a release that has a build for this Python. The alternative, another Python, comes last because it
+// means making the whole environment anew.
 func noPython(m *model.Machine, b *model.Build, message string) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Message: message,
 		Need: "a Python that the release supports", Source: b.Source(),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "Python", Value: b.Interpreter, From: cmp.Or(b.Env.Path, "--python")})}
 	f.Pins, f.Steps = pins.ForBuild(m, b)
 	if len(b.Rows) > 0 && len(b.Rows[0].Python) > 0 {
-		// A release that came out before a Python never gets a wheel for it: keeping the release means changing the Python.
+		// A release that is older than a Python never gets a wheel for it. To keep the release, change the Python.
 		newest := b.Rows[0].Python[len(b.Rows[0].Python)-1]
 		f.Steps = append(f.Steps, pin.Run(pin.Command("uv", "venv", "--python", strings.TrimSuffix(newest, "t"))).Explained(
 			"keeps the release, in a new environment with another Python").Instead())
@@ -608,9 +622,9 @@ func noPython(m *model.Machine, b *model.Build, message string) verdict.Finding 
 	return f
 }
 
-// glibcTooOld: the wheel's tag asks for a newer C library than the system has. An error: the loader refuses the library
-// at import (version `GLIBC_2.28' not found), and glibc cannot be upgraded by itself, because every program of the
-// distribution needs it. Hence the steps name a container or a newer distribution.
+// glibcTooOld reports a wheel whose tag requires a newer C library than the system has. It is an error: the loader
+// refuses the library at import (version `GLIBC_2.28' not found). glibc cannot be upgraded by itself, because every
+// program of the distribution needs it, so the steps name a container or a newer distribution.
 func glibcTooOld(m *model.Machine, b *model.Build) []*Result {
 	have, need := m.Libc, b.GlibcNumber
 	// What the libraries themselves ask for goes before the release's row.

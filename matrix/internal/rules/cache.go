@@ -21,7 +21,8 @@ func compiledCacheMismatch(m *model.Machine) []*Result {
 		return nil
 	}
 	var results []*Result
-	// Facts list a cache's extensions one after another, each with the code of all its copies: one finding a cache.
+	// Facts list a cache's extensions one after another, each with the code of all its copies. Report one finding for
+	// each cache.
 	for rest := m.Facts.Caches; len(rest) > 0; {
 		n := slices.IndexFunc(rest, func(c facts.Cache) bool { return c.Path != rest[0].Path })
 		if n < 0 {
@@ -37,15 +38,15 @@ func compiledCacheMismatch(m *model.Machine) []*Result {
 	return results
 }
 
-// cacheFor finds the extensions of one cache that have no code for any GPU.
+// cacheFor returns a finding for the extensions of one cache that have no code for any GPU.
 func cacheFor(m *model.Machine, cache []facts.Cache) (verdict.Finding, bool) {
 	served := func(c facts.Cache) bool {
 		return slices.ContainsFunc(m.GPUs, func(g model.GPU) bool {
-			// A GPU that the tables lack may be served: nothing is said against the cache.
+			// The tables lack this GPU, so the cache may have code for it. Report nothing.
 			return !g.Capability.Known() || version.Cover(c.SASS, c.PTX, g.Capability) != version.Uncovered
 		})
 	}
-	// One GPU that is served is enough: the program may be meant for it.
+	// One supported GPU is enough: the program may be meant for it.
 	other := slices.DeleteFunc(slices.Clone(cache), served)
 	if len(other) == 0 {
 		return verdict.Finding{}, false
@@ -61,8 +62,8 @@ func cacheFor(m *model.Machine, cache []facts.Cache) (verdict.Finding, bool) {
 		Steps: []pin.Step{pin.Say("build the image on a machine with such a GPU, or name the GPU when the cache is filled (TORCH_CUDA_ARCH_LIST=" +
 			m.GPUs[0].Capability.String() + ", FLASHINFER_CUDA_ARCH_LIST)"), pin.Say("leave the cache out of the image").Instead()},
 		Source: []string{"https://docs.pytorch.org/docs/stable/cpp_extension.html"}}
-	// A cache in a shared home serves other machines, too; only the home of the user who asks is read on a running
-	// machine.
+	// A cache in a shared home serves other machines, too. On a running machine, only the home of the calling user is
+	// read.
 	if !m.Facts.System.Rest {
 		f.Severity = verdict.Note
 	}

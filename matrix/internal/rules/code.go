@@ -17,10 +17,10 @@ import (
 // ptxSource is NVIDIA's list of PTX versions by toolkit and driver.
 const ptxSource = "https://docs.nvidia.com/cuda/parallel-thread-execution/index.html#release-notes"
 
-// ptxNewer: for a GPU the build, or a part of it, has only PTX, of a version that the driver's compiler does not know:
-// error 222 (CUDA_ERROR_UNSUPPORTED_PTX_VERSION). Minor-version compatibility does not cover PTX, so a driver above the
-// floor fails all the same. The version is that of the entry's header, not the build's CUDA: a compiler can write older
-// PTX. Where another visible GPU is served the build runs there, and it is a note.
+// ptxNewer reports a build, or a part of it, that has only PTX for a GPU, in a version that the driver's compiler does
+// not know: error 222 (CUDA_ERROR_UNSUPPORTED_PTX_VERSION). Minor-version compatibility does not cover PTX, so a driver
+// above the minimum can still fail. The version is the one in the entry's header and not the build's CUDA, because a
+// compiler can write older PTX. If the build works on another visible GPU, this is a note.
 func ptxNewer(m *model.Machine, b *model.Build) []*Result {
 	if b.Device != "cuda" {
 		return nil
@@ -39,8 +39,8 @@ func ptxNewer(m *model.Machine, b *model.Build) []*Result {
 	return nil
 }
 
-// newerPTX returns the PTX of a build that is newer than the driver, with the GPUs that have nothing else of it; only
-// reports whether PTX is the only code for one of them, missing the fact that was not known.
+// newerPTX returns the PTX in a build that is newer than the driver, with the GPUs that have no other code. only
+// reports whether PTX is the only code for one of them; missing is the fact that was not known.
 func newerPTX(m *model.Machine, b *model.Build) (hit newPTX, only bool, missing verdict.MissingFact) {
 	for _, g := range m.GPUs {
 		one, lack := ptxFor(m, b, g)
@@ -53,21 +53,21 @@ func newerPTX(m *model.Machine, b *model.Build) (hit newPTX, only bool, missing 
 	return hit, only, missing
 }
 
-// severity of PTX that the driver cannot compile: a part's is no error where others do the same work in another way, as
-// vLLM's other attention kernels.
+// severity returns the severity for PTX that the driver cannot compile. For a part of a build it is no error if other
+// parts do the same work, as vLLM's other attention kernels do.
 func (hit newPTX) severity(m *model.Machine, b *model.Build) verdict.Severity {
 	switch {
-	// Programs can choose a GPU that is served.
+	// Programs can choose a GPU that works.
 	case len(hit.gpus) < len(m.GPUs):
 		return verdict.Note
-	// vLLM's _vllm_fa2_C has sm_80 and PTX 8.8 only: vLLM has other attention kernels.
+	// vLLM's _vllm_fa2_C has only sm_80 and PTX 8.8. vLLM has other attention kernels.
 	case hit.part != nil && !b.IsFramework():
 		return verdict.Warning
 	}
 	return verdict.Error
 }
 
-// newPTX is PTX that the driver must compile for a GPU.
+// newPTX is PTX that the driver must compile for a GPU, in a version newer than the driver.
 type newPTX struct {
 	part  *model.Part // nil: all that the build has
 	isa   version.Number
@@ -75,8 +75,8 @@ type newPTX struct {
 	gpus  []model.GPU
 }
 
-// ptxFor finds the PTX that the driver must compile for a GPU, that of a part which is too new before others; nil where
-// there is machine code. missing says what is not known.
+// ptxFor returns the PTX that the driver must compile for a GPU. It prefers a part whose PTX is too new. It returns nil
+// if there is machine code. missing is the fact that is not known.
 func ptxFor(m *model.Machine, b *model.Build, g model.GPU) (one *newPTX, missing verdict.MissingFact) {
 	list := b.Parts()
 	if c, _, _ := m.Code(b, g); c == version.ByPTX {
@@ -111,7 +111,7 @@ func ptxFinding(m *model.Machine, b *model.Build, hit newPTX) verdict.Finding {
 			g.Label, what, hit.isa, m.DriverWords(), m.Driver().CUDA.Short()),
 		Evidence: append([]verdict.Evidence{m.EvidenceDriver(), {Fact: "GPU", Value: g.Label, From: g.From}, code,
 			{Fact: "PTX version", Value: hit.isa.String(), From: code.From}}, b.Evidence()...)}
-	// Another GPU serves the build, so hiding these is enough and nothing has to be installed.
+	// Another GPU works with the build, so hiding these is enough. Nothing has to be installed.
 	if f.Severity == verdict.Note {
 		f.Steps = []pin.Step{hideGPUs(m, hit.gpus, hides)}
 		return f
@@ -121,14 +121,15 @@ func ptxFinding(m *model.Machine, b *model.Build, hit newPTX) verdict.Finding {
 	return f
 }
 
-// hideGPUs returns how a program is kept off the GPUs that it does not run on.
+// hideGPUs returns the step that hides the GPUs on which a program does not run.
 func hideGPUs(m *model.Machine, bad []model.GPU, that string) pin.Step {
 	return exporting(m, m.Showing(others(bad)), that)
 }
 
 const hides = "hides the GPUs that it cannot run on"
 
-// exporting sets variables in a shell; words where there is more to be found out about them.
+// exporting returns a step that sets variables in a shell. It returns words instead of a command if the reader must
+// look something up first.
 func exporting(m *model.Machine, setting, that string) pin.Step {
 	if strings.Contains(setting, "(") {
 		return pin.Say("set " + setting)
@@ -136,10 +137,11 @@ func exporting(m *model.Machine, setting, that string) pin.Step {
 	return pin.Run("export " + setting).Explained(that)
 }
 
-// addSpeaking pins what makes the user-mode driver support a CUDA itself: a newer driver, or a cuda-compat package. The
-// floor of the family is not enough here, since an old compiler does not learn new PTX or a new compression.
+// addSpeaking pins what makes the user-mode driver itself support a CUDA: a newer driver, or a cuda-compat package. The
+// minimum driver of the major version is not enough here, because an old compiler knows neither new PTX nor a new
+// compression.
 func addSpeaking(m *model.Machine, f *verdict.Finding, cuda version.Number) {
-	// The table has Linux branches; Windows drivers have other numbers, and Jetson's belongs to L4T.
+	// The table lists Linux branches. Windows drivers have other numbers, and a Jetson driver belongs to L4T.
 	if !cuda.Known() || m.WindowsNumbers() || m.Jetson() {
 		return
 	}
@@ -150,12 +152,12 @@ func addSpeaking(m *model.Machine, f *verdict.Finding, cuda version.Number) {
 	f.Pins, f.Steps = append(f.Pins, compat...), append(f.Steps, steps...)
 }
 
-// zstdCUDA is the CUDA whose driver reads fat binaries that are compressed with zstd, 550.54.14 and newer. It stays
-// beside the rule, which is all that asks for it, as its source does.
+// zstdCUDA is the CUDA whose driver first reads fat binaries compressed with zstd (550.54.14 and newer). It stays here
+// because only this rule needs it.
 var zstdCUDA = version.Of("12.4")
 
-// fatbinZstd: the driver cannot decompress the machine code that a GPU would load; the older LZ4 compression is read by
-// every driver. An error although the driver is above the floor: it accepts the build's CUDA and then cannot read its
+// fatbinZstd reports machine code that the driver cannot decompress. Every driver reads the older LZ4 compression. It
+// is an error even if the driver is above the minimum: the driver accepts the build's CUDA and then cannot read its
 // code.
 func fatbinZstd(m *model.Machine, b *model.Build) []*Result {
 	hit := loadingZstd(m, b)
@@ -164,7 +166,7 @@ func fatbinZstd(m *model.Machine, b *model.Build) []*Result {
 		return nil
 	case !m.Driver().CUDA.Known():
 		return unknown(b.Subject, verdict.NoCUDA)
-	// nvcc writes zstd from 12.8 on where it is asked to, and the driver, not the runtime, decompresses.
+	// From 12.8 on, nvcc writes zstd if asked to. The driver decompresses it, not the runtime.
 	case !m.Driver().CUDA.LessShort(zstdCUDA):
 		return holds(b.Subject)
 	}
@@ -186,8 +188,8 @@ func fatbinZstd(m *model.Machine, b *model.Build) []*Result {
 		Row: strings.Join(b.Zstd, " ") + " in the build"}}
 }
 
-// loadingZstd returns the GPUs for which a build's code is compressed with zstd; none for CUDA 13, whose floor, 580, is
-// above 550.54.14.
+// loadingZstd returns the GPUs for which a build's code is compressed with zstd. It returns none for CUDA 13, whose
+// minimum driver, 580, is newer than 550.54.14.
 func loadingZstd(m *model.Machine, b *model.Build) []model.GPU {
 	if b.Device != "cuda" || len(b.Zstd) == 0 || b.CUDANumber.Major() >= 13 {
 		return nil
@@ -195,9 +197,9 @@ func loadingZstd(m *model.Machine, b *model.Build) []model.GPU {
 	return slices.DeleteFunc(slices.Clone(m.GPUs), func(g model.GPU) bool { return !loadsZstd(b, g.Capability) })
 }
 
-// loadsZstd reports whether an entry which the GPU would load is compressed with zstd: of the machine code the nearest,
-// with and without a suffix; of the PTX, where there is no machine code, the nearest. The driver takes the nearest
-// entry, so a zstd entry for a GPU that is not here does no harm.
+// loadsZstd reports whether the entry that the GPU would load is compressed with zstd. The driver takes the nearest
+// entry: of the machine code, with or without a suffix, or of the PTX if there is no machine code. A zstd entry for
+// another GPU does no harm.
 func loadsZstd(b *model.Build, gpu version.Capability) bool {
 	nearest, zstd, sass := version.Capability{}, false, false
 	for _, text := range slices.Concat(b.SASS, b.PTX, b.Zstd) {

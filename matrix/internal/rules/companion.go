@@ -18,8 +18,9 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// companionMismatch judges what PyTorch releases beside torch: torchvision, torchaudio, torchcodec and Triton. What
-// their libraries want and do not find decides; where only versions are known, package fit compares them.
+// companionMismatch judges the packages that PyTorch releases together with torch: torchvision, torchaudio, torchcodec
+// and Triton. Symbols that their libraries need and cannot find decide. If only versions are known, package fit
+// compares them.
 func companionMismatch(m *model.Machine, b *model.Build) []*Result {
 	switch {
 	case b.Extension && m.Tables.Trait("companion", b.Name, version.Number{}):
@@ -33,8 +34,8 @@ func companionMismatch(m *model.Machine, b *model.Build) []*Result {
 	return nil
 }
 
-// companionFinding says why a companion does not fit. torchvision's and torchaudio's is the mistake, not torch's; of
-// Triton, torch feels it where it compiles.
+// companionFinding says why a companion does not fit. For torchvision and torchaudio the companion is wrong, not torch.
+// A wrong Triton breaks torch when it compiles.
 func companionFinding(m *model.Machine, torch *model.Build, n neighbour, k fit.Key) verdict.Finding {
 	a := n.fit[k]
 	want, index := companionFor(m, torch, n.Name)
@@ -71,15 +72,15 @@ func companionFinding(m *model.Machine, torch *model.Build, n neighbour, k fit.K
 	return f
 }
 
-// importCheck is where a companion compares its CUDA with torch's when it is imported.
+// importCheck names the file in which a companion compares its CUDA with torch's during import.
 var importCheck = map[string][]string{
 	"torchaudio":  {"https://github.com/pytorch/audio/blob/v2.8.0/src/torchaudio/_extension/utils.py"},
 	"torchvision": {"https://github.com/pytorch/vision/blob/v0.16.0/torchvision/extension.py"},
 }
 
-// companionFor returns the release of a companion that fits a torch, with its local version where the index of the
-// torch's variant has it: the one that the torch's row names, else the newest on the installer's own index. Empty where
-// none fits.
+// companionFor returns the companion release that fits a torch. It adds the local version if the index of torch's
+// variant has it. It takes the release that torch's row names, otherwise the newest on the installer's own index, and
+// returns "" if none fits.
 func companionFor(m *model.Machine, torch *model.Build, name string) (release, index string) {
 	if len(torch.Rows) > 0 {
 		row := torch.Rows[0]
@@ -114,8 +115,8 @@ func companionFor(m *model.Machine, torch *model.Build, name string) (release, i
 	return "", ""
 }
 
-// pairedRelease returns the companion that a torch without rows was released with, from the index of its variant: the
-// tables have rows of its release for CUDA.
+// pairedRelease returns the companion release that belongs to a torch without rows, from the index of torch's variant,
+// if the tables know that release for CUDA.
 func pairedRelease(m *model.Machine, torch *model.Build, name, variant string) (release, index string) {
 	for _, row := range m.Tables.Torch(torch.Release.Number.String(), m.Platform) {
 		release = cmp.Or(release, map[string]string{"torchvision": row.Torchvision, "torchaudio": row.Torchaudio}[name])
@@ -126,8 +127,8 @@ func pairedRelease(m *model.Machine, torch *model.Build, name, variant string) (
 	return release + "+" + variant, pins.TorchIndex(variant)
 }
 
-// companionPins returns the companion of the torch that is there; or, where torch itself stands beside another
-// release's libraries, or an engine is made for another torch, what puts all of them together again.
+// companionPins returns the companion for the installed torch. If torch stands beside libraries of another release, or
+// an engine needs another torch, it returns a set that fits together.
 func companionPins(m *model.Machine, name, want, index string, b *model.Build) []verdict.Pin {
 	if name != "triton" {
 		if besideOwn(b) {
@@ -144,9 +145,9 @@ func companionPins(m *model.Machine, name, want, index string, b *model.Build) [
 	return []verdict.Pin{{Package: name, Version: want, Why: "keeps torch and the driver", Commands: pins.Install(b.Place(), install)}}
 }
 
-// unmet: what an extension's libraries need is not of the torch that is there: the runtime of another CUDA, or symbols
-// of another release. It does not load, on any GPU. Symbols that the loader misses are proof, so this is an error
-// whatever the tables say, and for builds from source, too.
+// unmet reports an extension whose libraries need another CUDA's runtime, or symbols of another release, than the
+// installed torch has. It does not load on any GPU. Symbols that the loader cannot find are proof, so this is an error
+// whatever the tables say, also for builds from source.
 func unmet(m *model.Machine, b *model.Build) []*Result {
 	if len(b.Unmet) == 0 {
 		return nil
@@ -175,7 +176,7 @@ func unmet(m *model.Machine, b *model.Build) []*Result {
 			f.Steps = extensionSteps(m, p, torch)
 		}
 	}
-	// torchao does not load what was compiled for another torch, and is imported without it (its wheel, trait.csv).
+	// torchao skips the libraries that were compiled for another torch and imports without them (its wheel, trait.csv).
 	if m.Tables.Trait("skips-libraries", b.Name, version.Number{}) {
 		f.Severity, f.Message = verdict.Note, f.Message+"; "+b.Name+" is imported without it"
 	}

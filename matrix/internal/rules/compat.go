@@ -11,13 +11,13 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// forwardUnsupported: the cuda-compat library that is taken refuses one of the GPUs, with error 804. NVIDIA allows
-// forward compatibility on data-centre GPUs, certain RTX boards and Jetson. The program may well run with the driver's
-// own libcuda, so the step is to get the library out of the way and not another driver.
+// forwardUnsupported reports a cuda-compat library that refuses one of the GPUs with error 804. NVIDIA allows forward
+// compatibility on data-centre GPUs, certain RTX boards and Jetson. The program may well run with the driver's own
+// libcuda, so the step takes the library off the loader's path instead of changing the driver.
 func forwardUnsupported(m *model.Machine) []*Result {
 	f := m.Forward()
 	switch f.State {
-	// A library that does not fit the driver is forward-compat-not-applicable's (803), whatever the GPUs.
+	// forward-compat-not-applicable (803) reports a library that does not fit the driver, whatever the GPUs.
 	case model.ForwardNone, model.ForwardStale, model.ForwardUndecided:
 		return nil
 	case model.ForwardUndecidedGPU:
@@ -28,7 +28,7 @@ func forwardUnsupported(m *model.Machine) []*Result {
 	finding := forwardFinding(m, fmt.Sprintf("the loader takes libcuda %s from a cuda-compat package, and %s: CUDA will not start (error 804)", f.Version, f.Why),
 		"the driver's own libcuda, or only data-centre GPUs")
 	finding.Evidence = append(finding.Evidence, verdict.Evidence{Fact: "GPU", Value: f.Wrong[0].Label, From: f.Wrong[0].From})
-	// One visible GPU of the wrong kind is enough for error 804, so hiding it is enough, too.
+	// One visible GPU of the wrong kind causes error 804, so hiding that GPU is enough.
 	if len(f.Wrong) < len(m.GPUs) {
 		finding.Steps = append(finding.Steps, exporting(m, m.Showing(func(g model.GPU) bool { return !slices.Contains(f.Wrong, g) }),
 			"hides the GPUs that it does not support").Instead())
@@ -36,13 +36,13 @@ func forwardUnsupported(m *model.Machine) []*Result {
 	return oneFinding(finding)
 }
 
-// forwardNotApplicable: the cuda-compat library that is taken does not fit this driver: error 803. Typical of an image
-// whose host got a newer driver later. The branches are those of the library's ELF note, which NVIDIA writes from 575
-// on; for older ones a row of the table can prove that the pair works, and nothing can prove that it does not.
+// forwardNotApplicable reports a cuda-compat library that does not fit this driver: error 803. It is typical of an
+// image whose host got a newer driver later. NVIDIA writes the accepted branches into the library's ELF note from 575
+// on. For an older library a table row can prove that the pair works, but nothing can prove that it does not.
 func forwardNotApplicable(m *model.Machine) []*Result {
 	f := m.Forward()
 	switch f.State {
-	// A GPU that the library refuses is forward-compat-unsupported's (804).
+	// forward-compat-unsupported (804) reports a GPU that the library refuses.
 	case model.ForwardNone, model.ForwardWrongGPU:
 		return nil
 	case model.ForwardUndecided:
@@ -60,12 +60,12 @@ func forwardFinding(m *model.Machine, message, need string) verdict.Finding {
 		Evidence: []verdict.Evidence{m.EvidenceDriver(), m.EvidenceCompat()}, Steps: []pin.Step{pin.Say(leaveCompat(m))}}
 }
 
-// leaveCompat returns how the loader comes to take the driver's own libcuda again.
+// leaveCompat returns the step after which the loader takes the driver's own libcuda again.
 func leaveCompat(m *model.Machine) string {
 	dir := path.Dir(m.Forward().Path)
 	switch {
-	// Before 1.17.4 (its release notes) the container toolkit mounts it over the driver's own file, so its path does not
-	// say compat.
+	// Container toolkits before 1.17.4 (see its release notes) mount it over the driver's own file, so its path does
+	// not contain "compat".
 	case !strings.Contains(dir, "compat"):
 		return "remove the cuda-compat package from the image, or update nvidia-container-toolkit to 1.17.4 or newer: an older one mounts it over the driver's libcuda"
 	case m.Forward().Reason == "LD_LIBRARY_PATH":
@@ -74,18 +74,18 @@ func leaveCompat(m *model.Machine) string {
 	return "remove " + pin.Word(dir) + " from /etc/ld.so.conf.d and run ldconfig"
 }
 
-// forwardInUse: the build runs on this driver because a cuda-compat library stands in for its user space. Worth a note:
-// in a shell, service or container where the loader finds the driver's own libcuda first, the same build is
+// forwardInUse notes that a build runs on this driver only because a cuda-compat library replaces the driver's libcuda.
+// In a shell, service or container where the loader finds the driver's own libcuda first, the same build is
 // driver-too-old.
 func forwardInUse(m *model.Machine, b *model.Build) []*Result {
 	if m.Forward().State != model.ForwardWorks || b.Device != "cuda" || b.Extension || !b.CUDANumber.Known() {
 		return nil
 	}
-	// The driver would run the build without it.
+	// The driver would also run the build without it.
 	if state, _, _ := m.FloorOn(m.Forward().Base, b.CUDANumber); state == model.FloorFull {
 		return nil
 	}
-	// The library is too old for the build, too: that is driver-too-old's.
+	// The library is too old for the build, too. driver-too-old reports that.
 	if state, _, _ := m.Floor(b.CUDANumber); state != model.FloorFull && state != model.FloorMinor {
 		return nil
 	}
@@ -97,8 +97,8 @@ func forwardInUse(m *model.Machine, b *model.Build) []*Result {
 	return []*Result{{Subject: b.Subject, Finding: &f, Answer: verdict.WorksForward}}
 }
 
-// compatName names a cuda-compat library: "libcuda 580.95.05 (CUDA 13.0)", or "libcuda of CUDA 13.0" where a text shows no
-// more of it.
+// compatName names a cuda-compat library: "libcuda 580.95.05 (CUDA 13.0)", or "libcuda of CUDA 13.0" if a text shows
+// only that.
 func compatName(f *model.Forward) string {
 	if !f.Number.Known() {
 		return "libcuda " + f.Version

@@ -14,8 +14,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// hostCompiler: nvcc refuses compilers that are newer than itself, since it has to read their headers, and some that
-// are too old. Only building is affected, never a wheel that was made elsewhere: hence a note.
+// hostCompiler notes a host compiler that nvcc refuses. nvcc reads the compiler's headers, so it refuses newer
+// compilers and some that are too old. This affects only builds from source, never a ready-made wheel.
 func hostCompiler(m *model.Machine) []*Result {
 	picked, _ := m.Toolkit()
 	cc := m.Facts.Building.Compiler
@@ -23,8 +23,8 @@ func hostCompiler(m *model.Machine) []*Result {
 		return nil
 	}
 	limits := accepts(m, picked, cc.Name)
-	// A compiler or limits that are not known, or a toolkit without nvcc, as in runtime images: nothing says that it
-	// fails.
+	// The compiler or its limits are unknown, or the toolkit has no nvcc, as in runtime images. Nothing shows that a
+	// build would fail.
 	if cc.Version == "" || !limits.newest.Known() {
 		return nil
 	}
@@ -32,7 +32,7 @@ func hostCompiler(m *model.Machine) []*Result {
 	switch {
 	case limits.let(cc):
 		return holds("toolkit")
-	// Deep Learning AMIs carry five toolkits; the one that is picked is not the only one to build with.
+	// Deep Learning AMIs have five toolkits. The selected one is not the only one to build with.
 	case other && !m.Building():
 		return nil
 	}
@@ -48,15 +48,15 @@ func hostCompiler(m *model.Machine) []*Result {
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "newest gcc", Value: picked.GCC,
 			From: picked.Path + "/include/crt/host_config.h"})
 	}
-	// With --require build, building is what this machine is for.
+	// With --require build, this machine exists to build.
 	if m.Building() {
 		f.Severity = verdict.Warning
 	}
 	return oneFinding(f)
 }
 
-// limits are the compilers that a toolkit accepts, by their majors: nvcc's own check compares these. newest is not
-// known where nothing is, and then nothing is refused.
+// limits are the compiler major versions that a toolkit accepts, as nvcc's own check compares them. If newest is
+// unknown, no compiler is refused.
 type limits struct {
 	oldest, newest version.Number // newest is not known where nothing is
 	source         []string
@@ -69,8 +69,8 @@ func (l limits) String() string {
 	return fmt.Sprintf("%s to %s", l.oldest, l.newest)
 }
 
-// accepts finds the limits of a toolkit that can build: what its own headers check goes before the table
-// (host_compiler.csv). clang's limit is in the table only.
+// accepts returns the limits of a toolkit that can build. The check in the toolkit's own headers takes precedence over
+// the table (host_compiler.csv). clang's limit is only in the table.
 func accepts(m *model.Machine, t *model.Toolkit, compiler string) limits {
 	var l limits
 	if !t.NVCC {
@@ -79,14 +79,14 @@ func accepts(m *model.Machine, t *model.Toolkit, compiler string) limits {
 	if row := m.Tables.HostCompiler(t.Number); row != nil {
 		l = limits{row.Oldest(compiler), row.Newest(compiler), row.Source}
 	}
-	// host_config.h is what nvcc compiles first, and what refuses the compiler.
+	// nvcc includes host_config.h first, and that header refuses the compiler.
 	if compiler == "gcc" && t.GCC != "" {
 		l.newest = t.GCCNumber
 	}
 	return l
 }
 
-// let reports whether a compiler is within the limits, where they are known. A patch of gcc never decides.
+// let reports whether a compiler is within the limits, or the limits are unknown. A patch release of gcc never decides.
 func (l limits) let(c facts.Compiler) bool {
 	have := version.Of(c.Version).Major()
 	return l.newest.Known() && have <= l.newest.Major() && have >= l.oldest.Major()
@@ -100,9 +100,10 @@ const tritonBlob = "https://github.com/triton-lang/triton/blob/"
 var tritonSource = []string{tritonBlob + "0419e8f04e1cb71dc228a0b3cd1cf1996b7e9456/python/triton/runtime/build.py",
 	tritonBlob + "00852cfbc6dae68faaf23232869a23540d30bc9a/third_party/nvidia/backend/driver.py"}
 
-// jitNeedsCompiler: Triton, on which torch.compile stands, compiles a launcher in C for every kernel and links it with
-// libcuda. Kernels that come with torch need neither. So this is a note: whether a program uses torch.compile is not in
-// the files. At rest PATH and the cache of ldconfig are not those of the process that will run, so neither is judged.
+// jitNeedsCompiler notes that Triton, which torch.compile uses, needs a C compiler: it compiles a launcher for every
+// kernel and links it with libcuda. torch's own kernels need neither. It is a note, because files do not show whether a
+// program uses torch.compile. An image at rest is not judged, because its PATH and ldconfig cache are not those of the
+// process that will run.
 func jitNeedsCompiler(m *model.Machine, b *model.Build) []*Result {
 	if a := notStarted(m, b); a != nil {
 		return oneFinding(withoutAssembler(m, b, a))
@@ -114,7 +115,7 @@ func jitNeedsCompiler(m *model.Machine, b *model.Build) []*Result {
 	}
 	f := verdict.Finding{Severity: verdict.Note, Subject: b.Subject, Source: tritonSource, Evidence: b.Evidence()}
 	switch building := m.Facts.Building; {
-	// Slim and runtime images have none. Triton asks for CC, then gcc, then clang (runtime/build.py).
+	// Slim and runtime images have none. Triton tries CC, then gcc, then clang (runtime/build.py).
 	case building.Compiler.Path == "":
 		f.Message = "no C compiler is on PATH: torch.compile and Triton fail (Failed to find C compiler); eager code needs none"
 		f.Need = "gcc or clang on PATH, or CC"
@@ -122,7 +123,7 @@ func jitNeedsCompiler(m *model.Machine, b *model.Build) []*Result {
 		if command := withCompiler(m); command != "" {
 			f.Steps = []pin.Step{pin.Run(command).Explained("if torch.compile or Triton is used")}
 		}
-	// Triton asks ldconfig -p for libcuda and looks into LD_LIBRARY_PATH (its backend's driver.py).
+	// Triton runs ldconfig -p to find libcuda and looks into LD_LIBRARY_PATH (driver.py of its backend).
 	case building.LibCUDA == "" && !building.Named && m.Library("libcuda") != nil:
 		file := m.Library("libcuda").Path
 		f.Message = file + " is not where ldconfig lists libraries: torch.compile and Triton fail (libcuda.so cannot found); eager code does not ask for it"
@@ -136,7 +137,8 @@ func jitNeedsCompiler(m *model.Machine, b *model.Build) []*Result {
 	return oneFinding(f)
 }
 
-// withCompiler installs a C compiler with the C library's headers, which Red Hat's gcc brings.
+// withCompiler returns the step that installs a C compiler and the C library's headers, which Red Hat's gcc package
+// includes.
 func withCompiler(m *model.Machine) string {
 	s := pins.System(m)
 	if s.APT() {
@@ -145,8 +147,8 @@ func withCompiler(m *model.Machine) string {
 	return s.Install("gcc")
 }
 
-// notStarted returns the ptxas that torch's Triton would start and cannot, for a visible GPU, or for any GPU where none
-// is known.
+// notStarted returns the ptxas that torch's Triton would start but cannot, for a visible GPU, or for any GPU if none is
+// known.
 func notStarted(m *model.Machine, b *model.Build) *facts.Assembler {
 	if b.Name != "torch" || b.Device != "cuda" {
 		return nil
@@ -165,8 +167,9 @@ func notStarted(m *model.Machine, b *model.Build) *facts.Assembler {
 	return nil
 }
 
-// withoutAssembler: Triton starts ptxas for every kernel, so all of torch.compile fails and not a part of it: a
-// warning, where a missing C compiler is only a note. It is not an error, because torch's own kernels need no ptxas.
+// withoutAssembler reports a ptxas that cannot start. Triton starts ptxas for every kernel, so all of torch.compile
+// fails. It is a warning, while a missing C compiler is a note. It is not an error, because torch's own kernels need no
+// ptxas.
 func withoutAssembler(m *model.Machine, b *model.Build, a *facts.Assembler) verdict.Finding {
 	f := withoutTool(b, facts.Hindrance{Path: a.Path, By: a.Fault})
 	f.Severity = verdict.Warning
@@ -174,7 +177,7 @@ func withoutAssembler(m *model.Machine, b *model.Build, a *facts.Assembler) verd
 	if len(f.Steps) > 0 {
 		return f
 	}
-	// withoutTool pins the build that it speaks of, torch. The ptxas lies in Triton's wheel.
+	// withoutTool pins the build in question, torch. The ptxas is in Triton's wheel.
 	f.Pins = nil
 	for _, name := range []string{"triton", "pytorch-triton"} {
 		if p := b.Env.Package(name); p != nil {
@@ -185,11 +188,11 @@ func withoutAssembler(m *model.Machine, b *model.Build, a *facts.Assembler) verd
 	return f
 }
 
-// libstdcxxTooOld: the C++ library that the loader takes is older than that which the build was compiled with. An
-// error: the loader compares the versions of symbols (GLIBCXX_3.4.30) before any code runs, and a process has one such
-// library, the first that is loaded. Conda's python leads to Conda's own by its run path.
+// libstdcxxTooOld reports a C++ library that is older than the one the build was compiled with. It is an error: the
+// loader compares symbol versions (GLIBCXX_3.4.30) before any code runs, and a process has only one such library, the
+// first one loaded. Conda's python finds Conda's own by its run path.
 func libstdcxxTooOld(m *model.Machine, b *model.Build) []*Result {
-	// Not looked at is not sound: nil says nothing. An import that worked proves the library.
+	// nil means that nobody looked, so it says nothing. An import that worked proves that the library is new enough.
 	if b.Stdcxx == nil || m.Facts.Observed.Imported {
 		return nil
 	}
@@ -207,12 +210,12 @@ func libstdcxxTooOld(m *model.Machine, b *model.Build) []*Result {
 	return oneFinding(f)
 }
 
-// newerStdcxx returns how a newer C++ library comes to be taken.
+// newerStdcxx returns the steps that make the loader take a newer C++ library.
 func newerStdcxx(m *model.Machine, b *model.Build) []pin.Step {
 	switch {
 	case b.Stdcxx.Reason == "LD_LIBRARY_PATH":
 		return []pin.Step{pin.Say("remove " + pin.Word(path.Dir(b.Stdcxx.Path)) + " from LD_LIBRARY_PATH")}
-	// A Conda environment without the library gets the system's.
+	// A Conda environment without the library uses the system's.
 	case b.Env.Kind == "conda":
 		return []pin.Step{pin.Run(pin.Command("conda", "update", "-y", "-p", pin.File(b.Env.Path), "-c", "conda-forge", "libstdcxx-ng")).Explained(
 			"there must be a libstdc++.so.6 in " + pin.Word(b.Env.Path+"/lib"))}

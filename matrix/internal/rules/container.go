@@ -16,7 +16,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// lacksCapability reports whether NVIDIA_DRIVER_CAPABILITIES leaves one out; unset it is utility,compute.
+// lacksCapability reports whether NVIDIA_DRIVER_CAPABILITIES omits a capability. If it is unset, it means
+// utility,compute.
 func lacksCapability(m *model.Machine, want string) (list string, lacks bool) {
 	list, set := m.Facts.Variables["NVIDIA_DRIVER_CAPABILITIES"]
 	names := strings.Split(list, ",")
@@ -27,19 +28,20 @@ var capabilitySource = []string{
 	"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html",
 }
 
-// containerDriverLibs: a CUDA build in a container that was to have a GPU, and the driver's user space did not come in.
-// An image must not bring libcuda itself: it belongs to the host's driver, and the runtime mounts it at start.
+// containerDriverLibs reports a container with a CUDA build that should have a GPU but did not get the driver's
+// libraries. An image must not contain libcuda: it belongs to the host's driver, and the container runtime mounts it at
+// start.
 func containerDriverLibs(m *model.Machine) []*Result {
 	if m.Facts.Image != nil {
 		return imageCapabilities(m)
 	}
 	_, asked := m.GivenGPUs()
-	// A sidecar without a GPU, or with one and nothing of CUDA, is healthy. NVIDIA_VISIBLE_DEVICES=all is not enough,
-	// because every nvidia/cuda image sets it (given).
+	// A sidecar without a GPU is healthy, and so is one with a GPU and no CUDA. NVIDIA_VISIBLE_DEVICES=all proves
+	// nothing, because every nvidia/cuda image sets it (given).
 	if m.Facts.System.Container == "" || !m.Here() || m.Jetson() || !asked || !m.JudgesCUDA() {
 		return nil
 	}
-	// What could not be looked for is not missing.
+	// If the search failed, the libraries may be there.
 	if failed := m.ProbeFailure("driver-libraries"); failed != "" {
 		return unknown("driver", verdict.Statement(failed))
 	}
@@ -61,7 +63,8 @@ func containerDriverLibs(m *model.Machine) []*Result {
 	return holds("driver")
 }
 
-// missingLibraries returns the driver's libraries that CUDA programs need and that are nowhere, libcuda among them.
+// missingLibraries returns the driver libraries that CUDA programs need, libcuda among them, and that were not found
+// anywhere.
 func missingLibraries(m *model.Machine) []string {
 	missing := []string{"libcuda.so.1"}
 	if !windowsDriver(m) && m.Library("libnvidia-ptxjitcompiler") == nil {
@@ -70,13 +73,13 @@ func missingLibraries(m *model.Machine) []string {
 	return missing
 }
 
-// windowsDriver reports whether the driver is Windows' own, whose loader finds its compiler by itself.
+// windowsDriver reports whether the driver belongs to Windows, whose loader finds its compiler by itself.
 func windowsDriver(m *model.Machine) bool {
 	return m.Facts.System.WSL || m.Facts.Container.Path == "wsl"
 }
 
-// lacksCompiler says what is wrong with the driver's compiler of PTX, for a sentence; empty where it is there. A
-// cuda-compat package brings its own.
+// lacksCompiler describes what is wrong with the driver's PTX compiler, as part of a sentence. It returns "" if the
+// compiler is there. A cuda-compat package brings its own.
 func lacksCompiler(m *model.Machine) string {
 	jit, cuda := m.Library("libnvidia-ptxjitcompiler"), m.Library("libcuda")
 	switch {
@@ -89,8 +92,8 @@ func lacksCompiler(m *model.Machine) string {
 	return ""
 }
 
-// withoutLibraries names the missing capability where the variable shows one. The default, utility,compute, brings both
-// libraries, so without the variable the container had no runtime of NVIDIA's.
+// withoutLibraries names the missing capability if the variable shows one. The default, utility,compute, brings both
+// libraries, so without the variable NVIDIA's runtime did not start the container.
 func withoutLibraries(m *model.Machine, missing []string) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: "driver",
 		Message:  verdict.JoinAnd(missing) + verdict.Plural(len(missing), " is", " are") + " missing from this container",
@@ -118,8 +121,8 @@ func withoutLibraries(m *model.Machine, missing []string) verdict.Finding {
 	return f
 }
 
-// offThePath: the driver's libraries came in, to a directory where the loader of CUDA programs does not look, as GKE
-// mounts them and its device plugin names in LD_LIBRARY_PATH.
+// offThePath reports driver libraries that were mounted in a directory where the loader does not look. GKE mounts them
+// so, and its device plugin names the directory in LD_LIBRARY_PATH.
 func offThePath(m *model.Machine, file string) verdict.Finding {
 	dir := path.Dir(file)
 	return verdict.Finding{Severity: verdict.Error, Subject: "driver", Source: []string{model.LoaderSource},
@@ -130,8 +133,8 @@ func offThePath(m *model.Machine, file string) verdict.Finding {
 		Steps: []pin.Step{pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(dir)).Explained("before the program starts; in a Pod or an image as an environment variable, which a shell or a launcher that clears the environment loses")}}
 }
 
-// withoutCompiler: the driver compiles PTX with a library of its own. A program whose machine code fits the GPU never
-// loads it; one that has only PTX for the GPU fails.
+// withoutCompiler reports a missing PTX compiler. The driver compiles PTX with a library of its own. A program whose
+// machine code fits the GPU never loads it; one that has only PTX for the GPU fails.
 func withoutCompiler(m *model.Machine, wrong string) verdict.Finding {
 	f := verdict.Finding{Severity: compilerMatters(m), Subject: "driver", Need: "the driver capability compute",
 		Evidence: evidenceGiven(m), Source: capabilitySource,
@@ -143,9 +146,9 @@ func withoutCompiler(m *model.Machine, wrong string) verdict.Finding {
 	return f
 }
 
-// compilerMatters returns an error when a build here has only PTX for a GPU. Where all have machine code they run, and
-// what is made at run time (NVRTC's PTX, numba) may not. NVIDIA's words for error 221 are that the library compiles PTX
-// where no binary fits.
+// compilerMatters returns an error if a build here has only PTX for a GPU. If all builds have machine code they run,
+// but code made at run time (NVRTC's PTX, numba) may not. NVIDIA's text for error 221 says that the library compiles
+// PTX if no binary fits.
 func compilerMatters(m *model.Machine) verdict.Severity {
 	for _, b := range m.Builds {
 		for _, g := range m.GPUs {
@@ -157,8 +160,8 @@ func compilerMatters(m *model.Machine) verdict.Severity {
 	return verdict.Warning
 }
 
-// withoutNVML: CUDA works without NVML, so its absence is a note; NCCL reads the topology of the node from it, and with
-// several ranks it is a warning.
+// withoutNVML reports a missing NVML. CUDA works without it, so this is a note. NCCL reads the topology of the node
+// from NVML, so with several ranks it is a warning.
 func withoutNVML(m *model.Machine) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Note, Subject: "driver",
 		Message: "libnvidia-ml.so.1 is missing from this container: nvidia-smi and monitoring see nothing; CUDA works",
@@ -171,10 +174,10 @@ func withoutNVML(m *model.Machine) verdict.Finding {
 	return f
 }
 
-// usesNCCL reports whether the process is one of several ranks, or NCCL was configured for it.
+// usesNCCL reports whether the process is one of several ranks, or NCCL is configured for it.
 func usesNCCL(m *model.Machine) bool {
 	for name := range m.Facts.Variables {
-		// nvidia/cuda images set NCCL_VERSION themselves, whether or not the program uses NCCL.
+		// nvidia/cuda images set NCCL_VERSION, whether or not the program uses NCCL.
 		if strings.HasPrefix(name, "NCCL_") && name != "NCCL_VERSION" {
 			return true
 		}
@@ -182,7 +185,8 @@ func usesNCCL(m *model.Machine) bool {
 	return m.Count("WORLD_SIZE") > 1 || m.Count("LOCAL_WORLD_SIZE") > 1
 }
 
-// evidenceGiven returns why this container was to have a GPU: its runtime's variables, and a node if one came in.
+// evidenceGiven returns the evidence that this container should have a GPU: the runtime's variables, and a device node
+// if there is one.
 func evidenceGiven(m *model.Machine) []verdict.Evidence {
 	var list []verdict.Evidence
 	for _, name := range []string{"NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"} {
@@ -194,11 +198,11 @@ func evidenceGiven(m *model.Machine) []verdict.Evidence {
 	return list
 }
 
-// imageConfiguration is where images say what they set.
+// imageConfiguration names the place where images declare their variables.
 const imageConfiguration = "the image's configuration"
 
-// imageCapabilities: an image asks NVIDIA's runtime for less than CUDA needs. A warning: a runtime in CDI mode mounts
-// libcuda whatever it asks for, and who starts a container can ask for more.
+// imageCapabilities reports an image that asks NVIDIA's runtime for less than CUDA needs. It is a warning, because a
+// runtime in CDI mode mounts libcuda anyway, and because whoever starts the container can ask for more.
 func imageCapabilities(m *model.Machine) []*Result {
 	list, lacks := lacksCapability(m, "compute")
 	if !lacks || !m.JudgesCUDA() {
@@ -212,11 +216,11 @@ func imageCapabilities(m *model.Machine) []*Result {
 		Source: capabilitySource})
 }
 
-// containerRequirements: what the image says of the driver that it wants, which no runtime in CDI mode looks at. A
-// warning: a runtime in legacy mode refuses such a container, one in CDI mode starts it, and the builds inside are
-// judged by themselves.
+// containerRequirements reports a driver requirement of the image that the host does not meet. It is a warning: a
+// runtime in legacy mode refuses the container, a runtime in CDI mode ignores the requirement and starts it. The builds
+// inside are judged separately.
 func containerRequirements(m *model.Machine) []*Result {
-	// NVIDIA's runtime itself skips the check then.
+	// NVIDIA's runtime also skips the check in this case.
 	switch {
 	case isTrue(m.Facts.Variables["NVIDIA_DISABLE_REQUIRE"]):
 		return imageRequirements(m)
@@ -228,11 +232,11 @@ func containerRequirements(m *model.Machine) []*Result {
 	return variablesRequire(m, "environment", hostWords(m), requirable(m))
 }
 
-// variablesRequire holds what NVIDIA_REQUIRE_* say against a host.
+// variablesRequire compares the NVIDIA_REQUIRE_* variables with a host.
 func variablesRequire(m *model.Machine, from, host string, of [][]version.Properties) []*Result {
 	var results []*Result
 	for _, name := range slices.Sorted(maps.Keys(m.Facts.Variables)) {
-		// JetPack's release is a Jetson's, which has none of the values that are compared here.
+		// The variable names a JetPack release. A Jetson has none of the values that are compared here.
 		if strings.HasPrefix(name, "NVIDIA_REQUIRE_") && !strings.HasPrefix(name, "NVIDIA_REQUIRE_JETPACK") {
 			r := requirement{name: name, text: m.Facts.Variables[name], from: from, host: host, of: of}
 			expression, err := version.ParseRequirement(r.text)
@@ -242,15 +246,15 @@ func variablesRequire(m *model.Machine, from, host string, of [][]version.Proper
 	return results
 }
 
-// isTrue reads a switch as NVIDIA's runtime does (nvidia-container-toolkit, internal/requirements).
+// isTrue parses a switch as NVIDIA's runtime does (nvidia-container-toolkit, internal/requirements).
 func isTrue(text string) bool {
 	return slices.Contains([]string{"1", "t", "true"}, strings.ToLower(text))
 }
 
-// requirable returns what the constraints are about, a GPU each; without a GPU only the driver. Brands are NVML's:
-// "tesla", "geforcertx".
+// requirable returns the properties that the constraints refer to, one set for each GPU; without a GPU, only the
+// driver's. Brands are NVML's: "tesla", "geforcertx".
 func requirable(m *model.Machine) [][]version.Properties {
-	// A cuda-compat library in the image does not count: the runtime asks the host's driver.
+	// A cuda-compat library in the image does not count, because the runtime asks the host's driver.
 	base := version.Properties{CUDA: hostCUDA(m), Driver: m.Found.Loaded, NoGPU: true}
 	var list [][]version.Properties
 	for _, g := range model.Visible(m.Facts) {
@@ -264,7 +268,7 @@ func requirable(m *model.Machine) [][]version.Properties {
 	return list
 }
 
-// hostWords returns what an image meets here, for a sentence.
+// hostWords describes the host's driver and GPU, as part of a sentence.
 func hostWords(m *model.Machine) string {
 	words := "driver " + cmp.Or(m.Facts.Driver.Version, "of unknown version")
 	if cuda := hostCUDA(m); cuda.Known() {
@@ -276,7 +280,7 @@ func hostWords(m *model.Machine) string {
 	return words
 }
 
-// hostCUDA returns the CUDA of the host's driver: a cuda-compat library in the image does not count.
+// hostCUDA returns the CUDA version of the host's driver. A cuda-compat library in the image does not count.
 func hostCUDA(m *model.Machine) version.Number {
 	if seen := m.Found.CUDA; seen.Known() && len(m.Facts.Driver.Compat) == 0 {
 		return seen
@@ -288,8 +292,8 @@ func hostCUDA(m *model.Machine) version.Number {
 	return m.Tables.BranchCUDA(m.Found.Loaded)
 }
 
-// containerToolkit: an engine on a GPU host that cannot give a GPU to a container. One of three things is enough: a
-// runtime of NVIDIA's in the engine's configuration, its hook (Docker's --gpus), or a sound CDI file.
+// containerToolkit reports a container engine on a GPU host that cannot give a GPU to a container. One of three things
+// is enough: an NVIDIA runtime in the engine's configuration, NVIDIA's hook (Docker's --gpus), or a valid CDI file.
 func containerToolkit(m *model.Machine) []*Result {
 	if !m.Host() || len(m.GPUs) == 0 || len(m.Facts.Runtimes.Found) == 0 {
 		return nil
@@ -301,8 +305,8 @@ func containerToolkit(m *model.Machine) []*Result {
 	return results
 }
 
-// engine judges one container engine: what is configured and broken before what works, and that before what a cluster
-// or Docker configures by itself.
+// engine judges one container engine. It looks first for a configuration that is broken, then for one that works, and
+// last for what a cluster or Docker configures by itself.
 func engine(m *model.Machine, r facts.Runtime) []*Result {
 	f := verdict.Finding{Severity: verdict.Error, Subject: r.Name, Evidence: []verdict.Evidence{{Fact: r.Name, Value: "installed", From: r.Path}},
 		Source: []string{"https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html"},
@@ -313,14 +317,14 @@ func engine(m *model.Machine, r facts.Runtime) []*Result {
 	f.Need = "NVIDIA's container runtime, configured for " + r.Name
 	sound := slices.ContainsFunc(m.Facts.Runtimes.CDI, func(s facts.CDISpec) bool { return len(s.Missing) == 0 })
 	switch {
-	// An error even where nothing here wants containers: the engine fails at every start of that runtime.
+	// This is an error even if nothing here wants containers: the engine fails whenever it starts that runtime.
 	case len(r.Missing) > 0:
 		f.Message = fmt.Sprintf("%s names the runtime %s, which does not exist", r.Config, r.Missing[0])
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "runtime", Value: r.Missing[0], From: r.Config})
-	// CDI needs no runtime of NVIDIA's: Docker 28.2, containerd 2.0 and Podman read its files themselves.
+	// CDI needs no NVIDIA runtime: Docker 28.2, containerd 2.0 and Podman read the CDI files themselves.
 	case r.Config != "" || sound:
 		return holds(r.Name)
-	// EKS writes containerd's configuration at boot, and Docker brings a containerd that nobody configures by hand.
+	// EKS writes containerd's configuration at boot. The containerd that Docker brings is not configured by hand.
 	case r.Name == "containerd" && (m.Facts.Runtimes.Hook != "" || m.Facts.System.Rest || len(m.Facts.Runtimes.Found) > 1):
 		return nil // configured at boot by the cluster, or Docker's own
 	// `docker --gpus` calls nvidia-container-runtime-hook directly, without a runtime in daemon.json.
@@ -336,7 +340,7 @@ func engine(m *model.Machine, r facts.Runtime) []*Result {
 	return oneFinding(f)
 }
 
-// toolkitSteps install NVIDIA's toolkit for containers, where it is not there, and configure an engine.
+// toolkitSteps returns the steps that install NVIDIA's container toolkit, if it is missing, and configure an engine.
 func toolkitSteps(m *model.Machine, engine string, absent bool) []pin.Step {
 	s := pins.HostSystem(m)
 	configure := pin.Run(pin.Sequence(s.AsRoot("nvidia-ctk", "runtime", "configure", "--runtime="+engine),
@@ -350,20 +354,20 @@ func toolkitSteps(m *model.Machine, engine string, absent bool) []pin.Step {
 	return []pin.Step{pin.Say("install the package nvidia-container-toolkit from NVIDIA's repository"), configure}
 }
 
-// forContainers reports whether the GPUs here can hardly be for anything but containers: an EC2 GPU instance without a
-// CUDA build of its own. A workstation may have Docker for other things.
+// forContainers reports whether the GPUs are almost certainly meant for containers: this is an EC2 GPU instance without
+// a CUDA build of its own. A workstation may have Docker for other things.
 func forContainers(m *model.Machine) bool {
 	return m.Instance != nil && !m.AnyWants(func(*model.Build) bool { return true })
 }
 
-// cdiSpecStale: a CDI file that mounts the libraries of a driver that is gone. The paths end in the driver's version,
-// and `nvidia-ctk cdi generate` wrote them once; the engine refuses to mount what does not exist.
+// cdiSpecStale reports a CDI file that mounts libraries of a driver that is no longer installed. `nvidia-ctk cdi
+// generate` wrote paths that end in the driver's version. The engine refuses to mount a file that does not exist.
 func cdiSpecStale(m *model.Machine) []*Result {
 	if !m.Host() || len(m.Facts.Runtimes.CDI) == 0 || !m.Driver().Version.Known() || m.Target.Driver != "" {
 		return nil
 	}
 	last := m.Facts.Runtimes.CDI[len(m.Facts.Runtimes.CDI)-1] // it hides the devices of those before it
-	// Missing libraries of the installed release are a matter of that installation, not of a stale file.
+	// If libraries of the installed release are missing, the installation is incomplete. The CDI file is not stale.
 	if len(last.Missing) == 0 || len(last.Versions) == 0 || slices.Contains(last.Versions, m.Driver().Version.String()) {
 		return holds("CDI")
 	}

@@ -11,8 +11,9 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// givenCount compares what NVML counts with what a container or a job was given. Fewer GPUs are by design there, none is
-// not: CUDA fails with error 100 ("no CUDA-capable device is detected"), and nvidia-smi prints "No devices were found".
+// givenCount compares the number of GPUs in NVML with the number that a container or job was given. Fewer GPUs can be
+// intended. None cannot: CUDA fails with error 100 ("no CUDA-capable device is detected"), and nvidia-smi prints "No
+// devices were found".
 func givenCount(m *model.Machine) []*Result {
 	if m.NVMLCountsNone() {
 		given, asked := m.AskedGPU()
@@ -32,7 +33,7 @@ func givenCount(m *model.Machine) []*Result {
 	return nil
 }
 
-// noneCounted returns the finding about a container or job whose GPU is gone.
+// noneCounted returns the finding for a container or job that has lost all its GPUs.
 func noneCounted(m *model.Machine, given verdict.Evidence) verdict.Finding {
 	place := "container"
 	if m.Facts.System.Container == "" {
@@ -60,9 +61,8 @@ func noneCounted(m *model.Machine, given verdict.Evidence) verdict.Finding {
 	return f
 }
 
-// fewerCounted returns the finding about a container that was given the nodes of more GPUs than NVML counts; nil if
-// there is none. A pod on GKE has the nodes of all GPUs and may use some of them, so it is a note without evidence for
-// the GPU.
+// fewerCounted returns the finding for a container that has the device nodes of more GPUs than NVML counts, or nil. A
+// pod on GKE has the nodes of all GPUs and may use only some, so without evidence about the GPU it is a note.
 func fewerCounted(m *model.Machine) *verdict.Finding {
 	nodes, counted := len(m.GPUNodes()), m.Facts.Devices.Counted
 	if m.Facts.System.Container == "" || m.Facts.Container.OwnDevices != "yes" || !m.DriverAnswers() ||
@@ -88,7 +88,7 @@ func fewerCounted(m *model.Machine) *verdict.Finding {
 	return f
 }
 
-// failureInLog returns the line of the kernel's log that says that the GPU at an address failed, "" if none does.
+// failureInLog returns the kernel log line which says that the GPU at an address failed, or "".
 func failureInLog(m *model.Machine, bus string) string {
 	lines, place := slices.Concat(m.Facts.Driver.Kernel, m.Facts.Machine.Xids), strings.TrimSuffix(bus, ".0")
 	if i := slices.IndexFunc(lines, func(line string) bool { // "GPU 0000:00:1e.0: RmInitAdapter failed", "Xid (PCI:0000:00:1e)"

@@ -25,21 +25,22 @@ func evidenceNode(n facts.Node) verdict.Evidence {
 	return verdict.Evidence{Fact: n.Path, Value: opens + ", mode " + strings.TrimPrefix(n.Mode, "D"), From: n.Path}
 }
 
-// deviceAccessLost: the nodes are there and the device control group refuses them. NVIDIA's hook adds the GPU to that
-// group without the knowledge of systemd and the engine, so `systemctl daemon-reload` writes it again without the GPU,
-// and a container that worked loses it (nvidia-container-toolkit issue 48). One that never had access looks the same,
-// so the message names both.
+// deviceAccessLost reports device nodes that the device control group refuses. NVIDIA's hook adds the GPU to that group
+// without telling systemd or the engine, so `systemctl daemon-reload` rewrites the group without the GPU, and a working
+// container loses it (nvidia-container-toolkit issue 48). A container that never had access looks the same, so the
+// message names both causes.
 func deviceAccessLost(m *model.Machine) []*Result {
-	// Single GPUs are refused on purpose by Slurm and for the parents of MIG devices.
+	// Slurm refuses single GPUs on purpose, and so does the parent of MIG devices.
 	nodes := slices.DeleteFunc(slices.Clone(m.Facts.Devices.Nodes), func(n facts.Node) bool {
 		return n.Path != model.ControlNode && n.Path != model.MemoryNode
 	})
-	// Without the driver's libraries no program here could use the nodes, whoever may open them.
+	// Without the driver's libraries no program here can use the nodes, whatever their access.
 	if !m.NodesJudged() || len(nodes) == 0 || len(m.Facts.Driver.Libraries) == 0 && !m.CompatTaken() {
 		return nil
 	}
-	// EPERM on a node whose mode allows it is the device cgroup's answer; a wrong mode gives EACCES. access(2) and open(2)
-	// gave it: opening /dev/nvidia0 would power the GPU up. NVML opens the control node, and never nvidia-uvm.
+	// EPERM on a node whose mode allows access comes from the device cgroup; a wrong mode gives EACCES. The error is
+	// from access(2) or open(2). Only NVML opens the control node: opening /dev/nvidia0 would power up the GPU. NVML
+	// never opens nvidia-uvm.
 	lost := slices.IndexFunc(nodes, func(n facts.Node) bool {
 		return (n.Access == "EPERM" || n.Open == "EPERM") && (n.Path == model.MemoryNode || !m.DriverAnswers())
 	})
@@ -55,19 +56,19 @@ func deviceAccessLost(m *model.Machine) []*Result {
 			pin.Say("to keep it, give the devices to the engine itself (`docker run --device nvidia.com/gpu=all`, or --device for each node), or set the cgroup driver of Docker's daemon.json to cgroupfs")}})
 }
 
-// devicePermission: the nodes' modes shut this user out. The driver makes them with mode 0666 unless
-// NVreg_DeviceFileMode or a udev rule says otherwise; a rootless container drops its user's groups, and a mount with
-// nodev refuses all nodes.
+// devicePermission reports nodes whose modes exclude this user. The driver makes them with mode 0666 unless
+// NVreg_DeviceFileMode or a udev rule changes it. A rootless container drops its user's groups, and a mount with nodev
+// refuses all nodes.
 func devicePermission(m *model.Machine) []*Result {
 	if !m.NodesJudged() || len(m.Facts.Devices.Nodes) == 0 {
 		return nil
 	}
 	gpus := m.GPUNodes()
 	shut := slices.DeleteFunc(slices.Clone(m.Facts.Devices.Nodes), func(n facts.Node) bool {
-		// NVML needs no nvidia-uvm, so its answer says nothing of that node.
+		// NVML does not open nvidia-uvm, so its answer says nothing about that node.
 		return n.Access != "EACCES" || n.Path != model.MemoryNode && (n.Path != model.ControlNode || m.DriverAnswers())
 	})
-	// A scheduler shuts out some GPUs on purpose; nobody is given a machine on which all of them are shut.
+	// A scheduler excludes some GPUs on purpose, but nobody gets a machine on which all of them are excluded.
 	if refused := slices.DeleteFunc(slices.Clone(gpus),
 		func(n facts.Node) bool { return n.Access != "EACCES" }); len(refused) == len(gpus) {
 		shut = append(shut, refused...) // some of the GPUs: a scheduler's choice
@@ -83,7 +84,7 @@ func devicePermission(m *model.Machine) []*Result {
 		Steps:    openingSteps(m, shut[0])})
 }
 
-// openingSteps let a user open the nodes. In a rootless container the user's groups are gone.
+// openingSteps returns the steps that let a user open the nodes. In a rootless container the user's groups are gone.
 func openingSteps(m *model.Machine, shut facts.Node) []pin.Step {
 	if m.Facts.System.Container != "" {
 		return []pin.Step{pin.Say("in a rootless container: `podman run --group-add keep-groups`; a mount with the option nodev refuses every device on it"), pin.Say("run as a user of the group that owns " + pin.Word(shut.Path) + " on the host").Instead()}
@@ -95,12 +96,11 @@ func openingSteps(m *model.Machine, shut facts.Node) []pin.Step {
 	return []pin.Step{setter, pin.Say("if they are closed on purpose, run as a user who may open them").Instead()}
 }
 
-// groupOpens reports whether a node's mode lets its group in, or is not known: "Dcrw-rw----".
+// groupOpens reports whether a node's mode ("Dcrw-rw----") admits its group. It is true if the mode is unknown.
 func groupOpens(n facts.Node) bool { return len(n.Mode) < 7 || n.Mode[5:7] == "rw" }
 
-// deviceNodesMissing: the driver runs and the nodes through which programs reach it are not all there. The kernel
-// module does not make them: on a host udev or the setuid nvidia-modprobe does, in a container its runtime did when it
-// started.
+// deviceNodesMissing reports a running driver whose device nodes are not all there. The kernel module does not make
+// them. On a host, udev or the setuid nvidia-modprobe does; in a container, its runtime did when it started.
 func deviceNodesMissing(m *model.Machine) []*Result {
 	if !m.NodesJudged() || !m.Driver().Loaded {
 		return nil
@@ -141,8 +141,9 @@ func deviceNodesMissing(m *model.Machine) []*Result {
 	return oneFinding(f)
 }
 
-// nodeSteps make the nodes of a host. Debian's, Ubuntu's and NVIDIA's packages bring nvidia-modprobe as one of that name
-// (https://packages.debian.org/stable/nvidia-modprobe, and NVIDIA's driver installation guide).
+// nodeSteps returns the steps that make a host's nodes. On Debian, on Ubuntu and in NVIDIA's repository,
+// nvidia-modprobe is a package of its own (https://packages.debian.org/stable/nvidia-modprobe, and NVIDIA's driver
+// installation guide).
 func nodeSteps(m *model.Machine) []pin.Step {
 	again := pin.Run(makeNodes(m)).Explained("by hand, after every boot")
 	install := pins.HostSystem(m).Install("nvidia-modprobe")
@@ -155,21 +156,22 @@ func nodeSteps(m *model.Machine) []pin.Step {
 	return []pin.Step{pin.Run(install).Explained("programs start it to make the nodes")}
 }
 
-// makeNodes makes the GPUs' nodes and the control node, which nvidia-smi does as root, and that of the memory: with -u
-// nvidia-modprobe makes no other (https://github.com/NVIDIA/nvidia-modprobe/blob/149440ca/nvidia-modprobe.c).
+// makeNodes returns the commands that make the nodes. nvidia-smi, run as root, makes those of the GPUs and the control
+// node. nvidia-modprobe -u makes only the unified-memory node
+// (https://github.com/NVIDIA/nvidia-modprobe/blob/149440ca/nvidia-modprobe.c).
 func makeNodes(m *model.Machine) string {
 	return pin.Sequence(pins.HostSystem(m).AsRoot("nvidia-smi", "-L"), pins.HostSystem(m).AsRoot("nvidia-modprobe", "-u", "-c", "0"))
 }
 
-// missingNodes lists what should be under /dev; nil when the question does not arise. An empty list says that they are
-// all there.
+// missingNodes lists the nodes that are missing under /dev. It returns nil if the question does not arise, and an empty
+// list if none is missing.
 func missingNodes(m *model.Machine) []string {
 	if m.OwnNodes() {
 		return missingOnHost(m)
 	}
 	given, asked := m.GivenGPUs()
 	elsewhere := m.DriverAnswers() && m.Facts.Devices.Node(model.ControlNode) == nil // NVML opened nodes that are not in this /dev
-	// Without the driver's libraries container-driver-libs says why nothing runs.
+	// Without the driver's libraries, container-driver-libs says why nothing runs.
 	if !asked || elsewhere || len(m.Facts.Driver.Libraries) == 0 {
 		return nil
 	}
@@ -180,15 +182,15 @@ func missingNodes(m *model.Machine) []string {
 	if nodes := len(m.GPUNodes()); !m.DriverAnswers() && nodes < max(given, 1) {
 		missing = append(missing, gpuNodesMissing(nodes, given))
 	}
-	// A container has no nvidia-modprobe that could make nvidia-uvm when CUDA first needs it. With the capability utility
-	// only there is no libcuda, and nothing would open the node.
+	// A container has no nvidia-modprobe that could make nvidia-uvm when CUDA first needs it. With only the capability
+	// utility there is no libcuda, and nothing would open the node.
 	if m.Library("libcuda") != nil && m.Facts.Devices.Node(model.MemoryNode) == nil {
 		missing = append(missing, model.MemoryNode)
 	}
 	return missing
 }
 
-// gpuNodesMissing says how many nodes of GPUs there should be.
+// gpuNodesMissing says how many GPU nodes are missing.
 func gpuNodesMissing(nodes, given int) string {
 	if given < 2 {
 		return "a GPU's node (/dev/nvidia0 or another number)"
@@ -196,8 +198,9 @@ func gpuNodesMissing(nodes, given int) string {
 	return fmt.Sprintf("a node for every GPU (%d of %d exist)", nodes, given)
 }
 
-// missingOnHost returns about hosts, where what is missing is made when a program first needs it, if somebody here can:
-// root, the setuid nvidia-modprobe, or udev before. Facts of an older form tell nvidia-modprobe alone.
+// missingOnHost lists the nodes missing on a host. A node that is made when a program first needs it is not missing if
+// something can make it: root, the setuid nvidia-modprobe, or udev. Facts of an older schema record only
+// nvidia-modprobe.
 func missingOnHost(m *model.Machine) []string {
 	maker := m.Facts.Devices.Maker
 	if maker == "" && m.Facts.Devices.Modprobe != "setuid" && m.Facts.Devices.Modprobe != "" {
@@ -225,8 +228,8 @@ func missingOnHost(m *model.Machine) []string {
 	return missing
 }
 
-// deadNode: a node is there and leads to no driver. Its major is not the one that the driver was given when its module was
-// loaded, as in a container or an image that kept the nodes of an earlier boot, or the driver itself refuses to open it.
+// deadNode reports a node that leads to no driver. Its major number is not the one that the driver got when its module
+// was loaded, as in a container or image that kept the nodes of an earlier boot; or the driver refuses to open it.
 func deadNode(m *model.Machine) *verdict.Finding {
 	for _, n := range m.Facts.Devices.Nodes {
 		major := majorOf(m, n.Path)
@@ -254,7 +257,7 @@ func deadNode(m *model.Machine) *verdict.Finding {
 	return nil
 }
 
-// majorOf returns the major number that a node should have by /proc/devices; 0 when that is not known.
+// majorOf returns the major number that /proc/devices gives for a node, or 0 if it is unknown.
 func majorOf(m *model.Machine, node string) int {
 	majors := m.Facts.Devices.Majors
 	switch {

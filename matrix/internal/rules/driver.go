@@ -15,7 +15,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// reasonUnread returns why the builds that count may not all be known; empty when they are.
+// reasonUnread returns why some builds that matter may be unknown, or "" if all are known.
 func reasonUnread(m *model.Machine) string {
 	for _, u := range m.Facts.Unread {
 		if u.Kind != facts.UnreadClosed {
@@ -25,8 +25,8 @@ func reasonUnread(m *model.Machine) string {
 	return ""
 }
 
-// driverMissing: a host has an NVIDIA GPU on its bus that something wants, and no driver. Toolkits and wheels never
-// contain one, so nothing else that is installed can help: an error.
+// driverMissing reports a host that has an NVIDIA GPU on its bus, something that wants it, and no driver. Toolkits and
+// wheels never contain a driver, so nothing else that is installed can help: an error.
 func driverMissing(m *model.Machine) []*Result {
 	results := undrivenHost(m)
 	for _, r := range results {
@@ -35,14 +35,15 @@ func driverMissing(m *model.Machine) []*Result {
 	return results
 }
 
-// undrivenHost asks whether the driver is there, on a host.
+// undrivenHost checks whether a host has its driver.
 func undrivenHost(m *model.Machine) []*Result {
-	// nvidia-smi's own words, pasted to `check`. Its "command not found" proves nothing, and is not-looked-at's.
+	// These are nvidia-smi's own words, pasted to `check`. Its "command not found" proves nothing; the rule
+	// not-looked-at handles it.
 	if m.Facts.Driver.NVML.Code == model.NVMLNotLoaded && m.Looked("nvidia-smi") && m.Target.Driver == "" {
 		return oneFinding(driverUnreachable(m))
 	}
-	// A container's driver is its host's, and is judged by container-driver-libs. A GPU that nothing wants may be for
-	// the screen: then a machine without NVIDIA's driver is as its owner wants it.
+	// A container uses its host's driver, and container-driver-libs judges that. A GPU that nothing wants may be there
+	// for the screen; then the owner wants no NVIDIA driver.
 	if !m.Host() || len(m.GPUs) == 0 || m.Target.Driver != "" || !m.WantsGPU() {
 		return nil
 	}
@@ -56,15 +57,15 @@ func undrivenHost(m *model.Machine) []*Result {
 	if rest && len(m.Facts.Driver.Libraries) > 0 {
 		return holds("driver")
 	}
-	// A driver that could not be looked for is not a missing one.
+	// If the search for a driver failed, the driver may be there.
 	if failed := m.ProbeFailure("proc-driver"); failed != "" {
 		return unknown("driver", verdict.Statement(failed))
 	}
-	// EKS, Bottlerocket and the GPU operator build or load the module at boot: the files do not tell which release.
+	// EKS, Bottlerocket and the GPU operator build or load the module at boot, so the files do not show its release.
 	if rest && len(m.Facts.Machine.Installers) > 0 {
 		return unknown("driver", verdict.Question("which driver "+m.Facts.Machine.Installers[0].Path+" installs at boot"))
 	}
-	// GPUs that a pasted report names were not seen on a bus, and it need not mention the driver.
+	// GPUs named in a pasted report were not seen on a bus, and the report need not mention the driver.
 	if !rest && !m.OnPCI() || rest && !m.Facts.System.Bootable { // a container image gets its driver from the host
 		return nil
 	}
@@ -85,14 +86,15 @@ func undrivenHost(m *model.Machine) []*Result {
 		f.Message += fmt.Sprintf(", although %s is installed for this kernel", cmp.Or(module.Version, "a module"))
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "module on disk",
 			Value: cmp.Or(module.Version, "of unknown version"), From: module.Path})
-		// It is installed; another installation would end at the same refusal, which the kernel log explains.
+		// The driver is installed. Another installation would be refused in the same way; the kernel log says why.
 		f.Pins, f.Steps = nil, []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("modprobe", "nvidia")),
 			pin.Say("if that fails, the kernel's log (dmesg) says why: a signature that it does not trust, or a GPU that the module does not support")}
 	}
 	return oneFinding(f)
 }
 
-// driverUnreachable returns a driver that nvidia-smi could not talk to: its output tells no more of the machine.
+// driverUnreachable returns the finding for a driver that nvidia-smi could not talk to. The output shows nothing else
+// about the machine.
 func driverUnreachable(m *model.Machine) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "the NVIDIA kernel module loaded",
 		Message:  "nvidia-smi cannot reach an NVIDIA driver: its kernel module is not loaded, or this is a container without its GPU",
@@ -103,36 +105,36 @@ func driverUnreachable(m *model.Machine) verdict.Finding {
 		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
 }
 
-// driverMismatch: the user space that programs load is not of the driver that runs. The interface between the two is
-// private and changes with every release, so the module refuses libraries that differ in the patch only (NVML 18, CUDA
-// 803 or 804): an error. A package upgrade does this on a running machine. What is on disk decides whether a reboot is
+// driverMismatch reports driver libraries of another release than the running kernel module. Their interface is private
+// and changes with every release, so the module refuses libraries that differ only in the patch (NVML 18, CUDA 803 or
+// 804): an error. A package upgrade on a running machine causes it. The module on disk decides whether a reboot is
 // enough.
 func driverMismatch(m *model.Machine) []*Result {
 	loaded := m.Found.Loaded
-	// Nothing runs in a tree: the module that its kernel will load is compared instead.
+	// Nothing runs in a directory tree. mismatchAtRest compares the module that its kernel will load.
 	if m.Facts.System.Rest && !loaded.Known() {
 		return mismatchAtRest(m)
 	}
 	if m.Facts.System.WSL && m.Facts.System.Container == "" && m.Target.Driver == "" {
 		return mismatchInWSL(m)
 	}
-	// WSL's user space is of the Windows driver, whose numbers differ; Jetson's belongs to L4T.
+	// WSL's libraries belong to the Windows driver, whose numbers differ. Jetson's belong to L4T.
 	if m.Facts.System.WSL || m.Jetson() || m.Target.Driver != "" || (!loaded.Known() && m.Facts.Driver.NVML.Code != model.NVMLMismatch) {
 		return nil
 	}
 	disk := m.BootModule()
 	for _, lib := range m.Found.Libraries {
-		// The PTX compiler talks to no kernel module, and a cuda-compat package brings a newer one on purpose.
+		// The PTX compiler does not talk to the kernel module, and a cuda-compat package brings a newer one on purpose.
 		if v := lib.Number; lib.Name != "libnvidia-ptxjitcompiler" && v.Known() && loaded.Known() &&
 			v.Compare(loaded) != 0 {
 			return oneFinding(mismatch(m, loaded, &lib, disk))
 		}
 	}
 	switch {
-	// NVML's own answer is proof even where no file tells a version.
+	// NVML's own answer is proof even if no file shows a version.
 	case m.Facts.Driver.NVML.Code == model.NVMLMismatch:
 		return oneFinding(mismatch(m, loaded, m.Library("libnvidia-ml"), disk))
-	// All that runs agrees. What is on disk counts from the next boot on.
+	// Everything that runs has one release. The one on disk matters from the next boot on.
 	case disk != nil && disk.Number.Known() && disk.Number.Compare(loaded) != 0:
 		return oneFinding(pendingModule(m, loaded, disk))
 	case len(m.Facts.Driver.Libraries) == 0:
@@ -141,8 +143,8 @@ func driverMismatch(m *model.Machine) []*Result {
 	return holds("driver")
 }
 
-// mismatchInWSL: Windows lends its driver's libraries to WSL2, and they bear no Linux release. A Linux driver that is
-// installed beside them talks to a kernel module that WSL2 does not have.
+// mismatchInWSL reports a Linux driver installed inside WSL2. Windows provides its driver's libraries there, without a
+// Linux release number. A Linux driver beside them looks for a kernel module that WSL2 does not have.
 func mismatchInWSL(m *model.Machine) []*Result {
 	lib := m.Library("libcuda")
 	if lib == nil || lib.Number.Major() < 100 { // Windows' is libcuda.so.1.1
@@ -164,18 +166,17 @@ func mismatchInWSL(m *model.Machine) []*Result {
 	return oneFinding(f)
 }
 
-// mismatchAtRest: the module that will be loaded at boot is of another release than the libraries that wait for it.
-// Debian keeps several drivers side by side; there the module's name tells that alternatives choose. An image with two
-// releases passes every other rule, because nothing is loaded in it, and fails on each machine that is started from it:
-// an error.
+// mismatchAtRest reports an image whose kernel module has another release than its driver libraries. Nothing is loaded
+// in an image, so it passes every other rule, and then fails on each machine that starts from it: an error. Debian can
+// hold several drivers side by side; there the module's name shows that update-alternatives chooses.
 func mismatchAtRest(m *model.Machine) []*Result {
 	kernel, _ := m.BootKernel()
 	module := m.ModuleOf(kernel)
 	if stale := initramfsAtRest(m, module); stale != nil {
 		return stale
 	}
-	// EKS and Bottlerocket put the module in place at boot, so the one on disk is not the one that will run.
-	// nvidia-current.ko is Debian's name where update-alternatives chooses.
+	// EKS and Bottlerocket install the module at boot, so the one on disk is not the one that will run. Debian names
+	// the module nvidia-current.ko if update-alternatives chooses.
 	if !m.Host() || m.Target.Driver != "" || len(m.Facts.Machine.Installers) > 0 || module == nil ||
 		!module.Number.Known() ||
 		!strings.HasPrefix(path.Base(module.Path), "nvidia.ko") {
@@ -201,7 +202,7 @@ func mismatchAtRest(m *model.Machine) []*Result {
 }
 
 // initramfsAtRest compares the module in the initramfs of the kernel that will boot with the one on disk. The initramfs
-// is started first, so its module is the one that is loaded, at every boot. It returns nil if there is nothing to say.
+// starts first, so its module is loaded at every boot. It returns nil if they agree or nothing is known.
 func initramfsAtRest(m *model.Machine, disk *model.Module) []*Result {
 	in := m.Facts.Driver.Initramfs
 	if in == nil || !m.Host() || m.Target.Driver != "" || disk == nil || disk.Kernel != in.Kernel || !disk.Number.Known() {
@@ -230,7 +231,7 @@ func initramfsAtRest(m *model.Machine, disk *model.Module) []*Result {
 
 var mismatchSource = []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}
 
-// mismatch names the two releases where they are known; NVML 18 and pasted output prove a mismatch without them.
+// mismatch names the two releases if they are known. NVML 18 and pasted output prove a mismatch without them.
 func mismatch(m *model.Machine, loaded version.Number, lib *model.DriverLibrary, disk *model.Module) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: "driver",
 		Message: "the driver's libraries and the loaded kernel module are different releases",
@@ -265,8 +266,8 @@ func mismatch(m *model.Machine, loaded version.Number, lib *model.DriverLibrary,
 	return f
 }
 
-// buildsModule reports whether the module of the libraries' release has still to be built: the one on disk is the loaded one,
-// or there is none, and a reboot does not bring the release of the libraries.
+// buildsModule reports whether the module for the libraries' release has not been built yet: the one on disk is the
+// loaded one, or there is none. A reboot would not load the right release.
 func buildsModule(m *model.Machine, loaded version.Number, disk *model.Module) bool {
 	if m.Facts.System.Container != "" {
 		return false
@@ -274,17 +275,18 @@ func buildsModule(m *model.Machine, loaded version.Number, disk *model.Module) b
 	return disk != nil && disk.Version != "" && disk.Number.Compare(loaded) == 0 || disk == nil && len(m.Facts.Driver.Modules) == 0
 }
 
-// mismatchGoal returns the release that both should have: the user space's, but in a container the host's module's.
+// mismatchGoal returns the release that both should have: that of the libraries, or in a container that of the host's
+// module.
 func mismatchGoal(m *model.Machine, loaded, user version.Number) version.Number {
-	// A container cannot change the module, which is its host's.
+	// A container cannot change the module of its host.
 	if m.Facts.System.Container != "" {
 		return loaded
 	}
 	return user
 }
 
-// mismatchSteps bring libraries and module to one release. A reboot is proposed only where the module that it would
-// load is the right one: else it would end at the same error.
+// mismatchSteps returns the steps that bring libraries and module to one release. It proposes a reboot only if that
+// loads the right module. Otherwise the reboot would end in the same error.
 func mismatchSteps(m *model.Machine, loaded, user version.Number, disk *model.Module) []pin.Step {
 	s := pins.HostSystem(m)
 	reinstall := pin.Say("reinstall the driver's packages, so that library and module are the same release")
@@ -293,10 +295,10 @@ func mismatchSteps(m *model.Machine, loaded, user version.Number, disk *model.Mo
 	case m.Facts.System.Container != "" && len(bakedIn(m, user)) > 0:
 		names := strings.Join(bakedIn(m, user), " ")
 		return []pin.Step{pin.Say("remove " + names + " from the image, and start the container again: an image must not have the driver's own packages, which hide the files that the container engine mounts from the host")}
-	// The engine mounted the files of the driver that ran when the container started (bind mounts keep the old inode).
+	// The engine mounted the driver files that existed when the container started. Bind mounts keep the old inode.
 	case m.Facts.System.Container != "":
 		return []pin.Step{pin.Say("restart the container: it still has the libraries of the host's previous driver")}
-	// Only the loaded module is behind: the next boot loads the one that fits the libraries.
+	// Only the loaded module is old. The next boot loads the one that fits the libraries.
 	case disk != nil && user.Known() && disk.Number.Compare(user) == 0:
 		return []pin.Step{pin.Run(s.AsRoot("reboot")).Explained("the module on disk is already " + pin.Quoted(disk.Version)),
 			pin.Run(pin.Sequence(s.AsRoot("modprobe", "-r", "nvidia_uvm", "nvidia_drm", "nvidia_modeset", "nvidia"), s.AsRoot("modprobe", "nvidia"))).Explained(
@@ -316,8 +318,8 @@ func mismatchSteps(m *model.Machine, loaded, user version.Number, disk *model.Mo
 	return []pin.Step{reinstall, pin.Run(s.AsRoot("reboot"))}
 }
 
-// installedSteps bring the module of the libraries' release where DKMS does not have its source: Ubuntu's own build, or
-// whatever package has it.
+// installedSteps returns the steps that install the module of the libraries' release if DKMS does not have its source:
+// Ubuntu's prebuilt module, or the package of the distribution that has it.
 func installedSteps(m *model.Machine, reinstall pin.Step) []pin.Step {
 	s := pins.HostSystem(m)
 	kernel, _ := m.BootKernel()
@@ -327,8 +329,8 @@ func installedSteps(m *model.Machine, reinstall pin.Step) []pin.Step {
 	return []pin.Step{reinstall, pin.Run(s.AsRoot("reboot"))}
 }
 
-// bakedIn returns the packages of the driver in an image that are of the release which programs load, and not of the
-// host's.
+// bakedIn returns the driver packages in an image whose release is that of the libraries that programs load, and not
+// the host's.
 func bakedIn(m *model.Machine, user version.Number) []string {
 	var list []string
 	for _, p := range m.Facts.Machine.Packages {
@@ -340,7 +342,7 @@ func bakedIn(m *model.Machine, user version.Number) []string {
 	return list
 }
 
-// pendingModule: an update waits for the next boot; until then all is well, so a warning.
+// pendingModule reports an update that takes effect at the next boot. Everything works until then, so it is a warning.
 func pendingModule(m *model.Machine, loaded version.Number, disk *model.Module) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Warning, Subject: "driver", Source: mismatchSource,
 		Need: "driver " + loaded.String() + " for both after the next boot",
@@ -351,8 +353,8 @@ func pendingModule(m *model.Machine, loaded version.Number, disk *model.Module) 
 		Steps: []pin.Step{pin.Say("finish the update of the driver's user space, then reboot")}}
 }
 
-// driverUnresponsive: proof that the driver hangs. A mere time-out is no proof: healthy 8-GPU machines without
-// persistence answer late, and an alarm would get them replaced.
+// driverUnresponsive reports a driver that provably hangs. A timeout by itself proves nothing: healthy 8-GPU machines
+// without persistence answer late, and a false alarm would get them replaced.
 func driverUnresponsive(m *model.Machine) []*Result {
 	if m.Target.Named() {
 		return nil
@@ -360,9 +362,9 @@ func driverUnresponsive(m *model.Machine) []*Result {
 	f := verdict.Finding{Severity: verdict.Error, Subject: "driver", Message: "the driver does not answer", Need: "a driver that answers",
 		Steps:  lostSteps(m),
 		Source: []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html"}}
-	// Xid 79 (fell off the bus), 119 and 120 (its firmware processor hangs), 154 (recovery action) or "RmInitAdapter
-	// failed", since boot or the last load of the driver: what came before that load is over (Xid catalogue), and what NVML
-	// calls recovered is, too.
+	// These lines prove it: Xid 79 (fell off the bus), 119 and 120 (the GPU's firmware processor hangs), 154 (recovery
+	// action) or "RmInitAdapter failed". Only lines since boot or since the driver was last loaded count (Xid
+	// catalogue), and only if NVML does not call the GPU recovered.
 	if len(m.Facts.Driver.Kernel) > 0 && !allRecovered(m) {
 		f.Message = "the kernel log says that the driver lost a GPU or could not initialise it"
 		if x := m.Tables.Xid(m.Facts.Driver.Kernel[0]); x != nil {
@@ -377,12 +379,12 @@ func driverUnresponsive(m *model.Machine) []*Result {
 		return losing(m, f)
 	}
 	switch m.Facts.Driver.NVML.Status {
-	// In state D past the deadline: the call hangs inside the kernel module, which no healthy driver does. A process in
-	// state D takes no signal, not even SIGKILL.
+	// The process is in state D past the deadline: the call hangs inside the kernel module, which no healthy driver
+	// does. A process in state D takes no signal, not even SIGKILL.
 	case "stuck":
 		f.Evidence = []verdict.Evidence{{Fact: "NVML", Value: m.Facts.Driver.NVML.Message, From: m.NVMLFrom()}}
 		return losing(m, f)
-	// Machines with 8 GPUs and no persistence daemon take 25 to 30 s to initialise: slow is not broken.
+	// Machines with 8 GPUs and no persistence daemon take 25 to 30 s to initialise. Slow is not broken.
 	case "timeout", "crashed":
 		return unknown("driver", verdict.Statement(m.Facts.Driver.NVML.Message))
 	case "ok":
@@ -397,7 +399,7 @@ func driverUnresponsive(m *model.Machine) []*Result {
 	return nil
 }
 
-// losing returns a fault of the driver, with the GPUs that it takes from programs.
+// losing returns the result for a driver fault, with the GPUs that programs lose.
 func losing(m *model.Machine, f verdict.Finding) []*Result {
 	return []*Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(kind model.GPU) bool { return isUnresponsive(m, kind) }}}
 }
@@ -412,9 +414,9 @@ func allRecovered(m *model.Machine) bool {
 	return len(m.Facts.GPUs) > 0
 }
 
-// driverDropsGPU: NVIDIA's newer branches no longer drive older chips: Kepler ended with R470, Maxwell, Pascal and
-// Volta with R580. The module loads and ignores the GPU, and no CUDA build can help. That CUDA 13 has no code for a
-// V100 is gpu-arch-missing's: R580 itself still drives one.
+// driverDropsGPU reports a GPU that the driver's branch no longer supports. Kepler ended with R470; Maxwell, Pascal and
+// Volta ended with R580. The module loads and ignores the GPU, and no CUDA build can help. gpu-arch-missing reports
+// that CUDA 13 has no code for a V100, which R580 still drives.
 func driverDropsGPU(m *model.Machine) []*Result {
 	dropped := func(g model.GPU) bool {
 		last, _ := m.LastBranch(g)
@@ -428,10 +430,10 @@ func driverDropsGPU(m *model.Machine) []*Result {
 	})
 }
 
-// driverTooOldForGPU: the driver was made before the chip or the product: it does not find the PCI id in its lists. A
-// higher number does not prove anything: 525.105.17 knows the L4, and 530.30.02, a month older, does not. Release notes
-// and product pages prove the first driver; the READMEs of NVIDIA's open modules lag, so what only they say is a
-// warning.
+// driverTooOldForGPU reports a driver that was made before the chip or the product, so the PCI id is not in its lists.
+// A higher number proves nothing: 525.105.17 knows the L4, and 530.30.02, a month older, does not. Release notes and
+// product pages prove the first driver. The READMEs of NVIDIA's open modules lag behind, so if only they lack the GPU
+// it is a warning.
 func driverTooOldForGPU(m *model.Machine) []*Result {
 	driver := m.Driver().Version
 	tooNew := func(g model.GPU) bool { b := m.Before(g, driver); return b != nil && b.Proven }
@@ -441,7 +443,7 @@ func driverTooOldForGPU(m *model.Machine) []*Result {
 			Source: b.Source}
 	}
 	results := driverAgainstGPUs(m, tooNew, say)
-	// An error says more than the READMEs can; where the question does not arise, they have no say either.
+	// The READMEs add nothing to an error. If the question does not arise, they do not matter either.
 	unlisted := slices.IndexFunc(m.GPUs, func(g model.GPU) bool { return m.Before(g, driver) != nil })
 	if len(results) != 1 || results[0].Finding != nil || unlisted < 0 {
 		return results
@@ -453,15 +455,16 @@ func driverTooOldForGPU(m *model.Machine) []*Result {
 	return oneFinding(f)
 }
 
-// driverAgainstGPUs judges the driver for every GPU: an error when none is served, a warning when some are.
+// driverAgainstGPUs checks whether the driver supports each GPU. It returns an error if it supports none and a warning
+// if it supports some.
 func driverAgainstGPUs(m *model.Machine, bad func(model.GPU) bool, say func(model.GPU) verdict.Finding) []*Result {
-	// The table of chips names Linux branches; Windows drivers have other numbers, and Jetson's belongs to L4T.
+	// The table of chips names Linux branches. Windows drivers have other numbers, and a Jetson driver belongs to L4T.
 	if !m.Driver().Version.Known() || len(m.GPUs) == 0 || m.WindowsNumbers() || m.Jetson() {
 		return nil
 	}
 	first := slices.IndexFunc(m.GPUs, bad)
 	if first < 0 {
-		// A GPU that the table lacks may be the one that the driver does not support.
+		// A GPU that the table lacks may be the unsupported one.
 		if i := slices.IndexFunc(m.GPUs, func(g model.GPU) bool { return g.Chip == nil }); i >= 0 {
 			return unknown("driver", verdict.Question("what kind of GPU "+m.GPUs[i].Label+" is"))
 		}
@@ -470,7 +473,7 @@ func driverAgainstGPUs(m *model.Machine, bad func(model.GPU) bool, say func(mode
 	f := say(m.GPUs[first])
 	f.Severity, f.Subject = verdict.Error, "driver"
 	f.Evidence = []verdict.Evidence{m.EvidenceDriver(), {Fact: "GPU", Value: m.GPUs[first].Label, From: m.GPUs[first].From}}
-	// The driver loads and leaves out what it does not know; programs run on the others.
+	// The driver loads and ignores the GPUs that it does not know. Programs run on the others.
 	if served := slices.IndexFunc(m.GPUs, func(g model.GPU) bool { return !bad(g) }); served >= 0 {
 		f.Severity = verdict.Warning
 		f.Message += "; this driver supports " + m.GPUs[served].Label
@@ -483,7 +486,7 @@ func driverAgainstGPUs(m *model.Machine, bad func(model.GPU) bool, say func(mode
 	return []*Result{{Subject: f.Subject, Finding: &f, Need: "a driver that supports the GPU", Row: knownBy(m, m.GPUs[first])}}
 }
 
-// knownBy returns the rows of the tables that say which drivers know a GPU.
+// knownBy returns the table rows that say which drivers support a GPU.
 func knownBy(m *model.Machine, g model.GPU) string {
 	rows := "gpu.csv"
 	if g.Chip != nil {

@@ -14,11 +14,11 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// demands reports whether the caller requires a thing, by its name in Requirements.
+// demands reports whether the caller's Requirements name a thing.
 func demands(m *model.Machine, want string) bool { return slices.Contains(m.Policy.Require, want) }
 
-// efaWanted reports whether NCCL is to use EFA here: an adapter is attached and the job spans nodes, or the caller
-// requires it. NCCL_NET=Socket is TCP on purpose.
+// efaWanted reports whether NCCL should use EFA here: an adapter is attached and the job spans nodes, or the caller
+// requires EFA. NCCL_NET=Socket chooses TCP on purpose.
 func efaWanted(m *model.Machine) bool {
 	has, _ := m.HasEFA()
 	tcp := strings.EqualFold(m.Facts.Variables["NCCL_NET"], "socket")
@@ -26,8 +26,8 @@ func efaWanted(m *model.Machine) bool {
 	return has && wanted && m.Looked("efa") && len(m.GPUs) > 0 && !m.Shown.Hidden && m.JudgesCUDA()
 }
 
-// pluginNames returns the files of which NCCL opens one; what a job's environment will say is not known beforehand.
-// libnccl-net.so is NCCL's default (src/plugin/net.cc).
+// pluginNames returns the file names of which NCCL opens one. A job's own environment may change them. libnccl-net.so
+// is NCCL's default (src/plugin/net.cc).
 func pluginNames(m *model.Machine) []string {
 	if m.Elsewhere() {
 		return []string{"libnccl-net.so"}
@@ -35,18 +35,18 @@ func pluginNames(m *model.Machine) []string {
 	return m.Facts.Machine.EFA.Names
 }
 
-// efaPlugin: NCCL uses EFA only through a plugin, and falls back to TCP without it. A warning: the job runs, at a
-// fraction of the speed, and NCCL says nothing above the level INFO.
+// efaPlugin reports a missing EFA plugin. NCCL uses EFA only through a plugin and falls back to TCP without it. It is a
+// warning: the job runs at a fraction of the speed, and NCCL logs this only at level INFO.
 func efaPlugin(m *model.Machine) []*Result {
 	efa, names := m.Facts.Machine.EFA, pluginNames(m)
 	switch {
-	// NCCL_NET_PLUGIN=none leaves no name to look for: a choice, unless the caller requires EFA.
+	// NCCL_NET_PLUGIN=none leaves no plugin to look for. That is a choice, unless the caller requires EFA.
 	case !efaWanted(m) || len(names) == 0 && !demands(m, "efa"):
 		return nil
-	// Whether it can be loaded is efa-library-mismatch's question.
+	// efa-library-mismatch checks whether the plugin loads.
 	case efa.Plugin != "":
 		return holds("NCCL")
-	// The plugin is installed; a job's environment, which nothing here shows, may lead to it.
+	// The plugin is installed. A job's environment, which is not visible here, may put it on the path.
 	case m.Elsewhere() && efa.Elsewhere != "":
 		return unknown("NCCL", verdict.Question("whether jobs put "+path.Dir(efa.Elsewhere)+" into LD_LIBRARY_PATH"))
 	}
@@ -71,10 +71,11 @@ func efaPlugin(m *model.Machine) []*Result {
 	return oneFinding(f)
 }
 
-// efaLibraryMismatch: the plugin that NCCL finds cannot be loaded, for what it or a library below it wants of another
-// one. Each of aws-ofi-nccl, libfabric and rdma-core asks for versions of symbols (FABRIC_1.7, EFA_1.3) of the next
-// one. NCCL says so at the level INFO and goes on with TCP: a warning. Of Debian's libraries it fires where a plugin
-// for libfabric 2.1 gets 1.17, or libefa of rdma-core 44 the libibverbs of 33, and is silent on those of one release.
+// efaLibraryMismatch reports a plugin that NCCL finds but that cannot be loaded, because it or a library below it needs
+// another version of the next one. aws-ofi-nccl, libfabric and rdma-core each require symbol versions (FABRIC_1.7,
+// EFA_1.3) of the next. NCCL logs this at level INFO and continues with TCP: a warning. With Debian's libraries it
+// fires for a plugin for libfabric 2.1 beside 1.17, and for libefa of rdma-core 44 beside libibverbs of 33. It is
+// silent if all have one release.
 func efaLibraryMismatch(m *model.Machine) []*Result {
 	efa := m.Facts.Machine.EFA
 	switch {
@@ -84,14 +85,15 @@ func efaLibraryMismatch(m *model.Machine) []*Result {
 		return unknown("NCCL", verdict.Question("whether the loader can load "+efa.Plugin+" with the libraries below it"))
 	case len(efa.Unresolved) == 0:
 		return holds("NCCL")
-	// A job's LD_LIBRARY_PATH may lead to another libfabric, as that of MPI or of a container does.
+	// A job's LD_LIBRARY_PATH may lead to another libfabric, such as that of MPI or of a container.
 	case m.Elsewhere():
 		return unknown("NCCL", verdict.Question("whether jobs get other libraries than those found here: "+unloadable(efa.Unresolved[0])))
 	}
 	return oneFinding(unloadablePlugin(m, efa))
 }
 
-// unloadablePlugin names all that keeps the loader from the plugin, and what brings libraries that belong together.
+// unloadablePlugin returns the finding with everything that keeps the loader from the plugin, and with the step that
+// installs libraries of one release.
 func unloadablePlugin(m *model.Machine, efa facts.EFA) verdict.Finding {
 	u := efa.Unresolved[0]
 	f := verdict.Finding{Severity: verdict.Warning, Subject: "NCCL",
@@ -104,7 +106,7 @@ func unloadablePlugin(m *model.Machine, efa facts.EFA) verdict.Finding {
 	for _, u := range efa.Unresolved {
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "not loadable", Value: unloadable(u), From: u.By})
 	}
-	// LD_LIBRARY_PATH or LD_PRELOAD put it there, so taking it away costs one line.
+	// LD_LIBRARY_PATH or LD_PRELOAD selects the library, so removing that entry is enough.
 	if strings.HasPrefix(u.Reason, "LD_") && u.Path != "" {
 		f.Steps = append(f.Steps, pin.Say(model.Removal(u.Path, u.Reason)+", if another "+pin.Quoted(u.Library)+" is there").Instead())
 	}
@@ -119,7 +121,7 @@ func unloadable(u facts.Unresolved) string {
 	return u.Path + " lacks " + missingSymbolWords(u) + ", which " + u.By + " needs"
 }
 
-// evidenceEFA returns how it is known that an adapter is there.
+// evidenceEFA returns the evidence that an EFA adapter is attached.
 func evidenceEFA(m *model.Machine) verdict.Evidence {
 	if m.Elsewhere() {
 		return verdict.Evidence{Fact: "EFA", Value: m.Instance.Instance, From: "the table of EC2 instances"}
@@ -127,8 +129,8 @@ func evidenceEFA(m *model.Machine) verdict.Evidence {
 	return verdict.Evidence{Fact: "EFA adapters", Value: fmt.Sprint(m.Facts.Machine.EFA.Devices), From: "/sys/bus/pci"}
 }
 
-// leadTo makes NCCL find a plugin that is installed. The directory comes first in LD_LIBRARY_PATH; a name that NCCL
-// does not try by itself has to be told.
+// leadTo returns the step that makes NCCL find an installed plugin. The plugin's directory comes first in
+// LD_LIBRARY_PATH. A name that NCCL does not try by default must be set.
 func leadTo(m *model.Machine, plugin string) string {
 	export := "export LD_LIBRARY_PATH=" + model.PutFirst(path.Dir(plugin))
 	if name := path.Base(plugin); !slices.Contains(pluginNames(m), name) {
@@ -137,19 +139,19 @@ func leadTo(m *model.Machine, plugin string) string {
 	return export
 }
 
-// memlockFails is a limit, in bytes, with which EFA is known not to run (64 MiB: awsome-distributed-ai issue 647);
-// above it no source says what is enough, so a higher one is unknown.
+// memlockFails is a limit in bytes with which EFA is known to fail (64 MiB: awsome-distributed-ai issue 647). No source
+// says how much more is enough, so the answer for a higher limit is unknown.
 const memlockFails = 64 << 20
 
-// memlockTooSmall: EFA registers the memory that it sends from, and the kernel locks it. Only the running process's
-// limit is known: at rest a job's own unit or profile sets another.
+// memlockTooSmall reports a limit on locked memory that is too small for EFA, which registers the memory that it sends
+// from. Only the limit of the running process is known. At rest, a job's own unit or profile sets another.
 func memlockTooSmall(m *model.Machine) []*Result {
 	if !efaWanted(m) || !m.Here() {
 		return nil
 	}
 	limit := m.Facts.Devices.Memlock
 	switch {
-	// Unlimited, or CAP_IPC_LOCK in the first user namespace, with which the limit does not hold.
+	// The limit is unlimited, or CAP_IPC_LOCK in the first user namespace lifts it.
 	case limit < 0:
 		return holds("EFA")
 	case limit == 0:
@@ -165,7 +167,8 @@ func memlockTooSmall(m *model.Machine) []*Result {
 			"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"}})
 }
 
-// memlockSteps lift the limit where it was set: limits.conf(5) for who logs in, systemd.exec(5) for services.
+// memlockSteps returns the steps that raise the limit where it was set: limits.conf(5) for logins, systemd.exec(5) for
+// services.
 func memlockSteps(m *model.Machine) []pin.Step {
 	service := pin.Say("for a service, LimitMEMLOCK=infinity in its unit; under Slurm, in slurmd's unit").Instead()
 	if m.Facts.System.Container != "" {
@@ -174,7 +177,7 @@ func memlockSteps(m *model.Machine) []pin.Step {
 	return []pin.Step{pin.Run(pins.HostSystem(m).Write("* - memlock unlimited", "/etc/security/limits.d/memlock.conf")).Explained("then log in again"), service}
 }
 
-// kibibytes writes a number of bytes as `ulimit -l` does, in KiB, or in MiB where that is easier to read.
+// kibibytes formats a number of bytes as `ulimit -l` does, in KiB, or in MiB if that is easier to read.
 func kibibytes(n int64) string {
 	if n >= 1<<20 {
 		return fmt.Sprintf("%d MiB", n>>20)

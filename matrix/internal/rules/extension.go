@@ -17,14 +17,14 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// offGPU reports whether nothing of a package runs on a GPU: it raises, or takes the CPU.
+// offGPU reports whether nothing in a package runs on a GPU: it raises an error or uses the CPU.
 func offGPU(b *model.Build) bool {
 	severity, _, _ := b.Without(b.Missing)
 	return b.Extension && b.Looked && len(b.Missing) > 0 && (severity == verdict.Error || b.Name == "onnxruntime-gpu")
 }
 
-// engineMends puts an engine and a torch together again that are not made for each other: the torch that the engine
-// asks for, and the engine for the torch that is there, where these run here.
+// engineMends returns the fixes for an engine and a torch that do not fit: the torch that the engine requires, and the
+// engine release for the installed torch, if these run here.
 func engineMends(m *model.Machine, p *model.Installed, b *model.Build) []verdict.Pin {
 	var list []verdict.Pin
 	for _, keep := range []func(model.Row, []pin.Package) bool{
@@ -46,15 +46,15 @@ func engineMends(m *model.Machine, p *model.Installed, b *model.Build) []verdict
 	return list
 }
 
-// ncclTooOldForGPU: the NCCL that the build takes has neither machine code nor PTX for a GPU. With one GPU it is seldom
-// called. So it is a note with one GPU, and an error with several, whose first collective fails.
+// ncclTooOldForGPU reports an NCCL that has neither machine code nor PTX for a GPU. With one GPU NCCL is seldom called,
+// so that is a note. With several it is an error, because the first collective fails.
 func ncclTooOldForGPU(m *model.Machine, b *model.Build) []*Result {
 	lib, known := b.Takes("nccl")
 	if b.Device != "cuda" || !b.IsFramework() || !known || len(m.GPUs) == 0 {
 		return nil
 	}
 	n := m.Tables.NCCL(lib.Version, b.CUDANumber)
-	// The table was read from the wheels of each release; of another NCCL it is not known what code it has.
+	// The table was read from the wheels of each release. It says nothing about the code of any other NCCL.
 	if n == nil {
 		return nil
 	}
@@ -81,8 +81,8 @@ func ncclTooOldForGPU(m *model.Machine, b *model.Build) []*Result {
 	return holds(b.Subject)
 }
 
-// ncclFor returns the newest NCCL of a CUDA family with machine code for every GPU here; not known when there is none.
-// PTX would serve as well where the driver knows its version; machine code does not raise that question.
+// ncclFor returns the newest NCCL of a CUDA major version with machine code for every GPU here, or an unknown version.
+// It ignores PTX, which works only if the driver knows its version.
 func ncclFor(m *model.Machine, cuda version.Number) version.Number {
 	for _, n := range slices.Backward(tables.Rows[tables.NCCL](m.Tables)) {
 		bad := func(g model.GPU) bool { return version.Cover(n.SASS, nil, g.Capability) != version.BySASS }
@@ -93,9 +93,9 @@ func ncclFor(m *model.Machine, cuda version.Number) version.Number {
 	return version.Number{}
 }
 
-// extensionMismatch: a package beside torch is compiled for another torch, or for another CUDA; or it uses CUDA by
-// itself and does not find its libraries. What the files prove comes first, then the tables. The finding is the
-// extension's: torch has its own answer.
+// extensionMismatch reports a package beside torch that was compiled for another torch or another CUDA, or that uses
+// CUDA by itself and does not find its libraries. Files prove more than tables, so they are checked first. The finding
+// belongs to the extension: torch is judged separately.
 func extensionMismatch(m *model.Machine, b *model.Build) []*Result {
 	results := extensionMismatches(m, b)
 	for _, r := range results {
@@ -106,29 +106,30 @@ func extensionMismatch(m *model.Machine, b *model.Build) []*Result {
 	return results
 }
 
-// extensionMismatches asks of an extension whether it loads beside what is there, and of a torch which extensions do not. One that
-// cannot load what it needs breaks no other; a bitsandbytes without a library for torch's CUDA takes the CPU's.
+// extensionMismatches checks whether an extension loads with the installed packages, or which extensions do not fit a
+// torch. An extension that cannot load breaks no other. A bitsandbytes without a library for torch's CUDA uses the CPU.
 func extensionMismatches(m *model.Machine, b *model.Build) []*Result {
 	over := slices.IndexFunc(b.Hindrances, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceOverwritten })
 	release := slices.IndexFunc(b.Hindrances, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceRelease })
 	switch {
-	// RECORD and the bytes show which of two packages Python imports; what the other one says of itself is void.
+	// RECORD and the bytes show which of two packages Python imports. The other package's own metadata then means
+	// nothing.
 	case over >= 0:
 		return oneFinding(overwritten(b, b.Hindrances[over]))
-	// jax compares jaxlib's release before it loads a plugin, so the plugin is not judged beside a jaxlib it refuses
-	// (jax/_src/lib/__init__.py).
+	// jax compares jaxlib's release before it loads a plugin, so a plugin beside a jaxlib that jax refuses is not
+	// judged (jax/_src/lib/__init__.py).
 	case release >= 0 && b.Name == "jax":
 		return oneFinding(otherJaxlib(b, b.Hindrances[release]))
 	case refusedJaxlib(m, b) != nil:
 		return oneFinding(otherJaxlib(b, *refusedJaxlib(m, b)))
 	case release >= 0 && b.Extension:
 		return oneFinding(staleHindrance(b, b.Hindrances[release]))
-	// In a file the order of installation is not known; on disk RECORD shows which files survived.
+	// A file does not show the order of installation. On disk, RECORD shows which files survived.
 	case slices.Contains(installsWhole, b.Env.Kind) && model.TwinNamed(b.Env.Environment, b.Name) != "":
 		return oneFinding(besideTwin(b, model.TwinNamed(b.Env.Environment, b.Name)))
 	case comingTwin(m, b) != "":
 		return underTwin(m, b)
-	// What the loader does not find goes before the table: it holds for builds from source, too.
+	// What the loader cannot find takes precedence over the table: it also holds for builds from source.
 	case b.Extension && len(b.Unmet) > 0 && !m.Tables.Trait("companion", b.Name, version.Number{}):
 		return unmet(m, b)
 	case b.Extension:
@@ -138,7 +139,7 @@ func extensionMismatches(m *model.Machine, b *model.Build) []*Result {
 		return opens(m, b)
 	}
 	switch {
-	// jax[cuda12-local] takes CUDA's libraries from where it runs.
+	// jax[cuda12-local] uses the CUDA libraries of the machine.
 	case b.Name == "jax" && slices.ContainsFunc(b.Extras, func(e string) bool { return strings.HasSuffix(e, "local") }):
 		return bare(m, b)
 	case b.Name == "jax":
@@ -147,7 +148,7 @@ func extensionMismatches(m *model.Machine, b *model.Build) []*Result {
 	return compiledMismatches(m, b)
 }
 
-// compiledMismatches asks which of the packages that are compiled for a torch were made for another one than this.
+// compiledMismatches returns the results for packages that were compiled for another torch than this one.
 func compiledMismatches(m *model.Machine, b *model.Build) []*Result {
 	if b.Name != "torch" {
 		return nil
@@ -155,15 +156,15 @@ func compiledMismatches(m *model.Machine, b *model.Build) []*Result {
 	return judgeNeighbours(m, b, false, extensionFinding)
 }
 
-// extensionFinding says why a package does not fit torch, and what puts the two together.
+// extensionFinding says why a package does not fit torch, and what makes the two fit.
 func extensionFinding(m *model.Machine, torch *model.Build, n neighbour, k fit.Key) verdict.Finding {
 	f := neighbourFinding(torch, n, k)
 	a := n.fit[k]
 	switch {
 	case k == fit.Release && m.Tables.Trait("pins-torch", n.Name, n.Number) && !m.Tables.Trait("compiled", n.Name, n.Number):
 		f.Message = fmt.Sprintf("%s %s asks for torch %s, but torch is %s", n.Name, n.Version, a.Have, torch.Version)
-	// bitsandbytes has a library for each CUDA minor, and before 0.50 opens only the one of torch's CUDA. Without it,
-	// bitsandbytes uses its CPU library: a warning.
+	// bitsandbytes has one library for each CUDA minor version. Before 0.50 it opens only the one for torch's CUDA, and
+	// otherwise uses its CPU library: a warning.
 	case k == fit.CUDA && a.State == fit.Lesser && n.Name == "bitsandbytes":
 		cuda := torch.CUDANumber.Short()
 		f.Need = "a library for CUDA " + cuda
@@ -181,7 +182,7 @@ func extensionFinding(m *model.Machine, torch *model.Build, n neighbour, k fit.K
 	if len(f.Source) == 0 {
 		f.Source = []string{"https://github.com/Dao-AILab/flash-attention/blob/v2.8.3/.github/workflows/publish.yml"}
 	}
-	// vLLM, SGLang and others pin one torch in their metadata, so the pair is chosen by the engine.
+	// The metadata of vLLM, SGLang and others pins one torch, so the engine chooses the pair.
 	if m.Tables.Trait("pins-torch", n.Name, n.Number) {
 		f.Pins = engineMends(m, n.Installed, torch)
 	}
@@ -195,8 +196,9 @@ func extensionFinding(m *model.Machine, torch *model.Build, n neighbour, k fit.K
 	return f
 }
 
-// extensionSteps names the newest release of the package that fits this torch, and from where, and what else helps. Only a
-// release made for exactly this minor is named: one on torch's stable ABI would have fitted already.
+// extensionSteps names the newest release of the package that fits this torch, its source, and other remedies. It names
+// only a release that was made for exactly this minor version, because a release on torch's stable ABI would already
+// fit.
 func extensionSteps(m *model.Machine, p *model.Installed, b *model.Build) []pin.Step {
 	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.Tables, p.Name)) {
 		exact := slices.ContainsFunc(e.Torch, func(text string) bool {
@@ -222,8 +224,8 @@ func extensionSteps(m *model.Machine, p *model.Installed, b *model.Build) []pin.
 		pin.Say("install the torch that it was made for").Instead()}
 }
 
-// extensionStep installs one release: from the package index, from the index of PyTorch's variant, or the wheel on the page
-// of its project's releases. false is a release for another Python, or for another C++ ABI.
+// extensionStep installs one release: from the package index, from the index of PyTorch's variant, or as a wheel from
+// the project's release page. It returns false for a release for another Python or another C++ ABI.
 func extensionStep(m *model.Machine, p *model.Installed, e tables.Extension, b *model.Build) (pin.Step, bool) {
 	install := pin.Install{Packages: []string{p.Name + "==" + e.Release}, NoDeps: true}
 	python := version.ShortPython(b.Interpreter)
@@ -247,14 +249,14 @@ func extensionStep(m *model.Machine, p *model.Installed, e tables.Extension, b *
 	return pins.InstallStep(b.Place(), install), true
 }
 
-// numpyABI: compiled code of before NumPy 2 does not load with it. Conda's builds and those from source are compiled
-// against their own NumPy, so only the wheels of the tables are judged.
+// numpyABI reports code that was compiled before NumPy 2 and does not load with it. Conda's builds and those from
+// source are compiled for their own NumPy, so only the wheels in the tables are judged.
 func numpyABI(m *model.Machine, b *model.Build) []*Result {
 	p := b.Env.Package("numpy")
 	if p == nil || b.Name != "tensorflow" && b.Name != "torch" || !b.Release.Number.Known() || !b.Official() {
 		return nil
 	}
-	// Code compiled against NumPy 2 loads with NumPy 1, too (NumPy's migration guide).
+	// Code compiled for NumPy 2 also loads with NumPy 1 (NumPy's migration guide).
 	if p.Number.Major() < 2 || !m.Tables.Trait("before-numpy-2", b.Name, b.Release.Number) {
 		return holds(b.Subject)
 	}
@@ -264,16 +266,16 @@ func numpyABI(m *model.Machine, b *model.Build) []*Result {
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "numpy", Value: p.Version, From: p.Path}),
 		Pins: []verdict.Pin{{Package: "numpy", Version: "<2", Why: "keeps " + b.Name + " and the driver",
 			Commands: pins.Install(b.Place(), pin.Install{Packages: []string{"numpy<2"}})}}}
-	// TensorFlow does not import; torch does, and cannot convert between tensors and arrays (pytorch issue 107302): up to
-	// 2.17 and 2.2 (trait.csv).
+	// TensorFlow fails to import, up to 2.17. torch imports but cannot convert between tensors and arrays (pytorch
+	// issue 107302), up to 2.2 (trait.csv).
 	if b.Name == "tensorflow" {
 		f.Severity = verdict.Error
 	}
 	return oneFinding(f)
 }
 
-// besideTwin: a file names the CPU package of the same modules too, and which one is installed last is not known, so it
-// is a warning.
+// besideTwin reports a file that also names the CPU package of the same modules. Which one is installed last is not
+// known, so it is a warning.
 func besideTwin(b *model.Build, twin string) verdict.Finding {
 	other, release, _ := strings.Cut(twin, " ")
 	named, step := "named", pin.Say("remove "+pin.Word(other)+" from the file")
@@ -288,8 +290,8 @@ func besideTwin(b *model.Build, twin string) verdict.Finding {
 		Steps:  []pin.Step{step}}
 }
 
-// staleHindrance: a distribution requires a release of another one that is not the one installed. It is an error where
-// its library wants what that one does not define; else it may run.
+// staleHindrance reports a distribution that requires another release of an installed one. It is an error if its
+// library needs a symbol that the installed one does not define. Otherwise it may run.
 func staleHindrance(b *model.Build, h facts.Hindrance) verdict.Finding {
 	name, have, _ := strings.Cut(h.Of, " ")
 	f := verdict.Finding{Severity: verdict.Warning, Subject: b.Subject, Need: h.By, Pins: withLibraries(b),
@@ -303,7 +305,7 @@ func staleHindrance(b *model.Build, h facts.Hindrance) verdict.Finding {
 		f.Pins[0].Commands = pins.Install(b.Place(), pin.Install{Remove: []string{name}, Packages: []string{h.By, b.Name + "==" + b.Version},
 			NoDeps: true, Again: true})
 	}
-	// A symbol that no library defines keeps the loader from the library: libcudf 26.10 over librmm 25.10.
+	// If no library defines a symbol, the loader refuses the library that needs it: libcudf 26.10 over librmm 25.10.
 	if h.Symbol != "" {
 		f.Severity, f.Source = verdict.Error, []string{model.LoaderSource}
 		f.Message += fmt.Sprintf(", and lacks %s: %s cannot be loaded", h.Symbol, path.Base(h.Path))
@@ -311,9 +313,10 @@ func staleHindrance(b *model.Build, h facts.Hindrance) verdict.Finding {
 	return f
 }
 
-// overwritten: another distribution's file is imported in the place of the build's, as onnxruntime's that was installed
-// over onnxruntime-gpu, or faiss-cpu's _swigfaiss.abi3.so, which Python prefers whichever is last. pip list still names
-// the GPU package. Removing the other deletes the shared files, so the build must be installed again.
+// overwritten reports that Python imports another distribution's file instead of the build's: onnxruntime installed
+// over onnxruntime-gpu, or faiss-cpu's _swigfaiss.abi3.so, which Python prefers whichever is installed last. pip list
+// still names the GPU package. Removing the other package deletes the shared files, so the build must be installed
+// again.
 func overwritten(b *model.Build, h facts.Hindrance) verdict.Finding {
 	other, _, _ := strings.Cut(h.By, " ")
 	spec := b.Name + "==" + b.Version

@@ -15,9 +15,9 @@ import (
 
 var fabricSource = []string{"https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/"}
 
-// fabricManager: on boards with NVSwitch CUDA starts only when the fabric is programmed (error 802 until then): an
-// error. What NVML says of it goes before everything; a row that needs none, and racks whose fabric is managed
-// elsewhere, are never judged.
+// fabricManager reports a fabric that is not programmed. On boards with NVSwitch, CUDA starts only after that (error
+// 802 until then): an error. NVML's answer takes precedence. An instance whose row needs no fabric manager, and a rack
+// whose fabric is managed elsewhere, are never judged.
 func fabricManager(m *model.Machine) []*Result {
 	if m.Target.Driver != "" || fabricElsewhere(m) || m.Facts.System.WSL || m.Jetson() {
 		return nil
@@ -25,15 +25,15 @@ func fabricManager(m *model.Machine) []*Result {
 	if m.Target.Instance == "" && !m.Facts.System.Rest {
 		return fabricLive(m)
 	}
-	// Files do not show switches, so only the instance's row tells that the daemon is needed.
+	// Files do not show switches, so only the instance's row shows that the daemon is needed.
 	if m.Instance == nil || m.Instance.FabricManager != "yes" {
 		return nil
 	}
 	return fabricAtRest(m)
 }
 
-// fabricElsewhere reports whether no fabric manager belongs on this machine: one GPU of a board (p5.4xlarge), PCIe
-// cards (g5, g6), GB200 and GB300, whose switches are the rack's and whose nodes need IMEX (error 800).
+// fabricElsewhere reports whether no fabric manager belongs on this machine: a single GPU of a board (p5.4xlarge), PCIe
+// cards (g5, g6), or GB200 and GB300, whose switches belong to the rack and whose nodes need IMEX (error 800).
 func fabricElsewhere(m *model.Machine) bool {
 	if m.Instance != nil && (m.Instance.FabricManager == "no" || m.Instance.IMEX == "yes") {
 		return true
@@ -44,20 +44,22 @@ func fabricElsewhere(m *model.Machine) bool {
 	})
 }
 
-// fabricLive judges a running machine: by NVML where it tells the fabric's state (H100 and newer), else by the daemon.
+// fabricLive judges a running machine: by NVML if it reports the fabric's state (H100 and newer), otherwise by the
+// daemon.
 func fabricLive(m *model.Machine) []*Result {
 	switch state := fabricState(m); {
 	case state == "completed":
 		return fabricCompleted(m)
 	case state == "not started" || state == "in progress":
 		return fabricPending(m, state)
-	// The daemon runs on the host, whose processes a container does not see; A100's NVML tells no fabric state.
+	// The daemon runs on the host, and a container does not see the host's processes. The NVML of an A100 reports no
+	// fabric state.
 	case m.Facts.System.Container != "":
 		if m.Facts.Machine.Fabric.Switches > 0 {
 			return unknown("fabric", verdict.Question("whether the host's fabric manager runs"))
 		}
 		return nil
-	// g5, g6 and p5.4xlarge need no daemon: where its unit is installed it finds nothing to do and stops.
+	// g5, g6 and p5.4xlarge need no daemon. If its unit is installed, it finds nothing to do and stops.
 	case !needsDaemon(m) || len(m.GPUs) == 0:
 		return nil
 	}
@@ -76,8 +78,8 @@ func fabricLive(m *model.Machine) []*Result {
 	return fabricVersion(m)
 }
 
-// fabricState returns the worst that NVML says of the GPUs' fabric; "not supported" and silence are both "". One GPU
-// outside the fabric is enough to fail a job over all of them.
+// fabricState returns the worst fabric state that NVML reports for a GPU. It returns "" for "not supported" and for no
+// answer. One GPU outside the fabric is enough to fail a job on all of them.
 func fabricState(m *model.Machine) string {
 	if state := m.FabricWaits(); state != "" {
 		return state
@@ -88,8 +90,8 @@ func fabricState(m *model.Machine) string {
 	return ""
 }
 
-// fabricCompleted judges how the registration with the fabric ended: with an error, which no waiting mends, or with a
-// fabric that is degraded.
+// fabricCompleted judges a finished registration with the fabric: one that ended in an error, which waiting does not
+// fix, or a degraded fabric.
 func fabricCompleted(m *model.Machine) []*Result {
 	for _, g := range m.Facts.GPUs {
 		if g.Health == nil || g.Health.Fabric != "completed" {
@@ -110,26 +112,26 @@ func fabricCompleted(m *model.Machine) []*Result {
 	return holds("fabric")
 }
 
-// fabricRestart starts the daemon again.
+// fabricRestart returns the step that restarts the daemon.
 func fabricRestart(m *model.Machine) []pin.Step {
 	return []pin.Step{pins.OnHost(m, pins.HostSystem(m).AsRoot("systemctl", "restart", "nvidia-fabricmanager")),
 		pin.Say("if it fails again, /var/log/fabricmanager.log on the host says why")}
 }
 
-// needsDaemon reports whether the machine has switches of its own, on its bus or by its instance's row. Switches that
-// are passed through to a virtual machine are that one's to program, and are not counted.
+// needsDaemon reports whether the machine has switches of its own, on its bus or by its instance's row. It does not
+// count switches that are passed through to a virtual machine, because that machine programs them.
 func needsDaemon(m *model.Machine) bool {
 	return m.Facts.Machine.Fabric.Switches > 0 || m.Instance != nil && m.Instance.FabricManager == "yes"
 }
 
-// fabricPending judges a fabric that is not complete. Registration takes a while after boot, and until then that is
-// normal; then it has failed. While nobody knows how long ago the machine was started, as of a paste, the driver's
-// answer is open. A version that does not fit is the usual cause, so it is said first.
+// fabricPending judges a registration that is not complete. That is normal for a while after boot, and a failure later.
+// If the time of boot is unknown, as in a pasted report, the answer is open. The usual cause is a version mismatch, so
+// that is reported first.
 func fabricPending(m *model.Machine, state string) []*Result {
 	if lack := m.FabricPending(); lack.IsMissing() {
 		return leftOpen("fabric", lack)
 	}
-	// The daemon runs on the host: packages in a container do not tell its version.
+	// The daemon runs on the host. Packages in a container do not show its version.
 	if m.Facts.System.Container == "" {
 		if results := fabricVersion(m); len(results) > 0 && results[0].Finding != nil {
 			return results
@@ -140,13 +142,14 @@ func fabricPending(m *model.Machine, state string) []*Result {
 		fabricRestart(m)))
 }
 
-// fabricFinding shows the driver beside what was seen, because both have to be of one release.
+// fabricFinding returns a finding that shows the driver's release too, because driver and daemon must have the same
+// one.
 func fabricFinding(m *model.Machine, message, need string, seen verdict.Evidence, steps []pin.Step) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Error, Subject: "fabric", Message: message, Need: need,
 		Evidence: []verdict.Evidence{seen, m.EvidenceDriver()}, Steps: steps, Source: fabricSource}
 }
 
-// fabricAtRest judges files for an instance whose row needs the daemon.
+// fabricAtRest judges the files of an image for an instance that needs the daemon.
 func fabricAtRest(m *model.Machine) []*Result {
 	fabric := m.Facts.Machine.Fabric
 	switch {
@@ -175,8 +178,8 @@ func fabricAtRest(m *model.Machine) []*Result {
 	return results
 }
 
-// fabricAtBoot judges whether systemd will start an installed daemon, nil if it will. One that is not enabled is a
-// warning: a script may still start it. A masked one cannot be started at all.
+// fabricAtBoot checks whether systemd will start an installed daemon, and returns nil if it will. If the unit is not
+// enabled it is a warning, because a script may start it. A masked unit cannot be started at all.
 func fabricAtBoot(m *model.Machine) []*Result {
 	s := pins.HostSystem(m)
 	enable := pin.Run(s.AsRoot("systemctl", "enable", "nvidia-fabricmanager"))
@@ -197,7 +200,8 @@ func fabricAtBoot(m *model.Machine) []*Result {
 	return oneFinding(f)
 }
 
-// fabricInstall names the driver's exact release: the newest, which a package manager would take, need not be that.
+// fabricInstall returns the steps that install exactly the driver's release. A package manager would take the newest,
+// which may differ.
 func fabricInstall(m *model.Machine) []pin.Step {
 	s, release := pins.HostSystem(m), m.Driver().Version.String()
 	start := pin.Run(s.AsRoot("systemctl", "enable", "--now", "nvidia-fabricmanager"))
@@ -211,8 +215,8 @@ func fabricInstall(m *model.Machine) []pin.Step {
 	return []pin.Step{pin.Run(install).Explained("of exactly the driver's release"), start, otherRelease(s, fabricPackage(m))}
 }
 
-// fabricPackage returns the daemon's package. NVIDIA's own has one name from branch 580 on; Ubuntu's keeps the branch
-// in it.
+// fabricPackage returns the name of the daemon's package. NVIDIA's has one name from branch 580 on. Ubuntu's name
+// contains the branch.
 func fabricPackage(m *model.Machine) string {
 	branch, s := m.Driver().Version.Major(), pins.HostSystem(m)
 	nvidia := slices.ContainsFunc(m.Facts.Machine.Packages, func(p facts.DriverPackage) bool { return p.Vendor == "nvidia" })
@@ -225,8 +229,8 @@ func fabricPackage(m *model.Machine) string {
 	return "nvidia-fabricmanager"
 }
 
-// fourthGeneration: the switches of HGX B200 and B300 are programmed over InfiniBand by a subnet manager of their own,
-// nvlsm, through the module ib_umad. At rest ib_umad need only be there: the daemon's start script loads it.
+// fourthGeneration checks the subnet manager of HGX B200 and B300. nvlsm programs their switches over InfiniBand,
+// through the module ib_umad. At rest, ib_umad only has to be installed, because the daemon's start script loads it.
 func fourthGeneration(m *model.Machine, live bool) *verdict.Finding {
 	if m.Instance == nil || m.Instance.NVLSM != "yes" {
 		return nil
@@ -248,7 +252,8 @@ func fourthGeneration(m *model.Machine, live bool) *verdict.Finding {
 	return &f
 }
 
-// nvlsmSteps install the subnet manager, load its module now and at every boot, and start the daemon again.
+// nvlsmSteps returns the steps that install the subnet manager, load its module now and at every boot, and restart the
+// daemon.
 func nvlsmSteps(m *model.Machine, live bool) []pin.Step {
 	s := pins.HostSystem(m)
 	var steps []pin.Step
@@ -265,19 +270,19 @@ func nvlsmSteps(m *model.Machine, live bool) []pin.Step {
 	return steps
 }
 
-// fabricVersion: the daemon refuses a driver of any other release. A package's own suffix (-1, -0ubuntu0.22.04.1) is no
-// part of the release.
+// fabricVersion reports a daemon of another release than the driver, which it then refuses. A package's own suffix (-1,
+// -0ubuntu0.22.04.1) is not part of the release.
 func fabricVersion(m *model.Machine) []*Result {
 	fabric := m.Facts.Machine.Fabric
 	release, named := model.ReleaseIn(fabric.Version)
-	// The daemon's release is its package's: its program is never started to ask.
+	// The daemon's release is that of its package. The program is never started to ask for it.
 	if failed := m.ProbeFailure("driver-packages"); failed != "" && !named {
 		return unknown("fabric", verdict.Statement("the fabric manager's version: "+failed))
 	}
 	if !named || !m.Driver().Version.Known() {
 		return unknown("fabric", verdict.Value("the fabric manager's version"))
 	}
-	// It exits on any difference ("… interface version 580.95.05 don't match with driver version 580.65.06").
+	// The daemon exits on any difference ("… interface version 580.95.05 don't match with driver version 580.65.06").
 	if release.Compare(m.Driver().Version) == 0 {
 		return holds("fabric")
 	}

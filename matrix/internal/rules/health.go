@@ -11,11 +11,11 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// gpuCount: the bus shows fewer GPUs than the instance type has, or NVML fewer than the bus. An error: one that fell
-// off the bus comes back only by a reset or on another machine. Containers and jobs see fewer by design.
+// gpuCount reports a bus with fewer GPUs than the instance type has, or NVML with fewer than the bus. It is an error: a
+// GPU that fell off the bus comes back only by a reset or on another machine. Containers and jobs see fewer by design.
 func gpuCount(m *model.Machine) []*Result {
-	// A job sees the GPUs that its scheduler gave it; what is said of a named machine says nothing of this one's.
-	// A driver that is merely named for this machine leaves its hardware as it is.
+	// A job sees only the GPUs that its scheduler assigned. Statements about a named machine say nothing about this
+	// one. A driver that is named for this machine does not change its hardware.
 	if m.Facts.System.Rest || m.Target.Named() {
 		return nil
 	}
@@ -30,7 +30,7 @@ func gpuCount(m *model.Machine) []*Result {
 	}
 	bus := onBus(m)
 	source := []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/accelerated-computing-instances.html"}
-	// The row counts the fraction of a GPU that g6f and gr6f have as one.
+	// The row counts the fraction of a GPU in g6f and gr6f as one.
 	if m.Instance != nil && m.Looked("pci") && len(bus) < m.Instance.Count {
 		f := verdict.Finding{Severity: verdict.Error, Subject: "GPUs",
 			Message: fmt.Sprintf("%s has %s, but the PCI bus shows %d", m.Instance.Instance, gpus(m.Instance.Count), len(bus)),
@@ -43,7 +43,7 @@ func gpuCount(m *model.Machine) []*Result {
 		}
 		return []*Result{{Subject: f.Subject, Finding: &f, Link: verdict.LinkGPU}}
 	}
-	// Other rules say why NVML does not answer; without it there is nothing to compare the bus with.
+	// Other rules say why NVML does not answer. Without its answer there is nothing to compare the bus with.
 	if m.Facts.Driver.NVML.Status != "ok" {
 		return nil
 	}
@@ -52,13 +52,14 @@ func gpuCount(m *model.Machine) []*Result {
 	}
 	shown := len(slices.DeleteFunc(slices.Clone(m.Facts.GPUs),
 		func(g facts.GPU) bool { return !slices.Contains(g.From, "NVML") }))
-	// GPUs of virtual machines, of nouveau, or of a chip that the branch dropped are none that NVML should show.
+	// NVML should not show GPUs that belong to a virtual machine or to nouveau, or whose chip the driver branch
+	// dropped.
 	should := len(slices.DeleteFunc(slices.Clone(bus), func(g facts.GPU) bool { return !driven(m, g) }))
 	lost := unshown(m)
 	switch {
 	case shown >= should || len(lost) == 0: // an old NVML does not tell addresses
 		return append(holds("GPUs"), drained(m)...)
-	// NVML counts them: gpu-health or driver-unresponsive says what each of them has, or others have them.
+	// NVML counts them all: gpu-health or driver-unresponsive reports their faults. Or another user has them.
 	case m.Facts.Devices.Counted >= should, len(lost) <= len(m.Facts.Driver.NVML.Failed):
 		return nil
 	case slices.ContainsFunc(m.Facts.Driver.NVML.Unanswered, func(u facts.Unanswered) bool { return u.Function == "nvmlDeviceQueryDrainState" }):
@@ -80,7 +81,7 @@ func gpuCount(m *model.Machine) []*Result {
 	}}}
 }
 
-// nodesShut reports whether no node of a GPU can be opened here, nor made.
+// nodesShut reports whether no GPU node can be opened or made here.
 func nodesShut(m *model.Machine) bool {
 	nodes := m.GPUNodes()
 	if len(nodes) == 0 {
@@ -89,7 +90,7 @@ func nodesShut(m *model.Machine) bool {
 	return !slices.ContainsFunc(nodes, func(n facts.Node) bool { return n.Access == "ok" })
 }
 
-// unshown returns the GPUs on the bus that the driver should show, and does not.
+// unshown returns the GPUs on the bus that the driver should show but does not.
 func unshown(m *model.Machine) []facts.GPU {
 	return slices.DeleteFunc(onBus(m), func(g facts.GPU) bool { return slices.Contains(g.From, "NVML") || !driven(m, g) })
 }
@@ -101,13 +102,13 @@ func gpus(n int) string {
 	return fmt.Sprintf("%d GPUs", n)
 }
 
-// onBus returns the GPUs that PCI shows.
+// onBus returns the GPUs that PCI lists.
 func onBus(m *model.Machine) []facts.GPU {
 	return slices.DeleteFunc(slices.Clone(m.Facts.GPUs),
 		func(g facts.GPU) bool { return !slices.Contains(g.From, "/sys/bus/pci") })
 }
 
-// drained notes the GPUs that an administrator took away from new programs.
+// drained notes the GPUs that an administrator has withdrawn from new programs.
 func drained(m *model.Machine) []*Result {
 	i := slices.IndexFunc(m.Facts.GPUs, func(g facts.GPU) bool { return g.Drained })
 	if i < 0 {
@@ -121,7 +122,7 @@ func drained(m *model.Machine) []*Result {
 		Source:   []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlZPI.html"}})
 }
 
-// driven reports whether the NVIDIA driver should show this GPU: no virtual machine has it, and its branch serves it.
+// driven reports whether the NVIDIA driver should show this GPU: its branch supports it, and no virtual machine has it.
 func driven(m *model.Machine, g facts.GPU) bool {
 	return !model.ToVM(g) && !model.Nouveaus(g) && !g.Excluded && !g.Drained && m.DrivenBy(m.GPUFound(g), m.Driver().Version)
 }
@@ -129,10 +130,10 @@ func driven(m *model.Machine, g facts.GPU) bool {
 var healthSource = []string{"https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
 	"https://docs.nvidia.com/deploy/a100-gpu-mem-error-mgmt/error-recovery-and-response-flags.html"}
 
-// persistenceOff: without persistence the driver initialises each GPU again for every program, which takes seconds.
-// NVML decides: it reports the mode as on where the daemon keeps the GPU started. A daemon that runs proves nothing,
-// because Ubuntu's unit starts it with --no-persistence-mode (man nvidia-persistenced). In a container the host
-// decides. A note: everything works, and a first call that takes half a minute on eight GPUs is taken for a hang.
+// persistenceOff notes that persistence is off. The driver then initialises each GPU anew for every program, which
+// takes seconds: a first call that takes half a minute on eight GPUs looks like a hang. NVML decides, because it
+// reports the mode as on if the daemon keeps the GPU initialised. A running daemon proves nothing, because Ubuntu's
+// unit starts it with --no-persistence-mode (man nvidia-persistenced). In a container the host decides.
 func persistenceOff(m *model.Machine) []*Result {
 	if !m.Host() || m.Facts.System.Rest || m.Target.Driver != "" || m.Target.Instance != "" ||
 		m.Facts.Driver.NVML.Status != "ok" {
@@ -161,7 +162,7 @@ func withoutPersistence(m *model.Machine) verdict.Finding {
 		Steps: []pin.Step{pin.Run("sudo systemctl enable --now nvidia-persistenced"),
 			pin.Run("sudo nvidia-smi -pm 1").Explained("until the next boot").Instead()},
 		Source: []string{"https://docs.nvidia.com/deploy/driver-persistence/"}}
-	// The daemon runs and leaves the mode off, so starting it does not help: its unit has the option.
+	// The daemon runs but its unit has the option that leaves the mode off, so starting it again does not help.
 	if m.Facts.Machine.Persistenced {
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "nvidia-persistenced", Value: "running", From: "/proc"})
 		f.Steps = []pin.Step{pin.Run("sudo nvidia-smi -pm 1"),

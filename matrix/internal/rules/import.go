@@ -15,12 +15,12 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// importSource says where Python looks for modules, and what a RECORD lists.
+// importSource documents where Python looks for modules and what a RECORD lists.
 const importSource = "https://docs.python.org/3/library/site.html"
 
-// notImportable: Python does not import what the metadata says is installed: the environment's interpreter is gone or
-// of another version, the files are gone, or a module of the same name comes first. An error on the CPU, too, so a
-// build that goes on without the GPU does not go on after this one.
+// notImportable reports an installed package that Python cannot import: the environment's interpreter is gone or has
+// another version, the files are gone, or a module of the same name comes first. It is an error on the CPU, too, even
+// for a build that can do without the GPU.
 func notImportable(m *model.Machine, b *model.Build) []*Result {
 	if b.Env.Interpreter != nil && b.Device != "cpu" {
 		return withoutInterpreter(m, b)
@@ -64,7 +64,7 @@ func notImportable(m *model.Machine, b *model.Build) []*Result {
 			if b.Name == "tensorflow" && b.Origin != "conda-forge" { // whose builds are against its own protobuf
 				return oneFinding(beforeProtobuf(b, h))
 			}
-		// A package of another origin may be torch all the same (a source tree, an editable install); a lone module is not.
+		// A package that hides torch may still be torch (a source tree, an editable install). A single module is not.
 		case facts.HindranceHidden:
 			hidden, _, _ := strings.Cut(h.Of, " ")
 			if path.Base(h.Path) == "__init__.py" || hidden != "" && hidden != b.Name {
@@ -72,8 +72,8 @@ func notImportable(m *model.Machine, b *model.Build) []*Result {
 				return undecidable(b.Subject, verdict.Question("what is in "+place+", which Python imports instead of "+cmp.Or(hidden, b.Name)))
 			}
 			return oneFinding(moduleHidden(b, h, verdict.Error))
-		// Only python -c, -m and scripts of that directory put it first on the path. So it is a warning: started elsewhere,
-		// the same program imports the right one.
+		// Only python -c, -m and scripts in that directory put the directory first on the path. It is a warning,
+		// because the same program started elsewhere imports the right package.
 		case facts.HindranceHere:
 			return oneFinding(moduleHidden(b, h, verdict.Warning))
 		}
@@ -84,8 +84,8 @@ func notImportable(m *model.Machine, b *model.Build) []*Result {
 	return nil
 }
 
-// lackedByEarlier reports whether a build that stands before this one in the environment, as torch before torchvision,
-// lacks the same module or has it closed to this user, too: one step mends both.
+// lackedByEarlier reports whether an earlier build in the environment, such as torch before torchvision, lacks the same
+// module or may not read it. One step then fixes both.
 func lackedByEarlier(b *model.Build, h facts.Hindrance) bool {
 	if h.Kind != facts.HindranceModule && h.Kind != facts.HindranceOld && h.Kind != facts.HindranceClosed {
 		return false
@@ -103,8 +103,8 @@ func lackedByEarlier(b *model.Build, h facts.Hindrance) bool {
 	return false
 }
 
-// withoutInterpreter returns said once of an environment, of its first build; the others are broken by it too. One pin
-// for each of its builds would install into an environment that cannot start.
+// withoutInterpreter returns the result once for each environment, with its first build. It breaks the other builds,
+// too, but a pin for each would install into an environment that cannot start.
 func withoutInterpreter(m *model.Machine, b *model.Build) []*Result {
 	first := slices.IndexFunc(b.Env.Builds, func(o facts.Build) bool { return o.Accelerator != "cpu" })
 	if b.Env.Builds[first].Name != b.Name {
@@ -158,8 +158,9 @@ func withoutInterpreter(m *model.Machine, b *model.Build) []*Result {
 	return oneFinding(f)
 }
 
-// notMapped: the kernel maps no code from a file system that is mounted noexec, so that no library of the environment
-// loads, for the CPU neither: "failed to map segment from shared object". Said once of an environment.
+// notMapped reports an environment on a file system that is mounted noexec. The kernel maps no code from it, so no
+// library loads, not even for the CPU: "failed to map segment from shared object". It is reported once for each
+// environment.
 func notMapped(b *model.Build) []*Result {
 	if b.Env.Builds[0].Name != b.Name {
 		return []*Result{{Subject: b.Subject, Implied: true}}
@@ -172,9 +173,9 @@ func notMapped(b *model.Build) []*Result {
 			pin.Say("create the environment on another file system (a container's --tmpfs needs the option exec)").Instead()}})
 }
 
-// filesGone: the metadata is all that is left of a distribution. pip believes its own metadata and does nothing, so the
-// pin has to force it (forcedPin). A slim image without tests and headers is none of these: all its libraries, or its
-// own module, would have to be gone.
+// filesGone reports a distribution of which only the metadata is left. pip believes its own metadata and does nothing,
+// so the pin must force the installation (forcedPin). A slim image without tests and headers does not count: all
+// libraries, or the package's own module, must be gone.
 func filesGone(b *model.Build, h facts.Hindrance) verdict.Finding {
 	name, installed, _ := strings.Cut(h.Of, " ")
 	what := "only the metadata of " + h.Of + " is left"
@@ -187,8 +188,8 @@ func filesGone(b *model.Build, h facts.Hindrance) verdict.Finding {
 		Source:   []string{"https://packaging.python.org/en/latest/specifications/recording-installed-packages/"}}
 }
 
-// libraryRefused: the loader does not load a library of a package (empty, cut off, for another machine), or one that this
-// needs.
+// libraryRefused reports a library of a package, or one that it needs, that the loader refuses: it is empty, truncated
+// or for another machine.
 func libraryRefused(b *model.Build, h facts.Hindrance) verdict.Finding {
 	owner, release, _ := strings.Cut(h.Of, " ")
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: path.Base(h.Path), Source: []string{model.LoaderSource},
@@ -209,7 +210,8 @@ func libraryRefused(b *model.Build, h facts.Hindrance) verdict.Finding {
 	}
 	wheel := b.Installed(library)
 	switch {
-	// The library's own wheel where it is known; else what the package requires; else the package itself.
+	// Install the library's own wheel if it is known, otherwise the distribution that the package requires, otherwise
+	// the package itself.
 	case wheel != nil:
 		f.Pins = forcedPin(b.Place(), pin.Package{Package: wheel.Name, Version: wheel.Version})
 	case h.Kind == facts.HindranceLibrary:
@@ -220,11 +222,11 @@ func libraryRefused(b *model.Build, h facts.Hindrance) verdict.Finding {
 	return f
 }
 
-// lacking: the package needs a framework or a distribution that the environment does not have. A directory of packages,
-// or a tree at rest, does not tell what else stands on the import path of the process. `pip install --no-deps` leaves
-// such a package.
+// lacking reports a package that needs a framework or distribution that the environment does not have, as after `pip
+// install --no-deps`. A directory of packages, or a tree at rest, does not show what else is on the import path of the
+// process.
 func lacking(b *model.Build, m *model.Machine, h facts.Hindrance) []*Result {
-	// pip install --target makes a directory for an import path whose other entries are not known.
+	// pip install --target makes one directory of an import path whose other entries are unknown.
 	if b.Env.Kind == "target" || m.Facts.System.Rest {
 		return undecidable(b.Subject, verdict.Statement(h.By+", which "+b.Name+" needs: it is not in "+b.Env.Path))
 	}
@@ -236,8 +238,8 @@ func lacking(b *model.Build, m *model.Machine, h facts.Hindrance) []*Result {
 	return oneFinding(f)
 }
 
-// notReadable: a file that the import comes to is there, and this user may not read it, as after an installation by another
-// one under a umask of 077. Of a tree at rest it is not known who will start it.
+// notReadable reports a file that the import needs and that this user may not read, as after an installation by another
+// user under umask 077. For a tree at rest, the user who will run it is unknown.
 func notReadable(b *model.Build, m *model.Machine, h facts.Hindrance) []*Result {
 	if m.Facts.System.Rest {
 		return undecidable(b.Subject, verdict.Question("what is in "+h.Path+", which this user may not read"))
@@ -251,8 +253,9 @@ func notReadable(b *model.Build, m *model.Machine, h facts.Hindrance) []*Result 
 		Steps:    []pin.Step{pin.Run(pin.Command("sudo", "chmod", "-R", "a+rX", pin.File(b.Env.Path))).Explained("lets every user read the environment")}})
 }
 
-// withoutModule: a module that the package is certain to import is nowhere on the import path. Where the package
-// requires a distribution of that name, installing it again brings it; else nothing tells which one has it.
+// withoutModule reports a module that the package always imports and that is not on the import path. If the package
+// requires a distribution of that name, installing it brings the module. Otherwise nothing says which distribution has
+// it.
 func withoutModule(b *model.Build, m *model.Machine, h facts.Hindrance) []*Result {
 	if b.Env.Kind == "target" || m.Facts.System.Rest {
 		return undecidable(b.Subject, verdict.Statement("the module "+h.By+", which "+b.Name+" imports: it is not in "+b.Env.Path))
@@ -269,18 +272,18 @@ func withoutModule(b *model.Build, m *model.Machine, h facts.Hindrance) []*Resul
 	return oneFinding(f)
 }
 
-// askedFor pins what the METADATA of an installed package asks for.
+// askedFor returns the pin for a requirement in the METADATA of an installed package.
 func askedFor(b *model.Build, requirement string) []verdict.Pin {
 	name := requirement[:len(requirement)-len(strings.TrimLeft(requirement, requirementName))]
 	return []verdict.Pin{{Package: name, Version: strings.TrimPrefix(requirement, name), Why: "is required; keeps " + b.Name + " and the driver",
 		Commands: pins.Install(b.Place(), pin.Install{Packages: []string{requirement}})}}
 }
 
-// requirementName are the characters of a normalised name.
+// requirementName lists the characters of a normalised name.
 const requirementName = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
-// olderModule: a package that the import comes to takes of another what an older release of that does not have, as METADATA
-// says that it does.
+// olderModule reports an imported package that uses a name which the installed release of another package does not
+// have, although METADATA asks for a newer release.
 func olderModule(b *model.Build, h facts.Hindrance) verdict.Finding {
 	name, have, _ := strings.Cut(h.Of, " ")
 	return verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.Requirement, Pins: askedFor(b, h.Requirement),
@@ -290,8 +293,8 @@ func olderModule(b *model.Build, h facts.Hindrance) verdict.Finding {
 		Source: []string{"https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use"}}
 }
 
-// withoutName: a source of the package is not as it was installed, and lacks what the import takes from it. One that is
-// changed by hand and still has that is somebody's patch.
+// withoutName reports a changed source file that no longer defines a name which the import needs. A file that was
+// changed by hand and still defines it is somebody's patch.
 func withoutName(b *model.Build, h facts.Hindrance) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By + " in " + h.Path, Source: []string{importSource},
 		Message:  fmt.Sprintf("%s does not define %s, which importing %s takes from it: the file was changed or is damaged", h.Path, h.By, b.Name),
@@ -299,8 +302,8 @@ func withoutName(b *model.Build, h facts.Hindrance) verdict.Finding {
 		Pins:     forcedPin(b.Place(), pin.Package{Package: b.Name, Version: b.Version})}
 }
 
-// withoutSymbol: a library that the import of a package loads needs a symbol that nothing defines. Python binds all of
-// them at once, so that none is needed later only.
+// withoutSymbol reports a library that needs a symbol that nothing defines. Python binds all symbols when it loads the
+// library, so this fails at import.
 func withoutSymbol(b *model.Build, h facts.Hindrance) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By, Source: []string{model.LoaderSource},
 		Message: fmt.Sprintf("%s needs %s, which no library that is loaded with it defines: %s cannot be imported",
@@ -310,9 +313,9 @@ func withoutSymbol(b *model.Build, h facts.Hindrance) verdict.Finding {
 	return f
 }
 
-// beforeProtobuf: TensorFlow's generated code asks protobuf for its version, which older releases of it cannot tell:
-// 2.20.0, which requires 5.28.0, is not imported with 3.20.3, 4.21.12, 4.25.8 or 5.26.1, and is with 5.28.3 to 7.34.0;
-// 2.18.1, which requires 3.20.3, is not with 3.19.6.
+// beforeProtobuf reports a protobuf that is too old for TensorFlow's generated code, which asks protobuf for its
+// version. 2.20.0 requires 5.28.0: it does not import with 3.20.3, 4.21.12, 4.25.8 or 5.26.1, and does with 5.28.3 to
+// 7.34.0. 2.18.1 requires 3.20.3 and does not import with 3.19.6.
 func beforeProtobuf(b *model.Build, h facts.Hindrance) verdict.Finding {
 	name, have, _ := strings.Cut(h.Of, " ")
 	return verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By,
@@ -323,9 +326,9 @@ func beforeProtobuf(b *model.Build, h facts.Hindrance) verdict.Finding {
 			Commands: pins.Install(b.Place(), pin.Install{Packages: []string{h.By}})}}}
 }
 
-// afterProtobuf: the generated code of TensorFlow up to 2.11 is refused by protobuf 4 and newer ("Descriptors cannot be
-// created directly"), unless a variable asks for protobuf's slow form. 2.11.0 and 2.9.1 were tried: with 3.9.2, 3.19.6
-// and 3.20.3 they are imported, with 4.21.12, 4.25.3, 5.29.5 and 6.31.1 not.
+// afterProtobuf reports a protobuf that is too new. Protobuf 4 and newer refuse the generated code of TensorFlow up to
+// 2.11 ("Descriptors cannot be created directly"), unless a variable selects protobuf's slow implementation. 2.11.0 and
+// 2.9.1 import with 3.9.2, 3.19.6 and 3.20.3, and not with 4.21.12, 4.25.3, 5.29.5 or 6.31.1.
 func afterProtobuf(m *model.Machine, b *model.Build) *verdict.Finding {
 	p := b.Env.Package("protobuf")
 	if p == nil || b.Name != "tensorflow" || !b.Official() || p.Number.Major() < 4 ||
@@ -340,11 +343,12 @@ func afterProtobuf(m *model.Machine, b *model.Build) *verdict.Finding {
 			Commands: pins.Install(b.Place(), pin.Install{Packages: []string{"protobuf<3.20"}})}}}
 }
 
-// protobufForm is the variable that chooses among protobuf's implementations; "python" takes old generated code.
+// protobufForm is the variable that selects an implementation of protobuf. "python" accepts old generated code.
 const protobufForm = "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"
 
-// withoutTool: Triton starts ptxas for every kernel, its own or the one that a variable names. A Triton without torch
-// does nothing but compile, so here it is an error; beside torch, withoutAssembler warns.
+// withoutTool reports a ptxas that Triton cannot start, its own or the one that a variable names. Triton starts ptxas
+// for every kernel. Without torch, Triton only compiles, so here it is an error. Beside torch, withoutAssembler reports
+// a warning.
 func withoutTool(b *model.Build, h facts.Hindrance) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.Path, Pins: forcedPin(b.Place(), pin.Package{Package: b.Name, Version: b.Version}),
 		Message:  fmt.Sprintf("%s is %s: %s cannot compile kernels", h.Path, h.By, b.Name),
@@ -360,8 +364,8 @@ func withoutTool(b *model.Build, h facts.Hindrance) verdict.Finding {
 	return f
 }
 
-// moduleHidden: another module is imported in a build's place. It may be anything, so what hides it is renamed, and nothing
-// is installed.
+// moduleHidden reports that Python imports another module instead of a build. It may be anything, so the step renames
+// the module that hides the build and installs nothing.
 func moduleHidden(b *model.Build, h facts.Hindrance, severity verdict.Severity) verdict.Finding {
 	f := verdict.Finding{Severity: severity, Subject: b.Subject, Source: []string{importSource},
 		Need:     "no other module of that name earlier on the path",
@@ -377,8 +381,8 @@ func moduleHidden(b *model.Build, h facts.Hindrance, severity verdict.Severity) 
 	return f
 }
 
-// otherPythons: the extension modules of a build, or of a package that it imports, are for another Python. CPython
-// loads only those of its own tag: cp312 does not load in 3.11 or 3.13, and 3.13t is another target than 3.13.
+// otherPythons reports extension modules, of a build or of a package that it imports, for another Python. CPython loads
+// only those with its own tag: cp312 does not load in 3.11 or 3.13, and 3.13t differs from 3.13.
 func otherPythons(b *model.Build) []*Result {
 	i := slices.IndexFunc(b.Hindrances, func(h facts.Hindrance) bool { return h.Kind == facts.HindranceOtherPython })
 	if i < 0 {
@@ -396,7 +400,7 @@ func otherPythons(b *model.Build) []*Result {
 	if name != b.Name {
 		f.Message += ", so " + b.Name + " cannot be imported"
 	}
-	// All of them in one command: each pin by itself would leave the import failing at the next one.
+	// Install all of them with one command. After a single pin, the import would fail at the next package.
 	var all []pin.Package
 	for _, other := range b.Hindrances[i:] {
 		if name, installed, _ := strings.Cut(other.Of, " "); other.Kind == facts.HindranceOtherPython {

@@ -15,17 +15,17 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// jitTooOldForGPU: what the build compiles at run time is for GPUs that its own compiler does not know. Prebuilt
-// kernels of the same major run (8.6 on 8.9), so it is a warning and no error; only NVRTC too old is a note, since
-// torch has it write PTX of the newest kind that it knows, though not yet in 1.7
-// (https://github.com/pytorch/pytorch/issues/48200). The compiler is read and not inferred from torch's CUDA: torch
-// 2.9.0+cu130 brings Triton 3.5.0, whose ptxas is of CUDA 12.8 and knows neither 10.3 nor 12.1.
+// jitTooOldForGPU reports a run-time compiler that does not know the GPU. Prebuilt kernels of the same major version
+// run (8.6 on 8.9), so it is a warning. If only NVRTC is too old it is a note, because torch then asks it for PTX of
+// the newest kind that it knows, though not yet in 1.7 (https://github.com/pytorch/pytorch/issues/48200). The
+// compiler's version is read and not inferred from torch's CUDA: torch 2.9.0+cu130 brings Triton 3.5.0, whose ptxas is
+// from CUDA 12.8 and knows neither 10.3 nor 12.1.
 func jitTooOldForGPU(m *model.Machine, b *model.Build) []*Result {
 	if b.Device != "cuda" || !b.IsFramework() || len(m.GPUs) == 0 {
 		return nil
 	}
 	judged := false
-	// ptxas goes first: without it every kernel of Triton fails, while NVRTC is used by a few operators only.
+	// Check ptxas first: without it every kernel of Triton fails, while only a few operators use NVRTC.
 	for _, g := range m.GPUs {
 		if c := assembler(m, b, g); c != nil {
 			if judged = true; c.Older(g) {
@@ -37,7 +37,7 @@ func jitTooOldForGPU(m *model.Machine, b *model.Build) []*Result {
 		if c := nvrtc(b); c != nil {
 			if judged = true; c.Older(g) {
 				severity := verdict.Note
-				// Releases that ask NVRTC for the GPU's own capability, which it refuses (trait.csv).
+				// These releases ask NVRTC for the GPU's own capability, which it refuses (trait.csv).
 				if m.Tables.Trait("nvrtc-fails", b.Name, b.Release.Number) {
 					severity = verdict.Warning
 				}
@@ -54,8 +54,8 @@ func jitTooOldForGPU(m *model.Machine, b *model.Build) []*Result {
 	return holds(b.Subject)
 }
 
-// unreadTriton reports whether a torch's row names no Triton, which is not to say that it brings none, and whether that of
-// the same release on x86-64 is too old for a GPU.
+// unreadTriton reports whether torch's row names no Triton, and the Triton of the same release on x86-64 is too old for
+// a GPU. A row without a Triton does not prove that the wheel brings none.
 func unreadTriton(m *model.Machine, b *model.Build, g model.GPU) bool {
 	if release, _ := triton(m, b); b.Name != "torch" || b.Path != "" || len(b.Rows) == 0 || release.Known() || m.Platform != "linux_aarch64" {
 		return false
@@ -74,7 +74,8 @@ func unreadTriton(m *model.Machine, b *model.Build, g model.GPU) bool {
 	})
 }
 
-// jitFinding returns about a compiler that is older than the GPU's first CUDA, which is known then.
+// jitFinding returns the finding about a compiler that is older than the first CUDA for the GPU. That CUDA must be
+// known.
 func jitFinding(m *model.Machine, b *model.Build, g model.GPU, c model.JITCompiler, severity verdict.Severity) verdict.Finding {
 	first := g.Chip.FirstCUDA
 	f := verdict.Finding{Severity: severity, Subject: b.Subject, Source: g.Chip.Source,
@@ -85,12 +86,12 @@ func jitFinding(m *model.Machine, b *model.Build, g model.GPU, c model.JITCompil
 	if severity == verdict.Note {
 		f.Message = fmt.Sprintf("%s comes from CUDA %s, which does not support %s: what torch compiles with it is made for an older GPU, or fails", c.Name, c.Version.Short(), g.Label)
 	}
-	// Only releases that compile for every GPU here: another one would end at the same warning.
+	// Offer only releases that compile for every GPU here. Another release would get the same warning.
 	f.Pins = pins.Among(m, b, slices.DeleteFunc(slices.Clone(pins.Ranked(m, b)), func(r model.Row) bool {
 		return !m.Assembles(r) || r.CUDA.LessShort(first)
 	}))
 	f.Steps = []pin.Step{pin.Say("do not use torch.compile, Triton or other code that is compiled at run time").Instead()}
-	// No variable names another NVRTC.
+	// No variable selects another NVRTC.
 	if strings.HasPrefix(c.Name, "Triton") {
 		_, variable := tritonTool(m, b, g)
 		f.Steps = append(f.Steps, pin.Run(fmt.Sprintf("export %s=/usr/local/cuda-%s/bin/ptxas", variable, first.Short())).Explained(
@@ -99,8 +100,8 @@ func jitFinding(m *model.Machine, b *model.Build, g model.GPU, c model.JITCompil
 	return f
 }
 
-// tritonTool returns the name of the ptxas that Triton takes for a GPU, and the variable that names another in its
-// place (python/triton/knobs.py).
+// tritonTool returns the name of the ptxas that Triton uses for a GPU, and the variable that selects another
+// (python/triton/knobs.py).
 func tritonTool(m *model.Machine, b *model.Build, g model.GPU) (name, variable string) {
 	// Triton 3.3, and 3.6 and newer, bring a second ptxas for capability 10 and up (table triton).
 	if g.Capability.Major >= model.Blackwell && twoAssemblers(m, b) {
@@ -110,8 +111,8 @@ func tritonTool(m *model.Machine, b *model.Build, g model.GPU) (name, variable s
 }
 
 // assembler returns the ptxas that the build starts for a GPU: Triton's for torch, that of NVIDIA's wheel for the
-// others. Its bytes go before its wheel's version; nil where neither is known. Nobody else's matters: the toolkit's
-// ptxas is not started.
+// others. Its bytes take precedence over its wheel's version. It returns nil if neither is known. The toolkit's ptxas
+// is never started.
 func assembler(m *model.Machine, b *model.Build, g model.GPU) *model.JITCompiler {
 	if b.Name != "torch" {
 		return nvcc(b)
@@ -127,14 +128,14 @@ func assembler(m *model.Machine, b *model.Build, g model.GPU) *model.JITCompiler
 	switch {
 	case row == nil:
 		return nil
-	// Releases with a single ptxas use it for every GPU, the others for capabilities below 10.
+	// Releases with a single ptxas use it for every GPU. The others use it for capabilities below 10.
 	case name == "ptxas":
 		return compilerIfRead(model.JITCompiler{Name: "Triton's ptxas", Version: row.PTXAS, From: from})
 	}
 	return compilerIfRead(model.JITCompiler{Name: "Triton's " + name, Version: row.PTXASBlackwell, From: from})
 }
 
-// compilerIfRead gives a compiler whose version was read, else nil.
+// compilerIfRead returns a compiler if its version was read, otherwise nil.
 func compilerIfRead(c model.JITCompiler) *model.JITCompiler {
 	if !c.Version.Known() {
 		return nil
@@ -142,7 +143,7 @@ func compilerIfRead(c model.JITCompiler) *model.JITCompiler {
 	return &c
 }
 
-// assemblerNamed finds one by its name and who brings it.
+// assemblerNamed returns the assembler with a given name and package, or nil.
 func assemblerNamed(e *model.Environment, name, by string) *facts.Assembler {
 	i := slices.IndexFunc(e.Assemblers, func(a facts.Assembler) bool { return a.Name == name && a.By == by })
 	if i < 0 {
@@ -151,8 +152,8 @@ func assemblerNamed(e *model.Environment, name, by string) *facts.Assembler {
 	return &e.Assemblers[i]
 }
 
-// twoAssemblers reports whether the build's Triton has another ptxas for capability 10 and newer. Its files go before
-// the table, which has releases only.
+// twoAssemblers reports whether the build's Triton has a second ptxas for capability 10 and newer. Its files take
+// precedence over the table, which only knows releases.
 func twoAssemblers(m *model.Machine, b *model.Build) bool {
 	if slices.ContainsFunc(b.Env.Assemblers, func(a facts.Assembler) bool { return a.By == "triton" }) {
 		return assemblerNamed(b.Env, "ptxas-blackwell", "triton") != nil
@@ -162,8 +163,8 @@ func twoAssemblers(m *model.Machine, b *model.Build) bool {
 	return row != nil && row.PTXASBlackwell.Known()
 }
 
-// triton returns the release of Triton beside a torch: the installed one's, else, where a file names torch, the one
-// that torch brings. An installed torch without one has no Triton, whatever its release brings.
+// triton returns the Triton release beside a torch: the installed one, or, if a file names torch, the one that torch
+// brings. An installed torch without Triton has none, whatever its release brings.
 func triton(m *model.Machine, b *model.Build) (release version.Number, from string) {
 	for _, name := range []string{"triton", "pytorch-triton"} {
 		if p := b.Env.Package(name); p != nil {
@@ -181,8 +182,8 @@ func triton(m *model.Machine, b *model.Build) (release version.Number, from stri
 	return version.Number{}, ""
 }
 
-// nvcc returns the ptxas of NVIDIA's wheel, which JAX and TensorFlow start: the XLA of JAX's wheels (0.5 to 0.8 were
-// looked at) is built without nvJitLink and without a compiler of its own.
+// nvcc returns the ptxas of NVIDIA's wheel, which JAX and TensorFlow start. The XLA in JAX's wheels (0.5 to 0.8 were
+// examined) has neither nvJitLink nor a compiler of its own.
 func nvcc(b *model.Build) *model.JITCompiler {
 	if a := assemblerNamed(b.Env, "ptxas", "nvcc"); a != nil {
 		return assemblerIfRead("the ptxas of NVIDIA's wheel", a)
@@ -190,13 +191,13 @@ func nvcc(b *model.Build) *model.JITCompiler {
 	return wheel(b, "nvidia-cuda-nvcc", "the ptxas of NVIDIA's wheel")
 }
 
-// nvrtc returns torch's other run-time compiler: the one that the loader takes, else the wheel's, which is often newer
-// than the build, else that of its own CUDA.
+// nvrtc returns torch's other run-time compiler: the one that the loader takes, otherwise the wheel's, which is often
+// newer than the build, otherwise that of torch's own CUDA.
 func nvrtc(b *model.Build) *model.JITCompiler {
 	if b.Name != "torch" {
 		return nil
 	}
-	// NVRTC 11.2 to 11.8 all have the soname of 11.2, so only a version that was read is believed.
+	// NVRTC 11.2 to 11.8 all have the soname of 11.2, so only a version that was read counts.
 	for _, t := range b.TakenFiles {
 		if strings.HasPrefix(t.Name, "libnvrtc") && t.Number.Known() {
 			return &model.JITCompiler{Name: "NVRTC", Version: t.Number, From: t.Path + ", taken by " + t.Reason}
@@ -205,7 +206,7 @@ func nvrtc(b *model.Build) *model.JITCompiler {
 	if c := wheel(b, "nvidia-cuda-nvrtc", "NVRTC"); c != nil {
 		return c
 	}
-	// NGC's and source builds may stand beside the NVRTC of any toolkit.
+	// NGC's builds and builds from source may stand beside the NVRTC of any toolkit.
 	if b.CUDANumber.Parts() < 2 || !b.Official() && b.Origin != "conda" {
 		return nil
 	}
@@ -222,7 +223,7 @@ func wheel(b *model.Build, name, words string) *model.JITCompiler {
 	return nil
 }
 
-// assemblerIfRead returns a compiler that was read, nil where its version is not known.
+// assemblerIfRead returns a compiler whose version was read, otherwise nil.
 func assemblerIfRead(words string, a *facts.Assembler) *model.JITCompiler {
 	return compilerIfRead(model.JITCompiler{Name: words, Version: version.Of(a.Version), From: a.Path})
 }

@@ -13,8 +13,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// loadsLibcuda reports whether the loader of CUDA programs here finds a libcuda.so.1 that it can map. Facts without the
-// search are an older program's: the driver's own library stood for it.
+// loadsLibcuda reports whether the loader finds a libcuda.so.1 that it can map. Facts of an older program lack this
+// search; for them the driver's own library counts.
 func loadsLibcuda(m *model.Machine) bool {
 	if m.Facts.Driver.Libcuda == nil {
 		return m.Library("libcuda") != nil || m.CompatTaken()
@@ -23,8 +23,8 @@ func loadsLibcuda(m *model.Machine) bool {
 	return l.State == "whole" || taken != "" && taken != l.Path // it goes on after a file that is no library for it
 }
 
-// badLibcuda returns what is wrong with the file that the loader takes for libcuda.so.1, as the probe names it; empty
-// where it is whole or there is none.
+// badLibcuda returns what is wrong with the file that the loader takes for libcuda.so.1, in the probe's terms. It
+// returns "" if the file is whole or there is none.
 func badLibcuda(m *model.Machine) string {
 	if m.Facts.Driver.Libcuda == nil || loadsLibcuda(m) {
 		return ""
@@ -32,7 +32,7 @@ func badLibcuda(m *model.Machine) string {
 	return m.Facts.Driver.Libcuda.State
 }
 
-// badWords say what a state of the file means.
+// badWords explains each state of the file in words.
 var badWords = map[string]string{
 	"empty":              "is empty",
 	"cut short":          "is cut short",
@@ -40,7 +40,7 @@ var badWords = map[string]string{
 	"unreadable":         "cannot be read",
 }
 
-// spoiledLibcuda: the loader takes a file that it cannot map, so that no program gets a driver.
+// spoiledLibcuda reports a libcuda file that the loader finds but cannot map, so that no program gets a driver.
 func spoiledLibcuda(m *model.Machine) verdict.Finding {
 	met := m.Facts.Driver.Libcuda.Path
 	f := verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "the driver's own libcuda.so.1", Source: []string{model.LoaderSource},
@@ -61,7 +61,7 @@ func spoiledLibcuda(m *model.Machine) verdict.Finding {
 	return f
 }
 
-// asLibcuda names a file that programs load as libcuda.so.1, for a sentence.
+// asLibcuda names the file that programs load as libcuda.so.1, as part of a sentence.
 func asLibcuda(file string) string {
 	if path.Base(file) == "libcuda.so.1" {
 		return file
@@ -69,8 +69,8 @@ func asLibcuda(file string) string {
 	return file + ", which programs load as libcuda.so.1,"
 }
 
-// userHalf judges the half of the driver that programs load, on a host or in an image of one, where the other half, the
-// kernel module, is there: nvidia-smi can work without it (NVIDIA's libnvidia-container issue 8).
+// userHalf checks for the driver libraries on a host, or in a host's image, that has the kernel module. nvidia-smi can
+// work without libcuda (NVIDIA's libnvidia-container issue 8).
 func userHalf(m *model.Machine) []*Result {
 	if m.Facts.Driver.Libcuda == nil || windowsDriver(m) || m.Jetson() {
 		return nil
@@ -88,8 +88,8 @@ func userHalf(m *model.Machine) []*Result {
 	return []*Result{{Subject: f.Subject, Finding: &f, Link: verdict.LinkLibcuda}}
 }
 
-// withoutLibcuda: packages of the driver come in parts, and the one with libcuda.so.1 is not installed, or stands where
-// the loader does not look.
+// withoutLibcuda reports a driver without libcuda.so.1. Distributions split the driver into packages, and the one with
+// libcuda is not installed, or is installed where the loader does not look.
 func withoutLibcuda(m *model.Machine) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "the driver's libcuda.so.1 on the loader's path",
 		Message:  "libcuda.so.1 is missing from the loader's path, so no CUDA program reaches the driver",
@@ -104,7 +104,7 @@ func withoutLibcuda(m *model.Machine) verdict.Finding {
 	}
 	f.Steps = []pin.Step{pin.Say("install the part of the driver's packages that has libcuda.so.1, of the release " +
 		m.Driver().Version.String())}
-	// The newest of the branch would be another release than the module's.
+	// The newest release of the branch would differ from the module's.
 	if s, name := pins.HostSystem(m), libcudaPackage(m); name != "" && m.Driver().Version.Known() {
 		put := s.Install
 		if s.APT() { // where the package is there and its file is not, apt-get install would do nothing
@@ -118,15 +118,15 @@ func withoutLibcuda(m *model.Machine) verdict.Finding {
 	return f
 }
 
-// otherRelease returns the way where a package of the driver's release is wanted that the archive has dropped, as
-// archives do when a newer one comes.
+// otherRelease returns the steps for a driver release whose package the archive no longer has. Archives drop a release
+// when a newer one arrives.
 func otherRelease(s pin.System, name string) pin.Step {
 	return pin.Say("where the archive has dropped that release (`" + s.Releases(name) + "` lists those that it has), upgrade the whole driver to one of these, and reboot").Instead()
 }
 
-// libcudaPackage returns the package that brings libcuda.so.1 on this system: Ubuntu's and Debian's own, and NVIDIA's
-// repository's (its driver installation guide, "compute-only"). Empty where none is known, or where NVIDIA's .run
-// installer put the driver there.
+// libcudaPackage returns the package with libcuda.so.1 for this system: Ubuntu's, Debian's, or that of NVIDIA's
+// repository (its driver installation guide, "compute-only"). It returns "" if none is known or NVIDIA's .run installer
+// installed the driver.
 func libcudaPackage(m *model.Machine) string {
 	if m.Facts.Machine.Runfile != "" {
 		return ""

@@ -14,11 +14,11 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// driverEOL: the driver's branch gets no more updates. A note, because an old driver keeps working. On a tree at rest,
-// from which machines will be started, it is worth a warning, but not where the distribution keeps the branch alive, or
-// for vGPU's own drivers. Dates are in driver_branch.csv.
+// driverEOL notes a driver branch that gets no more updates. It is a note, because an old driver keeps working. For an
+// image, from which machines will start, it is a warning. It stays silent for vGPU drivers and if the distribution
+// itself maintains the branch. Dates are in driver_branch.csv.
 func driverEOL(m *model.Machine) []*Result {
-	// The table has Linux branches; Windows drivers have other numbers, and Jetson's belongs to L4T.
+	// The table lists Linux branches. Windows drivers have other numbers, and a Jetson driver belongs to L4T.
 	if !m.Driver().Version.Known() || m.WindowsNumbers() || m.Jetson() {
 		return nil
 	}
@@ -26,10 +26,10 @@ func driverEOL(m *model.Machine) []*Result {
 	switch {
 	case branch == nil && isWindowsBranch(m, m.Driver().Version.Major()):
 		return unknown("driver", verdict.Statement(fmt.Sprintf("driver %s is one for Windows, since branch %d has none for Linux; if this machine runs Linux, name its own driver (--driver)", m.Driver().Version, m.Driver().Version.Major())))
-	// A new branch has no end yet, and the table may be older than the driver.
+	// A new branch has no end date yet, and the table may be older than the driver.
 	case branch == nil || branch.EndOfLife == "":
 		return unknown("driver", verdict.Question(fmt.Sprintf("when driver branch %d reaches end of life", m.Driver().Version.Major())))
-	// NVIDIA gives some dates as a month only: such a branch lives until the month's end.
+	// NVIDIA gives some dates as a month. Such a branch lasts until the end of the month.
 	case m.Today()[:min(len(branch.EndOfLife), len(m.Today()))] <= branch.EndOfLife:
 		return holds("driver")
 	}
@@ -40,7 +40,7 @@ func driverEOL(m *model.Machine) []*Result {
 	switch s := m.Facts.System; {
 	case m.PartOfGPU():
 		f.Message += "; vGPU drivers have their own dates"
-	// Ubuntu and Debian may maintain a branch themselves; a report does not always name its system.
+	// Ubuntu and Debian may maintain a branch themselves, and a report does not always name its system.
 	case s.ID == "" && !s.Rest, s.ID == "ubuntu" || s.ID == "debian" || strings.Contains(s.IDLike, "debian"):
 		f.Message += ", unless the distribution still maintains its package"
 	case s.Rest:
@@ -52,18 +52,18 @@ func driverEOL(m *model.Machine) []*Result {
 	return oneFinding(f)
 }
 
-// isWindowsBranch reports whether a branch that is not in the table lies between branches that are: NVIDIA made it for
-// Windows alone.
+// isWindowsBranch reports whether a branch is missing from the table although branches before and after it are there.
+// NVIDIA made such a branch only for Windows.
 func isWindowsBranch(m *model.Machine, number int) bool {
 	rows := tables.Rows[tables.Branch](m.Tables)
 	return slices.ContainsFunc(rows, func(b tables.Branch) bool { return b.Number() < number && b.Number() >= 500 }) &&
 		slices.ContainsFunc(rows, func(b tables.Branch) bool { return b.Number() > number })
 }
 
-// laterBranch returns the next branch that is maintained and drives every GPU here; none where the tables have none.
+// laterBranch returns the next maintained branch that supports every GPU here, or nil.
 func laterBranch(m *model.Machine, old *tables.Branch) []verdict.Pin {
 	for _, b := range tables.Rows[tables.Branch](m.Tables) {
-		// Never a branch that this rule would flag at once.
+		// Skip a branch that this rule would report, too.
 		if b.Number() > old.Number() && b.EndOfLife > m.Today() && b.Newest.Known() &&
 			pins.BranchFits(m, &b) {
 			return []verdict.Pin{pins.DriverPin(m, b, "maintained until "+verdict.DateInWords(b.EndOfLife)+"; needs a reboot")}
@@ -72,7 +72,7 @@ func laterBranch(m *model.Machine, old *tables.Branch) []verdict.Pin {
 	return nil
 }
 
-// branchRow returns the row of a driver's branch, the first part of its version; nil where the table lacks it.
+// branchRow returns the row of a driver's branch, the first part of its version, or nil if the table lacks it.
 func branchRow(m *model.Machine, driver version.Number) *tables.Branch {
 	branches := tables.Rows[tables.Branch](m.Tables)
 	i := slices.IndexFunc(branches, func(b tables.Branch) bool { return b.Number() == driver.Major() })
@@ -82,12 +82,12 @@ func branchRow(m *model.Machine, driver version.Number) *tables.Branch {
 	return &branches[i]
 }
 
-// staleAfter is how old the tables may be, in days, before it is time to look for newer ones: five driver branches and
-// five releases of PyTorch came out in the eleven months to November 2026 (driver_branch.csv, torch.csv).
+// staleAfter is the age of the tables, in days, from which newer ones are probably out. Five driver branches and five
+// releases of PyTorch appeared in the eleven months to November 2026 (driver_branch.csv, torch.csv).
 const staleAfter = 6 * 7
 
-// matrixOutdated: the machine shows releases that are newer than every row of the tables. A note at once, because rules
-// that know nothing of a release stay silent about it; a warning where newer tables are probably out.
+// matrixOutdated reports releases on the machine that are newer than every row of the tables. Rules stay silent about a
+// release that they do not know, so this is always at least a note. If newer tables are probably out, it is a warning.
 func matrixOutdated(m *model.Machine) []*Result {
 	checked, err := time.Parse(time.DateOnly, m.Tables.Date())
 	now, err2 := time.Parse(time.DateOnly, m.Today())
@@ -115,12 +115,12 @@ func matrixOutdated(m *model.Machine) []*Result {
 		Steps: []pin.Step{pin.Say("update cudacompat"), pin.Say("give newer tables with --matrix").Instead()}})
 }
 
-// newerThanTables returns the releases on this machine that come after the newest of their table. Nightlies and builds
-// from source never are: no table has them.
+// newerThanTables returns the releases on this machine that are newer than the newest row of their table. It skips
+// nightlies and builds from source, which no table lists.
 func newerThanTables(m *model.Machine) []string {
 	var list []string
 	branches := tables.Rows[tables.Branch](m.Tables)
-	// The table has Linux branches, as driverEOL says.
+	// The table lists Linux branches; see driverEOL.
 	if last := branches[len(branches)-1]; m.Driver().Version.Major() > last.Number() && !m.WindowsNumbers() && !m.Jetson() {
 		list = append(list, m.DriverWords())
 	}

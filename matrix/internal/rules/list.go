@@ -1,5 +1,5 @@
-// Package rules has every rule, a file a family. A rule asks package model, and says in the forms of package verdict
-// what is wrong, with what package pins would install.
+// Package rules contains the rules that judge a machine. Each file holds one family. A rule reads facts through package
+// model, returns findings of package verdict, and gets the packages that fix them from package pins.
 package rules
 
 import (
@@ -8,19 +8,19 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// All stand causes before their consequences: a rule has to know the errors that break the links on which it rests.
-// Findings of one severity are printed in this order. One cause is one error: a second one would send people after a
-// symptom, often with a pin that changes nothing. Two causes are two errors.
+// All lists the rules, causes before consequences, because a rule must know the errors that break what it depends on.
+// Findings of one severity are printed in this order. Each cause yields one error: a second error would send people
+// after a symptom, often with a pin that changes nothing.
 var All = []Rule{
 	{
-		// On an image that cannot start nothing else has a meaning.
+		// If an image cannot start, nothing else matters.
 		ID: "architecture-mismatch", Title: "the image is for another architecture",
 		Link:        verdict.LinkModule,
 		OnMachine:   architectureMismatch,
 		LeavesNoGPU: true,
 	},
 	{
-		// It says why an installed driver is not loaded, so it comes before those that only see that it is not.
+		// This rule explains why an installed driver is not loaded, so it comes before the rules that report that fact.
 		ID: "nouveau-loaded", Title: "the GPU is bound to nouveau",
 		Link:      verdict.LinkGPU,
 		SaidBy:    "architecture-mismatch",
@@ -36,7 +36,7 @@ var All = []Rule{
 		LeavesNoGPU: true,
 	},
 	{
-		// It says why an installed module is not loaded.
+		// This rule explains why an installed module is not loaded.
 		ID: "secure-boot", Title: "the kernel refuses the module for its signature",
 		Link:        verdict.LinkModule,
 		SaidBy:      "architecture-mismatch",
@@ -65,7 +65,8 @@ var All = []Rule{
 		OnMachine: driverUnresponsive,
 	},
 	{
-		// It rests on nothing: the node's own answer is proof in a container, whatever is known of its host's driver.
+		// This rule depends on nothing: in a container the node's own answer is proof, whatever is known of the host's
+		// driver.
 		ID: "device-access-lost", Title: "the container lost access to the GPU's devices",
 		Link:      verdict.LinkDevices,
 		OnMachine: deviceAccessLost,
@@ -126,7 +127,8 @@ var All = []Rule{
 		ID: "gsp-firmware", Title: "the open kernel module has no firmware",
 		Absence: []string{"firmware"},
 		Link:    verdict.LinkModule,
-		// Firmware comes with the module, and that of the release which an update removed is no fault of its own.
+		// Firmware comes with the module. If an update removed that release, the missing firmware is not a fault of its
+		// own.
 		Rests:     []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule},
 		SaidBy:    "driver-mismatch",
 		OnMachine: gspFirmware,
@@ -137,7 +139,8 @@ var All = []Rule{
 		OnMachine: vgpuDriver, Reads: []string{"vgpu"},
 	},
 	{
-		// A driver that does not answer cannot tell the fabric's state, and the fabric manager is of user space's release.
+		// A driver that does not answer cannot report the fabric's state, and the fabric manager has the release of the
+		// driver's libraries.
 		ID: "fabric-manager", Title: "NVSwitch is not programmed",
 		Absence:   []string{"fabric", "pci"},
 		Link:      verdict.LinkAnswers,
@@ -146,21 +149,22 @@ var All = []Rule{
 		OnMachine: fabricManager,
 	},
 	{
-		// A GPU that the driver leaves out for a reason which has been said is not missing.
+		// A GPU that the driver ignores for a reported reason is not missing.
 		ID: "gpu-count", Title: "GPUs are missing",
 		Absence:   []string{"pci"},
 		Rests:     []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule, verdict.LinkAnswers},
 		OnMachine: gpuCount,
 	},
 	{
-		// driver-unresponsive reads the same lines of the kernel log.
+		// driver-unresponsive reads the same kernel log lines.
 		ID: "gpu-health", Title: "a GPU reports a hardware fault",
 		Link:      verdict.LinkAnswers,
 		SaidBy:    "driver-unresponsive",
 		OnMachine: gpuHealth,
 	},
 	{
-		// It rests on nothing: packages stand on disk whether or not a driver runs, and may be why it does not.
+		// This rule depends on nothing: the packages are on disk whether or not a driver runs, and may be the reason
+		// that none does.
 		ID: "driver-packages-mixed", Title: "two installations of the driver are mixed",
 		OnMachine: driverPackagesMixed,
 	},
@@ -184,7 +188,7 @@ var All = []Rule{
 		OnMachine: forwardNotApplicable,
 	},
 	{
-		// Broken on the CPU, too, which is why it stands before every rule about GPUs and code.
+		// Such a package is broken on the CPU, too, so this rule precedes all rules about GPUs and code.
 		ID: "not-importable", Title: "Python cannot import what is installed",
 		Absence: []string{"python"},
 		Link:    verdict.LinkPython,
@@ -197,7 +201,7 @@ var All = []Rule{
 		LeavesNoGPU: true, Reads: []string{"cuda", "driver"},
 	},
 	{
-		// Below the floor of its CUDA no build starts: driver-too-old has said that the driver is too old.
+		// Below the minimum driver of its CUDA no build starts, and driver-too-old reports that.
 		ID: "ptx-newer-than-driver", Title: "the build's PTX is newer than the driver",
 		Link:    verdict.LinkCode,
 		Rests:   []verdict.LinkName{verdict.LinkDriver},
@@ -238,7 +242,7 @@ var All = []Rule{
 		Reads:   []string{"sass", "ptx", "groups"},
 	},
 	{
-		// PTX that the driver cannot compile is not merely slow.
+		// PTX that the driver cannot compile fails; it is not merely slow.
 		ID: "gpu-arch-ptx-only", Title: "the build has only PTX for the GPU",
 		Link:    verdict.LinkCode,
 		Rests:   []verdict.LinkName{verdict.LinkDriver, verdict.LinkCode},
@@ -311,7 +315,7 @@ var All = []Rule{
 		OnMachine: driverEOL,
 	},
 	{
-		// NCCL matters only for a build that runs on the GPU, and as long as it can be loaded.
+		// NCCL matters only for a build that runs on the GPU and can load NCCL.
 		ID: "nccl-too-old-for-gpu", Title: "NCCL has no code for the GPU",
 		Link:    verdict.LinkCode,
 		SaidBy:  "gpu-arch-missing",
@@ -357,7 +361,7 @@ var All = []Rule{
 		OnBuild: numpyABI,
 	},
 	{
-		// A bug of a combination matters only where the combination would run.
+		// A bug in a combination matters only if the combination would run.
 		ID: "known-bad", Title: "this combination is known to fail",
 		Absence: []string{"python"},
 		Link:    verdict.LinkLibraries,
@@ -393,7 +397,7 @@ var All = []Rule{
 		LeavesNoGPU: true,
 	},
 	{
-		// A list that names an absent GPU is why the ranks see fewer.
+		// A list that names an absent GPU explains why the ranks see fewer.
 		ID: "world-size", Title: "more ranks than GPUs",
 		Absence:   []string{"gpu-numbers"},
 		SaidBy:    "visible-devices",
@@ -456,7 +460,7 @@ var All = []Rule{
 		OnMachine: launchBlocking,
 	},
 	{
-		// It leaves the outcome open: nothing may be called compatible that was never looked at.
+		// This rule leaves the outcome open: cudacompat must not call something compatible that it did not look at.
 		ID: "not-looked-at", Title: "something that could hold CUDA code was not looked at",
 		OnMachine: NotLookedAt,
 	},
@@ -464,13 +468,13 @@ var All = []Rule{
 		ID: "fleet-drift", Title: "nodes of one group are not alike",
 	},
 	{
-		// Last, for every other rule may have said why the thing is not there.
+		// This rule comes last, because every other rule may explain why the thing is missing.
 		ID: "required-missing", Title: "something required is missing",
 		OnMachine: requiredMissing,
 	},
 }
 
-// Named returns the rule of an id; false for an id that no rule has.
+// Named returns the rule with an id, or false if there is none.
 func Named(id string) (Rule, bool) {
 	i := slices.IndexFunc(All, func(r Rule) bool { return r.ID == id })
 	if i < 0 {

@@ -10,8 +10,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// NotLookedAt says of a place that it could hold CUDA code and was not looked at: nothing may be called compatible then,
-// for silence about it would be the worst answer. What this user may not read he cannot import either: it is a note.
+// NotLookedAt reports places that could hold CUDA code and were not examined, so that the result is not "compatible".
+// For a place that this user may not read it is a note, because he cannot import from it either.
 func NotLookedAt(m *model.Machine) []*Result {
 	var results []*Result
 	var closed []facts.Unread
@@ -32,14 +32,15 @@ func NotLookedAt(m *model.Machine) []*Result {
 	}
 	results = append(results, judgeRequested(m)...)
 	results = append(results, lackingNames(m)...)
-	// A health check runs as a user who may not read the homes of others: a note on every node would hide the others.
+	// A health check runs as a user who may not read other homes. A note on every node would hide the other notes.
 	if len(closed) > 0 && !m.Policy.Health {
 		results = append(results, oneFinding(closedPlaces(closed))...)
 	}
 	return results
 }
 
-// closedPlaces returns one note for all places of others: each by itself would be a page of notes on a shared machine.
+// closedPlaces returns a single note for all places of other users. One note each would fill a page on a shared
+// machine.
 func closedPlaces(closed []facts.Unread) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Note, Subject: closed[0].Place, Need: "nothing, unless you run programs as that user",
 		Message: fmt.Sprintf("%s could not be looked at: %s", closed[0].Place, closed[0].Reason),
@@ -47,7 +48,7 @@ func closedPlaces(closed []facts.Unread) verdict.Finding {
 	if n := len(closed) - 1; n > 0 {
 		f.Message = fmt.Sprintf("%s and %s could not be looked at: %s", closed[0].Place, places(n), closed[0].Reason)
 	}
-	// A machine can have hundreds of homes; five show what kind of place it is.
+	// A machine can have hundreds of homes. Five show what kind of place it is.
 	for _, u := range closed[:min(len(closed), 5)] {
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "not looked at", Value: u.Reason, From: u.Place})
 	}

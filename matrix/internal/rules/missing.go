@@ -13,20 +13,21 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// missingLibrary: libraries are nowhere: neither where the loader looks nor in the wheels, which torch searches by
-// itself. A tree at rest does not tell the LD_LIBRARY_PATH that a process will have, unless a wheel is there and its
-// file is not.
+// missingLibrary reports libraries that are neither where the loader looks nor in the wheels, which torch searches by
+// itself. A tree at rest does not show the LD_LIBRARY_PATH of the later process, so there it needs more proof: a wheel
+// that is installed and lacks its file.
 func missingLibrary(m *model.Machine, b *model.Build, missing []string) []*Result {
-	// Files of the build's own package are not to be found elsewhere: the package is damaged, whatever LD_LIBRARY_PATH
+	// No other package brings the files of the build's own package. The package is damaged, whatever LD_LIBRARY_PATH
 	// is.
 	if own := ownMissing(b, missing); len(own) > 0 {
 		return oneFinding(incomplete(b, own))
 	}
-	// Of JAX's libraries NCCL is opened late; any other keeps its plugin from loading.
+	// JAX opens NCCL late. Without any of its other libraries, the plugin does not load.
 	if b.Name == "jax" && !slices.ContainsFunc(missing, func(s string) bool { return !strings.HasPrefix(s, "libnccl.") }) {
 		return oneFinding(withoutCollectives(m, b, missing))
 	}
-	// lost are those whose wheel is installed: its file was deleted, or overwritten by a wheel that was removed again.
+	// lost are the libraries whose wheel is installed. The file was deleted, or overwritten by a wheel that was then
+	// removed.
 	lost := slices.DeleteFunc(slices.Clone(missing), func(library string) bool { return b.Installed(library) == nil })
 	if m.Facts.System.Rest && len(lost) == 0 && len(b.CannotLoad(missing)) == 0 {
 		return unknown(b.Subject, verdict.Statement("the LD_LIBRARY_PATH of the process, which must lead to "+verdict.Some(missing)))
@@ -36,8 +37,8 @@ func missingLibrary(m *model.Machine, b *model.Build, missing []string) []*Resul
 		Source:   []string{model.LoaderSource},
 		Message:  b.LostWords(missing) + ": " + fails,
 		Evidence: b.EvidenceLost(missing)}
-	// One lost library is put back by itself. Several of another release are what --no-deps leaves: the whole set is
-	// installed.
+	// Install a single lost library again. Several of another release are the result of --no-deps; install the whole
+	// set.
 	if !besideOwn(b) {
 		putBack(b, &f, lost)
 	}
@@ -47,14 +48,14 @@ func missingLibrary(m *model.Machine, b *model.Build, missing []string) []*Resul
 	return oneFinding(f)
 }
 
-// putBack installs the wheels again whose libraries are lost, and removes other files that the loader finds in their
-// place. pip does nothing for a wheel whose metadata is there, so the files are forced.
+// putBack reinstalls the wheels whose libraries are lost, and removes other files that the loader finds in their place.
+// pip does nothing for a wheel whose metadata is present, so the pins force it.
 func putBack(b *model.Build, f *verdict.Finding, lost []string) {
 	var wheels []pin.Package
 	for _, library := range lost {
 		wheel := b.Installed(library)
 		bad := b.CannotLoad([]string{library})
-		// Of another release than the build's, it lies where the build does not look.
+		// The library has another release than the build's, and lies where the build does not look.
 		if file := besides(b, library); file != "" && b.Requires[wheel.Name] != "" {
 			f.Evidence = append(f.Evidence, verdict.Evidence{Fact: wheel.Name,
 				Value: wheel.Version + " is installed, and has it where " + b.Name + " does not look", From: file})
@@ -65,7 +66,7 @@ func putBack(b *model.Build, f *verdict.Finding, lost []string) {
 			f.Evidence = append(f.Evidence, verdict.Evidence{Fact: wheel.Name,
 				Value: wheel.Version + " is installed, its " + library + " is gone", From: wheel.Path})
 		}
-		// A bad file in the wheel's own directory is written again; one from elsewhere has to go.
+		// Reinstalling rewrites a bad file in the wheel's own directory. One in another directory must be removed.
 		own := len(bad) == 0
 		for _, u := range bad {
 			if strings.HasPrefix(u.Path, path.Dir(wheel.Path)+"/") {
@@ -83,7 +84,7 @@ func putBack(b *model.Build, f *verdict.Finding, lost []string) {
 	}
 }
 
-// besides returns where a library lies that the loader does not find for the build; empty where it is nowhere.
+// besides returns the place of a library that the loader does not find for the build, or "" if it is nowhere.
 func besides(b *model.Build, library string) string {
 	i := slices.IndexFunc(b.Beside, func(file string) bool { return path.Base(file) == library })
 	if i < 0 {
@@ -92,8 +93,8 @@ func besides(b *model.Build, library string) string {
 	return b.Beside[i]
 }
 
-// withoutCollectives: JAX opens NCCL when a computation spans several GPUs, and not before. With one GPU it is a note:
-// that program runs.
+// withoutCollectives reports a missing NCCL for JAX, which opens it only when a computation spans several GPUs. With
+// one GPU it is a note, because the program runs.
 func withoutCollectives(m *model.Machine, b *model.Build, missing []string) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Note, Subject: b.Subject, Need: verdict.Some(missing), Evidence: b.EvidenceLost(missing),
 		Source: []string{
@@ -110,8 +111,9 @@ func withoutCollectives(m *model.Machine, b *model.Build, missing []string) verd
 	return f
 }
 
-// failsWithout returns what becomes of a build without some libraries. Those that are opened by name are felt when they
-// are used; those that are linked keep the build from starting. Whether it starts decides what else is broken (starts).
+// failsWithout describes what happens to a build without some libraries. Libraries that are opened by name fail when
+// they are used. Libraries that are linked keep the build from starting, and other rules depend on whether it starts
+// (starts).
 func failsWithout(b *model.Build, missing []string) string {
 	opened := func(prefix string) bool {
 		return !slices.ContainsFunc(missing, func(s string) bool { return !strings.HasPrefix(s, prefix) })
@@ -120,28 +122,28 @@ func failsWithout(b *model.Build, missing []string) string {
 	// libcudnn.so.9 is there and opens its parts when they are first used.
 	case opened("libcudnn_"):
 		return "convolutions and other functions of cuDNN fail"
-	// Its plugin does not load then, and JAX falls back with a warning of its own.
+	// The plugin does not load, and JAX falls back to the CPU with a warning of its own.
 	case b.Name == "jax":
 		return "it runs on the CPU"
 	case opened("libnvrtc"), opened("libnvJitLink") && b.Name != "torch": // whose libcusparse is linked to it
 		return "code that is compiled at run time fails"
-	// torch opens this library of its own at the first call that needs it.
+	// torch opens this library at the first call that needs it.
 	case opened("libtorch_cuda_linalg."):
 		return "solving equations on the GPU fails"
 	}
 	return doesNotStart(b)
 }
 
-// doesNotStart returns compared with failsWithout's answer, too (starts).
+// doesNotStart returns the sentence for a build that does not start. starts compares failsWithout's result with it.
 func doesNotStart(b *model.Build) string { return b.Name + " does not start" }
 
-// ownMissing returns the libraries among those missing that the build's own package brings.
+// ownMissing returns those of the missing libraries that belong to the build's own package.
 func ownMissing(b *model.Build, missing []string) []string {
 	return slices.DeleteFunc(slices.Clone(missing), func(s string) bool { return !b.OwnLibrary(s) })
 }
 
-// incomplete: files of the build's own package are gone, so an installation stopped half-way or somebody deleted them.
-// An error at rest, too: they are found nowhere else.
+// incomplete reports that files of the build's own package are gone: an installation was interrupted, or somebody
+// deleted them. It is an error also at rest, because no other package brings them.
 func incomplete(b *model.Build, lost []string) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: verdict.Some(lost), Evidence: b.EvidenceLost(lost),
 		Message: b.Name + " is incomplete: " + verdict.Some(lost) + verdict.Plural(len(lost), " is gone", " are gone"),
@@ -150,7 +152,7 @@ func incomplete(b *model.Build, lost []string) verdict.Finding {
 		f.Message = b.Name + " is damaged: " + b.LostWords(lost)
 	}
 	name := b.Name
-	// JAX's code for CUDA is two packages beside jaxlib; which one lost its file decides the pin.
+	// JAX's CUDA code is in two packages beside jaxlib. The pin depends on which of them lost its file.
 	if name == "jax" {
 		f.Message += ": it runs on the CPU"
 		part := map[bool]string{true: "pjrt", false: "plugin"}[lost[0] == "xla_cuda_plugin.so"]
@@ -172,16 +174,15 @@ func incomplete(b *model.Build, lost []string) verdict.Finding {
 	return f
 }
 
-// withLibraries installs what the build asks for beside it: pip and uv look at the requirements of what is there, too.
-// The release stays the same, so nothing that works is replaced.
+// withLibraries installs the packages that the build requires. pip and uv check the requirements of an installed
+// package, too. The release stays the same, so nothing that works is replaced.
 func withLibraries(b *model.Build) []verdict.Pin {
 	own := distribution(b)
 	return []verdict.Pin{{Package: own.Package, Version: own.Version, Why: "adds the CUDA libraries as wheels; keeps the driver",
 		Commands: pins.Install(b.Place(), pin.Install{Packages: []string{own.Spec()}})}}
 }
 
-// distribution returns the build's own one of the release that is installed, with the extra that asks for CUDA's
-// libraries.
+// distribution returns the build's own package in its installed release, with the extra that brings the CUDA libraries.
 func distribution(b *model.Build) pin.Package {
 	p := pin.Package{Package: b.Name, Version: b.Version}
 	if installed := b.Env.Package(b.Name); installed != nil {
@@ -196,8 +197,8 @@ func distribution(b *model.Build) pin.Package {
 	return p
 }
 
-// forcedPin writes the files of wheels again, where pip would say that they are installed already: all of them at once,
-// because each by itself leaves the rest as it is. --no-deps, or it would write every wheel below them again, too.
+// forcedPin writes the files of wheels that pip considers installed again, all with one command, because a command for
+// one wheel leaves the others as they are. It uses --no-deps so that their dependencies are not rewritten.
 func forcedPin(e *model.Environment, wheels ...pin.Package) []verdict.Pin {
 	install := pin.Install{NoDeps: true, Again: true}
 	for _, w := range wheels {
@@ -209,7 +210,7 @@ func forcedPin(e *model.Environment, wheels ...pin.Package) []verdict.Pin {
 		Commands: pins.Install(e, install)}}
 }
 
-// forcedPinFrom returns forcedPin of one wheel from an index.
+// forcedPinFrom is forcedPin for one wheel from an index.
 func forcedPinFrom(e *model.Environment, index string, wheel pin.Package) []verdict.Pin {
 	list := forcedPin(e, wheel)
 	list[0].Commands = pins.Install(e, pin.Install{Packages: []string{wheel.Spec()}, Index: index, NoDeps: true, Again: true})

@@ -9,7 +9,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// One command puts all lost wheels back: the first of several would leave the rest as it is.
+// One command reinstalls all lost wheels. A command for the first of several would leave the others as they are.
 func TestForcedPin(t *testing.T) {
 	pins := forcedPin(model.NewEnvironment(tables.Embedded(), &facts.Environment{}),
 		pin.Package{Package: "nvidia-cudnn-cu12", Version: "9.10.2.21"},

@@ -14,24 +14,25 @@ import (
 
 var migSource = []string{"https://docs.nvidia.com/datacenter/tesla/mig-user-guide/"}
 
-// lets reports whether a GPU lets programs in, as far as its mode tells: it is not cut without a part to run on, and not
-// closed. -1 is a parent that this process may not query: Slurm and Kubernetes give it only the MIG device.
+// lets reports whether a GPU admits programs, judging by its mode: it is not divided by MIG without a device to run on,
+// and not prohibited. -1 is a parent that this process may not query, because Slurm and Kubernetes gave it only the MIG
+// device.
 func lets(g facts.GPU) bool {
 	return !(g.MIG == "on" && g.Instances == 0) && g.Mode != "prohibited"
 }
 
-// someOpen reports whether some GPU lets programs in.
+// someOpen reports whether at least one GPU admits programs.
 func someOpen(m *model.Machine) bool { return slices.ContainsFunc(m.Listed(), lets) }
 
-// only returns the setting under which programs see only the GPUs that let them in.
+// only returns the setting that shows programs only the GPUs that admit them.
 func only(m *model.Machine) string {
 	return m.Showing(func(g model.GPU) bool {
 		return slices.ContainsFunc(m.Facts.GPUs, func(f facts.GPU) bool { return f.Bus == g.Bus && lets(f) })
 	})
 }
 
-// migDevices: a GPU that is cut and has no part to run on, a part whose nodes were not given, or more parts than one
-// process can use. An error where nothing else is left to run on.
+// migDevices reports a GPU in MIG mode that has no MIG device, MIG devices whose nodes were not given, and more MIG
+// devices than one process can use. It is an error if nothing else is left to run on.
 func migDevices(m *model.Machine) []*Result {
 	if !m.Here() || m.Facts.Driver.NVML.Status != "ok" {
 		return nil
@@ -71,8 +72,8 @@ func cutWithoutPart(m *model.Machine, g facts.GPU) verdict.Finding {
 	return f
 }
 
-// shutParts returns the nodes of a GPU's MIG devices that this process was not given or may not open; none where some
-// part's nodes are all there, for the others are somebody else's.
+// shutParts returns the nodes of a GPU's MIG devices that this process was not given or may not open. It returns none
+// if all nodes of one device are there, because the others then belong to somebody else.
 func shutParts(m *model.Machine, g facts.GPU) []string {
 	if g.MIG != "on" || g.Instances <= 0 || m.Facts.Container.OwnDevices == "" || !m.Looked("devices") {
 		return nil
@@ -100,8 +101,8 @@ func partNotGiven(m *model.Machine, g facts.GPU, shut []string) verdict.Finding 
 	return f
 }
 
-// severalParts: CUDA shows one process one MIG device (MIG user guide), so several ranks of one process list would meet
-// on the first.
+// severalParts reports several MIG devices for one process. CUDA shows a process only one (MIG user guide), so all
+// ranks of such a list would use the first.
 func severalParts(m *model.Machine) *verdict.Finding {
 	n := strings.Count(m.Facts.Variables["CUDA_VISIBLE_DEVICES"], "MIG-")
 	if n < 2 {
@@ -118,7 +119,7 @@ func severalParts(m *model.Machine) *verdict.Finding {
 	return &f
 }
 
-// partBesideWhole: beside a MIG device CUDA shows no whole GPU (MIG user guide).
+// partBesideWhole reports a whole GPU beside a MIG device. CUDA then shows no whole GPU (MIG user guide).
 func partBesideWhole(m *model.Machine) *verdict.Finding {
 	part := slices.ContainsFunc(m.Listed(), func(g facts.GPU) bool { return g.MIG == "on" && g.Instances > 0 })
 	whole := slices.ContainsFunc(m.Listed(), func(g facts.GPU) bool { return g.MIG == "off" })
@@ -131,8 +132,8 @@ func partBesideWhole(m *model.Machine) *verdict.Finding {
 		Steps:    []pin.Step{pin.Say("set CUDA_VISIBLE_DEVICES to the UUIDs of the whole GPUs where they are meant (`nvidia-smi -L` lists them)")}}
 }
 
-// computeMode: a GPU that lets no program in, or only through a daemon that has died. An administrator sets the mode on
-// purpose; an error where no GPU is left.
+// computeMode reports a GPU that admits no program, or only through a daemon that is not running. An administrator sets
+// the mode on purpose, so it is an error only if no GPU is left.
 func computeMode(m *model.Machine) []*Result {
 	if !m.Here() || m.Facts.Driver.NVML.Status != "ok" {
 		return nil
@@ -151,7 +152,7 @@ func computeMode(m *model.Machine) []*Result {
 			f.Severity = verdict.Error
 			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode PROHIBITED: no program can use it"
 			return oneFinding(f)
-		// Exclusive mode with MPS is a common set-up; it fails only once the daemon is gone.
+		// Exclusive mode with MPS is a common set-up. It fails only if the daemon is gone.
 		case g.Mode == "exclusive" && m.Facts.Devices.MPS == "dead":
 			f.Message = cmp.Or(g.Name, "a GPU") + " is in compute mode EXCLUSIVE, and the MPS daemon that shared it has died"
 			f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "MPS", Value: "dead", From: "nvidia-cuda-mps-control.pid"})
@@ -165,9 +166,9 @@ func computeMode(m *model.Machine) []*Result {
 	return holds("compute mode")
 }
 
-// gpuNotReady: a GPU that is whole and lets programs in, and that CUDA refuses all the same. With confidential computing
-// on, the GPUs take work once somebody has set them ready (error 802). A vGPU that needs a licence and has none slows
-// down, and CUDA may refuse it (error 102): a warning.
+// gpuNotReady reports a GPU that CUDA refuses although it is whole and admits programs. With confidential computing,
+// somebody must set the GPUs ready (error 802). A vGPU without its licence slows down, and CUDA may refuse it (error
+// 102): a warning.
 func gpuNotReady(m *model.Machine) []*Result {
 	if !m.Here() || m.Facts.Driver.NVML.Status != "ok" {
 		return nil
@@ -195,14 +196,14 @@ func gpuNotReady(m *model.Machine) []*Result {
 	return nil
 }
 
-// startSpace is an address space, in bytes, in which nothing runs: libcuda maps 8.06 GiB when it starts, and 4 GiB at
-// 0x200000000, by a trace of cuInit of driver 580.159.04. With it and an H200 cuInit failed with 12 GiB, the context with
-// 13 and each kernel with 16; torch ran with 18.
+// startSpace is an address-space limit in bytes with which nothing runs. libcuda maps 8.06 GiB when it starts, and 4
+// GiB at 0x200000000 (a trace of cuInit with driver 580.159.04). With that driver and an H200, cuInit failed at 12 GiB,
+// creating a context at 13 and each kernel at 16; torch ran at 18.
 const startSpace = 16<<30 + 1
 
-// processLimits: CUDA reserves address space when it starts and for all memory of its GPUs, and names its threads; a
-// limit of the process stops it. Warnings: the program that runs later may have other limits than this one, and what it
-// needs differs: there NCCL failed up to 256 GiB.
+// processLimits reports limits of the process that stop CUDA. CUDA reserves address space when it starts and for all
+// memory of its GPUs, and it names its threads. These are warnings, because the program that runs later may have other
+// limits and other needs: NCCL failed with up to 256 GiB.
 func processLimits(m *model.Machine) []*Result {
 	if !m.Here() || len(m.GPUs) == 0 {
 		return nil
@@ -223,7 +224,7 @@ func processLimits(m *model.Machine) []*Result {
 	return nil
 }
 
-// spaceTooSmall returns what a limit of the address space (RLIMIT_AS, ulimit -v) stops.
+// spaceTooSmall describes what a limit of the address space (RLIMIT_AS, ulimit -v) stops.
 func spaceTooSmall(m *model.Machine) *verdict.Finding {
 	space := m.Facts.Devices.AddressSpace
 	if space <= 0 || space >= max(startSpace, 2*largestMemory(m)) {
@@ -241,7 +242,7 @@ func spaceTooSmall(m *model.Machine) *verdict.Finding {
 		Source: []string{"https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-virtual-address-space"}}
 }
 
-// inGiB returns a size in words; what is below one GiB is in MiB.
+// inGiB formats a size in bytes, in MiB if it is below one GiB.
 func inGiB(bytes int64) string {
 	if bytes < 1<<30 {
 		return fmt.Sprintf("%d MiB", bytes>>20)
@@ -249,7 +250,7 @@ func inGiB(bytes int64) string {
 	return fmt.Sprintf("%d GiB", bytes>>30)
 }
 
-// largestMemory returns the memory of the largest GPU here, in bytes; 0 where none is known.
+// largestMemory returns the memory of the largest GPU here, in bytes, or 0 if none is known.
 func largestMemory(m *model.Machine) int64 {
 	var most uint64
 	for _, g := range m.Facts.GPUs {

@@ -15,9 +15,9 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// moduleMissing: the driver is installed, but not for the kernel that boots: DKMS failed, mostly because the kernel's
-// headers are not installed. An image like that fails on every machine that is started from it: an error. A driver that
-// runs came from somewhere.
+// moduleMissing reports a driver that is installed, but not for the kernel that boots. DKMS failed, usually because the
+// kernel's headers are not installed. Every machine started from such an image fails: an error. A driver that is
+// running has a module.
 func moduleMissing(m *model.Machine) []*Result {
 	kernel, from := m.BootKernel()
 	running := m.Facts.Driver.Version != "" || m.Facts.Driver.NVML.Status == "ok"
@@ -27,8 +27,8 @@ func moduleMissing(m *model.Machine) []*Result {
 	if failed := m.ProbeFailure("driver-modules"); failed != "" && m.ModuleOf(kernel) == nil {
 		return unknown("driver", verdict.Statement(failed))
 	}
-	// Images that install the module at boot have none on disk, and are healthy.
-	// EKS AMIs keep built modules in /var/lib/dkms-archive; akmods and driver containers bring theirs at boot.
+	// Images that install the module at boot have none on disk and are healthy. EKS AMIs keep built modules in
+	// /var/lib/dkms-archive; akmods and driver containers bring theirs at boot.
 	if m.ModuleOf(kernel) != nil || len(m.Facts.Machine.Installers) > 0 {
 		return append(holds("driver"), otherKernels(m, kernel)...)
 	}
@@ -47,8 +47,8 @@ func moduleMissing(m *model.Machine) []*Result {
 		Source:   []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}})
 }
 
-// builtAtBoot warns of an image whose module is built when its kernel first boots: every machine that is started from it
-// compiles for minutes before it has a driver.
+// builtAtBoot warns of an image whose module is built at the first boot. Every machine started from it compiles for
+// minutes before it has a driver.
 func builtAtBoot(m *model.Machine, kernel, from string) verdict.Finding {
 	dkms := m.Facts.Machine.DKMS
 	return verdict.Finding{Severity: verdict.Warning, Subject: "driver",
@@ -60,15 +60,15 @@ func builtAtBoot(m *model.Machine, kernel, from string) verdict.Finding {
 		Source: []string{"https://github.com/dkms-project/dkms/blob/main/dkms.8.in"}}
 }
 
-// buildsAtBoot reports whether DKMS will build the module when a kernel boots: it has the source, this kernel's headers, a
-// compiler and make, nothing failed before, and its service is enabled.
+// buildsAtBoot reports whether DKMS will build the module when a kernel boots: it has the source, this kernel's
+// headers, a compiler and make, its service is enabled, and no earlier build failed.
 func buildsAtBoot(m *model.Machine, kernel string) bool {
 	dkms := m.Facts.Machine.DKMS
 	return dkms != nil && dkms.Service != "" && lacksForBuild(m, kernel) == "" && !buildFailed(m, kernel)
 }
 
-// hasSource reports whether DKMS has the driver's source, of one release if one is named. Without it DKMS builds nothing. It
-// is assumed of facts that do not tell, and of a machine where a build failed.
+// hasSource reports whether DKMS has the driver's source, of one release if release is given. DKMS builds nothing
+// without it. hasSource returns true if the facts do not say, and if a build failed.
 func hasSource(m *model.Machine, release string) bool {
 	dkms := m.Facts.Machine.DKMS
 	if dkms == nil {
@@ -77,8 +77,8 @@ func hasSource(m *model.Machine, release string) bool {
 	return release == "" || slices.Contains(dkms.Sources, release)
 }
 
-// lacksForBuild returns what DKMS lacks to build the module of a kernel, "" if it lacks nothing or it is not known that
-// DKMS would build it.
+// lacksForBuild returns what DKMS lacks to build the module for a kernel. It returns "" if nothing is missing or it is
+// not known that DKMS would build it.
 func lacksForBuild(m *model.Machine, kernel string) string {
 	dkms := m.Facts.Machine.DKMS
 	switch {
@@ -94,8 +94,8 @@ func lacksForBuild(m *model.Machine, kernel string) string {
 	return ""
 }
 
-// installedForGPU reports whether a driver is installed here for a GPU that is here or asked for. At rest a module for
-// some kernel says so too; libraries without a module may be there for building.
+// installedForGPU reports whether a driver is installed for a GPU that is here or requested. At rest, a module for any
+// kernel proves it. Libraries without a module may only be there for compiling.
 func installedForGPU(m *model.Machine) bool {
 	if len(m.Facts.Driver.Modules) > 0 {
 		return len(m.GPUs) > 0 || m.Facts.System.Rest
@@ -103,13 +103,13 @@ func installedForGPU(m *model.Machine) bool {
 	return len(m.GPUs) > 0 && len(m.Facts.Driver.Libraries) > 0
 }
 
-// buildFailed reports whether DKMS tried to build the module of a kernel and could not.
+// buildFailed reports whether DKMS tried to build the module for a kernel and failed.
 func buildFailed(m *model.Machine, kernel string) bool {
 	machine := m.Facts.Machine
 	return machine.MakeError != "" && (machine.MakeKernel == "" || machine.MakeKernel == kernel)
 }
 
-// whyNotBuilt returns why DKMS did not or cannot build the module of a kernel, for the end of a sentence.
+// whyNotBuilt returns why DKMS did not or cannot build the module for a kernel, as the end of a sentence.
 func whyNotBuilt(m *model.Machine, kernel string) string {
 	lack := lacksForBuild(m, kernel)
 	switch {
@@ -123,12 +123,12 @@ func whyNotBuilt(m *model.Machine, kernel string) string {
 	return ""
 }
 
-// evidenceBuild returns what stopped DKMS.
+// evidenceBuild returns the evidence of what stopped DKMS.
 func evidenceBuild(m *model.Machine) verdict.Evidence {
 	return verdict.Evidence{Fact: "DKMS", Value: m.Facts.Machine.MakeError, From: m.Facts.Machine.MakeLog}
 }
 
-// moduleEvidence lists the modules of all kernels: one of another kernel tells what to boot in the meantime.
+// moduleEvidence lists the modules of all kernels. A kernel that has one can be booted in the meantime.
 func moduleEvidence(m *model.Machine) []verdict.Evidence {
 	var list []verdict.Evidence
 	for _, d := range m.Facts.Driver.Modules {
@@ -141,7 +141,7 @@ func moduleEvidence(m *model.Machine) []verdict.Evidence {
 	return list
 }
 
-// moduleSteps builds or installs the module, or boots what has one.
+// moduleSteps returns the steps that build or install the module, or that boot a kernel with one.
 func moduleSteps(m *model.Machine, kernel string) []pin.Step {
 	steps := buildSteps(m, kernel)
 	if i := slices.IndexFunc(m.Facts.Driver.Modules, func(d facts.Module) bool {
@@ -153,7 +153,8 @@ func moduleSteps(m *model.Machine, kernel string) []pin.Step {
 	return steps
 }
 
-// buildSteps build the module of a kernel where DKMS has its source, and else install it.
+// buildSteps returns the steps that build the module for a kernel if DKMS has its source, and that install it
+// otherwise.
 func buildSteps(m *model.Machine, kernel string) []pin.Step {
 	s := pins.HostSystem(m)
 	running, _ := m.BootKernel()
@@ -170,7 +171,7 @@ func buildSteps(m *model.Machine, kernel string) []pin.Step {
 		}
 		return []pin.Step{pin.Say("install the package that has the driver's module for kernel " + pin.Word(kernel) + "; DKMS does not have its source")}
 	}
-	// DKMS builds against the headers of exactly this kernel.
+	// DKMS builds with the headers of exactly this kernel.
 	build := pin.Run(thenLoad(s.AsRoot("dkms", "autoinstall", "-k", kernel))).Explained("builds the module")
 	steps := append(buildNeeds(m, kernel), build)
 	if log := m.Facts.Machine.MakeLog; log != "" {
@@ -182,8 +183,8 @@ func buildSteps(m *model.Machine, kernel string) []pin.Step {
 	return steps
 }
 
-// buildNeeds install what DKMS lacks to build the module of a kernel: its headers, unless they are there, and a compiler,
-// if there is none.
+// buildNeeds returns the steps that install what DKMS lacks to build the module for a kernel: headers, compiler, or
+// both.
 func buildNeeds(m *model.Machine, kernel string) []pin.Step {
 	s := pins.HostSystem(m)
 	dkms := m.Facts.Machine.DKMS
@@ -205,9 +206,9 @@ func buildNeeds(m *model.Machine, kernel string) []pin.Step {
 	return steps
 }
 
-// prebuiltModule returns Ubuntu's package of the driver's module for one kernel, made and signed by Ubuntu
-// (https://documentation.ubuntu.com/server/how-to/graphics/install-nvidia-drivers/); empty elsewhere, and where the
-// driver's packages do not tell which it is.
+// prebuiltModule returns Ubuntu's package with the driver's module for one kernel, built and signed by Ubuntu
+// (https://documentation.ubuntu.com/server/how-to/graphics/install-nvidia-drivers/). It returns "" on other systems,
+// and if the driver's packages do not show which one it is.
 func prebuiltModule(m *model.Machine, kernel string) string {
 	if pins.HostSystem(m).Family != "ubuntu" {
 		return ""
@@ -220,11 +221,11 @@ func prebuiltModule(m *model.Machine, kernel string) string {
 	return ""
 }
 
-// ubuntuDriver matches Ubuntu's package of a driver, with its branch and kind: "580-server-open".
+// ubuntuDriver matches Ubuntu's package name of a driver and captures its branch and kind: "580-server-open".
 var ubuntuDriver = lazyregexp.New(`^nvidia-(?:driver|headless|headless-no-dkms)-(\d+(?:-server)?(?:-open)?)$`)
 
-// otherKernels notes installed kernels that could be booted one day and have no module. A note: the boot loader's
-// default is what starts, and old kernels stay installed on healthy machines.
+// otherKernels notes installed kernels without a module. It is a note, because the boot loader's default is what
+// starts, and old kernels stay installed on healthy machines.
 func otherKernels(m *model.Machine, boot string) []*Result {
 	if len(m.Facts.Machine.Installers) > 0 {
 		return nil
@@ -248,7 +249,7 @@ func otherKernels(m *model.Machine, boot string) []*Result {
 		Steps:    beforeBoot(m, without[0])})
 }
 
-// beforeBoot gives a kernel the module before it boots one day.
+// beforeBoot returns the steps that give a kernel its module before it is booted.
 func beforeBoot(m *model.Machine, kernel string) []pin.Step {
 	if hasSource(m, "") {
 		return []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("dkms", "autoinstall", "-k", kernel)).Explained("before such a kernel boots")}
@@ -256,8 +257,8 @@ func beforeBoot(m *model.Machine, kernel string) []pin.Step {
 	return buildSteps(m, kernel)
 }
 
-// nextKernel says that the boot loader's default is another kernel than the running one and has no module: the driver is
-// gone after the next boot. It is a warning if DKMS is to build it and cannot, before the build fails.
+// nextKernel reports that the boot loader's default kernel is not the running one and has no module, so the driver is
+// gone after the next boot. It is a warning if DKMS should build the module but cannot.
 func nextKernel(m *model.Machine, next string) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Note, Subject: "driver",
 		Message:  "the kernel that boots next, " + next + ", has no NVIDIA module",
@@ -272,14 +273,14 @@ func nextKernel(m *model.Machine, next string) verdict.Finding {
 	return f
 }
 
-// nouveauLoaded: the open drivers hold a GPU that CUDA is wanted on. An error, with the driver to install where there
-// is none: driver-missing stays silent about the same GPU.
+// nouveauLoaded reports that an open driver holds a GPU that CUDA should use. It is an error. If no NVIDIA driver is
+// installed, it says which to install; driver-missing then stays silent about the same GPU.
 func nouveauLoaded(m *model.Machine) []*Result {
-	// nouveau drives a desktop's screen; it is a fault only where CUDA is wanted on that GPU.
+	// nouveau drives a desktop's screen. It is a fault only if CUDA should use that GPU.
 	if !m.Host() || m.Target.Driver != "" || m.Facts.System.Rest || m.Target.Instance != "" || !m.WantsGPU() {
 		return nil
 	}
-	// A GPU has one kernel driver: the NVIDIA module cannot take what nouveau or nova holds.
+	// A GPU has one kernel driver, so the NVIDIA module cannot take a GPU that nouveau or nova holds.
 	var held []facts.GPU
 	nvidia := false
 	for _, g := range m.Facts.GPUs {
@@ -297,12 +298,12 @@ func nouveauLoaded(m *model.Machine) []*Result {
 			From: "/sys/bus/pci"}},
 		Steps:  withoutNouveau(m, held[0].Bound),
 		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
-	// The NVIDIA driver runs, so a GPU of another driver may be the screen's.
+	// The NVIDIA driver runs, so a GPU with another driver may be the screen's.
 	if nvidia {
 		f.Severity = verdict.Note
 	} else if len(m.Facts.Driver.Modules)+len(m.Facts.Driver.Libraries) == 0 && m.ProbeFailure("driver-modules") == "" {
 		f.Message += ", and NVIDIA's driver is not installed"
-		// The driver's packages keep nouveau from being loaded themselves.
+		// The driver's packages themselves keep nouveau from loading.
 		if f.Pins = pins.DriverPins(m, version.Number{}); len(f.Pins) > 0 && len(f.Pins[0].Commands) > 0 {
 			f.Steps = nil
 		}
@@ -310,7 +311,7 @@ func nouveauLoaded(m *model.Machine) []*Result {
 	return oneFinding(f)
 }
 
-// withoutNouveau keeps another driver's module from being loaded at boot: modprobe.d(5).
+// withoutNouveau returns the step that keeps another driver's module from loading at boot: modprobe.d(5).
 func withoutNouveau(m *model.Machine, module string) []pin.Step {
 	s := pins.HostSystem(m)
 	steps := []pin.Step{pin.Run(s.Write("blacklist "+module, "/etc/modprobe.d/blacklist-"+module+".conf"))}
@@ -320,14 +321,14 @@ func withoutNouveau(m *model.Machine, module string) []pin.Step {
 	return append(steps, pin.Say("make the initramfs again"), pin.Run(s.AsRoot("reboot")))
 }
 
-// flavour returns the kernel module's that runs or, at rest, will be loaded; empty when it is not known, or chosen at
-// boot.
+// flavour returns the flavour, open or proprietary, of the kernel module that runs or, at rest, will be loaded. It is
+// "" if unknown or chosen at boot.
 func flavour(m *model.Machine) (flavour, from string) {
 	// A version does not say which flavour of it is meant.
 	if m.Target.Driver != "" {
 		return "", ""
 	}
-	// A module that runs proves its flavour; what is on disk may be for the next boot.
+	// A running module proves its flavour. The one on disk may be for the next boot.
 	if m.Facts.Driver.Module != "" && m.Target.Instance == "" {
 		return m.Facts.Driver.Module, m.Facts.Driver.From
 	}
@@ -335,27 +336,27 @@ func flavour(m *model.Machine) (flavour, from string) {
 	if !m.Facts.System.Rest || len(m.Facts.Machine.Installers) > 0 {
 		return "", ""
 	}
-	// The licence in the module on disk tells its flavour.
+	// The licence in the module on disk shows its flavour.
 	if module := m.BootModule(); module != nil {
 		return module.Flavour, module.Path
 	}
 	return "", ""
 }
 
-// openRequired: Blackwell and Grace Hopper have no proprietary module (open-gpu-kernel-modules issue 872); Turing to
-// Hopper run with both.
+// openRequired reports a proprietary module with a GPU that needs the open one. Blackwell and Grace Hopper have no
+// proprietary module (open-gpu-kernel-modules issue 872); Turing to Hopper run with both.
 func openRequired(m *model.Machine) []*Result {
 	return flavourAgainstGPUs(m, "proprietary", "required", "open")
 }
 
-// openUnsupported: GPUs before Turing have no GSP, which the open module needs. R580 is the last branch that drives
-// them; R615 ships the open module only.
+// openUnsupported reports an open module with a GPU older than Turing, which lacks the GSP that the open module needs.
+// R580 is the last branch for these GPUs, and R615 has only the open module.
 func openUnsupported(m *model.Machine) []*Result {
 	return flavourAgainstGPUs(m, "open", "unsupported", "proprietary")
 }
 
-// flavourAgainstGPUs: the module is of one flavour and the GPU's row asks for the other. The module loads and refuses
-// the GPU: an error. In a container the host decides.
+// flavourAgainstGPUs compares the module's flavour with the one in the GPU's row. A module of the wrong flavour loads
+// and refuses the GPU: an error. In a container the host decides.
 func flavourAgainstGPUs(m *model.Machine, kindOfModule, row, need string) []*Result {
 	have, from := flavour(m)
 	if !m.Host() || have == "" || len(m.Present) == 0 {
@@ -386,9 +387,9 @@ func flavourAgainstGPUs(m *model.Machine, kindOfModule, row, need string) []*Res
 	return oneFinding(f)
 }
 
-// gspFirmware: the open module runs on the GPU's system processor, whose firmware it loads from disk. A driver that
-// answers has it. The firmware must be of exactly the module's version, and no GPU starts without it: an error. The
-// proprietary module can work without.
+// gspFirmware reports missing GSP firmware. The open module runs parts of the driver on the GPU's system processor
+// (GSP) and loads its firmware from disk. The firmware must have exactly the module's version, and no GPU starts
+// without it: an error. The proprietary module can work without. A driver that answers has its firmware.
 func gspFirmware(m *model.Machine) []*Result {
 	flavour, from := flavour(m)
 	answers := m.DriverAnswers()
@@ -396,11 +397,11 @@ func gspFirmware(m *model.Machine) []*Result {
 	if !m.Host() || m.Target.Driver != "" || flavour != "open" || answers || len(m.GPUs) == 0 && !m.Facts.System.Rest {
 		return nil
 	}
-	// Where nobody asked the GPU, it may have its firmware from a place that is not listed.
+	// If nobody asked the GPU, it may have loaded firmware from a place that is not listed.
 	if failed := m.ProbeFailure("nvml"); failed != "" && m.Facts.Driver.NVML.Status == "" && !m.Facts.System.Rest {
 		return unknown("driver", verdict.Question("whether the GPU answers: "+failed))
 	}
-	// Facts of an older form do not list firmware: nothing found is not nothing there.
+	// Facts of an older schema do not list firmware, so an empty list proves nothing.
 	if !m.Looked("firmware") {
 		return unknown("driver", verdict.Question("which GSP firmware is on disk"))
 	}
@@ -409,14 +410,14 @@ func gspFirmware(m *model.Machine) []*Result {
 		Source:   []string{"https://download.nvidia.com/XFree86/Linux-x86_64/580.65.06/README/gsp.html"}}
 	want := m.Driver().Version.String()
 	switch {
-	// The firmware of another release is refused, so only this one counts.
+	// Firmware of another release is refused, so only this one counts.
 	case want != "" && !slices.Contains(m.Facts.Machine.Firmware, want):
 		f.Message = "the GSP firmware of driver " + want + " is not on disk, and the open kernel module needs it"
 		f.Need = "/lib/firmware/nvidia/" + want + "/gsp_*.bin"
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "firmware on disk", Value: strings.Join(m.Facts.Machine.Firmware, " "),
 			From: "/lib/firmware/nvidia"})
 		f.Steps = firmwareSteps(m, want)
-	// The open module reads the option and goes on with the GSP, so it is a misunderstanding, not a fault.
+	// The open module reads this option and uses the GSP anyway. It is a misunderstanding, not a fault.
 	case m.Facts.Machine.GSPOff != "":
 		f.Severity = verdict.Note
 		f.Message, f.Need = "NVreg_EnableGpuFirmware=0 has no effect on the open kernel module, which always uses the GSP",
@@ -432,8 +433,8 @@ func gspFirmware(m *model.Machine) []*Result {
 	return oneFinding(f)
 }
 
-// firmwareSteps install the firmware of one release: a package of its own in Ubuntu's archive
-// (https://packages.ubuntu.com/noble-updates/nvidia-firmware-580-server-580.95.05 and its neighbours).
+// firmwareSteps returns the steps that install the firmware of one release. Ubuntu's archive has it as a separate
+// package (https://packages.ubuntu.com/noble-updates/nvidia-firmware-580-server-580.95.05 and its neighbours).
 func firmwareSteps(m *model.Machine, release string) []pin.Step {
 	s := pins.HostSystem(m)
 	reboot := pin.Run(s.AsRoot("reboot"))
@@ -447,9 +448,9 @@ func firmwareSteps(m *model.Machine, release string) []pin.Step {
 	return []pin.Step{pin.Say("install the driver's firmware of the same release, " + pin.Quoted(release)), reboot}
 }
 
-// vgpuDriver: a fraction of a GPU is driven only by NVIDIA's vGPU guest driver. What a version says of that driver
-// holds wherever the tool runs; what is on the disk, on hosts only. The data-centre driver for a whole L4 finds no
-// device on g6f and gr6f: an error.
+// vgpuDriver reports a fraction of a GPU without NVIDIA's vGPU guest driver, which alone drives it. The data-centre
+// driver for a whole L4 finds no device on g6f and gr6f: an error. Conclusions from a version hold everywhere;
+// conclusions from files on disk hold only on hosts.
 func vgpuDriver(m *model.Machine) []*Result {
 	named := m.Target.Driver != ""
 	switch {
@@ -457,8 +458,8 @@ func vgpuDriver(m *model.Machine) []*Result {
 		return nil
 	case !named && m.Target.Instance == "" && m.Facts.Driver.NVML.Status == "ok" && len(m.GPUs) > 0:
 		return holds("driver")
-	// NVIDIA publishes GRID drivers of some branches only.
-	// AWS's EKS image went back from 575 to 570 for g6f (amazon-eks-ami pull 2346).
+	// NVIDIA publishes GRID drivers only for some branches. AWS's EKS image returned from 575 to 570 for g6f
+	// (amazon-eks-ami pull 2346).
 	case m.Tables.NoVGPU(m.Driver().Version):
 		return oneFinding(needsGRID(m, fmt.Sprintf("NVIDIA has none in branch %d", m.Driver().Version.Major())))
 	case !named && lacksGRID(m):
@@ -473,21 +474,21 @@ func vgpuDriver(m *model.Machine) []*Result {
 	return unknown("driver", verdict.Question("whether the driver is NVIDIA's vGPU guest driver (GRID)"))
 }
 
-// lacksGRID reports whether a driver is there without what only the GRID driver brings, and nothing chooses its module
-// at boot.
+// lacksGRID reports whether a driver is installed without the files that only the GRID driver has, and nothing chooses
+// its module at boot.
 func lacksGRID(m *model.Machine) bool {
 	return m.Facts.Machine.GRID == "" && m.Looked("grid") && m.Driver().Version.Known() && len(m.Facts.Machine.Installers) == 0
 }
 
-// oldGRID warns of a driver that is older than the first that AWS supports: others of its branch may do.
-// 570.172.08 was seen working on gr6f (amazon-eks-ami issue 2443); no source says that an older one fails.
+// oldGRID warns of a driver that is older than the first one that AWS supports. Others of its branch may work:
+// 570.172.08 was seen working on gr6f (amazon-eks-ami issue 2443), and no source says that an older one fails.
 func oldGRID(m *model.Machine) verdict.Finding {
 	f := needsGRID(m, fmt.Sprintf("AWS asks for %s or newer", m.Instance.FirstBranch))
 	f.Severity, f.Need = verdict.Warning, fmt.Sprintf("GRID driver >= %s", m.Instance.FirstBranch)
 	return f
 }
 
-// namedGRID says what a version does not: which of NVIDIA's drivers of this version it is.
+// namedGRID says that a version does not show which of NVIDIA's drivers it is.
 func namedGRID(m *model.Machine) verdict.Finding {
 	f := needsGRID(m, fmt.Sprintf("only the GRID build of driver %s works, and the version does not show which build this is", m.Driver().Version))
 	f.Severity = verdict.Note
@@ -495,7 +496,7 @@ func namedGRID(m *model.Machine) verdict.Finding {
 	return f
 }
 
-// needsGRID says that an instance type with a fraction of a GPU has another driver.
+// needsGRID says that an instance type with a fraction of a GPU needs the GRID driver.
 func needsGRID(m *model.Machine, but string) verdict.Finding {
 	return verdict.Finding{
 		Severity: verdict.Error,

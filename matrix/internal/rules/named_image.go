@@ -11,8 +11,8 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// baseCode: CUDA's own libraries and compiler in an image, where they no longer serve a GPU. What else runs in the
-// image is not known.
+// baseCode reports an image whose own CUDA libraries and compiler no longer support a GPU. What else runs in the image
+// is unknown.
 func baseCode(m *model.Machine, b *model.Build) []*Result {
 	for _, g := range m.GPUs {
 		if g.Chip != nil && g.Chip.LastCUDA.Known() && g.Chip.LastCUDA.LessShort(b.CUDANumber) {
@@ -22,8 +22,8 @@ func baseCode(m *model.Machine, b *model.Build) []*Result {
 	return nil
 }
 
-// imageRequirements returns what the images of a file say of the driver, as containerRequirements reads it in one that
-// runs.
+// imageRequirements returns the driver requirements of the images in a file, judged as containerRequirements judges a
+// running image.
 func imageRequirements(m *model.Machine) []*Result {
 	var results []*Result
 	for _, n := range m.Requested {
@@ -38,7 +38,7 @@ func imageRequirements(m *model.Machine) []*Result {
 	return results
 }
 
-// refusedImage reports whether the image's CUDA is above the driver's reach, which driver-too-old has said.
+// refusedImage reports whether the image's CUDA needs a newer driver, which driver-too-old already reports.
 func refusedImage(m *model.Machine, n *model.Requested) bool {
 	return slices.ContainsFunc(m.Builds, func(b *model.Build) bool {
 		if b.Named != n {
@@ -49,7 +49,7 @@ func refusedImage(m *model.Machine, n *model.Requested) bool {
 	})
 }
 
-// requirement is one NVIDIA_REQUIRE_* with what it is held against: for each GPU the properties that it may have.
+// requirement is one NVIDIA_REQUIRE_* variable, with the properties of each GPU that it is compared with.
 type requirement struct {
 	name, text, from string
 	source           []string
@@ -57,7 +57,7 @@ type requirement struct {
 	of               [][]version.Properties
 }
 
-// judge compares one variable with every GPU. err is why expression could not be parsed.
+// judge compares one variable with every GPU. It returns an error if expression cannot be parsed.
 func (r requirement) judge(m *model.Machine, expression version.Requirement, err error) []*Result {
 	if err != nil {
 		return unknown(r.name, verdict.Statement("an expression that can be read: "+err.Error()))

@@ -14,7 +14,7 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// openSteps returns what to install so that a package finds the libraries that it opens.
+// openSteps returns the steps after which a package finds the libraries that it opens.
 func openSteps(m *model.Machine, b *model.Build) []pin.Step {
 	steps := releaseSteps(m, b)
 	if b.Name == "ctranslate2" {
@@ -30,8 +30,8 @@ func openSteps(m *model.Machine, b *model.Build) []pin.Step {
 	return steps
 }
 
-// releaseSteps name a release that takes the libraries of the framework beside it, else one that brings its own. Those
-// of another CUDA than the framework's stay apart: their cuDNN would be written over the framework's.
+// releaseSteps names a release that uses the libraries of the framework beside it, otherwise one that brings its own.
+// Libraries for another CUDA than the framework's must stay apart: their cuDNN would overwrite the framework's.
 func releaseSteps(m *model.Machine, b *model.Build) []pin.Step {
 	framework := m.FrameworkOf(b)
 	own := releaseFor(m, b, func(e tables.Extension) bool { return fitsDriver(m, e) })
@@ -52,23 +52,23 @@ func releaseSteps(m *model.Machine, b *model.Build) []pin.Step {
 	return steps
 }
 
-// fitsDriver reports whether the driver runs what a release is built for.
+// fitsDriver reports whether the driver runs the CUDA that a release is built for.
 func fitsDriver(m *model.Machine, e tables.Extension) bool { return m.Reached(e.Family()) }
 
-// lends reports whether a framework is of another CUDA than the package, and that its own libraries are there.
+// lends reports whether a framework has another CUDA than the package and has its own libraries.
 func lends(b *model.Build, to *model.Build) bool {
 	lost := func(name string) bool { return strings.HasPrefix(name, "lib") }
 	return b.CUDANumber.Major() != to.CUDANumber.Major() && b.Looked && !slices.ContainsFunc(b.Missing, lost)
 }
 
-// sharesWith reports whether a release needs the libraries that a framework has: of the same CUDA, and, where both are
-// known, of the same cuDNN.
+// sharesWith reports whether a release can use a framework's libraries: they have the same CUDA and, if both are known,
+// the same cuDNN.
 func sharesWith(b *model.Build, e tables.Extension) bool {
 	cudnn := !e.CuDNN.Known() || !b.CuDNNNumber.Known() || e.CuDNN.Major() == b.CuDNNNumber.Major()
 	return cudnn && e.Family().Major() == b.CUDANumber.Major()
 }
 
-// releaseFor returns the package's own release where that will do, else the newest, of the same CUDA if one is.
+// releaseFor returns the package's own release if it fits, otherwise the newest one, for the same CUDA if possible.
 func releaseFor(m *model.Machine, b *model.Build, fits func(tables.Extension) bool) *tables.Extension {
 	var list []tables.Extension
 	for _, e := range slices.Backward(tables.Rows[tables.Extension](m.Tables)) {
@@ -88,8 +88,7 @@ func releaseFor(m *model.Machine, b *model.Build, fits func(tables.Extension) bo
 	return nil
 }
 
-// change returns the steps that put a release in the place of the one that is there, with its extras that bring
-// libraries.
+// change returns the steps that replace the installed release by another, with the extras that bring its libraries.
 func change(b *model.Build, e *tables.Extension, extras bool, at pin.Place) []pin.Step {
 	if e == nil {
 		return nil
@@ -115,8 +114,8 @@ func change(b *model.Build, e *tables.Extension, extras bool, at pin.Place) []pi
 	return []pin.Step{pin.Run(command)}
 }
 
-// wheelSteps install the wheels with what CTranslate2 opens, which has no extra and looks into none. A framework's
-// cuDNN stays as it is.
+// wheelSteps installs the wheels with the libraries that CTranslate2 opens. CTranslate2 has no extra for them and does
+// not search the wheels. A framework's cuDNN stays unchanged.
 func wheelSteps(m *model.Machine, b *model.Build) []pin.Step {
 	var wheels, dirs []string
 	for _, library := range b.Missing {
@@ -141,8 +140,8 @@ func wheelSteps(m *model.Machine, b *model.Build) []pin.Step {
 	return []pin.Step{command, pin.Run("export LD_LIBRARY_PATH=" + model.PutFirst(strings.Join(dirs, ":"))).Explained("before the program starts")}
 }
 
-// loader returns what loads libraries before a package needs them: the loader then finds them by soname, wherever they
-// lie.
+// loader returns the code that loads libraries before a package needs them. The loader then finds them by soname,
+// wherever they are.
 func loader(b *model.Build) string {
 	if b.Name == "onnxruntime-gpu" {
 		return "onnxruntime.preload_dlls() or `import torch`"
@@ -150,8 +149,8 @@ func loader(b *model.Build) string {
 	return "`import torch`"
 }
 
-// withoutOpened: the libraries are in no place that anything could lead to. The severity is the package's: whether it
-// raises, or goes on without the GPU (Without).
+// withoutOpened reports libraries that are nowhere on this system. The severity depends on whether the package raises
+// an error or continues without the GPU (Without).
 func withoutOpened(m *model.Machine, b *model.Build) verdict.Finding {
 	severity, fails, source := b.Without(b.Missing)
 	f := verdict.Finding{Severity: severity, Subject: b.Subject, Need: strings.Join(b.Missing, ", "), Source: []string{source},
@@ -161,7 +160,7 @@ func withoutOpened(m *model.Machine, b *model.Build) verdict.Finding {
 	if len(b.CannotLoad(b.Missing)) > 0 {
 		f.Message = b.LostWords(b.Missing) + ": " + b.Name + " " + fails
 	}
-	// All their wheels are installed and only files are gone: putting the files back is enough.
+	// All wheels are installed and only files are gone, so putting the files back is enough.
 	if whole := !slices.ContainsFunc(b.Missing, func(s string) bool { return b.Installed(s) == nil }); whole {
 		f.Steps = nil
 		putBack(b, &f, b.Missing)
@@ -173,14 +172,14 @@ func withoutOpened(m *model.Machine, b *model.Build) verdict.Finding {
 		f.Evidence = append(f.Evidence, framework.Evidence()...)
 	}
 	switch {
-	// faster-whisper uses nothing of it but what needs these libraries.
+	// Every part of CTranslate2 that faster-whisper uses needs these libraries.
 	case b.Name == "ctranslate2" && b.PartOf == "faster-whisper":
 		f.Severity = verdict.Error
 		f.Message += "; faster-whisper, with which it was installed, uses nothing else of it"
 		if steps := whisperSteps(m, b); len(steps) > 0 {
 			f.Steps, f.Pins = steps, nil
 		}
-	// As CuPy, which an extra of Ray installs beside vLLM: nobody here asked for it.
+	// An example is CuPy, which an extra of Ray installs beside vLLM although nobody asked for it.
 	case framework != nil && b.PartOf != "":
 		f.Severity = verdict.Note
 		f.Message += "; it was installed with " + b.PartOf + ", whose parts that need it fail"
@@ -188,9 +187,9 @@ func withoutOpened(m *model.Machine, b *model.Build) verdict.Finding {
 	return f
 }
 
-// whisperSteps names the CTranslate2 whose libraries are there or can be installed beside the torch that is there: 4.4.0
-// opens cuDNN 8, as torch before 2.4 brings it; the newest opens no cuDNN, and cuBLAS 12, which a torch of CUDA 13 does
-// not bring.
+// whisperSteps names the CTranslate2 release whose libraries exist, or can be installed, beside the installed torch.
+// 4.4.0 opens cuDNN 8, which torch before 2.4 brings. The newest opens no cuDNN but cuBLAS 12, which a torch for CUDA
+// 13 does not bring.
 func whisperSteps(m *model.Machine, b *model.Build) []pin.Step {
 	torch := m.FrameworkOf(b)
 	if torch != nil && torch.Name == "torch" && torch.Release.Number.Known() && !torch.Release.Number.AtLeastShort(2, 4) {
@@ -209,16 +208,16 @@ func whisperSteps(m *model.Machine, b *model.Build) []pin.Step {
 	return nil
 }
 
-// bringsNone are the packages of which METADATA asks for no library of CUDA's, or only in an extra: wheels
-// onnxruntime-gpu 1.18.0 and 1.23.2, ctranslate2 4.6.0.
+// bringsNone lists packages whose METADATA requires no CUDA library, or only in an extra: wheels onnxruntime-gpu 1.18.0
+// and 1.23.2, ctranslate2 4.6.0.
 var bringsNone = []string{"onnxruntime-gpu", "ctranslate2"}
 
-// opens: a package that uses CUDA by itself finds a library nowhere. An error for what ends in an exception or asks for
-// the GPU by its name; what goes on without it is a warning. Where a program may still be led to the files by
-// LD_LIBRARY_PATH or by what it imports first, the answer is unknown.
+// opens reports a package that uses CUDA by itself and whose library is nowhere. It is an error if the package raises
+// an exception or explicitly asks for the GPU, and a warning if it continues without. If LD_LIBRARY_PATH, or something
+// imported first, may still lead a program to the files, the answer is unknown.
 func opens(m *model.Machine, b *model.Build) []*Result {
 	switch {
-	// What opens CUDA when a GPU is first used never opens it without one.
+	// A package that opens CUDA when it first uses a GPU never opens it without a GPU.
 	case len(m.GPUs) == 0 || m.Shown.Hidden:
 		return nil
 	case !b.Looked && slices.Contains(bringsNone, b.Name):
@@ -227,7 +226,7 @@ func opens(m *model.Machine, b *model.Build) []*Result {
 		return lacksLibraries(b, verdict.Question(fmt.Sprintf("where it finds its libraries of CUDA %d: none of their wheels is there or comes", b.CUDANumber.Major())))
 	case !b.Looked:
 		return nil
-	// At rest the environment of the process that will run is not known.
+	// At rest, the environment of the later process is unknown.
 	case len(b.Missing) > 0 && m.Facts.System.Rest:
 		return undecidable(b.Subject, verdict.Statement("the LD_LIBRARY_PATH of the process, which must lead to "+verdict.Some(b.Missing)))
 	case len(b.Missing) > 0:
@@ -244,24 +243,25 @@ func opens(m *model.Machine, b *model.Build) []*Result {
 	return holds(b.Subject)
 }
 
-// opensLate reports whether a package opens the libraries of CUDA when a GPU is first used; others need them on import.
+// opensLate reports whether a package opens the CUDA libraries only when it first uses a GPU. Others need them at
+// import.
 func opensLate(b *model.Build) bool {
 	return b.Name == "onnxruntime-gpu" || opensByName(b) || strings.HasPrefix(b.Name, "cupy-")
 }
 
-// opensByName reports whether a package gives the loader no more than a library's name, and looks nowhere itself.
+// opensByName reports whether a package gives the loader only a library's name and does not search for the file itself.
 func opensByName(b *model.Build) bool { return b.Name == "ctranslate2" || b.Name == "paddlepaddle-gpu" }
 
-// lent reports whether a framework beside an extension loads the libraries of its CUDA family, once it is imported.
-// The names that PaddlePaddle opens have no version, and so are not theirs.
+// lent reports whether a framework beside an extension loads the libraries of the extension's CUDA once it is imported.
+// PaddlePaddle opens names without a version, so a framework cannot lend it anything.
 func lent(m *model.Machine, b *model.Build) bool {
 	framework := m.FrameworkOf(b)
 	return framework != nil && framework.CUDANumber.Major() == b.CUDANumber.Major() && b.Name != "paddlepaddle-gpu"
 }
 
-// notOnPath: CTranslate2 and PaddlePaddle open cuBLAS only by its name. That a wheel or a toolkit has it does not help:
-// nothing in them, or in faster-whisper, looks there. A framework of the same CUDA can lend CTranslate2 the library
-// (lent), so beside one it is not said.
+// notOnPath reports a cuBLAS that exists but is not on the loader's path. CTranslate2 and PaddlePaddle open it only by
+// name, and neither they nor faster-whisper look into a wheel or a toolkit. A framework for the same CUDA can lend
+// CTranslate2 the library (lent), so beside one there is no report.
 func notOnPath(m *model.Machine, b *model.Build) verdict.Finding {
 	var libraries, dirs []string
 	for _, file := range b.Beside {

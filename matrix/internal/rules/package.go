@@ -15,7 +15,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// missingNCCL returns the functions that are missing in the NCCL taken.
+// missingNCCL returns the functions that the NCCL in use lacks.
 func missingNCCL(b *model.Build) []string {
 	list := symbolsOf(b.Missing, "nccl")
 	for _, u := range b.Unresolved {
@@ -26,13 +26,13 @@ func missingNCCL(b *model.Build) []string {
 	return list
 }
 
-// symbolsOf returns the symbols of one library among what a build misses: NCCL's all begin with "nccl".
+// symbolsOf returns those missing symbols that belong to one library. NCCL's all begin with "nccl".
 func symbolsOf(missing []string, prefix string) []string {
 	return slices.DeleteFunc(slices.Clone(missing), func(s string) bool { return !strings.HasPrefix(s, prefix) })
 }
 
-// mixedCuDNN finds parts of cuDNN that are taken from different releases, which refuse each other. The front library,
-// libcudnn.so.9, asks nothing of them.
+// mixedCuDNN reports whether parts of cuDNN come from different releases, which refuse each other. The front library,
+// libcudnn.so.9, checks nothing.
 func mixedCuDNN(b *model.Build, f *verdict.Finding) bool {
 	var first *model.Taken
 	for i, part := range b.TakenFiles {
@@ -62,26 +62,27 @@ func mixedCuDNN(b *model.Build, f *verdict.Finding) bool {
 	return false
 }
 
-// sameShort compares the first two parts, and the third where both have one.
+// sameShort compares the first two parts of two versions, and the third if both have one.
 func sameShort(v, w version.Number) bool {
 	return v.Short() == w.Short() && (v.Parts() < 3 || w.Parts() < 3 || v.SamePatch(w))
 }
 
-// skipCuDNNCheck is the variable that makes torch go on with a cuDNN of a lower minor than its own
+// skipCuDNNCheck is the variable that makes torch accept a cuDNN with a lower minor version than its own
 // (https://github.com/pytorch/pytorch/blob/v2.8.0/torch/backends/cudnn/__init__.py).
 const skipCuDNNCheck = "PYTORCH_SKIP_CUDNN_COMPATIBILITY_CHECK"
 
-// cudnnMismatch: the cuDNN that the build will take is of another major, or older than it was built with. NVIDIA
-// promises that a program runs with the same major and an equal or higher minor; patches do not matter (cuDNN's page on
-// forward compatibility).
+// cudnnMismatch reports a cuDNN of another major version, or an older one than the build was compiled with. NVIDIA
+// promises that a program runs with the same major and an equal or higher minor version. Patch releases do not matter
+// (cuDNN's page on forward compatibility).
 func cudnnMismatch(m *model.Machine, b *model.Build) []*Result {
 	want, source := b.CuDNNNumber, b.Source()
-	// TensorFlow's build_info.py tells only the major.
+	// TensorFlow's build_info.py contains only the major version.
 	if want.Parts() < 2 && len(b.Rows) > 0 && b.Rows[0].CuDNN.Known() {
 		want = b.Rows[0].CuDNN
 	}
 	lib, known := b.Takes("cudnn")
-	// Source, NGC and conda builds may be built with another cuDNN than the release's row says.
+	// Builds from source, from NGC and from conda may have been compiled with another cuDNN than the release's row
+	// says.
 	if b.Device != "cuda" || !b.Official() || !want.Known() || !known || refusesJaxlib(b) {
 		return nil
 	}
@@ -91,25 +92,25 @@ func cudnnMismatch(m *model.Machine, b *model.Build) []*Result {
 		Evidence: append(b.Evidence(), lib.Evidence("cuDNN"))}
 	switch {
 	// The parts check each other when they are opened (1002, CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH), whatever the
-	// build was made with.
+	// build was compiled with.
 	case mixedCuDNN(b, &f):
 		return oneFinding(f)
 	case inAllowedRange(b, lib):
 		return holds(b.Subject)
-	// Another major has another file name, and cannot stand in for it: libcudnn.so.8, libcudnn.so.9.
+	// Another major version has another file name and cannot replace it: libcudnn.so.8, libcudnn.so.9.
 	case have.Major() != want.Major():
 		f.Severity = verdict.Error
-	// Somebody set the variable, knowing what torch says without it.
+	// Somebody set the variable, so he has seen what torch says without it.
 	case have.LessShort(want) && b.Name == "torch" && m.Facts.Variables[skipCuDNNCheck] == "1":
 		f.Severity = verdict.Note
 		f.Message += ", and " + skipCuDNNCheck + " tells it not to compare"
 		f.Evidence = append(f.Evidence, variable(m, skipCuDNNCheck))
-	// torch raises RuntimeError in cudnn.version() and where an RNN moves to the GPU (torch/backends/cudnn). TensorFlow
-	// and JAX log "Loaded runtime CuDNN library: 8.1.1 but source was compiled with: 8.6.0" and have no cuDNN (tensorflow
-	// issue 62170, jax issue 16901).
+	// torch raises RuntimeError in cudnn.version() and when an RNN moves to the GPU (torch/backends/cudnn). TensorFlow
+	// and JAX log "Loaded runtime CuDNN library: 8.1.1 but source was compiled with: 8.6.0" and run without cuDNN
+	// (tensorflow issue 62170, jax issue 16901).
 	case have.LessShort(want):
 		f.Severity = verdict.Error
-	// A newer minor of the same major, or another patch, serves the build; bad releases have rows in known-bad.
+	// A newer minor version of the same major, or another patch, works. Bad releases have rows in known-bad.
 	default:
 		return holds(b.Subject)
 	}
@@ -123,25 +124,25 @@ func cudnnMismatch(m *model.Machine, b *model.Build) []*Result {
 	return oneFinding(f)
 }
 
-// refusesJaxlib reports whether it is a JAX beside a jaxlib of another release: it loads no cuDNN, and which one it was
-// built with is read from that jaxlib.
+// refusesJaxlib reports whether the build is a JAX beside a jaxlib of another release. It then loads no cuDNN, and the
+// cuDNN that the facts show belongs to that jaxlib.
 func refusesJaxlib(b *model.Build) bool {
 	return b.Name == "jax" && slices.ContainsFunc(b.Hindrances, func(h facts.Hindrance) bool {
 		return h.Kind == facts.HindranceRelease
 	})
 }
 
-// inAllowedRange reports whether a library is in the range that the build's release asks for. JAX asks for a range of cuDNN,
-// so a newer wheel than it was built with is as its makers want it.
+// inAllowedRange reports whether a library is in the range that the build's release requires. JAX requires a range of
+// cuDNN, so its makers accept a newer wheel than the one it was compiled with.
 func inAllowedRange(b *model.Build, l model.Library) bool {
 	asked := b.Asks(l.Wheel)
 	ok, err := version.Allows(asked, l.Version)
 	return asked != "" && ok && err == nil
 }
 
-// mend returns what the build requires where more than this library is another release's; else the wheel to install,
-// for which pip would do nothing where its twin has overwritten it; where the loader takes another file than the
-// wheel's, that has to go out of its way, and installing a wheel would change nothing.
+// mend returns the packages and steps that correct a library. If more than this library has another release, it
+// installs the build's requirements. Otherwise it installs the wheel, by force if a twin has overwritten it. If the
+// loader takes a file from elsewhere, that file must move instead, because installing a wheel would change nothing.
 func mend(l model.Library, m *model.Machine, b *model.Build, want version.Number) ([]verdict.Pin, []pin.Step) {
 	if besideOwn(b) && !b.Shadowed(l) {
 		return requirementPins(m, b), nil
@@ -160,16 +161,16 @@ func mend(l model.Library, m *model.Machine, b *model.Build, want version.Number
 	return pins, nil
 }
 
-// has reports whether a wheel that would serve is installed already: one whose file another wheel has overwritten does
-// not.
+// has reports whether a suitable wheel is installed already. A wheel whose file another wheel has overwritten does not
+// count.
 func has(b *model.Build, wheel string, want version.Number) bool {
 	have := b.Env.Package(wheel)
 	return have != nil && !have.Overwritten && (have.Version == requirementOf(b, wheel, want) ||
 		inAllowedRange(b, model.Library{Wheel: wheel, Version: have.Number}))
 }
 
-// requirementOf returns what to install: the exact version that the build's metadata pins, else the range that its
-// release asks for, else every patch of the one it was built with.
+// requirementOf returns what to install: the exact version in the build's metadata, otherwise the range that its
+// release requires, otherwise any patch of the version that it was compiled with.
 func requirementOf(b *model.Build, name string, built version.Number) string {
 	if exact := b.Requires[name]; exact != "" {
 		return exact
@@ -180,9 +181,9 @@ func requirementOf(b *model.Build, name string, built version.Number) string {
 	return built.String() + ".*"
 }
 
-// ncclMismatch: the build's own NCCL lacks a function that it calls, or is for a CUDA that the driver does not support.
-// Every NCCL 2 is libnccl.so.2, so the loader cannot tell them apart, and NVIDIA lets any newer one stand in. Merely
-// another version is worth a note: EFA, NGC and AWS images replace it on purpose.
+// ncclMismatch reports an NCCL that lacks a function which the build calls, or that is for a CUDA which the driver does
+// not support. Every NCCL 2 is libnccl.so.2, so the loader cannot tell them apart, and NVIDIA allows any newer one. A
+// mere difference is a note, because EFA, NGC and AWS images replace NCCL on purpose.
 func ncclMismatch(m *model.Machine, b *model.Build) []*Result {
 	lib, known := b.Takes("nccl")
 	if !known || b.Shadowed(lib) {
@@ -191,8 +192,8 @@ func ncclMismatch(m *model.Machine, b *model.Build) []*Result {
 	return judgeNCCL(m, b, lib)
 }
 
-// judgeNCCL compares the NCCL that is taken with the one that the build was made with, or with the range that its
-// release asks for (JAX).
+// judgeNCCL compares the NCCL in use with the one that the build was compiled with, or with the range that its release
+// requires (JAX).
 func judgeNCCL(m *model.Machine, b *model.Build, lib model.Library) []*Result {
 	want := b.NCCLNumber
 	if !want.Known() && len(b.Rows) > 0 {
@@ -210,18 +211,18 @@ func judgeNCCL(m *model.Machine, b *model.Build, lib model.Library) []*Result {
 		Message:  fmt.Sprintf("NCCL %s is loaded; %s %s %s %s", have, b.Name, b.Version, verb, need),
 		Evidence: append(b.Evidence(), lib.Evidence("NCCL"))}
 	switch missing := missingNCCL(b); {
-	// torch binds all functions when it is imported, so one that is missing keeps it from starting.
+	// torch binds all functions at import, so a missing one keeps it from starting.
 	case len(missing) > 0:
 		f.Severity = verdict.Error
 		f.Message = fmt.Sprintf("NCCL %s lacks %s, which %s %s calls", cmp.Or(have.String(), lib.From), verdict.Some(missing),
 			b.Name, b.Version)
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "missing symbols", Value: strings.Join(missing, " "), From: lib.From})
-	// NCCL contains its own CUDA runtime (error 35). For the build's own CUDA, driver-too-old says so.
+	// NCCL contains its own CUDA runtime (error 35). driver-too-old reports the build's own CUDA.
 	case m.Driver().CUDA.Known() && lib.CUDA.Major() > m.Driver().CUDA.Major() && lib.CUDA.Major() != b.CUDANumber.Major():
 		f.Severity = verdict.Error
 		f.Message = fmt.Sprintf("NCCL %s was built for CUDA %s; this is %s, which supports %s", have, lib.CUDA,
 			m.DriverWords(), m.Driver().CUDA)
-	// All symbols are there; of the rest nothing is known.
+	// All symbols are there. Nothing else is known.
 	case !have.Known():
 		return nil
 	case have.Compare(want) == 0 || inAllowedRange(b, lib):
@@ -234,11 +235,11 @@ func judgeNCCL(m *model.Machine, b *model.Build, lib model.Library) []*Result {
 	return []*Result{{Subject: b.Subject, Finding: &f, EndsImport: stops}}
 }
 
-// tensorflowLibs: TensorFlow opens its CUDA libraries by name and runs on the CPU when one is nowhere, with one line in
-// its log: an error, since a GPU build beside a visible GPU was to use it. From 2.14 on the extra and-cuda brings the
-// wheels; plain `pip install tensorflow` does not.
+// tensorflowLibs reports a TensorFlow whose CUDA libraries are missing. It opens them by name and otherwise runs on the
+// CPU, with one line in its log. It is an error, because a GPU build beside a visible GPU was meant to use it. From
+// 2.14 on the extra and-cuda brings the wheels; plain `pip install tensorflow` does not.
 func tensorflowLibs(m *model.Machine, b *model.Build) []*Result {
-	// Without a visible GPU TensorFlow runs on the CPU with or without them.
+	// Without a visible GPU, TensorFlow runs on the CPU with or without them.
 	if b.Name != "tensorflow" || b.Device != "cuda" || len(m.GPUs) == 0 || m.Shown.Hidden {
 		return nil
 	}
@@ -246,7 +247,7 @@ func tensorflowLibs(m *model.Machine, b *model.Build) []*Result {
 		return bare(m, b)
 	}
 	missing := slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool {
-		// Symbols, and TensorFlow's own libraries, are library-shadowed's.
+		// library-shadowed reports symbols and TensorFlow's own libraries.
 		return !strings.HasPrefix(s, "lib") || b.OwnLibrary(s)
 	})
 	if len(missing) == 0 {
@@ -256,7 +257,7 @@ func tensorflowLibs(m *model.Machine, b *model.Build) []*Result {
 		Source:   []string{"https://www.tensorflow.org/install/pip"},
 		Message:  model.NowhereWords(missing) + ": TensorFlow will run on the CPU",
 		Evidence: b.EvidenceLost(missing)}
-	// pip takes such a wheel for installed, so its files have to be forced.
+	// pip considers such a wheel installed, so the step forces its files.
 	if bad := b.CannotLoad(missing); len(bad) > 0 {
 		f.Message = b.LostWords(missing) + ": TensorFlow will run on the CPU"
 		putBack(b, &f, slices.DeleteFunc(slices.Clone(missing), func(library string) bool {
@@ -264,7 +265,7 @@ func tensorflowLibs(m *model.Machine, b *model.Build) []*Result {
 		}))
 		return oneFinding(f)
 	}
-	// A process that is started with LD_LIBRARY_PATH finds them, which files do not show.
+	// A process that is started with LD_LIBRARY_PATH finds them, and files do not show that.
 	if dirs := besidePath(b, missing); len(dirs) > 0 && m.Facts.System.Rest {
 		return undecidable(b.Subject, verdict.Statement("the LD_LIBRARY_PATH of the process, which must lead to "+verdict.Some(missing)))
 	} else if len(dirs) > 0 {
@@ -277,8 +278,8 @@ func tensorflowLibs(m *model.Machine, b *model.Build) []*Result {
 	return oneFinding(f)
 }
 
-// withWheels adds the wheels of TensorFlow's CUDA libraries. A release that had none of them yet wants a toolkit, or gives
-// way to one that has.
+// withWheels adds the wheels with TensorFlow's CUDA libraries. A release without such wheels needs a toolkit, or must
+// be replaced by a release that has them.
 func withWheels(m *model.Machine, b *model.Build) ([]verdict.Pin, []pin.Step) {
 	if len(b.Rows) > 0 && !slices.ContainsFunc(b.Rows, func(r model.Row) bool { return len(r.Packages) > 0 }) {
 		newer, steps := pins.ForBuild(m, b)
@@ -290,10 +291,9 @@ func withWheels(m *model.Machine, b *model.Build) ([]verdict.Pin, []pin.Step) {
 		Commands: pins.Install(b.Place(), pin.Install{Packages: []string{own.Spec()}})}}, nil
 }
 
-// besidePath returns the directories of installed wheels with libraries that the loader does not find there, as
-// TensorFlow 2.16.1's and 2.21.0's, whose run path leaves some out (tensorflow issue 63362). Installing again changes
-// nothing then; LD_LIBRARY_PATH does. None where the wheel of one of them is not installed: then installing comes
-// first.
+// besidePath returns the directories of installed wheels whose libraries the loader does not find. The run path of
+// TensorFlow 2.16.1 and 2.21.0 omits some (tensorflow issue 63362). Installing again does not help then;
+// LD_LIBRARY_PATH does. It returns none if the wheel of one of them is not installed, because installing comes first.
 func besidePath(b *model.Build, libraries []string) []string {
 	var dirs []string
 	for _, library := range libraries {
@@ -309,8 +309,9 @@ func besidePath(b *model.Build, libraries []string) []string {
 	return dirs
 }
 
-// packagesMixed: two wheels own one path, and only one of them can have its file there. NVIDIA's wheels of nccl, cudnn,
-// nvshmem and, before 0.9.0, cusparselt have one directory for all CUDA families (trait.csv); pip and uv do not notice.
+// packagesMixed reports two wheels that own one path, which can hold the file of only one. NVIDIA's wheels of nccl,
+// cudnn, nvshmem and, before 0.9.0, cusparselt share one directory for all CUDA versions (trait.csv). pip and uv do not
+// notice.
 func packagesMixed(m *model.Machine) []*Result {
 	var results []*Result
 	standing := model.StandingOf(m.Tables, m.Facts)
@@ -329,8 +330,8 @@ func packagesMixed(m *model.Machine) []*Result {
 	return results
 }
 
-// frameworksIn returns the builds that load the libraries of NVIDIA's wheels in an environment: extensions and builds
-// for the CPU do not.
+// frameworksIn returns the builds in an environment that load libraries from NVIDIA's wheels. It omits extensions and
+// CPU builds.
 func frameworksIn(m *model.Machine, env *model.Environment) []*model.Build {
 	list := []*model.Build{}
 	for _, b := range m.Builds {
@@ -341,8 +342,7 @@ func frameworksIn(m *model.Machine, env *model.Environment) []*model.Build {
 	return list
 }
 
-// mixedWarning returns a warning as long as nothing says that the file which is left fails: the next install or removal
-// can change the file.
+// mixedWarning returns a warning for a file that is not proven to fail: the next install or removal can replace it.
 func mixedWarning(m *model.Machine, env *model.Environment, name string, twins []*model.Installed) verdict.Finding {
 	f := verdict.Finding{Severity: verdict.Warning, Subject: twins[0].Name + " and " + twins[1].Name + model.PlaceOf(env.Environment),
 		Need:    "one of them",
@@ -372,12 +372,12 @@ func withPrefix(prefix, text string) string {
 	return prefix + text
 }
 
-// leftFails says why the file that is there cannot serve, empty when that is not proven: it needs a newer driver,
-// or lacks a function that the environment's torch calls. A driver that is not known proves nothing.
+// leftFails says why the file that is there cannot work: it needs a newer driver, or lacks a function that the
+// environment's torch calls. It returns "" if that is not proven. An unknown driver proves nothing.
 func leftFails(m *model.Machine, env *model.Environment, name string, twins []*model.Installed) string {
 	over := slices.ContainsFunc(twins, func(p *model.Installed) bool { return comes(m, p) })
 	left := slices.DeleteFunc(slices.Clone(twins), func(p *model.Installed) bool { return p.Overwritten || over && !comes(m, p) })
-	// RECORD does not tell which file survived: all wheels seem whole, or none.
+	// RECORD does not show which file survived: all wheels seem whole, or none.
 	if len(left) != 1 {
 		return ""
 	}
@@ -395,9 +395,9 @@ func leftFails(m *model.Machine, env *model.Environment, name string, twins []*m
 	return ""
 }
 
-// unmix takes the other families' wheels away and puts the one back that the environment's build wants. Removing one
-// deletes the shared files, so the other must be installed again, by force, because its metadata is still there. Where
-// no build tells its CUDA, either may be wanted.
+// unmix removes the wheels for other CUDA versions and reinstalls the one that the environment's build needs. Removing
+// a wheel deletes the shared files, and the metadata of the other is still there, so the other must be installed by
+// force. If no build shows its CUDA, either wheel may be the right one.
 func unmix(env *model.Environment, twins []*model.Installed) ([]verdict.Pin, []pin.Step) {
 	var keep *model.Installed
 	release := ""

@@ -17,10 +17,11 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// What a plan foretells (facts.Plan): builds that come are known by their names, as those of a file; builds that stay
-// are known by their files, but where these lead to what is replaced (facts.Build.Open) only the tables tell.
+// A plan (facts.Plan) announces what an installer will do. Builds that it brings are judged by their names, like those
+// in a file. Builds that stay are judged by their files. If those files depend on something that the plan replaces
+// (facts.Build.Open), only the tables can judge them.
 
-// comes reports whether a package is one that a plan brings.
+// comes reports whether the plan brings a package.
 func comes(m *model.Machine, p *model.Installed) bool {
 	if m.Facts.Plan == nil {
 		return false
@@ -29,9 +30,9 @@ func comes(m *model.Machine, p *model.Installed) bool {
 	return comes
 }
 
-// untold: an extension stays, and what its files were read with is replaced. Where no row pairs it with what comes,
-// nobody knows; where one does, the rule that compares them with their framework says whether they fit. It imports its
-// framework, so that what is unknown of the libraries of that is unknown of it.
+// untold reports an extension that stays while the framework under it is replaced. If no row pairs the two, the answer
+// is unknown. If one does, the rule that compares extensions with their framework judges them. The extension imports
+// its framework, so it shares the framework's open questions.
 func untold(m *model.Machine, b *model.Build) []*Result {
 	for _, name := range slices.Sorted(maps.Keys(b.Open)) {
 		if name == b.Framework && frameworkListed(m, b) || outgrown(m, b, name) {
@@ -46,7 +47,7 @@ func untold(m *model.Machine, b *model.Build) []*Result {
 	return undecidable(b.Subject, untoldLibraries(m, torch)[0].Missing)
 }
 
-// frameworkListed reports whether the tables say for which framework an extension was built.
+// frameworkListed reports whether the tables say which framework an extension was built for.
 func frameworkListed(m *model.Machine, b *model.Build) bool {
 	torch := m.FrameworkOf(b)
 	if torch == nil || torch.Name != "torch" || len(torch.Rows) == 0 {
@@ -60,13 +61,12 @@ func frameworkListed(m *model.Machine, b *model.Build) bool {
 	return n.fit[fit.Release].State != fit.Unknown && n.fit[fit.CUDA].State != fit.Unknown && n.fit[fit.ABI].State != fit.Unknown
 }
 
-// grows matches the wheels of NVIDIA's libraries that need no other one's release, and of which a newer one for the same
-// CUDA has every documented function of an older one: so it is for what these export from CUDA 12.4 to 12.9 and from 13.0
-// to 13.5. cuSPARSE and cuSOLVER grow, too, and need an nvJitLink of their own day.
+// grows matches NVIDIA library wheels that depend on no other wheel's release, and in which a newer release for the
+// same CUDA keeps every documented function of an older one. The exports were compared from CUDA 12.4 to 12.9 and from
+// 13.0 to 13.5. cuSPARSE and cuSOLVER also grow, but need an nvJitLink of their own date.
 var grows = lazyregexp.New(`^nvidia-(cublas|cuda-nvrtc|cuda-runtime|cudnn|cufft|curand|nccl)(-cu\d\d)?$`)
 
-// outgrown reports whether a library that a build was read with, or did without, is to be one that has all that it asks
-// for.
+// outgrown reports whether the plan replaces a library by a release that has everything the build needs.
 func outgrown(m *model.Machine, b *model.Build, name string) bool {
 	had, _ := m.Facts.Plan.Removed(name)
 	was, will := version.Of(cmp.Or(b.Requires[name], had)), version.Of(b.Open[name])
@@ -76,19 +76,19 @@ func outgrown(m *model.Machine, b *model.Build, name string) bool {
 	return grows.MatchString(name) && was.Major() == will.Major() && !will.Less(was)
 }
 
-// numbered matches those that grow and bear the number of their CUDA.
+// numbered matches those of them that have the version number of their CUDA.
 var numbered = lazyregexp.New(`^nvidia-(cublas|cuda-nvrtc|cuda-runtime)(-cu\d\d)?$`)
 
-// endsFamily reports whether a release is of the last CUDA of its family: whatever was built for that family, the
-// libraries have it.
+// endsFamily reports whether a release belongs to the last CUDA of its major version. Its libraries then have
+// everything that any build for that major version needs.
 func endsFamily(m *model.Machine, release version.Number) bool {
 	rows := tables.Rows[tables.CUDA](m.Tables)
 	next := slices.IndexFunc(rows, func(c tables.CUDA) bool { return release.LessShort(c.Release) })
 	return next >= 0 && rows[next].Release.Major() > release.Major()
 }
 
-// untoldLibraries: a framework stays, and a library that it loads, or a part of it, is to be replaced by a release that
-// it does not pin. Of cuDNN the versions decide, in cudnn-mismatch.
+// untoldLibraries reports a framework that stays while the plan replaces one of its libraries by a release that the
+// framework does not pin. For cuDNN the versions decide, in cudnn-mismatch.
 func untoldLibraries(m *model.Machine, b *model.Build) []*Result {
 	if b.Extension { // untold says it
 		return nil
@@ -103,8 +103,8 @@ func untoldLibraries(m *model.Machine, b *model.Build) []*Result {
 	return nil
 }
 
-// refusedJaxlib: of the jax and the jaxlib that are there after a plan, the jax does not take the jaxlib, as its row says;
-// nil where it does, or nobody knows.
+// refusedJaxlib returns the jaxlib that the plan leaves and that jax's row does not accept. It returns nil if jax
+// accepts it or nobody knows.
 func refusedJaxlib(m *model.Machine, b *model.Build) *facts.Hindrance {
 	jax, jaxlib := b.Env.Package("jax"), b.Env.Package("jaxlib")
 	if m.Facts.Plan == nil || b.Name != "jax" || jax == nil || jaxlib == nil {
@@ -121,8 +121,8 @@ func refusedJaxlib(m *model.Machine, b *model.Build) *facts.Hindrance {
 	return &facts.Hindrance{Kind: facts.HindranceRelease, Of: "jaxlib " + jaxlib.Version, By: "jaxlib" + row.Jaxlib, Path: row.Source[0]}
 }
 
-// comingTwin returns the package with the modules of this one that a plan brings, "onnxruntime 1.23.0" or a CuPy for
-// another CUDA; empty where it brings none.
+// comingTwin returns the package with the same modules that a plan brings: "onnxruntime 1.23.0", or a CuPy for another
+// CUDA. It returns "" if there is none.
 func comingTwin(m *model.Machine, b *model.Build) string {
 	if m.Facts.Plan == nil {
 		return ""
@@ -135,7 +135,8 @@ func comingTwin(m *model.Machine, b *model.Build) string {
 	return ""
 }
 
-// underTwin: what comes is written over what stays; of two that come, nobody says which is the last.
+// underTwin reports a package that the plan overwrites. If the plan brings two with the same modules, nobody knows
+// which comes last.
 func underTwin(m *model.Machine, b *model.Build) []*Result {
 	twin := comingTwin(m, b)
 	if b.Planned {
@@ -147,8 +148,8 @@ func underTwin(m *model.Machine, b *model.Build) []*Result {
 	return oneFinding(f)
 }
 
-// withoutLibrariesOfCUDA reports whether a plan brings a package for a CUDA into an environment with none of that CUDA's
-// wheels, as with --no-deps.
+// withoutLibrariesOfCUDA reports whether a plan brings a package for a CUDA into an environment without any wheel of
+// that CUDA, as with --no-deps.
 func withoutLibrariesOfCUDA(m *model.Machine, b *model.Build) bool {
 	if m.Facts.Plan == nil || !b.Planned || !b.CUDANumber.Known() || b.Either() || b.CompilesLater() || len(m.Toolkits) > 0 {
 		return false

@@ -12,12 +12,12 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// What a plan leaves open of the requirements (facts.Plan.Lacks): whether an import needs what is missing, or takes the
-// release that is there, METADATA does not tell, so it is neither called fine nor broken.
+// A plan may leave requirements unmet (facts.Plan.Lacks). METADATA does not say whether an import needs the missing
+// package, or accepts the installed release, so the result is neither good nor bad but unknown.
 
-// lacksOf returns the requirements of a distribution, and of those that it requires, that a plan leaves open. Those
-// that its words alone leave open, and that what comes shows to have been looked at, are none; nor is another patch of
-// torch.
+// lacksOf returns the requirements of a distribution, and of what it requires, that a plan leaves unmet. It omits
+// requirements that only the plan's text leaves out although the installer resolved them, and a different patch release
+// of torch.
 func lacksOf(m *model.Machine, name string) (told, untold []facts.Lack) {
 	if m.Facts.Plan == nil {
 		return nil, nil
@@ -34,9 +34,9 @@ func lacksOf(m *model.Machine, name string) (told, untold []facts.Lack) {
 	return told, untold
 }
 
-// patched reports whether what is there is another patch of the torch, or of the Triton, that is asked for: within a minor
-// release the binary interface is one, and the rules that compare an extension with its torch, and torch with its Triton,
-// look at the release that is there.
+// patched reports whether the installed torch or Triton differs from the required one only in its patch. The binary
+// interface is the same within a minor release, and the rules that compare extensions with torch, and torch with
+// Triton, look at the installed release.
 func patched(l facts.Lack) bool {
 	name := nameText.FindString(l.Requires)
 	asked, ok := version.ParseRelease(strings.TrimLeft(l.Requires[len(name):], "= "))
@@ -45,8 +45,8 @@ func patched(l facts.Lack) bool {
 		asked.Local == have.Local && asked.Number.Short() == have.Number.Short()
 }
 
-// broughtAlong reports whether a plan shows that a resolver saw what a package requires: what every release of it
-// requires comes with it.
+// broughtAlong reports whether a plan shows that a resolver read a package's requirements: the plan also brings what
+// every release of the package requires.
 func broughtAlong(m *model.Machine, name string) bool {
 	needs := map[string]string{"torch": "typing-extensions", "jax": "jaxlib"}[name]
 	if needs == "" {
@@ -59,8 +59,7 @@ func broughtAlong(m *model.Machine, name string) bool {
 	return comes
 }
 
-// imports returns what nobody can say of the import of a distribution for what a plan leaves open; empty where it
-// leaves nothing open.
+// imports returns the open question about a distribution's import after a plan, or "" if there is none.
 func imports(m *model.Machine, name string) verdict.MissingFact {
 	told, untold := lacksOf(m, name)
 	const whether = "whether it can be imported"
@@ -74,7 +73,8 @@ func imports(m *model.Machine, name string) verdict.MissingFact {
 	return verdict.MissingFact{}
 }
 
-// tellsMore puts a framework first, and what is there in another release before what is not.
+// tellsMore orders unmet requirements: a framework first, and one that is installed in another release before one that
+// is missing.
 func tellsMore(a, b facts.Lack) int {
 	rank := func(l facts.Lack) int {
 		name := nameText.FindString(l.Requires)
@@ -91,7 +91,7 @@ func tellsMore(a, b facts.Lack) int {
 	return rank(a) - rank(b)
 }
 
-// nameText matches the name that a requirement begins with.
+// nameText matches the name at the start of a requirement.
 var nameText = lazyregexp.New(`^[A-Za-z0-9._-]+`)
 
 func lackWords(l facts.Lack) string {
@@ -106,7 +106,7 @@ func lackWords(l facts.Lack) string {
 	return requirer(l) + " requires " + l.Requires + ", and " + l.Have + " is to be there"
 }
 
-// requirer names the one that requires something.
+// requirer names the package that has the requirement.
 func requirer(l facts.Lack) string {
 	if l.By == l.Of {
 		return "it"
@@ -124,7 +124,8 @@ func andMore(n int) string {
 	return fmt.Sprintf(", and %d packages more are missing", n)
 }
 
-// lackingNames returns the packages for CUDA, not judged as builds, of whose requirements a plan leaves some open.
+// lackingNames returns results for CUDA packages that are not judged as builds and whose requirements a plan leaves
+// unmet.
 func lackingNames(m *model.Machine) []*Result {
 	if m.Facts.Plan == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// TestComingTwin: what a plan brings is written over what has the same modules: onnxruntime over onnxruntime-gpu, one
-// CuPy over that of another CUDA. A newer release of the same package is none.
+// TestComingTwin checks that a plan's package overwrites one with the same modules: onnxruntime over onnxruntime-gpu,
+// one CuPy over that for another CUDA. A newer release of the same package is no twin.
 func TestComingTwin(t *testing.T) {
 	for _, c := range []struct{ stays, comes, want string }{
 		{"cupy-cuda12x", "cupy-cuda13x", "cupy-cuda13x 1.0"},
@@ -32,8 +32,8 @@ func TestComingTwin(t *testing.T) {
 	}
 }
 
-// TestBareBeside: ONNX Runtime opens NVRTC from 1.21 on, so that the wheels of the release before do not show that this
-// one finds its libraries.
+// TestBareBeside checks that wheels of an older release do not prove that ONNX Runtime finds its libraries: it opens
+// NVRTC only from 1.21 on.
 func TestBareBeside(t *testing.T) {
 	wheels := []string{"nvidia-cublas-cu12", "nvidia-cuda-runtime-cu12", "nvidia-cudnn-cu12", "nvidia-cufft-cu12", "nvidia-curand-cu12"}
 	for _, c := range []struct {
@@ -53,8 +53,9 @@ func TestBareBeside(t *testing.T) {
 	}
 }
 
-// TestOutgrown: what stays and pins nothing has a library replaced; only a newer one of the same major version serves it,
-// and only of libraries that stand alone. Where there was none, that of the last CUDA of the family does.
+// TestOutgrown checks which replaced library still works for a build that stays and pins nothing: a newer one of the
+// same major version, if it depends on no other library. If there was none, the release of the last CUDA of the major
+// version works.
 func TestOutgrown(t *testing.T) {
 	for _, c := range []struct {
 		name, had, comes string
@@ -79,8 +80,8 @@ func TestOutgrown(t *testing.T) {
 	}
 }
 
-// TestUntoldOfItsFramework: torchvision imports torch, and so is told of no library that torch may not run with; a newer
-// NCCL or cuBLAS has what an older one has, and leaves nothing open.
+// TestUntoldOfItsFramework checks that torchvision, which imports torch, is not asked about libraries that torch may
+// not run with. A newer NCCL or cuBLAS has everything of an older one and leaves no question.
 func TestUntoldOfItsFramework(t *testing.T) {
 	for wheel, want := range map[string]int{"nvidia-cusparse-cu12": 1, "nvidia-nccl-cu12": 0, "nvidia-cublas-cu12": 0} {
 		f := facts.Facts{Plan: &facts.Plan{Installs: []facts.Planned{{Name: wheel, Version: "12.5.4.2"}}},
@@ -96,8 +97,8 @@ func TestUntoldOfItsFramework(t *testing.T) {
 	}
 }
 
-// TestPatched: beside torch 2.7.1 what was built for 2.7.0 loads; beside one of another minor release, for another CUDA or
-// of which no patch is asked for by itself, nobody knows.
+// TestPatched checks that a package built for torch 2.7.0 loads beside 2.7.1. Beside another minor release, or one for
+// another CUDA, the answer is unknown.
 func TestPatched(t *testing.T) {
 	for _, c := range []struct {
 		requires, have string
@@ -119,7 +120,7 @@ func TestPatched(t *testing.T) {
 	}
 }
 
-// TestRefusedJaxlib: what each jax takes its row says; of one that has no row nobody knows.
+// TestRefusedJaxlib checks that jax's row says which jaxlib it accepts. For a jax without a row the answer is unknown.
 func TestRefusedJaxlib(t *testing.T) {
 	for _, c := range []struct{ jax, jaxlib, want string }{
 		{"0.7.2", "0.6.2", "jaxlib>=0.7.2,<=0.7.2"},

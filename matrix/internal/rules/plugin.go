@@ -11,12 +11,12 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// numericPrefix matches what jaxlib compares of a version: all numbers before a suffix.
+// numericPrefix matches the part of a version that jaxlib compares: the numbers before a suffix.
 var numericPrefix = lazyregexp.New(`^\d+(\.\d+)*`)
 
-// otherPlugin: jaxlib takes nothing of a plugin of another release than its own, and says so in a warning
-// (jaxlib/plugin_support.py, check_plugin_version); the plugin pins the library that it starts with. An error, since
-// JAX then runs on the CPU.
+// otherPlugin reports a plugin of another release than jaxlib's. jaxlib ignores it with a warning
+// (jaxlib/plugin_support.py, check_plugin_version). It is an error, because JAX then runs on the CPU. The plugin pins
+// the library that it starts with.
 func otherPlugin(b *model.Build) []*Result {
 	if b.Device != "cuda" || !b.Official() || !b.CUDANumber.Known() {
 		return nil
@@ -25,7 +25,7 @@ func otherPlugin(b *model.Build) []*Result {
 	compared := false
 	for _, name := range []string{plugin, library} {
 		p := b.Env.Package(name)
-		// Without a version of jaxlib there is nothing to compare.
+		// Without the version of jaxlib there is nothing to compare.
 		if p == nil || numericPrefix.FindString(b.Version) == "" {
 			continue
 		}
@@ -33,7 +33,7 @@ func otherPlugin(b *model.Build) []*Result {
 		if numericPrefix.FindString(p.Version) == numericPrefix.FindString(b.Version) {
 			continue
 		}
-		// Both at once: the plugin requires its library of the same release.
+		// Install both: the plugin requires its library in the same release.
 		specs := []string{plugin + "==" + b.Version, library + "==" + b.Version}
 		return oneFinding(verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: name + " " + b.Version,
 			Message: fmt.Sprintf("%s is %s but jaxlib is %s: JAX refuses a plugin of another release", name, p.Version,
@@ -49,8 +49,8 @@ func otherPlugin(b *model.Build) []*Result {
 	return nil
 }
 
-// otherJaxlib: jax compares jaxlib's release with its own when it is imported, and raises RuntimeError. The pin is the
-// whole set: jaxlib, its plugin and its library are of one release.
+// otherJaxlib reports a jaxlib of another release than jax accepts. jax compares the two at import and raises
+// RuntimeError. The pin names the whole set, because jaxlib, its plugin and the plugin's library have one release.
 func otherJaxlib(b *model.Build, h facts.Hindrance) verdict.Finding {
 	own := distribution(b)
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By, Pins: withLibraries(b),

@@ -13,15 +13,15 @@ var visibleSource = []string{
 	"https://docs.nvidia.com/cuda/archive/13.4.3/cuda-programming-guide/05-appendices/environment-variables.html",
 }
 
-// gpusHiddenOnPurpose reports whether something other than a person may hide GPUs from this process on purpose: a scheduler, or a
-// launcher that numbers its ranks (LOCAL_RANK, RANK).
+// gpusHiddenOnPurpose reports whether a program may hide GPUs from this process on purpose: a scheduler, or a launcher
+// that numbers its ranks (LOCAL_RANK, RANK).
 func gpusHiddenOnPurpose(m *model.Machine) bool {
 	_, rank := m.Facts.Variables["LOCAL_RANK"]
 	_, other := m.Facts.Variables["RANK"]
 	return len(m.Facts.Container.Schedulers) > 0 || rank || other
 }
 
-// variable returns what a variable of the programs that are judged is set to.
+// variable returns the value of a variable in the environment of the programs that are judged.
 func variable(m *model.Machine, name string) verdict.Evidence {
 	from := "environment"
 	if m.Facts.Image != nil {
@@ -30,7 +30,7 @@ func variable(m *model.Machine, name string) verdict.Evidence {
 	return verdict.Evidence{Fact: name, Value: m.Facts.Variables[name], From: from}
 }
 
-// without takes a variable from them.
+// without returns the step that unsets a variable there.
 func without(m *model.Machine, name string) pin.Step {
 	if m.Facts.Image != nil {
 		return pin.Say("build the image without " + name)
@@ -38,9 +38,9 @@ func without(m *model.Machine, name string) pin.Step {
 	return pin.Run("unset " + name)
 }
 
-// visibleDevices: CUDA_VISIBLE_DEVICES names what is not there, or hides everything. NVML and nvidia-smi ignore the
-// variable, so nvidia-smi shows GPUs that no program gets. In a container numbers start at 0, whatever they are on the
-// host.
+// visibleDevices reports a CUDA_VISIBLE_DEVICES that names a missing GPU or hides all. NVML and nvidia-smi ignore the
+// variable, so nvidia-smi shows GPUs that no program gets. In a container the numbers start at 0, whatever they are on
+// the host.
 func visibleDevices(m *model.Machine) []*Result {
 	list, set := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]
 	if m.Facts.Image != nil {
@@ -53,7 +53,7 @@ func visibleDevices(m *model.Machine) []*Result {
 		Evidence: []verdict.Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", list), From: "environment"},
 			{Fact: "GPUs", Value: fmt.Sprint(len(m.Listed())), From: m.NVMLFrom()}}}
 	switch {
-	// Seen with driver 580.159.04: cuInit fails with CUDA_ERROR_INVALID_DEVICE.
+	// With driver 580.159.04, cuInit was seen to fail with CUDA_ERROR_INVALID_DEVICE.
 	case m.Shown.Twice != "":
 		f.Severity, f.Need = verdict.Error, "a list that names each GPU once"
 		f.Message = fmt.Sprintf("CUDA_VISIBLE_DEVICES=%s names %s again: CUDA shows no GPU of a list that names one twice (error 101)",
@@ -68,7 +68,7 @@ func visibleDevices(m *model.Machine) []*Result {
 		f.Steps = []pin.Step{pin.Say(fmt.Sprintf("name GPUs from 0 to %d in it", len(m.Listed())-1)),
 			pin.Run("unset CUDA_VISIBLE_DEVICES").Explained("shows every GPU").Instead()}
 		return []*Result{{Subject: f.Subject, Finding: &f, TakesGPU: func(model.GPU) bool { return m.Shown.Hidden || m.Shown.Count == 0 }}}
-	// MIG devices that NVML may not show, and numbers of different GPUs without CUDA_DEVICE_ORDER=PCI_BUS_ID.
+	// NVML may not show MIG devices. Without CUDA_DEVICE_ORDER=PCI_BUS_ID, the numbers of different GPUs are not known.
 	case m.Shown.Missing.IsMissing():
 		return unknown(f.Subject, m.Shown.Missing)
 	case !m.Shown.Hidden:
@@ -77,13 +77,15 @@ func visibleDevices(m *model.Machine) []*Result {
 	case gpusHiddenOnPurpose(m) || !m.JudgesCUDA():
 		return nil
 	}
-	// A note: an empty list is how people keep a program on the CPU. The outcome is inconclusive by the link devices.
+	// This is a note: an empty list is a usual way to keep a program on the CPU. The link devices makes the outcome
+	// inconclusive.
 	f.Severity, f.Message = verdict.Note, fmt.Sprintf("CUDA_VISIBLE_DEVICES=%q hides every GPU from this process", list)
 	f.Steps = []pin.Step{pin.Run("unset CUDA_VISIBLE_DEVICES").Explained("where the GPUs are wanted")}
 	return oneFinding(f)
 }
 
-// hiddenByImage: an image's configuration hides every GPU. A note, for the same reason.
+// hiddenByImage reports an image whose configuration hides every GPU. It is a note, because an empty list is a usual
+// way to keep a program on the CPU.
 func hiddenByImage(m *model.Machine, list string) []*Result {
 	if !m.Shown.Hidden || !m.JudgesCUDA() {
 		return nil
@@ -95,18 +97,18 @@ func hiddenByImage(m *model.Machine, list string) []*Result {
 			pin.Say("start its containers with another value: CUDA_VISIBLE_DEVICES=0").Instead()}})
 }
 
-// worldSize: more ranks on this node than GPUs. An error: by custom rank n takes GPU n, and those that have none fail
-// at their first call.
+// worldSize reports more ranks on this node than GPUs. It is an error: by convention rank n uses GPU n, and ranks
+// without one fail at their first call.
 func worldSize(m *model.Machine) []*Result {
-	// WORLD_SIZE counts the ranks of all nodes, so it says nothing of this one (torchrun's manual).
+	// WORLD_SIZE counts the ranks of all nodes, so it says nothing about this one (torchrun's manual).
 	ranks := m.Count("LOCAL_WORLD_SIZE")
 	usable := m.Shown.Count
-	// Ranks that see no GPU are those of a CPU job (gloo).
+	// Ranks that see no GPU belong to a CPU job (gloo).
 	if !m.Here() || ranks < 1 || usable == 0 || m.Facts.Driver.NVML.Status != "ok" || m.Partitioned() || !m.JudgesCUDA() {
 		return nil
 	}
 	oneEach := usable == 1 && (len(m.Facts.Container.Schedulers) > 0 || len(m.Listed()) >= ranks) // every task was given its own
-	// With one GPU a task each rank sees one, whatever LOCAL_WORLD_SIZE is.
+	// With one GPU for each task, each rank sees one, whatever LOCAL_WORLD_SIZE is.
 	if ranks <= usable || oneEach {
 		return holds("job")
 	}
@@ -120,12 +122,12 @@ func worldSize(m *model.Machine) []*Result {
 		Source: []string{"https://docs.pytorch.org/docs/stable/elastic/run.html"}})
 }
 
-// shmEnough is a gibibyte, in bytes, below which NCCL and data loaders of several GPUs run out; Docker's and
-// Kubernetes' default is 64 MiB.
+// shmEnough is the size in bytes below which NCCL and the data loaders of several GPUs run out of shared memory.
+// Docker's and Kubernetes' default is 64 MiB.
 const shmEnough = 1 << 30
 
-// shmTooSmall: several GPUs, and little shared memory between their processes. A warning, since what needs it is the
-// program's choice; when it is full, a bus error kills the writer.
+// shmTooSmall reports several GPUs with little shared memory for their processes. It is a warning, since only some
+// programs need more. If it fills up, a bus error kills the writer.
 func shmTooSmall(m *model.Machine) []*Result {
 	usable := len(m.GPUs)
 	if m.Facts.Driver.NVML.Status == "ok" {
@@ -144,7 +146,7 @@ func shmTooSmall(m *model.Machine) []*Result {
 		Evidence: []verdict.Evidence{{Fact: "/dev/shm", Value: size, From: "/dev/shm"}},
 		Steps:    sharedSteps(m),
 		Source:   []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"}}
-	// NCCL uses it between ranks; with one GPU only data loaders with workers do.
+	// NCCL uses shared memory between ranks. With one GPU, only data loaders with workers do.
 	if usable > 1 {
 		f.Severity = verdict.Warning
 		f.Message = fmt.Sprintf("/dev/shm has %s for %d GPUs: NCCL and data loaders share memory there and fail when it is full (bus error)", size, usable)
@@ -152,7 +154,7 @@ func shmTooSmall(m *model.Machine) []*Result {
 	return oneFinding(f)
 }
 
-// sharedSteps give more shared memory: a container's engine does, on a host mount(8).
+// sharedSteps returns the steps that enlarge shared memory: an option of the container engine, or mount(8) on a host.
 func sharedSteps(m *model.Machine) []pin.Step {
 	if m.Facts.System.Container != "" {
 		return []pin.Step{pin.Say("start the container with `docker run --shm-size=8g` (or --ipc=host); in Kubernetes with an emptyDir of medium Memory at /dev/shm")}
@@ -161,7 +163,8 @@ func sharedSteps(m *model.Machine) []pin.Step {
 		"until the next boot; then by a line in /etc/fstab")}
 }
 
-// launchBlocking: a debugging aid was left on: the CPU waits for every kernel. A note, because results are the same.
+// launchBlocking notes a debugging aid that was left on: the CPU waits for every kernel. It is a note, because the
+// results are the same.
 func launchBlocking(m *model.Machine) []*Result {
 	value := m.Facts.Variables["CUDA_LAUNCH_BLOCKING"]
 	if value == "" || value == "0" {

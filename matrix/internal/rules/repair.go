@@ -14,14 +14,15 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// modulePackage matches packages that build or hold the kernel module.
+// modulePackage matches packages that build or contain the kernel module.
 var modulePackage = lazyregexp.New(`-dkms|^akmod-nvidia|^kmod-nvidia|^linux-modules-nvidia`)
 
-// branchInName matches Ubuntu's names, which contain the branch: such a package has no version of another branch.
+// branchInName matches Ubuntu's package names that contain the driver branch. Such a package has no version of another
+// branch.
 var branchInName = lazyregexp.New(`-(\d{3})(-|$)`)
 
-// packageSteps returns the steps that repair the driver's packages, by what the package manager knows of them, or nil
-// if it knows of nothing wrong. Building the module cannot help before: DKMS has the source of configured packages only.
+// packageSteps returns the steps that repair the driver's packages, or nil if the package manager reports nothing
+// wrong. They come before building the module, because DKMS has only the source of configured packages.
 func packageSteps(m *model.Machine, user version.Number) []pin.Step {
 	packages, _ := core(m)
 	switch {
@@ -44,13 +45,13 @@ func packageSteps(m *model.Machine, user version.Number) []pin.Step {
 	return oneVersionSteps(m, packages, user)
 }
 
-// unreadPackages returns why the state of the driver's packages is not known, "" if it is.
+// unreadPackages returns why the state of the driver's packages is unknown, or "" if it is known.
 func unreadPackages(m *model.Machine) string {
 	return cmp.Or(m.ProbeFailure("driver-packages"), m.Unseen("driver-packages"))
 }
 
-// auditSteps let dpkg say whether an installation did not end, where its database could not be read here. Building the
-// module may be in vain before that.
+// auditSteps asks dpkg whether an installation was interrupted, if its database could not be read here. Until that is
+// repaired, building the module may be useless.
 func auditSteps(m *model.Machine) []pin.Step {
 	s := pins.HostSystem(m)
 	return []pin.Step{pin.Run(s.AsRoot("dpkg", "--audit")).Explained("lists packages whose installation did not end; the database could not be read here: " + unreadPackages(m)),
@@ -58,7 +59,7 @@ func auditSteps(m *model.Machine) []pin.Step {
 		pin.Say("if it lists none, bring all of the driver's packages and its module to one release, then reboot")}
 }
 
-// inState lists the names of the driver's packages that dpkg left in one of these states; none on a system of dnf.
+// inState lists the driver packages that dpkg left in one of these states. It returns none on a system with dnf.
 func inState(m *model.Machine, states ...string) []string {
 	if pins.HostSystem(m).DNF() {
 		return nil
@@ -72,7 +73,7 @@ func inState(m *model.Machine, states ...string) []string {
 	return names
 }
 
-// reinstallSteps install packages again whose files are not all there.
+// reinstallSteps reinstalls packages whose files are incomplete.
 func reinstallSteps(m *model.Machine, names []string) []pin.Step {
 	s := pins.HostSystem(m)
 	install := s.Reinstall(names...)
@@ -87,8 +88,8 @@ var (
 	compilerFault = lazyregexp.New(`(?:gcc|cc|make)\S*: (?:command )?not found|(?:gcc|cc|make)\S*: No such file`)
 )
 
-// configureSteps end an installation that dpkg began. If DKMS could not build the module, the same would happen again,
-// so what it lacked comes first.
+// configureSteps completes an interrupted dpkg installation. If DKMS failed to build the module, the steps first
+// install what it lacked, otherwise it would fail again.
 func configureSteps(m *model.Machine) []pin.Step {
 	s := pins.HostSystem(m)
 	configure := pin.Run(pin.Sequence(s.AsRoot("dpkg", "--configure", "-a"), s.AsRoot("reboot"))).
@@ -107,7 +108,7 @@ func configureSteps(m *model.Machine) []pin.Step {
 		" says why the module was not built; if the kernel is too new for this branch, boot an older kernel or install a newer branch"), configure}
 }
 
-// runfileSteps remove what NVIDIA's .run installer wrote over the packages, and write the packages' files again.
+// runfileSteps removes what NVIDIA's .run installer wrote over the packages, and then restores the packages' files.
 func runfileSteps(m *model.Machine, packages []facts.DriverPackage) []pin.Step {
 	s := pins.HostSystem(m)
 	var names []string
@@ -124,8 +125,8 @@ func runfileSteps(m *model.Machine, packages []facts.DriverPackage) []pin.Step {
 		pin.Say("remove the packages and keep the .run installer's driver").Instead()}
 }
 
-// oneVersionSteps bring the packages that are of another release to this one. They return nil if all are of it, or if a
-// package's name says that it is of another branch.
+// oneVersionSteps brings packages of another release to this one. It returns nil if all have this release, or if a
+// package's name contains another branch.
 func oneVersionSteps(m *model.Machine, packages []facts.DriverPackage, release version.Number) []pin.Step {
 	s := pins.HostSystem(m)
 	var others []string
@@ -145,7 +146,7 @@ func oneVersionSteps(m *model.Machine, packages []facts.DriverPackage, release v
 		Explained(fmt.Sprintf("brings all of the driver's packages to %s", pin.Quoted(release.String())))}
 }
 
-// newestRelease returns the newest release among packages, and whether one has a release.
+// newestRelease returns the newest release among packages, and false if none has a release.
 func newestRelease(packages []facts.DriverPackage) (newest version.Number, known bool) {
 	for _, p := range packages {
 		if release, named := model.ReleaseIn(p.Version); named && (!known || newest.Less(release)) {
@@ -155,7 +156,7 @@ func newestRelease(packages []facts.DriverPackage) (newest version.Number, known
 	return newest, known
 }
 
-// isOfRelease reports whether a package's version is of a driver's release.
+// isOfRelease reports whether a package's version belongs to a driver release.
 func isOfRelease(p facts.DriverPackage, release version.Number) bool {
 	v, named := model.ReleaseIn(p.Version)
 	return named && v.Compare(release) == 0
@@ -173,7 +174,7 @@ func hasDuplicates(packages []facts.DriverPackage) bool {
 	return false
 }
 
-// takesOnlyModule reports whether the packages of a branch hold the only kernel module.
+// takesOnlyModule reports whether the only kernel module belongs to the packages of a branch.
 func takesOnlyModule(packages []facts.DriverPackage, branch int) bool {
 	inBranch := ofBranch(packages, branch)
 	holds := false

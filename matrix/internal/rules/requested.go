@@ -12,8 +12,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// judgeRequested says of every package that is not installed what no build says of it: that its name is not known, that
-// it is optional, that it will be compiled, or what else is not known.
+// judgeRequested reports on every requested package that no build covers: its name is unknown, it is optional, it will
+// be compiled, or something else about it is unknown.
 func judgeRequested(m *model.Machine) []*Result {
 	var results []*Result
 	standing := model.StandingOf(m.Tables, m.Facts)
@@ -38,7 +38,7 @@ func judgeRequested(m *model.Machine) []*Result {
 
 func isRecognised(n *model.Requested) bool { return n.Uses != model.Unrecognised }
 
-// unrecognised says why a package that nothing knows was not judged.
+// unrecognised says why an unknown package was not judged.
 func unrecognised(n *model.Requested) []*Result {
 	if n.Nearest != "" {
 		return leftOpen(n.Name, verdict.Statement("nothing is known of a package of this name (did you mean "+n.Nearest+"?)"))
@@ -51,7 +51,7 @@ func judges(m *model.Machine, env *facts.Environment) bool {
 	return slices.ContainsFunc(m.Builds, func(b *model.Build) bool { return b.Env.Environment == env })
 }
 
-// optional names a package for GPUs of a file's extra or group, which is not installed unless it is asked for.
+// optional names a GPU package in an extra or group of a file, which is installed only on request.
 func optional(n *model.Requested) []*Result {
 	if n.Uses != "gpu" || !pins.PartOfFile.MatchString(n.Environment.Path) {
 		return nil
@@ -61,7 +61,7 @@ func optional(n *model.Requested) []*Result {
 		Evidence: []verdict.Evidence{{Fact: n.Name, Value: cmp.Or(n.Version, n.Specifier), From: n.From}}})
 }
 
-// unreadRelease names a release that the tables do not have, of a package of which they have others.
+// unreadRelease names a release that is missing from the tables although they have others of its package.
 func unreadRelease(n *model.Requested) []*Result {
 	if !n.DoesWithout() {
 		return leftOpen(n.Subject(), verdict.Question("which torch it was built for").Because(verdict.TablesReason("do not have this release")))
@@ -71,14 +71,14 @@ func unreadRelease(n *model.Requested) []*Result {
 		Evidence: []verdict.Evidence{{Fact: n.Name, Value: n.Version, From: n.From}}})
 }
 
-// hasNoWheelHere reports whether a package needs CUDA or a torch of its own, and the tables have this release of it for
-// other platforms only: its rows there say nothing of the wheel that would be installed here. PyTorch's companions are
-// judged by the torch with which they were released.
+// hasNoWheelHere reports whether a package needs CUDA or a certain torch, and the tables have this release only for
+// other platforms. Its rows then say nothing about the wheel that would be installed here. PyTorch's companions are
+// judged by the torch that they were released with.
 func hasNoWheelHere(n *model.Requested) bool {
 	return n.Elsewhere && !n.Companion && !n.DoesWithout() && !n.ForCPU() && n.Uses != "either" && n.Uses != "jit"
 }
 
-// unjudgedPackage says what is not known of a package that no rule can judge.
+// unjudgedPackage states the open question about a package that no rule can judge.
 func unjudgedPackage(m *model.Machine, n *model.Requested) []*Result {
 	switch n.Uses {
 	case "unsaid":
@@ -114,11 +114,11 @@ func unjudgedPackage(m *model.Machine, n *model.Requested) []*Result {
 	return leftOpen(n.Subject(), verdict.Question("which CUDA the package is built for (it needs a GPU, and neither its name nor the tables tell)"))
 }
 
-// lists are the kinds of environments that say what is installed, and not what is to be.
+// lists names the kinds of environments that show what is installed, not what will be.
 var lists = []string{"", "pip list", "conda list", "collect_env report"}
 
-// unbuilt reports whether a plan or a file brings a package that is compiled for one torch, of a release of which the
-// package index has no wheel: it is compiled on the machine when it is installed.
+// unbuilt reports whether a plan or file brings a package that must be compiled for its torch and whose release has no
+// wheel on the package index. It is compiled on the machine during installation.
 func unbuilt(m *model.Machine, n *model.Requested) bool {
 	release, _ := version.ParseRelease(n.Version)
 	if m.Facts.Plan == nil && slices.Contains(lists, n.Environment.Kind) || n.Version == "" || release.Local != "" || n.Wheel != "" ||
@@ -140,7 +140,7 @@ func unbuilt(m *model.Machine, n *model.Requested) bool {
 	return listed && !built
 }
 
-// notYetBuilt says what nobody knows of such a package, and what compiling it takes.
+// notYetBuilt states the open question about such a package, and what compiling it requires.
 func notYetBuilt(n *model.Requested) []*Result {
 	return leftOpen(n.Subject(), verdict.Value("for which torch and which GPUs its code will be").Because(verdict.TablesReason(
 		"have no wheel of this release: it is compiled when it is installed, which takes nvcc of torch's CUDA, a C++ compiler and up to an hour")))

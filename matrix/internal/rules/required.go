@@ -13,9 +13,9 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// besideOwn reports whether a build stands beside the wheels of another release, as after pip install --no-deps: of two
-// or more libraries the wheel is of another version than the build pins, or is not there. One by itself was changed by
-// itself.
+// besideOwn reports whether a build stands beside wheels of another release, as after pip install --no-deps: for two or
+// more libraries the wheel is missing or has another version than the build pins. A single different wheel was probably
+// changed on purpose.
 func besideOwn(b *model.Build) bool {
 	gone := slices.DeleteFunc(b.Nowhere(), func(library string) bool { return b.Installed(library) != nil })
 	other := len(gone)
@@ -28,16 +28,16 @@ func besideOwn(b *model.Build) bool {
 	return other > 1 && !sharesLibraries(b)
 }
 
-// sharesLibraries reports whether another framework for CUDA has its libraries in the same environment: what one requires would
-// be taken from the other.
+// sharesLibraries reports whether another CUDA framework has its libraries in the same environment. A change for one
+// would break the other.
 func sharesLibraries(b *model.Build) bool {
 	return slices.ContainsFunc(b.Env.Builds, func(o facts.Build) bool {
 		return o.Name != b.Name && slices.Contains(model.Frameworks(), o.Name) && o.Accelerator == "cuda"
 	})
 }
 
-// requirementPins returns what a build asks for, all at once: what an engine that is made for another torch asks for
-// where there is one, else the release that is there with its libraries and companions.
+// requirementPins returns everything that a build requires: the requirements of an engine that was made for another
+// torch, if there is one, otherwise the installed release with its libraries and companions.
 func requirementPins(m *model.Machine, b *model.Build) []verdict.Pin {
 	if pins := engineFirst(m, b); len(pins) > 0 {
 		return pins
@@ -57,7 +57,7 @@ func requirementPins(m *model.Machine, b *model.Build) []verdict.Pin {
 		Commands: pins.Commands(b, b.CUDANumber, append([]pin.Package{own}, companions...), index)}}
 }
 
-// companionsOf returns the companions of a build's release where others are installed, from the index that it is from.
+// companionsOf returns the companions of a build's release, from the build's index, if others are installed.
 func companionsOf(m *model.Machine, b *model.Build) []pin.Package {
 	if b.Name != "torch" || len(b.Rows) == 0 {
 		return nil
@@ -77,8 +77,8 @@ func companionsOf(m *model.Machine, b *model.Build) []pin.Package {
 	return list
 }
 
-// engineFirst returns what puts an engine and the torch that is there together again, where one is made for another
-// torch: what goes with this torch would be the wrong release then.
+// engineFirst returns what makes an engine fit the installed torch, if it was made for another torch. The companions of
+// this torch would then have the wrong release.
 func engineFirst(m *model.Machine, b *model.Build) []verdict.Pin {
 	for _, engine := range pins.EnginesIn(m, b.Env) {
 		if b.Name != "torch" {

@@ -12,9 +12,9 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// requiredMissing: what the caller asked for with --require. Without it nothing is required: a machine without a GPU
-// may be a build host or a login node. It is for places where nobody reads the report: first boot, a health check, an
-// image pipeline.
+// requiredMissing reports something that the caller required with --require and that is missing. Without the flag
+// nothing is required: a machine without a GPU may be a build host or a login node. The flag is for places where nobody
+// reads the report: first boot, a health check, an image pipeline.
 func requiredMissing(m *model.Machine) []*Result {
 	var results []*Result
 	for _, want := range m.Policy.Require {
@@ -22,7 +22,7 @@ func requiredMissing(m *model.Machine) []*Result {
 		switch {
 		case present:
 			results = append(results, holds(want)...)
-		// Could not look is not absent: unknown, which leaves the outcome open.
+		// It may be there, but nobody could look. The result is unknown, which leaves the outcome open.
 		case couldNot != "":
 			results = append(results, leftOpen(want, verdict.Statement(couldNot))...)
 		default:
@@ -37,7 +37,8 @@ func requiredMissing(m *model.Machine) []*Result {
 	return results
 }
 
-// lackingRequired says what is required and not there; a GPU that only this process does not see is there.
+// lackingRequired describes a required thing that is missing. A GPU that is only hidden from this process is not
+// missing.
 func lackingRequired(m *model.Machine, want string) verdict.Finding {
 	name := requiredNames[want]
 	f := verdict.Finding{Severity: verdict.Error, Subject: want, Message: "no " + name + " was found, but one is required", Need: name,
@@ -56,7 +57,7 @@ func lackingRequired(m *model.Machine, want string) verdict.Finding {
 		f.Message = "NVML counts no GPU, but one is required; the PCI bus lists one that the driver does not have"
 		f.Evidence = []verdict.Evidence{{Fact: "GPUs that NVML counts", Value: "0", From: m.NVMLFrom()}}
 	}
-	// It is there for everybody else: starting the container again would not help.
+	// Other processes see it. Starting the container again would not help.
 	if want == "gpu" && m.Shown.Hidden {
 		f.Message = fmt.Sprintf("a GPU is required, but CUDA_VISIBLE_DEVICES=%q hides every one", m.Shown.List)
 		f.Evidence = []verdict.Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", m.Shown.List), From: "environment"}}
@@ -66,12 +67,12 @@ func lackingRequired(m *model.Machine, want string) verdict.Finding {
 	return f
 }
 
-// requiredNames are the things of Requirements for a sentence.
+// requiredNames describes the things of Requirements, as parts of a sentence.
 var requiredNames = map[string]string{
 	"driver": "NVIDIA driver", "gpu": "GPU", "efa": "EFA adapter", "build": "build that uses CUDA",
 }
 
-// requiredSteps are for a machine that nobody has looked at yet: first boot, a health check.
+// requiredSteps lists the steps for a machine that nobody has looked at yet: first boot, a health check.
 var requiredSteps = map[string][]pin.Step{
 	"driver": {pin.Say("install the NVIDIA driver and reboot (`cudacompat probe` shows where it was looked for)"),
 		pin.Say("start the container with its GPU: `docker run --gpus all`").Instead()},
@@ -82,11 +83,11 @@ var requiredSteps = map[string][]pin.Step{
 	"build": {pin.Say("install a CUDA build of PyTorch, TensorFlow or JAX"), pin.Say("name its environment with --env").Instead()},
 }
 
-// hasRequired reports whether a required thing is there and well, or why that could not be found out.
+// hasRequired reports whether a required thing is present and healthy, or why that could not be determined.
 func hasRequired(m *model.Machine, want string) (present bool, couldNot string) {
 	switch want {
 	case "driver":
-		// At rest nothing is loaded: one that the booting kernel will load counts.
+		// At rest nothing is loaded. A driver that the booting kernel will load counts.
 		there := m.Driver().Loaded || m.Facts.System.Rest && m.Driver().Version.Known()
 		return there && !refusedByNVML(m), cmp.Or(m.ProbeFailure("proc-driver"), m.Unseen("proc-driver"), slowNVML(m))
 	case "gpu":
@@ -94,14 +95,14 @@ func hasRequired(m *model.Machine, want string) (present bool, couldNot string) 
 	case "efa":
 		return m.HasEFA()
 	case "build":
-		// A place that was not read may hold the build that is asked for.
+		// A place that was not read may contain the required build.
 		return m.AnyWants(func(b *model.Build) bool { return b.Counts }), cmp.Or(reasonUnread(m), m.ProbeFailure("python"))
 	}
 	return false, "how to look for " + want
 }
 
-// slowNVML returns why NVML did not answer, if more time could have made it. Eight GPUs without persistence take 25 to
-// 30 s to initialise: a late answer is not absence.
+// slowNVML returns why NVML did not answer, if more time might have helped. Eight GPUs without persistence take 25 to
+// 30 s to initialise, so a late answer is not absence.
 func slowNVML(m *model.Machine) string {
 	if s := m.Facts.Driver.NVML.Status; s == "timeout" || s == "crashed" {
 		return m.Facts.Driver.NVML.Message
@@ -109,14 +110,14 @@ func slowNVML(m *model.Machine) string {
 	return ""
 }
 
-// refusedByNVML reports whether NVML answered with an error for this machine: the driver or its GPUs are not well.
+// refusedByNVML reports whether NVML answered with an error about this machine: the driver or its GPUs are not well.
 func refusedByNVML(m *model.Machine) bool {
 	return m.Here() && m.Facts.Driver.NVML.Status == "error" && !m.Facts.System.WSL && !m.Jetson()
 }
 
-// hasGPU reports whether a program here has a GPU. NVML's count decides. Without NVML, as in a container that asked for
-// the capability compute alone, the nodes and libcuda do. The PCI bus never does: it is the host's, and lists a GPU that
-// the driver has lost.
+// hasGPU reports whether a program here has a GPU. NVML's count decides. Without NVML, as in a container with only the
+// capability compute, the device nodes and libcuda decide. The PCI bus never does: it belongs to the host, and lists a
+// GPU that the driver has lost.
 func hasGPU(m *model.Machine) (present bool, couldNot string) {
 	nvml := m.Facts.Driver.NVML
 	switch {
@@ -144,11 +145,11 @@ func hasGPU(m *model.Machine) (present bool, couldNot string) {
 	return false, "whether the driver counts a GPU: NVML was not asked"
 }
 
-// canOpenGPU reports whether a program may open the node of a GPU and finds libcuda.
+// canOpenGPU reports whether a program may open a GPU's node and finds libcuda.
 func canOpenGPU(m *model.Machine) bool {
 	own := m.Facts.System.Container == "" || m.Facts.Container.OwnDevices != "no"
 	return own && loadsLibcuda(m) && slices.ContainsFunc(m.GPUNodes(), func(n facts.Node) bool { return n.Access == "ok" })
 }
 
-// Requirements returns the things that can be required, in the order in which they are listed for people.
+// Requirements returns the things that can be required, in the order of the documentation.
 func Requirements() []string { return []string{"driver", "gpu", "build", "efa"} }

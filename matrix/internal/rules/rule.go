@@ -7,46 +7,47 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// Rule is what can be said without looking at any machine. A rule's id is one word used everywhere: in JSON, as the
-// key of a waiver, as the name of its page and of its cases. Ids are never used again.
+// Rule is the part of a rule that does not depend on a machine. Its id is used everywhere: in JSON, as the key of a
+// waiver, as the name of its page and of its cases. Ids are never reused.
 type Rule struct {
 	ID    string // "driver-too-old"
 	Title string // a clause without a name of anything: "the driver is too old for the build's CUDA"
-	// Link is the link of the chain on which it stands: an error of it breaks that link. A rule without one is advice: its
-	// error decides the outcome, and never an answer.
+	// Link is the link of the chain that an error of this rule breaks. A rule without a link is advice: its error
+	// decides the outcome but never an answer.
 	Link verdict.LinkName
-	// Rests are the links without whose sight it cannot be asked: it is silent where one of them is broken. What compares
-	// versions or files names none, so that two causes are both said.
+	// Rests lists the links that must be known and whole for this rule to run. If one is broken, the rule is silent. A
+	// rule that compares versions or files lists none, so that two causes are both reported.
 	Rests  []verdict.LinkName
 	SaidBy string // the rule whose error says its cause better: it is silent then
-	// LeavesNoGPU reports whether its fault leaves a program no GPU to run on: where a kernel ran, it was not to blame.
+	// LeavesNoGPU reports whether the fault leaves a program no GPU to run on. If a kernel ran, this fault was not the
+	// cause.
 	LeavesNoGPU bool
 	Reads       []string // the tables' columns that it decides by
-	// Absence names the probes on whose "not there" its errors and warnings rest: while one of them could not see a place,
-	// what the rule misses may be there, and its link is unseen.
+	// Absence names the probes whose "not found" the rule's errors and warnings depend on. If one of them could not
+	// look everywhere, the thing may exist, and the rule's link is unseen.
 	Absence []string
 
-	// OnMachine judges the machine, OnBuild one build on it; a rule has one of them. No result means that the question
-	// does not arise.
+	// OnMachine judges the machine, and OnBuild judges one build on it. A rule has one of them. If it returns no
+	// result, the question does not arise.
 	OnMachine func(*model.Machine) []*Result
 	OnBuild   func(*model.Machine, *model.Build) []*Result
 }
 
-// SilentAfter reports whether another rule's error silences this one: by saying its cause better, or by breaking a link
-// on which it rests.
+// SilentAfter reports whether another rule's error silences this one, because it explains the cause better or breaks a
+// link that this rule depends on.
 func (r Rule) SilentAfter(id string) bool {
 	other, ok := Named(id)
 	return id == r.SaidBy || ok && slices.Contains(r.Rests, other.Link)
 }
 
-// OnlyRemarks reports whether the rule's results change no answer and no outcome. What a machine must have can be found
-// without it.
+// OnlyRemarks reports whether the rule's results change no answer and no outcome. Questions about required things can
+// be answered without it.
 func (r Rule) OnlyRemarks() bool { return r.ID == "driver-eol" || r.ID == "matrix-outdated" }
 
-// OfFleet reports whether the rule is about many nodes: one alone is never asked (package fleet).
+// OfFleet reports whether the rule compares many nodes. It never runs for a single machine (package fleet).
 func (r Rule) OfFleet() bool { return r.OnMachine == nil && r.OnBuild == nil }
 
-// Result is what one rule says of one subject: a finding, a missing fact, or, with neither, that it holds.
+// Result is the result of one rule for one subject: a finding, a missing fact, or, with neither, that the rule passed.
 type Result struct {
 	Subject    string               // what it is said of
 	Finding    *verdict.Finding     // what is wrong
@@ -71,19 +72,19 @@ type Result struct {
 	CPUOnly    bool                 // an error after which the build goes on without the GPU: it is reported as a warning
 }
 
-// holds returns a rule that was asked, compared, and has nothing to say: it is listed as passed.
+// holds returns the result of a rule that compared something and found nothing wrong. It is listed as passed.
 func holds(subject string) []*Result { return []*Result{{Subject: subject}} }
 
-// holdsCompared returns holds of a driver, a GPU and a build that were compared with each other: where nothing was,
-// nothing was judged.
+// holdsCompared is holds for a rule that compared a driver, a GPU and a build with each other. Without such a
+// comparison nothing was judged.
 func holdsCompared(subject string) []*Result { return []*Result{{Subject: subject, Judged: true}} }
 
-// unknown returns a rule that lacks a fact.
+// unknown returns the result of a rule that lacks a fact.
 func unknown(subject string, missing verdict.MissingFact) []*Result {
 	return []*Result{{Subject: subject, Missing: missing}}
 }
 
-// undecidable returns unknown of a fact without which nobody can say whether a build works.
+// undecidable is unknown for a fact without which nobody can say whether a build works.
 func undecidable(subject string, missing verdict.MissingFact) []*Result {
 	return []*Result{{Subject: subject, Missing: missing, Decides: true}}
 }
@@ -93,5 +94,5 @@ func leftOpen(subject string, missing verdict.MissingFact) []*Result {
 	return []*Result{{Subject: subject, Missing: missing, Open: true}}
 }
 
-// oneFinding returns one finding, of its own subject.
+// oneFinding returns the result for one finding, under its own subject.
 func oneFinding(f verdict.Finding) []*Result { return []*Result{{Subject: f.Subject, Finding: &f}} }

@@ -13,9 +13,9 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// stubLibrary: the loader takes a toolkit's link-time stub for the driver's libcuda. Its functions hold no code, so
-// every CUDA program ends in error 34: an error. stubs/libcuda.so without the .1, and LIBRARY_PATH, are the linker's
-// and harmless.
+// stubLibrary reports that the loader takes a toolkit's link-time stub for the driver's libcuda. Its functions are
+// empty, so every CUDA program ends in error 34: an error. stubs/libcuda.so without the .1, and LIBRARY_PATH, concern
+// only the linker and are harmless.
 func stubLibrary(m *model.Machine) []*Result {
 	taken := m.Facts.Driver.Taken
 	if taken.Path == "" {
@@ -32,9 +32,9 @@ func stubLibrary(m *model.Machine) []*Result {
 		Source:   []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"}})
 }
 
-// libraryShadowed: a CUDA library that is not the build's own is taken, and lacks what another one needs of it; or none
-// is there to take. Symbols decide and never versions: images put other libraries first on purpose (SGLang, NGC, EFA).
-// NCCL's functions are nccl-shadowed's.
+// libraryShadowed reports a CUDA library that the loader takes instead of the build's own and that lacks something
+// another library needs, or a library that is not there at all. Symbols decide and never versions, because images put
+// other libraries first on purpose (SGLang, NGC, EFA). nccl-shadowed reports NCCL's functions.
 func libraryShadowed(m *model.Machine, b *model.Build) []*Result {
 	halfGone := b.Device == "" && len(ownMissing(b, b.Missing)) > 0 // nothing is left that tells its CUDA
 	if b.Device != "cuda" && !halfGone {
@@ -50,7 +50,7 @@ func libraryShadowed(m *model.Machine, b *model.Build) []*Result {
 	if open := untoldLibraries(m, b); open != nil {
 		return open
 	}
-	// Symbols were not compared, because the closure was not resolved: nothing is known, and nothing said to hold.
+	// Symbols were not compared, because the libraries could not all be resolved. The rule neither passes nor fails.
 	if !b.Compared {
 		return nil
 	}
@@ -59,7 +59,7 @@ func libraryShadowed(m *model.Machine, b *model.Build) []*Result {
 	if len(lacks) == 0 {
 		return holds(b.Subject)
 	}
-	// A wrong file that is loaded breaks the import; a part that is nowhere fails when it is used.
+	// A wrong file that is loaded breaks the import. A missing part fails when it is used.
 	i := slices.IndexFunc(lacks, func(u facts.Unresolved) bool { return u.Path != "" })
 	if i < 0 {
 		return oneFinding(withoutPart(b, lacks[0]))
@@ -78,8 +78,8 @@ func libraryShadowed(m *model.Machine, b *model.Build) []*Result {
 	return []*Result{{Subject: b.Subject, Finding: &f, EndsImport: true}}
 }
 
-// withoutPart: a library opens another one by name when it is used, and that one is nowhere (NVRTC's builtins: pytorch
-// issue 58101). Everything else runs, so it is a warning.
+// withoutPart reports a missing library that another one opens by name when it is used (NVRTC's builtins: pytorch issue
+// 58101). Everything else runs, so it is a warning.
 func withoutPart(b *model.Build, u facts.Unresolved) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Warning, Subject: b.Subject, Need: u.Library,
 		Source:   []string{"https://github.com/pytorch/pytorch/issues/58101"},
@@ -88,7 +88,7 @@ func withoutPart(b *model.Build, u facts.Unresolved) verdict.Finding {
 		Steps:    []pin.Step{pin.Say("put " + pin.Quoted(u.Library) + " next to " + pin.Word(u.By)), pin.Say(model.Removal(u.By, u.Reason)).Instead()}}
 }
 
-// lackedOf names what is missing in the same file for the same library: one cause, however many symbols.
+// lackedOf names everything that one file lacks for one library. It is one cause, however many symbols are missing.
 func lackedOf(list []facts.Unresolved, u facts.Unresolved) []string {
 	var names []string
 	for _, other := range list {
@@ -99,7 +99,7 @@ func lackedOf(list []facts.Unresolved, u facts.Unresolved) []string {
 	return names
 }
 
-// missingSymbolWords names what is missing: a symbol with its version, or a version as a whole.
+// missingSymbolWords names the missing thing: a symbol with its version, or a whole version.
 func missingSymbolWords(u facts.Unresolved) string {
 	switch {
 	case u.Symbol == "":
@@ -110,10 +110,10 @@ func missingSymbolWords(u facts.Unresolved) string {
 	return u.Symbol + " of version " + u.Version
 }
 
-// unshadow returns what makes the loader take a library that serves: the wheel that the build pins, or another one's
-// absence.
+// unshadow returns what makes the loader take a working library: the wheel that the build pins, or the removal of
+// another one.
 func unshadow(m *model.Machine, b *model.Build, u facts.Unresolved) ([]verdict.Pin, []pin.Step) {
-	// A wheel's file is put right by a wheel; any other is not this environment's to change.
+	// A wheel corrects a file that belongs to a wheel. Any other file is outside this environment.
 	if strings.HasPrefix(u.Path, path.Dir(b.Path)+"/nvidia/") {
 		if besideOwn(b) {
 			return requirementPins(m, b), nil
@@ -128,7 +128,7 @@ func unshadow(m *model.Machine, b *model.Build, u facts.Unresolved) ([]verdict.P
 				return forcedPin(b.Place(), pin.Package{Package: wheel, Version: pinned}), nil // it is the pinned one, and its file is not
 			case pinned != "":
 				return pins.PackagePin(b.Env, wheel, pinned), nil
-			// A wheel that nothing pins, as under JAX, is brought to its newest release.
+			// Nothing pins this wheel, as under JAX, so it is upgraded to its newest release.
 			case own != nil:
 				return nil, []pin.Step{pins.InstallStep(b.Place(), pin.Install{Packages: []string{wheel}, NoDeps: true, Upgrade: true, Again: true})}
 			}
@@ -137,7 +137,7 @@ func unshadow(m *model.Machine, b *model.Build, u facts.Unresolved) ([]verdict.P
 	return nil, []pin.Step{pin.Say(model.Removal(u.Path, u.Reason))}
 }
 
-// wheelReplaced returns the wheel of a library that wants something, where it is of another release than the build
+// wheelReplaced returns the wheel of a library with a missing symbol, if its release is not the one that the build
 // pins.
 func wheelReplaced(b *model.Build, by string) (wheel *model.Installed, pinned string) {
 	if wheel = b.Installed(path.Base(by)); wheel == nil {
@@ -149,8 +149,8 @@ func wheelReplaced(b *model.Build, by string) (wheel *model.Installed, pinned st
 	return wheel, pinned
 }
 
-// ncclShadowed: the NCCL taken is not the build's own. It judges as nccl-mismatch does; a platform's own NCCL, put
-// there on purpose, is not worth a note.
+// ncclShadowed reports an NCCL that is not the build's own. It judges as nccl-mismatch does. A platform's own NCCL is
+// there on purpose and gets no note.
 func ncclShadowed(m *model.Machine, b *model.Build) []*Result {
 	lib, _ := b.Takes("nccl")
 	if !b.Shadowed(lib) {
@@ -163,7 +163,8 @@ func ncclShadowed(m *model.Machine, b *model.Build) []*Result {
 	return results
 }
 
-// onPurpose tells the places where AWS and NGC images keep an NCCL that is meant to stand before the wheels'.
+// onPurpose reports whether a file is in a place where AWS or NGC images keep an NCCL that should come before the
+// wheels'.
 func onPurpose(file string) bool {
 	return slices.ContainsFunc([]string{"/opt/amazon/", "/opt/nccl", "/opt/aws-ofi-nccl", "/usr/local/nccl"},
 		func(dir string) bool { return strings.HasPrefix(file, dir) })

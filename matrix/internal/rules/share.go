@@ -13,20 +13,21 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// withoutPeers matches GPUs that write to no other GPU over PCI Express, by their names as NormalGPU writes them. They
-// are healthy without.
+// withoutPeers matches GPUs, by their names as NormalGPU writes them, that cannot write to another GPU over PCI
+// Express. They are healthy without.
 var withoutPeers = lazyregexp.New(`^(geforce|titan|gtx|l4$|a10g$)`)
 
-// peerToPeer: on bare metal an IOMMU, or bridges with Access Control Services, send what GPUs write to each other up to
-// the processor: slow, and on some machines it hangs or gives wrong data (pytorch issue 87363). A warning: each GPU by
-// itself works. NVML says which GPUs write to each other, and whether they do so over PCI Express.
+// peerToPeer reports that copies between GPUs go through the processor on bare metal, because of an IOMMU or of bridges
+// with Access Control Services. That is slow, and on some machines it hangs or gives wrong data (pytorch issue 87363).
+// It is a warning, because each GPU by itself works. NVML says which GPUs write to each other, and whether over PCI
+// Express.
 func peerToPeer(m *model.Machine) []*Result {
 	bus := m.Facts.Machine.Bus
 	alone := func(g facts.GPU) bool { return withoutPeers.MatchString(tables.NormalGPU(g.Name)) }
 	peers := slices.DeleteFunc(m.Listed(), alone)
 	guest := bus.Virtual == "yes" || m.Instance != nil && !strings.Contains(m.Instance.Instance, ".metal")
-	// A guest's IOMMU is the hypervisor's affair: EC2's guests are healthy.
-	// Off x86 files do not tell a guest from bare metal. NVLink carries the copies where NVML says so.
+	// The hypervisor controls a guest's IOMMU, and EC2's guests are healthy. Off x86, files do not distinguish a guest
+	// from bare metal. If NVML reports NVLink, the copies use it.
 	if !m.Here() || guest || m.Facts.System.WSL || m.Facts.System.Arch != "x86_64" || m.Facts.Devices.Peers != "pcie" ||
 		len(peers) < 2 {
 		return nil
@@ -41,7 +42,7 @@ func peerToPeer(m *model.Machine) []*Result {
 	// Only root may read a bridge's extended configuration space.
 	case bus.ACS == "":
 		return unknown("GPUs", verdict.Question("whether the PCI bridges redirect what GPUs write to each other (root may read that)"))
-	// Off and passthrough are sound; which it is stands in the GPU's IOMMU group.
+	// The IOMMU modes off and passthrough are fine. The GPU's IOMMU group shows the mode.
 	case bus.IOMMU == "":
 		return unknown("GPUs", verdict.Question("whether an IOMMU stands between the GPUs"))
 	}
@@ -65,9 +66,9 @@ func peersFinding(m *model.Machine, bus facts.Bus) verdict.Finding {
 			"https://github.com/pytorch/pytorch/issues/87363"}}
 }
 
-// imexChannel: memory of another node's GPUs is mapped through a channel of the driver's, whose node must be in the
-// container. No channel exists by default or after a reboot (NVIDIA's IMEX guide). A warning: within the node all
-// works.
+// imexChannel reports a missing IMEX channel. The driver maps the memory of another node's GPUs through a channel whose
+// node must be in the container. No channel exists by default or after a reboot (NVIDIA's IMEX guide). It is a warning,
+// because everything within the node works.
 func imexChannel(m *model.Machine) []*Result {
 	racked := slices.ContainsFunc(m.Present, func(g model.GPU) bool {
 		return strings.Contains(g.Label, "GB200") ||
@@ -92,18 +93,18 @@ func imexChannel(m *model.Machine) []*Result {
 		Source: []string{"https://docs.nvidia.com/multi-node-nvlink-systems/imex-guide/imexchannels.html"}})
 }
 
-// wantsMNNVL reports whether NVLink between nodes is asked for, or NCCL will try it: it does so in a job of several
-// nodes unless NCCL_MNNVL_ENABLE is 0 (src/mnnvl.cc).
+// wantsMNNVL reports whether NVLink between nodes is requested, or NCCL will try it. In a job of several nodes NCCL
+// does, unless NCCL_MNNVL_ENABLE is 0 (src/mnnvl.cc).
 func wantsMNNVL(m *model.Machine) bool {
 	enable := m.Facts.Variables["NCCL_MNNVL_ENABLE"]
 	return enable != "0" && (enable == "1" || m.Facts.Machine.Nodes > 1 || m.Facts.Variables["NVIDIA_IMEX_CHANNELS"] != "")
 }
 
-// memoryMatters is what is worth a word, in bytes: more than a desktop takes.
+// memoryMatters is the amount, in bytes, from which used memory is reported: more than a desktop takes.
 const memoryMatters = 1 << 30
 
-// memoryInUse: processes outside this container or job have memory of a GPU that it was given. A note: sharing by
-// time-slicing or MPS is a choice, and the same program just runs out of memory sooner.
+// memoryInUse notes that processes outside this container or job use memory of its GPU. It is a note: sharing by
+// time-slicing or MPS is a choice, and the program merely runs out of memory sooner.
 func memoryInUse(m *model.Machine) []*Result {
 	// A health check runs every minute beside the program whose memory it would report.
 	if !m.Here() || m.Policy.Health || m.Shown.Any || m.Facts.System.Container == "" && m.Facts.Machine.Job == "" {
@@ -111,15 +112,15 @@ func memoryInUse(m *model.Machine) []*Result {
 	}
 	var results []*Result
 	known := false
-	// GPUs that the program is not shown are for others to use.
+	// GPUs that are hidden from the program are for others to use.
 	for _, g := range m.Facts.GPUs {
 		shown := slices.ContainsFunc(m.GPUs, func(o model.GPU) bool { return o.Bus == g.Bus })
-		// In a container NVML may report process ids of another namespace: then it is unclear whose memory it is.
+		// In a container NVML may report process ids of another namespace. Then nobody knows whose memory it is.
 		if g.Memory == nil || g.Memory.Here < 0 || !shown {
 			continue
 		}
 		known = true
-		// NVML's figure leaves out the driver's own memory (nvmlMemory_v2_t).
+		// NVML's figure excludes the driver's own memory (nvmlMemory_v2_t).
 		others := int64(g.Memory.Used) - g.Memory.Here
 		if others < memoryMatters {
 			continue

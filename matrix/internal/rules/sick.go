@@ -15,11 +15,11 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// gpuHealth: what NVML and the kernel's log say of broken hardware, one finding a GPU and kind. The recovery action that
-// NVML asks for decides where the driver tells it (570 and newer); on older ones the log's Xids do.
+// gpuHealth reports broken hardware that NVML or the kernel log shows, one finding for each GPU and kind. NVML's
+// recovery action decides if the driver provides it (570 and newer). Otherwise the Xids in the log decide.
 func gpuHealth(m *model.Machine) []*Result {
-	// What is said of a named machine says nothing of the health of this one's GPUs. A driver that is merely named for
-	// this machine leaves its hardware as it is.
+	// Statements about a named machine say nothing about the health of this one's GPUs. A driver that is named for this
+	// machine does not change its hardware.
 	if m.Target.Instance != "" || len(m.Target.GPUs) > 0 {
 		return nil
 	}
@@ -39,16 +39,17 @@ func gpuHealth(m *model.Machine) []*Result {
 	return results
 }
 
-// sick returns one finding about a GPU, or about one that nobody can name. It takes the GPU's kind from programs,
-// since one that takes the first, or all, meets it; the other kinds go on.
+// sick returns one finding about a GPU, or about a GPU that cannot be identified. It removes GPUs of this kind from
+// those that work, since a program that uses the first GPU, or all, meets the fault. GPUs of other kinds continue to
+// work.
 func sick(m *model.Machine, f verdict.Finding, bus string) *Result {
 	return &Result{Subject: f.Subject, Finding: &f, TakesGPU: func(kind model.GPU) bool {
 		return bus == "" || !slices.ContainsFunc(m.GPUs, func(g model.GPU) bool { return g.Bus == bus && !sameKind(g, kind) })
 	}}
 }
 
-// healthOf judges one GPU's state. Corrected errors, a power cap, clocks of an idle GPU and the driver's own thermal
-// control are everyday life.
+// healthOf judges the state of one GPU. Corrected errors, a power cap, the clocks of an idle GPU and the driver's own
+// thermal control are normal.
 func healthOf(m *model.Machine, g facts.GPU) []*Result {
 	label := m.GPUFound(g).Label + " at " + cmp.Or(g.Bus, "an unknown address")
 	var results []*Result
@@ -61,21 +62,21 @@ func healthOf(m *model.Machine, g facts.GPU) []*Result {
 		say(verdict.Error, "NVML says that it needs recovery: "+h.Recovery+afterXid(m, g.Bus), "a GPU that asks for no recovery", "recovery action: "+h.Recovery,
 			recoverySteps(m, h.Recovery, g.Bus)...)
 	}
-	// A failed remap is what NVIDIA's RMA thresholds for row-remapping ask about (the memory error guide): an error.
+	// NVIDIA's RMA criteria include a failed row remap (the memory error guide): an error.
 	if h.RemapFailure {
 		say(verdict.Error, "a broken memory row could not be replaced", "no row-remap failure", "row-remap failure",
 			replacement(m))
 	}
-	// Volatile counts start again with the driver, so these belong to what runs now. The program that met the error has
-	// ended; the GPU goes on, unless it asks for recovery.
+	// Volatile counters restart with the driver, so these errors are recent. The program that met the error has ended.
+	// The GPU continues to work, unless it asks for recovery.
 	if h.Uncorrectable > 0 {
 		say(verdict.Warning, fmt.Sprintf("%d uncorrectable memory errors since the driver was loaded", h.Uncorrectable),
 			"no uncorrectable memory errors",
 			fmt.Sprintf("%d volatile uncorrectable ECC errors", h.Uncorrectable),
 			resetSteps(m, g.Bus, "if the errors return, replace it")...)
 	}
-	// The row is replaced at the next reset. Until then the driver keeps its page out of use, what runs goes on and new
-	// programs may start (NVIDIA's memory error guide): a warning.
+	// The next reset replaces the row. Until then the driver does not use its page, running programs continue and new
+	// ones may start (NVIDIA's memory error guide): a warning.
 	if h.RemapPending && !h.RemapFailure {
 		say(verdict.Warning, "a memory row will be replaced at the next reset", "no pending row remap", "row remap pending",
 			resetSteps(m, g.Bus, "")...)
@@ -89,7 +90,8 @@ func healthOf(m *model.Machine, g facts.GPU) []*Result {
 	return results
 }
 
-// afterXid names what the kernel's log has of a GPU that needs recovery, for a sentence; empty where it has nothing.
+// afterXid names the Xids in the kernel log for a GPU that needs recovery, as part of a sentence. It returns "" if
+// there are none.
 func afterXid(m *model.Machine, bus string) string {
 	for _, line := range m.Facts.Machine.Xids {
 		if x := m.Tables.Xid(line); x != nil && bus != "" && busOf(line) == bus {
@@ -99,12 +101,12 @@ func afterXid(m *model.Machine, bus string) string {
 	return ""
 }
 
-// hardSlowdowns are the reasons that only too little cooling or power gives. "software thermal", "power cap" and "idle"
-// are the driver's own care for a sound GPU.
+// hardSlowdowns lists the slowdown reasons that mean too little cooling or power. "software thermal", "power cap" and
+// "idle" are normal for a healthy GPU.
 var hardSlowdowns = []string{"hardware", "hardware thermal", "power brake"}
 
-// sickCodes are the answers of NVML that a GPU which is counted gives instead of a handle (nvml.h, nvmlReturn_t), with
-// what they mean and the catalogue's action.
+// sickCodes maps the NVML error codes for a GPU without a handle (nvml.h, nvmlReturn_t) to their meaning and to the Xid
+// catalogue's action.
 var sickCodes = map[int]struct{ means, action string }{
 	8:  {"its external power cables are not properly attached", "power"},
 	11: {"the driver does not get its interrupts", "restart-machine"},
@@ -112,8 +114,8 @@ var sickCodes = map[int]struct{ means, action string }{
 	16: {"it has to be reset before it can be used again", "reset-gpu"},
 }
 
-// unaskable returns the GPUs of which NVML gives no handle because something is wrong with them. Code 15 that NVML
-// answered for the driver as a whole is driver-unresponsive's.
+// unaskable returns results for GPUs that are broken so that NVML gives no handle. driver-unresponsive reports code 15
+// if NVML returned it for the whole driver.
 func unaskable(m *model.Machine) []*Result {
 	var results []*Result
 	for _, failed := range m.Facts.Driver.NVML.Failed {
@@ -139,15 +141,15 @@ func unaskable(m *model.Machine) []*Result {
 	return results
 }
 
-// grave are the Xids after which a GPU is out of use until it is reset or replaced, on drivers that do not tell a
-// recovery action; on others 48 and 74 are worth a warning beside the action "none" (NVIDIA's Xid catalogue).
+// grave lists the Xids after which a GPU is unusable until it is reset or replaced, for drivers that report no recovery
+// action. With the action "none", 48 and 74 are worth a warning (NVIDIA's Xid catalogue).
 var (
 	grave     = []int{46, 48, 62, 64, 74, 79, 95, 119, 120, 140, 143}
 	noticable = []int{48, 74}
 )
 
-// xidFindings: each number once. Those that a program can cause, or that say nothing by themselves, are left out, and so
-// are lines from before the driver was loaded or the GPU was reset.
+// xidFindings returns one finding for each Xid number. It skips Xids that a program can cause or that mean nothing by
+// themselves, and lines from before the driver was loaded or the GPU was reset.
 func xidFindings(m *model.Machine) []*Result {
 	var results []*Result
 	said := map[string]bool{}
@@ -174,7 +176,7 @@ func xidFindings(m *model.Machine) []*Result {
 	return results
 }
 
-// gpuAt names the GPU at an address, empty where none is known.
+// gpuAt names the GPU at a PCI address, or returns "".
 func gpuAt(m *model.Machine, bus string) string {
 	i := slices.IndexFunc(m.Facts.GPUs, func(g facts.GPU) bool { return bus != "" && g.Bus == bus })
 	if i < 0 {
@@ -183,7 +185,7 @@ func gpuAt(m *model.Machine, bus string) string {
 	return m.GPUFound(m.Facts.GPUs[i]).Label + " at " + bus
 }
 
-// recoveryOf returns the recovery action that NVML tells of the GPU at an address, empty where nobody tells.
+// recoveryOf returns NVML's recovery action for the GPU at a PCI address, or "" if there is none.
 func recoveryOf(m *model.Machine, bus string) string {
 	for _, g := range m.Facts.GPUs {
 		if g.Bus == bus && g.Health != nil {
@@ -193,10 +195,10 @@ func recoveryOf(m *model.Machine, bus string) string {
 	return ""
 }
 
-// xidAddress is the PCI address in an Xid's line: NVRM: Xid (PCI:0000:00:1e): 95, pid=1234, …
+// xidAddress matches the PCI address in the line of an Xid: NVRM: Xid (PCI:0000:00:1e): 95, pid=1234, …
 var xidAddress = lazyregexp.New(`Xid \(PCI:([0-9a-fA-F:]+)`)
 
-// busOf returns the address in an Xid's line in the form of facts, "0000:00:1e.0"; empty where there is none.
+// busOf returns the PCI address in the line of an Xid, in the form of the facts ("0000:00:1e.0"), or "".
 func busOf(line string) string {
 	found := xidAddress.FindStringSubmatch(line)
 	if found == nil {
@@ -205,7 +207,7 @@ func busOf(line string) string {
 	return strings.ToLower(found[1]) + ".0"
 }
 
-// repairSteps returns the steps for the catalogue's action (xid.csv); nil for one that is none of these.
+// repairSteps returns the steps for an action of the Xid catalogue (xid.csv), or nil if it has none.
 func repairSteps(m *model.Machine, action, bus string) []pin.Step {
 	const again = "if it happens again, replace the GPU or the machine"
 	switch action {
@@ -219,8 +221,8 @@ func repairSteps(m *model.Machine, action, bus string) []pin.Step {
 	return nil
 }
 
-// resetSteps reset the GPU at an address, or all where none is named; a reset is refused while something uses them
-// (nvidia-smi's manual).
+// resetSteps returns the steps that reset the GPU at an address, or all GPUs if it is "". The driver refuses a reset
+// while something uses the GPU (nvidia-smi's manual).
 func resetSteps(m *model.Machine, bus, again string) []pin.Step {
 	s := pins.HostSystem(m)
 	reset := []string{"nvidia-smi", "--gpu-reset"}
@@ -230,8 +232,8 @@ func resetSteps(m *model.Machine, bus, again string) []pin.Step {
 	return []pin.Step{pin.Say("stop what runs on the GPU"), pins.OnHost(m, s.AsRoot(reset...)).Explained(again), pins.OnHost(m, s.AsRoot("reboot")).Instead()}
 }
 
-// xidSteps returns what to do after an Xid. A GPU that fell off the bus of an EC2 instance comes back on other hardware
-// alone.
+// xidSteps returns the steps after an Xid. A GPU that fell off the bus of an EC2 instance comes back only on other
+// hardware.
 func xidSteps(m *model.Machine, x *tables.Xid, bus string) []pin.Step {
 	if x.Xid == 79 {
 		return lostSteps(m)
@@ -242,8 +244,8 @@ func xidSteps(m *model.Machine, x *tables.Xid, bus string) []pin.Step {
 	return []pin.Step{replacement(m)}
 }
 
-// lostSteps bring back a GPU that is not on the bus any more. A reboot of an EC2 instance keeps its hardware; a stop and
-// a start moves it.
+// lostSteps returns the steps for a GPU that has left the bus. A reboot of an EC2 instance keeps its hardware; stopping
+// and starting it moves it.
 func lostSteps(m *model.Machine) []pin.Step {
 	if m.OnEC2() {
 		return []pin.Step{pin.Say("save your work, also from instance-store disks, which a stop erases; then stop and start the instance: it moves to other hardware, which a reboot does not do; if it happens again, report the instance to AWS")}
@@ -251,14 +253,15 @@ func lostSteps(m *model.Machine) []pin.Step {
 	return []pin.Step{pins.OnHost(m, pins.HostSystem(m).AsRoot("reboot")).Explained("save your work first; if it happens again, the GPU or its slot is failing")}
 }
 
-// reloadUVM loads nvidia_uvm again. After a suspend it is often broken, and CUDA answers 999 until then (pytorch#88639).
+// reloadUVM reloads nvidia_uvm. After a suspend it is often broken, and CUDA returns 999 until it is reloaded
+// (pytorch#88639).
 func reloadUVM(m *model.Machine) pin.Step {
 	s := pins.HostSystem(m)
 	return pins.OnHost(m, pin.Sequence(s.AsRoot("modprobe", "-r", "nvidia_uvm"), s.AsRoot("modprobe", "nvidia_uvm"))).
 		Explained("if the machine was suspended since the driver was loaded; stop what uses the GPU first")
 }
 
-// replacement returns what to do with a GPU that no reset mends.
+// replacement returns the step for a GPU that no reset repairs.
 func replacement(m *model.Machine) pin.Step {
 	if m.OnEC2() {
 		return pin.Say("replace the machine: stop and start the instance")
@@ -266,7 +269,7 @@ func replacement(m *model.Machine) pin.Step {
 	return pin.Say("replace the GPU or the machine, and tell its vendor")
 }
 
-// recoverySteps follow NVML's recovery action (nvml.h, nvmlDeviceGpuRecoveryAction_t).
+// recoverySteps returns the steps for NVML's recovery action (nvml.h, nvmlDeviceGpuRecoveryAction_t).
 func recoverySteps(m *model.Machine, action, bus string) []pin.Step {
 	switch action {
 	case "reset":
@@ -279,14 +282,14 @@ func recoverySteps(m *model.Machine, action, bus string) []pin.Step {
 	return steps
 }
 
-// sameKind reports whether two GPUs differ in nothing by which builds are judged.
+// sameKind reports whether two GPUs are equal in everything that matters for builds.
 func sameKind(g model.GPU, o model.GPU) bool {
 	g.Bus, g.Index, o.Bus, o.Index = "", "", "", ""
 	return g == o
 }
 
-// isUnresponsive reports whether what driver-unresponsive found takes a kind of GPU from programs: the kernel's lines are about
-// the GPUs that they name, where NVML answers for others.
+// isUnresponsive reports whether driver-unresponsive already takes a kind of GPU from programs. The kernel log names
+// the GPUs, while NVML answers for others.
 func isUnresponsive(m *model.Machine, kind model.GPU) bool {
 	lost := map[string]bool{}
 	for _, line := range m.Facts.Driver.Kernel {

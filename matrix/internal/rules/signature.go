@@ -10,9 +10,10 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// secureBoot judges whether the kernel refuses the driver's module for its signature. It asks three things: the module
-// for the running kernel is on disk and is not loaded, this kernel enforces signatures, and the module's is missing or
-// of a key that the kernel does not have. A kernel that enforces nothing loads an unsigned module and is only tainted.
+// secureBoot reports a kernel that refuses the driver's module because of its signature. Three things must hold: the
+// module for the running kernel is on disk and not loaded, the kernel enforces signatures, and the module is unsigned
+// or signed with a key that the kernel does not have. A kernel without enforcement loads an unsigned module and is only
+// tainted.
 func secureBoot(m *model.Machine) []*Result {
 	s := m.Facts.Machine.Signatures
 	kernel, _ := m.BootKernel()
@@ -38,7 +39,7 @@ func secureBoot(m *model.Machine) []*Result {
 	return holds("driver")
 }
 
-// refusedModule returns the finding of a module that this kernel does not load, with the reason.
+// refusedModule returns the finding for a module that this kernel refuses, with the reason.
 func refusedModule(m *model.Machine, why string) verdict.Finding {
 	s := m.Facts.Machine.Signatures
 	enforces := verdict.Evidence{Fact: "sig_enforce", Value: "yes", From: s.EnforcedFrom}
@@ -58,7 +59,7 @@ func refusedModule(m *model.Machine, why string) verdict.Finding {
 	return f
 }
 
-// signatureSteps get a module loaded that the kernel trusts. modprobe alone is refused again.
+// signatureSteps returns the steps that lead to a module which the kernel trusts. modprobe would be refused again.
 func signatureSteps(m *model.Machine) []pin.Step {
 	s, system := m.Facts.Machine.Signatures, pins.HostSystem(m)
 	if m.Facts.System.ID == "bottlerocket" {
@@ -87,8 +88,8 @@ func signatureSteps(m *model.Machine) []pin.Step {
 	return steps
 }
 
-// enrolment makes the kernel trust the key of this system's own modules. The firmware asks for a confirmation on the
-// console at the next start, which a cloud instance may not have.
+// enrolment returns the steps that make the kernel trust the key of this system's own modules. The firmware asks for
+// confirmation on the console at the next start, and a cloud instance may have no console.
 func enrolment(m *model.Machine, other bool) []pin.Step {
 	s, system := m.Facts.Machine.Signatures, pins.HostSystem(m)
 	run := func(command, why string) pin.Step {

@@ -10,14 +10,14 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// otherToolkit reports whether another installed toolkit would do. Deep Learning AMIs carry five, so the one that is
-// picked is seldom the only one.
+// otherToolkit reports whether another installed toolkit has a property. Deep Learning AMIs carry five, so the selected
+// one is seldom the only one.
 func otherToolkit(m *model.Machine, does func(version.Number) bool) bool {
 	return slices.ContainsFunc(m.Toolkits, func(t model.Toolkit) bool { return does(t.Number) })
 }
 
-// toolkitFramework: torch refuses to build extensions with a toolkit of another major version than its own CUDA. It
-// brings its CUDA along and never looks at the toolkit when it runs: a note.
+// toolkitFramework notes a toolkit of another major version than torch's CUDA. torch refuses to compile extensions with
+// it. It is a note, because torch brings its own CUDA and never uses the toolkit when it runs.
 func toolkitFramework(m *model.Machine, b *model.Build) []*Result {
 	picked, asked := m.Toolkit()
 	if b.Name != "torch" || b.Device != "cuda" || !b.CUDANumber.Known() || picked == nil {
@@ -27,8 +27,8 @@ func toolkitFramework(m *model.Machine, b *model.Build) []*Result {
 	switch {
 	case have.Major() == b.CUDANumber.Major():
 		return holds(b.Subject)
-	// torch.utils.cpp_extension compares majors only, and warns of another minor. Where a variable names the wrong
-	// toolkit, the right one beside it is not picked.
+	// torch.utils.cpp_extension rejects another major version and warns of another minor. If a variable names the wrong
+	// toolkit, torch does not use the right one beside it.
 	case otherToolkit(m, func(v version.Number) bool { return v.Major() == b.CUDANumber.Major() }) && !asked:
 		return nil
 	}
@@ -37,15 +37,15 @@ func toolkitFramework(m *model.Machine, b *model.Build) []*Result {
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "toolkit", Value: picked.Version, From: picked.Path}),
 		Source:   []string{"https://github.com/pytorch/pytorch/blob/v2.9.0/torch/utils/cpp_extension.py"},
 		Steps:    []pin.Step{pin.Say(fmt.Sprintf("to build extensions: install the CUDA %s toolkit beside this one and point CUDA_HOME to it", b.CUDANumber.Short()))}}
-	// Somebody chose this toolkit (CUDA_HOME), or building is what this machine is for (--require build).
+	// Somebody chose this toolkit (CUDA_HOME), or this machine exists to build (--require build).
 	if asked || m.Building() {
 		f.Severity = verdict.Warning
 	}
 	return oneFinding(f)
 }
 
-// toolkitTooOldForGPU: the toolkit knows no such GPU, so nothing built with it has machine code for it. What is
-// installed ready-made is not affected: a note.
+// toolkitTooOldForGPU notes a toolkit that does not know the GPU, so that nothing built with it has machine code for
+// the GPU. It is a note, because ready-made packages are not affected.
 func toolkitTooOldForGPU(m *model.Machine) []*Result {
 	picked, _ := m.Toolkit()
 	if picked == nil || len(m.GPUs) == 0 {
@@ -59,7 +59,7 @@ func toolkitTooOldForGPU(m *model.Machine) []*Result {
 	switch {
 	case i < 0:
 		return holds("toolkit")
-	// Deep Learning AMIs carry five toolkits; one that knows the GPU is enough to build with.
+	// Deep Learning AMIs carry five toolkits. One that knows the GPU is enough to build with.
 	case otherToolkit(m, func(v version.Number) bool { return !old(m.GPUs[i], v) }):
 		return nil
 	}
@@ -71,7 +71,7 @@ func toolkitTooOldForGPU(m *model.Machine) []*Result {
 			{Fact: "GPU", Value: g.Label, From: g.From}},
 		Steps: []pin.Step{pin.Say("to build for this GPU: install the CUDA " + g.Chip.FirstCUDA.Short() +
 			" toolkit or a newer one beside this one")}}
-	// With --require build, building is what this machine is for.
+	// With --require build, this machine exists to build.
 	if m.Building() {
 		f.Severity = verdict.Warning
 	}

@@ -15,17 +15,18 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// coreNames are the packages that hold a driver's user space or module, Debian's and then RPM's: of them two branches
-// must not be installed. Modules built for other kernels, tools and empty transitional names are none.
+// coreNames matches the packages, first Debian's and then RPM's, that contain the driver's libraries or module. Two
+// branches of these must not be installed together. It excludes modules for other kernels, tools and empty transitional
+// packages.
 var coreNames = lazyregexp.New(`^(libnvidia-compute(-\d.*)?|libcuda1|libnvidia-ml1|nvidia-dkms-\d.*|nvidia-kernel-(open-)?dkms|nvidia-utils-\d.*|` +
 	`nvidia-driver(-.*)?-(cuda|libs|cuda-libs|NVML)|libnvidia-ml|kmod-nvidia-(open|latest)-dkms|nvidia-kmod-common` +
 	`|akmod-nvidia|xorg-x11-drv-nvidia(-libs|-cuda|-cuda-libs)?)$`)
 
-// daemonNames match packages beside the driver that do not ask for a release of it: a hold on one does not hold the
-// driver.
+// daemonNames matches packages beside the driver that require no particular release of it. Holding one of them does not
+// hold the driver.
 var daemonNames = lazyregexp.New(`fabric-?manager|nvidia-imex|libnvidia-nscq`)
 
-// core returns the installed packages of the driver itself, with the branch that their version names.
+// core returns the installed packages of the driver itself, with the branch in their version.
 func core(m *model.Machine) (packages []facts.DriverPackage, branches []int) {
 	for _, p := range m.Facts.Machine.Packages {
 		release, named := model.ReleaseIn(p.Version)
@@ -40,8 +41,9 @@ func core(m *model.Machine) (packages []facts.DriverPackage, branches []int) {
 	return packages, branches
 }
 
-// driverPackagesMixed: a runfile over packages, or packages of two branches. A warning: all runs until the next upgrade
-// takes the library from one and the module from the other; then driver-mismatch is the error.
+// driverPackagesMixed reports a .run installation over packages, or packages of two branches. It is a warning:
+// everything runs until the next upgrade takes the library from one and the module from the other. Then driver-mismatch
+// reports the error.
 func driverPackagesMixed(m *model.Machine) []*Result {
 	if !m.Host() || m.Target.Driver != "" {
 		return nil
@@ -54,13 +56,14 @@ func driverPackagesMixed(m *model.Machine) []*Result {
 	}
 	runfile, failed := m.Facts.Machine.Runfile, m.ProbeFailure("driver-packages")
 	switch {
-	// Both own the same files, and neither knows of the other: nvidia-installer warns of it, too. Only the .run installer
-	// leaves nvidia-uninstall.
+	// Both own the same files, and neither knows of the other. nvidia-installer warns of this, too. Only the .run
+	// installer leaves nvidia-uninstall behind.
 	case runfile != "" && len(packages) > 0 && !picksModule(m):
 		f.Message = "NVIDIA's .run installer was used over the driver's packages: the next upgrade of either breaks the other"
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: ".run installer", Value: "installed", From: runfile})
 		f.Steps = runfileSteps(m, packages)
-	// By the versions of core packages, not by names: a transitional package is named after one branch and is of another.
+	// Compare the versions of core packages and not their names: a transitional package is named after one branch and
+	// belongs to another.
 	case len(branches) > 1:
 		slices.Sort(branches)
 		f.Message = fmt.Sprintf("packages of the driver branches %d and %d are installed together", branches[0],
@@ -82,7 +85,7 @@ func driverPackagesMixed(m *model.Machine) []*Result {
 	return oneFinding(f)
 }
 
-// ofBranch returns the names of those packages of the driver that are of a branch.
+// ofBranch returns the names of the driver packages of one branch.
 func ofBranch(packages []facts.DriverPackage, branch int) []string {
 	var names []string
 	for _, p := range packages {
@@ -93,19 +96,19 @@ func ofBranch(packages []facts.DriverPackage, branch int) []string {
 	return names
 }
 
-// picksModule reports whether the image keeps several modules and loads the one that fits at boot, as EKS's do: they
-// ran the GRID driver's .run installer only for its module, and the packages' user space took its place.
+// picksModule reports whether the image keeps several modules and loads the one that fits at boot. EKS's images do:
+// they ran the GRID driver's .run installer only for its module, and the packages' libraries replaced its own.
 func picksModule(m *model.Machine) bool {
 	return slices.ContainsFunc(m.Facts.Machine.Installers, func(i facts.Installer) bool { return i.Kind == "dkms-archive" })
 }
 
-// driverAutoUpdate: an upgrade in the background replaces the driver's files under a running module: no program starts
-// on the GPU until a reboot (driver-mismatch). A note on one machine, where it may never come; all machines of one
-// image break on the same day.
+// driverAutoUpdate notes that a background upgrade can replace the driver's files under a running module. No program
+// then starts on the GPU until a reboot (driver-mismatch). On a single machine that may never happen. All machines
+// started from one image would break on the same day.
 func driverAutoUpdate(m *model.Machine) []*Result {
 	u := m.Facts.Machine.Updates
 	image := m.Facts.System.Rest && len(m.Facts.Machine.Kernels) == 0 // of a container
-	// No package manager replaces what a .run installer wrote, and a container's driver is its host's.
+	// No package manager replaces the files of a .run installation, and a container uses its host's driver.
 	if !m.Host() || image || m.Target.Driver != "" || u.Tool == "" || m.Facts.Machine.Runfile != "" {
 		return nil
 	}
@@ -132,8 +135,8 @@ func driverAutoUpdate(m *model.Machine) []*Result {
 	return oneFinding(f)
 }
 
-// updatable returns what of the driver may be upgraded: evidence, nil for nothing, or the fact without which that
-// cannot be known.
+// updatable returns the evidence that a background upgrade may replace the driver, nil if none may, or the fact that is
+// needed to know.
 func updatable(m *model.Machine, u facts.Updates) (what []verdict.Evidence, unknowable verdict.MissingFact) {
 	packages, _ := core(m)
 	if failed := m.ProbeFailure("driver-packages"); failed != "" && len(packages) == 0 {
@@ -142,7 +145,8 @@ func updatable(m *model.Machine, u facts.Updates) (what []verdict.Evidence, unkn
 	if u.Tool == "dnf-automatic" {
 		return dnfUpdatable(u, packages), verdict.MissingFact{}
 	}
-	// The packages of a release ask for each other's exact version, so one hold holds all; but no daemon's does.
+	// The packages of a release require each other's exact version, so holding one holds all. A daemon requires no
+	// version.
 	held := slices.ContainsFunc(m.Facts.Machine.Packages, func(p facts.DriverPackage) bool {
 		return p.Held && strings.Contains(p.Name, "nvidia") && !daemonNames.MatchString(p.Name)
 	})
@@ -153,7 +157,7 @@ func updatable(m *model.Machine, u facts.Updates) (what []verdict.Evidence, unkn
 		if isBlacklisted(u.Blacklist, p.Name) {
 			return nil, verdict.MissingFact{}
 		}
-		// unattended-upgrades installs from allowed origins only, and each archive has its own.
+		// unattended-upgrades installs only from allowed origins, and each archive has its own origin.
 		if p.Vendor == "" {
 			return nil, verdict.Question("which archive " + p.Name + " comes from")
 		}
@@ -164,9 +168,9 @@ func updatable(m *model.Machine, u facts.Updates) (what []verdict.Evidence, unkn
 	return nil, verdict.MissingFact{}
 }
 
-// dnfUpdatable returns a package of the driver that an enabled repository may replace. They ask for each other's exact
-// version, so that one lock holds all. On Amazon Linux 2023 a repository with $releasever stays at one release until
-// somebody changes it, and is not among Repos.
+// dnfUpdatable returns a driver package that an enabled repository may replace. The packages require each other's exact
+// version, so one lock holds all. On Amazon Linux 2023 a repository with $releasever stays at one release until
+// somebody changes it, so it is not in Repos.
 func dnfUpdatable(u facts.Updates, packages []facts.DriverPackage) []verdict.Evidence {
 	locked := slices.ContainsFunc(packages, func(p facts.DriverPackage) bool { return lockedByDNF(u.Blacklist, p.Name) })
 	if locked || len(packages) == 0 || len(u.Repos) == 0 {
@@ -176,8 +180,8 @@ func dnfUpdatable(u facts.Updates, packages []facts.DriverPackage) []verdict.Evi
 		{Fact: "repository", Value: u.Repos[0], From: "/etc/yum.repos.d"}}
 }
 
-// lockedByDNF matches version locks and excludes: globs of names, "nvidia*", or names with a version,
-// "nvidia-driver-3:580.95.05-1.*". A "!" excludes one version and holds no other back.
+// lockedByDNF matches version locks and excludes. They are globs of names, "nvidia*", or names with a version,
+// "nvidia-driver-3:580.95.05-1.*". A "!" excludes one version and holds back no other.
 func lockedByDNF(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		if ok, _ := path.Match(pattern, name); ok {
@@ -188,7 +192,7 @@ func lockedByDNF(patterns []string, name string) bool {
 	})
 }
 
-// holdNames returns the packages to hold: the driver's meta-packages where there are some.
+// holdNames returns the packages to hold: the driver's meta-packages, if there are any.
 func holdNames(m *model.Machine) []string {
 	var names []string
 	for _, p := range m.Facts.Machine.Packages {
@@ -203,8 +207,8 @@ func holdNames(m *model.Machine) []string {
 	return names
 }
 
-// isBlacklisted matches as unattended-upgrades does: patterns hold from the beginning of the name. One that Python
-// accepts and Go does not matches nothing here.
+// isBlacklisted matches as unattended-upgrades does: a pattern applies from the start of the name. A pattern that is
+// valid in Python and not in Go matches nothing here.
 func isBlacklisted(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
 		re, err := regexp.Compile("^(?:" + pattern + ")")
@@ -212,8 +216,8 @@ func isBlacklisted(patterns []string, name string) bool {
 	})
 }
 
-// originAllowed reports whether an allowed origin is the archive that a vendor's driver packages come from: Ubuntu
-// publishes new releases in -security and -updates both, Debian in its stable archive and not in the security one.
+// originAllowed reports whether an allowed origin is the archive of a vendor's driver packages. Ubuntu publishes new
+// releases in both -security and -updates. Debian publishes them in its stable archive and not in the security archive.
 func originAllowed(origins []string, vendor string) bool {
 	return slices.ContainsFunc(origins, func(o string) bool {
 		o = strings.ToLower(o)
@@ -224,7 +228,7 @@ func originAllowed(origins []string, vendor string) bool {
 			return everyOrigin(o) || ofDistribution && (strings.Contains(o, "-security") || strings.Contains(o, "-updates"))
 		case "debian":
 			return everyOrigin(o) || ofDistribution && !strings.Contains(o, "security")
-		// NVIDIA's repository is not among the default origins: somebody has to add it.
+		// NVIDIA's repository is not a default origin. Somebody must have added it.
 		case "nvidia":
 			return everyOrigin(o) || strings.Contains(o, "nvidia")
 		// The archive's Origin is LP-PPA-graphics-drivers; o is in lower case.
@@ -235,5 +239,5 @@ func originAllowed(origins []string, vendor string) bool {
 	})
 }
 
-// everyOrigin reports whether a pattern of unattended-upgrades allows every archive there is.
+// everyOrigin reports whether a pattern of unattended-upgrades allows all archives.
 func everyOrigin(o string) bool { return o == "origin=*" || o == "*:*" }
