@@ -6,8 +6,8 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// BootKernel returns the kernel that runs; at rest the boot loader's default, else the newest. Empty when none is
-// known.
+// BootKernel returns the running kernel. At rest it returns the boot loader's default kernel, otherwise the newest. It
+// returns "" if none is known.
 func (m *Machine) BootKernel() (kernel, from string) {
 	switch {
 	case !m.Facts.System.Rest:
@@ -20,7 +20,7 @@ func (m *Machine) BootKernel() (kernel, from string) {
 	return "", ""
 }
 
-// ModuleOf returns the module on disk of one kernel, or nil.
+// ModuleOf returns the module on disk for one kernel, or nil.
 func (m *Machine) ModuleOf(kernel string) *Module {
 	i := slices.IndexFunc(m.Found.modules, func(d Module) bool { return d.Kernel == kernel })
 	if i < 0 {

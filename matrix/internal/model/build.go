@@ -12,7 +12,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// About returns a build's subject in its parts. "for Python 3.12" stays with the version: the place is a directory.
+// About returns the parts of a build's subject. "for Python 3.12" belongs to the version, because the place is a
+// directory.
 func (b *Build) About() verdict.SubjectParts {
 	words, place := b.Subject, ""
 	if in := PlaceOf(b.Env.Environment); strings.HasPrefix(b.Env.Path, "/") && strings.HasSuffix(words, in) {
@@ -21,7 +22,7 @@ func (b *Build) About() verdict.SubjectParts {
 	return verdict.SubjectParts{Name: b.Name, Version: strings.TrimPrefix(strings.TrimPrefix(words, b.Name), " "), Place: place}
 }
 
-// Build is one framework and what is known of it: what was read goes before what the tables say.
+// Build is one framework and everything known about it. Facts that were read take precedence over the tables.
 type Build struct {
 	*facts.Build
 	cudaof.Answer                                     // the CUDA that it was built for, or the device, and how that is known
@@ -47,8 +48,8 @@ type Build struct {
 	Foreign                 string                    // the architecture of its files, where that is not the target's
 }
 
-// newBuild lays the tables over what was read of a build. What was read goes first: the tables speak of what was
-// published, and the files may be another thing. n is the package of a file that it stands for, or nil.
+// newBuild combines what was read of a build with the tables. What was read takes precedence: the tables describe
+// published wheels, and the files may be something else. n is the requested package that the build stands for, or nil.
 func newBuild(m *Machine, env *Environment, b *facts.Build, s Standing, n *Requested) *Build {
 	own := b
 	b = m.onTarget(b)
@@ -69,7 +70,7 @@ func newBuild(m *Machine, env *Environment, b *facts.Build, s Standing, n *Reque
 	if v.Release.Local == "" && index == cudaof.DefaultIndex {
 		v.Release.Local = m.DefaultVariant(b.Name, v.Release)
 	}
-	// The tables have rows for CUDA only.
+	// The tables have rows only for CUDA.
 	if v.Device != "cuda" && v.Device != "" {
 		return v
 	}
@@ -81,7 +82,7 @@ func newBuild(m *Machine, env *Environment, b *facts.Build, s Standing, n *Reque
 	return v
 }
 
-// cudaOf asks which CUDA a build is for. Of a package of a file that was asked before.
+// cudaOf determines which CUDA a build is for. A requested package has already been asked.
 func (m *Machine) cudaOf(v *Build, index string) cudaof.Answer {
 	if v.Named != nil {
 		return v.Named.Answer
@@ -101,7 +102,7 @@ func (m *Machine) cudaOf(v *Build, index string) cudaof.Answer {
 	return cudaof.Find(m.Tables, p)
 }
 
-// cudasOf returns the CUDAs of a framework's rows.
+// cudasOf returns the CUDA versions in a framework's rows.
 func cudasOf(rows []Row) []version.Number {
 	var list []version.Number
 	for _, r := range rows {
@@ -110,8 +111,8 @@ func cudasOf(rows []Row) []version.Number {
 	return list
 }
 
-// onTarget returns what is known of a build on the target's architecture: of one for another, what the tables say of
-// the same release there, for nothing that was read in its files holds.
+// onTarget returns what is known of a build on the target's architecture. If the build is for another architecture, its
+// files say nothing, and the tables' rows for the same release on the target's architecture are used.
 func (m *Machine) onTarget(b *facts.Build) *facts.Build {
 	if b.Arch == "" || !strings.HasPrefix(m.Platform, "linux_") || m.Platform == "linux_"+b.Arch {
 		return b
@@ -130,7 +131,8 @@ func Subject(b *facts.Build, env *facts.Environment) string {
 	return name + PlaceOf(env)
 }
 
-// PlaceOf returns where something stands, after its name: " in /opt/venv"; empty for the one set of a file.
+// PlaceOf returns the words for a build's place, such as " in /opt/venv". It returns "" for the only environment of a
+// file.
 func PlaceOf(env *facts.Environment) string {
 	switch {
 	case env.Path == "":
@@ -141,36 +143,36 @@ func PlaceOf(env *facts.Environment) string {
 	return " in " + env.Path
 }
 
-// eitherOnWindows reports whether a list of what is installed on Windows has a torch without a local version: the package
-// index has it for CPUs alone, and conda's, which pip lists, too, may be for CUDA.
+// eitherOnWindows reports whether a list of packages installed on Windows has a torch without a local version. From the
+// package index that is a CPU build. From conda, whose packages pip lists, too, it may be for CUDA.
 func (m *Machine) eitherOnWindows(b *Build) bool {
 	return b.Name == "torch" && m.Platform == "win_amd64" && b.Env.Kind == "pip list" && b.Release.Local == ""
 }
 
-// Optional reports whether this extension is not missed where it has no code for the GPU: SGLang brings kernels for
-// Hopper along and runs on an A10G. What people install by itself is no part, whoever asks for it too; nor is what
-// stands for the torch that it brings, as an xformers that a file names alone: nothing does without torch's code.
+// Optional reports whether an extension can lack code for the GPU without harm: SGLang brings kernels for Hopper and
+// runs on an A10G. A package that people install by itself is not optional, even if another package also requires it.
+// Neither is one that stands for the torch that it brings, such as an xformers that a file names alone.
 func (b *Build) Optional() bool {
 	return b.Extension && b.dispensable && (b.Named == nil || b.Named.Torch == "")
 }
 
-// dispensable reports whether an extension is one that others install and do without.
+// dispensable reports whether an extension is one that other packages install but can do without.
 func (m *Machine) dispensable(b *facts.Build) bool {
 	part := b.PartOf != "" && !m.Tables.Trait("compiled", b.Name, version.Number{}) &&
 		!slices.Contains([]string{"torchvision", "torchaudio"}, b.Name)
 	return part || m.Tables.Trait("dispensable", b.Name, version.Number{})
 }
 
-// soundTriton reports whether a build is a Triton without torch that its files allow to compile here. What it compiles
-// is not there to be judged, so it moves nothing.
+// soundTriton reports whether a build is a Triton without torch whose files allow it to compile here. The code that it
+// will compile does not exist yet, so it cannot be judged.
 func (b *Build) soundTriton() bool {
 	return b.Name == "triton" && len(b.Hindrances) == 0 && b.Foreign == ""
 }
 
-// Official reports whether the build is one that the tables may speak of: not a source build, conda's, or NGC's.
+// Official reports whether the tables apply to the build: it is not a source build and not from conda or NGC.
 func (b *Build) Official() bool { return b.Origin == "" || b.Origin == "wheel" }
 
-// rowsFor finds the table's rows that may be this build. A plain "2.9.0" can be any of the release's variants.
+// rowsFor returns the table rows that may describe the build. A plain "2.9.0" can be any variant of the release.
 func (m *Machine) rowsFor(b *Build) []Row {
 	if !b.Official() || !b.Release.Final() || m.eitherOnWindows(b) {
 		return nil
@@ -191,8 +193,8 @@ func (m *Machine) rowsFor(b *Build) []Row {
 	return nil
 }
 
-// jaxRows returns the variants of JAX's release that a build can be. A report that lists JAX's GPUs does not say for which CUDA
-// its plugin is.
+// jaxRows returns the variants of JAX's release that a build can be. A report that lists JAX's GPUs does not show its
+// plugin's CUDA.
 func (m *Machine) jaxRows(b *Build) []Row {
 	if b.CUDANumber.Known() {
 		if r := m.Tables.JAX(b.Release.Number, b.CUDANumber, m.Platform); r != nil {
@@ -209,8 +211,8 @@ func (m *Machine) jaxRows(b *Build) []Row {
 	return rows
 }
 
-// torchRows returns the variants of torch's release that a build can be: of its CUDA, or of its family where only that
-// is known ("cu12" in a name).
+// torchRows returns the variants of torch's release that a build can be: those for its CUDA, or for its CUDA major
+// version if only that is known ("cu12" in a name).
 func (m *Machine) torchRows(b *Build) []Row {
 	var rows []Row
 	for _, w := range m.Tables.Torch(b.Release.Number.String(), m.Platform) {
@@ -222,7 +224,7 @@ func (m *Machine) torchRows(b *Build) []Row {
 	return rows
 }
 
-// Source returns where the build's rows come from, each address once.
+// Source returns the source addresses of the build's rows, without duplicates.
 func (b *Build) Source() []string {
 	var list []string
 	for _, r := range b.Rows {
@@ -247,8 +249,8 @@ func (b *Build) Evidence() []verdict.Evidence {
 	return list
 }
 
-// Place returns the environment that an installer has to change for the build: its own, or the directory that Python
-// imports it from where that is another one.
+// Place returns the environment that an installer must change for the build: its own, or the directory from which
+// Python imports it, if that differs.
 func (b *Build) Place() *Environment {
 	if b.Site == "" || b.Env == nil {
 		return b.Env
@@ -258,8 +260,8 @@ func (b *Build) Place() *Environment {
 	return &there
 }
 
-// Code judges the build's code for one GPU, and that of the torch which it brings: proof is what tells, missing what is
-// not known where it is unsure.
+// Code judges the code of a build, including the torch that it brings, for one GPU. proof names the evidence; missing
+// is the unknown fact if the result is unsure.
 func (m *Machine) Code(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.MissingFact) {
 	c, proof, missing = m.OwnCode(b, g)
 	if b.BringsTorch() {
@@ -270,12 +272,13 @@ func (m *Machine) Code(b *Build, g GPU) (c version.Coverage, proof string, missi
 	return c, proof, missing
 }
 
-// BringsTorch reports whether a package of a file has code of its own and pins a torch, whose rows are the build's.
+// BringsTorch reports whether a requested package has code of its own and pins a torch, so that torch's rows also
+// describe the build.
 func (b *Build) BringsTorch() bool {
 	return b.Named != nil && b.Named.Torch != "" && len(b.SASS)+len(b.PTX) > 0 && len(b.Rows) > 0
 }
 
-// OwnCode judges the build's code by what was read of it, else by its rows.
+// OwnCode judges the build's code for one GPU by what was read of it, otherwise by its rows.
 func (m *Machine) OwnCode(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.MissingFact) {
 	switch {
 	case !g.Capability.Known():
@@ -290,11 +293,11 @@ func (m *Machine) OwnCode(b *Build, g GPU) (c version.Coverage, proof string, mi
 	return m.codeByTable(b, g)
 }
 
-// Unsupported is what proves that a package has no code for a GPU where nobody read its libraries.
+// Unsupported is the proof that a package has no code for a GPU if nobody read its libraries.
 const Unsupported = "its project supports only newer GPUs"
 
-// belowLeast reports whether a GPU is older than those that a package of a file supports, whatever the torch that it
-// brings has code for.
+// belowLeast reports whether a GPU is older than those that a requested package supports, whatever code the torch that
+// it brings has.
 func (m *Machine) belowLeast(b *Build, g GPU) bool {
 	if b.Named == nil {
 		return false
@@ -303,7 +306,8 @@ func (m *Machine) belowLeast(b *Build, g GPU) bool {
 	return least.Known() && !g.Capability.AtLeast(least)
 }
 
-// SassRead adds what TensorFlow's notation means: compute_90 in its list stands for machine code too.
+// SassRead returns the machine code that was read. In TensorFlow's notation compute_90 also stands for machine code, so
+// it adds that.
 func (b *Build) SassRead() []string {
 	list := slices.Clone(b.SASS)
 	if b.Name == "tensorflow" {
@@ -316,8 +320,8 @@ func (b *Build) SassRead() []string {
 	return list
 }
 
-// codeByTable asks every row that may be this build; they must agree. Without a row the toolkit's age alone can prove
-// that there is no code.
+// codeByTable judges by all rows that may describe the build; they must agree. Without a row, only the age of the
+// toolkit can prove that there is no code.
 func (m *Machine) codeByTable(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.MissingFact) {
 	rows := slices.DeleteFunc(slices.Clone(b.Rows), func(r Row) bool { return len(r.SASS) == 0 })
 	if len(rows) == 0 || len(rows) < len(b.Rows) {
@@ -329,8 +333,8 @@ func (m *Machine) codeByTable(b *Build, g GPU) (c version.Coverage, proof string
 			return version.Unsure, "", verdict.Question("which CUDA variant of the release it is")
 		}
 	}
-	// An empty cell means that PTX was not read (a wheel without has "none"), so that only the toolkit's age can be
-	// proof.
+	// An empty cell means that the PTX was not read (a wheel without PTX has "none"), so only the toolkit's age can
+	// prove anything.
 	if best == version.Uncovered && len(rows[0].PTX) == 0 {
 		if c, _, _ := m.codeByToolkit(b, g); c != version.Uncovered {
 			return version.Unsure, "", verdict.Question("whether the wheel carries PTX")
@@ -339,10 +343,11 @@ func (m *Machine) codeByTable(b *Build, g GPU) (c version.Coverage, proof string
 	return provenCoverage(best, g, tableRow)
 }
 
-// tableRow is what proves a coverage that was not read from the build.
+// tableRow is the proof for a coverage that comes from a table and not from the build.
 const tableRow = "of the release's table row"
 
-// provenCoverage gives a coverage what proves it, or what is missing where desktop code meets a Tegra module.
+// provenCoverage returns a coverage with its proof. If desktop code meets a Tegra module, it returns the missing fact
+// instead.
 func provenCoverage(c version.Coverage, g GPU, by string) (same version.Coverage, proof string, missing verdict.MissingFact) {
 	if c == version.Unsure {
 		return c, "", verdict.Question("whether machine code for discrete GPUs runs on " + g.Label + ", which is integrated")
@@ -350,9 +355,9 @@ func provenCoverage(c version.Coverage, g GPU, by string) (same version.Coverage
 	return c, by, verdict.MissingFact{}
 }
 
-// codeByToolkit decides for builds that no table knows: a toolkit makes machine code for no GPU that is newer than
-// itself, and no code at all for one that it has dropped. What is newer than the toolkit can run PTX of an older GPU,
-// which of all packages only PyTorch is known to leave out: no row of torch.csv has any.
+// codeByToolkit judges builds without a row. A toolkit makes no machine code for a GPU newer than itself, and no code
+// at all for one that it has dropped. A newer GPU can run PTX made for an older one. Of all packages only PyTorch is
+// known to omit PTX: no row of torch.csv has any.
 func (m *Machine) codeByToolkit(b *Build, g GPU) (c version.Coverage, proof string, missing verdict.MissingFact) {
 	missing = verdict.Question("which machine code it contains").Because(m.Unsaid(b))
 	if !b.CUDANumber.Known() || b.CUDANumber.Parts() < 2 || g.Capability.Tegra() ||
@@ -371,18 +376,19 @@ func (m *Machine) codeByToolkit(b *Build, g GPU) (c version.Coverage, proof stri
 	return version.Uncovered, "CUDA " + b.CUDANumber.Short() + " compiles for no such GPU", verdict.MissingFact{}
 }
 
-// isFromClosedChannel reports whether a build is a torch of conda's pytorch channel, which ended with 2.5.1. Those of CUDA 12 have
-// no PTX, as PyTorch's wheels; those of CUDA 11 have some for capability 3.7. conda-forge's have PTX for the newest GPU.
+// isFromClosedChannel reports whether a build is a torch of conda's pytorch channel, which ended with 2.5.1. Like
+// PyTorch's wheels, its builds for CUDA 12 have no PTX. Those for CUDA 11 have some for capability 3.7. conda-forge's
+// builds have PTX for the newest GPU.
 func (b *Build) isFromClosedChannel() bool {
 	return b.Name == "torch" && b.Origin == "conda" && b.CUDANumber.Major() >= 12
 }
 
-// isNVIDIAImage reports whether a build is one of NVIDIA's images for frameworks, whose CUDA compiled what is in it.
+// isNVIDIAImage reports whether a build belongs to one of NVIDIA's framework images, whose own CUDA compiled it.
 func (b *Build) isNVIDIAImage() bool {
 	return b.Origin == "image" && strings.HasPrefix(b.Name, "nvcr.io/nvidia/") && !cudaof.IsCUDAImage(b.Name)
 }
 
-// torches reports whether a build is a torch, or is judged by the one that it brings.
+// torches reports whether a build is a torch or is judged by the torch that it brings.
 func (b *Build) torches() bool {
 	return b.Name == "torch" || len(b.Rows) > 0 && b.Rows[0].Framework == "torch"
 }

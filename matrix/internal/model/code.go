@@ -10,7 +10,7 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// NewerPTX compares a PTX version with those that the driver's compiler knows; missing is what is not known.
+// NewerPTX compares a PTX version with those that the driver's compiler knows. missing is the fact that is not known.
 func (m *Machine) NewerPTX(cuda, isa version.Number) (newer bool, missing verdict.MissingFact) {
 	low, high := m.Tables.PTXKnown(m.Driver().CUDA)
 	switch {
@@ -28,8 +28,8 @@ func (m *Machine) NewerPTX(cuda, isa version.Number) (newer bool, missing verdic
 	return false, verdict.Question("which PTX version a driver for CUDA " + m.Driver().CUDA.Short() + " knows")
 }
 
-// Assembles reports whether the Triton that comes with a row of torch compiles for every GPU here. Where the table does
-// not know it, every Triton does for GPUs before Blackwell.
+// Assembles reports whether the Triton of a torch row compiles for every GPU here. If the table does not know, the
+// answer is yes for GPUs before Blackwell.
 func (m *Machine) Assembles(r Row) bool {
 	if r.Framework != "torch" {
 		return true
@@ -47,7 +47,7 @@ func (m *Machine) Assembles(r Row) bool {
 	})
 }
 
-// EvidenceCode returns the machine code that is there.
+// EvidenceCode returns the available machine code as evidence.
 func (m *Machine) EvidenceCode(b *Build, proof string) verdict.Evidence {
 	list := slices.Concat(b.SASS, b.PTX)
 	from := cmp.Or(b.Path, b.From)
@@ -67,17 +67,17 @@ func (m *Machine) EvidenceCode(b *Build, proof string) verdict.Evidence {
 	return verdict.Evidence{Fact: "machine code", Value: strings.Join(list, " "), From: from}
 }
 
-// Blackwell is the compute capability from which on Triton takes a ptxas of its own, where it brings two.
+// Blackwell is the compute capability from which Triton uses its second ptxas, if it has two.
 const Blackwell = 10
 
-// JITCompiler is what makes machine code for a GPU when a program runs.
+// JITCompiler is a compiler that makes machine code for a GPU at run time.
 type JITCompiler struct {
 	Name    string         // "Triton's ptxas"
 	Version version.Number // the CUDA release that it came with
 	From    string         // where that was read
 }
 
-// Older reports whether the compiler came before the GPU.
+// Older reports whether the compiler was released before the GPU.
 func (c JITCompiler) Older(g GPU) bool {
 	return g.Chip != nil && g.Chip.FirstCUDA.Known() && c.Version.LessShort(g.Chip.FirstCUDA) && !g.Capability.Tegra()
 }

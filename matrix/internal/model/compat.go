@@ -12,10 +12,10 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// forwardSource is NVIDIA's page of the rules of forward compatibility.
+// forwardSource is NVIDIA's page about forward compatibility.
 const forwardSource = "https://docs.nvidia.com/deploy/cuda-compatibility/forward-compatibility.html"
 
-// ForwardState is how a cuda-compat library that the loader takes stands to this machine.
+// ForwardState says whether the cuda-compat library that the loader takes works on this machine.
 type ForwardState int
 
 const (
@@ -27,7 +27,7 @@ const (
 	ForwardUndecidedGPU                     // whether it is for these GPUs is not known
 )
 
-// Forward is the cuda-compat library that programs here get for their libcuda.
+// Forward is the cuda-compat library that programs here load as libcuda.
 type Forward struct {
 	*facts.Compat
 	State      ForwardState        // whether it works here
@@ -40,12 +40,12 @@ type Forward struct {
 	Source     []string            // where its limits are published
 }
 
-// layCompat judges the cuda-compat library that is taken and, where it works, lets its user space stand for the
-// driver's. NVML asks the libcuda that the loader takes, so what it says of CUDA is not the driver's own then.
+// layCompat judges the cuda-compat library that the loader takes. If it works, its CUDA replaces the driver's. NVML
+// asks that same libcuda, so in this case NVML's CUDA version is not the driver's own.
 func (m *Machine) layCompat() {
 	i := slices.IndexFunc(m.Facts.Driver.Compat, func(c facts.Compat) bool { return c.Taken })
-	// Jetson's compat packages follow L4T, and WSL's libcuda is the Windows driver's: no branch of Linux says anything of
-	// them.
+	// Jetson's compat packages follow L4T, and WSL's libcuda belongs to the Windows driver. Linux branches say nothing
+	// about either.
 	if m.Jetson() || m.WindowsNumbers() {
 		return
 	}
@@ -55,7 +55,7 @@ func (m *Machine) layCompat() {
 	}
 	c := &m.Facts.Driver.Compat[i]
 	f := Forward{Compat: c, Number: version.Of(c.Version), Source: []string{forwardSource}}
-	// The driver's own release, wherever it lies, changes nothing.
+	// A library of the driver's own release changes nothing, wherever it is.
 	if m.kmd.Version.Known() && f.Number.Compare(m.kmd.Version) == 0 {
 		return
 	}
@@ -73,12 +73,12 @@ func (m *Machine) layCompat() {
 	}
 }
 
-// fromSMI is where the facts of a pasted nvidia-smi come from.
+// fromSMI marks facts from a pasted nvidia-smi output.
 const fromSMI = "nvidia-smi"
 
-// layPastedCompat judges the cuda-compat library that a text shows: nvidia-smi speaks a newer CUDA than its driver's own, or a
-// program got error 804 while nvidia-smi works. Only on GPUs that such a library refuses does it change the answer: on others
-// the CUDA that nvidia-smi speaks is what programs get.
+// layPastedCompat judges the cuda-compat library that a text shows: nvidia-smi reports a newer CUDA than its driver's
+// own, or a program got error 804 while nvidia-smi works. It changes the answer only for GPUs that refuse such a
+// library. On others, programs get the CUDA that nvidia-smi reports.
 func (m *Machine) layPastedCompat() {
 	base, own := m.kmd, m.Tables.BranchCUDA(m.kmd.Version)
 	newer := m.Facts.Driver.CUDAFrom == fromSMI && base.CUDASeen && own.Known() && own.LessShort(base.CUDA)
@@ -105,8 +105,8 @@ func (m *Machine) layPastedCompat() {
 	m.lift = f
 }
 
-// layPastedLift lets the cuda-compat library that nvidia-smi shows stand for the driver's user space: its CUDA is what
-// programs get.
+// layPastedLift replaces the driver's CUDA by that of the cuda-compat library that nvidia-smi shows, because programs
+// load that library.
 func (m *Machine) layPastedLift(base Driver, own version.Number) {
 	f := Forward{Compat: &facts.Compat{Name: "libcuda", Version: "of CUDA " + base.CUDA.Short(), Taken: true, Path: fromSMI,
 		Reason: fmt.Sprintf("it: driver %s has CUDA %s of its own", base.Version, own.Short())},
@@ -115,7 +115,7 @@ func (m *Machine) layPastedLift(base Driver, own version.Number) {
 	m.lift = f
 }
 
-// forwardState goes by what CUDA itself refuses first: a library that is older than the module (803) works on no GPU.
+// forwardState checks in the order in which CUDA does: a library older than the module (803) works on no GPU.
 func (m *Machine) forwardState() ForwardState {
 	f := m.Forward()
 	if !f.Base.Version.Known() {
@@ -145,7 +145,7 @@ func (m *Machine) forwardState() ForwardState {
 	return m.forwardGPUs()
 }
 
-// forwardGPUs looks for a GPU that is not known to be served.
+// forwardGPUs looks for a GPU that may not support forward compatibility.
 func (m *Machine) forwardGPUs() ForwardState {
 	f := m.Forward()
 	for _, g := range m.GPUs {
@@ -161,13 +161,13 @@ func (m *Machine) forwardGPUs() ForwardState {
 	return ForwardWorks
 }
 
-// dropped reports whether drivers of a branch no longer drive the GPU.
+// dropped reports whether a driver branch no longer supports the GPU.
 func (g GPU) dropped(branch int) bool {
 	return g.Chip != nil && g.Chip.LastBranch.Known() && g.Chip.LastBranch.Major() < branch
 }
 
-// baseBranch asks the library's note, else the table, whether it may run on this branch of the kernel-mode driver. A
-// branch that the table does not list proves nothing: NVIDIA strikes those past their end of life.
+// baseBranch asks the library's note, otherwise the table, whether the library may run on this branch of the kernel
+// driver. A branch that the table does not list proves nothing, because NVIDIA removes branches past their end of life.
 func (m *Machine) baseBranch() ForwardState {
 	f := m.Forward()
 	branch := fmt.Sprint(f.Base.Version.Major())
@@ -192,7 +192,7 @@ func joinInts(list []int) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ", "), "[]")
 }
 
-// notDataCentre returns the visible GPUs that forward compatibility is certainly not for.
+// notDataCentre returns the visible GPUs that certainly do not support forward compatibility.
 func (m *Machine) notDataCentre() []GPU {
 	var list []GPU
 	for _, g := range m.GPUs {
@@ -203,10 +203,10 @@ func (m *Machine) notDataCentre() []GPU {
 	return list
 }
 
-// Trilean is an answer that can be missing.
+// Trilean is a truth value that may be unknown.
 type Trilean int
 
-// The answers.
+// The values of a Trilean.
 const (
 	Maybe Trilean = iota
 	Yes
@@ -219,7 +219,7 @@ var (
 	workstation    = lazyregexp.New(`\b(rtx|quadro|nvs|active|laptop)\b`)
 )
 
-// market says for whom NVIDIA sells a GPU.
+// market says to whom NVIDIA sells a GPU.
 type market int8
 
 const (
@@ -229,8 +229,8 @@ const (
 	forBoth // or not known
 )
 
-// DataCentre reports whether NVIDIA sells the GPU for data centres. A chip is sold in several lines, so the name
-// decides where there is one. Of RTX boards only some are allowed, and no list of them is published: maybe.
+// DataCentre reports whether NVIDIA sells the GPU for data centres. A chip is sold in several product lines, so the
+// name decides if there is one. Only some RTX boards qualify and no list is published, so for them the answer is maybe.
 func (g GPU) DataCentre() Trilean {
 	if g.market == notClassified {
 		g.market = marketOf(g.Name, g.Chip)
@@ -244,7 +244,7 @@ func (g GPU) DataCentre() Trilean {
 	return Maybe
 }
 
-// marketOf classifies a GPU by its name and its chip, which may be nil.
+// marketOf classifies a GPU by its name and its chip. chip may be nil.
 func marketOf(name string, chip *tables.Chip) market {
 	name = tables.NormalGPU(name)
 	kind := []string{}
@@ -266,8 +266,8 @@ func marketOf(name string, chip *tables.Chip) market {
 	return forBoth
 }
 
-// CompatPackage returns the lowest package that reaches a CUDA; nil where a GPU is not certainly a data-centre one, or
-// NVIDIA does not list the driver's branch: what is proposed must not end in error 803 or 804.
+// CompatPackage returns the lowest cuda-compat package that provides a CUDA. It returns nil if a GPU is not certainly a
+// data-centre one, or NVIDIA does not list the driver's branch, so that it never leads to error 803 or 804.
 func (m *Machine) CompatPackage(cuda version.Number) *tables.Forward {
 	base := m.Driver().Version
 	if !cuda.Known() || !base.Known() || len(m.GPUs) == 0 || m.WindowsNumbers() || m.Jetson() ||
@@ -285,18 +285,18 @@ func (m *Machine) CompatPackage(cuda version.Number) *tables.Forward {
 	return &rows[i]
 }
 
-// Dockerfile reports whether what is judged is the image of a Dockerfile, and not the host that will run it.
+// Dockerfile reports whether the image of a Dockerfile is judged and not the host that will run it.
 func (m *Machine) Dockerfile() bool {
 	e := m.Facts.Environments
 	return len(e) == 1 && e[0].Kind == "Dockerfile" && len(e[0].Requested) > 0
 }
 
-// EvidenceCompat returns the taken library, with the reason why it is.
+// EvidenceCompat returns the library that the loader takes, and why it takes it.
 func (m *Machine) EvidenceCompat() verdict.Evidence {
 	return verdict.Evidence{Fact: "libcuda", Value: m.Forward().Version, From: m.Forward().Path + ", taken by " + m.Forward().Reason}
 }
 
-// CompatTaken reports whether a cuda-compat library stands in for the driver's user space.
+// CompatTaken reports whether programs load a cuda-compat library instead of the driver's libcuda.
 func (m *Machine) CompatTaken() bool {
 	return slices.ContainsFunc(m.Facts.Driver.Compat, func(c facts.Compat) bool { return c.Taken })
 }

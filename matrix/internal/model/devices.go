@@ -4,31 +4,31 @@ import (
 	"slices"
 )
 
-// ControlNode is the node that every CUDA program and NVML open first.
+// ControlNode is the node that NVML and every CUDA program open first.
 const ControlNode = "/dev/nvidiactl"
 
-// MemoryNode is the node of CUDA's memory management, which NVML does not open.
+// MemoryNode is the node of CUDA's memory management. NVML does not open it.
 const MemoryNode = "/dev/nvidia-uvm"
 
-// DriverAnswers reports whether the driver lets a program here see a GPU: stronger than any mode. A node that is
-// missing or shut here does not matter then: NVML may have opened another one.
+// DriverAnswers reports whether the driver shows a program here a GPU, which proves more than any file mode. A node
+// that is missing or closed here then does not matter, because NVML may have opened another one.
 func (m *Machine) DriverAnswers() bool {
 	return m.Facts.Driver.NVML.Status == "ok" && slices.ContainsFunc(m.Facts.GPUs, listedByDriver)
 }
 
-// OwnNodes reports whether /dev is the machine's own: a host's, and Apptainer's, which shares it. Only there can
-// nvidia-modprobe make what is missing.
+// OwnNodes reports whether /dev belongs to the machine itself: on a host, and in Apptainer, which shares the host's.
+// Only there can nvidia-modprobe make missing nodes.
 func (m *Machine) OwnNodes() bool {
 	return m.Facts.System.Container == "" || m.Facts.System.Container == "apptainer"
 }
 
-// NodesElsewhere reports whether NVML opened nodes that are not in this /dev: CUDA will open those, too.
+// NodesElsewhere reports whether NVML opened nodes that are not in this /dev. CUDA will open those, too.
 func (m *Machine) NodesElsewhere() bool {
 	return m.DriverAnswers() && m.Facts.Devices.Node(ControlNode) == nil
 }
 
-// Makes reports whether a node that is missing would be made when a program first needs it: by udev or nvidia-modprobe
-// on a host. Facts that do not tell who could are an older program's, which said so by nvidia-modprobe alone.
+// Makes reports whether a missing node would be made when a program first needs it: by udev or nvidia-modprobe on a
+// host. Facts of an older program only record nvidia-modprobe.
 func (m *Machine) Makes() bool {
 	if !m.OwnNodes() || m.TriedInVain() {
 		return false
@@ -36,8 +36,8 @@ func (m *Machine) Makes() bool {
 	return m.Facts.Devices.Maker != "nobody"
 }
 
-// TriedInVain reports whether NVML, which makes the control node where it is missing, was refused for want of it: who
-// could make it by rights did not, here.
+// TriedInVain reports whether NVML, which makes a missing control node, failed because the node is missing. Nothing
+// here then makes it.
 func (m *Machine) TriedInVain() bool {
 	return m.Facts.Driver.NVML.Status == "error" && m.Facts.Driver.NVML.Code == NVMLNoPermission && m.Facts.Devices.Node(ControlNode) == nil
 }

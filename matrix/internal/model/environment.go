@@ -5,7 +5,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Environment is a Python environment with what the rules ask of it.
+// Environment is a Python environment in the form that the rules need.
 type Environment struct {
 	*facts.Environment
 	t        *tables.Tables
@@ -15,7 +15,7 @@ type Environment struct {
 	shared   []SharedFiles         // nil until it is asked for; see SharedFiles
 }
 
-// NewEnvironment finds the packages of an environment by their names.
+// NewEnvironment indexes the packages of an environment by name.
 func NewEnvironment(t *tables.Tables, e *facts.Environment) *Environment {
 	env := &Environment{Environment: e, t: t, packages: map[string]*facts.Package{},
 		read: map[string]*Installed{}}
@@ -27,7 +27,7 @@ func NewEnvironment(t *tables.Tables, e *facts.Environment) *Environment {
 	return env
 }
 
-// NotYet reports whether a plan brings a distribution of which no release is there now.
+// NotYet reports whether a plan brings a distribution that is not installed now in any release.
 func (e *Environment) NotYet(name string) bool {
 	if e.plan == nil {
 		return false
@@ -37,7 +37,7 @@ func (e *Environment) NotYet(name string) bool {
 	return comes && !replaces
 }
 
-// Environment returns what the rules ask of one of the facts' environments.
+// Environment returns one of the facts' environments in the form that the rules need.
 func (m *Machine) Environment(e *facts.Environment) *Environment {
 	if m.environments[e] == nil {
 		m.environments[e] = NewEnvironment(m.Tables, e)
@@ -46,7 +46,7 @@ func (m *Machine) Environment(e *facts.Environment) *Environment {
 	return m.environments[e]
 }
 
-// Package returns the package of a name that is installed, nil where none is.
+// Package returns the installed package with a name, or nil.
 func (e *Environment) Package(name string) *Installed {
 	if p := e.packages[name]; p != nil && e.read[name] == nil {
 		e.read[name] = NewInstalled(p)

@@ -8,7 +8,7 @@ import (
 	"cudacompat/internal/version"
 )
 
-// Before is why a driver does not know a GPU.
+// Before explains why a driver does not know a GPU.
 type Before struct {
 	Proven bool           // by the chip, a release note or a product page; else by the READMEs of NVIDIA's open modules, which lag
 	first  version.Number // the first driver of its branch that knows it
@@ -16,8 +16,8 @@ type Before struct {
 	Source []string       // where that is published
 }
 
-// Before says why a driver does not know a GPU; nil when it does, or nothing says that it does not. A driver that shows
-// the GPU by NVML knows it, whatever the papers say.
+// Before returns why a driver does not know a GPU. It returns nil if the driver knows it or nothing says otherwise. A
+// driver whose NVML shows the GPU knows it, whatever the documents say.
 func (m *Machine) Before(g GPU, driver version.Number) *Before {
 	switch {
 	case g.Chip == nil || !driver.Known() || m.answersFor(g, driver):
@@ -30,7 +30,7 @@ func (m *Machine) Before(g GPU, driver version.Number) *Before {
 	return m.beforeProduct(g, driver)
 }
 
-// beforeInWindows compares branches alone: what is published of single drivers has Linux' numbers.
+// beforeInWindows compares only branches, because the published numbers of single drivers are those of Linux.
 func (m *Machine) beforeInWindows(g GPU, driver version.Number) *Before {
 	first := g.Chip.FirstBranch
 	if !first.Known() || m.Tables.BranchOfWindows(driver).Major() >= first.Major() {
@@ -39,13 +39,13 @@ func (m *Machine) beforeInWindows(g GPU, driver version.Number) *Before {
 	return &Before{Proven: true, first: version.Of(fmt.Sprint(first.Major())), Source: g.Chip.Source}
 }
 
-// answersFor reports whether this very driver shows the GPU by NVML.
+// answersFor reports whether exactly this driver shows the GPU through NVML.
 func (m *Machine) answersFor(g GPU, driver version.Number) bool {
 	return g.Answers() && m.Target.Driver == "" && driver == m.Driver().Version
 }
 
-// beforeProduct compares a driver with the first that knows the product. Boards of one name have several ids: what is
-// said must be true of all of them, and of the one of which least is said.
+// beforeProduct compares a driver with the first one that knows the product. Boards of one name have several PCI ids,
+// so the result must be true for all of them; it uses the id with the weakest statement.
 func (m *Machine) beforeProduct(g GPU, driver version.Number) *Before {
 	var mildest *Before
 	for _, p := range m.ProductsOf(g) {
@@ -60,7 +60,7 @@ func (m *Machine) beforeProduct(g GPU, driver version.Number) *Before {
 	return mildest
 }
 
-// ProductsOf returns the rows of the GPU's product, which every driver is compared with.
+// ProductsOf returns the rows of the GPU's product, which drivers are compared with.
 func (m *Machine) ProductsOf(g GPU) []*tables.Product {
 	rows, ok := m.products[g]
 	if !ok {
@@ -70,8 +70,9 @@ func (m *Machine) ProductsOf(g GPU) []*tables.Product {
 	return rows
 }
 
-// beforeRow compares a driver with one row of product.csv: what is noted proves, what READMEs list is weaker. A
-// developer beta has a lower number than the releases of its branch, so READMEs of those say nothing of it.
+// beforeRow compares a driver with one row of product.csv. A release note proves the first driver; the list in a README
+// is weaker evidence. A developer beta has a lower number than the releases of its branch, so their READMEs say nothing
+// about it.
 func (m *Machine) beforeRow(p *tables.Product, driver version.Number) *Before {
 	if first, older := p.Before(driver); older {
 		return &Before{Proven: true, first: first, Source: p.Source}
@@ -86,7 +87,7 @@ func (m *Machine) beforeRow(p *tables.Product, driver version.Number) *Before {
 	return &Before{first: first, last: last, Source: p.Source}
 }
 
-// Need returns the driver that would do.
+// Need describes the driver that would be new enough.
 func (b *Before) Need() string {
 	if b.first.Known() {
 		return "driver >= " + b.first.String()
@@ -94,7 +95,7 @@ func (b *Before) Need() string {
 	return "a driver branch newer than " + fmt.Sprint(b.last.Major())
 }
 
-// Words say which driver knows the GPU.
+// Words says which driver knows the GPU.
 func (b *Before) Words(driver version.Number, label string) string {
 	switch {
 	case b.Proven && b.first.Parts() > 1:
@@ -108,7 +109,7 @@ func (b *Before) Words(driver version.Number, label string) string {
 	return fmt.Sprintf("driver %s may not know %s: no README of its branch lists it, up to %s", driver, label, b.last)
 }
 
-// Proven returns the products of a name, where a release note proves of all of them which drivers do not know it.
+// Proven returns the products with a name if release notes prove for all of them which drivers do not know them.
 func Proven(products []*tables.Product) []*tables.Product {
 	if slices.ContainsFunc(products, func(p *tables.Product) bool { return len(p.Noted) == 0 }) {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// TestProductsByName has boards of one name and several ids: only what is true of all of them is said. The RTX 3060 was
-// sold before the READMEs, and again, as 10de:24c7, after them.
+// TestProductsByName checks boards of one name with several PCI ids: only what holds for all of them is reported. The
+// RTX 3060 was sold before the READMEs, and again, as 10de:24c7, after them.
 func TestProductsByName(t *testing.T) {
 	embedded := tables.Embedded()
 	named := func(name, driver string) *Before {

@@ -4,10 +4,10 @@ import (
 	"cudacompat/internal/version"
 )
 
-// FloorState is how a driver stands to what a build's CUDA needs.
+// FloorState is the result of comparing a driver with the minimum for a CUDA.
 type FloorState int
 
-// The states.
+// The values of a FloorState.
 const (
 	FloorUnknown FloorState = iota // a fact is missing
 	FloorFull                      // the driver speaks this CUDA itself
@@ -15,13 +15,14 @@ const (
 	FloorBelow                     // too old
 )
 
-// Floor compares the driver with what a CUDA version needs; need is the requirement in words. The user-mode driver's
-// CUDA decides where it is known, since a cuda-compat library can lift it above the module; else the module's version.
+// Floor compares the driver with what a CUDA version needs. need is the requirement in words. The CUDA version of the
+// user-mode driver decides if it is known, because a cuda-compat library can raise it above the module's. Otherwise the
+// module's version decides.
 func (m *Machine) Floor(cuda version.Number) (state FloorState, need string, source []string) {
 	return m.FloorOn(m.Driver(), cuda)
 }
 
-// FloorOn returns floor for another driver than the machine's.
+// FloorOn is Floor for another driver than the machine's.
 func (m *Machine) FloorOn(d Driver, cuda version.Number) (state FloorState, need string, source []string) {
 	if d.user.Known() {
 		d.Version = d.user
@@ -47,7 +48,7 @@ func (m *Machine) FloorOn(d Driver, cuda version.Number) (state FloorState, need
 	return FloorUnknown, need, source
 }
 
-// Reached reports whether the driver is at or above a CUDA's floor.
+// Reached reports whether the driver meets the minimum for a CUDA.
 func (m *Machine) Reached(cuda version.Number) bool {
 	state, _, _ := m.Floor(cuda)
 	return state == FloorFull || state == FloorMinor

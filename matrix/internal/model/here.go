@@ -10,29 +10,29 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// What is judged, and what of it could be looked at: the questions that many rules ask first.
+// This file answers the questions that many rules ask first: what is judged, and what of it could be examined.
 
-// Here reports whether this very machine is judged, while it runs: a target's nodes and limits cannot be seen.
+// Here reports whether this machine itself is judged while it runs. The nodes and limits of a target cannot be seen.
 func (m *Machine) Here() bool {
 	return !m.Facts.System.Rest && m.Target.Driver == "" && m.Target.Instance == "" && len(m.Target.GPUs) == 0
 }
 
-// Starts reports whether the variables are those of the programs that are judged: what is started here, or from an
-// image.
+// Starts reports whether the variables belong to the programs that are judged: programs started here, or from an image.
 func (m *Machine) Starts() bool { return m.Here() || m.Facts.Image != nil }
 
-// OnPCI reports whether a GPU was seen on this machine's bus; a container sees those of its host there.
+// OnPCI reports whether this machine's bus shows a GPU. A container sees the GPUs of its host there.
 func (m *Machine) OnPCI() bool {
 	return slices.ContainsFunc(m.Facts.GPUs, func(g facts.GPU) bool { return slices.Contains(g.From, "/sys/bus/pci") })
 }
 
-// WantsGPU reports whether something here is for CUDA: an EC2 GPU instance, CUDA software, or the caller.
+// WantsGPU reports whether something here needs CUDA: an EC2 GPU instance, CUDA software, or the caller.
 func (m *Machine) WantsGPU() bool {
 	return m.Instance != nil || len(m.Facts.Toolkits)+len(m.Facts.Driver.Libraries)+len(m.Facts.Driver.Modules) > 0 ||
 		len(m.Policy.Require) > 0 || m.AnyWants(func(*Build) bool { return true })
 }
 
-// Looked reports whether a source was read, whether or not it found anything: facts of an older form do not have it.
+// Looked reports whether a source was read, whether or not it found anything. Facts of an older schema lack some
+// sources.
 func (m *Machine) Looked(name string) bool {
 	return slices.ContainsFunc(m.Facts.Probes, func(p facts.Status) bool {
 		return p.Name == name &&
@@ -40,7 +40,7 @@ func (m *Machine) Looked(name string) bool {
 	})
 }
 
-// ProbeFailure returns why a probe could not look, empty when it could.
+// ProbeFailure returns why a probe failed, or "" if it did not.
 func (m *Machine) ProbeFailure(name string) string {
 	for _, p := range m.Facts.Probes {
 		if p.Name == name && p.Status == "failed" {
@@ -50,8 +50,8 @@ func (m *Machine) ProbeFailure(name string) string {
 	return ""
 }
 
-// Unseen returns a place that a probe could not see, with the reason, "" if it saw all that it looked for. What is
-// closed to this user in other people's environments is none: this user cannot import it.
+// Unseen returns a place that a probe could not read, with the reason, or "" if it read everything. Places in other
+// people's environments that are closed to this user do not count, because this user cannot import from them.
 func (m *Machine) Unseen(probe string) string {
 	for _, u := range m.Facts.Unread {
 		if u.Probe == probe && (probe != "python" || u.Kind != facts.UnreadClosed) {
@@ -61,8 +61,8 @@ func (m *Machine) Unseen(probe string) string {
 	return ""
 }
 
-// UnseenIn returns a place in an environment that could not be seen, with the reason, "" if there is none. What is
-// closed to this user counts, too: a library may be in it.
+// UnseenIn returns a place in an environment that could not be read, with the reason, or "". A place that is closed to
+// this user counts here, because it may contain a library.
 func (m *Machine) UnseenIn(env string) string {
 	for _, u := range m.Facts.Unread {
 		if u.Probe == "python" && strings.HasPrefix(u.Place, env+"/") {
@@ -72,11 +72,11 @@ func (m *Machine) UnseenIn(env string) string {
 	return ""
 }
 
-// GivenGPUs reports whether somebody asked for a GPU for this container, and how many are named one by one; 0 when that is
-// not said. NVIDIA_VISIBLE_DEVICES asks by an index, a UUID, a MIG or CDI name: "all" is written by every CUDA image, and
-// "void", "none" or nothing only keep NVIDIA's hook out, as every CDI container does. Nodes in a /dev of its own and
-// libraries of the driver that are mounted show what was given. One that hides every GPU from its programs was to have
-// none.
+// GivenGPUs reports whether somebody requested a GPU for this container, and how many are named one by one, or 0 if
+// that is unknown. NVIDIA_VISIBLE_DEVICES requests a GPU by an index, a UUID, a MIG name or a CDI name. "all" is in
+// every CUDA image, and "void", "none" or an empty value only disable NVIDIA's hook, as in every CDI container. Device
+// nodes in the container's own /dev and mounted driver libraries show what it was given. A container that hides every
+// GPU from its programs should have none.
 func (m *Machine) GivenGPUs() (count int, asked bool) {
 	list := m.Facts.Variables["NVIDIA_VISIBLE_DEVICES"]
 	hidden, hides := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]
@@ -95,20 +95,20 @@ func (m *Machine) GivenGPUs() (count int, asked bool) {
 	return len(slices.Compact(names)), true
 }
 
-// JudgesCUDA reports whether a build for CUDA counts here, or the caller requires what CUDA needs.
+// JudgesCUDA reports whether a CUDA build matters here, or the caller requires something that needs CUDA.
 func (m *Machine) JudgesCUDA() bool {
 	return len(m.Policy.Require) > 0 || m.AnyWants(func(b *Build) bool { return b.Counts })
 }
 
-// Today returns the day for which the machine is judged: the caller's, else that of the tables.
+// Today returns the date for which the machine is judged: the caller's, otherwise that of the tables.
 func (m *Machine) Today() string { return cmp.Or(m.Policy.Today, m.Tables.Date()) }
 
-// NodesJudged reports whether the nodes under /dev are those of NVIDIA's Linux driver, and that they were looked at.
+// NodesJudged reports whether /dev was examined and has the nodes of NVIDIA's Linux driver.
 func (m *Machine) NodesJudged() bool {
 	return m.Here() && m.Looked("devices") && !m.Facts.System.WSL && !m.Jetson() && m.Facts.Devices.Node("/dev/dxg") == nil
 }
 
-// GPUNodes returns the nodes of GPUs, /dev/nvidia0 and on.
+// GPUNodes returns the nodes of the GPUs: /dev/nvidia0, /dev/nvidia1 and so on.
 func (m *Machine) GPUNodes() []facts.Node {
 	return slices.DeleteFunc(slices.Clone(m.Facts.Devices.Nodes), func(n facts.Node) bool {
 		number := strings.TrimPrefix(n.Path, "/dev/nvidia")
@@ -116,8 +116,8 @@ func (m *Machine) GPUNodes() []facts.Node {
 	})
 }
 
-// HasEFA reports whether an EFA adapter is attached, or why that could not be found out. A container sees those of its
-// host on PCI and has them where their nodes were given to it.
+// HasEFA reports whether an EFA adapter is attached, or why that is unknown. A container sees its host's adapters on
+// PCI, but has only those whose nodes it was given.
 func (m *Machine) HasEFA() (has bool, couldNot string) {
 	efa := m.Facts.Machine.EFA
 	switch {
@@ -129,7 +129,7 @@ func (m *Machine) HasEFA() (has bool, couldNot string) {
 	return efa.Devices > 0 && (m.Facts.System.Container == "" || efa.Nodes > 0), m.ProbeFailure("efa")
 }
 
-// Library returns the driver's own library of that name, or nil.
+// Library returns the driver's own library with a name, or nil.
 func (m *Machine) Library(name string) *DriverLibrary {
 	i := slices.IndexFunc(m.Found.Libraries, func(l DriverLibrary) bool { return l.Name == name })
 	if i < 0 {
@@ -138,12 +138,12 @@ func (m *Machine) Library(name string) *DriverLibrary {
 	return &m.Found.Libraries[i]
 }
 
-// Building reports whether extensions are to be built here.
+// Building reports whether the caller requires that extensions can be built here.
 func (m *Machine) Building() bool { return slices.Contains(m.Policy.Require, "build") }
 
-// Toolkit returns the one that torch's extension builder would pick: CUDA_HOME's, CUDA_PATH's, that of the nvcc on
-// PATH, else /usr/local/cuda. asked says that a variable names it. Nil when none would be found. A report names what
-// nvcc answered, one toolkit without a place.
+// Toolkit returns the toolkit that torch's extension builder would use: that of CUDA_HOME, of CUDA_PATH, of the nvcc on
+// PATH, otherwise /usr/local/cuda. asked reports whether a variable names it. It returns nil if there is none. A report
+// has one toolkit without a path: the one whose nvcc answered.
 func (m *Machine) Toolkit() (picked *Toolkit, asked bool) {
 	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
 		if dir := strings.TrimRight(m.Facts.Variables[name], "/"); dir != "" {
@@ -158,21 +158,21 @@ func (m *Machine) Toolkit() (picked *Toolkit, asked bool) {
 	return m.toolkitAt("/usr/local/cuda", ""), false
 }
 
-// PackageRelease is the driver's release in a package's version, "580.95.05" of "580.95.05-0ubuntu0.22.04.1" and of
+// PackageRelease matches the driver release in a package's version: "580.95.05" in "580.95.05-0ubuntu0.22.04.1" and in
 // "1:580.95.05-1".
 var PackageRelease = lazyregexp.New(`^(?:\d+:)?(\d{3,4}\.\d+(?:\.\d+)?)`)
 
-// driverInjected reports whether a runtime brought the driver's libraries in: they are mounts, or of the very driver that
-// runs.
+// driverInjected reports whether a container runtime mounted the driver's libraries: they are mounts, or have exactly
+// the running driver's release.
 func (m *Machine) driverInjected() bool {
 	cuda := m.Library("libcuda")
 	return m.Facts.Container.Injected || cuda != nil && cuda.Version != "" && cuda.Version == m.Facts.Driver.Version
 }
 
-// Elsewhere reports whether what is judged for is not the machine that was looked at while it runs.
+// Elsewhere reports whether the machine that is judged differs from the one that was examined while running.
 func (m *Machine) Elsewhere() bool { return m.Facts.System.Rest || m.Target.Instance != "" }
 
-// toolkitAt returns the toolkit of a directory, by its name where the probe has it under another one.
+// toolkitAt returns the toolkit in a directory, also if the probe found it under another name.
 func (m *Machine) toolkitAt(dir, from string) *Toolkit {
 	for i := range m.Toolkits {
 		if m.Toolkits[i].Path == dir {
@@ -186,11 +186,11 @@ func (m *Machine) toolkitAt(dir, from string) *Toolkit {
 	return nil
 }
 
-// toolkitName is the release in the name of a toolkit's directory, /usr/local/cuda-12.4.
+// toolkitName matches the release in a toolkit directory's name, such as /usr/local/cuda-12.4.
 var toolkitName = lazyregexp.New(`^cuda-(\d+\.\d+)$`)
 
-// RegisterSeconds is how long after boot, in seconds, a fabric may be in the making: five minutes.
+// RegisterSeconds is how many seconds after boot a fabric may still be registering.
 const RegisterSeconds = 300
 
-// OnEC2 reports whether this is an instance of EC2, which can be moved to other hardware.
+// OnEC2 reports whether this is an EC2 instance, which can be moved to other hardware.
 func (m *Machine) OnEC2() bool { return m.Facts.System.Instance != "" }

@@ -12,18 +12,18 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// LoaderSource says how the loader searches.
+// LoaderSource documents how the loader searches.
 const LoaderSource = "https://man7.org/linux/man-pages/man8/ld.so.8.html"
 
-// Library is the CUDA library that a build will take: its version, the CUDA that it is for, and where it lies.
+// Library is the CUDA library that a build will load: its version, the CUDA that it is for, and its path.
 type Library struct {
 	Version, CUDA version.Number // its own, and that of the CUDA it was built for
 	Wheel         string         // the wheel to pin instead, "nvidia-cudnn-cu12"
 	From, Reason  string         // where its version was read, and why the loader takes it
 }
 
-// Takes finds the cuDNN or NCCL that the build will take: what the loader maps, where the facts say, else the wheel
-// beside the build, which its own run path leads to. False when neither is known.
+// Takes returns the cuDNN or NCCL that the build will load: the one that the loader maps, if the facts show it,
+// otherwise the wheel beside the build, which its run path leads to. It returns false if neither is known.
 func (b *Build) Takes(name string) (Library, bool) {
 	l := Library{Wheel: fmt.Sprintf("nvidia-%s-cu%d", name, b.CUDANumber.Major())}
 	files := []string{"lib" + name + ".so"}
@@ -64,8 +64,8 @@ func (l Library) Evidence(fact string) verdict.Evidence {
 	return e
 }
 
-// Asks returns the range of a package's versions that the release's row asks for, ">=9.8,<10.0" or "=8.9.4.25"; empty
-// when it names none.
+// Asks returns the version range of a package that the release's row requires, such as ">=9.8,<10.0" or "=8.9.4.25", or
+// "".
 func (b *Build) Asks(name string) string {
 	for _, r := range b.Rows {
 		if asked := r.Asks(name); asked != "" {
@@ -75,7 +75,7 @@ func (b *Build) Asks(name string) string {
 	return ""
 }
 
-// Installed returns the wheel that should have a library.
+// Installed returns the installed wheel that should contain a library.
 func (b *Build) Installed(library string) *Installed {
 	for _, wheel := range b.WheelsOf(library) {
 		if p := b.Env.Package(wheel); p != nil && holdsLibrary(p, library) {
@@ -85,19 +85,20 @@ func (b *Build) Installed(library string) *Installed {
 	return nil
 }
 
-// holdsLibrary reports whether a wheel's release can have a library: cuDNN 8 has no libcudnn.so.9, nor 9 the other.
+// holdsLibrary reports whether a wheel's release can contain a library: cuDNN 8 has no libcudnn.so.9, and cuDNN 9 no
+// libcudnn.so.8.
 func holdsLibrary(p *Installed, library string) bool {
 	stem, major, _ := strings.Cut(library, ".so.")
 	return !strings.HasPrefix(stem, "libcudnn") || version.Int(major) == p.Number.Major()
 }
 
-// Shadowed reports whether a library lies outside the directory where the build is installed.
+// Shadowed reports whether a library is outside the directory where the build is installed.
 func (b *Build) Shadowed(l Library) bool {
 	return l.Reason != "" && !strings.HasPrefix(l.From, path.Dir(b.Path)+"/")
 }
 
-// Nowhere returns the CUDA libraries that a build of wheels needs and that the loader finds nowhere. Builds of other
-// origins have theirs from elsewhere; TensorFlow's are tensorflow-cuda-libs', and extensions' are extension-mismatch's.
+// Nowhere returns the CUDA libraries that a build from wheels needs and that the loader does not find. Builds of other
+// origins get theirs elsewhere. tensorflow-cuda-libs handles TensorFlow's, and extension-mismatch those of extensions.
 func (b *Build) Nowhere() []string {
 	if b.Extension || !b.Official() || !b.Looked {
 		return nil
@@ -107,27 +108,27 @@ func (b *Build) Nowhere() []string {
 	})
 }
 
-// ownLibraries are how the names of files begin that a framework's own packages bring. They are the frameworks' own
-// names for themselves, alike in every release, and say no more than which rule speaks of a file.
+// ownLibraries maps a framework to the prefixes of the library names in its own packages. The names are the same in
+// every release. They only decide which rule reports a file.
 var ownLibraries = map[string][]string{
 	"torch":      {"torch/", "libtorch", "libc10", "libcaffe2"},
 	"tensorflow": {"libtensorflow", "_pywrap_tensorflow"},
 	"jax":        {"xla_cuda_plugin", "jax_cuda"},
 }
 
-// OwnLibrary reports whether a library is of the framework's own packages.
+// OwnLibrary reports whether a library belongs to the framework's own packages.
 func (b *Build) OwnLibrary(library string) bool {
 	return slices.ContainsFunc(ownLibraries[b.Name], func(start string) bool { return strings.HasPrefix(library, start) })
 }
 
-// CannotLoad returns the files of libraries that the loader does not take.
+// CannotLoad returns the files of those libraries that the loader refuses.
 func (b *Build) CannotLoad(libraries []string) []facts.Unloadable {
 	return slices.DeleteFunc(slices.Clone(b.Unloadable), func(u facts.Unloadable) bool {
 		return !slices.Contains(libraries, u.Name)
 	})
 }
 
-// EvidenceLost returns libraries that a build does not get, and why the files that are there are none.
+// EvidenceLost returns the libraries that a build does not get, and what is wrong with the files that exist.
 func (b *Build) EvidenceLost(libraries []string) []verdict.Evidence {
 	list := append(b.Evidence(), verdict.Evidence{Fact: "missing libraries", Value: strings.Join(libraries, " "), From: b.Path})
 	for _, u := range b.CannotLoad(libraries) {
@@ -143,7 +144,7 @@ func (b *Build) wants(library string) bool {
 	}) || b.Requires["cuda-toolkit"] != ""
 }
 
-// WheelsOf returns the names that the wheel with a library may have: from CUDA 13 on most have no suffix.
+// WheelsOf returns the possible names of the wheel with a library. From CUDA 13 on most have no suffix.
 func (b *Build) WheelsOf(library string) []string {
 	middle := b.Env.t.WheelOf(library, b.CUDANumber)
 	wheels := []string{fmt.Sprintf("nvidia-%s-cu%d", middle, b.CUDANumber.Major())}
@@ -153,5 +154,5 @@ func (b *Build) WheelsOf(library string) []string {
 	return wheels
 }
 
-// FamilySuffix is the CUDA family in the name of one of NVIDIA's wheels, "-cu12".
+// FamilySuffix matches the CUDA major version in the name of an NVIDIA wheel, "-cu12".
 var FamilySuffix = lazyregexp.New(`-cu(\d+)$`)

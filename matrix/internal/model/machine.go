@@ -1,5 +1,5 @@
-// Package model is what is judged: facts with what a target says over them, and what the tables know of both. It
-// answers questions about machines, builds, GPUs and environments; what is wrong is for package rules to say.
+// Package model combines facts, a target and the tables into what is judged. It answers questions about machines,
+// builds, GPUs and environments. Package rules decides what is wrong.
 package model
 
 import (
@@ -15,7 +15,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Machine is what is judged: the facts with what a target says over them, and what the tables know of both.
+// Machine is the subject of all rules: the facts, with the target's values over them, and what the tables know about
+// both.
 type Machine struct {
 	Tables       *tables.Tables
 	Facts        *facts.Facts
@@ -47,7 +48,7 @@ type Machine struct {
 	Beside       []*Machine   // the other targets of the same judgement, without builds
 }
 
-// Driver is a driver that builds can meet.
+// Driver is the driver that builds will run on.
 type Driver struct {
 	Version  version.Number // the kernel module's, else that of the user space at rest
 	From     string
@@ -70,10 +71,10 @@ type GPU struct {
 	market     market             // found once: rules ask for it with each driver
 }
 
-// Answers reports whether NVML showed the GPU, to this program or to nvidia-smi: the driver knows it then.
+// Answers reports whether NVML showed the GPU, to this program or to nvidia-smi. The driver then knows it.
 func (g GPU) Answers() bool { return strings.Contains(g.From, "NVML") || g.From == "nvidia-smi" }
 
-// NewMachine lays the target over the facts.
+// NewMachine combines facts, tables and a target, whose values replace those of the facts.
 func NewMachine(t *tables.Tables, f *facts.Facts, target Target, policy verdict.Policy) *Machine {
 	name := target.Instance
 	if describes(t, f, target) {
@@ -116,8 +117,8 @@ func NewMachine(t *tables.Tables, f *facts.Facts, target Target, policy verdict.
 	return m
 }
 
-// describes reports whether the facts are those of a machine of the target's type: nvidia-smi's output that lists the
-// type's GPUs, which somebody pasted. What it says is not overridden then.
+// describes reports whether the facts already describe a machine of the target's type: a pasted nvidia-smi output that
+// lists the type's GPUs. The target then does not override them.
 func describes(t *tables.Tables, f *facts.Facts, target Target) bool {
 	if target.Instance == "" || target.Driver != "" || len(target.GPUs) > 0 || len(f.GPUs) == 0 || f.System.Instance != "" {
 		return false
@@ -128,9 +129,9 @@ func describes(t *tables.Tables, f *facts.Facts, target Target) bool {
 	})
 }
 
-// platformOf returns the platform of the wheels that belong here, as the tables write it. A target goes before what was
-// found, and a GPU that is only sold with an Arm processor before the architecture that the facts were taken on. x86_64
-// where nothing tells, as in a file of names.
+// platformOf returns the platform of the wheels that belong here, as the tables write it. A target takes precedence
+// over the facts, and a GPU that is only sold with an Arm processor over the architecture of the facts. The default is
+// x86_64, as for a list of names.
 func (m *Machine) platformOf() string {
 	told := m.platformTold()
 	switch {
@@ -148,7 +149,7 @@ func (m *Machine) platformOf() string {
 	return "linux_x86_64"
 }
 
-// platformTold returns the platform that the instance type or the GPUs tell by themselves; empty where they do not.
+// platformTold returns the platform that follows from the instance type or the GPUs, or "".
 func (m *Machine) platformTold() string {
 	switch {
 	case m.Target.Instance != "" && m.Instance != nil:
@@ -159,41 +160,42 @@ func (m *Machine) platformTold() string {
 	return ""
 }
 
-// PlatformOf returns the platform of the machine that a target names, as the tables write it; empty where the target
-// does not tell.
+// PlatformOf returns the platform of the machine that a target names, as the tables write it, or "" if the target does
+// not determine it.
 func PlatformOf(t *tables.Tables, target Target) string {
 	return NewMachine(t, &facts.Facts{}, target, verdict.Policy{}).platformTold()
 }
 
-// ArmGPU are the GPUs that sit on one module or board with an Arm processor: Grace and Tegra.
+// ArmGPU matches GPUs that share a module or board with an Arm processor: Grace and Tegra.
 var ArmGPU = lazyregexp.New(`^(NVIDIA )?(HGX )?(GH200|GB[23]00|GB10|DGX Spark|RTX Spark|T4G|Thor|Orin|Xavier|Jetson|Tegra)\b`)
 
-// Jetson reports whether the GPU is a Tegra module's, whose driver comes with its system and has no branches.
+// Jetson reports whether the GPU belongs to a Tegra module. Its driver is part of its system and has no branches.
 func (m *Machine) Jetson() bool {
 	return m.Facts.System.Jetson || slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.Capability.Tegra() })
 }
 
-// WindowsNumbers reports whether the driver's version is of Windows' series, in Windows and in WSL2.
+// WindowsNumbers reports whether the driver's version belongs to the Windows series, as in Windows and in WSL2.
 func (m *Machine) WindowsNumbers() bool { return m.Facts.System.WSL || m.Windows() }
 
 // Windows reports whether builds run in Windows itself, and not in WSL2.
 func (m *Machine) Windows() bool { return strings.HasPrefix(m.Platform, "win_") }
 
-// Driver returns the driver that builds will meet. Who asks says so, since what asks for neither it nor forward is the
-// same with every driver.
+// Driver returns the driver that builds will run on. It records that the caller asked: a result that used neither
+// Driver nor Forward is the same for every driver.
 func (m *Machine) Driver() Driver {
 	*m.DriverRead = true
 	return m.kmd
 }
 
-// Forward returns the cuda-compat library that stands in for the driver's user space.
+// Forward returns the cuda-compat library that programs load instead of the driver's libcuda. It records that the
+// caller asked, as Driver does.
 func (m *Machine) Forward() *Forward {
 	*m.DriverRead = true
 	return &m.lift
 }
 
-// driverOf returns the target's driver, else the loaded module's, else the one that is installed. What its user space
-// said of CUDA goes before its branch's row; Windows' and Jetson's numbers are not in that table.
+// driverOf returns the target's driver, otherwise the loaded module's, otherwise the installed one. The CUDA version
+// that its libraries reported takes precedence over its branch's row. Windows and Jetson numbers are not in that table.
 func (m *Machine) driverOf() Driver {
 	f := &m.Facts.Driver
 	if m.Target.Driver != "" {
@@ -216,7 +218,8 @@ func (m *Machine) driverOf() Driver {
 	return d
 }
 
-// installedDriver returns the driver that will be there once it is loaded: the module on disk, else the user space.
+// installedDriver returns the driver that will run once it is loaded: by the module on disk, otherwise by the
+// libraries.
 func (m *Machine) installedDriver() (version.Number, string) {
 	if module := m.BootModule(); module != nil && module.Version != "" {
 		return module.Number, module.Path
@@ -229,7 +232,8 @@ func (m *Machine) installedDriver() (version.Number, string) {
 	return version.Number{}, ""
 }
 
-// BootModule returns the module of the kernel that runs or, at rest, will boot; else of the newest kernel that has one.
+// BootModule returns the module of the kernel that runs or, at rest, will boot. Otherwise it returns the module of the
+// newest kernel that has one.
 func (m *Machine) BootModule() *Module {
 	var newest *Module
 	boot, _ := m.BootKernel()
@@ -248,7 +252,7 @@ func (m *Machine) BootModule() *Module {
 	return newest
 }
 
-// gpusOf lists the GPUs that are judged for: the target's, else those that were found.
+// gpusOf returns the GPUs to judge for: the target's, otherwise those that were found.
 func (m *Machine) gpusOf() []GPU {
 	var gpus []GPU
 	switch {
@@ -268,16 +272,16 @@ func (m *Machine) gpusOf() []GPU {
 	return gpus
 }
 
-// Visible returns the GPUs that programs on this machine can be shown.
+// Visible returns the GPUs that programs on this machine can see.
 func Visible(f *facts.Facts) []facts.GPU {
 	why := Withheld(f)
 	return slices.DeleteFunc(slices.Clone(f.GPUs), func(g facts.GPU) bool { return why(g) != "" })
 }
 
-// Withheld tells why programs on this machine are not shown a GPU, with nothing for those that they are. NVML speaks
-// for containers, which see a part of the host's PCI bus; on a host, a GPU that only PCI shows may be one that the
-// driver dropped. What is held for a virtual machine is not shown, nor is nouveau's beside NVIDIA's, which may be for
-// the screen.
+// Withheld returns a function that explains why programs cannot see a GPU; it returns "" for a GPU that they can see.
+// In a container NVML decides, because the PCI bus is the host's. On a host, a GPU that only PCI shows may be one that
+// the driver dropped. A GPU held for a virtual machine is withheld, and so is one of nouveau beside NVIDIA's driver,
+// since it may drive the screen.
 func Withheld(f *facts.Facts) func(facts.GPU) string {
 	shared := slices.ContainsFunc(f.GPUs, func(g facts.GPU) bool { return g.Bound == "nvidia" })
 	return func(g facts.GPU) string {
@@ -300,18 +304,18 @@ func Withheld(f *facts.Facts) func(facts.GPU) string {
 	}
 }
 
-// ToVM reports whether a GPU is held for a virtual machine: by one of VFIO's drivers (vfio-pci, nvgrace_gpu_vfio_pci),
-// by Xen's (pciback), or by the stub that keeps others off.
+// ToVM reports whether a GPU is held for a virtual machine: by a VFIO driver (vfio-pci, nvgrace_gpu_vfio_pci), by Xen's
+// (pciback), or by the stub that keeps other drivers off.
 func ToVM(g facts.GPU) bool {
 	return strings.Contains(g.Bound, "vfio") || strings.Contains(g.Bound, "pciback") || g.Bound == "pci-stub"
 }
 
-// Nouveaus reports whether a GPU belongs to one of the open drivers, nouveau and nova, which have no CUDA.
+// Nouveaus reports whether one of the open drivers without CUDA, nouveau or nova, holds a GPU.
 func Nouveaus(g facts.GPU) bool {
 	return g.Bound == "nouveau" || strings.HasPrefix(strings.ToLower(g.Bound), "nova")
 }
 
-// gpuNamed resolves a name or a compute capability.
+// gpuNamed returns the GPU with a name or a compute capability.
 func (m *Machine) gpuNamed(name, from string) GPU {
 	if c, err := version.ParseCapability(name); err == nil {
 		chip := m.Tables.ChipOf(c)
@@ -327,7 +331,8 @@ func (m *Machine) gpuNamed(name, from string) GPU {
 	return g
 }
 
-// GPUFound resolves what was probed. Devices that differ by their address alone are looked up once.
+// GPUFound returns a probed GPU with what the tables know of it. It looks up devices that differ only in their address
+// once.
 func (m *Machine) GPUFound(g facts.GPU) GPU {
 	kind := gpuKind{g.Name, g.PCIID, g.Capability, "", strings.Join(g.From, ", ")}
 	if g.Name+g.PCIID == "" {
@@ -342,10 +347,10 @@ func (m *Machine) GPUFound(g facts.GPU) GPU {
 	return seen
 }
 
-// gpuKind is what of a probed GPU decides what it is; bus only where nothing else names it.
+// gpuKind is the part of a probed GPU that determines its kind. bus is set only if nothing else names the GPU.
 type gpuKind struct{ name, pciID, capability, bus, from string }
 
-// resolve asks the tables: the capability that the driver says goes before theirs.
+// resolve looks a GPU up in the tables. The capability that the driver reports takes precedence over theirs.
 func (m *Machine) resolve(g facts.GPU, from string) GPU {
 	chip := m.Tables.ChipByID(g.PCIID)
 	if chip == nil && g.Name != "" {
@@ -372,8 +377,8 @@ func (m *Machine) resolve(g facts.GPU, from string) GPU {
 	return seen
 }
 
-// LastBranch returns the last branch that drives a GPU, with its source: the instance type's own where its row has one,
-// as a part of a GPU may, else its chip's.
+// LastBranch returns the last branch that supports a GPU, with its source. The instance type's row takes precedence
+// over the chip's, because a fraction of a GPU may have its own.
 func (m *Machine) LastBranch(g GPU) (version.Number, []string) {
 	switch {
 	case g.Chip == nil:
@@ -385,8 +390,8 @@ func (m *Machine) LastBranch(g GPU) (version.Number, []string) {
 	return g.Chip.LastBranch, g.Chip.Source
 }
 
-// DrivenBy reports whether a driver knows a GPU, and still does; of a GPU that nobody knows it says so too. A part of a
-// GPU is driven by branches that have a vGPU guest driver.
+// DrivenBy reports whether a driver supports a GPU: it is neither too old nor too new. It returns true for an unknown
+// GPU. A fraction of a GPU needs a branch with a vGPU guest driver.
 func (m *Machine) DrivenBy(g GPU, driver version.Number) bool {
 	if m.PartOfGPU() && m.Tables.NoVGPU(driver) && !m.answersFor(g, driver) {
 		return false
@@ -399,7 +404,7 @@ func (m *Machine) DrivenBy(g GPU, driver version.Number) bool {
 	return !(before != nil && before.Proven) && !(last.Known() && driver.Major() > last.Major())
 }
 
-// pciLabel names a device that only PCI shows: by the instance type's model where that is of the same chip.
+// pciLabel names a device that only PCI shows. It uses the instance type's model if that has the same chip.
 func (m *Machine) pciLabel(g facts.GPU, chip *tables.Chip) string {
 	switch {
 	case chip == nil:
@@ -414,7 +419,8 @@ func (m *Machine) pciLabel(g facts.GPU, chip *tables.Chip) string {
 	return fmt.Sprintf("%s GPU %s", chip.Chip, g.PCIID)
 }
 
-// Host reports whether this is no container and no special platform: the machine's own driver can be judged.
+// Host reports whether this is neither a container nor a special platform, so that the machine's own driver can be
+// judged.
 func (m *Machine) Host() bool {
 	return m.Facts.System.Container == "" && !m.Facts.System.WSL && !m.Jetson() && !m.Windows()
 }
@@ -424,10 +430,10 @@ func (m *Machine) EvidenceDriver() verdict.Evidence {
 	return verdict.Evidence{Fact: "driver", Value: m.Driver().Version.String(), From: m.Driver().From}
 }
 
-// DriverTold reports whether anything is known of the driver that builds are held against.
+// DriverTold reports whether anything is known of the driver that builds will run on.
 func (m *Machine) DriverTold() bool { return m.Driver().Version.Known() || m.Driver().CUDA.Known() }
 
-// DriverWords returns the driver for a sentence.
+// DriverWords describes the driver, as part of a sentence.
 func (m *Machine) DriverWords() string {
 	if m.Driver().Version.Known() {
 		return "driver " + m.Driver().Version.String()
@@ -438,8 +444,8 @@ func (m *Machine) DriverWords() string {
 // PartOfGPU reports whether the instance type has a fraction of a GPU, which only the vGPU guest driver drives.
 func (m *Machine) PartOfGPU() bool { return m.Instance != nil && m.Instance.GRID == "yes" }
 
-// On returns the machine with another driver. A branch alone would stand for its newest release (Product.Unlisted);
-// meant is the first number of it.
+// On returns the machine with another driver. Pass the first number of a branch, because a bare branch would mean its
+// newest release (Product.Unlisted).
 func (m *Machine) On(v version.Number) *Machine {
 	if v.Parts() == 1 {
 		v = version.Of(v.String() + ".0")

@@ -12,13 +12,12 @@ import (
 )
 
 var (
-	// pytorchTag matches PyTorch's own images, whose tag is a release and a variant of it: the wheel of that variant is in
-	// the image.
+	// pytorchTag matches PyTorch's own images. The tag is a release and its variant, and the image contains that wheel.
 	pytorchTag = lazyregexp.New(`^pytorch/pytorch:(\d+\.\d+\.\d+)-cuda\d+\.\d+-cudnn\d+-(?:runtime|devel)$`)
-	// engineTag matches the images of an engine whose tag is its release: its wheel, and the torch that it asks for, are in
-	// the image (https://github.com/vllm-project/vllm/blob/v0.11.2/docker/Dockerfile).
+	// engineTag matches an engine's images whose tag is its release. They contain its wheel and the torch that it
+	// requires (https://github.com/vllm-project/vllm/blob/v0.11.2/docker/Dockerfile).
 	engineTag = lazyregexp.New(`^(?:vllm/(vllm)-openai|lmsysorg/(sglang)):v(\d+(?:\.\d+)+(?:\.?(?:post|rc)\d+)?)(?:-|$)`)
-	// gpuImage matches the names and tags of images that are for a GPU.
+	// gpuImage matches the names and tags of images for a GPU.
 	gpuImage = lazyregexp.New(`(?i)^nvcr\.io/|nvidia|cuda|tensorrt|triton|vllm|sglang|lmdeploy|rapids|pytorch` +
 		`|text-generation-inference|(?:^|[-:/])gpu(?:-|$)`)
 	// gpuOrNot matches images that are the same with and without a GPU.
@@ -28,9 +27,9 @@ var (
 		`|ubi\d*(?:-\w+)?|busybox|node|golang|rust|openjdk|uv|miniconda3?|miniforge3?|mambaforge|micromamba|anaconda3?)$`)
 )
 
-// requestedImage returns what is known of the image that a Dockerfile begins with: by the table of images, else by its
-// tag. One that names no GPU asks for nothing by itself: what is installed over it is judged, and if that is nothing,
-// it may hold anything.
+// requestedImage returns what is known of a Dockerfile's base image: by the table of images, otherwise by its tag. An
+// image whose name shows no GPU has no requirement of its own. What the file installs over it is judged. If it installs
+// nothing, the image may contain anything.
 func (m *Machine) requestedImage(n *Requested) *Requested {
 	n.Answer, n.Image = cudaof.FindImage(m.Tables, n.Name, n.Version)
 	name := n.Name + ":" + n.Version
@@ -55,8 +54,8 @@ func (m *Machine) requestedImage(n *Requested) *Requested {
 	return n
 }
 
-// KnowsImage reports whether the tables, or its own tag, say what is in an image, "nvidia/cuda:12.6.3-base": where they
-// do, a Dockerfile that begins with it is judged, and so is its name alone.
+// KnowsImage reports whether the tables, or the tag itself, say what an image such as "nvidia/cuda:12.6.3-base"
+// contains. A Dockerfile that begins with such an image can be judged, and so can its name alone.
 func KnowsImage(t *tables.Tables, reference string) bool {
 	name, tag, tagged := strings.Cut(strings.TrimPrefix(reference, "docker.io/"), ":")
 	m := Machine{Tables: t}
@@ -64,7 +63,7 @@ func KnowsImage(t *tables.Tables, reference string) bool {
 	return tagged && n != nil && (n.CUDANumber.Known() || n.Torch != "")
 }
 
-// engineTorch returns the release of PyTorch that an engine's release pins; empty where the tables do not tell.
+// engineTorch returns the PyTorch release that an engine's release pins, or "" if the tables do not say.
 func (m *Machine) engineTorch(name, release string) string {
 	for _, e := range tables.RowsOf[tables.Extension](m.Tables, name) {
 		if version.SameRelease(e.Release, release) && len(e.Torch) == 1 && Exactly(e.Torch[0]).Known() {
@@ -74,15 +73,15 @@ func (m *Machine) engineTorch(name, release string) string {
 	return ""
 }
 
-// Base reports whether this is an image of CUDA without a program: what is built on it brings its own code.
+// Base reports whether this is a CUDA image without a program. What is built on it brings its own code.
 func (n *Requested) Base() bool { return n.Origin == "image" && cudaof.IsCUDAImage(n.Name) }
 
-// torchImage matches images that bring a PyTorch and nothing else that computes.
+// torchImage matches images that contain a PyTorch and no other framework.
 var torchImage = lazyregexp.New(`(?:^|/)(?:[\w-]+-)?pytorch(?:-(?:training|inference))?$`)
 
-// SpokenFor reports whether an image is no build by itself: what the file installs over one of CUDA brings its own
-// runtime, and another torch replaces that of an image of PyTorch, where the image's own does not fulfil what the file
-// asks for. What the file installs is judged.
+// SpokenFor reports whether an image is not judged as a build of its own, because the file's packages are. Packages
+// installed over a CUDA image bring their own runtime. Another torch replaces that of a PyTorch image, unless the
+// image's own satisfies what the file asks for.
 func (m *Machine) SpokenFor(n *Requested) bool {
 	if n.Origin == "image" && torchImage.MatchString(n.Name) && n.NamesFramework("torch") {
 		return !n.mayStay()
@@ -92,7 +91,7 @@ func (m *Machine) SpokenFor(n *Requested) bool {
 	})
 }
 
-// TargetWords returns the machine that a file is judged for, for a sentence.
+// TargetWords describes the machine that a file is judged for, as part of a sentence.
 func (m *Machine) TargetWords() string {
 	words := m.DriverWords()
 	if m.Driver().CUDA.Known() {
@@ -104,8 +103,8 @@ func (m *Machine) TargetWords() string {
 	return words
 }
 
-// LetIn reports whether an image may run on a driver that is too old for its CUDA: with the cuda-compat library that is
-// in it, where NVIDIA lists the driver's branch, or the image itself does.
+// LetIn reports whether an image may run on a driver that is too old for its CUDA, because it contains a cuda-compat
+// library and NVIDIA, or the image itself, lists the driver's branch.
 func (m *Machine) LetIn(b *Build) bool {
 	if m.CompatPackage(b.CUDANumber) != nil {
 		return true
@@ -122,8 +121,8 @@ func (m *Machine) LetIn(b *Build) bool {
 // Require returns the NVIDIA_REQUIRE_CUDA of the image that n names.
 func (n *Requested) Require() *tables.ImageRequirement { return n.tables.RequirementOf(n.Image) }
 
-// TargetProperties returns what the constraints are about where no container runs: each GPU by every brand that NVML
-// may call it.
+// TargetProperties returns the properties that image constraints refer to if no container runs: each GPU under every
+// brand that NVML may report.
 func (m *Machine) TargetProperties() [][]version.Properties {
 	base := version.Properties{CUDA: m.Driver().CUDA, Driver: m.Driver().Version, NoGPU: len(m.GPUs) == 0}
 	list := [][]version.Properties{}
@@ -142,7 +141,7 @@ func (m *Machine) TargetProperties() [][]version.Properties {
 	return list
 }
 
-// brands returns the names that NVML may have for a GPU's brand, as NVIDIA_REQUIRE_CUDA writes them.
+// brands returns the brand names that NVML may report for a GPU, as NVIDIA_REQUIRE_CUDA writes them.
 func (g GPU) brands() []string {
 	switch {
 	case g.DataCentre() == Yes:
@@ -153,7 +152,7 @@ func (g GPU) brands() []string {
 	return []string{"quadro", "quadrortx", "nvidiartx"}
 }
 
-// OnEither judges an expression where one of several properties holds: they must agree.
+// OnEither evaluates an expression for several possible properties. The result is known only if they all agree.
 func OnEither(expression version.Requirement, alternatives []version.Properties) version.Truth {
 	first := expression.On(alternatives[0])
 	if slices.ContainsFunc(alternatives[1:], func(p version.Properties) bool { return expression.On(p) != first }) {

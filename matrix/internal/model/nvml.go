@@ -19,25 +19,26 @@ const (
 	NVMLUnknown      = 999
 )
 
-// NVMLCountsNone reports whether NVML answered for this machine and counts no GPU. It outranks files and the PCI bus:
-// CUDA finds no device then (error 100).
+// NVMLCountsNone reports whether NVML answered and counts no GPU. That outranks files and the PCI bus, because CUDA
+// then finds no device (error 100).
 func (m *Machine) NVMLCountsNone() bool {
 	return m.Here() && countsNone(m.Facts)
 }
 
-// countsNone reports whether NVML answered without any GPU. WSL's answers for Windows, and Jetson's for a part of one.
+// countsNone reports whether NVML answered and counts no GPU. It ignores WSL, whose NVML answers for Windows, and
+// Jetson, whose NVML shows only a part of the GPU.
 func countsNone(f *facts.Facts) bool {
 	return f.Driver.NVML.Status == "ok" && f.Driver.NVML.Message == "" && f.Devices.Counted == 0 &&
 		len(f.Driver.NVML.Failed) == 0 && !f.System.WSL && !f.System.Jetson && !slices.ContainsFunc(f.GPUs, listedByDriver)
 }
 
-// listedByDriver reports whether NVML, or an nvidia-smi whose output was pasted, lists a GPU.
+// listedByDriver reports whether NVML, or a pasted nvidia-smi output, lists a GPU.
 func listedByDriver(g facts.GPU) bool {
 	return slices.Contains(g.From, "NVML") || slices.Contains(g.From, "nvidia-smi")
 }
 
-// notCounted reports whether NVML answered in a container or a job and does not count a GPU that the host's bus lists.
-// One that NVML counts and cannot ask is there, and an NVML that tells no addresses cannot be compared with the bus.
+// notCounted reports whether NVML answered in a container or job and does not count a GPU that the host's bus lists. A
+// GPU that NVML counts but cannot query is there. An NVML that reports no addresses cannot be compared with the bus.
 func notCounted(f *facts.Facts, g facts.GPU) bool {
 	if f.System.Rest || f.System.Container == "" && f.Machine.Job == "" || listedByDriver(g) {
 		return false
@@ -47,13 +48,13 @@ func notCounted(f *facts.Facts, g facts.GPU) bool {
 	return whole && !f.System.WSL && !f.System.Jetson && !slices.ContainsFunc(f.GPUs, unplaced)
 }
 
-// advisory are the functions of NVML whose answers break no link: at most a warning or a note follows from them.
+// advisory lists the NVML functions whose failure breaks no link. It leads to a warning or a note at most.
 var advisory = []string{"nvmlSystemGetDriverVersion", "nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion", "nvmlDeviceGetBrand",
 	"nvmlDeviceGetPersistenceMode", "nvmlDeviceGetTotalEccErrors", "nvmlDeviceGetGpuFabricInfoV", "nvmlDeviceGetVirtualizationMode",
 	"nvmlDeviceGetGridLicensableFeatures_v4", "nvmlDeviceGetP2PStatus", "nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetComputeRunningProcesses_v3"}
 
-// NVMLUnanswered returns what NVML did not tell although it answers: whether the GPUs can be listed and asked, or a
-// call that failed. It returns whether that decides if programs get a GPU. WSL's NVML answers for Windows.
+// NVMLUnanswered returns the call that failed although NVML answers, and whether it decides if programs get a GPU. Such
+// calls list the GPUs or query one. It ignores WSL, whose NVML answers for Windows.
 func (m *Machine) NVMLUnanswered() (missing verdict.MissingFact, decides bool) {
 	nvml := m.Facts.Driver.NVML
 	if nvml.Status != "ok" || m.Facts.System.WSL || m.Jetson() {
@@ -78,7 +79,7 @@ func (m *Machine) NVMLUnanswered() (missing verdict.MissingFact, decides bool) {
 	return missing, false
 }
 
-// unansweredCall returns a call that failed as a missing fact.
+// unansweredCall turns a failed call into a missing fact.
 func unansweredCall(u facts.Unanswered) verdict.MissingFact {
 	of := ""
 	if u.GPU != nil {
@@ -87,13 +88,13 @@ func unansweredCall(u facts.Unanswered) verdict.MissingFact {
 	return verdict.Question(fmt.Sprintf("what %s%s would answer (NVML error %d)", u.Function, of, u.Code))
 }
 
-// IsSickGPU reports whether a code of NVML says what is wrong with a GPU: 8 is its power cable, 11 its interrupts, 15 that
+// IsSickGPU reports whether an NVML code describes a broken GPU: 8 is its power cable, 11 its interrupts, 15 means that
 // it is lost, and 16 that it must be reset.
 func IsSickGPU(code int) bool { return slices.Contains([]int{8, 11, NVMLLost, 16}, code) }
 
-// AskedGPU returns what shows that a GPU was given to this container or job, or asked for; false if nothing does.
-// NVIDIA_VISIBLE_DEVICES=all asks for nothing, because every CUDA image sets it, and a job's variable alone proves
-// nothing, because every step inherits it. A process that hides every GPU from itself was to have none.
+// AskedGPU returns the evidence that this container or job was given a GPU or requested one, or false.
+// NVIDIA_VISIBLE_DEVICES=all requests nothing, because every CUDA image sets it. A job's variable by itself proves
+// nothing, because every step inherits it. A process that hides every GPU from itself should have none.
 func (m *Machine) AskedGPU() (shown verdict.Evidence, asked bool) {
 	if hidden, hides := m.Facts.Variables["CUDA_VISIBLE_DEVICES"]; hides && slices.Contains(hiding, strings.TrimSpace(hidden)) {
 		return m.requiredGPU()
@@ -119,7 +120,7 @@ func (m *Machine) requiredGPU() (verdict.Evidence, bool) {
 	return verdict.Evidence{Fact: "--require", Value: "gpu", From: "command line"}, true
 }
 
-// FabricWaits returns the state of a fabric that some GPU has not joined: "not started" or "in progress".
+// FabricWaits returns the state of a fabric that a GPU has not joined: "not started" or "in progress".
 func (m *Machine) FabricWaits() string {
 	for _, g := range m.Facts.GPUs {
 		if g.Health != nil && (g.Health.Fabric == "not started" || g.Health.Fabric == "in progress") {
@@ -129,8 +130,9 @@ func (m *Machine) FabricWaits() string {
 	return ""
 }
 
-// FabricPending returns what is missing while a GPU may still join its fabric: the state five minutes after the latest
-// of boot, the module's load and the fabric manager's start. A paste does not tell when the machine was started.
+// FabricPending returns the missing fact while a GPU may still join its fabric, that is, up to five minutes after the
+// latest of boot, the loading of the module and the start of the fabric manager. A pasted report does not show when the
+// machine was started.
 func (m *Machine) FabricPending() verdict.MissingFact {
 	state := m.FabricWaits()
 	since, of := FabricSince(m.Facts)
@@ -143,7 +145,7 @@ func (m *Machine) FabricPending() verdict.MissingFact {
 	return verdict.Question("whether the GPUs will join the NVLink fabric within five minutes of " + of + "; now it is " + state)
 }
 
-// FabricSince returns how many seconds ago the GPUs could begin to join their fabric, and what happened then.
+// FabricSince returns how many seconds ago the GPUs could begin to join their fabric, and which event allowed it.
 func FabricSince(f *facts.Facts) (seconds float64, since string) {
 	uptime, loaded, started := f.Machine.Uptime, f.Machine.ModuleLoaded, f.Machine.Fabric.Started
 	switch {
@@ -155,7 +157,7 @@ func FabricSince(f *facts.Facts) (seconds float64, since string) {
 	return uptime, "boot"
 }
 
-// NVMLFrom returns who put NVML's answer into words: this program's child process, or the nvidia-smi of pasted output.
+// NVMLFrom returns the source of NVML's answer: this program's child process, or a pasted nvidia-smi output.
 func (m *Machine) NVMLFrom() string {
 	if m.Looked("nvidia-smi") {
 		return "nvidia-smi"

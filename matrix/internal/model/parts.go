@@ -11,15 +11,15 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Part is a section of one of a build's libraries that was built for one set of targets.
+// Part is a section of one of a build's libraries, compiled for one set of targets.
 type Part struct {
 	version.Group
 	library string // its path; empty where a table tells of it
 	count   int    // its fat binaries; 0 where a table tells of it
 }
 
-// Parts returns those of the build itself where they were read, else of its row in the tables: a wheel whose code is
-// listed without them is of a report from before they were told.
+// Parts returns the parts that were read from the build, otherwise those of its table row. A report whose wheel lists
+// code without parts is older than the tables' parts.
 func (b *Build) Parts() []Part {
 	own := len(b.SASS)+len(b.PTX) > 0 && !b.Official()
 	if len(b.read) > 0 || own || b.Damaged != "" || len(b.Rows) != 1 {
@@ -28,7 +28,7 @@ func (b *Build) Parts() []Part {
 	return b.Rows[0].Parts()
 }
 
-// partsRead returns those that were read in a build's files.
+// partsRead returns the parts that were read from a build's files.
 func partsRead(b *facts.Build) []Part {
 	var list []Part
 	for _, g := range b.Groups {
@@ -38,7 +38,7 @@ func partsRead(b *facts.Build) []Part {
 	return list
 }
 
-// Parts returns those of which a table tells.
+// Parts returns the parts that the table row lists.
 func (r Row) Parts() []Part {
 	var list []Part
 	for _, g := range r.groups {
@@ -47,8 +47,9 @@ func (r Row) Parts() []Part {
 	return list
 }
 
-// Unserved finds a part without code for a GPU that others of its library serve. A library that serves it nowhere is
-// for other GPUs, as vLLM's FlashAttention 3 is; so is a part whose targets all have a suffix.
+// Unserved returns a part without code for a GPU, in a library whose other parts have code for it. It skips a library
+// that has no code for the GPU at all, because it is for other GPUs, as vLLM's FlashAttention 3 is. It also skips a
+// part whose targets all have a suffix.
 func Unserved(list []Part, gpu version.Capability) *Part {
 	for i, p := range list {
 		if p.Special() || p.Cover(gpu) != version.Uncovered {
@@ -71,7 +72,7 @@ func (p Part) String() string {
 	return p.Section + " of " + path.Base(p.library)
 }
 
-// Evidence returns what the part was built for.
+// Evidence returns the targets that the part was compiled for.
 func (p Part) Evidence(b *Build) verdict.Evidence {
 	text := strings.Join(slices.Concat(p.SASS, p.PTX), " ")
 	if p.library == "" {
@@ -82,7 +83,7 @@ func (p Part) Evidence(b *Build) verdict.Evidence {
 	return verdict.Evidence{Fact: fact, Value: text, From: p.library + ", " + p.Section}
 }
 
-// FrameworkOf returns the framework for CUDA beside an extension, nil where there is none.
+// FrameworkOf returns the CUDA framework beside an extension, or nil.
 func (m *Machine) FrameworkOf(b *Build) *Build {
 	i := slices.IndexFunc(m.Builds, func(o *Build) bool {
 		return o.Env == b.Env && !o.Extension && o.Device == "cuda" && o.CUDANumber.Known()
@@ -93,7 +94,8 @@ func (m *Machine) FrameworkOf(b *Build) *Build {
 	return m.Builds[i]
 }
 
-// Without returns what becomes of a package whose loader does not find some libraries, and who says so.
+// Without describes what happens to a package if the loader does not find some libraries, and returns the source for
+// that.
 func (b *Build) Without(libraries []string) (severity verdict.Severity, fails, source string) {
 	if b.Program() {
 		return verdict.Error, "does not load this backend for the GPU", LoaderSource

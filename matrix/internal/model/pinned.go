@@ -11,8 +11,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// ChosenLibraries returns the libraries that a row leaves to the installer, which takes the newest, where the newest
-// has no code for a GPU here: cuDNN 9.11 dropped what is older than Turing.
+// ChosenLibraries returns the libraries that a row leaves to the installer and whose newest release, which the
+// installer takes, has no code for a GPU here: cuDNN 9.11 dropped GPUs older than Turing.
 func (m *Machine) ChosenLibraries(r Row) []pin.Package {
 	var list []pin.Package
 	name := fmt.Sprintf("nvidia-cudnn-cu%d", r.CUDA.Major())
@@ -24,8 +24,8 @@ func (m *Machine) ChosenLibraries(r Row) []pin.Package {
 	return list
 }
 
-// resolvedCuDNN returns the cuDNN that an installer takes for a JAX or TensorFlow which a file names: the newest in the
-// range that the release asks for. Nil where the file names one, or nothing is installed by it.
+// resolvedCuDNN returns the cuDNN that an installer takes for a requested JAX or TensorFlow: the newest in the range
+// that the release requires. It returns nil if the file names a cuDNN, or if nothing gets installed.
 func (m *Machine) resolvedCuDNN(b *Build) *Installed {
 	if b.Index != "default" || b.Path != "" || len(b.Rows) != 1 {
 		return nil
@@ -45,8 +45,8 @@ func (m *Machine) resolvedCuDNN(b *Build) *Installed {
 	return nil
 }
 
-// newestCuDNN returns the newest build in a range that has code for every GPU here; empty when that is the newest of
-// all, which nobody need name, or when none is known to have it.
+// newestCuDNN returns the newest cuDNN in a range that has code for every GPU here. It returns "" if that is the newest
+// of all, so that nobody has to name it, or if none is known.
 func (m *Machine) newestCuDNN(r Row, asked string) string {
 	newest := true
 	for _, c := range slices.Backward(tables.Rows[tables.CuDNN](m.Tables)) {

@@ -6,8 +6,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// TestPlace has a build that Python imports from a directory before the environment's own: findings name that directory,
-// and installers change it.
+// TestPlace checks a build that Python imports from a directory before the environment's own. Findings name that
+// directory, and installers change it.
 func TestPlace(t *testing.T) {
 	env := &Environment{Environment: &facts.Environment{Path: "/opt/venv", Kind: "venv", Python: "3.12.3", NoPip: true}}
 	own := &Build{Build: &facts.Build{Name: "torch", Version: "2.9.0"}, Env: env}

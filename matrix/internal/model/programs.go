@@ -7,7 +7,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// layPrograms adds the CUDA programs outside Python. Each has one build: the backend that it would take.
+// layPrograms adds the CUDA programs outside Python. Each becomes one build: the backend that it would use.
 func (m *Machine) layPrograms() {
 	for i := range m.Facts.Programs {
 		program := &m.Facts.Programs[i]
@@ -17,8 +17,8 @@ func (m *Machine) layPrograms() {
 	}
 }
 
-// backendOf returns the newest of a program's backends that runs here, as Ollama chooses by the driver and the GPU;
-// else the oldest, which needs the least.
+// backendOf returns the newest backend of a program that runs here, as Ollama chooses by driver and GPU, otherwise the
+// oldest one, which needs the least.
 func (m *Machine) backendOf(program *facts.Environment) *facts.Build {
 	list := slices.Clone(program.Builds)
 	slices.SortStableFunc(list, func(x, y facts.Build) int { return version.Of(y.CUDA).Compare(version.Of(x.CUDA)) })
@@ -36,5 +36,5 @@ func (m *Machine) backendOf(program *facts.Environment) *facts.Build {
 	return &list[len(list)-1]
 }
 
-// Program reports whether a build is a program of its own, outside Python.
+// Program reports whether a build is a program outside Python.
 func (b *Build) Program() bool { return b.Origin == "program" }

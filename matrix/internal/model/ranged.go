@@ -11,13 +11,13 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// oldestPython is the first Python that a bare range is judged for. The one before it ended in 2024, and what its
-// installers still find is of a time before the GPUs that are sold now.
+// oldestPython is the oldest Python for which a range without a Python is judged. Python 3.8 ended in 2024, and what
+// its installers still find predates the GPUs that are sold now.
 const oldestPython = "3.9"
 
-// rowsOfRange returns the rows of the torches that an installer takes for a file's range: on each Python the newest
-// release that has a wheel for it. What all of them say is true of whichever is taken. A range of which every release
-// is in the tables is judged by all of them: another package may hold the newest back.
+// rowsOfRange returns the rows of the torch releases that an installer may take for a file's range: on each Python, the
+// newest release with a wheel for it. If they all agree, the answer holds for whichever it takes. If every release of a
+// range is in the tables, all of them count, because another package may hold back the newest.
 func (m *Machine) rowsOfRange(b *Build) []Row {
 	wanted, err := version.ParseSpecifiers(b.Specifier)
 	if b.Specifier == facts.Unspecified {
@@ -48,11 +48,11 @@ func (m *Machine) rowsOfRange(b *Build) []Row {
 	return taken
 }
 
-// ownLibrary matches the wheels of which each torch pins a release of its own.
+// ownLibrary matches the library wheels that each torch pins exactly.
 var ownLibrary = lazyregexp.New(`^nvidia-.*-cu\d+$`)
 
-// heldBack reports whether something else of a file decides which torch is installed: an engine or a companion that is
-// made for one release, or a library of CUDA that is pinned.
+// heldBack reports whether another package in a file determines the torch: an engine or companion made for one release,
+// or a pinned CUDA library.
 func (m *Machine) heldBack(env *facts.Environment) bool {
 	return slices.ContainsFunc(env.Requested, func(w facts.Requested) bool {
 		if ownLibrary.MatchString(w.Name) {
@@ -63,8 +63,8 @@ func (m *Machine) heldBack(env *facts.Environment) bool {
 	}) || slices.ContainsFunc(env.Packages, func(p facts.Package) bool { return ownLibrary.MatchString(p.Name) })
 }
 
-// newestOn returns the newest rows that have a wheel for each Python: for one that is named, else for those of a range,
-// else for all.
+// newestOn returns the newest rows with a wheel for each Python: for the named Python, otherwise for those of a range,
+// otherwise for all.
 func newestOn(rows []Row, python, pythons string) []Row {
 	allowed, err := version.ParseSpecifiers(pythons)
 	var taken []Row
@@ -88,7 +88,7 @@ func newestOn(rows []Row, python, pythons string) []Row {
 	return taken
 }
 
-// serves reports whether an index has a row's wheel: that of a variant, or the installer's own.
+// serves reports whether an index has the wheel of a row: a variant's index, or the installer's own.
 func (m *Machine) serves(index string, t *tables.Torch) bool {
 	if index == "default" {
 		release, _ := version.ParseRelease(t.Release)
@@ -98,8 +98,8 @@ func (m *Machine) serves(index string, t *tables.Torch) bool {
 	return index == "" || index == t.Variant
 }
 
-// rangeIsClosed reports whether a range has no release but those of the tables: none older than the first, and none newer than
-// the last, unless its index stopped before that one.
+// rangeIsClosed reports whether the tables contain every release in a range: none is older than their first, and none
+// newer than their last, unless the index stopped before that.
 func (m *Machine) rangeIsClosed(wanted version.Specifiers, index string, all []Row) bool {
 	var first, last version.Number // of the tables
 	var lastHere version.Number    // of this index

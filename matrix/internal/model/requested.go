@@ -14,8 +14,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Requested is one package that is not installed: a file, a plan or an argument names it, and what is known of it is
-// known without its files. It is the one form that a name takes here, and package rules has one judge for it.
+// Requested is one package that is not installed but that a file, a plan or an argument names. Everything known of it
+// comes without its files. All named packages have this form, and package rules judges them in one place.
 type Requested struct {
 	*facts.Requested
 	cudaof.Answer                    // the CUDA that it needs, or its family
@@ -34,17 +34,17 @@ type Requested struct {
 	tables        *tables.Tables
 }
 
-// Subject names it in findings: "vllm 0.30.0".
+// Subject names the package in findings: "vllm 0.30.0".
 func (n *Requested) Subject() string {
 	return strings.TrimSpace(n.Name+" "+cmp.Or(n.Version, n.Specifier)) + PlaceOf(n.Environment)
 }
 
-// Helper matches the wheels that others load: NVIDIA's own libraries, and libraries under the wheels of RAPIDS. They
-// are judged with what loads them.
+// Helper matches wheels that other packages load: NVIDIA's own libraries, and the libraries under RAPIDS' wheels. They
+// are judged together with the packages that load them.
 var Helper = lazyregexp.New(`^(nvidia|cuda|lib\w+|py(lib|nv)\w+)-`)
 
-// requested lists the packages that files and arguments name and that are not installed: first those that nothing
-// recognises, then those that need or can use a GPU, as far as tables and names tell.
+// requested lists the packages that files and arguments name and that are not installed: first the unknown ones, then
+// those that need or can use a GPU, as far as tables and names show.
 func (m *Machine) requested() []*Requested {
 	var list, unknown []*Requested
 	for i := range m.Facts.Environments {
@@ -63,8 +63,8 @@ func (m *Machine) requested() []*Requested {
 	return append(unknown, list...)
 }
 
-// WithoutPrivate returns facts without the packages of which nothing is known here: their names may be nobody else's
-// business, and reports are pasted into public threads.
+// WithoutPrivate returns facts without the packages that nothing here knows. Their names may be private, and people
+// paste reports into public threads.
 func WithoutPrivate(t *tables.Tables, f facts.Facts) facts.Facts {
 	if f.Plan == nil && !slices.ContainsFunc(f.Environments, func(e facts.Environment) bool { return len(e.Requested) > 0 }) {
 		return f
@@ -82,7 +82,7 @@ func WithoutPrivate(t *tables.Tables, f facts.Facts) facts.Facts {
 	return f
 }
 
-// requestedPackage returns what is known of one package; nil of one that has nothing to do with a GPU.
+// requestedPackage returns what is known of one package, or nil if it has nothing to do with a GPU.
 func (m *Machine) requestedPackage(env *facts.Environment, w *facts.Requested) *Requested {
 	n := &Requested{tables: m.Tables, Requested: w, Environment: env, Uses: m.UsesOf(w)}
 	if w.Origin == "image" {
@@ -125,27 +125,27 @@ func (m *Machine) requestedPackage(env *facts.Environment, w *facts.Requested) *
 	return n
 }
 
-// DoesWithout reports whether the rest of the environment works without the package's own code, or that code is compiled
-// where it runs.
+// DoesWithout reports whether the rest of the environment works without the package's own code, or that code is
+// compiled on the machine.
 func (n *Requested) DoesWithout() bool {
 	return n.dispensable || n.tables.Trait("compiled-when-used", n.Name, version.Number{})
 }
 
-// asksByName reports whether a wheel of which no table knows says by its name that it needs a GPU: "foo-gpu", "pycuda".
+// asksByName reports whether the name of an unknown wheel says that it needs a GPU: "foo-gpu", "pycuda".
 func asksByName(name string) bool { return gpuName.MatchString(name) && !Helper.MatchString(name) }
 
-// publishedRows returns the rows of the wheel that the package index has.
+// publishedRows returns the rows of the wheel on the package index.
 func (n *Requested) publishedRows() []tables.Extension {
 	return slices.DeleteFunc(slices.Clone(n.Rows),
 		func(e tables.Extension) bool { return e.Variant != "pypi" && e.Variant != "sdist" })
 }
 
-// rowsFor returns the rows of wheels that a platform takes.
+// rowsFor returns the rows of the wheels for a platform.
 func rowsFor(rows []tables.Extension, platform string) []tables.Extension {
 	return slices.DeleteFunc(slices.Clone(rows), func(e tables.Extension) bool { return !e.IsFor(platform) })
 }
 
-// resolveCUDA asks which CUDA and which PyTorch the package is for.
+// resolveCUDA determines which CUDA and which PyTorch the package is for.
 func (n *Requested) resolveCUDA(m *Machine, release version.Release) {
 	p := cudaof.Package{Name: n.Name, Release: release, Version: n.Version, Said: n.CUDA, Accelerator: n.Accelerator,
 		Rows: rowsFor(n.Rows, m.Platform), Platform: m.Platform}
@@ -170,8 +170,8 @@ func (n *Requested) resolveCUDA(m *Machine, release version.Release) {
 	}
 }
 
-// newestOfOneMinor returns the release of PyTorch that an installer takes for a package that asks for a range of it,
-// where all that fit are of one minor version, ">=2.8.0,<2.9.0"; empty where they are of several.
+// newestOfOneMinor returns the PyTorch release that an installer takes for a package that requires a range of it, if
+// all releases in the range have one minor version (">=2.8.0,<2.9.0"). Otherwise it returns "".
 func (m *Machine) newestOfOneMinor(rows []tables.Extension) string {
 	if len(rows) == 0 || len(rows[0].Torch) != 1 {
 		return ""
@@ -196,7 +196,7 @@ func (m *Machine) newestOfOneMinor(rows []tables.Extension) string {
 	return newest.String()
 }
 
-// torchBeside returns the release of PyTorch that a torchvision or torchaudio is made for.
+// torchBeside returns the PyTorch release that a torchvision or torchaudio release belongs to.
 func (m *Machine) torchBeside(name, release string) string {
 	if name != "torchvision" && name != "torchaudio" {
 		return ""
@@ -211,7 +211,7 @@ func (m *Machine) torchBeside(name, release string) string {
 	return ""
 }
 
-// PackageOf returns what the table of packages knows of a name; nil where it is not in it.
+// PackageOf returns the row for a name in the table of packages, or nil.
 func (m *Machine) PackageOf(name string) *tables.Package {
 	if rows := tables.RowsOf[tables.Package](m.Tables, name); len(rows) > 0 {
 		return &rows[0]
@@ -219,7 +219,7 @@ func (m *Machine) PackageOf(name string) *tables.Package {
 	return nil
 }
 
-// UsesOf returns what the table of packages says of one.
+// UsesOf returns how a requested package uses the GPU, according to the table of packages.
 func (m *Machine) UsesOf(w *facts.Requested) string {
 	if p := m.PackageOf(w.Name); p != nil {
 		return p.Uses
@@ -227,21 +227,21 @@ func (m *Machine) UsesOf(w *facts.Requested) string {
 	return ""
 }
 
-// NamesFramework reports whether the file names the framework itself, with which this package is judged.
+// NamesFramework reports whether the file also names the framework, with which this package is then judged.
 func (n *Requested) NamesFramework(name string) bool {
 	return slices.ContainsFunc(n.Environment.Builds, func(b facts.Build) bool { return b.Name == name })
 }
 
-// BringsTorch reports whether a file that does not name PyTorch has it all the same: with an engine or a companion that is
-// made for one release, or in an image of PyTorch. What needs any torch takes that one.
+// BringsTorch reports whether a file brings PyTorch without naming it: through an engine or companion made for one
+// release, or through a PyTorch image. A package that needs any torch gets that one.
 func (m *Machine) BringsTorch(env *facts.Environment) bool {
 	return slices.ContainsFunc(m.Requested, func(n *Requested) bool {
 		return n.Environment == env && (n.Torch != "" || n.Origin == "image" && torchImage.MatchString(n.Name))
 	})
 }
 
-// build returns the package as a build that can be judged; nil where too little is known of it, or where the framework
-// beside it is judged in its place.
+// build returns the package as a build that can be judged. It returns nil if too little is known of it, or if the
+// framework beside it is judged instead.
 func (n *Requested) build() *facts.Build {
 	torch := n.Torch != "" || n.Companion || len(n.Rows) > 0 && len(n.Rows[0].Torch) > 0
 	open := !n.CUDANumber.Known() && n.Torch == "" && TwinNamed(n.Environment, n.Name) == ""
@@ -262,16 +262,16 @@ func (n *Requested) build() *facts.Build {
 	return b
 }
 
-// ForCPU reports whether a file names the package's build for CPUs.
+// ForCPU reports whether a file names the package's CPU build.
 func (n *Requested) ForCPU() bool {
 	return n.Device == "cpu" && (n.By == cudaof.Files || n.By == cudaof.Local)
 }
 
-// settles reports whether the file leaves open the release of a torch which this package pins: it is judged in the
-// torch's place, since no other release can be installed.
+// settles reports whether the file leaves torch's release open and this package pins it. The package is then judged in
+// torch's place, because no other release can be installed.
 func (n *Requested) settles() bool { return n.Torch != "" && n.mayStay() }
 
-// mayStay reports whether the file leaves open the release of a torch that may be the one that is here already.
+// mayStay reports whether the file leaves open the release of a torch, so that the installed torch may stay.
 func (n *Requested) mayStay() bool {
 	return slices.ContainsFunc(n.Environment.Builds, func(b facts.Build) bool {
 		wanted, err := version.ParseSpecifiers(b.Specifier)
@@ -279,26 +279,27 @@ func (n *Requested) mayStay() bool {
 	})
 }
 
-// isUnsettledTorch reports whether a build is a torch of which a file says neither the release nor what it computes on.
+// isUnsettledTorch reports whether a build is a torch for which a file gives neither the release nor CPU or CUDA.
 func isUnsettledTorch(b *facts.Build) bool {
 	return b.Name == "torch" && b.Version == "" && b.Accelerator == ""
 }
 
-// sameCode reports whether every row that may be a release has the same machine code.
+// sameCode reports whether all rows that may describe a release have the same machine code.
 func sameCode(rows []tables.Extension) bool {
 	return len(rows) > 0 && !slices.ContainsFunc(rows, func(e tables.Extension) bool {
 		return !slices.Equal(e.SASS, rows[0].SASS) || !slices.Equal(e.PTX, rows[0].PTX)
 	})
 }
 
-// madeFor reports whether a row is of the wheel that a local version names, as flash-attn's 2.8.3+cu12torch2.8cxx11abiTRUE.
+// madeFor reports whether a row describes the wheel that a local version names, such as flash-attn
+// 2.8.3+cu12torch2.8cxx11abiTRUE.
 func madeFor(e tables.Extension, release version.Release) bool {
 	cuda, torch := release.Compiled()
 	return torch.Known() && len(e.Torch) > 0 && !OtherTorch(e.Torch, torch) && !OtherFamily(e.CUDA, cuda)
 }
 
-// addRequested adds what files name to the builds, each for itself: a neighbour tells nothing of it, whichever line stands
-// first. An image of CUDA is one only where nothing else is.
+// addRequested adds the packages that files name to the builds. Each is independent of its neighbours and of the order
+// of lines. A CUDA image counts only if there is no other build.
 func (m *Machine) addRequested(standing func(*facts.Environment) Standing) {
 	m.Requested = m.requested()
 	for _, n := range m.Requested {
@@ -318,7 +319,7 @@ func (m *Machine) addRequested(standing func(*facts.Environment) Standing) {
 	}
 }
 
-// layOne adds a package as a build, where enough is known of it.
+// layOne adds a package as a build if enough is known of it.
 func (m *Machine) layOne(n *Requested, s Standing) {
 	b := n.build()
 	if b == nil {
@@ -334,7 +335,7 @@ func (m *Machine) layOne(n *Requested, s Standing) {
 	m.Builds = append(m.Builds, v)
 }
 
-// asTorch judges an engine that pins a PyTorch by the rows of that one: it is loaded first, and the engine's own code
+// asTorch judges an engine that pins a PyTorch by that PyTorch's rows: torch is loaded first, and the engine's own code
 // is for the same GPUs or fewer.
 func (m *Machine) asTorch(b *Build, release string) {
 	torch := &Build{Build: &facts.Build{Name: "torch", Version: release}}
@@ -349,20 +350,19 @@ func (m *Machine) asTorch(b *Build, release string) {
 	b.Answer = b.Narrow(cudasOf(b.Rows))
 }
 
-// Either reports whether the package is the same with and without a GPU: what it cannot have it does without.
+// Either reports whether the package is the same with and without a GPU and works without one.
 func (b *Build) Either() bool { return b.Named != nil && b.Named.Uses == "either" }
 
-// CompilesLater reports whether its code is made for the GPU when it runs: there is none to compare.
+// CompilesLater reports whether the package compiles its GPU code at run time, so that there is none to compare.
 func (b *Build) CompilesLater() bool { return b.JIT || b.Named != nil && b.Named.Uses == "jit" }
 
-// OtherFamily reports whether none of a list of CUDA releases is of the family.
+// OtherFamily reports whether no CUDA release in a list has the same major version.
 func OtherFamily(list []string, cuda version.Number) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list,
 		func(text string) bool { return version.Of(text).Major() == cuda.Major() })
 }
 
-// publicPlan returns a plan without the packages that CUDA has nothing to do with: their names may be nobody else's
-// business.
+// publicPlan returns a plan without packages that have nothing to do with CUDA. Their names may be private.
 func (m *Machine) publicPlan(p *facts.Plan) *facts.Plan {
 	private := func(one facts.Planned) bool { return !m.Public(one.Name, one.Version) }
 	public := *p
@@ -372,7 +372,7 @@ func (m *Machine) publicPlan(p *facts.Plan) *facts.Plan {
 	return &public
 }
 
-// Public reports whether CUDA has to do with a distribution, by its name.
+// Public reports whether a distribution's name shows that it has to do with CUDA.
 func (m *Machine) Public(name, release string) bool {
 	n := m.requestedPackage(&facts.Environment{}, &facts.Requested{Name: name, Version: release})
 	return IsFramework(name) || n != nil && n.Uses != "either" || Helper.MatchString(name) ||
@@ -383,9 +383,9 @@ func IsFramework(name string) bool {
 	return slices.Contains(Frameworks(), name) || strings.HasPrefix(name, "jax") || strings.HasPrefix(name, "tensorflow")
 }
 
-// OtherTorch reports whether a list of releases and ranges has none of the torch's minor version: wheels on torch's
-// stable ABI ask for a least one alone. An empty list says nothing. Minor versions, since torch's C++ interface changes
-// with each.
+// OtherTorch reports whether no release or range in a list matches the torch's minor version. Minor versions decide,
+// because torch's C++ interface changes with each. Wheels on torch's stable ABI give only a lower bound. An empty list
+// says nothing.
 func OtherTorch(list []string, torch version.Number) bool {
 	return len(list) > 0 && !slices.ContainsFunc(list, func(text string) bool {
 		if v := Exactly(text); v.Known() {

@@ -8,7 +8,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// TestTorchBeside: a torchvision is made for one PyTorch; a torchaudio from 2.10 on runs beside others, too.
+// TestTorchBeside checks that a torchvision belongs to one PyTorch, and that a torchaudio from 2.10 on also runs beside
+// others.
 func TestTorchBeside(t *testing.T) {
 	var f facts.Facts
 	f.Complete()

@@ -9,7 +9,8 @@ import (
 	"cudacompat/matrix/pin"
 )
 
-// Row is one release of a framework in one variant: what rules and pins read of any framework's table.
+// Row is one release of a framework in one variant, with the columns that rules and pins read from every framework's
+// table.
 type Row struct {
 	tables.Wheel
 	Number     version.Number // the release
@@ -35,10 +36,10 @@ func jaxRow(r *tables.JAX) Row {
 	return Row{Wheel: r.Wheel, Number: version.Of(r.Release), Framework: "jax", Packages: r.Packages, Source: r.Source}
 }
 
-// Frameworks returns the frameworks whose releases the tables have, by the names of their packages.
+// Frameworks returns the package names of the frameworks in the tables.
 func Frameworks() []string { return []string{"torch", "tensorflow", "jax"} }
 
-// IsFramework reports whether a build is one of them, not an extension beside one.
+// IsFramework reports whether a build is a framework and not an extension.
 func (b *Build) IsFramework() bool { return slices.Contains(Frameworks(), b.Name) }
 
 // ReleasesOf returns the releases of a framework in the tables, one for each row.
@@ -61,8 +62,8 @@ func ReleasesOf(t *tables.Tables, framework string) []string {
 	return list
 }
 
-// FrameworkRows returns all rows of one framework for this platform that can be installed by name alone: TensorFlow
-// brings its libraries with it from 2.14 (the and-cuda extra), JAX from 0.4.22 (the cuda12 extra).
+// FrameworkRows returns all rows of a framework for this platform that a name alone installs. TensorFlow brings its
+// libraries from 2.14 on (the and-cuda extra), JAX from 0.4.22 on (the cuda12 extra).
 func (m *Machine) FrameworkRows(framework string) []Row {
 	if m.rows[framework] == nil {
 		m.rows[framework] = m.frameworkRows(framework)
@@ -101,8 +102,8 @@ func (m *Machine) frameworkRows(framework string) []Row {
 	return list
 }
 
-// Requirement returns the row as pip takes it. The local version is named on purpose: pip and uv take an installed
-// 2.9.0+cu130 for torch==2.9.0 and would change nothing.
+// Requirement returns the row as a pip requirement. It includes the local version, because pip and uv accept an
+// installed 2.9.0+cu130 for torch==2.9.0 and would change nothing.
 func (r Row) Requirement() pin.Package {
 	switch r.Framework {
 	case "tensorflow":
@@ -113,7 +114,7 @@ func (r Row) Requirement() pin.Package {
 	return pin.Package{Package: r.Framework, Version: r.Release + "+" + r.Variant}
 }
 
-// Asks returns the range of a package's versions that the release asks for, ">=9.8,<10.0"; empty when it names none.
+// Asks returns the version range of a package that the release requires, such as ">=9.8,<10.0", or "".
 func (r Row) Asks(name string) string {
 	for _, p := range r.Packages {
 		if asked, ok := strings.CutPrefix(p, name); ok && asked != "" && strings.ContainsAny(asked[:1], "<>=") {
@@ -123,8 +124,7 @@ func (r Row) Asks(name string) string {
 	return ""
 }
 
-// DefaultVariant returns the variant of a PyTorch release that the installer's own index has; empty when that is not
-// known.
+// DefaultVariant returns the variant of a PyTorch release on the installer's own index, or "" if unknown.
 func (m *Machine) DefaultVariant(name string, release version.Release) string {
 	if name != "torch" {
 		return ""

@@ -7,19 +7,19 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Standing is how much what is found in an environment counts.
+// Standing says how much the builds of an environment matter.
 type Standing int
 
-// The standings. A user chooses one environment; what lies in others breaks nothing that he runs.
+// The values of a Standing. A user chooses one environment. Builds in other environments break nothing that he runs.
 const (
 	Noted    Standing = iota // findings are notes
 	Searched                 // found by a search: an error only where no other environment with CUDA works, else a warning
 	Chosen                   // named, active, or part of a tree at rest
 )
 
-// StandingOf tells how much each environment counts: the named ones; else the active one, together with those that a
-// search found when the active one uses no CUDA. In a tree at rest nobody has chosen yet, and in an image nobody whom its
-// configuration shows, so all of them do, as does the only one of a report.
+// StandingOf returns the standing of each environment. Named environments matter most. Without them the active one
+// does, and if that uses no CUDA, those that a search found do, too. In a tree at rest nobody has chosen an environment
+// yet, and an image may not show its choice, so all of them matter. The only environment of a report also does.
 func StandingOf(t *tables.Tables, f *facts.Facts) func(*facts.Environment) Standing {
 	named := slices.ContainsFunc(f.Environments, func(e facts.Environment) bool { return e.Named })
 	enough := slices.ContainsFunc(f.Environments, func(e facts.Environment) bool { return e.Active && usesCUDA(t, &e) })
@@ -34,7 +34,7 @@ func StandingOf(t *tables.Tables, f *facts.Facts) func(*facts.Environment) Stand
 	}
 }
 
-// usesCUDA reports whether an environment holds a build that is there for the GPU, or that may be.
+// usesCUDA reports whether an environment contains a build that is for the GPU or may be.
 func usesCUDA(t *tables.Tables, e *facts.Environment) bool {
 	return slices.ContainsFunc(e.Builds, func(b facts.Build) bool {
 		return asks(t, &b) &&

@@ -9,7 +9,8 @@ import (
 	"cudacompat/internal/version"
 )
 
-// Target is the machine that facts are judged for, over what was probed. The zero Target is the machine itself.
+// Target is the machine that facts are judged for. Its values replace those that were probed. The zero Target is the
+// machine itself.
 type Target struct {
 	Instance string   // EC2 instance type, "g5.xlarge"
 	Driver   string   // version, "580.95.05", or a branch, "580"
@@ -17,8 +18,8 @@ type Target struct {
 	Python   string   // "3.12", or "3.13t" for the free-threaded build
 }
 
-// Check says what is wrong with a target's words: a driver that is no version, a GPU that nobody knows. The error names
-// the flag. Whether the tables have an instance type, Tables.HasInstance tells.
+// Check returns an error that names the flag if a target cannot be understood: a driver that is not a version, an
+// unknown GPU. Tables.HasInstance checks instance types.
 func (target Target) Check(t *tables.Tables) error {
 	if target.Driver != "" && !driverText.MatchString(target.Driver) {
 		return fmt.Errorf("--driver %s is not a driver version such as 580.95.05", target.Driver)
@@ -39,8 +40,8 @@ var (
 	pythonText = lazyregexp.New(`^3\.\d+(\.\d+)?t?$`)
 )
 
-// Label returns the machine in a word, as --instance or --gpu name it: "g5.xlarge", "L4", "8xL4", "P100+H100"; empty if
-// the target names neither.
+// Label returns a short name of the machine, as given to --instance or --gpu: "g5.xlarge", "L4", "8xL4", "P100+H100".
+// It returns "" if the target names neither.
 func (target Target) Label() string {
 	if target.Instance != "" {
 		return target.Instance
@@ -59,5 +60,5 @@ func (target Target) Label() string {
 	return strings.Join(words, "+")
 }
 
-// Named reports whether the target names the GPUs, itself or by an instance type.
+// Named reports whether the target names the GPUs, directly or by an instance type.
 func (target Target) Named() bool { return len(target.GPUs) > 0 || target.Instance != "" }

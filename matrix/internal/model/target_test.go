@@ -7,7 +7,8 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// TestTargetsAreChecked: what nobody can mean is refused with its flag, and everything else is taken.
+// TestTargetsAreChecked checks that impossible values are refused with the name of their flag, and that all others are
+// accepted.
 func TestTargetsAreChecked(t *testing.T) {
 	embedded := tables.Embedded()
 	for _, target := range []Target{{}, {GPUs: []string{"L4"}}, {GPUs: []string{"8.9", "H100"}}, {Driver: "580"},

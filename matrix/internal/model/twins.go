@@ -7,17 +7,17 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Which of several distributions has written a file is the probe's to say, by RECORD and the bytes: facts.Environment.Shared,
-// facts.Package.Replaced and a build's hindrance "overwritten". What a file names, what a plan brings and what an older document
-// tells has names only. Of these the tables below say which own the same files.
+// The probe determines which of several distributions wrote a file, by RECORD and the bytes: facts.Environment.Shared,
+// facts.Package.Replaced and a build's hindrance "overwritten". For a file, a plan or an older document only names are
+// known. The tables below say which names own the same files.
 
-// SharedFiles is a library, or a framework, of which distributions are there that own the same files.
+// SharedFiles is a library or framework whose files belong to several installed distributions.
 type SharedFiles struct {
 	Library string       // "nccl" of nvidia-nccl-cu12
 	Wheels  []*Installed // those that are there
 }
 
-// SharedFiles returns the libraries and frameworks whose files several distributions of the environment own.
+// SharedFiles returns the libraries and frameworks whose files belong to several distributions of the environment.
 func (e *Environment) SharedFiles() []SharedFiles {
 	if e.shared != nil {
 		return e.shared
@@ -40,7 +40,7 @@ func (e *Environment) SharedFiles() []SharedFiles {
 	return e.shared
 }
 
-// Twins returns the wheels of one of NVIDIA's libraries that own the same files, one for each CUDA family.
+// Twins returns the wheels of one NVIDIA library that own the same files, one for each CUDA major version.
 func (e *Environment) Twins(library string) []*Installed {
 	for _, s := range e.SharedFiles() {
 		if s.Library == library && strings.HasPrefix(s.Wheels[0].Name, "nvidia-") {
@@ -50,7 +50,7 @@ func (e *Environment) Twins(library string) []*Installed {
 	return nil
 }
 
-// FrameworkTwins returns the names of the distributions that own a framework's files under another name.
+// FrameworkTwins returns the distributions that own a framework's files under another name.
 func (e *Environment) FrameworkTwins(framework string) []string {
 	var list []string
 	for _, s := range e.SharedFiles() {
@@ -66,11 +66,11 @@ func (e *Environment) FrameworkTwins(framework string) []string {
 	return list
 }
 
-// variants are the suffixes of a framework's distributions, as tensorflow-gpu until 2.12.
+// variants lists the suffixes in the names of a framework's distributions, such as tensorflow-gpu until 2.12.
 var variants = []string{"-gpu", "-cpu", "-cpu-aws", "-rocm"}
 
-// sharedByName returns them by the names alone: NVIDIA's wheels of one library for several CUDA families by the trait same-files,
-// frameworks by their suffixes.
+// sharedByName finds shared files by names alone: NVIDIA's wheels of one library by the trait same-files, frameworks by
+// their suffixes.
 func (e *Environment) sharedByName() []SharedFiles {
 	list := []SharedFiles{}
 	add := func(library string, p *Installed) {
@@ -78,7 +78,7 @@ func (e *Environment) sharedByName() []SharedFiles {
 		if i < 0 {
 			i, list = len(list), append(list, SharedFiles{Library: library})
 		}
-		// A lock has one package once for each Python that it was resolved for.
+		// A lock file lists a package once for each Python that it was resolved for.
 		if !slices.ContainsFunc(list[i].Wheels, func(o *Installed) bool { return o.Name == p.Name }) {
 			list[i].Wheels = append(list[i].Wheels, p)
 		}
@@ -99,21 +99,21 @@ func (e *Environment) sharedByName() []SharedFiles {
 	return list
 }
 
-// sameSonames reports whether two wheels of a library have files of the same names: two majors of cuDNN do not (libcudnn.so.8,
-// .so.9).
+// sameSonames reports whether two wheels of a library contain files with the same names. Two major versions of cuDNN do
+// not (libcudnn.so.8, libcudnn.so.9).
 func sameSonames(library string, a, b *Installed) bool {
 	return library != "cudnn" || a.Number.Major() == b.Number.Major()
 }
 
-// cpuTwins are packages for the GPU and those for the CPU with the same modules.
+// cpuTwins maps a GPU package to the CPU package with the same modules.
 var cpuTwins = map[string]string{"onnxruntime-gpu": "onnxruntime", "faiss-gpu": "faiss-cpu", "faiss-gpu-cu11": "faiss-cpu",
 	"faiss-gpu-cu12": "faiss-cpu", "tensorflow": "tensorflow-cpu"}
 
-// IsTwin reports whether a name is that of the package for the CPU that has the modules of one for the GPU.
+// IsTwin reports whether cpu names the CPU package with the same modules as the GPU package gpu.
 func IsTwin(cpu, gpu string) bool { return cpu != "" && cpu == cpuTwins[gpu] }
 
-// TwinNamed returns how a file names the package for the CPU that has the modules of one for the GPU, "faiss-cpu
-// 1.15.1"; empty where it does not.
+// TwinNamed returns the CPU package that a file names and that has the modules of a GPU package, such as "faiss-cpu
+// 1.15.1", or "".
 func TwinNamed(e *facts.Environment, name string) string {
 	for _, p := range e.Packages {
 		if IsTwin(p.Name, name) {

@@ -7,7 +7,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Facts are text. Here stand those that rules compare, with what their text says read once.
+// Facts are text. The types below hold the values that rules compare, parsed once.
 
 // Installed is an installed package.
 type Installed struct {
@@ -16,12 +16,12 @@ type Installed struct {
 	pep440 *version.Release // nil until it is asked for
 }
 
-// NewInstalled reads the numbers of a package that was found.
+// NewInstalled parses the version numbers of a package that was found.
 func NewInstalled(p *facts.Package) *Installed {
 	return &Installed{Package: p, Number: version.Of(p.Version)}
 }
 
-// Release returns its version by PEP 440; the zero Release where it is none.
+// Release returns its version by PEP 440, or the zero Release if it is none.
 func (p *Installed) Release() version.Release {
 	if p.pep440 == nil {
 		r, _ := version.ParseRelease(p.Version)
@@ -30,7 +30,8 @@ func (p *Installed) Release() version.Release {
 	return *p.pep440
 }
 
-// Family returns the CUDA family in the package's name, 12 of nvidia-nccl-cu12; not known where none is there.
+// Family returns the CUDA major version in the package's name, such as 12 for nvidia-nccl-cu12. It is unknown if the
+// name has none.
 func (p *Installed) Family() version.Number {
 	if m := FamilySuffix.FindStringSubmatch(p.Name); m != nil {
 		return version.Of(m[1])
@@ -53,7 +54,7 @@ func takenBy(b *facts.Build) []Taken {
 	return list
 }
 
-// isaOf returns versions of PTX, by its target.
+// isaOf parses PTX versions by their target.
 func isaOf(text map[string]string) map[string]version.Number {
 	isa := make(map[string]version.Number, len(text))
 	for target, v := range text {
@@ -62,7 +63,7 @@ func isaOf(text map[string]string) map[string]version.Number {
 	return isa
 }
 
-// ReleaseIn returns the driver's release in a package's version; false where it holds none.
+// ReleaseIn returns the driver release in a package's version, or false.
 func ReleaseIn(text string) (version.Number, bool) {
 	release := PackageRelease.FindStringSubmatch(text)
 	if release == nil {
@@ -71,10 +72,10 @@ func ReleaseIn(text string) (version.Number, bool) {
 	return version.Of(release[1]), true
 }
 
-// Exactly returns the one release that a row's text names, 2.9.0 of "2.9.0" and of "==2.9.0"; not known of a range.
+// Exactly returns the release that a row's text names: 2.9.0 for "2.9.0" and for "==2.9.0". It is unknown for a range.
 func Exactly(text string) version.Number { return version.Of(strings.TrimPrefix(text, "==")) }
 
-// FoundDriver is the driver as it was found, whatever a target says over it.
+// FoundDriver is the driver that was found, before a target replaces it.
 type FoundDriver struct {
 	Loaded, CUDA version.Number  // the loaded module's version, and the CUDA that the driver said
 	Libraries    []DriverLibrary // its user space
@@ -115,5 +116,5 @@ func newToolkit(t *facts.Toolkit) Toolkit {
 	return Toolkit{t, version.Of(t.Version), version.Of(t.GCC)}
 }
 
-// Count returns the number that a variable of the process holds; 0 where it holds none.
+// Count returns the number in a variable of the process, or 0.
 func (m *Machine) Count(variable string) int { return version.Int(m.Facts.Variables[variable]) }

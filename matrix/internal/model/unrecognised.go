@@ -7,12 +7,11 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Unrecognised is Requested.Uses of a package that a file or an argument names and that nothing here knows.
+// Unrecognised is the value of Requested.Uses for a package that nothing here knows.
 const Unrecognised = "unrecognised"
 
-// unrecognised returns the package where nothing recognises it: every one that was given as an argument, and in a file
-// one whose name is a misspelling of a framework. Other names in a file are of packages that have nothing to do with a
-// GPU: nil.
+// unrecognised returns a package that nothing recognises: any argument, and in a file only a name that looks like a
+// misspelt framework. Other names in a file have nothing to do with a GPU: it returns nil.
 func (m *Machine) unrecognised(env *facts.Environment, w *facts.Requested) *Requested {
 	near := meantName(w.Name)
 	if w.Origin != "" || w.From != FromArgument && near == "" || m.recognises(env, w.Name) {
@@ -21,10 +20,10 @@ func (m *Machine) unrecognised(env *facts.Environment, w *facts.Requested) *Requ
 	return &Requested{tables: m.Tables, Requested: w, Environment: env, Uses: Unrecognised, Nearest: near}
 }
 
-// FromArgument is where a release stands that was given as an argument.
+// FromArgument is the place of a release that was given as an argument.
 const FromArgument = "command line"
 
-// recognises reports whether the tables, or the name itself, tell what a package is.
+// recognises reports whether the tables, or the name itself, say what a package is.
 func (m *Machine) recognises(env *facts.Environment, name string) bool {
 	companion := func(p facts.Package) bool { return p.Name == name }
 	return slices.Contains(Frameworks(), name) || slices.ContainsFunc(env.Packages, companion) || m.UsesOf(&facts.Requested{Name: name}) != "" ||
@@ -32,12 +31,12 @@ func (m *Machine) recognises(env *facts.Environment, name string) bool {
 		slices.Contains([]string{"numpy", "protobuf", "python"}, name)
 }
 
-// misspellings are names that people write for a package of another name.
+// misspellings maps names that people write to the package that they mean.
 var misspellings = map[string]string{"pytorch": "torch", "pytorch-gpu": "torch", "libtorch": "torch", "flashattn": "flash-attn",
 	"flash-attention": "flash-attn", "flash-attn2": "flash-attn", "tensor-flow": "tensorflow", "tf": "tensorflow"}
 
-// spelt are the packages of which a name that differs by one letter is taken for a misspelling. Among three letters too
-// many names differ by one, so jax is not one of them.
+// spelt lists the packages for which a name that differs in one letter counts as a misspelling. jax is not among them,
+// because too many three-letter names differ by one letter.
 var spelt = []string{"torch", "vllm", "tensorflow", "flash-attn"}
 
 // ownNames are packages in their own right that differ by one letter from one of these.
