@@ -46,6 +46,7 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 	describeSubjects(&v, &f, parts)
 	v.Waive(policy.Waivers, cmp.Or(policy.Today, t.Date()))
 	sortFindings(&v)
+	v.Link(policy.Site)
 	v.Outcome = outcome(&v, inconclusive)
 	return v
 }

@@ -48,7 +48,7 @@ func (f *explainFlags) compare(ctx context.Context, e *report.Explained, head []
 	m.facts.Complete()
 	judging, cancel := forJudging(ctx)
 	defer cancel()
-	verdict := matrix.Check(judging, f.tables, m.facts, nil, verdict.Policy{})
+	verdict := matrix.Check(judging, f.tables, m.facts, nil, verdict.Policy{Site: site})
 	rule := e.Rule
 	e.Findings, e.Apart = e.Beside(verdict, f.tables)
 	result := report.ResultOf(rule, e.Findings, e.Apart, verdict)

@@ -197,7 +197,7 @@ func addColour(cmd *cobra.Command, colour *string) {
 
 // policy checks the words and makes what matrix asks for.
 func (f *judgeFlags) policy() (verdict.Policy, error) {
-	p := verdict.Policy{Today: time.Now().Format(time.DateOnly)}
+	p := verdict.Policy{Today: time.Now().Format(time.DateOnly), Site: site}
 	if !slices.Contains(failOnWords, f.failOn) {
 		return p, misspelt("severity for --fail-on", f.failOn, failOnWords)
 	}

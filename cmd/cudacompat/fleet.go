@@ -104,7 +104,7 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 			return err
 		}
 	}
-	judge := fleet.NewJudge(tables, verdict.Policy{Today: time.Now().Format(time.DateOnly)}, asked)
+	judge := fleet.NewJudge(tables, verdict.Policy{Today: time.Now().Format(time.DateOnly), Site: site}, asked)
 	judge.Expect(expected)
 	found, err := f.judge(ctx, s, args, judge)
 	if late := new(lateError); errors.As(err, &late) { // a file that never ends: what was read before it is left behind

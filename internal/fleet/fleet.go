@@ -74,6 +74,7 @@ type Finding struct {
 	Subject  string           `json:"subject"`
 	Message  string           `json:"message"`
 	Need     string           `json:"need"`
+	URL      string           `json:"url,omitempty"` // of the rule's page; empty where Policy.Site is
 }
 
 // Unread is a document that could not be judged.
@@ -230,7 +231,7 @@ func (j *Judge) judge(ctx context.Context, f facts.Facts) *draft {
 	kind.Findings = []Finding{}
 	for _, f := range v.Findings {
 		if f.Severity != verdict.Note {
-			kind.Findings = append(kind.Findings, Finding{f.Rule, f.Severity, f.Subject, f.Message, f.Need})
+			kind.Findings = append(kind.Findings, Finding{f.Rule, f.Severity, f.Subject, f.Message, f.Need, f.URL})
 		}
 	}
 	return kind

@@ -1,14 +1,9 @@
 package report
 
-import "strings"
+import "cudacompat/matrix/verdict"
 
 // RulePage returns the address of a rule's page on the web site; empty where the build was given no site.
-func (t Tool) RulePage(rule string) string {
-	if t.Site == "" {
-		return ""
-	}
-	return strings.TrimSuffix(t.Site, "/") + "/rule/" + rule + "/"
-}
+func (t Tool) RulePage(rule string) string { return verdict.RulePage(t.Site, rule) }
 
 // RuleFile returns the path of a rule's page in the repository, for a build that was given no site.
 func RuleFile(rule string) string { return "docs/rules/" + rule + ".md" }

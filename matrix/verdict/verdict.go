@@ -4,6 +4,7 @@ package verdict
 
 import (
 	"slices"
+	"strings"
 
 	"cudacompat/matrix/pin"
 )
@@ -98,18 +99,38 @@ type Pin struct {
 
 // Finding reports a rule that a machine violates.
 type Finding struct {
-	Rule     string       `json:"rule"`
-	Severity Severity     `json:"severity"`
-	Subject  string       `json:"subject"`  // "torch 2.9.0+cu130 in /opt/venv", "driver"
-	Target   string       `json:"target"`   // instance type it is for; empty for this machine
-	Message  string       `json:"message"`  // one sentence: what is wrong
-	Need     string       `json:"need"`     // "driver >= 580.65.06"
-	Evidence []Evidence   `json:"evidence"` // of a value that is not known there is none
-	Pins     []Pin        `json:"pins"`     // each will do by itself; first the one that changes least
-	Steps    []pin.Step   `json:"steps"`    // what else to do, or instead
-	Do       []string     `json:"do"`       // the steps, each as one text
-	Source   []string     `json:"source"`   // addresses, or wheels with their SHA-256
-	About    SubjectParts `json:"-"`        // the subject in its parts
+	Rule     string     `json:"rule"`
+	Severity Severity   `json:"severity"`
+	Subject  string     `json:"subject"`  // "torch 2.9.0+cu130 in /opt/venv", "driver"
+	Target   string     `json:"target"`   // instance type it is for; empty for this machine
+	Message  string     `json:"message"`  // one sentence: what is wrong
+	Need     string     `json:"need"`     // "driver >= 580.65.06"
+	Evidence []Evidence `json:"evidence"` // of a value that is not known there is none
+	Pins     []Pin      `json:"pins"`     // each will do by itself; first the one that changes least
+	Steps    []pin.Step `json:"steps"`    // what else to do, or instead
+	Do       []string   `json:"do"`       // the steps, each as one text
+	Source   []string   `json:"source"`   // addresses, or wheels with their SHA-256
+	// URL is the address of the rule's page; empty where Policy.Site is.
+	URL   string       `json:"url,omitempty"`
+	About SubjectParts `json:"-"` // the subject in its parts
+}
+
+// RulePage returns the address of a rule's page on a web site, "https://cudacompat.example"; empty where site is.
+func RulePage(site, rule string) string {
+	if site == "" {
+		return ""
+	}
+	return strings.TrimSuffix(site, "/") + "/rule/" + rule + "/"
+}
+
+// Link gives each finding the address of its rule's page.
+func (v *Verdict) Link(site string) {
+	for i := range v.Findings {
+		v.Findings[i].URL = RulePage(site, v.Findings[i].Rule)
+	}
+	for i := range v.Suppressed {
+		v.Suppressed[i].URL = RulePage(site, v.Suppressed[i].Rule)
+	}
 }
 
 // StatedSubject is the subject of an error that a pasted text shows.
@@ -184,5 +205,6 @@ type Policy struct {
 	Waivers []Waiver
 	Health  bool   // a health check of what runs here: its surroundings are left out
 	Today   string // ISO date for which ends of life and of waivers are judged; empty: the tables' own
+	Site    string // of the rules' pages, "https://cudacompat.example"; empty: findings have no URL
 	NoPins  bool   // findings do not say what to install instead: for who judges many machines and prints none of it
 }
