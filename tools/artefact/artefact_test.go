@@ -207,6 +207,30 @@ func TestAsks(t *testing.T) {
 	}
 }
 
+// TestCompanion checks that a row keeps its companion when a later one takes its PyTorch, too: 0.29.2 takes any since
+// 2.14, and 2.14.1's rows have 0.29.1.
+func TestCompanion(t *testing.T) {
+	d, err := OpenData("../../data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := map[string]string{"release": "2.14.1", "variant": "cu130", "platform": "linux_aarch64"}
+	have, known := d.torchCell(key, "torchvision")
+	if !known || have != "0.29.1" {
+		t.Fatalf("2.14.1 has torchvision %q, %v", have, known)
+	}
+	if isCompanion("0.29.2", have, known, false) || !isCompanion("0.29.1", have, known, false) {
+		t.Error("a row that is known keeps its companion")
+	}
+	if isCompanion("2.11.1", "", true, false) {
+		t.Error("a row that is known and has none takes none")
+	}
+	key["release"] = "99.0.0"
+	if _, known := d.torchCell(key, "torchvision"); known || !isCompanion("0.29.2", "", known, false) || isCompanion("0.29.1", "", known, true) {
+		t.Error("a new row takes the newest")
+	}
+}
+
 // TestNames has a release by the key of its row, whether the row is there or not.
 func TestNames(t *testing.T) {
 	data, err := OpenData("../../data")

@@ -86,6 +86,9 @@ func (r *Reading) torchVariant() string {
 // companion finds the newest release of a package that asks for exactly this PyTorch; where none does, the newest that
 // asks for no more than it: torchvision 0.29.2 takes any since 2.14. It reads a wheel of the row's own platform where the
 // release has one, so that the row names the wheel that is installed there.
+//
+// A row that the table has keeps its companion while that fits: PyTorch's own index, which pins name, has for a variant
+// what was released with it, and need not have what came later.
 func (s *Source) companion(ctx context.Context, row *Row, project, torch string) error {
 	list, err := s.Candidates(ctx, Product{Projects: []string{project}})
 	if err != nil {
@@ -93,6 +96,7 @@ func (s *Source) companion(ctx context.Context, row *Row, project, torch string)
 	}
 	var loose *Reading
 	platform := row.Cells["platform"]
+	have, known := s.data.torchCell(row.Cells, project)
 	own := map[string]bool{} // releases that have a wheel of the row's platform
 	for _, c := range list {
 		if !c.Yanked && c.Platform == platform {
@@ -110,7 +114,7 @@ func (s *Source) companion(ctx context.Context, row *Row, project, torch string)
 		case r.pin("torch") == torch:
 			row.companion(project, r)
 			return nil
-		case loose == nil && r.takes("torch", torch):
+		case r.takes("torch", torch) && isCompanion(r.Tag.Version, have, known, loose != nil):
 			loose = r
 		}
 	}
@@ -118,6 +122,29 @@ func (s *Source) companion(ctx context.Context, row *Row, project, torch string)
 		row.companion(project, loose)
 	}
 	return nil
+}
+
+// isCompanion reports whether a release that takes any newer PyTorch becomes a row's companion: for a row that is known
+// only the one that it has, for a new row the newest.
+func isCompanion(release, have string, known, found bool) bool {
+	if known {
+		return release == have
+	}
+	return !found
+}
+
+// torchCell returns a cell of the table's row for a release, variant and platform, and whether there is such a row.
+func (d *Data) torchCell(key map[string]string, column string) (value string, known bool) {
+	if d == nil {
+		return "", false
+	}
+	g := d.grids["torch"]
+	for i := range g.Rows {
+		if g.Cell(i, "release") == key["release"] && g.Cell(i, "variant") == key["variant"] && g.Cell(i, "platform") == key["platform"] {
+			return g.Cell(i, column), true
+		}
+	}
+	return "", false
 }
 
 func (row *Row) companion(project string, r *Reading) {
