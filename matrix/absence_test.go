@@ -15,11 +15,12 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// absenceProven are the cases whose error rests on what was counted or read, and not on what was not found.
+// absenceProven lists the cases whose error follows from something that was counted or read, and not from something
+// that was not found.
 var absenceProven = []string{"gpu-count/fires-pod-none", "gpu-count/fires-uuid-none", "gpu-count/fires-step-none", "gpu-count/fires-job-required"}
 
-// TestNotSeenIsNotMissing: wherever a rule says that something is missing, it says nothing of the kind if the probe that
-// looked could not see a place. The outcome is then never compatible.
+// TestNotSeenIsNotMissing checks that a rule which reports an absence stays silent if the probe could not look
+// everywhere. The outcome is then never compatible.
 func TestNotSeenIsNotMissing(t *testing.T) {
 	for _, rule := range rules.All {
 		files, _ := filepath.Glob("testdata/" + rule.ID + "/fires*.txtar")

@@ -29,7 +29,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// FuzzConditions gives the language any text; what is read is written back the same.
+// FuzzConditions parses arbitrary text as a condition. A condition that parses must print as the same text.
 func FuzzConditions(f *testing.F) {
 	for _, a := range tables.Rows[tables.Advisory](Embedded()) {
 		f.Add(a.When.Text)
@@ -46,8 +46,8 @@ func FuzzConditions(f *testing.F) {
 	})
 }
 
-// TestAdvisoriesAreSound holds every row: it says what happens and what to do, and a condition of one clause is of one
-// release of a framework, not of half the machines.
+// TestAdvisoriesAreSound checks every row: it says what happens and what to do, and a condition with a single clause
+// names one release of a framework, not half of all machines.
 func TestAdvisoriesAreSound(t *testing.T) {
 	for _, a := range tables.Rows[tables.Advisory](Embedded()) {
 		one := len(a.When.Clauses) == 1 && slices.Contains(Frameworks(), a.When.Clauses[0].Name) &&
@@ -58,8 +58,8 @@ func TestAdvisoriesAreSound(t *testing.T) {
 	}
 }
 
-// TestFaultyReleasesHaveNoPin asks for releases that pip does not install with their libraries, or that do not find
-// them there: another one is proposed.
+// TestFaultyReleasesHaveNoPin checks that pins offer another release for one that pip installs without its libraries,
+// or that does not find them.
 func TestFaultyReleasesHaveNoPin(t *testing.T) {
 	for _, c := range []struct{ python, asked, want string }{
 		{"3.10", "2.14.1", "2.14.1"}, {"3.11", "2.14.1", "2.15.1"}, {"3.10", "2.15.0", "2.15.1"},

@@ -63,8 +63,8 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// missedExpectations holds a summary against the expect line of its case: an outcome, "answer ANSWER", "unknown
-// RULE", "SEVERITY RULE", or either of these with "no"; "no error" means none of any rule.
+// missedExpectations compares a summary with the expect line of its case. An item is an outcome, "answer ANSWER",
+// "unknown RULE", "SEVERITY RULE", or one of these with "no"; "no error" means no error of any rule.
 func missedExpectations(comment, summary string) []string {
 	_, line, found := strings.Cut("\n"+comment, "\nexpect: ")
 	if !found {
@@ -85,7 +85,7 @@ func missedExpectations(comment, summary string) []string {
 	return list
 }
 
-// expected matches the lines of a summary that an item of an expect line speaks of.
+// expected returns a pattern for the lines of a summary that an item of an expect line refers to.
 func expected(item string) *regexp.Regexp {
 	if !strings.Contains(item, " ") && !slices.Contains([]string{"error", "warning", "note", "unknown"}, item) {
 		return regexp.MustCompile(`(?m)^(error|warning|note) ` + regexp.QuoteMeta(item) + ":")
@@ -93,7 +93,7 @@ func expected(item string) *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(item) + `[ :,]`)
 }
 
-// TestRecordedMachinesAreUsed wants each recorded machine and part to be that of a case or a situation.
+// TestRecordedMachinesAreUsed checks that a case or a situation uses each recorded machine and part.
 func TestRecordedMachinesAreUsed(t *testing.T) {
 	var bases []string
 	files, _ := filepath.Glob("testdata/*/*.txtar")
@@ -128,7 +128,7 @@ func TestRecordedMachinesAreUsed(t *testing.T) {
 	}
 }
 
-// TestEveryRuleHasCases wants, for each rule, a machine where it fires and one where it stays silent.
+// TestEveryRuleHasCases checks that each rule has a case in which it fires and one in which it stays silent.
 func TestEveryRuleHasCases(t *testing.T) {
 	for _, rule := range rules.All {
 		if rule.OfFleet() { // package fleet has its cases
@@ -155,7 +155,7 @@ func TestEveryRuleHasCases(t *testing.T) {
 	}
 }
 
-// TestHealthyMachinesStaySilent plays RULES' list: no error and no warning on any of them.
+// TestHealthyMachinesStaySilent checks RULES' list of healthy machines: none has an error or a warning.
 func TestHealthyMachinesStaySilent(t *testing.T) {
 	files, _ := filepath.Glob("testdata/healthy/*.txtar")
 	if len(files) < 12 {
@@ -178,7 +178,7 @@ func judge(t *testing.T, archive *txtar.Archive, noPins bool) verdict.Verdict {
 	return judgeFacts(t, archive, noPins, func(*probe.Facts) {})
 }
 
-// judgeFacts returns judge of what a change makes of the case's facts.
+// judgeFacts judges a case's facts after a change.
 func judgeFacts(t *testing.T, archive *txtar.Archive, noPins bool, change func(*probe.Facts)) verdict.Verdict {
 	t.Helper()
 	node, err := probe.Given(factsOf(t, archive))
@@ -197,7 +197,7 @@ func judgeFacts(t *testing.T, archive *txtar.Archive, noPins bool, change func(*
 			Today: strings.TrimSpace(string(getFile(archive, "today"))), NoPins: noPins})
 }
 
-// factsOf returns a case's facts: those of the recorded machine that it names, with its patch over them.
+// factsOf returns a case's facts: the recorded machine that it names, with the case's patch applied.
 func factsOf(t *testing.T, archive *txtar.Archive) []byte {
 	t.Helper()
 	data, err := cases.Facts("testdata/machines", archive)
@@ -207,7 +207,7 @@ func factsOf(t *testing.T, archive *txtar.Archive) []byte {
 	return data
 }
 
-// withoutPins returns a verdict's whole summary without what to install instead.
+// withoutPins returns the summary of a verdict without its pins and steps.
 func withoutPins(v verdict.Verdict) string {
 	v.Findings = slices.Clone(v.Findings)
 	for i := range v.Findings {
@@ -235,11 +235,11 @@ func setFile(archive *txtar.Archive, name, text string) {
 	archive.Files = append(archive.Files, txtar.File{Name: name, Data: []byte(text)})
 }
 
-// everyRule makes summary print the words of every rule.
+// everyRule makes summary print the words of all rules.
 const everyRule = ""
 
-// summary writes a verdict in lines that a reviewer can read. It prints the words of the named rule alone, and of the
-// other rules what they decided, so that a better sentence changes only the cases of its own rule.
+// summary formats a verdict for a reviewer. It prints the words of the named rule, and only the decisions of the
+// others, so that a better sentence changes only the cases of its own rule.
 func summary(v verdict.Verdict, rule string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", v.Outcome)
@@ -284,12 +284,12 @@ func on(target string) string {
 	return " on " + target
 }
 
-// bearable are the rules about the machine whose error a build may work beside.
+// bearable lists the machine rules beside whose error a build may still work.
 var bearable = []string{"gpu-count", "container-toolkit", "cdi-spec-stale", "world-size",
 	"required-missing"}
 
-// TestErrorsOfTheMachineBreakBuilds wants each rule about the machine that makes an error to break what needs the GPU,
-// or to stand among those that a build may work beside.
+// TestErrorsOfTheMachineBreakBuilds checks that the error of each machine rule breaks whatever needs the GPU, except
+// for the rules in bearable.
 func TestErrorsOfTheMachineBreakBuilds(t *testing.T) {
 	var beside []string
 	for _, rule := range rules.All {
@@ -327,8 +327,8 @@ func casesOf(t *testing.T, rule string) []*txtar.Archive {
 	return list
 }
 
-// TestWorksIsProven wants every link of a build that works to be held or assumed, on every machine of the cases, and no
-// error on a link beside it.
+// TestWorksIsProven checks on every machine of the cases that each link of a working build is held or assumed, and that
+// no error is on a link beside it.
 func TestWorksIsProven(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*/*.txtar")
 	for _, file := range files {
@@ -358,7 +358,7 @@ func TestWorksIsProven(t *testing.T) {
 	}
 }
 
-// sharedBy returns the machine's links on the kind of GPU that an answer was given for.
+// sharedBy returns the machine's links for the kind of GPU that an answer is for.
 func sharedBy(v verdict.Verdict, a verdict.BuildAnswer) []verdict.Link {
 	code := a.Links[slices.IndexFunc(a.Links, func(l verdict.Link) bool { return l.Link == verdict.LinkCode })]
 	var links []verdict.Link

@@ -69,7 +69,7 @@ func (j *judgement) machineLink(name verdict.LinkName, g model.GPU) (verdict.Lin
 	} else {
 		l, arises = observe(j.Machine, name, g)
 	}
-	// Where no GPU is in sight, that is all there is to say: what a driver for none would be is no question.
+	// Without a GPU there is nothing to ask about its driver.
 	if g.Label == "" && name != verdict.LinkGPU && l.State == verdict.Unseen && l.Value != verdict.Withheld {
 		return l, false
 	}

@@ -128,8 +128,8 @@ func newJudgement(m *model.Machine, v *verdict.Verdict) *judgement {
 		undecided: map[string][]string{}, hidden: map[verdict.LinkName]verdict.Link{}, how: map[string]answerSource{}, cpuParts: map[string][]string{}, broken: map[string][]fault{}, askRule: func(rule Rule, b *model.Build) []*rules.Result { return rules.Ask(m, rule, b) }}
 }
 
-// ruleSubject identifies what a rule has reported on. A rule about the machine reports on every build too, with an
-// empty subject.
+// ruleSubject identifies what a rule has reported on. A machine rule reports on every build, too, under the empty
+// subject.
 type ruleSubject struct{ rule, subject string }
 
 // runRules calls each rule once for the machine or for every build. The order of rules.All matters: only earlier rules
@@ -156,8 +156,8 @@ func (j *judgement) runRules(ctx context.Context) {
 	}
 }
 
-// recordStated stores the error that a pasted text shows, unless a rule has found one: a text has one cause. It breaks
-// the link of a rule about the machine. Which build a program's own error is about the text does not say.
+// recordStated stores the error that a pasted text shows, unless a rule has found one, because a text has one cause. It
+// breaks the link of a machine rule. The text does not say which build a program's own error is about.
 func (j *judgement) recordStated() {
 	stated := rules.Stated(j.Machine)
 	if stated == nil || slices.ContainsFunc(j.verdict.Findings, func(f verdict.Finding) bool {
@@ -349,14 +349,14 @@ func (j *judgement) answers(ctx context.Context) (inconclusive bool) {
 			j.open, j.cut = true, true
 		}
 		j.verdict.Answers = append(j.verdict.Answers, a)
-		// What goes on without a GPU that was withheld shows nothing of the GPU.
+		// A build that continues without the withheld GPU proves nothing about the GPU.
 		if a.Counts && (a.Answer == verdict.Unknown || a.Answer == verdict.WorksCPUOnly && (withheld(j.Machine) || b.Kept != "")) {
 			inconclusive = true
 		}
 	}
 	j.propagateBroken(j.verdict.Answers[first:])
 	j.downgradeDiscovered(j.verdict.Answers[first:])
-	// Without a GPU, or where no rule compared anything, nothing was judged: silence is not "compatible".
+	// Without a GPU, or if no rule compared anything, nothing was judged. Silence does not mean compatible.
 	return inconclusive || !j.compared || len(j.GPUs) == 0 || j.open || j.machineUnseen()
 }
 

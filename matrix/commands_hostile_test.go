@@ -20,13 +20,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// hostile are texts that a shell or a program would take for more than a word.
+// hostile lists texts that a shell or a program would not read as a plain word.
 var hostile = []string{"$(zx)", ";zx;", "\nzx\n", "'zx", "\"zx", "`zx`", "|zx", "&&zx", " zx", ">zx", "#zx", "*zx", "\\zx", "!zx",
 	"${zx}", "-ozx", "~zx", "'$(zx)'", "\"$(zx)\""}
 
-// TestNoInputBecomesACommand puts such a text behind, and one in the place of, every string of the facts of every case,
-// a field at a time, and wants each command that is said to be one that was meant: its words are found again. make test
-// takes every fourth case.
+// TestNoInputBecomesACommand appends hostile text to each string of every case's facts, or replaces the string, one
+// field at a time. Every command in the result must still be one that was meant, with its words intact. make test takes
+// every fourth case.
 func TestNoInputBecomesACommand(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil || len(files) < 100 {
@@ -54,8 +54,8 @@ func TestNoInputBecomesACommand(t *testing.T) {
 	}
 }
 
-// wantHarmless judges facts with a text in one kind of field after the other, since a field that decides hides the rest,
-// and in all strings.
+// wantHarmless judges facts with a text in one kind of field after the other, because a field that decides hides the
+// others, and then in all strings at once.
 func wantHarmless(t *testing.T, name string, data []byte, targets []Target, first int) (asked int) {
 	t.Helper()
 	for i, field := range []string{"Kernel", "Path", "Name", "Version", "By", "Of", "Library", "Reason", ""} {
@@ -89,7 +89,7 @@ func wantHarmless(t *testing.T, name string, data []byte, targets []Target, firs
 	return asked
 }
 
-// stepsOf returns a finding's steps, those of its pins among them.
+// stepsOf returns a finding's steps and those of its pins.
 func stepsOf(f verdict.Finding) []pin.Step {
 	steps := slices.Clone(f.Steps)
 	for _, p := range f.Pins {
@@ -98,7 +98,7 @@ func stepsOf(f verdict.Finding) []pin.Step {
 	return steps
 }
 
-// spoil adds a text to every string of the fields of a name; to Kernel's also where it is a list.
+// spoil appends a text to every string in the fields with a name. For Kernel it also changes lists.
 func spoil(v reflect.Value, field, text string) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -130,7 +130,8 @@ func spoil(v reflect.Value, field, text string) {
 	}
 }
 
-// wantCommand parses a command: it runs programs that we name, and nothing of it is expanded but what we wrote.
+// wantCommand parses a command and checks that it runs only programs that cudacompat names, and that the shell expands
+// only what cudacompat wrote.
 func wantCommand(t *testing.T, name, command string) {
 	t.Helper()
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
@@ -156,7 +157,7 @@ func wantCommand(t *testing.T, name, command string) {
 	})
 }
 
-// programs are those that commands start, and words of the shell that change what a program gets.
+// programs lists the programs that commands may start, and shell words that may precede them.
 var programs = []string{"pip", "uv", "apiclient", "sudo", "export", "conda", "curl", "apt-get", "dnf", "echo", "python3", "docker", "podman",
 	"chmod", "unset", "ulimit", "sed", "grep"}
 
@@ -181,8 +182,8 @@ func wantProgram(t *testing.T, name, command string, call *syntax.CallExpr) {
 	}
 }
 
-// wantStep looks through a sentence: what a text brought into it stands between quotation marks, and each command
-// between backquotes is one.
+// wantStep checks a sentence: text from an input must be in quotation marks, and each command in backquotes must be
+// valid.
 func wantStep(t *testing.T, name, step string) {
 	t.Helper()
 	if plain := withoutQuotes(step); strings.ContainsAny(around(plain, "zx"), "$;`|&<>\n\\") {
@@ -195,7 +196,7 @@ func wantStep(t *testing.T, name, step string) {
 	}
 }
 
-// around returns the characters beside each place of a word.
+// around returns the characters before and after each occurrence of a word.
 func around(text, word string) string {
 	var all string
 	for {
@@ -208,7 +209,7 @@ func around(text, word string) string {
 	}
 }
 
-// withoutQuotes takes the words out of a text that a shell's quotation marks hold together.
+// withoutQuotes removes the words that a shell's quotation marks enclose.
 func withoutQuotes(text string) string {
 	var out strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -222,8 +223,7 @@ func withoutQuotes(text string) string {
 	return out.String()
 }
 
-// quotedUpTo returns where the quotation ends that begins at a place; -1 where none does. An apostrophe within a word
-// is none.
+// quotedUpTo returns the end of the quotation that begins at an index, or -1. An apostrophe within a word begins none.
 func quotedUpTo(text string, at int) int {
 	escapes := false
 	switch {

@@ -8,7 +8,7 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// countdown is a context that ends when it has been asked so many times.
+// countdown is a context that ends after a number of calls to Err.
 type countdown struct {
 	context.Context
 	left int
@@ -22,7 +22,8 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// TestDeadline ends judging at every point: what was found until then is said, and no build is said to work.
+// TestDeadline stops judging at every possible point. The verdict contains what was found until then, and no build is
+// said to work.
 func TestDeadline(t *testing.T) {
 	node := many(3, 4)
 	whole := Check(context.Background(), Embedded(), node, nil, verdict.Policy{})

@@ -37,7 +37,7 @@ func Join(names []string, verdicts []verdict.Verdict) verdict.Verdict {
 // outcomeRank orders outcomes, the worst last.
 var outcomeRank = map[verdict.Outcome]int{verdict.Compatible: 0, verdict.Inconclusive: 1, verdict.Incompatible: 2}
 
-// appendNamed appends copies of the elements of a list, with a machine's name before the target of each.
+// appendNamed appends copies of a list's elements, with the machine's name before the target of each.
 func appendNamed[T any](to *[]T, list []T, name string, target func(*T) *string) {
 	for _, element := range list {
 		field := target(&element)

@@ -12,7 +12,7 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// watched remembers which files were opened.
+// watched records which files were opened.
 type watched struct {
 	fs.FS
 	opened []string
@@ -24,8 +24,8 @@ func (w *watched) Open(name string) (fs.File, error) {
 	return w.FS.Open(name)
 }
 
-// TestCheckReadsOnlyWhatItNeeds judges a machine with torch alone: the tables of other frameworks, of images, of
-// compilers are not read, and no table is read twice.
+// TestCheckReadsOnlyWhatItNeeds judges a machine that has only torch. The tables of other frameworks, images and
+// compilers must not be read, and no table twice.
 func TestCheckReadsOnlyWhatItNeeds(t *testing.T) {
 	files := &watched{FS: data.FS}
 	Check(context.Background(), tables.Open(files),

@@ -34,7 +34,7 @@ func many(environments, gpus int) facts.Facts {
 	return f
 }
 
-// requirements returns an environment that names one package on many lines, as a generated file does.
+// requirements returns an environment with one package on many lines, as in a generated file.
 func requirements(lines int) facts.Facts {
 	f := many(1, 4)
 	e := &f.Environments[0]
@@ -47,14 +47,14 @@ func requirements(lines int) facts.Facts {
 	return f
 }
 
-// BenchmarkManyGPUs judges 200 environments on 400 GPUs: about a second.
+// BenchmarkManyGPUs judges 200 environments on 400 GPUs, in about a second.
 func BenchmarkManyGPUs(b *testing.B) {
 	for b.Loop() {
 		Check(context.Background(), Embedded(), many(200, 400), nil, verdict.Policy{})
 	}
 }
 
-// BenchmarkManyLines judges 4,000 lines of torch: about a second.
+// BenchmarkManyLines judges 4,000 lines of torch, in about a second.
 func BenchmarkManyLines(b *testing.B) {
 	for b.Loop() {
 		Check(context.Background(), Embedded(), requirements(4000), nil, verdict.Policy{})

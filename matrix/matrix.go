@@ -1,14 +1,12 @@
-// Package matrix knows which versions work together: it judges facts by published tables, and says what to install
+// Package matrix knows which versions work together. It judges facts by published tables and says what to install
 // instead. It never reads the machine; package probe does that.
 //
-//   - Check judges a machine: tables, facts and targets in, a verdict.Verdict out.
-//   - Pins says what to install on it: a pin.Sets.
-//   - Requires says what an artefact needs of a host, whatever host that is: a requires.Requirement.
-//   - Rules lists what is asked, Whys what a value of a table rests on.
-//   - Embedded returns the program's own tables, LoadOver those with a site's rows over them; Load reads and lints a
-//     directory of tables.
+// Check judges a machine: it takes tables, facts and targets and returns a verdict.Verdict. Pins says what to install
+// on it and returns a pin.Sets. Requires says what an artefact needs of any host and returns a requires.Requirement.
+// Rules lists the rules, and Whys explains what a value of a table is based on. Embedded returns the program's own
+// tables, LoadOver those with a site's rows over them; Load reads and lints a directory of tables.
 //
-// The forms of the answers are packages of their own: verdict, pin and requires.
+// The types of the answers are in packages verdict, pin and requires.
 package matrix
 
 import (
@@ -22,7 +20,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Target describes the machine that facts are judged for, where it differs from what was probed. The zero Target is the
+// Target describes the machine that facts are judged for, if it differs from the probed one. The zero Target is the
 // probed machine itself.
 type Target = model.Target
 
@@ -60,14 +58,14 @@ func KnowsRelease(t *Tables, framework, release string) (known bool, newest stri
 	return known, newest
 }
 
-// KnowsImage reports whether a row of the tables, or the image's own tag, says which CUDA is in an image such as
-// "nvidia/cuda:12.6.3-base".
+// KnowsImage reports whether a row of the tables, or the image's own tag, says which CUDA an image such as
+// "nvidia/cuda:12.6.3-base" contains.
 func KnowsImage(t *Tables, reference string) bool {
 	return model.KnowsImage(t, reference)
 }
 
-// A Rule is what can be said without looking at any machine. Its id is used everywhere: in JSON, as the key of a waiver,
-// and as the name of its page and of its test cases. Ids are never reused.
+// A Rule is the part of a rule that does not depend on a machine. Its id is used everywhere: in JSON, as the key of a
+// waiver, and as the name of its page and of its test cases. Ids are never reused.
 type Rule = rules.Rule
 
 // RuleNamed returns the rule with an id, or false if no rule has it.
@@ -75,7 +73,7 @@ func RuleNamed(id string) (Rule, bool) {
 	return rules.Named(id)
 }
 
-// Requirements lists what verdict.Policy.Require may name, in the order in which people are shown it.
+// Requirements lists what verdict.Policy.Require may contain, in the order of the documentation.
 func Requirements() []string {
 	return rules.Requirements()
 }
@@ -89,9 +87,9 @@ func Pins(t *Tables, f facts.Facts, target Target, want pin.Wanted) pin.Sets {
 	return pins.Pins(t, f, target, want)
 }
 
-// PinsWanted picks one set of releases from the tables that has everything in wants. It tries the newest framework
-// first and takes the first set that refuses accepts. If there is none, Sets.Missing says which wishes and properties of
-// the machine exclude each other.
+// PinsWanted picks one set of releases from the tables that contains everything in wants. It tries the newest framework
+// first and takes the first set that refuses accepts. If there is none, Sets.Missing says which wishes and properties
+// of the machine exclude each other.
 func PinsWanted(t *Tables, f facts.Facts, target Target, wants []pin.Want, refuses Refuses) pin.Sets {
 	return pins.PinsWanted(t, f, target, wants, refuses)
 }

@@ -70,7 +70,7 @@ func Components(t *Tables, f *facts.Facts, target Target) []Component {
 	return list
 }
 
-// cpuVersion returns the version of a CPU build with a mark of that.
+// cpuVersion marks the version of a CPU build as such.
 func cpuVersion(v string) string {
 	if v == "" || strings.HasSuffix(v, "+cpu") {
 		return v

@@ -12,7 +12,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// heldLink returns a link that was seen.
+// heldLink returns a link that was observed.
 func heldLink(link verdict.LinkName, value, from string, facts ...string) verdict.Link {
 	return verdict.Link{Link: link, State: verdict.Held, Value: value, From: from, Because: []string{}, Facts: facts}
 }
@@ -22,7 +22,7 @@ func assumedLink(link verdict.LinkName, value, from string) verdict.Link {
 	return verdict.Link{Link: link, State: verdict.Assumed, Value: value, From: from, Because: []string{}}
 }
 
-// unseenLink returns a link of which a fact is missing, with the rule whose page says how to get it.
+// unseenLink returns a link for which a fact is missing, with the rule whose page says how to get the fact.
 func unseenLink(link verdict.LinkName, missing verdict.MissingFact, rule string) verdict.Link {
 	return verdict.Link{Link: link, State: verdict.Unseen, Value: missing.Missing, Lacks: missing, Because: []string{rule}}
 }
@@ -32,8 +32,8 @@ func withheldLink(link verdict.LinkName, rule string) verdict.Link {
 	return verdict.Link{Link: link, State: verdict.Unseen, Value: verdict.Withheld, Because: []string{rule}}
 }
 
-// What was seen of each link, where no rule found it broken. A link that nobody looked at because only a file was given
-// is assumed; one that was looked for and not found is unseen.
+// This file determines the state of each link that no rule found broken. A link that nobody examined, because only a
+// file was given, is assumed. A link that was looked for and not found is unseen.
 
 // observe returns what was observed of a link of the machine for one kind of GPU. It returns false if the link does not
 // apply.
@@ -51,14 +51,14 @@ func observe(m *model.Machine, link verdict.LinkName, g model.GPU) (verdict.Link
 	return observeAnswers(m)
 }
 
-// Why a link is assumed.
+// Reasons why a link is assumed.
 const (
 	byTarget = "the target that was named"
 	atRest   = "nothing runs (--root, --offline)"
 	byFile   = "a file was given"
 )
 
-// The facts that links rest on, by their names in JSON; * is every one of a list.
+// The facts that links depend on, by their names in JSON. * means every element of a list.
 const (
 	factGPUs      = "gpus"
 	factLoaded    = "driver.version"
@@ -92,7 +92,7 @@ func reasonAssumed(m *model.Machine, probe string) string {
 	return ""
 }
 
-// observeGPU returns the link gpu: held where a GPU was found, assumed where a target names it, else unseen.
+// observeGPU returns the link gpu: held if a GPU was found, assumed if a target names it, otherwise unseen.
 func observeGPU(m *model.Machine, g model.GPU) verdict.Link {
 	switch {
 	case g.Label == "":
@@ -258,7 +258,7 @@ func observeLibcuda(m *model.Machine) verdict.Link {
 	if taken := m.Facts.Driver.Taken; taken.Path != "" {
 		return heldLink(verdict.LinkLibcuda, value(version.Of(taken.Version)), taken.Path, factTaken, factLibraries)
 	}
-	// An older program recorded the driver's own library, and not which file the loader takes.
+	// An older program recorded the driver's own library, and not the file that the loader takes.
 	if own := m.Library("libcuda"); own != nil && m.Facts.Driver.Libcuda == nil {
 		return heldLink(verdict.LinkLibcuda, value(own.Number), own.Path, factLibraries)
 	}
@@ -283,8 +283,8 @@ func withholder(m *model.Machine) string {
 	return "container-driver-libs"
 }
 
-// observeAnswers returns the link answers: held where NVML answered, unseen where it failed or the GPU's fabric is not
-// ready. It returns false where NVML was not asked, or says nothing of the driver: the link does not exist then.
+// observeAnswers returns the link answers: held if NVML answered, unseen if it failed or the GPU's fabric is not ready.
+// It returns false if NVML was not asked or says nothing about the driver, because the link does not exist then.
 func observeAnswers(m *model.Machine) (verdict.Link, bool) {
 	if m.Facts.Observed.CUDAAvailable != nil && !*m.Facts.Observed.CUDAAvailable && !m.Target.Named() && m.Target.Driver == "" {
 		return unseenLink(verdict.LinkAnswers, verdict.Question("why torch.cuda.is_available() is False in this report (the visible devices, a compatibility library or the nodes under /dev decide)"), "driver-unresponsive"), true
@@ -292,7 +292,7 @@ func observeAnswers(m *model.Machine) (verdict.Link, bool) {
 	nvml := m.Facts.Driver.NVML
 	missing, unanswered := m.NVMLUnanswered()
 	switch {
-	// Jetson's NVML is a part of one, and WSL's answers for Windows.
+	// Jetson's NVML is incomplete, and WSL's answers for Windows.
 	case m.Target.Named() || m.Target.Driver != "" || m.Jetson() || m.Facts.System.WSL && nvml.Status != "ok":
 		return verdict.Link{}, false
 	case unanswered:
@@ -303,7 +303,7 @@ func observeAnswers(m *model.Machine) (verdict.Link, bool) {
 		return heldLink(verdict.LinkAnswers, "", m.NVMLFrom(), factNVML), true
 	case nvml.Status == "timeout" || nvml.Status == "crashed" || nvml.Status == "stuck":
 		return unseenLink(verdict.LinkAnswers, verdict.Statement(nvml.Message), "driver-unresponsive"), true
-	// Error 9 says that no driver is loaded; of a host without a module driver-missing says so.
+	// Error 9 means that no driver is loaded. For a host without a module, driver-missing reports that.
 	case nvml.Status == "error" && (nvml.Code != model.NVMLNotLoaded || m.Facts.Driver.Version != "") && !withheld(m):
 		return unseenLink(verdict.LinkAnswers, whyNVMLFails(nvml), "driver-unresponsive"), true
 	}
@@ -320,8 +320,8 @@ func whyNVMLFails(nvml facts.NVML) verdict.MissingFact {
 	return lack
 }
 
-// observeBuild returns one of a build's own links. The links python and libraries are assumed of a build that a file only
-// names; the link libraries is unseen where nobody looked at the libraries of a build that was found.
+// observeBuild returns one of a build's own links. For a build that a file only names, the links python and libraries
+// are assumed. For a build that was found, the link libraries is unseen if nobody examined its libraries.
 func observeBuild(m *model.Machine, link verdict.LinkName, b *model.Build, g model.GPU) verdict.Link {
 	installed := b.Path != "" || b.Program()
 	switch link {

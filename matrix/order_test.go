@@ -17,8 +17,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// said returns a verdict as a set: the answer of each build, and which rules speak. Which of several a finding names
-// first may depend on the order.
+// said returns the answer of each build and the rules that report something, as a set. The order of the input may
+// decide which of several packages a finding names first.
 func said(v verdict.Verdict) string {
 	lines := []string{}
 	for _, a := range v.Answers {
@@ -34,8 +34,8 @@ func said(v verdict.Verdict) string {
 	return string(v.Outcome) + "\n" + strings.Join(slices.Compact(lines), "\n")
 }
 
-// TestOrderOfCases: the order in which an environment's packages stand decides nothing, in any case; make
-// test takes every third.
+// TestOrderOfCases checks that the order of an environment's packages changes nothing in any case. make test takes
+// every third.
 func TestOrderOfCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -68,7 +68,7 @@ func TestOrderOfCases(t *testing.T) {
 	}
 }
 
-// TestOrderOfLines: nor does the order of a requirements file's lines.
+// TestOrderOfLines checks the same for the lines of a requirements file.
 func TestOrderOfLines(t *testing.T) {
 	pool := []string{"xformers==0.0.33.post2", "vllm==0.11.0", "torch==2.9.1", "torch>=2.6", "torchvision==0.24.1", "torchaudio",
 		"flash-attn==2.8.3", "bitsandbytes==0.48.1", "deepspeed", "triton==3.5.1", "numpy==2.1.0", "cupy-cuda12x==13.6.0", "cudf-cu12",
@@ -107,15 +107,16 @@ func TestOrderOfLines(t *testing.T) {
 	}
 }
 
-// TestRulesAreSmall: what a result decides stands on the result. A rule that needs a field of its own is two rules.
+// TestRulesAreSmall checks that everything a result decides is in the result. A rule that needs a field of its own is
+// two rules.
 func TestRulesAreSmall(t *testing.T) {
 	if n := reflect.TypeFor[Rule]().NumField(); n > 10 {
 		t.Errorf("a rule has %d fields", n)
 	}
 }
 
-// TestWhatSilencesRules: a rule is asked after those that can silence it, for else nothing would. An error about the link on
-// which a rule rests silences it, and one about another link does not.
+// TestWhatSilencesRules checks that a rule runs after those that can silence it. An error about a link that the rule
+// depends on silences it, and an error about another link does not.
 func TestWhatSilencesRules(t *testing.T) {
 	stood := map[verdict.LinkName]bool{}
 	for i, rule := range rules.All {
@@ -147,7 +148,7 @@ func TestWhatSilencesRules(t *testing.T) {
 	}
 }
 
-// TestPartsOfSubjects: every subject and every missing fact of the cases has parts that make up the words again.
+// TestPartsOfSubjects checks that the parts of every subject and missing fact in the cases make up its words.
 func TestPartsOfSubjects(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil || len(files) == 0 {

@@ -11,8 +11,8 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// needs is what sixty packages need of a driver, by hand: from the names of their wheels, what METADATA asks for, and
-// what their libraries need, of the release in the lists.
+// needs lists, by hand, what sixty packages need of a driver: from their wheels' names, METADATA and the needs of their
+// libraries, for the release in the lists.
 var needs = map[string]string{
 	"mxnet-cu112": "11", "paddlepaddle-gpu": "11",
 
@@ -25,20 +25,20 @@ var needs = map[string]string{
 	"onnxruntime-genai-cuda": "13", "sglang": "13", "vllm": "13", "tensorrt-llm": "13", "torch": "13",
 	"torchvision": "13", "torchcodec": "13",
 
-	// they bring a torch of any release, or are compiled where they are installed
+	// These bring a torch of any release, or are compiled during installation.
 	"autoawq": "open", "bitsandbytes": "open", "coqui-tts": "open", "dgl": "open", "easyocr": "open",
 	"exllamav2": "open", "flash-attn": "open", "flashinfer-python": "open", "gptqmodel": "open", "gsplat": "open",
 	"kornia": "open", "llmcompressor": "open", "mamba-ssm": "open", "nemo-toolkit": "open", "nvidia-modelopt": "open",
 	"openai-whisper": "open", "optimum-quanto": "open", "pyannote-audio": "open", "pycuda": "open",
 	"speechbrain": "open", "torch-geometric": "open", "torchao": "open", "ultralytics": "open", "whisperx": "open",
 
-	// the same with and without a GPU
+	// These are the same with and without a GPU.
 	"catboost": "none", "faster-whisper": "none", "lightgbm": "none", "taichi": "none", "warp-lang": "none",
 	"xgboost": "none",
 }
 
-// TestPackages judges sixty packages that use a GPU, each alone in a file, on three branches of the driver: each is
-// judged as it needs, or named.
+// TestPackages judges sixty packages that use a GPU, each by itself in a file, on three driver branches. Each must be
+// judged by its need, or named as unknown.
 func TestPackages(t *testing.T) {
 	lines := packageLines(t)
 	if len(lines) < 60 || len(needs) != len(lines) {
@@ -59,7 +59,7 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// wrongly says what is wrong with a verdict on a package that needs this on a driver; empty when nothing is.
+// wrongly describes the error in a verdict on a package with a need on a driver, or returns "".
 func wrongly(need, driver string, v verdict.Verdict, said []string) string {
 	works := map[string][]string{"11": {"470", "535", "580"}, "12": {"535", "580"}, "13": {"580"}}
 	answered := slices.ContainsFunc(said, func(s string) bool { return strings.HasPrefix(s, "answer ") })
@@ -80,7 +80,7 @@ func wrongly(need, driver string, v verdict.Verdict, said []string) string {
 	return ""
 }
 
-// packageLines returns the lists' packages, each once.
+// packageLines returns the packages of the lists without duplicates.
 func packageLines(t *testing.T) []string {
 	t.Helper()
 	files, _ := filepath.Glob("../tools/lab/campaign/packages*.txt")
@@ -100,7 +100,7 @@ func packageLines(t *testing.T) []string {
 	return list
 }
 
-// saidOf returns what a verdict says of one package, a clause a thing.
+// saidOf returns what a verdict says about one package.
 func saidOf(v verdict.Verdict, name string) []string {
 	var list []string
 	of := func(subject string) bool { return strings.HasPrefix(subject, name+" ") }

@@ -13,9 +13,9 @@ import (
 	"cudacompat/probe"
 )
 
-// TestPastedReports judges collect_env reports as people pasted them, PyTorch's warnings among them, in the form they
-// have in the thread and as a mail quotes them: the rule that the thread's answer points to must fire, and none may
-// come out incompatible where there is no such answer.
+// TestPastedReports judges collect_env reports as people pasted them, with PyTorch's warnings, both as in the thread
+// and as quoted in a mail. The rule that the thread's answer points to must fire. Without such an answer, no report may
+// be incompatible.
 func TestPastedReports(t *testing.T) {
 	f, err := os.Open("testdata/public/pasted.jsonl")
 	if err != nil {

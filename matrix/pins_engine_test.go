@@ -13,8 +13,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// TestEnginePinsRun puts each engine's newest release on drivers that are too old for it, follows the pin, and asks
-// again: engine and torch must run, and go together. (That each set resolves on the package index was tried by hand.)
+// TestEnginePinsRun puts each engine's newest release on drivers that are too old for it, applies the pin, and checks
+// again: engine and torch must run and fit. (That each set resolves on the package index was checked by hand.)
 func TestEnginePinsRun(t *testing.T) {
 	known := Embedded()
 	pinned := 0
@@ -42,7 +42,8 @@ func TestEnginePinsRun(t *testing.T) {
 	}
 }
 
-// TestPinsBesideEngines: where a package that asks for one torch is named beside it, a torch alone is no pin.
+// TestPinsBesideEngines checks that no pin names torch by itself if a file also names a package that requires one
+// torch.
 func TestPinsBesideEngines(t *testing.T) {
 	known := Embedded()
 	for _, c := range []struct{ text, driver, want string }{
@@ -58,7 +59,7 @@ func TestPinsBesideEngines(t *testing.T) {
 	}
 }
 
-// enginePinOf returns the pin of an engine that the driver is too old for; nil where there is none.
+// enginePinOf returns the pin for an engine whose driver is too old, or nil.
 func enginePinOf(t *testing.T, known *Tables, line, driver, gpu string) *verdict.Pin {
 	t.Helper()
 	v := fileOn(t, known, line+"\n", driver, gpu)

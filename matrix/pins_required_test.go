@@ -11,8 +11,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// TestRequiredWheelsComeTogether takes torch 2.10.0 among the wheels of torch 2.6.0, and wants one command that puts
-// all of them right; and for a cuDNN that was changed by itself the cuDNN only.
+// TestRequiredWheelsComeTogether puts torch 2.10.0 beside the wheels of torch 2.6.0 and wants one command that corrects
+// all of them. For a single changed cuDNN it wants only the cuDNN.
 func TestRequiredWheelsComeTogether(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/cudnn-mismatch/fires-no-deps-upgrade.txtar")
 	if err != nil {
@@ -44,7 +44,7 @@ func TestRequiredWheelsComeTogether(t *testing.T) {
 	}
 }
 
-// firstPip returns what a finding says to install with pip; empty where it has no pin.
+// firstPip returns the first pip command of a finding, or "" if it has no pin.
 func firstPip(f verdict.Finding) string {
 	if len(f.Pins) == 0 {
 		return ""

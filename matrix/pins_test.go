@@ -14,26 +14,26 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// broken are builds that one half or the other of all machines cannot run.
+// broken lists builds, each of which about half of all machines cannot run.
 var broken = []string{"2.14.1+cu130", "2.7.1+cu128", "1.13.1+cu117", "2.9.0+cpu"}
 
-// wholeGrid reports whether every machine of the grids is tried (make grid), not a sample of them (make test).
+// wholeGrid reports whether to try every machine of the grids (make grid) and not a sample (make test).
 var wholeGrid = os.Getenv("CUDACOMPAT_GRID") == "whole"
 
-// inSample counts a machine of a grid and reports whether it is tried: of a sample each 47th, a prime, so that every
-// driver, GPU and Python is met.
+// inSample counts a machine of a grid and reports whether to try it. A sample takes each 47th, a prime, so that it
+// meets every driver, GPU and Python.
 func inSample(count *int) bool {
 	*count++
 	return wholeGrid || *count%47 == 1
 }
 
-// pairsWithoutTorch is how many machines of the grid have no torch to pin; the test fails when it grows. 208 of them
-// are Blackwell GPUs under drivers of before them, which no machine can be: NVML, which shows the GPU, is believed. 408
-// have a GPU that the driver has dropped beside a build without code for it, and both are said.
+// pairsWithoutTorch is the number of machines in the grid that have no torch to pin. The test fails if it grows. 208 of
+// them are Blackwell GPUs under older drivers, which cannot exist: the NVML that shows the GPU is believed. 408 have a
+// GPU that the driver has dropped beside a build without code for it; both are reported.
 const pairsWithoutTorch = 3744
 
-// TestEveryPinPasses takes every driver branch × GPU × Python, breaks it with a build that cannot run there, installs
-// what is pinned, and asks the checker again: a pin must run. It prints how many machines have no torch at all.
+// TestEveryPinPasses takes every driver branch × GPU × Python with a build that cannot run there, installs the pin, and
+// checks again: the pin must run. It prints how many machines have no torch at all.
 func TestEveryPinPasses(t *testing.T) {
 	t.Parallel()
 	known := Embedded()
@@ -87,7 +87,7 @@ func driversOf(known *Tables) []string {
 	return list
 }
 
-// capabilitiesOf returns every compute capability that is not of a Tegra module.
+// capabilitiesOf returns every compute capability except those of Tegra modules.
 func capabilitiesOf(known *Tables) []version.Capability {
 	var list []version.Capability
 	for _, chip := range tables.Rows[tables.Chip](known) {
@@ -141,7 +141,7 @@ func checkPins(t *testing.T, known *Tables, node facts.Facts, python string) (wi
 	return without
 }
 
-// reasonKind groups the reasons: which of the machine's parts has no wheel.
+// reasonKind groups the reasons by the part of the machine that has no wheel.
 func reasonKind(why string) string {
 	for words, kind := range map[string]string{"has machine code for": "GPU", "runs on ": "driver",
 		"is for Python": "Python", "is for glibc": "glibc"} {
@@ -175,15 +175,16 @@ func describe(f facts.Facts) string {
 		f.Environments[0].Python, f.Environments[0].Builds[0].Version)
 }
 
-// TestPinsByHand holds the first torch pin of machines that people have worked out: from PyTorch's release matrix,
-// NVIDIA's driver table and the wheels' own architecture lists. The checker cannot judge itself.
+// TestPinsByHand compares the first torch pin with one that people worked out from PyTorch's release matrix, NVIDIA's
+// driver table and the wheels' own architecture lists, because the checker cannot judge itself.
 func TestPinsByHand(t *testing.T) {
 	for _, c := range []struct{ driver, gpu, python, libc, build, want string }{
-		// 418, 440: exactly their own CUDA, no minor-version compatibility.
+		// 418 and 440 run exactly their own CUDA, without minor-version compatibility.
 		{"440.118.02", "7.0", "3.8", "2.31", "1.12.1+cu116", "1.12.1+cu102"},
 		{"440.118.02", "6.1", "3.10", "2.31", "1.12.1+cu113", "1.12.1+cu102"},
 		{"440.118.02", "7.5", "3.9", "2.31", "1.11.0+cu113", "1.11.0+cu102"},
-		// 450 to 520: CUDA 11 alone; 2.7.1+cu118 is the last for glibc 2.28, 2.6.0+cu118 before it.
+		// 450 to 520 run only CUDA 11. 2.7.1+cu118 is the last build for glibc 2.28, and 2.6.0+cu118 the last before
+		// it.
 		{"450.248.02", "8.0", "3.10", "2.31", "2.8.0+cu128", "2.7.1+cu118"},
 		{"450.248.02", "8.0", "3.10", "2.27", "2.8.0+cu128", "2.6.0+cu118"},
 		{"460.106.00", "7.5", "3.11", "2.35", "2.9.0+cu126", "2.7.1+cu118"},
@@ -196,7 +197,7 @@ func TestPinsByHand(t *testing.T) {
 		{"515.105.01", "8.6", "3.10", "2.31", "2.7.0+cu126", "2.7.0+cu118"},
 		{"520.61.05", "8.9", "3.11", "2.35", "2.6.0+cu124", "2.6.0+cu118"},
 		{"520.61.05", "9.0", "3.10", "2.35", "2.6.0+cu126", "2.6.0+cu118"},
-		// 525 to 575: every CUDA 12 wheel, none of CUDA 13; the nearest to the driver's own CUDA first.
+		// 525 to 575 run every CUDA 12 wheel and none of CUDA 13. The nearest to the driver's own CUDA comes first.
 		{"525.147.05", "8.0", "3.12", "2.35", "2.14.1+cu130", "2.14.1+cu126"},
 		{"525.147.05", "7.5", "3.11", "2.35", "2.9.0+cu130", "2.9.0+cu126"},
 		{"535.183.01", "8.9", "3.12", "2.35", "2.9.0+cu130", "2.9.0+cu126"},
@@ -214,7 +215,7 @@ func TestPinsByHand(t *testing.T) {
 		{"570.124.04", "12.0", "3.12", "2.35", "2.7.1+cu126", "2.7.1+cu128"},
 		{"575.57.08", "10.0", "3.12", "2.39", "2.10.0+cu130", "2.10.0+cu129"},
 		{"575.57.08", "7.5", "3.12", "2.35", "2.14.1+cu130", "2.14.1+cu126"},
-		// 580 and newer: everything by the floor; what a GPU lacks in a wheel decides.
+		// 580 and newer run everything. The code that a wheel lacks for a GPU decides.
 		{"580.95.05", "6.0", "3.12", "2.35", "2.9.0+cu130", "2.9.0+cu126"},
 		{"580.95.05", "7.0", "3.12", "2.35", "2.9.0+cu130", "2.9.0+cu129"}, // cu129 has sm_70 by the build script alone, cu128 by the wheel
 		{"580.95.05", "7.0", "3.12", "2.35", "2.14.1+cu130", "2.14.1+cu126"},
@@ -226,7 +227,7 @@ func TestPinsByHand(t *testing.T) {
 		{"610.57.04", "8.0", "3.11", "2.35", "2.14.1+cpu", "2.14.1+cu132"},
 		{"580.95.05", "8.9", "3.12", "2.35", "2.14.1+cpu", "2.14.1+cu130"},
 		{"535.183.01", "8.6", "3.12", "2.35", "1.13.1+cu117", "2.2.0+cu121"},
-		// A K80: wheels keep sm_37 up to 2.7.1, but cuDNN 9, in them since 2.4, begins at 5.0.
+		// Wheels keep sm_37 for a K80 up to 2.7.1, but their cuDNN 9, since 2.4, begins at 5.0.
 		{"470.239.06", "3.7", "3.10", "2.31", "2.6.0+cu124", "2.3.1+cu118"},
 	} {
 		node := machineWith(c.driver, capability(t, c.gpu), c.python, c.build)

@@ -40,7 +40,7 @@ type publicCase struct {
 	Verdict    struct{ Blame, Rule string }
 }
 
-// ruleOf translates a case's word for its cause to our rule.
+// ruleOf maps a case's word for its cause to the rule.
 var ruleOf = map[string]string{
 	"driver-too-old-for-runtime": "driver-too-old", "gpu-arch-not-in-wheel": "gpu-arch-missing",
 	"cpu-only-wheel":          "cpu-only-build",
@@ -63,11 +63,11 @@ var ruleOf = map[string]string{
 	"tensorflow-no-gpu-on-windows": "cpu-only-build",
 }
 
-// milder are the rules that never make an error, or none of what a thread tells.
+// milder lists the rules that never report an error, or none from what a thread shows.
 var milder = map[string]bool{"toolkit-framework": true, "toolkit-too-old-for-gpu": true, "jit-too-old-for-gpu": true,
 	"cuda-packages-mixed": true}
 
-// lacking names, for each case that its rule cannot judge from what the thread says, the fact that is missing.
+// lacking names the missing fact for each case that its rule cannot judge from the thread.
 var lacking = map[string]string{
 	"env-driver-435.21-torch1.7.1":        "the CUDA of a torch that the table does not have",
 	"env-driver-9010-torch1.3":            "the CUDA of a torch that the table does not have",
@@ -109,8 +109,8 @@ var lacking = map[string]string{
 	"env-open-module-5090-872":            "the module's flavour",
 }
 
-// TestPublicCases judges every public case: none that is healthy or a program's fault may come out incompatible, and
-// the environment's faults must be found by the rule that the case names.
+// TestPublicCases judges every public case. A healthy one, or one whose program is at fault, must not be incompatible.
+// For the others, the rule that the case names must report the fault.
 func TestPublicCases(t *testing.T) {
 	decided, found := 0, 0
 	for _, c := range readPublic(t) {

@@ -33,8 +33,8 @@ func Releases(t *Tables, name string) []string {
 	return list
 }
 
-// ReleasesIn lists the releases of a package that the tables know and that specifiers of PEP 440 admit, oldest first;
-// nothing if the specifiers cannot be read.
+// ReleasesIn lists, oldest first, the releases of a package that the tables know and PEP 440 specifiers admit. It
+// returns none if the specifiers are invalid.
 func ReleasesIn(t *Tables, name, specifiers string) []string {
 	if specifiers == "" {
 		return Releases(t, name)
@@ -49,8 +49,8 @@ func ReleasesIn(t *Tables, name, specifiers string) []string {
 // CompareReleases compares two releases of a package, with their post-releases.
 func CompareReleases(a, b string) int { return pins.CompareReleases(a, b) }
 
-// OldestDriver returns the oldest driver with which some discrete GPU runs an artefact, or may where facts are missing for
-// all of them; empty where there is none, or where any will do.
+// OldestDriver returns the oldest driver on which some discrete GPU runs an artefact, or may run it if facts are
+// missing for all GPUs. It returns "" if there is none, or if every driver will do.
 func OldestDriver(r requires.Requirement) string {
 	left := r.ImageNeeds()
 	for _, drivers := range []func(requires.GPU) requires.Drivers{

@@ -19,7 +19,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// stripMachine returns facts without the machine on which they were read: only what was installed, for any host.
+// stripMachine removes the machine from facts and keeps only what is installed, for any host.
 func stripMachine(f facts.Facts) facts.Facts {
 	f.Complete()
 	system := f.System

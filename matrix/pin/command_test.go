@@ -43,7 +43,7 @@ func TestSaid(t *testing.T) {
 	}
 }
 
-// TestInstall: pip's and uv's words for the same, and none for what is no package.
+// TestInstall checks the commands of pip and uv for the same change, and that an invalid package name yields none.
 func TestInstall(t *testing.T) {
 	for _, c := range []struct {
 		install Install

@@ -58,7 +58,8 @@ func (i Install) pip(at Place) string {
 	program, place := []string{"pip"}, []string(nil)
 	switch {
 	case at.Target != "":
-		// pip leaves a copy that is there as it stands, unless it is told to upgrade, and cannot uninstall from a directory.
+		// pip does not replace an existing copy in a directory unless told to upgrade, and it cannot uninstall from a
+		// directory.
 		place, i.Upgrade, i.Remove = []string{"--target", at.Target}, true, nil
 	case at.Python != "":
 		program = []string{at.Python, "-m", "pip"}
@@ -85,7 +86,8 @@ func (i Install) uv(at Place) string {
 	return Sequence(Command(slices.Concat([]string{"uv", "pip", "uninstall"}, place, i.Remove)...), install)
 }
 
-// options returns the options before the packages. again is the installer's option to reinstall what is there.
+// options returns the options before the packages. again is the installer's option for reinstalling an installed
+// package.
 func (i Install) options(again string) []string {
 	var list []string
 	if i.NoDeps {
@@ -107,7 +109,7 @@ func (i Install) index() []string {
 	return []string{"--index-url", i.Index}
 }
 
-// extraIndex returns the options for the other indexes. uv takes a package from the first index that has it, unless it is
+// extraIndex returns the options for additional indexes. uv takes a package from the first index that has it, unless
 // told to search all.
 func (i Install) extraIndex(strategy ...string) []string {
 	if i.Extra == "" {

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestInstallIntoDirectory: pip writes over what is in a directory only with --upgrade ("Target directory … already exists"), and
-// its uninstall knows no directories.
+// TestInstallIntoDirectory checks that pip replaces a package in a directory only with --upgrade ("Target directory …
+// already exists"), and that no command uninstalls from a directory.
 func TestInstallIntoDirectory(t *testing.T) {
 	got := Install{Remove: []string{"a"}, Packages: []string{"torch==2.9.0"}}.Commands(Place{Target: "/srv/pylibs"})
 	want := map[string]string{

@@ -1,5 +1,6 @@
-// Package pin says what to install on a machine: a framework with what is made for it, and the driver that it needs.
-// matrix.Pins works the sets out; package report writes them as requirements or constraints.
+// Package pin contains the answers to "what do I install on this machine": a framework with the packages made for it,
+// and the driver that it needs. matrix.Pins computes these sets. Package report writes them as requirements or
+// constraints.
 package pin
 
 import "slices"
@@ -7,10 +8,10 @@ import "slices"
 // Schema names the form of Sets in JSON. Fields may be added under the same name, never renamed.
 const Schema = "cudacompat/pins/v1"
 
-// Choice says what a set of pins gives up and what it keeps.
+// Choice says what a set of pins changes and what it keeps.
 type Choice string
 
-// The choices, the cheapest first.
+// The choices, cheapest first.
 const (
 	KeepDriver     Choice = "keep-driver"     // what runs on the driver that is there, or with the one that it needs if none is known
 	SmallestDriver Choice = "smallest-driver" // what was asked for, on the lowest driver that runs it
@@ -19,11 +20,11 @@ const (
 	Together       Choice = "together"        // everything that is wanted, in one set, on the driver that is there, or with the one that it needs if none is known
 )
 
-// Choices lists those for one framework or engine. ForwardCompat is among the sets only where it has a newer release than
-// KeepDriver.
+// Choices lists the choices for one framework or engine. ForwardCompat is present only if it offers a newer release
+// than KeepDriver.
 func Choices() []Choice { return []Choice{KeepDriver, ForwardCompat, SmallestDriver, Newest} }
 
-// Sets answers "what shall I install here".
+// Sets answers the question what to install on a machine.
 type Sets struct {
 	Schema  string `json:"schema"`
 	Target  Target `json:"target"`
@@ -32,7 +33,8 @@ type Sets struct {
 	Ends    []End  `json:"ends"`
 }
 
-// End is what ends here, or has ended: support of the GPU by drivers or by a framework, or the driver's branch.
+// End describes something that ends or has ended: support of the GPU by drivers or by a framework, or the driver's
+// branch.
 type End struct {
 	Kind   EndKind  `json:"kind"`
 	Last   string   `json:"last"` // the last release or branch: "2.14.1", "580"
@@ -41,10 +43,10 @@ type End struct {
 	Source []string `json:"source"`
 }
 
-// EndKind says of what an End is.
+// EndKind says what an End is about.
 type EndKind string
 
-// The kinds.
+// The kinds of an End.
 const (
 	EndOfDriver EndKind = "driver"     // the branch of the driver that is there
 	EndOfGPU    EndKind = "gpu-driver" // the last branch that drives the GPU
@@ -85,7 +87,7 @@ type None struct {
 	Source []string `json:"source"` // of what Why says, where it is of single rows
 }
 
-// Wanted names the framework to pin, and the release to stay close to; without a release, the newest.
+// Wanted names the framework to pin, and the release to stay close to. Without a release, it means the newest.
 type Wanted struct {
 	Framework string // "torch", "tensorflow", "jax"
 	Release   string // "2.6.0"

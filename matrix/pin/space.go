@@ -9,14 +9,14 @@ import (
 // SpaceSchema names the form of Space in JSON.
 const SpaceSchema = "cudacompat/space/v1"
 
-// The words that stand in a Space's answers for what the reader's host has.
+// Placeholders in a Space's answers for the values of the reader's host.
 const (
 	DriverWord = "{driver}" // the driver's version, as it was typed
 	GPUWord    = "{gpu}"    // the GPU's label, "L4 (8.9)"
 )
 
-// Space is what to install on every host of the tables: the hosts in groups that are answered alike, and for each group
-// one answer from a driver on.
+// Space contains what to install on every host in the tables. Hosts that get the same answers form a group. Each group
+// has answers that hold from a driver version on.
 type Space struct {
 	Schema  string      `json:"schema"`
 	Want    string      `json:"want"`   // "torch", "vllm==0.30.0"
@@ -27,13 +27,13 @@ type Space struct {
 	Groups  []HostGroup `json:"groups"`
 }
 
-// Answer is what pins says on some hosts, with DriverWord and GPUWord in place of theirs.
+// Answer is what pins prints for some hosts, with DriverWord and GPUWord in place of their driver and GPU.
 type Answer struct {
 	Sets    []Set  `json:"sets"`
 	Missing []None `json:"missing"`
 }
 
-// HostGroup is hosts that get the same answers.
+// HostGroup is a set of hosts that get the same answers.
 type HostGroup struct {
 	Capability   string   `json:"compute_capability"`
 	Architecture string   `json:"architecture"`
@@ -41,20 +41,20 @@ type HostGroup struct {
 	GPUs         []string `json:"gpus"`      // names of products; empty beside Instances: any GPU of the capability
 	Instances    []string `json:"instances"` // instance types
 	Bands        []Band   `json:"bands"`     // the oldest driver first; a driver belongs to the last band that begins at or before it
-	// Branches are the branches whose number alone, such as "525", is answered otherwise than its band says: some of
-	// what is known of a product is known for the newest release of a branch.
+	// Branches lists the branches whose bare number, such as "525", has another answer than its band: some facts about
+	// a product are known only for the newest release of a branch.
 	Branches []Band `json:"branches"`
 	Without  int    `json:"without"` // the answer where no driver is named
 	Ends     []End  `json:"ends"`    // whatever the driver
 }
 
-// Band is one answer, from a driver on.
+// Band is one answer, valid from a driver on.
 type Band struct {
 	From   string `json:"from"` // "525.60.13"; empty: from the oldest on
 	Answer int    `json:"answer"`
 }
 
-// Group returns the group of a product, a capability or an instance type; nil for one that no group has.
+// Group returns the group of a product, a capability or an instance type, or nil.
 func (s Space) Group(name string) *HostGroup {
 	for i := range s.Groups {
 		g := &s.Groups[i]
@@ -65,7 +65,7 @@ func (s Space) Group(name string) *HostGroup {
 	return nil
 }
 
-// On returns the number of the answer for a driver as it is typed, "550.90.07" or "550"; empty for none.
+// On returns the index of the answer for a driver as it is typed, "550.90.07" or "550", or the index for none.
 func (g *HostGroup) On(driver string) int {
 	if driver == "" {
 		return g.Without

@@ -4,11 +4,11 @@ import "slices"
 
 // Step is one thing to do.
 type Step struct {
-	// Say is what is to be done or, beside Run, what that command does.
+	// Say is what to do or, with Run, what that command does.
 	Say string `json:"say"`
-	// Run is shell for the system that was read, which can be pasted as it stands; empty for what cannot be.
+	// Run is a shell command for the system that was read, ready to paste. It is "" if there is none.
 	Run string `json:"run"`
-	// Or marks the first step of another way to the same end.
+	// Or marks the first step of another way to reach the same result.
 	Or bool `json:"or"`
 }
 

@@ -8,8 +8,8 @@ import (
 
 // System is the operating system that commands are written for.
 type System struct {
-	// Family is "ubuntu", "debian", "rhel" (with what is built from it), "amzn" or "fedora"; "other", which gets words
-	// only; empty where it is not known.
+	// Family is "ubuntu", "debian", "rhel" (and its derivatives), "amzn" or "fedora". It is "other" for a system that
+	// gets only words, and "" if unknown.
 	Family  string
 	Release string // "24.04", "9.6", "2023.9.20251110"; empty where it is not known
 	Arch    string // as NVIDIA's repositories call it: "x86_64", "sbsa"
@@ -20,10 +20,10 @@ type System struct {
 // APT reports whether the system installs Debian packages with apt.
 func (s System) APT() bool { return s.Family == "ubuntu" || s.Family == "debian" }
 
-// DNF reports whether dnf installs its packages.
+// DNF reports whether dnf installs the system's packages.
 func (s System) DNF() bool { return s.Family == "rhel" || s.Family == "amzn" || s.Family == "fedora" }
 
-// AsRoot returns a command that is run as root.
+// AsRoot returns a command that runs as root.
 func (s System) AsRoot(words ...string) string {
 	if s.Root {
 		return Command(words...)
@@ -53,7 +53,7 @@ func (s System) Pattern(name, release string) string {
 	return name + "-" + release
 }
 
-// Releases returns the command that lists which releases of a package the archive has: apt-cache(8), dnf(8).
+// Pattern returns a package at its maker's release with any distribution suffix, as a pattern for apt-get(8) or dnf.
 func (s System) Releases(name string) string {
 	switch {
 	case s.APT():
@@ -64,7 +64,7 @@ func (s System) Releases(name string) string {
 	return ""
 }
 
-// Reinstall returns the command that writes the files of packages again.
+// Reinstall returns the command that restores the files of packages.
 func (s System) Reinstall(packages ...string) string {
 	switch {
 	case s.APT():
@@ -87,7 +87,7 @@ func (s System) Remove(packages ...string) string {
 	return ""
 }
 
-// Write returns the command that writes one line into a file of root's.
+// Write returns the command that writes one line to a file owned by root.
 func (s System) Write(line, file string) string {
 	return Command("echo", line) + " | " + s.AsRoot("tee", file)
 }
@@ -188,18 +188,20 @@ func (d Driver) moduleStream() string {
 	return "nvidia-driver:" + d.Branch + "-dkms"
 }
 
-// Driver installs a driver, with the repository that has it and what its module is built with; empty where no package
-// manager is known. Of NVIDIA's driver installation guide excerpts of the pages on kernel modules (620/kernel-modules.html:
-// the streams, the locks and the packages of each distribution) and of version-locking.html were read on 2026-11-26. Its
-// page for each distribution is named where its commands are, with what was read in its place where it was not opened.
+// Driver returns the commands that install a driver, including its repository and what its module is built with, or ""
+// if the package manager is unknown. Excerpts of NVIDIA's driver installation guide were read on 2026-11-26: the pages
+// on kernel modules (620/kernel-modules.html: the streams, the locks and the packages of each distribution) and
+// version-locking.html. The guide's page for each distribution is named beside its commands, with the source that was
+// read instead if the page was not opened.
 func (s System) Driver(d Driver) string {
 	major := s.major()
 	switch {
-	// Ubuntu's own archive has the driver, in the component restricted, which is on by default.
+	// Ubuntu's own archive has the driver, in the component restricted, which is enabled by default.
 	case s.Family == "ubuntu":
 		return s.Install(d.ubuntuPackage())
-	// debian.html, not opened; in a root of Debian 12 apt resolved the packages in a dry run, with stand-ins for curl and
-	// dpkg (tools/lab/steps). A minimal system has no curl. What pins the branch is installed first: apt resolves the driver with the preferences that it finds.
+	// debian.html was not opened. In a root of Debian 12, apt resolved the packages in a dry run, with stand-ins for
+	// curl and dpkg (tools/lab/steps). A minimal system has no curl. The package that pins the branch is installed
+	// first, because apt resolves the driver with the preferences that exist at that time.
 	case s.Family == "debian":
 		needs := []string{"curl", "ca-certificates"}
 		if s.Kernel != "" {
@@ -208,11 +210,12 @@ func (s System) Driver(d Driver) string {
 		key := "cuda-keyring_1.1-1_all.deb"
 		return Sequence(s.Install(needs...), Command("curl", "-fsSLO", cudaRepositories+s.repositoryDir()+"/"+key),
 			s.AsRoot("dpkg", "-i", key), s.Install("nvidia-driver-pinning-"+d.Branch), s.AsRoot("apt-get", "install", "-y", d.nvidiaPackage()))
-	// amazon-linux.html, not opened: install-nvidia-driver.sh of awslabs/amazon-eks-ami. Its dkms is NVIDIA's.
+	// amazon-linux.html was not opened; the source is install-nvidia-driver.sh of awslabs/amazon-eks-ami. Its dkms is
+	// NVIDIA's.
 	case s.Family == "amzn":
 		return Sequence(s.AsRoot(append([]string{"dnf", "install", "-y"}, s.amazonBuildPackages()...)...), s.addRepository(), s.enableStream(d))
-	// red-hat-enterprise-linux.html, not opened: installing_nvidia_gpu_drivers.md of Rocky Linux's documentation. dkms is
-	// EPEL's.
+	// red-hat-enterprise-linux.html was not opened; the source is installing_nvidia_gpu_drivers.md of Rocky Linux's
+	// documentation. dkms is from EPEL.
 	case s.Family == "rhel":
 		needs := []string{"https://dl.fedoraproject.org/pub/epel/epel-release-latest-" + major + ".noarch.rpm", "kernel-headers"}
 		if major == "8" {
@@ -227,16 +230,16 @@ func (s System) Driver(d Driver) string {
 		}
 		needs = append(needs, "python3-dnf-plugin-versionlock")
 		return Sequence(s.Install(needs...), s.addRepository(), s.lockBranch(d))
-	// fedora.html, not opened. dnf5-plugins has config-manager.
+	// fedora.html was not opened. dnf5-plugins contains config-manager.
 	case s.Family == "fedora":
 		return Sequence(s.Install("dnf5-plugins", "kernel-devel-matched", "kernel-headers"), s.addRepository(), s.lockBranch(d))
 	}
 	return ""
 }
 
-// toolkitRepository is where NVIDIA's toolkit for containers is; no distribution has it (the toolkit's install guide,
-// https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html, an older copy of which was
-// read on 2026-11-26).
+// toolkitRepository is NVIDIA's repository of its container toolkit; no distribution has it (the toolkit's install
+// guide, https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/install-guide.html, an older copy of
+// which was read on 2026-11-26).
 const toolkitRepository = "https://nvidia.github.io/libnvidia-container/"
 
 // ContainerToolkit returns the commands that install NVIDIA's container toolkit, with its repository.

@@ -7,7 +7,7 @@ type Capability struct {
 	Capability, Arch string
 	GPUs             []GPU
 	Drivers          Drivers // those that all of the GPUs take
-	// Some are those that at least one of the GPUs takes; empty where another takes none.
+	// Some is the set of drivers that at least one of the GPUs accepts. It is empty if another GPU accepts none.
 	Some Drivers
 }
 

@@ -11,12 +11,13 @@ type Diff struct {
 	Changes []Change       `json:"changes"`
 	Targets []TargetChange `json:"targets"` // those that were named
 	Images  []ImageChange  `json:"images"`  // whose NVIDIA_REQUIRE_CUDA rose
-	// OldUnknown is what is missing of the old artefact: what it accepted, and so what is lost, is not known.
+	// OldUnknown lists what is unknown about the old artefact. What it accepted, and therefore what is lost, is then
+	// unknown.
 	OldUnknown []Missing `json:"old_unknown"`
 }
 
-// ImageChange is a base image that asks for a newer CUDA than the one before. Hosts are lost by it only where a runtime in
-// legacy or csv mode starts it; CDI mode checks nothing.
+// ImageChange is a base image that requires a newer CUDA than the previous one. Hosts are lost only if a runtime in
+// legacy or csv mode starts the image; CDI mode checks nothing.
 type ImageChange struct {
 	Old        string `json:"old"` // "nvidia/cuda:12.8.0-base-ubuntu22.04"
 	New        string `json:"new"`
@@ -26,7 +27,8 @@ type ImageChange struct {
 
 // Change groups GPUs whose accepted drivers changed in the same way.
 type Change struct {
-	// "lost", "unknown" (no driver is admitted any more, for lack of a fact), "raised", "moved", "lowered", "gained"
+	// "lost", "unknown" (no driver is accepted any more because a fact is missing), "raised", "moved", "lowered" or
+	// "gained".
 	Kind         string   `json:"kind"`
 	Capabilities []string `json:"compute_capabilities"`
 	GPUs         []string `json:"gpus"`
@@ -41,7 +43,7 @@ type TargetChange struct {
 	Target string `json:"target"` // "p3.2xlarge, driver 535.183.01"
 	Old    bool   `json:"old"`
 	New    bool   `json:"new"`
-	// Unknown reports that a fact is missing to tell whether the new one runs there.
+	// Unknown reports that a fact is missing to say whether the new artefact runs there.
 	Unknown bool `json:"unknown"`
 }
 
@@ -51,17 +53,17 @@ func (c TargetChange) Lost() bool { return c.Old && !c.New && !c.Unknown }
 // Lost reports whether a named target is lost.
 func (d Diff) Lost() bool { return slices.ContainsFunc(d.Targets, TargetChange.Lost) }
 
-// Unknown reports whether facts are missing to tell that a named target is lost.
+// Unknown reports whether facts are missing to say if a named target is lost.
 func (d Diff) Unknown() bool {
 	return len(d.OldUnknown) > 0 || slices.ContainsFunc(d.Targets, func(c TargetChange) bool { return c.Old && c.Unknown })
 }
 
-// Compare compares what two artefacts need, GPU by GPU, most serious change first. It assumes that the image brings the
-// new artefact whatever the old one left to it.
+// Compare compares the needs of two artefacts, GPU by GPU, most serious change first. It assumes that the image
+// provides to the new artefact whatever the old one expected from it.
 func Compare(old, now Requirement) Diff { return compare(old, now, old.ImageNeeds()) }
 
-// CompareProjects compares what two states of one project need. Its image is changed along with it: it brings what the new
-// state leaves to it.
+// CompareProjects compares the needs of two states of one project. The project's image changes with it and provides
+// what the new state expects from it.
 func CompareProjects(old, now Requirement) Diff {
 	return compare(old, now, slices.Concat(old.ImageNeeds(), now.ImageNeeds()))
 }
@@ -123,7 +125,8 @@ func changeKind(old Drivers, g GPU) string {
 	return "moved"
 }
 
-// refusingNeeds returns the needs that refuse drivers accepted before, for one GPU in an image that brings some things.
+// refusingNeeds returns the needs that refuse previously accepted drivers for one GPU, in an image that provides some
+// things itself.
 func (r Requirement) refusingNeeds(capability, name string, before Drivers, brought []string) []Need {
 	list := []Need{}
 	for _, n := range r.Needs {

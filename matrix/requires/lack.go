@@ -1,7 +1,7 @@
 package requires
 
-// MissingFact is a fact without which a rule cannot be judged, whole and in parts from which formats build sentences.
-// The zero value means that nothing is missing.
+// MissingFact is a fact that a rule needs and does not have, as a whole and in parts from which formats build
+// sentences. The zero value means that nothing is missing.
 type MissingFact struct {
 	Missing  string `json:"missing"`          // the fact and the reason, words that can follow "not known:"
 	Fact     string `json:"fact,omitempty"`   // "which CUDA it was built with"; empty where Missing says why nobody could look
@@ -23,7 +23,7 @@ func Statement(words string) MissingFact { return MissingFact{Missing: words} }
 // IsMissing reports whether a fact is missing at all.
 func (l MissingFact) IsMissing() bool { return l.Missing != "" }
 
-// Reason says why a fact is not known, if a reader can do something about it.
+// Reason says why a fact is unknown, if a reader can do something about it.
 type Reason struct {
 	Kind  string // as Lack.Reason
 	Words string // a clause: "the file does not pin a version"

@@ -27,7 +27,7 @@ func (d Drivers) Has(driver string) bool {
 	return slices.ContainsFunc(d, func(r Range) bool { return r.Has(version.Of(driver)) })
 }
 
-// Any reports whether the set holds every driver.
+// Any reports whether the set contains every driver.
 func (d Drivers) Any() bool { return len(d) == 1 && d[0] == Range{} }
 
 // intersect returns the drivers that are in both sets.
@@ -79,7 +79,7 @@ func subtract(list, others Drivers) Drivers {
 	return list
 }
 
-// later returns the later of two ends of ranges.
+// later returns the later of two range ends.
 func later(a, b string) string {
 	if version.Of(a).Less(version.Of(b)) {
 		return b
@@ -102,14 +102,14 @@ func (d Drivers) On(arch string) string {
 	return strings.Join(words, ", or ")
 }
 
-// String formats a range for people. A range that ends with a branch names its last branch; a range that begins with a
-// family's minimum driver names that release, of Linux.
+// String formats a range for people. A range that ends with a branch names its last branch. A range that begins at the
+// minimum driver of a CUDA major version names that Linux release.
 func (r Range) String() string { return r.on("") }
 
 func (r Range) on(arch string) string {
 	from, before := r.From, version.Of(r.Before)
-	// A requirement is read without tables. TestFloorIsPrintedAlike holds this to CUDA 13's row. NVIDIA names no release
-	// of Windows' branch 580.
+	// A requirement is read without tables. TestFloorIsPrintedAlike compares this with CUDA 13's row. NVIDIA names no
+	// release of branch 580 for Windows.
 	if from == "580" && !strings.HasPrefix(arch, "win_") {
 		from = "580.65.06"
 	}
@@ -131,6 +131,6 @@ func (r Range) on(arch string) string {
 	return fmt.Sprintf("%s to branch %d", from, last)
 }
 
-// endsBranch reports whether a range that ends before this version ends with a branch: a branch's number is nearly
-// always a multiple of five.
+// endsBranch reports whether a range that ends before this version ends with a whole branch: branch numbers are nearly
+// always multiples of five.
 func endsBranch(before version.Number) bool { return before.Parts() == 1 && before.Major()%5 != 0 }

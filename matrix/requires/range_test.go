@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRangesAreWords: a range ends with the last branch that it has, or before the branch that follows.
+// TestRangesAreWords checks that a range ends with its last branch, or before the branch that follows.
 func TestRangesAreWords(t *testing.T) {
 	for _, c := range []struct {
 		drivers Drivers
@@ -27,7 +27,7 @@ func TestRangesAreWords(t *testing.T) {
 	}
 }
 
-// TestEitherJoinsRanges: what is in one of two lists, with ranges that touch or overlap made one.
+// TestEitherJoinsRanges checks the union of two lists: ranges that touch or overlap become one.
 func TestEitherJoinsRanges(t *testing.T) {
 	for _, c := range []struct{ a, b, want Drivers }{
 		{Drivers{}, Drivers{{From: "525"}}, Drivers{{From: "525"}}},
@@ -43,8 +43,8 @@ func TestEitherJoinsRanges(t *testing.T) {
 	}
 }
 
-// TestGiven: an image that brings what is needed leaves the drivers that the artefact takes then; one of which less is
-// known leaves all as it was.
+// TestGiven checks that an image which provides what is needed leaves the drivers that the artefact accepts then. An
+// image of which less is known changes nothing.
 func TestGiven(t *testing.T) {
 	g := GPU{Drivers: Drivers{{"", "470"}}, Undecided: Drivers{{"470", "600"}, {"610", ""}},
 		Provided: Drivers{{"", "580"}, {"610", "615"}}}
@@ -61,7 +61,7 @@ func TestGiven(t *testing.T) {
 	}
 }
 
-// TestOnWindows wants CUDA 13's minimum driver without the release of Linux that begins the branch there.
+// TestOnWindows checks that CUDA 13's minimum driver on Windows does not name the Linux release that begins the branch.
 func TestOnWindows(t *testing.T) {
 	for arch, want := range map[string]string{"x86_64": ">= 580.65.06", "aarch64": ">= 580.65.06", "win_amd64": ">= 580", "win_arm64": ">= 580"} {
 		if got := (Drivers{{From: "580"}}).On(arch); got != want {

@@ -1,5 +1,6 @@
-// Package requires says what an artefact (an environment, a lock file, the facts of a machine) needs of a host: which
-// GPUs with which drivers. matrix.Requires works it out; here it is read, put together for schedulers, and compared.
+// Package requires describes what an artefact (an environment, a lock file, the facts of a machine) needs of a host:
+// which GPUs with which drivers. matrix.Requires computes it. This package parses it, groups it for schedulers and
+// compares it.
 package requires
 
 import (
@@ -10,8 +11,9 @@ import (
 // Schema names the form of Requirement in JSON. Fields may be added under the same name, never renamed.
 const Schema = "cudacompat/requires/v1"
 
-// Requirement says what an artefact needs of a host: for each GPU of the tables, the drivers on which Check would call
-// it compatible, and what each limit rests on. It is computed from the rules' needs, not by asking Check.
+// Requirement says what an artefact needs of a host: for each GPU in the tables, the drivers on which Check would call
+// it compatible, and what each limit is based on. It is computed from the rules' needs and not by calling Check for
+// each host.
 type Requirement struct {
 	Schema   string    `json:"schema"`
 	Artefact string    `json:"artefact"` // the file or directory; empty: this machine's environments
@@ -19,7 +21,7 @@ type Requirement struct {
 	Needs    []Need    `json:"needs"`
 	GPUs     []GPU     `json:"gpus"`
 	Forward  []Forward `json:"forward_compat"`
-	// Unknown is what is missing of the artefact itself; while there is anything no host is admitted.
+	// Unknown lists what is unknown about the artefact itself. If it is not empty, no host is admitted.
 	Unknown []Missing `json:"unknown"`
 	// Diff is what changed since another artefact; null where none was given.
 	Diff *Diff `json:"diff"`

@@ -23,15 +23,15 @@ var (
 	tensorflowTag = lazyregexp.New(`^(\d+\.\d+\.\d+)-gpu(?:-jupyter)?$`)
 	// baseCUDA matches the tags of nvidia/cuda: "12.6.3-runtime-ubuntu24.04".
 	baseCUDA = lazyregexp.New(`^(\d+\.\d+(?:\.\d+)?)(?:-|$)`)
-	// OtherImage matches those for other accelerators, or for none.
+	// OtherImage matches images for other accelerators, or for none.
 	OtherImage = lazyregexp.New(`(?i)rocm|cpu|xpu|neuron|habana|openvino`)
 )
 
-// IsCUDAImage reports whether a name is that of the image that holds CUDA itself, in either registry that has it.
+// IsCUDAImage reports whether a name is that of NVIDIA's CUDA image, in either of its registries.
 func IsCUDAImage(name string) bool { return strings.TrimPrefix(name, "nvcr.io/") == CUDAImage }
 
-// FindImage returns the CUDA of a container's image: by its row in the table of images, else by its tag, else by the row of
-// what the tag names a release of. It returns the image's own row, too, or nil.
+// FindImage returns the CUDA of a container image: by its row in the table of images, otherwise by its tag, otherwise
+// by the row of the release that the tag names. It also returns the image's own row, or nil.
 func FindImage(t *tables.Tables, name, tag string) (Answer, *tables.Container) {
 	if row := imageRow(t, name, tag); row != nil {
 		return Exactly(row.CUDA, Image), row
@@ -52,8 +52,8 @@ func FindImage(t *tables.Tables, name, tag string) (Answer, *tables.Container) {
 	return Exactly(tensorflowCUDA(t, name, tag), Framework), nil
 }
 
-// imageRow returns the table's row of an image: of its tag, else of the release that the tag begins with. A tag that
-// names a CUDA or another accelerator besides is of another image than its release's.
+// imageRow returns the row of an image: that of its tag, otherwise that of the release at the start of the tag. A tag
+// that also names a CUDA or another accelerator belongs to another image than the release's.
 func imageRow(t *tables.Tables, name, tag string) *tables.Container {
 	release, rest, _ := strings.Cut(tag, "-")
 	if imageCUDA.MatchString(rest) || OtherImage.MatchString(rest) {
@@ -68,7 +68,7 @@ func imageRow(t *tables.Tables, name, tag string) *tables.Container {
 	return nil
 }
 
-// monthlyCUDA returns the CUDA of one of NVIDIA's images by the row of another image of its release.
+// monthlyCUDA returns the CUDA of an NVIDIA image from the row of another image of the same monthly release.
 func monthlyCUDA(t *tables.Tables, name, tag string) version.Number {
 	release := ngcTag.FindStringSubmatch(tag)
 	if release == nil || !strings.HasPrefix(name, "nvcr.io/nvidia/") {
@@ -82,7 +82,7 @@ func monthlyCUDA(t *tables.Tables, name, tag string) version.Number {
 	return version.Number{}
 }
 
-// tensorflowCUDA returns the CUDA of TensorFlow's own image for a GPU: that of its release.
+// tensorflowCUDA returns the CUDA of TensorFlow's own GPU image: that of its release.
 func tensorflowCUDA(t *tables.Tables, name, tag string) version.Number {
 	release := tensorflowTag.FindStringSubmatch(tag)
 	if release == nil || name != "tensorflow/tensorflow" {

@@ -8,10 +8,11 @@ import (
 	"cudacompat/internal/version"
 )
 
-// abiInName matches what a wheel's local version says of the C++ ABI: "cu12torch2.8cxx11abiTRUE".
+// abiInName matches the C++ ABI in a wheel's local version: "cu12torch2.8cxx11abiTRUE".
 var abiInName = lazyregexp.New(`(?i)cxx11abi(true|false)`)
 
-// abi compares the C++ ABI of libstdc++'s strings, which every function of torch that takes one bears in its name.
+// abi compares the C++ ABI of libstdc++'s strings. Every torch function with a string parameter has it in its symbol
+// name.
 func (x pair) abi() Answer {
 	a := Answer{Source: x.source()}
 	torch, how := TorchABI(x.t, x.torch.Release, x.torch.Platform, x.torch.CUDA.Device)
@@ -36,7 +37,7 @@ func (x pair) abi() Answer {
 	return a
 }
 
-// packageABI returns "true", "false", or both where a release has wheels of either, and how that is known.
+// packageABI returns "true" or "false", or both if a release has wheels of either kind, and the source of that.
 func (x pair) packageABI() (abi, how string) {
 	if m := abiInName.FindStringSubmatch(x.p.Release.Local); m != nil {
 		return strings.ToLower(m[1]), " (its name)"
@@ -44,7 +45,7 @@ func (x pair) packageABI() (abi, how string) {
 	if r := x.row(); r != nil && len(r.CXX11) > 0 {
 		return strings.Join(r.CXX11, " "), ""
 	}
-	// What was compiled for one torch has the ABI of that torch: the installer's index has one of a release, and
+	// A package compiled for one torch has that torch's ABI: the installer's index has one build of a release, and
 	// PyTorch's own indexes build the companions with their own.
 	asked, _ := x.asked()
 	local := x.p.Release.Local
@@ -72,8 +73,8 @@ func (x pair) packageABI() (abi, how string) {
 	return "", ""
 }
 
-// TorchABI returns the C++ ABI of one of PyTorch's own builds, "true" for the new one, and how that is known: the row
-// of a wheel that was read, else PyTorch's build scripts. Empty where neither tells.
+// TorchABI returns the C++ ABI of one of PyTorch's own builds, "true" for the new one, and its source: the row of a
+// wheel that was read, otherwise PyTorch's build scripts. It returns "" if neither says.
 func TorchABI(t *tables.Tables, r version.Release, platform, device string) (abi, how string) {
 	if !r.Number.Known() || !strings.HasPrefix(platform, "linux_") {
 		return "", ""
@@ -89,9 +90,10 @@ func TorchABI(t *tables.Tables, r version.Release, platform, device string) (abi
 	return abi, " (PyTorch's build scripts)"
 }
 
-// scriptedABI returns what PyTorch's build scripts say: on x86-64 the CPU and CUDA builds are old up to 2.6.0, except
-// cu126 of 2.6.0 and the builds that are called cxx11.abi; on aarch64 the CPU builds are new from 2.6.0 and the CUDA
-// builds always were; ROCm and XPU are new from 2.6.0; from 2.7 on all are. A nightly is not told by its number.
+// scriptedABI returns the ABI in PyTorch's build scripts. On x86-64 the CPU and CUDA builds have the old ABI up to
+// 2.6.0, except cu126 of 2.6.0 and the builds named cxx11.abi. On aarch64 the CPU builds have the new one from 2.6.0
+// on, and the CUDA builds always had it. ROCm and XPU have it from 2.6.0 on, and every build from 2.7 on. The number of
+// a nightly says nothing.
 func scriptedABI(r version.Release, platform, device string) string {
 	n := r.Number
 	since26 := n.AtLeastShort(2, 6)

@@ -8,8 +8,8 @@ import (
 	"cudacompat/matrix/internal/cudaof"
 )
 
-// cuda compares the CUDA of a package with torch's: majors, because the runtime's soname is the same within one
-// (libcudart.so.12), and minors of what compares them at import.
+// cuda compares the CUDA of a package with torch's. The major version decides, because the runtime's soname is the same
+// within one (libcudart.so.12). The minor version decides for packages that compare it at import.
 func (x pair) cuda() Answer {
 	have, torch := x.p.CUDA, x.torch.CUDA
 	a := Answer{Have: words(have), Want: words(torch), Source: x.source()}
@@ -46,8 +46,8 @@ func (x pair) cuda() Answer {
 	return a
 }
 
-// sameMinor returns the state of a package that compares the minor versions when it is imported. bitsandbytes has a
-// library for each, and uses the CPU where it has none for torch's.
+// sameMinor returns the state for a package that compares minor versions at import. bitsandbytes has a library for
+// each, and uses the CPU if it has none for torch's.
 func (x pair) sameMinor() State {
 	torch := x.torch.CUDA.CUDANumber
 	parts := func(v version.Number) int { return min(v.Parts(), torch.Parts(), 2) }
@@ -63,25 +63,24 @@ func (x pair) sameMinor() State {
 	return Differs
 }
 
-// bringsAll reports whether a package links and opens no CUDA library but those in its own wheel, and checks no CUDA
-// when it is imported, as PyTorch's companions do.
+// bringsAll reports whether a package links and opens only CUDA libraries in its own wheel, and does not compare CUDA
+// versions at import, as PyTorch's companions do.
 func (x pair) bringsAll() bool {
 	r := x.row()
 	return r != nil && r.Brings() && !x.checksCUDA()
 }
 
-// needsNone reports whether a package has no library that needs CUDA. Of PyTorch's companions that is a build for CPUs,
-// which lacks the operators for the GPU; torchcodec's decodes there all the same.
+// needsNone reports whether no library of a package needs CUDA. Such a companion of PyTorch is a CPU build without the
+// GPU operators. torchcodec's CPU build still decodes.
 func (x pair) needsNone() bool {
 	r := x.row()
 	return r != nil && slices.Contains(r.CUDA, "none") && len(r.CUDA) == 1 && !x.checksCUDA()
 }
 
-// checksCUDA reports whether a package compares its CUDA with torch's when it is imported; its build for CPUs lacks the
-// operators for the GPU.
+// checksCUDA reports whether a package compares its CUDA with torch's at import. Its CPU build lacks the GPU operators.
 func (x pair) checksCUDA() bool { return x.p.Name == "torchvision" || x.p.Name == "torchaudio" }
 
-// words returns a CUDA in a sentence.
+// words describes a CUDA, as part of a sentence.
 func words(a cudaof.Answer) string {
 	switch a.Device {
 	case "":
@@ -106,7 +105,7 @@ func words(a cudaof.Answer) string {
 	return "CUDA " + join(list)
 }
 
-// join returns a list in a sentence: "12.6 or 12.8", "11.7 to 12.8".
+// join formats a list for a sentence: "12.6 or 12.8", "11.7 to 12.8".
 func join(list []string) string {
 	slices.SortFunc(list, func(a, b string) int { return version.Of(a).Compare(version.Of(b)) })
 	switch len(list) {

@@ -15,7 +15,7 @@ import (
 	"cudacompat/matrix/internal/cudaof"
 )
 
-// Key is one of the things by which a package and a torch must agree.
+// Key is one property in which a package and a torch must agree.
 type Key int
 
 // The keys, in the order in which they are reported.
@@ -29,15 +29,15 @@ const (
 	keys // their number
 )
 
-// String returns the key in a sentence.
+// String names the key, as part of a sentence.
 func (k Key) String() string {
 	return [keys]string{"torch's release", "CUDA", "the C++ ABI", "Python", "the platform", "the machine code"}[k]
 }
 
-// State is what is known of one key.
+// State is the result for one key.
 type State int
 
-// The states. The zero State is Unknown, so that a key that nobody asks about is never called fine.
+// The states. The zero State is Unknown, so that a key which nobody checked never counts as good.
 const (
 	Unknown  State = iota // a fact is missing
 	Compared              // both sides are known, and agree
@@ -47,7 +47,7 @@ const (
 	Differs               // they disagree: the package does not load
 )
 
-// Answer is the answer of one key.
+// Answer is the result for one key, with its reason.
 type Answer struct {
 	State  State
 	Have   string   // what the package is for: "CUDA 13.2"
@@ -59,13 +59,13 @@ type Answer struct {
 // Fits reports whether the key was compared and agrees, or does not apply.
 func (a Answer) Fits() bool { return a.State == Compared || a.State == Exempt }
 
-// Result is the answer of every key.
+// Result contains the answer for every key.
 type Result [keys]Answer
 
-// Fits reports whether every key was compared or is exempt: only then may "fits torch" be printed.
+// Fits reports whether every key was compared or is exempt. Only then may "fits torch" be printed.
 func (r Result) Fits() bool { return r.State() == Compared }
 
-// State returns that of the whole pair: Compared where every key fits, else that of the worst key.
+// State returns the state of the whole pair: Compared if every key fits, otherwise that of the worst key.
 func (r Result) State() State {
 	k, found := r.Worst()
 	if !found {
@@ -77,7 +77,7 @@ func (r Result) State() State {
 // order ranks the states that are no fit, the worst last.
 var order = map[State]int{Doubtful: 1, Unknown: 2, Lesser: 3, Differs: 4}
 
-// Worst returns the key that decides: the first that differs, else the first with less, in doubt or unknown.
+// Worst returns the key that decides: the first that differs, otherwise the first with less, in doubt or unknown.
 func (r Result) Worst() (k Key, found bool) {
 	for i, a := range r {
 		if order[a.State] > 0 && (!found || order[a.State] > order[r[k].State]) {
@@ -87,7 +87,7 @@ func (r Result) Worst() (k Key, found bool) {
 	return k, found
 }
 
-// Torch is the torch that a package is beside.
+// Torch is the torch beside a package.
 type Torch struct {
 	Release  version.Release
 	CUDA     cudaof.Answer
@@ -95,7 +95,7 @@ type Torch struct {
 	Vendor   bool   // from source, conda or a vendor: the range of another package proves nothing
 }
 
-// Package is what is beside it.
+// Package is the package beside a torch.
 type Package struct {
 	Name     string
 	Release  version.Release
@@ -106,14 +106,15 @@ type Package struct {
 	Either   bool               // any of several rows may be it, and nothing tells which
 }
 
-// Target is the machine that both are for.
+// Target is the machine that both must run on.
 type Target struct {
 	Python string               // "3.12"; empty where it is not known
 	GPUs   []version.Capability // empty where there is none
 }
 
-// Of compares a package with a torch. Where several rows may be the package, the one that fits best counts, since all of
-// them must disagree; where nothing tells which it is and only some disagree, that is unknown.
+// Of compares a package with a torch. If several rows may describe the package, the one that fits best counts: a
+// difference is certain only if all of them differ. If nothing shows which row it is and only some differ, the result
+// is unknown.
 func Of(t *tables.Tables, torch Torch, p Package, target Target) Result {
 	if len(p.Rows) < 2 {
 		return of(t, torch, p, target)
@@ -145,7 +146,7 @@ func Of(t *tables.Tables, torch Torch, p Package, target Target) Result {
 	return best
 }
 
-// subject returns what a wheel is for by a key, in a sentence: "torch 2.6.0" and "CUDA 12.4".
+// subject describes what a wheel is for, by a key: "torch 2.6.0", "CUDA 12.4".
 func (k Key) subject(have string) string {
 	if k == Release {
 		return "torch " + have
@@ -153,7 +154,7 @@ func (k Key) subject(have string) string {
 	return have
 }
 
-// joinReleases lists every release of torch for which one of several wheels is.
+// joinReleases lists every torch release that one of several wheels is for.
 func joinReleases(all []Result) string {
 	var list []string
 	for _, r := range all {
@@ -172,8 +173,8 @@ func joinReleases(all []Result) string {
 // rank orders results, the best first.
 func rank(r Result) int { return order[r.State()] }
 
-// compare orders results by their worst key, and those that are equal in it by all of their keys: of two wheels without
-// code for the GPU, the one for this torch is the better.
+// compare orders results by their worst key, and then by all keys: of two wheels without code for the GPU, the one for
+// this torch is better.
 func compare(a, b Result) int {
 	sum := func(r Result) (n int) {
 		for _, key := range r {
@@ -198,7 +199,7 @@ type pair struct {
 	target Target
 }
 
-// row returns the package's row; nil where the tables have none.
+// row returns the package's row, or nil.
 func (x pair) row() *tables.Extension {
 	if len(x.p.Rows) == 0 {
 		return nil
@@ -209,7 +210,7 @@ func (x pair) row() *tables.Extension {
 // trait reports whether the package's release has a trait.
 func (x pair) trait(name string) bool { return x.t.Trait(name, x.p.Name, x.p.Release.Number) }
 
-// source returns where the row was read.
+// source returns the sources of the row.
 func (x pair) source() []string {
 	if r := x.row(); r != nil {
 		return r.Source
@@ -217,7 +218,7 @@ func (x pair) source() []string {
 	return nil
 }
 
-// pure reports whether a package has no library at all and is no engine that stands for the kernels which it brings.
+// pure reports whether a package has no library at all and is not an engine that stands for the kernels it brings.
 func (x pair) pure() bool {
 	r := x.row()
 	return r != nil && r.Pure() && !x.trait("pins-torch") && !x.trait("compiled")

@@ -9,8 +9,8 @@ import (
 	"cudacompat/internal/version"
 )
 
-// release compares the release of torch that a package is for. A package with undefined C++ symbols of torch is for
-// exactly one minor release; one without is stable, and its range alone counts.
+// release compares the torch release that a package is for. A package with undefined C++ symbols of torch is for
+// exactly one minor release. A package without them is stable, and only its range counts.
 func (x pair) release() Answer {
 	asked, source := x.asked()
 	a := Answer{Have: strings.Join(asked, " or "), Want: x.torch.Release.Number.String(), Source: source}
@@ -39,7 +39,7 @@ func (x pair) release() Answer {
 	return a
 }
 
-// asked returns the releases or the range of torch that a package is for, and where that was read.
+// asked returns the torch releases or range that a package is for, and the source.
 func (x pair) asked() (list, source []string) {
 	if _, torch := x.p.Release.Compiled(); torch.Known() {
 		return []string{torch.String()}, nil
@@ -58,14 +58,14 @@ func (x pair) asked() (list, source []string) {
 			least = torch
 		}
 	}
-	// A stable companion without a range loads with the torch that it came out with, and with later ones.
+	// A stable companion without a range loads with the torch it was released with, and with later ones.
 	if x.stable() && least.Known() {
 		list = []string{">=" + least.Short()}
 	}
 	return list, source
 }
 
-// companionOf returns the release of a companion in a torch's row.
+// companionOf returns a companion's release in a torch's row.
 func companionOf(r *tables.Torch, name string) string {
 	switch name {
 	case "torchvision":
@@ -84,7 +84,7 @@ func (x pair) releases() []string {
 	return list
 }
 
-// takes reports whether torch is among the releases, by its minor version, or in the range.
+// takes reports whether torch's minor version is among the releases, or torch is in the range.
 func (x pair) takes(asked []string) bool {
 	n := x.torch.Release.Number
 	return slices.ContainsFunc(asked, func(text string) bool {
@@ -92,7 +92,7 @@ func (x pair) takes(asked []string) bool {
 			return v.Short() == n.Short()
 		}
 		taken, err := version.ParseSpecifiers(text)
-		// A patch does not matter: the interface is that of the minor release.
+		// A patch does not matter: the interface belongs to the minor release.
 		return err != nil || slices.ContainsFunc([]string{n.String(), n.Short() + ".0", n.Short() + ".99"}, taken.Has)
 	})
 }
@@ -102,20 +102,20 @@ func exact(asked []string) bool {
 	return !slices.ContainsFunc(asked, func(text string) bool { return !exactly(text).Known() })
 }
 
-// exactly returns the one release that a row's text names, 2.9.0 of "2.9.0" and of "==2.9.0"; not known of a range.
+// exactly returns the release that a row's text names: 2.9.0 for "2.9.0" and for "==2.9.0". It is unknown for a range.
 func exactly(text string) version.Number { return version.Of(strings.TrimPrefix(text, "==")) }
 
-// unless returns the state of a release that is or is not the one that is asked for.
+// unless returns the state for a torch that is, or is not, the release that the package asks for.
 func (x pair) unless(taken bool) State {
 	switch {
-	// What a stable package needs of one torch, later ones have too, whatever its metadata pins.
+	// Later releases of torch provide what a stable package needs of an earlier one, whatever its metadata pins.
 	case taken, x.stable() && !x.olderThanAsked() && exact(x.releases()):
 		return Compared
-	// The C functions that a stable package needs came with a release of torch, and older ones do not have them.
+	// The C functions that a stable package needs were added in a torch release, and older ones lack them.
 	case x.stable() && x.olderThanAsked():
 		return Differs
-	// Some releases load beside the next torch: torchcodec 0.7.0, of torch 2.8, lacks no symbol of torch 2.9.0, and 0.1.0
-	// lacks nine. Triton fails only where torch compiles.
+	// Some releases load beside the next torch: torchcodec 0.7.0, for torch 2.8, misses no symbol of torch 2.9.0, and
+	// 0.1.0 misses nine. Triton fails only when torch compiles.
 	case x.p.Name == "triton", x.p.Name == "torchaudio", x.p.Name == "torchcodec":
 		return Doubtful
 	}
@@ -129,8 +129,9 @@ func (x pair) olderThanAsked() bool {
 	})
 }
 
-// insideRange returns the state of a package that is compiled for one torch and whose metadata lets in more: those of
-// one minor version are it; of an open range it is the oldest, the one of its day.
+// insideRange returns the state of a package that was compiled for one torch and whose metadata allows a range. If all
+// releases of the range have one minor version, that is the one. For an open range it is the oldest, which was current
+// at the time.
 func (x pair) insideRange(asked []string) (State, string) {
 	n := x.torch.Release.Number
 	only := func(text string) bool {
@@ -158,8 +159,7 @@ func (x pair) stable() bool {
 	return x.trait("stable-abi")
 }
 
-// compilesHere reports whether there is no wheel of a package: it is compiled where it is installed, or when it is
-// first used.
+// compilesHere reports whether a package has no wheel and is compiled during installation or at first use.
 func (x pair) compilesHere() bool {
 	if x.trait("compiled-when-used") {
 		return true

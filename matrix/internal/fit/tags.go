@@ -9,10 +9,10 @@ import (
 	"cudacompat/internal/version"
 )
 
-// Tags are the three tags of a wheel's name (PEP 425), each as it is written: "cp312-cp312-manylinux_2_28_x86_64".
+// Tags are the three tags in a wheel's name (PEP 425), as written: "cp312-cp312-manylinux_2_28_x86_64".
 type Tags struct{ Python, ABI, Platform string }
 
-// TagsOf returns the tags in a wheel's file name, nil where it is no wheel's.
+// TagsOf returns the tags in a wheel's file name, or nil if it is not a wheel's.
 func TagsOf(wheel string) *Tags {
 	parts := strings.Split(strings.TrimSuffix(wheel, ".whl"), "-")
 	if len(parts) < 5 {
@@ -22,8 +22,8 @@ func TagsOf(wheel string) *Tags {
 	return &Tags{parts[0], parts[1], parts[2]}
 }
 
-// python compares the Python of a wheel that a file names. Of another package the installer chooses the wheel, and what
-// is installed the interpreter imports or not.
+// python compares the Python of a wheel that a file names. For any other package the installer chooses the wheel, and
+// for an installed one the interpreter decides at import.
 func (x pair) python() Answer {
 	a := Answer{Want: "Python " + x.target.Python}
 	switch {
@@ -42,8 +42,8 @@ func (x pair) python() Answer {
 // pythonTag matches "cp312", "py3", "py39".
 var pythonTag = lazyregexp.New(`^(cp|py)(\d)(\d*)$`)
 
-// takesPython reports whether pip takes a wheel for a Python, "3.12" or "3.13t". A tag without an ABI is a floor, as is
-// one of the stable ABI.
+// takesPython reports whether pip accepts a wheel for a Python, "3.12" or "3.13t". A tag without an ABI is a minimum,
+// and so is one with the stable ABI.
 func (g Tags) takesPython(python string) bool {
 	threads := strings.HasSuffix(python, "t")
 	want := version.Of(strings.TrimSuffix(python, "t"))

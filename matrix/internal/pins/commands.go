@@ -10,8 +10,8 @@ import (
 	"cudacompat/matrix/pin"
 )
 
-// Interpreter returns the environment's own, through which pip cannot miss it; empty for one that no path tells, or
-// whose path nobody should paste into a shell.
+// Interpreter returns the path of the environment's own Python, so that pip changes the right environment. It returns
+// "" if the path is unknown or unsafe to paste into a shell.
 func Interpreter(e *model.Environment) string {
 	switch {
 	case e.Environment == nil || e.Path == "" || PartOfFile.MatchString(e.Path) ||
@@ -25,10 +25,11 @@ func Interpreter(e *model.Environment) string {
 	return pin.File(e.Path + "/bin/python")
 }
 
-// PartOfFile matches what stands for a path where a file names several sets of packages, which are nowhere yet.
+// PartOfFile matches the label that replaces a path if a file names several sets of packages that are not installed
+// yet.
 var PartOfFile = lazyregexp.New(`^(?:extra|group|environment|Python) [^/]+$`)
 
-// Place returns the environment for an installer: a bare pip installs into whichever environment is active.
+// Place returns the environment for an installer. Without it, pip would install into whichever environment is active.
 func Place(e *model.Environment) pin.Place {
 	python := Interpreter(e)
 	if python == "" {
@@ -43,5 +44,5 @@ func Place(e *model.Environment) pin.Place {
 // Install returns the commands that change the environment.
 func Install(e *model.Environment, i pin.Install) map[string]string { return i.Commands(Place(e)) }
 
-// InstallStep returns the one of them for a step: pip's where there is one.
+// InstallStep returns the command for a step: pip's, if there is one.
 func InstallStep(e *model.Environment, i pin.Install) pin.Step { return pin.Run(i.Step(Place(e))) }

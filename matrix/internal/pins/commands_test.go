@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCommandsNameTheirEnvironment: what is copied from a report installs where the finding was made, and no path can
-// put words into a shell.
+// TestCommandsNameTheirEnvironment checks that a command copied from a report installs into the environment of the
+// finding, and that no path can inject words into a shell.
 func TestCommandsNameTheirEnvironment(t *testing.T) {
 	const pip, uv = "pip uninstall -y a && pip install b", "uv pip uninstall a && uv pip install b"
 	for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestCommandsNameTheirEnvironment(t *testing.T) {
 	}
 }
 
-// An installer leaves a release alone that is there, so a pin of what is broken writes its files again.
+// An installer skips a release that is installed, so the pin of a broken one must rewrite its files.
 func TestPinOfTheSameReleaseWritesItAgain(t *testing.T) {
 	env := model.NewEnvironment(tables.Embedded(), &facts.Environment{})
 	for installed, want := range map[string]bool{"2.9.0+cu130": true, "2.8.0+cu128": false} {

@@ -13,8 +13,8 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// Compat returns the cuda-compat package that would lift this driver to a CUDA: the lowest one, where every GPU is a
-// data-centre one and NVIDIA lists the driver's branch. Where it is installed, steps say how the loader comes to take it.
+// Compat returns the lowest cuda-compat package that provides a CUDA on this driver. Every GPU must be a data-centre
+// one, and NVIDIA must list the driver's branch. If it is installed, the steps say how to make the loader take it.
 func Compat(m *model.Machine, cuda version.Number) (pins []verdict.Pin, steps []pin.Step) {
 	if m.Policy.NoPins {
 		return nil, nil
@@ -37,8 +37,8 @@ func Compat(m *model.Machine, cuda version.Number) (pins []verdict.Pin, steps []
 		Why: why + "; forward compatibility, which data-centre GPUs support", Commands: commands}}, nil
 }
 
-// compatCommands install a cuda-compat package and have the loader take it, on this machine or in the image that a
-// Dockerfile makes; none on a system for which NVIDIA has no packages.
+// compatCommands returns the commands that install a cuda-compat package and make the loader take it, on this machine
+// or in the image of a Dockerfile. It returns none for a system without NVIDIA packages.
 func compatCommands(m *model.Machine, row *tables.Forward) map[string]string {
 	library := "LD_LIBRARY_PATH=" + model.PutFirst("/usr/local/cuda-"+row.CUDA.Short()+"/compat")
 	if m.Dockerfile() {
@@ -62,7 +62,7 @@ func compatCommands(m *model.Machine, row *tables.Forward) map[string]string {
 
 const from = "  # needs NVIDIA's repository"
 
-// imageCommands returns the instructions of a Dockerfile; the images that begin with NVIDIA's have its repository.
+// imageCommands returns the instructions for a Dockerfile. Images based on NVIDIA's already have its repository.
 func imageCommands(m *model.Machine, name, env string) map[string]string {
 	base := m.Facts.Environments[0].Requested[0]
 	where := from + " in the image"
@@ -75,5 +75,5 @@ func imageCommands(m *model.Machine, name, env string) map[string]string {
 	return map[string]string{"apt": "RUN apt-get update && apt-get install -y " + name + where, "env": env}
 }
 
-// redHatImage matches the images whose packages dnf installs; the tags of nvidia/cuda name their system.
+// redHatImage matches images that install packages with dnf. The tags of nvidia/cuda name their system.
 var redHatImage = lazyregexp.New(`(?i)\bubi\d|rocky|alma|centos|rhel|fedora|amazonlinux|oraclelinux`)

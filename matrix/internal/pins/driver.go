@@ -10,9 +10,9 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// DriverPins returns the smallest driver change that would do: the newest release of the lowest branch that is still
-// maintained, drives every GPU here, and reaches the floor of the CUDA (when one is given). Empty when there is none,
-// or when a driver cannot be chosen here.
+// DriverPins returns the smallest sufficient driver change: the newest release of the lowest maintained branch that
+// supports every GPU here and meets the minimum for cuda, if given. It returns nil if there is none, or if a driver
+// cannot be chosen here.
 func DriverPins(m *model.Machine, cuda version.Number) []verdict.Pin {
 	if m.WindowsNumbers() || m.Jetson() || m.Policy.NoPins {
 		return nil
@@ -28,13 +28,13 @@ func DriverPins(m *model.Machine, cuda version.Number) []verdict.Pin {
 	return []verdict.Pin{DriverPin(m, *branch, why)}
 }
 
-// DriverPin returns the newest driver of a branch, installed on the machine that was read.
+// DriverPin returns the newest driver of a branch, as installed on the machine that was read.
 func DriverPin(m *model.Machine, b tables.Branch, why string) verdict.Pin {
 	if m.Policy.NoPins {
 		return verdict.Pin{Package: "driver", Version: b.Newest.String(), Why: why}
 	}
 	p := verdict.Pin{Package: "driver", Version: b.Newest.String(), Why: why, Commands: driverCommands(m, b), Steps: driverSteps(m, b)}
-	// A tree at rest boots anyway, and who builds it must not be rebooted.
+	// An image at rest boots anyway, and the machine that builds it must not be rebooted.
 	if s := HostSystem(m); s.Family != "" && m.Here() {
 		for tool, command := range p.Commands {
 			p.Commands[tool] = pin.Sequence(command, s.AsRoot("reboot"))
@@ -43,7 +43,7 @@ func DriverPin(m *model.Machine, b tables.Branch, why string) verdict.Pin {
 	return p
 }
 
-// Reboot returns what a driver change costs here.
+// Reboot says what a driver change costs here.
 func Reboot(m *model.Machine) string {
 	if m.Dockerfile() || m.Facts.System.Container != "" && m.Target.Instance == "" {
 		return "on the host; needs a reboot"
@@ -51,9 +51,9 @@ func Reboot(m *model.Machine) string {
 	return "needs a reboot"
 }
 
-// DriverBranch chooses the branch: among those that drive every GPU here and reach what is asked for, the lowest that
-// is not past its end of life, else the highest. A new-feature branch without a date of its own ends when the next one
-// starts, so it is not taken for maintained.
+// DriverBranch chooses a branch among those that support every GPU here and everything requested: the lowest that is
+// not past its end of life, otherwise the highest. A new-feature branch without an end date ends when the next branch
+// starts, so it does not count as maintained.
 func DriverBranch(m *model.Machine, reaches func(*tables.Branch) bool) *tables.Branch {
 	branches := tables.Rows[tables.Branch](m.Tables)
 	var last *tables.Branch
@@ -75,7 +75,8 @@ func maintained(m *model.Machine, b *tables.Branch) bool {
 	return b.EndOfLife == "" && b.Type != "NFB" || b.EndOfLife > m.Today()
 }
 
-// whyBranch says why a set takes a branch: it is the lowest that serves, or one past its end of life if no other serves.
+// whyBranch says why a set takes a branch: it is the lowest that works, or one past its end of life because no other
+// works.
 func whyBranch(m *model.Machine, b *tables.Branch) string {
 	if !maintained(m, b) {
 		return "branch " + b.Branch + " is past its end of life, and no maintained branch runs it"
@@ -91,7 +92,7 @@ func describeNewest(m *model.Machine, b *tables.Branch) string {
 	return "on the newest maintained driver branch that supports the GPU"
 }
 
-// BranchFits reports whether a branch drives every GPU here.
+// BranchFits reports whether a branch supports every GPU here.
 func BranchFits(m *model.Machine, b *tables.Branch) bool {
 	for _, g := range m.Present {
 		if g.Chip == nil {
@@ -108,7 +109,7 @@ func BranchFits(m *model.Machine, b *tables.Branch) bool {
 	return true
 }
 
-// reaches reports whether a branch reaches the floor of a CUDA, where one is asked for.
+// reaches reports whether a branch meets the minimum for a CUDA, if one is given.
 func reaches(m *model.Machine, b *tables.Branch, cuda version.Number) bool {
 	if !cuda.Known() {
 		return true
@@ -120,8 +121,8 @@ func reaches(m *model.Machine, b *tables.Branch, cuda version.Number) bool {
 	return b.CUDA.Known() && !b.CUDA.LessShort(cuda)
 }
 
-// openModule says which kernel module fits: open where a GPU needs it or the branch has no other, else proprietary
-// where a GPU cannot use it; both fit in between, and then open is NVIDIA's default since branch 560.
+// openModule reports which kernel module to install: open if a GPU needs it or the branch has no other, proprietary if
+// a GPU cannot use the open one. If both work it is open, NVIDIA's default since branch 560.
 func openModule(m *model.Machine, b tables.Branch) bool {
 	for _, g := range m.Present {
 		if g.Chip != nil && g.Chip.OpenModule == "required" {

@@ -10,9 +10,9 @@ import (
 	"cudacompat/matrix/pin"
 )
 
-// driverCommands returns the installation of a branch by the package manager of the system that was read. Where no
-// system is known, or a container's is, which is not its host's, they are for the two that most have. The module's
-// flavour follows the GPUs: Blackwell needs the open one, what is older than Turing cannot use it.
+// driverCommands returns the commands that install a branch with the package manager of the system that was read. If
+// the system is unknown, or is a container's and so not the host's, it returns those of the two most common ones. The
+// flavour of the module follows the GPUs: Blackwell needs the open one, and a GPU older than Turing cannot use it.
 func driverCommands(m *model.Machine, b tables.Branch) map[string]string {
 	commands := map[string]string{}
 	if m.PartOfGPU() { // no package manager has that driver
@@ -31,7 +31,7 @@ func driverCommands(m *model.Machine, b tables.Branch) map[string]string {
 	return commands
 }
 
-// driverSteps returns the ways to a branch that no package manager has.
+// driverSteps returns the ways to install a branch that no package manager has.
 func driverSteps(m *model.Machine, b tables.Branch) []pin.Step {
 	if m.PartOfGPU() {
 		return []pin.Step{pin.Say(fmt.Sprintf("install the GRID driver of branch %s from AWS's bucket ec2-linux-nvidia-drivers: a fraction of a GPU works with no other driver", b.Branch)), pin.Say("launch from an AMI that has it").Instead()}
@@ -42,16 +42,16 @@ func driverSteps(m *model.Machine, b tables.Branch) []pin.Step {
 	return []pin.Step{pin.Say(fmt.Sprintf("launch from an AMI with driver %s or a newer one of branch %s (the AWS Deep Learning AMI release notes name each AMI's driver)", b.Newest, b.Branch)).Instead()}
 }
 
-// ec2Type tells EC2's instance types, "g5.xlarge", from those of other clouds.
+// ec2Type matches EC2 instance types such as "g5.xlarge", unlike those of other clouds.
 var ec2Type = lazyregexp.New(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
 
-// toEC2 reports whether the machine that is meant is an instance of EC2.
+// toEC2 reports whether the target is an EC2 instance.
 func toEC2(m *model.Machine) bool { return m.OnEC2() || ec2Type.MatchString(m.Target.Instance) }
 
-// releaseNumber is the first number of PRETTY_NAME: "24.04" of "Ubuntu 24.04.3 LTS".
+// releaseNumber matches the first number of PRETTY_NAME: "24.04" in "Ubuntu 24.04.3 LTS".
 var releaseNumber = lazyregexp.New(`\b\d+(\.\d+)?`)
 
-// System returns the operating system that was read, as commands are written for it.
+// System returns the operating system that was read, in the form that commands need.
 func System(m *model.Machine) pin.System {
 	s := m.Facts.System
 	kernel, _ := m.BootKernel()
@@ -78,7 +78,7 @@ func System(m *model.Machine) pin.System {
 	return d
 }
 
-// HostSystem returns the system whose kernel loads the driver: none is known in a container.
+// HostSystem returns the system whose kernel loads the driver. In a container it is unknown.
 func HostSystem(m *model.Machine) pin.System {
 	if m.Facts.System.Container != "" {
 		return pin.System{Arch: System(m).Arch}
@@ -86,7 +86,7 @@ func HostSystem(m *model.Machine) pin.System {
 	return System(m)
 }
 
-// OnHost returns a command for the machine's own system; from a container it cannot be given, and is words.
+// OnHost returns a command for the machine's own system. In a container it cannot run there, so OnHost returns words.
 func OnHost(m *model.Machine, command string) pin.Step {
 	if m.Facts.System.Container != "" {
 		return pin.Say("on the host: `" + command + "`")

@@ -9,8 +9,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// TestDriverCommands: each system's own command, with the repository that has the package; a container's system is not
-// its host's.
+// TestDriverCommands checks each system's own command with the repository that has the package, and that a container's
+// system is not taken for its host's.
 func TestDriverCommands(t *testing.T) {
 	const (
 		ubuntu  = "sudo apt-get update && sudo apt-get install -y nvidia-driver-580-server-open"

@@ -10,8 +10,8 @@ import (
 	"cudacompat/matrix/pin"
 )
 
-// endsOf lists what ends on a machine: its driver's branch, the branches that drive its GPUs, and a framework's releases
-// that are made for them.
+// endsOf lists what ends on a machine: its driver's branch, the branches that support its GPUs, and the framework's
+// releases for them.
 func endsOf(m *model.Machine, framework string) []pin.End {
 	list := []pin.End{}
 	if len(m.GPUs) == 0 {
@@ -34,7 +34,7 @@ func DriverEnd(t *tables.Tables, driver version.Number) (pin.End, bool) {
 	return pin.End{}, false
 }
 
-// GPUEnds lists what ends for the first GPU that something ends for, whatever the driver.
+// GPUEnds lists what ends for the first affected GPU, whatever the driver.
 func GPUEnds(m *model.Machine, framework string) []pin.End {
 	list := []pin.End{}
 	for _, g := range m.GPUs {

@@ -14,9 +14,9 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// EnginesIn returns the engines of an environment, packages each release of which asks for one PyTorch, or for few:
-// they undo a pin of PyTorch alone, or do not load with it. What others bring along, as vLLM brought xFormers and
-// SGLang brings sglang-kernel, is one only where there is no other.
+// EnginesIn returns the engines of an environment: packages whose releases each require one PyTorch, or few. They undo
+// a pin that changes only PyTorch, or fail to load with it. A package that an engine brings, as vLLM brought xFormers
+// and SGLang brings sglang-kernel, counts only if there is no engine.
 func EnginesIn(m *model.Machine, e *model.Environment) []*model.Installed {
 	var own, brought []*model.Installed
 	for _, name := range m.Tables.WithTrait("pins-torch") {
@@ -36,7 +36,7 @@ func EnginesIn(m *model.Machine, e *model.Environment) []*model.Installed {
 	return own
 }
 
-// EngineRows returns the releases of an engine that the package index has for this platform, oldest first.
+// EngineRows returns the engine releases on the package index for this platform, oldest first.
 func EngineRows(m *model.Machine, name string) []tables.Extension {
 	if m.Platform != "linux_x86_64" { // the rows are read from these wheels
 		return nil
@@ -50,8 +50,8 @@ func EngineRows(m *model.Machine, name string) []tables.Extension {
 	return rows
 }
 
-// pinEngines returns what to install where engines share the environment with PyTorch, or ask for it: releases that go
-// together, of which the installer's own index has all. Of the torch rows the nearest comes first.
+// pinEngines returns what to install if engines share the environment with PyTorch or require it: releases that fit,
+// all from the installer's own index. The nearest torch comes first.
 func pinEngines(m *model.Machine, b *model.Build, list []*model.Installed, candidates []model.Row) []verdict.Pin {
 	for _, r := range candidates {
 		if set := EngineSet(m, b, list, r); set != nil {
@@ -61,7 +61,7 @@ func pinEngines(m *model.Machine, b *model.Build, list []*model.Installed, candi
 	return nil
 }
 
-// EngineSet returns a release of every engine for one torch; nil where one has none.
+// EngineSet returns a release of every engine for one torch, or nil if an engine has none.
 func EngineSet(m *model.Machine, b *model.Build, list []*model.Installed, r model.Row) []pin.Package {
 	release, _ := version.ParseRelease(r.Release)
 	if r.Variant != m.DefaultVariant("torch", release) {
@@ -78,7 +78,7 @@ func EngineSet(m *model.Machine, b *model.Build, list []*model.Installed, r mode
 	return set
 }
 
-// engineFor returns the engine's own release where it takes a torch, else the newest that does.
+// engineFor returns the engine's own release if it accepts a torch, otherwise the newest that does.
 func engineFor(m *model.Machine, p *model.Installed, r model.Row, python string) *tables.Extension {
 	rows := slices.DeleteFunc(EngineRows(m, p.Name), func(e tables.Extension) bool {
 		return !takesTorch(m, e, r) || m.Tables.CompiledForOlder(&e) || python != "" && !takesPython(e, python) || !loadsWheel(m, e) ||
@@ -93,24 +93,25 @@ func engineFor(m *model.Machine, p *model.Installed, r model.Row, python string)
 	return &rows[len(rows)-1]
 }
 
-// supports reports whether an engine's project supports one of the GPUs here, as far as it says.
+// supports reports whether an engine's project supports one of the GPUs here, or does not say.
 func supports(m *model.Machine, e tables.Extension) bool {
 	least, _ := m.Tables.LeastCapability(e.Package, version.Of(e.Release))
 	return !least.Known() || len(m.GPUs) == 0 ||
 		slices.ContainsFunc(m.GPUs, func(g model.GPU) bool { return !g.Capability.Known() || g.Capability.AtLeast(least) })
 }
 
-// wheelGlibc matches the least glibc in a wheel's name: "vllm-0.19.1-cp38-abi3-manylinux_2_31_x86_64.whl".
+// wheelGlibc matches the minimum glibc in a wheel's name: "vllm-0.19.1-cp38-abi3-manylinux_2_31_x86_64.whl".
 var wheelGlibc = lazyregexp.New(`-manylinux_(\d+)_(\d+)_x86_64`)
 
-// loadsWheel reports whether the C library here is new enough for a release's wheel, by the wheel's name in its source.
+// loadsWheel reports whether the C library here is new enough for a release's wheel, judging by the wheel's name in its
+// source.
 func loadsWheel(m *model.Machine, e tables.Extension) bool {
 	f := wheelGlibc.FindStringSubmatch(strings.Join(e.Source, " "))
 	return f == nil || !m.Libc.Known() || !m.Libc.Less(version.Of(f[1]+"."+f[2]))
 }
 
-// takesTorch reports whether a release fits a torch, as package fit compares them. What asks for one patch of torch takes no
-// other: an installer would replace it.
+// takesTorch reports whether a release fits a torch, as package fit compares them. A release that requires one patch of
+// torch accepts no other, because an installer would replace it.
 func takesTorch(m *model.Machine, e tables.Extension, r model.Row) bool {
 	asks := func(text string) bool {
 		exact := model.Exactly(text)
@@ -119,7 +120,7 @@ func takesTorch(m *model.Machine, e tables.Extension, r model.Row) bool {
 	return slices.ContainsFunc(e.Torch, asks) && loadsBeside(m, e, r)
 }
 
-// takesPython reports whether there is a wheel of a release for a Python, "3.12".
+// takesPython reports whether a release has a wheel for a Python, "3.12".
 func takesPython(e tables.Extension, python string) bool {
 	return len(e.Python) == 0 || slices.ContainsFunc(e.Python, func(text string) bool {
 		if version.Of(text).Known() {
@@ -130,8 +131,8 @@ func takesPython(e tables.Extension, python string) bool {
 	})
 }
 
-// EnginePin writes the commands. PyTorch is named beside the engine, and the companions that are there: pip leaves what
-// is installed as long as nothing forbids it.
+// EnginePin returns the commands for an engine. They also name PyTorch and the installed companions, because pip keeps
+// whatever is installed as long as nothing forbids it.
 func EnginePin(m *model.Machine, b *model.Build, r model.Row, set []pin.Package) verdict.Pin {
 	why := fmt.Sprintf("%s %s is built for torch %s; keeps the driver", set[0].Package, set[0].Version, r.Release)
 	list := append(slices.Clone(set), pin.Package{Package: "torch", Version: r.Release})
@@ -144,8 +145,8 @@ func EnginePin(m *model.Machine, b *model.Build, r model.Row, set []pin.Package)
 		Commands: Commands(b, r.CUDA, list, "", sameButFamily(b, r, list)...)}
 }
 
-// sameButFamily returns the installed packages of a list that are of the very releases, for another CUDA family: pip
-// takes 2.9.0+cu130 for torch==2.9.0 and would leave it.
+// sameButFamily returns the packages of a list that are installed in the same release for another CUDA major version.
+// pip accepts 2.9.0+cu130 for torch==2.9.0 and would keep it.
 func sameButFamily(b *model.Build, r model.Row, list []pin.Package) []string {
 	var names []string
 	for _, p := range list {
@@ -164,14 +165,14 @@ func sameButFamily(b *model.Build, r model.Row, list []pin.Package) []string {
 	return names
 }
 
-// asFramework returns the torch that an engine alone in a file brings.
+// asFramework returns the torch that an engine brings if a file names only the engine.
 func asFramework(b *model.Build) *model.Build {
 	torch := &model.Build{Build: &facts.Build{Name: "torch", Version: b.Named.Torch}, Env: b.Env, Interpreter: b.Interpreter}
 	torch.Release, _ = version.ParseRelease(b.Named.Torch)
 	return torch
 }
 
-// enginePins returns what to install instead of an engine that a file names; steps say that there is nothing.
+// enginePins returns what to install instead of an engine that a file names. If there is nothing, the steps say so.
 func enginePins(m *model.Machine, b *model.Build) (pins []verdict.Pin, steps []pin.Step) {
 	own := []*model.Installed{model.NewInstalled(&facts.Package{Name: b.Name, Version: b.Version})}
 	torch := asFramework(b)
@@ -186,7 +187,7 @@ func noEngine(m *model.Machine, name string) string {
 		pin.Quoted(m.DriverWords()), pin.Quoted(gpuWords(m)))
 }
 
-// Beside returns the packages of an environment, those that a file only names too: they have no path.
+// Beside returns the packages of an environment, including those that a file only names, which have no path.
 func Beside(e *model.Environment) []*model.Installed {
 	var list []*model.Installed
 	for i := range e.Packages {

@@ -13,13 +13,13 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// IsEngine reports whether a package is an engine for which there are sets to choose from: each release asks for one
-// PyTorch, or for few, and nothing else brings it.
+// IsEngine reports whether a package is an engine for which there are sets: each release requires one PyTorch, or few,
+// and no other package brings it.
 func IsEngine(t *tables.Tables, name string) bool {
 	return t.Trait("pins-torch", name, version.Number{}) && !t.Trait("brought-by-engine", name, version.Number{})
 }
 
-// Engine works out the sets for one engine on one machine, whatever its driver.
+// Engine computes the sets for one engine on one machine, for any driver.
 type Engine struct {
 	tables  *tables.Tables
 	facts   facts.Facts
@@ -29,14 +29,14 @@ type Engine struct {
 	asked   map[string]engineSet // by branch
 }
 
-// NewEngine returns the sets for one engine on the machine of the facts, with a target laid over it.
+// NewEngine returns the sets for one engine on the machine of the facts, with a target over it.
 func NewEngine(t *tables.Tables, f facts.Facts, target model.Target, want pin.Want, refuses Refuses) *Engine {
 	f.Complete()
 	return &Engine{tables: t, facts: f, target: target, want: []pin.Want{want}, refuses: refuses, asked: map[string]engineSet{}}
 }
 
-// On works the sets out for one driver, the target's or another one: the newest release that runs on it, the newest of all
-// on the lowest maintained branch, and that on the newest branch.
+// On computes the sets for one driver, the target's or another: the newest release that runs on it, the newest of all
+// on the lowest maintained branch that runs it, and that release on the newest branch.
 func (e *Engine) On(driver string) pin.Sets {
 	target := e.target
 	target.Driver = driver
@@ -55,14 +55,14 @@ func (e *Engine) On(driver string) pin.Sets {
 	return s.sets
 }
 
-// engineSets are the sets for an engine and a driver in the making.
+// engineSets collects the sets for an engine and a driver.
 type engineSets struct {
 	*Engine
 	m    *model.Machine
 	sets pin.Sets
 }
 
-// engineSet is the set for one driver; none says why there is none.
+// engineSet is the set for one driver. none says why there is none.
 type engineSet struct {
 	pin.Set
 	none *pin.None
@@ -94,7 +94,8 @@ func (e *engineSets) keep(kept engineSet) {
 	e.sets.Sets = append(e.sets.Sets, kept.Set)
 }
 
-// fromIndex names the project's own index of a set, if it has one: "; from https://wheels.vllm.ai/0.30.0/cu129".
+// fromIndex names the project's own index of a set, such as "; from https://wheels.vllm.ai/0.30.0/cu129", or returns
+// "".
 func fromIndex(s pin.Set) string {
 	if own, _, several := strings.Cut(s.Extra, " "); several {
 		return "; from " + own
@@ -108,7 +109,7 @@ func (e *engineSets) missing(c pin.Choice, none *pin.None) {
 	e.sets.Missing = append(e.sets.Missing, n)
 }
 
-// noWheel says of every choice that the engine has no wheel for this platform.
+// noWheel reports for every choice that the engine has no wheel for this platform.
 func (e *engineSets) noWheel() {
 	none := &pin.None{Why: "the tables have no wheel of " + e.want[0].Package + " for " + e.m.Platform + "; " + inWSL, Source: []string{}}
 	for _, c := range []pin.Choice{pin.KeepDriver, pin.SmallestDriver, pin.Newest} {
@@ -142,12 +143,12 @@ func (e *engineSets) best() (*tables.Branch, engineSet) {
 	return top, e.branch(top)
 }
 
-// lowestBranch returns the lowest maintained branch on which the set is as new as the best one; top if there is no other.
+// lowestBranch returns the lowest maintained branch whose set is as new as the best one, otherwise top.
 func (e *engineSets) lowestBranch(top *tables.Branch, best engineSet) *tables.Branch {
 	return cmp.Or(DriverBranch(e.m, func(b *tables.Branch) bool { return maintained(e.m, b) && e.branch(b).sameAs(best) }), top)
 }
 
-// sameAs reports whether two sets have the same release of what was asked for.
+// sameAs reports whether two sets have the same release of the requested package.
 func (s engineSet) sameAs(other engineSet) bool {
 	return s.none == nil && s.Packages[0].Version == other.Packages[0].Version
 }

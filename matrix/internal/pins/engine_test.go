@@ -11,7 +11,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// onX86 returns a machine of which nothing but its architecture is known.
+// onX86 returns a machine of which only the architecture is known.
 func onX86() *model.Machine {
 	var f facts.Facts
 	f.System.Arch = "x86_64"
@@ -19,7 +19,7 @@ func onX86() *model.Machine {
 	return model.NewMachine(tables.Embedded(), &f, model.Target{}, verdict.Policy{})
 }
 
-// TestEnginesIn: what an engine brought along is one only where there is no engine.
+// TestEnginesIn checks that a package which an engine brings counts only without the engine.
 func TestEnginesIn(t *testing.T) {
 	m := onX86()
 	for packages, want := range map[string]string{"vllm-0.8.5 xformers-0.0.29": "vllm", "xformers-0.0.29": "xformers", "requests-2.0": ""} {
@@ -38,7 +38,7 @@ func TestEnginesIn(t *testing.T) {
 	}
 }
 
-// TestCompanionFor: torchaudio 2.11.0 was built for CUDA up to 13.0, and not for 13.2, which came after it.
+// TestCompanionFor checks that torchaudio 2.11.0, built for CUDA up to 13.0, is not offered for 13.2, which came later.
 func TestCompanionFor(t *testing.T) {
 	for _, c := range []struct{ name, release, variant, want string }{
 		{"torchaudio", "2.11.0", "cu130", "2.11.0+cu130"},

@@ -8,7 +8,7 @@ import (
 	"cudacompat/matrix/pin"
 )
 
-// imageSteps names the newest image of CUDA that the driver runs.
+// imageSteps names the newest CUDA image that the driver runs.
 func imageSteps(m *model.Machine) []pin.Step {
 	var newest version.Number
 	for _, c := range tables.Rows[tables.Container](m.Tables) {

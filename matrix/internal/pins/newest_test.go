@@ -11,7 +11,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// TestNewestNamesTheFault wants a newer release that is left out to be named.
+// TestNewestNamesTheFault checks that a set names the newer release that it leaves out.
 func TestNewestNamesTheFault(t *testing.T) {
 	sets := Pins(tables.Embedded(), facts.Facts{}, model.Target{GPUs: []string{"RTX 4090"}, Driver: "550.90.07"}, pin.Wanted{Framework: "tensorflow"})
 	i := slices.IndexFunc(sets.Sets, func(s pin.Set) bool { return s.Choice == pin.Newest })
@@ -20,7 +20,7 @@ func TestNewestNamesTheFault(t *testing.T) {
 	}
 }
 
-// TestNoTritonOnWindows wants no set with a wheel that does not exist.
+// TestNoTritonOnWindows checks that no set contains a wheel that does not exist.
 func TestNoTritonOnWindows(t *testing.T) {
 	sets := PinsWanted(tables.Embedded(), facts.Facts{System: facts.System{OS: facts.Windows}}, model.Target{GPUs: []string{"RTX 4090"}, Driver: "581.57"},
 		[]pin.Want{{Package: "triton"}}, func(pin.Set, model.Target) string { return "" })

@@ -17,7 +17,7 @@ func Covers(m *model.Machine, e tables.Extension) bool {
 	})
 }
 
-// SameProject reports whether two names are of one project: CuPy has a name for every CUDA.
+// SameProject reports whether two names belong to one project: CuPy has a name for every CUDA.
 func SameProject(a, b string) bool {
 	return a == b || strings.HasPrefix(a, "cupy-cuda") && strings.HasPrefix(b, "cupy-cuda")
 }

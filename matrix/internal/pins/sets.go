@@ -25,7 +25,7 @@ func PackagePin(e *model.Environment, name, version string) []verdict.Pin {
 		Commands: Install(e, pin.Install{Packages: []string{spec}, NoDeps: true})}}
 }
 
-// localOf adds the row's variant to a companion's version, as PyTorch's index has it; Triton serves every variant.
+// localOf adds the row's variant to a companion's version, as on PyTorch's index. Triton has no variants.
 func localOf(p pin.Package, r model.Row) pin.Package {
 	if p.Package == "triton" {
 		return p
@@ -33,7 +33,7 @@ func localOf(p pin.Package, r model.Row) pin.Package {
 	return pin.Package{Package: p.Package, Version: p.Version + "+" + r.Variant}
 }
 
-// Pins works out the sets for the machine of the facts with a target laid over it. Every set passes Check.
+// Pins computes the sets for the machine of the facts with a target over it. Every set passes Check.
 func Pins(t *tables.Tables, f facts.Facts, target model.Target, want pin.Wanted) pin.Sets {
 	f.Complete()
 	m := model.NewMachine(t, &f, target, verdict.Policy{})
@@ -55,7 +55,7 @@ func Pins(t *tables.Tables, f facts.Facts, target model.Target, want pin.Wanted)
 	return sets
 }
 
-// wantedBuild stands for what is to be installed, in the environment that counts.
+// wantedBuild returns a build that stands for what will be installed, in the environment that counts.
 func wantedBuild(m *model.Machine, want pin.Wanted) *model.Build {
 	b := &model.Build{Build: &facts.Build{Name: want.Framework, Version: want.Release},
 		Env: model.NewEnvironment(m.Tables, &facts.Environment{})}
@@ -80,7 +80,7 @@ func pinTarget(m *model.Machine, b *model.Build, want pin.Wanted) pin.Target {
 	return t
 }
 
-// keepDriver returns what runs on the driver that is there, nearest to what was asked for.
+// keepDriver returns the release nearest to the wanted one that runs on the present driver.
 func keepDriver(m *model.Machine, b *model.Build) (pin.Set, string) {
 	switch {
 	case !m.DriverTold():
@@ -96,8 +96,8 @@ func keepDriver(m *model.Machine, b *model.Build) (pin.Set, string) {
 	return set(m, b, candidates[0], nil, withRelease(m, b, candidates[0], "runs on "+m.DriverWords())), ""
 }
 
-// forwardCompat returns a newer release than keepDriver has, on the driver that is there with a cuda-compat package
-// beside it. It is empty where there is none: most GPUs and drivers have no such package.
+// forwardCompat returns a newer release than keepDriver's that runs on the present driver with a cuda-compat package.
+// It is empty for most GPUs and drivers, which have no such package.
 func forwardCompat(m *model.Machine, b *model.Build) (pin.Set, string) {
 	if b.Release.Number.Known() || !m.Driver().Version.Known() || !drives(m, m.Driver().Version) || !liftable(m) {
 		return pin.Set{}, ""
@@ -125,12 +125,12 @@ func forwardCompat(m *model.Machine, b *model.Build) (pin.Set, string) {
 	return s, ""
 }
 
-// liftable reports whether some cuda-compat package takes the driver that is there.
+// liftable reports whether a cuda-compat package exists for the present driver.
 func liftable(m *model.Machine) bool {
 	return slices.ContainsFunc(tables.Rows[tables.Forward](m.Tables), func(f tables.Forward) bool { return m.CompatPackage(f.CUDA) != nil })
 }
 
-// smallestDriver returns the release nearest to what was asked for, in the variant that needs the lowest driver.
+// smallestDriver returns the release nearest to the wanted one, in the variant that needs the lowest driver.
 func smallestDriver(m *model.Machine, b *model.Build) (pin.Set, string) {
 	candidates, why := onSomeDriver(m, b)
 	if why != "" {
@@ -146,8 +146,8 @@ func smallestDriver(m *model.Machine, b *model.Build) (pin.Set, string) {
 	return pin.Set{}, "no driver branch in the tables supports " + gpuWords(m) + " and runs " + frameworkNames[b.Name]
 }
 
-// onLowestDriver returns the variant of one release that needs the least: no other driver at all, else the lowest
-// branch that is still maintained; of variants that need the same the one of the newest CUDA.
+// onLowestDriver returns the variant of one release that needs the smallest change: no other driver, otherwise the
+// lowest maintained branch. Of equal variants it takes the one for the newest CUDA.
 func onLowestDriver(m *model.Machine, b *model.Build, variants []model.Row) (pin.Set, bool) {
 	if kept := slices.DeleteFunc(slices.Clone(variants), func(r model.Row) bool { return !driverServes(m, r) }); len(kept) > 0 {
 		rankRows(m, b, kept)
@@ -177,7 +177,7 @@ func onLowestDriver(m *model.Machine, b *model.Build, variants []model.Row) (pin
 	return set(m, b, chosen, best, withRelease(m, b, chosen, whyBranch(m, best))), true
 }
 
-// newest returns the newest release in the variant of the newest CUDA, on the newest production or long-term branch.
+// newest returns the newest release, in the variant for the newest CUDA, on the newest production or long-term branch.
 func newest(m *model.Machine, b *model.Build) (pin.Set, string) {
 	candidates, why := onSomeDriver(m, b)
 	if why != "" {
@@ -203,7 +203,7 @@ func newest(m *model.Machine, b *model.Build) (pin.Set, string) {
 	return pin.Set{}, "no driver branch in the tables supports " + gpuWords(m) + " and runs " + frameworkNames[b.Name]
 }
 
-// newestWords names the release of a row as the newest one, and a newer one that is left out because it is known to fail.
+// newestWords names the newest release, and a newer one that is left out because it is known to fail.
 func newestWords(m *model.Machine, b *model.Build, r model.Row) string {
 	words := "the newest release of " + b.Name
 	last := r
@@ -218,7 +218,7 @@ func newestWords(m *model.Machine, b *model.Build, r model.Row) string {
 	return words
 }
 
-// onSomeDriver returns the rows that would run here if the driver were another one; why says that there are none.
+// onSomeDriver returns the rows that would run here with another driver. If there are none, why says so.
 func onSomeDriver(m *model.Machine, b *model.Build) (list []model.Row, why string) {
 	key := model.MemoKey{Framework: b.Name, Python: version.ShortPython(b.Interpreter), Release: "on some driver"}
 	list = m.Memo.Rows(key, func() []model.Row {
@@ -230,17 +230,17 @@ func onSomeDriver(m *model.Machine, b *model.Build) (list []model.Row, why strin
 	return slices.Clone(list), ""
 }
 
-// driverServes reports whether the driver that is there runs a row and drives the GPUs.
+// driverServes reports whether the present driver runs a row and supports the GPUs.
 func driverServes(m *model.Machine, r model.Row) bool {
 	return m.Driver().Version.Known() && drives(m, m.Driver().Version) && m.Reached(r.CUDA) && compiles(m, r)
 }
 
-// drives reports whether a driver knows every GPU here, and still does.
+// drives reports whether a driver supports every GPU here: it is neither too old nor too new.
 func drives(m *model.Machine, driver version.Number) bool {
 	return !slices.ContainsFunc(m.GPUs, func(g model.GPU) bool { return driver.Known() && !m.DrivenBy(g, driver) })
 }
 
-// branchFor returns the lowest maintained branch that runs a row; nil where a driver cannot be chosen.
+// branchFor returns the lowest maintained branch that runs a row, or nil if a driver cannot be chosen.
 func branchFor(m *model.Machine, r model.Row) *tables.Branch {
 	if m.WindowsNumbers() || m.Jetson() {
 		return nil
@@ -248,7 +248,8 @@ func branchFor(m *model.Machine, r model.Row) *tables.Branch {
 	return DriverBranch(m, func(b *tables.Branch) bool { return onBranch(m, b, r) })
 }
 
-// newestBranch returns the newest production or long-term branch that runs a row, or else the newest of all.
+// newestBranch returns the newest production or long-term branch that runs a row, otherwise the newest branch of any
+// kind.
 func newestBranch(m *model.Machine, r model.Row) *tables.Branch {
 	if m.WindowsNumbers() || m.Jetson() {
 		return nil
@@ -265,7 +266,7 @@ func newestBranch(m *model.Machine, r model.Row) *tables.Branch {
 	return found
 }
 
-// set writes one set down.
+// set returns the set for one row.
 func set(m *model.Machine, b *model.Build, r model.Row, branch *tables.Branch, why string) pin.Set {
 	s := pin.Set{Packages: []pin.Package{r.Requirement()}, Steps: []pin.Step{}, Why: why, Lacks: []string{}, Source: slices.Clone(r.Source)}
 	for _, c := range r.Companions {
@@ -284,7 +285,7 @@ func set(m *model.Machine, b *model.Build, r model.Row, branch *tables.Branch, w
 	return s
 }
 
-// withDriver adds the driver that a set needs, and the ways to it.
+// withDriver adds the driver that a set needs, and how to install it.
 func withDriver(m *model.Machine, s *pin.Set, branch *tables.Branch) {
 	s.Driver, s.Commands = branch.Newest.String(), maps.Clone(s.Commands)
 	for tool, command := range driverCommands(m, *branch) {
@@ -297,7 +298,7 @@ func withDriver(m *model.Machine, s *pin.Set, branch *tables.Branch) {
 	s.Source = append(s.Source, branch.Source...)
 }
 
-// withRelease says where the set's release is another one than was asked for: 2.16.2 is one of 2.16.
+// withRelease mentions that the set's release differs from the requested one. 2.16.2 does not differ from 2.16.
 func withRelease(m *model.Machine, b *model.Build, r model.Row, why string) string {
 	if asked := b.Release.Number; asked.Known() && version.Of(r.Release).Compare(asked) != 0 &&
 		!strings.HasPrefix(r.Release, asked.String()+".") {
@@ -307,8 +308,8 @@ func withRelease(m *model.Machine, b *model.Build, r model.Row, why string) stri
 	return why
 }
 
-// CompanionFor returns a companion in the row's variant; false where there is none: torchaudio 2.11.0 was not built for
-// variants that came after it.
+// CompanionFor returns a companion in the row's variant, or false if there is none: torchaudio 2.11.0 was not built for
+// later variants.
 func CompanionFor(m *model.Machine, c pin.Package, r model.Row) (pin.Package, bool) {
 	if c.Package == "torchaudio" && c.Version != "" {
 		built := m.Tables.Torch(c.Version, r.Platform)
@@ -319,8 +320,8 @@ func CompanionFor(m *model.Machine, c pin.Package, r model.Row) (pin.Package, bo
 	return localOf(c, r), c.Version != ""
 }
 
-// runfile returns the driver's own installer, for systems without packages of it. It has both kernel modules from 515
-// on.
+// runfile returns the step for NVIDIA's own installer, for systems without driver packages. It has both kernel modules
+// from 515 on.
 func runfile(m *model.Machine, b tables.Branch) string {
 	arch := "x86_64"
 	if m.Platform == "linux_aarch64" {

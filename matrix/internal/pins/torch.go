@@ -1,5 +1,5 @@
-// Package pins works out what to install on a machine: the release of a framework, its companions and engines, the
-// driver, each with the commands that this system and environment take.
+// Package pins computes what to install on a machine: the release of a framework, its companions and engines, and the
+// driver, each with the commands for this system and environment.
 package pins
 
 import (
@@ -14,11 +14,12 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// TorchIndex returns PyTorch's own package index of one variant.
+// TorchIndex returns PyTorch's own package index for a variant.
 func TorchIndex(variant string) string { return "https://download.pytorch.org/whl/" + variant }
 
 // ForBuild says what to install instead of a build that does not run here: the same framework in a variant that runs on
-// this driver, these GPUs and this Python, else the nearest release. steps say why there is none, or what else helps.
+// this driver, these GPUs and this Python, otherwise the nearest release. If there is none, steps say why, or what else
+// helps.
 func ForBuild(m *model.Machine, b *model.Build) (pins []verdict.Pin, steps []pin.Step) {
 	if m.Policy.NoPins {
 		return nil, nil
@@ -41,11 +42,11 @@ func ForBuild(m *model.Machine, b *model.Build) (pins []verdict.Pin, steps []pin
 	return pins, steps
 }
 
-// frameworkPins picks what to install instead: of the same release the variants that run here, those nearest to the
-// driver's own CUDA first; else the one of the nearest release.
+// frameworkPins picks what to install instead: the variants of the same release that run here, those nearest to the
+// driver's own CUDA first, otherwise one of the nearest release.
 func frameworkPins(m *model.Machine, b *model.Build) []verdict.Pin { return Among(m, b, Ranked(m, b)) }
 
-// Among picks from some rows, the nearest first.
+// Among picks from the given rows, nearest first.
 func Among(m *model.Machine, b *model.Build, candidates []model.Row) []verdict.Pin {
 	if list := EnginesIn(m, b.Env); b.Name == "torch" && len(list) > 0 {
 		return pinEngines(m, b, list, candidates)
@@ -61,8 +62,8 @@ func Among(m *model.Machine, b *model.Build, candidates []model.Row) []verdict.P
 	return pins
 }
 
-// runnable returns the rows of the build's framework that this machine can run; where some of them also compile for its
-// GPUs at run time, only those.
+// runnable returns the rows of the build's framework that this machine can run. If some of them also compile for its
+// GPUs at run time, it returns only those.
 func runnable(m *model.Machine, b *model.Build) []model.Row {
 	key := model.MemoKey{Framework: b.Name, Python: version.ShortPython(b.Interpreter)}
 	return slices.Clone(m.Memo.Rows(key, func() []model.Row {
@@ -74,7 +75,7 @@ func runnable(m *model.Machine, b *model.Build) []model.Row {
 	}))
 }
 
-// Ranked returns the runnable rows, the nearest to the build's release first.
+// Ranked returns the runnable rows, nearest to the build's release first.
 func Ranked(m *model.Machine, b *model.Build) []model.Row {
 	if m.Policy.NoPins {
 		return nil
@@ -90,7 +91,7 @@ func Ranked(m *model.Machine, b *model.Build) []model.Row {
 	})
 }
 
-// runs asks of a row what Check would ask of it once it is installed; a driver that is not known rules nothing out.
+// runs checks a row as Check would after its installation. An unknown driver excludes nothing.
 func runs(m *model.Machine, b *model.Build, r model.Row) bool {
 	return fits(m, b, r) && (!m.DriverTold() || m.Reached(r.CUDA)) && hasCode(m, r) && compiles(m, r)
 }
@@ -106,8 +107,8 @@ func targetsWithout(m *model.Machine, r model.Row) []string {
 	return names
 }
 
-// whyRow says what a row costs: what its CUDA asks of the driver, nothing more than what is there where that is known,
-// and which of the other targets it does not serve.
+// whyRow says what a row costs: the driver that its CUDA needs, if the present one is too old or unknown, and the other
+// targets that it does not support.
 func whyRow(m *model.Machine, r model.Row) string {
 	why := "keeps the driver"
 	if !m.DriverTold() {
@@ -120,15 +121,14 @@ func whyRow(m *model.Machine, r model.Row) string {
 	return why
 }
 
-// fits reports whether the environment takes the row's wheels: its Python, its C library, and that they are worth
-// taking.
+// fits reports whether the environment accepts the row's wheels, by Python and C library, and no advisory speaks
+// against them.
 func fits(m *model.Machine, b *model.Build, r model.Row) bool {
 	python := version.ShortPython(b.Interpreter)
 	return (python == "" || slices.Contains(r.Python, python)) && hasGlibc(m, r) && !faulty(m, b, r)
 }
 
-// faulty reports whether an advisory speaks of the release itself, whatever the machine: of such a release there is no
-// pin.
+// faulty reports whether an advisory concerns the release itself on every machine. Such a release is never pinned.
 func faulty(m *model.Machine, b *model.Build, r model.Row) bool {
 	speaks := func(c tables.Clause) bool {
 		switch c.Name {
@@ -145,14 +145,15 @@ func faulty(m *model.Machine, b *model.Build, r model.Row) bool {
 	})
 }
 
-// hasGlibc reports whether the C library loads a row's wheels: no manylinux wheel loads with musl, and a C library that
-// is not known rules nothing out.
+// hasGlibc reports whether the C library loads a row's wheels. No manylinux wheel loads with musl. An unknown C library
+// excludes nothing.
 func hasGlibc(m *model.Machine, r model.Row) bool {
 	return m.Facts.System.Libc != "musl" && !(m.Libc.Known() && m.Libc.Less(r.Glibc))
 }
 
-// hasCode reports whether a row serves every known GPU on some driver: it has machine code for the GPU, each of its parts
-// has machine code or PTX, and so has its cuDNN. (torch 2.4 and newer still carry code for a K80; their cuDNN 9 does not.)
+// hasCode reports whether a row supports every known GPU on some driver: the row has machine code for the GPU, each of
+// its parts has machine code or PTX, and so has its cuDNN. (torch 2.4 and newer still have code for a K80, but their
+// cuDNN 9 does not.)
 func hasCode(m *model.Machine, r model.Row) bool {
 	least := m.Tables.CuDNNLeast(r.CuDNN)
 	for _, g := range m.Kinds {
@@ -182,8 +183,8 @@ func onBranch(m *model.Machine, b *tables.Branch, r model.Row) bool {
 	return reaches(m, b, r.CUDA) && (len(r.Parts()) == 0 || compiles(m.On(b.Newest), r))
 }
 
-// rankRows sorts by nearness: first what a file's range allows, then of the release, then what serves the other targets,
-// then of the CUDA to the driver's own.
+// rankRows sorts rows: first by what a file's range allows, then by nearness to the release, by the other targets that
+// they support, and by the distance between their CUDA and the driver's.
 func rankRows(m *model.Machine, b *model.Build, list []model.Row) {
 	releases := Releases(m, b.Name)
 	wanted, exact := slices.BinarySearchFunc(releases, b.Release.Number, version.Number.Compare)
@@ -219,7 +220,7 @@ func rankRows(m *model.Machine, b *model.Build, list []model.Row) {
 	}
 }
 
-// rank is a row with what it costs, each the less the better.
+// rank is a row with its costs. Less is better.
 type rank struct {
 	row      model.Row
 	outside  int // 1: the file's range does not take it
@@ -228,18 +229,19 @@ type rank struct {
 	cuda     int // as cudaDistance has it
 }
 
-// compare puts the better of two rows first; of two that cost as much, the newer.
+// compare puts the better of two rows first. If they cost the same, it puts the newer first.
 func (r rank) compare(o rank) int {
 	return cmp.Or(r.outside-o.outside, r.distance-o.distance, r.unserved-o.unserved, o.row.Number.Compare(r.row.Number), r.cuda-o.cuda)
 }
 
-// cudaDistance returns how far a CUDA is from the driver's own, in minor versions; ten make a family.
+// cudaDistance returns the distance between a CUDA and the driver's own, in minor versions. A major version counts as
+// ten.
 func cudaDistance(m *model.Machine, cuda version.Number) int {
 	d := (cuda.Major()-m.Driver().CUDA.Major())*10 + cuda.Minor() - m.Driver().CUDA.Minor()
 	return max(d, -d)
 }
 
-// Releases returns every release of a framework's table once, oldest first.
+// Releases returns the releases in a framework's table without duplicates, oldest first.
 func Releases(m *model.Machine, framework string) []version.Number {
 	list, ok := m.Released[framework]
 	if ok {
@@ -254,7 +256,7 @@ func Releases(m *model.Machine, framework string) []version.Number {
 	return list
 }
 
-// frameworkPin writes the commands. Companions that are installed come along, or they would break.
+// frameworkPin returns the commands for a row. They also change the installed companions, which would break otherwise.
 func frameworkPin(m *model.Machine, b *model.Build, r model.Row) verdict.Pin {
 	list := []pin.Package{r.Requirement()}
 	for _, c := range r.Companions {
@@ -267,7 +269,7 @@ func frameworkPin(m *model.Machine, b *model.Build, r model.Row) verdict.Pin {
 		Commands: installCommands(b, r, list)}
 }
 
-// installCommands returns pip's and uv's words for a list of packages of one row's variant.
+// installCommands returns the commands of pip and uv for a list of packages in one row's variant.
 func installCommands(b *model.Build, r model.Row, list []pin.Package) map[string]string {
 	index := ""
 	if r.Framework == "torch" {
@@ -276,19 +278,20 @@ func installCommands(b *model.Build, r model.Row, list []pin.Package) map[string
 	return Commands(b, r.CUDA, list, index, b.Env.FrameworkTwins(b.Name)...)
 }
 
-// Commands install a list of packages for one CUDA, after the wheels that own the same files for another are gone.
+// Commands returns the commands that install a list of packages for one CUDA, after removing the wheels for another
+// CUDA that own the same files.
 func Commands(b *model.Build, cuda version.Number, list []pin.Package, index string, drop ...string) map[string]string {
 	install := pin.Install{Remove: append(otherFamily(b, cuda), drop...), Index: index}
 	for _, p := range list {
 		install.Packages = append(install.Packages, p.Spec())
-		// What is there already is left alone, unless an installer is told to write it again.
+		// An installer skips a package that is installed, unless told to reinstall it.
 		install.Again = install.Again || b.Path != "" && p.Package == b.Name && p.Version == b.Version
 	}
 	return Install(b.Place(), install)
 }
 
-// otherFamily returns the installed wheels that own the same files as those of the new CUDA family: left in place, they
-// would take the new files with them when they are removed.
+// otherFamily returns the installed wheels that own the same files as those for the new CUDA major version. Removing
+// them later would remove the new files.
 func otherFamily(b *model.Build, cuda version.Number) []string {
 	var list []string
 	for _, s := range b.Env.SharedFiles() {
@@ -301,7 +304,7 @@ func otherFamily(b *model.Build, cuda version.Number) []string {
 	return list
 }
 
-// frameworkNames are the frameworks' own names.
+// frameworkNames maps a framework's package to its proper name.
 var frameworkNames = map[string]string{"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
 
 // whyNone names the first condition that no row of the build's framework meets.
@@ -331,7 +334,7 @@ func whyNone(m *model.Machine, b *model.Build) string {
 	return why
 }
 
-// gpuWords returns the GPUs for a sentence, each kind once.
+// gpuWords names the GPUs without duplicates, as part of a sentence.
 func gpuWords(m *model.Machine) string {
 	if len(m.GPUs) == 0 {
 		return "no GPU"

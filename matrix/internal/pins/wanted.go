@@ -17,15 +17,15 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Refuses says why the check of a machine does not let a set pass; empty where it does.
+// Refuses says why the check of a machine rejects a set, or returns "" if it accepts it.
 type Refuses func(pin.Set, model.Target) string
 
-// maxChecked bounds the sets that are given to the check: the rows have mostly decided before.
+// maxChecked limits how many sets are checked. Usually the rows have decided before that.
 const maxChecked = 64
 
-// PinsWanted picks one set of releases that has everything that is wanted, among the rows of the tables, the newest
-// framework first: the first set that the check does not refuse. Where there is none, Missing says which of the wishes
-// and of the machine's properties exclude each other.
+// PinsWanted picks one set of releases from the tables that contains everything in wants, the newest framework first.
+// It takes the first set that the check accepts. If there is none, Missing says which wishes and properties of the
+// machine exclude each other.
 func PinsWanted(t *tables.Tables, f facts.Facts, target model.Target, wants []pin.Want, refuses Refuses) pin.Sets {
 	f.Complete()
 	m := model.NewMachine(t, &f, target, verdict.Policy{})
@@ -35,7 +35,7 @@ func PinsWanted(t *tables.Tables, f facts.Facts, target model.Target, wants []pi
 	}
 	sets.Ends = endsOf(m, wants[0].Package)
 	if !m.Driver().Version.Known() && !m.Windows() && !m.Jetson() {
-		// There is no driver to keep: the set names the one that it needs.
+		// There is no driver to keep, so the set names the one that it needs.
 		e := engineSets{Engine: &Engine{want: wants, refuses: refuses, asked: map[string]engineSet{}}, m: m, sets: sets}
 		e.lowest(pin.Together)
 		return e.sets
@@ -49,7 +49,7 @@ func PinsWanted(t *tables.Tables, f facts.Facts, target model.Target, wants []pi
 	return sets
 }
 
-// emptySets returns the sets for some wants, before there is one.
+// emptySets returns the answer for some wants before any set is known.
 func emptySets(m *model.Machine, wants []pin.Want) pin.Sets {
 	b := wantedBuild(m, pin.Wanted{})
 	sets := pin.Sets{Schema: pin.Schema, Target: pinTarget(m, b, pin.Wanted{}), Sets: []pin.Set{}, Missing: []pin.None{}, Ends: []pin.End{}}
@@ -59,7 +59,7 @@ func emptySets(m *model.Machine, wants []pin.Want) pin.Sets {
 	return sets
 }
 
-// together picks the set that has everything that is wanted on the machine's driver, or says why there is none.
+// together picks the set with everything that is wanted on the machine's driver, or says why there is none.
 func together(m *model.Machine, wants []pin.Want, refuses Refuses) (pin.Set, *pin.None) {
 	none := func(why string, source []string) (pin.Set, *pin.None) {
 		return pin.Set{}, &pin.None{Choice: pin.Together, Why: why, Source: verdict.OrEmpty(source)}
@@ -96,7 +96,7 @@ func together(m *model.Machine, wants []pin.Want, refuses Refuses) (pin.Set, *pi
 	return none(w.conflict())
 }
 
-// noWheelHere says of a wanted package that it has no wheel for this platform; empty where each may have one.
+// noWheelHere names a wanted package that has no wheel for this platform, or returns "".
 func noWheelHere(m *model.Machine, wants []pin.Want) string {
 	if m.Windows() && slices.ContainsFunc(wants, func(w pin.Want) bool { return w.Package == "triton" }) {
 		return "triton has no wheel for Windows; triton-windows is its build there, and " + inWSL
@@ -104,8 +104,7 @@ func noWheelHere(m *model.Machine, wants []pin.Want) string {
 	return ""
 }
 
-// targetOf returns the machine as a target, for the check of a set: what the set is for, and not what else is wrong
-// there.
+// targetOf returns the machine as a target for the check of a set, so that only what concerns the set is checked.
 func targetOf(m *model.Machine, b *model.Build) model.Target {
 	t := model.Target{Instance: m.Target.Instance, Driver: m.Driver().Version.String(), Python: b.Interpreter}
 	if t.Instance == "" {
@@ -117,7 +116,7 @@ func targetOf(m *model.Machine, b *model.Build) model.Target {
 	return t
 }
 
-// gpuNamed returns a GPU as --gpu takes it.
+// gpuNamed returns a GPU in the form of --gpu.
 func gpuNamed(target model.Target, g model.GPU) string {
 	if g.Chip != nil && g.Name != "" {
 		return g.Name
@@ -125,7 +124,7 @@ func gpuNamed(target model.Target, g model.GPU) string {
 	return g.Capability.String()
 }
 
-// property is what of a machine excludes a row, one bit each.
+// property is a property of the machine that excludes a row. Each has one bit.
 type property uint
 
 const (
@@ -137,18 +136,18 @@ const (
 
 var properties = []property{byDriver, byGPU, byPython, byGlibc}
 
-// wishes are what one set is to have.
+// wishes collects the packages that one set must contain.
 type wishes struct {
 	m    *model.Machine
 	b    *model.Build // stands for what is to be installed, in the environment that counts
 	list []*wish
 	rows map[string][]framework // by the framework's name
-	// defaults are the variants that the installer's own index has, by the release of PyTorch.
+	// defaults maps a PyTorch release to its variant on the installer's own index.
 	defaults map[string]string
 	pythons  map[string]bool // whether the Python is one of a row's
 }
 
-// framework is a row of a framework's, and what of the machine excludes it.
+// framework is the row of a framework, with the properties of the machine that exclude it.
 type framework struct {
 	model.Row
 	not property
@@ -173,7 +172,7 @@ type option struct {
 	source []string
 }
 
-// combination is a row of every framework that the wishes need.
+// combination has one row for every framework that the wishes need.
 type combination []framework
 
 func wishesOf(m *model.Machine, wants []pin.Want) *wishes {
@@ -203,16 +202,17 @@ func (w *wishes) all() []int {
 	return list
 }
 
-// HasPackage reports whether the tables know anything of a package.
+// HasPackage reports whether the tables know a package.
 func HasPackage(t *tables.Tables, name string) bool {
 	return slices.Contains(model.Frameworks(), name) || t.Trait("companion", name, version.Number{}) || name == "triton" ||
 		len(tables.RowsOf[tables.Extension](t, name)) > 0 || len(tables.RowsOf[tables.Package](t, name)) > 0
 }
 
-// IsSpecifier reports whether a text is a range of a Python package's releases, ">=2.8,<2.10"; an empty one is all.
+// IsSpecifier reports whether a text is a range of a Python package's releases, ">=2.8,<2.10". The empty text allows
+// all releases.
 func IsSpecifier(text string) bool { _, err := version.ParseSpecifiers(text); return err == nil }
 
-// PackageNames returns those of which the tables know something.
+// PackageNames returns the names of all packages that the tables know.
 func PackageNames(t *tables.Tables) []string {
 	names := slices.Concat(model.Frameworks(), t.WithTrait("companion"), []string{"triton"})
 	for _, e := range tables.Rows[tables.Extension](t) {
@@ -224,8 +224,7 @@ func PackageNames(t *tables.Tables) []string {
 	return names
 }
 
-// frameworkFor returns the framework that a package is or runs in; empty for one that uses CUDA by itself, or not at
-// all.
+// frameworkFor returns the framework that a package is or runs in, or "" if it uses CUDA by itself or not at all.
 func frameworkFor(m *model.Machine, name string) string {
 	if slices.Contains(model.Frameworks(), name) {
 		return name
@@ -244,8 +243,8 @@ func frameworkFor(m *model.Machine, name string) string {
 	return ""
 }
 
-// releasesOf returns the rows that a wish allows and that can be installed as they are: from the package index, or from
-// the releases of the project. all counts those that the tables have.
+// releasesOf returns the rows that a wish allows and that can be installed directly: from the package index, or from
+// the project's releases. all is the number of its rows in the tables.
 func releasesOf(m *model.Machine, w *wish) (list []tables.Extension, all int) {
 	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.Tables, w.Package)) {
 		all++
@@ -258,8 +257,8 @@ func releasesOf(m *model.Machine, w *wish) (list []tables.Extension, all int) {
 	return list, all
 }
 
-// installable reports whether a release can be installed as it is, and is for something that is known: an engine for a
-// torch. What the index has as a source is, where its row says for what; of flash-attn's, nothing does.
+// installable reports whether a release can be installed directly and the tables know what it is for, such as the torch
+// of an engine. A source on the index counts if its row says what it is for. For flash-attn's sources nothing does.
 func installable(m *model.Machine, e tables.Extension) bool {
 	switch {
 	case !e.IsFor(m.Platform):
@@ -272,14 +271,14 @@ func installable(m *model.Machine, e tables.Extension) bool {
 	return e.Variant == "pypi" || OnReleases(e) || e.Index() != ""
 }
 
-// CompareReleases compares releases with their post-releases.
+// CompareReleases compares releases, including post-releases.
 func CompareReleases(a, b string) int {
 	number := func(text string) version.Number { return version.Of(strings.ReplaceAll(text, ".post", ".")) }
 	return number(a).Compare(number(b))
 }
 
-// OnReleases reports whether a wheel of a row is on the page of its project's releases, under the name that the
-// project's setup.py gives it: its code is listed there too.
+// OnReleases reports whether a wheel of a row is on its project's release page, under the name that the project's
+// setup.py gives it.
 func OnReleases(e tables.Extension) bool {
 	return len(e.CXX11) > 0 && len(e.SASS) > 0 && slices.ContainsFunc(e.Source, func(s string) bool { return releasePage.MatchString(s) })
 }
@@ -287,7 +286,7 @@ func OnReleases(e tables.Extension) bool {
 // releasePage matches the source of such a row, at a tag.
 var releasePage = lazyregexp.New(`^https://github\.com/([\w.-]+/[\w.-]+)/blob/(v[\w.]+)/setup\.py$`)
 
-// frameworks returns those that some of the wishes need.
+// frameworks returns the frameworks that some of the wishes need.
 func (w *wishes) frameworks(some []int) []string {
 	var names []string
 	for _, name := range model.Frameworks() {
@@ -298,8 +297,8 @@ func (w *wishes) frameworks(some []int) []string {
 	return names
 }
 
-// rowsOf returns the rows of a framework that the wishes leave, the newest first, and of one release the one that the
-// installer's own index has.
+// rowsOf returns the rows of a framework that the wishes allow, newest first. Of one release it puts the row on the
+// installer's own index first.
 func (w *wishes) rowsOf(name string) []framework {
 	m := w.m
 	var list []framework
@@ -347,7 +346,8 @@ func (w *wishes) isDefault(r model.Row) bool {
 	return r.Variant == variant
 }
 
-// combinations returns rows of some frameworks that can share an environment; one that is empty where none is needed.
+// combinations returns the rows of frameworks that can share an environment. If no framework is needed, it returns one
+// empty combination.
 func (w *wishes) combinations(names []string) []combination {
 	list := []combination{nil}
 	for _, name := range names {
@@ -364,8 +364,8 @@ func (w *wishes) combinations(names []string) []combination {
 	return list
 }
 
-// shareLibraries reports whether two frameworks can be installed together: of one CUDA family, and, where one asks for
-// a range of cuDNN or NCCL and the other brings one, that this is in it.
+// shareLibraries reports whether two frameworks can be installed together: they have one CUDA major version, and the
+// cuDNN and NCCL that one brings are in the range that the other requires.
 func shareLibraries(a, b model.Row) bool {
 	if a.CUDA.Major() != b.CUDA.Major() {
 		return false
@@ -381,7 +381,7 @@ func shareLibraries(a, b model.Row) bool {
 	return true
 }
 
-// pick returns the newest release of every wish in a combination; false where one has none.
+// pick returns the newest release of every wish in a combination, or false if a wish has none.
 func (w *wishes) pick(c combination) ([]option, bool) {
 	var list []option
 	for _, f := range c {
@@ -400,7 +400,7 @@ func (w *wishes) pick(c combination) ([]option, bool) {
 	return list, true
 }
 
-// optionsOf returns the releases of a wish that go with a combination, the newest first.
+// optionsOf returns the releases of a wish that fit a combination, newest first.
 func (w *wishes) optionsOf(one *wish, c combination) []option {
 	i := slices.IndexFunc(c, func(f framework) bool { return f.Framework == one.needs })
 	key := ""
@@ -458,7 +458,7 @@ func (w *wishes) inside(one *wish, r model.Row) []option {
 	return list
 }
 
-// requirement returns a row as its index has it: the installer's own knows no local versions.
+// requirement returns a row as its index lists it: the installer's own index has no local versions.
 func (w *wishes) requirement(r model.Row) pin.Package {
 	own := r.Requirement()
 	if w.isDefault(r) {
@@ -467,9 +467,9 @@ func (w *wishes) requirement(r model.Row) pin.Package {
 	return own
 }
 
-// goesWith reports whether a release runs in a row's torch. An engine asks for its torch by release, so that one index
-// has the pair: the installer's own, or the project's beside PyTorch's of that variant. What a project compiled for a
-// torch runs in every patch of it.
+// goesWith reports whether a release runs in a row's torch. An engine requires its torch by release, so one index must
+// have the pair: the installer's own, or the project's beside PyTorch's for that variant. A package that a project
+// compiled for a torch runs in every patch of it.
 func (w *wishes) goesWith(e tables.Extension, r model.Row) bool {
 	m := w.m
 	if m.Tables.Trait("pins-torch", e.Package, version.Number{}) {
@@ -481,7 +481,7 @@ func (w *wishes) goesWith(e tables.Extension, r model.Row) bool {
 	return loadsBeside(m, e, r)
 }
 
-// loadsBeside reports whether no key of the relation differs between a release and a row of torch.
+// loadsBeside reports whether no key of the comparison differs between a release and a row of torch.
 func loadsBeside(m *model.Machine, e tables.Extension, r model.Row) bool {
 	result := fitRow(m, e, r)
 	return !slices.ContainsFunc(result[:], func(a fit.Answer) bool {
@@ -498,13 +498,13 @@ func fitRow(m *model.Machine, e tables.Extension, r model.Row) fit.Result {
 	return fit.Of(m.Tables, torchOf(r), p, fit.Target{})
 }
 
-// torchOf returns a row of torch as package fit compares it.
+// torchOf converts a row of torch to the form that package fit compares.
 func torchOf(r model.Row) fit.Torch {
 	return fit.Torch{Release: version.Release{Number: r.Number, Local: r.Variant}, Platform: r.Platform,
 		CUDA: cudaof.Exactly(r.CUDA, cudaof.Framework)}
 }
 
-// exclusion returns what of the machine excludes a release's wheel.
+// exclusion returns the properties of the machine that exclude a release's wheel.
 func (w *wishes) exclusion(e tables.Extension) property {
 	var f framework
 	python := version.ShortPython(w.b.Interpreter)
@@ -515,7 +515,7 @@ func (w *wishes) exclusion(e tables.Extension) property {
 	return f.not
 }
 
-// takesPython remembers what the function of that name says: hundreds of rows name the same range.
+// takesPython caches the function of the same name, because hundreds of rows have the same range.
 func (w *wishes) takesPython(e tables.Extension, python string) bool {
 	key := strings.Join(e.Python, " ")
 	takes, ok := w.pythons[key]
@@ -526,8 +526,8 @@ func (w *wishes) takesPython(e tables.Extension, python string) bool {
 	return takes
 }
 
-// fetch says where a release's wheel is, and its hash where a source has it: on the page of the project's releases it
-// is one of a Python, a torch and an ABI.
+// fetch says where a release's wheel is, with its hash if a source has it. A project's release page has one wheel for
+// each Python, torch and ABI.
 func (w *wishes) fetch(o *option, e tables.Extension, r model.Row) {
 	python := version.ShortPython(w.b.Interpreter)
 	if !OnReleases(e) {
@@ -542,8 +542,8 @@ func (w *wishes) fetch(o *option, e tables.Extension, r model.Row) {
 	o.Wheel, o.Version, o.URL = ReleaseWheel(w.m, e, torch.Release, python)
 }
 
-// ReleaseWheel returns the wheel of a row on the page of its project's releases for a torch and a Python, "3.12": its name,
-// the version that it has, and its address. All are empty where the row names no such page, or torch's C++ ABI is not known.
+// ReleaseWheel returns the wheel of a row on its project's release page for a torch and a Python ("3.12"): its name,
+// its version and its address. All are "" if the row names no such page, or torch's C++ ABI is unknown.
 func ReleaseWheel(m *model.Machine, e tables.Extension, torch version.Release, python string) (wheel, release, url string) {
 	abi, _ := fit.TorchABI(m.Tables, torch, e.Platform, "cuda")
 	if !OnReleases(e) || abi == "" || !slices.Contains(e.CXX11, abi) || python == "" || !takesPython(e, python) {
@@ -558,10 +558,10 @@ func ReleaseWheel(m *model.Machine, e tables.Extension, torch version.Release, p
 	return wheel, release, "https://github.com/" + page[1] + "/releases/download/" + page[2] + "/" + wheel
 }
 
-// hashedWheel matches the source that is a wheel.
+// hashedWheel matches a source that is a wheel.
 var hashedWheel = lazyregexp.New(`^wheel (\S+-(?:py3|cp(\d+))-(none|abi3|cp\d+t?)-\S+\.whl) sha256:([0-9a-f]{64})$`)
 
-// wheelWithHash returns the wheel of the sources that a Python takes, with its hash.
+// wheelWithHash returns the wheel for a Python among the sources, with its hash.
 func wheelWithHash(sources []string, python string) (wheel, hash string) {
 	for _, s := range sources {
 		m := hashedWheel.FindStringSubmatch(s)
@@ -572,8 +572,8 @@ func wheelWithHash(sources []string, python string) (wheel, hash string) {
 	return "", ""
 }
 
-// independentReleases returns the releases of a wish that uses CUDA by itself, those of the combination's CUDA family
-// before the others.
+// independentReleases returns the releases of a wish that uses CUDA by itself, those for the combination's CUDA major
+// version first.
 func (w *wishes) independentReleases(one *wish, c combination) []option {
 	if one.all == 0 {
 		return []option{{Package: pin.Package{Package: one.Named(), Specifier: one.Specifier}}}
@@ -599,8 +599,7 @@ func (w *wishes) independentReleases(one *wish, c combination) []option {
 	return list
 }
 
-// withLibraries returns the package with the extra that brings CUDA's libraries, where it has one and none was asked
-// for.
+// withLibraries adds the extra that brings the CUDA libraries, if the package has one and the wish names none.
 func (w *wishes) withLibraries(one *wish, e tables.Extension) string {
 	if one.Extras != "" || !w.m.Tables.Trait("cuda-from-wheels", e.Package, version.Of(e.Release)) {
 		return one.Named()
@@ -611,7 +610,7 @@ func (w *wishes) withLibraries(one *wish, e tables.Extension) string {
 	return one.Package + "[ctk]"
 }
 
-// set writes a set down: the frameworks, what is wanted, and the companions that are installed.
+// set returns the set of a combination: the frameworks, the wanted packages, and the installed companions.
 func (w *wishes) set(c combination, picked []option) pin.Set {
 	s := pin.Set{Choice: pin.Together, Packages: []pin.Package{}, Steps: []pin.Step{}, Lacks: []string{}, Source: []string{}}
 	add := func(p pin.Package, source []string) {
@@ -674,8 +673,8 @@ func (w *wishes) set(c combination, picked []option) pin.Set {
 	return s
 }
 
-// newerElsewhere says which newer release of a wish the driver would run, and why it is not in the set: its project has
-// parts of it on an index of its own, which no single command installs. Empty: there is none.
+// newerElsewhere names a newer release of a wish that the driver would run, and says why the set does not have it: its
+// project keeps parts of it on its own index, and no single command installs them. It returns "" if there is none.
 func (w *wishes) newerElsewhere(one *wish, picked string) string {
 	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](w.m.Tables, one.Package)) {
 		index := e.PartsIndex()
@@ -689,5 +688,5 @@ func (w *wishes) newerElsewhere(one *wish, picked string) string {
 	return ""
 }
 
-// bareName returns a package without its extras.
+// bareName returns a package's name without extras.
 func bareName(name string) string { name, _, _ = strings.Cut(name, "["); return name }

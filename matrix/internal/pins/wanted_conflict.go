@@ -13,8 +13,8 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// conflict returns the smallest part of the wishes and of the machine's properties that has no set, in one sentence,
-// with the sources of what it says.
+// conflict returns the smallest part of the wishes and of the machine's properties that has no set, as one sentence
+// with sources.
 func (w *wishes) conflict() (why string, source []string) {
 	for size := range len(w.list) + len(properties) {
 		for _, some := range subsets(len(w.list), size+1) {
@@ -28,7 +28,7 @@ func (w *wishes) conflict() (why string, source []string) {
 	return "no set of the rows has all of them", nil
 }
 
-// subsets returns the sets of at most so many of the first n numbers, the larger ones first.
+// subsets returns the sets of at most most of the first n numbers, larger ones first.
 func subsets(n, most int) [][]int {
 	var list [][]int
 	for set := range 1 << n {
@@ -47,7 +47,7 @@ func subsets(n, most int) [][]int {
 	return list
 }
 
-// mask returns some of the properties.
+// mask combines properties.
 func mask(held []int) (list property) {
 	for _, i := range held {
 		list |= properties[i]
@@ -55,7 +55,7 @@ func mask(held []int) (list property) {
 	return list
 }
 
-// possible reports whether some wishes have a set where only some of the machine's properties count.
+// possible reports whether some wishes have a set if only some of the machine's properties count.
 func (w *wishes) possible(some, held []int) bool {
 	counts := mask(held)
 	return slices.ContainsFunc(w.combinations(w.frameworks(some)), func(c combination) bool {
@@ -70,7 +70,7 @@ func (w *wishes) possible(some, held []int) bool {
 	})
 }
 
-// tell returns a conflict in a sentence: what each wish needs of what the others and the machine are.
+// tell describes a conflict: what each wish needs and the others, or the machine, do not have.
 func (w *wishes) tell(some, held []int) (string, []string) {
 	var needs, has, source []string
 	for _, i := range some {
@@ -114,7 +114,7 @@ func (w *wishes) propertyWords(p property) (string, []string) {
 	return "the C library is glibc " + m.Facts.System.Libc, nil
 }
 
-// facets are what the releases of a wish need, one text a release.
+// facets are the needs of a wish's releases, one text for each release.
 type facets struct {
 	torch, cuda, code, python []string
 	source                    []string
@@ -131,8 +131,8 @@ func (f *facets) add(torch, cuda, code, python, source []string) {
 	}
 }
 
-// needsOf returns what a wish needs that the rest of a conflict has not: of its releases, those that count are the ones
-// that nothing else of the machine excludes.
+// needsOf returns what a wish needs that the rest of a conflict lacks. It looks only at releases that no other property
+// of the machine excludes.
 func (w *wishes) needsOf(one *wish, held []int, others bool) (string, []string) {
 	name := one.String()
 	if len(w.facetsOf(one, 0).source) == 0 {
@@ -168,7 +168,7 @@ func (w *wishes) needsOf(one *wish, held []int, others bool) (string, []string) 
 	return name + " " + verdict.JoinAnd(parts), all.source
 }
 
-// differsByCUDA reports whether a wish's releases are made for the torch that is wanted, and for another CUDA.
+// differsByCUDA reports whether a wish's releases are made for the wanted torch, but for another CUDA.
 func (w *wishes) differsByCUDA(one *wish) bool {
 	i := slices.IndexFunc(w.list, func(o *wish) bool { return o.Package == one.needs })
 	found, alone := false, w.m.Tables.Trait("pins-torch", one.Package, version.Number{})
@@ -190,8 +190,7 @@ func (w *wishes) differsByCUDA(one *wish) bool {
 	return found
 }
 
-// lackOf returns what a wish's releases need of one property of the machine; where it is their framework that needs it,
-// that is said.
+// lackOf returns what a wish's releases need of one property of the machine. If their framework needs it, it says so.
 func (w *wishes) lackOf(one *wish, p property, f facets) string {
 	itself := one.Package == one.needs || one.needs == "" || len(one.rows) > 0 && !slices.ContainsFunc(one.rows,
 		func(e tables.Extension) bool { return w.exclusion(e)&p == 0 })
@@ -210,7 +209,7 @@ func (w *wishes) lackOf(one *wish, p property, f facets) string {
 	return "has no release for this"
 }
 
-// noRelease says that the tables have no release that is allowed, or no wheel of it.
+// noRelease says that the tables have no allowed release, or no wheel of it.
 func (w *wishes) noRelease(one *wish) (string, []string) {
 	for _, e := range tables.RowsOf[tables.Extension](w.m.Tables, one.Package) {
 		if one.allowed.Has(e.Release) && e.Variant == "sdist" {
@@ -220,7 +219,7 @@ func (w *wishes) noRelease(one *wish) (string, []string) {
 	return fmt.Sprintf("the tables have no wheel of %s for %s", one, w.m.Platform), nil
 }
 
-// facetsOf returns what a wish's releases need, without those that some properties of the machine exclude.
+// facetsOf returns the needs of a wish's releases, without those that some properties of the machine exclude.
 func (w *wishes) facetsOf(one *wish, counts property) facets {
 	var all facets
 	if one.needs != "" && (one.Package == one.needs || one.rows == nil) {
@@ -249,7 +248,7 @@ func (w *wishes) facetsOf(one *wish, counts property) facets {
 	return all
 }
 
-// short returns a release in its first two parts, and a range as it is.
+// short returns the first two parts of a release, and a range unchanged.
 func short(text string) string {
 	if v := model.Exactly(text); v.Known() {
 		return v.Short()
@@ -257,7 +256,7 @@ func short(text string) string {
 	return text
 }
 
-// span returns a list of versions as a sentence has it: "2.4 to 2.8", "12 or 13".
+// span formats a list of versions for a sentence: "2.4 to 2.8", "12 or 13".
 func span(list []string) string {
 	list = slices.Clone(list)
 	slices.SortFunc(list, version.CompareTexts)

@@ -8,11 +8,11 @@ import (
 	"cudacompat/matrix/pin"
 )
 
-// inWSL is what Windows' users of a package for Linux alone can do.
+// inWSL is the advice to Windows users for a package that exists only for Linux.
 const inWSL = "WSL2 runs the wheels for Linux"
 
-// windowsFloor returns the lowest driver of Windows that runs a row on every GPU here: the floor of its CUDA, or the
-// first branch that knows a GPU. It is unknown where none does.
+// windowsFloor returns the lowest Windows driver that runs a row on every GPU here: the minimum of its CUDA, or the
+// first branch that knows a GPU. It is unknown if a GPU has no such branch.
 func windowsFloor(m *model.Machine, r model.Row) version.Number {
 	_, least, _ := m.Tables.Floor(r.CUDA, true)
 	if !least.Known() {
@@ -47,7 +47,7 @@ func onLowestInWindows(m *model.Machine, b *model.Build, variants []model.Row) (
 	return inWindows(m, b, chosen, withRelease(m, b, chosen, "the lowest driver that runs it")), true
 }
 
-// inWindows writes down a set with its driver for Windows, which NVIDIA's page has and no package manager.
+// inWindows returns a set with its Windows driver, which is on NVIDIA's page and in no package manager.
 func inWindows(m *model.Machine, b *model.Build, r model.Row, why string) pin.Set {
 	floor := windowsFloor(m, r)
 	_, _, source := m.Tables.Floor(r.CUDA, true)

@@ -163,8 +163,7 @@ func makeNodes(m *model.Machine) string {
 	return pin.Sequence(pins.HostSystem(m).AsRoot("nvidia-smi", "-L"), pins.HostSystem(m).AsRoot("nvidia-modprobe", "-u", "-c", "0"))
 }
 
-// missingNodes lists the nodes that are missing under /dev. It returns nil if the question does not arise, and an empty
-// list if none is missing.
+// frameworks returns the frameworks that some of the wishes need.
 func missingNodes(m *model.Machine) []string {
 	if m.OwnNodes() {
 		return missingOnHost(m)
