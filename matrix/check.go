@@ -284,8 +284,21 @@ func (j *judgement) addFinding(rule Rule, r *rules.Result, counts bool) {
 		f.Severity = verdict.Warning
 	}
 	j.compared = j.compared || f.Severity != verdict.Note
+	if j.Windows() {
+		fitWindows(&f)
+	}
 	complete(&f)
 	j.verdict.Findings = append(j.verdict.Findings, f)
+}
+
+// fitWindows removes what only Linux understands from the remedies of a finding.
+func fitWindows(f *verdict.Finding) {
+	f.Steps = pin.ForWindows(f.Steps)
+	for i := range f.Pins {
+		p := &f.Pins[i]
+		p.Steps, p.Commands = pin.ForWindows(p.Steps), maps.Clone(p.Commands)
+		pin.CommandsForWindows(p.Commands)
+	}
 }
 
 // hideLink records the link of the machine that was not seen because a fact is missing.

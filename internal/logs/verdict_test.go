@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/matrix/pin"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -192,12 +194,12 @@ func TestWindows(t *testing.T) {
 	}
 	const line = "ImportError: libfoo.so.3: cannot open shared object file"
 	linux, windows := read(line), read("  File \"C:\\venv\\x.py\", line 3, in f\n"+line)
-	if !slices.ContainsFunc(linux.Do, linuxOnly.MatchString) || slices.ContainsFunc(windows.Do, linuxOnly.MatchString) || len(windows.Do) == 0 {
+	if !slices.ContainsFunc(linux.Do, pin.LinuxOnly) || slices.ContainsFunc(windows.Do, pin.LinuxOnly) || len(windows.Do) == 0 {
 		t.Errorf("Linux %q, Windows %q", linux.Do, windows.Do)
 	}
 	unclear := read("C:\\x\\y.exe: error\nRuntimeError: CUDA error: unknown error")
 	for _, c := range unclear.Candidates {
-		if linuxOnly.MatchString(c.Fetch) {
+		if pin.LinuxOnly(c.Fetch) {
 			t.Errorf("on Windows: %+v", c)
 		}
 	}

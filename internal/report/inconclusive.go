@@ -250,7 +250,9 @@ func (p *page) unknowns(r Report) {
 		case "bare":
 			p.field("fix", "ask for the libraries, too: `tensorflow[and-cuda]` from 2.14 on, `onnxruntime-gpu[cuda,cudnn]` from 1.21 on; or run `cudacompat doctor` where it is installed")
 		case "tables":
-			p.field("fix", "run `cudacompat doctor` where it is installed: it reads the files themselves")
+			if !r.Facts.System.Windows() { // which the program does not examine
+				p.field("fix", "run `cudacompat doctor` where it is installed: it reads the files themselves")
+			}
 		}
 		for _, page := range g.pages {
 			p.command("more", "cudacompat explain "+page)
@@ -355,8 +357,12 @@ func environments(r Report) string {
 	return few(paths, 3)
 }
 
-// ExampleDriver stands in hints: a release of a branch that NVIDIA maintains.
-const ExampleDriver = "580.95.05"
+// ExampleDriver stands in hints: a release of a branch that NVIDIA maintains. exampleInWindows is one of its releases for
+// Windows.
+const (
+	ExampleDriver    = "580.95.05"
+	exampleInWindows = "581.57"
+)
 
 // try says what to do where driver or GPU are missing: which flags would name them, or, where there is nothing at all to
 // judge, what else could be judged here.
@@ -366,6 +372,12 @@ func (p *page) try(r Report) {
 	switch {
 	case r.Outcome != verdict.Inconclusive || there.driver && there.gpu:
 		return
+	case r.Facts.System.Windows() && there.gpu:
+		add = "--driver " + exampleInWindows
+	case r.Facts.System.Windows() && there.driver:
+		add = "--gpu, such as --gpu \"RTX 4070\""
+	case r.Facts.System.Windows() && there.build:
+		add = "--gpu and --driver, such as --gpu \"RTX 4070\" --driver " + exampleInWindows
 	case r.Facts.System.Jetson: // no instance of a cloud has its GPU
 		add = "--gpu, such as --gpu Orin"
 	case len(r.Facts.GPUs) > 0 && there.driver: // they are here, and programs do not get them

@@ -69,7 +69,7 @@ type System struct {
 const Windows = "Windows"
 
 // Windows reports whether the system is Windows itself, and not WSL2.
-func (s System) Windows() bool { return strings.Contains(s.OS, Windows) }
+func (s System) Windows() bool { return !s.WSL && strings.Contains(strings.ToLower(s.OS), "windows") }
 
 // Driver is the kernel-mode driver and the user space that belongs to it.
 type Driver struct {
@@ -449,6 +449,8 @@ type Taken struct {
 type Observed struct {
 	CUDAAvailable *bool `json:"cuda_available"` // torch.cuda.is_available(), nil when nobody said
 	Imported      bool  `json:"imported"`       // the report was written by the framework itself: it does start
+	// Ran tells that the text shows a value which the framework computed on a GPU.
+	Ran bool `json:"ran,omitempty"`
 	// Named is the first framework that the text around a report speaks of, "PyTorch"; empty where it speaks of none.
 	Named string `json:"named"`
 	// Errors are the codes of CUDA's errors that the text shows beside a report and that a rule knows: 804.

@@ -269,8 +269,14 @@ func (m *Machine) Code(b *Build, g GPU) (c version.Coverage, proof string, missi
 			return torch, by, lack
 		}
 	}
+	if c == version.Unsure && b.Name == "torch" && m.Facts.Observed.Ran && len(m.GPUs) == 1 && !m.Target.Named() {
+		return version.BySASS, ranOn, verdict.MissingFact{}
+	}
 	return c, proof, missing
 }
+
+// ranOn is the proof of a build whose machine code no table has: a text shows what it computed on the GPU.
+const ranOn = "a value that it computed on the GPU is in the text"
 
 // BringsTorch reports whether a requested package has code of its own and pins a torch, so that torch's rows also
 // describe the build.

@@ -1,8 +1,10 @@
 package pins
 
 import (
+	"cmp"
 	"fmt"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/pin"
@@ -52,15 +54,94 @@ func inWindows(m *model.Machine, b *model.Build, r model.Row, why string) pin.Se
 	floor := windowsFloor(m, r)
 	_, _, source := m.Tables.Floor(r.CUDA, true)
 	s := set(m, b, r, nil, why)
-	words := floor.String() + " or newer"
-	for _, g := range m.GPUs {
-		if last, _ := m.LastBranch(g); last.Known() {
-			words += fmt.Sprintf(", up to branch %s", last)
-			break
-		}
-	}
 	s.Driver = floor.String()
-	s.Steps = []pin.Step{pin.Say("install NVIDIA's driver for Windows, " + words + ", from https://www.nvidia.com/drivers")}
+	s.Steps = []pin.Step{installInWindows(m, floor)}
 	s.Source = append(s.Source, source...)
 	return s
+}
+
+// DriverSteps returns the smallest driver change that would do where no package manager has the driver: in Windows, and
+// in WSL2, which runs on Windows' driver. It returns none elsewhere, where DriverPins has pins, and none if no driver of
+// Windows reaches the CUDA (when one is given) and drives every GPU here.
+func DriverSteps(m *model.Machine, cuda version.Number) []pin.Step {
+	if !m.WindowsNumbers() || m.Policy.NoPins {
+		return nil
+	}
+	var least version.Number
+	if cuda.Known() {
+		if _, least, _ = m.Tables.Floor(cuda, true); !least.Known() {
+			return nil
+		}
+	}
+	return installAtLeast(m, least)
+}
+
+// SpeakingSteps returns DriverSteps for a driver that supports a CUDA itself, not by minor-version compatibility: the one
+// that NVIDIA shipped with the toolkit.
+func SpeakingSteps(m *model.Machine, cuda version.Number) []pin.Step {
+	toolkit := m.Tables.Toolkit(cuda)
+	if !m.WindowsNumbers() || m.Policy.NoPins || toolkit == nil || !toolkit.DriverWindows.Known() {
+		return nil
+	}
+	return installAtLeast(m, toolkit.DriverWindows)
+}
+
+// installAtLeast returns the step that installs a driver of Windows, at least one and one that every GPU here has.
+func installAtLeast(m *model.Machine, least version.Number) []pin.Step {
+	if !least.Known() && afterLast(m) != "" { // the newest that still has them has all
+		return []pin.Step{installInWindows(m, least)}
+	}
+	for _, g := range m.GPUs {
+		if g.Chip != nil && g.Chip.FirstBranch.Major() > least.Major() {
+			least = version.Of(fmt.Sprint(g.Chip.FirstBranch.Major()))
+		}
+	}
+	if least.Known() && !drives(m, least) {
+		return nil
+	}
+	return []pin.Step{installInWindows(m, least)}
+}
+
+// installInWindows says which driver of Windows to install, by NVIDIA's names for it, and that WSL2 has none of its own.
+func installInWindows(m *model.Machine, least version.Number) pin.Step {
+	words := "install NVIDIA's " + windowsEdition(m) + " for Windows"
+	if m.Facts.System.WSL {
+		words = "in Windows, not in WSL2, install NVIDIA's " + windowsEdition(m)
+	}
+	switch after := afterLast(m); {
+	case !least.Known() && after != "":
+		words += ", the newest below " + after
+	case after != "":
+		words += ", " + least.String() + " or newer and below " + after
+	case least.Known():
+		words += ", " + least.String() + " or newer"
+	}
+	return pin.Say(words + ", from https://www.nvidia.com/drivers")
+}
+
+// afterLast returns the first branch of the tables that no longer drives a GPU here; empty where all do.
+func afterLast(m *model.Machine) string {
+	for _, b := range tables.Rows[tables.Branch](m.Tables) {
+		for _, g := range m.GPUs {
+			if last, _ := m.LastBranch(g); last.Known() && b.Number() > last.Major() {
+				return b.Branch
+			}
+		}
+	}
+	return ""
+}
+
+// windowsEdition returns what NVIDIA calls its driver for the GPUs here.
+func windowsEdition(m *model.Machine) string {
+	editions := map[model.Trilean]string{model.No: "Game Ready or Studio driver", model.Yes: "data centre driver",
+		model.Maybe: "RTX Enterprise driver"}
+	edition := ""
+	for _, g := range m.GPUs {
+		one := editions[g.DataCentre()]
+		if !g.Capability.Known() || edition != "" && edition != one {
+			return "driver"
+		}
+		edition = one
+	}
+	return cmp.Or(edition, "driver")
 }

@@ -202,6 +202,7 @@ func tooOld(m *model.Machine, b *model.Build, cuda version.Number, need string, 
 	f.Pins = append(f.Pins, pins.DriverPins(m, cuda)...)
 	compat, steps := pins.Compat(m, cuda)
 	f.Pins, f.Steps = append(f.Pins, compat...), append(f.Steps, steps...)
+	f.Steps = append(f.Steps, pins.DriverSteps(m, cuda)...)
 	if len(f.Pins) > 0 && len(f.Steps) > 0 { // why no other build is named stands beside the driver
 		f.Steps[0].Or = true
 	}

@@ -131,6 +131,9 @@ const hides = "hides the GPUs that it cannot run on"
 // exporting returns a step that sets variables in a shell. It returns words instead of a command if the reader must
 // look something up first.
 func exporting(m *model.Machine, setting, that string) pin.Step {
+	if m.Windows() {
+		return pin.Say("set " + strings.ReplaceAll(setting, " CUDA_", " and CUDA_") + ": " + that)
+	}
 	if strings.Contains(setting, "(") {
 		return pin.Say("set " + setting)
 	}
@@ -141,8 +144,12 @@ func exporting(m *model.Machine, setting, that string) pin.Step {
 // minimum driver of the major version is not enough here, because an old compiler knows neither new PTX nor a new
 // compression.
 func addSpeaking(m *model.Machine, f *verdict.Finding, cuda version.Number) {
-	// The table lists Linux branches. Windows drivers have other numbers, and a Jetson driver belongs to L4T.
-	if !cuda.Known() || m.WindowsNumbers() || m.Jetson() {
+	// Jetson's driver belongs to L4T.
+	if !cuda.Known() || m.Jetson() {
+		return
+	}
+	if m.WindowsNumbers() {
+		f.Steps = append(f.Steps, pins.SpeakingSteps(m, cuda)...)
 		return
 	}
 	if b := pins.DriverBranch(m, func(b *tables.Branch) bool { return b.CUDA.Known() && !b.CUDA.LessShort(cuda) }); b != nil {

@@ -418,15 +418,20 @@ func allRecovered(m *model.Machine) bool {
 // Volta ended with R580. The module loads and ignores the GPU, and no CUDA build can help. gpu-arch-missing reports
 // that CUDA 13 has no code for a V100, which R580 still drives.
 func driverDropsGPU(m *model.Machine) []*Result {
+	branch := m.Driver().Version
+	if m.WindowsNumbers() {
+		branch = m.Tables.BranchOfWindows(branch)
+	}
 	dropped := func(g model.GPU) bool {
 		last, _ := m.LastBranch(g)
-		return last.Known() && m.Driver().Version.Major() > last.Major()
+		return last.Known() && branch.Major() > last.Major()
 	}
 	return driverAgainstGPUs(m, dropped, func(g model.GPU) verdict.Finding {
 		last, source := m.LastBranch(g)
 		return verdict.Finding{Message: fmt.Sprintf("driver %s no longer supports %s; the last branch that does is %s",
 			m.Driver().Version, g.Label, last),
-			Need: fmt.Sprintf("driver branch <= %s", last), Pins: pins.DriverPins(m, version.Number{}), Source: source}
+			Need: fmt.Sprintf("driver branch <= %s", last), Pins: pins.DriverPins(m, version.Number{}),
+			Steps: pins.DriverSteps(m, version.Number{}), Source: source}
 	})
 }
 
@@ -440,7 +445,7 @@ func driverTooOldForGPU(m *model.Machine) []*Result {
 	say := func(g model.GPU) verdict.Finding {
 		b := m.Before(g, driver)
 		return verdict.Finding{Message: b.Words(driver, g.Label), Need: b.Need(), Pins: pins.DriverPins(m, version.Number{}),
-			Source: b.Source}
+			Steps: pins.DriverSteps(m, version.Number{}), Source: b.Source}
 	}
 	results := driverAgainstGPUs(m, tooNew, say)
 	// The READMEs add nothing to an error. If the question does not arise, they do not matter either.
@@ -458,8 +463,8 @@ func driverTooOldForGPU(m *model.Machine) []*Result {
 // driverAgainstGPUs checks whether the driver supports each GPU. It returns an error if it supports none and a warning
 // if it supports some.
 func driverAgainstGPUs(m *model.Machine, bad func(model.GPU) bool, say func(model.GPU) verdict.Finding) []*Result {
-	// The table of chips names Linux branches. Windows drivers have other numbers, and a Jetson driver belongs to L4T.
-	if !m.Driver().Version.Known() || len(m.GPUs) == 0 || m.WindowsNumbers() || m.Jetson() {
+	// Jetson's driver belongs to L4T. Windows' drivers are of the same branches.
+	if !m.Driver().Version.Known() || len(m.GPUs) == 0 || m.Jetson() {
 		return nil
 	}
 	first := slices.IndexFunc(m.GPUs, bad)

@@ -57,6 +57,7 @@ var closedLine = lazyregexp.New(`(?:[:：\s](?:True|False|None|N/A|Could not col
 
 var (
 	ReportGPU     = lazyregexp.New(`GPU\s+\d+\s*[:：]\s*([^()]+?)\s*(?:\(|$)`)
+	reportGPU     = lazyregexp.New(`^[\s>*-]*GPU \d+: ((?:NVIDIA|Tesla|GeForce|Quadro|TITAN|GRID|RTX|GTX)\b[^:()]*?)\s*$`)
 	reportAlike   = lazyregexp.New(`^GPU (\d+(?:,\d+)*)(?::| {2}) *([^:()]+?)\s*(?:\(arch=[\d.]+\))?$`)
 	reportPackage = lazyregexp.New(`^[\s>*-]*\[pip3?\]\s+([A-Za-z0-9._-]+)==(\S+)\s*$`)
 	reportConda   = lazyregexp.New(`^[\s>*-]*\[conda\]\s+pytorch\s+(\S+)\s+(\S+)\s+(\S+)`)
@@ -76,7 +77,7 @@ var (
 // GeForce RTX 4090 : cudaMallocAsync".
 var reportTyped = lazyregexp.New(`(?i)^[\s>*\x60-]*(?:(?:(GPU)(?: models?| name)?|(?:NVIDIA[ -]|GPU )?driver(?: version)?)(?:[\s*]*[:：]|\s{2})[\s*\x60]*|` +
 	`(?:Device|Name):[\s*]*cuda:\d+ )` +
-	`(?:((?:NVIDIA|Tesla|GeForce|Quadro|RTX|GTX|TITAN)\b[^(,\x60]*?)|(\d{3}\.\d{2,3}(?:\.\d{2})?))\s*(?:[(,\x60]| : |$)`)
+	`(?:((?:NVIDIA|Tesla|GeForce|Quadro|RTX|GTX|TITAN)\b[^(,\x60]*?)|(\d{3}\.\d{2,3}(?:\.\d{2})?))\s*(?:[(,|\x60]| : |$)`)
 
 // nvidiaName matches the name of a GPU as drivers give it; those before 450 left NVIDIA out.
 var nvidiaName = lazyregexp.New(`^(?:NVIDIA|Tesla|GeForce|Quadro|TITAN|GRID)\b`)
@@ -89,7 +90,7 @@ func Is(d document.Document) bool {
 		line = PastedEnd.ReplaceAllString(line, "")
 		switch {
 		case !(&reportReader{}).matters(line):
-		case !LooseKey.MatchString(line) && !reportTyped.MatchString(line) && jaxTells(line) == "":
+		case !LooseKey.MatchString(line) && !reportTyped.MatchString(line) && !reportGPU.MatchString(line) && jaxTells(line) == "":
 			return true
 		default:
 			loose[looseTells(line)] = true
@@ -109,6 +110,9 @@ func InSentence(between string) bool { return len(between) == 1 && strings.TrimS
 func looseTells(line string) string {
 	if m := reportTyped.FindStringSubmatch(line); m != nil {
 		return "typed" + m[1]
+	}
+	if reportGPU.MatchString(line) {
+		return "typedGPU"
 	}
 	m := ReportLine.FindStringSubmatch(line)
 	if m == nil || InSentence(m[2]) {
@@ -163,7 +167,7 @@ type reportReader struct {
 func (r *reportReader) matters(line string) bool {
 	return ReportLine.MatchString(line) || reportPackage.MatchString(line) || reportArch.MatchString(line) ||
 		reportNotFor.MatchString(line) || reportNoMore.MatchString(line) || reportTooOld.MatchString(line) ||
-		reportTyped.MatchString(line) || reportModule.MatchString(line) || queryDevice.MatchString(line) ||
+		reportTyped.MatchString(line) || reportGPU.MatchString(line) || reportModule.MatchString(line) || queryDevice.MatchString(line) ||
 		queryCUDA.MatchString(line) || queryCapability.MatchString(line) || lightningCUDA.MatchString(line) ||
 		comfyDevice.MatchString(line) || deviceName.MatchString(line) || jaxTells(line) != "" || r.listing && ReportGPU.MatchString(line)
 }
@@ -207,6 +211,8 @@ func (r *reportReader) read(line string) {
 		for range strings.Count(m[1], ",") + 1 {
 			r.GPUs = append(r.GPUs, facts.GPU{Name: m[2], From: []string{From}})
 		}
+	} else if m := reportGPU.FindStringSubmatch(line); m != nil { // a line of a report's list without its heading
+		r.GPUs = append(r.GPUs, facts.GPU{Name: m[1], From: []string{From}})
 	}
 }
 
@@ -279,10 +285,7 @@ func (r *reportReader) system(key, value string, said bool) {
 	switch key {
 	case "os":
 		if said {
-			if value == "nt" { // os.name, which ComfyUI's report prints
-				value = facts.Windows
-			}
-			r.System.OS = value
+			r.os(value)
 			r.System.ID, r.System.IDLike = distribution(value)
 			r.arch(value)
 		}
@@ -298,6 +301,18 @@ func (r *reportReader) system(key, value string, said bool) {
 		}
 		r.arch(value)
 	}
+}
+
+// os takes the name of the system: "nt" and "win32" are Python's own names of Windows, and whoever writes "Windows 11
+// (WSL2)" means the Linux in it.
+func (r *reportReader) os(value string) {
+	switch lower := strings.ToLower(value); {
+	case strings.Contains(lower, "wsl"):
+		r.System.WSL = true
+	case lower == "nt" || lower == "win32" || lower == "win10" || lower == "win11":
+		value = facts.Windows
+	}
+	r.System.OS = value
 }
 
 // distributions are how systems name themselves, and what os-release would call them and those that they derive from.

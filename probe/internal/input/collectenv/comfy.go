@@ -12,7 +12,7 @@ var comfyDevice = lazyregexp.New(`^[\s>*-]*(?:Device|Name)\**:\**\s+cuda:\d+ (NV
 // deviceName matches what people print of torch.cuda.get_device_name: "Device name: NVIDIA GeForce RTX 5060 Ti".
 var deviceName = lazyregexp.New(`(?i)^[\s>*-]*Device name\**:\**\s+(NVIDIA [^:]{1,80}?)\s*$`)
 
-// readComfy takes a GPU that ComfyUI or a script names. A log names it at each start.
+// readComfy takes a GPU that ComfyUI or a script names. A log names it at each start: PyTorch has opened it by then.
 func (r *reportReader) readComfy(line string) bool {
 	m := comfyDevice.FindStringSubmatch(line)
 	if m == nil {
@@ -21,6 +21,7 @@ func (r *reportReader) readComfy(line string) bool {
 	if m == nil {
 		return false
 	}
+	r.available("True")
 	if !HasGPUNamed(r.GPUs, m[1]) {
 		r.GPUs = append(r.GPUs, facts.GPU{Name: m[1], From: []string{From}})
 	}

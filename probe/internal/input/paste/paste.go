@@ -49,7 +49,7 @@ func (b block) denies(o block) bool {
 // Is recognises a report, and a list of packages that stands in other text.
 func Is(d document.Document) bool {
 	return collectenv.Is(d) || frozenRows.Match(d.Data) && !plan.IsUV(d) || xformersInfo.Match(d.Data) || plan.IsPipInstalled(d) ||
-		tellsPrinted(string(d.Data))
+		tellsPrinted(string(d.Data)) || tellsSaid(string(d.Data))
 }
 
 // maxMachines is how many machines a text may be of.
@@ -212,6 +212,8 @@ func Read(d document.Document) (facts.Facts, error) {
 		withPackages(&f, []facts.Environment{request.Environment("", named)})
 	}
 	addPrinted(&f, string(d.Data))
+	addSaid(&f, string(d.Data))
+	f.Observed.Ran = onGPU.Match(d.Data)
 	if len(f.Environments) == 0 {
 		f.Observed.Named = frameworkNamed(d)
 		if f.Observed.CUDAAvailable != nil {

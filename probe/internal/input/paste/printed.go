@@ -214,7 +214,7 @@ func (a *answer) expectValue(expression string) string {
 
 var (
 	// saidRelease matches a sentence that names the build of PyTorch, or a line that is nothing else.
-	saidRelease = lazyregexp.New(`(?im)\b(?:py)?torch(?:[ -]version)?(?: is)?[\s:=]{1,3}v?(\d+\.\d+\.\d+\+(?:cu\d{3}|cpu))\b|^[\s>*-]*(?:py)?torch(?: version)? ?[: ] ?v?(\d+\.\d+\.\d+)[ \t]*$`)
+	saidRelease = lazyregexp.New(`(?im)\b(?:py)?torch(?:[ -]version)?(?: is)?[\s:=]{1,3}v?(\d+\.\d+\.\d+ ?\+ ?(?:cu\d{2,3}|cpu))\b|^[\s>*-]*(?:py)?torch(?: version)? ?[: ] ?v?(\d+\.\d+\.\d+)[ \t]*$`)
 	// saidAvailable matches a sentence about what torch.cuda.is_available() returns.
 	saidAvailable = lazyregexp.New("torch\\.cuda\\.is_available\\(\\)`?\\s*(?:is|returns?|returned|gives|prints|says|was|=|==|:|->|=>|→)?\\s*[`'\"]?(True|False|true|false)\\b")
 	// typedInstall matches a command that installs.
@@ -269,7 +269,7 @@ func hasFramework(f *facts.Facts) bool {
 func saidPackages(text string) []request.Package {
 	release := ""
 	for _, m := range saidRelease.FindAllStringSubmatch(text, 50) {
-		switch said := m[1] + m[2]; {
+		switch said := strings.ReplaceAll(m[1]+m[2], " ", ""); {
 		case release == "" || strings.HasPrefix(said, release+"+"):
 			release = said
 		case said != release && !strings.HasPrefix(release, said+"+"):
