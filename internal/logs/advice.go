@@ -9,13 +9,13 @@ import (
 	"cudacompat/internal/logs/advise"
 )
 
-// adviser offers steps in the place of those of the cause, where it knows the program, the system or the package better.
+// adviser replaces the steps of a cause if it knows better ones for the program, the system or the package.
 type adviser struct {
 	why   string
 	steps func(*judging, *Diagnosis) (do []string, because string)
 }
 
-// advisers are asked in this order; the first that offers steps has them.
+// advisers are tried in this order. The first that returns steps wins.
 var advisers = []adviser{
 	{"WSL2 has the driver of Windows", (*judging).onWSL},
 	{"Jetson's CUDA comes with JetPack", (*judging).onBoard},
@@ -29,7 +29,7 @@ var advisers = []adviser{
 	{"the library has a build with CUDA", (*judging).withCUDABuild},
 }
 
-// advise says what to do about a decision. It never changes the blame.
+// advise adds the steps to a decision. It never changes the blame.
 func (j *judging) advise(d *Diagnosis) {
 	if d.Blame == None {
 		return
@@ -65,7 +65,7 @@ func (j *judging) advise(d *Diagnosis) {
 	d.Do = d.Do[:min(len(d.Do), maxSteps)]
 }
 
-// evidence returns what the logs show that a step may ask for.
+// evidence returns the facts in the logs that a step may require.
 func (j *judging) evidence(d *Diagnosis) advise.Evidence {
 	line := ""
 	if len(d.Lines) > 0 {
@@ -89,7 +89,7 @@ func (j *judging) anyLine(matches func(string) bool) bool {
 	})
 }
 
-// mentions reports whether a line holds one of some words, in any case.
+// mentions reports whether a line contains one of the words, in any case.
 func (j *judging) mentions(words ...string) bool {
 	if j.lower == nil {
 		j.lower = []string{}
@@ -105,7 +105,7 @@ func (j *judging) mentions(words ...string) bool {
 // installed matches a package in a pasted list: pip list, pip freeze, collect_env.
 var installed = lazyregexp.New(`^(?:\[(?:pip3?|conda)\] )?([A-Za-z][\w.-]*)(?:==|  +)(\d[\w.+!-]*)(?:\s|$)`)
 
-// packages returns the packages of a list that was pasted into a log.
+// packages returns the packages in a list that was pasted into a log.
 func (j *judging) packages() map[string]string {
 	all := map[string]string{}
 	for _, lines := range j.kept {
@@ -118,7 +118,7 @@ func (j *judging) packages() map[string]string {
 	return all
 }
 
-// factWords are the ways in which a text states a fact that steps ask for.
+// factWords are the ways in which a text states a fact that steps require.
 var factWords = []struct {
 	name string
 	said *lazyregexp.Regexp
@@ -129,7 +129,7 @@ var factWords = []struct {
 	{"torch", lazyregexp.New(`(?:^torch(?:==| +)|PyTorch version: |PyTorch )(\d+\.\d+[\w.+]*)`)},
 }
 
-// facts returns what the text itself says of the machine.
+// facts returns what the text says about the machine.
 func (j *judging) facts() map[string]string {
 	all := map[string]string{}
 	for _, f := range factWords {
@@ -144,7 +144,7 @@ func (j *judging) facts() map[string]string {
 	return all
 }
 
-// crashed asks for what decides between the causes of a crash without a reason, and prescribes nothing.
+// crashed asks for the observation that distinguishes the causes of a crash without a reason. It recommends no fix.
 func (j *judging) crashed(d *Diagnosis) {
 	if d.Blame != Unknown || !slices.Contains(crashes, d.Cause) {
 		return
@@ -158,7 +158,7 @@ func (j *judging) crashed(d *Diagnosis) {
 	d.Why = "Of nine such crashes whose cause became known, four were the program's, three the hardware's, two the environment's."
 }
 
-// The observations that decide about a crash without a reason, and about memory that ran out without numbers.
+// Observations that distinguish the causes of a crash without a reason, or of memory that ran out without numbers.
 var (
 	observeCrash = []string{
 		"look in Event Viewer (Windows Logs, System) at that time: Display 4101 is the driver's reset of a kernel that ran longer than 2 seconds (TdrDelay raises that); nvlddmkm 13, 14 or 153 names the GPU's error\tfor platform windows",
@@ -174,13 +174,13 @@ var (
 	}
 )
 
-// instruction matches the words in which a message itself says what to do.
+// instruction matches the words with which a message itself says what to do.
 var instruction = lazyregexp.New(`(?:^|[.;:!,] |\bor |\()((?:[Pp]lease |[Tt]ry |[Cc]onsider |[Yy]ou (?:can|should|need to|must|may want to) |[Ss]et |` +
 	`[Uu]se |[Ii]nstall |[Uu]pgrade |[Uu]pdate |[Rr]un |[Mm]ake sure |[Ee]nsure |[Rr]einstall |[Dd]owngrade |[Aa]dd |[Pp]ass |[Ss]pecify |` +
 	`[Ii]ncrease |[Dd]ecrease |[Rr]educe |[Dd]isable |[Ee]nable |[Dd]id you mean )[^.]*(?:\.\w[^.]*)*|` +
 	`[A-Z]\w+ing [^.;:]{4,80} (?:may|might|can|could|should) (?:help|fix|solve|resolve)\b[^.]*)`)
 
-// notInstruction are such words that help nobody: to report the fault, to read on, to look it up.
+// notInstruction matches instructions that do not help: to report the fault, to read on, to look something up.
 var notInstruction = lazyregexp.New(`(?i)\b(?:report|bug|issue|contact|see (?:the )?(?:log|above|below|doc)|documentation|file a|submit|check (?:the )?(?:log|above)|` +
 	`trace|debug|https?://|TORCH_USE_CUDA_DSA|CUDA_LAUNCH_BLOCKING|support team|try again|wait|traceback|refer to|HYDRA_FULL_ERROR|verbose)`)
 
@@ -189,7 +189,7 @@ const (
 	maxInstruction = 160
 )
 
-// quoteInstruction puts what the deciding message itself says to do before the search for it, where no row knows better.
+// quoteInstruction puts the deciding message's own instruction before the search step, if no row knows better.
 func (j *judging) quoteInstruction(d *Diagnosis) {
 	if len(d.Lines) == 0 || !d.byWords && d.Blame != Unknown && len(d.Do) > 0 || d.Blame == None {
 		return

@@ -6,7 +6,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// outermost is the first call of a script, and unreadable where Python could not read it.
+// outermost matches the first call of a script; unreadable matches a script that Python could not parse.
 var (
 	outermost  = lazyregexp.New(`File "([^"<]+)", line (\d+), in <module>`)
 	unreadable = lazyregexp.New(`^\W*File "([^"<]+)", line (\d+)$`)
@@ -16,9 +16,9 @@ var (
 	notPython = lazyregexp.New(`SyntaxError|IndentationError|TabError`)
 )
 
-// lastRun returns the number of the line from which on a log tells of a program's last run; 0 where it tells of one. A
-// script ran again whose tracebacks begin at another of its lines than before, or which Python cannot read any more:
-// somebody edited it.
+// lastRun returns the line number where a log's last run of the program begins, or 0 if there is one run. A new run has
+// tracebacks that begin at another line of the same script, or Python can no longer parse the script: somebody edited
+// it.
 func lastRun(lines []logLine) (from int, edited bool) {
 	at := map[string]string{}
 	for i := range lines {
@@ -34,8 +34,8 @@ func lastRun(lines []logLine) (from int, edited bool) {
 	return max(from, lastBuild(lines), lastJob(lines)), edited
 }
 
-// lastJob returns the number of the line from which on a file tells of another job than before it, which wrote on into
-// it: below the line by which Slurm cancels one stands what scripts begin with, the date or nvidia-smi's table.
+// lastJob returns the line number where another job begins in the same file, or 0. A job begins if the line with which
+// Slurm cancels one is followed by a script's usual first output: the date, or nvidia-smi's table.
 func lastJob(lines []logLine) (from int) {
 	for i, l := range lines[:max(0, len(lines)-1)] {
 		if strings.Contains(l.text, "CANCELLED AT") && jobCancelled.MatchString(l.text) && beginsJob.MatchString(lines[i+1].text) {
@@ -51,9 +51,8 @@ var (
 		`^\+-{20,}\+$`)
 )
 
-// lastBuild returns the number of the line from which on a log tells of the last of several builds that make was run
-// for and a compiler failed in; 0 where it was run once. The make that was started says once that it failed, unless
-// other jobs of it still run.
+// lastBuild returns the line number where the last of several builds begins, or 0 if make ran once. Each build has a
+// compiler error. The top-level make reports its failure once, unless other jobs of it still run.
 func lastBuild(lines []logLine) (from int) {
 	ended, refused := 0, false
 	for _, l := range lines {
@@ -72,18 +71,17 @@ func lastBuild(lines []logLine) (from int) {
 	return from
 }
 
-// makeFailed is how the make that was started, and none that it started itself, says that it failed, and compilerFailed how
-// a compiler does that it ran.
+// makeFailed matches the failure of the top-level make, not of one that it started. compilerFailed matches the failure
+// of a compiler that make ran.
 var (
 	makeFailed     = lazyregexp.New(`^g?make: \*\*\* .*\bError \d+$`)
 	compilerFailed = lazyregexp.New(`(?:\d\)?|fatal) ?: (?:fatal )?error(?: \w?\d+)?: |^nvcc fatal `)
 )
 
-// afterRun is how many lines below an exception's name may belong to it, where several processes write them.
+// afterRun is how many lines below an exception's name may still belong to it if several processes write.
 const afterRun = 4
 
-// afterError returns the number of the line from which on, after the last exception of some lines, another run can have
-// written.
+// afterError returns the first line number after the last exception at which another run may have written.
 func afterError(lines []logLine) int {
 	for i := len(lines) - 1; i >= 0; i-- {
 		if text := lines[i].text; errs.MatchString(text) && !strings.Contains(text, "Warning") {
@@ -96,10 +94,10 @@ func afterError(lines []logLine) int {
 	return lines[len(lines)-1].number + 1
 }
 
-// cannotRead marks the line of a script that Python cannot read.
+// cannotRead marks a line of a script that Python cannot parse.
 const cannotRead = " unreadable"
 
-// startsIn reads the script and its line with which a traceback begins, or where Python cannot read it.
+// startsIn returns the script and line with which a traceback begins, or the line that Python cannot parse.
 func startsIn(lines []logLine, i int) (script, line string) {
 	text := lines[i].text
 	if !strings.Contains(text, "File \"") {
@@ -123,7 +121,7 @@ func startsIn(lines []logLine, i int) (script, line string) {
 	return m[1], m[2]
 }
 
-// heads reports whether some lines end with the first line of a traceback that no other brought about.
+// heads reports whether the lines end with the first line of a traceback that no other exception caused.
 func heads(above []logLine) bool {
 	i := len(above) - 1
 	for i >= 0 && outermost.MatchString(above[i].text) {

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// TestAnswersAreShort: of every row's own line, and of real logs, the fault is one sentence of at most 120 characters,
-// with at most four steps and no hole in either. What blames somebody says what to do; what cannot tell, what to look at.
-// Of the logs every fourth is asked, all by make grid.
+// TestAnswersAreShort checks every row's own line, and real logs: the fault is one sentence of at most 120 characters,
+// with at most four steps, and neither has an unfilled name. An answer that blames somebody says what to do; an
+// undecided one says what to look at. make test takes every fourth log, make grid all.
 func TestAnswersAreShort(t *testing.T) {
 	t.Parallel()
 	check := func(id string, d Diagnosis) {
@@ -47,7 +47,7 @@ func TestAnswersAreShort(t *testing.T) {
 	}
 }
 
-// openings are the words that a step begins with: what to do, or when to do it.
+// openings lists the words that a step may begin with: what to do, or when to do it.
 var openings = strings.Fields(`add after allow as ask at bring build call cast change check choose clean clear close compare compile
 	compute connect convert copy correct count create cut declare decode delete destroy disable do drain drop elsewhere, encode end enrol
 	fetch finish find fix follow for free give if ignore import in install keep leave let list load look lower make meanwhile
@@ -56,7 +56,7 @@ var openings = strings.Fields(`add after allow as ask at bring build call cast c
 	shorten split squeeze start stop strip switch take to train try turn under undo uninstall unload unset until update
 	use where with without wrap write`)
 
-// TestWordsAreShown: what is redacted of a report as a name or a secret of the user's is no word of an answer of ours.
+// TestWordsAreShown checks that redaction removes no word of our own answers as a user's name or secret.
 func TestWordsAreShown(t *testing.T) {
 	for _, s := range append(table(t), Answers()...) {
 		because, steps := s.Words()
@@ -68,7 +68,7 @@ func TestWordsAreShown(t *testing.T) {
 	}
 }
 
-// TestStepsBeginWithAVerb: a step is a sentence that somebody can follow, not a note.
+// TestStepsBeginWithAVerb checks that each step is an instruction and not a note.
 func TestStepsBeginWithAVerb(t *testing.T) {
 	known := map[string]bool{}
 	for _, word := range openings {

@@ -7,7 +7,7 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// areaOf returns the answer for what a complaint is about; empty when none of its words tells.
+// areaOf returns the answer for the subject of a complaint, or "" if no word shows it.
 func areaOf(text string) string {
 	text = elsewhere.ReplaceAllString(text, "")
 	i := slices.IndexFunc(areas, func(a area) bool { return a.words.MatchString(text) })
@@ -17,11 +17,11 @@ func areaOf(text string) string {
 	return areas[i].answer
 }
 
-// elsewhere are addresses, and the directories of a path, whose words say nothing of what failed.
+// elsewhere matches addresses and directories, whose words say nothing about what failed.
 var elsewhere = lazyregexp.New(`https?://\S*|(?:[A-Za-z]:|~)?[/\\](?:home|root|opt|usr|mnt|data|workspace|tmp|app|` +
 	`scratch|lustre|gpfs|Users|var|[\w.-]*conda\w*)[/\\](?:[^\s/\\'"]+[/\\])*`)
 
-// complains are the words of a sentence that says that something did not work.
+// complains matches the words of a sentence that says that something did not work.
 var complains = lazyregexp.New(`(?i)\b(?:error|errors|fatal|fail(?:ed|ure|s)?|cannot|can.?t|could not|couldn.t|` +
 	`unable to|did not|does not|doesn.t|not (?:found|permitted|allowed|supported|recogni[sz]ed|available|valid|` +
 	`enough|possible|set|exist)|invalid|denied|refused|rejected|missing|exceed(?:s|ed|ing)?|no such|unrecogni[sz]ed|` +
@@ -29,27 +29,27 @@ var complains = lazyregexp.New(`(?i)\b(?:error|errors|fatal|fail(?:ed|ure|s)?|ca
 	`terminat\w+|undefined|must (?:be|have)|too (?:old|long|large|small|many|few|high)|unsupported|unstable|reached|` +
 	`nothing provides|expects?|required?|requires)\b`)
 
-// aloud is how a program begins a line by which it says itself that it failed.
+// aloud matches the start of a line in which a program says that it failed.
 var aloud = lazyregexp.New(`(?i)^(?:[\w./()-]+: )?(?:error|fatal(?: error)?|critical|panic|(?:uncaught |` +
 	`unhandled )?exception)\b|\b(?:error|fatal|critical|panic|aborting)(?:\[\w+\])?\s*[:|!]|` +
 	`\[(?:e|f|error|fatal|critical)\]|OP_REQUIRES failed|level"?[=:]"?(?:error|fatal)|^ERRO\[|\(EE\)|\[FAILED\]|` +
 	`(?-i:\bERROR\b)|\b[EF] (?:srv|slot|\w+/\S+\.\w+:\d+\])|^[EF]\d{4} `)
 
-// begins are the words with which a program's own sentence of failing begins, or that it ends with.
+// begins matches the words with which a program's sentence about its own failure begins or ends.
 var begins = lazyregexp.New(`(?i)^(?:failed|unable|cannot|can.?t|could ?n.t|could not|no|not|missing|unsupported|` +
 	`invalid|outdated|unknown|you do not|this program needs) |failed to initiali[sz]e|not (?:installed|` +
 	`enabled in this build)\.?$`)
 
-// ofPrograms are the areas of a program's own input; the others are of the machine and what is installed on it.
+// ofPrograms lists the areas of a program's own input. The other areas belong to the machine and its software.
 var ofPrograms = []string{"unstable", "context", "usage", "given-file", "input", "memory-said"}
 
-// toldPlainly are the areas of which a line tells though it does not say that it is an error: few programs print such a
-// thing and go on.
+// toldPlainly lists the areas that count even in a line that does not call itself an error, because few programs print
+// such a line and continue.
 var toldPlainly = []string{"too-hot", "device-gone", "service", "off-the-bus", "disk-full", "unstable", "context",
 	"graphics"}
 
-// complaint returns the record of a sentence that no other grammar reads: something did not work. It earns a verdict
-// only where the program itself says that it failed.
+// complaint returns the record of a sentence that no other grammar reads and that says that something did not work. It
+// leads to a verdict only if the program itself says that it failed.
 func complaint(l logLine) *record {
 	if len(l.text) > maxComplaint || complaintOfOthers.MatchString(l.text) || !complains.MatchString(l.text) {
 		return nil
@@ -64,7 +64,7 @@ func complaint(l logLine) *record {
 		text: l.text, notice: informs(l.text)}
 }
 
-// toldAloud reports whether a line that does not say that it is an error tells of one all the same.
+// toldAloud reports whether a line describes an error although it does not call itself one.
 func toldAloud(text string) bool {
 	loud := begins.MatchString(message(text)) && aboutGPU.MatchString(text)
 	if !loud && !slices.ContainsFunc(areas, func(a area) bool { return a.plain() && a.words.MatchString(text) }) {
@@ -74,28 +74,29 @@ func toldAloud(text string) bool {
 	return slices.Contains(toldPlainly, about) || loud && !slices.Contains(ofPrograms, about)
 }
 
-// plain reports whether lines of the area tell of trouble though they do not say that it is an error.
+// plain reports whether the area counts in a line that does not call itself an error.
 func (a area) plain() bool { return slices.Contains(toldPlainly, a.answer) }
 
-// complaintOfOthers are lines that look like a complaint and are a compiler's, a launcher's, a check's, source, an announcement, of
-// something that the program goes on without, or of a job that somebody ended, nobody says why.
+// complaintOfOthers matches lines that look like a complaint but are not the program's: from a compiler, a launcher, a
+// check, source code, or an announcement; about something that the program does without; or about a job that somebody
+// ended without saying why.
 var complaintOfOthers = lazyregexp.New(`\.\w+:\d+:\d+:|\.\w+\(\d+\): (?:error|warning)|exit ?code|exit status|` +
 	`returned non-zero|Check failed|^ *(?:warnings\.warn|raise |print|assert |logg|log\.|"|')|` +
 	`executable file not found|^\[?(?:notice|hint)|^configure: |:$|peermem|CANCELLED AT \S+ \*\*\*|` +
 	`(?i:(?:not|non-?) ?fatal|, ?(?:rebuilding|retrying|skipp\w+|ignoring|assuming|continuing|falling))`)
 
-// maxComplaint is how long a line may be that is one sentence.
+// maxComplaint is the maximum length of a line that counts as one sentence.
 const maxComplaint = 600
 
-// ofAnyProgram are the areas in which programs that never touch a GPU fail alike.
+// ofAnyProgram lists the areas in which programs without a GPU fail in the same way.
 var ofAnyProgram = []string{"access", "kernel", "installation", "network-down", "repository", "input"}
 
-// certain are the areas whose words are of nothing else: a sentence with them is believed. Of the others a sentence was
-// as often wrong as right on logs from which it was not written (testdata/firstsight).
+// certain lists the areas whose words are unambiguous, so that a sentence with them is believed. In the other areas
+// such a sentence was wrong as often as right on logs that it was not written from (testdata/firstsight).
 var certain = []string{"too-hot", "off-the-bus", "disk-full", "shared-memory", "device-gone"}
 
-// certainOf are the areas of which a sentence is believed that a program says aloud and that names the part that
-// failed: of driver, toolkit, service and engine none was wrong, of graphics those that tell of its start.
+// certainOf lists areas in which a sentence is believed if the program says it aloud and names the part that failed.
+// For driver, toolkit, service and engine none was wrong; for graphics only sentences about its start count.
 var certainOf = map[string]*lazyregexp.Regexp{
 	"driver-or-toolkit": aboutGPU,
 	"service":           lazyregexp.New(`(?i)nvidia|fabric|dcgm|docker|containerd|slurm|\bmps\b`),
@@ -111,10 +112,10 @@ var certainOf = map[string]*lazyregexp.Regexp{
 		`(?:gpus?|cuda|nvidia|adapters?|devices?)\b`),
 }
 
-// notThere is how a server answers that it does not have what was asked for.
+// notThere matches a server's answer that it does not have what was requested.
 var notThere = lazyregexp.New(`(?i)\bHTTP(?: ?error)?:? ?(?:404|410)\b|\b404:? not found\b`)
 
-// weighComplaint says what a complaint is about, where that is certain.
+// weighComplaint returns the subject of a complaint, if it is certain.
 func weighComplaint(r *record, _ *tables.Tables) string {
 	about := areaOf(r.slot("sentence"))
 	if about == "network-down" && notThere.MatchString(r.slot("sentence")) {
@@ -127,7 +128,7 @@ func weighComplaint(r *record, _ *tables.Tables) string {
 	return ""
 }
 
-// complainsAloud reports whether a line says itself that it failed, or is of an area of which lines tell plainly.
+// complainsAloud reports whether a line itself says that it failed, or belongs to an area that needs no such words.
 func (r *record) complainsAloud(about string) bool {
 	return aloud.MatchString(r.text) || begins.MatchString(message(r.text)) || slices.Contains(toldPlainly, about)
 }

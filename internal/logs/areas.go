@@ -2,8 +2,8 @@ package logs
 
 import "cudacompat/internal/lazyregexp"
 
-// area is a part of the world of which a program's complaint may speak, by the words that name it: the words of files
-// and networks, of packages and kernels, of options and shapes are the same in every program.
+// area is a subject of complaints, with the words that name it. The words for files and networks, packages and kernels,
+// options and shapes are the same in every program.
 type area struct {
 	answer string
 	words  *lazyregexp.Regexp
@@ -11,11 +11,11 @@ type area struct {
 
 func about(answer, words string) area { return area{answer, lazyregexp.New(`(?i)` + words)} }
 
-// areas are all of them. The first one whose words stand in a complaint has it, so what fails for want of something
-// below it (a device that may not be opened) stands before what only names that thing.
+// areas lists all areas. The first whose words occur in a complaint wins, so a cause (a device that may not be opened)
+// precedes what merely names its consequence.
 //
-// They are code, as the forms of records are, and no table: the words are those of any language's programs, so no page
-// could be the source of a row, and their order decides as much as they do. Logs in testdata hold them.
+// They are code and not a table, as the forms of records are: the words come from programs in every language, so no
+// page could be the source of a row, and the order matters as much as the words. The logs in testdata test them.
 var areas = []area{
 	about(
 		"too-hot",

@@ -14,10 +14,10 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// BenchmarkRead streams logs with one error at their end; it says how many megabytes a second one
-// core reads. The training log is progress and information lines; the ordinary one, of which a sixth
-// holds a literal and is no error, is worse than any real log. Of near misses it consists of nothing else, and of
-// distinct ones no line is like another: what is remembered of those before does not help.
+// BenchmarkRead reads logs with one error at their end and reports megabytes per second on one core. The training log
+// consists of progress and information lines. The ordinary log, with a literal but no error in each sixth line, is
+// worse than any real log. The log of near misses has nothing else; in its distinct form no two lines are alike, so
+// that caching misses does not help.
 func BenchmarkRead(b *testing.B) {
 	ordinary, err := os.ReadFile("testdata/ordinary.log")
 	if err != nil {
@@ -30,9 +30,9 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// nearMisses returns a log of which every line holds a literal of a signature and matches none: the lines that the
-// signatures know, with every letter outside the literal moved on by one. A line has its number, its text, and the
-// number in letters.
+// nearMisses returns a log in which every line contains a literal of a signature and matches none: the signatures' own
+// lines, with each letter outside the literal replaced by the next. The format gets the line's number, its text, and
+// the number in letters.
 func nearMisses(b *testing.B, format string) []byte {
 	rows := table(b)
 	var lines []string
@@ -76,7 +76,7 @@ func benchmarkRead(b *testing.B, text []byte) {
 	}
 }
 
-// BenchmarkReadShort measures what every call costs, however short the log.
+// BenchmarkReadShort measures the cost of a call for a short log.
 func BenchmarkReadShort(b *testing.B) {
 	signatures := table(b)
 	for b.Loop() {
@@ -86,7 +86,7 @@ func BenchmarkReadShort(b *testing.B) {
 	}
 }
 
-// BenchmarkSignatures measures what loading the table costs.
+// BenchmarkSignatures measures the cost of loading the table.
 func BenchmarkSignatures(b *testing.B) {
 	for b.Loop() {
 		Signatures(tables.Open(data.FS))

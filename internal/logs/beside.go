@@ -9,9 +9,10 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// Beside holds a diagnosis against the verdict on its machine. What is broken there and can bring the log's error about is
-// the answer, with its steps: brings has it, the likeliest first. What is broken and cannot is told apart, and the log's
-// blame stays. A fault that the log shows to be the program's own is not the machine's, whatever is broken there.
+// Beside combines a diagnosis with the verdict on its machine. If something is broken there that can cause the log's
+// error, it becomes the answer, with its steps; brings lists such faults, likeliest first. Faults that cannot cause the
+// error are listed separately, and the log's blame stays. A fault that the log proves to be the program's own stays the
+// program's.
 func (d *Diagnosis) Beside(v verdict.Verdict, t *matrix.Tables) (brings, apart []verdict.Finding) {
 	var alike []verdict.Finding // of the log's own rule, and no error
 	for _, f := range v.Findings {
@@ -38,16 +39,17 @@ func (d *Diagnosis) Beside(v verdict.Verdict, t *matrix.Tables) (brings, apart [
 	return brings, apart
 }
 
-// Names reports whether the deciding line names the package of a subject, as a verdict names it: "torch 2.9.0 in /venv".
+// Names reports whether the deciding line names the package of a subject, in a verdict's form: "torch 2.9.0 in /venv".
 func (d *Diagnosis) Names(subject string) bool {
 	name, _, _ := strings.Cut(subject, " ")
 	return name != "" && len(d.Lines) > 0 && strings.Contains(strings.ToLower(d.Lines[0].Text), strings.ToLower(name))
 }
 
-// ofPackages are the rules of which each finding is about packages: the same fault of another one is not the log's.
+// ofPackages lists the rules whose findings are about packages. The same fault in another package does not explain the
+// log.
 var ofPackages = []string{"extension-mismatch", "companion-mismatch", "not-importable"}
 
-// ofAnother reports whether a finding is about other packages than the one that the log names.
+// ofAnother reports whether a finding is about other packages than the one in the log.
 func (d *Diagnosis) ofAnother(f verdict.Finding) bool {
 	if !slices.Contains(ofPackages, f.Rule) || len(d.Lines) == 0 {
 		return false
@@ -67,7 +69,7 @@ func (d *Diagnosis) ofAnother(f verdict.Finding) bool {
 	return name != "" && !strings.Contains(plain(said), plain(name))
 }
 
-// blameOf returns the side on which a rule's fault lies.
+// blameOf returns the side that a rule's fault belongs to.
 func blameOf(rule string, t *matrix.Tables) Blame {
 	if c := t.CauseOf(rule); c != nil {
 		return Blame(c.Blame)
@@ -75,7 +77,7 @@ func blameOf(rule string, t *matrix.Tables) Blame {
 	return Environment
 }
 
-// because makes a fault of the machine the answer. Where the log says the same, its own sentence stays.
+// because makes a fault of the machine the answer. If the log says the same, its own sentence stays.
 func (d *Diagnosis) because(f verdict.Finding, t *matrix.Tables) {
 	d.Candidates = []Candidate{}
 	d.Confidence = Certain // the machine has it
@@ -96,7 +98,7 @@ func (d *Diagnosis) because(f verdict.Finding, t *matrix.Tables) {
 	d.Rule = f.Rule
 }
 
-// sentenceOf returns a finding's message, or its rule's title where that is longer than an answer's sentence may be.
+// sentenceOf returns a finding's message, or the rule's title if the message is too long for an answer.
 func sentenceOf(f verdict.Finding) string {
 	text := f.Message
 	if rule, known := matrix.RuleNamed(f.Rule); len(text) > maxSentence && known {
@@ -105,7 +107,7 @@ func sentenceOf(f verdict.Finding) string {
 	return strings.TrimSuffix(text, ".") + "."
 }
 
-// stepsFor returns the steps of a finding: what to install, one pin of each package, and what else to do.
+// stepsFor returns the steps of a finding: one pin for each package, and everything else to do.
 func stepsFor(f verdict.Finding) []string {
 	var all []string
 	var packages []string

@@ -16,8 +16,8 @@ import (
 	"cudacompat/probe"
 )
 
-// machines are verdicts on machines of testdata/machines.jsonl.gz, each broken in one way, by name: what a probe recorded
-// on hosts and in containers that were made for it, and, under a rule's name, the machine of a case in which it fires.
+// machines returns verdicts on machines of testdata/machines.jsonl.gz by name, each broken in one way: recordings of
+// hosts and containers made for that, and under a rule's name the machine of a case in which the rule fires.
 var machines = sync.OnceValues(func() (map[string]verdict.Verdict, error) {
 	f, err := os.Open("testdata/machines.jsonl.gz")
 	if err != nil {
@@ -45,12 +45,12 @@ var machines = sync.OnceValues(func() (map[string]verdict.Verdict, error) {
 	return all, lines.Err()
 })
 
-// python returns an error as Python ends with it, raised below a call of the program's own.
+// python returns the end of a Python error that was raised below a call of the program's own.
 func python(raised string) string { return traced("run(model)", raised, "torch/cuda/__init__.py") }
 
 const noGPUs = "RuntimeError: No CUDA GPUs are available"
 
-// TestBroughtAbout: what is broken on a machine and can bring the log's error about is the answer, with its steps.
+// TestBroughtAbout checks that a broken machine which can cause the log's error becomes the answer, with its steps.
 func TestBroughtAbout(t *testing.T) {
 	const deserialize = "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is " +
 		"False. If you are running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu')"
@@ -155,7 +155,8 @@ func TestBroughtAbout(t *testing.T) {
 	}
 }
 
-// TestNotBroughtAbout: a fault of the machine that cannot be the log's leaves its blame and cause, and is a candidate.
+// TestNotBroughtAbout checks that a fault of the machine which cannot cause the log's error changes neither blame nor
+// cause, and becomes a candidate.
 func TestNotBroughtAbout(t *testing.T) {
 	const gone = ": cannot open shared object file: No such file or directory\n"
 	for _, c := range []struct {

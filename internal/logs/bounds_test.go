@@ -15,11 +15,12 @@ import (
 	"cudacompat/internal/redact"
 )
 
-// TestNearMissesInOneLine: a long line of beginnings of errors ends soon, and the error after it is found.
+// TestNearMissesInOneLine checks that a long line of beginnings of errors takes little time, and that the error after
+// it is found.
 func TestNearMissesInOneLine(t *testing.T) {
 	var long strings.Builder
 	for i := range 1 << 20 / 16 {
-		// Each piece differs in letters: one that comes again is not looked at again.
+		// Each piece has other letters, because a repeated piece is skipped.
 		fmt.Fprintf(&long, "CUDA error %c%c%c%c ", 'a'+i%26, 'a'+i/26%26, 'a'+i/676%26, 'a'+i/17576%26)
 	}
 	log := strings.Repeat("CUDA error ", 16<<10/11) + "\n" + long.String() + "\n" + failure + "\n"
@@ -36,7 +37,8 @@ func TestNearMissesInOneLine(t *testing.T) {
 	}
 }
 
-// TestHostileLogsEnd: what is long, deep or never closed ends in an answer: the error after it, or an older one.
+// TestHostileLogsEnd checks that long, deep or unclosed input ends with an answer: the error after it, or an earlier
+// one.
 func TestHostileLogsEnd(t *testing.T) {
 	chained := "Traceback (most recent call last):\n  File \"/a.py\", line 1, in f\nValueError: a\n\n" +
 		"During handling of the above exception, another exception occurred:\n\n"
@@ -64,7 +66,7 @@ func TestHostileLogsEnd(t *testing.T) {
 	}
 }
 
-// repeated is a text over and over, cut where what it is read into ends.
+// repeated is a reader that repeats a text.
 type repeated struct {
 	text string
 	left int
@@ -82,7 +84,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestTimeUp: what was read before the time was up is judged, and it is said that there was more.
+// TestTimeUp checks that what was read before the timeout is judged, and that the diagnosis says that there was more.
 func TestTimeUp(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	late := io.MultiReader(strings.NewReader(failure+"\n"+strings.Repeat("x\n", chunk)), readerFunc(func([]byte) (int,
@@ -97,7 +99,8 @@ func TestTimeUp(t *testing.T) {
 	}
 }
 
-// TestTimeUpBetweenLogs: the logs that are left are counted, not opened, and the program is not blamed before all are read.
+// TestTimeUpBetweenLogs checks that the remaining logs are counted and not opened, and that the program is not blamed
+// before all are read.
 func TestTimeUpBetweenLogs(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	sources := []Source{{Name: "first", Reader: strings.NewReader(failure)}, {Name: "last", Reader: readerFunc(func([]byte) (int,
@@ -118,7 +121,8 @@ func TestTimeUpBetweenLogs(t *testing.T) {
 	}
 }
 
-// TestPartOfAHealthyLog: what was not read may hold an error, so nothing is called harmless.
+// TestPartOfAHealthyLog checks that nothing is called harmless if a part was not read, because that part may contain an
+// error.
 func TestPartOfAHealthyLog(t *testing.T) {
 	const harmless = "I cuda_gpu_executor.cc:980] returning NUMA node zero\n"
 	if d := explain(t, harmless); d.Blame != None || len(d.Lines) != 1 || d.Lines[0].Why == "" {
@@ -134,7 +138,7 @@ func TestPartOfAHealthyLog(t *testing.T) {
 	}
 }
 
-// TestUnpackedIsBounded: a compressed log is read up to a bound.
+// TestUnpackedIsBounded checks that a compressed log is read only up to a limit.
 func TestUnpackedIsBounded(t *testing.T) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -154,7 +158,7 @@ func TestUnpackedIsBounded(t *testing.T) {
 	}
 }
 
-// TestRedacted: a report is pasted into public threads; credentials of quoted lines stay out of it.
+// TestRedacted checks that credentials are removed from quoted lines, because reports are pasted into public threads.
 func TestRedacted(t *testing.T) {
 	for text, want := range map[string]string{
 		"https://user:SECRETPW@host/x":                       "https://***@host/x",
@@ -183,7 +187,7 @@ func TestRedacted(t *testing.T) {
 	}
 }
 
-// TestNoPlaceholders: the words of no row have a hole, on its page nor in a diagnosis.
+// TestNoPlaceholders checks that the words of no row have an unfilled name, on its page or in a diagnosis.
 func TestNoPlaceholders(t *testing.T) {
 	for _, s := range table(t) {
 		because, do := s.Words()
@@ -200,14 +204,14 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// recordsOf returns the records of a log for which there is time.
+// recordsOf returns the records of a log, without a time limit.
 func recordsOf(s *scanner) []record {
 	all, _ := s.records(context.Background(), 0, soonest)
 	return all
 }
 
-// TestJudgingEndsInTime gives a log of twenty thousand tracebacks no time: it is read, not all of it is judged, and
-// that is said.
+// TestJudgingEndsInTime gives a log of twenty thousand tracebacks no time. It is read, only a part is judged, and the
+// diagnosis says so.
 func TestJudgingEndsInTime(t *testing.T) {
 	log := strings.Repeat("Traceback (most recent call last):\n  File \"/a.py\", line 1, in f\n"+
 		"RuntimeError: CUDA error: an illegal memory access was encountered\n", 20_000)

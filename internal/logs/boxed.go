@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// boxMark begins every line of the files that Docker's json-file driver writes.
+// boxMark is the start of every line that Docker's json-file driver writes.
 var boxMark = []byte(`{"log":"`)
 
 // unboxingReader unwraps such a file. In its boxes quotation marks and brackets are escaped, so that half of all messages would
@@ -32,7 +32,8 @@ func (b *unboxingReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// unwrap returns the program's line behind the time at which it was written; what is no box stays as it is.
+// unwrap returns the program's line, preceded by the time at which it was written. A line of another form stays
+// unchanged.
 func (b *unboxingReader) unwrap(line []byte) []byte {
 	var box struct {
 		Log  *string `json:"log"`

@@ -8,7 +8,7 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// headerOf tells what a header belongs to by its beginning.
+// headerOf maps the beginning of a header's name to what it belongs to.
 var headerOf = []struct{ prefix, what string }{
 	{"cublas", "cuBLAS"}, {"cudnn", "cuDNN"}, {"cufft", "cuFFT"}, {"cusparse", "cuSPARSE"}, {"cusolver", "cuSOLVER"},
 	{"curand", "cuRAND"}, {"nccl", "NCCL"},
@@ -21,7 +21,8 @@ var headerOf = []struct{ prefix, what string }{
 	{"NvInfer", "TensorRT"}, {"infiniband", "rdma-core"},
 }
 
-// otherHeader are headers of libraries that CUDA programs are often built with, which no program has of its own.
+// otherHeader matches headers of libraries that CUDA programs are often built with, and that are never the program's
+// own.
 var otherHeader = lazyregexp.New(`^(?:opencv\w*|Eigen|boost|GL|GLFW|EGL|X11|vulkan|CL|glog|gflags|google|` +
 	`pybind11|openssl|curl|yaml-cpp|gtest|tbb|numpy|pcl|libav\w+|rdma|spdlog|fmt|sys)/|` +
 	`^(?:mpi|omp|numa|zlib|png|jpeglib|hdf5|H5Cpp|fftw3|cblas|std\w+|optix\w*|tiffio|sndfile|gmp|uuid)\.h`)
@@ -49,17 +50,17 @@ func weighTool(r *record, _ *tables.Tables) string {
 	return "tool"
 }
 
-// compilerFor is what to install for a part of GCC, which is packed by language.
+// compilerFor maps a part of GCC to the package to install; the packages are split by language.
 var compilerFor = map[string]string{"cc1": "gcc", "cc1plus": "g++", "cc1obj": "gobjc", "f951": "gfortran", "as": "binutils",
 	"ld": "binutils", "collect2": "gcc"}
 
-// weighCompilerPart names the package of a part of the compiler that its driver did not find.
+// weighCompilerPart names the package for a part of the compiler that the compiler driver did not find.
 func weighCompilerPart(r *record, _ *tables.Tables) string {
 	r.slots["package"] = cmp.Or(compilerFor[r.slot("part")], "gcc")
 	return "compiler-part"
 }
 
-// pipNames are what pip calls packages that messages name otherwise.
+// pipNames maps names in messages to pip's names, if they differ.
 var pipNames = map[string]string{"flash-attention": "flash-attn", "pytorch": "torch"}
 
 func weighPackages(r *record, _ *tables.Tables) string {
@@ -81,8 +82,8 @@ func weighPackages(r *record, _ *tables.Tables) string {
 	return "packages"
 }
 
-// ofSystem is what dnf, zypper and apt say of packages of the system that do not fit, and kernelPackage what they say of
-// the kernel's, or of the driver's modules for it.
+// ofSystem matches what dnf, zypper and apt say about system packages that do not fit. kernelPackage matches what they
+// say about the kernel's packages, or the driver's modules for it.
 var (
 	ofSystem = lazyregexp.New(`none of the providers can be installed|cannot install (?:both|the best) |\bDepends: .* but |` +
 		`held broken packages|unmet dependencies|conflicting requests`)
@@ -108,11 +109,11 @@ func weighVersion(r *record, _ *tables.Tables) string {
 	return "version"
 }
 
-// ofToolkit matches a line of a build that compares the toolkit with the CUDA of PyTorch, or of another framework.
+// ofToolkit matches a build's line that compares the toolkit with the CUDA of PyTorch or another framework.
 var ofToolkit = lazyregexp.New(`(?i)\b(?:torch|jax|tensorflow)\b.*\b(?:compiled|built)|\b(?:compiled|built)\b.*\b(?:torch|jax|tensorflow)\b`)
 
-// pairOf returns the part whose two releases a line gives: what stands just before one of the numbers with the word
-// version, else what is named last before the number that was built for. PyTorch has no release 11.8.
+// pairOf returns the part whose two releases a line gives: the one just before a number with the word version,
+// otherwise the last one named before the number that was built for. PyTorch has no release 11.8.
 func (r *record) pairOf(built, found string) string {
 	of := namedLast(r.text[:strings.Index(r.text, built)])
 	if m := partVersion.FindStringSubmatch(r.text); m != nil && (m[2] == built || m[2] == found) {
@@ -124,17 +125,17 @@ func (r *record) pairOf(built, found string) string {
 	return of
 }
 
-// partVersion matches a part with the number of its version.
+// partVersion matches a part with its version number.
 var partVersion = lazyregexp.New(`(?i)\b(cudnn|nccl|tensorrt|numpy|glibc|python|driver|cuda)(?: toolkit| runtime)? version[ :=]*\(?(\d+(?:\.\d+)+)`)
 
-// versionedParts are the parts of which lines give two versions, and their names in a sentence.
+// versionedParts are the parts for which lines give two versions, with their names in a sentence.
 var (
 	versionedParts = lazyregexp.New(`(?i)\b(?:cudnn|nccl|tensorrt|numpy|glibc|python|driver|(?:py)?torch|cuda)\b`)
 	properly       = map[string]string{"cudnn": "cuDNN", "nccl": "NCCL", "tensorrt": "TensorRT", "numpy": "NumPy",
 		"python": "Python", "torch": "PyTorch", "pytorch": "PyTorch", "cuda": "CUDA", "driver": "driver"}
 )
 
-// namedLast returns the part that words name last; empty when they name none.
+// namedLast returns the part that is named last, or "".
 func namedLast(words string) string {
 	all := versionedParts.FindAllString(words, -1)
 	if len(all) == 0 {
@@ -144,7 +145,7 @@ func namedLast(words string) string {
 	return cmp.Or(properly[last], last)
 }
 
-// The errors of a compiler that are of the language alone, and the places where sources lie that somebody else wrote.
+// The compiler errors that concern only the language, and the places of sources that somebody else wrote.
 var (
 	ofTheLanguage = lazyregexp.New(`error ?(?:C\d+)?: (?:identifier "\w+" is undefined|too (?:many|few) arguments|` +
 		`expected |` +
@@ -157,7 +158,7 @@ var (
 		`submodules|extensions?/|\.h(?:pp)?\W|\.cuh\W`)
 )
 
-// weighCompileError tells the one file that somebody wrote from a package that does not build here.
+// weighCompileError distinguishes a single file that the user wrote from a package that does not build here.
 func weighCompileError(r *record, _ *tables.Tables) string {
 	if ofTheLanguage.MatchString(r.text) && !ofOthers.MatchString(r.text) {
 		return "kernel-language"
@@ -165,8 +166,8 @@ func weighCompileError(r *record, _ *tables.Tables) string {
 	return "compile-error"
 }
 
-// weighHostCompileError judges what a compiler refuses of a source that the GPU has no part in: where it is of the
-// language alone, it is the program's; else it may be a library of another release.
+// weighHostCompileError judges a compiler error in a source without GPU code. If it concerns only the language, it is
+// the program's. Otherwise a library may have another release.
 func weighHostCompileError(r *record, _ *tables.Tables) string {
 	if m := lacksIntrinsic.FindStringSubmatch(r.text); m != nil {
 		r.slots["intrinsic"] = m[1]
@@ -178,13 +179,13 @@ func weighHostCompileError(r *record, _ *tables.Tables) string {
 	return "" // a header is often of others than the source that includes it
 }
 
-// lacksIntrinsic is how a compiler says that it does not know one of Arm's vector instructions by its function.
+// lacksIntrinsic matches a compiler's error about an unknown Arm vector intrinsic.
 var lacksIntrinsic = lazyregexp.New(`implicit declaration of function [‘'](v[a-z]+\d?q?_[a-z]\d+(?:_x\d)?)[’']`)
 
-// standard is a release of C++ that a source asks the compiler for.
+// standard matches a C++ standard that a source requires.
 var standard = lazyregexp.New(`C\+\+ ?\d\d`)
 
-// weighBuildNeeds judges what a build misses: a release of the language is a flag, no package.
+// weighBuildNeeds judges what a build lacks. A C++ standard is a flag, not a package.
 func weighBuildNeeds(r *record, _ *tables.Tables) string {
 	if r.slots["standard"] = standard.FindString(r.text); r.slots["standard"] != "" {
 		return "language-standard"
@@ -192,8 +193,8 @@ func weighBuildNeeds(r *record, _ *tables.Tables) string {
 	return "build-needs"
 }
 
-// weighHeap judges the C library's abort over a heap that was written to: a compiled program's own fault where its log
-// ends with it; in Python it may as well be two libraries that do not fit.
+// weighHeap judges the C library's abort after heap corruption. It is a compiled program's own fault if its log ends
+// there. In Python, two incompatible libraries are as likely.
 func weighHeap(r *record, _ *tables.Tables) string {
 	if !r.final || r.frames != nil || strings.Contains(r.slot("program"), "python") {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// The commands whose output decides between candidates. Explain takes that output beside the log.
+// The commands whose output decides between candidates. Explain accepts that output together with the log.
 const (
 	fetchXid      = "dmesg | grep -i -e xid -e nvrm"
 	fetchSMI      = "nvidia-smi -q"
@@ -32,14 +32,15 @@ var (
 	mayBeNetwork   = Candidate{"nccl-network-unreachable", Environment, fetchNCCL}
 )
 
-// anything is what a log may be that shows trouble of which nothing more is known.
+// anything lists the candidates for a log that shows trouble and nothing more.
 var anything = []Candidate{
 	{"input-refused", Program, fetchFault},
 	{"no-driver", Environment, fetchDoctor},
 	{"gpu-failed", Hardware, fetchXid},
 }
 
-// clue is words that prove nothing and say where to look; loud ones do so in a log without any trouble, too.
+// clue is a set of words that prove nothing but say where to look. A loud clue counts even in a log without any
+// trouble.
 type clue struct {
 	words *lazyregexp.Regexp
 	loud  bool
@@ -74,7 +75,7 @@ var clues = []clue{
 	{lazyregexp.New(`out of memory|OOM|alloc`), false, []Candidate{mayBeMemory}},
 }
 
-// command is a step's command.
+// command matches the command in a step.
 var command = lazyregexp.New("`([^`]+)`")
 
 // guesses returns what the sentences of failing, of which no verdict was made, are about by their words: a word does

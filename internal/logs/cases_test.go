@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// logCase is a log from a public thread whose cause is known.
+// logCase is a log from a public thread with a known cause.
 type logCase struct {
 	ID    string `json:"id"`
 	URL   string `json:"url"`
@@ -43,7 +43,7 @@ func readCases(t testing.TB, name string) []logCase {
 	return all
 }
 
-// explain returns the diagnosis of a log. Several tests ask about one log: it is judged once.
+// explain returns the diagnosis of a log, cached because several tests ask about the same log.
 func explain(t testing.TB, log string) Diagnosis {
 	t.Helper()
 	l := scanned(t, log)
@@ -53,14 +53,14 @@ func explain(t testing.TB, log string) Diagnosis {
 
 var explained, read sync.Map
 
-// readLog is a log that was read once, to be judged by one table or another.
+// readLog is a log that was read once and can be judged with different tables.
 type readLog struct {
 	scanner *scanner
 	events  []event
 	records []record // those of harmless lines too: which they are is said by a table
 }
 
-// scanned returns a log as it was read, by the first test that asks about it.
+// scanned returns a log as read, cached for later tests.
 func scanned(t testing.TB, log string) readLog {
 	t.Helper()
 	signatures := table(t)
@@ -77,14 +77,14 @@ func scanned(t testing.TB, log string) readLog {
 	return once.(func() readLog)()
 }
 
-// judged returns what the log shows by the whole table.
+// judged returns the diagnosis with the whole table.
 func (l readLog) judged() Diagnosis {
 	j := judging{events: [][]event{slices.Clone(l.events)}, records: l.scanner.frightening(l.own()), kept: [][]logLine{l.scanner.kept.lines()},
 		ends: []closing{l.scanner.closing()}, sources: []Source{{Name: "log"}}, unread: []string{}, windows: l.scanner.kept.wroteOnWindows()}
 	return j.conclude()
 }
 
-// own returns copies of the records: weighing fills their slots.
+// own returns copies of the records, because weighing fills their slots.
 func (l readLog) own() []record {
 	all := slices.Clone(l.records)
 	for i := range all {
@@ -93,14 +93,14 @@ func (l readLog) own() []record {
 	return all
 }
 
-// theFinder is that of the whole table, built once: it costs more than most logs.
+// theFinder is the finder for the whole table, built once because it costs more than most logs.
 var theFinder = sync.OnceValue(func() *finder {
 	all, _ := theTable()
 	return newFinder(all, marks...)
 })
 
-// TestPublicCases holds the accuracy on real logs: right in at least 90 %, wrong in at most 5 %, and
-// the environment never blamed for a program's fault, nor the program for the environment's.
+// TestPublicCases checks the accuracy on real logs: at least 90 % right, at most 5 % wrong, and no environment blamed
+// for a program's fault, or the reverse.
 func TestPublicCases(t *testing.T) {
 	t.Parallel()
 	confusion := map[[2]Blame]int{}

@@ -9,11 +9,11 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// escape is a terminal's control sequence: colours, cursor movements, titles, links.
+// escape matches a terminal control sequence: colours, cursor movements, titles, links.
 var escape = lazyregexp.New(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
 
-// clean makes a piece of a log fit to match and to print: no escapes, no control bytes, no marks
-// that turn the direction of writing, nothing that is not UTF-8.
+// clean makes a piece of a log safe to match and print. It removes escapes, control bytes, marks that change the
+// direction of writing, and invalid UTF-8.
 func clean(b []byte) string {
 	if plain(b) {
 		return string(b)
@@ -32,12 +32,11 @@ func clean(b []byte) string {
 	}, strings.ToValidUTF8(string(b), string(utf8.RuneError)))
 }
 
-// introducer begins a colour or a cursor movement: parameters follow, then one letter.
+// introducer begins a colour or cursor movement. Parameters and one letter follow.
 var introducer = []byte("\x1b[")
 
-// withoutColours takes the colours and cursor movements out of text, in place: one may stand in the
-// middle of the words of a literal. What else a terminal obeys is left to clean, and one torn at the
-// end to the next piece of the log.
+// withoutColours removes colours and cursor movements from text in place, because one may be inside a literal. It
+// leaves other sequences to clean, and one cut off at the end to the next piece of the log.
 func withoutColours(text []byte) []byte {
 	kept := text[:0]
 	for {
@@ -61,7 +60,7 @@ func withoutColours(text []byte) []byte {
 	return append(kept, text...)
 }
 
-// plain reports whether a line is printable ASCII, as nearly all are.
+// plain reports whether a line is printable ASCII, as most are.
 func plain(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' || c > '~' {
@@ -71,10 +70,10 @@ func plain(b []byte) bool {
 	return true
 }
 
-// maxShown is how much of a line is kept for people, in bytes.
+// maxShown is how many bytes of a line are kept for display.
 const maxShown = 400
 
-// aroundMatch cuts a line to the part around the place of a match.
+// aroundMatch cuts a line to the part around a match.
 func aroundMatch(text string, at int) string {
 	if len(text) <= maxShown {
 		return strings.TrimSpace(text)
@@ -93,25 +92,25 @@ func aroundMatch(text string, at int) string {
 	return part
 }
 
-// hypothetical is text that speaks about an error instead of reporting one: advice, documentation.
+// hypothetical matches text that discusses an error and does not report it: advice, documentation.
 var hypothetical = lazyregexp.New(
 	`(?i)\b(?:if you (?:see|get|hit|encounter|run into|face)|to (?:avoid|prevent|fix|solve|resolve)|in case of|` +
 		`ignoring|such as|known issues?|troubleshooting|may (?:cause|raise|fail with|result in|lead to))\b`)
 
-// listing is a line of source that IPython, Rich or a compiler shows around the one that failed, which
-// has an arrow: the errors in it were not raised.
+// listing matches a source line that IPython, Rich or a compiler shows around the failing one, which has an arrow.
+// Errors in such lines were not raised.
 var listing = lazyregexp.New(`^(?: +\d{1,5} {2,}(?:raise |assert |[rf]?["'])|│ +\d{1,5} │| +\d{1,6} \| +[^ #])`)
 
-// collectorPrefix is what those who collect logs put before a line: docker compose, Kubernetes, kubectl, journald,
-// torchrun, Slurm and Ray, BuildKit, MSBuild and cargo, besides the time, or the mark of a quotation or of Python's
-// bytes. A journal names months in the language of its reader.
+// collectorPrefix matches what log collectors put before a line: docker compose, Kubernetes, kubectl, journald,
+// torchrun, Slurm and Ray, BuildKit, MSBuild and cargo; also the time, a quotation mark, or the mark of Python's bytes.
+// A journal names months in its reader's language.
 var collectorPrefix = lazyregexp.New(
 	`^(?:(?:> ?| +|[\w./-]+ +\| |\[?\d{4}-\d\d-\d\d[T ][\d:.,]+Z?\]? |std(?:out|err) F |\[pod/[^\]]+\] |` +
 		`(?:[A-Z][a-z]{2}|[^\s\[|:>]{2,6}) [ \d]\d [\d:]{8} [\w.-]+ [\w.()-]+\[\d+\]: |\[(?:rank|default)\d+\]: ?|\d+: |` +
 		`\([\w ]+ pid=\d+[^)]*\) ?|\[\d+,\d+\]<std(?:out|err)>: ?|#\d+ \d+\.\d+ |\d+\.\d{1,3} |\d{1,3}>|b['"]|cargo:warning=))+`)
 
-// find looks for the pattern in a cleaned line; one that wants the line's beginning is also tried behind
-// what a collector of logs put there.
+// find searches a cleaned line for the pattern. A pattern for the start of the line is also tried after a collector's
+// prefix.
 func (s *Signature) find(text string) []int {
 	if !s.lines.Spelt(text) {
 		return nil
@@ -133,8 +132,8 @@ func (s *Signature) find(text string) []int {
 	return m
 }
 
-// match applies the signature to a cleaned line. An error that the line only quotes, in a comment, in
-// source around the failure, in code marks or after words of advice, is none.
+// match applies the signature to a cleaned line. It ignores an error that the line only quotes: in a comment, in source
+// around the failure, in code marks, or after words of advice.
 func (s *Signature) match(text string) []int {
 	m := s.find(text)
 	if m == nil {
@@ -151,8 +150,8 @@ func (s *Signature) match(text string) []int {
 	return m
 }
 
-// inCodeMarks reports whether what follows the lead stands in code marks. A mark that the line does not close
-// opens a log that somebody pasted, and so do marks around the whole line.
+// inCodeMarks reports whether the text after lead is in code marks. A mark that the line does not close opens a pasted
+// log, and so do marks around the whole line.
 func inCodeMarks(text, lead string) bool {
 	if assertedCondition.MatchString(lead) {
 		return false
@@ -164,7 +163,7 @@ func inCodeMarks(text, lead string) bool {
 	return strings.Count(lead, "`")%2 == 1 && marks%2 == 0 && !whole
 }
 
-// assertedCondition is how C begins a condition that does not hold, in marks that quote nothing.
+// assertedCondition matches the start of a failed C assertion. Its marks do not quote.
 var assertedCondition = lazyregexp.New("[Aa]ssertion [`']$")
 
 // gnuQuoted is a name as GNU's programs quote it: in function `main': undefined reference to `cudaFree'.

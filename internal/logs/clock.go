@@ -7,7 +7,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// clocks are the ways logs write the time, with the layout that reads the parts joined by spaces.
+// clocks are the ways in which logs write the time. Each has the layout that parses the parts, joined by spaces.
 var clocks = []struct {
 	pattern *lazyregexp.Regexp
 	layout  string
@@ -23,8 +23,8 @@ var clocks = []struct {
 		"Jan _2 15:04:05"},
 }
 
-// stampBefore reads the time of the line that holds the byte before end, or, as the lines of a
-// traceback carry none, of the last line above it that says one.
+// stampBefore returns the time of the line that contains the byte before end. Lines of a traceback have none, so it may
+// be that of an earlier line.
 func stampBefore(region []byte, end int) stamp {
 	text := string(region[max(0, end-bytesBefore):end])
 	last := stamp{}
@@ -42,7 +42,7 @@ func stampBefore(region []byte, end int) stamp {
 	return last
 }
 
-// groups joins what the pattern's groups matched.
+// groups joins the text of the pattern's groups.
 func groups(text string, match []int) string {
 	var parts []string
 	for i := 2; i < len(match); i += 2 {

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// decode tells from its first bytes how a log is written: gzip (1f 8b), UTF-16 with its mark, as
-// PowerShell's ">" writes it (ff fe), in Docker's boxes, or plainly.
+// decode detects from its first bytes how a log is written: gzip (1f 8b), UTF-16 with its mark, as PowerShell's ">"
+// writes it (ff fe), Docker's JSON lines, or plain text.
 func decode(r io.Reader) (io.Reader, error) {
 	plain := bufio.NewReaderSize(r, chunk)
 	switch magic, _ := plain.Peek(2); {
@@ -30,12 +30,12 @@ func decode(r io.Reader) (io.Reader, error) {
 	return unbox(plain), nil
 }
 
-// maxUnpacked bounds what comes out of a compressed log: ten megabytes of zeros unpack to ten gigabytes.
+// maxUnpacked limits the output of a compressed log. Ten megabytes can unpack to ten gigabytes of zeros.
 const maxUnpacked = 2 << 30
 
 var errUnpacked = errors.New("it unpacks to more than 2 GiB; unpack it yourself and give the part around the failure")
 
-// boundedReader is a compressed log up to a bound.
+// boundedReader reads a compressed log up to a limit.
 type boundedReader struct {
 	from io.Reader
 	left int
@@ -50,7 +50,7 @@ func (u *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unbox returns a log without the boxes that it may be in.
+// unbox returns a log without Docker's JSON lines, if it has them.
 func unbox(r *bufio.Reader) io.Reader {
 	if start, _ := r.Peek(len(boxMark)); bytes.Equal(start, boxMark) {
 		return &unboxingReader{from: r}
@@ -58,15 +58,15 @@ func unbox(r *bufio.Reader) io.Reader {
 	return rejoin(r)
 }
 
-// wide turns UTF-16 into UTF-8.
+// wide converts UTF-16 to UTF-8.
 type wide struct {
 	from  io.Reader
 	order binary.ByteOrder
 }
 
-// Read decodes half of what fits, as a unit of two bytes grows to three at most; so it wants room for one, which a
-// bufio.Reader always gives: a reader that neither reads nor fails is asked again for ever. A pair of
-// surrogates becomes two marks of replacement: no error message needs one.
+// Read decodes half of what fits into p, because two bytes can become three. It needs room for one character, which a
+// bufio.Reader always gives: a reader that returns nothing and no error would be called forever. A surrogate pair
+// becomes two replacement characters, since no error message needs one.
 func (w *wide) Read(p []byte) (int, error) {
 	raw := make([]byte, max(2, len(p)/2&^1))
 	n, err := io.ReadFull(w.from, raw[:min(len(raw), len(p)/3*2)])

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// dress is how a log looks after it went through something: a container runtime, a terminal, a chat.
+// dress maps a name to what a container runtime, a terminal or a chat does to the lines of a log.
 var dress = map[string]func(line string) string{
 	"windows line ends": func(line string) string { return line + "\r" },
 	"colours":           func(line string) string { return "\x1b[31m" + line + "\x1b[0m" },
@@ -46,10 +46,11 @@ Aborted (core dumped)
 `,
 }
 
-// wholeGrid reports whether everything is tried (make grid), such as every case in every dress, not a sample (make test).
+// wholeGrid reports whether to try everything (make grid), such as every case in every dress, and not a sample (make
+// test).
 var wholeGrid = os.Getenv("CUDACOMPAT_GRID") == "whole"
 
-// TestDressedCases: what a log went through on its way changes neither the cause nor the blame.
+// TestDressedCases checks that what happens to a log on its way changes neither cause nor blame.
 func TestDressedCases(t *testing.T) {
 	t.Parallel()
 	dresses := forms()
@@ -84,7 +85,7 @@ func TestDressedCases(t *testing.T) {
 	}
 }
 
-// forms returns the ways to dress a whole log.
+// forms returns the functions that dress a whole log.
 func forms() map[string]func(log string) string {
 	all := map[string]func(log string) string{
 		"in a longer log": func(log string) string { return around[0] + log + around[1] },
@@ -103,7 +104,7 @@ func forms() map[string]func(log string) string {
 	return all
 }
 
-// boxes returns a log as Docker's json-file driver keeps it.
+// boxes returns a log in the form of Docker's json-file driver.
 func boxes(log string) string {
 	var b strings.Builder
 	for line := range strings.Lines(log + "\n") {

@@ -9,7 +9,7 @@ import (
 	"cudacompat/internal/redact"
 )
 
-// closing is the line by which a log tells that its program did what it was started for, or is at it.
+// closing is the line in which a log says that its program did its work, or is doing it.
 type closing struct {
 	number int // 0: no line tells
 	text   string
@@ -20,15 +20,15 @@ type closing struct {
 	asked  bool // it tells that somebody asked the program to end
 }
 
-// closingLines is how near to its end a log says that the work is done, and aroundClosing how far from it nothing fails,
-// and where the word of all of it may stand: installers say below it how to start what they installed.
+// closingLines is how near to its end a log must say that the work is done. aroundClosing is how far around that line
+// nothing may fail, and how far below it the end may be: installers then say how to start what they installed.
 const (
 	closingLines  = 6
 	aroundClosing = 12
 )
 
-// wholly is how programs say that all of their work is done, and finishes how they say so of a part of it. A script's
-// "Done" is a part: it prints it however its program ended.
+// wholly matches the words with which programs say that all of their work is done, and finishes those for a part. A
+// script's "Done" counts as a part, because a script prints it however its program ended.
 var (
 	wholly = lazyregexp.New(`(?i)\b(?:training|inference|evaluation|validation|test|job|run|build|generation|optimi[sz]ation|` +
 		`export|conversion|benchmark|simulation|calculation|script|process|processing|program|pipeline|experiment|task|` +
@@ -41,15 +41,15 @@ var (
 		`^Processing triggers for`)
 )
 
-// orderly is how a program ends that was asked to, in words that others use of failing.
+// orderly matches the words of a program that ends on request. Other programs use them for a failure.
 var orderly = lazyregexp.New(`(?i)shut ?down (?:is )?complete|\bstopped server|(?:return|exit)(?:ed with)?[ _]` +
 	`?(?:code|status)(?:[:=] ?| )0\b|\b(?:no|0) (?:errors?|failures|failed)\b`)
 
-// asks is how a server says that somebody asked it to end: by a signal, or as ComfyUI, which only a key stops. What its
-// processes say of each other as they go is none of its faults.
+// asks matches a server's line that somebody asked it to end, by a signal or, in ComfyUI, with a key. What its
+// processes then report about each other is not a fault.
 var asks = lazyregexp.New(`(?i)\bSIG(?:TERM|INT) received\.|\breceived (?:signal[= ])?SIG(?:TERM|INT)\b|^(?:\[[\d :.-]+\] *)?stopped server$`)
 
-// askedToEnd returns the first line among a log's last by which its server tells that it was asked to end.
+// askedToEnd returns the first of a log's last lines in which its server says that it was asked to end.
 func askedToEnd(lines [][]byte, last int) closing {
 	for i := max(0, len(lines)-lastSaid); i < len(lines); i++ {
 		if text := clean(lines[i]); asks.MatchString(text) {
@@ -59,14 +59,14 @@ func askedToEnd(lines [][]byte, last int) closing {
 	return closing{}
 }
 
-// counts is how far a program got of how much, "step 500 of 500", and epochs is how far it got of all that it was to do.
+// counts matches how far a program got of a total, "step 500 of 500", and epochs how far it got of everything.
 var (
 	counts = lazyregexp.New(`(?i)\b(?:step|iter(?:ation)?|batch|round)s?\b\W{0,4}(\d+) ?(?:/|of) ?(\d+)\b|` +
 		`\b(\d+)/(\d+) \[\d+:\d+`)
 	epochs = lazyregexp.New(`(?i)\bepochs?\b\W{0,4}(\d+) ?(?:/|of) ?(\d+)()()\b`)
 )
 
-// countsToEnd reports whether a line counts to the last of how much.
+// countsToEnd reports whether a line counts to the end of the total.
 func countsToEnd(count *lazyregexp.Regexp, text string) bool {
 	return slices.ContainsFunc(count.FindAllStringSubmatch(text, -1), func(m []string) bool { return m[1]+m[3] == m[2]+m[4] })
 }
@@ -81,22 +81,23 @@ func tells(text string) bool {
 	return countsToEnd(counts, text) || finishes.MatchString(text) && !request.MatchString(text)
 }
 
-// unwell is what programs say of work that is done and of no use, what a script prints that ends however its program
-// did, and the kernel's log, which no program ends.
+// unwell matches what programs say about finished but useless work, what a script prints at its end however its program
+// did, and the kernel log, which no program ends.
 var unwell = lazyregexp.New(`(?i)\b[1-9]\d* (?:errors?|failures?|failed|mismatches)\b|did not converge|not converged|[✗❌✘]|press any key to continue|` +
 	`\bnon-?zero (?:exit|return) ?(?:status|code)\b|(?:exit|return)(?:ed with)?[ _]?(?:status|code)[:=]? ?-?[1-9]|^(?:\S+ )*(?:kernel: )?\[ *\d+\.\d{6}\] `)
 
-// expectedFailure is what pytest says of a test that was to fail.
+// expectedFailure matches pytest's words for a test that was expected to fail.
 var expectedFailure = lazyregexp.New(`\b\d+ xfailed\b`)
 
-// speaksIll reports whether a log did not end well that has such a line near its end. A warning may hold its words.
+// speaksIll reports whether a line near the end shows that a log did not end well. A warning may contain the same
+// words.
 func speaksIll(text string) bool {
 	text = expectedFailure.ReplaceAllString(text, "")
 	return terminationFrames.MatchString(text) || unwell.MatchString(text) || journal.MatchString(text) ||
 		fails.MatchString(text) && !informs(bare(text)) && !orderly.MatchString(text)
 }
 
-// closing returns the line by which the log tells that it ended well, with the server's start before it.
+// closing returns the line in which the log says that it ended well, and the start of the server before it.
 func (s *scanner) closing() closing {
 	c := s.last.endsWell(s.lines)
 	asked := closing{}
@@ -121,14 +122,14 @@ func (s *scanner) closing() closing {
 	return c
 }
 
-// request is a request that a server was sent.
+// request matches a request to a server.
 var request = lazyregexp.New(`(?m)"(?:GET|POST|PUT|HEAD) /|^\[GIN\] `)
 
-// requestServed reports whether a line says that a server did what it was asked.
+// requestServed reports whether a line says that a server answered a request.
 func requestServed(text string) bool { return request.MatchString(text) && works.MatchString(text) }
 
-// endsWell returns the last line of a log that tells of work that was done, or is being done, where nothing near it
-// failed. Breaks is how many line breaks the log has.
+// endsWell returns the last line of a log that tells of finished or ongoing work, if nothing near it failed. breaks is
+// the number of line breaks in the log.
 func (e *finish) endsWell(breaks int) closing {
 	lines, last := e.lines(breaks)
 	if last == 1 {
@@ -164,16 +165,15 @@ func (e *finish) endsWell(breaks int) closing {
 	return done
 }
 
-// overcame reports whether a log's end tells that an error did not keep the program from its work: a server came up after
-// it, or the log told only of work from there on, up to the line that says that all of it is done, or it was met while the
-// program ended because somebody asked it to. What a server did after it could not answer one request says nothing of
-// that request.
+// overcame reports whether the end of a log shows that the program survived an error: a server came up after it, or the
+// log tells only of work from there to the line that says all is done, or the error occurred while the program ended on
+// request. For a request that failed, later work of the server proves nothing.
 func (e *closing) overcame(r *record) bool {
 	return r.line < e.start || e.whole && !e.serves && r.line < r.wentOn || e.asked && r.line > e.number
 }
 
-// endWell makes nothing wrong of a diagnosis that blames nobody, where every log says itself that its work was done, or
-// ends with it.
+// endWell changes a diagnosis that blames nobody to "nothing wrong" if every log says that its work was done, or ends
+// with it.
 func (d *Diagnosis) endWell(ends []closing, records []record, sources []Source) {
 	open := func(e closing) bool { return e.number == 0 }
 	fault := func(r record) bool {

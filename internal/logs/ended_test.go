@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// packages returns lines of pip freeze.
+// packages returns n lines of pip freeze.
 func packages(n int) string {
 	var text strings.Builder
 	for i := range n {
@@ -15,8 +15,8 @@ func packages(n int) string {
 	return text.String()
 }
 
-// TestEndsWell: a log that says itself that its work is done, with no known error in it, is told that nothing is wrong;
-// one that was cut off, ended by a failure, or ends by what a script prints however its program did, is not.
+// TestEndsWell checks that nothing is wrong in a log without a known error that says that its work is done. A log that
+// was cut off, ended in a failure, or ends with what a script prints in any case is not called good.
 func TestEndsWell(t *testing.T) {
 	served := "INFO:     Shutting down\nINFO:     Waiting for application shutdown.\nINFO:     Application shutdown complete.\n"
 	up := "INFO:     Application startup complete.\nINFO:     Uvicorn running on http://0.0.0.0:8000 (Press CTRL+C to quit)\n"

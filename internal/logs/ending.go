@@ -27,7 +27,7 @@ func weighXid(r *record, t *tables.Tables) string {
 	return "xid"
 }
 
-// containedXids are the Xids that say themselves that the GPU goes on.
+// containedXids matches the Xids which say that the GPU continues to work.
 var containedXids = lazyregexp.New(`(?i)non-?fatal|\bcontained\b|corrected`)
 
 func weighMemory(r *record, _ *tables.Tables) string {
@@ -44,7 +44,7 @@ func weighMemory(r *record, _ *tables.Tables) string {
 	return "memory-unsaid" // a compiled program's: another process may hold it
 }
 
-// signals are the ends of processes by the code that shells and launchers report.
+// signals describes how a process ended, by the code that shells and launchers report.
 var signals = map[string]string{"-11": "a bad pointer (SIGSEGV)", "11": "a bad pointer (SIGSEGV)", "139": "a bad " +
 	"pointer (SIGSEGV)",
 	"-9": "SIGKILL, mostly because main memory ran out", "9": "SIGKILL, mostly because main memory ran " +
@@ -57,8 +57,8 @@ var signals = map[string]string{"-11": "a bad pointer (SIGSEGV)", "11": "a bad p
 		"instruction this processor does not have (SIGILL)", "132": "an instruction this processor does not have " +
 		"(SIGILL)"}
 
-// EndedBySignal returns what ended a process whose exit status is 128 and the number of a signal, as shells and
-// containers report it, "SIGKILL, mostly because main memory ran out"; empty for any other status.
+// EndedBySignal describes a process that ended with exit status 128 plus a signal number, as shells and containers
+// report it: "SIGKILL, mostly because main memory ran out". It returns "" for any other status.
 func EndedBySignal(status int) string {
 	if status < 128 {
 		return ""
@@ -79,8 +79,7 @@ func weighExit(r *record, _ *tables.Tables) string {
 	return "exit"
 }
 
-// weighWindowsEnd looks up the status by which Windows ended a process: printed with a sign, without one, or in
-// hexadecimal.
+// weighWindowsEnd looks up the status with which Windows ended a process. It may be signed, unsigned or hexadecimal.
 func weighWindowsEnd(r *record, t *tables.Tables) string {
 	code, _ := strconv.ParseInt(r.slot("code"), 0, 64)
 	return r.weighStatusOf("windows", int(int32(code)), t)

@@ -9,11 +9,11 @@ import (
 	"cudacompat/internal/logs/advise"
 )
 
-// needEvidence are what an unconditional step may name only where the line itself does.
+// needEvidence matches things that an unconditional step may name only if the line itself does.
 var needEvidence = []*regexp.Regexp{regexp.MustCompile(`(?i)\b(?:py)?torch\b`), regexp.MustCompile(`VISIBLE_DEVICES`), regexp.MustCompile(`compute-sanitizer`)}
 
-// TestStepsHaveEvidence holds that no step names torch, visible devices or compute-sanitizer, unless the row's line does
-// or the step says for which logs it is; and that none reinstalls by force what it does not name.
+// TestStepsHaveEvidence checks that no step names torch, visible devices or compute-sanitizer, unless the row's line
+// does or the step says which logs it is for. No step may force the reinstallation of something it does not name.
 func TestStepsHaveEvidence(t *testing.T) {
 	all, err := ParseSignatures(today)
 	if err != nil {
@@ -46,13 +46,13 @@ func TestStepsHaveEvidence(t *testing.T) {
 	}
 }
 
-// ofTorchs matches a line that names a part of PyTorch, or a package that is built for one release of it.
+// ofTorchs matches a line that names a part of PyTorch, or a package built for one release of it.
 var ofTorchs = regexp.MustCompile(`(?i)torch|c10|dgl|_OpNamespace`)
 
 // pinned matches a command that says which release it installs, or from where.
 var pinned = regexp.MustCompile(`==|--index-url|--find-links| -f |git\+|--no-binary| \./|VERSION|\{`)
 
-// TestEvidence holds which steps of a row or an answer a log has evidence for.
+// TestEvidence checks for which steps of a row or an answer a log has the evidence.
 func TestEvidence(t *testing.T) {
 	for name, c := range map[string]struct{ log, has, hasNot string }{
 		"a leaf in place": {"RuntimeError: a leaf Variable that requires grad is being used in an in-place operation.\n", "under torch.no_grad()", "retain_graph"},

@@ -9,8 +9,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// How much of a log is kept for reading by grammar: the lines around those that hold a mark of trouble, from the
-// beginning, where the first failure stands, and from the end, where the program gave up.
+// Limits for how much of a log is kept for grammars: the lines around marks of trouble, from the start, where the first
+// failure is, and from the end, where the program gave up.
 const (
 	linesBefore    = 2
 	linesAfter     = 6
@@ -32,7 +32,7 @@ type logLine struct {
 	listed bool   // it stands in a list of packages, which is no log
 }
 
-// fewListed is how many lines make a list of packages, of which none is read as a line of a log.
+// fewListed is the number of lines from which a list of packages is recognised. Its lines are not read as log lines.
 const fewListed = 3
 
 // excerpt is the part of a log that grammars read.
@@ -42,7 +42,8 @@ type excerpt struct {
 	calm       int // lines so far that were not taken
 }
 
-// take keeps the lines of a region around its marks, which are positions behind them. Number is that of its first line.
+// take keeps the lines of a region around its marks, which are positions after them. number is that of the region's
+// first line.
 func (e *excerpt) take(region []byte, marks []int, number int) {
 	slices.Sort(marks)
 	if number == 1 {
@@ -85,7 +86,7 @@ func wantedAfter(line []byte) int {
 	return linesAfter
 }
 
-// linesBack returns where the line of a position begins, or one a few lines before it, but not before from.
+// linesBack returns the start of the line at a position, or of one a few lines earlier, but not before from.
 func linesBack(region []byte, from, pos int) int {
 	for range linesBefore + 1 {
 		i := bytes.LastIndexByte(region[from:pos], '\n')
@@ -97,7 +98,7 @@ func linesBack(region []byte, from, pos int) int {
 	return pos + 1
 }
 
-// add keeps a line. What a carriage return wrote over is gone, as on a terminal.
+// add keeps a line. It drops what a carriage return overwrote, as a terminal does.
 func (e *excerpt) add(number int, line []byte) {
 	line = bytes.TrimRight(line, "\r")
 	line = line[bytes.LastIndexByte(line, '\r')+1:]
@@ -112,7 +113,7 @@ func (e *excerpt) add(number int, line []byte) {
 	e.tail = append(e.tail, kept)
 }
 
-// lines returns the kept lines as a program wrote them: clean, and without what a collector of logs put before them.
+// lines returns the kept lines as the program wrote them: cleaned, and without a collector's prefix.
 func (e *excerpt) lines() []logLine {
 	all := slices.Concat(e.head, e.tail[max(0, len(e.tail)-maxTail):])
 	for i := range all {
@@ -128,7 +129,7 @@ func (e *excerpt) lines() []logLine {
 	return all
 }
 
-// calmAfter returns how many lines of the log after one are near no mark of trouble.
+// calmAfter returns how many lines after a line of the log are near no mark of trouble.
 func (e *excerpt) calmAfter(lines []logLine, number int) int {
 	if i := indexOf(lines, number); i >= 0 {
 		return e.calm - lines[i].calm
@@ -136,7 +137,7 @@ func (e *excerpt) calmAfter(lines []logLine, number int) int {
 	return 0
 }
 
-// inList matches a line of a list of packages, the longest name of which has one space behind it.
+// inList matches a line in a list of packages. The longest name has one space after it.
 var inList = lazyregexp.New(`^[A-Za-z][\w.-]* \d+\.[\w.+!-]+$`)
 
 // markLists marks the lines of lists of packages.
@@ -155,15 +156,15 @@ func markLists(lines []logLine) {
 	}
 }
 
-// maxListed is how long a line of a list of packages may be.
+// maxListed is the maximum length of a line in a list of packages.
 const maxListed = 160
 
-// mayBeListed tells at little cost which lines are none of a list of packages: most have several words.
+// mayBeListed reports cheaply whether a line may be in a list of packages. Most lines have several words and are not.
 func mayBeListed(text string) bool {
 	return text != "" && len(text) <= maxListed && (strings.Count(text, " ") <= 1 || strings.Contains(text, "  "))
 }
 
-// indexOf returns the place of a line among those kept; -1 when it is not.
+// indexOf returns the index of a line among those kept, or -1.
 func indexOf(lines []logLine, number int) int {
 	i, kept := slices.BinarySearchFunc(lines, number, func(l logLine, n int) int { return cmp.Compare(l.number, n) })
 	if !kept {

@@ -7,15 +7,15 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// libraryFile is a package's library in a line: its directory, or its own name where it lies beside the packages.
+// libraryFile matches a package's library in a line: its directory, or its own name if it is beside the packages.
 var libraryFile = lazyregexp.New(`(?:site|dist)-packages/(?P<package>\w+)[/.]|(?:^|[\s'"/])(?P<file>\w+)\.cpython-\d+`)
 
-// broughtBy are the packages of libraries that lie beside the packages and have another name.
+// broughtBy maps a library beside the packages to the package that it belongs to, if the names differ.
 var broughtBy = map[string]string{"flash_attn_2_cuda": "flash-attn", "flash_attn_cuda": "flash-attn",
 	"causal_conv1d_cuda": "causal-conv1d", "selective_scan_cuda": "mamba-ssm", "awq_inference_engine": "autoawq-kernels",
 	"amp_C": "apex", "fused_layer_norm_cuda": "apex"}
 
-// rebuilt is how to get a package that was built for another PyTorch to fit the installed one, by its name.
+// rebuilt lists how to make a package fit the installed PyTorch if it was built for another one.
 var rebuilt = []struct {
 	packages string
 	do       []string
@@ -43,15 +43,15 @@ var rebuilt = []struct {
 		"or install the torch that its metadata names: `python -m pip show {package}`"}},
 }
 
-// buildAgain builds a package from its source beside the installed torch: without --no-deps and --no-build-isolation pip
-// takes another torch, and --no-binary :all: asks for the source of torch, too, which no index has.
+// buildAgain compiles a package for the installed torch. Without --no-deps and --no-build-isolation pip would use
+// another torch. --no-binary :all: would also ask for the source of torch, which no index has.
 const buildAgain = "python -m pip install --no-deps --no-build-isolation --no-cache-dir --force-reinstall --no-binary " +
 	"{package} {package}"
 
-// distributions are the names by which packages are installed that have another for the import.
+// distributions maps import names to package names, if they differ.
 var distributions = map[string]string{"flashinfer": "flashinfer-python", "deep_gemm": "deep-gemm"}
 
-// onNoIndex are the addresses of packages that their projects have on no index, or not as wheels.
+// onNoIndex lists addresses of packages that are on no index, or not as wheels.
 var onNoIndex = map[string]string{
 	"detectron2":      "git+https://github.com/facebookresearch/detectron2",
 	"pytorch3d":       "git+https://github.com/facebookresearch/pytorch3d",
@@ -72,7 +72,7 @@ var builtAgainInPlace = []string{
 	"if it does not compile, install the torch that the program's README names: old extensions do not build with new releases",
 }
 
-// readExtension names the package that was built for another PyTorch, and how that package is got to fit.
+// readExtension names the package that was built for another PyTorch, and how to make it fit.
 func readExtension(f *finding) bool {
 	name := packageIn(f.text)
 	if name == "" && inPlace.MatchString(f.text) && !distributionDirectory.MatchString(f.text) {
@@ -86,7 +86,7 @@ func readExtension(f *finding) bool {
 	return true
 }
 
-// stepsToRebuild returns the steps that get a package to fit the installed PyTorch, whose CUDA an address names as cuda,
+// stepsToRebuild returns the steps that make a package fit the installed PyTorch, whose CUDA is cuda in an address,
 // "cu128".
 func stepsToRebuild(name, cuda string) []string {
 	if other := distributions[name]; other != "" {
@@ -112,8 +112,8 @@ func stepsToRebuild(name, cuda string) []string {
 //	Version=12.1 and torchvision has CUDA Version=11.8. Please reinstall the torchvision that matches your PyTorch install.
 var twoCUDAs = lazyregexp.New(`PyTorch has CUDA [Vv]ersion[ =](\d+)\.(\d+)`)
 
-// readTwoCUDAs names the index from which a package for torch's CUDA is installed: without one pip takes the newest
-// release of its own index, which is for another CUDA again.
+// readTwoCUDAs names the index with a package for torch's CUDA. Without it pip takes the newest release of its own
+// index, which is for another CUDA again.
 func readTwoCUDAs(f *finding) bool {
 	name, cuda, index := strings.ToLower(f.group("package")), "CUDA", "cuXXX"
 	if m := twoCUDAs.FindStringSubmatch(f.text); m != nil {
@@ -131,10 +131,10 @@ func readTwoCUDAs(f *finding) bool {
 	return true
 }
 
-// contains reports whether a word is one of a list.
+// contains reports whether a word is in a list.
 func contains(list, word string) bool { return strings.Contains(" "+list+" ", " "+word+" ") }
 
-// packageIn returns the package whose library a line names; empty when it names none.
+// packageIn returns the package whose library a line names, or "".
 func packageIn(line string) string {
 	m := libraryFile.FindStringSubmatch(line)
 	if m == nil {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLastWords: what a program says last and aloud is why it ended; the same line with a program going on below it is
-// not, nor is one of an area that says nothing of the machine, or of a part that programs go on without.
+// TestLastWords checks that a program's last loud line says why it ended. The same line is not believed if the program
+// continues, if its area says nothing about the machine, or if it concerns a dispensable part.
 func TestLastWords(t *testing.T) {
 	const more = 40
 	goesOn := strings.Repeat("\nepoch 1 loss 0.5", more)
@@ -33,7 +33,7 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
-// TestBuilds: what CMake says in several lines, and a panic of Rust, whose message stands on the next line.
+// TestBuilds checks CMake's messages of several lines, and a Rust panic, whose message is on the next line.
 func TestBuilds(t *testing.T) {
 	for _, c := range []struct {
 		log   string

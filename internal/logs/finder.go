@@ -2,36 +2,36 @@ package logs
 
 import "encoding/binary"
 
-// finder finds all literals of all signatures in one pass, so that the cost of a log does not depend on how many
-// signatures there are. Each literal is known by four of its bytes; a table says of every four bytes of the text
-// whether they may be some literal's, and only there is a literal compared (after Karp and Rabin, "Efficient randomized
-// pattern-matching algorithms", 1987). So no literal may be shorter than minLiteral.
+// finder finds all literals of all signatures in one pass, so that the cost does not grow with the number of
+// signatures. Four bytes identify each literal. A table says which four bytes of the text may belong to a literal, and
+// only there are literals compared (after Karp and Rabin, "Efficient randomized pattern-matching algorithms", 1987). So
+// no literal may be shorter than minLiteral.
 type finder struct {
 	list   [1 << hashBits]uint16 // by the hash of four bytes: which places to look at; 0: none
 	places [][]place
 }
 
-// place is a literal and where in it its four bytes begin.
+// place is a literal and the offset of its four bytes.
 type place struct {
 	literal    string
 	offset     int
 	signatures []int
 }
 
-// hashBits keeps the table in a processor's second cache, and one in seventy of it set: what a guess that fails costs
-// is most of what looking takes.
+// hashBits keeps the table in the processor's second-level cache with one in seventy entries set. A wrong guess is the
+// main cost of the search.
 const hashBits = 17
 
-// maxLists is how many lists the table can tell apart; what is more shares them.
+// maxLists is the number of lists that the table can distinguish. Further literals share them.
 const maxLists = 1<<16 - 1
 
 // gram is four bytes of a text as one number.
 type gram = uint32
 
-// hash spreads grams, which share most of their bits, by Knuth's multiplier.
+// hash spreads grams, which share most of their bits, by Knuth's multiplicative hash.
 func hash(g gram) uint32 { return g * 2654435761 >> (32 - hashBits) }
 
-// mark is the place of a mark of trouble among the signatures.
+// mark stands for a mark of trouble among the signatures' numbers.
 const mark = -1
 
 func newFinder(signatures []Signature, marks ...string) *finder {
@@ -75,7 +75,8 @@ func gramAt(text string, i int) gram {
 	return gram(text[i]) | gram(text[i+1])<<8 | gram(text[i+2])<<16 | gram(text[i+3])<<24
 }
 
-// rarest returns where the four bytes of a literal begin that the fewest literals share: "CUDA" says little.
+// rarest returns the offset of the four bytes of a literal that the fewest literals share. "CUDA" would be a poor
+// choice.
 func rarest(lit string, shared *sharing) int {
 	best := 0
 	for i := range len(lit) - 3 {
@@ -86,11 +87,11 @@ func rarest(lit string, shared *sharing) int {
 	return best
 }
 
-// sharing is how many literals hold four bytes, by half their hash: near enough to choose by.
+// sharing counts the literals that contain four bytes, by half of their hash, which is exact enough.
 type sharing [1 << hashBits / 2]uint16
 
-// find calls hit with the end of every literal in text, in the order of their four bytes. It looks at four positions at
-// once, which takes a third of the time: in most logs none of them is a literal's.
+// find calls hit with the end of every literal in text, in the order of their four bytes. It checks four positions at
+// once, which takes a third of the time, because usually none belongs to a literal.
 func (f *finder) find(text []byte, hit func(end int, signatures []int)) {
 	at := 0
 	for ; at+8 <= len(text); at += 4 {
@@ -109,7 +110,7 @@ func (f *finder) find(text []byte, hit func(end int, signatures []int)) {
 	}
 }
 
-// compare calls hit for those literals of which the four bytes at a position are part.
+// compare calls hit for the literals whose four bytes are at a position.
 func (f *finder) compare(text []byte, at int, places []place, hit func(end int, signatures []int)) {
 	for i := range places {
 		p := &places[i]

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// sighted is a log of testdata/firstsight: drawn by situation and labelled before any tool had seen it.
+// sighted is a log of testdata/firstsight. Each was drawn by situation and labelled before any tool had seen it.
 type sighted struct {
 	ID        string  `json:"id"`
 	Log       string  `json:"log"`
@@ -20,8 +20,8 @@ type sighted struct {
 	Decidable bool    `json:"decidable"` // by its lines alone
 }
 
-// worst is how many logs of each set may be blamed wrongly or, where something is wrong and its lines decide, on nobody:
-// what is known today. Scores are the matter of tools/lab/firstsight.
+// worst limits, for each set, how many logs may be blamed wrongly, and how many decidable ones may be blamed on nobody:
+// today's known values. tools/lab/firstsight computes scores.
 var worst = map[string]limits{
 	"1.jsonl":    {missed{0, 13}, missed{0, 2}},
 	"2.jsonl":    {missed{1, 7}, missed{1, 3}},
@@ -34,13 +34,13 @@ var worst = map[string]limits{
 	"9.jsonl.gz": {missed{0, 9}, missed{0, 4}},
 }
 
-// limits are those of a whole set, and of every fourth of its logs.
+// limits has the values for a whole set and for every fourth of its logs.
 type limits struct{ all, fourth missed }
 
-// missed counts the logs that are blamed wrongly, and those that could be decided and are blamed on nobody.
+// missed counts the logs that are blamed wrongly, and the decidable ones that are blamed on nobody.
 type missed struct{ wrong, unknown int }
 
-// TestBlames holds that blames on the sets of logs do not get worse: every fourth is judged, all by make grid.
+// TestBlames checks that the blames on the sets do not get worse. It judges every fourth log, and in make grid all.
 func TestBlames(t *testing.T) {
 	files, err := filepath.Glob("testdata/firstsight/*.jsonl*")
 	if err != nil || len(files) != len(worst) {
@@ -72,7 +72,7 @@ func TestBlames(t *testing.T) {
 	}
 }
 
-// judge says of what kind a log is, and whether a blame is right for it.
+// judge returns the kind of a log, and whether a blame is right for it.
 func (c *sighted) judge(blame Blame) (kind, got string) {
 	healthy := c.Blame[0] == None
 	switch {

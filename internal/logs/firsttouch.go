@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// firstTouch tells that a GPU was full before the program had anything on it, where the call that touched it first ran out
-// of memory: PyTorch's own allocator says how much it wanted and held, and CUDA says nothing but this where not even its
-// context fits.
+// firstTouch reports that a GPU was full before the program used it, if the first call that touched it ran out of
+// memory. PyTorch's own allocator reports how much it wanted and held; CUDA reports only this if not even its context
+// fits.
 func (j *judging) firstTouch(d *Diagnosis) bool {
 	if d.Cause != unsaidMemory || len(d.Lines) == 0 {
 		return false
@@ -21,8 +21,8 @@ func (j *judging) firstTouch(d *Diagnosis) bool {
 	return true
 }
 
-// touchesFirst reports whether an exception without numbers was raised by a call with which programs begin on a GPU: a
-// model that is moved there, or the start of CUDA itself.
+// touchesFirst reports whether an exception without numbers came from a call with which programs begin to use a GPU:
+// moving a model there, or starting CUDA.
 func (r *record) touchesFirst() bool {
 	if r.kind != "exception" || !strings.HasSuffix(r.slot("message"), "CUDA error: out of memory") {
 		return false

@@ -7,14 +7,14 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// forWhom is the program or system for which a step says that it is, by its first words.
+// forWhom matches the program or system that a step is for, in its first words.
 var forWhom = lazyregexp.New(`^(?:or )?(?:for|on|with|under) (Windows|PyCUDA|OpenMM|PEFT|Triton|Podman|OpenShift|TensorRT)\b`)
 
-// onLinux are the paths of a log that was written there.
+// onLinux lists paths that show that a log was written on Linux.
 var onLinux = []string{"/home/", "/usr/", "/opt/", "/root/", "/mnt/", "/data/", "/proc/", "/dev/", "/lib/python3"}
 
-// fit puts the steps for a program or a system that the log does not show behind the others, and leaves those for Windows
-// out of a log of Linux.
+// fit moves steps for a program or system that the log does not show behind the others, and removes those for Windows
+// from a Linux log.
 func (d *Diagnosis) fit(logs [][]logLine, windows bool) {
 	var own, others []string
 	for _, step := range d.Do {
@@ -31,7 +31,7 @@ func (d *Diagnosis) fit(logs [][]logLine, windows bool) {
 	}
 }
 
-// mentions reports whether a line of the logs holds a name, written in any case.
+// mentions reports whether a line of the logs contains a name, in any case.
 func mentions(logs [][]logLine, name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc(logs, func(lines []logLine) bool {
@@ -39,21 +39,20 @@ func mentions(logs [][]logLine, name string) bool {
 	})
 }
 
-// tegra are the marks of a log that was written on a Jetson.
+// tegra lists marks of a log that was written on a Jetson.
 var tegra = []string{"-tegra", "Jetson", "JetPack", "jetpack", "L4T", "l4t-", "nv_tegra", "Orin (nvgpu)", "(nvgpu)"}
 
-// ofBuild are the causes that lie in which build of a package was installed.
+// ofBuild lists the causes that concern which build of a package is installed.
 var ofBuild = []string{"driver-too-old", "gpu-arch-missing", "cpu-only-build", "symbol-not-in-module", "ptx-newer-than-driver"}
 
-// onJetson are the steps for them on a Jetson, whose driver no package brings and for which PyPI has no builds.
+// onJetson lists the steps for them on a Jetson, whose driver no package brings and for which PyPI has no builds.
 var onJetson = []string{
 	"install the build made for this JetPack: from https://pypi.jetson-ai-lab.io, or NVIDIA's image for its L4T release",
 	"run `cat /etc/nv_tegra_release`: it names the L4T release, whose driver and CUDA come with JetPack and are updated with it",
 	"PyPI's wheels for Arm are for servers (SBSA): where no build for JetPack is published, build the package on the board",
 }
 
-// onBoard returns the steps for a package's build on a Jetson, where the log was written on one, and in a build by
-// bazel.
+// onBoard returns the steps for a package's build if the log was written on a Jetson or in a Bazel build.
 func (j *judging) onBoard(d *Diagnosis) ([]string, string) {
 	switch {
 	case slices.Contains(ofBuild, d.Cause) && says(j.kept, tegra):
@@ -66,8 +65,8 @@ func (j *judging) onBoard(d *Diagnosis) ([]string, string) {
 	return nil, ""
 }
 
-// ofLoader are the causes of a library of CUDA's that a loader did not find, mountedOnJetson the steps for them on a Jetson
-// and inBazel those in a build by bazel.
+// ofLoader lists the causes for a CUDA library that a loader did not find. mountedOnJetson are the steps for them on a
+// Jetson, and inBazel those in a Bazel build.
 var (
 	ofLoader        = []string{"cuda-library-not-found", "cudnn-not-found"}
 	mountedOnJetson = []string{
@@ -82,17 +81,17 @@ var (
 	}
 )
 
-// wsl are the marks of a log that was written in WSL2.
+// wsl lists marks of a log that was written in WSL2.
 var wsl = []string{"microsoft-standard-WSL", "/usr/lib/wsl/", "-WSL2"}
 
-// inWSL are the steps where the driver is not reached there: it is Windows' own, and no module is built for it.
+// inWSL lists the steps for an unreachable driver in WSL2. It is the Windows driver, and no module is built for it.
 var inWSL = []string{
 	"in Windows, install NVIDIA's newest driver, then run `wsl --update` and `wsl --shutdown`",
 	"run `ls -l /usr/lib/wsl/lib/libcuda.so.1`: it is Windows' driver; remove a Linux driver that was installed in WSL beside it",
 	"a preview of Windows may be without the GPU in WSL: take the release before or after it",
 }
 
-// onWSL returns the steps for a driver that is not reached in WSL2, where the log was written there.
+// onWSL returns the steps for an unreachable driver if the log was written in WSL2.
 func (j *judging) onWSL(d *Diagnosis) ([]string, string) {
 	if d.Blame == Environment && slices.Contains(unreachableDriver, d.Cause) && says(j.kept, wsl) {
 		return inWSL, "Programs in WSL2 do not reach the driver, which is that of Windows."
@@ -100,11 +99,11 @@ func (j *judging) onWSL(d *Diagnosis) ([]string, string) {
 	return nil, ""
 }
 
-// unreachableDriver are the causes of a driver that does not answer.
+// unreachableDriver lists the causes of a driver that does not answer.
 var unreachableDriver = []string{"driver-not-loaded", "no-driver", "driver-missing", "cuda-init-failed"}
 
-// builtFrom are programs that are built where they run, by a mark of the line in which one says that it has no code for
-// the GPU, with how they are built for it.
+// builtFrom lists programs that are compiled where they run: a mark of the line in which one says that it has no code
+// for the GPU, and how to compile it for that GPU.
 var builtFrom = []struct {
 	mark string
 	do   []string
@@ -118,7 +117,7 @@ var builtFrom = []struct {
 		"or download a release that was built for a CUDA that knows the GPU"}},
 }
 
-// builtHere returns the steps where another program than PyTorch says that it has no code for the GPU.
+// builtHere returns the steps if a program other than PyTorch says that it has no code for the GPU.
 func (j *judging) builtHere(d *Diagnosis) ([]string, string) {
 	if d.Cause != "gpu-arch-missing" || len(d.Lines) == 0 {
 		return nil, ""

@@ -6,6 +6,6 @@ import (
 	"cudacompat/internal/tables/frozen"
 )
 
-// today is the tables of today, whose signatures are linted: a new release of anything changes nothing else that these
-// tests expect.
+// today is the current tables, whose signatures are linted. Otherwise a new release of any package must not change what
+// these tests expect.
 var today fs.FS = frozen.Use()

@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// parser is one way by which a line, with those after it, becomes records.
+// parser is one way to turn a line, with those after it, into records.
 type parser struct {
 	kind string
 	read func(l logLine, next []logLine) []record
 }
 
-// parsers returns all of them: what single calls, each by itself.
+// parsers returns all parsers that single calls, each separately.
 func parsers() []parser {
 	one := func(read func(logLine) *record) func(logLine, []logLine) []record {
 		return func(l logLine, _ []logLine) []record {
@@ -33,7 +33,7 @@ func parsers() []parser {
 	return all
 }
 
-// linesOf returns those of a text as grammars are shown them.
+// linesOf returns the lines of a text in the form that grammars get.
 func linesOf(text string) []logLine {
 	var lines []logLine
 	for i, line := range strings.Split(text, "\n") {
@@ -42,7 +42,7 @@ func linesOf(text string) []logLine {
 	return lines
 }
 
-// seeds are, for every parser, the first line that it reads of those of TestRecords and of the public logs, with some
+// seeds returns, for every parser, the first line that it reads in TestRecords and the public logs, with some lines
 // after it.
 func seeds(tb testing.TB) map[int]string {
 	tb.Helper()
@@ -79,8 +79,8 @@ func addSeeds(all map[int]string, lines []logLine) {
 	}
 }
 
-// FuzzParsers: every parser reads any lines without breaking. What it makes of them is of a kind that is weighed, the
-// slots that a form fills are parts of the line, and what is said of it is a sentence without holes.
+// FuzzParsers checks that every parser survives any lines. Its records have a kind that is weighed, the slots of a form
+// are parts of the line, and the sentence about it has no unfilled name.
 func FuzzParsers(f *testing.F) {
 	all := parsers()
 	for p, text := range seeds(f) {
@@ -106,10 +106,10 @@ func FuzzParsers(f *testing.F) {
 	})
 }
 
-// noNumber is what a computation says that had nothing to compute.
+// noNumber matches the result of a computation that had no input.
 var noNumber = regexp.MustCompile(`NaN|Inf\b| -\d`)
 
-// FuzzReaders: those who judge lines by their numbers break on none and say none that is not one.
+// FuzzReaders checks that readers of numbers survive any line and print no invalid number.
 func FuzzReaders(f *testing.F) {
 	var rows []Signature
 	for _, s := range table(f) {

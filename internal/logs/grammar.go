@@ -6,7 +6,7 @@ func form(kind, pattern string, marks ...string) grammar {
 	return grammar{kind, marks, lazyregexp.New(pattern)}
 }
 
-// The parts of which the forms are made.
+// The parts that forms are made of.
 const (
 	soName       = `(?P<library>lib[\w.+-]+?\.so(?:\.\d+)*)`
 	packageNames = `(?:torch|tensorflow|jax|nvidia|cuda|cudnn|nccl|triton|xformers|flash|vllm|onnxruntime|cupy|` +
@@ -16,7 +16,7 @@ const (
 	dllName = `(?P<library>[\w.+-]+\.dll)`
 )
 
-// grammars are all forms. Several may read one line: each says another thing.
+// grammars lists all forms. Several may read one line, because each reads something else.
 var grammars = []grammar{
 	// The loader: what it looked for and did not find.
 	form("library", `(?:^|[\s:;'"(])(?:\S*/)?`+soName+`['"]?: (?:cannot open shared object file|image not found|`+

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestStepsOfOthersPrograms has steps for those who run a program and have not written it.
+// TestStepsOfOthersPrograms checks the steps for people who run a program that they did not write.
 func TestStepsOfOthersPrograms(t *testing.T) {
 	t.Parallel()
 	const (

@@ -8,7 +8,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// noKernels is how CUDA refuses a kernel of which there is no code for the GPU, in the line of whoever launched it.
+// noKernels matches CUDA's error for a kernel without code for the GPU, in a launcher's line.
 var noKernels = lazyregexp.New(`no kernel image is available|cudaErrorNoKernelImageForDevice|CUDA_ERROR_NO_BINARY_FOR_GPU`)
 
 // compiledParts are packages that bring kernels of their own beside PyTorch's, as calls and paths name them:
@@ -25,9 +25,8 @@ var compiledParts = lazyregexp.New(`(?i)[/\\](flash[-_]attn|flash-attention|flas
 //	RuntimeError: TopKTopPSamplingFromProbs failed with error code no kernel image is available for execution on the device
 var calledByName = lazyregexp.New(`\b([A-Z]\w+) failed with error(?: code)?:? no kernel image`)
 
-// kernelsOf says of a kernel without code for the GPU whose it is: a build of PyTorch for another CUDA does not mend what
-// flash-attn or vLLM lacks. CUDA reports it at the next call that asks, so a traceback only names who may be meant; the
-// first step tells which.
+// kernelsOf says which package lacks code for the GPU. Another PyTorch build does not help if flash-attn or vLLM lacks
+// it. CUDA reports the error at a later call, so a traceback only suggests the package, and the first step finds out.
 func (j *judging) kernelsOf(d *Diagnosis) ([]string, string) {
 	if d.Cause != "gpu-arch-missing" || len(d.Lines) == 0 || !noKernels.MatchString(d.Lines[0].Text) ||
 		strings.Contains(d.Lines[0].Text, "OpenCV") {
@@ -54,7 +53,7 @@ func (j *judging) kernelsOf(d *Diagnosis) ([]string, string) {
 
 const forThisGPU = "TORCH_CUDA_ARCH_LIST set to the GPU's capability (`nvidia-smi --query-gpu=compute_cap --format=csv`)"
 
-// lacks says that one package has no code for the GPU.
+// lacks returns the answer for one package without code for the GPU.
 func lacks(name, server string) (do []string, because string) {
 	r := record{slots: map[string]string{"package": cmp.Or(distributions[name], name), "address": onNoIndex[name]}}
 	build := buildAgain
@@ -67,7 +66,7 @@ func lacks(name, server string) (do []string, because string) {
 	return do, name + " has no machine code for this GPU, and no PTX that the driver could compile."
 }
 
-// doWithout is how a server is told to leave such a package's kernels out.
+// doWithout says how to make a server skip such a package's kernels.
 var doWithout = map[string]string{
 	"sglang":  "or do without its kernels: `--attention-backend triton --sampling-backend pytorch` (old releases: `--disable-flashinfer --disable-flashinfer-sampling`)",
 	"vllm":    "or do without its kernels: another attention backend, and VLLM_USE_FLASHINFER_SAMPLER=0 where FlashInfer samples",
@@ -80,7 +79,7 @@ var doWithout = map[string]string{
 //	File "/…/site-packages/vllm-0.6.5+cpu-py3.12-linux-x86_64.egg/vllm/_custom_ops.py", line 44, in wrapper
 var ofCPUBuild = lazyregexp.New(`^(?:PyTorch version: |\[(?:pip3|conda)\] torch(?:==|\s)\s*|torch==|torch\s+)\d[\w.]*\+cpu\b|site-packages[/\\]([\w.]+)-\d[\w.]*\+cpu\b`)
 
-// operatorsOfCPU says of operators that are not there whose build for the CPU has none of them.
+// operatorsOfCPU returns the answer for missing operators of a package whose CPU build has none of them.
 func (j *judging) operatorsOfCPU(d *Diagnosis) ([]string, string) {
 	if d.Cause != "extension-not-loaded" {
 		return nil, ""
@@ -95,13 +94,13 @@ func (j *judging) operatorsOfCPU(d *Diagnosis) ([]string, string) {
 	return nil, ""
 }
 
-// withoutKernels returns the step that leaves a package's kernels out.
+// withoutKernels returns the step that makes a server skip a package's kernels.
 func withoutKernels(server string) string {
 	return cmp.Or(doWithout[server], "or do without its kernels, where the program has an option for another backend")
 }
 
-// launchers returns the packages with kernels of their own whose calls stand in the traceback of the kernel that is
-// missing, the deepest first.
+// launchers returns the packages with kernels of their own that appear in the traceback of a missing kernel, deepest
+// call first.
 func launchers(records []record) (names []string) {
 	i := slices.IndexFunc(records, func(r record) bool {
 		return r.kind == "exception" && r.frames != nil && noKernels.MatchString(r.text)
@@ -118,7 +117,7 @@ func launchers(records []record) (names []string) {
 	return names
 }
 
-// packageNamed returns the package of a directory of sources.
+// packageNamed returns the package of a source directory.
 func packageNamed(directory string) string {
 	name := strings.ToLower(directory)
 	if name == "flash-attention" {

@@ -33,11 +33,11 @@ var (
 	}
 )
 
-// elasticReach is how many lines below torchrun's heading tell of the process that ended first.
+// elasticReach is how many lines below torchrun's heading describe the process that ended first.
 const elasticReach = 7
 
-// firstRank returns the record of the process that a launcher says ended first; nil where none says so. Of several runs
-// in a log it is the last one's.
+// firstRank returns the record of the process that a launcher says ended first, or nil. If the log has several runs, it
+// is that of the last run.
 func firstRank(lines []logLine) *record {
 	var first *record
 	for i, l := range lines {
@@ -66,7 +66,7 @@ func firstRank(lines []logLine) *record {
 	return first
 }
 
-// saidFirst returns the last of the records of processes that ended first.
+// saidFirst returns the last record of a process that ended first.
 func saidFirst(records []record) *record {
 	for i := len(records) - 1; i >= 0; i-- {
 		if records[i].kind == "first-rank" {
@@ -76,10 +76,10 @@ func saidFirst(records []record) *record {
 	return nil
 }
 
-// afterSummary is how many lines below the first process that ended a launcher names the others.
+// afterSummary is how many lines below the first process a launcher names the others.
 const afterSummary = 30
 
-// launcherSummary returns the record of a launcher's one line.
+// launcherSummary returns the record of a launcher's single line.
 func launcherSummary(l logLine) *record {
 	for _, s := range summaries {
 		m := s.FindStringSubmatch(l.text)
@@ -102,12 +102,11 @@ func launcherSummary(l logLine) *record {
 	return nil
 }
 
-// saidSignals are the signals by the words in which Slurm says them.
+// saidSignals maps Slurm's words to signals.
 var saidSignals = map[string]string{"Segmentation fault": "-11", "Bus error": "-7", "Illegal instruction": "-4",
 	"Aborted": "-6", "Killed": "-9", "Out Of": "-9"}
 
-// weighFirstRank says how the process ended that ended first. One that was told to end ended for what its launcher says
-// elsewhere.
+// weighFirstRank says how the first process ended. If it was told to end, the launcher gives the reason elsewhere.
 func weighFirstRank(r *record, _ *tables.Tables) string {
 	switch code := r.slot("code"); {
 	case code == "-7" || code == "135":
@@ -122,13 +121,13 @@ func weighFirstRank(r *record, _ *tables.Tables) string {
 // saysWhich reports whether a finding is the record of the process that ended first.
 func (f *finding) saysWhich() bool { return f.signature.ID == firstRankRecord }
 
-// firstRankRecord is the id of what that record means, and ofSomeRank are the causes of such rows.
+// firstRankRecord is the id of that record's meaning, and ofSomeRank lists the causes of such rows.
 const firstRankRecord = "record-first-rank"
 
 var ofSomeRank = []string{"rank-lost", "rank-died", "mpi-rank-died"}
 
-// ofFirst leaves out what other ranks report where a launcher says which one ended first, and that one reports a failure
-// itself that no other brought about.
+// ofFirst drops what other ranks report, if a launcher says which one ended first and that one reports a failure of its
+// own.
 func ofFirst(all []finding, first *record) []finding {
 	if first == nil || first.slot("rank") == "" {
 		return all
@@ -144,9 +143,9 @@ func ofFirst(all []finding, first *record) []finding {
 // isRank matches the name of a rank.
 var isRank = lazyregexp.New(`^rank\d+$`)
 
-// withoutFollowing leaves out what only followed from another failure of the log: an exception that passes on a known one,
-// the end of a job and of its processes after one of them had failed, what its parts raise while they are taken down after
-// that, and what a library had said before it of a GPU without which the program went on.
+// withoutFollowing drops findings that only followed from another failure in the log: an exception that passes on a
+// known one, the end of a job and its processes after one had failed, exceptions during the teardown, and what a
+// library had said before about a GPU that the program did without.
 func withoutFollowing(all []finding, records []record) []finding {
 	down := map[int]bool{}    // the lines of exceptions of a program that was being taken down
 	fell, aboutIt := 0, false // the line of the last exception, and whether any speaks of the GPU
@@ -174,23 +173,22 @@ func withoutFollowing(all []finding, records []record) []finding {
 	})
 }
 
-// notLoaded is the cause of a driver that the kernel could not load or start.
+// notLoaded is the cause for a driver that the kernel could not load or start.
 const notLoaded = "driver-not-loaded"
 
-// ranAfter reports whether a record shows the driver at work below a line by which it could not be loaded: only a driver
-// that runs reports an Xid.
+// ranAfter reports whether a record shows the driver at work after a line that says it could not be loaded. Only a
+// running driver reports an Xid.
 func (f *finding) ranAfter(r record) bool {
 	return r.kind == "xid" && r.source == f.source && r.line > f.line
 }
 
-// saidAtStart reports whether a finding rests on what TensorFlow says at its start on every machine without a GPU, before
-// it goes on with the CPU.
+// saidAtStart reports whether a finding is based on what TensorFlow prints at its start on every machine without a GPU,
+// before it continues on the CPU.
 func (f *finding) saidAtStart() bool {
 	return strings.HasPrefix(f.signature.ID, "record-") && strings.Contains(f.text, "ailed call to cuInit")
 }
 
-// passedOn returns the lines of exceptions that only pass on the one above them, of which a finding knows whose fault
-// it is.
+// passedOn returns the lines of exceptions that only pass on the one above, if a finding knows whose fault that one is.
 func passedOn(all []finding, records []record) (lines []int) {
 	direct := map[string]int{} // by process, the line of the exception that it raised last
 	for _, r := range records {
@@ -207,15 +205,15 @@ func passedOn(all []finding, records []record) (lines []int) {
 	return lines
 }
 
-// bySignal are the causes that the signal by which a process ended tells, whatever else the line does.
+// bySignal lists the causes that the signal of a process shows, whatever else the line says.
 var bySignal = []string{killedFromOutside, "processor-too-old"}
 
-// killedFromOutside is the cause of a process that was killed, and afterFailure how many lines below a failure a launcher
-// still ends its other processes.
+// killedFromOutside is the cause for a killed process. afterFailure is how many lines below a failure a launcher still
+// ends its other processes.
 const (
 	killedFromOutside = "killed-from-outside"
 	afterFailure      = 60
 )
 
-// ofPartner are the words of an exception that only tells of another process' end.
+// ofPartner matches an exception that only reports the end of another process.
 var ofPartner = lazyregexp.New(`(?i)worker|process|killed|signal|died|exit(?:ed|s)|terminat|connection|broken pipe|EOFError|timed? ?out`)

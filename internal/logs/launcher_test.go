@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Pieces of logs of several processes.
+// Pieces of logs from several processes.
 const (
 	tornDown = "W0408 10:36:26.015000 33 site-packages/torch/distributed/elastic/multiprocessing/api.py:897] Sending process 34 closing signal SIGTERM\n"
 	direct   = "\nThe above exception was the direct cause of the following exception:\n\n"
@@ -21,13 +21,13 @@ func root(rank, code string) string {
 		" (local_rank: " + rank + ")\n  exitcode  : " + code + " (pid: 3321)\n  error_file: <N/A>\n====\n"
 }
 
-// by returns a traceback of a process, with its name before every line.
+// by returns a process's traceback with its name before every line.
 func by(name, file, exception string) string {
 	lines := "Traceback (most recent call last):\n  File \"" + file + "\", line 7, in f\n    g()\n" + exception
 	return name + strings.ReplaceAll(lines, "\n", "\n"+name) + "\n"
 }
 
-// mixed returns two texts, line by line in turn, as two processes write them at once.
+// mixed interleaves two texts line by line, as two processes write.
 func mixed(a, b string) string {
 	var out strings.Builder
 	left, right := strings.Split(a, "\n"), strings.Split(b, "\n")
@@ -41,7 +41,7 @@ func mixed(a, b string) string {
 	return out.String()
 }
 
-// TestRoot: of several errors, the one that the others followed. Each expects words of the line that decides, the blame
+// TestRoot checks which of several errors the others followed. Each case expects words of the deciding line, the blame
 // and the cause.
 func TestRoot(t *testing.T) {
 	const engine = "(EngineCore_DP0 pid=192) ERROR 03-18 11:27:27 [core.py:866] "
@@ -98,7 +98,7 @@ func TestRoot(t *testing.T) {
 	}
 }
 
-// TestOwner: whose code a call is of, and what to search for.
+// TestOwner checks whose code a call belongs to, and what to search for.
 func TestOwner(t *testing.T) {
 	const lib = "/v/lib/python3.11/site-packages/"
 	for name, c := range map[string]struct{ log, step string }{

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// TestLeftOut judges every public case twice without what was learned from it: without the rows that only its own
-// thread supports, and without any row, by structure alone. More rows raise the score of the table and not what it is
-// worth on a log that it never met; these two figures are nearer to that. The floors keep what was reached.
+// TestLeftOut judges every public case twice with less than was learned from it: without the rows that only its own
+// thread supports, and without any row, by structure alone. More rows raise the table's score, but not its value on an
+// unseen log; these two figures are closer to that. The limits keep what was reached.
 //
-// Whoever writes a grammar reads the failures of one half of the threads (seen); the other half, whose failures
-// are printed only with CUDACOMPAT_LEFTOUT=all, says what it is worth on logs from which it was not written.
+// The author of a grammar reads the failures of half of the threads (seen). Those of the other half are printed only
+// with CUDACOMPAT_LEFTOUT=all and show its value on other logs.
 func TestLeftOut(t *testing.T) {
 	if !wholeGrid {
 		t.Skip("every case twice: make grid")
@@ -37,7 +37,7 @@ func TestLeftOut(t *testing.T) {
 	alone.hold(t, "by structure alone", 1645, 22)
 }
 
-// soleRows returns the ids of the rows that no other thread supports, by that thread.
+// soleRows returns the ids of the rows that only one thread supports, by that thread.
 func soleRows(rows []Signature) map[string][]string {
 	of := map[string][]string{}
 	for _, s := range rows {
@@ -49,7 +49,7 @@ func soleRows(rows []Signature) map[string][]string {
 	return of
 }
 
-// judge says what the log shows by the rows of the table that are not left out.
+// judge returns the diagnosis with the rows that are not left out.
 func (l readLog) judge(out func(id string) bool) Diagnosis {
 	events := slices.DeleteFunc(slices.Clone(l.events), func(e event) bool { return out(e.signature.ID) })
 	records := slices.DeleteFunc(l.own(), func(r record) bool {
@@ -60,7 +60,7 @@ func (l readLog) judge(out func(id string) bool) Diagnosis {
 	return j.decide()
 }
 
-// tally counts what is right and wrong, in each half of the threads.
+// tally counts right and wrong results in each half of the threads.
 type tally struct{ right, wrong, all, rightSeen, allSeen int }
 
 func (n *tally) add(t *testing.T, table string, c *logCase, l readLog, out func(string) bool) {
@@ -89,7 +89,7 @@ func (n *tally) add(t *testing.T, table string, c *logCase, l readLog, out func(
 	}
 }
 
-// kinds returns those of the records that grammars read in a log.
+// kinds returns the kinds of the records that grammars read in a log.
 func (l readLog) kinds() string {
 	var all []string
 	for _, r := range l.records {

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// maxSteps is how many steps an answer may have: whoever reads them has a machine that does not work.
+// maxSteps limits the steps of an answer. The reader has a machine that does not work.
 const maxSteps = 4
 
-// lint says what is wrong with the table, one error a fault.
+// lint returns one error for each fault of the table.
 func lint(all []Signature) []error {
 	var faults []error
 	ids, blames := map[string]bool{}, map[string]Blame{}
@@ -105,8 +105,8 @@ func (s *Signature) lintWords() error {
 	return nil
 }
 
-// reinstallsAny reports whether a command installs a package again and names neither a version nor a place: pip then takes
-// the newest of its index, which is seldom the one that fits. What is compiled here fits the torch that is here.
+// reinstallsAny reports whether a command reinstalls a package without a version or a place. pip then takes the newest
+// from its index, which seldom fits. A package that is compiled here fits the installed torch.
 func reinstallsAny(step string) bool {
 	const named = `==| @ |git\+|(?:^|\s)(?:\./|--index-url |--find-links |-f +https?:|--no-binary\b)|\{address\}`
 	return strings.Contains(step, "--force-reinstall") && !regexp.MustCompile(named).MatchString(step)

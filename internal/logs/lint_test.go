@@ -26,15 +26,15 @@ func table(t testing.TB) []Signature {
 	return all
 }
 
-// thread is the address of a discussion in which somebody pasted what was printed.
+// thread matches the address of a discussion in which somebody pasted the output.
 var thread = regexp.MustCompile(`^https://(?:github\.com/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)/\d+|forums\.developer\.nvidia\.com/t/\S+)$`)
 
-// unthreaded names the rows whose line comes from no thread: from the library that holds the text and nowhere
-// else (cuda-223), from a published collection of logs (sxid-fatal), and from logs in repositories (the others).
+// unthreaded names the rows whose line is from no thread: from the library that contains the text (cuda-223), from a
+// published collection of logs (sxid-fatal), and from logs in repositories (the others).
 var unthreaded = []string{"stub-not-compiled", "lmod-unknown", "sxid-fatal", "request-answered", "state-dict-wrapped", "cuda-223"}
 
-// TestLinesWereSeen lints today's signatures, and holds that every other line was seen in a thread, so that the list cannot
-// grow unnoticed.
+// TestLinesWereSeen lints the current signatures and checks that every other line was seen in a thread, so that the
+// list cannot grow unnoticed.
 func TestLinesWereSeen(t *testing.T) {
 	all, err := ParseSignatures(today)
 	if err != nil {
@@ -52,7 +52,7 @@ func TestLinesWereSeen(t *testing.T) {
 	t.Logf("%d of %d lines come from no thread", len(got), len(all))
 }
 
-// TestReinstalls holds that no step and no page installs a package again without a version or a place.
+// TestReinstalls checks that no step and no page reinstalls a package without a version or a place.
 func TestReinstalls(t *testing.T) {
 	for step, want := range map[string]bool{"`pip install --force-reinstall torchvision`": true,
 		"`pip install --no-deps --force-reinstall torchvision==0.29.1+cu126`":               false,

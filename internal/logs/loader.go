@@ -38,13 +38,13 @@ func weighLibrary(r *record, t *tables.Tables) string {
 	return "library"
 }
 
-// foundUnfit are the words of a loader about a library that it found.
+// foundUnfit matches a loader's words about a library that it found but cannot use.
 var foundUnfit = lazyregexp.New(`undefined\s*symbol|symbol \S+ version|symbol not found|wrong ELF class|file too short|invalid ELF header|static TLS`)
 
 // commonCUDA is the CUDA whose wheels most programs bring.
 const commonCUDA = "-cu12"
 
-// wheelOf returns the answer about a library of the toolkit's, whose wheel may be another for each CUDA.
+// wheelOf returns the answer about a toolkit library whose wheel may differ by CUDA.
 func (r *record) wheelOf(known *tables.Library) string {
 	if len(known.Pip) == 1 {
 		return "cuda-library"
@@ -55,13 +55,13 @@ func (r *record) wheelOf(known *tables.Library) string {
 	return "cuda-library-of"
 }
 
-// OfDriver reports whether a library is installed by the NVIDIA driver, and not by a toolkit or a wheel.
+// OfDriver reports whether the NVIDIA driver installs a library, and not a toolkit or a wheel.
 func OfDriver(name string) bool {
 	return strings.HasPrefix(name, "libcuda.so") || strings.HasPrefix(name, "nvcuda") ||
 		strings.HasPrefix(name, "libnvidia-") && !strings.HasPrefix(name, "libnvidia-container")
 }
 
-// cudaSymbols tell by its beginning of which of NVIDIA's libraries a symbol is.
+// cudaSymbols maps the beginning of a symbol to the NVIDIA library that has it.
 var cudaSymbols = []struct{ prefix, what string }{
 	{"cublasLt", "cuBLASLt"}, {"cublas", "cuBLAS"}, {"cudnn", "cuDNN"}, {"cufft", "cuFFT"}, {"cusparse", "cuSPARSE"},
 	{"cusolver", "cuSOLVER"},
@@ -69,7 +69,7 @@ var cudaSymbols = []struct{ prefix, what string }{
 		"the CUDA runtime"}, {"cuda", "the CUDA runtime"}, {"nvml", "NVML"},
 }
 
-// symbolOf returns the library of NVIDIA's or PyTorch's that has a symbol; empty where it is of another one.
+// symbolOf returns the NVIDIA or PyTorch library that has a symbol, or "".
 func symbolOf(name string) string {
 	for _, s := range cudaSymbols {
 		if strings.HasPrefix(name, s.prefix) {
@@ -82,11 +82,11 @@ func symbolOf(name string) string {
 	return ""
 }
 
-// ofTorch are the names of PyTorch's symbols, mangled and as linkers print them.
+// ofTorch matches PyTorch's symbols, mangled and as linkers print them.
 var ofTorch = lazyregexp.New(`c10|2at|5torch|^(?:at|torch)::|^THP|^aoti_torch`)
 
-// weighUnresolved judges a symbol that the linker did not find: of a program that is built from a tree, not of one
-// file that was compiled by hand, whose command lacks a -l.
+// weighUnresolved judges a symbol that the linker did not find in a program with a source tree. In a single file that
+// was compiled by hand, the command lacks a -l option.
 func weighUnresolved(r *record, _ *tables.Tables) string {
 	name := cmp.Or(r.slot("symbol"), r.slot("symbol2"), r.slot("symbol3"))
 	r.slots["symbol"], r.slots["what"] = name, cmp.Or(symbolOf(name), libraryOf(name))
@@ -96,7 +96,7 @@ func weighUnresolved(r *record, _ *tables.Tables) string {
 	return "unresolved"
 }
 
-// linkedLibraries are libraries that CUDA programs are often linked with, by the beginning of their symbols.
+// linkedLibraries maps the beginning of a symbol to a library that CUDA programs often link.
 var linkedLibraries = []struct{ prefix, what string }{
 	{"cv::", "OpenCV"}, {"boost::", "Boost"}, {"google::protobuf::", "protobuf"}, {"google::", "glog"},
 	{"gflags::", "gflags"}, {"absl::", "Abseil"}, {"nvinfer1::", "TensorRT"}, {"tensorflow::", "TensorFlow"},
@@ -108,7 +108,7 @@ var linkedLibraries = []struct{ prefix, what string }{
 	{"std::__cxx11::", "libstdc++"}, {"curand", "cuRAND"}, {"nppi", "NPP"}, {"nvtx", "NVTX"},
 }
 
-// libraryOf returns the library of those that has a symbol, or the driver's, whose names go on with a capital.
+// libraryOf returns the library among those that has a symbol, or the driver, in whose names a capital letter follows.
 func libraryOf(name string) string {
 	for _, l := range linkedLibraries {
 		if strings.HasPrefix(name, l.prefix) {
@@ -123,13 +123,13 @@ func libraryOf(name string) string {
 
 var ofDriver = lazyregexp.New(`^cu(?:Init|Ctx|Device|Mem|Module|Launch|Event|Stream|Driver|Get|Func|Link)[A-Z]?\w*$`)
 
-// weighDeviceLink judges device code that was compiled to be linked, and was not.
+// weighDeviceLink judges device code that was compiled for device linking and was not linked.
 func weighDeviceLink(r *record, _ *tables.Tables) string {
 	r.slots["symbol"] = demangle(cmp.Or(r.slot("symbol"), r.slot("symbol2"), r.slot("symbol3")))
 	return "device-link"
 }
 
-// byHand are the objects of a command that compiles and links at once.
+// byHand matches the object files of a command that compiles and links at once.
 var byHand = lazyregexp.New(`/tmp/\S+\.o\b`)
 
 func weighSymbol(r *record, _ *tables.Tables) string {
@@ -156,8 +156,8 @@ func weighSymbolVersion(r *record, _ *tables.Tables) string {
 	return "symbol-version"
 }
 
-// demangle returns a C++ name as people write it, as far as its nested name goes: "_ZN3c106detail14torchCheckFailE…" is
-// c10::detail::torchCheckFail. What is not so formed stays.
+// demangle returns a C++ name in readable form, as far as its nested name goes: "_ZN3c106detail14torchCheckFailE…"
+// becomes c10::detail::torchCheckFail. Any other name stays unchanged.
 func demangle(name string) string {
 	rest, nested := strings.CutPrefix(name, "_ZN")
 	if !nested {

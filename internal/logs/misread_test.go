@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestMisread: lines that look like another fault than theirs. Each expects the blame, the cause and words of the first
-// step, or of the sentence, that only the right reading has.
+// TestMisread checks lines that look like another fault. Each case expects the blame, the cause, and words of the first
+// step or the sentence that only the right reading has.
 func TestMisread(t *testing.T) {
 	const frame = "frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x57 (0x7f6c4bb4b4d7 in /venv/libc10.so)\n"
 	for name, c := range map[string]struct {
@@ -172,7 +172,7 @@ func TestMisread(t *testing.T) {
 	}
 }
 
-// tensorFlow returns a log of TensorFlow's on a GPU of a capability for which it has no machine code.
+// tensorFlow returns a TensorFlow log from a GPU whose capability has no machine code.
 func tensorFlow(capability, status string) string {
 	return "2025-03-01 10:00:00.1: W tensorflow/core/common_runtime/gpu/gpu_device.cc:2432] TensorFlow was not built with CUDA " +
 		"kernel binaries compatible with compute capability " + capability + ". CUDA kernels will be jit-compiled from PTX, " +

@@ -8,8 +8,8 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// TestMissesAreOfOneShape: what is remembered of a line that did not match holds for lines that differ in digits only
-// where no digit means anything to the pattern.
+// TestMissesAreOfOneShape checks that a cached miss applies to lines that differ only in digits, if digits mean nothing
+// to the pattern.
 func TestMissesAreOfOneShape(t *testing.T) {
 	rows := fromRows([]tables.Signature{{ID: "blind", Pattern: `failed at step \d{1,3} of `},
 		{ID: "code", Pattern: `error code 719\b`}})

@@ -9,7 +9,7 @@ import (
 	"cudacompat/internal/logs/advise"
 )
 
-// numberType is a type of numbers as PyTorch and TensorFlow name it.
+// numberType matches a number type as PyTorch and TensorFlow name it.
 var numberType = lazyregexp.New(`(?i)\b(?:b?float(?:16|32|64)?|half|double|long|int(?:8|16|32|64)?|short|u?int8|byte|bool|` +
 	`complex\w*)(?:Tensor|Type)?\b`)
 
@@ -29,7 +29,7 @@ func readTypes(f *finding) bool {
 	return true
 }
 
-// readLibrary names what a library that was not found belongs to, and the wheels that bring it, where the table has it.
+// readLibrary names what a missing library belongs to, and the wheels that bring it, if the table has them.
 func readLibrary(f *finding) bool {
 	name := f.group("library")
 	if strings.HasPrefix(name, "libc10") || strings.HasPrefix(name, "libtorch") {
@@ -57,8 +57,8 @@ func readLibrary(f *finding) bool {
 	return true
 }
 
-// readSoname names the packages of distributions that bring a library, as their rules make them of its soname: Debian's
-// policy of its name and version, rpm's as a capability.
+// readSoname names the distribution packages with a library, as their rules derive them from its soname: Debian's
+// policy of name and version, rpm's as a capability.
 func readSoname(f *finding) bool {
 	soname := f.group("library")
 	debian := debianPackage(soname)
@@ -73,8 +73,8 @@ func readSoname(f *finding) bool {
 	return true
 }
 
-// debianPackage returns the package that brings a library by Debian's policy, of the name and version in its soname;
-// empty where it has no version.
+// debianPackage returns the package for a library by Debian's policy, from the name and version in its soname, or "" if
+// it has no version.
 func debianPackage(soname string) string {
 	name, version, _ := strings.Cut(soname, ".so.")
 	if version == "" {
@@ -86,7 +86,7 @@ func debianPackage(soname string) string {
 	return strings.ToLower(strings.ReplaceAll(name, "_", "-")) + version
 }
 
-// withoutVersion says of a library that was asked for without a version that such a name is only a link.
+// withoutVersion explains that a library name without a version is only a link.
 func (f *finding) withoutVersion(name string) {
 	f.because = name + " was not found: a name without a version is a link that only development packages bring."
 	r := record{slots: map[string]string{"library": name}}
@@ -95,8 +95,8 @@ func (f *finding) withoutVersion(name string) {
 		"if it is not there at all, install the toolkit or the wheel that brings it"})
 }
 
-// otherMajor returns the condition under which a library of one CUDA is installed: no torch for another one is there,
-// beside which it would only be the next that does not fit.
+// otherMajor returns the condition for installing a library of one CUDA: no torch for another CUDA is installed, which
+// would not fit either.
 func otherMajor(cuda []string) string {
 	if len(cuda) != 1 {
 		return ""

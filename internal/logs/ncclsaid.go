@@ -30,13 +30,13 @@ func lastError(l logLine, next []logLine) []record {
 	return []record{{kind: "nccl-said", slots: map[string]string{"said": said}, line: at.number, text: at.text}}
 }
 
-// The words of NCCL about EFA's traffic that does not arrive, about its plugin, and about a partner that is gone.
+// NCCL's words about EFA traffic that does not arrive, about its plugin, and about a partner that is gone.
 var (
 	efaBlocked  = lazyregexp.New(`NET/OFI (?:Unable to insert remote address|Request \S* ?completed with error)`)
 	partnerGone = lazyregexp.New(`(?i)closed by remote|connection (?:reset|closed|refused|timed out)|remote peer|socketProgress|broken pipe|peer .{0,20}(?:exit|abort)`)
 )
 
-// weighNCCLSaid judges what NCCL names as its last error.
+// weighNCCLSaid judges what NCCL reports as its last error.
 func weighNCCLSaid(r *record, _ *tables.Tables) string {
 	switch said := r.slot("said"); {
 	case efaBlocked.MatchString(said):

@@ -9,7 +9,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// commonText are the words that stand in at least four of the 288 healthy logs of testdata/firstsight, one a line, sorted.
+// commonText lists the words that occur in at least four of the 288 healthy logs of testdata/firstsight, one per line,
+// sorted.
 //
 //go:embed common.txt
 var commonText string
@@ -18,13 +19,13 @@ var commonWords = sync.OnceValue(func() []string { return strings.Fields(commonT
 
 var (
 	word = lazyregexp.New(`[a-z]{4,15}`)
-	// ofFailing matches the words of a line that tells of trouble, in whatever form.
+	// ofFailing matches words of trouble in any form.
 	ofFailing = lazyregexp.New(`(?i)error|fail|denied|refus|reject|wrong|invalid|illegal|missing|cannot|can.t\b|could ?n.t|could not|unable|not found|` +
 		`no such|\bnan\b|abort|terminat|killed|corrupt|mismatch|unsupported|not supported|exceed|too (?:old|new|large|small|many|few)|should be|must be|expected`)
 )
 
-// oddest returns the line of the logs that speaks of failing in the words that healthy logs hold least; false where
-// none does. Of equals it is the last.
+// oddest returns the line about a failure whose words occur least in healthy logs, or false. Of equal lines it returns
+// the last.
 func (j *judging) oddest() (r record, found bool) {
 	best := 0
 	for source, lines := range j.kept {
@@ -41,7 +42,7 @@ func (j *judging) oddest() (r record, found bool) {
 	return r, found
 }
 
-// speaksOfFailing reports whether a line says itself that something failed, and does not only quote that.
+// speaksOfFailing reports whether a line itself says that something failed and does not only quote that.
 func (l logLine) speaksOfFailing() bool {
 	if !containsAny(l.text, failMarks) {
 		return false // most lines: the expression costs more
@@ -50,7 +51,7 @@ func (l logLine) speaksOfFailing() bool {
 	return at != nil && speaks(l.text, at[0]) && !informs(l.text)
 }
 
-// oddWords returns how many words of a line are not common in healthy logs.
+// oddWords counts the words of a line that are not common in healthy logs.
 func oddWords(text string) int {
 	seen := map[string]bool{}
 	for _, w := range word.FindAllString(strings.ToLower(text), -1) {
@@ -61,11 +62,11 @@ func oddWords(text string) int {
 	return len(seen)
 }
 
-// failMarks are in every line of failing but for those in unusual capitals.
+// failMarks are substrings of nearly every line about a failure; only unusual capitals escape them.
 var failMarks = []string{"rror", "RROR", "ail", "AIL", "enied", "efus", "eject", "rong", "nvalid", "llegal", "issing", "an't", "annot", "ould", "nable",
 	"not ", "o such", "nan", "NaN", "bort", "erminat", "illed", "orrupt", "ismatch", "nsupported", "xceed", "oo ", "ust be", "xpected"}
 
-// withOddest quotes that line in a log of which nothing is known.
+// withOddest quotes that line if nothing is known about a log.
 func (j *judging) withOddest(d *Diagnosis) {
 	if d.Cause != NothingFound || len(d.Lines) > 0 || d.Blame != Unknown {
 		return

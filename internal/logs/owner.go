@@ -9,8 +9,8 @@ import (
 	"cudacompat/internal/redact"
 )
 
-// plugin is the directory of a part that a server loads, and checkout that of a known project: a clone of it, or an
-// installation from one. Generated is a source that is no file: what Python makes of a dataclass.
+// plugin matches the directory of a part that a server loads, and checkout that of a known project: a clone, or an
+// installation from one. generated matches a source that is not a file, such as what Python generates for a dataclass.
 var (
 	plugin   = lazyregexp.New(`[/\\](?:custom_nodes|webui[/\\]extensions)[/\\]([^/\\]+)[/\\]`)
 	checkout = lazyregexp.New(`(?i)[/\\](vllm|sglang|transformers|diffusers|accelerate|peft|trl|deepspeed|megatron(?:-lm)?|ms-swift|` +
@@ -23,8 +23,8 @@ var (
 	generatedKernel = lazyregexp.New(`[/\\]\.cache[/\\](?:torch_extensions[/\\][^/\\]+[/\\])?(\w[\w-]*)[/\\].+\.(?:cuh?|cpp|cc|h)$`)
 )
 
-// project returns whose code a call is of that is not the user's: an installed package, a checkout of a known project,
-// or what Python generated.
+// project returns the project whose code a call belongs to, unless it is the user's: an installed package, a checkout
+// of a known project, or code that Python generated.
 func (f frame) project() string {
 	if owner := f.owner(); owner != "" {
 		return owner
@@ -44,7 +44,7 @@ func (f frame) project() string {
 	return ""
 }
 
-// between are the directories that projects have between their own and that of their package.
+// between lists the directories that projects have between their own and that of their package.
 var between = []string{"python", "src", "lib"}
 
 // layout returns the project that a path shows by its form, as a clone of it has: alpa/alpa/api.py,
