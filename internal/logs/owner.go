@@ -47,8 +47,7 @@ func (f frame) project() string {
 // between lists the directories that projects have between their own and that of their package.
 var between = []string{"python", "src", "lib"}
 
-// layout returns the project that a path shows by its form, as a clone of it has: alpa/alpa/api.py,
-// sglang/python/sglang/srt.
+// layout returns the project whose directory layout a path has: alpa/alpa/api.py, sglang/python/sglang/srt.
 func (f frame) layout() string {
 	parts := strings.FieldsFunc(f.path, func(r rune) bool { return r == '/' || r == '\\' })
 	for i := 1; i < len(parts)-1; i++ {
@@ -63,8 +62,8 @@ func (f frame) layout() string {
 	return ""
 }
 
-// ofProject returns the project of one of a traceback's calls; empty for the program itself. A project that is told by
-// the form of a path alone is the program itself where the program was started from it.
+// ofProject returns the project of a call in a traceback, or "" for the program itself. A project that is recognised
+// only by its path's layout counts as the program itself if the program was started from it.
 func (r *record) ofProject(f frame) string {
 	if p := f.project(); p != "" {
 		return p
@@ -81,7 +80,7 @@ func (r *record) ofProject(f frame) string {
 	return name
 }
 
-// place returns the last call of the program's own in a traceback, as a step names it.
+// place returns the last call of the program's own code in a traceback, in the form that steps use.
 func (r *record) place() string {
 	const last = "the last line of your own code in the traceback"
 	if at, found := r.ownPlace(); found {
@@ -90,7 +89,7 @@ func (r *record) place() string {
 	return last
 }
 
-// ownPlace returns the file and line of that call, where there is one.
+// ownPlace returns the file and line of that call, if there is one.
 func (r *record) ownPlace() (at string, found bool) {
 	for i := len(r.frames) - 1; i >= 0; i-- {
 		if f := r.frames[i]; f.line != "" && r.ofProject(f) == "" {
@@ -100,7 +99,7 @@ func (r *record) ownPlace() (at string, found bool) {
 	return "", false
 }
 
-// file returns the name of a call's file, with its directory where the name says nothing.
+// file returns the name of a call's file, with its directory if the name says nothing.
 func (f frame) file() string {
 	parts := strings.FieldsFunc(f.path, func(r rune) bool { return r == '/' || r == '\\' })
 	if n := len(parts); n > 1 && parts[n-1] == "__init__.py" {
@@ -109,12 +108,12 @@ func (f frame) file() string {
 	return parts[max(0, len(parts)-1):][0]
 }
 
-// carry are the packages by which programs talk to each other: what they raise, a time that is up or a connection that is
-// closed, is seldom theirs.
+// carry matches packages through which programs communicate. Their exceptions, such as a timeout or a closed
+// connection, are seldom their own fault.
 var carry = lazyregexp.New(`^(?:aiohttp|httpx|httpcore|requests|urllib3|uvicorn|starlette|fastapi|anyio|uvloop|websockets|grpc|zmq)$`)
 
-// theirs returns the deepest call of a traceback that is a project's, and the project; false where a call of the
-// program's own is below all of them. A package that carries messages yields to the one that called it.
+// theirs returns the deepest call in a traceback that belongs to a project, and the project. It returns false if a call
+// of the program's own code is below all of them. A package that carries messages is skipped for its caller.
 func (r *record) theirs() (at frame, project string, found bool) {
 	for i := len(r.frames) - 1; i >= 0; i-- {
 		f := r.frames[i]
@@ -133,7 +132,7 @@ func (r *record) theirs() (at frame, project string, found bool) {
 	return at, project, found
 }
 
-// projectAt returns the project whose call raised the exception of a diagnosis' first line; empty where that is none.
+// projectAt returns the project whose call raised the exception on a diagnosis' first line, or "".
 func projectAt(records []record, lines []Line) string {
 	for i := range records {
 		if r := &records[i]; len(lines) > 0 && r.kind == "exception" && r.line == lines[0].Number {
@@ -144,7 +143,7 @@ func projectAt(records []record, lines []Line) string {
 	return ""
 }
 
-// raisedByOwn reports whether a traceback ended in the program's own code, which somebody can change.
+// raisedByOwn reports whether a traceback ends in the program's own code, which the user can change.
 func (r record) raisedByOwn() bool {
 	if r.kind != "exception" || r.notice || r.earlier || r.frames == nil {
 		return false
@@ -162,10 +161,10 @@ var (
 	handsOn = lazyregexp.New(`\(\*\w+, \*\*\w+\)`)
 )
 
-// passes reports whether a call only passes on what the one above it asked.
+// passes reports whether a call only passes on what the one above it requested.
 func (f frame) passes() bool { return relays.MatchString(f.function) || handsOn.MatchString(f.source) }
 
-// deepest returns the package of the last call that is not Python's own.
+// deepest returns the package of the last call outside Python's standard library.
 func (r *record) deepest() string {
 	for i := len(r.frames) - 1; i >= 0; i-- {
 		if r.frames[i].passes() {
@@ -178,14 +177,14 @@ func (r *record) deepest() string {
 	return ""
 }
 
-// unlike are the parts of a message that are of one run: paths, addresses, numbers of processes.
+// unlike matches the parts of a message that differ from run to run: paths, addresses, process numbers.
 var unlike = lazyregexp.New(`(?:[A-Za-z]:)?(?:[/\\][\w.+@-]+){2,}[/\\]?|0x[0-9a-fA-F]+|\b[0-9a-f]{12,}\b|\bpid[= ]\d+|\b\d{5,}\b|[^\w./:,=+-]`)
 
-// maxSearch is how long the words to search for may be.
+// maxSearch is the maximum length of the words to search for.
 const maxSearch = 90
 
-// searchWords returns the words by which an exception is found in a project's issues: its class and message without
-// what is of this run alone, or where it says nothing the call that raised it.
+// searchWords returns the words to search a project's issues for: the class and message of an exception without what
+// belongs to this run, or the call that raised it if the message says nothing.
 func (r *record) searchWords(at frame) string {
 	words := searchable(redact.Within(r.text, r.slot("message")))
 	return strings.TrimSpace(r.slot("class") + " " + cmp.Or(words, at.function))
@@ -200,19 +199,19 @@ var (
 	generated = lazyregexp.New(`\b\w{60,}::`)
 )
 
-// withoutSignatures returns a message in which C++ functions stand with their names alone.
+// withoutSignatures returns a message in which C++ functions are reduced to their names.
 func withoutSignatures(text string) string {
 	return generated.ReplaceAllString(signature.ReplaceAllString(text, "$1"), "")
 }
 
-// ofRelease is how a log says of which release something is: "vllm==0.10.0", "vLLM API server version 0.9.0.1", a line of
-// a list of packages.
+// ofRelease matches the ways in which a log gives a release: "vllm==0.10.0", "vLLM API server version 0.9.0.1", a line
+// of a package list.
 var ofRelease = lazyregexp.New(`(?:^|[^\w.-])([A-Za-z][\w-]*?)(?:[_-]python)?(?:(?:==|:? +v?|-)|\b[\w ]{0,16} version[: ]+v?)(\d+\.\d+[\w.+]*)`)
 
-// maxProjects is of how many projects the release is looked for in a log.
+// maxProjects limits for how many projects a log is searched for a release.
 const maxProjects = 8
 
-// releaseIn returns the release of a project where a log says it. Of a log that says two it is none.
+// releaseIn returns the release of a project in a log, or "" if the log gives none or two.
 func releaseIn(lines []logLine, project string) string {
 	release := ""
 	for _, l := range lines {
@@ -233,7 +232,7 @@ func releaseIn(lines []logLine, project string) string {
 	return release
 }
 
-// isCloned reports whether the deepest call of a traceback is of a clone of somebody else's project.
+// isCloned reports whether the deepest call in a traceback belongs to a clone of somebody else's project.
 func (r *record) isCloned() bool {
 	at, project, found := r.theirs()
 	return found && project != "" && at.owner() == ""

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// progress are the lines that a gigabyte of a training log is made of, as loggers and launchers write them.
+// progress lists the lines that make up a gigabyte of a training log, as loggers and launchers write them.
 var progress = []string{
 	"[2026-11-21 10:00:01,003][rank3] INFO trainer: step 53 loss 2.3000 lr 3.0e-04 grad_norm 0.530 tokens/s 51237 " +
 		"mem 61.2GiB",
@@ -26,8 +26,8 @@ var progress = []string{
 	"I1121 10:00:01.123456 1234 solver.cpp:239] Iteration 100 (3.8 iter/s, 26s/100 iters), loss = 0.51",
 }
 
-// TestProgressHoldsNoLiteral keeps the patterns away from lines that come by the million: a literal that stands in
-// them makes a gigabyte take forty seconds instead of two.
+// TestProgressHoldsNoLiteral checks that no literal occurs in lines that come by the million. Such a literal would make
+// a gigabyte take forty seconds instead of two.
 func TestProgressHoldsNoLiteral(t *testing.T) {
 	for _, s := range table(t) {
 		for _, line := range progress {

@@ -9,11 +9,11 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// ofTheCheckout are names that programs give their own modules: one that is missing is a matter of the directory.
+// ofTheCheckout matches names that programs give their own modules. If one is missing, the working directory is wrong.
 var ofTheCheckout = lazyregexp.New(`^(?:utils?|models?|src|configs?|data|datasets?|lib|core|modules|tools|common|` +
 	`networks?|train\w*|test\w*|helpers?|scripts?|args|options|layers|loss\w*|engine|eval\w*|main|app|my\w*|__\w+)$`)
 
-// brings are the packages of modules that many programs import, where the names differ or are known to be the same.
+// brings maps widely imported modules to their packages, if the names differ or are known to be the same.
 var brings = map[string]string{"cv2": "opencv-python", "PIL": "Pillow", "yaml": "PyYAML", "sklearn": "scikit-learn",
 	"skimage": "scikit-image", "git": "GitPython", "pkg_resources": "'setuptools<81'", "dotenv": "python-dotenv",
 	"bs4": "beautifulsoup4", "Crypto": "pycryptodome", "serial": "pyserial", "usb": "pyusb",
@@ -50,13 +50,13 @@ func weighModule(r *record, _ *tables.Tables) string {
 	return "module"
 }
 
-// unpickles reports whether a module was missing while an object was read that another process or an earlier run wrote.
+// unpickles reports whether a module was missing while Python loaded an object that another process or run had written.
 func (r *record) unpickles() bool {
 	return r.slot("class") == "RaySystemError" || strings.Contains(r.slot("source"), "pickle.load") || strings.Contains(r.slot("source"), "unpickler.load") ||
 		slices.ContainsFunc(r.frames, func(f frame) bool { return f.function == "deserialize_objects" })
 }
 
-// The words by which an exception shows its side when no grammar read more from it.
+// The words that show an exception's side if no grammar read more from it.
 var (
 	noModule     = lazyregexp.New(`(?:^|: )No module named '?([\w.]+)'?`)
 	raisingWords = lazyregexp.New(`(?i)(?:_cuda|_C|_ext|_cpp|_kernels?|_ops|_cpu|_gpu|Cuda|CUDA)$|` +
@@ -91,7 +91,8 @@ var (
 		`^Deterministic behavior was enabled`)
 	aboutTensor = lazyregexp.New(`(?i)tensor|torch|cuda|\bmat\d|dtype|\bconv\d|convol|embedding|\bbatch|logits|` +
 		`\bloss\b|\bgrad|layer|\bweights?\b|input|\bmodel\b|token`)
-	// stack are the packages of which a missing module, or a failing call, is a matter of the stack that is judged here.
+	// stack matches packages of the stack that cudacompat judges. A missing module or failing call in one concerns the
+	// stack.
 	stack = lazyregexp.New(`^(?:torch\w*|functorch|tensorflow\w*|tf_keras|keras|jax\w*|flax|triton|` +
 		`xformers|flash_attn\w*|apex|nvidia\w*|pynvml|cuda|cupy\w*|cudf|cuml|rmm|numba\w*|pycuda|` +
 		`onnxruntime\w*|tensorrt\w*|polygraphy|vllm|sglang|sgl_kernel|lmdeploy|deepspeed|bitsandbytes|` +
@@ -99,18 +100,18 @@ var (
 		`MinkowskiEngine|transformers|diffusers|accelerate|peft|timm|lightning|pytorch_lightning|fairseq|` +
 		`megatron|transformer_engine|causal_conv1d|mamba_ssm|gsplat|nvdiffrast|tinycudann|kaolin|dgl|paddle|` +
 		`theano|chainer|mxnet|faiss|llama_cpp|ctranslate2|horovod)$`)
-	// programmers are the exceptions by which Python and libraries refuse what a program gives them; coders are those
-	// that are the program's whatever they say, where no word of theirs speaks of something else.
+	// programmers lists the exceptions with which Python and libraries reject a program's input. coders lists those
+	// that are always the program's fault, unless their text speaks of something else.
 	programmers = append([]string{"RuntimeError", "InvalidArgumentError", "FailedPreconditionError", "JaxRuntimeError",
 		"XlaRuntimeError", "InternalError", "UnimplementedError"}, coders...)
 	coders = []string{"KeyError", "NameError", "ZeroDivisionError", "UnboundLocalError", "OverflowError",
 		"RecursionError", "JSONDecodeError", "FloatingPointError", "ValueError", "TypeError", "IndexError",
 		"AssertionError", "NotImplementedError", "OutOfResources", "Unsupported"}
-	// unsure are the words of a RuntimeError that only passes on what something else said.
+	// unsure matches a RuntimeError that only passes on another message.
 	unsure = lazyregexp.New(`(?i)internal error|unknown error|cuda error|cuda runtime|driver error|time[d ]*out|status|` +
 		`fail|worker|process|killed|terminat|died|exit|abort|backtrace|traceback|operation|` +
 		`ordinal|attributes|missing|duplicate`)
-	// carriers are exceptions that pass on what another process or library said.
+	// carriers matches exceptions that pass on a message of another process or library.
 	carriers = lazyregexp.New(`^(?:OS|IO|Import|Internal|XlaRuntime|JaxRuntime|System|Connection|Timeout|Permission` +
 		`|Dist\w*|` +
 		`Child\w*|Called\w*|HTTP\w*|URL|RayTask|Engine\w*|Runtime|FailedPrecondition|Unimplemented|NotFound|Unknown|` +
@@ -122,11 +123,11 @@ var (
 	moduleLacks = lazyregexp.New(`^'?module'? (?:object|'([\w.]+)') has no attribute`)
 )
 
-// weighException judges an exception, and says of it what the calls and the line of source above it tell besides.
+// weighException judges an exception and adds what the calls and the source line above it show.
 func weighException(r *record, _ *tables.Tables) string { return r.detailed(r.weighRaised()) }
 
-// weighRaised judges an exception by its class, its message and whose code raised it. What another grammar reads in
-// the same line weighs more.
+// weighRaised judges an exception by its class, its message and the code that raised it. What another grammar reads in
+// the same line counts more.
 func (r *record) weighRaised() string {
 	class, text := r.slot("class"), elsewhere.ReplaceAllString(r.slot("message"), "")
 	text = rootErrors.ReplaceAllString(text, "")
@@ -155,11 +156,10 @@ func (r *record) weighRaised() string {
 	return r.byArea(class, text)
 }
 
-// rootErrors is what TensorFlow counts before the first of the errors that it names.
+// rootErrors matches TensorFlow's count before the first of its errors.
 var rootErrors = lazyregexp.New(`^\d+ root error\(s\) found\.\s*\(0\) (?:[A-Z][\w ]+: )?`)
 
-// byClass judges an exception whose class, message or place leaves nothing to weigh. That it blames nobody is decided,
-// too.
+// byClass judges an exception whose class, message or place is enough. The decision may also be to blame nobody.
 func (r *record) byClass(class, text string) (answer string, decided bool) {
 	if m := noModule.FindStringSubmatch(text); m != nil {
 		r.slots["module"] = m[1]
@@ -190,7 +190,7 @@ func (r *record) byClass(class, text string) (answer string, decided bool) {
 	return "", false
 }
 
-// The functions and files of a distribution that reach for its compiled part, and the exceptions that say more of it
+// The functions and files of a distribution that load its compiled part, and the exceptions that say more about it
 // themselves.
 var (
 	loads   = lazyregexp.New(`^_?load_(?:shared_)?(?:library|lib|so|cuda\w*|extension)$`)
@@ -198,7 +198,7 @@ var (
 	carries = lazyregexp.New(`^(?:OSError|ImportError|RuntimeError|ModuleNotFoundError)$`)
 )
 
-// byArea judges an exception by what its message is about, and by how far its class says that the program raised it.
+// byArea judges an exception by the subject of its message, and by how far its class shows that the program raised it.
 func (r *record) byArea(class, text string) string {
 	about := areaOf(text)
 	vague := about == "" || about == "input" || about == "given-file" || about == "usage" // said of so much
@@ -221,25 +221,25 @@ func (r *record) byArea(class, text string) string {
 	return ""
 }
 
-// losesPartner reports whether a call is one of the library by which Python's processes talk, and an exception what that
-// raises when one of them is gone.
+// losesPartner reports whether a call belongs to the library through which Python processes communicate, and the
+// exception means that one of them is gone.
 func (f frame) losesPartner(class string) bool {
 	return strings.Contains(f.path, "multiprocessing") && lostPartner.MatchString(class)
 }
 
 var lostPartner = lazyregexp.New(`^(?:ConnectionResetError|ConnectionRefusedError|BrokenPipeError|EOFError)$`)
 
-// ofObject are the words of an object that lacks what was asked of it.
+// ofObject matches an exception about an object that lacks an attribute.
 var ofObject = lazyregexp.New(`^(?:type object )?'\w+'(?: object)? has no attribute`)
 
-// modelNames is where transformers keeps the names of the models that it knows.
+// modelNames matches the place where transformers keeps the names of the models it knows.
 var modelNames = lazyregexp.New(`models[/\\]auto[/\\]`)
 
-// anywhere is how many of coders any Python program raises.
+// anywhere is how many of coders any Python program can raise.
 const anywhere = 8
 
-// ofModule reports whether a module lacks what was asked of it: a line alone says so only of a package of the stack,
-// and of PyTorch's a slip of the pen is likelier.
+// ofModule reports whether a module lacks a requested name. The line by itself shows this only for a package of the
+// stack. For PyTorch a typing error is likelier.
 func (r *record) ofModule(text string) bool {
 	m := moduleLacks.FindStringSubmatch(text)
 	if m == nil {
@@ -250,13 +250,13 @@ func (r *record) ofModule(text string) bool {
 		(stack.MatchString(root) || raisingWords.MatchString(root) || besides.MatchString(root))
 }
 
-// besides are modules whose releases take names away, of the stack's neighbours and of Python's own library: what asks
-// for such a name was written for an older release.
+// besides matches modules, beside the stack or in Python's library, whose releases remove names. A program that uses
+// such a name was written for an older release.
 var besides = lazyregexp.New(`^(?:numpy|scipy|pandas|sklearn|PIL|cv2|skimage|google|huggingface_hub|tokenizers|` +
 	`datasets|safetensors|einops|networkx|pkgutil|inspect|collections|importlib|` +
 	`distutils|asyncio|ast|fractions|setuptools)$`)
 
-// ofTheStack reports whether an exception of a program's is about tensors or was raised by a package for them.
+// ofTheStack reports whether a program's exception is about tensors or was raised by a tensor package.
 func (r *record) ofTheStack() bool {
 	return slices.Contains(programmers, r.slot("class")) &&
 		(aboutTensor.MatchString(r.slot("message")) || stack.MatchString(r.deepest()))

@@ -9,8 +9,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// readers judge lines whose numbers decide. A reader may change what a finding means; false says
-// that the line is no fault at all.
+// readers judge lines whose numbers decide. A reader may change the meaning of a finding. It returns false if the line
+// is no fault.
 var readers = map[string]func(*finding) bool{
 	"memory":     readMemory,
 	"free":       readFree,
@@ -27,7 +27,7 @@ var readers = map[string]func(*finding) bool{
 	"link":       readLink,
 }
 
-// size returns an amount of GPU memory in bytes; absent when a message does not say it.
+// size returns an amount of GPU memory in bytes. It returns false if the message does not give it.
 func (f *finding) size(name string) (bytes float64, said bool) {
 	number, unit, _ := strings.Cut(strings.TrimSpace(f.group(name)), " ")
 	n, err := strconv.ParseFloat(number, 64)
@@ -45,8 +45,8 @@ var units = map[string]float64{"": 1, "bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20
 //	Including non-PyTorch memory, this process has 3.44 GiB memory in use. Of the allocated memory
 //	2.58 GiB is allocated by PyTorch, and 1.90 MiB is reserved by PyTorch but unallocated.
 //
-// What neither this process holds nor is free is held by others; what is reserved and not allocated
-// is in pieces too small for the request.
+// Memory that is neither free nor held by this process is held by others. Memory that is reserved and not allocated is
+// in pieces too small for the request.
 func readMemory(f *finding) bool {
 	total, knowTotal := f.size("total")
 	free, knowFree := f.size("free")
@@ -92,7 +92,7 @@ func readMemory(f *finding) bool {
 //	Free memory on device cuda:0 (54.34/79.18 GiB) on startup is less than desired GPU memory
 //	utilization (0.92, 72.85 GiB).
 //
-// Who leaves less than half is no desktop and no small share that was forgotten: the GPU is taken.
+// If less than half is free, the rest is not a desktop or a small forgotten process: the GPU is in use.
 func readStart(f *finding) bool {
 	free, okFree := f.size("free")
 	total, okTotal := f.size("total")
@@ -111,25 +111,26 @@ func readStart(f *finding) bool {
 	return true
 }
 
-// contextSize allows for what a process holds besides PyTorch's own memory (the CUDA context, cuBLAS
-// and cuDNN workspaces) where the message does not say it; notable is the share of the GPU, or of the
-// allocated memory, from which on the cause is sought elsewhere. Both are allowances, not measured.
+// contextSize allows for memory that a process holds outside PyTorch (the CUDA context, cuBLAS and cuDNN workspaces) if
+// the message does not give it. notable is the share of the GPU, or of the allocated memory, from which the cause is
+// elsewhere. Both are estimates, not measured.
 const (
 	contextSize = 1 << 30
 	notable     = 0.1
 )
 
-// foreignShare is the share of a GPU that only a foreign job holds, and large that of a single process that is one: ranks of
-// one job that share a GPU by mistake hold alike, and are several. Of 7 labelled logs one is judged otherwise by them.
+// foreignShare is a share of a GPU that only another job holds, and large is the share of a single process that is
+// another job. Ranks of one job that share a GPU by mistake hold equal amounts, and are several. Of 7 labelled logs,
+// these limits misjudge one.
 const (
 	foreignShare = 0.7
 	large        = 0.25
 )
 
-// holder is how PyTorch names another process on the GPU, with what it holds.
+// holder matches PyTorch's words for another process on the GPU, with its memory.
 var holder = lazyregexp.New(`Process \d+ has (\d+(?:\.\d+)?) GiB memory in use`)
 
-// oneOther reports whether the message names one other process that holds a large part of the GPU, and no second.
+// oneOther reports whether the message names exactly one other process that holds a large part of the GPU.
 func (f *finding) oneOther(total float64) bool {
 	many := holder.FindAllStringSubmatch(f.text, -1)
 	if len(many) != 1 {
@@ -173,7 +174,7 @@ func gib(bytes float64) string {
 //
 //	Memory usage: 7995392 bytes free, 11721572352 bytes total.
 //
-// With memory to spare the library is at fault, without it the memory.
+// If memory is free, the library is at fault; otherwise the memory is.
 func readFree(f *finding) bool {
 	free, okFree := f.size("free")
 	total, okTotal := f.size("total")
@@ -192,7 +193,7 @@ func readFree(f *finding) bool {
 	return true
 }
 
-// enoughForHandle is far more than a cuDNN handle takes.
+// enoughForHandle is far more than a cuDNN handle takes, in bytes.
 const enoughForHandle = 512 << 20
 
 // readCapability reads PyTorch's warning about a GPU outside the range it was built for:
@@ -201,7 +202,7 @@ const enoughForHandle = 512 << 20
 //	Minimum and Maximum cuda capability supported by this version of PyTorch is
 //	(8.0) - (12.0)
 //
-// Machine code runs on later minors of its major, so a warning about those is a false alarm.
+// Machine code also runs on later minor versions of its major version, so a warning about those is a false alarm.
 func readCapability(f *finding) bool {
 	major, minor, _ := strings.Cut(f.with[0].group("capability"), ".")
 	least, leastMinor, _ := strings.Cut(f.group("least"), ".")

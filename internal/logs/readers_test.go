@@ -58,7 +58,7 @@ func TestMemoryNumbers(t *testing.T) {
 	}
 }
 
-// TestMemoryAtStart: a GPU of which less than half is free before anything was loaded is taken by others.
+// TestMemoryAtStart checks that others use a GPU if less than half of it is free before anything was loaded.
 func TestMemoryAtStart(t *testing.T) {
 	for name, c := range map[string]struct {
 		free  string

@@ -11,8 +11,8 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// record is one thing that a log tells, read by grammar and not by a text that somebody saw before: what it is of, its
-// slots, and where it stands.
+// record is one statement of a log, read by a grammar and not by a previously seen text: its kind, its slots, and its
+// place.
 type record struct {
 	kind    string
 	slots   map[string]string
@@ -34,17 +34,17 @@ type record struct {
 	built   bool // it stands in the log of an installation that ended well
 }
 
-// slot returns what a record says of one thing; empty when it does not.
+// slot returns a record's value for a name, or "".
 func (r *record) slot(name string) string { return r.slots[name] }
 
-// grammar is one form of a kind of record. The pattern's named groups are the slots.
+// grammar is one form of a kind of record. The pattern's named groups are its slots.
 type grammar struct {
 	kind    string
 	marks   []string // one of these stands in every line of this form
 	pattern *lazyregexp.Regexp
 }
 
-// marks are what the lines hold around which a log is kept for grammars: words of failing, in few letters.
+// marks lists substrings of lines about failures. Lines around such a line are kept for the grammars.
 var marks = []string{"anifest ", "xternally-managed", "0xC00", "-1073", "32212", "Faulting",
 	"llegal ", "FAULTY", "amdgpu", "ExecutionProvider", "NCCL INFO comm", "Traceback " +
 		"(most", "rror", "ERROR", "FATAL", "atal", "xception", "ailed", "FAILED", "ailure",
@@ -66,33 +66,33 @@ var marks = []string{"anifest ", "xternally-managed", "0xC00", "-1073", "32212",
 	"EDAC", "ompatible GPU", "ermission", "apabilit", "invalid", "indices[", "got prompt",
 	"rompt executed", "BUG: ", "tection fault", "Oops: ", "#error", "driver service", "status=2"}
 
-// prefix is what loggers put before the message itself: a time, a level, a place in the source.
+// prefix matches what loggers put before the message: a time, a level, a place in the source.
 var prefix = lazyregexp.New(`^(?:(?:lxc[\w-]* \S+ \d{14}\.\d+ [A-Z]+ +\w+ - \S+ - |` +
 	`\[?\d{4}[-/]\d\d[-/]\d\d[ T-][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?\]?|` +
 	`\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?|\[[ \d.]+\]|\[\w+\]|[EWFI]\d{4} [\d:.]+ +\d+|(?:ERROR|CRITICAL|FATAL) ` +
 	`\d\d-\d\d [\d:]+|(?:ERROR|CRITICAL|FATAL|Error|error)\b[:\]]*|!!!|\[?[\w/.-]+\.(?:py|cc|cpp|cu|go|h|` +
 	`c):\d+\]?:?|-+>|E  |\|) *)+`)
 
-// bare returns a line without what collectors put before it, a traceback's indentation kept.
+// bare returns a line without a collector's prefix. It keeps a traceback's indentation.
 func bare(line string) string {
 	return strings.TrimRight(line[len(collectorPrefix.FindString(line)):], " ")
 }
 
-// message returns a bare line without a logger's prefix, too.
+// message returns a bare line also without a logger's prefix.
 func message(line string) string { return line[len(prefix.FindString(line)):] }
 
-// informs reports whether a line says itself that it only informs or warns.
+// informs reports whether the line's own level is information or a warning.
 func informs(line string) bool {
 	return (level.MatchString(line) || milder.MatchString(line)) && !containsAny(line, failsAloud)
 }
 
-// failsAloud are the lines whose level says less than they mean.
+// failsAloud lists lines whose level is lower than their meaning.
 var failsAloud = []string{"FailedCreate", "FailedMount", "FailedScheduling",
 	"BackOff", "kubelet  Error", "failed to get device context", "Failed to acquire", `error="nvcuda`, "NCCL WARN", "OP_REQUIRES failed",
 	"erroneous pipeline", "terminating driver service (forced)", "driver service terminated with signal",
 	"caught exception", "xecution provider", "xecutionProvider"}
 
-// level and milder are two, since package regexp takes its slow way with a program of over 500 steps.
+// level and milder are separate because package regexp becomes slow for a program of over 500 steps.
 var (
 	level = lazyregexp.New(`^-- |^ls: |^ssh: |^(?:XFAIL|XPASS|SKIPPED) |^\[W[ \d]|\] \[W\] |^(?:.{0,60}[ \[:=(]|)(?:INFO|info|Info|DEBUG|debug|` +
 		`WARN|WARNING|warn|warning|Warning|TRACE|NOTE|Note)\b|\w+Warning: |(?:^|[\d:] )[IW] \w[\w/]*\.(?:cc|cpp|py):|` +
@@ -104,11 +104,10 @@ var (
 		`^load_backend: failed to find ggml_backend_init in `)
 )
 
-// soonest is how long the lines of a log are read by grammars, at least, when reading the log took all of the time.
+// soonest is the minimum time for reading a log's lines by grammars, if reading the log took all the time.
 const soonest = 50 * time.Millisecond
 
-// records reads the kept lines of a log by every grammar, or those that there is time for. It always takes the least
-// time that it is given.
+// records reads the kept lines of a log with every grammar, as far as time allows. It always takes at least soonest.
 func (s *scanner) records(ctx context.Context, source int, least time.Duration) ([]record, error) {
 	end := time.Now().Add(least)
 	lines := s.kept.lines()
@@ -158,8 +157,8 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 	return s.frightening(all), nil
 }
 
-// caught reports whether the lines below an exception say that another one was raised while it was handled: that one ended
-// the program.
+// caught reports whether the lines below an exception say that another one was raised while it was handled. The other
+// one then ended the program.
 func caught(below []logLine) bool {
 	return slices.ContainsFunc(below[:min(3, len(below))], func(l logLine) bool {
 		return strings.Contains(l.text, "During handling of the above exception, another exception occurred")
@@ -174,18 +173,18 @@ func (s *scanner) frightening(all []record) []record {
 	})
 }
 
-// nothingCounted matches a line of nvidia-smi -q, or of DCGM's table, whose counter has not counted
-// ("Uncorrectable Error : 0"), one of a list of what a firmware may count, and what NVIDIA's report did not gather.
+// nothingCounted matches a line of nvidia-smi -q, or of DCGM's table, whose counter is zero ("Uncorrectable Error :
+// 0"), a list of what firmware may count, and what NVIDIA's report did not collect.
 var nothingCounted = lazyregexp.New(`\b(?:[Nn]o|0) (?:errors|failures|warnings)(?: (?:found|detected|encountered|reported)\b|\W*$)|\s[:|] +(?:0|N/A|No|None) *\|?$|^\s*Descriptor \d+: |` +
 	`nvidia-bug-report\.sh: \d+: `)
 
-// resolved is a line of ldd about a library that the loader found.
+// resolved matches ldd's line for a library that the loader found.
 var resolved = lazyregexp.New(`^\s*\S+ => /\S+ \(0x[0-9a-f]+\)$`)
 
-// harmless reports whether a line is known to frighten for nothing.
+// harmless reports whether a line looks alarming and is known to be harmless.
 func (s *scanner) harmless(text string) bool { return s.harmlessBy(text) != "" }
 
-// harmlessBy returns the id of the signature that knows a line to frighten for nothing; empty when none does.
+// harmlessBy returns the id of the signature that knows a line to be harmless, or "".
 func (s *scanner) harmlessBy(text string) string {
 	i := slices.IndexFunc(s.signatures, func(sig Signature) bool {
 		return sig.Blame == None && containsAny(text, sig.Literal) && sig.find(text) != nil
@@ -196,10 +195,10 @@ func (s *scanner) harmlessBy(text string) string {
 	return s.signatures[i].ID
 }
 
-// shortestSaid is a line that says something: "Killed".
+// shortestSaid is the length of the shortest line that says something: "Killed".
 const shortestSaid = 6
 
-// mute reports whether a line is too short to say anything, a comment, or a frame of a compiled program's stack.
+// mute reports whether a line is too short to say anything, a comment, or a stack frame of a compiled program.
 func (l logLine) mute() bool {
 	return l.listed || len(l.text) < shortestSaid || strings.HasPrefix(l.text, "# ") || strings.HasPrefix(l.text, "// ") ||
 		strings.HasPrefix(l.text, "frame #") && stackFrame.MatchString(l.text)
@@ -210,8 +209,7 @@ func (l logLine) mute() bool {
 //	frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x57 (0x7f6c4bb4b4d7 in /venv/lib/libc10.so)
 var stackFrame = lazyregexp.New(`^frame #\d+: .* \(0x[0-9a-f]+ in \S*\)$`)
 
-// single returns the records that one line makes. The message of an exception that ends open goes on over the next
-// ones.
+// single returns the records that one line makes. The message of an exception may continue on the next lines.
 func single(l logLine, next []logLine) []record {
 	if l.mute() {
 		return nil
@@ -244,10 +242,10 @@ func single(l logLine, next []logLine) []record {
 	return nil
 }
 
-// onlyCounts is what pydantic and TensorFlow say first; what they found stands below.
+// onlyCounts matches the first line of pydantic and TensorFlow, which counts the errors listed below it.
 var onlyCounts = lazyregexp.New(`^\d+ (?:validation errors? for \w+|root error\(s\) found\.)$`)
 
-// read returns the record that a form makes of a line, if it does.
+// read returns the record that a form makes of a line, if any.
 func (g *grammar) read(l logLine) []record {
 	if !containsAny(l.text, g.marks) {
 		return nil
@@ -265,7 +263,7 @@ func (g *grammar) read(l logLine) []record {
 	return []record{r}
 }
 
-// pairs are the records of two things that only together tell: a line, and one of those after it.
+// pairs are records of two lines that only mean something together.
 var pairs = []struct {
 	kind        string
 	reach       int
@@ -299,7 +297,7 @@ func together(l logLine, next []logLine) []record {
 	return all
 }
 
-// continuation returns the rest of a message that goes on over several lines.
+// continuation returns the rest of a message that spans several lines.
 func continuation(next []logLine) string {
 	var rest strings.Builder
 	for _, l := range next[:min(3, len(next))] {
@@ -313,7 +311,7 @@ func continuation(next []logLine) string {
 	return rest.String()
 }
 
-// spelt returns the statuses of CUDA that a line says in the runtime's own words.
+// spelt returns the CUDA statuses that a line gives in the runtime's own words.
 func spelt(l logLine) []record {
 	named := containsAny(l.text, []string{"CUDA", "cuda", "Cuda", "Gpu", "GPU", ".cu"})
 	var best *tables.Status
@@ -335,19 +333,19 @@ func spelt(l logLine) []record {
 		notice: informs(l.text)}}
 }
 
-// holdsNumber reports whether a line holds the number of a status that means more than a word: "(error 802)".
+// holdsNumber reports whether a line contains the number of a status explicitly: "(error 802)".
 func holdsNumber(text string, code int) bool {
 	return code >= 100 && strings.Contains(text, strconv.Itoa(code))
 }
 
 func statuses() []tables.Status { return tables.Rows[tables.Status](nameTables()) }
 
-// tellingText is how long a status' text must be to mean it without the word CUDA beside it: "invalid argument" does
-// not.
+// tellingText is the minimum length of a status text that means the status without the word CUDA. "invalid argument" is
+// too short.
 const tellingText = 31
 
-// speaks reports whether a line says what stands at a place in it, and does not only quote it; a place before the line
-// is none.
+// speaks reports whether a line states the text at a position and does not quote it. A negative position counts as
+// quoted.
 func speaks(text string, at int) bool {
 	return at >= 0 && !hypothetical.MatchString(text[:at]) && !inCodeMarks(text, text[:at])
 }

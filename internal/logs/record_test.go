@@ -10,7 +10,7 @@ import (
 	"cudacompat/internal/logs/decide"
 )
 
-// recorded are lines of every kind of record, with what its slots are, and the answer.
+// recorded lists lines of every kind of record, with their slots and the answer.
 var recorded = []struct{ line, kind, slot, want, cause string }{
 	{"ImportError: libcublasLt.so.12: cannot open shared object file: No such file or directory", "library",
 		"library", "libcublasLt.so.12", "cuda-library-not-found"},
@@ -433,7 +433,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// FuzzComplaint: a sentence is read, or not, and what it is about has an answer.
+// FuzzComplaint checks that a sentence is read or not, and that its subject has an answer.
 func FuzzComplaint(f *testing.F) {
 	for _, a := range areas {
 		f.Add("error: " + a.answer)
@@ -452,7 +452,7 @@ func FuzzComplaint(f *testing.F) {
 	})
 }
 
-// FuzzTraceback: calls and exceptions of any lines end on one of them.
+// FuzzTraceback checks that the calls and exceptions of any lines end on one of them.
 func FuzzTraceback(f *testing.F) {
 	f.Add("Traceback (most recent call last):\n  File \"a\", line 1, in f\nValueError: x")
 	f.Add("what():  x\nthread 'main' panicked at 'x', a.rs:1\npanic: x\nCaused by: a.B: c")
@@ -472,7 +472,8 @@ func FuzzTraceback(f *testing.F) {
 	})
 }
 
-// TestMarksMissNothing: no line of a real log fits a form that its marks keep from it. make test takes a sample.
+// TestMarksMissNothing checks that each line of a real log that fits a form contains one of its marks. make test takes
+// a sample.
 func TestMarksMissNothing(t *testing.T) {
 	t.Parallel()
 	see := func(log string) {
@@ -499,7 +500,7 @@ func TestMarksMissNothing(t *testing.T) {
 	}
 }
 
-// TestNothingCounted: nvidia-smi -q prints the names of errors with the count of them, which is mostly none.
+// TestNothingCounted checks lines of nvidia-smi -q that name errors with a count of zero.
 func TestNothingCounted(t *testing.T) {
 	for line, want := range map[string]Blame{
 		"        Double Bit ECC                    : N/A":                                  Unknown,
@@ -518,8 +519,8 @@ func TestNothingCounted(t *testing.T) {
 	}
 }
 
-// TestRepeatedLine: a line that said nothing the first time tells with what follows it the second time, and one in a
-// comment never does.
+// TestRepeatedLine checks that a line that meant nothing the first time is read again with its new successors, and that
+// one in a comment never is.
 func TestRepeatedLine(t *testing.T) {
 	const asked, then = "print(torch.cuda.is_available())\n", "the next line\nand another one\n"
 	for log, want := range map[string]int{

@@ -6,13 +6,13 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// refinement corrects a decision by what the rest of the logs tells. It says whether it did.
+// refinement corrects a decision by the rest of the logs. It returns true if it did.
 type refinement struct {
 	why   string
 	apply func(*judging, *Diagnosis) bool
 }
 
-// refinements are asked in this order.
+// refinements are tried in this order.
 var refinements = []refinement{
 	{"what was not read may hold the error", (*judging).partUnread},
 	{"the GPU was full before the program had anything on it", (*judging).firstTouch},
@@ -21,7 +21,7 @@ var refinements = []refinement{
 	{"a crash without a reason: no frame of the user's own and no kernel is named", (*judging).withoutReason},
 }
 
-// refine corrects the blame, and says how far it can be relied on.
+// refine corrects the blame and says how reliable it is.
 func (j *judging) refine(d *Diagnosis) {
 	for _, r := range refinements {
 		before := d.Blame
@@ -42,7 +42,7 @@ func (j *judging) refine(d *Diagnosis) {
 	}
 }
 
-// partUnread takes back what only whole logs can show: that nothing is wrong, and that it is the program's fault.
+// partUnread withdraws conclusions that need whole logs: that nothing is wrong, and that the program is at fault.
 func (j *judging) partUnread(d *Diagnosis) bool {
 	if len(j.unread) == 0 {
 		return false
@@ -64,8 +64,8 @@ func (j *judging) partUnread(d *Diagnosis) bool {
 // ofCollectives matches a line of NCCL, or of a server's own all-reduce, whose calls the program does not make.
 var ofCollectives = lazyregexp.New(`\bNCCL\b|custom_all_reduce`)
 
-// insideNCCL blames nobody for a call with a wrong argument that a library of collectives made: shared memory, memory that
-// cannot be shared, or its own fault.
+// insideNCCL blames nobody for a call with a wrong argument inside a collectives library. The cause may be shared
+// memory, memory that cannot be shared, or its own fault.
 func (j *judging) insideNCCL(d *Diagnosis) bool {
 	if d.Blame != Program || d.Cause != "invalid-argument" || len(d.Lines) == 0 || !ofCollectives.MatchString(d.Lines[0].Text) {
 		return false
@@ -75,15 +75,15 @@ func (j *judging) insideNCCL(d *Diagnosis) bool {
 	return true
 }
 
-// observeCollective parts the reasons of a call that a library of collectives made wrongly.
+// observeCollective lists the observations that distinguish the reasons for a wrong call inside a collectives library.
 var observeCollective = []string{
 	"run it once with PYTORCH_CUDA_ALLOC_CONF unset: memory of expandable segments cannot be shared in every way\tfor program torch",
 	"run it once with NCCL_SHM_DISABLE=1, then with NCCL_P2P_DISABLE=1: which of them ends it says whether shared memory (`df -h /dev/shm`) or the link is at fault",
 	"run it once with --disable-custom-all-reduce\tfor text custom_all_reduce",
 }
 
-// compiledByOthers blames nobody for a kernel that crashed in a program that people run as it is: its own fault, the
-// driver's and the GPU's look alike in its log.
+// compiledByOthers blames nobody for a kernel that crashed in a program that people run unchanged. The program, the
+// driver and the GPU leave the same log.
 func (j *judging) compiledByOthers(d *Diagnosis) bool {
 	if d.Blame != Program || !slices.Contains(badAccess, d.Cause) || !slices.Contains(compiledServers, serverIn(j.kept, d.Lines)) {
 		return false
@@ -92,16 +92,16 @@ func (j *judging) compiledByOthers(d *Diagnosis) bool {
 	return true
 }
 
-// crashes are the causes that say nothing of where a crash comes from: codes 700, 719 and 999, memory that cuBLAS could
+// crashes lists the causes that do not show where a crash comes from: codes 700, 719 and 999, memory that cuBLAS could
 // not allocate, and memory that ran out without numbers.
 var crashes = []string{"illegal-memory-access", "launch-failure", "cuda-unknown-error", "cublas-not-initialized", unsaidMemory}
 
-// unsaidMemory is the cause of memory that ran out, and numbered is a line that says how much.
+// unsaidMemory is the cause for memory that ran out. numbered matches a line that says how much.
 const unsaidMemory = "out-of-memory"
 
 var (
 	numbered = lazyregexp.New(`(?i)\b\d[\d.,]* ?(?:[KMGT]i?B|[kmgt]b|bytes|b)\b|shape ?[\[(]|\b\d{6,}\b`)
-	// namesKernel matches a line that names a kernel, or a CUDA source that is no library's.
+	// namesKernel matches a line that names a kernel, or a CUDA source that is not a library's.
 	namesKernel = lazyregexp.New(`__global__|\bkernel [\x60'"<]\w|in kernel \w|\bKernel: \w|\b[\w-]+\.cuh?(?:[:(]\d+|\b)|PhysX|` +
 		`(?i:memcheck|compute-sanitizer)|(?:^|[^=])={9} `)
 )
@@ -119,7 +119,7 @@ func (j *judging) withoutReason(d *Diagnosis) bool {
 	return true
 }
 
-// namesOwnCode reports whether a traceback shows a call of the program's own.
+// namesOwnCode reports whether a traceback shows a call of the program's own code.
 func (r record) namesOwnCode() bool {
 	_, own := r.ownPlace()
 	return own && r.kind == "exception" && !r.notice && !r.earlier

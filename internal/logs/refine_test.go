@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestCrashes holds when a crash without a reason is nobody's: no frame of the user's own and no kernel is named.
+// TestCrashes checks that a crash without a reason is blamed on nobody if no call of the user's own code and no kernel
+// is named.
 func TestCrashes(t *testing.T) {
 	const (
 		illegal = "RuntimeError: CUDA error: an illegal memory access was encountered"
@@ -37,7 +38,7 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// TestRootBeforeEcho holds that the line that names what failed outranks the generic one that its program ends with.
+// TestRootBeforeEcho checks that the line that names what failed outranks the generic one with which the program ends.
 func TestRootBeforeEcho(t *testing.T) {
 	for name, c := range map[string]struct{ log, cause, words string }{
 		"NCCL's last error": {"torch.distributed.DistBackendError: NCCL error in: a.cpp:1970, internal error - please report this issue to the NCCL developers, NCCL version 2.20.5\n" +
@@ -61,7 +62,7 @@ func TestRootBeforeEcho(t *testing.T) {
 	}
 }
 
-// TestPackageLists holds that a list of packages is no log, whatever its packages are called.
+// TestPackageLists checks that a list of packages is not read as a log, whatever its packages are called.
 func TestPackageLists(t *testing.T) {
 	const list = "Package                  Version\n------------------------ -------\nexceptiongroup           1.2.0\n" +
 		"pytest-error-for-skips   2.0.2\nerror-handler-for-all-of-it 1.0\ntorch                    2.8.0\n"
@@ -70,7 +71,7 @@ func TestPackageLists(t *testing.T) {
 	}
 }
 
-// TestOddest holds which line is quoted of a log of which nothing is known.
+// TestOddest checks which line is quoted from a log about which nothing is known.
 func TestOddest(t *testing.T) {
 	d := explain(t, "loading the data\nepoch 1\nWrong annotation: class_id = 3. But class_id should be [from 0 to 1]\nbye\n")
 	if len(d.Lines) != 1 || d.Lines[0].Number != 3 || !strings.Contains(d.Do[0], "class_id should be") {
@@ -81,8 +82,8 @@ func TestOddest(t *testing.T) {
 	}
 }
 
-// TestSearchable holds the words that a step sends to search for: the last clause that says something, without what is
-// of one run.
+// TestSearchable checks the words that a step searches for: the last clause that says something, without what belongs
+// to one run.
 func TestSearchable(t *testing.T) {
 	for text, want := range map[string]string{
 		"starting plugins: error getting plugins: unable to create plugins: failed to construct resource managers: invalid device discovery strategy":      "invalid device discovery strategy",

@@ -6,7 +6,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// caller is whose code made the last call of a traceback that is not Python's own.
+// caller says whose code made the last call in a traceback outside Python's standard library.
 type caller string
 
 const (
@@ -19,7 +19,7 @@ const (
 	ending       caller = "no call is shown, and the log ends with it"
 )
 
-// refusal is what an exception means by its class, its words and whose call raised it: a line of data/diagnosis.
+// refusal is the meaning of an exception by its class, its words and its caller: a line of data/diagnosis.
 type refusal struct {
 	class  *lazyregexp.Regexp
 	said   *lazyregexp.Regexp
@@ -27,14 +27,13 @@ type refusal struct {
 	answer string // empty: the log does not say whose fault it is
 }
 
-// callers are the words of data/diagnosis for whose call raised an exception.
+// callers maps the words of data/diagnosis to callers.
 var callers = map[string]caller{"anyone": anyone, "own": ownCaller, "theirs": theirs, "cloned": clonedCaller, "visible": visible,
 	"unseen": unseen, "ending": ending}
 
-// refusals are looked through in their order; the first that fits has it. One distribution that calls another wrongly, or
-// asks for a name that it has not, was released beside another one than is installed; what a program's own file does
-// wrong is the program's. Where only a package is seen to fail, its own fault, its neighbour's and what it was given
-// look alike, and nothing is said.
+// refusals are tried in order; the first that fits wins. A distribution that calls another one wrongly, or uses a name
+// that the other lacks, was made for another release of it. A mistake in a program's own file is the program's. If only
+// a package fails, its own fault, its neighbour's and its input look alike, and nothing is said.
 var refusals = sync.OnceValue(func() []refusal {
 	var all []refusal
 	for _, r := range diagnoses().Refusals {
@@ -47,7 +46,7 @@ var refusals = sync.OnceValue(func() []refusal {
 	return all
 })
 
-// wrongCall are the words in which Python refuses a call whose arguments the function does not have.
+// wrongCall matches Python's errors for a call with arguments that the function does not have.
 const wrongCall = `(?:got an unexpected keyword argument|missing \d+ required (?:positional|keyword-only) argument|` +
 	`takes (?:from )?\d+ .*positional arguments? but \d+ |got multiple values for (?:keyword )?argument)`
 
@@ -64,7 +63,7 @@ func (r *record) caller() caller {
 	return theirs
 }
 
-// refusal returns the first of the table that fits an exception.
+// refusal returns the first entry of the table that fits an exception.
 func (r *record) refusal() *refusal {
 	if r.edited {
 		return &refusal{answer: "program"}

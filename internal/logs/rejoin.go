@@ -20,8 +20,8 @@ const (
 	brokenMost = 200      // lines that one can be broken into
 )
 
-// rejoiningReader is a log whose lines PowerShell broke. Each line is whole again, and empty ones stand for its other parts
-// behind it, so that the lines keep their numbers.
+// rejoiningReader reads a log whose lines PowerShell broke. It joins each line and writes empty lines for its other
+// parts, so that the line numbers stay the same.
 type rejoiningReader struct {
 	from  *bufio.Reader
 	width int // characters
@@ -30,7 +30,7 @@ type rejoiningReader struct {
 	rest  []byte
 }
 
-// rejoin joins the lines of a log that was broken; any other is read as it is.
+// rejoin joins the lines of a broken log. It leaves any other unchanged.
 func rejoin(r *bufio.Reader) *bufio.Reader {
 	start, _ := r.Peek(brokenLook)
 	width := brokenAt(start)
@@ -42,7 +42,8 @@ func rejoin(r *bufio.Reader) *bufio.Reader {
 	return bufio.NewReaderSize(j, chunk)
 }
 
-// brokenAt returns the length that lines have twice as often as any other; zero where nothing is broken.
+// brokenAt returns the width at which lines were broken: the length that occurs twice as often as any other. It returns
+// 0 if nothing was broken.
 func brokenAt(start []byte) int {
 	if !bytes.Contains(start, []byte(brokenMark)) {
 		return 0
@@ -91,7 +92,7 @@ func (j *rejoiningReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// line returns the next line with its parts.
+// line returns the next line with its parts joined.
 func (j *rejoiningReader) line() []byte {
 	var line []byte
 	for parts := 1; ; parts++ {
@@ -103,7 +104,7 @@ func (j *rejoiningReader) line() []byte {
 	}
 }
 
-// goesOn reports whether a part was broken before what is ahead: it fills the width, or the next word would not fit.
+// goesOn reports whether a part continues in the next one: it fills the width, or the next word would not have fitted.
 func (j *rejoiningReader) goesOn(part []byte) bool {
 	n := utf8.RuneCount(part)
 	if n == j.width {

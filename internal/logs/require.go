@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// minLiteral keeps the literals rare: a line that holds none is never shown to a pattern.
+// minLiteral is the minimum length of a literal, so that literals are rare. A line without a literal is never matched
+// against a pattern.
 const minLiteral = 4
 
-// mustContain reports whether every text that pattern matches holds one of the literals, as far as
-// the parsed pattern proves it. A proof that is not found counts as none.
+// mustContain reports whether every text that matches pattern contains one of the literals. It returns false if the
+// parsed pattern does not prove it.
 func mustContain(pattern string, literals []string) bool {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	return err == nil && proves(re, literals)
@@ -33,8 +34,8 @@ func proves(re *syntax.Regexp, literals []string) bool {
 	return false
 }
 
-// provesRun looks for a literal in what the expression always spells, alternatives multiplied out:
-// the parser factors cudaErrorA|cudaErrorB into cudaError(?:A|B).
+// provesRun looks for a literal in the text that the expression always contains, with alternatives multiplied out: the
+// parser factors cudaErrorA|cudaErrorB into cudaError(?:A|B).
 func provesRun(re *syntax.Regexp, literals []string) bool {
 	spelt := spellings(re)
 	return len(spelt) > 0 && !slices.ContainsFunc(spelt, func(text string) bool {
@@ -42,11 +43,11 @@ func provesRun(re *syntax.Regexp, literals []string) bool {
 	})
 }
 
-// maxSpellings bounds the work for patterns with many alternatives.
+// maxSpellings limits the work for patterns with many alternatives.
 const maxSpellings = 256
 
-// spellings lists the texts an expression stands for; what it does not spell out is written "\x00",
-// which no literal holds. It returns nil when there are too many.
+// spellings lists the texts that an expression matches. It writes parts that are not fixed as "\x00", which no literal
+// contains. It returns nil if there are too many.
 func spellings(re *syntax.Regexp) []string {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -105,8 +106,8 @@ func product(subs []*syntax.Regexp) []string {
 	return all
 }
 
-// fills reports whether every match of the expression sets the named group, so that the words that name it have no
-// hole.
+// fills reports whether every match of the expression sets the named group, so that a sentence with that name is always
+// complete.
 func fills(re *syntax.Regexp, name string) bool {
 	in := func(sub *syntax.Regexp) bool { return fills(sub, name) }
 	switch re.Op {

@@ -18,8 +18,8 @@ const (
 	bytesBefore = 2 << 10   // of a long line, what a pattern is shown before the literal's end
 	bytesAfter  = 4 << 10   // and after it
 
-	// budget is how much of one line is shown to patterns that do not match, all of them together. It takes less than
-	// half a second; a line of ten kilobytes made of nothing but the beginnings of errors stays below it.
+	// budget limits how many bytes of one line are matched against patterns without success. The limit takes less than
+	// half a second. A line of ten kilobytes made only of beginnings of errors stays below it.
 	budget = 1 << 20
 )
 
@@ -43,7 +43,7 @@ type event struct {
 	from      string // the process that wrote it, where a launcher says
 }
 
-// scanner streams one log past the finder.
+// scanner reads one log through the finder.
 type scanner struct {
 	finder     *finder
 	signatures []Signature
@@ -65,20 +65,20 @@ type scanner struct {
 	skipped int             // the first line whose budget was spent; 0: none
 }
 
-// miss is a signature that does not match the lines of a shape: the same line again or, where no digit means more to
-// the pattern than another, all that are alike but for their digits.
+// miss is a signature that does not match lines of a shape: the same line again or, if digits mean nothing to the
+// pattern, every line that differs only in digits.
 type miss struct {
 	signature int
 	shape     uint64
 }
 
-// maxMissed is how many misses are remembered. A log repeats a few shapes; one that does not is read as slowly as
-// without.
+// maxMissed limits the cached misses. A log repeats a few shapes; a log that does not is read as slowly as without a
+// cache.
 const maxMissed = 1 << 16
 
 var shapeSeed = maphash.MakeSeed()
 
-// shapeOf returns a number for all lines that are alike but for their digits.
+// shapeOf returns a hash that is equal for lines that differ only in digits.
 func (s *scanner) shapeOf(line []byte) uint64 {
 	s.shape = append(s.shape[:0], line...)
 	for i, c := range s.shape {
@@ -94,7 +94,7 @@ func newScanner(f *finder, signatures []Signature) *scanner {
 		len(signatures)), missed: map[miss]struct{}{}, blind: map[int]bool{}}
 }
 
-// read scans a log to its end. A log cut off in the middle, compressed or not, is a shorter log.
+// read scans a log to its end. A log that was cut off, compressed or not, counts as a shorter log.
 func (s *scanner) read(ctx context.Context, r io.Reader) error {
 	r, err := decode(r)
 	if err != nil {
@@ -122,8 +122,8 @@ func (s *scanner) read(ctx context.Context, r io.Reader) error {
 	}
 }
 
-// regionEnd ends a region after its last line break. A line that fills the buffer is cut anywhere, and
-// its end seen twice so that nothing is torn.
+// regionEnd ends a region after its last line break. If a line fills the buffer, it cuts the line and repeats the end
+// of it in the next region, so that no match is lost.
 func regionEnd(text []byte) (end, rest int) {
 	if i := bytes.LastIndexByte(text, '\n'); i >= len(text)/2 {
 		return i + 1, i + 1
@@ -141,7 +141,7 @@ func (s *scanner) scan(region []byte) {
 	s.last.take(region)
 }
 
-// piece is the line around a literal, or a part of a long one.
+// piece is the line around a literal, or a part of a long line.
 type piece struct {
 	raw          []byte
 	clean        string // when a pattern was shown it
@@ -149,7 +149,7 @@ type piece struct {
 	exact, shape uint64
 }
 
-// hit shows the line around a literal to the signatures that wait for it, each at most once a piece.
+// hit matches the line around a literal against the signatures with that literal, each at most once for a piece.
 func (s *scanner) hit(region []byte, end int, signatures []int) {
 	var p piece
 	for _, i := range signatures {
@@ -173,7 +173,7 @@ func (s *scanner) hit(region []byte, end int, signatures []int) {
 	}
 }
 
-// show returns where in a piece a signature matches. What a piece like it did not match it is not shown again.
+// show returns where a signature matches a piece. It skips a piece of a shape that did not match before.
 func (s *scanner) show(signature int, p *piece) []int {
 	missed := miss{signature, p.exact}
 	if s.isBlind(signature) {
@@ -193,7 +193,7 @@ func (s *scanner) show(signature int, p *piece) []int {
 	return nil
 }
 
-// isBlind reports whether no digit of a line means more to a signature than another.
+// isBlind reports whether a signature treats all digits in a line alike.
 func (s *scanner) isBlind(signature int) bool {
 	blind, known := s.blind[signature]
 	if !known {
@@ -203,7 +203,7 @@ func (s *scanner) isBlind(signature int) bool {
 	return blind
 }
 
-// remember keeps a miss, and forgets all when they are too many.
+// remember caches a miss, and clears the cache if it is full.
 func (s *scanner) remember(m miss) {
 	if len(s.missed) >= maxMissed {
 		clear(s.missed)
@@ -211,7 +211,7 @@ func (s *scanner) remember(m miss) {
 	s.missed[m] = struct{}{}
 }
 
-// affords reports whether the line at a position may be shown to further patterns.
+// affords reports whether the line at a position may be matched against further patterns.
 func (s *scanner) affords(region []byte, end int) bool {
 	if s.spent == 0 {
 		s.line = s.lineAt(region, end)
@@ -234,8 +234,8 @@ func (s *scanner) affords(region []byte, end int) bool {
 	return false
 }
 
-// lineAt counts on to a position of the region. One before the last lies in the same line: there a literal ends inside
-// another that was found first.
+// lineAt advances the line number to a position in the region. An earlier position is in the same line: a literal there
+// ends inside another that was found first.
 func (s *scanner) lineAt(region []byte, pos int) int {
 	pos = max(pos, s.counted)
 	s.lines += bytes.Count(region[s.counted:pos], []byte{'\n'})
@@ -243,8 +243,8 @@ func (s *scanner) lineAt(region []byte, pos int) int {
 	return s.lines + 1
 }
 
-// pieceAround returns the line that holds the byte before end, or the part of a long one around it. A progress bar
-// writes many lines into one with carriage returns: the piece between two is the line.
+// pieceAround returns the line that contains the byte before end, or a part of a long one around it. A progress bar
+// writes many lines into one with carriage returns; the part between two of them counts as the line.
 func (s *scanner) pieceAround(region []byte, end int) piece {
 	from, to := max(0, end-bytesBefore), min(len(region), end+bytesAfter)
 	if i := bytes.LastIndexAny(region[from:end], "\r\n"); i >= 0 {
@@ -287,13 +287,13 @@ func (s *scanner) events(source int) []event {
 	return all
 }
 
-// isListed reports whether a line stands in a list of packages.
+// isListed reports whether a line is in a list of packages.
 func isListed(lines []logLine, number int) bool {
 	i := indexOf(lines, number)
 	return i >= 0 && lines[i].listed
 }
 
-// again returns the last line on which the signature matches.
+// again returns the last line that the signature matches.
 func (e *event) again(lines []logLine) int {
 	for i := len(lines) - 1; i >= 0 && lines[i].number > e.line; i-- {
 		if containsAny(lines[i].text, e.signature.Literal) && e.signature.match(lines[i].text) != nil {
@@ -303,8 +303,8 @@ func (e *event) again(lines []logLine) int {
 	return e.line
 }
 
-// outOfProse moves an event from a sentence in which somebody tells of the error, or the source that raises it, to the
-// first line of the log that says it itself, where there is one: a thread's text often stands above the log.
+// outOfProse moves an event from a sentence about the error, or from the source that raises it, to the first log line
+// with the error itself, if there is one. The text of a thread often precedes the log.
 func (e *event) outOfProse(lines []logLine) {
 	if !quotes(e.text[:e.match[0]]) {
 		return
@@ -320,16 +320,16 @@ func (e *event) outOfProse(lines []logLine) {
 	}
 }
 
-// quotes reports whether what stands before an error in a line only quotes it.
+// quotes reports whether the text before an error in a line shows that it is only quoted.
 func quotes(lead string) bool {
 	return strings.HasSuffix(strings.TrimRight(lead, " "), "raise") || raises.MatchString(lead) || prose.MatchString(lead)
 }
 
-// raises is the source of a raise statement, up to its message.
+// raises matches the source of a raise statement, up to its message.
 var raises = lazyregexp.New(`\braise \w+\(["'f]*`)
 
-// prose is the beginning of a sentence of running text, before the error that it tells of: "When I start two of them, the
-// server fails with a".
+// prose matches the start of a sentence, before the error that it mentions: "When I start two of them, the server fails
+// with a".
 var prose = lazyregexp.New(`^(?:[-*>] )*[A-Z][a-z']*,?(?: [(]?[A-Za-z][\w.'’/-]*[),]?){4,}`)
 
 // group returns the text of a named group of the pattern.
@@ -341,8 +341,8 @@ func (e *event) group(name string) string {
 	return e.text[e.match[2*i]:e.match[2*i+1]]
 }
 
-// stamp is a time as a log line says it. Two stamps compare only when they were written alike: a
-// kernel's seconds since boot say nothing about a program's clock.
+// stamp is the time in a log line. Two stamps are comparable only if they have the same format: a kernel's seconds
+// since boot say nothing about a program's clock.
 type stamp struct {
 	layout int // 0: none
 	at     time.Time

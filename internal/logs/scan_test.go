@@ -42,7 +42,7 @@ func wideText(text string) []byte {
 	return b
 }
 
-// TestForms holds that an error is found, on its line, however the log is written.
+// TestForms checks that an error is found, on its line, in every encoding of a log.
 func TestForms(t *testing.T) {
 	long := strings.Repeat("x", 3*chunk)
 	for name, c := range map[string]struct {
@@ -88,7 +88,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestNothing holds that what is no log of an error is blamed on nobody.
+// TestNothing checks that nobody is blamed for a text that is no log of an error.
 func TestNothing(t *testing.T) {
 	junk := make([]byte, 1<<20)
 	r := rand.NewChaCha8([32]byte{7})
@@ -110,7 +110,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestBrokenSources holds that what was read before a source failed still counts.
+// TestBrokenSources checks that what was read before a source failed still counts.
 func TestBrokenSources(t *testing.T) {
 	whole := zipped(t, failure+"\n"+strings.Repeat("tail ", 1000))
 	broken := errors.New("disk gone")
@@ -140,7 +140,7 @@ func TestBrokenSources(t *testing.T) {
 	}
 }
 
-// TestNoControlBytes holds that nothing of a log reaches a terminal as a command.
+// TestNoControlBytes checks that no text of a log reaches a terminal as a control sequence.
 func TestNoControlBytes(t *testing.T) {
 	log := "\x1b]0;title\x07\x1b[2J\u202e\x00" + failure + "\u009b31m\x7f \xff\xfe\x1b(B"
 	d, err := Read(context.Background(), table(t),
@@ -155,7 +155,7 @@ func TestNoControlBytes(t *testing.T) {
 	}
 }
 
-// TestContract holds the form of the JSON: every key there, no array null.
+// TestContract checks the form of the JSON: every key is present and no array is null.
 func TestContract(t *testing.T) {
 	got, err := json.Marshal(explain(t, "IndexError: Target 3 is out of bounds."))
 	if err != nil {
@@ -180,7 +180,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// endless is a log of n bytes that never was in memory.
+// endless is a reader of n bytes that are never all in memory.
 type endless struct{ n int }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -194,7 +194,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestFlatMemory holds that a long log takes no more memory than a short one.
+// TestFlatMemory checks that a long log takes no more memory than a short one.
 func TestFlatMemory(t *testing.T) {
 	allocated := func(size int) uint64 {
 		var before, after runtime.MemStats
@@ -211,8 +211,8 @@ func TestFlatMemory(t *testing.T) {
 	}
 }
 
-// FuzzRead holds on any input that Read does not panic, that what it quotes stands on a line of the
-// log, and that its verdict is well formed.
+// FuzzRead checks for any input that Read does not panic, that what it quotes is on a line of the log, and that its
+// verdict is well formed.
 func FuzzRead(f *testing.F) {
 	for i, s := range table(f) {
 		if wholeGrid || i%8 == 0 { // TestPositives reads every one
@@ -239,7 +239,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestRejoined: what PowerShell broke at the width of its window is whole again, and keeps its line's number.
+// TestRejoined checks that a line broken by PowerShell at the window's width is whole again and keeps its number.
 func TestRejoined(t *testing.T) {
 	const broken = "python : Traceback (most \r\nrecent call last):\r\nAt line:1 char:1\r\n    + CategoryInfo   \r\n" +
 		"  File \"C:\\Users\\x\\Downloa\r\nds\\a.py\", line 67, in <mod\r\nule>\r\n    main()\r\n" +

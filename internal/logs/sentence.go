@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// part leaves the fault in Because and puts the rest into Why.
+// part leaves the fault in Because and moves the rest to Why.
 func (d *Diagnosis) part() {
 	fault, why := partWords(d.Because)
 	d.Because, d.Why = fault, strings.TrimSpace(why+" "+d.Why)
 }
 
-// partWords takes words apart into the fault in one sentence of at most 120 characters, and why it came. Where the first
-// sentence is longer, it ends at its last colon or semicolon before that.
+// partWords splits words into the fault, one sentence of at most 120 characters, and the reason. It ends a longer first
+// sentence at its last colon or semicolon before that.
 func partWords(words string) (fault, why string) {
 	end := len(words)
 	if i := strings.Index(words, ". "); i >= 0 {

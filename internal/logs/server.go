@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// server is a program that many people run as it is, and cannot change: what helps is its options, not lines of code.
+// server is a program that many people run unchanged. They can change its options, not its code.
 type server struct {
 	name  string
 	marks []string // one of these stands in its logs
 }
 
-// servers are told by their own paths and names; of two, the first is the one that was started: SGLang uses parts of vLLM.
+// servers are recognised by their own paths and names. If two match, the first was started: SGLang uses parts of vLLM.
 var servers = []server{
 	{"sglang", []string{"sglang/", "sglang.", "sglang::"}},
 	{"vllm", []string{"vllm/", "vllm.", `\vllm\`, "VLLM::"}},
@@ -30,13 +30,13 @@ var servers = []server{
 	{"inference", []string{"generate(", "generation/utils.py", "inference_mode", "pipeline("}},
 }
 
-// compiled is the name for programs of which no line speaks of Python.
+// compiled is the name for programs without any line about Python.
 const compiledProgram = "compiled"
 
-// training are the marks of a program that learns: its memory holds gradients, and its own code can be changed.
+// training lists the marks of a program that trains: its memory holds gradients, and its user can change its code.
 var training = []string{"backward", "optimizer", "rainer", "train.py", "train_", "epoch", "Epoch", "loss"}
 
-// ownSteps are the steps for a cause in one of the servers, the likeliest first.
+// ownSteps lists the steps for a cause in one of the servers, likeliest first.
 var ownSteps = []struct {
 	causes []string
 	server string
@@ -153,10 +153,10 @@ var ownSteps = []struct {
 		"install the driver with its OpenCL and CUDA libraries"}},
 }
 
-// compiledServers are those of the servers that nobody runs from sources of their own.
+// compiledServers lists the servers that nobody runs from modified sources.
 var compiledServers = []string{"ollama", "llama.cpp", "hashcat", "blender", "miner"}
 
-// withCUDA are the steps to a build for CUDA, by a word of the line in which a library says that it has none.
+// withCUDA maps a word in a library's message that it has no CUDA to the steps that lead to a CUDA build.
 var withCUDA = []struct {
 	mark string
 	do   []string
@@ -186,28 +186,28 @@ var (
 	badAccess  = []string{"illegal-memory-access", "launch-failure"}
 	notANumber = []string{"nan-loss"}
 	forked     = []string{"fork-after-cuda-init"}
-	// itsOwn are faults of kernels, and of calls, that nobody who only runs the program has written.
+	// itsOwn lists faults in kernels and calls, which nobody who only runs the program has written.
 	itsOwn = append([]string{"device-side-assert", "device-assert", "index-out-of-range", "illegal-instruction",
 		"misaligned-address", "invalid-address-space", "invalid-argument", "nan-in-probabilities", "tensor-refused",
 		"xid-of-the-program", "launch-out-of-resources", "shape-mismatch", "sizes-do-not-agree"}, badAccess...)
-	// notCompiled are kernels that a compiler refused, for the GPU or for how they are written.
+	// notCompiled lists kernels that a compiler rejected, because of the GPU or of their source.
 	notCompiled = []string{"triton-did-not-compile", "compile-backend-failed"}
-	// notOneFamily are what a model says of parts that were made for another.
+	// notOneFamily lists what a model reports about parts that were made for another.
 	notOneFamily = []string{"shape-mismatch", "sizes-do-not-agree", "batch-sizes-do-not-fit", "checkpoint-does-not-fit"}
 )
 
-// ofOneFamily are the steps where parts of different models were put together.
+// ofOneFamily lists the steps if parts of different models were combined.
 var ofOneFamily = []string{
 	"take model, text encoder, VAE, LoRA and ControlNet of one family (SD 1.5, SDXL, Flux, …): each fits only its own",
 	"leave LoRA, ControlNet and other added parts out one at a time"}
 
-// withRay are the steps where an actor of Ray finds no GPU, which has those that Ray gave it.
+// withRay lists the steps if a Ray actor finds no GPU. It has only the GPUs that Ray assigned.
 var withRay = []string{
 	"print in the actor, before anything is imported that uses CUDA: `ray.get_gpu_ids()` and os.environ.get('CUDA_VISIBLE_DEVICES'); both are empty where it asked for none (num_gpus, its placement group)",
 	"if it was given GPUs, something looked for them before Ray did so: import torch and vllm inside the actor, not at the top of the module",
 	"run `ray status`: it shows how many GPUs the cluster offers, and how many are taken"}
 
-// stepsOfServer returns the steps for the cause in the program that wrote the logs, where it has its own.
+// stepsOfServer returns the steps for the cause in the program that wrote the logs, if it has its own.
 func (j *judging) stepsOfServer(d *Diagnosis) ([]string, string) {
 	if d.Cause == takenByOthers {
 		return d.withLess(j.kept), ""
@@ -231,8 +231,7 @@ func (j *judging) stepsOfServer(d *Diagnosis) ([]string, string) {
 	return nil, ""
 }
 
-// withoutPart returns the steps about an exception of a package with kernels of its own, below a server that can do
-// without.
+// withoutPart returns the steps for an exception in a kernel package that a server can do without.
 func (j *judging) withoutPart(d *Diagnosis) ([]string, string) {
 	if d.Blame != Program || len(d.Do) == 0 || !compiledParts.MatchString("/"+d.project+"/") {
 		return nil, ""
@@ -244,7 +243,7 @@ func (j *judging) withoutPart(d *Diagnosis) ([]string, string) {
 	return slices.Insert(slices.Clone(d.Do), 1, doWithout[server]), ""
 }
 
-// withCUDABuild returns the steps to a build with CUDA of the library that says it has none.
+// withCUDABuild returns the steps that lead to a CUDA build of the library that says it has none.
 func (j *judging) withCUDABuild(d *Diagnosis) ([]string, string) {
 	if d.Cause != builtWithout || len(d.Lines) == 0 {
 		return nil, ""
@@ -252,10 +251,10 @@ func (j *judging) withCUDABuild(d *Diagnosis) ([]string, string) {
 	return stepsWithCUDA(d.Lines[0].Text), ""
 }
 
-// takenByOthers is the cause of memory that other processes hold.
+// takenByOthers is the cause for memory that other processes hold.
 const takenByOthers = "out-of-memory-other-process"
 
-// withLess returns the steps where other processes hold memory, and what the server's own options do where they may.
+// withLess returns the steps if other processes hold memory, with the server's own options if they may hold some.
 func (d *Diagnosis) withLess(logs [][]logLine) []string {
 	name := serverIn(logs, d.Lines)
 	for _, s := range ownSteps {
@@ -266,10 +265,10 @@ func (d *Diagnosis) withLess(logs [][]logLine) []string {
 	return nil
 }
 
-// rays are the marks of a process that Ray started.
+// rays lists the marks of a process that Ray started.
 var rays = []string{"ray::", "RayTaskError", "RayActorError", "RayWorker", "ray_distributed_executor", "ray_gpu_executor", "ray/_private/"}
 
-// builtWithout is the cause of what a library says that was built without CUDA.
+// builtWithout is the cause for a library that says that it was built without CUDA.
 const builtWithout = "library-built-without-cuda"
 
 func stepsWithCUDA(line string) []string {
@@ -281,11 +280,11 @@ func stepsWithCUDA(line string) []string {
 	return nil
 }
 
-// pythons are the marks of a program in Python.
+// pythons lists the marks of a Python program.
 var pythons = []string{".py", "python", "Python", "torch", "Traceback"}
 
-// serverIn returns the name of the server that wrote a log; empty for a program of the user's own that learns. What
-// PyTorch says is not TensorFlow's, whose notices stand in many of PyTorch's logs.
+// serverIn returns the name of the server that wrote a log, or "" for a training program of the user's own.
+// TensorFlow's notices are in many PyTorch logs, so a message of PyTorch is never TensorFlow's.
 func serverIn(logs [][]logLine, decided []Line) string {
 	not := []string{}
 	if says(logs, training) {

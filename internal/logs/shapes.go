@@ -7,8 +7,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// meaning is a message of which the numbers say more than its row: the groups of the pattern fill the words. Where there
-// are groups "more" and "than", it holds only if the one is larger.
+// meaning is a message whose numbers say more than its row. The pattern's groups fill the words. If there are groups
+// "more" and "than", it holds only if the first is larger.
 type meaning struct {
 	said    *lazyregexp.Regexp
 	because string
@@ -19,7 +19,7 @@ func means(said, because string, do ...string) meaning {
 	return meaning{lazyregexp.New(said), because, do}
 }
 
-// shapes are the messages about shapes that do not fit, of PyTorch, TensorFlow and NumPy, and what mostly mends each.
+// shapes lists the messages of PyTorch, TensorFlow and NumPy about shapes that do not fit, with the usual remedy.
 var shapes = []meaning{
 	means(`(?:mat1 and \w+ shapes cannot be multiplied \(\d+x(?P<have>\d+) and (?P<want>\d+)x\d+\)|`+
 		`size mismatch, m1: \[\d+ x (?P<had>\d+)\], m2: \[(?P<wanted>\d+) x \d+\])`,
@@ -105,13 +105,13 @@ var shapes = []meaning{
 		"print the shape before the call, and compare it with the numbers in it"),
 }
 
-// readShapes says with a message's numbers what does not fit.
+// readShapes says what does not fit, with the message's numbers.
 func readShapes(f *finding) bool {
 	f.mean(shapes)
 	return true
 }
 
-// withoutEmpty returns words without the names of groups that matched nothing: another form of the message has them.
+// withoutEmpty removes words with the name of a group that matched nothing. Another form of the message has that group.
 func (r *record) withoutEmpty(list []string) []string {
 	all := slices.Clone(list)
 	for name, value := range r.slots {
@@ -124,7 +124,7 @@ func (r *record) withoutEmpty(list []string) []string {
 	return all
 }
 
-// mean gives a finding the words of the first meaning whose pattern its line holds.
+// mean gives a finding the words of the first meaning whose pattern matches its line.
 func (f *finding) mean(all []meaning) {
 	text := f.text[f.match[0]:]
 	for i := range all {
@@ -146,7 +146,7 @@ func (f *finding) mean(all []meaning) {
 	}
 }
 
-// devices are the messages about tensors on different devices.
+// devices lists the messages about tensors on different devices.
 var devices = []meaning{
 	means(`Input type \((?:torch\.cuda\.|CUDA|MPS)\w+\) and (?:weight|bias) type \((?:torch\.[A-Z]|CPU)`,
 		"The input is on the GPU, and the layer's weights are on the CPU.",

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestGreyPictures holds what a grey picture means that is normalised with the values of three channels.
+// TestGreyPictures checks the message for a grey picture that is normalised with three channels.
 func TestGreyPictures(t *testing.T) {
 	const line = "RuntimeError: output with shape [1, 28, 28] doesn't match the broadcast shape [3, 28, 28]"
 	i := slices.IndexFunc(shapes, func(m meaning) bool { return m.said.MatchString(line) })

@@ -12,7 +12,7 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// How much a matching line decides, as package decide says.
+// How much a matching line decides; see package decide.
 const (
 	fact        = decide.Fact
 	consequence = decide.Consequence
@@ -22,8 +22,7 @@ const (
 	cause       = decide.Cause
 )
 
-// Signature is a line of data/signature: one that programs, drivers or kernels print, and
-// what it means.
+// Signature is a line of data/signature: a line that programs, drivers or kernels print, and what it means.
 type Signature struct {
 	ID      string // unique, lower-case words joined by hyphens
 	Cause   string // slug of the fault; several signatures may share one
@@ -52,23 +51,23 @@ var (
 	placeholder = lazyregexp.New(`\{([a-z]+)\}`)
 )
 
-// weights are the words in which the files say how much a line decides.
+// weights maps the words in the files to how much a line decides.
 var weights = map[string]int{"fact": fact, "consequence": consequence, "warning": warning, "symptom": symptom,
 	"fault": fault,
 	"cause": cause}
 
-// ParseSignatures reads and lints the table. All that is wrong with it is reported, with the line's name.
+// ParseSignatures parses and lints the table. It returns all errors, with the lines' names.
 func ParseSignatures(fsys fs.FS) ([]Signature, error) {
 	rows, err := tables.Read[tables.Signature](fsys)
 	all := fromRows(rows)
 	return all, errors.Join(append([]error{err}, lint(all)...)...)
 }
 
-// Signatures returns the rows of the table, of which a test has seen that it is sound: linting costs more than most
+// Signatures returns the rows of the embedded table. A test has linted it, because linting costs more than reading most
 // logs.
 func Signatures(t *tables.Tables) []Signature { return fromRows(tables.Rows[tables.Signature](t)) }
 
-// LintedSignatures returns the rows of tables over which a site's own are laid. An error is of the first that is wrong.
+// LintedSignatures returns the rows of tables with a site's own rows over them, or the first error.
 func LintedSignatures(t *tables.Tables) ([]Signature, error) {
 	all := Signatures(t)
 	if faults := lint(all); len(faults) > 0 {
@@ -96,7 +95,7 @@ func fromRows(rows []tables.Signature) []Signature {
 	return all
 }
 
-// blind reports whether no digit of a line means more to the pattern than another.
+// blind reports whether the pattern treats all digits in a line alike.
 func (s *Signature) blind() bool { return !digit.MatchString(noCount.ReplaceAllString(s.Pattern, "")) }
 
 var (
@@ -104,7 +103,7 @@ var (
 	noCount = lazyregexp.New(`\{\d+(?:,\d*)?\}`) // how often something stands: no digit of the line
 )
 
-// Words returns Because and Do with what the positive line holds in the place of the names.
+// Words returns Because and Do with the values of the positive example instead of the names.
 func (s *Signature) Words() (because string, do []string) {
 	because, do = s.Because, slices.Clone(s.Do)
 	if placeholder.MatchString(s.Because + strings.Join(s.Do, "")) {
@@ -118,8 +117,8 @@ func (s *Signature) Words() (because string, do []string) {
 	return because, do
 }
 
-// StepsFor returns what to do about a cause that an error of a name and a text shows: the steps of the signature that
-// matches such an error as programs print it, else of the cause's first one with steps.
+// StepsFor returns the steps for a cause, given the name and text of an error: those of the signature that matches such
+// an error, otherwise those of the cause's first signature that has steps.
 func StepsFor(all []Signature, cause, name, text string) []string {
 	var first []string
 	lines := []string{"RuntimeError: CUDA error: " + text, "CUDA error: " + text, name + ": " + text, text, name}

@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// TestParseSignaturesRefuses holds what the linter finds, one fault a file.
+// TestParseSignaturesRefuses checks the linter's errors, one fault in each file.
 func TestParseSignaturesRefuses(t *testing.T) {
 	const good = "cause: a-cause\nblame: program\nbecause: It failed for {why}.\ndo: mend it\n\nline: " +
 		"an-id\nweight: cause\n" +
@@ -90,7 +90,7 @@ func TestMustContain(t *testing.T) {
 	}
 }
 
-// TestFinder compares the finder with a search for every literal on its own.
+// TestFinder compares the finder with a separate search for every literal.
 func TestFinder(t *testing.T) {
 	all := []Signature{{Literal: []string{"ababab", "babab"}}, {Literal: []string{"abab"}},
 		{Literal: []string{"cabc", "ababc"}}, {Literal: []string{"ababab"}}}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestOrdinaryLines holds that no signature of a fault matches a line that healthy programs print, or one that
-// only speaks about an error.
+// TestOrdinaryLines checks that no signature of a fault matches a line of healthy programs, or one that only discusses
+// an error.
 func TestOrdinaryLines(t *testing.T) {
 	text, err := os.ReadFile("testdata/ordinary.log")
 	if err != nil {
@@ -27,8 +27,8 @@ func TestOrdinaryLines(t *testing.T) {
 	t.Logf("%d lines", len(lines))
 }
 
-// TestNearMisses: lines beside those of a fault, of which nobody can be blamed. Many drivers cannot tell the power of a
-// healthy GPU.
+// TestNearMisses checks lines similar to those of a fault for which nobody is to blame. Many drivers cannot report the
+// power of a healthy GPU.
 func TestNearMisses(t *testing.T) {
 	for _, line := range []string{
 		"| N/A   29C    P0   ERR! / 250W |    593MiB / 16160MiB |      0%      Default |",

@@ -6,8 +6,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// sourceReach is how far above an exception the line of source stands that raised it: Python draws marks between them
-// since 3.11.
+// sourceReach is how far above an exception the source line that raised it can be. Since 3.11 Python draws marks
+// between them.
 const sourceReach = 3
 
 // readSource keeps what the lines above an exception show of the source that raised it. The condition of an assertion
@@ -33,10 +33,10 @@ func (r *record) readSource(above []logLine) {
 	}
 }
 
-// ofSyntax are the exceptions of which Python names the line that it cannot read.
+// ofSyntax matches the exceptions for which Python names the line that it cannot parse.
 var ofSyntax = lazyregexp.New(`^(?:Syntax|Indentation|Tab)Error$`)
 
-// The words of a line of source that writes a file, and of one that takes a tensor's shape apart.
+// Patterns for a source line that writes a file, and one that unpacks a tensor's shape.
 var (
 	writes = lazyregexp.New(`open\(.*,\s*(?:mode=)?['"][wax]b?\+?['"]|\.(?:save|savefig|imwrite|to_\w+|dump|mkdir|write\w*)\(|` +
 		`FileHandler\(|VideoWriter\(`)

@@ -10,13 +10,13 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// weighNVML looks the number up among NVML's own, of which most mean that a card cannot answer, not that it fails.
+// weighNVML looks up an NVML status. Most mean that a card cannot answer, not that it fails.
 func weighNVML(r *record, t *tables.Tables) string {
 	code, _ := strconv.Atoi(r.slot("code"))
 	return r.weighStatusOf("nvml", code, t)
 }
 
-// weighStatusOf looks a number up among those of one library.
+// weighStatusOf looks up a status of one library.
 func (r *record) weighStatusOf(api string, code int, t *tables.Tables) string {
 	for _, s := range tables.Rows[tables.Status](t) {
 		if s.API == api && s.Code == code && s.Cause != "" {
@@ -26,7 +26,7 @@ func (r *record) weighStatusOf(api string, code int, t *tables.Tables) string {
 	return ""
 }
 
-// weighStatus looks the code or the name up. One that is not in the table, or means no error, says nothing.
+// weighStatus looks up the code or the name. An unknown one, or one that is no error, says nothing.
 func weighStatus(r *record, t *tables.Tables) string {
 	if ofMake.MatchString(r.text) || ofProcess.MatchString(r.text) {
 		return ""
@@ -51,24 +51,25 @@ func weighStatus(r *record, t *tables.Tables) string {
 	return ""
 }
 
-// ofMake is how make names a target whose command failed, with the status of that command: "Error 2" is no error of CUDA.
+// ofMake matches make's line for a target whose command failed, with the command's exit status: "Error 2" is not a CUDA
+// error.
 var ofMake = lazyregexp.New(`\] Error \d+\s*(?:\(ignored\))?$`)
 
-// ofProcess is how a program says with which code another ended: "nvcc failed with exit code 2", which is none of CUDA's.
+// ofProcess matches a program's line with the exit code of another: "nvcc failed with exit code 2" is not a CUDA error.
 var ofProcess = lazyregexp.New(`(?i)\bexit(?:ed|s|ing)?(?: with)?(?: an?| the)?(?: non-?zero)?(?: exit| return)?[ _]?(?:code|status)\W{0,5}-?\d+`)
 
-// asynchronous are the codes of a kernel that failed: where a line names neither the exception nor the call or the
-// source that met it, the driver or the GPU may be the reason as well.
+// asynchronous lists the codes of a failed kernel. If a line names neither the exception nor the call or source that
+// met it, the driver or the GPU may also be the reason.
 var (
 	asynchronous = []int{700, 719}
 	saysWhere    = lazyregexp.New(`Error: |Exception: |\bcu(?:da)?[A-Z]\w+|PhysX|\.(?:cuh?|cpp|cc|h)\b`)
 )
 
-// starts are the calls with which every program begins: what fails in them has not met the program's own work.
+// starts matches the calls with which every program begins. A failure there is not caused by the program's own work.
 var starts = lazyregexp.New(`(?i)\bcu_?Init\b|DeviceGetCount|_?getDeviceCount|getCudaEnabledDeviceCount|nvmlInit|` +
 	`CUDA initialization:|failed to initiali[sz]e CUDA|number of (?:gpus|devices) available|query device count`)
 
-// status fills a status' slots. NCCL's and MPI's own calls are not the program's.
+// status fills the slots of a status. The calls of NCCL and MPI are not the program's.
 func (r *record) status(s *tables.Status) string {
 	if starts.MatchString(r.text) && s.Code != 2 && s.Code != 3 &&
 		(s.Blame == "" || Blame(s.Blame) == Program || Blame(s.Blame) == Unknown) {

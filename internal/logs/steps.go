@@ -7,11 +7,11 @@ import (
 	"cudacompat/matrix/pin"
 )
 
-// plainSlot matches what stands in a command as it is, whatever quotation marks are around it.
+// plainSlot matches text that needs no quotation marks in a command.
 var plainSlot = lazyregexp.New(`^[\w./+@:=,][\w./+@:=,-]*$`)
 
-// step puts what lines of a log say into a step. Within backquotes it is a word of a command, and in a sentence it reads
-// as nothing more than words. Where it cannot be a word there, there is no step.
+// step inserts text from log lines into a step. Within backquotes the text becomes one word of a command, and in a
+// sentence only words. It returns "" if the text cannot be a word there.
 func step(words string, slot func(name string) string) (text string, ok bool) {
 	var out strings.Builder
 	for {
@@ -61,7 +61,7 @@ var (
 	readersWord = lazyregexp.New(`(?:^|[\s=/:'"])(?:[A-Z][A-Z_-]+|N)(?:$|[\s/:.'"])|…`)
 )
 
-// stepsIn returns steps with the command of each apart from what it does, where it can be run as it stands.
+// stepsIn converts texts to steps, with each command that can run as it is separated from its explanation.
 func stepsIn(do []string) []pin.Step {
 	steps := []pin.Step{}
 	for _, text := range do {
@@ -78,7 +78,7 @@ func stepsIn(do []string) []pin.Step {
 	return steps
 }
 
-// steps returns a signature's with what its pattern's groups matched.
+// steps returns a signature's steps with the text of its pattern's groups.
 func (e *event) steps() (do []string) {
 	for _, words := range e.signature.Do {
 		if text, ok := step(words, func(name string) string { return e.slot(name, maxShown) }); ok {

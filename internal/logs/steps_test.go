@@ -28,8 +28,8 @@ func TestStep(t *testing.T) {
 	}
 }
 
-// TestNothingOfALogBecomesACommand puts what a shell reads into every place of every step: the commands stay the same
-// but for one word.
+// TestNothingOfALogBecomesACommand puts shell syntax into every place of every step. The commands must stay the same
+// except for one word.
 func TestNothingOfALogBecomesACommand(t *testing.T) {
 	var all []string
 	for _, s := range table(t) {
@@ -56,7 +56,7 @@ func TestNothingOfALogBecomesACommand(t *testing.T) {
 	}
 }
 
-// shape returns what the commands between backquotes are made of.
+// shape returns the structure of the commands between backquotes.
 func shape(t *testing.T, step string) []string {
 	t.Helper()
 	var list []string

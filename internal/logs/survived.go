@@ -8,7 +8,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// finish is the last part of a log, whatever it holds: it tells whether the program went on after its errors.
+// finish is the last part of a log, whatever it contains. It shows whether the program continued after its errors.
 type finish struct {
 	text []byte // the last maxEnding bytes
 }
@@ -21,7 +21,7 @@ const (
 	calmOfMany = 100      // the same in a log of many programs
 )
 
-// take keeps the end of a region after what was kept of those before it.
+// take appends the end of a region to what was kept of earlier ones.
 func (e *finish) take(region []byte) {
 	if len(region) >= maxEnding {
 		e.text = append(e.text[:0], region[len(region)-maxEnding:]...)
@@ -44,8 +44,8 @@ var listedPackage = lazyregexp.New(`^(?:\[(?:pip3?|conda)\] |-e git\+)?[A-Za-z][
 
 const shortList = 10
 
-// lines returns those of a log's end that its program wrote, and last the number of the last of them, where the log has
-// so many line breaks.
+// lines returns the lines at a log's end that its program wrote, and the number of the last one. breaks is the number
+// of line breaks in the log.
 func (e *finish) lines(breaks int) (lines [][]byte, last int) {
 	text := bytes.TrimRight(e.text, "\r\n")
 	lines, last = bytes.Split(text, []byte{'\n'}), breaks+1-bytes.Count(e.text[len(text):], []byte{'\n'})
@@ -65,8 +65,8 @@ func (e *finish) lines(breaks int) (lines [][]byte, last int) {
 	return lines[:end], last - (len(lines) - end)
 }
 
-// works is what programs print while they do what they are for, or when they did it: a step's figures, a rate, a
-// request that was answered, a result that was written, an end without an error.
+// works matches what programs print while they work or when they are done: a step's figures, a rate, an answered
+// request, a written result, an end without an error.
 var works = lazyregexp.New(`(?i)\b(?:epoch|step|iter(?:ation)?|batch|episode|round)s?\b[\]:=# '"]*\[?\d|` +
 	`(?:^|[^a-z])(?:loss|acc(?:uracy)?|ppl|reward|dice|miou|map|f1|bleu|rouge\w*)['"]?[:= ]+[\d.]+|` +
 	`\d ?(?:it/s|s/it|tok/s|tokens/s|samples/s|img/s)\b|tokens per second|(?:"| |\[)200(?:\]| OK|\b *$)|" 200\b|\| 200 \||` +
@@ -74,18 +74,18 @@ var works = lazyregexp.New(`(?i)\b(?:epoch|step|iter(?:ation)?|batch|episode|rou
 	`success|\bpassed\b|(?:return|exit)(?:ed with)? ?(?:code|status)?:? 0\b|executed in|elapsed|all slots are idle|\| +Pass +\||` +
 	`100%\||\btook [\d.]+|^\[INFO\]: Installing: \S`)
 
-// closes is what only a program that ended well prints, or whoever started it.
+// closes matches what only a program that ended well prints, or its launcher.
 var closes = lazyregexp.New(`(?i)(?:return|exit)(?:ed with)?[ _]?(?:code|status)(?:[:=] ?| )0\b|(?-i:^PASS\b)`)
 
-// serves is how a server says that it is up, or, as ComfyUI, that it takes the next piece of work.
+// serves matches a server's line that it is up or, in ComfyUI, that it takes the next piece of work.
 var serves = lazyregexp.New(`(?i)(?:listening|running|serving) (?:on|at)\b.*\d|go to:? http|startup complete|` +
 	`\bserver (?:is )?(?:listening|running|ready)\b|\bgot prompt$`)
 
-// upWords are in every line that serves matches, but for one in capitals.
+// upWords are substrings of every line that serves matches, except one in capitals.
 var upWords = []string{"http", "erver", "tartup", "istening", "unning", "erving", "got prompt"}
 
-// lastServed returns the last of some lines on which a server says that it is up or at work, or that it did the work,
-// and nothing was thrown in between; 0 when none does.
+// lastServed returns the last line on which a server says that it is up, at work or done, with no exception in between,
+// or 0.
 func lastServed(lines []logLine) int {
 	did, threw := 0, false
 	for i := len(lines) - 1; i >= 0; i-- {
@@ -104,10 +104,10 @@ func lastServed(lines []logLine) int {
 	return 0
 }
 
-// ranksJoined is what NCCL says when the ranks have joined, which they do by their GPUs.
+// ranksJoined matches NCCL's line when the ranks have joined, which they do through their GPUs.
 var ranksJoined = lazyregexp.New(`NCCL INFO comm .* Init COMPLETE`)
 
-// lastOnGPU returns the last of some lines that shows a GPU at work; 0 when none does.
+// lastOnGPU returns the last line that shows a GPU at work, or 0.
 func lastOnGPU(lines []logLine) int {
 	for i := len(lines) - 1; i >= 0; i-- {
 		if strings.Contains(lines[i].text, "Init COMPLETE") && ranksJoined.MatchString(lines[i].text) {
@@ -117,22 +117,24 @@ func lastOnGPU(lines []logLine) int {
 	return 0
 }
 
-// serverFailed is how a server says that it could not do what it was asked, and a watchdog that the program is gone.
+// serverFailed matches a server's line that it could not answer a request, and a watchdog's line that the program is
+// gone.
 var serverFailed = lazyregexp.New(`Internal Server Error|" 50\d\b|WATCHDOG: .*restarting|going to shut ?down`)
 
-// fails is what stands in lines of failing, and in those of what is cleared away after it.
+// fails matches lines about failures and about the cleaning up after them.
 var fails = lazyregexp.New(`(?i)error|fail|exception|abort|traceback|killed|fatal|denied|cannot|can't|could ?n.t|` +
 	`could not|unable|panic|core dumped|\bsig[a-z]{3,4}\b|signal|no such|not found|terminat|shut(?:ting)? ?down|` +
 	`interrupt|cancel|\bleaked?\b|watchdog|not available|invalid|refused|out of memory|\bnan\b`)
 
-// terminationFrames is what the handler of signals of Ray and TensorFlow prints when somebody ends the program, with its frames.
+// terminationFrames matches what the signal handler of Ray and TensorFlow prints, with stack frames, if somebody ends
+// the program.
 var terminationFrames = lazyregexp.New(`\*\*\* SIGTERM received at |(?:^|\.cc:\d+:) *(?:PC: )?@ +(?:0x|\.\.\. )`)
 
-// clearing are the lines that trackers of experiments write after a run, failed or not.
+// clearing matches the lines that experiment trackers write after a run, failed or not.
 var clearing = lazyregexp.New(`^(?:\x1b\[[\d;]*m)*(?:wandb|swanlab|comet|mlflow|neptune)\b`)
 
-// wentOn returns the number of the line from which on a log tells only of work, or 0 when it ends with a failure or
-// with nothing that tells. Breaks is how many line breaks it has.
+// wentOn returns the line number after which a log tells only of work, or 0 if it ends with a failure or nothing
+// decisive. breaks is its number of line breaks.
 func (e *finish) wentOn(breaks int) int {
 	lines, last := e.lines(breaks)
 	work, first := 0, 0
@@ -158,9 +160,9 @@ walk:
 	return first
 }
 
-// outlived reports whether what a line says did not end its program: the log goes on with work after it, or for long
-// without any trouble. A GPU that failed, a killed process, what the kernel says, and a machine on which the program
-// makes do with the CPU stay what they are; so does what says itself that it ends the run.
+// outlived reports whether an error did not end its program: the log continues with work after it, or for long without
+// trouble. It returns false for a failed GPU, a killed process, the kernel's messages, a program that continues on the
+// CPU, and a line that says that it ends the run.
 func (f *finding) outlived() bool {
 	if f.blame == Hardware || ofKernel.MatchString(f.text) {
 		return false
@@ -183,13 +185,14 @@ func (f *finding) outlived() bool {
 	return f.calm >= enoughCalm || f.latest < f.wentOn && !stops.MatchString(f.text)
 }
 
-// partNotLoaded is the cause of a plugin that a server was started without: that it goes on is what its line says.
+// partNotLoaded is the cause for a plugin without which a server was started. Its line itself says that the server
+// continues.
 const partNotLoaded = "part-not-loaded"
 
-// onCPU is the cause of a program that says that it goes on without the GPU.
+// onCPU is the cause for a program that says that it continues without the GPU.
 const onCPU = "runs-on-cpu"
 
-// wentOnAfter says of a log that nothing is blamed in it because its errors did not end it.
+// wentOnAfter returns the diagnosis for a log whose errors did not end it: nobody is to blame.
 func wentOnAfter(f *finding, sources []Source) Diagnosis {
 	d := nothing()
 	l := f.quote(sources)
@@ -203,37 +206,37 @@ func wentOnAfter(f *finding, sources []Source) Diagnosis {
 	return d
 }
 
-// raisedAfter reports whether an exception was raised after the work by which a finding was outlived: that one ended the
+// raisedAfter reports whether an exception was raised after the work that followed a finding. That exception ended the
 // program.
 func (f *finding) raisedAfter(r record) bool {
 	return r.kind == "exception" && r.frames != nil && !r.notice && !r.earlier && r.source == f.source &&
 		f.wentOn > 0 && r.line > f.wentOn
 }
 
-// ofKernel are the lines of the kernel about GPUs and memory, whose log goes on whatever fails.
+// ofKernel matches kernel messages about GPUs and memory. The kernel log continues whatever fails.
 var ofKernel = lazyregexp.New(`NVRM|\bnvidia(?:-\w+)?:|oom-kill|Out of memory: Kill`)
 
-// stops is how a program says that it ends the run in order.
+// stops matches a program's line that it ends the run in an orderly way.
 var stops = lazyregexp.New(`(?i)(?:terminating|stopping|aborting|ending) (?:the )?(?:training|run|job|program)`)
 
-// journal is what syslog and journald put before a line.
+// journal matches what syslog and journald put before a line.
 var journal = lazyregexp.New(`^(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.+-]+)` +
 	` \S+ [\w.@/-]+(?:\[\d+\])?: `)
 
-// reassures is what a line says that tells itself that it does no harm, or that the program leaves a part out.
+// reassures matches a line that says that it is harmless, or that the program skips a part.
 var reassures = lazyregexp.New(`(?i)\b(?:this|it|that) is (?:normal|harmless|not an error)\b|` +
 	`\b(?:can|may) be (?:safely )?ignored\b|^(?:XFAIL|SKIPPED) |\bsafe(?:ly)? (?:to )?ignored?\b|` +
 	`_inductor/select_algorithm\.py:|\bfa_utils\.py:|` + // of the kernels that they try they ignore those that fail
 	`\bSkipping import of\b`)
 
-// details are the levels at which programs tell what they try.
+// details matches the levels at which programs describe what they try.
 var details = lazyregexp.New(`^.{0,60}\b(?:DEBUG|TRACE)\b`)
 
-// passing is a warning of a part that most programs do without: it is what somebody asks about only at a log's end.
+// passing matches a warning about a part that most programs do without. People ask about it only at the end of a log.
 var passing = lazyregexp.New(`Failed to load image Python extension`)
 
-// belowHead reports whether a line is part of what one above it says in a lower voice: indented below a warning, or what
-// Python's own warning announces with a colon.
+// belowHead reports whether a line continues the one above it: indented below a warning, or announced with a colon by
+// Python's own warning.
 func belowHead(lines []logLine, i int) bool {
 	if i > 0 && lines[i-1].number == lines[i].number-1 && announces.MatchString(lines[i-1].text) {
 		return true
@@ -247,12 +250,12 @@ func belowHead(lines []logLine, i int) bool {
 	return warns.MatchString(lines[i].text)
 }
 
-// announces is a warning of Python's whose text goes on in the next line: "vllm/connections.py:8: RuntimeWarning: Failed
-// to read commit hash:".
+// announces matches a Python warning whose text is on the next line: "vllm/connections.py:8: RuntimeWarning: Failed to
+// read commit hash:".
 var announces = lazyregexp.New(`\.py:\d+: \w+Warning: .*: *$`)
 
-// warns is the heading of a warning of several lines.
+// warns matches the heading of a warning with several lines.
 var warns = lazyregexp.New(`(?i)^\W*(?:\w+ )?warning\b *:? *$`)
 
-// goesOnBy is what a notice says that tells what is done instead.
+// goesOnBy matches a notice that says what the program does instead.
 var goesOnBy = lazyregexp.New(`(?i)\bfall(?:ing|s)? back\b|\binstead\b`)

@@ -9,7 +9,7 @@ import (
 const tooLarge = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total " +
 	"capacity of 11.17 GiB of which 75.44 MiB is free.\n"
 
-// steps returns lines of a training that does its work.
+// steps returns n lines of a working training run.
 func steps(n int) string {
 	var text strings.Builder
 	for i := range n {
@@ -20,13 +20,13 @@ func steps(n int) string {
 
 const noSuch = ": cannot open shared object file: No such file or directory\n"
 
-// requests returns a server's lines of requests and how they were answered.
+// requests returns a server's lines about requests with this answer.
 func requests(answer string) string {
 	return strings.Repeat(`INFO: 10.0.0.1:5 - "POST /v1/completions HTTP/1.1" `+answer+"\n", 9)
 }
 
-// TestWhatDidNotEndTheLog: an error after which the program does its work is not blamed; one after which only trackers
-// and handlers speak is, and so is hardware whatever follows it.
+// TestWhatDidNotEndTheLog checks that an error after which the program works is not blamed. An error is blamed if only
+// trackers and handlers follow it, and broken hardware always is.
 func TestWhatDidNotEndTheLog(t *testing.T) {
 	calm := strings.Repeat("Dec 07 18:34:15 host systemd[1]: Started Session 4 of User peter.\n", calmOfMany+firstLines)
 	other := strings.Repeat("a line of something else\n", enoughCalm+firstLines)
@@ -98,7 +98,8 @@ func TestWhatDidNotEndTheLog(t *testing.T) {
 	}
 }
 
-// TestPartNotLoaded: a server that runs without a plugin says so, and what the plugin lacks is the environment's.
+// TestPartNotLoaded checks that a server which runs without a plugin says so, and that the plugin's missing dependency
+// belongs to the environment.
 func TestPartNotLoaded(t *testing.T) {
 	served := "To see the GUI go to: http://127.0.0.1:8188\n" + steps(20)
 	without := "Cannot import C:\\ComfyUI\\custom_nodes\\flurb module for custom nodes: No module named 'git'\n"
@@ -110,7 +111,7 @@ func TestPartNotLoaded(t *testing.T) {
 	}
 }
 
-// TestCalm: the lines near no mark of trouble are counted from the one on which a row matched last.
+// TestCalm checks that lines without a mark of trouble are counted from the last line that a row matched.
 func TestCalm(t *testing.T) {
 	other := strings.Repeat("a line of something else\n", enoughCalm)
 	again := tooLarge + other + other + tooLarge + "retrying, then the last lines\n"
@@ -130,8 +131,8 @@ func TestCalm(t *testing.T) {
 	}
 }
 
-// FuzzFinish: whatever a log ends with, and however it comes in pieces, the line from which on only work is told is one
-// of its last.
+// FuzzFinish checks for any end of a log, in any pieces, that the line after which only work is told is one of its
+// last.
 func FuzzFinish(f *testing.F) {
 	f.Add([]byte(steps(5)), 7)
 	f.Add([]byte(tooLarge+steps(5)), 100)

@@ -10,11 +10,11 @@ import (
 	"cudacompat/internal/redact"
 )
 
-// maxSuspects is how many lines are quoted of a log whose errors are not known.
+// maxSuspects is how many lines are quoted from a log with unknown errors.
 const maxSuspects = 3
 
-// withSuspects quotes the lines of failing of a log in which none is known: the one that looks most like what ended the
-// program, then the others in the log's order. Whoever reads the log looks there first.
+// withSuspects quotes the lines about failures in a log with no known error: first the one that most likely ended the
+// program, then the others in the log's order.
 func (d *Diagnosis) withSuspects(records []record, sources []Source) {
 	chosen := suspects(records)
 	if len(chosen) > 1 {
@@ -30,7 +30,7 @@ func (d *Diagnosis) withSuspects(records []record, sources []Source) {
 	}
 }
 
-// searched returns the steps of a failure that is not known: the words by which others found it, where it is the first.
+// searched returns the step for an unknown failure: the words to search for, if it is the first.
 func (r *record) searched() []string {
 	name := "unknown-line"
 	switch _, found := r.ofIssues(); {
@@ -52,16 +52,16 @@ func (r *record) searched() []string {
 	return r.steps(steps)
 }
 
-// compilerSays is what a compiler says behind the place in the source.
+// compilerSays matches a compiler's message after the place in the source.
 var compilerSays = lazyregexp.New(`(?:fatal )?error(?: \w?\d+)?: .*|undefined reference to .*`)
 
-// compiles reports whether a record is a compiler's, of one place in a source, or a linker's, of what no source defines.
+// compiles reports whether a record is a compiler's about a place in a source, or a linker's about an undefined symbol.
 func (r *record) compiles() bool {
 	return strings.HasPrefix(r.kind, "compile-") || r.kind == "unresolved"
 }
 
-// suspects returns the numbers of the records that look most like the one that ended its program, and the first of
-// equals: exceptions before lines that say aloud that they failed, and those before others. What repeats counts once.
+// suspects returns the indexes of the records that most likely ended the program, the first of equals: exceptions
+// before lines that call themselves errors, and those before others. Repetitions count once.
 func suspects(records []record) (chosen []int) {
 	seen := map[string]bool{}
 	for least := 3; least >= 0; least-- {
@@ -80,7 +80,7 @@ func suspects(records []record) (chosen []int) {
 	return chosen
 }
 
-// suspicion returns how much a line of failing looks like the one that ended its program; a notice does not at all.
+// suspicion returns how likely a line about a failure is the one that ended its program. For a notice it is 0.
 func (r *record) suspicion() int {
 	switch {
 	case r.notice, slices.Contains(statements, r.kind) && !severe.MatchString(r.text):
@@ -97,5 +97,5 @@ func (r *record) suspicion() int {
 	return 0
 }
 
-// passesFailure matches what make and pip say after the error of the command that they ran.
+// passesFailure matches what make and pip print after the error of a command that they ran.
 var passesFailure = lazyregexp.New(`^(?:g?n?make(?:\[\d+\])?: \*\*\* |ninja: |subprocess\.CalledProcessError|ERROR: Failed (?:building|to build))`)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSuspects: of a log whose errors are not known the reader sees where it fails: the exception first, then other
-// lines in the log's order, a repeated one once, and none of its notices.
+// TestSuspects checks which lines of a log with unknown errors are shown: the exception first, then other lines in the
+// log's order, repeated ones once, and no notices.
 func TestSuspects(t *testing.T) {
 	d := explain(t, strings.Join([]string{
 		"WARNING: the flurb cache could not be opened",

@@ -6,19 +6,19 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// takenDown are the exceptions that a program's parts raise while it is taken down: a task that is cancelled, an engine, an
-// actor or a worker that is gone, a pipe or a connection whose other end is closed. Each has a reason that another line
-// tells, where the log holds it.
+// takenDown matches exceptions that parts of a program raise during teardown: a cancelled task, an engine, an actor or
+// a worker that is gone, a pipe or connection closed at the other end. Another line of the log, if kept, gives the
+// reason.
 var takenDown = lazyregexp.New(`^(?:Cancelled|\w*EngineDead|ClientDisconnect(?:ed)?|ServerDisconnected|WebSocketDisconnect|` +
 	`ConnectionClosed\w*|(?:Ray)?Actor(?:Died|Unavailable)?|WorkerCrashed|ProcessExited|ProcessRaised|EndOfStream|` +
 	`(?:Closed|Broken)Resource|BrokenPipe|Connection(?:Reset|Aborted)|ChildFailed)(?:Error|Exception)?$`)
 
-// headsFailure is what announces a traceback, of which it says nothing itself, and what only points to the lines above.
+// headsFailure matches a heading that only announces a traceback, or only points to the lines above.
 var headsFailure = lazyregexp.New(`Exception in ASGI application$|^Exception in (?:thread|callback|worker) |` +
 	`^Exception ignored in|[Ee]ngine core (?:died|initialization failed)|[Ww]orker \S+ (?:pid \d+ )?died|` +
 	`[Ss]ee (?:root cause|stack trace|the (?:error|log)s?)\b.* above`)
 
-// isTakenDown reports whether an exception only tells that the program, or its partner, was being taken down.
+// isTakenDown reports whether an exception only shows that the program or its partner was being taken down.
 func (r *record) isTakenDown() bool {
 	if r.kind != "exception" {
 		return false
@@ -27,7 +27,7 @@ func (r *record) isTakenDown() bool {
 	return takenDown.MatchString(class) || r.raisingFrame().losesPartner(class)
 }
 
-// failedBefore reports whether an exception that no teardown explains was raised in a log above a line of it.
+// failedBefore reports whether the log has, above a line of it, an exception that no teardown explains.
 func failedBefore(records []record, source, line int) bool {
 	for i := range records {
 		r := &records[i]
@@ -39,8 +39,7 @@ func failedBefore(records []record, source, line int) bool {
 	return false
 }
 
-// putOwnLineFirst puts what the program says itself of an error before the kernel's line that it was to blame: it names the
-// call.
+// putOwnLineFirst puts the program's own line about an error before the kernel's, because it names the call.
 func (j *judging) putOwnLineFirst(d *Diagnosis) {
 	if d.Cause != "xid-of-the-program" {
 		return

@@ -11,8 +11,8 @@ import (
 	"cudacompat/matrix"
 )
 
-// finding is an event with what it means in this log: the words of its signature, unless a reader
-// of its numbers knew better.
+// finding is an event with its meaning in this log: the words of its signature, unless a reader of its numbers knew
+// better.
 type finding struct {
 	event
 	cause   string
@@ -25,7 +25,7 @@ type finding struct {
 	byWords bool    // the form read no more than words: nothing is prescribed
 }
 
-// judging is what was read of all logs and is to be judged together.
+// judging collects what was read of all logs, to judge it together.
 type judging struct {
 	events  [][]event   // by log
 	records []record    // of all logs
@@ -37,7 +37,7 @@ type judging struct {
 	lower   []string // the kept lines in lower case
 }
 
-// conclude decides whose fault the logs show, corrects that by what the rest of them tells, and then says what to do.
+// conclude decides whose fault the logs show, corrects that by the rest of them, and adds the steps.
 func (j *judging) conclude() Diagnosis {
 	d := j.decide()
 	d.Unread = j.unread
@@ -55,7 +55,7 @@ func (j *judging) conclude() Diagnosis {
 	return d
 }
 
-// hints returns the clues that the kept lines hold.
+// hints returns the clues in the kept lines.
 func (j *judging) hints() (all []clue) {
 	for _, lines := range j.kept {
 		all = append(all, hintsIn(lines)...)
@@ -63,7 +63,7 @@ func (j *judging) hints() (all []clue) {
 	return all
 }
 
-// decide finds the claim that answers, of the rows that match and of the forms that grammar reads.
+// decide finds the claim that answers, among the matching rows and the records of the grammars.
 func (j *judging) decide() Diagnosis {
 	seen, harmless := withoutHarmless(slices.Concat(j.events...))
 	first := saidFirst(j.records)
@@ -108,7 +108,7 @@ func (j *judging) decide() Diagnosis {
 	return d
 }
 
-// saysHowMuch reports whether a line about memory says how much was asked for.
+// saysHowMuch reports whether a line about memory says how much was requested.
 func (f *finding) saysHowMuch() bool {
 	if !strings.HasPrefix(f.signature.ID, "record-") {
 		return f.group("want") != ""
@@ -116,7 +116,7 @@ func (f *finding) saysHowMuch() bool {
 	return f.form.slot("want") != ""
 }
 
-// claimsOf returns findings as package decide compares them.
+// claimsOf converts findings to the form that package decide compares.
 func claimsOf(all []finding) []decide.Claim {
 	claims := make([]decide.Claim, len(all))
 	for i := range all {
@@ -125,7 +125,7 @@ func claimsOf(all []finding) []decide.Claim {
 	return claims
 }
 
-// claim returns a finding as package decide compares it.
+// claim converts a finding to the form that package decide compares.
 func (f *finding) claim() decide.Claim {
 	s := f.signature
 	c := decide.Claim{Name: "row " + s.ID, Cause: f.cause, Blame: f.blame, Weight: s.Weight, Source: f.source, Line: f.line,
@@ -141,10 +141,10 @@ func (f *finding) claim() decide.Claim {
 	return c
 }
 
-// ofTables are the forms that a small table of names judges: of its own line a row knows better.
+// ofTables lists the forms that a small table of names judges. A row knows its own line better.
 var ofTables = []string{"record-status", "record-memory", "record-symbol", "record-library", "record-scheduler"}
 
-// undecidedDiagnosis returns said of a log that shows nobody's fault: what it went on after, or who is suspected.
+// undecidedDiagnosis returns the diagnosis for a log that shows nobody's fault: what it survived, or the suspects.
 func undecidedDiagnosis(past *finding, seen []event, records []record, sources []Source) Diagnosis {
 	d := nothing()
 	if past != nil && !slices.ContainsFunc(records, past.raisedAfter) {
@@ -162,19 +162,19 @@ func undecidedDiagnosis(past *finding, seen []event, records []record, sources [
 	return d
 }
 
-// ofItsOwn are causes that nothing of which a warning tells brings about.
+// ofItsOwn lists causes that nothing in a warning can bring about.
 var ofItsOwn = []string{"job-time-limit", "node-not-reached", "disk-full"}
 
-// raisedRecord is the id of what the record of an exception means.
+// raisedRecord is the id for the meaning of an exception's record.
 const raisedRecord = "record-exception"
 
-// amd is the cause of what AMD's stack prints.
+// amd is the cause for messages of AMD's stack.
 const amd = decide.AMD
 
-// trouble is the signature of what programs print when they end in failure, whatever it was.
+// trouble is the signature of lines that programs print when they end in any failure.
 const trouble = "trouble"
 
-// withoutHarmless parts the lines that frighten and mean nothing from the others.
+// withoutHarmless separates alarming but harmless lines from the others.
 func withoutHarmless(all []event) (rest, harmless []event) {
 	for _, e := range all {
 		if e.signature.Blame == None {
@@ -186,7 +186,7 @@ func withoutHarmless(all []event) (rest, harmless []event) {
 	return rest, harmless
 }
 
-// nothingWrong names every harmless line and says why it is.
+// nothingWrong names every harmless line and says why it is harmless.
 func nothingWrong(harmless []event, sources []Source) Diagnosis {
 	slices.SortStableFunc(harmless, func(a, b event) int {
 		return cmp.Or(cmp.Compare(a.source, b.source),
@@ -231,7 +231,7 @@ func findings(log, seen []event) []finding {
 	return withoutNotices(withoutDisproved(all), seen)
 }
 
-// askedForTooMuch says what the driver's "out of memory" means below the calls of a user's own program.
+// askedForTooMuch explains the driver's "out of memory" if calls of a user's own program precede it.
 func (f *finding) askedForTooMuch() {
 	a := answerOf("memory")
 	f.cause, f.blame, f.because, f.do = a.cause, a.blame, a.because, a.do
@@ -243,8 +243,8 @@ func leavesNoGPU(id string) bool {
 	return rule.LeavesNoGPU
 }
 
-// withoutDisproved drops faults that leave no GPU to run on when a kernel failed while it ran: a tool
-// that is not there, a process that sees no GPU, or a GPU that is taken, was not this one's trouble.
+// withoutDisproved drops faults that leave no GPU to run on if a kernel failed while running. A missing tool, a process
+// without a GPU, or a GPU in use was then not the problem.
 func withoutDisproved(all []finding) []finding {
 	ran := func(f finding) bool { return f.signature.Async && f.blame == Program }
 	if !slices.ContainsFunc(all, ran) {
@@ -255,8 +255,8 @@ func withoutDisproved(all []finding) []finding {
 	})
 }
 
-// keepsOut is the rule of a GPU that takes no other process. Of one whose kernel failed CUDA says the same, to the process
-// that runs on it.
+// keepsOut is the rule for a GPU that admits no other process. CUDA reports the same for the process whose kernel
+// failed.
 const keepsOut = "compute-mode"
 
 func find(events []event, id string) *event {
@@ -268,8 +268,8 @@ func find(events []event, id string) *event {
 	return nil
 }
 
-// withoutNotices drops what healthy programs print too ("could not find cuda drivers") when
-// something failed: the failure has another reason, even if no signature knows it.
+// withoutNotices drops what healthy programs print, too ("could not find cuda drivers"), if something failed. The
+// failure has another reason, even if no signature knows it.
 func withoutNotices(all []finding, seen []event) []finding {
 	failed := find(seen, pythonTraceback) != nil || slices.ContainsFunc(all, func(f finding) bool {
 		return f.signature.Weight == consequence && f.blame == Unknown
@@ -282,18 +282,18 @@ func withoutNotices(all []finding, seen []event) []finding {
 	})
 }
 
-// pythonTraceback is the signature of the line above every Python exception's.
+// pythonTraceback is the signature of the line above every Python exception.
 const pythonTraceback = "python-traceback"
 
-// luaTraceback is that of Lua's, in which Torch7's programs are written.
+// luaTraceback is the same for Lua, in which Torch7's programs are written.
 const luaTraceback = "lua-traceback"
 
-// goesOn are the causes of which a notice says that the program goes on with the CPU: right on a machine meant for it,
-// and the log does not say whether this one is.
+// goesOn lists the causes for which a notice says that the program continues on the CPU. That is right on a machine
+// meant for it, and the log does not say whether this is one.
 var goesOn = []string{"tensorflow-no-gpu", "jax-fell-back", "container-without-driver"}
 
-// madeDo reports whether TensorFlow said that a library which it did not find is not missed without a GPU, and a request
-// was answered after that.
+// madeDo reports whether TensorFlow said that a missing library does not matter without a GPU, and a request was
+// answered after that.
 func (f *finding) madeDo(log []event) bool {
 	ignore, answered := find(log, "tf-ignore-dlerror"), find(log, "request-answered")
 	return ignore != nil && answered != nil && answered.line > ignore.line
@@ -319,7 +319,7 @@ func (f *finding) diagnosis(log []event, sources []Source) Diagnosis {
 	return d
 }
 
-// quote returns an event's line as people may see it.
+// quote returns an event's line in a form that is safe to show.
 func (e *event) quote(sources []Source) Line {
 	text := redact.Redact(e.text)
 	l := Line{Number: e.line, Text: aroundMatch(text, min(len(redact.Redact(e.text[:e.match[0]])), len(text)))}
@@ -329,10 +329,10 @@ func (e *event) quote(sources []Source) Line {
 	return l
 }
 
-// launchBlocking is the signature of a line that shows the program was run synchronously.
+// launchBlocking is the signature of a line which shows that the program ran synchronously.
 const launchBlocking = "launch-blocking"
 
-// reportedLate adds whether the traceback of an error that CUDA reports asynchronously can be trusted.
+// reportedLate says whether the traceback of an error that CUDA reports asynchronously can be trusted.
 func (d *Diagnosis) reportedLate(blocking *event) {
 	if blocking != nil {
 		d.Because += " It was run with CUDA_LAUNCH_BLOCKING=1, so the traceback names the call that failed."
@@ -342,8 +342,7 @@ func (d *Diagnosis) reportedLate(blocking *event) {
 	d.Do = append(d.Do, "run once with CUDA_LAUNCH_BLOCKING=1: then the traceback names the call that failed")
 }
 
-// quotedLines lists the deciding line, those it rests on, and then the other faults of the same log in
-// the order they were printed.
+// quotedLines lists the deciding line, those that support it, and then the other faults of the same log in order.
 func (f *finding) quotedLines(log []event) []event {
 	lines := append([]event{f.event}, f.with...)
 	rest := slices.Clone(log)
@@ -357,15 +356,15 @@ func (f *finding) quotedLines(log []event) []event {
 	return lines
 }
 
-// maxSlot is how much of what a line says stands in a sentence about it, as of the name of a symbol.
+// maxSlot is how much text from a line a sentence quotes, such as the name of a symbol.
 const maxSlot = 60
 
-// fill puts what the pattern's named groups matched into a sentence of the signature.
+// fill inserts the text of the pattern's named groups into a sentence of the signature.
 func (e *event) fill(words string) string {
 	return placeholder.ReplaceAllStringFunc(words, func(name string) string { return e.slot(strings.Trim(name, "{}"), maxSlot) })
 }
 
-// slot returns what a named group matched, cut.
+// slot returns the text of a named group, cut to a maximum length.
 func (e *event) slot(name string, most int) string {
 	return redact.Cut(redact.Within(e.text, strings.Trim(e.group(name), " {}")), most) // braces: a line of source
 }

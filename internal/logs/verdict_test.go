@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFirstCause holds which of several errors in one log is called the cause.
+// TestFirstCause checks which of several errors in one log is called the cause.
 func TestFirstCause(t *testing.T) {
 	const assertion = "Indexing.cu:1292: indexSelectLargeIndex: block: [223,0,0], thread: [96,0,0] Assertion " +
 		"`srcIndex < srcSelectDimSize` failed."

@@ -8,25 +8,24 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// concrete are the slots by which a form has read a thing and not only a word: only an answer that rests on one
-// prescribes a fix.
+// concrete lists the slots that name a thing and not only a word. Only an answer with such a slot recommends a fix.
 var concrete = []string{"library", "module", "header", "symbol", "tool", "package", "target", "option", "operator", "part",
 	"element", "want", "wanted", "needs", "has", "found", "asked", "asker", "name", "code", "path", "intrinsic", "standard",
 	"socket", "runtime", "image", "pod", "model", "job", "version", "signal", "rank", "command", "said"}
 
-// byWords are the forms of grammar that say what a line is about by its words, and not which thing failed.
+// byWords lists the grammar forms that show a line's subject by its words, and not which thing failed.
 var byWords = []string{"exception", "complaint", "speaker", "asked", "given", "service", "access",
 	"display", "video-hardware", "no-gpu", "no-cuda-build", "driver", "gpu-arch", "memory", "host-memory", "container",
 	"scheduler", "kernel-driver", "hardware", "installation", "build-needs", "package-tool", "program", "mpi",
 	"version", "assertion", "unreached"}
 
-// exact are the answers about exceptions that rest on a number of the system's, a call or the text of one error, and
-// those that only send to the project whose code failed.
+// exact lists the answers about exceptions that follow from a system error number, a call or one exact text, and those
+// that only refer to the project whose code failed.
 var exact = []string{"no-directory", "file-exists", "disk-full", "port", "encoding", "download", "proxy-answered", "no-such-address",
 	"shared-memory", "kernel-source", "module-triton", "program-theirs", "program-cloned", "input-theirs", "packages-do-not-fit-in", "newer-file"}
 
-// prescribes reports whether a record has read enough to say what to do: a form whose line says the whole of it, a slot
-// that the answer speaks of, or the file and line of the user's own.
+// prescribes reports whether a record contains enough to recommend a fix: a form whose line says everything, a slot
+// that the answer uses, or the file and line of the user's own code.
 func (r *record) prescribes(a answer) bool {
 	if !slices.Contains(byWords, r.kind) || slices.Contains(exact, a.name) || r.slot("pair") != "" {
 		return true
@@ -41,7 +40,7 @@ func (r *record) prescribes(a answer) bool {
 	})
 }
 
-// ofOwnPlace are the answers about a line of the program's own, which name it.
+// ofOwnPlace lists the answers that name a line of the program's own code.
 var ofOwnPlace = []string{"program", "program-called", "input-called", "input", "shape", "usage", "kernel-source"}
 
 // observes matches a step that only looks.

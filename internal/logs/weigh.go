@@ -11,10 +11,11 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// names are the tables of statuses, libraries and Xids that a site gave in place of the embedded ones.
+// names holds the tables of statuses, libraries and Xids that a site gave instead of the embedded ones.
 var names atomic.Pointer[tables.Tables]
 
-// Use has logs read by the names of other tables than the embedded ones, from now on: those of a site, with its rows.
+// Use makes all later reading use the names of these tables instead of the embedded ones. They include a site's own
+// rows.
 func Use(t *tables.Tables) { names.Store(t) }
 
 // nameTables returns the tables of names.
@@ -25,7 +26,7 @@ func nameTables() *tables.Tables {
 	return tables.Embedded()
 }
 
-// weighers say of each kind of record which answer it is, by small tables of names. A notice is none, and an empty
+// weighers return the answer for each kind of record, using small tables of names. A notice has none, and an empty
 // answer means that the record says nothing here.
 var weighers = map[string]func(*record, *tables.Tables) string{
 	"exception":        weighException,
@@ -119,13 +120,13 @@ var weighers = map[string]func(*record, *tables.Tables) string{
 	"driver-says":      always("driver-says"),
 }
 
-// never returns the records that only others need.
+// never returns no answer, for records that only others need.
 func never(*record, *tables.Tables) string { return "" }
 
-// onlyBears reports whether a record is no trouble, and only bears on what others mean.
+// onlyBears reports whether a record is no fault and only affects the meaning of others.
 func (r record) onlyBears() bool { return r.kind == "pci" || r.kind == "gpu-seen" }
 
-// weighPackageTool parts what a package tool could not do from what the system kept it from.
+// weighPackageTool distinguishes what a package tool could not do from what the system prevented.
 func weighPackageTool(r *record, _ *tables.Tables) string {
 	if about := areaOf(r.text); about == diskFull {
 		r.slots["sentence"] = message(r.text)
@@ -134,7 +135,8 @@ func weighPackageTool(r *record, _ *tables.Tables) string {
 	return "package-tool"
 }
 
-// diskFull is the cause of what could not be written, and endBuilds those of which a build only says that it did not end.
+// diskFull is the cause for a failed write. endBuilds lists the causes of lines that only say that a build did not
+// finish.
 const diskFull = "disk-full"
 
 var endBuilds = []string{diskFull, "node-not-reached"}
@@ -143,7 +145,7 @@ func always(name string) func(*record, *tables.Tables) string {
 	return func(*record, *tables.Tables) string { return name }
 }
 
-// structural returns the findings that records make.
+// structural returns the findings that the records make.
 func structural(records []record, t *tables.Tables) []finding {
 	var all []finding
 	inBuild := slices.ContainsFunc(records, func(r record) bool { return r.kind == "build" })
@@ -185,20 +187,20 @@ func structural(records []record, t *tables.Tables) []finding {
 	return all
 }
 
-// statements are the kinds of which a line may only tell how things stand.
+// statements lists the kinds of lines that may merely describe a state.
 var statements = []string{"no-gpu", "version", "no-cuda-build", "driver"}
 
-// terminal reports whether a record says that something ended, and not only how things stand.
+// terminal reports whether a record says that something ended and does not merely describe a state.
 func (r *record) terminal() bool {
 	return !slices.Contains(statements, r.kind) || r.frames != nil || aloud.MatchString(r.text) ||
 		raisedLine.MatchString(message(r.text))
 }
 
-// kernelSource is the cause of what a compiler refuses of a program's own kernel.
+// kernelSource is the cause for a compiler error in a program's own kernel.
 const kernelSource = "kernel-source"
 
-// comparedFindings returns the findings that only several records make: one card that does not answer beside others
-// that do, and a library without the GPU in a process that has it.
+// comparedFindings returns the findings that need several records: one card that does not answer beside others that do,
+// and a library without the GPU in a process that has it.
 func comparedFindings(records []record) []finding {
 	var dead, alive, seen, without *record
 	for i := range records {
@@ -224,11 +226,11 @@ func comparedFindings(records []record) []finding {
 	return all
 }
 
-// telling are the kinds of which a warning, too, says something of the machine.
+// telling lists the kinds of which even a warning says something about the machine.
 var telling = []string{"on-cpu", "gpu-arch", "nvml", "socket"}
 
-// weighSocket judges the socket of a service that is not there: who only warns of it tries again, unless it is the last that
-// it says.
+// weighSocket judges the missing socket of a service. A program that only warns of it tries again, unless that is its
+// last line.
 func weighSocket(r *record, _ *tables.Tables) string {
 	if r.notice && !r.final {
 		return ""
@@ -236,7 +238,7 @@ func weighSocket(r *record, _ *tables.Tables) string {
 	return "socket"
 }
 
-// finding says an answer with the record's slots.
+// finding returns the finding for an answer, with the record's slots.
 func (r *record) finding(a answer) finding {
 	s := &Signature{ID: "record-" + r.kind, Cause: cmp.Or(r.slot("cause"), a.cause), Weight: a.weight,
 		Blame: cmp.Or(Blame(r.slot("blame")), a.blame), Rule: a.rule}
@@ -258,8 +260,8 @@ func (r *record) finding(a answer) finding {
 	return f
 }
 
-// roots are the kinds of records that name what failed, whatever the program says of it at its end, and passOn those that
-// only say that something above them failed.
+// roots lists the kinds of records that name what failed, whatever the program says at its end. passOn lists those that
+// only report that something above them failed.
 var (
 	roots  = []string{"library-damaged", "compiler-crashed", "nccl-said"}
 	passOn = []string{"build", "first-rank"}
@@ -271,10 +273,10 @@ func (r *record) isRoot() bool {
 		r.kind == "processor" && endsRank.MatchString(r.text))
 }
 
-// endsRank is how torchrun says by which signal a rank ended.
+// endsRank matches torchrun's line with the signal that ended a rank.
 var endsRank = lazyregexp.New(`\bexitcode *: *-(?:4|7|11)\b`)
 
-// stepsOf returns the steps of a curated row of the same cause, where they need nothing of its line.
+// stepsOf returns the steps of a curated row with the same cause, if they use no text of its line.
 func stepsOf(cause string) []string {
 	for _, row := range tables.Rows[tables.Signature](nameTables()) {
 		if row.Cause == cause && len(row.Do) > 0 && !placeholder.MatchString(strings.Join(row.Do, "")) {
@@ -284,22 +286,22 @@ func stepsOf(cause string) []string {
 	return nil
 }
 
-// maxSentence is how long the sentence of a fault may be.
+// maxSentence is the maximum length of a fault's sentence.
 const maxSentence = 120
 
-// fillSlots puts slots into words, and nothing where one is empty.
+// fillSlots inserts slots into words. An empty slot becomes nothing.
 func (r *record) fillSlots(words string) string {
 	return placeholder.ReplaceAllStringFunc(words, func(name string) string {
 		return redact.Within(r.text, r.slot(strings.Trim(name, "{}")))
 	})
 }
 
-// fill puts slots into words; a message of a program is cut, so that the sentence stays one.
+// fill inserts slots into words. It cuts a program's message so that the sentence stays short.
 func (r *record) fill(words string) string {
 	return placeholder.ReplaceAllStringFunc(words, func(name string) string { return r.slotIn(words, strings.Trim(name, "{}")) })
 }
 
-// slotIn returns a slot as it stands in a sentence.
+// slotIn returns a slot in the form for a sentence.
 func (r *record) slotIn(words, name string) string {
 	text := cmp.Or(redact.Within(r.text, r.slot(name)), "it")
 	if room := maxSentence - len(words) + len(name) + 2; len(text) > max(room, 40) && name != "words" {
@@ -308,7 +310,7 @@ func (r *record) slotIn(words, name string) string {
 	return text
 }
 
-// severe are words of a line that tells of an end, and not of a choice. What a log ends with needs none.
+// severe matches words of a line about an end and not about a choice. The last line of a log needs none.
 var severe = lazyregexp.New(`(?i)error|fatal|fail|exception|abort|panic|critical|assert|cannot|can't|could ?n.t|` +
 	`unable|require|must|need|^no |not able|out of date`)
 
@@ -340,15 +342,15 @@ func weighCommand(r *record, _ *tables.Tables) string {
 	return "command"
 }
 
-// aboutStatus are the words of an assertion that only says that a call failed.
+// aboutStatus matches an assertion that only says that a call failed.
 var aboutStatus = lazyregexp.New(`(?i)success|status|\bok\b|stream|cudnn|cublas|err\b|error|ret\b|block: \[|` +
 	`autotun|tactic|\bSM\b|world|\bmpi|\brank|version|driver|unsupported`)
 
-// glib is how GLib's programs warn of a call that they leave undone, and go on.
+// glib matches the warnings of GLib's programs about a call that they skip.
 var glib = lazyregexp.New(`-(?:CRITICAL|WARNING) \*\*: |\b[a-z]\w*_\w+: assertion '.+' failed$`)
 
-// weighAssertion judges a condition that the authors of a compiled program wrote down: of the machine, of a call, or of
-// what the program was given.
+// weighAssertion judges a failed assertion in a compiled program: it concerns the machine, a call, or the program's
+// input.
 func weighAssertion(r *record, _ *tables.Tables) string {
 	text := cmp.Or(r.slot("expression"), r.slot("expression2"), r.slot("expression3"), r.slot("expression4"),
 		r.slot("expression5"))
@@ -365,7 +367,7 @@ func weighAssertion(r *record, _ *tables.Tables) string {
 	return about
 }
 
-// weighAsked judges what a program was asked to do, where the program was not built without it.
+// weighAsked judges a requested feature that the program may not have been built with.
 func weighAsked(r *record, _ *tables.Tables) string {
 	r.slots["sentence"] = cmp.Or(r.slot("sentence"), r.slot("required"), message(r.text))
 	switch {
@@ -377,11 +379,11 @@ func weighAsked(r *record, _ *tables.Tables) string {
 	return "input"
 }
 
-// launcherEnding is what launchers say of programs, and not of themselves.
+// launcherEnding matches what launchers say about programs and not about themselves.
 var launcherEnding = lazyregexp.New(`(?i)exit code|cancelled|signal|oom|out of memory|memory limit|\*\*\*|usage|` +
 	`unrecogni[sz]ed|invalid option|peermem|:$|\btasks? [\d,-]+: `)
 
-// weighSpeaker judges what says that it failed by what it is for: to bring the driver, the container or the job up.
+// weighSpeaker judges a failed service by its purpose: to start the driver, the container or the job.
 func weighSpeaker(r *record, _ *tables.Tables) string {
 	if launcherEnding.MatchString(r.text) {
 		return ""
@@ -393,15 +395,15 @@ func weighSpeaker(r *record, _ *tables.Tables) string {
 	return "speaker"
 }
 
-// askedOfScheduler are the words in which Slurm refuses the script itself.
+// askedOfScheduler matches Slurm's words when it rejects the script itself.
 var askedOfScheduler = lazyregexp.New(`execve\(\): \./|does not look like a batch script|DOS line breaks|` +
 	`mutually exclusive`)
 
-// aboutStack are the words of a server's refusal that may be of what is installed and not of the model.
+// aboutStack matches words in a server's error that may concern installed software and not the model.
 var aboutStack = lazyregexp.New(`(?i)\.so\b|shared library|symbol|cuda|gpu|driver|version|onnxruntime|python|import|` +
 	`module`)
 
-// weighServed judges why Triton's server refused a model of its repository.
+// weighServed judges why Triton Inference Server rejected a model in its repository.
 func weighServed(r *record, _ *tables.Tables) string {
 	r.slots["model"] = cmp.Or(r.slot("model"), r.slot("model2"))
 	switch {
@@ -413,7 +415,7 @@ func weighServed(r *record, _ *tables.Tables) string {
 	return "model-refused"
 }
 
-// weighPart names a plugin that a server was started without.
+// weighPart names a plugin without which a server was started.
 func weighPart(r *record, _ *tables.Tables) string {
 	r.slots["part"] = cmp.Or(r.slot("part"), r.slot("part2"))
 	text := cmp.Or(r.slot("sentence"), r.slot("sentence2"))
@@ -429,7 +431,7 @@ func weighPart(r *record, _ *tables.Tables) string {
 	return "part"
 }
 
-// lacksSymbol are the words of a loader about a library that was built for another release of what it needs.
+// lacksSymbol matches a loader's words about a library that was built for another release of a dependency.
 var lacksSymbol = lazyregexp.New(`undefined symbol|DLL load failed|WinError 127`)
 
 func weighOperator(r *record, _ *tables.Tables) string {
@@ -450,7 +452,7 @@ func weighSaid(name string) func(*record, *tables.Tables) string {
 	}
 }
 
-// weighHardware judges a fault of a GPU, or of its link: nvidia-smi does not know AMD's.
+// weighHardware judges a fault of a GPU or its link. nvidia-smi does not know AMD's GPUs.
 func weighHardware(r *record, _ *tables.Tables) string {
 	if strings.Contains(r.text, "amdgpu") {
 		return "amd-hardware"
@@ -458,12 +460,12 @@ func weighHardware(r *record, _ *tables.Tables) string {
 	return "hardware"
 }
 
-// smiEnded are the statuses with which nvidia-smi ends, of those that say what is wrong: man nvidia-smi, RETURN VALUE.
+// smiEnded maps the exit statuses of nvidia-smi that say what is wrong to their meaning (man nvidia-smi, RETURN VALUE).
 var smiEnded = map[string]string{"8": "hardware", "9": "smi-driver", "12": "smi-library", "14": "hardware", "15": "hardware"}
 
 func weighSMIEnded(r *record, _ *tables.Tables) string { return smiEnded[r.slot("code")] }
 
-// weighUnreached judges a place on the network that was not reached, where the program gave up: many try again.
+// weighUnreached judges an unreachable network address at which the program gave up. Many programs try again.
 func weighUnreached(r *record, _ *tables.Tables) string {
 	if r.slots["sentence"] = message(r.text); r.final || aloud.MatchString(r.text) {
 		return "network-down"

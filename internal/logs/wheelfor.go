@@ -12,19 +12,19 @@ import (
 	"cudacompat/internal/version"
 )
 
-// What a line about PyTorch's build says of the GPU and of the CUDA that the driver offers.
+// Patterns for what a line about PyTorch's build says about the GPU and about the CUDA that the driver offers.
 var (
 	saidCapability = lazyregexp.New(`\bsm_?(\d{2,3})\b`)
 	saidCUDA       = lazyregexp.New(`found version (\d{4,5})\b`)
 	saidPython     = lazyregexp.New(`(?:python|Python)(3\.\d+|3\d+)\b`)
 )
 
-// wheelFor names the newest wheel of PyTorch for the GPU or the driver that the deciding line names.
+// wheelFor names the newest PyTorch wheel for the GPU or driver that the deciding line names.
 func (j *judging) wheelFor(d *Diagnosis) ([]string, string) {
 	if len(d.Lines) == 0 || !slices.Contains([]string{"gpu-arch-missing", "driver-too-old"}, d.Cause) {
 		return nil, ""
 	}
-	// "found version" is PyTorch's own sentence, whether or not the log names it.
+	// "found version" is PyTorch's own sentence, whether or not the log names PyTorch.
 	if !j.mentions("torch") && !saidCUDA.MatchString(d.Lines[0].Text) {
 		return nil, ""
 	}
@@ -51,7 +51,7 @@ func (j *judging) wheelFor(d *Diagnosis) ([]string, string) {
 	return nil, ""
 }
 
-// wanted is what a wheel must fit; what is zero is not asked for.
+// wanted is what a wheel must fit. A zero field is ignored.
 type wanted struct {
 	platform, python string
 	family           int            // of CUDA
@@ -59,7 +59,8 @@ type wanted struct {
 	gpu              version.Capability
 }
 
-// steps begin with the command for the newest wheel that fits, and go on with the others. Nil where none fits.
+// steps begins with the command for the newest wheel that fits and continues with the others. It returns nil if none
+// fits.
 func (w wanted) steps(why string, others []string) []string {
 	var best *tables.Torch
 	all := tables.Rows[tables.Torch](nameTables())
@@ -85,7 +86,8 @@ func (w wanted) steps(why string, others []string) []string {
 	return do
 }
 
-// better reports whether a wheel is to be preferred: one for CUDA 12, which most drivers in use run, then the newer release.
+// better reports whether a wheel is preferable: one for CUDA 12, which most drivers in use run, and then the newer
+// release.
 func better(t, than *tables.Torch) bool {
 	const common = 12
 	if a, b := t.CUDA.Major() == common, than.CUDA.Major() == common; a != b {
@@ -94,7 +96,7 @@ func better(t, than *tables.Torch) bool {
 	return cmp.Or(version.Of(t.Release).Compare(version.Of(than.Release)), t.CUDA.Compare(than.CUDA)) > 0
 }
 
-// minorCompatible is the first family of CUDA whose releases all run on every driver of the family.
+// minorCompatible is the first CUDA major version all of whose releases run on every driver of that major version.
 const minorCompatible = 11
 
 func (w wanted) fits(t *tables.Torch) bool {
@@ -112,7 +114,7 @@ func (w wanted) fits(t *tables.Torch) bool {
 	return true
 }
 
-// python returns the release of Python whose paths the logs show, or "" if they show none.
+// python returns the Python version whose paths the logs show, or "".
 func (j *judging) python() string {
 	for _, lines := range j.kept {
 		for _, l := range lines {

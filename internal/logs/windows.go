@@ -7,19 +7,19 @@ import (
 	"cudacompat/matrix/pin"
 )
 
-// onWindows are the marks of a log that was written there: its paths, its loader's errors.
+// onWindows matches marks of a log that was written on Windows: its paths and its loader's errors.
 var onWindows = lazyregexp.New(`\b[A-Za-z]:\\\w|RtlUserThreadStart|BaseThreadInitThunk|\[WinError \d|\\site-packages\\|\.dll["' ]`)
 
-// windowsXid is where Windows keeps what Linux has in the kernel's log.
+// windowsXid says where Windows keeps what Linux writes to the kernel log.
 const windowsXid = "Event Viewer: Windows Logs, System, source nvlddmkm"
 
-// wroteOnWindows reports whether a line that was kept was written on Windows.
+// wroteOnWindows reports whether a kept line was written on Windows.
 func (e *excerpt) wroteOnWindows() bool {
 	mark := func(l logLine) bool { return onWindows.MatchString(l.text) }
 	return slices.ContainsFunc(e.head, mark) || slices.ContainsFunc(e.tail, mark)
 }
 
-// forWindows takes the steps away that are for Linux only, as long as one is left, and names the event log.
+// forWindows removes steps that work only on Linux, unless none would be left, and names the event log.
 func (d *Diagnosis) forWindows() {
 	var do []string
 	for _, step := range d.Do {

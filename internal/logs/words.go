@@ -12,7 +12,7 @@ import (
 	"cudacompat/internal/logs/diagnosis"
 )
 
-// answer is what a record means, in words whose {names} are its slots.
+// answer is the meaning of a record, in words whose {names} are its slots.
 type answer struct {
 	name    string // by which a grammar's verdict asks for it
 	cause   string
@@ -23,7 +23,7 @@ type answer struct {
 	do      []string
 }
 
-// diagnoses are the stanzas of data/diagnosis, of which a test has seen that they are sound.
+// diagnoses are the stanzas of data/diagnosis, which a test has linted.
 var diagnoses = sync.OnceValue(func() *diagnosis.Book {
 	book, err := diagnosis.Read(data.Diagnoses)
 	if err != nil {
@@ -32,7 +32,7 @@ var diagnoses = sync.OnceValue(func() *diagnosis.Book {
 	return book
 })
 
-// answerOf returns the answer of a name; the zero answer, which has none, where there is none.
+// answerOf returns the answer with a name, or the zero answer, whose name is "".
 func answerOf(name string) answer {
 	a := diagnoses().Answers[name]
 	if a == nil {
@@ -41,7 +41,7 @@ func answerOf(name string) answer {
 	return answer{name: name, cause: a.Cause, blame: Blame(a.Blame), rule: a.Rule, weight: weights[a.Weight], because: a.Because, do: a.Do}
 }
 
-// Answers returns the causes that grammar finds, in the form of the rows that name the others: for their pages.
+// Answers returns the causes that grammars find, in the form of signatures, for their pages.
 func Answers() []Signature {
 	var all []Signature
 	for _, name := range slices.Sorted(maps.Keys(diagnoses().Answers)) {
@@ -58,7 +58,7 @@ func Answers() []Signature {
 	return all
 }
 
-// nouns are what pages without a log say in the place of a slot.
+// nouns maps a slot to the noun that pages without a log show instead.
 var nouns = map[string]string{"library": "a library", "module": "a module", "header": "a header", "symbol": "a symbol", "tool": "a tool",
 	"package": "a package", "range": "another", "requirement": "the package", "version": "a version", "what": "its library", "cuda": "its release", "path": "a file of the driver",
 	"target": "the target", "operator": "an operator", "runtime": "in use", "socket": "the socket", "subject": "a part", "name": "a call", "code": "its number",
@@ -71,8 +71,7 @@ var nouns = map[string]string{"library": "a library", "module": "a module", "hea
 // trailing matches a slot at the end of a sentence, which quotes the log.
 var trailing = lazyregexp.New(`[:;] *\{\w+\}\.?$| \(\{\w+\}\)`)
 
-// slotNames returns words as pages without a log have them: in a command the slot is a word of the reader's own,
-// elsewhere a noun.
+// slotNames returns words in the form for pages without a log: in a command, a slot is a placeholder, elsewhere a noun.
 func slotNames(words string) string {
 	words = trailing.ReplaceAllString(words, "")
 	if words != "" && !strings.HasSuffix(words, ".") && words[0] >= 'A' && words[0] <= 'Z' {
@@ -98,7 +97,7 @@ func slotNames(words string) string {
 	return text
 }
 
-// Means returns the paragraph of a cause's page: its own, or else the sentence that most of its lines share.
+// Means returns the paragraph of a cause's page: its own, otherwise the sentence that most of its lines share.
 func Means(own []Signature) string {
 	if len(own) == 0 {
 		return ""

@@ -9,7 +9,7 @@ import "cudacompat/internal/lazyregexp"
 //	[1,3]<stderr>:KeyError: 'label'
 var wrote = lazyregexp.New(`^(?:\[((?:rank|default)\d+)\]|\(([\w ]+ pid=\d+)|\[\d+,(\d+)\]<std)`)
 
-// writer returns the process that wrote a line, where a launcher says it; empty where none does.
+// writer returns the process that wrote a line, if a launcher names it, otherwise "".
 func writer(line string) string {
 	m := wrote.FindStringSubmatch(line)
 	if m == nil {
