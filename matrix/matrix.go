@@ -94,6 +94,18 @@ func PinsWanted(t *Tables, f facts.Facts, target Target, wants []pin.Want, refus
 	return pins.PinsWanted(t, f, target, wants, refuses)
 }
 
+// PythonOf returns the Python for which Pins and PinsWanted choose, "3.12": the target's, or that of the environment that
+// counts; empty if neither is known.
+func PythonOf(t *Tables, f facts.Facts, target Target) string {
+	return pins.PythonOf(t, f, target)
+}
+
+// Pythons returns the Pythons that the tables have wheels of a framework for, oldest first, without the free-threaded
+// builds: wheels of want's release, or of any release if it names none.
+func Pythons(t *Tables, want pin.Wanted) []string {
+	return pins.Pythons(t, want)
+}
+
 // IsEngine reports whether a package is an engine, such as vLLM, whose releases each ask for one PyTorch.
 func IsEngine(t *Tables, name string) bool {
 	return pins.IsEngine(t, name)

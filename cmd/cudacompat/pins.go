@@ -98,6 +98,9 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 			"cudacompat pins --instance g5.xlarge --driver "+report.ExampleDriver+", or --gpu L4")
 		return exitError(exitInconclusive)
 	}
+	if f.elsewhere() && f.platform == "" {
+		pins.Target.Assumed = append(pins.Target.Assumed, pins.Target.Platform+" (--platform changes it)")
+	}
 	if f.choice != "" {
 		pins = pins.Only(pin.Choice(f.choice))
 	}
@@ -116,20 +119,36 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 	return exitError(exitIncompatible)
 }
 
+// elsewhere reports whether the sets are for a machine that is described, not for this one.
+func (f *pinsFlags) elsewhere() bool {
+	return len(f.instances)+len(f.gpus) > 0 || f.platform == onWindows
+}
+
 func isJSON(spec string) bool { name, _, _ := strings.Cut(spec, "="); return name == "json" }
 
 // facts returns this machine's. A target that is named is another machine: this one's C library, kernel and packages say
-// nothing of it, so nothing is read here.
+// nothing of it, so nothing is read here but the environments that --env names.
 func (f *pinsFlags) facts(ctx, reading context.Context, says io.Writer) (probe.Facts, error) {
-	elsewhere := len(f.instances)+len(f.gpus) > 0 || f.platform == onWindows
-	if elsewhere && f.root == "" && len(f.envs) == 0 {
+	if f.elsewhere() && f.root == "" && len(f.envs) == 0 {
 		return meantFor(f.platform, probe.Facts{}), nil
 	}
 	h, err := f.host(reading)
 	if err != nil {
 		return probe.Facts{}, err
 	}
-	return meantFor(f.platform, f.readTelling(ctx, h, says)), nil
+	facts := f.readTelling(ctx, h, says)
+	if f.elsewhere() && f.root == "" {
+		facts = environmentsOf(facts)
+	}
+	return meantFor(f.platform, facts), nil
+}
+
+// environmentsOf returns the environments of a machine, without the machine: its kernel, system and C library are not
+// those of the machine that the sets are for.
+func environmentsOf(f probe.Facts) probe.Facts {
+	environments := probe.Facts{Schema: f.Schema, Environments: f.Environments}
+	environments.System.Arch = f.System.Arch
+	return environments
 }
 
 // wantText matches a package with its extras and the releases that are meant.

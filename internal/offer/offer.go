@@ -17,8 +17,17 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Sets returns what is offered for some wants on the machine of the facts, with a target laid over it.
+// Sets returns what is offered for some wants on the machine of the facts, with a target laid over it. What is not known
+// of the machine is assumed, and the sets say so.
 func Sets(ctx context.Context, t *matrix.Tables, here probe.Facts, target matrix.Target, wants []pin.Want) pin.Sets {
+	if matrix.PythonOf(t, here, target) == "" {
+		return assume(t, target, wants[0], func(target matrix.Target) pin.Sets { return on(ctx, t, here, target, wants) })
+	}
+	return on(ctx, t, here, target, wants)
+}
+
+// on returns what is offered on a machine whose Python is known.
+func on(ctx context.Context, t *matrix.Tables, here probe.Facts, target matrix.Target, wants []pin.Want) pin.Sets {
 	switch {
 	case !Alone(t, wants):
 		return matrix.PinsWanted(t, here, target, wants, refuses(ctx, t, here))

@@ -12,8 +12,22 @@ import (
 )
 
 // openFact returns the missing fact that leaves the verdict open: of a build that counts, else of a requirement; nil
-// when there was nothing to compare.
+// when there was nothing to compare. Of a package that was not looked at it prefers what a rule asks of it: that says more.
 func openFact(r Report) *verdict.Missing {
+	open := decidingFact(r)
+	if open == nil || open.Rule != "not-looked-at" {
+		return open
+	}
+	for i, u := range r.Unknown {
+		if u.Subject == open.Subject && u.Target == open.Target && u.Rule != open.Rule {
+			return &r.Unknown[i]
+		}
+	}
+	return open
+}
+
+// decidingFact returns the first missing fact that decides.
+func decidingFact(r Report) *verdict.Missing {
 	i := slices.IndexFunc(r.Unknown, func(u verdict.Missing) bool { return decides(r, u) && u.Why != "" })
 	if i < 0 { // what the file itself leaves open goes before what flags supply
 		i = slices.IndexFunc(r.Unknown, func(u verdict.Missing) bool { return decides(r, u) })

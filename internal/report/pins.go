@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -24,6 +25,9 @@ var pinTools = []string{"apt", "dnf", "runfile", "pip", "uv"}
 func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 	var b strings.Builder
 	fmt.Fprintln(&b, paragraph("pins for "+targetWords(pins.Target), s.Width))
+	if len(pins.Target.Assumed) > 0 {
+		fmt.Fprintln(&b, paragraph(assumption(pins.Target), s.Width))
+	}
 	if len(pins.Sets) > 0 && pins.Sets[0].Choice != pin.Together {
 		text := "Choose one set. If it has lines with apt, dnf, runfile or \"or\", use one of them to get the driver, and reboot. Then run its pip or its uv command."
 		if slices.ContainsFunc(pins.Sets, func(s pin.Set) bool { return s.Choice == pin.ForwardCompat }) {
@@ -100,6 +104,11 @@ func targetWords(t pin.Target) string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// assumption names what was assumed of a machine, and the flags that change it.
+func assumption(t pin.Target) string {
+	return "assumes " + clean(strings.Join(t.Assumed, " and "))
 }
 
 // gpuList names equal GPUs once, "8 × NVIDIA H100 (9.0)".
@@ -182,8 +191,12 @@ func pinFile(w io.Writer, pins pin.Sets, lines func(pin.Set) string) error {
 	if len(pins.Sets) == 0 {
 		return fmt.Errorf("there is no set to write: %s", pins.Missing[0].Why)
 	}
-	s := pins.Sets[0]
-	head := fmt.Sprintf("# %s: %s\n# for %s\n", s.Choice, clean(s.Why), targetWords(pins.Target))
+	s, target := pins.Sets[0], pins.Target
+	target.Python = cmp.Or(s.Python, target.Python)
+	head := fmt.Sprintf("# %s: %s\n# for %s\n", s.Choice, clean(s.Why), targetWords(target))
+	if len(target.Assumed) > 0 {
+		head += "# " + assumption(target) + "\n"
+	}
 	if s.Driver != "" {
 		head += fmt.Sprintf("# needs driver %s\n", s.Driver)
 	}

@@ -64,12 +64,14 @@ type Target struct {
 	Framework string   `json:"framework"` // "torch"
 	Release   string   `json:"release"`   // the release that was asked for; empty: the newest that runs
 	Wanted    []string `json:"wanted"`    // what one set is to have, "flash-attn==2.8.3"; empty: one framework was asked for
+	Assumed   []string `json:"assumed"`   // what nobody told and nothing showed, "Python 3.12 (--python changes it)"
 }
 
 // Set is one complete set: a framework with the packages made for it, and the driver that it needs.
 type Set struct {
 	Choice   Choice            `json:"choice"`
 	Driver   string            `json:"driver"` // the driver to install; empty: the one that is there stays
+	Python   string            `json:"python"` // where it is another one than the target's: "3.8"
 	Packages []Package         `json:"packages"`
 	Index    string            `json:"index"`    // package index of the packages; empty: the installer's own
 	Extra    string            `json:"extra"`    // other package indexes that have some of them, separated by spaces; empty: none
@@ -85,6 +87,7 @@ type None struct {
 	Choice Choice   `json:"choice"`
 	Why    string   `json:"why"`
 	Source []string `json:"source"` // of what Why says, where it is of single rows
+	Driver bool     `json:"-"`      // whether the driver is the reason: it is unknown, or does not support the GPU
 }
 
 // Wanted names the framework to pin, and the release to stay close to. Without a release, it means the newest.

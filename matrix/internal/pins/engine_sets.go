@@ -168,12 +168,24 @@ func (e *engineSets) change(kept engineSet) {
 		e.add(pin.SmallestDriver, kept.Set, nil)
 	}
 	if kept.sameAs(best) && e.m.Driver().Version.Major() >= top.Number() {
-		kept.Why = "the newest release of " + e.want[0].Package + "; the driver can stay"
+		kept.Why = e.newestWords(kept) + "; the driver can stay"
 		e.add(pin.Newest, kept.Set, nil)
 		return
 	}
-	best.Why = "the newest release of " + e.want[0].Package + ", " + describeNewest(e.m, top)
+	best.Why = e.newestWords(best) + ", " + describeNewest(e.m, top)
 	e.add(pin.Newest, best.Set, top)
+}
+
+// newestWords names the release of a set as the newest one, of all or of those that fit the machine.
+func (e *engineSets) newestWords(s engineSet) string {
+	words := "the newest release of " + e.want[0].Package
+	if e.want[0].Specifier == "" && slices.ContainsFunc(EngineRows(e.m, e.want[0].Package), func(row tables.Extension) bool {
+		release, _ := version.ParseRelease(row.Release)
+		return release.Final() && CompareReleases(row.Release, s.Packages[0].Version) > 0
+	}) {
+		words += " that fits this machine"
+	}
+	return words
 }
 
 // add adds a set with the driver that it needs.

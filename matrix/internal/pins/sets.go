@@ -46,7 +46,8 @@ func Pins(t *tables.Tables, f facts.Facts, target model.Target, want pin.Wanted)
 		set, why := c.work(m, b)
 		switch {
 		case why != "":
-			sets.Missing = append(sets.Missing, pin.None{Choice: c.choice, Why: why, Source: []string{}})
+			sets.Missing = append(sets.Missing, pin.None{Choice: c.choice, Why: why, Source: []string{},
+				Driver: c.choice == pin.KeepDriver && whyDriver(m) != ""})
 		case len(set.Packages) > 0:
 			set.Choice = c.choice
 			sets.Sets = append(sets.Sets, set)
@@ -70,8 +71,33 @@ func wantedBuild(m *model.Machine, want pin.Wanted) *model.Build {
 	return b
 }
 
+// PythonOf returns the Python for which sets are chosen, "3.12"; empty if none is known.
+func PythonOf(t *tables.Tables, f facts.Facts, target model.Target) string {
+	if target.Python != "" {
+		return version.ShortPython(target.Python)
+	}
+	f.Complete()
+	return version.ShortPython(wantedBuild(model.NewMachine(t, &f, target, verdict.Policy{}), pin.Wanted{}).Interpreter)
+}
+
+// Pythons returns the Pythons that the tables have wheels of a framework for, oldest first, without the free-threaded
+// builds: wheels of want's release, or of any release if it names none.
+func Pythons(t *tables.Tables, want pin.Wanted) []string {
+	var none facts.Facts
+	none.Complete()
+	m := model.NewMachine(t, &none, model.Target{}, verdict.Policy{NoPins: true, Today: t.Date()})
+	var list []string
+	for _, r := range m.FrameworkRows(want.Framework) {
+		if want.Release == "" || r.Release == want.Release || strings.HasPrefix(r.Release, want.Release+".") {
+			list = append(list, r.Python...)
+		}
+	}
+	slices.SortFunc(list, version.CompareTexts)
+	return slices.DeleteFunc(slices.Compact(list), func(python string) bool { return strings.HasSuffix(python, "t") })
+}
+
 func pinTarget(m *model.Machine, b *model.Build, want pin.Wanted) pin.Target {
-	t := pin.Target{Wanted: []string{}, Instance: m.Target.Instance, Driver: m.Driver().Version.String(), GPUs: []string{},
+	t := pin.Target{Wanted: []string{}, Assumed: []string{}, Instance: m.Target.Instance, Driver: m.Driver().Version.String(), GPUs: []string{},
 		Python:   version.ShortPython(b.Interpreter),
 		Platform: m.Platform, Libc: m.Facts.System.Libc, Framework: want.Framework, Release: want.Release}
 	for _, g := range m.GPUs {
@@ -80,13 +106,21 @@ func pinTarget(m *model.Machine, b *model.Build, want pin.Wanted) pin.Target {
 	return t
 }
 
-// keepDriver returns the release nearest to the wanted one that runs on the present driver.
-func keepDriver(m *model.Machine, b *model.Build) (pin.Set, string) {
+// whyDriver says why nothing can be chosen for the driver that is there; it is empty if something can.
+func whyDriver(m *model.Machine) string {
 	switch {
 	case !m.DriverTold():
-		return pin.Set{}, "the driver is unknown (add --driver)"
+		return "the driver is unknown (add --driver)"
 	case !drives(m, m.Driver().Version):
-		return pin.Set{}, fmt.Sprintf("%s does not support %s", m.DriverWords(), gpuWords(m))
+		return fmt.Sprintf("%s does not support %s", m.DriverWords(), gpuWords(m))
+	}
+	return ""
+}
+
+// keepDriver returns what runs on the driver that is there, nearest to what was asked for.
+func keepDriver(m *model.Machine, b *model.Build) (pin.Set, string) {
+	if why := whyDriver(m); why != "" {
+		return pin.Set{}, why
 	}
 	candidates := runnable(m, b)
 	if len(candidates) == 0 {
@@ -203,17 +237,31 @@ func newest(m *model.Machine, b *model.Build) (pin.Set, string) {
 	return pin.Set{}, "no driver branch in the tables supports " + gpuWords(m) + " and runs " + frameworkNames[b.Name]
 }
 
-// newestWords names the newest release, and a newer one that is left out because it is known to fail.
+// newestWords names the release of a row as the newest one, and says why newer ones of the tables are left out.
 func newestWords(m *model.Machine, b *model.Build, r model.Row) string {
-	words := "the newest release of " + b.Name
-	last := r
+	words, python := "the newest release of "+b.Name, version.ShortPython(b.Interpreter)
+	fault, forPython, withCode, newer := "", false, false, false
 	for _, o := range m.FrameworkRows(b.Name) {
-		if last.Number.Less(o.Number) && faulty(m, b, o) {
-			last = o
+		switch {
+		case !r.Number.Less(o.Number):
+		case faulty(m, b, o):
+			fault = o.Release
+		default:
+			forPython = forPython || python == "" || slices.Contains(o.Python, python)
+			withCode = withCode || hasCode(m, o)
+			newer = true
 		}
 	}
-	if last.Number != r.Number {
-		words += " without the known fault of " + last.Release
+	switch {
+	case newer && !forPython:
+		words += " for Python " + python
+	case newer && !withCode:
+		words += " with machine code for the GPU"
+	case newer:
+		words += " that fits this machine"
+	}
+	if fault != "" {
+		words += " without the known fault of " + fault
 	}
 	return words
 }

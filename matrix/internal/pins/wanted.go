@@ -66,9 +66,9 @@ func together(m *model.Machine, wants []pin.Want, refuses Refuses) (pin.Set, *pi
 	}
 	switch {
 	case !m.Driver().Version.Known():
-		return none("the driver is unknown (add --driver)", nil)
+		return pin.Set{}, noneByDriver("the driver is unknown (add --driver)")
 	case !drives(m, m.Driver().Version):
-		return none(fmt.Sprintf("%s does not support %s", m.DriverWords(), gpuWords(m)), nil)
+		return pin.Set{}, noneByDriver(whyDriver(m))
 	}
 	if why := noWheelHere(m, wants); why != "" {
 		return none(why, nil)
@@ -96,7 +96,12 @@ func together(m *model.Machine, wants []pin.Want, refuses Refuses) (pin.Set, *pi
 	return none(w.conflict())
 }
 
-// noWheelHere names a wanted package that has no wheel for this platform, or returns "".
+// noneByDriver returns the None whose reason is the driver.
+func noneByDriver(why string) *pin.None {
+	return &pin.None{Choice: pin.Together, Why: why, Source: []string{}, Driver: true}
+}
+
+// noWheelHere says of a wanted package that it has no wheel for this platform; empty where each may have one.
 func noWheelHere(m *model.Machine, wants []pin.Want) string {
 	if m.Windows() && slices.ContainsFunc(wants, func(w pin.Want) bool { return w.Package == "triton" }) {
 		return "triton has no wheel for Windows; triton-windows is its build there, and " + inWSL
