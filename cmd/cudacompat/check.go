@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -186,12 +188,52 @@ func (f *checkFlags) checkDocuments(ctx context.Context, args []string, s stream
 	}
 	for i := range machines {
 		machines[i].facts = meantFor(f.platform, machines[i].facts)
+		remarkOverridden(s.err, job, inputLabel(cmp.Or(machines[i].name, inputName(args))), machines[i].facts)
 	}
 	from := ""
 	if len(args) == 1 {
 		from, _ = inTime(ctx, func() (string, error) { return source(args[0]), nil })
 	}
 	return f.check(ctx, job, machines, from, s)
+}
+
+// remarkOverridden says on stderr which of a file's own words flags replace: its GPUs, its driver.
+func remarkOverridden(w io.Writer, job job, name string, f probe.Facts) {
+	if name == "-" {
+		name = "standard input"
+	}
+	replaced := func(flag, own string, by func(matrix.Target) bool) {
+		if own != "" && slices.ContainsFunc(job.targets, by) {
+			complain(w, fmt.Sprintf("%s replaces what %s says: %s", flag, name, own), "leave "+flag+" out to judge the machine of the file")
+		}
+	}
+	replaced("--gpu", gpusOf(f), func(t matrix.Target) bool { return len(t.GPUs) > 0 && !namesChipsOf(job.tables, t.GPUs, f) })
+	replaced("--instance", gpusOf(f), func(t matrix.Target) bool {
+		row := job.tables.Instance(t.Instance)
+		return len(t.GPUs) == 0 && row != nil && !namesChipsOf(job.tables, []string{row.GPU}, f)
+	})
+	if f.Driver.Version != "" {
+		replaced("--driver", "driver "+f.Driver.Version, func(t matrix.Target) bool { return t.Driver != "" && t.Driver != f.Driver.Version })
+	}
+}
+
+// gpusOf names the GPUs of a machine, each once.
+func gpusOf(f probe.Facts) string {
+	var names []string
+	for _, g := range f.GPUs {
+		if g.Name != "" && !slices.Contains(names, g.Name) {
+			names = append(names, g.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// namesChipsOf reports whether the words of --gpu name the chips of a machine's own GPUs.
+func namesChipsOf(t *matrix.Tables, words []string, f probe.Facts) bool {
+	return !slices.ContainsFunc(f.GPUs, func(g facts.GPU) bool {
+		chip := t.ChipNamed(g.Name)
+		return chip == nil || !slices.ContainsFunc(words, func(word string) bool { return t.ChipNamed(word) == chip })
+	})
 }
 
 // source returns the file as seen from the working directory, in a workflow the repository; empty for what is no file,

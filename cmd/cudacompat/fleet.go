@@ -42,7 +42,7 @@ func fleetCommand(s streams) *cobra.Command {
 			"A document is the output of `cudacompat probe` (facts) or of `cudacompat doctor -o json` (a report). It can be part of an object that names the node, its group (nodes that should be alike) and when it was taken:\n" +
 			`  {"node":"n1","group":"trainers","taken":"2026-11-22T10:00:00Z","facts":{...}}`,
 		Annotations: map[string]string{exitNote: "0 every node is compatible · 1 a node is incompatible · 3 no node is incompatible, but one is inconclusive or missing, or a document is damaged · " + exitOwn},
-		Example: "  cudacompat fleet facts/\n  cudacompat fleet nodes.jsonl.gz --what-if driver=590.48.01\n" +
+		Example: "  cudacompat fleet facts/\n  cudacompat fleet nodes.jsonl.gz --what-if driver=595.71.05\n" +
 			"  cudacompat fleet nodes.jsonl --what-if torch==2.14.1+cu130 -o csv=broken.csv\n" +
 			"  kubectl get nodes > nodes.txt && cudacompat fleet facts/ --inventory nodes.txt",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -179,7 +179,7 @@ func (f *fleetFlags) whatIfs(t *matrix.Tables) ([]fleet.WhatIf, error) {
 		if w.Driver == "" && len(w.Builds) == 0 {
 			known := inWords(matrix.Frameworks())
 			return nil, &usageError{message: fmt.Sprintf("--what-if %s is neither a driver nor a release of %s", text, known),
-				hint: "--what-if driver=590.48.01, or --what-if torch==2.14.1+cu130"}
+				hint: "--what-if driver=595.71.05, or --what-if torch==2.14.1+cu130"}
 		}
 		for _, b := range w.Builds {
 			if known, newest := matrix.KnowsRelease(t, b.Name, b.Version); !known && newest != "" {

@@ -73,12 +73,29 @@ func areRequirements(args []string) bool {
 	return !slices.ContainsFunc(args, func(arg string) bool { return !isRequirement(arg) })
 }
 
+// loosePin matches a package with its release as people write them in sentences and conda in its files: "torch 2.9.0",
+// "torch=2.9.0".
+var loosePin = lazyregexp.New(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)(?:\s*=\s*|\s+)v?(\d+(?:\.\d+)+(?:\.?post\d+)?(?:\+[a-z0-9.]+)?)\s*$`)
+
+// asPinned returns a package with its release as pip names it, "torch==2.9.0"; empty for what loosePin does not match.
+func asPinned(text string) string {
+	m := loosePin.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	return m[1] + "==" + m[2]
+}
+
 // oneFile takes a file, or requirements.
 func oneFile(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 || len(args) > 1 && areRequirements(args) {
 		return nil
 	}
 	if len(args) > 1 && !slices.ContainsFunc(args, exists) {
+		if pinned := asPinned(strings.Join(args, " ")); pinned != "" {
+			return &usageError{message: fmt.Sprintf("%s takes one file, or releases with their versions, not %q", cmd.Name(),
+				inputLabel(strings.Join(args, " "))), hint: "did you mean " + pinned + "?"}
+		}
 		return &usageError{message: fmt.Sprintf("%s takes one file, or releases with their versions, not %q", cmd.Name(),
 			inputLabel(strings.Join(args, " "))), hint: "cudacompat " + cmd.Name() + " torch==2.9.0 torchvision==0.24.0"}
 	}
@@ -293,6 +310,9 @@ func openInput(name string, stdin io.Reader) (io.ReadCloser, error) {
 			"pipe it: docker save " + pin.Word(imageReference.FindStringSubmatch(name)[1]) + " | cudacompat check -"}
 	case errors.Is(err, fs.ErrNotExist):
 		hint := absentHint
+		if pinned := asPinned(name); pinned != "" {
+			return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), "did you mean " + pinned + "?"}
+		}
 		if bareName.MatchString(name) {
 			hint += "; a release of a package is given as pip names it: " + pin.Word(name+"==VERSION")
 		}

@@ -209,9 +209,12 @@ func flagNames(cmd *cobra.Command) []string {
 
 // atMostOne takes one argument or none.
 func atMostOne(cmd *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return &usageError{message: fmt.Sprintf("%s takes one argument, not %d", cmd.Name(), len(args)),
-			hint: "cudacompat " + cmd.Use}
+	if len(args) < 2 {
+		return nil
 	}
-	return nil
+	hint := "cudacompat " + cmd.Use
+	if pinned := asPinned(strings.Join(args, " ")); pinned != "" && !slices.ContainsFunc(args, exists) {
+		hint = "did you mean " + pinned + "?"
+	}
+	return &usageError{message: fmt.Sprintf("%s takes one argument, not %d", cmd.Name(), len(args)), hint: hint}
 }

@@ -198,6 +198,9 @@ func wantOf(t *matrix.Tables, text string) (pin.Want, error) {
 	m := wantText.FindStringSubmatch(text)
 	bad := &usageError{message: fmt.Sprintf("--want %s does not name a package with its releases", text),
 		hint: "--want vllm, --want flash-attn==2.8.3, --want 'torch>=2.8,<2.10'"}
+	if pinned := asPinned(text); pinned != "" {
+		bad.hint = "did you mean --want " + pinned + "?"
+	}
 	if m == nil {
 		return pin.Want{}, bad
 	}

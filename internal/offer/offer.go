@@ -30,7 +30,11 @@ func Sets(ctx context.Context, t *matrix.Tables, here probe.Facts, target matrix
 func on(ctx context.Context, t *matrix.Tables, here probe.Facts, target matrix.Target, wants []pin.Want) pin.Sets {
 	switch {
 	case !Alone(t, wants):
-		return matrix.PinsWanted(t, here, target, wants, refuses(ctx, t, here))
+		sets := matrix.PinsWanted(t, here, target, wants, refuses(ctx, t, here))
+		if build := oneBuild.FindStringSubmatch(wants[0].Specifier); build != nil && len(wants) == 1 && len(sets.Sets) == 0 {
+			nameNearest(&sets, on(ctx, t, here, target, []pin.Want{{Package: wants[0].Package, Specifier: build[1]}}))
+		}
+		return sets
 	case matrix.IsEngine(t, wants[0].Package):
 		return matrix.NewEngine(t, here, target, wants[0], refuses(ctx, t, here)).On(target.Driver)
 	}
@@ -46,6 +50,21 @@ func Alone(t *matrix.Tables, wants []pin.Want) bool {
 
 // oneRelease matches a release in full or in part: 2.9 is the newest of 2.9.
 var oneRelease = lazyregexp.New(`^(?:==\d+(?:\.\d+){1,3})?$`)
+
+// oneBuild matches one build of a release, "==2.9.0+cu130".
+var oneBuild = lazyregexp.New(`^(==\d+(?:\.\d+){1,3})\+[a-z0-9]+$`)
+
+// nameNearest adds to why there is no set of one build the release that runs on the driver, nearest to the build's own.
+func nameNearest(sets *pin.Sets, other pin.Sets) {
+	i := slices.IndexFunc(other.Sets, func(s pin.Set) bool { return s.Choice == pin.KeepDriver || s.Choice == pin.Together })
+	if i < 0 {
+		return
+	}
+	p := other.Sets[i].Packages[0]
+	for n := range sets.Missing {
+		sets.Missing[n].Why += fmt.Sprintf("; the nearest that runs here is %s==%s", p.Package, p.Version)
+	}
+}
 
 // refuses asks of a set what check says of its requirements file on the machine that the set is for.
 func refuses(ctx context.Context, t *matrix.Tables, here probe.Facts) matrix.Refuses {

@@ -12,10 +12,10 @@ import (
 )
 
 // openFact returns the missing fact that leaves the verdict open: of a build that counts, else of a requirement; nil
-// when there was nothing to compare. Of a package that was not looked at it prefers what a rule asks of it: that says more.
+// when there was nothing to compare. Of a package whose CUDA nothing tells it prefers what a rule asks: that says more.
 func openFact(r Report) *verdict.Missing {
 	open := decidingFact(r)
-	if open == nil || open.Rule != "not-looked-at" {
+	if open == nil || !strings.HasPrefix(open.Fact, "which CUDA the package is built for") {
 		return open
 	}
 	for i, u := range r.Unknown {

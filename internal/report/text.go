@@ -277,7 +277,7 @@ func (p *page) writePassed(r Report) {
 	for _, subject := range topOf(subjects) {
 		p.line()
 		p.wrap(4, subject, paintedText{green, "= passed"}, ": ")
-		p.wrap(4, "none of "+strings.Join(rules[subject], ", "), "    ")
+		p.wrap(4, "ruled out: "+strings.Join(rules[subject], ", "), "    ")
 	}
 	p.writeRest(len(subjects), "that passed")
 }

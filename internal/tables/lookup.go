@@ -156,6 +156,9 @@ func withBrands(key string) iter.Seq[string] {
 				return
 			}
 		}
+		if number, ok := strings.CutPrefix(key, "geforce "); ok { // without its series, "GeForce 5090"
+			_ = yield("geforce rtx "+number) && yield("geforce gtx "+number)
+		}
 	}
 }
 

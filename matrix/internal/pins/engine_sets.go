@@ -138,7 +138,7 @@ func (e *engineSets) lowest(c pin.Choice) {
 func (e *engineSets) best() (*tables.Branch, engineSet) {
 	top := newestBranch(e.m, model.Row{})
 	if top == nil {
-		return nil, engineSet{none: &pin.None{Why: "no driver branch in the tables supports " + gpuWords(e.m), Source: []string{}}}
+		return nil, engineSet{none: &pin.None{Why: whyNoBranch(e.m, ""), Source: []string{}}}
 	}
 	return top, e.branch(top)
 }

@@ -106,9 +106,22 @@ func pinTarget(m *model.Machine, b *model.Build, want pin.Wanted) pin.Target {
 	return t
 }
 
+// byJetPack says what to give for a Jetson, whose driver no set can choose.
+const byJetPack = "the driver is unknown: a Jetson's comes with its JetPack (add --driver with the version that `cat /proc/driver/nvidia/version` or nvidia-smi shows there)"
+
+// whyNoBranch says that no driver branch serves, and for a Jetson, whose driver is of no branch, what to give.
+func whyNoBranch(m *model.Machine, rest string) string {
+	if m.Jetson() && !m.DriverTold() {
+		return byJetPack
+	}
+	return "no driver branch in the tables supports " + gpuWords(m) + rest
+}
+
 // whyDriver says why nothing can be chosen for the driver that is there; it is empty if something can.
 func whyDriver(m *model.Machine) string {
 	switch {
+	case !m.DriverTold() && m.Jetson():
+		return byJetPack
 	case !m.DriverTold():
 		return "the driver is unknown (add --driver)"
 	case !drives(m, m.Driver().Version):
@@ -177,7 +190,7 @@ func smallestDriver(m *model.Machine, b *model.Build) (pin.Set, string) {
 			return set, ""
 		}
 	}
-	return pin.Set{}, "no driver branch in the tables supports " + gpuWords(m) + " and runs " + frameworkNames[b.Name]
+	return pin.Set{}, whyNoBranch(m, " and runs "+frameworkNames[b.Name])
 }
 
 // onLowestDriver returns the variant of one release that needs the smallest change: no other driver, otherwise the
@@ -234,7 +247,7 @@ func newest(m *model.Machine, b *model.Build) (pin.Set, string) {
 			return set(m, b, r, branch, newestWords(m, b, r)+", "+describeNewest(m, branch)), ""
 		}
 	}
-	return pin.Set{}, "no driver branch in the tables supports " + gpuWords(m) + " and runs " + frameworkNames[b.Name]
+	return pin.Set{}, whyNoBranch(m, " and runs "+frameworkNames[b.Name])
 }
 
 // newestWords names the release of a row as the newest one, and says why newer ones of the tables are left out.

@@ -324,7 +324,11 @@ func whyNone(m *model.Machine, b *model.Build) string {
 		before := len(left)
 		left = slices.DeleteFunc(left, func(r model.Row) bool { return !c.meets(r) })
 		if len(left) == 0 && before > 0 {
-			return "no " + frameworkNames[b.Name] + " wheel in the tables " + c.words + " and fits the rest of this machine"
+			why := "no " + frameworkNames[b.Name] + " wheel in the tables " + c.words + " and fits the rest of this machine"
+			if m.Jetson() {
+				why += "; NVIDIA's wheels for JetPack are not in the tables"
+			}
+			return why
 		}
 	}
 	why := "the tables have no " + frameworkNames[b.Name] + " wheel for " + m.Platform

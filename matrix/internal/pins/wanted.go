@@ -66,7 +66,7 @@ func together(m *model.Machine, wants []pin.Want, refuses Refuses) (pin.Set, *pi
 	}
 	switch {
 	case !m.Driver().Version.Known():
-		return pin.Set{}, noneByDriver("the driver is unknown (add --driver)")
+		return pin.Set{}, noneByDriver(cmp.Or(whyDriver(m), "the driver is unknown (add --driver)"))
 	case !drives(m, m.Driver().Version):
 		return pin.Set{}, noneByDriver(whyDriver(m))
 	}
