@@ -37,6 +37,7 @@ func Check(ctx context.Context, t *Tables, f facts.Facts, targets []Target, poli
 		v.Judged = append(v.Judged, judgedMachine(j.Machine))
 		v.Disagreements = disagreements(j.Machine) // the same for every target
 		j.runRules(ctx)
+		j.fitFixes()
 		inconclusive = j.answers(ctx) || inconclusive
 		v.Judged[len(v.Judged)-1].Links = j.machineLinks()
 		for _, b := range j.Builds {
@@ -154,6 +155,17 @@ func (j *judgement) runRules(ctx context.Context) {
 			}
 		}
 	}
+}
+
+// fitFixes makes the fixes of this target's findings fit each other.
+func (j *judgement) fitFixes() {
+	var own []*verdict.Finding
+	for i, f := range j.verdict.Findings {
+		if f.Target == j.Name {
+			own = append(own, &j.verdict.Findings[i])
+		}
+	}
+	rules.FitTogether(j.Machine, own)
 }
 
 // recordStated stores the error that a pasted text shows, unless a rule has found one, because a text has one cause. It

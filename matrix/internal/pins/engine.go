@@ -145,19 +145,23 @@ func EnginePin(m *model.Machine, b *model.Build, r model.Row, set []pin.Package)
 		Commands: Commands(b, r.CUDA, list, "", sameButFamily(b, r, list)...)}
 }
 
-// sameButFamily returns the packages of a list that are installed in the same release for another CUDA major version.
-// pip accepts 2.9.0+cu130 for torch==2.9.0 and would keep it.
+// sameButFamily returns the packages of a list that are installed in the same release for another CUDA major version or
+// another torch. pip accepts 2.9.0+cu130 for torch==2.9.0 and would keep it.
 func sameButFamily(b *model.Build, r model.Row, list []pin.Package) []string {
 	var names []string
+	beside := Beside(b.Env)
 	for _, p := range list {
 		have := ""
-		if p.Package == b.Name {
+		if i := slices.IndexFunc(beside, func(o *model.Installed) bool { return o.Name == p.Package }); p.Package == b.Name {
 			have = b.Version
-		} else if installed := b.Env.Package(p.Package); installed != nil {
-			have = installed.Version
+		} else if i >= 0 {
+			have = beside[i].Version
 		}
 		local, _ := version.ParseRelease(have)
 		cuda, ok := local.LocalCUDA()
+		if _, torch := local.Compiled(); torch.Known() {
+			cuda, ok = version.Number{}, true
+		}
 		if ok && cuda.Major() != r.CUDA.Major() && strings.HasPrefix(have, p.Version+"+") {
 			names = append(names, p.Package)
 		}

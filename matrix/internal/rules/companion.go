@@ -96,7 +96,7 @@ func companionFor(m *model.Machine, torch *model.Build, name string) (release, i
 			}
 		}
 	}
-	own := fitTorch(m, torch)
+	own, target := fitTorch(m, torch), fitTarget(m, torch)
 	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.Tables, name)) {
 		if e.Variant != "pypi" || e.Platform != m.Platform {
 			continue
@@ -105,7 +105,7 @@ func companionFor(m *model.Machine, torch *model.Build, name string) (release, i
 		p.Release, _ = version.ParseRelease(e.Release)
 		p.CUDA = cudaof.Find(m.Tables, cudaof.Package{Name: name, Release: p.Release, Version: e.Release, Rows: p.Rows,
 			Index: cudaof.DefaultIndex, Platform: m.Platform})
-		if p.Release.Final() && fit.Of(m.Tables, own, p, fit.Target{}).Fits() {
+		if p.Release.Final() && fit.Of(m.Tables, own, p, target).Fits() {
 			return e.Release, ""
 		}
 	}

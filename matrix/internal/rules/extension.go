@@ -24,15 +24,19 @@ func offGPU(b *model.Build) bool {
 }
 
 // engineMends returns the fixes for an engine and a torch that do not fit: the torch that the engine requires, and the
-// engine release for the installed torch, if these run here.
+// engine release for the installed torch, if these run here. Each also installs the other engines of the environment.
 func engineMends(m *model.Machine, p *model.Installed, b *model.Build) []verdict.Pin {
 	var list []verdict.Pin
+	engines := enginesFrom(m, b, p.Name)
+	if len(engines) == 0 {
+		return nil
+	}
 	for _, keep := range []func(model.Row, []pin.Package) bool{
 		func(_ model.Row, set []pin.Package) bool { return set[0].Version == p.Version },
 		func(r model.Row, _ []pin.Package) bool { return r.Number.Short() == b.Release.Number.Short() },
 	} {
 		for _, r := range pins.Ranked(m, b) {
-			set := pins.EngineSet(m, b, []*model.Installed{p}, r)
+			set := pins.EngineSet(m, b, engines, r)
 			if set == nil || !keep(r, set) {
 				continue
 			}
@@ -196,57 +200,62 @@ func extensionFinding(m *model.Machine, torch *model.Build, n neighbour, k fit.K
 	return f
 }
 
-// extensionSteps names the newest release of the package that fits this torch, its source, and other remedies. It names
-// only a release that was made for exactly this minor version, because a release on torch's stable ABI would already
-// fit.
+// extensionSteps installs the newest release of a package that fits a torch, and says what else helps.
 func extensionSteps(m *model.Machine, p *model.Installed, b *model.Build) []pin.Step {
+	torch := "torch " + b.Release.Number.Short()
+	if e := extensionFor(m, p, b); e != nil {
+		if install, ok := extensionInstall(m, p, *e, b); ok {
+			return []pin.Step{pins.InstallStep(b.Place(), install).Explained(fmt.Sprintf("installs %s %s, which is made for %s", p.Name, e.Release, torch))}
+		}
+		return []pin.Step{pin.Say(fmt.Sprintf("install %s %s by the address of its wheel for %s and your Python, which the page of its project's releases has",
+			pin.Quoted(p.Name), e.Release, torch))}
+	}
+	newer := "install the " + pin.Quoted(p.Name) + " that is made for " + torch + " and its CUDA"
+	rows := tables.RowsOf[tables.Extension](m.Tables, p.Name)
+	if len(rows) > 0 && !slices.ContainsFunc(rows, func(e tables.Extension) bool { return len(e.Torch) == 0 }) {
+		return []pin.Step{pin.Say("install the torch that " + pin.Quoted(p.Name+" "+p.Version) + " was made for"), pin.Say("install a newer " + pin.Quoted(p.Name) +
+			": none in the tables is made for " + torch + " and its CUDA").Instead()}
+	}
+	return []pin.Step{pin.Say(newer), pin.Say("install the torch that it was made for").Instead()}
+}
+
+// extensionFor returns the newest release of a package that is made for a torch, has code for the GPUs, and can be installed
+// into its Python; nil if there is none. Only a release made for exactly this minor is taken: one on torch's stable ABI
+// would have fitted already.
+func extensionFor(m *model.Machine, p *model.Installed, b *model.Build) *tables.Extension {
+	python := version.ShortPython(b.Interpreter)
 	for _, e := range slices.Backward(tables.RowsOf[tables.Extension](m.Tables, p.Name)) {
 		exact := slices.ContainsFunc(e.Torch, func(text string) bool {
 			return model.Exactly(text).Short() == b.Release.Number.Short()
 		})
-		if !exact || model.OtherFamily(e.CUDA, b.CUDANumber) || !e.IsFor(m.Platform) {
+		if !exact || model.OtherFamily(e.CUDA, b.CUDANumber) || !e.IsFor(m.Platform) || len(e.SASS) > 0 && !pins.Covers(m, e) {
 			continue
 		}
-		step, ok := extensionStep(m, p, e, b)
-		if step.Run != "" {
-			step = step.Explained("fits torch " + b.Release.Number.Short())
-		}
-		if ok {
-			return []pin.Step{step}
+		_, _, url := pins.ReleaseWheel(m, e, b.Release, python)
+		if e.Variant == "pypi" || url != "" || pins.OnReleases(e) && python == "" || e.Variant == b.Release.Local {
+			return &e
 		}
 	}
-	rows := tables.RowsOf[tables.Extension](m.Tables, p.Name)
-	if len(rows) > 0 && !slices.ContainsFunc(rows, func(e tables.Extension) bool { return len(e.Torch) == 0 }) {
-		return []pin.Step{pin.Say("install the torch that it was made for"), pin.Say("install a newer " + pin.Quoted(p.Name) +
-			": none in the tables is made for torch " + b.Release.Number.Short() + " and its CUDA").Instead()}
-	}
-	return []pin.Step{pin.Say("install the " + pin.Quoted(p.Name) + " that is made for torch " + b.Release.Number.Short() + " and its CUDA"),
-		pin.Say("install the torch that it was made for").Instead()}
+	return nil
 }
 
-// extensionStep installs one release: from the package index, from the index of PyTorch's variant, or as a wheel from
-// the project's release page. It returns false for a release for another Python or another C++ ABI.
-func extensionStep(m *model.Machine, p *model.Installed, e tables.Extension, b *model.Build) (pin.Step, bool) {
+// extensionInstall installs one release: from the package index, from the index of PyTorch's variant, or the wheel on the
+// page of its project's releases. false is a wheel on such a page, of which the Python is not known.
+func extensionInstall(m *model.Machine, p *model.Installed, e tables.Extension, b *model.Build) (pin.Install, bool) {
 	install := pin.Install{Packages: []string{p.Name + "==" + e.Release}, NoDeps: true}
-	python := version.ShortPython(b.Interpreter)
-	_, _, url := pins.ReleaseWheel(m, e, b.Release, python)
+	_, _, url := pins.ReleaseWheel(m, e, b.Release, version.ShortPython(b.Interpreter))
 	switch {
 	case e.Variant == "pypi":
 	case url != "":
 		install.Packages = []string{p.Name + " @ " + url}
-	case pins.OnReleases(e) && python != "":
-		return pin.Step{}, false
 	case pins.OnReleases(e):
-		return pin.Say(fmt.Sprintf("install %s %s by the address of its wheel for this torch and your Python, which the page of its project's releases has",
-			pin.Quoted(p.Name), e.Release)), true
-	case e.Variant == b.Release.Local:
-		install.Index = pins.TorchIndex(e.Variant)
+		return install, false
 	default:
-		return pin.Step{}, false
+		install.Index = pins.TorchIndex(e.Variant)
 	}
 	public, _, _ := strings.Cut(p.Version, "+")
 	install.Again = url == "" && version.SameRelease(e.Release, public) // an installer takes the one that is there for it
-	return pins.InstallStep(b.Place(), install), true
+	return install, true
 }
 
 // numpyABI reports code that was compiled before NumPy 2 and does not load with it. Conda's builds and those from
