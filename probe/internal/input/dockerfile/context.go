@@ -51,6 +51,17 @@ func (f *dockerfile) takes(sources []string, target string) {
 	directory := strings.HasSuffix(target, "/") || target == "." || len(sources) > 1
 	target = f.at(target)
 	for _, source := range sources {
+		name := path.Base(target)
+		if directory {
+			name = path.Base(source)
+		}
+		delete(f.writtenFiles, name)
+		delete(f.changedFiles, name)
+		if directory {
+			f.noteSettings(path.Join(target, name))
+		} else {
+			f.noteSettings(target)
+		}
 		c := copiedPath{source: strings.TrimPrefix(path.Clean(source), "/"), target: target}
 		if directory {
 			c.target += "/"
@@ -96,6 +107,14 @@ func (f *dockerfile) beside(name string) []string {
 	}
 	add(name)
 	return places
+}
+
+// mayHave reports whether a file may be in the image that comes of the build context or that a command changed.
+func (f *dockerfile) mayHave(name string) bool {
+	at := f.at(name)
+	return f.changedFile(name) != "" || slices.ContainsFunc(f.copied, func(c copiedPath) bool {
+		return at == c.target || strings.HasPrefix(at, strings.TrimSuffix(c.target, "/")+"/") || path.Base(c.source) == path.Base(name)
+	})
 }
 
 // find returns the place, of several, that can be opened; the first one where none can.

@@ -2,10 +2,12 @@
 package dockerfile
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
@@ -42,8 +44,13 @@ type stage struct {
 	toolkit     bool     // CUDA's toolkit is installed in it
 	dir         string   // WORKDIR
 	steps       []step
-	env         map[string]bool  // variables that ENV has set
-	values      map[string]value // of ARG and ENV
+	env         map[string]bool         // variables that ENV has set
+	values      map[string]value        // of ARG and ENV
+	shell       []string                // SHELL
+	starts      map[string]*instruction // CMD, ENTRYPOINT and HEALTHCHECK
+	triggers    []*instruction          // ONBUILD
+	taken       []takenPath
+	settings    []string // files of pip's and uv's settings that are in it
 }
 
 // step is what one command of a Dockerfile installs or removes.
@@ -58,6 +65,7 @@ type step struct {
 
 // dockerfile is one on its way into a list. Nothing is run: what a variable's default says is taken.
 type dockerfile struct {
+	build Build
 	// configured is set once a RUN has configured sources, which its "make install" then installs.
 	configured   bool
 	files        requirements.Includes
@@ -69,6 +77,8 @@ type dockerfile struct {
 	copied       []copiedPath      // what comes of the build context
 	moved        string            // where cd has led the shell that is read
 	writtenFiles map[string]string // files whose text the Dockerfile itself says, by their last name
+	changedFiles map[string]string // files that a command changed in a way that is not followed, and the command
+	secrets      []string          // settings of pip and uv that one RUN gets from outside
 	arch         string
 	leftUnread   []facts.Unread
 
@@ -82,36 +92,58 @@ type dockerfile struct {
 //	ARG CUDA=12.6.3
 //	FROM nvidia/cuda:${CUDA}-runtime-ubuntu24.04 AS base
 //	RUN pip install torch==2.9.0 --index-url https://download.pytorch.org/whl/cu126
-func Read(d document.Document) (facts.Facts, error) {
+func Read(d document.Document) (facts.Facts, error) { return ReadBuild(d, Build{}) }
+
+// ReadBuild reads a Dockerfile as it is built.
+func ReadBuild(d document.Document, b Build) (facts.Facts, error) {
 	f := newDockerfile(d)
+	f.build = b
 	list, escape := instructionsOf(string(d.Data))
 	f.escape = escape
 	for _, i := range list {
+		if i.name == "FROM" && f.isTarget() {
+			break
+		}
 		f.added = 0
 		f.instruction(&i)
 	}
-	image, packages := f.last() // before f.left is taken
+	if b.Target != "" && !f.isTarget() {
+		f.unread("the stage "+b.Target, "the Dockerfile has no stage of this name", 1)
+	}
+	f.installsLater()
+	images, packages := f.last() // before f.left is taken
 	out := request.Facts("Dockerfile", packages, f.leftUnread)
-	if image.Name != "" {
+	if len(images) > 0 {
 		if d.Typed {
-			image.From = "command line"
+			images[0].From = "command line"
 		}
 		if len(out.Environments) == 0 {
 			out.Environments = []facts.Environment{{Kind: "Dockerfile", Active: true}}
 		}
-		out.Environments[0].Requested = append([]facts.Requested{image}, out.Environments[0].Requested...)
+		out.Environments[0].Requested = append(images, out.Environments[0].Requested...)
 	}
 	out.System.Arch = f.arch
 	return out, nil
 }
 
+// isTarget reports whether the stage that is read is the one that is wanted.
+func (f *dockerfile) isTarget() bool {
+	last := len(f.stages) - 1
+	return f.build.Target != "" && last >= 0 &&
+		(f.stages[last].name == strings.ToLower(f.build.Target) || strconv.Itoa(last) == f.build.Target)
+}
+
 func newDockerfile(d document.Document) *dockerfile {
-	f := &dockerfile{files: requirements.NewIncludes(d), global: map[string]value{}, writtenFiles: map[string]string{}}
+	f := &dockerfile{files: requirements.NewIncludes(d), global: map[string]value{}, writtenFiles: map[string]string{},
+		changedFiles: map[string]string{}}
 	f.values, f.start = f.global, f.command
 	beside := f.files.Open
 	f.files.Open = func(name string) ([]byte, error) {
 		if text, ok := f.writtenFiles[path.Base(name)]; ok {
 			return []byte(text), nil
+		}
+		if why := f.changedFile(name); why != "" {
+			return nil, errors.New(why)
 		}
 		if beside == nil {
 			return nil, requirements.ErrNothingBeside
@@ -138,6 +170,14 @@ func (f *dockerfile) instruction(i *instruction) {
 		f.copy(i)
 	case "WORKDIR":
 		f.workdir(i)
+	case "SHELL":
+		if len(f.stages) > 0 {
+			f.stages[len(f.stages)-1].shell = i.list
+		}
+	case "ONBUILD":
+		f.trigger(i)
+	case "CMD", "ENTRYPOINT", "HEALTHCHECK":
+		f.starting(i)
 	case "RUN":
 		if len(f.stages) > 0 {
 			f.run(i)
@@ -170,6 +210,9 @@ func (f *dockerfile) arg(i *instruction) {
 		if !ok {
 			v = f.global[name]
 		}
+		if given, ok := f.build.Args[name]; ok {
+			v = valueOf(given)
+		}
 		if len(f.stages) == 0 || !f.stages[len(f.stages)-1].env[name] {
 			f.values[name] = v
 		}
@@ -198,7 +241,7 @@ func (f *dockerfile) env(i *instruction) {
 
 // from begins a stage. It sees what ARGs before the first FROM say, and inherits what its own image's stage has.
 func (f *dockerfile) from(i *instruction) {
-	s := stage{number: i.number, env: map[string]bool{}, values: map[string]value{}}
+	s := stage{number: i.number, env: map[string]bool{}, values: map[string]value{}, starts: map[string]*instruction{}}
 	w := &dockerWords{escape: f.escape, of: func(name string) value { return f.global[name] }}
 	for _, flag := range i.flags {
 		if platform, ok := strings.CutPrefix(flag, "--platform="); ok && strings.HasSuffix(w.word(platform), "/arm64") {
@@ -215,24 +258,26 @@ func (f *dockerfile) from(i *instruction) {
 	if len(list) > 2 && strings.EqualFold(list[1], "as") {
 		s.name = strings.ToLower(list[2])
 	}
+	if context := f.build.Contexts[s.image]; imageContext.MatchString(context) {
+		s.image = strings.TrimPrefix(context, "docker-image://")
+	}
 	s.needs = []string{strings.ToLower(s.image)}
+	var triggers []*instruction
 	if at := f.stageOf(s.needs[0], len(f.stages)); at >= 0 {
-		s.env, s.values, s.dir = maps.Clone(f.stages[at].env), maps.Clone(f.stages[at].values), f.stages[at].dir
+		from := &f.stages[at]
+		s.env, s.values, s.dir, s.shell = maps.Clone(from.env), maps.Clone(from.values), from.dir, from.shell
+		s.starts, s.settings, triggers = maps.Clone(from.starts), slices.Clone(from.settings), from.triggers
 	}
 	f.values = s.values
 	f.stages = append(f.stages, s)
+	for _, i := range triggers {
+		f.instruction(i)
+	}
 }
 
 // copy notes what a stage takes from others, which files of the build context it takes, and those whose text stands in
 // the Dockerfile.
 func (f *dockerfile) copy(i *instruction) {
-	for _, flag := range i.flags {
-		if from, ok := strings.CutPrefix(flag, "--from="); ok && len(f.stages) > 0 {
-			s := &f.stages[len(f.stages)-1]
-			s.needs = append(s.needs, strings.ToLower(from))
-			return
-		}
-	}
 	list := i.list
 	if list == nil {
 		list = f.words(i.text, f.value)
@@ -241,6 +286,13 @@ func (f *dockerfile) copy(i *instruction) {
 		return
 	}
 	target := list[len(list)-1]
+	for _, flag := range i.flags {
+		if from, ok := strings.CutPrefix(flag, "--from="); ok {
+			w := &dockerWords{escape: f.escape, of: f.value}
+			f.takeFrom(w.word(from), list[:len(list)-1], target, i.number)
+			return
+		}
+	}
 	for _, h := range i.docs {
 		name := target
 		if strings.HasSuffix(target, "/") || len(i.docs) > 1 {
@@ -256,9 +308,11 @@ func (f *dockerfile) unread(place, reason string, number int) {
 		Kind: facts.UnreadNeeded})
 }
 
-// last returns the image at the bottom of the last stage, and what is installed on the way up to it.
-func (f *dockerfile) last() (facts.Requested, []request.Package) {
+// last returns the image at the bottom of the last stage, those that it takes packages from, and what is installed on the
+// way up to it.
+func (f *dockerfile) last() ([]facts.Requested, []request.Package) {
 	var image facts.Requested
+	var taken []facts.Requested
 	var steps []step
 	wanted := map[string]bool{}
 	for i := range slices.Backward(f.stages) {
@@ -268,6 +322,7 @@ func (f *dockerfile) last() (facts.Requested, []request.Package) {
 			continue
 		}
 		steps = append(slices.Clone(s.steps), steps...)
+		taken = append(taken, f.takenImages(i)...)
 		for _, name := range s.needs {
 			wanted[name] = true
 		}
@@ -284,7 +339,19 @@ func (f *dockerfile) last() (facts.Requested, []request.Package) {
 	if i := slices.IndexFunc(steps, func(s step) bool { return s.script != nil }); i >= 0 && len(list) == 0 {
 		steps[i].script()
 	}
-	return image, list
+	return distinctImages(append([]facts.Requested{image}, taken...)), list
+}
+
+// distinctImages returns each of some images once.
+func distinctImages(list []facts.Requested) (images []facts.Requested) {
+	for _, image := range list {
+		if image.Name != "" && !slices.ContainsFunc(images, func(other facts.Requested) bool {
+			return other.Name == image.Name && other.Version == image.Version
+		}) {
+			images = append(images, image)
+		}
+	}
+	return images
 }
 
 // stageOf returns the stage before another that a name means, -1 where it means none.

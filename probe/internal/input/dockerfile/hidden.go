@@ -89,7 +89,10 @@ func hiddenInstall(list []string, input string, configured bool) string {
 		return "the program for " + name
 	case name == "alias" && slices.ContainsFunc(rest, installAlias.MatchString):
 		return strings.Join(list, " ")
-	case (name == "make" || name == "gmake") && slices.ContainsFunc(rest, func(word string) bool {
+	case name == "jupyter" && slices.Contains(rest, "--execute"), name == "papermill", (name == "tox" || name == "nox"),
+		name == "hatch" && slices.ContainsFunc(rest, func(word string) bool { return word == "env" || word == "run" || word == "shell" }):
+		return strings.Join(list[at:], " ")
+	case slices.Contains([]string{"make", "gmake", "just", "task", "invoke", "inv"}, name) && slices.ContainsFunc(rest, func(word string) bool {
 		return installTarget.MatchString(word) && !(configured && word == "install")
 	}):
 		return strings.Join(list[at:], " ")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/facts"
 	"cudacompat/probe/internal/input/request"
 	"cudacompat/probe/internal/input/requirements"
 )
@@ -32,69 +33,112 @@ func moves(option string) bool {
 // printsFile is a command whose output is a file's content: $(cat requirements.txt).
 var printsFile = lazyregexp.New("^(?:\\$\\((?:cat|<) *([^\\s$`)]+)\\)|`cat ([^\\s$`]+)`)$")
 
-// pip reads the words of one installation: options hold for it alone, and for the files that it names.
+// pipCall is one installation by pip or uv: its options hold for it alone, and for the files that it names.
+type pipCall struct {
+	*dockerfile
+	file     *requirements.File
+	args     []string
+	number   int
+	by       string
+	projects []request.Package // of the directories that it names
+}
+
+// pip reads the words of one installation.
 func (f *dockerfile) pip(args []string, number int, by string) step {
-	r := &requirements.File{Includes: f.files}
-	var projects []request.Package
-	f.indexes(r)
+	c := &pipCall{dockerfile: f, file: &requirements.File{Includes: f.files}, args: args, number: number, by: by}
+	left := f.settings(c.file, by)
+	f.indexes(c.file)
 	for i := 0; i < len(args); i++ {
-		arg, next := args[i], ""
+		next := ""
 		if i+1 < len(args) {
 			next = args[i+1]
 		}
-		switch {
-		case arg == "--group" || strings.HasPrefix(arg, "--group="):
-			f.unread("pip install "+strings.Join(args[i:], " "), inAnotherFile, number)
+		if c.withNext(args[i], next) {
 			i++
-		case (arg == "-r" || arg == "--requirement" || arg == "--requirements") && isProjectFile(next):
-			if i++; path.Base(next) != "pyproject.toml" || slices.ContainsFunc(args, isExtra) {
-				f.unread("pip install -r "+next, inAnotherFile, number)
-			} else {
-				projects = append(projects, f.source(r, path.Dir(next), args, number, by)...)
-			}
-		case slices.Contains([]string{"-r", "--requirement", "-c", "--constraint"}, arg):
-			if i++; strings.Contains(next, "$") {
-				f.unread("pip install "+arg+" "+next, requirements.UnsetVariable, number)
-			} else {
-				r.Includes.Ask(f.find(next), strings.HasPrefix(strings.TrimLeft(arg, "-"), "c"))
-			}
-		case arg == "--torch-backend":
-			r.Option(requirements.TorchBackend(next))
-			i++
-		case strings.HasPrefix(arg, "--torch-backend="):
-			r.Option(requirements.TorchBackend(strings.TrimPrefix(arg, "--torch-backend=")))
-		case pipIndex(arg):
-			r.Option(strings.NewReplacer("--default-index", "--index-url", "--index ", "--extra-index-url ").Replace(arg+" ") +
-				next)
-			i++
-		case slices.Contains(pipValues, arg):
-			i++
-		case printsFile.MatchString(arg):
-			m := printsFile.FindStringSubmatch(arg)
-			r.Includes.Ask(f.find(m[1]+m[2]), false)
-		case strings.ContainsAny(arg, "`*"), strings.Contains(arg, "$("):
-			f.unread("pip install "+arg, requirements.UnsetPattern, number)
-		case strings.HasPrefix(arg, "--requirement="), strings.HasPrefix(arg, "--constraint="):
-			name, value, _ := strings.Cut(arg, "=")
-			r.Includes.Ask(f.find(value), name == "--constraint")
-		case arg == "-e" || arg == "--editable":
-			i++
-			projects = append(projects, f.source(r, next, args, number, by)...)
-		case strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "/"):
-			projects = append(projects, f.source(r, arg, args, number, by)...)
-		case strings.HasPrefix(arg, "-"):
-			r.Option(arg)
-		case !r.ReadLine(arg, number) && strings.Contains(arg, "$"):
-			f.unread("pip install "+arg, requirements.UnsetVariable, number)
+		} else {
+			c.word(args[i])
 		}
 	}
-	r.ReadIncludes()
-	f.files.Seen = r.Includes.Seen
-	f.leftUnread = append(f.leftUnread, r.Unread...)
-	list := append(r.Packages(), projects...)
-	f.noteConfig(list, number)
+	c.file.ReadIncludes()
+	f.files.Seen = c.file.Includes.Seen
+	f.leftUnread = append(f.leftUnread, c.file.Unread...)
+	list := append(c.file.Packages(), c.projects...)
+	f.noteConfig(list, left, number)
 	return step{list: list, forced: slices.ContainsFunc(args, forces), apart: slices.ContainsFunc(args, moves)}
 }
+
+// withNext reads an option with the word behind it; it returns false for any other word.
+func (c *pipCall) withNext(arg, next string) bool {
+	switch {
+	case arg == "--group":
+		c.notFollowed("pip install "+arg+" "+next, inAnotherFile)
+	case (arg == "-r" || arg == "--requirement" || arg == "--requirements") && isProjectFile(next):
+		if path.Base(next) != "pyproject.toml" || slices.ContainsFunc(c.args, isExtra) {
+			c.notFollowed("pip install -r "+next, inAnotherFile)
+		} else {
+			c.projects = append(c.projects, c.source(c.file, path.Dir(next), c.args, c.number, c.by)...)
+		}
+	case slices.Contains([]string{"-r", "--requirement", "--requirements", "-c", "--constraint", "--constraints"}, arg):
+		c.ask(arg, next)
+	case otherFile.MatchString(arg) && !strings.Contains(arg, "="):
+		c.notFollowed("pip install "+arg+" "+next, byConfig)
+	case arg == "--torch-backend":
+		c.file.Option(requirements.TorchBackend(next))
+	case pipIndex(arg):
+		c.file.Option(strings.NewReplacer("--default-index", "--index-url", "--index ", "--extra-index-url ").Replace(arg+" ") + next)
+	case arg == "-e" || arg == "--editable":
+		c.projects = append(c.projects, c.source(c.file, next, c.args, c.number, c.by)...)
+	default:
+		return slices.Contains(pipValues, arg)
+	}
+	return true
+}
+
+// word reads a word that no option takes: a requirement, a directory, or an option that stands by itself.
+func (c *pipCall) word(arg string) {
+	option, value, _ := strings.Cut(arg, "=")
+	switch {
+	case strings.HasPrefix(arg, "--group="):
+		c.notFollowed("pip install "+arg, inAnotherFile)
+	case option == "--torch-backend":
+		c.file.Option(requirements.TorchBackend(value))
+	case printsFile.MatchString(arg):
+		m := printsFile.FindStringSubmatch(arg)
+		c.ask("-r", m[1]+m[2])
+	case strings.ContainsAny(arg, "`*"), strings.Contains(arg, "$("):
+		c.notFollowed("pip install "+arg, requirements.UnsetPattern)
+	case slices.Contains([]string{"--requirement", "--requirements", "--constraint", "--constraints"}, option):
+		c.ask(option, value)
+	case otherFile.MatchString(option):
+		c.notFollowed("pip install "+arg, byConfig)
+	case strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "/"):
+		c.projects = append(c.projects, c.source(c.file, arg, c.args, c.number, c.by)...)
+	case strings.HasPrefix(arg, "-"):
+		if !c.file.Option(arg) && namedBuild.MatchString(value) { // pipx install app --pip-args="torch==2.9.0"
+			c.notFollowed("pip install "+arg, byUnfollowed)
+		}
+	case !c.file.ReadLine(arg, c.number) && strings.Contains(arg, "$"):
+		c.notFollowed("pip install "+arg, requirements.UnsetVariable)
+	}
+}
+
+// otherFile matches the options that name a file which changes what is installed, or lists it, and that is not read.
+var otherFile = lazyregexp.New(`^(?:--overrides?|--excludes?|--requirements-from-script|--with-requirements)$`)
+
+// ask puts a requirements file, or one of constraints, among those that are read.
+func (c *pipCall) ask(option, name string) {
+	switch why := c.changedFile(name); {
+	case strings.Contains(name, "$"):
+		c.notFollowed("pip install "+option+" "+name, requirements.UnsetVariable)
+	case why != "":
+		c.leftUnread = append(c.leftUnread, facts.Unread{Place: name, Reason: why, Kind: facts.UnreadNeeded})
+	default:
+		c.file.Includes.Ask(c.find(name), strings.HasPrefix(strings.TrimLeft(option, "-"), "c"))
+	}
+}
+
+// notFollowed names a part of the command that is not followed.
+func (c *pipCall) notFollowed(what, why string) { c.unread(what, why, c.number) }
 
 // isProjectFile reports whether a file that uv takes as requirements is a project's own.
 func isProjectFile(name string) bool {

@@ -1,6 +1,7 @@
 package dockerfile
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -54,6 +55,9 @@ var errNoProject = fmt.Errorf("there is no such file")
 
 // open reads a file of the image that comes from the build context, up to what its format may have.
 func (f *dockerfile) open(name string, most document.Limit) ([]byte, error) {
+	if why := f.changedFile(name); why != "" {
+		return nil, errors.New(why)
+	}
 	data, err := f.files.Read(requirements.Include{Name: f.find(name)})
 	if err == nil {
 		err = document.TooLarge(data)

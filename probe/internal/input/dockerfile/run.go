@@ -16,9 +16,9 @@ func (f *dockerfile) run(i *instruction) {
 	f.configured = false
 	f.local, f.moved = map[string]value{}, "" // a shell's settings end with it
 	copied := len(f.copied)
-	defer func() { f.copied, f.moved = f.copied[:copied], "" }() // so do mounts
+	defer func() { f.copied, f.moved, f.secrets = f.copied[:copied], "", nil }() // so do mounts
 	for _, flag := range i.flags {
-		f.mount(flag)
+		f.mount(flag, i.number)
 	}
 	switch {
 	case i.list != nil:
@@ -34,7 +34,7 @@ func (f *dockerfile) run(i *instruction) {
 		for _, h := range i.docs {
 			text += "\n" + h.content + h.name
 		}
-		f.shell(text, i.number, version.Met, 0)
+		f.runIn(text, i.number)
 	}
 	f.local = nil
 }
@@ -54,24 +54,38 @@ func (f *dockerfile) exec(i *instruction) {
 	f.command(i.list, i.number, true)
 }
 
-// mount notes a file of the build context that is there for one RUN: --mount=type=bind,source=requirements.txt,target=r.
-func (f *dockerfile) mount(flag string) {
-	settings := strings.Split(strings.TrimPrefix(flag, "--mount="), ",")
-	if !strings.HasPrefix(flag, "--mount=") || !slices.Contains(settings, "type=bind") {
+// mount notes what is there for one RUN: a file of the build context (--mount=type=bind,source=requirements.txt,target=r),
+// another stage or image, and a secret that sets an index.
+func (f *dockerfile) mount(flag string, number int) {
+	text, ok := strings.CutPrefix(flag, "--mount=")
+	if !ok {
 		return
 	}
-	source, target := "", ""
-	for _, setting := range settings {
+	kind, source, target, from := "bind", "", "", ""
+	for setting := range strings.SplitSeq(text, ",") {
 		switch name, value, _ := strings.Cut(setting, "="); name {
-		case "from": // another stage's or image's
-			return
+		case "type":
+			kind = value
+		case "from":
+			from = value
 		case "source", "src":
 			source = value
 		case "target", "dst", "destination":
 			target = value
+		case "env":
+			if secretSetting.MatchString(value) {
+				f.secrets = append(f.secrets, "the secret "+value)
+			}
 		}
 	}
-	f.takes([]string{source}, target)
+	switch {
+	case kind == "secret" && secretSetting.MatchString(target):
+		f.secrets = append(f.secrets, "the secret "+target)
+	case from != "" && kind != "secret":
+		f.takeFrom(from, []string{source}, target, number)
+	case kind == "bind":
+		f.takes([]string{source}, target)
+	}
 }
 
 // command reads what one command installs; sure is false where a condition decides that the file does not answer.

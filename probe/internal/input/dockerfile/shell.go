@@ -130,6 +130,9 @@ func (s *script) followStatement(stmt *syntax.Stmt, reached version.Truth) versi
 			s.functions[command.Name.Value] = command.Body
 		}
 	}
+	if _, ok := stmt.Cmd.(*syntax.CallExpr); !ok {
+		s.edits([]string{"a block"}, stmt.Redirs, false)
+	}
 	if stmt.Negated {
 		return version.Met - holds
 	}
@@ -257,7 +260,7 @@ func (s *script) call(command *syntax.CallExpr, redirects []*syntax.Redirect, re
 		return version.Unsaid
 	}
 	input := s.input(redirects)
-	s.writes(list, redirects, input)
+	s.edits(list, redirects, s.writes(list, redirects, input))
 	switch inner, ok := innerScript(list, input); {
 	case shellSays.MatchString(list[0]):
 		return version.Met
@@ -399,18 +402,23 @@ func (s *script) prints(stmt *syntax.Stmt) (text string, ok bool) {
 	return "", false
 }
 
-// writes notes a file that a command writes, if what is in it is known.
-func (s *script) writes(list []string, redirects []*syntax.Redirect, input string) {
+// writes notes a file that a command writes, and returns false if what is in it is not known.
+func (s *script) writes(list []string, redirects []*syntax.Redirect, input string) bool {
 	text := input
 	if list[0] != "cat" && list[0] != "tee" {
 		printed, ok := s.prints(&syntax.Stmt{Cmd: &syntax.CallExpr{Args: literals(list)}})
 		if !ok {
-			return
+			if text, ok = s.filters(list); !ok {
+				return false
+			}
+			printed = strings.TrimSuffix(text, "\n")
 		}
 		text = printed + "\n"
+	} else if list[0] == "cat" && text == "" {
+		text, _ = s.filters(list)
 	}
 	if text == "" {
-		return
+		return false
 	}
 	if list[0] == "tee" {
 		for _, name := range list[1:] {
@@ -422,6 +430,7 @@ func (s *script) writes(list []string, redirects []*syntax.Redirect, input strin
 			s.make(name, text, r.Op == syntax.AppOut)
 		}
 	}
+	return true
 }
 
 // literals returns texts as a command's words.
@@ -434,14 +443,22 @@ func literals(list []string) (words []*syntax.Word) {
 
 // make notes a file of the image that the Dockerfile itself writes.
 func (f *dockerfile) make(name, text string, more bool) {
+	before, known := "", true
+	if more && listFile.MatchString(name) {
+		before, known = f.textOf(name)
+		known = known || !f.mayHave(name)
+	} else if more {
+		before = f.writtenFiles[path.Base(name)]
+	}
+	f.noteSettings(name)
 	name = path.Base(name)
-	if len(f.writtenFiles[name])+len(text) > requirements.MaxIncludeBytes {
+	if !known || len(before)+len(text) > requirements.MaxIncludeBytes {
+		delete(f.writtenFiles, name)
+		f.changedFiles[name] = "a command"
 		return
 	}
-	if more {
-		text = f.writtenFiles[name] + text
-	}
-	f.writtenFiles[name] = text
+	delete(f.changedFiles, name)
+	f.writtenFiles[name] = before + text
 }
 
 // innerScript returns what a command gives to a shell that it starts: bash -lc "…", su user -c "…", bash <<EOF.

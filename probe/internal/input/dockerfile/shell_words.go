@@ -28,12 +28,19 @@ func (s *script) words(words []*syntax.Word) []string {
 func (s *script) expand(words []*syntax.Word) (list []string, known bool) {
 	known = true
 	for _, w := range words {
-		e := &expansion{script: s, known: true}
-		for _, part := range w.Parts {
-			e.part(part, false)
+		all, ok := braced(w)
+		known = known && ok
+		for _, one := range all {
+			e := &expansion{script: s, known: true}
+			for _, part := range one.Parts {
+				e.part(part, false)
+			}
+			e.end()
+			list, known = append(list, e.list...), known && e.known
 		}
-		e.end()
-		list, known = append(list, e.list...), known && e.known
+		if !ok {
+			list = append(list, "$()")
+		}
 	}
 	return list, known
 }
@@ -91,7 +98,11 @@ func (e *expansion) part(part syntax.WordPart, quoted bool) {
 		e.word.WriteString(unescaped(part.Value, false))
 	case *syntax.SglQuoted:
 		e.begun = true
-		e.word.WriteString(part.Value)
+		if text := part.Value; part.Dollar {
+			e.word.WriteString(ansiText(text))
+		} else {
+			e.word.WriteString(text)
+		}
 	case *syntax.DblQuoted:
 		e.begun = true
 		for _, inner := range part.Parts {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
-	"cudacompat/probe/internal/input/request"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -18,13 +17,16 @@ const (
 	byConfig     = "it may choose another index or other releases, and it was not read"
 )
 
-const installerNames = `pip3?(?:\.\d+)?|uv|conda|mamba|micromamba|poetry|pdm|pipx|easy_install(?:-[\d.]+)?|rye|pixi|conda[-_]lock`
+const installerNames = `pip3?(?:\.\d+)?|uv|conda|mamba|micromamba|poetry|pdm|pipx|easy_install(?:-[\d.]+)?|rye|pixi|conda[-_]lock|ltt|light[-_]the[-_]torch`
 
 var (
 	installerName = lazyregexp.New(`^(?:` + installerNames + `)(?:\.pyz)?$`)
 	// installText matches an installer with its first word and a word that installs, within one command of a text.
 	installText = lazyregexp.New("(?:^|[\\s/\"'`(=;&|\\[])(?:" + installerNames + "|easy_install\\s+\\w)(?:\\.pyz)?[\"']?[\\s,]+" +
 		"((?:[^\\s;&|]+[\\s,]+)*?)[\"']?(?:install|sync|add|create|inject|update|upgrade)(?:[\\s\"',)\\]`]|$)|(?:^|\\s)easy_install\\s+\\w")
+	// namedBuild matches a word that asks for a release of a package of which the builds differ.
+	namedBuild = lazyregexp.New(`(?i)^(?:torch|jax|jaxlib|tensorflow(?:-gpu)?|cupy(?:-cuda\d+x?)?|vllm|xformers|flash[-_]attn|` +
+		`onnxruntime-gpu|paddlepaddle-gpu)(?:\[[^\]]*\])?\s*(?:===?|~=|>=|@)\s*\S`)
 	// notPackages matches the first words of an installer after which "install" and "add" bring no package.
 	notPackages = lazyregexp.New(`^(?:python|self|config|cache|plugin|source|toolchain)\s`)
 	// pythonText matches a Python program that calls an installer.
@@ -66,6 +68,10 @@ func unfollowedInstall(list []string) string {
 		case strings.ContainsAny(word, " \t\n") && textInstalls(word):
 			return word
 		}
+	}
+	if !installerName.MatchString(name) && !pipName.MatchString(name) && !condaName.MatchString(name) &&
+		slices.ContainsFunc(list[at+1:], namedBuild.MatchString) {
+		return strings.Join(list[at:], " ")
 	}
 	if text := strings.Join(list[at:], " "); !python && !installerName.MatchString(name) && textInstalls(text) {
 		return text
@@ -139,18 +145,6 @@ func (f *dockerfile) noteSubstitutions(file *syntax.File, text string, number in
 
 // configFiles are the variables that name files which change what pip and uv install.
 var configFiles = []string{"UV_OVERRIDE", "UV_CONFIG_FILE", "PIP_CONFIG_FILE"}
-
-// noteConfig names the settings that decide which build of these packages is installed, and that were not read.
-func (f *dockerfile) noteConfig(list []request.Package, number int) {
-	if !slices.ContainsFunc(list, func(p request.Package) bool { return indexDecides.MatchString(p.Name) }) {
-		return
-	}
-	for _, name := range configFiles {
-		if v := f.value(name); v.text != "" && v.text != "/dev/null" {
-			f.unread(name+"="+v.text, byConfig, number)
-		}
-	}
-}
 
 // configure keeps the index that "pip config set global.index-url" names, as the variable of the same meaning does.
 func (f *dockerfile) configure(list []string) {

@@ -317,7 +317,7 @@ func (p *Project) LeftUnread(asked map[string]bool, beside func(string) ([]byte,
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		left = append(left, facts.Unread{Place: "uv.toml", Kind: facts.UnreadNeeded, Reason: err.Error()})
-	case uvSettings.Match(data):
+	case ChoosesBuilds(data):
 		left = append(left, facts.Unread{Place: "uv.toml", Kind: facts.UnreadNeeded,
 			Reason: "its indexes and overrides replace those of pyproject.toml, and they are not read"})
 	}
@@ -328,6 +328,9 @@ func (p *Project) LeftUnread(asked map[string]bool, beside func(string) ([]byte,
 func stack(name string) bool {
 	return name != "numpy" && name != "protobuf" && (distname.Companions.Match(name) || distname.Reported.Match(name))
 }
+
+// ChoosesBuilds reports whether a uv.toml has settings that change which builds are installed.
+func ChoosesBuilds(data []byte) bool { return uvSettings.Match(data) }
 
 // uvSettings matches the settings of a uv.toml that change which builds are installed.
 var uvSettings = lazyregexp.New(`(?m)^[ \t]*(?:\[+[ \t]*)?"?(?:pip[ \t]*\.[ \t]*)?"?(?:index|index-url|extra-index-url|find-links|no-index|` +

@@ -1,0 +1,73 @@
+package dockerfile
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+)
+
+// onImage is why what an ONBUILD installs is not known.
+const onImage = "it installs packages in the images that are built on this one"
+
+// trigger notes the instruction that ONBUILD keeps for the stages and the images that are built on this one.
+func (f *dockerfile) trigger(i *instruction) {
+	if len(f.stages) == 0 {
+		return
+	}
+	later := &instruction{number: i.number, docs: i.docs, list: i.list}
+	later.name, later.text = cutWord(i.text)
+	later.name = strings.ToUpper(later.name)
+	later.takeFlags(f.escape)
+	s := &f.stages[len(f.stages)-1]
+	s.triggers = append(s.triggers, later)
+}
+
+// starting notes what a container starts: the last instruction of each kind holds.
+func (f *dockerfile) starting(i *instruction) {
+	if len(f.stages) == 0 {
+		return
+	}
+	kept := *i
+	if kept.name == "HEALTHCHECK" {
+		_, kept.text = cutWord(kept.text)
+		if json.Unmarshal([]byte(kept.text), &kept.list) != nil {
+			kept.list = nil
+		}
+	}
+	f.stages[len(f.stages)-1].starts[i.name] = &kept
+}
+
+// installsLater follows what the last stage installs when a container starts, and names what its triggers install.
+func (f *dockerfile) installsLater() {
+	if len(f.stages) == 0 {
+		return
+	}
+	s := f.stages[len(f.stages)-1]
+	for _, name := range []string{"ENTRYPOINT", "CMD", "HEALTHCHECK"} {
+		if i := s.starts[name]; i != nil && textInstalls(strings.Join(append([]string{i.text}, strings.Join(i.list, " ")), "\n")) {
+			f.run(i)
+		}
+	}
+	for _, i := range s.triggers {
+		text := i.text
+		for _, h := range i.docs {
+			text += "\n" + h.body()
+		}
+		if i.name == "RUN" && (textInstalls(text) || textInstalls(strings.Join(i.list, " "))) {
+			f.unread("ONBUILD RUN "+i.text, onImage, i.number)
+		}
+	}
+}
+
+// runIn gives a RUN's text to the shell that SHELL names. A program that is no shell gets it as its last word.
+func (f *dockerfile) runIn(text string, number int) {
+	words := f.stages[len(f.stages)-1].shell
+	if len(words) == 0 || slices.ContainsFunc(words, func(word string) bool {
+		return shellName.MatchString(path.Base(word)) || strings.Contains(path.Base(word), "shell") || strings.HasSuffix(word, ".sh")
+	}) {
+		f.shell(text, number, truthOf(true), 0)
+		return
+	}
+	f.command(append(slices.Clone(words), text), number, true)
+}
