@@ -241,18 +241,14 @@ func (c *treesComparison) read(name, old string) (before, after *facts.Facts, di
 	return before, after, true, nil
 }
 
-// changedUnread returns an error if a file that differs is one that an unchanged file names and that was not read: a script
-// of a Dockerfile, or the .env beside a compose file with variables.
+// changedUnread returns an error if a file that differs is one that an unchanged file names and that was not read: a Python
+// script of a Dockerfile.
 func (c *treesComparison) changedUnread(name string, f *facts.Facts) error {
 	if f == nil {
 		return nil
 	}
 	for _, u := range f.Unread {
-		words := strings.Fields(u.Place)
-		if strings.Contains(u.Place, "$") {
-			words = append(words, ".env")
-		}
-		for _, word := range words {
+		for word := range strings.FieldsSeq(u.Place) {
 			for _, dir := range []string{filepath.Dir(name), "."} {
 				if path := filepath.Join(dir, strings.TrimPrefix(word, "/")); filepath.IsLocal(path) && c.touches(path) {
 					return fmt.Errorf("%s changes, and was not read", path)

@@ -84,6 +84,17 @@ func TestUnseenIsNotCompatible(t *testing.T) {
 	write("both.json", `{"node":"n","facts":`+string(node)+`,"report":`+string(node)+"}")
 	write("closed/requirements.txt", "torch==2.8.0+cu126\n")
 	link("requirements", "closed/requirements")
+	const bad, good = "torch==2.9.0+cu130\n", "torch==2.8.0+cu126\n"
+	write("edited/requirements.txt", good)
+	write("edited/Dockerfile", "FROM python:3.12\nCOPY . .\nRUN perl -pi -e s/x/y/ requirements.txt && pip install -r requirements.txt\n")
+	write("settings/Dockerfile", "FROM python:3.12\nCOPY pip.conf /etc/pip.conf\nRUN pip install torch==2.9.0\n")
+	write("settings/pip.conf", "[global]\nindex-url = https://download.pytorch.org/whl/cu130\n")
+	write("built/Dockerfile", "FROM python:3.12 AS gpu\nARG V=2.8.0+cu126\nRUN pip install torch==$V\nFROM python:3.12\n")
+	write("built/compose.yaml", "services:\n  a:\n    build: {context: ., target: gpu, args: [V]}\n")
+	write("built/.env", "V=2.9.0+cu130 # the newest\n")
+	write("context/Dockerfile", "FROM python:3.12\nCOPY --from=other /r.txt /r.txt\nRUN pip install -r /r.txt\n")
+	write("context/compose.yaml", "services:\n  a:\n    build: {context: ., additional_contexts: {other: ./other}}\n")
+	write("context/other/r.txt", bad)
 	const machine = " --driver 535.183.01 --gpu L4"
 	for _, c := range []struct {
 		command, says string
@@ -106,6 +117,10 @@ func TestUnseenIsNotCompatible(t *testing.T) {
 		{"fleet junk.json.gz", "it was not read to its end: gzip: invalid header", exitInconclusive},
 		{"fleet both.json", "it has facts at two places", exitInconclusive},
 		{"check closed" + machine, "closed/requirements: it cannot be read", exitInconclusive},
+		{"check edited/Dockerfile" + machine, "perl in line 3 changes it, and that is not followed", exitInconclusive},
+		{"check settings/Dockerfile" + machine, "torch 2.9.0+cu130", exitIncompatible},
+		{"check built/compose.yaml" + machine, "torch 2.9.0+cu130", exitIncompatible},
+		{"check context/compose.yaml" + machine, "torch 2.9.0+cu130", exitIncompatible},
 		{"requires torch==2.8.0 -o markdown=log --timeout 1s", "the time was up", exitUsage},
 	} {
 		var out bytes.Buffer

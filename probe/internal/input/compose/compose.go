@@ -5,6 +5,7 @@ package compose
 import (
 	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
@@ -30,6 +31,9 @@ type service struct {
 	Build      any    `yaml:"build"` // a directory, or a mapping
 	Command    any    `yaml:"command"`
 	Entrypoint any    `yaml:"entrypoint"`
+	PostStart  []struct {
+		Command any `yaml:"command"`
+	} `yaml:"post_start"`
 }
 
 // Read reads a compose file:
@@ -48,8 +52,9 @@ func Read(d document.Document) (facts.Facts, error) {
 			strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: "))
 	}
 	var f facts.Facts
+	variables := environmentFile(d)
 	for _, name := range document.SortedKeys(file.Services) {
-		one, err := readService(d, name, file.Services[name])
+		one, err := readService(d, file.Services[name], variables)
 		if err != nil {
 			return f, err
 		}
@@ -69,9 +74,10 @@ func Read(d document.Document) (facts.Facts, error) {
 }
 
 // readService reads the Dockerfile that a service is built by, else the one that its image would be.
-func readService(d document.Document, name string, s service) (facts.Facts, error) {
+func readService(d document.Document, s service, variables map[string]string) (facts.Facts, error) {
 	text, beside := "", d.Beside
-	switch b := buildOf(s.Build); {
+	b := buildOf(s.Build, variables)
+	switch {
 	case s.Build != nil && b.inline != "":
 		text = b.inline + "\n"
 	case s.Build != nil:
@@ -83,7 +89,7 @@ func readService(d document.Document, name string, s service) (facts.Facts, erro
 		text = string(data) + "\n"
 		beside = func(name string) ([]byte, error) { return d.Beside(path.Join(b.context, name)) }
 	case s.Image != "":
-		image, open := expand(s.Image)
+		image, open := expand(s.Image, variables)
 		if open {
 			return facts.Facts{Unread: []facts.Unread{{Place: "image " + s.Image, Kind: facts.UnreadNeeded,
 				Reason: "the file does not say what the variable is"}}}, nil
@@ -92,12 +98,24 @@ func readService(d document.Document, name string, s service) (facts.Facts, erro
 	default:
 		return facts.Facts{}, nil
 	}
-	for _, command := range []string{shellOf(s.Entrypoint), shellOf(s.Command)} {
+	commands := []string{shellOf(s.Entrypoint), shellOf(s.Command)}
+	for _, hook := range s.PostStart {
+		commands = append(commands, shellOf(hook.Command))
+	}
+	var left []facts.Unread
+	for _, command := range commands {
+		if b.how.Target != "" && installing.MatchString(command) { // it would stand below another stage
+			left = append(left, facts.Unread{Place: command, Reason: "what it installs over the target " + b.how.Target + " is not followed",
+				Kind: facts.UnreadNeeded})
+			continue
+		}
 		if installing.MatchString(command) {
 			text += "RUN " + strings.ReplaceAll(strings.TrimSpace(command), "\n", " \\\n") + "\n"
 		}
 	}
-	return dockerfile.Read(document.Document{Data: []byte(text), Beside: beside})
+	f, err := dockerfile.ReadBuild(document.Document{Data: []byte(text), Beside: beside}, b.how)
+	f.Unread = append(f.Unread, left...)
+	return f, err
 }
 
 func open(d document.Document, name string) ([]byte, error) {
@@ -108,22 +126,88 @@ func open(d document.Document, name string) ([]byte, error) {
 }
 
 // build is how a service is built.
-type build struct{ context, file, inline string }
+type build struct {
+	context, file, inline string
+	how                   dockerfile.Build
+}
 
 // buildOf reads the short form, a directory, and the long one.
-func buildOf(value any) build {
+func buildOf(value any, variables map[string]string) build {
 	b := build{context: ".", file: "Dockerfile"}
 	switch v := value.(type) {
 	case string:
 		b.context = v
 	case map[string]any:
-		for key, to := range map[string]*string{"context": &b.context, "dockerfile": &b.file, "dockerfile_inline": &b.inline} {
+		for key, to := range map[string]*string{"context": &b.context, "dockerfile": &b.file, "dockerfile_inline": &b.inline,
+			"target": &b.how.Target} {
 			if text, ok := v[key].(string); ok && text != "" {
 				*to = text
 			}
 		}
+		b.how.Target, _ = expand(b.how.Target, variables)
+		b.how.Args = pairsOf(v["args"], variables)
+		b.how.Contexts = pairsOf(v["additional_contexts"], variables)
+		for name, context := range b.how.Contexts {
+			if from, err := filepath.Rel(b.context, context); err == nil && !strings.Contains(context, "://") { // as Beside opens it
+				b.how.Contexts[name] = filepath.ToSlash(from)
+			}
+		}
 	}
 	return b
+}
+
+// pairsOf reads a mapping, or a list of NAME=VALUE. A name without a value has that of the file .env.
+func pairsOf(value any, variables map[string]string) map[string]string {
+	pairs := map[string]string{}
+	table, _ := value.(map[string]any)
+	for name, value := range table {
+		if value == nil {
+			if given, ok := variables[name]; ok {
+				pairs[name] = given
+			}
+			continue
+		}
+		pairs[name], _ = expand(fmt.Sprint(value), variables)
+	}
+	list, _ := value.([]any)
+	for _, item := range document.Texts(list) {
+		name, text, ok := strings.Cut(item, "=")
+		given, set := variables[name]
+		switch {
+		case ok:
+			pairs[name], _ = expand(text, variables)
+		case set:
+			pairs[name] = given
+		}
+	}
+	return pairs
+}
+
+// environmentFile returns the variables of the file .env beside a compose file, which go before the defaults in it.
+func environmentFile(d document.Document) map[string]string {
+	variables := map[string]string{}
+	if d.Beside == nil {
+		return variables
+	}
+	data, err := d.Beside(".env")
+	if err != nil {
+		return variables
+	}
+	for line := range strings.Lines(string(data)) {
+		name, value, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
+		if !ok || strings.HasPrefix(name, "#") {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		if quoted := value != "" && (value[0] == '"' || value[0] == '\''); quoted {
+			value, _, _ = strings.Cut(value[1:], value[:1])
+		} else {
+			value, _, _ = strings.Cut(value, " #")
+			value = strings.TrimSpace(value)
+		}
+		variables[strings.TrimSpace(name)] = value
+	}
+	return variables
 }
 
 // installing matches commands that install packages when the service starts.
@@ -144,13 +228,29 @@ func shellOf(value any) string {
 	return ""
 }
 
-var variable = lazyregexp.New(`\$\{?(\w+)(?::?-([^}]*))?\}?`)
+var variable = lazyregexp.New(`\$(?:(\w+)|\{(\w+)(?:(:?[-+?])([^}]*))?\})`)
 
-// expand replaces variables by their defaults, and reports whether one has none.
-func expand(text string) (expanded string, open bool) {
-	for _, m := range variable.FindAllStringSubmatch(text, -1) {
-		open = open || m[2] == ""
-		text = strings.ReplaceAll(text, m[0], m[2])
-	}
-	return text, open
+// expand puts in the values of variables, else their defaults. open is true where one has neither.
+func expand(text string, variables map[string]string) (expanded string, open bool) {
+	expanded = variable.ReplaceAllStringFunc(text, func(found string) string {
+		m := variable.FindStringSubmatch(found)
+		value, set := variables[m[1]+m[2]]
+		set = set && (value != "" || !strings.HasPrefix(m[3], ":"))
+		switch strings.TrimPrefix(m[3], ":") {
+		case "+":
+			if set {
+				return m[4]
+			}
+			return ""
+		case "-":
+			if set {
+				return value
+			}
+			open = open || m[4] == ""
+			return m[4]
+		}
+		open = open || !set
+		return value
+	})
+	return expanded, open
 }

@@ -55,8 +55,7 @@ func (f *dockerfile) takes(sources []string, target string) {
 		if directory {
 			name = path.Base(source)
 		}
-		delete(f.writtenFiles, name)
-		delete(f.changedFiles, name)
+		f.renew(name)
 		if directory {
 			f.noteSettings(path.Join(target, name))
 		} else {
@@ -123,6 +122,9 @@ func (f *dockerfile) find(name string) string {
 		return name
 	}
 	places := f.beside(name)
+	if _, written := f.writtenFiles[path.Base(name)]; written && len(places) > 0 { // what it includes lies beside the one that it replaces
+		return path.Join(path.Dir(places[0]), path.Base(name))
+	}
 	for _, place := range places {
 		if _, err := f.files.Open(place); err == nil {
 			return place

@@ -188,8 +188,10 @@ func (f *dockerfile) indexes(r *requirements.File) {
 			r.Option("--find-links " + v.text)
 		}
 	}
-	for _, name := range strings.Fields(f.value("PIP_REQUIREMENT").text) {
-		r.Includes.Ask(f.find(name), false)
+	for _, name := range []string{"PIP_REQUIREMENT", "PIP_CONSTRAINT", "UV_CONSTRAINT"} {
+		for _, file := range strings.Fields(f.value(name).text) {
+			r.Includes.Ask(f.find(file), name != "PIP_REQUIREMENT")
+		}
 	}
 	if v := f.value("UV_TORCH_BACKEND"); v.text != "" {
 		r.Option(requirements.TorchBackend(v.text))

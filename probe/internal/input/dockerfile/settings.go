@@ -23,7 +23,7 @@ var (
 
 // noteSettings notes a file of the image that pip or uv reads its settings from.
 func (f *dockerfile) noteSettings(name string) {
-	if len(f.stages) == 0 || !settingsFile.MatchString(name) {
+	if len(f.stages) == 0 || webAddress.MatchString(name) || !settingsFile.MatchString(name) {
 		return
 	}
 	s := &f.stages[len(f.stages)-1]
@@ -38,8 +38,8 @@ func (f *dockerfile) settings(r *requirements.File, by string) (left []string) {
 		return nil
 	}
 	list := f.stages[len(f.stages)-1].settings
-	if by == "uv" {
-		list = append(slices.Clone(list), f.at("uv.toml"))
+	if by == "uv" && len(list) == 0 {
+		list = []string{f.at("uv.toml")}
 	}
 	for _, name := range list {
 		if isUV := path.Base(name) == "uv.toml"; isUV != (by == "uv") {

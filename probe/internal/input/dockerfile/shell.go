@@ -131,7 +131,7 @@ func (s *script) followStatement(stmt *syntax.Stmt, reached version.Truth) versi
 		}
 	}
 	if _, ok := stmt.Cmd.(*syntax.CallExpr); !ok {
-		s.edits([]string{"a block"}, stmt.Redirs, false)
+		s.redirects([]string{"a block"}, stmt.Redirs, false)
 	}
 	if stmt.Negated {
 		return version.Met - holds
@@ -238,26 +238,14 @@ func (s *script) call(command *syntax.CallExpr, redirects []*syntax.Redirect, re
 		s.local = maps.Clone(s.local)
 		defer func() { s.local = outer }()
 	}
-	var prefix []string
-	for _, a := range command.Assigns {
-		s.assign(a, version.Met)
-		if a.Name != nil && a.Value != nil {
-			text, _ := s.literalWord(a.Value)
-			prefix = append(prefix, a.Name.Value+"="+text)
-		}
-	}
+	prefix := s.assignBefore(command.Assigns)
 	list := s.words(command.Args)
 	if len(list) == 0 {
 		return version.Unsaid
 	}
 	if body := s.functions[list[0]]; body != nil {
-		if s.depth < deepest {
-			return s.followFunction(body, list, reached)
-		}
-		if n := len(s.leftUnread); n == 0 || s.leftUnread[n-1].Reason != byDepth {
-			s.unread(list[0], byDepth, s.number)
-		}
-		return version.Unsaid
+		defer s.redirects(list[:1], redirects, false)
+		return s.followFunction(body, list, reached)
 	}
 	input := s.input(redirects)
 	s.edits(list, redirects, s.writes(list, redirects, input))
@@ -269,6 +257,8 @@ func (s *script) call(command *syntax.CallExpr, redirects []*syntax.Redirect, re
 		return version.Met
 	case list[0] == "eval" && s.depth < deepest:
 		s.inline(strings.Join(list[1:], " "), reached)
+		return version.Met
+	case s.startsFile(list, reached):
 		return version.Met
 	case list[0] == "unset":
 		for _, name := range list[1:] {
@@ -299,8 +289,49 @@ func (s *script) inline(text string, reached version.Truth) {
 	}
 }
 
+// assignBefore assigns the variables before a command, and returns them as words.
+func (s *script) assignBefore(list []*syntax.Assign) (words []string) {
+	for _, a := range list {
+		s.assign(a, version.Met)
+		if a.Name != nil && a.Value != nil {
+			text, _ := s.literalWord(a.Value)
+			words = append(words, a.Name.Value+"="+text)
+		}
+	}
+	return words
+}
+
+// startsFile follows a script of the build context, or one that a command wrote: sh install.sh, ./install.sh, . env.sh. It
+// returns false if the command starts none whose text is known.
+func (s *script) startsFile(list []string, reached version.Truth) bool {
+	here := list[0] == "." || list[0] == "source"
+	word := scriptOf(list).command
+	if here && len(list) > 1 {
+		word = list[1]
+	}
+	if word == "" || pyScript.MatchString(word) || s.depth >= deepest {
+		return false
+	}
+	text, ok := s.textOf(word)
+	switch {
+	case !ok || !shebang.MatchString(text) && strings.HasPrefix(text, "#!"):
+		return false
+	case here:
+		s.inline(text, reached)
+	default:
+		s.shell(text, s.number, reached, s.depth+1)
+	}
+	return true
+}
+
 // followFunction follows a function with its arguments.
 func (s *script) followFunction(body *syntax.Stmt, list []string, reached version.Truth) version.Truth {
+	if s.depth >= deepest {
+		if n := len(s.leftUnread); n == 0 || s.leftUnread[n-1].Reason != byDepth {
+			s.unread(list[0], byDepth, s.number)
+		}
+		return version.Unsaid
+	}
 	outer := s.local
 	s.local = maps.Clone(s.local)
 	for i, word := range list[1:min(len(list), 10)] {
@@ -426,7 +457,7 @@ func (s *script) writes(list []string, redirects []*syntax.Redirect, input strin
 		}
 	}
 	for _, r := range redirects {
-		if name, ok := s.literalWord(r.Word); ok && (r.Op == syntax.RdrOut || r.Op == syntax.AppOut) && r.N == nil {
+		if name, ok := s.literalWord(r.Word); ok && (r.Op == syntax.RdrOut || r.Op == syntax.AppOut || r.Op == syntax.RdrClob) && r.N == nil {
 			s.make(name, text, r.Op == syntax.AppOut)
 		}
 	}
@@ -457,7 +488,7 @@ func (f *dockerfile) make(name, text string, more bool) {
 		f.changedFiles[name] = "a command"
 		return
 	}
-	delete(f.changedFiles, name)
+	f.renew(name)
 	f.writtenFiles[name] = before + text
 }
 

@@ -57,7 +57,7 @@ func (f *dockerfile) takeFrom(from string, sources []string, target string, numb
 	if f.stageNamed(from, len(f.stages)-1) < 0 {
 		for _, source := range sources {
 			if listFile.MatchString(source) {
-				f.changedFiles[path.Base(source)] = fmt.Sprintf("line %d: an image", number)
+				f.changedFiles[path.Base(source)] = fmt.Sprintf("the image in line %d", number)
 			}
 		}
 	}

@@ -156,8 +156,8 @@ func (f *dockerfile) configure(list []string) {
 	if len(words) < 3 || words[0] != "set" {
 		return
 	}
-	_, key, _ := strings.Cut(words[1], ".")
-	if slices.Contains([]string{"index-url", "extra-index-url", "find-links"}, key) {
+	_, key, _ := strings.Cut(strings.ReplaceAll(words[1], "_", "-"), ".")
+	if slices.Contains([]string{"index-url", "extra-index-url", "find-links", "constraint", "requirement"}, key) {
 		f.values["PIP_"+strings.ToUpper(strings.ReplaceAll(key, "-", "_"))] = valueOf(words[2])
 	}
 }

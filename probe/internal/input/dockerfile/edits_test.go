@@ -1,0 +1,168 @@
+package dockerfile
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+
+	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/input/document"
+)
+
+// edited are the files of a build context in which only bad.in asks for a build of CUDA 13.
+var edited = map[string]string{
+	"requirements.txt": "torch==2.7.1+cu126\n", "r.txt": "torch==2.7.1+cu126\n", "bad.in": "torch==2.9.0+cu130\n",
+	"t.in": "torch==${V}\n", "pip.conf": "[global]\nindex-url=https://download.pytorch.org/whl/cu130\n",
+	"uv.toml": "index-url = 'https://download.pytorch.org/whl/cu130'\n", "i.sh": "pip install torch==2.9.0+cu130\n",
+	"conf/pip.conf": "[install]\nextra_index_url =\n  https://download.pytorch.org/whl/cu130\n",
+}
+
+func readBeside(t *testing.T, text string) facts.Facts {
+	t.Helper()
+	f, err := Read(document.Document{Data: []byte(text), Beside: func(name string) ([]byte, error) {
+		if text, ok := edited[name]; ok {
+			return []byte(text), nil
+		}
+		return nil, fs.ErrNotExist
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// buildsOf returns the releases of PyTorch that a file leads to, "?" where something was not read.
+func buildsOf(f facts.Facts) string {
+	var list []string
+	for _, e := range f.Environments {
+		for _, b := range e.Builds {
+			list = append(list, b.Version)
+		}
+		for _, r := range e.Requested {
+			if r.Origin == "image" && r.Name != "python" {
+				list = append(list, r.Version)
+			}
+		}
+	}
+	if len(f.Unread) > 0 {
+		list = append(list, "?")
+	}
+	return strings.Join(list, " ")
+}
+
+// TestEditedFiles follows what the commands of a Dockerfile do to a requirements file, or names the file.
+func TestEditedFiles(t *testing.T) {
+	const good, bad, changed = "2.7.1+cu126", "2.9.0+cu130", "?"
+	for run, want := range map[string]string{
+		"cp bad.in requirements.txt":                                                 bad,
+		"mv bad.in ./requirements.txt":                                               bad,
+		"ln -sf bad.in requirements.txt":                                             bad,
+		"install -m 644 bad.in requirements.txt":                                     bad,
+		"cat bad.in > requirements.txt":                                              bad,
+		"sed -i s/2.7.1+cu126/2.9.0+cu130/ requirements.txt":                         bad,
+		`sed -Ei.bak -e 's|(torch==).*|\12.9.0+cu130|' requirements.txt`:             bad,
+		`sed -i 's/\(torch==\).*/\12.9.0+cu130/g; s/\r$//' requirements.txt`:         bad,
+		"sed 's/7.1+cu126/9.0+cu130/' requirements.txt >| requirements.txt":          bad,
+		"sed -i /torch/d requirements.txt && cat bad.in >> requirements.txt":         bad,
+		"{ echo torch==2.9.0+cu130; } > requirements.txt":                            changed,
+		"f() { echo torch==2.9.0+cu130; }; f > requirements.txt":                     changed,
+		"for p in a; do echo $p; done > requirements.txt":                            changed,
+		"sed -i '$a torch==2.9.0+cu130' requirements.txt":                            changed,
+		"V=2.9.0+cu130 envsubst < t.in > requirements.txt":                           changed,
+		"python fix.py requirements.txt":                                             changed,
+		"python -c \"open('requirements.txt', 'w').write('torch==2.9.0+cu130')\"":    changed,
+		"perl -pi -e s/a/b/ requirements.txt":                                        changed,
+		"curl -fsSLo requirements.txt https://x.example/r":                           changed,
+		"wget -q https://x.example/requirements.txt":                                 changed,
+		"git apply fix.patch":                                                        changed,
+		"patch -p1 < fix.patch":                                                      changed,
+		"pip-compile requirements.in":                                                changed,
+		"uv export -o requirements.txt":                                              changed,
+		"poetry export --output=requirements.txt":                                    changed,
+		"pip freeze > requirements.txt":                                              changed,
+		"cat bad.in &> requirements.txt":                                             changed,
+		"dd if=bad.in of=requirements.txt":                                           changed,
+		"true":                                                                       good,
+		"chmod 644 requirements.txt && dos2unix requirements.txt && ls > /dev/null":  good,
+		"echo torch==2.9.0+cu130 > other.txt":                                        good,
+		"grep -v numpy requirements.txt > r2.txt":                                    good,
+		`sed -i 's/\r$//' requirements.txt && sed -i 's/a/b/' /etc/apt/sources.list`: good,
+		"git apply fix.patch\nCOPY requirements.txt .":                               good,
+	} {
+		f := readBeside(t, "FROM python:3.12\nWORKDIR /w\nCOPY . .\nRUN "+run+"\nRUN pip install -r requirements.txt\n")
+		if got := buildsOf(f); got != want {
+			t.Errorf("%s: %q, want %q: %+v", run, got, want, f.Unread)
+		}
+	}
+}
+
+// TestSettingsFiles applies the index of a pip.conf that comes into the image in any way, or names the file.
+func TestSettingsFiles(t *testing.T) {
+	const address = "https://download.pytorch.org/whl/cu130"
+	const install = "RUN pip install torch==2.9.0"
+	const uv = "RUN uv pip install --system torch==2.9.0"
+	for text, want := range map[string]string{
+		"COPY pip.conf /etc/pip.conf\n" + install:                                                        "2.9.0+cu130",
+		"COPY conf/pip.conf /etc/\n" + install:                                                           "2.9.0+cu130",
+		"RUN mv pip.conf /etc/\n" + install:                                                              "2.9.0+cu130",
+		"RUN printf '[global]\\nindex-url=%s\\n' " + address + " > /etc/pip.conf\n" + install:            "2.9.0+cu130",
+		"COPY <<EOF /etc/pip.conf\n[global]\nindex-url=" + address + "\nEOF\n" + install:                 "2.9.0+cu130",
+		"RUN pip config set global.index_url " + address + "\n" + install:                                "2.9.0+cu130",
+		"RUN curl -o /etc/pip.conf https://x.example/pip.conf\n" + install:                               "2.9.0 ?",
+		"COPY --from=x /etc/pip.conf /etc/pip.conf\n" + install:                                          "2.9.0 ?",
+		"RUN --mount=type=secret,id=p,target=/etc/pip.conf pip install torch==2.9.0":                     "2.9.0 ?",
+		"RUN --mount=type=secret,id=p,env=PIP_INDEX_URL pip install torch==2.9.0":                        "2.9.0 ?",
+		"RUN --mount=type=secret,id=p,target=/root/.netrc pip install torch==2.9.0":                      "2.9.0",
+		"COPY uv.toml /etc/uv/uv.toml\n" + uv:                                                            "2.9.0 ?",
+		"RUN printf '[global]\\nindex-url=https://mirror.example/simple\\n' > /etc/pip.conf\n" + install: "2.9.0",
+		"RUN printf '[global]\\ntimeout=60\\n[list]\\nformat=json\\n' > /etc/pip.conf\n" + install:       "2.9.0",
+		"FROM python:3.12 AS other\nCOPY pip.conf /etc/pip.conf\nFROM python:3.12\n" + install:           "2.9.0",
+		"COPY pip.conf /etc/pip.conf\nRUN pip install numpy":                                             "",
+	} {
+		f := readBeside(t, "FROM python:3.12 AS base\n"+text+"\n")
+		if got := buildsOf(f); got != want {
+			t.Errorf("%s: %q, want %q: %+v", text, got, want, f.Unread)
+		}
+	}
+}
+
+// TestOtherInstructions reads what SHELL, ONBUILD, CMD, braces and other images bring.
+func TestOtherInstructions(t *testing.T) {
+	const image = "pytorch/pytorch:2.9.0-cuda13.0-cudnn9-runtime"
+	for text, want := range map[string]string{
+		"SHELL [\"pip\", \"install\"]\nRUN torch==2.9.0+cu130":                                       "2.9.0+cu130",
+		"SHELL [\"python3\", \"-c\"]\nRUN import pip; pip.main([\"install\", \"torch\"])":            "?",
+		"SHELL [\"/bin/bash\", \"-c\"]\nRUN pip install torch=={2.9.0+cu130,}":                       "2.9.0+cu130",
+		"RUN pip install {numpy,torch==2.{9..9}.0+cu130}":                                            "2.9.0+cu130",
+		"RUN pip install $'\\x74orch==2.9.0\\053cu130'":                                              "2.9.0+cu130",
+		"RUN pip install torch==2.9.0+cu126 " + strings.Repeat("{1..9}", 9):                          "2.9.0+cu126 ?",
+		"CMD pip install torch==2.9.0+cu130 && python a.py":                                          "2.9.0+cu130",
+		"ENTRYPOINT [\"sh\", \"-c\", \"pip install torch==2.9.0+cu130\"]":                            "2.9.0+cu130",
+		"HEALTHCHECK --interval=5m CMD pip install torch==2.9.0+cu130":                               "2.9.0+cu130",
+		"CMD pip install torch==2.9.0+cu130\nCMD [\"python\", \"a.py\"]":                             "",
+		"CMD pip install torch==2.9.0+cu130\nFROM python:3.12":                                       "",
+		"ONBUILD RUN pip install torch==2.9.0+cu130":                                                 "?",
+		"ONBUILD RUN pip install torch==2.9.0+cu130\nFROM base":                                      "2.9.0+cu130",
+		"ONBUILD RUN pip install torch==2.9.0+cu130\nFROM base AS b\nFROM b":                         "2.9.0+cu130",
+		"ONBUILD COPY requirements.txt .":                                                            "",
+		"COPY --from=" + image + " /opt/conda /opt/conda":                                            "2.9.0-cuda13.0-cudnn9-runtime",
+		"COPY --from=" + image + " /usr/bin/file /usr/bin/":                                          "",
+		"COPY --from=ghcr.io/astral-sh/uv:0.8 /uv /bin/":                                             "",
+		"COPY --from=nvidia/cuda:13.0.1-devel-ubuntu24.04 /usr/local /usr/local":                     "",
+		"RUN --mount=from=" + image + ",target=/m cp -a /m/opt/conda /opt/":                          "2.9.0-cuda13.0-cudnn9-runtime",
+		"FROM " + image + " AS pt\nFROM python:3.12\nCOPY --from=pt /opt/conda /opt/conda":           "2.9.0-cuda13.0-cudnn9-runtime",
+		"RUN pip install torch==2.9.0+cu130\nFROM python:3.12\nRUN --mount=from=base,target=/m true": "2.9.0+cu130",
+		"COPY i.sh .\nRUN sh i.sh":                                                                   "2.9.0+cu130",
+		"COPY i.sh .\nRUN chmod +x i.sh && ./i.sh":                                                   "2.9.0+cu130",
+		"RUN echo 'export V=2.9.0+cu130' > /e && . /e && pip install torch==$V":                      "2.9.0+cu130",
+		"RUN ltt install torch==2.9.0":                                                               "?",
+		"RUN pipx install app --pip-args='torch==2.9.0+cu130'":                                       "?",
+		"RUN just install && nvm use 20":                                                             "?",
+		"RUN nvm use 20 && f() { pip install torch==2.9.0+cu130; }; echo":                            "",
+	} {
+		f := readBeside(t, "FROM python:3.12 AS base\n"+text+"\n")
+		if got := buildsOf(f); got != want {
+			t.Errorf("%s: %q, want %q: %+v", text, got, want, f.Unread)
+		}
+	}
+}
