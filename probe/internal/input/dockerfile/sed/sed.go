@@ -46,8 +46,9 @@ func Parse(words []string) (c Call, ok bool) {
 			c.InPlace = true
 		case inPlace.MatchString(word): // -i.bak, -Ei, -ie
 			c.InPlace = true
-			extended = extended || strings.ContainsAny(word[:strings.IndexByte(word, 'i')], "Er")
-			ok = ok && strings.HasSuffix(word, "i") || strings.HasPrefix(word, "-i.")
+			flags, _, _ := strings.Cut(word, "i") // what stands behind the i is the ending of a copy
+			extended = extended || strings.ContainsAny(flags, "Er")
+			ok = ok && !strings.ContainsAny(flags, "nz")
 		case strings.HasPrefix(word, "-") && word != "-":
 			ok = false
 		case !scripted:
