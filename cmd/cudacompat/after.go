@@ -13,8 +13,8 @@ import (
 // activeName stands for the environment that python3 starts here.
 const activeName = "active"
 
-// afterwards returns the facts of this machine with one environment as a plan would leave it. Of a plan that was not
-// read in time nothing is known. Each of the two looks at it may take the whole of limit; ctx bounds both.
+// afterwards returns the facts of this machine with one environment as a plan would leave it. If the plan was not read
+// in time, nothing is known of it. Both looks may take the whole of limit each; ctx bounds them together.
 func afterwards(ctx context.Context, plan probe.Facts, env, file string, limit time.Duration) (probe.Facts, error) {
 	if plan.Plan == nil && slices.ContainsFunc(plan.Unread, func(u facts.Unread) bool { return u.Kind == facts.UnreadCut }) {
 		return plan, nil

@@ -17,7 +17,7 @@ import (
 	"cudacompat/probe"
 )
 
-// oneMachine refuses flags that name two machines.
+// oneMachine rejects flags that name two machines.
 func (f *explainFlags) oneMachine() error {
 	here := f.here || len(f.envs) > 0
 	switch {
@@ -29,7 +29,7 @@ func (f *explainFlags) oneMachine() error {
 	return nil
 }
 
-// machine is what a log is held against.
+// machine is the machine that a log is compared with.
 type machine struct {
 	facts  probe.Facts
 	with   string // "this machine", "the facts in node.json"
@@ -38,8 +38,8 @@ type machine struct {
 	unrequested bool // what too little is known of is not worth a word
 }
 
-// compare holds a log against the machine that it is of: the one that flags name, the one that is described in the log
-// itself, or this one where the log names its driver or its files.
+// compare compares a log with the machine that wrote it: the one that flags name, the one that the log describes, or
+// this one if the log names its driver or files.
 func (f *explainFlags) compare(ctx context.Context, e *report.Explained, head []byte, stdin io.Reader) error {
 	m, err := f.machine(ctx, &e.Diagnosis, head, stdin)
 	if m == nil || err != nil {
@@ -63,8 +63,8 @@ func (f *explainFlags) compare(ctx context.Context, e *report.Explained, head []
 	return nil
 }
 
-// passedFor reports whether a rule compared the package that the log's line names: only then does a description of the
-// environment, in the same text, say that it does not have the fault.
+// passedFor reports whether a rule compared the package in the log's line. Only then does a description of the
+// environment in the same text prove that the fault is not there.
 func passedFor(rule string, d *logs.Diagnosis, v verdict.Verdict) bool {
 	return slices.ContainsFunc(v.Passed, func(p verdict.Passed) bool { return p.Rule == rule && d.Names(p.Subject) })
 }
@@ -105,7 +105,7 @@ func (f *explainFlags) thisMachine(ctx context.Context, why string) (*machine, e
 	return &machine{facts: probe.Run(ctx, h, look.options()), with: "this machine", reason: why}, nil
 }
 
-// describedIn returns the facts of an environment that stands in the log: a report, or a list of packages.
+// describedIn returns the facts of an environment described in the log: a report, or a list of packages.
 func describedIn(head []byte, d *logs.Diagnosis) (probe.Facts, bool) {
 	if !d.Traces.Report {
 		return probe.Facts{}, false
@@ -115,16 +115,16 @@ func describedIn(head []byte, d *logs.Diagnosis) (probe.Facts, bool) {
 	return facts, err == nil && len(machines) == 1 // of which of several the error is, nobody says
 }
 
-// loadedDriver is where the kernel says which release of the driver it has loaded.
+// loadedDriver is where the kernel shows the release of the loaded driver.
 const loadedDriver = "/proc/driver/nvidia/version"
 
 var driverNumber = lazyregexp.New(`\b\d{3}\.\d{2,3}(?:\.\d{2,3})?\b`)
 
-// sharedDirectories are the directories whose files most machines have alike.
+// sharedDirectories lists directories whose files are alike on most machines.
 var sharedDirectories = []string{"/usr/", "/opt/conda/", "/tmp/", "/root/", "/proc/"}
 
-// namesThisMachine says why a log seems to be of this machine; empty where it does not, or where its fault needs no look
-// at a machine.
+// namesThisMachine says why a log seems to come from this machine. It returns "" if it does not, or if its fault has
+// nothing to do with a machine.
 func namesThisMachine(d *logs.Diagnosis) string {
 	if d.Blame == logs.Program || d.Blame == logs.None {
 		return ""

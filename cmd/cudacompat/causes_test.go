@@ -10,8 +10,8 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// TestCausePages holds that the page of every cause is one paragraph without a slot of a log that is not there, and that
-// no sentence of it is there twice.
+// TestCausePages checks that the page of every cause is one paragraph without an unfilled slot and without a repeated
+// sentence.
 func TestCausePages(t *testing.T) {
 	byCause := map[string][]logs.Signature{}
 	for _, s := range append(logs.Signatures(tables.Embedded()), logs.Answers()...) {

@@ -24,7 +24,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// readable are the kinds of files that are read, by what they are for.
+// readable lists the kinds of files that check reads, by purpose.
 const readable = `  locks     uv.lock, pylock.toml, poetry.lock, Pipfile.lock, pixi.lock,
             conda-lock.yml
   projects  requirements.txt, pyproject.toml, environment.yml, Dockerfile
@@ -41,7 +41,7 @@ const readable = `  locks     uv.lock, pylock.toml, poetry.lock, Pipfile.lock, p
             pytorch/pytorch:2.9.0-cuda13.0-cudnn9-runtime
 `
 
-// checkFlags are what check was asked, and of what.
+// checkFlags are the flags of check.
 type checkFlags struct {
 	judgeFlags
 	limit                      time.Duration
@@ -75,8 +75,8 @@ func checkCommand(s streams) *cobra.Command {
 	return cmd
 }
 
-// run judges images, or documents. Which of them standard input is shows only when it begins, and it may never begin:
-// that is bounded, too.
+// run judges images or documents. The first bytes of standard input decide which one it is, and they may never come, so
+// this is bounded, too.
 func (f *checkFlags) run(ctx context.Context, args []string, bounded bool, s streams) error {
 	if standardInputTwice(args) {
 		return errTwiceStdin
@@ -132,7 +132,7 @@ func (f *checkFlags) checkUnread(ctx context.Context, args []string, late *lateE
 	return f.check(ctx, job, []description{unread(args, late)}, "", s)
 }
 
-// unreadTimeout is for a report about nothing, once the time is up.
+// unreadTimeout is the time for reporting that nothing was read, after the deadline.
 const unreadTimeout = 2 * time.Second
 
 // unread describes a machine of which nothing was read in time.
@@ -250,8 +250,7 @@ func source(name string) string {
 	return filepath.ToSlash(filepath.Clean(name))
 }
 
-// check judges each machine that the documents describe (from: the file, where there is one), and reports all of them in one
-// report.
+// check judges each machine that the documents describe and writes one report. from is the file, if there is one.
 func (f *judgeFlags) check(ctx context.Context, job job, machines []description, from string, s streams) error {
 	var reports []report.Report
 	for _, m := range machines {
@@ -274,9 +273,9 @@ func (f *judgeFlags) check(ctx context.Context, job job, machines []description,
 	return exitFor(r.Verdict, f.failOn, job.outputs)
 }
 
-// judgeOne judges one machine beside the error that was pasted with it. An error that happened is a fact of the machine:
-// if its cause is certain and a rule knows it, that rule reports it, as explain would. If not, a machine whose every
-// version fits is not compatible either: nothing that was compared explains the error.
+// judgeOne judges one machine together with the error that was pasted with it. An error that happened is a fact: if its
+// cause is certain and a rule knows it, that rule reports it, as explain would. Otherwise a machine whose versions all
+// fit is still not compatible, because nothing that was compared explains the error.
 func (f *judgeFlags) judgeOne(ctx context.Context, job job, m description) (report.Report, error) {
 	found := func() (probe.Facts, error) { return m.facts, nil }
 	err := f.logOf(ctx, &job, m)
@@ -302,11 +301,11 @@ func (f *judgeFlags) judgeOne(ctx context.Context, job job, m description) (repo
 	return job.judge(ctx, found)
 }
 
-// amdGPU matches the name of a GPU that no rule is about.
+// amdGPU matches the name of a GPU that no rule covers.
 var amdGPU = lazyregexp.New(`(?i)\bRadeon\b|\bInstinct\b`)
 
-// stated returns the error that a log shows as a fact, or nil if its cause is not certain or no rule knows it. A line that
-// healthy programs print too is no error, except that a build for CPUs is one beside a GPU.
+// stated returns the error in a log as a fact, or nil if its cause is not certain or no rule knows it. A line that
+// healthy programs also print is no error, except that a CPU build is one beside a GPU.
 func stated(d *logs.Diagnosis, f *facts.Facts) *facts.Stated {
 	known := d.Rule != "" && d.Rule != "none" && len(d.Lines) > 0 &&
 		!slices.ContainsFunc(f.GPUs, func(g facts.GPU) bool { return amdGPU.MatchString(g.Name) })
@@ -318,8 +317,7 @@ func stated(d *logs.Diagnosis, f *facts.Facts) *facts.Stated {
 
 func atFault(b logs.Blame) bool { return b == logs.Environment || b == logs.Hardware }
 
-// logOf returns what the text of a machine shows beside what it describes. Flags that name another machine leave it
-// out.
+// logOf returns the log in the text that describes a machine. It returns nothing if flags name another machine.
 func (f *judgeFlags) logOf(ctx context.Context, job *job, m description) error {
 	job.log = nil
 	if !m.pasted || slices.ContainsFunc(job.targets, func(t matrix.Target) bool {
@@ -338,7 +336,8 @@ func (f *judgeFlags) logOf(ctx context.Context, job *job, m description) error {
 	return nil
 }
 
-// refuseUnknown returns an error that names the first text in which nothing is known. Other files do not make up for it.
+// refuseUnknown returns an error that names the first text in which nothing was recognised. Other files do not make up
+// for it.
 func (f *judgeFlags) refuseUnknown(ctx context.Context, texts []unknownText) error {
 	if len(texts) == 0 {
 		return nil
@@ -359,7 +358,8 @@ func (f *judgeFlags) refuseUnknown(ctx context.Context, texts []unknownText) err
 	return nil
 }
 
-// givenInTime reads files of facts. One that does not come in time was not looked at, which leaves the outcome open.
+// givenInTime reads files of facts. A file that does not arrive in time was not looked at, which leaves the outcome
+// open.
 func givenInTime(ctx context.Context, args []string, python, includeRoot string, stdin io.Reader) ([]description, error) {
 	read, err := inTime(ctx, func() ([]description, error) { return givenAll(args, python, includeRoot, stdin) })
 	if late := new(lateError); errors.As(err, &late) {

@@ -41,7 +41,7 @@ func completionCommand(s streams) *cobra.Command {
 	}
 }
 
-// helpCommand returns cobra's, but for a word that is no command: that is an error, not the help of everything.
+// helpCommand returns cobra's help command, except that an unknown word is an error.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND]", Short: "Show what a command does, and its flags",

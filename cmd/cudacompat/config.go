@@ -20,7 +20,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// settings are what a configuration file says. Their words have all been checked.
+// settings are the checked values of a configuration file.
 type settings struct {
 	source  config.File
 	require []string // nil where the caller gave the flag
@@ -30,7 +30,7 @@ type settings struct {
 	promise promise
 }
 
-// promise is what a repository says that its software supports.
+// promise lists what a repository says that its software supports.
 type promise struct {
 	driver                     string
 	gpus, instances, platforms []string
@@ -41,7 +41,7 @@ func (p promise) isEmpty() bool {
 	return p.driver == "" && len(p.gpus)+len(p.instances)+len(p.platforms) == 0
 }
 
-// configure reads the configuration. A flag of the caller's takes precedence over what it says.
+// configure reads the configuration. The caller's flags take precedence.
 func (f *judgeFlags) configure() (settings, error) {
 	if inPage {
 		return settings{}, nil
@@ -67,7 +67,7 @@ func (f *judgeFlags) configure() (settings, error) {
 	return c, nil
 }
 
-// namedConfig returns the configuration that the flag or the environment names.
+// namedConfig returns the configuration named by the flag or the environment.
 func (f *judgeFlags) namedConfig() string { return cmp.Or(f.config, os.Getenv("CUDACOMPAT_CONFIG")) }
 
 func unreadableConfig(err error) error {
@@ -76,7 +76,7 @@ func unreadableConfig(err error) error {
 
 const configHint = "--config FILE and $CUDACOMPAT_CONFIG name another"
 
-// unquoted keeps the text of a configuration that nobody named out of its error: it may be a link to a file that holds a
+// unquoted removes the text of a configuration that nobody named from its error, because the file may be a link to a
 // secret.
 func unquoted(file config.File, err error) error {
 	if file.Named {
@@ -89,8 +89,8 @@ func unquoted(file config.File, err error) error {
 	return &usageError{place + ": this is not a configuration that can be obeyed", "--config " + pin.Quoted(file.Name) + " says what is wrong with it"}
 }
 
-// effect says what the configuration changed in a result; nil where there is none. An empty failOn is of a run whose exit
-// code is not that of the findings.
+// effect says how the configuration changed a result, or returns nil. failOn is "" for a run whose exit code does not
+// come from the findings.
 func (c settings) effect(v verdict.Verdict, o outputs[report.Report], failOn string) *config.Effect {
 	if c.source.Name == "" && len(c.source.Ignored) == 0 {
 		return nil
@@ -112,8 +112,8 @@ func (c settings) effect(v verdict.Verdict, o outputs[report.Report], failOn str
 	return e
 }
 
-// parseConfig reads a configuration strictly. It takes scalars as they are written: 12.10 is no number here, and
-// 2027-01-31 no date.
+// parseConfig parses a configuration strictly. It takes scalars as written: 12.10 is not a number here, and 2027-01-31
+// not a date.
 func parseConfig(name string, data []byte) (settings, error) {
 	var c settings
 	doc := document{name}
@@ -173,10 +173,10 @@ func (p *promise) read(doc document, n *yaml.Node) error {
 	return err
 }
 
-// longestMatch is how many bytes a waiver's text to match may have: each * of it costs memory when it is compiled.
+// longestMatch limits the match text of a waiver, in bytes, because each * in it costs memory when compiled.
 const longestMatch = 1000
 
-// waiver reads one entry of ignore.
+// waiver parses one entry of ignore.
 func (c *settings) waiver(doc document, n *yaml.Node) error {
 	w := verdict.Waiver{Match: map[string]string{}}
 	err := doc.mapping(n, map[string]func(*yaml.Node) error{
@@ -230,7 +230,7 @@ func (c settings) remark(w io.Writer, v verdict.Verdict) {
 	}
 }
 
-// findingsOf returns all findings of a rule, waived ones too.
+// findingsOf returns all findings of a rule, including waived ones.
 func findingsOf(rule string, v verdict.Verdict) []verdict.Finding {
 	all := slices.Clone(v.Findings)
 	for _, s := range v.Suppressed {
@@ -239,7 +239,7 @@ func findingsOf(rule string, v verdict.Verdict) []verdict.Finding {
 	return slices.DeleteFunc(all, func(f verdict.Finding) bool { return f.Rule != rule })
 }
 
-// unmatchedAdvice says what to do about a waiver that is about none of its rule's findings.
+// unmatchedAdvice says what to do about a waiver that matches none of its rule's findings.
 func unmatchedAdvice(w verdict.Waiver, findings []verdict.Finding) string {
 	if len(findings) == 0 {
 		return "take it out"

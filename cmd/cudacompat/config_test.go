@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// TestExampleConfig loads the file that is shipped, and finds what it says.
+// TestExampleConfig parses the shipped configuration and checks its values.
 func TestExampleConfig(t *testing.T) {
 	const name = "../../examples/cudacompat.yaml"
 	data, err := os.ReadFile(name)
@@ -34,7 +34,7 @@ func TestExampleConfig(t *testing.T) {
 	}
 }
 
-// TestConfigKeepsText: YAML's numbers, dates and truth values are text as it stands.
+// TestConfigKeepsText checks that YAML's numbers, dates and booleans stay text.
 func TestConfigKeepsText(t *testing.T) {
 	c, err := parseConfig("c", []byte("version: 1\nignore:\n- rule: driver-too-old\n  reason: yes\n  match: {driver "+
 		"CUDA: 12.10, python: 3.10, x: 2027-01-31, y: 0x1F}\n"))
@@ -48,7 +48,7 @@ func TestConfigKeepsText(t *testing.T) {
 	}
 }
 
-// TestConfigIsStrict is every mistake with its line and the hint.
+// TestConfigIsStrict checks every mistake with its line and hint.
 func TestConfigIsStrict(t *testing.T) {
 	waiver := func(text string) string {
 		return "version: 1\nignore:\n  - rule: driver-too-old\n    reason: x\n    " + text + "\n"
@@ -107,7 +107,7 @@ func TestConfigIsStrict(t *testing.T) {
 	}
 }
 
-// TestConfigThatIsNoYAML is said with its line, and without the file's control bytes.
+// TestConfigThatIsNoYAML checks that the error has a line number and none of the file's control bytes.
 func TestConfigThatIsNoYAML(t *testing.T) {
 	for _, text := range []string{"version: 1\n  x: [", "\tversion: 1", "version: 1\n\"\x1b[31m: x", "a: b: c",
 		"\xff\xfe\x00"} {
@@ -120,7 +120,7 @@ func TestConfigThatIsNoYAML(t *testing.T) {
 	}
 }
 
-// TestEmptyConfig asks for nothing.
+// TestEmptyConfig checks that an empty configuration changes nothing.
 func TestEmptyConfig(t *testing.T) {
 	for _, text := range []string{"", "# only a comment\n"} {
 		if c, err := parseConfig("c", []byte(text)); err != nil || c.require != nil || c.waivers != nil {
@@ -129,7 +129,7 @@ func TestEmptyConfig(t *testing.T) {
 	}
 }
 
-// FuzzConfig reads anything: what is taken holds only words that are known.
+// FuzzConfig parses arbitrary text. What it accepts contains only known words.
 func FuzzConfig(f *testing.F) {
 	example, err := os.ReadFile("../../examples/cudacompat.yaml")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"cudacompat/internal/budget"
 )
 
-// Defaults of --timeout. A cold volume that is mounted for --root takes minutes to answer where a running machine takes
-// milliseconds. The tests raise them, so that a busy machine fails none.
+// Defaults of --timeout. A cold volume mounted for --root takes minutes where a running machine takes milliseconds. The
+// tests raise them, so that no test fails on a busy machine.
 var (
 	liveTimeout  = 10 * time.Second
 	restTimeout  = 120 * time.Second
@@ -19,28 +19,28 @@ var (
 	checkTimeout = 10 * time.Second
 )
 
-// What remains once reading has taken all the time: for judging, as much again for a step of it that does not end with its
-// time, and for writing. A run ends within 200 ms after --timeout.
+// Time reserved after reading: for judging, the same again for a judging step that overruns, and for writing. A run
+// ends within 200 ms after --timeout.
 var (
 	sayTimeout   = 60 * time.Millisecond
 	writeTimeout = 40 * time.Millisecond
 )
 
-// withDeadline ends a context when the time is up, and says so.
+// withDeadline returns a context that ends after limit with an error that says so.
 func withDeadline(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return reserving(ctx, limit, 0)
 }
 
-// reserving returns bounded with a part of the limit kept for what comes after.
+// reserving returns a context that keeps a part of the limit for what comes after.
 func reserving(ctx context.Context, limit, reserve time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit-reserve, fmt.Errorf("the time was up (--timeout %s)", limit))
 }
 
 var errUnjudged = errors.New("the time was up before everything was judged")
 
-// forJudging returns a context for what follows reading: it ends as ctx does, but not before there was time to say what
-// was read. Reading without a limit of its own leaves judging the usual time. Where judging takes more memory than a
-// run may, it ends, too; what reading had taken by then is garbage.
+// forJudging returns a context for the work after reading. It ends with ctx, but leaves enough time to report what was
+// read. If reading had no limit of its own, judging gets the usual time. It also ends if judging uses more memory than
+// a run may; what reading had used by then is garbage.
 func forJudging(ctx context.Context) (context.Context, context.CancelFunc) {
 	ends, limited := ctx.Deadline()
 	if !limited && ctx.Err() == nil {
@@ -62,14 +62,13 @@ func forJudging(ctx context.Context) (context.Context, context.CancelFunc) {
 	return judging, cancel
 }
 
-// aMomentMore returns a context that ends soon after one for judging should have.
+// aMomentMore returns a context that ends shortly after the one for judging should.
 func aMomentMore(judging context.Context) (context.Context, context.CancelFunc) {
 	ends, _ := judging.Deadline()
 	return context.WithDeadline(context.WithoutCancel(judging), ends.Add(sayTimeout))
 }
 
-// forWriting returns a context for what follows judging, of which nothing but the time matters any more: it ends as ctx
-// does, but not before there was time to write a report as machines mostly have it.
+// forWriting returns a context for the work after judging. It ends with ctx, but leaves enough time to write a report.
 func forWriting(ctx context.Context) (context.Context, context.CancelFunc) {
 	ends, limited := ctx.Deadline()
 	if !limited {
@@ -81,8 +80,8 @@ func forWriting(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(context.WithoutCancel(ctx), ends)
 }
 
-// inTime does work that may wait for a file that never ends, or compute for minutes, and gives up when ctx does. What
-// is late is left behind: the process is about to end.
+// inTime runs work that may wait for an endless file, or compute for minutes, and returns when ctx ends. Late work
+// keeps running in the background; the process is about to end.
 func inTime[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -112,7 +111,7 @@ func inTime[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	}
 }
 
-// lateError says that work was left behind when the time was up.
+// lateError says that work was abandoned at the deadline.
 type lateError struct {
 	error
 	hint string // what to do about it, if more than to give more time
@@ -120,13 +119,13 @@ type lateError struct {
 
 func (e *lateError) Unwrap() error { return e.error }
 
-// fuseNamed names the FUSE file systems that this process may wait for, if it is a child that can be left behind.
+// fuseNamed names the FUSE file systems that this process may block on, if it is a child that can be abandoned.
 var fuseNamed string
 
-// leavable reports whether a call that never returns may be left behind: its process can be, too.
+// leavable reports whether a call that never returns may be abandoned, because its process can be.
 func leavable() bool { return fuseNamed != "" }
 
-// lateText says in a sentence that the time was up, and what may have taken it.
+// lateText says in a sentence that time ran out, and what may have taken it.
 func lateText(err error) string {
 	if fuseNamed == "" {
 		return err.Error()

@@ -17,10 +17,10 @@ import (
 	"cudacompat/probe"
 )
 
-// patience is far above the deadlines here: what misses one of them hangs.
+// patience is far longer than the deadlines here. Anything that exceeds it hangs.
 const patience = time.Minute
 
-// pipe returns one that nobody writes to.
+// pipe returns the name of a pipe without a writer.
 func pipe(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "pipe")
@@ -60,8 +60,8 @@ func TestNothingWaitsForAPipe(t *testing.T) {
 	}
 }
 
-// TestNothingWaitsForStandardInput gives commands a standard input that stays open and says nothing, or too little to tell
-// what it is.
+// TestNothingWaitsForStandardInput gives commands an open standard input without data, or with too little to recognise
+// its kind.
 func TestNothingWaitsForStandardInput(t *testing.T) {
 	for name, tt := range map[string]struct {
 		head string
@@ -98,7 +98,7 @@ func TestNothingWaitsForStandardInput(t *testing.T) {
 	}
 }
 
-// TestInTime leaves behind what is late, and passes on what is not: values, errors and bugs.
+// TestInTime checks that late work is abandoned, and that values, errors and panics of other work are passed on.
 func TestInTime(t *testing.T) {
 	ctx, cancel := withDeadline(context.Background(), 10*time.Millisecond)
 	defer cancel()
@@ -118,7 +118,7 @@ func TestInTime(t *testing.T) {
 	_, _ = inTime(context.Background(), func() (int, error) { panic("a bug for the test") })
 }
 
-// TestForJudging: there is always time to say what was read.
+// TestForJudging checks that there is always time to report what was read.
 func TestForJudging(t *testing.T) {
 	up, cancel := withDeadline(context.Background(), time.Nanosecond)
 	defer cancel()
@@ -133,7 +133,8 @@ func TestForJudging(t *testing.T) {
 	}
 }
 
-// TestJudgingOver: of a judgement that was given up nothing is compatible, though nothing was read and a target is named.
+// TestJudgingOver checks that nothing is compatible after judging was abandoned, even if nothing was read and a target
+// is named.
 func TestJudgingOver(t *testing.T) {
 	j := job{tables: matrix.Embedded(), targets: []matrix.Target{{Instance: "g5.xlarge", Driver: "580.95.05"}}}
 	over, end := context.WithCancelCause(context.Background())
@@ -147,7 +148,8 @@ func TestJudgingOver(t *testing.T) {
 	}
 }
 
-// TestDiffOutOfTime: a comparison for which there was no time is unknown in every format, and never "nothing changes".
+// TestDiffOutOfTime checks that a comparison without enough time is unknown in every format, and never "nothing
+// changes".
 func TestDiffOutOfTime(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "requirements.txt")
 	if err := os.WriteFile(file, []byte("torch==2.9.0\n"), 0o644); err != nil {
@@ -163,7 +165,7 @@ func TestDiffOutOfTime(t *testing.T) {
 	}
 }
 
-// TestPlanOutOfTime: a plan that was not read in time is unknown, and not taken for a file of another kind.
+// TestPlanOutOfTime checks that a plan that was not read in time is unknown, and not taken for another kind of file.
 func TestPlanOutOfTime(t *testing.T) {
 	code, out, errs := says(t, "check", pipe(t), "--env", t.TempDir(), "--timeout", "50ms", "-o", "json")
 	if code != exitInconclusive || !strings.Contains(out, "the time was up") {
@@ -171,7 +173,7 @@ func TestPlanOutOfTime(t *testing.T) {
 	}
 }
 
-// TestNothingJudged: where judging does not end with its time, the report says so and is inconclusive.
+// TestNothingJudged checks that the report is inconclusive and says so if judging overruns.
 func TestNothingJudged(t *testing.T) {
 	up, end := context.WithCancelCause(t.Context())
 	end(errors.New("the time was up"))
@@ -181,7 +183,7 @@ func TestNothingJudged(t *testing.T) {
 	}
 }
 
-// TestErrorsAreHarmless: arguments that hold control bytes reach no terminal.
+// TestErrorsAreHarmless checks that control bytes in arguments do not reach a terminal.
 func TestErrorsAreHarmless(t *testing.T) {
 	const name = "/nope\x1b[31m\x1b]0;title\x07\u202e"
 	for _, args := range [][]string{{"explain", name}, {"doctor", "--root", name}, {"doctor", "--log", name},
@@ -195,7 +197,7 @@ func TestErrorsAreHarmless(t *testing.T) {
 	}
 }
 
-// TestHealthWithoutAScreen: whoever reads the line is gone, the code stays.
+// TestHealthWithoutAScreen checks that the exit code stays if nobody reads the line.
 func TestHealthWithoutAScreen(t *testing.T) {
 	for require, want := range map[string]int{"": exitOK, "driver": exitIncompatible} {
 		args := []string{"doctor", "--healthcheck", "--root", t.TempDir()}
@@ -209,7 +211,7 @@ func TestHealthWithoutAScreen(t *testing.T) {
 	}
 }
 
-// TestFactsThatNeverCome: a pipe that nobody writes to is no reason to wait for ever, beside a log either.
+// TestFactsThatNeverCome checks that a pipe without a writer does not block a command, also beside a log.
 func TestFactsThatNeverCome(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "train.log")
 	if err := os.WriteFile(log, []byte("RuntimeError: CUDA error: no kernel image is available for execution on the device\n"), 0o644); err != nil {

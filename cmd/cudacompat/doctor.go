@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// doctorFlags are doctor's own, beside those of looking and judging.
+// doctorFlags are the flags of doctor, apart from those for reading and judging.
 type doctorFlags struct {
 	lookFlags
 	judgeFlags
@@ -49,7 +49,8 @@ func doctorCommand(s streams) *cobra.Command {
 	return cmd
 }
 
-// healthTimeout is half of what Docker gives a health check before it kills it (30 s), so that there is a line to read.
+// healthTimeout is half of what Docker gives a health check before it kills it (30 s), so that the check can still
+// print a line.
 const healthTimeout = 15 * time.Second
 
 func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
@@ -92,7 +93,7 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 	return exitFor(r.Verdict, f.failOn, job.outputs)
 }
 
-// diagnosis returns what the log that was named shows.
+// diagnosis returns the diagnosis of the named log.
 func (f *doctorFlags) diagnosis(ctx context.Context, stdin io.Reader) (logs.Diagnosis, error) {
 	all, err := f.signatures(f.tables)
 	if err != nil {
@@ -102,7 +103,7 @@ func (f *doctorFlags) diagnosis(ctx context.Context, stdin io.Reader) (logs.Diag
 	return d, err
 }
 
-// healthy sets what a health check is, and refuses what it cannot be.
+// healthy sets the options of a health check, and rejects incompatible flags.
 func (f *doctorFlags) healthy() error {
 	switch {
 	case len(f.formats) > 0:
@@ -119,12 +120,12 @@ func (f *doctorFlags) healthy() error {
 	return nil
 }
 
-// waitStep is how long --wait pauses between two looks: drivers and daemons take seconds to start.
+// waitStep is the pause of --wait between two looks. Drivers and daemons take seconds to start.
 const waitStep = 2 * time.Second
 
-// waitFor looks again until the time is up, while something that is required is missing or nothing is conclusive. Each
-// look has the time that --timeout gives, the first one from when the command began. The context is that of the last
-// look, which writing shares.
+// waitFor looks again until the deadline, as long as a required thing is missing or the result is inconclusive. Each
+// look gets the time of --timeout, the first one from the start of the command. The returned context is that of the
+// last look, which writing shares.
 func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host, began time.Time, says io.Writer) (report.Report, context.Context, error) {
 	end, said := time.Now().Add(f.wait), ""
 	for ; ; began = time.Now() {
@@ -140,8 +141,8 @@ func (f *doctorFlags) waitFor(ctx context.Context, job job, h *probe.Host, began
 	}
 }
 
-// look reads the machine once and judges it. The time that --timeout gives runs from began. Without --timeout each source
-// of facts has a limit of its own, NVML by the number of GPUs.
+// look reads the machine once and judges it. The time of --timeout runs from began. Without --timeout each source of
+// facts has its own limit, NVML's by the number of GPUs.
 func (f *doctorFlags) look(ctx context.Context, job job, h *probe.Host, began time.Time, says io.Writer) (report.Report, context.Context, error) {
 	if f.timeout > 0 {
 		bound, cancel := reserving(ctx, f.timeout, time.Since(began))
@@ -160,7 +161,7 @@ func (f *doctorFlags) look(ctx context.Context, job job, h *probe.Host, began ti
 	return r, ctx, err
 }
 
-// job is a judgement whose every word has been checked, before the machine is looked at.
+// job holds the parameters of a judgement, all checked before the machine is read.
 type job struct {
 	tables   *matrix.Tables
 	overlaid bool // with a site's own
@@ -210,8 +211,8 @@ func (f *judgeFlags) prepare(ctx context.Context, s streams) (job, error) {
 	return j, err
 }
 
-// configureInTime reads the configuration. A health check goes on without a broken one and names it: a container is not
-// ill because a file that waives findings cannot be read.
+// configureInTime reads the configuration. A health check continues without a broken one and names it: a container is
+// not unhealthy because a file of waivers cannot be read.
 func (f *judgeFlags) configureInTime(ctx context.Context) (settings, error) {
 	name := cmp.Or(f.namedConfig(), "./"+config.Name)
 	c, err := inTime(ctx, f.configure)
@@ -224,8 +225,8 @@ func (f *judgeFlags) configureInTime(ctx context.Context) (settings, error) {
 	return c, err
 }
 
-// judge reports what the facts come to. Where judging does not end with its time, as in one long step of it, the report says
-// that nothing was judged.
+// judge returns the report on the facts. If judging overruns, as in one long step, the report says that nothing was
+// judged.
 func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (report.Report, error) {
 	found, err := facts()
 	if err != nil {
@@ -241,7 +242,8 @@ func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (repo
 	defer stop()
 	r, err := inTime(waiting, func() (report.Report, error) { return j.reportOf(judging, found), nil })
 	if late := new(lateError); errors.As(err, &late) {
-		// The timer of judging itself may not have run yet, where a machine is that busy: then nothing would be missing.
+		// On a very busy machine the timer of judging itself may not have run yet. Without this, nothing would seem to
+		// be missing.
 		over, end := context.WithCancelCause(context.WithoutCancel(ctx))
 		end(errUnjudged)
 		return j.reportOf(over, probe.Facts{}), nil
@@ -249,7 +251,7 @@ func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (repo
 	return r, err
 }
 
-// reportOf returns the report of facts that were read.
+// reportOf returns the report on facts that were read.
 func (j job) reportOf(ctx context.Context, found probe.Facts) report.Report {
 	verdict := matrix.Check(ctx, j.tables, found, j.targets, j.policy)
 	shown := matrix.RemovePrivate(j.tables, found)

@@ -18,8 +18,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestEveryRuleHasItsPage finds a rule without docs/rules/<id>.md, a page without a rule, and a page that begins with
-// another rule's name.
+// TestEveryRuleHasItsPage reports a rule without docs/rules/<id>.md, a page without a rule, and a page whose title
+// names another rule.
 func TestEveryRuleHasItsPage(t *testing.T) {
 	files, err := fs.Glob(docs.Rules, "rules/*.md")
 	if err != nil {
@@ -47,7 +47,7 @@ func TestEveryRuleHasItsPage(t *testing.T) {
 	}
 }
 
-// TestRuleIndex compares docs/rules/README.md with the rules, in their order: -update writes it.
+// TestRuleIndex compares docs/rules/README.md with the rules, in their order. -update rewrites it.
 func TestRuleIndex(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Rules\n\nEvery rule, causes before their consequences. " +
@@ -72,7 +72,7 @@ func TestRuleIndex(t *testing.T) {
 	}
 }
 
-// exitRow is a row of the README's table of exit codes: "| 64 | usage, … |".
+// exitRow matches a row of the README's table of exit codes: "| 64 | usage, … |".
 var exitRow = regexp.MustCompile("(?m)^\\|\\s*`?(\\d+)`?\\s*\\|")
 
 // TestReadmeExitCodes compares the README's table with the constants.
@@ -92,8 +92,8 @@ func TestReadmeExitCodes(t *testing.T) {
 	}
 }
 
-// TestExitCodesKeepOffOthers: 2 is Go's panic and reserved by Docker, 126 and up are the shells', 194 makes SSM and
-// Image Builder reboot the machine.
+// TestExitCodesKeepOffOthers checks that no exit code is used by others: 2 is Go's panic and reserved by Docker, 126
+// and up belong to shells, and 194 makes SSM and Image Builder reboot the machine.
 func TestExitCodesKeepOffOthers(t *testing.T) {
 	for _, code := range []int{exitOK, exitIncompatible, exitInconclusive, exitUsage, exitInternal} {
 		if code == 2 || code >= 126 {

@@ -10,10 +10,10 @@ import (
 	"cudacompat/examples"
 )
 
-// examplePrefix begins the name of a report that the program carries.
+// examplePrefix begins the name of an embedded example.
 const examplePrefix = "example:"
 
-// openExample opens an example by its name: broken is collect_env/broken.txt.
+// openExample opens an embedded example by name: broken is collect_env/broken.txt.
 func openExample(name string) (io.ReadCloser, error) {
 	files := exampleFiles()
 	i := slices.IndexFunc(files, func(file string) bool { return exampleName(file) == name })

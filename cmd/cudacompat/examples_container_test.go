@@ -12,11 +12,11 @@ import (
 
 const containerExamples = "../../examples/container/"
 
-// containerCommand matches ["cudacompat", "doctor", …] in the forms of JSON and YAML that all examples share.
+// containerCommand matches ["cudacompat", "doctor", …] in the JSON and YAML forms of all examples.
 var containerCommand = regexp.MustCompile(`\[(?:"CMD", )?"cudacompat"((?:, "[^"]*")*)\]`)
 
-// TestContainerExamples runs every command of the examples, but for its waiting, in a tree where nothing is to be
-// found: a flag that is not ours would be 64.
+// TestContainerExamples runs every command of the examples, without its waiting, in an empty tree. An unknown flag
+// would exit 64.
 func TestContainerExamples(t *testing.T) {
 	for _, name := range []string{"Dockerfile", "compose.yaml", "kubernetes.yaml", "ecs-task.json"} {
 		t.Run(name, func(t *testing.T) {
@@ -44,16 +44,16 @@ func TestContainerExamples(t *testing.T) {
 	}
 }
 
-// engineTimeout matches what each engine gives a check, in seconds.
+// engineTimeout matches the time that an engine gives a check, in seconds.
 var engineTimeout = regexp.MustCompile(`(?m)(?:--timeout=|^\s*timeout: |timeoutSeconds: |"timeout": )(\d+)`)
 
 // coldSeconds is how long eight GPUs without persistence mode take to answer.
 const coldSeconds = 45
 
-// ownTimeout matches what the check gives itself, in seconds.
+// ownTimeout matches the check's own timeout, in seconds.
 var ownTimeout = regexp.MustCompile(`"--timeout", "(\d+)s"`)
 
-// TestHealthTimeoutIsShorter wants every example to leave time for the line that says what hangs.
+// TestHealthTimeoutIsShorter checks that every example leaves time for the line that says what hangs.
 func TestHealthTimeoutIsShorter(t *testing.T) {
 	for _, name := range []string{"Dockerfile", "compose.yaml", "kubernetes.yaml", "ecs-task.json"} {
 		text, err := os.ReadFile(containerExamples + name)
@@ -76,7 +76,7 @@ func TestHealthTimeoutIsShorter(t *testing.T) {
 	}
 }
 
-// TestTaskDefinition holds ECS's health check to the limits of its API reference (HealthCheck, as of 2026-11).
+// TestTaskDefinition compares ECS's health check with the limits in its API reference (HealthCheck, as of 2026-11).
 func TestTaskDefinition(t *testing.T) {
 	text, err := os.ReadFile(containerExamples + "ecs-task.json")
 	if err != nil {

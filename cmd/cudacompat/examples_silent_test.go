@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestExamplesWithoutAnswer runs the scripts of examples with a cudacompat that is missing, prints nothing, or ends in the
-// middle: no node is taken for sound by it, no job starts where it asked not to, and no node is drained or resumed.
+// TestExamplesWithoutAnswer runs the example scripts with a cudacompat that is missing, prints nothing, or ends early.
+// No node may then count as healthy, no job may start that should not, and no node may be drained or resumed.
 func TestExamplesWithoutAnswer(t *testing.T) {
 	for _, c := range []struct {
 		script string
@@ -19,15 +19,15 @@ func TestExamplesWithoutAnswer(t *testing.T) {
 		out    string // of standard output, and of scontrol's calls
 		file   string // what is left in the directory of features
 	}{
-		// A job that asks with what is printed is refused by Slurm (tools/engines/slurm.sh).
+		// Slurm rejects a job whose constraint is this output (tools/engines/slurm.sh).
 		{script: "slurm/constraint.sh", args: []string{"requirements.txt"}, code: map[string]int{"": 1}, out: "cudacompat-no-such-node\n"},
 		{script: "slurm/features.sh", code: map[string]int{"missing": 127, "silent": 1, "ended": 137, "bug": 70}},
-		// Nothing is known of the node, so that it stays as it is.
+		// Nothing is known about the node, so its state must not change.
 		{script: "slurm/prolog.sh", code: map[string]int{"": 0}},
 		{script: "slurm/healthcheck.sh", state: "NodeName=n1 State=IDLE", code: map[string]int{"": 0}},
 		{script: "slurm/healthcheck.sh", state: "NodeName=n1 State=DRAIN Reason=cudacompat: FAIL x [root@now] Gres=gpu:8", code: map[string]int{"": 0}},
 		{script: "kubernetes/nfd.sh", code: map[string]int{"": 0}, file: "cudacompat.outcome=inconclusive\n"},
-		// The line is no document, which `fleet` says, and exits 3.
+		// The line is not a document. `fleet` says so and exits 3.
 		{script: "kubernetes/collect.sh", code: map[string]int{"": 0}, out: `{"node":"n1","group":"g","taken":"T","facts":}` + "\n"},
 		{script: "ansible/cudacompat.fact", code: map[string]int{"missing": 1, "silent": 0, "ended": 1, "bug": 1}},
 	} {

@@ -8,14 +8,15 @@ import (
 	"testing"
 )
 
-// filled are what the examples' own languages put in place of their variables.
+// filled replaces the variables of the examples' own languages by values.
 var filled = strings.NewReplacer("'{{ Instances }}'", "g6e.xlarge,p5.48xlarge", `${join(",", var.instances)}`,
 	"g6e.xlarge,p5.48xlarge", "{{ require }}", "driver,gpu")
 
-// exampleCommand is a call of the program in an example; in cloud-init's folded text it goes on in the next line.
+// exampleCommand matches a call of the program in an example. In cloud-init's folded text it continues on the next
+// line.
 var exampleCommand = regexp.MustCompile(`/usr/local/bin/cudacompat (doctor(?:[^\n"]|\n    -)*)`)
 
-// TestExamplesCall parses every call of the program in the examples for image builders and for first boot.
+// TestExamplesCall parses every call of the program in the examples for image builders and first boot.
 func TestExamplesCall(t *testing.T) {
 	examples := os.DirFS("../../examples")
 	for _, file := range []string{"packer/cudacompat.pkr.hcl", "imagebuilder/cudacompat.yaml",

@@ -24,7 +24,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// explainFlags say where the facts come from that a log is held against, and how to write.
+// explainFlags are the flags of explain: the source of the facts that a log is compared with, and the output.
 type explainFlags struct {
 	tablesFlag
 	tables  *matrix.Tables
@@ -54,7 +54,8 @@ func explainCommand(s streams) *cobra.Command {
 			ctx := cmd.Context()
 			reading, cancel := withDeadline(ctx, max(f.timeout, sayTimeout))
 			defer cancel()
-			// Without a limit that was given, a log that takes all of its own leaves time to look at this machine.
+			// Without an explicit limit, a log that takes all of its own time still leaves time to look at this
+			// machine.
 			if cmd.Flags().Changed("timeout") && f.timeout > 0 {
 				bound, end := withDeadline(ctx, f.timeout)
 				defer end()
@@ -101,10 +102,10 @@ func explainCommand(s streams) *cobra.Command {
 	return cmd
 }
 
-// pipeWait is how long explain waits for the first byte of a pipe that no argument names: many programs leave one open.
+// pipeWait is how long explain waits for the first byte of a pipe that no argument names. Many programs leave one open.
 const pipeWait = 2 * time.Second
 
-// pipedInput returns standard input if it is a pipe or a file in which there is something, and nil otherwise.
+// pipedInput returns standard input if it is a pipe or file with data, and nil otherwise.
 func pipedInput(in io.Reader) io.Reader {
 	file, ok := in.(*os.File)
 	if !ok {
@@ -130,13 +131,13 @@ func pipedInput(in io.Reader) io.Reader {
 	return nil
 }
 
-// isLog reports whether a word names something to read: an existing path, standard input.
+// isLog reports whether an argument names something to read: an existing path, or standard input.
 func isLog(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil || name == "-"
 }
 
-// page writes what is known of a word. A text with a space in it is a log, unless it is a name without its spaces.
+// page writes what is known about a word. A text with a space is a log, unless removing the spaces gives a known name.
 func (f *explainFlags) page(ctx context.Context, text string, s streams) error {
 	name := strings.Join(strings.Fields(text), "")
 	if name == "" {
@@ -154,7 +155,7 @@ func (f *explainFlags) page(ctx context.Context, text string, s streams) error {
 	return f.misspelt(name)
 }
 
-// pageOf returns the page of a rule, a code, a name, a library or a cause, in Markdown; nil where the word is none.
+// pageOf returns the page of a rule, a code, a name, a library or a cause, in Markdown, or nil.
 func (f *explainFlags) pageOf(name string) ([]byte, error) {
 	if slices.Contains(ruleIDs(), name) {
 		return fs.ReadFile(docs.Rules, "rules/"+name+".md")
@@ -169,7 +170,7 @@ func (f *explainFlags) pageOf(name string) ([]byte, error) {
 	return f.cause(name)
 }
 
-// word returns what is known of a word, and what to do about the causes that it stands for.
+// word returns what is known about a word, and the steps for the causes that it stands for.
 func (f *explainFlags) word(name string) (report.Known, error) {
 	k := knownWord(f.tables, name)
 	if len(k.Statuses) == 0 {
@@ -188,10 +189,10 @@ func (f *explainFlags) word(name string) (report.Known, error) {
 	return k, nil
 }
 
-// xidWord is an Xid as people write it: xid79, "Xid-79".
+// xidWord matches the ways in which people write an Xid: xid79, "Xid-79".
 var xidWord = lazyregexp.New(`(?i)^s?xid[-_:#]?(\d+)$`)
 
-// knownWord returns what the tables know of a word: the names of statuses and libraries, the numbers of CUDA's errors
+// knownWord returns what the tables know about a word: the names of statuses and libraries, the numbers of CUDA errors
 // and Xids.
 func knownWord(t *matrix.Tables, word string) report.Known {
 	k := report.Known{Word: word}
@@ -210,7 +211,7 @@ func knownWord(t *matrix.Tables, word string) report.Known {
 	return k
 }
 
-// names returns the words that known knows.
+// names returns the words for which knownWord has an answer.
 func names(t *matrix.Tables) []string {
 	var all []string
 	for _, s := range tables.Rows[tables.Status](t) {
@@ -222,7 +223,7 @@ func names(t *matrix.Tables) []string {
 	return all
 }
 
-// cause returns the page of one of explain's own causes, from its signatures; nil where there is none.
+// cause returns the page of one of explain's own causes, from its signatures, or nil.
 func (f *explainFlags) cause(name string) ([]byte, error) {
 	all, err := f.answers()
 	if err != nil {
@@ -240,7 +241,7 @@ func (f *explainFlags) cause(name string) ([]byte, error) {
 	return report.Cause(own), nil
 }
 
-// misspelt returns the complaint about a word of which nothing is known.
+// misspelt returns the error for an unknown word.
 func (f *explainFlags) misspelt(name string) error {
 	if strings.ContainsAny(name, "/.") && nearest(name, names(f.tables)) == "" {
 		return &usageError{message: fmt.Sprintf("there is no file %q", name), hint: logHint}
@@ -253,16 +254,16 @@ func (f *explainFlags) misspelt(name string) error {
 		slices.AppendSeq(append(ruleIDs(), names(f.tables)...), maps.Keys(causes(all))), listPages)
 }
 
-// listPages lists the words that have a page. A word that has none may be a line of a log: "Killed".
+// listPages says how to list the words that have a page. A word without one may be a line of a log: "Killed".
 const listPages = "cudacompat explain`; for a line of a log: `echo LINE | cudacompat explain -"
 
-// answers returns the signatures, and what package logs says where none decides.
+// answers returns the signatures, and the answers of package logs for lines that no signature decides.
 func (f *explainFlags) answers() ([]logs.Signature, error) {
 	all, err := f.signatures(f.tables)
 	return append(all, logs.Answers()...), err
 }
 
-// causes returns those that have a page, with the side that each is blamed on.
+// causes returns the causes that have a page, with the side that each blames.
 func causes(all []logs.Signature) map[string]logs.Blame {
 	blamed := map[string]logs.Blame{}
 	for _, sig := range all {
@@ -299,7 +300,7 @@ func (f *explainFlags) listPages(s streams) error {
 	return writePage(s.out, b.Bytes())
 }
 
-// writePage writes a page, and says so where it could not.
+// writePage writes a page and returns an error if that fails.
 func writePage(w io.Writer, page []byte) error {
 	if _, err := w.Write(page); err != nil {
 		return fmt.Errorf("cannot write the page: %w", err)
@@ -328,8 +329,8 @@ func (f *explainFlags) text(ctx context.Context, text string, s streams) error {
 	})
 }
 
-// writeDiagnosis writes a diagnosis, held against the machine that it is of where that is known. The diagnosis comes with the
-// beginning of the log.
+// writeDiagnosis writes a diagnosis, combined with the machine that wrote the log if that is known. The diagnosis comes
+// with the beginning of the log.
 func (f *explainFlags) writeDiagnosis(
 	ctx context.Context,
 	s streams,
@@ -360,7 +361,8 @@ func (f *explainFlags) writeDiagnosis(
 	return exitForBlame(explained.Blame)
 }
 
-// exitForBlame: 0 the program or nothing wrong, 1 the environment or the hardware, 3 not known.
+// exitForBlame returns the exit code: 0 for the program's fault or nothing wrong, 1 for the environment or hardware, 3
+// for unknown.
 func exitForBlame(b logs.Blame) error {
 	switch b {
 	case logs.Program, logs.None:

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// says runs the program and returns its code and what it wrote.
+// says runs the program and returns its exit code and output.
 func says(t *testing.T, args ...string) (code int, out, complaint string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -19,8 +19,8 @@ func says(t *testing.T, args ...string) (code int, out, complaint string) {
 	return code, stdout.String(), stderr.String()
 }
 
-// TestTornLog: a log that cannot be read leaves open what the others show of the program, since it may show what came
-// before; alone it is a mistake of the caller.
+// TestTornLog checks that a log that cannot be read leaves open what the others show about the program, because it may
+// contain an earlier error. By itself it is a usage error.
 func TestTornLog(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{"rank0.log": "IndexError: Target 3 is out of bounds.\n", "rank1.log.gz": "\x1f\x8b",
@@ -44,7 +44,7 @@ func TestTornLog(t *testing.T) {
 	}
 }
 
-// TestSilentPipe: a pipe that nobody writes to ends with the time, as a log and beside the machine.
+// TestSilentPipe checks that a pipe without a writer ends at the deadline, as a log and beside the machine.
 func TestSilentPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -60,7 +60,7 @@ func TestSilentPipe(t *testing.T) {
 	}
 }
 
-// TestFullDisk: what could not be written is no success.
+// TestFullDisk checks that a failed write is not a success.
 func TestFullDisk(t *testing.T) {
 	full := writerFunc(func([]byte) (int, error) { return 0, errors.New("no space left on device") })
 	for _, args := range [][]string{{"explain"}, {"--help"}, {"explain", "driver-too-old"},

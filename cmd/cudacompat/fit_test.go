@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// surfacePairs are packages beside a torch with what is true of them, for every surface: the eight kinds of pairs that
-// were wrong on one surface or another, each with one that fits.
+// surfacePairs lists packages beside a torch with the truth about each: the eight kinds of pairs that some surface once
+// judged wrong, each with one that fits.
 var surfacePairs = []struct {
 	torch, cuda, beside string // beside: NAME==VERSION, or the address of a wheel
 	machine             []string
@@ -59,8 +59,8 @@ func flashAttn(torch, abi, tags string) string {
 	return fmt.Sprintf("https://github.com/Dao-AILab/flash-attention/releases/download/v2.8.3/flash_attn-2.8.3+cu12torch%scxx11abi%s-%s.whl", torch, abi, tags)
 }
 
-// TestPairsOnEverySurface asks for each pair as a file, a list, an installer's plan, guard, explain and pins have it. How an
-// environment's files are judged, TestSurfacesAgree of package matrix holds.
+// TestPairsOnEverySurface checks each pair as a file, a list, an installer's plan, and in guard, explain and pins.
+// TestSurfacesAgree of package matrix covers the files of an environment.
 func TestPairsOnEverySurface(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("guard's installer is a shell script")

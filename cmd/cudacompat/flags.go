@@ -25,7 +25,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// lookFlags say what to look at.
+// lookFlags are the flags that say what to read.
 type lookFlags struct {
 	root    string
 	offline bool
@@ -91,8 +91,9 @@ func (f *lookFlags) openHost(ctx context.Context) (*probe.Host, error) {
 	return h, nil
 }
 
-// environmentOf returns the environment that a path leads to: itself, or the one in whose bin it is (E/bin,
-// E/bin/python, E/bin/activate); empty where there is none. One that cannot be seen may be there: the report says so.
+// environmentOf returns the environment that a path belongs to: the path itself, or the one whose bin contains it
+// (E/bin, E/bin/python, E/bin/activate). It returns "" if there is none. If a part of the path cannot be read, it may
+// be an environment, and the report says so.
 func environmentOf(h *probe.Host, name string) string {
 	for _, dir := range []string{name, path.Dir(strings.TrimRight(name, "/")), path.Dir(path.Dir(name))} {
 		below := strings.TrimPrefix(strings.TrimPrefix(strings.TrimRight(name, "/"), dir), "/")
@@ -111,7 +112,7 @@ func (f *lookFlags) options() probe.Options {
 	return opt
 }
 
-// judgeFlags say what to judge for, and how strictly.
+// judgeFlags are the flags that say for which machine to judge, and how strictly.
 type judgeFlags struct {
 	tablesFlag
 	driver, python  string
@@ -128,8 +129,8 @@ type judgeFlags struct {
 	health          bool // what is judged is a health check
 }
 
-// again returns a command as it was typed, without how its report is written. No step changes the file that was given
-// to check: what has changed, doctor sees on the machine.
+// again returns a command as it was typed, without output flags. For check it returns none: steps change the machine
+// and not the file that was checked, so doctor must look again.
 func again(cmd *cobra.Command) string {
 	words, args := strings.Fields(cmd.CommandPath()), cmd.Flags().Args()
 	ofFile := []string{}
@@ -195,7 +196,7 @@ func addColour(cmd *cobra.Command, colour *string) {
 	cmd.Flags().StringVar(colour, "color", "auto", "`WHEN`: colour the output: auto, always or never; auto obeys NO_COLOR")
 }
 
-// policy checks the words and makes what matrix asks for.
+// policy checks the flags and returns the policy for matrix.
 func (f *judgeFlags) policy() (verdict.Policy, error) {
 	p := verdict.Policy{Today: time.Now().Format(time.DateOnly), Site: site}
 	if !slices.Contains(failOnWords, f.failOn) {
@@ -226,7 +227,7 @@ func ruleIDs() []string {
 	return ids
 }
 
-// checkTarget refuses a target's words that mean nothing; a GPU's name gets the nearest that is known.
+// checkTarget rejects values of a target that mean nothing. For a GPU it suggests the nearest known name.
 func checkTarget(target matrix.Target, t *matrix.Tables) error {
 	err := target.Check(t)
 	if err == nil {
@@ -250,7 +251,7 @@ func checkTarget(target matrix.Target, t *matrix.Tables) error {
 	return &usageError{message: err.Error()}
 }
 
-// targets returns the machines to judge for, or one without a name if the flags name none.
+// targets returns the machines to judge for, or one unnamed target if the flags name none.
 func (f *judgeFlags) targets() ([]matrix.Target, error) {
 	base := matrix.Target{Driver: f.tables.DriverOf(f.driver), Python: f.python}
 	list, err := namedMachines(f.tables, base, f.instances, f.gpus)
@@ -263,8 +264,8 @@ func (f *judgeFlags) targets() ([]matrix.Target, error) {
 // gpusUsage begins the help of --gpu.
 const gpusUsage = "assume a machine with `GPUS`, by name or compute capability, such as L4, 9.0, 8xL4 (eight of them), or P100+H100 (both); "
 
-// namedMachines returns one target for each instance type and for each word of --gpu. Words that mean the same machine
-// are one. What else is known of the machines is in base.
+// namedMachines returns one target for each instance type and each value of --gpu, without duplicates. base has
+// everything else that is known about the machines.
 func namedMachines(t *matrix.Tables, base matrix.Target, instances, gpus []string) ([]matrix.Target, error) {
 	var list []matrix.Target
 	add := func(target matrix.Target) error {
@@ -296,13 +297,13 @@ func namedMachines(t *matrix.Tables, base matrix.Target, instances, gpus []strin
 	return list, nil
 }
 
-// countedGPU matches a GPU with its number in a word of --gpu, "8xL4", or as reports print it, "8 × L4".
+// countedGPU matches a number of GPUs in a value of --gpu, "8xL4", or as reports print it, "8 × L4".
 var countedGPU = lazyregexp.New(`^(\d{1,4}) ?[xX×] ?(.+)$`)
 
-// maxGPUs is how many GPUs a machine can be given by --gpu.
+// maxGPUs limits how many GPUs --gpu can give a machine.
 const maxGPUs = 64
 
-// parseGPUs returns the GPUs of the machine that a word of --gpu names: L4, 8xL4, P100+H100.
+// parseGPUs returns the GPUs of the machine in a value of --gpu: L4, 8xL4, P100+H100.
 func parseGPUs(word string) ([]string, error) {
 	var list []string
 	for name := range strings.SplitSeq(word, "+") {
@@ -321,7 +322,8 @@ func parseGPUs(word string) ([]string, error) {
 	return list, nil
 }
 
-// oneMachine refuses flags that name several machines to a command for one. The hint shows how GPUs are put into one.
+// oneMachine rejects flags that name several machines for a command that takes one. The hint shows how to put several
+// GPUs into one machine.
 func oneMachine(command string, instances, gpus []string) error {
 	several := command + " takes one machine, but the flags name several"
 	switch {

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// fleetFlags say what to judge with, and how strictly.
+// fleetFlags are the flags of fleet.
 type fleetFlags struct {
 	tablesFlag
 	whatIf  []string
@@ -30,7 +30,7 @@ type fleetFlags struct {
 	all     bool
 }
 
-// staleAge is how much older than the newest document another may be, unless --max-age says so.
+// staleAge is how much older than the newest document another may be, unless --max-age overrides it.
 const staleAge = 24 * time.Hour
 
 func fleetCommand(s streams) *cobra.Command {
@@ -122,7 +122,7 @@ func (f *fleetFlags) run(ctx context.Context, s streams, args []string) error {
 	return f.exit(found)
 }
 
-// judge reads documents until they or the time end, and says what was found by then.
+// judge reads documents until they or the time end, and reports what was found by then.
 func (f *fleetFlags) judge(ctx context.Context, s streams, args []string, judge *fleet.Judge) (fleet.Summary, error) {
 	reading := ctx
 	if f.timeout > 0 {
@@ -145,10 +145,11 @@ func (f *fleetFlags) judge(ctx context.Context, s streams, args []string, judge 
 	})
 }
 
-// summaryShare is the part of the time that is left for what is said of the documents, a tenth.
+// summaryShare is the divisor for the part of the time reserved for the summary: one tenth.
 const summaryShare = 10
 
-// exit returns the worst node's code; 3 when a document could not be read or a node is missing, or when there was none.
+// exit returns the exit code of the worst node. It is 3 if a document could not be read, a node is missing, or there
+// was none.
 func (f *fleetFlags) exit(s fleet.Summary) error {
 	found := func(k fleet.Kind) bool { return len(k.Findings) > 0 }
 	warned := len(s.Drift) > 0 || slices.ContainsFunc(s.Kinds, found)
@@ -161,7 +162,8 @@ func (f *fleetFlags) exit(s fleet.Summary) error {
 	return nil
 }
 
-// whatIfs reads every --what-if. It refuses releases that the tables do not have: about these nothing can be said.
+// whatIfs parses every --what-if. It rejects releases that the tables do not have, because nothing can be said about
+// them.
 func (f *fleetFlags) whatIfs(t *matrix.Tables) ([]fleet.WhatIf, error) {
 	var list []fleet.WhatIf
 	for _, text := range f.whatIf {

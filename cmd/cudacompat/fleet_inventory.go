@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// inventoryCap bounds a list of nodes: names, and bytes (a cluster of 5,000 nodes is 100 MB in `kubectl get nodes -o json`).
+// inventoryCap limits a list of nodes, by names and by bytes (5,000 nodes are 100 MB in `kubectl get nodes -o json`).
 const (
 	inventoryNames = 1_000_000
 	inventoryBytes = 1 << 30
 )
 
-// inventory reads the names of the nodes that there should be: what `kubectl get nodes` or `sinfo` print, or a name a
+// inventory reads the names of the expected nodes: the output of `kubectl get nodes` or `sinfo`, or one name on each
 // line.
 func inventory(name string) ([]string, error) {
 	f, err := os.Open(name)
@@ -43,7 +43,7 @@ func inventory(name string) ([]string, error) {
 	return names, nil
 }
 
-// namesInJSON returns the names of a list of Kubernetes' nodes, which is read node by node.
+// namesInJSON returns the names in a list of Kubernetes nodes. It reads one node at a time.
 func namesInJSON(r io.Reader) ([]string, error) {
 	d := json.NewDecoder(r)
 	var names []string
@@ -83,7 +83,7 @@ func namesInJSON(r io.Reader) ([]string, error) {
 
 var errManyNodes = fmt.Errorf("it names more than %d nodes", inventoryNames)
 
-// namesInLines returns the names in the column NAME (kubectl) or NODELIST (sinfo), else in the first one.
+// namesInLines returns the names in the column NAME (kubectl) or NODELIST (sinfo), otherwise in the first column.
 func namesInLines(r io.Reader) ([]string, error) {
 	var names []string
 	column := 0
@@ -112,7 +112,7 @@ func namesInLines(r io.Reader) ([]string, error) {
 	return slices.Compact(names), lines.Err()
 }
 
-// hostList returns the names of Slurm's list "gpu[001-003,7],login1".
+// hostList returns the names in a Slurm host list, "gpu[001-003,7],login1".
 func hostList(text string, most int) ([]string, error) {
 	var names []string
 	for _, part := range outsideBrackets(text) {
@@ -152,7 +152,7 @@ func hostList(text string, most int) ([]string, error) {
 	return names, nil
 }
 
-// outsideBrackets splits a list at the commas that stand outside brackets.
+// outsideBrackets splits a list at the commas outside brackets.
 func outsideBrackets(text string) []string {
 	depth := 0
 	return strings.FieldsFunc(text, func(r rune) bool {
@@ -166,7 +166,7 @@ func outsideBrackets(text string) []string {
 	})
 }
 
-// numbers returns those of "001-003,7", as wide as they are written.
+// numbers returns the numbers in "001-003,7", with their leading zeros.
 func numbers(text string, most int) ([]string, error) {
 	var list []string
 	for part := range strings.SplitSeq(text, ",") {

@@ -22,7 +22,8 @@ import (
 	"cudacompat/probe"
 )
 
-// documents reads nodes and gives them to the judge. One that cannot be read is named, and the rest goes on.
+// documents reads nodes and passes them to the judge. It names a document that cannot be read and continues with the
+// rest.
 type documents struct {
 	ctx   context.Context
 	judge *fleet.Judge
@@ -30,14 +31,14 @@ type documents struct {
 	known map[digest]*fleet.Judged // of documents that were parsed
 }
 
-// maxKnown is how many of them are kept, 40 bytes each.
+// maxKnown limits how many are kept, 40 bytes each.
 const maxKnown = 20_000
 
-// fleetFiles are the endings of files that are looked for in a directory.
+// fleetFiles lists the extensions of files that a directory is searched for.
 var fleetFiles = []string{".json", ".jsonl", ".ndjson"}
 
-// read reads a file, every file of a directory, or standard input. What was named and is not there is the caller's
-// mistake; what is found below a directory and cannot be read is one bad document.
+// read reads a file, every file of a directory, or standard input. If a named file does not exist, it is the caller's
+// mistake. If a file found in a directory cannot be read, it is one bad document.
 func (d *documents) read(name string) error {
 	if name == "-" {
 		return d.stream("-", d.stdin)
@@ -79,7 +80,7 @@ func leadsWithin(dir, path string, entry fs.DirEntry) bool {
 	return err == nil && err2 == nil && strings.HasPrefix(real, base+string(filepath.Separator))
 }
 
-// isEmpty reports whether a file of a directory has no byte: its collector was cut off.
+// isEmpty reports whether a file in a directory is empty because its collector was interrupted.
 func isEmpty(entry fs.DirEntry) bool {
 	info, err := entry.Info()
 	return err == nil && info.Size() == 0
@@ -94,7 +95,7 @@ func (d *documents) file(name string) error {
 	return d.stream(name, f)
 }
 
-// stream reads one document, or one a line. What it says of a node without a name is the document's place.
+// stream reads one document, or one on each line. A node without a name is called by the document's place.
 func (d *documents) stream(name string, in io.Reader) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	if magic, _ := r.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
@@ -118,7 +119,7 @@ func (d *documents) stream(name string, in io.Reader) error {
 	return d.lines(name, bufio.NewReaderSize(io.MultiReader(bytes.NewReader(head), r), 64<<10))
 }
 
-// hasLine reports whether a line is a document by itself, so that a line before it that cannot be read is one of many.
+// hasLine reports whether a line is a complete document, so that a bad line before it is one of many documents.
 func hasLine(data []byte) bool {
 	for line := range bytes.Lines(data) {
 		var e struct { // what tells an envelope, facts and a report apart from any other object
@@ -134,7 +135,7 @@ func hasLine(data []byte) bool {
 	return len(data) > givenCap
 }
 
-// lines reads a document a line.
+// lines reads one document on each line.
 func (d *documents) lines(name string, r *bufio.Reader) error {
 	var line []byte
 	for n := 1; d.ctx.Err() == nil; n++ {
@@ -154,10 +155,10 @@ func (d *documents) lines(name string, r *bufio.Reader) error {
 	return d.ctx.Err()
 }
 
-// errLong is a line that no report of a node is as long as.
+// errLong is the error for a line longer than any report of a node.
 var errLong = fmt.Errorf("it is larger than %d MiB, which no report is", givenCap>>20)
 
-// readLine reads up to the next line break. Of a line that is too long it returns the beginning.
+// readLine reads up to the next line break. It returns only the beginning of a line that is too long.
 func readLine(r *bufio.Reader, into []byte) ([]byte, error) {
 	long := false
 	for {
@@ -184,14 +185,14 @@ type envelope struct {
 	Taken  string          `json:"taken"`
 	Within *within         `json:"facts"`
 	Report json.RawMessage `json:"report"` // a second place, of which nothing would be judged
-	// Machines are those of a report about several, which is of no one node.
+	// Machines lists the machines of a report about several, which belongs to no single node.
 	Machines []json.RawMessage `json:"machines"`
 }
 
-// nodeName matches the name of a node at the beginning of a document that cannot be read.
+// nodeName matches the name of a node at the beginning of a document that cannot be parsed.
 var nodeName = lazyregexp.New(`"node"\s*:\s*"([^"\\]{1,253})"`)
 
-// nodeIn returns the node of a document that cannot be read; empty where it does not say.
+// nodeIn returns the node of a document that cannot be parsed, or "".
 func nodeIn(data []byte) string {
 	if m := nodeName.FindSubmatch(data[:min(len(data), 4<<10)]); m != nil {
 		return string(m[1])
@@ -199,7 +200,7 @@ func nodeIn(data []byte) string {
 	return ""
 }
 
-// within is what an envelope holds: facts, a report, or packed facts.
+// within says what an envelope contains: facts, a report, or packed facts.
 type within struct {
 	probe.Facts
 	Within *probe.Facts `json:"facts"`
@@ -251,10 +252,10 @@ func (d *documents) document(place, file string, alone bool, data []byte) {
 	}
 }
 
-// fleetReads is what a document can be.
+// fleetReads says what a document can be.
 const fleetReads = "fleet reads what `cudacompat probe` and `cudacompat doctor -o json` write, or either in an envelope"
 
-// jsonCause returns what is wrong with a document, without Go's names of types.
+// jsonCause describes the error in a document without Go's type names.
 func jsonCause(err error) string {
 	var wrong *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
@@ -269,7 +270,7 @@ func jsonCause(err error) string {
 	return err.Error()
 }
 
-// facts returns those of the document. A schema of another version is refused by its name: its words may mean other
+// facts returns the facts of the document. It rejects another schema version by name, because its words may mean other
 // things.
 func (e *envelope) facts() (*probe.Facts, error) {
 	facts, schemas, packed := &e.Facts, []string{e.Schema}, e.Packed
@@ -305,7 +306,7 @@ func (e *envelope) facts() (*probe.Facts, error) {
 	return facts, nil
 }
 
-// twice reports whether facts stand at two places of a document, of which only those of one would be judged.
+// twice reports whether a document contains facts in two places, of which only one would be judged.
 func (e *envelope) twice() bool {
 	places := []bool{!empty(&e.Facts), len(e.Packed) > 0, len(e.Report) > 0 && string(e.Report) != "null"}
 	if e.Within != nil {
@@ -315,7 +316,7 @@ func (e *envelope) twice() bool {
 	return len(slices.DeleteFunc(places, func(there bool) bool { return !there })) > 1
 }
 
-// empty reports whether facts say nothing of a machine.
+// empty reports whether facts say nothing about a machine.
 func empty(f *probe.Facts) bool {
 	return f.Driver.Version == "" && len(f.GPUs)+len(f.Environments)+len(f.Probes) == 0
 }

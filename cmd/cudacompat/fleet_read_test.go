@@ -15,7 +15,7 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// A document with more builds than are read is refused before it is parsed, alone, in an envelope and packed.
+// A document with too many builds is rejected before it is parsed: by itself, in an envelope and packed.
 func TestFleetCountsBeforeItParses(t *testing.T) {
 	builds := strings.TrimSuffix(strings.Repeat(`{"name":"torch","version":"2.9.0"},`, 2001), ",")
 	facts := `{"schema":"cudacompat/facts/v1","environments":[{"path":"/e","builds":[` + builds + `]}]}`
@@ -47,7 +47,7 @@ func TestFleetCountsBeforeItParses(t *testing.T) {
 	}
 }
 
-// TestFleetRefusesFactsAtTwoPlaces: another reader of such a document judges other facts.
+// TestFleetRefusesFactsAtTwoPlaces checks this because another reader of such a document would judge other facts.
 func TestFleetRefusesFactsAtTwoPlaces(t *testing.T) {
 	const good, bad = `"driver":{"version":"580.95.05"}`, `"driver":{"version":"470.256.02"}`
 	var packed bytes.Buffer

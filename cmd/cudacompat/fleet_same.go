@@ -11,10 +11,10 @@ import (
 	"cudacompat/internal/fleet"
 )
 
-// digest is what documents that are judged alike have in common.
+// digest is equal for documents that are judged alike.
 type digest [sha256.Size]byte
 
-// fingerprint walks over a document and hashes all of it except what matrix.Normalize clears and what names the node.
+// fingerprint scans a document and hashes everything except what matrix.Normalize clears and what names the node.
 type fingerprint struct {
 	data     []byte
 	at       int
@@ -26,11 +26,11 @@ type fingerprint struct {
 	readable bool
 }
 
-// settledSeconds is more than the age of a fabric that decides anything.
+// settledSeconds is longer than any fabric age that matters.
 const settledSeconds = 600
 
 // fingerprintOf returns the digest of a document and the node that it names, without parsing it. Two documents with one
-// digest are judged alike, if the first could be judged. It reports false for a document that has to be parsed.
+// digest are judged alike if the first is valid. It returns false for a document that must be parsed.
 func fingerprintOf(data []byte) (digest, fleet.Node, bool) {
 	f := &fingerprint{data: data, sum: sha256.New(), readable: true}
 	f.skipValue("")
@@ -45,7 +45,7 @@ func fingerprintOf(data []byte) (digest, fleet.Node, bool) {
 	return digest(f.sum.Sum(nil)), f.node, true
 }
 
-// hashTo hashes what stands before a place.
+// hashTo hashes the bytes before a position.
 func (f *fingerprint) hashTo(end int) {
 	f.sum.Write(f.data[f.hashed:end])
 	f.hashed = end
@@ -57,7 +57,7 @@ func (f *fingerprint) skipSpace() {
 	}
 }
 
-// skipByte passes over white space and one byte; it reports whether the byte stands there.
+// skipByte skips white space and one byte, and reports whether the byte was there.
 func (f *fingerprint) skipByte(c byte) bool {
 	if f.skipSpace(); f.at >= len(f.data) || f.data[f.at] != c {
 		return false
@@ -66,7 +66,7 @@ func (f *fingerprint) skipByte(c byte) bool {
 	return true
 }
 
-// skipValue passes over the value at a path of names, "gpus.memory".
+// skipValue skips the value at a path of names, "gpus.memory".
 func (f *fingerprint) skipValue(path string) {
 	switch {
 	case f.skipByte('{'):
@@ -99,7 +99,7 @@ func (f *fingerprint) skipComma(end byte) bool {
 	return f.readable
 }
 
-// skipText passes over a string and returns it as it is written.
+// skipText skips a string and returns it as written.
 func (f *fingerprint) skipText() string {
 	if !f.skipByte('"') {
 		f.readable = false
@@ -118,7 +118,7 @@ func (f *fingerprint) skipText() string {
 	return ""
 }
 
-// skipMember passes over the value of a name. What is not hashed has to have the form of what Normalize clears.
+// skipMember skips the value of a name. A value that is not hashed must have the form that Normalize clears.
 func (f *fingerprint) skipMember(path string) {
 	f.skipSpace()
 	f.hashTo(f.at)
@@ -160,14 +160,14 @@ func dropDigit(r rune) rune {
 	return r
 }
 
-// takeText keeps a string that tells nothing of the facts. A name that stands twice is for the parser.
+// takeText stores a string that does not affect the judgement. A repeated name makes the document one to parse.
 func (f *fingerprint) takeText(raw []byte, to *string) {
 	if f.readable = *to == "" && json.Unmarshal(raw, to) == nil; f.readable {
 		f.hashed = f.at
 	}
 }
 
-// takeNumber keeps a number that tells nothing but time.
+// takeNumber stores a number that only records time.
 func (f *fingerprint) takeNumber(raw []byte) float64 {
 	v, err := strconv.ParseFloat(string(raw), 64)
 	if f.readable = err == nil && v >= 0 && json.Valid(raw); f.readable {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fleetDocument returns an example in an envelope; changes are old and new texts.
+// fleetDocument returns an example in an envelope, with pairs of old and new texts replaced.
 func fleetDocument(t *testing.T, changes ...string) string {
 	text, err := os.ReadFile("../../examples/facts/p5-48xlarge.json")
 	if err != nil {
@@ -31,7 +31,7 @@ func fleetDocument(t *testing.T, changes ...string) string {
 	return doc
 }
 
-// TestFingerprint tells what is judged from what only times and names a node.
+// TestFingerprint checks that documents differ by what is judged and not by times or the node's name.
 func TestFingerprint(t *testing.T) {
 	first, node, ok := fingerprintOf([]byte(fleetDocument(t)))
 	if !ok || node.Name != "n1" || node.Group != "a" || node.Taken != "2026-11-22T10:00:00Z" {
@@ -69,8 +69,8 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// TestFleetParsesOnce judges a fleet whose documents are equal to others, and the same fleet with a field that makes
-// each document another: it finds the same. What is not valid is refused, also after its like was judged.
+// TestFleetParsesOnce judges a fleet of equal documents, and the same fleet with an extra field that makes each unique:
+// the results are equal. An invalid document is rejected even after a similar one was judged.
 func TestFleetParsesOnce(t *testing.T) {
 	tables := matrix.Embedded()
 	drivers := []string{"570.133.20", "570.133.21", "470.256.02"}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestFleetPageNamesItsExamples: each file that is for an engine of a fleet is on the page, by its name.
+// TestFleetPageNamesItsExamples checks that the page names each example file for a fleet engine.
 func TestFleetPageNamesItsExamples(t *testing.T) {
 	page, err := os.ReadFile("../../docs/fleet.md")
 	if err != nil {

@@ -4,7 +4,7 @@ package main
 
 import "cudacompat/internal/report"
 
-// The formats of the commands that a page of the site can ask, too. A page links only the formats that it shows.
+// The formats of the commands that a page of the site can also run. The page links only the formats that it shows.
 
 func reportFormats() []report.Format[report.Report]        { return report.Formats }
 func explainFormats() []report.Format[report.Explained]    { return report.ExplainFormats }

@@ -18,12 +18,12 @@ import (
 	"cudacompat/probe/host"
 )
 
-// fuseGrace is what a run takes beyond its limit at most. Judging and writing end sooner.
+// fuseGrace is how long a run may exceed its limit. Judging and writing end sooner.
 const fuseGrace = 170 * time.Millisecond
 
 // inChild runs a command in a child process if it may read or write a FUSE file system, and reports whether it did. The
-// kernel lets no process out of a call that such a file system does not answer, not even to end it. The child then stays
-// until the mount is gone. It holds no descriptor of the caller's, so that `cudacompat doctor | cat` ends.
+// kernel does not let a process out of a call that such a file system never answers, not even to end it, so the child
+// stays until the mount is gone. It holds none of the caller's descriptors, so that `cudacompat doctor | cat` ends.
 func inChild(args []string) (code int, done bool) {
 	mounts := fuseInReach(args)
 	if len(mounts) == 0 {
@@ -50,7 +50,7 @@ type child struct {
 	copied chan error // what it wrote was passed on
 }
 
-// start starts what this process runs, with pipes in place of the caller's streams.
+// start starts the child with pipes instead of the caller's streams.
 func (c *child) start() error {
 	var pipes [4][2]*os.File
 	closeAll := func() {
@@ -98,8 +98,8 @@ func (c *child) start() error {
 	return nil
 }
 
-// keptDescriptors returns the descriptors that the arguments name, such as those of `check <(pip freeze)`. The child does
-// not get the others that the caller left open.
+// keptDescriptors returns the descriptors that the arguments name, as in `check <(pip freeze)`. The child does not get
+// the caller's other open descriptors.
 func keptDescriptors(args []string) []int {
 	var kept []int
 	for _, arg := range args {
@@ -124,14 +124,14 @@ func namesInput(args []string) bool {
 	})
 }
 
-// pass passes on what the child writes. To see that nobody reads it any more, it writes as the command would.
+// pass copies the child's output. It writes as the command itself would, so that it notices when nobody reads any more.
 func (c *child) pass(to, from *os.File) {
 	_, err := io.Copy(struct{ io.Writer }{to}, from)
 	from.Close()
 	c.copied <- err
 }
 
-// wait passes on what the child says until it says its exit code, and gives up on a child that says none in time.
+// wait copies the child's output until the child reports its exit code, and gives up at the deadline.
 func (c *child) wait() int {
 	said := make(chan int, 1)
 	go func() {
@@ -158,7 +158,7 @@ func (c *child) wait() int {
 	}
 }
 
-// finish waits until all that the child wrote was passed on. The child closed its streams before it said its code.
+// finish waits until all of the child's output was copied. The child closes its streams before it reports its code.
 func (c *child) finish(code int) int {
 	for range 2 {
 		if err := <-c.copied; err != nil && !c.health {
@@ -183,7 +183,7 @@ func (c *child) finish(code int) int {
 	return code
 }
 
-// unanswered says that there is no result, and returns the exit code of an inconclusive run.
+// unanswered reports that there is no result, and returns the exit code of an inconclusive run.
 func (c *child) unanswered(why string) int {
 	if c.health {
 		_ = report.UnknownLine(os.Stdout, why)
@@ -193,8 +193,8 @@ func (c *child) unanswered(why string) int {
 	return exitInconclusive
 }
 
-// serveChild does the work of the child: it runs the command, says the exit code, and ends. It returns if this process is
-// no such child.
+// serveChild runs the command as the child, reports the exit code and ends the process. It returns if this process is
+// not such a child.
 func serveChild(run func(args []string, s streams) int) {
 	var setup childSetup
 	if len(os.Args) < 4 || os.Args[1] != childArg || json.Unmarshal([]byte(os.Args[2]), &setup) != nil {
@@ -208,7 +208,7 @@ func serveChild(run func(args []string, s streams) int) {
 	os.Exit(code)
 }
 
-// pipeTo returns the pipe, with the width of the terminal that it leads to if it leads to one.
+// pipeTo returns the pipe, with the width of the terminal behind it, if any.
 func pipeTo(pipe *os.File, width int) io.Writer {
 	if width > 0 {
 		return terminalPipe{pipe, width}

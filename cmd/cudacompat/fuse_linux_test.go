@@ -13,8 +13,8 @@ import (
 	"cudacompat/probe/host/hosttest"
 )
 
-// TestFUSE gives commands files of a FUSE file system that does not answer. Each ends, nothing keeps its pipe open, and
-// once the mount is gone no process is left.
+// TestFUSE gives commands files on a FUSE file system that does not answer. Each command ends, nothing keeps its pipe
+// open, and no process is left once the mount is gone.
 func TestFUSE(t *testing.T) {
 	if !hosttest.InMountNamespace(t) {
 		return
@@ -65,7 +65,7 @@ func TestFUSE(t *testing.T) {
 	}
 }
 
-// noneLeft waits until no child is left that was given a file of the mount.
+// noneLeft waits until no child with a file of the mount is left.
 func noneLeft(t *testing.T, mount string) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
@@ -86,7 +86,7 @@ func noneLeft(t *testing.T, mount string) {
 	}
 }
 
-// TestMountsInReach: a child is started for a command that may read or write a FUSE file system, and for no other.
+// TestMountsInReach checks that only a command that may read or write a FUSE file system runs in a child.
 func TestMountsInReach(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"far", "repo/mnt", "else"} {

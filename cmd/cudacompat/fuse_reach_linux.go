@@ -12,24 +12,24 @@ import (
 	"cudacompat/probe/host"
 )
 
-// childArg starts this program as the child that reads FUSE file systems. What a childSetup says follows, then the
-// arguments of the command.
+// childArg starts this program as the child that reads FUSE file systems. A childSetup follows, then the command's
+// arguments.
 const childArg = "__fuse"
 
-// childSetup is what the child must know of its caller.
+// childSetup is what the child must know about its caller.
 type childSetup struct {
 	Out, Err int    // the widths of the caller's terminals; 0 is no terminal
 	Code     int    // the descriptor for the exit code
 	FUSE     string // the file systems that may not answer
 }
 
-// notApart lists the commands that read no file of the caller's, or that hand the terminal to another program.
+// notApart lists commands that read no file of the caller, or that hand the terminal to another program.
 var notApart = []string{"guard", "version", "schema", "completion", "help", "__complete", "__completeNoDesc"}
 
-// ofFiles lists the commands that read the files that are named, and nothing else of the machine.
+// ofFiles lists commands that read only the named files.
 var ofFiles = []string{"check", "requires", "fleet", "matrix"}
 
-// fuseInReach returns the FUSE file systems that a command may read or write, none for most commands on most machines.
+// fuseInReach returns the FUSE file systems that a command may read or write: none for most commands on most machines.
 func fuseInReach(args []string) []host.Mount {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") || slices.Contains(notApart, args[0]) {
 		return nil
@@ -45,9 +45,9 @@ func fuseInReach(args []string) []host.Mount {
 	return mountsInReach(mounts, args, dir)
 }
 
-// mountsInReach returns those of the mounts that a command in a directory may read or write. A command that looks at the
-// machine, or at a directory, may follow a link to any of them. Desktops mount some for each session that no source of
-// facts looks at.
+// mountsInReach returns the mounts that a command run in a directory may read or write. A command that reads the
+// machine or a directory may follow a link to any of them. It omits mounts that desktops make for each session and that
+// no source of facts reads.
 func mountsInReach(mounts []host.Mount, args []string, dir string) []host.Mount {
 	searched := slices.DeleteFunc(slices.Clone(mounts), func(m host.Mount) bool { return strings.HasPrefix(m.Point, "/run/user/") })
 	if !slices.Contains(ofFiles, args[0]) && !slices.Contains(args, "--no-here") {
@@ -76,7 +76,7 @@ func mountsInReach(mounts []host.Mount, args []string, dir string) []host.Mount 
 	return nil
 }
 
-// isThere and isDirectory look at a path that leads to no FUSE file system.
+// isThere reports whether a path exists. It and isDirectory are used only for paths outside FUSE file systems.
 func isThere(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
@@ -87,7 +87,7 @@ func isDirectory(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// workingDirectory asks the kernel alone: os.Getwd looks at the directory, too, which may be one that does not answer.
+// workingDirectory asks only the kernel. os.Getwd also reads the directory, which may not answer.
 func workingDirectory() (string, error) {
 	var path [syscall.PathMax]byte
 	n, err := syscall.Getcwd(path[:])
@@ -97,7 +97,8 @@ func workingDirectory() (string, error) {
 	return string(path[:n-1]), nil
 }
 
-// namedPaths returns whatever could be a path in the arguments, as absolute paths: an argument, or what follows its "=".
+// namedPaths returns everything in the arguments that could be a path, made absolute: each argument, and the part after
+// its "=".
 func namedPaths(args []string, dir string) []string {
 	var paths []string
 	add := func(word string) {
@@ -120,8 +121,8 @@ func namedPaths(args []string, dir string) []string {
 	return paths
 }
 
-// fuseLimit returns how long a command may take that is given these arguments; 0 is no limit. Where --timeout is not
-// given it is as long as any part of the command may take: the child keeps the limits itself where it can.
+// fuseLimit returns how long a command with these arguments may take, or 0 for no limit. Without --timeout it is the
+// longest time that any part of the command may take, because the child enforces its own limits when it can.
 func fuseLimit(args []string) time.Duration {
 	if limit := durationIn(args, "--timeout"); limit > 0 {
 		return limit + durationIn(args, "--wait")
@@ -153,7 +154,7 @@ func durationIn(args []string, flag string) time.Duration {
 	return 0
 }
 
-// mountsInWords names mounts in a sentence.
+// mountsInWords names mounts for a sentence.
 func mountsInWords(mounts []host.Mount) string {
 	first := mounts[0]
 	text := fmt.Sprintf("the FUSE file system at %s (%s)", first.Point, first.Kind)

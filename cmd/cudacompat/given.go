@@ -22,15 +22,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// inputName returns what the arguments name: one file, or requirements, which are the lines of a file that nobody
-// wrote.
+// inputName returns the name of the input: a file, or requirements, which are the lines of a file that nobody wrote.
 func inputName(args []string) string { return strings.Join(args, "\n") }
 
-// inputLabel returns such a name in one line.
+// inputLabel returns such a name on one line.
 func inputLabel(name string) string { return strings.ReplaceAll(name, "\n", " ") }
 
-// isRequirement reports whether a name is a requirement, or several, such as torch==2.9.0, torch>=2.9, torch or the address
-// of a wheel, and leads to no file. A word without a release is one where it is the name of a package that the tables judge.
+// isRequirement reports whether a name is one or more requirements, such as torch==2.9.0, torch>=2.9, torch or the
+// address of a wheel, and not an existing file. A word without a release is one if the tables judge a package of that
+// name.
 func isRequirement(name string) bool {
 	if _, err := os.Stat(name); err == nil {
 		return false
@@ -43,16 +43,16 @@ func isRequirement(name string) bool {
 // rangedPackage matches a package with a range of releases.
 var rangedPackage = lazyregexp.New(`^[A-Za-z0-9][\w.-]*(\[[\w.,-]*\])? *(~=|!=|[<>]=?) *\d[^/]*$`)
 
-// wheelAddress matches a wheel by its address, after the package's name or alone, as pip takes it.
+// wheelAddress matches the address of a wheel, after the package's name or by itself, as pip accepts it.
 var wheelAddress = lazyregexp.New(`^(?:[A-Za-z0-9][\w.-]*(?:\[[\w.,-]*\])? *@ *)?https?://\S+\.whl(?:#\S*)?$`)
 
-// imageReference matches an image's name with its tag or its digest, as container engines take it.
+// imageReference matches an image name with a tag or digest, as container engines accept it.
 var imageReference = lazyregexp.New(`^(?:docker://|docker-daemon:|containers-storage:)?([a-z0-9][a-z0-9._/-]*(?::\d+/[a-z0-9._/-]+)?(?::\w[\w.-]*|@sha256:[0-9a-f]{64}))$`)
 
-// bareName matches the name of a package, with its extras.
+// bareName matches a package name, with extras.
 var bareName = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9_-]*)(\[[\w.,-]*\])?$`)
 
-// isJudgedPackage reports whether a word is the name of a package that the tables judge.
+// isJudgedPackage reports whether the tables judge a package with this name.
 func isJudgedPackage(word string) bool {
 	m := bareName.FindStringSubmatch(word)
 	if m == nil {
@@ -62,8 +62,9 @@ func isJudgedPackage(word string) bool {
 	return slices.Contains(matrix.Frameworks(), name) || len(tables.RowsOf[tables.Extension](matrix.Embedded(), name)) > 0
 }
 
-// isImageName reports whether a name is that of an image in a registry of which the tables or its tag say what is in it,
-// vllm/vllm-openai:v0.11.0, and leads to no file. It is judged as what a Dockerfile begins with, and nothing is fetched.
+// isImageName reports whether a name is an image in a registry whose contents the tables or its tag describe
+// (vllm/vllm-openai:v0.11.0), and not an existing file. It is judged like a Dockerfile's base image. Nothing is
+// downloaded.
 func isImageName(name string) bool {
 	m := imageReference.FindStringSubmatch(name)
 	return m != nil && !exists(name) && matrix.KnowsImage(matrix.Embedded(), m[1])
@@ -103,7 +104,7 @@ func oneFile(cmd *cobra.Command, args []string) error {
 		hint: "cudacompat " + cmd.Name() + " FILE, or - for standard input"}
 }
 
-// filesOrReleases takes files and releases of one machine or several, or several images.
+// filesOrReleases accepts files and releases of one or more machines, or several images.
 func filesOrReleases(cmd *cobra.Command, args []string) error {
 	strange := func(arg string) bool { return !exists(arg) && !isRequirement(arg) && isFile(arg) }
 	i := slices.IndexFunc(args, strange)
@@ -116,7 +117,7 @@ func filesOrReleases(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// argsInTime returns a check of arguments that looks at files, and ends when the time that --timeout gives is up.
+// argsInTime returns an argument check that may read files, limited by --timeout.
 func argsInTime(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		limit, _ := cmd.Flags().GetDuration("timeout")
@@ -132,7 +133,7 @@ func exists(name string) bool {
 	return err == nil || name == "-"
 }
 
-// oneArtefact takes what oneFile takes, or nothing where flags name the environment.
+// oneArtefact accepts what oneFile does, or nothing if flags name the environment.
 func oneArtefact(cmd *cobra.Command, args []string) error {
 	if areRequirements(args) {
 		return nil
@@ -140,17 +141,17 @@ func oneArtefact(cmd *cobra.Command, args []string) error {
 	return atMostOne(cmd, args)
 }
 
-// isFile reports whether a name is that of a file: not of standard input, of an example, an image in a registry, or a
+// isFile reports whether a name is that of a file, and not standard input, an example, an image in a registry or a
 // requirement.
 func isFile(name string) bool {
 	return name != "-" && !strings.HasPrefix(name, examplePrefix) && !isRequirement(name) && !isImageName(name)
 }
 
-// givenCap bounds a file of facts; a report of a node with dozens of environments is below 1 MB.
+// givenCap limits a file of facts, in bytes. A report of a node with dozens of environments is below 1 MB.
 const givenCap = 8 << 20
 
-// givenAll returns the machines that files and releases describe. Of several sets for different Pythons those for one are
-// taken; python is empty for all.
+// givenAll returns the machines that files and releases describe. If a file has sets for several Pythons, it takes
+// those for python; if python is "", it takes all.
 func givenAll(args []string, python, includeRoot string, stdin io.Reader) ([]description, error) {
 	var names, releases []string
 	for _, arg := range args {
@@ -180,7 +181,7 @@ func givenAll(args []string, python, includeRoot string, stdin io.Reader) ([]des
 	return groupMachines(documents), nil
 }
 
-// givenFacts returns the facts of a file that is of one machine.
+// givenFacts returns the facts of a file about one machine.
 func givenFacts(name, python, includeRoot string, stdin io.Reader) (probe.Facts, error) {
 	list, err := givenMachines(name, python, includeRoot, stdin)
 	switch {
@@ -193,7 +194,7 @@ func givenFacts(name, python, includeRoot string, stdin io.Reader) (probe.Facts,
 	return list[0].facts, list[0].foreign
 }
 
-// givenMachines returns the machines of one file. includeRoot is --include-root.
+// givenMachines returns the machines in one file. includeRoot is --include-root.
 func givenMachines(name, python, includeRoot string, stdin io.Reader) ([]description, error) {
 	includes, err := fenceOf(name, includeRoot)
 	if err != nil {
@@ -229,13 +230,13 @@ func givenMachines(name, python, includeRoot string, stdin io.Reader) ([]descrip
 	return list, nil
 }
 
-// isStructured reports whether a text is JSON or XML, of which no line is quoted as an error's.
+// isStructured reports whether a text is JSON or XML. None of its lines is quoted as an error.
 func isStructured(data []byte) bool {
 	data = bytes.TrimSpace(data)
 	return bytes.HasPrefix(data, []byte("{")) || bytes.HasPrefix(data, []byte("<")) || json.Valid(data)
 }
 
-// unreadableFile says why a file of so many bytes is not read.
+// unreadableFile says why a file of this size is not read.
 func unreadableFile(name string, size int, err error) error {
 	switch {
 	case errors.Is(err, probe.ErrArchive):
@@ -252,7 +253,7 @@ func unreadableFile(name string, size int, err error) error {
 	return &usageError{fmt.Sprintf("%q: %v", name, err), hintFor(name)}
 }
 
-// documentOf returns what was read under a name.
+// documentOf returns the document read under a name.
 func documentOf(name string, data []byte, includes fence) probe.Document {
 	d := probe.Document{Data: data[:min(len(data), givenCap)], Typed: isRequirement(name) || isImageName(name)}
 	if isFile(name) {
@@ -270,7 +271,7 @@ const (
 	archiveHint = "an image is the directory of an OCI layout, or an archive of docker save, podman save or skopeo copy; a tree of files is for cudacompat doctor --root DIR"
 )
 
-// hintFor returns what to give instead of a file that is not read.
+// hintFor returns what to pass instead of a file that is not supported.
 func hintFor(name string) string {
 	switch filepath.Base(name) {
 	case "setup.py", "setup.cfg", "Pipfile":
@@ -282,8 +283,8 @@ func hintFor(name string) string {
 	return givenHint
 }
 
-// openInput returns the file of that name, standard input for -, what the program carries for example:NAME, or the
-// requirements that stand in place of a file.
+// openInput returns a reader for the file of that name, standard input for -, the embedded example for example:NAME, or
+// the requirements given as arguments.
 func openInput(name string, stdin io.Reader) (io.ReadCloser, error) {
 	if name == "-" {
 		return io.NopCloser(stdin), nil

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTakenDown: what a program's parts raise while it is taken down is never what a reader is shown first, nor what is
-// blamed, where something else failed before; alone it is what the log has.
+// TestTakenDown checks that an exception raised during teardown is neither shown first nor blamed if something else
+// failed before. By itself it is all that the log has.
 func TestTakenDown(t *testing.T) {
 	const (
 		asgi      = "ERROR:    Exception in ASGI application\n"
@@ -35,7 +35,8 @@ func TestTakenDown(t *testing.T) {
 	}
 }
 
-// TestOutOfProse: a thread's text above a log, and the source that raises an error, are not the line that says it.
+// TestOutOfProse checks that neither a thread's text above a log nor the source that raises an error counts as the line
+// with the error.
 func TestOutOfProse(t *testing.T) {
 	const told = "When I start two of them, the server fails with ValueError: No available memory for the cache blocks. Help!\n"
 	const source = "    raise ValueError(\"No available memory for the cache blocks. \"\n"
@@ -55,8 +56,8 @@ func TestOutOfProse(t *testing.T) {
 	}
 }
 
-// TestFullBefore: CUDA's own "out of memory" at the call that touches the GPU first says that others have it; further in,
-// or with PyTorch's numbers, it does not.
+// TestFullBefore checks that CUDA's own "out of memory" at the first call that touches the GPU means that others hold
+// the memory. Later in a run, or with PyTorch's numbers, it does not.
 func TestFullBefore(t *testing.T) {
 	module := func(function, message string) string {
 		return "Traceback (most recent call last):\n  File \"/w/train.py\", line 7, in main\n    model.to(device)\n" +
@@ -76,8 +77,8 @@ func TestFullBefore(t *testing.T) {
 	}
 }
 
-// TestLastBuild: of several builds in one log the last one decides, where a compiler failed in it; jobs of one make are one
-// build.
+// TestLastBuild checks that the last of several builds in one log decides if a compiler failed in it. Jobs of one make
+// are one build.
 func TestLastBuild(t *testing.T) {
 	const (
 		native = "nvcc fatal   : Value 'native' is not defined for option 'gpu-architecture'\n"
@@ -100,7 +101,7 @@ func TestLastBuild(t *testing.T) {
 	}
 }
 
-// TestOwnLine: the program's own line stands before the Xid that it brought about.
+// TestOwnLine checks that the program's own line precedes the Xid that it caused.
 func TestOwnLine(t *testing.T) {
 	d := explain(t, "kernel: NVRM: Xid (PCI:0000:01:00): 31, pid=80798, name=llama-server, Ch 00000008, intr 00000000. MMU Fault\n"+
 		"CUDA error: an illegal memory access was encountered\n")
@@ -109,8 +110,8 @@ func TestOwnLine(t *testing.T) {
 	}
 }
 
-// TestLastJob: a job that wrote on into the file of one that was cancelled is judged by itself; what a cancelled job still
-// writes is its own.
+// TestLastJob checks that a job which appended to the file of a cancelled one is judged separately. What a cancelled
+// job still writes is its own.
 func TestLastJob(t *testing.T) {
 	const (
 		noGPU     = "Traceback (most recent call last):\n  File \"/w/a.py\", line 7, in f\n    g()\nRuntimeError: No CUDA GPUs are available\n"

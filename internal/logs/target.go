@@ -9,14 +9,14 @@ import (
 	"cudacompat/internal/version"
 )
 
-// capabilityOf is the target of a compiler as it is written: compute_86, sm_90a, compute_120f.
+// capabilityOf matches a compiler's target: compute_86, sm_90a, compute_120f.
 var capabilityOf = lazyregexp.New(`^(?:compute|sm)_(\d+)(\d)[a-z]?$`)
 
-// variants are the first toolkits that know a target's variant by its letter: of the chip alone, and of its family.
+// variants maps the letter of a target's variant, for one chip or for its family, to the first toolkit that knows it.
 var variants = map[byte]string{'a': "12.0", 'f': "12.9"}
 
-// readTarget says whether a target is newer than the toolkit that does not know it, or was dropped: of a chip whose last
-// toolkit is known, later ones do not compile for it any more. What is no target is a build's own mistake.
+// readTarget says whether a target is newer than the toolkit that does not know it, or was dropped: toolkits after a
+// chip's last one no longer compile for it. A word that is no target is the build's own mistake.
 func readTarget(f *finding) bool {
 	arch := f.group("arch")
 	m := capabilityOf.FindStringSubmatch(arch)
@@ -46,8 +46,8 @@ func readTarget(f *finding) bool {
 	return true
 }
 
-// ofNoTarget judges what a build put in the place of a target: a word that an older nvcc does not know, or the output
-// of a program that found no GPU.
+// ofNoTarget judges a word that a build passed as a target: one that an older nvcc does not know, or the output of a
+// program that found no GPU.
 func (f *finding) ofNoTarget(arch string) {
 	const name = "name the GPU to build for: `cmake -DCMAKE_CUDA_ARCHITECTURES=86`, or TORCH_CUDA_ARCH_LIST=8.6, with its own capability"
 	if strings.Contains(arch, "No CUDA devices") {
@@ -62,7 +62,7 @@ func (f *finding) ofNoTarget(arch string) {
 		"install a newer toolkit, and put its bin first on PATH: a distribution's nvidia-cuda-toolkit is often old"}
 }
 
-// toolkitsFor returns the first toolkit that compiles for a capability, and the last one where later ones do not.
+// toolkitsFor returns the first toolkit that compiles for a capability, and the last one if later ones do not.
 func toolkitsFor(capability string) (first, last version.Number) {
 	for _, c := range tables.Rows[tables.Chip](nameTables()) {
 		if c.Capability.String() != capability {
@@ -78,7 +78,7 @@ func toolkitsFor(capability string) (first, last version.Number) {
 	return first, last
 }
 
-// readLink names the driver's library that is there, and lacks only the name by which Triton looks for it.
+// readLink names the driver library that exists but lacks the name by which Triton looks for it.
 func readLink(f *finding) bool {
 	file := f.group("file")
 	f.because = fmt.Sprintf("The driver's library is there (%s), and the link libcuda.so to it is not.", file)

@@ -8,8 +8,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// detailed returns the answer about an exception with what its calls and its line of source tell besides: where to
-// look, which package asked which other, whether a file was to be read or written. It never changes who is to blame.
+// detailed adds to the answer about an exception what its calls and its source line show: where to look, which package
+// called which, whether a file was read or written. It never changes the blame.
 func (r *record) detailed(answer string) string {
 	r.slots["place"] = r.whereToLook()
 	switch class := r.slot("class"); {
@@ -27,15 +27,15 @@ func (r *record) detailed(answer string) string {
 	return answer
 }
 
-// downloads reports whether an exception was raised while a file was fetched.
+// downloads reports whether an exception was raised while a file was downloaded.
 func (r *record) downloads() bool {
 	return slices.ContainsFunc(r.frames, func(f frame) bool { return fetches.MatchString(f.function) })
 }
 
-// fetches are the functions by which programs get files: of Python's library, PyTorch and Hugging Face's hub.
+// fetches matches functions that download files: Python's library, PyTorch's and the Hugging Face hub's.
 var fetches = lazyregexp.New(`(?i)download|^do_open$|^urlopen$|^urlretrieve$|cached_file|from_pretrained|load_state_dict_from_url`)
 
-// whereToLook returns the last call of the program's own, or the line that Python cannot read.
+// whereToLook returns the last call of the program's own code, or the line that Python cannot parse.
 func (r *record) whereToLook() string {
 	if at := r.slot("place"); at != "" {
 		return at[strings.LastIndexAny(at, `/\`)+1:]
@@ -43,8 +43,8 @@ func (r *record) whereToLook() string {
 	return r.place()
 }
 
-// advice is what to do about an exception that is the program's own, by the beginning of its class or a word of its
-// message; one of them stands in it.
+// advice lists what to do about an exception in the program's own code, by the start of its class or a word of its
+// message.
 var advice = []struct {
 	marks []string
 	words string
@@ -67,8 +67,8 @@ var advice = []struct {
 		"not set"}, "give what the message asks for"},
 }
 
-// withPlace names the place of a mistake of the program's own, and what to do there. Values taken from a tensor's shape
-// are a matter of its dimensions.
+// withPlace names the place of a mistake in the program's own code, and what to do there. An error while unpacking a
+// tensor's shape concerns its dimensions.
 func (r *record) withPlace(answer string) string {
 	sentence := r.slot("sentence")
 	if strings.Contains(sentence, "values to unpack") && takesShape.MatchString(r.slot("source")) {
@@ -111,8 +111,8 @@ var (
 	lacksArgument = lazyregexp.New(wrongCall)
 )
 
-// misfitIn returns an answer about packages that do not fit with the words by which the issues of one tell more, where
-// a call of it raised the exception.
+// misfitIn returns an answer about packages that do not fit, with words to search a package's issues for, if one of its
+// calls raised the exception.
 func (r *record) misfitIn(answer string) string {
 	if _, found := r.ofIssues(); found {
 		return answer + "-in"
@@ -120,7 +120,7 @@ func (r *record) misfitIn(answer string) string {
 	return answer
 }
 
-// ofIssues fills the slots by which the issues of the project whose call raised an exception are searched.
+// ofIssues fills the slots with the words to search for in the issues of the project whose call raised an exception.
 func (r *record) ofIssues() (at frame, found bool) {
 	at, project, found := r.theirs()
 	if found {
@@ -129,7 +129,7 @@ func (r *record) ofIssues() (at frame, found bool) {
 	return at, found
 }
 
-// undeclaredOption names the option that a program reads from its arguments and does not declare.
+// undeclaredOption names the option that a program reads from its arguments but does not declare.
 func (r *record) undeclaredOption() string {
 	m := lacksOption.FindStringSubmatch(r.slot("message"))
 	if m == nil {
@@ -139,7 +139,7 @@ func (r *record) undeclaredOption() string {
 	return "option-undeclared"
 }
 
-// misfit names the package that asked and the one that was asked, where an exception shows both.
+// misfit names the calling and the called package, if an exception shows both.
 func (r *record) misfit(class string) string {
 	asker, text := r.deepest(), r.slot("message")
 	if _, project, found := r.theirs(); found && asker == "" {

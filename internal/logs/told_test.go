@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// traced returns a traceback that ends in a file of the program's own, or below it in one of a distribution.
+// traced returns a traceback that ends in a file of the program's own, or in a distribution below it.
 func traced(source, raised string, theirs ...string) string {
 	log := "Traceback (most recent call last):\n  File \"/app/run.py\", line 7, in main\n    " + source + "\n"
 	for _, path := range theirs {
@@ -14,7 +14,7 @@ func traced(source, raised string, theirs ...string) string {
 	return log + raised + "\n"
 }
 
-// TestTold: an exception's answer names what its calls and the line above it show, and what to do about just that.
+// TestTold checks that an exception's answer names what its calls and the line above it show, and the matching advice.
 func TestTold(t *testing.T) {
 	for name, c := range map[string]struct{ log, cause, because, step string }{
 		"unpacked shape": {traced("B, C, L = x.shape", "ValueError: not enough values to unpack (expected 3, got 2)"),

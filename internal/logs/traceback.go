@@ -8,8 +8,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// frame is one call of a traceback, with the line of source that Python shows of it. The line is empty where only the
-// source around it is shown; a cell has only itself.
+// frame is one call in a traceback, with the source line that Python shows. line is "" if only the surrounding source
+// is shown. A notebook cell has only its own lines.
 type frame struct{ path, line, function, source string }
 
 // frameLine is a call as Python prints it, and as IPython does:
@@ -38,17 +38,17 @@ var raisedLine = lazyregexp.New(`^(?:\[[^\]]*\]:? *)?(?:Original error: |Excepti
 	`Failure|Died|NotFound|Mismatch|Closed))(?:: ?(.*))?$|` +
 	`(?:[a-z_]\w*\.)+([A-Z]\w+): (.*)|(?:[A-Za-z_]\w*\.)*([A-Z]\w*Error)\(['"](.*)['"],?\)$)`)
 
-// thrownElsewhere is how programs in other languages end: C++ (what():), Rust, Go, Java, .NET.
+// thrownElsewhere matches the last words of programs in other languages: C++ (what():), Rust, Go, Java, .NET.
 var thrownElsewhere = lazyregexp.New(`^ *what\(\): +(?P<message>.+)|thread '[^']*' panicked at '(?P<rust>[^']+)'|` +
 	`thread '[^']*'(?: \(\d+\))? panicked at [^']\S*:$|^Fatal error:$|^panic: ` +
 	`(?P<go>.+)|` +
 	`^(?:Exception in thread "[^"]*"|Caused by:|Unhandled [Ee]xception[.:]) (?:[\w$]+\.)*(?P<class>\w+)(?:: (?P<jav` +
 	`a>.*))?`)
 
-// worker is how vLLM passes on what one of its processes said.
+// worker matches vLLM's line that passes on a message of one of its processes.
 var worker = lazyregexp.New(`^Worker failed with error ['"](.*)['"],? please check`)
 
-// saidTwice returns what a text says twice; empty when it does not.
+// saidTwice returns the part that a text contains twice, or "".
 func saidTwice(text string) string {
 	if half := text[:len(text)/2]; half+half == text {
 		return half
@@ -56,7 +56,7 @@ func saidTwice(text string) string {
 	return ""
 }
 
-// exception returns the record of an exception's last line, in a traceback or quoted without it.
+// exception returns the record for the last line of an exception, in a traceback or quoted without one.
 func exception(l logLine) *record {
 	text := message(l.text)
 	class, said := "", ""
@@ -77,14 +77,14 @@ func exception(l logLine) *record {
 		line: l.number, text: l.text, notice: informs(l.text)}
 }
 
-// raising is a traceback: its calls, and whether Python says above it that its exception only passes another one on.
+// raising is a traceback: its calls, and whether Python says above it that its exception only passes on another one.
 type raising struct {
 	frames []frame
 	wraps  bool
 }
 
-// tracebacks returns those of some lines, by the number of the line on which each ends. Of one that was pasted without
-// its first line, only that no call is the program's own is taken: what its own did may stand in what is cut off.
+// tracebacks returns the tracebacks in lines, by the number of the line on which each ends. If one was pasted without
+// its first line, its calls do not show that the program's own code was not involved, because they may be incomplete.
 func tracebacks(lines []logLine) map[int]raising {
 	calls := map[int]raising{}
 	within := map[string]int{} // by process: up to where its last traceback, or what looked like one, was read
@@ -110,20 +110,21 @@ func tracebacks(lines []logLine) map[int]raising {
 	return calls
 }
 
-// head is the first line of a traceback, and headless matches a call in one, as Python prints it.
+// head is the first line of a traceback. headless matches a call in one, as Python prints it.
 const head = "Traceback (most recent call last)"
 
 var headless = lazyregexp.New(`^ *File "[^"]+", line \d+, in \S`)
 
-// ofTracker reports whether an exception is one of the process by which multiprocessing cleans up: it prints what fails
-// there and goes on, mostly since another process died.
+// ofTracker reports whether an exception comes from the process with which multiprocessing cleans up. It prints its
+// failures and continues, usually because another process died.
 func (r *record) ofTracker() bool {
 	return len(r.frames) > 0 && tracker.MatchString(r.frames[0].path)
 }
 
 var tracker = lazyregexp.New(`multiprocessing[/\\]resource_tracker\.py$`)
 
-// passesOn reports whether the lines above a traceback, of the same process, say that its exception passes another one on.
+// passesOn reports whether the lines above a traceback, from the same process, say that its exception passes on another
+// one.
 func passesOn(above []logLine, from string) bool {
 	for i := len(above) - 1; i >= 0 && len(above)-i <= maxStrange; i-- {
 		if l := above[i]; l.from == from && strings.TrimSpace(message(l.text)) != "" {
@@ -133,11 +134,11 @@ func passesOn(above []logLine, from string) bool {
 	return false
 }
 
-// maxStrange is how many lines may stand between two calls: IPython and Rich show the source around each.
+// maxStrange is how many lines may be between two calls: IPython and Rich show the source around each.
 const maxStrange = 24
 
-// traceback reads the calls below a traceback's first line and says on which line it ends; -1 when it does not. Under a
-// call stands its source, which may look like anything. What other processes write between them is passed over.
+// traceback reads the calls below the first line of a traceback and returns the line on which it ends, or -1. The
+// source below a call may look like anything. Lines of other processes in between are skipped.
 func traceback(lines []logLine, from string) (frames []frame, end int) {
 	strange := 0
 	for i := 0; i < len(lines) && strange < maxStrange; i++ {
@@ -168,18 +169,19 @@ func traceback(lines []logLine, from string) (frames []frame, end int) {
 	return nil, -1
 }
 
-// distributionDirectory is the directory of a distribution in a path, or of a model's own code that was downloaded with it.
+// distributionDirectory matches the directory of a distribution in a path, or of a model's own code that was downloaded
+// with it.
 var distributionDirectory = lazyregexp.New(`(?:(?:site|dist)-packages|[/\\]torch[/\\]hub)[/\\]([^/\\]+)|` +
 	`[/\\](transformers_modules)[/\\]`)
 
-// pythonsOwn is where Python keeps its own library, and eggName the name of a distribution whose directory holds more.
+// pythonsOwn matches where Python keeps its standard library, and eggName a distribution whose directory contains more.
 var (
 	pythonsOwn = lazyregexp.New(`lib(?:64)?/python\d|(?i:[\\/]lib[\\/][^\\/]+\.py$|[\\/]lib[\\/](?:asyncio|` +
 		`importlib|multiprocessing|concurrent|json|subprocess|unittest)[\\/])|^<frozen`)
 	eggName = lazyregexp.New(`^[\w]+`)
 )
 
-// owner returns the package that a call belongs to: "python" for its own library, empty for the program itself.
+// owner returns the package that a call belongs to: "python" for the standard library, "" for the program itself.
 func (f frame) owner() string {
 	if m := distributionDirectory.FindStringSubmatch(f.path); m != nil {
 		return eggName.FindString(m[1] + m[2])
@@ -190,7 +192,8 @@ func (f frame) owner() string {
 	return ""
 }
 
-// raisingFrame returns the call that raised the exception, Python's own too: _execute_child starts another program.
+// raisingFrame returns the call that raised the exception, also in Python's standard library: _execute_child starts
+// another program.
 func (r *record) raisingFrame() frame {
 	if len(r.frames) == 0 {
 		return frame{}

@@ -6,17 +6,17 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// Traces are what a log tells of the machine that wrote it: whoever asks may be on it.
+// Traces are the signs in a log of the machine that wrote it. The caller may be on that machine.
 type Traces struct {
 	Drivers []string // releases that it calls the driver's
 	Files   []string // of its tracebacks
 	Report  bool     // a description of the environment stands in it: collect_env's, nvidia-smi's, a list of packages
 }
 
-// maxTraces is how many of each are kept.
+// maxTraces limits how many of each kind are kept.
 const maxTraces = 32
 
-// The words before a driver's release, and the headings of descriptions of an environment.
+// The words before a driver release, and the headings of environment descriptions.
 var (
 	driverRelease = lazyregexp.New(`(?i)(?:driver version|nvrm version|kernel module|driver)\b[^\d\n]{0,50}?\b(\d{3}\.\d{2,3}(?:\.\d{2,3})?)\b`)
 	describe      = lazyregexp.New(`Collecting environment information|^PyTorch version: |\| NVIDIA-SMI \d|` +
@@ -24,7 +24,7 @@ var (
 		`\bSuccessfully installed .*\b(?:torch|tensorflow|jax)-\d`)
 )
 
-// look adds what the lines of a log tell.
+// look adds the signs in the lines of a log.
 func (t *Traces) look(lines []logLine) {
 	for _, l := range lines {
 		if m := driverRelease.FindStringSubmatch(l.text); m != nil {

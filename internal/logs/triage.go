@@ -1,12 +1,12 @@
-// Package logs reads the log of a failed CUDA program and says whose fault it shows: the
-// environment's, the program's or the hardware's.
+// Package logs reads the log of a failed CUDA program and says whose fault it shows: the environment's, the program's
+// or the hardware's.
 //
-// A log is read twice at once. Grammars turn its lines into records with slots (what the loader missed, which status a
-// call returned, which package is not there), which small tables of names judge. And a [Signature] of data/signature
-// knows a line as a real program printed it, with its fault and words: where one decides, it overrides the grammar.
-// [Read] streams logs of any size past all signatures at once and keeps, for every signature, the first line that
-// matched, and the lines around marks of trouble. CUDA reports asynchronously, so what is printed last is rarely the
-// cause: a weight says how much a line decides.
+// It reads a log in two ways at once. Grammars turn lines into records with slots (what the loader missed, which status
+// a call returned, which package is missing), which small tables of names judge. A [Signature] of data/signature knows
+// a line exactly as a real program printed it, with its fault and words; it overrides the grammar. [Read] matches logs
+// of any size against all signatures in one pass, and keeps the first matching line for each signature and the lines
+// around marks of trouble. CUDA reports asynchronously, so the last line is rarely the cause: a weight says how much a
+// line decides.
 package logs
 
 import (
@@ -19,10 +19,11 @@ import (
 	"cudacompat/matrix/pin"
 )
 
-// Blame is the side a fault lies on.
+// Blame is the side that a fault belongs to.
 type Blame = decide.Blame
 
-// The sides. Unknown is an answer: the log alone cannot tell. None is one, too: its frightening lines are harmless.
+// The sides. Unknown is an answer: the log alone cannot show it. None is one, too: the log's alarming lines are
+// harmless.
 const (
 	Environment = decide.Environment
 	Program     = decide.Program
@@ -31,30 +32,30 @@ const (
 	None        = decide.None
 )
 
-// Confidence is how far a blame can be relied on.
+// Confidence says how reliable a blame is.
 type Confidence string
 
-// The degrees of confidence. Of 153 answers on logs that nobody had learned from, 112 of 113 that are certain today were
-// right, and 34 of 41 that are likely.
+// The degrees of confidence. Of 153 answers on logs that nobody had learned from, 112 of 113 certain ones were right,
+// and 34 of 41 likely ones.
 const (
 	Certain   Confidence = "certain" // the line names the part that failed
 	Likely    Confidence = "likely"  // several causes print the line, or it is judged by its words
 	Undecided Confidence = "unknown" // the log does not tell
 )
 
-// Blames are the sides in the order in which lists show them.
+// Blames lists the sides in the order for display.
 var Blames = []Blame{Environment, Program, Hardware, Unknown, None}
 
-// Schema names the JSON contract of a [Diagnosis].
+// Schema names the JSON form of a [Diagnosis].
 const Schema = "cudacompat/diagnosis/v1"
 
-// NothingFound is the cause of a diagnosis when no signature matched.
+// NothingFound is the cause of a diagnosis if no signature matched.
 const NothingFound = "nothing-found"
 
-// EndedWell is the cause of a diagnosis when the log itself says that the work was done.
+// EndedWell is the cause of a diagnosis if the log itself says that the work was done.
 const EndedWell = "ended-well"
 
-// Diagnosis is what a log shows.
+// Diagnosis is the result for a log.
 type Diagnosis struct {
 	Schema  string     `json:"schema"`
 	Blame   Blame      `json:"blame"`
@@ -67,13 +68,13 @@ type Diagnosis struct {
 	Rule    string     `json:"rule"`    // the related rule of cudacompat, or empty
 	Decided []string   `json:"decided"` // the claim that won and why, then those it won over; never nil
 
-	// Confidence says how far the blame can be relied on.
+	// Confidence says how reliable the blame is.
 	Confidence Confidence `json:"confidence"`
 
 	Unread []string `json:"unread"` // what of the logs was not read, a sentence each; never nil
 
-	// Candidates are what it may be where the log alone cannot tell, the likeliest first, and what is broken on the machine
-	// that the log was held against and cannot have brought its error about; never nil.
+	// Candidates lists possible causes, likeliest first, if the log alone cannot decide. It also lists what is broken
+	// on the examined machine but cannot have caused the log's error. It is never nil.
 	Candidates []Candidate `json:"candidates"`
 
 	Traces  Traces `json:"-"` // of the machine that wrote the logs
@@ -85,10 +86,10 @@ type Diagnosis struct {
 	slots   map[string]string
 }
 
-// Failed reports whether the deciding line is that of a failure, and none that healthy programs print too.
+// Failed reports whether the deciding line shows a failure and is not also printed by healthy programs.
 func (d *Diagnosis) Failed() bool { return d.form || d.weight > consequence }
 
-// Candidate is a cause that an unclear log may have, and how to find out.
+// Candidate is a possible cause of an unclear log, and how to check it.
 type Candidate struct {
 	Cause string `json:"cause"`
 	Blame Blame  `json:"blame"`
@@ -110,9 +111,9 @@ type Source struct {
 	Reader io.Reader
 }
 
-// Read streams all sources and says what they show together. Memory does not grow with the size of
-// a log or of a line. What was read before a source failed or the time was up still counts: the diagnosis
-// is valid together with the error, which names the source.
+// Read reads all sources and returns what they show together. Its memory does not grow with the size of a log or a
+// line. If a source fails or time runs out, Read returns an error that names the source, and the diagnosis covers what
+// was read before.
 func Read(ctx context.Context, signatures []Signature, sources []Source) (Diagnosis, error) {
 	finder := newFinder(signatures, marks...)
 	j := judging{sources: sources, unread: []string{}}
