@@ -27,7 +27,7 @@ import (
 	"golang.org/x/term"
 )
 
-// guardFlags are those that stand before the installer's command.
+// guardFlags are the flags before the installer's command.
 type guardFlags struct {
 	judgeFlags
 	yes, dryRun bool
@@ -75,7 +75,7 @@ func guardCommand(s streams) *cobra.Command {
 	return cmd
 }
 
-// afterDash takes a command behind "--", so that its flags are its own.
+// afterDash accepts a command after "--", so that its flags are its own.
 func afterDash(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 && cmd.ArgsLenAtDash() == 0 {
 		return nil
@@ -83,10 +83,11 @@ func afterDash(cmd *cobra.Command, args []string) error {
 	return &usageError{"guard takes the installer's command behind --", "cudacompat guard -- uv pip install vllm"}
 }
 
-// nothingInstalled is said wherever the installer was not run: its own exit code 1 is told from guard's by it.
+// nothingInstalled is printed whenever the installer was not run, so that guard's exit code 1 differs from the
+// installer's.
 const nothingInstalled = "guard: nothing was installed"
 
-// guard returns the whole way; the code is guard's own or the installer's.
+// guard runs all steps. The exit code is guard's own or the installer's.
 func (f *guardFlags) guard(ctx context.Context, s streams, argv []string) (code int, err error) {
 	signals := guard.EndSignals()
 	ctx, stop := untilStopped(ctx, signals)
@@ -122,7 +123,7 @@ func (f *guardFlags) guard(ctx context.Context, s streams, argv []string) (code 
 	return g.act(ctx, stop)
 }
 
-// guarding is one command on its way.
+// guarding is the state of one guarded command.
 type guarding struct {
 	job
 	f        *guardFlags
@@ -149,7 +150,7 @@ func (f *guardFlags) prepareGuard(ctx context.Context, s streams, c guard.Comman
 	return &guarding{job: job, f: f, s: s, command: c, outputs: outputs, host: probe.This()}, err
 }
 
-// without ends where there is no forecast.
+// without ends the run if there is no forecast.
 func (g *guarding) without(err error) (int, error) {
 	if usage := new(usageError); errors.As(err, &usage) {
 		return 0, err
@@ -162,15 +163,15 @@ func (g *guarding) without(err error) (int, error) {
 	return exitInconclusive, nil
 }
 
-// stopped is the end of a run by a signal: Ctrl-C, a polite kill, or a terminal that was closed.
+// stopped is the end of a run by a signal: Ctrl-C, SIGTERM, or a closed terminal.
 type stopped syscall.Signal
 
 func (s stopped) Error() string { return "interrupted" }
 
-// exit returns the code that a shell knows for the signal, 130 for Ctrl-C.
+// exit returns the exit code that shells use for the signal: 130 for Ctrl-C.
 func (s stopped) exit() int { return 128 + int(s) }
 
-// untilStopped returns a context that ends with the first of the signals, which is its cause.
+// untilStopped returns a context that ends with the first of the signals, which becomes its cause.
 func untilStopped(parent context.Context, signals <-chan os.Signal) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	go func() {
@@ -183,8 +184,8 @@ func untilStopped(parent context.Context, signals <-chan os.Signal) (context.Con
 	return ctx, func() { cancel(nil) }
 }
 
-// plan returns what the installer would do, by its own dry run. One that looks at no requirements is compared with that
-// of the same command that does.
+// plan returns what the installer would do, from its own dry run. If the command ignores requirements, plan compares it
+// with the same command that does not.
 func (g *guarding) plan(ctx context.Context, c guard.Command) (probe.Facts, error) {
 	plan, err := g.dryRun(ctx, c)
 	if err != nil {
@@ -205,7 +206,7 @@ func (g *guarding) plan(ctx context.Context, c guard.Command) (probe.Facts, erro
 	return plan, nil
 }
 
-// goesForGood reports whether a plan removes something that it does not replace.
+// goesForGood reports whether a plan removes something without replacing it.
 func goesForGood(p probe.Plan) bool {
 	return slices.ContainsFunc(p.Removes, func(r probe.Planned) bool { _, comes := p.Installed(r.Name); return !comes })
 }
@@ -247,7 +248,7 @@ func (g *guarding) dryRun(ctx context.Context, c guard.Command) (probe.Facts, er
 	return plan, nil
 }
 
-// uninstallPlan returns the plan of pip uninstall, which has no dry run: what it names goes.
+// uninstallPlan returns the plan of pip uninstall, which has no dry run: the named packages are removed.
 func (g *guarding) uninstallPlan(c guard.Command) (probe.Facts, error) {
 	plan := probe.Facts{Plan: &probe.Plan{By: "pip"}}
 	for _, name := range c.PackageNames() {
@@ -280,8 +281,9 @@ func (g *guarding) look(ctx context.Context, plan probe.Facts) error {
 	return err
 }
 
-// lookEarly reads the environment that the command will probably change while its installer works the plan out, which
-// takes seconds and waits for a network. What it returns waits for the facts, and says of which environment they are.
+// lookEarly reads the environment that the command will probably change while the installer works out the plan, which
+// takes seconds and uses the network. The returned function waits for the facts and says which environment they
+// describe.
 func (g *guarding) lookEarly(ctx context.Context) func() (probe.Facts, string) {
 	env, err := g.environment(prefixOf(g.command.Python()))
 	if err != nil || !probe.IsEnvironment(probe.This(), env) {
@@ -292,7 +294,8 @@ func (g *guarding) lookEarly(ctx context.Context) func() (probe.Facts, string) {
 	return func() (probe.Facts, string) { return <-done, env }
 }
 
-// prefixOf returns the environment of an interpreter in its bin directory, else the name as it is; empty for a version.
+// prefixOf returns the environment of an interpreter in its bin directory, otherwise the name unchanged. For a version
+// it returns "".
 func prefixOf(python string) string {
 	dir, name := filepath.Split(python)
 	switch {
@@ -320,7 +323,7 @@ func (g *guarding) foretell(ctx context.Context, c guard.Command, plan probe.Fac
 
 func (g *guarding) options() probe.Options { return g.looking(g.env) }
 
-// looking returns the options of a look at an environment: what --timeout says bounds it, too.
+// looking returns the options for reading an environment. --timeout limits it, too.
 func (g *guarding) looking(env string) probe.Options {
 	o := probe.Options{Envs: []string{env}}
 	if g.f.given("timeout") {
@@ -336,8 +339,8 @@ func (g *guarding) verdict(ctx context.Context, facts probe.Facts) verdict.Verdi
 	return matrix.Check(judging, g.tables, facts, g.targets, g.policy)
 }
 
-// managedMark returns the mark of an environment that the system keeps pip out of, where the command does not set
-// itself over it.
+// managedMark returns the marker file of an environment that the system protects from pip, unless the command overrides
+// it.
 func (g *guarding) managedMark() string {
 	if g.command.Into() != "" || g.command.BreaksSystem() {
 		return ""
@@ -350,8 +353,8 @@ func (g *guarding) managedMark() string {
 	return ""
 }
 
-// environment returns where the command installs: what it says itself, what its dry run says, else what it finds as its
-// program does.
+// environment returns where the command installs: what the command says, otherwise what its dry run says, otherwise
+// what its program would find.
 func (g *guarding) environment(said string) (string, error) {
 	c := g.command
 	settings := guardSettings(g.host, c)
@@ -391,7 +394,7 @@ func (g *guarding) environment(said string) (string, error) {
 	return "", errors.New("it cannot be determined which environment the command changes: name it with --python")
 }
 
-// environmentAbove returns the .venv of a directory or of the nearest of its parents that has one, as uv finds it.
+// environmentAbove returns the .venv of a directory or of its nearest parent that has one, as uv does.
 func environmentAbove(h *probe.Host, dir string) string {
 	for {
 		if env := filepath.Join(dir, ".venv"); probe.IsEnvironment(h, env) {
@@ -404,7 +407,7 @@ func environmentAbove(h *probe.Host, dir string) string {
 	}
 }
 
-// guardSettings returns those that an installer finds here.
+// guardSettings returns the settings that an installer finds here.
 func guardSettings(h *probe.Host, c guard.Command) guard.Settings {
 	dir, _ := os.Getwd()
 	s := guard.Settings{Getenv: settingOf(os.Environ()), Dir: dir, Read: func(file string) []byte {
@@ -417,7 +420,7 @@ func guardSettings(h *probe.Host, c guard.Command) guard.Settings {
 	return s
 }
 
-// pipPrefix returns sys.prefix of the Python that runs pip: the environment that pyvenv.cfg marks, else the directory
+// pipPrefix returns sys.prefix of the Python that runs pip: the environment with a pyvenv.cfg, otherwise the directory
 // that the interpreter's link leads to.
 func pipPrefix(h *probe.Host, c guard.Command) string {
 	python := c.Python()
@@ -442,7 +445,8 @@ func pipPrefix(h *probe.Host, c guard.Command) string {
 	return filepath.Dir(bin)
 }
 
-// settingOf returns what variables say. pip lowers the letters behind PIP_, so that PIP_Target is PIP_TARGET.
+// settingOf returns a lookup in the variables. pip ignores the case of the letters after PIP_, so PIP_Target is
+// PIP_TARGET.
 func settingOf(environ []string) func(name string) string {
 	return func(name string) string {
 		found := ""
@@ -456,7 +460,7 @@ func settingOf(environ []string) func(name string) string {
 	}
 }
 
-// pythonOf returns the interpreter that pip is for: itself, or the one of its first line, or the one beside it.
+// pythonOf returns the interpreter of a pip: the program itself, the one on its first line, or the one beside it.
 func pythonOf(program string) (string, error) {
 	found, err := exec.LookPath(program)
 	if err == nil {
@@ -482,8 +486,8 @@ func pythonOf(program string) (string, error) {
 	return filepath.Join(filepath.Dir(found), "python3"), nil
 }
 
-// tryInstead tries other commands in the place of one that breaks something: the first whose own dry run breaks nothing
-// is offered.
+// tryInstead tries alternatives to a command that breaks something. It offers the first whose own dry run breaks
+// nothing.
 func (g *guarding) tryInstead(ctx context.Context) {
 	if g.forecast.Decision != guard.Breaks {
 		return
@@ -506,7 +510,7 @@ func (g *guarding) tryInstead(ctx context.Context) {
 	}
 }
 
-// act says the forecast, and runs the command or does not. From then on the installer has the terminal: it gets Ctrl-C.
+// act prints the forecast and runs the command or not. The installer then has the terminal and receives Ctrl-C.
 func (g *guarding) act(ctx context.Context, stop context.CancelFunc) (int, error) {
 	stops := g.stops()
 	if stops != nil {
@@ -535,7 +539,7 @@ func (g *guarding) act(ctx context.Context, stop context.CancelFunc) (int, error
 	return g.run()
 }
 
-// stops returns the exit code with which guard ends before the installer is run; nil where it goes on.
+// stops returns the exit code with which guard ends before running the installer, or nil if it continues.
 func (g *guarding) stops() *int {
 	code := map[guard.Decision]int{guard.Fine: exitOK, guard.Breaks: exitIncompatible, guard.Unclear: exitInconclusive}
 	own := code[g.forecast.Decision]
@@ -558,7 +562,7 @@ func terminal(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// askConsent asks on the terminal. It reads no more than the answer: what is typed after it is the installer's.
+// askConsent asks on the terminal. It reads only the answer, because what follows is for the installer.
 func (g *guarding) askConsent(ctx context.Context) bool {
 	fmt.Fprint(g.s.err, "install anyway? [y/N] ")
 	answer, err := inTime(ctx, func() (string, error) { return lineOf(g.s.in), nil })
@@ -584,7 +588,7 @@ func lineOf(in io.Reader) string {
 	return string(line)
 }
 
-// run runs the command as it was typed, and looks again.
+// run runs the command as it was typed, and reads the environment again.
 func (g *guarding) run() (int, error) {
 	out := g.s.out
 	if g.outputs.asJSON() {

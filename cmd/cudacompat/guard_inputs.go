@@ -9,8 +9,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// checkInputs refuses a command that reads something which can be read only once: its dry run would see other
-// requirements than the command itself.
+// checkInputs rejects a command that reads something readable only once. Its dry run would see other requirements than
+// the command itself.
 func (g *guarding) checkInputs() error {
 	settings := guardSettings(g.host, g.command)
 	dir := g.command.WorkingDir(settings)
@@ -33,11 +33,11 @@ func (g *guarding) checkInputs() error {
 	return nil
 }
 
-// descriptorName matches the names of a process's open files. What they lead to is another thing in another process.
+// descriptorName matches the names of a process's open files. In another process such a name means another file.
 var descriptorName = lazyregexp.New(`^/dev/(?:stdin|fd/[^/]+)$|^/proc/[^/]+/(?:task/[^/]+/)?fd/[^/]+$`)
 
-// readsOnce reports whether a name leads to an open file of a process, or to a pipe or a device. Whoever reads such a
-// file again finds something else.
+// readsOnce reports whether a name leads to an open file of a process, a pipe or a device. A second reader would find
+// something else.
 func readsOnce(name string) bool {
 	name = filepath.Clean(name)
 	for range 40 { // as many links as Linux follows

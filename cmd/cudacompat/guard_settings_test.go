@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// TestSettingOf reads variables of pip in any case, as pip does, and others as they are written.
+// TestSettingOf checks that pip's variables are read in any case, as pip does, and others only as written.
 func TestSettingOf(t *testing.T) {
 	get := settingOf([]string{"PIP_Target=/t", "PIP_USER=", "PIP_user=1", "pip_root=/r", "home=/h", "HOME=/H"})
 	for name, want := range map[string]string{"PIP_TARGET": "/t", "PIP_USER": "1", "PIP_ROOT": "", "HOME": "/H", "PATH": ""} {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// installer is a uv that waits, in its dry run or when it installs, and says where by a file. What waits has the process id
-// in "pid": in the dry run a process that it started, and that ignores SIGINT, as a shell starts it.
+// installer is a uv that waits, in its dry run or while installing, and shows where by creating a file. The waiting
+// process writes its id to "pid". In the dry run it is a child that ignores SIGINT, as shells start them.
 const installer = `#!/bin/sh
 case "$*" in
 *--dry-run*)
@@ -26,8 +26,8 @@ case "$*" in
 esac
 `
 
-// TestGuardInterrupted sends what a terminal sends in each phase: guard says what became of the command, leaves nothing
-// running, and ends as a shell knows it, 128 and the signal.
+// TestGuardInterrupted sends each signal of a terminal in each phase. guard says what happened to the command, leaves
+// no process running, and exits with 128 plus the signal.
 func TestGuardInterrupted(t *testing.T) {
 	const forecast = "fine: `./uv pip install --python venv requests` changes nothing that affects CUDA\n"
 	for _, c := range []struct {
@@ -86,7 +86,7 @@ func TestGuardInterrupted(t *testing.T) {
 	}
 }
 
-// shellCode returns what a shell makes of a status.
+// shellCode returns a shell's exit code for a status.
 func shellCode(s syscall.WaitStatus) int {
 	if s.Signaled() {
 		return 128 + int(s.Signal())

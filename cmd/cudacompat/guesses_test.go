@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestFirstGuesses: what people type first gets an answer, or the words for what they want.
+// TestFirstGuesses checks that what people type first gets an answer, or names the right command.
 func TestFirstGuesses(t *testing.T) {
 	dir := t.TempDir()
 	venv := filepath.Join(dir, "venv")

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Help is at most helpWidth wide, and its right column begins where most flags have ended. On a page narrower than
-// narrowHelp, the right column begins at narrowColumn.
+// Help is at most helpWidth wide. Its right column begins after most flags. On a page narrower than narrowHelp it
+// begins at narrowColumn.
 const (
 	helpWidth    = 80
 	helpColumn   = 26
@@ -21,7 +21,7 @@ const (
 	narrowColumn = 10
 )
 
-// helpPage is the page that a command's help is written on.
+// helpPage is the page for a command's help.
 type helpPage struct {
 	io.Writer
 	width int // in columns
@@ -35,7 +35,7 @@ func newHelpPage(w io.Writer) helpPage {
 	return helpPage{w, helpWidth}
 }
 
-// flagGroups are the flags of all commands in the order in which help shows them.
+// flagGroups lists the flags of all commands in the order of the help.
 var flagGroups = []struct {
 	title string
 	flags []string
@@ -48,7 +48,7 @@ var flagGroups = []struct {
 	{"Output", []string{"output", "healthcheck", "color", "all", "verbose", "version", "help"}},
 }
 
-// commandGroups are the commands in the order in which help shows them.
+// commandGroups lists the commands in the order of the help.
 var commandGroups = []struct {
 	title    string
 	commands []string
@@ -59,7 +59,7 @@ var commandGroups = []struct {
 	{"This program", []string{"version", "completion", "help"}},
 }
 
-// The exit codes as help lists them. A command whose codes mean something else says so under exitNote.
+// The exit codes in the help. A command with other meanings explains them in exitNote.
 const (
 	exitNote  = "exit"
 	exitUsual = "0 compatible · 1 incompatible · 3 inconclusive: a fact that matters is missing · " + exitOwn
@@ -67,7 +67,7 @@ const (
 	exitOwn   = "64 wrong usage, or a file that cannot be read · 70 internal error"
 )
 
-// showHelp writes what a command does, its flags in groups, examples and exit codes, at most helpWidth wide.
+// showHelp writes what a command does, its flags in groups, examples and exit codes.
 func showHelp(cmd *cobra.Command, _ []string) {
 	cmd.InitDefaultHelpFlag()
 	cmd.Flags().Lookup("help").Usage = "show this help"
@@ -103,7 +103,7 @@ func (p helpPage) commands(root *cobra.Command) {
 	}
 }
 
-// paragraphs folds a text; a line that is indented is an example and stays whole.
+// paragraphs folds a text. It leaves indented lines, which are examples, whole.
 func (p helpPage) paragraphs(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -149,8 +149,8 @@ func flagName(f *pflag.Flag) string {
 	return strings.TrimRight(short+"--"+f.Name+" "+value, " ")
 }
 
-// flagText returns what a flag does, with the value that it has when it is not given. A usage that begins with the name
-// of its value and a colon does not repeat it: the name stands behind the flag.
+// flagText returns what a flag does, with its default. A usage that begins with the name of its value and a colon does
+// not repeat the name after the flag.
 func flagText(f *pflag.Flag) string {
 	value, text := pflag.UnquoteUsage(f)
 	text = strings.TrimPrefix(text, value+": ")
@@ -165,7 +165,7 @@ func flagText(f *pflag.Flag) string {
 	return text + " (default " + value + ")"
 }
 
-// entry writes a name and what it means: beside it if there is room, else below.
+// entry writes a name and its meaning, side by side if there is room.
 func (p helpPage) entry(name string, column int, text string) {
 	if p.width < narrowHelp {
 		column = min(column, narrowColumn)

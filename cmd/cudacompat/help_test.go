@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestHelpFits finds a line of help that is wider than a narrow terminal, and a flag that no group shows.
+// TestHelpFits reports lines of help that are wider than a narrow terminal, and flags that no group shows.
 func TestHelpFits(t *testing.T) {
 	var grouped []string
 	for _, group := range flagGroups {
@@ -50,7 +50,7 @@ func helpOf(c *cobra.Command) string {
 	return out.String()
 }
 
-// TestHelpOnNarrowPages: on a page of 40 columns only a command to copy and an unbreakable name are wider.
+// TestHelpOnNarrowPages checks that on a page of 40 columns only commands to copy and unbreakable names are wider.
 func TestHelpOnNarrowPages(t *testing.T) {
 	for _, c := range append(newRoot(streams{}).Commands(), newRoot(streams{})) {
 		var out strings.Builder

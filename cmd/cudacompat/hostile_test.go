@@ -10,8 +10,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// TestDialectsHoldNoInput: what a scheduler, an installer or a shell reads is made of tables and numbers. A release with
-// more behind it brings none of that into a dialect. make test takes every other one.
+// TestDialectsHoldNoInput checks that formats for schedulers, installers and shells contain only text of tables and
+// numbers, and nothing from the input. make test takes every other one.
 func TestDialectsHoldNoInput(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "facts.json")
 	said := 0

@@ -15,7 +15,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// imageSource is an image that was named: a directory, or an archive.
+// imageSource is a named image: a directory or an archive.
 type imageSource struct {
 	name string
 	dir  string // of a layout
@@ -25,14 +25,14 @@ type imageSource struct {
 	done func()
 }
 
-// readPipe is a file that can be read once, as a shell's <(…) makes it, with what was read of it to tell what it is.
+// readPipe is a file that can be read only once, as from a shell's <(…), with the bytes that were read to recognise it.
 type readPipe struct {
 	name string
 	io.Reader
 }
 
-// imageNamed returns the image that a name leads to; nil where it is something else. What was read to tell is put back
-// before in, which is standard input, or a pipe of that name.
+// imageNamed returns the image with a name, or nil if it is something else. It returns the bytes that it read to the
+// front of in, which is standard input or a pipe.
 func imageNamed(name string, stdin io.Reader) (source *imageSource, in io.Reader) {
 	if name == "-" {
 		head := bufio.NewReaderSize(stdin, 4096)
@@ -79,7 +79,7 @@ func imageNamed(name string, stdin io.Reader) (source *imageSource, in io.Reader
 	return source, stdin
 }
 
-// imageNamedInTime runs imageNamed for as long as ctx lasts: standard input may stay open and say nothing.
+// imageNamedInTime runs imageNamed until ctx ends, because standard input may stay open and empty.
 func imageNamedInTime(ctx context.Context, name string, stdin io.Reader) (source *imageSource, in io.Reader, err error) {
 	type named struct {
 		source *imageSource
@@ -92,7 +92,7 @@ func imageNamedInTime(ctx context.Context, name string, stdin io.Reader) (source
 	return found.source, found.in, err
 }
 
-// imageInPipe returns the image that comes out of a pipe.
+// imageInPipe returns the image in a pipe.
 func imageInPipe(name string, stdin io.Reader) (source *imageSource, in io.Reader) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -105,10 +105,10 @@ func imageInPipe(name string, stdin io.Reader) (source *imageSource, in io.Reade
 	return &imageSource{name: name, from: head, done: func() { file.Close() }}, stdin
 }
 
-// transports are the names of what skopeo writes, before the path.
+// transports lists skopeo's prefixes before a path.
 var transports = []string{"oci:", "oci-archive:", "docker-archive:", "dir:"}
 
-// imagePath returns the path in a name, and the image's own name behind it, as skopeo and umoci have them: oci:DIR:TAG.
+// imagePath splits a name into path and image name, as skopeo and umoci write them: oci:DIR:TAG.
 func imagePath(name string) (path, tag string) {
 	there := func(path string) bool {
 		_, err := os.Stat(path)
@@ -139,7 +139,7 @@ func archiveNamed(name string, file *os.File) *imageSource {
 	return s
 }
 
-// facts returns those of the image, or the error by which it is refused.
+// facts returns the facts of the image, or the error for rejecting it.
 func (s *imageSource) facts(ctx context.Context, limit time.Duration, opt probe.ImageOptions, says io.Writer) (probe.Facts, error) {
 	found, err := s.read(ctx, limit, opt, says)
 	if err != nil {
@@ -148,8 +148,8 @@ func (s *imageSource) facts(ctx context.Context, limit time.Duration, opt probe.
 	return found, nil
 }
 
-// read reads the image and looks at it as at a tree at rest. An image that is not read in time was not looked at, which
-// leaves the outcome open.
+// read reads the image as a directory tree at rest. An image that was not read in time was not looked at, which leaves
+// the outcome open.
 func (s *imageSource) read(ctx context.Context, limit time.Duration, opt probe.ImageOptions, says io.Writer) (probe.Facts, error) {
 	p := newProgress(says)
 	opt.Tag = s.tag
@@ -191,7 +191,7 @@ func (s *imageSource) refusal(err error) error {
 	return said
 }
 
-// imageOptions say which image is meant: the one for a platform, or else for machines.
+// imageOptions says which image is meant: the one for a platform, otherwise those for the machines.
 func imageOptions(platform string, t *matrix.Tables, targets []matrix.Target) (opt probe.ImageOptions, err error) {
 	if platform == onWindows {
 		return opt, &usageError{"--platform windows is not for images: their programs are Linux'", "linux/amd64, or leave it out"}
@@ -210,10 +210,10 @@ func imageOptions(platform string, t *matrix.Tables, targets []matrix.Target) (o
 	return opt, nil
 }
 
-// imagePlatforms are the platforms of the tables as images write them.
+// imagePlatforms maps the platforms of the tables to the names in images.
 var imagePlatforms = map[string]string{"linux_x86_64": "linux/amd64", "linux_aarch64": "linux/arm64"}
 
-// notImage refuses an image's --platform for what is no image, or is only named.
+// notImage rejects an image's --platform for an input that is not an image, or is only a name.
 func notImage(platform, name string) error {
 	if platform == "" || isSystem(platform) {
 		return nil

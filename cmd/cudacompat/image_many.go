@@ -18,8 +18,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// imagesNamed returns several images in place of one file; nil where none of the names leads to one. What was read of
-// standard input is put back before in.
+// imagesNamed returns the images if several are named, or nil if no name is an image. It returns the bytes that it read
+// from standard input to the front of in.
 func imagesNamed(args []string, stdin io.Reader) (images []*imageSource, in io.Reader, err error) {
 	if len(args) < 2 {
 		return nil, stdin, nil
@@ -48,7 +48,7 @@ func imagesNamed(args []string, stdin io.Reader) (images []*imageSource, in io.R
 	return images, stdin, nil
 }
 
-// standardInputTwice reports whether several names are standard input, which can be read only once.
+// standardInputTwice reports whether standard input, which can be read only once, is named more than once.
 func standardInputTwice(names []string) bool {
 	count := 0
 	for _, name := range names {
@@ -61,11 +61,11 @@ func standardInputTwice(names []string) bool {
 
 var errTwiceStdin = &usageError{"standard input is given twice", "give - once"}
 
-// ranks of outcomes, the worst first.
+// ranks orders outcomes, worst first.
 var ranks = map[verdict.Outcome]int{verdict.Incompatible: 0, verdict.Inconclusive: 1, verdict.Compatible: 2}
 
-// judgeImages judges several images, each read once, for each machine by itself, and prints a table of them, the worst
-// first. One that cannot be read leaves the rest as they are.
+// judgeImages judges several images, each read once, for each machine, and prints them in a table, worst first. An
+// unreadable image does not affect the others.
 func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, platform string, limit time.Duration, s streams) error {
 	if len(f.formats) > 0 && !slices.Equal(f.formats, []string{"text"}) {
 		return &usageError{"several images are judged in one table, which has no other format",
@@ -115,8 +115,8 @@ func (f *judgeFlags) judgeImages(ctx context.Context, images []*imageSource, pla
 	return nil
 }
 
-// forMachine returns the facts of one of several images as a machine takes it: it is read once for each platform that
-// it is for. Each reading has the whole of --timeout.
+// forMachine returns the facts of one of several images for a machine. The image is read once for each platform, each
+// time with the whole of --timeout.
 func (s *imageSource) forMachine(ctx context.Context, read map[string]probe.Facts, opt probe.ImageOptions, limit time.Duration,
 	to streams) probe.Facts {
 	machine := strings.Join(opt.Machines, "")
@@ -138,7 +138,7 @@ func (s *imageSource) forMachine(ctx context.Context, read map[string]probe.Fact
 	return found
 }
 
-// displayName returns an image's name, with its platform where it is for several.
+// displayName returns an image's name, with the platform if the image has several.
 func (s *imageSource) displayName(found probe.Facts) string {
 	if found.Image == nil || len(found.Image.Others) == 0 {
 		return s.name

@@ -21,8 +21,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// TestImagesOfLayers makes images of the trees of TestImages, of layers that hide, replace and delete what was below, each
-// in two of the forms: what is said of the image is what is said of the tree.
+// TestImagesOfLayers makes images from the trees of TestImages, with layers that hide, replace and delete files below,
+// each in two of the forms. The verdict on the image must equal that on the tree.
 func TestImagesOfLayers(t *testing.T) {
 	files, err := filepath.Glob("testdata/images/*.txtar")
 	if err != nil || len(files) < 10 {
@@ -86,8 +86,8 @@ func imageForms(t *testing.T, layers [][]byte, says map[string]any) (forms []str
 	return append(forms, name)
 }
 
-// layered returns three layers that leave these files: of each the last may bring it, may bring it anew, or may have it
-// from below; what else lower layers have is taken away again.
+// layered splits files into three layers. The last layer brings a file, brings it again, or leaves it from below.
+// Additional files of lower layers are removed again.
 func layered(t *testing.T, draw *rand.Rand, files []imagetest.File) [][]byte {
 	var lower, middle, upper []imagetest.File
 	for n, f := range files {
@@ -129,7 +129,7 @@ func layered(t *testing.T, draw *rand.Rand, files []imagetest.File) [][]byte {
 			middle = append(middle, f)
 		}
 	}
-	// what a middle layer's whiteouts of directories took away
+	// Files that the middle layer removes together with their directory.
 	for _, f := range files {
 		gone := slices.ContainsFunc(middle, func(w imagetest.File) bool {
 			base, ok := strings.CutPrefix(path.Base(w.Name), ".wh.")
@@ -142,7 +142,7 @@ func layered(t *testing.T, draw *rand.Rand, files []imagetest.File) [][]byte {
 	return [][]byte{imagetest.Tar(t, lower), imagetest.Tar(t, middle), imagetest.Tar(t, upper)}
 }
 
-// said returns what the program decides, in words and codes, of what it was given.
+// said returns the decisions of the program, in words and codes.
 func said(t *testing.T, in []byte, args ...string) []string {
 	t.Helper()
 	var out, errs strings.Builder
@@ -160,8 +160,8 @@ func said(t *testing.T, in []byte, args ...string) []string {
 	return list
 }
 
-// TestSourcesOfAnImage: what an import comes to is the same in an image, of whose sources the summaries are kept, and in
-// the tree.
+// TestSourcesOfAnImage checks that an import is judged alike in an image, where only summaries of the sources are kept,
+// and in the tree.
 func TestSourcesOfAnImage(t *testing.T) {
 	const site = "opt/venv/lib/python3.12/site-packages/"
 	for _, c := range []struct{ name, core, version, rule string }{
@@ -200,7 +200,7 @@ func TestSourcesOfAnImage(t *testing.T) {
 	}
 }
 
-// venv returns an image with a torch in /opt/venv, as its metadata tell: its libraries are not there.
+// venv returns an image with a torch in /opt/venv that has metadata but no libraries.
 func venv(t *testing.T, version, cuda string, env ...string) string {
 	site := "opt/venv/lib/python3.12/site-packages/"
 	files := []imagetest.File{
@@ -217,7 +217,8 @@ func venv(t *testing.T, version, cuda string, env ...string) string {
 	return name
 }
 
-// TestConfigurationCounts: what an image's configuration says of drivers is held against the machine that is named.
+// TestConfigurationCounts checks that the driver requirements in an image's configuration are compared with the named
+// machine.
 func TestConfigurationCounts(t *testing.T) {
 	for env, want := range map[string]bool{"NVIDIA_REQUIRE_CUDA=cuda>=12.8": true, "NVIDIA_REQUIRE_CUDA=cuda>=12.0": false,
 		"LANG=C": false} {
@@ -240,8 +241,8 @@ func TestConfigurationCounts(t *testing.T) {
 	}
 }
 
-// TestActiveInImage: the environment that an image starts decides, as in its containers; what else is there is noted. Where
-// it starts none with CUDA each one counts.
+// TestActiveInImage checks that the environment which an image starts decides, as in a container, and that others are
+// noted. If it starts none with CUDA, all count.
 func TestActiveInImage(t *testing.T) {
 	files := []imagetest.File{imagetest.Text("usr/bin/python3.12", ""), imagetest.Link("usr/bin/python3", "python3.12"),
 		imagetest.Text("usr/lib/python3.12/os.py", "")}
@@ -276,7 +277,7 @@ func TestActiveInImage(t *testing.T) {
 	}
 }
 
-// TestRequiresOfImage: what an image sets is part of what it needs.
+// TestRequiresOfImage checks that the variables of an image are part of its needs.
 func TestRequiresOfImage(t *testing.T) {
 	for env, want := range map[string]string{"LANG=C": "exit 0", "CUDA_VISIBLE_DEVICES=-1": "exit 3", "CUDA_VISIBLE_DEVICES=0": "exit 0"} {
 		var out, errs strings.Builder
@@ -290,7 +291,8 @@ func TestRequiresOfImage(t *testing.T) {
 	}
 }
 
-// TestSeveralImages judges each image for each machine, the worst first, and says once what is said of all machines.
+// TestSeveralImages checks that each image is judged for each machine, worst first, and that common findings are
+// printed once.
 func TestSeveralImages(t *testing.T) {
 	newer, older := venv(t, "2.9.0+cu130", "13.0"), venv(t, "2.8.0+cu128", "12.8")
 	cut := filepath.Join(t.TempDir(), "cut.tar")
@@ -319,7 +321,7 @@ func TestSeveralImages(t *testing.T) {
 	}
 }
 
-// TestNamesOfImages: images by the names that skopeo and umoci have for them.
+// TestNamesOfImages checks the names that skopeo and umoci use.
 func TestNamesOfImages(t *testing.T) {
 	image := imagetest.Image{Packed: "gzip", Layers: [][]byte{imagetest.Tar(t, []imagetest.File{imagetest.Text("etc/os-release", "ID=debian\n")})}}
 	dir := t.TempDir()
@@ -367,7 +369,7 @@ func TestNamesOfImages(t *testing.T) {
 	}
 }
 
-// TestImageInAPipe: a shell's <(…) is read once, for an image as for a file.
+// TestImageInAPipe checks that a shell's <(…) is read once, for an image as for a file.
 func TestImageInAPipe(t *testing.T) {
 	archive, err := os.ReadFile(venv(t, "2.8.0+cu128", "12.8"))
 	hosttest.Must(t, err)
@@ -390,7 +392,8 @@ func TestImageInAPipe(t *testing.T) {
 	}
 }
 
-// TestStandardInputAmongImages: it can be one of several images, once, and no file stands among images.
+// TestStandardInputAmongImages checks that standard input can be one of several images, once, and that files cannot be
+// mixed with images.
 func TestStandardInputAmongImages(t *testing.T) {
 	name := venv(t, "2.8.0+cu128", "12.8")
 	archive, err := os.ReadFile(venv(t, "2.9.0+cu130", "13.0"))

@@ -17,10 +17,9 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// TestImages judges trees that are made like machine images, for every instance type that they are built for. A sound
-// image holds its files and @instances; a fault names its image in @image, takes files away by their beginnings
-// (@remove), and puts others in their place. @want is the exit code and every error and warning; what a sound image
-// wants is "exit 0" alone.
+// TestImages judges trees built like machine images, for every instance type that they are for. A healthy image has its
+// files and @instances. A fault names its image in @image, removes files by their prefixes (@remove), and replaces
+// them. @want is the exit code with every error and warning; for a healthy image it is "exit 0".
 func TestImages(t *testing.T) {
 	files, err := filepath.Glob("testdata/images/*.txtar")
 	if err != nil || len(files) < 10 {
@@ -50,7 +49,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// judgeImage returns what the program says of a tree, in lines.
+// judgeImage returns the program's output for a tree, in lines.
 func judgeImage(t *testing.T, files []txtar.File) string {
 	t.Helper()
 	root := t.TempDir()
@@ -77,8 +76,8 @@ func judgeImage(t *testing.T, files []txtar.File) string {
 	return said.String()
 }
 
-// plantFile writes one entry: "NAME -> TARGET" is a link, "NAME = modinfo" a kernel module whose lines end in NUL,
-// "NAME = rpmdb" RPM's database of the packages that the lines name.
+// plantFile writes one entry. "NAME -> TARGET" is a link, "NAME = modinfo" a kernel module whose lines end in NUL,
+// "NAME = rpmdb" RPM's database of the packages on the lines.
 func plantFile(t *testing.T, root string, f txtar.File) {
 	t.Helper()
 	name, target, link := strings.Cut(f.Name, " -> ")
@@ -109,7 +108,7 @@ func plantFile(t *testing.T, root string, f txtar.File) {
 	}
 }
 
-// withFault returns a sound image with a fault laid over it.
+// withFault returns a healthy image with a fault applied.
 func withFault(t *testing.T, base string, fault []txtar.File) []txtar.File {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/images/" + base + ".txtar")

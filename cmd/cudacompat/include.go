@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// fence is where the includes of a file may lead. A file may come from a stranger, as a pull request does, and name any
-// file of this machine: /etc/shadow, ../.netrc, a link to either.
+// fence limits where the includes of a file may lead. A file may come from a stranger, as in a pull request, and name
+// any file of this machine: /etc/shadow, ../.netrc, a link to either.
 type fence struct {
 	dir   string   // of the file; relative includes lead from here
 	roots []string // the directories that includes do not leave: dir, and --include-root
@@ -25,7 +25,7 @@ func includeRootFlag(cmd *cobra.Command, root *string) {
 	cmd.Flags().StringVar(root, "include-root", "", "also follow the includes of a file (-r, -c, a Dockerfile's COPY) to files below `DIR` (default: only to those below the directory of the file)")
 }
 
-// fenceOf returns the fence of a file; a name that is no file's has no directory, and its includes lead from the root.
+// fenceOf returns the fence of a file. A name that is not a file has no directory, and its includes start at the root.
 func fenceOf(name, root string) (fence, error) {
 	f := fence{dir: root}
 	if isFile(name) {
@@ -43,11 +43,11 @@ func fenceOf(name, root string) (fence, error) {
 	return f, nil
 }
 
-// errOutside is a file beyond one root of the fence.
+// errOutside is the error for a file outside a root of the fence.
 var errOutside = errors.New("outside")
 
-// read reads a file that another one names: from that one's directory, else from --include-root, which is where an image
-// is built whose Dockerfile lies deeper.
+// read reads a file that another one includes: relative to that one's directory, otherwise to --include-root, from
+// which an image is built if its Dockerfile is deeper.
 func (f fence) read(name string) ([]byte, error) {
 	data, err := f.within(name)
 	if !errors.Is(err, fs.ErrNotExist) || filepath.IsAbs(name) {
@@ -77,7 +77,7 @@ func (f fence) within(name string) ([]byte, error) {
 	return nil, f.refusal()
 }
 
-// refusal says why what is outside of every root is not read.
+// refusal says why a file outside every root is not read.
 func (f fence) refusal() error {
 	if f.roots[len(f.roots)-1] != f.dir {
 		return errors.New("it is outside the directory of the file and outside --include-root, and is not read")
@@ -85,7 +85,7 @@ func (f fence) refusal() error {
 	return errors.New("it is outside the directory of the file and is not read; with --include-root DIR, files below DIR are")
 }
 
-// beneath returns what a name is called from a root; an error says that it is not there.
+// beneath returns a path relative to a root, or an error if it is not below it.
 func (f fence) beneath(root, name string) (string, error) {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(f.dir, name)
@@ -104,8 +104,8 @@ func (f fence) beneath(root, name string) (string, error) {
 	return beneath, err
 }
 
-// readBeneath reads a file below a directory, which links do not leave. Only a regular file is opened: a pipe may never
-// end, and a device may do something when it is opened.
+// readBeneath reads a file below a directory, which links cannot leave. It opens only regular files, because a pipe may
+// never end and opening a device may have an effect.
 func readBeneath(dir, name string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -131,8 +131,8 @@ func readBeneath(dir, name string) ([]byte, error) {
 
 var errSpecial = errors.New("not a regular file")
 
-// fenceReason returns why a file below a directory is not opened. The os package has no name for its error that says
-// that a link leads out.
+// fenceReason returns why a file below a directory is not opened. Package os exports no error for a link that leads
+// outside.
 func fenceReason(err error) error {
 	if err = cause(err); err.Error() == "path escapes from parent" {
 		return errOutside

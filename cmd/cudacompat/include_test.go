@@ -18,7 +18,7 @@ import (
 	"cudacompat/internal/report"
 )
 
-// secret is a file that nobody who writes a requirements file may see: each line is of a form that some reader takes.
+// secret is a file that the author of a requirements file must not see. Each line has a form that some reader accepts.
 const secret = `machine corp login me password TOPSECRET
 TOPSECRET
 torch==2.9.0+TOPSECRET
@@ -34,7 +34,7 @@ ${TOPSECRET}==1.0
 --TOPSECRET
 `
 
-// confused returns a directory with a requirements file in it, and around it what its includes must not lead to.
+// confused returns a directory with a requirements file, and around it the files that its includes must not reach.
 func confused(t *testing.T) (outside string) {
 	base := t.TempDir()
 	dir, outside := filepath.Join(base, "repo"), filepath.Join(base, "outside")
@@ -71,7 +71,7 @@ func confused(t *testing.T) (outside string) {
 	return outside
 }
 
-// refused are names of files that a file may not include; OUT is a directory outside.
+// refused lists names of files that a file may not include. OUT stands for a directory outside.
 var refused = []string{"../secret.txt", "../outside/secret.txt", "OUT/secret.txt", "/OUT/secret.txt", "/.OUT/secret.txt",
 	"OUT/../outside/secret.txt", "./../secret.txt", "sub/../../secret.txt", "sub/../../outside/./secret.txt", "..//secret.txt",
 	".git/../../secret.txt", "../repo/../secret.txt", "link", "./link", "link/", "absolute", "chain", "up/secret.txt",
@@ -83,7 +83,8 @@ var refused = []string{"../secret.txt", "../outside/secret.txt", "OUT/secret.txt
 	"${HOME}/secret.txt", `..\secret.txt`, "../*.txt", "nested.txt", "deeper.txt", "../secret.txt/",
 	"https://example.org/../secret.txt", strings.Repeat("../", 40) + ".OUT/secret.txt"}
 
-// including are files that include others: a beginning, a line for each, in which @ is its name, and an end.
+// including lists kinds of files that include others: a beginning, a line for each included file with @ for its name,
+// and an end.
 var including = map[string][3]string{
 	"requirements.txt": {"torch==2.9.0\n", "-r @\n", ""},
 	"constrained.txt":  {"torch==2.9.0\n", "-c @\n", ""},
@@ -99,7 +100,7 @@ var including = map[string][3]string{
 		"\n'@',", "]\n"},
 }
 
-// include writes one of including with these names.
+// include writes a file of one of these kinds with these names.
 func include(t *testing.T, file string, names ...string) {
 	t.Helper()
 	form := including[file]
@@ -112,8 +113,8 @@ func include(t *testing.T, file string, names ...string) {
 	}
 }
 
-// TestConfusedDeputy: whatever a file includes, no byte of what lies outside its directory comes out, in no format; it is
-// said that it was not looked at, and a pipe or a device does not hold the program up. make test takes one part of the
+// TestConfusedDeputy checks that whatever a file includes, no byte from outside its directory is printed in any format,
+// that the output says what was not looked at, and that pipes and devices do not block. make test takes a part of the
 // names for each kind of file.
 func TestConfusedDeputy(t *testing.T) {
 	outside := confused(t)
@@ -147,7 +148,7 @@ func TestConfusedDeputy(t *testing.T) {
 	}
 }
 
-// mentioned returns how JSON calls a file that is included and not read.
+// mentioned returns the name in JSON of a file that is included and not read.
 func mentioned(name string) string {
 	switch {
 	case name == "nested.txt", name == "deeper.txt":
@@ -163,7 +164,7 @@ func isURL(name string) bool {
 	return strings.Contains(name, "://") || strings.HasPrefix(name, "file:")
 }
 
-// leaked returns the surroundings of a piece of the secret, empty where there is none.
+// leaked returns the surroundings of a piece of the secret, or "".
 func leaked(said string) string {
 	at := strings.Index(strings.ToLower(said), "topsecret")
 	if at < 0 {
@@ -172,7 +173,7 @@ func leaked(said string) string {
 	return said[max(at-60, 0):min(at+20, len(said))]
 }
 
-// everyFormat returns what a command writes of a file in every format, in one run.
+// everyFormat returns a command's output for a file in every format, from one run.
 func everyFormat(t *testing.T, command, file string) (string, int) {
 	t.Helper()
 	args, formats := append(strings.Fields(command), file), namesOf(report.RequireFormats)
@@ -198,8 +199,8 @@ func everyFormat(t *testing.T, command, file string) (string, int) {
 	return out.String(), code
 }
 
-// TestIncludedIsNotQuoted: below its directory a file may include what is no requirements file, such as the
-// credentials that git keeps there. No line of it comes out.
+// TestIncludedIsNotQuoted checks that no line is printed of an included file that is not a requirements file, such as
+// the credentials that git keeps in a directory.
 func TestIncludedIsNotQuoted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var lines []string // but for those that are requirements, which is what is looked for
@@ -228,7 +229,7 @@ func TestIncludedIsNotQuoted(t *testing.T) {
 	}
 }
 
-// TestIncludeRoot: what is below --include-root is read, and nothing beyond it.
+// TestIncludeRoot checks that files below --include-root are read, and none outside.
 func TestIncludeRoot(t *testing.T) {
 	base := t.TempDir()
 	t.Chdir(base)

@@ -15,8 +15,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// leakFiles are files with a place for a text in each field. Of lines that begin with "*" there is one for each kind of
-// secret in one file; without one there is a file for each kind.
+// leakFiles lists files with a placeholder in each field. A "*" line is repeated for each kind of secret in one file.
+// Without one there is a file for each kind.
 var leakFiles = []struct{ name, text string }{
 	{"requirements.txt", "torch==2.9.0\nnumpy==2.1\n*X\n*numpy X\n*-r X\n*-c X\n*-e X\n*torch==X\n*torch[X]==2.9.0\n*torch @ X\n" +
 		"*vllm==1.0 ; X\n*vllm==1.0 --hash=X\n*X==1.0\n*--trusted-host X\n*--foo X\n*--index-url X\n*-f X\n*vllm==$X\n" +
@@ -56,8 +56,8 @@ var leakFiles = []struct{ name, text string }{
 	{"any.json", `{"schema": "cudacompat/facts/v1", X}`},
 }
 
-// TestNoLeaks gives one of each kind of secret in every field of every kind of file to the commands that read one, in
-// every format: none of it is printed, nor in an error.
+// TestNoLeaks puts each kind of secret into every field of every kind of file, for all commands and formats. None may
+// be printed, not even in an error.
 func TestNoLeaks(t *testing.T) {
 	for i, file := range leakFiles {
 		t.Run(fmt.Sprintf("%s-%d", file.name, i), func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestNoLeaks(t *testing.T) {
 	}
 }
 
-// filledWith returns a file's text with every kind in its places.
+// filledWith returns a file's text with every kind of secret in its places.
 func filledWith(text string) []string {
 	var list []string
 	if strings.Contains(text, "\n*") {
@@ -94,7 +94,7 @@ func filledWith(text string) []string {
 	return list
 }
 
-// together returns the kinds, some at a time, so that a field has all of them in few runs.
+// together groups the kinds, so that each field gets all of them in few runs.
 func together(n int) []string {
 	var list []string
 	for few := range slices.Chunk(redacttest.Kinds(), n) {
@@ -107,7 +107,7 @@ func together(n int) []string {
 	return list
 }
 
-// rotated puts a kind into the first place, the next one into the second.
+// rotated puts a kind into the first place, the next one into the second, and so on.
 func rotated(text string, first int) string {
 	kinds := together(4)
 	for n := first; strings.ContainsAny(text, "XQ"); n++ {
@@ -138,7 +138,7 @@ func (l leakTest) check(text string) {
 	l.run(args...)
 }
 
-// run runs the program as it is started, and looks for the secrets in what it prints.
+// run runs the program as it is started, and searches its output for the secrets.
 func (l leakTest) run(args ...string) {
 	l.t.Helper()
 	var out, errs strings.Builder
@@ -158,11 +158,11 @@ func (l leakTest) search(printed string, args []string) {
 	}
 }
 
-// wholeGrid asks for all that make test samples.
+// wholeGrid reports whether to try everything that make test samples.
 var wholeGrid = os.Getenv("CUDACOMPAT_GRID") == "whole"
 
-// TestNoLeaksOfFacts puts one of each kind into every string of facts, which check, explain and fleet read; in make test
-// into every third.
+// TestNoLeaksOfFacts puts each kind of secret into every string of the facts that check, explain and fleet read. make
+// test takes every third.
 func TestNoLeaksOfFacts(t *testing.T) {
 	kinds := together(8)
 	dir := t.TempDir()
@@ -198,7 +198,7 @@ func TestNoLeaksOfFacts(t *testing.T) {
 	}
 }
 
-// fillFacts gives every string of a value the next text, and every list and map one element.
+// fillFacts sets every string of a value to the next text, and gives every list and map one element.
 func fillFacts(v reflect.Value, next func() string) {
 	switch v.Kind() {
 	case reflect.String:
@@ -224,7 +224,8 @@ func fillFacts(v reflect.Value, next func() string) {
 	}
 }
 
-// TestNoLeaksOfLogs puts each kind beside an error of a log, in what the error names, and on a line of its own.
+// TestNoLeaksOfLogs puts each kind of secret beside an error of a log, into what the error names, and on a line of its
+// own.
 func TestNoLeaksOfLogs(t *testing.T) {
 	l := leakTest{t, filepath.Join(t.TempDir(), "train.log")}
 	for _, kinds := range together(4) {
@@ -248,7 +249,7 @@ func TestNoLeaksOfLogs(t *testing.T) {
 	}
 }
 
-// TestNoLeaksOfArguments: what is typed, a configuration and the environment of the process are inputs, too.
+// TestNoLeaksOfArguments checks arguments, a configuration and the process environment, which are inputs, too.
 func TestNoLeaksOfArguments(t *testing.T) {
 	dir := t.TempDir()
 	l := leakTest{t, filepath.Join(dir, "c.yaml")}

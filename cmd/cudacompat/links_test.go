@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestOpensNoConnection: what would speak to another machine is not linked into the program, whatever it is built with.
+// TestOpensNoConnection checks that no package that talks to other machines is linked, with any build tags.
 func TestOpensNoConnection(t *testing.T) {
 	for _, tags := range []string{"", "packed"} {
 		out, err := exec.Command("go", "list", "-deps", "-tags", tags, ".").Output()

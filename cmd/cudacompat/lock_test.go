@@ -44,7 +44,7 @@ func TestCheckFiles(t *testing.T) {
 	}
 }
 
-// TestCheckBrokenLock names the place in the file.
+// TestCheckBrokenLock checks that the error names the place in the file.
 func TestCheckBrokenLock(t *testing.T) {
 	got := runs(t, "lock-version = \"1.0\"\n[[packages]\n", "check", "-")
 	if got.code != 64 || !strings.Contains(got.err, "line 2") {

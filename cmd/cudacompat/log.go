@@ -14,20 +14,20 @@ import (
 	"cudacompat/internal/logs"
 )
 
-// maxLogs bounds the files of a directory of rank logs.
+// maxLogs limits the files in a directory of rank logs.
 const maxLogs = 4096
 
-// logTimeout is how long explain reads where --timeout does not say.
+// logTimeout is how long explain reads without --timeout.
 const logTimeout = 60 * time.Second
 
-// diagnosisTimeout is what is kept of the time for what follows reading: a log that fills it has much to be judged.
+// diagnosisTimeout is the time reserved after reading. A log that uses all its time has much to judge.
 const diagnosisTimeout = 150 * time.Millisecond
 
 const logHint = "give a log, a directory of rank logs, or - for standard input"
 
-// diagnose reads logs, "-" for standard input, or directories of rank logs, and says what they show together. What
-// could not be read, or not in the time, is said in the diagnosis; it is an error only where nothing could be. Head is
-// the beginning of a single log.
+// diagnose reads logs, "-" for standard input, or directories of rank logs, and returns what they show together. The
+// diagnosis says what could not be read in time. It returns an error only if nothing could be read. head is the
+// beginning of a single log.
 func diagnose(ctx context.Context, all []logs.Signature, names []string, limit time.Duration,
 	stdin io.Reader) (d logs.Diagnosis, head []byte, err error) {
 	if limit <= 0 {
@@ -58,7 +58,7 @@ func diagnose(ctx context.Context, all []logs.Signature, names []string, limit t
 	return d, beginning.head, err
 }
 
-// headCap is how much of a log is kept, for the description of an environment that people paste before or behind one.
+// headCap is how many bytes of a log are kept, for an environment description that people paste before or after it.
 const headCap = 1 << 20
 
 // headReader is a reader that keeps the beginning of what it read.
@@ -88,13 +88,13 @@ func logSource(name string, stdin io.Reader) io.Reader {
 	return &lazyFile{name: name}
 }
 
-// logSet holds the files that a name stands for, and the errors of others that it may stand for.
+// logSet contains the files that a name stands for, and the errors for files that may belong to it.
 type logSet struct {
 	names []string
 	left  []error
 }
 
-// logFiles returns the files that a name stands for: itself, or all that a directory holds at any depth, as torchrun's
+// logFiles returns the files that a name stands for: itself, or all files in a directory at any depth, as torchrun's
 // --log-dir keeps them (run_id/attempt_0/0/stderr.log).
 func logFiles(ctx context.Context, name string) (logSet, error) {
 	if name == "-" {
@@ -115,8 +115,8 @@ func logFiles(ctx context.Context, name string) (logSet, error) {
 	return found, err
 }
 
-// logsBelow returns the logs of a directory. What else may be a log there and is not read is counted: it may show the
-// cause of all that is read.
+// logsBelow returns the logs in a directory. It counts other files that may be logs and are not read, because one may
+// show the real cause.
 func logsBelow(ctx context.Context, dir string) (logSet, error) {
 	var found logSet
 	more, links := 0, 0
@@ -150,7 +150,7 @@ func logsBelow(ctx context.Context, dir string) (logSet, error) {
 	return found, err
 }
 
-// leadsOut reports whether a link leads to a file that is not in the directory, where it is read under its own name.
+// leadsOut reports whether a link leads to a file outside the directory. A file inside is read under its own name.
 func leadsOut(link, dir string) bool {
 	info, err := os.Stat(link)
 	if err != nil || !info.Mode().IsRegular() {
@@ -167,13 +167,13 @@ func leadsOut(link, dir string) bool {
 	return err == nil && !filepath.IsLocal(inside)
 }
 
-// unreadable stands for what is not read, and says why.
+// unreadable stands for a file that is not read, with the reason.
 type unreadable struct{ reason error }
 
 func (u unreadable) Read([]byte) (int, error) { return 0, u.reason }
 
-// isText reports whether a file may be a log: checkpoints and core dumps lie beside them. A log may be compressed or
-// in UTF-16, which have their marks.
+// isText reports whether a file may be a log. Checkpoints and core dumps are stored beside logs. A log may be
+// compressed or in UTF-16, which are recognised by their marks.
 func isText(name string) bool {
 	f, err := os.Open(name)
 	if err != nil {
@@ -187,7 +187,7 @@ func isText(name string) bool {
 	return marked || !bytes.Contains(head[:n], []byte{0})
 }
 
-// deadlineReader is a reader that gives up when the time is: a pipe may have no writer, or one that never ends.
+// deadlineReader is a reader that gives up at the deadline, because a pipe may have no writer, or an endless one.
 type deadlineReader struct {
 	ctx  context.Context
 	from io.Reader
@@ -211,8 +211,8 @@ func (a *deadlineReader) Read(p []byte) (int, error) {
 	}
 }
 
-// lazyFile opens its file at the first read and closes it after the last: a directory can hold more logs than a process
-// may have open.
+// lazyFile opens its file at the first read and closes it after the last, because a directory can have more logs than a
+// process may open.
 type lazyFile struct {
 	name  string
 	file  *os.File

@@ -18,8 +18,8 @@ const (
 	environmentsFault = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
 )
 
-// TestPartOfADirectory: what explain does not read of a directory is said, and then neither is the program to blame nor
-// nothing wrong. What shows the environment's fault shows it whatever else is there.
+// TestPartOfADirectory checks that explain names the files in a directory that it does not read, and then blames
+// neither the program nor says that nothing is wrong. A fault of the environment stays one whatever else is there.
 func TestPartOfADirectory(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "other.log")
 	if err := os.WriteFile(elsewhere, []byte(environmentsFault), 0o600); err != nil {

@@ -25,13 +25,13 @@ type description struct {
 	apart   bool          // whether it is judged by itself: its text describes several machines, or it is one of a project's files
 }
 
-// unknownText is a text of no kind that is read.
+// unknownText is a text of an unknown kind.
 type unknownText struct {
 	text []byte
 	err  error // what to say if no error is known in it
 }
 
-// merge returns the machine with what another document says of it.
+// merge returns the machine with the facts of another document added.
 func (m description) merge(o description) description {
 	both := description{name: m.name, apart: m.apart, text: slices.Concat(m.text, o.text), pasted: m.pasted || o.pasted,
 		unknown: slices.Concat(m.unknown, o.unknown)}
@@ -46,13 +46,13 @@ func (m description) merge(o description) description {
 	return both
 }
 
-// describesMachine reports whether the document names a driver or a GPU, or is judged by itself.
+// describesMachine reports whether the document names a driver or a GPU, or is judged separately.
 func (m description) describesMachine() bool {
 	return m.apart || m.facts.Driver.Version != "" || len(m.facts.GPUs) > 0
 }
 
 // completes reports whether a document may describe the same machine as m: neither contradicts the other, and each has
-// something that the other lacks. Two reports of the same kind, or two with packages, describe two machines.
+// something that the other lacks. Two reports of one kind, or two with packages, describe two machines.
 func (m description) completes(o description) bool {
 	driver, other := m.facts.Driver.Version, o.facts.Driver.Version
 	switch {
@@ -70,7 +70,8 @@ func (m description) completes(o description) bool {
 	})
 }
 
-// sameGPUs reports whether two lists may be of the same GPUs: one is empty, or both have the same names as often.
+// sameGPUs reports whether two lists may be of the same GPUs: one is empty, or both contain the same names equally
+// often.
 func sameGPUs(a, b []facts.GPU) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return true
@@ -88,8 +89,8 @@ func sameGPUs(a, b []facts.GPU) bool {
 	})
 }
 
-// groupMachines finds the machines that the documents of all files describe. One that names neither a driver nor a GPU
-// applies to each of them. If all are such, they describe one machine together.
+// groupMachines returns the machines that the documents of all files describe. A document without driver and GPU
+// applies to each machine. If all are such, they describe one machine.
 func groupMachines(documents []description) []description {
 	var machines, shared []description
 	for _, d := range documents {
@@ -115,7 +116,7 @@ func groupMachines(documents []description) []description {
 	return machines
 }
 
-// nameMachines names several machines by their files, each by its own.
+// nameMachines names each of several machines by its files.
 func nameMachines(machines []description) {
 	if len(machines) == 1 {
 		machines[0].name = ""
@@ -142,7 +143,7 @@ func nameMachines(machines []description) {
 	}
 }
 
-// joinReports makes one report of those of several machines.
+// joinReports combines the reports of several machines.
 func joinReports(machines []description, reports []report.Report) report.Report {
 	joined := reports[0]
 	var verdicts []verdict.Verdict
@@ -166,7 +167,7 @@ func joinReports(machines []description, reports []report.Report) report.Report 
 	return joined
 }
 
-// addEnvironments appends the environments of another machine, without the builds that the list has under the same name.
+// addEnvironments appends the environments of another machine, without builds that the list has under the same name.
 func addEnvironments(list, more []facts.Environment) []facts.Environment {
 	known := map[string]bool{}
 	named := func(w facts.Requested) string { return w.Name + " " + cmp.Or(w.Version, w.Specifier) + " " + w.From }

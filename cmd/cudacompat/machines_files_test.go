@@ -29,7 +29,8 @@ var machineFiles = map[string]string{
 		`"gpus":[{"name":"NVIDIA H100 80GB HBM3","compute_capability":"9.0"}]}`,
 }
 
-// TestMachinesOfFiles tells machines apart by what files say of their drivers and GPUs, and joins parts of one machine.
+// TestMachinesOfFiles checks that drivers and GPUs in files distinguish machines, and that parts of one machine are
+// joined.
 func TestMachinesOfFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range machineFiles {
@@ -99,8 +100,8 @@ func TestMachinesOfFiles(t *testing.T) {
 	}
 }
 
-// TestReportsNamePackages judges the packages that vLLM's, SGLang's and JAX's reports name, and names under --all what
-// nothing understood.
+// TestReportsNamePackages checks that the packages in vLLM's, SGLang's and JAX's reports are judged, and that --all
+// names what was not understood.
 func TestReportsNamePackages(t *testing.T) {
 	torch := "PyTorch version              : 2.9.0+cu128\nCUDA used to build PyTorch   : 12.8\nOS                           : Ubuntu 22.04.5 LTS (x86_64)\n" +
 		"Is CUDA available            : True\nGPU models and configuration : GPU 0: NVIDIA H100 80GB HBM3\nNvidia driver version        : 580.95.05\n"
@@ -132,7 +133,7 @@ func TestReportsNamePackages(t *testing.T) {
 	}
 }
 
-// TestListsOfFewRows judges what "pip list | grep torch" prints as the whole list is judged.
+// TestListsOfFewRows checks that the output of "pip list | grep torch" is judged like the whole list.
 func TestListsOfFewRows(t *testing.T) {
 	for _, test := range []struct {
 		list string
@@ -156,7 +157,7 @@ func TestListsOfFewRows(t *testing.T) {
 	}
 }
 
-// TestPastedCompat concludes from nvidia-smi's CUDA and from error 804 that a cuda-compat library is loaded.
+// TestPastedCompat checks that nvidia-smi's CUDA and error 804 show that a cuda-compat library is loaded.
 func TestPastedCompat(t *testing.T) {
 	table := func(gpu, driver, cuda string) string {
 		return "| NVIDIA-SMI " + driver + "             Driver Version: " + driver + "     CUDA Version: " + cuda + "     |\n" +
@@ -182,7 +183,7 @@ func TestPastedCompat(t *testing.T) {
 	}
 }
 
-// TestProject judges each file of a directory that says what is installed.
+// TestProject checks that each file of a directory that says what is installed is judged.
 func TestProject(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

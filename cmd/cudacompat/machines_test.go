@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestMachinesOfFlags judges each word of --gpu and --instance as a machine, and A+B and 2xA as one.
+// TestMachinesOfFlags checks that each value of --gpu and --instance is a machine, and A+B and 2xA are one.
 func TestMachinesOfFlags(t *testing.T) {
 	for _, test := range []struct {
 		args string

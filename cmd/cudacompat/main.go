@@ -24,7 +24,7 @@ func main() {
 	os.Exit(code)
 }
 
-// runInMemory runs a command within the memory that it may take.
+// runInMemory runs a command within its memory limit.
 func runInMemory(args []string, s streams) int {
 	most := int64(inUse)
 	if len(args) > 0 && args[0] == "fleet" {

@@ -6,8 +6,8 @@ import (
 	"syscall/js"
 )
 
-// main gives the page's worker the function cudacompat(request, done): it judges a paste, as JSON, and calls done with
-// the answer as JSON.
+// main defines the function cudacompat(request, done) for the page's worker. It judges a paste, given as JSON, and
+// calls done with the answer as JSON.
 func main() {
 	collectLate(inUse)
 	judge := js.FuncOf(func(_ js.Value, args []js.Value) any {
@@ -28,5 +28,5 @@ func main() {
 	select {}
 }
 
-// ignoreBrokenPipe does nothing in a page, which has no pipes.
+// ignoreBrokenPipe does nothing, because a page has no pipes.
 func ignoreBrokenPipe() {}

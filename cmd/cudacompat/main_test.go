@@ -22,16 +22,16 @@ func TestMain(m *testing.M) {
 	}})
 }
 
-// raiseTimeouts multiplies the default time limits, in this process and in those that scripts start. A test that
-// examines a time limit passes --timeout.
+// raiseTimeouts multiplies the default time limits, in this process and in those that scripts start. A test of a time
+// limit passes --timeout.
 func raiseTimeouts() {
 	for _, limit := range []*time.Duration{&liveTimeout, &restTimeout, &imageTimeout, &checkTimeout} {
 		*limit *= 30
 	}
 }
 
-// TestScripts runs the real program as testdata/script/*.txtar have it and compares the exact screen; -update writes
-// the screens anew. What a script does not set is the same on every machine: no Python, no terminal, no locale.
+// TestScripts runs the real program on testdata/script/*.txtar and compares the exact output; -update rewrites it. What
+// a script does not set is the same on every machine: no Python, no terminal, no locale.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", RequireExplicitExec: true, UpdateScripts: *updateReadme, Setup: setUp,
@@ -53,7 +53,7 @@ func setUp(env *testscript.Env) error {
 	return nil
 }
 
-// undated runs the script command "undated FILE": it writes standard output without the tables' date, which every new
+// undated runs the script command "undated FILE". It prints standard output without the tables' date, which every new
 // row may change.
 func undated(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
@@ -63,7 +63,7 @@ func undated(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o644))
 }
 
-// exitsWith runs the script command "exit N program args…": the program must end with exactly that code.
+// exitsWith runs the script command "exit N program args…": the program must exit with N.
 func exitsWith(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exit CODE program args...")
@@ -82,7 +82,7 @@ func exitsWith(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// bursting panics when it is written to, as a bug would.
+// bursting is a writer that panics, as a bug would.
 type bursting struct{}
 
 func (bursting) Write([]byte) (int, error) { panic("a bug for the test") }
@@ -97,7 +97,7 @@ func TestBugExitsWithItsOwnCode(t *testing.T) {
 	}
 }
 
-// full is a disk without room.
+// full is a disk without free space.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }

@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// A test writes the man pages, so that the program does not carry the library that does.
+// A test writes the man pages, so that the program does not contain the library for them.
 var manPages = flag.String("manpages", "", "write the man pages into this `DIR`")
 
-// manTail is what holds for every command, after what cobra knows of one.
+// manTail is the text for every command, after what cobra writes about one.
 const manTail = `.SH "EXIT STATUS"
 .TP
 .B 0

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// matrixFlags say what of the tables is shown, and how.
+// matrixFlags are the flags of matrix.
 type matrixFlags struct {
 	tablesFlag
 	formats []string
@@ -53,7 +53,7 @@ func matrixCommand(s streams) *cobra.Command {
 	return cmd
 }
 
-// list shows the tables themselves.
+// list shows the list of tables.
 func (f *matrixFlags) list(ctx context.Context, s streams, t *matrix.Tables) error {
 	g := tables.Grid{Table: "tables", Keys: 1, Columns: []string{"table", "rows", "artefact", "two_sources",
 		"single_source", "checked", "columns"}}
@@ -68,8 +68,8 @@ func (f *matrixFlags) list(ctx context.Context, s streams, t *matrix.Tables) err
 	return emit(ctx, s, report.GridFormats, f.formats, f.colour, f.all, g)
 }
 
-// proofs says how many of a table's rows were read from the artefact, have two sources, have one; nothing where the
-// table does not tell.
+// proofs says how many of a table's rows were read from the artefact, have two sources or have one. It returns nothing
+// if the table does not say.
 func proofs(table tables.Grid) []string {
 	count, told := table.Proven()
 	cells := make([]string, len(tables.Proofs))
@@ -81,7 +81,7 @@ func proofs(table tables.Grid) []string {
 	return cells
 }
 
-// rows shows those rows of a table that every filter keeps.
+// rows shows the rows of a table that pass every filter.
 func (f *matrixFlags) rows(ctx context.Context, s streams, t *matrix.Tables, table string, words []string) error {
 	g, err := filterGrid(t, table, words)
 	if err != nil {
@@ -121,7 +121,7 @@ func filterGrid(t *matrix.Tables, table string, words []string) (tables.Grid, er
 	return g, nil
 }
 
-// productName returns a product's name as the table product has it, in whichever way people write it.
+// productName returns a product's name as in the table product, for any way of writing it.
 func productName(t *matrix.Tables, name string) (string, error) {
 	if rows := t.Products("", name); len(rows) > 0 {
 		return rows[0].Name, nil
@@ -133,7 +133,7 @@ func productName(t *matrix.Tables, name string) (string, error) {
 	return name, nil
 }
 
-// keysOf returns every word that names rows of a table.
+// keysOf returns every word that identifies rows of a table.
 func keysOf(g tables.Grid) []string {
 	var words []string
 	for _, row := range g.Rows {
@@ -146,7 +146,7 @@ func keysOf(g tables.Grid) []string {
 	return slices.Compact(words)
 }
 
-// showOrigin shows one value of the rows that the words name, with what stands behind it.
+// showOrigin shows one value of the rows that the words identify, with its sources.
 func (f *matrixFlags) showOrigin(ctx context.Context, s streams, t *matrix.Tables, args []string) error {
 	if len(args) < 3 {
 		return &usageError{message: "matrix why takes a table, a key and a column",

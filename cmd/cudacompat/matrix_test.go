@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// ran is one run of the program.
+// ran is the result of one run of the program.
 type ran struct {
 	code     int
 	out, err string
@@ -64,7 +64,7 @@ func TestMatrixCommand(t *testing.T) {
 	}
 }
 
-// TestMatrixFitsTheScreen holds every table to 80 columns.
+// TestMatrixFitsTheScreen checks that every table fits 80 columns.
 func TestMatrixFitsTheScreen(t *testing.T) {
 	for _, row := range tableList(t) {
 		for line := range strings.Lines(runs(t, "", "matrix", row["table"]).out) {
@@ -75,7 +75,7 @@ func TestMatrixFitsTheScreen(t *testing.T) {
 	}
 }
 
-// TestMatrixJSONNamesEveryColumn reads every table as JSON: an object a row, named by the header.
+// TestMatrixJSONNamesEveryColumn reads every table as JSON: one object for each row, with the header's names.
 func TestMatrixJSONNamesEveryColumn(t *testing.T) {
 	for _, row := range tableList(t) {
 		var rows []map[string]string
@@ -99,7 +99,7 @@ func tableList(t *testing.T) []map[string]string {
 	return rows
 }
 
-// TestMatrixDirectory judges by a site's own table, and names the cell of one that is broken.
+// TestMatrixDirectory judges with a site's own table, and checks that an error names the cell.
 func TestMatrixDirectory(t *testing.T) {
 	dir := t.TempDir()
 	write := func(cell string) {

@@ -10,19 +10,19 @@ import (
 	"cudacompat/internal/budget"
 )
 
-// Memory that a run may have in use when its garbage is collected, in bytes, and what the heap may take beyond that: garbage
-// until the next collection, and buffers that were freed and not given back. The program itself takes up to 20 MB,
-// where the system keeps its file in large pieces: together 64 MB, and 100 MB for a fleet.
+// Memory, in bytes, that a run may use when its garbage is collected, and how far the heap may grow beyond that:
+// garbage until the next collection, and freed buffers that were not returned. The program itself takes up to 20 MB if
+// the system keeps its file in large pieces. Together this is 64 MB, and 100 MB for a fleet.
 const (
 	inUse      = 36 << 20
 	inUseFleet = 70 << 20
 	garbage    = 6 << 20
 )
 
-// collectLate leaves garbage where it is until there are 24 MB: a run allocates a few megabytes and ends, and
-// collecting them costs more than they do. From the first collection on it is done as the heap grows by a quarter, since a
-// fixed limit below what is in use would collect without end, or reaches what a run with so much in use may take: pages
-// that were freed are then given back before others are taken, however late a busy machine lets the collector run.
+// collectLate delays garbage collection until 24 MB: most runs allocate a few megabytes and end, and collecting costs
+// more than that. Afterwards it collects whenever the heap has grown by a quarter, or reaches the limit of a run. A
+// fixed limit below what is in use would collect endlessly. Freed pages are returned before others are taken, however
+// late a busy machine runs the collector.
 func collectLate(most int64) {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(24 << 20)
@@ -38,9 +38,9 @@ func afterCollecting(do func()) {
 	runtime.AddCleanup(sentinel, func(do func()) { do() }, do)
 }
 
-// withinMemory returns a context that ends when more memory is in use than a run may take, as it ends when the time is
-// up: what was read until then is judged, and that the rest was not is said. What readers keep is bounded where they
-// keep it; this bounds what nobody has thought of.
+// withinMemory returns a context that ends when a run uses more memory than it may, as it ends at a deadline. What was
+// read until then is judged, and the report says that the rest was not. Readers limit what they keep; this limit is for
+// what nobody thought of.
 func withinMemory(ctx context.Context, most uint64) context.Context {
 	ctx, end := context.WithCancelCause(ctx)
 	var look func()
@@ -55,14 +55,14 @@ func withinMemory(ctx context.Context, most uint64) context.Context {
 	return ctx
 }
 
-// live returns the memory that was in use at the last collection, in bytes.
+// live returns the memory in use at the last collection, in bytes.
 func live() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// memoryError says that a run has no more memory.
+// memoryError says that a run is out of memory.
 type memoryError string
 
 func (e memoryError) Error() string        { return string(e) }

@@ -12,10 +12,10 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// run returns runWithin without end.
+// run is runWithin without a deadline.
 func run(args []string, s streams) int { return runWithin(context.Background(), args, s) }
 
-// TestMemoryEndsARun: a context ends once more is in use than it may be, and not before.
+// TestMemoryEndsARun checks that a context ends when more memory is in use than allowed, and not before.
 func TestMemoryEndsARun(t *testing.T) {
 	ample, tight := withinMemory(t.Context(), 1<<40), withinMemory(t.Context(), live()+20<<20)
 	for range 3 {
@@ -41,7 +41,8 @@ func TestMemoryEndsARun(t *testing.T) {
 	runtime.KeepAlive(kept)
 }
 
-// TestNoMemoryIsInconclusive: what was not read for lack of memory leaves the outcome open, as for lack of time.
+// TestNoMemoryIsInconclusive checks that what was not read for lack of memory leaves the outcome open, as for lack of
+// time.
 func TestNoMemoryIsInconclusive(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
 	end(memoryError("it takes more memory than a run may"))

@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// misspelt returns the complaint about a word that is none of those known, with the nearest as a hint.
+// misspelt returns the error for an unknown word, with the nearest known one as a hint.
 func misspelt(kind, word string, known []string) error {
 	return &usageError{message: fmt.Sprintf("%q is not a known %s", word, kind), hint: suggest(word, known)}
 }
 
-// misspeltOf returns misspelt for a kind of which there are too many to name: where none is near, the command that
-// lists them is the hint.
+// misspeltOf is misspelt for a kind with too many words to list. If none is near, the hint is the command that lists
+// them.
 func misspeltOf(kind, word string, known []string, command string) error {
 	hint := suggest(word, known)
 	if strings.HasPrefix(hint, "one of ") && strings.HasSuffix(hint, " more") {
@@ -25,10 +25,10 @@ func misspeltOf(kind, word string, known []string, command string) error {
 	return &usageError{message: fmt.Sprintf("%q is not a known %s", word, kind), hint: hint}
 }
 
-// listInstances lists the instance types of EC2, and those of other clouds by the type of EC2 that they are like.
+// listInstances is the command that lists the EC2 instance types, and those of other clouds by the similar EC2 type.
 const listInstances = "cudacompat matrix ec2` and `cudacompat matrix instance_alias"
 
-// suggest returns a hint: the known words that begin with this one, else the nearest, else all of them.
+// suggest returns a hint: the known words that begin with this one, otherwise the nearest, otherwise all.
 func suggest(word string, known []string) string {
 	known = slices.Compact(slices.Sorted(slices.Values(known)))
 	begin := longer(word, known)
@@ -51,7 +51,7 @@ func longer(word string, known []string) []string {
 	return slices.DeleteFunc(slices.Clone(known), func(k string) bool { return word == "" || !strings.HasPrefix(k, word) })
 }
 
-// listLimit keeps a hint to about two lines.
+// listLimit limits a hint to about two lines.
 const listLimit = 12
 
 func inWords(words []string) string {
@@ -62,7 +62,7 @@ func inWords(words []string) string {
 	return strings.Join(words, ", ")
 }
 
-// nearest returns the known word that needs the fewest edits, empty when even that needs more than a third of it.
+// nearest returns the known word that needs the fewest edits, or "" if that is more than a third of it.
 func nearest(word string, known []string) string {
 	best, least := "", min(len(word)/3+2, max(3, len(word)/3+1))
 	for _, k := range known {
@@ -73,7 +73,7 @@ func nearest(word string, known []string) string {
 	return best
 }
 
-// edits returns the Levenshtein distance: insertions, deletions and replacements.
+// edits returns the Levenshtein distance of two words: insertions, deletions and replacements.
 func edits(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -94,7 +94,7 @@ func edits(a, b string) int {
 	return row[len(b)]
 }
 
-// flagError turns pflag's complaints into ours.
+// flagError rewords pflag's errors.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var lacking *pflag.ValueRequiredError
@@ -121,13 +121,13 @@ func withDashes(name string) string {
 	return "--" + name
 }
 
-// usageOf returns a flag's line of help: "--driver VERSION: judge for this driver VERSION …".
+// usageOf returns a flag's help line: "--driver VERSION: judge for this driver VERSION …".
 func usageOf(f *pflag.Flag) string {
 	value, text := pflag.UnquoteUsage(f)
 	return strings.TrimSpace("--"+f.Name+" "+value) + ": " + strings.TrimPrefix(text, value+": ")
 }
 
-// kindOf returns what pflag expects of a flag's value, in words.
+// kindOf says in words what pflag expects as a flag's value.
 func kindOf(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "duration":
@@ -140,7 +140,8 @@ func kindOf(f *pflag.Flag) string {
 	return f.Value.Type()
 }
 
-// unknownFlag refuses a flag that the command does not have: it is misspelt, or another command's.
+// unknownFlag returns the error for a flag that the command does not have: it is misspelt, or belongs to another
+// command.
 func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	flag := withDashes(err.GetSpecifiedName())
 	e := &usageError{message: fmt.Sprintf("%s has no flag %q", cmd.Name(), flag)}
@@ -163,7 +164,7 @@ func unknownFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	return e
 }
 
-// flagElsewhere returns what a command has in the place of a flag that other programs have.
+// flagElsewhere returns what a command has instead of a flag of other programs.
 func flagElsewhere(cmd *cobra.Command, name string) string {
 	formats := cmd.Flags().Lookup("output")
 	switch name {
@@ -207,7 +208,7 @@ func flagNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// atMostOne takes one argument or none.
+// atMostOne accepts one argument or none.
 func atMostOne(cmd *cobra.Command, args []string) error {
 	if len(args) < 2 {
 		return nil

@@ -14,20 +14,20 @@ import (
 	"golang.org/x/term"
 )
 
-// output is one -o: a format and where it goes.
+// output is one -o: a format and its destination.
 type output[T any] struct {
 	report.Format[T]
 	file  string // empty: standard output
 	style report.Style
 }
 
-// outputs is every -o of a command.
+// outputs is all -o options of a command.
 type outputs[T any] struct {
 	list     []output[T]
 	out, err io.Writer
 }
 
-// namesOf lists formats for people.
+// namesOf lists the names of formats.
 func namesOf[T any](formats []report.Format[T]) []string {
 	var names []string
 	for _, f := range formats {
@@ -36,7 +36,7 @@ func namesOf[T any](formats []report.Format[T]) []string {
 	return names
 }
 
-// parseOutputs reads every -o FORMAT[=FILE]; none is the first format on the screen.
+// parseOutputs parses every -o FORMAT[=FILE]. Without any, it returns the first format on the screen.
 func parseOutputs[T any](formats []report.Format[T], specs []string, colour string, all bool, s streams) (outputs[T],
 	error) {
 	if len(specs) == 0 {
@@ -64,8 +64,8 @@ func parseOutputs[T any](formats []report.Format[T], specs []string, colour stri
 	return result, nil
 }
 
-// oneFileOf reports whether two names lead to one file: a and ./a, or a link to it. /dev/stdout and /dev/stderr may be one
-// terminal, and both can be written to.
+// oneFileOf reports whether two names lead to one file, such as a and ./a, or a link to it. /dev/stdout and /dev/stderr
+// may be one terminal, which is allowed.
 func oneFileOf(a, b string) bool {
 	if info, err := os.Stat(a); a == b || err == nil && !info.Mode().IsRegular() {
 		return a == b
@@ -75,7 +75,7 @@ func oneFileOf(a, b string) bool {
 	return err == nil && other == nil && first == second
 }
 
-// parseOutput reads one -o; a file is no screen, so it has neither colour nor width.
+// parseOutput parses one -o. Output to a file has neither colour nor width.
 func parseOutput[T any](formats []report.Format[T], spec string, screen report.Style) (output[T], error) {
 	name, file, toFile := strings.Cut(spec, "=")
 	i := slices.IndexFunc(formats, func(f report.Format[T]) bool { return f.Name == name })
@@ -93,7 +93,7 @@ func parseOutput[T any](formats []report.Format[T], spec string, screen report.S
 	return output[T]{Format: formats[i], file: file, style: screen}, nil
 }
 
-// emit returns parseOutputs and write for commands that have nothing to lose between them.
+// emit parses the outputs and writes, for commands with nothing to lose in between.
 func emit[T any](ctx context.Context, s streams, formats []report.Format[T], specs []string, colour string, all bool, value T) error {
 	o, err := parseOutputs(formats, specs, colour, all, s)
 	if err != nil {
@@ -102,7 +102,7 @@ func emit[T any](ctx context.Context, s streams, formats []report.Format[T], spe
 	return o.write(ctx, value)
 }
 
-// readByMonitor reports whether a monitor of Nagios' kind reads standard output, and the exit code with it.
+// readByMonitor reports whether a Nagios-like monitor reads standard output and the exit code.
 func (o outputs[T]) readByMonitor() bool {
 	return slices.ContainsFunc(o.list, func(one output[T]) bool { return one.Name == "nagios" && one.file == "" })
 }
@@ -113,7 +113,7 @@ func (o outputs[T]) asJSON() bool {
 }
 
 // styleFor decides colour, width and marks, in this order: --color, NO_COLOR, CLICOLOR_FORCE and FORCE_COLOR, a dumb
-// terminal, a terminal at all.
+// terminal, whether there is a terminal.
 func styleFor(colour string, out io.Writer) (report.Style, error) {
 	width := terminalWidth(out)
 	terminal := width > 0
@@ -149,7 +149,7 @@ func screenWidth(f *os.File) int {
 	return 80
 }
 
-// unicodeLocale reports whether the reader's locale takes UTF-8. Without a locale at all it is assumed: containers and
+// unicodeLocale reports whether the reader's locale supports UTF-8. It assumes so if there is no locale: containers and
 // services have none, and their output is read elsewhere.
 func unicodeLocale() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {

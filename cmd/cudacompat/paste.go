@@ -13,25 +13,26 @@ import (
 	"cudacompat/probe"
 )
 
-// inPage reports whether this is the program that a page of the site runs. It judges texts, and has no machine to
-// examine: what would examine one is not linked into it.
+// inPage reports whether this is the program that a page of the site runs. It judges texts and has no machine to read.
+// Code that would read one is not linked into it.
 const inPage = runtime.GOOS == "js"
 
 var errInPage = &usageError{"a page does not look at a machine", "run cudacompat there"}
 
-// pasteTimeout is how long judging a paste may take: a browser is slower than a machine, and the page ends what takes longer.
+// pasteTimeout limits the judging of a paste. A browser is slower than a machine, and the page stops whatever takes
+// longer.
 const pasteTimeout = 20 * time.Second
 
-// pasteCap is how many bytes a pasted text may have.
+// pasteCap limits a pasted text, in bytes.
 const pasteCap = 2 << 20
 
-// The names under which two texts are compared, as files.
+// The file names under which two texts are compared.
 const (
 	newName = "new"
 	oldName = "old"
 )
 
-// paste is what a page asks: one text to judge, or two to compare, and the flags that describe the machine.
+// paste is the request of a page: one text to judge, or two to compare, and the flags that describe the machine.
 type paste struct {
 	Text     string `json:"text"`
 	Old      string `json:"old"`     // what the text is compared with
@@ -43,7 +44,7 @@ type paste struct {
 	Platform string `json:"platform"`
 }
 
-// pasted is the answer: what the command that judged the text prints with -o json.
+// pasted is the answer: the output with -o json of the command that judged the text.
 type pasted struct {
 	Command  []string        `json:"command"`  // its words, after the program's name
 	Code     int             `json:"code"`     // its exit code
@@ -51,8 +52,8 @@ type pasted struct {
 	Error    string          `json:"error"`    // what it says instead
 }
 
-// judgePaste judges a text by the command that is for it: a log by explain, the documents of several nodes by fleet, two
-// texts by requires --diff, and any other by check.
+// judgePaste runs the right command on a text: explain for a log, fleet for the documents of several nodes, requires
+// --diff for two texts, and check for everything else.
 func judgePaste(ctx context.Context, p paste) pasted {
 	if size := max(len(p.Text), len(p.Old)); size > pasteCap {
 		return pasted{Code: exitUsage, Error: fmt.Sprintf("the text has %.1f MB, and a page judges up to %d MB; the program reads more.", float64(size)/1e6, pasteCap>>20)}
@@ -72,7 +73,7 @@ func judgePaste(ctx context.Context, p paste) pasted {
 	return result
 }
 
-// isForeign reports whether a text describes neither a machine nor what is to be installed: it is a log, or nothing.
+// isForeign reports whether a text describes neither a machine nor packages to install: it is a log, or nothing.
 func isForeign(text []byte) bool {
 	for _, d := range probe.Machines(probe.Document{Data: text}) {
 		if _, err := probe.GivenFile(d); !errors.Is(err, probe.ErrForeign) || d.Typed || isStructured(text) {
@@ -82,7 +83,7 @@ func isForeign(text []byte) bool {
 	return true
 }
 
-// holdsNodes reports whether a text is what fleet reads and check does not: a document on each of several lines, or one
+// holdsNodes reports whether fleet reads a text and check does not: it has a document on each of several lines, or one
 // that names its node.
 func holdsNodes(text []byte) bool {
 	trimmed := bytes.TrimSpace(text)
@@ -99,7 +100,7 @@ func holdsNodes(text []byte) bool {
 	return json.Unmarshal(trimmed, &envelope) == nil && envelope.Node != "" && envelope.Facts != nil
 }
 
-// run runs a command, and returns what it writes.
+// run runs a command and returns its output.
 func (p paste) run(ctx context.Context, name string, args []string, command func(context.Context, streams) error) pasted {
 	var out, says bytes.Buffer
 	s := streams{strings.NewReader(p.Text), &out, &says}
@@ -111,7 +112,7 @@ func (p paste) run(ctx context.Context, name string, args []string, command func
 	return r
 }
 
-// flags returns those of the command line that describe the machine of the paste.
+// flags returns the command-line flags that describe the machine of the paste.
 func (p paste) flags() []string {
 	var list []string
 	for _, f := range []struct{ name, value string }{{"--driver", p.Driver}, {"--gpu", p.GPU}, {"--instance", p.Instance},

@@ -12,7 +12,7 @@ import (
 	"cudacompat/examples"
 )
 
-// readExample returns a file that the program carries.
+// readExample returns an embedded file.
 func readExample(t *testing.T, name string) string {
 	t.Helper()
 	data, err := examples.FS.ReadFile(name)
@@ -22,7 +22,8 @@ func readExample(t *testing.T, name string) string {
 	return string(data)
 }
 
-// asCommand runs the command of a paste as it is typed, on the paste as standard input or, if two are compared, as files.
+// asCommand runs the command for a paste as it would be typed, with the paste on standard input or, if two are
+// compared, as files.
 func asCommand(t *testing.T, p paste, command []string) (code int, out, says string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -30,7 +31,7 @@ func asCommand(t *testing.T, p paste, command []string) (code int, out, says str
 	return code, stdout.String(), stderr.String()
 }
 
-// withoutRun returns a report's JSON without the moment of its run.
+// withoutRun returns a report's JSON without the time of its run.
 func withoutRun(t *testing.T, document string) string {
 	t.Helper()
 	if document == "" {
@@ -50,7 +51,7 @@ func withoutRun(t *testing.T, document string) string {
 	return string(data)
 }
 
-// TestPaste wants the command that is for a text, and of it what the command line prints.
+// TestPaste checks which command runs for a text, and that its output equals the command line's.
 func TestPaste(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -103,7 +104,7 @@ func TestPaste(t *testing.T) {
 	}
 }
 
-// TestPasteTooLong wants one sentence about a text that is too long, and no judgement.
+// TestPasteTooLong checks that a text that is too long gets one sentence and no judgement.
 func TestPasteTooLong(t *testing.T) {
 	got := judgePaste(t.Context(), paste{Text: strings.Repeat("torch==2.9.0\n", 170_000)})
 	if want := "the text has 2.2 MB, and a page judges up to 2 MB; the program reads more."; got.Error != want || got.Document != nil || got.Code != exitUsage {

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// pinsFlags say for which machine, which framework, and which of the answers.
+// pinsFlags are the flags of pins.
 type pinsFlags struct {
 	tablesFlag
 	lookFlags
@@ -151,13 +151,13 @@ func environmentsOf(f probe.Facts) probe.Facts {
 	return environments
 }
 
-// wantText matches a package with its extras and the releases that are meant.
+// wantText matches a package with extras and a range of releases.
 var wantText = lazyregexp.New(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[A-Za-z0-9._,\s-]+\])?\s*((?:===?|~=|!=|[<>]=?)[A-Za-z0-9.!*+_,<>=~\s-]+)?$`)
 
-// maxWanted bounds what one set is to have: a conflict is looked for among all its parts.
+// maxWanted limits the packages of one set, because a conflict is searched among all subsets.
 const maxWanted = 10
 
-// noPackage returns noArgs, for people who name a package without --want.
+// noPackage is noArgs with a hint for people who name a package without --want.
 func noPackage(cmd *cobra.Command, args []string) error {
 	err := noArgs(cmd, args)
 	if len(args) > 0 && wantText.MatchString(args[0]) && !exists(args[0]) {
@@ -166,7 +166,7 @@ func noPackage(cmd *cobra.Command, args []string) error {
 	return err
 }
 
-// parseWants reads --want.
+// parseWants parses --want.
 func (f *pinsFlags) parseWants(t *matrix.Tables) ([]pin.Want, error) {
 	if len(f.wants) == 0 {
 		f.wants = []string{"torch"}

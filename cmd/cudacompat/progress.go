@@ -12,14 +12,14 @@ import (
 	"cudacompat/probe"
 )
 
-// Progress is said after a second, and twice in each.
+// Progress appears after a second and changes twice a second.
 const (
 	sayFirst = time.Second
 	sayAgain = 500 * time.Millisecond
 )
 
-// progress is one line on a terminal that says how far a long reading has come, and is gone at its end. Elsewhere it says
-// nothing.
+// progress is one line on a terminal that shows how far a long read has come, and disappears at its end. It prints
+// nothing elsewhere.
 type progress struct {
 	out   io.Writer // nil where it is no terminal
 	width int
@@ -38,7 +38,7 @@ func newProgress(out io.Writer) *progress {
 	return p
 }
 
-// tell writes the line that says returns, where it is time to.
+// tell writes the line that says returns, if it is time.
 func (p *progress) tell(says func() string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,7 +50,7 @@ func (p *progress) tell(says func() string) {
 	fmt.Fprintf(p.out, "\r\x1b[K%s", short(redact.Line(says()), p.width-1))
 }
 
-// end takes the line away.
+// end removes the line.
 func (p *progress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,7 +59,7 @@ func (p *progress) end() {
 	}
 }
 
-// short returns as much of a line as fits: one that is folded could not be taken away.
+// short cuts a line to the width, because a wrapped line could not be removed.
 func short(line string, width int) string {
 	if text := []rune(line); len(text) > width {
 		return string(text[:max(width, 0)])
@@ -67,7 +67,7 @@ func short(line string, width int) string {
 	return line
 }
 
-// readTelling reads the machine, and says on a terminal what takes it long.
+// readTelling reads the machine and shows on a terminal what takes long.
 func (f *lookFlags) readTelling(ctx context.Context, h *probe.Host, says io.Writer) probe.Facts {
 	p := newProgress(says)
 	defer p.end()
@@ -88,7 +88,7 @@ func (f *lookFlags) readTelling(ctx context.Context, h *probe.Host, says io.Writ
 	return probe.Run(ctx, h, opt)
 }
 
-// watch tells which source of facts is being read, until all are.
+// watch shows which source of facts is being read, until all are.
 func (p *progress) watch(machine string, reading <-chan string, done <-chan struct{}) {
 	ticks := time.NewTicker(sayAgain)
 	defer ticks.Stop()
@@ -106,7 +106,7 @@ func (p *progress) watch(machine string, reading <-chan string, done <-chan stru
 	}
 }
 
-// subjectInWords returns what is read, for a line of progress.
+// subjectInWords returns what is being read, for a progress line.
 func (f *lookFlags) subjectInWords() string {
 	if f.root != "" {
 		return f.root

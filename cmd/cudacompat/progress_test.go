@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestProgress: after a second a line is there, cut to the screen, and gone at the end; in a pipe there is none at all.
+// TestProgress checks that a line appears after a second, cut to the screen's width, and is gone at the end. A pipe
+// gets none.
 func TestProgress(t *testing.T) {
 	says := func() string { return "reading /mnt/ami for 2 s: " + strings.Repeat("python", 40) }
 	for _, tt := range []struct {

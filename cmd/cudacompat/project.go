@@ -14,11 +14,11 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// maxProjectFiles bounds the files of a project that are judged.
+// maxProjectFiles limits how many files of a project are judged.
 const maxProjectFiles = 50
 
-// filesOfProject returns the files of a directory that say what is installed, each of which is judged by itself. A lock takes
-// the place of its pyproject.toml, and a requirements file that of the list that it was compiled from.
+// filesOfProject returns the files in a directory that say what is installed. Each is judged separately. A lock
+// replaces its pyproject.toml, and a requirements file the list that it was compiled from.
 func filesOfProject(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -58,7 +58,7 @@ func filesOfProject(dir string) ([]string, error) {
 	return names, nil
 }
 
-// givenProject returns what each file of a directory describes. A file that is not understood leaves the outcome open.
+// givenProject returns what each file in a directory describes. A file that is not understood leaves the outcome open.
 func givenProject(dir, python, includeRoot string) ([]description, error) {
 	names, err := filesOfProject(dir)
 	if err != nil {
@@ -81,7 +81,8 @@ func givenProject(dir, python, includeRoot string) ([]description, error) {
 	return groupMachines(list), nil
 }
 
-// givenOfProject reads a file of a project. A link is followed; what is no file, such as a pipe, is refused.
+// givenOfProject reads a file of a project. It follows links, and rejects anything that is not a regular file, such as
+// a pipe.
 func givenOfProject(name, python, includeRoot string) ([]description, error) {
 	info, err := os.Stat(name)
 	switch {
@@ -99,8 +100,8 @@ func isProject(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// onlyFileOf returns the file of a project's directory that says what is installed, if there is one, and any other name as
-// it is. A Python environment is not a project.
+// onlyFileOf returns the single file of a project's directory that says what is installed, and any other name
+// unchanged. A Python environment is not a project.
 func onlyFileOf(name string) (string, error) {
 	if name == "" || !isProject(name) || probe.IsEnvironment(probe.This(), name) {
 		return name, nil

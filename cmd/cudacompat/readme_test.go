@@ -14,10 +14,10 @@ import (
 
 var updateReadme = flag.Bool("update", false, "write the screens of README.md and docs")
 
-// screen is one fenced block of a page that begins with a command.
+// screen matches a fenced block of a page that begins with a command.
 var screen = regexp.MustCompile("(?ms)^```\n\\$ cudacompat ([^\n]*)\n(.*?)```$")
 
-// TestScreens runs every command whose screen a page shows and compares what it prints, word for word.
+// TestScreens runs every command whose output a page shows and compares the output word for word.
 func TestScreens(t *testing.T) {
 	t.Setenv("LC_ALL", "C.UTF-8")
 	t.Setenv("COLUMNS", "")
@@ -46,7 +46,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// TestScreenPicture compares the words of the picture with what the program prints. make screen draws it.
+// TestScreenPicture compares the words in the picture with the program's output. make screen draws it.
 func TestScreenPicture(t *testing.T) {
 	t.Setenv("LC_ALL", "C.UTF-8")
 	picture, err := os.ReadFile("../../docs/screen.svg")
@@ -62,7 +62,7 @@ func TestScreenPicture(t *testing.T) {
 	}
 }
 
-// runForReadme runs a command as a reader would, in the repository, at 80 columns.
+// runForReadme runs a command in the repository at 80 columns, as a reader would.
 func runForReadme(t *testing.T, command string) string {
 	t.Helper()
 	var out, errs bytes.Buffer

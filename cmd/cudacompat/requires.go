@@ -20,7 +20,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// requiresFlags say what is asked, against what, and for which hosts.
+// requiresFlags are the flags of requires.
 type requiresFlags struct {
 	tablesFlag
 	lookFlags
@@ -121,7 +121,7 @@ func (f *requiresFlags) run(ctx context.Context, s streams, args []string) error
 	return requiresExit(r)
 }
 
-// requiresAsked is what the command line asks, checked before anything is read.
+// requiresAsked is the checked command line of requires.
 type requiresAsked struct {
 	tables   *matrix.Tables
 	targets  []matrix.Target
@@ -162,7 +162,7 @@ func (f *requiresFlags) question(reading context.Context, s streams, args []stri
 	return asked, err
 }
 
-// requires works the need out and, with --diff, what changed.
+// requires computes the requirement and, with --diff, the changes.
 func (f *requiresFlags) requires(ctx context.Context, asked requiresAsked, facts probe.Facts,
 	read func(name string) (probe.Facts, error)) (report.Requires, error) {
 	tables, name := asked.tables, asked.artefact
@@ -193,7 +193,7 @@ func (f *requiresFlags) requires(ctx context.Context, asked requiresAsked, facts
 	return r, nil
 }
 
-// undecided returns what can be said of an artefact that was not read, or not judged, in time: nothing is known of it.
+// undecided returns the result for an artefact that was not read, or not judged, in time: nothing is known about it.
 func (f *requiresFlags) undecided(asked requiresAsked, why error) report.Requires {
 	nothing := probe.Facts{Unread: []facts.Unread{{Place: inputLabel(asked.artefact), Reason: why.Error(),
 		Kind: facts.UnreadCut}}}
@@ -210,8 +210,8 @@ func (f *requiresFlags) undecided(asked requiresAsked, why error) report.Require
 	return r
 }
 
-// requiresExit returns 1 for a target that is lost, a promise that is broken, or needs that nothing meets, and 3 if a
-// missing fact leaves it open.
+// requiresExit returns 1 for a lost target, a broken promise, or needs that nothing meets, and 3 if a missing fact
+// leaves it open.
 func requiresExit(r report.Requires) error {
 	switch {
 	case r.Diff != nil && r.Diff.Lost(), r.Supports.Broken():
@@ -230,7 +230,7 @@ func requiresExit(r report.Requires) error {
 	return nil
 }
 
-// artefact returns the one that is asked about: a file, or empty for what --env and --root name.
+// artefact returns the file to examine, or "" for what --env and --root name.
 func (f *requiresFlags) artefact(args []string) (string, error) {
 	look := len(f.envs) > 0 || f.root != "" || f.offline
 	switch {
@@ -248,7 +248,7 @@ func (f *requiresFlags) artefact(args []string) (string, error) {
 	return inputName(args), nil
 }
 
-// read returns the facts of a file or an environment; of what the flags name, where there is no name.
+// read returns the facts of a file or, without a name, of what the flags name.
 func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, name string, s streams) (probe.Facts, error) {
 	if inPage {
 		return f.readGiven(reading, name, s.in)
@@ -313,7 +313,7 @@ func (f *requiresFlags) readGiven(ctx context.Context, name string, stdin io.Rea
 	return meantFor(f.platform, given), err
 }
 
-// targets returns the hosts that were named.
+// targets returns the named hosts.
 func (f *requiresFlags) targets(tables *matrix.Tables) ([]matrix.Target, error) {
 	base := matrix.Target{Driver: tables.DriverOf(f.driver), Python: f.python}
 	if err := checkTarget(base, tables); err != nil {
@@ -362,7 +362,7 @@ func (f *requiresFlags) askPromise(asked *requiresAsked) (err error) {
 	return err
 }
 
-// targets returns the machines that a promise names. A driver without a GPU is any machine with it.
+// targets returns the machines that a promise names. A driver without a GPU means any machine with that driver.
 func (p promise) targets(t *matrix.Tables, python string) ([]matrix.Target, error) {
 	base := matrix.Target{Driver: t.DriverOf(p.driver), Python: python}
 	if err := checkTarget(base, t); err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What was not read in time is said in every format of a comparison, also beside JSON.
+// Every format of a comparison says what was not read in time, also beside JSON.
 func TestRequiresDiffInNoTime(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"old.txt", "new.txt"} {

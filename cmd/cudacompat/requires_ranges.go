@@ -10,14 +10,14 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// ranges are what a file asks for by the name of a package, where that is not one release.
+// ranges maps a package to the range that a file asks for, if that is not one release.
 type ranges map[string]string
 
-// variantIndex matches the indexes of PyTorch's that hold one variant.
+// variantIndex matches PyTorch's indexes for one variant.
 var variantIndex = lazyregexp.New(`^(?:cu\d+|cpu|xpu|rocm[\d.]+)$`)
 
-// takeNewest returns both sides of a file with the newest release that the tables know in place of each range that the
-// change moved: an installer takes that one. A range of the same words on both sides stays as it is.
+// takeNewest returns both sides of a file with each range that the change moved replaced by the newest release that the
+// tables know, because an installer takes that one. A range that is the same on both sides stays.
 func (c *treesComparison) takeNewest(ctx context.Context, before, after facts.Facts) (was, is facts.Facts, old, now ranges) {
 	same := func(name, specifier, index string, other facts.Facts) bool {
 		for _, e := range other.Environments {
@@ -58,7 +58,8 @@ func (c *treesComparison) takeNewest(ctx context.Context, before, after facts.Fa
 			}
 			for j := range e.Requested {
 				r := &e.Requested[j]
-				// Of what stands beside torch an installer takes a release that fits it, which need not be the newest.
+				// For a package beside torch, an installer takes a release that fits torch, which need not be the
+				// newest.
 				if r.Version != "" || r.Wheel != "" || hasTorch || same(r.Name, r.Specifier, r.Index, other) {
 					continue
 				}
@@ -81,11 +82,10 @@ func rangeWords(specifier string) string {
 	return specifier
 }
 
-// isOpen reports whether a specifier is none, or the words that stand for none.
+// isOpen reports whether a specifier allows every release.
 func isOpen(specifier string) bool { return specifier == "" || specifier == facts.Unspecified }
 
-// newestOf returns the newest release of a package in a range that an index has and the tables can tell the needs of; empty
-// where there is none.
+// newestOf returns the newest release of a package in a range that an index has and whose needs the tables know, or "".
 func (c *treesComparison) newestOf(ctx context.Context, name, specifier, index string) string {
 	if isOpen(specifier) {
 		specifier = ""
@@ -104,7 +104,7 @@ func (c *treesComparison) newestOf(ctx context.Context, name, specifier, index s
 	return ""
 }
 
-// nameRanges notes the ranges of the packages that changed.
+// nameRanges records the ranges of the packages that changed.
 func nameRanges(list []requires.PackageChange, old, now ranges) {
 	for i := range list {
 		p := &list[i]

@@ -14,7 +14,7 @@ import (
 	"cudacompat/internal/report"
 )
 
-// takeReadme takes -o markdown=FILE out of the formats: it changes a part of the file, where the others write a whole one.
+// takeReadme removes -o markdown=FILE from the formats, because it changes only a part of the file.
 func (f *requiresFlags) takeReadme() {
 	f.formats = slices.DeleteFunc(slices.Clone(f.formats), func(spec string) bool {
 		name, found := strings.CutPrefix(spec, "markdown=")
@@ -26,8 +26,8 @@ func (f *requiresFlags) takeReadme() {
 	})
 }
 
-// updateReadme replaces what is between the marks of the file, or with --check says whether it is what it should be. A
-// file that is not there is written with the marks.
+// updateReadme replaces the text between the marks in the file. With --check it reports whether the text is current. If
+// the file does not exist, it writes one with the marks.
 func (f *requiresFlags) updateReadme(ctx context.Context, s streams, r report.Requires) error {
 	text, err := inTime(ctx, func() ([]byte, error) { return os.ReadFile(f.readme) })
 	if errors.Is(err, fs.ErrNotExist) && !f.check {
@@ -59,7 +59,7 @@ func (f *requiresFlags) updateReadme(ctx context.Context, s streams, r report.Re
 
 var marksHint = "give a file with the lines " + report.RequiresBegin + " and " + report.RequiresEnd
 
-// betweenMarks replaces the lines between the two marks, which must each be in the text once, on lines of their own.
+// betweenMarks replaces the lines between the two marks, which must each occur once, on lines of their own.
 func betweenMarks(text, part []byte) ([]byte, error) {
 	var before, after [][]byte
 	begun, ended := 0, 0
