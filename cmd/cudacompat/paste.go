@@ -68,6 +68,11 @@ func judgePaste(ctx context.Context, p paste) pasted {
 		return p.run(ctx, "explain", []string{"-", "--no-here"}, p.explain)
 	default:
 		result = p.run(ctx, "check", []string{"-"}, p.check)
+		if result.isTooLong() { // a log of many lines may be taken for a list: what it shows counts
+			if log := p.run(ctx, "explain", []string{"-", "--no-here"}, p.explain); log.Document != nil && log.Code != exitInconclusive {
+				return log
+			}
+		}
 	}
 	result.Command = append(result.Command, p.flags()...)
 	return result
@@ -110,6 +115,11 @@ func (p paste) run(ctx context.Context, name string, args []string, command func
 	}
 	r.Error = strings.TrimSpace(strings.ReplaceAll(says.String(), "cudacompat: ", ""))
 	return r
+}
+
+// isTooLong reports whether a text was refused because it names more than one document may.
+func (r pasted) isTooLong() bool {
+	return r.Document == nil && strings.Contains(r.Error, "are not read")
 }
 
 // flags returns the command-line flags that describe the machine of the paste.

@@ -76,6 +76,8 @@ func TestPaste(t *testing.T) {
 		{"facts", "check -", paste{Text: facts}, exitIncompatible, `"gpu-arch-missing"`},
 		{"doctor's JSON", "check -", paste{Text: report}, exitIncompatible, `"driver-too-old"`},
 		{"log", "explain - --no-here", paste{Text: log}, exitIncompatible, `"gpu-arch-missing"`},
+		{"long log", "explain - --no-here", paste{Text: strings.Repeat("[rank0] step\n", 20_001) + log}, exitIncompatible, `"gpu-arch-missing"`},
+		{"long list", "check -", paste{Text: strings.Repeat("package==1\n", 20_001)}, exitUsage, ""},
 		{"nothing", "explain - --no-here", paste{Text: "hello\n"}, exitInconclusive, `"nothing-found"`},
 		{"empty", "explain - --no-here", paste{}, exitInconclusive, `"blame": "unknown"`},
 		{"node", "fleet -", paste{Text: node}, exitIncompatible, `"node": "n1"`},

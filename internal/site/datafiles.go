@@ -54,6 +54,6 @@ func (b *builder) tables() error {
 		t.Neighbours = append(t.Neighbours, neighbour{name, "data/" + name})
 	}
 	t.Notes = append(t.Notes, "The addresses stay. A directory of these files is what `cudacompat --matrix DIR` takes.",
-		fmt.Sprintf("For programs: /gpu/NAME.json, /torch/RELEASE.json, /driver/BRANCH.json, /instance/TYPE.json, /rule/ID.json, /xid/NUMBER.json, /error/CODE.json, /grid.json. Newest rows: %s.", b.Tables.Date()))
+		fmt.Sprintf("For programs: /gpu/NAME.json, /torch/RELEASE.json, /driver/BRANCH.json, /instance/TYPE.json, /rule/ID.json, /xid/NUMBER.json, /error/CODE.json, /grid.json. Newest rows: %s.", b.Tables.Checked()))
 	return b.thing("data/", "Tables and sources", t, tables.Names()...)
 }

@@ -8,6 +8,9 @@ import (
 	"fmt"
 )
 
+// engineFile is the engine: the program, built for a browser.
+const engineFile = "engine.bin"
+
 // The engine is the program itself, built for a browser. A page loads it when it is first used.
 const (
 	// engineBudget is how many bytes of it travel. The rest of the site has a budget of its own.
@@ -48,7 +51,7 @@ func (b *builder) engineFiles() error {
 		return fmt.Errorf("the engine has %d bytes, compressed; its budget is %d", len(packed), engineBudget)
 	}
 	// Not .gz: some servers unpack a file of that name on the way, and others do not.
-	if err := b.write("assets/engine.bin", packed); err != nil {
+	if err := b.write("assets/"+engineFile, packed); err != nil {
 		return err
 	}
 	return b.write("assets/wasm_exec.js", b.Loader)

@@ -51,64 +51,77 @@ func (b *builder) ladder(g grid) ladder {
 			column = i
 		}
 	}
-	l := ladder{Top: 40, GPU: gpu}
-	for _, row := range tables.Rows[tables.Branch](b.Tables) {
-		if row.Number() < ladderFirst {
-			continue
-		}
-		s := ladderStep{Branch: row.Branch, X: ladderLeft + len(l.Steps)*ladderStepWidth, W: ladderStepWidth, Words: "no end of life is published"}
-		s.Middle = s.X + s.W/2
-		if row.EndOfLife != "" {
-			s.Ended, s.Words = row.EndOfLife <= b.Tables.Date(), "end of life "+row.EndOfLife
-		}
-		l.Steps = append(l.Steps, s)
-	}
-	end := ladderLeft + len(l.Steps)*ladderStepWidth
-	x := func(driver string) int {
-		n := version.Of(driver)
-		at := ladderLeft
-		for _, s := range l.Steps {
-			if branch := version.Of(s.Branch); branch.Major() < n.Major() {
-				at = s.X + s.W
-			} else if branch.Major() == n.Major() {
-				at = s.X
-				break
-			}
-		}
-		return at
-	}
+	l := ladder{Top: 40, GPU: gpu, Steps: b.ladderSteps()}
 	for _, r := range g.Releases {
-		bar := ladderBar{Release: r.Release, Y: l.Top + len(l.Bars)*ladderRow}
-		var words []string
-		last := ladderLeft
-		for _, build := range r.Cells[column].Builds {
-			if !build.works() {
-				continue
-			}
-			words = append(words, build.Variant+": driver "+build.Drivers.String())
-			if from := x(build.Drivers[0].From); bar.X == 0 || from < bar.X {
-				bar.X, bar.Text = from, build.number()
-			}
-			to := end
-			if before := build.Drivers[len(build.Drivers)-1].Before; before != "" {
-				to = x(before)
-			}
-			last = max(last, to)
-			if build.Variant == r.Cells[column].Default {
-				bar.Plain = x(build.Drivers[0].From)
-			}
+		if bar, ok := l.bar(r, column); ok {
+			l.Bars = append(l.Bars, bar)
 		}
-		if bar.X == 0 {
-			continue
-		}
-		bar.W, bar.Words = last-bar.X, strings.Join(words, "; ")
-		l.Bars = append(l.Bars, bar)
 	}
-	l.Width, l.Height = end+10, l.Top+len(l.Bars)*ladderRow+10
+	l.Width, l.Height = l.end()+10, l.Top+len(l.Bars)*ladderRow+10
 	for i := range l.Steps {
 		l.Steps[i].Shadow = l.Height - 24
 	}
 	return l
+}
+
+// ladderSteps returns the driver branches from left to right.
+func (b *builder) ladderSteps() []ladderStep {
+	var steps []ladderStep
+	for _, row := range tables.Rows[tables.Branch](b.Tables) {
+		if row.Number() < ladderFirst {
+			continue
+		}
+		s := ladderStep{Branch: row.Branch, X: ladderLeft + len(steps)*ladderStepWidth, W: ladderStepWidth, Words: "no end of life is published"}
+		s.Middle = s.X + s.W/2
+		if row.EndOfLife != "" {
+			s.Ended, s.Words = row.EndOfLife <= b.Tables.Date(), "end of life "+row.EndOfLife
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// end returns where the last branch ends.
+func (l *ladder) end() int { return ladderLeft + len(l.Steps)*ladderStepWidth }
+
+// x returns where the branch of a driver begins.
+func (l *ladder) x(driver string) int {
+	n := version.Of(driver)
+	at := ladderLeft
+	for _, s := range l.Steps {
+		if branch := version.Of(s.Branch); branch.Major() < n.Major() {
+			at = s.X + s.W
+		} else if branch.Major() == n.Major() {
+			return s.X
+		}
+	}
+	return at
+}
+
+// bar returns the next bar, of one release on the GPU of a column; false where no build of it runs there.
+func (l *ladder) bar(r gridRelease, column int) (ladderBar, bool) {
+	bar := ladderBar{Release: r.Release, Y: l.Top + len(l.Bars)*ladderRow}
+	var words []string
+	last := ladderLeft
+	for _, build := range r.Cells[column].Builds {
+		if !build.works() {
+			continue
+		}
+		words = append(words, build.Variant+": driver "+build.Drivers.String())
+		if from := l.x(build.Drivers[0].From); bar.X == 0 || from < bar.X {
+			bar.X, bar.Text = from, build.number()
+		}
+		to := l.end()
+		if before := build.Drivers[len(build.Drivers)-1].Before; before != "" {
+			to = l.x(before)
+		}
+		last = max(last, to)
+		if build.Variant == r.Cells[column].Default {
+			bar.Plain = l.x(build.Drivers[0].From)
+		}
+	}
+	bar.W, bar.Words = last-bar.X, strings.Join(words, "; ")
+	return bar, bar.X != 0
 }
 
 // PlainWidth returns the width of the part of a bar that plain pip install runs on.

@@ -84,6 +84,22 @@ func (p page) Root() string {
 	return "./"
 }
 
+// To returns the way from the page to another address of the site: "../l40/" from "gpu/l4/" to "gpu/l40/".
+func (p page) To(address string) string { return relative(p.Path, address) }
+
+// relative returns the way from one page to another: "../l40/".
+func relative(from, to string) string {
+	for {
+		dir, rest, ok := strings.Cut(to, "/")
+		have, left, _ := strings.Cut(from, "/")
+		if !ok || dir != have {
+			break
+		}
+		from, to = left, rest
+	}
+	return cmp.Or(strings.Repeat("../", strings.Count(from, "/"))+to, "./")
+}
+
 // Canonical returns the page's one address; empty where the site's is not known.
 func (p page) Canonical() string {
 	if p.Site == "" {
@@ -118,7 +134,36 @@ func Build(c Config) error {
 			return err
 		}
 	}
-	return nil
+	return checkSize(c.Out, maxSize)
+}
+
+// maxSize is how many bytes a site may have without the engine.
+const maxSize = 8_000_000
+
+// checkSize returns an error if the files of a site, without the engine, have more bytes than they may.
+func checkSize(dir string, most int64) error {
+	size, err := Size(dir)
+	if err == nil && size > most {
+		err = fmt.Errorf("the site has %d bytes without the engine, and may have %d", size, most)
+	}
+	return err
+}
+
+// Size adds up the bytes of a site's files, without the engine.
+func Size(dir string) (int64, error) {
+	var size int64
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == engineFile {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		size += info.Size()
+		return nil
+	})
+	return size, err
 }
 
 // load parses the pages' templates.
@@ -149,7 +194,7 @@ func (b *builder) writeJSON(name string, v any) error {
 
 // page writes one page, by the template of its kind.
 func (b *builder) page(kind string, p page) error {
-	p.Date, p.Site, p.Repository = b.Tables.Date(), b.Site, b.Repository
+	p.Date, p.Site, p.Repository = b.Tables.Checked(), b.Site, b.Repository
 	var body bytes.Buffer
 	if err := b.pages.ExecuteTemplate(&body, kind+".html", p); err != nil {
 		return fmt.Errorf("%s: %w", p.Path, err)
@@ -205,10 +250,8 @@ func (b *builder) finish() error {
 		if slices.Contains(b.written, from) {
 			continue
 		}
-		to := b.redirects[from]
-		relative := strings.Repeat("../", strings.Count(from, "/")) + to
 		var body bytes.Buffer
-		if err := b.pages.ExecuteTemplate(&body, "redirect.html", map[string]string{"To": relative}); err != nil {
+		if err := b.pages.ExecuteTemplate(&body, "redirect.html", relative(from, b.redirects[from])); err != nil {
 			return err
 		}
 		if err := b.write(from+"index.html", body.Bytes()); err != nil {
@@ -241,7 +284,8 @@ func (b *builder) finish() error {
 }
 
 // notFound returns the page for an address that is none. It may be shown below any directory, so it has its style in
-// itself, and without Config.Site it finds the site's root by the first part of the address that the site has.
+// itself. Below Config.Site that is the root; elsewhere, as in a preview, the root is found by the first part of the
+// address that the site has.
 func (b *builder) notFound() ([]byte, error) {
 	tops := map[string]bool{}
 	for _, p := range b.written {
@@ -249,8 +293,9 @@ func (b *builder) notFound() ([]byte, error) {
 			tops[top] = true
 		}
 	}
+	site := strings.TrimSuffix(b.Site, "/")
 	var body bytes.Buffer
-	err := b.pages.ExecuteTemplate(&body, "404.html", map[string]any{"Home": cmp.Or(strings.TrimSuffix(b.Site, "/"), "."), "Known": b.Site != "", "Tops": slices.Sorted(maps.Keys(tops))})
+	err := b.pages.ExecuteTemplate(&body, "404.html", map[string]any{"Home": cmp.Or(site, "."), "Site": site, "Tops": slices.Sorted(maps.Keys(tops))})
 	return body.Bytes(), err
 }
 

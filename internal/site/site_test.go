@@ -84,6 +84,9 @@ func built(t *testing.T) (string, *builder) {
 
 var reference = regexp.MustCompile(`(?:href|src)="([^"#?]*)[^"]*"`)
 
+// smallSize is how many bytes the site of built may have: what all pages share counts a thousand times.
+const smallSize = 1
+
 // TestPages follows every link of every page to a file, wants the answers in the first lines, and no other origin's file.
 func TestPages(t *testing.T) {
 	out, b := built(t)
@@ -122,11 +125,11 @@ func TestPages(t *testing.T) {
 	}
 	for file, words := range map[string]string{
 		"gpu/p100/index.html":                            "the last, with driver",
-		"gpu/V100/index.html":                            `url=../../gpu/v100/`,
+		"gpu/V100/index.html":                            `url=../v100/"`,
 		"torch/2.9.0/index.html":                         "plain pip install (cu128) needs driver",
 		"driver/550/index.html":                          "is the newest that runs on it",
 		"vllm/index.html":                                `<tr id="r0.11.0">`,
-		"vllm/0.11.0/index.html":                         `url=../../vllm/#r0.11.0"`,
+		"vllm/0.11.0/index.html":                         `url=../#r0.11.0"`,
 		"instance/p5.48xlarge/index.html":                "PyTorch for p5.48xlarge: ",
 		"rule/driver-too-old/index.html":                 `<link rel="canonical" href="https://cudacompat.example/rule/driver-too-old/">`,
 		"xid/79/index.html":                              "Xid 79: ",
@@ -140,10 +143,32 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s does not have %q: %v", file, words, err)
 		}
 	}
+	if size, err := Size(out); err != nil || size > smallSize {
+		t.Errorf("the site of one framework has %d bytes, and may have %d: %v", size, smallSize, err)
+	}
 	var page thing
 	data, err := os.ReadFile(filepath.Join(out, "gpu/v100.json"))
-	if err != nil || json.Unmarshal(data, &page) != nil || page.Answer == "" || page.Date != b.Tables.Date() || len(page.Source) == 0 {
+	if err != nil || json.Unmarshal(data, &page) != nil || page.Answer == "" || page.Date != b.Tables.Checked() || len(page.Source) == 0 {
 		t.Errorf("gpu/v100.json: %v %+v", err, page)
+	}
+}
+
+// TestSize checks that a site over the limit is refused, and that the engine is not counted.
+func TestSize(t *testing.T) {
+	dir := t.TempDir()
+	for name, size := range map[string]int{"index.html": 600, "gpu/l4.json": 400, "assets/" + engineFile: 5000} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := checkSize(dir, 1000); err != nil {
+		t.Error(err)
+	}
+	if err := checkSize(dir, 999); err == nil || !strings.Contains(err.Error(), "1000 bytes without the engine") {
+		t.Errorf("a site over the limit: %v", err)
 	}
 }
 
@@ -176,6 +201,19 @@ func TestEncode(t *testing.T) {
 	}
 	if pin.DriverWord == "" {
 		t.Error("no word for the driver")
+	}
+}
+
+// TestRelative checks the way from a page to another.
+func TestRelative(t *testing.T) {
+	for _, c := range []struct{ from, to, want string }{
+		{"gpu/l4/", "gpu/l40/", "../l40/"}, {"gpu/l4/", "instance/g6.xlarge/", "../../instance/g6.xlarge/"}, {"vllm/0.11.0/", "vllm/#r0.11.0", "../#r0.11.0"},
+		{"", "gpu/l4/", "gpu/l4/"}, {"gpu/l4/", "", "../../"}, {"", "", "./"}, {"vllm/", "vllm/", "./"}, {"docs/", "docs/faq/", "faq/"}, {"docs/faq/", "docs/", "../"},
+		{"gpu/l4/", "assets/", "../../assets/"},
+	} {
+		if got := relative(c.from, c.to); got != c.want {
+			t.Errorf("from %q to %q: %q, want %q", c.from, c.to, got, c.want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"maps"
 	"net/url"
 	"path"
 	"slices"
@@ -96,7 +97,7 @@ type thingsList struct {
 
 // thing writes one page and its JSON.
 func (b *builder) thing(address, title string, t thing, words ...string) error {
-	t.Schema, t.Date = thingSchema, b.Tables.Date()
+	t.Schema, t.Date = thingSchema, b.Tables.Checked()
 	if t.Facts == nil {
 		t.Facts = []fact{}
 	}
@@ -321,11 +322,7 @@ func (b *builder) torches() error {
 			need, _, _ := b.Tables.Floor(r.CUDA, r.Platform == "win_amd64")
 			t.Table.Rows = append(t.Table.Rows, []string{r.Variant, r.Platform, r.CUDA.String(), strings.TrimPrefix(need, "driver "), r.CuDNN.String(), r.NCCL.String(),
 				strings.Join(r.SASS, " "), strings.Join(r.PTX, " "), strings.Join(r.Python, " "), r.Glibc.String()})
-			for _, s := range r.Source {
-				if !slices.Contains(t.Source, s) {
-					t.Source = append(t.Source, s)
-				}
-			}
+			t.addSources(r.Source)
 		}
 		first := rows[release][0]
 		t.Facts = known(fact{Name: "torchvision", Value: first.Torchvision}, fact{Name: "torchaudio", Value: first.Torchaudio}, fact{Name: "triton", Value: first.Triton},
@@ -538,7 +535,7 @@ func (b *builder) rules() error {
 		}
 		b.listed(rule.ID, address, rule.Title)
 		if err := b.writeJSON("rule/"+rule.ID+".json", map[string]any{"schema": thingSchema, "kind": "rule", "name": rule.ID, "title": rule.Title,
-			"answer": rule.Title, "markdown": string(text), "date": b.Tables.Date()}); err != nil {
+			"answer": rule.Title, "markdown": string(text), "date": b.Tables.Checked()}); err != nil {
 			return err
 		}
 		if err := b.page("doc", page{Title: titleOf(text, rule.ID), Description: rule.Title, Path: address, Question: rule.ID, JSON: "../" + rule.ID + ".json", Body: docBody{HTML: html}}); err != nil {
@@ -587,61 +584,67 @@ func (b *builder) errors() error {
 			others[s.API] = append(others[s.API], s)
 		}
 	}
-	numbers := make([]int, 0, len(codes))
-	for n := range codes {
-		numbers = append(numbers, n)
-	}
-	slices.Sort(numbers)
+	numbers := slices.Sorted(maps.Keys(codes))
 	for i, n := range numbers {
-		code := strconv.Itoa(n)
-		t := thing{Kind: "error", Name: "CUDA error " + code}
-		meaning, blame := "", ""
-		var names []string
-		for _, s := range codes[n] {
-			meaning, blame = cmp.Or(meaning, s.Meaning, s.Text), cmp.Or(blame, s.Blame)
-			names = append(names, s.Name)
-			t.Facts = append(t.Facts, known(fact{Name: s.API, Value: s.Name}, fact{Name: "in its own words", Value: s.Text})...)
-			for _, source := range s.Source {
-				if !slices.Contains(t.Source, source) {
-					t.Source = append(t.Source, source)
-				}
-			}
-			b.redirect("error/"+slug(s.Name)+"/", "error/"+code+"/")
-			b.redirect("error/"+s.Name+"/", "error/"+code+"/")
-		}
-		t.Answer = fmt.Sprintf("CUDA error %s, %s: %s", code, names[0], cmp.Or(meaning, "the name says what it means"))
-		t.Facts = append(t.Facts, known(fact{Name: "whose fault", Value: blame})...)
+		var near []int
 		for _, at := range []int{i - 1, i + 1} {
 			if at >= 0 && at < len(numbers) {
-				o := strconv.Itoa(numbers[at])
-				t.Neighbours = append(t.Neighbours, neighbour{"CUDA error " + o, "error/" + o + "/"})
+				near = append(near, numbers[at])
 			}
 		}
-		t.Notes = append(t.Notes, "With the whole log, `cudacompat explain LOG` says whose fault it is.")
-		if err := b.thing("error/"+code+"/", t.Answer, t, names...); err != nil {
+		if err := b.cudaError(n, codes[n], near); err != nil {
 			return err
 		}
 	}
-	apis := make([]string, 0, len(others))
-	for api := range others {
-		apis = append(apis, api)
-	}
-	slices.Sort(apis)
-	for _, api := range apis {
-		t := thing{Kind: "error", Name: api + " errors", Answer: fmt.Sprintf("The %d codes of %s", len(others[api]), api),
-			Table: &dataTable{Caption: api, Columns: []string{"name", "code", "meaning"}}}
-		for _, s := range others[api] {
-			t.Table.Rows = append(t.Table.Rows, []string{s.Name, strconv.Itoa(s.Code), cmp.Or(s.Meaning, s.Text)})
-			for _, source := range s.Source {
-				if !slices.Contains(t.Source, source) {
-					t.Source = append(t.Source, source)
-				}
-			}
-			b.redirect("error/"+slug(s.Name)+"/", "error/"+api+"/")
-		}
-		if err := b.thing("error/"+api+"/", t.Answer, t); err != nil {
+	for _, api := range slices.Sorted(maps.Keys(others)) {
+		if err := b.statusTable(api, others[api]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// cudaError writes the page of a code of CUDA's two APIs.
+func (b *builder) cudaError(number int, statuses []tables.Status, near []int) error {
+	code := strconv.Itoa(number)
+	t := thing{Kind: "error", Name: "CUDA error " + code}
+	meaning, blame := "", ""
+	var names []string
+	for _, s := range statuses {
+		meaning, blame = cmp.Or(meaning, s.Meaning, s.Text), cmp.Or(blame, s.Blame)
+		names = append(names, s.Name)
+		t.Facts = append(t.Facts, known(fact{Name: s.API, Value: s.Name}, fact{Name: "in its own words", Value: s.Text})...)
+		t.addSources(s.Source)
+		b.redirect("error/"+slug(s.Name)+"/", "error/"+code+"/")
+		b.redirect("error/"+s.Name+"/", "error/"+code+"/")
+	}
+	t.Answer = fmt.Sprintf("CUDA error %s, %s: %s", code, names[0], cmp.Or(meaning, "the name says what it means"))
+	t.Facts = append(t.Facts, known(fact{Name: "whose fault", Value: blame})...)
+	for _, n := range near {
+		o := strconv.Itoa(n)
+		t.Neighbours = append(t.Neighbours, neighbour{"CUDA error " + o, "error/" + o + "/"})
+	}
+	t.Notes = append(t.Notes, "With the whole log, `cudacompat explain LOG` says whose fault it is.")
+	return b.thing("error/"+code+"/", t.Answer, t, names...)
+}
+
+// statusTable writes the page of another library's codes.
+func (b *builder) statusTable(api string, statuses []tables.Status) error {
+	t := thing{Kind: "error", Name: api + " errors", Answer: fmt.Sprintf("The %d codes of %s", len(statuses), api),
+		Table: &dataTable{Caption: api, Columns: []string{"name", "code", "meaning"}}}
+	for _, s := range statuses {
+		t.Table.Rows = append(t.Table.Rows, []string{s.Name, strconv.Itoa(s.Code), cmp.Or(s.Meaning, s.Text)})
+		t.addSources(s.Source)
+		b.redirect("error/"+slug(s.Name)+"/", "error/"+api+"/")
+	}
+	return b.thing("error/"+api+"/", t.Answer, t)
+}
+
+// addSources adds the sources that a page does not have yet.
+func (t *thing) addSources(sources []string) {
+	for _, s := range sources {
+		if !slices.Contains(t.Source, s) {
+			t.Source = append(t.Source, s)
+		}
+	}
 }

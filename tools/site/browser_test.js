@@ -12,19 +12,22 @@ function check(what, ok, more) {
   if (!ok) { failures++; console.error('FAIL ' + what + (more ? ': ' + more : '')); }
 }
 
-// A server as GitHub Pages is: a subpath, index.html in directories.
-const server = http.createServer((q, r) => {
+// A server as GitHub Pages is: at the root or below a subpath, index.html in directories, 404.html for the rest. lost
+// may change that page.
+const serve = (prefix, lost) => http.createServer((q, r) => {
   const name = decodeURIComponent(q.url.split('?')[0]);
-  if (!name.startsWith('/sub/path/')) { r.writeHead(404); return r.end(); }
-  let file = path.join(site, name.slice('/sub/path'.length));
+  if (!name.startsWith(prefix + '/')) { r.writeHead(404); return r.end(); }
+  let file = path.join(site, name.slice(prefix.length));
   if (fs.existsSync(file) && fs.statSync(file).isDirectory()) {
     if (!name.endsWith('/')) { r.writeHead(301, { location: name + '/' }); return r.end(); }
     file = path.join(file, 'index.html');
   }
-  if (!fs.existsSync(file)) { r.writeHead(404, { 'content-type': types['.html'] }); return r.end(fs.readFileSync(path.join(site, '404.html'))); }
+  if (!fs.existsSync(file)) { r.writeHead(404, { 'content-type': types['.html'] }); return r.end(lost(fs.readFileSync(path.join(site, '404.html'), 'utf8'))); }
   r.writeHead(200, { 'content-type': types[path.extname(file)] || 'application/octet-stream' });
   r.end(fs.readFileSync(file));
 });
+
+const server = serve('/sub/path', text => text);
 
 async function main() {
   await new Promise(done => server.listen(0, '127.0.0.1', done));
@@ -162,11 +165,29 @@ async function main() {
     page = await open(address, { missing: true });
     check('404 has a style: ' + address, (await page.$eval('header', e => getComputedStyle(e).borderBottomStyle)) === 'solid');
     incomplete.push(...await axe(page, '404'));
-    if (process.env.SITE === undefined || process.env.SITE === '') {
-      await Promise.all([page.waitForNavigation(), page.click('nav a')]);
-      check('404 leads home: ' + address, page.url() === base, page.url());
-    }
     await page.close();
+  }
+  // At the root and below a subpath; built without SITE, with the SITE where it is, and with another one, as in a preview.
+  for (const prefix of ['', '/sub/path']) {
+    let own = '';
+    const other = serve(prefix, text => text.replace(/var site = ".*?"/, `var site = ${JSON.stringify(own)}`).replace(/(data-to="([^"]*)" href=)"[^"]*"/g, (_, head, to) => `${head}"${own || '.'}/${to}"`));
+    await new Promise(done => other.listen(0, '127.0.0.1', done));
+    const home = `http://127.0.0.1:${other.address().port}${prefix}`;
+    for (own of ['', home, 'https://elsewhere.example/project']) {
+      for (const address of ['nothing', 'gpu/nothing/', 'torch/x/y/z', ...own === home ? ['a/b/c/d'] : []]) {
+        for (const script of own === home ? [true, false] : [true]) {
+          const lost = await browser.newPage(), what = `404 at ${prefix || 'the root'}, SITE=${own || 'none'}, script ${script}: ${address}`;
+          await lost.setJavaScriptEnabled(script);
+          const answer = await lost.goto(home + '/' + address);
+          const links = await lost.$$eval('a', l => l.map(a => a.href));
+          check(what, answer.status() === 404 && links.length > 5 && links.every(l => l.startsWith(home + '/')), links.join(' '));
+          await Promise.all([lost.waitForNavigation(), lost.click('nav a')]);
+          check('it leads home: ' + what, lost.url() === home + '/' && await lost.title() !== '', lost.url());
+          await lost.close();
+        }
+      }
+    }
+    other.close();
   }
 
   // The head of a long table stays.

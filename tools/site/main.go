@@ -36,7 +36,11 @@ func main() {
 	if err := site.Build(c); err != nil {
 		fail(err)
 	}
-	fmt.Fprintf(os.Stderr, "%s: written in %.1f s\n", *out, time.Since(begin).Seconds())
+	size, err := site.Size(*out)
+	if err != nil {
+		fail(err)
+	}
+	fmt.Fprintf(os.Stderr, "%s: written in %.1f s; %d bytes without the engine\n", *out, time.Since(begin).Seconds(), size)
 }
 
 func read(name string) []byte {

@@ -140,8 +140,14 @@ async function main() {
     await page.click('.finding .copy');
     check('a fix is copied', /pip install torch==/.test(await page.evaluate(() => window.copied)), await page.evaluate(() => window.copied));
     await page.click('.bar .copy');
+    check('one date of the tables', await page.evaluate(() => { const dates = document.body.innerText.replace(/\s+/g, ' ').match(/[Tt]ables of \d{4}-\d\d-\d\d/g); return new Set(dates.concat(window.copied.match(/[Tt]ables of \d{4}-\d\d-\d\d/g)).map(d => d.slice(-10))).size === 1; }));
     const md = await page.evaluate(() => window.copied);
     check('Markdown for an issue', /^\*\*incompatible: /.test(md) && /```\n.*pip install torch==/.test(md), md);
+    await page.focus('#text');
+    await page.keyboard.type('x');
+    check('an old result is marked', /result is of what stood here before/.test(await text(page, '#result .stale')));
+    await judge(page, broken);
+    check('a new one is not', await page.$('#result .stale') === null);
     await page.close();
 
     // A log, a list with a machine, a report of doctor, facts of several nodes, a fleet's JSON, a change.
@@ -166,6 +172,13 @@ async function main() {
     incomplete.push(...await axe(page, 'fleet'));
     await judge(page, fleetOf('n9'));
     check('a fleet\'s own JSON', /n9: 1 node/.test(await text(page, '.verdict')), await text(page, '.verdict'));
+    await judge(page, broken.replace(/535\.183\.01/, '580.95.05').replace(/GPU 0:.*/, 'GPU 0: Tesla V100-PCIE-16GB\nGPU 1: NVIDIA L4'));
+    check('several kinds of GPU', /^compatible, but not with every GPU: .*no code for Tesla V100/.test(await text(page, '.verdict')) && !await page.$('.verdict.good'), await text(page, '.verdict'));
+    const steps = Array.from({ length: 30000 }, (_, i) => '[rank0] step ' + i).join('\n');
+    await judge(page, steps + '\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n');
+    check('a log of many lines', /^The environment is at fault: gpu-arch-missing/.test(await text(page, '.verdict')), await text(page, '.verdict'));
+    await judge(page, Array.from({ length: 30000 }, (_, i) => 'package-' + i + '==1').join('\n'));
+    check('a list that is too long', /more than 20000 are not read[^]*Paste less/.test(await text(page, '#result')) && !/standard input/.test(await text(page, '#result')), await text(page, '#result'));
     await judge(page, 'hello');
     check('what is nothing', /The log does not tell|cannot tell/.test(await text(page, '#result')), await text(page, '#result'));
     await page.close();

@@ -119,6 +119,14 @@
 
   function refuse(why) { out.hidden = true; out.textContent = ''; say(why); }
 
+  // outdate marks the result as that of another text or machine than the form has now.
+  function outdate() {
+    if (out.hidden || out.className) return;
+    out.className = 'old';
+    out.insertBefore(el('p', { 'class': 'hint stale', text: 'What you gave has changed: this result is of what stood here before.' }), out.firstChild);
+    say('The result is of what stood here before.', true);
+  }
+
   function run() {
     var request = { text: textOf(box) }, before = textOf(old), why = large(sizeOf(request.text)) || large(sizeOf(before));
     if (why) return refuse(why);
@@ -129,7 +137,7 @@
     if (fleet) return show({ command: ['fleet', '-o', 'json'], document: fleet, error: '' }, request);
     stop.hidden = false;
     out.hidden = true;
-    ask(request).then(function (answer) { show(answer, request); }, function (e) { refuse(e.message); }).then(function () { stop.hidden = !waiting; });
+    ask(request).then(function (answer) { show(answer, request); if (textOf(box) !== request.text) outdate(); }, function (e) { refuse(e.message); }).then(function () { stop.hidden = !waiting; });
   }
 
   // fleetOf is a text that fleet -o json wrote.
@@ -141,7 +149,7 @@
   function take(file, into) {
     var why = large(file.size);
     if (why) return refuse(why);
-    file.text().then(function (text) { put(into, text); if (!old) run(); }, function () { refuse('The file could not be read.'); });
+    file.text().then(function (text) { put(into, text); outdate(); if (!old) run(); }, function () { refuse('The file could not be read.'); });
   }
 
   [box, old].forEach(function (area) {
@@ -151,6 +159,7 @@
       if (why) { e.preventDefault(); return refuse(why); }
       if (text && text.length > HOLD) { e.preventDefault(); put(area, text); }
       if (!old) setTimeout(run, 0);
+      else outdate();
     });
     area.addEventListener('input', function () { held[area.id] = null; });
     area.addEventListener('dragover', function (e) { e.preventDefault(); });
@@ -162,6 +171,7 @@
   form.querySelectorAll('input[type=file]').forEach(function (input) {
     input.addEventListener('change', function () { if (input.files[0]) take(input.files[0], document.getElementById(input.dataset['for'] || 'text')); input.value = ''; });
   });
+  form.addEventListener('input', outdate);
   form.addEventListener('submit', function (e) { e.preventDefault(); run(); });
   stop.addEventListener('click', function () { ended('Stopped.'); });
 
@@ -331,16 +341,29 @@
   }
 
   function headline(d) {
-    var worst = list(d.findings).filter(function (f) { return f.severity === 'error'; })[0], open = list(d.unknown)[0];
-    if (d.outcome === 'incompatible' && worst) return 'incompatible: ' + (/ /.test(worst.subject) && worst.message.indexOf(worst.subject) < 0 ? worst.subject + ': ' : '') + worst.message;
+    var errors = list(d.findings).filter(function (f) { return f.severity === 'error'; }), worst = errors[0], open = list(d.unknown)[0];
+    if (d.outcome === 'incompatible' && worst) return 'incompatible: ' + (/ /.test(worst.subject) && worst.message.indexOf(worst.subject) < 0 ? worst.subject + ': ' : '') + worst.message + more(errors.length - 1, 'more error');
     if (d.outcome === 'inconclusive' && d.log) return 'inconclusive: the ' + d.log.blame + ' is at fault by the error in the text. ' + d.log.because;
     if (d.outcome === 'inconclusive' && open) return 'inconclusive: ' + [open.subject, open.missing].filter(Boolean).join(': ');
     if (d.outcome === 'inconclusive' && !list(d.answers).length && !worst) return 'inconclusive: there is nothing to compare. Say which machine it is for, below the text.';
     if (d.outcome === 'compatible') {
       var works = list(d.answers).filter(function (a) { return /^works/.test(a.answer); });
-      return 'compatible' + (works.length ? ': ' + works.slice(0, 3).map(function (a) { return a.subject + ' ' + ANSWERS[a.answer]; }).join('; ') : '');
+      var warnings = list(d.findings).filter(function (f) { return f.severity === 'warning'; }), but = partial(d);
+      return (but ? 'compatible, but not with every GPU: ' + but.message : 'compatible') +
+        (works.length ? (but ? '. ' : ': ') + works.slice(0, 3).map(function (a) { return a.subject + ' ' + ANSWERS[a.answer]; }).join('; ') : '') + more(warnings.length - (but ? 1 : 0), 'warning');
     }
     return String(d.outcome);
+  }
+
+  function more(n, word) { return n > 0 ? ' (' + plural(n, word) + ')' : ''; }
+
+  // partial is the warning that one of several kinds of GPU is of no use to a build, where there is one.
+  function partial(d) {
+    var gpus = [];
+    list(d.judged).forEach(function (j) { list(j.gpus).forEach(function (g) { if (gpus.indexOf(g) < 0) gpus.push(g); }); });
+    return gpus.length > 1 && list(d.findings).filter(function (f) {
+      return f.severity === 'warning' && gpus.some(function (g) { return f.message.indexOf(g) >= 0; });
+    })[0];
   }
 
   function chain(d, lines) {
@@ -363,7 +386,7 @@
   function report(d, lines) {
     var errors = list(d.findings).filter(function (f) { return f.severity === 'error'; }), n = 0;
     var others = list(d.findings).filter(function (f) { return f.severity !== 'error'; });
-    out.appendChild(el('p', { 'class': 'verdict ' + (OUTCOMES[d.outcome] || ''), text: headline(d) }));
+    out.appendChild(el('p', { 'class': 'verdict ' + (partial(d) ? '' : OUTCOMES[d.outcome] || ''), text: headline(d) }));
     var cards = el('div'), more = el('details', {}, el('summary', { text: plural(others.filter(function (f) { return f.severity === 'warning'; }).length, 'warning') + ', ' +
       plural(others.filter(function (f) { return f.severity !== 'warning'; }).length, 'note') }));
     errors.forEach(function (f) { cards.appendChild(finding(f, ++n, lines)); });
@@ -573,15 +596,16 @@
   // ---- what is shown
 
   function show(answer, request) {
-    out.textContent = '';
+    out.textContent = out.className = '';
     link.count = 0;
     var d = answer.document, lines = new Lines(request.compare ? '' : request.text);
     if (!d) {
-      var words = String(answer.error).split('\nhint: ');
+      var words = String(answer.error).split('\nhint: '), why = words[0].replace(/^"-": /, 'The text: '), hint = (words[1] || '').replace('; - is standard input', '');
+      if (/more than \d+ are not read/.test(why)) hint = 'Paste less: of a log the part from the first error on, of a list the packages that use the GPU.';
       out.hidden = false;
-      out.appendChild(el('p', { 'class': 'verdict', text: words[0].replace(/^"-": /, '') }));
-      if (words[1]) out.appendChild(el('p', { text: words[1] }));
-      return say('It was not judged: ' + words[0], true);
+      out.appendChild(el('p', { 'class': 'verdict', text: why }));
+      if (hint) out.appendChild(el('p', { text: hint.charAt(0).toUpperCase() + hint.slice(1) }));
+      return say('It was not judged. ' + why, true);
     }
     if (answer.command[0] === 'fleet') fleet(d);
     else if (answer.command[0] === 'explain') diagnosis(d, lines);
