@@ -78,6 +78,8 @@ func (b *builder) things() error {
 		kind, _, _ := strings.Cut(e.Path, "/")
 		lists[kind] = append(lists[kind], e)
 	}
+	slices.Reverse(lists["torch"]) // the newest first, as those of the others
+	slices.Reverse(lists["driver"])
 	var body thingsBody
 	for _, k := range []struct{ kind, title string }{{"gpu", "GPUs"}, {"torch", "PyTorch releases"}, {"tensorflow", "TensorFlow releases"}, {"jax", "JAX releases"}, {"vllm", "vLLM releases"}, {"sglang", "SGLang releases"},
 		{"driver", "Driver branches"}, {"instance", "Instance types"},
@@ -95,8 +97,17 @@ type thingsList struct {
 	Entries     []entry
 }
 
-// thing writes one page and its JSON.
+// thing writes one page and its JSON, and adds it to the search.
 func (b *builder) thing(address, title string, t thing, words ...string) error {
+	if err := b.thingJSON(address, &t); err != nil {
+		return err
+	}
+	b.listed(t.Name, address, words...)
+	return b.thingPage(address, title, t)
+}
+
+// thingJSON writes the JSON of a page.
+func (b *builder) thingJSON(address string, t *thing) error {
 	t.Schema, t.Date = thingSchema, b.Tables.Checked()
 	if t.Facts == nil {
 		t.Facts = []fact{}
@@ -107,12 +118,12 @@ func (b *builder) thing(address, title string, t thing, words ...string) error {
 	if t.Source == nil {
 		t.Source = []string{}
 	}
-	name := strings.TrimSuffix(address, "/")
-	if err := b.writeJSON(name+".json", t); err != nil {
-		return err
-	}
-	b.listed(t.Name, address, words...)
-	return b.page("thing", page{Title: title, Description: t.Answer, Path: address, Question: t.Name, JSON: "../" + path.Base(name) + ".json", Body: t})
+	return b.writeJSON(strings.TrimSuffix(address, "/")+".json", t)
+}
+
+// thingPage writes one page.
+func (b *builder) thingPage(address, title string, t thing) error {
+	return b.page("thing", page{Title: title, Description: t.Answer, Path: address, Question: t.Name, Wide: t.Table != nil && len(t.Table.Columns) > 7, JSON: "../" + path.Base(address) + ".json", Body: t})
 }
 
 // asks returns the question for the start page, as its address has it.
@@ -198,26 +209,36 @@ func (b *builder) gpus() error {
 		key := slug(shortGPU(b.Tables.Instance(name).GPU))
 		instances[key] = append(instances[key], neighbour{name, "instance/" + strings.ToLower(name) + "/"})
 	}
+	things, ended := map[*gpuPage]thing{}, map[string][]*gpuPage{}
 	for _, p := range pages {
-		address := "gpu/" + slug(p.name) + "/"
-		t := thing{Kind: "gpu", Name: p.name, Ask: asks("gpu", p.name), Source: p.chip.Source}
-		t.Answer, t.Command, t.Bands = b.answerFor(p.products[0], p.name, "")
-		t.Facts = known(fact{Name: "compute capability", Value: p.chip.Capability.String()}, fact{Name: "architecture", Value: p.chip.Architecture},
-			fact{Name: "chip", Value: strings.Join(p.chips, ", ")}, fact{Name: "kind", Value: strings.Join(p.chip.Kind, ", ")},
-			b.branchFact("first driver", p.chip.FirstBranch.String()), b.branchFact("last driver branch", p.chip.LastBranch.String()),
-			fact{Name: "first CUDA toolkit", Value: p.chip.FirstCUDA.String()}, fact{Name: "last CUDA toolkit", Value: p.chip.LastCUDA.String()},
-			fact{Name: "open kernel module", Value: p.chip.OpenModule}, fact{Name: "products", Value: strings.Join(p.products, ", ")})
-		if p.chip.LastBranch.Known() {
-			t.Notes = append(t.Notes, "Driver branch "+p.chip.LastBranch.String()+" is the last that drives it"+b.endOf(p.chip.LastBranch.String())+".")
+		t := b.gpuThing(p)
+		if len(t.Bands) == 0 && p.chip.LastBranch.Known() {
+			ended[p.chips[0]] = append(ended[p.chips[0]], p)
+		}
+		things[p] = t
+	}
+	for _, p := range pages {
+		t, address := things[p], "gpu/"+slug(p.name)+"/"
+		alike := ended[p.chips[0]]
+		if len(alike) == 1 || !slices.Contains(alike, p) {
+			alike = nil
 		}
 		for _, o := range pages {
-			if o.chip.Capability == p.chip.Capability && o != p && len(t.Neighbours) < 4 {
+			if o.chip.Capability == p.chip.Capability && o != p && !slices.Contains(alike, o) && len(t.Neighbours) < 4 {
 				t.Neighbours = append(t.Neighbours, neighbour{o.name, "gpu/" + slug(o.name) + "/"})
 			}
 		}
 		t.Neighbours = append(t.Neighbours, instances[slug(p.name)][:min(5, len(instances[slug(p.name)]))]...)
-		if err := b.thing(address, t.Answer, t, append(slices.Clone(p.products), p.chip.Chip, p.chip.Capability.String())...); err != nil {
-			return err
+		words := append(slices.Clone(p.products), p.chip.Chip, p.chip.Capability.String())
+		if alike == nil {
+			if err := b.thing(address, t.Answer, t, words...); err != nil {
+				return err
+			}
+		} else {
+			if err := b.endedGPU(address, p, t, alike, words); err != nil {
+				return err
+			}
+			address = endedAddress(p)
 		}
 		b.redirect("gpu/"+spelt(p.name)+"/", address)
 		for _, product := range p.products {
@@ -225,6 +246,50 @@ func (b *builder) gpus() error {
 		}
 	}
 	return nil
+}
+
+// gpuThing returns the page of a GPU, without its neighbours.
+func (b *builder) gpuThing(p *gpuPage) thing {
+	t := thing{Kind: "gpu", Name: p.name, Ask: asks("gpu", p.name), Source: p.chip.Source}
+	t.Answer, t.Command, t.Bands = b.answerFor(p.products[0], p.name, "")
+	t.Facts = known(fact{Name: "compute capability", Value: p.chip.Capability.String()}, fact{Name: "architecture", Value: p.chip.Architecture},
+		fact{Name: "chip", Value: strings.Join(p.chips, ", ")}, fact{Name: "kind", Value: strings.Join(p.chip.Kind, ", ")},
+		b.branchFact("first driver", p.chip.FirstBranch.String()), b.branchFact("last driver branch", p.chip.LastBranch.String()),
+		fact{Name: "first CUDA toolkit", Value: p.chip.FirstCUDA.String()}, fact{Name: "last CUDA toolkit", Value: p.chip.LastCUDA.String()},
+		fact{Name: "open kernel module", Value: p.chip.OpenModule}, fact{Name: "products", Value: strings.Join(p.products, ", ")})
+	if p.chip.LastBranch.Known() {
+		t.Notes = append(t.Notes, "Driver branch "+p.chip.LastBranch.String()+" is the last that drives it"+b.endOf(p.chip.LastBranch.String())+".")
+	}
+	return t
+}
+
+// endedAddress returns the page that the GPUs of one chip share.
+func endedAddress(p *gpuPage) string { return "gpu/" + slug(p.chips[0]) + "/" }
+
+// endedGPU writes what a GPU has of its own where drivers have dropped it and nothing in the tables runs on it: its JSON,
+// and its line in the search. GPUs of one chip share the page then, which the first of them writes.
+func (b *builder) endedGPU(address string, p *gpuPage, t thing, alike []*gpuPage, words []string) error {
+	if err := b.thingJSON(address, &t); err != nil {
+		return err
+	}
+	shared := endedAddress(p)
+	b.listed(t.Name, shared, words...)
+	b.redirect(address, shared)
+	if alike[0] != p {
+		return nil
+	}
+	var products []string
+	for _, o := range alike {
+		products = append(products, o.products...)
+	}
+	t.Name, t.Ask = p.chips[0]+" GPUs", ""
+	t.Answer = fmt.Sprintf("%s for GPUs with %s: no release in the tables runs on them", titles[b.Wants[0]], p.chips[0])
+	t.Facts = slices.Clone(t.Facts)
+	t.Facts[len(t.Facts)-1].Value = strings.Join(products, ", ")
+	if err := b.thingJSON(shared, &t); err != nil {
+		return err
+	}
+	return b.thingPage(shared, t.Answer, t)
 }
 
 // endOf returns a branch's end of life for a sentence: ", whose end of life is 2028-08".

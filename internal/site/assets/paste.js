@@ -316,7 +316,7 @@
     var id = 'finding-' + n, card = el('section', { id: id, 'class': 'card finding ' + (SEVERITIES[f.severity] ? f.severity : '') });
     card.appendChild(el('h2', {}, (SEVERITIES[f.severity] || '') + ': ', rule(f.rule), f.target ? ' on ' + f.target : ''));
     card.appendChild(el('p', { 'class': 'what', text: f.message }));
-    if (f.need) card.appendChild(el('p', { text: 'It needs ' + f.need + '.' }));
+    if (f.need && f.message.indexOf(f.need) < 0) card.appendChild(el('p', { text: 'It needs ' + f.need + '.' }));
     var ul = el('ul', { 'class': 'evidence' });
     list(f.evidence).forEach(function (e) {
       var line = lines.mark(lines.find(e.fact, e.value, e.from), f.rule, id, f.severity === 'error');
@@ -342,7 +342,7 @@
 
   function headline(d) {
     var errors = list(d.findings).filter(function (f) { return f.severity === 'error'; }), worst = errors[0], open = list(d.unknown)[0];
-    if (d.outcome === 'incompatible' && worst) return 'incompatible: ' + (/ /.test(worst.subject) && worst.message.indexOf(worst.subject) < 0 ? worst.subject + ': ' : '') + worst.message + more(errors.length - 1, 'more error');
+    if (d.outcome === 'incompatible' && worst) return 'incompatible: ' + (/ /.test(worst.subject) && worst.message.indexOf(worst.subject) < 0 ? worst.subject + ': ' : '') + worst.message + bracketed(errors.length - 1, 'more error');
     if (d.outcome === 'inconclusive' && d.log) return 'inconclusive: the ' + d.log.blame + ' is at fault by the error in the text. ' + d.log.because;
     if (d.outcome === 'inconclusive' && open) return 'inconclusive: ' + [open.subject, open.missing].filter(Boolean).join(': ');
     if (d.outcome === 'inconclusive' && !list(d.answers).length && !worst) return 'inconclusive: there is nothing to compare. Say which machine it is for, below the text.';
@@ -350,12 +350,18 @@
       var works = list(d.answers).filter(function (a) { return /^works/.test(a.answer); });
       var warnings = list(d.findings).filter(function (f) { return f.severity === 'warning'; }), but = partial(d);
       return (but ? 'compatible, but not with every GPU: ' + but.message : 'compatible') +
-        (works.length ? (but ? '. ' : ': ') + works.slice(0, 3).map(function (a) { return a.subject + ' ' + ANSWERS[a.answer]; }).join('; ') : '') + more(warnings.length - (but ? 1 : 0), 'warning');
+        (works.length ? (but ? '. ' : ': ') + works.slice(0, 3).map(function (a) { return a.subject + ' ' + ANSWERS[a.answer]; }).join('; ') : '') + bracketed(warnings.length - (but ? 1 : 0), 'warning');
     }
     return String(d.outcome);
   }
 
-  function more(n, word) { return n > 0 ? ' (' + plural(n, word) + ')' : ''; }
+  // counted is how many findings have a severity, empty where none has.
+  function counted(findings, severity) {
+    var n = findings.filter(function (f) { return f.severity === severity; }).length;
+    return n ? plural(n, severity) : '';
+  }
+
+  function bracketed(n, word) { return n > 0 ? ' (' + plural(n, word) + ')' : ''; }
 
   // partial is the warning that one of several kinds of GPU is of no use to a build, where there is one.
   function partial(d) {
@@ -387,8 +393,7 @@
     var errors = list(d.findings).filter(function (f) { return f.severity === 'error'; }), n = 0;
     var others = list(d.findings).filter(function (f) { return f.severity !== 'error'; });
     out.appendChild(el('p', { 'class': 'verdict ' + (partial(d) ? '' : OUTCOMES[d.outcome] || ''), text: headline(d) }));
-    var cards = el('div'), more = el('details', {}, el('summary', { text: plural(others.filter(function (f) { return f.severity === 'warning'; }).length, 'warning') + ', ' +
-      plural(others.filter(function (f) { return f.severity !== 'warning'; }).length, 'note') }));
+    var cards = el('div'), more = el('details', {}, el('summary', { text: [counted(others, 'warning'), counted(others, 'note')].filter(Boolean).join(', ') || plural(others.length, 'finding') }));
     errors.forEach(function (f) { cards.appendChild(finding(f, ++n, lines)); });
     if (d.log) cards.appendChild(logCard(d.log, lines, 'The error in the text'));
     others.forEach(function (f) { more.appendChild(finding(f, ++n, lines)); });
@@ -481,8 +486,8 @@
   var CHANGES = { lost: 'Lost', raised: 'Needs a newer driver', moved: 'Runs with other drivers', unknown: 'Not known any more', gained: 'Gained', lowered: 'Runs on an older driver' };
 
   function drivers(ranges) {
-    if (!list(ranges).length) return 'none';
-    return ranges.map(function (r) { return (r.from ? r.from + ' or newer' : 'any') + (r.before ? ', before ' + r.before : ''); }).join('; ');
+    if (!list(ranges).length) return 'no driver';
+    return ranges.map(function (r) { return (r.from ? 'driver ' + r.from + ' or newer' : 'any driver') + (r.before ? ', before ' + r.before : ''); }).join('; ');
   }
 
   function change(d) {
@@ -506,7 +511,7 @@
     }
     list(diff.changes).forEach(function (c) {
       var card = el('section', { 'class': 'card' }, el('h2', { text: (CHANGES[c.kind] || c.kind) + ': compute capability ' + list(c.compute_capabilities).join(', ') }));
-      card.appendChild(el('p', { 'class': 'what', text: 'driver ' + drivers(c.old) + ' → ' + drivers(c.new) }));
+      card.appendChild(el('p', { 'class': 'what', text: drivers(c.old) + ' → ' + drivers(c.new) }));
       var gpus = list(c.gpus), names = el('p', { text: gpus.slice(0, 6).join(', ') });
       card.appendChild(names);
       if (gpus.length > 6) card.appendChild(el('details', {}, el('summary', { text: gpus.length - 6 + ' more GPUs' }), el('p', { text: gpus.slice(6).join(', ') })));
@@ -531,7 +536,7 @@
   function caps(changes) {
     var all = [];
     changes.forEach(function (c) { list(c.compute_capabilities).forEach(function (v) { if (all.indexOf(v) < 0) all.push(v); }); });
-    return all.join(', ');
+    return all.sort(function (a, b) { return parseFloat(a) - parseFloat(b); }).join(', ');
   }
 
   // ---- as Markdown, for an issue
@@ -566,7 +571,7 @@
       to.push('**' + plain(headline(d)) + '**', '');
       list(d.findings).forEach(function (f) {
         if (f.severity === 'note') return;
-        to.push('### ' + plain(f.severity) + ': ' + code(f.rule), '', plain(f.message) + (f.need ? '. It needs ' + plain(f.need) + '.' : ''), '');
+        to.push('### ' + plain(f.severity) + ': ' + code(f.rule), '', plain(f.message) + (f.need && f.message.indexOf(f.need) < 0 ? '. It needs ' + plain(f.need) + '.' : ''), '');
         list(f.evidence).forEach(function (e) { to.push('- ' + plain(e.fact) + ': ' + code(e.value) + (e.from ? ' (' + plain(e.from) + ')' : '')); });
         list(f.pins).forEach(function (p) {
           to.push('', plain([p.package, p.version].join(' ') + (p.why ? ': ' + p.why : '')) + '', '');
@@ -582,7 +587,7 @@
       if (d.log) markdownLog(d.log, to);
     } else if (d.blame) markdownLog(d, to);
     else if (d.kinds) list(d.groups).forEach(function (g) { to.push('- ' + plain(g.outcome) + ': ' + list(g.nodes).slice(0, 20).map(code).join(', ') + (g.message ? ': ' + plain(g.message) : '')); });
-    else if (d.diff) list(d.diff.changes).forEach(function (c) { to.push('- ' + plain(c.kind) + ': compute capability ' + plain(list(c.compute_capabilities).join(', ')) + ': driver ' + plain(drivers(c.old)) + ' → ' + plain(drivers(c.new))); });
+    else if (d.diff) list(d.diff.changes).forEach(function (c) { to.push('- ' + plain(c.kind) + ': compute capability ' + plain(list(c.compute_capabilities).join(', ')) + ': ' + plain(drivers(c.old)) + ' → ' + plain(drivers(c.new))); });
     to.push('', '<sub>' + plain('cudacompat ' + answer.command[0] + (d.tool ? ', tables of ' + d.tool.matrix : '')) + '</sub>', '');
     return to.join('\n').replace(/\n{3,}/g, '\n\n');
   }
