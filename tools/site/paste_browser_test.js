@@ -172,7 +172,7 @@ async function main() {
     incomplete.push(...await axe(page, 'fleet'));
     await judge(page, fleetOf('n9'));
     check('a fleet\'s own JSON', /n9: 1 node/.test(await text(page, '.verdict')), await text(page, '.verdict'));
-    await judge(page, broken.replace(/^.*nvidia-nccl.*\n/gm, '').replace(/535\.183\.01/, '580.95.05').replace(/GPU 0:.*/, 'GPU 0: Tesla V100-PCIE-16GB\nGPU 1: NVIDIA L4'));
+    await judge(page, broken.replace(/^.*nvidia-nccl.*\n/gm, '').replace(/Is CUDA available: False/, 'Is CUDA available: True').replace(/535\.183\.01/, '580.95.05').replace(/GPU 0:.*/, 'GPU 0: Tesla V100-PCIE-16GB\nGPU 1: NVIDIA L4'));
     check('several kinds of GPU', /^compatible, but not with every GPU: .*no code for Tesla V100/.test(await text(page, '.verdict')) && !await page.$('.verdict.good'), await text(page, '.verdict'));
     const steps = Array.from({ length: 30000 }, (_, i) => '[rank0] step ' + i).join('\n');
     await judge(page, steps + '\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n');
