@@ -12,11 +12,11 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// maxRenamed bounds the files on each side among which renamed ones are looked for.
+// maxRenamed limits the files on each side among which renames are searched.
 const maxRenamed = 100
 
-// renames returns the old names of files that only the new directory has, for which the old one has a file that asks for
-// the same builds: a bump in a file that is also moved costs what it costs elsewhere.
+// renames maps each file that only the new directory has to the old file that asks for the same builds, if there is
+// one. A bump in a file that also moved is then compared like any other.
 func (c *treesComparison) renames() map[string]string {
 	gone, came := missingFrom(c.old, c.now), missingFrom(c.now, c.old)
 	was := map[string]string{}
@@ -61,7 +61,7 @@ func (c *treesComparison) renames() map[string]string {
 	return was
 }
 
-// missingFrom returns the names of the files of one tree that another lacks, sorted.
+// missingFrom returns the names of one tree's files that another tree lacks, sorted.
 func missingFrom(t, other projectTree) []string {
 	var names []string
 	for name := range t.files {
@@ -89,7 +89,7 @@ func (c *treesComparison) decidingNames(f *facts.Facts) map[string]bool {
 	return names
 }
 
-// similarity scores two files as one that was renamed: the packages that both ask for, then the name, then the directory.
+// similarity scores two files as a rename: first the packages that both name, then the file name, then the directory.
 // It is zero if they share no package.
 func similarity(old, now string, before, after map[string]bool) float64 {
 	shared := 0
@@ -114,11 +114,11 @@ func similarity(old, now string, before, after map[string]bool) float64 {
 	return score
 }
 
-// ownLine matches what is missing because of a line that is quoted, without the line's number.
+// ownLine matches a missing fact about a quoted line, without the line's number.
 var ownLine = lazyregexp.New(`^((?:service \S+, )?)line \d+(: .+)$`)
 
-// dropShared returns both sides of a file without what both leave open in the same words, about the same line or the
-// same release of a package: the change did not cause that, and the rest can be compared.
+// dropShared returns both sides of a file without the missing facts that both have in the same words, about the same
+// line or release. The change did not cause them, and the rest can be compared.
 func dropShared(before, after facts.Facts, old, now requires.Requirement) (facts.Facts, facts.Facts, bool) {
 	type words struct{ subject, missing string }
 	key := func(subject, missing string) words {
@@ -160,7 +160,7 @@ func dropShared(before, after facts.Facts, old, now requires.Requirement) (facts
 	return strip(before, old), strip(after, now), true
 }
 
-// unknownOf returns what is missing of the new file, and of the old one what is not missing of the new one.
+// unknownOf returns the missing facts of the new file, and those of the old one that the new one does not have.
 func unknownOf(old, now requires.Requirement) []requires.Missing {
 	list := now.Missing()
 	for _, u := range old.Missing() {

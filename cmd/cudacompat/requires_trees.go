@@ -23,7 +23,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// What a comparison of two directories reads at most. A pull request may add any number of files.
+// Limits of a comparison of two directories. A pull request may add any number of files.
 const (
 	maxTreeEntries = 50_000
 	maxTreeFiles   = 500 // that differ
@@ -34,22 +34,22 @@ var projectFile = lazyregexp.New(`(?i)^(?:.*requirements.*\.(?:txt|in)|uv\.lock|
 	`conda-lock\.ya?ml|Pipfile\.lock|pyproject\.toml|environment[^/]*\.ya?ml|Dockerfile[^/]*|[^/]*\.Dockerfile|Containerfile|` +
 	`(?:docker-)?compose[^/]*\.ya?ml)$`)
 
-// isProjectFile reports whether a file names builds, by its name or by a directory that is called requirements.
+// isProjectFile reports whether a file names builds, judging by its name or by a directory called requirements.
 func isProjectFile(path string) bool {
 	dir, name := filepath.Split(path)
 	return projectFile.MatchString(name) || strings.EqualFold(filepath.Base(dir), "requirements") && projectFile.MatchString("requirements/"+name)
 }
 
-// projectLocks say what is installed of the pyproject.toml beside them.
+// projectLocks lists lock files, which say what the pyproject.toml beside them installs.
 var projectLocks = []string{"uv.lock", "poetry.lock", "pixi.lock"}
 
-// projectTree holds the project files of a directory by their path in it.
+// projectTree maps paths to the project files of a directory.
 type projectTree struct {
 	dir   string
 	files map[string]int64 // sizes; notRegular for a link, a pipe or a device
 }
 
-// notRegular stands for the size of what is no regular file.
+// notRegular stands for the size of anything but a regular file.
 const notRegular = -1
 
 // readTree lists the project files of a directory. It follows no link.
@@ -120,7 +120,7 @@ func isImageDirectory(name string) bool {
 	return err == nil
 }
 
-// treesComparison is a comparison of two directories on its way.
+// treesComparison is the state of a comparison of two directories.
 type treesComparison struct {
 	*requiresFlags
 	tables  *matrix.Tables
@@ -215,8 +215,8 @@ func (c *treesComparison) compare(ctx context.Context) error {
 	return nil
 }
 
-// read reads a file of both trees, by its name in each; differs says whether there is anything to compare. A nil side has
-// no such file.
+// read reads a file of both trees, by its name in each. differs says whether there is anything to compare. A side
+// without the file is nil.
 func (c *treesComparison) read(name, old string) (before, after *facts.Facts, differs bool, err error) {
 	oldSize, was := c.old.files[old]
 	size, is := c.now.files[name]
@@ -259,7 +259,7 @@ func (c *treesComparison) changedUnread(name string, f *facts.Facts) error {
 	return nil
 }
 
-// touches reports whether a path is a regular file in one tree that the other lacks or has otherwise.
+// touches reports whether a path is a regular file in one tree, and missing or different in the other.
 func (c *treesComparison) touches(path string) bool {
 	a, b := filepath.Join(c.old.dir, path), filepath.Join(c.now.dir, path)
 	before, errA := os.Lstat(a)
@@ -268,7 +268,7 @@ func (c *treesComparison) touches(path string) bool {
 	return was != is || was && is && (before.Size() != after.Size() || !sameContent(a, b))
 }
 
-// readSide reads a file of one tree; nil where that has no such file.
+// readSide reads a file of one tree, or returns nil if the tree does not have it.
 func (c *treesComparison) readSide(t projectTree, name string) (*facts.Facts, error) {
 	switch size, there := t.files[name]; {
 	case !there:
@@ -286,7 +286,7 @@ func (c *treesComparison) readSide(t projectTree, name string) (*facts.Facts, er
 	return &f, nil
 }
 
-// sameContent reports whether two files were read to their ends and are equal.
+// sameContent reports whether two files were read completely and are equal.
 func sameContent(a, b string) bool {
 	x, err := os.Open(a)
 	if err != nil {
@@ -312,7 +312,7 @@ func sameContent(a, b string) bool {
 	}
 }
 
-// sameFacts reports whether two readings found the same.
+// sameFacts reports whether two reads found the same.
 func sameFacts(a, b *facts.Facts) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -322,7 +322,7 @@ func sameFacts(a, b *facts.Facts) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y) && len(a.Unread) == len(b.Unread)
 }
 
-// compareFile says what the change of one file costs.
+// compareFile computes the cost of the change of one file.
 func (c *treesComparison) compareFile(ctx context.Context, name string, before, after *facts.Facts, promised []matrix.Target) requires.FileChange {
 	change := requires.FileChange{File: name, State: "changed", Packages: []requires.PackageChange{}, Changes: []requires.Change{},
 		Targets: []requires.TargetChange{}, Supports: []requires.Supported{}, Images: []requires.ImageChange{}, Holds: []requires.Hold{}, Unknown: []requires.Missing{}}
@@ -373,7 +373,7 @@ func (c *treesComparison) compareFile(ctx context.Context, name string, before, 
 	return change
 }
 
-// requires returns what is needed by what was read, worked out once for files that say the same.
+// requires returns the needs of a file's facts, computed once for files with equal facts.
 func (c *treesComparison) requires(ctx context.Context, f facts.Facts) requires.Requirement {
 	key, err := json.Marshal(f)
 	if r, known := c.needs[string(key)]; known && err == nil {
@@ -386,7 +386,7 @@ func (c *treesComparison) requires(ctx context.Context, f facts.Facts) requires.
 	return r
 }
 
-// newlyBroken returns the parts of the promise that held before the change and do not now.
+// newlyBroken returns the parts of the promise that held before the change and no longer do.
 func (c *treesComparison) newlyBroken(ctx context.Context, before, after facts.Facts, promised []matrix.Target) []requires.Supported {
 	list := []requires.Supported{}
 	if c.promise.isEmpty() {
@@ -405,7 +405,7 @@ func (c *treesComparison) newlyBroken(ctx context.Context, before, after facts.F
 	return list
 }
 
-// holds finds for each package that costs something the newest release that does not.
+// holds returns, for each package with a cost, the newest release without it.
 func (c *treesComparison) holds(ctx context.Context, change requires.FileChange) []requires.Hold {
 	list := []requires.Hold{}
 	for _, p := range change.Packages {
@@ -426,7 +426,7 @@ func (c *treesComparison) holds(ctx context.Context, change requires.FileChange)
 	return list
 }
 
-// hold runs the comparison on the releases between two, the newest first. It returns nil where the tables do not tell.
+// hold compares the releases between two, newest first. It returns nil if the tables do not know.
 func (c *treesComparison) hold(ctx context.Context, p requires.PackageChange) *requires.Hold {
 	oldRelease, oldLocal, _ := strings.Cut(p.Old, "+")
 	newRelease, newLocal, _ := strings.Cut(p.New, "+")
@@ -464,7 +464,7 @@ func (c *treesComparison) hold(ctx context.Context, p requires.PackageChange) *r
 	return &requires.Hold{Package: p.Name, Newest: newest, Before: before}
 }
 
-// requirementOf returns what one release needs; ok is false where that is unknown.
+// requirementOf returns the needs of one release. ok is false if they are unknown.
 func (c *treesComparison) requirementOf(ctx context.Context, text string) (r requires.Requirement, ok bool) {
 	f, err := probe.GivenFile(probe.Document{Data: []byte(text), Typed: true})
 	if err != nil {

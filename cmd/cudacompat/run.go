@@ -18,14 +18,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// streams is where a run reads and writes; findings go to out, everything else to err.
+// streams are the inputs and outputs of a run. Findings go to out, everything else to err.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
-// The exit codes, decided here and nowhere else; -o nagios alone has its protocol's (report.NagiosState). 2, 126 to
-// 128 and 194 are never used: Go's panic, Docker's reserved code, the shells' and the AMI builder's reboot.
+// The exit codes, decided only here; -o nagios uses its protocol's (report.NagiosState). Codes 2, 126 to 128 and 194
+// are never used: they mean Go's panic, Docker's reserved code, the shells' codes and the AMI builder's reboot.
 const (
 	exitOK           = 0  // nothing wrong
 	exitIncompatible = 1  // a finding at or above --fail-on
@@ -34,17 +34,17 @@ const (
 	exitInternal     = 70 // a bug in cudacompat (EX_SOFTWARE)
 )
 
-// exitError carries an outcome through cobra to the exit code.
+// exitError carries an exit code through cobra.
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// usageError is a mistake of the caller: one sentence and, when there is one, a hint.
+// usageError is a mistake of the caller: one sentence and possibly a hint.
 type usageError struct{ message, hint string }
 
 func (e *usageError) Error() string { return e.message }
 
-// runWithin returns the whole program but for the process: it never exits and never panics. It reads and judges no
+// runWithin runs the whole program and returns its exit code. It never exits and never panics. It reads and judges no
 // longer than ctx lasts.
 func runWithin(ctx context.Context, args []string, s streams) (code int) {
 	defer func() {
@@ -70,8 +70,8 @@ func runWithin(ctx context.Context, args []string, s streams) (code int) {
 	return exitCode(err, s)
 }
 
-// readTerminal reads what a person pastes, if an argument is - and standard input is a terminal. It asks for it, ends at
-// the first Ctrl-D, and takes no part of --timeout. guard's installer reads the terminal itself.
+// readTerminal reads what a person pastes, if an argument is - and standard input is a terminal. It prompts, ends at
+// the first Ctrl-D, and does not count towards --timeout. guard's installer reads the terminal itself.
 func (s *streams) readTerminal(args []string) error {
 	if len(args) == 0 || args[0] == "guard" || !slices.Contains(args, "-") || !terminal(s.in) {
 		return nil
@@ -82,7 +82,7 @@ func (s *streams) readTerminal(args []string) error {
 	return err
 }
 
-// remembering is a writer that keeps its first error: cobra writes help and forgets whether it could.
+// remembering is a writer that keeps its first error, because cobra ignores errors when it writes help.
 type remembering struct {
 	to     io.Writer
 	failed error
@@ -96,7 +96,7 @@ func (r *remembering) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// healthCode returns Docker's code, which is 0 or 1: a mistake in the command is unhealthy, and its line says so.
+// healthCode returns 0 or 1, Docker's codes. A mistake in the command is unhealthy, and its line says so.
 func healthCode(err error, args []string, out io.Writer) int {
 	var exit exitError
 	switch {
@@ -112,7 +112,8 @@ func healthCode(err error, args []string, out io.Writer) int {
 	return exitIncompatible
 }
 
-// unknownHealth returns the code of a health check without a result: what --require names was not seen.
+// unknownHealth returns the exit code of a health check without a result: 1 if --require names something, because it
+// was not seen.
 func unknownHealth(args []string) int {
 	if slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--require") }) {
 		return exitIncompatible
@@ -140,8 +141,8 @@ func exitCode(err error, s streams) int {
 	return exitUsage
 }
 
-// complain says one sentence and what to do. Both may quote arguments and files: no secret and no control byte of theirs
-// reaches a terminal.
+// complain writes one sentence and what to do. It redacts secrets and control bytes, because both may quote arguments
+// and files.
 func complain(w io.Writer, message, hint string) {
 	fmt.Fprintln(w, fold(w, "cudacompat: "+redact.Line(message)))
 	if hint != "" {
@@ -149,7 +150,7 @@ func complain(w io.Writer, message, hint string) {
 	}
 }
 
-// fold breaks a text between words where it is written to a terminal.
+// fold wraps a text between words if it goes to a terminal.
 func fold(w io.Writer, text string) string {
 	width := terminalWidth(w)
 	if width == 0 {
@@ -158,8 +159,8 @@ func fold(w io.Writer, text string) string {
 	return strings.Join(report.Fold(text, width, width-2), "\n  ")
 }
 
-// newRoot returns the command tree, one file a command. A run's first argument mostly names one: then only that one is
-// made, since all of them with their flags take a fifth of a millisecond.
+// newRoot returns the command tree. If the first argument names a command, it builds only that one, because building
+// all with their flags takes a fifth of a millisecond.
 func newRoot(s streams, args ...string) *cobra.Command {
 	var version bool
 	root := &cobra.Command{
@@ -210,8 +211,8 @@ func commandNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// exitFor returns the code of an outcome under --fail-on, which moves the code and never the outcome. On a monitor's
-// standard output the codes are those of its protocol.
+// exitFor returns the exit code for an outcome under --fail-on, which changes the code and never the outcome. If a
+// monitor reads standard output, the codes are those of its protocol.
 func exitFor(v verdict.Verdict, failOn string, o outputs[report.Report]) error {
 	if o.readByMonitor() {
 		return exitError(report.NagiosStateOf(v))
@@ -226,8 +227,8 @@ func exitFor(v verdict.Verdict, failOn string, o outputs[report.Report]) error {
 	return nil
 }
 
-// exitForHealth returns Docker's exit code: only a proven error is unhealthy, unless something was required that could
-// not be seen.
+// exitForHealth returns Docker's exit code. Only a proven error is unhealthy, and a required thing that could not be
+// seen.
 func exitForHealth(v verdict.Verdict, required bool) error {
 	if v.Outcome == verdict.Incompatible || v.Outcome == verdict.Inconclusive && required {
 		return exitError(exitIncompatible)

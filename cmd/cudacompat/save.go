@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// save writes a file in one piece: nobody ever sees half of it, and a failure leaves the old one. A symbolic link keeps
-// pointing where it did; what is no regular file (/dev/stderr, a pipe) is written to for as long as ctx lasts, and never
-// replaced. In a directory such as /tmp, what another user has put there is neither followed nor replaced.
+// save writes a file atomically: nobody sees half of it, and a failure leaves the old one. It follows symbolic links.
+// It writes to anything but a regular file (/dev/stderr, a pipe) for as long as ctx lasts, and never replaces it. In a
+// directory such as /tmp it neither follows nor replaces what another user has put there.
 func save(ctx context.Context, name string, write func(io.Writer) error) error {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
@@ -50,7 +50,7 @@ func saveBytes(ctx context.Context, name string, data []byte) error {
 	return unwritable(name, replace(target, data))
 }
 
-// landing returns the file that a name leads to once links are followed, whether it is there or not.
+// landing returns the file that a name leads to after following links, whether or not it exists.
 func landing(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {
@@ -74,10 +74,9 @@ func landing(name string) (string, error) {
 	return "", errors.New("too many levels of symbolic links")
 }
 
-// planted says why a file is not written because of what another user has put into a directory that everybody can write:
-// a symbolic link on the way, as the kernel refuses with fs.protected_symlinks, or the file itself (fs.protected_regular) or
-// a pipe, whose reader would have the report (fs.protected_fifos).
-// It is empty where nothing is.
+// planted says why a file is not written because of what another user put into a directory that everybody can write: a
+// symbolic link (as the kernel refuses with fs.protected_symlinks), the file itself (fs.protected_regular), or a pipe,
+// whose reader would get the report (fs.protected_fifos). It returns "" if there is none.
 func planted(name string) string {
 	rest, err := filepath.Abs(name)
 	if err != nil {
@@ -131,8 +130,8 @@ func unwritable(name string, err error) error {
 		"give a file in a directory that is there and may be written to"}
 }
 
-// cause returns why a file operation failed, without its name, which the caller has said, and without those of
-// temporary files, which nobody knows.
+// cause returns why a file operation failed, without the file's name, which the caller has printed, and without names
+// of temporary files.
 func cause(err error) error {
 	var pathError *fs.PathError
 	var linkError *os.LinkError
@@ -154,8 +153,7 @@ func pour(name string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// replace puts a new file in the place of an old one, whose mode and owner it keeps; a file that was not there gets the
-// mode that the caller's umask leaves.
+// replace replaces a file and keeps its mode and owner. A new file gets the mode that the caller's umask allows.
 func replace(name string, data []byte) error {
 	old, err := os.Stat(name)
 	mode := fs.FileMode(0o666)
@@ -181,7 +179,7 @@ func replace(name string, data []byte) error {
 	return os.Rename(f.Name(), name)
 }
 
-// temporary makes a file that nobody else has. os.CreateTemp does not ask the umask.
+// temporary creates a file that nobody else has. os.CreateTemp ignores the umask.
 func temporary(dir string, mode fs.FileMode) (*os.File, error) {
 	for {
 		name := filepath.Join(dir, fmt.Sprintf(".cudacompat-%d", rand.Uint64()))

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// putByOthers reports false: a directory says who may write what is in it here.
+// putByOthers returns false: on this system the directory decides who may write its files.
 func putByOthers(string, fs.FileInfo) bool { return false }
 
-// keepOwner has nothing to keep where the directory says who may read.
+// keepOwner does nothing, because on this system the directory decides who may read.
 func keepOwner(*os.File, fs.FileInfo) bool { return true }

@@ -48,8 +48,8 @@ func TestSave(t *testing.T) {
 	}
 }
 
-// TestSaveKeepsTheMode: nobody who could not read the old file can read the new one, and the umask decides of one that
-// was not there.
+// TestSaveKeepsTheMode checks that nobody who could not read the old file can read the new one, and that the umask
+// decides for a new file.
 func TestSaveKeepsTheMode(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o027))
 	for _, test := range []struct {
@@ -88,7 +88,7 @@ func TestSaveKeepsTheMode(t *testing.T) {
 	}
 }
 
-// TestSaveKeepsTheOwner: what root writes into the file of a service stays that service's.
+// TestSaveKeepsTheOwner checks that a service keeps its file when root writes it.
 func TestSaveKeepsTheOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away")
@@ -110,7 +110,7 @@ func TestSaveKeepsTheOwner(t *testing.T) {
 	}
 }
 
-// TestOneFile: two formats are never written over each other.
+// TestOneFile checks that two formats are never written to one file.
 func TestOneFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	here, _ := os.Getwd()
@@ -151,7 +151,8 @@ func contents(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// TestSaveThroughAnothersLink refuses what another user has put into a directory such as /tmp, and follows links elsewhere.
+// TestSaveThroughAnothersLink checks that save refuses what another user has put into a directory such as /tmp, and
+// follows links elsewhere.
 func TestSaveThroughAnothersLink(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away")
@@ -205,7 +206,7 @@ func TestSaveThroughAnothersLink(t *testing.T) {
 	})
 }
 
-// TestSaveInTime waits for nobody to read a pipe.
+// TestSaveInTime checks that save does not wait for a pipe without a reader.
 func TestSaveInTime(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(name, 0o600); err != nil {

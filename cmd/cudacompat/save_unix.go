@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// putByOthers reports whether a file in a sticky directory that everybody can write belongs to neither the caller nor the
-// owner of the directory.
+// putByOthers reports whether a file in a sticky directory that everybody can write belongs to neither the caller nor
+// the directory's owner.
 func putByOthers(dir string, file fs.FileInfo) bool {
 	in, err := os.Stat(dir)
 	if err != nil || in.Mode()&fs.ModeSticky == 0 || in.Mode().Perm()&0o002 == 0 {
@@ -20,8 +20,8 @@ func putByOthers(dir string, file fs.FileInfo) bool {
 	return isFile && isDir && int(owner.Uid) != os.Geteuid() && owner.Uid != directory.Uid
 }
 
-// keepOwner gives a new file the owner and the group of the old one, as far as the caller may; false says that it has
-// another group.
+// keepOwner gives a new file the owner and group of the old one, as far as the caller may. It returns false if the
+// group differs.
 func keepOwner(f *os.File, old fs.FileInfo) bool {
 	was, ok := old.Sys().(*syscall.Stat_t)
 	if !ok {

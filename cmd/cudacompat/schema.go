@@ -27,7 +27,7 @@ func schemaCommand(s streams) *cobra.Command {
 	}
 }
 
-// schemaEnd ends the name of a schema's file.
+// schemaEnd is the end of a schema's file name.
 const schemaEnd = "-v1.json"
 
 func schemaNames() ([]string, error) {
@@ -55,7 +55,7 @@ func printSchema(s streams, name string) error {
 	return misspelt("schema", name, names)
 }
 
-// listSchemas writes a line for each schema: its name, and the first sentence that it says of itself.
+// listSchemas writes a line for each schema: its name and the first sentence of its description.
 func listSchemas(s streams) error {
 	names, err := schemaNames()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestRuleURL checks that every command that prints findings as JSON gives each the address of its rule's page where the
-// build has a site, and no such field where it has none.
+// TestRuleURL checks that every command that prints findings as JSON adds the address of the rule's page if the build
+// has a site, and no such field otherwise.
 func TestRuleURL(t *testing.T) {
 	facts, err := os.ReadFile("../../examples/facts/driver-mismatch.json")
 	if err != nil {

@@ -25,8 +25,8 @@ func (f *tablesFlag) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.path, "matrix", "", "`DIR|BUNDLE`: add rows to the built-in tables, or replace those of the same key, from a directory (CSV files; patterns of log messages in signature/*.txt); or take the tables of a cudacompat release's bundle, unless the built-in ones are newer")
 }
 
-// load returns the embedded tables, or those with the given ones over them, linted as a whole. A place that never ends
-// is left behind with the time: ctx's, else the usual.
+// load returns the embedded tables, or those with the given ones over them, linted as a whole. It gives up on a path
+// that never ends at ctx's deadline, otherwise after the usual time.
 func (f *tablesFlag) load(ctx context.Context) (*matrix.Tables, error) {
 	if f.path == "" || inPage {
 		return matrix.Embedded(), nil
@@ -57,11 +57,11 @@ func (f *tablesFlag) read() (*matrix.Tables, error) {
 	return tables, nil
 }
 
-// lintError is what the linter says of tables that could be read.
+// lintError is the linter's error for tables that could be read.
 type lintError struct{ error }
 
-// signatures returns those of the tables that load gave; a site's own are linted here, the embedded ones were by a
-// test. The names in a log are read by the same tables.
+// signatures returns the signatures of the loaded tables. It lints a site's own; a test has linted the embedded ones.
+// Names in a log are looked up in the same tables.
 func (f *tablesFlag) signatures(t *matrix.Tables) ([]logs.Signature, error) {
 	logs.Use(t)
 	if f.path == "" {
@@ -75,8 +75,8 @@ func (f *tablesFlag) signatures(t *matrix.Tables) ([]logs.Signature, error) {
 	return all, nil
 }
 
-// open takes rows from a directory as it stands, or the tables of a bundle once it was found whole. Rows of a site's own
-// count whatever their date; a bundle that is older than this program's tables does not.
+// open reads rows from a directory, or the tables of a bundle whose hash is right. A site's own rows count whatever
+// their date. A bundle older than this program's tables does not.
 func (f *tablesFlag) open() (*matrix.Tables, error) {
 	info, err := os.Stat(f.path)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"cudacompat/internal/bundle"
 )
 
-// judge runs the program on an example with --matrix, and returns its exit code and what it says on standard error.
+// judgeBy runs the program on an example with --matrix, and returns its exit code and standard error.
 func judgeBy(t *testing.T, tables string) (int, string) {
 	t.Helper()
 	var out, errs strings.Builder
@@ -52,8 +52,8 @@ func TestMatrixTakesABundle(t *testing.T) {
 	}
 }
 
-// TestBundlesAreComparedByDate: an old bundle does not replace newer rows, a newer one withdraws rows, a directory of
-// one's own counts whatever its date.
+// TestBundlesAreComparedByDate checks that an old bundle does not replace newer rows, that a newer one withdraws rows,
+// and that a site's own directory counts whatever its date.
 func TestBundlesAreComparedByDate(t *testing.T) {
 	branches, err := fs.ReadFile(data.FS, "driver_branch.csv")
 	if err != nil {

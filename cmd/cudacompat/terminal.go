@@ -13,7 +13,7 @@ type terminalPipe struct {
 	width int // of the terminal
 }
 
-// terminalWidth returns the width of the terminal that a writer leads to, or 0 if it leads to none.
+// terminalWidth returns the width of the terminal that a writer leads to, or 0.
 func terminalWidth(w io.Writer) int {
 	switch to := w.(type) {
 	case *remembering:

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// textCase is a public thread or file, with what is true of it and what each command must answer.
+// textCase is a public thread or file with its truth and the answer expected from each command.
 type textCase struct {
 	ID, Truth string
 	Texts     map[string]string
@@ -23,15 +23,15 @@ type textCase struct {
 	}
 }
 
-// TestTexts asks what was asked of public threads and files. The expectations were written from each case's truth before
-// the program was changed. A pending command is not right yet.
+// TestTexts runs the commands on public threads and files. The expectations were written from each case's truth before
+// the program was changed. A pending command does not pass yet.
 func TestTexts(t *testing.T) {
 	for _, set := range []string{"texts4", "texts60"} {
 		t.Run(set, func(t *testing.T) { askTexts(t, set) })
 	}
 }
 
-// maxColons is how many colons the first sentence of a report may have: the one after the outcome, and one more.
+// maxColons limits the colons in the first sentence of a report: the one after the outcome, and one more.
 const maxColons = 2
 
 // askTexts runs the commands of one set.
@@ -91,7 +91,7 @@ func askTexts(t *testing.T, set string) {
 	t.Logf("%d of %d are right", right, all)
 }
 
-// namesRule reports whether a report in JSON has a rule among its findings or its unknowns.
+// namesRule reports whether a JSON report has a rule among its findings or missing facts.
 func namesRule(report []byte, rule string) bool {
 	var r struct {
 		Findings, Unknown []struct{ Rule string }
@@ -107,7 +107,7 @@ func namesRule(report []byte, rule string) bool {
 	return false
 }
 
-// firstSentence returns what a report in JSON says is wrong or unknown.
+// firstSentence returns what a JSON report says is wrong or unknown.
 func firstSentence(report []byte) string {
 	var r struct {
 		Outcome  string

@@ -16,15 +16,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set by the release's linker flags (-X main.version=…); else the archive's stamp or the build's own record
-// tells.
+// version is set by the release's linker flags (-X main.version=…). Otherwise the archive's stamp or the build
+// information provides it.
 var version string
 
-// site is where the rules' pages are on the web, set by the linker's flags (-X main.site=https://…); empty: nowhere.
+// site is the address of the rules' pages, set by the linker's flags (-X main.site=https://…), or "" if there is none.
 var site string
 
-// stamp is filled in by git in an archive of the sources: commit, seconds, day, and the nearest tag if there is one.
-//
+// stamp is filled in by git in a source archive: commit, seconds, date, and the nearest tag, if any.
 //go:embed stamp.txt
 var stamp string
 
@@ -56,7 +55,7 @@ func sayVersion(ctx context.Context, s streams, f tablesFlag) error {
 	return err
 }
 
-// tellTables says by what is judged: "tables of 2026-11-22 (1f2e3d4c5b6a)", and in which a site's own rows stand.
+// tellTables describes the tables in use: "tables of 2026-11-22 (1f2e3d4c5b6a)", and those with a site's own rows.
 func (f *tablesFlag) tellTables(t *matrix.Tables) (string, error) {
 	sources, err := t.Sources()
 	if err != nil {
@@ -69,7 +68,8 @@ func (f *tablesFlag) tellTables(t *matrix.Tables) (string, error) {
 	return text, nil
 }
 
-// tool returns this program with its tables. Their hashes take as long as a judgement does, and only JSON has them.
+// tool describes this program with its tables. Hashing them takes as long as a judgement, so only JSON output has
+// hashes.
 func tool(t *matrix.Tables, hashed bool) report.Tool {
 	tool := report.Tool{Version: toolVersion(), Site: site, Matrix: t.Checked(), Run: time.Now().Unix()}
 	if !hashed {
@@ -106,7 +106,7 @@ func archiveVersion(stamp string) string {
 	return "0.0.0-" + strings.ReplaceAll(fields[2], "-", "") + "-" + fields[0][:12]
 }
 
-// buildVersion returns the version that the go command wrote into the program: a module's, or that of a checkout.
+// buildVersion returns the version that the go command recorded: a module's, or a checkout's.
 func buildVersion(info *debug.BuildInfo) string {
 	if info == nil || info.Main.Version == "(devel)" {
 		return ""

@@ -8,9 +8,9 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// canChange reports whether waiting can mend what a report says: something that is required is not there and well yet, or
-// the outcome is inconclusive because of something that changes at first boot. It cannot if an error stands beside it that
-// no waiting mends, such as a wheel without code for the GPU.
+// canChange reports whether waiting can improve a report: a required thing is not there and healthy yet, or the outcome
+// is inconclusive because of something that changes at first boot. It cannot if there is also an error that no waiting
+// fixes, such as a wheel without code for the GPU.
 func canChange(r report.Report, required []string) bool {
 	installing := r.Facts.Machine.Installing != ""
 	mends := false
@@ -30,8 +30,8 @@ func canChange(r report.Report, required []string) bool {
 		r.Outcome == verdict.Inconclusive && len(r.Unknown) == 0
 }
 
-// mendsByWaiting reports whether an error is one of a machine that still starts: a module that is being loaded or built,
-// nodes, the fabric, MIG, a ready state, a licence, an IMEX domain, a late bus, or an installer at work.
+// mendsByWaiting reports whether an error is typical of a machine that is still starting: a module being loaded or
+// built, nodes, the fabric, MIG, the ready state, a licence, an IMEX domain, a late bus, or a running installer.
 func mendsByWaiting(f verdict.Finding, found facts.Facts, installing bool) bool {
 	machine := found.Machine
 	switch f.Rule {
@@ -51,16 +51,16 @@ func mendsByWaiting(f verdict.Finding, found facts.Facts, installing bool) bool 
 	return false
 }
 
-// waitsInVain reports whether what the fabric manager's finding shows stays as it is: another version than the driver's,
-// or a fabric that completed with an error.
+// waitsInVain reports whether a fabric manager's finding will not change: its version differs from the driver's, or the
+// fabric completed with an error.
 func waitsInVain(f verdict.Finding) bool {
 	return slices.ContainsFunc(f.Evidence, func(e verdict.Evidence) bool {
 		return e.Fact == "fabric status" || e.Fact == "fabric manager" && e.From != "/proc"
 	})
 }
 
-// mayBecomeKnown reports whether a missing fact may be known later. What this process was not given, or may not read,
-// stays so.
+// mayBecomeKnown reports whether a missing fact may become known later. What this process was not given, or may not
+// read, will not.
 func mayBecomeKnown(m verdict.Missing) bool {
 	switch m.Reason {
 	case "withheld", "withheld-job", "hidden", "excluded", "held":

@@ -8,7 +8,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// TestCanChange holds --wait against the two lists of what it waits for and what ends it at once.
+// TestCanChange checks the two lists: what --wait waits for, and what ends it at once.
 func TestCanChange(t *testing.T) {
 	finding := func(rule string, evidence ...verdict.Evidence) verdict.Finding {
 		return verdict.Finding{Rule: rule, Severity: verdict.Error, Evidence: evidence}

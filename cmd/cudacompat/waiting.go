@@ -11,11 +11,11 @@ import (
 	"cudacompat/internal/report"
 )
 
-// waitingAfter is how long a step may take before a terminal shows that it is waited for.
+// waitingAfter is how long a step takes before a terminal shows that the program waits for it.
 const waitingAfter = 500 * time.Millisecond
 
-// showWaiting shows on a terminal what is waited for, and for how long, in one line that it clears when done is called.
-// It writes nothing anywhere else.
+// showWaiting shows on a terminal what the program waits for and for how long, in one line that done clears. It writes
+// nothing anywhere else.
 func showWaiting(w io.Writer, what string) (done func()) {
 	if !terminal(w) {
 		return func() {}

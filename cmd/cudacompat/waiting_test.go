@@ -56,7 +56,7 @@ func TestShowWaiting(t *testing.T) {
 	}
 }
 
-// TestShowWaitingElsewhere checks that nothing is written where no terminal is.
+// TestShowWaitingElsewhere checks that nothing is written without a terminal.
 func TestShowWaitingElsewhere(t *testing.T) {
 	var b strings.Builder
 	done := showWaiting(&b, "guard: asking pip")

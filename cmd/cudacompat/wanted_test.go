@@ -8,7 +8,7 @@ import (
 	"cudacompat/matrix/pin"
 )
 
-// wantedSets are what people install together.
+// wantedSets are packages that people install together.
 var wantedSets = []string{
 	"vllm", "vllm flash-attn", "vllm flash-attn==2.8.3", "vllm==0.11.0 flash-attn", "vllm xformers", "vllm torchaudio",
 	"vllm bitsandbytes", "sglang", "sglang torchaudio", "lmdeploy", "lmdeploy xformers", "xformers", "xformers torchvision",
@@ -20,7 +20,7 @@ var wantedSets = []string{
 	"cupy-cuda12x torch", "cupy-cuda13x", "xgboost lightgbm", "ctranslate2 torch", "faiss-gpu-cu12 torch",
 }
 
-// wantedMachines are for what: the flags of a driver, a GPU and a Python.
+// wantedMachines are the machines for them, as flags: a driver, a GPU and a Python.
 var wantedMachines = []string{
 	"550.90.07 L4 3.12", "580.95.05 H100 3.12", "535.183.01 A100 3.11", "570.172.08 B200 3.12", "535.183.01 T4 3.10",
 	"580.95.05 V100 3.13",
@@ -32,8 +32,8 @@ func machineFlags(line string) []string {
 	return []string{"--driver", f[0], "--gpu", f[1], "--python", f[2]}
 }
 
-// TestWantedSetsPassCheck asks check of every set that pins offers, on the machine that it is for. Of a set that there
-// is not, the conflict is said. CUDACOMPAT_GRID=whole tries all 40 on 6 machines, make test each eleventh.
+// TestWantedSetsPassCheck checks that every set of pins passes check on its machine. If there is no set, pins must name
+// the conflict. CUDACOMPAT_GRID=whole tries all 40 sets on 6 machines, make test each eleventh.
 func TestWantedSetsPassCheck(t *testing.T) {
 	count, found := 0, 0
 	for _, wanted := range wantedSets {
@@ -70,8 +70,8 @@ func TestWantedSetsPassCheck(t *testing.T) {
 	t.Logf("%d sets of %d", found, count)
 }
 
-// TestWantedByHand holds single answers to what the tables' sources say: vLLM 0.11.0 pins torch 2.8.0, for which
-// flash-attn 2.8.3 has a wheel with the new ABI, and of flash-attn's code none is for a T4 (7.5).
+// TestWantedByHand checks single answers against the tables' sources: vLLM 0.11.0 pins torch 2.8.0, for which
+// flash-attn 2.8.3 has a wheel with the new ABI, and flash-attn has no code for a T4 (7.5).
 func TestWantedByHand(t *testing.T) {
 	const wheel = "https://github.com/Dao-AILab/flash-attention/releases/download/v2.8.3/" +
 		"flash_attn-2.8.3+cu12torch2.8cxx11abiTRUE-cp312-cp312-linux_x86_64.whl"
@@ -102,7 +102,7 @@ func TestWantedByHand(t *testing.T) {
 			"together: none: vllm==0.33.0 needs CUDA 13, but driver 550.90.07 runs CUDA 12 and older\n"},
 		{"gpu", "550.90.07 T4 3.12", "text", []string{"vllm", "flash-attn"}, 1,
 			"together: none: flash-attn has code for sm_80 sm_90 sm_100 sm_120, but the GPU is T4 (7.5)\n"},
-		// vLLM 0.2.2 lets in every torch from 2.1 on, and loads with the one that it was compiled for.
+		// vLLM 0.2.2 allows every torch from 2.1 on, and loads only with the one that it was compiled for.
 		{"not-the-oldest", "580.95.05 H100 3.10", "requirements", []string{"vllm"}, 0, "\nvllm==0.31.0\ntorch==2.13.0\n"},
 		{"python-of-torch", "550.90.07 L4 3.13", "text", []string{"torchtext"}, 1, "of which no wheel is for this Python, but this is Python 3.13\n"},
 		{"source-only", l4, "text", []string{"flash-attn==2.8.3.post2"}, 1,
@@ -125,7 +125,7 @@ func TestWantedByHand(t *testing.T) {
 	}
 }
 
-// TestFlashAttentionByItsName: a wheel's name tells of which row its code is.
+// TestFlashAttentionByItsName checks that a wheel's name selects the row with its code.
 func TestFlashAttentionByItsName(t *testing.T) {
 	file := "torch==2.8.0\nflash-attn==2.8.3+cu12torch2.8cxx11abiTRUE\n"
 	for gpu, code := range map[string]int{"L4": 0, "T4": 1} {

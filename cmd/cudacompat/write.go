@@ -11,9 +11,8 @@ import (
 	"cudacompat/internal/redact"
 )
 
-// write says a value in every format that was asked for, before the time of ctx is up. Whatever it holds of an input is
-// without its secrets then. Where there is no time for the whole, it says the first of each list, and that the rest was
-// left out.
+// write writes a value in every requested format before ctx ends, without the secrets of its input. If there is no time
+// for all of it, it writes the first entries of each list and says that the rest was left out.
 func (o outputs[T]) write(ctx context.Context, value T) error {
 	writing, cancel := forWriting(ctx)
 	defer cancel()
@@ -41,11 +40,11 @@ func (o outputs[T]) write(ctx context.Context, value T) error {
 	return nil
 }
 
-// leaving is what can say of itself that entries of its lists were left out, by the names of the lists.
+// leaving is a value that can record which of its lists were shortened.
 type leaving interface{ Leave(left map[string]int) }
 
-// beginning writes the first of each list of a value, for the rest of which there is no time. What would be wrong without
-// its rest is not written.
+// beginning writes the first entries of each list of a value if there is no time for the rest. It writes nothing that
+// would be wrong without the rest.
 func (o outputs[T]) beginning(one output[T], value T, redact *redact.Walk) error {
 	short, left := budget.Short(value)
 	redact.Value(&short, nil)
@@ -66,7 +65,7 @@ func (o outputs[T]) beginning(one output[T], value T, redact *redact.Walk) error
 	return o.writeOne(writing, one, short)
 }
 
-// writeOne writes a value in one format. A file is written once all of it is there.
+// writeOne writes a value in one format. It writes a file only when its content is complete.
 func (o outputs[T]) writeOne(ctx context.Context, one output[T], value T) error {
 	if one.file != "" {
 		return save(ctx, one.file, func(w io.Writer) error { return writeInTime(ctx, w, one, value) })
@@ -77,11 +76,11 @@ func (o outputs[T]) writeOne(ctx context.Context, one output[T], value T) error 
 	return nil
 }
 
-// errLate says that a format was not done when the time was up, and nothing of it is written.
+// errLate says that a format was not done in time, and that nothing of it was written.
 var errLate = errors.New("the time was up before it was written")
 
-// writeInTime lets a format work until the time is up. Formats write when they are done: what has begun to flow by then is
-// not taken back, and goes on as fast as its reader reads.
+// writeInTime runs a format until the deadline. Formats write when they are done. Output that has begun by then
+// continues, as fast as its reader reads.
 func writeInTime[T any](ctx context.Context, w io.Writer, one output[T], value T) error {
 	g := &gate{to: w}
 	working, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -98,7 +97,7 @@ func writeInTime[T any](ctx context.Context, w io.Writer, one output[T], value T
 	return err
 }
 
-// gate is a writer that can be shut until something was written.
+// gate is a writer that can be shut as long as nothing was written.
 type gate struct {
 	to io.Writer
 
@@ -106,7 +105,7 @@ type gate struct {
 	open, closed bool
 }
 
-// isShut reports whether nothing was written, nor will be.
+// isShut reports whether nothing was written and nothing will be.
 func (g *gate) isShut() bool {
 	g.Lock()
 	defer g.Unlock()

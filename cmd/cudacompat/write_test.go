@@ -16,7 +16,7 @@ import (
 	"cudacompat/internal/report"
 )
 
-// verbose is a value with as many lines.
+// verbose is a value with this many lines.
 type verbose struct {
 	Lines []string `json:"lines"`
 	left  map[string]int
@@ -24,15 +24,15 @@ type verbose struct {
 
 func (v *verbose) Leave(left map[string]int) { v.left = left }
 
-// slowly returns a format that takes a millisecond a line, and writes at the end.
+// slowly is a format that takes a millisecond for each line and writes at the end.
 func slowly(w io.Writer, v verbose, _ report.Style) error {
 	time.Sleep(time.Duration(len(v.Lines)) * time.Millisecond)
 	_, err := fmt.Fprintf(w, "%d lines, left out %v", len(v.Lines), v.left)
 	return err
 }
 
-// TestWritesInTime: a format that is not done when the time is up gives way to the beginning of what it had to write,
-// which says what is left out, on the screen as in a file; one that is done in time writes all.
+// TestWritesInTime checks that a format that is not done in time is replaced by the beginning of its output, which says
+// what is left out, on the screen and in a file. A format that is done in time writes everything.
 func TestWritesInTime(t *testing.T) {
 	for n, want := range map[int]string{900: "900 lines, left out map[]", 5000: "100 lines, left out map[lines:4900]"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestWritesInTime(t *testing.T) {
 	}
 }
 
-// TestNothingHalfWritten: what would be wrong without its rest is not written.
+// TestNothingHalfWritten checks that output which would be wrong without its rest is not written.
 func TestNothingHalfWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, errs strings.Builder
@@ -78,7 +78,7 @@ func TestNothingHalfWritten(t *testing.T) {
 	})
 }
 
-// TestSlowReader: what has begun to flow when the time is up is written to its end, however slowly it is read.
+// TestSlowReader checks that output that has begun at the deadline is written to its end, however slowly it is read.
 func TestSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var read strings.Builder
@@ -108,8 +108,8 @@ func (s slow) Write(p []byte) (int, error) {
 	return s.to.Write(p)
 }
 
-// TestWritesPastTheEnd: a report for which no time is left is written all the same, and its facts say that they are not
-// all.
+// TestWritesPastTheEnd checks that a report is written even if no time is left, and that its facts say that they are
+// incomplete.
 func TestWritesPastTheEnd(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "facts.json")
 	body := `{"schema":"cudacompat/facts/v1","driver":{"version":"535.183.01"},"gpus":[{"name":"NVIDIA L4","compute_capability":"8.9"}],"environments":[`

@@ -14,8 +14,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// document reads a YAML file node by node, so that every complaint has its line and nothing is passed over: no
-// unknown key, no key twice, no second document. Anchors and aliases are not needed and not read.
+// document parses a YAML file node by node, so that every error has its line and nothing is ignored: no unknown key, no
+// repeated key, no second document. It rejects anchors and aliases.
 type document struct{ name string }
 
 func (d document) wrong(n *yaml.Node, message, hint string) error {
@@ -30,7 +30,7 @@ type lineError struct {
 
 func (e *lineError) Unwrap() error { return &e.usageError }
 
-// root returns the only document's node, nil for an empty file.
+// root returns the node of the only document, or nil for an empty file.
 func (d document) root(data []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var first, second yaml.Node
@@ -51,12 +51,12 @@ func (d document) root(data []byte) (*yaml.Node, error) {
 	return first.Content[0], nil
 }
 
-// oneLine returns an error of the YAML reader without line breaks; what it quotes of the file reaches no terminal raw.
+// oneLine returns an error of the YAML parser without line breaks, and with quoted text made safe for a terminal.
 func oneLine(err error) string {
 	return strings.TrimPrefix(redact.Line(err.Error()), "yaml: ")
 }
 
-// mapping reads a node of known keys.
+// mapping parses a node with known keys.
 func (d document) mapping(n *yaml.Node, fields map[string]func(*yaml.Node) error) error {
 	return d.pairs(n, func(key, value *yaml.Node) error {
 		read := fields[key.Value]
@@ -68,7 +68,7 @@ func (d document) mapping(n *yaml.Node, fields map[string]func(*yaml.Node) error
 	})
 }
 
-// pairs reads a node of keys and values, each key once.
+// pairs parses a node of keys and values, each key once.
 func (d document) pairs(n *yaml.Node, read func(key, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return d.wrong(n, "keys with their values are wanted here, not "+kindName(n), `write "key: value"`)
@@ -102,7 +102,7 @@ func (d document) list(n *yaml.Node, read func(*yaml.Node) error) error {
 	return nil
 }
 
-// text returns a scalar as it is written, whatever YAML takes it for.
+// text returns a scalar as written, whatever type YAML gives it.
 func (d document) text(n *yaml.Node, text *string) error {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		return d.wrong(n, "a text is wanted here, not "+kindName(n), `write it between quotes: "text"`)
@@ -111,7 +111,7 @@ func (d document) text(n *yaml.Node, text *string) error {
 	return nil
 }
 
-// word returns one of those known.
+// word returns a scalar that must be one of the known words.
 func (d document) word(n *yaml.Node, word *string, kind string, known []string) error {
 	if err := d.text(n, word); err != nil {
 		return err
