@@ -24,6 +24,7 @@ var version string
 var site string
 
 // stamp is filled in by git in a source archive: commit, seconds, date, and the nearest tag, if any.
+//
 //go:embed stamp.txt
 var stamp string
 
