@@ -9,12 +9,11 @@ import (
 	"cudacompat/internal/budget"
 )
 
-// maxListed is how many of a list the formats for programs hold: more than any machine has been seen with, and little enough
-// for 64 MB.
+// maxListed limits each list in the formats for programs. No machine has been seen with more entries, and so many still
+// fit into 64 MB.
 const maxListed = 500
 
-// bound returns the report with the first of each list that grows with what was judged; More counts the others. The
-// worst findings stand first.
+// bound shortens each list that grows with the input. More counts the entries left out. The worst findings come first.
 func (r Report) bound() Report {
 	r.More = maps.Clone(r.More)
 	if r.More == nil {
@@ -36,13 +35,13 @@ func cutList[T any](r *Report, name string, list *[]T) {
 	}
 }
 
-// Leave notes that a report is cut to the first of each list, for lack of time.
+// Leave records that the lists were shortened for lack of time.
 func (r *Report) Leave(left map[string]int) {
 	r.More = left
 	r.Facts.Leave(left)
 }
 
-// least stands before numbers that count what a report holds, where that is cut to the first of each list.
+// least returns a prefix for counts, "at least", if the lists were shortened.
 func (r Report) least() string {
 	if len(r.More) > 0 {
 		return "at least "
@@ -50,7 +49,7 @@ func (r Report) least() string {
 	return ""
 }
 
-// moreText says what a bounded report leaves out, "801 more findings, 20 more unknown"; empty where that is nothing.
+// moreText says what a shortened report leaves out, "801 more findings, 20 more unknown", or returns "".
 func (r Report) moreText() string {
 	var list []string
 	for name, n := range r.More {
@@ -66,7 +65,7 @@ func topOf[T any](list []T) []T {
 	return some
 }
 
-// writeLeftOut says what a report does not hold that is cut to the first of each list.
+// writeLeftOut says what a shortened report leaves out.
 func (p *page) writeLeftOut(r Report) {
 	if more := r.moreText(); more != "" {
 		p.line()
@@ -74,7 +73,7 @@ func (p *page) writeLeftOut(r Report) {
 	}
 }
 
-// writeRest says how many of a list the page does not show.
+// writeRest says how many entries of a list the page does not show.
 func (p *page) writeRest(n int, what string) {
 	if n > budget.Shown {
 		p.line()

@@ -14,7 +14,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// many returns a report with n findings, and as much of all else that grows with what was judged.
+// many returns a report with n findings, and n of everything else that grows with the input.
 func many(n int) Report {
 	v := verdict.Verdict{Outcome: verdict.Incompatible}
 	for i := range n {
@@ -30,8 +30,8 @@ func many(n int) Report {
 	return New(Tool{}, facts.Facts{}, nil, v)
 }
 
-// TestListsEnd: the formats for programs hold 500 entries of a list and count the others, a page holds 100. What is
-// counted in the first line and the last is all of them.
+// TestListsEnd checks that the formats for programs have 500 entries of a list and count the others, that a page has
+// 100, and that the first and last line count all.
 func TestListsEnd(t *testing.T) {
 	for n, want := range map[int]string{500: "{}", 1900: `{"findings":1400,"passed":1400,"unknown":1400}`} {
 		var out bytes.Buffer
@@ -80,7 +80,7 @@ func TestListsEnd(t *testing.T) {
 	}
 }
 
-// TestCutForTime: a report that is cut to the first of each list says so, and gives its numbers as the least that they are.
+// TestCutForTime checks that a shortened report says so, and gives its counts as minimums.
 func TestCutForTime(t *testing.T) {
 	r, left := budget.Short(many(1900))
 	r.Leave(left)

@@ -8,21 +8,21 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// linkMarks stand before what was seen, what is broken and what was not seen; a link that is assumed has the mark of one
-// that was seen, and says so.
+// linkMarks are the marks for links that were seen, are broken, or were not seen. An assumed link has the mark of a
+// seen one, and its text says so.
 var linkMarks = map[verdict.LinkState]paintedText{
 	verdict.Held: {green, "✓"}, verdict.Assumed: {green, "✓"},
 	verdict.Unseen: {yellow, "?"}, verdict.LinkBroken: {red, "×"},
 }
 
-// answerMarks stand before a build.
+// answerMarks are the marks before a build.
 var answerMarks = map[verdict.Answer]paintedText{
 	verdict.Works: {green, "✓"}, verdict.WorksMinorVersion: {green, "✓"}, verdict.WorksForward: {green, "✓"},
 	verdict.WorksCPUOnly: {yellow, "·"}, verdict.Broken: {red, "×"}, verdict.Unknown: {yellow, "?"},
 }
 
-// machineRows returns the machine's links, one row each: the GPUs, then module, device nodes and libcuda, and the
-// driver's answer where that is not well. What a target or a file leaves to be assumed of the driver is one row.
+// machineRows returns a row for each of the machine's links: the GPUs, then module, device nodes and libcuda, and the
+// driver's answer if it is not good. If the driver is only assumed, it gets a single row.
 func machineRows(r Report) []row {
 	rows := gpuRows(r)
 	if drivers := driverRows(r); assumedDriver(r) {
@@ -34,7 +34,7 @@ func machineRows(r Report) []row {
 	return countEqual(rows)
 }
 
-// imageRow returns the image that was read, where others stood beside it.
+// imageRow returns the row of the image that was read, if there were several.
 func imageRow(r Report) []row {
 	i := r.Facts.Image
 	if i == nil || len(i.Others) == 0 {
@@ -43,8 +43,7 @@ func imageRow(r Report) []row {
 	return []row{{name: "image", details: i.Platform, from: "there is also one for " + strings.Join(i.Others, ", ") + ": --platform"}}
 }
 
-// assumedDriver reports whether of every machine that was judged both halves of the driver are only assumed, or nothing
-// is known of them.
+// assumedDriver reports whether, for every judged machine, both halves of the driver are only assumed or unknown.
 func assumedDriver(r Report) bool {
 	for _, j := range r.Judged {
 		for _, l := range j.Links {
@@ -57,12 +56,12 @@ func assumedDriver(r Report) bool {
 	return true
 }
 
-// linkRows returns a link's rows: one for all kinds of GPU and all targets that have the same.
+// linkRows returns the rows of a link: one for all kinds of GPU and targets with the same state.
 func linkRows(r Report, name verdict.LinkName) []row {
 	var rows []row
 	for _, judged := range r.Judged {
 		for _, l := range judged.Links {
-			// What keeps the driver from answering has a row of its own.
+			// The reason why the driver does not answer has a row of its own.
 			if name == verdict.LinkAnswers && l.State == verdict.Unseen && linkBroken(r, judged) {
 				continue
 			}
@@ -106,7 +105,7 @@ func linkBroken(r Report, judged verdict.Judged) bool {
 		})
 }
 
-// ofGPU returns the state of the link gpu for a label.
+// ofGPU returns the state of the link gpu for a GPU's label.
 func ofGPU(judged verdict.Judged, label string) paintedText {
 	for _, l := range judged.Links {
 		if l.Link == verdict.LinkGPU && l.GPU == label {
@@ -116,8 +115,8 @@ func ofGPU(judged verdict.Judged, label string) paintedText {
 	return paintedText{}
 }
 
-// ownLinks returns a build's own links in one line, "driver × python ✓ libraries ✓ code ✓"; empty where each is well,
-// so that what is wrong stands in the machine's rows.
+// ownLinks formats a build's own links, "driver × python ✓ libraries ✓ code ✓". It returns "" if all are good, because
+// the machine's rows then show the fault.
 func ownLinks(a verdict.BuildAnswer) string {
 	var words []string
 	well := true

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestFoldCommand wants a command that is wider than the page to be broken between words only.
+// TestFoldCommand checks that a command wider than the page is broken only between words.
 func TestFoldCommand(t *testing.T) {
 	const install = "pip uninstall -y a && pip install torch==2.9.0+cu126 --index-url https://example.org/cu126"
 	for _, c := range []struct {
@@ -35,7 +35,7 @@ func TestFoldCommand(t *testing.T) {
 	}
 }
 
-// TestFoldedCommandIsTheSame wants a shell to read a folded command as it reads the whole.
+// TestFoldedCommandIsTheSame checks that a shell reads a folded command like the original.
 func TestFoldedCommandIsTheSame(t *testing.T) {
 	const text = `sudo apt-get update && sudo apt-get install -y 'a  b' "c d" && export X=/a/b${X:+:$X}`
 	for width := 20; width < 100; width++ {

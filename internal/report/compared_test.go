@@ -8,7 +8,7 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// TestCompared: what is said of the machine that a log is compared with.
+// TestCompared checks the sentence about the machine that a log is compared with.
 func TestCompared(t *testing.T) {
 	log := logs.Diagnosis{Blame: logs.Environment, Rule: "driver-too-old", Cause: "driver-too-old"}
 	fires := []verdict.Finding{{Rule: "driver-too-old", Severity: verdict.Error, Subject: "torch"}}

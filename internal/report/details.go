@@ -6,8 +6,8 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// details returns all that is said of a finding as plain lines, the same words as on the screen: for formats that hold
-// free text. It has no control byte, and every line begins with a word of this program.
+// details returns everything about a finding as plain lines, in the words of the screen, for formats with free text. It
+// has no control byte, and every line begins with a word of this program.
 func details(r Report, f verdict.Finding) string {
 	p := &page{style: Style{All: true, site: r.Tool.Site}}
 	p.finding(statement{Finding: f, subjects: add(nil, f.Subject), targets: add(nil, f.Target)}, false)
@@ -22,7 +22,7 @@ func details(r Report, f verdict.Finding) string {
 	return strings.Join(lines, "\n")
 }
 
-// lapsedFindings returns how many findings are back because a waiver has run out.
+// lapsedFindings returns the number of findings that are back because a waiver has expired.
 func lapsedFindings(r Report, w verdict.WaiverUse) int {
 	n := 0
 	for _, f := range r.Findings {
@@ -33,7 +33,7 @@ func lapsedFindings(r Report, w verdict.WaiverUse) int {
 	return n
 }
 
-// expiredWaiver says of a finding that it was waived once; empty when it was not.
+// expiredWaiver says that a finding was once waived, or returns "".
 func expiredWaiver(r Report, f verdict.Finding) string {
 	for _, w := range r.Waivers {
 		if w.Expired && w.Covers(f) {
@@ -43,17 +43,17 @@ func expiredWaiver(r Report, f verdict.Finding) string {
 	return ""
 }
 
-// summary returns a finding in one sentence, as headlines have it.
+// summary returns a finding in one sentence, as in headlines.
 func summary(f verdict.Finding) string { return clean(sentence(f)) + clean(on(add(nil, f.Target))) }
 
-// Headline returns the outcome in one sentence, "incompatible: torch 2.9.0+cu130 cannot run on driver 535.183.01".
+// Headline returns the outcome in one sentence: "incompatible: torch 2.9.0+cu130 cannot run on driver 535.183.01".
 func Headline(r Report) string {
 	p := &page{}
 	p.headline(r, together(r.Findings, p.brief))
 	return strings.TrimSuffix(p.String(), "\n")
 }
 
-// waiver says why a finding is let through and until when.
+// waiver says why a finding is waived and until when.
 func waiver(s verdict.Suppressed) string {
 	text := "waived: " + s.Reason
 	if s.Until != "" {

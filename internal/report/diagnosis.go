@@ -11,7 +11,7 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// Explained is what a log shows and, where a machine was asked, what is broken there.
+// Explained is the diagnosis of a log and, if a machine was examined, what is broken there.
 type Explained struct {
 	logs.Diagnosis
 	Findings []verdict.Finding `json:"findings"`           // of the machine that was asked: those that can bring the log's error about
@@ -30,10 +30,10 @@ type Compared struct {
 	Own     bool            `json:"-"` // it stands in the log itself: another machine is out of the question
 }
 
-// Result is what a machine tells of a log's error.
+// Result says what a machine shows about the error in a log.
 type Result string
 
-// The results.
+// The values of a Result.
 const (
 	Confirmed Result = "confirmed" // it has what the log shows
 	Explains  Result = "explains"  // what is broken there can bring the log's error about
@@ -43,7 +43,7 @@ const (
 	Open      Result = "unknown"   // too little is known of it
 )
 
-// ResultOf returns what a machine tells of the error of a log with a rule, or with none.
+// ResultOf returns what a machine shows about a log's error, which belongs to a rule or to none.
 func ResultOf(rule string, findings, apart []verdict.Finding, v verdict.Verdict) Result {
 	open := func(m verdict.Missing) bool { return m.Rule == rule }
 	switch {
@@ -61,13 +61,13 @@ func ResultOf(rule string, findings, apart []verdict.Finding, v verdict.Verdict)
 	return Nowhere
 }
 
-// ExplainFormats is every format of an explained log.
+// ExplainFormats lists every format of an explained log.
 var ExplainFormats = []Format[Explained]{
 	{"text", explainedText},
 	{"json", ExplainedJSON},
 }
 
-// ExplainedJSON writes the contract "cudacompat/diagnosis/v1" with the findings beside it.
+// ExplainedJSON writes the diagnosis in the form "cudacompat/diagnosis/v1", together with the findings.
 func ExplainedJSON(w io.Writer, e Explained, _ Style) error {
 	if e.Findings == nil {
 		e.Findings = []verdict.Finding{}
@@ -81,7 +81,7 @@ func ExplainedJSON(w io.Writer, e Explained, _ Style) error {
 var blameColour = map[logs.Blame]string{logs.Environment: red, logs.Hardware: red, logs.Program: yellow,
 	logs.Unknown: cyan, logs.None: green}
 
-// BlamedSide returns a side in the words of the screen.
+// BlamedSide names a side in the words of the screen.
 func BlamedSide(b logs.Blame) string {
 	if b == logs.None {
 		return "nothing wrong"
@@ -89,7 +89,7 @@ func BlamedSide(b logs.Blame) string {
 	return string(b)
 }
 
-// atFault begins an answer. A line that several causes print makes one likely.
+// atFault returns the beginning of an answer. It says "likely" for a line that several causes print.
 func atFault(d logs.Diagnosis) string {
 	switch {
 	case d.Blame == logs.None || d.Blame == logs.Unknown:
@@ -100,7 +100,7 @@ func atFault(d logs.Diagnosis) string {
 	return string(d.Blame) + " at fault"
 }
 
-// explainedText writes whose fault it is, the lines that say so, and what to do in order.
+// explainedText writes whose fault it is, the lines that show it, and what to do in order.
 func explainedText(w io.Writer, e Explained, s Style) error {
 	p := &page{style: s}
 	d := e.Diagnosis
@@ -142,17 +142,17 @@ func explainedText(w io.Writer, e Explained, s Style) error {
 	return err
 }
 
-// hasSteps reports whether a finding of the machine has the steps.
+// hasSteps reports whether a finding of the machine provides the steps.
 func (e Explained) hasSteps() bool {
 	return len(e.Findings) > 0 && e.Findings[0].Severity == verdict.Error
 }
 
-// standsApart reports whether a candidate is a fault of the machine that is shown apart.
+// standsApart reports whether a candidate is a fault of the machine that has its own paragraph.
 func (e Explained) standsApart(c logs.Candidate) bool {
 	return slices.ContainsFunc(e.Apart, func(f verdict.Finding) bool { return f.Rule == c.Cause })
 }
 
-// machineSays says what the machine that was asked tells of the log's error.
+// machineSays says what the examined machine shows about the log's error.
 func (e Explained) machineSays() string {
 	c := e.Compared
 	with := c.With + " (no driver)"
@@ -185,7 +185,7 @@ func (e Explained) machineSays() string {
 	return fmt.Sprintf("Compared with %s: too little is known of it to tell whether it brings this log's error about.", with) + why
 }
 
-// log holds a log against the machine: what was predicted and seen, or a program's fault where the environment is fine.
+// log compares a log with the machine: what was predicted and observed, or a program's fault in a good environment.
 func (p *page) log(r Report) {
 	if r.Log == nil || slices.ContainsFunc(r.Findings, func(f verdict.Finding) bool { return f.Subject == verdict.StatedSubject }) {
 		return // a finding says all of it
@@ -214,13 +214,13 @@ func (p *page) log(r Report) {
 	}
 }
 
-// hasCompared reports whether a rule compared something of the machine and found no fault. One that compared nothing, such
-// as the rule of a build where none was found, cannot say that the machine is free of the log's error.
+// hasCompared reports whether a rule compared something on the machine and found no fault. A rule that compared
+// nothing, such as one about builds on a machine without any, cannot exclude the log's error.
 func (r Report) hasCompared(rule string) bool {
 	return slices.ContainsFunc(r.Passed, func(p verdict.Passed) bool { return p.Rule == rule })
 }
 
-// logLine writes a line of the log with its place, on a terminal in at most three lines.
+// logLine writes a line of the log with its place, using at most three lines on a terminal.
 func (p *page) logLine(l logs.Line) {
 	place := fmt.Sprintf("line %d", l.Number)
 	if l.File != "" {
@@ -234,7 +234,7 @@ func (p *page) logLine(l logs.Line) {
 	p.wrap(len(place)+4, short(text, 3*room-20), "  ", paintedText{bold, place}, "  ")
 }
 
-// decided says which claim won and why, then what it won over.
+// decided says which claim won and why, and lists the others.
 func (p *page) decided(all []string) {
 	if len(all) == 0 {
 		return
@@ -246,7 +246,7 @@ func (p *page) decided(all []string) {
 	}
 }
 
-// candidates writes what the cause may be, each with the command that would decide.
+// candidates writes the possible causes, each with the command that would decide.
 func (p *page) candidates(all []logs.Candidate) {
 	if len(all) > 0 {
 		p.line()
@@ -257,7 +257,7 @@ func (p *page) candidates(all []logs.Candidate) {
 	}
 }
 
-// writeUnread says what was not looked at.
+// writeUnread says what was not read.
 func (p *page) writeUnread(all []string) {
 	if len(all) > 0 {
 		p.line()
@@ -276,7 +276,7 @@ func (p *page) steps(steps []string) {
 	}
 }
 
-// writeMore points to the page of the rule, or of the cause, and says what the machine itself could add.
+// writeMore points to the page of the rule or cause, and says what the machine itself could add.
 func (p *page) writeMore(d logs.Diagnosis, compared bool) {
 	p.line()
 	switch {
@@ -294,7 +294,7 @@ func (p *page) writeMore(d logs.Diagnosis, compared bool) {
 	}
 }
 
-// Cause returns the page of a cause from its signatures, in Markdown: what it means, how it looks, what to do, where it
+// Cause returns the page of a cause from its signatures, in Markdown: its meaning, an example, what to do, and where it
 // was seen.
 func Cause(own []logs.Signature) []byte {
 	p := &page{}

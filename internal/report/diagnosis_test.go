@@ -19,7 +19,8 @@ import (
 // blameCodes are the exit codes of cmd/cudacompat for a log.
 var blameCodes = map[logs.Blame]int{logs.Program: 0, logs.Environment: 1, logs.Hardware: 1, logs.Unknown: 3}
 
-// TestLogGoldens explains testdata/logs/<case>.log as pages and in JSON, and compares it with <case>.<exit code>.<view>.
+// TestLogGoldens explains testdata/logs/<case>.log as pages and in JSON, and compares the output with <case>.<exit
+// code>.<view>.
 func TestLogGoldens(t *testing.T) {
 	files, _ := filepath.Glob("testdata/logs/*.log")
 	if len(files) < 3 {
@@ -63,7 +64,7 @@ func explain(t *testing.T, e Explained, format string, style Style) string {
 	return b.String()
 }
 
-// TestLogWithoutBuild: a machine without any build does not clear itself of a log's error that is a build's.
+// TestLogWithoutBuild checks that a machine without builds does not exclude a log's error about a build.
 func TestLogWithoutBuild(t *testing.T) {
 	d := logs.Diagnosis{Rule: "gpu-arch-missing", Blame: logs.Environment}
 	r := cases(t)["healthy"]
@@ -78,7 +79,8 @@ func TestLogWithoutBuild(t *testing.T) {
 	}
 }
 
-// TestLogBesideTheMachine: the schema of a report holds with a log in it, and the page says what both say together.
+// TestLogBesideTheMachine checks that a report with a log matches the schema, and that the page says what both show
+// together.
 func TestLogBesideTheMachine(t *testing.T) {
 	for _, test := range []struct{ name, log, machine, want string }{
 		{"program", "label-range", "healthy", "log   your environment is fine; the program is to blame: "},
@@ -96,7 +98,7 @@ func TestLogBesideTheMachine(t *testing.T) {
 	}
 }
 
-// TestHostileDiagnosis fills every string of an explained log.
+// TestHostileDiagnosis puts hostile text into every string of an explained log.
 func TestHostileDiagnosis(t *testing.T) {
 	var e Explained
 	fill(reflect.ValueOf(&e).Elem(), "\x1b[2J\u009b31m\u202e\xff`%s\n")

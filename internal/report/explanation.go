@@ -8,10 +8,10 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// ExplanationSchema names the form of Explanation in JSON.
+// ExplanationSchema names the JSON form of Explanation.
 const ExplanationSchema = "cudacompat/explanation/v1"
 
-// Explanation is the page about a rule, a cause, a code, a name or a library, in its parts.
+// Explanation is the page about a rule, a cause, a code, a name or a library, split into its sections.
 type Explanation struct {
 	Schema   string    `json:"schema"`
 	Name     string    `json:"name"`  // the word that was asked for
@@ -22,13 +22,13 @@ type Explanation struct {
 	page     []byte
 }
 
-// Section is a part of a page below a heading.
+// Section is the part of a page under one heading.
 type Section struct {
 	Heading string `json:"heading"`
 	Text    string `json:"text"` // in Markdown
 }
 
-// ExplanationFormats is every format of a page, by name.
+// ExplanationFormats lists every format of a page.
 var ExplanationFormats = []Format[Explanation]{
 	{"text", func(w io.Writer, e Explanation, s Style) error {
 		page := e.page
@@ -44,7 +44,7 @@ var ExplanationFormats = []Format[Explanation]{
 // pageAddress matches an address in Markdown.
 var pageAddress = lazyregexp.New(`https://[^\s<>()\x60"]+[^\s<>()\x60".,;:]`)
 
-// NewExplanation splits a page in Markdown at its headings.
+// NewExplanation splits a Markdown page at its headings.
 func NewExplanation(name string, page []byte) Explanation {
 	e := Explanation{Schema: ExplanationSchema, Name: name, Sections: []Section{}, Source: []string{}, page: page}
 	var text []string

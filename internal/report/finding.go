@@ -10,16 +10,15 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// marks stand before a finding; the severity is in its colour too, never in it alone.
+// marks are the marks before a finding. The colour also shows the severity, but is never the only sign.
 var marks = map[verdict.Severity]paintedText{
 	verdict.Error:   {red, "×"},
 	verdict.Warning: {yellow, "‼"},
 	verdict.Note:    {cyan, "·"},
 }
 
-// finding writes one paragraph: cause, need, evidence, how to mend it, where to read on. Its message is left out where
-// the headline is that message, or where the need, with the fact that misses it, says the same. Notes stay short without
-// --all.
+// finding writes one paragraph: cause, need, evidence, fix, and where to read more. It omits the message if the
+// headline is the same, or if the need and its fact say the same. Without --all, notes are short.
 func (p *page) finding(f statement, headline bool) {
 	mark := marks[f.Severity]
 	p.line()
@@ -51,10 +50,10 @@ func (p *page) finding(f statement, headline bool) {
 	}
 }
 
-// brief reports whether a finding is told in one sentence.
+// brief reports whether a finding takes only one sentence.
 func (p *page) brief(f verdict.Finding) bool { return f.Severity == verdict.Note && !p.style.All }
 
-// evidence writes the need with the fact that misses it, and the other facts, each place where they were read once.
+// evidence writes the need with the fact that violates it, and the other facts, naming each source once.
 func (p *page) evidence(f verdict.Finding) {
 	held := neededFact(f)
 	if held != nil {
@@ -83,10 +82,10 @@ func (p *page) evidence(f verdict.Finding) {
 	}
 }
 
-// speaks reports whether a fact is what its source said of itself: NVML's own complaint.
+// speaks reports whether a fact is its source's own message, such as NVML's error text.
 func speaks(e verdict.Evidence) bool { return e.Fact == e.From }
 
-// valueLimit keeps a list of symbols or machine code to about two lines; --all shows the whole.
+// valueLimit keeps a list of symbols or machine code to about two lines. --all shows everything.
 const valueLimit = 160
 
 func (p *page) short(value string) string {
@@ -104,8 +103,8 @@ func readAt(e verdict.Evidence) string {
 	return " (" + e.From + ")"
 }
 
-// mend writes the ways to mend a finding: what to install, and steps. The first line says "fix", a further step of the
-// same way "then", and another way "or".
+// mend writes the ways to fix a finding: packages to install, and steps. The first line begins with "fix", a further
+// step of the same way with "then", and another way with "or".
 func (p *page) mend(f verdict.Finding) {
 	word := "fix"
 	for _, pin := range f.Pins {
@@ -115,7 +114,7 @@ func (p *page) mend(f verdict.Finding) {
 	p.follow(word, f.Steps)
 }
 
-// follow writes steps; word is for the first one, which is another way where pins stand before it and it says so.
+// follow writes steps. word precedes the first one. It is another way if pins come before and the step says so.
 func (p *page) follow(word string, list []pin.Step) {
 	if word == "or" && len(list) > 0 && !list[0].Or {
 		word = "then"
@@ -131,7 +130,7 @@ func (p *page) follow(word string, list []pin.Step) {
 	}
 }
 
-// pin writes what to install in words and then the commands that install it, each command one way.
+// pin writes in words what to install, and then the commands, each of which is sufficient.
 func (p *page) pin(word string, pin verdict.Pin) {
 	commands := p.commands(pin)
 	for i, tool := range commands {
@@ -152,7 +151,7 @@ func (p *page) pin(word string, pin verdict.Pin) {
 	p.follow(word, pin.Steps)
 }
 
-// pinWords says what a pin installs and what it costs: "install torch 2.9.0 for CUDA 12.6; keeps the driver".
+// pinWords says what a pin installs and what it changes: "install torch 2.9.0 for CUDA 12.6; keeps the driver".
 func pinWords(p verdict.Pin) string {
 	release, local, _ := strings.Cut(p.Version, "+")
 	text := "install " + p.Package + " " + release
@@ -165,11 +164,11 @@ func pinWords(p verdict.Pin) string {
 	return join("; ", text, p.Why)
 }
 
-// tools is the order in which a pin's commands are shown.
+// tools is the order of a pin's commands.
 var tools = []string{"pip", "uv", "apt", "dnf"}
 
-// commands returns the tools whose commands for a pin are shown; tools that this page does not know come last. uv is
-// left out where there is pip.
+// commands returns the tools whose commands are shown for a pin. Unknown tools come last. uv is omitted if there is a
+// pip command.
 func (p *page) commands(pin verdict.Pin) []string {
 	order := append(slices.Clone(tools), slices.Sorted(maps.Keys(pin.Commands))...)
 	var list []string
@@ -184,8 +183,8 @@ func (p *page) commands(pin verdict.Pin) []string {
 // field writes "    name  text", wrapped under the text.
 func (p *page) field(name, text string) { p.wrap(10, text, fmt.Sprintf("    %-5s ", name)) }
 
-// command writes a command that can be copied. One that is wider than the page is broken between words, each line but
-// the last ending in a backslash. The shell's comment at its end, which says where it is for, comes first.
+// command writes a command to copy. If it is wider than the page, it is broken between words with backslashes. A shell
+// comment at its end, which says where to run it, moves to the front.
 func (p *page) command(name, text string) {
 	text, comment, _ := strings.Cut(text, "  # ")
 	if comment != "" {
@@ -202,7 +201,7 @@ func (p *page) command(name, text string) {
 	}
 }
 
-// step writes a step: its command, and below it what that does, or words.
+// step writes a step: its command with an explanation below it, or words.
 func (p *page) step(word string, s pin.Step) {
 	if s.Run == "" {
 		p.field(word, s.Say)

@@ -22,7 +22,7 @@ type Fleet struct {
 	Tool Tool `json:"tool"`
 }
 
-// FleetFormats is every format of a fleet, by name.
+// FleetFormats lists every format of a fleet.
 var FleetFormats = []Format[Fleet]{
 	{"text", fleetText},
 	{"json", func(w io.Writer, f Fleet, _ Style) error { return writeJSON(w, f) }},
@@ -31,7 +31,7 @@ var FleetFormats = []Format[Fleet]{
 	{"csv", fleetCSV},
 }
 
-// nodesOf counts the nodes of an outcome.
+// nodesOf counts the nodes with an outcome.
 func (f Fleet) nodesOf(o verdict.Outcome) int {
 	n := 0
 	for _, k := range f.Kinds {
@@ -44,8 +44,8 @@ func (f Fleet) nodesOf(o verdict.Outcome) int {
 
 var outcomes = []verdict.Outcome{verdict.Incompatible, verdict.Inconclusive, verdict.Compatible}
 
-// fleetText writes the screen for people: the counts, what a change would cost, the nodes by cause, what differs, what is
-// old, missing, or could not be read. Its length grows with the causes, not with the nodes.
+// fleetText writes the page: the counts, what a change would break, the nodes by cause, the differences, and documents
+// that are old, missing or unreadable. It grows with the causes, not with the nodes.
 func fleetText(w io.Writer, f Fleet, s Style) error {
 	p := &page{style: s}
 	p.wrap(2, fleetWords(f), paintedText{outcomeColour[f.Outcome], string(f.Outcome)}, ": ")
@@ -64,7 +64,7 @@ func fleetText(w io.Writer, f Fleet, s Style) error {
 	return err
 }
 
-// unreadName returns the node that a document names, with the place of the document.
+// unreadName returns the node that a document names, with the document's place.
 func unreadName(u fleet.Unread) string {
 	if u.Node == "" {
 		return u.Document
@@ -75,10 +75,10 @@ func unreadName(u fleet.Unread) string {
 var outcomeColour = map[verdict.Outcome]string{
 	verdict.Incompatible: red, verdict.Inconclusive: yellow, verdict.Compatible: green}
 
-// drifts reports whether a group's nodes only differ from others.
+// drifts reports whether the nodes of a group only differ from others.
 func drifts(g fleet.Group) bool { return slices.Equal(g.Rules, []string{"fleet-drift"}) }
 
-// fleetWords returns the fleet in one sentence. Each node is counted once.
+// fleetWords describes the fleet in one sentence. It counts each node once.
 func fleetWords(f Fleet) string {
 	if f.Nodes == 0 {
 		return "no node was found in what was given" + besidesNodes(f)
@@ -107,7 +107,7 @@ func fleetWords(f Fleet) string {
 	return with + strings.Join(parts, ", ") + besidesNodes(f)
 }
 
-// besidesNodes returns what the nodes' outcomes do not tell.
+// besidesNodes describes what the outcomes of the nodes do not show.
 func besidesNodes(f Fleet) string {
 	text := ""
 	for _, c := range []struct {
@@ -121,7 +121,7 @@ func besidesNodes(f Fleet) string {
 	return text
 }
 
-// fleetPlan says what the change that is asked about costs.
+// fleetPlan says what the planned change breaks.
 func (p *page) fleetPlan(f Fleet) {
 	if f.Plan == nil {
 		return
@@ -140,7 +140,7 @@ func (p *page) fleetPlan(f Fleet) {
 	p.wrap(10, f.Plan.Why, "  plan    ")
 }
 
-// nodes names some nodes.
+// nodes names some of the nodes.
 func (p *page) nodes(names []string) string {
 	if len(names) <= 5 || p.style.All {
 		return strings.Join(names, ", ")
@@ -148,7 +148,7 @@ func (p *page) nodes(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:4], ", "), len(names)-4)
 }
 
-// kindsByNode returns where each node's facts are.
+// kindsByNode maps each node to its facts.
 func kindsByNode(f Fleet) map[string]*fleet.Kind {
 	kinds := map[string]*fleet.Kind{}
 	for i := range f.Kinds {
@@ -159,7 +159,7 @@ func kindsByNode(f Fleet) map[string]*fleet.Kind {
 	return kinds
 }
 
-// causeRows is how many causes the table at the top has.
+// causeRows is the number of causes in the table at the top.
 const causeRows = 10
 
 // causeRow is one line of that table.
@@ -169,8 +169,8 @@ type causeRow struct {
 	rank, count                int
 }
 
-// causeTable writes the table at the top, where there are several causes: a line each with the number of nodes, their groups,
-// and what to do.
+// causeTable writes the table at the top if there are several causes: for each the number of nodes, their groups, and
+// what to do.
 func (p *page) causeTable(f Fleet) {
 	rows := causesOf(f)
 	if len(rows) < 2 {
@@ -201,8 +201,8 @@ func (p *page) causeTable(f Fleet) {
 	}
 }
 
-// causesOf returns the causes of errors and of what is not known, and the differences within groups: errors first, then
-// the most common.
+// causesOf returns the causes of errors and unknowns, and the differences within groups: errors first, then the most
+// frequent.
 func causesOf(f Fleet) []causeRow {
 	groupOf := map[string]string{}
 	for _, k := range f.Kinds {
@@ -241,7 +241,7 @@ func causesOf(f Fleet) []causeRow {
 	return rows
 }
 
-// inFull is how many groups of an outcome have a paragraph; of further ones, which are the smallest, a line each is left.
+// inFull is how many groups with one outcome get a paragraph. The others, which are the smallest, get a line each.
 const inFull = 12
 
 // groups writes the nodes by cause.
@@ -266,7 +266,7 @@ func (p *page) groups(f Fleet) {
 	}
 }
 
-// fleetGroup writes one paragraph: who it is, why, what to do, what the nodes have; or one line.
+// fleetGroup writes one paragraph, or a line: the nodes, the cause, what to do, and what the nodes have.
 func (p *page) fleetGroup(g fleet.Group, kinds map[string]*fleet.Kind, full bool) {
 	title := paintedText{outcomeColour[g.Outcome], join(": ", string(g.Outcome), strings.Join(g.Rules, ", "))}
 	who := plural(len(g.Nodes), "node") + ": " + p.nodes(g.Nodes)
@@ -346,7 +346,7 @@ func (t *tally) add(value string) {
 	t.count[value]++
 }
 
-// words returns the values, the most common first, with their nodes where not all have one; of many the first.
+// words returns the values, most frequent first, with the number of nodes if they differ. It shortens a long list.
 func (t tally) words(nodes int, all bool) string {
 	slices.SortStableFunc(t.values, func(a, b string) int { return t.count[b] - t.count[a] })
 	var parts []string
@@ -363,8 +363,8 @@ func (t tally) words(nodes int, all bool) string {
 	return strings.Join(parts, ", ")
 }
 
-// drifts writes a paragraph for each difference: what differs, and who stands out. Differences that divide the nodes
-// alike, as a driver and its CUDA do, are one.
+// drifts writes a paragraph for each difference: what differs, and which nodes stand out. Differences with the same
+// division, such as a driver and its CUDA, share one.
 func (p *page) drifts(f Fleet) {
 	for _, same := range alikeDrifts(f.Drift) {
 		d := same[0]
@@ -382,7 +382,7 @@ func (p *page) drifts(f Fleet) {
 	}
 }
 
-// alikeDrifts groups the differences that divide the nodes alike. CUDA comes after the driver, which speaks it.
+// alikeDrifts groups differences that divide the nodes in the same way. CUDA comes after the driver.
 func alikeDrifts(list []fleet.Drift) [][]fleet.Drift {
 	var groups [][]fleet.Drift
 	for i, d := range list {
@@ -398,7 +398,7 @@ func alikeDrifts(list []fleet.Drift) [][]fleet.Drift {
 
 var isCUDA = map[string]int{"CUDA": 1}
 
-// outliers names those who have what most have not.
+// outliers names the nodes with a value that most do not have.
 func (p *page) outliers(d fleet.Drift) {
 	others := slices.DeleteFunc(slices.Clone(d.Values), func(v fleet.Value) bool { return v.Value == d.Usual })
 	for i, v := range others {
@@ -410,7 +410,7 @@ func (p *page) outliers(d fleet.Drift) {
 	}
 }
 
-// doubtful names the documents whose times cannot be true or do not tell which is the newest.
+// doubtful names documents with impossible times, or times that do not show which is the newest.
 func (p *page) doubtful(f Fleet) {
 	p.nodesOf("! named twice", "the worse counts, because the times do not tell which is newer:", f.Twice)
 	var future []string
@@ -422,7 +422,7 @@ func (p *page) doubtful(f Fleet) {
 	p.nodesOf("! from the future", "documents dated after today:", future)
 }
 
-// stale writes a paragraph for documents that are old, and one for each way in which a time is wrong.
+// stale writes a paragraph for old documents, and one for each kind of wrong time.
 func (p *page) stale(list []fleet.Stale) {
 	list = slices.DeleteFunc(slices.Clone(list), func(s fleet.Stale) bool { return s.Reason == fleet.Future })
 	var order []string
@@ -448,7 +448,7 @@ func (p *page) stale(list []fleet.Stale) {
 	}
 }
 
-// nodesOf writes a paragraph of nodes of which one thing is to be said.
+// nodesOf writes a paragraph that says one thing about some nodes.
 func (p *page) nodesOf(title, text string, names []string) {
 	switch len(names) {
 	case 0:
@@ -462,8 +462,8 @@ func (p *page) nodesOf(title, text string, names []string) {
 	p.wrap(4, text, paintedText{yellow, title}, ": ")
 }
 
-// unreadDocuments writes a paragraph for each reason why documents cannot be read, whatever the byte or the version in
-// it.
+// unreadDocuments writes a paragraph for each reason why documents cannot be read, ignoring byte positions and
+// versions.
 func (p *page) unreadDocuments(f Fleet) {
 	var order []string
 	names, first := map[string][]string{}, map[string]string{}
@@ -498,7 +498,7 @@ func fleetCounts(f Fleet) string {
 		plural(len(f.Kinds), "kind"), plural(len(f.Drift), "difference"), plural(len(f.Stale), "outdated report"), len(f.Unread)+f.More)
 }
 
-// fleetCSV writes a line a node.
+// fleetCSV writes a line for each node.
 func fleetCSV(w io.Writer, f Fleet, _ Style) error {
 	c := csv.NewWriter(w)
 	header := []string{"node", "group", "taken", "outcome", "was", "driver", "cuda", "gpus", "errors", "warnings"}
@@ -514,7 +514,7 @@ func fleetCSV(w io.Writer, f Fleet, _ Style) error {
 	return c.Error()
 }
 
-// formula keeps a spreadsheet from taking a cell for one: text from the nodes is data.
+// formula escapes a cell that a spreadsheet would read as a formula, because text from the nodes is data.
 func formula(cell string) string {
 	if cell = clean(cell); cell != "" && strings.ContainsAny(cell[:1], "=+-@") {
 		return "'" + cell
@@ -522,7 +522,7 @@ func formula(cell string) string {
 	return cell
 }
 
-// rulesOf returns the rules of a kind's findings of one severity.
+// rulesOf returns the rules of a kind's findings with one severity.
 func rulesOf(k fleet.Kind, s verdict.Severity) string {
 	var rules []string
 	for _, f := range k.Findings {
@@ -533,8 +533,8 @@ func rulesOf(k fleet.Kind, s verdict.Severity) string {
 	return strings.Join(rules, " ")
 }
 
-// fleetJUnit writes a test case a node and one a drift: what is incompatible is a failure, what is not known or could
-// not be read an error.
+// fleetJUnit writes a test case for each node and each drift. Incompatible is a failure; unknown or unreadable is an
+// error.
 func fleetJUnit(w io.Writer, f Fleet, _ Style) error {
 	var list []junitCase
 	for _, k := range f.Kinds {
@@ -595,8 +595,7 @@ func fleetCase(k fleet.Kind, n fleet.Member) junitCase {
 	return c
 }
 
-// fleetPrometheus writes gauges of the whole; what names one node is in no label but that of its outcome, which alerts
-// need.
+// fleetPrometheus writes gauges for the fleet. Only the outcome metric, which alerts need, has a label for the node.
 func fleetPrometheus(w io.Writer, f Fleet, _ Style) error {
 	var b bytes.Buffer
 	for _, g := range fleetGauges {

@@ -15,7 +15,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// aFleet returns a fleet with a bit of everything; one node's name is hostile.
+// aFleet returns a fleet with a little of everything. The name of one node is hostile.
 func aFleet(t *testing.T) Fleet {
 	t.Helper()
 	asked := []fleet.WhatIf{{Text: "driver=450.80.02", Driver: "450.80.02"}}
@@ -57,7 +57,7 @@ func TestFleetHoldsToItsSchema(t *testing.T) {
 	validate(t, compile(t, fleetSchema), shown(t, "json"))
 }
 
-// TestFleetCSVIsNoFormula: a node's name that begins like a formula is text to a spreadsheet.
+// TestFleetCSVIsNoFormula checks that a spreadsheet reads a node's name that begins like a formula as text.
 func TestFleetCSVIsNoFormula(t *testing.T) {
 	rows, err := csv.NewReader(strings.NewReader(shown(t, "csv"))).ReadAll()
 	if err != nil || len(rows) != 7 {
@@ -94,8 +94,8 @@ func TestFleetText(t *testing.T) {
 	}
 }
 
-// messyFleet returns 1,000 nodes: every hundredth with an old driver, every tenth old, 40 kernels, a home for each, 100
-// documents that cannot be read, and one node whose NCCL is not the others'.
+// messyFleet returns 1,000 nodes: every hundredth has an old driver, every tenth is old, there are 40 kernels, a home
+// for each node, 100 unreadable documents, and one node with another NCCL.
 func messyFleet() Fleet {
 	j := fleet.NewJudge(matrix.Embedded(), verdict.Policy{}, nil)
 	for i := range 1000 {
@@ -122,8 +122,8 @@ func messyFleet() Fleet {
 	return Fleet{Summary: j.Summary(fleet.StaleAfter(time.Hour, time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)))}
 }
 
-// TestFleetTextGrowsWithCauses: what judges nothing (kernels, homes, the byte at which a document is cut) makes no
-// paragraph, and every node is counted once.
+// TestFleetTextGrowsWithCauses checks that facts without influence (kernels, homes, the byte at which a document is
+// cut) make no paragraph, and that every node is counted once.
 func TestFleetTextGrowsWithCauses(t *testing.T) {
 	f := messyFleet()
 	var b strings.Builder
@@ -159,8 +159,8 @@ func TestFleetTextGrowsWithCauses(t *testing.T) {
 	}
 }
 
-// TestFactsOnOneLineFitIntoALog: facts for fleet are one line of less than 16 KiB, however many GPUs and environments
-// there are, and are read back as they were.
+// TestFactsOnOneLineFitIntoALog checks that facts for fleet are one line below 16 KiB, for any number of GPUs and
+// environments, and can be read back.
 func TestFactsOnOneLineFitIntoALog(t *testing.T) {
 	small := facts.Facts{Schema: facts.Schema, Driver: facts.Driver{Version: "580.95.05"}}
 	large := small

@@ -2,5 +2,5 @@ package report
 
 import "cudacompat/internal/tables/frozen"
 
-// A new release of anything changes nothing that these tests expect.
+// A new release of any package must not change what these tests expect.
 var _ = frozen.Use()

@@ -9,9 +9,9 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// GitHub writes workflow commands, which GitHub Actions shows as annotations: the worst first, since it keeps ten of
-// each kind a step. No line is anything else: the runner also takes "##[…]" in the middle of a line for a command,
-// unless the line begins with a command already.
+// GitHub writes workflow commands, which GitHub Actions shows as annotations. The worst come first, because GitHub
+// keeps ten of each kind for a step. It writes nothing else: the runner also obeys "##[…]" in the middle of a line that
+// does not begin with a command.
 func GitHub(w io.Writer, r Report, _ Style) error {
 	var b bytes.Buffer
 	annotate(&b, verdictKind[r.Outcome]+" ", "cudacompat", Headline(r))
@@ -44,21 +44,21 @@ var commands = map[verdict.Severity]string{verdict.Error: "error", verdict.Warni
 var verdictKind = map[verdict.Outcome]string{verdict.Incompatible: "error", verdict.Inconclusive: "warning",
 	verdict.Compatible: "notice"}
 
-// configurationKind is the kind of annotation that names a configuration.
+// configurationKind is the kind of annotation for a configuration.
 var configurationKind = map[bool]string{true: "warning", false: "notice"}
 
-// configurationHides reports whether a configuration was ignored, or lets something wrong pass.
+// configurationHides reports whether a configuration was ignored or hides something wrong.
 func configurationHides(r Report) bool {
 	return len(r.Configuration.Ignored) > 0 || r.Outcome == verdict.Incompatible || len(r.Suppressed) > 0
 }
 
-// The runner takes back these escapes and no others; a property also ends at a colon or a comma.
+// The runner undoes these escapes and no others. A property also ends at a colon or comma.
 var (
 	githubData     = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	githubProperty = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-// githubPlace returns the file and the line beside which GitHub shows a finding, as a command's first properties.
+// githubPlace returns the file and line where GitHub shows a finding, as the first properties of a command.
 func githubPlace(f verdict.Finding, r Report) string {
 	line, ok := sourceLine(f, r)
 	if !ok {
@@ -67,8 +67,7 @@ func githubPlace(f verdict.Finding, r Report) string {
 	return fmt.Sprintf(" file=%s,line=%d,", githubProperty.Replace(clean(r.Source)), line)
 }
 
-// annotate writes one command, which ends where the title's property can follow. Only the line breaks between lines
-// of a message are ours and stay.
+// annotate writes one command. The title is the last property. Only the line breaks between a message's lines stay.
 func annotate(b *bytes.Buffer, command, title, message string) {
 	lines := strings.Split(message, "\n")
 	for i := range lines {

@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// annotation is a workflow command read back.
+// annotation is a parsed workflow command.
 type annotation struct{ Command, Title, Message string }
 
 var commandForm = regexp.MustCompile(`^::(error|warning|notice) title=([^:,]+)::(.+)$`)
 
-// readGitHub reads lines as the runner does: the command, its properties up to the next "::", the escapes taken back.
+// readGitHub parses lines as the runner does: the command, its properties up to the next "::", with escapes undone.
 func readGitHub(t *testing.T, text string) []annotation {
 	t.Helper()
 	data := strings.NewReplacer("%0D", "\r", "%0A", "\n", "%25", "%")
@@ -32,7 +32,7 @@ func readGitHub(t *testing.T, text string) []annotation {
 	return list
 }
 
-// TestGitHubIsRead reads every case's commands back: the verdict first, then every finding, waived ones last.
+// TestGitHubIsRead parses the commands of every case: the verdict first, then every finding, waived ones last.
 func TestGitHubIsRead(t *testing.T) {
 	for name, r := range cases(t) {
 		t.Run(name, func(t *testing.T) {
@@ -56,8 +56,8 @@ func TestGitHubIsRead(t *testing.T) {
 	}
 }
 
-// TestGitHubCannotBeInjected puts the runner's own words into every string: there is no further command, and no
-// property ends early.
+// TestGitHubCannotBeInjected puts the runner's syntax into every string. There must be no further command, and no
+// property may end early.
 func TestGitHubCannotBeInjected(t *testing.T) {
 	for _, hostile := range []string{"\n::stop-commands::x", "\r\n::set-env name=PATH::/tmp", "##[error]x", "::error::x",
 		"x,file=/etc/passwd", "%0A::error::x", "a%250Ab"} {
@@ -80,7 +80,7 @@ func TestGitHubCannotBeInjected(t *testing.T) {
 	}
 }
 
-// undecidedAll returns a report of hostile strings that says everything it can, what decides and is not known included.
+// undecidedAll returns a report of hostile strings with everything it can contain, including missing facts.
 func undecidedAll(s string) Report {
 	r := filled(s, verdict.Inconclusive)
 	r.Answers[0].Counts = true

@@ -22,20 +22,20 @@ import (
 
 var update = flag.Bool("update", false, "write the expected output anew; read the difference before you commit it")
 
-// A view is a way in which a case is printed.
+// A view is a way of printing a case.
 type view struct {
 	name, format string
 	style        Style
 }
 
-// screenText is the view of every case; the others are printed only for the cases in everyView, so that a change of one
-// format does not touch every case.
+// screenText is the view of every case. The other views are printed only for the cases in everyView, so that a change
+// of one format does not change every golden file.
 var screenText = view{"text", "text", Style{}}
 
-// everyView are the cases that are printed in all views: sound, broken, unknown, and full of control characters.
+// everyView lists the cases that are printed in all views: good, broken, unknown, and full of control characters.
 var everyView = []string{"healthy", "driver-too-old", "driver-timeout", "hostile"}
 
-// pages are the views for people, a golden file for each case.
+// pages lists the views for people, with a golden file for each case.
 var pages = []view{
 	screenText,
 	{"all", "text", Style{All: true}},
@@ -43,10 +43,10 @@ var pages = []view{
 	{"narrow", "text", Style{Width: 40, ASCII: true}},
 }
 
-// views are the pages and each of the other formats.
+// views lists the pages and every other format.
 var views = append(slices.Clone(pages), forPrograms()...)
 
-// forPrograms returns the formats for programs, each with one golden file for all cases: a new format brings one.
+// forPrograms returns the formats for programs. Each has one golden file for all cases.
 func forPrograms() []view {
 	var list []view
 	for _, f := range Formats {
@@ -57,8 +57,8 @@ func forPrograms() []view {
 	return list
 }
 
-// TestGoldens prints testdata/<case>.facts.json, judged with the flags in <case>.args: as pages, which it compares with
-// <case>.<exit code>.<view>, and in the formats for programs, which it compares with <format>.golden.
+// TestGoldens prints testdata/<case>.facts.json, judged with the flags in <case>.args. It compares pages with
+// <case>.<exit code>.<view>, and formats for programs with <format>.golden.
 func TestGoldens(t *testing.T) {
 	wanted := map[string]bool{}
 	reports := cases(t)
@@ -79,7 +79,7 @@ func TestGoldens(t *testing.T) {
 	noOthers(t, wanted)
 }
 
-// inOne returns what a format says of each case, one after the other.
+// inOne joins a format's output for all cases.
 func inOne(t *testing.T, reports map[string]Report, view view) string {
 	t.Helper()
 	var b strings.Builder
@@ -91,7 +91,7 @@ func inOne(t *testing.T, reports map[string]Report, view view) string {
 	return b.String()
 }
 
-// noOthers finds golden files that no case prints.
+// noOthers reports golden files that no case prints.
 func noOthers(t *testing.T, wanted map[string]bool) {
 	t.Helper()
 	files, _ := filepath.Glob("testdata/*.[0-9].*")
@@ -112,8 +112,8 @@ func pagesOf(name string) []view {
 	return []view{screenText}
 }
 
-// lists are what a file says of all rules or repeats of the facts: they would change a golden with every page, rule
-// and fact.
+// lists names the parts of a file that list all rules or repeat the facts. They would change a golden file with every
+// page, rule and fact.
 var lists = []struct {
 	pattern *regexp.Regexp
 	left    string
@@ -133,7 +133,7 @@ func withoutLists(text string) string {
 	return text
 }
 
-// exitCodes are those of cmd/cudacompat without --fail-on.
+// exitCodes are the exit codes of cmd/cudacompat without --fail-on.
 var exitCodes = map[verdict.Outcome]int{verdict.Compatible: 0, verdict.Incompatible: 1, verdict.Inconclusive: 3}
 
 func compare(t *testing.T, golden, got string) {
@@ -167,7 +167,7 @@ func cases(t testing.TB) map[string]Report {
 	return reports
 }
 
-// judge returns what cmd does, with a tool whose version never changes.
+// judge does what cmd does, with a tool whose version never changes.
 func judge(t testing.TB, factsFile, argsFile string) Report {
 	t.Helper()
 	data, err := os.ReadFile(factsFile)
@@ -183,7 +183,7 @@ func judge(t testing.TB, factsFile, argsFile string) Report {
 		matrix.Check(context.Background(), matrix.Embedded(), node, targets, policy))
 }
 
-// arguments reads a file of flags; without it the facts are judged as they are.
+// arguments reads a file of flags. Without it there are none.
 func arguments(t testing.TB, name string) ([]matrix.Target, verdict.Policy) {
 	t.Helper()
 	data, _ := os.ReadFile(name)
@@ -229,7 +229,7 @@ func show(t testing.TB, r Report, format string, style Style) string {
 	return b.String()
 }
 
-// TestLines holds every case's line to the limits of those who read it.
+// TestLines checks every case's line against the limits of its readers.
 func TestLines(t *testing.T) {
 	for _, r := range cases(t) {
 		oneLine(t, show(t, r, "line", Style{}))

@@ -12,7 +12,7 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// GridFormats is every format of a table, by name.
+// GridFormats lists every format of a table.
 var GridFormats = []Format[tables.Grid]{
 	{"text", gridText},
 	{"json", gridJSON},
@@ -20,7 +20,7 @@ var GridFormats = []Format[tables.Grid]{
 	{"markdown", gridMarkdown},
 }
 
-// gridJSON writes an array of objects named by the table's header, in its order; every value is text.
+// gridJSON writes an array of objects with the table's header as names, in its order. Every value is text.
 func gridJSON(w io.Writer, g tables.Grid, _ Style) error {
 	rows := make([]object, 0, len(g.Rows))
 	for _, row := range g.Rows {
@@ -29,10 +29,10 @@ func gridJSON(w io.Writer, g tables.Grid, _ Style) error {
 	return writeJSON(w, rows)
 }
 
-// object is a JSON object whose fields keep their order.
+// object is a JSON object with ordered fields.
 type object struct{ names, values []string }
 
-// MarshalJSON writes the fields one after another.
+// MarshalJSON writes the fields in order.
 func (o object) MarshalJSON() ([]byte, error) {
 	var b strings.Builder
 	for i, name := range o.names {
@@ -53,7 +53,7 @@ func separator(i int) string {
 	return ","
 }
 
-// gridCSV writes the rows as their file has them.
+// gridCSV writes the rows as in their file.
 func gridCSV(w io.Writer, g tables.Grid, _ Style) error {
 	c := csv.NewWriter(w)
 	if err := c.Write(g.Columns); err != nil {
@@ -62,7 +62,7 @@ func gridCSV(w io.Writer, g tables.Grid, _ Style) error {
 	return c.WriteAll(g.Rows)
 }
 
-// gridMarkdown writes a pipe table of every column.
+// gridMarkdown writes a pipe table with every column.
 func gridMarkdown(w io.Writer, g tables.Grid, _ Style) error {
 	var b strings.Builder
 	line := func(cells []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
@@ -79,8 +79,8 @@ func gridMarkdown(w io.Writer, g tables.Grid, _ Style) error {
 	return err
 }
 
-// gridText writes the columns that fit the screen, the key's first; --all shows every one of them. A few rows that do
-// not fit are written out as records.
+// gridText writes the columns that fit the screen, the key's first. --all shows every column. If a few rows do not fit,
+// it writes them as records.
 func gridText(w io.Writer, g tables.Grid, s Style) error {
 	shown, left := chooseColumns(g, columnWidths(g), s)
 	var b strings.Builder
@@ -120,8 +120,8 @@ func gridLines(b *strings.Builder, g tables.Grid, shown []int, s Style) {
 	}
 }
 
-// gridRecords writes a paragraph a row, what is known of it in a line a column; sources, which no screen holds, are
-// left out.
+// gridRecords writes a paragraph for each row, with a line for each column that has a value. It omits sources, which
+// are too long.
 func gridRecords(b *strings.Builder, g tables.Grid, s Style) {
 	pad := 0
 	for _, name := range g.Columns[g.Keys:] {
@@ -141,7 +141,7 @@ func gridRecords(b *strings.Builder, g tables.Grid, s Style) {
 	}
 }
 
-// paragraph breaks text between words at the screen's width; further lines are indented.
+// paragraph breaks text between words at the screen's width, and indents further lines.
 func paragraph(text string, width int) string {
 	var b strings.Builder
 	used := 0
@@ -161,7 +161,7 @@ func paragraph(text string, width int) string {
 	return b.String()
 }
 
-// screen returns the width to write for: a terminal of unknown width is taken for one of 80 columns.
+// screen returns the width to write for. It assumes 80 columns for a terminal of unknown width.
 func screen(s Style) int {
 	if s.Width > 0 {
 		return s.Width
@@ -180,8 +180,7 @@ func columnWidths(g tables.Grid) []int {
 	return widths
 }
 
-// chooseColumns takes the key, and of the others in their order those that still fit; columns in which nothing stands
-// are left out.
+// chooseColumns takes the key, and then the other columns in order as long as they fit. It omits empty columns.
 func chooseColumns(g tables.Grid, widths []int, s Style) (shown []int, left []string) {
 	used := 0
 	for i, name := range g.Columns {

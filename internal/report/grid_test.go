@@ -7,7 +7,8 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// TestNarrowGrids: on a narrow screen a few rows are records, and none is the header, by which one sees what was asked.
+// TestNarrowGrids checks that a narrow screen shows a few rows as records, and no rows as the header, which shows what
+// was asked.
 func TestNarrowGrids(t *testing.T) {
 	g := tables.Grid{Table: "driver", Keys: 1, Columns: []string{"branch", "a-column-that-is-wide", "another-wide-column", "source"},
 		Rows: [][]string{{"580", "of thirty characters, or so on", "of thirty characters, or so on", "https://example.com"}}}

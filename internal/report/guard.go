@@ -10,13 +10,13 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// GuardFormats is every format of a forecast, by name.
+// GuardFormats lists every format of a forecast.
 var GuardFormats = []Format[guard.Forecast]{
 	{"text", guardText},
 	{"json", func(w io.Writer, f guard.Forecast, _ Style) error { return writeJSON(w, f) }},
 }
 
-// guardText says what a command would do: the decision first, then the plan, then the difference that it makes.
+// guardText says what a command would do: the decision, the plan, and the difference that it makes.
 func guardText(w io.Writer, f guard.Forecast, s Style) error {
 	p := &page{style: s}
 	p.forecastHead(f)
@@ -67,7 +67,7 @@ func headOf(f guard.Forecast) string {
 	return command + " breaks nothing"
 }
 
-// forecastPlan writes what the installer would do, and the builds whose release or answer changes by it.
+// forecastPlan writes what the installer would do, and the builds whose release or answer changes.
 func (p *page) forecastPlan(f guard.Forecast) {
 	lines := PlanLines(f.Plan)
 	if f.Others > 0 && len(lines) > 0 {
@@ -100,7 +100,7 @@ func orNone(release string) string {
 	return release
 }
 
-// wordOf returns an answer in words; a build that is not there has none.
+// wordOf returns an answer in words, or nothing for a build that does not exist.
 func wordOf(a verdict.Answer) paintedText {
 	if a == "" {
 		return paintedText{"", "-"}
@@ -137,8 +137,8 @@ func untold(list []verdict.Missing) []string {
 	return lines
 }
 
-// instead writes what to ask for in place of a command that breaks: one that was tried, else what mends the first
-// error.
+// instead writes what to run instead of a command that breaks something: an alternative that was tried, otherwise the
+// fix of the first error.
 func (p *page) instead(f guard.Forecast) {
 	switch {
 	case f.Instead != nil:
@@ -151,7 +151,7 @@ func (p *page) instead(f guard.Forecast) {
 	}
 }
 
-// GuardDiffers says, after a command has run, what came out otherwise than it was foretold.
+// GuardDiffers says, after a command has run, what differs from the forecast.
 func GuardDiffers(w io.Writer, f guard.Forecast) error {
 	for _, d := range f.Differs {
 		is, foretold := answers[d.Is].text, answers[d.Foretold].text

@@ -8,17 +8,17 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// ImageRow is what is said of one image on one machine; of no machine where none was named.
+// ImageRow is the result for one image on one machine, or without a machine.
 type ImageRow struct {
 	Image, Machine string
 	Report
 }
 
-// sentenceRoom is how wide the sentences of a table are at least; narrower ones go below what they are about.
+// sentenceRoom is the minimum width of the sentences in a table. Narrower ones move to the next line.
 const sentenceRoom = 40
 
-// Images writes a table of several images on machines that have one driver (empty where none is named), in the order of
-// the rows. Machines for which the same is said of an image share a line.
+// Images writes a table of images on machines with one driver ("" if none is named), in the order of the rows. Machines
+// with the same result for an image share a line.
 func Images(w io.Writer, rows []ImageRow, driver string, s Style) error {
 	p := &page{style: s}
 	p.wrap(0, howManyWork(rows, driver))
@@ -72,15 +72,14 @@ func howManyWork(rows []ImageRow, driver string) string {
 	return fmt.Sprintf("%d of %s work%s", fit, plural(len(fits), "image"), where)
 }
 
-// imageLine is what is said of one image on some machines.
+// imageLine is the result for one image on some machines.
 type imageLine struct {
 	image string
 	word  paintedText
 	text  string
 }
 
-// imageLines returns the rows, each with the others of which the same is said, and the names of its machines where the
-// image's other machines differ.
+// imageLines groups rows with the same result. It names the machines of a group if the image's other machines differ.
 func imageLines(rows []ImageRow, p *page) []imageLine {
 	var lines []imageLine
 	machines := map[imageLine][]string{}
@@ -101,7 +100,7 @@ func imageLines(rows []ImageRow, p *page) []imageLine {
 	return lines
 }
 
-// imageText returns what follows the outcome of an image on a machine.
+// imageText returns the text after the outcome of an image on a machine.
 func imageText(r Report, p *page) string {
 	if r.Facts.Image == nil && len(r.Facts.Unread) > 0 {
 		return ": not read: " + r.Facts.Unread[0].Reason
@@ -110,7 +109,7 @@ func imageText(r Report, p *page) string {
 	return outcomeText(r, together(r.Findings, p.brief))
 }
 
-// withoutTargets returns a report that does not say again for which machine it is.
+// withoutTargets removes the names of the machine from a report.
 func withoutTargets(r Report) Report {
 	r.Targets = nil
 	r.Answers, r.Findings, r.Unknown = slices.Clone(r.Answers), slices.Clone(r.Findings), slices.Clone(r.Unknown)

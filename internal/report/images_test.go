@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestImages: machines of which the same is said share a line; a table keeps its columns where there is room for sentences
-// beside them, and a pipe gets a line for each.
+// TestImages checks that machines with the same result share a line, that a table keeps its columns if the sentences
+// have room, and that a pipe gets a line for each.
 func TestImages(t *testing.T) {
 	broken := Report{Verdict: verdict.Verdict{Outcome: verdict.Incompatible, Findings: []verdict.Finding{{Rule: "driver-too-old",
 		Severity: verdict.Error, Subject: "torch 2.9.0", Target: "g6.xlarge", Message: "torch 2.9.0 cannot run on driver 535.183.01"}}}}

@@ -11,8 +11,9 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// openFact returns the missing fact that leaves the verdict open: of a build that counts, else of a requirement; nil
-// when there was nothing to compare. Of a package whose CUDA nothing tells it prefers what a rule asks: that says more.
+// openFact returns the missing fact that leaves the verdict open: that of a build that counts, otherwise of a
+// requirement. It returns nil if there was nothing to compare. For a package with an unknown CUDA it prefers a rule's
+// question, which says more.
 func openFact(r Report) *verdict.Missing {
 	open := decidingFact(r)
 	if open == nil || !strings.HasPrefix(open.Fact, "which CUDA the package is built for") {
@@ -69,10 +70,10 @@ func inconclusive(r Report) string {
 	return "cannot judge " + cmp.Or(u.Of, u.Subject) + ": " + open(*u)
 }
 
-// unexplained begins what is said of an error in a text whose cause no rule knows.
+// unexplained begins the sentence about an error in a text whose cause no rule knows.
 const unexplained = "nothing that was compared explains it: "
 
-// notLookedAt says in one clause what was not looked at, and why.
+// notLookedAt says in one clause what was not read, and why.
 func notLookedAt(u verdict.Missing) string {
 	if cause, ok := strings.CutPrefix(u.Missing, unexplained); ok {
 		return "nothing that was compared explains the error in the text (" + lowerFirst(cause) + ")"
@@ -80,7 +81,7 @@ func notLookedAt(u verdict.Missing) string {
 	return fmt.Sprintf("cannot judge %s: %s", strings.ReplaceAll(u.Subject, ": ", ", "), u.Missing)
 }
 
-// open says in a clause that a fact is missing, and which flag supplies it: "the driver's version is unknown (add
+// open says in a clause which fact is missing, and the flag that supplies it: "the driver's version is unknown (add
 // --driver)", "it is unknown whether an IOMMU stands between the GPUs".
 func open(u verdict.Missing) string {
 	switch {
@@ -110,7 +111,7 @@ func article(name string) string {
 	return "a " + name
 }
 
-// parts are the three things of which two must be there to compare them.
+// parts says which of the three things exist. Two are needed for a comparison.
 type parts struct{ driver, gpu, build bool }
 
 func partsOf(r Report) parts {
@@ -122,7 +123,7 @@ func partsOf(r Report) parts {
 	return there
 }
 
-// nothing says what is there and what is not, so that there was nothing to compare.
+// nothing says what is there and what is missing, so that there was nothing to compare.
 func nothing(r Report) string {
 	var has, lacks []string
 	there := partsOf(r)
@@ -148,7 +149,7 @@ func nothing(r Report) string {
 	return fmt.Sprintf("nothing to compare %s with: found %s", strings.Join(has, " and "), strings.Join(lacks, " and ")) + namesBuild(r, there)
 }
 
-// namesBuild says how to name a build where only that is missing; try says it of a driver and a GPU.
+// namesBuild says how to name a build if only that is missing. try says it for a driver and a GPU.
 func namesBuild(r Report, there parts) string {
 	switch {
 	case !there.driver || !there.gpu || there.build:
@@ -159,15 +160,15 @@ func namesBuild(r Report, there parts) string {
 	return " (add a release, such as torch==" + exampleTorch + ")"
 }
 
-// exampleTorch stands in hints.
+// exampleTorch is the release in hints.
 const exampleTorch = "2.9.0"
 
-// sound reports whether every build works: without a driver and a GPU only builds for CPUs do.
+// sound reports whether every build works. Without a driver and a GPU only CPU builds do.
 func sound(r Report) bool {
 	return !slices.ContainsFunc(r.Answers, func(a verdict.BuildAnswer) bool { return a.Answer != verdict.Works })
 }
 
-// without reports whether builds need neither a driver nor a GPU.
+// without says that the builds need neither a driver nor a GPU.
 func without(r Report) string {
 	if len(r.Answers) == 1 {
 		return r.Answers[0].About.Words() + " works without them"
@@ -175,7 +176,7 @@ func without(r Report) string {
 	return "the builds work without them"
 }
 
-// gap is a missing fact, and all that waits for it under one rule.
+// gap is a missing fact, with everything that needs it under one rule.
 type gap struct {
 	verdict.Missing
 	subjects []string
@@ -202,8 +203,8 @@ func gaps(unknown []verdict.Missing) []gap {
 	return joinGaps(list)
 }
 
-// joinGaps makes one gap of the questions that the same things leave open: "which CUDA it was built with and which
-// machine code it contains".
+// joinGaps joins questions with the same consequences: "which CUDA it was built with and which machine code it
+// contains".
 func joinGaps(list []gap) []gap {
 	var out []gap
 	for _, g := range list {
@@ -221,8 +222,8 @@ func joinGaps(list []gap) []gap {
 	return out
 }
 
-// unknowns lists what could not be judged: what is missing and, where that decides the outcome or with --all, what is
-// asked for all the same. Elsewhere each is told in one sentence.
+// unknowns lists what could not be judged: the missing fact and, if it decides the outcome or with --all, how to supply
+// it. Otherwise each takes one sentence.
 func (p *page) unknowns(r Report) {
 	brief := r.Outcome != verdict.Inconclusive && !p.style.All
 	all := gaps(r.Unknown)
@@ -275,10 +276,10 @@ func (p *page) unknowns(r Report) {
 	p.writeRest(len(all), "that are not known")
 }
 
-// briefGaps is how many unknown things a page names that is not about them.
+// briefGaps is how many unknowns a page names that is about something else.
 const briefGaps = 5
 
-// howNamed returns how a release comes to be named: in the file, or on the command line.
+// howNamed says how to name a release: in the file, or on the command line.
 func howNamed(r Report) string {
 	for _, e := range r.Facts.Environments {
 		for _, b := range e.Builds {
@@ -290,7 +291,7 @@ func howNamed(r Report) string {
 	return "pin a version, or run `cudacompat check` on a lock file or on the output of `pip freeze`"
 }
 
-// failures lists what could not be looked at, and why, where nothing else on the page has said it.
+// failures lists what could not be read, and why, unless the page has said it.
 func (p *page) failures(r Report) {
 	told := func(why string) bool {
 		return r.Outcome == verdict.Inconclusive && slices.ContainsFunc(r.Unknown,
@@ -313,7 +314,7 @@ func (p *page) failures(r Report) {
 	}
 }
 
-// writeLooked says where the parts were looked for of which there are too few to compare.
+// writeLooked says where the program looked for the parts that are missing for a comparison.
 func (p *page) writeLooked(r Report) {
 	there := partsOf(r)
 	switch {
@@ -330,14 +331,14 @@ func (p *page) writeLooked(r Report) {
 	}
 }
 
-// onlyPasted reports whether all that is known was pasted: nothing was looked for on a machine.
+// onlyPasted reports whether everything known was pasted and nothing was read from a machine.
 func onlyPasted(probes []facts.Status) bool {
 	return len(probes) > 0 && !slices.ContainsFunc(probes, func(s facts.Status) bool {
 		return s.Name != "nvidia-smi" && s.Name != "collect-env"
 	})
 }
 
-// places returns the things that are not there and where they were looked for; a tree at rest has no NVML to ask.
+// places returns the missing things and where the program looked for them. A tree at rest has no NVML to ask.
 func places(r Report, there parts) [][2]string {
 	nvml, why := "NVML, ", ""
 	switch state := r.Facts.Driver.NVML; {
@@ -371,15 +372,15 @@ func environments(r Report) string {
 	return few(paths, 3)
 }
 
-// ExampleDriver stands in hints: a release of a branch that NVIDIA maintains. exampleInWindows is one of its releases for
-// Windows.
+// ExampleDriver is the release in hints, from a branch that NVIDIA maintains. exampleInWindows is one of its releases
+// for Windows.
 const (
 	ExampleDriver    = "580.95.05"
 	exampleInWindows = "581.57"
 )
 
-// try says what to do where driver or GPU are missing: which flags would name them, or, where there is nothing at all to
-// judge, what else could be judged here.
+// try says what to do if driver or GPU are missing: the flags that name them or, if there is nothing at all, what else
+// could be judged.
 func (p *page) try(r Report) {
 	there := partsOf(r)
 	add := "--driver " + ExampleDriver
@@ -411,7 +412,7 @@ func (p *page) try(r Report) {
 	p.wrap(7, add, "  add  ")
 }
 
-// tryElsewhere names commands that have something to judge, to be copied.
+// tryElsewhere names commands that would have something to judge, ready to copy.
 func (p *page) tryElsewhere(probed bool) {
 	list := [][2]string{{"to see an example", "check example:broken"}}
 	if probed {

@@ -9,8 +9,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// Markdown writes the report for an issue: what the screen shows, and below it, folded away, all that was judged. Names
-// of users in paths are left out. All of it stands in blocks of code, so that no text of the machine is Markdown.
+// Markdown writes the report for an issue: the screen's text, and below it, folded, everything that was judged. It
+// removes user names from paths. All text is in code blocks, so that no text from the machine is read as Markdown.
 func Markdown(w io.Writer, r Report, _ Style) error {
 	var short, whole bytes.Buffer
 	if err := Text(&short, r, Style{Private: true}); err != nil {
@@ -28,7 +28,7 @@ func Markdown(w io.Writer, r Report, _ Style) error {
 	return err
 }
 
-// codeBlock returns text as a block of code, between more backquotes than it has together (CommonMark, fenced code
+// codeBlock returns text as a code block, with a longer fence than any run of backquotes in it (CommonMark, fenced code
 // blocks).
 func codeBlock(text string) string {
 	fence := "```"
@@ -38,8 +38,8 @@ func codeBlock(text string) string {
 	return fence + "text\n" + text + fence + "\n"
 }
 
-// home matches the name of a user in a path.
+// home matches a user's name in a path.
 var home = lazyregexp.New(`(/home/|/Users/)[^/\s:,;()'"]+`)
 
-// withoutUsers returns text without the names of users that its paths have.
+// withoutUsers removes user names from the paths in text.
 func withoutUsers(text string) string { return home.ReplaceAllString(text, "${1}USER") }

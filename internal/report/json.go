@@ -14,30 +14,31 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// JSON writes the report as the contract has it; internal/report/schema/report-v1.json is its schema.
+// JSON writes the report; its schema is internal/report/schema/report-v1.json.
 func JSON(w io.Writer, r Report, _ Style) error { return writeJSON(w, r.bound()) }
 
-// FactsFormats is every format of facts alone, by name.
+// FactsFormats lists every format of facts.
 var FactsFormats = []Format[facts.Facts]{
 	{"json", func(w io.Writer, f facts.Facts, _ Style) error { return Facts(w, f) }},
 	{"fleet", factsLine},
 }
 
-// Facts writes facts alone, in the form in which a report holds them; internal/report/schema/facts-v1.json is their schema.
+// Facts writes facts alone, in the form that a report contains; their schema is internal/report/schema/facts-v1.json.
 func Facts(w io.Writer, f facts.Facts) error {
 	f.Complete()
 	return writeJSON(w, f)
 }
 
-// PackedSchema names facts that are compressed: {"schema":"cudacompat/packed/v1","gzip":"H4sI…"}, the gzip in base64.
+// PackedSchema names compressed facts: {"schema":"cudacompat/packed/v1","gzip":"H4sI…"}, with the gzip in base64.
 const PackedSchema = "cudacompat/packed/v1"
 
-// packAbove is how long facts on one line may be, in bytes, before they are compressed. containerd cuts lines of more
-// than 16 KiB into fragments (its max_container_log_line_size), and `kubectl logs --tail` counts fragments; half a
-// kilobyte is left for what a collector adds.
+// packAbove is the size in bytes from which facts on one line are compressed. containerd splits lines of more than 16
+// KiB (its max_container_log_line_size), and `kubectl logs --tail` counts the pieces. Half a kilobyte is left for what
+// a collector adds.
 const packAbove = 16<<10 - 512
 
-// factsLine writes facts on one line for `cudacompat fleet`, compressed where the line would be too long for a log.
+// factsLine writes facts on one line for `cudacompat fleet`. It compresses them if the line would be too long for a
+// log.
 func factsLine(w io.Writer, f facts.Facts, _ Style) error {
 	f.Complete()
 	line, err := compactJSON(f)
@@ -73,7 +74,7 @@ func compactJSON(value any) ([]byte, error) {
 
 func writeJSON(w io.Writer, value any) error { return encode(w, value, "  ") }
 
-// encode writes a value as JSON, whose levels are indented by that much.
+// encode writes a value as JSON with this indentation.
 func encode(w io.Writer, value any, indent string) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	e := json.NewEncoder(visible{out})
@@ -85,11 +86,11 @@ func encode(w io.Writer, value any, indent string) error {
 	return out.Flush()
 }
 
-// visible writes characters that do not show as \u escapes. encoding/json leaves those from U+007F on as they are,
-// and some terminals take U+009B for the start of an escape sequence. Outside strings JSON has none of them.
+// visible writes invisible characters as \u escapes. encoding/json leaves those from U+007F on, and some terminals read
+// U+009B as the start of an escape sequence. Outside strings JSON has none of them.
 type visible struct{ *bufio.Writer }
 
-// Write takes a whole document, as json.Encoder gives it.
+// Write takes a whole document, as json.Encoder provides it.
 func (v visible) Write(document []byte) (int, error) {
 	for at := 0; at < len(document); {
 		r, size := utf8.DecodeRune(document[at:])

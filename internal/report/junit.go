@@ -11,8 +11,8 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// The types are what Jenkins and GitLab both read of JUnit's XML, which has no standard. No time is written: a rule
-// costs none that could be measured.
+// The types are the part of JUnit's XML, which has no standard, that both Jenkins and GitLab read. No time is written,
+// because a rule takes too little to measure.
 type (
 	junitSuites struct {
 		XMLName xml.Name `xml:"testsuites"`
@@ -53,10 +53,9 @@ type (
 	}
 )
 
-// JUnit writes a test case for each rule and subject: an error is a failure, what is not known and decides the outcome
-// an error, what else is not known, is waived or does not arise skipped: it must turn no sound machine's job red. A
-// warning or a note passes and is in the case's output, as it makes no outcome. Rules whose question does not arise have
-// a case only with --all.
+// JUnit writes a test case for each rule and subject. An error is a failure. A missing fact that decides is an error.
+// Other missing facts, waived findings and rules that do not apply are skipped, so that a healthy machine's job stays
+// green. A warning or note passes, with its text in the output. Rules that do not apply appear only with --all.
 func JUnit(w io.Writer, r Report, s Style) error {
 	r = r.bound()
 	cases := junitCases(r, s.All)
@@ -106,7 +105,7 @@ func junitCases(r Report, all bool) []junitCase {
 	return cases
 }
 
-// distinct numbers the cases of one name: readers of JUnit's XML keep only one of them.
+// distinct numbers cases with equal names, because readers of JUnit's XML keep only one of them.
 func distinct(cases []junitCase) []junitCase {
 	seen := map[string]int{}
 	for i, c := range cases {
@@ -117,7 +116,8 @@ func distinct(cases []junitCase) []junitCase {
 	return cases
 }
 
-// comparison fails where there was nothing to compare, which is no rule's finding and must not look like success.
+// comparison returns a case that fails if there was nothing to compare. No rule reports that, and it must not look like
+// success.
 func comparison(r Report) junitCase {
 	c := newCase("outcome", "there is something to compare", "")
 	if r.Outcome == verdict.Inconclusive && openFact(r) == nil {
@@ -126,8 +126,7 @@ func comparison(r Report) junitCase {
 	return c
 }
 
-// newCase returns a case that passes. Jenkins makes a package of what stands before the last dot, GitLab shows all of
-// it.
+// newCase returns a case that passes. Jenkins takes the part before the last dot as a package; GitLab shows all of it.
 func newCase(rule, subject, target string) junitCase {
 	return junitCase{Class: "cudacompat." + rule, Name: clean(subject + on(add(nil, target)))}
 }
@@ -183,10 +182,10 @@ func unknownCase(u verdict.Missing, r Report) junitCase {
 	return c
 }
 
-// doesNotArise says that a rule's question does not arise.
+// doesNotArise says that a rule does not apply.
 const doesNotArise = "does not apply here"
 
-// idle says why a rule says nothing: a cause of it has been found, or its question does not arise.
+// idle says why a rule reports nothing: another rule found the cause, or the rule does not apply.
 func idle(rule matrix.Rule, r Report) string {
 	var causes []string
 	silences := func(f verdict.Finding) {

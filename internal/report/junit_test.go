@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// junitForm is what Jenkins' and GitLab's readers know: each element's parents and attributes.
+// junitForm lists what the readers of Jenkins and GitLab know: each element's parents and attributes.
 var junitForm = map[string]struct{ parents, attributes []string }{
 	"testsuites": {[]string{""}, []string{"name", "tests", "failures", "errors", "skipped"}},
 	"testsuite":  {[]string{"testsuites"}, []string{"name", "tests", "failures", "errors", "skipped"}},
@@ -27,7 +27,7 @@ var junitForm = map[string]struct{ parents, attributes []string }{
 	"system-out": {[]string{"testcase"}, nil},
 }
 
-// TestJUnitIsRead walks every case's document with a strict reader and counts what it says against the verdict.
+// TestJUnitIsRead parses every case's document strictly and compares its counts with the verdict.
 func TestJUnitIsRead(t *testing.T) {
 	for name, r := range cases(t) {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestJUnitIsRead(t *testing.T) {
 	}
 }
 
-// wantedCounts works the counts out from the verdict; only the cases that are skipped as idle are taken from the
+// wantedCounts computes the counts from the verdict. Only the number of skipped cases that do not apply comes from the
 // document.
 func wantedCounts(r Report, read []junitCase) junitCounts {
 	idle := 0
@@ -102,7 +102,7 @@ func walkJUnit(t *testing.T, text string) {
 	}
 }
 
-// TestJUnitIsGreenOnASoundMachine: a job that reads the file must not fail where the exit code is 0.
+// TestJUnitIsGreenOnASoundMachine checks that a job that reads the file does not fail if the exit code is 0.
 func TestJUnitIsGreenOnASoundMachine(t *testing.T) {
 	unknown := 0
 	for name, r := range cases(t) {
@@ -119,7 +119,7 @@ func TestJUnitIsGreenOnASoundMachine(t *testing.T) {
 	}
 }
 
-// TestJUnitCannotBeBrokenOut puts what ends CDATA and attributes into every string.
+// TestJUnitCannotBeBrokenOut puts text that ends CDATA and attributes into every string.
 func TestJUnitCannotBeBrokenOut(t *testing.T) {
 	const hostile = `]]></system-out><failure message="x"/> "'<&>`
 	text := show(t, filled(hostile, verdict.Compatible), "junit", Style{All: true})
@@ -135,7 +135,8 @@ func TestJUnitCannotBeBrokenOut(t *testing.T) {
 	}
 }
 
-// TestEveryRuleIsAJUnitCase checks that --all leaves out no rule, and that without it no rule that does not apply has a case.
+// TestEveryRuleIsAJUnitCase checks that --all has every rule, and that without it no rule that does not apply has a
+// case.
 func TestEveryRuleIsAJUnitCase(t *testing.T) {
 	for name, r := range cases(t) {
 		written := junitCases(r, true)

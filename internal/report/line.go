@@ -8,8 +8,8 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// lineLimit is room for a cause and a step in bytes: node-problem-detector (max_output_length), Docker's HEALTHCHECK,
-// Slurm's Reason and systemd's status take as much.
+// lineLimit is the room in bytes for a cause and a step: that of node-problem-detector (max_output_length), Docker's
+// HEALTHCHECK, Slurm's Reason and systemd's status.
 const lineLimit = 160
 
 // Line writes the verdict in one line of at most 160 bytes that begins with FAIL, OK or UNKNOWN: the cause, then the
@@ -29,19 +29,19 @@ func Line(w io.Writer, r Report, _ Style) error {
 	return err
 }
 
-// UsageLine writes in such a line that the command itself was wrong.
+// UsageLine writes such a line for a usage error.
 func UsageLine(w io.Writer, why string) error {
 	_, err := fmt.Fprintln(w, cut("USAGE "+clean(why), lineLimit))
 	return err
 }
 
-// UnknownLine writes in such a line that there is no result.
+// UnknownLine writes such a line if there is no result.
 func UnknownLine(w io.Writer, why string) error {
 	_, err := fmt.Fprintln(w, cut("UNKNOWN "+clean(why), lineLimit))
 	return err
 }
 
-// lineText returns the verdict and what must stay of it when it is cut.
+// lineText returns the verdict, and the part that must stay if the line is cut.
 func lineText(r Report) (text, tail string) {
 	switch r.Outcome {
 	case verdict.Incompatible:
@@ -58,7 +58,7 @@ func lineText(r Report) (text, tail string) {
 	return "OK " + worksText(r), besides(r)
 }
 
-// failure returns a finding in few words: its rule, what it needs and what there is.
+// failure describes a finding in few words: its rule, its need and the fact.
 func failure(f verdict.Finding) string {
 	target := ""
 	if f.Target != "" {
@@ -70,8 +70,8 @@ func failure(f verdict.Finding) string {
 	return fmt.Sprintf("%s: %s%s", f.Rule, target, sentence(f))
 }
 
-// firstStep returns the pin that changes least, else the first step, cleaned and in at most room bytes. It may cut words, but never a
-// command: where one is longer, it names the command that prints the whole.
+// firstStep returns the pin that changes least, otherwise the first step, in at most room bytes. It may cut words, but
+// never a command; if the command is longer, it names the cudacompat command that prints it.
 func firstStep(f verdict.Finding, room int) string {
 	const fix = "; fix: "
 	switch {
@@ -87,7 +87,7 @@ func firstStep(f verdict.Finding, room int) string {
 	return clean(fix + f.Steps[0].Run)
 }
 
-// missing returns the fact without which nothing can be said.
+// missing returns the fact that is needed for an answer.
 func missing(r Report) string {
 	if u := openFact(r); u != nil {
 		return fmt.Sprintf("%s: %s: %s", u.Rule, cmp.Or(u.Of, u.Subject), open(*u))
@@ -107,7 +107,7 @@ func besides(r Report) string {
 	return text
 }
 
-// firstOf returns the first finding of a severity, the zero Finding where there is none.
+// firstOf returns the first finding with a severity, or the zero Finding.
 func firstOf(findings []verdict.Finding, s verdict.Severity) verdict.Finding {
 	for _, f := range findings {
 		if f.Severity == s {

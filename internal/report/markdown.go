@@ -6,14 +6,14 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// pageWidth is the widest line of prose: longer ones are hard to read, however wide the terminal.
+// pageWidth limits lines of prose, because longer ones are hard to read on any terminal.
 const pageWidth = 80
 
-// listMark begins an entry of a list: "- " or "1. ".
+// listMark matches the start of a list entry: "- " or "1. ".
 var listMark = lazyregexp.New(`^(-|\d+\.) +`)
 
-// Page lays a page out for a terminal: headings without their marks, prose folded and indented by two columns, blocks
-// of code as they are. It reads the Markdown of docs/rules, Word and Cause, and no more than that.
+// Page formats a page for a terminal: headings without marks, prose folded and indented by two columns, code blocks
+// unchanged. It supports only the Markdown of docs/rules, Word and Cause.
 func Page(markdown []byte, s Style) []byte {
 	s.Width = min(s.Width, pageWidth)
 	l := layout{page: &page{style: s}}
@@ -24,7 +24,7 @@ func Page(markdown []byte, s Style) []byte {
 	return l.Bytes()
 }
 
-// layout is a page of which some lines were read.
+// layout is the state of formatting a page.
 type layout struct {
 	*page
 	prose []string // the lines of a paragraph, or of an entry of a list, so far
@@ -57,7 +57,7 @@ func (l *layout) read(line string) {
 	}
 }
 
-// flush writes the paragraph, or the entry of a list, that was read.
+// flush writes the paragraph or list entry read so far.
 func (l *layout) flush() {
 	if len(l.prose) == 0 {
 		return
@@ -74,8 +74,7 @@ func (l *layout) flush() {
 	l.prose = nil
 }
 
-// spans returns the parts of a line. On a screen with colours, what stands between backquotes loses them and is
-// coloured.
+// spans returns the parts of a line. On a screen with colours, text in backquotes is coloured instead.
 func (l *layout) spans(line string) []any {
 	if !l.style.Colour {
 		return []any{line}

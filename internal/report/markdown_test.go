@@ -38,7 +38,7 @@ What to do
 	}
 }
 
-// TestPageInColour: backquotes are colour there, and headings are bold.
+// TestPageInColour checks that text in backquotes is coloured and headings are bold.
 func TestPageInColour(t *testing.T) {
 	got := string(Page([]byte("## Look\n\nSee `x`.\n"), Style{Width: 80, Colour: true}))
 	if want := "\x1b[1mLook\x1b[0m\n\n  See \x1b[36mx\x1b[0m.\n"; got != want {

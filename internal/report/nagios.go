@@ -9,10 +9,10 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// NagiosState is what a monitoring plugin says, and its exit code, by the protocol of Nagios, Icinga and Sensu.
+// NagiosState is the state and exit code of a monitoring plugin, by the protocol of Nagios, Icinga and Sensu.
 type NagiosState int
 
-// The states; their numbers are the protocol's exit codes.
+// The states. Their numbers are the exit codes of the protocol.
 const (
 	NagiosOK NagiosState = iota
 	NagiosWarning
@@ -22,7 +22,7 @@ const (
 
 func (s NagiosState) String() string { return [...]string{"OK", "WARNING", "CRITICAL", "UNKNOWN"}[s] }
 
-// NagiosStateOf returns the state of a verdict. What could not be judged goes before a warning: it may hide worse.
+// NagiosStateOf returns the state of a verdict. Unknown precedes a warning, because it may hide something worse.
 func NagiosStateOf(v verdict.Verdict) NagiosState {
 	switch {
 	case v.Outcome == verdict.Incompatible:
@@ -35,11 +35,11 @@ func NagiosStateOf(v verdict.Verdict) NagiosState {
 	return NagiosOK
 }
 
-// nagiosLimit is what the oldest readers, NRPE 2 among them, keep of a plugin's output: 1,024 bytes with the final NUL.
+// nagiosLimit is how much of a plugin's output the oldest readers, such as NRPE 2, keep: 1,024 bytes including the
+// final NUL.
 const nagiosLimit = 1023
 
-// Nagios writes the state in one line with its counts as performance data, then a line for each finding that is more
-// than a note.
+// Nagios writes the state in one line with its counts as performance data, then a line for each error and warning.
 func Nagios(w io.Writer, r Report, _ Style) error {
 	text, tail := lineText(r)
 	_, text, _ = strings.Cut(text, " ") // the state replaces the verdict's own word
@@ -63,7 +63,7 @@ func Nagios(w io.Writer, r Report, _ Style) error {
 	return err
 }
 
-// withoutPipes keeps "|" out of text: performance data begins there.
+// withoutPipes removes "|" from text, because it begins the performance data.
 func withoutPipes(text string) string { return strings.ReplaceAll(text, "|", "/") }
 
 // perfdata returns label=value;warn;crit: one error is critical, one warning a warning.
@@ -72,7 +72,7 @@ func perfdata(r Report) string {
 		r.Count(verdict.Error), r.Count(verdict.Warning), len(r.Unknown), len(r.Passed), len(r.Suppressed))
 }
 
-// wholeLines returns as many whole lines as there is room for, with the number of those left out.
+// wholeLines returns as many whole lines as fit, and the number of lines left out.
 func wholeLines(lines []string, limit int) string {
 	text := ""
 	for i, line := range lines {

@@ -8,12 +8,12 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// nagiosForm is a plugin's first line by the monitoring plugins' guidelines: the state, text, performance data.
+// nagiosForm matches a plugin's first line by the monitoring plugins' guidelines: state, text, performance data.
 var nagiosForm = regexp.MustCompile(`^CUDACOMPAT (OK|WARNING|CRITICAL|UNKNOWN) - ([^|]+) \| (.+)$`)
 
 var perfdatum = regexp.MustCompile(`^[a-z]+=\d+(;\d*){0,2}$`)
 
-// TestNagiosIsRead holds every case, and one of hostile strings, to the form: one line with one bar, data that parse,
+// TestNagiosIsRead checks the form of every case, and of one with hostile strings: one line with one bar, valid data,
 // nothing beyond the readers' buffer.
 func TestNagiosIsRead(t *testing.T) {
 	all := cases(t)
@@ -39,7 +39,7 @@ func TestNagiosIsRead(t *testing.T) {
 	}
 }
 
-// TestNagiosStates is the protocol's table.
+// TestNagiosStates checks the protocol's table.
 func TestNagiosStates(t *testing.T) {
 	warned := []verdict.Finding{{Severity: verdict.Warning}}
 	for _, tt := range []struct {

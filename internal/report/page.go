@@ -9,14 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// page is a screen in the making. Whatever is written to it is made harmless on the way; only paint brings escape
-// sequences.
+// page collects the text of a screen. It makes everything written to it harmless; only paint adds escape sequences.
 type page struct {
 	bytes.Buffer
 	style Style
 }
 
-// paintedText is text in a colour, "31;1" (SGR parameters of ECMA-48).
+// paintedText is text with a colour, "31;1" (SGR parameters of ECMA-48).
 type paintedText struct{ code, text string }
 
 func (p paintedText) String() string { return p.text }
@@ -29,7 +28,7 @@ var (
 	bold   = "1"
 )
 
-// heading returns a line's first words as a screen with colours shows them.
+// heading formats a line's first words for a screen with colours.
 func (s Style) heading(text string) string {
 	if !s.Colour || text == "" {
 		return text
@@ -37,7 +36,7 @@ func (s Style) heading(text string) string {
 	return "\x1b[" + bold + "m" + text + "\x1b[0m"
 }
 
-// line writes its parts one after the other.
+// line writes its parts in order.
 func (p *page) line(parts ...any) {
 	for _, part := range parts {
 		text := p.safe(fmt.Sprint(part))
@@ -49,7 +48,7 @@ func (p *page) line(parts ...any) {
 	p.WriteByte('\n')
 }
 
-// safe returns text fit for the reader's terminal.
+// safe returns text that the reader's terminal can show.
 func (p *page) safe(text string) string {
 	text = clean(text)
 	if p.style.Private {
@@ -61,8 +60,8 @@ func (p *page) safe(text string) string {
 	return text
 }
 
-// clean makes a string from the machine harmless: what does not show (control bytes, of which escape sequences are
-// made, marks that turn the direction of writing, bytes that are no UTF-8) becomes U+FFFD.
+// clean makes a string from the machine harmless. It replaces invisible characters (control bytes, which form escape
+// sequences, marks that change the direction of writing, invalid UTF-8) by U+FFFD.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -75,7 +74,7 @@ func clean(s string) string {
 	}, s)
 }
 
-// twins are the characters of this package's own for which ASCII has a likeness.
+// twins maps this package's own characters to similar ASCII ones.
 var twins = strings.NewReplacer("×", "x", "✓", "+", "‼", "!", "·", "-", "…", "...")
 
 func asciiOnly(s string) string {
@@ -87,8 +86,8 @@ func asciiOnly(s string) string {
 	}, twins.Replace(s))
 }
 
-// wrap writes text after its lead, broken between words at the style's width; further lines are indented by hang. Of
-// several spaces one is left. A command between backquotes is never broken: it is there to be copied.
+// wrap writes text after its lead, broken between words at the style's width, with further lines indented by hang. It
+// collapses spaces. It never breaks a command in backquotes, so that it can be copied.
 func (p *page) wrap(hang int, text string, lead ...any) {
 	if strings.HasPrefix(text, " ") {
 		lead = append(lead, " ")
@@ -106,11 +105,11 @@ func (p *page) wrap(hang int, text string, lead ...any) {
 	}
 }
 
-// Fold breaks text into lines between its words: the first of at most first characters, the others of rest. A line of
+// Fold breaks text into lines between its words: the first of at most first characters, the others of rest. A line with
 // one long word may be wider.
 func Fold(text string, first, rest int) []string { return fold(text, first, rest, true) }
 
-// fold does what Fold does if the width is limited, and returns the text in one line if it is not.
+// fold is Fold if the width is limited. Otherwise it returns the text in one line.
 func fold(text string, first, rest int, limited bool) []string {
 	if !limited {
 		return []string{strings.Join(words(text), " ")}
@@ -128,12 +127,12 @@ func fold(text string, first, rest int, limited bool) []string {
 	return append(lines, strings.Join(line, " "))
 }
 
-// shortCommand is the length up to which a command is not broken, however narrow the page is.
+// shortCommand is the length up to which a command is never broken.
 const shortCommand = 40
 
-// foldCommand breaks a command for a shell into lines for a page of the given width, of which margin columns are used
-// by what stands before them. It breaks only between words, after "&&" and "||" first, and ends each line but the last
-// with a backslash. A word that is wider than the rest of the page begins at the page's edge.
+// foldCommand breaks a shell command into lines for a page of the given width, of which margin columns are taken. It
+// breaks only between words, preferably after "&&" and "||", and ends each line but the last with a backslash. A word
+// wider than the rest of the page begins at its edge.
 func foldCommand(text string, margin, width int) []string {
 	if width == 0 || margin+columns(text) <= max(width, margin+shortCommand) {
 		return []string{text}
@@ -168,10 +167,11 @@ func endsCommand(line string) bool {
 	return strings.HasSuffix(line, " &&") || strings.HasSuffix(line, " ||") || strings.HasSuffix(line, ";")
 }
 
-// optionsWithValue are the options whose value stays on their line.
+// optionsWithValue lists options that stay on one line with their value.
 var optionsWithValue = []string{"--index-url", "--extra-index-url", "--python", "-p", "-n", "-c"}
 
-// shellWords splits a command at the spaces outside quotes. It keeps an option together with its value if both fit room.
+// shellWords splits a command at the spaces outside quotes. It keeps an option together with its value if both fit into
+// room.
 func shellWords(text string, room int) []string {
 	quote := rune(0)
 	words := strings.FieldsFunc(text, func(r rune) bool {
@@ -202,10 +202,10 @@ func words(text string) []string {
 	})
 }
 
-// columns counts characters. Wide and combining ones, which only names from the machine can hold, count as one.
+// columns counts characters. Wide and combining ones, which only names from the machine contain, count as one.
 func columns(s string) int { return utf8.RuneCountInString(s) }
 
-// short cuts text to at most limit characters, its end marked.
+// short cuts text to at most limit characters and marks the cut.
 func short(text string, limit int) string {
 	if columns(text) <= limit {
 		return text

@@ -10,7 +10,7 @@ import (
 	"cudacompat/matrix/pin"
 )
 
-// PinFormats is every format of sets of pins, by name.
+// PinFormats lists every format of sets of pins.
 var PinFormats = []Format[pin.Sets]{
 	{"text", pinsText},
 	{"json", func(w io.Writer, p pin.Sets, _ Style) error { return writeJSON(w, p) }},
@@ -18,10 +18,10 @@ var PinFormats = []Format[pin.Sets]{
 	{"constraints", pinsConstraints},
 }
 
-// pinTools are the tools of a set's commands, in the order in which they are shown.
+// pinTools is the order of the tools of a set's commands.
 var pinTools = []string{"apt", "dnf", "runfile", "pip", "uv"}
 
-// pinsText writes one paragraph a set; a set that changes nothing more than the one before says so.
+// pinsText writes one paragraph for each set. A set that changes no more than the previous one says so.
 func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 	var b strings.Builder
 	fmt.Fprintln(&b, paragraph("pins for "+targetWords(pins.Target), s.Width))
@@ -69,7 +69,7 @@ func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 	return err
 }
 
-// pinStep returns a step of a set: another way to its driver, in words.
+// pinStep formats a step of a set: another way to its driver, in words.
 func pinStep(step pin.Step, width int) string {
 	word, text := "", clean(step.Say)
 	if step.Or {
@@ -82,8 +82,8 @@ func pinStep(step pin.Step, width int) string {
 	return lead + text + "\n"
 }
 
-// pinCommand formats a tool's command, after the comment that says where it is for. It folds a command only on a page of
-// limited width, between its words.
+// pinCommand formats a tool's command, after the comment that says where to run it. It folds a command, between words,
+// only on a page of limited width.
 func pinCommand(tool, text string, width int) string {
 	lead, more := fmt.Sprintf("  %-7s  ", tool), strings.Repeat(" ", 11)
 	command, comment, ok := strings.Cut(text, "  # ")
@@ -106,12 +106,12 @@ func targetWords(t pin.Target) string {
 	return strings.Join(parts, ", ")
 }
 
-// assumption names what was assumed of a machine, and the flags that change it.
+// assumption names what was assumed about a machine, and the flags that change it.
 func assumption(t pin.Target) string {
 	return "assumes " + clean(strings.Join(t.Assumed, " and "))
 }
 
-// gpuList names equal GPUs once, "8 × NVIDIA H100 (9.0)".
+// gpuList counts equal GPUs, "8 × NVIDIA H100 (9.0)".
 func gpuList(gpus []string) string {
 	var list []string
 	for _, g := range slices.Compact(slices.Sorted(slices.Values(gpus))) {
@@ -129,7 +129,7 @@ func gpuList(gpus []string) string {
 	return strings.Join(list, ", ")
 }
 
-// setWords names the packages of a set, and the driver that it needs.
+// setWords names the packages of a set and the driver that it needs.
 func setWords(s pin.Set) string {
 	if s.Choice == pin.Together {
 		var words []string
@@ -141,7 +141,7 @@ func setWords(s pin.Set) string {
 	return s.Packages[0].Package + " " + s.Packages[0].Version + nameDriver(s)
 }
 
-// nameDriver names the driver that a set needs; it is empty if the driver stays.
+// nameDriver names the driver that a set needs, or returns "" if the driver stays.
 func nameDriver(s pin.Set) string {
 	if s.Driver == "" {
 		return ""
@@ -153,18 +153,17 @@ func sameSet(a, b pin.Set) bool {
 	return a.Driver == b.Driver && slices.Equal(a.Packages, b.Packages)
 }
 
-// pinsRequirements writes the first set as the file that pip and uv take with -r.
+// pinsRequirements writes the first set as a file for pip and uv's -r.
 func pinsRequirements(w io.Writer, pins pin.Sets, _ Style) error {
 	return pinFile(w, pins, Requirements)
 }
 
-// Requirements returns a set as the lines that pip and uv take with -r.
+// Requirements returns a set as lines for pip and uv's -r.
 func Requirements(s pin.Set) string {
 	return pinLines(s, func(p pin.Package) pin.Package { return p }, "--")
 }
 
-// pinsConstraints writes the first set as the file that pip takes with -c: no extras and no options, which it does
-// not know there.
+// pinsConstraints writes the first set as a file for pip's -c, which allows neither extras nor options.
 func pinsConstraints(w io.Writer, pins pin.Sets, _ Style) error {
 	return pinFile(w, pins, func(s pin.Set) string {
 		return pinLines(s, func(p pin.Package) pin.Package { p.Package, _, _ = strings.Cut(p.Package, "["); return p }, "# with --")

@@ -6,8 +6,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// plan says what an installer's dry run would do, where the report foretells what follows: what it replaces, adds and
-// removes, each by itself. The wheels of CUDA's libraries, of which torch alone has fifteen, are counted.
+// plan writes what an installer's dry run would replace, add and remove, if the report is a forecast. It counts the
+// wheels of CUDA libraries, of which torch alone has fifteen.
 func (p *page) plan(r Report) {
 	if r.Facts.Plan == nil || len(PlanLines(*r.Facts.Plan)) == 0 {
 		return
@@ -19,8 +19,7 @@ func (p *page) plan(r Report) {
 	}
 }
 
-// PlanLines returns what a plan does, in words: "replaces torch 2.6.0 with 2.7.0 and 14 libraries", "installs vllm
-// 0.19.1".
+// PlanLines describes a plan: "replaces torch 2.6.0 with 2.7.0 and 14 libraries", "installs vllm 0.19.1".
 func PlanLines(p facts.Plan) []string {
 	var replaced, installed, removed []string
 	libraries := map[string]int{}

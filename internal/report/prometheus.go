@@ -12,9 +12,9 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// Prometheus writes gauges in the classic text format, as node_exporter's textfile collector takes them: it knows no
-// metric types of OpenMetrics and rejects a file with timestamps. Every metric is always there, with its help. What
-// names one machine only (paths, UUIDs) is in no label: each value of a label is a series that is kept for weeks.
+// Prometheus writes gauges in the classic text format for node_exporter's textfile collector, which knows no
+// OpenMetrics types and rejects timestamps. Every metric is always present, with its help. No label contains something
+// that identifies one machine (paths, UUIDs), because each value of a label is a series that is kept for weeks.
 func Prometheus(w io.Writer, r Report, _ Style) error {
 	var b bytes.Buffer
 	for _, g := range gauges {
@@ -55,7 +55,7 @@ var gauges = []gauge{
 	{"run_timestamp_seconds", "Unix time of the last run.", func(r Report) []sample { return runSamples(r.Tool) }},
 }
 
-// runSamples returns when the program ran: a verdict stands until the next run, and there may be none.
+// runSamples returns the time of the run, because a verdict stands until the next one, and there may be none.
 func runSamples(t Tool) []sample {
 	if t.Run == 0 {
 		return nil
@@ -63,7 +63,7 @@ func runSamples(t Tool) []sample {
 	return []sample{{"", float64(t.Run)}}
 }
 
-// labelledSample returns a sample of value 1 with label names and values in turn.
+// labelledSample returns a sample of value 1. pairs are label names and values in turn.
 func labelledSample(pairs ...string) sample { return valuedSample(1, pairs...) }
 
 func valuedSample(value float64, pairs ...string) sample {
@@ -74,10 +74,10 @@ func valuedSample(value float64, pairs ...string) sample {
 	return sample{"{" + strings.Join(list, ",") + "}", value}
 }
 
-// prometheusValue makes the three escapes of the text format.
+// prometheusValue applies the three escapes of the text format.
 var prometheusValue = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
-// mergeSamples adds up samples of the same labels, which a reader would refuse as duplicates, and sorts them.
+// mergeSamples adds up samples with equal labels, which a reader would reject, and sorts them.
 func mergeSamples(samples []sample) []sample {
 	var list []sample
 	for _, s := range samples {

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// ruleFile is a file of Prometheus's rules, by its documentation: any other key is refused, as promtool does.
+// ruleFile is a file of Prometheus rules by its documentation. Any other key is rejected, as promtool does.
 type ruleFile struct {
 	Groups []struct {
 		Name  string
@@ -26,7 +26,7 @@ type alertRule struct {
 	Labels, Annotations      map[string]string
 }
 
-// ruleTests is what promtool tests rules with.
+// ruleTests is promtool's file of rule tests.
 type ruleTests struct {
 	RuleFiles          []string `yaml:"rule_files"`
 	EvaluationInterval string   `yaml:"evaluation_interval"`
@@ -71,8 +71,8 @@ func written(t *testing.T) map[string][]string {
 	return metrics
 }
 
-// ruleFaults returns what is wrong with a file of rules: keys that Prometheus does not know, metrics and labels that
-// the program does not write.
+// ruleFaults returns the errors in a file of rules: keys that Prometheus does not know, and metrics and labels that the
+// program does not write.
 func ruleFaults(text []byte, metrics map[string][]string) (alerts, faults []string) {
 	var file ruleFile
 	if err := strict(text, &file); err != nil {
@@ -104,7 +104,7 @@ func ruleFaults(text []byte, metrics map[string][]string) (alerts, faults []stri
 	return alerts, faults
 }
 
-// seriesFaults returns the metrics and labels in an expression or a series that do not exist, and the labels that do.
+// seriesFaults returns the metrics and labels in an expression that do not exist, and the labels that do.
 func seriesFaults(name, expr string, metrics map[string][]string) (known, faults []string) {
 	if strings.HasPrefix(expr, "node_uname_info{") {
 		return nil, nil // node_exporter's own
@@ -134,8 +134,8 @@ func strict(text []byte, into any) error {
 	return d.Decode(into)
 }
 
-// TestPrometheusRules: the rules and their tests are what Prometheus reads, ask for what the program writes, and each
-// alert has a test in which it fires and one in which it is silent. promtool runs those tests
+// TestPrometheusRules checks that Prometheus can read the rules and their tests, that they use existing metrics, and
+// that each alert has a test in which it fires and one in which it is silent. promtool runs those tests
 // (tools/engines/prometheus.sh).
 func TestPrometheusRules(t *testing.T) {
 	const dir = "../../examples/prometheus/"
@@ -179,7 +179,7 @@ func TestPrometheusRules(t *testing.T) {
 	}
 }
 
-// TestRuleFaultsAreFound: each fault that a file of rules can have by us.
+// TestRuleFaultsAreFound checks each fault that a file of rules can have.
 func TestRuleFaultsAreFound(t *testing.T) {
 	metrics := map[string][]string{"cudacompat_outcome": {"job", "instance", "outcome"}}
 	for rule, want := range map[string]string{

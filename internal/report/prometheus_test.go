@@ -14,7 +14,7 @@ var (
 	labelForm  = regexp.MustCompile(`^([a-z_]+)="((?:[^"\\\n]|\\[\\"n])*)"(?:,|$)`)
 )
 
-// TestPrometheusIsRead reads every case, and hostile strings, as node_exporter's textfile collector does.
+// TestPrometheusIsRead parses every case, and hostile strings, as node_exporter's textfile collector does.
 func TestPrometheusIsRead(t *testing.T) {
 	all := cases(t)
 	all["hostile-strings"] = filled("a\"b\\c\n# TYPE x info\nd{e=\"f\"} 1 1700000000", verdict.Inconclusive)
@@ -29,7 +29,7 @@ func TestPrometheusIsRead(t *testing.T) {
 	}
 }
 
-// readPrometheus wants help and type before the samples of a metric, one line a series, no timestamp.
+// readPrometheus requires help and type before the samples of a metric, one line for each series, and no timestamp.
 func readPrometheus(t *testing.T, text string) (series map[string]string) {
 	t.Helper()
 	series = map[string]string{}
@@ -53,7 +53,7 @@ func readPrometheus(t *testing.T, text string) (series map[string]string) {
 	return series
 }
 
-// identity is what no label may hold: a path, or a GPU's UUID.
+// identity matches what no label may contain: a path, or a GPU's UUID.
 var identity = regexp.MustCompile(`^/|GPU-[0-9a-f]{8}`)
 
 func readLabels(t *testing.T, text string) {
@@ -70,7 +70,7 @@ func readLabels(t *testing.T, text string) {
 	}
 }
 
-// TestPrometheusCounts: what stands in a report is in its metrics.
+// TestPrometheusCounts compares a report with its metrics.
 func TestPrometheusCounts(t *testing.T) {
 	r := cases(t)["waived"]
 	series := readPrometheus(t, show(t, r, "prometheus", Style{}))
@@ -86,7 +86,7 @@ func TestPrometheusCounts(t *testing.T) {
 	}
 }
 
-// TestPromtool lets Prometheus' own linter read every case.
+// TestPromtool runs Prometheus' own linter on every case.
 func TestPromtool(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package report says a verdict in the format that is asked for. It decides nothing: the outcome, the severities and
-// the order are matrix's.
+// Package report writes a verdict in the requested format. It decides nothing: package matrix determines the outcome,
+// the severities and the order.
 package report
 
 import (
@@ -12,27 +12,27 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Schema names the form of Report in JSON; internal/report/schema/report-v1.json describes every field of it. Fields may be
+// Schema names the JSON form of Report; internal/report/schema/report-v1.json describes every field. Fields may be
 // added under the same name, never renamed.
 const Schema = "cudacompat/report/v1"
 
-// Report is everything that a run has to say.
+// Report is the complete result of a run.
 type Report struct {
 	Schema string `json:"schema"`
 	Tool   Tool   `json:"tool"`
 	verdict.Verdict
 	Targets []Target    `json:"targets"` // what it was judged for; empty: the machine as it was found
 	Facts   facts.Facts `json:"facts"`
-	// Machines are those that were judged together, where there are several. Facts then holds the union of what is installed,
-	// and neither a driver nor GPUs.
+	// Machines lists the machines that were judged together, if there are several. Facts then contains the union of
+	// what is installed, and neither a driver nor GPUs.
 	Machines []Machine `json:"machines,omitempty"`
-	// Log is what a log given beside the machine shows; null when none was given.
+	// Log is the diagnosis of a log given together with the machine, or null.
 	Log *logs.Diagnosis `json:"log"`
-	// More is how many entries a list has beside those that are written, by its name.
+	// More maps the name of a shortened list to the number of entries left out.
 	More map[string]int `json:"more,omitempty"`
-	// Configuration is the configuration file that was found; nil where there was none.
+	// Configuration is the configuration file that was found, or nil.
 	Configuration *config.Effect `json:"configuration,omitempty"`
-	// Source is the file that was judged, relative to where the caller works; empty where a machine was.
+	// Source is the judged file, relative to the working directory, or "" for a machine.
 	Source string `json:"-"`
 }
 
@@ -46,15 +46,15 @@ type Machine struct {
 type Tool struct {
 	Version string `json:"version"`
 	Matrix  string `json:"matrix"` // ISO date on which a source of its tables was last read
-	// Tables are the tables that judged.
+	// Tables lists the tables that were used.
 	Tables []matrix.TableSource `json:"tables"`
-	// Site is where the rules' pages are, "https://cudacompat.example"; empty where the build was given none.
+	// Site is the address of the rules' pages, "https://cudacompat.example", or "" if the build has none.
 	Site string `json:"site,omitempty"`
-	// Run is when it judged, in Unix seconds, which metrics tell; 0: not told.
+	// Run is the time of the judgement in Unix seconds, for metrics, or 0.
 	Run int64 `json:"-"`
 }
 
-// OwnTables returns the names of the tables in which a site's own rows stand.
+// OwnTables returns the names of the tables that contain a site's own rows.
 func OwnTables(sources []matrix.TableSource) []string {
 	var names []string
 	for _, s := range sources {
@@ -65,7 +65,7 @@ func OwnTables(sources []matrix.TableSource) []string {
 	return names
 }
 
-// Target is what the caller said of the machine that the builds are meant for, over what was found.
+// Target is what the caller said about the machine, which replaces what was found.
 type Target struct {
 	Instance string   `json:"instance"` // EC2 instance type; empty: none was named
 	Driver   string   `json:"driver"`   // driver version; empty: the one that was found
@@ -73,7 +73,7 @@ type Target struct {
 	Python   string   `json:"python"`   // "3.12"; empty: each environment's own
 }
 
-// New puts a report together. Targets that say nothing are left out.
+// New returns a report. It omits targets without values.
 func New(tool Tool, node facts.Facts, targets []matrix.Target, verdict verdict.Verdict) Report {
 	r := Report{Schema: Schema, Tool: tool, Verdict: verdict, Targets: []Target{}, Facts: node}
 	r.Facts.Complete()
@@ -93,7 +93,7 @@ func New(tool Tool, node facts.Facts, targets []matrix.Target, verdict verdict.V
 	return r
 }
 
-// askedTarget returns what the caller said of the target, the same for all instances.
+// askedTarget returns a value that the caller gave for the target, which is the same for all instances.
 func (r Report) askedTarget(what func(Target) string) string {
 	for _, t := range r.Targets {
 		if text := what(t); text != "" {
@@ -103,33 +103,33 @@ func (r Report) askedTarget(what func(Target) string) string {
 	return ""
 }
 
-// Style is how the reader wants it; the formats for programs ignore it.
+// Style is how the reader wants a page. The formats for programs ignore it.
 type Style struct {
 	Colour bool
 	Width  int  // columns; 0: never break a line
 	All    bool // what passed, too, and every detail
-	// Verbose says where this program's own tables are wrong.
+	// Verbose adds where the embedded tables are wrong.
 	Verbose bool
 	ASCII   bool // no character outside ASCII
-	// Private leaves out names of users.
+	// Private removes user names.
 	Private bool
-	// Again is the command that judges once more, without its formats.
+	// Again is the command that judges again, without its output flags.
 	Again string
 	site  string // where the rules' pages are: of the report's Tool
 }
 
-// Format is one way to say a value.
+// Format is one way to write a value.
 type Format[T any] struct {
 	Name  string // as -o has it
 	Write func(io.Writer, T, Style) error
 }
 
-// OnlyJSON returns the format json, for a program that writes no other.
+// OnlyJSON returns the format json, for a program without others.
 func OnlyJSON[T any]() []Format[T] {
 	return []Format[T]{{"json", func(w io.Writer, value T, _ Style) error { return writeJSON(w, value) }}}
 }
 
-// Formats is every format, in the order in which they are listed for people.
+// Formats lists every format, in the order of the help.
 var Formats = []Format[Report]{
 	{"text", Text},
 	{"json", JSON},

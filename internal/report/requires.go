@@ -13,7 +13,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Requires is a requirement with the program that worked it out.
+// Requires is a requirement and the program that computed it.
 type Requires struct {
 	requires.Requirement
 	Tool   Tool        `json:"tool"`
@@ -21,13 +21,13 @@ type Requires struct {
 	Facts  facts.Facts `json:"-"`
 }
 
-// Leave notes that a requirement is cut to the first of each list, for lack of time: no host is admitted by it.
+// Leave records that a requirement was shortened for lack of time, so that it admits no host.
 func (r *Requires) Leave(left map[string]int) {
 	r.Unknown = append(r.Unknown, requires.Missing{Subject: r.Artefact, MissingFact: requires.Statement(
 		"the time was up before all of it was written; left out: " + budget.Words(left))})
 }
 
-// RequireFormats is every format of a requirement, by name.
+// RequireFormats lists every format of a requirement.
 var RequireFormats = []Format[Requires]{
 	{"text", requiresText},
 	{"json", func(w io.Writer, r Requires, _ Style) error { return writeJSON(w, r) }},
@@ -39,7 +39,7 @@ var RequireFormats = []Format[Requires]{
 	{"badge", requiresBadge},
 }
 
-// promised writes whether what a configuration promises holds, with the line that breaks it.
+// promised writes whether a configuration's promise holds, with the line that breaks it.
 func (p *page) promised(r Requires) {
 	if r.Supports == nil {
 		return
@@ -61,7 +61,8 @@ func (p *page) promised(r Requires) {
 	}
 }
 
-// promiseWords says the first part of a promise that is broken, or that cannot be judged; ok is false where all holds.
+// promiseWords describes the first part of a promise that is broken or cannot be judged. ok is false if all of it
+// holds.
 func promiseWords(r Requires) (text, colour string, ok bool) {
 	for _, broken := range []bool{true, false} {
 		for _, t := range r.Supports.Targets {
@@ -81,8 +82,8 @@ func promiseWords(r Requires) (text, colour string, ok bool) {
 	return "", "", false
 }
 
-// requiresText writes the screen for people: the need in a sentence, the builds, the drivers by GPU, and what each
-// limit rests on.
+// requiresText writes the page: the need in a sentence, the builds, the drivers for each GPU, and what each limit is
+// based on.
 func requiresText(w io.Writer, r Requires, s Style) error {
 	p := &page{style: s}
 	if r.Supports != nil {
@@ -113,8 +114,7 @@ func requiresText(w io.Writer, r Requires, s Style) error {
 	return err
 }
 
-// conditional returns what is needed of hosts where the rest is for the image to bring: as if it did, which the first
-// sentence says.
+// conditional returns the requirement for hosts if the image brings the rest. The first sentence states this condition.
 func (r Requires) conditional() Requires {
 	if !r.leftToImage() {
 		return r
@@ -126,12 +126,12 @@ func (r Requires) conditional() Requires {
 	return r
 }
 
-// leftToImage reports whether more hosts will do for an image that brings what is needed.
+// leftToImage reports whether more hosts are sufficient for an image that brings what is needed.
 func (r Requires) leftToImage() bool {
 	return slices.ContainsFunc(r.GPUs, func(g requires.GPU) bool { return !slices.Equal(g.Provided, g.Drivers) })
 }
 
-// requiresWords returns the need in one sentence.
+// requiresWords describes the need in one sentence.
 func requiresWords(r Requires) (text, colour string) {
 	groups := hostGroups(r)
 	switch {
@@ -150,7 +150,7 @@ func requiresWords(r Requires) (text, colour string) {
 	return hostWords(groups), green
 }
 
-// forLackOf returns the first fact of a build without which no host can be named.
+// forLackOf returns the first missing fact of a build without which no host can be named.
 func (r Requires) forLackOf() string {
 	i := slices.IndexFunc(r.Needs, func(n requires.Need) bool { return n.Subject != "" && n.Missing != "" })
 	if i < 0 {
@@ -163,7 +163,8 @@ func (r Requires) forLackOf() string {
 	return ", because facts about " + n.Subject + " are missing"
 }
 
-// refusal returns the need that no host meets, whatever its GPU and driver; empty where several needs refuse them all.
+// refusal returns the need that no host meets, whatever its GPU and driver. It returns "" if only several needs
+// together exclude all hosts.
 func (r Requires) refusal() string {
 	i := slices.IndexFunc(r.Needs, func(n requires.Need) bool {
 		return len(n.Drivers)+len(n.GPUs) == 0 && n.Missing == ""
@@ -174,7 +175,7 @@ func (r Requires) refusal() string {
 	return ": " + limitWords(r.Needs[i])
 }
 
-// hostWords returns the oldest driver that will do, and the capabilities.
+// hostWords names the oldest sufficient driver and the capabilities.
 func hostWords(groups []hostGroup) string {
 	var capabilities []string
 	var differ bool
@@ -199,13 +200,13 @@ func hostWords(groups []hostGroup) string {
 	return "driver " + requires.Drivers{least}.On(arch) + newer + " and a GPU of compute capability " + either(capabilityWords(capabilities))
 }
 
-// capabilityWords names the capabilities from the oldest on.
+// capabilityWords names the capabilities, oldest first.
 func capabilityWords(list []string) string {
 	slices.SortFunc(list, version.CompareTexts)
 	return strings.Join(slices.Compact(list), ", ")
 }
 
-// either returns a list of which one will do: "7.5, 8.0 or 9.0".
+// either formats a list of alternatives: "7.5, 8.0 or 9.0".
 func either(list string) string {
 	if i := strings.LastIndex(list, ", "); i >= 0 {
 		return list[:i] + " or" + list[i+1:]
@@ -213,7 +214,7 @@ func either(list string) string {
 	return list
 }
 
-// builds lists what asks.
+// builds lists the builds with a need.
 func (p *page) builds(r Requires) {
 	if len(r.Builds) > 0 {
 		p.line()
@@ -233,14 +234,14 @@ func (p *page) builds(r Requires) {
 	}
 }
 
-// hostGroup is GPUs that take the same drivers, on hosts of one architecture.
+// hostGroup is a set of GPUs that accept the same drivers, on hosts of one architecture.
 type hostGroup struct {
 	drivers             requires.Drivers
 	code, arch          string
 	capabilities, names []string
 }
 
-// addHost puts a GPU into the group of those that are like it, or makes one.
+// addHost adds a GPU to the group of equal ones, or makes a group.
 func addHost(list []hostGroup, like hostGroup, g requires.GPU) []hostGroup {
 	i := slices.IndexFunc(list, func(h hostGroup) bool {
 		return h.code == like.code && h.arch == like.arch && slices.Equal(h.drivers, like.drivers)
@@ -253,7 +254,7 @@ func addHost(list []hostGroup, like hostGroup, g requires.GPU) []hostGroup {
 	return list
 }
 
-// hostGroups puts together the GPUs that are admitted with the same drivers.
+// hostGroups groups the admitted GPUs by their drivers.
 func hostGroups(r Requires) []hostGroup {
 	var list []hostGroup
 	for _, g := range r.GPUs {
@@ -266,7 +267,7 @@ func hostGroups(r Requires) []hostGroup {
 	return list
 }
 
-// hosts lists the drivers, each with the groups of GPUs that take it, then the GPUs that drop out.
+// hosts lists the drivers, each with the groups of GPUs that accept it, then the GPUs that are excluded.
 func (p *page) hosts(r Requires) {
 	if len(r.Builds) == 0 && !p.style.All {
 		return
@@ -290,7 +291,7 @@ func (p *page) hosts(r Requires) {
 	p.others(r)
 }
 
-// hostsFrom lists the drivers that begin with one, each with its groups.
+// hostsFrom lists the driver ranges that begin at one driver, each with its groups.
 func (p *page) hostsFrom(r Requires, from string, groups []hostGroup) {
 	for i, g := range groups {
 		same := func(h hostGroup) bool { return slices.Equal(h.drivers, g.drivers) }
@@ -306,7 +307,7 @@ func (p *page) hostsFrom(r Requires, from string, groups []hostGroup) {
 	}
 }
 
-// hostsOf writes a head and under it a line for each group of GPUs.
+// hostsOf writes a heading and a line for each group of GPUs.
 func (p *page) hostsOf(r Requires, head string, groups []hostGroup) {
 	p.line("  ", paintedText{bold, head})
 	for _, arch := range []string{"x86_64", "aarch64", ""} {
@@ -318,7 +319,7 @@ func (p *page) hostsOf(r Requires, head string, groups []hostGroup) {
 	}
 }
 
-// onBoth reports whether GPUs of x86 hosts are listed beside those of Arm hosts.
+// onBoth reports whether the list has GPUs of both x86 and Arm hosts.
 func (r Requires) onBoth() bool {
 	on := map[string]bool{}
 	for _, g := range r.GPUs {
@@ -327,7 +328,7 @@ func (r Requires) onBoth() bool {
 	return on["x86_64"] && on["aarch64"]
 }
 
-// hostLine names the GPUs of a group; with on it names their hosts, too.
+// hostLine names the GPUs of a group. If onBoth is set, it also names their hosts.
 func (p *page) hostLine(g hostGroup, on bool) {
 	text := capabilityWords(g.capabilities)
 	if on {
@@ -340,8 +341,8 @@ func (p *page) hostLine(g hostGroup, on bool) {
 	p.wrap(8, text, "    compute capability ")
 }
 
-// others lists the GPUs that no driver makes run it, by the rules that say so, then those of which a fact is missing,
-// by that fact.
+// others lists the GPUs that no driver makes work, by the rules that say so, then those with a missing fact, by that
+// fact.
 func (p *page) others(r Requires) {
 	rules := func(g requires.GPU) (string, bool) {
 		return strings.Join(g.Because, ", "), len(g.Drivers)+len(g.Undecided) == 0
@@ -353,7 +354,7 @@ func (p *page) others(r Requires) {
 	p.gpusBy(r, "unknown", facts)
 }
 
-// gpusBy lists the GPUs of which something is said, those of which the same is said together.
+// gpusBy lists GPUs, grouped by what is said about them.
 func (p *page) gpusBy(r Requires, lead string, said func(requires.GPU) (string, bool)) {
 	var order []string
 	groups := map[string][]hostGroup{}
@@ -376,8 +377,8 @@ func (p *page) gpusBy(r Requires, lead string, said func(requires.GPU) (string, 
 	}
 }
 
-// missingFacts returns those for lack of which some GPUs cannot be judged. What is missing of the artefact itself is
-// said once, for all.
+// missingFacts returns the missing facts that concern some GPUs. Facts missing about the artefact itself are listed
+// once for all.
 func missingFacts(r Requires, g requires.GPU) string {
 	if len(r.Unknown) > 0 {
 		return ""
@@ -392,7 +393,7 @@ func missingFacts(r Requires, g requires.GPU) string {
 	return strings.Join(facts, "; ")
 }
 
-// products names some GPUs; those for data centres first, since machines are rented by them.
+// products names some GPUs. Data-centre GPUs come first, because machines are rented by them.
 func (p *page) products(names []string) string {
 	if len(names) == 0 {
 		return "no product that the tables know yet"
@@ -413,13 +414,13 @@ func (p *page) products(names []string) string {
 	return strings.Join(known, ", ")
 }
 
-// popular are the GPUs that clouds rent out and people own most, by which others are placed at a glance.
+// popular lists the GPUs that most people own or rent, as points of reference.
 var popular = []string{"T4", "A100", "A10G", "A10", "L4", "L40S", "H100", "H200", "GH200", "B200", "GB200",
 	"B300", "GB300", "GB10", "RTX PRO 6000 Blackwell Server Edition", "GeForce RTX 3090", "GeForce RTX 4090",
 	"GeForce RTX 5090", "V100", "P100", "K80", "M60"}
 
-// limits lists what each limit rests on, each row once, with the GPUs that have none of the drivers it takes counted.
-// Without --all the chips' own branches are left out, and what is unknown.
+// limits lists what each limit is based on, each row once, with the number of GPUs that it excludes. Without --all it
+// omits the branches of chips and unknown limits.
 func (p *page) limits(r Requires) {
 	refused := map[string]int{}
 	for _, n := range r.Needs {
@@ -451,8 +452,7 @@ func (p *page) limits(r Requires) {
 	}
 }
 
-// limitWords returns a need as a sentence: the build that has it, the line that asks for the build, the need, and the
-// row.
+// limitWords formats a need as a sentence: the build, the line that requests the build, the need, and the row.
 func limitWords(n requires.Need) string {
 	subject, text := cmp.Or(n.Subject, "the GPU"), n.Need
 	if n.From != "" {
@@ -478,7 +478,7 @@ func limitWords(n requires.Need) string {
 	return text
 }
 
-// products counts those that a need holds for.
+// products counts the GPU products that a need applies to.
 func (r Requires) products(n requires.Need) int {
 	count := 0
 	for _, g := range r.GPUs {

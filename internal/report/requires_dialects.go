@@ -11,14 +11,14 @@ import (
 	"cudacompat/matrix/requires"
 )
 
-// spelling is a requirement in the words of another program, and what those words cannot say.
+// spelling is a requirement in another program's language, and what that language cannot express.
 type spelling struct {
 	comment string // what begins a comment there: "#"
 	text    string
 	left    []string
 }
 
-// dialect writes a spelling after what it does not say, as comments. What is not known is said in no dialect.
+// dialect writes a spelling after comments about what it does not express. It writes nothing if a fact is missing.
 func dialect(spell func(Requires) (spelling, error)) func(io.Writer, Requires, Style) error {
 	return func(w io.Writer, r Requires, _ Style) error {
 		if len(r.Unknown) > 0 {
@@ -39,12 +39,12 @@ func dialect(spell func(Requires) (spelling, error)) func(io.Writer, Requires, S
 	}
 }
 
-// Silence is why a dialect says nothing, which a scheduler would take for "any host".
+// Silence says why a dialect is empty. A scheduler would read an empty file as "any host".
 type Silence string
 
 func (s Silence) Error() string { return string(s) }
 
-// noHost returns why a dialect can name no host.
+// noHost returns why a dialect cannot name a host.
 func noHost(r Requires) error {
 	switch {
 	case r.Undecided():
@@ -55,7 +55,7 @@ func noHost(r Requires) error {
 	return Silence("no host of the tables can run this, so there is nothing to ask of a scheduler: -o text says why")
 }
 
-// arch returns the hosts' architecture: the artefact's, else x86_64.
+// arch returns the architecture of the hosts: the artefact's, otherwise x86_64.
 func (r Requires) arch() string {
 	for _, b := range r.Builds {
 		if b.Arch != "" {
@@ -65,12 +65,12 @@ func (r Requires) arch() string {
 	return "x86_64"
 }
 
-// capabilities returns those of hosts of one architecture.
+// capabilities returns those of hosts with one architecture.
 func (r Requires) capabilities(arch string) []requires.Capability {
 	return slices.DeleteFunc(r.GroupByCapability(), func(c requires.Capability) bool { return c.Arch != arch })
 }
 
-// semanticVersion returns a version as semantic versioning has it: three parts, no leading zeros.
+// semanticVersion formats a version for semantic versioning: three parts, no leading zeros.
 func semanticVersion(text string) string {
 	v := version.Of(text)
 	parts := strings.Split(text, ".")
@@ -87,10 +87,10 @@ func semanticVersion(text string) string {
 	return strings.Join(parts[:3], ".")
 }
 
-// nvidiaRequire returns the NVIDIA_REQUIRE_CUDA of a container image: an OR, by spaces, of ANDs, by commas
-// (https://github.com/NVIDIA/libnvidia-container, src/cli/dsl.c). It is asked of each GPU that the host's driver shows.
-// A driver that does not know a product does not show it, so what only a product asks of its driver is left to that:
-// the words cannot name a product, and would keep all others of its capability off.
+// nvidiaRequire returns the NVIDIA_REQUIRE_CUDA of a container image: alternatives separated by spaces, each a list of
+// conditions separated by commas (https://github.com/NVIDIA/libnvidia-container, src/cli/dsl.c). The runtime checks it
+// for each GPU that the host's driver shows. A driver that does not know a product does not show it, so limits of
+// single products are left out: the language cannot name a product, and would exclude all others with its capability.
 func nvidiaRequire(r Requires) (spelling, error) {
 	var terms, left []string
 	for _, c := range r.capabilities(r.arch()) {
@@ -112,7 +112,7 @@ func nvidiaRequire(r Requires) (spelling, error) {
 	return spelling{"#", "NVIDIA_REQUIRE_CUDA=" + strings.Join(terms, " ") + "\n", left}, nil
 }
 
-// productsLeft names the products that take only some of the drivers that are admitted for their capability.
+// productsLeft names the products that accept only some of the drivers admitted for their capability.
 func productsLeft(c requires.Capability) []string {
 	var left []string
 	for _, g := range c.GPUs {
@@ -124,8 +124,8 @@ func productsLeft(c requires.Capability) []string {
 	return left
 }
 
-// cel returns a selector of a ResourceClaim for NVIDIA's DRA driver: the attributes of a device as it publishes them,
-// semantic versions without leading zeros (https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu).
+// cel returns a ResourceClaim selector for NVIDIA's DRA driver. It uses the device attributes that the driver
+// publishes, with semantic versions without leading zeros (https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu).
 func cel(r Requires) (spelling, error) {
 	var terms []string
 	for _, group := range celGroups(r) {
@@ -137,12 +137,13 @@ func cel(r Requires) (spelling, error) {
 	return spelling{"//", celHead + strings.Join(terms, " ||\n  ") + "\n)\n", nil}, nil
 }
 
-// celHead names the attributes once: the API takes 10 KiB of an expression, and a name for each comparison is too much
-// for an old TensorFlow, which runs on most GPUs. Kubernetes has had cel.bind since there were such claims, 1.31.
+// celHead binds the attributes to short names. The API limits an expression to 10 KiB, and full names would exceed that
+// for an old TensorFlow, which runs on most GPUs. cel.bind exists since Kubernetes 1.31, as do such claims.
 const celHead = `device.driver == "gpu.nvidia.com" && cel.bind(gpu, device.attributes["gpu.nvidia.com"],
   `
 
-// celGroups returns the alternatives: for each capability the GPUs that are like most, then those that differ by name.
+// celGroups returns the alternatives: for each capability first the GPUs without exceptions, then those that differ, by
+// name.
 func celGroups(r Requires) [][]string {
 	var groups [][]string
 	for _, g := range r.GPUs {
@@ -171,7 +172,7 @@ func celGroups(r Requires) [][]string {
 	return groups
 }
 
-// celNames asks for one of some names, which NVML prints with and without the vendor.
+// celNames matches one of several names, which NVML prints with or without the vendor.
 func celNames(names []string) string {
 	var quoted []string
 	for _, n := range names {

@@ -12,7 +12,7 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// RequireDiffFormats is every format of a requirement that is compared with another, by name.
+// RequireDiffFormats lists every format of a requirement that is compared with another.
 var RequireDiffFormats = []Format[Requires]{
 	{"text", diffText},
 	{"json", func(w io.Writer, r Requires, _ Style) error { return writeJSON(w, r) }},
@@ -20,7 +20,7 @@ var RequireDiffFormats = []Format[Requires]{
 	{"sarif", func(w io.Writer, r Requires, s Style) error { return SARIF(w, diffReport(r), s) }},
 }
 
-// diffText writes what a bump costs: the named targets, the changes, and what makes them, each once.
+// diffText writes what a bump changes: the named targets, the changes, and their causes, each once.
 func diffText(w io.Writer, r Requires, s Style) error {
 	p := &page{style: s}
 	text, colour := diffWords(r)
@@ -52,7 +52,7 @@ func diffText(w io.Writer, r Requires, s Style) error {
 	return err
 }
 
-// imageWords says what a base image asks for that the one before did not, and where that is checked.
+// imageWords says what a base image requires that the previous one did not, and where that is checked.
 func imageWords(i requires.ImageChange) string {
 	before := "nothing"
 	if i.OldRequire != "" {
@@ -78,7 +78,7 @@ func (p *page) causes(list []requires.Need) {
 	}
 }
 
-// changeWords returns the drivers before and after, with the rules that refuse what was taken before.
+// changeWords returns the drivers before and after, with the rules that now refuse some.
 func changeWords(c requires.Change) string {
 	text := beforeAndNow(c)
 	var rules []string
@@ -93,7 +93,7 @@ func changeWords(c requires.Change) string {
 	return text
 }
 
-// beforeAndNow returns the drivers that a change takes away and leaves.
+// beforeAndNow returns the drivers that a change removes and keeps.
 func beforeAndNow(c requires.Change) string {
 	text := driverWords(c.Old) + " before, "
 	if len(c.New) > 0 || len(c.Undecided) == 0 {
@@ -132,7 +132,7 @@ func targetWord(t requires.TargetChange) string {
 	return "never  "
 }
 
-// diffWords returns the change in one sentence.
+// diffWords describes the change in one sentence.
 func diffWords(r Requires) (text, colour string) {
 	var lost, open []string // hosts
 	for _, t := range r.Diff.Targets {
@@ -168,7 +168,7 @@ func diffWords(r Requires) (text, colour string) {
 	return "no host is lost and none is gained", green
 }
 
-// costs returns the changes that take something away, counted.
+// costs counts the changes that remove something.
 func (r Requires) costs() []string {
 	var list []string
 	for _, cost := range []struct{ words, kinds string }{
@@ -187,8 +187,7 @@ func (r Requires) costs() []string {
 	return list
 }
 
-// diffFindings returns what takes something away, as findings on the lines that do it: one for each cause, with all
-// that it changes. What is not known is no error.
+// diffFindings converts losses to findings on the lines that cause them, one for each cause. Unknown is not an error.
 func diffFindings(r Requires) []verdict.Finding {
 	var list []verdict.Finding
 	at := map[string]int{}

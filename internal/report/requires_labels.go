@@ -11,7 +11,7 @@ import (
 	"cudacompat/matrix/requires"
 )
 
-// expression is one line of a node's affinity: a label, an operator, values.
+// expression is one line of a node affinity: a label, an operator, values.
 type expression struct {
 	label, operator string
 	values          []string
@@ -31,8 +31,9 @@ const (
 	labelSlices     = "nvidia.com/gpu.slices.gi" // only where all GPUs are cut into MIG devices
 )
 
-// nodeAffinity returns the affinity of a pod by the labels of GPU feature discovery: terms are an OR, their lines an
-// AND. Of each capability it admits the drivers that all of its GPUs take, then what some products take beyond them.
+// nodeAffinity returns a pod's affinity by the labels of GPU feature discovery. Terms are alternatives, and all lines
+// of a term must hold. For each capability it admits the drivers that all its GPUs accept, then the further ones that
+// some products accept.
 func nodeAffinity(r Requires) (spelling, error) {
 	var terms [][]expression
 	for _, arch := range []struct{ host, label string }{{"x86_64", "amd64"}, {"aarch64", "arm64"}} {
@@ -66,7 +67,7 @@ func nodeAffinity(r Requires) (spelling, error) {
 	return spelling{"#", b.String(), nil}, nil
 }
 
-// termsOf returns a term for each of some alternatives.
+// termsOf returns a term for each alternative.
 func termsOf(host expression, of []expression, alternatives [][]expression) [][]expression {
 	var terms [][]expression
 	for _, one := range alternatives {
@@ -75,8 +76,8 @@ func termsOf(host expression, of []expression, alternatives [][]expression) [][]
 	return terms
 }
 
-// productTerm names GPUs; those of which the tables know no name are all but the ones that take other drivers. The
-// product's label of a MIG device also names its profile, so that a list of names cannot shut it out.
+// productTerm selects GPUs by name. If the tables have no names for them, it excludes the GPUs that accept other
+// drivers. The product label of a MIG device also contains its profile, so a list of names cannot exclude it.
 func productTerm(c requires.Capability, g requires.GPU) []expression {
 	if len(g.Names) > 0 {
 		return []expression{{labelProduct, "In", productLabels(g.Names)}}
@@ -84,11 +85,11 @@ func productTerm(c requires.Capability, g requires.GPU) []expression {
 	return []expression{{labelProduct, "NotIn", productLabels(c.Different(g))}, {labelSlices, "DoesNotExist", nil}}
 }
 
-// notOfLabels is what GPU feature discovery leaves out of a name.
+// notOfLabels matches the characters that GPU feature discovery removes from a name.
 var notOfLabels = lazyregexp.New(`[^A-Za-z0-9-_. ]`)
 
-// productLabels returns the values that GPU feature discovery may give for some names: NVML prints them with and
-// without the vendor, and a GPU that several pods share is said to be.
+// productLabels returns the labels that GPU feature discovery may give to some names. NVML prints them with or without
+// the vendor, and a shared GPU has a suffix.
 func productLabels(names []string) []string {
 	var list []string
 	for _, name := range names {
@@ -102,7 +103,7 @@ func productLabels(names []string) []string {
 	return list
 }
 
-// sameDrivers puts together the capabilities of which all GPUs take the same drivers.
+// sameDrivers groups capabilities whose GPUs all accept the same drivers.
 func sameDrivers(list []requires.Capability) [][]requires.Capability {
 	var groups [][]requires.Capability
 	for _, c := range list {
@@ -118,7 +119,7 @@ func sameDrivers(list []requires.Capability) [][]requires.Capability {
 	return groups
 }
 
-// capabilityTerms returns the majors with their minors.
+// capabilityTerms groups minor versions under their major version.
 func capabilityTerms(list []requires.Capability) [][]expression {
 	var terms [][]expression
 	for _, c := range list {
@@ -137,7 +138,7 @@ func capabilityTerms(list []requires.Capability) [][]expression {
 func quote(text string) string { return strconv.Quote(text) }
 
 // driverTerms returns the alternatives for ranges of drivers: later branches, later releases of the first branch, later
-// revisions of the first release, and the same of what comes before an end.
+// revisions of the first release, and the same for the end of the range.
 func driverTerms(ranges requires.Drivers) [][]expression {
 	var all [][]expression
 	for _, r := range ranges {
@@ -150,7 +151,7 @@ func driverTerms(ranges requires.Drivers) [][]expression {
 	return all
 }
 
-// labelParts are the labels of a driver's three numbers.
+// labelParts are the labels for the three numbers of a driver.
 var labelParts = []string{"major", "minor", "revision"}
 
 // fromTerms returns the alternatives for "at least this driver".
@@ -159,7 +160,7 @@ func fromTerms(v version.Number) [][]expression { return sideTerms(v, "Gt", v.Kn
 // beforeTerms returns the alternatives for "before this driver".
 func beforeTerms(v version.Number) [][]expression { return sideTerms(v, "Lt", false) }
 
-// sideTerms compare number by number: the first that differs decides; with itself, all equal will do too.
+// sideTerms compares number by number; the first that differs decides. If orEqual is set, equal versions match, too.
 func sideTerms(v version.Number, operator string, itself bool) [][]expression {
 	if !v.Known() {
 		return [][]expression{nil}
@@ -189,7 +190,8 @@ func sideTerms(v version.Number, operator string, itself bool) [][]expression {
 	return terms
 }
 
-// installerVariables make installers on a machine without a GPU choose as if the artefact's host were there.
+// installerVariables returns variables that make installers on a machine without a GPU choose as on the artefact's
+// host.
 func installerVariables(r Requires) (spelling, error) {
 	var cuda version.Number
 	for _, b := range r.Builds {
@@ -225,5 +227,6 @@ func torchVariant(b requires.Build) string {
 	return local
 }
 
-// variantName matches the variants that an installer knows: the file of variables is read by a shell.
+// variantName matches the variants that an installer knows. A shell reads the file of variables, so nothing else may
+// get into it.
 var variantName = lazyregexp.New(`^cu\d+$`)

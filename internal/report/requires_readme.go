@@ -11,13 +11,13 @@ import (
 	"cudacompat/matrix/requires"
 )
 
-// The marks between which a page says what is required.
+// The marks around the requirement in a page.
 const (
 	RequiresBegin = "<!-- cudacompat requires -->"
 	RequiresEnd   = "<!-- /cudacompat requires -->"
 )
 
-// requiresMarkdown writes the part of a page with its marks.
+// requiresMarkdown writes the part of a page, with its marks.
 func requiresMarkdown(w io.Writer, r Requires, _ Style) error {
 	var b bytes.Buffer
 	fmt.Fprintln(&b, RequiresBegin)
@@ -29,8 +29,8 @@ func requiresMarkdown(w io.Writer, r Requires, _ Style) error {
 	return err
 }
 
-// RequiresTable writes the drivers by GPU as a table. Neither the date of the tables nor the version of the program is in
-// it, so that it is the same until what is required changes.
+// RequiresTable writes a table of drivers by GPU. It contains neither the date of the tables nor the program's version,
+// so it changes only with the requirement.
 func RequiresTable(w io.Writer, r Requires) error {
 	var b bytes.Buffer
 	text, _ := requiresWords(r)
@@ -56,7 +56,7 @@ func RequiresTable(w io.Writer, r Requires) error {
 	return err
 }
 
-// badgeWords returns the label's value: the oldest driver that runs it.
+// badgeWords returns the value on the badge: the oldest sufficient driver.
 func badgeWords(r Requires) string {
 	groups := hostGroups(r.conditional())
 	var oldest, arch string
@@ -76,7 +76,7 @@ func badgeWords(r Requires) string {
 	return "≥ " + requires.Drivers{{From: oldest}}.On(arch)[len(">= "):]
 }
 
-// requiresBadge draws the oldest driver as the small picture that repositories show.
+// requiresBadge draws a badge with the oldest sufficient driver.
 func requiresBadge(w io.Writer, r Requires, _ Style) error {
 	const label, glyph, pad = "driver", 7, 6 // of 11 px sans serif, a digit is 7 px wide at most
 	value := badgeWords(r)

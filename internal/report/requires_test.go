@@ -19,7 +19,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 )
 
-// required returns what lines of a requirements file need.
+// required returns the needs of lines in a requirements file.
 func required(t *testing.T, lines string) Requires {
 	t.Helper()
 	f, err := probe.Given([]byte(lines))
@@ -62,7 +62,7 @@ func TestRequiresHoldsToItsSchema(t *testing.T) {
 	validate(t, compile(t, changesSchema), b.String())
 }
 
-// TestBadge draws the oldest driver, in XML that is whole.
+// TestBadge checks that the badge shows the oldest driver and is well-formed XML.
 func TestBadge(t *testing.T) {
 	for lines, want := range map[string]string{"torch==2.9.0+cu130\n": "≥ 580.65.06", "torch==2.9.0+cu126\n": "≥ 525.60.13",
 		"numpy==2.0.0\n": "any", "torch==99.0.0\n": "unknown"} {
@@ -76,7 +76,8 @@ func TestBadge(t *testing.T) {
 	}
 }
 
-// TestTreesCommentIsText has a pull request's names and versions in the comment as text: no mention, link, image or tag.
+// TestTreesCommentIsText checks that names and versions from a pull request appear in the comment only as text: no
+// mention, link, image or tag.
 func TestTreesCommentIsText(t *testing.T) {
 	hostile := "a`@x[y](https://z)<img src=q>\n::error::\x1b[31m|"
 	var b bytes.Buffer

@@ -45,7 +45,7 @@ func driverRows(r Report) []row {
 	return rows
 }
 
-// gpuRows returns the GPUs of each judged machine. Machines that have the same GPUs from the same source share their rows.
+// gpuRows returns the GPUs of each judged machine. Machines with the same GPUs from the same source share rows.
 func gpuRows(r Report) []row {
 	var rows []row
 	for _, judged := range r.Judged {
@@ -67,7 +67,7 @@ func gpuRows(r Report) []row {
 	return rows
 }
 
-// countEqual writes equal rows in one, "8 × NVIDIA H100 80GB HBM3 (9.0)".
+// countEqual joins equal rows, "8 × NVIDIA H100 80GB HBM3 (9.0)".
 func countEqual(rows []row) []row {
 	var list []row
 	count := map[row]int{}
@@ -84,7 +84,8 @@ func countEqual(rows []row) []row {
 	return list
 }
 
-// toolkitRows writes a row for each toolkit with --all, else one for all of them: they matter only for building.
+// toolkitRows writes a row for each toolkit with --all, otherwise one for all of them, because they only matter for
+// compiling.
 func (p *page) toolkitRows(toolkits []facts.Toolkit) []row {
 	var rows []row
 	for _, t := range toolkits {
@@ -111,7 +112,7 @@ func (p *page) buildRows(r Report) []row {
 		first := len(rows)
 		for _, b := range e.Builds {
 			answers := known.answers[matrix.Subject(&b, &e)]
-			// A program would not take this backend here; another package of the file settles this release.
+			// A program would not choose this backend here, or another package of the file determines this release.
 			if len(answers) == 0 && (e.Kind == "program" || b.Version == "" && b.Specifier != "") {
 				continue
 			}
@@ -136,8 +137,8 @@ func (p *page) buildRows(r Report) []row {
 	return rows
 }
 
-// wantedRows returns the rows of a package that a file names, where it was judged by its name or compared with the
-// framework beside it.
+// wantedRows returns the rows of a requested package that was judged by its name or compared with the framework beside
+// it.
 func wantedRows(w facts.Requested, e facts.Environment, known bySubject, r Report) []row {
 	b := facts.Build{Name: w.Name, Version: w.Version, Specifier: w.Specifier, From: w.From}
 	subject := matrix.Subject(&b, &e)
@@ -157,7 +158,7 @@ func wantedRows(w facts.Requested, e facts.Environment, known bySubject, r Repor
 	return rowsOf(b, e, answers, r)
 }
 
-// bySubject is what a report says of each subject: thousands of them are not searched for each of thousands.
+// bySubject indexes a report by subject, because searching thousands for each of thousands would be slow.
 type bySubject struct {
 	answers map[string][]verdict.BuildAnswer
 	failed  map[string][]verdict.BuildAnswer // what an error means for one without an answer of its own, by target
@@ -190,7 +191,7 @@ func subjects(r Report) bySubject {
 	return s
 }
 
-// rowsOf returns a build's row, and one more for each further answer that it has on other targets.
+// rowsOf returns a build's row, and one for each different answer on other targets.
 func rowsOf(b facts.Build, e facts.Environment, given []verdict.BuildAnswer, r Report) []row {
 	targets := map[verdict.Answer][]string{}
 	var kinds []verdict.Answer
@@ -241,7 +242,7 @@ func aside(r Report) string {
 	return " (not active)"
 }
 
-// buildDetails returns "2.9.0+cu130", or, where the version does not tell, "0.6.2, CUDA 12".
+// buildDetails returns "2.9.0+cu130", or "0.6.2, CUDA 12" if the version does not show the CUDA.
 func buildDetails(b facts.Build) string {
 	version := cmp.Or(b.Version, b.Specifier, "(version unknown)")
 	switch {

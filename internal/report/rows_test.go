@@ -6,7 +6,8 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// TestFits: a package fits when one of the two rules compared it and found nothing, and no other package's result counts.
+// TestFits checks that a package fits if one of the two rules compared it and found nothing, and that no other
+// package's result counts.
 func TestFits(t *testing.T) {
 	const subject, other = "torchvision 0.24.0", "xformers 0.0.33"
 	passed := func(rule, of string) Report {

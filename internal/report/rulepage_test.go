@@ -9,8 +9,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// TestRulePage wants the address of a finding's rule in every format with room for it where the build was given a site,
-// and no address where it was not.
+// TestRulePage checks that every format with room for it has the address of a finding's rule if the build has a site,
+// and no address otherwise.
 func TestRulePage(t *testing.T) {
 	v := verdict.Verdict{Outcome: verdict.Incompatible, Findings: []verdict.Finding{{Rule: "driver-too-old", Severity: verdict.Error,
 		Subject: "torch 2.9.0+cu130", Message: "the driver is too old", Need: "driver >= 580.65.06"}}}

@@ -13,8 +13,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// FuzzHarmless writes one string into every field that a machine, a file or a caller can fill, and prints the report
-// in every view: no control byte, no line that was not meant, no byte that is no UTF-8.
+// FuzzHarmless puts one string into every field that a machine, a file or a caller can fill, and prints the report in
+// every view: no control byte, no unintended line, no invalid UTF-8.
 func FuzzHarmless(f *testing.F) {
 	for _, s := range []string{"", "plain", "\x1b[2J\x1b]0;title\x07", "a\nincompatible: b", "a\r\b\b\b", "%s%d%n",
 		"\xff\xfe\xc3", "\u009b31m",

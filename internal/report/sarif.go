@@ -16,7 +16,7 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// The types are the part of SARIF 2.1.0 (OASIS) that is used, with all that GitHub's code scanning requires. It refuses
+// The types are the used part of SARIF 2.1.0 (OASIS), with everything that GitHub's code scanning requires. It rejects
 // a whole file for one result without a physical location.
 type (
 	sarifLog struct {
@@ -104,14 +104,13 @@ type (
 	}
 )
 
-// sarifRoot names the tree whose files the locations are: "/", or what --root gave.
+// sarifRoot names the tree that contains the located files: "/", or the value of --root.
 const sarifRoot = "ROOT"
 
-// sarifStart stands for the whole of an artifact: what a finding rests on is often no text, and GitHub wants a line.
+// sarifStart stands for a whole artifact: the evidence for a finding is often no text, and GitHub requires a line.
 var sarifStart = sarifRegion{1, 1, 1, 1}
 
-// SARIF writes findings as results, waived ones with their suppression; what could not be judged is a notification,
-// since it is no result of any machine.
+// SARIF writes findings as results, waived ones with their suppression. What could not be judged is a notification.
 func SARIF(w io.Writer, r Report, _ Style) error {
 	r = r.bound()
 	results := sarifResults(r)
@@ -128,8 +127,8 @@ func SARIF(w io.Writer, r Report, _ Style) error {
 	})
 }
 
-// sarifRules returns every rule; those with results have their page, which GitHub shows beside an alert, and a link to
-// what the first result rests on.
+// sarifRules returns every rule. Those with results have their page, which GitHub shows beside an alert, and a link to
+// the source of the first result.
 func sarifRules(r Report, results []sarifResult) []sarifRule {
 	var list []sarifRule
 	for _, rule := range matrix.Rules() {
@@ -144,7 +143,7 @@ func sarifRules(r Report, results []sarifResult) []sarifRule {
 	return list
 }
 
-// publishedAddress returns the first address of a source that a rule's findings name; empty where none does.
+// publishedAddress returns the first address of a source in a rule's findings, or "".
 func publishedAddress(r Report, rule string) string {
 	for _, f := range r.Findings {
 		i := slices.IndexFunc(f.Source, func(s string) bool { return strings.HasPrefix(s, "https://") })
@@ -155,7 +154,7 @@ func publishedAddress(r Report, rule string) string {
 	return ""
 }
 
-// meaning returns the first paragraph of what a rule's page says under "What it means", as plain text in one line.
+// meaning returns the first paragraph under "What it means" in a rule's page, as plain text on one line.
 func meaning(page string) string {
 	_, text, _ := strings.Cut(page, "## What it means\n\n")
 	text, _, _ = strings.Cut(text, "\n\n")

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSARIFHoldsToItsStandard reads every case's file and asserts what SARIF 2.1.0 and GitHub's reader demand.
+// TestSARIFHoldsToItsStandard checks every case's file against the requirements of SARIF 2.1.0 and of GitHub's reader.
 func TestSARIFHoldsToItsStandard(t *testing.T) {
 	for name, r := range cases(t) {
 		t.Run(name, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestSARIFHoldsToItsStandard(t *testing.T) {
 	}
 }
 
-// readSARIF decodes a file in which every property must be one that the types have.
+// readSARIF parses a file and rejects properties that the types do not have.
 func readSARIF(t *testing.T, text string) sarifRun {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
@@ -83,7 +83,7 @@ func holdsToSARIF(t *testing.T, run sarifRun, result sarifResult) {
 	}
 }
 
-// TestSARIFHasEveryRule compares the rules of a file with those of the program, and their pages.
+// TestSARIFHasEveryRule compares the rules of a file with the program's, and their pages.
 func TestSARIFHasEveryRule(t *testing.T) {
 	run := readSARIF(t, show(t, cases(t)["driver-too-old"], "sarif", Style{}))
 	for i, rule := range matrix.Rules() {

@@ -31,7 +31,7 @@ const (
 	explanationSchema = "schema/explanation-v1.json"
 )
 
-// TestReportsHoldToTheirSchema validates every case's report, and its facts alone.
+// TestReportsHoldToTheirSchema validates every case's report, and its facts separately.
 func TestReportsHoldToTheirSchema(t *testing.T) {
 	report, facts := compile(t, reportSchema), compile(t, factsSchema)
 	for name, r := range cases(t) {
@@ -46,7 +46,7 @@ func TestReportsHoldToTheirSchema(t *testing.T) {
 	}
 }
 
-// TestEmptyReportHoldsToItsSchema is the report of a program that fills nothing in: lists are empty, never null.
+// TestEmptyReportHoldsToItsSchema validates the zero report: lists are empty, never null.
 func TestEmptyReportHoldsToItsSchema(t *testing.T) {
 	var b bytes.Buffer
 	if err := Facts(&b, facts.Facts{}); err != nil {
@@ -77,7 +77,7 @@ func validate(t *testing.T, s *jsonschema.Schema, document string) {
 	}
 }
 
-// TestSchemaRefuses shows that the schema can fail: what the contract forbids is no report.
+// TestSchemaRefuses checks that the schema rejects invalid reports.
 func TestSchemaRefuses(t *testing.T) {
 	s := compile(t, reportSchema)
 	whole := show(t, cases(t)["driver-too-old"], "json", Style{})
@@ -101,8 +101,8 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
-// TestSchemasDescribeEveryField walks the Go types beside the schemas: a field that is not described, or a
-// description of a field that is no more, fails.
+// TestSchemasDescribeEveryField compares the Go types with the schemas. A field without a description, or the reverse,
+// fails.
 func TestSchemasDescribeEveryField(t *testing.T) {
 	for name, typ := range map[string]reflect.Type{
 		reportSchema: reflect.TypeFor[Report](), factsSchema: reflect.TypeFor[facts.Facts](),
@@ -113,7 +113,7 @@ func TestSchemasDescribeEveryField(t *testing.T) {
 	}
 }
 
-// node is one object of a schema, and the file that it stands in.
+// node is one object of a schema, and its file.
 type node struct {
 	words map[string]any
 	file  *node
@@ -139,7 +139,7 @@ func load(t *testing.T, name string) node {
 	return n
 }
 
-// follow puts what a $ref points to under a node's own words, and takes the last of several alternatives.
+// follow merges a $ref's target into a node, and takes the last of several alternatives.
 func follow(t *testing.T, n node) node {
 	t.Helper()
 	if choices, ok := n.words["oneOf"].([]any); ok {
@@ -162,7 +162,7 @@ func follow(t *testing.T, n node) node {
 	return merge(follow(t, target), n)
 }
 
-// merge lays a node's own words over those that it refers to; properties are of both.
+// merge combines a node with the one that it refers to. The node's own words win; properties are united.
 func merge(base, own node) node {
 	words := maps.Clone(base.words)
 	for key, value := range own.words {
@@ -227,12 +227,12 @@ func describeFields(t *testing.T, at string, typ reflect.Type, n node) {
 	}
 }
 
-// shared are names that a schema has for another document in which it is used.
+// shared lists names that a schema has for another document.
 var shared = map[string]bool{".log.findings": true, ".log.compared": true, ".log.compared.with": true,
 	".log.compared.outcome": true, ".log.compared.driver": true,
 	".log.compared.why": true, ".log.compared.result": true, ".log.apart": true}
 
-// contract are the names that programs rely on; none of them may go.
+// contract lists the names that programs rely on. None may be removed.
 var contract = []string{
 	"schema", "tool.version", "tool.matrix", "outcome",
 	"answers[].subject", "answers[].target", "answers[].answer", "answers[].because[]",
@@ -254,7 +254,7 @@ var contract = []string{
 	"facts.probes[].name", "facts.probes[].status", "facts.probes[].error", "facts.probes[].seconds",
 }
 
-// TestContractNames finds every name of the contract in the schemas, as one that is always there.
+// TestContractNames checks that the schemas have every name of the contract as a required one.
 func TestContractNames(t *testing.T) {
 	for _, name := range contract {
 		n := load(t, reportSchema)
@@ -278,7 +278,7 @@ func TestContractNames(t *testing.T) {
 	}
 }
 
-// TestNamesInSchemaAreInReports asks a report for every name of the contract, so that schema and program agree.
+// TestNamesInSchemaAreInReports checks that a report has every name of the contract.
 func TestNamesInSchemaAreInReports(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range cases(t) {
@@ -295,7 +295,7 @@ func TestNamesInSchemaAreInReports(t *testing.T) {
 	}
 }
 
-// paths collects where values are: "findings[].rule".
+// paths collects the paths of values: "findings[].rule".
 func paths(value any, at string, seen map[string]bool) {
 	seen[strings.TrimPrefix(at, ".")] = true
 	switch v := value.(type) {
@@ -310,7 +310,7 @@ func paths(value any, at string, seen map[string]bool) {
 	}
 }
 
-// TestGuardSchema holds a forecast that breaks something, and one that ran, against the schema.
+// TestGuardSchema validates a forecast that breaks something, and one that ran.
 func TestGuardSchema(t *testing.T) {
 	schema := compile(t, guardSchema)
 	command, err := guard.Parse([]string{"uv", "pip", "install", "torch"})

@@ -2,7 +2,7 @@ package report
 
 import "embed"
 
-// Schemas are the JSON schemas of what the program writes, schema/report-v1.json and its like.
+// Schemas are the JSON schemas of the program's output, such as schema/report-v1.json.
 //
 //go:embed schema/*.json
 var Schemas embed.FS

@@ -12,9 +12,9 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// Script writes the steps of all errors and warnings as a shell script, which asks again after each command and ends
-// where nothing is wrong any more. It is printed, and never run by this program. Of each finding the first way is a
-// command, the others are comments; what has to be done by hand waits for its reader.
+// Script writes the steps of all errors and warnings as a shell script. The script checks again after each command and
+// ends when nothing is wrong any more. This program only prints it. The first way of each finding is a command, the
+// others are comments, and manual steps wait for the reader.
 func Script(w io.Writer, r Report, s Style) error {
 	b := &script{again: cmp.Or(s.Again, "cudacompat doctor")}
 	b.line("#!/bin/sh")
@@ -62,7 +62,7 @@ func Script(w io.Writer, r Report, s Style) error {
 	return err
 }
 
-// script is a shell script in the making.
+// script collects the text of a shell script.
 type script struct {
 	strings.Builder
 	again string   // the command that judges again
@@ -71,10 +71,10 @@ type script struct {
 
 func (b *script) line(text string) { b.WriteString(text + "\n") }
 
-// note writes a comment. A text of the machine has no line's end after clean.
+// note writes a comment. After clean, text from the machine has no line breaks.
 func (b *script) note(text string) { b.line("# " + clean(text)) }
 
-// ways writes the first way to mend a finding, and the others as comments.
+// ways writes the first way to fix a finding, and the others as comments.
 func (b *script) ways(f verdict.Finding) {
 	first := true
 	for _, steps := range waysOf(f) {
@@ -94,8 +94,8 @@ func (b *script) ways(f verdict.Finding) {
 	}
 }
 
-// waysOf returns the ways to mend a finding: what to install, each by itself, then the steps. Steps that are no other
-// way belong to the first pin.
+// waysOf returns the ways to fix a finding: each pin, then the steps. Steps that are not another way belong to the
+// first pin.
 func waysOf(f verdict.Finding) [][]pin.Step {
 	var ways [][]pin.Step
 	for _, p := range f.Pins {
@@ -109,8 +109,8 @@ func waysOf(f verdict.Finding) [][]pin.Step {
 	return slices.Concat(ways, steps)
 }
 
-// pinWays returns a pin's commands, each a way, pip's before uv's. Where one is apt's and one dnf's, the system is not
-// known, and they are words.
+// pinWays returns a pin's commands, each as a way, pip's before uv's. If it has both an apt and a dnf command, the
+// system is unknown, and they become words.
 func pinWays(p verdict.Pin) [][]pin.Step {
 	var ways [][]pin.Step
 	_, apt := p.Commands["apt"]
@@ -131,8 +131,8 @@ func pinWays(p verdict.Pin) [][]pin.Step {
 	return slices.Concat(ways, pin.Ways(p.Steps))
 }
 
-// way writes the steps of one way. Words before a command are to be done first, those behind the last one are remarks,
-// unless there is no command at all.
+// way writes the steps of one way. Words before a command must be done first. Words after the last command are remarks,
+// unless there is no command.
 func (b *script) way(steps []pin.Step) {
 	last := -1
 	for i, s := range steps {
@@ -153,8 +153,8 @@ func (b *script) way(steps []pin.Step) {
 	}
 }
 
-// run writes a command once, however many findings it mends. What reboots ends the script: a shell goes on while the
-// machine is being stopped.
+// run writes a command once, even if it fixes several findings. A reboot ends the script, because a shell continues
+// while the machine stops.
 func (b *script) run(s pin.Step) {
 	if slices.Contains(b.done, s.Run) {
 		b.note("done above: " + s.Run)

@@ -14,7 +14,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// TestScriptsParse: what is written for every case is one program of a POSIX shell.
+// TestScriptsParse checks that every case's script parses as a POSIX shell program.
 func TestScriptsParse(t *testing.T) {
 	for name, r := range cases(t) {
 		text := show(t, r, "script", Style{})
@@ -27,7 +27,7 @@ func TestScriptsParse(t *testing.T) {
 	}
 }
 
-// TestScriptRuns runs scripts with programs that only note how they were called.
+// TestScriptRuns runs scripts with stub programs that record their calls.
 func TestScriptRuns(t *testing.T) {
 	mends := func(steps ...pin.Step) Report {
 		return Report{Verdict: verdict.Verdict{Outcome: verdict.Incompatible, Findings: []verdict.Finding{
@@ -78,7 +78,7 @@ func program(t *testing.T, dir, name, text string) {
 	}
 }
 
-// TestIssueIsPrivate: no name of a user, and no text of the machine outside the blocks of code.
+// TestIssueIsPrivate checks that the report has no user's name, and no text from the machine outside code blocks.
 func TestIssueIsPrivate(t *testing.T) {
 	r := Report{Verdict: verdict.Verdict{Outcome: verdict.Incompatible, Findings: []verdict.Finding{{Rule: "a", Severity: verdict.Error,
 		Subject: "torch 2.9.0 in /home/ada/venv", Message: "Python imports /home/ada/x.py ````` [x](javascript:y)",

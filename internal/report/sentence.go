@@ -10,18 +10,18 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// statement is a finding with every subject and every target of which the same is said, and what else is said of targets that
-// have other GPUs.
+// statement is a finding together with every subject and target to which it applies, and the variants for targets with
+// other GPUs.
 type statement struct {
 	verdict.Finding
 	subjects, targets, others []string
 }
 
-// together joins findings that differ in nothing but their target and, where they are said in brief, their subject;
-// those of several targets, too, that have the same fix for other GPUs. Each stands where the first of its kind stood.
+// together joins findings that differ only in target and, if shown in brief, in subject. It also joins those of targets
+// with other GPUs that have the same fix. Each takes the place of the first.
 func together(findings []verdict.Finding, brief func(verdict.Finding) bool) []statement {
-	// Only findings of one rule and severity that share their subject, or what they say, can be alike: thousands are not
-	// compared with each other.
+	// kind is the key for grouping. Only findings of one rule and severity that share their subject, or their text, can
+	// be alike, so that thousands are not compared with each other.
 	type kind struct {
 		rule     string
 		severity verdict.Severity
@@ -61,7 +61,7 @@ func alike(a, b verdict.Finding, brief bool) bool {
 	if brief {
 		return a.Rule == b.Rule && a.Severity == b.Severity && a.Message == b.Message
 	}
-	// The same rule and the same fix on another target: what is seen and said names its GPU.
+	// The same rule and fix apply on another target. Only evidence and text name its GPU.
 	if a.Rule == b.Rule && a.Severity == b.Severity && a.Subject == b.Subject && a.Target != b.Target && len(a.Pins)+len(a.Steps) > 0 &&
 		reflect.DeepEqual(a.Pins, b.Pins) && reflect.DeepEqual(a.Steps, b.Steps) {
 		return true
@@ -75,7 +75,7 @@ func ofSeverity(findings []statement, s verdict.Severity) []statement {
 	return slices.DeleteFunc(slices.Clone(findings), func(f statement) bool { return f.Severity != s })
 }
 
-// add puts a name at the end of a list that does not have it yet.
+// add appends a name to a list that does not contain it.
 func add(list []string, name string) []string {
 	if name == "" || slices.Contains(list, name) {
 		return list
@@ -83,7 +83,7 @@ func add(list []string, name string) []string {
 	return append(list, name)
 }
 
-// on names the targets, " on g5.xlarge, p5.48xlarge"; empty for this machine.
+// on names the targets, " on g5.xlarge, p5.48xlarge", or returns "" for this machine.
 func on(targets []string) string {
 	if len(targets) == 0 {
 		return ""
@@ -91,7 +91,7 @@ func on(targets []string) string {
 	return " on " + few(targets, 3)
 }
 
-// few lists the first of many and counts the others: "a and b", "a, b and 3 more".
+// few names the first of many and counts the others: "a and b", "a, b and 3 more".
 func few(list []string, limit int) string {
 	if len(list) < 2 {
 		return strings.Join(list, "")
@@ -103,10 +103,10 @@ func few(list []string, limit int) string {
 	return strings.Join(shown, ", ") + " and " + last
 }
 
-// partsOfMachine are subjects of which there is one: what is said of them needs no name before it.
+// partsOfMachine lists subjects that exist once, so that a sentence about them needs no name.
 var partsOfMachine = []string{"driver", "GPUs", "fabric", "limits", "job"}
 
-// sentence returns a finding that stands alone: what is wrong with what.
+// sentence returns a finding as a complete sentence, with its subject.
 func sentence(f verdict.Finding) string {
 	if driver := evidence(f, "driver"); f.Rule == "driver-too-old" && driver != nil {
 		return fmt.Sprintf("%s cannot run on driver %s", subjectOf(f), driver.Value)
@@ -123,10 +123,10 @@ func sentence(f verdict.Finding) string {
 	return subjectOf(f) + ": " + f.Message
 }
 
-// articles begin a sentence whose first letter may be small inside another.
+// articles are the first words of sentences that may become lower case inside another sentence.
 var articles = []string{"The", "A", "An", "This", "It", "No", "Programs", "Another", "Two", "There"}
 
-// lowerFirst writes a sentence as a clause. A name keeps its capital.
+// lowerFirst turns a sentence into a clause. A name keeps its capital.
 func lowerFirst(sentence string) string {
 	if word, _, _ := strings.Cut(sentence, " "); slices.Contains(articles, word) {
 		return strings.ToLower(sentence[:1]) + sentence[1:]
@@ -134,10 +134,10 @@ func lowerFirst(sentence string) string {
 	return sentence
 }
 
-// subjectOf returns what a finding is about, without the place where it is: "torch 2.9.0+cu130".
+// subjectOf returns the subject of a finding without its place: "torch 2.9.0+cu130".
 func subjectOf(f verdict.Finding) string { return cmp.Or(f.About.Words(), f.Subject) }
 
-// evidence returns the fact of that name among a finding's evidence, or nil.
+// evidence returns the evidence with a fact's name, or nil.
 func evidence(f verdict.Finding, fact string) *verdict.Evidence {
 	i := slices.IndexFunc(f.Evidence, func(e verdict.Evidence) bool { return strings.EqualFold(e.Fact, fact) })
 	if i < 0 {
@@ -152,7 +152,7 @@ func neededFact(f verdict.Finding) *verdict.Evidence {
 	return evidence(f, word)
 }
 
-// plural writes a number with its noun.
+// plural formats a number with its noun.
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -7,11 +7,11 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// sourcePlace is how facts from a requirements file and from a lock say where they stand: "line 3", "package torch".
+// sourcePlace matches the place of a fact from a requirements file or a lock: "line 3", "package torch".
 var sourcePlace = lazyregexp.New(`^(?:line (\d+)|package .+)$`)
 
-// sourceLine returns the line of the judged file on which a finding rests; the first, where a lock names a package.
-// False where it rests on none.
+// sourceLine returns the line of the judged file that a finding is based on, or the first line if a lock names a
+// package. It returns false if there is none.
 func sourceLine(f verdict.Finding, r Report) (int, bool) {
 	if r.Source == "" {
 		return 0, false

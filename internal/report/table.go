@@ -7,8 +7,7 @@ import (
 	"github.com/olekukonko/tablewriter"
 )
 
-// row is one line of the table: what it is, its version, where it was read, and an answer with the targets or the
-// condition that it is for.
+// row is one line of the table: name, version, place, and an answer with its targets or condition.
 type row struct {
 	mark                paintedText // of what is well, broken or not known; empty where a row is no link of a chain
 	name, details, from string
@@ -17,7 +16,7 @@ type row struct {
 	build               bool // what runs on the machine, whose links are the rows above
 }
 
-// table writes the facts that matter, a row each, without borders: driver, GPUs, toolkits, builds with their answers.
+// table writes the relevant facts, a row each, without borders: driver, GPUs, toolkits, and builds with their answers.
 func (p *page) table(r Report) {
 	all := p.rows(r)
 	rows := topOf(all)
@@ -33,15 +32,15 @@ func (p *page) table(r Report) {
 	p.writeRest(len(all), "rows")
 }
 
-// The limits keep one endless name from pushing all other rows' cells aside; a path is rarely as long.
+// Limits that keep one very long name from moving the cells of all other rows.
 const (
 	nameLimit    = 20
 	detailsLimit = 72
 	pathLimit    = 100
 )
 
-// grid says where the cells of a table begin. A place stands in one column as far as the page is wide enough; where a
-// row is too long for it, its place follows its text, or goes into a line of its own.
+// grid holds the columns at which the cells of a table begin. Places share a column as far as the page allows. In a row
+// that is too long, the place follows the text or moves to a line of its own.
 type grid struct {
 	*page
 	name    int          // columns of the names
@@ -49,7 +48,7 @@ type grid struct {
 	place   map[bool]int // where the places begin, of the machine's rows and of the builds'
 }
 
-// cellGap is what stands between two cells.
+// cellGap separates two cells.
 const cellGap = "  "
 
 func (p *page) gridOf(rows []row) *grid {
@@ -68,7 +67,7 @@ func (p *page) gridOf(rows []row) *grid {
 	return g
 }
 
-// bestPlace returns the column in which the places of most rows can stand.
+// bestPlace returns the column that fits the places of most rows.
 func (g *grid) bestPlace(rows []row, build bool) int {
 	best, most := 0, 0
 	for _, candidate := range rows {
@@ -87,10 +86,10 @@ func (g *grid) bestPlace(rows []row, build bool) int {
 
 func (g *grid) fits(width int) bool { return g.style.Width == 0 || width <= g.style.Width }
 
-// margin returns where the text behind the names begins.
+// margin returns the column of the text after the names.
 func (g *grid) margin() int { return len(cellGap) + g.name + len(cellGap) }
 
-// text returns a row's version, padded where a build's answer follows it.
+// text returns a row's version, padded if a build's answer follows.
 func (g *grid) text(r row) string {
 	switch {
 	case r.answer.text == "" || r.details == "" && !r.build:
@@ -101,12 +100,12 @@ func (g *grid) text(r row) string {
 	return r.details + cellGap
 }
 
-// end returns where a row's text and answer end.
+// end returns the column after a row's text and answer.
 func (g *grid) end(r row) int {
 	return g.margin() + columns(g.text(r)) + columns(g.safe(r.answer.text+r.where))
 }
 
-// inColumn reports whether a row's place can stand under those of the others.
+// inColumn reports whether a row's place fits into the shared column.
 func (g *grid) inColumn(r row) bool {
 	at := g.place[r.build]
 	return r.from != "" && g.end(r) <= at && g.fits(at+len(cellGap)+columns(r.from))
@@ -117,7 +116,7 @@ func (g *grid) plain(r row) string {
 	return pad(r.title(), g.name) + cellGap + g.text(r) + g.safe(r.answer.text+r.where)
 }
 
-// align sets the rows whose places stand in one column under each other, the machine's and the builds' apart.
+// align lays out the rows whose places share a column, separately for the machine and the builds.
 func (g *grid) align(rows []row) map[int]string {
 	lines := map[int]string{}
 	for _, build := range []bool{false, true} {
@@ -135,7 +134,7 @@ func (g *grid) align(rows []row) map[int]string {
 	return lines
 }
 
-// alignColumns returns one line for each row, with the cells of a column below each other and no borders.
+// alignColumns returns one line for each row, with the cells of each column aligned and no borders.
 func alignColumns(rows [][]string) []string {
 	var out bytes.Buffer
 	t := tablewriter.NewWriter(&out)
@@ -155,7 +154,7 @@ func alignColumns(rows [][]string) []string {
 	return lines
 }
 
-// write writes one row; line is the whole of it where its place stands in the column.
+// write writes one row. line is the complete row if its place is in the column.
 func (g *grid) write(r row, line string) {
 	end := g.end(r)
 	if !g.fits(end) {
@@ -177,7 +176,7 @@ func (g *grid) write(r row, line string) {
 	}
 }
 
-// fold writes a row that is wider than the page: version, answer and place under each other, broken between words.
+// fold writes a row that is wider than the page on several lines, broken between words: version, answer, place.
 func (g *grid) fold(r row) {
 	lead := []any{cellGap, r.mark, pad(strings.TrimPrefix(r.title(), r.mark.text), g.name-columns(r.mark.text)) + cellGap}
 	for _, cell := range []string{r.details, r.answer.text + r.where, r.from} {
@@ -192,7 +191,7 @@ func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-columns(text)))
 }
 
-// title returns a row's name behind its mark, or behind the space of one.
+// title returns a row's name after its mark, or after a space.
 func (r row) title() string {
 	if r.mark.text == "" {
 		return "  " + r.name

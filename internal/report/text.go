@@ -13,8 +13,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Text writes the report for people: the verdict first, one line a build, findings as short paragraphs, the count
-// last.
+// Text writes the report for people: the verdict, one line for each build, findings as short paragraphs, and the count.
 func Text(w io.Writer, r Report, s Style) error {
 	s.site = r.Tool.Site
 	p := &page{style: s}
@@ -47,7 +46,7 @@ func Text(w io.Writer, r Report, s Style) error {
 	return err
 }
 
-// inTree says where the commands of a tree at rest are to be run: here they would change another machine.
+// inTree says where to run the commands for a tree at rest, because here they would change another machine.
 func (p *page) inTree(r Report) {
 	if r.Facts.System.Rest && slices.ContainsFunc(r.Findings, func(f verdict.Finding) bool {
 		return f.Severity != verdict.Note && (len(f.Pins) > 0 || slices.ContainsFunc(f.Steps, func(s pin.Step) bool { return s.Run != "" }))
@@ -61,7 +60,7 @@ func (p *page) inTree(r Report) {
 	}
 }
 
-// ownTables reports whether rows which a site laid over the tables took part in the judgement.
+// ownTables says whether a site's own rows took part in the judgement.
 func (p *page) ownTables(r Report) {
 	if own := OwnTables(r.Tool.Tables); len(own) > 0 {
 		p.line()
@@ -74,7 +73,7 @@ func (p *page) headline(r Report, findings []statement) {
 	p.wrap(2, outcomeText(r, findings), outcomeWord(r))
 }
 
-// outcomeWord returns the verdict's first word, outcomeText what follows it.
+// outcomeWord returns the verdict's first word. outcomeText returns the text after it.
 func outcomeWord(r Report) paintedText {
 	switch r.Outcome {
 	case verdict.Incompatible:
@@ -95,7 +94,7 @@ func outcomeText(r Report, findings []statement) string {
 	return ": " + compatible(r, findings)
 }
 
-// incompatible says the first error, the target that has it, and how many others there are.
+// incompatible names the first error, its target, and the number of other errors.
 func incompatible(r Report, findings []statement) string {
 	errors := ofSeverity(findings, verdict.Error)
 	if len(errors) == 0 {
@@ -121,7 +120,7 @@ func compatible(r Report, findings []statement) string {
 	return text
 }
 
-// namesOfRules returns the rules of a few findings, ": process-limits"; empty where there are many.
+// namesOfRules names the rules of a few findings, ": process-limits", or returns "" if there are many.
 func namesOfRules(findings []statement) string {
 	var rules []string
 	for _, f := range findings {
@@ -133,7 +132,7 @@ func namesOfRules(findings []statement) string {
 	return ": " + few(rules, 2)
 }
 
-// driverDoubted reports whether a finding leaves it open that the driver knows the GPU.
+// driverDoubted reports whether a finding leaves open if the driver knows the GPU.
 func (r Report) driverDoubted() bool {
 	return slices.ContainsFunc(r.Findings, func(f verdict.Finding) bool {
 		return f.Rule == "driver-too-old-for-gpu" || f.Rule == "vgpu-driver"
@@ -172,8 +171,8 @@ func worksText(r Report) string {
 	return few(works, 3) + " work" + on(machines)
 }
 
-// exclusive says that no one installation of a driver serves all targets: some have GPUs that only the open kernel module
-// drives, others such as only the proprietary one does.
+// exclusive says that no single driver installation works for all targets: some GPUs need the open kernel module,
+// others the proprietary one.
 func (p *page) exclusive(r Report) {
 	needs := map[string][]string{}
 	for _, j := range r.Judged {
@@ -188,7 +187,7 @@ func (p *page) exclusive(r Report) {
 		paintedText{yellow, "! no one driver serves all targets"}, ": ")
 }
 
-// needing returns targets and their verb.
+// needing returns targets with their verb.
 func needing(targets []string) string {
 	if len(targets) == 1 {
 		return targets[0] + " needs"
@@ -226,7 +225,7 @@ func (p *page) writeWaived(r Report) {
 	p.writeRest(len(r.Suppressed), "waived findings")
 }
 
-// writeExpired lists the waivers whose day has passed while what they hid is still there.
+// writeExpired lists expired waivers whose findings still exist.
 func (p *page) writeExpired(r Report) {
 	for _, w := range r.Waivers {
 		if n := lapsedFindings(r, w); n > 0 {
@@ -250,7 +249,7 @@ func (p *page) writeConfiguration(e *config.Effect) {
 	}
 }
 
-// writeNotRead names the fields of a pasted text that nothing understood.
+// writeNotRead names the fields of a pasted text that were not understood.
 func (p *page) writeNotRead(r Report) {
 	for _, s := range r.Facts.Probes {
 		if fields, ok := strings.CutPrefix(s.Error, facts.NotRead); ok && p.style.All {
@@ -260,7 +259,7 @@ func (p *page) writeNotRead(r Report) {
 	}
 }
 
-// writePassed lists the rules that hold, each subject once.
+// writePassed lists the rules that passed, each subject once.
 func (p *page) writePassed(r Report) {
 	if !p.style.All {
 		return
@@ -308,7 +307,7 @@ func (p *page) counts(r Report, findings []statement) string {
 	return text
 }
 
-// hasCommand reports whether an error or a warning has a command that mends it.
+// hasCommand reports whether an error or warning has a command that fixes it.
 func hasCommand(f statement) bool {
 	return f.Severity != verdict.Note && (slices.ContainsFunc(f.Steps, func(s pin.Step) bool { return s.Run != "" }) ||
 		slices.ContainsFunc(f.Pins, func(p verdict.Pin) bool { return len(p.Commands) > 0 }))

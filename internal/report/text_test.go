@@ -13,7 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCommandsAreBrokenBetweenWords looks for every command of every case on the narrowest page, as a shell reads it.
+// TestCommandsAreBrokenBetweenWords checks that a shell reads every command of every case unchanged from the narrowest
+// page.
 func TestCommandsAreBrokenBetweenWords(t *testing.T) {
 	folded := regexp.MustCompile(`\\\n *`)
 	found := 0
@@ -36,7 +37,7 @@ func TestCommandsAreBrokenBetweenWords(t *testing.T) {
 	}
 }
 
-// TestPagesFitTheScreen allows a line to be longer than the screen only when nothing in it may be broken.
+// TestPagesFitTheScreen checks that a line is longer than the screen only if nothing in it may be broken.
 func TestPagesFitTheScreen(t *testing.T) {
 	for name, r := range cases(t) {
 		if name == "hostile" {
@@ -127,7 +128,8 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestTargetsAlike: eight instance types without a driver are one finding, and two kinds of module are said apart.
+// TestTargetsAlike checks that eight instance types without a driver are one finding, and that two kinds of module stay
+// separate.
 func TestTargetsAlike(t *testing.T) {
 	fix := []pin.Step{pin.Run("sudo apt-get install -y driver")}
 	none := func(target, gpu string) verdict.Finding {
@@ -165,8 +167,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestSentencesReadParts: a sentence of a missing fact or of a subject is made of its parts, whatever the words are that a
-// rule chose for the whole.
+// TestSentencesReadParts checks that sentences are built from the parts of a missing fact or a subject, whatever the
+// words for the whole.
 func TestSentencesReadParts(t *testing.T) {
 	for _, c := range []struct {
 		missing requires.MissingFact

@@ -11,18 +11,18 @@ import (
 	"cudacompat/matrix/requires"
 )
 
-// Trees is a comparison of two directories with the program that made it.
+// Trees is a comparison of two directories and the program that made it.
 type Trees struct {
 	requires.Trees
 	Tool Tool `json:"tool"`
 }
 
-// Leave notes that a comparison is cut for lack of time.
+// Leave records that a comparison was shortened for lack of time.
 func (t *Trees) Leave(left map[string]int) {
 	t.Unread = append(t.Unread, requires.UnreadFile{File: "the report", Reason: "the time was up before all of it was written"})
 }
 
-// TreesFormats is every format of a comparison of directories, by name.
+// TreesFormats lists every format of a comparison of directories.
 var TreesFormats = []Format[Trees]{
 	{"text", treesText},
 	{"json", func(w io.Writer, t Trees, _ Style) error { return writeJSON(w, t) }},
@@ -30,10 +30,10 @@ var TreesFormats = []Format[Trees]{
 	{"github", treesGitHub},
 }
 
-// TreesMark begins the comment of a pull request, by which the next run finds it.
+// TreesMark begins the comment on a pull request. The next run finds the comment by it.
 const TreesMark = "<!-- cudacompat requires --diff -->"
 
-// treesWords returns the comparison in one sentence.
+// treesWords describes the comparison in one sentence.
 func treesWords(t Trees) (text, colour string) {
 	broken, costs := 0, 0
 	for _, f := range t.Files {
@@ -59,7 +59,7 @@ func treesWords(t Trees) (text, colour string) {
 	return "no host is lost", green
 }
 
-// fileWords says in clauses what the change of a file costs.
+// fileWords describes in clauses what the change of a file costs.
 func fileWords(f requires.FileChange) (name string, clauses []string) {
 	var packages []string
 	for _, p := range f.Packages {
@@ -111,7 +111,7 @@ func fileWords(f requires.FileChange) (name string, clauses []string) {
 	return name, clauses
 }
 
-// packageWords says how a package changed, and what a range comes to.
+// packageWords says how a package changed, and which release a range selects.
 func packageWords(p requires.PackageChange) string {
 	release := func(version, asked string) string {
 		if asked != "" {
@@ -128,7 +128,7 @@ func packageWords(p requires.PackageChange) string {
 	return p.Name + " " + release(p.Old, p.OldRange) + " → " + release(p.New, p.NewRange)
 }
 
-// fileNames returns the names of a file as quote writes each: the old one, if it had another, and its own.
+// fileNames returns a file's name, quoted by quote, with its old name if it was renamed.
 func fileNames(f requires.FileChange, quote func(string) string) string {
 	if f.OldFile == "" {
 		return quote(f.File)
@@ -136,7 +136,7 @@ func fileNames(f requires.FileChange, quote func(string) string) string {
 	return quote(f.OldFile) + " → " + quote(f.File)
 }
 
-// cpuBuild returns the build by which GPUs are lost because it is one for CPUs on their hosts; empty if none is.
+// cpuBuild returns the build through which GPUs are lost because it is a CPU build on their hosts, or "".
 func cpuBuild(c requires.Change) string {
 	for _, n := range c.Because {
 		if n.Rule == "cpu-only-build" && c.Kind == "lost" {
@@ -146,7 +146,7 @@ func cpuBuild(c requires.Change) string {
 	return ""
 }
 
-// lostToCPU says which GPUs are lost because a build is one for CPUs on their hosts, as PyPI's torch for Arm was.
+// lostToCPU says which GPUs are lost because a build is a CPU build on their hosts, as PyPI's torch for Arm was.
 func lostToCPU(list []requires.Change) []string {
 	var names []string
 	build := ""
@@ -161,12 +161,12 @@ func lostToCPU(list []requires.Change) []string {
 	return []string{productWords(names) + " lost (on their hosts " + build + " is a build for CPUs)"}
 }
 
-// driverFrom returns a driver's release as people are told it: 580.65.06 for the branch that begins with it.
+// driverFrom returns a driver release as people know it: 580.65.06 for the branch that begins with it.
 func driverFrom(oldest string) string {
 	return strings.TrimPrefix(requires.Drivers{{From: oldest}}.String(), ">= ")
 }
 
-// productWords returns one GPU product by which others are placed, and how many more there are.
+// productWords names one well-known GPU product, and the number of others.
 func productWords(names []string) string {
 	first := names[0]
 	for _, known := range slices.Backward(popular) {
@@ -206,7 +206,7 @@ func promiseBroken(f requires.FileChange) []string {
 	return causes
 }
 
-// treesText writes what people read.
+// treesText writes the text for people.
 func treesText(w io.Writer, t Trees, s Style) error {
 	p := &page{style: s}
 	text, colour := treesWords(t)
@@ -230,7 +230,7 @@ func treesText(w io.Writer, t Trees, s Style) error {
 	return err
 }
 
-// shortRelease leaves the zeros at the end of a release out: 2.11.0 is 2.11.
+// shortRelease removes zeros at the end of a release: 2.11.0 becomes 2.11.
 func shortRelease(release string) string {
 	for strings.Count(release, ".") > 1 && strings.HasSuffix(release, ".0") {
 		release = strings.TrimSuffix(release, ".0")
@@ -238,7 +238,8 @@ func shortRelease(release string) string {
 	return release
 }
 
-// inlineCode returns text as Markdown's code, in more backquotes than are in it, without control characters.
+// inlineCode formats text as Markdown code, with a longer fence than any run of backquotes in it, and without control
+// characters.
 func inlineCode(text string) string {
 	text, ticks := clean(text), "`"
 	for strings.Contains(text, ticks) {
@@ -315,7 +316,7 @@ func plainWords(text string) string {
 	return b.String()
 }
 
-// treesGitHub writes workflow commands: the sentence, then one for each file that costs something.
+// treesGitHub writes workflow commands: the sentence, then one for each file with a cost.
 func treesGitHub(w io.Writer, t Trees, _ Style) error {
 	var b bytes.Buffer
 	text, colour := treesWords(t)

@@ -8,7 +8,7 @@ import (
 	"cudacompat/matrix"
 )
 
-// WhyFormats is every format of an explained value, by name.
+// WhyFormats lists every format of an explained value.
 var WhyFormats = []Format[[]matrix.Why]{
 	{"text", whyText},
 	{"json", func(w io.Writer, list []matrix.Why, _ Style) error { return writeJSON(w, list) }},

@@ -10,7 +10,7 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// Known is what the tables know of a word that somebody saw in a log.
+// Known is what the tables know about a word in a log.
 type Known struct {
 	Word     string
 	Statuses []tables.Status
@@ -21,7 +21,7 @@ type Known struct {
 	Steps    map[string][]string // by cause: what to do, the likeliest first
 }
 
-// Word returns the page of a code, a name or a library, in Markdown; nil when nothing is known of it.
+// Word returns the page of a code, a name or a library, in Markdown, or nil if it is unknown.
 func Word(k Known) []byte {
 	if len(k.Statuses) == 0 && k.Xid == nil && k.Library == nil && k.Ended == "" && !k.OfDriver {
 		return nil
@@ -47,7 +47,7 @@ func Word(k Known) []byte {
 	return p.Bytes()
 }
 
-// driverLibrary says of a library of the driver where it comes from.
+// driverLibrary says where a library of the driver comes from.
 func (p *page) driverLibrary(name string) {
 	p.line()
 	p.wrap(0, "Part of the NVIDIA driver. The CUDA toolkit and the pip packages of CUDA do not contain it: it must have the release of the kernel module that is loaded.")
@@ -63,7 +63,7 @@ func (p *page) driverLibrary(name string) {
 	p.line("More: `cudacompat explain driver-missing`, `cudacompat explain container-driver-libs`")
 }
 
-// meanings groups statuses that say the same: the driver's API and the runtime's share most of their codes.
+// meanings groups equal statuses: the driver API and the runtime share most codes.
 func (k Known) meanings() [][]tables.Status {
 	var groups [][]tables.Status
 	for _, s := range k.Statuses {
@@ -79,7 +79,7 @@ func (k Known) meanings() [][]tables.Status {
 	return groups
 }
 
-// status says what a value means that one API or several return, and what to do.
+// status says what a value of one or more APIs means, and what to do.
 func (p *page) status(same []tables.Status, steps []string) {
 	var names, quoted, sources []string
 	for _, s := range same {
@@ -113,7 +113,7 @@ func (p *page) status(same []tables.Status, steps []string) {
 	p.origin(sources)
 }
 
-// apiNames are the APIs whose names are not written in capitals or need a second word.
+// apiNames lists APIs whose names are not in capitals or need a second word.
 var apiNames = map[string]string{
 	"cublas": "cuBLAS", "cuda-driver": "CUDA driver API", "cuda-runtime": "CUDA runtime", "cudnn": "cuDNN",
 	"cufft": "cuFFT", "curand": "cuRAND", "cusolver": "cuSOLVER", "cusparse": "cuSPARSE", "nvjitlink": "nvJitLink",
@@ -122,7 +122,7 @@ var apiNames = map[string]string{
 
 func apiName(api string) string { return cmp.Or(apiNames[api], strings.ToUpper(api)) }
 
-// xid says what the driver's numbered error means, and what NVIDIA's catalogue of them advises.
+// xid says what the driver's numbered error means, and what NVIDIA's catalogue advises.
 func (p *page) xid(x *tables.Xid) {
 	p.section(fmt.Sprintf("Xid %d, in the kernel log", x.Xid))
 	p.wrap(0, strings.TrimRight(x.Meaning, ".")+". "+fault(logs.Blame(x.Blame)))
@@ -141,7 +141,7 @@ func (p *page) xid(x *tables.Xid) {
 	p.origin(x.Source)
 }
 
-// xidAdvice is what the actions of NVIDIA's catalogue ask for; some ask for nothing.
+// xidAdvice maps the actions of NVIDIA's catalogue to advice. Some need none.
 var xidAdvice = map[string]string{
 	"check-power":          "check the GPU's power supply and its cables.",
 	"check-uvm":            "look for messages of nvidia_uvm in the kernel log.",
@@ -179,7 +179,7 @@ func (p *page) section(title string) {
 	p.line()
 }
 
-// capital begins a sentence, but not with another name than a library has: cuBLAS.
+// capital capitalises a sentence, unless it begins with a library's name, such as cuBLAS.
 func capital(text string) string {
 	first, _, _ := strings.Cut(text, " ")
 	if strings.ToLower(first) != first {
@@ -188,14 +188,14 @@ func capital(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// sides says of each side, in a sentence, that it is to blame.
+// sides says in a sentence which side is to blame.
 var sides = map[logs.Blame]string{
 	logs.Environment: "Usually the driver or the installed software is to blame, not the program.",
 	logs.Program:     "Usually the program is to blame, not the driver or the installed software.",
 	logs.Hardware:    "Usually the hardware is to blame.",
 }
 
-// fault says in a sentence on which side a fault mostly lies.
+// fault says in a sentence on which side a fault usually is.
 func fault(b logs.Blame) string {
 	if b == logs.Unknown {
 		return "The code does not tell whose fault it is; the rest of the log may."
@@ -203,7 +203,7 @@ func fault(b logs.Blame) string {
 	return sides[b]
 }
 
-// origin names the sources, a wheel by its name and version: `cudacompat matrix` has the hash.
+// origin names the sources. It shortens a wheel to name and version; `cudacompat matrix` has the hash.
 func (p *page) origin(sources []string) {
 	var names []string
 	for _, source := range sources {
