@@ -15,6 +15,7 @@ import (
 )
 
 func main() {
+	limitProcessors()
 	probe.ServeNVML()
 	serveChild(runInMemory)
 	code, done := inChild(os.Args[1:])

@@ -32,6 +32,13 @@ func collectLate(most int64) {
 	})
 }
 
+// limitProcessors lowers GOMAXPROCS to the number of processors. The binary with C lowers it before Go's runtime starts.
+func limitProcessors() {
+	if all := runtime.NumCPU(); runtime.GOMAXPROCS(0) > all {
+		runtime.GOMAXPROCS(all)
+	}
+}
+
 // afterCollecting calls a function once, after the next collection.
 func afterCollecting(do func()) {
 	sentinel := new([64]byte)

@@ -8,6 +8,7 @@
 package limit
 
 /*
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -123,8 +124,26 @@ static void watch(const char *args, ssize_t n) {
 	_exit(WEXITSTATUS(status));
 }
 
+// limit_processors lowers GOMAXPROCS to the number of processors. For each one more the runtime allocates memory and wakes
+// threads: with 100,000 it takes gigabytes, and no deadline holds. The runtime reads the variable where the kernel put it.
+static void limit_processors(char **variables) {
+	static const char name[] = "GOMAXPROCS=";
+	long most = sysconf(_SC_NPROCESSORS_ONLN), wanted = 0;
+	for (; most > 0 && *variables != NULL; variables++) {
+		if (strncmp(*variables, name, sizeof name - 1) != 0)
+			continue;
+		char *value = *variables + sizeof name - 1, *digit = value + (*value == '+');
+		for (; *digit >= '0' && *digit <= '9' && wanted <= most; digit++)
+			wanted = wanted * 10 + (*digit - '0');
+		if (wanted > most)
+			snprintf(value, strlen(value) + 1, "%ld", most);
+		wanted = 0;
+	}
+}
+
 __attribute__((constructor)) static void check_limits(void) {
 	static char args[4096];
+	limit_processors(environ);
 	char what[100];
 	rlim_t have = 0;
 	ssize_t n = arguments(args, sizeof args);

@@ -3,8 +3,10 @@
 package limit
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -73,6 +75,33 @@ func TestMemoryGone(t *testing.T) {
 		out, _ := cmd.CombinedOutput()
 		if code := cmd.ProcessState.ExitCode(); code != c.code || !strings.HasPrefix(string(out), c.prefix) || strings.Count(string(out), "\n") != 1 {
 			t.Errorf("%q: exit %d, want %d\n%.500s", c.args, code, c.code, out)
+		}
+	}
+}
+
+// TestProcessors starts this test's own program with more processors wanted than there are: Go's runtime gets what there is.
+func TestProcessors(t *testing.T) {
+	const child = "LIMIT_PROCESSORS"
+	if os.Getenv(child) != "" {
+		fmt.Println(runtime.GOMAXPROCS(0), os.Getenv("GOMAXPROCS"))
+		os.Exit(0)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := runtime.NumCPU()
+	for wanted, want := range map[string]string{
+		"100000":               fmt.Sprintf("%d %[1]d\n", all),
+		"+100000":              fmt.Sprintf("%d %[1]d\n", all),
+		"99999999999999999999": fmt.Sprintf("%d %[1]d\n", all),
+		"1":                    "1 1\n",
+	} {
+		cmd := exec.Command(program, "-test.run=^TestProcessors$")
+		cmd.Env = append(os.Environ(), child+"=1", "GOMAXPROCS="+wanted)
+		out, err := cmd.Output()
+		if string(out) != want || err != nil {
+			t.Errorf("GOMAXPROCS=%s gives %q (%v), want %q", wanted, out, err, want)
 		}
 	}
 }
