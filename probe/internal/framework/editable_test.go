@@ -91,7 +91,7 @@ func TestUnfollowed(t *testing.T) {
 			h := hosttest.Tree(t, editableTorch+c.tree)
 			got, at := "", "/srv/v/lib/python3.12/site-packages"
 			builds := []facts.Build{{Name: "torch", From: at + "/torch/version.py"}, {Name: "numba-cuda", From: at + "/numba_cuda-0.30.4.dist-info/RECORD"}}
-			for _, file := range pyenv.UnfollowedFiles(h, pydist.NewIndex(h, []string{at}), []string{at}, builds) {
+			for _, file := range pyenv.UnfollowedFiles(h, pydist.NewIndex(h, []string{at}), pyenv.Prefix{Python: "3.12", Sites: []string{at}}, builds) {
 				got += path.Base(file)
 			}
 			if got != c.want {

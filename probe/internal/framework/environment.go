@@ -16,7 +16,7 @@ var frameworks = []func(*host.Host, *pyenv.Site) (*facts.Build, error){torchBuil
 // readEnvironment reads the packages and frameworks of one prefix.
 func readEnvironment(h *host.Host, p pyenv.Prefix, index *pydist.Index, failed *host.Errors) facts.Environment {
 	env := facts.Environment{Path: p.Path, Python: p.Python, Kind: p.Kind, Interpreter: pyenv.Unusable(h, p, index)}
-	sites := pyenv.WithPathFiles(h, p.Sites, failed)
+	sites := pyenv.WithPathFiles(h, p, failed)
 	index.Path = sites
 	env.Shared = []facts.Shared{}
 	torch := &pyenv.TorchProcess{}

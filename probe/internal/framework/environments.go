@@ -97,7 +97,7 @@ func unreadSites(s *pyenv.Search, p pyenv.Prefix, c pyenv.Candidate, index *pydi
 			s.Unread(dir, host.Plain(err).Error(), kind)
 		}
 	}
-	for _, file := range pyenv.UnfollowedFiles(s.Host, index, p.Sites, builds) {
+	for _, file := range pyenv.UnfollowedFiles(s.Host, index, p, builds) {
 		if c.Active || c.Named {
 			s.Unread(file, "Python runs this file when it starts, and which directories it adds to the import path cannot be determined", facts.UnreadNeeded)
 		}

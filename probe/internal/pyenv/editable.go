@@ -2,11 +2,15 @@ package pyenv
 
 import (
 	"fmt"
+	"iter"
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/pylines"
+	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/pydist"
@@ -18,9 +22,32 @@ const MaxPathFiles = 64
 
 // WithPathFiles adds the directories that the .pth files of the sites name, as Python does at its start: editable
 // installations stand there. Of the lines that Python executes those are read that put a directory first.
-func WithPathFiles(h *host.Host, sites []string, failed *host.Errors) []string {
-	list := slices.Clone(sites)
-	for _, dir := range sites {
+func WithPathFiles(h *host.Host, p Prefix, failed *host.Errors) []string {
+	list := slices.Clone(p.Sites)
+	add := func(dir, _, text string) {
+		for _, line := range parsePathLine(text) {
+			list = line.addTo(h, dir, list)
+		}
+	}
+	eachPathLine(h, p.Sites, p.Python, failed, add)
+	for _, name := range customizers {
+		plain, _ := plainChanges(string(h.ReadQuietly(FirstModule(h, withLibraries(p.Sites), name))))
+		for _, line := range plain {
+			list = line.addTo(h, p.Sites[0], list)
+			if line.site {
+				eachPathLine(h, []string{line.in(p.Sites[0])}, p.Python, failed, add)
+			}
+		}
+	}
+	return list
+}
+
+// eachPathLine calls do for each line of the .pth files of the sites, with the site and the file's name. A directory that a
+// line adds with site.addsitedir is a site itself, whose .pth files count, too.
+func eachPathLine(h *host.Host, sites []string, python string, failed *host.Errors, do func(dir, name, line string)) {
+	sites = slices.Clone(sites)
+	for i := 0; i < len(sites); i++ {
+		dir := sites[i]
 		names := h.GlobIn(dir, "*.pth")
 		if len(names) > MaxPathFiles {
 			failed.Add(fmt.Errorf("%s: only the first %d of %d .pth files were read", dir, MaxPathFiles, len(names)))
@@ -28,18 +55,26 @@ func WithPathFiles(h *host.Host, sites []string, failed *host.Errors) []string {
 		for _, name := range names[:min(len(names), MaxPathFiles)] {
 			data, err := h.ReadFile(name)
 			failed.Add(err)
-			for _, line := range parsePathFile(data) {
-				list = line.addTo(h, dir, list)
+			for line := range pathLines(string(data), python) {
+				do(dir, name, line)
+				for _, added := range parsePathLine(line) {
+					real, err := h.Resolve(added.in(dir))
+					if added.site && err == nil && !slices.Contains(sites, real) && len(sites) < MaxPathFiles {
+						sites = append(sites, real)
+					}
+				}
 			}
 		}
 	}
-	for _, name := range customizers {
-		plain, _ := plainChanges(string(h.ReadQuietly(FirstModule(h, withLibraries(sites), name))))
-		for _, line := range plain {
-			list = line.addTo(h, sites[0], list)
-		}
+}
+
+// pathLines returns the lines of a .pth file. Python takes for a line what the others of its release do: from 3.13 on, a byte
+// order mark may stand first, and a line ends wherever str.splitlines says; before, it ends in any kind of newline.
+func pathLines(text, python string) iter.Seq[string] {
+	if python != "" && version.CompareTexts(version.ShortPython(strings.TrimSuffix(python, "t")), "3.13") < 0 {
+		return strings.Lines(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text))
 	}
-	return list
+	return pylines.Split(strings.TrimPrefix(text, "\ufeff"))
 }
 
 // customizers are the modules that Python imports when it starts, where they are.
@@ -58,20 +93,15 @@ func withLibraries(sites []string) []string {
 
 // UnfollowedFiles returns the files with code that Python runs when it starts and that may lead it to packages
 // elsewhere, in ways that cannot be read.
-func UnfollowedFiles(h *host.Host, index *pydist.Index, sites []string, builds []facts.Build) []string {
+func UnfollowedFiles(h *host.Host, index *pydist.Index, p Prefix, builds []facts.Build) []string {
 	var list []string
-	for _, dir := range sites {
-		names := h.GlobIn(dir, "*.pth")
-		for _, name := range names[:min(len(names), MaxPathFiles)] {
-			for line := range strings.Lines(string(h.ReadQuietly(name))) {
-				if isCode(line) && !follows(h, index, sites, builds, line) && !slices.Contains(list, name) {
-					list = append(list, name)
-				}
-			}
+	eachPathLine(h, p.Sites, p.Python, &host.Errors{}, func(_, name, line string) {
+		if isCode(line) && !follows(h, index, p.Sites, builds, line) && !slices.Contains(list, name) {
+			list = append(list, name)
 		}
-	}
+	})
 	for _, name := range customizers {
-		file := FirstModule(h, withLibraries(sites), name)
+		file := FirstModule(h, withLibraries(p.Sites), name)
 		if code := string(h.ReadQuietly(file)); !plain(code) && !findsOthers(index, builds, file, code) {
 			list = append(list, file)
 		}
@@ -149,15 +179,20 @@ var harmless = map[string]bool{"_virtualenv": true, "_distutils_hack": true}
 type pathLine struct {
 	dir   string
 	first bool
+	site  bool // its own .pth files are read
+}
+
+// in returns the directory as a line of a site's file means it.
+func (l pathLine) in(site string) string {
+	if path.IsAbs(l.dir) {
+		return l.dir
+	}
+	return path.Join(site, l.dir)
 }
 
 // addTo adds the directory to an import path; one that a line puts first goes there, wherever it stood.
 func (l pathLine) addTo(h *host.Host, site string, list []string) []string {
-	dir := l.dir
-	if !path.IsAbs(dir) {
-		dir = path.Join(site, dir)
-	}
-	switch real, err := h.Resolve(dir); {
+	switch real, err := h.Resolve(l.in(site)); {
 	case err != nil:
 		return list
 	case l.first:
@@ -184,24 +219,22 @@ var (
 func plainChanges(code string) (list []pathLine, all bool) {
 	found := plainChange.FindAllStringSubmatch(code, MaxMatches)
 	for _, m := range found {
-		list = append(list, pathLine{dir: m[2] + path.Join(m[3], m[4]), first: m[1] == "insert"})
+		list = append(list, pathLine{dir: m[2] + path.Join(m[3], m[4]), first: m[1] == "insert", site: m[1] == ""})
 	}
 	return list, len(found) == len(changesPath.FindAllString(code, MaxMatches))
 }
 
-// parsePathFile lists the paths of a .pth file: "/home/u/pytorch", not "import _virtualenv".
-func parsePathFile(data []byte) []pathLine {
-	var list []pathLine
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSpace(line)
-		if isCode(line) {
-			plain, _ := plainChanges(line)
-			list = append(list, plain...)
-		} else if line != "" && line[0] != '#' {
-			list = append(list, pathLine{dir: line})
-		}
+// parsePathLine returns the paths that a line of a .pth file adds: "/home/u/pytorch", not "import _virtualenv".
+func parsePathLine(line string) []pathLine {
+	line = strings.TrimRightFunc(line, unicode.IsSpace)
+	switch {
+	case isCode(line):
+		plain, _ := plainChanges(line)
+		return plain
+	case strings.TrimSpace(line) == "" || line[0] == '#':
+		return nil
 	}
-	return list
+	return []pathLine{{dir: line}}
 }
 
 // isCode reports whether a line of a .pth file is code.

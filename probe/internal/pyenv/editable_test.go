@@ -7,12 +7,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestParsePathFile(t *testing.T) {
-	got := parsePathFile([]byte("/a\r\n\n  ../b  \nimport sys; x\nimport\ty\nimportant\n#/c\n" +
-		"import sys; sys.path.insert(0, '/d')\n"))
-	want := []pathLine{{dir: "/a"}, {dir: "../b"}, {dir: "important"}, {dir: "/d", first: true}}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(pathLine{})); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
+// TestPathLines reads .pth files as the site module of each Python does.
+func TestPathLines(t *testing.T) {
+	const text = "\ufeff../h\r\n\n/a  \n  ../b\n#/c\rimport sys; x\nimport\ty\nimportant\n" +
+		"import sys; sys.path.insert(0, '/d')\nimport site; site.addsitedir('/e')\f/f"
+	old := []pathLine{{dir: "\ufeff../h"}, {dir: "/a"}, {dir: "  ../b"}, {dir: "important"}, {dir: "/d", first: true},
+		{dir: "/e", site: true}}
+	for python, want := range map[string][]pathLine{
+		"3.12.1": old,
+		"3.9":    old,
+		"3.13.0": append(append([]pathLine{{dir: "../h"}}, old[1:]...), pathLine{dir: "/f"}),
+		"":       append(append([]pathLine{{dir: "../h"}}, old[1:]...), pathLine{dir: "/f"}),
+	} {
+		var got []pathLine
+		for line := range pathLines(text, python) {
+			got = append(got, parsePathLine(line)...)
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(pathLine{})); diff != "" {
+			t.Errorf("Python %s: -want +got:\n%s", python, diff)
+		}
 	}
 }
 
@@ -23,11 +36,12 @@ func FuzzParseFinder(f *testing.F) {
 		if got := parseFinder(data, "torch"); strings.ContainsAny(got, "'\n") {
 			t.Errorf("%q", got)
 		}
-		for _, line := range parsePathFile(data) {
-			if line.dir == "" || strings.Contains(line.dir, "\n") {
-				t.Errorf("%q", line.dir)
+		for text := range pathLines(string(data), "3.13") {
+			for _, line := range parsePathLine(text) {
+				if line.dir == "" || strings.ContainsAny(line.dir, "\r\n") {
+					t.Errorf("%q", line.dir)
+				}
 			}
-
 		}
 	})
 }

@@ -6,9 +6,9 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/pylines"
 	"cudacompat/internal/redact"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/internal/input/document"
@@ -64,7 +64,7 @@ func requirementLines(text string) iter.Seq2[int, string] {
 			return line == "" || fence.MatchString(line) || yield(start, line)
 		}
 		number := 0
-		for line := range splitLines(text) {
+		for line := range pylines.Split(text) {
 			number++
 			if joined == "" {
 				start = number
@@ -88,28 +88,6 @@ func requirementLines(text string) iter.Seq2[int, string] {
 
 // comment matches the end of a line from where it is a comment on.
 var comment = lazyregexp.New(`(?:^|[\s\p{Zs}]+)#.*$`)
-
-// splitLines returns the lines of a text without their ends. pip takes for one whatever Python's str.splitlines does: a
-// carriage return alone, a form feed, a line separator of Unicode.
-func splitLines(text string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for text != "" {
-			at := strings.IndexAny(text, "\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029")
-			if at < 0 {
-				yield(text)
-				return
-			}
-			_, size := utf8.DecodeRuneInString(text[at:])
-			if strings.HasPrefix(text[at:], "\r\n") {
-				size = 2
-			}
-			if !yield(text[:at]) {
-				return
-			}
-			text = text[at+size:]
-		}
-	}
-}
 
 // ReadLines reads a text, and notes the lines that are none of the format.
 func (f *File) ReadLines(text string) {
