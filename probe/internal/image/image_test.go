@@ -96,6 +96,7 @@ func TestLayers(t *testing.T) {
 		"which is deleted":     {[]layer{{file("a", "1"), imagetest.Hard("b", "a")}, {imagetest.Gone("", "a")}}, "/b = 1"},
 		"storage driver's":     {[]layer{{file("a", "1"), file(".wh..wh.plnk/1", "1")}, {file(".wh..wh.aufs", "1")}}, "/.wh..wh.plnk/; /.wh..wh.plnk/1 = 1; /a = 1"},
 		"devices":              {[]layer{{{Name: "null", Header: tar.Header{Typeflag: tar.TypeChar}}, {Name: "p", Header: tar.Header{Typeflag: tar.TypeFifo}}}}, "/null Dc---------; /p p---------"},
+		"contiguous":           {[]layer{{{Name: "a", Data: []byte("1"), Header: tar.Header{Typeflag: tar.TypeCont}}}}, "/a = 1"},
 		"above the root":       {[]layer{{file("../../a", "1"), link("l", "../../../a")}}, "/a = 1; /l -> ../../../a"},
 		"no layer":             {nil, ""},
 	} {
@@ -107,6 +108,14 @@ func TestLayers(t *testing.T) {
 		if got := strings.Join(shown(t, i, "/"), "; "); got != c.want {
 			t.Errorf("%s: %s\nwant %s", name, got, c.want)
 		}
+	}
+}
+
+// TestUnknownEntry refuses a layer with an entry of a type that nobody defines, as runtimes do: it may be a file.
+func TestUnknownEntry(t *testing.T) {
+	_, err := read(t, []imagetest.File{{Name: "a", Data: []byte("1"), Header: tar.Header{Typeflag: 'Q'}}})
+	if err == nil || !strings.Contains(err.Error(), `a: it is an entry of type "Q", which is not known`) {
+		t.Errorf("%v", err)
 	}
 }
 

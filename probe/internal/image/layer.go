@@ -229,7 +229,7 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 func (s *shelf) entry(h *tar.Header) (*entry, error) {
 	e := &entry{}
 	switch h.Typeflag {
-	case tar.TypeReg, tar.TypeGNUSparse:
+	case tar.TypeReg, tar.TypeGNUSparse, tar.TypeCont:
 		e.body = &body{size: h.Size, mode: h.FileInfo().Mode().Perm()}
 	case tar.TypeDir:
 		e.kind = fs.ModeDir
@@ -243,8 +243,10 @@ func (s *shelf) entry(h *tar.Header) (*entry, error) {
 		e.kind = fs.ModeDevice
 	case tar.TypeFifo:
 		e.kind = fs.ModeNamedPipe
-	default:
+	case tar.TypeXGlobalHeader:
 		return nil, nil
+	default:
+		return nil, fmt.Errorf("%s: it is an entry of type %q, which is not known", sayable(h.Name), string(h.Typeflag))
 	}
 	if h.Size > maxFile {
 		return nil, fmt.Errorf("%s: it claims %d bytes", sayable(h.Name), h.Size)
