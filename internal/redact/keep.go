@@ -66,6 +66,15 @@ func withoutWord(found, _, _ string) string {
 	return start + mark
 }
 
+// withoutDrawn takes the last word if a program or a person drew it: Docker's "auth": "dXNlcjpwYXNz", not "auth: required".
+func withoutDrawn(found, _, _ string) string {
+	at := strings.LastIndexAny(strings.TrimRight(found, "="), "\t\"'\\:= ") + 1
+	if value := found[at:]; !random(value) || variable.MatchString(value) {
+		return found
+	}
+	return found[:at] + mark
+}
+
 // withoutProse keeps "basic configuration".
 func withoutProse(found, _, _ string) string {
 	scheme, value, _ := strings.Cut(found, " ")

@@ -73,6 +73,12 @@ var rules = []rule{
 	{hints: "curl wget", pattern: lazyregexp.New(`(?i)(\b(?:curl|wget)\b[^\n]*?\s(?:-u|--user)[ =]?["']?)[^\s"'*]+`),
 		replacement: "${1}***"},
 	{hints: "login", pattern: lazyregexp.New(`(\blogin\b[^\n]*?\s-p[ =]?["']?)[^\s"'*]+`), replacement: "${1}***"},
+	{hints: "sshpass mysql mariadb", pattern: lazyregexp.New(`(\bsshpass\s+-p ?["']?|\b(?:mysql|mariadb)[\w-]*\b[^\n]*?\s-p["']?)` +
+		`[^\s"'*]+`), replacement: "${1}***"},
+	{hints: "wandb", pattern: lazyregexp.New(`(\bwandb["']?,?\s+["']?login["']?,?\s+(?:--\S+\s+)*["']?)\w{32,}`), replacement: "${1}***"},
+	{hints: "auth", pattern: lazyregexp.New(`(?i)\bauth\b["'\\]*\s*[:=]\s*["'\\]*[A-Za-z0-9+/_-]{8,}={0,2}`), keep: withoutDrawn},
+	{hints: "passw passphrase passcode", pattern: lazyregexp.New(`(?i)\bpass(?:word|phrase|code)\s+(?:is|was):?\s+["']?[^\s"'*,;]{4,}`),
+		keep: withoutDrawn},
 
 	// people and machines
 	{hints: "@", pattern: lazyregexp.New(`\b[\w.-]+@[\w-][\w.-]*:[~/]`), keep: withoutPrompt},

@@ -43,6 +43,8 @@ func TestKept(t *testing.T) {
 		"Unexpected token: '<' in JSON", "basic configuration", "\"passwd\": cannot tell what kind of file this is",
 		"GPU-0", "GPU-unknown-1", "MIG-0-1", "0000:3b:00.0", "127.0.0.1:29500", "--token ${TOKEN}", "password=$PASS",
 		"torchvision::nms", "conda-forge::pytorch", "NCCL_SOCKET_IFNAME=eth0", "host memory", "Serial: none",
+		"auth: required", "auth=OAuth", "auth: certificates", `"auth": "disabled"`, "the password is required",
+		"wandb login failed", "wandb: Currently logged in as", "mysql -p db",
 		"connect to (localhost, 29500)", "remote peer localhost<4>", "peer access 0<1>",
 	} {
 		if got := Redact(text); got != text {
