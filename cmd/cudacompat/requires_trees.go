@@ -45,8 +45,9 @@ var projectLocks = []string{"uv.lock", "poetry.lock", "pixi.lock"}
 
 // projectTree maps paths to the project files of a directory.
 type projectTree struct {
-	dir   string
-	files map[string]int64 // sizes; notRegular for a link, a pipe or a device
+	dir    string
+	files  map[string]int64  // sizes; notRegular for a link, a pipe or a device
+	locked map[string]string // the pyproject.toml that a lock takes the place of, by the lock
 }
 
 // notRegular stands for the size of anything but a regular file.
@@ -54,7 +55,7 @@ const notRegular = -1
 
 // readTree lists the project files of a directory. It follows no link.
 func readTree(ctx context.Context, dir string) (projectTree, error) {
-	t := projectTree{dir, map[string]int64{}}
+	t := projectTree{dir, map[string]int64{}, map[string]string{}}
 	entries := 0
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		switch entries++; {
@@ -64,7 +65,7 @@ func readTree(ctx context.Context, dir string) (projectTree, error) {
 			return context.Cause(ctx)
 		case entries > maxTreeEntries:
 			return fmt.Errorf("more than %d files and directories are in it", maxTreeEntries)
-		case entry.IsDir() && slices.Contains([]string{".git", "node_modules", ".venv"}, entry.Name()):
+		case entry.IsDir() && isInstalled(path):
 			return fs.SkipDir
 		case entry.IsDir() || !isProjectFile(path):
 			return nil
@@ -83,14 +84,26 @@ func readTree(ctx context.Context, dir string) (projectTree, error) {
 		return t, &usageError{fmt.Sprintf("cannot read %q: %v", dir, cause(err)), "give a directory with the files of a project"}
 	}
 	for name := range t.files {
-		if filepath.Base(name) == "pyproject.toml" && slices.ContainsFunc(projectLocks, func(lock string) bool {
-			_, there := t.files[strings.TrimSuffix(name, "pyproject.toml")+lock]
-			return there
-		}) {
-			delete(t.files, name)
+		if filepath.Base(name) != "pyproject.toml" {
+			continue
+		}
+		for _, lock := range projectLocks {
+			if lock = strings.TrimSuffix(name, "pyproject.toml") + lock; t.files[lock] > 0 {
+				t.locked[lock] = name
+				delete(t.files, name)
+			}
 		}
 	}
 	return t, nil
+}
+
+// installedMarks are what git, venv, npm, pnpm and Yarn put into the directories that they fill.
+var installedMarks = map[string][]string{".git": {"HEAD"}, ".venv": {"pyvenv.cfg"},
+	"node_modules": {".package-lock.json", ".modules.yaml", ".yarn-integrity", ".yarn-state.yml"}}
+
+// isInstalled reports whether a directory is one that a tool fills: what is in it is no file of the project.
+func isInstalled(dir string) bool {
+	return slices.ContainsFunc(installedMarks[filepath.Base(dir)], func(mark string) bool { return exists(filepath.Join(dir, mark)) })
 }
 
 // treeNames returns the names of both trees, sorted.
@@ -227,7 +240,8 @@ func (c *treesComparison) read(name, old string) (before, after *facts.Facts, di
 		filepath.Join(c.now.dir, filepath.FromSlash(name)))
 	before, wrong := c.readSide(c.old, old)
 	if after, err = c.readSide(c.now, name); err != nil {
-		return before, nil, !same, err
+		project := c.now.locked[name]
+		return before, nil, !same || project != "" && c.touches(project), err
 	}
 	if wrong != nil { // what it asked for may be lost
 		return nil, nil, true, fmt.Errorf("before the change: %w", wrong)
@@ -365,6 +379,7 @@ func (c *treesComparison) compareFile(ctx context.Context, name string, before, 
 		change.Unknown = append(change.Unknown, unknownOf(old, now)...)
 	}
 	if change.State == "added" {
+		change.Targets = matrix.CompareTargets(ctx, c.tables, *before, *after, c.targets)
 		change.Unknown = append(change.Unknown, now.Unknown...)
 	}
 	if change.State != "removed" {

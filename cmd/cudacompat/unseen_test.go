@@ -56,6 +56,23 @@ func TestUnseenIsNotCompatible(t *testing.T) {
 	pipe("piped/requirements-gpu.txt")
 	pipe("hidden/requirements.txt")
 	write("plain/requirements.txt", "torch==2.14.1\n")
+	for side, torch := range map[string]string{"old": "2.7.1+cu126", "new": "2.9.0+cu130"} {
+		project := "[project]\nname = \"p\"\nversion = \"1\"\ndependencies = [\"torch==" + torch + "\"]\n"
+		write("linked-"+side+"/pyproject.toml", project)
+		write("linked-"+side+"/other", "numpy==2.0.0\n")
+		link("other", "linked-"+side+"/uv.lock")
+		write("bare-"+side+"/pyproject.toml", project)
+		write("bare-"+side+"/uv.lock", "")
+		write("junk-"+side+"/pyproject.toml", project)
+		write("junk-"+side+"/uv.lock", "<<<<<<< HEAD\n")
+		write("vendored-"+side+"/.venv/requirements.txt", "torch=="+torch+"\n")
+		write("vendored-"+side+"/node_modules/requirements.txt", "numpy\n")
+		write("venv-"+side+"/requirements.txt", "torch==2.7.1+cu126\n")
+		write("venv-"+side+"/.venv/pyvenv.cfg", "home = /usr/bin\n")
+		write("venv-"+side+"/.venv/requirements.txt", "torch=="+torch+"\n")
+	}
+	write("more/requirements.txt", "torch==2.7.1+cu126\n")
+	write("more/requirements-gpu.txt", "torch==2.9.0+cu130\n")
 	large := strings.Repeat("#", givenCap+1)
 	write("large/requirements.txt", large+"a")
 	write("large-same/requirements.txt", large+"a")
@@ -110,6 +127,13 @@ func TestUnseenIsNotCompatible(t *testing.T) {
 		{"requires plain --diff hidden", "not compared: requirements.txt: before the change: it is not a regular file", exitInconclusive},
 		{"requires large --diff large-same", "no file that names builds differs", exitOK},
 		{"requires large --diff large-other", "not compared: requirements.txt", exitInconclusive},
+		{"requires linked-new --diff linked-old" + machine, "2.9.0+cu130 (pyproject.toml): driver 525.60.13", exitIncompatible},
+		{"requires bare-new --diff bare-old" + machine, "2.9.0+cu130 (pyproject.toml): driver 525.60.13", exitIncompatible},
+		{"requires junk-new --diff junk-old" + machine, "not compared: uv.lock", exitInconclusive},
+		{"requires vendored-new --diff vendored-old" + machine, "L4, driver 535.183.01 lost", exitIncompatible},
+		{"requires venv-new --diff venv-old" + machine, "no file that names builds differs", exitOK},
+		{"requires more --diff venv-old" + machine, "adds builds that a named host cannot run, in 1 file", exitIncompatible},
+		{"requires more --diff venv-old", "no host is lost", exitOK},
 		{"fleet fleet-empty", "bad.json: it is empty", exitInconclusive},
 		{"fleet fleet-dangling", "bad.json: it is not a regular file", exitInconclusive},
 		{"fleet fleet-pipe", "bad.json: it is not a regular file", exitInconclusive},

@@ -35,11 +35,14 @@ const TreesMark = "<!-- cudacompat requires --diff -->"
 
 // treesWords describes the comparison in one sentence.
 func treesWords(t Trees) (text, colour string) {
-	broken, costs := 0, 0
+	broken, costs, added := 0, 0, 0
 	for _, f := range t.Files {
 		switch {
 		case f.Broken():
 			broken++
+			if f.State == "added" {
+				added++
+			}
 		case f.Costs():
 			costs++
 		}
@@ -47,6 +50,8 @@ func treesWords(t Trees) (text, colour string) {
 	switch {
 	case broken > 0 && t.PromiseFrom != "":
 		return "this change breaks what " + t.PromiseFrom + " promises, in " + plural(broken, "file"), red
+	case broken > 0 && broken == added:
+		return "this change adds builds that a named host cannot run, in " + plural(broken, "file"), red
 	case broken > 0:
 		return "this change loses a named host, in " + plural(broken, "file"), red
 	case costs > 0:
@@ -95,7 +100,10 @@ func fileWords(f requires.FileChange) (name string, clauses []string) {
 	}
 	clauses = append(clauses, lostToCPU(f.Changes)...)
 	for _, s := range f.Targets {
-		if s.Lost() {
+		switch {
+		case s.Lost() && f.State == "added":
+			clauses = append(clauses, "it does not run on "+s.Target)
+		case s.Lost():
 			clauses = append(clauses, s.Target+" lost")
 		}
 	}
