@@ -39,7 +39,7 @@ func guardCommand(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "guard [flags] -- COMMAND",
 		Short: "Check what pip or uv is about to install; run it if it is safe, else suggest what to install instead",
-		Long:  "Runs the installer's own dry run, judges the environment before and after the change, and prints what breaks and what is fixed. If something breaks, nothing is installed, and the same command with pins that pass is offered. If nothing does, the command is run as typed, without a shell, and its exit code is handed through; afterwards the environment is looked at again. If it cannot be determined, guard asks, or stops where nobody can answer. Understood are " + guard.Forms + ".\n\nguard itself opens no connection; the installer does, with its own settings. A dry run changes no environment, but it fills the installer's cache and can run the build program of a package that comes as a source; `--only-binary :all:` avoids that.",
+		Long:  "Runs the installer's own dry run, judges the environment before and after the change, and prints what breaks and what is fixed. If something breaks, nothing is installed, and the same command with pins that pass is offered. If nothing does, the command is run as typed, without a shell, and its exit code is handed through; afterwards the environment is looked at again. If it cannot be determined, guard asks, or stops where nobody can answer.\n\nThe command is run twice, as a dry run first, so it must read the same both times. guard refuses requirements that can be read only once: `-r -`, `-r /dev/stdin`, `-r <(...)`, a named pipe, and files that include these. The command gets your terminal as its standard input; if that is no terminal, it is empty for every command except uninstall, which asks before it removes anything.\n\nUnderstood are " + guard.Forms + ".\n\nguard itself opens no connection; the installer does, with its own settings. A dry run changes no environment, but it fills the installer's cache and can run the build program of a package that comes as a source; `--only-binary :all:` avoids that.",
 		Example: "  cudacompat guard -- uv pip install vllm\n" +
 			"  cudacompat guard --gpu L4 -- pip install -r requirements.txt\n" +
 			"  cudacompat guard --dry-run -o json -- uv sync",
@@ -104,7 +104,7 @@ func (f *guardFlags) guard(ctx context.Context, s streams, argv []string) (code 
 		return 0, err
 	}
 	g.signals = signals
-	if err := g.checkInputs(); err != nil {
+	if err := g.checkInputs(ctx); err != nil {
 		return g.without(err)
 	}
 	early := g.lookEarly(ctx)

@@ -1,36 +1,66 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"cudacompat/internal/guard"
 	"cudacompat/internal/lazyregexp"
 )
 
+// maxInputs bounds the files that checkInputs follows. No project includes as many.
+const maxInputs = 200
+
 // checkInputs rejects a command that reads something readable only once. Its dry run would see other requirements than
-// the command itself.
-func (g *guarding) checkInputs() error {
+// the command itself. It follows the files that requirements include.
+func (g *guarding) checkInputs(ctx context.Context) error {
 	settings := guardSettings(g.host, g.command)
 	dir := g.command.WorkingDir(settings)
-	for _, name := range g.command.Inputs(settings) {
-		file := name
-		if u, err := url.Parse(name); err == nil && u.Scheme == "file" {
-			file = u.Path
+	var files []string // regular ones that may be requirements
+	check := func(names []string, dir, by string) error {
+		for _, name := range names {
+			file := pathOf(name, dir)
+			switch {
+			case name == "-" && by == "":
+				name = "standard input"
+			case readsOnce(file):
+				name += by
+			default:
+				if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && !slices.Contains(files, file) {
+					files = append(files, file)
+				}
+				continue
+			}
+			return fmt.Errorf("it cannot be determined what the command installs: guard cannot read %s twice; save it to a file and name that", name)
 		}
-		if !filepath.IsAbs(file) {
-			file = filepath.Join(dir, file)
-		}
-		switch {
-		case name == "-":
-			name = "standard input"
-		case !readsOnce(file):
-			continue
-		}
-		return fmt.Errorf("it cannot be determined what the command installs: guard cannot read %s twice; save it to a file and name that", name)
+		return nil
 	}
-	return nil
+	err := check(g.command.Inputs(settings), dir, "")
+	for i := 0; i < len(files) && err == nil; i++ {
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case i == maxInputs:
+			return fmt.Errorf("it cannot be determined what the command installs: its requirements include more than %d files", maxInputs)
+		}
+		err = check(guard.Included(settings.Read(files[i]), settings.Getenv), filepath.Dir(files[i]), ", which "+files[i]+" includes,")
+	}
+	return err
+}
+
+// pathOf returns the file that a text names, as a path or as an address, seen from a directory.
+func pathOf(name, dir string) string {
+	if u, err := url.Parse(name); err == nil && u.Scheme == "file" {
+		name = u.Path
+	}
+	if !filepath.IsAbs(name) {
+		return filepath.Join(dir, name)
+	}
+	return name
 }
 
 // descriptorName matches the names of a process's open files. In another process such a name means another file.

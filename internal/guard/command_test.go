@@ -116,3 +116,24 @@ func TestBare(t *testing.T) {
 		}
 	}
 }
+
+// TestIncluded finds the files that requirements may include, as pip and uv write and decode them.
+func TestIncluded(t *testing.T) {
+	getenv := func(name string) string { return map[string]string{"DIR": "/d"}[name] }
+	for text, want := range map[string]string{
+		"torch==2.9.0\n# -r a\n":            "",
+		"-r a\n-rb\n--requirement c\n":      "a|b|c",
+		"--requirement=a\n--constr=b\n":     "a|b",
+		"-r \\\n  a\n":                      "a",
+		"\ufeff-c 'a b'\n":                  "a|b",
+		"-r ${DIR}/a ${dir}\n":              "/d/a|${dir}",
+		"numpy\r-r a":                       "a",
+		"-\x00r\x00 \x00a\x00\n\x00":        "a",
+		"-r file:///dev/stdin # comment\n":  "file:///dev/stdin|#|comment",
+		"torch @ file:///w.whl --hash=-r\n": "",
+	} {
+		if got := strings.Join(Included([]byte(text), getenv), "|"); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
