@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,12 +23,85 @@ import (
 func (f *explainFlags) oneMachine() error {
 	here := f.here || len(f.envs) > 0
 	switch {
+	case f.named() && (here || f.noHere):
+		return &usageError{"--driver, --gpu and --instance describe the log's machine, --here, --env and --no-here are about this one", "give one of them"}
 	case here && f.facts != "":
 		return &usageError{"--here and --env look at this machine, --facts names another", "give one of them"}
 	case f.noHere && here:
 		return &usageError{"--no-here does not look at this machine, --here and --env do", "give one of them"}
 	}
 	return nil
+}
+
+// named reports whether flags describe the log's machine.
+func (f *explainFlags) named() bool { return f.driver != "" || f.gpu != "" || f.on != "" }
+
+// targets returns the machine that flags describe; none if they describe none.
+func (f *explainFlags) targets() ([]matrix.Target, error) {
+	if !f.named() {
+		return nil, nil
+	}
+	target := matrix.Target{Driver: f.tables.DriverOf(f.driver)}
+	if f.on != "" && !f.tables.HasInstance(f.on) {
+		return nil, misspeltOf("GPU instance type", f.on, f.tables.InstanceNames(), listInstances)
+	}
+	target.Instance = f.on
+	if f.gpu != "" {
+		var err error
+		if target.GPUs, err = parseGPUs(f.gpu); err != nil {
+			return nil, err
+		}
+	}
+	return []matrix.Target{target}, checkTarget(target, f.tables)
+}
+
+// apartFromMachine returns the logs among several files. One that describes a machine, such as nvidia-smi's output, and
+// shows no error, is about the machine of the logs, as if --facts named it.
+func (f *explainFlags) apartFromMachine(ctx context.Context, names []string) (files []string, err error) {
+	if len(names) < 2 {
+		return names, nil
+	}
+	all, err := f.signatures(f.tables)
+	if err != nil {
+		return nil, err
+	}
+	var machines []string
+	for _, name := range names {
+		describes, err := inTime(ctx, func() (bool, error) { return describesMachine(ctx, all, name), nil })
+		if err != nil {
+			return nil, err
+		}
+		if describes {
+			machines = append(machines, name)
+		} else {
+			files = append(files, name)
+		}
+	}
+	switch {
+	case len(machines) == 0 || len(files) == 0:
+		return names, nil
+	case f.facts != "":
+		return nil, &usageError{fmt.Sprintf("--facts and %s both describe the log's machine", machines[0]), "give one of them"}
+	}
+	f.machines = machines
+	return files, nil
+}
+
+// describesMachine reports whether a file is a report, a list of packages or facts, and shows no error.
+func describesMachine(ctx context.Context, all []logs.Signature, name string) bool {
+	info, err := os.Stat(name)
+	if name == "-" || err != nil || !info.Mode().IsRegular() || info.Size() > givenCap {
+		return false
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return false
+	}
+	if _, err := probe.GivenFile(probe.Document{Name: name, Data: data}); err != nil {
+		return false
+	}
+	d, err := logs.Read(ctx, all, []logs.Source{{Name: name, Reader: bytes.NewReader(data)}})
+	return err == nil && d.Cause == logs.NothingFound
 }
 
 // machine is the machine that a log is compared with.
@@ -48,7 +123,11 @@ func (f *explainFlags) compare(ctx context.Context, e *report.Explained, head []
 	m.facts.Complete()
 	judging, cancel := forJudging(ctx)
 	defer cancel()
-	verdict := matrix.Check(judging, f.tables, m.facts, nil, verdict.Policy{Site: site})
+	targets, err := f.targets()
+	if err != nil {
+		return err
+	}
+	verdict := matrix.Check(judging, f.tables, m.facts, targets, verdict.Policy{Site: site})
 	rule := e.Rule
 	e.Findings, e.Apart = e.Beside(verdict, f.tables)
 	result := report.ResultOf(rule, e.Findings, e.Apart, verdict)
@@ -58,7 +137,7 @@ func (f *explainFlags) compare(ctx context.Context, e *report.Explained, head []
 	if m.unrequested && result == report.Open {
 		return nil
 	}
-	e.Compared = &report.Compared{With: m.with, Why: m.reason, Outcome: verdict.Outcome, Driver: m.facts.Driver.Version,
+	e.Compared = &report.Compared{With: m.with, Why: m.reason, Outcome: verdict.Outcome, Driver: cmp.Or(f.driver, m.facts.Driver.Version),
 		Result: result, Own: m.unrequested}
 	return nil
 }
@@ -71,6 +150,8 @@ func passedFor(rule string, d *logs.Diagnosis, v verdict.Verdict) bool {
 
 func (f *explainFlags) machine(ctx context.Context, d *logs.Diagnosis, head []byte, stdin io.Reader) (*machine, error) {
 	switch {
+	case len(f.machines) > 0:
+		return f.machineOf(ctx, f.machines)
 	case f.facts != "":
 		reading, cancel := withDeadline(ctx, checkTimeout)
 		defer cancel()
@@ -82,13 +163,31 @@ func (f *explainFlags) machine(ctx context.Context, d *logs.Diagnosis, head []by
 	case f.here || len(f.envs) > 0:
 		return f.thisMachine(ctx, "")
 	}
-	if why := namesThisMachine(d); why != "" && !f.noHere {
+	if why := namesThisMachine(d); why != "" && !f.noHere && !f.named() {
 		return f.thisMachine(ctx, why)
 	}
-	if facts, described := describedIn(head, d); described {
+	facts, described := describedIn(head, d)
+	switch {
+	case f.named():
+		return &machine{facts: facts, with: "the machine that the flags describe"}, nil
+	case described:
 		return &machine{facts: facts, with: "the environment that the log describes", unrequested: true}, nil
 	}
 	return nil, nil
+}
+
+// machineOf returns the one machine that files describe together.
+func (f *explainFlags) machineOf(ctx context.Context, names []string) (*machine, error) {
+	reading, cancel := withDeadline(ctx, checkTimeout)
+	defer cancel()
+	list, err := givenInTime(reading, names, "", "", nil)
+	if err == nil && len(list) > 1 {
+		err = &usageError{fmt.Sprintf("%s describe %d machines", strings.Join(names, ", "), len(list)), "give the description of the log's machine only"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &machine{facts: list[0].facts, with: "the facts in " + verdict.JoinAnd(names)}, list[0].foreign
 }
 
 func (f *explainFlags) thisMachine(ctx context.Context, why string) (*machine, error) {

@@ -278,7 +278,11 @@ func (f *judgeFlags) check(ctx context.Context, job job, machines []description,
 // fit is still not compatible, because nothing that was compared explains the error.
 func (f *judgeFlags) judgeOne(ctx context.Context, job job, m description) (report.Report, error) {
 	found := func() (probe.Facts, error) { return m.facts, nil }
-	err := f.logOf(ctx, &job, m)
+	left, err := f.logOf(ctx, &job, m)
+	if left && len(m.facts.Environments) == 0 { // there is nothing else to judge
+		m.facts.Unread = append(slices.Clone(m.facts.Unread), facts.Unread{Place: "the error in the text", Kind: facts.UnreadNeeded,
+			Reason: "it comes from another machine than the one that the flags name"})
+	}
 	if err == nil && job.log == nil {
 		err = m.foreign
 	}
@@ -317,23 +321,30 @@ func stated(d *logs.Diagnosis, f *facts.Facts) *facts.Stated {
 
 func atFault(b logs.Blame) bool { return b == logs.Environment || b == logs.Hardware }
 
-// logOf returns the log in the text that describes a machine. It returns nothing if flags name another machine.
-func (f *judgeFlags) logOf(ctx context.Context, job *job, m description) error {
+// logOf returns what the text of a machine shows beside what it describes. Flags that name another machine leave it out,
+// which is said.
+func (f *judgeFlags) logOf(ctx context.Context, job *job, m description) (left bool, err error) {
 	job.log = nil
-	if !m.pasted || slices.ContainsFunc(job.targets, func(t matrix.Target) bool {
-		return t.Driver != "" || t.Instance != "" || len(t.GPUs) > 0
-	}) {
-		return nil
+	if !m.pasted {
+		return false, nil
 	}
 	all, err := f.signatures(f.tables)
 	if err != nil {
-		return err
+		return false, err
 	}
 	d, err := logs.Read(ctx, all, []logs.Source{{Name: "-", Reader: bytes.NewReader(m.text)}})
-	if err == nil && d.Cause != logs.NothingFound && d.Blame != logs.None {
-		job.log = &d
+	if err != nil || d.Cause == logs.NothingFound || d.Blame == logs.None {
+		return false, nil
 	}
-	return nil
+	if slices.ContainsFunc(job.targets, func(t matrix.Target) bool {
+		return t.OtherThan(job.tables, &m.facts) || t.Driver != "" && d.Rule == "driver-missing"
+	}) {
+		complain(job.remarks, "the error in the text is left out: --driver, --gpu or --instance names another machine than the text",
+			"leave the flag out, or explain the error by itself: cudacompat explain FILE")
+		return true, nil
+	}
+	job.log = &d
+	return false, nil
 }
 
 // refuseUnknown returns an error that names the first text in which nothing was recognised. Other files do not make up

@@ -170,12 +170,13 @@ type job struct {
 	targets  []matrix.Target
 	outputs  outputs[report.Report]
 	log      *logs.Diagnosis
+	remarks  io.Writer // where it is said what flags leave out
 	config   settings
 	failOn   string // the severity that sets the exit code; empty: none does
 }
 
 func (f *judgeFlags) prepare(ctx context.Context, s streams) (job, error) {
-	var j job
+	j := job{remarks: s.err}
 	var err error
 	if f.tables, err = f.load(ctx); err != nil {
 		return j, err

@@ -27,16 +27,20 @@ import (
 // explainFlags are the flags of explain: the source of the facts that a log is compared with, and the output.
 type explainFlags struct {
 	tablesFlag
-	tables  *matrix.Tables
-	facts   string
-	here    bool
-	noHere  bool
-	envs    []string
-	timeout time.Duration
-	formats []string
-	colour  string
-	all     bool
-	verbose bool
+	tables   *matrix.Tables
+	facts    string
+	machines []string // files among the logs that describe their machine
+	driver   string
+	gpu      string
+	on       string // an instance type
+	here     bool
+	noHere   bool
+	envs     []string
+	timeout  time.Duration
+	formats  []string
+	colour   string
+	all      bool
+	verbose  bool
 }
 
 func explainCommand(s streams) *cobra.Command {
@@ -46,6 +50,7 @@ func explainCommand(s streams) *cobra.Command {
 		Short: "Explain a log, an error code, a library or a rule",
 		Long:  "Reads logs (files, directories, - for standard input, or a line in quotes) and says whether the environment, the program or the hardware is to blame. Given a rule (what `doctor` checks), a cause (what a log can show), an error code (803), an error's name (cudaErrorInsufficientDriver), a library (libcudnn.so.9) or an Xid (xid79), prints the page about it. Without arguments, reads what a pipe brings, as in kubectl logs POD | cudacompat explain, and else lists the rules and causes.",
 		Example: "  cudacompat explain train.log\n" +
+			"  cudacompat explain train.log nvidia-smi.txt\n" +
 			"  cudacompat explain \"RuntimeError: CUDA error: no kernel image is available\"\n" +
 			"  cudacompat explain 803",
 		Annotations: map[string]string{exitNote: "0 the program is to blame, the log shows nothing wrong, or a page was printed · 1 the environment or the hardware is to blame · 3 the log does not tell · " + exitOwn},
@@ -82,12 +87,18 @@ func explainCommand(s streams) *cobra.Command {
 			case !isFile:
 				return f.page(ctx, args[0], s)
 			}
+			if args, err = f.apartFromMachine(reading, args); err != nil {
+				return err
+			}
 			return f.logs(ctx, args, s)
 		},
 	}
 	f.tablesFlag.add(cmd)
 	cmd.Flags().StringVar(&f.facts, "facts", "",
 		"look for the log's fault in `FILE`, the JSON of probe or of doctor -o json on the machine, and say what to install")
+	cmd.Flags().StringVar(&f.driver, "driver", "", "assume that the log comes from a machine with driver `VERSION`")
+	cmd.Flags().StringVar(&f.gpu, "gpu", "", "assume that the log comes from a machine with `GPUS`, such as L4 or 8xL4")
+	cmd.Flags().StringVar(&f.on, "instance", "", "assume that the log comes from an instance of `TYPE`, such as g5.xlarge")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", logTimeout,
 		"stop reading after `TIME` and judge what was read by then")
 	cmd.Flags().BoolVar(&f.here, "here", false,

@@ -155,9 +155,12 @@ func (e Explained) standsApart(c logs.Candidate) bool {
 // machineSays says what the examined machine shows about the log's error.
 func (e Explained) machineSays() string {
 	c := e.Compared
-	with := c.With + " (no driver)"
-	if c.Driver != "" {
+	with := c.With + " (driver not known)"
+	switch {
+	case c.Driver != "":
 		with = c.With + " (driver " + c.Driver + ")"
+	case c.With == "this machine":
+		with = c.With + " (no driver)"
 	}
 	why := ""
 	if c.Why != "" {

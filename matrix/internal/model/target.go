@@ -2,11 +2,13 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
+	"cudacompat/probe/facts"
 )
 
 // Target is the machine that facts are judged for. Its values replace those that were probed. The zero Target is the
@@ -16,6 +18,26 @@ type Target struct {
 	Driver   string   // version, "580.95.05", or a branch, "580"
 	GPUs     []string // names, "L4", or compute capabilities, "8.9"; one for each GPU of the machine
 	Python   string   // "3.12", or "3.13t" for the free-threaded build
+}
+
+// OtherThan reports whether a target contradicts what a text says of its machine: another driver, or another GPU. A target
+// that only adds what the text leaves out describes the same machine.
+func (target Target) OtherThan(t *tables.Tables, f *facts.Facts) bool {
+	if own := version.Of(f.Driver.CUDA); target.Driver != "" {
+		given := t.BranchCUDA(version.Of(target.Driver))
+		if f.Driver.Version != "" && f.Driver.Version != target.Driver ||
+			f.Driver.Version == "" && own.Known() && given.Known() && own.Compare(given) != 0 {
+			return true
+		}
+	}
+	words := target.GPUs
+	if row := t.Instance(target.Instance); len(words) == 0 && row != nil {
+		words = []string{row.GPU}
+	}
+	return len(words) > 0 && slices.ContainsFunc(f.GPUs, func(g facts.GPU) bool {
+		chip := t.ChipNamed(g.Name)
+		return chip == nil || !slices.ContainsFunc(words, func(word string) bool { return t.ChipNamed(word) == chip })
+	})
 }
 
 // Check returns an error that names the flag if a target cannot be understood: a driver that is not a version, an

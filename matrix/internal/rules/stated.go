@@ -13,7 +13,7 @@ import (
 // the text shows none, or if the machine to judge is another one than the text's.
 func Stated(m *model.Machine) *Result {
 	stated := m.Facts.Observed.Stated
-	if stated == nil || m.Target.Named() || m.Target.Driver != "" {
+	if stated == nil || m.Target.OtherThan(m.Tables, m.Facts) {
 		return nil
 	}
 	if _, known := Named(stated.Rule); !known {
