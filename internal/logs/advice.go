@@ -63,6 +63,9 @@ func (j *judging) advise(d *Diagnosis) {
 		d.Do = j.searchFor(d)
 	}
 	d.Do = d.Do[:min(len(d.Do), maxSteps)]
+	if !j.windows {
+		d.useInterpreter()
+	}
 }
 
 // evidence returns the facts in the logs that a step may require.

@@ -72,9 +72,21 @@ func TestEvidence(t *testing.T) {
 		"two copies of cuDNN": {"Could not load library libcudnn_cnn_train.so.8. Error: /opt/lib/libcudnn_ops_train.so.8 :undefined symbol: _ZN5cudnn3ops1fEv , version libcudnn_ops_infer.so.8\n",
 			"one complete cuDNN", "pip install nvidia-cudnn"},
 		"capability in the line": {"NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation.\n",
-			"torchvision==0.26.0 --index-url https://download.pytorch.org/whl/cu128", "flurb"},
+			"torchvision==0.26.0+cu128 --index-url https://download.pytorch.org/whl/cu128", "flurb"},
 		"CUDA of the driver in the line": {"torch: RuntimeError: The NVIDIA driver on your system is too old (found version 12020).\n", "whl/cu126", "flurb"},
-		"family of the driver":           {"torch: RuntimeError: The NVIDIA driver on your system is too old (found version 11040).\n", "torch==2.7.1", "cu12"},
+		"Blackwell's driver, and no GPU": {"torch: RuntimeError: The NVIDIA driver on your system is too old (found version 12080).\n",
+			"if the GPU is Blackwell, run `python -m pip install torch==2.11.0+cu128", "run `python -m pip install torch==2.11.0+cu126 torchvision==0.26.0+cu126 --index-url https://download.pytorch.org/whl/cu126`: the driver offers CUDA 12.8\n"},
+		"Blackwell's driver and GPU": {"|   0  NVIDIA GeForce RTX 5090        On  | 00000000:00:1E.0 Off |                    0 |\n" +
+			"torch: RuntimeError: The NVIDIA driver on your system is too old (found version 12080).\n", "run `python -m pip install torch==2.11.0+cu128", "whl/cu126"},
+		"interpreter of the traceback": {"  File \"/opt/venv/lib/python3.11/site-packages/torch/cuda/__init__.py\", line 412, in _lazy_init\n    torch._C._cuda_init()\n" +
+			"RuntimeError: The NVIDIA driver on your system is too old (found version 12020).\n", "run `/opt/venv/bin/python -m pip install torch==", "`python"},
+		"interpreter of the system": {"  File \"/usr/local/lib/python3.10/dist-packages/torch/cuda/__init__.py\", line 412, in _lazy_init\n    torch._C._cuda_init()\n" +
+			"RuntimeError: The NVIDIA driver on your system is too old (found version 12020).\n", "run `python3.10 -m pip install torch==", "/usr/local/bin"},
+		"two interpreters": {"  File \"/opt/a/lib/python3.11/site-packages/torch/cuda/__init__.py\", line 412, in f\n    g()\n  File \"/opt/b/lib/python3.11/site-packages/torch/cuda/__init__.py\", line 412, in f\n    g()\n" +
+			"RuntimeError: The NVIDIA driver on your system is too old (found version 12020).\n", "run `python -m pip install torch==", "/opt/"},
+		"no kernel image, and the GPU": {"|   0  NVIDIA A10G                    On  | 00000000:00:1E.0 Off |                    0 |\nfrom torch import x\n" +
+			"torch.AcceleratorError: CUDA error: no kernel image is available for execution on the device\n", "TORCH_CUDA_ARCH_LIST=8.6", "if the GPU is new"},
+		"family of the driver": {"torch: RuntimeError: The NVIDIA driver on your system is too old (found version 11040).\n", "torch==2.7.1", "cu12"},
 		"Python in the log": {"File \"/opt/lib/python3.8/site-packages/torch/x.py\"\nNVIDIA A100 with CUDA capability sm_80 is not compatible with the current PyTorch installation.\n",
 			"torch==2.4.1", "flurb"},
 		"crash on Windows": {"BaseThreadInitThunk+20 (0x7FFD65EA7BD4)\nCUDA error 4: unspecified launch failure\n", "Event Viewer", "dmesg"},

@@ -2,15 +2,24 @@ package logs
 
 import (
 	"slices"
+	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
 )
 
 // Traces are the signs in a log of the machine that wrote it. The caller may be on that machine.
 type Traces struct {
 	Drivers []string // releases that it calls the driver's
 	Files   []string // of its tracebacks
+	GPUs    []GPU    // that it describes, if the tables know them
 	Report  bool     // a description of the environment stands in it: collect_env's, nvidia-smi's, a list of packages
+}
+
+// GPU is a graphics card that a log describes.
+type GPU struct {
+	Name       string // "RTX 5090"
+	Capability version.Capability
 }
 
 // maxTraces limits how many of each kind are kept.
@@ -19,7 +28,15 @@ const maxTraces = 32
 // The words before a driver release, and the headings of environment descriptions.
 var (
 	driverRelease = lazyregexp.New(`(?i)(?:driver version|nvrm version|kernel module|driver)\b[^\d\n]{0,50}?\b(\d{3}\.\d{2,3}(?:\.\d{2,3})?)\b`)
-	describe      = lazyregexp.New(`Collecting environment information|^PyTorch version: |\| NVIDIA-SMI \d|` +
+	// namesGPU matches how nvidia-smi, collect_env, TensorFlow and PyTorch describe a GPU of the machine:
+	//
+	//	|   0  NVIDIA A10G                    On  | 00000000:00:1E.0 Off |                    0 |
+	//	GPU 0: NVIDIA A10G (UUID: GPU-5a1f)
+	//	name: NVIDIA A10G, pci bus id: 0000:00:1e.0, compute capability: 8.6
+	//	NVIDIA GeForce RTX 5090 with CUDA capability sm_120 is not compatible with the current PyTorch installation.
+	namesGPU = lazyregexp.New(`^\|\s+\d+\s+(\S.*?)\s{2,}(?:On|Off|N/A)\s+\||\bGPU \d+: (.+?)(?: \(UUID.*)?$|` +
+		`\bname: ([^,]+), pci bus id: |((?:NVIDIA|Tesla|GeForce|Quadro) [\w -]+?) with CUDA capability sm_`)
+	describe = lazyregexp.New(`Collecting environment information|^PyTorch version: |\| NVIDIA-SMI \d|` +
 		`^Package +Version|^Name: torch$|^torch==\d|^(?:torch|tensorflow|jax) +\d+\.\d[\w.+]*\s*$|` +
 		`\bSuccessfully installed .*\b(?:torch|tensorflow|jax)-\d`)
 )
@@ -33,7 +50,22 @@ func (t *Traces) look(lines []logLine) {
 		if m := frameLine.FindStringSubmatch(l.text); m != nil {
 			t.Files = keep(t.Files, m[1]+m[4]+m[7])
 		}
+		if m := namesGPU.FindStringSubmatch(l.text); m != nil {
+			t.addGPU(m[1] + m[2] + m[3] + m[4])
+		}
 		t.Report = t.Report || describe.MatchString(l.text)
+	}
+}
+
+// addGPU adds a GPU that the tables know by its name.
+func (t *Traces) addGPU(name string) {
+	name = strings.TrimPrefix(strings.TrimSpace(name), "NVIDIA ")
+	chip := nameTables().ChipNamed(name)
+	if chip == nil || len(t.GPUs) == maxTraces {
+		return
+	}
+	if gpu := (GPU{name, chip.Capability}); !slices.Contains(t.GPUs, gpu) {
+		t.GPUs = append(t.GPUs, gpu)
 	}
 }
 
