@@ -264,6 +264,8 @@ func (p *page) unknowns(r Report) {
 			p.field("fix", howNamed(r))
 		case "bare":
 			p.field("fix", "ask for the libraries, too: `tensorflow[and-cuda]` from 2.14 on, `onnxruntime-gpu[cuda,cudnn]` from 1.21 on; or run `cudacompat doctor` where it is installed")
+		case "compat":
+			p.field("fix", "start the image once with `nvidia-smi`: if the library is loaded, it shows the CUDA of the image; if not, put /usr/local/cuda/compat first on LD_LIBRARY_PATH in the image, after installing the package cuda-compat if the directory is missing")
 		case "tables":
 			if !r.Facts.System.Windows() { // which the program does not examine
 				p.field("fix", "run `cudacompat doctor` where it is installed: it reads the files themselves")
@@ -386,6 +388,8 @@ func (p *page) try(r Report) {
 	add := "--driver " + ExampleDriver
 	switch {
 	case r.Outcome != verdict.Inconclusive || there.driver && there.gpu:
+		return
+	case openFact(r) != nil && openFact(r).Reason == "not-cuda": // no NVIDIA driver or GPU would help
 		return
 	case r.Facts.System.Windows() && there.gpu:
 		add = "--driver " + exampleInWindows

@@ -128,7 +128,12 @@ func pinWays(p verdict.Pin) [][]pin.Step {
 	if len(ways) == 0 && len(p.Steps) == 0 {
 		ways = append(ways, []pin.Step{pin.Say("install " + p.Package + " " + p.Version)})
 	}
-	return slices.Concat(ways, pin.Ways(p.Steps))
+	more := pin.Ways(p.Steps)
+	if len(ways) > 0 && len(more) > 0 && !more[0][0].Or { // they go on with the last command's way
+		ways[len(ways)-1] = slices.Concat(ways[len(ways)-1], more[0])
+		more = more[1:]
+	}
+	return slices.Concat(ways, more)
 }
 
 // way writes the steps of one way. Words before a command must be done first. Words after the last command are remarks,

@@ -34,6 +34,10 @@ var (
 	// ByPython is of a range that no other package narrows: an installer takes the newest release that has a wheel for its Python.
 	ByPython    = Reason{Kind: "unpinned", Words: "the file does not pin a version, and the Python decides which one is installed (add --python)"}
 	Conditional = FileReason("installs it only under a condition") // of a Dockerfile's
+	// OwnCompat is of images with a cuda-compat library: only their start shows whether the loader takes it.
+	OwnCompat = Reason{Kind: "compat"}
+	// NotCUDA is of builds for ROCm, XPU and the like.
+	NotCUDA = Reason{Kind: "not-cuda", Words: "cudacompat covers CUDA only"}
 	// Bare is of TensorFlow, ONNX Runtime and CTranslate2.
 	Bare = Reason{Kind: "bare", Words: "the plain wheel has none of the CUDA libraries that it opens"}
 )

@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
@@ -103,23 +104,63 @@ func (m *Machine) TargetWords() string {
 	return words
 }
 
-// LetIn reports whether an image may run on a driver that is too old for its CUDA, because it contains a cuda-compat
-// library and NVIDIA, or the image itself, lists the driver's branch.
+// LetIn reports whether a build in an image may run on a driver that is too old for its CUDA, because the image contains
+// a cuda-compat library and NVIDIA, or NVIDIA's images of that CUDA, list the driver's branch.
 func (m *Machine) LetIn(b *Build) bool {
 	if m.CompatPackage(b.CUDANumber) != nil {
 		return true
 	}
-	if b.Named == nil || b.Named.Image == nil || b.Named.Image.Require == "" || len(m.GPUs) == 0 {
+	if len(m.GPUs) == 0 || m.WindowsNumbers() || m.Jetson() || slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.DataCentre() != Yes }) {
 		return false
 	}
-	require := b.Named.Require()
-	refuses := func(p []version.Properties) bool { return OnEither(require.Expression, p) != version.Met }
-	return require.Err == nil && !slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.DataCentre() != Yes }) &&
-		!slices.ContainsFunc(m.TargetProperties(), refuses)
+	return slices.ContainsFunc(m.Requested, func(n *Requested) bool {
+		return n.ofNVIDIA() && n.Environment == b.Env.Environment && !n.CUDANumber.LessShort(b.CUDANumber) && m.starts(n)
+	})
 }
 
-// Require returns the NVIDIA_REQUIRE_CUDA of the image that n names.
-func (n *Requested) Require() *tables.ImageRequirement { return n.tables.RequirementOf(n.Image) }
+// starts reports whether NVIDIA's images of a CUDA start on the driver: by the requirement of this image, or by the
+// branches that cuda-compat's row lists.
+func (m *Machine) starts(n *Requested) bool {
+	if require := n.Require(); require != nil {
+		refuses := func(p []version.Properties) bool { return OnEither(require.Expression, p) != version.Met }
+		return require.Err == nil && !slices.ContainsFunc(m.TargetProperties(), refuses)
+	}
+	branch := strconv.Itoa(m.Driver().Version.Major())
+	return slices.ContainsFunc(tables.Rows[tables.Forward](m.Tables), func(r tables.Forward) bool {
+		dropped := slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.dropped(version.Int(r.Branch)) })
+		return !dropped && r.CUDA.Short() == n.CUDANumber.Short() && slices.Contains(r.Image, branch)
+	})
+}
+
+// ofNVIDIA reports whether n is an image of NVIDIA's, which contains the cuda-compat library of its CUDA.
+func (n *Requested) ofNVIDIA() bool {
+	return n.Origin == "image" && n.CUDANumber.Known() && (cudaof.IsCUDAImage(n.Name) || strings.HasPrefix(n.Name, "nvcr.io/nvidia/"))
+}
+
+// RequireRow returns the row of images that has n's NVIDIA_REQUIRE_CUDA, or nil. An nvidia/cuda image without a row has
+// the requirement of another release of its CUDA.
+func (n *Requested) RequireRow() *tables.Container {
+	if n.Image != nil || !cudaof.IsCUDAImage(n.Name) || !n.CUDANumber.Known() {
+		return n.Image
+	}
+	var nearest *tables.Container
+	rows := tables.Rows[tables.Container](n.tables)
+	for i := range rows {
+		c := &rows[i]
+		if c.Image == cudaof.CUDAImage && c.Tag == c.CUDA.String() && c.CUDA.Short() == n.CUDANumber.Short() {
+			nearest = c
+		}
+	}
+	return nearest
+}
+
+// Require returns the NVIDIA_REQUIRE_CUDA of the image that n names, or nil if the tables do not have it.
+func (n *Requested) Require() *tables.ImageRequirement {
+	if row := n.RequireRow(); row != nil && row.Require != "" {
+		return n.tables.RequirementOf(row)
+	}
+	return nil
+}
 
 // TargetProperties returns the properties that image constraints refer to if no container runs: each GPU under every
 // brand that NVML may report.

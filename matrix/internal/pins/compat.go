@@ -33,17 +33,21 @@ func Compat(m *model.Machine, cuda version.Number) (pins []verdict.Pin, steps []
 	if m.Dockerfile() {
 		why = "in the image; keeps the driver of the host"
 	}
-	return []verdict.Pin{{Package: row.Package, Version: row.CUDA.String(),
-		Why: why + "; forward compatibility, which data-centre GPUs support", Commands: commands}}, nil
+	p := verdict.Pin{Package: row.Package, Version: row.CUDA.String(),
+		Why: why + "; forward compatibility, which data-centre GPUs support", Commands: commands}
+	if m.Dockerfile() {
+		p.Steps = []pin.Step{pin.Say("put `ENV " + compatFirst(row) + "` below it")}
+	}
+	return []verdict.Pin{p}, nil
 }
 
 // compatCommands returns the commands that install a cuda-compat package and make the loader take it, on this machine
 // or in the image of a Dockerfile. It returns none for a system without NVIDIA packages.
 func compatCommands(m *model.Machine, row *tables.Forward) map[string]string {
-	library := "LD_LIBRARY_PATH=" + model.PutFirst("/usr/local/cuda-"+row.CUDA.Short()+"/compat")
 	if m.Dockerfile() {
-		return imageCommands(m, row.Package, "ENV "+library)
+		return imageCommands(m, row.Package)
 	}
+	library := compatFirst(row)
 	s := System(m)
 	command := func(family string) string {
 		on := pin.System{Family: family, Root: s.Root}
@@ -60,19 +64,24 @@ func compatCommands(m *model.Machine, row *tables.Forward) map[string]string {
 	return map[string]string{"apt": command("ubuntu") + " (Debian, Ubuntu)", "dnf": command("rhel") + " (RHEL, Fedora, Amazon Linux 2023)"}
 }
 
+// compatFirst returns the variable that makes the loader take a cuda-compat package.
+func compatFirst(row *tables.Forward) string {
+	return "LD_LIBRARY_PATH=" + model.PutFirst("/usr/local/cuda-"+row.CUDA.Short()+"/compat")
+}
+
 const from = "  # needs NVIDIA's repository"
 
-// imageCommands returns the instructions for a Dockerfile. Images based on NVIDIA's already have its repository.
-func imageCommands(m *model.Machine, name, env string) map[string]string {
+// imageCommands returns the instruction that installs a package, for a Dockerfile. Images based on NVIDIA's already have its repository.
+func imageCommands(m *model.Machine, name string) map[string]string {
 	base := m.Facts.Environments[0].Requested[0]
 	where := from + " in the image"
 	if strings.Contains(base.Name, "nvidia/") {
 		where = ""
 	}
 	if redHatImage.MatchString(base.Name + ":" + base.Version) {
-		return map[string]string{"dnf": "RUN dnf install -y " + name + where, "env": env}
+		return map[string]string{"dnf": "RUN dnf install -y " + name + where}
 	}
-	return map[string]string{"apt": "RUN apt-get update && apt-get install -y " + name + where, "env": env}
+	return map[string]string{"apt": "RUN apt-get update && apt-get install -y " + name + where}
 }
 
 // redHatImage matches images that install packages with dnf. The tags of nvidia/cuda name their system.

@@ -56,6 +56,14 @@ func driverTooOld(m *model.Machine, b *model.Build) []*Result {
 	return holdsCompared(b.Subject)
 }
 
+// deviceName returns a device as its vendor writes it.
+func deviceName(device string) string {
+	if device == "rocm" {
+		return "ROCm"
+	}
+	return strings.ToUpper(device)
+}
+
 // floorRow returns the table row with the minimum driver of a CUDA.
 func floorRow(m *model.Machine, cuda version.Number) string {
 	if m.Tables.Family(cuda) != nil {
@@ -86,7 +94,7 @@ func reachFor(m *model.Machine, b *model.Build) *reach {
 		return nil // it loads on no driver
 	// ROCm or XPU: unknown. cudacompat does not look for AMD's or Intel's drivers, and the build may well run.
 	case b.Device != "cuda" && b.Device != "":
-		return lacks(verdict.Question("what a build for " + b.Device + " needs").Because(verdict.TablesReason("cover CUDA only")))
+		return lacks(verdict.Question("what a build for " + deviceName(b.Device) + " needs").Because(verdict.NotCUDA))
 	// The answer is unknown, but the report still shows which driver the build needs. If a torch saw the GPU, its
 	// driver is new enough.
 	case !m.DriverTold():
@@ -155,7 +163,11 @@ func doubtful(m *model.Machine, b *model.Build, need string) verdict.MissingFact
 	// Images of nvidia/cuda and NGC bring cuda-compat, but only the running container shows whether the loader takes
 	// it. Packages installed over an image load the same libcuda.
 	if inImage(m, b) && m.LetIn(b) {
-		return verdict.Question("whether the image's own cuda-compat library is loaded, which runs it on " + m.DriverWords())
+		runs := "may run it"
+		if m.CompatPackage(b.CUDANumber) != nil {
+			runs = "runs it"
+		}
+		return verdict.Question("whether the image's own cuda-compat library is loaded, which " + runs + " on " + m.DriverWords()).Because(verdict.OwnCompat)
 	}
 	return verdict.MissingFact{}
 }

@@ -27,12 +27,12 @@ func baseCode(m *model.Machine, b *model.Build) []*Result {
 func imageRequirements(m *model.Machine) []*Result {
 	var results []*Result
 	for _, n := range m.Requested {
-		if n.Image == nil || n.Image.Require == "" || !m.Driver().Version.Known() || m.WindowsNumbers() || refusedImage(m, n) {
+		require := n.Require()
+		if require == nil || n.Origin != "image" || !m.Driver().Version.Known() || m.WindowsNumbers() || refusedImage(m, n) {
 			continue
 		}
-		require := n.Require()
 		r := requirement{name: "NVIDIA_REQUIRE_CUDA of " + n.Name + ":" + n.Version, text: require.Text,
-			from: n.From, source: n.Image.Source, host: m.TargetWords(), of: m.TargetProperties()}
+			from: n.From, source: n.RequireRow().Source, host: m.TargetWords(), of: m.TargetProperties()}
 		results = append(results, r.judge(m, require.Expression, require.Err)...)
 	}
 	return results
@@ -92,7 +92,9 @@ func (r requirement) unmet(m *model.Machine, expression version.Requirement, but
 	}
 	but.AnyBrand = true
 	if expression.On(but) == version.Met {
-		f.Severity = verdict.Note
+		if r.from == "environment" { // this container was started
+			f.Severity = verdict.Note
+		}
 		f.Message += "; it accepts this driver with GPUs of other brands, and the builds in the image are judged separately"
 	}
 	return f
