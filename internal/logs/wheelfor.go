@@ -166,7 +166,7 @@ func (w wanted) forGPU(others, drivers []string) (do []string, because string) {
 	do = []string{
 		"run `python -c \"import torch; print(torch.__version__, torch.cuda.get_arch_list())\"`: it lists the GPUs that torch was compiled for",
 		fmt.Sprintf("if the list has no code for %s, run %s", nameAll(w.gpus), installing(best)),
-		fmt.Sprintf("if the list has code for it, the failing kernel is of an extension: build that again with TORCH_CUDA_ARCH_LIST=%s", w.targets()),
+		fmt.Sprintf("if the list has code for it, the failing kernel belongs to an extension: build that again with TORCH_CUDA_ARCH_LIST=%s", w.targets()),
 	}
 	return append(do, withoutGuesses(others)...), fmt.Sprintf("The build has no machine code for %s, and no PTX that the driver could compile.", nameAll(w.gpus))
 }
