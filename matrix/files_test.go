@@ -110,7 +110,7 @@ func TestFilesOfRepositories(t *testing.T) {
 			pytorch + "cu130\n", "incompatible|broken|pip install torch==2.14.1+cu126 --index-url " + pytorch + "cu126"},
 		{"one that an image's unknown torch may fulfil", "FROM example/pytorch:th2.6.0-cu124\nRUN pip install 'torch>=2.4'\n",
 			"inconclusive|unknown|"},
-		{"NVIDIA's registry", "FROM nvcr.io/nvidia/cuda:13.0.1-base-ubuntu24.04\n", "incompatible|broken|"},
+		{"NVIDIA's registry", "FROM nvcr.io/nvidia/cuda:13.0.1-base-ubuntu24.04\n", "inconclusive|unknown|"},
 		{"a Dockerfile's files", "FROM python:3.12\nCOPY r.txt /\nRUN uv pip sync /r.txt\n", "inconclusive||"},
 		{"dependencies that a program computes", "[project]\nname = \"x\"\ndynamic = [\"dependencies\"]\n",
 			"inconclusive||"},
