@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 )
@@ -58,6 +61,53 @@ func filesOfProject(dir string) ([]string, error) {
 	return names, nil
 }
 
+var (
+	// otherFile matches the files of a project that name packages in a form which is not read.
+	otherFile = lazyregexp.New(`^(?:Pipfile|pixi\.toml|setup\.cfg|setup\.py)$`)
+	// namesStack matches a package of a CUDA stack with the release that such a file asks for.
+	namesStack = lazyregexp.New(`(?im)(?:^|["' \t])(?:torch|pytorch(?:-gpu)?|jax|jaxlib|tensorflow|cupy[\w-]*|vllm|xformers|flash[-_]attn|` +
+		`onnxruntime-gpu)(?:\[[^\]\n]*\])?["']?[ \t]*(?:=|[<>~!]=|[<>@])`)
+)
+
+// otherFilesOf returns the files of a directory that name packages of a CUDA stack in a form which is not read. A lock, or a
+// pyproject.toml with a list of its own, says what is installed instead.
+func otherFilesOf(dir string, names []string) (list []string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	pyproject, _ := readStart(filepath.Join(dir, "pyproject.toml"))
+	for _, entry := range entries {
+		name := entry.Name()
+		lock := map[string]string{"Pipfile": "Pipfile.lock", "pixi.toml": "pixi.lock"}[name]
+		if !entry.Type().IsRegular() || !otherFile.MatchString(name) || slices.Contains(names, filepath.Join(dir, lock)) ||
+			lock == "" && bytes.Contains(append([]byte("\n"), pyproject...), []byte("\n[project]")) {
+			continue
+		}
+		if text, err := readStart(filepath.Join(dir, name)); err == nil && namesStack.Match(text) {
+			list = append(list, filepath.Join(dir, name))
+		}
+	}
+	return list
+}
+
+// readStart reads the first part of a file in a project.
+func readStart(name string) ([]byte, error) {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return nil, fs.ErrInvalid
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, givenCap))
+}
+
+// errOtherFile is a file of a form that is not read.
+var errOtherFile = errors.New("it names packages of a CUDA stack, and files of this kind are not read; give its lock, or what " +
+	"`pip freeze` prints")
+
 // givenProject returns what each file in a directory describes. A file that is not understood leaves the outcome open.
 func givenProject(dir, python, includeRoot string) ([]description, error) {
 	names, err := filesOfProject(dir)
@@ -65,8 +115,11 @@ func givenProject(dir, python, includeRoot string) ([]description, error) {
 		return nil, err
 	}
 	var list []description
-	for _, name := range names {
-		found, err := givenOfProject(name, python, includeRoot)
+	for _, name := range append(names, otherFilesOf(dir, names)...) {
+		found, err := []description(nil), errOtherFile
+		if !otherFile.MatchString(filepath.Base(name)) {
+			found, err = givenOfProject(name, python, includeRoot)
+		}
 		if err == nil && len(found) > 0 {
 			err = found[0].foreign
 		}

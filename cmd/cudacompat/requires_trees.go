@@ -31,7 +31,7 @@ const (
 
 // projectFile matches the files of a project that name builds.
 var projectFile = lazyregexp.New(`(?i)^(?:.*requirements.*\.(?:txt|in)|uv\.lock|pylock(?:\.[^/]*)?\.toml|poetry\.lock|pixi\.lock|` +
-	`conda-lock\.ya?ml|Pipfile\.lock|pyproject\.toml|environment[^/]*\.ya?ml|Dockerfile[^/]*|[^/]*\.Dockerfile|Containerfile|` +
+	`(?:[^/]*[.-])?conda-lock\.ya?ml|Pipfile\.lock|pyproject\.toml|environment[^/]*\.ya?ml|Dockerfile[^/]*|[^/]*\.Dockerfile|Containerfile|` +
 	`(?:docker-)?compose[^/]*\.ya?ml)$`)
 
 // isProjectFile reports whether a file names builds, judging by its name or by a directory called requirements.

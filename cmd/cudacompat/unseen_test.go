@@ -112,6 +112,13 @@ func TestUnseenIsNotCompatible(t *testing.T) {
 	write("context/Dockerfile", "FROM python:3.12\nCOPY --from=other /r.txt /r.txt\nRUN pip install -r /r.txt\n")
 	write("context/compose.yaml", "services:\n  a:\n    build: {context: ., additional_contexts: {other: ./other}}\n")
 	write("context/other/r.txt", bad)
+	write("pipfile/requirements.txt", good)
+	write("pipfile/Pipfile", "[packages]\ntorch = '==2.9.0+cu130'\n")
+	write("locked/Pipfile", "[packages]\ntorch = '==2.8.0+cu126'\n")
+	write("locked/Pipfile.lock", `{"_meta": {"pipfile-spec": 6}, "default": {"torch": {"version": "==2.8.0+cu126"}}}`)
+	write("locked/setup.py", "from torch.utils import cpp_extension\nsetup(install_requires=['torch'])\n")
+	write("stale/pyproject.toml", "[project]\nname = 'p'\nversion = '1'\ndependencies = ['torch==2.9.0+cu130']\n")
+	write("stale/uv.lock", "version = 1\n[[package]]\nname = 'p'\nversion = '1'\nsource = { virtual = '.' }\n")
 	const machine = " --driver 535.183.01 --gpu L4"
 	for _, c := range []struct {
 		command, says string
@@ -145,6 +152,9 @@ func TestUnseenIsNotCompatible(t *testing.T) {
 		{"check settings/Dockerfile" + machine, "torch 2.9.0+cu130", exitIncompatible},
 		{"check built/compose.yaml" + machine, "torch 2.9.0+cu130", exitIncompatible},
 		{"check context/compose.yaml" + machine, "torch 2.9.0+cu130", exitIncompatible},
+		{"check pipfile" + machine, "Pipfile: it names packages of a CUDA stack", exitInconclusive},
+		{"check locked" + machine, "compatible: torch 2.8.0+cu126 works", exitOK},
+		{"check stale" + machine, "torch: pyproject.toml asks for a release that the lock does not have", exitInconclusive},
 		{"requires torch==2.8.0 -o markdown=log --timeout 1s", "the time was up", exitUsage},
 	} {
 		var out bytes.Buffer

@@ -183,13 +183,16 @@ func (c *List) Explicit(data []byte) {
 	}
 }
 
-// Address adds the package whose archive an address names.
-func (c *List) Address(address string) {
+// Address adds the package whose archive an address names; it returns false for another address.
+func (c *List) Address(address string) bool {
 	address, _, _ = strings.Cut(address, "#")
 	name, err := url.PathUnescape(path.Base(address))
-	if m := condaFile.FindStringSubmatch(name); m != nil && err == nil {
-		c.add(m[1], m[2], "", m[3])
+	m := condaFile.FindStringSubmatch(name)
+	if m == nil || err != nil {
+		return false
 	}
+	c.add(m[1], m[2], "", m[3])
+	return true
 }
 
 var condaDependencies = lazyregexp.New(`(?m)^dependencies\s*:`)
@@ -214,11 +217,17 @@ func ReadYAML(d document.Document) (facts.Facts, error) {
 // Environment adds what an environment.yml names, and tells what it refers to and was not read.
 func (c *List) Environment(d document.Document) ([]facts.Unread, error) {
 	var parsed struct {
-		Dependencies []any `yaml:"dependencies"`
+		Dependencies []any          `yaml:"dependencies"`
+		Variables    map[string]any `yaml:"variables"`
 	}
-	if err := yaml.Unmarshal(d.Data, &parsed); err != nil {
+	documents := yaml.NewDecoder(bytes.NewReader(d.Data))
+	if err := documents.Decode(&parsed); err != nil {
 		return nil, fmt.Errorf("not valid YAML: %s",
 			strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: "))
+	}
+	var second any
+	if documents.Decode(&second) == nil && second != nil {
+		c.bad("a second document", "conda reads one document")
 	}
 	pip := &requirements.File{Includes: requirements.NewIncludes(d), Where: "pip's "}
 	for _, item := range parsed.Dependencies {
@@ -226,10 +235,15 @@ func (c *List) Environment(d document.Document) ([]facts.Unread, error) {
 		case string:
 			c.Spec(item)
 		case map[string]any:
-			pip.ReadLines(strings.Join(document.Texts(document.AnyList(item["pip"])), "\n"))
+			c.inner(item, pip)
 		}
 	}
 	pip.ReadIncludes()
+	for _, name := range document.SortedKeys(parsed.Variables) {
+		if pipVariable.MatchString(name) && len(pip.Named) > 0 {
+			c.bad("the variable "+name, "it changes what pip installs when the environment is updated")
+		}
+	}
 	for _, p := range pip.Packages() {
 		if rest, ok := strings.CutPrefix(p.From, "pip's line "); ok && rest != "" {
 			p.From = "package " + p.Name
@@ -237,6 +251,40 @@ func (c *List) Environment(d document.Document) ([]facts.Unread, error) {
 		c.Packages = append(c.Packages, p)
 	}
 	return append(pip.Bad, pip.Unread...), nil
+}
+
+var (
+	// pipVariable matches the variables that change what pip installs.
+	pipVariable = lazyregexp.New(`^PIP_(?:INDEX_URL|EXTRA_INDEX_URL|FIND_LINKS|NO_INDEX|CONSTRAINT|REQUIREMENT|CONFIG_FILE|PRE)$`)
+	// selector matches mamba's key of packages for some platforms.
+	selector = lazyregexp.New(`^sel\((\w+)\)$`)
+)
+
+// inner reads a mapping among the dependencies: pip's packages, or mamba's for some platforms, "sel(linux): cuda-version=12".
+func (c *List) inner(item map[string]any, pip *requirements.File) {
+	for _, key := range document.SortedKeys(item) {
+		list := document.Texts(document.AnyList(item[key]))
+		if text, ok := item[key].(string); ok {
+			list = []string{text}
+		}
+		m := selector.FindStringSubmatch(key)
+		switch {
+		case key == "pip":
+			pip.ReadLines(strings.Join(list, "\n"))
+		case m != nil && (m[1] == "linux" || m[1] == "unix"):
+			for _, text := range list {
+				c.Spec(text)
+			}
+		case m != nil && slices.Contains([]string{"win", "osx", "macos"}, m[1]):
+		default:
+			c.bad(key, "these dependencies are not read: conda itself knows pip's only")
+		}
+	}
+}
+
+// bad notes what of a file was not read.
+func (c *List) bad(place, reason string) {
+	c.Bad = append(c.Bad, facts.Unread{Place: place, Kind: facts.UnreadNeeded, Reason: reason})
 }
 
 // condaBuilt is a release with its build, "pytorch=2.0.1=py3.10_cuda11.8_cudnn8.7.0_0".
@@ -264,16 +312,16 @@ func (c *List) Spec(text string) {
 	c.add(m[1], "", m[2], m[3])
 }
 
-// Wheel adds the package whose wheel, or source, an address names.
-func (c *List) Wheel(address string) {
+// Wheel adds the package whose wheel, or source, an address names; it returns false for another address.
+func (c *List) Wheel(address string) bool {
 	file, err := url.PathUnescape(path.Base(address))
 	name, version, ok := strings.Cut(file, "-")
 	if stem, source := strings.CutSuffix(file, ".tar.gz"); source && strings.Contains(stem, "-") {
 		at := strings.LastIndexByte(stem, '-')
 		name, version = stem[:at], stem[at+1:]
 	}
-	if err != nil || !ok {
-		return
+	if err != nil || !ok || !sourceFile.MatchString(file) {
+		return false
 	}
 	version, _, _ = strings.Cut(version, "-")
 	index := ""
@@ -281,4 +329,8 @@ func (c *List) Wheel(address string) {
 		index = path.Dir(address)
 	}
 	c.Packages = append(c.Packages, request.New(name, version, index, nil))
+	return true
 }
+
+// sourceFile matches the files that an index of Python packages serves.
+var sourceFile = lazyregexp.New(`\.(?:whl|zip|tar\.\w+|tgz)(?:[#?].*)?$`)

@@ -324,6 +324,9 @@ func (p *Project) LeftUnread(asked map[string]bool, beside func(string) ([]byte,
 	return left
 }
 
+// InStack reports whether a package is one of a CUDA stack.
+func InStack(name string) bool { return stack(name) }
+
 // stack reports whether a package is one of a CUDA stack.
 func stack(name string) bool {
 	return name != "numpy" && name != "protobuf" && (distname.Companions.Match(name) || distname.Reported.Match(name))

@@ -57,8 +57,11 @@ type Project struct {
 			Source []pythonIndex `toml:"source"`
 		} `toml:"poetry"`
 		UV struct {
-			Dev     []string       `toml:"dev-dependencies"`
-			Default any            `toml:"default-groups"`
+			Dev       []string `toml:"dev-dependencies"`
+			Default   any      `toml:"default-groups"`
+			Workspace struct {
+				Members []string `toml:"members"`
+			} `toml:"workspace"`
 			Sources map[string]any `toml:"sources"`
 			Index   []pythonIndex  `toml:"index"`
 			indexSettings
@@ -73,6 +76,12 @@ type Project struct {
 				Overrides map[string]any `toml:"overrides"`
 			} `toml:"resolution"`
 		} `toml:"pdm"`
+		Flit struct {
+			Metadata struct {
+				Requires []string            `toml:"requires"`
+				Extra    map[string][]string `toml:"requires-extra"`
+			} `toml:"metadata"`
+		} `toml:"flit"`
 		Setuptools any `toml:"setuptools"`
 		Hatch      any `toml:"hatch"`
 		Pixi       any `toml:"pixi"`
@@ -89,13 +98,19 @@ func Read(d document.Document) (facts.Facts, error) {
 		return facts.Facts{}, document.TOMLError(err)
 	}
 	main := append(p.RequirementsOf(p.Project.Dependencies, ""), p.Poetry(p.Tool.Poetry.Dependencies, "")...)
+	main = append(main, p.RequirementsOf(p.Tool.Flit.Metadata.Requires, "")...)
 	more, left := p.Dynamic(d)
+	local, unread := p.localSources(d)
+	more, left = append(more, local...), append(left, unread...)
 	f := request.Facts("pyproject.toml", append(main, more...), left)
 	for i := range f.Environments {
 		f.Environments[i].Pythons = cmp.Or(f.Environments[i].Pythons, p.Project.Pythons)
 	}
 	add := func(name string, list []request.Package) {
 		f.Environments = append(f.Environments, request.Environments("pyproject.toml", name, list)...)
+	}
+	for _, name := range document.SortedKeys(p.Tool.Flit.Metadata.Extra) {
+		add("extra "+name, p.RequirementsOf(p.Tool.Flit.Metadata.Extra[name], name))
 	}
 	for _, name := range document.SortedKeys(p.Project.Optional) {
 		add("extra "+name, p.RequirementsOf(p.Project.Optional[name], name))

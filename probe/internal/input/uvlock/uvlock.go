@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/internal/distname"
 	"cudacompat/probe/internal/input/document"
@@ -69,7 +70,8 @@ type Lock struct {
 	Conflicts [][]any   `toml:"conflicts"`
 	Package   []Package `toml:"package"`
 	named     map[string][]int
-	groups    []string // that are installed where nobody says otherwise
+	project   *pyproject.Project // beside the lock; nil: there is none
+	groups    []string           // that are installed where nobody says otherwise
 }
 
 // Parse reads a lock; beside opens the project's file, which says which groups are installed by default.
@@ -86,6 +88,7 @@ func Parse(data []byte, beside func(string) ([]byte, error)) (*Lock, error) {
 		return l, nil
 	}
 	if text, err := beside("pyproject.toml"); err == nil && toml.Unmarshal(text, project) == nil {
+		l.project = project
 		switch groups := project.Tool.UV.Default.(type) {
 		case string: // "all"
 			l.groups = document.SortedKeys(project.Groups)
@@ -180,9 +183,39 @@ func Read(d document.Document) (facts.Facts, error) {
 	whole := slices.ContainsFunc(l.Package, func(p Package) bool {
 		return p.member() && len(p.Needs)+len(p.Optional)+len(p.Groups) > 0
 	})
-	f := request.Facts("uv.lock", l.List(base, func(i int) bool { return main[i] || !whole && !rest[i] }), nil)
+	f := request.Facts("uv.lock", l.List(base, func(i int) bool { return main[i] || !whole && !rest[i] }), l.stale())
 	f.Environments = append(f.Environments, environments...)
 	return f, nil
+}
+
+// stale names the packages of a CUDA stack that the project asks for in a release that the lock does not have: uv resolves
+// them anew.
+func (l *Lock) stale() (left []facts.Unread) {
+	at := slices.IndexFunc(l.Package, func(p Package) bool { return p.root() })
+	if l.project == nil || at < 0 || distname.Normal(l.project.Project.Name) != l.Package[at].Name {
+		return nil
+	}
+	for _, q := range l.project.RequirementsOf(l.project.Project.Dependencies, "") {
+		if !pyproject.InStack(q.Name) || len(l.project.Tool.UV.Overrides) > 0 {
+			continue
+		}
+		needed := slices.ContainsFunc(l.Package[at].Needs, func(n Need) bool { return n.Name == q.Name })
+		if !needed && (request.Host{Machine: "x86_64"}).Takes(&q) || needed && !l.has(q) {
+			left = append(left, facts.Unread{Place: q.Name, Kind: facts.UnreadNeeded,
+				Reason: "pyproject.toml asks for a release that the lock does not have: run uv lock"})
+		}
+	}
+	return left
+}
+
+// has reports whether one of the lock's releases of a package is one that a requirement asks for.
+func (l *Lock) has(q request.Package) bool {
+	asked := q.Specifier
+	if q.Version != "" {
+		asked = "==" + q.Version
+	}
+	wanted, err := version.ParseSpecifiers(asked)
+	return err != nil || q.Direct || slices.ContainsFunc(l.named[q.Name], func(i int) bool { return wanted.Has(l.Package[i].Version) })
 }
 
 // conflicting reports whether an extra or a group, "extra cu126", is declared not to go with another one.
@@ -259,7 +292,8 @@ func (l *Lock) List(c Selection, has func(int) bool) []request.Package {
 		if !has(i) || p.member() {
 			continue
 		}
-		q := request.New(p.Name, p.Version, p.Source.Registry+p.Source.URL, request.WheelFiles(p.Wheels))
+		wheels := request.WheelFiles(append(p.Wheels, request.Wheel{URL: p.Source.URL}))
+		q := request.New(p.Name, p.Version, p.Source.Registry+p.Source.URL, wheels)
 		q.Markers = p.Markers
 		q.Needed = func(h request.Host) bool {
 			key := h.Machine + " " + h.Full
