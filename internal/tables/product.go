@@ -16,7 +16,8 @@ type Product struct {
 	// Listed is what the READMEs of NVIDIA's open modules prove, one word a branch: "525.105.17", the first that lists
 	// it; ">530.30.02", the newest that was read and does not. A branch that is not here is not proven to ignore it.
 	Listed []string `csv:"listed"`
-	// Noted are the first releases by a release note or a product page, one a branch.
+	// Noted are the first releases by a release note or a product page, one a branch. "?595" is one that a source asks for
+	// and another disputes.
 	Noted []string `csv:"noted"`
 	Origin
 }
@@ -63,6 +64,18 @@ func (p *Product) Before(driver version.Number) (first version.Number, older boo
 	}
 	_, _, unlisted := p.Unlisted(driver)
 	return first, unlisted
+}
+
+// Disputed returns the driver that one source asks for, if another lists the product for this older one.
+func (p *Product) Disputed(driver version.Number) (asked version.Number, disputed bool) {
+	first := p.firstNoted()
+	for _, word := range p.Noted {
+		text, disputed := strings.CutPrefix(word, "?")
+		if asked := version.Of(text); disputed && first.Known() && !driver.Less(first) && driver.Less(asked) {
+			return asked, true
+		}
+	}
+	return version.Number{}, false
 }
 
 func (p *Product) firstNoted() version.Number {

@@ -22,7 +22,7 @@ var words = map[string]*lazyregexp.Regexp{
 	"pci_ids":        lazyregexp.New(`^[0-9a-f]{4}$`),
 	"pci_id":         lazyregexp.New(`^[0-9a-f]{4}$`),
 	"listed":         lazyregexp.New(`^(none|>?\d{3}(\.\d+){1,2})$`),
-	"noted":          lazyregexp.New(`^\d{3}(\.\d+){1,2}$`),
+	"noted":          lazyregexp.New(`^(\d{3}(\.\d+){1,2}|\?\d{3}(\.\d+){0,2})$`),
 	"developer_beta": lazyregexp.New(`^\d{3}\.\d+$`),
 	"vgpu":           lazyregexp.New(`^(none|\d+)$`),
 	"kind":           lazyregexp.New(`^(data-centre|rtx|geforce|integrated|tegra)$`),

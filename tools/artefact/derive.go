@@ -80,7 +80,7 @@ func (d *Data) firstDriver(product string) string {
 			continue
 		}
 		for _, driver := range strings.Fields(cmp.Or(g.Cell(i, "noted"), g.Cell(i, "listed"))) {
-			known := driver != "none" && !strings.HasPrefix(driver, ">")
+			known := driver != "none" && !strings.HasPrefix(driver, ">") && !strings.HasPrefix(driver, "?")
 			if known && (first == "" || compareVersions(driver, first) < 0) {
 				first = driver
 			}

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
@@ -58,6 +59,28 @@ func (m *Machine) beforeProduct(g GPU, driver version.Number) *Before {
 		}
 	}
 	return mildest
+}
+
+// Dispute says that sources disagree on whether a driver knows a GPU, and returns them; it is empty if they do not.
+func (m *Machine) Dispute(g GPU, driver version.Number) (words string, source []string) {
+	if g.Chip == nil || !driver.Known() || m.WindowsNumbers() || m.answersFor(g, driver) {
+		return "", nil
+	}
+	for _, p := range m.ProductsOf(g) {
+		if asked, disputed := p.Disputed(driver); disputed && len(p.Source) > 1 {
+			return fmt.Sprintf("sources disagree on the first driver for %s: %s lists it from %s on, %s asks for %s or newer",
+				g.Label, repository(p.Source[0]), p.Noted[0], repository(p.Source[1]), asked), p.Source
+		}
+	}
+	return "", nil
+}
+
+// repository returns the repository of an address on GitHub, "NVIDIA/open-gpu-kernel-modules", or else the address.
+func repository(address string) string {
+	if parts := strings.SplitN(strings.TrimPrefix(address, "https://github.com/"), "/", 3); len(parts) == 3 && !strings.Contains(parts[0], ":") {
+		return parts[0] + "/" + parts[1]
+	}
+	return address
 }
 
 // ProductsOf returns the rows of the GPU's product, which drivers are compared with.

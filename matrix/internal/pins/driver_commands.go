@@ -34,7 +34,7 @@ func driverCommands(m *model.Machine, b tables.Branch) map[string]string {
 // driverSteps returns the ways to install a branch that no package manager has.
 func driverSteps(m *model.Machine, b tables.Branch) []pin.Step {
 	if m.PartOfGPU() {
-		return []pin.Step{pin.Say(fmt.Sprintf("install the GRID driver of branch %s from AWS's bucket ec2-linux-nvidia-drivers: a fraction of a GPU works with no other driver", b.Branch)), pin.Say("launch from an AMI that has it").Instead()}
+		return []pin.Step{pin.Say(fmt.Sprintf("install the GRID driver of branch %s from AWS's bucket ec2-linux-nvidia-drivers: a fraction of a GPU works with no other driver", b.Branch)), pin.Say("launch from an AMI that has it: EKS's from v20260917 on have two drivers and choose one by the instance type (https://github.com/awslabs/amazon-eks-ami/issues/2768)").Instead()}
 	}
 	if !toEC2(m) {
 		return nil

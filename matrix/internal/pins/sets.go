@@ -357,6 +357,12 @@ func withDriver(m *model.Machine, s *pin.Set, branch *tables.Branch) {
 	}
 	s.Steps = verdict.OrEmpty(driverSteps(m, *branch))
 	s.Source = append(s.Source, branch.Source...)
+	for _, g := range m.GPUs {
+		if words, source := m.Dispute(g, branch.Newest); words != "" {
+			s.Lacks, s.Source = append(s.Lacks, words), append(s.Source, source...)
+			break
+		}
+	}
 }
 
 // withRelease mentions that the set's release differs from the requested one. 2.16.2 does not differ from 2.16.

@@ -450,14 +450,28 @@ func driverTooOldForGPU(m *model.Machine) []*Result {
 	results := driverAgainstGPUs(m, tooNew, say)
 	// The READMEs add nothing to an error. If the question does not arise, they do not matter either.
 	unlisted := slices.IndexFunc(m.GPUs, func(g model.GPU) bool { return m.Before(g, driver) != nil })
-	if len(results) != 1 || results[0].Finding != nil || unlisted < 0 {
+	switch {
+	case len(results) != 1 || results[0].Finding != nil:
 		return results
+	case unlisted < 0:
+		return append(disputedDriver(m), results...)
 	}
 	g := m.GPUs[unlisted]
 	f := say(g)
 	f.Severity, f.Subject = verdict.Warning, "driver"
 	f.Evidence = []verdict.Evidence{m.EvidenceDriver(), {Fact: "GPU", Value: g.Label, From: g.From}}
 	return oneFinding(f)
+}
+
+// disputedDriver notes that sources disagree on whether the driver knows a GPU.
+func disputedDriver(m *model.Machine) []*Result {
+	for _, g := range m.GPUs {
+		if words, source := m.Dispute(g, m.Driver().Version); words != "" {
+			return oneFinding(verdict.Finding{Severity: verdict.Note, Subject: "driver", Message: words, Need: "a driver that supports the GPU",
+				Source: source, Evidence: []verdict.Evidence{m.EvidenceDriver(), {Fact: "GPU", Value: g.Label, From: g.From}}})
+		}
+	}
+	return nil
 }
 
 // driverAgainstGPUs checks whether the driver supports each GPU. It returns an error if it supports none and a warning
