@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/internal/input/dockerfile/installer"
 	"cudacompat/probe/internal/input/dockerfile/sed"
 	"cudacompat/probe/internal/input/requirements"
 
@@ -66,7 +67,7 @@ func (s *script) markChanged(name string, list []string) {
 // writes one. What it cannot follow it notes.
 func (s *script) edits(list []string, redirects []*syntax.Redirect, wrote bool) {
 	s.redirects(list, redirects, wrote)
-	at := program(list)
+	at := installer.FindProgram(list)
 	if at == len(list) {
 		return
 	}
@@ -79,8 +80,8 @@ func (s *script) edits(list []string, redirects []*syntax.Redirect, wrote bool) 
 	case name == "git" && slices.ContainsFunc(words, func(word string) bool { return word == "apply" || word == "am" }),
 		name == "patch" && !slices.ContainsFunc(words, listFile.MatchString):
 		s.markChanged(everyFile, list[at:])
-	case readsOnly.MatchString(name), installerName.MatchString(name), pipName.MatchString(name), condaName.MatchString(name),
-		pythonName.MatchString(name) && runsInstaller(words):
+	case readsOnly.MatchString(name), installer.InstallerName.MatchString(name), installer.PipName.MatchString(name), installer.CondaName.MatchString(name),
+		installer.PythonName.MatchString(name) && runsInstaller(words):
 		s.outputs(list[at:], words)
 	default:
 		s.named(list[at:], words)
@@ -140,7 +141,7 @@ const maxNamed = 100
 // runsInstaller reports whether Python's words start an installer: -m pip install.
 func runsInstaller(words []string) bool {
 	i := slices.Index(words, "-m")
-	return i >= 0 && i+1 < len(words) && (installerName.MatchString(words[i+1]) || words[i+1] == "venv" || words[i+1] == "ensurepip")
+	return i >= 0 && i+1 < len(words) && (installer.InstallerName.MatchString(words[i+1]) || words[i+1] == "venv" || words[i+1] == "ensurepip")
 }
 
 // outputs notes the files that a program writes by an option, or that curl and wget fetch.

@@ -7,16 +7,10 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/input/dockerfile/installer"
 	"cudacompat/probe/internal/input/request"
 	"cudacompat/probe/internal/input/requirements"
 )
-
-// pipValues are pip's options that take the next word and say nothing of what is installed.
-var pipValues = []string{"-t", "--target", "--prefix", "--root", "--python", "-p", "--timeout", "--retries",
-	"--cache-dir", "--proxy", "--cert",
-	"--log", "--client-cert", "--exists-action", "--keyring-provider", "--use-feature", "--use-deprecated",
-	"--trusted-host", "--progress-bar", "--platform", "--python-version", "--only-binary", "--no-binary",
-	"--upgrade-strategy", "--no-build-isolation-package"}
 
 // forces reports whether an option makes pip replace what would do.
 func forces(option string) bool {
@@ -71,10 +65,10 @@ func (f *dockerfile) pip(args []string, number int, by string) step {
 func (c *pipCall) withNext(arg, next string) bool {
 	switch {
 	case arg == "--group":
-		c.notFollowed("pip install "+arg+" "+next, inAnotherFile)
+		c.notFollowed("pip install "+arg+" "+next, installer.InAnotherFile)
 	case (arg == "-r" || arg == "--requirement" || arg == "--requirements") && isProjectFile(next):
 		if path.Base(next) != "pyproject.toml" || slices.ContainsFunc(c.args, isExtra) {
-			c.notFollowed("pip install -r "+next, inAnotherFile)
+			c.notFollowed("pip install -r "+next, installer.InAnotherFile)
 		} else {
 			c.projects = append(c.projects, c.source(c.file, path.Dir(next), c.args, c.number, c.by)...)
 		}
@@ -84,12 +78,12 @@ func (c *pipCall) withNext(arg, next string) bool {
 		c.notFollowed("pip install "+arg+" "+next, byConfig)
 	case arg == "--torch-backend":
 		c.file.Option(requirements.TorchBackend(next))
-	case pipIndex(arg):
+	case installer.IsIndexOption(arg):
 		c.file.Option(strings.NewReplacer("--default-index", "--index-url", "--index ", "--extra-index-url ").Replace(arg+" ") + next)
 	case arg == "-e" || arg == "--editable":
 		c.projects = append(c.projects, c.source(c.file, next, c.args, c.number, c.by)...)
 	default:
-		return slices.Contains(pipValues, arg)
+		return slices.Contains(installer.PipValues, arg)
 	}
 	return true
 }
@@ -99,7 +93,7 @@ func (c *pipCall) word(arg string) {
 	option, value, _ := strings.Cut(arg, "=")
 	switch {
 	case strings.HasPrefix(arg, "--group="):
-		c.notFollowed("pip install "+arg, inAnotherFile)
+		c.notFollowed("pip install "+arg, installer.InAnotherFile)
 	case option == "--torch-backend":
 		c.file.Option(requirements.TorchBackend(value))
 	case printsFile.MatchString(arg):
@@ -114,7 +108,7 @@ func (c *pipCall) word(arg string) {
 	case strings.HasPrefix(arg, ".") || strings.HasPrefix(arg, "/"):
 		c.projects = append(c.projects, c.source(c.file, arg, c.args, c.number, c.by)...)
 	case strings.HasPrefix(arg, "-"):
-		if !c.file.Option(arg) && namedBuild.MatchString(value) { // pipx install app --pip-args="torch==2.9.0"
+		if !c.file.Option(arg) && installer.NamedBuild.MatchString(value) { // pipx install app --pip-args="torch==2.9.0"
 			c.notFollowed("pip install "+arg, byUnfollowed)
 		}
 	case !c.file.ReadLine(arg, c.number) && strings.Contains(arg, "$"):
@@ -148,24 +142,6 @@ func isProjectFile(name string) bool {
 // isExtra reports whether an option of uv adds a project's optional packages.
 func isExtra(option string) bool {
 	return option == "--extra" || option == "--all-extras" || strings.HasPrefix(option, "--extra=")
-}
-
-// syncedFiles returns the words of an installation of the files that uv pip sync and pip-sync name.
-func syncedFiles(args []string) []string {
-	var list []string
-	for i, arg := range args {
-		if !strings.HasPrefix(arg, "-") && (i == 0 || !slices.Contains(pipValues, args[i-1]) && !pipIndex(args[i-1])) {
-			list = append(list, "-r")
-		}
-		list = append(list, arg)
-	}
-	return list
-}
-
-// pipIndex reports whether an option's next word is a package index.
-func pipIndex(option string) bool {
-	return slices.Contains([]string{"-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index",
-		"--default-index"}, option)
 }
 
 // indexes reads the package indexes that the image's variables name.

@@ -11,6 +11,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/internal/input/conda"
+	"cudacompat/probe/internal/input/dockerfile/installer"
 	"cudacompat/probe/internal/input/document"
 	"cudacompat/probe/internal/input/poetry"
 	"cudacompat/probe/internal/input/pyproject"
@@ -22,16 +23,16 @@ import (
 )
 
 // project returns what a tool installs by files of its own: uv.lock, poetry.lock, environment.yml.
-func (f *dockerfile) project(t tool, number int) step {
+func (f *dockerfile) project(t installer.Tool, number int) step {
 	var list []request.Package
 	var err error
-	switch t.by {
+	switch t.By {
 	case "uv", "uv run":
 		list, err = f.uvProject(t)
 	case "poetry":
-		list, err = f.poetryProject(t.args)
+		list, err = f.poetryProject(t.Args)
 	case "conda":
-		names := append(uvlock.OptionValues(t.args, "-f"), uvlock.OptionValues(t.args, "--file")...)
+		names := append(uvlock.OptionValues(t.Args, "-f"), uvlock.OptionValues(t.Args, "--file")...)
 		c := &conda.List{}
 		for _, name := range append(names, "environment.yml")[:max(1, len(names))] {
 			f.condaFile(c, name, number)
@@ -40,10 +41,10 @@ func (f *dockerfile) project(t tool, number int) step {
 	default:
 		err = errNoProject
 	}
-	if err != nil && t.reason != "" {
-		f.unread(t.command, t.reason, number)
+	if err != nil && t.Reason != "" {
+		f.unread(t.Command, t.Reason, number)
 	}
-	if with := uvlock.OptionValues(t.args, "--with"); t.by == "uv run" && len(with) > 0 {
+	if with := uvlock.OptionValues(t.Args, "--with"); t.By == "uv run" && len(with) > 0 {
 		f.stages[len(f.stages)-1].steps = append(f.stages[len(f.stages)-1].steps, step{apart: true,
 			list: f.pip(with, number, "uv").list})
 	}
@@ -68,32 +69,12 @@ func (f *dockerfile) open(name string, most document.Limit) ([]byte, error) {
 	return data, err
 }
 
-// uvValues are options of uv that take the next word.
-var uvValues = []string{"--extra", "--group", "--no-group", "--only-group", "--no-extra", "--package", "--project",
-	"--directory", "--with", "--with-editable", "--with-requirements", "--python", "-p", "--env-file", "--index",
-	"--default-index", "--no-install-package", "--no-binary-package", "--upgrade-package", "-P", "--config-file",
-	"--cache-dir", "--link-mode", "--python-platform", "--refresh-package", "--reinstall-package", "--index-strategy",
-	"--extra-index-url", "-i", "--index-url", "-f", "--find-links", "--resolution", "--prerelease", "--color", "-w"}
-
-// beforeCommand returns the options that stand before the program which uv run starts.
-func beforeCommand(list []string) []string {
-	for i := 0; i < len(list); i++ {
-		switch {
-		case slices.Contains(uvValues, list[i]):
-			i++
-		case !strings.HasPrefix(list[i], "-"):
-			return list[:i]
-		}
-	}
-	return list
-}
-
 // uvProject returns what uv sync, and uv run before the program, install: what uv.lock says, else what the project asks
 // for.
-func (f *dockerfile) uvProject(t tool) ([]request.Package, error) {
+func (f *dockerfile) uvProject(t installer.Tool) ([]request.Package, error) {
 	dir := "."
 	for _, option := range []string{"--directory", "--project"} {
-		if at := uvlock.OptionValues(t.args, option); len(at) > 0 {
+		if at := uvlock.OptionValues(t.Args, option); len(at) > 0 {
 			dir = at[0]
 		}
 	}
@@ -103,15 +84,15 @@ func (f *dockerfile) uvProject(t tool) ([]request.Package, error) {
 		if data, err = beside("pyproject.toml"); err != nil {
 			return nil, err
 		}
-		return f.uvUnlocked(data, t.args, beside)
+		return f.uvUnlocked(data, t.Args, beside)
 	}
 	l, err := uvlock.Parse(data, beside)
 	if err != nil {
 		return nil, err
 	}
-	c := l.Selection(t.args)
+	c := l.Selection(t.Args)
 	installed := l.Installed(c)
-	left := uvlock.OptionValues(t.args, "--no-install-package")
+	left := uvlock.OptionValues(t.Args, "--no-install-package")
 	return l.List(c, func(i int) bool { return installed[i] && !slices.Contains(left, l.Package[i].Name) }), nil
 }
 
@@ -213,7 +194,7 @@ func (f *dockerfile) source(r *requirements.File, name string, args []string, nu
 func (f *dockerfile) condaFile(c *conda.List, name string, number int) {
 	data, err := f.open(name, document.Lines)
 	if err != nil {
-		f.unread("conda's "+name, inAnotherFile, number)
+		f.unread("conda's "+name, installer.InAnotherFile, number)
 		return
 	}
 	d := document.Document{Name: name, Data: data, Beside: func(other string) ([]byte, error) {

@@ -8,6 +8,7 @@ import (
 	"cudacompat/internal/version"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/internal/input/conda"
+	"cudacompat/probe/internal/input/dockerfile/installer"
 	"cudacompat/probe/internal/input/request"
 )
 
@@ -26,7 +27,7 @@ func (f *dockerfile) run(i *instruction) {
 	case i.simple():
 		if body := i.docs[0].body(); !strings.HasPrefix(body, "#!") || shebang.MatchString(body) {
 			f.shell(body, i.number, version.Met, 0)
-		} else if pythonText.MatchString(body) || textInstalls(body) {
+		} else if installer.PythonText.MatchString(body) || installer.HasInstall(body) {
 			f.unread("<<"+i.docs[0].name, byHidden, i.number)
 		}
 	default:
@@ -93,9 +94,9 @@ func (f *dockerfile) command(list []string, number int, sure bool) {
 	if len(list) > 1 && list[0] == "cd" && sure {
 		f.moved = f.at(list[1])
 	}
-	t := toolOf(list)
-	if t.does == nothing {
-		if what := unfollowedInstall(list); what != "" {
+	t := installer.Find(list)
+	if t.Does == installer.Nothing {
+		if what := installer.FindUnfollowed(list); what != "" {
 			f.unread(what, byUnfollowed, number)
 		}
 		f.configure(list)
@@ -110,35 +111,35 @@ func (f *dockerfile) command(list []string, number int, sure bool) {
 		s := &f.stages[len(f.stages)-1]
 		s.steps = append(s.steps, done)
 	}
-	if at := slices.Index(list, "run") + 1; t.by == "uv run" && at > 0 {
-		if rest := list[at+len(t.args):]; len(rest) > 0 {
+	if at := slices.Index(list, "run") + 1; t.By == "uv run" && at > 0 {
+		if rest := list[at+len(t.Args):]; len(rest) > 0 {
 			f.command(rest, number, sure)
 		}
 	}
 }
 
 // done returns what a tool does to the image.
-func (f *dockerfile) done(t tool, number int, sure bool) step {
-	switch t.does {
-	case installs:
-		done := f.pip(t.args, number, t.by)
-		done.apart = done.apart || t.apart
+func (f *dockerfile) done(t installer.Tool, number int, sure bool) step {
+	switch t.Does {
+	case installer.Installs:
+		done := f.pip(t.Args, number, t.By)
+		done.apart = done.apart || t.Apart
 		return done
-	case removes:
+	case installer.Removes:
 		if sure {
-			return step{removes: true, list: f.pip(t.args, number, t.by).list}
+			return step{removes: true, list: f.pip(t.Args, number, t.By).list}
 		}
-	case addsByConda:
-		return step{list: f.conda(t.args, number)}
-	case installsFromFile:
+	case installer.AddsByConda:
+		return step{list: f.conda(t.Args, number)}
+	case installer.InstallsFromFile:
 		return f.project(t, number)
-	case mayInstall:
-		return step{script: func() { f.unread(t.command, t.reason, number) }}
-	case bringsToolkit:
+	case installer.MayInstall:
+		return step{script: func() { f.unread(t.Command, t.Reason, number) }}
+	case installer.BringsToolkit:
 		f.stages[len(f.stages)-1].toolkit = true
-	case compiles:
-		if f.forGPU(t.command) || !f.configured && strings.HasPrefix(t.command, "make") {
-			return step{script: func() { f.unread(t.command, t.reason, number) }}
+	case installer.Compiles:
+		if f.forGPU(t.Command) || !f.configured && strings.HasPrefix(t.Command, "make") {
+			return step{script: func() { f.unread(t.Command, t.Reason, number) }}
 		}
 	}
 	return step{}

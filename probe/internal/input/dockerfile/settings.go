@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/internal/input/dockerfile/installer"
 	"cudacompat/probe/internal/input/document"
 	"cudacompat/probe/internal/input/pyproject"
 	"cudacompat/probe/internal/input/request"
@@ -102,7 +103,7 @@ func pipSettings(r *requirements.File, text string) bool {
 
 // noteConfig names the settings that decide which build of these packages is installed, and that were not read.
 func (f *dockerfile) noteConfig(list []request.Package, files []string, number int) {
-	if !slices.ContainsFunc(list, func(p request.Package) bool { return indexDecides.MatchString(p.Name) }) {
+	if !slices.ContainsFunc(list, func(p request.Package) bool { return installer.IndexDecides.MatchString(p.Name) }) {
 		return
 	}
 	for _, name := range configFiles {

@@ -9,6 +9,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
+	"cudacompat/probe/internal/input/dockerfile/installer"
 	"cudacompat/probe/internal/input/requirements"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -272,8 +273,8 @@ func (s *script) call(command *syntax.CallExpr, redirects []*syntax.Redirect, re
 	if input != "" {
 		s.writtenFiles["stdin"], s.writtenFiles["-"] = input, input // pip install -r /dev/stdin
 	}
-	s.configured = s.configured || slices.Contains(configurers, path.Base(list[0]))
-	if what := hiddenInstall(list, input, s.configured); what != "" && reached != version.Unmet {
+	s.configured = s.configured || slices.Contains(installer.Configurers, path.Base(list[0]))
+	if what := installer.FindHidden(list, input, s.configured); what != "" && reached != version.Unmet {
 		s.unread(what, byHidden, s.number)
 	}
 	s.start(list, s.number, reached == version.Met)
@@ -305,11 +306,11 @@ func (s *script) assignBefore(list []*syntax.Assign) (words []string) {
 // returns false if the command starts none whose text is known.
 func (s *script) startsFile(list []string, reached version.Truth) bool {
 	here := list[0] == "." || list[0] == "source"
-	word := scriptOf(list).command
+	word := installer.FindScript(list).Command
 	if here && len(list) > 1 {
 		word = list[1]
 	}
-	if word == "" || pyScript.MatchString(word) || s.depth >= deepest {
+	if word == "" || installer.PyScript.MatchString(word) || s.depth >= deepest {
 		return false
 	}
 	text, ok := s.textOf(word)
@@ -494,11 +495,11 @@ func (f *dockerfile) make(name, text string, more bool) {
 
 // innerScript returns what a command gives to a shell that it starts: bash -lc "…", su user -c "…", bash <<EOF.
 func innerScript(list []string, input string) (text string, ok bool) {
-	i := slices.IndexFunc(list, func(w string) bool { return shellName.MatchString(path.Base(w)) })
-	if i < 0 || i > 0 && !slices.Contains(starters, path.Base(list[0])) && !condaName.MatchString(path.Base(list[0])) {
+	i := slices.IndexFunc(list, func(w string) bool { return installer.ShellName.MatchString(path.Base(w)) })
+	if i < 0 || i > 0 && !slices.Contains(installer.Starters, path.Base(list[0])) && !installer.CondaName.MatchString(path.Base(list[0])) {
 		return "", false
 	}
-	if j := slices.IndexFunc(list[i:], commandOption.MatchString); j >= 0 && i+j+1 < len(list) {
+	if j := slices.IndexFunc(list[i:], installer.CommandOption.MatchString); j >= 0 && i+j+1 < len(list) {
 		return list[i+j+1], true
 	}
 	plain := !slices.ContainsFunc(list[i+1:], func(w string) bool { return !strings.HasPrefix(w, "-") })

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/probe/internal/input/dockerfile/bash"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -28,7 +29,7 @@ func (s *script) words(words []*syntax.Word) []string {
 func (s *script) expand(words []*syntax.Word) (list []string, known bool) {
 	known = true
 	for _, w := range words {
-		all, ok := braced(w)
+		all, ok := bash.Braces(w)
 		known = known && ok
 		for _, one := range all {
 			e := &expansion{script: s, known: true}
@@ -99,7 +100,7 @@ func (e *expansion) part(part syntax.WordPart, quoted bool) {
 	case *syntax.SglQuoted:
 		e.begun = true
 		if text := part.Value; part.Dollar {
-			e.word.WriteString(ansiText(text))
+			e.word.WriteString(bash.Unescape(text))
 		} else {
 			e.word.WriteString(text)
 		}

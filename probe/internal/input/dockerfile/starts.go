@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"cudacompat/probe/internal/input/dockerfile/installer"
 )
 
 // onImage is why what an ONBUILD installs is not known.
@@ -45,7 +47,7 @@ func (f *dockerfile) installsLater() {
 	}
 	s := f.stages[len(f.stages)-1]
 	for _, name := range []string{"ENTRYPOINT", "CMD", "HEALTHCHECK"} {
-		if i := s.starts[name]; i != nil && textInstalls(strings.Join(append([]string{i.text}, strings.Join(i.list, " ")), "\n")) {
+		if i := s.starts[name]; i != nil && installer.HasInstall(strings.Join(append([]string{i.text}, strings.Join(i.list, " ")), "\n")) {
 			f.run(i)
 		}
 	}
@@ -54,7 +56,7 @@ func (f *dockerfile) installsLater() {
 		for _, h := range i.docs {
 			text += "\n" + h.body()
 		}
-		if i.name == "RUN" && (textInstalls(text) || textInstalls(strings.Join(i.list, " "))) {
+		if i.name == "RUN" && (installer.HasInstall(text) || installer.HasInstall(strings.Join(i.list, " "))) {
 			f.unread("ONBUILD RUN "+i.text, onImage, i.number)
 		}
 	}
@@ -64,7 +66,7 @@ func (f *dockerfile) installsLater() {
 func (f *dockerfile) runIn(text string, number int) {
 	words := f.stages[len(f.stages)-1].shell
 	if len(words) == 0 || slices.ContainsFunc(words, func(word string) bool {
-		return shellName.MatchString(path.Base(word)) || strings.Contains(path.Base(word), "shell") || strings.HasSuffix(word, ".sh")
+		return installer.ShellName.MatchString(path.Base(word)) || strings.Contains(path.Base(word), "shell") || strings.HasSuffix(word, ".sh")
 	}) {
 		f.shell(text, number, truthOf(true), 0)
 		return

@@ -1,4 +1,5 @@
-package dockerfile
+// Package bash expands what Bash has beyond the shell of POSIX: braces and $'…'.
+package bash
 
 import (
 	"slices"
@@ -12,9 +13,12 @@ import (
 // maxBraced bounds the words that the braces of one word make: {1..9}{1..9}{1..9} makes 729.
 const maxBraced = 1_000
 
-// braced returns the words that Bash makes of the braces in one: torch{vision,audio} is two. ok is false where they make too
+// deepest bounds braces within braces.
+const deepest = 4
+
+// Braces returns the words that Bash makes of the braces in one: torch{vision,audio} is two. ok is false where they make too
 // many. The shell of POSIX leaves braces as they are, and no installer takes a name with one.
-func braced(w *syntax.Word) (list []*syntax.Word, ok bool) {
+func Braces(w *syntax.Word) (list []*syntax.Word, ok bool) {
 	if !slices.ContainsFunc(w.Parts, func(part syntax.WordPart) bool {
 		lit, ok := part.(*syntax.Lit)
 		return ok && strings.Contains(lit.Value, "{")
@@ -77,8 +81,8 @@ func choicesOf(b *syntax.BraceExp, depth int) (list []*syntax.Word, ok bool) {
 	return list, true
 }
 
-// ansiText returns the text of Bash's $'…', whose backslashes stand for characters: \x74 is t.
-func ansiText(text string) string {
+// Unescape returns the text of Bash's $'…', whose backslashes stand for characters: \x74 is t.
+func Unescape(text string) string {
 	var out strings.Builder
 	for i := 0; i < len(text); i++ {
 		if text[i] != '\\' || i+1 == len(text) {
