@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"cudacompat/probe/internal/input/dockerfile/instruction"
 )
 
 // TestBuildKit compares the reader of Dockerfiles with BuildKit's parser, which tools/lab/buildkit/compare.sh builds.
@@ -57,14 +59,14 @@ func TestBuildKit(t *testing.T) {
 		}
 		compared++
 		var got []want
-		list, _ := instructionsOf(file)
+		list, _ := instruction.Parse(file)
 		for _, i := range list {
-			w := want{Line: i.number, Name: i.name, Flags: i.flags}
-			if len(i.list) > 0 && i.name != "ENV" && i.name != "ARG" && i.name != "FROM" && i.name != "ONBUILD" {
-				w.List = i.list
+			w := want{Line: i.Number, Name: i.Name, Flags: i.Flags}
+			if len(i.List) > 0 && i.Name != "ENV" && i.Name != "ARG" && i.Name != "FROM" && i.Name != "ONBUILD" {
+				w.List = i.List
 			}
-			for _, h := range i.docs {
-				w.Docs = append(w.Docs, [2]string{h.name, h.body()})
+			for _, h := range i.Docs {
+				w.Docs = append(w.Docs, [2]string{h.Name, h.Body()})
 			}
 			got = append(got, w)
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"cudacompat/probe/internal/input/requirements"
+
+	"cudacompat/probe/internal/input/dockerfile/instruction"
 )
 
 // copiedPath is what one COPY, or one mounted directory, takes of the build context into the image.
@@ -33,8 +35,8 @@ func (f *dockerfile) dir() string {
 }
 
 // workdir moves the stage's working directory.
-func (f *dockerfile) workdir(i *instruction) {
-	list := f.words(i.text, f.value)
+func (f *dockerfile) workdir(i *instruction.Instruction) {
+	list := f.words(i.Text, f.value)
 	if len(f.stages) == 0 || len(list) == 0 {
 		return
 	}

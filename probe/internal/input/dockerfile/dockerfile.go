@@ -12,6 +12,7 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
+	"cudacompat/probe/internal/input/dockerfile/instruction"
 	"cudacompat/probe/internal/input/document"
 	"cudacompat/probe/internal/input/request"
 	"cudacompat/probe/internal/input/requirements"
@@ -44,11 +45,11 @@ type stage struct {
 	toolkit     bool     // CUDA's toolkit is installed in it
 	dir         string   // WORKDIR
 	steps       []step
-	env         map[string]bool         // variables that ENV has set
-	values      map[string]value        // of ARG and ENV
-	shell       []string                // SHELL
-	starts      map[string]*instruction // CMD, ENTRYPOINT and HEALTHCHECK
-	triggers    []*instruction          // ONBUILD
+	env         map[string]bool                     // variables that ENV has set
+	values      map[string]value                    // of ARG and ENV
+	shell       []string                            // SHELL
+	starts      map[string]*instruction.Instruction // CMD, ENTRYPOINT and HEALTHCHECK
+	triggers    []*instruction.Instruction          // ONBUILD
 	taken       []takenPath
 	settings    []string // files of pip's and uv's settings that are in it
 }
@@ -98,10 +99,10 @@ func Read(d document.Document) (facts.Facts, error) { return ReadBuild(d, Build{
 func ReadBuild(d document.Document, b Build) (facts.Facts, error) {
 	f := newDockerfile(d)
 	f.build = b
-	list, escape := instructionsOf(string(d.Data))
+	list, escape := instruction.Parse(string(d.Data))
 	f.escape = escape
 	for _, i := range list {
-		if i.name == "FROM" && f.isTarget() {
+		if i.Name == "FROM" && f.isTarget() {
 			break
 		}
 		f.added = 0
@@ -153,13 +154,13 @@ func newDockerfile(d document.Document) *dockerfile {
 	return f
 }
 
-func (f *dockerfile) instruction(i *instruction) {
-	for _, h := range i.docs {
-		if h.open {
-			f.unread("<<"+h.name, "the line that ends this text is missing", i.number)
+func (f *dockerfile) instruction(i *instruction.Instruction) {
+	for _, h := range i.Docs {
+		if h.Open {
+			f.unread("<<"+h.Name, "the line that ends this text is missing", i.Number)
 		}
 	}
-	switch i.name {
+	switch i.Name {
 	case "FROM":
 		f.from(i)
 	case "ARG":
@@ -172,7 +173,7 @@ func (f *dockerfile) instruction(i *instruction) {
 		f.workdir(i)
 	case "SHELL":
 		if len(f.stages) > 0 {
-			f.stages[len(f.stages)-1].shell = i.list
+			f.stages[len(f.stages)-1].shell = i.List
 		}
 	case "ONBUILD":
 		f.trigger(i)
@@ -200,8 +201,8 @@ func (f *dockerfile) value(name string) value {
 }
 
 // arg declares variables: with their defaults, else with those that stand before the first FROM. ENV goes before ARG.
-func (f *dockerfile) arg(i *instruction) {
-	for _, word := range f.words(i.text, f.value) {
+func (f *dockerfile) arg(i *instruction.Instruction) {
+	for _, word := range f.words(i.Text, f.value) {
 		name, text, ok := strings.Cut(word, "=")
 		v := valueOf(text)
 		if strings.Contains(text, "$") {
@@ -220,11 +221,11 @@ func (f *dockerfile) arg(i *instruction) {
 }
 
 // env takes NAME=VALUE pairs, and the old form NAME VALUE. All of one instruction see the values before it.
-func (f *dockerfile) env(i *instruction) {
+func (f *dockerfile) env(i *instruction.Instruction) {
 	if len(f.stages) == 0 {
 		return
 	}
-	pairs := f.words(i.text, f.value)
+	pairs := f.words(i.Text, f.value)
 	if len(pairs) > 0 && !strings.Contains(pairs[0], "=") {
 		pairs = []string{pairs[0] + "=" + strings.Join(pairs[1:], " ")}
 	}
@@ -240,19 +241,19 @@ func (f *dockerfile) env(i *instruction) {
 }
 
 // from begins a stage. It sees what ARGs before the first FROM say, and inherits what its own image's stage has.
-func (f *dockerfile) from(i *instruction) {
-	s := stage{number: i.number, env: map[string]bool{}, values: map[string]value{}, starts: map[string]*instruction{}}
+func (f *dockerfile) from(i *instruction.Instruction) {
+	s := stage{number: i.Number, env: map[string]bool{}, values: map[string]value{}, starts: map[string]*instruction.Instruction{}}
 	w := &dockerWords{escape: f.escape, of: func(name string) value { return f.global[name] }}
-	for _, flag := range i.flags {
+	for _, flag := range i.Flags {
 		if platform, ok := strings.CutPrefix(flag, "--platform="); ok && strings.HasSuffix(w.word(platform), "/arm64") {
 			f.arch = "aarch64"
 		}
 	}
-	list := w.split(i.text)
+	list := w.split(i.Text)
 	if len(list) > 0 {
 		s.image = list[0]
 		if s.image == "" { // ARG IMAGE=
-			s.image, _ = cutWord(i.text)
+			s.image, _ = instruction.CutWord(i.Text)
 		}
 	}
 	if len(list) > 2 && strings.EqualFold(list[1], "as") {
@@ -262,7 +263,7 @@ func (f *dockerfile) from(i *instruction) {
 		s.image = strings.TrimPrefix(context, "docker-image://")
 	}
 	s.needs = []string{strings.ToLower(s.image)}
-	var triggers []*instruction
+	var triggers []*instruction.Instruction
 	if at := f.stageOf(s.needs[0], len(f.stages)); at >= 0 {
 		from := &f.stages[at]
 		s.env, s.values, s.dir, s.shell = maps.Clone(from.env), maps.Clone(from.values), from.dir, from.shell
@@ -277,30 +278,30 @@ func (f *dockerfile) from(i *instruction) {
 
 // copy notes what a stage takes from others, which files of the build context it takes, and those whose text stands in
 // the Dockerfile.
-func (f *dockerfile) copy(i *instruction) {
-	list := i.list
+func (f *dockerfile) copy(i *instruction.Instruction) {
+	list := i.List
 	if list == nil {
-		list = f.words(i.text, f.value)
+		list = f.words(i.Text, f.value)
 	}
 	if len(list) < 2 {
 		return
 	}
 	target := list[len(list)-1]
-	for _, flag := range i.flags {
+	for _, flag := range i.Flags {
 		if from, ok := strings.CutPrefix(flag, "--from="); ok {
 			w := &dockerWords{escape: f.escape, of: f.value}
-			f.takeFrom(w.word(from), list[:len(list)-1], target, i.number)
+			f.takeFrom(w.word(from), list[:len(list)-1], target, i.Number)
 			return
 		}
 	}
-	for _, h := range i.docs {
+	for _, h := range i.Docs {
 		name := target
-		if strings.HasSuffix(target, "/") || len(i.docs) > 1 {
-			name = h.name
+		if strings.HasSuffix(target, "/") || len(i.Docs) > 1 {
+			name = h.Name
 		}
-		f.make(name, h.body(), false)
+		f.make(name, h.Body(), false)
 	}
-	f.takes(slices.DeleteFunc(list[:len(list)-1], heredocWord.MatchString), target)
+	f.takes(slices.DeleteFunc(list[:len(list)-1], instruction.HeredocWord.MatchString), target)
 }
 
 func (f *dockerfile) unread(place, reason string, number int) {

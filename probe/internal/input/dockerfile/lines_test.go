@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"cudacompat/probe/internal/input/dockerfile/instruction"
 	"cudacompat/probe/internal/input/document"
 )
 
@@ -16,7 +17,7 @@ func FuzzShell(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		d := newDockerfile(document.Document{})
-		list, _ := instructionsOf("FROM a\nENV a=1 b=${a:-2}\nRUN " + text + "\nRUN <<E\n" + text + "\nE\n")
+		list, _ := instruction.Parse("FROM a\nENV a=1 b=${a:-2}\nRUN " + text + "\nRUN <<E\n" + text + "\nE\n")
 		for _, i := range list {
 			d.instruction(&i)
 		}
@@ -31,10 +32,10 @@ func TestHeredocs(t *testing.T) {
 		"RUN it's <<EOF": nil, "ENV A=<<EOF": nil, "COPY --chown=a <<EOF b": {"EOF"}, "ONBUILD RUN <<EOF": {"EOF"},
 		`RUN ["a", "<<EOF"]`: nil,
 	} {
-		list, _ := instructionsOf(line + "\nEOF\nA\nB\nE F\nEOF\n")
+		list, _ := instruction.Parse(line + "\nEOF\nA\nB\nE F\nEOF\n")
 		var got []string
-		for _, h := range list[0].docs {
-			got = append(got, h.name)
+		for _, h := range list[0].Docs {
+			got = append(got, h.Name)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", line, got, want)

@@ -10,32 +10,34 @@ import (
 	"cudacompat/probe/internal/input/conda"
 	"cudacompat/probe/internal/input/dockerfile/installer"
 	"cudacompat/probe/internal/input/request"
+
+	"cudacompat/probe/internal/input/dockerfile/instruction"
 )
 
 // run reads what one RUN does: a shell's script, in its line or below it, or the words of one command.
-func (f *dockerfile) run(i *instruction) {
+func (f *dockerfile) run(i *instruction.Instruction) {
 	f.configured = false
 	f.local, f.moved = map[string]value{}, "" // a shell's settings end with it
 	copied := len(f.copied)
 	defer func() { f.copied, f.moved, f.secrets = f.copied[:copied], "", nil }() // so do mounts
-	for _, flag := range i.flags {
-		f.mount(flag, i.number)
+	for _, flag := range i.Flags {
+		f.mount(flag, i.Number)
 	}
 	switch {
-	case i.list != nil:
+	case i.List != nil:
 		f.exec(i)
-	case i.simple():
-		if body := i.docs[0].body(); !strings.HasPrefix(body, "#!") || shebang.MatchString(body) {
-			f.shell(body, i.number, version.Met, 0)
+	case i.Simple():
+		if body := i.Docs[0].Body(); !strings.HasPrefix(body, "#!") || shebang.MatchString(body) {
+			f.shell(body, i.Number, version.Met, 0)
 		} else if installer.PythonText.MatchString(body) || installer.HasInstall(body) {
-			f.unread("<<"+i.docs[0].name, byHidden, i.number)
+			f.unread("<<"+i.Docs[0].Name, byHidden, i.Number)
 		}
 	default:
-		text := i.text
-		for _, h := range i.docs {
-			text += "\n" + h.content + h.name
+		text := i.Text
+		for _, h := range i.Docs {
+			text += "\n" + h.Content + h.Name
 		}
-		f.runIn(text, i.number)
+		f.runIn(text, i.Number)
 	}
 	f.local = nil
 }
@@ -44,15 +46,15 @@ func (f *dockerfile) run(i *instruction) {
 var shebang = lazyregexp.New(`^#!.*\b(?:ba|da|z|k|a)?sh\b`)
 
 // exec reads a command that no shell reads: nothing is put in.
-func (f *dockerfile) exec(i *instruction) {
-	if len(i.list) == 0 {
+func (f *dockerfile) exec(i *instruction.Instruction) {
+	if len(i.List) == 0 {
 		return
 	}
-	if inner, ok := innerScript(i.list, ""); ok {
-		f.shell(inner, i.number, version.Met, 1)
+	if inner, ok := innerScript(i.List, ""); ok {
+		f.shell(inner, i.Number, version.Met, 1)
 		return
 	}
-	f.command(i.list, i.number, true)
+	f.command(i.List, i.Number, true)
 }
 
 // mount notes what is there for one RUN: a file of the build context (--mount=type=bind,source=requirements.txt,target=r),

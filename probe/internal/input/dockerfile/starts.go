@@ -7,37 +7,39 @@ import (
 	"strings"
 
 	"cudacompat/probe/internal/input/dockerfile/installer"
+
+	"cudacompat/probe/internal/input/dockerfile/instruction"
 )
 
 // onImage is why what an ONBUILD installs is not known.
 const onImage = "it installs packages in the images that are built on this one"
 
 // trigger notes the instruction that ONBUILD keeps for the stages and the images that are built on this one.
-func (f *dockerfile) trigger(i *instruction) {
+func (f *dockerfile) trigger(i *instruction.Instruction) {
 	if len(f.stages) == 0 {
 		return
 	}
-	later := &instruction{number: i.number, docs: i.docs, list: i.list}
-	later.name, later.text = cutWord(i.text)
-	later.name = strings.ToUpper(later.name)
-	later.takeFlags(f.escape)
+	later := &instruction.Instruction{Number: i.Number, Docs: i.Docs, List: i.List}
+	later.Name, later.Text = instruction.CutWord(i.Text)
+	later.Name = strings.ToUpper(later.Name)
+	later.TakeFlags(f.escape)
 	s := &f.stages[len(f.stages)-1]
 	s.triggers = append(s.triggers, later)
 }
 
 // starting notes what a container starts: the last instruction of each kind holds.
-func (f *dockerfile) starting(i *instruction) {
+func (f *dockerfile) starting(i *instruction.Instruction) {
 	if len(f.stages) == 0 {
 		return
 	}
 	kept := *i
-	if kept.name == "HEALTHCHECK" {
-		_, kept.text = cutWord(kept.text)
-		if json.Unmarshal([]byte(kept.text), &kept.list) != nil {
-			kept.list = nil
+	if kept.Name == "HEALTHCHECK" {
+		_, kept.Text = instruction.CutWord(kept.Text)
+		if json.Unmarshal([]byte(kept.Text), &kept.List) != nil {
+			kept.List = nil
 		}
 	}
-	f.stages[len(f.stages)-1].starts[i.name] = &kept
+	f.stages[len(f.stages)-1].starts[i.Name] = &kept
 }
 
 // installsLater follows what the last stage installs when a container starts, and names what its triggers install.
@@ -47,17 +49,17 @@ func (f *dockerfile) installsLater() {
 	}
 	s := f.stages[len(f.stages)-1]
 	for _, name := range []string{"ENTRYPOINT", "CMD", "HEALTHCHECK"} {
-		if i := s.starts[name]; i != nil && installer.HasInstall(strings.Join(append([]string{i.text}, strings.Join(i.list, " ")), "\n")) {
+		if i := s.starts[name]; i != nil && installer.HasInstall(strings.Join(append([]string{i.Text}, strings.Join(i.List, " ")), "\n")) {
 			f.run(i)
 		}
 	}
 	for _, i := range s.triggers {
-		text := i.text
-		for _, h := range i.docs {
-			text += "\n" + h.body()
+		text := i.Text
+		for _, h := range i.Docs {
+			text += "\n" + h.Body()
 		}
-		if i.name == "RUN" && (installer.HasInstall(text) || installer.HasInstall(strings.Join(i.list, " "))) {
-			f.unread("ONBUILD RUN "+i.text, onImage, i.number)
+		if i.Name == "RUN" && (installer.HasInstall(text) || installer.HasInstall(strings.Join(i.List, " "))) {
+			f.unread("ONBUILD RUN "+i.Text, onImage, i.Number)
 		}
 	}
 }

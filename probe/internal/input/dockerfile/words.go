@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+
+	"cudacompat/probe/internal/input/dockerfile/instruction"
 )
 
 // BuildKit puts variables into FROM, ARG, ENV, COPY and ADD itself, with rules of its own
@@ -25,7 +27,7 @@ const deepestDefault = 8
 // split returns the words of a text.
 func (w *dockerWords) split(text string) (list []string) {
 	for text = strings.TrimLeft(text, " \t"); text != ""; text = strings.TrimLeft(text, " \t") {
-		end := wordEnd(text, w.escape)
+		end := instruction.WordEnd(text, w.escape)
 		list = append(list, w.word(text[:end]))
 		text = text[end:]
 	}

@@ -1,4 +1,5 @@
-package dockerfile
+// Package instruction splits a Dockerfile into its instructions, by the rules of BuildKit.
+package instruction
 
 import (
 	"encoding/json"
@@ -8,40 +9,40 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// instruction is one of a Dockerfile.
-type instruction struct {
-	number int    // of the line that it begins on
-	name   string // in capitals
-	flags  []string
-	text   string   // what stands behind its flags, in one line
-	list   []string // the words of the form ["pip", "install", "torch"], which no shell reads
-	docs   []heredoc
+// Instruction is one of a Dockerfile.
+type Instruction struct {
+	Number int    // of the line that it begins on
+	Name   string // in capitals
+	Flags  []string
+	Text   string   // what stands behind its flags, in one line
+	List   []string // the words of the form ["pip", "install", "torch"], which no shell reads
+	Docs   []Heredoc
 }
 
-// heredoc is a text that stands below an instruction.
-type heredoc struct {
-	name    string
-	quoted  bool // the instruction puts no variables in
-	chomp   bool // <<-: the tabs before each line are no part of it
-	content string
-	open    bool // the file ends before it does
+// Heredoc is a text that stands below an instruction.
+type Heredoc struct {
+	Name    string
+	Quoted  bool // the instruction puts no variables in
+	Chomp   bool // <<-: the tabs before each line are no part of it
+	Content string
+	Open    bool // the file ends before it does
 }
 
-// simple reports whether the heredoc is all that the instruction says: its text is the script then.
-func (i *instruction) simple() bool { return len(i.docs) == 1 && heredocWord.MatchString(i.text) }
+// Simple reports whether the heredoc is all that the instruction says: its text is the script then.
+func (i *Instruction) Simple() bool { return len(i.Docs) == 1 && HeredocWord.MatchString(i.Text) }
 
-// body returns the text without the tabs that <<- leaves out.
-func (h *heredoc) body() string {
-	if !h.chomp {
-		return h.content
+// Body returns the text without the tabs that <<- leaves out.
+func (h *Heredoc) Body() string {
+	if !h.Chomp {
+		return h.Content
 	}
-	return leadingTabs.ReplaceAllString(h.content, "")
+	return leadingTabs.ReplaceAllString(h.Content, "")
 }
 
 var (
 	escapeLine  = lazyregexp.New(`(?i)^#\s*(escape|syntax|check)\s*=\s*(.+?)\s*$`)
 	leadingTabs = lazyregexp.New(`(?m)^\t+`)
-	heredocWord = lazyregexp.New(`^(\d*)<<(-?)\s*([^<]*)$`)
+	HeredocWord = lazyregexp.New(`^(\d*)<<(-?)\s*([^<]*)$`)
 )
 
 // lineReader hands out a Dockerfile's lines. Their rules are BuildKit's
@@ -52,9 +53,9 @@ type lineReader struct {
 	escape byte // which character continues a line, and escapes another
 }
 
-// instructionsOf reads a Dockerfile. A line that ends in the escape character goes on in the next one, which is joined
+// Parse reads a Dockerfile. A line that ends in the escape character goes on in the next one, which is joined
 // to it as it stands; comments and blank lines between are left out. A heredoc's lines are no instructions.
-func instructionsOf(text string) (list []instruction, escape byte) {
+func Parse(text string) (list []Instruction, escape byte) {
 	r := &lineReader{lines: strings.Split(text, "\n"), escape: '\\'}
 	r.directives()
 	for r.at < len(r.lines) {
@@ -63,18 +64,18 @@ func instructionsOf(text string) (list []instruction, escape byte) {
 		if line == "" {
 			continue
 		}
-		i := instruction{number: number}
-		i.name, i.text = cutWord(line)
-		i.name = strings.ToUpper(i.name)
-		i.takeFlags(r.escape)
-		kind, rest := i.name, i.text
+		i := Instruction{Number: number}
+		i.Name, i.Text = CutWord(line)
+		i.Name = strings.ToUpper(i.Name)
+		i.TakeFlags(r.escape)
+		kind, rest := i.Name, i.Text
 		if kind == "ONBUILD" {
-			kind, rest = cutWord(i.text)
+			kind, rest = CutWord(i.Text)
 		}
-		if json.Unmarshal([]byte(rest), &i.list) != nil {
-			i.list = nil
+		if json.Unmarshal([]byte(rest), &i.List) != nil {
+			i.List = nil
 			if slices.Contains([]string{"RUN", "COPY", "ADD"}, strings.ToUpper(kind)) {
-				i.docs = r.heredocs(rest)
+				i.Docs = r.heredocs(rest)
 			}
 		}
 		list = append(list, i)
@@ -82,8 +83,8 @@ func instructionsOf(text string) (list []instruction, escape byte) {
 	return list, r.escape
 }
 
-// cutWord divides a line behind its first word.
-func cutWord(line string) (word, rest string) {
+// CutWord divides a line behind its first word.
+func CutWord(line string) (word, rest string) {
 	end := strings.IndexAny(line+" ", " \t")
 	return line[:end], strings.TrimSpace(line[end:])
 }
@@ -132,21 +133,21 @@ func (r *lineReader) continued(line string) (rest string, more bool) {
 	return rest, true
 }
 
-// takeFlags cuts off the words that begin with two dashes.
-func (i *instruction) takeFlags(escape byte) {
-	for strings.HasPrefix(i.text, "--") {
-		end := wordEnd(i.text, escape)
-		flag := strings.NewReplacer(`"`, "", `'`, "").Replace(i.text[:end])
-		i.text = strings.TrimSpace(i.text[end:])
+// TakeFlags cuts off the words that begin with two dashes.
+func (i *Instruction) TakeFlags(escape byte) {
+	for strings.HasPrefix(i.Text, "--") {
+		end := WordEnd(i.Text, escape)
+		flag := strings.NewReplacer(`"`, "", `'`, "").Replace(i.Text[:end])
+		i.Text = strings.TrimSpace(i.Text[end:])
 		if flag == "--" {
 			return
 		}
-		i.flags = append(i.flags, flag)
+		i.Flags = append(i.Flags, flag)
 	}
 }
 
-// wordEnd returns where the first word of a text ends: at white space that is neither quoted nor escaped.
-func wordEnd(text string, escape byte) int {
+// WordEnd returns where the first word of a text ends: at white space that is neither quoted nor escaped.
+func WordEnd(text string, escape byte) int {
 	quote := byte(0)
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -166,30 +167,30 @@ func wordEnd(text string, escape byte) int {
 }
 
 // heredocs reads the texts that an instruction announces, one after the other.
-func (r *lineReader) heredocs(text string) (docs []heredoc) {
+func (r *lineReader) heredocs(text string) (docs []Heredoc) {
 	if !strings.Contains(text, "<<") {
 		return nil
 	}
 	for _, word := range heredocWords(text) {
-		m := heredocWord.FindStringSubmatch(word)
+		m := HeredocWord.FindStringSubmatch(word)
 		if m == nil || m[3] == "" {
 			continue
 		}
-		h := heredoc{name: unquoted(m[3]), chomp: m[2] == "-", open: true}
-		h.quoted = h.name != m[3]
+		h := Heredoc{Name: unquoted(m[3]), Chomp: m[2] == "-", Open: true}
+		h.Quoted = h.Name != m[3]
 		var content strings.Builder
-		for h.open && r.at < len(r.lines) {
+		for h.Open && r.at < len(r.lines) {
 			line := r.lines[r.at]
 			r.at++
 			end := strings.TrimRight(line, "\r")
-			if h.chomp {
+			if h.Chomp {
 				end = strings.TrimLeft(end, "\t")
 			}
-			if h.open = end != h.name; h.open {
+			if h.Open = end != h.Name; h.Open {
 				content.WriteString(line + "\n")
 			}
 		}
-		h.content = content.String()
+		h.Content = content.String()
 		docs = append(docs, h)
 	}
 	return docs
