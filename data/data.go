@@ -1,5 +1,5 @@
-// Package data holds what is known: one table a file (the signatures of logs: one family a file), one release a row, a
-// source in every row; lock.json says when each source was read. Package internal/tables reads it.
+// Package data contains the tables: one table per file (the signatures of logs: one family per file), one release per
+// row, a source in every row. lock.json says when each source was read. Package internal/tables reads them.
 package data
 
 import (
@@ -10,17 +10,17 @@ import (
 //go:embed *.csv signature/*.txt lock.json
 var files embed.FS
 
-// FS holds the tables. Tests put those of one day in their place (package frozen).
+// FS contains the tables. Tests replace them by those of one day (package frozen).
 var FS fs.FS = files
 
-// Diagnoses holds what causes mean: a stanza a cause, with its answers, candidates and refusals. Package
-// internal/logs/diagnosis reads it.
+// Diagnoses contains the meanings of causes: one stanza per cause, with its answers, candidates and refusals. Package
+// internal/logs/diagnosis parses it.
 //
 //go:embed diagnosis/*.txt
 var Diagnoses embed.FS
 
-// Dates says of each table its name, the day on which the oldest of its sources was last read, and the SHA-256 of its
-// files, so that a run need not read two megabytes to say by which tables it judged.
+// Dates gives for each table its name, the day on which the oldest of its sources was last read, and the SHA-256 of its
+// files. A run can then say which tables it used without reading two megabytes.
 //
 //go:generate go test -run TestDates -update
 //go:embed dates.txt

@@ -109,7 +109,7 @@ func parseDir(t *testing.T, dir string, mode parser.Mode) []*ast.File {
 	return files
 }
 
-// TestImportDirection holds the imports of every package against the list in ARCHITECTURE.md.
+// TestImportDirection compares the imports of every package with the list in ARCHITECTURE.md.
 func TestImportDirection(t *testing.T) {
 	layers := importLayers(t)
 	checked := 0

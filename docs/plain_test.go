@@ -38,8 +38,8 @@ func rulePages(t *testing.T) []string {
 	return all
 }
 
-// quoted is what a page shows and does not say: fenced and indented blocks, code, what others say, addresses, tables of
-// what was run.
+// quoted matches the parts of a page that are not its own prose: fenced and indented blocks, code, quotations,
+// addresses, tables of results.
 var quoted = regexp.MustCompile("(?ms)^```.*?^```$|^ {4,}[^\n]*$|``?[^`]+``?|\"[^\"]{1,160}\"|https?://\\S+|" +
 	"<!-- tried -->.*<!-- /tried -->")
 

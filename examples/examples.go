@@ -1,9 +1,9 @@
-// Package examples holds the reports and facts that the program carries, so that it can be tried on any machine.
+// Package examples contains the embedded reports and facts, so that the program can be tried on any machine.
 package examples
 
 import "embed"
 
-// FS holds what `check example:NAME` reads; NAME is a file's without its directory and extension.
+// FS contains the inputs of `check example:NAME`. NAME is a file's name without directory and extension.
 //
 //go:embed collect_env/*.txt facts/*.json
 var FS embed.FS

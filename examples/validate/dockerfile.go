@@ -20,7 +20,7 @@ func (anyImage) ResolveImageConfig(_ context.Context, ref string, _ sourceresolv
 	return ref, digest.FromBytes(config), config, nil
 }
 
-// dockerfile does what `docker build --check` does: it builds every stage but for running it, and lints.
+// dockerfile does what `docker build --check` does: it plans every stage without running it, and lints.
 func dockerfile(name string, data []byte) error {
 	results, err := dockerfile2llb.DockerfileLint(context.Background(), data, dockerfile2llb.ConvertOpt{
 		MetaResolver: anyImage{},

@@ -11,7 +11,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core/validation"
 )
 
-// kubernetes does what the API server does to a new pod: strict decoding, its defaults, its validation.
+// kubernetes does what the API server does with a new pod: strict decoding, defaults, validation.
 func kubernetes(_ string, data []byte) error {
 	codecs := serializer.NewCodecFactory(legacyscheme.Scheme, serializer.EnableStrict)
 	object, _, err := codecs.UniversalDecoder(core.SchemeGroupVersion).Decode(data, nil, nil)

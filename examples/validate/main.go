@@ -1,5 +1,5 @@
-// Command validate asks the libraries of which Compose, BuildKit and Kubernetes themselves are made whether they take a
-// file. It is a module of its own, as cudacompat needs none of them.
+// Command validate checks files with the libraries of Compose, BuildKit and Kubernetes themselves. It is a separate
+// module because cudacompat needs none of them.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Package budget bounds what one run takes of a machine: its time, and the memory of what it reads and keeps. There is
-// one Budget a run. Whoever keeps something of an input for the rest of the run (a cache, a list, a tree of names) asks it
-// first; what it refuses is left out and named, and what was kept until then stands.
+// Package budget limits what one run uses: its time, and the memory for what it reads and keeps. There is one Budget
+// for each run. Code that keeps a part of the input for the rest of the run (a cache, a list, a tree of names) asks the
+// Budget first. What it refuses is left out and named; what was kept before stays.
 package budget
 
 import (
@@ -12,14 +12,13 @@ import (
 	"time"
 )
 
-// What a run may keep where nobody says otherwise: the program, what it collects and the tables take the other half of
-// 64 MB.
+// Default limits on what a run keeps. The program, its garbage and the tables take the other half of 64 MB.
 const (
 	Bytes   = 24 << 20
 	Entries = 500_000
 )
 
-// Budget is what is left of one run. It may be asked by several goroutines. The nil Budget refuses nothing.
+// Budget is what is left for one run. Several goroutines may use it. The nil Budget refuses nothing.
 type Budget struct {
 	ctx            context.Context
 	bytes, entries atomic.Int64 // left
@@ -85,8 +84,8 @@ func (b *Budget) Keep(entries, bytes int) error {
 	return nil
 }
 
-// Cache takes so many bytes for what can be asked again. It refuses once half of the bytes are gone: the rest is for what
-// nobody can ask twice.
+// Cache reserves bytes for something that could be read again. It refuses once half of the bytes are used; the rest is
+// for things that cannot be read twice.
 func (b *Budget) Cache(bytes int) bool {
 	if b == nil {
 		return true
@@ -106,8 +105,8 @@ func (b *Budget) Return(entries, bytes int) {
 	}
 }
 
-// Reader reads from r at most so many bytes, and no longer than there is time. Beyond either it fails, in one clause: what
-// was cut off is not to be taken for the whole.
+// Reader reads at most most bytes from r, until the deadline. Beyond either limit it returns an error in one clause, so
+// that a truncated input is not taken for the whole.
 func (b *Budget) Reader(r io.Reader, most int64) io.Reader { return &reader{b, r, most, most} }
 
 type reader struct {

@@ -62,7 +62,7 @@ func TestTimeIsUp(t *testing.T) {
 	}
 }
 
-// TestNone is a caller's that bounds nothing.
+// TestNone checks a caller without limits.
 func TestNone(t *testing.T) {
 	var b *budget.Budget
 	b.Return(1, 1)

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Short returns a copy of a value with the first Shown entries of every list and map in it, and how many entries were
-// left out, by the name that the nearest field above them has in JSON. It is what can be written where there is no time
-// for the whole: however large the value is, the copy is small.
+// Short returns a copy of a value with the first Shown entries of every list and map. left counts the entries left out,
+// by the JSON name of the nearest field above them. The copy is small however large the value is, so it can be written
+// when time is short.
 func Short[T any](value T) (short T, left map[string]int) {
 	s := shortening{left: map[string]int{}}
 	s.copy(reflect.ValueOf(&short).Elem(), reflect.ValueOf(&value).Elem(), "")
@@ -88,7 +88,7 @@ func Words(left map[string]int) string {
 	return strings.Join(list, ", ")
 }
 
-// jsonName returns what a field is called in JSON; empty where it has no name there.
+// jsonName returns a field's JSON name, or "".
 func jsonName(field reflect.StructField) string {
 	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 	return strings.TrimPrefix(name, "-")

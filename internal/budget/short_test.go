@@ -20,8 +20,8 @@ type tree struct {
 	None   []string `json:"none"`
 }
 
-// TestShort: each list and map of a value has at most its first entries, at every depth, and shares no memory with the
-// value: a writer that was left behind may still read that.
+// TestShort checks that each list and map keeps at most its first entries, at every depth, and shares no memory with
+// the value, because an abandoned writer may still read that.
 func TestShort(t *testing.T) {
 	value := tree{Named: map[string]*leaf{}, Raw: make([]byte, 500), Inner: leaf{Names: make([]string, 101), hidden: []int{1}}}
 	for i := range 130 {

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// What tables may have in all, several times what those of 2026 do (44 files, 1.8 MB, 21,000 lines): a row takes some
-// 1.5 kB of memory.
+// Limits for a set of tables, several times those of 2026 (44 files, 1.8 MB, 21,000 lines). A row takes about 1.5 kB of
+// memory.
 const (
 	maxTables  = 6 << 20 // bytes
 	maxLines   = 40_000
@@ -46,7 +46,7 @@ type boundedFS struct {
 	bytes, lines int
 }
 
-// Open opens what was read, or reads it; of a directory it leaves the listing to the file system.
+// Open returns a file that was already read, or reads it. For a directory the file system does the listing.
 func (b *boundedFS) Open(name string) (fs.File, error) {
 	info, err := fs.Stat(b.FS, name)
 	if err != nil {

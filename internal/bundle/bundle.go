@@ -1,5 +1,5 @@
-// Package bundle reads and writes tables as one file: a zip whose first entry, manifest.json, names the others with their
-// SHA-256, the day on which a source of theirs was last read, and the form that they have.
+// Package bundle reads and writes tables as one file: a zip whose first entry, manifest.json, lists the others with
+// their SHA-256, the day on which a source was last read, and the version of the form.
 package bundle
 
 import (
@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// Schema names the form of a bundle. Its number grows when a program that knows only the one before would read tables
-// wrongly; what a column more or less does is the tables' reader's to say, which names it.
+// Schema names the form of a bundle. Its number increases when an older program would misread the tables. Added or
+// removed columns do not count; the tables' reader reports those.
 const Schema = schemaName + "1"
 
 const schemaName = "cudacompat/tables/v"
@@ -46,8 +46,8 @@ type Entry struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Write makes a bundle of all files of tables, of the day on which a source of theirs was last read. The same files make
-// the same bytes.
+// Write writes a bundle with all files of tables and the day on which a source was last read. Equal files give equal
+// bytes.
 func Write(w io.Writer, files fs.FS, date string) error {
 	m := Manifest{Schema: Schema, Date: date}
 	content := map[string][]byte{}
@@ -145,7 +145,7 @@ func manifestOf(archive *zip.Reader) (Manifest, error) {
 		Schema)
 }
 
-// check compares what is there with what the manifest names, both ways.
+// check compares the files that are present with those in the manifest, in both directions.
 func check(there []*zip.File, files fs.FS, m Manifest) error {
 	if len(there) > maxFiles {
 		return fmt.Errorf("damaged: %d files, more than a bundle has", len(there))

@@ -116,7 +116,7 @@ func TestBrokenBundlesAreRefused(t *testing.T) {
 	}
 }
 
-// TestNoBitIsLost flips each byte of a bundle: either it is refused, or what is read is what was written.
+// TestNoBitIsLost flips each byte of a bundle. Either the bundle is rejected, or the tables that were written are read.
 func TestNoBitIsLost(t *testing.T) {
 	whole := written(t, twoTables)
 	for i := range whole {

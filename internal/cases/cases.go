@@ -1,5 +1,5 @@
-// Package cases reads the machines on which rules are tried. A case names one that was recorded, and says what is
-// different: the cause of its verdict.
+// Package cases reads the machines in the tests of rules. A case names a recorded machine and the difference that
+// causes its verdict.
 package cases
 
 import (
@@ -20,7 +20,7 @@ import (
 //
 //	base: host T4 550.163.01 torch-2.6.0+cu124
 //
-// What is no machine, such as a report that somebody pasted, stands whole in facts.json.
+// Anything other than a machine, such as a pasted report, is complete in facts.json.
 func Facts(machines string, archive *txtar.Archive) ([]byte, error) {
 	var whole, patch []byte
 	for _, f := range archive.Files {
@@ -69,7 +69,7 @@ func Machine(machines, base string, patch []byte) ([]byte, error) {
 	return json.Marshal(tree)
 }
 
-// recordedPart returns what makes a machine of another part: its own patch, or that which holds for all.
+// recordedPart returns the patch for a part of a machine: the machine's own, or the one for all machines.
 func recordedPart(machines, machine, part string) (any, error) {
 	change, err := readRecording(filepath.Join(machines, machine, part+".json"))
 	if errors.Is(err, fs.ErrNotExist) {

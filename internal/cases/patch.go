@@ -6,9 +6,8 @@ import (
 	"strconv"
 )
 
-// MergePatch lays a merge patch (RFC 7386) over a value, which stays as it is. Where the patch has an object and the value a
-// list, the object's names stand for entries: those of this name or path, that of this number, or all ("*"). A name that
-// no entry has is a new entry.
+// MergePatch returns a value with a merge patch (RFC 7386) applied. If the patch has an object where the value has a
+// list, the object's names select entries: by name or path, by index, or all ("*"). A name without an entry adds one.
 func MergePatch(value, patch any) any {
 	changes, ok := patch.(map[string]any)
 	if !ok {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestPatched has the examples of RFC 7386, appendix A, that a case can have, and lists by their entries' names.
+// TestPatched checks those examples of RFC 7386, appendix A, that a case can contain, and lists by their entries'
+// names.
 func TestPatched(t *testing.T) {
 	for _, c := range [][3]string{
 		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},

@@ -1,8 +1,8 @@
-// Package config finds the configuration file of a run and decides whether it may be obeyed.
+// Package config finds the configuration file of a run and decides whether to obey it.
 //
 // A file that nobody named is found by its name in the current directory, which may belong to somebody else: a shared
-// /tmp, a volume of another user, the checkout of a pull request. Such a file is obeyed only if this user or root alone
-// decides what it says.
+// /tmp, a volume of another user, the checkout of a pull request. It is obeyed only if nobody but this user and root
+// can change it.
 package config
 
 import (
@@ -46,8 +46,8 @@ type Effect struct {
 	Ignored []Ignored `json:"ignored"`
 }
 
-// Notes say in a few words what a configuration changed, and which were ignored. There are none where one was obeyed and
-// changed nothing.
+// Notes says in a few words what a configuration changed, and which files were ignored. It returns none if a
+// configuration was obeyed and changed nothing.
 func (e *Effect) Notes() []string {
 	if e == nil {
 		return nil
@@ -74,7 +74,7 @@ func (e *UnreadableError) Error() string {
 
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
-// Find reads the file that is named. If none is, it reads the first one in Places that nobody else decides about.
+// Find reads the named file. Without a name it reads the first one in Places that nobody else can change.
 func Find(named string) (File, error) {
 	if named != "" {
 		data, err := read(named, false)
@@ -101,8 +101,8 @@ func Find(named string) (File, error) {
 	return found, nil
 }
 
-// distrusted says why a file that nobody named is not obeyed; it is empty where it is. The file, the links that lead to
-// it and every directory on the way from dir must be this user's or root's.
+// distrusted says why a file that nobody named is not obeyed, or returns "". The file, the links to it and every
+// directory from dir on must belong to this user or root.
 func distrusted(dir, name string) string {
 	for _, place := range []string{dir, name} {
 		info, err := os.Lstat(place)
@@ -189,8 +189,8 @@ func cutDirectory(path, dir string) (below string, ok bool) {
 	return strings.CutPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
 
-// belongsToOthers says why a file or a directory is not this user's to decide; it is empty where it is. A group may write
-// it: the umask of Ubuntu and Fedora lets it. The mode of a symbolic link means nothing.
+// belongsToOthers says why somebody else can change a file or directory, or returns "". A group may write it, as the
+// umask of Ubuntu and Fedora allows. The mode of a symbolic link means nothing.
 func belongsToOthers(info fs.FileInfo, directory bool) string {
 	subject := "it"
 	if directory {
@@ -205,8 +205,8 @@ func belongsToOthers(info fs.FileInfo, directory bool) string {
 	return ""
 }
 
-// read reads a configuration up to its largest size. One that was found must be a regular file: nobody waits for a pipe
-// that he did not name.
+// read reads a configuration up to its maximum size. One that was found must be a regular file, so that a pipe that
+// nobody named cannot block.
 func read(name string, found bool) ([]byte, error) {
 	flags := os.O_RDONLY
 	if found {

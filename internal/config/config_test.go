@@ -46,7 +46,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestFoundConfiguration says which files are obeyed that nobody named.
+// TestFoundConfiguration checks which unnamed files are obeyed.
 func TestFoundConfiguration(t *testing.T) {
 	const nobody = 65534
 	asRoot := func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestIgnoredConfiguration(t *testing.T) {
 	}
 }
 
-// TestNamedConfiguration obeys what is named, whoever owns it.
+// TestNamedConfiguration checks that a named file is obeyed, whoever owns it.
 func TestNamedConfiguration(t *testing.T) {
 	in(t)
 	write(t, "x.yaml", 0o666)
@@ -170,7 +170,8 @@ func TestNamedConfiguration(t *testing.T) {
 	}
 }
 
-// TestUnreadableConfiguration waits for no pipe that nobody named, and reads no more than a configuration can be.
+// TestUnreadableConfiguration checks that a pipe that nobody named does not block, and that an oversized file is not
+// read completely.
 func TestUnreadableConfiguration(t *testing.T) {
 	for name, c := range map[string]struct {
 		make func(t *testing.T)

@@ -105,7 +105,7 @@ func (s *scanner) object(t reflect.Type) {
 	}
 }
 
-// more passes over what stands between values and reports whether there is one before the end, over which it passes.
+// more skips to the next value and reports whether there is one. If the end comes first, it skips that.
 func (s *scanner) more(end byte) bool {
 	s.space()
 	if s.data[s.at] == ',' {
@@ -148,7 +148,7 @@ func (s *scanner) text() string {
 // names are the fields of a struct as JSON has them.
 type names struct{ types map[string]reflect.Type }
 
-// folded returns the field that encoding/json would take a name for; empty where it takes it for none.
+// folded returns the field that encoding/json would match a name with, or "".
 func (n *names) folded(name string) string {
 	for field := range n.types {
 		if strings.EqualFold(field, name) {

@@ -24,8 +24,8 @@ const (
 // u64 flags at 40. The next entry follows the payload; the container's size ends the last.
 const entryHeaderSize = 64 // the fixed part
 
-// maxGap bounds the search for the next container. In 15108 containers of 80 real sections there was no gap at all:
-// each starts, at a multiple of 8, where the one before it ends.
+// maxGap limits the search for the next container. 15108 containers in 80 real sections had no gap at all: each starts,
+// at a multiple of 8, where the previous one ends.
 const maxGap = 1 << 20
 
 var (
@@ -112,8 +112,8 @@ func (w *walker) container(off int64, s section) (int64, error) {
 	return first + int64(length), w.spent.header()
 }
 
-// readers is how many containers are listed at a time: where the file is not in the page cache each header is a wait
-// for the disk.
+// readers is how many containers are listed at a time, because reading a header from disk takes long if the file is not
+// in the page cache.
 const readers = 16
 
 // listing is a container and the entries of it that are code.
@@ -123,7 +123,7 @@ type listing struct {
 	linked  bool // it holds code to be linked when the program runs, which is compiled for the GPU that is there
 }
 
-// list reads the entries of all containers. The error is that of the first container with one.
+// list reads the entries of all containers. The error is that of the first bad container.
 func (w *walker) list() ([]listing, error) {
 	found, errs := make([]listing, len(w.containers)), make([]error, len(w.containers))
 	var next atomic.Int64
@@ -140,8 +140,8 @@ func (w *walker) list() ([]listing, error) {
 	return sound(found, errs)
 }
 
-// sound drops what only looks like a container: among data, what cannot be read to its end (a program that handles fat
-// binaries has their magic among its constants), and what lies inside another.
+// sound drops what only looks like a container: in data sections, one that cannot be read to its end (a program that
+// handles fat binaries contains their magic number), and one inside another.
 func sound(found []listing, errs []error) (kept []listing, err error) {
 	end := int64(0) // what was found among data comes in the order of the file
 	for i, l := range found {

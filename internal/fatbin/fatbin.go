@@ -112,19 +112,20 @@ func count(list []listing) Code {
 
 // Shares for [Code.Common], from real libraries; TestCommon has their numbers.
 const (
-	// BuildList gives what a framework was built for as a whole: the flags that torch 1.13.1, 2.8.0 and 2.14.1
-	// name in get_arch_list(), and torch_cuda_arch_list of vLLM 0.11.0's docker/Dockerfile. The others are
-	// special kernels' (sm_90a in both) or accidents (compute_52, nvcc's default, on one kernel of vLLM).
+	// BuildList is the share that selects what a framework was built for as a whole: the flags that torch 1.13.1, 2.8.0
+	// and 2.14.1 return from get_arch_list(), and torch_cuda_arch_list of vLLM 0.11.0's docker/Dockerfile. The other
+	// targets belong to special kernels (sm_90a in both) or are accidents (compute_52, nvcc's default, in one kernel of
+	// vLLM).
 	BuildList = 0.5
 
-	// ServedKernels leaves out only what a handful of kernels have. cuBLASLt 12.8 and cuDNN 9.10 have most kernels for
-	// newer GPUs, and there a target that is fully supported falls below BuildList: sm_61 is 17 times rarer in
-	// cuBLASLt than sm_120. What is missing here has no general code in the file.
+	// ServedKernels is a share that omits only the targets of a handful of kernels. Most kernels of cuBLASLt 12.8 and
+	// cuDNN 9.10 are for newer GPUs, so a fully supported target falls below BuildList there: sm_61 is 17 times rarer
+	// in cuBLASLt than sm_120. A target below this share has no general code in the file.
 	ServedKernels = 0.05
 )
 
-// Common leaves out the targets in fewer containers than this share of the most frequent target's, but for those of a
-// group. A target that stays was meant for the library as a whole, or for a section of it.
+// Common omits the targets in fewer containers than this share of the most frequent target's, except those of a group.
+// A remaining target was meant for the whole library, or for a section of it.
 func (c Code) Common(share float64) Code {
 	least := share * c.measure()
 	rare := func(t Target) bool { return float64(t.Containers) < least && !c.hasGroup(t) && !c.together(t, least) }
@@ -133,9 +134,9 @@ func (c Code) Common(share float64) Code {
 	return c
 }
 
-// together reports whether a target runs what older ones of its generation have, and is common with these where none of
-// them is alone: libtorch_cuda.so 1.7.1 has sm_37 in 479 of 1053 containers and sm_35 in 459 others, so that a K80 (3.7)
-// finds its code in 938.
+// together reports whether a target also runs the code of older targets of its generation, and is frequent together
+// with them although none is alone. libtorch_cuda.so 1.7.1 has sm_37 in 479 of 1053 containers and sm_35 in 459 others,
+// so a K80 (3.7) finds its code in 938.
 func (c Code) together(t Target, least float64) bool {
 	runs := 0
 	for _, o := range c.SASS {
@@ -153,9 +154,9 @@ func (c Code) together(t Target, least float64) bool {
 // plainShare is the share from which on targets without a suffix are the measure; below it they are accidents.
 const plainShare = 0.25
 
-// measure returns the number of containers of the most frequent target. Kernels that are written for one GPU, as those
-// of CUTLASS for sm_90a, have containers of their own beside everybody's and can outnumber these: in ONNX Runtime
-// 1.31.1 600 have sm_90a, 308 sm_80 and 217 sm_75. So a target without a suffix goes before.
+// measure returns the number of containers of the most frequent target. Kernels for a single GPU, such as CUTLASS's for
+// sm_90a, have containers of their own and can outnumber the general ones: in ONNX Runtime 1.31.1 there are 600 with
+// sm_90a, 308 with sm_80 and 217 with sm_75. So targets without a suffix take precedence.
 func (c Code) measure() float64 {
 	most, plain := 0, 0
 	for _, t := range slices.Concat(c.SASS, c.PTX) {

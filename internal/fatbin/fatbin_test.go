@@ -319,7 +319,7 @@ func TestTargetString(t *testing.T) {
 	}
 }
 
-// The numbers of containers are those of the libraries named; build is what their makers say, where they do.
+// The numbers of containers come from the named libraries. build is what their makers publish, if anything.
 func TestCommon(t *testing.T) {
 	for _, tc := range []struct{ name, all, served, build string }{
 		{"empty", "", "", ""},
@@ -384,8 +384,8 @@ func TestCommon(t *testing.T) {
 	}
 }
 
-// TestCommonTogether: a generation's GPUs are served by several targets, none of which most containers have. torch
-// 1.7.1's own torch._C._cuda_getArchFlags() tells of sm_37.
+// TestCommonTogether checks a generation whose GPUs share several targets, none of which is in most containers. torch
+// 1.7.1's own torch._C._cuda_getArchFlags() confirms sm_37.
 func TestCommonTogether(t *testing.T) {
 	row := func(containers ...[]byte) Code { return read(t, fatbinFile(containers...)) }
 	of := func(archs ...uint32) []byte {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Group is a section whose containers nearly all have one set of targets: what was compiled together with the same
-// options. A GPU that a group does not serve finds kernels missing there, whatever other sections hold. Where sets
-// differ between containers, the program chooses among variants by the GPU, and the section is no group.
+// Group is a section in which nearly all containers have the same targets, because it was compiled with the same
+// options. A GPU without code in a group lacks kernels there, whatever other sections contain. If the targets differ
+// between containers, the program chooses variants by GPU, and the section is no group.
 type Group struct {
 	Section    string
 	SASS       []Target // by capability, then suffix; Containers counts in this section
@@ -20,7 +20,7 @@ const (
 	// one set in 389 of 393; in cuBLASLt and in vLLM's _C none reaches half.
 	uniform = 0.95
 
-	// minGroup is the least number of containers with code of which a set says what a section was built for.
+	// minGroup is the minimum number of containers from which a common set of targets is meaningful.
 	minGroup = 10
 )
 

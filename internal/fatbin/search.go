@@ -14,8 +14,7 @@ const (
 	// processor's cache.
 	searchSize = 64 << 10
 
-	// maxSearch bounds what is searched of one file. TensorFlow 2.21's library has 94 MB that are searched, the most
-	// seen.
+	// maxSearch limits the bytes searched in one file. The most seen are 94 MB, in TensorFlow 2.21's library.
 	maxSearch = 1 << 30
 
 	// begin is what every container begins with, as one word: magic, version, size of the header. Compilers align it to
@@ -23,12 +22,12 @@ const (
 	begin = magic | containerVersion<<32 | containerHeaderSize<<48
 )
 
-// afterFirst are the bytes of begin but the first, a "P", which texts are full of: what is rare is found faster.
+// afterFirst is begin without its first byte, "P", which is frequent in text. Searching for rarer bytes is faster.
 var afterFirst = le.AppendUint64(nil, begin)[1:]
 
 var errTooMuchData = fmt.Errorf("it has more than %d bytes of data to search for fat binaries", maxSearch)
 
-// sought is a file of which not all is at hand: what is not holds no container, and reads as zeros.
+// sought is a file that is only partly available. The missing parts contain no container and read as zeros.
 type sought interface{ Sought() io.ReaderAt }
 
 // search adds the containers in sections of data.
@@ -49,8 +48,8 @@ func (w *walker) search(sections []section) error {
 	return nil
 }
 
-// searchSection notes what may be a container: where the word with which one begins stands. Blocks overlap by less
-// than a word.
+// searchSection records possible containers: the places with a container's first word. Blocks overlap by less than a
+// word.
 func (w *walker) searchSection(s section, r io.ReaderAt, buffer []byte) error {
 	for at := s.off; at < s.end; at += searchSize - int64(len(afterFirst)) {
 		b := buffer[:min(searchSize, s.end-at)]

@@ -41,7 +41,7 @@ const (
 	data          // anything, a fat binary among it
 )
 
-// relocatable reports whether the section's code is linked before it runs: what is linked already stands elsewhere.
+// relocatable reports whether the section's code is linked before it runs. Linked code is in another section.
 func (s section) relocatable() bool { return strings.Contains(s.name, "relfatbin") }
 
 // sections lists the sections of known roles.
@@ -95,8 +95,8 @@ func (w *window) roles(table int64, count, names int) ([]section, error) {
 	return found, nil
 }
 
-// role tells what a section may hold by its name and flags. AMD's code stands in .hip_fatbin. Tables for unwinding are
-// made by compilers, a tenth of a large library, and hold no constants.
+// role says what a section may contain, by its name and flags. AMD's code is in .hip_fatbin. Compilers generate the
+// unwind tables, a tenth of a large library, and these contain no constants.
 func (h sectionHeader) role(name string) role {
 	const loaded = elf.SHF_ALLOC | elf.SHF_EXECINSTR
 	switch {

@@ -8,11 +8,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// ptxHead is how much of a PTX text is looked at for its target. Its directives come first, after comments of some
-// 200 bytes.
+// ptxHead is how many bytes of a PTX text are searched for its target. Its directives follow comments of about 200
+// bytes.
 const ptxHead = 512
 
-// suffixInside reads the suffix in the PTX of the entry with header b at off: empty where the text cannot be read.
+// suffixInside reads the suffix in the PTX of the entry with header b at off. It returns "" if the text cannot be read.
 func (w *window) suffixInside(b []byte, off, end int64) (string, error) {
 	arch, flags := le.Uint32(b[28:]), le.Uint64(b[40:])
 	first, length := off+int64(le.Uint32(b[4:])), int64(le.Uint32(b[16:]))
@@ -54,7 +54,7 @@ func ptxSuffix(text []byte, arch uint32) string {
 // zstdInput is what a decoder reads for the first bytes of a text, at most: a block.
 const zstdInput = 128 << 10
 
-// unzstd gives the beginning of what a zstd frame holds.
+// unzstd returns the beginning of a zstd frame's content.
 func unzstd(r io.Reader) []byte {
 	d, err := zstd.NewReader(io.LimitReader(r, zstdInput), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxMemory(8<<20))
@@ -67,8 +67,8 @@ func unzstd(r io.Reader) []byte {
 	return text[:n]
 }
 
-// unlz4 gives at least the first want bytes of what an LZ4 block holds, less where the block is cut short or damaged.
-// Decoders at hand take only whole blocks, of up to megabytes.
+// unlz4 returns at least the first want bytes of an LZ4 block's content, or fewer if the block is truncated or damaged.
+// Existing decoders only take whole blocks, of up to megabytes.
 func unlz4(block []byte, want int) []byte {
 	var text []byte
 	for len(block) > 0 && len(text) < want {

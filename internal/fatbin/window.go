@@ -18,16 +18,16 @@ const (
 	// windowSize is the most that is read at once.
 	windowSize = 512
 
-	// maxRead bounds what is read of one file, whatever it claims. cuBLASLt 12.8 and 13.0, with the most
-	// headers seen, take 0.8 MB.
+	// maxRead limits what is read of one file. The file with the most headers seen, cuBLASLt 12.8 and 13.0, takes 0.8
+	// MB.
 	maxRead = 64 << 20
 
 	// maxHeaders bounds the containers and entries of one file. libcublasLt.so.12 (12.8.4.1) and .13 have the
 	// most seen, about 8800.
 	maxHeaders = 1 << 18
 
-	// maxContainers bounds the containers of one file, each of which is kept until all were read. cuFFT 11.3.3.83 has the
-	// most seen, 23531.
+	// maxContainers limits the containers of one file, which are all kept until the end. cuFFT 11.3.3.83 has the most
+	// seen, 23531.
 	maxContainers = 1 << 16
 )
 

@@ -49,8 +49,8 @@ func (d Drift) Step() string {
 	return "give these nodes " + d.What + " " + d.Usual + ", as most of the group have"
 }
 
-// Alike reports whether the same nodes stand out by two differences, in the same parts. How many of the others have what
-// is usual may differ: not every node has every part.
+// Alike reports whether the same nodes differ in two components, in the same groups. The number of other nodes with the
+// usual value may differ, because not every node has every component.
 func (d Drift) Alike(other Drift) bool {
 	return d.Group == other.Group && (d.Usual == "") == (other.Usual == "") &&
 		slices.EqualFunc(d.unusual(), other.unusual(), func(a, b Value) bool { return slices.Equal(a.Nodes, b.Nodes) })
@@ -93,8 +93,8 @@ func traitsOf(t *matrix.Tables, f *facts.Facts, target matrix.Target) []trait {
 
 var severityRank = map[verdict.Severity]int{verdict.Error: 0, verdict.Warning: 1}
 
-// drift compares the nodes of each group. What is not known of a node is not compared, and nor is a node with an error:
-// the error's step changes what it has.
+// drift compares the nodes of each group. It skips unknown values, and nodes with an error, because the error's step
+// changes what they have.
 func (j *Judge) drift() []Drift {
 	type thing struct{ group, what string }
 	have := map[thing]map[string][]string{}

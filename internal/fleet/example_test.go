@@ -22,7 +22,7 @@ func node(name, driver, torch string) fleet.Node {
 	}}
 }
 
-// A controller that holds the facts of its nodes asks which of them are broken, and where a group differs.
+// A controller that has the facts of its nodes asks which are broken, and where a group differs.
 func ExampleJudge() {
 	judge := fleet.NewJudge(matrix.Embedded(), verdict.Policy{}, nil)
 	for _, n := range []fleet.Node{

@@ -1,8 +1,8 @@
-// Package fleet judges many machines: which are alike, what is wrong with whom, where nodes of one group differ, and
-// what a new driver or framework would break.
+// Package fleet judges many machines: which are alike, what is wrong, where nodes of one group differ, and what a new
+// driver or framework would break.
 //
-// A Judge takes the nodes one after the other (Add) and keeps one verdict of all that are equal in what is judged;
-// Summary is what it found.
+// A Judge takes nodes one after the other (Add) and keeps one verdict for all that are equal in everything that
+// matters. Summary returns the result.
 package fleet
 
 import (
@@ -67,7 +67,7 @@ type Member struct {
 	Taken string `json:"taken"`
 }
 
-// Finding is what is wrong with a kind, in short; `check` on one of its documents tells the rest.
+// Finding is a short form of what is wrong with a kind of node. `check` on one of its documents shows the rest.
 type Finding struct {
 	Rule     string           `json:"rule"`
 	Severity verdict.Severity `json:"severity"`
@@ -122,15 +122,15 @@ func NewJudge(t *matrix.Tables, policy verdict.Policy, whatIf []WhatIf) *Judge {
 		nodes: map[string]placement{}, causes: map[string]*cause{}, twice: map[string]bool{}, now: time.Now()}
 }
 
-// Judged is what a node was found to be, for others that are equal in what is judged.
+// Judged is the result for a node, reusable for equal ones.
 type Judged struct{ kind *draft }
 
 // AddAlike adds a node whose facts are judged as those of another were.
 func (j *Judge) AddAlike(as *Judged, n Node) { j.place(as.kind, Member{n.Name, n.Group, n.Taken}) }
 
-// Add judges one node. Of two documents of one node the later counts. If their times do not tell which that is, the worse
-// counts: a document that claims to be from the future hides no error of today. A node that is not judged before the
-// context ends is among those that could not be, and Add returns nil.
+// Add judges one node. Of two documents for one node the later counts. If their times do not show which that is, the
+// worse counts, so that a document with a future date cannot hide today's error. If the context ends before the node is
+// judged, the node counts as not judged, and Add returns nil.
 func (j *Judge) Add(ctx context.Context, n Node) *Judged {
 	matrix.Normalize(&n.Facts)
 	key := keyOf(&n.Facts)
@@ -209,7 +209,7 @@ func (j *Judge) missing() (missing, beyond []string) {
 	return missing, beyond
 }
 
-// judge judges one kind, as it is and with what is asked; nil where the context ended before it was judged whole.
+// judge judges one kind, as it is and with the changes in question. It returns nil if the context ends first.
 func (j *Judge) judge(ctx context.Context, f facts.Facts) *draft {
 	f.Complete()
 	kind := &draft{}
@@ -237,7 +237,7 @@ func (j *Judge) judge(ctx context.Context, f facts.Facts) *draft {
 	return kind
 }
 
-// Summary returns what was found; stale names the nodes whose documents are old (StaleAfter).
+// Summary returns the result. stale names the nodes with old documents (StaleAfter).
 func (j *Judge) Summary(stale func([]Member) []Stale) Summary {
 	f := Summary{Schema: schema, WhatIf: []string{}, Outcome: verdict.Compatible, Nodes: len(j.nodes), Kinds: []Kind{},
 		Drift: []Drift{}, Stale: []Stale{}, Unread: append([]Unread{}, j.unread...), More: j.more}

@@ -74,7 +74,8 @@ func fleetOf(whatIf []WhatIf, nodes ...Node) Summary {
 	return j.Summary(StaleAfter(time.Hour, time.Date(2026, 11, 22, 10, 5, 0, 0, time.UTC)))
 }
 
-// TestEqualNodesAreOneKind: a probe's seconds and the memory in use make no other kind; a driver does.
+// TestEqualNodesAreOneKind checks that a probe's duration and the memory in use do not make another kind, and that a
+// driver does.
 func TestEqualNodesAreOneKind(t *testing.T) {
 	f := fleetOf(nil, Node{Name: "a", Facts: sound(t, seconds(0.1))}, Node{Name: "b", Facts: sound(t, seconds(7))},
 		Node{Name: "c", Facts: sound(t, onDriver("580.95.05", "13.0"))})
@@ -133,8 +134,8 @@ func withNCCL(version string) func(*facts.Facts) {
 	}
 }
 
-// TestDrift: a driver or a framework that differs in a group is a warning, an NCCL an error; another group's, and
-// nodes of none, are not compared.
+// TestDrift checks that a different driver or framework in a group is a warning and a different NCCL an error. Other
+// groups, and nodes without one, are not compared.
 func TestDrift(t *testing.T) {
 	node := func(name, group string, changes ...func(*facts.Facts)) Node {
 		return Node{Name: name, Group: group, Facts: sound(t, changes...)}
@@ -168,7 +169,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// TestDriftOfNCCLFailsTheFleet: every node is sound, and the job hangs.
+// TestDriftOfNCCLFailsTheFleet checks a fleet in which every node is healthy but the job would hang.
 func TestDriftOfNCCLFailsTheFleet(t *testing.T) {
 	f := fleetOf(nil, Node{Name: "a", Group: "g", Facts: sound(t, withNCCL("2.27.3"))}, Node{Name: "b", Group: "g", Facts: sound(t, withNCCL("2.26.2"))})
 	if f.Outcome != verdict.Incompatible {
@@ -191,7 +192,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestLaterDocumentCounts: of two documents of one node the later is judged, in whatever order they come.
+// TestLaterDocumentCounts checks that the later of two documents for one node is judged, in any order.
 func TestLaterDocumentCounts(t *testing.T) {
 	bad := Node{Name: "n", Taken: "2026-11-22T09:00:00Z", Facts: sound(t, func(f *facts.Facts) { f.Driver.Version = "535.183.01" })}
 	good := Node{Name: "n", Taken: "2026-11-22T10:00:00Z", Facts: sound(t)}
@@ -219,7 +220,7 @@ func TestLaterDocumentCounts(t *testing.T) {
 	}
 }
 
-// TestWhatIfIsCheckWithDriver: with another driver each node has the outcome that check --driver gives it.
+// TestWhatIfIsCheckWithDriver checks that a node's outcome with another driver equals that of check --driver.
 func TestWhatIfIsCheckWithDriver(t *testing.T) {
 	kinds := map[string]facts.Facts{"p5": sound(t), "old": sound(t, onDriver("470.256.02", "11.4")),
 		"v100": sound(t, func(f *facts.Facts) {
@@ -246,8 +247,8 @@ func TestWhatIfIsCheckWithDriver(t *testing.T) {
 	}
 }
 
-// TestWhatIfLeavesHealth: another driver mends no hardware. Whatever keeps a node's GPUs from work stays what was seen of
-// it, whichever driver is asked about.
+// TestWhatIfLeavesHealth checks that another driver does not repair hardware: a fault that keeps a node's GPUs from
+// work stays.
 func TestWhatIfLeavesHealth(t *testing.T) {
 	for name, c := range map[string]struct {
 		rule  string
@@ -273,7 +274,8 @@ func TestWhatIfLeavesHealth(t *testing.T) {
 	}
 }
 
-// TestPlan: 590 drops Volta; 580 is the newest branch that drives it, and with it nobody is broken.
+// TestPlan checks that 590, which drops Volta, is answered with 580, the newest branch that supports it and breaks
+// nobody.
 func TestPlan(t *testing.T) {
 	volta := sound(t, func(f *facts.Facts) {
 		f.System.Instance, f.Environments = "p3.16xlarge", nil
@@ -302,7 +304,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A node whose judgement the end of the context cuts short is no kind, and the next of its kind is judged anew.
+// A node whose judgement is cut short by the context makes no kind. The next node of its kind is judged again.
 func TestContextEndsWhileANodeIsJudged(t *testing.T) {
 	whatIf := []WhatIf{{Text: "driver=590.48.01", Driver: "590.48.01"}}
 	for _, asked := range [][]WhatIf{nil, whatIf} {
@@ -319,7 +321,7 @@ func TestContextEndsWhileANodeIsJudged(t *testing.T) {
 	}
 }
 
-// TestAlikeDrifts: the same nodes stand out by the NCCL of two frameworks, one of which not every other node has.
+// TestAlikeDrifts checks nodes that differ in the NCCL of two frameworks, one of which not every other node has.
 func TestAlikeDrifts(t *testing.T) {
 	torch := Drift{Group: "a", What: "NCCL of torch", Usual: "2.27.3", Values: []Value{{"2.27.3", []string{"n1", "n2"}}, {"2.21.5", []string{"n4"}}}}
 	jax := Drift{Group: "a", What: "NCCL of jax", Usual: "2.27.3", Values: []Value{{"2.27.3", []string{"n1", "n2", "n3"}}, {"2.21.5", []string{"n4"}}}}
@@ -329,7 +331,7 @@ func TestAlikeDrifts(t *testing.T) {
 	}
 }
 
-// TestGroupMessages: a group of one step tells the errors of its nodes, the most common first.
+// TestGroupMessages checks that a group with one step lists its nodes' errors, most frequent first.
 func TestGroupMessages(t *testing.T) {
 	for want, m := range map[string]messages{
 		"":                                      {},

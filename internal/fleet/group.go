@@ -13,8 +13,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Group is nodes of one outcome, cause and step, whatever else they differ in: what a screen shows. Each node that was
-// judged is in one group.
+// Group is a set of nodes with one outcome, cause and step, as shown on a screen. Each judged node is in one group.
 type Group struct {
 	Outcome verdict.Outcome `json:"outcome"`
 	Rules   []string        `json:"rules"`   // of the errors, or of what is not known; empty: nothing is wrong
@@ -80,7 +79,7 @@ func messageOf(v verdict.Verdict) string {
 // messages counts the nodes of a group by their message.
 type messages map[string]int
 
-// sayings is how many messages of a group are told.
+// sayings is how many messages of a group are shown.
 const sayings = 3
 
 // words returns the message of most nodes, and the others with the number of their nodes.
@@ -105,7 +104,7 @@ func errorsOf(v verdict.Verdict) []verdict.Finding {
 	return slices.DeleteFunc(slices.Clone(v.Findings), func(f verdict.Finding) bool { return f.Severity != verdict.Error })
 }
 
-// step returns what mends a finding: the release that changes least, else the first things to do.
+// step returns the fix for a finding: the release that changes least, otherwise the first steps.
 func step(f verdict.Finding) string {
 	switch {
 	case len(f.Pins) > 0:

@@ -10,7 +10,7 @@ type Stale struct {
 	Node   string `json:"node"`
 	Taken  string `json:"taken"`
 	Reason string `json:"reason"`
-	// Behind is how much older than the newest document it is; 0 where its time itself is wrong.
+	// Behind is how much older than the newest document it is, or 0 if its time itself is wrong.
 	Behind time.Duration `json:"-"`
 }
 
@@ -20,9 +20,8 @@ const Future = "its time is in the future"
 // fastClock is how far a node's clock may be ahead of this machine's.
 const fastClock = 10 * time.Minute
 
-// StaleAfter names the nodes whose documents are older than the newest by more than an age. Documents that tell no
-// time are not judged by it. A document from the future is of a node whose clock is wrong: beside it all others would
-// be old.
+// StaleAfter names the nodes whose documents are older than the newest by more than age. It ignores documents without a
+// time. A document from the future comes from a node with a wrong clock, and does not count as the newest.
 func StaleAfter(age time.Duration, now time.Time) func([]Member) []Stale {
 	latest := now.Add(fastClock)
 	return func(nodes []Member) []Stale {
@@ -65,7 +64,7 @@ func (n Member) staleness(newest, latest time.Time, age time.Duration) (reason s
 // Hours returns a time in words, "48h0m".
 func Hours(d time.Duration) string { return strings.TrimSuffix(d.Round(time.Minute).String(), "0s") }
 
-// at returns when a node's document was taken; zero where it does not tell.
+// at returns the time of a node's document, or the zero time.
 func (n Member) at() time.Time {
 	at, _ := time.Parse(time.RFC3339, n.Taken)
 	return at

@@ -13,7 +13,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// WhatIf is one thing that nodes are judged with instead of what they have: a driver, or a framework.
+// WhatIf is a driver or a framework that replaces what the nodes have.
 type WhatIf struct {
 	Text   string        // "driver=590.48.01", "torch==2.14.1+cu130"
 	Driver string        // empty: their own
@@ -34,8 +34,8 @@ func withChange(f facts.Facts, list []WhatIf) (facts.Facts, matrix.Target) {
 	return f, target
 }
 
-// withBuild puts a build in the place of those of its name. What was installed beside it would be upgraded with it,
-// and is left out.
+// withBuild replaces the builds with b's name by b. It removes packages installed beside them, because they would be
+// upgraded, too.
 func withBuild(f facts.Facts, b facts.Build) facts.Facts {
 	f.Environments = slices.Clone(f.Environments)
 	for i := range f.Environments {
@@ -51,8 +51,8 @@ func withBuild(f facts.Facts, b facts.Build) facts.Facts {
 type Plan struct {
 	Breaks []Broken `json:"breaks"` // nodes that are incompatible with the change, and were not
 	Mends  []string `json:"mends"`  // nodes that are compatible with the change, and were incompatible
-	// Driver is the release of a maintained branch, nearest to the one that is asked about, with which no node is broken
-	// that is not already; empty where there is none.
+	// Driver is the release of a maintained branch, nearest to the requested one, with which no further node is broken,
+	// or "".
 	Driver string `json:"driver"`
 	// Without are the nodes to leave out, where no one driver does for all.
 	Without []string `json:"without"`
@@ -80,7 +80,7 @@ func (j *Judge) candidates() []string {
 	return list
 }
 
-// bearable tells of each candidate whether a kind that is judged with what is asked would be sound with it.
+// bearable reports for each candidate whether a kind would be healthy with it, including the change in question.
 func (j *Judge) bearable(ctx context.Context, f facts.Facts, now verdict.Verdict) map[string]bool {
 	bears := map[string]bool{"": now.Outcome != verdict.Incompatible}
 	for _, driver := range j.candidates() {
@@ -136,8 +136,8 @@ func (k *draft) breaking() []string {
 	return rules
 }
 
-// choose looks for the candidate with which nobody is broken who is not now: the nearest to the driver that is asked
-// about, else the oldest. Where there is none, it names the nodes to leave out.
+// choose picks the candidate that breaks no further node: the nearest to the requested driver, otherwise the oldest. If
+// there is none, it names the nodes to exclude.
 func (j *Judge) choose(p *Plan) {
 	asked := ""
 	for _, w := range j.whatIf {
@@ -156,8 +156,8 @@ func (j *Judge) choose(p *Plan) {
 	p.Why = "no maintained driver suits all nodes: leave out those that it breaks"
 }
 
-// nearestFirst orders drivers: older than the one that is asked about from the newest on, then newer ones. Where none
-// is asked about, the oldest comes first.
+// nearestFirst orders drivers: those older than asked, newest first, then the newer ones. Without asked, the oldest
+// comes first.
 func nearestFirst(list []string, asked string) []string {
 	at := slices.IndexFunc(list, func(d string) bool { return !version.Of(d).Less(version.Of(asked)) })
 	if asked == "" || at < 0 {

@@ -81,7 +81,7 @@ var optionsWithValue = []string{"--directory", "--project", "--config-file", "--
 	"--upgrade-strategy", "--progress-bar", "--use-feature", "--use-deprecated", "--package", "--no-install-package",
 	"-e", "--editable", "--script", "--exists-action", "--fork-strategy", "--config-settings-package", "--build-constraint"}
 
-// word returns where the next argument stands that is no option and no option's value; -1 where none is.
+// word returns the index of the next argument that is neither an option nor an option's value, or -1.
 func (c Command) word(from int) int {
 	for i := from; i < len(c.Argv); i++ {
 		switch arg := c.Argv[i]; {
@@ -95,7 +95,7 @@ func (c Command) word(from int) int {
 	return -1
 }
 
-// words returns where the arguments after the verb stand that are no options: the requirements.
+// words returns the indexes of the arguments after the verb that are not options: the requirements.
 func (c Command) words() []int {
 	var list []int
 	for at := c.word(c.at + 1); at > 0; at = c.word(at + 1) {
@@ -104,8 +104,8 @@ func (c Command) words() []int {
 	return list
 }
 
-// value returns what an option is given, in either form, and false if it is not there. Of an option that is given twice
-// the last counts, as in pip; uv refuses it.
+// value returns an option's value, in either form, or false. If an option is given twice the last counts, as in pip; uv
+// rejects it.
 func (c Command) value(names ...string) (value string, ok bool) { return valueIn(c.Argv, names) }
 
 func valueIn(argv, names []string) (value string, ok bool) {
@@ -155,8 +155,8 @@ func (c Command) checkDestination() error {
 // quiet are the options that keep an installer from saying its plan.
 var quiet = []string{"-q", "-qq", "-qqq", "--quiet", "-y", "--yes"}
 
-// DryRun returns the command that says what this one would do; ok is false where the installer has none and the
-// arguments say it.
+// DryRun returns the command that shows what this one would do. ok is false if the installer has none and the arguments
+// already say it.
 func (c Command) DryRun() (argv []string, ok bool) {
 	if c.By == "pip" && c.Verb == "uninstall" {
 		return nil, false
@@ -173,8 +173,8 @@ func (c Command) DryRun() (argv []string, ok bool) {
 	return argv, true
 }
 
-// Bare reports whether the command installs what it names without a look at what that requires, and how its plan would
-// be with it; ok is false where that is no question, or where the plan tells the requirements itself, as pip's does.
+// Bare returns the command that also installs requirements, if this one ignores them. ok is false if it does not ignore
+// them, or if its plan lists them anyway, as pip's does.
 func (c Command) Bare() (whole Command, ok bool) {
 	whole = c
 	whole.Argv = slices.Clone(c.Argv)
@@ -201,7 +201,7 @@ func (c Command) PackageNames() []string {
 	return names
 }
 
-// Into returns the directory that --target names; empty where the packages go into an environment.
+// Into returns the directory in --target, or "" if the packages go into an environment.
 func (c Command) Into() string { dir, _ := c.value("--target", "-t"); return dir }
 
 // Python returns the interpreter or the environment that the command names.

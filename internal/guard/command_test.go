@@ -50,7 +50,7 @@ func TestWhereItInstalls(t *testing.T) {
 	}
 }
 
-// TestGivenTwice takes the last value of an option, as pip does.
+// TestGivenTwice checks that the last value of a repeated option counts, as in pip.
 func TestGivenTwice(t *testing.T) {
 	for typed, want := range map[string][2]string{
 		"pip install -t /a -t /b torch":                               {"", "/b"},
@@ -70,7 +70,7 @@ func TestGivenTwice(t *testing.T) {
 	}
 }
 
-// TestShell holds that a command that is offered is safe to paste.
+// TestShell checks that a suggested command is safe to paste.
 func TestShell(t *testing.T) {
 	got := Shell([]string{"uv", "pip", "install", "torch>=2", "it's $(x)", "numpy"})
 	if want := `uv pip install 'torch>=2' 'it'\''s $(x)' numpy`; got != want {
@@ -99,7 +99,7 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// TestBare: what looks at no requirements is compared with the same command that does.
+// TestBare checks that a command which ignores requirements is compared with the same one that does not.
 func TestBare(t *testing.T) {
 	for typed, want := range map[string]string{
 		"uv pip install --no-deps vllm": "uv pip install vllm", "uv pip install vllm": "",

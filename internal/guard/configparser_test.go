@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// configOracle prints what Python's RawConfigParser makes of each text of a JSON list: null where it refuses it.
+// configOracle prints the result of Python's RawConfigParser for each text of a JSON list, or null for one that it
+// rejects.
 const configOracle = `
 import configparser, io, json, sys
 def one(text):

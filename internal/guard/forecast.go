@@ -71,7 +71,7 @@ type Difference struct {
 	Is       verdict.Answer `json:"is"`       // empty: it is not there
 }
 
-// State is one state of an environment and what was said of it.
+// State is the state of an environment with its verdict.
 type State struct {
 	Facts   facts.Facts
 	Verdict verdict.Verdict
@@ -99,15 +99,15 @@ func Compare(c Command, environment string, plan facts.Plan, before, after State
 	return f
 }
 
-// isOpen reports whether nobody knows how the build of a finding comes out: what it has now is not said to be gone then.
+// isOpen reports whether the plan leaves the build of a finding unknown. The finding then does not count as gone.
 func (f *Forecast) isOpen(x verdict.Finding) bool {
 	return slices.ContainsFunc(f.Changes, func(c Change) bool {
 		return c.Build == name(x.Subject) && c.Target == x.Target && c.Will == verdict.Unknown
 	})
 }
 
-// unclear reports whether it cannot be told what the command does. Where nothing changes that CUDA has to do with,
-// what was not known before is not this command's fault.
+// unclear reports whether the effect of the command is unknown. If it changes nothing that concerns CUDA, earlier
+// unknowns do not count.
 func (f *Forecast) unclear(after verdict.Verdict) bool {
 	if len(f.Unknown) > 0 && after.Outcome == verdict.Inconclusive {
 		return true
@@ -129,7 +129,7 @@ func (f *Forecast) matters() bool {
 // breaks reports whether a build that is not broken now, or not there, will be broken.
 func (c Change) breaks() bool { return c.Will == verdict.Broken && c.Was != verdict.Broken }
 
-// key tells findings of two verdicts to be of one thing, whatever its release: "driver-too-old torch".
+// key identifies what a finding is about, whatever the release: "driver-too-old torch".
 type key struct{ rule, name, target string }
 
 func keyOf(f verdict.Finding) key { return key{f.Rule, name(f.Subject), f.Target} }
@@ -201,8 +201,8 @@ func changes(before, after verdict.Verdict) []Change {
 	return list
 }
 
-// foretold returns the changes, with what is known of packages that come and have no answer of their own: they were
-// compared with the framework that they are for.
+// foretold returns the changes. Packages that come and have no answer of their own are included if they were compared
+// with their framework.
 func foretold(before verdict.Verdict, after State) []Change {
 	list := changes(before, after.Verdict)
 	if after.Facts.Plan == nil {
@@ -218,7 +218,8 @@ func foretold(before verdict.Verdict, after State) []Change {
 	return slices.DeleteFunc(list, func(c Change) bool { return c.From == c.To && c.Was == c.Will })
 }
 
-// comparison returns what the comparison of a package with its framework means for it; empty where it was not compared.
+// comparison returns the answer that follows from comparing a package with its framework, or "" if they were not
+// compared.
 func comparison(v verdict.Verdict, build string) verdict.Answer {
 	about := func(rule, subject string) bool {
 		return name(subject) == build && (rule == "companion-mismatch" || rule == "extension-mismatch")
@@ -245,8 +246,8 @@ func answerOf(v verdict.Verdict, like verdict.BuildAnswer) *verdict.BuildAnswer 
 	return &v.Answers[i]
 }
 
-// Learn notes what came out otherwise than it was foretold. Works is works, by whatever compatibility; of what comes and
-// was not foretold, that it works is no surprise. A command that failed and left everything as it was says so itself.
+// Learn records what differs from the forecast. Any kind of compatibility counts as working. It is no surprise if a
+// package without a forecast works. A command that failed and changed nothing says so itself.
 func (f *Forecast) Learn(before verdict.Verdict, after State, is verdict.Verdict) {
 	if f.Exit != 0 && len(changes(before, is)) == 0 {
 		return

@@ -77,8 +77,8 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// TestLearnOfAFailure: a command that failed before it changed anything left nothing otherwise than it says; one that
-// failed half-way did.
+// TestLearnOfAFailure checks that a command which failed before changing anything leaves no difference, and one which
+// failed half-way does.
 func TestLearnOfAFailure(t *testing.T) {
 	foretold := judged(verdict.Compatible, l4, works)
 	empty, broken := verdict.Verdict{}, judged(verdict.Incompatible, l4,

@@ -8,11 +8,11 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// maxTried bounds the commands that are tried in the place of one that breaks: each costs a dry run.
+// maxTried limits the alternatives that are tried, because each costs a dry run.
 const maxTried = 3
 
-// Candidates returns commands to ask for in the place of one that breaks: the same with the pins of what it breaks, and
-// the same with what is there held where it is. None is known to do before its own dry run was judged.
+// Candidates returns alternatives to a command that breaks something: the same with the pins for what it breaks, and
+// the same with the installed releases kept. Each must still pass its own dry run.
 func Candidates(c Command, f Forecast) [][]string {
 	var list [][]string
 	add := func(argv []string) {
@@ -78,8 +78,8 @@ func releasesToKeep(f Forecast) []string {
 	return list
 }
 
-// with returns the command with requirements in the place of those of the same packages, or behind them; nil where
-// there are none.
+// with returns the command with specs added, replacing requirements for the same packages. It returns nil if it has no
+// requirements.
 func (c Command) with(specs []string, index string) []string {
 	if len(specs) == 0 {
 		return nil

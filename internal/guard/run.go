@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Limits of a dry run. A resolution takes seconds, one with source distributions minutes; its output has kilobytes,
-// pip's report, which holds each package's description, megabytes.
+// Limits of a dry run. A resolution takes seconds, or minutes with source distributions. Its output is kilobytes; pip's
+// report, with each package's description, is megabytes.
 const (
 	DryRunLimit = 120 * time.Second
 	outputCap   = 8 << 20
@@ -24,8 +24,8 @@ const (
 // killDelay is what the kernel may take to end a dry run that is killed.
 const killDelay = 100 * time.Millisecond
 
-// runUntil runs a command and gives up soon after ctx has ended: a process that the command started in a session of its own
-// may hold the pipes open, and what is in them is not wanted any more.
+// runUntil runs a command and gives up soon after ctx ends, because a process that the command started in its own
+// session may hold the pipes open.
 func runUntil(ctx context.Context, cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
@@ -48,7 +48,8 @@ func runUntil(ctx context.Context, cmd *exec.Cmd) error {
 // errFlood ends a dry run that says more than any plan has.
 var errFlood = errors.New("it printed more than 8 MiB, which no plan has")
 
-// cappedBuffer keeps what a program prints, up to the cap. The buffer is no part of its face: its ReadFrom knows no cap.
+// cappedBuffer keeps a program's output up to a limit. The buffer is not embedded, because its ReadFrom ignores the
+// limit.
 type cappedBuffer struct {
 	kept bytes.Buffer
 	full func()
@@ -67,8 +68,8 @@ type Failure struct{ Why string }
 
 func (f *Failure) Error() string { return f.Why }
 
-// DryRun runs an installer's dry run and returns what it printed. No shell is used; the program and what it starts are
-// ended when ctx is.
+// DryRun runs an installer's dry run and returns its output. It uses no shell. The program and its children end with
+// ctx.
 func DryRun(ctx context.Context, argv []string) (stdout, stderr []byte, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -100,7 +101,7 @@ func DryRun(ctx context.Context, argv []string) (stdout, stderr []byte, err erro
 	return nil, nil, failure(argv[0], err, says.kept.Bytes())
 }
 
-// failure returns why a dry run failed: what the installer says last, where it says anything.
+// failure returns why a dry run failed: the installer's last message, if any.
 func failure(program string, err error, says []byte) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
@@ -129,8 +130,8 @@ func plainCause(err error) error {
 	return err
 }
 
-// telling returns the line of an installer's messages that says what went wrong: uv's cause, pip's last error, else the
-// last.
+// telling returns the line of an installer's messages that says what went wrong: uv's cause, pip's last error,
+// otherwise the last line.
 func telling(text string) string {
 	found := ""
 	for line := range strings.Lines(text) {
@@ -170,9 +171,9 @@ func EndSignals() chan os.Signal {
 	return signals
 }
 
-// Run runs a command as it was typed, on the caller's own streams, and returns its exit code. Of the signals it gets
-// those that only guard was sent. Ctrl-C reaches it as it reaches every program of the terminal; guard waits for it and
-// says afterwards what is there.
+// Run runs a command as typed, on the caller's own streams, and returns its exit code. It passes on the signals that
+// only guard received. Ctrl-C reaches every program of the terminal; guard waits for the command and reports the
+// result.
 func Run(argv []string, signals <-chan os.Signal, stdin io.Reader, stdout, stderr io.Writer) (code int, err error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr

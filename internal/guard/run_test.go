@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestLeftBehind: a program whose dry run ends well has its plan read, and what it started ends with it.
+// TestLeftBehind checks that the plan of a successful dry run is read, and that its children end with it.
 func TestLeftBehind(t *testing.T) {
 	dir := t.TempDir()
 	program, note := filepath.Join(dir, "uv"), filepath.Join(dir, "pid")
@@ -41,7 +41,7 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-// TestHeldPipe ends a dry run with its time, though a process in a session of its own holds its pipes open.
+// TestHeldPipe checks that a dry run ends at its deadline although a process in another session holds its pipes open.
 func TestHeldPipe(t *testing.T) {
 	dir := t.TempDir()
 	program, note := filepath.Join(dir, "uv"), filepath.Join(dir, "pid")

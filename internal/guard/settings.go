@@ -10,7 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Settings are what an installer reads besides its command: the environment's variables and configuration files.
+// Settings are an installer's inputs besides its command: environment variables and configuration files.
 type Settings struct {
 	Getenv func(name string) string
 	Read   func(file string) []byte // nil where there is none
@@ -26,7 +26,7 @@ type Destination struct {
 	Unknown string
 }
 
-// Destination returns where the settings send the packages of a command, as far as the command does not say it.
+// Destination returns where the settings direct the packages of a command, unless the command says it.
 func (c Command) Destination(s Settings) Destination {
 	if c.Into() != "" {
 		return Destination{}
@@ -50,8 +50,7 @@ func (c Command) Destination(s Settings) Destination {
 	return Destination{}
 }
 
-// WorkingDir returns the directory in which the command does its work: uv changes to the one that --directory or its
-// variables name.
+// WorkingDir returns the directory in which the command works. uv changes to the one in --directory or its variables.
 func (c Command) WorkingDir(s Settings) string {
 	if c.By == "pip" {
 		return s.Dir
@@ -63,7 +62,7 @@ func (c Command) WorkingDir(s Settings) string {
 	return within(s.Dir, dir)
 }
 
-// pipDestination returns where pip's variables and files send packages. Variables go before files.
+// pipDestination returns where pip's variables and files direct packages. Variables take precedence.
 func (c Command) pipDestination(s Settings) Destination {
 	var d Destination
 	for _, name := range []string{"PREFIX", "ROOT", "USER"} {
@@ -84,8 +83,8 @@ func (c Command) pipDestination(s Settings) Destination {
 	return Destination{Unknown: c.pipConfigured(s)}
 }
 
-// pipConfigured returns the key of pip's files that decides where packages go, with the file that has it; empty where
-// there is none. Of several files the last one wins, and a command's section wins over [global].
+// pipConfigured returns the key of pip's files that decides where packages go, with its file, or "". The last of
+// several files wins, and a command's section wins over [global].
 func (c Command) pipConfigured(s Settings) string {
 	type setting struct{ value, file string }
 	set := map[string]setting{}
@@ -119,7 +118,7 @@ func (c Command) pipConfigured(s Settings) string {
 	return ""
 }
 
-// uvDestination returns the key of a configuration file of uv that decides where its pip interface installs.
+// uvDestination returns the key of a uv configuration file that decides where its pip interface installs.
 func uvDestination(name string, data []byte) (key string, err error) {
 	type settings struct {
 		Pip struct {
@@ -156,8 +155,8 @@ func isFalse(value string) bool {
 	return false
 }
 
-// pipFiles returns the configuration files that pip reads, the one that wins last: those of the system, of the user, of
-// the Python that runs it, and PIP_CONFIG_FILE. Where that one exists, pip does not read the user's.
+// pipFiles returns the configuration files that pip reads; the last one wins: those of the system, of the user, of the
+// Python that runs pip, and PIP_CONFIG_FILE. If that one exists, pip ignores the user's.
 func pipFiles(s Settings) []string {
 	own := s.Getenv("PIP_CONFIG_FILE")
 	if own == "/dev/null" { // pip reads none then
@@ -185,8 +184,8 @@ func pipFiles(s Settings) []string {
 	return files
 }
 
-// uvFiles returns the configuration files that uv may read: those of the directory and its parents, of which a workspace
-// may make any one the project's own, the user's and the system's.
+// uvFiles returns the configuration files that uv may read: those of the directory and its parents, any of which a
+// workspace may select, the user's and the system's.
 func (c Command) uvFiles(s Settings) []string {
 	working := c.WorkingDir(s)
 	if file, given := c.value("--config-file"); given {
@@ -245,8 +244,8 @@ func within(dir, file string) string {
 // destinationOptions are the options that decide where packages go.
 var destinationOptions = []string{"--target", "--prefix", "--root", "--user", "--python"}
 
-// abbreviated returns an argument that pip may take for one of these options, as it takes any abbreviation of an option
-// that is not ambiguous, or a cluster of letters that ends in -t; empty where there is none.
+// abbreviated returns an argument that pip may read as one of these options, or "". pip accepts any unambiguous
+// abbreviation, and letters combined with a final -t.
 func (c Command) abbreviated() string {
 	for i, arg := range c.Argv {
 		if i == 0 || slices.Contains(optionsWithValue, c.Argv[i-1]) {

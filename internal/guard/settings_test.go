@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDestination says where settings send packages, or that they are not followed.
+// TestDestination checks where settings direct packages, and which settings are not followed.
 func TestDestination(t *testing.T) {
 	for _, c := range []struct {
 		command, vars, file, text string

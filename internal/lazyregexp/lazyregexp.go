@@ -1,7 +1,7 @@
-// Package lazyregexp holds regular expressions that are compiled when they are first used, and used only on texts that
-// hold the letters which every match has. A run of this program uses few of the some hundred it has, and compiling them
-// all takes a third of its start; the child that asks NVML uses none. Of a line of a log they match fewer still: package
-// regexp takes a hundred times as long to find out as looking for the letters does.
+// Package lazyregexp compiles regular expressions at first use, and applies them only to texts with the letters that
+// every match contains. A run uses few of the program's several hundred expressions, and compiling all takes a third of
+// its start. A line of a log matches even fewer, and package regexp takes a hundred times as long to find that out as a
+// search for the letters.
 package lazyregexp
 
 import (
@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// Regexp is a [regexp.Regexp] in waiting. Its methods are those of the same names. What it is made of on the way lies
-// elsewhere: there are hundreds in the program.
+// Regexp is a [regexp.Regexp] that is compiled at first use. Its methods have the same names. Its working data is
+// stored elsewhere, because the program has hundreds of them.
 type Regexp struct {
 	expr        string
 	once        sync.Once

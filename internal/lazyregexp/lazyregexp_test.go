@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// fromArguments are the functions that make an expression of what they are called with; the tests of their package
+// fromArguments is the number of functions that build an expression from their arguments. The tests of their packages
 // use every one.
 const fromArguments = 6
 

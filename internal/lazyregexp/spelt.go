@@ -5,12 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// alternatives are, for each alternative of a group, what it always spells: a text that lacks a part of every one cannot
-// match. To look for them takes a hundredth of the time of matching.
+// alternatives lists, for each alternative of a group, the letters that it always contains. A text that lacks some of
+// them for every alternative cannot match. Searching for them takes a hundredth of the time of matching.
 type alternatives [][]letters
 
-// letters are a run of them that always stands together, or a group that is always there, of which one alternative
-// must be.
+// letters is a fixed string, or a group that always matches, of which one alternative must occur.
 type letters struct {
 	text  string
 	fold  bool // whether capitals are as good; the text has none
@@ -40,7 +39,7 @@ func allIn(one []letters, text, lower string) bool {
 	return true
 }
 
-// speller reads what an expression in RE2's syntax spells, far faster than package regexp parses it.
+// speller finds the fixed letters of an expression in RE2's syntax, far faster than package regexp parses it.
 type speller struct {
 	expr  string
 	at    int
@@ -49,8 +48,8 @@ type speller struct {
 	other bool // whether it met other flags, or letters up to \E, which may be signs
 }
 
-// parts returns the alternatives up to the end of a group, or of the expression, with those of a group that one begins
-// with in its place: (?:^|[^o] )Xid is two, of which the first is tried at one place only.
+// parts returns the alternatives up to the end of a group or the expression. If an alternative begins with a group, its
+// alternatives replace it: (?:^|[^o] )Xid becomes two, of which the first is tried at one position only.
 func (s *speller) parts() []part {
 	all := s.part()
 	for s.next() == '|' {
@@ -83,7 +82,7 @@ func (s *speller) part() []part {
 	return []part{{letters: letters, expr: flag + s.until(before.at)}}
 }
 
-// until returns the expression from a place to where the speller stands.
+// until returns the expression from an index to the current position.
 func (s *speller) until(from int) string {
 	return s.expr[min(from, len(s.expr)):min(s.at, len(s.expr))]
 }
@@ -156,7 +155,7 @@ func (s *speller) run() string {
 	return s.expr[from:end]
 }
 
-// skipPlain steps over letters that stand for themselves and before another such, so that no quantifier follows.
+// skipPlain skips letters that stand for themselves and are followed by another, so that no quantifier applies.
 func (s *speller) skipPlain() {
 	at, expr := s.at, s.expr
 	for at+1 < len(expr) && plain(expr[at]) && plain(expr[at+1]) {
@@ -176,7 +175,8 @@ func plain(c byte) bool {
 	return c < utf8.RuneSelf && uint64(more)>>(c-64)&1 == 0
 }
 
-// group returns the alternatives of a group; nil where it only sets flags, which hold to the end of the one around it.
+// group returns the alternatives of a group. It returns nil if the group only sets flags, which apply to the rest of
+// the surrounding group.
 func (s *speller) group() alternatives {
 	outer := s.fold
 	if !s.enter() {
@@ -193,7 +193,7 @@ func (s *speller) enter() bool {
 	return s.next() != '?' || !s.flags()
 }
 
-// flags reads what stands behind a group's question mark: a name, or flags. It reports whether the group ends with it.
+// flags parses what follows a group's question mark: a name or flags. It reports whether the group ends with it.
 func (s *speller) flags() bool {
 	if end := strings.IndexByte(s.expr[s.at:], '>'); end > 0 && !strings.ContainsAny(s.expr[s.at:s.at+end], ":)") {
 		s.at += end + 1
@@ -215,7 +215,7 @@ func (s *speller) flags() bool {
 	return false
 }
 
-// letter returns the letter that the element at which the speller stands always spells, or "".
+// letter returns the letter that the current element always matches, or "".
 func (s *speller) letter() string {
 	from := s.at
 	switch s.next() {
@@ -286,7 +286,7 @@ func (s *speller) escape() string {
 	return ""
 }
 
-// quantifier reports whether a quantifier stands here, and whether what it stands behind may be missing for it.
+// quantifier reports whether a quantifier follows, and whether it makes the element before it optional.
 func (s *speller) quantifier() (is, optional bool) {
 	switch s.next() {
 	case '?', '*':
@@ -309,8 +309,8 @@ func (s *speller) quantifier() (is, optional bool) {
 	return true, optional
 }
 
-// Literals returns texts of at least so many letters of which one stands in every match, or nil: the expression does
-// not spell that many.
+// Literals returns texts of at least least letters, one of which occurs in every match. It returns nil if the
+// expression has none.
 func Literals(expr string, least int) []string {
 	s := speller{expr: expr}
 	all := s.literals(least)

@@ -10,7 +10,7 @@ import (
 	"cudacompat/data"
 )
 
-// TestLiterals: the texts that an expression's own letters prove.
+// TestLiterals checks the texts that an expression must contain.
 func TestLiterals(t *testing.T) {
 	for expr, want := range map[string][]string{
 		`an error of (?P<x>\w+)`:           {"an error of "},
@@ -36,7 +36,7 @@ func TestLiterals(t *testing.T) {
 	}
 }
 
-// TestMay: a text without what every alternative spells is not shown to the expression.
+// TestMay checks that a text without the fixed letters is not matched at all.
 func TestMay(t *testing.T) {
 	for expr, texts := range map[string]map[string]bool{
 		`CUDA (?:error|failure)s? 34\b|exactly this`: {"CUDA error 34": true, "it is exactly this": true,
@@ -67,7 +67,7 @@ func TestMay(t *testing.T) {
 	}
 }
 
-// FuzzMay: what an expression matches has the letters that it is said to spell.
+// FuzzMay checks that every match contains the letters that the expression is said to need.
 func FuzzMay(f *testing.F) {
 	pattern, line := "", ""
 	for text := range strings.Lines(all(f)) {

@@ -16,8 +16,8 @@ const CachePath = "/etc/ld.so.cache"
 // maxCache bounds the cache file; one of 524 libraries has 34 kB.
 const maxCache = 4 << 20
 
-// Magic words and sizes of glibc's sysdeps/generic/dl-cache.h. The old format can stand alone, or in
-// front of the new one.
+// Magic numbers and sizes of glibc's sysdeps/generic/dl-cache.h. The old format may stand by itself or before the new
+// one.
 const (
 	oldMagic      = "ld.so-1.7.0"
 	oldHeaderSize = 16
@@ -101,8 +101,8 @@ func parseNew(b []byte, start uint64) (*Cache, error) {
 	return parseEntries(head[newHeaderSize:newHeaderSize+n*newEntrySize], newEntrySize, string(head), hwcaps)
 }
 
-// parseHwcaps returns the names of the glibc-hwcaps subdirectories that entries refer to by index. They
-// are listed in an extension of the file at off; zero says that there is none.
+// parseHwcaps returns the names of the glibc-hwcaps subdirectories that entries refer to by index. They are in an
+// extension of the file at off; 0 means that there is none.
 func parseHwcaps(b []byte, off uint64) ([]string, error) {
 	if off == 0 {
 		return nil, nil
@@ -178,9 +178,8 @@ func parseEntries(b []byte, size int, text string, hwcaps []string) (*Cache, err
 	return c, nil
 }
 
-// hwcapName tells for which CPUs an entry is meant: for all, for those that use a glibc-hwcaps
-// subdirectory, or for a platform, which stands also for an index that names nothing, as ldconfig
-// writes in the joint format.
+// hwcapName returns the CPUs that an entry is for: all, those that use a glibc-hwcaps subdirectory, or a platform. It
+// also returns a platform for an index without a name, as ldconfig writes in the joint format.
 func hwcapName(high, low uint32, hwcaps []string) (name string, platform bool) {
 	if high == 0 && low == 0 {
 		return "", false
@@ -191,8 +190,8 @@ func hwcapName(high, low uint32, hwcaps []string) (name string, platform bool) {
 	return hwcaps[low], hwcaps[low] == ""
 }
 
-// Lookup returns the path that the loader takes for a soname on machine m, whose CPU uses the
-// glibc-hwcaps subdirectories hwcaps, best first; empty if there is none.
+// Lookup returns the path that the loader takes for a soname on machine m, or "". hwcaps are the glibc-hwcaps
+// subdirectories that the CPU uses, best first.
 func (c *Cache) Lookup(name string, m elf.Machine, hwcaps []string) string {
 	best, rank := "", len(hwcaps)
 	// The entries stand in descending order.

@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// What follows builds small programs and libraries with the C compiler, and lets the machine's own
-// loader load them, alone or in a root of their own.
+// The code below builds small programs and libraries with the C compiler and runs them under the machine's own loader,
+// directly or in a root of their own.
 
-// probeSource opens its arguments and prints what is mapped. "LIB>NAME" lets the open library LIB do it.
+// probeSource opens its arguments and prints what is mapped. "LIB>NAME" makes the open library LIB open NAME.
 const probeSource = `
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -59,7 +59,7 @@ type library struct {
 	source string
 }
 
-// compiled holds the files built so far in this test run, by what they were built from.
+// compiled caches the files built in this test run, by their input.
 var compiled struct {
 	sync.Mutex
 	dir   string
@@ -77,7 +77,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// compile returns what the C compiler makes of a source. Many files are made of one source: only linking is done again.
+// compile returns the C compiler's output for a source. Several files may share a source and differ only in linking.
 func compile(t testing.TB, source string, args ...string) []byte {
 	t.Helper()
 	generate := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return !strings.HasPrefix(arg, "-f") })
@@ -95,7 +95,7 @@ func objectFile(t testing.TB, object []byte) string {
 	return file
 }
 
-// cc returns what the C compiler writes for its arguments and an input, the first time that it is asked.
+// cc returns the C compiler's output for its arguments and an input, cached.
 func cc(t testing.TB, input string, args ...string) []byte {
 	t.Helper()
 	path, err := exec.LookPath("cc")

@@ -12,13 +12,13 @@ import (
 // maxLoader bounds the size of a loader that is searched for its directories; glibc's has some 200 kB.
 const maxLoader = 4 << 20
 
-// SystemDirs returns the directories compiled into the loader at path ("/lib64/ld-linux-x86-64.so.2",
-// a program's PT_INTERP), in their order: on Debian and Ubuntu the multiarch ones, /lib and /usr/lib; on
-// Red Hat's systems /lib64 and /usr/lib64; on NixOS one in the store. It is empty for a file that has no
-// such list, as another C library's loader.
+// SystemDirs returns the directories compiled into the loader at path ("/lib64/ld-linux-x86-64.so.2", a program's
+// PT_INTERP), in order: on Debian and Ubuntu the multiarch ones, /lib and /usr/lib; on Red Hat's systems /lib64 and
+// /usr/lib64; on NixOS one in the store. It returns none for a file without such a list, such as another C library's
+// loader.
 //
-// They stand in the file as glibc's elf/gen-trusted-dirs.awk writes them, "/lib64/\0/usr/lib64/\0": among its
-// constants, a tenth of it, or anywhere in one that has lost its section table.
+// The list has the form of glibc's elf/gen-trusted-dirs.awk, "/lib64/\0/usr/lib64/\0". It is among the file's
+// constants, a tenth of the file, or anywhere if the section table is missing.
 func SystemDirs(fsys FS, path string) ([]string, error) {
 	f, err := fsys.Open(path)
 	if err != nil {
@@ -74,8 +74,8 @@ func isSystemDir(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("/")) && bytes.HasSuffix(text, []byte("/")) && bytes.Contains(text, []byte("/lib"))
 }
 
-// DefaultSystemDirs returns the directories of a loader that could not be read: those of Debian and
-// its kin where the tree has a C library in a multiarch directory, else those of Red Hat's.
+// DefaultSystemDirs returns the directories of a loader that could not be read: Debian's if the tree has a C library in
+// a multiarch directory, otherwise Red Hat's.
 func DefaultSystemDirs(fsys FS, m elf.Machine) []string {
 	dir := "/lib/" + machineName(m) + "-linux-gnu"
 	if _, err := fsys.Resolve(dir + "/libc.so.6"); err == nil {
@@ -97,7 +97,7 @@ func libToken(systemDirs []string, m elf.Machine) string {
 	return first
 }
 
-// machineName returns the machine's name in multiarch directories, and what the kernel passes for $PLATFORM.
+// machineName returns the machine's name in multiarch directories, which is also the value of $PLATFORM.
 func machineName(m elf.Machine) string {
 	switch m {
 	case elf.EM_X86_64:

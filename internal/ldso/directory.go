@@ -39,7 +39,7 @@ func (d *directory) lacks(name string) bool {
 	return d.real == "" || d.names != nil && !d.names[name]
 }
 
-// miss counts a name that could not be opened. A directory that cannot be listed goes on being asked.
+// miss counts a name that could not be opened. A directory that cannot be listed is still asked for each name.
 func (d *directory) miss(fsys FS) {
 	if d.misses++; d.misses != manyMisses {
 		return

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Bounds on what a file may make the reader do. Of 2,826 files of Debian 12 and of PyTorch's wheels none
-// had more than 14 program headers or 51 entries in the dynamic section.
+// Limits on the work that a file may cause. None of 2,826 files from Debian 12 and PyTorch's wheels had more than 14
+// program headers or 51 entries in the dynamic section.
 const (
 	maxSegments = 1 << 10
 	maxDynamic  = 1 << 14 // entries
@@ -84,8 +84,8 @@ func read(f File, m elf.Machine) (*ELF, error) {
 	return e, e.readSegments(r, table{le.Uint64(h[32:]), uint64(le.Uint16(h[54:])), uint64(le.Uint16(h[56:]))})
 }
 
-// checkHeader holds the loader's tests in the loader's order: the class and the machine make it look
-// further, all others are errors.
+// checkHeader makes the loader's checks in the loader's order. A wrong class or machine makes the loader search on;
+// everything else is an error.
 func checkHeader(h []byte, m elf.Machine) error {
 	le := binary.LittleEndian
 	osabi := elf.OSABI(h[elf.EI_OSABI])
@@ -239,8 +239,8 @@ func (e *ELF) has(tag elf.DynTag) bool {
 	return ok
 }
 
-// offset returns where in the file the table of a tag starts, and where the segment that holds it
-// ends. The loader trusts DT_STRSZ and its like no further.
+// offset returns the file offset of a tag's table, and the end of the segment that contains it. The loader does not
+// trust DT_STRSZ and the like beyond that.
 func (e *ELF) offset(tag elf.DynTag) (off, limit uint64, err error) {
 	addr, ok := e.tags[tag]
 	if !ok {
@@ -252,7 +252,7 @@ func (e *ELF) offset(tag elf.DynTag) (off, limit uint64, err error) {
 	return off, limit, nil
 }
 
-// fileOffset returns where in the file an address is, and where the segment that holds it ends.
+// fileOffset returns the file offset of an address, and the end of the segment that contains it.
 func (e *ELF) fileOffset(addr uint64) (off, limit uint64, ok bool) {
 	for _, s := range e.segments {
 		if addr >= s.addr && addr-s.addr < s.size && s.off+s.size > s.off {

@@ -283,7 +283,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// endlessFile is a library of 1 TB, of which all but the beginning are undefined symbols of one long name.
+// endlessFile is a library of 1 TB that, after the beginning, contains only undefined symbols with one long name.
 type endlessFile struct{ head []byte }
 
 func (f endlessFile) Close() error { return nil }

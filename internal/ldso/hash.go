@@ -19,8 +19,8 @@ type hash interface {
 	find(name string, visit func(i uint32) (bool, error)) (bool, error)
 }
 
-// hash returns the file's hash table, GNU's if there are two, as the loader does; nil if there is none,
-// and so no symbol that could be found.
+// hash returns the file's hash table, GNU's if there are two, as in the loader. It returns nil if there is none, so
+// that no symbol can be found.
 func (t *symbols) hash() (hash, error) {
 	switch {
 	case t.elf.has(elf.DT_GNU_HASH):
@@ -77,8 +77,7 @@ func (t *symbols) gnuHash() (*gnuHash, error) {
 	return h, nil
 }
 
-// empty reports whether the table holds no symbol. Linkers then write one bucket and a first symbol that
-// means nothing.
+// empty reports whether the table has no symbol. Linkers then write one bucket and a meaningless first symbol.
 func (h *gnuHash) empty() bool {
 	w, err := words(h.r, h.bucketsAt, 1)
 	return err == nil && h.buckets == 1 && w[0] == 0

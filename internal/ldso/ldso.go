@@ -30,11 +30,10 @@ import (
 	"io/fs"
 )
 
-// FS is the tree under examination. Paths are absolute, as a process in that tree sees them; they
-// can hold "..", which stands for the parent of what precedes it after symlinks are resolved, so an
-// implementation must not shorten them as text. Errors satisfy [errors.Is] for [fs.ErrNotExist]
-// (a parent that is no directory included) and [fs.ErrPermission], which the search passes over; any
-// other error ends it.
+// FS is the examined file tree. Paths are absolute, as a process in the tree sees them. They may contain "..", which
+// means the parent of what precedes it after symlinks are resolved, so an implementation must not shorten them as text.
+// Errors satisfy [errors.Is] for [fs.ErrNotExist] (also for a parent that is not a directory) and [fs.ErrPermission],
+// which the search skips; any other error ends it.
 type FS interface {
 	// Open opens a regular file, following symlinks inside the tree.
 	Open(path string) (File, error)

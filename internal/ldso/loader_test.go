@@ -16,8 +16,8 @@ import (
 	"cudacompat/internal/ldso"
 )
 
-// run runs a program of the tree and returns what it printed. A tree with its own root needs the right
-// to change root, or to make a user namespace.
+// run runs a program of the tree and returns its output. A tree with its own root needs the right to change root or to
+// make a user namespace.
 func (w *tree) run(env []string, dir string, args ...string) (stdout, stderr string, err error) {
 	w.Helper()
 	cmd := exec.Command(args[0], args[1:]...)

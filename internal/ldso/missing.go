@@ -6,14 +6,13 @@ import (
 	"slices"
 )
 
-// MissingSymbols returns the symbols of an object that no library defines which the loader would
-// search for it, sorted by name: of those that want accepts (nil accepts all) the ones that the
-// object cannot do without. Searched are the program with its dependencies and preloads, what was opened
-// for all ([Global]), and what came with the object. What a program brings in at run time by a dlopen
-// that the process does not know of counts as missing.
+// MissingSymbols returns the symbols that an object needs and that no searched library defines, sorted by name. It
+// considers those that want accepts; nil accepts all. It searches the program with its dependencies and preloads, what
+// was opened globally ([Global]), and what came with the object. Libraries from a dlopen that the process does not know
+// of are not searched.
 //
-// It reads the undefined symbols of the object, looks each up in the libraries' hash tables, and reads
-// the object's relocations if any is left.
+// It reads the object's undefined symbols, looks each up in the hash tables, and reads the object's relocations if any
+// is left.
 func (p *Process) MissingSymbols(o *Object, want func(Symbol) bool) ([]Symbol, error) {
 	w, missing := new(work), []reference(nil)
 	err := p.withSymbols(o, w, func(t *symbols) (err error) {
@@ -67,15 +66,15 @@ func (p *Process) Defines(o *Object, name string) (bool, error) {
 	return len(left) == 0 && err == nil, err
 }
 
-// MissingVersion is a version that an object wants and the library taken does not define. The loader
-// refuses the object for it, whatever symbols it uses: "version `GLIBC_2.38' not found".
+// MissingVersion is a symbol version that an object needs and the library does not define. The loader then rejects the
+// object, whatever symbols it uses: "version `GLIBC_2.38' not found".
 type MissingVersion struct {
 	Version string
 	Library *Object
 }
 
-// MissingVersions returns the versions that an object wants of libraries which define others only. A
-// library that defines no versions at all passes, as for the loader.
+// MissingVersions returns the versions that an object needs of libraries that define only others. A library without any
+// version passes, as in the loader.
 func (p *Process) MissingVersions(o *Object) ([]MissingVersion, error) {
 	w, needs := new(work), map[uint16]need(nil)
 	err := p.withSymbols(o, w, func(t *symbols) (err error) {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Number reads the 32-bit number that a library exports under a name, as cuDNN's parts do their version. False says
-// that it exports none of that name.
+// Number reads the 32-bit number that a library exports under a name, as cuDNN's parts export their version. It returns
+// false if there is none.
 func Number(f File, name string) (uint32, bool, error) {
 	e, err := Read(f)
 	if err != nil || !e.dynamic {
@@ -39,7 +39,7 @@ func Number(f File, name string) (uint32, bool, error) {
 	return binary.LittleEndian.Uint32(b), true, nil
 }
 
-// address reports whether symbol i is one of that name which the file defines, and where it stands in memory.
+// address reports whether symbol i has this name and the file defines it, and returns its address.
 func (t *symbols) address(i uint32, name string) (uint64, bool, error) {
 	s, err := t.symbol(i)
 	if err != nil || !s.defined() {

@@ -37,9 +37,9 @@ type Missing struct {
 	Err  error   // ErrNotFound, or why the file found cannot be loaded
 }
 
-// Unloadable returns the file that bears the name and that the loader does not take, and why: it is cut off, no
-// library, or, in which case the loader has looked further and found nothing, for another machine or Closed. It is empty
-// where there is no such file, and where it could not be opened.
+// Unloadable returns a file with the name that the loader does not take, and the reason: it is truncated, not a
+// library, for another machine, or Closed. In the last two cases the loader has searched on and found nothing. It
+// returns "" if there is no such file or it could not be opened.
 func (m Missing) Unloadable() (file, reason string) {
 	err := m.Err
 	if absent, ok := errors.AsType[*notFound](err); ok {
@@ -52,8 +52,7 @@ func (m Missing) Unloadable() (file, reason string) {
 	return bad.path, bad.err.Error()
 }
 
-// Closed reports whether the file that bears the name may not be read, or lies, if it is there at all, in a directory that
-// may not be looked into.
+// Closed reports whether the file with the name may not be read, or may be in a directory that may not be searched.
 func (m Missing) Closed() bool {
 	absent, ok := errors.AsType[*notFound](m.Err)
 	return ok && errors.Is(absent.passed, errClosed)
@@ -75,7 +74,7 @@ func (p *Process) tokens(o *Object) tokens {
 	return t
 }
 
-// parent returns the directory part of a path as it is spelt: with symlinks, "a/../b" is not "b".
+// parent returns the directory part of a path as written: with symlinks, "a/../b" is not "b".
 func parent(file string) string {
 	dir := file[:strings.LastIndexByte(file, '/')+1]
 	if dir == "/" {

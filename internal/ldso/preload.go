@@ -31,9 +31,8 @@ func parsePreload(text string) []string {
 	return strings.FieldsFunc(blankComments([]byte(text)), func(r rune) bool { return strings.ContainsRune(" \t\n:", r) })
 }
 
-// blankComments blanks what glibc's elf/rtld.c takes for comments: it looks for the next one from the
-// start of the text again, but only as far as what was left of it, so that a later comment can stay and
-// its words count as names.
+// blankComments blanks the comments that glibc's elf/rtld.c recognises. After the first it searches from the start of
+// the text again, but only as far as the remaining length, so a later comment may stay and its words count as names.
 func blankComments(b []byte) string {
 	for rest := len(b); rest > 0; {
 		i := bytes.IndexByte(b[:rest], '#')

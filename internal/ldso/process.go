@@ -24,7 +24,7 @@ const (
 	Global Scope = true  // RTLD_GLOBAL: those of every object
 )
 
-// Process is what has been mapped into a process, in the loader's order. It is not safe for concurrent use.
+// Process is the list of what is mapped into a process, in the loader's order. It is not safe for concurrent use.
 type Process struct {
 	Objects []*Object
 	Missing []Missing
@@ -47,10 +47,10 @@ type group struct {
 	scope   Scope
 }
 
-// Start returns a process that has just started the program at file: the program, what is preloaded,
-// and all dependencies. Libraries that cannot be loaded are in Missing; the real loader would have
-// stopped at the first that is needed, and would have unmapped what a dlopen that fails brought in. An
-// error means that the program itself cannot be started, or that a bound was passed.
+// Start returns a process that has just started the program at file: the program, the preloads, and all dependencies.
+// Libraries that cannot be loaded are in Missing; the real loader would have stopped at the first needed one, and would
+// have unmapped what a failed dlopen brought in. An error means that the program itself cannot start, or that a limit
+// was exceeded.
 func (r *Resolver) Start(file string) (*Process, error) {
 	p := r.process()
 	real, e, err := p.read(file)
@@ -73,8 +73,8 @@ func (r *Resolver) Start(file string) (*Process, error) {
 	return p, nil
 }
 
-// Host returns a process whose program is not known: no more than what is preloaded, to dlopen a
-// library in. No DT_RPATH of a program counts.
+// Host returns a process with an unknown program, for opening a library: it contains only the preloads. No program's
+// DT_RPATH applies.
 func (r *Resolver) Host() (*Process, error) {
 	p := r.process()
 	return p, p.preload(nil)
@@ -104,8 +104,8 @@ func (p *Process) Open(name string, by *Object, scope Scope) (*Object, error) {
 	return o, p.complete([]*Object{o}, scope)
 }
 
-// OpenKnown opens for every object what dlopens says that it opens by itself, as cuDNN its parts, and
-// so on for the objects that come in.
+// OpenKnown opens for every object what dlopens says that it opens by itself, as cuDNN opens its parts, and repeats
+// this for the new objects.
 func (p *Process) OpenKnown(dlopens func(*Object) []string) error {
 	for i := 0; i < len(p.Objects); i++ {
 		for _, name := range dlopens(p.Objects[i]) {
@@ -184,7 +184,7 @@ func (p *Process) complete(objects []*Object, scope Scope) error {
 	return nil
 }
 
-// load returns the object that a name stands for, mapped now if it was not; nil if it is missing.
+// load returns the object for a name, mapping it if necessary, or nil if it is missing.
 func (p *Process) load(name string, by *Object, via Via) (*Object, error) {
 	found, e, err := p.find(name, by)
 	if errors.Is(err, errTooMany) || len(p.Objects) == maxObjects {

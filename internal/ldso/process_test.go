@@ -154,7 +154,7 @@ var (
 	helpHwcap = regexp.MustCompile(`(?m)^  (\S+) \(supported, searched\)$`)
 )
 
-// loaderHelp returns what the machine's loader says of itself, since glibc 2.33.
+// loaderHelp returns the help text of the machine's loader, which exists since glibc 2.33.
 func loaderHelp(t *testing.T) string {
 	newTree(t, false)
 	out, err := exec.Command(interpreter(t), "--help").Output()

@@ -16,9 +16,9 @@ var (
 // maxWork bounds what one question may cost: looks at a file, bytes of names, and bytes read by 64.
 const maxWork = 1 << 26
 
-// blockSize is what one positioned read brings in: a page, which holds the ELF header with its program
-// headers, a dynamic section, or neighbouring strings. Larger ones cost more than they save, since the
-// names of undefined symbols lie all over a string table.
+// blockSize is the size of one read: a page, which contains the ELF header with its program headers, a dynamic section,
+// or neighbouring strings. Larger reads cost more than they save, since the names of undefined symbols are spread over
+// a string table.
 const blockSize = 4096
 
 // blocks are lent to the readers of headers: a framework loads dozens of libraries.

@@ -137,8 +137,8 @@ func TestRealProgram(t *testing.T) {
 	compareMapped(t, realProcess(t, program), lines)
 }
 
-// TestRealSymbols checks every object that a library brings into a process against debug/elf, and says
-// what is missing.
+// TestRealSymbols compares every object that a library brings into a process with debug/elf, and prints what is
+// missing.
 func TestRealSymbols(t *testing.T) {
 	p := realLibrary(t)
 	for _, o := range p.Objects {

@@ -11,8 +11,8 @@ const maxRelocations = 1 << 22
 
 const relocationSize = 24
 
-// relocatedSymbols returns those of a set of symbols that a relocation of the file names. The loader never looks
-// for any other; linkers leave such ones behind now and then.
+// relocatedSymbols returns the symbols of a set that a relocation of the file names. The loader never looks for others,
+// which linkers sometimes leave behind.
 func (t *symbols) relocatedSymbols(set map[uint32]bool) (map[uint32]bool, error) {
 	found := map[uint32]bool{}
 	relative := t.elf.tags[dtRelaCount] // these come first and name no symbol

@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// Resolver is what the search for libraries depends on beside the libraries themselves. It is not
-// changed by use.
+// Resolver contains what the search for libraries depends on, apart from the libraries. Searches do not change it.
 type Resolver struct {
 	FS      FS
 	Machine elf.Machine // EM_X86_64 or EM_AARCH64
@@ -56,10 +55,9 @@ type fileError struct {
 func (e *fileError) Error() string { return fmt.Sprintf("load %q: %v", e.path, e.err) }
 func (e *fileError) Unwrap() error { return e.err }
 
-// Find tells which file the process would map for name, a soname or a path, if the object by needed or
-// dlopened it now; by is nil for an unknown caller. An error that is ErrNotFound says that the loader
-// finds nothing; any other, that it stops at a file which is no library, or that a file could not be
-// looked at.
+// Find returns the file that the process would map for name, a soname or a path, if the object by needed or opened it
+// now. by is nil for an unknown caller. An ErrNotFound means that the loader finds nothing. Any other error means that
+// it stops at a file which is not a library, or that a file could not be examined.
 func (p *Process) Find(name string, by *Object) (Found, error) {
 	found, _, err := p.find(name, by)
 	return found, err
@@ -91,7 +89,8 @@ func (p *Process) find(name string, by *Object) (Found, *ELF, error) {
 	return Found{}, nil, &notFound{name, passed}
 }
 
-// telling returns what tells best why a name was not found: a file for another machine, else one that may not be read.
+// telling returns the most useful reason why a name was not found: a file for another machine, otherwise one that may
+// not be read.
 func telling(passed error, file string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), passed != nil && !errors.Is(passed, errClosed):

@@ -312,7 +312,7 @@ func inSystemDir(w *tree) { w.build(library{path: "%SYSTEM/libqx.so"}) }
 
 func hwcapPath(dir string) string { return dir + "/glibc-hwcaps/x86-64-v2/libqx.so" }
 
-// hwcapIn puts libqx.so into the glibc-hwcaps subdirectories of a directory, where the CPU has some.
+// hwcapIn puts libqx.so into the glibc-hwcaps subdirectories of a directory, if the CPU uses any.
 func hwcapIn(dir string) func(w *tree) {
 	return func(w *tree) {
 		w.Helper()

@@ -15,8 +15,8 @@ const (
 	runpath = "-Wl,--enable-new-dtags,-rpath,"
 )
 
-// searchCase is a tree of libraries and a program that is run in it. What our search says must be what
-// the loader says, file by file in its order; want says why, and guards against a tree that tests nothing.
+// searchCase is a tree of libraries with a program to run in it. Our search must equal the loader's, file by file and
+// in order. want says why, and guards against a tree that tests nothing.
 type searchCase struct {
 	name    string
 	own     bool   // in a root of its own, with its own cache and system directories

@@ -100,8 +100,7 @@ func (s symbol) defined() bool {
 
 const stbUnique elf.SymBind = 10 // STB_GNU_UNIQUE
 
-// undefined lists the symbols that the file takes from elsewhere and cannot do without, those of them
-// that want accepts. Weak ones are left out.
+// undefined lists the symbols that the file needs from elsewhere and that want accepts. It omits weak ones.
 func (t *symbols) undefined(want func(Symbol) bool) ([]reference, error) {
 	if t.symtab == 0 {
 		return nil, nil
@@ -127,8 +126,7 @@ func (t *symbols) undefined(want func(Symbol) bool) ([]reference, error) {
 	return list, nil
 }
 
-// reference names symbol i and the version it wants, if it is one that has to be found elsewhere; else
-// the result has no name.
+// reference returns symbol i with its version if it must be found elsewhere, otherwise a result without a name.
 func (t *symbols) reference(i uint32, needs map[uint16]need) (reference, error) {
 	s, err := t.symbol(i)
 	if err != nil || s.section != elf.SHN_UNDEF || s.bind != elf.STB_GLOBAL || s.name == 0 {
@@ -155,9 +153,9 @@ func (t *symbols) mark(i uint32) (uint16, error) {
 	return binary.LittleEndian.Uint16(b), nil
 }
 
-// countUndefined returns how many of the first symbols are to be looked at for undefined ones. In a
-// library with a GNU hash table these are the symbols before those that the table holds, which is the
-// linkers' order. The table of a program can hold undefined ones too: functions whose address it takes.
+// countUndefined returns how many of the first symbols may be undefined. In a library with a GNU hash table these are
+// the symbols before those in the table, which is the linkers' order. A program's table can contain undefined ones,
+// too: functions whose address it takes.
 func (t *symbols) countUndefined() (uint32, error) {
 	if h, err := t.gnuHash(); err == nil && !h.empty() {
 		if t.elf.Interp == "" {
@@ -173,8 +171,8 @@ func (t *symbols) countUndefined() (uint32, error) {
 	return t.countInSections()
 }
 
-// countInSections returns the number of symbols that the section header of .dynsym says. Nothing else
-// tells it for a file with only an empty GNU hash table, as programs have.
+// countInSections returns the number of symbols in the section header of .dynsym. Nothing else gives it for a file with
+// an empty GNU hash table, as programs have.
 func (t *symbols) countInSections() (uint32, error) {
 	s := t.elf.sections
 	for i := range s.n {

@@ -8,8 +8,8 @@ import (
 // tokens are the values of the dynamic string tokens of one object. An empty value is unknown.
 type tokens struct{ origin, lib, platform string }
 
-// expand replaces $ORIGIN, $LIB and $PLATFORM, or ${ORIGIN} and so on. Other uses of $ stand for
-// themselves. The result is empty if a token's value is unknown: the loader drops such a path.
+// expand replaces $ORIGIN, $LIB and $PLATFORM, or ${ORIGIN} and so on. Any other $ stays. It returns "" if a value is
+// unknown, because the loader drops such a path.
 func (t tokens) expand(s string) string {
 	var b strings.Builder
 	for {
@@ -89,8 +89,7 @@ func (t tokens) directories(elements []string, workDir string) []string {
 	return dirs
 }
 
-// absolute returns the path that a process in workDir means by name; empty if that takes a workDir that
-// is not known.
+// absolute returns the path that name means for a process in workDir, or "" if that needs an unknown workDir.
 func absolute(name, workDir string) string {
 	switch {
 	case path.IsAbs(name):

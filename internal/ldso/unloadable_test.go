@@ -56,7 +56,7 @@ func TestUnloadable(t *testing.T) {
 	}
 }
 
-// TestPassedOver: a file for another machine stands before one that serves, which the loader takes.
+// TestPassedOver checks that the loader skips a file for another machine and takes the next one.
 func TestPassedOver(t *testing.T) {
 	good := makeELF(entry{elf.DT_SONAME, 0, "libx.so"})
 	other := bytes.Clone(good)
@@ -98,7 +98,8 @@ func (c closedFS) Resolve(name string) (string, error) {
 	return c.FS.Resolve(name)
 }
 
-// TestClosed: the loader looks further where it may not read, and what it finds nowhere is said to be closed.
+// TestClosed checks that the loader searches on after a directory it may not read, and that a name it then does not
+// find counts as closed.
 func TestClosed(t *testing.T) {
 	good := makeELF(entry{elf.DT_SONAME, 0, "libx.so"})
 	for _, c := range []struct{ name, file, dir, want string }{
@@ -136,7 +137,7 @@ func (brokenFS) Open(name string) (ldso.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EIO}
 }
 
-// TestFileThatCannotBeOpened: whether the loader would take it is not known, and the error names the file once.
+// TestFileThatCannotBeOpened checks that the result is unknown, and that the error names the file once.
 func TestFileThatCannotBeOpened(t *testing.T) {
 	r := &ldso.Resolver{FS: brokenFS{memFS{}}, Machine: elf.EM_X86_64, LibraryPath: []string{"/lib"}}
 	p, err := r.Host()

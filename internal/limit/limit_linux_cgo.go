@@ -1,10 +1,10 @@
 //go:build linux && cgo
 
-// Package limit ends the program with a sentence if the address space or the number of descriptors is too small for Go's
-// runtime, or runs out while it works. The runtime reserves some 700 MiB and opens some descriptors before main, and ends with a trace and exit code 2
-// if it cannot, which no Go code can catch. So the check is a constructor in C, which the loader runs before the runtime
-// starts. Nor can Go code catch that memory is gone later: where it is limited, and only there, the program runs in a child,
-// and its parent says the sentence in place of the trace.
+// Package limit ends the program with a sentence if the address space or the number of descriptors is too small for
+// Go's runtime, or runs out later. The runtime reserves about 700 MiB and opens some descriptors before main. If it
+// cannot, it ends with a trace and exit code 2, which no Go code can prevent, so the check is a C constructor that the
+// loader runs before the runtime starts. Go code cannot catch a later lack of memory either. If memory is limited, and
+// only then, the program runs in a child process, and its parent prints the sentence instead of the trace.
 package limit
 
 /*
@@ -30,7 +30,7 @@ static int too_small(int resource, rlim_t least, rlim_t *have) {
 	return 1;
 }
 
-// arguments reads those of this process, each of which a zero ends.
+// arguments reads the arguments of this process, which zero bytes separate.
 static ssize_t arguments(char *args, size_t size) {
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : read(fd, args, size - 1);
@@ -90,8 +90,8 @@ static int pass(int from) {
 	}
 }
 
-// watch starts a child that goes on with the program, and ends as the child does. It returns in the child. A command that
-// gives the terminal to another program is not watched, nor is one that this program starts itself.
+// watch starts a child that continues the program, and exits as the child does. It returns in the child. It does not
+// watch a command that hands the terminal to another program, nor a process that this program starts itself.
 static void watch(const char *args, ssize_t n) {
 	unsigned long long have = 0;
 	const char *by = limited(RLIMIT_AS, &have) ? "ulimit -v" : limited(RLIMIT_DATA, &have) ? "ulimit -d" : NULL;

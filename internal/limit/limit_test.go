@@ -44,8 +44,8 @@ func TestLimits(t *testing.T) {
 // eatMark makes TestMemoryGone take memory without end.
 const eatMark = "LIMIT_EAT"
 
-// TestMemoryGone starts this test's own program with an address space that is used up while it runs: in place of Go's
-// trace there is one line, and the code of an inconclusive result, or of a health check.
+// TestMemoryGone starts this test's own program with an address space that runs out. It must print one line instead of
+// Go's trace, and exit as an inconclusive result, or as a health check.
 func TestMemoryGone(t *testing.T) {
 	if os.Getenv(eatMark) != "" {
 		for all := [][]byte{}; ; {

@@ -9,11 +9,11 @@ import (
 	"cudacompat/matrix/pin"
 )
 
-// preferredPython is the Python for which sets are offered if none is named and none was found.
+// preferredPython is the Python for sets if none is named and none was found.
 const preferredPython = "3.12"
 
-// assume works the sets out for a machine whose Python is not known: for one Python, and for a choice that has no set
-// there, for the newest Python that has one.
+// assume computes the sets for a machine with an unknown Python: for one Python, and for a choice without a set there,
+// for the newest Python that has one.
 func assume(t *matrix.Tables, target matrix.Target, want pin.Want, work func(matrix.Target) pin.Sets) pin.Sets {
 	target.Python = assumedPython(t, want)
 	sets := work(target)

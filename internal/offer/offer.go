@@ -17,8 +17,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Sets returns what is offered for some wants on the machine of the facts, with a target laid over it. What is not known
-// of the machine is assumed, and the sets say so.
+// Sets returns the sets for some wants on the machine of the facts, with a target over it. Unknown properties of the
+// machine are assumed, and the sets say so.
 func Sets(ctx context.Context, t *matrix.Tables, here probe.Facts, target matrix.Target, wants []pin.Want) pin.Sets {
 	if matrix.PythonOf(t, here, target) == "" {
 		return assume(t, target, wants[0], func(target matrix.Target) pin.Sets { return on(ctx, t, here, target, wants) })
@@ -66,7 +66,7 @@ func nameNearest(sets *pin.Sets, other pin.Sets) {
 	}
 }
 
-// refuses asks of a set what check says of its requirements file on the machine that the set is for.
+// refuses checks a set's requirements file on the machine that the set is for.
 func refuses(ctx context.Context, t *matrix.Tables, here probe.Facts) matrix.Refuses {
 	return func(set pin.Set, target matrix.Target) string {
 		facts, err := probe.Given([]byte(report.Requirements(set)))
@@ -90,8 +90,8 @@ func refuses(ctx context.Context, t *matrix.Tables, here probe.Facts) matrix.Ref
 	}
 }
 
-// Space returns what is offered for one want on every host of the tables, with Linux or with the Windows of here. It
-// reads nothing of the machine it runs on.
+// Space returns the sets for one want on every host in the tables, with Linux or with the target's Windows. It reads
+// nothing from the machine it runs on.
 func Space(ctx context.Context, t *matrix.Tables, here probe.Facts, want pin.Want, python string) pin.Space {
 	here = probe.Facts{System: facts.System{OS: here.System.OS}}
 	check := refuses(ctx, t, here)

@@ -19,8 +19,7 @@ import (
 
 var _ = frozen.Use()
 
-// TestSpaceEqualsPins asks for single hosts at every break, just below it and between, and wants the same as the Space
-// says of them.
+// TestSpaceEqualsPins compares the Space with pins for single hosts at every break, just below it and between.
 func TestSpaceEqualsPins(t *testing.T) {
 	known, ctx := matrix.Embedded(), context.Background()
 	random := rand.New(rand.NewPCG(60, 1))
@@ -61,7 +60,8 @@ func targetIn(g *pin.HostGroup, random *rand.Rand) matrix.Target {
 	return matrix.Target{GPUs: []string{g.Capability}, Python: "3.12"}
 }
 
-// driversAround returns the breaks, a driver just below each and one between it and the next, branches alone, and none.
+// driversAround returns the breaks, a driver just below each and one between each and the next, bare branches, and no
+// driver.
 func driversAround(breaks []string) []string {
 	list := []string{"", "450", "525", "550", "570", "580", "620", "100.1", "999.9"}
 	for _, b := range breaks {
@@ -81,7 +81,7 @@ func filled(a pin.Answer, driver, label string) string {
 	return strings.NewReplacer(pin.DriverWord, driver, pin.GPUWord, strings.Trim(string(quoted), `"`)).Replace(string(data))
 }
 
-// TestSpaceReadsNothing works a Space out twice, with other Pythons, libraries and directories around, and wants the same
+// TestSpaceReadsNothing computes a Space twice, with other Pythons, libraries and directories around, and compares the
 // bytes.
 func TestSpaceReadsNothing(t *testing.T) {
 	here := probe.Facts{}
@@ -109,7 +109,7 @@ func TestSpaceReadsNothing(t *testing.T) {
 	}
 }
 
-// TestEngineSets wants three sets of an engine: what the driver runs, and what a newer one does.
+// TestEngineSets checks that an engine has three sets: one for the present driver and two for newer ones.
 func TestEngineSets(t *testing.T) {
 	sets := Sets(context.Background(), matrix.Embedded(), probe.Facts{},
 		matrix.Target{GPUs: []string{"L4"}, Driver: "550.90.07", Python: "3.12"}, []pin.Want{{Package: "vllm"}})
@@ -126,7 +126,8 @@ func TestEngineSets(t *testing.T) {
 	}
 }
 
-// TestForwardCompat wants a newer release by cuda-compat on a data-centre GPU with an old driver, and none on a GeForce.
+// TestForwardCompat checks that a data-centre GPU with an old driver gets a newer release through cuda-compat, and a
+// GeForce does not.
 func TestForwardCompat(t *testing.T) {
 	has := func(gpu string) bool {
 		for _, s := range Sets(context.Background(), matrix.Embedded(), probe.Facts{}, matrix.Target{GPUs: []string{gpu}, Driver: "535.183.01", Python: "3.12"}, []pin.Want{{Package: "torch"}}).Sets {
@@ -141,7 +142,7 @@ func TestForwardCompat(t *testing.T) {
 	}
 }
 
-// TestWindows wants sets for Windows to have Windows' wheels and floors, and none of Linux' ways to a driver.
+// TestWindows checks that sets for Windows have Windows wheels and minimum drivers, and no Linux way to a driver.
 func TestWindows(t *testing.T) {
 	windows := probe.Facts{System: facts.System{OS: facts.Windows}}
 	for _, c := range []struct{ gpu, driver, want, sets string }{
@@ -178,7 +179,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestEnds wants what ends for a GPU, its driver and the framework.
+// TestEnds checks what ends for a GPU, its driver and the framework.
 func TestEnds(t *testing.T) {
 	for _, c := range []struct{ gpu, driver, want, ends string }{
 		{"P100", "550.90.07", "torch", "driver 550 2025-04-17, gpu-driver 580 2028-06, gpu-code 2.14.1 "},

@@ -88,7 +88,7 @@ func literal(n ast.Node) (string, bool) {
 	return "", false
 }
 
-// TestAnswers finds odd English in what the tables tell people: the signatures' reasons and steps, the advisories.
+// TestAnswers reports odd English in the tables: the signatures' reasons and steps, and the advisories.
 func TestAnswers(t *testing.T) {
 	files, err := filepath.Glob("../../data/signature/*.txt")
 	if err != nil || len(files) == 0 {

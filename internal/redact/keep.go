@@ -21,7 +21,7 @@ var secretAssignment = lazyregexp.New(`(?i)([\w.-]*(?:secret|passw(?:or)?d|passw
 // version matches what a package of such a name has assigned to it: tiktoken = "^0.7".
 var version = regexp.MustCompile(`^[\^~!<>=]*v?\d+(?:\.\d+)+[\w.*+!-]*$`)
 
-// variable matches what stands for a secret and is none, ${TOKEN}.
+// variable matches a placeholder for a secret, ${TOKEN}, which is not a secret itself.
 var variable = regexp.MustCompile(`^\$(?:\{?\{? ?[\w.]+ ?\}?\}?|\(.*)$|^%\w+%$|^\{\w*\}$`)
 
 // plainWords are values that are no secrets.
@@ -51,7 +51,7 @@ func withoutAssigned(found, _, after string) string {
 	return m[1] + between + quote + mark
 }
 
-// random reports whether a text has letters of both cases, or letters and digits, as what a program drew has.
+// random reports whether a text has letters of both cases, or letters and digits, like a generated token.
 func random(text string) bool {
 	upper, lower := strings.ContainsFunc(text, unicode.IsUpper), strings.ContainsFunc(text, unicode.IsLower)
 	return upper && lower || (upper || lower) && strings.ContainsFunc(text, unicode.IsDigit)
@@ -94,7 +94,7 @@ func withoutPort(found, _, _ string) string {
 	return "://" + mark + "@"
 }
 
-// withoutPrompt takes user and host out of what a shell prints before a command, "alice@node17:~$".
+// withoutPrompt removes user and host from a shell prompt, "alice@node17:~$".
 func withoutPrompt(found, before, _ string) string {
 	if strings.HasSuffix(before, "//") {
 		return found
@@ -102,7 +102,7 @@ func withoutPrompt(found, before, _ string) string {
 	return mark + "@" + mark + found[len(found)-2:]
 }
 
-// noMail are the ends of what has an @ and is no address of mail: the version of a symbol, a unit of systemd's.
+// noMail lists endings of names with an @ that are not mail addresses: a symbol's version, a systemd unit.
 var noMail = []string{"so", "dll", "dylib", "service", "socket", "target", "mount", "whl", "git", "zip", "gz", "py", "html"}
 
 func withoutMail(found, before, _ string) string {
@@ -124,8 +124,8 @@ func withoutSerial(found, _, _ string) string {
 // near are the words of a host that says nothing of a machine.
 var near = []string{"localhost", "127.0.0.1", "0.0.0.0", "driver", "compiler", "memory", "null", "none", "name"}
 
-// withoutHost takes the name of a host that stands behind what says that it is one. A blank alone says so behind a
-// variable's or an option's name, not behind a word of prose.
+// withoutHost removes the name of a host after a word that announces it. A blank by itself announces one only after the
+// name of a variable or option, not in prose.
 func withoutHost(found, before, _ string) string {
 	at := strings.LastIndexAny(found, `:= "'`) + 1
 	name := strings.TrimRight(found[:at], ` "'`)

@@ -16,8 +16,8 @@ type Walk struct {
 	stopped bool
 }
 
-// Value redacts like the function Value, until stop says that there is no more time, which it is asked now and then;
-// nil: there is. It reports whether all was redacted.
+// Value redacts like the function Value, until stop returns true. It calls stop now and then; nil never stops. It
+// reports whether everything was redacted.
 func (w *Walk) Value(pointer any, stop func() bool) bool {
 	w.seen, w.stop, w.stopped = map[uintptr]bool{}, stop, false
 	w.into(reflect.ValueOf(pointer))

@@ -1,10 +1,9 @@
-// Package redact is the one way by which text of an input leaves the program. A report is pasted into public threads: it
-// holds no credential and nothing that tells which machine, network or person it is of. What is taken out leaves three
-// asterisks, so that a reader sees that something was there.
+// Package redact removes secrets from all text that the program prints. Reports are pasted into public threads, so they
+// must contain no credential and nothing that identifies a machine, a network or a person. Three asterisks replace what
+// is removed.
 //
-// Text goes through it twice. Document takes a file before it is parsed, where a credential still stands beside the name
-// that gives it away. Value takes what is about to be written, in whatever format: nothing gets by it, wherever it was
-// read.
+// Text passes through it twice. Document redacts a file before it is parsed, while a credential is still beside the
+// name that identifies it. Value redacts what is about to be written, in every format, wherever it was read.
 package redact
 
 import (
@@ -13,7 +12,7 @@ import (
 	"unicode"
 )
 
-// mark is what stands where a secret stood.
+// mark replaces a secret.
 const mark = "***"
 
 // Redact takes credentials and what identifies out of a text.
@@ -31,7 +30,7 @@ func Cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// Within returns a part of a line as it may be shown: what gives a secret away may stand in the line beside it.
+// Within redacts a part of a line, using the rest of the line, which may contain the word that identifies a secret.
 func Within(line, part string) string {
 	shown, clean := Redact(line), Redact(part)
 	if strings.Contains(line, part) && !strings.Contains(shown, clean) {

@@ -8,7 +8,7 @@ import (
 	"cudacompat/internal/redact/redacttest"
 )
 
-// TestKinds takes each kind of secret out of a text by itself, within a sentence, within quotation marks, and twice.
+// TestKinds removes each kind of secret from a text: by itself, within a sentence, within quotation marks, and twice.
 func TestKinds(t *testing.T) {
 	kinds := redacttest.Kinds()
 	if len(kinds) < 60 {
@@ -26,7 +26,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestKept is what looks like a secret and is none: it stays as it is.
+// TestKept checks that text which only looks like a secret stays.
 func TestKept(t *testing.T) {
 	for _, text := range []string{
 		"nvidia-curand-cu12==10.3.5.147", "nvidia-cublas-cu12 12.4.5.8", "libcufft.so.11.0.2.54", "curand 10.3.5.119/lib",
@@ -53,7 +53,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// TestRedacted is what is left of a text.
+// TestRedacted checks the text that remains.
 func TestRedacted(t *testing.T) {
 	for text, want := range map[string]string{
 		"https://user:PW@host/x":           "https://***@host/x",
@@ -74,7 +74,7 @@ func TestRedacted(t *testing.T) {
 	}
 }
 
-// TestDocument takes a block of PEM out line by line, and keeps the number of lines.
+// TestDocument removes a PEM block line by line and keeps the number of lines.
 func TestDocument(t *testing.T) {
 	text := "a\n-----BEGIN PRIVATE KEY-----\nMIIHUNTER\nHUNTER==\n-----END PRIVATE KEY-----\nb\n"
 	got := string(Document([]byte(text)))
@@ -113,7 +113,7 @@ func BenchmarkHints(b *testing.B) {
 	}
 }
 
-// FuzzRedact: no text breaks a rule, JSON stays JSON, and lines keep their number.
+// FuzzRedact checks that no text breaks a rule, that JSON stays JSON, and that the number of lines stays.
 func FuzzRedact(f *testing.F) {
 	for _, k := range redacttest.Kinds() {
 		f.Add(k.Text)

@@ -7,9 +7,9 @@ import (
 	"io"
 )
 
-// An ndb file (rpm: lib/backend/ndb/rpmpkg.c) is little-endian. Its head of 32 bytes has the magic, the form, the
-// generation and the number of slot pages; slots of 16 bytes follow to the end of those pages: "Slot", package, offset
-// and length in blocks of 16 bytes. At the offset stand "BlbS", package, generation and length, then the header.
+// An ndb file (rpm: lib/backend/ndb/rpmpkg.c) is little-endian. Its header of 32 bytes has the magic, the version, the
+// generation and the number of slot pages. Slots of 16 bytes fill those pages: "Slot", package, offset and length in
+// blocks of 16 bytes. At the offset follow "BlbS", package, generation and length, then the RPM header.
 const (
 	ndbMagic  = "RpmP"
 	ndbPage   = 4096

@@ -43,7 +43,7 @@ func (s *sqlite) local(size int64) int64 {
 	return least
 }
 
-// column finds a column of a record: its kind (a serial type) and where it stands.
+// column returns a column's kind (a serial type) and its position in a record.
 func (s *sqlite) column(row *blob, column int) (kind uint64, at, size int64, err error) {
 	head, err := row.prefix(min(row.size, 64)) // of five columns at most
 	if err != nil {

@@ -1,10 +1,10 @@
-// Package rpmdb lists the packages of an RPM database by its files alone, in each of the three forms that rpm has kept
-// it in: SQLite (since 4.16: Fedora 33, RHEL 9, Amazon Linux 2023), ndb (SUSE) and Berkeley DB's hash (before).
+// Package rpmdb lists the packages of an RPM database by reading its files, in each of the three forms that rpm has
+// used: SQLite (since 4.16: Fedora 33, RHEL 9, Amazon Linux 2023), ndb (SUSE) and Berkeley DB's hash (before).
 //
-// It is written here because no library fits. Those that read SQLite's form bring all of SQLite: modernc.org/sqlite
-// adds 4.2 MB to a binary that must stay under 12. github.com/anchore/go-rpmdb needs such a driver and opens the file
-// as immutable, so that what stands in the write-ahead log alone is missed; the other two forms it reads in a goroutine
-// of its own, which on a damaged file can panic or never end, and it locks the file that it examines.
+// No library fits. Those that read SQLite's form bring all of SQLite: modernc.org/sqlite adds 4.2 MB to the binary.
+// github.com/anchore/go-rpmdb needs such a driver and opens the file as immutable, so it misses entries in the
+// write-ahead log. It reads the other two forms in a goroutine, which can panic or hang on a damaged file, and it locks
+// the file that it examines.
 package rpmdb
 
 import (
@@ -21,15 +21,15 @@ type Package struct {
 	Version string // "3:580.95.05-1.amzn2023": epoch where there is one, version, release
 }
 
-// What is believed of a file: a machine has some thousands of packages, and what is read of a header stands at its
-// beginning.
+// Limits for a file. A machine has some thousands of packages, and the values that are read are at the beginning of a
+// header.
 const (
 	maxPackages = 1 << 16
 	maxPrefix   = 1 << 22
 )
 
-// Read lists the packages of a database of size bytes. log is SQLite's write-ahead log, nil where there is none: what
-// was installed last may stand in it alone. What was read before an error is returned beside it.
+// Read lists the packages of a database of size bytes. log is SQLite's write-ahead log, or nil; the latest
+// installations may be only there. It returns what was read before an error together with the error.
 func Read(db io.ReaderAt, size int64, log io.ReaderAt) ([]Package, error) {
 	head := make([]byte, 32)
 	if _, err := db.ReadAt(head, 0); err != nil {
@@ -61,7 +61,7 @@ func Read(db io.ReaderAt, size int64, log io.ReaderAt) ([]Package, error) {
 // blobs are the headers of a database's packages, one after the other; an error is the last.
 type blobs = iter.Seq2[*blob, error]
 
-// blob is the header of one package, of which only the beginning is read: file lists make some of them megabytes long.
+// blob is the header of one package. Only its beginning is read, because file lists make some headers megabytes long.
 type blob struct {
 	size int64 // of the whole
 	data []byte

@@ -142,7 +142,7 @@ func selfish(size uint16) []byte {
 	return page
 }
 
-// claiming returns a write-ahead log of one frame, which says that the database has so many pages.
+// claiming returns a write-ahead log with one frame that claims a database of this many pages.
 func claiming(page []byte, pages uint32) []byte {
 	sums := walSums{order: binary.LittleEndian}
 	sum := func(data []byte) []byte {

@@ -54,8 +54,8 @@ func readSQLite(db io.ReaderAt, size int64, log io.ReaderAt) blobs {
 	}
 }
 
-// openSQLite reads the head of the file: the page size in bytes 16 and 17, what of a page is reserved in 20, the
-// encoding of text in 56, and in 18 whether a write-ahead log may stand beside it.
+// openSQLite reads the head of the file: the page size in bytes 16 and 17, the reserved bytes of a page in 20, the text
+// encoding in 56, and in 18 whether there may be a write-ahead log.
 func openSQLite(db io.ReaderAt, size int64, log io.ReaderAt) (*sqlite, error) {
 	head := make([]byte, 100)
 	if _, err := db.ReadAt(head, 0); err != nil {
@@ -159,7 +159,8 @@ func (s *sqlite) children(page, pointers []byte, n int, yield func(*blob, error)
 	return true
 }
 
-// cells goes through a leaf's rows: size of the record, row id, record; what does not fit stands on overflow pages.
+// cells calls a function for each row of a leaf: size of the record, row id, record. The end of a long record is on
+// overflow pages.
 func (s *sqlite) cells(page, pointers []byte, n int, yield func(*blob, error) bool) bool {
 	for i := range n {
 		cell, err := cellAt(page, pointers, i)

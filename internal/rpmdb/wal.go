@@ -6,10 +6,10 @@ import (
 	"io"
 )
 
-// A write-ahead log is a head of 32 bytes (magic, form, page size, checkpoint, two salts, two sums) and frames: 24
-// bytes (page, size of the database after a commit or 0, the salts, the sums so far) and the page. All is big-endian;
-// the sums are over words of the order that the magic's last bit tells. The log of an earlier checkpoint may lie
-// beyond: its salts differ.
+// A write-ahead log is a header of 32 bytes (magic, version, page size, checkpoint, two salts, two checksums) and
+// frames: 24 bytes (page, database size after a commit or 0, the salts, the checksums so far) and the page. Everything
+// is big-endian; the checksums are over words in the byte order that the magic's last bit gives. Frames of an earlier
+// checkpoint may follow; their salts differ.
 const (
 	walMagic     = 0x377f0682
 	walHead      = 32
@@ -37,8 +37,8 @@ func (s *sqlite) readLog() error {
 	return nil
 }
 
-// frames goes through the log as far as it is whole. Whatever size a commit claims, there are no more pages than the
-// file and the log hold.
+// frames reads the log as far as it is intact. A commit may claim any size, but there are no more pages than the file
+// and the log contain.
 func (s *sqlite) frames(salts []byte, sums walSums) {
 	pending := map[uint32]int64{} // of a transaction whose end is not seen yet
 	s.inLog = map[uint32]int64{}

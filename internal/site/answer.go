@@ -10,8 +10,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// families are the GPUs that stand for those that are answered alike, in the table that is there before anything is
-// typed.
+// families lists one GPU for each group with equal answers, for the table that is shown before anything is typed.
 var families = []struct{ gpu, words string }{
 	{"GTX 980", "GTX 9xx (Maxwell)"}, {"P100", "P100, GTX 10xx (Pascal)"}, {"V100", "V100 (Volta)"}, {"T4", "T4, RTX 20xx (Turing)"},
 	{"A100", "A100 (Ampere)"}, {"A10G", "A10G, RTX 30xx (Ampere)"}, {"L4", "L4, L40S, RTX 40xx (Ada)"}, {"H100", "H100, H200 (Hopper)"},

@@ -55,7 +55,7 @@ type pageData struct {
 	Images   map[string]string   `json:"images"` // SageMaker's machine images, with their drivers
 	// The end of life of a branch: its date, why and sources. Windows' drivers have none.
 	DriverEnds map[string][]any `json:"driverEnds"`
-	// The driver that builds of a family of CUDA need: as it is compared, and as it is printed.
+	// The minimum driver for builds of a CUDA major version, in the form for comparing and in the form for printing.
 	Floors map[string][2]string `json:"floors"`
 }
 

@@ -11,7 +11,8 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// formFactor matches what stands behind a model's name without changing what runs on it: memory, form, interconnect, laptop.
+// formFactor matches what follows a model's name and does not change what runs on it: memory, form, interconnect,
+// laptop.
 var formFactor = regexp.MustCompile(`(?i)([- ](SXM\d?|PCIE|NVL|HBM\d?e?|\d+ ?GB|SMX\d|Laptop GPU|Embedded GPU|Mobile|with Max-Q Design|Max-Q))+$`)
 
 // tables copies the tables as they are, in the form that --matrix takes, with a page that lists them.

@@ -31,12 +31,12 @@ type docBody struct {
 	List []document
 }
 
-// documentFiles are the pages beside those of rules, in the order in which they are listed.
+// documentFiles lists the pages other than those of rules, in order.
 var documentFiles = []string{"docs/README.md", "docs/install.md", "docs/screens.md", "docs/faq.md", "docs/commands.md", "docs/guard.md",
 	"docs/uses.md", "docs/images.md", "docs/fleet.md", "docs/data.md", "docs/compared.md", "docs/performance.md", "docs/ARCHITECTURE.md",
 	"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"}
 
-// documents writes the documentation: every page of docs, and those of the repository's root.
+// documents writes the documentation: every page of docs, and those in the repository's root.
 func (b *builder) documents() error {
 	var list []document
 	for _, file := range b.documentFiles() {
@@ -76,7 +76,7 @@ func (b *builder) documents() error {
 	return nil
 }
 
-// documentFiles returns the pages in their order, then those of docs that the order does not have.
+// documentFiles returns the pages in their order, then the pages of docs that the order lacks.
 func (b *builder) documentFiles() []string {
 	list := documentFiles
 	more, _ := fs.Glob(b.Docs, "docs/*.md")
@@ -129,8 +129,8 @@ func titleOf(data []byte, file string) string {
 	return path.Base(file)
 }
 
-// markdown renders a page of the repository. Links to other pages lead to theirs on the site, those to other files into
-// the repository.
+// markdown renders a page of the repository. Links to other pages lead to the site's, those to other files into the
+// repository.
 func (b *builder) markdown(file, address string, source []byte) (template.HTML, error) {
 	md := goldmark.New(
 		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))),

@@ -27,7 +27,7 @@ func module(memory []byte, bulk int) []byte {
 	return append(append(wasm, 0), noise...)
 }
 
-// TestLimitMemory wants a maximum in the memory section, and every other byte as it was.
+// TestLimitMemory checks that the memory section gets a maximum and every other byte stays.
 func TestLimitMemory(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -49,7 +49,7 @@ func TestLimitMemory(t *testing.T) {
 	}
 }
 
-// TestEngineBudget wants an engine beyond its budget to end the building of the site.
+// TestEngineBudget checks that an oversized engine ends the building of the site.
 func TestEngineBudget(t *testing.T) {
 	memory := []byte{1, 0, 16}
 	b := &builder{Config: Config{Out: t.TempDir(), Engine: module(memory, engineBudget-100_000), Loader: []byte("// Go's")}}
@@ -62,7 +62,7 @@ func TestEngineBudget(t *testing.T) {
 	}
 }
 
-// TestPastePages wants the two pages to say that nothing is sent, and a policy that lets nothing be sent elsewhere.
+// TestPastePages checks that the two pages say that nothing is sent, and have a policy that prevents it.
 func TestPastePages(t *testing.T) {
 	b := &builder{Config: Config{Tables: matrix.Embedded(), Out: t.TempDir()}}
 	if err := b.load(); err != nil {

@@ -20,8 +20,8 @@ type release struct {
 	sass, python, source              []string
 }
 
-// frameworks writes a page for each framework and engine beside PyTorch, with a line for each release. A release's own
-// address leads to its line.
+// frameworks writes a page for each framework and engine other than PyTorch, with a line for each release. A release's
+// own address leads to its line.
 func (b *builder) frameworks() error {
 	for _, want := range wants {
 		if want == "torch" {

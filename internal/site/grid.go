@@ -140,8 +140,8 @@ func (g *grid) cite(sources []string) []int {
 	return places
 }
 
-// forward returns the cuda-compat package that lifts a driver before the first range to a build's CUDA; empty where
-// there is none, or the GPU is no data-centre one.
+// forward returns the cuda-compat package with which a driver below the first range runs a build's CUDA, or "" if there
+// is none or the GPU is no data-centre one.
 func (b *builder) forward(cuda version.Number, gpu gridGPU, drivers requires.Drivers) string {
 	chip := b.Tables.ChipNamed(gpu.Name)
 	if chip == nil || len(drivers) == 0 || strings.HasPrefix(gpu.Words, "GTX") || strings.HasPrefix(gpu.Words, "RTX") || gpu.Words == "GB10" {

@@ -98,7 +98,7 @@ func (l *ladder) x(driver string) int {
 	return at
 }
 
-// bar returns the next bar, of one release on the GPU of a column; false where no build of it runs there.
+// bar returns the next bar: one release on the GPU of a column. It returns false if no build of it runs there.
 func (l *ladder) bar(r gridRelease, column int) (ladderBar, bool) {
 	bar := ladderBar{Release: r.Release, Y: l.Top + len(l.Bars)*ladderRow}
 	var words []string

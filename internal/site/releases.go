@@ -14,7 +14,7 @@ import (
 	"cudacompat/probe"
 )
 
-// needsFile has the drivers that each release of one framework or engine needs on each host of the page's data. The
+// needsFile has the drivers that each release of one framework or engine needs on each host in the page's data. The
 // page reads it when somebody names a release.
 type needsFile struct {
 	// Cells are [drivers, undecided, reasons, code], where drivers are [from, before, from, before ...].

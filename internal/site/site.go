@@ -1,5 +1,5 @@
-// Package site writes the web site: static files that work from any directory, without a server, without another origin
-// and, but for the box that reads what people type, without JavaScript. The answers are those of package offer.
+// Package site writes the web site: static files that work from any directory, without a server and without another
+// origin. Only the box that reads what people type needs JavaScript. Package offer provides the answers.
 package site
 
 import (
@@ -26,7 +26,7 @@ import (
 //go:embed assets templates
 var files embed.FS
 
-// Config says what the site is made of and where it goes.
+// Config says what the site is made from and where it goes.
 type Config struct {
 	Out        string          // the directory that is written
 	Tables     *matrix.Tables  // the knowledge
@@ -100,7 +100,7 @@ func relative(from, to string) string {
 	return cmp.Or(strings.Repeat("../", strings.Count(from, "/"))+to, "./")
 }
 
-// Canonical returns the page's one address; empty where the site's is not known.
+// Canonical returns the page's canonical address, or "" if the site's is unknown.
 func (p page) Canonical() string {
 	if p.Site == "" {
 		return ""
@@ -108,8 +108,7 @@ func (p page) Canonical() string {
 	return strings.TrimSuffix(p.Site, "/") + "/" + p.Path
 }
 
-// Wrong returns where a reader says that a page is wrong, with the question filled in; empty where no repository is
-// known.
+// Wrong returns the address for reporting a wrong page, with the question filled in, or "" if no repository is known.
 func (p page) Wrong() string {
 	if p.Repository == "" {
 		return ""
@@ -283,9 +282,9 @@ func (b *builder) finish() error {
 	return b.write("robots.txt", []byte("User-agent: *\nAllow: /\nSitemap: "+strings.TrimSuffix(b.Site, "/")+"/sitemap.xml\n"))
 }
 
-// notFound returns the page for an address that is none. It may be shown below any directory, so it has its style in
-// itself. Below Config.Site that is the root; elsewhere, as in a preview, the root is found by the first part of the
-// address that the site has.
+// notFound returns the page for a missing address. It may be shown below any directory, so its style is embedded. The
+// root is Config.Site; without it, as in a preview, the page finds the root by the first part of the address that the
+// site has.
 func (b *builder) notFound() ([]byte, error) {
 	tops := map[string]bool{}
 	for _, p := range b.written {

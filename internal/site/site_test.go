@@ -32,7 +32,8 @@ func markdownOf(t *testing.T, text string) string {
 	return string(html)
 }
 
-// TestMarkdown wants links between pages to be the site's, details to fold, and no other HTML of a page to pass.
+// TestMarkdown checks that links between pages are the site's, that details fold, and that no other HTML of a page
+// passes.
 func TestMarkdown(t *testing.T) {
 	for _, c := range []struct{ name, text, want, without string }{
 		{"page", "[a](faq.md#b)", `href="../../docs/faq/#b"`, ""},
@@ -53,7 +54,7 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// TestNotInTheProgram: what writes the site is not linked into the program.
+// TestNotInTheProgram checks that the code which writes the site is not linked into the program.
 func TestNotInTheProgram(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "../../cmd/cudacompat").Output()
 	if err != nil {
@@ -87,7 +88,8 @@ var reference = regexp.MustCompile(`(?:href|src)="([^"#?]*)[^"]*"`)
 // smallSize is how many bytes the site of built may have: what all pages share counts a thousand times.
 const smallSize = 5_450_000
 
-// TestPages follows every link of every page to a file, wants the answers in the first lines, and no other origin's file.
+// TestPages follows every link of every page to a file, and checks that the first lines have the answers and no file
+// comes from another origin.
 func TestPages(t *testing.T) {
 	out, b := built(t)
 	missing := map[string]bool{}
@@ -177,7 +179,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestEncode wants the compact data to say what the Space says.
+// TestEncode compares the compact data with the Space.
 func TestEncode(t *testing.T) {
 	known := matrix.Embedded()
 	all := spaces(t.Context(), known, facts.System{}, []string{"jax"}, defaultPython)
@@ -222,7 +224,7 @@ func TestRelative(t *testing.T) {
 	}
 }
 
-// TestSlug wants addresses in lower case, of letters, digits and hyphens.
+// TestSlug checks that addresses are lower case with letters, digits and hyphens.
 func TestSlug(t *testing.T) {
 	for name, want := range map[string]string{"RTX PRO 6000": "rtx-pro-6000", "Tesla V100-SXM2-16GB": "tesla-v100-sxm2-16gb", "p5.48xlarge": "p5.48xlarge", " a/b ": "a-b"} {
 		if got := slug(name); got != want {

@@ -168,7 +168,7 @@ func shortGPU(name string) string {
 	return formFactor.ReplaceAllString(name, "")
 }
 
-// gpuPages returns the pages of all products. Products of one short name share a page where they are answered alike.
+// gpuPages returns the pages of all products. Products with one short name share a page if their answers are equal.
 func (b *builder) gpuPages() []*gpuPage {
 	var list []*gpuPage
 	at := map[string]*gpuPage{}
@@ -266,8 +266,8 @@ func (b *builder) gpuThing(p *gpuPage) thing {
 // endedAddress returns the page that the GPUs of one chip share.
 func endedAddress(p *gpuPage) string { return "gpu/" + slug(p.chips[0]) + "/" }
 
-// endedGPU writes what a GPU has of its own where drivers have dropped it and nothing in the tables runs on it: its JSON,
-// and its line in the search. GPUs of one chip share the page then, which the first of them writes.
+// endedGPU writes the files of a GPU that drivers have dropped and for which nothing in the tables runs: its JSON, and
+// its search entry. GPUs of one chip share the page, which the first of them writes.
 func (b *builder) endedGPU(address string, p *gpuPage, t thing, alike []*gpuPage, words []string) error {
 	if err := b.thingJSON(address, &t); err != nil {
 		return err
@@ -315,8 +315,8 @@ func (b *builder) branchFact(name, driver string) fact {
 // titles are the frameworks' own names.
 var titles = map[string]string{"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX", "vllm": "vLLM", "sglang": "SGLang"}
 
-// answerFor returns the newest PyTorch of a host, the command that installs it, and what it has by driver. what is the
-// host for people.
+// answerFor returns the newest PyTorch for a host, the command that installs it, and the releases by driver. what
+// describes the host.
 func (b *builder) answerFor(gpu, what, instance string) (answer, command string, bands []wantTable) {
 	table := wantTable{Want: "The newest release by driver", Head: "package"}
 	for _, want := range b.Wants {
@@ -518,7 +518,7 @@ func (b *builder) branches() error {
 
 var branchTypes = map[string]string{"LTS": "long-term support", "PB": "production", "NFB": "new features"}
 
-// keeps returns the newest release of a want on a GPU and a driver; empty where there is none.
+// keeps returns the newest release of a want on a GPU and driver, or "".
 func (b *builder) keeps(want, gpu, driver string) string {
 	s := b.spaces[want]
 	g := groupOf(b.Tables, s, gpu)

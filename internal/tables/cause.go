@@ -17,7 +17,7 @@ type Cause struct {
 	Origin
 }
 
-// CauseOf returns what is known of a rule's fault; nil where nothing is.
+// CauseOf returns what is known about a rule's fault, or nil.
 func (t *Tables) CauseOf(rule string) *Cause {
 	rows := Rows[Cause](t)
 	i := slices.IndexFunc(rows, func(c Cause) bool { return c.Rule == rule })
@@ -42,8 +42,7 @@ func (t *Tables) Brings(rule, cause string) bool {
 	})
 }
 
-// statusNamed returns the row of a word such as "cuda:803"; nil where there is none. CUDA's driver and runtime share
-// numbers.
+// statusNamed returns the row of a word such as "cuda:803", or nil. CUDA's driver and runtime share numbers.
 func (t *Tables) statusNamed(word string) *Status {
 	api, code, _ := strings.Cut(word, ":")
 	rows := Rows[Status](t)

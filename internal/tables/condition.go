@@ -22,8 +22,8 @@ type Advisory struct {
 // Level is how bad an advisory is: error, warning or note, or Unseen.
 type Level string
 
-// Unseen is of a release that does not find by itself the CUDA libraries of its own extra: whether it finds others is seen
-// where it is installed, and unknown of a file.
+// Unseen is the level for a release that does not find the CUDA libraries of its own extra by itself. Whether it finds
+// others shows only after installation, so for a file the answer is unknown.
 const Unseen Level = "unseen"
 
 // UnmarshalText reads the cell.
@@ -34,9 +34,9 @@ func (l *Level) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Condition says when an advisory holds: clauses separated by spaces, all of which must hold for one build on one
-// machine. A clause is a name and a range of versions, "cudnn>=9,<9.10.1"; "capability" holds when it does for one of
-// the GPUs that a program sees, "gpus" is how many those are.
+// Condition says when an advisory applies: clauses separated by spaces that must all hold for one build on one machine.
+// A clause is a name and a version range, "cudnn>=9,<9.10.1". "capability" holds if it does for one of the GPUs that a
+// program sees; "gpus" is their number.
 type Condition struct {
 	Text    string
 	Clauses []Clause

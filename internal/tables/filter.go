@@ -70,8 +70,8 @@ func (g Grid) keep(f Filter) (func(row []string) bool, error) {
 
 var isoDate = lazyregexp.New(`^\d{4}-\d\d(-\d\d)?$`)
 
-// inRange returns a range as a question to a cell: of dates where the value is one, else of versions. A cell that is
-// empty or neither is in no range.
+// inRange returns a test for cells: a range of dates if the value is a date, otherwise of versions. A cell that is
+// empty or neither is outside every range.
 func inRange(f Filter) (func(cell string) bool, error) {
 	if isoDate.MatchString(f.Value) {
 		return func(cell string) bool {

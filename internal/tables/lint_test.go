@@ -62,8 +62,8 @@ func replaceIn(line int, pattern *regexp.Regexp, text string) func([]string) []s
 	}
 }
 
-// TestLinterFindsTheCell breaks a copy of the tables in every way that the linter promises to see, and wants file,
-// line and column.
+// TestLinterFindsTheCell breaks a copy of the tables in each way that the linter detects, and checks file, line and
+// column.
 func TestLinterFindsTheCell(t *testing.T) {
 	for _, c := range []struct {
 		name, file string
@@ -125,9 +125,8 @@ func TestLinterFindsTheCell(t *testing.T) {
 	}
 }
 
-// TestLoadOver lays a site's own rows over the embedded ones: one takes the place of the row with its key, one is
-// added where the order wants it, and what nobody named stays. A file that is no table's is refused, and so is a place
-// without any.
+// TestLoadOver puts a site's own rows over the embedded ones: one replaces the row with its key, one is inserted in
+// order, and everything else stays. A file that is no table is rejected, and so is a directory without any.
 func TestLoadOver(t *testing.T) {
 	minor := "family,driver_linux,driver_windows,source\n" +
 		"10,440.33,441.22,https://example.com/policy\n12,530.30.02,528.33,https://example.com/policy\n"

@@ -11,7 +11,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// Lock says of each source what it was when it was last read, and which rows it vouches for: data/lock.json.
+// Lock says for each source what it was when last read, and which rows it supports: data/lock.json.
 type Lock map[string]*Locked
 
 // Locked is one source: one that a program reads, or one whose pages a person reads.
@@ -30,8 +30,8 @@ type Locked struct {
 	Nothing   map[string]string `json:"nothing,omitempty"`   // wheels that make no row, and why: nobody reads them again
 	Overruled map[string]string `json:"overruled,omitempty"` // "torch 2.9.0 cu130 linux_x86_64 nccl": what it says where hand.csv says otherwise
 
-	// Of what a person reads: each page with the day, and the seal of the rows that name it. What no program has read yet
-	// is read by a person too.
+	// Pages for a person to read: each with the day and the seal of the rows that name it. Sources that no program has
+	// read yet also belong here.
 	Pages map[string]Page `json:"pages,omitempty"`
 }
 
@@ -73,8 +73,8 @@ func ReadLock(fsys fs.FS) (Lock, error) {
 
 var wheelName = lazyregexp.New(`^wheel ([^-\s]+)-`)
 
-// Origin returns the id of the source to which an entry of a row's sources belongs; empty where none knows it. The
-// project of a wheel goes before an address, and of addresses the longest.
+// Origin returns the id of the source that an entry of a row's sources belongs to, or "". The project of a wheel takes
+// precedence over an address, and the longest address over others.
 func (l Lock) Origin(table, source string) string {
 	project := ""
 	if m := wheelName.FindStringSubmatch(source); m != nil {
@@ -93,7 +93,7 @@ func (l Lock) Origin(table, source string) string {
 	return best
 }
 
-// day returns the day on which an entry of a row's sources was last read, and whether it can change at all.
+// day returns the day on which an entry of a row's sources was last read, and whether the source can change.
 func (l Lock) day(table, source string) (day string, fixed bool) {
 	one := l[l.Origin(table, source)]
 	if one == nil {
@@ -105,8 +105,8 @@ func (l Lock) day(table, source string) (day string, fixed bool) {
 	return one.Fetched, one.Fixed
 }
 
-// dayOf returns how old what sources say is: as old as the oldest of those that change; of what never changes, the day
-// on which it was last read.
+// dayOf returns the age of what sources say: the day of the oldest source that can change. If none can, it is the day
+// on which they were last read.
 func (l Lock) dayOf(table string, sources []string) string {
 	oldest, newest := "", ""
 	for _, source := range sources {

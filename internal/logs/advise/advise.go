@@ -1,8 +1,7 @@
-// Package advise chooses, of the steps that a cause, a row or a form offers, those that the log gives evidence for.
+// Package advise chooses those steps of a cause, a row or a form for which the log has evidence.
 //
 // A step may name what it needs: a program, a platform, words of the deciding line or of the log, a slot that the line
-// filled, a fact. A step whose evidence is missing is dropped, and the rest moves up. Nothing here changes whose fault
-// it is.
+// filled, a fact. A step without its evidence is dropped, and the others move up. The package never changes the blame.
 package advise
 
 import (
@@ -16,7 +15,7 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// Mark stands in a step between what to do and a condition: "lower --max-model-len\tfor program vllm".
+// Mark separates the text of a step from its condition: "lower --max-model-len\tfor program vllm".
 const Mark = tables.StepNeeds
 
 // Plain returns a step without its conditions.
@@ -37,8 +36,7 @@ type Evidence struct {
 	Linux    bool
 }
 
-// programs are the marks of programs, and platforms those of platforms. A program that is not listed is marked by its
-// name.
+// programs lists the marks of programs, and platforms those of platforms. The mark of any other program is its name.
 var (
 	programs = map[string][]string{
 		"torch":       {"torch", "cuda error:", "c10", "2at6tensor", "nccl", "mmcv", "detectron", "transformers", "diffusers", "vllm"},
@@ -100,7 +98,7 @@ func Check(step string) error {
 	return nil
 }
 
-// holds reports whether a condition holds: one of its alternatives.
+// holds reports whether a condition holds: one of its alternatives does.
 func holds(condition string, e Evidence) bool {
 	rest, not := strings.CutPrefix(condition, "not ")
 	kind, words, _ := strings.Cut(rest, " ")

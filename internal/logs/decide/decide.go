@@ -1,8 +1,8 @@
-// Package decide chooses, of all that the lines of logs claim, the one claim that answers, and says why it won.
+// Package decide chooses, among the claims of all log lines, the one that answers, and says why it won.
 //
-// A row of data/signature or a form of grammar makes a claim. The rules stand in one list, in the order in which they
-// are asked, and the first that can tell decides. A decision says whose fault it is; what to do about it is the matter
-// of package advise, which never changes it.
+// A row of data/signature or a form of grammar makes a claim. The rules are in one list and are tried in order; the
+// first that can distinguish two claims decides. A decision says whose fault it is. Package advise adds what to do and
+// never changes the decision.
 package decide
 
 import (
@@ -15,7 +15,8 @@ import (
 // Blame is the side a fault lies on.
 type Blame string
 
-// The sides. Unknown is an answer: the log alone cannot tell. None is one, too: its frightening lines are harmless.
+// The sides. Unknown is an answer: the log alone cannot show it. None is one, too: the log's alarming lines are
+// harmless.
 const (
 	Environment Blame = "environment"
 	Program     Blame = "program"
@@ -176,8 +177,8 @@ func (d *Decision) losers(all []Claim, chosen int) {
 	}
 }
 
-// withoutEchoes empties the claims of generic last lines where the line that they pass on is there: above it, or, as
-// NCCL prints it, just below. The lists keep their length.
+// withoutEchoes empties the claims of generic last lines if the line that they pass on is present: above, or, as NCCL
+// prints it, just below. The lists keep their length.
 func (d *Decision) withoutEchoes(rows [][]Claim, forms []Claim) ([][]Claim, []Claim) {
 	const below = 4 // lines
 	rows, forms = slices.Clone(rows), slices.Clone(forms)
@@ -233,8 +234,8 @@ func heaviest(all []Claim) (index, along int) {
 	return index, -1
 }
 
-// firstToFail orders the strongest claims of several logs: a failure before what follows from one, the earlier where the
-// clocks say, else the more decisive.
+// firstToFail orders the strongest claims of several logs: a failure before its consequence, the earlier one if the
+// clocks show it, otherwise the more decisive.
 func firstToFail(a, b Claim) int {
 	failedA, failedB := a.Weight >= Symptom, b.Weight >= Symptom
 	switch {

@@ -1,5 +1,5 @@
-// Package diagnosis reads data/diagnosis: for each cause that a log can show, one stanza with what it means, the answers
-// that grammar gives, the other causes that it may be, and the exceptions that mean it.
+// Package diagnosis parses data/diagnosis: for each cause, one stanza with its meaning, the answers of the grammars,
+// the other causes that it may be, and the exceptions that mean it.
 package diagnosis
 
 import (
@@ -55,7 +55,7 @@ type Refusal struct {
 //	refuse: 120 anyone OSError
 //	said: No space left on device.*shm
 //
-// What stands before the first answer is of the cause; a "for" is a condition of the "do" before it.
+// Lines before the first answer belong to the cause. A "for" is a condition of the "do" before it.
 func Read(fsys fs.FS) (*Book, error) {
 	entries, err := fs.ReadDir(fsys, "diagnosis")
 	if err != nil {
@@ -111,7 +111,7 @@ func (r *reader) line(line string) error {
 	return r.field(name, value)
 }
 
-// begin begins the stanza of a cause. Answers that have a cause of their own stand below "-".
+// begin begins the stanza of a cause. Answers with a cause of their own are below "-".
 func (r *reader) begin(cause string) error {
 	if r.known[cause] {
 		return fmt.Errorf("the cause %s has two stanzas", cause)
@@ -187,8 +187,8 @@ func (r *reader) refuse(value string) error {
 	return nil
 }
 
-// Check says what is wrong with a book: expressions, conditions, candidates and words that nobody could use. Reading does
-// not check, since it is part of every run.
+// Check returns the errors in a book: unusable expressions, conditions, candidates and words. Read does not check,
+// because every run reads.
 func (b *Book) Check() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }

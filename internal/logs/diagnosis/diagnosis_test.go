@@ -8,7 +8,7 @@ import (
 	"cudacompat/data"
 )
 
-// TestBook holds that the stanzas are sound.
+// TestBook checks that the stanzas have no errors.
 func TestBook(t *testing.T) {
 	book, err := Read(data.Diagnoses)
 	if err != nil {
@@ -22,7 +22,7 @@ func TestBook(t *testing.T) {
 	}
 }
 
-// TestRead holds how a stanza is read.
+// TestRead checks how a stanza is parsed.
 func TestRead(t *testing.T) {
 	read := func(text string) (*Book, error) {
 		return Read(fstest.MapFS{"diagnosis/a.txt": {Data: []byte(text)}})

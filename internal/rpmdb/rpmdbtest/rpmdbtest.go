@@ -98,7 +98,7 @@ func leaf(before int, rows [][]byte) ([]byte, error) {
 	return page, nil
 }
 
-// record returns a row: the sizes of its values, then the values; nil stands for the row's own number.
+// record returns a row: the sizes of its values, then the values. nil stands for the row's own number.
 func record(values ...any) []byte {
 	var kinds, body []byte
 	for _, v := range values {
