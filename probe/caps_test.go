@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// caps are the limits of gathering by what follows where one is reached. What holds a build and was left out must be
-// written down as not looked at, or the whole be refused: neither ends in exit code 0.
+// caps maps each limit of the probe to its effect. A build that was left out must be recorded as not looked at, or the
+// whole input rejected; neither leads to exit code 0.
 var caps = map[string]string{
 	"internal/input/paste maxMachines":            "refused",
 	"internal/input/paste maxParts":               "refused",
@@ -58,7 +58,7 @@ var caps = map[string]string{
 	"internal/pyenv maxProcesses": "unread",
 	"host maxSkipped":             "unread", // one place stands for the others
 
-	// What an import comes to is then known of fewer files: nothing that they load is held against a build.
+	// Less is then known about an import: libraries that the remaining files load are not reported.
 	"internal/pysource maxLibraries": "judged",
 	"internal/pysource maxLines":     "judged",
 	"internal/pyimport maxSources":   "judged",
@@ -87,7 +87,7 @@ var caps = map[string]string{
 	"internal/image maxImages":   "refused",
 	"internal/image maxString":   "refused",
 	"internal/image maxStrings":  "refused",
-	// What is not kept of a file is missed where it is read, and the image is then judged in nothing.
+	// Reading a part of a file that was not kept fails, and the image is then not judged.
 	"internal/image maxRanges":  "unread",
 	"internal/image maxCaught":  "unread",
 	"internal/image maxTexts":   "unread",
@@ -102,7 +102,7 @@ var caps = map[string]string{
 
 	"host maxLinks": "error", // ELOOP, as of the kernel's own limit
 
-	// what is printed or compared, not what is judged
+	// printed or compared, but not judged
 	"internal/nvml maxMIG":                 "shown",
 	"internal/efa maxUnresolved":           "shown",
 	"internal/input/smi maxStrange":        "shown", // names of fields that nobody knows

@@ -122,8 +122,8 @@ var damages = []damage{
 		"/" + siteA + "jaxlib-0.7.2.dist-info/METADATA: no Version in it; is the file damaged?"},
 }
 
-// TestDamage breaks one file at a time: its source says so in one sentence that names the file as the target sees it,
-// and all other sources, and what this one reads elsewhere, stay as they were.
+// TestDamage breaks one file at a time. Its source reports one sentence that names the file as the target sees it. All
+// other sources, and what this one reads elsewhere, stay the same.
 func TestDamage(t *testing.T) {
 	sound, err := txtar.ParseFile("testdata/sound.txtar")
 	hosttest.Must(t, err)
@@ -216,8 +216,8 @@ func count(f Facts, source string) int {
 	return things[source]
 }
 
-// TestUnreadable takes the right to read away from one file at a time and from a directory. To root everything is
-// readable: then a copy of this program runs the test as nobody.
+// TestUnreadable makes one file or directory at a time unreadable. As root everything is readable, so a copy of this
+// program then runs the test as nobody.
 func TestUnreadable(t *testing.T) {
 	if os.Geteuid() == 0 {
 		hosttest.AsNobody(t)
@@ -255,7 +255,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestClosedToThisUser: a source or a directory of torch's that this user may not read keeps him from importing it.
+// TestClosedToThisUser checks that a source or directory of torch that this user may not read keeps him from importing
+// it.
 func TestClosedToThisUser(t *testing.T) {
 	if os.Geteuid() == 0 {
 		hosttest.AsNobody(t)
@@ -282,7 +283,7 @@ func TestClosedToThisUser(t *testing.T) {
 	}
 }
 
-// TestClosedInterpreter: the Python that an environment was made of lies in a directory that this user may not enter, as
+// TestClosedInterpreter checks an environment whose base Python is in a directory that this user may not enter, such as
 // one that uv put into root's home.
 func TestClosedInterpreter(t *testing.T) {
 	if os.Geteuid() == 0 {

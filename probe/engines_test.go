@@ -6,7 +6,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// TestEngineVersions: by the packages of Docker's own, and of Amazon's.
+// TestEngineVersions checks the versions from Docker's own packages, and from Amazon's.
 func TestEngineVersions(t *testing.T) {
 	alone := filesOf(t, txtar.Parse([]byte("-- var/lib/rpm/rpmdb.sqlite = rpmdb --\npodman 5:5.4.0-9.el9_6\n")))
 	if alone.Runtimes.Podman != "5:5.4.0-9.el9_6" || len(alone.Runtimes.Found) != 0 {

@@ -14,17 +14,17 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// Plan describes what an installer's dry run would do, and Planned one package of it. Given reads them; package facts
+// Plan describes what an installer's dry run would do, and Planned one package of it. Given parses them; package facts
 // describes their fields.
 type (
 	Plan    = facts.Plan
 	Planned = facts.Planned
 )
 
-// Forecast predicts facts: what Run with these options would find once an installer has carried out a plan. before is
-// what Run finds now; plan is what Given read of the installer's dry run. Only the environments that the options name
-// change. Forecast reads them again without the files that the plan removes. Of what the plan installs it knows names
-// and releases; where the files of another release can stand in for modules that serve others, it reads those.
+// Forecast predicts facts: what Run with these options would find after an installer has carried out a plan. before is
+// what Run finds now; plan is what Given parsed from the dry run. Only the environments that the options name change.
+// Forecast reads them again without the files that the plan removes. Of the packages that the plan installs it knows
+// names and releases. If the files of another release can represent modules that other packages import, it reads those.
 func Forecast(ctx context.Context, h *Host, opt Options, before, plan Facts) Facts {
 	after := before
 	if plan.Plan == nil {
@@ -67,7 +67,7 @@ func Forecast(ctx context.Context, h *Host, opt Options, before, plan Facts) Fac
 	return after
 }
 
-// completePlan adds to a plan the releases that its installs replace: pip names only what it installs.
+// completePlan adds to a plan the releases that it replaces, because pip names only what it installs.
 func completePlan(p Plan, owned pyenv.Owned) Plan {
 	for _, i := range p.Installs {
 		if have, there := owned.Versions[i.Name]; there {
@@ -87,8 +87,7 @@ func completePlan(p Plan, owned pyenv.Owned) Plan {
 	return p
 }
 
-// removedFiles returns the files that a plan removes for good or writes anew. It leaves out old files that stand in for
-// the new ones.
+// removedFiles returns the files that a plan removes or rewrites. It omits old files that can represent the new ones.
 func removedFiles(h *Host, c *change.Change, envs []facts.Environment) map[string]bool {
 	gone := map[string]bool{}
 	for file, name := range c.Files {
@@ -130,7 +129,7 @@ func newUnread(before, now []facts.Unread) []facts.Unread {
 }
 
 // findEnvironment returns the environment in list with the path and Python of env. If there is none, everything in it
-// was removed: findEnvironment returns env without packages.
+// was removed, and findEnvironment returns env without packages.
 func findEnvironment(list []facts.Environment, env facts.Environment) facts.Environment {
 	i := slices.IndexFunc(list, func(e facts.Environment) bool { return e.Path == env.Path && e.Python == env.Python })
 	if i < 0 {
@@ -140,8 +139,8 @@ func findEnvironment(list []facts.Environment, env facts.Environment) facts.Envi
 	return list[i]
 }
 
-// remainingJAX returns the parts of a JAX installation that stay while the plan moves others. One part alone does not
-// tell which CUDA JAX uses.
+// remainingJAX returns the parts of a JAX installation that stay while the plan changes others. One part alone does not
+// show which CUDA JAX uses.
 func remainingJAX(env facts.Environment, p Plan) []facts.Package {
 	return slices.DeleteFunc(slices.Clone(env.Packages), func(pkg facts.Package) bool {
 		_, goes := p.Removed(pkg.Name)

@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestHosts reads every machine under testdata and compares what is found. An archive holds a machine's files, @env
-// where it runs, @envs for --env, and @want.
+// TestHosts reads every machine under testdata and compares the facts. An archive contains a machine's files, @env if
+// it is running, @envs for --env, and @want.
 func TestHosts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	hosttest.Must(t, err)
@@ -63,7 +63,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestEverySourceHasATest wants of each source that a machine under testdata shows what it finds, or that a test calls it.
+// TestEverySourceHasATest checks that for each source a machine under testdata has a result, or a test calls the
+// source.
 func TestEverySourceHasATest(t *testing.T) {
 	found := map[string]bool{}
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -94,7 +95,7 @@ func TestEverySourceHasATest(t *testing.T) {
 	}
 }
 
-// filesOf returns what the files of a host tell. NVML would tell of the machine that runs the test.
+// filesOf returns the facts in the files of a host. NVML would describe the machine that runs the test.
 func filesOf(t *testing.T, archive *txtar.Archive) Facts {
 	t.Helper()
 	envs, _ := hosttest.Entry(archive, "@envs")
@@ -111,8 +112,8 @@ func rewrite(t *testing.T, file string, archive *txtar.Archive, want string) {
 	hosttest.Must(t, os.WriteFile(file, txtar.Format(archive), 0o644))
 }
 
-// readable returns Facts as JSON without what is empty, and the probes by how they went. Those that found nothing, or
-// ask only a machine that runs, are left out: else a new source would stand in the file of every machine.
+// readable returns Facts as JSON without empty values, and the status of the probes. It omits probes that found
+// nothing, or that work only on a running machine; otherwise a new source would change the file of every machine.
 func readable(t *testing.T, f Facts) string {
 	t.Helper()
 	probes := map[string][]string{}

@@ -14,7 +14,7 @@ import (
 	"cudacompat/probe/internal/system"
 )
 
-// Image is a container image that was read without unpacking it. Close frees what was kept of it.
+// Image is a container image that was read without unpacking it. Close frees what was kept.
 type Image = image.Image
 
 // ImageOptions control how an image is read.
@@ -43,7 +43,7 @@ func IsImage(head []byte) bool { return image.Is(head) }
 func IsLayout(dir string) bool { return image.IsLayout(dir) }
 
 // OpenImage reads the image in an archive that docker save, podman save or skopeo copy wrote. It reads a pipe in one
-// pass and unpacks nothing. Errors are one clause that says what is wrong with the archive.
+// pass and unpacks nothing. Errors say in one clause what is wrong with the archive.
 func OpenImage(ctx context.Context, r io.Reader, opt ImageOptions) (*Image, error) {
 	return image.Open(ctx, r, opt)
 }

@@ -10,8 +10,8 @@ import (
 	"cudacompat/probe/host/imagetest"
 )
 
-// TestImageStarts: an image's configuration tells which environment is started, and what it imports: PYTHONPATH, and the
-// user's own packages, whose home the image's /etc/passwd tells.
+// TestImageStarts checks that an image's configuration shows which environment starts, and what it imports: PYTHONPATH,
+// and the user's own packages, whose home is in the image's /etc/passwd.
 func TestImageStarts(t *testing.T) {
 	const venv, user = "opt/venv/lib/python3.12/site-packages/", "home/app/.local/lib/python3.12/site-packages/"
 	torch := func(version string) string { return "__version__ = '" + version + "+cu126'\ncuda = '12.6'\n" }

@@ -64,7 +64,7 @@ func errorsOf(v verdict.Verdict) []string {
 	return rules
 }
 
-// hostFiles are those of a host whose only GPU is sound as far as files tell.
+// hostFiles are the files of a host whose only GPU looks healthy in them.
 const hostFiles = `
 -- @env --
 PATH=/usr/bin
@@ -123,7 +123,8 @@ license=Dual MIT/GPL
 -- dev/nvidia7 --
 `
 
-// ownMachines returns one host with several libraries: a sound one, and those of GPUs that only NVML knows to be broken.
+// ownMachines returns one host with several NVML libraries: a healthy one, and those of GPUs whose fault only NVML
+// knows.
 func ownMachines(t *testing.T) []*nvmlMachine {
 	h := hosttest.Of(t, txtar.Parse([]byte(hostFiles)))
 	var all []*nvmlMachine
@@ -176,9 +177,9 @@ func nvmlMachines(t *testing.T, draw *rand.Rand) []*nvmlMachine {
 	})
 }
 
-// TestNVMLFaults lets the calls of NVML fail on broken and on sound machines, each by NVML's own codes, the nth alone and
-// all from the nth on. A broken machine is then never compatible, and a sound one never incompatible, except by the codes
-// that RULES.md calls errors. A call that failed is named.
+// TestNVMLFaults makes the calls of NVML fail on broken and healthy machines, each with NVML's own codes: only the nth
+// call, or all from the nth on. A broken machine must never be compatible. A healthy one must never be incompatible,
+// except for the codes that RULES.md calls errors. A failed call must be named.
 func TestNVMLFaults(t *testing.T) {
 	if probe.NVMLSupport() != "with NVML" {
 		t.Skip("built without cgo: NVML is not asked")
@@ -231,8 +232,8 @@ func (m *nvmlMachine) wrong(n int, on string, code int) string {
 	return ""
 }
 
-// provesFault reports whether RULES.md calls a code an error: 18 of nvmlInit is a mismatch, and 8, 11, 15 and 16 say what
-// is wrong with a GPU.
+// provesFault reports whether RULES.md calls a code an error: 18 from nvmlInit is a mismatch, and 8, 11, 15 and 16
+// describe a broken GPU.
 func provesFault(n, code int, rules []string) bool {
 	want := map[int]string{8: "gpu-health", 11: "gpu-health", 15: "gpu-health", 16: "gpu-health"}[code]
 	if n == 1 {
@@ -241,12 +242,12 @@ func provesFault(n, code int, rules []string) bool {
 	return want != "" && !slices.ContainsFunc(rules, func(rule string) bool { return rule != want })
 }
 
-// isQuiet reports whether a code says that this release of NVML, this kind of GPU or this user does not get an answer to a
-// single query. DESIGN.md: that leaves no link unseen.
+// isQuiet reports whether a code means that this NVML release, kind of GPU or user gets no answer to a single query. By
+// DESIGN.md that leaves no link unseen.
 func isQuiet(code int) bool { return slices.Contains([]int{3, 4, 13, 25}, code) }
 
-// isUntold reports whether the query that alone tells a machine's fault was refused by such a code. The calls that list
-// the GPUs are no such queries.
+// isUntold reports whether such a code refused the only query that shows a machine's fault. The calls that list the
+// GPUs are no such queries.
 func (m *nvmlMachine) isUntold(n int, on string, code int) bool {
 	called := m.calls[n-1:]
 	if on == "" {

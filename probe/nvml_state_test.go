@@ -53,8 +53,8 @@ func TestNVMLState(t *testing.T) {
 	}
 }
 
-// TestNVMLReady asks what else may keep programs off a GPU: a recovery that it waits for, confidential computing, a
-// licence. What a release or a user is refused stays empty.
+// TestNVMLReady checks what else may keep programs off a GPU: a pending recovery, confidential computing, a licence. A
+// value that a release or a user does not get stays empty.
 func TestNVMLReady(t *testing.T) {
 	for name, tt := range map[string]struct {
 		field, recovery, confidential, ready, mode, licensed string
@@ -90,8 +90,8 @@ func TestNVMLReady(t *testing.T) {
 	}
 }
 
-// TestNVMLShare asks how GPUs reach each other, and what of their memory is taken: by releases of NVML that count what
-// the driver keeps among the used memory and by those that do not.
+// TestNVMLShare checks how GPUs reach each other, and how much of their memory is used, for NVML releases that count
+// the driver's own memory as used and for those that do not.
 func TestNVMLShare(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -37,7 +37,7 @@ func l4(bus string) facts.GPU {
 	return facts.GPU{Name: "NVIDIA L4", PCIID: "10de:27b8", Capability: "8.9", Bus: bus, From: []string{"NVML"}}
 }
 
-// lateMessage is what is said of a library that does not answer for a hasty while.
+// lateMessage is the message about a library that does not answer in a short time.
 const lateMessage = "no answer within 300ms; " +
 	"without persistence mode every start initialises all GPUs (nvidia-smi -pm 1), or give --timeout"
 
@@ -50,7 +50,7 @@ var bothL4 = []facts.GPU{l4("0000:1e:00.0"), l4("0000:1f:00.0")}
 
 var wellL4 = facts.Driver{Version: "550.54.15", From: "NVML", CUDA: "12.4", CUDAFrom: "NVML", NVML: facts.NVML{Status: "ok"}}
 
-// withHealth returns the first GPU with what the library says of its health.
+// withHealth returns the first GPU with this health.
 func withHealth(h facts.Health) facts.GPU {
 	gpu := l4("0000:1e:00.0")
 	gpu.Health = &h
@@ -231,8 +231,8 @@ func TestNVMLLeftOut(t *testing.T) {
 	}
 }
 
-// TestUnservedProgram runs this program again as one that does not call ServeNVML: it must not start itself for NVML,
-// and asks in its own process instead, for no longer than it is told to.
+// TestUnservedProgram runs this program as one that does not call ServeNVML. It must not start itself for NVML; it must
+// ask in its own process, within the limit.
 func TestUnservedProgram(t *testing.T) {
 	if os.Getenv(unservedMark) != "" {
 		limit, err := time.ParseDuration(os.Getenv(unservedMark))

@@ -1,12 +1,12 @@
-// Package probe finds out what CUDA software and hardware a machine, a container or a tree of files holds.
+// Package probe finds out what CUDA software and hardware a machine, a container or a directory tree contains.
 //
-// It gathers and never judges: Run returns Facts, each with the place it was read, and package matrix says what
-// they mean. Everything is read from files under one root; nothing found there is imported or executed. The only
-// library asked is NVML, in a child process with a deadline.
+// It gathers facts and never judges. Run returns Facts, each with the place it was read, and package matrix says what
+// they mean. Everything is read from files under one root; nothing there is imported or executed. The only library it
+// calls is NVML, in a child process with a deadline.
 //
-// A program looks at its own machine with This and at a mounted image with Tree; its main calls ServeNVML first, so
-// that NVML is asked in a child. What somebody else has written down is read by Given. The types of Facts are described
-// in package probe/facts, the methods of Host in package probe/host.
+// A program examines its own machine with This and a mounted image with Tree. Its main function calls ServeNVML first,
+// so that a child can ask NVML. Given parses what somebody else has recorded. Package probe/facts describes the types
+// of Facts, and package probe/host the methods of Host.
 package probe
 
 import (
@@ -25,10 +25,10 @@ import (
 // FactsSchema is the schema name of Facts in JSON.
 const FactsSchema = facts.Schema
 
-// Facts holds everything that was found. It survives a JSON round trip. Package facts describes its fields.
+// Facts contains everything that was found. It survives a JSON round trip. Package facts describes its fields.
 type Facts = facts.Facts
 
-// Host is what is examined: this machine, or a tree of files that stands for another one. Package host describes its
+// Host is what is examined: this machine, or a directory tree that stands for another one. Package host describes its
 // methods.
 type Host = host.Host
 
@@ -63,19 +63,18 @@ func Given(data []byte) (Facts, error) { return input.Read(Document{Data: data})
 // their text, so call Excess before parsing a stranger's facts; Given does.
 func Excess(data []byte) error { return document.Excess(data) }
 
-// GivenFile reads a file that may refer to others, as Given does. It names a file that it cannot open in Facts.Unread
-// and keeps what it read.
+// GivenFile parses a file that may include others, as Given does. If an included file cannot be opened, GivenFile names
+// it in Facts.Unread and keeps the rest.
 func GivenFile(d Document) (Facts, error) { return input.Read(d) }
 
 // Machines splits a pasted bug report into one document for each machine that it describes. It returns any other
 // document whole.
 func Machines(d Document) []Document { return input.Machines(d) }
 
-// IsPaste reports whether a document is a report or an output as people paste it, next to which an error message may
-// stand.
+// IsPaste reports whether a document is a pasted report or output, which may also contain an error message.
 func IsPaste(d Document) bool { return input.IsPaste(d) }
 
-// Merge combines the facts that several documents tell of one machine. It names contradictions in Facts.Unread.
+// Merge combines the facts about one machine from several documents. It names contradictions in Facts.Unread.
 func Merge(list []Facts) Facts { return input.Together(list) }
 
 // GivenFormats lists the kinds of files that Given reads, as people call them.

@@ -60,8 +60,8 @@ var sources = []reader{
 	{name: "driver-modules", needs: atRest, readHost: driver.ReadModules}, // last: unpacking those of many kernels can take seconds
 }
 
-// Run reads every source of facts on the host. It never hangs and never fails as a whole: a source that cannot be read
-// is named in Facts.Probes, and the results of the others stand.
+// Run reads every source of facts on the host. It never hangs and never fails as a whole: it names a source that cannot
+// be read in Facts.Probes and keeps the results of the others.
 func Run(ctx context.Context, h *Host, opt Options) Facts {
 	h = h.Fresh()
 	reading, cancel := context.WithTimeout(ctx, opt.filesLimit())

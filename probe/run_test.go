@@ -75,8 +75,7 @@ func TestStatuses(t *testing.T) {
 	}
 }
 
-// TestRunLooksAnew plays --wait at first boot: what was not there a moment ago, or was another, is seen by the next
-// run.
+// TestRunLooksAnew simulates --wait at first boot: each run sees what has appeared or changed since the previous one.
 func TestRunLooksAnew(t *testing.T) {
 	root := t.TempDir()
 	put := func(name, text string) {
@@ -131,7 +130,7 @@ func TestSourceThatNeverComesBack(t *testing.T) {
 	hosttest.RoundTrip(t, got)
 }
 
-// TestPanicKeepsWhatWasRead: of a search that meets a bug, what it has found by then is judged, and the rest is named.
+// TestPanicKeepsWhatWasRead checks that what a search found before a panic is judged, and that the rest is named.
 func TestPanicKeepsWhatWasRead(t *testing.T) {
 	buggy := func(_ *Host, opt Options) (source.Update, error) {
 		opt.keep(func(f *Facts) { f.Environments = []facts.Environment{{Path: "/opt/first"}} })
@@ -171,7 +170,8 @@ func TestEmptyHost(t *testing.T) {
 	hosttest.RoundTrip(t, got)
 }
 
-// TestNoEnvironments: "--env none" looks for no build, neither installed nor compiled by a program that ran.
+// TestNoEnvironments checks that "--env none" looks for no build, neither an installed one nor one compiled at run
+// time.
 func TestNoEnvironments(t *testing.T) {
 	for name, read := range map[string]func(*Host, Options) (source.Update, error){"python": readPython, "caches": readCaches} {
 		if _, err := read(&Host{Root: t.TempDir()}, Options{Envs: []string{NoEnvironments}}); !errors.As(err, new(source.Skipped)) {
@@ -191,8 +191,8 @@ func TestPackageByName(t *testing.T) {
 	}
 }
 
-// TestDeadlineKeepsWhatWasRead: of a search that is slow, what it has found by then is judged, and the rest is named. The
-// second environment of the host takes longer than there is time.
+// TestDeadlineKeepsWhatWasRead checks that what a slow search found by the deadline is judged, and that the rest is
+// named. The second environment takes too long.
 func TestDeadlineKeepsWhatWasRead(t *testing.T) {
 	began, end := make(chan bool), make(chan bool)
 	defer close(end)

@@ -19,15 +19,15 @@ const (
 	// nothingClosed places are notes unless this user may not look there. Logs, other users' processes and firmware
 	// variables are root's on every machine, and their absence leaves nothing unseen.
 	nothingClosed
-	// atRest places are needed in a tree at rest, where files alone tell what will be there; on a running machine the
+	// atRest places matter only for a tree at rest, where files alone show what will be there. On a running machine the
 	// driver's own answer outranks them.
 	atRest
 	// always: a link rests on them.
 	always
 )
 
-// withSkipped adds the places that a source could not see to Facts.Unread: they may hold what the source looked for.
-// Rules that say that something is missing are withheld while its source has such a place.
+// withSkipped adds the places that a source could not read to Facts.Unread, because they may contain what the source
+// looked for. A rule about something missing is withheld while its source has such a place.
 func withSkipped(apply source.Update, r reader, rest bool, skipped []host.Skipped) source.Update {
 	unread := unreadOf(r, rest, skipped)
 	if len(unread) == 0 {

@@ -24,7 +24,7 @@ type Options struct {
 // filesLimit returns how long files are read.
 func (o Options) filesLimit() time.Duration { return cmp.Or(o.Timeout, filesTimeout) }
 
-// partial holds what a slow source has found before it is done. It is used when time is up.
+// partial contains what a slow source has found so far. It is used at the deadline.
 type partial struct {
 	ctx   context.Context // what is told after its end lacks what could no longer be read
 	mutex sync.Mutex
@@ -38,7 +38,7 @@ func (o Options) announce(source string) {
 	}
 }
 
-// keep stores what a source has found by now. Updates that come after the end of the context are dropped, because they
+// keep stores what a source has found so far. It drops updates that come after the end of the context, because they
 // lack what could no longer be read.
 func (o Options) keep(apply source.Update) {
 	if o.soFar != nil {
@@ -72,15 +72,15 @@ type reader struct {
 	read     func(*Host, Options) (source.Update, error)
 }
 
-// markCut records that a source did not finish. Only the search for builds matters here: nobody knows which builds it
-// left out.
+// markCut records that a source did not finish. This matters only for the search for builds, because nobody knows which
+// builds it missed.
 func (r reader) markCut(f *Facts, reason string) {
 	if r.name == "python" {
 		f.Unread = append(f.Unread, facts.Unread{Kind: facts.UnreadCut, Place: "Python environments", Reason: reason})
 	}
 }
 
-// run runs one reader. A panic on an unexpected file loses only what this source had not stored yet.
+// run runs one reader. A panic on an unexpected file loses only what this source had not yet stored.
 func (r reader) run(h *Host, opt Options) (apply source.Update, status facts.Status) {
 	status = facts.Status{Name: r.name, Status: "ok"}
 	started := time.Now()

@@ -92,8 +92,8 @@ func TestAgainstPackaging(t *testing.T) {
 	t.Logf("%d of %d compared", compared, count)
 }
 
-// oddSpecifier matches what the library reads otherwise than packaging: "~=", "<" and ">" of a pre-, post- or development
-// release, and prefixes of them.
+// oddSpecifier matches specifiers that the library parses differently from packaging: "~=", "<" and ">" of a pre-,
+// post- or development release, and prefixes of them.
 var oddSpecifier = regexp.MustCompile(`(?:~=|[<>])[^=,]*[a-z]|[a-z][^,]*\.\*`)
 
 func randomSpecifiers(random *rand.Rand) string {
@@ -128,7 +128,7 @@ func randomRelease(random *rand.Rand, local bool) string {
 	return text
 }
 
-// TestAllows: what is known of a library has three parts where its wheel has four.
+// TestAllows checks a library with three known version parts against a range with four.
 func TestAllows(t *testing.T) {
 	for _, c := range []struct {
 		specifiers, have string
@@ -143,7 +143,7 @@ func TestAllows(t *testing.T) {
 	}
 }
 
-// TestSameRelease: zeros at the end of a release say nothing.
+// TestSameRelease checks that zeros at the end of a release do not matter.
 func TestSameRelease(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

@@ -32,7 +32,7 @@ var LinksWithoutGPU = []LinkName{LinkPython, LinkLibraries}
 // LinkState says what is known about a link.
 type LinkState string
 
-// The states, from the best to the worst that decides: what is broken goes before what was not seen.
+// The states, from the best to the worst. Broken outranks unseen.
 const (
 	Held       LinkState = "held"    // seen
 	Assumed    LinkState = "assumed" // the target was named, a file was given, or the tree is at rest
@@ -45,7 +45,7 @@ type Link struct {
 	Link  LinkName  `json:"link"`
 	GPU   string    `json:"gpu"` // the kind of GPU that it is for, "NVIDIA L4 (8.9)"; empty where it is the same for all
 	State LinkState `json:"state"`
-	// Value is what was seen, "580.95.05"; of an unseen link the fact that is missing, or Withheld.
+	// Value is what was seen, "580.95.05". For an unseen link it is the missing fact, or Withheld.
 	Value   string   `json:"value"`
 	From    string   `json:"from"`    // where it was seen, or what it was assumed by
 	Because []string `json:"because"` // ids of the rules that broke it or that lack a fact

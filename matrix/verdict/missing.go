@@ -18,7 +18,7 @@ func Question(fact string) MissingFact { return requires.Question(fact) }
 // Value returns a missing fact that has a name, such as "the driver's version".
 func Value(fact string) MissingFact { return requires.Value(fact) }
 
-// Statement returns a missing fact as the reason why nobody could look, such as "permission denied".
+// Statement returns a missing fact given as the reason why nobody could look, such as "permission denied".
 func Statement(words string) MissingFact { return requires.Statement(words) }
 
 // What the flags of a target supply.
@@ -42,8 +42,7 @@ var (
 	Bare = Reason{Kind: "bare", Words: "the plain wheel has none of the CUDA libraries that it opens"}
 )
 
-// FileReason returns the reason that a file leaves something open. words say what the file does: "installs it only
-// under a condition".
+// FileReason returns a reason that is in the file. words say what the file does: "installs it only under a condition".
 func FileReason(words string) Reason { return Reason{Kind: "file", Words: "the file " + words} }
 
 // TablesReason returns the reason that the tables leave something open: "do not have torch 2.15.0".

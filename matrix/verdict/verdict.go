@@ -1,5 +1,5 @@
-// Package verdict has the forms of package matrix's answer: findings, links, answers, waivers, and what is
-// missing. It knows nothing of machines, tables and rules.
+// Package verdict has the types of package matrix's answer: findings, links, answers, waivers, and missing facts. It
+// knows nothing about machines, tables and rules.
 package verdict
 
 import (
@@ -33,8 +33,8 @@ func (v *Verdict) Fires(rule string) bool {
 	return slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Rule == rule })
 }
 
-// Disagreement is a fact of a build on which the build itself and its row in the tables differ. Check judges what was
-// read; the row has a bug.
+// Disagreement is a fact of a build in which the build and its row in the tables differ. Check uses what was read; the
+// row has a bug.
 type Disagreement struct {
 	Subject string   `json:"subject"`
 	Fact    string   `json:"fact"` // "machine code"
@@ -64,7 +64,8 @@ const (
 	Works             Answer = "works"
 	WorksMinorVersion Answer = "works-minor-version"
 	WorksForward      Answer = "works-forward-compat"
-	// WorksCPUOnly is the answer of what asked for no GPU, carries CUDA code that cannot run here, and goes on without it.
+	// WorksCPUOnly is the answer for a build that nobody installed for the GPU, whose CUDA code cannot run here, and
+	// that works without it.
 	WorksCPUOnly Answer = "works-cpu-only"
 	Broken       Answer = "broken"
 	Unknown      Answer = "unknown"
@@ -73,8 +74,8 @@ const (
 // Outcome is the result of a whole run.
 type Outcome string
 
-// The outcomes, worked out once, here, and never by a format. One error makes it incompatible, unless it is waived;
-// without one, what is not known and counts makes it inconclusive.
+// The outcomes. They are computed once, here, and never by a format. One error makes the outcome incompatible, unless
+// it is waived. Otherwise an unknown that matters makes it inconclusive.
 const (
 	Compatible   Outcome = "compatible"
 	Incompatible Outcome = "incompatible"
@@ -115,7 +116,7 @@ type Finding struct {
 	About SubjectParts `json:"-"` // the subject in its parts
 }
 
-// RulePage returns the address of a rule's page on a web site, "https://cudacompat.example"; empty where site is.
+// RulePage returns the address of a rule's page on a web site, "https://cudacompat.example", or "" if site is "".
 func RulePage(site, rule string) string {
 	if site == "" {
 		return ""
@@ -147,8 +148,8 @@ type BuildAnswer struct {
 	Links   []Link       `json:"links"`   // its own links, on the kind of GPU that serves it best
 }
 
-// Passed is a rule that was compared and holds. A rule that has neither passed, nor is unknown, nor has a finding did
-// not apply to this machine, or its cause has an error.
+// Passed is a rule that compared something and found no fault. A rule that has neither passed, nor is unknown, nor has
+// a finding did not apply, or its cause has an error.
 type Passed struct {
 	Rule    string `json:"rule"`
 	Subject string `json:"subject"`
@@ -162,7 +163,7 @@ type Suppressed struct {
 	Until  string `json:"until"` // ISO date; empty: no end
 }
 
-// Judged describes one machine that was judged: what was probed, with the target laid over it.
+// Judged describes one judged machine: what was probed, with the target's values over it.
 type Judged struct {
 	Target  string      `json:"target"`  // instance type; empty for this machine
 	Driver  string      `json:"driver"`  // version, "580.95.05"; empty when not known
@@ -173,7 +174,7 @@ type Judged struct {
 	Hidden  []string    `json:"hidden"`  // the addresses of those that CUDA_VISIBLE_DEVICES hides
 	Devices []JudgedGPU `json:"devices"` // every GPU that is there, in the order of the facts
 	Links   []Link      `json:"links"`   // the links that all builds share, once for each kind of GPU
-	// Module is the kernel module without which its GPUs have no driver, "open" or "proprietary"; empty where both do.
+	// Module is the kernel module that its GPUs need, "open" or "proprietary", or "" if both work.
 	Module string `json:"module,omitempty"`
 }
 
@@ -199,7 +200,7 @@ type Verdict struct {
 	Disagreements []Disagreement `json:"disagreements"`
 }
 
-// Policy holds what the caller asks for beyond the facts.
+// Policy contains the caller's wishes beyond the facts.
 type Policy struct {
 	Require []string // of Requirements: what is absent is an error, what could not be looked for is unknown
 	Waivers []Waiver

@@ -9,8 +9,8 @@ import (
 // Waiver hides findings of one rule until a date.
 type Waiver struct {
 	Rule string `json:"rule"`
-	// Match narrows it to findings of which all of this is so: "subject" and "target" by their names, any other key
-	// is a fact of the evidence. A value is a glob: "*" stands for any text, "?" for one character.
+	// Match restricts the waiver to findings for which all entries match: "subject" and "target" by their names; any
+	// other key is a fact of the evidence. A value is a glob: "*" matches any text, "?" one character.
 	Match  map[string]string `json:"match"`
 	Reason string            `json:"reason"`
 	Until  string            `json:"until"` // ISO date, the last day on which it holds; empty: no end

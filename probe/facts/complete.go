@@ -124,8 +124,8 @@ func (f *Facts) completePlace() {
 	}
 }
 
-// firstUnread returns the first of the places that were not looked at, and one that stands for the others: of their
-// number, and of the kind among them that matters most.
+// firstUnread returns the first places that were not looked at, and one that represents the others, with their number
+// and the kind among them that matters most.
 func firstUnread(list []Unread) []Unread {
 	first, more := budget.First(list)
 	if more <= 1 { // the one that stands for others, or as short as it

@@ -1,5 +1,5 @@
-// Package facts holds what can be known of a machine, as typed values that survive a JSON round trip. It reads nothing:
-// package probe fills Facts in, package matrix says what they mean.
+// Package facts contains everything that can be known about a machine, as typed values that survive a JSON round trip.
+// It reads nothing: package probe fills Facts in, and package matrix says what they mean.
 package facts
 
 import (
@@ -10,8 +10,8 @@ import (
 // Schema names the form of Facts in JSON. Fields may be added under the same name, never renamed.
 const Schema = "cudacompat/facts/v1"
 
-// Facts is everything found, in a form that survives a JSON round trip. An empty string or list means that the
-// thing was not found; Probes tells whether that is because it is absent or because it could not be looked at.
+// Facts is everything that was found, in a form that survives a JSON round trip. An empty string or list means that the
+// thing was not found. Probes says whether it is absent or could not be looked for.
 type Facts struct {
 	Schema       string            `json:"schema"`
 	System       System            `json:"system"`
@@ -35,7 +35,7 @@ type Facts struct {
 	Plan         *Plan             `json:"plan,omitempty"`  // a change that these facts foretell; nil where they are as they are
 }
 
-// Image is what the configuration of a container's image says. Its variables are in Facts.Variables.
+// Image is the configuration of a container image. Its variables are in Facts.Variables.
 type Image struct {
 	Digest   string   `json:"digest"`           // of the configuration, by which engines name the image
 	Platform string   `json:"platform"`         // "linux/amd64"
@@ -81,25 +81,25 @@ type Driver struct {
 	NVML      NVML      `json:"nvml"`      // how NVML answered
 	Libraries []Library `json:"libraries"` // what libcuda.so.1 and libnvidia-ml.so.1 point to
 	Taken     Taken     `json:"taken"`     // the file that the loader maps for libcuda.so.1, with the reason
-	// how the search for Taken went; nil where nobody made it
+	// the result of the search for Taken, or nil if there was none
 	Libcuda *Libcuda `json:"libcuda,omitempty"`
 	Stub    bool     `json:"stub"`    // Taken is a link-time stub, which drives nothing
 	Compat  []Compat `json:"compat"`  // libcuda of cuda-compat packages, the one that the loader takes first
 	Modules []Module `json:"modules"` // nvidia.ko on disk, per installed kernel
-	// Initramfs is that of the kernel that will boot, of a tree at rest; nil if it has no module of the driver and no
-	// configuration asks for one.
+	// Initramfs is the initramfs of the kernel that will boot from a tree at rest. It is nil if it has no module of the
+	// driver and no configuration asks for one.
 	Initramfs *Initramfs `json:"initramfs,omitempty"`
 	Kernel    []string   `json:"kernel"` // kernel messages since boot that tell of a driver in trouble
 	// KernelFrom is where Kernel and Machine.Xids were read: "/dev/kmsg", "/var/log/kern.log", a journal's file.
 	KernelFrom string `json:"kernel_from,omitempty"`
-	// Confidential tells, where confidential computing is on, whether the GPUs take work: "ready" or "not ready".
+	// Confidential says, if confidential computing is on, whether the GPUs accept work: "ready" or "not ready".
 	Confidential string `json:"confidential,omitempty"`
 }
 
 // Libcuda is the search for libcuda.so.1 as the loader of a CUDA program makes it.
 type Libcuda struct {
-	// State of the file that stands first on the loader's way: "whole", "empty", "cut short", "other architecture",
-	// "unreadable"; empty where there is none. Path is that file: Taken's only where the loader takes it.
+	// State of the first file on the loader's path: "whole", "empty", "cut short", "other architecture", "unreadable",
+	// or empty if there is none. Path is that file. It equals Taken's only if the loader takes it.
 	State string `json:"state,omitempty"`
 	Path  string `json:"path,omitempty"`
 	// Elsewhere is, where no whole file is taken, a driver's libcuda.so.1 in a directory where this loader does not look.
@@ -111,8 +111,8 @@ type Libcuda struct {
 
 // NVML is how the driver's management library answered.
 type NVML struct {
-	// Status is "ok", "absent" (no library), "error" (Code says which), "timeout", "stuck" (the child hangs in the
-	// kernel, state D), "crashed", "left out" (a tree at rest) or "not built in"; empty when it was not asked.
+	// Status is "ok", "absent" (no library), "error" (see Code), "timeout", "stuck" (the child hangs in the kernel,
+	// state D), "crashed", "left out" (a tree at rest) or "not built in". It is empty if NVML was not asked.
 	Status  string `json:"status"`
 	Code    int    `json:"code"`    // nvmlReturn_t of nvmlInit, 18 is a driver/library mismatch
 	Message string `json:"message"` // one clause for people
@@ -177,16 +177,17 @@ type GPU struct {
 	Memory *Memory `json:"memory,omitempty"` // nil when NVML was not asked
 	// MIG devices that this process may see; -1 when that could not be read
 	Instances int `json:"mig_devices"`
-	// Minor is the number of its node, /dev/nvidiaN; nil when not known.
+	// Minor is the number of its device node, /dev/nvidiaN, or nil if unknown.
 	Minor *int `json:"minor,omitempty"`
-	// Excluded tells that the driver leaves it out on purpose (module parameter NVreg_ExcludedGpus).
+	// Excluded is set if the driver ignores the GPU on purpose (module parameter NVreg_ExcludedGpus).
 	Excluded bool `json:"excluded,omitempty"`
-	// Drained tells that an administrator drained it (nvidia-smi drain): the driver lists it to no new program.
+	// Drained is set if an administrator drained the GPU (nvidia-smi drain): new programs cannot use it.
 	Drained bool `json:"drained,omitempty"`
-	// CapNodes are what a program opens of its MIG devices: for each compute instance two nodes, first its GPU
-	// instance's, "/dev/nvidia-caps/nvidia-cap12".
+	// CapNodes are the nodes that a program opens for its MIG devices: two for each compute instance, its GPU
+	// instance's first, "/dev/nvidia-caps/nvidia-cap12".
 	CapNodes []string `json:"cap_nodes,omitempty"`
-	// Licence of a vGPU that needs one: "licensed" or "unlicensed"; empty where none is needed or nobody says.
+	// Licence of a vGPU that needs one: "licensed" or "unlicensed". It is empty if none is needed or the state is
+	// unknown.
 	Licence string `json:"licence,omitempty"`
 }
 
@@ -197,7 +198,7 @@ type Toolkit struct {
 	From    string `json:"from"`
 	OnPath  bool   `json:"on_path,omitempty"` // `nvcc` starts this one's
 	NVCC    bool   `json:"nvcc"`              // it has the compiler: more than what programs need to run
-	// newest major of gcc that its own headers let pass, "13"; empty when they do not tell
+	// newest gcc major version that its own headers accept, "13", or empty if they do not say
 	GCC string `json:"gcc"`
 }
 
@@ -210,23 +211,23 @@ type Environment struct {
 	Kind    string `json:"kind"`   // "venv", "conda", "system", "user"
 	Active  bool   `json:"active"` // the one that `python3` starts here
 	Named   bool   `json:"named"`  // asked for with --env
-	// Found is why it was looked at: "named by --env", "active by VIRTUAL_ENV", "process 4711", "found in /opt". Empty where
-	// a file names it, and in facts of an older program.
+	// Found says why it was examined: "named by --env", "active by VIRTUAL_ENV", "process 4711", "found in /opt". It is
+	// empty if a file names it, and in facts of an older program.
 	Found string `json:"found,omitempty"`
-	// OtherUser tells that it stands in the home of another user than the one who asks.
+	// OtherUser is set if it is in another user's home.
 	OtherUser bool `json:"other_user"`
-	// Interpreter is what its python3 leads to, where that does not start what stands in it; nil where it does.
+	// Interpreter says what its python3 leads to, if that cannot run what is installed. Otherwise it is nil.
 	Interpreter *Interpreter `json:"interpreter,omitempty"`
 	// NoPip tells that it has no pip of its own, as uv makes them.
 	NoPip bool `json:"no_pip,omitempty"`
-	// NoExec is the mount point of the file system that holds its packages, where that is mounted noexec; else empty.
+	// NoExec is the mount point of the file system with its packages, if that is mounted noexec.
 	NoExec string `json:"noexec,omitempty"`
 	// Managed is the file by which a distribution keeps pip out of its Python (PEP 668).
 	Managed  string    `json:"externally_managed,omitempty"`
 	Builds   []Build   `json:"builds"`   // frameworks built against CUDA, or instead of it
 	Packages []Package `json:"packages"` // distributions that go with them: nvidia-*, torchvision, triton, numpy …
-	// Shared are the libraries whose files several of Packages own; nil where no RECORD was compared: of what a file names or
-	// a plan brings, and in facts of an older program.
+	// Shared lists the libraries whose files belong to several of Packages. It is nil if no RECORD was compared: for
+	// what a file names or a plan brings, and in facts of an older program.
 	Shared []Shared `json:"shared,omitzero"`
 	// Assemblers are the compilers that make machine code of PTX when a program runs.
 	Assemblers []Assembler `json:"assemblers"`
@@ -249,17 +250,17 @@ type Interpreter struct {
 	Leads  string `json:"leads"`  // where its links end, "/usr/bin/python3.13"
 	Gone   bool   `json:"gone"`   // nothing is there
 	Python string `json:"python"` // else its version by its name, "3.13"
-	// Home tells that Leads is PYTHONHOME, and no standard library of this Python is there: it does not start.
+	// Home is set if Leads is PYTHONHOME and contains no standard library of this Python, so that it does not start.
 	Home bool `json:"home,omitempty"`
-	// NoConfig tells that the environment has lost its pyvenv.cfg, so that Leads looks for packages beside itself.
+	// NoConfig is set if the environment has lost its pyvenv.cfg, so that Leads looks for packages beside itself.
 	NoConfig bool `json:"no_config,omitempty"`
-	// Closed tells that this user may not go where its links lead, as to a Python in root's home.
+	// Closed is set if this user may not follow its links, for example to a Python in root's home.
 	Closed bool `json:"closed,omitempty"`
-	// NoExecute tells that nobody may execute what Leads names: archives that keep no modes leave it so.
+	// NoExecute is set if nobody may execute Leads. Archives without modes cause that.
 	NoExecute bool `json:"no_execute,omitempty"`
 }
 
-// Hindrance is why Python does not import what a distribution installed.
+// Hindrance says why Python does not import what a distribution installed.
 type Hindrance struct {
 	Kind string `json:"kind"` // one of the Hindrance… constants
 	Of   string `json:"of"`   // the distribution that it is of: the build's own, or one that it requires, "numpy"
@@ -324,8 +325,8 @@ type Package struct {
 	Name    string `json:"name"`    // normalised as pip does, "nvidia-nccl-cu12"
 	Version string `json:"version"` // as METADATA has it
 	Path    string `json:"path"`    // its dist-info directory
-	// Overwritten says that a library it owns is not the one of its RECORD: another package, which owns the same path,
-	// was installed over it. Altered says which, and how that shows.
+	// Overwritten is set if a library that it owns is not the one in its RECORD, because another package that owns the
+	// same path was installed over it. Altered says which one, and how that shows.
 	Overwritten bool   `json:"overwritten"`
 	Altered     string `json:"altered,omitempty"`
 	// Replaced says which file is another distribution's, and whose, where that is known.
@@ -344,11 +345,11 @@ type Replaced struct {
 	File string `json:"file"` // its path
 }
 
-// Unspecified is Build.Specifier and Requested.Specifier of what a file names without a version.
+// Unspecified is the value of Build.Specifier and Requested.Specifier for a name without a version.
 const Unspecified = "(no version given)"
 
-// Conditional is Build.Specifier and Requested.Specifier of what a Dockerfile installs only under a condition that the
-// file does not answer.
+// Conditional is the value of Build.Specifier and Requested.Specifier for a package that a Dockerfile installs only
+// under a condition which the file does not decide.
 const Conditional = "(under a condition)"
 
 // Build is one installed framework.
@@ -364,7 +365,7 @@ type Build struct {
 	// an extension's: the framework that it requires, or needs a library of
 	Framework string `json:"framework,omitempty"`
 	Version   string `json:"version"` // with its local version, "2.9.0+cu130"
-	// of what a file names, "and-cuda"; empty where it is installed
+	// extras in a file, such as "and-cuda"; empty for an installed build
 	Extras      []string `json:"extras,omitempty"`
 	Accelerator string   `json:"accelerator"` // "cuda", "cpu", "rocm", "xpu"; empty when not known
 	CUDA        string   `json:"cuda"`        // what it was built with, "13.0"
@@ -381,7 +382,7 @@ type Build struct {
 	Arch   string   `json:"arch,omitempty"` // "x86_64", "aarch64": what its wheel is for
 	Python string   `json:"python"`         // CPython ABI of its extension module, "3.12" or "3.13t"
 	Glibc  string   `json:"glibc"`          // least glibc by its wheel tag, "2.28"
-	// "wheel", "conda", "conda-forge", "ngc", "distribution", "source"; empty when not known
+	// "wheel", "conda", "conda-forge", "ngc", "distribution" or "source"; empty if unknown
 	Origin   string            `json:"origin"`
 	Requires map[string]string `json:"requires"` // exact pins among its requirements, name to version
 	Taken    []Taken           `json:"taken"`    // CUDA libraries that the loader maps for it
@@ -392,10 +393,10 @@ type Build struct {
 	Unloadable []Unloadable `json:"unloadable,omitempty"`
 	// files of libraries that the loader does not find for it by itself, and that a program can load first
 	Beside []string `json:"beside,omitempty"`
-	// Late tells of a package that needs no framework that its import goes on without what is Missing or Beside: the
-	// library of its own that wants it is opened later, or its failure is caught.
+	// Late is set for a package without a framework whose import succeeds without Missing or Beside: its library that
+	// needs them is opened later, or the failure is caught.
 	Late bool `json:"late,omitempty"`
-	// Linked are those of Missing that a library which is there is linked to: the loader does not load it without.
+	// Linked lists those of Missing that an existing library is linked to. The loader does not load it without them.
 	Linked     []string     `json:"linked,omitempty"`
 	Unresolved []Unresolved `json:"unresolved"` // symbols that CUDA libraries which are not its own lack
 	// some CUDA library is not its own, so Unresolved was looked for
@@ -403,24 +404,24 @@ type Build struct {
 	Stdcxx   *Stdcxx `json:"libstdcxx,omitempty"` // nil when it was not looked at
 	Path     string  `json:"path"`                // "/opt/venv/lib/python3.12/site-packages/torch"
 	From     string  `json:"from"`                // the file that told Version and CUDA
-	// Index is where a build that a file names would come from: "default" for the installer's own package index, else
-	// the variant that ends the index's address, "cu126"; empty when it is installed, or when that is open.
+	// Index is the index of a build that a file names: "default" for the installer's own package index, otherwise the
+	// variant at the end of the index's address, "cu126". It is empty for an installed build, or if unknown.
 	Index     string `json:"index"`
 	Specifier string `json:"specifier"` // what a file asks for that names no exact Version, ">=2.5", or Conditional
 
-	// Unmet is what an extension's own libraries want of the framework beside it and do not find, so that they do not
-	// load: the library of another CUDA, or a symbol of another release.
+	// Unmet lists what an extension's own libraries need from the framework beside it and do not find, so that they do
+	// not load: the library of another CUDA, or a symbol of another release.
 	Unmet []Unresolved `json:"unmet,omitempty"`
-	// Site is the package directory that Python imports it from, where that is none of the environment's own: one of
-	// PYTHONPATH, the user's, one that a .pth file adds. Hides are the copies behind it that Python does not import,
+	// Site is the package directory that Python imports it from, if that is not the environment's own: one on
+	// PYTHONPATH, the user's, one that a .pth file adds. Hides lists the copies behind it that Python does not import,
 	// "torch 2.9.0 in /opt/venv/lib/python3.12/site-packages".
 	Site  string   `json:"site,omitempty"`
 	Hides []string `json:"hides,omitempty"`
 	// Hindrances are why Python does not import it as it was installed.
 	Hindrances []Hindrance `json:"hindrances,omitempty"`
 
-	// Open are the distributions that a plan replaces and that its files were read with, each with the release to come:
-	// whether they go together its files do not tell.
+	// Open maps the distributions that its files were read with and that a plan replaces to the release to come. Its
+	// files do not show whether they fit that release.
 	Open map[string]string `json:"open,omitempty"`
 
 	Damaged string `json:"damaged,omitempty"` // why the machine code of a library of its own could not be listed
@@ -451,7 +452,7 @@ type Observed struct {
 	Imported      bool  `json:"imported"`       // the report was written by the framework itself: it does start
 	// Ran tells that the text shows a value which the framework computed on a GPU.
 	Ran bool `json:"ran,omitempty"`
-	// Named is the first framework that the text around a report speaks of, "PyTorch"; empty where it speaks of none.
+	// Named is the first framework in the text around a report, "PyTorch", or empty.
 	Named string `json:"named"`
 	// Errors are the codes of CUDA's errors that the text shows beside a report and that a rule knows: 804.
 	Errors []int `json:"errors,omitempty"`
@@ -459,7 +460,7 @@ type Observed struct {
 	Stated *Stated `json:"stated,omitempty"`
 }
 
-// Stated is an error that happened: what a program printed where it failed.
+// Stated is an error that happened: what a program printed when it failed.
 type Stated struct {
 	Rule  string   `json:"rule"`  // the rule that knows its cause, "fabric-manager"
 	Cause string   `json:"cause"` // the cause in one sentence
@@ -468,17 +469,17 @@ type Stated struct {
 	Do    []string `json:"do"`    // what to do, in order
 }
 
-// Unread is a place that could not be looked at, and could hold a build or what a link needs.
+// Unread is a place that could not be read and that may contain a build or something that a link needs.
 type Unread struct {
 	Place  string `json:"place"`  // "/opt/venv/lib/python3.12/site-packages"
 	Reason string `json:"reason"` // "permission denied", "no answer within 10s"
 	Kind   string `json:"kind"`   // one of the Unread… constants: what it has to do with the programs that run here
-	// Probe is the source of facts that looked there, "driver-modules": what it did not find may be in this place.
+	// Probe is the source of facts that looked there, "driver-modules". What it did not find may be in this place.
 	Probe string `json:"probe,omitempty"`
 }
 
-// The kinds of places that were not looked at. What this user cannot read he cannot import either, so a closed place
-// matters only where it was named, is active, or stands on the import path.
+// The kinds of places that were not read. This user cannot import what he cannot read, so a closed place matters only
+// if it was named, is active, or is on the import path.
 const (
 	UnreadNeeded = "needed" // named, active, on the import path, or part of a tree at rest
 	UnreadCut    = "cut"    // a deadline or a cap ended the search

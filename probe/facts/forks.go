@@ -7,8 +7,7 @@ import (
 	"cudacompat/internal/version"
 )
 
-// OnPython leaves of the sets of packages that a file names for different Pythons those for one, "3.12", which then are
-// what is installed. Empty leaves all of them.
+// OnPython keeps, of a file's package sets for different Pythons, those for one Python, "3.12". Empty keeps all.
 func (f *Facts) OnPython(python string) {
 	if python == "" {
 		return

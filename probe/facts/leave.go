@@ -2,7 +2,7 @@ package facts
 
 import "cudacompat/internal/budget"
 
-// Leave notes that lists of the facts were left out for lack of time, so that who judges them knows that he does not see
+// Leave records that lists of the facts were left out for lack of time, so that a reader knows that they do not show
 // the whole machine.
 func (f *Facts) Leave(left map[string]int) {
 	f.Unread = append(f.Unread, Unread{Place: "these facts", Kind: UnreadCut,

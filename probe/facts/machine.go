@@ -1,13 +1,13 @@
 package facts
 
-// Machine is what a host's driver depends on beside its own version. Most of it says what will be true after the next
-// boot, and can be read of a tree at rest.
+// Machine contains what a host's driver depends on besides its own version. Most of it shows the state after the next
+// boot and can be read from a tree at rest.
 type Machine struct {
 	Uptime float64 `json:"uptime"` // seconds since boot; 0 for a tree at rest
-	// ModuleLoaded is how many seconds after boot the driver's module was loaded, by the kernel's log; 0 if it does not tell.
+	// ModuleLoaded is how many seconds after boot the driver's module was loaded, by the kernel log, or 0 if unknown.
 	ModuleLoaded float64 `json:"module_loaded,omitempty"`
 	Job          string  `json:"job"` // scheduler whose job this process belongs to, "slurm"
-	// JobGPUs is the variable by which the job's step says that it has GPUs, "SLURM_STEP_GPUS"; empty where none does.
+	// JobGPUs is the variable that gives the job's step its GPUs, "SLURM_STEP_GPUS", or empty.
 	JobGPUs string `json:"job_gpus,omitempty"`
 	// Installing is a process that installs or builds a driver now, "dkms"; empty if none was seen.
 	Installing string          `json:"installing,omitempty"`
@@ -28,9 +28,9 @@ type Machine struct {
 	Nodes   int     `json:"nodes"`   // nodes that this process's job spans; 0 when nobody says
 	EFA     EFA     `json:"efa"`     // AWS's fabric for jobs of several nodes
 	Bus     Bus     `json:"bus"`     // what stands between GPUs on PCI
-	// Xid lines of the kernel log since the driver was loaded last, without those of a GPU that was reset after them
+	// Xid lines in the kernel log since the driver was last loaded, without those of a GPU that was reset afterwards
 	Xids []string `json:"xids"`
-	// SecureBoot is "on" or "off" by the firmware's variable; empty where there is none to read.
+	// SecureBoot is "on" or "off" by the firmware's variable, or empty if there is none.
 	SecureBoot string `json:"secure_boot,omitempty"`
 	// Signatures is whether the running kernel refuses modules by their signatures, and who signed the driver's.
 	Signatures Signatures `json:"signatures,omitzero"`
@@ -52,15 +52,15 @@ type DKMS struct {
 	Service  string   `json:"service,omitempty"`  // what starts DKMS at boot
 }
 
-// Signatures is how the running kernel stands to the signature of the driver's module. The module is looked at only if
-// signatures are enforced and it is not loaded.
+// Signatures says whether the running kernel accepts the signature of the driver's module. The module is examined only
+// if signatures are enforced and it is not loaded.
 type Signatures struct {
-	// Lockdown is the kernel's mode, "none", "integrity" or "confidentiality"; empty if it is not told.
+	// Lockdown is the kernel's lockdown mode, "none", "integrity" or "confidentiality", or empty if unknown.
 	Lockdown string `json:"lockdown,omitempty"`
 	// Enforced is "yes" or "no" by the kernel's parameter sig_enforce; empty if it is not told.
 	Enforced     string `json:"enforced,omitempty"`
 	EnforcedFrom string `json:"enforced_from,omitempty"`
-	// Rejected is the first line of the kernel's log that says that it refused a module; it need not name one.
+	// Rejected is the first kernel log line that says that the kernel refused a module. It need not name the module.
 	Rejected string `json:"rejected,omitempty"`
 	Module   string `json:"module,omitempty"` // file that the running kernel would load
 	Signed   string `json:"signed,omitempty"` // "yes", "no"; empty if it was not looked at
@@ -92,10 +92,10 @@ type DriverPackage struct {
 	Version string `json:"version"` // "535.183.01-0ubuntu0.22.04.1", "3:580.95.05-1.amzn2023"
 	From    string `json:"from"`    // the package manager's database
 	Held    bool   `json:"held"`    // apt-mark hold
-	// whose archive it is of: "ubuntu", "debian", "nvidia", "ppa"; empty when not known, or RPM's
+	// the archive it comes from: "ubuntu", "debian", "nvidia", "ppa"; empty if unknown, or for RPM
 	Vendor string `json:"vendor"`
-	// State is what dpkg says of an installation that did not end: "unpacked", "half-configured", "half-installed",
-	// "reinst-required". It is empty for a package that is installed.
+	// State is dpkg's state of an unfinished installation: "unpacked", "half-configured", "half-installed",
+	// "reinst-required". It is empty for an installed package.
 	State string `json:"state,omitempty"`
 }
 
@@ -105,10 +105,10 @@ type Fabric struct {
 	Version string `json:"version"` // its package's version; empty when not known
 	From    string `json:"from"`    // where Version was read
 	Running string `json:"running"` // "yes", "no"; empty: processes cannot be seen, or no NVIDIA device is here
-	// Started is how many seconds after boot that daemon was started; 0 if it does not run or is not seen.
+	// Started is how many seconds after boot that daemon was started, or 0 if it does not run or cannot be seen.
 	Started float64 `json:"started,omitempty"`
-	// AtBoot is what systemd does with the daemon's unit at the next boot of files at rest: "enabled", "disabled",
-	// "masked"; empty: the files cannot tell, or the machine runs.
+	// AtBoot is what systemd will do with the daemon's unit at the next boot of files at rest: "enabled", "disabled" or
+	// "masked". It is empty if the files do not show it, or the machine is running.
 	AtBoot   string `json:"at_boot,omitempty"`
 	NVLSM    string `json:"nvlsm"`    // the NVLink subnet manager's directory or program
 	UMAD     string `json:"ib_umad"`  // "loaded", "at boot" (modules-load.d), "on disk"; empty: nowhere
@@ -126,7 +126,7 @@ type Updates struct {
 	Repos     []string `json:"repos"`     // enabled dnf repositories that carry the driver
 }
 
-// Health is what NVML says of a GPU's state; what it could not be asked stays empty.
+// Health is the state of a GPU in NVML. A value that NVML did not give is empty.
 type Health struct {
 	RemapPending  bool   `json:"remap_pending"` // a memory row waits for a reset to be replaced
 	RemapFailure  bool   `json:"remap_failure"` // a row could not be replaced
@@ -134,14 +134,15 @@ type Health struct {
 	// "hardware", "hardware thermal", "power brake", "software thermal", "power cap", "idle"
 	Slowdown []string `json:"slowdown"`
 	Fabric   string   `json:"fabric"` // "not supported", "not started", "in progress", "completed"
-	// FabricStatus is how the registration with the fabric ended, "success"; it counts once Fabric is "completed".
+	// FabricStatus is the result of the registration with the fabric, "success". It is valid once Fabric is
+	// "completed".
 	FabricStatus string `json:"fabric_status,omitempty"`
 	// FabricFaults are what NVML says is wrong with the fabric's health: "bandwidth degraded", "route unhealthy",
 	// "incorrect configuration".
 	FabricFaults []string `json:"fabric_faults,omitempty"`
 	Persistence  string   `json:"persistence"` // "on", "off"
-	// Recovery is the action that NVML asks for: "none", "reset", "reboot", "drain", "drain and reset",
-	// "recover the IMEX domain"; empty where the driver does not tell.
+	// Recovery is the action that NVML asks for: "none", "reset", "reboot", "drain", "drain and reset", "recover the
+	// IMEX domain". It is empty if the driver does not say.
 	Recovery string `json:"recovery,omitempty"`
 }
 

@@ -8,7 +8,8 @@ type Runtimes struct {
 	// NVIDIA's hook or runtime on the PATH of daemons, "/usr/bin/nvidia-container-runtime-hook"
 	Hook string    `json:"hook"`
 	CDI  []CDISpec `json:"cdi"` // specifications of nvidia.com/gpu, the least important first
-	// Podman is the release of Podman, which needs no configuration and reads CDI alone; empty when it is not there.
+	// Podman is the release of Podman, which needs no configuration and reads only CDI, or empty if it is not
+	// installed.
 	Podman string `json:"podman,omitempty"`
 }
 
@@ -34,43 +35,43 @@ type CDISpec struct {
 
 // Container is how a container got its GPU, and who started the process.
 type Container struct {
-	// Path is the way by which the driver came in: "legacy" (nvidia-container-cli's hook), "cdi", "wsl", "mounted"
-	// (by other means); empty on a host and where none came in.
+	// Path says how the driver came into a container: "legacy" (nvidia-container-cli's hook), "cdi", "wsl" or "mounted"
+	// (another way). It is empty on a host and if none came in.
 	Path       string   `json:"path"`
 	Injected   bool     `json:"injected"`   // driver libraries are mounted one by one into this place
 	Schedulers []string `json:"schedulers"` // who may hide GPUs on purpose: "slurm", "ray", …
-	// OwnDevices tells whose /dev it is: "yes" of a container's own, "no" of the host's, or one with all of the host's
-	// nodes (privileged); empty when not known.
+	// OwnDevices is "yes" if /dev is a container's own, "no" if it is the host's or has all of the host's nodes
+	// (privileged), and empty if unknown.
 	OwnDevices string `json:"own_devices,omitempty"`
 }
 
-// Devices is what a process here can reach of the driver under /dev, and what the process was given beside it.
+// Devices is what a process here can access of the driver under /dev, and what else the process was given.
 type Devices struct {
 	Nodes []Node `json:"nodes"` // /dev/nvidia0, /dev/nvidiactl, /dev/nvidia-uvm, /dev/dxg, …
 	// nvidia-modprobe: "setuid", "not setuid", "absent"; empty when not looked for
 	Modprobe string `json:"modprobe"`
 	Shared   int64  `json:"shm"` // bytes that /dev/shm can hold; 0 when it is not there
-	// bytes that this process may lock; -1: no limit that holds for it; 0 when not known
+	// bytes that this process may lock; -1 for no limit, 0 if unknown
 	Memlock int64 `json:"memlock"`
 	// "running" or "dead": whether the process that the MPS control file names is there
 	MPS   string        `json:"mps"`
 	Named []NamedDevice `json:"named"` // the UUIDs of CUDA_VISIBLE_DEVICES, as far as NVML can tell
-	// how GPUs reach each other's memory by NVML: "pcie", "nvlink", "none"; empty when not told
+	// how GPUs reach each other's memory, by NVML: "pcie", "nvlink" or "none"; empty if unknown
 	Peers string `json:"peers"`
 	// GPUs that NVML counts, those that it could not ask too; 0 when it was not asked
 	Counted int `json:"counted"`
 	// Majors of /proc/devices, by the driver's name there: "nvidia" (or "nvidia-frontend"), "nvidia-uvm", "nvidia-caps".
 	Majors map[string]int `json:"majors,omitempty"`
-	// Maker is who could make, on a host, a node that is missing when a program first needs it: "root",
-	// "nvidia-modprobe" or "nobody"; empty when not looked at. Hindrance says why nobody can where root or
-	// nvidia-modprobe would else: "no new privileges", "a user namespace", "/dev is read-only", "/dev is mounted nodev",
-	// "modules are disabled", "nvidia-uvm is neither loaded nor on disk".
+	// Maker says who on a host could make a missing node when a program first needs it: "root", "nvidia-modprobe" or
+	// "nobody". It is empty if nobody looked. Hindrance says why nobody can although root or nvidia-modprobe otherwise
+	// would: "no new privileges", "a user namespace", "/dev is read-only", "/dev is mounted nodev", "modules are
+	// disabled", "nvidia-uvm is neither loaded nor on disk".
 	Maker     string `json:"maker,omitempty"`
 	Hindrance string `json:"hindrance,omitempty"`
 	UVM       string `json:"uvm,omitempty"` // the module nvidia-uvm: "loaded", "on disk", "absent"; empty when not looked at
 	// AddressSpace is RLIMIT_AS in bytes; -1: no limit; 0 when not known.
 	AddressSpace int64 `json:"address_space,omitempty"`
-	// Comm tells whether a thread here may write its own name, as CUDA does: "writable" or "refused".
+	// Comm says whether a thread here may write its own name, as CUDA does: "writable" or "refused".
 	Comm string `json:"comm,omitempty"`
 }
 
@@ -81,8 +82,9 @@ type Node struct {
 	// "ok", "EPERM" (the device control group refuses), "EACCES" (the mode does), or another errno
 	Access string `json:"access"`
 	Major  int    `json:"major,omitempty"` // of its device number; 0 when not known
-	// Open is how open(2) of /dev/nvidiactl and /dev/nvidia-uvm ended: "ok", an errno's name, "no answer"; empty of
-	// other nodes, and where the kernel has no driver of that major: an open would load one.
+	// Open is the result of open(2) on /dev/nvidiactl and /dev/nvidia-uvm: "ok", the name of an errno, or "no answer".
+	// It is empty for other nodes, and if the kernel has no driver with that major number, because opening would load
+	// one.
 	Open string `json:"open,omitempty"`
 }
 

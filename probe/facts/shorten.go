@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// longest is how many bytes of one text of a file that somebody else wrote are kept: no name, version or message is as
-// long, and a report quotes each several times.
+// longest is how many bytes of a text in somebody else's file are kept. No name, version or message is longer, and a
+// report quotes each several times.
 const longest = 4096
 
 // Shorten cuts texts that no machine has.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestShorten cuts what is too long, wherever it stands and between characters, and nothing else.
+// TestShorten cuts only texts that are too long, anywhere in the value and between characters.
 func TestShorten(t *testing.T) {
 	long, fits := strings.Repeat("é", 3000), strings.Repeat("x", 4096)
 	f := Facts{Driver: Driver{Version: long, From: fits, Kernel: []string{"a", long}}, Variables: map[string]string{"A": long, "B": "b"},

@@ -43,7 +43,7 @@ func containerByRoot(h *Host) string {
 	return ""
 }
 
-// containerMark names the container runtime by the marks that each leaves, or says "" where there are none.
+// containerMark names the container runtime by the marks that it leaves, or returns "".
 func (h *Host) containerMark() string {
 	switch {
 	case h.Var("KUBERNETES_SERVICE_HOST") != "" || h.Exists("/var/run/secrets/kubernetes.io/serviceaccount"):
@@ -60,8 +60,8 @@ func (h *Host) containerMark() string {
 	return cmp.Or(containerByCgroup(h), containerBySystemd(h), containerByRoot(h))
 }
 
-// containerBySystemd reads what systemd found out about the place that it started: "lxc", "systemd-nspawn". WSL is
-// none.
+// containerBySystemd returns the container that systemd detected at its start: "lxc", "systemd-nspawn". WSL does not
+// count.
 func containerBySystemd(h *Host) string {
 	kind, err := h.ReadLine("/run/systemd/container")
 	if err != nil || h.Rest || kind == "wsl" {

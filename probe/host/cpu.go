@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// cpuHead is how much of /proc/cpuinfo tells the first processor; the whole file takes the kernel long on large machines.
+// cpuHead is how many bytes of /proc/cpuinfo cover the first processor. The whole file takes the kernel long on large
+// machines.
 const cpuHead = 8 << 10
 
 // CPUFlags returns the features of the first processor as the kernel names them on x86, "sse4_2" and "hypervisor". None

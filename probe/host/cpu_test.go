@@ -12,8 +12,8 @@ import (
 const v2 = "processor\t: 0\nvendor_id\t: GenuineIntel\nflags\t\t: fpu cx16 lahf_lm popcnt pni ssse3 sse4_1 sse4_2 hypervisor\n" +
 	"vmx flags\t: vnmi\n\nprocessor\t: 1\nflags\t\t: fpu\n"
 
-// TestHwcaps: the loader of a running machine prefers the libraries for its processor; of a tree at rest, which may run on
-// any processor, the plain ones count.
+// TestHwcaps checks that the loader of a running machine prefers libraries for its processor, and that for a tree at
+// rest, which may run on any processor, the plain ones count.
 func TestHwcaps(t *testing.T) {
 	const dir = "/usr/lib/x86_64-linux-gnu/"
 	for _, tt := range []struct{ name, cpuinfo, want string }{
@@ -39,7 +39,7 @@ func TestHwcaps(t *testing.T) {
 	}
 }
 
-// TestCPUFlags: lines of other names and other processors are not taken for the flags of the first.
+// TestCPUFlags checks that only the flags of the first processor are read.
 func TestCPUFlags(t *testing.T) {
 	root := t.TempDir()
 	hosttest.Write(t, filepath.Join(root, "proc/cpuinfo"), v2)

@@ -23,7 +23,7 @@ func (l *Errors) Add(err error) {
 	}
 }
 
-// Err returns one error that names them all, nil when there is none.
+// Err returns one error that names all of them, or nil.
 func (l Errors) Err() error {
 	if len(l) == 0 {
 		return nil
@@ -42,7 +42,7 @@ func Damaged(name, why string) error {
 	return fmt.Errorf("%s: %s%s", name, why, damagedMark)
 }
 
-// Unread returns those that tell of what was not read, rather than of what was and is damaged.
+// Unread returns the errors about things that were not read, without those about damaged ones.
 func (l Errors) Unread() []string {
 	return slices.DeleteFunc(slices.Clone(l), func(text string) bool { return strings.HasSuffix(text, damagedMark) })
 }

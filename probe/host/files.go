@@ -13,8 +13,8 @@ type File interface {
 	Stat() (fs.FileInfo, error)
 }
 
-// Files stand in place of a directory of this machine: those of an image that was never unpacked. Names are absolute,
-// and without links but for the last part.
+// Files replaces a directory of this machine: for example the files of an image that was never unpacked. Names are
+// absolute and contain no links except in the last part.
 type Files interface {
 	// Readlink is where a link points, empty for what is no link.
 	Readlink(name string) (string, error)
@@ -74,7 +74,7 @@ func (l listing) entries(keep func([]keptEntry) error) ([]keptEntry, error) {
 // ErrNotRegular is the error of opening what is no regular file.
 var ErrNotRegular = errNotRegular
 
-// Sought is a file of which not all is at hand: what was not kept is known to hold nothing that anybody looks for, and
+// Sought is a file of which only a part is available. The rest is known to contain nothing that anybody looks for, and
 // reads as zeros.
 type Sought interface{ Sought() io.ReaderAt }
 

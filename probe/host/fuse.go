@@ -58,7 +58,7 @@ func unescapeMount(point string) string {
 }
 
 // LeadsTo reports whether an absolute path of this machine may lead to one of the mounts, and whether one of them is
-// beneath it. It follows links up to a mount and does not touch the mount.
+// below it. It follows links up to a mount and does not touch the mount.
 func LeadsTo(mounts []Mount, name string) (there, beneath bool) {
 	resolved, err := stepwise(func(place string) (string, error) {
 		if slices.ContainsFunc(mounts, func(m Mount) bool { return m.Point == place }) {
@@ -82,14 +82,14 @@ type stallError struct{ mount string }
 func (e *stallError) Error() string { return "the FUSE file system " + e.mount + " did not answer" }
 func (e *stallError) Unwrap() error { return syscall.ETIMEDOUT }
 
-// leastShare is the least time that a call gets, and unboundedShare what the first one gets of a run without a limit.
+// leastShare is the minimum time for a call, and unboundedShare the time for the first call in a run without a limit.
 const (
 	leastShare     = 30 * time.Millisecond
 	unboundedShare = 5 * time.Second
 )
 
-// watch ends calls that a FUSE file system does not answer. The kernel lets nobody out of such a call, so the goroutine
-// that makes it is left behind.
+// watch abandons calls that a FUSE file system does not answer. The kernel lets nobody out of such a call, so the
+// goroutine that made it stays behind.
 type watch struct {
 	mounts []Mount
 	root   string // of the host, as this machine names it
@@ -99,7 +99,7 @@ type watch struct {
 	stalled map[string]*stallError // by the place that was asked for
 }
 
-// watching returns what watches over the reading of a host, nil where no FUSE file system is mounted.
+// watching returns the watch over reading a host, or nil if no FUSE file system is mounted.
 func (h *Host) watching() *watch {
 	mounts := FUSEMounts()
 	if len(mounts) == 0 || h.files != nil {
@@ -120,7 +120,7 @@ func (w *watch) share() time.Duration {
 	return max(left>>(min(len(w.stalled), 20)+1), min(leastShare, left))
 }
 
-// known returns the error of a place that did not answer before, or that lies in one that did not.
+// known returns the error of a place that did not answer before, or that is inside one that did not.
 func (w *watch) known(name string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

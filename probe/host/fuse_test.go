@@ -2,7 +2,8 @@ package host
 
 import "testing"
 
-// TestFUSEAmong finds the FUSE file systems of a mountinfo, but for the root's own and those that something is mounted over.
+// TestFUSEAmong finds the FUSE file systems in a mountinfo, except the root's own and those with another mount over
+// them.
 func TestFUSEAmong(t *testing.T) {
 	const mountinfo = `22 1 0:21 / / rw,relatime - fuse.fuse-overlayfs fuse-overlayfs rw
 30 22 0:40 / /mnt/s3\040data rw,nosuid shared:1 - fuse.s3fs s3fs rw,user_id=0

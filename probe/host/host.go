@@ -1,4 +1,4 @@
-// Package host reads the files of a machine, or of a tree that stands for one, and never leaves its root.
+// Package host reads the files of a machine, or of a directory tree that stands for one, and never leaves its root.
 package host
 
 import (
@@ -19,9 +19,9 @@ import (
 	"cudacompat/internal/ldso"
 )
 
-// Host is what is examined: this machine, or a tree of files that stands for another one. Every path given to its
-// methods is absolute as the target sees it; symbolic links, absolute ones too, resolve inside the root as chroot
-// would. It is for one goroutine, and keeps what it saw: each Run looks anew.
+// Host is what is examined: this machine, or a directory tree that stands for another one. Paths given to its methods
+// are absolute as the target sees them. Symbolic links, also absolute ones, resolve inside the root as with chroot. A
+// Host belongs to one goroutine and caches what it saw; each Run looks again.
 type Host struct {
 	Root string            // "/" for this machine
 	Env  map[string]string // of the programs that are started here; nil where nobody knows it, as of a tree at rest
@@ -40,7 +40,7 @@ type Host struct {
 	lookups   lookups
 }
 
-// lookups is what was asked once in a run and is asked again: most look-ups share a handful of directories.
+// lookups caches results within a run, because most look-ups share a few directories.
 type lookups struct {
 	rootFS    rootFS
 	loader    *ldso.Resolver
@@ -99,8 +99,8 @@ func Tree(root string) (*Host, error) {
 	return &Host{Root: abs, Rest: true}, nil
 }
 
-// Starts reports whether it is known how programs are started here: with the variables of this process, or with those
-// that an image's configuration sets. A tree at rest does not tell.
+// Starts reports whether it is known how programs start here: with the variables of this process, or with those of an
+// image's configuration. A tree at rest does not show it.
 func (h *Host) Starts() bool { return !h.Rest || h.Env != nil }
 
 // rootFS opens the root on first use.
@@ -132,8 +132,8 @@ func (h *Host) root() (rootFS, error) {
 	return watched(h.watching(), func() (rootFS, error) { return rootAt(cmp.Or(h.Root, "/")) })
 }
 
-// Resolve returns name with every symbolic link followed inside the root. ".." is the parent of what stands before it
-// once links are followed, as for the kernel, and the root's parent is the root.
+// Resolve returns name with every symbolic link followed inside the root. As in the kernel, ".." is the parent of what
+// precedes it after links are followed, and the root's parent is the root.
 func (h *Host) Resolve(name string) (string, error) {
 	known, ok := h.lookups.resolved[name]
 	if !ok {
@@ -151,8 +151,8 @@ func (h *Host) Readlink(name string) (string, error) {
 	return target, pathError("readlink", name, err)
 }
 
-// inRoot asks the root for a name, unless the directory that it should be in is known to be missing: most of what is
-// looked for is not there, nor is its directory.
+// inRoot asks the root for a name, unless its directory is known to be missing. Most things that are looked for do not
+// exist, and neither does their directory.
 func inRoot[T any](h *Host, name string, ask func(rootFS, string) (T, error)) (T, error) {
 	var none T
 	root, err := h.rootFS()
@@ -204,7 +204,7 @@ func (h *Host) Open(name string) (File, error) {
 	return f, pathError("open", name, err)
 }
 
-// What is read of one text file, in bytes: as a whole, of which parsers make as much again, and in parts.
+// Limits for reading one text file, in bytes: as a whole, which parsers copy once more, and in parts.
 const (
 	wholeCap = 8 << 20
 	partsCap = 16 << 20 // dpkg's status is some 8 MB on a desktop
@@ -214,8 +214,8 @@ const (
 // and errors name the file as the target sees it.
 func (h *Host) ReadFile(name string) ([]byte, error) { return h.ReadInto(name, nil) }
 
-// ReadInto does what ReadFile does, into the place of what was read before, for one file of many after the other:
-// memory that is used for the first time costs more than what is read into it.
+// ReadInto is ReadFile into an existing buffer, for reading many files one after the other: using new memory costs more
+// than reading.
 func (h *Host) ReadInto(name string, before []byte) ([]byte, error) {
 	f, err := h.Open(name)
 	if err != nil {
@@ -249,7 +249,7 @@ func (h *Host) HasLine(name, beginning string) bool {
 	return hasLine(f, "\n"+beginning, h.lookups.block)
 }
 
-// hasLine looks for a line's end and beginning in a text, of which block holds a part at a time.
+// hasLine reports whether a text contains a line, including its end. block holds a part of the text at a time.
 func hasLine(r io.Reader, wanted string, block []byte) bool {
 	for n := copy(block, "\n"); ; n = copy(block, block[max(n-len(wanted)+1, 0):n]) {
 		more, err := r.Read(block[n:])
@@ -304,11 +304,11 @@ func readAll(f File, limit int64, into []byte) ([]byte, error) {
 	return data.Bytes(), err
 }
 
-// lineCap is what a file's first line may hold, in bytes: an attribute of sysfs has a page at most
+// lineCap limits the first line of a file, in bytes. An attribute in sysfs has at most a page
 // (Documentation/filesystems/sysfs.rst).
 const lineCap = 4096
 
-// ReadLine reads the first line of a file, such as those of /sys, without the line's end. One of more than 4 KiB is an
+// ReadLine reads the first line of a file, such as those in /sys, without its line break. A line over 4 KiB is an
 // error.
 func (h *Host) ReadLine(name string) (string, error) {
 	f, err := h.Open(name)
@@ -367,8 +367,8 @@ func (h *Host) listOnce(name string, dir dir) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// keptEntry is what is kept of a directory's entry. The os package's own takes twice as much, which is 17 MB of a
-// directory with 400,000.
+// keptEntry is the cached part of a directory entry. Package os's own takes twice as much, which is 17 MB for a
+// directory with 400,000 entries.
 type keptEntry struct {
 	name string
 	kind fs.FileMode
@@ -442,8 +442,8 @@ func (h *Host) reach(name string) error {
 	return err
 }
 
-// Glob lists the paths that match pattern, sorted: those that exist, and those of which that cannot be said, such as
-// a link that leads in a circle. Only names are matched: `*` never crosses a slash.
+// Glob returns the paths that match pattern, sorted: those that exist, and those for which that is unknown, such as a
+// circular link. Only names match: `*` never crosses a slash.
 func (h *Host) Glob(pattern string) []string {
 	return h.glob("/", strings.Split(strings.Trim(pattern, "/"), "/"))
 }

@@ -164,7 +164,7 @@ func TestReadLineCap(t *testing.T) {
 	}
 }
 
-// TestBudgetOfADirectory lists as many entries as the budget has room for, and says that there are more.
+// TestBudgetOfADirectory lists as many entries as the budget allows, and reports that there are more.
 func TestBudgetOfADirectory(t *testing.T) {
 	h := &host.Host{Root: t.TempDir()}
 	hosttest.Must(t, os.Mkdir(filepath.Join(h.Root, "many"), 0o755))

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// entriesOf lists a directory without an allocation for each name, of which the os package makes two. A file system
-// that does not tell what an entry is leaves that to the os package. It ends where entries may not be kept.
+// entriesOf lists a directory without allocating for each name; package os allocates twice. If a file system does not
+// give the type of an entry, package os does the listing. It stops when no more entries may be kept.
 func entriesOf(dir *os.File, keep func([]keptEntry) error) ([]keptEntry, error) {
 	var all []keptEntry
 	var block [8 << 10]byte
@@ -36,14 +36,14 @@ func entriesOf(dir *os.File, keep func([]keptEntry) error) ([]keptEntry, error) 
 	}
 }
 
-// Offsets in a linux_dirent64 (getdents(2)): its length, what it is, and its name, which a zero ends.
+// Offsets in a linux_dirent64 (getdents(2)): its length, its type, and its name, which ends with a zero byte.
 const (
 	entryLength = 16
 	entryKind   = 18
 	entryName   = 19
 )
 
-// appendEntries adds the entries of a block, whose bytes it moves; told is false where one does not say what it is.
+// appendEntries appends the entries of a block, whose bytes it moves. told is false if an entry has no type.
 func appendEntries(all []keptEntry, block []byte) (_ []keptEntry, told bool) {
 	names, first := block[:0], len(all) // a name's new place lies before its old one
 	ends := make([]int, 0, len(block)/entryName)

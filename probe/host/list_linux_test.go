@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestEntries lists more than a block holds of all that a directory can have, as the os package does.
+// TestEntries lists more entries than fit into a block, of every type, and compares the result with package os.
 func TestEntries(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 1000 {
@@ -45,7 +45,7 @@ func entriesBy(t *testing.T, name string, list func(*os.File, func([]keptEntry) 
 	return all
 }
 
-// TestEntryOfNoKind leaves to the os package what does not say what it is, and what is no entry at all.
+// TestEntryOfNoKind checks that entries without a type are left to package os, and that invalid ones are not entries.
 func TestEntryOfNoKind(t *testing.T) {
 	entry := func(kind byte, length uint16) []byte {
 		b := make([]byte, 24)

@@ -45,9 +45,9 @@ func (h *Host) Loader() *ldso.Resolver {
 	return h.lookups.loader
 }
 
-// OwnLoader returns the loader of what this process starts, with this process's own LD_LIBRARY_PATH. If this program was
-// built for another architecture than the host's programs, as under qemu's user mode, the loader looks for libraries of
-// this program's architecture.
+// OwnLoader returns the loader for programs that this process starts, with this process's own LD_LIBRARY_PATH. If this
+// program has another architecture than the host's programs, as under qemu's user mode, the loader looks for libraries
+// of this program's architecture.
 func (h *Host) OwnLoader() *ldso.Resolver {
 	own := *h.Loader()
 	own.LibraryPath = ldso.SplitLibraryPath(h.Var(libraryPath))
@@ -59,9 +59,9 @@ func (h *Host) OwnLoader() *ldso.Resolver {
 
 const libraryPath = "LD_LIBRARY_PATH"
 
-// LibraryPath returns the LD_LIBRARY_PATH of a program that runs here, and whose it is: in a container its first
-// process's, which is what the container runs, else "this process". A shell's own is what it was started with, not what
-// it has exported since, so a shell says nothing. At rest there is none.
+// LibraryPath returns the LD_LIBRARY_PATH of a program that runs here, and whose it is: in a container that of the
+// first process, otherwise "this process". A shell's environment is the one it started with, without later exports, so
+// a shell does not count. At rest there is none.
 func (h *Host) LibraryPath() (paths, of string) {
 	if h.Rest {
 		return h.Var(libraryPath), ""

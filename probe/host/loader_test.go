@@ -9,8 +9,8 @@ import (
 	"cudacompat/probe/host/hosttest"
 )
 
-// TestOwnLoader: on a host of another machine than this program's, as under qemu's user mode, what this program starts
-// is loaded by its own machine's loader, from that one's directories; the host's programs are not.
+// TestOwnLoader checks a host with another architecture than this program's, as under qemu's user mode: programs that
+// this program starts use the loader and directories of its own architecture; the host's programs do not.
 func TestOwnLoader(t *testing.T) {
 	want, known := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[runtime.GOARCH]
 	if !known {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// FirstNoExec returns the mount point that the first of the directories with one stands on, where it is mounted noexec:
-// the kernel maps no code from there, so that no library of it loads (mount(8)). A tree at rest is mounted elsewhere
-// later.
+// FirstNoExec returns the mount point of the first of dirs that is on a file system mounted noexec, from which the
+// kernel maps no code, so that no library there loads (mount(8)). A tree at rest will be mounted elsewhere, so it
+// returns "".
 func FirstNoExec(h *Host, dirs []string) string {
 	if h.Rest {
 		return ""
@@ -25,8 +25,8 @@ func FirstNoExec(h *Host, dirs []string) string {
 	return ""
 }
 
-// Holding returns the mount on which a file stands, its links resolved: the deepest, of equals the last. Nil where
-// mountinfo could not be read.
+// Holding returns the mount that contains a file, after resolving links: the deepest one, and of equals the last. It
+// returns nil if mountinfo could not be read.
 func Holding(mounts []Mount, file string) *Mount {
 	var deepest *Mount
 	for i, m := range mounts {

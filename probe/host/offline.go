@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// Offline returns the running root as it will be after its next boot: files alone, as of a mounted tree that has no /proc,
-// /sys and /dev. The loaded module, the devices and the PCI bus of the machine that runs now tell nothing of that boot.
+// Offline returns the running root as it will be after the next boot: only its files, like a mounted tree without
+// /proc, /sys and /dev. The loaded module, the devices and the PCI bus of the running machine say nothing about that
+// boot.
 func Offline() *Host { return &Host{Root: "/", Rest: true, offline: true} }
 
 // runtimeDirs hold what the running kernel says.
 var runtimeDirs = []string{"/proc", "/sys", "/dev"}
 
-// isRuntime reports whether a name lies in what the running kernel says.
+// isRuntime reports whether a name is in a file system in which the running kernel shows its state.
 func isRuntime(name string) bool {
 	if strings.Contains(name, "..") || strings.Contains(name, "//") {
 		name = path.Clean("/" + name)
@@ -26,8 +27,7 @@ func isRuntime(name string) bool {
 	return false
 }
 
-// offlineRoot is a root in which nothing tells what runs now. A link that leads there is checked where it can be: by
-// resolve.
+// offlineRoot is a root without anything about the current run. resolve checks links that lead there.
 type offlineRoot struct{ rootFS }
 
 func (r offlineRoot) reach(name string) error {

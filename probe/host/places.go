@@ -39,7 +39,7 @@ func (h *Host) ToolkitPlaces(onPath string) []string {
 	return patterns
 }
 
-// NVCCRoot returns where the toolkit lies whose compiler `nvcc` starts, links followed; empty when PATH has none.
+// NVCCRoot returns the root of the toolkit whose compiler `nvcc` starts, after following links, or "" if PATH has none.
 func (h *Host) NVCCRoot() string {
 	real, err := h.Resolve(h.OnPath("nvcc"))
 	if err != nil || path.Base(real) != "nvcc" {

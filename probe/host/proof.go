@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Proof returns what shows that a live root is the kernel's own, "process 1", "modules", "kernel" or "wsl"; empty in a
-// container, for a tree at rest, and where there is no /proc to look at.
+// Proof returns what shows that a live root is the kernel's own: "process 1", "modules", "kernel" or "wsl". It returns
+// "" in a container, for a tree at rest, and without /proc.
 func (h *Host) Proof() string { return h.surroundings().proof }
 
 // ContainerKind names the container runtime by the marks that each leaves, "container" for a live root that nothing
@@ -71,15 +71,15 @@ func firstProcess(h *Host) bool {
 	return err == nil && flags&kernelThread != 0
 }
 
-// sameRoot reports whether two processes have one root: not the number of the mount, of which every mount namespace
-// has its own, but what is mounted there. Enroot's and Apptainer's are other directories or file systems than process
-// 1's; a service with a private /tmp has its root.
+// sameRoot reports whether two processes have the same root. It compares what is mounted there and not the number of
+// the mount, which differs in every mount namespace. The roots of Enroot and Apptainer are other directories or file
+// systems than process 1's. A service with a private /tmp has process 1's root.
 func sameRoot(a, b *Mount) bool {
 	return a != nil && b != nil && a.Device == b.Device && a.Root == b.Root && a.Kind == b.Kind
 }
 
-// ownModules reports whether modules of the running kernel stand on the root's own file system. A pod that mounts
-// /lib/modules has the host's; the headers, which a compiler's image may have, bring links alone.
+// ownModules reports whether the root's own file system contains modules of the running kernel. A pod that mounts
+// /lib/modules has the host's. Kernel headers, which a compiler image may have, bring only links.
 func ownModules(h *Host, mounts []Mount) bool {
 	dir, ok := running(h, "/lib/modules/")
 	if !ok || !onRoot(h, mounts, dir) {
@@ -91,8 +91,8 @@ func ownModules(h *Host, mounts []Mount) bool {
 	})
 }
 
-// ownKernel reports whether the running kernel stands in /boot, as no mount of its own: a monitor's pod mounts the
-// host's.
+// ownKernel reports whether /boot contains the running kernel and is not a mount of its own, because a monitor's pod
+// mounts the host's.
 func ownKernel(h *Host, mounts []Mount) bool {
 	for _, name := range []string{"/boot/vmlinuz-", "/boot/vmlinux-", "/boot/Image-", "/boot/kernel-"} {
 		if file, ok := running(h, name); ok && h.Exists(file) && onRoot(h, mounts, file) {
@@ -108,7 +108,7 @@ func running(h *Host, beginning string) (string, bool) {
 	return beginning + release, err == nil && release != "" && !strings.Contains(release, "/")
 }
 
-// onRoot reports whether a file stands on the file system that is mounted at the root, links followed.
+// onRoot reports whether a file is on the file system that is mounted at the root, after following links.
 func onRoot(h *Host, mounts []Mount, name string) bool {
 	real, err := h.Resolve(name)
 	if err != nil {
@@ -162,7 +162,7 @@ func ParseMounts(mountinfo string) []Mount {
 	return mounts
 }
 
-// At returns what is mounted last at a place, and so covers what was mounted there before; nil where nothing is.
+// At returns the last mount at a point, which covers earlier ones, or nil.
 func At(mounts []Mount, point string) *Mount {
 	for i, m := range slices.Backward(mounts) {
 		if m.Point == point {

@@ -22,7 +22,7 @@ const (
 func self(mounts string) string  { return "-- proc/self/mountinfo --\n" + mounts }
 func first(mounts string) string { return "-- proc/1/mountinfo --\n" + mounts }
 
-// TestProof is of live roots: what shows one to be the kernel's own, and what only looks as if it did.
+// TestProof checks live roots: what proves that a root is the kernel's own, and what only looks like it.
 func TestProof(t *testing.T) {
 	for name, tt := range map[string]struct{ files, proof, container string }{
 		"host":                        {self(ext4+devtmpfs) + modules, "modules", ""},
@@ -83,7 +83,7 @@ func TestProofOfOtherKernels(t *testing.T) {
 	}
 }
 
-// TestRestIsNoContainer: of a tree nobody asks who runs it.
+// TestRestIsNoContainer checks that a tree at rest is never taken for a container.
 func TestRestIsNoContainer(t *testing.T) {
 	h := hosttest.Tree(t, self(overlay)+modules)
 	if h.Proof() != "" || h.ContainerKind() != "" {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ReadQuietly returns a file's bytes, nil when it cannot be read: for hints of which another source takes the place.
+// ReadQuietly returns a file's bytes, or nil if it cannot be read. It is for hints that another source can replace.
 func (h *Host) ReadQuietly(name string) []byte {
 	data, err := h.ReadFile(name)
 	if err != nil {
@@ -63,5 +63,5 @@ func Constants(r io.ReaderAt) (io.Reader, error) {
 	return io.NewSectionReader(ToSearch(r), int64(section.Offset), int64(size)), nil
 }
 
-// rodataCap bounds what is read of a library's constants; libtorch_cuda.so's .rodata is some 30 MB.
+// rodataCap limits what is read of a library's constants. libtorch_cuda.so's .rodata has about 30 MB.
 const rodataCap = 64 << 20

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// rootFS opens what lies beneath a root. Links resolve inside it as chroot would have them, and what is exchanged for
-// something else while it is looked up leads nowhere else.
+// rootFS opens files below a root. Links resolve inside it as with chroot, and replacing a file during a look-up cannot
+// lead outside.
 type rootFS interface {
 	// reach reports why a name leads to nothing.
 	reach(name string) error
@@ -26,7 +26,7 @@ type rootFS interface {
 
 // dir is a directory that is listed.
 type dir interface {
-	// id tells directories apart, where that is known.
+	// id identifies a directory, if the system can.
 	id() (directory, bool)
 	// entries are what is in it, in any order, until one of them may not be kept.
 	entries(keep func([]keptEntry) error) ([]keptEntry, error)
@@ -67,8 +67,8 @@ func regular(f *os.File, err error) (File, error) {
 	return f, nil
 }
 
-// steppingRoot is a root on systems, and in sandboxes, that cannot resolve in a root themselves: it follows links step by
-// step, and os.Root opens what they lead to without following any more out of the root.
+// steppingRoot is a root on systems, and in sandboxes, that cannot resolve paths inside a root. It follows links step
+// by step, and os.Root opens the result without following links out of the root.
 type steppingRoot struct {
 	stepwise
 	root  *os.Root
@@ -76,11 +76,11 @@ type steppingRoot struct {
 	links map[string]linkTarget
 }
 
-// stepwise follows links where the kernel does not. Its function says where a link at a resolved directory's entry
-// points, and nothing of what is no link.
+// stepwise follows links itself. Its function returns the target of a link at an entry of a resolved directory, or
+// nothing if the entry is no link.
 type stepwise func(resolved string) (target string, err error)
 
-// linkTarget is what readlink said of a path: the target, empty for what is no link.
+// linkTarget is the result of readlink for a path: the target, or empty for anything but a link.
 type linkTarget struct {
 	target string
 	err    error
@@ -102,8 +102,8 @@ func relative(resolved string) string { return strings.TrimPrefix(path.Join("./"
 // maxLinks is Linux's own limit on symbolic links in one look-up (path_resolution(7)).
 const maxLinks = 40
 
-// resolve follows links: ".." is the parent of what stands before it once links are followed, as for the kernel, and
-// the root's parent is the root.
+// resolve follows links. As in the kernel, ".." is the parent of what precedes it after links are followed, and the
+// root's parent is the root.
 func (target stepwise) resolve(name string) (string, error) {
 	at, rest := "/", strings.Split(name, "/")
 	for links := 0; len(rest) > 0; {
@@ -136,7 +136,7 @@ func (target stepwise) resolve(name string) (string, error) {
 	return at, nil
 }
 
-// target returns where a link at a resolved directory's entry points, empty for what is no link.
+// target returns the target of a link at an entry of a resolved directory, or "" for anything but a link.
 func (w *steppingRoot) target(name string) (string, error) {
 	w.mu.Lock()
 	l, ok := w.links[name]

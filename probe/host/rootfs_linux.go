@@ -10,15 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernelRoot lets the kernel resolve: one call in place of a readlink for each part of a path.
+// kernelRoot lets the kernel resolve paths, with one call instead of a readlink for each part.
 type kernelRoot struct {
 	dir  *os.File // the root, as a place only
 	fds  *os.File // /proc/self/fd, where a descriptor's file can be opened and says its path
 	path string   // of the root, as the kernel writes paths
 }
 
-// rootAt opens a root. openat2 is missing before Linux 5.6 and refused by older sandboxes; without /proc nobody says
-// where it has led.
+// rootAt opens a root. openat2 is missing before Linux 5.6, and older sandboxes refuse it. Without /proc nobody can say
+// where it led.
 func rootAt(dir string) (rootFS, error) {
 	root, err := place(dir)
 	if err != nil {
@@ -55,7 +55,7 @@ func (r *kernelRoot) pathOf(fd int) (string, error) {
 // retries are for look-ups that a rename anywhere on the machine has disturbed (EAGAIN, openat2(2)).
 const retries = 100
 
-// at opens a name beneath the root. The links of /proc that lead to any file of a process are not followed.
+// at opens a name below the root. It does not follow the links in /proc that lead to any file of a process.
 func (r *kernelRoot) at(name string, flags uint64) (int, error) {
 	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS}
 	if name == "" {
@@ -78,7 +78,7 @@ func (r *kernelRoot) reach(name string) error {
 	return err
 }
 
-// open looks at what is there before it opens that very file, whatever stands under its name by now.
+// open examines the file before opening exactly that file, even if another one now has its name.
 func (r *kernelRoot) open(name string) (File, error) {
 	place, err := r.at(name, unix.O_PATH)
 	if err != nil {

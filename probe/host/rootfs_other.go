@@ -6,7 +6,7 @@ import "os"
 
 func rootAt(dir string) (rootFS, error) { return walk(dir) }
 
-// directoryOf tells directories apart where that is known.
+// directoryOf identifies a directory, if the system can.
 func directoryOf(*os.File) (directory, bool) { return directory{}, false }
 
 func entriesOf(dir *os.File, keep func([]keptEntry) error) ([]keptEntry, error) {

@@ -69,7 +69,7 @@ func TestRootsAgree(t *testing.T) {
 	}
 }
 
-// everything returns what a root says of a name.
+// everything returns all that a root reports about a name.
 func everything(root rootFS, name string) string {
 	var said []string
 	say := func(what string, err error) {

@@ -7,9 +7,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// Search returns the first match of pattern and its groups in at most limit bytes of r, nil when there is none, in
-// flat memory. The pattern is tried only where its literal occurs, which is far cheaper; a match longer than overlap
-// bytes can be missed.
+// Search returns the first match of pattern and its groups in at most limit bytes of r, or nil, in constant memory. It
+// tries the pattern only where its literal occurs, which is far cheaper. It may miss a match longer than overlap bytes.
 func Search(r io.Reader, literal string, pattern *lazyregexp.Regexp, limit int64) ([]string, error) {
 	const chunk, overlap = 64 << 10, 256
 	buf := make([]byte, 0, chunk+overlap)
@@ -32,7 +31,7 @@ func Search(r io.Reader, literal string, pattern *lazyregexp.Regexp, limit int64
 	}
 }
 
-// SearchFirst returns the first group of Search's match, empty when there is none.
+// SearchFirst returns the first group of Search's match, or "".
 func SearchFirst(r io.Reader, literal string, pattern *lazyregexp.Regexp, limit int64) (string, error) {
 	m, err := Search(r, literal, pattern, limit)
 	if m == nil {

@@ -35,7 +35,7 @@ func (h *Host) Unseen(place string) bool {
 	return false
 }
 
-// skip records that a place could not be seen, unless the error says that it is not there, or what it is.
+// skip records that a place could not be read, unless the error says that it does not exist or is of another type.
 func (h *Host) skip(place string, err error) {
 	var code syscall.Errno
 	if err == nil || Absent(err) || !errors.As(err, &code) || code == syscall.ELOOP || code == syscall.EINVAL ||
@@ -63,8 +63,8 @@ func (h *Host) skip(place string, err error) {
 // maxSkipped bounds how many places are named of one source.
 const maxSkipped = 200
 
-// Topmost returns the places of a list without those that lie in another place of it: what could not be seen in a closed
-// directory is said by the directory.
+// Topmost returns the places that are not inside another place of the list, because a closed directory stands for
+// everything in it.
 func Topmost(skipped []Skipped) []Skipped {
 	at := map[string]bool{}
 	for _, s := range skipped {

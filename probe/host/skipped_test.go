@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestThreeResults: what is not there is absent, and whatever else fails is recorded by its place, once.
+// TestThreeResults checks that a missing file counts as absent, and that every other failure is recorded once, with its
+// place.
 func TestThreeResults(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "etc/cdi"), 0o755); err != nil {

@@ -22,7 +22,7 @@ type rootWithout struct {
 	removed map[string]bool // by their resolved paths
 }
 
-// checkPresent returns an error where a name leads to what is gone, or is itself a link that is gone.
+// checkPresent returns an error if a name leads to a removed file, or is itself a removed link.
 func (l rootWithout) checkPresent(name string) error {
 	resolved, err := l.rootFS.resolve(name)
 	if err != nil {
@@ -54,7 +54,7 @@ func (l rootWithout) resolve(name string) (string, error) {
 	return l.rootFS.resolve(name)
 }
 
-// readlink asks for the link itself, which may be gone where what it leads to is not.
+// readlink reads the link itself, which may be removed although its target is not.
 func (l rootWithout) readlink(name string) (string, error) {
 	dir, err := l.rootFS.resolve(path.Dir(name))
 	if err == nil && l.isGone(path.Join(dir, path.Base(name))) {

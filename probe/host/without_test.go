@@ -11,7 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// TestWithout holds that what is taken away is gone for every question, and that nothing else is.
+// TestWithout checks that what is removed is missing for every question, and that nothing else is.
 func TestWithout(t *testing.T) {
 	root := hosttest.Plant(t, txtar.Parse([]byte(`
 -- site/torch/lib/libtorch.so --

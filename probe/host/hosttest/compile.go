@@ -32,8 +32,8 @@ func Compile(t *testing.T, root string, libs ...Library) {
 	}
 }
 
-// compiled holds what was made in this run of the tests, by all that it was made of: many trees hold the same
-// libraries, and compiling takes longer than what reads them.
+// compiled caches what was built in this run of the tests, by all its inputs. Many trees contain the same libraries,
+// and compiling takes longer than reading them.
 var compiled sync.Map
 
 // made returns the library, linked as gcc would. Many are made of one source: it is compiled once.
@@ -68,7 +68,7 @@ func (lib Library) object(t *testing.T) []byte {
 	})
 }
 
-// once returns what a command writes to out, run the first time that it is asked for by this key.
+// once returns what a command writes to out, and runs it only the first time for a key.
 func once(t *testing.T, key string, command func(dir, out string) []string) []byte {
 	t.Helper()
 	if made, ok := compiled.Load(key); ok {

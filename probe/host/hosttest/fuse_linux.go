@@ -18,9 +18,9 @@ import (
 // fuseInside marks the process that InMountNamespace has started.
 const fuseInside = "HOSTTEST_MOUNT_NAMESPACE"
 
-// InMountNamespace runs the rest of a test in a process with a mount namespace of its own, in which it may mount FUSE file
-// systems. It returns false in the process that only waits for the other one, and skips the test where there is no FUSE
-// or no such namespace.
+// InMountNamespace runs the rest of a test in a process with its own mount namespace, in which it may mount FUSE file
+// systems. It returns false in the process that waits for the other one, and skips the test without FUSE or such a
+// namespace.
 func InMountNamespace(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(fuseInside) == t.Name() {
@@ -99,7 +99,7 @@ const (
 // fuseParallel lets the kernel ask about a directory while it waits for another answer about it.
 const fuseParallel uint32 = 1 << 18
 
-// request is the header of a request: its length, what is wanted, its number and the node that it is about.
+// request is the header of a FUSE request: its length, operation, number and node.
 type request struct {
 	Length, Op   uint32
 	Unique, Node uint64

@@ -113,8 +113,7 @@ func Entry(archive *txtar.Archive, name string) (string, bool) {
 	return string(archive.Files[i].Data), true
 }
 
-// Of returns the host that an archive stands for: a tree at rest, or with an @env of NAME=VALUE lines a machine that
-// runs.
+// Of returns the host in an archive: a tree at rest, or with an @env of NAME=VALUE lines a running machine.
 func Of(t *testing.T, archive *txtar.Archive) *host.Host {
 	t.Helper()
 	root := Plant(t, archive)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// AsNobody runs the calling test in a copy of this program that nobody may execute, as nobody.
+// AsNobody runs the calling test as the user nobody, in a copy of this program that nobody may execute.
 func AsNobody(t *testing.T) {
 	t.Helper()
 	const nobody = 65534

@@ -1,4 +1,4 @@
-// Package imagetest makes containers' images for tests, in the forms in which tools write them.
+// Package imagetest makes container images for tests, in the forms in which tools write them.
 package imagetest
 
 import (
@@ -24,7 +24,7 @@ type File struct {
 	Header tar.Header // its type, its link, its mode
 }
 
-// Dir returns a directory; Link, Hard, Gone and Opaque are what else stands in layers.
+// Dir returns a directory. Link, Hard, Gone and Opaque return the other kinds of layer entries.
 func Dir(name string) File        { return File{Name: name, Header: tar.Header{Typeflag: tar.TypeDir}} }
 func Link(name, to string) File   { return of(name, to, tar.TypeSymlink) }
 func Hard(name, to string) File   { return of(name, to, tar.TypeLink) }
@@ -153,8 +153,8 @@ func (i Image) OCI(t testing.TB) []File {
 		File{Name: "index.json", Data: marshal(t, map[string]any{"schemaVersion": 2, "manifests": []any{manifest}})})
 }
 
-// Docker returns the files of an archive of docker save, as skopeo writes them: plain layers, and names of old that
-// lead to them.
+// Docker returns the files of a docker save archive as skopeo writes them: plain layers, and old names that link to
+// them.
 func (i Image) Docker(t testing.TB) []File {
 	t.Helper()
 	var files []File

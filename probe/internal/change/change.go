@@ -1,8 +1,8 @@
-// Package change foretells an environment: what it holds once an installer has done what its dry run says.
+// Package change predicts an environment: what it contains after an installer has done what its dry run says.
 //
-// What stays keeps what was read of it. What comes is not there yet, so it is known as a file knows it: by its name and
-// its release. Where the files of what stays lead to what is replaced, nobody has seen whether they still fit: such a
-// build is told open (Build.Open), and the tables, or nobody, know.
+// What stays keeps what was read of it. What comes does not exist yet, so only its name and release are known, as from
+// a file. If the files of a build that stays depend on something that is replaced, nobody has seen whether they still
+// fit. Such a build is marked open (Build.Open), and only the tables may know.
 package change
 
 import (
@@ -26,7 +26,8 @@ type Change struct {
 	seen   map[string]bool // the builds of Apply's environment that are as they were read without what goes
 }
 
-// Apply returns the environment afterwards: before is how it was read, left how it reads without what goes.
+// Apply returns the environment after the plan. before is the environment as read, and left is how it reads without
+// what the plan removes.
 func (c *Change) Apply(before, left facts.Environment) facts.Environment {
 	after := left
 	c.seen = map[string]bool{}
@@ -62,7 +63,7 @@ func of(builds []facts.Build, name string) *facts.Build {
 	return &builds[i]
 }
 
-// comes reports whether the plan installs a distribution; goes, whether it takes away the one that is there.
+// comes reports whether the plan installs a distribution. goes reports whether it removes the installed one.
 func (c *Change) comes(name string) bool { _, ok := c.Plan.Installed(name); return ok }
 func (c *Change) goes(name string) bool  { _, ok := c.Plan.Removed(name); return ok }
 
@@ -78,17 +79,17 @@ func (c *Change) packages(left []facts.Package) []facts.Package {
 	return append(stay, c.Coming.Packages...)
 }
 
-// StandsIn reports whether the files of a distribution that the plan replaces can be read in the place of those that come:
-// another release has the same modules, and whether it serves those who import them their METADATA tells (Lacks). A build
-// or a library of CUDA is another one, and so is told by its name.
+// StandsIn reports whether the files of a replaced distribution can be read instead of those that come. Another release
+// has the same modules, and METADATA says whether it satisfies those who import them (Lacks). A build or CUDA library
+// differs by release, so it is known only by name.
 func (c *Change) StandsIn(name string, envs []facts.Environment) bool {
 	built := slices.ContainsFunc(envs, func(e facts.Environment) bool { return of(e.Builds, name) != nil })
 	serves := name == "numpy" || name == "protobuf"
 	return c.comes(name) && !built && (serves || !libraryWheel(name) && !distname.Companions.Match(name))
 }
 
-// keptBuild returns a build that stays: before is how it was read, without how it reads when what goes is gone, empty
-// where it does not read at all then.
+// keptBuild returns a build that stays. before is how it was read, and without is how it reads after the removals, or
+// empty if it no longer reads.
 func (c *Change) keptBuild(before *facts.Build, without facts.Build) facts.Build {
 	if before == nil {
 		return without
@@ -131,8 +132,8 @@ func (c *Change) remainingHindrances(b *facts.Build) []facts.Hindrance {
 	return slices.DeleteFunc(slices.Clone(b.Hindrances), func(h facts.Hindrance) bool { return c.mends(b, h) })
 }
 
-// mends reports whether what hinders an import comes anew: the distribution that it is of, the one or the module that
-// is missing, or the wheel of a library that is.
+// mends reports whether the plan reinstalls what hinders an import: its distribution, the missing distribution or
+// module, or the wheel with the missing library.
 func (c *Change) mends(b *facts.Build, h facts.Hindrance) bool {
 	name, _, _ := strings.Cut(h.Of, " ")
 	switch {
@@ -184,8 +185,8 @@ func (c *Change) leads(b *facts.Build, missing []string) []string {
 	return names
 }
 
-// wheelOver returns the wheel that comes and puts its library in the place of one that stays: nvidia-nccl-cu13's
-// libnccl.so.2 in that of nvidia-nccl-cu12.
+// wheelOver returns the wheel that comes and overwrites a library of one that stays, as nvidia-nccl-cu13 overwrites the
+// libnccl.so.2 of nvidia-nccl-cu12.
 func (c *Change) wheelOver(file string) string {
 	_, below, ok := strings.Cut(file, "/site-packages/nvidia/")
 	if !ok {
@@ -215,8 +216,8 @@ func brings(wheel, library string) bool {
 	return libraryWheel(wheel) && stem != "" && middle != "" && strings.HasPrefix(stem, middle)
 }
 
-// sameMajor reports whether a library's soname can be that of a wheel's release: libcublas.so.12 is of a 12.9.1.4 and not of
-// a 13.4. Sonames that begin with 0 or 1, as libcufile.so.0 of 1.13, count what is broken and not releases.
+// sameMajor reports whether a library's soname can belong to a wheel's release: libcublas.so.12 belongs to 12.9.1.4 and
+// not to 13.4. Sonames with 0 or 1, such as libcufile.so.0 of 1.13, count incompatible changes and not releases.
 func sameMajor(release, library string) bool {
 	_, so, _ := strings.Cut(library, ".so.")
 	major, have := version.Of(so).Major(), version.Of(release)
@@ -227,8 +228,8 @@ func libraryWheel(name string) bool {
 	return strings.HasPrefix(name, "nvidia-") || strings.HasPrefix(name, "cuda-")
 }
 
-// comesAsRead reports whether what comes is what the build was read with: the very release, the one that its metadata pins, or
-// a patch of the same framework for the same CUDA, whose binary interface is one.
+// comesAsRead reports whether what comes equals what the build was read with: the same release, the one that its
+// metadata pins, or a patch of the same framework for the same CUDA, which has the same binary interface.
 func (c *Change) comesAsRead(b *facts.Build, name, coming string) bool {
 	gone, _ := c.Plan.Removed(name)
 	if coming != "" && (coming == gone || coming == b.Requires[name]) {
@@ -255,8 +256,8 @@ func (c *Change) refusedReleases(b *facts.Build) map[string]string {
 	return bad
 }
 
-// withoutLibraries takes out of a build what was read of libraries that are replaced: those that the loader took, and
-// those that were missing where their wheel comes.
+// withoutLibraries removes from a build what was read of replaced libraries: those that the loader took, and missing
+// ones whose wheel comes.
 func (c *Change) withoutLibraries(b *facts.Build) {
 	comes := func(file string) bool { return c.comes(c.Files[file]) || c.wheelOver(file) != "" }
 	b.Taken = slices.DeleteFunc(slices.Clone(b.Taken), func(t facts.Taken) bool { return comes(t.Path) })

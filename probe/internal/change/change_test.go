@@ -68,8 +68,8 @@ func TestReplacedLibraryIsOpenUnlessPinned(t *testing.T) {
 	}
 }
 
-// TestReplacedLibraryOfALibrary: torch for CUDA 13 pins no nvJitLink, and cuSPARSE is linked to it: while it is replaced it
-// is missing, and another release of it is there afterwards.
+// TestReplacedLibraryOfALibrary checks torch for CUDA 13, which pins no nvJitLink although cuSPARSE links to it: the
+// library is missing while it is replaced, and present in another release afterwards.
 func TestReplacedLibraryOfALibrary(t *testing.T) {
 	before := facts.Build{Name: "torch", Version: "2.12.1+cu130"}
 	without := before
@@ -112,7 +112,7 @@ func TestWheelThatWritesOverAnother(t *testing.T) {
 	}
 }
 
-// TestMissingLibraryComes: of two libraries that are missing, the one whose wheel comes is not missing any more.
+// TestMissingLibraryComes checks that of two missing libraries the one whose wheel comes is no longer missing.
 func TestMissingLibraryComes(t *testing.T) {
 	lost := torch()
 	lost.Taken, lost.Missing = nil, []string{"libcudnn.so.9", "libnccl.so.2", "libcusparseLt.so.0"}
@@ -130,8 +130,8 @@ func TestMissingLibraryComes(t *testing.T) {
 	}
 }
 
-// TestMissingLibraryOfAnotherCUDA: a wheel of another CUDA has the library under another soname, so that it is missing as
-// before; sonames that count no releases are served by any.
+// TestMissingLibraryOfAnotherCUDA checks that a wheel for another CUDA, whose library has another soname, does not
+// help. A soname that counts no releases fits any.
 func TestMissingLibraryOfAnotherCUDA(t *testing.T) {
 	lost := facts.Build{Name: "ctranslate2", Missing: []string{"libcublas.so.12", "libcudnn.so.9", "libcufile.so.0"}}
 	for wheel, want := range map[[2]string][]string{
@@ -149,8 +149,8 @@ func TestMissingLibraryOfAnotherCUDA(t *testing.T) {
 	}
 }
 
-// TestLibraryBeside: a program loads libraries first that the loader does not find. Another release of one leaves it open;
-// one that goes for good is missing.
+// TestLibraryBeside checks libraries that a program must load first because the loader does not find them. Another
+// release of one leaves the result open; a removed one is missing.
 func TestLibraryBeside(t *testing.T) {
 	onnx := facts.Build{Name: "onnxruntime-gpu", Extension: true, Beside: []string{site + "nvidia/cudnn/lib/libcudnn.so.9",
 		site + "nvidia/cublas/lib/libcublas.so.12"}}
@@ -169,7 +169,8 @@ func TestLibraryBeside(t *testing.T) {
 	}
 }
 
-// TestPluginWithoutItsJAX: while its jax is replaced, a plugin reads as a build that has none; the jax to come has it.
+// TestPluginWithoutItsJAX checks that a plugin that reads as one without a jax, while its jax is replaced, has the jax
+// to come.
 func TestPluginWithoutItsJAX(t *testing.T) {
 	c := Change{Plan: facts.Plan{Removes: planned("jax", "0.6.2", "jaxlib", "0.6.2"), Installs: planned("jax", "0.7.2", "jaxlib", "0.7.2")},
 		Coming: facts.Environment{Builds: []facts.Build{{Name: "jax", Version: "0.7.2"}}}}
@@ -181,8 +182,8 @@ func TestPluginWithoutItsJAX(t *testing.T) {
 	}
 }
 
-// TestExtensionReadBesideWhatGoes: without its torch an extension does not read as a build; it is one again beside the
-// torch to come.
+// TestExtensionReadBesideWhatGoes checks that an extension, which does not read as a build without its torch, is one
+// again beside the torch to come.
 func TestExtensionReadBesideWhatGoes(t *testing.T) {
 	extension := facts.Build{Name: "fused-dense", Version: "0.1", Extension: true, Framework: "torch", Path: site + "fused_dense"}
 	c := Change{Plan: facts.Plan{Removes: planned("torch", "2.6.0"), Installs: planned("torch", "2.7.0")},
@@ -195,8 +196,8 @@ func TestExtensionReadBesideWhatGoes(t *testing.T) {
 	}
 }
 
-// TestDamagedLibraryComesAgain: what the loader does not take of a wheel that is installed anew is whole then, whatever the
-// wheel is called.
+// TestDamagedLibraryComesAgain checks that a damaged library is whole after its wheel is installed again, whatever the
+// wheel's name.
 func TestDamagedLibraryComesAgain(t *testing.T) {
 	build := torch()
 	build.Requires["mkl"] = "2024.2"
@@ -210,8 +211,8 @@ func TestDamagedLibraryComesAgain(t *testing.T) {
 	}
 }
 
-// TestStandsIn: modules that come in another release are read in those that are there; a build, a library of CUDA and what
-// goes for good are not.
+// TestStandsIn checks that the present modules represent those of another release to come. A build, a CUDA library and
+// a removed distribution are not represented.
 func TestStandsIn(t *testing.T) {
 	envs := []facts.Environment{{Builds: []facts.Build{torch(), {Name: "torchao"}}}}
 	names := []string{"pillow", "numpy", "torch", "torchao", "triton", "nvidia-cudnn-cu12", "cuda-bindings"}
@@ -231,7 +232,7 @@ func TestStandsIn(t *testing.T) {
 	}
 }
 
-// TestNewRelease: of two releases of NumPy the one that comes is there, and what hindered the one that goes is gone.
+// TestNewRelease checks that of two NumPy releases only the coming one remains, without the hindrances of the old one.
 func TestNewRelease(t *testing.T) {
 	jax := facts.Build{Name: "jax", Version: "0.6.2", Hindrances: []facts.Hindrance{{Kind: facts.HindranceOtherPython, Of: "numpy 1.26.4"}}}
 	before := facts.Environment{Builds: []facts.Build{jax}, Packages: []facts.Package{{Name: "numpy", Version: "1.26.4"}}}

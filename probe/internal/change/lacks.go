@@ -14,12 +14,12 @@ type Installed interface {
 	Requires(name string) []string
 }
 
-// maxLacks is how many requirements of one distribution are told: an engine without any lacks a hundred.
+// maxLacks limits the reported requirements of one distribution. An engine without any lacks a hundred.
 const maxLacks = 20
 
-// Lacks returns the requirements that the plan leaves open: of what comes, and of the builds that stay and what these
-// require in turn. A resolver fulfils those of what it installs, and not those of what stays; nor does it see any where
-// it was told to leave them alone.
+// Lacks returns the requirements that the plan leaves unmet: those of what comes, and those of the builds that stay,
+// including what these require in turn. A resolver satisfies the requirements of what it installs, and not those of
+// what stays. If told to ignore requirements, it satisfies none.
 func (c *Change) Lacks(env facts.Environment, arch string, have Installed) []facts.Lack {
 	var roots []string
 	for _, b := range env.Builds {
@@ -87,8 +87,8 @@ func slicesKey(list []string) string {
 	return key
 }
 
-// requirements returns those of a distribution as it is afterwards; known is false where nobody tells them. Those of
-// what a resolver installs it has fulfilled, so there are none to follow.
+// requirements returns the requirements of a distribution after the plan. known is false if nobody knows them. A
+// resolver has satisfied those of what it installs, so these need no check.
 func (w *walk) requirements(name string) (lines []string, known bool) {
 	i := slices.IndexFunc(w.Plan.Installs, func(p facts.Planned) bool { return p.Name == name })
 	switch {
@@ -105,9 +105,9 @@ func (w *walk) requirements(name string) (lines []string, known bool) {
 	return nil, w.Plan.NoDeps == "" || libraryWheel(name)
 }
 
-// look compares one requirement with what is there afterwards. Of what goes, or replaces a framework or a library under
-// what stays, the binaries and the tables tell (kept). NumPy compiled modules import by its C interface, which no source
-// shows: onnxruntime-gpu 1.22.0 does.
+// look compares one requirement with what is there after the plan. For something that is removed, or that replaces a
+// framework or library under what stays, the binaries and the tables decide (kept). Compiled modules import NumPy
+// through its C interface, which no source shows: onnxruntime-gpu 1.22.0 does.
 func (w *walk) look(by string, r requirements.Requirement) {
 	coming, comes := w.Plan.Installed(r.Name)
 	release, there := w.have.Version(r.Name)

@@ -19,7 +19,7 @@ func (i installed) Requires(name string) []string      { return i[name] }
 var whole = installed{"torch": {"sympy>=1.0", "nvidia-cudnn-cu12==1.0", "triton==1.0", "numpy>=1.0; extra == 'x'"},
 	"sympy": {"mpmath<2"}, "mpmath": nil, "numpy": nil, "triton": nil, "nvidia-cudnn-cu12": nil}
 
-// TestLacks has what a plan leaves open, and every plan that leaves nothing open.
+// TestLacks checks what a plan leaves unmet, and plans that leave nothing.
 func TestLacks(t *testing.T) {
 	metadata := func(name, version string, lines ...string) facts.Planned {
 		return facts.Planned{Name: name, Version: version, Requires: append([]string{}, lines...)}
@@ -56,8 +56,8 @@ func TestLacks(t *testing.T) {
 	}
 }
 
-// TestReadWithout: whether a build that stays does without what goes for good is read in its files, unless something that
-// these lead to is replaced, too.
+// TestReadWithout checks that the files of a build that stays show whether it can do without a removed distribution,
+// unless something else that they depend on is replaced, too.
 func TestReadWithout(t *testing.T) {
 	for name, c := range map[string]struct {
 		plan facts.Plan
@@ -79,7 +79,7 @@ func TestReadWithout(t *testing.T) {
 	}
 }
 
-// TestCircle: distributions may require each other.
+// TestCircle checks distributions that require each other.
 func TestCircle(t *testing.T) {
 	round := installed{"a": {"b"}, "b": {"a"}}
 	c := Change{Plan: facts.Plan{Removes: planned("c", "1.0")}}

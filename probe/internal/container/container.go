@@ -36,7 +36,7 @@ func Read(h *host.Host) (source.Update, error) {
 
 var driverMount = lazyregexp.New(`^(libcuda|libnvidia-ml|libnvidia-ptxjitcompiler)\.so\.`)
 
-// gpuPath tells how the driver got into the container, by what each way leaves: the hook mounts over
+// gpuPath returns how the driver came into the container, by what each way leaves: the hook mounts over
 // /proc/driver/nvidia, and a CDI specification sets NVIDIA_VISIBLE_DEVICES to void, so that the hook does nothing.
 func gpuPath(h *host.Host, mounts []host.Mount) (way string, injected bool) {
 	covered := false

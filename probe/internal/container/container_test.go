@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestOwnDevices: whose /dev it is decides whether nodes in it were given.
+// TestOwnDevices checks that the owner of /dev decides whether its nodes were given to the container.
 func TestOwnDevices(t *testing.T) {
 	const container = "-- @env --\n-- proc/self/mountinfo --\n600 500 0:60 / / rw - overlay overlay rw\n"
 	for name, tt := range map[string]struct{ files, want string }{

@@ -1,5 +1,5 @@
-// Package distname knows what the name and the version of a Python distribution tell, wherever they were read: in an
-// environment, in a lock, in a pasted report.
+// Package distname knows what the name and version of a Python distribution mean, wherever they were read: in an
+// environment, a lock file or a pasted report.
 package distname
 
 import (
@@ -26,7 +26,7 @@ func (n Names) Match(name string) bool {
 	})
 }
 
-// Companions are the distributions worth knowing beside a framework; everything else in an environment is private.
+// Companions are the distributions that matter beside a framework. Everything else in an environment is private.
 var Companions = Names{"nvidia-*", "cuda-*", "torch", "torchvision", "torchaudio", "triton", "pytorch-triton", "numpy", "protobuf",
 	"tensorflow*", "tf-nightly*", "jax", "jaxlib", "jax-cuda[0-9]*-plugin", "jax-cuda[0-9]*-pjrt", "flash-attn",
 	"xformers", "bitsandbytes", "vllm", "deepspeed", "onnxruntime", "onnxruntime-gpu", "cupy-cuda*", "ctranslate2",

@@ -21,7 +21,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNormal holds PEP 503's own examples, and names as files write them.
+// TestNormal checks PEP 503's own examples, and names as files write them.
 func TestNormal(t *testing.T) {
 	for name, want := range map[string]string{"friendly-bard": "friendly-bard", "Friendly-Bard": "friendly-bard",
 		"FRIENDLY-BARD": "friendly-bard", "friendly.bard": "friendly-bard", "friendly_bard": "friendly-bard",

@@ -14,7 +14,7 @@ var (
 	plainNew    = lazyregexp.New(`^([2-9]|1\.13)\.[0-9.]+$`)
 )
 
-// LocalOrigin tells who built a PyTorch by its local version, empty when that says nothing.
+// LocalOrigin returns who built a PyTorch, by its local version, or "".
 func LocalOrigin(version string) string {
 	switch {
 	case ngcLocal.MatchString(version):
@@ -29,7 +29,7 @@ func LocalOrigin(version string) string {
 	return ""
 }
 
-// CondaOrigin tells the pytorch channel's builds, py3.10_cuda12.4_cudnn9.1.0_0, from conda-forge's.
+// CondaOrigin distinguishes the pytorch channel's builds (py3.10_cuda12.4_cudnn9.1.0_0) from conda-forge's.
 func CondaOrigin(build string) string {
 	if strings.HasPrefix(build, "py3") {
 		return "conda"

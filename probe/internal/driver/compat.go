@@ -44,7 +44,7 @@ func (u loadedLibcuda) toFact() facts.Taken {
 	return facts.Taken{Name: "libcuda.so.1", Version: libversion.InName(u.real), Path: u.path, Reason: u.reason}
 }
 
-// stubSize is less than the size of any driver's libcuda; 535.261.03's has 29 MB. A toolkit's stub holds only names.
+// stubSize is smaller than any driver's libcuda; 535.261.03's has 29 MB. A toolkit's stub contains only names.
 const stubSize = 1 << 20
 
 // isStub reports whether the file is a toolkit's stub to link against. A driver's file has the driver's version in its
@@ -90,7 +90,7 @@ func readCompat(h *host.Host, taken loadedLibcuda, found bool, ml *facts.Library
 	return list
 }
 
-// isCompat tells a cuda-compat libcuda from the driver's own. It lies in a directory named compat, or outside the
+// isCompat distinguishes a cuda-compat libcuda from the driver's own. It is in a directory named compat, or outside the
 // driver's directories with another version than the driver's libnvidia-ml, which no compat package contains.
 func isCompat(h *host.Host, lib facts.Library, real string, ml *facts.Library) bool {
 	dir := path.Dir(real)

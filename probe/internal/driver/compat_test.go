@@ -177,7 +177,7 @@ func TestCompatTaken(t *testing.T) {
 	}
 }
 
-// TestStub tells a toolkit's stub from a driver's library, by its directory, its size and its name.
+// TestStub distinguishes a toolkit's stub from a driver's library by directory, size and name.
 func TestStub(t *testing.T) {
 	root := t.TempDir()
 	compiled(t, root, "usr/local/cuda/lib64/stubs/libcuda.so", "libcuda.so.1", "")

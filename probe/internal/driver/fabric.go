@@ -54,8 +54,7 @@ func umadState(h *host.Host) string {
 	return ""
 }
 
-// umadOnDisk looks in each kernel's list of modules, which includes those of vendors' packages, and for the file
-// itself.
+// umadOnDisk looks in each kernel's list of modules, which includes vendors' packages, and for the file itself.
 func umadOnDisk(h *host.Host) bool {
 	for _, list := range []string{"modules.dep", "modules.builtin"} {
 		for _, file := range h.Glob("/lib/modules/*/" + list) {
@@ -73,7 +72,7 @@ func countSwitches(h *host.Host) int {
 	return len(gpu.Devices(h, "0x0680"))
 }
 
-// ticksPerSecond is USER_HZ, in which /proc tells times on every architecture that CUDA runs on.
+// ticksPerSecond is USER_HZ, the unit of times in /proc on every architecture that CUDA supports.
 const ticksPerSecond = 100
 
 // startOf returns how many seconds after boot the last process of a name was started, 0 if that is not told. It is the

@@ -25,7 +25,7 @@ func ReadFirmware(h *host.Host) (source.Update, error) {
 }
 
 // firmwareDirs lists where the kernel looks for firmware (kernel.org: driver-api/firmware/fw_search_path), and where
-// the GPU operator's driver container and NixOS put it; these pass the kernel that path when they start.
+// the GPU operator's driver container and NixOS put it, which give the kernel that path.
 var firmwareDirs = []string{"/lib/firmware/updates", "/lib/firmware", "/usr/lib/firmware/updates", "/usr/lib/firmware",
 	"/run/nvidia/driver/lib/firmware", "/run/current-system/firmware"}
 

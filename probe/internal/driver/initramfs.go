@@ -102,8 +102,8 @@ func initramfsModule(h *host.Host, name string) (module, version string, err err
 // initramfsCap bounds how much of an initramfs is unpacked. One with the firmware of all GPUs has some 500 MB.
 const initramfsCap = 768 << 20
 
-// scanInitramfs finds the driver's module in a sequence of cpio archives, of which the last may be compressed: first
-// comes the processor's microcode, sometimes the modules, then the rest.
+// scanInitramfs finds the driver's module in a sequence of cpio archives, of which the last may be compressed: the
+// processor's microcode, sometimes the modules, then the rest.
 func scanInitramfs(r *bufio.Reader) (module, version string, err error) {
 	for {
 		head, err := r.Peek(6)
@@ -129,7 +129,7 @@ func scanInitramfs(r *bufio.Reader) (module, version string, err error) {
 	}
 }
 
-// scanUnpacked scans what a compressed part holds: archives, and no further compressed part.
+// scanUnpacked scans a decompressed part, which contains archives and no further compressed part.
 func scanUnpacked(r *bufio.Reader) (module, version string, err error) {
 	for {
 		head, err := r.Peek(6)

@@ -64,7 +64,7 @@ const (
 	byLZMA  = "XQAAgAD//////////wAYDd0EY5xyG3ahwCjxdlgy6CaCucUxpOtU2SjdL/XHNYSISyG6RQxiZ7AQ/DJr4Icl8FEowi/ify3qBVuBa7mo+W0qf08ME9CsVX4pXkEYXi0xZy2mOcJ7z1DJXaFIaetfaNuamcths/trp7NoRPvBNtx7dbrN1BAUopa/a0dyPchnQkV/p5PyqbFX7qPoBNRmgU8P0s9kL9vx2J//0QgGwA=="
 )
 
-// TestScanInitramfs finds the module in each form that an initramfs has, and says what is wrong with one that is none.
+// TestScanInitramfs finds the module in each form of an initramfs, and checks the error for a file that is none.
 func TestScanInitramfs(t *testing.T) {
 	microcode := archive("kernel/x86/microcode/GenuineIntel.bin", "microcode")
 	other := archive("init", "#!/bin/sh\n", "usr/lib/modules/6.8.0-1021-aws/kernel/nvme.ko", "x")

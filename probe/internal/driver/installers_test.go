@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReadInstallers has each thing that puts a module in place at boot, and what only looks like one.
+// TestReadInstallers checks each mechanism that installs a module at boot, and things that only look like one.
 func TestReadInstallers(t *testing.T) {
 	for _, tt := range []struct{ tree, kind, path string }{
 		{"-- var/lib/dkms-archive/nvidia-open/nvidia-open-580.95.05-kernel6.1.134-x86_64.dkms.tar.gz --\n",

@@ -29,7 +29,7 @@ LD_LIBRARY_PATH=/own
 // inContainer adds what process 1 has in its environment.
 const inContainer = "-- .dockerenv --\n-- proc/1/comm --\npython\n-- proc/1/environ --\nA=1\x00LD_LIBRARY_PATH=/given\x00HF_TOKEN=hf_secret\x00"
 
-// TestLibcuda: which file a program's loader meets, in what state it is, and what stands elsewhere.
+// TestLibcuda checks which file a program's loader finds, its state, and what is elsewhere.
 func TestLibcuda(t *testing.T) {
 	const distribution, gke, own = "usr/lib/x86_64-linux-gnu/libcuda.so.1", "usr/local/nvidia/lib64/libcuda.so.1", "own/libcuda.so.1"
 	whole := hosttest.EmptyLibrary(t)
@@ -90,7 +90,7 @@ func TestLibcuda(t *testing.T) {
 	}
 }
 
-// TestLibcudaClosed is of a file that this user may not read: the loader goes on without it.
+// TestLibcudaClosed checks a file that this user may not read: the loader searches on.
 func TestLibcudaClosed(t *testing.T) {
 	if os.Geteuid() == 0 {
 		hosttest.AsNobody(t)

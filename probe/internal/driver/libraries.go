@@ -26,9 +26,9 @@ var driverDirs = []string{
 	"/run/nvidia/driver/usr/lib64",
 }
 
-// ReadLibraries reads which driver the user-space libraries belong to, from the names their links end in, and
-// which cuda-compat libraries there are. What the loader is told comes before the usual places. A compat libcuda says
-// nothing of the driver.
+// ReadLibraries reads the driver version of the libraries from the names that their links end in, and lists the
+// cuda-compat libraries. The loader's own directories come before the usual places. A compat libcuda says nothing about
+// the driver.
 func ReadLibraries(h *host.Host) (source.Update, error) {
 	var failed host.Errors
 	paths, _ := h.LibraryPath()

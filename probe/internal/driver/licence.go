@@ -6,7 +6,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// licenceScanner finds the licence in a module's bytes as they are written to it. In .modinfo it stands next to the
+// licenceScanner finds the licence in a module's bytes as they are written to it. In .modinfo it is next to the
 // version.
 type licenceScanner struct {
 	flavour string // "open" or "proprietary"; empty until it is seen

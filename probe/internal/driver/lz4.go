@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// lz4Block is what each block of a legacy LZ4 file holds at most (doc/lz4_Frame_format.md, "Legacy frame"). `lz4 -l` writes
-// such files; they are what the kernel unpacks.
+// lz4Block is the maximum block size of a legacy LZ4 file (doc/lz4_Frame_format.md, "Legacy frame"). `lz4 -l` writes
+// such files, and the kernel unpacks them.
 const lz4Block = 8 << 20
 
 var errLZ4 = errors.New("not a whole LZ4 file")

@@ -22,7 +22,7 @@ make[2]: *** [scripts/Makefile.build:243: nvidia/nv.o] Error 1
 
 const fault = "/var/lib/dkms/nvidia/580.95.05/build/nvidia/nv.c:10:10: fatal error: linux/version.h: No such file or directory"
 
-// TestModuleBuild finds the log of a build that failed, and none where there is a module after all.
+// TestModuleBuild finds the log of a failed build, and none if there is a module after all.
 func TestModuleBuild(t *testing.T) {
 	const failed = "-- var/lib/dkms/nvidia/580.95.05/build/make.log --\n" + makeLog
 	const kept = "-- var/lib/dkms/nvidia-current/580.95.05/6.8.0-1021-aws/x86_64/log/make.log --\n" + makeLog

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReadDriverModules has every place and packing of a module, and what only looks like one.
+// TestReadDriverModules checks every place and compression of a module, and files that only look like one.
 func TestReadDriverModules(t *testing.T) {
 	const info = "license=Dual MIT/GPL\nversion=580.95.05\nsrcversion=3E9B3F1A2C4D5E6F7A8B9C0\n"
 	module := func(file string) string {
@@ -114,7 +114,7 @@ func TestLicenceWatch(t *testing.T) {
 	}
 }
 
-// TestSearchStream finds the version wherever it stands, across the borders of what is read at once, too.
+// TestSearchStream finds the version anywhere, also across read boundaries.
 func TestSearchStream(t *testing.T) {
 	const chunk = 1 << 20
 	field := "\x00version=550.107.02\x00"
@@ -138,7 +138,7 @@ func TestSearchStream(t *testing.T) {
 	}
 }
 
-// TestCutModules gives every prefix of a packed module: none panics, none is read as another version.
+// TestCutModules reads every prefix of a compressed module: none panics or gives another version.
 func TestCutModules(t *testing.T) {
 	for _, end := range []string{"", ".gz", ".xz", ".zst"} {
 		t.Run("ko"+end, func(t *testing.T) {

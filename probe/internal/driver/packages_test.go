@@ -67,7 +67,7 @@ Status: install ok installed
 Version: 2.21.5-1
 `
 
-// rpmPackageLines are those of an EKS image of Amazon Linux 2023, and some that are none of the driver's.
+// rpmPackageLines are the packages of an EKS image of Amazon Linux 2023, and some unrelated to the driver.
 const rpmPackageLines = `bash 5.2.15-1.amzn2023.0.2
 nvidia-release 2023-1.amzn2023
 nvidia-container-toolkit 1.18.0-1
@@ -159,7 +159,7 @@ func TestReadRPMForms(t *testing.T) {
 	}
 }
 
-// TestDriverPackageNames has what belongs to a release of the driver, and what only looks so.
+// TestDriverPackageNames checks packages of the driver, and names that only look like one.
 func TestDriverPackageNames(t *testing.T) {
 	for name, want := range map[string]bool{
 		"nvidia-driver-535-server": true, "nvidia-driver-cuda": true, "nvidia-driver-libs": true,

@@ -78,7 +78,7 @@ func ReadSignature(h *host.Host) (source.Update, error) {
 
 var errUnsigned = errors.New("no signature")
 
-// signatureMark ends a signed module; before it stand 12 bytes of struct module_signature, and before those the
+// signatureMark ends a signed module. Before it are the 12 bytes of struct module_signature, and before those the
 // signature (linux/module_signature.h).
 const signatureMark = "~Module signature appended~\n"
 
@@ -143,8 +143,8 @@ type moduleSignature struct {
 	keyID  []byte // subject key identifier
 }
 
-// parseSignature parses the end of a module: a PKCS#7 message, 12 bytes of which the third is the kind (2: PKCS#7) and
-// the last four are the message's length, and the mark.
+// parseSignature parses the end of a module: a PKCS#7 message, 12 bytes (the third is the kind, 2 for PKCS#7, and the
+// last four are the message's length), and the mark.
 func parseSignature(tail []byte) (moduleSignature, error) {
 	const info = 12
 	body, signed := bytes.CutSuffix(tail, []byte(signatureMark))

@@ -15,9 +15,9 @@ import (
 var unitDirs = []string{"/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system",
 	"/lib/systemd/system"}
 
-// startAtBoot tells what systemd does with an installed unit at the next boot: "enabled", "disabled", "masked", or ""
-// when files cannot tell. A unit is enabled by a link in another unit's .wants, .requires or .upholds folder, or by a
-// preset if the next boot is the machine's first one.
+// startAtBoot returns what systemd does with an installed unit at the next boot: "enabled", "disabled" or "masked", or
+// "" if files do not show it. A unit is enabled by a link in another unit's .wants, .requires or .upholds directory, or
+// by a preset if the next boot is the machine's first.
 func startAtBoot(h *host.Host, unit string) string {
 	file := unitFile(h, unit)
 	wanted, read := isWanted(h, unit)
@@ -111,9 +111,9 @@ func isFirstBoot(h *host.Host) bool {
 	return host.Absent(err) || err == nil && strings.TrimSpace(id) == "uninitialized"
 }
 
-// isPreset reports whether the presets enable a unit: the first line that matches decides, in the order of the files'
-// names, and a file in /etc goes before its namesake (systemd.preset(5)). A unit that no line matches is enabled. A tree
-// without any preset is not systemd's whole tree, and enables nothing.
+// isPreset reports whether the presets enable a unit. The first matching line decides, in the order of the file names;
+// a file in /etc replaces the one with the same name (systemd.preset(5)). A unit without a matching line is enabled. A
+// tree without any preset is incomplete and enables nothing.
 func isPreset(h *host.Host, unit string) bool {
 	files := map[string]string{}
 	for _, dir := range []string{"/lib", "/usr/lib", "/usr/local/lib", "/etc"} {

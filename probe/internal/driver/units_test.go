@@ -6,7 +6,7 @@ import (
 	"cudacompat/probe/host/hosttest"
 )
 
-// TestStartAtBoot has each way in which a unit is enabled, and the ways in which it only looks enabled.
+// TestStartAtBoot checks each way in which a unit is enabled, and ways in which it only looks enabled.
 func TestStartAtBoot(t *testing.T) {
 	const (
 		unit  = "-- usr/lib/systemd/system/fm.service --\n[Service]\nExecStart=/usr/bin/fm\n[Install]\nWantedBy=multi-user.target\n"

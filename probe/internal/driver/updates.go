@@ -171,7 +171,7 @@ func driverRepos(h *host.Host) []string {
 }
 
 // releaseLocked reports whether $releasever is one dated release. Amazon Linux does this from 2023 on unless somebody
-// sets another one: what the release's repositories hold never changes
+// changes it; the content of such a release's repositories never changes
 // (https://docs.aws.amazon.com/linux/al2023/ug/deterministic-upgrades-usage.html).
 func releaseLocked(h *host.Host) bool {
 	pretty, id, _ := system.ParseOSRelease(h.ReadQuietly("/etc/os-release"))

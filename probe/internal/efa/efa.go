@@ -76,7 +76,7 @@ func pluginNames(value string, set bool) []string {
 	return names
 }
 
-// findPlugin records the plugin that NCCL would open, and what it lacks. A library that cannot be read leaves open
+// findPlugin records the plugin that NCCL would open, and what it lacks. If a library cannot be read, it is unknown
 // whether the plugin loads.
 func findPlugin(h *host.Host, efa *facts.EFA) error {
 	process, err := ncclProcess(h)

@@ -17,8 +17,8 @@ const maxUnresolved = 16
 // them resolve wherever they lie.
 var programLibraries = lazyregexp.New(`^lib(cuda|cudart|nccl|nvidia-ml)\.so`)
 
-// ncclProcess returns the process in which NCCL opens its plugin: that of a Conda environment's interpreter, whose run
-// path is searched first, or else one without a run path.
+// ncclProcess returns the process in which NCCL opens its plugin: with the run path of a Conda environment's
+// interpreter, if there is one.
 func ncclProcess(h *host.Host) (*ldso.Process, error) {
 	if prefix := h.Var("CONDA_PREFIX"); path.IsAbs(prefix) && h.Var("VIRTUAL_ENV") == "" {
 		if p, err := h.Loader().Start(prefix + "/bin/python3"); err == nil {
@@ -28,8 +28,8 @@ func ncclProcess(h *host.Host) (*ldso.Process, error) {
 	return h.Loader().Host()
 }
 
-// pluginLacks resolves the plugin and what it needs, libfabric and rdma-core, and returns what makes the loader fail:
-// libraries that are not found, and versions and functions that the library found does not define.
+// pluginLacks resolves the plugin, libfabric and rdma-core, and returns what makes the loader fail: missing libraries,
+// and versions and functions that a found library does not define.
 func pluginLacks(p *ldso.Process, plugin string) ([]facts.Unresolved, error) {
 	if _, err := p.Open(plugin, nil, ldso.Local); err != nil {
 		return nil, err

@@ -30,9 +30,9 @@ func versioned(t *testing.T, name, source string, versions []string, needs ...st
 		Flags: []string{"-Wl,--version-script=" + script, "-Wl,--allow-shlib-undefined"}}
 }
 
-// TestPluginLacks follows the plugin's chain through libfabric and libefa to libibverbs: whole, with an older libfabric
-// than the plugin was linked with, with an older libibverbs than libefa wants, and with a library that is nowhere.
-// libcudart is the program's, and no driver of an adapter is opened.
+// TestPluginLacks follows the plugin's dependencies through libfabric and libefa to libibverbs: complete, with an older
+// libfabric than the plugin was linked with, with an older libibverbs than libefa needs, and with a missing library.
+// libcudart belongs to the program, and no driver of an adapter is opened.
 func TestPluginLacks(t *testing.T) {
 	root := t.TempDir()
 	hosttest.Compile(t, root,
