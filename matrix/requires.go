@@ -257,7 +257,7 @@ func (d demand) refusingRules() []string {
 	return slices.Compact(always)
 }
 
-// decides reports whether a need can exclude a host.
+// TestWheelAddresses reads the packages from PyPI in pixi's lock. An address that names no wheel names nothing.
 func (n need) decides() bool { return !n.mild && (n.build == nil || n.build.Counts) }
 
 // limits returns the needs that some driver does not meet, those that lack a fact, and the available code. Rules name

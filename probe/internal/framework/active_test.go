@@ -36,7 +36,7 @@ func plant(t *testing.T, environments []string, files map[string]string) string 
 	return hosttest.Plant(t, archive)
 }
 
-// TestActive holds the order in which the environment that a program starts in is found.
+// TestActive checks the order of the sources for the environment in which a program starts.
 func TestActive(t *testing.T) {
 	root := plant(t, []string{"/opt/venv", "/home/a/project/.venv", "/opt/conda/envs/ml", "/opt/conda", "/data/app", "/home/a/pixi/.pixi/envs/default"},
 		map[string]string{
@@ -83,8 +83,8 @@ func TestActive(t *testing.T) {
 	}
 }
 
-// TestActiveByStart: what an image starts comes before its variables, as process 1 does in its containers. Shells, inits
-// and what is not there say nothing.
+// TestActiveByStart checks that the program an image starts takes precedence over its variables, like process 1 in its
+// containers. Shells, init programs and missing files show nothing.
 func TestActiveByStart(t *testing.T) {
 	root := plant(t, []string{"/opt/venv", "/opt/other"}, map[string]string{
 		"/usr/bin/python3 -> python3.12": "", "/usr/bin/python3.12": "", "/usr/lib/python3.12/os.py": "",
@@ -112,8 +112,9 @@ func TestActiveByStart(t *testing.T) {
 	}
 }
 
-// TestActiveBesideTheProgram holds what is judged when the program lies in an environment: that one, where it has
-// anything else; else it was made by uvx or pipx for this program, and the project or the machine is meant.
+// TestActiveBesideTheProgram checks the case in which cudacompat itself is in an environment. That environment is
+// judged if it contains anything else. Otherwise uvx or pipx made it for this program, and the project or the machine
+// is judged.
 func TestActiveBesideTheProgram(t *testing.T) {
 	const tool, full = "/root/.cache/uv/archive-v0/dSqz", "/opt/venv"
 	files := map[string]string{
@@ -147,7 +148,7 @@ func TestActiveBesideTheProgram(t *testing.T) {
 	}
 }
 
-// TestImportPath holds which torch is imported where several directories have one, and that the others are hidden.
+// TestImportPath checks which torch is imported if several directories have one, and that the others are hidden.
 func TestImportPath(t *testing.T) {
 	torch := func(version string) string { return "__version__ = '" + version + "+cu126'\ncuda = '12.6'\n" }
 	files := map[string]string{
@@ -190,8 +191,8 @@ func TestImportPath(t *testing.T) {
 	}
 }
 
-// TestSite has a torch in a directory that comes before the environment's own: it is the one that is judged, and it says
-// which copies it hides. The user's site is no second environment then.
+// TestSite checks a torch in a directory before the environment's own: it is judged, and lists the copies that it
+// hides. The user's site is then no second environment.
 func TestSite(t *testing.T) {
 	files := map[string]string{"/usr/bin/python3.12": "", "/usr/lib/python3.12/os.py": ""}
 	const own, user, shared = "/usr/lib/python3/dist-packages", "/home/a/.local/lib/python3.12/site-packages", "/data/packages"
@@ -251,7 +252,7 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// TestManyProjects finds the one environment among more places than are read of any kind: a cap counts what is there.
+// TestManyProjects finds the only environment among more places than the limits allow: a limit counts existing things.
 func TestManyProjects(t *testing.T) {
 	root := plant(t, []string{"/home/zoe/ml"}, nil)
 	for user := range 30 {
@@ -268,7 +269,7 @@ func TestManyProjects(t *testing.T) {
 	}
 }
 
-// TestUnreadSites: a directory that cannot be read is named, and matters where it is active, named or at rest.
+// TestUnreadSites checks that an unreadable directory is named, and matters if it is active, named or at rest.
 func TestUnreadSites(t *testing.T) {
 	root := plant(t, nil, map[string]string{"/loop -> loop": ""})
 	tooLong := "/" + strings.Repeat("x", 300) // an error that root meets too

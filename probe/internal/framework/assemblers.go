@@ -28,8 +28,8 @@ func assemblersIn(h *host.Host, dir string, failed *host.Errors) []facts.Assembl
 	return list
 }
 
-// assemblersNamed reads those that Triton's variables name instead of its own. Where nothing is there Triton takes its
-// own; what is there and cannot be started ends in a PermissionError, from 2.1 to 3.9
+// assemblersNamed reads the assemblers that variables name instead of Triton's own. If the file does not exist Triton
+// takes its own. If it cannot be started, Triton 2.1 to 3.9 raises PermissionError
 // (https://github.com/triton-lang/triton/blob/v3.6.0/python/triton/knobs.py).
 func assemblersNamed(h *host.Host, failed *host.Errors) []facts.Assembler {
 	var list []facts.Assembler

@@ -47,8 +47,8 @@ Cuda compilation tools, release 13.0, V13.0.88
 	}
 }
 
-// TestFaultyAssemblers: what a Triton's RECORD lists and cannot be started is named beside a torch too; conda's own
-// package leaves out files of the wheel.
+// TestFaultyAssemblers checks that assemblers in a Triton's RECORD that cannot start are named, also beside a torch.
+// conda's package omits files of the wheel.
 func TestFaultyAssemblers(t *testing.T) {
 	const bin = "triton/backends/nvidia/bin/"
 	for installer, want := range map[string][]facts.Assembler{

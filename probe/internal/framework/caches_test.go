@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCaches: both caches, in both of FlashInfer's layouts; the copies of one extension count together, and a variable
-// leads a running machine elsewhere.
+// TestCaches checks both caches, with both of FlashInfer's layouts. Copies of one extension count together, and a
+// variable may move the cache of a running machine.
 func TestCaches(t *testing.T) {
 	root := t.TempDir()
 	library := func(name string, capability int) hosttest.Library {

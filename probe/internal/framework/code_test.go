@@ -10,7 +10,7 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// TestDamagedCode says of a library that is cut short what is wrong with it; one that is not there is no damage.
+// TestDamagedCode checks the error for a truncated library. A missing one is not damaged.
 func TestDamagedCode(t *testing.T) {
 	h := hosttest.Tree(t, "-- v/torch/version.py --\n__version__ = '2.8.0+cu128'\ncuda = '12.8'\n"+
 		"-- v/torch/lib/libtorch_cuda.so --\nnot an ELF file\n-- w/torch/version.py --\n__version__ = '2.8.0+cu128'\n"+

@@ -1,3 +1,3 @@
-// Package framework reads the frameworks and CUDA extensions of Python environments: what they were built with, the code
-// in them, and what keeps them from being imported.
+// Package framework reads the frameworks and CUDA extensions in Python environments: what they were built with, their
+// machine code, and what prevents their import.
 package framework

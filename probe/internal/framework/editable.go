@@ -11,8 +11,8 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// editables reads the packages of editable installations whose own directory holds libraries with CUDA code: their
-// metadata stands in the site, and names no files.
+// editables reads the packages of editable installations whose own directory contains libraries with CUDA code. Their
+// metadata is in the site and lists no files.
 func editables(h *host.Host, s *pyenv.Site, dists []*pydist.Distribution, cuda string, failed *host.Errors) []facts.Build {
 	var list []facts.Build
 	for _, i := range dists {

@@ -25,8 +25,8 @@ __version__ = '2.10.0a0+git1a2b3c4'
 cuda: Optional[str] = '12.8'
 `
 
-// TestEditable finds a torch that pip install -e has left where it is: by a .pth file (setuptools' compat mode, and
-// where there is one directory to add), or by the module that maps each package.
+// TestEditable finds a torch that pip install -e left in its place: through a .pth file (setuptools' compat mode, or if
+// there is one directory to add), or through the module that maps each package.
 func TestEditable(t *testing.T) {
 	const site = "-- srv/v/lib/python3.12/site-packages/"
 	for _, c := range []struct{ name, tree, path, why string }{
@@ -64,7 +64,7 @@ func TestEditable(t *testing.T) {
 	}
 }
 
-// TestUnfollowed: code that Python runs when it starts, and of which cannot be told where it leads.
+// TestUnfollowed checks code that Python runs at startup and whose target is unknown.
 func TestUnfollowed(t *testing.T) {
 	const site = "-- srv/v/lib/python3.12/site-packages/"
 	for _, c := range []struct{ name, tree, want string }{
@@ -101,7 +101,7 @@ func TestUnfollowed(t *testing.T) {
 	}
 }
 
-// TestEditableExtension: an editable installation of a package that nobody knows is judged by its libraries.
+// TestEditableExtension checks that an editable installation of an unknown package is judged by its libraries.
 func TestEditableExtension(t *testing.T) {
 	root := t.TempDir()
 	hosttest.Compile(t, root, hosttest.Library{Name: "home/u/proj/kernels/_C.so", Source: "char big[1<<20] = {1};\n" + fatSource(80)})

@@ -64,8 +64,8 @@ func readEnvironment(h *host.Host, p pyenv.Prefix, index *pydist.Index, failed *
 	return env
 }
 
-// noteSite notes that a build was installed into a directory that is none of its environment's own and that Python looks
-// into, and which copies of it that hides.
+// noteSite records that a build is in a directory on Python's path that is not the environment's own, and which copies
+// of it that hides.
 func noteSite(b *facts.Build, p pyenv.Prefix, dir string, index *pydist.Index) {
 	names := append(slices.Clone(pyimport.FrameworkDists[b.Name]), b.Name)
 	installed := func(dir string) *pydist.Distribution {
@@ -88,7 +88,7 @@ func noteSite(b *facts.Build, p pyenv.Prefix, dir string, index *pydist.Index) {
 	}
 }
 
-// frameworkCUDA returns the CUDA of an environment's framework; empty where none is for CUDA.
+// frameworkCUDA returns the CUDA of an environment's framework, or "".
 func frameworkCUDA(e *facts.Environment) string {
 	i := slices.IndexFunc(e.Builds, func(b facts.Build) bool { return b.Accelerator == "cuda" })
 	if i < 0 {

@@ -13,13 +13,13 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// Read reads the environments that envs names, else the active one and all in known places. An environment that cannot
-// be read costs only itself.
+// Read reads the environments in envs, otherwise the active one and all in known places. If an environment cannot be
+// read, the others are not affected.
 func Read(h *host.Host, envs []string) (pyenv.Found, error) {
 	return ReadTelling(h, envs, func(pyenv.Found) {})
 }
 
-// ReadTelling does what Read does and tells after each environment what it has by then, for a reader who may not wait
+// ReadTelling is Read, but also reports after each environment what it has found so far, for a caller that may not wait
 // for the rest.
 func ReadTelling(h *host.Host, envs []string, soFar func(pyenv.Found)) (pyenv.Found, error) {
 	s := &pyenv.Search{Host: h, Seen: map[string]int{}, OnPath: map[string]bool{}}
@@ -107,9 +107,8 @@ func unreadSites(s *pyenv.Search, p pyenv.Prefix, c pyenv.Candidate, index *pydi
 	}
 }
 
-// lostSites names the first package directory that a link leads to and that is not there. In a tree at rest, a file system
-// may be mounted there when the machine runs. An environment that was named, or is active, and has no other package
-// directory, was not seen.
+// lostSites names the first package directory whose link leads nowhere. In a tree at rest, a file system may be mounted
+// there later. If a named or active environment has no other package directory, it counts as not seen.
 func lostSites(s *pyenv.Search, p pyenv.Prefix) {
 	for _, tail := range pyenv.SiteTails(version.ShortPython(p.Python)) {
 		for _, dir := range []string{p.Path + tail, path.Dir(p.Path + tail)} {
@@ -139,7 +138,7 @@ func unreadFiles(s *pyenv.Search, place string, failed host.Errors, needed bool)
 	}
 }
 
-// IsEnvironment reports whether a Python environment stands at root, or a directory of distributions.
+// IsEnvironment reports whether root is a Python environment or a directory of distributions.
 func IsEnvironment(h *host.Host, root string) bool {
 	root = pyenv.NamedPython(h, root).Root
 	return pyenv.IsPrefix(h, root) || pyenv.IsTarget(h, root)

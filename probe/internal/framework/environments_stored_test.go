@@ -86,7 +86,7 @@ func TestStores(t *testing.T) {
 	}
 }
 
-// TestWhyEnvironmentsAreLookedAt: each environment says what led to it, a running program by its number.
+// TestWhyEnvironmentsAreLookedAt checks that each environment says what led to it, a running program by its number.
 func TestWhyEnvironmentsAreLookedAt(t *testing.T) {
 	h := &host.Host{Root: storeTree(t), Env: map[string]string{"VIRTUAL_ENV": "/home/a/.virtualenvs/old"}}
 	read, err := Read(h, nil)

@@ -18,8 +18,8 @@ import (
 	"cudacompat/probe/internal/pyimport"
 )
 
-// notExtensions are distributions that are judged otherwise, or whose code proves nothing: NVIDIA's libraries load and
-// generate much of theirs when they run, but for DALI (nvidia-dali-cuda120).
+// notExtensions are distributions that are judged in other ways, or whose code proves nothing: NVIDIA's libraries,
+// which load and generate much code at run time, except DALI (nvidia-dali-cuda120).
 var notExtensions = distname.Names{"nvidia-*", "cuda-*", "nccl-*", "nvshmem*", "tensorrt*", "cutensor*", "cuquantum*",
 	"custatevec*", "cudensitymat*", "torch", "tensorflow*", "tf-nightly*", "jax", "jaxlib",
 	"jax-cuda[0-9]*-*", "triton", "pytorch-triton"}
@@ -28,12 +28,11 @@ func notExtension(name string) bool {
 	return notExtensions.Match(name) && !strings.HasPrefix(name, "nvidia-dali")
 }
 
-// importedAlone matches those of them that programs import by themselves: no other package speaks of their libraries.
+// importedAlone matches those of them that programs import directly, so that no other package reports their libraries.
 var importedAlone = lazyregexp.New(`^tensorrt`)
 
-// extensions reads every distribution that carries CUDA code or needs a CUDA library: flash-attn, vllm, XGBoost, or one
-// that nobody else knows, beside a framework of a CUDA version or without one. Their RECORDs say which have libraries
-// at all.
+// extensions reads every distribution that contains CUDA code or needs a CUDA library: flash-attn, vllm, XGBoost, or an
+// unknown one, with or without a framework beside it. Their RECORDs show which have libraries at all.
 func extensions(h *host.Host, s *pyenv.Site, cuda string, failed *host.Errors) []facts.Build {
 	entries, err := h.ReadDir(s.Dir)
 	if err != nil {
@@ -98,8 +97,8 @@ func extensions(h *host.Host, s *pyenv.Site, cuda string, failed *host.Errors) [
 	return list
 }
 
-// checkNamed notes why a distribution that is for the GPU by its name, and holds no code of CUDA, is not imported. It speaks of
-// none that is as it was installed: nothing of it can be compared with a GPU.
+// checkNamed records why a distribution cannot be imported that is for the GPU by its name and contains no CUDA code.
+// It ignores an undamaged one, because nothing in it can be compared with a GPU.
 func checkNamed(s *pyenv.Site, h *host.Host, b *facts.Build) error {
 	pyimport.CheckImport(s, h, b, b.Path, s.Index(h).At(b.Path).Record().Modules())
 	if len(b.Hindrances) == 0 {
@@ -116,15 +115,15 @@ func checkNamed(s *pyenv.Site, h *host.Host, b *facts.Build) error {
 	}))
 }
 
-// usesCUDA reports whether a distribution is judged: by its code, what its libraries need, or what hinders it. One that
-// has none of CUDA, as torchtext, is where it was built for another torch.
+// usesCUDA reports whether a distribution is judged: because of its code, its libraries' needs, or a hindrance. A
+// package without CUDA, such as torchtext, is judged if it was built for another torch.
 func usesCUDA(s *pyenv.Site, h *host.Host, b *facts.Build) bool {
 	return len(b.SASS)+len(b.PTX) > 0 || b.CUDA != "" || len(b.Unmet) > 0 || b.Damaged != "" && (forGPU(s, h, b) || damagedCUDA(b)) ||
 		len(b.Hindrances) > 0 ||
 		compilers[b.Name]
 }
 
-// compilers are packages whose code is made when they run: of them what they compile with is looked at.
+// compilers lists packages that compile code at run time. Their compilers are examined.
 var compilers = map[string]bool{"numba-cuda": true}
 
 // jaxPart matches the distributions that hold JAX's CUDA code, which ask for no jaxlib by themselves.
@@ -135,8 +134,8 @@ func orphan(s *pyenv.Site, name string) bool {
 	return jaxPart.MatchString(name) && s.Dist("jaxlib") == nil
 }
 
-// noteParts notes which of the extensions came along with another distribution. One that was installed from a
-// directory or a repository is the user's own, and what it requires is the user's choice.
+// noteParts records which extensions were installed as a dependency of another distribution. If that one was installed
+// from a directory or repository, it is the user's own, and so is the choice of its dependencies.
 func noteParts(s *pyenv.Site, h *host.Host, dists []*pydist.Distribution, list []facts.Build, failed *host.Errors) {
 	for _, d := range dists {
 		if d.Egg || h.Exists(d.Path+"/direct_url.json") {
@@ -155,8 +154,8 @@ func noteParts(s *pyenv.Site, h *host.Host, dists []*pydist.Distribution, list [
 	}
 }
 
-// mayComeByExtra reports whether a package that goes without a framework may have come by another's extra, as CuPy by Ray's:
-// pip marks what the user named; uv marks everything.
+// mayComeByExtra reports whether a package that works without a framework may have come through another's extra, as
+// CuPy through Ray's. pip marks what the user named; uv marks everything.
 func mayComeByExtra(s *pyenv.Site, h *host.Host, b *facts.Build) bool {
 	if loader.Openers[b.Name] == nil {
 		return false
@@ -165,8 +164,9 @@ func mayComeByExtra(s *pyenv.Site, h *host.Host, b *facts.Build) bool {
 	return !(installer == "pip" && h.Exists(b.Path+"/REQUESTED"))
 }
 
-// readExtension reads a distribution and the libraries that it would load beside a framework of a CUDA version, which
-// it returns with what the import comes to. Most distributions have none and no code to compile, and what else they say decides nothing.
+// readExtension reads a distribution and returns the libraries that it would load beside a framework of a CUDA version,
+// and the result of its import. Most distributions have no libraries and compile nothing, so nothing else about them
+// matters.
 func readExtension(b *facts.Build, h *host.Host, s *pyenv.Site, record *pydist.Record, cuda string) ([]string, pyimport.LazyTrace, error) {
 	worth := librariesOf(b, h, s, record)
 	if len(worth) == 0 && !compilers[b.Name] {
@@ -175,7 +175,7 @@ func readExtension(b *facts.Build, h *host.Host, s *pyenv.Site, record *pydist.R
 	b.Framework = requiredFramework(s, h, b)
 	b.Arch = s.Index(h).At(b.Path).Tags().Arch
 	libraries := ofTorch(loadedOf(worth, cuda), s.Torch.Build)
-	// Of nearly all distributions nobody asks: what has no CUDA is not judged.
+	// This is rarely needed: a distribution without CUDA is not judged.
 	r := sync.OnceValue(func() *pyimport.ImportTrace { return pyimport.TraceImport(s, h, b, record) })
 	b.Hindrances = librariesGone(s, h, b, libraries)
 	return libraries, r, readLibraries(b, h, s, r, libraries)
@@ -193,7 +193,7 @@ func minorCUDA(s *pyenv.Site, h *host.Host, b *facts.Build, modules []string) {
 	}
 }
 
-// requiredFramework returns the framework that a distribution asks for, empty where it asks for none.
+// requiredFramework returns the framework that a distribution requires, or "".
 func requiredFramework(s *pyenv.Site, h *host.Host, b *facts.Build) string {
 	metadata := s.Index(h).At(b.Path).Metadata()
 	if jaxPart.MatchString(b.Name) {
@@ -207,8 +207,8 @@ func requiredFramework(s *pyenv.Site, h *host.Host, b *facts.Build) string {
 	return ""
 }
 
-// needs reports whether the import of a distribution is certain to need a framework: by its sources, or a library that
-// it loads first. Where the sources tell nothing, what the distribution requires is believed.
+// needs reports whether importing a distribution certainly needs a framework, by its sources or a library that it loads
+// first. If the sources show nothing, its requirements decide.
 func needs(s *pyenv.Site, h *host.Host, read pyimport.LazyTrace, framework string) bool {
 	r := read.Now()
 	if r == nil || !r.Read {
@@ -222,9 +222,9 @@ func needs(s *pyenv.Site, h *host.Host, read pyimport.LazyTrace, framework strin
 	})
 }
 
-// codeWithoutModule returns that a distribution with CUDA code, or with a library that says by its name that it has
-// some, or with a module and named for CUDA, needs what the environment does not have: the framework that it imports,
-// or the distribution that holds its library.
+// codeWithoutModule returns the hindrance of a distribution that needs something the environment lacks: the framework
+// that it imports, or the distribution with its library. The distribution must have CUDA code, a library or module
+// named for CUDA, or a name for CUDA itself.
 func codeWithoutModule(s *pyenv.Site, h *host.Host, b *facts.Build, r pyimport.LazyTrace, record *pydist.Record) []facts.Hindrance {
 	if len(b.SASS)+len(b.PTX) == 0 && b.CUDA == "" && !slices.ContainsFunc(record.LargeLibraries(), pydist.FamilyFile.MatchString) &&
 		(!pydist.NamedForCUDA.MatchString(b.Name) || len(librariesOf(b, h, s, record)) == 0) {
@@ -248,8 +248,8 @@ func hasFramework(s *pyenv.Site, h *host.Host, framework string) bool {
 		})
 }
 
-// libraryWheel matches the distributions that hold the libraries of another: libcuvs-cu13 those of cuvs-cu13,
-// nvidia-libnvcomp-cu12 one that libcudf-cu12 is linked to.
+// libraryWheel matches distributions that contain another's libraries: libcuvs-cu13 those of cuvs-cu13,
+// nvidia-libnvcomp-cu12 one that libcudf-cu12 links to.
 var libraryWheel = lazyregexp.New(`^(nvidia-)?lib\w+-cu\d+$`)
 
 // libraryDist returns a distribution with its libraries that one requires and the environment does not have.
@@ -262,13 +262,13 @@ func libraryDist(s *pyenv.Site, h *host.Host, b *facts.Build) string {
 	return ""
 }
 
-// mainModule matches the libraries with the kernels of a package for torch, "vllm/_C.abi3.so", which such packages load
-// by code of which their sources tell little: torch.ops.load_library, or an import whose failure is only logged.
+// mainModule matches the kernel libraries of packages for torch, "vllm/_C.abi3.so". The sources show little about how
+// they are loaded: through torch.ops.load_library, or an import whose failure is only logged.
 var mainModule = lazyregexp.New(`^\w+/_(moe_)?C(_stable_libtorch)?(\.[\w-]+)?\.so$`)
 
-// librariesGone returns that a distribution's libraries are all gone, where their names or what it requires tell that
-// they were for the GPU: what is left is its metadata. Or one is gone that has its kernels for torch, or that is its
-// own module.
+// librariesGone returns the hindrance of a distribution that has lost all its libraries, if their names or its
+// requirements show that they were for the GPU: only its metadata is left. Losing its kernels for torch, or its own
+// module, also counts.
 func librariesGone(s *pyenv.Site, h *host.Host, b *facts.Build, names []string) []facts.Hindrance {
 	there := func(name string) bool { return !pyenv.Absent(h, path.Join(s.Dir, name)) }
 	if own := slices.DeleteFunc(slices.Clone(names), bundledLibrary.MatchString); len(own) > 0 {
@@ -300,7 +300,7 @@ func damagedCUDA(b *facts.Build) bool {
 	return pydist.CUDAWords.MatchString(path.Base(file))
 }
 
-// forGPU reports whether a distribution tells by its name or by what it requires that it is for the GPU.
+// forGPU reports whether a distribution's name or requirements say that it is for the GPU.
 func forGPU(s *pyenv.Site, h *host.Host, b *facts.Build) bool {
 	return cudaNamed(b) || s.Index(h).At(b.Path).Metadata().NamesCUDA()
 }

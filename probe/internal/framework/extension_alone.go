@@ -14,8 +14,9 @@ import (
 	"cudacompat/probe/internal/pyimport"
 )
 
-// readAlone follows what the libraries of a package need that runs in no framework, as its import does, and notes why
-// the loader would refuse them. What nothing of the environment should bring is Missing: a system may have it.
+// readAlone follows what the libraries of a package without a framework need, as its import does, and records why the
+// loader would refuse them. Libraries that nothing in the environment should bring are Missing: the system may have
+// them.
 func readAlone(b *facts.Build, h *host.Host, s *pyenv.Site, r pyimport.LazyTrace, libraries []string) error {
 	if loader.Openers[b.Name] != nil || !b.Standalone || len(b.Hindrances) > 0 {
 		return nil
@@ -46,15 +47,15 @@ func readAlone(b *facts.Build, h *host.Host, s *pyenv.Site, r pyimport.LazyTrace
 	return nil
 }
 
-// refusal is a process in which a library of a package is loaded, and what of CUDA's it needs and does not get.
+// refusal is a process in which a package's library is loaded, with the CUDA libraries that it needs and does not get.
 type refusal struct {
 	process *ldso.Process
 	library string // below the site
 	missing []string
 }
 
-// firstRefused returns that of the first of a package's libraries that need CUDA's. Where one of them gets all it needs
-// there is none: packages carry variants of which one is enough.
+// firstRefused returns the refusal of the first of a package's libraries that need CUDA. It returns none if one of them
+// gets everything, because packages contain variants of which one is enough.
 func firstRefused(s *pyenv.Site, h *host.Host, b *facts.Build, r pyimport.LazyTrace, names []string) (first *refusal, err error) {
 	brought := func(library string) bool { return len(requiredLibrary(s, h, b.Path, library)) > 0 }
 	counts := func(library string) bool { return loader.CUDAStem(library) != "" || brought(library) }
@@ -92,9 +93,9 @@ func firstRefused(s *pyenv.Site, h *host.Host, b *facts.Build, r pyimport.LazyTr
 	return first, nil
 }
 
-// supply loads what a distribution's own requirements bring, those of its extras too, by its path, as Python code of
-// such packages does before it imports their modules: faiss, by its _preload_library.json, ctransformers in load_cuda,
-// RAPIDS' in the load_library of the packages that hold their libraries.
+// supply loads the libraries of a distribution's requirements and extras by path, as Python code of such packages does
+// before importing their modules: faiss through its _preload_library.json, ctransformers in load_cuda, RAPIDS in the
+// load_library of the library packages.
 func supply(s *pyenv.Site, h *host.Host, p *ldso.Process, info string) error {
 	unknown := !strings.HasSuffix(info, "-info") // what a package without metadata requires
 	brings := func(library string) bool {

@@ -47,7 +47,7 @@ func aloneTree(t *testing.T) string {
 	return root
 }
 
-// TestStandalone takes away, or spoils, what a package needs that runs in no framework.
+// TestStandalone removes or damages what a package without a framework needs.
 func TestStandalone(t *testing.T) {
 	const lib = "nvidia/cublas/lib/"
 	hindered := func(kind, path, by string) []facts.Hindrance {
@@ -85,8 +85,8 @@ func TestStandalone(t *testing.T) {
 	}
 }
 
-// TestStandaloneServed replaces a library that another one of its wheel needs by that of another release, which has what is
-// taken of it, or lacks that.
+// TestStandaloneServed replaces a library that another one of its wheel needs by that of another release, with and
+// without what is used.
 func TestStandaloneServed(t *testing.T) {
 	const cublasLt = hosttest.Site + "nvidia/cublas/lib/libcublasLt.so.12"
 	for function, want := range map[string]string{"cublasLtCreate": "", "cublasLtOther": "cublasLtCreate"} {
@@ -107,8 +107,8 @@ func TestStandaloneServed(t *testing.T) {
 	}
 }
 
-// TestStandaloneOnSystem: what no requirement brings a system may have, and what lies in a wheel that nobody asked for a
-// program may load.
+// TestStandaloneOnSystem checks that the system may have what no requirement brings, and that a program may load a
+// library from a wheel that nobody required.
 func TestStandaloneOnSystem(t *testing.T) {
 	root := aloneTree(t)
 	metadata := filepath.Join(root, hosttest.Site+"search_cu12-1.0.dist-info/METADATA")
@@ -120,8 +120,8 @@ func TestStandaloneOnSystem(t *testing.T) {
 	}
 }
 
-// TestLed: where nothing can load the libraries of a package's wheels before its own is opened, the loader does not find
-// them. Whether the import ends with it, its sources tell.
+// TestLed checks libraries in a package's wheels that nothing can load before the package's own, so that the loader
+// does not find them. The package's sources show whether the import then fails.
 func TestLed(t *testing.T) {
 	const opens = "import ctypes, os\ndef load():\n    try:\n        ctypes.CDLL(os.path.join(here, '_search_gpu.so'))\n" +
 		"    except OSError as e:\n        print(e)\n"
@@ -153,8 +153,8 @@ func TestLed(t *testing.T) {
 	}
 }
 
-// TestRequiredLibrary: what another distribution holds its code loads, and that leads to CUDA's libraries, as those of
-// RAPIDS do for each other.
+// TestRequiredLibrary checks that a package's code loads another distribution's libraries, which lead to the CUDA
+// libraries, as in RAPIDS.
 func TestRequiredLibrary(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		root := aloneTree(t)
@@ -190,7 +190,7 @@ func TestRequiredLibrary(t *testing.T) {
 	}
 }
 
-// TestModuleGone: a package that is named for CUDA has lost its own module, whatever else of it is there.
+// TestModuleGone checks a package named for CUDA that has lost its own module but nothing else.
 func TestModuleGone(t *testing.T) {
 	const module, large = "search.cpython-312-x86_64-linux-gnu.so", ",sha256=x,4000000\n"
 	for _, c := range []struct{ record, there, kind, path string }{
@@ -220,7 +220,7 @@ func TestModuleGone(t *testing.T) {
 	}
 }
 
-// TestLacking: a package whose requirements were left out needs a framework, or a distribution with its library.
+// TestLacking checks a package without its requirements, which needs a framework or a distribution with its library.
 func TestLacking(t *testing.T) {
 	with := func(requirement string, more map[string]string) func(t *testing.T, site string) {
 		return func(t *testing.T, site string) {
@@ -264,8 +264,8 @@ func TestLacking(t *testing.T) {
 	}
 }
 
-// TestLackingWithoutCode: the modules of a package for CUDA have no code themselves, and what they are linked to comes with
-// a distribution that is not there.
+// TestLackingWithoutCode checks a CUDA package whose modules contain no code and link to a distribution that is
+// missing.
 func TestLackingWithoutCode(t *testing.T) {
 	const module = "graph/_binding.abi3.so,sha256=x,400000\n"
 	for _, c := range []struct{ name, dist, record, lacks string }{
@@ -288,8 +288,8 @@ func TestLackingWithoutCode(t *testing.T) {
 	}
 }
 
-// TestImportedAlone: of TensorRT nothing is said while its libraries are as they were installed, and that it is not
-// imported where the loader does not take one.
+// TestImportedAlone checks that nothing is reported about an undamaged TensorRT, and that it cannot be imported if the
+// loader refuses a library.
 func TestImportedAlone(t *testing.T) {
 	const library = "tensorrt_libs/libnvinfer.so.10"
 	for _, c := range []struct {
@@ -316,7 +316,7 @@ func TestImportedAlone(t *testing.T) {
 	}
 }
 
-// TestSmallModules: what a distribution for CUDA by its name has is read however small it is.
+// TestSmallModules checks that even small files of a distribution named for CUDA are read.
 func TestSmallModules(t *testing.T) {
 	const record = "cuvs/ivf_pq.cpython-312-x86_64-linux-gnu.so,sha256=x,400000\ncuvs/tiny.so,sha256=x,900\n"
 	for name, want := range map[string]int{"cuvs-cu13": 1, "cupy-cuda12x": 1, "cuvs": 0} {
@@ -326,7 +326,7 @@ func TestSmallModules(t *testing.T) {
 	}
 }
 
-// TestTritonAlone: a Triton without torch is a build, with its architecture and what hinders it.
+// TestTritonAlone checks that a Triton without torch is a build, with its architecture and its hindrances.
 func TestTritonAlone(t *testing.T) {
 	const ptxas = "triton/backends/nvidia/bin/ptxas"
 	whole := func(*testing.T, string) {}

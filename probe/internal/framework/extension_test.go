@@ -96,8 +96,8 @@ func TestExtensions(t *testing.T) {
 	}
 }
 
-// TestNotExtensions: what vLLM 0.32 and FlashInfer bring along of NVIDIA's, among it nccl-extensions with code from
-// sm_80 on, is no reason to call a machine with a T4 broken.
+// TestNotExtensions checks that NVIDIA's packages that vLLM 0.32 and FlashInfer bring, among them nccl-extensions with
+// code from sm_80 on, do not make a machine with a T4 broken.
 func TestNotExtensions(t *testing.T) {
 	for name, want := range map[string]bool{"nccl-extensions": true, "nvshmem4py-cu12": true, "nvidia-cudnn-cu12": true,
 		"tensorrt-cu12": true,

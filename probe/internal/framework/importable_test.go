@@ -37,7 +37,7 @@ func xgboostTree(t *testing.T) string {
 	return root
 }
 
-// hindrancesOf returns those of the only build of the environment, what is started here being in a directory.
+// hindrancesOf returns the hindrances of the environment's only build, for a program started in a directory.
 func hindrancesOf(t *testing.T, root string, variables map[string]string) []facts.Hindrance {
 	t.Helper()
 	found, err := Read(&host.Host{Root: root, Env: variables}, []string{"/opt/venv"})
@@ -51,8 +51,8 @@ func hindrancesOf(t *testing.T, root string, variables map[string]string) []fact
 	return builds[0].Hindrances
 }
 
-// TestMetadataOnly: what is left of an XGBoost is its metadata, which tells that it was one for the GPU; of a package
-// that names nothing of CUDA's, such as LightGBM, nothing is said.
+// TestMetadataOnly checks that an XGBoost of which only the metadata is left is known to have been for the GPU. Of a
+// package that names nothing of CUDA, such as LightGBM, nothing is reported.
 func TestMetadataOnly(t *testing.T) {
 	root := xgboostTree(t)
 	want := []facts.Hindrance{{Kind: facts.HindranceGone, Of: "xgboost 3.4.1",
@@ -66,8 +66,8 @@ func TestMetadataOnly(t *testing.T) {
 	}
 }
 
-// TestModulesBefore: a file on PYTHONPATH is imported before the package, one in the working directory by what is
-// started there, and a directory without __init__.py by nobody.
+// TestModulesBefore checks that a file on PYTHONPATH is imported before the package, that one in the working directory
+// affects only programs started there, and that a directory without __init__.py affects nobody.
 func TestModulesBefore(t *testing.T) {
 	root := xgboostTree(t)
 	hosttest.Write(t, filepath.Join(root, "srv/front/xgboost.py"), "")
@@ -95,7 +95,7 @@ func TestModulesBefore(t *testing.T) {
 	}
 }
 
-// TestOtherPython: the modules of another Python stand in the site, by RECORD or against it.
+// TestOtherPython checks modules for another Python in the site, listed in RECORD or not.
 func TestOtherPython(t *testing.T) {
 	root := xgboostTree(t)
 	module := "/" + hosttest.Site + strings.Replace(umath, "312", "311", 1)
@@ -138,8 +138,8 @@ func TestOtherPython(t *testing.T) {
 	}
 }
 
-// TestWithoutConfig: an environment whose pyvenv.cfg is gone starts a Python that looks elsewhere; a Python of its own has
-// its library, and a copy of the packages no interpreter at all.
+// TestWithoutConfig checks that an environment without its pyvenv.cfg starts a Python that looks elsewhere, that a
+// standalone Python has its own library, and that a copy of the packages has no interpreter.
 func TestWithoutConfig(t *testing.T) {
 	lost := &facts.Interpreter{Path: "/opt/venv/bin/python3", Leads: "/usr/bin/python3.12", NoConfig: true}
 	for name, c := range map[string]struct {
@@ -169,8 +169,8 @@ func TestWithoutConfig(t *testing.T) {
 	}
 }
 
-// TestInterpreter: python3 of a venv leads nowhere, to another version, to its own or to what nobody may execute, or is a
-// copy of which the name tells nothing.
+// TestInterpreter checks a venv's python3 that leads nowhere, to another version, to its own, to a file nobody may
+// execute, or is a copy with an uninformative name.
 func TestInterpreter(t *testing.T) {
 	own := map[string]string{"python3": "/usr/bin/python3.12"}
 	for name, c := range map[string]struct {

@@ -13,8 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// gpuSite returns an environment with a distribution "boost" whose library holds code for a GPU, and the library's
-// size.
+// gpuSite returns an environment with a distribution "boost" whose library has GPU code, and the library's size.
 func gpuSite(t *testing.T) (root string, size int64) {
 	root = t.TempDir()
 	hosttest.Compile(t, root, hosttest.Library{Name: hosttest.Site + "boost/lib/libboost.so", Source: fatSource(80, 90)})
@@ -52,8 +51,9 @@ func buildsOf(t *testing.T, root string) []string {
 	return list
 }
 
-// TestInfos: of two metadata directories the one that tells the truth of the files counts, a copied one by its
-// METADATA; pip's leftovers are nobody's; without metadata a package is read by its directory.
+// TestInfos checks that of two metadata directories the one that matches the files counts, that a copied one counts by
+// its METADATA, that pip's leftovers belong to nobody, and that a package without metadata is recognised by its
+// directory.
 func TestInfos(t *testing.T) {
 	root, size := gpuSite(t)
 	check := func(name string, want ...string) {
@@ -76,7 +76,7 @@ func TestInfos(t *testing.T) {
 	check("no module", `boost 3.4.1, gone __init__.py by ""`)
 }
 
-// TestOverwritten: the library that two distributions own has the size of the other's RECORD.
+// TestOverwritten checks a library of two distributions that has the size in the other's RECORD.
 func TestOverwritten(t *testing.T) {
 	root, size := gpuSite(t)
 	writeInfo(t, root, "boost_gpu-3.4.1.dist-info", "boost-gpu", "3.4.1", 5<<20)
@@ -93,7 +93,7 @@ func TestOverwritten(t *testing.T) {
 	}
 }
 
-// TestHidden: an earlier directory of the import path has the distribution, so the later one is not judged.
+// TestHidden checks that a distribution is not judged if an earlier directory of the import path has it, too.
 func TestHidden(t *testing.T) {
 	root, size := gpuSite(t)
 	writeInfo(t, root, "boost-3.4.1.dist-info", "boost", "3.4.1", size)

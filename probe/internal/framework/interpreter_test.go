@@ -61,7 +61,7 @@ func TestAgainstInterpreter(t *testing.T) {
 	}
 }
 
-// compareCode compares the targets, which JAX does not tell. TensorFlow's compute_90 stands for sm_90 too.
+// compareCode compares the targets, which JAX does not report. TensorFlow's compute_90 also stands for sm_90.
 func compareCode(t *testing.T, b facts.Build, out string) {
 	_, line, tells := strings.Cut(out, "CODE ")
 	if !tells {
@@ -86,8 +86,8 @@ func compareCode(t *testing.T, b facts.Build, out string) {
 
 var mappedFile = regexp.MustCompile(`(?m)\s(/\S+/lib\S+\.so[.\d]*)$`)
 
-// compareMapped compares the CUDA libraries that the process has mapped with those that the loader was said to take.
-// Libraries that are opened when they are first used are not mapped yet.
+// compareMapped compares the CUDA libraries that the process has mapped with the predicted ones. Libraries that are
+// opened at first use are not mapped yet.
 func compareMapped(t *testing.T, b facts.Build, out string) {
 	mapped := map[string]string{}
 	for _, m := range mappedFile.FindAllStringSubmatch(out, -1) {

@@ -18,7 +18,8 @@ import (
 // jaxLocal matches the old wheels that carried CUDA themselves: jaxlib 0.4.23+cuda12.cudnn89.
 var jaxLocal = lazyregexp.New(`\+cuda(\d+)\.cudnn(\d)(\d+)$`)
 
-// jaxBuild reads a JAX from its distributions: the CUDA plugin's, else a jaxlib with CUDA inside, else JAX is for CPUs.
+// jaxBuild reads a JAX from its distributions: the CUDA plugin, otherwise a jaxlib with CUDA inside. Without either it
+// is a CPU build.
 func jaxBuild(h *host.Host, s *pyenv.Site) (*facts.Build, error) {
 	jaxlib := s.Dist("jaxlib")
 	if jaxlib == nil {
@@ -72,8 +73,8 @@ func otherJaxlib(h *host.Host, s *pyenv.Site, jaxlib *facts.Package) []facts.Hin
 	return nil
 }
 
-// pluginFamily returns the CUDA family of the plugin that JAX finds by its directory, whatever became of its metadata;
-// empty where there is none. Of two, JAX takes the newer.
+// pluginFamily returns the CUDA major version of the plugin that JAX finds by its directory, whatever its metadata, or
+// "". If there are two, JAX takes the newer.
 func pluginFamily(h *host.Host, s *pyenv.Site) string {
 	family := ""
 	for _, dir := range s.Path {

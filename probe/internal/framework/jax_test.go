@@ -20,7 +20,8 @@ func TestJAXWithCUDAInside(t *testing.T) {
 	}
 }
 
-// TestOtherJaxlib has jaxlib 0.9.0 in and out of the range that jax requires; requirements of an extra are others'.
+// TestOtherJaxlib checks jaxlib 0.9.0 inside and outside the range that jax requires. Requirements of an extra do not
+// count.
 func TestOtherJaxlib(t *testing.T) {
 	for requires, want := range map[string]string{
 		"jaxlib<=0.9.0,>=0.9.0":                "",

@@ -14,9 +14,9 @@ import (
 	"cudacompat/probe/internal/pyimport"
 )
 
-// librariesOf lists the libraries of a distribution that are worth reading: where its name tells of the GPU, or it
-// requires torch, small ones too. The modules of RAPIDS have some hundred kilobytes each, and their paths say nothing:
-// "cuvs/neighbors/ivf_pq.….so".
+// librariesOf lists the libraries of a distribution that are worth reading. If its name mentions the GPU or it requires
+// torch, small ones are, too: the modules of RAPIDS have a few hundred kilobytes each, and their paths show nothing
+// ("cuvs/neighbors/ivf_pq.….so").
 func librariesOf(b *facts.Build, h *host.Host, s *pyenv.Site, record *pydist.Record) []string {
 	small := record.Libraries(func(name []byte, size int64) bool {
 		return size >= pydist.NamedSize && pydist.LibraryFile.Match(name)
@@ -46,8 +46,8 @@ func loadedOf(names []string, cuda string) []string {
 // torchFile matches the libraries that say for which torch they are, "libtorch_c_dlpack_addon_torch24-cuda.so".
 var torchFile = lazyregexp.New(`torch(\d)(\d{1,2})[-_.]`)
 
-// ofTorch drops the libraries that are for another torch than the one beside them: a package with one for each opens
-// that of the running torch, and none where it has none for it.
+// ofTorch drops libraries for other torch releases than the present one. A package with one library for each torch
+// opens only the matching one.
 func ofTorch(names []string, torch *facts.Build) []string {
 	return slices.DeleteFunc(names, func(name string) bool {
 		m := torchFile.FindStringSubmatch(path.Base(name))
@@ -55,7 +55,7 @@ func ofTorch(names []string, torch *facts.Build) []string {
 	})
 }
 
-// frameworkIn returns the framework of which one of some libraries is; empty where none is.
+// frameworkIn returns the framework that one of the libraries belongs to, or "".
 func frameworkIn(needed []string) string {
 	for _, library := range needed {
 		if m := loader.FrameworkLibrary.FindStringSubmatch(library); m != nil {
@@ -65,9 +65,9 @@ func frameworkIn(needed []string) string {
 	return ""
 }
 
-// mayLoad reports whether the import of a package may come to a library that is linked to a framework's. Where the sources
-// name none of its libraries, it may come to any of a framework that they import or METADATA requires; what is linked to
-// another is a part: deepmd-kit has one for TensorFlow and one for torch, and its import opens neither.
+// mayLoad reports whether importing a package may load a library that links to a framework. If the sources name none of
+// its libraries, it may load any for a framework that they import or METADATA requires. A library for another framework
+// is an optional part: deepmd-kit has one for TensorFlow and one for torch, and its import opens neither.
 func mayLoad(s *pyenv.Site, h *host.Host, r pyimport.LazyTrace, names []string, name, required, framework string) bool {
 	if !slices.Contains(r.Now().Loads(names), name) {
 		return false

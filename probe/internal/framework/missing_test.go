@@ -64,8 +64,8 @@ func completeTorch(t *testing.T) string {
 	return root
 }
 
-// TestBesideTheRunPath: a wheel has the library, in a directory to which nothing leads: cuSPARSELt 0.7.1 under torch
-// 2.6.0 ends "import torch" with "libcusparseLt.so.0: cannot open shared object file".
+// TestBesideTheRunPath checks a library in a wheel's directory to which nothing leads: with cuSPARSELt 0.7.1 under
+// torch 2.6.0, "import torch" fails with "libcusparseLt.so.0: cannot open shared object file".
 func TestBesideTheRunPath(t *testing.T) {
 	root := completeTorch(t)
 	from := filepath.Join(root, hosttest.Site+"nvidia/cudnn/lib")
@@ -83,8 +83,8 @@ func TestBesideTheRunPath(t *testing.T) {
 	}
 }
 
-// TestMetadataWithoutPackage: what a half-removed torch leaves is its metadata; its RECORD tells that it is no editable
-// installation.
+// TestMetadataWithoutPackage checks a half-removed torch of which only the metadata is left. Its RECORD shows that it
+// is no editable installation.
 func TestMetadataWithoutPackage(t *testing.T) {
 	root := completeTorch(t)
 	hosttest.Must(t, os.RemoveAll(filepath.Join(root, hosttest.Site+"torch")))
@@ -96,7 +96,7 @@ func TestMetadataWithoutPackage(t *testing.T) {
 	}
 }
 
-// TestArchitecture: the wheel's tag tells what a build is for.
+// TestArchitecture checks that the wheel's tag gives a build's architecture.
 func TestArchitecture(t *testing.T) {
 	root := completeTorch(t)
 	hosttest.Write(t, filepath.Join(root, hosttest.Site+"torch-2.8.0.dist-info/WHEEL"),
@@ -108,8 +108,8 @@ func TestArchitecture(t *testing.T) {
 	}
 }
 
-// TestIncompleteTorch takes files away one at a time, as an installation that stopped half-way or a slimmed image does.
-// The parts that this cuDNN's wheel never listed are not missing.
+// TestIncompleteTorch removes one file at a time, as an interrupted installation or a slimmed image does. Parts that
+// this cuDNN's wheel never listed are not missing.
 func TestIncompleteTorch(t *testing.T) {
 	for _, c := range []struct {
 		remove string
@@ -194,7 +194,7 @@ func spoil(t *testing.T, file, how string) {
 	}
 }
 
-// TestStubOfTorch puts a library without symbols in the place of the one that the wheel's RECORD lists.
+// TestStubOfTorch replaces a library in the wheel's RECORD by one without symbols.
 func TestStubOfTorch(t *testing.T) {
 	const cudnn = hosttest.Site + "nvidia/cudnn/lib/libcudnn.so.9"
 	root := completeTorch(t)
@@ -215,9 +215,9 @@ func TestStubOfTorch(t *testing.T) {
 	}
 }
 
-// TestTorchBeforeItsWheels is a torch of `pip install --target --no-deps` that comes first on the import path: the loader
-// does not find the libraries from there, and torch takes those of the environment, NCCL too, which only its CUDA half
-// is linked to.
+// TestTorchBeforeItsWheels checks a torch from `pip install --target --no-deps` that comes first on the import path.
+// The loader does not find the libraries from there, and torch takes those of the environment, including NCCL, which
+// only its CUDA half links to.
 func TestTorchBeforeItsWheels(t *testing.T) {
 	root := t.TempDir()
 	const nccl, lib = hosttest.Site + "nvidia/nccl/lib/libnccl.so.2", "opt/over/torch/lib/"
@@ -252,8 +252,8 @@ func TestTorchBeforeItsWheels(t *testing.T) {
 	}
 }
 
-// TestTorchElsewhere: torch in another directory than its wheels finds none of them by its run path, and opens all of its
-// list: NVRTC, too, which is only needed later.
+// TestTorchElsewhere checks a torch in another directory than its wheels: its run path finds none of them, and torch
+// opens its whole list, including NVRTC, which it needs only later.
 func TestTorchElsewhere(t *testing.T) {
 	root := completeTorch(t)
 	hosttest.Compile(t, root, hosttest.Library{Name: hosttest.Site + "torch/lib/libtorch_global_deps.so", Source: "int global;\n",

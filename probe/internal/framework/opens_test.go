@@ -72,8 +72,8 @@ func (c openedCase) check(t *testing.T, root, source string) facts.Build {
 	return b
 }
 
-// TestONNXRuntime is an onnxruntime-gpu 1.23.2 without a framework: its provider has no run path. Asked of the real
-// loader, it ends in "libcublasLt.so.12: cannot open shared object file" beside wheels that nobody has loaded.
+// TestONNXRuntime checks an onnxruntime-gpu 1.23.2 without a framework, whose provider has no run path. The real loader
+// fails with "libcublasLt.so.12: cannot open shared object file" beside wheels that nobody has loaded.
 func TestONNXRuntime(t *testing.T) {
 	root := t.TempDir()
 	const provider, cudart = "onnxruntime/capi/libonnxruntime_providers_cuda.so", "usr/lib64/libcudart.so.12"
@@ -93,7 +93,7 @@ func TestONNXRuntime(t *testing.T) {
 	}
 }
 
-// TestLostProvider is an onnxruntime-gpu whose provider is gone or empty: it has lost the GPU.
+// TestLostProvider checks an onnxruntime-gpu whose provider is missing or empty: it has lost the GPU.
 func TestLostProvider(t *testing.T) {
 	root := t.TempDir()
 	const provider = "onnxruntime/capi/libonnxruntime_providers_cuda.so"
@@ -126,7 +126,7 @@ func TestLostProvider(t *testing.T) {
 	}
 }
 
-// TestONNXRuntimeOfConda is a build that links to the libraries of its environment, as conda-forge's do.
+// TestONNXRuntimeOfConda checks a build that links to its environment's libraries, as conda-forge's do.
 func TestONNXRuntimeOfConda(t *testing.T) {
 	root := t.TempDir()
 	const provider, own = "onnxruntime/capi/libonnxruntime_providers_cuda.so", "opt/venv/lib/libcublas.so.12"
@@ -142,8 +142,8 @@ func TestONNXRuntimeOfConda(t *testing.T) {
 	}
 }
 
-// TestCTranslate2 is a ctranslate2 4.6.0: the library names the cuBLAS that it opens, and the front of cuDNN, which
-// auditwheel has renamed, opens its parts. It is found through the run path of the module alone.
+// TestCTranslate2 checks a ctranslate2 4.6.0: the library contains the name of the cuBLAS that it opens, and the front
+// of cuDNN, renamed by auditwheel, opens its parts. Only the module's run path leads to it.
 func TestCTranslate2(t *testing.T) {
 	root := t.TempDir()
 	const libs = hosttest.Site + "ctranslate2.libs/"
@@ -216,8 +216,8 @@ func TestCuPy(t *testing.T) {
 	}
 }
 
-// TestNumba is a numba-cuda[cu12] 0.30.4: of it, what it compiles with is looked at, in the wheels first, then in a
-// toolkit. Without cuda-bindings nothing is said of it.
+// TestNumba checks a numba-cuda[cu12] 0.30.4, of which only the compilers matter: those in the wheels first, then in a
+// toolkit. Without cuda-bindings nothing is reported.
 func TestNumba(t *testing.T) {
 	root := t.TempDir()
 	const own, nvrtc = "numba_cuda/numba/cuda/_devicearray.so", hosttest.Site + "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
@@ -239,8 +239,8 @@ func TestNumba(t *testing.T) {
 	t.Run(c.name, func(t *testing.T) { c.check(t, root, nvvmC) })
 }
 
-// TestPaddle is a paddlepaddle-gpu 2.6.2, which opens names without a version: the wheel's library and torch's are of no
-// use to it, a toolkit's is where the loader is led there, and cuDNN in /usr/local/cuda without that.
+// TestPaddle checks a paddlepaddle-gpu 2.6.2, which opens names without a version. The wheels' libraries and torch's do
+// not help it; a toolkit's do if the loader finds them, and cuDNN in /usr/local/cuda always.
 func TestPaddle(t *testing.T) {
 	root := t.TempDir()
 	const own, tool = "paddle/libs/libphi.so", "usr/local/cuda-11.8/lib64/libcublas.so"
@@ -268,7 +268,7 @@ func TestPaddle(t *testing.T) {
 	}
 }
 
-// TestCameByExtra: vLLM asks for ray[cgraph], and that extra for CuPy. pip marks what the user named himself.
+// TestCameByExtra checks that vLLM requires ray[cgraph], and that extra CuPy. pip marks what the user named himself.
 func TestCameByExtra(t *testing.T) {
 	root := t.TempDir()
 	const cub = "cupy/cuda/cub.cpython-312-x86_64-linux-gnu.so"
@@ -299,8 +299,8 @@ func TestCameByExtra(t *testing.T) {
 	}
 }
 
-// TestAlone: a distribution that nobody knows and that carries machine code is a build without a framework, too; one
-// that requires a framework does not stand by itself.
+// TestAlone checks that an unknown distribution with machine code is a build also without a framework, unless it
+// requires one.
 func TestAlone(t *testing.T) {
 	root := t.TempDir()
 	const library = "ours/_C.so"

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDisplaced has faiss-cpu beside faiss-gpu: no library has two owners, but their Python code has. Python takes the
-// one that was installed last, and "_swigfaiss.abi3.so" before "_swigfaiss.so" whichever that is.
+// TestDisplaced checks faiss-cpu beside faiss-gpu: no library has two owners, but their Python code has. Python takes
+// the code installed last, and "_swigfaiss.abi3.so" before "_swigfaiss.so" in any case.
 func TestDisplaced(t *testing.T) {
 	const module = hosttest.Site + "faiss/_swigfaiss.so"
 	by := func(file string) []facts.Hindrance {
@@ -65,7 +65,8 @@ func TestDisplaced(t *testing.T) {
 	}
 }
 
-// TestBuildOverAnother has the Python code of one build in the place of another's, which is as good: both have CUDA code.
+// TestBuildOverAnother checks the Python code of one build over another's. That does no harm, because both have CUDA
+// code.
 func TestBuildOverAnother(t *testing.T) {
 	root := t.TempDir()
 	for name, module := range map[string]string{"faiss_gpu_cu11-1.8.0": "faiss/_swigfaiss_avx2.so", "faiss_gpu_cu12-1.14.1": "faiss/_swigfaiss.so"} {
@@ -92,7 +93,7 @@ func TestBuildOverAnother(t *testing.T) {
 	}
 }
 
-// TestMainModuleGone takes a library with a package's kernels away, and leaves another one.
+// TestMainModuleGone removes a library with a package's kernels and keeps another one.
 func TestMainModuleGone(t *testing.T) {
 	for _, c := range []struct{ dist, name, gone, want string }{
 		{"vllm-0.32.0", "vllm", "_C_stable_libtorch.abi3.so", "it is gone"},

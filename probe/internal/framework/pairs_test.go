@@ -42,8 +42,8 @@ func pairedTorch(t *testing.T, metadata string, sources map[string]string) strin
 	return root
 }
 
-// TestPairs: an extension that does not load beside torch says what it misses; one of several variants is enough. A
-// pin of this very torch proves nothing: it may be another build of that release.
+// TestPairs checks that an extension that does not load beside torch says what it misses, and that one of several
+// variants is enough. A pin of exactly this torch proves nothing, because it may be another build of that release.
 func TestPairs(t *testing.T) {
 	const (
 		whole   = "int whole(void) { return 0; }\n"
@@ -83,8 +83,8 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestPairsOfAPart: of a package that neither imports torch nor requires it, a library that is linked to torch is a part,
-// for who uses it with torch. deepmd-kit has others for TensorFlow.
+// TestPairsOfAPart checks that in a package that neither imports nor requires torch, a library that links to torch is
+// an optional part. deepmd-kit has others for TensorFlow.
 func TestPairsOfAPart(t *testing.T) {
 	const lacking = "int lacks(void) __asm__(\"_ZN3c104cuda9SetDeviceEab\"); int use(void) { return lacks(); }\n"
 	for _, c := range []struct {
@@ -109,8 +109,8 @@ func TestPairsOfAPart(t *testing.T) {
 	}
 }
 
-// TestPairsWithoutCUDA: a package for torch that has nothing of CUDA, as torchtext, is told where it was built for
-// another torch, and is nobody's business where it loads.
+// TestPairsWithoutCUDA checks that a package for torch without CUDA, such as torchtext, is reported if it was built for
+// another torch, and not if it loads.
 func TestPairsWithoutCUDA(t *testing.T) {
 	const large = "char pad[1 << 16] = {1}; int c10(void); int own(void) { return c10(); }\n"
 	for source, want := range map[string]int{
@@ -131,8 +131,8 @@ func TestPairsWithoutCUDA(t *testing.T) {
 	}
 }
 
-// TestPairsCUDA: torch takes a cuBLAS that serves torch and not the extension, which was linked to a newer one: of its
-// own wheel, or by LD_LIBRARY_PATH.
+// TestPairsCUDA checks that torch takes a cuBLAS that is new enough for torch and not for the extension, which links to
+// a newer one: from its own wheel, or through LD_LIBRARY_PATH.
 func TestPairsCUDA(t *testing.T) {
 	const blas, ours = "libcublasLt.so.12", hosttest.Site + "ours/_C.so"
 	versions := filepath.Join(t.TempDir(), "versions")
@@ -170,7 +170,8 @@ func TestPairsCUDA(t *testing.T) {
 	}
 }
 
-// TestMinorCUDA: a package's own version tells the minor of the CUDA whose major its libraries need, and nothing else.
+// TestMinorCUDA checks that a package's version gives the minor version of the CUDA whose major version its libraries
+// need, and nothing else.
 func TestMinorCUDA(t *testing.T) {
 	root := t.TempDir()
 	hosttest.Write(t, filepath.Join(root, hosttest.Site+"torchaudio/version.py"), "__version__ = '2.11.0+cu130'\n")

@@ -14,8 +14,8 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// program is a CUDA program outside Python, where its packages and installers put it, and its libraries with machine
-// code.
+// program is a CUDA program outside Python: the places where packages and installers put it, and its libraries with
+// machine code.
 type program struct {
 	name  string
 	roots []string
@@ -23,9 +23,9 @@ type program struct {
 	files []string
 }
 
-// programs are those that are looked for. Ollama has a library for each CUDA, cuda_v12/libggml-cuda.so, and takes one
-// when it starts; older releases had them side by side. llama.cpp has the same library, in its image under /app.
-// Triton's backends bring those of their frameworks.
+// programs lists the programs that are searched. Ollama has a library for each CUDA, cuda_v12/libggml-cuda.so, and
+// picks one at startup; older releases kept them in one directory. llama.cpp has the same library, in its image under
+// /app. Triton's backends bring those of their frameworks.
 var programs = []program{
 	{"ollama", []string{"/usr/lib/ollama", "/usr/local/lib/ollama", "/opt/ollama/lib/ollama"},
 		[]string{".local/lib/ollama", "ollama/lib/ollama", "lib/ollama"},
@@ -58,7 +58,7 @@ func readPrograms(h *host.Host, failed *host.Errors) []facts.Environment {
 	return list
 }
 
-// places returns where a program may be: for whoever asks in his home, in a tree at rest in every home.
+// places returns where a program may be: in the calling user's home, and in a tree at rest in every home.
 func (p program) places(h *host.Host) []string {
 	places := slices.Clone(p.roots)
 	for _, home := range pyenv.Homes(h) {
@@ -71,7 +71,8 @@ func (p program) places(h *host.Host) []string {
 	return places
 }
 
-// builds returns a program's backends under one root: one for each CUDA, what has none by its name or needs in all.
+// builds returns a program's backends under one root, one for each CUDA. Libraries without a CUDA in their name belong
+// to all.
 func (p program) builds(h *host.Host, root string, failed *host.Errors) []facts.Build {
 	var list []facts.Build
 	for _, pattern := range p.files {
@@ -97,9 +98,9 @@ func (p program) builds(h *host.Host, root string, failed *host.Errors) []facts.
 	})
 }
 
-// readBackend loads a program's backend as the program does, and notes which CUDA libraries that needs and does not get.
-// Programs lead the loader to the directories of their own backends; a toolkit's are somebody's LD_LIBRARY_PATH away. What
-// is in none of these is nowhere.
+// readBackend loads a program's backend as the program does, and records the CUDA libraries that it needs and does not
+// get. Programs put the directories of their own backends on the loader's path. For a toolkit's, somebody may set
+// LD_LIBRARY_PATH. A library in neither is nowhere.
 func readBackend(h *host.Host, root string, b *facts.Build) error {
 	p, err := h.Loader().Host()
 	if err != nil {
@@ -131,8 +132,8 @@ func readBackend(h *host.Host, root string, b *facts.Build) error {
 
 var backendName = lazyregexp.New(`cuda_v(\d\d)`)
 
-// backendCUDA returns the family of CUDA that a library is for, by what it needs, else by its name; variant is what the
-// program itself calls it, "cuda_v12".
+// backendCUDA returns the CUDA major version that a library is for, by its needs, otherwise by its name. variant is the
+// program's own name for it, "cuda_v12".
 func backendCUDA(h *host.Host, root, file string) (cuda, variant string) {
 	if m := backendName.FindStringSubmatch(strings.TrimPrefix(file, root)); m != nil {
 		cuda, variant = m[1], m[0]

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPrograms finds Ollama's libraries for two CUDAs, llama.cpp's in its image, and Triton server with the backend that
-// has machine code; a library of other things by the same name is none.
+// TestPrograms finds Ollama's libraries for two CUDAs, llama.cpp's in its image, and Triton server with the backend
+// that has machine code. An unrelated library of the same name does not count.
 func TestPrograms(t *testing.T) {
 	root := t.TempDir()
 	const v12, v13 = "usr/lib/ollama/cuda_v12/", "usr/lib/ollama/cuda_v13/"
@@ -65,8 +65,8 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestBackendLibraries: a backend is loaded as the loader does it, from its own directory and its program's, from a toolkit;
-// what is nowhere is missing.
+// TestBackendLibraries checks that a backend is loaded as the loader does it, from its own directory, its program's,
+// and a toolkit, and that a library in none of them is missing.
 func TestBackendLibraries(t *testing.T) {
 	for _, c := range []struct {
 		name, runtime string

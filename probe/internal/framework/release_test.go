@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOtherRelease has libcudf 26.10 above a librmm that is in its range, of another release with the types that it
-// uses, and of one without: the last does not load.
+// TestOtherRelease checks libcudf 26.10 above a librmm in its range, above one of another release with the types that
+// it uses, and above one without, which fails to load.
 func TestOtherRelease(t *testing.T) {
 	const rmm, cudf = hosttest.Site + "librmm/lib64/librmm.so", hosttest.Site + "libcudf/lib64/libcudf.so"
 	const typeOf = "_ZTIN3rmm10_RMM_26_109bad_allocE"
@@ -60,8 +60,8 @@ func TestOtherRelease(t *testing.T) {
 	}
 }
 
-// TestOtherReleaseOfModules has rmm, whose modules hold no CUDA code: it is told of where the librmm that is there lacks
-// a type that any of them wants, and only there.
+// TestOtherReleaseOfModules checks rmm, whose modules contain no CUDA code: it is reported only if the installed librmm
+// lacks a type that one of them needs.
 func TestOtherReleaseOfModules(t *testing.T) {
 	const rmm, typeOf = hosttest.Site + "librmm/lib64/librmm.so", "_ZTIN3rmm10_RMM_26_109bad_allocE"
 	for _, c := range []struct {
@@ -107,8 +107,8 @@ func TestOtherReleaseOfModules(t *testing.T) {
 	}
 }
 
-// TestInstalledOver has rmm above a librmm of its own release, over which that of another CUDA family was installed: with the
-// function that rmm calls, and without.
+// TestInstalledOver checks rmm above a librmm of its own release over which that for another CUDA was installed, with
+// and without the function that rmm calls.
 func TestInstalledOver(t *testing.T) {
 	const rmm, function = hosttest.Site + "librmm/lib64/librmm.so", "_ZN3rmm6streamEv"
 	for _, c := range []struct {

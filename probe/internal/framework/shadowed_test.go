@@ -55,10 +55,9 @@ func torchTree(t *testing.T) string {
 	return root
 }
 
-// TestShadows takes nvJitLink from elsewhere than torch's own wheels: by LD_LIBRARY_PATH, which torch's own preloading
-// comes before, and by LD_PRELOAD, which it does not. The real loader was asked the same of torch 2.8.0 and nvJitLink
-// 12.1: it fails with "undefined symbol: __nvJitLinkCreate_12_8" when that one is preloaded, and not by
-// LD_LIBRARY_PATH.
+// TestShadows takes nvJitLink from outside torch's own wheels: through LD_LIBRARY_PATH, which torch's preloading
+// precedes, and through LD_PRELOAD, which it does not. With torch 2.8.0 and nvJitLink 12.1 the real loader fails with
+// "undefined symbol: __nvJitLinkCreate_12_8" in the second case only.
 func TestShadows(t *testing.T) {
 	root := torchTree(t)
 	missing := func(reason string) []facts.Unresolved {
@@ -98,8 +97,8 @@ func TestShadows(t *testing.T) {
 	}
 }
 
-// TestNewerConsumer: not the library that serves was replaced, but the one that wants. cuSPARSE 12.5.10 beside the
-// nvJitLink that torch 2.6.0 pins ends "import torch" with "undefined symbol: __nvJitLinkGetErrorLogSize_12_9".
+// TestNewerConsumer checks that not the library but its user was replaced: cuSPARSE 12.5.10 beside the nvJitLink that
+// torch 2.6.0 pins makes "import torch" fail with "undefined symbol: __nvJitLinkGetErrorLogSize_12_9".
 func TestNewerConsumer(t *testing.T) {
 	root := torchTree(t)
 	for name, text := range map[string]string{

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestStandardLibrary takes a C++ library that has what torch wants, an older one by LD_LIBRARY_PATH, and Conda's by
-// the run path of its interpreter.
+// TestStandardLibrary checks a C++ library that has what torch needs, an older one through LD_LIBRARY_PATH, and Conda's
+// through its interpreter's run path.
 func TestStandardLibrary(t *testing.T) {
 	const site = "opt/conda/lib/python3.12/site-packages/"
 	root := t.TempDir()

@@ -61,8 +61,8 @@ func FuzzParseBuildInfo(f *testing.F) {
 	})
 }
 
-// TestProtobufOfTensorflow has the lines of METADATA of 2.20.0 and 2.15.1 as they are, with releases of protobuf below,
-// in and above their ranges; only the lower bound counts.
+// TestProtobufOfTensorflow checks the METADATA lines of 2.20.0 and 2.15.1 with protobuf releases below, in and above
+// their ranges. Only the lower bound counts.
 func TestProtobufOfTensorflow(t *testing.T) {
 	const old = "Requires-Dist: protobuf (!=4.21.0,!=4.21.1,!=4.21.2,!=4.21.3,!=4.21.4,!=4.21.5,<5.0.0dev,>=3.20.3)\n"
 	for _, c := range []struct{ requires, protobuf, want string }{

@@ -13,8 +13,8 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// torchBuild reads a PyTorch from its version.py, which knows more than the wheel's metadata: PyPI's wheels carry
-// their CUDA there alone.
+// torchBuild reads a PyTorch from its version.py, which has more than the wheel's metadata: in PyPI's wheels only it
+// names the CUDA.
 func torchBuild(h *host.Host, s *pyenv.Site) (*facts.Build, error) {
 	dir := s.PackageDir(h, "torch")
 	name := dir + "/version.py"
@@ -109,7 +109,7 @@ func parseTorchVersion(data []byte) *facts.Build {
 	return b
 }
 
-// torchOrigin tells who built an installed PyTorch; the tables speak of PyTorch's own wheels alone.
+// torchOrigin returns who built an installed PyTorch. The tables describe only PyTorch's own wheels.
 func torchOrigin(h *host.Host, s *pyenv.Site, version string) string {
 	if origin := distname.LocalOrigin(version); origin != "" {
 		return origin

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFrameworkSources: torch's sources are read where a requirement is missing.
+// TestFrameworkSources checks that torch's sources are read if a requirement is missing.
 func TestFrameworkSources(t *testing.T) {
 	for _, c := range []struct{ name, remove, write, kind, by string }{
 		{"whole", "", "", "", ""},
@@ -63,7 +63,7 @@ func TestFrameworkSources(t *testing.T) {
 	}
 }
 
-// TestImportFails: a module that is nowhere, and a symbol that nothing defines, end the import.
+// TestImportFails checks that a missing module and an undefined symbol end the import.
 func TestImportFails(t *testing.T) {
 	for _, c := range []struct{ name, init, source, kind, by string }{
 		{"healthy", "from . import _C\nimport json\n", "int own(void) { return 0; } int use(void) { return own(); }\n", "", ""},
@@ -95,7 +95,7 @@ func TestImportFails(t *testing.T) {
 	}
 }
 
-// TestOfTorch: of libraries for several torches that of the running one counts.
+// TestOfTorch checks that of libraries for several torch releases the one for the present torch counts.
 func TestOfTorch(t *testing.T) {
 	all := func() []string { return []string{"p/liba_torch24-cpu.so", "p/liba_torch210-cuda.so", "p/_C.so"} }
 	for version, want := range map[string][]string{"2.4.1+cu124": {"p/liba_torch24-cpu.so", "p/_C.so"},

@@ -11,8 +11,8 @@ import (
 	"cudacompat/probe/internal/pyimport"
 )
 
-// tritonAlone returns a Triton in an environment without a torch that would be judged in its stead, and what keeps it
-// from compiling: its library or its ptxas is not as it was installed.
+// tritonAlone returns a Triton in an environment without a torch, which would otherwise be judged, and what keeps it
+// from compiling: a damaged library or ptxas.
 func tritonAlone(h *host.Host, s *pyenv.Site, env *facts.Environment) (*facts.Build, error) {
 	dist := s.Dist("triton")
 	if dist == nil || path.Dir(dist.Path) != s.Dir || pyenv.Has(env.Builds, "torch") {
@@ -33,7 +33,8 @@ func tritonAlone(h *host.Host, s *pyenv.Site, env *facts.Environment) (*facts.Bu
 	return b, err
 }
 
-// withoutTool returns the first assembler that Triton would start and cannot: one that a variable names, else its own.
+// withoutTool returns the first assembler that Triton would start and cannot: one that a variable names, otherwise its
+// own.
 func withoutTool(s *pyenv.Site, h *host.Host, dist *facts.Package) *facts.Hindrance {
 	named := assemblersNamed(h, &host.Errors{}) // readEnvironment tells of what cannot be read
 	for _, a := range append(slices.Clone(named), faulty(s, h, dist)...) {
@@ -45,8 +46,8 @@ func withoutTool(s *pyenv.Site, h *host.Host, dist *facts.Package) *facts.Hindra
 	return nil
 }
 
-// withFaults adds to the assemblers of a directory what is wrong with those of its Triton. Conda's package may leave
-// out what the wheel, of which its RECORD is, had.
+// withFaults adds to a directory's assemblers the faults of those that its Triton lists. conda's package may omit files
+// that are in its RECORD, which is the wheel's.
 func withFaults(s *pyenv.Site, h *host.Host, list []facts.Assembler) []facts.Assembler {
 	dist := cmp.Or(s.Dist("triton"), s.Dist("pytorch-triton"))
 	if dist == nil || path.Dir(dist.Path) != s.Dir {
@@ -83,7 +84,7 @@ func faulty(s *pyenv.Site, h *host.Host, dist *facts.Package) []facts.Assembler 
 
 const notExecutable = "not executable"
 
-// notStarted returns why a program cannot be started, empty where it can be or where that is not known.
+// notStarted returns why a program cannot be started, or "" if it can or nobody knows.
 func notStarted(h *host.Host, file string) string {
 	f, err := h.Open(file)
 	if host.Absent(err) {

@@ -93,8 +93,8 @@ func unrecordedLibraries(s *pyenv.Site, h *host.Host, dir string, dists []*pydis
 
 var versionLine = lazyregexp.New(`(?m)^(?:__version__|version)\s*(?::[^=\n]*)?=\s*['"](\d[^'"\n]*)['"]`)
 
-// ownVersion returns what a package says of itself: in VERSION, as XGBoost, or in a line of version.py or __init__.py;
-// empty where it says nothing.
+// ownVersion returns a package's own version: from VERSION, as in XGBoost, or a line of version.py or __init__.py, or
+// "".
 func ownVersion(h *host.Host, dir string) string {
 	line, _ := h.ReadLine(dir + "/VERSION")
 	for _, name := range []string{"/version.py", "/_version.py", "/__init__.py"} {

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWhatIsNotRead: a file that cannot be read, or a cap that is reached, is a place that was not looked at.
+// TestWhatIsNotRead checks that an unreadable file, or one beyond a limit, is a place that was not looked at.
 func TestWhatIsNotRead(t *testing.T) {
 	const info = "flash_attn-2.8.3.dist-info/"
 	directory := func(name string) func(*testing.T, string) {
@@ -63,8 +63,8 @@ func TestWhatIsNotRead(t *testing.T) {
 	}
 }
 
-// TestSiteThatIsMounted: the packages of an environment stand on a file system that is mounted when the machine runs. Of
-// its tree they are not looked at; on the running machine nothing is there to import.
+// TestSiteThatIsMounted checks packages on a file system that is mounted only when the machine runs. In its tree they
+// count as not looked at; on the running machine there is nothing to import.
 func TestSiteThatIsMounted(t *testing.T) {
 	root := t.TempDir()
 	hosttest.Write(t, filepath.Join(root, "opt/venv/pyvenv.cfg"), "version = 3.12.3\n")
@@ -80,7 +80,7 @@ func TestSiteThatIsMounted(t *testing.T) {
 	}
 }
 
-// TestDamagedLibrary: a library that says by its name that it is for the GPU and is no library is a build's.
+// TestDamagedLibrary checks that a file named like a GPU library that is no library still belongs to a build.
 func TestDamagedLibrary(t *testing.T) {
 	root := t.TempDir()
 	site := filepath.Join(root, hosttest.Site) + "/"
@@ -94,8 +94,8 @@ func TestDamagedLibrary(t *testing.T) {
 	}
 }
 
-// TestUnlistableIsNotEmpty: a directory of an environment that cannot be listed is named, whatever the reason, and nobody
-// takes the environment for an empty one.
+// TestUnlistableIsNotEmpty checks that a directory of an environment that cannot be listed is named, whatever the
+// reason, and that the environment does not count as empty.
 func TestUnlistableIsNotEmpty(t *testing.T) {
 	root := t.TempDir()
 	site := filepath.Join(root, hosttest.Site) + "/"

@@ -73,8 +73,8 @@ func takenAt(b *facts.Build, name string) string {
 	return ""
 }
 
-// TestJAX takes JAX's libraries: by its own list of paths, as jax 0.6.2 and newer do, and by the plugin's DT_RPATH.
-// Asked of the real loader with jax 0.7.2, LD_DEBUG=files shows the paths of the list and in their order.
+// TestJAX finds JAX's libraries through its own list of paths, as jax 0.6.2 and newer do, and through the plugin's
+// DT_RPATH. With jax 0.7.2 the real loader's LD_DEBUG=files shows the paths of the list, in order.
 func TestJAX(t *testing.T) {
 	const ofPlugin = "DT_RPATH of /" + jaxPlugins + "xla_cuda_plugin.so"
 	oldJit := "/" + filepath.Dir(oldJit)
@@ -127,7 +127,7 @@ func TestJAX(t *testing.T) {
 	}
 }
 
-// TestJAXPlugin takes JAX's plugin away, or part of it, as an installation that stopped half-way does.
+// TestJAXPlugin removes JAX's plugin, or a part of it, as an interrupted installation does.
 func TestJAXPlugin(t *testing.T) {
 	const library, extension = "xla_cuda_plugin.so", "jax_cuda12_plugin/cuda_plugin_extension.so"
 	for _, c := range []struct {
@@ -164,7 +164,7 @@ func TestJAXPlugin(t *testing.T) {
 	}
 }
 
-// TestJAXWithoutMetadata: a slimmed image keeps no metadata, and JAX finds its plugin by its directory.
+// TestJAXWithoutMetadata checks a slimmed image without metadata, in which JAX finds its plugin by directory.
 func TestJAXWithoutMetadata(t *testing.T) {
 	root := jaxTree(t)
 	hosttest.Write(t, filepath.Join(root, jaxPlugins+"__init__.py"), "")
@@ -195,7 +195,7 @@ func TestStubOfXLA(t *testing.T) {
 	}
 }
 
-// TestTensorFlow takes cuDNN by the DT_RUNPATH of the library that TensorFlow's stubs stand in, after LD_LIBRARY_PATH.
+// TestTensorFlow finds cuDNN through the DT_RUNPATH of the library with TensorFlow's stubs, after LD_LIBRARY_PATH.
 func TestTensorFlow(t *testing.T) {
 	root := t.TempDir()
 	const lib = hosttest.Site + "tensorflow/"
@@ -262,7 +262,7 @@ func TestNVRTC(t *testing.T) {
 	}
 }
 
-// TestNVRTCByBytes: an NVRTC that no wheel brings tells by its bytes which release it is of.
+// TestNVRTCByBytes checks that an NVRTC from no wheel shows its release in its bytes.
 func TestNVRTCByBytes(t *testing.T) {
 	root := torchTree(t)
 	hosttest.Compile(t, root,
@@ -281,7 +281,8 @@ func TestNVRTCByBytes(t *testing.T) {
 	}
 }
 
-// TestDamagedJAXPlugin damages files of the plugin: without some JAX does not load it, what others serve is not known.
+// TestDamagedJAXPlugin damages files of the plugin. Without some of them JAX does not load it; the purpose of others is
+// unknown.
 func TestDamagedJAXPlugin(t *testing.T) {
 	for _, c := range []struct{ file, kind, by string }{
 		{"", "", ""},

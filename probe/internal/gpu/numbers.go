@@ -10,7 +10,7 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// ReadNumbers reads what the loaded driver says about each GPU in /proc: the number of its device node, whether it is
+// ReadNumbers reads what the loaded driver shows about each GPU in /proc: the number of its device node, whether it is
 // excluded, and the capability nodes of its MIG devices.
 func ReadNumbers(h *host.Host) (source.Update, error) {
 	files := h.Glob("/proc/driver/nvidia/gpus/*/information")

@@ -12,8 +12,8 @@ import (
 	"cudacompat/probe/internal/source"
 )
 
-// ReadPCI lists NVIDIA's display devices on the PCI bus, where they show with or without a driver, and marks those that
-// the loaded driver lists in /proc/driver/nvidia/gpus.
+// ReadPCI lists NVIDIA's display devices on the PCI bus, with or without a driver, and marks those that the loaded
+// driver lists in /proc/driver/nvidia/gpus.
 func ReadPCI(h *host.Host) (source.Update, error) {
 	devices, err := h.PCI()
 	if err != nil {

@@ -56,9 +56,9 @@ func isVirtual(h *host.Host) string {
 	return "no"
 }
 
-// iommuMode returns "translated" if the IOMMU translates a GPU's addresses, "passthrough" if it lets them through, "off"
-// without an IOMMU, and "" if it is not known. It reads the type of each GPU's IOMMU group: "DMA" and "DMA-FQ" translate,
-// "identity" does not.
+// iommuMode returns "translated" if the IOMMU translates a GPU's addresses, "passthrough" if it does not, "off" without
+// an IOMMU, and "" if unknown. It reads the type of each GPU's IOMMU group: "DMA" and "DMA-FQ" translate, "identity"
+// does not.
 func iommuMode(h *host.Host, gpus []string) string {
 	worst := "off"
 	for _, dir := range gpus {
@@ -79,9 +79,9 @@ func iommuMode(h *host.Host, gpus []string) string {
 
 var pciAddress = lazyregexp.New(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
-// acsState returns "on" if a PCI bridge above a GPU sends its writes to other GPUs up to the root complex (Access Control
-// Services), else "off"; "" if the bridges cannot be read, which takes root. Under /sys, a device's directory lies in
-// that of its bridge.
+// acsState returns "on" if a PCI bridge above a GPU sends its writes to other GPUs up to the root complex (Access
+// Control Services), otherwise "off". It returns "" if the bridges cannot be read, which takes root. In /sys, a
+// device's directory is inside that of its bridge.
 func acsState(h *host.Host, gpus []string) string {
 	seen := map[string]bool{}
 	for _, dir := range gpus {

@@ -18,7 +18,7 @@ type piece struct {
 	at     int64 // in the store
 }
 
-// body is what a file holds, as far as it was kept; hard links share one.
+// body is the kept part of a file's content. Hard links share one.
 type body struct {
 	size   int64
 	mode   fs.FileMode
@@ -28,8 +28,8 @@ type body struct {
 	spilled bool
 }
 
-// errNotKept is the error of reading what went by and was not kept. It never reads as anything else, so that what is
-// missing here is not taken for what is missing in the image.
+// errNotKept is the error for reading a part of a file that was not kept, so that it is never taken for something
+// missing in the image.
 var errNotKept = errors.New("this part of it was not kept when the layer went by")
 
 // open is a file of an image that is read.
@@ -69,7 +69,7 @@ func (f *open) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Summary returns what was kept of a Python file in place of its text; nil where that is not so.
+// Summary returns the summary that was kept of a Python file instead of its text, or nil.
 func (f *open) Summary() *pysource.Summary {
 	if f.python.n == 0 {
 		return nil
@@ -82,7 +82,7 @@ func (f *open) Summary() *pysource.Summary {
 	return &sum
 }
 
-// Sought returns the file for those who look for what was looked for when it went by: the rest reads as zeros.
+// Sought returns the file for callers that look for what was searched while it was read. The rest reads as zeros.
 func (f *open) Sought() io.ReaderAt { return sought{f} }
 
 type sought struct{ *open }

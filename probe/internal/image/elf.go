@@ -13,8 +13,8 @@ import (
 	"cudacompat/probe/internal/libversion"
 )
 
-// A program or a library goes by once, and where its tables stand is known late: the section table is its end. So what
-// may be needed is caught in a scratch file, and what is needed is kept from there.
+// A program or library is read once, and the position of its tables is known late, because the section table is at its
+// end. So parts that may be needed go to a scratch file, and those that are needed are kept from there.
 const (
 	chunk = 256 << 10 // read at a time
 	ahead = 16 << 10  // bytes behind what is looked at that are at hand, unless the file ends
@@ -42,8 +42,8 @@ const (
 
 var le = binary.LittleEndian
 
-// begin is what a fat binary's container begins with: its magic, its version and the size of its header. What follows
-// the first byte is rarer than the first byte.
+// begin is the start of a fat binary's container: its magic, its version and the size of its header. The bytes after
+// the first are rarer than the first.
 var begin = []byte("\x50\xed\x55\xba\x01\x00\x10\x00")
 
 // banners are the texts that are looked for among the constants of libraries; bannerKept bytes from their beginning
@@ -114,7 +114,7 @@ func (w *watcher) wants(off, end int64) {
 	w.want = slices.Replace(w.want, i, j, span{off, end})
 }
 
-// keeps does what wants does for what is kept in any case.
+// keeps is wants for what is kept in any case.
 func (w *watcher) keeps(off, end int64) {
 	if len(w.keep) >= maxRanges {
 		w.spilled = true
@@ -150,7 +150,7 @@ func (w *watcher) watch(r io.Reader, buffer []byte) error {
 	return nil
 }
 
-// head wants what the header and the program headers name.
+// head requests the parts that the header and the program headers name.
 func (w *watcher) head(b []byte) {
 	w.keeps(0, headKept)
 	if len(b) < 64 || b[elf.EI_CLASS] != byte(elf.ELFCLASS64) || b[elf.EI_DATA] != byte(elf.ELFDATA2LSB) {
@@ -187,7 +187,7 @@ func (w *watcher) head(b []byte) {
 	}
 }
 
-// segment is what a program header tells.
+// segment is the content of a program header.
 type segment struct {
 	span
 	memory int64 // what it takes when it is loaded, with its .bss
@@ -252,8 +252,9 @@ func (w *watcher) look(b []byte, pos int64, done int) {
 // sectionNames is a name that every table of section names has.
 var sectionNames = []byte("\x00.shstrtab\x00")
 
-// names wants the section names, which stand behind the segments: some libraries have their symbols behind them. What
-// is in a segment are those of the machine code, which is ELF too. All of b is searched, so that what comes before a hit is at hand.
+// names requests the section names, which follow the segments; some libraries have their symbols after them. Names
+// inside a segment belong to machine code, which is ELF, too. It searches all of b, so that the bytes before a hit are
+// available.
 func (w *watcher) names(b []byte, pos int64) {
 	for from := 0; ; {
 		i := bytes.Index(b[from:], sectionNames)
@@ -293,7 +294,7 @@ func (w *watcher) expect(e span) {
 	}
 }
 
-// Of an entry's header (package fatbin): the kind of PTX, where its architecture and its flags stand.
+// Offsets in an entry's header (package fatbin): the kind of PTX, the architecture and the flags.
 const (
 	kindPTX     = 1
 	entryArch   = 28
@@ -397,7 +398,7 @@ func (w *watcher) settle(name string, to *store) ([]piece, error) {
 	return pieces, nil
 }
 
-// appendPiece adds a piece, to the last one where it goes on.
+// appendPiece appends a piece, joining it to the last one if it continues that.
 func appendPiece(list []piece, p piece) []piece {
 	if last := len(list) - 1; last >= 0 && list[last].off+list[last].n == p.off && list[last].at+list[last].n == p.at {
 		list[last].n += p.n
@@ -420,7 +421,7 @@ func mergeSpans(list []span) []span {
 	return all
 }
 
-// tables returns the sections that the loader reads, and those of fat binaries alone.
+// tables returns the sections that the loader reads, and those with only fat binaries.
 func (w *watcher) tables() (tables, fatbins []span) {
 	file, err := w.sections()
 	if err != nil || len(file.Sections) == 0 {
@@ -523,7 +524,7 @@ func (w *watcher) ReadAt(p []byte, off int64) (int, error) {
 func (w *watcher) Size() int64  { return w.size }
 func (w *watcher) Close() error { return nil }
 
-// numbers returns where the numbers stand that a library of cuDNN's exports.
+// numbers returns the positions of the numbers that a cuDNN library exports.
 func (w *watcher) numbers(name string) []span {
 	if !strings.HasPrefix(name, "libcudnn") {
 		return nil

@@ -25,8 +25,8 @@ func header(segments ...elf.Prog64) []byte {
 	return b
 }
 
-// TestSegmentsCaught: a large segment with the dynamic table is caught where patchelf has put tables into it, as in
-// libcusparseLt.so.0, and not where it is data with a .bss, as in libcurand.so.10.
+// TestSegmentsCaught checks that a large segment with the dynamic table is kept if patchelf put tables into it, as in
+// libcusparseLt.so.0, and not if it is data with a .bss, as in libcurand.so.10.
 func TestSegmentsCaught(t *testing.T) {
 	const off, size = 100 << 20, 20 << 20
 	for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestSegmentsCaught(t *testing.T) {
 	}
 }
 
-// TestNameRead: as much is kept behind a table of names as a reader of its last name asks for.
+// TestNameRead checks that enough bytes are kept after a table of names for reading its last name.
 func TestNameRead(t *testing.T) {
 	for _, c := range []struct {
 		what   string

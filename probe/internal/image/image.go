@@ -40,7 +40,7 @@ type Image struct {
 	missed []string
 }
 
-// Config is what an image says of what is started from it (image-spec, config.md).
+// Config is what an image's configuration says about the programs started from it (image-spec, config.md).
 type Config struct {
 	Architecture string `json:"architecture"` // GOARCH, "amd64"
 	OS           string `json:"os"`
@@ -57,11 +57,11 @@ type Config struct {
 	} `json:"rootfs"`
 }
 
-// defaultPath is the PATH of what is started from an image that sets none (moby, oci/defaults.go and DefaultPathEnv;
+// defaultPath is the PATH of programs from an image that sets none (moby, oci/defaults.go and DefaultPathEnv;
 // containerd, oci.WithDefaultPathEnv).
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// Env returns the variables of what is started from the image, but for HOME, which a file of it tells.
+// Env returns the variables of programs started from the image, except HOME, which is in one of its files.
 func (c Config) Env() map[string]string {
 	env := map[string]string{"PATH": defaultPath, "PWD": "/"}
 	for _, line := range c.Config.Env {
@@ -124,7 +124,7 @@ func (i *Image) miss(name string) {
 	}
 }
 
-// Missed returns the files of which more would have been read than was kept: what they hold is not known.
+// Missed returns the files of which more would have been read than was kept, so that their content is unknown.
 func (i *Image) Missed() []string {
 	i.lock.Lock()
 	defer i.lock.Unlock()
@@ -338,7 +338,7 @@ func orDigest(name, digest string) string {
 	return name
 }
 
-// ManyError says that there are several images where one was to be read.
+// ManyError says that there are several images instead of one.
 type ManyError struct{ Names []string }
 
 func (e *ManyError) Error() string {

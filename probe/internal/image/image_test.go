@@ -119,7 +119,7 @@ func TestUnknownEntry(t *testing.T) {
 	}
 }
 
-// TestNotKept: what was not kept is no part of a file that reads as if it were.
+// TestNotKept checks that what was not kept cannot be read as if it were.
 func TestNotKept(t *testing.T) {
 	i, err := read(t, []imagetest.File{imagetest.Text("big.bin", strings.Repeat("x", 200<<10)), imagetest.Text("a.py", "x"),
 		imagetest.Text("small", "text")})
@@ -140,7 +140,7 @@ func TestNotKept(t *testing.T) {
 	}
 }
 
-// TestScripts: of a script that the kernel can start its first line is kept, whatever else is.
+// TestScripts checks that the first line of a script that the kernel can start is always kept.
 func TestScripts(t *testing.T) {
 	long := "#!/opt/venv/bin/python\n" + strings.Repeat("x = 1\n", 20_000)
 	plain := imagetest.Text("plain.py", "#!/usr/bin/python\n")
@@ -173,7 +173,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestStart is what is started, and with which variables, by the configuration alone.
+// TestStart checks which program is started, and with which variables, by the configuration alone.
 func TestStart(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`: " map[PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin PWD:/]",
@@ -347,7 +347,7 @@ func swapped(f *imagetest.File, name string, data []byte) []byte {
 	return f.Data
 }
 
-// TestSparse: a file whose holes take no room in its layer ends with the time, too.
+// TestSparse checks that a file whose holes take no room in its layer also ends at the deadline.
 func TestSparse(t *testing.T) {
 	header := make([]byte, 512) // GNU's old form of tar(5): eight gigabytes, of which 512 bytes are there
 	for at, text := range map[int]string{0: "lib/hole.so", 100: "0000755\x00", 108: "0000000\x00", 116: "0000000\x00", 124: "00000001000\x00",

@@ -22,7 +22,7 @@ var (
 	databaseFile = lazyregexp.New(`^/(?:var/lib|usr/lib/sysimage)/rpm/`)
 	// pythonFile matches the Python files that are read: what packages say of themselves, and what leads elsewhere.
 	pythonFile = lazyregexp.New(`(?:^|/)(?:__init__|_?version|build_info|__editable__.*|sitecustomize|usercustomize)\.py$`)
-	// idleFile matches what nobody reads, of which images are full: sources, headers, pictures, data, manuals.
+	// idleFile matches files that nobody reads and of which images are full: sources, headers, pictures, data, manuals.
 	idleFile = lazyregexp.New(`\.(?:py|pyc|pyi|pyx|pxd|h|hpp|hh|cuh|inc|inl|c|cc|cpp|cu|o|a|js|mjs|ts|map|css|html|svg|png|gif|jpe?g|` +
 		`gz|xz|bz2|zip|whl|jar|mo|po|ttf|woff2?|npy|npz|safetensors|rst|md|pl|pm|rb|tcl|cmake|ipynb|pdf)$|` +
 		`/(?:site|dist)-packages/.*/include/|^/usr/share/(?:doc|man|locale|info|zoneinfo|i18n|perl|icons)/`)

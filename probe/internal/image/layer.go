@@ -115,7 +115,7 @@ func (h *hashingReader) digest() string { return "sha256:" + hex.EncodeToString(
 // errNoLayer is the error of reading what is no archive of files.
 var errNoLayer = errors.New("it is not a tar archive, plain or packed by gzip or zstd")
 
-// errTruncated says that an archive ends before what it holds does.
+// errTruncated says that an archive ends too early.
 var errTruncated = errors.New("it ends in the middle")
 
 func cutShort(err error) error {
@@ -159,7 +159,7 @@ const (
 	zstdSkip  = "\x2a\x4d\x18" // behind a byte from 0x50 to 0x5f: a frame that is passed over (RFC 8878)
 )
 
-// unpack returns what a reader holds, unpacked if it is packed.
+// unpack returns a reader's content, decompressed if necessary.
 func unpack(raw *bufio.Reader) (io.Reader, func(), error) {
 	head, _ := raw.Peek(4)
 	switch {
@@ -206,8 +206,8 @@ func (s *shelf) files(l *layer, r io.Reader) error {
 	}
 }
 
-// limitedReader ends where an image unpacks to more than any does: its layers, and the files that are looked at, of which a
-// sparse one is larger than what stands for it.
+// limitedReader ends if an image decompresses to more than any real one: its layers, and the files that are read. A
+// sparse file is larger than its archive entry.
 type limitedReader struct {
 	s    *shelf
 	r    io.Reader
@@ -225,7 +225,7 @@ func (l *limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// entry returns what a header tells; nil for what is no file.
+// entry returns the entry of a header, or nil if it is not a file.
 func (s *shelf) entry(h *tar.Header) (*entry, error) {
 	e := &entry{}
 	switch h.Typeflag {
@@ -311,8 +311,8 @@ func (s *shelf) contents(e *entry, t io.Reader) error {
 	return nil
 }
 
-// python keeps what is asked of a Python file: what it imports, and the names that it gives. The texts of an image's
-// Python files, of which it can have 300 MB, would take more than all the rest.
+// python keeps what is needed of a Python file: its imports and the names that it defines. The texts of an image's
+// Python files, up to 300 MB, would take more than everything else.
 func (s *shelf) python(b *body, r io.Reader) error {
 	s.source = slices.Grow(s.source[:0], int(b.size))[:b.size]
 	if _, err := io.ReadFull(r, s.source); err != nil {
@@ -327,7 +327,7 @@ func (s *shelf) python(b *body, r io.Reader) error {
 	return err
 }
 
-// beginning keeps what the kernel reads of a script to find its interpreter, and gives the whole script on.
+// beginning keeps what the kernel reads of a script to find its interpreter, and passes on the whole script.
 func (s *shelf) beginning(b *body, r io.Reader) (io.Reader, error) {
 	head := make([]byte, min(b.size, scriptKept))
 	if _, err := io.ReadFull(r, head); err != nil {

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// architectures are the names by which people call what images call otherwise (containerd, platforms).
+// architectures maps common names of architectures to those in images (containerd, platforms).
 var architectures = map[string]string{"x86_64": "amd64", "x86-64": "amd64", "aarch64": "arm64"}
 
-// ParsePlatform reads a platform as Docker takes it: linux/arm64, linux/arm64/v8, or the architecture alone. CUDA is
-// there for two.
+// ParsePlatform parses a platform as Docker accepts it: linux/arm64, linux/arm64/v8, or only the architecture. CUDA
+// exists for two.
 func ParsePlatform(text string) (string, error) {
 	parts := strings.Split(strings.ToLower(text), "/")
 	if len(parts) == 1 {
@@ -46,11 +46,11 @@ type offer struct {
 	platform string // empty where neither the index nor the image tells
 }
 
-// maxImages bounds those of an index. Docker's official images have some twenty, with an attestation for each.
+// maxImages limits the images of an index. Docker's official images have about twenty, with an attestation for each.
 const maxImages = 1000
 
-// offers returns the images of an index, each once. Docker saves an index with the images that it has alone: what is
-// named and not there counts only where nothing is.
+// offers returns the images of an index without duplicates. Docker saves an index with only the images that it has; a
+// named but absent one counts only if none is present.
 func offers(src source, list []descriptor) ([]offer, error) {
 	if len(list) > maxImages {
 		return nil, fmt.Errorf("its index names more than %d images", maxImages)
@@ -102,7 +102,7 @@ func (m manifest) isNoImage() bool {
 	return slices.ContainsFunc(m.Layers, func(l descriptor) bool { return l.MediaType != "" && !strings.Contains(l.MediaType, ".tar") })
 }
 
-// platform returns the one that the configuration says; empty where it cannot be read, or there is none.
+// platform returns the platform in the configuration, or "".
 func (m manifest) platform(src source) string {
 	var c Config
 	data, err := verifiedDocument(src, m.Config.Digest)
@@ -112,8 +112,8 @@ func (m manifest) platform(src source) string {
 	return c.platform()
 }
 
-// choose takes the image for the platform that was asked for, else for the machines that it is meant for, else for
-// linux/amd64; and names the platforms of the others.
+// choose returns the image for the requested platform, otherwise for the target machines, otherwise for linux/amd64. It
+// also names the platforms of the others.
 func choose(list []offer, opt Options) (one descriptor, others []string, err error) {
 	if len(list) == 0 {
 		return one, nil, errors.New("its index names no image")
@@ -162,12 +162,12 @@ func manyOf(list []offer) error {
 
 func (o offer) tag() string { return o.Annotations[refName] }
 
-// differentTags reports whether images bear different names: they are not one image for several platforms.
+// differentTags reports whether images have different names, so that they are not one image for several platforms.
 func differentTags(list []offer) bool {
 	return slices.ContainsFunc(list, func(o offer) bool { return o.tag() != list[0].tag() })
 }
 
-// of returns the images for a platform; those of which none is known are for any.
+// of returns the images for a platform. An image without a platform is for any.
 func of(list []offer, want string) []offer {
 	if want == "" {
 		return list
@@ -216,7 +216,7 @@ func (e *OtherPlatformError) Error() string {
 	return fmt.Sprintf("it is for %s, not for %s", someOf(e.Have), e.Want)
 }
 
-// ManyPlatformsError says that an image is for several platforms, and nothing tells which one is meant.
+// ManyPlatformsError says that an image has several platforms and none was selected.
 type ManyPlatformsError struct {
 	Have     []string
 	Machines bool // the machines that it is meant for are of several

@@ -10,9 +10,9 @@ import (
 	"cudacompat/probe/host/imagetest"
 )
 
-// index returns an archive of images, which a test names by their platforms, "amd64", "arm64/v8", or with a tag,
-// "v2=amd64". "-" is before one that the archive lacks, "?" before one of which the index does not say the platform. An
-// attestation and a signature are beside them.
+// index returns an archive of images, named by platform, "amd64", "arm64/v8", or with a tag, "v2=amd64". "-" precedes
+// one that the archive lacks, "?" one whose platform the index does not give. An attestation and a signature are beside
+// them.
 func index(t *testing.T, images ...string) []byte {
 	t.Helper()
 	var all []imagetest.File
@@ -52,7 +52,7 @@ func index(t *testing.T, images ...string) []byte {
 	return imagetest.Tar(t, append(all, imagetest.File{Name: "index.json", Data: data}))
 }
 
-// TestPlatforms: which image of an index is read.
+// TestPlatforms checks which image of an index is read.
 func TestPlatforms(t *testing.T) {
 	machine := func(names ...string) Options { return Options{Machines: names} }
 	platform := func(name string) Options { return Options{Platform: name} }
@@ -108,7 +108,7 @@ func TestPlatforms(t *testing.T) {
 	}
 }
 
-// TestParsePlatform: platforms as people write them.
+// TestParsePlatform checks platforms as people write them.
 func TestParsePlatform(t *testing.T) {
 	for text, want := range map[string]string{"linux/amd64": "linux/amd64", "linux/arm64/v8": "linux/arm64", "aarch64": "linux/arm64",
 		"linux/x86_64": "linux/amd64", "Linux/AMD64": "linux/amd64", "linux/amd64/v3": "linux/amd64/v3",

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// blockSize is how much of the store is packed together, in bytes: tables of symbols shrink to a third and less.
+	// blockSize is how many bytes of the store are compressed together. Symbol tables shrink to a third or less.
 	blockSize = 64 << 10
 
-	// maxStore bounds what the store takes on the disk, packed, in bytes, and maxScratch what is caught of one library.
-	// An image with vLLM 0.11.0, all that it requires and gcc takes 43 MB; libtensorflow_cc.so.2 2.20.0 took 24 MB of
-	// scratch as zstd packed it, and flate takes 5 % more.
+	// maxStore limits the compressed size of the store on disk, in bytes, and maxScratch what is kept of one library
+	// while it is read. An image with vLLM 0.11.0, its requirements and gcc takes 43 MB. libtensorflow_cc.so.2 2.20.0
+	// took 24 MB of scratch with zstd, and takes 5 % more with flate.
 	maxStore   = 64 << 20
 	maxScratch = 32 << 20
 
-	// scratchPlain is how many blocks of one library's scratch stay in memory as they are, 24 MB: packing what is unpacked
-	// again a moment later took a seventh of the time of an image.
+	// scratchPlain is how many blocks of one library's scratch stay uncompressed in memory (24 MB). Compressing what is
+	// read again a moment later took a seventh of the time for an image.
 	scratchPlain = 384
 
 	// blocksHeld is how many blocks stay unpacked for those who read.
@@ -31,8 +31,8 @@ const (
 
 var errFull = fmt.Errorf("more of it is needed than the %d MB that may be kept", maxStore>>20)
 
-// store holds what is kept of an image, one piece behind the other, packed. Its file has no name: whatever ends the
-// program, nothing is left.
+// store contains what is kept of an image, one piece after the other, compressed. Its file has no name, so nothing is
+// left however the program ends.
 type store struct {
 	file  *os.File
 	limit int64         // of what it takes on the disk

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestStorePlain reads what a store keeps as it is in memory, what it packs behind that, and what is not packed yet; also
-// after it was emptied and filled with something else.
+// TestStorePlain reads what a store keeps uncompressed in memory, what it compresses after that, and what is not
+// compressed yet, also after it was emptied and filled again.
 func TestStorePlain(t *testing.T) {
 	s, err := newStore(maxScratch)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// indexOfTag returns an index with the images alone that bear a name; as it is where none is asked for.
+// indexOfTag returns an index with only the images of one name, or unchanged if no name is requested.
 func indexOfTag(index []byte, tag string) ([]byte, error) {
 	if tag == "" {
 		return index, nil
@@ -34,7 +34,7 @@ func indexOfTag(index []byte, tag string) ([]byte, error) {
 	return json.Marshal(list)
 }
 
-// NoTagError says that no image bears the name that was asked for.
+// NoTagError says that no image has the requested name.
 type NoTagError struct {
 	Want string
 	Have []string

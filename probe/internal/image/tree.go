@@ -39,8 +39,8 @@ type tree struct{ root *node }
 
 func newTree() *tree { return &tree{&node{kind: fs.ModeDir, in: map[string]*node{}}} }
 
-// apply lays a layer over the tree as a runtime unpacks it. What it takes away goes first: it takes from lower layers,
-// and nothing of its own.
+// apply applies a layer to the tree as a runtime unpacks it. The removals come first: they affect lower layers and
+// nothing of the layer itself.
 func (t *tree) apply(l *layer) error {
 	for _, e := range l.entries {
 		name, gone := strings.CutPrefix(e.base, whiteout)
@@ -73,7 +73,7 @@ var (
 	errNoHardLink  = errors.New("it is a hard link to what is not there")
 )
 
-// add puts one entry into the tree, over what stands there. A directory that is there already keeps what is in it.
+// add puts one entry into the tree, replacing an existing one. An existing directory keeps its content.
 func (t *tree) add(e *entry) error {
 	dir := t.walk(e.dir, true)
 	if dir == nil || !dir.isDir() {
@@ -99,7 +99,7 @@ func (t *tree) add(e *entry) error {
 	return nil
 }
 
-// find returns what a name leads to, symbolic links followed as chroot would; nil where nothing is there.
+// find returns what a name leads to, following symbolic links as with chroot, or nil.
 func (t *tree) find(name string) *node { return t.walk(name, false) }
 
 // walk returns find; with create, what is missing on the way is made, as runtimes do.
@@ -143,7 +143,7 @@ func (t *tree) walk(name string, create bool) *node {
 	return at[len(at)-1]
 }
 
-// at returns what stands at a name without links but for the last part, as host.Files has them.
+// at returns the node at a name without links except in the last part, as host.Files requires.
 func (t *tree) at(name string) (*node, error) {
 	n := t.root
 	for part := range strings.SplitSeq(name, "/") {

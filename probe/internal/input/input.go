@@ -1,4 +1,4 @@
-// Package input reads facts that somebody else has written down: reports, requirements, locks.
+// Package input parses facts that somebody else has recorded: reports, requirements, locks.
 package input
 
 import (
@@ -21,7 +21,7 @@ import (
 	"cudacompat/probe/internal/input/uvlock"
 )
 
-// Document is a file that somebody else has written, and how files that it refers to are opened.
+// Document is a file that somebody else has written, with a function that opens the files it refers to.
 type Document = document.Document
 
 // What Read says of a file that it does not read.
@@ -30,8 +30,8 @@ var (
 	ErrArchive = document.ErrArchive // it is an archive, such as an image
 )
 
-// formats is every kind of file that is read. The first that recognises a file reads it, so those with marks of their
-// own stand before those that take any JSON, any list of names or any text.
+// formats lists every supported kind of file. The first that recognises a file parses it, so kinds with distinctive
+// marks precede those that accept any JSON, any list of names or any text.
 var formats = []document.Format{
 	{Name: "Pipfile.lock", Is: pipfile.Is, Read: pipfile.Read, Most: document.Objects},
 	{Name: "pip install --report", Is: plan.IsPipReport, Read: plan.ReadPipReport, Most: document.Objects},
@@ -67,7 +67,7 @@ var formats = []document.Format{
 	{Name: "collect_env report", Is: paste.Is, Read: paste.Read, Most: document.Lines},
 }
 
-// isMonitor recognises nvidia-smi's tables without names, unless a report stands beside them.
+// isMonitor recognises nvidia-smi's tables without names, unless there is a report beside them.
 func isMonitor(d Document) bool { return smi.IsMonitor(d) && !paste.Is(d) && !smi.IsTable(d) }
 
 // Formats returns the kinds of files that are read, as people call them.
@@ -79,7 +79,7 @@ func Formats() []string {
 	return names
 }
 
-// Read reads what was taken elsewhere, of whatever format; ErrForeign says that it is of none.
+// Read parses a document of any supported format, or returns ErrForeign.
 func Read(d Document) (facts.Facts, error) {
 	r := d.Recognise(formats)
 	if r.Err != nil {
@@ -102,5 +102,5 @@ func Read(d Document) (facts.Facts, error) {
 	return f, nil
 }
 
-// Together merges the facts of one machine, of which several documents tell a part each.
+// Together merges the facts about one machine from several documents.
 func Together(list []facts.Facts) facts.Facts { return paste.Together(list) }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestFormats holds that each format's own file is recognised by it, and by none that stands before it in the list.
+// TestFormats checks that each format's own file is recognised by it, and by no earlier format.
 func TestFormats(t *testing.T) {
 	files := map[string]string{
 		"facts or a report from cudacompat":   "{\n \"schema\": \"cudacompat/facts/v1\"\n}\n",
@@ -55,8 +55,8 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestWordsAreNoRequirements: a list of words is a requirements file where one of them has a release, an address, or the
-// name of a framework; else it may be anything.
+// TestWordsAreNoRequirements checks that a list of words is a requirements file only if one has a release, an address,
+// or the name of a framework.
 func TestWordsAreNoRequirements(t *testing.T) {
 	for text, want := range map[string]bool{
 		"numpy\nscipy>=1.14\n": true,

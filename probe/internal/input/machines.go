@@ -11,11 +11,11 @@ import (
 	"cudacompat/probe/internal/input/piplist"
 )
 
-// pastedFormats are the formats that people paste one beside the other, and those of several machines into one text.
+// pastedFormats lists the formats that people paste together, and those of several machines in one text.
 var pastedFormats = []string{"nvidia-smi", "an error of nvidia-smi", "pip list", "collect_env report"}
 
-// IsPaste reports whether a document is read as people paste it into a bug report, where an error may stand beside what
-// describes the machine.
+// IsPaste reports whether a document is of a kind that people paste into a bug report, where an error may be beside the
+// description of the machine.
 func IsPaste(d Document) bool {
 	r := d.Recognise(formats)
 	if r.Err == nil && r.Format.Name == "pip list" && piplist.OnlyRows(document.Document{Data: r.Data}) {

@@ -8,7 +8,8 @@ import (
 	"cudacompat/probe/internal/input/inputtest"
 )
 
-// TestForOneMachine: of what is resolved for each machine one is installed, for aarch64 what has nothing else.
+// TestForOneMachine checks that of a package resolved for several machines one is installed, and that for aarch64 only
+// what has no other counts.
 func TestForOneMachine(t *testing.T) {
 	const arm, both = " ; platform_machine == 'aarch64'", " ; sys_platform == 'linux' or sys_platform == 'darwin'"
 	for text, want := range map[string]string{
@@ -37,7 +38,7 @@ func uvTorch(version, machine string) string {
 	return uvFork("torch", version, "platform_machine == '"+machine+"' and sys_platform == 'linux'")
 }
 
-// TestDynamic: dependencies that stand in another file are read there, those that a program computes are named.
+// TestDynamic checks that dependencies in another file are read, and that computed ones are named.
 func TestDynamic(t *testing.T) {
 	const head = "[project]\nname = \"x\"\ndynamic = [\"dependencies\"]\n"
 	for text, want := range map[string]string{
@@ -59,7 +60,7 @@ func TestDynamic(t *testing.T) {
 	}
 }
 
-// TestPipAmongConda: what pip installs has a CUDA of its own, whatever conda's cudatoolkit is.
+// TestPipAmongConda checks that pip's packages have their own CUDA, whatever conda's cudatoolkit is.
 func TestPipAmongConda(t *testing.T) {
 	text := "dependencies:\n  - cudatoolkit=11.8.0\n  - pip:\n    - torch==2.7.1\n    - torchaudio==2.7.1\n"
 	f, err := Read(Document{Data: []byte(text)})
@@ -68,7 +69,7 @@ func TestPipAmongConda(t *testing.T) {
 	}
 }
 
-// TestForks: what a file names for different Pythons is never installed together.
+// TestForks checks that packages for different Pythons are never judged together.
 func TestForks(t *testing.T) {
 	const old, recent = " ; python_version < '3.10'", " ; python_full_version >= '3.10'"
 	for text, want := range map[string]string{

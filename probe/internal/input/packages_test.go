@@ -105,7 +105,7 @@ func TestRequirementsLeaveOut(t *testing.T) {
 	}
 }
 
-// TestRequirementsOfLocalProjects reads what a project beside the file requires, with the extras that are asked for.
+// TestRequirementsOfLocalProjects reads the requirements of a project beside the file, with the requested extras.
 func TestRequirementsOfLocalProjects(t *testing.T) {
 	projects := map[string]string{
 		"pyproject.toml":     "[project]\nname = \"a\"\ndependencies = [\"numpy\"]\noptional-dependencies = {gpu = [\"torch==2.9.0+cu126\"]}\n",
@@ -149,7 +149,7 @@ func TestRequirementsOfLocalProjects(t *testing.T) {
 	}
 }
 
-// TestRequirementsNotRead: what a line leaves open is named.
+// TestRequirementsNotRead checks that what a line leaves open is named.
 func TestRequirementsNotRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"numpy==2.1\ntorch==${TORCH}+cu126\n":                      "line 2",
@@ -171,7 +171,7 @@ func TestRequirementsNotRead(t *testing.T) {
 	}
 }
 
-// TestNoRequirements holds that other texts are not taken for a requirements file.
+// TestNoRequirements checks that other texts are not taken for a requirements file.
 func TestNoRequirements(t *testing.T) {
 	for _, text := range []string{"", "hello", "PyTorch version: 2.9.0+cu130\nIs debug build: False\n",
 		"Traceback (most recent call last):\n", "-x\n", "torch==\n",
@@ -290,7 +290,7 @@ func FuzzLocked(f *testing.F) {
 	})
 }
 
-// TestLinesThatPipRefuses: a line that cannot be read is named, and those after it are read all the same.
+// TestLinesThatPipRefuses checks that an unreadable line is named and the lines after it are read.
 func TestLinesThatPipRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		name, text string

@@ -99,7 +99,7 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// TestMachinesBound refuses a text of more machines than are told apart, rather than mix them.
+// TestMachinesBound checks that a text with too many machines is rejected and not mixed up.
 func TestMachinesBound(t *testing.T) {
 	for _, n := range []int{20, 1000} {
 		list := Machines(Document{Data: []byte(strings.Repeat(reportA+reportB, n))})
@@ -145,7 +145,7 @@ func TestPasteDisagrees(t *testing.T) {
 	}
 }
 
-// TestTogether keeps what the first document says of the driver beside one that says nothing of it.
+// TestTogether keeps what the first document says about the driver if the second says nothing.
 func TestTogether(t *testing.T) {
 	machine, _ := Read(Document{Data: []byte(tableA + "Failed to initialize NVML: Driver/library version mismatch\n")})
 	list, _ := Read(Document{Data: []byte("torch==2.7.1\nvllm==0.10.0\n"), Name: "requirements.txt"})
@@ -158,7 +158,8 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestCUDAOfTheDriver: a "CUDA Driver Version" of two small numbers is no release of a driver, which may stand beside it.
+// TestCUDAOfTheDriver checks that a "CUDA Driver Version" of two small numbers is not taken for a driver release, which
+// may be beside it.
 func TestCUDAOfTheDriver(t *testing.T) {
 	for _, beside := range []string{"NVIDIA Driver: 570.124.06\n", "Nvidia driver version: 570.124.06\n", ""} {
 		f, err := Read(Document{Data: []byte("GPU 0: NVIDIA GeForce RTX 4090\nCUDA Driver Version: 12.8\n" + beside + "PyTorch Version: 2.7.1+cu128\n")})
@@ -175,7 +176,7 @@ func TestCUDAOfTheDriver(t *testing.T) {
 	}
 }
 
-// TestOtherReports reads what SGLang's check_env prints, and a list that somebody wrote by hand in Markdown.
+// TestOtherReports reads the output of SGLang's check_env, and a hand-written Markdown list.
 func TestOtherReports(t *testing.T) {
 	for _, text := range []string{
 		"Python: 3.10.16 (main)\nCUDA available: True\nGPU 0,1: NVIDIA H20\nGPU 0,1 Compute Capability: 9.0\n" +
@@ -194,8 +195,7 @@ func TestOtherReports(t *testing.T) {
 	}
 }
 
-// TestHeadings takes the mark of a heading, which stands alone, and leaves that of a comment, in UTF-16, too, which
-// PowerShell's > writes.
+// TestHeadings removes the mark of a heading and keeps that of a comment, also in UTF-16, which PowerShell's > writes.
 func TestHeadings(t *testing.T) {
 	const gpu = "NVIDIA GeForce RTX 5070 Ti with CUDA capability sm_120 is not compatible with the current PyTorch installation."
 	for _, test := range []struct{ text, want string }{
@@ -213,7 +213,7 @@ func TestHeadings(t *testing.T) {
 	}
 }
 
-// TestPastedFreeze takes what uv and pip freeze print in other text, and no sentence.
+// TestPastedFreeze reads the output of uv and pip freeze in other text, and no sentence.
 func TestPastedFreeze(t *testing.T) {
 	const nightly = "https://download.pytorch.org/whl/nightly/cu128/torch-2.8.0.dev20250326%2Bcu128-cp312-cp312-linux_x86_64.whl"
 	for _, test := range []struct{ text, torch string }{
@@ -231,7 +231,7 @@ func TestPastedFreeze(t *testing.T) {
 	}
 }
 
-// TestXFormersInfo reads what python -m xformers.info prints, alone and beside a report of the same machine.
+// TestXFormersInfo reads the output of python -m xformers.info, by itself and beside a report of the same machine.
 func TestXFormersInfo(t *testing.T) {
 	const info = "xFormers 0.0.22.post7+cu118\nindexing.index_select:                             available\n" +
 		"pytorch.version:                                   2.0.1+cu118\npytorch.cuda:                                      available\n" +
@@ -269,7 +269,8 @@ Device 0: "Tesla T4"
 	}
 }
 
-// TestQuotedProject takes a thread that quotes a pyproject.toml for no such file, and one with comments for one.
+// TestQuotedProject checks that a thread which quotes a pyproject.toml is not taken for one, and that one with comments
+// is.
 func TestQuotedProject(t *testing.T) {
 	const project = "[project]\nname = \"a\"\ndependencies = [\"torch==2.8.0\"]\n"
 	if pyproject.Is(Document{Data: []byte("# Title\n\nHere it is:\n" + project)}) {

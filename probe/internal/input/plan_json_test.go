@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestPipReportVersions: pip 22.2 and 22.3 write version 0 of their report, from 23.0 on it is 1, and 2 nobody has seen.
+// TestPipReportVersions checks the report version: 0 in pip 22.2 and 22.3, 1 from 23.0 on. Nobody has seen 2.
 func TestPipReportVersions(t *testing.T) {
 	for version, want := range map[string]bool{"0": true, "1": true, "2": false} {
 		report := `{

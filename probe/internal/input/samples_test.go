@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// samples are files as the tools write them, with the format that reads each and what it tells, a line a thing.
+// samples lists files as the tools write them, with the format that reads each and the facts in it, one per line.
 var samples = map[string][]string{
 	"compose.yml": {"compose file", "want vllm/vllm-openai==v0.6.3 image", "want nvidia/cuda==12.6.3-base-ubuntu24.04 image",
 		"want xformers==0.0.32", "unread service other, image ${IMAGE}"},
@@ -82,7 +82,7 @@ var samples = map[string][]string{
 		"want xformers==0.0.32", "want vllm==0.11.0", "unread line 15: pip install ."},
 }
 
-// told returns what a document tells, a line a thing.
+// told returns the facts of a document, one per line.
 func told(f facts.Facts) []string {
 	var list []string
 	if f.System.OS != "" {
@@ -180,7 +180,7 @@ func utf16LE(text string) []byte {
 	return data
 }
 
-// TestForeign: what is of no format is refused, and archives are told from the rest.
+// TestForeign checks that a document of no format is rejected, and that archives are distinguished.
 func TestForeign(t *testing.T) {
 	tar := make([]byte, 512)
 	copy(tar[257:], "ustar")
@@ -204,7 +204,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestIncludes: what a requirements file includes is read once, relative to the file that names it; what is not read is
+// TestIncludes checks that an included file is read once, relative to the including file, and that what is not read is
 // named.
 func TestIncludes(t *testing.T) {
 	files := map[string]string{

@@ -1,5 +1,5 @@
-// Package kernel reads which Linux kernels are installed, which one boots next, whether the kernel enforces the
-// signatures of modules, and what the kernel's log says about NVIDIA's driver.
+// Package kernel reads which Linux kernels are installed, which one boots next, whether the kernel enforces module
+// signatures, and what the kernel log says about NVIDIA's driver.
 package kernel
 
 import (
@@ -38,9 +38,9 @@ func Default(h *host.Host) string {
 	return cmp.Or(defaultEntry(h, kernels).kernel(kernels), slices.MaxFunc(kernels, compareVersions))
 }
 
-// installedKernels lists the kernels whose image is there. A directory under /lib/modules alone proves no kernel,
-// because DKMS and header packages leave theirs behind. If no kernel has an image in /boot, as in the tree of a
-// container host, the modules that come with a kernel count.
+// installedKernels lists the kernels with an image. A directory under /lib/modules alone proves no kernel, because DKMS
+// and header packages leave theirs behind. If no kernel has an image in /boot, as in the tree of a container host, the
+// modules that come with a kernel count.
 func installedKernels(h *host.Host) []string {
 	entries, _ := h.ReadDir("/lib/modules")
 	var images, modules []string

@@ -44,9 +44,9 @@ var (
 // thousands, and they must not hide the others.
 const maxKernelLines = 64
 
-// ReadLog reads the kernel messages about the driver since boot, or those of the last boot if the tree is at rest. It
-// takes the kernel's own buffer, else the journal, else a logger's text file. If this user may read none of them, it
-// finds nothing.
+// ReadLog reads the kernel messages about the driver since boot, or those of the last boot for a tree at rest. It reads
+// the kernel's own buffer, otherwise the journal, otherwise a logger's text file. If this user may read none, it finds
+// nothing.
 func ReadLog(h *host.Host) (source.Update, error) {
 	var log kernelLines
 	from, err := "", error(host.ErrAbsent)
@@ -243,7 +243,7 @@ func (k *kernelLines) forget(gpu string) {
 }
 
 // kernelText returns a record's message without its prefix and without the key=value lines that may follow, which begin
-// with a space. A file that stands in for the device, as in a test, holds several messages.
+// with a space. A file that replaces the device in a test contains several messages.
 func kernelText(line string) string {
 	_, text, _ := strings.Cut(line, ";")
 	if strings.HasPrefix(line, " ") {

@@ -36,7 +36,7 @@ func TestKernelLinesForgetTroubleWhenTheDriverIsLoadedAgain(t *testing.T) {
 	}
 }
 
-// TestKernelLinesForgetTroubleOfTheGPUThatRecovered: a reset ends what it was for, and nothing of another GPU.
+// TestKernelLinesForgetTroubleOfTheGPUThatRecovered checks that a reset cancels its GPU's messages and no other GPU's.
 func TestKernelLinesForgetTroubleOfTheGPUThatRecovered(t *testing.T) {
 	var log kernelLines
 	for _, line := range []string{
@@ -55,8 +55,8 @@ func TestKernelLinesForgetTroubleOfTheGPUThatRecovered(t *testing.T) {
 	}
 }
 
-// TestKernelLinesOfOneKind: a program that writes thousands hides nothing of another GPU; of 154, which says what
-// is to be done, the last is kept.
+// TestKernelLinesOfOneKind checks that a program that writes thousands of lines hides none of another GPU, and that of
+// Xid 154, which names an action, the last is kept.
 func TestKernelLinesOfOneKind(t *testing.T) {
 	var log kernelLines
 	for range 1000 {
@@ -73,7 +73,7 @@ func TestKernelLinesOfOneKind(t *testing.T) {
 	}
 }
 
-// TestDriverTrouble has one line of each kind that proves a driver which no longer answers, and some that do not.
+// TestDriverTrouble checks one line of each kind that proves a hanging driver, and some that do not.
 func TestDriverTrouble(t *testing.T) {
 	for line, want := range map[string]bool{
 		"NVRM: Xid (PCI:0000:31:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the " +
@@ -130,8 +130,8 @@ const aLog = "Nov 20 09:00:09 ip-10-0-0-1 kernel: [   99.1] NVRM: Xid (PCI:0000:
 	"Nov 21 10:00:05 ip-10-0-0-1 app: NVRM: Xid (PCI:0000:00:1e): 48, said by a program\n" +
 	"2026-11-21T10:00:09.123456+00:00 ip-10-0-0-1 kernel: [   12.34] " + anXid + "\n"
 
-// TestKernelLogs: where a kernel's own messages cannot be read, a logger's are, of the last boot alone, without the
-// name of the machine; one that is of another boot, or of a container's image, is not.
+// TestKernelLogs checks that a logger's messages of the last boot are read if the kernel's own cannot, without the
+// machine's name, and that those of another boot or a container image are not.
 func TestKernelLogs(t *testing.T) {
 	const live, rest = "-- @env --\nA=1\n-- proc/uptime --\n3600.00 7000.00\n", ""
 	for name, tt := range map[string]struct {
@@ -213,7 +213,7 @@ func TestJournals(t *testing.T) {
 	}
 }
 
-// TestCutJournal gives journals that break off: none panics, none tells of what was not written.
+// TestCutJournal reads truncated journals: none panics or gives entries that were not written.
 func TestCutJournal(t *testing.T) {
 	whole := aJournal(t, "compact")
 	for _, size := range []int{0, 7, 100, 207, 208, 300, 4 << 20, len(whole) - 1} {

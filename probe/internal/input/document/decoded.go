@@ -29,7 +29,7 @@ func Decode(data []byte) ([]byte, error) {
 	return redact.Document(bytes.TrimLeft(data, " \t\r\n")), nil
 }
 
-// fromUTF16 writes each character as it is read: a list of them all would be four times the text.
+// fromUTF16 writes each character as it is read, because a list of all would be four times the text.
 func fromUTF16(data []byte, order binary.ByteOrder) []byte {
 	text := make([]byte, 0, len(data)/2)
 	for ; len(data) > 1; data = data[2:] {
@@ -44,7 +44,7 @@ func fromUTF16(data []byte, order binary.ByteOrder) []byte {
 	return text
 }
 
-// ErrArchive is an image of a container in place of what is in it.
+// ErrArchive is the error for a container image where its content is expected.
 var ErrArchive = errors.New("this is an archive or a part of one, and no image that is read")
 
 // archive recognises tar, gzip, zstd, xz, bzip2 and zip, and the documents of an OCI layout.

@@ -1,4 +1,4 @@
-// Package document holds what the readers of all formats share: the document, its limits and its errors.
+// Package document contains what the readers of all formats share: the document, its limits and its errors.
 package document
 
 import (
@@ -18,7 +18,7 @@ import (
 type Document struct {
 	Name string // empty for standard input
 	Data []byte
-	// Beside opens a file by the path that the document gives; nil where nothing is beside it, as with standard input.
+	// Beside opens a file by the path in the document. It is nil if no files are beside it, as for standard input.
 	Beside func(name string) ([]byte, error)
 	Typed  bool // requirements that were typed, one a line: there is no file
 	Above  int  // lines of the text that stand before the document, where Machines divided it

@@ -17,8 +17,8 @@ const (
 	maxLines   = 200_000
 )
 
-// TooLarge says what a file has too much of, before it is parsed. Braces within strings count too: nobody writes so
-// many of them.
+// TooLarge says what a file has too much of, before it is parsed. Braces in strings count, too; no real file has so
+// many.
 func TooLarge(data []byte) error {
 	if bytes.HasPrefix(data, []byte("{")) || bytes.HasPrefix(data, []byte("[{")) {
 		return TooMany(bytes.Count(data, []byte("{")), maxObjects, "JSON objects")
@@ -35,8 +35,8 @@ func TooLarge(data []byte) error {
 	return nil
 }
 
-// Limit says that a document has too much of what its parser keeps, before it is parsed. What may be is several times
-// what the largest document known has, and keeps a run below 64 MB.
+// Limit returns an error if a document has too much of something that its parser keeps, before it is parsed. The limits
+// are several times the largest known document and keep a run below 64 MB.
 type Limit func(data []byte) error
 
 // What the formats' parsers keep.

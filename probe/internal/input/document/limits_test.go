@@ -6,7 +6,7 @@ import (
 	"unicode/utf16"
 )
 
-// TestLimitsBelongToWhatIsRead: what has just as much as may be is read, one more is not.
+// TestLimitsBelongToWhatIsRead checks that a document at the limit is read, and one beyond it is not.
 func TestLimitsBelongToWhatIsRead(t *testing.T) {
 	for n, want := range map[int]bool{0: true, 2: true, 3: false} {
 		if err := TooMany(n, 2, "lines"); (err == nil) != want {
@@ -44,7 +44,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestInlineTables counts those of one table, wherever it stands.
+// TestInlineTables counts the inline tables of one table, anywhere in the file.
 func TestInlineTables(t *testing.T) {
 	if n := countInline([]byte("[a]\nx = [{}, {}, {}]\n[b]\nx = [{}]\n[[c]]\n")); n != 3 {
 		t.Errorf("%d inline tables, want 3", n)

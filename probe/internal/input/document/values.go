@@ -7,8 +7,7 @@ import (
 
 func SortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
-// Texts returns the requirements of a group; what it includes of others are tables, and those groups stand for
-// themselves.
+// Texts returns the requirements of a group. Tables in it include other groups, which are read separately.
 func Texts(list []any) []string {
 	var found []string
 	for _, item := range list {
@@ -28,7 +27,7 @@ func Entry(value any, keys ...string) any {
 	return value
 }
 
-// Field returns a text of a table, empty where there is none.
+// Field returns a text in a table, or "".
 func Field(item any, key string) string {
 	text, _ := Entry(item, key).(string)
 	return text

@@ -7,7 +7,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Lines writes the builds of a file, a line each: name, version or specifier, accelerator, CUDA, index, place.
+// Lines writes the builds of a file, one per line: name, version or specifier, accelerator, CUDA, index, place.
 func Lines(f facts.Facts) []string {
 	var lines []string
 	for _, e := range f.Environments {

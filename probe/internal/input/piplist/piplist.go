@@ -14,7 +14,8 @@ import (
 // pipHead is the head of the table that pip list and uv pip list print.
 var pipHead = lazyregexp.New(`(?m)^Package +Version( +\S.*)?\n-+ +-+`)
 
-// pipRows matches rows of that table whose head was left out, as by grep. A name and a release alone on a line are one.
+// pipRows matches rows of that table without its head, as after grep. A name and a release on a line of their own
+// count.
 var pipRows = lazyregexp.New(`(?m)(?:^[A-Za-z0-9][\w.-]* +\d+\.\d[\w.+!]*[ \t]*(?:\n|\z))+`)
 
 // pipFramework matches the row that such rows must have.
@@ -26,8 +27,8 @@ func Is(d document.Document) bool { return pipHead.Match(d.Data) || headless(d) 
 // pipRow matches one row of that table, whose longest name has one space behind it.
 var pipRow = lazyregexp.New(`^[A-Za-z0-9][\w.-]* +\d+\.\d[\w.+!]*( +\S+)?\s*$`)
 
-// headless returns the rows of the table without their head; empty where there are none: two rows with a gap between the
-// columns, or a text that has only rows, as "pip list | grep torch" prints.
+// headless returns the rows of the table without its head, or "": at least two rows with a gap between the columns, or
+// a text with only rows, as from "pip list | grep torch".
 func headless(d document.Document) string {
 	for m := range pipRows.EachSubmatch(d.Data) {
 		if pipFramework.Match(m[0]) {
@@ -43,8 +44,8 @@ func headless(d document.Document) string {
 // pipRule matches the lines above the rows.
 var pipRule = lazyregexp.New(`^(?:Package +Version( +\S.*)?|-+( +-+)+)$`)
 
-// OnlyRows reports whether a text has nothing but rows of the table, its head, and the command before them: no error stands
-// beside the list.
+// OnlyRows reports whether a text consists only of rows of the table, its head, and the command before them, without an
+// error beside the list.
 func OnlyRows(d document.Document) bool {
 	n := 0
 	for line := range strings.Lines(string(d.Data)) {

@@ -26,12 +26,12 @@ func (p *Plan) Install(l request.Package) {
 	p.Installs = append(p.Installs, facts.Planned{Name: l.Name, Version: l.Version})
 }
 
-// Remove notes what a plan takes away.
+// Remove records a removal in the plan.
 func (p *Plan) Remove(name, version string) {
 	p.Removes = append(p.Removes, facts.Planned{Name: distname.Normal(name), Version: version})
 }
 
-// Facts returns the set that the plan names, which is all that is there where nobody says what it is applied to.
+// Facts returns the packages in the plan. If it is unknown what the plan is applied to, there are no others.
 func (p *Plan) Facts() facts.Facts {
 	f := request.Facts("plan", p.list, p.Unread)
 	f.Plan = &p.Plan
@@ -93,7 +93,8 @@ func uvPackage(name, version, rest string) request.Package {
 	return FromPlace(request.New(name, version, "", nil), address)
 }
 
-// noteAlone notes that nothing was looked at but what a plan installs: what that requires comes with it, or nobody asked.
+// noteAlone records that only the plan's own packages were considered: their requirements come with them, or nobody
+// asked.
 func (p *Plan) noteAlone(is bool) {
 	if is && len(p.Installs) > 0 {
 		p.NoDeps = facts.NoDepsPerhaps
@@ -114,7 +115,7 @@ func FromPlace(p request.Package, address string) request.Package {
 	return p
 }
 
-// pipHas matches what pip says of a requirement that is fulfilled.
+// pipHas matches pip's line about a requirement that is already satisfied.
 var pipHas = lazyregexp.New(`(?m)^Requirement already satisfied: `)
 
 // pipWould matches the last line of pip install --dry-run:
@@ -124,7 +125,7 @@ var pipWould = lazyregexp.New(`(?m)^Would install ([^\s\d]\S*-\d\S*(?: \S+-\S+)*
 
 func IsPip(d document.Document) bool { return pipWould.Match(d.Data) }
 
-// ReadPip reads what pip install --dry-run prints. What it replaces only the environment tells.
+// ReadPip parses the output of pip install --dry-run. Only the environment shows what it replaces.
 func ReadPip(d document.Document) (facts.Facts, error) {
 	p := &Plan{Plan: facts.Plan{By: "pip"}}
 	for m := range pipWould.EachSubmatch(d.Data) {
@@ -161,10 +162,10 @@ func IsPipInstalled(d document.Document) bool {
 	return false
 }
 
-// frameworks are those of which one must be among what pip has installed.
+// frameworks lists packages of which at least one must be among what pip has installed.
 var frameworks = []string{"torch", "tensorflow", "jax"}
 
-// PipInstalled returns what pip has installed. Of a package that it has installed twice, the later one is there.
+// PipInstalled returns what pip has installed. If it installed a package twice, the later one counts.
 func PipInstalled(d document.Document) (list []request.Package) {
 	for m := range pipInstalled.EachSubmatch(d.Data) {
 		for _, one := range pipWords(string(m[1])) {

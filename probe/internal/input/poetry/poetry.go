@@ -69,7 +69,7 @@ func Parse(data []byte) (*Lock, error) {
 	return l, nil
 }
 
-// all returns the packages of every group and extra: which of them are installed, a lock alone does not say.
+// all returns the packages of every group and extra, because a lock alone does not say which are installed.
 func (l *Lock) all() []request.Package {
 	var list []request.Package
 	for _, p := range l.Package {
@@ -80,8 +80,7 @@ func (l *Lock) all() []request.Package {
 	return list
 }
 
-// Selection returns what the options of poetry install choose. A project's groups are installed but those that it calls
-// optional.
+// Selection returns what the options of poetry install select. All groups are installed, except optional ones.
 func (l *Lock) Selection(args []string, p *pyproject.Project) uvlock.Selection {
 	c := uvlock.Selection{}
 	for _, value := range append(uvlock.OptionValues(args, "-E"), uvlock.OptionValues(args, "--extras")...) {
@@ -162,8 +161,8 @@ func (l *Lock) needs(names []string, met map[string]bool) {
 // leadName is the name at the head of an extra's requirement.
 var leadName = lazyregexp.New(`^[A-Za-z0-9._-]+`)
 
-// takesFrom reports whether a package comes from the source that the project takes it from on a host; true where the
-// project names no source for it.
+// takesFrom reports whether a package comes from the source that the project assigns to it on a host. It is true if the
+// project assigns none.
 func takesFrom(p *pyproject.Project, q request.Package, h request.Host) bool {
 	for name, value := range p.Tool.Poetry.Dependencies {
 		list := document.AnyList(value)

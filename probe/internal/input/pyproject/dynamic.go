@@ -12,8 +12,8 @@ import (
 	"cudacompat/probe/internal/input/requirements"
 )
 
-// Dynamic returns the packages of the files that stand in the list's place; another program than setuptools and Hatch
-// computes the list, and Poetry has it in a table of its own.
+// Dynamic returns the packages in the files that replace the list. For another program than setuptools and Hatch the
+// list is computed, and Poetry has a table of its own.
 func (p *Project) Dynamic(d document.Document) ([]request.Package, []facts.Unread) {
 	if !slices.Contains(p.Project.Dynamic, "dependencies") || len(p.Tool.Poetry.Dependencies) > 0 {
 		return nil, nil
@@ -26,7 +26,7 @@ func (p *Project) Dynamic(d document.Document) ([]request.Package, []facts.Unrea
 	return readFiles(d, files)
 }
 
-// dynamicExtras returns the packages of the files that stand in the place of the extras' lists, by extra.
+// dynamicExtras returns the packages in the files that replace the lists of extras, by extra.
 func (p *Project) dynamicExtras(d document.Document) (map[string][]request.Package, []facts.Unread) {
 	if !slices.Contains(p.Project.Dynamic, "optional-dependencies") {
 		return nil, nil

@@ -69,7 +69,7 @@ func textsOf(setting any) []string {
 	return document.Texts(document.AnyList(setting))
 }
 
-// maxIndexes bounds the indexes that are compared for each package. With more, the index is not known.
+// maxIndexes limits the indexes that are compared for each package. With more, the index is unknown.
 const maxIndexes = 50
 
 // setIndex fills in the index of a package that has no source of its own: the project's indexes serve it.
@@ -138,9 +138,8 @@ func (i pythonIndex) serves(name string) bool {
 	return (len(include) == 0 || slices.ContainsFunc(include, matches)) && !slices.ContainsFunc(textsOf(i.Exclude), matches)
 }
 
-// setSource applies what [tool.uv.sources] says of a package: of several sources the one for Linux, and for this extra or
-// group. Those for a machine of another kind are left out where there is one for x86_64. It returns false if no source
-// holds for the package.
+// setSource applies [tool.uv.sources] to a package: of several sources the one for Linux and for this extra or group.
+// Sources for other machines are skipped if there is one for x86_64. It returns false if no source applies.
 func (p *Project) setSource(l *request.Package, group string) bool {
 	for key, source := range p.Tool.UV.Sources {
 		if distname.Normal(key) != l.Name {
@@ -303,8 +302,8 @@ func askedFor(f facts.Facts) map[string]bool {
 	return asked
 }
 
-// LeftUnread returns what changes the packages that a project asks for, and is not read. beside opens a file beside the
-// project; it is nil where there is none.
+// LeftUnread returns what changes the packages of a project and is not read. beside opens a file beside the project, or
+// is nil.
 func (p *Project) LeftUnread(asked map[string]bool, beside func(string) ([]byte, error)) []facts.Unread {
 	if len(asked) == 0 {
 		return nil

@@ -90,8 +90,8 @@ type Project struct {
 	overriding, constraining map[string][]request.Package // by package; nil: not parsed yet
 }
 
-// Read reads what a project asks for. Its extras and groups are environments of their own: nobody said which
-// of them are installed.
+// Read parses what a project requires. Its extras and groups become separate environments, because nobody said which
+// are installed.
 func Read(d document.Document) (facts.Facts, error) {
 	p := &Project{}
 	if err := toml.Unmarshal(d.Data, p); err != nil {

@@ -72,7 +72,7 @@ func TestIndexes(t *testing.T) {
 	}
 }
 
-// TestTables reads the tables in which other tools than pip have their packages, or names them as not read.
+// TestTables reads the tables in which tools other than pip keep their packages, or names them as not read.
 func TestTables(t *testing.T) {
 	for text, want := range map[string]string{
 		"[tool.pixi.dependencies]\npytorch-gpu = \"*\"\n":                            "unread tool.pixi.dependencies",

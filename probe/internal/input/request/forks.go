@@ -12,8 +12,8 @@ import (
 	"cudacompat/probe/internal/distname"
 )
 
-// The minor releases of Python 3 that markers may tell apart. Those before are older than any framework that the tables
-// have, those behind are not released.
+// The minor releases of Python 3 that markers may distinguish. Earlier ones are older than any framework in the tables,
+// and later ones are not released.
 const (
 	oldestMinor = 5
 	newestMinor = 20
@@ -22,11 +22,11 @@ const (
 // maxPatches is how many patch releases of Python a file's markers may name.
 const maxPatches = 50
 
-// maxForked is how many packages a file may name that is taken apart: the largest of 65 public locks names 336.
+// maxForked limits the packages of a file that is split by Python. The largest of 65 public locks has 336.
 const maxForked = 20_000
 
 // fork is what a file installs on some of the Pythons for which it names different releases: torch 2.8.0 below 3.10,
-// torch 2.9.0 from 3.10 on. No two forks are ever installed together, so they are not judged together.
+// torch 2.9.0 from 3.10 on. Two forks are never installed together, so they are judged separately.
 type fork struct {
 	list        []Package
 	names       []string // of what differs, with its version
@@ -50,8 +50,8 @@ func (p python) host(machine string) Host {
 // patchRelease matches the releases of Python 3 that a marker compares in full.
 var patchRelease = lazyregexp.New(`python_full_version[^'"]*['"]3\.(\d{1,2})(?:\.(\d{1,3}))?`)
 
-// pythonsOf returns the releases that a file's markers may tell apart: each minor one, and those that a marker names in
-// full, with the next patch.
+// pythonsOf returns the Python releases that a file's markers may distinguish: each minor release, and those that a
+// marker names in full, with the next patch.
 func pythonsOf(list []Package) []python {
 	named := map[python]bool{}
 	for i := range list {
@@ -72,8 +72,8 @@ func pythonsOf(list []Package) []python {
 	})
 }
 
-// forks returns the sets of packages that a file names for different Pythons. Only frameworks, and what has to fit
-// them, make a set of its own: most locks fork over numpy, and each build would stand there twice.
+// forks returns the package sets of a file for different Pythons. Only frameworks, and what must fit them, make a
+// separate set: most locks fork over numpy, and each build would appear twice.
 func forks(list []Package) []fork {
 	split := splitNames(list)
 	if len(split) == 0 || len(list) > maxForked {
@@ -107,7 +107,7 @@ func forks(list []Package) []fork {
 	return found
 }
 
-// splitNames returns the packages of several releases, of which markers choose one by the Python.
+// splitNames returns the packages with several releases among which markers choose by Python.
 func splitNames(list []Package) map[string]bool {
 	split, met := map[string]bool{}, map[string]string{}
 	for i := range list {

@@ -13,8 +13,8 @@ import (
 // JAXPart reports whether a distribution is one of those that a JAX is made of.
 func JAXPart(name string) bool { return distname.JAXPart.MatchString(name) }
 
-// Coming returns what a plan installs, as one environment. A JAX is made of several distributions: those of them that
-// stay are named with the others.
+// Coming returns what a plan installs, as one environment. A JAX consists of several distributions; those that stay are
+// listed with the others.
 func Coming(plan facts.Facts, jax []facts.Package) facts.Environment {
 	var env facts.Environment
 	if len(plan.Environments) > 0 {
@@ -68,8 +68,8 @@ var jaxExtra = lazyregexp.New(`^cuda(\d*)(?:[-_](?:pip|local))?$`)
 // +cuda11.cudnn82, +cuda12.cudnn89.
 var jaxLocal = lazyregexp.New(`\+cuda(\d\d)\.?(\d?)(?:\.?cudnn\d+)?$`)
 
-// jaxFor says for what a jax or jaxlib is built, where it tells more than is known. One from an address, or from a page
-// of links, on which those for CUDA stand beside those for CPUs, may be either.
+// jaxFor returns what a jax or jaxlib is built for, if it shows more than is known. One from an address, or from a page
+// of links to both CUDA and CPU wheels, may be either.
 func (p Package) jaxFor(accelerator, cuda string) (string, string) {
 	if m := jaxLocal.FindStringSubmatch(p.Version); m != nil {
 		return "cuda", strings.TrimSuffix(m[1]+"."+m[2], ".")

@@ -9,7 +9,7 @@ import (
 	"cudacompat/internal/version"
 )
 
-// markerPart matches what an environment marker is made of: a comparison, a bracket, "and", "or".
+// markerPart matches the elements of an environment marker: a comparison, a bracket, "and", "or".
 var markerPart = lazyregexp.New(`([A-Za-z_]+)\s*` + markerOperator + `\s*(?:'([^']*)'|"([^"]*)")|` +
 	`(?:'([^']*)'|"([^"]*)")\s*` + markerOperator + `\s*([A-Za-z_]+)|[()]|\band\b|\bor\b`)
 
@@ -46,8 +46,8 @@ type marker struct {
 	host  Host
 }
 
-// Holds reports whether a marker can be true on a host. A marker has no "not", so a comparison that nobody answers, as
-// one with an extra where nobody said which are installed, may be taken as true.
+// Holds reports whether a marker can be true on a host. A marker has no "not", so a comparison with an unknown result,
+// such as one with an extra, counts as true.
 func (h Host) Holds(text string) bool {
 	if len(text) > maxMarker {
 		return true
@@ -109,7 +109,7 @@ func (m *marker) term() bool {
 	return m.compare(part[1], part[2], part[3]+part[4])
 }
 
-// value returns what the host has of a marker's variable; empty where it may be anything.
+// value returns the host's value of a marker's variable, or "" if it may be anything.
 func (m *marker) value(name string) string {
 	return map[string]string{"sys_platform": "linux", "platform_system": "Linux", "os_name": "posix",
 		"platform_machine": m.host.Machine, "python_version": m.host.Python, "python_full_version": m.host.Full}[name]
@@ -161,8 +161,8 @@ func (h Host) Takes(p *Package) bool {
 // cpuTwin matches what tells a package for CPUs from its twin: tensorflow-cpu.
 var cpuTwin = lazyregexp.New(`-(?:cpu|gpu)$`)
 
-// ForOneMachine leaves of each package what is for Linux on x86_64, or where nothing is, what is for aarch64: of one
-// that a lock resolves for each machine, one is installed.
+// ForOneMachine keeps of each package what is for Linux on x86_64, or otherwise what is for aarch64. A lock resolves a
+// package for each machine, and one of them is installed.
 func ForOneMachine(list []Package) []Package {
 	if !slices.ContainsFunc(list, func(p Package) bool { return len(p.Markers) > 0 }) {
 		return list

@@ -34,8 +34,8 @@ type Package struct {
 	CUDA, Accelerator, Origin string
 }
 
-// Facts returns the builds that a file's packages would install, in one environment that counts, or in one for each
-// fork; left is what the file refers to and was not read.
+// Facts returns the builds that a file's packages would install, in one environment, or in one for each fork. left
+// lists what the file refers to and was not read.
 func Facts(kind string, list []Package, left []facts.Unread) facts.Facts {
 	f := facts.Facts{Unread: left, Environments: Environments(kind, "", list)}
 	if len(f.Environments) == 1 {
@@ -44,8 +44,8 @@ func Facts(kind string, list []Package, left []facts.Unread) facts.Facts {
 	return f
 }
 
-// Environments returns what a file's packages, or one of its extras, would make on different Pythons; nothing where
-// no package is worth knowing.
+// Environments returns the environments that a file's packages, or one of its extras, would make on different Pythons.
+// It returns none if no package matters.
 func Environments(kind, part string, list []Package) []facts.Environment {
 	var environments []facts.Environment
 	for _, f := range forks(ForOneMachine(list)) {
@@ -127,7 +127,7 @@ func (p Package) Full() string {
 // withLocalVersion are the packages that PyTorch's indexes have under a local version.
 var withLocalVersion = lazyregexp.New(`^torch(vision|audio)?$`)
 
-// build returns the framework that a package is, ok is false when it is none. JAX's is in several packages.
+// build returns the framework that a package is. ok is false if it is none. JAX consists of several packages.
 func (p Package) build() (b facts.Build, ok bool) {
 	b = facts.Build{Version: p.Full(), Specifier: p.Specifier, Origin: cmp.Or(p.Origin, "wheel"), Index: p.Index,
 		CUDA: p.CUDA, Accelerator: p.Accelerator, From: p.From}
@@ -147,7 +147,7 @@ func (p Package) build() (b facts.Build, ok bool) {
 	return b, true
 }
 
-// variantCUDA returns what an index of one variant holds: whatever the release, it is of that CUDA.
+// variantCUDA returns the accelerator and CUDA of an index with one variant, which holds for every release on it.
 func variantCUDA(index string) (accelerator, cuda string) {
 	switch digits, isCUDA := strings.CutPrefix(index, "cu"); {
 	case isCUDA && len(digits) > 1:
@@ -217,14 +217,14 @@ func WheelFile(address string) string {
 
 var exactPin = lazyregexp.New(`^===?\s*([A-Za-z0-9.+!_-]+)$`)
 
-// frameworkName matches packages all of whose releases have three parts, of which shortRelease matches two: torch==2.7
+// frameworkName matches packages whose releases all have three parts, and shortRelease a release with two: torch==2.7
 // is 2.7.0.
 var (
 	frameworkName = lazyregexp.New(`^(?:torch(?:vision|audio)?|tensorflow(?:-gpu|-cpu)?|jax(?:lib)?)$`)
 	shortRelease  = lazyregexp.New(`^(\d+\.\d+)($|\+)`)
 )
 
-// Take fills in the version: of a wheel's address, or of the specifiers, of which one alone can be exact.
+// Take sets the version: from a wheel's address, or from the specifiers, of which only a single one can be exact.
 func (p *Package) Take(address, specifiers string) {
 	if address != "" {
 		p.Direct = true

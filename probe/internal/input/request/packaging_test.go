@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// markersProgram answers as Python's packaging does for Python 3.11.5 on Linux; what it cannot read is null.
+// markersProgram answers as Python's packaging does for Python 3.11.5 on Linux. What it cannot parse is null.
 const markersProgram = `
 import json, sys
 try:

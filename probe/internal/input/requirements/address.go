@@ -14,7 +14,7 @@ import (
 const archive = `\.(?:whl|zip|tgz|tbz|txz|tlz|tar(?:\.(?:gz|bz2|xz|lz|lzma))?)`
 
 var (
-	// bareAddress matches what pip takes in a name's place: an address, a repository, a path, an archive.
+	// bareAddress matches what pip accepts instead of a name: an address, a repository, a path, an archive.
 	bareAddress = lazyregexp.New(`(?i)^(?:[a-z]+(?:\+[a-z]+)?://\S+|file:\S+|\.{1,2}(?:\[[^\]]*\])?|\.{0,2}/\S*|` +
 		`[^\s=<>~!;@]+` + archive + `(?:\[[^\]]*\])?)$`)
 	// telling matches addresses that no other kind of file has on a line of their own.
@@ -28,16 +28,16 @@ var (
 	variable       = lazyregexp.New(`\$\{([A-Z0-9_]+)\}`)
 )
 
-// Elsewhere is why what a directory installs is not known.
+// Elsewhere is the reason why a directory's packages are unknown.
 const Elsewhere = "the project's own requirements are in another file: check that one, too"
 
-// Unnamed is why what an address installs is not known.
+// Unnamed is the reason why an address's package is unknown.
 const Unnamed = "the address does not say which package it holds: write NAME @ ADDRESS"
 
-// UnsetPattern is why what a pattern of files, or another command's output, names is not known.
+// UnsetPattern is the reason why the packages named by a file pattern, or by another command's output, are unknown.
 const UnsetPattern = "the file does not say which packages these are"
 
-// UnsetVariable is why what a shell's variable names is not known.
+// UnsetVariable is the reason why the packages named by a shell variable are unknown.
 const UnsetVariable = "the file does not say what the variable is"
 
 // address reads a line without a name before its address.
@@ -51,8 +51,8 @@ func (f *File) address(line string, number int) bool {
 	return true
 }
 
-// install adds what an address installs; "-e ." is the project itself, which has no name here. What holds any package, a
-// repository or a directory of another machine, is not looked at.
+// install adds what an address installs. "-e ." is the project itself, which has no name here. An address that may
+// contain any package, a repository or a directory of another machine is recorded as not looked at.
 func (f *File) install(line string, number int) {
 	marker := lineEnd.FindString(line)
 	address := strings.TrimSpace(strings.TrimSuffix(line, marker))
@@ -81,8 +81,8 @@ func (f *File) install(line string, number int) {
 	f.add(p, marker)
 }
 
-// addressName returns the distribution at an address; said is true where pip holds the package to that name: by its own
-// egg=, or by a wheel's name. Else it is the last part of the path, which a repository nearly always has its name from.
+// addressName returns the distribution at an address. said is true if pip insists on that name: by egg=, or by a
+// wheel's name. Otherwise it is the last part of the path, which is nearly always a repository's name.
 func addressName(address string) (name string, said bool) {
 	if m := eggName.FindStringSubmatch(address); m != nil {
 		return m[1], true

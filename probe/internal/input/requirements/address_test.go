@@ -7,7 +7,7 @@ import (
 	"cudacompat/probe/internal/input/document"
 )
 
-// TestAddressName: what an address without a name before it installs.
+// TestAddressName checks what an address without a preceding name installs.
 func TestAddressName(t *testing.T) {
 	type answer struct {
 		name string

@@ -23,14 +23,13 @@ type Include struct {
 	bounds bool   // -c: its packages are wanted only where another file names them
 }
 
-// queuedInclude is an include with the line that asks for it, where that stands in a file that is itself only included.
+// queuedInclude is an include with the line that asks for it, unless that line is in an included file.
 type queuedInclude struct {
 	Include
 	asker string
 }
 
-// place returns what to call a file that is not read. Of an included file no line is shown, so not what it includes
-// either.
+// place returns the name of a file that is not read. No line of an included file is shown, so neither are its includes.
 func (q queuedInclude) place() string {
 	if q.asker != "" {
 		return q.asker + ": the file that it includes"

@@ -10,7 +10,7 @@ import (
 	"cudacompat/probe/internal/input/request"
 )
 
-// File is a requirements file on its way into a list. Options hold for the whole file, wherever they stand.
+// File is the state of reading a requirements file. Options apply to the whole file, wherever they are.
 type File struct {
 	Named       []request.Package
 	Unread      []facts.Unread    // what the file refers to and is not read
@@ -50,12 +50,12 @@ var requirementLine = lazyregexp.New(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9]
 
 const comparison = `(?:(?:===|==|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+|~=\s*v?\d+(?:!\d+)?\.[A-Za-z0-9.*+!_-]+)`
 
-// lineOption matches the options that pip lets stand behind a requirement: those of its own, and those of a whole file.
+// lineOption matches the options that pip allows after a requirement: its own, and those of a whole file.
 var lineOption = lazyregexp.New(`^--(?:hash|global-option|install-option|config-settings?|index-url|extra-index-url|no-index` +
 	`|find-links|no-binary|only-binary|prefer-binary|require-hashes|pre|trusted-host|use-feature|constraint|requirement)\b|^-[cefir] `)
 
-// lineEnd is where a requirement ends: before its marker, and before options of its own such as --hash, or of a whole
-// file such as -f, which pip lets stand there and does not heed.
+// lineEnd matches the end of a requirement: before its marker, and before options of its own such as --hash, or of a
+// whole file such as -f, which pip allows there and ignores.
 var lineEnd = lazyregexp.New(`\s*(?:;| --?[a-z]).*$`)
 
 // optionEnd matches the options behind a marker.

@@ -20,8 +20,7 @@ import (
 //	file:./pkg
 var localAddress = lazyregexp.New(`^(?:file:(?://(?:localhost)?)?)?(\.{1,2}(?:/[^#\[]*)?|/[^#\[]*|[^\s:#\[@]+/?)(?:\[([^\]]*)\])?(?:#.*)?$`)
 
-// localDirectory returns the directory that an address names and the extras behind it; ok is false for what is fetched and
-// for archives.
+// localDirectory returns the directory in an address and the extras after it. ok is false for downloads and archives.
 func localDirectory(address string) (dir string, extras []string, ok bool) {
 	m := localAddress.FindStringSubmatch(address)
 	if m == nil || strings.Contains(address, "://") && !strings.HasPrefix(address, "file:") || archiveName.MatchString(m[1]) {
@@ -48,8 +47,8 @@ type localProject struct {
 	} `toml:"project"`
 }
 
-// readProject reads what the project at a relative address requires, as pip does when it builds it, and notes what it
-// cannot read. Who wrote an absolute path had another machine in mind.
+// readProject reads the requirements of the project at a relative address, as pip does when it builds the project, and
+// records what it cannot read. An absolute path belongs to its author's machine.
 func (f *File) readProject(address, from string) {
 	dir, extras, ok := localDirectory(address)
 	if !ok || path.IsAbs(dir) {

@@ -38,7 +38,7 @@ func ParseRequirement(line string) (r Requirement, ok bool) {
 	return r, true
 }
 
-// Applies reports whether its marker holds in an environment, on a machine, with the extras that were asked for.
+// Applies reports whether the marker holds in an environment, on a machine, with the requested extras.
 func (r Requirement) Applies(env facts.Environment, arch string, extras []string) bool {
 	h := request.Host{Machine: cmp.Or(arch, "x86_64"), Python: version.ShortPython(env.Python), Extras: map[string]bool{}}
 	for _, extra := range extras { // in the spellings that markers have

@@ -48,9 +48,9 @@ var whole = flag.Bool("whole", false, "compare with pip at length")
 // realFiles names a list of real files, in JSON.
 var realFiles = flag.String("files", "", "compare with pip on the texts in this JSON `FILE`, too")
 
-// TestRequirementsAgainstPip compares files of requirements with pip's own parser on a seed: what would be installed, and
-// which files are refused. Two differences are meant: "===1.0" is judged as "==1.0", and "jax==1.0" as the 1.0.0 that
-// it takes.
+// TestRequirementsAgainstPip compares requirements files with pip's own parser for a seed: what would be installed, and
+// which files are rejected. Two differences are intended: "===1.0" is judged as "==1.0", and "jax==1.0" as the 1.0.0
+// that it accepts.
 func TestRequirementsAgainstPip(t *testing.T) {
 	count := 150
 	if *whole {
@@ -95,7 +95,7 @@ func spellings(t *testing.T) (texts []string) {
 	return texts
 }
 
-// compareWithPip compares what pip's parser names in files of requirements, and which files it refuses.
+// compareWithPip compares the names that pip's parser finds in requirements files, and which files it rejects.
 func compareWithPip(t *testing.T, texts []string) {
 	t.Helper()
 	input, err := json.Marshal(texts)
@@ -154,12 +154,12 @@ func compareWithPip(t *testing.T, texts []string) {
 
 var (
 	localPath = regexp.MustCompile(`(?m)^\s*(?:-e\s+|--editable[ =])?(?:\.{0,2}/|\.$|\./)`)
-	// olderPip matches what pip reads otherwise since 24.1, which vendors a stricter parser of versions.
+	// olderPip matches what pip parses differently since 24.1, which contains a stricter version parser.
 	olderPip = regexp.MustCompile(`,\s*(?:[#;]|$|\n|\r)|==\s*(?:$|\n|\r|;)|>=\s*(?:$|\n|\r)|\d#|[^\x00-\x7f]|%25|\d\\\r?\nnumpy|[\d.]\*?[a-z]{4,}`)
 )
 
-// asJudged returns what pip names in the form in which it is judged: "===1.0" as "==1.0", torch 2.9 as 2.9.0, and a pinned
-// release without the ranges beside it.
+// asJudged returns pip's names in the form in which they are judged: "===1.0" as "==1.0", torch 2.9 as 2.9.0, and a
+// pinned release without the ranges beside it.
 func asJudged(names []string) []string {
 	var list []string
 	for _, text := range names {

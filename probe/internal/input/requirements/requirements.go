@@ -53,8 +53,8 @@ func parseRequirements(d document.Document) ([]request.Package, []facts.Unread) 
 	return f.Packages(), append(f.Bad, f.Unread...)
 }
 
-// requirementLines returns the lines of a text that say something, each with the number of the line where it starts. It
-// joins and cuts lines as pip does: a comment goes on in no other line, and ends one that goes on in it.
+// requirementLines returns the relevant lines of a text, each with the number of its first line. It joins and cuts
+// lines as pip does: a comment does not continue on the next line, and ends a continued line.
 func requirementLines(text string) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		start, joined := 0, ""
@@ -109,10 +109,11 @@ func (f *File) ReadLines(text string) {
 // encodingLine matches the comment by which pip decodes a file, as Python does a source.
 var encodingLine = lazyregexp.New(`^#.*?coding[:=]\s*([\w.-]+)`)
 
-// plainEncoding matches encodings in which ASCII stands for itself and for nothing else.
+// plainEncoding matches encodings in which ASCII bytes always mean ASCII characters.
 var plainEncoding = lazyregexp.New(`(?i)^(?:utf[-_]?8(?:[-_]sig)?|(?:us[-_])?ascii|latin[-_]?\d+|iso[-_]?8859[-_]\d+|(?:cp|windows[-_])125\d)$`)
 
-// declaredEncoding returns the encoding that one of the first two lines declares, if another text may stand in the file then.
+// declaredEncoding returns the encoding that one of the first two lines declares, if the file may mean another text
+// under it.
 func declaredEncoding(text string) string {
 	lines := strings.SplitN(text, "\n", 3)
 	for _, line := range lines[:min(2, len(lines))] {

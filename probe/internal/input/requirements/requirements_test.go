@@ -8,8 +8,8 @@ import (
 	"cudacompat/probe/internal/input/document"
 )
 
-// TestRecognisingKeepsNothing: how many lines a requirements file may have is asked once it is known for one, so that
-// each line is forgotten until then. Indexes were collected, each time into a new list.
+// TestRecognisingKeepsNothing checks that recognising a requirements file keeps no lines, because their number is
+// limited only afterwards.
 func TestRecognisingKeepsNothing(t *testing.T) {
 	allocated := func(lines int) uint64 {
 		d := document.Document{Data: []byte("torch==2.9.0\n" + strings.Repeat("-i a\n", lines))}

@@ -18,8 +18,8 @@ import (
 // whole makes the comparisons with other tools long; without it they are a sample.
 var whole = flag.Bool("whole", false, "compare with pip and uv at length")
 
-// TestUVLockAgainstUV compares what is read of locks with what uv itself would install of them, on a seed: extras and
-// groups, those that are in conflict, the groups that a project installs by default, and markers.
+// TestUVLockAgainstUV compares locks with what uv itself would install from them, for a seed: extras and groups,
+// conflicting ones, the groups that a project installs by default, and markers.
 func TestUVLockAgainstUV(t *testing.T) {
 	if _, err := exec.LookPath("uv"); err != nil {
 		t.Skip("no uv here")

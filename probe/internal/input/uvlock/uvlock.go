@@ -28,8 +28,8 @@ func Is(d document.Document) bool {
 	return uvLock.Match(d.Data) && (tomlTable.Match(d.Data) || path.Base(d.Name) == "uv.lock")
 }
 
-// Package is one package of uv's lock. What was resolved more than once stands there once for each resolution; the
-// members of the project's workspace are among the packages.
+// Package is one package of uv's lock. A package that was resolved several times occurs once for each resolution. The
+// members of the project's workspace are also packages.
 type Package struct {
 	Name    string `toml:"name"`
 	Version string `toml:"version"`
@@ -148,9 +148,9 @@ func (l *Lock) active(c Selection) map[string]bool {
 	return names
 }
 
-// Read reads what `uv sync` installs: the project's dependencies and its default groups. Its extras and its other
-// groups are environments of their own: nobody said which of them are installed. Those that are declared as conflicts
-// replace what is there without them; of others only what they add is told.
+// Read parses what `uv sync` installs: the project's dependencies and its default groups. Its extras and other groups
+// become separate environments, because nobody said which are installed. Those declared as conflicts replace the
+// packages without them; for others only the additions are listed.
 func Read(d document.Document) (facts.Facts, error) {
 	l, err := Parse(d.Data, d.Beside)
 	if err != nil {
@@ -238,8 +238,8 @@ func (l *Lock) without(group string) []string {
 	}), group)
 }
 
-// Installed returns the packages that are installed for what is chosen: on x86_64, or where a project has nothing for
-// it on aarch64.
+// Installed returns the packages that a selection installs: on x86_64, or on aarch64 if a project has nothing for
+// x86_64.
 func (l *Lock) Installed(c Selection) map[int]bool {
 	needs, extras := l.needs(c), l.active(c)
 	for _, machine := range []string{"x86_64", "aarch64"} {
