@@ -69,7 +69,7 @@ func TestEnforcement(t *testing.T) {
 	}
 }
 
-// TestRejected keeps the line by which the kernel refused a module, until a driver is loaded.
+// TestRejected keeps the line in which the kernel refused a module, until a driver is loaded.
 func TestRejected(t *testing.T) {
 	const line = "Loading of module with unavailable key is rejected"
 	for text, want := range map[string]string{

@@ -14,8 +14,8 @@ import (
 // systemPartitions lists where the EFI system partition is mounted. /boot may also be the extended boot partition.
 var systemPartitions = []string{"/efi", "/boot/efi", "/boot"}
 
-// systemdBootEntry returns the entry that systemd-boot starts, and whether systemd-boot is there. It does not see a
-// choice that somebody made in the menu, which the firmware stores.
+// systemdBootEntry returns the entry that systemd-boot starts, and whether systemd-boot is installed. It does not see a
+// choice made in the boot menu, which the firmware stores.
 func systemdBootEntry(h *host.Host) (entry bootEntry, there bool) {
 	i := slices.IndexFunc(systemPartitions, func(dir string) bool {
 		return len(h.Glob(dir+"/EFI/systemd/systemd-boot*.efi")) > 0

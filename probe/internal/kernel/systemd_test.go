@@ -16,7 +16,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// TestSystemdBoot has trees with three kernels, of which one is the default. An entry "= uki" is a unified kernel image
+// TestSystemdBoot checks trees with three kernels, one of them the default. An entry "= uki" is a unified kernel image
 // with the .osrel of its lines; one of them may be ".uname VERSION".
 func TestSystemdBoot(t *testing.T) {
 	const (
@@ -134,7 +134,7 @@ func unifiedKernel(t testing.TB, lines string) []byte {
 	return append(head.Bytes(), data.Bytes()...)
 }
 
-// TestCompareVersions has what systemd-analyze compare-versions says.
+// TestCompareVersions compares with systemd-analyze compare-versions.
 func TestCompareVersions(t *testing.T) {
 	for _, pair := range [][2]string{{"1~", "1"}, {"1~", "1~a"}, {"1", "1^"}, {"1^", "1.1"}, {"1", "1-"}, {"1-", "1^"},
 		{"1-", "1."}, {"1", "1a"}, {"1.a", "1a"}, {"", "0"},

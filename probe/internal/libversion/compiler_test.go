@@ -8,8 +8,8 @@ import (
 	"cudacompat/probe/host/hosttest"
 )
 
-// TestCompiler: the banner as NVRTC 11.8.89 has it, whose soname says 11.2; one that lies further in than any known is
-// not looked for.
+// TestCompiler checks the banner of NVRTC 11.8.89, whose soname says 11.2. A banner further in than any known one is
+// not searched for.
 func TestCompiler(t *testing.T) {
 	const banner = "Cuda compilation tools, release 11.8, V11.8.89\x00"
 	for _, tt := range []struct{ constants, want string }{

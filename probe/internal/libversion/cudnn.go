@@ -13,11 +13,11 @@ import (
 var CuDNNNumbers = []string{"cudnn_graph_version", "cudnn_ops_infer_version", "cudnn_adv_infer_version",
 	"cudnn_cnn_infer_version", "cudnn_ops_train_version"}
 
-// cudnnTellers are the parts that a cuDNN is asked of which tells nothing itself: the front library, libcudnn.so.9, and
-// the parts without a number.
+// cudnnTellers are the parts that are read if a cuDNN library itself has no version: the front library, libcudnn.so.9,
+// and the parts without a number.
 var cudnnTellers = []string{"libcudnn_graph.so.9", "libcudnn_ops_infer.so.8"}
 
-// CuDNN reads the version of a cuDNN library, or of those beside it; empty when none tells.
+// CuDNN reads the version of a cuDNN library, from it or from those beside it, or returns "".
 func CuDNN(t ldso.FS, name string) (string, error) {
 	names := []string{name}
 	for _, teller := range cudnnTellers {

@@ -8,8 +8,8 @@ import (
 	"cudacompat/probe/host/hosttest"
 )
 
-// TestReadCuDNN reads the number that a part exports, which the front library has beside it. The numbers are those of
-// the wheels 9.10.2.21 and 8.9.2.26.
+// TestReadCuDNN reads the version number that a part exports, also for the front library beside it. The numbers are
+// those of the wheels 9.10.2.21 and 8.9.2.26.
 func TestReadCuDNN(t *testing.T) {
 	root := t.TempDir()
 	hosttest.Compile(t, root,

@@ -9,7 +9,7 @@ import (
 
 var sonameSuffix = lazyregexp.New(`\.so\.(\d+(?:\.\d+)+)$`)
 
-// InName returns what stands behind ".so." in a library's real name: "libcuda.so.535.183.01" is 535.183.01.
+// InName returns the part after ".so." in a library's real name: 535.183.01 for "libcuda.so.535.183.01".
 func InName(name string) string {
 	if m := sonameSuffix.FindStringSubmatch(name); m != nil {
 		return m[1]

@@ -8,7 +8,7 @@ import (
 	"cudacompat/probe/host"
 )
 
-// NCCL reads the version of an NCCL library and the CUDA that it was built for; both are empty when it carries no
+// NCCL reads the version of an NCCL library and the CUDA that it was built for, or returns "" for both if it has no
 // banner.
 func NCCL(h *host.Host, name string) (version, cuda string, err error) {
 	f, err := h.Open(name)

@@ -7,9 +7,9 @@ import (
 	"cudacompat/probe/host"
 )
 
-// readScattered tells the kernel that small pieces of a large file will be read all over it. Without, it reads ahead of
-// each: 180 MB of torch 2.8.0's libtorch_cuda.so on a disk with a read-ahead of 8 MB, 12 MB with. It is a wish; where
-// it is not granted nothing is lost.
+// readScattered tells the kernel that small pieces all over a large file will be read. Otherwise it reads ahead for
+// each: 180 MB instead of 12 MB of torch 2.8.0's libtorch_cuda.so, on a disk with a read-ahead of 8 MB. The kernel may
+// ignore it.
 func readScattered(file host.File) {
 	const random = 1 // POSIX_FADV_RANDOM
 	f, ok := file.(*os.File)

@@ -10,9 +10,9 @@ import (
 	"cudacompat/probe/host"
 )
 
-// ReadCode lists the machine code of a build's own libraries in one directory. A library's targets are those that most
-// of its containers have: a kernel that is written for one GPU alone says nothing of the rest. The libraries are read
-// while the caller goes on; what it gets back waits for them and writes down what they hold.
+// ReadCode lists the machine code of a build's own libraries in one directory. A library's targets are those of most of
+// its containers; a kernel written for a single GPU says nothing about the rest. The libraries are read in the
+// background, and the returned function waits for them and stores the result.
 func ReadCode(h *host.Host, dir string, patterns ...string) func(*facts.Build) error {
 	var reads []func(*facts.Build) error
 	for _, pattern := range patterns {

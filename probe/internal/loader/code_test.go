@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTakeCode joins the code of two libraries of one build: rare targets are left out of the lists, their
-// compression is not, and of a target's PTX the newest version stands.
+// TestTakeCode joins the code of two libraries of one build. Rare targets are left out of the lists, but not their
+// compression, and the newest version of a target's PTX counts.
 func TestTakeCode(t *testing.T) {
 	b := &facts.Build{}
 	takeCode(b, fatbin.Code{

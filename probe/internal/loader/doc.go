@@ -1,3 +1,3 @@
-// Package loader follows what the dynamic linker maps for a framework or an extension, and which of it is missing or
-// does not serve.
+// Package loader follows what the dynamic linker maps for a framework or an extension, and records what is missing or
+// does not fit.
 package loader

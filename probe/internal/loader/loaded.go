@@ -43,8 +43,8 @@ func loadedLibrary(h *host.Host, library string, o *ldso.Object, s *pyenv.Site) 
 	return taken
 }
 
-// loadedVersion returns the version of a mapped library and the CUDA it is for: of the wheel that it lies in, else by
-// its name or bytes.
+// loadedVersion returns the version of a mapped library and the CUDA it is for: from its wheel, otherwise from its name
+// or bytes.
 func loadedVersion(h *host.Host, library, real string, s *pyenv.Site) (version, cuda string) {
 	if inside, ok := strings.CutPrefix(real, s.Dir+"/nvidia/"); ok {
 		if version, cuda := s.WheelVersion(pyenv.WheelOf(library), inside); version != "" {
@@ -64,8 +64,8 @@ func loadedVersion(h *host.Host, library, real string, s *pyenv.Site) (version, 
 	return version, ""
 }
 
-// nvrtcVersion returns the release of an NVRTC: its whole number stands in the name of the file where a toolkit put it
-// ("libnvrtc.so.12.4.127"); in that of others there is its soname alone, which is 11.2 in all from 11.2 to 11.8.
+// nvrtcVersion returns the release of an NVRTC. A toolkit's file name contains the full version
+// ("libnvrtc.so.12.4.127"). Other file names contain only the soname, which is 11.2 for all from 11.2 to 11.8.
 func nvrtcVersion(h *host.Host, real string) string {
 	if v := libversion.InName(real); strings.Count(v, ".") == 2 {
 		return v

@@ -18,8 +18,7 @@ func AbsentLibraries(b *facts.Build, p *ldso.Process) []string {
 	return NotLoaded(p, func(name string) bool { return CUDAStem(name) != "" })
 }
 
-// NotLoaded returns the libraries of a kind that the loader finds nowhere, or of which it does not take the file that
-// is there.
+// NotLoaded returns the libraries of a kind that the loader does not find, or whose file it refuses.
 func NotLoaded(p *ldso.Process, kind func(name string) bool) []string {
 	var list []string
 	for _, m := range p.Missing {
@@ -43,8 +42,8 @@ func unloadable(p *ldso.Process, name string) bool {
 	})
 }
 
-// NoteUnloadable notes why files of the libraries that a build misses cannot be loaded. What this user may not read is
-// missing for him alone: it hinders the build and is no longer Missing.
+// NoteUnloadable records why files of a build's missing libraries cannot be loaded. If this user may not read a file,
+// that is a hindrance for him, and the library is no longer Missing.
 func NoteUnloadable(b *facts.Build, h *host.Host, p *ldso.Process) {
 	for _, m := range p.Missing {
 		file, reason := m.Unloadable()

@@ -12,8 +12,8 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// TestOpenedByPath: what is opened by its path and is cut off ends the import, though the loader finds another of its name
-// later.
+// TestOpenedByPath checks that a truncated library that is opened by path ends the import, even if the loader would
+// later find another one of its name.
 func TestOpenedByPath(t *testing.T) {
 	root := t.TempDir()
 	hosttest.Compile(t, root, hosttest.Library{Name: "a/libx.so.1", Source: "int x(void) { return 0; }\n"},

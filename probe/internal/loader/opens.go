@@ -14,17 +14,17 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// Openers are the packages that use CUDA by themselves, beside a framework or without one: they bring kernels and no
-// library of NVIDIA's, and open what they need when a GPU is first used. Each opens it in a process, and says whether
-// it could be told what that is.
+// Openers are the packages that use CUDA directly, beside a framework or without one. They bring kernels and no NVIDIA
+// library, and open what they need at the first use of a GPU. Each function opens that in a process, and reports
+// whether it is known.
 var Openers = map[string]func(*host.Host, *pyenv.Site, *facts.Build, *ldso.Process) (bool, error){
 	"ctranslate2": openCTranslate2, "onnxruntime-gpu": openONNXRuntime,
 	"cupy-cuda11x": openCuPy, "cupy-cuda12x": openCuPy, "cupy-cuda13x": openCuPy,
 	"numba-cuda": openNumba, "paddlepaddle-gpu": openPaddle,
 }
 
-// ReadOpened records which CUDA libraries the loader does not find for a package, and which of these lie where the program can
-// reach them nevertheless.
+// ReadOpened records which CUDA libraries the loader does not find for a package, and which of these are where the
+// program may still reach them.
 func ReadOpened(b *facts.Build, h *host.Host, s *pyenv.Site) error {
 	open := Openers[b.Name]
 	if open == nil {
@@ -69,8 +69,8 @@ func ReadOpened(b *facts.Build, h *host.Host, s *pyenv.Site) error {
 	return nil
 }
 
-// noteMisplaced notes the libraries of wheels in whose place another library lies: what is linked to one does not find it by its
-// name.
+// noteMisplaced records the libraries of wheels that another library has replaced. A library that links to one does not
+// find it by its name.
 func noteMisplaced(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site) {
 	for _, o := range p.Objects {
 		name := path.Base(o.Path)
@@ -95,8 +95,8 @@ func wheelParts(s *pyenv.Site, h *host.Host) func(*ldso.Object) []string {
 	}
 }
 
-// findLostParts notes the libraries of a package that it opens by their paths and that are gone from it, or that the loader
-// does not take: a provider or a plugin, without which the package has no GPU.
+// findLostParts records libraries that a package opens by path and that are missing or refused by the loader: a
+// provider or plugin without which the package has no GPU.
 func findLostParts(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) bool {
 	record, before := s.Index(h).At(b.Path).Record(), len(b.Hindrances)
 	for _, m := range p.Missing {
@@ -116,9 +116,10 @@ func findLostParts(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process)
 	return len(b.Hindrances) > before
 }
 
-// openONNXRuntime maps the library of the CUDA provider, which names what it needs, and the one that all providers are
-// opened through. That of TensorRT is opened for programs alone that ask for it. That of 1.31 is linked to no cuDNN and opens one (it carries cuDNN's frontend)
-// name: the wheel that an extra of the package brings is looked at where it is there.
+// openONNXRuntime maps the library of the CUDA provider, which links to what it needs, and the one through which all
+// providers are opened. TensorRT's provider is opened only for programs that ask for it. The provider of 1.31 does not
+// link to cuDNN and opens it by name (it contains cuDNN's frontend); the wheel from the package's extra is examined if
+// it is installed.
 func openONNXRuntime(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) (bool, error) {
 	const shared = "/onnxruntime/capi/libonnxruntime_providers_shared.so"
 	if h.Exists(s.Dir + "/onnxruntime/capi") {
@@ -146,9 +147,9 @@ func openONNXRuntime(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Proces
 // nvrtcSonames are NVRTC's names in each CUDA family: that of 11.2 stayed until 11.8.
 var nvrtcSonames = map[string]string{"11": "libnvrtc.so.11.2", "12": "libnvrtc.so.12", "13": "libnvrtc.so.13"}
 
-// openCuPy opens NVRTC, which compiles nearly every kernel of CuPy's; what else it opens serves a part of it, and is
-// looked at where a wheel has it. From 14 on cuda-pathfinder opens it, which looks into the wheels first, and takes
-// NVRTC of any family there.
+// openCuPy opens NVRTC, which compiles nearly all of CuPy's kernels. The other libraries serve only a part of CuPy and
+// are examined if a wheel has them. From 14 on cuda-pathfinder opens them: it searches the wheels first, and takes
+// NVRTC of any CUDA there.
 func openCuPy(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) (bool, error) {
 	b.CUDA = strings.Trim(b.Name, "abcdefghijklmnopqrstuvwxyz-")
 	metadata := s.Index(h).At(b.Path).Metadata()
@@ -170,8 +171,8 @@ func openCuPy(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) (boo
 // cupyParts are the libraries that CuPy's modules are linked to, or open, by their wheels.
 var cupyParts = []string{"cublas", "cufft", "curand", "cusolver", "cusparse"}
 
-// wheelLibraries returns the files of some libraries in wheels. One that is gone from its wheel stands by its bare
-// name, as it is looked for elsewhere then.
+// wheelLibraries returns the files of some libraries in wheels. One that is missing from its wheel is returned as a
+// bare name, because it is then searched elsewhere.
 func wheelLibraries(s *pyenv.Site, h *host.Host, wheels []string) []string {
 	var list []string
 	for _, wheel := range wheels {
@@ -188,7 +189,7 @@ func wheelLibraries(s *pyenv.Site, h *host.Host, wheels []string) []string {
 	return list
 }
 
-// openNVRTC opens NVRTC as cuda-pathfinder does. Which of several families it takes is not told.
+// openNVRTC opens NVRTC as cuda-pathfinder does. Which of several CUDA versions it takes is unknown.
 func openNVRTC(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) (bool, error) {
 	name := nvrtcSonames[b.CUDA]
 	for _, file := range s.InWheels(h, "*/lib/libnvrtc.so.*[0-9]") {
@@ -201,8 +202,8 @@ func openNVRTC(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) (bo
 	return true, err
 }
 
-// openNumba opens NVRTC and NVVM, of the CUDA that cuda-bindings is for, which numba-cuda compiles every kernel with.
-// It looks into the wheels, then into toolkits; without cuda-bindings nothing tells what it takes.
+// openNumba opens NVRTC and NVVM for the CUDA of cuda-bindings; numba-cuda compiles every kernel with them. It searches
+// the wheels, then toolkits. Without cuda-bindings nothing shows what it takes.
 func openNumba(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) (bool, error) {
 	if bindings := s.Index(h).FindIn(s.Dir, "cuda-bindings"); bindings != nil {
 		b.CUDA, _, _ = strings.Cut(bindings.Version, ".")
@@ -249,8 +250,8 @@ func openPaddle(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) (b
 
 var paddleCUDA = lazyregexp.New(`(?m)^cuda_version *= *'(\d+\.\d+)'`)
 
-// openCTranslate2 maps its module and opens cuBLAS on behalf of the library below it, and, where the wheel carries the
-// front of cuDNN, the parts of that: they are for convolutions, which Whisper has.
+// openCTranslate2 maps the module and opens cuBLAS on behalf of the library below it. If the wheel contains the front
+// of cuDNN, it also opens cuDNN's parts for convolutions, which Whisper uses.
 func openCTranslate2(h *host.Host, s *pyenv.Site, b *facts.Build, p *ldso.Process) (bool, error) {
 	for _, module := range h.GlobIn(s.Dir, "ctranslate2/_ext.*.so") {
 		if _, err := p.Open(module, nil, ldso.Local); err != nil {
@@ -304,8 +305,8 @@ func cublasNamed(h *host.Host, name string) (major string, err error) {
 	return major, nil
 }
 
-// PlaceBeside returns where a library lies that the loader does not find by itself: in a wheel, in torch, in a toolkit.
-// Who imports torch first, preloads it by its path or has LD_LIBRARY_PATH lead there has it.
+// PlaceBeside returns where a library is that the loader does not find by itself: in a wheel, in torch, in a toolkit. A
+// program reaches it by importing torch first, by preloading it by path, or through LD_LIBRARY_PATH.
 func PlaceBeside(s *pyenv.Site, h *host.Host, name string) string {
 	files := s.InWheels(h, "*/lib/"+name)
 	for _, dir := range s.Path {

@@ -27,9 +27,10 @@ var (
 	torchSymbol = lazyregexp.New(`^_Z(T[VIS])?N[KVRO]*(2at|3c10|5torch)[0-9]|^(aoti_)?torch_`)
 )
 
-// PairWithTorch loads an extension's libraries that are linked to torch, and notes what they want and do not find: the runtime
-// of another CUDA than torch's, or symbols of another release. One that the import is certain to load decides, else the
-// one that bears the package's name, else all of them have to fail: packages carry variants of which one is enough.
+// PairWithTorch loads an extension's libraries that link to torch, and records what they need and do not find: the
+// runtime of another CUDA than torch's, or symbols of another release. A library that the import certainly loads
+// decides, otherwise the one with the package's name. Otherwise all must fail, because packages contain variants of
+// which one is enough.
 func PairWithTorch(t *pyenv.TorchProcess, b *facts.Build, h *host.Host, s *pyenv.Site, certain func(name string) bool, linked []string) error {
 	if t == nil || t.Process == nil || len(linked) == 0 {
 		return nil
@@ -61,8 +62,8 @@ func PairWithTorch(t *pyenv.TorchProcess, b *facts.Build, h *host.Host, s *pyenv
 	return nil
 }
 
-// unmetBeside returns what one library does not find beside torch. What lies in a wheel the package's own code may load
-// before.
+// unmetBeside returns what one library does not find beside torch. The package's own code may load libraries in wheels
+// first.
 func unmetBeside(t *pyenv.TorchProcess, h *host.Host, s *pyenv.Site, file string) ([]facts.Unresolved, error) {
 	before := len(t.Process.Missing)
 	o, err := t.Process.Open(file, nil, ldso.Local)
@@ -92,8 +93,8 @@ func unmetBeside(t *pyenv.TorchProcess, h *host.Host, s *pyenv.Site, file string
 	return list, err
 }
 
-// recordLacking notes what a library that decides for its package wants of CUDA's libraries and does not find in those that
-// torch takes: one of elsewhere, or torch's own where the package was linked to newer ones.
+// recordLacking records what a decisive library of a package needs from CUDA libraries and does not find in those that
+// torch takes: a library from elsewhere, or torch's own if the package was linked to newer ones.
 func recordLacking(t *pyenv.TorchProcess, b *facts.Build, file string, decides bool) error {
 	o := t.Process.Loaded(file)
 	if o == nil || !decides {

@@ -14,7 +14,7 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// dlopens adds what only the version of a library tells: libnvrtc.so.12 of CUDA 12.8 opens libnvrtc-builtins.so.12.8
+// dlopens adds libraries that only a version shows: libnvrtc.so.12 of CUDA 12.8 opens libnvrtc-builtins.so.12.8
 // (pytorch's issue 58101).
 func dlopens(s *pyenv.Site, h *host.Host) func(*ldso.Object) []string {
 	return func(o *ldso.Object) []string {
@@ -41,7 +41,7 @@ func builtins(s *pyenv.Site, h *host.Host) func(*ldso.Object) []string {
 
 const nvrtcBuiltins = "libnvrtc-builtins.so."
 
-// nvrtcRelease matches a version that tells which CUDA an NVRTC is of, from 11 on: 11.2 alone is the soname until 11.8.
+// nvrtcRelease matches a version that shows the CUDA of an NVRTC, from 11 on. 11.2 by itself is the soname up to 11.8.
 var nvrtcRelease = lazyregexp.New(`^(?:(1[1-9]\.\d+)\.\d|(11\.[01])$)`)
 
 // torch/__init__.py opens some of the wheels' libraries by their paths, before the rest could take others (its issues
@@ -120,8 +120,8 @@ func FindUnserved(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site) 
 	b.Compared = true
 	all := cudaLibraries(p)
 	for _, o := range p.Objects {
-		// Either end can differ from what the build was shipped with: a cuSPARSE of 12.5 wants a newer nvJitLink than
-		// the one that is pinned beside it.
+		// Either side may differ from what the build was shipped with: a cuSPARSE 12.5 needs a newer nvJitLink than the
+		// one pinned beside it.
 		providers := foreign
 		if foreign[o.ELF.Soname] == o {
 			providers = all
@@ -136,9 +136,9 @@ func FindUnserved(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site) 
 	return nil
 }
 
-// foreignLibraries returns the CUDA libraries, by soname, that are not known to serve: they lie outside the build's packages, in a
-// wheel of a version that the build does not pin, or are not the files that their wheel brought. Where the build has no
-// wheels of CUDA there is nothing that they could stand before.
+// foreignLibraries returns the CUDA libraries, by soname, that may not fit: they are outside the build's packages, in a
+// wheel of a version that the build does not pin, or not the files that their wheel brought. If the build has no CUDA
+// wheels, nothing counts as foreign.
 func foreignLibraries(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site) map[string]*ldso.Object {
 	wheels := slices.ContainsFunc(s.Dists, func(d facts.Package) bool { return strings.HasPrefix(d.Name, "nvidia-") })
 	if !wheels || s.Conda != "" {
@@ -155,8 +155,8 @@ func foreignLibraries(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Si
 	return list
 }
 
-// otherThanPinned reports whether a library is of a wheel whose version is not the one that the build's metadata pins,
-// or of which the metadata allows many, as JAX's does.
+// otherThanPinned reports whether a library belongs to a wheel of another version than the build's metadata pins, or
+// for which the metadata allows many, as JAX's does.
 func otherThanPinned(b *facts.Build, real string, s *pyenv.Site) bool {
 	rest, ok := strings.CutPrefix(real, s.Dir+"/nvidia/")
 	if !ok {
@@ -171,7 +171,7 @@ func otherThanPinned(b *facts.Build, real string, s *pyenv.Site) bool {
 	return false
 }
 
-// notTheWheels reports whether a library has another size than the RECORD of the wheel that it lies in says.
+// notTheWheels reports whether a library has another size than in its wheel's RECORD.
 func notTheWheels(s *pyenv.Site, h *host.Host, o *ldso.Object) bool {
 	name := strings.TrimPrefix(o.Real, s.Dir+"/")
 	stem := strings.TrimPrefix(CUDAStem(o.Path), "lib")

@@ -13,8 +13,8 @@ import (
 
 const stdcxx = "libstdc++.so.6"
 
-// standardLibrary compares the versions that the build's own libraries want of the C++ library with those of the one
-// that the loader takes. It refuses a library for one version that is missing, whatever is used of it.
+// standardLibrary compares the symbol versions that the build's own libraries need of the C++ library with those of the
+// one that the loader takes. The loader refuses a library for one missing version, whether or not it is used.
 func standardLibrary(b *facts.Build, p *ldso.Process) error {
 	lib := p.Loaded(stdcxx)
 	if lib == nil {

@@ -61,8 +61,8 @@ func TorchLoads(b *facts.Build, h *host.Host, s *pyenv.Site) error {
 	return nil
 }
 
-// ncclMissing notes the functions of NCCL that torch's CUDA half needs and no library has. Of an NCCL that is not
-// loaded nothing is known: then the library is what is missing.
+// ncclMissing records the NCCL functions that torch's CUDA half needs and no library has. If NCCL is not loaded, the
+// library itself is what is missing.
 func ncclMissing(b *facts.Build, p *ldso.Process, main *ldso.Object) error {
 	missing, err := p.MissingSymbols(main, func(sym ldso.Symbol) bool { return strings.HasPrefix(sym.Name, "nccl") })
 	for _, sym := range missing {
@@ -96,8 +96,9 @@ func fallBack(s *pyenv.Site, h *host.Host, p *ldso.Process) (opened bool, err er
 //	("cublas", "libcublas.so.*[0-9]"),
 var preloadListed = lazyregexp.New(`(?m)^\s*\(?"(\w+)"[:,]\s*"(lib[\w-]+\.so)\.\*\[0-9\]"`)
 
-// preloadListedLibraries opens all that torch does once one of its libraries was not found: also those that are needed later only, as
-// cuSOLVER and NVRTC. Where one is in no wheel the import ends, wherever else the loader would find it.
+// preloadListedLibraries opens everything that torch opens after one of its libraries was not found, including those
+// needed only later, such as cuSOLVER and NVRTC. If one is in no wheel the import ends, wherever else the loader would
+// find it.
 func preloadListedLibraries(s *pyenv.Site, b *facts.Build, h *host.Host, p *ldso.Process) error {
 	init := b.Path + "/__init__.py"
 	data := h.ReadQuietly(init)
@@ -124,10 +125,10 @@ func preloadListedLibraries(s *pyenv.Site, b *facts.Build, h *host.Host, p *ldso
 	return nil
 }
 
-// torchMissing returns the libraries that the loader finds nowhere for torch: its own, CUDA's, and what those open by
-// name. Of the needed ones torch itself looks for some in the wheels, which fallBack has done; to any other that lies
-// in a wheel nothing leads, as to cuSPARSELt of 0.7 for torch 2.6, whose run path names the directory of 0.6: it is
-// noted as Beside. A part that cuDNN's wheel never held is one that this cuDNN does without.
+// torchMissing returns the libraries that the loader does not find for torch: its own, CUDA's, and what those open by
+// name. torch itself searches the wheels for some needed ones, which fallBack has done. Nothing leads to any other
+// library in a wheel, such as cuSPARSELt 0.7 for torch 2.6, whose run path names the directory of 0.6; it is recorded
+// as Beside. A part that cuDNN's wheel never contained is not needed.
 func torchMissing(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site) []string {
 	b.Looked = true
 	list := slices.DeleteFunc(NotLoaded(p, func(name string) bool {
@@ -174,8 +175,7 @@ const globalDeps = "libtorch_global_deps.so"
 // torchOwn matches the names of torch's own libraries, for builds without a RECORD.
 var torchOwn = lazyregexp.New(`^lib(torch|c10|shm)\w*\.so$`)
 
-// ownLost returns torch's CUDA half where the wheel's RECORD lists it, or a file is there, and the loader cannot map
-// it.
+// ownLost returns torch's CUDA half if the wheel's RECORD lists it, or a file exists, and the loader cannot map it.
 func ownLost(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site) []string {
 	const main = "torch/lib/libtorch_cuda.so"
 	dist := s.Dist("torch")
@@ -207,12 +207,12 @@ func torchModule(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site, m
 	return err
 }
 
-// RegistersLinalg is the function by which libtorch_cuda_linalg.so makes itself known to the library that opens it,
-// at::native::cuda::detail::registerLinalgDispatch. Where the solvers are linked in it is not there
+// RegistersLinalg is the function with which libtorch_cuda_linalg.so registers itself in the library that opens it,
+// at::native::cuda::detail::registerLinalgDispatch. It does not exist if the solvers are linked in
 // (aten/src/ATen/native/cuda/linalg/BatchLinearAlgebra.cpp, BUILD_LAZY_CUDA_LINALG).
 const RegistersLinalg = "_ZN2at6native4cuda6detail22registerLinalgDispatchERKNS2_14LinalgDispatchE"
 
-// torchCUDA maps torch's CUDA half. Debian's stands among the system's libraries, where libtorch.so needs it; its code
+// torchCUDA maps torch's CUDA half. Debian's is among the system's libraries, where libtorch.so needs it, and its code
 // is read there.
 func torchCUDA(b *facts.Build, h *host.Host, p *ldso.Process) (*ldso.Object, error) {
 	lib := b.Path + "/lib/"

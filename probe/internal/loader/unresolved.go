@@ -44,7 +44,7 @@ func provider(sym ldso.Symbol, o *ldso.Object, foreign map[string]*ldso.Object) 
 	return nil
 }
 
-// nameOf returns the name by which a library is asked for: its soname, unless it lies in another one's place.
+// nameOf returns the name by which a library is requested: its soname, unless it replaces another one.
 func nameOf(lib *ldso.Object) string {
 	if base := path.Base(lib.Path); CUDAStem(base) != CUDAStem(lib.ELF.Soname) {
 		return base
@@ -110,6 +110,6 @@ var KnownDlopens = map[string][]string{
 	"libtorch_cuda.so": {carriesNVRTC},
 }
 
-// carriesNVRTC links the NVRTC that libtorch_cuda.so opens by a name that is put together, "libnvrtc.so.13": it stands
-// for that one.
+// carriesNVRTC links to the NVRTC that libtorch_cuda.so opens by a computed name, "libnvrtc.so.13", so it represents
+// that one.
 const carriesNVRTC = "libcaffe2_nvrtc.so"

@@ -9,8 +9,8 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// CheckVersions notes that the loader takes none of a package's libraries, because each wants a version of glibc or of the C++
-// runtime that is not there: "GLIBC_2.38". One that it takes is enough.
+// CheckVersions records that the loader refuses all of a package's libraries, because each needs a missing version of
+// glibc or of the C++ library: "GLIBC_2.38". One accepted library is enough.
 func CheckVersions(s *pyenv.Site, h *host.Host, b *facts.Build, names []string) error {
 	var first *facts.Hindrance
 	for _, name := range names {

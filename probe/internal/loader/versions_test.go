@@ -12,7 +12,7 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// TestCheckVersions: a package's libraries want a version of a library whose older release is there.
+// TestCheckVersions checks libraries that need a version of which only an older release is installed.
 func TestCheckVersions(t *testing.T) {
 	const one, two, base = "pkg/one.so", "pkg/two.so", "pkg/libbase.so"
 	for _, c := range []struct {

@@ -14,8 +14,8 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// xlaSonames are the libraries that XLA's stubs open by name for each CUDA family (tsl's dso_loader.cc), on behalf of
-// the library that the stubs stand in. They are code for the same reason as knownDlopens.
+// xlaSonames are the libraries that XLA's stubs open by name for each CUDA major version (tsl's dso_loader.cc), on
+// behalf of the library that contains the stubs. They are code for the same reason as knownDlopens.
 var xlaSonames = map[string][]string{
 	"11": {"libcudart.so.11.0", "libcublas.so.11", "libcublasLt.so.11", "libcufft.so.10", "libcusolver.so.11",
 		"libcusparse.so.11"},
@@ -70,15 +70,15 @@ func xlaLoads(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site, libr
 	return err
 }
 
-// versionFunctions are the functions of CUDA's libraries that tell their versions, which every release of them has.
+// versionFunctions are the functions of CUDA libraries that return their versions. Every release has them.
 var versionFunctions = map[string]string{
 	"libcudart": "cudaRuntimeGetVersion", "libcublas": "cublasGetVersion_v2", "libcublasLt": "cublasLtGetVersion",
 	"libcufft": "cufftGetVersion", "libcusolver": "cusolverGetVersion", "libcusparse": "cusparseGetVersion",
 	"libcudnn": "cudnnGetVersion", "libnccl": "ncclGetVersion",
 }
 
-// lookUp looks for a function where XLA's stubs would, in a library that is not the one which its wheel brought: the
-// stubs need no symbol of it, so that the loader takes whatever bears its name.
+// lookUp looks for a function as XLA's stubs would, in a library that is not the one its wheel brought. The stubs need
+// none of its symbols, so the loader takes any file of that name.
 func lookUp(b *facts.Build, p *ldso.Process, o, stubs *ldso.Object) error {
 	function := versionFunctions[CUDAStem(o.Path)]
 	if function == "" {
@@ -92,7 +92,7 @@ func lookUp(b *facts.Build, p *ldso.Process, o, stubs *ldso.Object) error {
 	return err
 }
 
-// TensorflowLoads maps TensorFlow. Its stubs stand in libtensorflow_framework.so.2, whose run path leads to the wheels
+// TensorflowLoads maps TensorFlow. Its stubs are in libtensorflow_framework.so.2, whose run path leads to the wheels
 // from 2.14 on.
 func TensorflowLoads(b *facts.Build, h *host.Host, s *pyenv.Site) error {
 	family, _, _ := strings.Cut(b.CUDA, ".")
@@ -119,8 +119,8 @@ var (
 // jaxCuDNN matches the least cuDNN that the plugin asks for, "nvidia-cudnn-cu12<10.0,>=9.8".
 var jaxCuDNN = lazyregexp.New(`^nvidia-cudnn-cu\d+[^;]*>=\s*(\d+)`)
 
-// JAXLoads maps JAX's CUDA plugin: first the wheels' libraries that it opens by their paths, then the plugin, whose run
-// path leads to the wheels too.
+// JAXLoads maps JAX's CUDA plugin: first the wheels' libraries that it opens by path, then the plugin, whose run path
+// leads to the wheels, too.
 func JAXLoads(b *facts.Build, h *host.Host, s *pyenv.Site) error {
 	plugin := s.Dir + "/jax_plugins/xla_cuda" + b.CUDA
 	p, err := PythonProcess(h, s)
@@ -175,8 +175,8 @@ func parseJAXPreloads(init []byte) []string {
 	return list
 }
 
-// jaxLost returns what the plugin cannot do without and is nowhere: its library, and the extension that registers its
-// functions, where it imports one. A plugin that is neither there nor asked for is none.
+// jaxLost returns what the plugin needs and is missing: its library, and the extension that registers its functions, if
+// it imports one. A plugin that is neither installed nor required does not count.
 func jaxLost(b *facts.Build, h *host.Host, s *pyenv.Site, init []byte) []string {
 	there := func(name string) bool {
 		return slices.ContainsFunc(s.Path, func(dir string) bool { return h.Exists(dir + "/" + name) })
@@ -194,8 +194,8 @@ func jaxLost(b *facts.Build, h *host.Host, s *pyenv.Site, init []byte) []string 
 	return nil
 }
 
-// findPluginDamage notes the files of JAX's CUDA plugin that are gone or empty and without which JAX does not load it, and
-// doubts it where another one is: what that serves shows when a program uses it.
+// findPluginDamage records missing or empty files of JAX's CUDA plugin without which JAX does not load it. Another
+// damaged file leaves the result open, because its use shows only when a program runs.
 func findPluginDamage(h *host.Host, s *pyenv.Site, b *facts.Build) {
 	for _, name := range []string{"jax-cuda" + b.CUDA + "-pjrt", "jax-cuda" + b.CUDA + "-plugin"} {
 		d := s.Index(h).Find(name)

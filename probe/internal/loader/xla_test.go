@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestNVRTCRelease tells what the number of an NVRTC says of its CUDA: all from 11.2 to 11.8 have the soname of 11.2.
+// TestNVRTCRelease checks what the number of an NVRTC says about its CUDA: all from 11.2 to 11.8 have the soname of
+// 11.2.
 func TestNVRTCRelease(t *testing.T) {
 	for version, want := range map[string]string{"12.8.93": "12.8", "11.8.89": "11.8", "13.0.88": "13.0",
 		"11.1": "11.1", "11.2": "", "12": "", "": "", "10.2.89": ""} {

@@ -10,7 +10,7 @@ import (
 	"cudacompat/probe/internal/libversion"
 )
 
-// Answer is what NVML said: the driver, what CUDA its user space speaks, the GPUs that this process may see.
+// Answer is NVML's answer: the driver, its CUDA version, and the GPUs that this process may see.
 type Answer struct {
 	NVML   facts.NVML          `json:"nvml"`
 	Driver string              `json:"driver"`
@@ -25,7 +25,7 @@ type Answer struct {
 	Holders []holder `json:"holders"` // processes; they go no further
 	// Confidential is "ready" or "not ready" where confidential computing is on.
 	Confidential string `json:"confidential,omitempty"`
-	// Opened tells how open(2) of nodes ended. A child says that first, and alone.
+	// Opened holds the results of open(2) on device nodes. A child sends it first, by itself.
 	Opened map[string]string `json:"opened,omitempty"`
 	Whole  bool              `json:"whole"` // nothing more follows
 
@@ -41,10 +41,10 @@ func (a *Answer) note(clause string) {
 	a.NVML.Message += clause
 }
 
-// addAside adds a clause to what is said of an answer that is whole otherwise.
+// addAside adds a remark to an otherwise complete answer.
 func (a *Answer) addAside(clause string) { a.aside = strings.TrimPrefix(a.aside+"; "+clause, "; ") }
 
-// Apply writes NVML's answer over what the files said: it speaks for the running driver.
+// Apply writes NVML's answer over the results from files, because it comes from the running driver.
 func (a *Answer) Apply(f *facts.Facts) {
 	if a.Driver != "" && !libversion.Driver.MatchString(a.Driver) {
 		a.note(fmt.Sprintf("%q is not a driver version", a.Driver))

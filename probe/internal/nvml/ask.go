@@ -83,7 +83,7 @@ func open(lib nvml.Interface) facts.NVML {
 	return facts.NVML{Status: "ok"}
 }
 
-// initText says in plain words what the codes of nvmlInit mean that people meet (nvml.h, nvmlReturn_t).
+// initText explains the codes of nvmlInit that people meet (nvml.h, nvmlReturn_t).
 var initText = map[nvml.Return]string{
 	nvml.ERROR_DRIVER_NOT_LOADED:       "driver not loaded (NVML error 9)",
 	nvml.ERROR_NO_PERMISSION:           "no permission to talk to the driver (NVML error 4)",

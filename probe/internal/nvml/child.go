@@ -22,8 +22,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the child may write. An answer about sixteen GPUs has some ten kilobytes; each process that holds memory adds some
-// twenty bytes, and 64 GPUs with a thousand processes each have 1.4 MB.
+// Limits for the child's output. An answer about sixteen GPUs has about ten kilobytes. Each process that uses memory
+// adds about twenty bytes, so 64 GPUs with a thousand processes each have 1.4 MB.
 const (
 	maxAnswer  = 4 << 20
 	maxLines   = 8 // three are written
@@ -83,8 +83,8 @@ func closePipes(pipes [3]pipe) {
 	}
 }
 
-// startChild starts what this process runs, whatever lies at its path by now. Its death signal wakes a child that a
-// library has stopped, so that it sees the leash's end (heel).
+// startChild starts the program that this process runs, whatever is at its path by now. The death signal wakes a child
+// that a library has stopped, so that it notices the end of its parent (heel).
 func startChild(env map[string]string, limit time.Duration) (*child, error) {
 	pipes, err := openPipes()
 	if err != nil {
@@ -165,7 +165,7 @@ func (c *child) keepErrors(from *os.File) {
 	c.flooded <- "error messages"
 }
 
-// lastWords is what may still come from a child that has ended: what it wrote is in the pipes already.
+// lastWords is the time for output from a child that has ended; it is already in the pipes.
 const lastWords = 100 * time.Millisecond
 
 // await waits for the child's end and leaves it to be reaped: until then no other process gets its number. A process
@@ -239,7 +239,7 @@ func (c *child) tooMuch(last *Answer, what string) *Answer {
 	return &Answer{NVML: facts.NVML{Status: "crashed", Message: why}}
 }
 
-// endTimeout is what the kernel may take to end a process that is killed; one in state D stays.
+// endTimeout is the time that the kernel may take to end a killed process. One in state D stays.
 const endTimeout = 150 * time.Millisecond
 
 // end kills the child's process group and says how the child ended, if it is gone.
@@ -328,8 +328,9 @@ func (c *child) deathAnswer(last *Answer, status syscall.WaitStatus) *Answer {
 	return &Answer{NVML: facts.NVML{Status: "crashed", Message: why}}
 }
 
-// lastLine returns the loader's complaint, "undefined symbol: nvmlInit_v2" of "PROGRAM: symbol lookup error: PROGRAM:
-// undefined symbol: nvmlInit_v2", without this program's path; of what the Go runtime says the first line says most.
+// lastLine returns the loader's message without this program's path: "undefined symbol: nvmlInit_v2" for "PROGRAM:
+// symbol lookup error: PROGRAM: undefined symbol: nvmlInit_v2". For a message of the Go runtime it returns the first
+// line.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for _, line := range lines {

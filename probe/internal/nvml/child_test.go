@@ -53,7 +53,7 @@ func gone(t *testing.T, mark string) {
 	t.Errorf("left: %q", left)
 }
 
-// TestAnswerStands: what a library prints, and what it starts and leaves behind, takes nothing from a whole answer.
+// TestAnswerStands checks that a library's output, and processes that it leaves behind, do not spoil a complete answer.
 func TestAnswerStands(t *testing.T) {
 	for name, does := range map[string]string{
 		"banner":    `puts("a banner"); fflush(stdout)`,
@@ -71,7 +71,8 @@ func TestAnswerStands(t *testing.T) {
 	}
 }
 
-// TestEnded: what floods, hangs and starts others is ended with all that it started, and said.
+// TestEnded checks that a child that floods, hangs or starts others is ended together with everything it started, and
+// that this is reported.
 func TestEnded(t *testing.T) {
 	flood := func(fd int) string {
 		return fmt.Sprintf("static char b[65536]; memset(b, 'x', sizeof b); for (;;) write(%d, b, sizeof b)", fd)
@@ -97,8 +98,8 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// TestMemoryAskedInVain: a library that calls every list of processes too short takes 512 MB at most, and the driver
-// and the GPUs that it told before stand.
+// TestMemoryAskedInVain checks that a library which always asks for longer process lists takes at most 512 MB, and that
+// the driver and GPUs it reported before stay.
 func TestMemoryAskedInVain(t *testing.T) {
 	for name, tt := range map[string]struct{ define, says string }{
 		"short": {"-DPROCESSES=return 7", "asked for in vain"},
@@ -130,7 +131,7 @@ func TestManyProcesses(t *testing.T) {
 	}
 }
 
-// TestParentKilled: nothing outlives the process that asked, whatever ends it and whatever NVML does at that time.
+// TestParentKilled checks that nothing outlives the process that asked, however it ends and whatever NVML is doing.
 func TestParentKilled(t *testing.T) {
 	if dir := os.Getenv("ASK_AND_WAIT"); dir != "" {
 		env := map[string]string{"LD_LIBRARY_PATH": dir, "LEFT_MARK": os.Getenv("ASK_MARK")}
@@ -166,7 +167,7 @@ func TestParentKilled(t *testing.T) {
 	}
 }
 
-// TestChildIsThisProgram replaces a running program's file, as an update does: what lies there by now is not started.
+// TestChildIsThisProgram replaces a running program's file, as an update does: the new file is not started.
 func TestChildIsThisProgram(t *testing.T) {
 	if dir := os.Getenv("ASK_REPLACED"); dir != "" {
 		self, err := os.Executable()

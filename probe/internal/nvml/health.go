@@ -68,8 +68,8 @@ var fabricStates = map[uint8]string{
 	nvml.GPU_FABRIC_STATE_COMPLETED:     "completed",
 }
 
-// fabricFaults reads the health mask of a GPU's fabric. Each two bits are 1 for a fault; the configuration has four, of
-// which 1 is none and more are faults.
+// fabricFaults reads the health mask of a GPU's fabric. Each field has two bits and means a fault if it is 1. The
+// configuration has four bits, of which 1 means none and higher values are faults.
 func fabricFaults(mask uint32) []string {
 	var faults []string
 	for _, f := range []struct {
@@ -110,8 +110,8 @@ func slowdownNames(reasons uint64) []string {
 	return names
 }
 
-// statusWords returns a status in the words of nvidia-smi, "success" or "insufficient resources". It returns the number
-// where the driver's library has no words, "code 9".
+// statusWords returns a status in the words of nvidia-smi, "success" or "insufficient resources", or its number, "code
+// 9", if the driver's library has no words.
 func statusWords(status nvml.Return, has func(symbol string) bool) string {
 	switch {
 	case status == nvml.SUCCESS:

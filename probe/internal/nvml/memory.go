@@ -33,8 +33,8 @@ func (o *holder) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Place says how much of each GPU's memory this container or job has itself. NVML tells other namespaces' process
-// numbers where it tells any, so numbers alone are no proof that a process is somebody else's.
+// Place computes how much of each GPU's memory this container or job uses itself. NVML may report process ids of other
+// namespaces, so an id by itself does not prove that a process is somebody else's.
 func (a *Answer) Place(h *host.Host) {
 	lookup := sync.OnceValue(func() func(int) bool { return a.mine(h) }) // an idle machine's processes need no look
 	for i, gpu := range a.GPUs {
@@ -55,8 +55,8 @@ func (a *Answer) Place(h *host.Host) {
 	}
 }
 
-// mine tells the processes of this container or job from others; nil when it cannot, and on a host outside any job,
-// where nothing is anybody else's.
+// mine returns a function that recognises the processes of this container or job. It returns nil if that is impossible,
+// and on a host outside any job, where nothing belongs to others.
 func (a *Answer) mine(h *host.Host) func(pid int) bool {
 	if h.ContainerKind() != "" {
 		return a.inContainer(h)
@@ -77,8 +77,8 @@ func jobGroup(h *host.Host, pid string) string {
 	return slurmGroup.FindString(string(groups))
 }
 
-// inContainer looks for the processes here that have the driver open. When NVML names every one of them, what it names
-// beside them is others'; when there is none, all is.
+// inContainer looks for the processes here that have the driver open. If NVML lists all of them, the others in its list
+// belong to somebody else. If there are none, all do.
 func (a *Answer) inContainer(h *host.Host) func(pid int) bool {
 	named := map[int]bool{}
 	for _, holder := range a.Holders {

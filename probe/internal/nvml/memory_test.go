@@ -10,7 +10,7 @@ import (
 	"cudacompat/probe/host/hosttest"
 )
 
-// TestPlace tells whose memory it is: a Slurm job by its control group, a container by the processes that are in it.
+// TestPlace checks whose memory it is: by control group for a Slurm job, by the processes inside for a container.
 func TestPlace(t *testing.T) {
 	held := func(pids ...int) []holder {
 		var list []holder

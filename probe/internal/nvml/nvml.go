@@ -1,5 +1,5 @@
-// Package nvml asks the driver's management library for the driver and the GPUs, in a child process where the program
-// lets itself be started as one: a fault in the library then ends nothing but the child.
+// Package nvml asks the driver's management library about the driver and the GPUs. If the program allows it, it asks in
+// a child process, so that a fault in the library ends only the child.
 package nvml
 
 import (
@@ -21,8 +21,8 @@ const nvmlArg = "__nvml"
 // does not would start itself for ever.
 var canServe bool
 
-// Serve must be called first in main by a program that wants NVML asked in a child process: in the child it answers
-// and does not return. A program that never calls it gets NVML in its own process.
+// Serve must be called first in main by a program that wants NVML to be asked in a child process. In the child it
+// answers and does not return. Without it, NVML runs in the program's own process.
 func Serve() {
 	canServe = true
 	if len(os.Args) == 3 && os.Args[1] == nvmlArg {
@@ -33,8 +33,8 @@ func Serve() {
 // Serves reports whether this program called Serve.
 func Serves() bool { return canServe }
 
-// Start asks NVML, and how the driver's nodes open, while the files are read; the function that it returns waits for
-// the answer. The nodes are those of the running root alone.
+// Start asks NVML, and opens the driver's nodes, while the files are read. The returned function waits for the answer.
+// The nodes are those of the running root.
 func Start(ctx context.Context, h *host.Host, limit time.Duration) func() *Answer {
 	if h.Rest {
 		return func() *Answer {
@@ -103,7 +103,7 @@ func nowhere(h *host.Host) bool {
 	return errors.Is(err, ldso.ErrNotFound)
 }
 
-// await waits for the answer; one that is there counts even where the files took longer than NVML was given.
+// await waits for the answer. An answer that has arrived counts even if the files took longer than NVML's limit.
 func await(ctx context.Context, done <-chan *Answer, limit time.Duration) *Answer {
 	select {
 	case a := <-done:
@@ -128,8 +128,8 @@ func askHere() *Answer {
 	return &a
 }
 
-// nvmlTimeout returns 10 s and 4 s more for each NVIDIA device: without persistence mode every GPU is initialised anew,
-// and healthy hosts with eight take 25 to 30 s.
+// nvmlTimeout returns 10 s plus 4 s for each NVIDIA device: without persistence mode every GPU is initialised anew, and
+// healthy hosts with eight take 25 to 30 s.
 func nvmlTimeout(h *host.Host) time.Duration {
 	gpus, _ := h.ReadDir("/proc/driver/nvidia/gpus")
 	return time.Duration(10+4*len(gpus)) * time.Second

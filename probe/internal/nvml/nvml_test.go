@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestNowhere: no child is started where the loader finds no NVML, and one is where LD_LIBRARY_PATH has it.
+// TestNowhere checks that no child is started if the loader finds no NVML, and that one is if LD_LIBRARY_PATH has it.
 func TestNowhere(t *testing.T) {
 	dir := nvmltest.Library(t)
 	if nowhere(&host.Host{Root: "/", Env: map[string]string{"LD_LIBRARY_PATH": dir}}) {
@@ -32,7 +32,7 @@ func TestNowhere(t *testing.T) {
 	}
 }
 
-// TestNowhereForThisProgram: a library for another machine is none to this program, and hides none that stands behind it.
+// TestNowhereForThisProgram checks that a library for another machine does not count and does not hide a later one.
 func TestNowhereForThisProgram(t *testing.T) {
 	own, other := nvmltest.Library(t), t.TempDir()
 	data, err := os.ReadFile(filepath.Join(own, "libnvidia-ml.so.1"))

@@ -12,7 +12,7 @@ import (
 	"cudacompat/probe/host/hosttest"
 )
 
-// TestOpenNode opens what every machine has: nodes that let in, one whose driver refuses, what is not there.
+// TestOpenNode opens nodes that every machine has: accessible ones, one whose driver refuses, and a missing one.
 func TestOpenNode(t *testing.T) {
 	dir := t.TempDir()
 	hosttest.Must(t, os.WriteFile(filepath.Join(dir, "closed"), nil, 0))
@@ -28,7 +28,7 @@ func TestOpenNode(t *testing.T) {
 	}
 }
 
-// TestOpenHangs: an open that never comes back is left behind.
+// TestOpenHangs checks that an open call that never returns is abandoned.
 func TestOpenHangs(t *testing.T) {
 	started := time.Now()
 	got := openHere(func() map[string]string { select {} })
@@ -49,7 +49,8 @@ func TestHasMajor(t *testing.T) {
 	}
 }
 
-// TestOpenedIsOfTheNodes: what the child says of a node stands at that node, whatever NVML says after it.
+// TestOpenedIsOfTheNodes checks that the child's result for a node is stored with that node, whatever NVML reports
+// afterwards.
 func TestOpenedIsOfTheNodes(t *testing.T) {
 	a := Answer{NVML: notFound, Opened: map[string]string{"/dev/nvidiactl": "EPERM"}}
 	f := facts.Facts{Devices: facts.Devices{Nodes: []facts.Node{{Path: "/dev/nvidia0"}, {Path: "/dev/nvidiactl"}}}}

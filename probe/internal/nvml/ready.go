@@ -8,8 +8,8 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// confidentialOf tells whether the GPUs take work where confidential computing is on: until somebody sets their ready
-// state, after attestation, every program gets error 802.
+// confidentialOf says whether the GPUs accept work under confidential computing. Until somebody sets their ready state,
+// after attestation, every program gets error 802.
 func confidentialOf(s *session) string {
 	if !s.has("nvmlSystemGetConfComputeState") || !s.has("nvmlSystemGetConfComputeGpusReadyState") {
 		return ""
@@ -38,8 +38,8 @@ var recoveries = map[nvml.DeviceGpuRecoveryAction]string{
 	nvml.GPU_RECOVERY_ACTION_RECOVER_IMEX_DOMAIN: "recover the IMEX domain",
 }
 
-// recoveryOf asks what a GPU needs. It is a field and no function of its own: releases before 570 refuse the field, not
-// the call.
+// recoveryOf asks which recovery a GPU needs. It is a field and not a function: releases before 570 refuse the field,
+// not the call.
 func recoveryOf(device nvml.Device, s *session) string {
 	if !s.has("nvmlDeviceGetFieldValues") {
 		return ""
@@ -55,8 +55,8 @@ func recoveryOf(device nvml.Device, s *session) string {
 	return recoveries[nvml.DeviceGpuRecoveryAction(binary.LittleEndian.Uint32(values[0].Value[:]))]
 }
 
-// licenceOf tells of a vGPU in a virtual machine whether it has the licence that its driver asks for; a GPU that is
-// passed through needs none, whatever its driver could license.
+// licenceOf says whether a vGPU in a virtual machine has the licence that its driver requires. A GPU that is passed
+// through needs none, whatever its driver could license.
 func licenceOf(device nvml.Device, s *session) string {
 	if !s.has("nvmlDeviceGetVirtualizationMode") || !s.has("nvmlDeviceGetGridLicensableFeatures_v4") {
 		return ""

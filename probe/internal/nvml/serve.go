@@ -16,8 +16,8 @@ const (
 	leashFD  = 4 // a pipe that ends when the parent does
 )
 
-// childData is what the child may have of writable memory: NVML takes some ten megabytes. A library that asks for more
-// and more gets no more than that.
+// childData limits the child's writable memory, in bytes. NVML takes about ten megabytes; a faulty library that asks
+// for ever more gets only this.
 const childData = 512 << 20
 
 // serve asks NVML, answers in lines of JSON and ends the process.
@@ -43,8 +43,8 @@ func serve() {
 	os.Exit(0)
 }
 
-// heel waits for the parent's end. A signal at that end (PR_SET_PDEATHSIG) would end this process and none that the
-// library has started; the read sees it whatever the library does to signals, and goes on when a library closes all
+// heel waits for the parent's end. A signal (PR_SET_PDEATHSIG) would end this process but nothing that the library has
+// started. The read notices the end whatever the library does to signals, and continues if a library closes all
 // descriptors.
 func heel() {
 	runtime.LockOSThread()

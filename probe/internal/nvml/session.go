@@ -27,11 +27,11 @@ func (s *session) about(gpu int) *session { return &session{s.lib, s.answer, gpu
 // resolved lazily, and an undefined one ends the process.
 func (s *session) has(function string) bool { return s.lib.Extensions().LookupSymbol(function) == nil }
 
-// quiet are the codes that say nothing about the driver or a GPU: the release of the driver or the kind of GPU does not
-// have what was asked for, or this user may not ask.
+// quiet lists the codes that say nothing about the driver or a GPU: this driver release or kind of GPU does not have
+// the value, or this user may not ask.
 var quiet = []nvml.Return{nvml.ERROR_NOT_SUPPORTED, nvml.ERROR_NO_PERMISSION, nvml.ERROR_FUNCTION_NOT_FOUND, nvml.ERROR_ARGUMENT_VERSION_MISMATCH}
 
-// sick are the codes that say what is wrong with a GPU: its power cable, its interrupts, that it is lost or must be reset.
+// sick lists the codes that describe a broken GPU: its power cable, its interrupts, that it is lost or must be reset.
 var sick = []nvml.Return{nvml.ERROR_INSUFFICIENT_POWER, nvml.ERROR_IRQ_ISSUE, nvml.ERROR_GPU_IS_LOST, nvml.ERROR_RESET_REQUIRED}
 
 // succeeded reports whether a call succeeded. It records one that failed, each function and code once.
@@ -61,7 +61,7 @@ func (a *Answer) noteUnanswered(function string, gpu int, code nvml.Return) {
 	a.NVML.Unanswered = append(a.NVML.Unanswered, u)
 }
 
-// noteFailed records a GPU that cannot be asked; one that this process has no right to is none of its own.
+// noteFailed records a GPU that cannot be queried. A GPU that this process has no right to is not its own.
 func (a *Answer) noteFailed(index int, code nvml.Return) {
 	failed := facts.FailedGPU{Index: index, Code: int(code)}
 	if code != nvml.ERROR_NO_PERMISSION && !slices.Contains(a.NVML.Failed, failed) {

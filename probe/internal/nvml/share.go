@@ -8,8 +8,8 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml"
 )
 
-// peersOf says how the GPUs reach each other's memory: "pcie" when a pair does so over PCI Express, "nvlink" when all
-// pairs that do have NVLink between them, "none"; empty where NVML does not tell.
+// peersOf returns how the GPUs reach each other's memory: "pcie" if a pair does so over PCI Express, "nvlink" if all
+// pairs that can have NVLink, "none", or "" if NVML does not say.
 func peersOf(devices []handle, s *session) string {
 	if len(devices) < 2 || !s.has("nvmlDeviceGetP2PStatus") {
 		return ""
@@ -44,9 +44,8 @@ func (a *Answer) memory(devices []handle, s *session) {
 	}
 }
 
-// memoryOf asks what is taken of a GPU's memory. A GPU that is cut answers for its parts alone, and they are not asked.
-// Of the releases of NVML some count what the driver keeps among the used memory; the free memory means the same in
-// all.
+// memoryOf asks how much of a GPU's memory is used. A GPU in MIG mode answers only for its MIG devices, which are not
+// asked. Some NVML releases count the driver's own memory as used; the free memory means the same in all.
 func memoryOf(device nvml.Device, s *session, cut bool) *facts.Memory {
 	if cut || !s.has("nvmlDeviceGetMemoryInfo_v2") {
 		return nil

@@ -32,15 +32,15 @@ func ReadJob(h *host.Host) (source.Update, error) {
 	}, nil
 }
 
-// firstBootSeconds is how long after boot, in seconds, user data may still install a driver for a GPU that is not on the
-// bus yet.
+// firstBootSeconds is how many seconds after boot user data may still install a driver for a GPU that is not on the bus
+// yet.
 const firstBootSeconds = 1800
 
-// installers are the processes that install or build a driver. The one that waits for a shutdown to finish updates
-// (unattended-upgr) always runs, and so is none.
+// installers are the processes that install or build a driver. unattended-upgr waits for a shutdown and always runs, so
+// it does not count.
 var installers = []string{"dkms", "dpkg", "apt-get", "apt", "rpm", "dnf", "dnf5", "yum", "zypper", "rpm-ostree", "akmods", "nvidia-installer", "cloud-init"}
 
-// installerLocks are the files that a package manager locks while it changes what is installed.
+// installerLocks are the files that a package manager locks while it changes packages.
 var installerLocks = []struct{ file, manager string }{
 	{"/var/lib/dpkg/lock-frontend", "dpkg"}, {"/var/lib/dpkg/lock", "dpkg"},
 	{"/var/lib/rpm/.rpm.lock", "rpm"}, {"/usr/lib/sysimage/rpm/.rpm.lock", "rpm"},
@@ -102,9 +102,9 @@ func scheduler(h *host.Host) string {
 	return ""
 }
 
-// gpuVariable returns the variable by which a job's step says that it has GPUs, "" if none does. A job's own variables
-// (SLURM_JOB_GPUS) are not read: every step inherits them, also one that was started with --gres=none. PBS_GPUFILE names
-// a file with a line for each GPU.
+// gpuVariable returns the variable that gives a job's step its GPUs, or "". It ignores a job's own variables
+// (SLURM_JOB_GPUS), because every step inherits them, even one started with --gres=none. PBS_GPUFILE names a file with
+// a line for each GPU.
 func gpuVariable(h *host.Host) string {
 	if h.Var("SLURM_STEP_GPUS") != "" {
 		return "SLURM_STEP_GPUS"
@@ -130,8 +130,8 @@ func isAdopted(h *host.Host) bool {
 	return bytes.Contains(groups, []byte("/slurmstepd.scope/")) || bytes.Contains(groups, []byte("/slurm/"))
 }
 
-// nodeVariables lists the variables from which launchers and schedulers tell how many nodes a job has: a count, or the
-// number of ranks and of those on one node. Only the count is kept.
+// nodeVariables lists the variables in which launchers and schedulers give the number of nodes in a job: a count, or
+// the number of ranks and of those on one node. Only the count is kept.
 var nodeVariables = []struct{ all, local string }{
 	{"WORLD_SIZE", "LOCAL_WORLD_SIZE"}, {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
 	{"PET_NNODES", ""}, {"SLURM_STEP_NUM_NODES", ""}, {"SLURM_JOB_NUM_NODES", ""},

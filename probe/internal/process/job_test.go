@@ -9,7 +9,8 @@ import (
 	"cudacompat/probe/host/hosttest"
 )
 
-// TestJobGPUsOf reads what says that a job's step has GPUs; the job's own variables are inherited by every step.
+// TestJobGPUsOf checks the variables that give a job's step its GPUs. The job's own variables are inherited by every
+// step.
 func TestJobGPUsOf(t *testing.T) {
 	root := t.TempDir()
 	hosttest.Write(t, filepath.Join(root, "var/spool/pbs/aux/7.gpu"), "node1-gpu0\n")
@@ -29,7 +30,7 @@ func TestJobGPUsOf(t *testing.T) {
 	}
 }
 
-// TestInstaller sees who installs a driver by its process, or by the lock that it holds where processes are hidden.
+// TestInstaller recognises an installer by its process, or by its lock if processes are hidden.
 func TestInstaller(t *testing.T) {
 	root := t.TempDir()
 	h := func() *host.Host { return &host.Host{Root: root} }

@@ -107,7 +107,8 @@ func TestMaker(t *testing.T) {
 	}
 }
 
-// TestUVM: the kernel's list, or its directory, before what is on disk; in an image without modules nobody says.
+// TestUVM checks that the kernel's list, or its directory, precedes the files on disk. An image without modules shows
+// nothing.
 func TestUVM(t *testing.T) {
 	const kernel = "-- @env --\n-- proc/sys/kernel/osrelease --\n6.8\n"
 	for name, tt := range map[string]struct {

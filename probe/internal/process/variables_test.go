@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestVariableNames lets only those names through that the contract lists, and none that holds a secret by habit.
+// TestVariableNames checks that only the names in the contract pass, and none that usually holds a secret.
 func TestVariableNames(t *testing.T) {
 	h := &host.Host{Env: map[string]string{"CUDA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": "all",
 		"NCCL_DEBUG": "INFO", "LD_PRELOAD": "x.so", "LOCAL_WORLD_SIZE": "8",

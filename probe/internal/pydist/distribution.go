@@ -24,7 +24,7 @@ type Distribution struct {
 	damaged, front *[]Damage
 }
 
-// Dir returns the package directory that the distribution stands in, from which RECORD counts.
+// Dir returns the package directory of the distribution, which paths in RECORD are relative to.
 func (d *Distribution) Dir() string { return path.Dir(d.Path) }
 
 // String returns the name and the version, "numpy 2.3.1".
@@ -55,7 +55,7 @@ func (d *Distribution) Metadata() *Metadata {
 	return d.metadata
 }
 
-// Damage tells why METADATA says nothing: it cannot be read, it is gone, or it has no version.
+// Damage returns why METADATA says nothing: it is unreadable, missing, or without a version.
 func (d *Distribution) Damage() error {
 	switch m := d.Metadata(); {
 	case m.err == nil && m.Version == "":
@@ -81,9 +81,9 @@ func (d *Distribution) Tags() *Tags {
 // Requires returns the requirements that METADATA lists.
 func (d *Distribution) Requires() []Requirement { return d.Metadata().Requires }
 
-// splitInfo splits the name of a metadata directory, such as nvidia_nccl_cu12-2.27.5.dist-info, torch-2.9.0+cu126.dist-info
-// and, from the packages of Linux distributions, numpy-1.24.2.egg-info or PyYAML-6.0-py3.11.egg-info. What pip could not
-// remove begins with a tilde and is nobody's.
+// splitInfo splits the name of a metadata directory, such as nvidia_nccl_cu12-2.27.5.dist-info,
+// torch-2.9.0+cu126.dist-info and, from the packages of Linux distributions, numpy-1.24.2.egg-info or
+// PyYAML-6.0-py3.11.egg-info. A name with a tilde is something that pip could not remove; it does not count.
 func splitInfo(entry string) (name, version string, egg, ok bool) {
 	stem, isInfo := strings.CutSuffix(entry, ".dist-info")
 	if !isInfo {

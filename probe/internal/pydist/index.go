@@ -76,8 +76,8 @@ func (x *Index) At(info string) *Distribution {
 	return d
 }
 
-// Owner returns the distribution whose file a path is: of those that list it, the one whose RECORD it matches, else the
-// first; nil where none lists it.
+// Owner returns the distribution that a file belongs to: of those that list it, the one whose RECORD matches, otherwise
+// the first. It returns nil if none lists it.
 func (x *Index) Owner(file string) *Distribution {
 	var first *Distribution
 	for _, d := range x.owners(file) {
@@ -159,8 +159,8 @@ func (in *directory) add(d *Distribution) {
 	in.byName[d.Name] = d
 }
 
-// moreIntact returns the one of two distributions whose RECORD matches more of the files on disk, the newer one on a tie.
-// Its version is that of METADATA, for a directory may have been copied.
+// moreIntact returns the one of two distributions whose RECORD matches more of the files on disk, the newer one on a
+// tie. The version is that of METADATA, because a directory may have been copied.
 func moreIntact(a, b *Distribution) *Distribution {
 	for _, one := range []*Distribution{a, b} {
 		if v := one.Metadata().Version; v != "" {

@@ -107,7 +107,8 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestTwoOfOneName has a broken upgrade: the distribution whose files are there counts, by the version of its METADATA.
+// TestTwoOfOneName checks a broken upgrade: the distribution whose files exist counts, with the version of its
+// METADATA.
 func TestTwoOfOneName(t *testing.T) {
 	x := plant(t, map[string]string{
 		"boost-1.0.dist-info/METADATA": "Name: boost\nVersion: 1.0\n", "boost-1.0.dist-info/RECORD": "boost/a.py,sha256=x,3\n",

@@ -91,8 +91,8 @@ func (x *Index) Replaced(d *Distribution, files []string) *facts.Replaced {
 	return nil
 }
 
-// Explain says how a file differs from RECORD, "nvidia/nccl/lib/libnccl.so.2 is gone", and is empty where it does not.
-// Small files of the right size are hashed.
+// Explain says how a file differs from RECORD, "nvidia/nccl/lib/libnccl.so.2 is gone", or returns "". It hashes small
+// files of the right size.
 func (x *Index) Explain(d *Distribution, file string) string {
 	switch c := x.Intact(d, file); {
 	case c.State == Gone:
@@ -105,7 +105,7 @@ func (x *Index) Explain(d *Distribution, file string) string {
 	return ""
 }
 
-// SameHash reports whether a file has the hash that RECORD tells of it, or RECORD tells none.
+// SameHash reports whether a file has the hash in RECORD, or RECORD has none.
 func (d *Distribution) SameHash(file string) bool {
 	f, _ := d.Record().File(file)
 	if f.Hash == "" {
@@ -119,7 +119,7 @@ func (d *Distribution) SameHash(file string) bool {
 	return base64.RawURLEncoding.EncodeToString(sum[:]) == f.Hash
 }
 
-// maxCompared is how many files of a RECORD are compared with what is there.
+// maxCompared limits how many files of a RECORD are compared with those on disk.
 const maxCompared = 100
 
 // mismatches counts the files of a RECORD, from its beginning, that are gone or of another size.
@@ -153,8 +153,9 @@ func (x *Index) Damaged(d *Distribution) []Damage { return d.damages(&d.damaged,
 // fewSources is the number of sources up to which all of a pure distribution's are compared.
 const fewSources = 150
 
-// DamagedFront does what Damaged does for a distribution that another one requires. Of a pure one it compares the
-// sources of its packages' own directories: what a program does not use of it, as most of SymPy, is not worth the time.
+// DamagedFront is Damaged for a distribution that another one requires. For a pure Python one it compares only the
+// sources in its packages' own directories: the parts that a program does not use, as most of SymPy, are not worth the
+// time.
 func (x *Index) DamagedFront(d *Distribution) []Damage {
 	if !d.Tags().Pure || bytes.Count(d.Record().data, []byte(".py,")) <= fewSources {
 		return x.Damaged(d)

@@ -2,8 +2,8 @@ package pydist
 
 import "cudacompat/internal/lazyregexp"
 
-// These are the least sizes of libraries worth reading, in bytes. One with kernels for a single GPU has some hundred
-// kilobytes; it says by its name what it is, where hundreds of small modules of other packages do not.
+// Minimum sizes of libraries worth reading, in bytes. One with kernels for a single GPU has some hundred kilobytes, and
+// its name shows what it is. Hundreds of small modules of other packages do not.
 const (
 	anySize   = 1 << 20
 	NamedSize = 16 << 10
@@ -20,9 +20,9 @@ func WorthReading(name []byte, size int64) bool {
 var (
 	// LibraryFile matches the names of shared libraries.
 	LibraryFile = lazyregexp.New(`\.so(\.\d+)*$`)
-	// FamilyFile matches the names of libraries that tell their CUDA, "libbitsandbytes_cuda128.so".
+	// FamilyFile matches the names of libraries that contain their CUDA version, "libbitsandbytes_cuda128.so".
 	FamilyFile = lazyregexp.New(`_cu(?:da)?(1[0-9])(\d)(_\w+)?(?:\.cpython-[\w-]+|\.abi3)?\.so$`)
 )
 
-// NamedForCUDA matches the names of distributions that tell a CUDA family, "cuvs-cu13", "cupy-cuda12x".
+// NamedForCUDA matches the names of distributions that contain a CUDA version, "cuvs-cu13", "cupy-cuda12x".
 var NamedForCUDA = lazyregexp.New(`-cu(da)?\d+x?$`)

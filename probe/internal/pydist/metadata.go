@@ -31,7 +31,7 @@ type Requirement struct {
 	Text string // all that stands behind "Requires-Dist:"
 }
 
-// maxHeader bounds, in bytes, what is read of METADATA above its description: thousands of requirements.
+// maxHeader limits what is read of METADATA above its description, in bytes: thousands of requirements.
 const maxHeader = 1 << 20
 
 var (
@@ -89,8 +89,8 @@ func (r Requirement) Elsewhere() bool {
 	return strings.Contains(marker, "==") && elsewhere.MatchString(marker)
 }
 
-// Plain returns the range of releases of a requirement without an extra and a marker; empty where it has one of these, or
-// no range.
+// Plain returns the version range of a requirement without an extra and a marker. It returns "" if there is one of
+// these, or no range.
 func (r Requirement) Plain() string {
 	parsed, ok := r.Parse()
 	if !ok || len(parsed.Extras) > 0 || strings.Contains(r.Text, ";") {
@@ -115,7 +115,7 @@ func (m *Metadata) Pins() map[string]string {
 	return pins
 }
 
-// Names reports whether a distribution is required, or named for an extra alone if extras is set.
+// Names reports whether a distribution is required. With extras it also reports one that only an extra requires.
 func (m *Metadata) Names(name string, extras bool) bool {
 	return slices.ContainsFunc(m.Requires, func(r Requirement) bool { return r.Name == name && (extras || !r.Elsewhere()) })
 }
@@ -127,7 +127,7 @@ func (m *Metadata) NamesCUDA() bool {
 	})
 }
 
-// Accepts reports whether a release is in a range as METADATA writes it; what cannot be told it is.
+// Accepts reports whether a release is in a range as METADATA writes it. It returns true if that cannot be decided.
 func Accepts(specifiers, have string) bool {
 	for _, one := range strings.Split(specifiers, ",") {
 		fits, err := version.Allows(strings.TrimSpace(one), version.Of(have))

@@ -48,7 +48,7 @@ func (r *Record) HasPrefix(beginning string) bool {
 	return ok
 }
 
-// File returns the line of a file; ok is false where there is none.
+// File returns the line of a file. ok is false if there is none.
 func (r *Record) File(name string) (f File, ok bool) {
 	rest, ok := lineBeginning(r.data, name+",")
 	if !ok {
@@ -145,7 +145,7 @@ func (r *Record) HasLibrary(base string) bool { return bytes.Contains(r.data, []
 // LargeLibraries lists the libraries that are worth reading for CUDA code.
 func (r *Record) LargeLibraries() []string { return r.Libraries(WorthReading) }
 
-// plainModule matches an extension module whose name tells of no Python, "faiss/_swigfaiss.so".
+// plainModule matches an extension module without a Python version in its name, "faiss/_swigfaiss.so".
 var plainModule = lazyregexp.New(`(?m)^(\w+/\w+)\.so,`)
 
 // Modules lists the modules that the distribution brings to the top of the import path.
@@ -174,11 +174,12 @@ func isWord(name []byte) bool {
 	})
 }
 
-// PlainModules lists the extension modules of packages at the top whose names tell of no Python, without their suffix.
+// PlainModules lists the extension modules of top-level packages without a Python version in their names, without
+// suffix.
 func (r *Record) PlainModules() []string { return r.names(plainModule) }
 
-// names returns what a pattern matches first in lines of files that lie at the top or one directory below it. A pattern
-// over the whole RECORD of torch, which has 15,000 lines, took a tenth of the time of a run.
+// names returns the first match of a pattern in the lines of files at the top or one directory below. Matching the
+// whole RECORD of torch, which has 15,000 lines, took a tenth of the time of a run.
 func (r *Record) names(pattern *lazyregexp.Regexp) []string {
 	var list []string
 	for line := range bytes.Lines(r.data) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestSinglePlace holds that each question about an installed distribution has one place in the repository that answers it.
+// TestSinglePlace checks that only one place in the repository answers each question about an installed distribution.
 func TestSinglePlace(t *testing.T) {
 	const root = "../../.."
 	for _, c := range []struct {

@@ -30,9 +30,9 @@ func (s *Search) Candidates(envs []string) []Candidate {
 	return append(list, s.knownRoots()...)
 }
 
-// ActivePython finds the environment that a program is started with here. In a container that is the interpreter of its
-// first process, which an image names; elsewhere what the variables, the place of this program, the directory and PATH
-// lead to, in this order.
+// ActivePython returns the environment in which a program starts here. In a container that is the interpreter of its
+// first process, which an image names. Otherwise the variables, this program's location, the directory and PATH lead to
+// it, in this order.
 func ActivePython(h *host.Host) (Candidate, bool) {
 	if !h.Starts() {
 		return Candidate{}, false
@@ -151,8 +151,8 @@ func ofProgram(h *host.Host) (Candidate, bool) {
 	return Candidate{Root: root}, h.Exists(root+"/pyvenv.cfg") && !forOneTool(h, root)
 }
 
-// forOneTool reports whether an environment holds this program and nothing beside it: uvx and pipx make one for it, and
-// uvx puts it first on PATH. What there is to judge is elsewhere.
+// forOneTool reports whether an environment contains only this program: uvx and pipx make one for it, and uvx puts it
+// first on PATH. The environment to judge is then another one.
 func forOneTool(h *host.Host, root string) bool {
 	packages := h.GlobIn(root, "lib/python3.*/site-packages/*.dist-info")
 	own := false
@@ -194,7 +194,7 @@ func onPath(h *host.Host) (Candidate, bool) {
 	return Candidate{}, false
 }
 
-// Active returns the prefix of the environment that python3 starts here; empty where none is found.
+// Active returns the prefix of the environment that python3 starts here, or "".
 func Active(h *host.Host) string {
 	c, _ := ActivePython(h)
 	return c.Root

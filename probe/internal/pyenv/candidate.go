@@ -34,8 +34,8 @@ func NamedPython(h *host.Host, name string) Candidate {
 	return Candidate{Root: name}
 }
 
-// pythonPrefix finds the prefix of an interpreter as CPython does: pyvenv.cfg beside the name as it was called, else
-// where its links end.
+// pythonPrefix returns the prefix of an interpreter as CPython determines it: by a pyvenv.cfg beside the name as it was
+// called, otherwise by the end of its links.
 func pythonPrefix(h *host.Host, binary string) (Candidate, bool) {
 	if path.Base(path.Dir(binary)) == "shims" {
 		return pyenvPrefix(h, path.Dir(path.Dir(binary)))

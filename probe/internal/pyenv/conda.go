@@ -14,7 +14,7 @@ var condaNames = lazyregexp.New(`^(pytorch|pytorch-gpu|pytorch-cuda|libtorch|ten
 	`torchaudio|` +
 	`cudnn|nccl|cuda-version|cuda-cudart|cudatoolkit|numpy)$`)
 
-// condaRecord is one file of conda-meta, "pytorch-2.5.1-py3.10_cuda12.4_cudnn9.1.0_0.json": its name alone tells.
+// condaRecord is one file of conda-meta, "pytorch-2.5.1-py3.10_cuda12.4_cudnn9.1.0_0.json". Only its name is read.
 type condaRecord struct{ name, version, Build, path string }
 
 func condaRecords(h *host.Host, root string) []condaRecord {

@@ -20,8 +20,8 @@ import (
 // MaxPathFiles bounds the .pth files that are read of one directory; an environment has two or three.
 const MaxPathFiles = 64
 
-// WithPathFiles adds the directories that the .pth files of the sites name, as Python does at its start: editable
-// installations stand there. Of the lines that Python executes those are read that put a directory first.
+// WithPathFiles adds the directories in the .pth files of the sites, as Python does at startup: editable installations
+// are there. Of the lines that Python executes, it reads those that put a directory first.
 func WithPathFiles(h *host.Host, p Prefix, failed *host.Errors) []string {
 	list := slices.Clone(p.Sites)
 	add := func(dir, _, text string) {
@@ -109,8 +109,8 @@ func UnfollowedFiles(h *host.Host, index *pydist.Index, p Prefix, builds []facts
 	return list
 }
 
-// follows reports whether what a line of a .pth file does to the import path can be told: nothing, plain changes, or the
-// finder of an editable installation that tells its packages.
+// follows reports whether the effect of a .pth line on the import path is known: none, plain changes, or the finder of
+// an editable installation, which names its packages.
 func follows(h *host.Host, index *pydist.Index, sites []string, builds []facts.Build, line string) bool {
 	if !plain(line) {
 		return false
@@ -158,7 +158,7 @@ func findsOthers(index *pydist.Index, builds []facts.Build, file, code string) b
 	return len(names) > 0 && !names["nvidia"]
 }
 
-// quotedModule matches the name of a module in quotes, of which the first part is the package.
+// quotedModule matches a module name in quotes and captures its package.
 var quotedModule = lazyregexp.New(`['"]([A-Za-z_]\w*)(?:\.\w+)*\.?['"]`)
 
 // findsAny reports whether one of some names is a package of a build's wheel.
@@ -190,7 +190,7 @@ func (l pathLine) in(site string) string {
 	return path.Join(site, l.dir)
 }
 
-// addTo adds the directory to an import path; one that a line puts first goes there, wherever it stood.
+// addTo adds the directory to an import path. A line that puts it first moves it there.
 func (l pathLine) addTo(h *host.Host, site string, list []string) []string {
 	switch real, err := h.Resolve(l.in(site)); {
 	case err != nil:
@@ -262,8 +262,8 @@ func finders(h *host.Host, dir string) []string {
 	return append(h.GlobIn(dir, "__editable__*_finder.py"), h.GlobIn(dir, "_editable_impl_*.py")...)
 }
 
-// Elsewhere reports whether another directory of the environment has a file: an editable installation's metadata stands
-// apart from it.
+// Elsewhere reports whether another directory of the environment has a file, because the metadata of an editable
+// installation is separate from it.
 func (s *Site) Elsewhere(h *host.Host, name string) bool {
 	return slices.ContainsFunc(s.Path, func(dir string) bool { return dir != s.Dir && h.Exists(path.Join(dir, name)) })
 }

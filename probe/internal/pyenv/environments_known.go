@@ -30,7 +30,7 @@ func (s *Search) knownRoots() []Candidate {
 		"only the first %d of %d that a search found were read: name those that matter with --env")
 }
 
-// foundIn returns those of some directories in which an environment is.
+// foundIn returns the directories in a list that contain an environment.
 func (s *Search) foundIn(place string, dirs []string) []Candidate {
 	var list []Candidate
 	for _, dir := range dirs {

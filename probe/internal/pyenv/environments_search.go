@@ -20,8 +20,7 @@ func (s *Search) Unread(place, reason, kind string) {
 	s.Found.Unread = append(s.Found.Unread, facts.Unread{Place: place, Reason: reason, Kind: kind})
 }
 
-// firstOf returns as much of a list as is looked at; where that is not all of it, the place was not looked at as a
-// whole.
+// firstOf returns as much of a list as is searched. If it shortens the list, the place counts as not looked at.
 func firstOf[T any](s *Search, list []T, most int, place, reason string) []T {
 	if len(list) <= most {
 		return list
@@ -30,7 +29,7 @@ func firstOf[T any](s *Search, list []T, most int, place, reason string) []T {
 	return list[:most]
 }
 
-// Found is what the search for environments came to.
+// Found is the result of the search for environments.
 type Found struct {
 	Environments []facts.Environment
 	Programs     []facts.Environment // CUDA programs outside Python

@@ -90,8 +90,8 @@ func (s *Search) runningPythons() []Candidate {
 	return list
 }
 
-// pythonOfProcess returns the environment of a process that is an interpreter. The name that it was started by tells an
-// environment from the Python that it was made of.
+// pythonOfProcess returns the environment of a process that is an interpreter. The name that it was started by
+// distinguishes an environment from its base Python.
 func pythonOfProcess(h *host.Host, dir string) (Candidate, bool) {
 	exe, err := h.Readlink(dir + "/exe")
 	if err != nil || !pythonProgram.MatchString(path.Base(exe)) {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCondaListBounds takes a bounded part of a list of any length.
+// TestCondaListBounds reads a limited part of a list of any length.
 func TestCondaListBounds(t *testing.T) {
 	root := t.TempDir()
 	hosttest.Must(t, os.WriteFile(filepath.Join(root, "environments.txt"),
@@ -27,7 +27,7 @@ func TestCondaListBounds(t *testing.T) {
 	}
 }
 
-// TestSearchBounds has more environments than are looked at, and just as many: what was left out is said.
+// TestSearchBounds checks more environments than are searched, and exactly as many: what was left out is reported.
 func TestSearchBounds(t *testing.T) {
 	s := &Search{}
 	list := make([]string, maxRoots+1)

@@ -23,9 +23,9 @@ func ClosedFile(h *host.Host, of, file string) facts.Hindrance {
 	return closed
 }
 
-// isRoot reports whether root looks. Permissions refuse root nothing: a file that is closed to it lies on a file system that
-// trusts only its owner (NFS with root_squash, FUSE), or a security module refuses this program. Another user's program, or
-// another program, may read it.
+// isRoot reports whether the caller is root. Permissions refuse root nothing: a file closed to it is on a file system
+// that trusts only its owner (NFS with root_squash, FUSE), or a security module refuses this program. Another user's
+// program, or another program, may read it.
 func isRoot(h *host.Host) bool {
 	return rootStatus.Match(h.ReadQuietly("/proc/self/status"))
 }
@@ -42,7 +42,7 @@ func IsClosed(h *host.Host, file string) bool {
 	return errors.Is(err, fs.ErrPermission)
 }
 
-// RealPath returns a file's path without symbolic links, where it can be told.
+// RealPath returns a file's path without symbolic links, if known.
 func RealPath(h *host.Host, file string) string {
 	if real, err := h.Files().Resolve(file); err == nil {
 		return real

@@ -71,8 +71,7 @@ func Homes(h *host.Host) []string {
 	return []string{homeOf(h)}
 }
 
-// OfOtherUser reports whether a path lies in the home of a user who is neither the one who asks nor the one who called
-// sudo.
+// OfOtherUser reports whether a path is in the home of a user who is neither the caller nor the user who called sudo.
 func OfOtherUser(h *host.Host, name string) bool {
 	below := func(dir string) bool { return dir != "" && strings.HasPrefix(name+"/", path.Clean(dir)+"/") }
 	if below(homeOf(h)) || h.Var("SUDO_USER") != "" && below("/home/"+h.Var("SUDO_USER")) {

@@ -15,9 +15,9 @@ import (
 	"cudacompat/probe/internal/pydist"
 )
 
-// Unusable returns a virtual environment's python3 that does not import what stands in the environment: its link leads
-// nowhere, because the Python that it was made of is gone, or to where this user may not go, or to one of another version,
-// whose packages stand in another directory, or nobody may execute it. Nil where it does, and where nothing tells.
+// Unusable returns a virtual environment's python3 if it cannot import what is installed there: its link leads nowhere,
+// because the base Python is gone, to where this user may not go, to another version, whose packages are in another
+// directory, or to a file that nobody may execute. Otherwise, and if it is unknown, it returns nil.
 func Unusable(h *host.Host, p Prefix, index *pydist.Index) *facts.Interpreter {
 	if home := withoutLibrary(h, p); home != "" {
 		return &facts.Interpreter{Path: path.Join(p.Path, "bin/python3"), Leads: home, Home: true}
@@ -61,8 +61,8 @@ func Unusable(h *host.Host, p Prefix, index *pydist.Index) *facts.Interpreter {
 	return gone
 }
 
-// hadPrograms reports whether an environment has its bin directory, or had one: its packages list what was put there,
-// "../../../bin/torchrun". A copy of the packages alone never had an interpreter.
+// hadPrograms reports whether an environment has or had a bin directory: its packages list files there,
+// "../../../bin/torchrun". A copy of only the packages never had an interpreter.
 func hadPrograms(h *host.Host, p Prefix, index *pydist.Index) bool {
 	if len(h.GlobIn(p.Path, "bin/python*")) > 0 {
 		return false // by another name
@@ -73,8 +73,8 @@ func hadPrograms(h *host.Host, p Prefix, index *pydist.Index) bool {
 	})
 }
 
-// withoutConfig returns the interpreter of a virtual environment whose pyvenv.cfg is gone: a link out of a directory
-// that has no standard library, so that Python takes the directory that the link leads to for its own.
+// withoutConfig returns the interpreter of a virtual environment that has lost its pyvenv.cfg: a link out of a
+// directory without a standard library, so that Python uses the directory that the link leads to.
 func withoutConfig(h *host.Host, p Prefix) *facts.Interpreter {
 	file := path.Join(p.Path, "bin/python3")
 	real, err := h.Resolve(file)
@@ -93,8 +93,8 @@ func withoutConfig(h *host.Host, p Prefix) *facts.Interpreter {
 	return &facts.Interpreter{Path: file, Leads: real, NoConfig: true}
 }
 
-// withoutLibrary returns PYTHONHOME, where this process has it and the standard library of this Python is not there:
-// "No module named 'encodings'". Empty else, also for an environment whose version is not known.
+// withoutLibrary returns PYTHONHOME if this process has it and it lacks the standard library of this Python: "No module
+// named 'encodings'". Otherwise, also for an environment of unknown version, it returns "".
 func withoutLibrary(h *host.Host, p Prefix) string {
 	home, _, _ := strings.Cut(h.Var("PYTHONHOME"), ":")
 	python := version.ShortPython(p.Python)

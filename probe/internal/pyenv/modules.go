@@ -12,8 +12,8 @@ import (
 // DirectoriesBefore returns the directories that Python looks into before this one.
 func (s *Site) DirectoriesBefore() []string { return s.Path[:max(slices.Index(s.Path, s.Dir), 0)] }
 
-// FirstModule returns the file that the first of the directories has for a module. A directory without __init__.py is
-// part of a namespace, which gives way to any module behind it (PEP 420).
+// FirstModule returns the file of a module in the first directory that has one. A directory without __init__.py is part
+// of a namespace, which any later module replaces (PEP 420).
 func FirstModule(h *host.Host, dirs []string, name string) string {
 	for _, dir := range dirs {
 		for _, file := range []string{name + "/__init__.py", name + ".py"} {
@@ -25,8 +25,7 @@ func FirstModule(h *host.Host, dirs []string, name string) string {
 	return ""
 }
 
-// ClosedModule returns what the first of the directories has of a module that this user may not read; empty where
-// nothing is closed.
+// ClosedModule returns a module's file in the first directory that this user may not read, or "".
 func ClosedModule(h *host.Host, dirs []string, name string) string {
 	for _, dir := range dirs {
 		for _, file := range []string{name + "/__init__.py", name + ".py"} {

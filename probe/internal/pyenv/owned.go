@@ -16,8 +16,8 @@ type Owned struct {
 	Files    map[string]string // the distribution that each is of, by its resolved path; some are not there
 }
 
-// OwnedBy returns those of the environments that envs names. What their interpreters see of other prefixes, as a venv the
-// system's packages, no installer changes.
+// OwnedBy returns the distributions of the environments in envs. It omits what their interpreters see of other
+// prefixes, such as the system's packages in a venv, because no installer changes those.
 func OwnedBy(h *host.Host, envs []string, wanted func(name string) bool) Owned {
 	o := Owned{Versions: map[string]string{}, Files: map[string]string{}}
 	var failed host.Errors

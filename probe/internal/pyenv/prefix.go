@@ -59,8 +59,7 @@ func PrefixesAt(h *host.Host, root string, failed *host.Errors) []Prefix {
 	return list
 }
 
-// targetPython returns the version whose extension modules stand in a directory of distributions, empty where none
-// tells.
+// targetPython returns the Python version of the extension modules in a directory of distributions, or "".
 func targetPython(h *host.Host, dir string) string {
 	return cmp.Or(ExtensionPython(h, dir+"/torch/_C.cpython-*.so"),
 		ExtensionPython(h, dir+"/numpy/*/_multiarray_umath.cpython-*.so"))
@@ -79,7 +78,8 @@ func pythonVersions(h *host.Host, root string) []string {
 	return versions
 }
 
-// fill finds out the prefix's kind, full version and site directories; false says that it belongs to another one.
+// fill determines the prefix's kind, full version and site directories. It returns false if it belongs to another
+// prefix.
 func (p *Prefix) fill(h *host.Host, failed *host.Errors) bool {
 	if p.Path == "/usr/local" && h.Exists("/usr/bin/python"+p.Python) && !h.Exists("/usr/local/bin/python"+p.Python) {
 		return false // the distribution's Python, which installs there
@@ -106,8 +106,8 @@ func (p *Prefix) fill(h *host.Host, failed *host.Errors) bool {
 	return true
 }
 
-// systemSites returns the package directories of an installation; the distribution's Python, in /usr, looks in
-// /usr/local first, where another Python may stand that owns site-packages there.
+// systemSites returns the package directories of an installation. The distribution's Python, in /usr, looks in
+// /usr/local first, where another Python may own site-packages.
 func systemSites(h *host.Host, root, python string) []string {
 	sites := siteDirs(h, root, python)
 	if root != "/usr" {

@@ -9,8 +9,8 @@ import (
 // is asked for: few of hundreds are.
 type Distributions struct{ index *pydist.Index }
 
-// DistributionsOf returns those of the environments that envs names, and of what these see of other prefixes; the first on
-// the import path counts.
+// DistributionsOf returns the distributions of the environments in envs, and of what they see of other prefixes. The
+// first on the import path counts.
 func DistributionsOf(h *host.Host, envs []string) Distributions {
 	var path []string
 	var failed host.Errors
@@ -22,7 +22,7 @@ func DistributionsOf(h *host.Host, envs []string) Distributions {
 	return Distributions{pydist.NewIndex(h, path)}
 }
 
-// Version returns the release of a distribution, empty where it is not told; ok is false where it is not there.
+// Version returns the release of a distribution, or "" if unknown. ok is false if it is not installed.
 func (d Distributions) Version(name string) (version string, ok bool) {
 	if one := d.index.Find(name); one != nil {
 		return one.Version, true

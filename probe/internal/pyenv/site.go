@@ -77,7 +77,7 @@ func WheelOf(library string) string {
 	return library
 }
 
-// familyDir is where the wheels of a CUDA family from 13 on put their libraries together, nvidia/cu13/lib.
+// familyDir matches the common directory of the CUDA wheels from 13 on, nvidia/cu13/lib.
 var familyDir = lazyregexp.New(`^cu(\d+)/lib/`)
 
 // WheelVersion returns the version of the wheel that has a file below nvidia/, and the CUDA family that it is for.
@@ -114,8 +114,8 @@ func (s *Site) Twins(library string) []facts.Package {
 	return list
 }
 
-// NewSite returns one of a prefix's package directories. Only what this user starts finds modules in the directory
-// where he stands, unless that is one of Python's own.
+// NewSite returns one of a prefix's package directories. Only programs that this user starts find modules in the
+// working directory, unless that is one of Python's own.
 func NewSite(h *host.Host, p Prefix, dir string, index *pydist.Index) *Site {
 	sites := index.Path
 	s := &Site{Dir: dir, Path: sites, index: index, Python: p.Python, Conda: condaOf(p)}
@@ -136,8 +136,7 @@ func NotHidden(before, dists []facts.Package) []facts.Package {
 	})
 }
 
-// ManagedMark returns the mark of PEP 668 in an installation, /usr/lib/python3.12/EXTERNALLY-MANAGED; empty where there
-// is none.
+// ManagedMark returns the marker file of PEP 668 in an installation, /usr/lib/python3.12/EXTERNALLY-MANAGED, or "".
 func ManagedMark(h *host.Host, p Prefix) string {
 	name := p.Path + "/lib/python" + version.ShortPython(p.Python) + "/EXTERNALLY-MANAGED"
 	if p.Kind != "system" || !h.Exists(name) {
@@ -154,7 +153,7 @@ func condaOf(p Prefix) string {
 	return ""
 }
 
-// InfoOf returns the dist-info directory of a distribution on the import path, empty where there is none.
+// InfoOf returns the dist-info directory of a distribution on the import path, or "".
 func (s *Site) InfoOf(h *host.Host, name string) string {
 	if d := s.Index(h).Find(name); d != nil {
 		return d.Path
@@ -162,8 +161,8 @@ func (s *Site) InfoOf(h *host.Host, name string) string {
 	return ""
 }
 
-// TorchProcess is the torch of an environment in its process, for extensions to be loaded into; empty where there is none for
-// CUDA, or where it does not load itself.
+// TorchProcess is an environment's torch, loaded in a process, into which extensions are then loaded. It is empty if
+// there is none for CUDA or it does not load itself.
 type TorchProcess struct {
 	Build   *facts.Build
 	Process *ldso.Process

@@ -42,9 +42,9 @@ func (s *Search) Skipped(needed []string) {
 	s.closedHomes(homes)
 }
 
-// closedHomes writes down the homes that were closed, by number: their names are those of users. What this user may not
-// read in them, this user cannot import; a tree at rest may be meant for another user. Nobody's programs are in root's
-// home, or in another user's process, on a running machine.
+// closedHomes records how many homes were closed, without their names, which are users' names. This user cannot import
+// what he may not read there; a tree at rest may be meant for another user. On a running machine, nobody else's
+// programs are in root's home or in another user's process.
 func (s *Search) closedHomes(homes map[string]bool) {
 	count := map[string]int{}
 	for home := range homes {
@@ -75,13 +75,13 @@ func (s *Search) homeOf(place string) string {
 	return ""
 }
 
-// isSearched reports whether a place is one of the directories in which environments are searched for, or above one. On a
-// sound machine everybody may list these.
+// isSearched reports whether a place is one of the directories that are searched for environments, or above one. On a
+// healthy machine everybody may list these.
 func isSearched(place string) bool {
 	return slices.ContainsFunc(bases, func(base string) bool { return within(strings.TrimSuffix(base, "/*"), place) })
 }
 
-// unreadAt returns which entry names a place, by itself or in the reason of what holds it, or -1.
+// unreadAt returns the index of the entry that names a place, directly or in the reason for its directory, or -1.
 func (s *Search) unreadAt(place string) int {
 	return slices.IndexFunc(s.Found.Unread, func(u facts.Unread) bool {
 		return u.Place == place || path.IsAbs(u.Place) && within(place, u.Place) && strings.Contains(u.Reason, place)

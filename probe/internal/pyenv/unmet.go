@@ -15,7 +15,8 @@ type Unmet struct {
 // String returns how an installer is asked for it, "mpmath>=1.1.0,<1.4".
 func (u Unmet) String() string { return u.Name + u.Range }
 
-// Requirements are those of one distribution: the dist-info directories of what is there, and what is not met.
+// Requirements are the requirements of one distribution: the dist-info directories of those that are installed, and the
+// unmet ones.
 type Requirements struct {
 	Met   []string
 	Unmet []Unmet

@@ -14,7 +14,7 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// TestDamagedSources damages one source of a framework, or of what it requires, and asks what becomes of its import.
+// TestDamagedSources damages one source of a framework, or of what it requires, and checks the effect on the import.
 func TestDamagedSources(t *testing.T) {
 	large := "x = 1\n" + strings.Repeat("# as it was installed\n", 50)
 	whole := map[string]string{

@@ -1,3 +1,3 @@
-// Package pyimport finds out whether Python can import a package: it follows the imports of its sources and compares the
-// files that these load with what was installed. Nothing is imported.
+// Package pyimport determines whether Python can import a package: it follows the imports in its sources and compares
+// the files that these load with what was installed. It imports nothing.
 package pyimport

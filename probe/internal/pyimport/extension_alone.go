@@ -11,8 +11,8 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// SpoiledLibrary returns a library of a distribution that is not as it was installed and that the loader does not take;
-// or, where all of them are for another machine, the first. One that was installed so is somebody's data.
+// SpoiledLibrary returns a changed library of a distribution that the loader refuses, or the first one if all are for
+// another machine. A library that was installed that way is somebody's data.
 func SpoiledLibrary(s *pyenv.Site, h *host.Host, d *pydist.Distribution, names []string) (*facts.Hindrance, error) {
 	p, err := loader.PythonProcess(h, s)
 	if err != nil {

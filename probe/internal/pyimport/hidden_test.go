@@ -14,7 +14,7 @@ import (
 )
 
 // TestHidden puts modules into a directory that comes first on the import path: one of the package's own, which is an
-// extension module, and one of what it requires.
+// extension module, and one of a required package.
 func TestHidden(t *testing.T) {
 	const site, first = "/" + hosttest.Site, "/srv/first"
 	for _, c := range []struct {

@@ -15,8 +15,8 @@ import (
 // Modules are what programs import of a framework.
 var Modules = map[string][]string{"torch": {"torch"}, "tensorflow": {"tensorflow"}, "jax": {"jax", "jaxlib"}}
 
-// CheckImport notes why Python does not import a build as it was installed, its dist-info directory (empty where it has
-// none) and its modules being given.
+// CheckImport records why Python does not import a build as it was installed, given its dist-info directory ("" if it
+// has none) and its modules.
 func CheckImport(s *pyenv.Site, h *host.Host, b *facts.Build, info string, names []string) {
 	add := func(kind, of, file, by string) {
 		b.Hindrances = append(b.Hindrances, facts.Hindrance{Kind: kind, Of: of, Path: file, By: by})
@@ -53,8 +53,8 @@ func CheckImport(s *pyenv.Site, h *host.Host, b *facts.Build, info string, names
 	}
 }
 
-// hiddenRequirement returns the first module of what a distribution requires that a directory before it on the import
-// path has, too, and that no distribution of that name brought there.
+// hiddenRequirement returns the first module of a required distribution that an earlier directory also has and that no
+// distribution of that name brought there.
 func hiddenRequirement(s *pyenv.Site, h *host.Host, info string) []facts.Hindrance {
 	if len(s.Path) == 0 || s.Path[0] == path.Dir(info) { // nothing comes before, as nearly always
 		return nil
@@ -77,8 +77,8 @@ func hiddenRequirement(s *pyenv.Site, h *host.Host, info string) []facts.Hindran
 	return nil
 }
 
-// requiredOf returns the dist-info directories, in the same place, of what a distribution requires and what holds
-// compiled modules: NumPy's beside XGBoost's. NVIDIA's hold libraries, which are of no Python.
+// requiredOf returns the dist-info directories, in the same place, of a distribution's requirements with compiled
+// modules: NumPy's beside XGBoost's. NVIDIA's contain libraries, which belong to no Python.
 func requiredOf(s *pyenv.Site, h *host.Host, info string) []string {
 	var list []string
 	for _, r := range s.Index(h).At(info).Requires() {
@@ -93,13 +93,11 @@ func requiredOf(s *pyenv.Site, h *host.Host, info string) []string {
 	return list
 }
 
-// OtherPython tells for which Python a distribution's extension modules are, where none is for the environment's own:
-// by their names in RECORD, or by the file that lies in the place of the first of them. Empty where they are for this
-// one.
+// OtherPython returns the Python that a distribution's extension modules are for, if none is for the environment's: by
+// their names in RECORD, or by the file that replaces the first of them. It returns "" if they are for this one.
 //
-// A wheel for every Python may hold libraries whose names tell of one, and that its code loads by their paths, as
-// torchao's _C_mxfp8.cpython-310-x86_64-linux-gnu.so is in 3.12: of such a wheel, what it lists is as its maker meant
-// it.
+// A wheel for every Python may contain libraries named for one that its code loads by path, as torchao's
+// _C_mxfp8.cpython-310-x86_64-linux-gnu.so in 3.12. What such a wheel lists is intended.
 func OtherPython(s *pyenv.Site, h *host.Host, info string) (file, other string) {
 	d := s.Index(h).At(info)
 	if d.Tags().AnyABI {
@@ -116,8 +114,8 @@ func OtherPython(s *pyenv.Site, h *host.Host, info string) (file, other string) 
 	return file, other
 }
 
-// unlistedModule returns a module for another Python that a distribution for every Python does not list, in the place
-// of one that it lists, that this Python would import and that is gone.
+// unlistedModule returns an unlisted module for another Python in a distribution for every Python, if it replaces a
+// listed module that this Python would import and that is gone.
 func unlistedModule(s *pyenv.Site, h *host.Host, d *pydist.Distribution) (file, python string) {
 	for _, name := range d.Record().AllLibraries() {
 		if !strings.HasSuffix(name, ".abi3.so") && tagOf(name) != version.ShortPython(s.Python) {
@@ -131,7 +129,7 @@ func unlistedModule(s *pyenv.Site, h *host.Host, d *pydist.Distribution) (file, 
 	return "", ""
 }
 
-// moduleInPlace returns the module for another Python that lies where a distribution had one for this.
+// moduleInPlace returns the module for another Python that replaces one for this Python.
 func moduleInPlace(s *pyenv.Site, h *host.Host, file string) (found, python string) {
 	if h.Exists(file) {
 		return "", ""

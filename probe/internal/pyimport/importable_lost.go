@@ -15,7 +15,7 @@ var FrameworkDists = map[string][]string{"torch": {"torch"}, "tensorflow": Tenso
 var TensorflowDists = []string{"tensorflow", "tensorflow-gpu", "tensorflow-cpu", "tf-nightly", "tensorflow-intel",
 	"tensorflow-cpu-aws"}
 
-// FrameworkInfo returns the dist-info directory that a framework came with, empty where there is none.
+// FrameworkInfo returns the dist-info directory of a framework, or "".
 func FrameworkInfo(s *pyenv.Site, framework string) string {
 	for _, name := range FrameworkDists[framework] {
 		if d := s.Dist(name); d != nil {
@@ -25,8 +25,8 @@ func FrameworkInfo(s *pyenv.Site, framework string) string {
 	return ""
 }
 
-// LostFiles returns that a file without which a framework is not imported is gone, though the RECORD of its
-// distribution lists it.
+// LostFiles returns the hindrance that a file which a framework needs for its import is gone although its
+// distribution's RECORD lists it.
 func LostFiles(s *pyenv.Site, h *host.Host, framework, file string) []facts.Hindrance {
 	info := FrameworkInfo(s, framework)
 	if info == "" || !pyenv.Absent(h, path.Join(s.Dir, file)) || s.Elsewhere(h, file) || !s.Index(h).At(info).Record().Has(file) {

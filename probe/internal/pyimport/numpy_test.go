@@ -11,7 +11,8 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// TestOlderNumPy: JAX 0.12 with NumPy 1.26 ends in "Encountered an error while initializing the extension".
+// TestOlderNumPy checks that JAX 0.12 with NumPy 1.26 fails with "Encountered an error while initializing the
+// extension".
 func TestOlderNumPy(t *testing.T) {
 	for _, c := range []struct{ name, have, requires, wheel, want string }{
 		{"older major", "1.26.4", "numpy>=2.0", "Tag: cp312-cp312-linux_x86_64\n", "numpy 1.26.4"},

@@ -42,8 +42,8 @@ func OtherRelease(s *pyenv.Site, h *host.Host, b *facts.Build, libraries []strin
 	return nil
 }
 
-// installedOver returns the distribution of the same name for another CUDA family whose library is there in the place of
-// one of a distribution's own: librmm-cu13 over librmm-cu12. It is nil where there is none.
+// installedOver returns the distribution of the same name for another CUDA whose library has replaced a distribution's
+// own, such as librmm-cu13 over librmm-cu12, or nil.
 func installedOver(s *pyenv.Site, h *host.Host, d *pydist.Distribution) *pydist.Distribution {
 	if LibrariesAsShipped(s, h, d.Path) {
 		return nil
@@ -82,8 +82,8 @@ func TooOld(s *pyenv.Site, h *host.Host, dist *facts.Package, wanted string) []f
 // leastOf matches the lower bound of a requirement, and of that the minor release.
 var leastOf = lazyregexp.New(`(>=\d+\.\d+)[\d.]*`)
 
-// unbound notes the first library of a build's that wants what the release that is there does not define, and which:
-// Python, and ctypes, have the loader bind all at once.
+// unbound records the first library of a build that needs something the installed release does not define, and what:
+// Python and ctypes make the loader bind all symbols at once.
 func unbound(s *pyenv.Site, h *host.Host, have *pydist.Distribution, libraries []string, bad *facts.Hindrance) error {
 	provides := have.Record().AllLibraries()
 	for _, name := range libraries {
@@ -102,8 +102,8 @@ func unbound(s *pyenv.Site, h *host.Host, have *pydist.Distribution, libraries [
 	return nil
 }
 
-// lackedSymbol returns a symbol of C++ that a library wants and does not find among those that it is linked to; empty
-// where it finds all, or where one of these is not there to tell.
+// lackedSymbol returns a C++ symbol that a library needs and does not find among those that it links to. It returns ""
+// if it finds all, or if one of these libraries is missing.
 func lackedSymbol(s *pyenv.Site, h *host.Host, file string, needed []string) (string, error) {
 	p, err := loader.PythonProcess(h, s)
 	if err != nil {
@@ -128,7 +128,7 @@ func lackedSymbol(s *pyenv.Site, h *host.Host, file string, needed []string) (st
 	return symbols[0].Name, err
 }
 
-// libraryFiles returns the files of one name where the packages of a site keep their libraries.
+// libraryFiles returns the files of a name where the packages of a site keep their libraries.
 func libraryFiles(s *pyenv.Site, h *host.Host, name string) []string {
 	return slices.Concat(h.GlobIn(s.Dir, "*/lib64/"+name), h.GlobIn(s.Dir, "*/lib/"+name), s.InWheels(h, "*/lib/"+name),
 		s.InWheels(h, "*/lib64/"+name))

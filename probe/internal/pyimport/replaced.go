@@ -48,7 +48,8 @@ func MarkReplaced(s *pyenv.Site, h *host.Host) []facts.Shared {
 	return shared
 }
 
-// owners returns those of some distributions that list a library, or a package's first file, that another one of them lists.
+// owners returns the distributions among some that list a library, or a package's first file, that another of them
+// lists, too.
 func owners(s *pyenv.Site, h *host.Host, list []*facts.Package) []*facts.Package {
 	if len(list) < 2 {
 		return nil
@@ -81,9 +82,9 @@ func markReplaced(s *pyenv.Site, h *host.Host, p *facts.Package) {
 	}
 }
 
-// ReplacedFiles notes that another distribution was installed over a build, as onnxruntime over onnxruntime-gpu: one of
-// the libraries, or a module that Python imports, is the other one's. builds are those of the environment; a module of one
-// of these says nothing.
+// ReplacedFiles records that another distribution was installed over a build, as onnxruntime over onnxruntime-gpu: one
+// of the libraries, or a module that Python imports, belongs to the other one. builds are those of the environment;
+// their modules do not count.
 func ReplacedFiles(s *pyenv.Site, h *host.Host, b *facts.Build, libraries []string, builds []facts.Build) {
 	d := s.Index(h).At(b.Path)
 	found := s.Index(h).Replaced(d, libraries)

@@ -22,11 +22,11 @@ import (
 	"cudacompat/probe/internal/pysource"
 )
 
-// maxSources bounds the source files of one distribution that are read; torch's import comes to some thousand.
+// maxSources limits how many source files of one distribution are read. torch's import reads about a thousand.
 const maxSources = 3000
 
-// ImportTrace is what the import of a distribution's modules comes to, by their sources. Sources of other distributions are
-// read where a requirement is not met, by whichever of them; else it is only looked whether these are there.
+// ImportTrace is the result of following the import of a distribution's modules through their sources. It reads the
+// sources of other distributions if a requirement is unmet; otherwise it only checks that these exist.
 type ImportTrace struct {
 	Read     bool              // some source of its own was read, so that the rest tells something
 	Certain  []string          // extension modules and libraries of its own that the import loads, in order, below the site
@@ -52,8 +52,8 @@ func (l LazyTrace) Now() *ImportTrace {
 	return l()
 }
 
-// absentFrom is a module that is nowhere in the environment, the file that imports it, and the working directory where it
-// lies there.
+// absentFrom is a module that is missing from the environment, the file that imports it, and the working directory if
+// the module is there.
 type absentFrom struct{ module, file, here string }
 
 // TraceImport reads the sources of a distribution as far as the import of its main module goes.
@@ -61,8 +61,8 @@ func TraceImport(s *pyenv.Site, h *host.Host, b *facts.Build, record *pydist.Rec
 	return traceFrom(s, h, b, b.Path, record, nil, false)
 }
 
-// traceFrom reads them as far as the import of some modules goes; nil stands for the distribution's main ones. first ends
-// the trace with the first thing that ends the import.
+// traceFrom follows the import of some modules; nil means the distribution's main ones. With first it stops at the
+// first thing that ends the import.
 func traceFrom(s *pyenv.Site, h *host.Host, b *facts.Build, info string, record *pydist.Record, mains []string, first bool) *ImportTrace {
 	w := newTracer(s, h, info, record)
 	w.unmet, w.injured = unmetFrom(s, h, info), injuredFrom(s, h, info)
@@ -116,9 +116,9 @@ type importTracer struct {
 	unreadable bool // an extension module was loaded that does not tell which others it imports
 }
 
-// mains returns the modules by which a distribution is imported: the one that bears its name, nixl_cu13 of nixl-cu13,
-// or the beginning of it in whole words, openmm of openmm-unofficial-cu12; else the only one, or the only one with
-// libraries.
+// mains returns the modules by which a distribution is imported: the one with its name, nixl_cu13 for nixl-cu13, or
+// with the beginning of it in whole words, openmm for openmm-unofficial-cu12; otherwise the only one, or the only one
+// with libraries.
 func (w *importTracer) mains(b *facts.Build) []string {
 	names := w.listed.TopModules()
 	bare := pydist.NamedForCUDA.ReplaceAllString(strings.TrimSuffix(b.Name, "-gpu"), "")
@@ -178,9 +178,8 @@ func (w *importTracer) module(name string, names []string, by string, certain bo
 	}
 }
 
-// place returns the directory of the import path that has a module, where its sources are followed; else empty. Those
-// of other distributions are where a requirement is not met, as far as the import is certain, or where they are
-// injured.
+// place returns the directory of the import path that has a module whose sources are followed, or "". Sources of other
+// distributions are followed if a requirement is unmet, as far as the import is certain, or if they are damaged.
 func (w *importTracer) place(name string, names []string, by string, certain bool) string {
 	top, _, _ := strings.Cut(name, ".")
 	if w.listed.Tops[top] {
@@ -211,8 +210,8 @@ func (w *importTracer) ofOthers(name string) bool {
 	return !w.listed.Tops[top] && !pysource.Standard(top, w.s.Python)
 }
 
-// isModule reports whether what a file imports from a package is a module in it: of its own by the RECORD, of another by
-// its file, where the package itself cannot have the name, or is the one that imports it.
+// isModule reports whether a name that a file imports from a package is a module in it: in its own distribution by
+// RECORD, in another by the file, if the package itself cannot define the name or is the importer.
 func (w *importTracer) isModule(dir, name, n, by string) bool {
 	file := strings.ReplaceAll(name, ".", "/") + "/" + n
 	if top, _, _ := strings.Cut(name, "."); w.listed.Tops[top] {
@@ -316,7 +315,7 @@ func (w *importTracer) take(name string, certain bool) {
 	}
 }
 
-// extension returns the file that Python takes for an extension module, below its directory; empty where there is none.
+// extension returns the file that Python takes for an extension module, relative to its directory, or "".
 func (w *importTracer) extension(dir, file string) string {
 	python := strings.ReplaceAll(version.ShortPython(w.s.Python), ".", "")
 	var stable, plain string
@@ -419,7 +418,7 @@ func (w *importTracer) isResized(file string, size int64) bool {
 	return told >= 0 && told != size
 }
 
-// sizeOf returns the size that RECORD says of a source; -1 where it says none.
+// sizeOf returns the size of a source in RECORD, or -1.
 func (w *importTracer) sizeOf(file string) int64 {
 	recorded := w.listed.Sources[strings.TrimPrefix(file, w.s.Dir+"/")]
 	for i := 0; recorded == "" && i < len(w.injured); i++ {
@@ -432,8 +431,8 @@ func (w *importTracer) sizeOf(file string) int64 {
 	return size
 }
 
-// distributionOf returns the name and version of the injured distribution that a source is of; empty where it is of the
-// one that is traced.
+// distributionOf returns the name and version of the damaged distribution that a source belongs to, or "" for the
+// traced one.
 func (w *importTracer) distributionOf(file string) string {
 	for _, i := range w.injured {
 		if _, listed := i.record.Sources[strings.TrimPrefix(file, path.Dir(i.info)+"/")]; listed {
@@ -443,9 +442,10 @@ func (w *importTracer) distributionOf(file string) string {
 	return ""
 }
 
-// compare notes a source that is not as it was installed: what is imported from it may be gone. One that ends in the
-// middle of a statement, or that is no text, ends the import. An empty one of a package by which all of it is reached
-// leaves nothing to use, unless it was small: that may have held a comment only. Of any other it is not known what still works.
+// compare records a changed source, because a name that is imported from it may be gone. A source that ends in the
+// middle of a statement, or is not text, ends the import. An empty one of a package through which all of it is reached
+// leaves nothing to use, unless the original was small and may have contained only a comment. For any other change the
+// effect is unknown.
 func (w *importTracer) compare(name, file string, sum pysource.Summary, size int64, text, certain bool) {
 	w.changed[name] = sum
 	bad := facts.Hindrance{Kind: facts.HindranceSpoiled, Of: w.distributionOf(file), Path: file}
@@ -483,7 +483,7 @@ const smallPatch = 200
 // smallSource is the size, in bytes, of a package's first file up to which it may have held nothing but a comment.
 const smallSource = 1024
 
-// doubt notes a damaged file of which it is not known whether it ends the import.
+// doubt records a damaged file that may or may not end the import.
 func (w *importTracer) doubt(bad facts.Hindrance) {
 	bad.Kind = facts.HindrancePerhaps
 	w.doubtful = cmp.Or(w.doubtful, &bad)
@@ -494,7 +494,8 @@ func isText(data []byte) bool {
 	return !bytes.Contains(data, []byte{0}) && (utf8.Valid(data) || bytes.Contains(data[:min(len(data), 200)], []byte("coding")))
 }
 
-// older notes what a source takes of a module that is of an older release than is required, and that this does not have.
+// older records a name that a source imports from a module of an older release than required, and that the module
+// lacks.
 func (w *importTracer) older(file string, takes func(module string) []string) {
 	for _, u := range w.unmet {
 		for _, module := range u.Modules {
@@ -512,8 +513,8 @@ func (w *importTracer) older(file string, takes func(module string) []string) {
 	}
 }
 
-// lacksName reports whether a module of an older release than is required does not have a name: it stands nowhere in its
-// source, and this takes no names of other modules at large. What code makes of a name stands there, too.
+// lacksName reports whether a module of an older release than required lacks a name: the name is nowhere in its source,
+// and it imports no wildcard. Code that computes names counts as having it.
 func (w *importTracer) lacksName(source, name string) bool {
 	if !w.mayBind(source, name) {
 		return true
@@ -572,7 +573,7 @@ func summarizeFile(h *host.Host, source string) (sum *pysource.Summary, text boo
 	return &found, isText(data)
 }
 
-// summaryOf returns what is kept of a source where its text is not.
+// summaryOf returns the summary of a source whose text was not kept.
 func summaryOf(f any) *pysource.Summary {
 	if kept, ok := f.(interface{ Summary() *pysource.Summary }); ok {
 		return kept.Summary()
@@ -589,7 +590,7 @@ func (w *importTracer) sourceOf(dir, name string) string {
 	return full + ".py"
 }
 
-// open notes a library of its own that is opened by its name, where one alone bears it.
+// open records a package's own library that is opened by name, if only one has that name.
 func (w *importTracer) open(base string, certain bool) {
 	found := w.listed.Named[base]
 	for _, name := range found {
@@ -597,7 +598,7 @@ func (w *importTracer) open(base string, certain bool) {
 	}
 }
 
-// relative returns the module that a relative import names; empty where it leads out of the package.
+// relative returns the module that a relative import names, or "" if it leads out of the package.
 func relative(name string, isPackage bool, i pysource.Import) string {
 	parts := strings.Split(name, ".")
 	up := i.Level
@@ -614,8 +615,8 @@ func relative(name string, isPackage bool, i pysource.Import) string {
 	return base + "." + i.Module
 }
 
-// Loads returns those of a list of libraries that the import comes to, or may come to; all of them where its sources
-// tell of none: they may be opened by names that are put together.
+// Loads returns the libraries of a list that the import loads or may load. It returns all if the sources name none,
+// because the names may be computed.
 func (r *ImportTrace) Loads(names []string) []string {
 	if r == nil || !r.Read {
 		return names
@@ -627,7 +628,7 @@ func (r *ImportTrace) Loads(names []string) []string {
 	return kept
 }
 
-// Names reports whether the sources tell that the import comes to a library, or may.
+// Names reports whether the sources show that the import loads a library, or may.
 func (r *ImportTrace) Names(library string) bool {
 	return r != nil && (slices.Contains(r.Certain, library) || slices.Contains(r.possible, library))
 }
@@ -636,8 +637,8 @@ func (r *ImportTrace) Names(library string) bool {
 // and import nothing of others.
 func (r *ImportTrace) OpensUnaided() bool { return r != nil && r.Read && !r.helped }
 
-// Late reports whether the import of a package comes to its end without a library of it: one that is opened later, or
-// whose failure is caught.
+// Late reports whether the import of a package succeeds without one of its libraries, because it is opened later or its
+// failure is caught.
 func (r *ImportTrace) Late(library string) bool {
 	return r != nil && r.Read && !slices.Contains(r.Certain, library) && (slices.Contains(r.possible, library) || !r.unnamed)
 }

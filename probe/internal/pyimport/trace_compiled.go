@@ -13,8 +13,8 @@ import (
 	"cudacompat/probe/internal/pyenv"
 )
 
-// What an extension module imports stands in no source of its own. Two ways are told by its constants: Cython's modules
-// import those whose C functions they use when they are loaded, and NumPy's C API is taken of NumPy's module.
+// The imports of an extension module are in no source. Two kinds show in its constants: Cython's modules import the
+// modules whose C functions they use when they are loaded, and NumPy's C API comes from NumPy's module.
 
 // fromCompiled follows what an extension module that is loaded imports by itself.
 func (w *importTracer) fromCompiled(dir, name string, certain bool) {
@@ -35,8 +35,8 @@ func (w *importTracer) fromCompiled(dir, name string, certain bool) {
 	}
 }
 
-// hidesNames reports whether an extension module of Cython's imports C functions of other modules and names none: Cython 3.2
-// compresses its constants. A name that begins with the module's own is that of a class or function.
+// hidesNames reports whether a Cython extension module imports C functions of other modules without naming any: Cython
+// 3.2 compresses its constants. A name that begins with the module's own belongs to a class or function.
 func hidesNames(constants []byte, name string) bool {
 	if !bytes.Contains(constants, cFunction) {
 		return false
@@ -51,8 +51,8 @@ func hidesNames(constants []byte, name string) bool {
 	return true
 }
 
-// noteNamed notes a damaged module whose name stands in the constants of a module that is loaded: code of C imports such,
-// NumPy's its own when it is loaded and others later.
+// noteNamed records a damaged module whose name is in the constants of a loaded module: C code imports such modules,
+// NumPy's when it is loaded and others later.
 func (w *importTracer) noteNamed(constants []byte) {
 	constants = append([]byte{0}, constants...)
 	for _, i := range w.injured {
@@ -69,12 +69,12 @@ func (w *importTracer) noteNamed(constants []byte) {
 	}
 }
 
-// numpyCAPI is in what NumPy's headers compile to where a module takes the C API as it is loaded (import_array). The
-// modules of pybind11 take it when it is first used, and do not say this.
+// numpyCAPI is in what NumPy's headers compile to if a module takes the C API when it is loaded (import_array). Modules
+// of pybind11 take it at first use and do not contain this.
 var numpyCAPI = []byte("_ARRAY_API is NULL pointer")
 
-// lacksNumPy reports whether the distribution that lists a file requires NumPy and does not have it. What requires none,
-// as torch, takes its C API where it is there.
+// lacksNumPy reports whether the distribution that lists a file requires NumPy and does not have it. One that does not
+// require it, such as torch, uses its C API if it is there.
 func (w *importTracer) lacksNumPy(name string) bool {
 	return slices.ContainsFunc(w.unmet, func(u pyenv.Unmet) bool {
 		return u.Name == "numpy" && u.Have == "" && w.s.Index(w.h).At(u.By).Record().Has(name)
@@ -88,8 +88,8 @@ var cFunction = []byte(" does not export expected C ")
 // dottedName matches the whole name of a module among the constants.
 var dottedName = lazyregexp.New(`^[A-Za-z_]\w*(?:\.\w+)+$`)
 
-// cImports returns the modules that the constants of an extension module of Cython's name, where it imports C
-// functions: those that were extension modules in one of the distributions that are looked at.
+// cImports returns the modules named in the constants of a Cython extension module that imports C functions: those that
+// were extension modules in one of the examined distributions.
 func (w *importTracer) cImports(constants []byte) []string {
 	if !bytes.Contains(constants, cFunction) {
 		return nil
@@ -107,7 +107,7 @@ func (w *importTracer) cImports(constants []byte) []string {
 	return list
 }
 
-// maxConstants bounds what is read of a module's constants; those of ONNX Runtime's are 4 MB.
+// maxConstants limits what is read of a module's constants, in bytes. Those of ONNX Runtime have 4 MB.
 const maxConstants = 16 << 20
 
 // constantsOf reads the constants of a library; none of what cannot be read.

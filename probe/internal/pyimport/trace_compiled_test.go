@@ -25,8 +25,9 @@ func compiledC(texts ...string) string {
 	return source
 }
 
-// TestCompiledImports: bindings/high.so imports C functions of bindings/low.so, as Cython's modules do, and its sources
-// do not tell so. torch catches ImportError there: a module that is cut off ends it, one that is gone does not.
+// TestCompiledImports checks that bindings/high.so imports C functions of bindings/low.so, as Cython's modules do,
+// which its sources do not show. torch catches ImportError there: a truncated module ends the import, a missing one
+// does not.
 func TestCompiledImports(t *testing.T) {
 	const high, low = "bindings/high.abi3.so", "bindings/low.abi3.so"
 	const importsC = "%.200s does not export expected C function %.200s"
@@ -89,7 +90,7 @@ func TestCompiledImports(t *testing.T) {
 	}
 }
 
-// TestModuleNamedByCode: a library of C imports a source by its name when it is loaded, or later.
+// TestModuleNamedByCode checks a C library that imports a source by its name when it is loaded, or later.
 func TestModuleNamedByCode(t *testing.T) {
 	const module = "arrays/core.abi3.so"
 	for _, c := range []struct{ name, text, want string }{
@@ -123,7 +124,7 @@ func TestModuleNamedByCode(t *testing.T) {
 	}
 }
 
-// TestNumPyOfC: an extension module takes NumPy's C API when it is loaded, and no source imports NumPy.
+// TestNumPyOfC checks an extension module that takes NumPy's C API when it is loaded, while no source imports NumPy.
 func TestNumPyOfC(t *testing.T) {
 	const module = "pkg/_ext.abi3.so"
 	for _, c := range []struct {

@@ -57,8 +57,8 @@ func LibrariesAsShipped(s *pyenv.Site, h *host.Host, info string) bool {
 	return s.Whole[info]
 }
 
-// noteLost notes that a module which the import comes to, or may, is another distribution's, and is gone. What is raised then is that
-// there is no such module, unless it is another failure.
+// noteLost records that a module which the import needs, or may need, belongs to another distribution and is gone.
+// Python then raises ModuleNotFoundError, unless something else fails.
 func (w *importTracer) noteLost(dir, module string, certain, another bool) {
 	file := strings.ReplaceAll(module, ".", "/")
 	i := w.injuredModule(dir, file)
@@ -74,7 +74,7 @@ func (w *importTracer) noteLost(dir, module string, certain, another bool) {
 	}
 }
 
-// injuredModule returns the distribution that has a module by its RECORD; nil where none of those has.
+// injuredModule returns the damaged distribution that has a module by its RECORD, or nil.
 func (w *importTracer) injuredModule(dir, module string) *injuredDistribution {
 	for i := range w.injured {
 		if w.injured[i].record.FileOf(module) != "" && path.Dir(w.injured[i].info) == dir {
@@ -120,8 +120,8 @@ func (w *importTracer) noteRefused(file string) {
 	}
 }
 
-// noteUninitialized notes that an extension module which the import is certain to load is another file than the one that was
-// installed, and does not define the function by which Python initializes the module.
+// noteUninitialized records that an extension module which the import certainly loads is not the installed file and
+// does not define Python's initialization function.
 func (w *importTracer) noteUninitialized(dir, name string) {
 	d := w.s.Index(w.h).At(w.info)
 	if i := w.injuredModule(dir, moduleOf(name)); i != nil {
@@ -141,8 +141,8 @@ func moduleOf(name string) string {
 	return path.Join(path.Dir(name), stem)
 }
 
-// uninitialized reports that a library of a distribution was changed and does not define the function by which Python initializes
-// the module of its name.
+// uninitialized reports whether a library of a distribution was changed and does not define the function with which
+// Python initializes the module.
 func uninitialized(s *pyenv.Site, h *host.Host, d *pydist.Distribution, name string) *facts.Hindrance {
 	if s.Index(h).Intact(d, name).State != pydist.Altered {
 		return nil
@@ -162,7 +162,7 @@ func uninitialized(s *pyenv.Site, h *host.Host, d *pydist.Distribution, name str
 	return &facts.Hindrance{Kind: facts.HindranceSpoiled, Path: file, By: "it does not define " + symbol}
 }
 
-// injuredLibrary returns the distribution that has a library by its RECORD, and where; nil where none of those has.
+// injuredLibrary returns the damaged distribution that has a library by its RECORD, and its path, or nil.
 func (w *importTracer) injuredLibrary(base string) (*injuredDistribution, string) {
 	for i := range w.injured {
 		if recorded := w.injured[i].record.Named[base]; len(recorded) > 0 {
@@ -172,10 +172,10 @@ func (w *importTracer) injuredLibrary(base string) (*injuredDistribution, string
 	return nil, ""
 }
 
-// uncaught returns the injuries that end the import although a failure of it is caught. A library that is cut off ends
-// the process whatever is caught: the loader maps it, and the kernel has nothing to give it (SIGBUS). Any other is let
-// out where it is caught only that there is no such module, as torch does of NumPy: without a module of NumPy's it goes
-// on, too, unless NumPy makes another failure of that.
+// uncaught returns the damage that ends the import although a failure is caught. A truncated library ends the process
+// in any case: the loader maps it, and the kernel has no data for it (SIGBUS). Any other failure passes a handler that
+// catches only a missing module, as torch does for NumPy: torch also works without a NumPy module, unless NumPy turns
+// that into another error.
 func (w *importTracer) uncaught(mains []string, by string) []facts.Hindrance {
 	if len(w.injured) == 0 {
 		return nil
@@ -193,7 +193,7 @@ func (w *importTracer) again(counts func(pysource.Import) bool) *importTracer {
 		changed: map[string]pysource.Summary{}, lostInit: map[string]string{}, parsed: w.parsed, injured: w.injured, loaded: w.loaded, counts: counts}
 }
 
-// injuries returns those of a kind that the import comes to.
+// injuries returns the damage of one kind that the import meets.
 func (w *importTracer) injuries(mains []string, by string, kind func(facts.Hindrance) bool) []facts.Hindrance {
 	for _, name := range mains {
 		w.module(name, nil, by, true)
@@ -201,9 +201,9 @@ func (w *importTracer) injuries(mains []string, by string, kind func(facts.Hindr
 	return slices.DeleteFunc(w.altered, func(h facts.Hindrance) bool { return h.Kind != facts.HindranceSpoiled || h.Of == "" || !kind(h) })
 }
 
-// besideLoaded returns an extension module that is cut off, of a distribution that others are loaded of: what these
-// import does not stand in any source, and where they import it, the process ends. Nobody cuts off a library on
-// purpose. One that is gone counts where a module that is loaded hides what it imports.
+// besideLoaded returns a truncated extension module of a distribution from which others are loaded. What these import
+// is in no source, and if they import it, the process ends. Nobody truncates a library on purpose. A missing one counts
+// if a loaded module hides what it imports.
 func (w *importTracer) besideLoaded() *facts.Hindrance {
 	for _, i := range w.injured {
 		dir := path.Dir(i.info)
@@ -228,8 +228,8 @@ func (w *importTracer) besideLoaded() *facts.Hindrance {
 // testModule matches the extension modules that only tests import, "numpy/_core/_umath_tests.cpython-312-….so".
 var testModule = lazyregexp.New(`(^|/)tests?/|tests?\.`)
 
-// brokenRequirement returns what ends the import of a distribution that is required, by itself: functions import such, and a source
-// that is gone may have been left out on purpose where nothing imports it.
+// brokenRequirement returns what ends the import of a required distribution by itself: functions import such, and a
+// missing source may have been left out on purpose if nothing imports it.
 func (w *importTracer) brokenRequirement(b *facts.Build) *facts.Hindrance {
 	for _, i := range w.injured {
 		if i.info == w.info || path.Dir(i.info) != w.s.Dir {
@@ -249,7 +249,7 @@ func (w *importTracer) brokenRequirement(b *facts.Build) *facts.Hindrance {
 }
 
 // firstPackages returns the packages and modules by which a distribution is imported: those at the top of the import
-// path, or, of a part of a namespace, those that are the least deep: "cuda.pathfinder".
+// path or, for a part of a namespace, the least deep ones: "cuda.pathfinder".
 func firstPackages(x *pydist.FileIndex) []string {
 	if tops := x.TopModules(); len(tops) > 0 {
 		return tops
@@ -270,7 +270,7 @@ func firstPackages(x *pydist.FileIndex) []string {
 	return list
 }
 
-// refusal returns why the loader does not take a file that is there; empty where it takes it.
+// refusal returns why the loader refuses an existing file, or "".
 func refusal(s *pyenv.Site, h *host.Host, file string) string {
 	p, err := loader.PythonProcess(h, s)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestInjured takes away, or cuts, libraries of a distribution that a package requires: as NumPy, it loads one extension
-// module when it is imported, which is linked to a library that came with it and without which it raises an error of its own,
-// loads two more as they stand, and has others.
+// TestInjured removes or truncates libraries of a required distribution. Like NumPy, it loads one extension module at
+// import, which links to a library that came with it and without which it raises its own error; it loads two more
+// directly, and has others.
 func TestInjured(t *testing.T) {
 	const array, blas, tests = "arrays/_core/_umath.cpython-312-x86_64-linux-gnu.so", "arrays.libs/libblas-1.so",
 		"arrays/_core/_tests.cpython-312-x86_64-linux-gnu.so"
@@ -100,8 +100,8 @@ func TestInjured(t *testing.T) {
 	}
 }
 
-// TestLinkedLibraries takes away libraries that a package's module is linked to: one that came with it, and one that the
-// package which it requires brings, and which the code of that one loads first.
+// TestLinkedLibraries removes libraries that a package's module links to: one that came with it, and one from a
+// required package whose code loads it first.
 func TestLinkedLibraries(t *testing.T) {
 	const module, own, other = "pkg/_ext.abi3.so", "pkg.libs/libown-1.so", "other/lib64/libother.so"
 	for _, c := range []struct {

@@ -20,8 +20,9 @@ import (
 	"cudacompat/probe/internal/pysource"
 )
 
-// CheckTrace notes what the import of a distribution needs and does not find: files of its own, modules of others, and
-// symbols of its own libraries. Python binds every symbol of a library when it opens it (RTLD_NOW), so that one is enough.
+// CheckTrace records what the import of a distribution needs and does not find: its own files, modules of others, and
+// symbols of its own libraries. Python binds every symbol of a library when it opens it (RTLD_NOW), so one missing
+// symbol is enough.
 func CheckTrace(s *pyenv.Site, b *facts.Build, h *host.Host, lazy LazyTrace) error {
 	r := lazy.Now()
 	if r == nil || len(b.Hindrances) > 0 {
@@ -62,8 +63,8 @@ func CheckTrace(s *pyenv.Site, b *facts.Build, h *host.Host, lazy LazyTrace) err
 	return nil
 }
 
-// spoiledFirst returns a library that the import of a package opens first and that the loader does not take: one that
-// its sources name, or that bears the package's name, unless the package goes without.
+// spoiledFirst returns a library that the import of a package opens first and that the loader refuses: one that its
+// sources name, or with the package's name, unless the package can do without.
 func spoiledFirst(s *pyenv.Site, h *host.Host, b *facts.Build, r *ImportTrace) (*facts.Hindrance, error) {
 	d, names := s.Index(h).At(b.Path), slices.Clone(r.Certain)
 	for _, name := range d.Record().LargeLibraries() {
@@ -77,9 +78,9 @@ func spoiledFirst(s *pyenv.Site, h *host.Host, b *facts.Build, r *ImportTrace) (
 	return SpoiledLibrary(s, h, d, names)
 }
 
-// TraceSources notes what the import of a framework's modules needs and does not find, by their sources. Its libraries are
-// loaded otherwise. Thousands of sources take longer to read than all else of a doctor's run, so they are read only where
-// something that they may need is not as it should be, and as far as that decides.
+// TraceSources records what the import of a framework's modules needs and does not find, by their sources. Its
+// libraries are followed separately. Reading thousands of sources takes longer than the rest of doctor, so it reads
+// them only if something that they may need is damaged or missing, and only as far as that decides.
 func TraceSources(s *pyenv.Site, h *host.Host, b *facts.Build) {
 	for _, name := range Modules[b.Name] {
 		info := s.InfoOf(h, name)
@@ -105,8 +106,8 @@ func TraceSources(s *pyenv.Site, h *host.Host, b *facts.Build) {
 	}
 }
 
-// olderNumPy returns the requirement of a NumPy of a newer major version by a distribution with compiled modules, or by one that it
-// requires: those take NumPy's functions of C, which no source tells of.
+// olderNumPy returns the requirement of a newer major version of NumPy by a distribution with compiled modules, or by
+// one that it requires: those use NumPy's C functions, which no source shows.
 func olderNumPy(s *pyenv.Site, h *host.Host, info string) *facts.Hindrance {
 	for _, u := range unmetFrom(s, h, info) {
 		if u.Name != "numpy" || u.Have == "" || s.Index(h).At(u.By).Tags().Pure {
@@ -120,9 +121,9 @@ func olderNumPy(s *pyenv.Site, h *host.Host, info string) *facts.Hindrance {
 	return nil
 }
 
-// MayNotImport reports whether something of a distribution, or of what it requires, is not as it should be, so that its sources
-// are worth reading. METADATA does not have to name what a change removes: torch's may lack typing-extensions, and it imports
-// it.
+// MayNotImport reports whether something in a distribution, or in its requirements, is damaged or missing, so that its
+// sources are worth reading. METADATA need not name what was removed: torch's may lack typing-extensions, which torch
+// imports.
 func MayNotImport(s *pyenv.Site, h *host.Host, info string) bool {
 	return h.HasRemoved() || modulesDamaged(s, h, s.Index(h).At(info)) || len(injuredFrom(s, h, info)) > 0 || unmetDecides(s, h, info)
 }
@@ -157,8 +158,8 @@ func besideTrace(s *pyenv.Site, h *host.Host, info string, injured []injuredDist
 	return nil
 }
 
-// damageOf says how a source or an extension module is damaged, "it is empty"; it is empty where the change may be a patch, or a
-// library that was stripped.
+// damageOf says how a source or extension module is damaged, "it is empty". It returns "" if the change may be a patch,
+// or a library that was stripped.
 func damageOf(s *pyenv.Site, h *host.Host, d *pydist.Distribution, one pydist.Damage) string {
 	file := path.Join(d.Dir(), one.Name)
 	switch {
@@ -235,8 +236,8 @@ func importEnd(s *pyenv.Site, h *host.Host, r *ImportTrace) *facts.Hindrance {
 	return &facts.Hindrance{Kind: facts.HindranceOnlyHere, Path: r.absent[0].here, By: r.absent[0].module}
 }
 
-// undefinedIn opens a library in a process and finds the first symbol, of it or of what came with it, that nothing defines.
-// Nothing is said where something is missing that could define it.
+// undefinedIn opens a library in a process and returns the first symbol, of it or of what came with it, that nothing
+// defines. It returns nothing if a library is missing that could define it.
 func undefinedIn(s *pyenv.Site, p *ldso.Process, file string) (by, symbol string, err error) {
 	before, lost := len(p.Objects), len(p.Missing)
 	o, err := p.Open(file, nil, ldso.Local)
@@ -286,7 +287,7 @@ var driverSymbols = map[string]*lazyregexp.Regexp{
 	"libnvidia-encode": lazyregexp.New(`^NvEncode`),
 }
 
-// isRedirected reports whether code decides what a module of the environment is: an editable installation's finder.
+// isRedirected reports whether code determines where a module of the environment is: an editable installation's finder.
 func isRedirected(s *pyenv.Site, h *host.Host) bool {
 	return slices.ContainsFunc(s.Path, func(dir string) bool {
 		return len(h.GlobIn(dir, "__editable__*_finder.py"))+len(h.GlobIn(dir, "_*_editable_impl*.pth"))+len(h.GlobIn(dir, "*_editable_*.py")) > 0

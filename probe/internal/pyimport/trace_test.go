@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// TestReached: what the import of a package comes to, by sources as real packages have them.
+// TestReached checks what the import of a package reaches, with sources as in real packages.
 func TestReached(t *testing.T) {
 	for _, c := range []struct {
 		name                             string
@@ -94,7 +94,8 @@ func TestReached(t *testing.T) {
 	}
 }
 
-// TestAlteredSources: a source that is not as RECORD has it ends the import where what is taken from it is gone.
+// TestAlteredSources checks that a source that differs from RECORD ends the import if a name that is imported from it
+// is gone.
 func TestAlteredSources(t *testing.T) {
 	const init = "from .version import __version__, cuda\n"
 	for _, c := range []struct{ name, source, size, kind, by string }{
@@ -127,7 +128,7 @@ func TestAlteredSources(t *testing.T) {
 	}
 }
 
-// TestMains: by which module a distribution is imported.
+// TestMains checks by which module a distribution is imported.
 func TestMains(t *testing.T) {
 	for _, c := range []struct {
 		name, record string
@@ -148,8 +149,8 @@ func TestMains(t *testing.T) {
 	}
 }
 
-// TestWorkingDirectory: what the environment lacks and the working directory has is there for what is started so; a
-// folder of that name is no module.
+// TestWorkingDirectory checks that a module missing from the environment and present in the working directory exists
+// for programs started there. A directory of that name is no module.
 func TestWorkingDirectory(t *testing.T) {
 	for _, c := range []struct{ name, file, kind string }{
 		{"nothing", "notes.txt", facts.HindranceModule},
@@ -171,7 +172,7 @@ func TestWorkingDirectory(t *testing.T) {
 	}
 }
 
-// TestOlderRequirement: the import takes of a module what an older release of it than is required does not have.
+// TestOlderRequirement checks an import of a name that an older release of a required module lacks.
 func TestOlderRequirement(t *testing.T) {
 	for _, c := range []struct{ name, uses, have, version, want string }{
 		{"attribute", "import ml_dtypes\nx: type = ml_dtypes.float8\n", "from ._ext import bfloat16\n", "0.3.2", "ml_dtypes.float8"},

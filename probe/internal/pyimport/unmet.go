@@ -71,8 +71,8 @@ func requirementsOf(s *pyenv.Site, h *host.Host, info string) pyenv.Requirements
 	return e
 }
 
-// lacks reports whether a requirement is not met by the distribution of its name, empty where there is none: a package
-// may be there without its metadata.
+// lacks reports whether the distribution with a requirement's name does not satisfy it. have is "" if there is none; a
+// package may exist without metadata.
 func lacks(s *pyenv.Site, h *host.Host, by string, r pip.Requirement, info string) (pyenv.Unmet, bool) {
 	u := pyenv.Unmet{Requirement: r, By: by}
 	if info != "" {
@@ -92,8 +92,8 @@ func lacks(s *pyenv.Site, h *host.Host, by string, r pip.Requirement, info strin
 	return u, info == "" || !isThere(s, h, info)
 }
 
-// isThere reports whether a distribution's modules are where its RECORD says: one that it brings to the top of the import
-// path, else, of a part of a namespace as google/protobuf, its first source. One without sources has nothing to lose.
+// isThere reports whether a distribution's modules are where its RECORD says: a top-level one or, for a part of a
+// namespace such as google/protobuf, its first source. One without sources has nothing to lose.
 func isThere(s *pyenv.Site, h *host.Host, info string) bool {
 	record := s.Index(h).At(info).Record().Index()
 	if tops := record.TopModules(); len(tops) > 0 {
@@ -103,7 +103,7 @@ func isThere(s *pyenv.Site, h *host.Host, info string) bool {
 	return len(sources) == 0 || h.Exists(path.Join(path.Dir(info), sources[0]))
 }
 
-// lowerBound matches what a requirement has of the least release that it takes: ">=1.2", "==1.2.*", "~=1.2".
+// lowerBound matches the lowest release in a requirement: ">=1.2", "==1.2.*", "~=1.2".
 var lowerBound = lazyregexp.New(`(?:>=|==|~=|>)\s*(\d[\w.]*?)(?:\.\*)?(?:,|$)`)
 
 // olderThan reports whether a release is below the range of a requirement. One that is above it nearly always serves.
@@ -119,8 +119,7 @@ func olderThan(r pip.Requirement, have string) bool {
 	return false
 }
 
-// wantedFor returns the unmet requirement that brings a module: the one of its name, else the only one that is not
-// there.
+// wantedFor returns the unmet requirement that brings a module: the one with its name, otherwise the only missing one.
 func wantedFor(list []pyenv.Unmet, module string) string {
 	list = slices.DeleteFunc(slices.Clone(list), func(u pyenv.Unmet) bool { return u.Have != "" })
 	if i := slices.IndexFunc(list, func(u pyenv.Unmet) bool { return u.Name == distname.Normal(module) }); i >= 0 {
@@ -132,7 +131,7 @@ func wantedFor(list []pyenv.Unmet, module string) string {
 	return ""
 }
 
-// sourceAt returns the source file of a module at the top of some directories; empty where it has none.
+// sourceAt returns the source file of a top-level module in some directories, or "".
 func sourceAt(h *host.Host, dirs []string, module string) string {
 	file := pyenv.FirstModule(h, dirs, module)
 	if path.Ext(file) != ".py" {

@@ -8,8 +8,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
-// line is one logical line: without comments, the text of its strings left out but for the names that import_module is
-// called with, joined where brackets are open.
+// line is one logical line without comments, joined across open brackets. Its strings are empty, except for the names
+// passed to import_module.
 type line struct {
 	indent int
 	text   string
@@ -43,7 +43,7 @@ const maxLibraries = 64
 // namedImport matches what stands before the name of a module that is imported by a call.
 var namedImport = lazyregexp.New(`\b(import_module|__import__)\(\s*"$`)
 
-// callRoom is how much of a line is looked at for such a call, in bytes: a table of ten thousand strings is one line.
+// callRoom is how many bytes of a line are searched for such a call. A table of ten thousand strings is one line.
 const callRoom = 64
 
 var libraryName = lazyregexp.New(`^[\w./{}%*+-]*\.so(\.\d+)*$`)
@@ -64,7 +64,7 @@ var marks = [256]bool{'#': true, '"': true, '\'': true, '\\': true, '(': true, '
 // blank are the bytes with which no statement begins.
 var blank = [256]bool{'#': true, '\n': true, '\r': true, ';': true}
 
-// logicalLine reads one logical line; its text is empty where there is none but comments and space, and where it is passed over.
+// logicalLine reads one logical line. Its text is "" for only comments and space, and for a line that is skipped.
 func (s *scanner) logicalLine() line {
 	indent, depth := s.indent(), 0
 	if s.at < len(s.data) && !blank[s.data[s.at]] {
@@ -124,7 +124,7 @@ func (s *scanner) logicalLine() line {
 	return s.line(indent)
 }
 
-// keptText passes over a string and gives what a line keeps of it: the name that import_module is called with.
+// keptText skips a string and returns what a line keeps of it: the name passed to import_module.
 func (s *scanner) keptText(quote byte) []byte {
 	start := s.at
 	s.skipString(quote)

@@ -1,9 +1,9 @@
-// Package pysource reads what a Python module imports, and which libraries it opens, out of its source. It runs nothing.
+// Package pysource reads from a Python module's source what it imports and which libraries it opens. It runs nothing.
 //
-// An import is certain where the module's own run comes to it whatever the machine is: at the top level, in a class or a
-// with statement, in a try statement that lets the failure out again or keeps it for the module to raise, or in the other branch of NumPy's and SciPy's
-// "if __NUMPY_SETUP__". What stands under a condition, in a loop, in a
-// handler or in a function is not. Functions that the top level calls count as far as they open libraries.
+// An import is certain if running the module reaches it on every machine: at the top level, in a class or a with
+// statement, in a try statement that lets the failure out again or stores it to raise it, or in the other branch of
+// NumPy's and SciPy's "if __NUMPY_SETUP__". It is not certain under a condition, in a loop, in a handler or in a
+// function. Functions that the top level calls count as far as they open libraries.
 package pysource
 
 import (
@@ -28,8 +28,8 @@ type Import struct {
 // Module is what one source file tells.
 type Module struct {
 	Imports []Import
-	// Opens tells that the file opens libraries by their paths: ctypes.CDLL, torch.ops.load_library. OpensFirst: while
-	// it is imported, and the failure is not caught.
+	// Opens reports that the file opens libraries by path: ctypes.CDLL, torch.ops.load_library. OpensFirst: during its
+	// import, without catching the failure.
 	Opens, OpensFirst bool
 	Libraries         []string // the names of libraries that its strings tell, "libxgboost.so"
 	Unnamed           bool     // a statement that opens one tells no name
@@ -216,7 +216,7 @@ func parseFrom(text string) (Import, bool) {
 	return i, i.Module != "" || i.Level > 0
 }
 
-// skip returns the indentation of the function that was entered, where nothing in it counts; -1 outside.
+// skip returns the indentation of the current function if nothing in it counts, or -1.
 func (p *parser) skip() int {
 	if last := len(p.blocks) - 1; !p.opens && last >= 0 && strings.HasPrefix(p.blocks[last].word, "def ") {
 		return p.blocks[last].indent
@@ -307,8 +307,8 @@ func (p *parser) closeTo(indent int, word string) {
 // swallow notes that a failure ends in an except clause.
 func (p *parser) swallow(b block) { p.swallows[b.try] = p.swallows[b.try] || !b.lacked }
 
-// around tells what the place of a line is: the try statements, whether nothing else stands around it that may skip it,
-// and the outermost function.
+// around describes the surroundings of a line: the try statements, whether nothing else around it may skip it, and the
+// outermost function.
 func (p *parser) around() (tries []int, plain bool, in string) {
 	plain = true
 	for _, b := range p.blocks {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestParse: what a module is certain to import, by hand.
+// TestParse checks what a module certainly imports, with results written by hand.
 func TestParse(t *testing.T) {
 	certain := func(modules ...string) (list []Import) {
 		for _, m := range modules {
@@ -68,7 +68,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestOpens: libraries that are opened by their paths, at once or later.
+// TestOpens checks libraries that are opened by path, at once or later.
 func TestOpens(t *testing.T) {
 	for _, c := range []struct {
 		name, source string
@@ -98,7 +98,7 @@ func TestOpens(t *testing.T) {
 	}
 }
 
-// TestLater: what the functions of a file that opens libraries import.
+// TestLater checks what the functions of a file that opens libraries import.
 func TestLater(t *testing.T) {
 	const source = "import os\ndef load_library():\n    import librmm, ctypes\n    from . import own\n    from libraft.load import x\n"
 	m := Parse([]byte(source + "    CDLL('libx.so')\n"))
@@ -115,7 +115,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, data []byte) { Parse(data) })
 }
 
-// TestSummary: what is asked of a source whose text is not kept.
+// TestSummary checks what is known of a source whose text is not kept.
 func TestSummary(t *testing.T) {
 	for _, c := range []struct {
 		name, source string
@@ -160,7 +160,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestTakenFrom: a summary tells the names that a source is certain to import.
+// TestTakenFrom checks the names that a summary says a source certainly imports.
 func TestTakenFrom(t *testing.T) {
 	sum := Summarize([]byte("from a.b import c, d as e, *\nimport a.b\nx = a.b.f\nif x:\n    from a.b import g\nfrom .a.b import h\nfrom z import i\n"))
 	if diff := cmp.Diff([]string{"c", "d"}, sum.TakenFrom("a.b")); diff != "" {
@@ -168,8 +168,8 @@ func TestTakenFrom(t *testing.T) {
 	}
 }
 
-// TestManyStrings: a table of strings is one line, which is gone through once: pydoc_data/topics.py of Python's own has
-// 15,000. Where each string is held against the whole line before it, these take an hour.
+// TestManyStrings checks that a table of strings, which is one line, is scanned once: Python's pydoc_data/topics.py has
+// 15,000. Comparing each string with the whole line before it would take an hour.
 func TestManyStrings(t *testing.T) {
 	text := "table = [" + strings.Repeat("'a', ", 300_000) + "importlib.import_module('a.b')]\n"
 	want := []Import{{Module: "a.b", Certain: true}}

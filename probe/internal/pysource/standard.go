@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Standard reports whether a module is of the standard library of a Python, "3.12.3"; where that is not known, of any
-// from 3.6 to 3.14: sys.stdlib_module_names, and before 3.10 what lies in its directory.
+// Standard reports whether a module belongs to the standard library of a Python, "3.12.3", or if that is unknown, of
+// any from 3.6 to 3.14: sys.stdlib_module_names, and before 3.10 the files in its directory.
 func Standard(module, python string) bool {
 	if !standard()[module] {
 		return false

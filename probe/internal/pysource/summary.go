@@ -74,13 +74,12 @@ func hasColon(text string) bool {
 // headers matches the beginning of a compound statement, and nothing that a name can begin with.
 var headers = lazyregexp.New(`^(async +)?(def|class|if|elif|while|for|with|except|try|else|finally)\b *[\w(\[{:"~-]?`)
 
-// namesMade are the texts of code that makes names that do not stand in a source, or that gives a module the names of its
-// functions.
+// namesMade lists texts of code that computes names, or that exports a module's functions as names.
 var namesMade = [][]byte{[]byte("__getattr__"), []byte("globals("), []byte("locals("), []byte("vars("), []byte("exec("),
 	[]byte("setattr"), []byte("__dict__"), []byte("sys.modules"), []byte("global ")}
 
-// makesNames reports whether a source may make names that do not stand in it. It searches for literals: one regular
-// expression with the same alternatives took a third of the time of a whole image.
+// makesNames reports whether a source may define names that are not in it. It searches for literals: one regular
+// expression with the same alternatives took a third of the time for a whole image.
 func makesNames(data []byte) bool {
 	return importsAll(data) || slices.ContainsFunc(namesMade, func(text []byte) bool { return bytes.Contains(data, text) })
 }
@@ -100,8 +99,7 @@ func importsAll(data []byte) bool {
 	}
 }
 
-// MayBind reports whether a source can give a name to who imports it from there: the name stands in it, or code may make
-// it.
+// MayBind reports whether a name can be imported from a source: the name is in it, or code may compute it.
 func (s Summary) MayBind(name string) bool { return name == "*" || s.Makes || s.Stands(name) }
 
 // Stands reports whether a name stands in a source, outside of its functions.

@@ -21,7 +21,7 @@ func Takes(data []byte, module string) []string {
 	return t.names
 }
 
-// TakenFrom does what Takes does as far as a summary tells: the names that are imported, and no attributes.
+// TakenFrom is Takes as far as a summary shows: imported names, and no attributes.
 func (s Summary) TakenFrom(module string) []string {
 	var names []string
 	for _, i := range s.Imports {

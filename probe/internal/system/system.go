@@ -1,5 +1,5 @@
-// Package system reads what operating system a root holds: its distribution, C library and architecture, and the cloud
-// instance type that the firmware names.
+// Package system reads the operating system of a root: its distribution, C library and architecture, and the cloud
+// instance type in the firmware.
 package system
 
 import (

@@ -58,7 +58,7 @@ func FuzzParseHostConfig(f *testing.F) {
 	})
 }
 
-// TestTritonCUDA: what ldconfig lists goes before LD_LIBRARY_PATH even where it is gone.
+// TestTritonCUDA checks that ldconfig's list precedes LD_LIBRARY_PATH even if the listed file is gone.
 func TestTritonCUDA(t *testing.T) {
 	root := t.TempDir()
 	hosttest.Write(t, filepath.Join(root, "opt/driver/libcuda.so.1"), "")

@@ -15,7 +15,7 @@ var source string
 //go:embed testdata/fault.h
 var fault string
 
-// Library compiles a library that answers as the defines say, and returns the directory that holds libnvidia-ml.so.1.
+// Library compiles a library that answers as the defines say, and returns the directory with libnvidia-ml.so.1.
 func Library(t *testing.T, defines ...string) string {
 	t.Helper()
 	compiler, err := exec.LookPath("cc")
