@@ -84,6 +84,7 @@ type dockerfile struct {
 	leftUnread   []facts.Unread
 
 	start    func(list []string, number int, sure bool) // reads a command
+	followed int                                        // bytes of files that its commands read
 	commands int                                        // that were followed
 	added    int                                        // bytes that variables added to the instruction
 }

@@ -187,13 +187,17 @@ func (s *script) copies(list, words []string) {
 	s.markChanged(target, list)
 }
 
+// maxFollowed bounds the bytes of files that scripts, copies and edits read in one Dockerfile.
+const maxFollowed = 8 << 20
+
 // textOf returns what a file of the image holds that comes of the build context or that a command wrote.
 func (f *dockerfile) textOf(name string) (text string, ok bool) {
 	if isDynamic(name) || f.changedFile(name) != "" {
 		return "", false
 	}
 	data, err := f.files.Read(requirements.Include{Name: f.find(name)})
-	return string(data), err == nil && len(data) <= maxScript
+	f.followed += len(data)
+	return string(data), err == nil && len(data) <= maxScript && f.followed <= maxFollowed
 }
 
 // filters returns what cat, sed and grep -v print of files whose text is known.

@@ -14,6 +14,8 @@ var edited = map[string]string{
 	"requirements.txt": "torch==2.7.1+cu126\n", "r.txt": "torch==2.7.1+cu126\n", "bad.in": "torch==2.9.0+cu130\n",
 	"t.in": "torch==${V}\n", "pip.conf": "[global]\nindex-url=https://download.pytorch.org/whl/cu130\n",
 	"uv.toml": "index-url = 'https://download.pytorch.org/whl/cu130'\n", "i.sh": "pip install torch==2.9.0+cu130\n",
+	"loop.sh": "sh loop.sh\n", "1.sh": "sh 2.sh", "2.sh": "./3.sh", "3.sh": ". ./4.sh", "4.sh": "sh 5.sh",
+	"5.sh": "sh 6.sh", "6.sh": "pip install torch==2.9.0+cu130",
 	"conf/pip.conf": "[install]\nextra_index_url =\n  https://download.pytorch.org/whl/cu130\n",
 }
 
@@ -155,6 +157,8 @@ func TestOtherInstructions(t *testing.T) {
 		"COPY i.sh .\nRUN sh i.sh":                                                                   "2.9.0+cu130",
 		"COPY i.sh .\nRUN chmod +x i.sh && ./i.sh":                                                   "2.9.0+cu130",
 		"RUN echo 'export V=2.9.0+cu130' > /e && . /e && pip install torch==$V":                      "2.9.0+cu130",
+		"COPY . .\nRUN sh loop.sh; pip install torch==2.7.1+cu126":                                   "2.7.1+cu126 ?",
+		"COPY . .\nRUN sh 1.sh; pip install torch==2.7.1+cu126":                                      "2.7.1+cu126 ?",
 		"RUN ltt install torch==2.9.0":                                                               "?",
 		"RUN pipx install app --pip-args='torch==2.9.0+cu130'":                                       "?",
 		"RUN just install && nvm use 20":                                                             "?",

@@ -310,13 +310,17 @@ func (s *script) startsFile(list []string, reached version.Truth) bool {
 	if here && len(list) > 1 {
 		word = list[1]
 	}
-	if word == "" || installer.PyScript.MatchString(word) || s.depth >= deepest {
+	if word == "" || installer.PyScript.MatchString(word) {
 		return false
 	}
 	text, ok := s.textOf(word)
 	switch {
 	case !ok || !shebang.MatchString(text) && strings.HasPrefix(text, "#!"):
 		return false
+	case s.depth >= deepest:
+		if n := len(s.leftUnread); n == 0 || s.leftUnread[n-1].Reason != byDepth {
+			s.unread(word, byDepth, s.number)
+		}
 	case here:
 		s.inline(text, reached)
 	default:

@@ -13,7 +13,7 @@ import (
 // Why what an installer does is not known.
 const (
 	byUnfollowed = "it may install packages, and this form of the command is not followed"
-	byDepth      = "it may install packages, and functions that call one another this deeply are not followed"
+	byDepth      = "it may install packages, and functions or scripts that call one another this deeply are not followed"
 	byConfig     = "it may choose another index or other releases, and it was not read"
 )
 
