@@ -150,6 +150,9 @@ func isFile(name string) bool {
 // givenCap limits a file of facts, in bytes. A report of a node with dozens of environments is below 1 MB.
 const givenCap = 8 << 20
 
+// headBytes are enough of a file to tell an archive from a text.
+const headBytes = 64 << 10
+
 // givenAll returns the machines that files and releases describe. If a file has sets for several Pythons, it takes
 // those for python; if python is "", it takes all.
 func givenAll(args []string, python, includeRoot string, stdin io.Reader) ([]description, error) {
@@ -209,16 +212,20 @@ func givenMachines(name, python, includeRoot string, stdin io.Reader) ([]descrip
 	if err != nil {
 		return nil, &usageError{fmt.Sprintf("cannot read %q: %v", name, cause(err)), givenHint}
 	}
+	if len(data) > givenCap {
+		_, err := probe.GivenFile(documentOf(name, data[:headBytes], includes)) // an archive is called one
+		return nil, unreadableFile(name, len(data), err)
+	}
 	var list []description
 	for _, d := range probe.Machines(documentOf(name, data, includes)) {
 		m := description{name: name, text: append(bytes.Repeat([]byte("\n"), d.Above), d.Data...), pasted: probe.IsPaste(d)}
 		m.facts, err = probe.GivenFile(d)
 		switch {
-		case errors.Is(err, probe.ErrForeign) && len(data) <= givenCap && !d.Typed && !isStructured(data):
+		case errors.Is(err, probe.ErrForeign) && !d.Typed && !isStructured(data):
 			m.pasted, m.foreign = true, unreadableFile(name, len(data), err)
 			m.unknown = []unknownText{{m.text, m.foreign}}
 			m.facts.Complete()
-		case err != nil || len(data) > givenCap:
+		case err != nil:
 			return nil, unreadableFile(name, len(data), err)
 		}
 		m.facts.OnPython(python)
@@ -255,7 +262,7 @@ func unreadableFile(name string, size int, err error) error {
 
 // documentOf returns the document read under a name.
 func documentOf(name string, data []byte, includes fence) probe.Document {
-	d := probe.Document{Data: data[:min(len(data), givenCap)], Typed: isRequirement(name) || isImageName(name)}
+	d := probe.Document{Data: data, Typed: isRequirement(name) || isImageName(name)}
 	if isFile(name) {
 		d.Name = name
 	}
