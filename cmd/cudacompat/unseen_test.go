@@ -71,6 +71,16 @@ func TestUnseenIsNotCompatible(t *testing.T) {
 		write("venv-"+side+"/.venv/pyvenv.cfg", "home = /usr/bin\n")
 		write("venv-"+side+"/.venv/requirements.txt", "torch=="+torch+"\n")
 	}
+	for _, python := range []string{"3.12", "3.13"} {
+		site := "bom-" + python + "/lib/python" + python + "/site-packages/"
+		write("bom-"+python+"/pyvenv.cfg", "home = /opt/python\nversion_info = "+python+".1\n")
+		write(site+"a.pth", "\ufeff../../../../other\n")
+		write(site+"numpy-2.0.0.dist-info/METADATA", "Name: numpy\nVersion: 2.0.0\n")
+		write("bare-torch-"+python+"/lib/python"+python+"/site-packages/torch/lib/libtorch_cuda.so", "")
+		write("bare-torch-"+python+"/lib/python"+python+"/site-packages/torch/__init__.py", "")
+	}
+	write("other/torch/__init__.py", "")
+	write("other/torch/version.py", "__version__ = '2.9.0+cu130'\ncuda = '13.0'\n")
 	write("more/requirements.txt", "torch==2.7.1+cu126\n")
 	write("more/requirements-gpu.txt", "torch==2.9.0+cu130\n")
 	large := strings.Repeat("#", givenCap+1)
@@ -126,6 +136,8 @@ func TestUnseenIsNotCompatible(t *testing.T) {
 	}{
 		{"doctor --env lost" + machine, "it leads to /mnt/gone, which is not there", exitInconclusive},
 		{"doctor --env lost-sites" + machine, "which is not there", exitInconclusive},
+		{"doctor --env bom-3.13" + machine, "other/torch", exitIncompatible},
+		{"doctor --env bare-torch-3.13" + machine, "it has PyTorch's libraries and no version.py", exitInconclusive},
 		{"doctor --env loop" + machine, "which is not there", exitInconclusive},
 		{"doctor --env none --log log --timeout 1s" + machine, "log was not read to its end", exitInconclusive},
 		{"check project" + machine, "project/uv.lock: it cannot be read", exitInconclusive},

@@ -21,7 +21,12 @@ func torchBuild(h *host.Host, s *pyenv.Site) (*facts.Build, error) {
 	data, err := h.ReadFile(name)
 	dist := s.Dist("torch")
 	if err != nil {
-		if dist == nil || s.Elsewhere(h, "torch/version.py") {
+		switch {
+		case s.Elsewhere(h, "torch/version.py"):
+			return nil, err
+		case dist == nil && h.Exists(dir+"/lib") && len(h.GlobIn(dir, "lib/libtorch*.so"))+len(h.GlobIn(dir, "version.*pyc")) > 0:
+			return nil, fmt.Errorf("%s: it has PyTorch's libraries and no version.py, so its release is unknown", dir)
+		case dist == nil:
 			return nil, err
 		}
 		b := &facts.Build{Name: "torch", Version: dist.Version, Path: dist.Path, From: dist.Path}
