@@ -357,9 +357,10 @@ found() {
             *) printf '%s\0' "$file" ;;
         esac
     done < <(git ls-files -z ':(icase,glob)**/*requirements*.txt' ':(icase,glob)**/requirements/*.txt' ':(glob)**/uv.lock' \
-        ':(glob)**/pylock*.toml' ':(glob)**/poetry.lock' ':(glob)**/pixi.lock' ':(glob)**/conda-lock.yml' \
+        ':(glob)**/pylock*.toml' ':(glob)**/poetry.lock' ':(glob)**/pixi.lock' ':(glob)**/conda-lock.y*ml' \
         ':(glob)**/Pipfile.lock' ':(glob)**/pyproject.toml' ':(glob)**/environment*.yml' ':(glob)**/environment*.yaml' \
-        ':(icase,glob)**/Dockerfile*' ':(icase,glob)**/*.Dockerfile' ':(icase,glob)**/Containerfile')
+        ':(icase,glob)**/Dockerfile*' ':(icase,glob)**/*.Dockerfile' ':(icase,glob)**/Containerfile' \
+        ':(glob)**/compose*.y*ml' ':(glob)**/docker-compose*.y*ml')
 }
 
 # files: those named, else those found, each with a NUL behind it. A pull request chooses names, too.
