@@ -258,7 +258,7 @@ printf 'torch==2.9.0+cu130\n' >deps.list; ln -sf deps.list requirements.txt; hid
 ln -sf "$work/secret" requirements.txt; hides inconclusive '^::warning .*::requirements.txt was not compared: it is a link'
 rm requirements.txt; ln -s requirements.txt requirements.txt; hides inconclusive '^::warning .*::requirements.txt was not compared: it is a link'
 git mv sub other; printf 'torch==2.9.0+cu130\n' >other/requirements.txt; ln -s other sub
-hides inconclusive '^::warning .*::sub/requirements.txt was not compared: its directory is a link'
+hides incompatible '^::warning .*::sub/requirements.txt was not compared: its directory is a link'
 large '#' >deps.list; ln -sf deps.list requirements.txt; hides inconclusive '^::warning .*::requirements.txt was not compared: it is larger than 8 MiB'
 git rm -q requirements.txt; git init -q requirements.txt; git -C requirements.txt -c user.name=a -c user.email=a@b commit -q --allow-empty -m x
 git -c advice.addEmbeddedRepo=false add requirements.txt; hides inconclusive '^::warning .*::requirements.txt was not compared: it is a submodule'
