@@ -278,9 +278,7 @@ reset; printf -- '-r base.req\n' >requirements.txt; printf %b "$builds" >deps.li
 reset; printf 'FROM python:3.12\nCOPY deps.list .\nRUN pip install -r deps.list\n' >Dockerfile; printf %b "$builds" >deps.list; includes deps.list "$newer"
 reset; printf '[project]\nname = "x"\nversion = "1"\ndynamic = ["dependencies"]\n[tool.setuptools.dynamic]\ndependencies = {file = ["deps.list"]}\n' >pyproject.toml
 printf %b "$builds" >deps.list; includes deps.list "$newer"
-reset; printf 'FROM python:3.12\nCOPY i.sh .\nRUN sh i.sh\n' >Dockerfile; printf 'pip install torch==2.8.0\n' >i.sh; commit script
-git checkout -q pull && git reset -q --hard main && printf 'pip install torch==2.9.0+cu130\n' >i.sh
-hides inconclusive '1 file not compared' 'i.sh changes, and was not read'
+reset; printf 'FROM python:3.12\nCOPY i.sh .\nRUN sh i.sh\n' >Dockerfile; echo 'pip install torch==2.8.0' >i.sh; includes i.sh 'pip install torch==2.9.0+cu130\n'
 # A link to a directory that the change touches is not compared.
 reset; mkdir common; ln -s common led; printf -- '-r led/deps.pip\n' >requirements.txt; printf %b "$builds" >common/deps.pip; commit led
 git checkout -q pull && git reset -q --hard main && printf %b "$newer" >common/deps.pip
@@ -290,4 +288,8 @@ cd "$work/repo" && reset && git checkout -q pull && git reset -q --hard main
 git checkout -q main && large '#' >requirements.txt && commit large && git checkout -q pull && git reset -q --hard main
 large ';' >requirements.txt; hides inconclusive '^::warning .*::requirements.txt was not compared: it is larger than 8 MiB'
 printf 'torch==2.7.1\n' >sub/requirements.txt; hides compatible 'no host is lost'
+# A link of a lock's name hides no project, and what a change adds must run on the machine that is named.
+git checkout -q main && reset && printf '[project]\nname = "p"\nversion = "1"\ndependencies = ["torch==2.8.0+cu126"]\n' >pyproject.toml
+mkdir uv.lock && echo >uv.lock/x; includes pyproject.toml '[project]\nname = "p"\nversion = "1"\ndependencies = ["torch==2.9.0+cu130"]\n'
+printf 'torch==2.9.0+cu130\n' >requirements-gpu.txt; hides incompatible 'it does not run on L4, driver 535.183.01'
 echo "action: ok"
