@@ -29,19 +29,9 @@ func gpuCount(m *model.Machine) []*Result {
 		return unknown("GPUs", verdict.Statement(failed))
 	}
 	bus := onBus(m)
-	source := []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/accelerated-computing-instances.html"}
 	// The row counts the fraction of a GPU in g6f and gr6f as one.
 	if m.Instance != nil && m.Looked("pci") && len(bus) < m.Instance.Count {
-		f := verdict.Finding{Severity: verdict.Error, Subject: "GPUs",
-			Message: fmt.Sprintf("%s has %s, but the PCI bus shows %d", m.Instance.Instance, gpus(m.Instance.Count), len(bus)),
-			Need:    gpus(m.Instance.Count), Evidence: []verdict.Evidence{{Fact: "GPUs on PCI", Value: fmt.Sprint(len(bus)),
-				From: "/sys/bus/pci"}},
-			Steps:  []pin.Step{pin.Say("stop and start the instance, which moves it to another host; report the old one to AWS")},
-			Source: source}
-		if len(bus) > 0 {
-			return oneFinding(f)
-		}
-		return []*Result{{Subject: f.Subject, Finding: &f, Link: verdict.LinkGPU}}
+		return fewerOnBus(m, len(bus))
 	}
 	// Other rules say why NVML does not answer. Without its answer there is nothing to compare the bus with.
 	if m.Facts.Driver.NVML.Status != "ok" {
@@ -67,12 +57,34 @@ func gpuCount(m *model.Machine) []*Result {
 	case shown == 0 && nodesShut(m): // device-nodes-missing or device-permission says why
 		return nil
 	}
+	return fewerShown(m, shown, should, lost)
+}
+
+// countSource tells how many GPUs each instance type has.
+var countSource = []string{"https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/accelerated-computing-instances.html"}
+
+// fewerOnBus reports a bus with fewer GPUs than the instance type has.
+func fewerOnBus(m *model.Machine, bus int) []*Result {
+	f := verdict.Finding{Severity: verdict.Error, Subject: "GPUs",
+		Message: fmt.Sprintf("%s has %s, but the PCI bus shows %d", m.Instance.Instance, gpus(m.Instance.Count), bus),
+		Need:    gpus(m.Instance.Count), Evidence: []verdict.Evidence{{Fact: "GPUs on PCI", Value: fmt.Sprint(bus),
+			From: "/sys/bus/pci"}},
+		Steps:  []pin.Step{pin.Say("stop and start the instance, which moves it to another host; report the old one to AWS")},
+		Source: countSource}
+	if bus > 0 {
+		return oneFinding(f)
+	}
+	return []*Result{{Subject: f.Subject, Finding: &f, Link: verdict.LinkGPU}}
+}
+
+// fewerShown reports a driver that shows fewer GPUs than it should; lost are those that it does not show.
+func fewerShown(m *model.Machine, shown, should int, lost []facts.GPU) []*Result {
 	f := verdict.Finding{Severity: verdict.Error, Subject: "GPUs",
 		Message: fmt.Sprintf("the driver shows %d of the %s on the PCI bus; it is missing %s at %s", shown, gpus(should),
 			m.GPUFound(lost[0]).Label, lost[0].Bus),
 		Need: "an answer from every GPU on the bus", Evidence: []verdict.Evidence{{Fact: lost[0].Bus, Value: "not seen by NVML",
 			From: "/sys/bus/pci"}},
-		Steps: append(lostSteps(m), pin.Say("`sudo dmesg | grep -iE 'nvrm|xid'` says why the driver left it out")), Source: source}
+		Steps: append(lostSteps(m), pin.Say("`sudo dmesg | grep -iE 'nvrm|xid'` says why the driver left it out")), Source: countSource}
 	if should == 1 {
 		f.Message = fmt.Sprintf("the driver does not show %s at %s, which is on the PCI bus", m.GPUFound(lost[0]).Label, lost[0].Bus)
 	}

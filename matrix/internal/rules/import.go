@@ -48,12 +48,8 @@ func notImportable(m *model.Machine, b *model.Build) []*Result {
 			return notReadable(b, m, h)
 		case facts.HindranceOld:
 			return oneFinding(olderModule(b, h))
-		case facts.HindranceOnlyHere:
-			return undecidable(b.Subject, verdict.Question("whether it is started in "+h.Path+": only there is the module "+h.By+", which "+b.Name+" imports"))
-		case facts.HindrancePerhaps:
-			return undecidable(b.Subject, verdict.Question("whether importing "+b.Name+" needs "+h.Path+" of "+h.Of+", which is damaged ("+h.By+")"))
-		case facts.HindranceUnmet:
-			return undecidable(b.Subject, verdict.Question("whether "+b.Name+" runs with "+h.Of+": "+h.Path+" requires "+h.Requirement))
+		case facts.HindranceOnlyHere, facts.HindrancePerhaps, facts.HindranceUnmet:
+			return undecidable(b.Subject, openQuestion(b, h))
 		case facts.HindranceName:
 			return oneFinding(withoutName(b, h))
 		case facts.HindranceSymbol:
@@ -82,6 +78,17 @@ func notImportable(m *model.Machine, b *model.Build) []*Result {
 		return undecidable(b.Subject, missing)
 	}
 	return nil
+}
+
+// openQuestion returns what is not known of a hindrance that may be none.
+func openQuestion(b *model.Build, h facts.Hindrance) verdict.MissingFact {
+	switch h.Kind {
+	case facts.HindranceOnlyHere:
+		return verdict.Question("whether it is started in " + h.Path + ": only there is the module " + h.By + ", which " + b.Name + " imports")
+	case facts.HindrancePerhaps:
+		return verdict.Question("whether importing " + b.Name + " needs " + h.Path + " of " + h.Of + ", which is damaged (" + h.By + ")")
+	}
+	return verdict.Question("whether " + b.Name + " runs with " + h.Of + ": " + h.Path + " requires " + h.Requirement)
 }
 
 // lackedByEarlier reports whether an earlier build in the environment, such as torch before torchvision, lacks the same

@@ -67,12 +67,7 @@ func extensions(h *host.Host, s *pyenv.Site, cuda string, failed *host.Errors) [
 		}
 		switch {
 		case usesCUDA(s, h, b) || damaged:
-			failed.Add(loader.ReadOpened(b, h, s))
-			failed.Add(readAlone(b, h, s, r, librariesOf(b, h, s, i.Record())))
-			failed.Add(pyimport.CheckTrace(s, b, h, r))
-			names := i.Record().Modules()
-			pyimport.CheckImport(s, h, b, b.Path, names)
-			minorCUDA(s, h, b, names)
+			checkCode(h, s, b, r, i.Record(), failed)
 			if (b.CUDA != "" || !compilers[b.Name]) && (!damaged || len(b.Hindrances) > 0) {
 				list = append(list, *b)
 			}
@@ -97,8 +92,18 @@ func extensions(h *host.Host, s *pyenv.Site, cuda string, failed *host.Errors) [
 	return list
 }
 
-// checkNamed records why a distribution cannot be imported that is for the GPU by its name and contains no CUDA code.
-// It ignores an undamaged one, because nothing in it can be compared with a GPU.
+// checkCode notes what an extension opens and traces, and why it is not imported.
+func checkCode(h *host.Host, s *pyenv.Site, b *facts.Build, r pyimport.LazyTrace, record *pydist.Record, failed *host.Errors) {
+	failed.Add(loader.ReadOpened(b, h, s))
+	failed.Add(readAlone(b, h, s, r, librariesOf(b, h, s, record)))
+	failed.Add(pyimport.CheckTrace(s, b, h, r))
+	names := record.Modules()
+	pyimport.CheckImport(s, h, b, b.Path, names)
+	minorCUDA(s, h, b, names)
+}
+
+// checkNamed notes why a distribution that is for the GPU by its name, and holds no code of CUDA, is not imported. It speaks of
+// none that is as it was installed: nothing of it can be compared with a GPU.
 func checkNamed(s *pyenv.Site, h *host.Host, b *facts.Build) error {
 	pyimport.CheckImport(s, h, b, b.Path, s.Index(h).At(b.Path).Record().Modules())
 	if len(b.Hindrances) == 0 {
