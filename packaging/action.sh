@@ -323,7 +323,11 @@ compare() {
         *) exit "$code" ;;
     esac
     [ -n "$complete" ] || [ "$outcome" = incompatible ] || outcome=inconclusive
-    grep -q 'this change costs' "$work/comment.md" && costs=yes
+    # The second line is the sentence, behind a sign where something is lost.
+    case $(sed -n 2p "$work/comment.md") in
+        '⚠️ '* | '❌ '*) costs=yes ;;
+        '**cudacompat**: nothing checked'*) [ "$outcome" != compatible ] || outcome=unchecked ;;
+    esac
     [ -n "$complete" ] ||
         printf '\n⚠️ The comparison is incomplete: the log of the job names what was not compared.\n' >>"$work/comment.md"
     cat "$work/comment.md" >>"$GITHUB_STEP_SUMMARY"

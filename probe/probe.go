@@ -18,6 +18,7 @@ import (
 	"cudacompat/probe/internal/framework"
 	"cudacompat/probe/internal/input"
 	"cudacompat/probe/internal/input/document"
+	"cudacompat/probe/internal/input/pyproject"
 	"cudacompat/probe/internal/nvml"
 	"cudacompat/probe/internal/pyenv"
 )
@@ -76,6 +77,19 @@ func IsPaste(d Document) bool { return input.IsPaste(d) }
 
 // Merge combines the facts about one machine from several documents. It names contradictions in Facts.Unread.
 func Merge(list []Facts) Facts { return input.Together(list) }
+
+// ListedDefaultGroups returns the groups that the text of a pyproject.toml lists in uv's default-groups.
+func ListedDefaultGroups(project []byte) []string { return pyproject.ListedDefaultGroups(project) }
+
+// WithoutDefaultGroups returns the text of a pyproject.toml, for reading, in which default-groups lacks some groups.
+func WithoutDefaultGroups(project []byte, groups []string) ([]byte, error) {
+	return pyproject.WithoutDefaultGroups(project, groups)
+}
+
+// GoesWithFramework reports whether a distribution is chosen by the release of a framework: torchvision by torch's.
+func GoesWithFramework(name string) bool {
+	return distname.Companions.Match(name) || distname.Reported.Match(name)
+}
 
 // GivenFormats lists the kinds of files that Given reads, as people call them.
 func GivenFormats() []string { return input.Formats() }

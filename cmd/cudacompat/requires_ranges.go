@@ -19,13 +19,13 @@ var variantIndex = lazyregexp.New(`^(?:cu\d+|cpu|xpu|rocm[\d.]+)$`)
 // takeNewest returns both sides of a file with each range that the change moved replaced by the newest release that the
 // tables know, because an installer takes that one. A range that is the same on both sides stays.
 func (c *treesComparison) takeNewest(ctx context.Context, before, after facts.Facts) (was, is facts.Facts, old, now ranges) {
-	same := func(name, specifier, index string, other facts.Facts) bool {
+	same := func(path, name, specifier, index string, other facts.Facts) bool {
 		for _, e := range other.Environments {
-			if slices.ContainsFunc(e.Builds, func(b facts.Build) bool {
+			if e.Path == path && (slices.ContainsFunc(e.Builds, func(b facts.Build) bool {
 				return b.Name == name && b.Version == "" && b.Specifier == specifier && b.Index == index
 			}) || slices.ContainsFunc(e.Requested, func(r facts.Requested) bool {
 				return r.Name == name && r.Version == "" && r.Specifier == specifier && r.Index == index
-			}) {
+			})) {
 				return true
 			}
 		}
@@ -49,7 +49,7 @@ func (c *treesComparison) takeNewest(ctx context.Context, before, after facts.Fa
 			hasTorch := slices.ContainsFunc(e.Builds, func(b facts.Build) bool { return b.Name == "torch" })
 			for j := range e.Builds {
 				b := &e.Builds[j]
-				if b.Version != "" || b.Index == "" || b.Name != "torch" && b.Name != "tensorflow" || len(b.Extras) > 0 || same(b.Name, b.Specifier, b.Index, other) {
+				if b.Version != "" || b.Index == "" || b.Name != "torch" && b.Name != "tensorflow" || len(b.Extras) > 0 || same(e.Path, b.Name, b.Specifier, b.Index, other) {
 					continue
 				}
 				if v := c.newestOf(ctx, b.Name, b.Specifier, b.Index); v != "" {
@@ -58,9 +58,8 @@ func (c *treesComparison) takeNewest(ctx context.Context, before, after facts.Fa
 			}
 			for j := range e.Requested {
 				r := &e.Requested[j]
-				// For a package beside torch, an installer takes a release that fits torch, which need not be the
-				// newest.
-				if r.Version != "" || r.Wheel != "" || hasTorch || same(r.Name, r.Specifier, r.Index, other) {
+				// Of what stands beside torch an installer takes a release that fits it, which need not be the newest.
+				if r.Version != "" || r.Wheel != "" || hasTorch || same(e.Path, r.Name, r.Specifier, r.Index, other) {
 					continue
 				}
 				if v := c.newestOf(ctx, r.Name, r.Specifier, r.Index); v != "" {
@@ -97,7 +96,7 @@ func (c *treesComparison) newestOf(ctx context.Context, name, specifier, index s
 		if name == "torch" && variantIndex.MatchString(index) {
 			release += "+" + index
 		}
-		if _, known := c.requirementOf(ctx, name+"=="+release); known {
+		if r, known := c.requirementOf(ctx, name+"=="+release); known && (name != "torch" || !r.Undecided()) { // a variant that no release has is not decided
 			return release
 		}
 	}

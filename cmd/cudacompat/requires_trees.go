@@ -142,7 +142,7 @@ type treesComparison struct {
 	old     projectTree
 	now     projectTree
 	result  requires.Trees
-	held    map[[3]string]*requires.Hold
+	held    map[[3]string]requires.Hold
 	needs   map[string]requires.Requirement // by what was read
 }
 
@@ -156,7 +156,7 @@ func (f *requiresFlags) runTrees(ctx context.Context, s streams, args []string) 
 	if err != nil {
 		return err
 	}
-	c := &treesComparison{requiresFlags: f, tables: tables, held: map[[3]string]*requires.Hold{}, needs: map[string]requires.Requirement{}}
+	c := &treesComparison{requiresFlags: f, tables: tables, held: map[[3]string]requires.Hold{}, needs: map[string]requires.Requirement{}}
 	if c.targets, err = f.targets(tables); err != nil {
 		return err
 	}
@@ -198,6 +198,10 @@ func (c *treesComparison) compare(ctx context.Context) error {
 	}
 	compared := 0
 	was := c.renames()
+	defer func() {
+		nameMoves(c.result.Files)
+		c.nameDecided()
+	}()
 	for _, name := range treeNames(c.old, c.now) {
 		if slices.Contains(slices.Collect(maps.Values(was)), name) {
 			continue
@@ -217,7 +221,9 @@ func (c *treesComparison) compare(ctx context.Context) error {
 			c.result.Unread = append(c.result.Unread, requires.UnreadFile{File: name, Reason: err.Error()})
 			continue
 		}
-		change, err := inTime(ctx, func() (requires.FileChange, error) { return c.compareFile(ctx, name, before, after, promised), nil })
+		change, err := inTime(ctx, func() (requires.FileChange, error) {
+			return c.compareFile(ctx, name, cmp.Or(was[name], name), before, after, promised), nil
+		})
 		change.OldFile = was[name]
 		if err != nil {
 			c.result.Unread = append(c.result.Unread, requires.UnreadFile{File: name, Reason: err.Error()})
@@ -228,8 +234,21 @@ func (c *treesComparison) compare(ctx context.Context) error {
 	return nil
 }
 
-// read reads a file of both trees, by its name in each. differs says whether there is anything to compare. A side
-// without the file is nil.
+// nameDecided notes the projects that differ and whose lock, which stands for them, does not.
+func (c *treesComparison) nameDecided() {
+	for _, lock := range slices.Sorted(maps.Keys(c.now.locked)) {
+		project := c.now.locked[lock]
+		differs := func(f requires.FileChange) bool { return f.File == lock }
+		unread := func(u requires.UnreadFile) bool { return u.File == lock }
+		if c.old.locked[lock] == project && c.touches(project) && !slices.ContainsFunc(c.result.Files, differs) &&
+			!slices.ContainsFunc(c.result.Unread, unread) {
+			c.result.Decided = append(c.result.Decided, requires.Decided{Project: project, Lock: lock})
+		}
+	}
+}
+
+// read reads a file of both trees, by its name in each; differs says whether there is anything to compare. A nil side has
+// no such file.
 func (c *treesComparison) read(name, old string) (before, after *facts.Facts, differs bool, err error) {
 	oldSize, was := c.old.files[old]
 	size, is := c.now.files[name]
@@ -336,8 +355,8 @@ func sameFacts(a, b *facts.Facts) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y) && len(a.Unread) == len(b.Unread)
 }
 
-// compareFile computes the cost of the change of one file.
-func (c *treesComparison) compareFile(ctx context.Context, name string, before, after *facts.Facts, promised []matrix.Target) requires.FileChange {
+// compareFile says what the change of one file costs.
+func (c *treesComparison) compareFile(ctx context.Context, name, oldName string, before, after *facts.Facts, promised []matrix.Target) requires.FileChange {
 	change := requires.FileChange{File: name, State: "changed", Packages: []requires.PackageChange{}, Changes: []requires.Change{},
 		Targets: []requires.TargetChange{}, Supports: []requires.Supported{}, Images: []requires.ImageChange{}, Holds: []requires.Hold{}, Unknown: []requires.Missing{}}
 	var none facts.Facts
@@ -348,47 +367,123 @@ func (c *treesComparison) compareFile(ctx context.Context, name string, before, 
 	case before == nil:
 		change.State, before = "added", &none
 	}
-	old, now := c.requires(ctx, *before), c.requires(ctx, *after)
-	if b, a, shared := dropShared(*before, *after, old, now); shared {
-		before, after = &b, &a
-		old, now = c.requires(ctx, b), c.requires(ctx, a)
-	}
-	var oldRanges, newRanges ranges
-	if change.State == "changed" {
-		var was, is facts.Facts
-		was, is, oldRanges, newRanges = c.takeNewest(ctx, *before, *after)
-		before, after = &was, &is
-		old, now = c.requires(ctx, was), c.requires(ctx, is)
-	}
-	change.Packages = requires.ComparePackages(old, now)
-	nameRanges(change.Packages, oldRanges, newRanges)
-	change.OldDriver, change.NewDriver = matrix.OldestDriver(old), matrix.OldestDriver(now)
-	if len(old.Builds) == 0 || len(old.Unknown) > 0 {
-		change.OldDriver = ""
-	}
-	if len(now.Builds) == 0 || len(now.Unknown) > 0 {
-		change.NewDriver = ""
-	}
-	if change.State == "changed" {
-		if len(old.Builds) > 0 { // what asked for nothing had no hosts to lose
-			change.Changes = requires.CompareProjects(old, now).Changes
+	s := c.settle(ctx, change.State, *before, *after)
+	change.Packages = requires.ComparePackages(s.old, s.now)
+	nameRanges(change.Packages, s.oldRanges, s.newRanges)
+	change.OldDriver, change.NewDriver = knownDriver(s.old), knownDriver(s.now)
+	switch change.State {
+	case "changed":
+		if len(s.old.Builds) > 0 { // what asked for nothing had no hosts to lose
+			change.Changes = requires.CompareProjects(s.old, s.now).Changes
 		}
-		change.Targets = matrix.CompareTargets(ctx, c.tables, *before, *after, c.targets)
-		change.Images = matrix.CompareImages(c.tables, *before, *after)
-		change.Holds = c.holds(ctx, change)
-		change.Unknown = append(change.Unknown, unknownOf(old, now)...)
-	}
-	if change.State == "added" {
-		change.Targets = matrix.CompareTargets(ctx, c.tables, *before, *after, c.targets)
-		change.Unknown = append(change.Unknown, now.Unknown...)
+		change.Targets = matrix.CompareTargets(ctx, c.tables, s.before, s.after, c.targets)
+		change.Images = matrix.CompareImages(c.tables, s.before, s.after)
+		change.Unknown = append(change.Unknown, unknownOf(s.old, s.now)...)
+		change.Parts = c.compareParts(ctx, s)
+		change.Unchanged = unchangedBuilds(s.old, s.now)
+		change.DefaultGroups = c.newDefaultGroups(name, oldName)
+		change.Holds = c.holds(ctx, change, s)
+	case "added":
+		change.Targets = matrix.CompareTargets(ctx, c.tables, s.before, s.after, c.targets)
+		change.Unknown = append(change.Unknown, s.now.Unknown...)
 	}
 	if change.State != "removed" {
-		change.Supports = c.newlyBroken(ctx, *before, *after, promised)
+		change.Supports = c.newlyBroken(ctx, s.before, s.after, promised)
 	}
 	return change
 }
 
-// requires returns the needs of a file's facts, computed once for files with equal facts.
+// sides are both states of a file, ready to be compared: without what both leave open, and with the newest release that the
+// tables know in place of each range that the change moved.
+type sides struct {
+	before, after        facts.Facts
+	old, now             requires.Requirement
+	oldRanges, newRanges ranges
+}
+
+func (c *treesComparison) settle(ctx context.Context, state string, before, after facts.Facts) sides {
+	s := sides{before: before, after: after, old: c.requires(ctx, before), now: c.requires(ctx, after)}
+	if b, a, shared := dropShared(before, after, s.old, s.now); shared {
+		s = sides{before: b, after: a, old: c.requires(ctx, b), now: c.requires(ctx, a)}
+	}
+	if state == "changed" {
+		s.before, s.after, s.oldRanges, s.newRanges = c.takeNewest(ctx, s.before, s.after)
+		s.old, s.now = c.requires(ctx, s.before), c.requires(ctx, s.after)
+	}
+	return s
+}
+
+// knownDriver returns the oldest driver that will do; empty where nothing asks, or where that is unknown.
+func knownDriver(r requires.Requirement) string {
+	if len(r.Builds) == 0 || len(r.Unknown) > 0 {
+		return ""
+	}
+	return matrix.OldestDriver(r)
+}
+
+// unchangedBuilds returns the builds that count and are the same on both sides: "torch 2.8.0+cu128".
+func unchangedBuilds(old, now requires.Requirement) []string {
+	var list []string
+	for _, b := range now.Builds {
+		words := strings.TrimSpace(b.Name + " " + b.Version)
+		same := func(o requires.Build) bool { return o.Name == b.Name && o.Version == b.Version }
+		if b.Counts && !strings.Contains(b.Name, "/") && slices.ContainsFunc(old.Builds, same) && !slices.Contains(list, words) {
+			list = append(list, words)
+		}
+	}
+	return list
+}
+
+// compareParts compares each extra and group that has builds of its own, for those who ask for it.
+func (c *treesComparison) compareParts(ctx context.Context, s sides) []requires.PartChange {
+	only := func(f facts.Facts, path string) (facts.Facts, bool) {
+		i := slices.IndexFunc(f.Environments, func(e facts.Environment) bool { return e.Path == path && len(e.Builds) > 0 })
+		if i < 0 {
+			f.Environments = nil
+			return f, false
+		}
+		f.Environments = []facts.Environment{f.Environments[i]}
+		f.Environments[0].Active = true
+		return f, true
+	}
+	var paths []string
+	for _, f := range []facts.Facts{s.before, s.after} {
+		for _, e := range f.Environments {
+			if e.Path != "" && len(e.Builds) > 0 && !slices.Contains(paths, e.Path) {
+				paths = append(paths, e.Path)
+			}
+		}
+	}
+	var list []requires.PartChange
+	for _, path := range paths[:min(len(paths), maxParts)] {
+		before, was := only(s.before, path)
+		after, is := only(s.after, path)
+		if was && is && sameFacts(&before, &after) {
+			continue
+		}
+		old, now := c.requires(ctx, before), c.requires(ctx, after)
+		p := requires.PartChange{Part: path, State: "changed", Packages: requires.ComparePackages(old, now), Changes: []requires.Change{},
+			OldDriver: knownDriver(old), NewDriver: knownDriver(now)}
+		nameRanges(p.Packages, s.oldRanges, s.newRanges)
+		switch {
+		case !was:
+			p.State = "added"
+		case !is:
+			p.State = "removed"
+		default:
+			p.Changes = requires.CompareProjects(old, now).Changes
+		}
+		if len(p.Packages) > 0 || p.Costs() {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// maxParts bounds the extras and groups of one file that are compared.
+const maxParts = 40
+
+// requires returns what is needed by what was read, worked out once for files that say the same.
 func (c *treesComparison) requires(ctx context.Context, f facts.Facts) requires.Requirement {
 	key, err := json.Marshal(f)
 	if r, known := c.needs[string(key)]; known && err == nil {
@@ -418,74 +513,4 @@ func (c *treesComparison) newlyBroken(ctx context.Context, before, after facts.F
 		}
 	}
 	return list
-}
-
-// holds returns, for each package with a cost, the newest release without it.
-func (c *treesComparison) holds(ctx context.Context, change requires.FileChange) []requires.Hold {
-	list := []requires.Hold{}
-	for _, p := range change.Packages {
-		costs := slices.ContainsFunc(change.Changes, func(o requires.Change) bool {
-			return o.Costs() && slices.ContainsFunc(o.Because, func(n requires.Need) bool { return strings.HasPrefix(n.Subject, p.Name+" ") })
-		})
-		if !costs || p.Old == "" || p.New == "" || p.Old == requires.OpenVersion || p.New == requires.OpenVersion {
-			continue
-		}
-		key := [3]string{p.Name, p.Old, p.New}
-		if _, tried := c.held[key]; !tried {
-			c.held[key] = c.hold(ctx, p)
-		}
-		if h := c.held[key]; h != nil {
-			list = append(list, *h)
-		}
-	}
-	return list
-}
-
-// hold compares the releases between two, newest first. It returns nil if the tables do not know.
-func (c *treesComparison) hold(ctx context.Context, p requires.PackageChange) *requires.Hold {
-	oldRelease, oldLocal, _ := strings.Cut(p.Old, "+")
-	newRelease, newLocal, _ := strings.Cut(p.New, "+")
-	if matrix.CompareReleases(oldRelease, newRelease) >= 0 {
-		return nil
-	}
-	base, ok := c.requirementOf(ctx, p.Name+"=="+p.Old)
-	if !ok {
-		return nil
-	}
-	costs := func(version string) bool {
-		now, ok := c.requirementOf(ctx, version)
-		return !ok || slices.ContainsFunc(requires.CompareProjects(base, now).Changes, requires.Change.Costs)
-	}
-	free := func(release string) bool {
-		if newLocal != "" && !costs(p.Name+"=="+release+"+"+newLocal) {
-			return true
-		}
-		return !costs(p.Name+"=="+release) || oldLocal != "" && oldLocal != newLocal && !costs(p.Name+"=="+release+"+"+oldLocal)
-	}
-	before, newest := newRelease, oldRelease
-	for _, release := range slices.Backward(matrix.Releases(c.tables, p.Name)) {
-		if ctx.Err() != nil {
-			return nil
-		}
-		if matrix.CompareReleases(release, newRelease) >= 0 || matrix.CompareReleases(release, oldRelease) <= 0 {
-			continue
-		}
-		if free(release) {
-			newest = release
-			break
-		}
-		before = release
-	}
-	return &requires.Hold{Package: p.Name, Newest: newest, Before: before}
-}
-
-// requirementOf returns the needs of one release. ok is false if they are unknown.
-func (c *treesComparison) requirementOf(ctx context.Context, text string) (r requires.Requirement, ok bool) {
-	f, err := probe.GivenFile(probe.Document{Data: []byte(text), Typed: true})
-	if err != nil {
-		return r, false
-	}
-	f.OnPython(c.python)
-	r = c.requires(ctx, f)
-	return r, len(r.Unknown) == 0 && len(r.Builds) > 0
 }

@@ -46,20 +46,10 @@ func diffText(w io.Writer, r Requires, s Style) error {
 	p.causes(causes)
 	for _, i := range r.Diff.Images {
 		p.line()
-		p.wrap(4, imageWords(i), "  ")
+		p.wrap(4, plainSpeech.image(i, nil), "  ")
 	}
 	_, err := w.Write(p.Bytes())
 	return err
-}
-
-// imageWords says what a base image requires that the previous one did not, and where that is checked.
-func imageWords(i requires.ImageChange) string {
-	before := "nothing"
-	if i.OldRequire != "" {
-		before = i.OldRequire
-	}
-	return fmt.Sprintf("%s asks for %s, where %s asked for %s: a runtime in legacy or csv mode refuses hosts whose driver is older, one in CDI mode does not check",
-		i.New, i.NewRequire, i.Old, before)
 }
 
 // causes lists needs, each once.
@@ -161,11 +151,11 @@ func diffWords(r Requires) (text, colour string) {
 	case len(costs) > 0:
 		return fmt.Sprintf("%s instead of %s: %s", now, old, strings.Join(costs, "; ")), yellow
 	case len(r.Diff.Images) > 0:
-		return "no host is lost by the builds; where a runtime checks what the image asks for (legacy and csv mode), hosts with an older driver are", yellow
+		return "the packages need no newer driver and drop no GPU; the base image declares a newer CUDA, which a container runtime in legacy or csv mode checks", yellow
 	case len(r.Diff.Changes) > 0:
 		return "nothing is lost, and more hosts can run it", green
 	}
-	return "no host is lost and none is gained", green
+	return "the drivers and GPUs that can run it are the same", green
 }
 
 // costs counts the changes that remove something.

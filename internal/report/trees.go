@@ -7,7 +7,9 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
+	"cudacompat/internal/version"
 	"cudacompat/matrix/requires"
 )
 
@@ -33,18 +35,36 @@ var TreesFormats = []Format[Trees]{
 // TreesMark begins the comment on a pull request. The next run finds the comment by it.
 const TreesMark = "<!-- cudacompat requires --diff -->"
 
-// treesWords describes the comparison in one sentence.
+// treesWords returns the comparison in one sentence. Its colour is empty where nothing was compared.
 func treesWords(t Trees) (text, colour string) {
-	broken, costs, added := 0, 0, 0
+	broken, added := 0, 0
+	var raised, dropped, narrowed, images, unknown, lowered, noted, changed bool
 	for _, f := range t.Files {
-		switch {
-		case f.Broken():
+		if f.Broken() {
 			broken++
 			if f.State == "added" {
 				added++
 			}
-		case f.Costs():
-			costs++
+		}
+		raised = raised || f.RaisesDriver() || slices.ContainsFunc(f.Parts, raisesDriver)
+		lowered = lowered || lowersDriver(f)
+		noted = noted || slices.ContainsFunc(f.Changes, f.IsNoted)
+		changed = changed || len(f.Packages)+len(f.Parts) > 0
+		images, unknown = images || len(f.Images) > 0, unknown || len(f.Unknown) > 0
+		for _, c := range allLosses(f) {
+			dropped, narrowed = dropped || c.Kind == "lost", narrowed || c.Kind == "raised" || c.Kind == "moved"
+			unknown = unknown || c.Kind == "unknown"
+		}
+	}
+	unknown = unknown || len(t.Unread) > 0
+	var does []string
+	for _, d := range []struct {
+		holds bool
+		words string
+	}{{raised, "raises the minimum driver"}, {dropped, "drops GPUs"}, {narrowed && !raised, "narrows the drivers that work"},
+		{images && !raised, "raises the CUDA version that a base image asks of the host's driver"}} {
+		if d.holds {
+			does = append(does, d.words)
 		}
 	}
 	switch {
@@ -54,86 +74,363 @@ func treesWords(t Trees) (text, colour string) {
 		return "this change adds builds that a named host cannot run, in " + plural(broken, "file"), red
 	case broken > 0:
 		return "this change loses a named host, in " + plural(broken, "file"), red
-	case costs > 0:
-		return "this change costs hosts, in " + plural(costs, "file"), yellow
-	case len(t.Unread) > 0:
-		return "what this change costs is unknown: " + plural(len(t.Unread), "file") + " not compared", yellow
-	case len(t.Files) == 0:
-		return "no file that names builds differs", green
+	case len(does) > 0 && unknown:
+		return "this change " + joinWords(does) + "; a part of it is not known", yellow
+	case len(does) > 0:
+		return "this change " + joinWords(does), yellow
+	case unknown && len(t.Unread) > 0:
+		return "it is not known what this change requires: " + plural(len(t.Unread), "file") + " not compared", yellow
+	case unknown:
+		return "it is not known what this change requires", yellow
+	case lowered && noted:
+		return "this change lowers the minimum driver on x86_64 hosts", green
+	case lowered:
+		return "this change lowers the minimum driver", green
+	case changed:
+		return "this change needs no newer driver and drops no GPU", green
+	case len(t.Files) > 0 || len(t.Decided) > 0:
+		return noChange, green
 	}
-	return "no host is lost", green
+	return "nothing checked: cudacompat reads none of the changed files (it reads requirements, locks, pyproject.toml, environment.yml, Dockerfiles and compose files)", ""
 }
 
-// fileWords describes in clauses what the change of a file costs.
-func fileWords(f requires.FileChange) (name string, clauses []string) {
-	var packages []string
-	for _, p := range f.Packages {
-		packages = append(packages, packageWords(p))
+// joinWords joins clauses: "a", "a and b", "a, b and c".
+func joinWords(list []string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
 	}
-	name = few(packages, 4)
-	switch {
-	case f.State != "changed":
-		name = strings.TrimSpace(f.State + " " + strings.NewReplacer(" added", "", " removed", "").Replace(name))
-	case name == "":
-		name = "the same builds"
+	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+}
+
+// allLosses returns what the change of a file costs, with its extras and groups.
+func allLosses(f requires.FileChange) []requires.Change {
+	list := f.Losses()
+	for _, p := range f.Parts {
+		if p.Costs() {
+			list = append(list, slices.DeleteFunc(slices.Clone(p.Changes), func(c requires.Change) bool { return !c.Costs() })...)
+		}
 	}
+	return list
+}
+
+func raisesDriver(p requires.PartChange) bool {
+	return p.State == "changed" && p.OldDriver != "" && version.CompareTexts(p.NewDriver, p.OldDriver) > 0
+}
+
+func lowersDriver(f requires.FileChange) bool {
+	return f.NewDriver != "" && version.CompareTexts(f.NewDriver, f.OldDriver) < 0
+}
+
+// fileWords are what the change of one file, or of one of its extras, does.
+type fileWords struct {
+	change  string   // "torch 2.10.0 → 2.11.0"
+	clauses []string // "driver 525.60.13 → 580.65.06"
+	holds   []string // "`torch<2.11`"
+	notes   []string // whole sentences
+}
+
+// String returns one line.
+func (w fileWords) String() string {
+	text := w.change
+	if len(w.clauses) > 0 {
+		text = strings.TrimPrefix(text+": ", ": ") + strings.Join(w.clauses, "; ")
+	}
+	if len(w.holds) > 0 {
+		text += ". To hold it: " + strings.Join(w.holds, " and ")
+	}
+	if len(w.notes) > 0 {
+		text = strings.TrimSuffix(strings.TrimSuffix(text, ".")+". "+strings.Join(w.notes, ". "), ".")
+		text = strings.TrimPrefix(text, ". ")
+	}
+	return text
+}
+
+// speech writes what comes from files: as code, and as text.
+type speech struct{ code, text func(string) string }
+
+var plainSpeech = speech{func(text string) string { return text }, func(text string) string { return text }}
+
+// ofFile says what the change of a file does, without its extras and groups.
+func (s speech) ofFile(f requires.FileChange) (w fileWords) {
+	packages := slices.DeleteFunc(slices.Clone(f.Packages), func(p requires.PackageChange) bool {
+		return slices.ContainsFunc(f.Parts, func(part requires.PartChange) bool {
+			return slices.ContainsFunc(part.Packages, func(o requires.PackageChange) bool { return o.Name == p.Name && o.Old == p.Old && o.New == p.New })
+		})
+	})
+	moved := len(packages) > 0 && !slices.ContainsFunc(packages, func(p requires.PackageChange) bool { return p.Moved == "" })
+	w.change = s.packages(f, packages)
 	switch {
+	case moved:
 	case f.NewDriver != "" && f.OldDriver != "" && f.NewDriver != f.OldDriver:
-		clauses = append(clauses, "driver "+driverFrom(f.OldDriver)+" → "+driverFrom(f.NewDriver))
-	case f.NewDriver != "" && f.OldDriver == "":
-		clauses = append(clauses, "driver >= "+driverFrom(f.NewDriver))
+		w.clauses = append(w.clauses, "driver "+driverFrom(f.OldDriver)+" → "+driverFrom(f.NewDriver))
+	case f.NewDriver != "" && f.OldDriver == "" && len(packages) > 0:
+		w.clauses = append(w.clauses, "needs driver "+driverFrom(f.NewDriver)+" or newer")
 	}
-	for _, kind := range []struct{ kinds, words string }{{"lost", "%s lost"}, {"raised moved", "fewer drivers for %s"},
-		{"unknown", "unknown for %s"}} {
-		var names []string
-		for _, c := range f.Changes {
-			if slices.Contains(strings.Fields(kind.kinds), c.Kind) && (kind.kinds != "lost" || cpuBuild(c) == "") {
-				names = append(names, c.GPUs...)
-			}
-		}
-		if kind.kinds == "unknown" && len(f.Unknown) > 0 { // said below, with its reason
-			continue
-		}
-		if len(names) > 0 && (kind.kinds != "raised moved" || f.NewDriver == f.OldDriver) {
-			clauses = append(clauses, fmt.Sprintf(kind.words, productWords(names)))
-		}
-	}
-	clauses = append(clauses, lostToCPU(f.Changes)...)
-	for _, s := range f.Targets {
+	w.clauses = append(w.clauses, s.losses(f.Losses(), f.NewDriver == f.OldDriver, len(f.Unknown) > 0)...)
+	for _, t := range f.Targets {
 		switch {
-		case s.Lost() && f.State == "added":
-			clauses = append(clauses, "it does not run on "+s.Target)
-		case s.Lost():
-			clauses = append(clauses, s.Target+" lost")
+		case t.Lost() && f.State == "added":
+			w.clauses = append(w.clauses, "it does not run on "+s.text(t.Target))
+		case t.Lost():
+			w.clauses = append(w.clauses, s.text(t.Target)+" lost")
 		}
+	}
+	if len(w.clauses)+len(f.Unknown)+len(f.Images) == 0 && f.State == "changed" && len(packages) > 0 && !moved {
+		w.clauses = append(w.clauses, "needs no newer driver and drops no GPU")
+	}
+	for _, h := range f.Holds {
+		w.holds = append(w.holds, s.hold(h))
+	}
+	if len(f.Unknown) > 0 {
+		w.notes = append(w.notes, s.unknown(f.Unknown))
 	}
 	for _, i := range f.Images {
-		clauses = append(clauses, imageWords(i))
+		w.notes = append(w.notes, s.image(i, f.Unchanged))
 	}
-	for _, u := range f.Unknown {
-		clauses = append(clauses, u.Subject+": unknown: "+u.Missing)
+	if note := s.armNote(f); note != "" {
+		w.notes = append(w.notes, note)
 	}
-	if len(clauses) == 0 && f.State == "changed" {
-		clauses = append(clauses, "no host is lost")
-	}
-	return name, clauses
+	return w
 }
 
-// packageWords says how a package changed, and which release a range selects.
-func packageWords(p requires.PackageChange) string {
-	release := func(version, asked string) string {
-		if asked != "" {
-			version += " (newest of " + asked + ")"
+// noChange is what is said of a file in which no build changes.
+const noChange = "no CUDA package changes"
+
+// unknown says what is missing, the first two facts with their reasons.
+func (s speech) unknown(list []requires.Missing) string {
+	var words []string
+	for _, u := range list[:min(len(list), 2)] {
+		reason := u.Missing
+		if strings.HasSuffix(reason, "no such file or directory") {
+			reason = "it is not in the repository; a command of the build may write it"
 		}
-		return version
+		words = append(words, s.code(u.Subject)+" ("+s.text(reason)+")")
 	}
+	if n := len(list) - len(words); n > 0 {
+		words = append(words, fmt.Sprintf("%d more", n))
+	}
+	return "Not known: " + joinWords(words)
+}
+
+// packages says which packages change.
+func (s speech) packages(f requires.FileChange, packages []requires.PackageChange) string {
+	var words []string
+	for _, p := range packages {
+		words = append(words, s.ofPackage(p))
+	}
+	text := few(words, 4)
 	switch {
-	case p.Old == "":
-		return p.Name + " " + release(p.New, p.NewRange) + " added"
-	case p.New == "":
-		return p.Name + " " + release(p.Old, p.OldRange) + " removed"
+	case f.State != "changed":
+		if text == "" {
+			return "file " + f.State
+		}
+		return "file " + f.State + ": " + strings.NewReplacer(" added", "", " removed", "").Replace(text)
+	case text == "":
+		return noChange
+	case len(f.DefaultGroups) > 0 && len(f.Losses()) > 0:
+		var now []string
+		for _, p := range packages {
+			if p.New != "" {
+				before := ""
+				if p.Old != "" {
+					before = ", not " + s.release(p.Old, p.OldRange)
+				}
+				now = append(now, s.text(p.Name)+" "+s.release(p.New, p.NewRange)+before)
+			}
+		}
+		if len(now) > 0 {
+			return "a plain " + s.code("uv sync") + " on Linux x86_64 now installs " + few(now, 4) + " (" + s.code("default-groups") +
+				" now has " + s.codes(f.DefaultGroups) + ")"
+		}
 	}
-	return p.Name + " " + release(p.Old, p.OldRange) + " → " + release(p.New, p.NewRange)
+	return text
+}
+
+// release returns a release, with the range whose newest it is.
+func (s speech) release(version, asked string) string {
+	switch {
+	case version == requires.OpenVersion:
+		return "not pinned"
+	case asked == "":
+		return s.text(version)
+	case asked == "any":
+		return s.text(version) + " (not pinned)"
+	}
+	return s.text(version) + " (" + s.code(asked) + ")"
+}
+
+// ofPackage says how a package changed.
+func (s speech) ofPackage(p requires.PackageChange) string {
+	name := s.text(p.Name) + " "
+	switch {
+	case strings.Contains(p.Name, "/") && p.Old != "" && p.New != "":
+		return "base image " + s.code(p.Name+":"+p.Old) + " → " + s.code(p.Name+":"+p.New)
+	case p.Moved != "" && p.New == "":
+		return name + s.release(p.Old, p.OldRange) + " moved to " + s.code(p.Moved)
+	case p.Moved != "":
+		return name + s.release(p.New, p.NewRange) + " moved here from " + s.code(p.Moved)
+	case p.Old == "":
+		return name + s.release(p.New, p.NewRange) + " added"
+	case p.New == "":
+		return name + s.release(p.Old, p.OldRange) + " removed"
+	}
+	return name + s.release(p.Old, p.OldRange) + " → " + s.release(p.New, p.NewRange)
+}
+
+// losses says which GPUs and drivers are lost. Without a newer oldest driver, it names the GPUs for which fewer will do.
+func (s speech) losses(list []requires.Change, sameDriver, reasoned bool) (clauses []string) {
+	for _, kind := range []struct{ kinds, words string }{{"lost", "lost"}, {"raised moved", "fewer drivers work"}, {"unknown", "not known"}} {
+		var names, capabilities, cpu []string
+		var build string
+		for _, c := range list {
+			switch b := cpuBuild(c); {
+			case !slices.Contains(strings.Fields(kind.kinds), c.Kind):
+			case b != "":
+				cpu, build = append(cpu, c.GPUs...), b
+			default:
+				names, capabilities = append(names, c.GPUs...), append(capabilities, c.Capabilities...)
+			}
+		}
+		if len(cpu) > 0 {
+			clauses = append(clauses, productWords(cpu)+" lost (on their hosts "+s.text(build)+" is a build for CPUs)")
+		}
+		switch {
+		case len(names) == 0, kind.kinds == "raised moved" && !sameDriver, kind.kinds == "unknown" && reasoned: // said with its reason
+		case kind.kinds == "lost" && len(names) > 1:
+			clauses = append(clauses, fmt.Sprintf("%s lost (compute capability %s)", productWords(names), capabilityWords(capabilities)))
+		default:
+			clauses = append(clauses, productWords(names)+": "+kind.words)
+		}
+	}
+	return clauses
+}
+
+// codes returns several names.
+func (s speech) codes(names []string) string {
+	names = slices.Clone(names)
+	for i, name := range names {
+		names[i] = s.code(name)
+	}
+	return joinWords(names)
+}
+
+// hold says what to write to keep the requirement as it was.
+func (s speech) hold(h requires.Hold) string {
+	if len(h.Groups) > 0 {
+		return "take " + s.codes(h.Groups) + " out of " + s.code("default-groups")
+	}
+	var words []string
+	switch h.Index {
+	case "":
+	case "PyPI":
+		words = append(words, "keep PyPI's "+s.text(h.Package)+" (not "+s.text(h.Instead)+"'s)")
+	default:
+		words = append(words, "keep the "+s.text(h.Index)+" index (not "+s.text(h.Instead)+")")
+	}
+	if h.Before != "" {
+		words = append(words, s.code(h.Package+"<"+shortRelease(h.Before)))
+	}
+	return strings.Join(words, " and ")
+}
+
+// image says what a base image asks for that the one before did not, and where that is checked.
+func (s speech) image(i requires.ImageChange, unchanged []string) string {
+	before, text := "nothing", ""
+	if i.OldRequire != "" {
+		before = s.code(i.OldRequire)
+	}
+	switch len(unchanged) {
+	case 0:
+	case 1:
+		text = s.text(unchanged[0]) + " is unchanged. "
+	default:
+		text = s.text(joinWords(unchanged)) + " are unchanged. "
+	}
+	return text + "The base image now declares " + s.code(i.NewRequire) + " (before: " + before + "): " + s.code("docker run --gpus") +
+		" in legacy or csv mode will not start on hosts below it, unless the image lists their driver branch; CDI mode does not check"
+}
+
+// armNote says which GPUs of Arm hosts an older release has no CUDA build for; empty where there is none.
+func (s speech) armNote(f requires.FileChange) string {
+	var names []string
+	var build string
+	for _, c := range f.Changes {
+		if f.IsNoted(c) {
+			names, build = append(names, c.GPUs...), cpuBuild(c)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "Note: on Arm hosts (" + productWords(names) + "), PyPI's " + s.text(build) + " is CPU-only"
+}
+
+// ofPart says what the change of an extra or a group does for those who install it.
+func (s speech) ofPart(p requires.PartChange) (w fileWords) {
+	var words []string
+	for _, o := range p.Packages {
+		words = append(words, s.ofPackage(o))
+	}
+	w.change = "with " + s.code(p.Part) + ": " + few(words, 4)
+	switch {
+	case p.State == "added":
+		w.change = "new " + s.code(p.Part) + " with " + strings.ReplaceAll(few(words, 4), " added", "")
+		if p.NewDriver != "" {
+			w.clauses = append(w.clauses, "needs driver "+driverFrom(p.NewDriver)+" or newer; nothing changes for installations without it")
+		}
+		return w
+	case p.State == "removed":
+		w.change = s.code(p.Part) + " removed: " + few(words, 4)
+		return w
+	case p.NewDriver != p.OldDriver && p.NewDriver != "" && p.OldDriver != "":
+		w.clauses = append(w.clauses, "driver "+driverFrom(p.OldDriver)+" → "+driverFrom(p.NewDriver))
+	}
+	w.clauses = append(w.clauses, s.losses(slices.DeleteFunc(slices.Clone(p.Changes), func(c requires.Change) bool { return !c.Costs() }), p.NewDriver == p.OldDriver, false)...)
+	if len(w.clauses) == 0 {
+		w.clauses = append(w.clauses, "needs no newer driver and drops no GPU")
+	}
+	return w
+}
+
+// lines returns what the change of a file does, one line for the file and one for each of its extras and groups. A file in
+// which no build changes has none.
+func (s speech) lines(f requires.FileChange) (list []string) {
+	w := s.ofFile(f)
+	if w.change == noChange && len(w.clauses)+len(w.notes) > 0 {
+		w.change = ""
+	}
+	if w.change != noChange {
+		list = append(list, w.String())
+	}
+	for _, p := range f.Parts {
+		list = append(list, s.ofPart(p).String())
+	}
+	return list
+}
+
+// fileGroup is files of which the same is said.
+type fileGroup struct {
+	files []requires.FileChange
+	lines []string
+}
+
+// groups returns the files by what is said of them, and those in which no build changes.
+func (s speech) groups(t Trees) (groups []fileGroup, same []requires.FileChange) {
+	for _, f := range t.Files {
+		lines := s.lines(f)
+		if len(lines) == 0 {
+			same = append(same, f)
+			continue
+		}
+		i := slices.IndexFunc(groups, func(g fileGroup) bool {
+			return slices.Equal(g.lines, lines) && slices.Equal(promiseBroken(g.files[0]), promiseBroken(f))
+		})
+		if i < 0 {
+			i, groups = len(groups), append(groups, fileGroup{lines: lines})
+		}
+		groups[i].files = append(groups[i].files, f)
+	}
+	return groups, same
 }
 
 // fileNames returns a file's name, quoted by quote, with its old name if it was renamed.
@@ -154,39 +451,29 @@ func cpuBuild(c requires.Change) string {
 	return ""
 }
 
-// lostToCPU says which GPUs are lost because a build is a CPU build on their hosts, as PyPI's torch for Arm was.
-func lostToCPU(list []requires.Change) []string {
-	var names []string
-	build := ""
-	for _, c := range list {
-		if b := cpuBuild(c); b != "" {
-			names, build = append(names, c.GPUs...), b
-		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	return []string{productWords(names) + " lost (on their hosts " + build + " is a build for CPUs)"}
-}
-
-// driverFrom returns a driver release as people know it: 580.65.06 for the branch that begins with it.
+// driverFrom returns a driver's release as people are told it: 580.65.06 for the branch that begins with it.
 func driverFrom(oldest string) string {
 	return strings.TrimPrefix(requires.Drivers{{From: oldest}}.String(), ">= ")
 }
 
-// productWords names one well-known GPU product, and the number of others.
+// productWords returns up to three GPU products by which others are placed, and how many more there are.
 func productWords(names []string) string {
-	first := names[0]
-	for _, known := range slices.Backward(popular) {
-		if slices.Contains(names, known) {
-			first = known
-		}
+	first := slices.DeleteFunc(slices.Clone(popular), func(name string) bool { return !slices.Contains(names, name) })
+	slices.SortStableFunc(first, func(a, b string) int { // those that people rented first
+		return cmp.Compare(slices.Index(formerly, b), slices.Index(formerly, a))
+	})
+	if len(first) == 0 {
+		first = names[:1]
 	}
-	if len(names) == 1 {
-		return first
+	first = first[:min(len(first), 3)]
+	if n := len(names) - len(first); n > 0 {
+		return strings.Join(first, ", ") + " and " + plural(n, "more GPU product")
 	}
-	return first + " and " + plural(len(names)-1, "more GPU product")
+	return joinWords(first)
 }
+
+// formerly are the GPUs of older machines, which a newer release loses first.
+var formerly = []string{"T4", "K80", "M60", "P100", "V100"}
 
 // promiseBroken says which parts of the promise a file breaks, one entry for each line that does.
 func promiseBroken(f requires.FileChange) []string {
@@ -219,16 +506,24 @@ func treesText(w io.Writer, t Trees, s Style) error {
 	p := &page{style: s}
 	text, colour := treesWords(t)
 	p.wrap(2, text, paintedText{colour, "requires"}, ": ")
-	for _, f := range t.Files {
-		name, clauses := fileWords(f)
+	groups, same := plainSpeech.groups(t)
+	for _, g := range groups {
 		p.line()
-		p.wrap(4, strings.TrimSuffix(name+" ("+fileNames(f, clean)+"): "+strings.Join(clauses, "; "), ": "), "  ")
-		for _, line := range promiseBroken(f) {
+		p.wrap(4, namesOfFiles(g.files, clean)+": "+g.lines[0], "  ")
+		for _, line := range g.lines[1:] {
+			p.wrap(4, line, "    ")
+		}
+		for _, line := range promiseBroken(g.files[0]) {
 			p.wrap(6, line, "    ", paintedText{red, "× "})
 		}
-		for _, h := range f.Holds {
-			p.wrap(6, h.Package+"<"+shortRelease(h.Before)+" ("+h.Newest+" costs nothing)", "    hold  ")
-		}
+	}
+	if len(same) > 0 && len(groups) > 0 {
+		p.line()
+		p.wrap(4, "no CUDA package changes in "+namesOfFiles(same, clean), "  ")
+	}
+	for _, d := range t.Decided {
+		p.line()
+		p.wrap(4, decidedWords(d, clean), "  ")
 	}
 	for _, u := range t.Unread {
 		p.line()
@@ -238,7 +533,24 @@ func treesText(w io.Writer, t Trees, s Style) error {
 	return err
 }
 
-// shortRelease removes zeros at the end of a release: 2.11.0 becomes 2.11.
+// namesOfFiles names files, those behind the seventh by their number.
+func namesOfFiles(files []requires.FileChange, quote func(string) string) string {
+	var names []string
+	for _, f := range files[:min(len(files), 7)] {
+		names = append(names, fileNames(f, quote))
+	}
+	if n := len(files) - len(names); n > 0 {
+		names = append(names, plural(n, "more file"))
+	}
+	return joinWords(names)
+}
+
+// decidedWords says that a project changes and its lock, which decides, does not.
+func decidedWords(d requires.Decided, quote func(string) string) string {
+	return quote(d.Project) + " changes, and " + quote(d.Lock) + ", which says what is installed, does not"
+}
+
+// shortRelease leaves the zeros at the end of a release out: 2.11.0 is 2.11.
 func shortRelease(release string) string {
 	for strings.Count(release, ".") > 1 && strings.HasSuffix(release, ".0") {
 		release = strings.TrimSuffix(release, ".0")
@@ -259,54 +571,87 @@ func inlineCode(text string) string {
 	return ticks + " " + text + " " + ticks
 }
 
-// treesMarkdown writes the comment of a pull request. Whatever comes from a file stands in code.
+// maxGroups bounds the entries of a comment.
+const maxGroups = 30
+
+// treesMarkdown writes the comment of a pull request. Whatever comes from a file is escaped, or stands in code.
 func treesMarkdown(w io.Writer, t Trees, _ Style) error {
 	var b bytes.Buffer
 	text, colour := treesWords(t)
-	mark := map[string]string{red: "❌", yellow: "⚠️", green: "✅"}[colour]
-	fmt.Fprintf(&b, "%s\n%s **cudacompat**: %s\n", TreesMark, mark, plainWords(text))
-	var holds []requires.Hold
-	said := 0
-	for i, f := range t.Files {
-		if said++; said > 30 {
-			fmt.Fprintf(&b, "- and %s\n", plural(len(t.Files)-i, "more file"))
+	mark := map[string]string{red: "❌ ", yellow: "⚠️ ", green: "✅ "}[colour]
+	fmt.Fprintf(&b, "%s\n%s**cudacompat**: %s\n", TreesMark, mark, plainWords(text))
+	s := speech{inlineCode, plainWords}
+	groups, same := s.groups(t)
+	if len(groups)+len(same)+len(t.Unread)+len(t.Decided) > 0 {
+		fmt.Fprintln(&b)
+	}
+	for i, g := range groups {
+		if i == maxGroups {
+			fmt.Fprintf(&b, "- and %s\n", plural(len(groups)-i, "more entry"))
 			break
 		}
-		if i == 0 {
-			fmt.Fprintln(&b)
+		lead := "- " + namesOfFiles(g.files, inlineCode) + ": "
+		for _, line := range g.lines {
+			fmt.Fprintf(&b, "%s%s.\n", lead, line)
+			lead = "  - "
 		}
-		name, clauses := fileWords(f)
-		for j, clause := range clauses {
-			clauses[j] = plainWords(clause)
-		}
-		fmt.Fprint(&b, strings.TrimSuffix(fmt.Sprintf("- %s (%s): %s", plainWords(name), fileNames(f, inlineCode), strings.Join(clauses, "; ")), ": "))
-		for _, h := range f.Holds {
-			fmt.Fprintf(&b, "; to hold it: %s", inlineCode(h.Package+"<"+shortRelease(h.Before)))
-			if !slices.Contains(holds, h) {
-				holds = append(holds, h)
-			}
-		}
-		fmt.Fprintln(&b)
-		for _, line := range promiseBroken(f) {
+		for _, line := range promiseBroken(g.files[0]) {
 			fmt.Fprintf(&b, "  - ❌ %s\n", plainWords(line))
 		}
 	}
-	for i, u := range t.Unread[:min(len(t.Unread), 10)] {
-		if i == 0 {
-			fmt.Fprintln(&b)
-		}
+	if len(same) > 0 && len(groups) > 0 {
+		fmt.Fprintf(&b, "- No CUDA package changes in %s.\n", namesOfFiles(same, inlineCode))
+	}
+	for _, d := range t.Decided[:min(len(t.Decided), 10)] {
+		fmt.Fprintf(&b, "- %s.\n", decidedWords(d, inlineCode))
+	}
+	for _, u := range t.Unread[:min(len(t.Unread), 10)] {
 		fmt.Fprintf(&b, "- %s was not compared: %s\n", inlineCode(u.File), inlineCode(u.Reason))
 	}
-	if len(holds) > 0 {
-		fmt.Fprintf(&b, "\n<details><summary>hold with Dependabot</summary>\n\nIn `.github/dependabot.yml`, in the entry that updates it:\n\n```yaml\nignore:\n")
-		for _, h := range holds {
-			fmt.Fprintf(&b, "  - {dependency-name: %q, versions: [%q]}\n", clean(h.Package), ">="+shortRelease(clean(h.Before)))
-		}
-		fmt.Fprintf(&b, "```\n\n</details>\n")
+	if n := len(t.Unread) - 10; n > 0 {
+		fmt.Fprintf(&b, "- and %s\n", plural(n, "more file"))
 	}
+	writeExplanations(&b, t)
+	writeDependabot(&b, t)
 	fmt.Fprintf(&b, "\n<sub>cudacompat %s, tables of %s</sub>\n", clean(cmp.Or(t.Tool.Version, "of an unknown version")), clean(t.Tool.Matrix))
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// writeExplanations explains the terms of a comment that its reader may not know.
+func writeExplanations(b *bytes.Buffer, t Trees) {
+	ranged := func(p requires.PackageChange) bool { return p.OldRange+p.NewRange != "" }
+	if slices.ContainsFunc(t.Files, func(f requires.FileChange) bool { return slices.ContainsFunc(f.Packages, ranged) }) {
+		fmt.Fprintf(b, "\nWhere a file pins no release, the newest one that fits is compared: an installer takes it today.\n")
+	}
+	drivers := func(f requires.FileChange) bool { return f.NewDriver != f.OldDriver && f.NewDriver != "" }
+	if slices.ContainsFunc(t.Files, drivers) {
+		fmt.Fprintf(b, "\n\"Driver\" is the oldest NVIDIA driver for Linux on which these packages run on some GPU.\n")
+	}
+}
+
+// writeDependabot says what keeps Dependabot from asking again, where a range of releases does.
+func writeDependabot(b *bytes.Buffer, t Trees) {
+	var holds []requires.Hold
+	beyond := map[string]bool{} // what a range does not hold
+	for _, f := range t.Files {
+		for _, h := range f.Holds {
+			same := func(o requires.Hold) bool { return o.Package == h.Package && o.Before == h.Before }
+			beyond[h.Package] = beyond[h.Package] || !h.IsRange()
+			if !slices.ContainsFunc(holds, same) {
+				holds = append(holds, h)
+			}
+		}
+	}
+	holds = slices.DeleteFunc(holds, func(h requires.Hold) bool { return beyond[h.Package] })
+	if len(holds) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n<details><summary>Keep Dependabot from proposing it again</summary>\n\nIn `.github/dependabot.yml`, under the `updates` entry for these files:\n\n```yaml\nignore:\n")
+	for _, h := range holds {
+		fmt.Fprintf(b, "  - {dependency-name: %q, versions: [%q]}\n", clean(h.Package), ">="+shortRelease(clean(h.Before)))
+	}
+	fmt.Fprintf(b, "```\n\n</details>\n")
 }
 
 // noAddress breaks what GitHub makes a link, or a call of a person, of.
@@ -315,26 +660,32 @@ var noAddress = strings.NewReplacer("://", ":\u2060//", "www.", "www\u2060.", "@
 // plainWords returns text that Markdown takes for nothing but text.
 func plainWords(text string) string {
 	var b strings.Builder
-	for i, r := range noAddress.Replace(clean(text)) {
-		if strings.ContainsRune("\\`*_{}[]<#!|&~$", r) || r == '>' && i == 0 {
+	var before rune
+	text = noAddress.Replace(clean(text))
+	for i, r := range text {
+		inWord := r == '_' && isWord(before) && i+1 < len(text) && isWord(rune(text[i+1]))
+		if !inWord && strings.ContainsRune("\\`*_{}[]<#!|&~$", r) || r == '>' && i == 0 {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)
+		before = r
 	}
 	return b.String()
 }
 
-// treesGitHub writes workflow commands: the sentence, then one for each file with a cost.
+// isWord reports whether an underscore beside a character stands in a word, where Markdown takes it for nothing else.
+func isWord(r rune) bool { return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
+
+// treesGitHub writes workflow commands: the sentence, then one for each file that costs something.
 func treesGitHub(w io.Writer, t Trees, _ Style) error {
 	var b bytes.Buffer
 	text, colour := treesWords(t)
-	kinds := map[string]string{red: "error ", yellow: "warning ", green: "notice "}
-	annotate(&b, kinds[colour], "cudacompat requires", text)
+	kinds := map[string]string{red: "error ", yellow: "warning "}
+	annotate(&b, cmp.Or(kinds[colour], "notice "), "cudacompat requires", text)
 	for _, f := range t.Files {
 		if !f.Costs() {
 			continue
 		}
-		name, clauses := fileWords(f)
 		kind := "warning"
 		if f.Broken() {
 			kind = "error"
@@ -346,7 +697,7 @@ func treesGitHub(w io.Writer, t Trees, _ Style) error {
 				break
 			}
 		}
-		annotate(&b, kind+place, name, strings.Join(append(clauses, promiseBroken(f)...), "; "))
+		annotate(&b, kind+place, plainSpeech.packages(f, f.Packages), strings.Join(append(plainSpeech.lines(f), promiseBroken(f)...), "; "))
 	}
 	_, err := w.Write(b.Bytes())
 	return err

@@ -31,6 +31,7 @@ type Change struct {
 	// "gained".
 	Kind         string   `json:"kind"`
 	Capabilities []string `json:"compute_capabilities"`
+	Arch         string   `json:"arch,omitempty"` // of the hosts, "x86_64" or "aarch64"; empty: of both
 	GPUs         []string `json:"gpus"`
 	Old          Drivers  `json:"old"`
 	New          Drivers  `json:"new"`
@@ -78,7 +79,7 @@ func compare(old, now Requirement, brought []string) Diff {
 			if was == nil || slices.Equal(was.Provided, g.Drivers) {
 				continue
 			}
-			d.add(Change{Kind: changeKind(was.Provided, g), Capabilities: []string{g.Capability}, GPUs: []string{name},
+			d.add(Change{Kind: changeKind(was.Provided, g), Arch: g.Arch, Capabilities: []string{g.Capability}, GPUs: []string{name},
 				Old: was.Provided, New: g.Drivers, Undecided: g.Undecided,
 				Because: now.refusingNeeds(g.Capability, name, was.Provided, brought)})
 		}
@@ -102,6 +103,9 @@ func (d *Diff) add(c Change) {
 	}
 	o := &d.Changes[i]
 	o.GPUs = append(o.GPUs, c.GPUs...)
+	if o.Arch != c.Arch {
+		o.Arch = ""
+	}
 	if !slices.Contains(o.Capabilities, c.Capabilities[0]) {
 		o.Capabilities = append(o.Capabilities, c.Capabilities[0])
 	}

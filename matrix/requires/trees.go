@@ -17,8 +17,16 @@ type Trees struct {
 	New    string       `json:"new"`
 	Files  []FileChange `json:"files"`
 	Unread []UnreadFile `json:"unread"`
+	// Decided are projects that differ, and whose lock does not.
+	Decided []Decided `json:"decided_by_lock,omitempty"`
 	// PromiseFrom is the configuration whose promise was compared; empty where none was.
 	PromiseFrom string `json:"promise_from"`
+}
+
+// Decided is a project that differs beside a lock that asks for the same as before.
+type Decided struct {
+	Project string `json:"project"` // "pyproject.toml"
+	Lock    string `json:"lock"`
 }
 
 // FileChange is what the change of one file costs.
@@ -35,6 +43,27 @@ type FileChange struct {
 	Images    []ImageChange   `json:"images"`
 	Holds     []Hold          `json:"holds"`
 	Unknown   []Missing       `json:"unknown"` // what is missing of the new file
+	// Parts are the extras and groups that are installed only where somebody asks for them, and what their change costs.
+	Parts []PartChange `json:"parts,omitempty"`
+	// DefaultGroups are those that a plain `uv sync` did not install before the change.
+	DefaultGroups []string `json:"new_default_groups,omitempty"`
+	Unchanged     []string `json:"unchanged,omitempty"` // the builds that are the same as before: "torch 2.8.0+cu128"
+}
+
+// PartChange is what the change of one extra or group costs those who ask for it.
+type PartChange struct {
+	Part      string          `json:"part"`  // "extra cu13"
+	State     string          `json:"state"` // "changed", "added", "removed"
+	Packages  []PackageChange `json:"packages"`
+	OldDriver string          `json:"old_driver"`
+	NewDriver string          `json:"new_driver"`
+	Changes   []Change        `json:"changes"`
+}
+
+// Costs reports whether those who install a part lose a GPU or a driver.
+func (c PartChange) Costs() bool {
+	return c.State == "changed" && (slices.ContainsFunc(c.Changes, Change.Costs) ||
+		c.OldDriver != "" && version.CompareTexts(c.NewDriver, c.OldDriver) > 0)
 }
 
 // OpenVersion stands for the version of a build that its file leaves open.
@@ -49,14 +78,26 @@ type PackageChange struct {
 	// What the file asks for, where that is a range: the version is the newest of it that the tables know.
 	OldRange string `json:"old_range,omitempty"`
 	NewRange string `json:"new_range,omitempty"`
+	// Moved is the file that the same release went to, or came from.
+	Moved string `json:"moved,omitempty"`
 }
 
-// Hold is a range of releases that costs nothing against the old one. The releases in it were compared, not guessed.
+// Hold is a part of what keeps a file's requirement as it was. The comparison was run on the file with all of its holds,
+// and costs nothing.
 type Hold struct {
 	Package string `json:"package"`
 	Newest  string `json:"newest"` // the newest release that costs nothing
-	Before  string `json:"before"` // the first one that does: package<before
+	Before  string `json:"before"` // the first one that does: package<before; empty: any release will do
+	// Index is the package index to keep, "cu128"; empty: the new one may stay.
+	Index string `json:"index,omitempty"`
+	// Instead is the index that the change goes to, "cu130".
+	Instead string `json:"instead_of,omitempty"`
+	// Groups are to be taken out of uv's default-groups; then there is no package.
+	Groups []string `json:"default_groups,omitempty"`
 }
+
+// IsRange reports whether a hold is a range of releases and nothing else, which Dependabot can be told.
+func (h Hold) IsRange() bool { return h.Before != "" && h.Index == "" && len(h.Groups) == 0 }
 
 // UnreadFile is a file that was not compared.
 type UnreadFile struct {
@@ -66,7 +107,20 @@ type UnreadFile struct {
 
 // Costs reports whether a change takes a GPU or a driver away, or leaves that open.
 func (c FileChange) Costs() bool {
-	return slices.ContainsFunc(c.Changes, Change.Costs) || c.Broken() || c.RaisesDriver() || len(c.Images) > 0 || len(c.Unknown) > 0
+	return len(c.Losses()) > 0 || c.Broken() || c.RaisesDriver() || len(c.Images) > 0 || len(c.Unknown) > 0 ||
+		slices.ContainsFunc(c.Parts, PartChange.Costs)
+}
+
+// Losses returns the changes that cost something, without what is only noted.
+func (c FileChange) Losses() []Change {
+	return slices.DeleteFunc(slices.Clone(c.Changes), func(o Change) bool { return !o.Costs() || c.IsNoted(o) })
+}
+
+// IsNoted reports whether a change is a note: an older release lowers the driver for x86 hosts, and has no CUDA build for
+// Arm hosts.
+func (c FileChange) IsNoted(o Change) bool {
+	lowers := c.OldDriver != "" && c.NewDriver != "" && version.CompareTexts(c.NewDriver, c.OldDriver) < 0
+	return lowers && o.Kind == "lost" && o.Arch == "aarch64" && slices.ContainsFunc(o.Because, func(n Need) bool { return n.Rule == "cpu-only-build" })
 }
 
 // RaisesDriver reports whether the oldest driver that will do is a newer one than before.
@@ -95,8 +149,17 @@ func (t Trees) Undecided() bool {
 // ComparePackages lists the builds whose version differs, by name.
 func ComparePackages(old, now Requirement) []PackageChange {
 	list := []PackageChange{}
+	// What is only noted, as an extra's build beside the project's own, is told where nothing else of the name is there.
+	counts := func(name string) bool {
+		counted := func(b Build) bool { return b.Name == name && b.Counts }
+		return slices.ContainsFunc(old.Builds, counted) || slices.ContainsFunc(now.Builds, counted)
+	}
 	versions := func(r Requirement, name string) (all []string) {
+		counted := counts(name)
 		for _, b := range r.Builds {
+			if counted && !b.Counts {
+				continue
+			}
 			if version := cmp.Or(b.Version, OpenVersion); b.Name == name && !slices.Contains(all, version) {
 				all = append(all, version)
 			}

@@ -88,7 +88,7 @@ func (f *dockerfile) beside(name string) []string {
 			add(c.source)
 		case below && path.Base(c.source) == rest: // a file into a directory
 			add(c.source)
-		case below: // a directory's content
+		case below && !f.opens(c.source): // a directory's content
 			add(path.Join(c.source, rest))
 		}
 	}
@@ -118,6 +118,12 @@ func (f *dockerfile) mayHave(name string) bool {
 	})
 }
 
+// opens reports whether a path of the build context is a file.
+func (f *dockerfile) opens(name string) bool {
+	_, err := f.files.Open(name)
+	return err == nil
+}
+
 // find returns the place, of several, that can be opened; the first one where none can.
 func (f *dockerfile) find(name string) string {
 	if requirements.IsAddress(name) {
@@ -128,7 +134,7 @@ func (f *dockerfile) find(name string) string {
 		return path.Join(path.Dir(places[0]), path.Base(name))
 	}
 	for _, place := range places {
-		if _, err := f.files.Open(place); err == nil {
+		if f.opens(place) {
 			return place
 		}
 	}

@@ -102,14 +102,21 @@ func (f *dockerfile) uvUnlocked(data []byte, args []string, beside func(string) 
 	if err := toml.Unmarshal(data, p); err != nil {
 		return nil, document.TOMLError(err)
 	}
-	list := p.RequirementsOf(p.Project.Dependencies, "")
-	for _, extra := range uvlock.OptionValues(args, "--extra") {
-		list = append(list, p.RequirementsOf(p.Project.Optional[extra], extra)...)
+	groups := p.DefaultGroups()
+	if slices.Contains(args, "--no-default-groups") {
+		groups = nil
 	}
-	for _, group := range append(uvlock.OptionValues(args, "--group"), "dev") {
-		list = append(list, p.RequirementsOf(document.Texts(p.Groups[group]), group)...)
+	groups = append(groups, uvlock.OptionValues(args, "--group")...)
+	without := uvlock.OptionValues(args, "--no-group")
+	if slices.Contains(args, "--no-dev") {
+		without = append(without, "dev")
 	}
-	list = append(list, p.RequirementsOf(p.Tool.UV.Dev, "dev")...)
+	groups = slices.DeleteFunc(groups, func(name string) bool { return slices.Contains(without, name) })
+	extras := uvlock.OptionValues(args, "--extra")
+	if slices.Contains(args, "--all-extras") {
+		extras = document.SortedKeys(p.Project.Optional)
+	}
+	list := p.Synced(extras, groups)
 	asked := map[string]bool{}
 	for _, l := range list {
 		asked[l.Name] = true

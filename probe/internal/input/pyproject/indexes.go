@@ -138,9 +138,10 @@ func (i pythonIndex) serves(name string) bool {
 	return (len(include) == 0 || slices.ContainsFunc(include, matches)) && !slices.ContainsFunc(textsOf(i.Exclude), matches)
 }
 
-// setSource applies [tool.uv.sources] to a package: of several sources the one for Linux and for this extra or group.
-// Sources for other machines are skipped if there is one for x86_64. It returns false if no source applies.
-func (p *Project) setSource(l *request.Package, group string) bool {
+// setSource applies what [tool.uv.sources] says of a package: of several sources the one for Linux, and for one of these
+// extras and groups. Those for a machine of another kind are left out where there is one for x86_64. It returns false if no source
+// holds for the package.
+func (p *Project) setSource(l *request.Package, parts []string) bool {
 	for key, source := range p.Tool.UV.Sources {
 		if distname.Normal(key) != l.Name {
 			continue
@@ -151,7 +152,7 @@ func (p *Project) setSource(l *request.Package, group string) bool {
 		}
 		var sources []request.Package // for this extra or group
 		for _, item := range list {
-			if only := cmp.Or(document.Field(item, "extra"), document.Field(item, "group")); only == "" || only == group {
+			if only := cmp.Or(document.Field(item, "extra"), document.Field(item, "group")); only == "" || slices.ContainsFunc(parts, func(part string) bool { return sameName(part, only) }) {
 				sources = append(sources, p.source(*l, item))
 			}
 		}

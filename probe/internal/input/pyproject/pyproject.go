@@ -59,6 +59,7 @@ type Project struct {
 		UV struct {
 			Dev       []string `toml:"dev-dependencies"`
 			Default   any      `toml:"default-groups"`
+			Conflicts [][]any  `toml:"conflicts"`
 			Workspace struct {
 				Members []string `toml:"members"`
 			} `toml:"workspace"`
@@ -97,11 +98,17 @@ func Read(d document.Document) (facts.Facts, error) {
 	if err := toml.Unmarshal(d.Data, p); err != nil {
 		return facts.Facts{}, document.TOMLError(err)
 	}
-	main := append(p.RequirementsOf(p.Project.Dependencies, ""), p.Poetry(p.Tool.Poetry.Dependencies, "")...)
+	var groups []string // that are installed with the project
+	if p.usesUV() {
+		groups = p.DefaultGroups()
+	}
+	synced := p.synced(nil, groups)
+	own := p.settled(synced.list, p.resolvedWith(synced))
+	main := append(slices.Clone(own), p.Poetry(p.Tool.Poetry.Dependencies, "")...)
 	main = append(main, p.RequirementsOf(p.Tool.Flit.Metadata.Requires, "")...)
 	more, left := p.Dynamic(d)
 	local, unread := p.localSources(d)
-	more, left = append(more, local...), append(left, unread...)
+	more, left = append(more, local...), slices.Concat(left, unread, p.refusedGroups(), p.unsureSources(synced, own))
 	f := request.Facts("pyproject.toml", append(main, more...), left)
 	for i := range f.Environments {
 		f.Environments[i].Pythons = cmp.Or(f.Environments[i].Pythons, p.Project.Pythons)
@@ -113,15 +120,23 @@ func Read(d document.Document) (facts.Facts, error) {
 		add("extra "+name, p.RequirementsOf(p.Tool.Flit.Metadata.Extra[name], name))
 	}
 	for _, name := range document.SortedKeys(p.Project.Optional) {
-		add("extra "+name, p.RequirementsOf(p.Project.Optional[name], name))
+		if !synced.seen["extra "+distname.Normal(name)] {
+			add("extra "+name, p.partOf("extra", anyTexts(p.Project.Optional[name]), name))
+		}
 	}
 	for _, name := range document.SortedKeys(p.Groups) {
-		add("group "+name, p.RequirementsOf(document.Texts(p.Groups[name]), name))
+		if !synced.seen["group "+distname.Normal(name)] {
+			add("group "+name, p.partOf("group", p.Groups[name], name))
+		}
 	}
 	for _, name := range document.SortedKeys(p.Tool.Poetry.Group) {
 		add("group "+name, p.Poetry(p.Tool.Poetry.Group[name].Dependencies, name))
 	}
-	add("group dev", append(p.RequirementsOf(p.Tool.UV.Dev, "dev"), p.Poetry(p.Tool.Poetry.Dev, "dev")...))
+	dev := p.Poetry(p.Tool.Poetry.Dev, "dev")
+	if !synced.seen["group dev"] {
+		dev = append(p.RequirementsOf(p.Tool.UV.Dev, "dev"), dev...)
+	}
+	add("group dev", dev)
 	for _, name := range document.SortedKeys(p.Tool.PDM.Dev) {
 		add("group "+name, p.RequirementsOf(document.Texts(p.Tool.PDM.Dev[name]), name))
 	}
@@ -141,14 +156,14 @@ func Read(d document.Document) (facts.Facts, error) {
 	return f, nil
 }
 
-// RequirementsOf returns requirements of PEP 508 as the project's tools install them. One that cannot be read names no
-// package.
-func (p *Project) RequirementsOf(list []string, group string) []request.Package {
+// RequirementsOf returns requirements of PEP 508 as the project's tools install them, for the extras and groups through
+// which they are asked for. One that cannot be read names no package.
+func (p *Project) RequirementsOf(list []string, parts ...string) []request.Package {
 	named := p.override(parse(list))
 	for i := range named {
 		l := &named[i]
 		l.From = "package " + l.Name
-		if !l.Direct && !p.setSource(l, group) {
+		if !l.Direct && !p.setSource(l, parts) {
 			p.setIndex(l)
 		}
 	}

@@ -84,7 +84,7 @@ func TestTables(t *testing.T) {
 		"[tool.hatch.envs.gpu]\ndependencies = [\"torch==2.9.0\"]\n":                 "environment gpu 2.9.0",
 		"[tool.hatch.envs.gpu]\nextra-dependencies = [\"torch==2.9.0\"]\n":           "environment gpu 2.9.0",
 		"[tool.pdm.dev-dependencies]\ntest = [\"torch==2.9.0\", \"-e file:///x\"]\n": "group test 2.9.0",
-		"[tool.uv]\ndev-dependencies = [\"torch==2.9.0\"]\n":                         "group dev 2.9.0",
+		"[tool.uv]\ndev-dependencies = [\"torch==2.9.0\"]\n":                         " 2.9.0",
 		"[project]\nname = \"a\"\ndynamic = [\"optional-dependencies\"]\n":           "unread optional-dependencies",
 		"[project]\nname = \"a\"\ndynamic = [\"optional-dependencies\"]\n" +
 			"[tool.setuptools.dynamic.optional-dependencies]\ngpu = {file = [\"gpu.txt\"]}\n": "extra gpu 2.9.0",
@@ -108,6 +108,70 @@ func TestTables(t *testing.T) {
 		}
 		if err != nil || strings.Join(got, ", ") != want {
 			t.Errorf("%s: %q, want %q (%v)", text, got, want, err)
+		}
+	}
+}
+
+// TestDefaultGroups reads what a plain `uv sync` installs. The answers are those of uv 0.13 on local indexes.
+func TestDefaultGroups(t *testing.T) {
+	const cu130 = "[[tool.uv.index]]\nname = \"cu130\"\nurl = \"https://download.pytorch.org/whl/cu130\"\nexplicit = true\n"
+	for name, c := range map[string]struct{ text, want string }{
+		"the group's source holds for the project's own requirement": {"dependencies = [\"torch\"]\n[dependency-groups]\ngpu = [\"torch\"]\n" +
+			"[tool.uv]\ndefault-groups = [\"gpu\"]\n[tool.uv.sources]\ntorch = [{index = \"cu130\", group = \"gpu\", marker = \"sys_platform != 'darwin'\"}]\n" + cu130,
+			"torch (no version given) cu130"},
+		"the ranges of both hold": {"dependencies = [\"torch>=2.9,<2.12\"]\n[dependency-groups]\ngpu = [\"torch!=2.11.0\"]\n" +
+			"[tool.uv]\ndefault-groups = [\"gpu\"]\n", "torch >=2.9,<2.12,!=2.11.0 default"},
+		"a group that is not a default": {"dependencies = [\"torch\"]\n[dependency-groups]\ngpu = [\"torch\"]\ndev = [\"pytest\"]\n" +
+			"[tool.uv]\ndefault-groups = [\"dev\"]\n[tool.uv.sources]\ntorch = [{index = \"cu130\", group = \"gpu\"}]\n" + cu130,
+			"torch (no version given) cu130, group gpu: torch (no version given) cu130"},
+		"nor is its range left out, since uv resolves all groups at once": {"dependencies = [\"torch==2.9.1\"]\n[dependency-groups]\ngpu = [\"torch<2.12\"]\n" +
+			"[project.optional-dependencies]\nx = [\"torch\"]\n[tool.uv]\ndefault-groups = []\n[tool.uv.sources]\ntorch = [{index = \"cu130\", extra = \"x\"}]\n" + cu130,
+			"torch 2.9.1+cu130 cu130, extra x: torch <2.12 cu130, group gpu: torch <2.12 cu130"},
+		"conflicting parts are resolved apart": {"dependencies = [\"torch\"]\n[dependency-groups]\ngpu = [\"torch\"]\ncpu = [\"torch\"]\n" +
+			"[tool.uv]\nconflicts = [[{group = \"gpu\"}, {group = \"cpu\"}]]\ndefault-groups = []\n" +
+			"[tool.uv.sources]\ntorch = [{index = \"cu130\", group = \"gpu\"}, {index = \"other\", group = \"cpu\"}]\n" + cu130,
+			"torch (no version given) default, group cpu: torch (no version given) , group gpu: torch (no version given) cu130"},
+		"overlapping conflicts leave it open": {"dependencies = [\"torch\"]\n[dependency-groups]\ng = [\"torch\"]\n" +
+			"[project.optional-dependencies]\ngpu = [\"torch\"]\ncpu = [\"torch\"]\n" +
+			"[tool.uv]\nconflicts = [[{extra = \"gpu\"}, {extra = \"cpu\"}], [{group = \"g\"}, {extra = \"cpu\"}]]\ndefault-groups = []\n" +
+			"[tool.uv.sources]\ntorch = [{index = \"cu130\", group = \"g\"}]\n" + cu130,
+			"torch (no version given) default, extra cpu: torch (no version given) default, extra gpu: torch (no version given) default, group g: torch (no version given) cu130, " +
+				"unread extras and groups in several sets of conflicts decide which index serves it: uv.lock says which"},
+		"dev is one where none is listed": {"dependencies = [\"numpy\"]\n[dependency-groups]\ndev = [\"torch==2.9.0\"]\n" +
+			"[tool.uv.sources]\ntorch = [{index = \"cu130\"}]\n" + cu130, "torch 2.9.0+cu130 cu130"},
+		"without uv none is": {"dependencies = [\"numpy\"]\n[dependency-groups]\ndev = [\"torch==2.9.0\"]\n", "group dev: torch 2.9.0 default"},
+		"all":                {"[dependency-groups]\na = [\"torch==2.9.0\"]\n[tool.uv]\ndefault-groups = \"all\"\n", "torch 2.9.0 default"},
+		"an included group, with its source": {"[dependency-groups]\ngpu = [\"torch==2.9.0\"]\ndev = [{include-group = \"GPU\"}]\n" +
+			"[tool.uv.sources]\ntorch = [{index = \"cu130\", group = \"gpu\"}]\n" + cu130, "torch 2.9.0+cu130 cu130"},
+		"the source of the including group": {"[dependency-groups]\ngpu = [\"torch==2.9.0\"]\ndev = [{include-group = \"gpu\"}]\n" +
+			"[tool.uv.sources]\ntorch = [{index = \"cu130\", group = \"dev\"}]\n" + cu130, "torch 2.9.0+cu130 cu130"},
+		"an extra of the project itself, through another": {"[project.optional-dependencies]\ncu130 = [\"torch==2.9.0\"]\ngpu = [\"a[cu130]\"]\n" +
+			"[dependency-groups]\ndev = [\"A[gpu]\"]\n[tool.uv.sources]\ntorch = [{index = \"cu130\", extra = \"cu130\"}]\n" + cu130, "torch 2.9.0+cu130 cu130"},
+		"groups that include each other": {"[dependency-groups]\nb = [{include-group = \"c\"}, \"torch==2.9.0\"]\nc = [{include-group = \"b\"}]\n" +
+			"[tool.uv]\ndefault-groups = [\"b\"]\n", "torch 2.9.0 default"},
+		"a marker of another system": {"dependencies = [\"torch==2.9.0\"]\n[dependency-groups]\ngpu = [\"torch==2.8.0; sys_platform == 'win32'\"]\n" +
+			"[tool.uv]\ndefault-groups = [\"gpu\"]\n", "torch 2.9.0 default"},
+		"an undefined default is refused": {"dependencies = [\"torch==2.9.0\"]\n[tool.uv]\ndefault-groups = [\"gpu\"]\n",
+			"torch 2.9.0 default, unread uv refuses it: the group gpu is not defined"},
+		"defaults in conflict are refused": {"[dependency-groups]\nb = [\"torch==2.9.0\"]\nc = [\"numpy\"]\n" +
+			"[tool.uv]\ndefault-groups = [\"b\", \"c\"]\nconflicts = [[{group = \"b\"}, {group = \"c\"}]]\n",
+			"torch 2.9.0 default, unread uv refuses it: the groups b and c are declared as conflicting"},
+		"a conflict with an extra is none": {"[project.optional-dependencies]\ncpu = [\"torch\"]\n[dependency-groups]\nb = [\"torch==2.9.0\"]\n" +
+			"[tool.uv]\ndefault-groups = [\"b\"]\nconflicts = [[{group = \"b\"}, {extra = \"cpu\"}]]\n[tool.uv.sources]\ntorch = [{index = \"cu130\", group = \"b\"}]\n" + cu130,
+			"torch 2.9.0+cu130 cu130, extra cpu: torch (no version given) default"},
+	} {
+		f, err := Read(document.Document{Name: "pyproject.toml", Data: []byte("[project]\nname = \"a\"\n" + c.text)})
+		var got []string
+		for _, e := range f.Environments {
+			for _, b := range e.Builds {
+				got = append(got, strings.TrimPrefix(e.Path+": ", ": ")+b.Name+" "+b.Version+b.Specifier+" "+b.Index)
+			}
+		}
+		for _, u := range f.Unread {
+			got = append(got, "unread "+u.Reason)
+		}
+		if err != nil || strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: %q, want %q (%v)", name, strings.Join(got, ", "), c.want, err)
 		}
 	}
 }

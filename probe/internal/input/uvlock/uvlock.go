@@ -88,13 +88,7 @@ func Parse(data []byte, beside func(string) ([]byte, error)) (*Lock, error) {
 		return l, nil
 	}
 	if text, err := beside("pyproject.toml"); err == nil && toml.Unmarshal(text, project) == nil {
-		l.project = project
-		switch groups := project.Tool.UV.Default.(type) {
-		case string: // "all"
-			l.groups = document.SortedKeys(project.Groups)
-		case []any:
-			l.groups = document.Texts(groups)
-		}
+		l.project, l.groups = project, project.DefaultGroups()
 	}
 	return l, nil
 }
@@ -162,12 +156,12 @@ func Read(d document.Document) (facts.Facts, error) {
 	for _, p := range l.Package {
 		for name := range p.Optional {
 			if p.member() {
-				parts["extra "+name] = Selection{Extras: []string{name}, Groups: l.groups}
+				parts["extra "+name] = Selection{Extras: []string{name}, Groups: l.beside("extra", name)}
 			}
 		}
 		for name := range p.Groups {
 			if p.member() && !slices.Contains(l.groups, name) {
-				parts["group "+name] = Selection{Groups: l.without(name)}
+				parts["group "+name] = Selection{Groups: append(l.beside("group", name), name)}
 			}
 		}
 	}
@@ -226,16 +220,17 @@ func (l *Lock) conflicting(part string) bool {
 	})
 }
 
-// without returns the groups with one more, and without those that are in conflict with it.
-func (l *Lock) without(group string) []string {
-	return append(slices.DeleteFunc(slices.Clone(l.groups), func(other string) bool {
+// beside returns the default groups that go with an extra or a group: without those that are in conflict with it, which
+// uv has to be told to leave out.
+func (l *Lock) beside(kind, name string) []string {
+	return slices.DeleteFunc(slices.Clone(l.groups), func(group string) bool {
 		return slices.ContainsFunc(l.Conflicts, func(set []any) bool {
-			has := func(name string) bool {
-				return slices.ContainsFunc(set, func(item any) bool { return document.Field(item, "group") == name })
+			has := func(kind, name string) bool {
+				return slices.ContainsFunc(set, func(item any) bool { return document.Field(item, kind) == name })
 			}
-			return has(group) && has(other)
+			return has(kind, name) && has("group", group)
 		})
-	}), group)
+	})
 }
 
 // Installed returns the packages that a selection installs: on x86_64, or on aarch64 if a project has nothing for
