@@ -3,6 +3,7 @@ package model
 import (
 	"strings"
 
+	"cudacompat/internal/version"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
@@ -25,7 +26,7 @@ func (m *Machine) Unsaid(b *Build) verdict.Reason {
 	case !b.Release.Final():
 		return verdict.TablesReason("have no nightly builds and no release candidates")
 	case !b.Official():
-		return verdict.TablesReason("have only the official wheels of " + b.Name + ", and this one is from " + b.Origin)
+		return verdict.TablesReason("have only the official wheels of " + b.Name + ", and this one is from " + b.Origin + closedChannel(b))
 	}
 	var variants []string
 	for _, r := range m.FrameworkRows(b.Name) {
@@ -72,4 +73,15 @@ func Unpinned(release, specifier string) verdict.Reason {
 		return verdict.Unpinned
 	}
 	return verdict.Reason{}
+}
+
+// closedChannel says of a torch from conda that PyTorch's own channel ended: https://github.com/pytorch/pytorch/issues/138506.
+func closedChannel(b *Build) string {
+	switch {
+	case b.Name != "torch" || b.Origin != "conda":
+		return ""
+	case version.Of("2.5.1").Less(b.Release.Number):
+		return ", whose pytorch channel ended with 2.5.1 and so never had this release"
+	}
+	return ", whose pytorch channel ended with 2.5.1"
 }
