@@ -100,6 +100,9 @@ func wantSteps(t *testing.T, name string, f verdict.Finding, read pin.System) (r
 		if s.Say+s.Run == "" {
 			t.Errorf("%s: an empty step", name)
 		}
+		if s.Run == "" && !begins(s.Say) {
+			t.Errorf("%s: %q does not begin with what to do", name, s.Say)
+		}
 		if s.Run != "" {
 			runs++
 			wantPrograms(t, name, s.Run, read)
@@ -114,6 +117,25 @@ func wantSteps(t *testing.T, name string, f verdict.Finding, read pin.System) (r
 		}
 	}
 	return runs
+}
+
+// doing are the verbs with which a step for a person begins.
+var doing = strings.Fields("add ask attest build call check choose compile configure copy create do finish give install keep launch " +
+	"leave let look make mount move name put reinstall remove rename repair replace report restart run save set start stop switch take " +
+	"turn uninstall update use upgrade read bring reset boot keep")
+
+// begins reports whether a step begins with a verb, at most after a clause that says when.
+func begins(say string) bool {
+	for clause := range strings.FieldsFuncSeq(say, func(r rune) bool { return strings.ContainsRune(",:;", r) }) {
+		word, _, _ := strings.Cut(strings.TrimSpace(clause), " ")
+		if slices.Contains(doing, word) {
+			return true
+		}
+		if !slices.Contains([]string{"if", "to", "in", "on", "where", "as"}, word) {
+			return false
+		}
+	}
+	return false
 }
 
 // systemOf returns the system that a pin's command is for: where none is known, apt's is for Debian's family and dnf's

@@ -1,6 +1,8 @@
 # Judges an AMI before it is created, on a builder without a GPU, for every instance type that the AMI is meant for. The
 # build fails if the CUDA stack does not work on one of them (exit 1) or if a fact that matters is missing (exit 3). If the
 # image is to have a framework, write --require driver,build: an environment that was not installed then fails it, too.
+# For types with EFA, such as p5.48xlarge, add a line that judges only them with --require driver,efa --fail-on warning:
+# without EFA's plugin, NCCL falls back to TCP between nodes, which is a warning.
 #
 #   packer init . && packer build -var binary=bin/cudacompat -var source_ami=ami-0123456789abcdef0 .
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"cudacompat/matrix"
+	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
@@ -104,13 +105,21 @@ func errorsOf(v verdict.Verdict) []verdict.Finding {
 	return slices.DeleteFunc(slices.Clone(v.Findings), func(f verdict.Finding) bool { return f.Severity != verdict.Error })
 }
 
-// step returns the fix for a finding: the release that changes least, otherwise the first steps.
+// step returns the fix for a finding: the release that changes least, otherwise the steps of the first way, in words.
 func step(f verdict.Finding) string {
 	switch {
 	case len(f.Pins) > 0:
 		return "install " + f.Pins[0].Package + " " + f.Pins[0].Version
-	case len(f.Do) > 0:
-		return strings.Join(f.Do[:min(len(f.Do), 3)], "; ")
+	case len(f.Steps) > 0:
+		var list []string
+		for _, s := range pin.Ways(f.Steps)[0] {
+			text := s.Say
+			if s.Run != "" {
+				text = strings.TrimSuffix("run `"+s.Run+"`: "+s.Say, ": ")
+			}
+			list = append(list, text)
+		}
+		return strings.Join(list, "; then ")
 	}
 	return ""
 }

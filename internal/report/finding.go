@@ -135,11 +135,8 @@ func (p *page) pin(word string, pin verdict.Pin) {
 	commands := p.commands(pin)
 	for i, tool := range commands {
 		command, comment, _ := strings.Cut(pin.Commands[tool], "  # ")
-		if text := pinWords(pin); i == 0 {
-			p.field(word, join("; ", text, comment))
-			word = ""
-		} else if comment != "" {
-			p.field(word, comment)
+		if i == 0 || comment != "" {
+			p.field(word, pinOn(pin, comment, i == 0))
 			word = ""
 		}
 		p.command(word, command)
@@ -149,6 +146,24 @@ func (p *page) pin(word string, pin verdict.Pin) {
 		p.field(word, pinWords(pin))
 	}
 	p.follow(word, pin.Steps)
+}
+
+// pinOn writes what a command of a pin installs and where: "install driver 580.178.04 on RHEL 8 and 9; needs NVIDIA's
+// repository". The comment behind the command names the systems, or the repository with the systems in parentheses. The
+// first command says what the pin costs, too.
+func pinOn(p verdict.Pin, comment string, first bool) string {
+	cost, systems, ok := strings.Cut(strings.TrimSuffix(comment, ")"), " (")
+	if !ok && comment == "Ubuntu" {
+		cost, systems = "", comment
+	}
+	if systems != "" {
+		systems = " on " + systems
+	}
+	what, why, _ := strings.Cut(pinWords(p), "; ")
+	if !first {
+		why = ""
+	}
+	return join("; ", what+systems, why, cost)
 }
 
 // pinWords says what a pin installs and what it changes: "install torch 2.9.0 for CUDA 12.6; keeps the driver".

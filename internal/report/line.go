@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 
 	"cudacompat/matrix/verdict"
 )
@@ -80,7 +81,11 @@ func firstStep(f verdict.Finding, room int) string {
 	case len(f.Steps) == 0:
 		return ""
 	case f.Steps[0].Run == "":
-		return cut(clean(fix+f.Steps[0].Say), room)
+		step := cut(clean(fix+f.Steps[0].Say), room)
+		if strings.Count(step, "`")%2 == 1 { // it would end in the middle of a command
+			return fix + "cudacompat doctor"
+		}
+		return step
 	case len(clean(fix+f.Steps[0].Run)) > room:
 		return fix + "cudacompat doctor"
 	}

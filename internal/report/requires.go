@@ -175,7 +175,7 @@ func (r Requires) refusal() string {
 	return ": " + limitWords(r.Needs[i])
 }
 
-// hostWords names the oldest sufficient driver and the capabilities.
+// hostWords names the oldest sufficient driver and the capabilities, and says so if only Arm hosts are sufficient.
 func hostWords(groups []hostGroup) string {
 	var capabilities []string
 	var differ bool
@@ -190,14 +190,18 @@ func hostWords(groups []hostGroup) string {
 			}
 		}
 	}
+	host := ""
+	if !slices.ContainsFunc(groups, func(g hostGroup) bool { return g.arch != "aarch64" }) {
+		host = " on an Arm host"
+	}
 	if least.From == "" {
-		return "a GPU of compute capability " + either(capabilityWords(capabilities))
+		return "a GPU of compute capability " + either(capabilityWords(capabilities)) + host
 	}
 	newer := ""
 	if differ {
 		newer = " (some GPUs have other limits, listed below)"
 	}
-	return "driver " + requires.Drivers{least}.On(arch) + newer + " and a GPU of compute capability " + either(capabilityWords(capabilities))
+	return "driver " + requires.Drivers{least}.On(arch) + newer + " and a GPU of compute capability " + either(capabilityWords(capabilities)) + host
 }
 
 // capabilityWords names the capabilities, oldest first.
@@ -309,7 +313,11 @@ func (p *page) hostsFrom(r Requires, from string, groups []hostGroup) {
 
 // hostsOf writes a heading and a line for each group of GPUs.
 func (p *page) hostsOf(r Requires, head string, groups []hostGroup) {
-	p.line("  ", paintedText{bold, head})
+	if p.style.Width > 0 && len(head)+2 > p.style.Width {
+		p.wrap(4, head, "  ")
+	} else {
+		p.line("  ", paintedText{bold, head})
+	}
 	for _, arch := range []string{"x86_64", "aarch64", ""} {
 		for _, g := range groups {
 			if g.arch == arch {
@@ -437,7 +445,7 @@ func (p *page) limits(r Requires) {
 		}
 		if len(said) == 0 {
 			p.line()
-			p.line("  the rules that set these limits, with their table rows")
+			p.wrap(2, "the rules that set these limits, with their table rows", "  ")
 		}
 		said = append(said, text)
 		if refused[text] > 0 {

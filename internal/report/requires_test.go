@@ -344,3 +344,16 @@ func TestWhatRefusesEveryHostIsSaid(t *testing.T) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
+
+// TestHostWordsSayArm checks that the headline says so if only Arm hosts are sufficient.
+func TestHostWordsSayArm(t *testing.T) {
+	arm := hostGroup{arch: "aarch64", capabilities: []string{"9.0"}, drivers: requires.Drivers{{From: "580.65.06"}}}
+	x86 := arm
+	x86.arch = "x86_64"
+	if got, want := hostWords([]hostGroup{arm}), " and a GPU of compute capability 9.0 on an Arm host"; !strings.HasSuffix(got, want) {
+		t.Errorf("%q, want %q at its end", got, want)
+	}
+	if got := hostWords([]hostGroup{arm, x86}); strings.Contains(got, "Arm") {
+		t.Errorf("%q of both kinds of hosts", got)
+	}
+}

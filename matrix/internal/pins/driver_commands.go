@@ -89,7 +89,7 @@ func HostSystem(m *model.Machine) pin.System {
 // OnHost returns a command for the machine's own system. In a container it cannot run there, so OnHost returns words.
 func OnHost(m *model.Machine, command string) pin.Step {
 	if m.Facts.System.Container != "" {
-		return pin.Say("on the host: `" + command + "`")
+		return pin.Say("run `" + command + "` on the host")
 	}
 	return pin.Run(command)
 }

@@ -181,7 +181,7 @@ func enginePins(m *model.Machine, b *model.Build) (pins []verdict.Pin, steps []p
 	own := []*model.Installed{model.NewInstalled(&facts.Package{Name: b.Name, Version: b.Version})}
 	torch := asFramework(b)
 	if pins = pinEngines(m, torch, own, Ranked(m, torch)); len(pins) == 0 {
-		steps = []pin.Step{pin.Say(noEngine(m, b.Name))}
+		steps = []pin.Step{pin.Say(elsewhere + noEngine(m, b.Name))}
 	}
 	return pins, steps
 }

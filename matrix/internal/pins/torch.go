@@ -34,9 +34,9 @@ func ForBuild(m *model.Machine, b *model.Build) (pins []verdict.Pin, steps []pin
 		return nil, []pin.Step{pin.Say("install a build of " + pin.Quoted(b.Name) + " for this driver and these GPUs")}
 	}
 	if pins = frameworkPins(m, b); len(pins) == 0 {
-		steps = []pin.Step{pin.Say(whyNone(m, b))}
+		steps = []pin.Step{pin.Say(elsewhere + whyNone(m, b))}
 		if list := EnginesIn(m, b.Env); b.Name == "torch" && len(list) > 0 && len(Ranked(m, b)) > 0 {
-			steps = []pin.Step{pin.Say(noEngine(m, list[0].Name))}
+			steps = []pin.Step{pin.Say(elsewhere + noEngine(m, list[0].Name))}
 		}
 	}
 	return pins, steps
@@ -306,6 +306,9 @@ func otherFamily(b *model.Build, cuda version.Number) []string {
 
 // frameworkNames maps a framework's package to its proper name.
 var frameworkNames = map[string]string{"torch": "PyTorch", "tensorflow": "TensorFlow", "jax": "JAX"}
+
+// elsewhere begins a step for which the tables have no build.
+const elsewhere = "look for another build: "
 
 // whyNone names the first condition that no row of the build's framework meets.
 func whyNone(m *model.Machine, b *model.Build) string {

@@ -271,7 +271,7 @@ func cpuOnlyBuild(m *model.Machine, b *model.Build) []*Result {
 	// No pin helps here: on Windows, newer TensorFlow has CUDA only under WSL2.
 	if b.By == cudaof.Platform {
 		f.Message += "; 2.10 was TensorFlow's last release with CUDA for Windows"
-		f.Pins, f.Steps = nil, []pin.Step{pin.Say("in WSL2: `" + pin.Install{Packages: []string{"tensorflow[and-cuda]"}}.Commands(pin.Place{})["pip"] + "`")}
+		f.Pins, f.Steps = nil, []pin.Step{pin.Say("run `" + pin.Install{Packages: []string{"tensorflow[and-cuda]"}}.Commands(pin.Place{})["pip"] + "` in WSL2")}
 		f.Source = []string{"https://github.com/tensorflow/tensorflow/releases/tag/v2.11.1"}
 	}
 	switch {

@@ -87,7 +87,7 @@ func devicePermission(m *model.Machine) []*Result {
 // openingSteps returns the steps that let a user open the nodes. In a rootless container the user's groups are gone.
 func openingSteps(m *model.Machine, shut facts.Node) []pin.Step {
 	if m.Facts.System.Container != "" {
-		return []pin.Step{pin.Say("in a rootless container: `podman run --group-add keep-groups`; a mount with the option nodev refuses every device on it"), pin.Say("run as a user of the group that owns " + pin.Word(shut.Path) + " on the host").Instead()}
+		return []pin.Step{pin.Say("start a rootless container with `podman run --group-add keep-groups`; a mount with the option nodev refuses every device on it"), pin.Say("run as a user of the group that owns " + pin.Word(shut.Path) + " on the host").Instead()}
 	}
 	setter := pin.Run("grep -rs nvidia /etc/modprobe.d /etc/udev/rules.d").Explained("shows what closes them, an option NVreg_DeviceFile… of the module or a rule of udev: without it every user may open them after a reboot")
 	if groupOpens(shut) {
@@ -137,7 +137,7 @@ func deviceNodesMissing(m *model.Machine) []*Result {
 	f.Message = verdict.JoinAnd(missing) + " " + verdict.Plural(len(missing), "is", "are") + " missing from this container, although the driver runs"
 	f.Evidence = append(f.Evidence[:1], verdict.Evidence{Fact: "NVIDIA_VISIBLE_DEVICES",
 		Value: m.Facts.Variables["NVIDIA_VISIBLE_DEVICES"], From: "environment"})
-	f.Steps = []pin.Step{pin.Say("on the host: `sudo nvidia-smi -L && sudo nvidia-modprobe -u -c 0`, then start the container again with its GPU (`docker run --gpus all`)")}
+	f.Steps = []pin.Step{pin.Say("run `sudo nvidia-smi -L && sudo nvidia-modprobe -u -c 0` on the host, then start the container again with its GPU (`docker run --gpus all`)")}
 	return oneFinding(f)
 }
 
@@ -241,7 +241,7 @@ func deadNode(m *model.Machine) *verdict.Finding {
 			Message:  fmt.Sprintf("%s cannot be opened (%s): no driver is behind it", n.Path, n.Open),
 			Evidence: []verdict.Evidence{evidenceNode(n), m.EvidenceDriver()},
 			Steps: []pin.Step{pins.OnHost(m, pin.Sequence(pins.HostSystem(m).AsRoot("modprobe", "nvidia-uvm"), makeNodes(m))),
-				pin.Say("if it stays, the kernel's log (dmesg) says why the driver refuses")}}
+				pin.Say("if it stays, read the kernel's log (`sudo dmesg`): it says why the driver refuses")}}
 		if stale {
 			f.Message = fmt.Sprintf("%s has the major number %d, and the driver's is %d: it leads to no driver", n.Path, n.Major, major)
 			f.Evidence[0].Value = fmt.Sprintf("major %d", n.Major)

@@ -88,7 +88,7 @@ func undrivenHost(m *model.Machine) []*Result {
 			Value: cmp.Or(module.Version, "of unknown version"), From: module.Path})
 		// The driver is installed. Another installation would be refused in the same way; the kernel log says why.
 		f.Pins, f.Steps = nil, []pin.Step{pin.Run(pins.HostSystem(m).AsRoot("modprobe", "nvidia")),
-			pin.Say("if that fails, the kernel's log (dmesg) says why: a signature that it does not trust, or a GPU that the module does not support")}
+			pin.Say("if that fails, read the kernel's log (`sudo dmesg`): it names a signature that it does not trust, or a GPU that the module does not support")}
 	}
 	return oneFinding(f)
 }
@@ -99,7 +99,7 @@ func driverUnreachable(m *model.Machine) verdict.Finding {
 	return verdict.Finding{Severity: verdict.Error, Subject: "driver", Need: "the NVIDIA kernel module loaded",
 		Message:  "nvidia-smi cannot reach an NVIDIA driver: its kernel module is not loaded, or this is a container without its GPU",
 		Evidence: []verdict.Evidence{{Fact: "NVML", Value: m.Facts.Driver.NVML.Message, From: m.NVMLFrom()}},
-		Steps: []pin.Step{pin.Run("sudo modprobe nvidia").Explained("if that fails, the kernel's log (dmesg) says why"),
+		Steps: []pin.Step{pin.Run("sudo modprobe nvidia").Explained("if that fails, read the kernel's log: sudo dmesg"),
 			pin.Run("sudo dkms autoinstall && sudo reboot").Explained("after an update of the kernel or of the driver").Instead(),
 			pin.Say("in a container: start it with its GPU, `docker run --gpus all`").Instead()},
 		Source: []string{"https://docs.nvidia.com/datacenter/tesla/driver-installation-guide/"}}
@@ -310,7 +310,7 @@ func mismatchSteps(m *model.Machine, loaded, user version.Number, disk *model.Mo
 	case buildsModule(m, loaded, disk) && (disk != nil || user.Known()):
 		return []pin.Step{pin.Run(pin.Sequence(s.AsRoot("dkms", "autoinstall"), s.AsRoot("reboot"))).Explained("builds the module of " +
 			pin.Quoted(user.String()) + " (a reboot without it loads " + pin.Quoted(loaded.String()) + " again)"),
-			pin.Say("if the build fails, " + pin.Word("/var/lib/dkms/nvidia/"+user.String()+"/build/make.log") + " says why"),
+			pin.Say("if the build fails, read " + pin.Word("/var/lib/dkms/nvidia/"+user.String()+"/build/make.log")),
 			reinstall.Instead()}
 	case disk == nil:
 		return []pin.Step{pin.Run(s.AsRoot("reboot")), pin.Say("if the mismatch stays, " + reinstall.Say)}

@@ -170,7 +170,7 @@ func memlockTooSmall(m *model.Machine) []*Result {
 // memlockSteps returns the steps that raise the limit where it was set: limits.conf(5) for logins, systemd.exec(5) for
 // services.
 func memlockSteps(m *model.Machine) []pin.Step {
-	service := pin.Say("for a service, LimitMEMLOCK=infinity in its unit; under Slurm, in slurmd's unit").Instead()
+	service := pin.Say("set LimitMEMLOCK=infinity in the unit of a service; under Slurm, in slurmd's unit").Instead()
 	if m.Facts.System.Container != "" {
 		return []pin.Step{pin.Say("start the container with `docker run --ulimit memlock=-1`"), service}
 	}

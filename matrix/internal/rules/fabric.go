@@ -115,7 +115,7 @@ func fabricCompleted(m *model.Machine) []*Result {
 // fabricRestart returns the step that restarts the daemon.
 func fabricRestart(m *model.Machine) []pin.Step {
 	return []pin.Step{pins.OnHost(m, pins.HostSystem(m).AsRoot("systemctl", "restart", "nvidia-fabricmanager")),
-		pin.Say("if it fails again, /var/log/fabricmanager.log on the host says why")}
+		pin.Say("if it fails again, read /var/log/fabricmanager.log on the host")}
 }
 
 // needsDaemon reports whether the machine has switches of its own, on its bus or by its instance's row. It does not

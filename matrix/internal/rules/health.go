@@ -84,7 +84,7 @@ func fewerShown(m *model.Machine, shown, should int, lost []facts.GPU) []*Result
 			m.GPUFound(lost[0]).Label, lost[0].Bus),
 		Need: "an answer from every GPU on the bus", Evidence: []verdict.Evidence{{Fact: lost[0].Bus, Value: "not seen by NVML",
 			From: "/sys/bus/pci"}},
-		Steps: append(lostSteps(m), pin.Say("`sudo dmesg | grep -iE 'nvrm|xid'` says why the driver left it out")), Source: countSource}
+		Steps: append(lostSteps(m), pin.Say("run `sudo dmesg | grep -iE 'nvrm|xid'`: it says why the driver left it out")), Source: countSource}
 	if should == 1 {
 		f.Message = fmt.Sprintf("the driver does not show %s at %s, which is on the PCI bus", m.GPUFound(lost[0]).Label, lost[0].Bus)
 	}

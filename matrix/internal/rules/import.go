@@ -282,7 +282,7 @@ func withoutModule(b *model.Build, m *model.Machine, h facts.Hindrance) []*Resul
 // askedFor returns the pin for a requirement in the METADATA of an installed package.
 func askedFor(b *model.Build, requirement string) []verdict.Pin {
 	name := requirement[:len(requirement)-len(strings.TrimLeft(requirement, requirementName))]
-	return []verdict.Pin{{Package: name, Version: strings.TrimPrefix(requirement, name), Why: "is required; keeps " + b.Name + " and the driver",
+	return []verdict.Pin{{Package: name, Version: strings.TrimPrefix(requirement, name), Why: "it is required; keeps " + b.Name + " and the driver",
 		Commands: pins.Install(b.Place(), pin.Install{Packages: []string{requirement}})}}
 }
 

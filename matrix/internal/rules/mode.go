@@ -238,7 +238,7 @@ func spaceTooSmall(m *model.Machine) *verdict.Finding {
 		Message:  fmt.Sprintf("the address space is limited to %s (ulimit -v), and CUDA %s", inGiB(space), what),
 		Evidence: []verdict.Evidence{{Fact: "RLIMIT_AS", Value: fmt.Sprint(space), From: "/proc/self/limits"}},
 		Steps: []pin.Step{pin.Run("ulimit -v unlimited"),
-			pin.Say("in a systemd unit: LimitAS=infinity; in Slurm: PropagateResourceLimitsExcept=AS").Instead()},
+			pin.Say("set LimitAS=infinity in a systemd unit, and PropagateResourceLimitsExcept=AS in Slurm").Instead()},
 		Source: []string{"https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-virtual-address-space"}}
 }
 

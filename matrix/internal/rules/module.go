@@ -175,7 +175,7 @@ func buildSteps(m *model.Machine, kernel string) []pin.Step {
 	build := pin.Run(thenLoad(s.AsRoot("dkms", "autoinstall", "-k", kernel))).Explained("builds the module")
 	steps := append(buildNeeds(m, kernel), build)
 	if log := m.Facts.Machine.MakeLog; log != "" {
-		steps = append(steps, pin.Say("if the build fails again, "+pin.Word(log)+" says why"))
+		steps = append(steps, pin.Say("if the build fails again, read "+pin.Word(log)))
 	}
 	if prebuilt != "" {
 		steps = append(steps, pin.Run(s.Install(prebuilt)).Explained("Ubuntu's own build of the module for this kernel").Instead())

@@ -93,7 +93,7 @@ func hiddenByImage(m *model.Machine, list string) []*Result {
 	return oneFinding(verdict.Finding{Severity: verdict.Note, Subject: "CUDA_VISIBLE_DEVICES", Source: visibleSource, Need: "a list of GPUs that exist",
 		Message:  fmt.Sprintf("the image sets CUDA_VISIBLE_DEVICES=%q, which hides every GPU from what is started from it", list),
 		Evidence: []verdict.Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", list), From: imageConfiguration}},
-		Steps: []pin.Step{pin.Say("build the image without it, where the GPUs are wanted"),
+		Steps: []pin.Step{pin.Say("build the image without this variable if the GPUs are wanted"),
 			pin.Say("start its containers with another value: CUDA_VISIBLE_DEVICES=0").Instead()}})
 }
 

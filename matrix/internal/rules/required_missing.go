@@ -62,7 +62,7 @@ func lackingRequired(m *model.Machine, want string) verdict.Finding {
 		f.Message = fmt.Sprintf("a GPU is required, but CUDA_VISIBLE_DEVICES=%q hides every one", m.Shown.List)
 		f.Evidence = []verdict.Evidence{{Fact: "CUDA_VISIBLE_DEVICES", Value: fmt.Sprintf("%q", m.Shown.List), From: "environment"}}
 		f.Steps = []pin.Step{pin.Run("unset CUDA_VISIBLE_DEVICES"),
-			pin.Say("name GPUs in it that are there (`nvidia-smi -L` lists them)").Instead()}
+			pin.Say("name GPUs that are there in CUDA_VISIBLE_DEVICES (`nvidia-smi -L` lists them)").Instead()}
 	}
 	return f
 }

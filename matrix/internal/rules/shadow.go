@@ -28,7 +28,7 @@ func stubLibrary(m *model.Machine) []*Result {
 		Message: fmt.Sprintf("%s is a stub, made for linking only: CUDA will not start (error 34)",
 			taken.Path),
 		Evidence: []verdict.Evidence{{Fact: "libcuda.so.1", Value: "stub", From: taken.Path + ", taken by " + taken.Reason}},
-		Steps:    []pin.Step{pin.Say(model.Removal(taken.Path, taken.Reason)), pin.Say("for linking, add the stubs directory to LIBRARY_PATH")},
+		Steps:    []pin.Step{pin.Say(model.Removal(taken.Path, taken.Reason)), pin.Say("add the stubs directory to LIBRARY_PATH if something is linked with it")},
 		Source:   []string{"https://docs.nvidia.com/cuda/cuda-runtime-api/group__CUDART__TYPES.html"}})
 }
 

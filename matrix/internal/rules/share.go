@@ -60,7 +60,7 @@ func peersFinding(m *model.Machine, bus facts.Bus) verdict.Finding {
 		Evidence: []verdict.Evidence{{Fact: "IOMMU", Value: bus.IOMMU, From: "/sys/kernel/iommu_groups"},
 			{Fact: "ACS", Value: bus.ACS, From: "/sys/bus/pci"},
 			{Fact: "peer access", Value: m.Facts.Devices.Peers, From: m.NVMLFrom()}},
-		Steps: []pin.Step{pin.Say("on a machine without virtual machines: switch the IOMMU (VT-d) off in the BIOS, and ACS off on PCI switches (setpci, after every boot)"),
+		Steps: []pin.Step{pin.Say("if the machine runs no virtual machines, switch the IOMMU (VT-d) off in the BIOS, and ACS off on PCI switches (setpci, after every boot)"),
 			pin.Run("export NCCL_P2P_DISABLE=1").Explained("until then; it keeps NCCL to shared memory")},
 		Source: []string{"https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html",
 			"https://github.com/pytorch/pytorch/issues/87363"}}
