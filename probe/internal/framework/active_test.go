@@ -94,11 +94,14 @@ func TestActiveByStart(t *testing.T) {
 		"/opt/venv/bin/spare": "#! /opt/venv/bin/python -s",
 		"/opt/venv/bin/long":  "#!" + strings.Repeat("/", 255) + "opt/venv/bin/python\n",
 		"/opt/venv/bin/run":   "#!/bin/sh\nexec /opt/venv/bin/python\n", "/bin/sh": "", "/usr/bin/tini": "\x7fELF",
-		"/app/serve.py": "#!/opt/venv/bin/python\n", "/opt/venv/bin/empty": "", "/opt/venv/bin/none": "#!\n",
+		"/opt/venv/bin/pip":    "#!/bin/sh\n'''exec' /opt/venv/bin/python \"$0\" \"$@\"\n' '''\nimport re\n",
+		"/opt/venv/bin/blanks": "#!/bin/sh\n'''exec' \"/opt/venv/bin/python\" \"$0\" \"$@\"\n' '''\nimport re\n",
+		"/opt/venv/bin/envabs": "#!/usr/bin/env -S /opt/venv/bin/python -u\nimport re\n",
+		"/app/serve.py":        "#!/opt/venv/bin/python\n", "/opt/venv/bin/empty": "", "/opt/venv/bin/none": "#!\n",
 	})
 	for start, want := range map[string]string{
 		"/opt/venv/bin/python": "/opt/venv", "python3": "/opt/other", "/opt/venv/bin/vllm": "/opt/venv", "vllm": "/opt/venv",
-		"env": "/opt/other", "spare": "/opt/venv", "./serve.py": "/opt/venv", "serve.py": "/usr", "long": "/usr", "run": "/usr",
+		"pip": "/opt/venv", "blanks": "/opt/venv", "envabs": "/opt/venv", "env": "/opt/other", "spare": "/opt/venv", "./serve.py": "/opt/venv", "serve.py": "/usr", "long": "/usr", "run": "/usr",
 		"tini": "/usr", "/bin/sh": "/usr", "nowhere": "/usr", "/nowhere": "/usr", "empty": "/usr", "none": "/usr", "": "/usr",
 	} {
 		env := map[string]string{"PATH": "/usr/bin:/opt/venv/bin", "PWD": "/app"}

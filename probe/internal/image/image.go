@@ -94,14 +94,39 @@ func (c Config) startable() error {
 	return nil
 }
 
-// Start returns the program that is started from the image; empty where it names none.
+// starters are programs that start the one that follows them, behind their options.
+var starters = []string{"tini", "tini-static", "dumb-init", "catatonit", "docker-init", "env"}
+
+// shells are programs that start the words behind -c.
+var shells = []string{"sh", "bash", "dash"}
+
+// Start returns the program that is started from the image, by itself or by an init, env or a shell; empty where it names
+// none.
 func (c Config) Start() string {
-	for _, words := range [][]string{c.Config.Entrypoint, c.Config.Cmd} {
-		if len(words) > 0 {
-			return words[0]
+	words := slices.Concat(c.Config.Entrypoint, c.Config.Cmd)
+	for len(words) > 0 {
+		base := path.Base(words[0])
+		if !slices.Contains(starters, base) {
+			break
+		}
+		rest := slices.IndexFunc(words[1:], func(word string) bool {
+			return !strings.HasPrefix(word, "-") && !strings.Contains(word, "=")
+		})
+		if rest < 0 {
+			break
+		}
+		words = words[1+rest:]
+	}
+	switch {
+	case len(words) == 0:
+		return ""
+	case len(words) > 2 && slices.Contains(shells, path.Base(words[0])) && words[1] == "-c":
+		command := strings.Fields(strings.TrimPrefix(words[2], "exec "))
+		if len(command) > 0 && !strings.ContainsAny(command[0], "$`'\"\\;&|()<>=*?") {
+			return command[0]
 		}
 	}
-	return ""
+	return words[0]
 }
 
 // Options say how an image is read.

@@ -177,8 +177,12 @@ func TestScripts(t *testing.T) {
 func TestStart(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`: " map[PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin PWD:/]",
-		`{"config": {"Env": ["PATH=/opt/venv/bin:/usr/bin", "A=b=c", "odd"], "WorkingDir": "/app", "Cmd": ["python", "-m", "x"]}}`: "python map[A:b=c PATH:/opt/venv/bin:/usr/bin PWD:/app]",
-		`{"config": {"Env": ["PATH="], "WorkingDir": "app", "Entrypoint": ["/e"], "Cmd": ["c"]}}`:                                  "/e map[PATH: PWD:/]",
+		`{"config": {"Env": ["PATH=/opt/venv/bin:/usr/bin", "A=b=c", "odd"], "WorkingDir": "/app", "Cmd": ["python", "-m", "x"]}}`:     "python map[A:b=c PATH:/opt/venv/bin:/usr/bin PWD:/app]",
+		`{"config": {"Env": ["A="], "Entrypoint": ["/usr/bin/tini", "-g", "--"], "Cmd": ["/usr/bin/env", "X=1", "/opt/python", "x"]}}`: "/opt/python map[A: PATH:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin PWD:/]",
+		`{"config": {"Env": ["PATH="], "Cmd": ["/bin/sh", "-c", "exec /opt/python x"]}}`:                                               "/opt/python map[PATH: PWD:/]",
+		`{"config": {"Env": ["PATH="], "Cmd": ["/bin/sh", "-c", "$PYTHON x"]}}`:                                                        "/bin/sh map[PATH: PWD:/]",
+		`{"config": {"Env": ["PATH="], "Entrypoint": ["tini", "--"]}}`:                                                                 "tini map[PATH: PWD:/]",
+		`{"config": {"Env": ["PATH="], "WorkingDir": "app", "Entrypoint": ["/e"], "Cmd": ["c"]}}`:                                      "/e map[PATH: PWD:/]",
 	} {
 		var c Config
 		if err := json.Unmarshal([]byte(text), &c); err != nil {

@@ -1,11 +1,11 @@
 package pyenv
 
 import (
-	"bytes"
 	"path"
 	"slices"
 	"strings"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/host"
 )
 
@@ -91,24 +91,38 @@ func startsPython(h *host.Host, file string) bool {
 //	#!/opt/venv/bin/python3
 //	#!/usr/bin/env -S python3 -u
 func scriptInterpreter(h *host.Host, file string) string {
-	line, isScript := strings.CutPrefix(firstLine(h, file), "#!")
+	first, rest, _ := strings.Cut(scriptHead(h, file), "\n")
+	line, isScript := strings.CutPrefix(first, "#!")
 	words := strings.Fields(line)
 	if !isScript || len(words) == 0 {
 		return ""
+	}
+	if m := pipExec.FindStringSubmatch(rest); m != nil {
+		return m[1]
 	}
 	if path.Base(words[0]) != "env" {
 		return words[0]
 	}
 	for _, word := range words[1:] {
-		if !strings.HasPrefix(word, "-") && !strings.Contains(word, "=") {
+		switch {
+		case strings.HasPrefix(word, "-") || strings.Contains(word, "="):
+		case path.IsAbs(word):
+			return word
+		default:
 			return h.OnPath(word)
 		}
 	}
 	return ""
 }
 
-// firstLine returns a file's, as far as the kernel looks at it (BINPRM_BUF_SIZE of linux/binfmts.h).
-func firstLine(h *host.Host, file string) string {
+// pipExec matches the second line of a script that pip writes for an interpreter whose path is too long for the first:
+//
+//	#!/bin/sh
+//	'''exec' "/opt/a long path/bin/python3.12" "$0" "$@"
+var pipExec = lazyregexp.New(`^'''exec' "?(/[^"\n]*?)"? "\$0" "\$@"`)
+
+// scriptHead returns what begins a file, as far as the kernel looks at it (BINPRM_BUF_SIZE of linux/binfmts.h).
+func scriptHead(h *host.Host, file string) string {
 	f, err := h.Open(file)
 	if err != nil {
 		return ""
@@ -116,8 +130,7 @@ func firstLine(h *host.Host, file string) string {
 	defer f.Close()
 	head := make([]byte, 256)
 	n, _ := host.ToSearch(f).ReadAt(head, 0) // of an image what begins a script is kept
-	line, _, _ := bytes.Cut(head[:n], []byte("\n"))
-	return string(line)
+	return string(head[:n])
 }
 
 // ofFirstProcess returns the interpreter that a container runs; a shell or an init there says nothing.
