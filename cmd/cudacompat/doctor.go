@@ -70,6 +70,9 @@ func (f *doctorFlags) doctor(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
+	for i := range job.outputs.list {
+		job.outputs.list[i].style.Root = f.root
+	}
 	job.policy.Health = f.healthcheck
 	if f.log != "" {
 		d, err := f.diagnosis(reading, s.in)

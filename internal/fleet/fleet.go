@@ -90,7 +90,9 @@ type draft struct {
 	traits []trait
 	cause  *cause
 	why    string          // the message of the first error, or of what is not known
-	bears  map[string]bool // by driver: whether no error stands with it
+	bears  map[string]bool // by driver: whether the kind has no error with it
+
+	hadErrors []string // the rules of its errors without the change
 }
 
 // Judge judges nodes one after the other: of those that are equal the first.
@@ -215,6 +217,11 @@ func (j *Judge) judge(ctx context.Context, f facts.Facts) *draft {
 	kind := &draft{}
 	v, cause := j.verdicts(ctx, f, nil)
 	kind.Was = v.Outcome
+	for _, f := range v.Findings {
+		if f.Severity == verdict.Error {
+			kind.hadErrors = append(kind.hadErrors, f.Rule)
+		}
+	}
 	var target matrix.Target
 	if len(j.whatIf) > 0 {
 		f, target = withChange(f, j.whatIf)

@@ -304,6 +304,27 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// TestPlanNamesFurtherErrors checks a node that is incompatible today, for its torch, and loses its GPU with the change.
+func TestPlanNamesFurtherErrors(t *testing.T) {
+	torch, err := probe.Given([]byte("torch==2.9.0+cu130\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	volta := sound(t, func(f *facts.Facts) {
+		f.System.Instance, f.Environments = "p3.16xlarge", torch.Environments
+		for i := range f.GPUs {
+			f.GPUs[i].Name, f.GPUs[i].PCIID, f.GPUs[i].Capability = "Tesla V100-SXM2-16GB", "10de:1db1", "7.0"
+		}
+	})
+	f := fleetOf([]WhatIf{{Text: "driver=590.48.01", Driver: "590.48.01"}}, Node{Name: "v100", Facts: volta})
+	if len(f.Plan.Breaks) != 0 || len(f.Plan.Worsens) != 1 || !slices.Contains(f.Plan.Worsens[0].Rules, "driver-drops-gpu") {
+		t.Errorf("breaks %+v, worsens %+v; want driver-drops-gpu among the further errors", f.Plan.Breaks, f.Plan.Worsens)
+	}
+	if want := "it breaks no node that works today; 1 node stays incompatible, with a further error"; f.Plan.Why != want {
+		t.Errorf("got %q, want %q", f.Plan.Why, want)
+	}
+}
+
 // A node whose judgement is cut short by the context makes no kind. The next node of its kind is judged again.
 func TestContextEndsWhileANodeIsJudged(t *testing.T) {
 	whatIf := []WhatIf{{Text: "driver=590.48.01", Driver: "590.48.01"}}

@@ -51,6 +51,8 @@ func withBuild(f facts.Facts, b facts.Build) facts.Facts {
 type Plan struct {
 	Breaks []Broken `json:"breaks"` // nodes that are incompatible with the change, and were not
 	Mends  []string `json:"mends"`  // nodes that are compatible with the change, and were incompatible
+	// Worsens lists nodes that are incompatible in both cases, with the rules of the errors that the change adds.
+	Worsens []Broken `json:"worsens,omitempty"`
 	// Driver is the release of a maintained branch, nearest to the requested one, with which no further node is broken,
 	// or "".
 	Driver string `json:"driver"`
@@ -104,12 +106,17 @@ func (j *Judge) plan() *Plan {
 				p.Breaks = append(p.Breaks, Broken{n.Node, kind.breaking()})
 			case kind.Outcome == verdict.Incompatible:
 				still++
+				if added := kind.addedErrors(); len(added) > 0 {
+					p.Worsens = append(p.Worsens, Broken{n.Node, added})
+				}
 			case kind.Outcome == verdict.Compatible && kind.Was == verdict.Incompatible:
 				p.Mends = append(p.Mends, n.Node)
 			}
 		}
 	}
-	slices.SortFunc(p.Breaks, func(a, b Broken) int { return strings.Compare(a.Node, b.Node) })
+	byNode := func(a, b Broken) int { return strings.Compare(a.Node, b.Node) }
+	slices.SortFunc(p.Breaks, byNode)
+	slices.SortFunc(p.Worsens, byNode)
 	slices.Sort(p.Mends)
 	if len(p.Breaks) == 0 {
 		p.Why = "it breaks no node"
@@ -118,6 +125,14 @@ func (j *Judge) plan() *Plan {
 			p.Why += " that works today; 1 node stays incompatible"
 		case still > 1:
 			p.Why += fmt.Sprintf(" that works today; %d nodes stay incompatible", still)
+		}
+		switch n := len(p.Worsens); {
+		case n == 1 && still == 1:
+			p.Why += ", with a further error"
+		case n == still && n > 0:
+			p.Why += ", all with a further error"
+		case n > 0:
+			p.Why += fmt.Sprintf(", %d of them with a further error", n)
 		}
 		return p
 	}
@@ -134,6 +149,11 @@ func (k *draft) breaking() []string {
 		}
 	}
 	return rules
+}
+
+// addedErrors returns the rules of a kind's errors that it did not have without the change.
+func (k *draft) addedErrors() []string {
+	return slices.DeleteFunc(k.breaking(), func(rule string) bool { return slices.Contains(k.hadErrors, rule) })
 }
 
 // choose picks the candidate that breaks no further node: the nearest to the requested driver, otherwise the oldest. If

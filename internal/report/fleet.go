@@ -127,12 +127,17 @@ func (p *page) fleetPlan(f Fleet) {
 		return
 	}
 	p.line()
-	var names []string
-	for _, b := range f.Plan.Breaks {
-		names = append(names, b.Node+" ("+strings.Join(b.Rules, ", ")+")")
+	names := func(list []fleet.Broken) (named []string) {
+		for _, b := range list {
+			named = append(named, b.Node+" ("+strings.Join(b.Rules, ", ")+")")
+		}
+		return named
 	}
-	if len(names) > 0 {
-		p.wrap(10, p.nodes(names), "  breaks  ")
+	if len(f.Plan.Breaks) > 0 {
+		p.wrap(10, p.nodes(names(f.Plan.Breaks)), "  breaks  ")
+	}
+	if len(f.Plan.Worsens) > 0 {
+		p.wrap(10, p.nodes(names(f.Plan.Worsens)), "  worse   ")
 	}
 	if len(f.Plan.Mends) > 0 {
 		p.wrap(10, p.nodes(f.Plan.Mends), "  fixes   ")

@@ -115,7 +115,9 @@ type Style struct {
 	Private bool
 	// Again is the command that judges again, without its output flags.
 	Again string
-	site  string // where the rules' pages are: of the report's Tool
+	// Root is the directory of the tree that was read, as --root names it, or "" for this machine.
+	Root string
+	site string // where the rules' pages are: of the report's Tool
 }
 
 // Format is one way to write a value.

@@ -14,7 +14,8 @@ import (
 
 // Script writes the steps of all errors and warnings as a shell script. The script checks again after each command and
 // ends when nothing is wrong any more. This program only prints it. The first way of each finding is a command, the
-// others are comments, and manual steps wait for the reader.
+// others are comments, and manual steps wait for the reader. Commands for a tree run inside it (chroot), so that they do
+// not change the machine that runs the script.
 func Script(w io.Writer, r Report, s Style) error {
 	b := &script{again: cmp.Or(s.Again, "cudacompat doctor")}
 	b.line("#!/bin/sh")
@@ -43,6 +44,12 @@ func Script(w io.Writer, r Report, s Style) error {
 	b.line("  *) exit \"$code\" ;;")
 	b.line("  esac")
 	b.line("}")
+	if b.tree = s.Root; b.tree != "" {
+		b.note("The commands are for the tree " + b.tree + ", and run inside it.")
+		b.line("in_tree() {")
+		b.line("  sudo chroot " + pin.Word(b.tree) + " /bin/sh -c \"$1\"")
+		b.line("}")
+	}
 	b.line("by_hand() {")
 	b.line("  printf 'by hand: %s\\nThen press Enter. ' \"$1\"")
 	b.line("  read -r _")
@@ -66,6 +73,7 @@ func Script(w io.Writer, r Report, s Style) error {
 type script struct {
 	strings.Builder
 	again string   // the command that judges again
+	tree  string   // the directory of the tree that the commands are for, or ""
 	done  []string // commands that stand in it already
 }
 
@@ -173,7 +181,11 @@ func (b *script) run(s pin.Step) {
 	if comment != "" {
 		b.note(comment)
 	}
-	b.line(clean(command))
+	if b.tree != "" {
+		b.line(pin.Command("in_tree", clean(command)))
+	} else {
+		b.line(clean(command))
+	}
 	if strings.HasSuffix(command, "reboot") {
 		b.note("After the reboot: " + b.again + " -o script")
 		b.line("exit 0")

@@ -71,6 +71,24 @@ func TestScriptRuns(t *testing.T) {
 	}
 }
 
+// TestScriptOfATree checks that the commands for a tree run inside it and not on the machine that runs the script.
+func TestScriptOfATree(t *testing.T) {
+	dir := t.TempDir()
+	log := filepath.Join(dir, "log")
+	program(t, dir, "sudo", "printf '<%s>' sudo \"$@\" >>"+log)
+	program(t, dir, "cudacompat", "exit 0")
+	report := Report{Verdict: verdict.Verdict{Outcome: verdict.Incompatible, Findings: []verdict.Finding{{Rule: "a",
+		Severity: verdict.Error, Subject: "torch", Message: "m", Steps: []pin.Step{pin.Run(pin.Command("pip", "install", "it's"))}}}}}
+	cmd := exec.Command("/bin/sh", "-c", show(t, report, "script", Style{Root: "my image"}))
+	cmd.Env = []string{"PATH=" + dir + ":/usr/bin:/bin"}
+	out, _ := cmd.CombinedOutput()
+	did, _ := os.ReadFile(log)
+	want := `<sudo><chroot><my image></bin/sh><-c>` + "<" + pin.Command("pip", "install", "it's") + ">"
+	if string(did) != want {
+		t.Errorf("the script ran %s, want %s\n%s", did, want, out)
+	}
+}
+
 func program(t *testing.T, dir, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
