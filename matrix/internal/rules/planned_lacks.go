@@ -101,9 +101,9 @@ func lackWords(l facts.Lack) string {
 	case l.By == "":
 		return "with what it requires, " + l.Requires + " would replace " + l.Have
 	case l.Have == "":
-		return requirer(l) + " requires " + l.Requires + ", which is not to be there"
+		return requirer(l) + " requires " + l.Requires + ", which will be missing"
 	}
-	return requirer(l) + " requires " + l.Requires + ", and " + l.Have + " is to be there"
+	return requirer(l) + " requires " + l.Requires + ", and " + l.Have + " will remain installed"
 }
 
 // requirer names the package that has the requirement.

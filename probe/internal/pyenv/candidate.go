@@ -18,14 +18,14 @@ type Candidate struct {
 	Active, Named bool
 }
 
-// NamedPython returns what --env names: a prefix, or the interpreter in its bin directory. On this machine a relative
-// path counts from the working directory.
+// NamedPython returns what --env names: a prefix, the interpreter in its bin directory, or pyenv's shim of one. On this
+// machine a relative path counts from the working directory.
 func NamedPython(h *host.Host, name string) Candidate {
 	if abs, err := filepath.Abs(name); err == nil && h.Root == "/" {
 		name = abs
 	}
 	name = path.Clean("/" + name)
-	if path.Base(path.Dir(name)) == "bin" && strings.HasPrefix(path.Base(name), "python") {
+	if dir := path.Base(path.Dir(name)); (dir == "bin" || dir == "shims") && strings.HasPrefix(path.Base(name), "python") {
 		if c, ok := pythonPrefix(h, name); ok {
 			return c
 		}
