@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/matrix/pin"
 )
 
 // forWhom matches the program or system that a step is for, in its first words.
@@ -47,7 +48,7 @@ var ofBuild = []string{"driver-too-old", "gpu-arch-missing", "cpu-only-build", "
 
 // onJetson lists the steps for them on a Jetson, whose driver no package brings and for which PyPI has no builds.
 var onJetson = []string{
-	"install the build made for this JetPack: from https://pypi.jetson-ai-lab.io, or NVIDIA's image for its L4T release",
+	pin.ForJetson,
 	"run `cat /etc/nv_tegra_release`: it names the L4T release, whose driver and CUDA come with JetPack and are updated with it",
 	"PyPI's wheels for Arm are for servers (SBSA): where no build for JetPack is published, build the package on the board",
 }

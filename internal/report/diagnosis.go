@@ -188,6 +188,9 @@ func (e Explained) machineSays() string {
 	return fmt.Sprintf("Compared with %s: too little is known of it to tell whether it brings this log's error about.", with) + why
 }
 
+// pasted reports whether everything known of the machine stands in a text that was given.
+func (r Report) pasted() bool { return onlyPasted(r.Facts.Probes) }
+
 // log compares a log with the machine: what was predicted and observed, or a program's fault in a good environment.
 func (p *page) log(r Report) {
 	if r.Log == nil || slices.ContainsFunc(r.Findings, func(f verdict.Finding) bool { return f.Subject == verdict.StatedSubject }) {
@@ -198,6 +201,9 @@ func (p *page) log(r Report) {
 	switch {
 	case d.Rule != "" && r.Fires(d.Rule):
 		text = "confirmed: the log shows " + d.Rule + ", and so does the machine"
+		if r.pasted() {
+			text = "the error in the text is that of " + d.Rule
+		}
 	case d.Rule != "" && d.Blame == logs.Environment && r.Outcome == verdict.Compatible && !r.hasCompared(d.Rule):
 		text = "too little is known: the log shows " + d.Rule + ", and nothing that it compares was found here. " + d.Because
 	case d.Rule != "" && d.Blame == logs.Environment && r.Outcome == verdict.Compatible:

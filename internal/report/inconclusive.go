@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/logs"
+	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
 )
@@ -266,6 +267,8 @@ func (p *page) unknowns(r Report) {
 			p.field("fix", "ask for the libraries, too: `tensorflow[and-cuda]` from 2.14 on, `onnxruntime-gpu[cuda,cudnn]` from 1.21 on; or run `cudacompat doctor` where it is installed")
 		case "compat":
 			p.field("fix", "start the image once with `nvidia-smi`: if the library is loaded, it shows the CUDA of the image; if not, put /usr/local/cuda/compat first on LD_LIBRARY_PATH in the image, after installing the package cuda-compat if the directory is missing")
+		case "jetson":
+			p.field("fix", pin.ForJetson)
 		case "tables":
 			if !r.Facts.System.Windows() { // which the program does not examine
 				p.field("fix", "run `cudacompat doctor` where it is installed: it reads the files themselves")

@@ -82,6 +82,9 @@ type Set struct {
 	Source   []string          `json:"source"`
 }
 
+// ForJetson says where builds for a Jetson come from.
+const ForJetson = "install the build made for this JetPack: from https://pypi.jetson-ai-lab.io, or NVIDIA's image for its L4T release"
+
 // None is a choice that has no set, with the reason.
 type None struct {
 	Choice Choice   `json:"choice"`

@@ -6,7 +6,7 @@ type MissingFact struct {
 	Missing  string `json:"missing"`          // the fact and the reason, words that can follow "not known:"
 	Fact     string `json:"fact,omitempty"`   // "which CUDA it was built with"; empty where Missing says why nobody could look
 	Why      string `json:"why,omitempty"`    // the reason, a clause: "the file does not pin a version"
-	Reason   string `json:"reason,omitempty"` // its kind: "unpinned", "bare", "tables", "nvml", "excluded", "held", "withheld", "withheld-job", "hidden", "file", "compat", "not-cuda"
+	Reason   string `json:"reason,omitempty"` // its kind: "unpinned", "bare", "tables", "nvml", "excluded", "held", "withheld", "withheld-job", "hidden", "file", "compat", "jetson", "not-cuda"
 	Flag     string `json:"flag,omitempty"`   // the flag that supplies the fact, "--driver"
 	Question bool   `json:"-"`                // Fact can follow "it is unknown"
 }

@@ -36,6 +36,8 @@ var (
 	Conditional = FileReason("installs it only under a condition") // of a Dockerfile's
 	// OwnCompat is of images with a cuda-compat library: only their start shows whether the loader takes it.
 	OwnCompat = Reason{Kind: "compat"}
+	// OnJetson is of builds that are not made for a Jetson.
+	OnJetson = Reason{Kind: "jetson"}
 	// NotCUDA is of builds for ROCm, XPU and the like.
 	NotCUDA = Reason{Kind: "not-cuda", Words: "cudacompat covers CUDA only"}
 	// Bare is of TensorFlow, ONNX Runtime and CTranslate2.

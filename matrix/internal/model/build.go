@@ -356,7 +356,7 @@ const tableRow = "of the release's table row"
 // instead.
 func provenCoverage(c version.Coverage, g GPU, by string) (same version.Coverage, proof string, missing verdict.MissingFact) {
 	if c == version.Unsure {
-		return c, "", verdict.Question("whether machine code for discrete GPUs runs on " + g.Label + ", which is integrated")
+		return c, "", verdict.Question("whether machine code for discrete GPUs runs on " + g.Label + ", which is integrated").Because(verdict.OnJetson)
 	}
 	return c, by, verdict.MissingFact{}
 }

@@ -174,6 +174,15 @@ func (m *Machine) Jetson() bool {
 	return m.Facts.System.Jetson || slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.Capability.Tegra() })
 }
 
+// L4T reports whether the driver belongs to a Jetson's L4T release, whose numbers are of no driver branch. Since JetPack
+// 7, Thor has the driver of Arm servers and its branches.
+func (m *Machine) L4T() bool {
+	return m.Jetson() && (len(m.GPUs) == 0 || slices.ContainsFunc(m.GPUs, func(g GPU) bool { return !g.thor() }))
+}
+
+// thor reports whether this is the GPU of Jetson Thor under the driver of JetPack 7, which made its 10.1 an 11.0.
+func (g GPU) thor() bool { return g.Capability == version.Capability{Major: 11} }
+
 // WindowsNumbers reports whether the driver's version belongs to the Windows series, as in Windows and in WSL2.
 func (m *Machine) WindowsNumbers() bool { return m.Facts.System.WSL || m.Windows() }
 
@@ -201,7 +210,10 @@ func (m *Machine) driverOf() Driver {
 	if m.Target.Driver != "" {
 		v := version.Of(m.Target.Driver)
 		cuda := m.Tables.BranchCUDA(v)
-		if m.Windows() {
+		switch {
+		case m.L4T():
+			cuda = version.Number{}
+		case m.Windows():
 			cuda = m.Tables.WindowsCUDA(v)
 		}
 		return Driver{Version: v, From: "--driver", CUDA: cuda, Loaded: true}
@@ -212,7 +224,7 @@ func (m *Machine) driverOf() Driver {
 	}
 	d.CUDA = m.Found.CUDA
 	d.CUDASeen = d.CUDA.Known()
-	if !d.CUDASeen && !m.WindowsNumbers() && !m.Jetson() {
+	if !d.CUDASeen && !m.WindowsNumbers() && !m.L4T() {
 		d.CUDA = m.Tables.BranchCUDA(d.Version)
 	}
 	return d

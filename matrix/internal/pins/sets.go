@@ -114,6 +114,9 @@ func whyNoBranch(m *model.Machine, rest string) string {
 	if m.Jetson() && !m.DriverTold() {
 		return byJetPack
 	}
+	if m.Jetson() {
+		return "the driver of " + gpuWords(m) + " comes with its JetPack, and no set fits " + m.DriverWords()
+	}
 	return "no driver branch in the tables supports " + gpuWords(m) + rest
 }
 

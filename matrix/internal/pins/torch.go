@@ -328,8 +328,11 @@ func whyNone(m *model.Machine, b *model.Build) string {
 		left = slices.DeleteFunc(left, func(r model.Row) bool { return !c.meets(r) })
 		if len(left) == 0 && before > 0 {
 			why := "no " + frameworkNames[b.Name] + " wheel in the tables " + c.words + " and fits the rest of this machine"
-			if m.Jetson() {
-				why += "; NVIDIA's wheels for JetPack are not in the tables"
+			switch {
+			case m.Jetson() && !m.L4T():
+				why += "; JetPack 7, the first for " + gpuWords(m) + ", has driver branch 580"
+			case m.Jetson():
+				why += "; NVIDIA's wheels for JetPack are not in the tables: " + pin.ForJetson
 			}
 			return why
 		}

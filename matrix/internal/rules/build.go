@@ -64,6 +64,21 @@ func deviceName(device string) string {
 	return strings.ToUpper(device)
 }
 
+// openOnL4T returns the question that a Jetson's driver leaves open about a build, or nil. NVIDIA publishes which CUDA
+// belongs to an L4T release, and no driver minimum for a newer one.
+func openOnL4T(m *model.Machine, b *model.Build) verdict.MissingFact {
+	switch driver := m.Driver(); {
+	case !b.CUDANumber.Known() || b.Device != "cuda" && b.Device != "":
+		return verdict.MissingFact{}
+	case m.Target.Driver != "":
+		return verdict.Question("whether " + m.DriverWords() + ", which belongs to a Jetson's L4T release, runs CUDA " + b.CUDANumber.Short()).Because(verdict.OnJetson)
+	case driver.CUDASeen && driver.CUDA.Major() < b.CUDANumber.Major():
+		return verdict.Question("whether " + m.DriverWords() + ", which belongs to a Jetson's L4T release and reports CUDA " +
+			driver.CUDA.Short() + ", runs CUDA " + b.CUDANumber.Short()).Because(verdict.OnJetson)
+	}
+	return verdict.MissingFact{}
+}
+
 // floorRow returns the table row with the minimum driver of a CUDA.
 func floorRow(m *model.Machine, cuda version.Number) string {
 	if m.Tables.Family(cuda) != nil {
@@ -86,8 +101,14 @@ type reach struct {
 func reachFor(m *model.Machine, b *model.Build) *reach {
 	lacks := func(fact verdict.MissingFact) *reach { return &reach{missing: fact} }
 	switch {
-	// A CPU build needs no driver. Jetson drivers belong to an L4T release, so driver branches say nothing about them.
-	case b.Device == "cpu" || m.Jetson():
+	// A CPU build needs no driver.
+	case b.Device == "cpu":
+		return nil
+	// The driver belongs to an L4T release, so driver branches say nothing about it.
+	case m.L4T():
+		if fact := openOnL4T(m, b); fact.IsMissing() {
+			return lacks(fact)
+		}
 		return nil
 	// companion-mismatch and extension-mismatch say why the build does not load. A newer driver would not change that.
 	case len(b.Unmet) > 0:
@@ -228,7 +249,7 @@ func minorCompat(m *model.Machine, b *model.Build) []*Result {
 	// The framework already has this note. One for each extension would be noise.
 	part := b.Extension && b.Origin != "image"
 	// With a cuda-compat library loaded, the forward-compat rules say how the build runs.
-	if b.Device != "cuda" || part || !b.CUDANumber.Known() || m.Jetson() || m.Forward().State != model.ForwardNone {
+	if b.Device != "cuda" || part || !b.CUDANumber.Known() || m.L4T() || m.Forward().State != model.ForwardNone {
 		return nil
 	}
 	state, need, source := m.Floor(b.CUDANumber)

@@ -14,6 +14,9 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
+// l4tBranch begins the driver numbers of JetPack 6, such as 540.4.0. Windows has 540 with two numbers, 540.65.
+const l4tBranch = 540
+
 // driverEOL notes a driver branch that gets no more updates. It is a note, because an old driver keeps working. For an
 // image, from which machines will start, it is a warning. It stays silent for vGPU drivers and if the distribution
 // itself maintains the branch. Dates are in driver_branch.csv.
@@ -24,6 +27,8 @@ func driverEOL(m *model.Machine) []*Result {
 	}
 	branch := branchRow(m, m.Driver().Version)
 	switch {
+	case branch == nil && m.Driver().Version.Major() == l4tBranch && m.Driver().Version.Parts() > 2:
+		return unknown("driver", verdict.Statement(fmt.Sprintf("driver %s belongs to a Jetson (JetPack 6); name its GPU (--gpu Orin)", m.Driver().Version)))
 	case branch == nil && isWindowsBranch(m, m.Driver().Version.Major()):
 		return unknown("driver", verdict.Statement(fmt.Sprintf("driver %s is one for Windows, since branch %d has none for Linux; if this machine runs Linux, name its own driver (--driver)", m.Driver().Version, m.Driver().Version.Major())))
 	// A new branch has no end date yet, and the table may be older than the driver.

@@ -213,6 +213,7 @@ func Read(d document.Document) (facts.Facts, error) {
 	}
 	addPrinted(&f, string(d.Data))
 	addSaid(&f, string(d.Data))
+	addImages(&f, string(d.Data))
 	f.Observed.Ran = onGPU.Match(d.Data)
 	if len(f.Environments) == 0 {
 		f.Observed.Named = frameworkNamed(d)
@@ -331,6 +332,7 @@ func withTable(f *facts.Facts, table facts.Facts) {
 	f.Probes = append(f.Probes, table.Probes...)
 	f.Unread = append(f.Unread, table.Unread...)
 	f.System.WSL = f.System.WSL || table.System.WSL
+	f.System.Jetson = f.System.Jetson || table.System.Jetson
 	f.System.OS = cmp.Or(f.System.OS, table.System.OS)
 	switch own, other := f.Driver.Version, table.Driver.Version; {
 	case own != "" && other != "" && own != other:

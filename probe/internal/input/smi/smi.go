@@ -22,7 +22,7 @@ var (
 	Banner = lazyregexp.New(`NVIDIA-SMI\s+(\S+)\s+(?:Driver|KMD) Version:\s*(\S+)(?:\s+CUDA (?:UMD )?Version:\s*` +
 		`(\S+))?`)
 	TableGPU = lazyregexp.New(`^\|\s+(\d+)\s{1,3}(\S.*?)\s+(On|Off|N/A|WDDM|TCC|MCDM|ERR!)\s*\|\s*` +
-		`([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)`)
+		`([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d|N/A)`)
 	smiModel  = lazyregexp.New(`(?m)^[ >\t]*\|.*(?:TCC/WDDM|Driver-Model)`)
 	smiListed = lazyregexp.New(`^GPU (\d+): (\S.*?) \(UUID: (?:GPU-|MIG-)?[^)]*\)\s*$`)
 	smiPart   = lazyregexp.New(`^\s+MIG \S.*\bDevice +\d+: \(UUID: `)
@@ -51,14 +51,21 @@ func (s *smi) driver(version, cuda string) {
 	}
 }
 
+// onTegra ends the name of a Jetson's GPU, which is on no PCI bus.
+const onTegra = "(nvgpu)"
+
 // gpu adds a GPU, which the driver lets be asked.
 func (s *smi) gpu(name, bus string) *facts.GPU {
+	s.System.Jetson = s.System.Jetson || strings.HasSuffix(name, onTegra)
 	s.GPUs = append(s.GPUs, facts.GPU{Name: name, Bus: shortBus(bus), From: []string{fromSMI}})
 	return &s.GPUs[len(s.GPUs)-1]
 }
 
 // shortBus returns "0000:00:1e.0" of nvidia-smi's "00000000:00:1E.0".
 func shortBus(bus string) string {
+	if bus == "N/A" {
+		return ""
+	}
 	if domain, rest, ok := strings.Cut(strings.ToLower(bus), ":"); ok && len(domain) > 4 {
 		return domain[len(domain)-4:] + ":" + rest
 	}
