@@ -70,13 +70,21 @@ func openOnL4T(m *model.Machine, b *model.Build) verdict.MissingFact {
 	switch driver := m.Driver(); {
 	case !b.CUDANumber.Known() || b.Device != "cuda" && b.Device != "":
 		return verdict.MissingFact{}
-	case m.Target.Driver != "":
-		return verdict.Question("whether " + m.DriverWords() + ", which belongs to a Jetson's L4T release, runs CUDA " + b.CUDANumber.Short()).Because(verdict.OnJetson)
+	case m.Target.Driver != "" && hasCode(m, b): // otherwise the code decides
+		return verdict.Question("whether the driver of the Jetson's L4T release runs CUDA " + b.CUDANumber.Short()).Because(verdict.OnJetson)
 	case driver.CUDASeen && driver.CUDA.Major() < b.CUDANumber.Major():
-		return verdict.Question("whether " + m.DriverWords() + ", which belongs to a Jetson's L4T release and reports CUDA " +
-			driver.CUDA.Short() + ", runs CUDA " + b.CUDANumber.Short()).Because(verdict.OnJetson)
+		return verdict.Question("whether the driver of the Jetson's L4T release, which reports CUDA " + driver.CUDA.Short() +
+			", runs CUDA " + b.CUDANumber.Short()).Because(verdict.OnJetson)
 	}
 	return verdict.MissingFact{}
+}
+
+// hasCode reports whether a build is known to have code for every GPU.
+func hasCode(m *model.Machine, b *model.Build) bool {
+	return !slices.ContainsFunc(m.GPUs, func(g model.GPU) bool {
+		covered, _, _ := m.Code(b, g)
+		return covered < version.ByPTX
+	})
 }
 
 // floorRow returns the table row with the minimum driver of a CUDA.
