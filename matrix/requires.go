@@ -58,6 +58,7 @@ func Requires(ctx context.Context, t *Tables, f facts.Facts, python string) requ
 	r.assignGPUs()
 	if !f.System.Windows() {
 		r.Forward = forwardNeeds(t, *r.Requirement)
+		r.Declared = declaredBelow(t, judged[kinds[0].key].machine, *r.Requirement)
 	}
 	return *r.Requirement
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/requires"
@@ -34,17 +35,31 @@ type imageRequirement struct {
 // highestRequirement returns the image of a file that asks for the newest CUDA, or any that asks for none.
 func highestRequirement(t *Tables, f facts.Facts) (highest imageRequirement) {
 	a := stripMachine(f)
-	m := model.NewMachine(t, &a, Target{}, verdict.Policy{NoPins: true, Today: t.Date()})
-	for _, n := range m.Requested {
-		r := imageRequirement{name: n.Name + ":" + n.Version}
-		switch m := cudaTag.FindStringSubmatch(n.Version); {
-		case n.Image != nil:
-			r.text = n.Image.Require
-		case n.Name == "nvidia/cuda" && m != nil: // NVIDIA's images of a CUDA ask for it, whatever else is in them
-			r.text = "cuda>=" + m[1]
-		default:
-			continue
+	return highestOf(model.NewMachine(t, &a, Target{}, verdict.Policy{NoPins: true, Today: t.Date()}))
+}
+
+func highestOf(m *model.Machine) (highest imageRequirement) {
+	var list []imageRequirement
+	set := map[string]bool{} // images whose requirement the file sets itself
+	for _, e := range m.Facts.Environments {
+		for _, n := range e.Requested {
+			if n.Require != "" {
+				clause, _, _ := strings.Cut(n.Require, " ")
+				list, set[n.Name] = append(list, imageRequirement{name: n.Name + ":" + n.Version, text: clause}), true
+			}
 		}
+	}
+	for _, n := range m.Requested {
+		name := n.Name + ":" + n.Version
+		switch tag := cudaTag.FindStringSubmatch(n.Version); {
+		case set[n.Name]:
+		case n.Image != nil:
+			list = append(list, imageRequirement{name: name, text: n.Image.Require})
+		case n.Name == "nvidia/cuda" && tag != nil: // NVIDIA's images of a CUDA ask for it, whatever else is in them
+			list = append(list, imageRequirement{name: name, text: "cuda>=" + tag[1]})
+		}
+	}
+	for _, r := range list {
 		if cuda, ok := strings.CutPrefix(r.text, "cuda>="); ok {
 			r.cuda = version.Of(cuda)
 		}
@@ -53,4 +68,24 @@ func highestRequirement(t *Tables, f facts.Facts) (highest imageRequirement) {
 		}
 	}
 	return highest
+}
+
+// declaredBelow returns the image of an artefact that declares a lower CUDA than its builds need; nil if it does not. A
+// container runtime starts such an image on hosts where the builds cannot run.
+func declaredBelow(t *Tables, m *model.Machine, r requires.Requirement) *requires.Declared {
+	needed := version.Of(OldestDriver(r))
+	image := highestOf(m)
+	if !image.cuda.Known() || !needed.Known() || len(r.Unknown) > 0 {
+		return nil
+	}
+	for _, b := range tables.Rows[tables.Branch](t) { // the oldest first
+		if !b.CUDA.Known() || b.CUDA.LessShort(image.cuda) {
+			continue
+		}
+		if b.Number() >= needed.Major() {
+			return nil
+		}
+		return &requires.Declared{Image: image.name, Require: image.text, Branch: b.Branch, Needs: needed.String()}
+	}
+	return nil
 }

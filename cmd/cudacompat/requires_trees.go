@@ -387,6 +387,9 @@ func (c *treesComparison) compareFile(ctx context.Context, name, oldName string,
 		change.Targets = matrix.CompareTargets(ctx, c.tables, s.before, s.after, c.targets)
 		change.Unknown = append(change.Unknown, s.now.Unknown...)
 	}
+	if d := s.now.Declared; d != nil && (s.old.Declared == nil || *s.old.Declared != *d) {
+		change.Declared = d
+	}
 	if change.State != "removed" {
 		change.Supports = c.newlyBroken(ctx, s.before, s.after, promised)
 	}

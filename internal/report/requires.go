@@ -102,6 +102,10 @@ func requiresText(w io.Writer, r Requires, s Style) error {
 	p.builds(r)
 	p.hosts(r)
 	p.limits(r)
+	if r.Declared != nil {
+		p.line()
+		p.wrap(4, declaredWords(*r.Declared, plainSpeech), paintedText{yellow, "! declared"}, ": ")
+	}
 	for _, u := range r.Unknown {
 		p.line()
 		p.wrap(4, u.Subject+": "+u.Missing, paintedText{yellow, "? unknown"}, ": ")

@@ -187,6 +187,9 @@ func (s speech) ofFile(f requires.FileChange) (w fileWords) {
 	for _, i := range f.Images {
 		w.notes = append(w.notes, s.image(i, f.Unchanged))
 	}
+	if f.Declared != nil {
+		w.notes = append(w.notes, "Note: "+declaredWords(*f.Declared, s))
+	}
 	if note := s.armNote(f); note != "" {
 		w.notes = append(w.notes, note)
 	}
@@ -701,4 +704,10 @@ func treesGitHub(w io.Writer, t Trees, _ Style) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// declaredWords says that an image declares less than its packages need.
+func declaredWords(d requires.Declared, s speech) string {
+	return "the image declares " + s.code(d.Require) + ", which driver branch " + d.Branch + " meets, but its packages need driver " +
+		driverFrom(d.Needs) + " or newer: it starts on hosts where they do not run"
 }

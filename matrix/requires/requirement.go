@@ -21,12 +21,22 @@ type Requirement struct {
 	Needs    []Need    `json:"needs"`
 	GPUs     []GPU     `json:"gpus"`
 	Forward  []Forward `json:"forward_compat"`
+	// Declared is what the image asks of the host, if that is less than its builds need.
+	Declared *Declared `json:"declared,omitempty"`
 	// Unknown lists what is unknown about the artefact itself. If it is not empty, no host is admitted.
 	Unknown []Missing `json:"unknown"`
 	// Diff is what changed since another artefact; null where none was given.
 	Diff *Diff `json:"diff"`
 	// Supports is what a configuration promises, and whether it holds; null where it was not asked for.
 	Supports *Supports `json:"supports"`
+}
+
+// Declared is an NVIDIA_REQUIRE_CUDA that lets in drivers on which no build of the image runs.
+type Declared struct {
+	Image   string `json:"image"`   // "nvidia/cuda:12.8.0-base-ubuntu22.04"
+	Require string `json:"require"` // "cuda>=12.8"
+	Branch  string `json:"branch"`  // the oldest driver branch that meets it, "570"
+	Needs   string `json:"needs"`   // the oldest driver that the builds need, "580.65.06"
 }
 
 // Build is one build in the artefact.

@@ -47,7 +47,9 @@ type FileChange struct {
 	Parts []PartChange `json:"parts,omitempty"`
 	// DefaultGroups are those that a plain `uv sync` did not install before the change.
 	DefaultGroups []string `json:"new_default_groups,omitempty"`
-	Unchanged     []string `json:"unchanged,omitempty"` // the builds that are the same as before: "torch 2.8.0+cu128"
+	// Declared is what the image asks of the host, where that is less than its builds need, and was not before.
+	Declared  *Declared `json:"declared,omitempty"`
+	Unchanged []string  `json:"unchanged,omitempty"` // the builds that are the same as before: "torch 2.8.0+cu128"
 }
 
 // PartChange is what the change of one extra or group costs those who ask for it.

@@ -307,6 +307,7 @@ type Requested struct {
 	CUDA        string `json:"cuda,omitempty"`
 	Accelerator string `json:"accelerator,omitempty"` // as Build.Accelerator, where a build's name tells
 	Origin      string `json:"origin,omitempty"`      // as Build.Origin; "image" for a container's image
+	Require     string `json:"require,omitempty"`     // an image's NVIDIA_REQUIRE_CUDA, where the file sets it
 	Wheel       string `json:"wheel,omitempty"`       // the file name of the one wheel that the file names by its address
 	From        string `json:"from"`                  // "line 3", "package cupy-cuda12x"
 }

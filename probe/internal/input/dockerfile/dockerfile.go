@@ -337,6 +337,9 @@ func (f *dockerfile) last() ([]facts.Requested, []request.Package) {
 			image = f.imageOf(s)
 		}
 	}
+	if image.Name != "" {
+		image.Require = f.values["NVIDIA_REQUIRE_CUDA"].text // of the last stage
+	}
 	list := settle(steps)
 	if i := slices.IndexFunc(steps, func(s step) bool { return s.script != nil }); i >= 0 && len(list) == 0 {
 		steps[i].script()
