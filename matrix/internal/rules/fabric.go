@@ -22,10 +22,23 @@ func fabricManager(m *model.Machine) []*Result {
 	if m.Target.Driver != "" || fabricElsewhere(m) || m.Facts.System.WSL || m.Jetson() {
 		return nil
 	}
-	if m.Target.Instance == "" && !m.Facts.System.Rest {
-		return fabricLive(m)
+	if m.Facts.System.Rest {
+		return fabricOfInstance(m) // whether the package is there does not depend on the module
 	}
-	// Files do not show switches, so only the instance's row shows that the daemon is needed.
+	judge := fabricOfInstance
+	if m.Target.Instance == "" {
+		judge = fabricLive
+	}
+	results := judge(m)
+	for _, r := range results { // a driver that does not answer cannot report the fabric's state
+		r.Rests = []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule, verdict.LinkAnswers}
+	}
+	return results
+}
+
+// fabricOfInstance judges the files by the instance's row. Files do not show switches, so only the row shows that the
+// daemon is needed.
+func fabricOfInstance(m *model.Machine) []*Result {
 	if m.Instance == nil || m.Instance.FabricManager != "yes" {
 		return nil
 	}

@@ -139,12 +139,11 @@ var All = []Rule{
 		OnMachine: vgpuDriver, Reads: []string{"vgpu"},
 	},
 	{
-		// A driver that does not answer cannot report the fabric's state, and the fabric manager has the release of the
-		// driver's libraries.
+		// The fabric manager has the release of the driver's libraries. On a live machine its results rest on a driver
+		// that answers (fabricManager).
 		ID: "fabric-manager", Title: "NVSwitch is not programmed",
 		Absence:   []string{"fabric", "pci"},
 		Link:      verdict.LinkAnswers,
-		Rests:     []verdict.LinkName{verdict.LinkGPU, verdict.LinkModule, verdict.LinkAnswers},
 		SaidBy:    "driver-mismatch",
 		OnMachine: fabricManager,
 	},
