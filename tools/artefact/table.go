@@ -322,12 +322,18 @@ func (d *Data) Names(p Product, release string, c Candidate) bool {
 	return release == c.Version || release == c.Version+"+"+c.Local || d.has(p.Table, "build") && strings.HasPrefix(c.Version, release+".")
 }
 
-// Reaches reports whether a candidate is not older than what the product's rows begin with.
+// Reaches reports whether a candidate is not older than the first of the product's rows for its platform. Rows for
+// another platform may begin earlier: those of torch for Windows are typed from 1.5.0 on.
 func (d *Data) Reaches(p Product, c Candidate) bool {
 	if p.since != "" {
 		return compareVersions(c.Version, p.since) >= 0
 	}
 	g := d.grids[p.Table]
+	for i, row := range g.Rows {
+		if platform := g.Cell(i, "platform"); platform == "" || platform == c.Platform {
+			return compareVersions(c.Version, row[0]) >= 0
+		}
+	}
 	return len(g.Rows) == 0 || compareVersions(c.Version, g.Rows[0][0]) >= 0
 }
 

@@ -30,9 +30,9 @@ func TestLint(t *testing.T) {
 		seal                     bool // somebody read it again
 	}{
 		{name: "nothing"},
-		{name: "typed cell", file: "torch.csv", old: ",10.2,,,sm_37 sm_50", changed: ",10.2,,,sm_50",
+		{name: "typed cell", file: "torch.csv", old: ",linux_x86_64,10.2.89,7.6.5.32,2.7.8,sm_37 sm_50", changed: ",linux_x86_64,10.2.89,7.6.5.32,2.7.8,sm_50",
 			want: "torch.csv: 1.8.0 cu102 linux_x86_64, or another row that names it, was changed since"},
-		{name: "typed cell, read again", file: "torch.csv", old: ",10.2,,,sm_37 sm_50", changed: ",10.2,,,sm_50", seal: true},
+		{name: "typed cell, read again", file: "torch.csv", old: ",linux_x86_64,10.2.89,7.6.5.32,2.7.8,sm_37 sm_50", changed: ",linux_x86_64,10.2.89,7.6.5.32,2.7.8,sm_50", seal: true},
 		{name: "cell of a program that never read its source", file: "forward_compat.csv", old: "13.5,620,", changed: "13.5,610,",
 			want: "was changed since https://developer.download.nvidia.com/compute/nvidia-driver/redist/redistrib_620.70.06.json"},
 		{name: "cell of a program", file: "triton.csv", old: "\n2.0.0,12.0.76,", changed: "\n2.0.0,12.0.99,",
