@@ -24,6 +24,9 @@ import (
 // probed machine itself.
 type Target = model.Target
 
+// ForLinux reports whether facts name a package that has no wheel for Windows: what was frozen or locked on Linux does.
+func ForLinux(t *Tables, f *facts.Facts) bool { return model.ForLinux(t, f) }
+
 // PlatformOf returns the platform of the machine that a target names, "linux_aarch64", or "" if the target does not say.
 func PlatformOf(t *Tables, target Target) string {
 	return model.PlatformOf(t, target)

@@ -44,6 +44,10 @@ type duality struct{ admitted, refused, undecided, different int }
 func dualityOf(t *testing.T, tab *Tables, i, every int, a artefact) (d duality) {
 	need := Requires(t.Context(), tab, a.facts, "")
 	for j, gpu := range gridGPUs {
+		c, _ := version.ParseCapability(gpu)
+		if a.facts.System.Windows() && (PlatformOf(tab, Target{GPUs: []string{gpu}}) == "linux_aarch64" || c.Tegra()) {
+			continue // no such machine runs Windows' wheels
+		}
 		of := entry(need, gpu)
 		for k := (i + j) % every; k < len(gridDrivers); k += every {
 			driver := gridDrivers[k]

@@ -162,6 +162,9 @@ func (f *checkFlags) checkImages(ctx context.Context, images []*imageSource, s s
 	if err != nil {
 		return err
 	}
+	if f.platform == onWSL {
+		found = meantFor(onWSL, found)
+	}
 	return f.check(ctx, job, []description{{facts: found}}, "", s)
 }
 
@@ -186,9 +189,13 @@ func (f *checkFlags) checkDocuments(ctx context.Context, args []string, s stream
 	if err != nil {
 		return err
 	}
+	job.platform = f.platform
 	for i := range machines {
 		machines[i].facts = meantFor(f.platform, machines[i].facts)
 		remarkOverridden(s.err, job, inputLabel(cmp.Or(machines[i].name, inputName(args))), machines[i].facts)
+		if f.platform == "" {
+			machines[i].facts = assumeWindows(job.tables, machines[i].facts, job.targets, s.err)
+		}
 	}
 	from := ""
 	if len(args) == 1 {

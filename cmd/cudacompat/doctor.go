@@ -172,6 +172,7 @@ type job struct {
 	verbose  io.Writer // where it is said how the probes went; nil: nowhere
 	targets  []matrix.Target
 	outputs  outputs[report.Report]
+	platform string // of check: the system that was named
 	log      *logs.Diagnosis
 	remarks  io.Writer // where it is said what flags leave out
 	config   settings
@@ -238,6 +239,9 @@ func (j job) judge(ctx context.Context, facts func() (probe.Facts, error)) (repo
 	}
 	if j.verbose != nil {
 		report.Probes(j.verbose, found.Probes)
+	}
+	if err := refuseWindowsDriver(j.tables, found.System, j.platform, j.targets...); err != nil {
+		return report.Report{}, err
 	}
 	found.Complete()
 	judging, cancel := forJudging(ctx)

@@ -194,9 +194,9 @@ func (s *imageSource) refusal(err error) error {
 // imageOptions says which image is meant: the one for a platform, otherwise those for the machines.
 func imageOptions(platform string, t *matrix.Tables, targets []matrix.Target) (opt probe.ImageOptions, err error) {
 	if platform == onWindows {
-		return opt, &usageError{"--platform windows is not for images: their programs are Linux'", "linux/amd64, or leave it out"}
+		return opt, &usageError{"--platform " + platform + " is not for images: their programs are Linux'", "linux/amd64, or leave it out"}
 	}
-	if platform != "" && platform != onLinux {
+	if platform != "" && !isSystem(platform) {
 		if opt.Platform, err = probe.ParsePlatform(platform); err != nil {
 			return opt, &usageError{message: "--platform " + err.Error()}
 		}

@@ -86,6 +86,12 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
+	if f.platform == "" {
+		facts = assumeWindows(tables, facts, []matrix.Target{target}, s.err)
+	}
+	if err := refuseWindowsDriver(tables, facts.System, f.platform, target); err != nil {
+		return err
+	}
 	judging, cancel := forJudging(reading)
 	defer cancel()
 	pins, err := inTime(judging, func() (pin.Sets, error) { return offer.Sets(judging, tables, facts, target, wants), nil })
@@ -121,7 +127,7 @@ func (f *pinsFlags) run(ctx context.Context, s streams) error {
 
 // elsewhere reports whether the sets are for a machine that is described, not for this one.
 func (f *pinsFlags) elsewhere() bool {
-	return len(f.instances)+len(f.gpus) > 0 || f.platform == onWindows
+	return len(f.instances)+len(f.gpus) > 0 || f.platform == onWindows || f.platform == onWSL
 }
 
 func isJSON(spec string) bool { name, _, _ := strings.Cut(spec, "="); return name == "json" }

@@ -309,6 +309,10 @@ func (f *requiresFlags) read(ctx, reading context.Context, asked requiresAsked, 
 
 // readGiven returns the facts of a file.
 func (f *requiresFlags) readGiven(ctx context.Context, name string, stdin io.Reader) (probe.Facts, error) {
+	if f.platform == onWSL {
+		return probe.Facts{}, &usageError{"--platform wsl is not for requires: WSL2 runs the wheels for Linux on Windows' driver",
+			"--platform linux has the wheels' GPUs, and --platform windows the drivers"}
+	}
 	given, err := inTime(ctx, func() (probe.Facts, error) { return givenFacts(name, f.python, f.includeRoot, stdin) })
 	return meantFor(f.platform, given), err
 }

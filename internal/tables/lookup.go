@@ -291,12 +291,34 @@ func (t *Tables) Instance(name string) *Instance {
 		Platform: a.Platform, Origin: a.Origin}
 }
 
-// DriverOf returns the driver of one of SageMaker's machine images, and what is no such name as it is.
+// DriverOf returns the driver of one of SageMaker's machine images, or of Windows' own number for it. It returns any other
+// name as it is.
 func (t *Tables) DriverOf(name string) string {
 	if rows := RowsOf[MachineImage](t, name); len(rows) > 0 {
 		return rows[0].Driver.String()
 	}
+	if m := windowsFileVersion.FindStringSubmatch(name); m != nil {
+		return m[1] + m[2] + "." + m[3]
+	}
 	return name
+}
+
+// windowsFileVersion matches a driver as Windows itself numbers it: the last five digits of 32.0.15.7283 are NVIDIA's
+// 572.83.
+var windowsFileVersion = lazyregexp.New(`^\d{2}\.\d{1,2}\.\d{1,2}(\d)\.(\d{2})(\d{2})$`)
+
+// OnlyWindows reports whether NVIDIA made a driver's branch for Windows alone: the table of branches, which are Linux', lacks
+// it, and has branches before and after it.
+func (t *Tables) OnlyWindows(driver version.Number) bool {
+	rows, before, after := Rows[Branch](t), false, false
+	for _, b := range rows {
+		if driver.Major() == b.Number() {
+			return false
+		}
+		before = before || b.Number() >= 500 && b.Number() < driver.Major()
+		after = after || b.Number() > driver.Major()
+	}
+	return before && after && driver.Parts() < 3
 }
 
 // HasInstance reports whether the tables have an instance type.

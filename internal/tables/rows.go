@@ -310,6 +310,7 @@ type Trait struct {
 	// "cuda-from-wheels": it can load CUDA from wheels, and an extra installs these
 	// "nvrtc-fails": what its NVRTC does not know, it does not clamp to what it knows
 	// "windows-cuda": its wheels for Windows have CUDA
+	// "no-windows-wheel": it has wheels, and none of them is for Windows
 	// "same-files": those for another CUDA family own the same files, so the one installed last has overwritten the other
 	// "skips-libraries": what it was compiled for another torch it does not load, and is imported without
 	// "only-kernels": it has nothing but kernels: on a GPU that its project does not support, none of it is of use

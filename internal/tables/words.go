@@ -31,7 +31,7 @@ var words = map[string]*lazyregexp.Regexp{
 	"type":           lazyregexp.New(`^(LTS|PB|NFB)$`),
 	"blame":          lazyregexp.New(`^(program|environment|hardware|none|unknown)$`),
 	"trait": lazyregexp.New(`^(pins-torch|brought-by-engine|compiled|dispensable|companion|compiled-when-used|stable-abi|` +
-		`same-cuda-minor|before-numpy-2|before-protobuf-4|cuda-from-wheels|nvrtc-fails|same-files|windows-cuda|` +
+		`same-cuda-minor|before-numpy-2|before-protobuf-4|cuda-from-wheels|nvrtc-fails|same-files|windows-cuda|no-windows-wheel|` +
 		`skips-libraries|own-cuda|only-kernels|least-\d+\.\d)$`),
 	"statuses":       lazyregexp.New(`^[a-z]+:\d+$`),
 	"cloud":          lazyregexp.New(`^(azure|coreweave|gcp|lambda|oci)$`),

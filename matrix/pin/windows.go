@@ -8,7 +8,7 @@ import (
 )
 
 // linuxWords matches the commands and paths that mean nothing on Windows.
-var linuxWords = lazyregexp.New("(?:^|[^\\w-])(?:ldconfig|LD_LIBRARY_PATH|LD_PRELOAD|apt(?:-get)?|dnf|yum|zypper|pacman|dmesg|modprobe|rmmod|lsmod|dkms|" +
+var linuxWords = lazyregexp.New("(?:^|[^\\w-])(?:ldconfig|LD_LIBRARY_PATH|LD_PRELOAD|apt(?:-\\w+)?|dnf|yum|zypper|pacman|dmesg|modprobe|rmmod|lsmod|dkms|" +
 	"mokutil|update-initramfs|dracut|ldd|systemctl|journalctl|nvidia-modprobe|nvidia-persistenced|lsof|sudo|export|unset|libstdc\\+\\+|gcc-\\d+|free -h|" +
 	"ipc=host|shm-size|docker run|podman|srun|ulimit|chmod|ln -s)(?:$|[^\\w-])|\\.run\\b|/(?:dev|etc|usr|proc|sys|lib|opt|boot|tmp)/")
 

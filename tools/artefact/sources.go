@@ -115,6 +115,7 @@ var filled = map[string][]string{
 	"pci-ids":           {"pci_ids"},
 	"open-modules":      {"name", "listed"},
 	"torch-windows":     {"cuda", "sass", "ptx", "python"},
+	withoutWindows:      {"releases"},
 }
 
 // fills returns the columns that a source fills.
@@ -153,6 +154,7 @@ var pageReaders = map[string]func(context.Context, *Source, Listed) ([]Row, erro
 	"open-modules":      productRows,
 	"torch-windows":     buildRows,
 	watching:            watchReleases,
+	withoutWindows:      windowsRows,
 }
 
 // Page reads a source that is not one of wheels; false where it is.

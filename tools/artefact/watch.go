@@ -135,3 +135,54 @@ func isDay(text string) bool {
 	_, err := time.Parse(time.DateOnly, text)
 	return err == nil
 }
+
+// withoutWindows is the reader of packages that have no wheel for Windows.
+const withoutWindows = "without-windows"
+
+// noWindowsWheel is the trait of such a package.
+const noWindowsWheel = "no-windows-wheel"
+
+// windowsRows makes a row for each project whose newest release has wheels, and none for Windows. The row holds for all
+// releases newer than the last that had one. A project that has one again, or no wheel at all, must leave the list.
+func windowsRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
+	var rows []Row
+	var wrong []string
+	for _, project := range l.Projects {
+		files, err := s.archives(ctx, project)
+		if err != nil {
+			return nil, err
+		}
+		newest, last := File{}, ""
+		for _, f := range files {
+			release := releaseIn(f.Name)
+			if f.Yanked || !final.MatchString(release) || !strings.HasSuffix(f.Name, ".whl") {
+				continue
+			}
+			if compareVersions(release, releaseIn(newest.Name)) >= 0 {
+				newest = f
+			}
+			if isForWindows(f.Name) && compareVersions(release, last) > 0 {
+				last = release
+			}
+		}
+		row := Row{Table: "trait", Cells: map[string]string{"trait": noWindowsWheel, "package": project, "releases": ""},
+			Sources: map[string]string{strings.ReplaceAll(project, "-", "_"): "wheel " + newest.Name + " sha256:" + newest.SHA256}}
+		switch {
+		case newest.Name == "" || last == releaseIn(newest.Name):
+			wrong = append(wrong, project)
+			continue
+		case last != "":
+			row.Cells["releases"] = ">" + last
+		}
+		rows = append(rows, row)
+	}
+	if len(wrong) > 0 {
+		return nil, &Lacking{"of what has no wheel for Windows, take out " + strings.Join(wrong, ", ") + ": it has one, or none at all"}
+	}
+	return rows, nil
+}
+
+// isForWindows reports whether a wheel runs on Windows by its name: it is made for it, or for any platform.
+func isForWindows(name string) bool {
+	return strings.HasSuffix(name, "-win_amd64.whl") || strings.HasSuffix(name, "-any.whl")
+}

@@ -1,6 +1,9 @@
 package artefact
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestReleaseIn(t *testing.T) {
 	for name, want := range map[string]string{
@@ -51,5 +54,30 @@ func TestEveryPackageIsWatched(t *testing.T) {
 	}
 	if got := d.unwatched(list); len(got) != 1 {
 		t.Errorf("without deepspeed's source: %q, want one complaint", got)
+	}
+}
+
+// TestWindowsRows finds what has no wheel for Windows, since when, and what must leave the list.
+func TestWindowsRows(t *testing.T) {
+	wheel := func(name string) File { return File{Name: name, SHA256: "0123"} }
+	s := &Source{lists: map[string][]File{
+		"none":  {wheel("none-1.0-cp312-cp312-manylinux_2_28_x86_64.whl"), wheel("none-2.0-cp312-cp312-manylinux_2_28_x86_64.whl")},
+		"older": {wheel("older-1.0-py3-none-any.whl"), wheel("older-1.5-cp312-cp312-win_amd64.whl"), wheel("older-2.0-cp312-cp312-manylinux_2_28_x86_64.whl")},
+	}}
+	rows, err := windowsRows(t.Context(), s, Listed{Projects: []string{"none", "older"}})
+	if err != nil || len(rows) != 2 {
+		t.Fatalf("%+v, %v", rows, err)
+	}
+	if got := rows[0]; got.Cells["releases"] != "" || got.Sources["none"] != "wheel none-2.0-cp312-cp312-manylinux_2_28_x86_64.whl sha256:0123" {
+		t.Errorf("%+v", got)
+	}
+	if got := rows[1].Cells["releases"]; got != ">1.5" {
+		t.Errorf("since %q, want >1.5", got)
+	}
+	s.lists["none"] = append(s.lists["none"], wheel("none-2.0-cp312-cp312-win_amd64.whl"))
+	s.lists["source"] = []File{wheel("source-1.0.tar.gz")}
+	_, err = windowsRows(t.Context(), s, Listed{Projects: []string{"none", "older", "source"}})
+	if err == nil || !strings.Contains(err.Error(), "take out none, source") {
+		t.Errorf("%v", err)
 	}
 }

@@ -19,7 +19,7 @@ const (
 	Unknown   By = ""
 	Files     By = "its files"                 // DT_NEEDED, version.py, conda's build string, or what a report says
 	Local     By = "its local version"         // +cu126, +cpu, +cu12torch2.8cxx11abiTRUE, .post120
-	Platform  By = "the platform"              // TensorFlow has no CUDA on Windows
+	Platform  By = "the platform"              // TensorFlow and JAX have no CUDA on Windows
 	Row       By = "the row of its release"    // extension.csv
 	Code      By = "its PTX"                   // no older toolkit writes it
 	Index     By = "the package index's build" // a wheel without a tag is that of its index and platform
@@ -135,10 +135,11 @@ func localOf(_ *tables.Tables, p Package) Answer {
 	return Answer{}
 }
 
-// platformOf knows that TensorFlow has no CUDA on Windows itself; in WSL2 Linux's wheels run.
+// platformOf reports that TensorFlow from 2.11 on and JAX have no CUDA on Windows. WSL2 runs the wheels for Linux.
 func platformOf(t *tables.Tables, p Package) Answer {
-	if p.Name == "tensorflow" && p.Platform == "win_amd64" && p.Release.Number.Known() &&
-		!t.Trait("windows-cuda", p.Name, p.Release.Number) {
+	switch {
+	case p.Platform != "win_amd64" || !p.Release.Number.Known():
+	case p.Name == "tensorflow" && !t.Trait("windows-cuda", p.Name, p.Release.Number), p.Name == "jax":
 		return Answer{Device: "cpu", By: Platform}
 	}
 	return Answer{}

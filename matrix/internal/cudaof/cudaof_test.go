@@ -38,6 +38,7 @@ func TestOf(t *testing.T) {
 		{"the old name of CPU builds", Package{Name: "torch", Version: "2.5.1+cpu.cxx11.abi"}, "cpu", "", Local},
 		{"flash-attn's name", Package{Name: "flash-attn", Version: "2.8.3+cu12torch2.8cxx11abiTRUE"}, "cuda", "12", Local},
 		{"PaddlePaddle's post-release", Package{Name: "paddlepaddle-gpu", Version: "2.6.1.post120"}, "cuda", "12.0", Local},
+		{"JAX on Windows", Package{Name: "jax", Version: "0.6.2", Platform: "win_amd64"}, "cpu", "", Platform},
 		{"TensorFlow on Windows", Package{Name: "tensorflow", Version: "2.19.0", Platform: "win_amd64"}, "cpu", "", Platform},
 		{"its local version before its row", Package{Name: "foo", Version: "1.0+cu126", Rows: rows("12.8")}, "cuda", "12.6", Local},
 		{"the oldest of its rows", Package{Name: "foo", Rows: rows("12.8", "12.6")}, "cuda", "12.6", Row},

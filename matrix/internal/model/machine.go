@@ -81,6 +81,11 @@ func NewMachine(t *tables.Tables, f *facts.Facts, target Target, policy verdict.
 		own := *f
 		own.System.Instance, target.Instance, f = name, "", &own
 	}
+	if sys := f.System; sys.OS+sys.Kernel+sys.Libc == "" && !sys.WSL && !sys.Jetson && f.Image == nil && target.Driver == "" &&
+		t.OnlyWindows(version.Of(f.Driver.Version)) { // a text that names no system
+		own := *f
+		own.System.OS, f = facts.Windows, &own
+	}
 	m := &Machine{Tables: t, Facts: f, Target: target, Policy: policy, Name: name,
 		Found: foundIn(&f.Driver), Libc: version.Of(f.System.Libc),
 		resolved: map[gpuKind]GPU{}, products: map[GPU][]*tables.Product{}, Memo: &Memo{},

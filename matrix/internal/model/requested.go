@@ -30,6 +30,7 @@ type Requested struct {
 	Image         *tables.Container  // of the table of images; nil: not in it
 	Unlisted      bool               // each of its releases is for one torch, and the tables do not have this one
 	Unread        bool               // the tables have other releases of it, and not this one
+	NoWindows     string             // on Windows: that it has no wheel for it; else empty
 	Elsewhere     bool               // the tables have wheels of this release, and none for this platform
 	tables        *tables.Tables
 }
@@ -115,8 +116,10 @@ func (m *Machine) requestedPackage(env *facts.Environment, w *facts.Requested) *
 		(n.Companion || m.Tables.Trait("pins-torch", w.Name, version.Number{}))
 	rows := slices.Concat(n.Rows, n.made)
 	n.Elsewhere = m.Platform != "" && len(rows) > 0 && len(rowsFor(rows, m.Platform)) == 0
+	n.NoWindows = m.NoWindowsWheel(w.Name, w.Version)
 	n.resolveCUDA(m, release)
 	switch {
+	case n.NoWindows != "":
 	case len(n.Rows) == 0 && all == 0 && n.Uses == "" && (!n.CUDANumber.Known() || Helper.MatchString(n.Name)), n.Uses == "none":
 		return nil
 	case n.Uses == "":
@@ -243,6 +246,9 @@ func (m *Machine) BringsTorch(env *facts.Environment) bool {
 // build returns the package as a build that can be judged. It returns nil if too little is known of it, or if the
 // framework beside it is judged instead.
 func (n *Requested) build() *facts.Build {
+	if n.NoWindows != "" {
+		return nil // nothing of it can be installed
+	}
 	torch := n.Torch != "" || n.Companion || len(n.Rows) > 0 && len(n.Rows[0].Torch) > 0
 	open := !n.CUDANumber.Known() && n.Torch == "" && TwinNamed(n.Environment, n.Name) == ""
 	if torch && n.NamesFramework("torch") && !n.settles() || open || n.ForCPU() || n.Companion && n.Torch == "" && len(n.Rows) == 0 {

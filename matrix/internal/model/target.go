@@ -57,6 +57,11 @@ func (target Target) Check(t *tables.Tables) error {
 	return nil
 }
 
+// OnlyWindows reports whether the target's driver is of a branch that NVIDIA made for Windows alone.
+func (target Target) OnlyWindows(t *tables.Tables) bool {
+	return target.Driver != "" && t.OnlyWindows(version.Of(target.Driver))
+}
+
 var (
 	driverText = lazyregexp.New(`^\d{3,4}(\.\d+){0,2}$`)
 	pythonText = lazyregexp.New(`^3\.\d+(\.\d+)?t?$`)

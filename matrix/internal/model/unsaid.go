@@ -1,8 +1,10 @@
 package model
 
 import (
+	"slices"
 	"strings"
 
+	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/verdict"
 	"cudacompat/probe/facts"
@@ -21,6 +23,8 @@ func (m *Machine) Unsaid(b *Build) verdict.Reason {
 		return why
 	}
 	switch {
+	case b.Name == "jax" && m.Windows():
+		return verdict.TablesReason("know no CUDA plugin of JAX for Windows, and " + InWSL)
 	case m.eitherOnWindows(b):
 		return verdict.Reason{Kind: "file", Words: "the list does not say whether this is the package index's build for CPUs or conda's"}
 	case !b.Release.Final():
@@ -48,6 +52,41 @@ func (m *Machine) Unsaid(b *Build) verdict.Reason {
 		return verdict.TablesReason("have " + release + " only for " + inWords(variants) + platform)
 	}
 	return verdict.TablesReason("do not have " + release + platform)
+}
+
+// InWSL is what users of Windows can do with a package that has wheels for Linux only.
+const InWSL = "WSL2 runs the wheels for Linux"
+
+// forWindows are the packages that others build for Windows where the project itself does not.
+var forWindows = map[string]string{"triton": "triton-windows"}
+
+// needsForLinux are the packages of one wheel for any platform that need another one.
+var needsForLinux = map[string]string{"sglang": "sgl-kernel"}
+
+// NoWindowsWheel returns, for Windows, that a package has no wheel for it; "" where it has one or where that is not known.
+func (m *Machine) NoWindowsWheel(name, release string) string {
+	if needed := needsForLinux[name]; needed != "" {
+		if why := m.NoWindowsWheel(needed, ""); why != "" {
+			return name + " needs " + needed + ", and " + why
+		}
+	}
+	if !m.Windows() || !m.Tables.Trait("no-windows-wheel", name, version.Of(release)) {
+		return ""
+	}
+	words := name + " has no wheel for Windows"
+	if other := forWindows[name]; other != "" {
+		return words + "; " + other + " is its build there, and " + InWSL
+	}
+	return words + "; " + InWSL
+}
+
+// ForLinux reports whether facts name a package that has no wheel for Windows: what was frozen or locked on Linux does.
+func ForLinux(t *tables.Tables, f *facts.Facts) bool {
+	lacks := func(name, release string) bool { return t.Trait("no-windows-wheel", name, version.Of(release)) }
+	return slices.ContainsFunc(f.Environments, func(e facts.Environment) bool {
+		return slices.ContainsFunc(e.Packages, func(p facts.Package) bool { return lacks(p.Name, p.Version) }) ||
+			slices.ContainsFunc(e.Requested, func(r facts.Requested) bool { return lacks(r.Name, r.Version) })
+	})
 }
 
 // NoWheelHere returns the reason that nothing is known of a release that the tables have for other platforms only.

@@ -111,7 +111,7 @@ func (e *engineSets) missing(c pin.Choice, none *pin.None) {
 
 // noWheel reports for every choice that the engine has no wheel for this platform.
 func (e *engineSets) noWheel() {
-	none := &pin.None{Why: "the tables have no wheel of " + e.want[0].Package + " for " + e.m.Platform + "; " + inWSL, Source: []string{}}
+	none := &pin.None{Why: "the tables have no wheel of " + e.want[0].Package + " for " + e.m.Platform + "; " + model.InWSL, Source: []string{}}
 	for _, c := range []pin.Choice{pin.KeepDriver, pin.SmallestDriver, pin.Newest} {
 		e.missing(c, none)
 	}

@@ -339,7 +339,7 @@ func whyNone(m *model.Machine, b *model.Build) string {
 	}
 	why := "the tables have no " + frameworkNames[b.Name] + " wheel for " + m.Platform
 	if m.Windows() {
-		why += "; " + inWSL
+		why += "; " + model.InWSL
 	}
 	return why
 }

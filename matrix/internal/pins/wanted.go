@@ -103,8 +103,10 @@ func noneByDriver(why string) *pin.None {
 
 // noWheelHere says of a wanted package that it has no wheel for this platform; empty where each may have one.
 func noWheelHere(m *model.Machine, wants []pin.Want) string {
-	if m.Windows() && slices.ContainsFunc(wants, func(w pin.Want) bool { return w.Package == "triton" }) {
-		return "triton has no wheel for Windows; triton-windows is its build there, and " + inWSL
+	for _, w := range wants {
+		if why := m.NoWindowsWheel(w.Package, ""); why != "" {
+			return why
+		}
 	}
 	return ""
 }

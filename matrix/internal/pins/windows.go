@@ -3,15 +3,13 @@ package pins
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/pin"
 )
-
-// inWSL is the advice to Windows users for a package that exists only for Linux.
-const inWSL = "WSL2 runs the wheels for Linux"
 
 // windowsFloor returns the lowest Windows driver that runs a row on every GPU here: the minimum of its CUDA, or the
 // first branch that knows a GPU. It is unknown if a GPU has no such branch.
@@ -133,11 +131,17 @@ func afterLast(m *model.Machine) string {
 
 // windowsEdition returns what NVIDIA calls its driver for the GPUs here.
 func windowsEdition(m *model.Machine) string {
-	editions := map[model.Trilean]string{model.No: "Game Ready or Studio driver", model.Yes: "data centre driver",
-		model.Maybe: "RTX Enterprise driver"}
 	edition := ""
 	for _, g := range m.GPUs {
-		one := editions[g.DataCentre()]
+		one := "driver"
+		switch {
+		case g.DataCentre() == model.No:
+			one = "Game Ready or Studio driver"
+		case g.DataCentre() == model.Yes:
+			one = "data centre driver"
+		case strings.Contains(g.Name, "RTX") || strings.Contains(g.Name, "Quadro"):
+			one = "RTX Enterprise driver"
+		}
 		if !g.Capability.Known() || edition != "" && edition != one {
 			return "driver"
 		}

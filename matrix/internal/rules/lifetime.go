@@ -29,7 +29,7 @@ func driverEOL(m *model.Machine) []*Result {
 	switch {
 	case branch == nil && m.Driver().Version.Major() == l4tBranch && m.Driver().Version.Parts() > 2:
 		return unknown("driver", verdict.Statement(fmt.Sprintf("driver %s belongs to a Jetson (JetPack 6); name its GPU (--gpu Orin)", m.Driver().Version)))
-	case branch == nil && isWindowsBranch(m, m.Driver().Version.Major()):
+	case branch == nil && m.Tables.OnlyWindows(m.Driver().Version):
 		return unknown("driver", verdict.Statement(fmt.Sprintf("driver %s is one for Windows, since branch %d has none for Linux; if this machine runs Linux, name its own driver (--driver)", m.Driver().Version, m.Driver().Version.Major())))
 	// A new branch has no end date yet, and the table may be older than the driver.
 	case branch == nil || branch.EndOfLife == "":
@@ -55,14 +55,6 @@ func driverEOL(m *model.Machine) []*Result {
 		f.Message += fmt.Sprintf("; branch %d is maintained", version.Of(f.Pins[0].Version).Major())
 	}
 	return oneFinding(f)
-}
-
-// isWindowsBranch reports whether a branch is missing from the table although branches before and after it are there.
-// NVIDIA made such a branch only for Windows.
-func isWindowsBranch(m *model.Machine, number int) bool {
-	rows := tables.Rows[tables.Branch](m.Tables)
-	return slices.ContainsFunc(rows, func(b tables.Branch) bool { return b.Number() < number && b.Number() >= 500 }) &&
-		slices.ContainsFunc(rows, func(b tables.Branch) bool { return b.Number() > number })
 }
 
 // laterBranch returns the next maintained branch that supports every GPU here, or nil.

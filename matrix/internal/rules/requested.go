@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"cudacompat/internal/tables"
 	"cudacompat/internal/version"
@@ -20,6 +21,8 @@ func judgeRequested(m *model.Machine) []*Result {
 	for _, n := range m.Requested {
 		judged := slices.ContainsFunc(m.Builds, func(b *model.Build) bool { return b.Named == n })
 		switch {
+		case n.NoWindows != "":
+			results = append(results, leftOpen(n.Subject(), verdict.Statement(n.NoWindows))...)
 		case !isRecognised(n):
 			results = append(results, unrecognised(n)...)
 		case !judged && standing(n.Environment) == model.Noted:
@@ -31,6 +34,25 @@ func judgeRequested(m *model.Machine) []*Result {
 			results = append(results, leftOpen(n.Subject(), verdict.Question("what it was built for").Because(m.NoWheelHere(n)))...)
 		default:
 			results = append(results, unjudgedPackage(m, n)...)
+		}
+	}
+	return append(results, withoutWindows(m)...)
+}
+
+// withoutWindows names the packages of files that torch or JAX bring along on Linux, and that have no wheel for Windows.
+// What a list of installed packages has was built elsewhere.
+func withoutWindows(m *model.Machine) []*Result {
+	var results []*Result
+	said := map[string]bool{}
+	for _, env := range m.Facts.Environments {
+		if env.Path != "" || env.Kind != "requirements" {
+			continue
+		}
+		for _, p := range env.Packages {
+			if why := m.NoWindowsWheel(p.Name, p.Version); why != "" && !said[p.Name] {
+				said[p.Name] = true
+				results = append(results, leftOpen(strings.TrimSpace(p.Name+" "+p.Version), verdict.Statement(why))...)
+			}
 		}
 	}
 	return results

@@ -90,7 +90,7 @@ func Is(d document.Document) bool {
 		line = PastedEnd.ReplaceAllString(line, "")
 		switch {
 		case !(&reportReader{}).matters(line):
-		case !LooseKey.MatchString(line) && !reportTyped.MatchString(line) && !reportGPU.MatchString(line) && jaxTells(line) == "":
+		case !LooseKey.MatchString(line) && !reportTyped.MatchString(line) && !reportGPU.MatchString(line) && adapterTells(line) == "" && jaxTells(line) == "":
 			return true
 		default:
 			loose[looseTells(line)] = true
@@ -113,6 +113,9 @@ func looseTells(line string) string {
 	}
 	if reportGPU.MatchString(line) {
 		return "typedGPU"
+	}
+	if tells := adapterTells(line); tells != "" {
+		return tells
 	}
 	m := ReportLine.FindStringSubmatch(line)
 	if m == nil || InSentence(m[2]) {
@@ -153,6 +156,7 @@ type reportReader struct {
 	listing  bool            // inside the list of GPUs
 	section  string          // of Lightning's report
 	queried  string          // the GPU of deviceQuery's lines
+	adapter  string          // the display adapter that Windows' list names
 	current  string          // the GPU of a line that names PyTorch's current one, until a list names it
 	seen     map[string]bool // the keys of its lines, in lower case
 	cut      bool            // its last line may lack its end, and was not read
@@ -167,7 +171,7 @@ type reportReader struct {
 func (r *reportReader) matters(line string) bool {
 	return ReportLine.MatchString(line) || reportPackage.MatchString(line) || reportArch.MatchString(line) ||
 		reportNotFor.MatchString(line) || reportNoMore.MatchString(line) || reportTooOld.MatchString(line) ||
-		reportTyped.MatchString(line) || reportGPU.MatchString(line) || reportModule.MatchString(line) || queryDevice.MatchString(line) ||
+		reportTyped.MatchString(line) || reportGPU.MatchString(line) || adapterTells(line) != "" || isAdapterRow(line) || reportModule.MatchString(line) || queryDevice.MatchString(line) ||
 		queryCUDA.MatchString(line) || queryCapability.MatchString(line) || lightningCUDA.MatchString(line) ||
 		comfyDevice.MatchString(line) || deviceName.MatchString(line) || jaxTells(line) != "" || r.listing && ReportGPU.MatchString(line)
 }
@@ -184,7 +188,7 @@ func (r *reportReader) read(line string) {
 		r.torch.Origin = distname.CondaOrigin(m[2])
 		return
 	}
-	if r.readWarning(line) || r.readQuery(line) || r.readLightning(line) || r.readJAX(line) || r.readComfy(line) {
+	if r.readWarning(line) || r.readQuery(line) || r.readLightning(line) || r.readJAX(line) || r.readComfy(line) || r.readAdapter(line) {
 		return
 	}
 	if m := reportModule.FindStringSubmatch(line); m != nil { // of /proc/driver/nvidia/version

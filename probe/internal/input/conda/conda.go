@@ -123,7 +123,9 @@ var condaExportHead = lazyregexp.New(`(?m)^# This file may be used to create an 
 //	numpy                     2.1.2                    pypi_0    pypi
 func ReadList(d document.Document) (facts.Facts, error) {
 	c := &List{}
+	windows := false
 	for line := range strings.Lines(string(d.Data)) {
+		windows = windows || placeInWindows.MatchString(line)
 		fields := strings.Fields(line)
 		if len(fields) == 1 {
 			fields = strings.Split(fields[0], "=")
@@ -133,8 +135,15 @@ func ReadList(d document.Document) (facts.Facts, error) {
 		}
 		c.Take(piplist.Package{Name: fields[0], Version: fields[1], Build: fields[2], Channel: fields[len(fields)-1]})
 	}
-	return request.Facts("conda list", c.Resolved(), nil), nil
+	f := request.Facts("conda list", c.Resolved(), nil)
+	if windows {
+		f.System.OS = facts.Windows
+	}
+	return f, nil
 }
+
+// placeInWindows matches the head of a list of an environment on Windows.
+var placeInWindows = lazyregexp.New(`^# packages in environment at [A-Za-z]:[\\/]`)
 
 // Take adds a line of a list: one of pip's, or one of conda's.
 func (c *List) Take(p piplist.Package) {
