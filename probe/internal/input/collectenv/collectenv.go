@@ -122,6 +122,8 @@ func looseTells(line string) string {
 		return ""
 	}
 	switch key := strings.ToLower(m[1]); {
+	case key == "tensorflow version" && document.LeadVersion.MatchString(m[3]):
+		return key
 	case briefKey[key] == "pytorch version" && document.LeadVersion.MatchString(m[3]), briefKey[key] == "is cuda available":
 		return briefKey[key]
 	}
@@ -472,7 +474,9 @@ func (r *reportReader) status() facts.Status {
 
 // HasGPUNamed reports whether one of several GPUs has a name, which nvidia-smi may cut short.
 func HasGPUNamed(gpus []facts.GPU, name string) bool {
-	bare := func(s string) string { return strings.TrimPrefix(strings.ToLower(s), "nvidia ") }
+	bare := func(s string) string {
+		return strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(s), "nvidia "), "geforce ")
+	}
 	return slices.ContainsFunc(gpus, func(g facts.GPU) bool {
 		return strings.HasPrefix(bare(g.Name), bare(name)) || strings.HasPrefix(bare(name), bare(g.Name))
 	})

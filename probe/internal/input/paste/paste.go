@@ -48,7 +48,7 @@ func (b block) denies(o block) bool {
 
 // Is recognises a report, and a list of packages that stands in other text.
 func Is(d document.Document) bool {
-	return collectenv.Is(d) || frozenRows.Match(d.Data) && !plan.IsUV(d) || xformersInfo.Match(d.Data) || plan.IsPipInstalled(d) ||
+	return isForm(string(d.Data)) || collectenv.Is(d) || frozenRows.Match(d.Data) && !plan.IsUV(d) || xformersInfo.Match(d.Data) || plan.IsPipInstalled(d) ||
 		tellsPrinted(string(d.Data)) || tellsSaid(string(d.Data))
 }
 
@@ -191,11 +191,13 @@ func (p *part) reportLine(line string) {
 
 // Read reads the blocks of one machine.
 func Read(d document.Document) (facts.Facts, error) {
+	form := isForm(string(d.Data))
+	d.Data = []byte(readForm(string(d.Data)))
 	f := facts.Facts{}
 	if _, ok := Divide(string(d.Data)); !ok {
 		return f, fmt.Errorf("it describes more than %d machines", maxMachines)
 	}
-	if collectenv.Is(d) {
+	if form || collectenv.Is(d) {
 		f = collectenv.Parse(string(d.Data))
 	}
 	if smi.Banner.Match(d.Data) || smi.Fails(d) || smi.IsVersions(d) {

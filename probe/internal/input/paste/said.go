@@ -21,7 +21,7 @@ import (
 var (
 	// saidGPU matches the name of a GPU for PCs and workstations anywhere in a line, and of one for data centres that
 	// NVIDIA's name stands before.
-	saidGPU = lazyregexp.New(`(?i)\b(?:NVIDIA )?(?:GeForce )?((?:RTX|GTX)[ -]?(?:PRO )?\d{3,4}(?:[ -]?(?:Ti|SUPER)\b)*(?: Laptop(?: GPU)?| Max-Q)?|` +
+	saidGPU = lazyregexp.New(`(?i)\b(?:NVIDIA )?(?:GeForce )?((?:RTX|GTX)[ -]?(?:PRO )?\d{3,4}(?:[ -]?(?:Ti|SUPER)\b)*(?: Ada(?: Generation)?)?(?: Laptop(?: GPU)?| Max-Q)?|` +
 		`GT \d{3,4}M?|NVS \d{3}|Quadro (?:RTX )?[A-Z]{0,2}\d{3,4}|Tesla [A-Z]\d{1,3})\b|\bNVIDIA ([ABHLPTV]\d{2,3}[A-Z]?)\b`)
 	// saidDriver matches the number of a driver behind its name, or in the name of NVIDIA's installer for Windows.
 	saidDriver = lazyregexp.New(`(?i)\bdrivers?(?: versions?)?(?: is| was)?[\s:=*v]{1,4}(\d{3}\.\d{2,3}(?:\.\d{2})?)\b(.{0,12})|\b(\d{3}\.\d{2})-(?:desktop|notebook)-win`)

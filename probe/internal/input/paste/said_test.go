@@ -66,3 +66,22 @@ func TestRan(t *testing.T) {
 		}
 	}
 }
+
+// TestForm reads TensorFlow's form for issues, in its two forms.
+func TestForm(t *testing.T) {
+	for _, text := range []string{
+		"### TensorFlow version\n\ntf 2.13.0\n\n### OS platform and distribution\n\nWindows 10\n\n### GPU model and memory\n\n4080 RTX\n",
+		"TensorFlow version\n\n2.13.0\n\nOS platform and distribution\n\nWindows 10\n\nGPU model and memory\n\nRTX 4080 16GB\n",
+		"- OS Platform and Distribution (e.g., Linux Ubuntu 16.04): Windows 10\n- TensorFlow version (use command below): 2.13.0\n- GPU model and memory: Nvidia RTX 4080\n",
+	} {
+		d := document.Document{Data: []byte(text)}
+		f, err := Read(d)
+		if err != nil || !Is(d) || len(f.Environments) != 1 || len(f.Environments[0].Builds) != 1 || len(f.GPUs) != 1 {
+			t.Errorf("%q: %v, %+v, %+v", text, err, f.Environments, f.GPUs)
+			continue
+		}
+		if b := f.Environments[0].Builds[0]; b.Name+" "+b.Version != "tensorflow 2.13.0" || !f.System.Windows() || f.GPUs[0].Name != "NVIDIA RTX 4080" {
+			t.Errorf("%q: %s %s, %q, %q", text, b.Name, b.Version, f.System.OS, f.GPUs[0].Name)
+		}
+	}
+}
