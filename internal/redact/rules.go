@@ -85,6 +85,10 @@ var rules = []rule{
 	{hints: "@", pattern: lazyregexp.New(`\b[\w.+-]+@[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}\b`), keep: withoutMail},
 	{hints: "serial", pattern: lazyregexp.New(`(?i)(<serial>|\b\w*serial(?:[ _-]?(?:number|num|no)\b\.?)?["']?\s*[:=]\s*["']?)` +
 		`([\w-]{4,})`), keep: withoutSerial},
+	// before NCCL's rule, which would take the time of such a line for a host
+	{hints: "kernel system nvidia slurm docker containerd kubelet sshd",
+		pattern: lazyregexp.New(`\b((?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ][\d:.,+Z-]+) )[\w.-]+` +
+			`( (?:kernel|systemd|nvidia|slurm|docker|containerd|kubelet|sshd)[\w-]*(?:\[\d+\])?:)`), replacement: "${1}***${2}"},
 	{hints: "nccl", pattern: lazyregexp.New(`[\w.-]+(:\d+:\d+ (?:\[[\dN/A]+\] )?[^\n]*?NCCL)`), replacement: "***${1}"},
 	{hints: "nccl_comm_id nccl_hostid", pattern: lazyregexp.New(`(NCCL_(?:COMM_ID|HOSTID)["']?(?:\s*[:=]\s*|[^\n:=]*? to )["']?)` +
 		`[^\s"',*]+`), replacement: "${1}***"},
@@ -100,9 +104,6 @@ var rules = []rule{
 		`([\w-]+(?:\.[\w-]+)*)(["']?\s*[,:]\s*\d+\b)`), keep: stripPeer},
 	{hints: "peer", pattern: lazyregexp.New(`(?i)(\bpeer:? )([\w-]+(?:\.[\w-]+)*)(<\d+>)`), keep: stripPeer},
 	{hints: "cancelled task", pattern: lazyregexp.New(`(\bON |srun: error: )[\w.-]+( CANCELLED|: tasks? )`), replacement: "${1}***${2}"},
-	{hints: "kernel system nvidia slurm docker containerd kubelet sshd",
-		pattern: lazyregexp.New(`\b((?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\d[T ][\d:.,+Z-]+) )[\w.-]+` +
-			`( (?:kernel|systemd|nvidia|slurm|docker|containerd|kubelet|sshd)[\w-]*(?:\[\d+\])?:)`), replacement: "${1}***${2}"},
 	{hints: "1.2.3.4", pattern: lazyregexp.New(`\b\d{1,3}(?:\.\d{1,3}){3}\b`), keep: withoutAddress},
 	{hints: "fe80: ::", pattern: lazyregexp.New(`(?i)\b(?:fe80|f[cd][0-9a-f]{2}|2[0-9a-f]{3}):(?:[0-9a-f]{0,4}:){1,6}[0-9a-f]{1,4}\b`),
 		replacement: "***"},
