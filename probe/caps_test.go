@@ -28,6 +28,10 @@ var caps = map[string]string{
 	"internal/input/dockerfile maxScript":         "unread",
 	"internal/input/dockerfile maxOpened":         "unread",
 	"internal/input/dockerfile maxCommands":       "unread",
+	"internal/input/dockerfile maxFollowed":       "unread", // a file that commands changed is then named
+	"internal/input/dockerfile/bash maxBraced":    "unread",
+	"internal/input/dockerfile/sed maxCommands":   "unread", // the file that sed edits is then named
+	"internal/input/paste maxImages":              "shown",
 	"internal/input/request maxMarker":            "judged", // the requirement, as if it were for this machine
 	"internal/input/request maxForked":            "judged", // all sets of packages as one
 	"internal/input/pyproject maxIndexes":         "unread",

@@ -83,7 +83,11 @@ func firstStep(f verdict.Finding, room int) string {
 	case f.Steps[0].Run == "":
 		step := cut(clean(fix+f.Steps[0].Say), room)
 		if strings.Count(step, "`")%2 == 1 { // it would end in the middle of a command
-			return fix + "cudacompat doctor"
+			words, _, _ := strings.Cut(strings.TrimPrefix(step[:strings.LastIndex(step, "`")], fix), "`")
+			if words = strings.TrimRight(words, " (:;,"); strings.Count(words, " ") < 3 {
+				return fix + "cudacompat doctor"
+			}
+			return fix + words
 		}
 		return step
 	case len(clean(fix+f.Steps[0].Run)) > room:

@@ -121,7 +121,7 @@ func (s *script) named(list, words []string) {
 	}
 	for _, word := range words {
 		if strings.ContainsAny(word, " \n(;") {
-			for _, name := range fileWords.FindAllString(word, maxNamed) {
+			for _, name := range fileWords.FindAllString(word, -1) {
 				s.markChanged(name, list[:1])
 			}
 			continue
@@ -134,9 +134,6 @@ func (s *script) named(list, words []string) {
 		}
 	}
 }
-
-// maxNamed bounds the files that one word is looked through for.
-const maxNamed = 100
 
 // runsInstaller reports whether Python's words start an installer: -m pip install.
 func runsInstaller(words []string) bool {

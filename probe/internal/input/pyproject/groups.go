@@ -83,9 +83,6 @@ type asked struct {
 	parts []string
 }
 
-// maxAsked bounds the requirements that groups and extras lead to by including each other.
-const maxAsked = 20_000
-
 // ownExtras matches a requirement of a package with extras: "proj[gpu]".
 var ownExtras = lazyregexp.New(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*\[([^\]]*)\]`)
 
@@ -98,9 +95,6 @@ type expander struct {
 
 func (e *expander) add(items []any, parts ...string) {
 	for _, item := range items {
-		if len(e.list) >= maxAsked {
-			return
-		}
 		if included := document.Field(item, "include-group"); included != "" {
 			list, _ := e.project.group(included)
 			e.enter("group "+distname.Normal(included), list, append(slices.Clone(parts), included))
