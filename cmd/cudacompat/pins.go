@@ -217,6 +217,9 @@ func wantOf(t *matrix.Tables, text string) (pin.Want, error) {
 		if strings.HasSuffix(hint, " more") {
 			hint = "leave it out: the installer picks the release of what has nothing to do with CUDA"
 		}
+		if want.Package == "pytorch" {
+			hint = "--want torch" + want.Specifier + ": conda's pytorch channel ended with 2.5.1, and the wheels are named torch"
+		}
 		return want, &usageError{fmt.Sprintf("the tables know nothing of %q", want.Package), hint}
 	}
 	if !matrix.IsSpecifier(want.Specifier) {
