@@ -63,11 +63,12 @@ var ruleOf = map[string]string{
 	"tensorflow-no-gpu-on-windows": "cpu-only-build",
 }
 
-// milder lists the rules that never report an error, or none from what a thread shows.
+// milder lists the rules that never report an error, or that cannot report one from the facts in a forum thread.
 var milder = map[string]bool{"toolkit-framework": true, "toolkit-too-old-for-gpu": true, "jit-too-old-for-gpu": true,
 	"cuda-packages-mixed": true}
 
-// lacking names the missing fact for each case that its rule cannot judge from the thread.
+// lacking lists the cases that their rule cannot judge, because the forum thread does not contain a fact that the rule
+// needs. The value names this fact.
 var lacking = map[string]string{
 	"env-driver-435.21-torch1.7.1":        "the CUDA of a torch that the table does not have",
 	"env-driver-9010-torch1.3":            "the CUDA of a torch that the table does not have",

@@ -21,10 +21,10 @@ import (
 // fuseGrace is how long a run may exceed its limit. Judging and writing end sooner.
 const fuseGrace = 170 * time.Millisecond
 
-// inChild runs a command in a child process if it may read or write a FUSE file system, and reports whether it did. The
+// runInChild runs a command in a child process if it may read or write a FUSE file system, and reports whether it did. The
 // kernel does not let a process out of a call that such a file system never answers, not even to end it, so the child
 // stays until the mount is gone. It holds none of the caller's descriptors, so that `cudacompat doctor | cat` ends.
-func inChild(args []string) (code int, done bool) {
+func runInChild(args []string) (code int, done bool) {
 	mounts := fuseInReach(args)
 	if len(mounts) == 0 {
 		return 0, false

@@ -257,7 +257,7 @@ func unreadableFile(name string, size int, err error) error {
 		return &usageError{fmt.Sprintf("%q is not a requirement", inputLabel(name)),
 			"give releases as pip names them: torch==2.9.0 torchvision==0.24.0"}
 	}
-	return &usageError{fmt.Sprintf("%q: %v", name, err), hintFor(name)}
+	return &usageError{fmt.Sprintf("%q: %v", name, err), hintForUnsupportedFile(name)}
 }
 
 // documentOf returns the document read under a name.
@@ -278,8 +278,9 @@ const (
 	archiveHint = "an image is the directory of an OCI layout, or an archive of docker save, podman save or skopeo copy; a tree of files is for cudacompat doctor --root DIR"
 )
 
-// hintFor returns what to pass instead of a file that is not supported.
-func hintFor(name string) string {
+// hintForUnsupportedFile returns the advice for a file that is not a supported input: which file or command to use
+// instead.
+func hintForUnsupportedFile(name string) string {
 	switch filepath.Base(name) {
 	case "setup.py", "setup.cfg", "Pipfile":
 		return "give what the project installs: its lock file, or the output of `pip freeze` where it is installed"

@@ -18,7 +18,7 @@ func main() {
 	limitProcessors()
 	probe.ServeNVML()
 	serveChild(runInMemory)
-	code, done := inChild(os.Args[1:])
+	code, done := runInChild(os.Args[1:])
 	if !done {
 		code = runInMemory(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr})
 	}

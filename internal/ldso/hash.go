@@ -35,8 +35,8 @@ func (t *symbols) hash() (hash, error) {
 	return nil, nil
 }
 
-// words reads n numbers of 32 bits at off.
-func words(r *reader, off uint64, n int) ([4]uint32, error) {
+// readWords reads n 32-bit words at off.
+func readWords(r *reader, off uint64, n int) ([4]uint32, error) {
 	var w [4]uint32
 	b, err := r.at(off, uint64(n)*4)
 	if err != nil {
@@ -63,7 +63,7 @@ func (t *symbols) gnuHash() (*gnuHash, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := words(t.index, off, 4)
+	w, err := readWords(t.index, off, 4)
 	if err != nil {
 		return nil, fmt.Errorf("DT_GNU_HASH: %w", err)
 	}
@@ -79,7 +79,7 @@ func (t *symbols) gnuHash() (*gnuHash, error) {
 
 // empty reports whether the table has no symbol. Linkers then write one bucket and a meaningless first symbol.
 func (h *gnuHash) empty() bool {
-	w, err := words(h.r, h.bucketsAt, 1)
+	w, err := readWords(h.r, h.bucketsAt, 1)
 	return err == nil && h.buckets == 1 && w[0] == 0
 }
 
@@ -87,14 +87,14 @@ func (h *gnuHash) empty() bool {
 func (h *gnuHash) count() (uint32, error) {
 	last := uint32(0)
 	for i := range min(h.buckets, maxSymbols) {
-		w, err := words(h.r, h.bucketsAt+uint64(i)*4, 1)
+		w, err := readWords(h.r, h.bucketsAt+uint64(i)*4, 1)
 		if err != nil {
 			return 0, fmt.Errorf("DT_GNU_HASH: %w", err)
 		}
 		last = max(last, w[0])
 	}
 	for i := last; i >= h.first && i < maxSymbols; i++ {
-		w, err := words(h.r, h.chainsAt+uint64(i-h.first)*4, 1)
+		w, err := readWords(h.r, h.chainsAt+uint64(i-h.first)*4, 1)
 		if err != nil {
 			return 0, fmt.Errorf("DT_GNU_HASH: %w", err)
 		}
@@ -123,12 +123,12 @@ func (h *gnuHash) find(name string, visit func(uint32) (bool, error)) (bool, err
 	if word>>(sum%64)&(word>>(sum>>h.shift%64))&1 == 0 {
 		return false, nil
 	}
-	w, err := words(h.r, h.bucketsAt+uint64(sum%h.buckets)*4, 1)
+	w, err := readWords(h.r, h.bucketsAt+uint64(sum%h.buckets)*4, 1)
 	if err != nil || w[0] < h.first {
 		return false, err
 	}
 	for i := w[0]; i-w[0] < maxSymbols; i++ {
-		w, err := words(h.r, h.chainsAt+uint64(i-h.first)*4, 1)
+		w, err := readWords(h.r, h.chainsAt+uint64(i-h.first)*4, 1)
 		if err != nil {
 			return false, fmt.Errorf("DT_GNU_HASH: %w", err)
 		}
@@ -164,7 +164,7 @@ func (t *symbols) sysvHash() (*sysvHash, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := words(t.index, off, 2)
+	w, err := readWords(t.index, off, 2)
 	if err != nil {
 		return nil, fmt.Errorf("DT_HASH: %w", err)
 	}
@@ -175,7 +175,7 @@ func (t *symbols) sysvHash() (*sysvHash, error) {
 }
 
 func (h *sysvHash) find(name string, visit func(uint32) (bool, error)) (bool, error) {
-	w, err := words(h.r, h.bucketsAt+uint64(sysvSum(name)%h.buckets)*4, 1)
+	w, err := readWords(h.r, h.bucketsAt+uint64(sysvSum(name)%h.buckets)*4, 1)
 	for n := uint32(0); err == nil && w[0] != 0; n++ {
 		if n >= min(h.chains, maxSymbols) {
 			return false, errNoEnd
@@ -183,7 +183,7 @@ func (h *sysvHash) find(name string, visit func(uint32) (bool, error)) (bool, er
 		if done, err := visit(w[0]); done || err != nil {
 			return done, err
 		}
-		w, err = words(h.r, h.chainsAt+uint64(w[0])*4, 1)
+		w, err = readWords(h.r, h.chainsAt+uint64(w[0])*4, 1)
 	}
 	if err != nil {
 		return false, fmt.Errorf("DT_HASH: %w", err)

@@ -122,7 +122,7 @@ func weighComplaint(r *record, _ *tables.Tables) string {
 		about = "no-such-address" // the server was reached
 	}
 	if words := certainOf[about]; slices.Contains(certain, about) || about == "no-such-address" && r.complainsAloud(about) ||
-		words != nil && r.complainsAloud(about) && words.MatchString(r.slot("sentence")) || r.endsWith(about) {
+		words != nil && r.complainsAloud(about) && words.MatchString(r.slot("sentence")) || r.isLastComplaintAbout(about) {
 		return about
 	}
 	return ""

@@ -22,8 +22,9 @@ var endings = []string{"installation", "no-device", "driver-or-toolkit", "graphi
 var goesWithout = lazyregexp.New(`(?i)\[TRT\]|\bplugins?\b|register|deseriali|engine|physx|collective|deprecat|` +
 	`tensorrt|summary|skipping|ptxas|nvlink|\bmonitor`)
 
-// endsWith reports whether a complaint is the last thing in its log and belongs to an area that is believed then.
-func (r *record) endsWith(about string) bool {
+// isLastComplaintAbout reports whether the record is an error message at the end of its log and about is an area of
+// endings, in which such a message names the cause.
+func (r *record) isLastComplaintAbout(about string) bool {
 	return r.final && !r.notice && aloud.MatchString(r.text) && slices.Contains(endings, about) &&
 		!goesWithout.MatchString(r.text)
 }

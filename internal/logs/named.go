@@ -13,10 +13,10 @@ import (
 var numberType = lazyregexp.New(`(?i)\b(?:b?float(?:16|32|64)?|half|double|long|int(?:8|16|32|64)?|short|u?int8|byte|bool|` +
 	`complex\w*)(?:Tensor|Type)?\b`)
 
-// readTypes names the two types that met, where the message does:
+// nameNumberTypes adds the two number types that do not match to the explanation, if the message names them:
 //
 //	Input type (c10::Half) and bias type (float) should be the same
-func readTypes(f *finding) bool {
+func nameNumberTypes(f *finding) bool {
 	var met []string
 	for _, name := range numberType.FindAllString(f.text[f.match[0]:], -1) {
 		if !slices.ContainsFunc(met, func(m string) bool { return strings.EqualFold(m, name) }) {

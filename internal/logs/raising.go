@@ -159,7 +159,8 @@ func (r *record) weighRaised() string {
 // rootErrors matches TensorFlow's count before the first of its errors.
 var rootErrors = lazyregexp.New(`^\d+ root error\(s\) found\.\s*\(0\) (?:[A-Z][\w ]+: )?`)
 
-// byClass judges an exception whose class, message or place is enough. The decision may also be to blame nobody.
+// byClass judges an exception from its class, a fixed message, or the function that raised it. The answer "" with
+// decided set means that the exception blames nobody.
 func (r *record) byClass(class, text string) (answer string, decided bool) {
 	if m := noModule.FindStringSubmatch(text); m != nil {
 		r.slots["module"] = m[1]
@@ -190,11 +191,13 @@ func (r *record) byClass(class, text string) (answer string, decided bool) {
 	return "", false
 }
 
-// The functions and files of a distribution that load its compiled part, and the exceptions that say more about it
-// themselves.
+// These patterns recognize an exception from a package's loader for its own compiled library.
 var (
-	loads   = lazyregexp.New(`^_?load_(?:shared_)?(?:library|lib|so|cuda\w*|extension)$`)
-	wraps   = lazyregexp.New(`[/\\]cuda[/\\]_\w+\.py$`)
+	// loads matches the name of a function that loads a compiled library.
+	loads = lazyregexp.New(`^_?load_(?:shared_)?(?:library|lib|so|cuda\w*|extension)$`)
+	// wraps matches the path of a Python module that wraps CUDA functions, "cuda/_functions.py".
+	wraps = lazyregexp.New(`[/\\]cuda[/\\]_\w+\.py$`)
+	// carries matches exception classes whose message names the actual error, so that the message decides the cause.
 	carries = lazyregexp.New(`^(?:OSError|ImportError|RuntimeError|ModuleNotFoundError)$`)
 )
 

@@ -16,7 +16,7 @@ var readers = map[string]func(*finding) bool{
 	"free":       readFree,
 	"start":      readStart,
 	"capability": readCapability,
-	"types":      readTypes,
+	"types":      nameNumberTypes,
 	"library":    readLibrary,
 	"soname":     readSoname,
 	"shapes":     readShapes,

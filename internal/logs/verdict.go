@@ -141,10 +141,12 @@ func (f *finding) claim() decide.Claim {
 	return c
 }
 
-// ofTables lists the forms that a small table of names judges. A row knows its own line better.
+// ofTables lists the signatures of forms that only look up a name (a status, library or symbol) in a small table. If a
+// row of the signature table matches the same line, the row wins, because it was written for that message.
 var ofTables = []string{"record-status", "record-memory", "record-symbol", "record-library", "record-scheduler"}
 
-// undecidedDiagnosis returns the diagnosis for a log that shows nobody's fault: what it survived, or the suspects.
+// undecidedDiagnosis returns the diagnosis of a log that does not show who is to blame. It names the error that the job
+// survived, or the possible causes.
 func undecidedDiagnosis(past *finding, seen []event, records []record, sources []Source) Diagnosis {
 	d := nothing()
 	if past != nil && !slices.ContainsFunc(records, past.raisedAfter) {
@@ -162,13 +164,13 @@ func undecidedDiagnosis(past *finding, seen []event, records []record, sources [
 	return d
 }
 
-// ofItsOwn lists causes that nothing in a warning can bring about.
+// ofItsOwn lists causes that no earlier warning can explain.
 var ofItsOwn = []string{"job-time-limit", "node-not-reached", "disk-full"}
 
-// raisedRecord is the id for the meaning of an exception's record.
+// raisedRecord is the id of the signature for an exception.
 const raisedRecord = "record-exception"
 
-// amd is the cause for messages of AMD's stack.
+// amd is the cause of messages from AMD's GPU software.
 const amd = decide.AMD
 
 // trouble is the signature of lines that programs print when they end in any failure.

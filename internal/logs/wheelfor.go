@@ -118,7 +118,7 @@ func (w wanted) forDriver(others []string) []string {
 	if best == nil {
 		return nil
 	}
-	left := w.leftOut(best)
+	left := w.newestChipWithoutCode(best)
 	if left == nil {
 		return w.steps(why, others)
 	}
@@ -131,9 +131,9 @@ func (w wanted) forDriver(others []string) []string {
 	return append(do, withoutGuesses(others)...)
 }
 
-// leftOut returns the newest GPU of a desktop or a data centre that a driver of this CUDA supports, if it is newer than
-// all that a wheel has code for; nil if there is none.
-func (w wanted) leftOut(t *tables.Torch) *tables.Chip {
+// newestChipWithoutCode returns the newest desktop or data centre GPU that a driver for this CUDA supports, if the wheel
+// has no code for it. It returns nil if the wheel has code for this GPU.
+func (w wanted) newestChipWithoutCode(t *tables.Torch) *tables.Chip {
 	var newest *tables.Chip
 	chips := tables.Rows[tables.Chip](nameTables())
 	for i := range chips {

@@ -16,13 +16,13 @@ import (
 	"cudacompat/matrix/verdict"
 )
 
-// Fleet is a fleet with the program that judged it.
+// Fleet is the report on a fleet: the summary of all its nodes, and the name and version of the tool that judged them.
 type Fleet struct {
 	fleet.Summary
 	Tool Tool `json:"tool"`
 }
 
-// FleetFormats lists every format of a fleet.
+// FleetFormats lists the output formats of a fleet report.
 var FleetFormats = []Format[Fleet]{
 	{"text", fleetText},
 	{"json", func(w io.Writer, f Fleet, _ Style) error { return writeJSON(w, f) }},
@@ -31,7 +31,7 @@ var FleetFormats = []Format[Fleet]{
 	{"csv", fleetCSV},
 }
 
-// nodesOf counts the nodes with an outcome.
+// nodesOf counts the nodes whose outcome is o.
 func (f Fleet) nodesOf(o verdict.Outcome) int {
 	n := 0
 	for _, k := range f.Kinds {
@@ -631,17 +631,17 @@ var fleetGauges = []struct {
 		}
 		return sortSamples(list)
 	}},
-	{"kinds", "Kinds of nodes that are judged alike.", func(f Fleet) []sample { return howMany(len(f.Kinds)) }},
+	{"kinds", "Kinds of nodes that are judged alike.", func(f Fleet) []sample { return countSample(len(f.Kinds)) }},
 	{"finding_nodes", "Nodes that a rule finds something on.", fleetFindingSamples},
 	{"drift", "Values that the nodes of a group have of one thing, where they are more than one.", driftSamples},
-	{"missing_nodes", "Nodes of the inventory without a document.", func(f Fleet) []sample { return howMany(len(f.Missing)) }},
-	{"stale_nodes", "Nodes whose document is old.", func(f Fleet) []sample { return howMany(len(f.Stale)) }},
-	{"unread_documents", "Documents that could not be judged.", func(f Fleet) []sample { return howMany(len(f.Unread) + f.More) }},
+	{"missing_nodes", "Nodes of the inventory without a document.", func(f Fleet) []sample { return countSample(len(f.Missing)) }},
+	{"stale_nodes", "Nodes whose document is old.", func(f Fleet) []sample { return countSample(len(f.Stale)) }},
+	{"unread_documents", "Documents that could not be judged.", func(f Fleet) []sample { return countSample(len(f.Unread) + f.More) }},
 	{"run_timestamp_seconds", "Unix time of the last run.", func(f Fleet) []sample { return runSamples(f.Tool) }},
 }
 
-// howMany returns one sample without labels.
-func howMany(n int) []sample { return []sample{{"", float64(n)}} }
+// countSample returns a metric with one sample, n, and no labels.
+func countSample(n int) []sample { return []sample{{"", float64(n)}} }
 
 func driftSamples(f Fleet) []sample {
 	var list []sample

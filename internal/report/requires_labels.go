@@ -11,7 +11,7 @@ import (
 	"cudacompat/matrix/requires"
 )
 
-// expression is one line of a node affinity: a label, an operator, values.
+// expression is one match expression of a node selector term: a label, an operator and values.
 type expression struct {
 	label, operator string
 	values          []string
@@ -31,9 +31,9 @@ const (
 	labelSlices     = "nvidia.com/gpu.slices.gi" // only where all GPUs are cut into MIG devices
 )
 
-// nodeAffinity returns a pod's affinity by the labels of GPU feature discovery. Terms are alternatives, and all lines
-// of a term must hold. For each capability it admits the drivers that all its GPUs accept, then the further ones that
-// some products accept.
+// nodeAffinity returns a pod's node affinity, written with the labels of GPU feature discovery. A node must match all
+// expressions of one term. For each compute capability, the terms admit the drivers that every GPU of this capability
+// accepts. Further terms admit drivers that only some products accept.
 func nodeAffinity(r Requires) (spelling, error) {
 	var terms [][]expression
 	for _, arch := range []struct{ host, label string }{{"x86_64", "amd64"}, {"aarch64", "arm64"}} {
@@ -41,14 +41,14 @@ func nodeAffinity(r Requires) (spelling, error) {
 		list := r.capabilities(arch.host)
 		for _, group := range sameDrivers(list) {
 			for _, capability := range capabilityTerms(group) {
-				terms = append(terms, termsOf(host, capability, driverTerms(group[0].Drivers))...)
+				terms = append(terms, nodeSelectorTerms(host, capability, driverTerms(group[0].Drivers))...)
 			}
 		}
 		for _, c := range list {
 			for _, g := range c.Exceptions() {
 				if len(g.Drivers) > 0 {
-					of := slices.Concat(capabilityTerms([]requires.Capability{c})[0], productTerm(c, g))
-					terms = append(terms, termsOf(host, of, driverTerms(g.Drivers))...)
+					required := slices.Concat(capabilityTerms([]requires.Capability{c})[0], productTerm(c, g))
+					terms = append(terms, nodeSelectorTerms(host, required, driverTerms(g.Drivers))...)
 				}
 			}
 		}
@@ -67,11 +67,12 @@ func nodeAffinity(r Requires) (spelling, error) {
 	return spelling{"#", b.String(), nil}, nil
 }
 
-// termsOf returns a term for each alternative.
-func termsOf(host expression, of []expression, alternatives [][]expression) [][]expression {
+// nodeSelectorTerms returns one term for each alternative. A term requires the host's architecture, the required
+// expressions and that alternative.
+func nodeSelectorTerms(host expression, required []expression, alternatives [][]expression) [][]expression {
 	var terms [][]expression
 	for _, one := range alternatives {
-		terms = append(terms, slices.Concat([]expression{host}, of, one))
+		terms = append(terms, slices.Concat([]expression{host}, required, one))
 	}
 	return terms
 }

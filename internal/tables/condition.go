@@ -9,7 +9,7 @@ import (
 	"cudacompat/internal/version"
 )
 
-// Advisory is one combination that is known to be bad.
+// Advisory is one combination of versions that is known to fail.
 type Advisory struct {
 	ID       string    `csv:"id"`
 	Severity Level     `csv:"severity"`
@@ -19,14 +19,15 @@ type Advisory struct {
 	Origin
 }
 
-// Level is how bad an advisory is: error, warning or note, or Unseen.
+// Level is the severity of an advisory: error, warning, note or Unseen.
 type Level string
 
-// Unseen is the level for a release that does not find the CUDA libraries of its own extra by itself. Whether it finds
-// others shows only after installation, so for a file the answer is unknown.
+// Unseen is the level of an advisory on a package release that cannot load the CUDA libraries which its own extra
+// installs. The release works only if the machine has these libraries elsewhere. A requirements file does not show this,
+// so a check of the file answers "unknown".
 const Unseen Level = "unseen"
 
-// UnmarshalText reads the cell.
+// UnmarshalText parses the severity in a table cell.
 func (l *Level) UnmarshalText(text []byte) error {
 	if *l = Level(text); !slices.Contains([]Level{"error", "warning", "note", Unseen}, *l) {
 		return fmt.Errorf("%q is not a severity: error, warning, note or unseen", text)
@@ -35,8 +36,8 @@ func (l *Level) UnmarshalText(text []byte) error {
 }
 
 // Condition says when an advisory applies: clauses separated by spaces that must all hold for one build on one machine.
-// A clause is a name and a version range, "cudnn>=9,<9.10.1". "capability" holds if it does for one of the GPUs that a
-// program sees; "gpus" is their number.
+// A clause is a name and a version range, "cudnn>=9,<9.10.1". A "capability" clause holds if one visible GPU satisfies
+// it. "gpus" is the number of visible GPUs.
 type Condition struct {
 	Text    string
 	Clauses []Clause
@@ -54,7 +55,7 @@ var (
 		"cublas", "numpy", "python", "glibc", "capability", "gpus"}
 )
 
-// UnmarshalText reads a table's cell. Valid says what is wrong with it.
+// UnmarshalText parses a table cell. It accepts text that is not a valid condition; Valid reports the fault.
 func (c *Condition) UnmarshalText(text []byte) error {
 	*c = Condition{Text: string(text)}
 	for part := range strings.FieldsSeq(c.Text) {
@@ -68,7 +69,7 @@ func (c *Condition) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Valid says what is wrong with a condition that was read from a cell.
+// Valid returns an error if the condition was not written correctly.
 func (c Condition) Valid() error {
 	for i, part := range slices.Collect(strings.FieldsSeq(c.Text)) {
 		if !clauseText.MatchString(part) {
@@ -87,13 +88,13 @@ func (c Condition) Valid() error {
 	return nil
 }
 
-// MarshalText writes it back.
+// MarshalText returns the text of the cell.
 func (c Condition) MarshalText() ([]byte, error) { return []byte(c.Text), nil }
 
-// number matches the versions of a range.
+// number matches each version in a range.
 var number = lazyregexp.New(`\d+(?:\.\d+)*`)
 
-// Mentions returns the versions with which a name is compared.
+// Mentions returns the versions in the clauses on a name.
 func (c Condition) Mentions(name string) []version.Number {
 	var list []version.Number
 	for part := range strings.FieldsSeq(c.Text) {

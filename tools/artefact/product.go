@@ -211,7 +211,7 @@ func (s *Source) Rows(ctx context.Context, p Product, c Candidate) ([]Row, error
 			slices.SortFunc(c.Pythons, comparePythons)
 			rows[i].Cells["python"] = strings.Join(c.Pythons, " ")
 		}
-		if s.data.has(rows[i].Table, "released") && c.Date != "" {
+		if s.data.hasColumn(rows[i].Table, "released") && c.Date != "" {
 			rows[i].Cells["released"] = c.Date
 		}
 	}

@@ -310,8 +310,8 @@ func (d *Data) names(table string, f File) bool {
 	return false
 }
 
-// has reports whether a table has a column.
-func (d *Data) has(table, column string) bool {
+// hasColumn reports whether the table has a column of that name.
+func (d *Data) hasColumn(table, column string) bool {
 	g := d.grids[table]
 	return g.Column(column) >= 0
 }
@@ -319,7 +319,7 @@ func (d *Data) has(table, column string) bool {
 // Names reports whether a release on the command line means a candidate: by its version, or by the key that its row
 // has, where the table keeps the whole version as the build: 9.24.1 is cuDNN 9.24.1.1's.
 func (d *Data) Names(p Product, release string, c Candidate) bool {
-	return release == c.Version || release == c.Version+"+"+c.Local || d.has(p.Table, "build") && strings.HasPrefix(c.Version, release+".")
+	return release == c.Version || release == c.Version+"+"+c.Local || d.hasColumn(p.Table, "build") && strings.HasPrefix(c.Version, release+".")
 }
 
 // Reaches reports whether a candidate is not older than the first of the product's rows for its platform. Rows for

@@ -47,7 +47,7 @@ func torchRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
 	}
 	row := r.newRow("torch", by, cells)
 	for _, companion := range []string{"torchvision", "torchaudio"} {
-		if err := s.companion(ctx, &row, companion, r.Tag.Version); err != nil {
+		if err := s.findCompanion(ctx, &row, companion, r.Tag.Version); err != nil {
 			return nil, err
 		}
 	}
@@ -57,7 +57,8 @@ func torchRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
 	return []Row{row, byDefault}, nil
 }
 
-// triton returns the Triton that METADATA asks for on the wheel's platform: 3.5.0 of "==3.5.0", 3.9.0 of "~=3.9.0".
+// triton returns the version of Triton that METADATA requires on the wheel's platform: 3.5.0 for "==3.5.0", 3.9.0 for
+// "~=3.9.0".
 func (r *Reading) triton() string {
 	machine := strings.TrimPrefix(r.Tag.Platform, "linux_")
 	for _, q := range r.requires() {
@@ -69,8 +70,8 @@ func (r *Reading) triton() string {
 	return ""
 }
 
-// torchVariant returns what ends the version in version.py; 1.13's is "cu117.with.pypi.cudnn". Up to 1.12 that says
-// nothing and the line for CUDA does.
+// torchVariant returns the variant of a wheel, "cu117", from the local version in version.py, which in 1.13 is
+// "cu117.with.pypi.cudnn". Up to 1.12 the version has no local part, so the CUDA version in the same file decides.
 func (r *Reading) torchVariant() string {
 	_, local, _ := strings.Cut(r.Build.Version, "+")
 	variant, _, _ := strings.Cut(local, ".")
@@ -83,13 +84,14 @@ func (r *Reading) torchVariant() string {
 	return variant
 }
 
-// companion finds the newest release of a package that asks for exactly this PyTorch; where none does, the newest that
-// asks for no more than it: torchvision 0.29.2 takes any since 2.14. It reads a wheel of the row's own platform where the
-// release has one, so that the row names the wheel that is installed there.
+// findCompanion finds the release of torchvision or torchaudio for a row of PyTorch and writes it into the row. It
+// prefers the newest release that requires exactly this PyTorch. Otherwise it uses the newest release whose range
+// includes this PyTorch: torchvision 0.29.2 accepts any PyTorch from 2.14 on. It reads a wheel for the row's platform if
+// the release has one.
 //
-// A row that the table has keeps its companion while that fits: PyTorch's own index, which pins name, has for a variant
-// what was released with it, and need not have what came later.
-func (s *Source) companion(ctx context.Context, row *Row, project, torch string) error {
+// A row that is already in the table keeps its companion as long as the two fit. PyTorch's own index, which the pins
+// name, may lack later releases of the companion for this variant.
+func (s *Source) findCompanion(ctx context.Context, row *Row, project, torch string) error {
 	list, err := s.Candidates(ctx, Product{Projects: []string{project}})
 	if err != nil {
 		return err
@@ -97,7 +99,7 @@ func (s *Source) companion(ctx context.Context, row *Row, project, torch string)
 	var loose *Reading
 	platform := row.Cells["platform"]
 	have, known := s.data.torchCell(row.Cells, project)
-	own := map[string]bool{} // releases that have a wheel of the row's platform
+	own := map[string]bool{} // releases with a wheel for the row's platform
 	for _, c := range list {
 		if !c.Yanked && c.Platform == platform {
 			own[c.Version] = true
@@ -112,20 +114,20 @@ func (s *Source) companion(ctx context.Context, row *Row, project, torch string)
 		case err != nil:
 			return fmt.Errorf("%s of torch %s: %w", project, torch, err)
 		case r.pin("torch") == torch:
-			row.companion(project, r)
+			row.setCompanion(project, r)
 			return nil
 		case r.takes("torch", torch) && isCompanion(r.Tag.Version, have, known, loose != nil):
 			loose = r
 		}
 	}
 	if loose != nil {
-		row.companion(project, loose)
+		row.setCompanion(project, loose)
 	}
 	return nil
 }
 
-// isCompanion reports whether a release that takes any newer PyTorch becomes a row's companion: for a row that is known
-// only the one that it has, for a new row the newest.
+// isCompanion reports whether a release that accepts a range of PyTorch versions becomes a row's companion. A row of the
+// table accepts only the companion it has. A new row accepts the first release found, which is the newest.
 func isCompanion(release, have string, known, found bool) bool {
 	if known {
 		return release == have
@@ -133,7 +135,7 @@ func isCompanion(release, have string, known, found bool) bool {
 	return !found
 }
 
-// torchCell returns a cell of the table's row for a release, variant and platform, and whether there is such a row.
+// torchCell returns a cell of the row for a release, variant and platform. It reports false if there is no such row.
 func (d *Data) torchCell(key map[string]string, column string) (value string, known bool) {
 	if d == nil {
 		return "", false
@@ -147,6 +149,7 @@ func (d *Data) torchCell(key map[string]string, column string) (value string, kn
 	return "", false
 }
 
-func (row *Row) companion(project string, r *Reading) {
+// setCompanion writes a companion's version and source into the row.
+func (row *Row) setCompanion(project string, r *Reading) {
 	row.Cells[project], row.Sources[project] = r.Tag.Version, r.source()
 }

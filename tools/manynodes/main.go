@@ -79,7 +79,7 @@ func try(out io.Writer, tool, path string, n int, kinds, messy bool, driver stri
 		return nil, err
 	}
 	fmt.Fprintf(out, "%d nodes of %d bytes on average: %d kinds, %d drift, %d stale, %d not judged; %s\n", n,
-		info.Size()/int64(n), len(got.Kinds), len(got.Drift), len(got.Stale), len(got.Unread), used.words(n))
+		info.Size()/int64(n), len(got.Kinds), len(got.Drift), len(got.Stale), len(got.Unread), used.describe(n))
 	var wrong []string
 	if !kinds {
 		wrong = want.compare(got)
@@ -148,20 +148,21 @@ type fleetReport struct {
 	Nodes  int
 }
 
-// kind is nodes that are judged alike.
+// kind is a group of nodes with the same verdict.
 type kind struct {
 	Nodes    []struct{ Node string }
 	Outcome  string
 	Findings []struct{ Rule, Severity string }
 }
 
-// usage is what a run took.
+// usage is the processor time and the peak memory of a run.
 type usage struct {
 	seconds float64
 	bytes   int64
 }
 
-func (u usage) words(n int) string {
+// describe returns the time, the rate and the memory of a run over n nodes.
+func (u usage) describe(n int) string {
 	return fmt.Sprintf("%.2f s of processor time, %.0f nodes a second, %d MB", u.seconds,
 		float64(n)/u.seconds, u.bytes>>20)
 }

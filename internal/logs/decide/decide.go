@@ -50,7 +50,7 @@ type Claim struct {
 	Echo bool // a generic last line, which passes on what another line names
 
 	Exact    bool // nothing that a warning tells brings it about
-	General  bool // of its own line a row knows better
+	General  bool // a row of the signature table that matches the same line decides instead
 	Raised   bool // an exception that a program's own code raised
 	Which    bool // it says which of several processes ended first
 	Aborted  bool // that one aborted itself, as a rank does that lost another

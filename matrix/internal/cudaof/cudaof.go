@@ -59,15 +59,15 @@ type Answer struct {
 	By         By
 }
 
-// Known reports whether it is known what the package was built for.
+// Known reports whether the device that the package was built for is known.
 func (a Answer) Known() bool { return a.Device != "" }
 
-// ladder asks each kind of evidence in turn.
+// ladder lists the kinds of evidence, the strongest first.
 var ladder = []func(*tables.Tables, Package) Answer{saidOf, localOf, platformOf, rowOf, codeOf, indexOf, frameworkOf, listedOf,
 	nameOf, extraOf}
 
-// Find returns the CUDA of a package by the strongest evidence. Where that tells the device and not its CUDA, weaker
-// evidence tells the CUDA.
+// Find returns the CUDA of a package from the strongest evidence. If this evidence gives the device but not the CUDA
+// version, weaker evidence for the same device supplies the version.
 func Find(t *tables.Tables, p Package) Answer {
 	var a Answer
 	for _, ask := range ladder {
@@ -82,7 +82,8 @@ func Find(t *tables.Tables, p Package) Answer {
 	return a
 }
 
-// Exactly returns the answer that evidence gives which names one CUDA, or a family.
+// Exactly returns the answer for evidence that names one CUDA release or one major version. The answer is empty if cuda
+// is unknown.
 func Exactly(cuda version.Number, by By) Answer {
 	if !cuda.Known() {
 		return Answer{}
@@ -90,8 +91,9 @@ func Exactly(cuda version.Number, by By) Answer {
 	return Answer{Device: "cuda", CUDANumber: cuda, CUDAs: []version.Number{cuda}, By: by}
 }
 
-// Narrow returns the answer for a package that brings a framework, of which the rows have these CUDAs: the release of a
-// family, or that of a package of which nothing else tells.
+// Narrow returns the answer for a package that contains a framework, given the CUDA versions in the table's rows for
+// this framework. If all rows have the same CUDA, this version completes an answer that has no CUDA or only its major
+// version. Otherwise the answer is unchanged.
 func (a Answer) Narrow(framework []version.Number) Answer {
 	b := Exactly(common(framework), Framework)
 	if b.Known() && (!a.CUDANumber.Known() || a.CUDANumber.Parts() < 2 && a.CUDANumber.Major() == b.CUDANumber.Major()) {
@@ -100,7 +102,8 @@ func (a Answer) Narrow(framework []version.Number) Answer {
 	return a
 }
 
-// saidOf takes what was read of the package itself. A report may name a CUDA beside a build for another device.
+// saidOf answers from the package's own files. A report may name a CUDA version and a build for another device: then the
+// device of the build counts.
 func saidOf(_ *tables.Tables, p Package) Answer {
 	a := Exactly(version.Of(p.Said), Files)
 	switch {
@@ -145,8 +148,8 @@ func platformOf(t *tables.Tables, p Package) Answer {
 	return Answer{}
 }
 
-// rowOf takes every CUDA of the rows: any of them may be it. Of a package with the runtime linked in, which no library
-// that it needs tells, it takes the family that all of them share.
+// rowOf answers with every CUDA of the package's rows, because each may be the right one. A package with the runtime
+// linked in needs no library that would give its CUDA. Its answer is the major version that all rows share.
 func rowOf(_ *tables.Tables, p Package) Answer {
 	a := Answer{By: Row}
 	none, families := false, map[int]bool{}
@@ -176,7 +179,7 @@ func rowOf(_ *tables.Tables, p Package) Answer {
 	return a
 }
 
-// family returns the CUDA family of a release; not known of none.
+// family returns the major version of a CUDA release, or an unknown version if the release is unknown.
 func family(cuda version.Number) version.Number {
 	if !cuda.Known() {
 		return version.Number{}
@@ -184,7 +187,8 @@ func family(cuda version.Number) version.Number {
 	return version.Of(strconv.Itoa(cuda.Major()))
 }
 
-// codeOf returns the family of the first CUDA that could have written the PTX of a package with the runtime linked in.
+// codeOf answers for a package with the runtime linked in: the major version of the first CUDA that can generate the PTX
+// in its files.
 func codeOf(t *tables.Tables, p Package) Answer {
 	var newest version.Number
 	for _, isa := range p.PTX {
@@ -198,7 +202,7 @@ func codeOf(t *tables.Tables, p Package) Answer {
 	return Exactly(family(t.CUDAOfPTX(newest)), Code)
 }
 
-// common returns the CUDA that all rows share; where they differ, nothing tells which it is.
+// common returns the CUDA that all rows share, or an unknown version if the rows differ.
 func common(cudas []version.Number) version.Number {
 	if len(cudas) == 0 || slices.ContainsFunc(cudas, func(c version.Number) bool { return c.Short() != cudas[0].Short() }) {
 		return version.Number{}
@@ -213,8 +217,8 @@ func frameworkOf(_ *tables.Tables, p Package) Answer {
 	return Exactly(common(p.Frameworks()), Framework)
 }
 
-// indexOf returns the build that the installer's own index has of torch and its companions, on this platform: of a
-// companion that of the torch with which it was released.
+// indexOf answers with the variant of torch, torchvision or torchaudio that the installer's default index has for this
+// platform. The variant of torchvision and torchaudio is that of the torch they were released with.
 func indexOf(t *tables.Tables, p Package) Answer {
 	if p.Index == "" || p.Release.Local != "" || !p.Release.Number.Known() || !p.Release.Final() {
 		return Answer{}
@@ -234,7 +238,8 @@ func indexOf(t *tables.Tables, p Package) Answer {
 	return a
 }
 
-// pairedTorch returns the first torch with which a companion was released; not known where no row pairs them.
+// pairedTorch returns the first torch that torchvision or torchaudio was released with, or an unknown version if the
+// table has no such row.
 func pairedTorch(t *tables.Tables, name string, release version.Number) version.Number {
 	first := version.Number{}
 	if name != "torchvision" && name != "torchaudio" {

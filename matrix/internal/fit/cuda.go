@@ -12,7 +12,7 @@ import (
 // within one (libcudart.so.12). The minor version decides for packages that compare it at import.
 func (x pair) cuda() Answer {
 	have, torch := x.p.CUDA, x.torch.CUDA
-	a := Answer{Have: words(have), Want: words(torch), Source: x.source()}
+	a := Answer{Have: describeCUDA(have), Want: describeCUDA(torch), Source: x.source()}
 	switch {
 	case x.p.Name == "triton":
 		return exempt("Triton needs no CUDA library")
@@ -80,8 +80,8 @@ func (x pair) needsNone() bool {
 // checksCUDA reports whether a package compares its CUDA with torch's at import. Its CPU build lacks the GPU operators.
 func (x pair) checksCUDA() bool { return x.p.Name == "torchvision" || x.p.Name == "torchaudio" }
 
-// words describes a CUDA, as part of a sentence.
-func words(a cudaof.Answer) string {
+// describeCUDA returns the CUDA or the other device of a package, as part of a sentence.
+func describeCUDA(a cudaof.Answer) string {
 	switch a.Device {
 	case "":
 		return ""

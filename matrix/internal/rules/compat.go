@@ -57,11 +57,12 @@ func forwardNotApplicable(m *model.Machine) []*Result {
 func forwardFinding(m *model.Machine, message, need string) verdict.Finding {
 	f := m.Forward()
 	return verdict.Finding{Severity: verdict.Error, Subject: "libcuda " + f.Version, Message: message, Need: need, Source: f.Source,
-		Evidence: []verdict.Evidence{m.EvidenceDriver(), m.EvidenceCompat()}, Steps: []pin.Step{pin.Say(leaveCompat(m))}}
+		Evidence: []verdict.Evidence{m.EvidenceDriver(), m.EvidenceCompat()}, Steps: []pin.Step{pin.Say(stepToDropCompat(m))}}
 }
 
-// leaveCompat returns the step after which the loader takes the driver's own libcuda again.
-func leaveCompat(m *model.Machine) string {
+// stepToDropCompat returns the step that removes the cuda-compat library, so that the loader finds the driver's own
+// libcuda.
+func stepToDropCompat(m *model.Machine) string {
 	dir := path.Dir(m.Forward().Path)
 	switch {
 	// Container toolkits before 1.17.4 (see its release notes) mount it over the driver's own file, so its path does

@@ -28,7 +28,7 @@ func notImportable(m *model.Machine, b *model.Build) []*Result {
 	if b.Env.NoExec != "" {
 		return notMapped(b)
 	}
-	if f := afterProtobuf(m, b); f != nil {
+	if f := protobufTooNew(m, b); f != nil {
 		return oneFinding(*f)
 	}
 	for _, h := range b.Hindrances {
@@ -58,7 +58,7 @@ func notImportable(m *model.Machine, b *model.Build) []*Result {
 			return oneFinding(withoutTool(b, h))
 		case facts.HindranceRelease:
 			if b.Name == "tensorflow" && b.Origin != "conda-forge" { // whose builds are against its own protobuf
-				return oneFinding(beforeProtobuf(b, h))
+				return oneFinding(protobufTooOld(b, h))
 			}
 		// A package that hides torch may still be torch (a source tree, an editable install). A single module is not.
 		case facts.HindranceHidden:
@@ -320,10 +320,10 @@ func withoutSymbol(b *model.Build, h facts.Hindrance) verdict.Finding {
 	return f
 }
 
-// beforeProtobuf reports a protobuf that is too old for TensorFlow's generated code, which asks protobuf for its
+// protobufTooOld reports a protobuf that is too old for TensorFlow's generated code, which asks protobuf for its
 // version. 2.20.0 requires 5.28.0: it does not import with 3.20.3, 4.21.12, 4.25.8 or 5.26.1, and does with 5.28.3 to
 // 7.34.0. 2.18.1 requires 3.20.3 and does not import with 3.19.6.
-func beforeProtobuf(b *model.Build, h facts.Hindrance) verdict.Finding {
+func protobufTooOld(b *model.Build, h facts.Hindrance) verdict.Finding {
 	name, have, _ := strings.Cut(h.Of, " ")
 	return verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By,
 		Message:  fmt.Sprintf("%s %s requires %s; with %s it cannot be imported", b.Name, b.Version, h.By, have),
@@ -333,10 +333,10 @@ func beforeProtobuf(b *model.Build, h facts.Hindrance) verdict.Finding {
 			Commands: pins.Install(b.Place(), pin.Install{Packages: []string{h.By}})}}}
 }
 
-// afterProtobuf reports a protobuf that is too new. Protobuf 4 and newer refuse the generated code of TensorFlow up to
+// protobufTooNew reports a protobuf that is too new. Protobuf 4 and newer refuse the generated code of TensorFlow up to
 // 2.11 ("Descriptors cannot be created directly"), unless a variable selects protobuf's slow implementation. 2.11.0 and
 // 2.9.1 import with 3.9.2, 3.19.6 and 3.20.3, and not with 4.21.12, 4.25.3, 5.29.5 or 6.31.1.
-func afterProtobuf(m *model.Machine, b *model.Build) *verdict.Finding {
+func protobufTooNew(m *model.Machine, b *model.Build) *verdict.Finding {
 	p := b.Env.Package("protobuf")
 	if p == nil || b.Name != "tensorflow" || !b.Official() || p.Number.Major() < 4 ||
 		!m.Tables.Trait("before-protobuf-4", b.Name, b.Release.Number) || m.Facts.Variables[protobufForm] == "python" {

@@ -197,8 +197,9 @@ func distribution(b *model.Build) pin.Package {
 	return p
 }
 
-// forcedPin writes the files of wheels that pip considers installed again, all with one command, because a command for
-// one wheel leaves the others as they are. It uses --no-deps so that their dependencies are not rewritten.
+// forcedPin returns a pin that reinstalls wheels whose files are damaged or missing. pip considers such a wheel
+// installed, so the command uses --force-reinstall, and --no-deps to leave the dependencies untouched. One command
+// reinstalls all wheels, because a command for one wheel would leave the others damaged.
 func forcedPin(e *model.Environment, wheels ...pin.Package) []verdict.Pin {
 	install := pin.Install{NoDeps: true, Again: true}
 	for _, w := range wheels {
@@ -210,7 +211,7 @@ func forcedPin(e *model.Environment, wheels ...pin.Package) []verdict.Pin {
 		Commands: pins.Install(e, install)}}
 }
 
-// forcedPinFrom is forcedPin for one wheel from an index.
+// forcedPinFrom returns the pin that reinstalls one wheel from the given index.
 func forcedPinFrom(e *model.Environment, index string, wheel pin.Package) []verdict.Pin {
 	list := forcedPin(e, wheel)
 	list[0].Commands = pins.Install(e, pin.Install{Packages: []string{wheel.Spec()}, Index: index, NoDeps: true, Again: true})

@@ -16,7 +16,7 @@ import (
 
 // openSteps returns the steps after which a package finds the libraries that it opens.
 func openSteps(m *model.Machine, b *model.Build) []pin.Step {
-	steps := releaseSteps(m, b)
+	steps := stepsToOtherRelease(m, b)
 	if b.Name == "ctranslate2" {
 		steps = wheelSteps(m, b)
 	}
@@ -30,9 +30,10 @@ func openSteps(m *model.Machine, b *model.Build) []pin.Step {
 	return steps
 }
 
-// releaseSteps names a release that uses the libraries of the framework beside it, otherwise one that brings its own.
-// Libraries for another CUDA than the framework's must stay apart: their cuDNN would overwrite the framework's.
-func releaseSteps(m *model.Machine, b *model.Build) []pin.Step {
+// stepsToOtherRelease returns the steps to a release that uses the libraries of the installed framework. If there is
+// none, it returns the steps to a release that brings its own libraries. A release for another CUDA than the framework's
+// needs its own environment, because its cuDNN would overwrite the framework's.
+func stepsToOtherRelease(m *model.Machine, b *model.Build) []pin.Step {
 	framework := m.FrameworkOf(b)
 	own := releaseFor(m, b, func(e tables.Extension) bool { return fitsDriver(m, e) })
 	if framework == nil || own == nil {

@@ -153,7 +153,7 @@ func mend(l model.Library, m *model.Machine, b *model.Build, want version.Number
 	}
 	pins := pins.PackagePin(b.Env, l.Wheel, requirementOf(b, l.Wheel, want))
 	if b.Shadowed(l) {
-		if has(b, l.Wheel, want) {
+		if hasSuitableWheel(b, l.Wheel, want) {
 			pins = nil
 		}
 		return pins, []pin.Step{pin.Say(model.Removal(l.From, l.Reason))}
@@ -161,9 +161,9 @@ func mend(l model.Library, m *model.Machine, b *model.Build, want version.Number
 	return pins, nil
 }
 
-// has reports whether a suitable wheel is installed already. A wheel whose file another wheel has overwritten does not
-// count.
-func has(b *model.Build, wheel string, want version.Number) bool {
+// hasSuitableWheel reports whether a wheel is already installed in a version that the build accepts. A wheel does not
+// count if another wheel overwrote one of its files.
+func hasSuitableWheel(b *model.Build, wheel string, want version.Number) bool {
 	have := b.Env.Package(wheel)
 	return have != nil && !have.Overwritten && (have.Version == requirementOf(b, wheel, want) ||
 		inAllowedRange(b, model.Library{Wheel: wheel, Version: have.Number}))

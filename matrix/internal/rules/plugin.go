@@ -11,12 +11,12 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// numericPrefix matches the part of a version that jaxlib compares: the numbers before a suffix.
+// numericPrefix matches the part of a version that jaxlib compares: the numbers before any suffix.
 var numericPrefix = lazyregexp.New(`^\d+(\.\d+)*`)
 
-// otherPlugin reports a plugin of another release than jaxlib's. jaxlib ignores it with a warning
-// (jaxlib/plugin_support.py, check_plugin_version). It is an error, because JAX then runs on the CPU. The plugin pins
-// the library that it starts with.
+// otherPlugin reports a CUDA plugin (jax-cuda12-plugin, or its library jax-cuda12-pjrt) whose version differs from
+// jaxlib's. jaxlib ignores such a plugin with a warning (jaxlib/plugin_support.py, check_plugin_version). The finding is
+// an error, because JAX then runs on the CPU. The pin installs plugin and library in jaxlib's version.
 func otherPlugin(b *model.Build) []*Result {
 	if b.Device != "cuda" || !b.Official() || !b.CUDANumber.Known() {
 		return nil
@@ -25,7 +25,7 @@ func otherPlugin(b *model.Build) []*Result {
 	compared := false
 	for _, name := range []string{plugin, library} {
 		p := b.Env.Package(name)
-		// Without the version of jaxlib there is nothing to compare.
+		// An unknown version of jaxlib cannot be compared.
 		if p == nil || numericPrefix.FindString(b.Version) == "" {
 			continue
 		}
@@ -49,8 +49,8 @@ func otherPlugin(b *model.Build) []*Result {
 	return nil
 }
 
-// otherJaxlib reports a jaxlib of another release than jax accepts. jax compares the two at import and raises
-// RuntimeError. The pin names the whole set, because jaxlib, its plugin and the plugin's library have one release.
+// otherJaxlib reports a jaxlib version that jax does not accept. jax compares the two versions at import and raises
+// RuntimeError. The pin also names the plugin and its library, because their version must equal jaxlib's.
 func otherJaxlib(b *model.Build, h facts.Hindrance) verdict.Finding {
 	own := distribution(b)
 	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By, Pins: withLibraries(b),

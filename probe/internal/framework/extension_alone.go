@@ -73,7 +73,7 @@ func firstRefused(s *pyenv.Site, h *host.Host, b *facts.Build, r pyimport.LazyTr
 			return nil, err
 		}
 		if !r.Now().OpensUnaided() {
-			err = supply(s, h, p, b.Path)
+			err = preloadRequirements(s, h, p, b.Path)
 		}
 		if err != nil {
 			return nil, err
@@ -93,17 +93,17 @@ func firstRefused(s *pyenv.Site, h *host.Host, b *facts.Build, r pyimport.LazyTr
 	return first, nil
 }
 
-// supply loads the libraries of a distribution's requirements and extras by path, as Python code of such packages does
-// before importing their modules: faiss through its _preload_library.json, ctransformers in load_cuda, RAPIDS in the
-// load_library of the library packages.
-func supply(s *pyenv.Site, h *host.Host, p *ldso.Process, info string) error {
-	unknown := !strings.HasSuffix(info, "-info") // what a package without metadata requires
+// preloadRequirements opens the missing libraries by path if the distribution's requirements or extras contain them.
+// The Python code of such packages does the same before it imports the compiled module: faiss with
+// _preload_library.json, ctransformers in load_cuda, RAPIDS in load_library.
+func preloadRequirements(s *pyenv.Site, h *host.Host, p *ldso.Process, info string) error {
+	unknown := !strings.HasSuffix(info, "-info") // a package without metadata may require anything
 	brings := func(library string) bool {
 		return unknown || slices.ContainsFunc(pyimport.RequiredFrom(s, h, info), func(dist string) bool {
 			return bringsLibrary(s.Index(h).At(dist).Metadata(), library, dist == info)
 		})
 	}
-	for i := 0; i < len(p.Missing); i++ { // what is loaded can miss more
+	for i := 0; i < len(p.Missing); i++ { // an opened library may add missing ones
 		name := path.Base(p.Missing[i].Name)
 		if p.Loaded(name) != nil {
 			continue

@@ -120,8 +120,9 @@ func TestStandaloneOnSystem(t *testing.T) {
 	}
 }
 
-// TestLed checks libraries in a package's wheels that nothing can load before the package's own, so that the loader
-// does not find them. The package's sources show whether the import then fails.
+// TestLed checks an extension whose CUDA libraries are in pip's nvidia wheels, where the loader does not search. The
+// import works only if Python code loads these libraries first. The package's sources show whether it does, and whether
+// the import fails otherwise.
 func TestLed(t *testing.T) {
 	const opens = "import ctypes, os\ndef load():\n    try:\n        ctypes.CDLL(os.path.join(here, '_search_gpu.so'))\n" +
 		"    except OSError as e:\n        print(e)\n"

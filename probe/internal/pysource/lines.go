@@ -28,26 +28,29 @@ func (l line) word() string {
 type scanner struct {
 	data         []byte
 	at           int
-	skip         int  // lines that are indented more are passed over; -1 where none are
-	names        bool // whether the names of libraries are kept
+	skip         int  // lines with a deeper indentation are skipped; -1 skips none
+	names        bool // collect the names of shared libraries
 	libraries    []string
-	librariesMet int  // how many names of libraries were met
-	open         bool // the end came within brackets, or a text of several lines
-	last         int  // where the last line begins that is more than space and comments
+	librariesMet int  // number of library names found, including those not kept
+	open         bool // the file ended inside brackets or inside a triple-quoted string
+	last         int  // offset of the last line that has more than space and comments
 	text         []byte
 }
 
-// maxLibraries is how many names of libraries are kept of one file.
+// maxLibraries is the maximum number of library names kept from one file.
 const maxLibraries = 64
 
-// namedImport matches what stands before the name of a module that is imported by a call.
+// namedImport matches the text before the module name in a call such as import_module("name").
 var namedImport = lazyregexp.New(`\b(import_module|__import__)\(\s*"$`)
 
-// callRoom is how many bytes of a line are searched for such a call. A table of ten thousand strings is one line.
+// callRoom is the number of bytes before a string in which namedImport is searched. The limit keeps the search fast: a
+// table of ten thousand strings is one logical line.
 const callRoom = 64
 
+// libraryName matches the file name or path of a shared library, "libcudart.so.12".
 var libraryName = lazyregexp.New(`^[\w./{}%*+-]*\.so(\.\d+)*$`)
 
+// next returns the next logical line that is not empty, and false at the end of the file.
 func (s *scanner) next() (line, bool) {
 	for s.at < len(s.data) {
 		if l := s.logicalLine(); l.text != "" {
@@ -57,14 +60,14 @@ func (s *scanner) next() (line, bool) {
 	return line{}, false
 }
 
-// marks are the bytes at which a line is more than its text.
+// marks lists the bytes that logicalLine treats specially: quotes, brackets, comments, escapes and line ends.
 var marks = [256]bool{'#': true, '"': true, '\'': true, '\\': true, '(': true, '[': true, '{': true, ')': true, ']': true, '}': true,
 	'\n': true, '\r': true, ';': true}
 
-// blank are the bytes with which no statement begins.
+// blank lists the bytes that cannot begin a statement.
 var blank = [256]bool{'#': true, '\n': true, '\r': true, ';': true}
 
-// logicalLine reads one logical line. Its text is "" for only comments and space, and for a line that is skipped.
+// logicalLine reads one logical line. The text is empty if the line has only comments and space, or is skipped.
 func (s *scanner) logicalLine() line {
 	indent, depth := s.indent(), 0
 	if s.at < len(s.data) && !blank[s.data[s.at]] {
@@ -124,7 +127,8 @@ func (s *scanner) logicalLine() line {
 	return s.line(indent)
 }
 
-// keptText skips a string and returns what a line keeps of it: the name passed to import_module.
+// keptText skips a string literal. It returns the string if it is the module name passed to import_module or
+// __import__, otherwise nil.
 func (s *scanner) keptText(quote byte) []byte {
 	start := s.at
 	s.skipString(quote)

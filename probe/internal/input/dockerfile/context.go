@@ -10,13 +10,13 @@ import (
 	"cudacompat/probe/internal/input/dockerfile/instruction"
 )
 
-// copiedPath is what one COPY, or one mounted directory, takes of the build context into the image.
+// copiedPath is one source of a COPY or bind mount: a path of the build context and its path in the image.
 type copiedPath struct {
-	source, target string // the target ends in a slash where it is a directory
+	source, target string // the target ends in a slash if it is a directory
 }
 
-// at returns an absolute path of the image: of a name as the working directory has it.
-func (f *dockerfile) at(name string) string {
+// absolutePath returns the path of a file in the image. A relative name is joined to the working directory.
+func (f *dockerfile) absolutePath(name string) string {
 	if !path.IsAbs(name) {
 		name = path.Join(f.dir(), name)
 	}
@@ -34,7 +34,7 @@ func (f *dockerfile) dir() string {
 	return "/"
 }
 
-// workdir moves the stage's working directory.
+// workdir sets the stage's working directory, as a WORKDIR instruction does.
 func (f *dockerfile) workdir(i *instruction.Instruction) {
 	list := f.words(i.Text, f.value)
 	if len(f.stages) == 0 || len(list) == 0 {
@@ -48,10 +48,10 @@ func (f *dockerfile) workdir(i *instruction.Instruction) {
 	}
 }
 
-// takes notes what comes into the image.
+// takes records the sources that a COPY, ADD or bind mount puts at target in the image.
 func (f *dockerfile) takes(sources []string, target string) {
 	directory := strings.HasSuffix(target, "/") || target == "." || len(sources) > 1
-	target = f.at(target)
+	target = f.absolutePath(target)
 	for _, source := range sources {
 		name := path.Base(target)
 		if directory {
@@ -71,10 +71,10 @@ func (f *dockerfile) takes(sources []string, target string) {
 	}
 }
 
-// beside returns the places of the build context where a file of the image may come from: those that a COPY says, the
-// last one first, then its own path.
+// beside returns the paths of the build context from which a file of the image may have been copied: first the sources
+// of the COPY instructions, the last instruction first, then the file's own name.
 func (f *dockerfile) beside(name string) []string {
-	at := f.at(name)
+	at := f.absolutePath(name)
 	var places []string
 	add := func(place string) {
 		if place = path.Clean(place); !slices.Contains(places, place) {
@@ -95,12 +95,12 @@ func (f *dockerfile) beside(name string) []string {
 	if f.moved != "" && len(places) > 0 {
 		return places
 	}
-	for _, c := range f.copied { // of a path that a variable hides
+	for _, c := range f.copied { // a variable may hide the target, so the name decides
 		if path.Base(c.source) == path.Base(name) {
 			add(c.source)
 		}
 	}
-	if f.moved != "" { // a directory that the build makes: its files are in no context
+	if f.moved != "" { // the build itself made this directory: the build context does not contain its files
 		return places
 	}
 	if path.IsAbs(name) {
@@ -110,9 +110,9 @@ func (f *dockerfile) beside(name string) []string {
 	return places
 }
 
-// mayHave reports whether a file may be in the image that comes of the build context or that a command changed.
+// mayHave reports whether the image may contain a file that was copied from the build context or changed by a command.
 func (f *dockerfile) mayHave(name string) bool {
-	at := f.at(name)
+	at := f.absolutePath(name)
 	return f.changedFile(name) != "" || slices.ContainsFunc(f.copied, func(c copiedPath) bool {
 		return at == c.target || strings.HasPrefix(at, strings.TrimSuffix(c.target, "/")+"/") || path.Base(c.source) == path.Base(name)
 	})
@@ -124,13 +124,13 @@ func (f *dockerfile) opens(name string) bool {
 	return err == nil
 }
 
-// find returns the place, of several, that can be opened; the first one where none can.
+// find returns the first path of beside that can be opened. If none can be opened, it returns the first path.
 func (f *dockerfile) find(name string) string {
 	if requirements.IsAddress(name) {
 		return name
 	}
 	places := f.beside(name)
-	if _, written := f.writtenFiles[path.Base(name)]; written && len(places) > 0 { // what it includes lies beside the one that it replaces
+	if _, written := f.writtenFiles[path.Base(name)]; written && len(places) > 0 { // a command wrote this file over a copied one: it includes files from the copied one's directory
 		return path.Join(path.Dir(places[0]), path.Base(name))
 	}
 	for _, place := range places {
@@ -139,7 +139,7 @@ func (f *dockerfile) find(name string) string {
 		}
 	}
 	if len(places) == 0 { // nothing of the build context lies there
-		return f.at(name)
+		return f.absolutePath(name)
 	}
 	return places[0]
 }

@@ -128,8 +128,8 @@ func TestSettingsFiles(t *testing.T) {
 	}
 }
 
-// TestOtherInstructions reads what SHELL, ONBUILD, CMD, braces and other images bring.
-func TestOtherInstructions(t *testing.T) {
+// TestEditsByOtherInstructions checks which packages SHELL, ONBUILD, CMD, brace expansion and other images install.
+func TestEditsByOtherInstructions(t *testing.T) {
 	const image = "pytorch/pytorch:2.9.0-cuda13.0-cudnn9-runtime"
 	for text, want := range map[string]string{
 		"SHELL [\"pip\", \"install\"]\nRUN torch==2.9.0+cu130":                                       "2.9.0+cu130",

@@ -14,7 +14,7 @@ import (
 	"cudacompat/probe/internal/input/dockerfile/instruction"
 )
 
-// run reads what one RUN does: a shell's script, in its line or below it, or the words of one command.
+// run reads one RUN instruction: a shell script on its line or in a here-document, or a command in exec form.
 func (f *dockerfile) run(i *instruction.Instruction) {
 	f.configured = false
 	f.local, f.moved = map[string]value{}, "" // a shell's settings end with it
@@ -25,7 +25,7 @@ func (f *dockerfile) run(i *instruction.Instruction) {
 	}
 	switch {
 	case i.List != nil:
-		f.exec(i)
+		f.readExecForm(i)
 	case i.Simple():
 		if body := i.Docs[0].Body(); !strings.HasPrefix(body, "#!") || shebang.MatchString(body) {
 			f.shell(body, i.Number, version.Met, 0)
@@ -42,11 +42,12 @@ func (f *dockerfile) run(i *instruction.Instruction) {
 	f.local = nil
 }
 
-// shebang matches a script whose first line says that a shell reads it.
+// shebang matches a script whose first line names a shell as its interpreter.
 var shebang = lazyregexp.New(`^#!.*\b(?:ba|da|z|k|a)?sh\b`)
 
-// exec reads a command that no shell reads: nothing is put in.
-func (f *dockerfile) exec(i *instruction.Instruction) {
+// readExecForm reads a RUN instruction in exec form, a JSON array. No shell runs the command, so variables in it are not
+// expanded, unless the command itself is a shell with a script ("sh", "-c").
+func (f *dockerfile) readExecForm(i *instruction.Instruction) {
 	if len(i.List) == 0 {
 		return
 	}
@@ -94,7 +95,7 @@ func (f *dockerfile) mount(flag string, number int) {
 // command reads what one command installs; sure is false where a condition decides that the file does not answer.
 func (f *dockerfile) command(list []string, number int, sure bool) {
 	if len(list) > 1 && list[0] == "cd" && sure {
-		f.moved = f.at(list[1])
+		f.moved = f.absolutePath(list[1])
 	}
 	t := installer.Find(list)
 	if t.Does == installer.Nothing {

@@ -28,7 +28,7 @@ func (f *dockerfile) noteSettings(name string) {
 		return
 	}
 	s := &f.stages[len(f.stages)-1]
-	if name = f.at(name); !slices.Contains(s.settings, name) {
+	if name = f.absolutePath(name); !slices.Contains(s.settings, name) {
 		s.settings = append(s.settings, name)
 	}
 }
@@ -40,7 +40,7 @@ func (f *dockerfile) settings(r *requirements.File, by string) (left []string) {
 	}
 	list := f.stages[len(f.stages)-1].settings
 	if by == "uv" && len(list) == 0 {
-		list = []string{f.at("uv.toml")}
+		list = []string{f.absolutePath("uv.toml")}
 	}
 	for _, name := range list {
 		if isUV := path.Base(name) == "uv.toml"; isUV != (by == "uv") {

@@ -201,7 +201,7 @@ func Read(d document.Document) (facts.Facts, error) {
 		f = collectenv.Parse(string(d.Data))
 	}
 	if smi.Banner.Match(d.Data) || smi.Fails(d) || smi.IsVersions(d) {
-		withTable(&f, smi.Table(d))
+		addTableFacts(&f, smi.Table(d))
 	}
 	packages := packagesIn(d)
 	if err := document.TooMany(len(packages), document.MaxRows, "packages"); err != nil {
@@ -329,8 +329,9 @@ var (
 	frozenRows = lazyregexp.New(`(?m)(?:^[ >]*(?:[+~] )?[A-Za-z0-9][A-Za-z0-9._-]*==\d\S*(?: \(from \S+\))?[ \t]*(?:\n|\z)){2,}`)
 )
 
-// withTable adds what nvidia-smi's table says to what a report says.
-func withTable(f *facts.Facts, table facts.Facts) {
+// addTableFacts adds the facts of nvidia-smi's table to those of a report. If the two name different drivers, neither
+// version is kept.
+func addTableFacts(f *facts.Facts, table facts.Facts) {
 	f.Probes = append(f.Probes, table.Probes...)
 	f.Unread = append(f.Unread, table.Unread...)
 	f.System.WSL = f.System.WSL || table.System.WSL
@@ -431,7 +432,7 @@ func Together(list []facts.Facts) facts.Facts {
 	f := list[0]
 	for _, other := range list[1:] {
 		environments := other.Environments
-		withTable(&f, other)
+		addTableFacts(&f, other)
 		f.System.Arch = cmp.Or(f.System.Arch, other.System.Arch)
 		named, codes := cmp.Or(f.Observed.Named, other.Observed.Named), slices.Concat(f.Observed.Errors, other.Observed.Errors)
 		if f.Observed.CUDAAvailable == nil {
