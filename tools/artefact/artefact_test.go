@@ -97,8 +97,8 @@ func TestTag(t *testing.T) {
 	}
 }
 
-// TestConstants has the code of jax_cuda12_plugin 0.9.2's _versions.so that returns 12090, as the two compilers wrote
-// it.
+// TestConstants checks the code in jax_cuda12_plugin 0.9.2's _versions.so that returns 12090, as the two compilers
+// wrote it.
 func TestConstants(t *testing.T) {
 	// push rbp; mov rbp,rsp; mov edi,0x2f3a; call; pop rbp; ret; then a mov before no call
 	x86 := []byte{0x55, 0x48, 0x89, 0xe5, 0xbf, 0x3a, 0x2f, 0, 0, 0xe8, 0x12, 0x08, 0x05, 0, 0x5d, 0xc3, 0xbf, 1, 0, 0,
@@ -120,7 +120,7 @@ func TestConstants(t *testing.T) {
 	}
 }
 
-// TestSays has cells that say what was read, in other words or more exactly, and cells that do not.
+// TestSays checks cells that agree with what was read, in other words or more exactly, and cells that do not.
 func TestSays(t *testing.T) {
 	for _, c := range []struct {
 		column, old, read string
@@ -163,7 +163,7 @@ func FuzzIndexPage(f *testing.F) {
 	})
 }
 
-// TestNotShipped wants nothing of tools/ in what the cudacompat program is made of.
+// TestNotShipped checks that the cudacompat program contains nothing from tools/.
 func TestNotShipped(t *testing.T) {
 	for _, dir := range []string{"cmd", "probe", "matrix", "data", "internal"} {
 		err := filepath.WalkDir(filepath.Join("../..", dir), func(name string, e fs.DirEntry, err error) error {
@@ -231,7 +231,7 @@ func TestCompanion(t *testing.T) {
 	}
 }
 
-// TestNames has a release by the key of its row, whether the row is there or not.
+// TestNames finds a release by its row's key, whether or not the row exists.
 func TestNames(t *testing.T) {
 	data, err := OpenData("../../data")
 	if err != nil {
@@ -260,8 +260,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNamedWheel tells the wheel on which a table's row rests from one of the same release on which another table's does:
-// sglang 0.5.23 has one for each Python.
+// TestNamedWheel distinguishes the wheel that a table's row is based on from one of the same release that another table
+// uses: sglang 0.5.23 has one for each Python.
 func TestNamedWheel(t *testing.T) {
 	d := &Data{sources: map[string]string{"extension": "wheel a.whl sha256:aa\n", "package": "wheel b.whl sha256:bb\n"}}
 	for _, c := range []struct {
@@ -276,8 +276,8 @@ func TestNamedWheel(t *testing.T) {
 	}
 }
 
-// TestMergedSources puts a wheel in the place of the same project's, and leaves one of a later release that stands beside
-// the row's own: torchcodec 0.17.0's page says for which torch 0.3.0 was built.
+// TestMergedSources replaces a project's wheel by another one of the same project, and keeps one of a later release
+// beside the row's own: torchcodec 0.17.0's page says for which torch 0.3.0 was built.
 func TestMergedSources(t *testing.T) {
 	sum := func(digit string) string { return " sha256:" + strings.Repeat(digit, 64) }
 	own, other, later := "wheel a-0.3.0-x.whl"+sum("1"), "wheel a-0.3.0-y.whl"+sum("2"), "wheel a-0.17.0-x.whl"+sum("3")

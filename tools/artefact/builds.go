@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// windowsBuild is what a release of PyTorch says of its own builds for Windows, whose wheels are on no package index.
+// windowsBuild is what a PyTorch release says about its own builds for Windows, whose wheels are on no package index.
 type windowsBuild struct {
 	Release string            // "2.9.0"
 	Pythons string            // "3.10 3.11"
@@ -126,7 +126,7 @@ var (
 	ofEachCUDA = regexp.MustCompile(`"(\d{3})"(?:: "| \([^()]*?\bCUDA_ARCH_LIST=)(\d[\d.;a-z+PTX]*)`)
 )
 
-// take reads the lists of GPUs in a script. Two that say something else of one CUDA are none that can be believed.
+// take reads the lists of GPUs in a script. Two different lists for one CUDA are rejected.
 func (b *windowsBuild) take(name, text string) error {
 	found := ofEachCUDA.FindAllStringSubmatch(text, -1)
 	if file := cudaName.FindStringSubmatch(path.Base(name)); file != nil {
@@ -172,7 +172,7 @@ func listIn(text, name string) []string {
 // capabilityTarget matches an entry of TORCH_CUDA_ARCH_LIST: "8.6", "9.0a", "3.7+PTX".
 var capabilityTarget = regexp.MustCompile(`^(\d+)\.(\d[af]?)(\+PTX)?$`)
 
-// codeOf returns the machine code for which a TORCH_CUDA_ARCH_LIST stands: sm_37 and compute_37 of "3.7+PTX".
+// codeOf returns the machine code that a TORCH_CUDA_ARCH_LIST stands for: sm_37 and compute_37 for "3.7+PTX".
 func codeOf(list string) (sass, ptx []string, err error) {
 	for entry := range strings.SplitSeq(list, ";") {
 		m := capabilityTarget.FindStringSubmatch(entry)

@@ -102,8 +102,8 @@ func cloneOf(t *testing.T, releases []struct{ tag, files string }) string {
 	return dir
 }
 
-// TestBuildRows reads the machine code of wheels for Windows: of a release that the table has, of newer ones, and again
-// from what was kept of the clone.
+// TestBuildRows reads the machine code of Windows wheels: for a release in the table, for newer ones, and again from
+// the kept part of the clone.
 func TestBuildRows(t *testing.T) {
 	d, err := OpenData("../../data")
 	if err != nil {
@@ -143,8 +143,8 @@ func TestBuildRows(t *testing.T) {
 	}
 }
 
-// TestBuildRowsStop has scripts that contradict each other, a CUDA of which no script has a list, one that is no list,
-// and a matrix of another form.
+// TestBuildRowsStop checks contradicting scripts, a CUDA without a list, an invalid list, and a matrix in another
+// format.
 func TestBuildRowsStop(t *testing.T) {
 	d, err := OpenData("../../data")
 	if err != nil {

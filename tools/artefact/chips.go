@@ -78,8 +78,8 @@ func entries(text []byte) []entry {
 // beside are the devices that pci.ids names after a chip and that are no GPUs: sound, USB, switches, ports.
 var beside = regexp.MustCompile(`Audio|Controller|NVSwitch|bridge|PCIe host|\[Tegra RP`)
 
-// idsOf sorts the devices by the chips of the table. A row that is no chip's but a product's, GH200, gets what is named
-// so: "GH100 [GH200 120GB / 480GB]".
+// idsOf sorts the devices by the chips in the table. A row for a product and not a chip, GH200, gets the devices with
+// that name: "GH100 [GH200 120GB / 480GB]".
 func idsOf(list []entry, chips []string) map[string][]string {
 	products := slices.DeleteFunc(slices.Clone(chips), func(chip string) bool {
 		return slices.ContainsFunc(list, func(e entry) bool { return strings.HasPrefix(e.name, chip) })

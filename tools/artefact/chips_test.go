@@ -42,7 +42,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestChipRows takes the ids of a newer pci.ids into the table, and refuses one that lacks an id which the table has.
+// TestChipRows takes the ids of a newer pci.ids into the table, and rejects one that lacks an id in the table.
 func TestChipRows(t *testing.T) {
 	d, err := OpenData("../../data")
 	if err != nil {

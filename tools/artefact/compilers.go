@@ -24,8 +24,8 @@ var (
 		`\(\(__clang_major__ == (\d+)\) && +\(__clang_minor__ < (\d+)\)\)\s+#error -- unsupported clang version!`)
 )
 
-// compilerRows returns the host compilers that each toolkit's nvcc accepts: of every minor release the newest wheel is
-// read. Where the table tells patch releases apart, that one speaks of the last of them.
+// compilerRows returns the host compilers that each toolkit's nvcc accepts, from the newest wheel of each minor
+// release. If the table lists patch releases, that is the last of them.
 func compilerRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	var rows []Row
 	for _, project := range l.Projects {
@@ -63,7 +63,7 @@ func compilersIn(header string) (map[string]string, error) {
 	return map[string]string{"gcc_max": gcc[1], "clang_min": clang[2] + "." + clang[4], "clang_max": strconv.Itoa(refused - 1)}, nil
 }
 
-// lastOfMinor returns the key of the last row of a minor release; the minor release itself where the table has none.
+// lastOfMinor returns the key of the last row of a minor release, or the minor release itself if the table has none.
 func (d *Data) lastOfMinor(table, minor string) string {
 	last := minor
 	for _, row := range d.grids[table].Rows {

@@ -10,14 +10,14 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// Derive returns what follows from other cells, as changes. Nobody types it; a line of hand.csv overrules it.
+// Derive returns the cells that follow from others, as changes. Nobody types them, and a line of hand.csv overrides
+// them.
 //
-//   - A new-feature branch ends on the day on which the next branch appears.
-//   - A toolkit's branch is that of its driver.
-//   - A package for forward compatibility is of the branch of its CUDA.
-//   - An EC2 type has the compute capability of its GPU, and the last driver branch of its chip. Its first driver is that of
-//     its GPU, or the first branch of the chip; a part of a GPU needs AWS's own drivers. Without NVSwitches of its own it
-//     runs neither Fabric Manager nor the subnet manager: where they stand in the rack, these run on its switch trays.
+// A new-feature branch ends on the day on which the next branch appears. A toolkit's branch is that of its driver. A
+// cuda-compat package belongs to the branch of its CUDA. An EC2 type has the compute capability of its GPU and the last
+// driver branch of its chip. Its first driver is that of its GPU, or the first branch of the chip; a fraction of a GPU
+// needs AWS's own drivers. A type without NVSwitches of its own runs neither Fabric Manager nor the subnet manager:
+// these run on the rack's switch trays.
 func (d *Data) Derive() []Change {
 	var changes []Change
 	set := func(table, key, column, value string) {
@@ -70,7 +70,7 @@ func (d *Data) Derive() []Change {
 	return changes
 }
 
-// firstDriver returns the oldest that is known to drive a product by its name; empty where its chip's first branch
+// firstDriver returns the oldest driver that is known to drive a product, by its name, or "" if its chip's first branch
 // does.
 func (d *Data) firstDriver(product string) string {
 	first := ""
@@ -104,7 +104,7 @@ func (d *Data) chip(product string) int {
 	return found
 }
 
-// Apply makes a change in what is in memory, so that what is read later sees it.
+// Apply makes a change in memory, so that later reads see it.
 func (d *Data) Apply(c Change) {
 	g := d.grids[c.Table]
 	i, found := slices.BinarySearchFunc(g.Rows, c.Key, func(row, key []string) int {
@@ -120,7 +120,7 @@ func (d *Data) Apply(c Change) {
 	d.grids[c.Table] = g
 }
 
-// cell returns a cell of the row with a key of one column; empty where there is none.
+// cell returns a cell in the row with a key of one column, or "".
 func (d *Data) cell(table, column, key string) string {
 	g := d.grids[table]
 	for i := range g.Rows {
@@ -154,7 +154,7 @@ func (d *Data) isSetByHand(table, key, column string) bool {
 	return set
 }
 
-// handCell returns what a line of hand.csv says of a cell.
+// handCell returns the value of a cell in hand.csv.
 func (d *Data) handCell(table, key, column string) (value string, set bool) {
 	g := d.grids["hand"]
 	for i, row := range g.Rows {

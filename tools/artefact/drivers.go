@@ -28,8 +28,8 @@ type manifest struct {
 // manifestName matches the names of manifests in the listing of their directory.
 var manifestName = regexp.MustCompile(`redistrib_(\d{3}\.\d+(?:\.\d+)?)\.json`)
 
-// manifestRows returns the branches with their newest drivers, and the packages for forward compatibility that are made
-// of them. Of a branch that the table lacks, the first driver that is there tells when it began.
+// manifestRows returns the branches with their newest drivers, and the cuda-compat packages made from them. For a
+// branch that the table lacks, its first listed driver gives the date.
 func manifestRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	listing, err := s.page(ctx, l.Address, l.Address, "text/html")
 	if err != nil {

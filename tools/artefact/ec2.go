@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Lacking is said of a source that names what the tables do not have, and that nobody but a person can make a row of.
+// Lacking is the error for a source that names something the tables lack and only a person can add.
 type Lacking struct{ what string }
 
 // Error implements error.

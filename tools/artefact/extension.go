@@ -24,8 +24,8 @@ func (l Listed) extension() Product {
 	return p
 }
 
-// namedFor takes the CUDAs of a package from the names of its libraries, libbitsandbytes_cuda128.so, which stand in the
-// wheel's directory.
+// namedFor reads the CUDA versions of a package from the names of its libraries in the wheel's directory,
+// libbitsandbytes_cuda128.so.
 func (s *Source) namedFor(ctx context.Context, r *Reading, e Listed, row Row) error {
 	if e.Named == "" {
 		return nil
@@ -54,7 +54,7 @@ func (s *Source) namedFor(ctx context.Context, r *Reading, e Listed, row Row) er
 	return nil
 }
 
-// extensionRow returns the row of one release. A cell of which the wheel says nothing is left alone.
+// extensionRow returns the row of one release. It leaves out cells about which the wheel says nothing.
 func (s *Source) extensionRow(r *Reading, e Listed) Row {
 	cells := map[string]string{"package": e.ID, "release": r.Tag.Version, "variant": "pypi",
 		"platform": strings.TrimPrefix(r.Tag.Platform, "any")}
@@ -117,8 +117,8 @@ var (
 	beforePython4  = regexp.MustCompile(`^<4[.0]*,|,<4[.0]*$`)
 )
 
-// wants returns the version of a package that METADATA asks for, by itself or for an extra: "2.14.1" where it names
-// one, else the range; empty where any will do.
+// wants returns the version of a package that METADATA requires, directly or for an extra: "2.14.1" if it names one,
+// otherwise the range. It returns "" if any version will do.
 func (r *Reading) wants(name, extra string) string {
 	for _, q := range r.requires() {
 		marker := strings.ReplaceAll(q.marker, `'`, `"`)
@@ -142,10 +142,9 @@ func elsewhere(marker string) bool {
 	return false
 }
 
-// families returns the CUDA families that a release is for: those of the CUDA libraries that its own need or open by
-// name; else what its version file says, that of its project's name, of the NVIDIA packages that it asks for, or of the
-// torch that it pins, as the index has it. "none" is said of libraries that are all that the package has and need no
-// CUDA.
+// families returns the CUDA major versions that a release is for: those of the CUDA libraries that its own need or open
+// by name; otherwise that of its version file, of its project's name, of the NVIDIA packages that it requires, or of
+// the torch that it pins on the index. It returns "none" if all libraries of the package need no CUDA.
 func (s *Source) families(r *Reading, torch string, all bool) string {
 	if len(r.Families) > 0 {
 		return strings.Join(r.Families, " ")
@@ -209,8 +208,8 @@ func (d *Data) defaultVariant(torch string) string {
 // cudaLibrary matches the CUDA libraries whose number is the family's.
 var cudaLibrary = regexp.MustCompile(`\blib(?:cudart|cublas|cublasLt|nvrtc|nvJitLink)\.so\.(1[0-9])\b`)
 
-// familiesOf returns the CUDA families of the libraries that one needs, or, where it needs none, of those that it names
-// to open them.
+// familiesOf returns the CUDA major versions of the libraries that a file links to or, if it links to none, of those
+// whose names it contains for opening them.
 func familiesOf(f *elf.File) []string {
 	needed, _ := f.ImportedLibraries() // a broken list is an empty one
 	list := familiesIn(strings.Join(needed, " "))

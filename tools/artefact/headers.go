@@ -10,7 +10,8 @@ import (
 	"slices"
 )
 
-// NVIDIA's headers say the same on every system; the wheels for Linux on x86-64 are read. What one says of many rows the next one says again: such rows are Restated.
+// NVIDIA's headers are equal on all systems; the Linux wheels for x86-64 are read. The next release repeats most rows;
+// such rows are Restated.
 
 var errNoWheel = errors.New("the index has no wheel of it")
 

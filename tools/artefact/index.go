@@ -158,7 +158,7 @@ func (f File) check(h hash.Hash) error {
 	return nil
 }
 
-// Tag is what a wheel's name says of it.
+// Tag is the information in a wheel's name.
 type Tag struct {
 	Project  string // "jax_cuda12_plugin"
 	Version  string // "0.9.2"

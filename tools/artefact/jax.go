@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// jaxRows returns the row of a CUDA plugin. Which jaxlib goes with it stands in the wheel of jax, up to 0.4.30 or so
-// the libraries too.
+// jaxRows returns the row of a CUDA plugin. The wheel of jax says which jaxlib belongs to it, and up to about 0.4.30
+// also the libraries.
 func jaxRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
 	family := r.Tag.family()
 	sass, ptx, isa := r.code(buildList)

@@ -88,8 +88,8 @@ var (
 	cudaFolder = regexp.MustCompile(`^nvidia/cu(\d\d)/`)
 )
 
-// librariesIn returns the libraries among a wheel's members, with their CUDA family: that of the directory, else of the
-// project's name. A name without a version counts only where the wheel has none with one.
+// librariesIn returns the libraries among a wheel's members with their CUDA major version, from the directory or the
+// project's name. A name without a version counts only if the wheel has none with one.
 func librariesIn(members []string, project string) map[string]string {
 	found := map[string]string{}
 	versioned := map[string]bool{}

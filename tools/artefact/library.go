@@ -41,7 +41,7 @@ func part(parts []string, i int) int {
 	return n
 }
 
-// glibcOf returns the newest version of glibc's symbols that a library wants, "2.17" of GLIBC_2.17.
+// glibcOf returns the newest glibc symbol version that a library needs, "2.17" for GLIBC_2.17.
 func glibcOf(f *elf.File) string {
 	needs, err := f.DynamicVersionNeeds()
 	if err != nil {

@@ -69,7 +69,7 @@ func (l Lock) Remember(id, wheel, why string) {
 	l[id].Nothing[wheel] = why
 }
 
-// Fetched keeps what a source is: as of today, or, where a copy was read, as of the copy's day.
+// Fetched records the state of a source: of today or, if a copy was read, of the copy's day.
 func (l Lock) Fetched(ctx context.Context, listed Listed, s *Source) error {
 	sum, day := sha256.New(), time.Now().Format(time.DateOnly)
 	if p := s.kept(listed.Address); p != nil {
@@ -96,7 +96,7 @@ func (l Lock) Fetched(ctx context.Context, listed Listed, s *Source) error {
 	return nil
 }
 
-// Late says that nobody has looked at a source for longer than it may be. Of pages it is the one read longest ago.
+// Late reports that nobody has read a source for longer than allowed. Of pages it names the one read longest ago.
 func (l Lock) Late(listed Listed) string {
 	if listed.Reader == typed {
 		oldest := ""
@@ -122,8 +122,7 @@ func (l Lock) Late(listed Listed) string {
 	return fmt.Sprintf("what was read is of %s, more than %d days ago", fetched, listed.MaxAge)
 }
 
-// Gone returns the wheels on which rows rest and that a source's list no longer has: it lost them, or it is another
-// one.
+// Gone returns the wheels that rows are based on and that a source's list no longer contains.
 func (s *Source) Gone(ctx context.Context, l Listed) ([]string, error) {
 	var stops []string
 	for _, project := range l.Projects {

@@ -51,7 +51,7 @@ func exactly(spec string) (version string, ok bool) {
 	return version, ok
 }
 
-// takes reports whether METADATA asks for a package with a lower bound alone that this release reaches: ">=2.14.0".
+// takes reports whether METADATA requires a package with only a lower bound, which this release meets: ">=2.14.0".
 func (r *Reading) takes(name, release string) bool {
 	return slices.ContainsFunc(r.requires(), func(q requirement) bool {
 		least, ok := strings.CutPrefix(q.spec, ">=")
@@ -72,8 +72,8 @@ func (r *Reading) extra(name string) []string {
 
 var lowerBound = regexp.MustCompile(`>=([\d.]+)`)
 
-// loosest returns the range of a package's versions that METADATA asks for; where it asks for others on newer Pythons,
-// the one that reaches back furthest. Empty when it asks for none.
+// loosest returns the version range of a package in METADATA. If it differs by Python, loosest returns the one that
+// reaches back furthest. It returns "" if there is none.
 func (r *Reading) loosest(name string) string {
 	var found *requirement
 	least := func(q *requirement) string { return strings.TrimPrefix(lowerBound.FindString(q.spec), ">=") }

@@ -20,8 +20,8 @@ type Needs struct {
 var (
 	torchLinked = regexp.MustCompile(`^lib(torch|c10)(_\w+)?\.so`)
 	torchSymbol = regexp.MustCompile(`^_Z(T[VIST])?N[KVRO]*(2at|3c10|5torch)[0-9A-Z]`)
-	// errorSymbol matches c10::Error::Error(c10::SourceLocation, std::string), the one name that tells the ABI: every
-	// other one with "cxx11" in it may be libstdc++'s.
+	// errorSymbol matches c10::Error::Error(c10::SourceLocation, std::string), the only symbol that shows the ABI: any
+	// other with "cxx11" in its name may belong to libstdc++.
 	errorSymbol = regexp.MustCompile(`^_ZN3c105ErrorC[12]ENS_14SourceLocationE(S|N)`)
 	// cudaSoname matches the CUDA libraries that a package takes from elsewhere. What auditwheel put into the wheel has
 	// a hash in its name.
@@ -55,7 +55,7 @@ func (n *Needs) take(f *elf.File) {
 	slices.Sort(n.Opens)
 }
 
-// cells writes what the libraries need into a row's cells, "none" where that is nothing.
+// cells writes what the libraries need into a row's cells, "none" for nothing.
 func (n *Needs) cells(cells map[string]string) {
 	cells["symbols"] = "none"
 	if n.Linked || n.Symbols > 0 {

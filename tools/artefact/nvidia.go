@@ -13,8 +13,7 @@ import (
 
 var projectFamily = regexp.MustCompile(`cu(?:da)?(\d\d)(?:0|x)?(?:_plugin)?$`)
 
-// family returns the CUDA family that a project's name tells, "12" of nvidia_nccl_cu12 and nvidia_dali_cuda120; empty
-// where it tells none.
+// family returns the CUDA major version in a project's name, "12" for nvidia_nccl_cu12 and nvidia_dali_cuda120, or "".
 func (t Tag) family() string {
 	if m := projectFamily.FindStringSubmatch(t.Project); m != nil {
 		return m[1]
@@ -54,8 +53,8 @@ func leastCapability(sass []string) string {
 	return least
 }
 
-// cudnnRows returns the row of one cuDNN for one CUDA family. Its kernels stand in many libraries; the convolutions'
-// has code for every GPU that is served.
+// cudnnRows returns the row of one cuDNN for one CUDA. Its kernels are in many libraries; the one for convolutions has
+// code for every supported GPU.
 func cudnnRows(_ *Source, _ context.Context, r *Reading) ([]Row, error) {
 	parts := strings.Split(r.Tag.Version, ".")
 	if len(parts) != 4 {

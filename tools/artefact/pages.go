@@ -61,7 +61,7 @@ func (r *Reader) page(ctx context.Context, name, address, accept string) (*page,
 	return got, writeWhole(r.placeOf(name), data)
 }
 
-// Keep puts a page into a cache, as if it had been fetched from an address; where it is a copy, with its day.
+// Keep puts a page into a cache as if it had been fetched from an address, with its day if it is a copy.
 func Keep(cache, address, day, body string) error {
 	r := Reader{Cache: cache}
 	data, err := json.Marshal(page{Name: address, URL: address, Body: []byte(body), Day: day})
@@ -71,7 +71,7 @@ func Keep(cache, address, day, body string) error {
 	return writeWhole(r.placeOf(address), data)
 }
 
-// copied returns a file of which somebody has a copy, or what was kept of one. dayOf reads in it of which day it is.
+// copied returns a file of which somebody has a copy, or the kept part of one. dayOf reads its date from it.
 func (s *Source) copied(l Listed, dayOf func(text []byte) (string, error)) ([]byte, error) {
 	if file := s.Copies[l.ID]; file != "" {
 		text, err := os.ReadFile(file)
@@ -90,8 +90,7 @@ func (s *Source) copied(l Listed, dayOf func(text []byte) (string, error)) ([]by
 	return nil, noCopy(l)
 }
 
-// fromClone returns what is read of a clone that somebody has, or what was kept of one. It is of the day of its newest
-// tag.
+// fromClone returns what is read from somebody's clone, or the kept part of one. Its date is that of its newest tag.
 func fromClone[T any](s *Source, l Listed, read func(clone string) ([]T, error)) (list []T, err error) {
 	if clone := s.Copies[l.ID]; clone != "" {
 		if list, err = read(clone); err != nil {
@@ -118,7 +117,7 @@ func noCopy(l Listed) error {
 	return fmt.Errorf("it is read from a copy: --copy %s=PATH (%s)", l.ID, l.Copy)
 }
 
-// kept returns the page that was read last under a name; nil where there is none.
+// kept returns the page that was last read under a name, or nil.
 func (r *Reader) kept(name string) *page {
 	p := new(page)
 	if data, err := os.ReadFile(r.placeOf(name)); err != nil || json.Unmarshal(data, p) != nil {

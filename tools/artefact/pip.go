@@ -28,8 +28,8 @@ func ThisPip() Pip {
 	}}
 }
 
-// pipFiles returns pip's configuration files in the order in which it reads them: the system's, the user's, the
-// environment's, and the one that PIP_CONFIG_FILE names; that variable set to /dev/null means none at all.
+// pipFiles returns pip's configuration files in the order in which pip reads them: the system's, the user's, the
+// environment's, and the one in PIP_CONFIG_FILE. If that variable is /dev/null there are none.
 func pipFiles(getenv func(string) string) []string {
 	named := getenv("PIP_CONFIG_FILE")
 	if named == os.DevNull {
@@ -57,8 +57,8 @@ func pipFiles(getenv func(string) string) []string {
 // helpDefault matches, in pip's help, "Base URL of the Python Package Index (default https://…)", which it wraps.
 var helpDefault = regexp.MustCompile(`--index-url[^(]*\(default\s+(https?://[^\s)]+)\)`)
 
-// Index returns the index that pip would use: PIP_INDEX_URL, else index-url of its files, else its own default, which
-// only pip itself knows.
+// Index returns the index that pip would use: PIP_INDEX_URL, otherwise index-url from its files, otherwise its own
+// default, which only pip knows.
 func (p Pip) Index() (string, error) {
 	if address := p.Getenv("PIP_INDEX_URL"); address != "" {
 		return address, nil

@@ -45,8 +45,8 @@ var wheelReaders = []Product{
 			"triton/common/third_party/cuda/bin/ptxas", "triton/backends/nvidia/bin/ptxas*"}, platform: "linux_x86_64"},
 }
 
-// Row is what the artefact says of one row: its cells by column. A column that is not there is one of which the
-// artefact says nothing; an empty cell says that there is nothing.
+// Row contains what the artefact says about one row: its cells by column. A missing column means that the artefact does
+// not say; an empty cell means that there is nothing.
 type Row struct {
 	Table string
 	Cells map[string]string
@@ -77,7 +77,7 @@ type Candidate struct {
 	Pythons []string // of all the release's wheels for the platform
 }
 
-// String names what the wheel stands for: "torch 2.9.0 linux_x86_64".
+// String names what the wheel represents: "torch 2.9.0 linux_x86_64".
 func (c Candidate) String() string {
 	version := c.Version
 	if c.Local != "" {
@@ -86,9 +86,8 @@ func (c Candidate) String() string {
 	return nameSeparators.ReplaceAllString(c.Project, "-") + " " + version + " " + c.Platform
 }
 
-// Candidates lists the releases on the index, in order, with one wheel for each platform: the one that a
-// row names already, else CPython 3.12's, else the newest. Candidates for a release and development builds are left
-// out.
+// Candidates lists the releases on the index in order, with one wheel for each platform: the one that a row already
+// names, otherwise CPython 3.12's, otherwise the newest. It omits release candidates and development builds.
 func (s *Source) Candidates(ctx context.Context, p Product) ([]Candidate, error) {
 	var all []Candidate
 	for _, project := range p.Projects {
@@ -106,8 +105,7 @@ func (s *Source) Candidates(ctx context.Context, p Product) ([]Candidate, error)
 	return all, nil
 }
 
-// onPlatform leaves the wheels of the product's platform where there is one, and those for any where a release has no
-// other.
+// onPlatform keeps the wheels for the product's platform and, for a release without one, those for any platform.
 func (p Product) onPlatform(list []Candidate) []Candidate {
 	if p.platform == "" {
 		return list
@@ -218,8 +216,8 @@ func (s *Source) Rows(ctx context.Context, p Product, c Candidate) ([]Row, error
 	return rows, nil
 }
 
-// isEmpty reads what tells by itself that a wheel makes no row, and gives Empty then: 22 of TensorFlow's wheels for
-// aarch64 are for CPUs, with libraries of 130 MB.
+// isEmpty reads the part of a wheel that shows that it makes no row, and then returns Empty: 22 of TensorFlow's wheels
+// for aarch64 are CPU builds with libraries of 130 MB.
 func (s *Source) isEmpty(ctx context.Context, p Product, c Candidate) error {
 	if p.first == nil {
 		return nil
@@ -249,14 +247,13 @@ func (r *Reading) newRow(table string, by []string, cells map[string]string) Row
 	return Row{Table: table, Cells: cells, Sources: map[string]string{r.Tag.Project: r.source()}}
 }
 
-// setCode writes the machine code into the row's cells, "none" where there is none.
+// setCode writes the machine code into the row's cells, "none" if there is none.
 func setCode(cells map[string]string, sass, ptx []string) {
 	cells["sass"] = strings.Join(sass, " ")
 	cells["ptx"] = cmp.Or(strings.Join(ptx, " "), "none")
 }
 
-// glibc returns the least one that serves: what the wheel's tag promises, or what its libraries need where that is
-// more.
+// glibc returns the minimum glibc: that of the wheel's tag, or of its libraries if that is higher.
 func (r *Reading) glibc() string { return newer(r.Tag.Glibc, r.Glibc) }
 
 // libraries returns the base names of the libraries with machine code.

@@ -11,7 +11,7 @@ import (
 	"cudacompat/internal/tables"
 )
 
-// chip is what the table of GPUs says of a chip.
+// chip is a chip's row in the table of GPUs.
 type chip struct{ name, architecture, firstBranch string }
 
 // knowledge is what the READMEs and the table of GPUs say.
@@ -34,11 +34,11 @@ func newKnowledge(releases []readme, chips map[string]chip) (*knowledge, error) 
 	return k, nil
 }
 
-// oldestListed is the first branch whose READMEs list products. What was sold before them stands there late or never.
+// oldestListed is the first branch whose READMEs list products. Older products appear there late or never.
 const oldestListed = "515"
 
-// productRows returns a row for every product that is newer than the READMEs, and for what shares its name: the first
-// driver of each, branch by branch. What release notes and product pages say stands in "noted", by hand.
+// productRows returns a row for every product that is newer than the READMEs, and for products with the same name: the
+// first driver of each, branch by branch. What release notes and product pages say is typed into "noted".
 func productRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	all, err := fromClone(s, l, readmesIn)
 	if err != nil {
@@ -112,7 +112,7 @@ var kinds = []struct {
 	{"rtx", regexp.MustCompile(`^Quadro|^RTX|^T\d+`)},
 }
 
-// kindOf tells what a product is sold for: "A16" is of none of the kinds, a data centre's.
+// kindOf returns what kind of product a name is. "A16" is none of the named kinds, so it is for data centres.
 func kindOf(name string) string {
 	for _, k := range kinds {
 		if k.name.MatchString(name) {
@@ -122,8 +122,8 @@ func kindOf(name string) string {
 	return "data-centre"
 }
 
-// firstDrivers says, branch by branch since the chip's first, from which driver on a product is known, where that is
-// later than the branch: "525.105.17", or ">530.41.03" where the newest that was read does not know it; "none" when
+// firstDrivers returns, for each branch since the chip's first, the first driver that knows a product, if that is later
+// than the branch: "525.105.17", or ">530.41.03" if the newest one that was read does not know it. It returns "none" if
 // there is no such branch.
 func (k *knowledge) firstDrivers(id string) string {
 	var list []string
@@ -163,7 +163,7 @@ func (k *knowledge) lost(r readme, id string) bool {
 	})
 }
 
-// before reports whether a release came before another, or stands in a lower branch and got not all that is in it.
+// before reports whether a release came before another, or is in a lower branch and lacks something that the other has.
 func (r readme) before(other readme) bool {
 	return r.Date < other.Date || compareVersions(branchOf(r.Version), branchOf(other.Version)) < 0
 }

@@ -99,7 +99,7 @@ func TestWithoutBetas(t *testing.T) {
 	}
 }
 
-// TestUnknownID has a README with an id that no chip has yet.
+// TestUnknownID reads a README with an id that no chip has yet.
 func TestUnknownID(t *testing.T) {
 	if _, err := newKnowledge([]readme{at("515.48.07", "2022-05-31", "a1")}, nil); err == nil ||
 		!strings.Contains(err.Error(), "pci-ids") {

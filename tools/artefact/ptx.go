@@ -57,7 +57,7 @@ func isaSteps(header string) ([]step, error) {
 	return steps[1:], nil
 }
 
-// isaOf returns the PTX ISA of a toolkit; empty where it is newer than those that the header knows, or older.
+// isaOf returns the PTX ISA of a toolkit, or "" if the header does not know the toolkit.
 func isaOf(steps []step, release string) string {
 	minor := short(release)
 	if compareVersions(minor, steps[0].from) > 0 {

@@ -50,10 +50,11 @@ type Reader struct {
 	Cache string // a directory
 }
 
-// form is raised when a Reading comes to hold more of the same members: older ones in a cache are then read anew.
+// form must be increased when a Reading gets more data from the same members. Older ones in a cache are then read
+// again.
 const form = "4"
 
-// Read reads the members of a wheel that the patterns match, or finds what was read of them before.
+// Read reads the members of a wheel that match the patterns, or returns what was read before.
 func (r *Reader) Read(ctx context.Context, f File, patterns []string) (*Reading, error) {
 	if f.SHA256 == "" {
 		return nil, fmt.Errorf("%s: the index gives no sha256, by which a row names its wheel", f.Name)
@@ -75,7 +76,7 @@ func (r *Reader) Read(ctx context.Context, f File, patterns []string) (*Reading,
 	return reading, keep(kept, reading)
 }
 
-// nameOf tells readings of one wheel apart by what was read of it.
+// nameOf returns a name that distinguishes readings of one wheel by their patterns.
 func nameOf(patterns []string) string {
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(strings.Join(patterns, "\n"))))
 }
@@ -89,7 +90,7 @@ func keep(name string, reading *Reading) error {
 	return writeWhole(name, data)
 }
 
-// once returns what read says of a wheel, by the name under which the cache has it: read there from the second time on.
+// once returns what read returns for a wheel, cached under a name.
 func once[T any](r *Reader, f File, name string, read func() (T, error)) (value T, err error) {
 	kept := filepath.Join(r.Cache, form, f.SHA256+"-"+name+".json")
 	if data, err := os.ReadFile(kept); err == nil && json.Unmarshal(data, &value) == nil {
@@ -184,7 +185,7 @@ func (r *Reading) take(ctx context.Context, root, site string, names []string) e
 	return r.takeBuild(ctx, root)
 }
 
-// takeBuild reads what the probe says of the tree.
+// takeBuild stores what the probe says about the tree.
 func (r *Reading) takeBuild(ctx context.Context, root string) error {
 	tree, err := probe.Tree(root)
 	if err != nil {
@@ -237,7 +238,7 @@ func (r *Reading) takePtxas(name string) error {
 	return err
 }
 
-// takeLibrary reads one library: its machine code, the glibc that it needs, what it says of itself.
+// takeLibrary reads one library: its machine code, the glibc that it needs, and its version information.
 func (r *Reading) takeLibrary(file, name string) error {
 	f, err := os.Open(file)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// readme is that of one release of the open kernel modules: its tag and the products that it lists, by PCI id.
+// readme is the README of one release of the open kernel modules: its tag and the products that it lists, by PCI id.
 type readme struct {
 	Version  string // "525.105.17"
 	Date     string // of the commit

@@ -15,7 +15,8 @@ import (
 // unsealed are the tables whose lines are linted by themselves: a signature must match the line that it shows.
 var unsealed = []string{"signature"}
 
-// vouched is what a source vouches for: one that a program reads for all rows that name it, a page for its own.
+// vouched identifies what supports a row: a source that a program reads, for all rows that name it, or a page, for its
+// own rows.
 type vouched struct{ id, page string }
 
 // vouchers returns the rows behind each source, in their order. A source that no entry of the list knows is a
@@ -80,8 +81,8 @@ func mark(row string) []byte {
 	return sum[:3]
 }
 
-// Altered returns the rows of a source that are not as they were when a program read it, as they are sealed. A lock that has
-// no marks of them tells none apart: all are altered.
+// Altered returns the rows of a source that changed since a program read it, by their seals. Without seals in the lock,
+// all count as changed.
 func (d *Data) Altered(lock Lock, id string) map[string]bool {
 	rows, _ := d.vouchers(lock)
 	marks, err := base64.StdEncoding.DecodeString(lock[id].Marks)
@@ -130,8 +131,8 @@ func (d *Data) Seal(lock Lock, ids, pages []string) {
 	}
 }
 
-// Follow seals the pages of rows that a program has changed: it changes no cell but those that it has read, so that what
-// a person read of the pages stands as it was, and so does the day.
+// Follow renews the seals of pages whose rows a program has changed. It changes only cells that it has read, so what a
+// person read on the pages, and the day, stay valid.
 func (d *Data) Follow(lock Lock, changes []Change) {
 	rows, _ := d.vouchers(lock)
 	for _, c := range changes {
@@ -152,8 +153,8 @@ func (d *Data) Follow(lock Lock, changes []Change) {
 	}
 }
 
-// Broken returns the sources whose rows are not as they were when they were read: those of programs by their ids, pages
-// by their addresses.
+// Broken returns the sources whose rows changed since they were read: those of programs by their ids, pages by their
+// addresses.
 func (d *Data) Broken(lock Lock) (ids, pages []string) {
 	rows, _ := d.vouchers(lock)
 	for v, lines := range rows {
@@ -169,9 +170,9 @@ func (d *Data) Broken(lock Lock) (ids, pages []string) {
 	return ids, slices.Compact(pages)
 }
 
-// Lint says which cells of the tables nobody answers for on a day: those of rows without a source that the list knows,
-// or changed since their source was read; what follows from other cells and does not say so; lines of hand.csv that a
-// source says too, or at which it is time to look again.
+// Lint returns the cells of the tables that nobody supports on a day: in rows without a known source, or changed since
+// their source was read; derived cells that do not say so; and lines of hand.csv that a source also has, or that are
+// due for review.
 func Lint(dir, today string) ([]string, error) {
 	d, err := OpenData(dir)
 	if err != nil {
@@ -223,7 +224,7 @@ func (d *Data) firstNaming(page string) string {
 	return page
 }
 
-// ours are the columns that no source has: where a row comes from, and what this project thinks of what it names.
+// ours are the columns that no source has: where a row comes from, and this project's own judgement.
 var ours = []string{"source", "verified", "note", "blame", "cause", "meaning"}
 
 // unread returns cells that no program has read, in rows that name nothing else than what programs read.
@@ -285,7 +286,7 @@ func (d *Data) needless(lock Lock) []string {
 	return complaints
 }
 
-// Overrules keeps what a source says of cells for which hand.csv has a line.
+// Overrules keeps a source's values of cells that hand.csv overrides.
 func (l Lock) Overrules(id string, c Change) {
 	for cell, value := range c.Overruled {
 		if l[id].Overruled == nil {

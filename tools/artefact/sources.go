@@ -92,8 +92,8 @@ func (l Listed) check(twice bool) error {
 	return nil
 }
 
-// filled are the columns that each reader fills, beside the key's. A cell of another column in a row that programs alone
-// vouch for needs a line of hand.csv.
+// filled maps each reader to the columns that it fills besides the key's. A cell in another column needs a line of
+// hand.csv if only programs support its row.
 var filled = map[string][]string{
 	"torch": {"cuda", "cudnn", "nccl", "sass", "ptx", "python", "glibc", "cxx11_abi", "torchvision", "torchaudio",
 		"triton", "variant"},
@@ -126,11 +126,11 @@ func (l Listed) fills() []string {
 	return filled[l.Reader]
 }
 
-// typed is the reader of pages that a person reads: their rows are typed, and each page's seal in the lock shows that
-// nobody changed one since.
+// typed is the reader of pages that a person reads. Their rows are typed, and each page's seal in the lock shows that
+// nobody has changed one since.
 const typed = "typed"
 
-// fixed reports whether what stands there does not change: files and threads at an address of their own, wheels.
+// fixed reports whether a source cannot change: files and threads at an address of their own, wheels.
 func (l Listed) fixed() bool { return l.Reader == typed && l.MaxAge == 0 }
 
 func compiles(pattern string) bool {
@@ -138,7 +138,8 @@ func compiles(pattern string) bool {
 	return err == nil && (pattern == "" || re.NumSubexp() == 2)
 }
 
-// pageReaders make rows of what is not one wheel a row: a project's list, many wheels together, a manifest.
+// pageReaders make rows from sources that are not one wheel per row: a project's list, several wheels together, a
+// manifest.
 var pageReaders = map[string]func(context.Context, *Source, Listed) ([]Row, error){
 	"ec2":               instanceRows,
 	"sagemaker":         sageMakerRows,
@@ -167,7 +168,7 @@ func (s *Source) Page(ctx context.Context, l Listed) ([]Row, bool, error) {
 	return rows, true, err
 }
 
-// Product returns a source whose wheels each make rows; false where it is none.
+// Product returns a source whose wheels each make rows, or false.
 func (l Listed) Product() (Product, bool) {
 	if l.Reader == "extension" {
 		return l.extension(), true

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Spread is a release whose wheels for one platform do not say the same: the row of the release is that of one of them.
+// Spread is a release whose wheels for one platform differ: its row is that of one of them.
 type Spread struct {
 	Release, Platform, Column string
 	Values                    map[string][]string // the Pythons of the wheels, by what their cell says
 }
 
-// told are the cells by which a wheel is compared with the others of its release. Counts of symbols differ a little with
-// the Python; whether there are any matters.
+// told are the cells by which the wheels of a release are compared. Counts of symbols differ a little by Python; only
+// whether there are any matters.
 var told = []string{"torch", "cuda", "cxx11_abi", "links", "opens", "symbols"}
 
 // EveryWheel returns how each wheel of a source is read: of one that is only watched, its METADATA.
@@ -26,8 +26,8 @@ func (l Listed) EveryWheel() (p Product, ok bool) {
 	return l.extension(), len(l.Projects) > 0 && slices.Contains(l.Tables, "extension")
 }
 
-// Spreads reads every wheel of a product's releases, and returns those whose wheels differ, with the number of releases
-// that have more than one wheel for a platform. step is told of each wheel.
+// Spreads reads every wheel of a product's releases, and returns the releases whose wheels differ, with the number of
+// releases that have several wheels for a platform. It calls step for each wheel.
 func (s *Source) Spreads(ctx context.Context, p Product, step func(name string)) (list []Spread, several int, err error) {
 	groups := map[[2]string][]Candidate{}
 	for _, project := range p.Projects {

@@ -17,9 +17,9 @@ const (
 	runtimeLibrary = "nvidia/*/lib/libcudart.so.*"
 )
 
-// statusRows returns what calls of CUDA's driver and of its runtime return: names and numbers of the driver's stand in
-// cuda.h, those of the runtime, with its own words for them, in the library. All that 11.8 and 12.9 had stands in 13.5
-// with the same numbers, so that the newest wheel is enough.
+// statusRows returns the statuses of CUDA's driver and runtime. The driver's names and numbers are in cuda.h, the
+// runtime's, with its own words, in the library. 13.5 has everything of 11.8 and 12.9 with the same numbers, so the
+// newest wheel is enough.
 func statusRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	wheel, err := s.newestHeaders(ctx, l.Projects[0])
 	if err != nil {

@@ -26,7 +26,7 @@ typedef enum other { CUDA_OTHER = 1 } other;
 	}
 }
 
-// TestRuntimeStatuses has a library with a table of two errors, and the name of a third that stands in no table.
+// TestRuntimeStatuses reads a library with a table of two errors, and with the name of a third that is in no table.
 func TestRuntimeStatuses(t *testing.T) {
 	const texts = "cudaSuccess\x00no error\x00cudaErrorInvalidValue\x00invalid argument\x00cudaErrorLoose\x00"
 	le := binary.LittleEndian

@@ -25,7 +25,7 @@ type Data struct {
 	following map[string]string
 }
 
-// OpenData loads and lints the tables. They may lack rows of which hand.csv speaks: a sync brings them back.
+// OpenData loads and lints the tables. Rows that hand.csv refers to may be missing, because a sync restores them.
 func OpenData(dir string) (*Data, error) {
 	loaded, err := tables.LoadLacking(os.DirFS(dir))
 	if err != nil {
@@ -155,8 +155,7 @@ func sameRange(a, b string) bool {
 
 var wheelSource = regexp.MustCompile(`wheel ([^-\s]+)-\S+ sha256:[0-9a-f]{64}`)
 
-// mergeSources puts what was read in the place of the wheels of the same projects, or behind the sources that are
-// there.
+// mergeSources replaces the wheels of the same projects by those that were read, and appends the others.
 func (c *Change) mergeSources(row Row) {
 	i := slices.Index(c.Columns, "source")
 	seen := map[string]bool{}
@@ -174,7 +173,7 @@ func (c *Change) mergeSources(row Row) {
 		seen[project] = true
 		return row.Sources[project]
 	})
-	// A page takes the place of the one that said the same before: the next driver's manifest, that of the last one.
+	// A page replaces the one that said the same before: the next driver's manifest replaces the last one's.
 	var kept []string
 	for _, have := range tables.SourcesOf(cell) {
 		for prefix, now := range row.Sources {
@@ -200,7 +199,7 @@ func (c *Change) mergeSources(row Row) {
 	c.New[i] = cell
 }
 
-// keepDate leaves a row as it is where nothing but the days of reading differ.
+// keepDate leaves a row unchanged if only the days of reading differ.
 func (c *Change) keepDate() {
 	if c.Old == nil {
 		return
@@ -266,7 +265,7 @@ func (t tablesOnly) ReadDir(name string) ([]fs.DirEntry, error) {
 	}), err
 }
 
-// replaceRow writes a change into one table: in the place of the row with its key, or where its key belongs.
+// replaceRow writes a change into one table: over the row with its key, or where its key belongs.
 func replaceRow(name string, c Change) error {
 	data, err := os.ReadFile(name)
 	if err != nil {
@@ -297,7 +296,7 @@ func render(records [][]string) []byte {
 	return b.Bytes()
 }
 
-// names reports whether a row of a table, or of any where none is named, already rests on this wheel.
+// names reports whether a row of a table, or of any table if none is given, is already based on this wheel.
 func (d *Data) names(table string, f File) bool {
 	if f.SHA256 == "" {
 		return false
@@ -316,8 +315,8 @@ func (d *Data) hasColumn(table, column string) bool {
 	return g.Column(column) >= 0
 }
 
-// Names reports whether a release on the command line means a candidate: by its version, or by the key that its row
-// has, where the table keeps the whole version as the build: 9.24.1 is cuDNN 9.24.1.1's.
+// Names reports whether a release on the command line means a candidate: by its version, or by its row's key if the
+// table stores the whole version as the build: 9.24.1 means cuDNN 9.24.1.1.
 func (d *Data) Names(p Product, release string, c Candidate) bool {
 	return release == c.Version || release == c.Version+"+"+c.Local || d.hasColumn(p.Table, "build") && strings.HasPrefix(c.Version, release+".")
 }
@@ -362,7 +361,7 @@ func (d *Data) rowsOf(p Product, c Candidate) (list []int) {
 	return list
 }
 
-// Unsealed reports whether a row of a candidate is not as it was when its source was read: what Altered has.
+// Unsealed reports whether a row of a candidate changed since its source was read, as in Altered.
 func (d *Data) Unsealed(p Product, c Candidate, altered map[string]bool) bool {
 	return slices.ContainsFunc(d.rowsOf(p, c), func(i int) bool { return altered[lineOf(p.Table, d.grids[p.Table].Rows[i])] })
 }

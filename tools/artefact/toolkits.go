@@ -40,8 +40,8 @@ func toolkitRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 //	 "nvidia_driver": {"name": "NVIDIA Linux Driver", "version": "595.58.03", …}, …}
 var toolkitManifest = regexp.MustCompile(`redistrib_(\d\d\.\d+\.\d+)\.json`)
 
-// toolkitManifestRows returns the toolkits that came after the table's newest, with their days, and the drivers that
-// toolkits bring, where the table has none.
+// toolkitManifestRows returns the toolkits newer than the table's newest, with their dates, and the drivers that
+// toolkits bring, if the table has none.
 func toolkitManifestRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	listing, err := s.page(ctx, l.Address, l.Address, "text/html")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // watching is the reader of projects whose rows a person makes.
 const watching = "watch"
 
-// watchReleases finds releases for which extension.csv has no row and that no program can make one of: what is compiled
-// where it is installed has no wheel to read, and what is built on another index has several.
+// watchReleases finds releases without a row in extension.csv for which no program can make one: a package that is
+// compiled during installation has no wheel, and one that is built on another index has several.
 func watchReleases(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	var missing []string
 	for _, project := range l.Projects {

@@ -115,7 +115,7 @@ func (p *patient) Read(b []byte) (int, error) {
 // contentRange matches "bytes 0-0/899738273".
 var contentRange = regexp.MustCompile(`^bytes (\d+)-\d+/(\d+)$`)
 
-// from asks for a file's bytes from an offset on. whole says that the server sends all of it instead.
+// from requests a file's bytes from an offset on. whole says that the server sends the complete file instead.
 func (w *Web) from(ctx context.Context, url string, off int64) (body io.ReadCloser, size int64, whole bool, err error) {
 	answer, err := w.get(ctx, url, http.Header{"Range": {fmt.Sprintf("bytes=%d-", off)}})
 	if err != nil {
@@ -134,8 +134,8 @@ func (w *Web) from(ctx context.Context, url string, off int64) (body io.ReadClos
 	return answer.Body, size, false, err
 }
 
-// remote is a file on a server as a reader at offsets: reads that follow each other come out of one answer, a jump
-// asks anew, and an answer that breaks off is taken up where it broke.
+// remote is a file on a server, readable at offsets. Consecutive reads use one response, a jump makes a new request,
+// and an interrupted response is resumed.
 type remote struct {
 	ctx  context.Context
 	web  *Web
@@ -146,7 +146,7 @@ type remote struct {
 	at   int64 // where body stands
 }
 
-// shortJump is what is read over rather than asked for anew.
+// shortJump is the distance in bytes up to which it reads on instead of making a new request.
 const shortJump = 1 << 16
 
 // ReadAt implements io.ReaderAt; it is for one goroutine.

@@ -77,7 +77,7 @@ func (w *Wheel) readDirectory(r io.ReaderAt, size int64) error {
 // Close ends what is under way.
 func (w *Wheel) Close() error { return w.close() }
 
-// members returns the wheel's files that a pattern of package path matches, in the order in which they lie in it.
+// members returns the wheel's files that match a pattern of package path, in the wheel's order.
 func (w *Wheel) members(patterns ...string) []*zip.File {
 	list := slices.DeleteFunc(slices.Clone(w.zip.File), func(m *zip.File) bool {
 		return !filepath.IsLocal(m.Name) || !slices.ContainsFunc(patterns, func(p string) bool {
@@ -89,8 +89,7 @@ func (w *Wheel) members(patterns ...string) []*zip.File {
 	return list
 }
 
-// Libraries returns the names of the shared libraries of at least so many bytes, in the order in which they lie in the
-// wheel.
+// Libraries returns the names of the shared libraries of at least least bytes, in the wheel's order.
 func (w *Wheel) Libraries(least uint64) []string {
 	var names []string
 	for _, m := range w.zip.File {

@@ -54,7 +54,7 @@ func (b *bench) cold(ctx context.Context) error {
 	return nil
 }
 
-// forget drops the pages of all files below a directory from the kernel's cache, as far as nobody maps them.
+// forget drops the pages of all files below a directory from the kernel's cache, unless they are mapped.
 func forget(dir string) error {
 	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// libraries shows what it costs that every distribution is looked at: 300 of them with five libraries each, of which a
-// tenth need CUDA's runtime.
+// libraries measures the cost of examining every distribution: 300 with five libraries each, of which a tenth need
+// CUDA's runtime.
 func (b *bench) libraries(ctx context.Context) error {
 	const distributions, each = 300, 5
 	root := filepath.Join(b.dir, "root-libraries")

@@ -106,7 +106,7 @@ func processor() string {
 	return "an unnamed processor"
 }
 
-// wall writes a wall time, or that there is none: of a machine with more to do than it has cores, it tells nothing.
+// wall formats a wall time, or says that there is none: on a machine with more work than cores it means nothing.
 func wall(d time.Duration) string {
 	if busy() {
 		return "–"

@@ -162,7 +162,7 @@ func (b *bench) questions(ctx context.Context) error {
 	return nil
 }
 
-// nvml compares with a C program that makes the same calls of a library that stands in for the driver's.
+// nvml compares with a C program that makes the same calls to a stand-in for the driver's library.
 func (b *bench) nvml(ctx context.Context) error {
 	lib := filepath.Join(b.dir, "libnvidia-ml.so.1")
 	bare := filepath.Join(b.dir, "bare")

@@ -18,8 +18,8 @@ type rival struct {
 	args []string
 }
 
-// known returns the rivals that the environment has: PyTorch's own, which every one has, and the doctors from the
-// package index (env-doctor 0.3.5, cuda-doctor 0.2.0 and rigsolve 1.0.0 were looked at) where they are installed.
+// known returns the rivals in the environment: PyTorch's own, which every one has, and the installed doctors from the
+// package index (env-doctor 0.3.5, cuda-doctor 0.2.0 and rigsolve 1.0.0 were examined).
 func (b *bench) known() []rival {
 	bin := func(name string) string { return filepath.Join(b.beside, "bin", name) }
 	python := filepath.Join(b.torch, "bin", "python")
@@ -34,7 +34,7 @@ func (b *bench) known() []rival {
 	return list
 }
 
-// offline leads what asks the network to a port where nobody answers: what is measured is the examination.
+// offline sends network requests to a closed port, so that only the examination is measured.
 var offline = []string{"HTTPS_PROXY=http://127.0.0.1:9", "HTTP_PROXY=http://127.0.0.1:9"}
 
 // compare measures the rivals beside what this program took.
@@ -55,8 +55,8 @@ func (b *bench) compare(ctx context.Context) error {
 	return nil
 }
 
-// trace counts a program's system calls and the bytes that they read, in one more run under strace; what it maps it
-// does not read. Nothing where there is no strace.
+// trace counts a program's system calls and the bytes that they read, in one more run under strace. It does not count
+// mapped files. Without strace it returns nothing.
 func (b *bench) trace(ctx context.Context, c *cost, args []string) error {
 	file := filepath.Join(b.dir, "trace")
 	cmd := exec.CommandContext(ctx, "strace", append([]string{"-f", "-qq", "-s", "0", "-o", file, "--"}, args...)...)

@@ -24,8 +24,8 @@ type part struct {
 // shown is how many of the longest parts are written down.
 const shown = 8
 
-// start measures what no Go program can do without: one that does nothing, and one that is linked with libc as NVML
-// demands. What this program adds before its main function is told by the runtime.
+// start measures what every Go program needs: one that does nothing, and one that is linked with libc as NVML requires.
+// The runtime reports what this program adds before its main function.
 func (b *bench) start(ctx context.Context) error {
 	for _, p := range []struct{ what, name, source string }{
 		{"an empty Go program", "empty", "package main\n\nfunc main() {}\n"},
@@ -69,7 +69,7 @@ func initialised(trace []byte) (parts []part) {
 	return parts
 }
 
-// sources measures the sources of facts, as a report tells of them, for an environment with a real PyTorch.
+// sources measures the sources of facts, as a report gives them, for an environment with a real PyTorch.
 func (b *bench) sources(ctx context.Context) error {
 	return b.least(&b.read, func() ([]part, error) {
 		out, err := exec.CommandContext(ctx, b.tool, "probe", "--env", b.torch).Output()
@@ -131,7 +131,7 @@ func (b *bench) where() string {
 	return s.String()
 }
 
-// longest returns the first of sorted parts, and what the others take together: "python 21.3 ms, libraries 1.1 ms".
+// longest returns the first of the sorted parts, and the sum of the others: "python 21.3 ms, libraries 1.1 ms".
 func longest(parts []part) string {
 	var texts []string
 	var rest time.Duration

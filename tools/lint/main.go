@@ -114,8 +114,8 @@ type comparison struct {
 	worse bool // some rule has more offenders than listed
 }
 
-// compare holds offenders against the allowed counts. It lists the offenders of packages that have too many of a rule
-// whose sum grew, and says how many entries of the list may shrink.
+// compare compares offenders with the allowed counts. It lists the offenders of packages with too many of a rule whose
+// total grew, and says how many entries of the list may shrink.
 func compare(found []offender, allowed map[key]int) comparison {
 	counts := count(found)
 	sums := map[string]int{}

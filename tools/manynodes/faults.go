@@ -4,8 +4,8 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// fault is what is done to one node, and the errors and warnings that must be found of it: "E gpu-count, W numpy-abi",
-// by name. Of a look-alike there are none, or "?": it cannot be told.
+// fault is a change to one node, and the errors and warnings that must be found: "E gpu-count, W numpy-abi", by name.
+// For a look-alike there are none, or "?" if it cannot be decided.
 type fault struct {
 	name  string // empty: find tells enough
 	group string // whose node it is made of; empty: torch on machines[0]

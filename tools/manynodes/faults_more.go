@@ -15,8 +15,8 @@ const (
 	t4   = "pool-9" // g4dn.xlarge, torch 2.8.0+cu128, driver 550
 )
 
-// moreFaults are by somebody who knew the rules' list and not the code that judges: faults of the driver, of GPUs, of
-// builds, of containers and of jobs, each with the errors and warnings that the list promises.
+// moreFaults come from somebody who knew the list of rules and not the code: faults of the driver, GPUs, builds,
+// containers and jobs, each with the errors and warnings that the list promises.
 var moreFaults = []fault{
 	{"user space was rolled back, the module was not", h100, "E driver-mismatch", func(f *facts.Facts) {
 		userSpace(f, "570.211.01")
@@ -361,7 +361,7 @@ func packageBeside(name, version string) func(*facts.Facts) {
 	}
 }
 
-// taken returns a library that the loader maps for the first build, in the place of one of that name.
+// taken returns a change that replaces a library which the loader maps for the first build.
 func taken(t facts.Taken) func(*facts.Facts) {
 	return func(f *facts.Facts) {
 		b := &f.Environments[0].Builds[0]
@@ -379,7 +379,7 @@ func compat(f *facts.Facts, version, cuda string, branches ...int) {
 	f.Driver.Taken = facts.Taken{Name: "libcuda.so.1", Version: version, Path: path, Reason: "LD_LIBRARY_PATH"}
 }
 
-// inContainer makes a container that was given all GPUs of its host and what the driver needs.
+// inContainer makes a container that was given all GPUs of its host and everything the driver needs.
 func inContainer(f *facts.Facts) {
 	f.System.Container, f.System.Instance, f.System.Kernel = "docker", "", "6.1.119-129.201.amzn2023.x86_64"
 	f.Devices.Shared = 64 << 30

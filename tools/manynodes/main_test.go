@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestEveryFaultIsFound: of many nodes with 40 faults and drifts by the author of the rules, 40 by somebody else and
-// what only looks like one, by the program as it is built, just these are found.
-// `go run ./tools/manynodes -n 10000` measures it.
+// TestEveryFaultIsFound checks nodes with 40 faults and drifts by the author of the rules, 40 by somebody else, and
+// look-alikes: the program must find exactly these. `go run ./tools/manynodes -n 10000` measures it.
 func TestEveryFaultIsFound(t *testing.T) {
 	if os.Getenv("CUDACOMPAT_GRID") != "whole" {
 		t.Skip("builds the program and judges 1,200 nodes: make grid")

@@ -49,7 +49,7 @@ var packages = strings.Fields(`
 	nvidia-cuda-cuobjdump-cu12 nvidia-cuda-cuxxfilt-cu12 nvidia-cuda-nvdisasm-cu12 nvidia-cuda-nvprune-cu12
 	nvidia-cuda-profiler-api-cu12 nvidia-ml-py`)
 
-// probed is what a run looks at beside what the example's did.
+// probed lists what a run reads besides what the example's did.
 var probed = strings.Fields(`boot installers firmware driver-packages fabric grid updates processes peer-to-peer efa
 	building devices container container-runtimes caches`)
 

@@ -1,8 +1,8 @@
-// Command kubernetes writes labels of nodes by the code of those who write them: "gfd" those of GPU feature discovery,
+// Command kubernetes writes node labels with the code of their real authors: "gfd" those of GPU feature discovery,
 // "nfd" those that Node Feature Discovery's local source reads from feature files. "match" asks the scheduler's matcher
-// where pods may go. GPU feature discovery's labellers
-// are internal to NVIDIA's device plugin; the path of this module lies below the plugin's, so that Go lets it in. The
-// module also names the programs that kubernetes.sh builds. Their sources come from the module proxy.
+// where pods may run. GPU feature discovery's labellers are internal to NVIDIA's device plugin, so the path of this
+// module is below the plugin's. The module also names the programs that kubernetes.sh builds. Their sources come from
+// the module proxy.
 package main
 
 import (

@@ -51,7 +51,8 @@ func main() {
 	}
 }
 
-// compare counts the hosts on which the two disagree, and those that it asked about: none where facts are missing.
+// compare counts the hosts on which the two disagree, and those that it asked about. If facts are missing it asks about
+// none.
 func compare(program, lines string) (different, asked int) {
 	var r requirement
 	out := said(program, lines, "json")
@@ -97,7 +98,7 @@ func compare(program, lines string) (different, asked int) {
 	return different, asked
 }
 
-// said returns what the program writes; nothing where facts are missing, and it exits 3.
+// said returns the program's output, or nothing if facts are missing and it exits 3.
 func said(program, lines, format string) []byte {
 	c := exec.Command(program, "requires", "-", "-o", format, "--timeout", "5m")
 	c.Stdin, c.Stderr = strings.NewReader(lines+"\n"), os.Stderr

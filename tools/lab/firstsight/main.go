@@ -4,9 +4,9 @@
 //	go run ./tools/lab/firstsight score [FILE.jsonl…]   blames against labels: right, unknown, wrong
 //	go run ./tools/lab/firstsight steps [FILE.jsonl…]   steps against a reader's judgement: lead, partly, no, mislead
 //
-// A set holds one JSON object a line with at least "id" and "log"; a name that ends in .gz is compressed. The program
-// builds ./cmd/cudacompat of the current directory, or runs the binary that -with names: an older build is judged by
-// the same command. Scores are figures to watch and no tests: internal/logs holds what must not get worse.
+// A set has one JSON object per line with at least "id" and "log"; a file whose name ends in .gz is compressed. The
+// program builds ./cmd/cudacompat of the current directory, or runs the binary in -with, so that an older build can be
+// judged, too. Scores are for watching and no tests: internal/logs limits what may get worse.
 package main
 
 import (
@@ -116,8 +116,8 @@ func writeScore(out io.Writer, logs []sighted, answers []answer) {
 	}
 }
 
-// writeSteps counts judgements of steps. A judgement holds while the cause and the first two steps are those that its
-// reader saw; a changed answer needs a reader.
+// writeSteps counts judgements of steps. A judgement is valid as long as the cause and the first two steps are those
+// that its reader saw; a changed answer needs a reader.
 func writeSteps(out io.Writer, logs []sighted, answers []answer) {
 	counts := map[string]int{}
 	for i, a := range answers {

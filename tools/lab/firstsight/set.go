@@ -29,7 +29,7 @@ type sighted struct {
 	Said       *answer  `json:"said"`        // what the reader saw
 }
 
-// answer is what a build says of a log.
+// answer is a build's answer about a log.
 type answer struct {
 	Blame      string   `json:"blame"`
 	Confidence string   `json:"confidence"` // empty in builds that did not say it

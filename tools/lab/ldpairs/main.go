@@ -83,8 +83,8 @@ func find(roots []string) (libraries, dirs []string) {
 // listed is a line of the loader: "libz.so.1 => /lib/x86_64-linux-gnu/libz.so.1 (0x00007f…)", "libx.so => not found".
 var listed = regexp.MustCompile(`(?m)^\t(\S+) => (not found|\S+)`)
 
-// real returns what the machine's loader takes, sorted: "name => file"; false where it does not take the library
-// itself.
+// real returns what the machine's loader takes, sorted: "name => file". It returns false if the loader refuses the
+// library itself.
 func real(file string, path []string) ([]string, bool) {
 	cmd := exec.Command(loader, "--list", file)
 	cmd.Env = []string{"LD_LIBRARY_PATH=" + strings.Join(path, ":")}
