@@ -65,7 +65,7 @@ func (p *pool) spoil(r *rand.Rand) truth {
 	return t
 }
 
-// compare lists what was not found, and what was found that is not there.
+// compare lists the faults that were not found and the findings that no fault explains.
 func (t truth) compare(got fleetReport) []string {
 	wrong := t.compareDrift(got)
 	complain := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }

@@ -17,7 +17,7 @@ import (
 	"cudacompat/probe"
 )
 
-// bench is what the checks share: the program under test and the Python that may have a torch.
+// A bench holds the shared parts of the checks: the program under test, and a Python that may have torch.
 type bench struct {
 	tool   string
 	python string

@@ -45,7 +45,7 @@ func (b *bench) healthchecks(ctx context.Context, s *section) {
 	}
 }
 
-// running counts the processes that run a program, the dead ones that nobody has waited for included.
+// running counts the processes that run a program, including zombies.
 func running(program string) int {
 	want, _ := filepath.Abs(program)
 	name := filepath.Base(want)
@@ -118,7 +118,8 @@ func median(ctx context.Context, name string, args ...string) cost {
 	return all[len(all)/2]
 }
 
-// inProcess asks NVML without the child, as an agent that imports probe does, and compares with what the child says.
+// inProcess queries NVML without the child process, as an agent that imports probe does, and compares the result with
+// the child's.
 func (b *bench) inProcess(ctx context.Context, s *section) {
 	here := probe.Run(ctx, probe.This(), probe.Options{Envs: []string{"none"}})
 	v, err := b.ask(ctx, nil, "--env", "none")

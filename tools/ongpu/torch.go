@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// tried is what a real torch does. Each step that fails is named with the error's first line.
+// tried is the result of running a real torch. Each failed step has the first line of its error.
 type tried struct {
 	Version   string            `json:"version"`
 	Available bool              `json:"available"`
@@ -46,8 +46,8 @@ if r["available"]:
 print("\n" + json.dumps(r))
 `
 
-// torch compares the answer for the active environment's torch with what it does. torch.compile needs a C compiler
-// and time beside the GPU: its failure is printed, and no difference.
+// torch compares the program's answer for the active environment's torch with a real run. torch.compile needs a C
+// compiler and time beside the GPU, so its failure is printed but is not a difference.
 func (b *bench) torch(ctx context.Context, s *section) {
 	cmd := exec.CommandContext(ctx, b.python, "-c", tryTorch)
 	cmd.Env = os.Environ()

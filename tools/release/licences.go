@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// terms are words that stand in one licence alone, and its id at SPDX (https://spdx.org/licenses/).
+// terms maps phrases that occur in only one licence to its SPDX id (https://spdx.org/licenses/).
 var terms = []struct{ words, id string }{
 	{"Apache License Version 2.0", "Apache-2.0"},
 	{"Permission is hereby granted, free of charge, to any person obtaining a copy", "MIT"},
@@ -20,7 +20,8 @@ var terms = []struct{ words, id string }{
 // twoClauses begin both licences of Berkeley; without the third clause it is the one with two.
 const twoClauses = "Redistribution and use in source and binary forms"
 
-// licencesOf returns the ids of what a module's files say, each once; one of whose files nothing is known is an error.
+// licencesOf returns the SPDX ids of a module's licence files, each once. A module with no recognised licence is an
+// error.
 func (m module) licencesOf() ([]string, error) {
 	entries, err := os.ReadDir(m.dir)
 	if err != nil {
@@ -58,7 +59,7 @@ func idsIn(text string) (ids []string) {
 	return ids
 }
 
-// linkedLicences returns those of everything that is linked in, by the module; the standard library is "std".
+// linkedLicences returns the licences of every linked module. The standard library is "std".
 func linkedLicences() (map[string][]string, error) {
 	modules, err := linkedModules()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command release writes what accompanies a release's artefacts: the licences of what is linked in, a bill of materials
-// of a binary, the bundle of tables, and the record of how the artefacts came about. packaging/release.sh calls it.
+// Command release writes the files that accompany a release: the licences of the linked modules, a bill of materials of
+// each binary, the bundle of tables, and the build provenance. packaging/release.sh calls it.
 package main
 
 import (

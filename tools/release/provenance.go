@@ -39,8 +39,9 @@ func debianPackages(list string) ([]resource, error) {
 	return packages, nil
 }
 
-// statement is in-toto's (https://github.com/in-toto/attestation/blob/v1.1.0/spec/v1/statement.md) with SLSA's
-// predicate (https://slsa.dev/spec/v1.0/provenance). It is not signed itself: the signed list of checksums holds it.
+// A statement is an in-toto statement (https://github.com/in-toto/attestation/blob/v1.1.0/spec/v1/statement.md) with
+// SLSA's predicate (https://slsa.dev/spec/v1.0/provenance). It is not signed itself, but the signed list of checksums
+// includes it.
 type statement struct {
 	Type          string     `json:"_type"`
 	Subject       []resource `json:"subject"`

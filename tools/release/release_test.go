@@ -90,7 +90,7 @@ func TestLicences(t *testing.T) {
 	}
 }
 
-// TestEveryModuleHasALicence reads those of what is linked in.
+// TestEveryModuleHasALicence reads the licence of every linked module.
 func TestEveryModuleHasALicence(t *testing.T) {
 	t.Chdir("../..")
 	all, err := linkedLicences()

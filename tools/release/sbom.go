@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// bom is a CycloneDX document of version 1.6 (https://cyclonedx.org/docs/1.6/json/). It is written from the record of
-// the linker, the only list of what is really inside.
+// A bom is a CycloneDX 1.6 document (https://cyclonedx.org/docs/1.6/json/). It is built from the linker's record, the
+// only complete list of the binary's modules.
 type bom struct {
 	Format       string       `json:"bomFormat"`
 	Spec         string       `json:"specVersion"`
@@ -80,7 +80,7 @@ func sbom(w io.Writer, binary string, when time.Time) error {
 	return enc.Encode(b)
 }
 
-// license writes the licences down; what is linked in and has none is an error.
+// license adds the licences. A linked module without one is an error.
 func (b *bom) license(licences map[string][]string) error {
 	own := &b.Metadata.Component
 	own.Licenses = choices([]string{"Apache-2.0"})

@@ -45,7 +45,7 @@ type judgement struct {
 	words string // everything else that the report says, but for the facts and the tool
 }
 
-// question is one call of the program, with the facts on its standard input where it reads any.
+// A question is one call of the program. If the program reads facts on standard input, the question has them.
 type question struct {
 	name  string
 	stdin []byte
@@ -96,7 +96,7 @@ func compareJudgements(before, after string, questions []question, words bool) i
 	return judged
 }
 
-// caseQuestions asks about every case of matrix, with its facts, targets and what it requires.
+// caseQuestions asks about every case of matrix, with its facts, targets and requirements.
 func caseQuestions() []question {
 	var list []question
 	for _, file := range glob("matrix/testdata/*/*.txtar") {

@@ -13,7 +13,7 @@ import (
 // everyNth is the share of the recorded logs that explain is asked about.
 const everyNth = 20
 
-// screenQuestions asks pins, requires, fleet and explain about what the repository holds.
+// screenQuestions runs pins, requires, fleet and explain on the repository's own files.
 func screenQuestions() []question {
 	var list []question
 	add := func(args ...string) {

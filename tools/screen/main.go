@@ -57,7 +57,7 @@ func record(command []string) (string, error) {
 	return strings.ReplaceAll(string(text), "\r\n", "\n"), nil
 }
 
-// terminal opens a pseudo-terminal: what is written to the slave can be read from the master (pty(7)).
+// terminal opens a pseudo-terminal. Bytes written to the slave can be read from the master (pty(7)).
 func terminal() (master, slave *os.File, err error) {
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {

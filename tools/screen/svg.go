@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Sizes in pixels, for a font of 14 pixels whose characters are 0.6 em wide, as those of nearly all such fonts are.
+// Sizes in pixels, for a 14-pixel font. Its characters are 0.6 em wide, as in nearly all monospaced fonts.
 const (
 	charWidth  = 8.4
 	lineHeight = 19

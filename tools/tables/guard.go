@@ -9,15 +9,15 @@ import (
 	"cudacompat/tools/artefact"
 )
 
-// maxChanged is how many rows of one table a run may change: a source that says something else of more than these has
-// probably changed its form.
+// maxChanged is how many rows of one table a run may change. A source that contradicts more rows has probably changed
+// its format.
 const maxChanged = 60
 
 // floors are the columns that say from which driver on something runs.
 var floors = []string{"driver_linux", "driver_windows", "first_branch", "listed", "noted"}
 
-// guards say which changes nobody should take unread: a floor that falls, machine code that loses a target, very many
-// rows. New rows are no danger.
+// guards lists the changes that a person must read first: a lower floor, machine code that loses a target, or very many
+// changed rows. New rows are safe.
 func guards(changes []artefact.Change) []string {
 	var stops []string
 	changed := map[string]int{}

@@ -141,8 +141,8 @@ func parse(args []string, errs io.Writer) (o options, err error) {
 
 var commands = []string{"sync", "spread", "vouch", "lint", "verdicts"}
 
-// chosen returns the sources that the command line names, in the order of the list: what is read first is known to what
-// is read later.
+// chosen returns the sources that the command line names, in the order of the list, because later sources use the rows
+// of earlier ones.
 func chosen(all []artefact.Listed, names []string) ([]artefact.Listed, error) {
 	if len(names) == 0 {
 		return all, nil

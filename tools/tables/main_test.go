@@ -76,7 +76,8 @@ func (b *bench) thin() error {
 // run calls the program; the day and the hashes in what it prints are taken out.
 func (b *bench) run(args ...string) (code int, out, errs string) {
 	var stdout, stderr bytes.Buffer
-	// The index here has few of the wheels on which rows rest: what guards say of that is another test's.
+	// The index here lacks most of the wheels on which rows are based. Another test covers the guards' message about
+	// that.
 	args = append([]string{"sync", "--index", b.URL + "/simple", "--data", b.data, "--cache", b.cache, "--pause", "1ms",
 		"--accept"}, args...)
 	code = run(context.Background(), args, &stdout, &stderr)
@@ -198,9 +199,8 @@ tensorflow.csv: 2.90.0 gpu linux_x86_64: new
 	}
 }
 
-// TestExtensions reads packages that are built against a framework or a CUDA: the family stands in a library that is
-// opened by name, in a version file, in what is asked for, in the index's variant of the torch that is pinned; or there
-// is no CUDA in it.
+// TestExtensions reads packages that are built against a framework or a CUDA. The CUDA version comes from a library
+// opened by name, a version file, a requirement, or the index variant of the pinned torch; or the package has no CUDA.
 func TestExtensions(t *testing.T) {
 	b := newBench(t)
 	for product, rows := range map[string][]string{
@@ -245,8 +245,8 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// TestLibraries reads names out of wheels' directories: those of several CUDAs are one row, a name without a version
-// counts only where there is no other, a stub never.
+// TestLibraries reads names from wheels' directories. A name for several CUDAs gives one row, a name without a version
+// counts only if there is no other, and stubs never count.
 func TestLibraries(t *testing.T) {
 	b := newBench(t)
 	_, out, errs := b.run("-w", "cufile")
@@ -263,8 +263,8 @@ func TestLibraries(t *testing.T) {
 	}
 }
 
-// TestHostCompilers reads nvcc's header of every minor release: that of clang for another system counts for nothing, a row
-// that says so already keeps its source, and of releases that the table tells apart the last one is meant.
+// TestHostCompilers reads nvcc's header in every minor release. Clang on another system does not count, a row that
+// already agrees keeps its source, and if the table lists patch releases, the last one is meant.
 func TestHostCompilers(t *testing.T) {
 	b := newBench(t)
 	_, out, errs := b.run("--release", "all", "host-compilers")
@@ -308,8 +308,8 @@ func TestInstances(t *testing.T) {
 	}
 }
 
-// TestLibrariesInside has a wheel with cuDNN inside, whose machine code says nothing of PyTorch's own: those cells stay
-// empty, and without them and a second source the row is not written.
+// TestLibrariesInside reads a wheel that bundles cuDNN, whose machine code is no evidence of PyTorch's own. Those cells
+// stay empty, and without them and a second source the row is not written.
 func TestLibrariesInside(t *testing.T) {
 	b := newBench(t)
 	before := b.table(t, "torch.csv")
@@ -344,7 +344,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestDiffers changes one cell of a row that was written and wants that cell named, and mended.
+// TestDiffers changes one cell of a written row and expects that cell to be named and corrected.
 func TestDiffers(t *testing.T) {
 	b := newBench(t)
 	b.run("-w", "--release", "2.90.0", "torch")
@@ -364,8 +364,8 @@ func TestDiffers(t *testing.T) {
 	}
 }
 
-// TestRefused has a wheel whose row the linter does not take, for its CUDA is none that the tables know, and one whose
-// bytes are damaged: neither leaves anything in the tables.
+// TestRefused reads a wheel whose row the linter rejects, because the tables do not know its CUDA, and a damaged wheel.
+// Neither changes the tables.
 func TestRefused(t *testing.T) {
 	b := newBench(t)
 	before := b.table(t, "nccl.csv")
@@ -397,7 +397,7 @@ func (b *bench) tables(t *testing.T) string {
 	return strings.Join(names, " ")
 }
 
-// TestStopped ends a run and goes on: what was read before is not fetched again.
+// TestStopped interrupts a run and continues it. Wheels that were read before are not fetched again.
 func TestStopped(t *testing.T) {
 	b := newBench(t)
 	ctx, stop := context.WithCancel(context.Background())
@@ -437,9 +437,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestRowsComeBack takes rows out of the tables, and changes one: a sync, without a cache, reads the wheels of these
-// releases and no others. A line of hand.csv for a row that is missing names it until the row is back, with what the line
-// says.
+// TestRowsComeBack removes rows from the tables and changes one. A sync without a cache reads the wheels of these
+// releases and no others. A line of hand.csv for a missing row is reported until the row is back with the same value.
 func TestRowsComeBack(t *testing.T) {
 	b := newBench(t)
 	if code, out, errs := b.run("-w", "sglang", "xgboost"); code != exitSame {

@@ -57,8 +57,8 @@ func nextMonth(t *testing.T) *bench {
 
 var monthsSources = []string{"driver", "driver-releases", "cuda", "torch", "nccl"}
 
-// TestMonthAhead takes what came in one run. The linter takes the tables, a second run finds nothing, offline the same
-// comes out, and a machine that was ahead of the tables no longer is.
+// TestMonthAhead adds the releases of a month in one run. The linter accepts the tables, a second run finds nothing, an
+// offline run gives the same result, and a machine that was ahead of the tables no longer is.
 func TestMonthAhead(t *testing.T) {
 	b := nextMonth(t)
 	newer := facts.Facts{Driver: facts.Driver{Version: "640.20.02"}}
@@ -102,8 +102,8 @@ func TestMonthAhead(t *testing.T) {
 	if _, err := matrix.Load(os.DirFS(b.data)); err != nil {
 		t.Error(err)
 	}
-	// What was refused is not what was read: of the others the linter knows who answers for them. NVIDIA's own address
-	// is no source's here.
+	// Rejected rows do not count as read. For the others, the linter knows who vouches for them. NVIDIA's own address
+	// is not a source here.
 	complaints, err := artefact.Lint(b.data, "2026-11-26")
 	complaints = slices.DeleteFunc(complaints, func(line string) bool { return strings.Contains(line, "developer.download.nvidia.com") })
 	if err != nil || len(complaints) != 1 || !strings.HasPrefix(complaints[0], "nccl: its rows are not as they were when it was read") {
@@ -118,8 +118,8 @@ func TestMonthAhead(t *testing.T) {
 	}
 }
 
-// verdictsChange wants the pull request's text to name the verdicts that change: a machine with driver 640 was ahead of
-// the tables before.
+// verdictsChange checks that the pull request's text names the verdicts that change. A machine with driver 640 was
+// ahead of the tables before.
 func (b *bench) verdictsChange(t *testing.T, before string) {
 	t.Helper()
 	cases := t.TempDir()
@@ -141,7 +141,7 @@ func (b *bench) verdictsChange(t *testing.T, before string) {
 	}
 }
 
-// secure gives the sources and what was kept of them addresses of the form that the tables want.
+// secure rewrites the addresses of the sources and of the kept files to the form that the tables require.
 func secure(t *testing.T, b *bench, server string) {
 	t.Helper()
 	name := filepath.Join(b.data, "sources.toml")
@@ -171,8 +171,8 @@ func outdated(t *testing.T, dir string, machine facts.Facts) bool {
 	return slices.ContainsFunc(result.Findings, func(f verdict.Finding) bool { return f.Rule == "matrix-outdated" })
 }
 
-// TestToolkitManifests takes a toolkit that is newer than the table, and the driver of one that has none there; it asks for
-// no other, and a manifest that names no driver takes none away.
+// TestToolkitManifests reads a toolkit newer than the table, and the driver of one that has no driver in the table. It
+// asks for no other toolkit. A manifest without a driver removes nothing.
 func TestToolkitManifests(t *testing.T) {
 	b := nextMonth(t)
 	_, out, errs := b.run("cuda-manifests")
@@ -194,7 +194,8 @@ func TestToolkitManifests(t *testing.T) {
 	}
 }
 
-// TestStops has a source that lost the wheels on which rows rest, and one that lies about itself: nothing is written.
+// TestStops reads a source that lost the wheels on which rows are based, and one that contradicts itself. Nothing is
+// written.
 func TestStops(t *testing.T) {
 	b := nextMonth(t)
 	before := b.table(t, "torch.csv")
@@ -247,7 +248,7 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-// TestHand has a line of hand.csv past its day, and one that says what the table does not.
+// TestHand checks a line of hand.csv past its review date, and one that contradicts the table.
 func TestHand(t *testing.T) {
 	b := newBench(t)
 	name := filepath.Join(b.data, "hand.csv")

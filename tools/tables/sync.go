@@ -31,7 +31,7 @@ type syncing struct {
 // tally counts wheels, and sources that could not be read.
 type tally struct{ read, empty, unread, lacking int }
 
-// sync reads the sources, prints one diff over all tables, and writes it where that was asked for.
+// sync reads the sources, prints one diff of all tables, and writes it if asked.
 func (o *options) sync(ctx context.Context, data *artefact.Data, out, errs io.Writer) (int, error) {
 	lock, err := artefact.ReadLock(o.data)
 	if err != nil {
@@ -136,8 +136,8 @@ func (s *syncing) wheels(ctx context.Context, l artefact.Listed, product artefac
 // allReleases stands for every release that the table has, and those that it lacks.
 const allReleases = "all"
 
-// lackingOrAltered returns the candidates that the run is about. Of a source whose rows are not as they were when it was
-// read, these are the releases that lack a row and those whose row is another; where neither tells what changed, all.
+// lackingOrAltered returns the candidates for the run. If a source's rows changed since the last read, these are the
+// releases without a row and those whose row changed. If that is not enough to tell, it returns all candidates.
 func (s *syncing) lackingOrAltered(id string, p artefact.Product, all []artefact.Candidate) []artefact.Candidate {
 	if s.release != "" || !slices.Contains(s.changed, id) {
 		return s.wanted(p, all, s.release)
@@ -153,8 +153,8 @@ func (s *syncing) lackingOrAltered(id string, p artefact.Product, all []artefact
 	return list
 }
 
-// wanted returns the candidates of a release: those that the table lacks where none is named. What was withdrawn is
-// nothing new.
+// wanted returns the candidates of a release, or those missing in the table if no release is named. Withdrawn releases
+// are not new.
 func (s *syncing) wanted(p artefact.Product, list []artefact.Candidate, release string) []artefact.Candidate {
 	return slices.DeleteFunc(list, func(c artefact.Candidate) bool {
 		known := s.data.Knows(p, c)
@@ -256,8 +256,8 @@ func (s *syncing) put() (written int, err error) {
 	return len(taken), errors.Join(s.lock.Write(s.options.data), artefact.WriteDates(s.options.data))
 }
 
-// each writes one change after the other, and says which the linter refuses. A row may rest on one of another table that
-// comes later: what was refused is tried again while anything is taken.
+// each applies the changes one by one and reports which the linter rejects. A row may depend on a later row of another
+// table, so rejected rows are tried again as long as any is accepted.
 func (s *syncing) each() (taken []artefact.Change) {
 	left, refused := s.changes, []string(nil)
 	for again := true; again; {
@@ -280,7 +280,7 @@ func (s *syncing) each() (taken []artefact.Change) {
 	return taken
 }
 
-// show prints a change: the row where it is new, else the cells that differ.
+// show prints a change: the whole row if it is new, else the cells that differ.
 func show(out io.Writer, c artefact.Change) {
 	name := c.Table + ".csv: " + strings.Join(c.Key, " ")
 	if c.Old == nil {

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// verdicts prints how the cases of this repository are judged otherwise by the tables of --data than by those that were
-// there before: what a pull request with new rows is about.
+// verdicts prints the cases of this repository that the tables of --data judge differently from the previous tables. A
+// pull request with new rows is judged by this list.
 func (o *options) verdicts(ctx context.Context, out io.Writer) (int, error) {
 	if len(o.pages) != 1 {
 		return exitUsage, fmt.Errorf("name the directory of the tables as they were before")
@@ -94,8 +94,7 @@ func readCase(file string) (c oneCase, err error) {
 	return c, err
 }
 
-// judged returns the outcome, the answers, the findings and what is unknown, a line each, without what to install
-// instead.
+// judged returns the outcome, answers, findings and unknowns, one per line, without the suggested pins.
 func (c oneCase) judged(ctx context.Context, t *matrix.Tables) []string {
 	policy := c.policy
 	policy.NoPins = true

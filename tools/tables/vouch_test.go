@@ -10,7 +10,8 @@ import (
 	"cudacompat/tools/artefact"
 )
 
-// TestTables wants somebody to answer for every cell of today's tables: `go run ./tools/tables lint` prints the same.
+// TestTables checks that someone vouches for every cell of today's tables. `go run ./tools/tables lint` prints the same
+// list.
 func TestTables(t *testing.T) {
 	complaints, err := artefact.Lint("../../data", time.Now().Format(time.DateOnly))
 	if err != nil {
@@ -90,7 +91,7 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestVouch changes a typed cell, which is a complaint until a person says that its pages were read.
+// TestVouch changes a typed cell. The linter complains until a person records that its pages were read.
 func TestVouch(t *testing.T) {
 	b := &bench{data: t.TempDir()}
 	if err := os.CopyFS(b.data, os.DirFS("../../data")); err != nil {

@@ -67,7 +67,7 @@ func (c bomb) run(b *bench) {
 	b.judge(order{Args: args}, demand{deadline: c.limit, codes: c.codes(), json: !c.plain, command: c.args[0]})
 }
 
-// codes returns the exits that are right: those of a monitor's protocol where it is asked for.
+// codes returns the accepted exit codes: those of a monitoring protocol if one is requested.
 func (c bomb) codes() []int {
 	if slices.Contains(c.args, "nagios") {
 		return []int{0, 1, 2, 3, 64}

@@ -90,7 +90,8 @@ func cage(args []string) {
 	if err := json.Unmarshal([]byte(args[0]), &o); err != nil {
 		fail(err)
 	}
-	// A shell's background job ignores interrupts, and so would what it starts; what is caught here is not ignored there.
+	// A background job of a shell ignores interrupts, and its children inherit that. A caught signal is not ignored in
+	// the child.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGTERM)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		fail(err)
@@ -185,7 +186,7 @@ func peakOf(pid int) int64 {
 // grace is what the kernel may take to end and hand over what dies with its parent.
 const grace = 300 * time.Millisecond
 
-// busy is what a killed process may wait for the processor that it ends on, on a machine that others use.
+// busy is how long a killed process may wait for a processor on a machine that others use.
 const busy = 10 * time.Second
 
 // inherited names the processes that came to this one from the run, and ends them.

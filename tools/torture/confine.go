@@ -66,7 +66,8 @@ func refuseOpenat2() error {
 	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
 }
 
-// hideProc lays an empty file system over /proc, in a mount namespace of this thread and what it becomes.
+// hideProc mounts an empty file system over /proc, in a mount namespace of this thread and the program that it
+// executes.
 func hideProc() error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return err

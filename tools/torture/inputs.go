@@ -67,7 +67,7 @@ func readerOf(name string) []string {
 	return nil
 }
 
-// inputCases returns as many broken inputs as a round takes; the next round breaks them anew.
+// inputCases returns the broken inputs of one round. The next round breaks them differently.
 func inputCases(b *bench) ([]testCase, error) {
 	seeds, err := b.seedsOf()
 	if err != nil {

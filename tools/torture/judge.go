@@ -79,7 +79,7 @@ func (t *tally) leftOut(family string, e error) { t.out[family] = e.Error() }
 // tooMuch counts runs that took more than peakCap.
 const tooMuch = "over 64 MB"
 
-// counted are the counts in the order in which they are printed; all but the last two must be zero.
+// counted lists the counts in the order in which they are printed. All but the last two must be zero.
 var counted = []string{"crashes", "deadline misses", "wrong exits", "no JSON", "control bytes",
 	"processes left", "opens outside",
 	"writes", "programs run", tooMuch, "left apart", "starved"}
@@ -123,8 +123,8 @@ func (t *tally) print(w io.Writer) bool {
 	return clean
 }
 
-// judge runs an order and counts what is wrong with what came of it. A deadline that is missed on a busy machine is
-// tried again twice: only one that is missed every time counts.
+// judge runs an order and counts the faults in the outcome. A deadline missed on a busy machine is tried twice more,
+// and counts only if it is missed every time.
 func (b *bench) judge(o order, d demand) outcome {
 	got, err := b.cagedRun(o)
 	if err != nil {
@@ -222,7 +222,7 @@ func crashed(got outcome) bool {
 		[]byte("goroutine "))
 }
 
-// starved reports whether the Go runtime or the C library could not get what it needs to start.
+// starved reports whether the Go runtime or the C library lacked the resources to start.
 func starved(got outcome) bool {
 	return got.Code == 2 || got.Code == 127 || got.Signal == "segmentation fault" || got.Signal == "aborted" ||
 		got.Signal == "killed"

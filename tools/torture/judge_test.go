@@ -4,7 +4,7 @@ package main
 
 import "testing"
 
-// TestIsJSON: a report that is cut is none, and two machines' reports are two.
+// TestIsJSON checks that a truncated report is not JSON, and that two machines' reports count as two.
 func TestIsJSON(t *testing.T) {
 	for text, want := range map[string]bool{"{}": true, "{}\n{}\n": true, "": false, "{": false, "{}\n{\"a\"": false, "{} x": false} {
 		if got := isJSON([]byte(text)); got != want {

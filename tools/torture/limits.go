@@ -45,7 +45,7 @@ func (b *bench) install(dir string, lacking ...string) error {
 	return write(filepath.Join(b.dir, dir, "libnvidia-ml.so.1"), without(fake, lacking))
 }
 
-// limitCases take away what a container or a shell may take away.
+// limitCases remove resources that a container or a shell can remove.
 func limitCases(b *bench) ([]testCase, error) {
 	if err := b.install("limited"); err != nil {
 		return nil, err

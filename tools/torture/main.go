@@ -96,8 +96,8 @@ func (b *bench) config() string { return filepath.Join(b.dir, "config.yaml") }
 
 func (b *bench) close() { os.RemoveAll(b.dir) }
 
-// A family is one kind of torment. Its cases come in the order in which they should run; the last may be repeated with
-// new random choices for as long as there is time.
+// A family is one kind of stress. Its cases come in the order in which they should run. The last may repeat with new
+// random choices for as long as there is time.
 type family struct {
 	name   string
 	weight int // of the time

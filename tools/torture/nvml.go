@@ -83,7 +83,7 @@ func without(library []byte, functions []string) []byte {
 // nvmlLimit is the deadline of the runs that something hangs in: every one of them waits for it.
 const nvmlLimit = time.Second
 
-// an nvmlCase is a library, as bytes or as a thing that put makes in its place, and what it does.
+// An nvmlCase is a library, as bytes or as something that put creates in its place, and its behaviour.
 type nvmlCase struct {
 	name    string
 	library []byte
@@ -210,8 +210,8 @@ func values() []string {
 	return list
 }
 
-// branches are what the library of a driver's branch lacks of what is asked for, read from Debian's libnvidia-ml1
-// (340.108, 390.157, 418.226.00, 450.248.02, 460.106.00, 470.256.02); 535.216.03, 550.54.15 and 555.58.02 have all.
+// branches lists the symbols that the library of each driver branch lacks, read from Debian's libnvidia-ml1 (340.108,
+// 390.157, 418.226.00, 450.248.02, 460.106.00, 470.256.02). 535.216.03, 550.54.15 and 555.58.02 have all of them.
 var branches = map[string][]string{
 	"R340": strings.Fields("nvmlSystemGetCudaDriverVersion nvmlSystemGetCudaDriverVersion_v2 " +
 		"nvmlDeviceGetCudaComputeCapability " +
@@ -252,8 +252,8 @@ func noLibraries(fake []byte) []nvmlCase {
 	}
 }
 
-// realCases load the libraries that Debian serves. Without a driver they answer that there is none; what is tried is
-// the loading, the symbols, and that nothing stays behind.
+// realCases load Debian's own libraries. Without a driver they report that there is none. The cases test loading, the
+// symbols, and that no process remains.
 func realCases(b *bench) ([]testCase, error) {
 	if b.libraries == "" {
 		return nil, fmt.Errorf("no -nvml: tools/torture/debian.sh fetches them")

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// grid returns the bombs of every reader, by the name that the program gives it: the formats of files that are given
-// (probe.GivenFormats), the sources of facts (Facts.Probes), and what else a command line can name. A test finds the
-// reader that has none.
+// grid returns the bombs of every reader, by the program's name for it: the formats of given files
+// (probe.GivenFormats), the sources of facts (Facts.Probes), and every other argument that names a file. A test finds
+// readers without a bomb.
 func grid() map[string][]bomb {
 	all := map[string][]bomb{}
 	for name, d := range documents {
@@ -40,8 +40,8 @@ func gridBombs() (list []bomb) {
 	return list
 }
 
-// document is how a file of one format goes on and on: a head, one line or part again and again, and a tail. %d is the
-// part's number.
+// A document describes an endless file of one format: a head, one line or part repeated, and a tail. %d is the part's
+// number.
 type document struct {
 	file             string // its name where that tells the format; else "input"
 	head, part, tail string
@@ -158,7 +158,7 @@ var documents = map[string]document{
 		part: "[pip3] p%d==2.9.0\n", most: 100_000},
 }
 
-// tree is what a source of facts can be given: a file of many lines, or a directory of many entries.
+// A tree is the input of one source of facts: a file of many lines, or a directory of many entries.
 type tree struct {
 	file string // whose body is the line again and again, up to the size
 	line string

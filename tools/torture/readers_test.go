@@ -14,7 +14,7 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// TestEveryReaderHasItsBombs finds the reader that nobody thought of: a format that check reads, or a source of facts.
+// TestEveryReaderHasItsBombs finds readers without a bomb: a format that check reads, or a source of facts.
 func TestEveryReaderHasItsBombs(t *testing.T) {
 	known := grid()
 	for _, name := range probe.GivenFormats() {
@@ -45,7 +45,8 @@ func TestEveryReaderHasItsBombs(t *testing.T) {
 	}
 }
 
-// TestDocumentsAreRead: three parts of each make a document that is read, or a bomb would be refused at its first line.
+// TestDocumentsAreRead checks that a document of three parts is read. Otherwise a bomb would fail at its first line and
+// test nothing.
 func TestDocumentsAreRead(t *testing.T) {
 	for name, d := range documents {
 		f, err := probe.GivenFile(probe.Document{Name: d.file, Data: d.text(3)})
@@ -60,7 +61,7 @@ func TestDocumentsAreRead(t *testing.T) {
 	}
 }
 
-// TestTheLibraryIsWhole: the file with many fat binaries is an ELF file.
+// TestTheLibraryIsWhole checks that the file with many fat binaries is a valid ELF file.
 func TestTheLibraryIsWhole(t *testing.T) {
 	dir := t.TempDir()
 	if err := fatBinaries(dir); err != nil {

@@ -166,7 +166,7 @@ func rootCases(b *bench) ([]testCase, error) {
 	return cases, nil
 }
 
-// hostile plants the root, puts the thing in place of every file that is opened in it, and looks what happens.
+// hostile creates the root, replaces each file that the program opens in it by the hostile one, and checks the result.
 func (r *root) hostile(b *bench, put func(*bench, string) error) {
 	dir := filepath.Join(b.dir, "root")
 	if err := r.plant(dir); err != nil {
@@ -212,8 +212,8 @@ const calls = "open,openat,openat2,creat,execve,execveat,unlink,unlinkat,mkdir,m
 	"rename,renameat,renameat2,link,linkat," +
 	"symlink,symlinkat,truncate,ftruncate,chmod,fchmod,fchmodat,chown,fchownat,utimensat,%network"
 
-// own matches what the Go runtime, the C library and the check of limits open for themselves, and the directory of the process's own
-// descriptors, by which a file beneath the root is opened again: where that leads is judged as every open is.
+// own matches the files that the Go runtime, the C library and the check of limits open for themselves, and
+// /proc/self/fd, through which a file in the root is reopened. The target of such a link is judged like any other open.
 var own = regexp.MustCompile(`^(/etc/ld\.so\.cache|/etc/localtime|/usr/share/zoneinfo/.*|/dev/null|` +
 	`(/usr)?/lib/[a-z0-9_-]+/lib(c|dl|pthread|resolv)\.so\.\d|` +
 	`/proc/(self|\d+)/(cgroup|cmdline|maps|mountinfo|exe|fd)|/sys/fs/cgroup(/.*)?|` +

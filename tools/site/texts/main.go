@@ -1,5 +1,5 @@
-// Command texts writes what the engine of a page is tried on, one request a line: the public cases in the directories that
-// are named, the texts that check is tried on, the logs that explain is, and the machines of matrix.
+// Command texts writes the requests on which the page's engine is tested, one a line: the public cases in the named
+// directories, the texts for check, the logs for explain, and the machines of matrix.
 package main
 
 import (
