@@ -54,7 +54,7 @@ func checkCommand(s streams) *cobra.Command {
 		Use:   "check FILE|IMAGE...|REQUIREMENT...",
 		Short: "Check a framework release, a requirements or lock file, a report, or nvidia-smi's output",
 		Long: "Judges releases such as torch==2.9.0, or a file (- is standard input), without examining this machine. These files are understood, in UTF-8 or UTF-16:\n\n" + readable + "\n" +
-			"An image is read, and not unpacked. Nothing is installed or run: each package is judged by the CUDA version and the GPU architectures that its release was built for. Describe the target machine with --driver and either --gpu or --instance; a report already describes its own. With --env, what an installer's dry run says is judged as the environment that it would leave behind, on this machine unless flags name another. example:broken is a built-in example; an unknown name, such as example:?, lists all.",
+			"An image is read, and not unpacked. Nothing is installed or run: each package is judged by the CUDA version and the GPU architectures that its release was built for. Describe the target machine with --driver and either --gpu or --instance; a report already describes its own. With --env, what an installer's dry run says is judged as the environment that it would leave behind, on this machine unless flags name another. example:broken is a built-in example; example:? lists all.",
 		Example: "  cudacompat check torch==2.9.0 --gpu L4 --driver 535.183.01\n" +
 			"  python3 -m torch.utils.collect_env | cudacompat check -\n" +
 			"  cudacompat check uv.lock --instance g5.xlarge --driver " + report.ExampleDriver + "\n" +
@@ -78,6 +78,12 @@ func checkCommand(s streams) *cobra.Command {
 // run judges images or documents. The first bytes of standard input decide which one it is, and they may never come, so
 // this is bounded, too.
 func (f *checkFlags) run(ctx context.Context, args []string, bounded bool, s streams) error {
+	if slices.Equal(args, []string{listExamples}) {
+		for _, name := range exampleNames() {
+			fmt.Fprintln(s.out, examplePrefix+name)
+		}
+		return nil
+	}
 	if standardInputTwice(args) {
 		return errTwiceStdin
 	}

@@ -18,13 +18,21 @@ func openExample(name string) (io.ReadCloser, error) {
 	files := exampleFiles()
 	i := slices.IndexFunc(files, func(file string) bool { return exampleName(file) == name })
 	if i < 0 {
-		names := make([]string, len(files))
-		for i, file := range files {
-			names[i] = exampleName(file)
-		}
-		return nil, misspelt("example", name, names)
+		return nil, misspelt("example", name, exampleNames())
 	}
 	return examples.FS.Open(files[i])
+}
+
+// listExamples makes check list the embedded examples.
+const listExamples = examplePrefix + "?"
+
+// exampleNames returns the names of the embedded examples.
+func exampleNames() []string {
+	var names []string
+	for _, file := range exampleFiles() {
+		names = append(names, exampleName(file))
+	}
+	return names
 }
 
 func exampleFiles() []string {

@@ -79,7 +79,7 @@ func showHelp(cmd *cobra.Command, _ []string) {
 		p.commands(cmd)
 	}
 	if cmd.Example != "" {
-		fmt.Fprintf(p, "\nExamples:\n%s\n", cmd.Example)
+		fmt.Fprintf(p, "\nExamples:\n%s\n", p.examples(cmd.Example))
 	}
 	fmt.Fprintln(p, "\nExit codes:")
 	for _, note := range strings.Split(cmp.Or(cmd.Annotations[exitNote], exitUsual), " · ") {
@@ -87,7 +87,7 @@ func showHelp(cmd *cobra.Command, _ []string) {
 		p.entry("  "+code, 6, meaning)
 	}
 	if !cmd.HasParent() {
-		fmt.Fprintln(p, "\n`cudacompat COMMAND --help` shows a command's flags and exit codes.")
+		fmt.Fprintf(p, "\n%s\n", p.paragraphs("`cudacompat COMMAND --help` shows a command's flags and exit codes."))
 	}
 }
 
@@ -110,6 +110,18 @@ func (p helpPage) paragraphs(text string) string {
 		if !strings.HasPrefix(line, " ") {
 			lines[i] = strings.Join(report.Fold(line, p.width, p.width), "\n")
 		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// examples folds commands where the terminal would break them.
+func (p helpPage) examples(text string) string {
+	if p.width >= narrowHelp {
+		return text
+	}
+	var lines []string
+	for line := range strings.Lines(text) {
+		lines = append(lines, report.FoldCommand(strings.TrimSpace(line), 2, p.width)...)
 	}
 	return strings.Join(lines, "\n")
 }

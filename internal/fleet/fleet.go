@@ -93,6 +93,8 @@ type draft struct {
 	bears  map[string]bool // by driver: whether the kind has no error with it
 
 	hadErrors []string // the rules of its errors without the change
+	// the rules of its warnings without the change
+	hadWarnings []string
 }
 
 // Judge judges nodes one after the other: of those that are equal the first.
@@ -218,8 +220,11 @@ func (j *Judge) judge(ctx context.Context, f facts.Facts) *draft {
 	v, cause := j.verdicts(ctx, f, nil)
 	kind.Was = v.Outcome
 	for _, f := range v.Findings {
-		if f.Severity == verdict.Error {
+		switch f.Severity {
+		case verdict.Error:
 			kind.hadErrors = append(kind.hadErrors, f.Rule)
+		case verdict.Warning:
+			kind.hadWarnings = append(kind.hadWarnings, f.Rule)
 		}
 	}
 	var target matrix.Target

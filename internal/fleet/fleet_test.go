@@ -366,3 +366,31 @@ func TestGroupMessages(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIfNamesFurtherWarnings checks that a change names the nodes that it leaves working with a warning.
+func TestWhatIfNamesFurtherWarnings(t *testing.T) {
+	before, err := probe.Given([]byte("torch==2.9.0+cu126\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := probe.Given([]byte("torch==2.9.0+cu130\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mixed := sound(t, onDriver("580.95.05", "13.0"), func(f *facts.Facts) {
+		f.System.Instance, f.Environments = "", before.Environments
+		f.GPUs = f.GPUs[:2]
+		f.GPUs[0].Name, f.GPUs[0].PCIID, f.GPUs[0].Capability = "Tesla V100-SXM2-16GB", "10de:1db1", "7.0"
+	})
+	f := fleetOf([]WhatIf{{Text: "torch==2.9.0+cu130", Builds: after.Environments[0].Builds}}, Node{Name: "mixed", Facts: mixed})
+	if len(f.Plan.Breaks) != 0 || len(f.Plan.Warns) != 1 || !slices.Equal(f.Plan.Warns[0].Rules, []string{"gpu-arch-missing"}) {
+		t.Errorf("breaks %+v, warns %+v; want a warning of gpu-arch-missing", f.Plan.Breaks, f.Plan.Warns)
+	}
+	if want := "it breaks no node; 1 node gets a further warning"; f.Plan.Why != want {
+		t.Errorf("got %q, want %q", f.Plan.Why, want)
+	}
+	f = fleetOf([]WhatIf{{Text: "torch==2.9.0+cu126", Builds: before.Environments[0].Builds}}, Node{Name: "mixed", Facts: mixed})
+	if len(f.Plan.Warns) != 0 {
+		t.Errorf("the same release: warns %+v", f.Plan.Warns)
+	}
+}

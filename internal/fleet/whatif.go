@@ -53,6 +53,8 @@ type Plan struct {
 	Mends  []string `json:"mends"`  // nodes that are compatible with the change, and were incompatible
 	// Worsens lists nodes that are incompatible in both cases, with the rules of the errors that the change adds.
 	Worsens []Broken `json:"worsens,omitempty"`
+	// Warns lists nodes that are not incompatible with the change, with the rules of the warnings that it adds.
+	Warns []Broken `json:"warns,omitempty"`
 	// Driver is the release of a maintained branch, nearest to the requested one, with which no further node is broken,
 	// or "".
 	Driver string `json:"driver"`
@@ -112,11 +114,15 @@ func (j *Judge) plan() *Plan {
 			case kind.Outcome == verdict.Compatible && kind.Was == verdict.Incompatible:
 				p.Mends = append(p.Mends, n.Node)
 			}
+			if added := kind.addedWarnings(); kind.Outcome != verdict.Incompatible && len(added) > 0 {
+				p.Warns = append(p.Warns, Broken{n.Node, added})
+			}
 		}
 	}
 	byNode := func(a, b Broken) int { return strings.Compare(a.Node, b.Node) }
 	slices.SortFunc(p.Breaks, byNode)
 	slices.SortFunc(p.Worsens, byNode)
+	slices.SortFunc(p.Warns, byNode)
 	slices.Sort(p.Mends)
 	if len(p.Breaks) == 0 {
 		p.Why = "it breaks no node"
@@ -134,6 +140,12 @@ func (j *Judge) plan() *Plan {
 		case n > 0:
 			p.Why += fmt.Sprintf(", %d of them with a further error", n)
 		}
+		switch n := len(p.Warns); {
+		case n == 1:
+			p.Why += "; 1 node gets a further warning"
+		case n > 1:
+			p.Why += fmt.Sprintf("; %d nodes get a further warning", n)
+		}
 		return p
 	}
 	j.choose(p)
@@ -141,14 +153,22 @@ func (j *Judge) plan() *Plan {
 }
 
 // breaking returns the rules of a kind's errors.
-func (k *draft) breaking() []string {
+func (k *draft) breaking() []string { return k.rulesOf(verdict.Error) }
+
+// rulesOf returns the rules of a kind's findings of one severity.
+func (k *draft) rulesOf(s verdict.Severity) []string {
 	rules := []string{}
 	for _, f := range k.Findings {
-		if f.Severity == verdict.Error && !slices.Contains(rules, f.Rule) {
+		if f.Severity == s && !slices.Contains(rules, f.Rule) {
 			rules = append(rules, f.Rule)
 		}
 	}
 	return rules
+}
+
+// addedWarnings returns the rules of a kind's warnings that it did not have without the change.
+func (k *draft) addedWarnings() []string {
+	return slices.DeleteFunc(k.rulesOf(verdict.Warning), func(rule string) bool { return slices.Contains(k.hadWarnings, rule) })
 }
 
 // addedErrors returns the rules of a kind's errors that it did not have without the change.

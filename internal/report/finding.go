@@ -207,6 +207,11 @@ func (p *page) command(name, text string) {
 		name = ""
 	}
 	const margin = 10
+	if room := p.style.Width - columns(text); room >= 0 && room < margin && columns(text) <= shortCommand {
+		p.line(strings.TrimRight(fmt.Sprintf("    %-5s", name), " "))
+		p.line(strings.Repeat(" ", room), paintedText{bold, text})
+		return
+	}
 	for i, line := range foldCommand(text, margin, p.style.Width) {
 		if i == 0 {
 			p.line(fmt.Sprintf("    %-5s ", name), paintedText{bold, strings.TrimLeft(line, " ")})

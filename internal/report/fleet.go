@@ -139,6 +139,9 @@ func (p *page) fleetPlan(f Fleet) {
 	if len(f.Plan.Worsens) > 0 {
 		p.wrap(10, p.nodes(names(f.Plan.Worsens)), "  worse   ")
 	}
+	if len(f.Plan.Warns) > 0 {
+		p.wrap(10, p.nodes(names(f.Plan.Warns)), "  warns   ")
+	}
 	if len(f.Plan.Mends) > 0 {
 		p.wrap(10, p.nodes(f.Plan.Mends), "  fixes   ")
 	}

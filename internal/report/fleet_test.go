@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -179,5 +180,30 @@ func TestFactsOnOneLineFitIntoALog(t *testing.T) {
 		if packed := strings.HasPrefix(line, `{"schema":"cudacompat/packed/v1","gzip":"H4sI`); packed != (len(f.GPUs) > 0) {
 			t.Errorf("packed: %v: %.60s", packed, line)
 		}
+	}
+}
+
+// TestCellsAreCutBetweenWords checks that a text too long for its cell loses whole words, unless that loses most of it.
+func TestCellsAreCutBetweenWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"the module is already 550":   "the module is…",
+		"a-name-longer-than-20-runes": "a-name-longer-than-…",
+		"twenty characters ok":        "twenty characters ok",
+	} {
+		if got := short(text, 20); got != want {
+			t.Errorf("short(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestFoldCommandKeepsWords checks that a terminal of 40 columns breaks no word of an example.
+func TestFoldCommandKeepsWords(t *testing.T) {
+	got := FoldCommand("cudacompat doctor --instance g5.xlarge --driver 580.95.05", 4, 40)
+	if want := []string{`    cudacompat doctor --instance \`, `      g5.xlarge --driver 580.95.05`}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	got = FoldCommand("cudacompat doctor", 4, 0)
+	if want := []string{"    cudacompat doctor"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -429,6 +429,8 @@ func (p *page) tryElsewhere(probed bool) {
 	p.line()
 	for _, try := range list {
 		p.line("  " + try[0] + ":")
-		p.line("    ", paintedText{bold, "cudacompat " + try[1]})
+		for _, line := range FoldCommand("cudacompat "+try[1], 4, p.style.Width) {
+			p.line(paintedText{bold, line})
+		}
 	}
 }

@@ -130,6 +130,17 @@ func fold(text string, first, rest int, limited bool) []string {
 // shortCommand is the length up to which a command is never broken.
 const shortCommand = 40
 
+// FoldCommand breaks a shell command into lines of at most width characters that a shell still reads as one command.
+// Each line begins with margin spaces.
+func FoldCommand(text string, margin, width int) []string {
+	if width < margin+shortCommand && margin+columns(text) > width {
+		return foldLong(text, margin, width)
+	}
+	lines := foldCommand(text, margin, width)
+	lines[0] = strings.Repeat(" ", margin) + strings.TrimLeft(lines[0], " ")
+	return lines
+}
+
 // foldCommand breaks a shell command into lines for a page of the given width, of which margin columns are taken. It
 // breaks only between words, preferably after "&&" and "||", and ends each line but the last with a backslash. A word
 // wider than the rest of the page begins at its edge.
@@ -137,6 +148,11 @@ func foldCommand(text string, margin, width int) []string {
 	if width == 0 || margin+columns(text) <= max(width, margin+shortCommand) {
 		return []string{text}
 	}
+	return foldLong(text, margin, width)
+}
+
+// foldLong is foldCommand for a command that must be broken.
+func foldLong(text string, margin, width int) []string {
 	const more = ` \`
 	var lines []string
 	line, left := "", margin
@@ -205,10 +221,15 @@ func words(text string) []string {
 // columns counts characters. Wide and combining ones, which only names from the machine contain, count as one.
 func columns(s string) int { return utf8.RuneCountInString(s) }
 
-// short cuts text to at most limit characters and marks the cut.
+// short cuts text to at most limit characters and marks the cut. It cuts between words if that keeps at least two
+// thirds of what fits.
 func short(text string, limit int) string {
 	if columns(text) <= limit {
 		return text
 	}
-	return string([]rune(text)[:limit-1]) + "…"
+	kept := string([]rune(text)[:limit-1])
+	if i := strings.LastIndexByte(kept, ' '); columns(kept[:max(i, 0)]) >= limit*2/3 {
+		kept = kept[:i]
+	}
+	return kept + "…"
 }

@@ -38,6 +38,7 @@ type Package struct {
 // lists what the file refers to and was not read.
 func Facts(kind string, list []Package, left []facts.Unread) facts.Facts {
 	f := facts.Facts{Unread: left, Environments: Environments(kind, "", list)}
+	f.System.Arch = archOf(list)
 	if len(f.Environments) == 1 {
 		f.Environments[0].Active = true
 	}
@@ -108,6 +109,33 @@ func (p Package) directWheel() string {
 	return p.Wheels[0]
 }
 
+// linuxWheel matches the end of a wheel for Linux on one architecture.
+var linuxWheel = lazyregexp.New(`linux\w*_(x86_64|aarch64)\.whl$`)
+
+// directArch returns the architecture of the wheel that a line names by its address, or "".
+func (p Package) directArch() string {
+	if m := linuxWheel.FindStringSubmatch(p.directWheel()); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// archOf returns the architecture of the wheels that lines name by their addresses, or "" if there are none or if they
+// differ. A line with a marker may be for another machine.
+func archOf(list []Package) string {
+	arch := ""
+	for _, p := range list {
+		switch of := p.directArch(); {
+		case of == "":
+		case len(p.Markers) > 0, arch != "" && arch != of:
+			return ""
+		default:
+			arch = of
+		}
+	}
+	return arch
+}
+
 // Linux reports whether a package has something for Linux: a lock lists the wheels of every platform.
 func (p Package) Linux() bool {
 	return len(p.Wheels) == 0 || slices.ContainsFunc(p.Wheels, func(name string) bool {
@@ -130,7 +158,7 @@ var withLocalVersion = lazyregexp.New(`^torch(vision|audio)?$`)
 // build returns the framework that a package is. ok is false if it is none. JAX consists of several packages.
 func (p Package) build() (b facts.Build, ok bool) {
 	b = facts.Build{Version: p.Full(), Specifier: p.Specifier, Origin: cmp.Or(p.Origin, "wheel"), Index: p.Index,
-		CUDA: p.CUDA, Accelerator: p.Accelerator, From: p.From}
+		CUDA: p.CUDA, Accelerator: p.Accelerator, Arch: p.directArch(), From: p.From}
 	switch p.Name {
 	case "torch":
 		b.Name = "torch"
