@@ -133,7 +133,7 @@ const shortCommand = 40
 // FoldCommand breaks a shell command into lines of at most width characters that a shell still reads as one command.
 // Each line begins with margin spaces.
 func FoldCommand(text string, margin, width int) []string {
-	if width < margin+shortCommand && margin+columns(text) > width {
+	if width > 0 && width < margin+shortCommand && margin+columns(text) > width {
 		return foldLong(text, margin, width)
 	}
 	lines := foldCommand(text, margin, width)
