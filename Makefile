@@ -10,20 +10,20 @@
 # make screen     draw docs/screen.svg, the picture in the README
 # make fuzz       feed broken input to every parser; FUZZTIME=300x sets how many inputs each gets
 # make torture    run the binary against hostile libraries, trees and inputs for MINUTES=1; prints counts that must be 0
-# make vulncheck  compare what is linked in with the database of vulnerabilities (VULNDB=DIR: a copy of it)
-# make uses       play the three uses of docs/uses.md and write what they print there (root, bwrap, gcc)
+# make vulncheck  check the linked modules against the vulnerability database (VULNDB=DIR: a copy of it)
+# make uses       run the three uses of docs/uses.md and write their output there (root, bwrap, gcc)
 # make machines   record the machines of the cases and of the situations anew (root, bwrap, gcc; 12 GB of wheels)
-# make gpu        write gpu-report.md: what only a machine with an NVIDIA GPU can show
+# make gpu        write gpu-report.md: the checks that need an NVIDIA GPU
 # make bench      measure what runs cost, and write docs/performance.md
 # make site       write the web site into dist/site (SITE=https://…: where it will be; REPOSITORY=https://…: the project)
 # make site-test  test it in Chromium, and its answers beside the program's (node, npm, chromium)
 # make paste-test compare what the site's engine says of some 2,000 texts with what the program says (node; CASES=DIR: more)
 # make release    build every artefact of a release into dist/ (VERSION=0.1.0): see packaging/release.sh
 
-# go-nvml wraps functions that its header marks as deprecated: a warning for each, of which none is ours.
+# go-nvml wraps functions that its header marks as deprecated. None of the warnings concerns our code.
 export CGO_CFLAGS := -O2 -g -Wno-deprecated-declarations
 # go-nvml resolves the driver library's symbols when they are called; a linker that binds them at start-up
-# (-z now, the default of hardened toolchains) would end the program before main.
+# (-z now, the default of hardened toolchains) ends the program before main.
 LAZY := -ldflags=-extldflags=-Wl,-z,lazy
 # Position-independent, as distributions ask for; it takes 0.9 ms of a start and 1.3 MB. The static program is not: it
 # would need a loader, which a scratch image does not have.
@@ -41,7 +41,7 @@ bin/cudacompat: FORCE
 	@tools/toolchain.sh
 	go build $(RELEASE)$(if $(SITE), '-ldflags=-s -w -extldflags=-Wl$(,)-z$(,)lazy -X main.site=$(SITE)') -o $@ ./cmd/cudacompat
 
-# Without NVML and without libc: for scratch images, Alpine, --root scans.
+# Without NVML and libc, for scratch images, Alpine and --root scans.
 static: FORCE
 	@tools/toolchain.sh
 	CGO_ENABLED=0 go build -trimpath '-ldflags=-s -w' -o bin/cudacompat-static ./cmd/cudacompat
@@ -49,8 +49,8 @@ static: FORCE
 wheel: build
 	packaging/wheel.sh bin/cudacompat dist
 
-# The outcome is the exit code; make would call anything but 0 a failure of its own. 3 is inconclusive: a machine
-# without a GPU, most often, where the example shows what a verdict is.
+# The exit code is the outcome, but make reports any code except 0 as its own failure. 3 is inconclusive: most often a
+# machine without a GPU, for which the example shows a verdict.
 doctor: build
 	@bin/cudacompat doctor $(ARGS); code=$$?; [ $$code -le 3 ] || exit $$code; \
 	if [ $$code = 3 ] && [ -z '$(ARGS)' ]; then \
@@ -68,16 +68,16 @@ grid:
 	CUDACOMPAT_GRID=whole go test $(LAZY) -timeout 90m -skip TestEveryRequirement ./matrix ./internal/logs ./tools/manynodes
 	CUDACOMPAT_GRID=whole go test $(LAZY) -run 'TestConfusedDeputy|TestNoLeaksOfFacts|TestDialectsHoldNoInput' ./cmd/cudacompat
 
-# What requires admits beside what check calls compatible, by hand: every artefact on every GPU, each on its part of the
-# drivers, a quarter of an hour of processor time. GRID=whole takes every driver for each, some three hours. make test
-# takes a sample.
+# Compares the answers of requires with those of check, for every artefact on every GPU, each with a part of the drivers:
+# a quarter of an hour of processor time. GRID=whole takes every driver for each, about three hours. make test takes a
+# sample.
 GRID ?= releases
 
 duality:
 	CUDACOMPAT_GRID=$(GRID) go test $(LAZY) -timeout 3h -v -run TestEveryRequirement ./matrix
 
-# Every fault takes some two hours of processor time. SEED draws other machines; make test takes a few faults on a few.
-# NVML's calls fail by its own codes, on machines with an NVML of their own.
+# All faults take about two hours of processor time. SEED draws other machines. make test tries a few faults on a few.
+# NVML's calls fail with its own codes, on machines with their own NVML.
 FAULTS ?= 60
 
 faults: build
@@ -95,7 +95,7 @@ lint:
 	go mod tidy -diff
 	@go run ./tools/release notice | diff -u NOTICE - || { echo "NOTICE is old: go run ./tools/release notice >NOTICE"; exit 1; }
 
-# The tests' tables are those of one day: a new release changes none of them.
+# The tests use the tables of one day, so that a new release changes none of them.
 freeze:
 	go run ./tools/release bundle >internal/tables/frozen/tables.new
 	mv internal/tables/frozen/tables.new internal/tables/frozen/tables.zip
@@ -145,7 +145,7 @@ situations: build
 uses: build
 	python3 tools/situations/uses.py bin/cudacompat
 
-# SITUATIONS_WHEELS=DIR keeps what is installed for it, for the next time.
+# SITUATIONS_WHEELS=DIR keeps the installed wheels for the next run.
 machines: build
 	python3 tools/situations/kit.py bin/cudacompat record matrix/testdata
 
@@ -157,7 +157,7 @@ bench: build
 	FATBIN_LIB=$$(ls $$BENCH_TORCH/lib/python3*/site-packages/torch/lib/libtorch_cuda.so 2>/dev/null) \
 		go test $(LAZY) -run none -bench . -benchtime 40x ./internal/fatbin
 
-# The module under the path that its owner has for it, so that go install PATH/cmd/cudacompat@latest works.
+# Renames the module to the path of its owner's repository, so that go install PATH/cmd/cudacompat@latest works.
 rename:
 	@[ -n "$(MODULE)" ] || { echo "which path? make rename MODULE=github.com/OWNER/cudacompat"; exit 1; }
 	go mod edit -module $(MODULE)
@@ -178,8 +178,8 @@ site: build bin/engine.wasm
 	go run ./tools/site -o dist/site -site '$(SITE)' -repository '$(REPOSITORY)' \
 		-engine bin/engine.wasm -loader "$$(go env GOROOT)/lib/wasm/wasm_exec.js"
 
-# The program as a page runs it. Without inlining in our own packages it has 0.3 MB less when it is compressed, and is as
-# fast: what takes the time is in the standard library.
+# The engine of the site's pages. Without inlining in our own packages it is 0.3 MB smaller when compressed, and as fast,
+# because the standard library takes most of the time.
 bin/engine.wasm: FORCE
 	GOOS=js GOARCH=wasm CGO_ENABLED=0 go build -trimpath '-gcflags=cudacompat/...=-l' '-ldflags=-s -w$(if $(SITE), -X main.site=$(SITE))' -o $@ ./cmd/cudacompat
 

@@ -5,8 +5,8 @@ set -euo pipefail
 
 wrong() { printf '::error title=cudacompat::%s\n' "$*"; exit 64; }
 
-# release TAG FILE: the program of the release of that tag, from the forge that the action itself came from. Its SHA-256 is
-# the one that the workflow names, else that of the release's list.
+# release TAG FILE: downloads the program of that release from the forge that serves the action. Its SHA-256 must be
+# the one that the workflow names, or else the one in the release's list.
 release() {
     local forge=${GITHUB_SERVER_URL:-https://github.com} file address sum
     case $(uname -m) in
@@ -27,7 +27,7 @@ release() {
     chmod +x "$2"
 }
 
-# fetch ADDRESS FILE: over the forge's own scheme, redirections too.
+# fetch ADDRESS FILE: downloads over the forge's own scheme, also after a redirection.
 fetch() {
     curl --fail --silent --show-error --location --retry 3 --proto "=${1%%:*}" --output "$2" -- "$1" || wrong "cannot fetch $1"
 }
@@ -47,16 +47,16 @@ for name in instance gpu driver python; do
     [ -z "${!input:-}" ] || flags+=("--$name" "${!input}")
 done
 
-# base: the commit of the branch that a pull request asks to change.
+# base: prints the commit of the pull request's base branch.
 base() {
     git rev-parse --quiet --verify "refs/remotes/origin/$GITHUB_BASE_REF^{commit}" && return
-    # Where this fetch fails, FETCH_HEAD is that of the checkout: the pull request's own.
+    # If this fetch fails, FETCH_HEAD is still the checkout's: the pull request's own commit.
     git fetch --quiet --no-tags --depth=1 origin "refs/heads/$GITHUB_BASE_REF" 2>/dev/null &&
         git rev-parse --verify 'FETCH_HEAD^{commit}'
 }
 
-# A pull request must not waive its own findings: the configuration is that of the branch that it asks to change. Where that
-# cannot be read, none is obeyed.
+# A pull request must not waive its own findings, so the configuration comes from the base branch. If that cannot be
+# read, no configuration applies.
 base_configuration() {
     local base entry
     : >"$1"
@@ -79,16 +79,16 @@ if [ -n "${GITHUB_BASE_REF:-}" ] && [ -z "$config" ]; then
     flags+=(--config "$config")
 fi
 
-# plain TEXT: without control characters, of which a line's end would begin a line of its own.
+# plain TEXT: removes control characters. A newline could otherwise begin a workflow command.
 plain() { printf '%s' "${1//[[:cntrl:]]/?}"; }
 
-# skip DIR NAME OBJECT REASON: a file that is in the commit and not written out. A file that the program refuses stands in its
-# place, lest it be called removed; it is the same one for the same object.
+# skip DIR NAME OBJECT REASON: records a file of the commit that is not written out. A file that the program rejects takes
+# its place, so that it does not count as removed. The same object always gets the same placeholder.
 declare -A large=()
 too_large="it is larger than 8 MiB, which no file that names builds is"
 skip() {
     mkdir -p -- "$1/$(dirname -- "./$2")" 2>/dev/null || { unwritten "$2"; return 0; }
-    if [ "$4" = "$too_large" ]; then # it has holes in place of blocks
+    if [ "$4" = "$too_large" ]; then # a sparse file
         [ -n "${large[$3]:-}" ] || large[$3]=$((8388609 + ${#large[@]}))
         truncate -s "${large[$3]}" -- "$1/$2" 2>/dev/null || { unwritten "$2"; return 0; }
     else
@@ -97,24 +97,24 @@ skip() {
     cmp -s -- "$1/$2" "${1%/*}/old/$2" || warn "$2" "was not compared: $4"
 }
 
-# warn NAME TEXT: a warning about a file, whose name a pull request chose.
+# warn NAME TEXT: prints a warning about a file. A pull request may have chosen its name.
 warn() {
     local name
     name=$(plain "$1")
     printf '::warning title=cudacompat::%s %s\n' "${name//%/%25}" "$2"
 }
 
-# unwritten NAME: what has not even a file in its place leaves the comparison incomplete.
+# unwritten NAME: marks the comparison as incomplete, because the file does not even have a placeholder.
 unwritten() {
     warn "$1" "was not compared: this runner cannot write a file of that name"
     complete=
 }
 
-# What is written out of one commit at most: files and directories, and bytes.
+# The limits for one commit: files and directories, and bytes.
 most_entries=20000 most_bytes=$((512 << 20))
 
-# begin_bare makes a repository that borrows the checkout's objects and has none of its configuration and hooks. A pull
-# request writes .gitattributes; info/attributes is stronger.
+# begin_bare creates a repository that borrows the checkout's objects but none of its configuration and hooks. A pull
+# request can change .gitattributes, but info/attributes takes precedence.
 begin_bare() {
     git init -q --bare --template= "$work/git"
     mkdir -p "$work/git/info"
@@ -122,10 +122,11 @@ begin_bare() {
     objects=$(realpath -- "$(git rev-parse --git-path objects)")
 }
 
-# bare COMMAND...: runs git there.
+# bare COMMAND...: runs git in that repository.
 bare() { GIT_OBJECT_DIRECTORY=$objects git --git-dir="$work/git" -c core.autocrlf=false -c core.protectNTFS=false "$@"; }
 
-# names_builds NAME: a file that requires compares by itself. Others it reads where one of these includes them.
+# names_builds NAME: reports whether requires compares the file by itself. It reads other files if one of these includes
+# them.
 names_builds() {
     local code=0
     shopt -s nocasematch
@@ -139,8 +140,8 @@ names_builds() {
     return "$code"
 }
 
-# resolve COMMIT NAME: the object and kind that a link leads to in the same commit. Of one that leads out, git says
-# "symlink 12" and where to.
+# resolve COMMIT NAME: prints the object and kind of a link's target in the same commit. For a link out of the commit,
+# git prints "symlink 12" and the target.
 resolve() {
     local object='' kind='' rest
     case $2 in *$'\n'*) return 0 ;; esac
@@ -148,13 +149,13 @@ resolve() {
     echo "$object $kind $rest"
 }
 
-# incomplete NAME TEXT: what the change touches and is not compared, though a file that names builds may include it.
+# incomplete NAME TEXT: records a changed file that is not compared, although a compared file may include it.
 incomplete() {
     warn "$1" "$2"
     complete=
 }
 
-# replaced DIR NAME OBJECT: a link or a submodule in the place of a directory hides the files that were in it.
+# replaced DIR NAME OBJECT: handles a link or a submodule that replaces a directory and so hides its files.
 replaced() {
     local below count=0
     incomplete "$2" "is a link or a submodule now; what was in this directory was not compared"
@@ -165,7 +166,8 @@ replaced() {
     done < <(cd -- "${1%/*}/old/$2" && find . -type f -printf "%P\0")
 }
 
-# is_environment NAME: at the top of a directory it makes the program take that for an environment or an image.
+# is_environment NAME: reports whether this name at the top of a directory makes the program treat the directory as an
+# environment or an image.
 is_environment() {
     case $1 in
         oci-layout | oci-layout/* | pyvenv.cfg | pyvenv.cfg/* | lib/python3.* | lib64/python3.* | bin/python* | *.dist-info | *.egg-info) ;;
@@ -173,9 +175,10 @@ is_environment() {
     esac
 }
 
-# write_tree COMMIT DIR OTHER: the regular files of a commit, byte by byte, as a file that names builds may include any of
-# them: no submodule, no filter of git's attributes, and of a link what it leads to in the same commit. A pull request may
-# hold any number of them, of any size and any name, so those that name builds come first, then those that differ in OTHER.
+# write_tree COMMIT DIR OTHER: writes the regular files of a commit unchanged, because a compared file may include any of
+# them. It writes no submodules, applies no filters of git's attributes, and follows a link only within the commit. A pull
+# request may contain any number of files of any size and name, so files that name builds come first, then those that
+# differ in OTHER.
 write_tree() {
     local entry mode kind object size name above bytes=0 count=0 links=0 skipped=0
     local first=() touched=() rest=() written=()
@@ -245,7 +248,7 @@ write_tree() {
                 skip "$2" "$name" "$object" "$too_large"
             elif [ -n "${differs[/$name]:-}" ] && [ "${2##*/}" = new ]; then
                 skipped=$((skipped + 1))
-                # Nothing includes what git takes for binary data.
+                # No file includes a file that git considers binary.
                 bare grep -I -q -e '' "$object" && incomplete "$name" "was not compared: $too_large"
             fi
             continue
@@ -256,7 +259,7 @@ write_tree() {
     write_blobs "$2" "${written[@]}"
 }
 
-# write_blobs DIR OBJECT<TAB>NAME...: writes them out as regular files.
+# write_blobs DIR OBJECT<TAB>NAME...: writes the objects as regular files.
 write_blobs() {
     local entry dir=$1 code=0
     shift
@@ -271,7 +274,8 @@ write_blobs() {
     done
 }
 
-# api METHOD PATH [FILE]: asks the forge. The token is in no argument, which every process of the runner could read.
+# api METHOD PATH [FILE]: calls the forge's API. The token is not an argument, because every process of the runner could
+# read it there.
 api() {
     local data=()
     [ -z "${3:-}" ] || data=(--data-binary "@$3")
@@ -280,7 +284,7 @@ api() {
         -- "${GITHUB_API_URL:-https://api.github.com}/repos/$GITHUB_REPOSITORY/$2"
 }
 
-# comment FILE COSTS: the pull request's one comment, updated in place. Where the change costs nothing, none is begun.
+# comment FILE COSTS: writes or updates the pull request's one comment. If the change costs nothing, it starts no comment.
 comment() {
     local number id page=1 list
     [[ ${GITHUB_REF:-} =~ ^refs/pull/([0-9]+)/ ]] || return 0
@@ -299,7 +303,7 @@ comment() {
     fi
 }
 
-# compare: what a pull request's change of files costs. Nothing of the repository is run.
+# compare: reports the cost of a pull request's changes. It runs no code of the repository.
 compare() {
     local work=$RUNNER_TEMP/cudacompat-diff base merge code=0 costs=no outcome=compatible
     local named=() complete=yes objects
@@ -323,7 +327,7 @@ compare() {
         *) exit "$code" ;;
     esac
     [ -n "$complete" ] || [ "$outcome" = incompatible ] || outcome=inconclusive
-    # The second line is the sentence, behind a sign where something is lost.
+    # The second line is the sentence. If something is lost, a sign precedes it.
     case $(sed -n 2p "$work/comment.md") in
         '⚠️ '* | '❌ '*) costs=yes ;;
         '**cudacompat**: nothing checked'*) [ "$outcome" != compatible ] || outcome=unchecked ;;
@@ -346,10 +350,10 @@ case ${INPUT_MODE:-check} in
     *) wrong "mode is check or diff" ;;
 esac
 
-# is_lock FILE: a regular file that git tracks. A directory or a link of that name locks nothing.
+# is_lock FILE: reports whether FILE is a regular file that git tracks. A directory or a link of that name locks nothing.
 is_lock() { [ -f "$1" ] && [ ! -L "$1" ] && [[ $(git ls-files -s -- ":(literal)$1") = 100* ]]; }
 
-# found: what git knows of the kinds that name builds. Where a lock lies beside a project, the lock says what is installed.
+# found: lists the tracked files that name builds. If a project has a lock, the lock decides what is installed.
 found() {
     local file dir
     while IFS= read -r -d '' file; do
@@ -367,12 +371,12 @@ found() {
         ':(glob)**/compose*.y*ml' ':(glob)**/docker-compose*.y*ml')
 }
 
-# files: those named, else those found, each with a NUL behind it. A pull request chooses names, too.
+# files: prints the named files, or else the found ones, each followed by a NUL, because a pull request can choose any name.
 files() {
     local pattern file IFS=
     if [ -n "${INPUT_FILES:-}" ]; then
         while read -r pattern; do
-            # Unquoted and without IFS, a pattern becomes the names that match it; one that matches none stays.
+            # Unquoted and without IFS, a pattern expands to the matching names, or to itself if nothing matches.
             for file in $pattern; do printf '%s\0' "$file"; done
         done <<<"$INPUT_FILES"
     else
@@ -380,7 +384,7 @@ files() {
     fi
 }
 
-# leaves FILE: a link leads from the checkout to somewhere else on the runner.
+# leaves FILE: reports whether a link leads out of the checkout.
 leaves() {
     local top
     top=$(pwd -P)
@@ -388,7 +392,7 @@ leaves() {
     [ -e "$1" ] && [[ $(realpath -- "$1") != "$top"/* ]]
 }
 
-# code TEXT: as Markdown's code, in more backticks than are in it, so that nothing in it is Markdown.
+# code TEXT: prints the text as Markdown code, in more backticks than it contains, so that none of it is Markdown.
 code() {
     local text ticks='`'
     text=$(plain "$1")
@@ -396,7 +400,7 @@ code() {
     printf '%s %s %s' "$ticks" "$text" "$ticks"
 }
 
-# sarif FILE: where its report goes; of two files with one name the second has a number.
+# sarif FILE: prints the path of the file's report. If two files have the same name, the second gets a number.
 declare -A taken
 sarif() {
     local name=${1//[^A-Za-z0-9._-]/-} number=
@@ -406,7 +410,7 @@ sarif() {
     [ ! -L "$report" ] || rm -f -- "$report"
 }
 
-# A pull request must not choose where reports are written: no link of the checkout leads to their directory.
+# A pull request must not choose where reports are written, so no link of the checkout may lead to their directory.
 if [ -n "${INPUT_SARIF:-}" ]; then
     below=${INPUT_SARIF#"$PWD/"}
     case $below in
@@ -416,7 +420,7 @@ if [ -n "${INPUT_SARIF:-}" ]; then
 fi
 
 failed=0 outcome=
-# remember OUTCOME: the worst so far.
+# remember OUTCOME: keeps the worst outcome.
 remember() {
     case $outcome-$1 in
         incompatible-* | inconclusive-compatible) ;;
@@ -424,7 +428,7 @@ remember() {
     esac
 }
 
-# reads: the flags are right, and so it was the file that was refused.
+# reads: reports whether the flags are valid, so that the program must have rejected the file.
 reads() { "$program" check "${flags[@]}" --fail-on never -o line=/dev/null -- torch==2.9.0 >/dev/null 2>&1 || [ $? = 3 ]; }
 
 while IFS= read -r -d '' file; do
@@ -441,15 +445,15 @@ while IFS= read -r -d '' file; do
         sarif "$file"
         outputs+=(-o sarif="$report")
     fi
-    case $file in - | example:*) file=./$file ;; esac # a file, whatever check calls so
+    case $file in - | example:*) file=./$file ;; esac # a file, not one of check's special names
     code=0
     "$program" check "${flags[@]}" "${outputs[@]}" -- "$file" || code=$?
     case $code in
         0 | 3) ;;
         1) failed=1 ;;
-        *) # a flag or a file that it refused, and said so
+        *) # the program rejected a flag or the file, and printed why
             [ "$code" = 64 ] && [ -z "${INPUT_FILES:-}" ] && reads || exit "$code"
-            # A name was all that told its kind: an environment.yml may be anything.
+            # Only the name suggested the kind: an environment.yml may be anything.
             name=$(plain "$file")
             echo "::notice title=cudacompat::${name//%/%25} was not judged: it is no file that cudacompat reads"
             printf -- '- %s: not judged\n' "$(code "$file")" >>"$GITHUB_STEP_SUMMARY"

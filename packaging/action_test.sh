@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the Action's step as a runner does, on a repository made for it: packaging/action_test.sh PROGRAM
+# Runs the Action's step as a runner does, in a new repository: packaging/action_test.sh PROGRAM
 set -euo pipefail
 action=$(cd "$(dirname "$0")" && pwd)/action.sh
 program=$(realpath "$1")
@@ -10,10 +10,10 @@ mkdir "$work/checkout" "$work/temp" && cd "$work/checkout" && git init -q && mkd
 printf 'numpy\ntorch==2.9.0+cu130\n' >requirements.txt
 printf 'torch==2.7.1\n' >sub/requirements-gpu.txt
 printf 'torch==99.0.0\n' >sub/unknown.txt
-git add . # what git does not know is not judged
+git add . # untracked files are not judged
 printf 'torch==0.0.0\n' >requirements-mine.txt
 
-# step CODE OUTCOME VARIABLE=VALUE...: runs the step and compares.
+# step CODE OUTCOME VARIABLE=VALUE...: runs the step and checks its exit code and outcome.
 step() {
     local code=0 want=$1 outcome=$2
     shift 2
@@ -28,7 +28,7 @@ step 1 outcome=incompatible INPUT_SARIF=sarif
 says '^::error file=requirements.txt,line=2,title=driver-too-old' "$log"
 says '^- ` sub/requirements-gpu.txt `: ` OK ' "$summary"
 ls sarif/requirements.txt.sarif sarif/sub-requirements-gpu.txt.sarif >/dev/null
-# Links that a pull request commits in the place of reports, or on the way to them.
+# Links that a pull request commits in the place of reports or of their directories.
 mkdir "$work/own" && echo precious >"$work/own/file"
 rm sarif/requirements.txt.sarif && ln -s "$work/own/file" sarif/requirements.txt.sarif && ln -s "$work/own" linked
 step 1 outcome=incompatible INPUT_SARIF=sarif
@@ -45,7 +45,7 @@ step 1 outcome=inconclusive INPUT_FILES=sub/unknown.txt INPUT_INCONCLUSIVE=fail
 step 64 '' INPUT_FILES=absent.txt
 says 'cannot read "absent.txt"' "$log"
 
-# Names as a pull request may choose them: none is an option, a pattern, a second line or Markdown.
+# Names that a pull request may choose: none may act as an option, a pattern, a second line or Markdown.
 git rm -q --cached -r . && rm -rf sub requirements*.txt sarif
 names=('-ojson=pwned/requirements.txt' '--help/requirements.txt' 'größe/requirements.txt' $'line\n::error::end/requirements.txt'
     'tick`s``/requirements.txt' 'pipe|[a](https:b)<img src=x>/requirements.txt' 'a b/requirements.txt' '$(touch pwned)/requirements.txt'
@@ -65,7 +65,7 @@ says '^- ` pipe|\[a\](https:b)<img src=x>/requirements.txt `: ` OK ' "$summary"
 [ -z "$(find . -name pwned)" ] || { echo "a name was executed"; exit 1; }
 step 0 outcome=compatible INPUT_FILES=$'*/requirements.txt\n-ojson=pwned/requirements.txt\nexample:broken/requirements.txt'
 
-# A link out of the checkout is not followed, and neither is an include.
+# Neither a link nor an include may lead out of the checkout.
 printf 'torch==2.7.1\npassword TOPSECRET\n' >"$work/outside.txt"
 mkdir link && ln -s "$work/outside.txt" link/requirements.txt && git add .
 step 0 outcome=inconclusive
@@ -76,8 +76,8 @@ step 0 outcome=inconclusive
 says 'outside.txt' "$log"
 ! grep -q TOPSECRET "$log" "$summary" || { echo "a file outside the checkout was shown"; cat "$log"; exit 1; }
 
-# Three repositories on a forge that is a directory: the step takes the release of its own tag, and only with the hash that
-# the release's list or the workflow says.
+# Three repositories on a forge that is a directory. The step takes the release of its own tag, and only if its hash is
+# the one in the workflow or in the release's list.
 forge=$work/forge name=cudacompat-linux-$(uname -m | sed 's/x86_64/amd64/; s/aarch64/arm64/')-static
 for repository in sound changed unlisted; do
     release=$forge/owner/$repository/releases/download/v0.1.0
@@ -92,7 +92,7 @@ for _ in $(seq 100); do grep -q port "$work/port" && break; sleep 0.1; done
 port=$(sed 's/.*port \([0-9]*\).*/\1/' "$work/port")
 sum=$(sha256sum <"$program" | cut -d ' ' -f 1)
 
-# used CODE OUTCOME REPOSITORY REF VARIABLE=VALUE...: the step as one uses it, without a program.
+# used CODE OUTCOME REPOSITORY REF VARIABLE=VALUE...: runs the step as a workflow does, without a given program.
 used() {
     local code=$1 outcome=$2 repository=$3 ref=$4
     shift 4
@@ -118,7 +118,7 @@ for repository in changed unlisted; do
 done
 used 0 outcome=compatible changed v0.1.0 INPUT_PROGRAM="$program"
 
-# What it finds by itself: a project only where no lock lies beside it, and no file that only has the name of one.
+# The files that the step finds: a project only if it has no lock, and no file that only has the right name.
 printf '[project]\nname = "x"\nversion = "1"\ndependencies = ["torch==2.9.0"]\n' | tee pyproject.toml >locked/pyproject.toml
 printf '[[package]]\nname = "torch"\nversion = "2.9.0"\nfiles = []\n\n[metadata]\nlock-version = "2.1"\ncontent-hash = "0"\n' >locked/poetry.lock
 printf 'dependencies:\n  - pytorch=2.5.1=py3.12_cuda12.4_cudnn9.1.0_0\n' >conda/environment.yml
@@ -140,10 +140,10 @@ git rm -q -r -f --cached named led mine && rm -r named led mine
 step 64 '' INPUT_DRIVER=nonsense
 step 64 '' INPUT_FILES=environment.yaml
 
-# The configuration is that of the base branch: a pull request cannot waive its own findings, and prints no file by a link.
+# The configuration comes from the base branch. A pull request cannot waive its own findings or print a file through a link.
 waiver() { printf 'version: 1\nignore:\n- {rule: driver-too-old, reason: %s}\n' "$1"; }
 commit() { git add -A && git -c user.name=a -c user.email=a@b commit -q -m "$1"; }
-pull() { # CODE OUTCOME: the step on a fresh checkout of the pull request
+pull() { # CODE OUTCOME: runs the step in a fresh checkout of the pull request
     rm -rf "$work/temp" "$work/pull" && mkdir "$work/temp"
     git clone -q --depth 1 --branch pull "file://$work/base" "$work/pull" && cd "$work/pull"
     step "$@" GITHUB_BASE_REF=main
@@ -166,11 +166,11 @@ mv "$work/gone" "$work/base"
 cd "$work/base" && ln -sf requirements.txt .cudacompat.yaml && commit linked
 pull 1 outcome=incompatible
 says '^::warning title=cudacompat configuration::.cudacompat.yaml of the base branch is no file' "$log"
-# Without a base branch it is the checkout's own.
+# Without a base branch, the checkout's own configuration applies.
 step 1 outcome=incompatible
 rm .cudacompat.yaml && waiver own >.cudacompat.yaml && step 0 outcome=compatible
 
-# Mode diff: what a pull request costs, as one comment that is updated in place. A curl of our own stands for the forge.
+# Mode diff: the cost of a pull request, in one comment that is updated in place. Our own curl acts as the forge.
 mkdir "$work/api" && cat >"$work/api/curl" <<'EOF'
 #!/usr/bin/env bash
 while [ $# -gt 0 ]; do
@@ -191,7 +191,7 @@ case $method in
 esac
 EOF
 chmod +x "$work/api/curl"
-compare() { # CODE OUTCOME VARIABLE=VALUE...: the step on a fresh checkout of the pull request
+compare() { # CODE OUTCOME VARIABLE=VALUE...: runs the step in a fresh checkout of the pull request
     cd "$work" && rm -rf "$work/temp" "$work/pull" && mkdir "$work/temp" && : >"$work/api/asked"
     git clone -q --depth 1 --branch pull "file://$work/repo" "$work/pull" && cd "$work/pull"
     step "$@" GITHUB_BASE_REF=main GITHUB_REF=refs/pull/5/merge GITHUB_REPOSITORY=o/r FORGE="$work/api" \
@@ -215,15 +215,15 @@ says '^::warning title=cudacompat::the comment cannot be written' "$log"
 step 64 '' INPUT_MODE=diff
 says 'mode diff is for pull requests' "$log"
 
-# It fails only below what the base branch promises, and the pull request cannot change that.
+# The step fails only if the change breaks a promise of the base branch, which the pull request cannot change.
 cd "$work/repo" && git checkout -q main && printf 'version: 1\nsupports: {driver: "525.60.13", gpus: [T4]}\n' >.cudacompat.yaml && commit promise
 git checkout -q pull && git -c user.name=a -c user.email=a@b rebase -q main && compare 1 outcome=incompatible
 says 'T4, driver 525.60.13 promised: torch 2.11.0 (line 1) needs driver' "$summary"
 cd "$work/repo" && printf 'version: 1\nsupports: {driver: "580.65.06", gpus: [T4]}\n' >.cudacompat.yaml && commit lowered && compare 1 outcome=incompatible
 cd "$work/repo" && printf 'torch==2.9.1\n' >requirements.txt && commit down && compare 0 outcome=compatible
 
-# A stranger's pull request: links, names, an attribute that hides a file, and 21,000 files. Nothing of it is run or
-# written outside of the step's own directory, and it ends.
+# A stranger's pull request: links, names, an attribute that hides a file, and 21,000 files. The step runs none of it,
+# writes nothing outside its own directory, and ends.
 cd "$work/repo" && printf 'torch==2.11.0\n' >requirements.txt && printf '* export-ignore filter=x -text\n' >.gitattributes
 ln -s "$work/secret" secret-requirements.txt && ln -s / root && mkdir -p -- '-x' $'a\n::error::pwn' 'b`@x <img>' many
 for name in '-x' $'a\n::error::pwn' 'b`@x <img>'; do printf 'torch==2.11.0\n' >"$name/requirements.txt"; done
@@ -236,10 +236,10 @@ says '^::warning title=cudacompat::the repository has more than 20000 files' "$l
 ! grep -qE 'TOPSECRET|^::error::pwn' "$log" "$summary" || { echo "a link was followed, or a name was a command"; cat "$log"; exit 1; }
 [ "$before" = "$(find "$work" -path "$work/temp" -prune -o -path "$work/pull" -prune -o -type f -print | sort | cksum)" ] ||
     { echo "a file was written outside"; exit 1; }
-# A file that is in the commit and that the step does not write out is not called removed: too large, a link, a submodule.
+# A file of the commit that the step does not write out (too large, a link, a submodule) does not count as removed.
 cd "$work" && rm -rf repo && mkdir repo && cd repo && git init -q -b main && mkdir sub
 printf 'torch==2.8.0+cu126\n' | tee requirements.txt >sub/requirements.txt && commit base && git branch pull
-hides() { # OUTCOME SENTENCE [SUMMARY]: the outcome of the pull request that was made of the base, and what the step says
+hides() { # OUTCOME SENTENCE [SUMMARY]: checks the outcome of the pull request and the step's sentence
     commit hides && compare "$([ "$1" = incompatible ] && echo 1 || echo 0)" "outcome=$1" INPUT_GPU=L4 INPUT_DRIVER=535.183.01
     says "$2" "$log"
     if grep -q ': file removed' "$summary"; then echo "a file was called removed"; cat "$log" "$summary"; exit 1; fi
@@ -265,8 +265,8 @@ git -c advice.addEmbeddedRepo=false add requirements.txt; hides inconclusive '^:
 large '#' >deps.list; hides inconclusive '^::warning .*::deps.list was not compared: it is larger than 8 MiB' 'The comparison is incomplete'
 head -c 9000000 /dev/zero >model.bin; printf x >oci.png; hides unchecked 'nothing checked'
 printf '{}' >oci-layout; hides inconclusive '^::warning .*::oci-layout was not compared' 'The comparison is incomplete'
-# A file that is included by a file which names builds is compared whatever it is called.
-includes() { # FILE NEW: the base branch has the other files; the pull request changes FILE to NEW, and L4 is lost
+# A file that a compared file includes is compared, whatever its name.
+includes() { # FILE NEW: the pull request changes FILE of the base branch to NEW, and so loses L4
     git checkout -q main && git add -A && commit includes && git checkout -q pull && git reset -q --hard main
     printf %b "$2" >"$1"; hides incompatible 'L4, driver 535.183.01 lost'
 }
@@ -279,16 +279,16 @@ reset; printf 'FROM python:3.12\nCOPY deps.list .\nRUN pip install -r deps.list\
 reset; printf '[project]\nname = "x"\nversion = "1"\ndynamic = ["dependencies"]\n[tool.setuptools.dynamic]\ndependencies = {file = ["deps.list"]}\n' >pyproject.toml
 printf %b "$builds" >deps.list; includes deps.list "$newer"
 reset; printf 'FROM python:3.12\nCOPY i.sh .\nRUN sh i.sh\n' >Dockerfile; echo 'pip install torch==2.8.0' >i.sh; includes i.sh 'pip install torch==2.9.0+cu130\n'
-# A link to a directory that the change touches is not compared.
+# If the change touches a link to a directory, the link is not compared.
 reset; mkdir common; ln -s common led; printf -- '-r led/deps.pip\n' >requirements.txt; printf %b "$builds" >common/deps.pip; commit led
 git checkout -q pull && git reset -q --hard main && printf %b "$newer" >common/deps.pip
 commit touches && compare 0 outcome=inconclusive && says '^::warning .*::led is a link to a directory that the change touches' "$log"
 cd "$work/repo" && reset && git checkout -q pull && git reset -q --hard main
-# Two large files of one size differ; the same one on both sides does not.
+# Two different large files of the same size differ. The same file on both sides does not.
 git checkout -q main && large '#' >requirements.txt && commit large && git checkout -q pull && git reset -q --hard main
 large ';' >requirements.txt; hides inconclusive '^::warning .*::requirements.txt was not compared: it is larger than 8 MiB'
 printf 'torch==2.7.1\n' >sub/requirements.txt; hides compatible 'this change needs no newer driver and drops no GPU'
-# A link of a lock's name hides no project, and what a change adds must run on the machine that is named.
+# A link with a lock's name hides no project. Packages that a change adds must run on the named machine.
 git checkout -q main && reset && printf '[project]\nname = "p"\nversion = "1"\ndependencies = ["torch==2.8.0+cu126"]\n' >pyproject.toml
 mkdir uv.lock && echo >uv.lock/x; includes pyproject.toml '[project]\nname = "p"\nversion = "1"\ndependencies = ["torch==2.9.0+cu130"]\n'
 printf 'torch==2.9.0+cu130\n' >requirements-gpu.txt; hides incompatible 'it does not run on L4, driver 535.183.01'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks binaries as they are handed out: size, what they ask of libc, lazy binding, nothing needed but libc, and, where
-# this machine can run them, that they start, know their version, and judge.
+# Checks the binaries of a release: size, required libc version, lazy binding, and no needed library except libc. If this
+# machine can run them, it also checks that they start, print their version and give a verdict.
 #
 #	packaging/artefact.sh FILE…              those of a release
 #	packaging/artefact.sh --local FILE…      built on this machine: its libc's version of a symbol may be newer
@@ -16,13 +16,13 @@ local=
 failed=
 wrong() { printf '%s: %s\n' "$file" "$1" >&2; failed=1; }
 
-# glibc FILE: the newest GLIBC_ version that it asks for.
+# glibc FILE: prints the newest GLIBC_ version that it requires.
 glibc() { readelf -W --version-info "$1" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1 | sed 's/GLIBC_//'; }
 
-# asked FILE: the names that it expects others to define, NVML's left out.
+# asked FILE: prints its undefined symbols, except NVML's.
 asked() { readelf -W --dyn-syms "$1" | awk '$7 == "UND" && $8 != "" { sub(/@.*/, "", $8); print $8 }' | grep -v '^nvml' | sort -u; }
 
-# dynamic FILE: what holds of a binary that loads libraries.
+# dynamic FILE: checks a dynamically linked binary.
 dynamic() {
     local needs names library
     needs=$(glibc "$1")
@@ -38,7 +38,7 @@ dynamic() {
     libc=GLIBC_$needs
 }
 
-# starts FILE: it knows its version, and a tree without CUDA is nothing to judge.
+# starts FILE: checks that it prints its version and finds nothing to judge in a tree without CUDA.
 starts() {
     local code=0
     says=$("$1" version) || wrong "does not start"

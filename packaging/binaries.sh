@@ -5,7 +5,7 @@ need go "see go.mod for the version"
 need bwrap "apt-get install bubblewrap"
 ROOT=$("$PACKAGING/root.sh")
 PACKAGE=./cmd/cudacompat
-# No build id: it is a hash of the inputs, paths among them. Lazy binding and PIE: see the Makefile.
+# No build id, because it is a hash of the inputs, including paths. For lazy binding and PIE, see the Makefile.
 LINK="-s -w -buildid= -X main.version=$VERSION"
 mkdir -p "$OUT/bin"
 

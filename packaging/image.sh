@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the OCI images from $OUT/bin into $OUT/image, for amd64 and arm64, without a daemon: the layers are put together
-# in a registry that lives in memory on 127.0.0.1 for the time, and pulled from there.
+# Builds the OCI images from $OUT/bin into $OUT/image, for amd64 and arm64, without a daemon. It assembles the layers in a
+# temporary in-memory registry on 127.0.0.1 and pulls them from there.
 #
 #	cudacompat:VERSION        nothing but the static program, /cudacompat: for COPY --from= and --root
 #	cudacompat:VERSION-glibc  the program with NVML on Debian's libc, which NVIDIA's container toolkit puts the driver into
@@ -13,19 +13,19 @@ registry=127.0.0.1:${PORT:-5055}
 trap 'kill $!; rm -rf "$work"' EXIT
 for _ in $(seq 50); do curl -sf "http://$registry/v2/" >/dev/null && break; sleep 0.1; done
 
-# layer FILE BINARY: a tar of the program as /cudacompat, the same bytes every time.
+# layer FILE BINARY: writes a reproducible tar with the program as /cudacompat.
 layer() {
     install -D -m 0755 "$2" "$work/root/cudacompat"
     tar -C "$work/root" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -cf "$1" cudacompat
 }
 
-# libc ARCH: a tar with Debian's libc and nothing that runs, kept for the next release.
+# libc ARCH: writes a tar with Debian's libc and no programs, and keeps it for the next release.
 libc() {
     local tar=$CACHE/libc-bookworm-$1.tar
     [ -e "$tar" ] || mmdebstrap --variant=extract --architectures="$1" --include=base-files,libc6,libc-bin \
         --customize-hook='rm -rf "$1"/usr/share "$1"/var/lib/apt "$1"/var/cache "$1"/etc/apt "$1"/dev/*' \
         bookworm "$tar" ${MIRROR:+"$MIRROR"} >&2
-    # For the provenance, as packaging/root.sh does of the other root.
+    # For the provenance, as packaging/root.sh does for the other root.
     tar -xOf "$tar" --wildcards './var/lib/dpkg/status' | awk -F ': ' \
         '$1 == "Package" { p = $2 } $1 == "Version" { v = $2 } $1 == "Architecture" { a = $2 }
          $0 == "" && p { print "bookworm", p, v, a; p = "" }
@@ -50,7 +50,7 @@ image() {
     printf '%s\n' "$tag"
 }
 
-# both TAG: one name for both architectures, written to $OUT/image as an OCI layout in a tar.
+# both TAG: gives both architectures one name and writes them to $OUT/image as an OCI layout in a tar.
 both() {
     local name=$registry/cudacompat:$1
     "$crane" index append -m "$name-amd64" -m "$name-arm64" -t "$name" >/dev/null 2>&1

@@ -1,22 +1,22 @@
-# What the release's steps share; sourced by each. From the caller: VERSION, OUT.
+# Functions that the release's steps source. The caller sets VERSION and OUT.
 set -euo pipefail
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 PACKAGING=$TOP/packaging
 OUT=${OUT:-$TOP/dist}
 CACHE=${CUDACOMPAT_RELEASE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cudacompat-release}
 
-# The tools, at fixed versions: none is a dependency of the product.
+# The tools, at fixed versions. The product depends on none of them.
 NFPM=github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.0
 CRANE=github.com/google/go-containerregistry/cmd/crane@v0.22.1
 
-# Debian's mirror for the roots: the one that this machine uses; without apt, mmdebstrap's own choice.
+# Debian's mirror for the roots: this machine's own, or without apt, mmdebstrap's default.
 : "${MIRROR:=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -v security | sed -n 1p || true)}"
 
 say() { printf '\n== %s\n' "$*" >&2; }
 die() { printf 'release: %s\n' "$*" >&2; exit 1; }
 need() { command -v "$1" >/dev/null || die "$1 is missing: $2"; }
 
-# A git checkout says its own version and time; an archive made by git says them in stamp.txt; else they are given.
+# A git checkout knows its version and time, and an archive by git has them in stamp.txt. Otherwise the caller gives them.
 stamp() { grep -v '^\$Format' "$TOP/cmd/cudacompat/stamp.txt" | cut -d ' ' -f "$1"; }
 if [ -e "$TOP/.git" ]; then
     : "${SOURCE_DATE_EPOCH:=$(git -C "$TOP" log -1 --format=%ct)}"
@@ -28,11 +28,11 @@ fi
 VERSION=${VERSION:-0.0.0}
 VERSION=${VERSION#v}
 export SOURCE_DATE_EPOCH VERSION OUT GOFLAGS="-trimpath -buildvcs=false"
-# One compiler, whichever go is installed: it is part of the bytes.
+# A fixed compiler, because the bytes depend on it, whichever go is installed.
 GOTOOLCHAIN=$(sed -n 's/^toolchain //p' "$TOP/go.mod")
 export GOTOOLCHAIN CGO_CFLAGS="-O2 -g -Wno-deprecated-declarations"
 
-# tool MODULE@VERSION: the path of a Go program, built once and kept.
+# tool MODULE@VERSION: builds a Go program once, keeps it, and prints its path.
 tool() {
     local name=${1%@*} bin
     name=$(basename "$name")

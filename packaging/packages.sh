@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the deb and the rpm of each architecture from $OUT/bin into $OUT/packages.
 source "$(dirname "$0")/lib.sh"
-# The owner's name and address, once there are some.
+# The owner's name and address, once they are known.
 export MAINTAINER=${MAINTAINER:-The authors of cudacompat <cudacompat@example.org>}
 export HOMEPAGE=${HOMEPAGE:-https://example.org/cudacompat}
 MTIME=$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)
@@ -36,13 +36,13 @@ cat >"$STAGE/changelog.yaml" <<END
     - note: See CHANGELOG.md of the sources.
 END
 
-# fields KIND: what only one of the two takes.
+# fields KIND: prints the fields of only one of the two formats.
 fields() {
     DOC='' LICENSE_FIELD='' CHANGELOG_FIELD=''
     if [ "$1" = rpm ]; then
         DOC=doc LICENSE_FIELD='license: Apache-2.0' CHANGELOG_FIELD="changelog: $STAGE/changelog.yaml"
     fi
-    # One by one: nfpm takes no pattern where it marks documents.
+    # One by one, because nfpm accepts no pattern for documents.
     MAN_PAGES=
     for page in "$STAGE"/man/*; do
         # shellcheck disable=SC2089 # the quotes are YAML's

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The pre-commit hook. pre-commit appends the names of files to args, and a name can look like a flag: args end with "--",
-# and what follows is files.
+# The pre-commit hook. pre-commit appends file names to args, and a name can look like a flag. So args end with "--", and
+# only file names follow it.
 set -uo pipefail
 
 flags=()
@@ -17,7 +17,7 @@ shift
 
 failed=0
 for file; do
-    # check takes "-" and example:NAME for something other than a file.
+    # check gives "-" and example:NAME a special meaning.
     case $file in - | example:*) file=./$file ;; esac
     cudacompat check ${flags[@]+"${flags[@]}"} -- "$file"
     case $? in 0 | 3) ;; *) failed=1 ;; esac

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Runs the pre-commit hook as pre-commit does: the words of its entry, its args, then the names of files.
+# Runs the pre-commit hook as pre-commit does, with the words of its entry, its args, and then file names.
 #   packaging/pre-commit_test.sh bin/cudacompat
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 program=$(realpath "$1")
-case ${TMPDIR:-} in *:*) export TMPDIR=/tmp ;; esac # PATH, where the hook's program is put, cannot name such a directory
+case ${TMPDIR:-} in *:*) export TMPDIR=/tmp ;; esac # PATH cannot name such a directory, and the hook's program is there
 work=$(realpath "$(mktemp -d)")
 trap 'rm -rf "$work"' EXIT
 
-# The clone of pre-commit's cache, with the program where its Go environment has it.
+# pre-commit's cached clone, with the program in its Go environment.
 mkdir -p "$work/clone/packaging" "$work/clone/golangenv-default/bin" "$work/repository"
 cp "$top/packaging/pre-commit.sh" "$work/clone/packaging"
 ln -s "$program" "$work/clone/golangenv-default/bin/cudacompat"
 export PATH=$work/clone/golangenv-default/bin:$PATH
 cd "$work/repository"
 
-# hook CODE WORD...: the hook with these args and files ends with that code.
+# hook CODE WORD...: runs the hook with these args and files, and checks its exit code.
 hook() {
     local want=$1 code=0
     shift
@@ -40,7 +40,7 @@ hook 0 -- old.txt
 hook 64 --gpu=L4 --driver=535.183.01 requirements.txt
 grep -q 'must end with --' "$work/log"
 
-# Names that look like flags, like the end of flags and like what is no file.
+# Names that look like a flag, like the end of flags, and like check's special names.
 for directory in '--fail-on=never -ojson=a' "-otext=$work/victim -ojson=a" -- -o 'a b' '*' 'example:healthy' $'new\nline'; do
     mkdir -p -- "./$directory"
     cp requirements.txt "./$directory/"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Makes every artefact of a release in $OUT (dist/), from a checkout or from an archive of it; nothing is published.
+# Builds every artefact of a release in $OUT (dist/), from a checkout or an archive of it. It publishes nothing.
 #
 #	VERSION=0.1.0 packaging/release.sh
 #
-# The same sources give the same bytes, wherever they lie. Needs Debian or a relative of it with mmdebstrap, bubblewrap,
-# binutils, and Go.
+# The same sources give the same bytes in any directory. It needs Debian or a derivative, with mmdebstrap, bubblewrap,
+# binutils and Go.
 source "$(dirname "$0")/lib.sh"
 [ "$VERSION" != 0.0.0 ] || die "which version? VERSION=0.1.0 make release"
 mkdir -p "$OUT"
-rm -rf "${OUT:?}"/{bin,wheels,packages,image,sbom} # of another version, perhaps
+rm -rf "${OUT:?}"/{bin,wheels,packages,image,sbom} # perhaps of another version
 
 "$PACKAGING/binaries.sh"
 "$PACKAGING/wheels.sh"

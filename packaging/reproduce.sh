@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes a release twice and compares every byte: from two clones of this checkout's commit, in places of other depth, each
-# with a compiler's cache of its own, the second under another host name, user's name, time zone, locale and umask.
+# Builds a release twice and compares every byte. The two clones of this checkout's commit lie at different depths, and each
+# has its own compiler cache. The second has another host name, user name, time zone, locale and umask.
 #
 #	VERSION=0.1.0 packaging/reproduce.sh     half an hour on two cores, 2 GB in TMPDIR
 source "$(dirname "$0")/lib.sh"
@@ -8,7 +8,7 @@ source "$(dirname "$0")/lib.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# release PLACE NAME=VALUE...: one of the two, of which only the result is kept.
+# release PLACE NAME=VALUE...: builds one of the two and keeps only the result.
 release() {
     local place=$work/$1
     shift

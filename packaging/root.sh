@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Makes the root in which the binaries with NVML are built, and prints its path; it is kept for the next release.
+# Creates the root in which the binaries with NVML are built, keeps it for the next release, and prints its path.
 #
-# Debian 11, with its cross compiler: what is linked there needs GLIBC_2.3.3 on x86-64 and 2.17, the port's first, on
-# arm64, since everything the program calls is that old. A build on a newer system binds __libc_start_main and pthread_* at
-# GLIBC_2.34, which Amazon Linux 2, Ubuntu 20.04 and RHEL 8 do not have.
+# The root is Debian 11 with its cross compiler. Binaries linked there need GLIBC_2.3.3 on x86-64, and 2.17 on arm64, the
+# port's first version. A build on a newer system binds __libc_start_main and pthread_* at GLIBC_2.34, which Amazon Linux 2,
+# Ubuntu 20.04 and RHEL 8 lack.
 source "$(dirname "$0")/lib.sh"
 ROOT=$CACHE/bullseye
 
@@ -16,6 +16,6 @@ if [ ! -e "$ROOT/.complete" ]; then
         bullseye "$ROOT" ${MIRROR:+"$MIRROR"} >&2
     touch "$ROOT/.complete"
 fi
-# What is in it is part of where the binaries come from: trust.sh names it in the provenance.
+# The root's packages determine the binaries, so trust.sh records them in the provenance.
 dpkg-query --admindir="$ROOT/var/lib/dpkg" --show --showformat='bullseye ${Package} ${Version} ${Architecture}\n' >"$CACHE/packages-bullseye"
 printf '%s\n' "$ROOT"

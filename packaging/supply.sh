@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Looks for weaknesses in the workflows (zizmor) and the scripts (shellcheck), before a release. Both come from PyPI and need
-# no network after that. A finding is fixed, or has its reason beside it.
+# Checks the workflows (zizmor) and the scripts (shellcheck) before a release. Both tools come from PyPI and then need no
+# network. Every finding is fixed, or has its reason beside it.
 #   packaging/supply.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."

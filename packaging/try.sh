@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs every channel of a release in a clean root and writes what was run and what it printed into packaging/TRIED.md.
+# Tries every channel of a release in a clean root and writes the commands and their output to packaging/TRIED.md.
 #
 #	packaging/try.sh                $OUT (dist/) holds what release.sh made; some ten minutes, 3 GB in the cache
 #	packaging/try.sh wheels         one part of it, while you mend it; the page stays as it is
 #
-# It needs Debian with mmdebstrap, bubblewrap, qemu-user-static, lintian and rpmlint. Only Debian's mirror and Python's
-# package index are asked for anything. The first failure ends it.
+# It needs Debian with mmdebstrap, bubblewrap, qemu-user-static, lintian and rpmlint. It contacts only Debian's mirror and
+# Python's package index, and stops at the first failure.
 source "$(dirname "$0")/lib.sh"
 [ -e "$OUT/SHA256SUMS" ] || die "$OUT holds no release: VERSION=… packaging/release.sh first"
 VERSION=$(basename "$OUT"/cudacompat-tables-*.zip .zip)
@@ -14,9 +14,9 @@ export VERSION
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 rows=$work/rows
-unset PIP_FIND_LINKS PIP_INDEX_URL VIRTUAL_ENV # what this machine sets for its own user
+unset PIP_FIND_LINKS PIP_INDEX_URL VIRTUAL_ENV # settings of this machine's user
 
-# row CHANNEL PLATFORM COMMAND: a line of the table; the last line of standard input is what was printed.
+# row CHANNEL PLATFORM COMMAND: writes a row of the table. The last line of standard input is the command's output.
 row() {
     local printed
     printed=$(grep -v '^$' | tail -n 1 | cut -c 1-110 | sed 's/|/\\|/g; s/`/ /g')
@@ -24,7 +24,7 @@ row() {
     printf '| %s | %s | `%s` | `%s` |\n' "$1" "$2" "${3//|/\\|}" "$printed" | tee -a "$rows"
 }
 
-# debian RELEASE PACKAGES: the path of a new copy of a root, kept in the cache as a tar.
+# debian RELEASE PACKAGES: prints the path of a new copy of a root, which the cache keeps as a tar.
 debian() {
     local tar=$CACHE/try-$1.tar root
     [ -e "$tar" ] || mmdebstrap --variant=minbase --include="$2" "$1" "$tar" ${MIRROR:+"$MIRROR"} >&2
@@ -34,7 +34,7 @@ debian() {
     printf '%s\n' "$root"
 }
 
-# python_tools installs what judges wheels and bills of materials into $work/tools, once.
+# python_tools installs the checkers of wheels and bills of materials into $work/tools, once.
 python_tools() {
     [ ! -e "$work/tools" ] || return 0
     python3 -m venv "$work/tools"
@@ -45,7 +45,7 @@ python_tools() {
 # shellcheck disable=SC2034 # the steps that are sourced below use it
 TRIXIE=bash-completion,fish,man-db,rpm,zsh
 
-# inside ROOT COMMAND...: runs it there as root, without a network, with the release under /release.
+# inside ROOT COMMAND...: runs the command in ROOT as root, without a network, with the release under /release.
 inside() {
     local root=$1
     shift

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Tries `cudacompat doctor --healthcheck` in roots made like NVIDIA containers: healthy, and broken in one way each.
-# Needs bubblewrap, a C compiler and Go; no GPU and no Docker. With strace it looks which devices are opened. As root it
-# also takes a device away with a control group (version 1). Run it from anywhere; it exits 1 when a line or a code is
-# not the expected one.
+# Tries `cudacompat doctor --healthcheck` in roots like NVIDIA containers: a healthy one, and others with one fault each.
+# It needs bubblewrap, a C compiler and Go, but no GPU and no Docker. With strace it checks which devices are opened. As
+# root it also removes a device with a control group (version 1). Run it from any directory. It exits 1 if a line or an
+# exit code is not the expected one.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../.."
@@ -13,7 +13,7 @@ trap 'rm -rf "$work"; [[ ! -d $group ]] || rmdir "$group"' EXIT
 CGO_CFLAGS="-O2 -Wno-deprecated-declarations" go build -ldflags=-extldflags=-Wl,-z,lazy -o "$work/cudacompat" ./cmd/cudacompat
 CGO_ENABLED=0 go build -o "$work/cudacompat-static" ./cmd/cudacompat
 
-# library NAME [MACRO...]: one state of the driver's libraries
+# library NAME [MACRO...]: builds one state of the driver's libraries
 library() { cc -shared -fPIC -w -o "$work/$1" "$here/driver.c" "${@:2}"; }
 library sound
 library two -DCOUNT=2
@@ -40,7 +40,7 @@ given() {
 	tracer=() variables=(--setenv NVIDIA_VISIBLE_DEVICES all --setenv NVIDIA_DRIVER_CAPABILITIES 'compute,utility')
 }
 
-# inside PROGRAM [ARGUMENT...]: start a program in a container that was given that
+# inside PROGRAM [ARGUMENT...]: starts a program in a container that was given these
 inside() {
 	local args=() name file
 	rm -rf "$work/now" && cp -a "$base" "$work/now" && mkdir -p "$work/now$lib"
@@ -56,7 +56,7 @@ inside() {
 }
 
 failed=0
-# expect NAME CODE PATTERN: what --healthcheck must say there
+# expect NAME CODE PATTERN: checks the output and exit code of --healthcheck there
 expect() {
 	local code=0 line
 	line=$(inside "/usr/bin/$program" doctor --healthcheck "${arguments[@]}" 2>&1) || code=$?
@@ -121,7 +121,7 @@ expect static-without-libc 0 'UNKNOWN *'
 base=$work/bare program=cudacompat-static libraries='' nodes='' variables=(); arguments=(--require driver)
 expect static-without-libc-required 1 'UNKNOWN *'
 
-# Opening a GPU's node would power it up. The program never does; NVML may, and this one opens /dev/nvidiactl alone.
+# Opening a GPU's device node would power the GPU up. The program never does. NVML may, but this one opens only /dev/nvidiactl.
 if command -v strace > /dev/null; then
 	tracer=(strace -qq -f -e 'trace=open,openat' -o "$work/opened")
 	expect healthy-traced 0 'OK torch*'
@@ -133,7 +133,7 @@ else
 	echo 'skip  healthy-traced               no strace'
 fi
 
-# Losing access: what systemd does to the container's control group at a daemon-reload. /dev/null's numbers are 1:3.
+# Losing access: systemd does this to the container's control group at a daemon-reload. /dev/null is device 1:3.
 if mkdir "$group" 2> /dev/null && echo 'c 1:3 rwm' > "$group/devices.deny"; then
 	take() { echo $BASHPID > "$group/cgroup.procs"; given; expect device-access-lost 1 'FAIL device-access-lost*'; exit $failed; }
 	(take) || failed=1

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Asks the tools that read the examples whether they take them, and whether they refuse each with a mistake in it. Run it
-# by hand: it fetches the tools with go, pip and npm, some 300 MB at first. packer, cloud-init and shellcheck are
-# Debian's packages. Exits 1 when an answer is not the wanted one; a tool that is not here is said and is no failure.
+# Checks that the tools for which the examples are written accept them, and that they reject each example with a mistake.
+# Run it by hand: it fetches the tools with go, pip and npm, about 300 MB at first. packer, cloud-init and shellcheck are
+# Debian packages. It exits 1 if an answer is wrong. A missing tool is reported but is not a failure.
 set -uo pipefail
 cd "$(dirname "$0")" || exit
 work=$(mktemp -d)
@@ -10,7 +10,8 @@ failed=0
 
 say() { printf '%-13s %-40s %s\n' "$@"; }
 
-# check WHAT TOOL FILE MISTAKE COMMAND [ARGUMENT...]: the command takes the file, and not the file after sed's MISTAKE.
+# check WHAT TOOL FILE MISTAKE COMMAND [ARGUMENT...]: checks that the command accepts the file, and rejects it after sed's
+# MISTAKE.
 check() {
 	local what=$1 tool=$2 file=$3 mistake=$4 broken
 	shift 4
@@ -31,7 +32,7 @@ check() {
 
 absent() { say 'not available' "$1" "$2"; }
 
-# with PROGRAM FILE: whether a program of Debian's is here
+# with PROGRAM FILE: reports whether a Debian program is installed
 with() { command -v "$1" > /dev/null || { absent "$2" "apt-get install $1"; return 1; }; }
 
 if go build -o "$work/validate" . 2> "$work/said"; then
@@ -61,12 +62,12 @@ else
 	for file in container/ecs-task.json ssm/cudacompat.yaml imagebuilder/cudacompat.yaml; do absent "$file" "pip: $(tail -n 1 "$work/said")"; done
 fi
 
-# template FILE: Packer's fmt and validate, with the binary that the template wants and credentials that are none.
+# template FILE: runs Packer's fmt and validate, with the binary that the template needs and invalid credentials.
 template() {
 	local dir=$work/packer
 	rm -rf "$dir" && mkdir -p "$dir/bin" && touch "$dir/bin/cudacompat"
 	packer fmt -check "$1" && cp "$1" "$dir" && cd "$dir" || return
-	# Packer 1.6 has Amazon's builder inside, and does not know required_plugins
+	# Packer 1.6 includes Amazon's builder and does not know required_plugins
 	if [[ $(packer version) == 'Packer v1.6.'* ]]; then sed -i '/^packer {$/,/^}$/d' ./*.pkr.hcl; else packer init .; fi &&
 		AWS_ACCESS_KEY_ID=none AWS_SECRET_ACCESS_KEY=none AWS_REGION=us-east-1 AWS_EC2_METADATA_DISABLED=true \
 			packer validate -var source_ami=ami-0123456789abcdef0 .

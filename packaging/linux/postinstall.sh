@@ -1,5 +1,5 @@
 #!/bin/sh
-# A running systemd reads the units anew; where an image is built there is none.
+# Makes a running systemd reload the units. An image build has no systemd.
 set -e
 if [ -d /run/systemd/system ]; then
     systemctl daemon-reload

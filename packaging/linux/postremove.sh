@@ -1,6 +1,6 @@
 #!/bin/sh
-# After a purge of the deb or a removal of the rpm (0) nothing is left: neither the link by which the timer was enabled
-# nor the reports that the service wrote. A removed deb keeps both, as it keeps its configuration.
+# A purge of the deb or a removal of the rpm (0) also deletes the link that enables the timer, and the service's reports.
+# A removed deb keeps both, as it keeps its configuration.
 set -e
 case $1 in purge | 0)
     rm -f /etc/systemd/system/timers.target.wants/cudacompat.timer

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Before a removal, which deb calls remove and rpm 0, the timer stops; an upgrade leaves it as it is.
+# Stops the timer before a removal, which deb calls "remove" and rpm 0. An upgrade does not stop it.
 set -e
 case $1 in remove | 0)
     if [ -d /run/systemd/system ]; then

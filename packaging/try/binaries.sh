@@ -1,4 +1,4 @@
-# The binaries: on systems with old and new libcs, on another architecture, without any libc, on Windows.
+# Tries the binaries on systems with old and new libcs, on another architecture, without a libc, and on Windows.
 : "${bullseye:=$(debian bullseye man-db)}" "${trixie:=$(debian trixie "$TRIXIE")}"
 inside "$bullseye" /release/bin/cudacompat-linux-amd64 version | row "binary" "Debian 11, glibc 2.31" "cudacompat-linux-amd64 version"
 inside "$trixie" /release/bin/cudacompat-linux-amd64 version | row "binary" "Debian 13, glibc 2.41" "cudacompat-linux-amd64 version"
@@ -10,8 +10,8 @@ inside "$work/empty" /release/bin/cudacompat-linux-amd64-static version | row "s
 inside "$work/empty" /release/bin/cudacompat-linux-amd64-static check example:broken -o line --fail-on never |
     row "static binary" "an empty root, no libc" "cudacompat-linux-amd64-static check example:broken -o line"
 
-# arm64: beside the libc of this root's own architecture that of the build root's cross compiler, and a driver library of a
-# few lines. (With QEMU_LD_PREFIX "/" itself would be the prefix to the program.)
+# arm64: the root has its own libc, the libc of the build root's cross compiler, and a driver library of a few lines.
+# (QEMU_LD_PREFIX would be wrong here: the program would see the prefix as "/".)
 need qemu-aarch64-static "apt-get install qemu-user-static"
 ROOT=$("$PACKAGING/root.sh")
 both=$(debian bullseye man-db)
@@ -21,7 +21,7 @@ mkdir -p "$work/driver"
 cp "$TOP/examples/container/driver.c" "$work/driver"
 bwrap --bind "$ROOT" / --dev /dev --bind "$work/driver" /tmp --chdir /tmp \
     aarch64-linux-gnu-gcc -shared -fPIC -o libnvidia-ml.so.1 -Wl,-soname,libnvidia-ml.so.1 driver.c
-# The program starts itself as the child that asks NVML, so the kernel must know qemu: in a user namespace of its own.
+# The program executes itself as the child that queries NVML, so the kernel must know qemu, in its own user namespace.
 cat >"$work/arm.sh" <<'END'
 mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
 magic='\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00'

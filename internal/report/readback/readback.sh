@@ -1,8 +1,8 @@
 #!/bin/bash
-# Writes every case of ../testdata in the formats for other programs, and has those programs read them. Run it by hand:
-# it fetches readers with pip and npm, some 200 MB. promtool, node_exporter, negate and icinga2 are Debian's packages
-# prometheus, prometheus-node-exporter, monitoring-plugins-basic and icinga2-bin. Exits 1 when a reader refuses a file
-# or reads another outcome in it than the exit code's; a reader that is not here is said and is no failure.
+# Writes every case of ../testdata in the formats for other programs and lets those programs read them. Run it by hand:
+# it fetches readers with pip and npm, about 200 MB. promtool, node_exporter, negate and icinga2 come from the Debian packages
+# prometheus, prometheus-node-exporter, monitoring-plugins-basic and icinga2-bin. It exits 1 if a reader rejects a file or
+# reads an outcome that differs from the exit code. A missing reader is reported but is not a failure.
 set -uo pipefail
 cd "$(dirname "$0")" || exit
 here=$PWD
@@ -15,7 +15,7 @@ failed=0
 absent() { printf 'not available %s: %s\n' "$1" "$2"; }
 program() { command -v "$1" > /dev/null || { absent "$1" "apt-get install $2"; return 1; }; }
 
-# read_all READER COMMAND [ARGUMENT...]: the command is given each case's name and exit code.
+# read_all READER COMMAND [ARGUMENT...]: runs the command with each case's name and exit code.
 read_all() {
 	local reader=$1 read=0 case code
 	shift
@@ -33,7 +33,7 @@ read_all() {
 (cd ../.. && go build -ldflags=-extldflags=-Wl,-z,lazy -o "$work/cudacompat" ./cmd/cudacompat) || exit
 for facts in ../testdata/*.facts.json; do
 	case=$(basename "$facts" .facts.json)
-	sed 's/--today [^ ]*//' "../testdata/$case.args" > "$work/$case.args" 2> /dev/null # no user has that flag
+	sed 's/--today [^ ]*//' "../testdata/$case.args" > "$work/$case.args" 2> /dev/null # a flag for tests only
 	read -ra args < "$work/$case.args"
 	"$work/cudacompat" check "$facts" "${args[@]}" -o junit="$work/$case.junit" -o sarif="$work/$case.sarif" \
 		-o github="$work/$case.github" -o nagios="$work/$case.nagios" -o prometheus="$work/$case.prom"
@@ -63,7 +63,7 @@ if program promtool prometheus; then
 	read_all 'prometheus by promtool' checked
 fi
 
-# scraped CASE CODE: node_exporter serves the file's outcome and no error of its own
+# scraped CASE CODE: checks that node_exporter serves the file's outcome without an error
 scraped() {
 	local outcome=([0]=compatible [1]=incompatible [3]=inconclusive)
 	cp "$work/$1.prom" "$work/textfile/now.prom"
@@ -80,7 +80,7 @@ if program prometheus-node-exporter prometheus-node-exporter; then
 	read_all "prometheus by node_exporter's textfile collector" scraped
 fi
 
-# negated CASE CODE: negate runs the plugin and exchanges OK and CRITICAL, in the code and in the text
+# negated CASE CODE: checks that negate runs the plugin and exchanges OK and CRITICAL, in the code and in the text
 negated() {
 	local args states=(OK WARNING CRITICAL UNKNOWN) wanted=([0]=CRITICAL [1]=OK [3]=UNKNOWN) said state
 	read -ra args < "$work/$1.args"
@@ -91,7 +91,7 @@ negated() {
 }
 if program negate monitoring-plugins-basic; then read_all 'nagios by negate of the Monitoring Plugins' negated; fi
 
-# perfdata CASE: Icinga reads each value as a label, a number and thresholds
+# perfdata CASE: checks that Icinga reads each value as a label, a number and thresholds
 perfdata() {
 	local value
 	# shellcheck disable=SC2013 # performance data is words
