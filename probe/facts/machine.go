@@ -84,6 +84,8 @@ func (s Signatures) Refuses() bool {
 type Installer struct {
 	Kind string `json:"kind"` // "dkms-archive", "kmod-load", "akmods", "driverdog", "flatcar", "driver-container"
 	Path string `json:"path"`
+	// Versions are the driver's releases in an archive of built modules, by the names of its files.
+	Versions []string `json:"versions,omitempty"`
 }
 
 // DriverPackage is one package that dpkg or RPM has installed.

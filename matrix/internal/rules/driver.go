@@ -35,6 +35,15 @@ func driverMissing(m *model.Machine) []*Result {
 	return results
 }
 
+// chosenAtBoot returns the question which of several archived drivers will run.
+func chosenAtBoot(archived []model.Archived) string {
+	var each []string
+	for _, a := range archived {
+		each = append(each, fmt.Sprintf("%s of %s", a.Number, a.Path))
+	}
+	return "which driver is installed at boot, " + strings.Join(each, " or ")
+}
+
 // undrivenHost checks whether a host has its driver.
 func undrivenHost(m *model.Machine) []*Result {
 	// These are nvidia-smi's own words, pasted to `check`. Its "command not found" proves nothing; the rule
@@ -54,6 +63,10 @@ func undrivenHost(m *model.Machine) []*Result {
 		}
 		return holds("driver")
 	}
+	archived := m.ArchivedDrivers()
+	if len(archived) > 1 {
+		return unknown("driver", verdict.Question(chosenAtBoot(archived)))
+	}
 	if rest && len(m.Facts.Driver.Libraries) > 0 {
 		return holds("driver")
 	}
@@ -62,6 +75,9 @@ func undrivenHost(m *model.Machine) []*Result {
 		return unknown("driver", verdict.Statement(failed))
 	}
 	// EKS, Bottlerocket and the GPU operator build or load the module at boot, so the files do not show its release.
+	if len(archived) == 1 {
+		return unknown("driver", verdict.Question(fmt.Sprintf("whether libcuda %s is installed at boot, too", archived[0].Number)))
+	}
 	if rest && len(m.Facts.Machine.Installers) > 0 {
 		return unknown("driver", verdict.Question("which driver "+m.Facts.Machine.Installers[0].Path+" installs at boot"))
 	}

@@ -468,7 +468,7 @@ func vgpuDriver(m *model.Machine) []*Result {
 		return oneFinding(oldGRID(m))
 	case named:
 		return oneFinding(namedGRID(m))
-	case m.Facts.Machine.GRID != "":
+	case m.Facts.Machine.GRID != "" || len(m.ArchivedDrivers()) == 1: // an archive of the GRID module
 		return holds("driver")
 	}
 	return unknown("driver", verdict.Question("whether the driver is NVIDIA's vGPU guest driver (GRID)"))

@@ -2,7 +2,9 @@ package driver
 
 import (
 	"path"
+	"slices"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/host"
 	"cudacompat/probe/internal/source"
@@ -23,6 +25,20 @@ var installerMarks = []struct{ kind, pattern string }{
 	{"driver-container", "/run/nvidia/driver/usr"},
 }
 
+// archivedName matches the name of an archive of built modules: "nvidia-open-580.95.05-kernel6.1.134-x86_64.dkms.tar.gz".
+var archivedName = lazyregexp.New(`^nvidia(?:-[a-z]+)*-(\d{3}(?:\.\d+){1,2})-`)
+
+// archivedVersions returns the driver's releases in the names of archives, each once.
+func archivedVersions(files []string) []string {
+	var list []string
+	for _, file := range files {
+		if found := archivedName.FindStringSubmatch(path.Base(file)); found != nil && !slices.Contains(list, found[1]) {
+			list = append(list, found[1])
+		}
+	}
+	return list
+}
+
 // ReadInstallers finds what installs the driver's kernel module at boot.
 func ReadInstallers(h *host.Host) (source.Update, error) {
 	var list []facts.Installer
@@ -31,7 +47,11 @@ func ReadInstallers(h *host.Host) (source.Update, error) {
 			if isMasked(h, path.Base(file)) {
 				continue
 			}
-			list = append(list, facts.Installer{Kind: mark.kind, Path: file})
+			one := facts.Installer{Kind: mark.kind, Path: file}
+			if mark.kind == "dkms-archive" {
+				one.Versions = archivedVersions(h.Glob(file + "/*.tar.gz"))
+			}
+			list = append(list, one)
 		}
 	}
 	if len(list) == 0 {

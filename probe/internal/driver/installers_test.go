@@ -39,6 +39,9 @@ func TestReadInstallers(t *testing.T) {
 		var want []facts.Installer
 		if tt.kind != "" {
 			want = []facts.Installer{{Kind: tt.kind, Path: tt.path}}
+			if tt.kind == "dkms-archive" {
+				want[0].Versions = []string{"580.95.05"}
+			}
 		}
 		if diff := cmp.Diff(want, f.Machine.Installers); diff != "" {
 			t.Errorf("%s(-want +got):\n%s", tt.tree, diff)
