@@ -13,9 +13,9 @@ import (
 // activeName stands for the environment that python3 starts here.
 const activeName = "active"
 
-// afterwards returns the facts of this machine with one environment as a plan would leave it. If the plan was not read
-// in time, nothing is known of it. Both looks may take the whole of limit each; ctx bounds them together.
-func afterwards(ctx context.Context, plan probe.Facts, env, file string, limit time.Duration) (probe.Facts, error) {
+// factsAfterPlan returns the facts of this machine after a plan changes one environment. If the plan was not read in
+// time, the environment is unknown. Each of the two reads may take the whole limit; ctx bounds both together.
+func factsAfterPlan(ctx context.Context, plan probe.Facts, env, file string, limit time.Duration) (probe.Facts, error) {
 	if plan.Plan == nil && slices.ContainsFunc(plan.Unread, func(u facts.Unread) bool { return u.Kind == facts.UnreadCut }) {
 		return plan, nil
 	}

@@ -169,7 +169,7 @@ func (f *checkFlags) checkImages(ctx context.Context, images []*imageSource, s s
 		return err
 	}
 	if f.platform == onWSL {
-		found = meantFor(onWSL, found)
+		found = applyPlatform(onWSL, found)
 	}
 	return f.check(ctx, job, []description{{facts: found}}, "", s)
 }
@@ -190,14 +190,14 @@ func (f *checkFlags) checkDocuments(ctx context.Context, args []string, s stream
 		err = machines[0].foreign
 	}
 	if err == nil && f.env != "" {
-		machines[0].facts, err = afterwards(ctx, machines[0].facts, f.env, inputName(args), f.limit)
+		machines[0].facts, err = factsAfterPlan(ctx, machines[0].facts, f.env, inputName(args), f.limit)
 	}
 	if err != nil {
 		return err
 	}
 	job.platform = f.platform
 	for i := range machines {
-		machines[i].facts = meantFor(f.platform, machines[i].facts)
+		machines[i].facts = applyPlatform(f.platform, machines[i].facts)
 		remarkOverridden(s.err, job, inputLabel(cmp.Or(machines[i].name, inputName(args))), machines[i].facts)
 		if f.platform == "" {
 			machines[i].facts = assumeWindows(job.tables, machines[i].facts, job.targets, s.err)

@@ -277,7 +277,7 @@ func (g *guarding) look(ctx context.Context, plan probe.Facts) error {
 		g.before.Verdict = g.verdict(ctx, g.before.Facts)
 	}
 	var err error
-	g.after, g.forecast, err = g.foretell(ctx, g.command, plan)
+	g.after, g.forecast, err = g.forecastPlan(ctx, g.command, plan)
 	return err
 }
 
@@ -307,8 +307,8 @@ func prefixOf(python string) string {
 	return ""
 }
 
-// foretell returns the forecast of a plan.
-func (g *guarding) foretell(ctx context.Context, c guard.Command, plan probe.Facts) (guard.State, guard.Forecast, error) {
+// forecastPlan returns the guard's forecast for a plan.
+func (g *guarding) forecastPlan(ctx context.Context, c guard.Command, plan probe.Facts) (guard.State, guard.Forecast, error) {
 	var after guard.State
 	second := g.options() // of files that were just read
 	second.Timeout = g.f.timeout
@@ -503,7 +503,7 @@ func (g *guarding) tryInstead(ctx context.Context) {
 		if err != nil {
 			continue
 		}
-		if _, forecast, err := g.foretell(ctx, c, plan); err == nil && forecast.Decision == guard.Fine {
+		if _, forecast, err := g.forecastPlan(ctx, c, plan); err == nil && forecast.Decision == guard.Fine {
 			g.forecast.Instead = &guard.Instead{Command: argv, After: forecast.After}
 			return
 		}

@@ -70,8 +70,8 @@ func oneFileOf(a, b string) bool {
 	if info, err := os.Stat(a); a == b || err == nil && !info.Mode().IsRegular() {
 		return a == b
 	}
-	first, err := landing(a)
-	second, other := landing(b)
+	first, err := followLinks(a)
+	second, other := followLinks(b)
 	return err == nil && other == nil && first == second
 }
 

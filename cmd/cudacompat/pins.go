@@ -136,7 +136,7 @@ func isJSON(spec string) bool { name, _, _ := strings.Cut(spec, "="); return nam
 // nothing of it, so nothing is read here but the environments that --env names.
 func (f *pinsFlags) facts(ctx, reading context.Context, says io.Writer) (probe.Facts, error) {
 	if f.elsewhere() && f.root == "" && len(f.envs) == 0 {
-		return meantFor(f.platform, probe.Facts{}), nil
+		return applyPlatform(f.platform, probe.Facts{}), nil
 	}
 	h, err := f.host(reading)
 	if err != nil {
@@ -146,7 +146,7 @@ func (f *pinsFlags) facts(ctx, reading context.Context, says io.Writer) (probe.F
 	if f.elsewhere() && f.root == "" {
 		facts = environmentsOf(facts)
 	}
-	return meantFor(f.platform, facts), nil
+	return applyPlatform(f.platform, facts), nil
 }
 
 // environmentsOf returns the environments of a machine, without the machine: its kernel, system and C library are not

@@ -45,8 +45,8 @@ func checkSystem(platform string) error {
 	return misspelt("platform", platform, systems)
 }
 
-// meantFor returns facts as --platform has them: of Windows, of WSL2, or of neither.
-func meantFor(platform string, f probe.Facts) probe.Facts {
+// applyPlatform returns the facts with the system that --platform names: Windows, WSL2 or neither.
+func applyPlatform(platform string, f probe.Facts) probe.Facts {
 	switch {
 	case platform == onWindows && !f.System.Windows():
 		f.System.OS, f.System.WSL, f.System.Libc = facts.Windows, false, ""
@@ -89,7 +89,7 @@ func assumeWindows(t *matrix.Tables, f probe.Facts, targets []matrix.Target, say
 		system, other = onWSL, "what it names is for Linux, which WSL2 runs on that driver"
 	}
 	complain(says, fmt.Sprintf("--driver %s is a driver for Windows: --platform %s is assumed", targets[i].Driver, system), other)
-	return meantFor(system, f)
+	return applyPlatform(system, f)
 }
 
 // refuseWindowsDriver refuses a driver that NVIDIA made for Windows alone as one of a Linux machine that was examined.

@@ -314,7 +314,7 @@ func (f *requiresFlags) readGiven(ctx context.Context, name string, stdin io.Rea
 			"--platform linux has the wheels' GPUs, and --platform windows the drivers"}
 	}
 	given, err := inTime(ctx, func() (probe.Facts, error) { return givenFacts(name, f.python, f.includeRoot, stdin) })
-	return meantFor(f.platform, given), err
+	return applyPlatform(f.platform, given), err
 }
 
 // targets returns the named hosts.

@@ -43,15 +43,15 @@ func saveBytes(ctx context.Context, name string, data []byte) error {
 		}
 		return unwritable(name, err)
 	}
-	target, err := landing(name)
+	target, err := followLinks(name)
 	if err != nil {
 		return unwritable(name, err)
 	}
 	return unwritable(name, replace(target, data))
 }
 
-// landing returns the file that a name leads to after following links, whether or not it exists.
-func landing(name string) (string, error) {
+// followLinks returns the file that a name refers to after all symbolic links, whether or not the file exists.
+func followLinks(name string) (string, error) {
 	name, err := filepath.Abs(name)
 	if err != nil {
 		return "", err

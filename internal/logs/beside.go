@@ -34,7 +34,7 @@ func (d *Diagnosis) Beside(v verdict.Verdict, t *matrix.Tables) (brings, apart [
 		}
 		return alike, apart
 	}
-	d.because(brings[0], t)
+	d.blameMachine(brings[0], t)
 	d.Steps = stepsIn(d.Do)
 	return brings, apart
 }
@@ -55,7 +55,7 @@ func (d *Diagnosis) ofAnother(f verdict.Finding) bool {
 		return false
 	}
 	name := packageIn(d.Lines[0].Text)
-	if m := noModule.FindStringSubmatch(message(bare(d.Lines[0].Text))); m != nil {
+	if m := noModule.FindStringSubmatch(message(trimCollectorPrefix(d.Lines[0].Text))); m != nil {
 		name, _, _ = strings.Cut(m[1], ".")
 	}
 	if name == "" && d.Cause == "packages-do-not-fit" {
@@ -77,8 +77,9 @@ func blameOf(rule string, t *matrix.Tables) Blame {
 	return Environment
 }
 
-// because makes a fault of the machine the answer. If the log says the same, its own sentence stays.
-func (d *Diagnosis) because(f verdict.Finding, t *matrix.Tables) {
+// blameMachine replaces the diagnosis by a fault of the machine. If the log shows the same fault, its own sentence
+// stays.
+func (d *Diagnosis) blameMachine(f verdict.Finding, t *matrix.Tables) {
 	d.Candidates = []Candidate{}
 	d.Confidence = Certain // the machine has it
 	if steps := stepsFor(f); len(steps) > 0 {

@@ -21,13 +21,13 @@ func decode(r io.Reader) (io.Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		return unbox(bufio.NewReaderSize(&boundedReader{unzipped, maxUnpacked}, chunk)), nil
+		return unwrapDockerLines(bufio.NewReaderSize(&boundedReader{unzipped, maxUnpacked}, chunk)), nil
 	case bytes.Equal(magic, []byte{0xff, 0xfe}):
 		return rejoin(bufio.NewReaderSize(&wide{plain, binary.LittleEndian}, chunk)), nil
 	case bytes.Equal(magic, []byte{0xfe, 0xff}):
 		return rejoin(bufio.NewReaderSize(&wide{plain, binary.BigEndian}, chunk)), nil
 	}
-	return unbox(plain), nil
+	return unwrapDockerLines(plain), nil
 }
 
 // maxUnpacked limits the output of a compressed log. Ten megabytes can unpack to ten gigabytes of zeros.
@@ -50,8 +50,8 @@ func (u *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unbox returns a log without Docker's JSON lines, if it has them.
-func unbox(r *bufio.Reader) io.Reader {
+// unwrapDockerLines returns the text of a log in Docker's JSON format. It returns other logs unchanged.
+func unwrapDockerLines(r *bufio.Reader) io.Reader {
 	if start, _ := r.Peek(len(boxMark)); bytes.Equal(start, boxMark) {
 		return &unboxingReader{from: r}
 	}

@@ -94,7 +94,7 @@ var expectedFailure = lazyregexp.New(`\b\d+ xfailed\b`)
 func speaksIll(text string) bool {
 	text = expectedFailure.ReplaceAllString(text, "")
 	return terminationFrames.MatchString(text) || unwell.MatchString(text) || journal.MatchString(text) ||
-		fails.MatchString(text) && !informs(bare(text)) && !orderly.MatchString(text)
+		fails.MatchString(text) && !informs(trimCollectorPrefix(text)) && !orderly.MatchString(text)
 }
 
 // closing returns the line in which the log says that it ended well, and the start of the server before it.
@@ -141,7 +141,7 @@ func (e *finish) endsWell(breaks int) closing {
 		text := clean(lines[i][bytes.LastIndexByte(bytes.TrimRight(lines[i], "\r"), '\r')+1:])
 		at := closing{number: last - (len(lines) - 1 - i), text: text}
 		switch looked++; {
-		case strings.TrimSpace(message(bare(text))) == "" || clearing.MatchString(text):
+		case strings.TrimSpace(message(trimCollectorPrefix(text))) == "" || clearing.MatchString(text):
 			looked-- // says nothing of the program
 		case speaksIll(text):
 			return closing{}

@@ -123,7 +123,7 @@ func (e *excerpt) lines() []logLine {
 		}
 		all[i].inset, all[i].ofMany = strings.HasPrefix(all[i].text, "  "), journal.MatchString(all[i].text)
 		all[i].from = writer(all[i].text)
-		all[i].text = bare(all[i].text)
+		all[i].text = trimCollectorPrefix(all[i].text)
 	}
 	markLists(all)
 	return all

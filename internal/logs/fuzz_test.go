@@ -25,7 +25,7 @@ func parsers() []parser {
 	}
 	all := []parser{{"exception", one(exception)}, {"complaint", one(complaint)}, {"pair", together},
 		{"exception over several lines", single},
-		{"status in words", func(l logLine, _ []logLine) []record { return spelt(l) }}}
+		{"status in words", func(l logLine, _ []logLine) []record { return statusesInWords(l) }}}
 	for i := range grammars {
 		g := &grammars[i]
 		all = append(all, parser{g.kind, func(l logLine, _ []logLine) []record { return g.read(l) }})
@@ -37,7 +37,7 @@ func parsers() []parser {
 func linesOf(text string) []logLine {
 	var lines []logLine
 	for i, line := range strings.Split(text, "\n") {
-		lines = append(lines, logLine{number: i + 1, text: bare(clean([]byte(line)))})
+		lines = append(lines, logLine{number: i + 1, text: trimCollectorPrefix(clean([]byte(line)))})
 	}
 	return lines
 }

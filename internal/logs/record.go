@@ -73,8 +73,8 @@ var prefix = lazyregexp.New(`^(?:(?:lxc[\w-]* \S+ \d{14}\.\d+ [A-Z]+ +\w+ - \S+ 
 	`\d\d-\d\d [\d:]+|(?:ERROR|CRITICAL|FATAL|Error|error)\b[:\]]*|!!!|\[?[\w/.-]+\.(?:py|cc|cpp|cu|go|h|` +
 	`c):\d+\]?:?|-+>|E  |\|) *)+`)
 
-// bare returns a line without a collector's prefix. It keeps a traceback's indentation.
-func bare(line string) string {
+// trimCollectorPrefix returns a line without the prefix that a log collector added. It keeps a traceback's indentation.
+func trimCollectorPrefix(line string) string {
 	return strings.TrimRight(line[len(collectorPrefix.FindString(line)):], " ")
 }
 
@@ -227,7 +227,7 @@ func single(l logLine, next []logLine) []record {
 		}
 		all = append(all, *r)
 	}
-	all = append(all, spelt(l)...)
+	all = append(all, statusesInWords(l)...)
 	for _, g := range grammars {
 		all = append(all, g.read(l)...)
 	}
@@ -311,8 +311,8 @@ func continuation(next []logLine) string {
 	return rest.String()
 }
 
-// spelt returns the CUDA statuses that a line gives in the runtime's own words.
-func spelt(l logLine) []record {
+// statusesInWords returns the CUDA statuses that a line contains as the runtime's error messages.
+func statusesInWords(l logLine) []record {
 	named := containsAny(l.text, []string{"CUDA", "cuda", "Cuda", "Gpu", "GPU", ".cu"})
 	var best *tables.Status
 	all := statuses()

@@ -273,7 +273,7 @@ func (s *scanner) events(source int) []event {
 	for _, e := range s.found {
 		if e != nil && !isListed(lines, e.line) {
 			e.source, e.wentOn, e.onGPU, e.latest = source, wentOn, onGPU, e.again(lines)
-			e.outOfProse(lines)
+			e.moveToLogLine(lines)
 			e.calm = s.kept.calmAfter(lines, e.latest)
 			e.earlier = e.latest < last
 			e.built = build.holds(e.line) && build.holds(e.latest)
@@ -303,9 +303,9 @@ func (e *event) again(lines []logLine) int {
 	return e.line
 }
 
-// outOfProse moves an event from a sentence about the error, or from the source that raises it, to the first log line
+// moveToLogLine moves an event from a sentence about the error, or from the source that raises it, to the first log line
 // with the error itself, if there is one. The text of a thread often precedes the log.
-func (e *event) outOfProse(lines []logLine) {
+func (e *event) moveToLogLine(lines []logLine) {
 	if !quotes(e.text[:e.match[0]]) {
 		return
 	}

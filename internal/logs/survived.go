@@ -144,7 +144,7 @@ walk:
 		switch {
 		case terminationFrames.MatchString(text): // from outside, whatever it did
 		case fails.MatchString(text):
-			if informs(bare(text)) && !serverFailed.MatchString(text) {
+			if informs(trimCollectorPrefix(text)) && !serverFailed.MatchString(text) {
 				continue
 			}
 			break walk

@@ -43,7 +43,7 @@ func (r *record) searched() []string {
 	}
 	if r.slots["words"] == "" {
 		said := redact.Redact(r.text)
-		r.slots["words"] = searchable(cmp.Or(compilerSays.FindString(said), message(bare(said))))
+		r.slots["words"] = searchable(cmp.Or(compilerSays.FindString(said), message(trimCollectorPrefix(said))))
 	}
 	steps := slices.Clone(answerOf(name).do)
 	for i := range steps { // no slot: what stands in one is looked through for secrets, as a number may be

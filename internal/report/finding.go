@@ -35,7 +35,7 @@ func (p *page) finding(f statement, headline bool) {
 		p.wrap(4, other, "    ")
 	}
 	p.evidence(f.Finding)
-	p.mend(f.Finding)
+	p.writeFixes(f.Finding)
 	if p.style.All {
 		for _, source := range f.Source {
 			p.command("from", source)
@@ -103,19 +103,20 @@ func readAt(e verdict.Evidence) string {
 	return " (" + e.From + ")"
 }
 
-// mend writes the ways to fix a finding: packages to install, and steps. The first line begins with "fix", a further
-// step of the same way with "then", and another way with "or".
-func (p *page) mend(f verdict.Finding) {
+// writeFixes writes the ways to fix a finding: packages to install, and steps. The first line begins with "fix", a
+// further step of the same way with "then", and another way with "or".
+func (p *page) writeFixes(f verdict.Finding) {
 	word := "fix"
 	for _, pin := range f.Pins {
 		p.pin(word, pin)
 		word = "or"
 	}
-	p.follow(word, f.Steps)
+	p.writeSteps(word, f.Steps)
 }
 
-// follow writes steps. word precedes the first one. It is another way if pins come before and the step says so.
-func (p *page) follow(word string, list []pin.Step) {
+// writeSteps writes the steps of a fix, the first one after word. If pins come before and the step says that it is an
+// alternative, the step begins with "or".
+func (p *page) writeSteps(word string, list []pin.Step) {
 	if word == "or" && len(list) > 0 && !list[0].Or {
 		word = "then"
 	}
@@ -145,7 +146,7 @@ func (p *page) pin(word string, pin verdict.Pin) {
 	if len(commands) == 0 && len(pin.Steps) == 0 {
 		p.field(word, pinWords(pin))
 	}
-	p.follow(word, pin.Steps)
+	p.writeSteps(word, pin.Steps)
 }
 
 // pinOn writes what a command of a pin installs and where: "install driver 580.178.04 on RHEL 8 and 9; needs NVIDIA's

@@ -296,13 +296,13 @@ func (p *page) fleetGroup(g fleet.Group, kinds map[string]*fleet.Kind, full bool
 	if g.Step != "" {
 		p.wrap(10, g.Step, "    do    ")
 	}
-	if have := p.have(g, kinds); have != "" {
+	if have := p.countGroupValues(g, kinds); have != "" {
 		p.wrap(10, have, "    has   ")
 	}
 }
 
-// have returns what the nodes of a group have, and how many have it.
-func (p *page) have(g fleet.Group, kinds map[string]*fleet.Kind) string {
+// countGroupValues returns the values that the nodes of a group have, and the number of nodes with each.
+func (p *page) countGroupValues(g fleet.Group, kinds map[string]*fleet.Kind) string {
 	var drivers, gpus, builds, warnings tally
 	for _, node := range g.Nodes {
 		k := kinds[node]

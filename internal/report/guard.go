@@ -26,7 +26,7 @@ func guardText(w io.Writer, f guard.Forecast, s Style) error {
 	p.forecastLines("unknown", yellow, untold(f.Unknown))
 	p.forecastLines("warns", yellow, sentences(f.Warns))
 	p.forecastLines("still", yellow, sentences(f.Still))
-	p.instead(f)
+	p.writeAlternative(f)
 	p.writeConfiguration(f.Configuration)
 	_, err := w.Write(p.Bytes())
 	return err
@@ -137,9 +137,9 @@ func untold(list []verdict.Missing) []string {
 	return lines
 }
 
-// instead writes what to run instead of a command that breaks something: an alternative that was tried, otherwise the
-// fix of the first error.
-func (p *page) instead(f guard.Forecast) {
+// writeAlternative writes the command to run instead of one that breaks something: an alternative that was tried,
+// otherwise the fix of the first error.
+func (p *page) writeAlternative(f guard.Forecast) {
 	switch {
 	case f.Instead != nil:
 		p.line()
@@ -147,7 +147,7 @@ func (p *page) instead(f guard.Forecast) {
 		p.wrap(12, "its dry run was judged, too: it breaks nothing", strings.Repeat(" ", 12))
 	case f.Decision == guard.Breaks && len(f.Breaks) > 0:
 		p.line()
-		p.mend(f.Breaks[0])
+		p.writeFixes(f.Breaks[0])
 	}
 }
 

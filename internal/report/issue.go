@@ -84,7 +84,7 @@ func (p *page) way(steps []pin.Step) {
 
 // statedFirst returns the first errors and warnings, and the number of the others.
 func statedFirst(r Report) (first []statement, more int) {
-	list := together(slices.DeleteFunc(slices.Clone(r.Findings), func(f verdict.Finding) bool { return f.Severity == verdict.Note }),
+	list := joinFindings(slices.DeleteFunc(slices.Clone(r.Findings), func(f verdict.Finding) bool { return f.Severity == verdict.Note }),
 		func(verdict.Finding) bool { return false })
 	return list[:min(len(list), inSummary)], max(len(list)-inSummary, 0) + r.More["findings"]
 }

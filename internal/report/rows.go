@@ -220,7 +220,7 @@ func rowsOf(b facts.Build, e facts.Environment, given []verdict.BuildAnswer, r R
 			rows[i].where = " on " + all(n)
 		}
 		if !given[0].Counts {
-			rows[i].where += aside(r)
+			rows[i].where += whyNotCounted(r)
 		}
 	}
 	return rows
@@ -234,8 +234,8 @@ func all(n int) string {
 	return fmt.Sprintf("all %d", n)
 }
 
-// aside says why a build does not count.
-func aside(r Report) string {
+// whyNotCounted returns the reason why a build does not affect the outcome.
+func whyNotCounted(r Report) string {
 	if slices.ContainsFunc(r.Facts.Environments, func(e facts.Environment) bool { return e.Named }) {
 		return " (not named)"
 	}

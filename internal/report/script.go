@@ -23,7 +23,7 @@ func Script(w io.Writer, r Report, s Style) error {
 	for _, note := range r.Configuration.Notes() {
 		b.note("Configuration: " + note + ".")
 	}
-	findings := together(slices.DeleteFunc(slices.Clone(r.Findings), func(f verdict.Finding) bool {
+	findings := joinFindings(slices.DeleteFunc(slices.Clone(r.Findings), func(f verdict.Finding) bool {
 		return f.Severity == verdict.Note || len(f.Pins)+len(f.Steps) == 0
 	}), func(verdict.Finding) bool { return false })
 	if len(findings) == 0 {

@@ -17,9 +17,9 @@ type statement struct {
 	subjects, targets, others []string
 }
 
-// together joins findings that differ only in target and, if shown in brief, in subject. It also joins those of targets
-// with other GPUs that have the same fix. Each takes the place of the first.
-func together(findings []verdict.Finding, brief func(verdict.Finding) bool) []statement {
+// joinFindings joins findings that differ only in target and, if shown in brief, in subject. It also joins the findings
+// of targets with other GPUs that have the same fix. A joined finding takes the place of the first.
+func joinFindings(findings []verdict.Finding, brief func(verdict.Finding) bool) []statement {
 	// kind is the key for grouping. Only findings of one rule and severity that share their subject, or their text, can
 	// be alike, so that thousands are not compared with each other.
 	type kind struct {

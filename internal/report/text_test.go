@@ -118,7 +118,7 @@ func TestTogether(t *testing.T) {
 		return verdict.Finding{Rule: "r", Severity: verdict.Error, Subject: "s", Target: target, Message: message}
 	}
 	whole := func(verdict.Finding) bool { return false }
-	got := together([]verdict.Finding{on("a", "x"), on("b", "x"), on("c", "y"), on("d", "x")}, whole)
+	got := joinFindings([]verdict.Finding{on("a", "x"), on("b", "x"), on("c", "y"), on("d", "x")}, whole)
 	var targets [][]string
 	for _, s := range got {
 		targets = append(targets, s.targets)

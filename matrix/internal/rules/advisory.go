@@ -69,8 +69,9 @@ func releaseBuiltWith(b *model.Build, library string) version.Number {
 	return version.Number{}
 }
 
-// spares reports whether a condition fails for at least one GPU. A program can then use that GPU alone.
-func spares(m *model.Machine, c tables.Condition) bool {
+// failsForSomeGPU reports whether a condition does not hold for at least one GPU. A program can then use that GPU
+// alone.
+func failsForSomeGPU(m *model.Machine, c tables.Condition) bool {
 	return slices.ContainsFunc(c.Clauses, func(clause tables.Clause) bool {
 		capabilities, _ := capabilities(m)
 		return clause.Name == "capability" && slices.ContainsFunc(capabilities,
@@ -137,7 +138,7 @@ func knownBad(m *model.Machine, b *model.Build) []*Result {
 	if b.Device != "cuda" || !b.IsFramework() {
 		return nil
 	}
-	return asShown(m, advisories, b)
+	return askForVisibleGPUs(m, advisories, b)
 }
 
 // advisories returns the advisories whose conditions hold for a build.
@@ -164,7 +165,7 @@ func advisories(m *model.Machine, b *model.Build) []*Result {
 				Evidence: append(b.Evidence(), verdict.Evidence{Fact: "advisory", Value: a.ID, From: "advisory.csv"}),
 			}
 			// The build runs on a GPU of another capability.
-			if f.Severity == verdict.Error && spares(m, a.When) {
+			if f.Severity == verdict.Error && failsForSomeGPU(m, a.When) {
 				f.Severity = verdict.Warning
 			}
 			for _, c := range a.When.Clauses {
@@ -227,7 +228,7 @@ func stepsOfText(e *model.Environment, text string) []pin.Step {
 	var steps []pin.Step
 	for i, way := range strings.Split(text, ", or ") {
 		step := pin.Say(way)
-		if command := asPip(e, way); command != "" {
+		if command := pipCommandFor(e, way); command != "" {
 			step = pin.Run(command)
 		}
 		step.Or = i > 0
@@ -236,8 +237,9 @@ func stepsOfText(e *model.Environment, text string) []pin.Step {
 	return steps
 }
 
-// asPip returns a table's pip command as it must be typed for this environment, or "" if the text is not a pip command.
-func asPip(e *model.Environment, text string) string {
+// pipCommandFor returns a table's pip command in the form that this environment needs, or "" if the text is not a pip
+// command.
+func pipCommandFor(e *model.Environment, text string) string {
 	m := pipStart.FindStringSubmatch(text)
 	at := pins.Place(e)
 	switch {

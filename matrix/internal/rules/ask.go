@@ -49,7 +49,7 @@ func withheldUnseen(m *model.Machine, rule Rule, b *model.Build, results []*Resu
 func ask(m *model.Machine, rule Rule, b *model.Build) []*Result {
 	switch {
 	case b != nil && rule.Link == verdict.LinkCode: // which GPUs a program is shown decides
-		return withPEP668Step(b.Env, withoutGPU(b, rule, asShown(m, rule.OnBuild, b)))
+		return withPEP668Step(b.Env, withoutGPU(b, rule, askForVisibleGPUs(m, rule.OnBuild, b)))
 	case b != nil:
 		return withPEP668Step(b.Env, withoutGPU(b, rule, rule.OnBuild(m, b)))
 	case rule.OnMachine != nil:
@@ -84,10 +84,10 @@ func withoutGPU(b *model.Build, rule Rule, results []*Result) []*Result {
 	return results
 }
 
-// asShown runs a check that depends on the GPUs. If it is unknown which GPUs a program sees, asShown runs the check for
-// each GPU alone and for all together, and returns a result only if they agree. While all GPUs are hidden it returns
-// nothing above a note.
-func asShown(m *model.Machine, ask func(*model.Machine, *model.Build) []*Result, b *model.Build) []*Result {
+// askForVisibleGPUs runs a check that depends on the GPUs. If it is unknown which GPUs a program sees, it runs the
+// check for each GPU alone and for all together, and returns a result only if they agree. While all GPUs are hidden it
+// returns nothing above a note.
+func askForVisibleGPUs(m *model.Machine, ask func(*model.Machine, *model.Build) []*Result, b *model.Build) []*Result {
 	results := ask(m, b)
 	if !m.Shown.Unsure.IsMissing() {
 		return results

@@ -23,14 +23,14 @@ var cudaWheel = lazyregexp.New(`^(nvidia-)?cudnn\b`)
 // cudnnImage matches the names of images that contain cuDNN.
 var cudnnImage = lazyregexp.New(`cudnn|tensorflow|^nvcr\.io/`)
 
-// bare reports a file that installs a wheel but none of the libraries that the wheel loads. Only the machine where it
-// gets installed can show whether they are there.
-func bare(m *model.Machine, b *model.Build) []*Result {
+// librariesNotRequested reports a file that installs a wheel but none of the libraries that the wheel loads. Only the
+// machine where the file gets installed can show whether the libraries are there.
+func librariesNotRequested(m *model.Machine, b *model.Build) []*Result {
 	switch {
 	case !namedAlone(m, b), slices.ContainsFunc(extras(b), isCUDA):
 		return nil
 	case b.Planned && strings.HasPrefix(b.Env.Path, "/"):
-		return bareBeside(b)
+		return librariesNotInEnvironment(b)
 	case broughtByWheel(b):
 		return nil
 	}
@@ -116,9 +116,9 @@ func servedBy(b *model.Build, torch *model.Build) bool {
 // Runtime's provider also links to NVRTC (wheels onnxruntime-gpu 1.20.2 and 1.21.1).
 var openedLibraries = []string{"cublas", "cuda-nvrtc", "cuda-runtime", "cudnn", "cufft", "curand"}
 
-// bareBeside judges a wheel that is added to an existing environment. It loads the libraries of its own CUDA from the
-// wheels in that environment.
-func bareBeside(b *model.Build) []*Result {
+// librariesNotInEnvironment judges a wheel that is added to an existing environment. Such a wheel loads the libraries
+// for its own CUDA from the wheels in that environment.
+func librariesNotInEnvironment(b *model.Build) []*Result {
 	family := fmt.Sprintf("-cu%d", b.CUDANumber.Major())
 	for _, library := range openedLibraries {
 		wheel := "nvidia-" + library

@@ -300,7 +300,7 @@ func judgeNeighbours(m *model.Machine, torch *model.Build, companions bool, find
 			results = append(results, holds(n.subject)...)
 		case state == fit.Unknown && k == fit.Code:
 			results = append(results, unknown(n.subject, verdict.Question(n.fit[k].Why))...)
-		case state == fit.Unknown && (!torch.Official() || !torch.Release.Final()) && !comes(m, n.Installed): // it loads there
+		case state == fit.Unknown && (!torch.Official() || !torch.Release.Final()) && !planInstalls(m, n.Installed): // it loads there
 		case state == fit.Unknown:
 			results = append(results, n.unanswered(k)...)
 		default:

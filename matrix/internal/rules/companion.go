@@ -24,7 +24,7 @@ import (
 func companionMismatch(m *model.Machine, b *model.Build) []*Result {
 	switch {
 	case b.Extension && m.Tables.Trait("companion", b.Name, version.Number{}):
-		if open := untold(m, b); open != nil {
+		if open := pairingUnknown(m, b); open != nil {
 			return open
 		}
 		return unmet(m, b)
@@ -131,7 +131,7 @@ func pairedRelease(m *model.Machine, torch *model.Build, name, variant string) (
 // an engine needs another torch, it returns a set that fits together.
 func companionPins(m *model.Machine, name, want, index string, b *model.Build) []verdict.Pin {
 	if name != "triton" {
-		if besideOwn(b) {
+		if hasMixedWheels(b) {
 			return requirementPins(m, b)
 		}
 		if pins := engineFirst(m, b); len(pins) > 0 {

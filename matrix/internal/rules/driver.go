@@ -271,7 +271,7 @@ func mismatch(m *model.Machine, loaded version.Number, lib *model.DriverLibrary,
 	if disk != nil && user.Known() && disk.Number.Compare(user) == 0 && m.Facts.System.Container == "" {
 		f.Message += ": the driver was updated while it ran"
 	}
-	if baked := bakedIn(m, user); m.Facts.System.Container != "" && len(baked) > 0 {
+	if baked := driverPackagesInImage(m, user); m.Facts.System.Container != "" && len(baked) > 0 {
 		f.Message += ": it is the image's own (" + verdict.JoinAnd(baked) + ") and hides the host's"
 	}
 	if user.Known() && buildsModule(m, loaded, disk) && m.Facts.Machine.MakeError != "" {
@@ -308,8 +308,8 @@ func mismatchSteps(m *model.Machine, loaded, user version.Number, disk *model.Mo
 	reinstall := pin.Say("reinstall the driver's packages, so that library and module are the same release")
 	repair := packageSteps(m, user)
 	switch {
-	case m.Facts.System.Container != "" && len(bakedIn(m, user)) > 0:
-		names := strings.Join(bakedIn(m, user), " ")
+	case m.Facts.System.Container != "" && len(driverPackagesInImage(m, user)) > 0:
+		names := strings.Join(driverPackagesInImage(m, user), " ")
 		return []pin.Step{pin.Say("remove " + names + " from the image, and start the container again: an image must not have the driver's own packages, which hide the files that the container engine mounts from the host")}
 	// The engine mounted the driver files that existed when the container started. Bind mounts keep the old inode.
 	case m.Facts.System.Container != "":
@@ -345,9 +345,9 @@ func installedSteps(m *model.Machine, reinstall pin.Step) []pin.Step {
 	return []pin.Step{reinstall, pin.Run(s.AsRoot("reboot"))}
 }
 
-// bakedIn returns the driver packages in an image whose release is that of the libraries that programs load, and not
-// the host's.
-func bakedIn(m *model.Machine, user version.Number) []string {
+// driverPackagesInImage returns the driver packages of an image that contain the driver libraries which programs load
+// there. These libraries then come from the image and not from the host.
+func driverPackagesInImage(m *model.Machine, user version.Number) []string {
 	var list []string
 	for _, p := range m.Facts.Machine.Packages {
 		release := model.PackageRelease.FindStringSubmatch(p.Version)

@@ -66,7 +66,7 @@ func efaPlugin(m *model.Machine) []*Result {
 		f.Steps = []pin.Step{pin.Run("unset NCCL_NET_PLUGIN"), pin.Run("export NCCL_NET_PLUGIN=ofi").Explained("names the plugin").Instead()}
 	case efa.Elsewhere != "":
 		f.Evidence = append(f.Evidence, verdict.Evidence{Fact: "plugin", Value: "not on the loader's path", From: efa.Elsewhere})
-		f.Steps = []pin.Step{pin.Run(leadTo(m, efa.Elsewhere))}
+		f.Steps = []pin.Step{pin.Run(stepToFindPlugin(m, efa.Elsewhere))}
 	}
 	return oneFinding(f)
 }
@@ -129,9 +129,9 @@ func evidenceEFA(m *model.Machine) verdict.Evidence {
 	return verdict.Evidence{Fact: "EFA adapters", Value: fmt.Sprint(m.Facts.Machine.EFA.Devices), From: "/sys/bus/pci"}
 }
 
-// leadTo returns the step that makes NCCL find an installed plugin. The plugin's directory comes first in
+// stepToFindPlugin returns the step that makes NCCL find an installed plugin. The plugin's directory comes first in
 // LD_LIBRARY_PATH. A name that NCCL does not try by default must be set.
-func leadTo(m *model.Machine, plugin string) string {
+func stepToFindPlugin(m *model.Machine, plugin string) string {
 	export := "export LD_LIBRARY_PATH=" + model.PutFirst(path.Dir(plugin))
 	if name := path.Base(plugin); !slices.Contains(pluginNames(m), name) {
 		export += " NCCL_NET_PLUGIN=" + pin.Word(name)

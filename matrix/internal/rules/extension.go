@@ -137,7 +137,7 @@ func extensionMismatches(m *model.Machine, b *model.Build) []*Result {
 	case b.Extension && len(b.Unmet) > 0 && !m.Tables.Trait("companion", b.Name, version.Number{}):
 		return unmet(m, b)
 	case b.Extension:
-		if open := untold(m, b); open != nil {
+		if open := pairingUnknown(m, b); open != nil {
 			return open
 		}
 		return opens(m, b)
@@ -145,7 +145,7 @@ func extensionMismatches(m *model.Machine, b *model.Build) []*Result {
 	switch {
 	// jax[cuda12-local] uses the CUDA libraries of the machine.
 	case b.Name == "jax" && slices.ContainsFunc(b.Extras, func(e string) bool { return strings.HasSuffix(e, "local") }):
-		return bare(m, b)
+		return librariesNotRequested(m, b)
 	case b.Name == "jax":
 		return otherPlugin(b)
 	}

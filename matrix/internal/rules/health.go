@@ -44,7 +44,7 @@ func gpuCount(m *model.Machine) []*Result {
 		func(g facts.GPU) bool { return !slices.Contains(g.From, "NVML") }))
 	// NVML should not show GPUs that belong to a virtual machine or to nouveau, or whose chip the driver branch
 	// dropped.
-	should := len(slices.DeleteFunc(slices.Clone(bus), func(g facts.GPU) bool { return !driven(m, g) }))
+	should := len(slices.DeleteFunc(slices.Clone(bus), func(g facts.GPU) bool { return !driverShouldShow(m, g) }))
 	lost := unshown(m)
 	switch {
 	case shown >= should || len(lost) == 0: // an old NVML does not tell addresses
@@ -104,7 +104,7 @@ func nodesShut(m *model.Machine) bool {
 
 // unshown returns the GPUs on the bus that the driver should show but does not.
 func unshown(m *model.Machine) []facts.GPU {
-	return slices.DeleteFunc(onBus(m), func(g facts.GPU) bool { return slices.Contains(g.From, "NVML") || !driven(m, g) })
+	return slices.DeleteFunc(onBus(m), func(g facts.GPU) bool { return slices.Contains(g.From, "NVML") || !driverShouldShow(m, g) })
 }
 
 func gpus(n int) string {
@@ -134,8 +134,9 @@ func drained(m *model.Machine) []*Result {
 		Source:   []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlZPI.html"}})
 }
 
-// driven reports whether the NVIDIA driver should show this GPU: its branch supports it, and no virtual machine has it.
-func driven(m *model.Machine, g facts.GPU) bool {
+// driverShouldShow reports whether the NVIDIA driver should show this GPU: the driver's branch supports the GPU, and no
+// virtual machine has it.
+func driverShouldShow(m *model.Machine, g facts.GPU) bool {
 	return !model.ToVM(g) && !model.Nouveaus(g) && !g.Excluded && !g.Drained && m.DrivenBy(m.GPUFound(g), m.Driver().Version)
 }
 

@@ -39,24 +39,24 @@ func missingLibrary(m *model.Machine, b *model.Build, missing []string) []*Resul
 		Evidence: b.EvidenceLost(missing)}
 	// Install a single lost library again. Several of another release are the result of --no-deps; install the whole
 	// set.
-	if !besideOwn(b) {
-		putBack(b, &f, lost)
+	if !hasMixedWheels(b) {
+		reinstallLostWheels(b, &f, lost)
 	}
-	if len(lost) < len(missing) || besideOwn(b) {
+	if len(lost) < len(missing) || hasMixedWheels(b) {
 		f.Pins = append(f.Pins, requirementPins(m, b)...)
 	}
 	return oneFinding(f)
 }
 
-// putBack reinstalls the wheels whose libraries are lost, and removes other files that the loader finds in their place.
-// pip does nothing for a wheel whose metadata is present, so the pins force it.
-func putBack(b *model.Build, f *verdict.Finding, lost []string) {
+// reinstallLostWheels adds the pins that reinstall the wheels whose libraries are missing, and the steps that remove
+// other files which the loader finds instead. pip skips a wheel whose metadata is present, so the pins force it.
+func reinstallLostWheels(b *model.Build, f *verdict.Finding, lost []string) {
 	var wheels []pin.Package
 	for _, library := range lost {
 		wheel := b.Installed(library)
 		bad := b.CannotLoad([]string{library})
 		// The library has another release than the build's, and lies where the build does not look.
-		if file := besides(b, library); file != "" && b.Requires[wheel.Name] != "" {
+		if file := findOffRunPath(b, library); file != "" && b.Requires[wheel.Name] != "" {
 			f.Evidence = append(f.Evidence, verdict.Evidence{Fact: wheel.Name,
 				Value: wheel.Version + " is installed, and has it where " + b.Name + " does not look", From: file})
 			f.Pins = append(f.Pins, pins.PackagePin(b.Env, wheel.Name, b.Requires[wheel.Name])...)
@@ -84,8 +84,9 @@ func putBack(b *model.Build, f *verdict.Finding, lost []string) {
 	}
 }
 
-// besides returns the place of a library that the loader does not find for the build, or "" if it is nowhere.
-func besides(b *model.Build, library string) string {
+// findOffRunPath returns the path of an installed library in a directory that the loader does not search for the build,
+// or "" if the library is not installed.
+func findOffRunPath(b *model.Build, library string) string {
 	i := slices.IndexFunc(b.Beside, func(file string) bool { return path.Base(file) == library })
 	if i < 0 {
 		return ""
@@ -104,7 +105,7 @@ func withoutCollectives(m *model.Machine, b *model.Build, missing []string) verd
 		f.Severity = verdict.Warning
 	}
 	if b.Installed(missing[0]) != nil {
-		putBack(b, &f, missing)
+		reinstallLostWheels(b, &f, missing)
 	} else {
 		f.Pins = withLibraries(b)
 	}

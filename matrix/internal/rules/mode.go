@@ -14,20 +14,20 @@ import (
 
 var migSource = []string{"https://docs.nvidia.com/datacenter/tesla/mig-user-guide/"}
 
-// lets reports whether a GPU admits programs, judging by its mode: it is not divided by MIG without a device to run on,
-// and not prohibited. -1 is a parent that this process may not query, because Slurm and Kubernetes gave it only the MIG
-// device.
-func lets(g facts.GPU) bool {
+// admitsPrograms reports whether a GPU accepts programs in its mode: its compute mode is not "prohibited", and if it is
+// divided by MIG, it has a device. A state of -1 is a parent GPU that this process may not query, because Slurm and
+// Kubernetes gave the process only the MIG device.
+func admitsPrograms(g facts.GPU) bool {
 	return !(g.MIG == "on" && g.Instances == 0) && g.Mode != "prohibited"
 }
 
 // someOpen reports whether at least one GPU admits programs.
-func someOpen(m *model.Machine) bool { return slices.ContainsFunc(m.Listed(), lets) }
+func someOpen(m *model.Machine) bool { return slices.ContainsFunc(m.Listed(), admitsPrograms) }
 
 // only returns the setting that shows programs only the GPUs that admit them.
 func only(m *model.Machine) string {
 	return m.Showing(func(g model.GPU) bool {
-		return slices.ContainsFunc(m.Facts.GPUs, func(f facts.GPU) bool { return f.Bus == g.Bus && lets(f) })
+		return slices.ContainsFunc(m.Facts.GPUs, func(f facts.GPU) bool { return f.Bus == g.Bus && admitsPrograms(f) })
 	})
 }
 
@@ -43,14 +43,14 @@ func migDevices(m *model.Machine) []*Result {
 		}
 	}
 	for _, g := range m.Facts.GPUs {
-		if shut := shutParts(m, g); len(shut) > 0 {
+		if shut := closedMIGNodes(m, g); len(shut) > 0 {
 			return oneFinding(partNotGiven(m, g, shut))
 		}
 	}
-	if f := severalParts(m); f != nil {
+	if f := severalMIGDevices(m); f != nil {
 		return oneFinding(*f)
 	}
-	if f := partBesideWhole(m); f != nil {
+	if f := wholeGPUBesideMIG(m); f != nil {
 		return oneFinding(*f)
 	}
 	if m.Partitioned() {
@@ -72,9 +72,9 @@ func cutWithoutPart(m *model.Machine, g facts.GPU) verdict.Finding {
 	return f
 }
 
-// shutParts returns the nodes of a GPU's MIG devices that this process was not given or may not open. It returns none
-// if all nodes of one device are there, because the others then belong to somebody else.
-func shutParts(m *model.Machine, g facts.GPU) []string {
+// closedMIGNodes returns the device nodes of a GPU's MIG devices that this process was not given or may not open. It
+// returns none if all nodes of one device are there, because the others then belong to other programs.
+func closedMIGNodes(m *model.Machine, g facts.GPU) []string {
 	if g.MIG != "on" || g.Instances <= 0 || m.Facts.Container.OwnDevices == "" || !m.Looked("devices") {
 		return nil
 	}
@@ -101,9 +101,9 @@ func partNotGiven(m *model.Machine, g facts.GPU, shut []string) verdict.Finding 
 	return f
 }
 
-// severalParts reports several MIG devices for one process. CUDA shows a process only one (MIG user guide), so all
+// severalMIGDevices reports several MIG devices for one process. CUDA shows a process only one (MIG user guide), so all
 // ranks of such a list would use the first.
-func severalParts(m *model.Machine) *verdict.Finding {
+func severalMIGDevices(m *model.Machine) *verdict.Finding {
 	n := strings.Count(m.Facts.Variables["CUDA_VISIBLE_DEVICES"], "MIG-")
 	if n < 2 {
 		return nil
@@ -119,8 +119,8 @@ func severalParts(m *model.Machine) *verdict.Finding {
 	return &f
 }
 
-// partBesideWhole reports a whole GPU beside a MIG device. CUDA then shows no whole GPU (MIG user guide).
-func partBesideWhole(m *model.Machine) *verdict.Finding {
+// wholeGPUBesideMIG reports a whole GPU beside a MIG device. CUDA then shows no whole GPU (MIG user guide).
+func wholeGPUBesideMIG(m *model.Machine) *verdict.Finding {
 	part := slices.ContainsFunc(m.Listed(), func(g facts.GPU) bool { return g.MIG == "on" && g.Instances > 0 })
 	whole := slices.ContainsFunc(m.Listed(), func(g facts.GPU) bool { return g.MIG == "off" })
 	if !part || !whole || m.Shown.Set {

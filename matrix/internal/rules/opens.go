@@ -39,7 +39,7 @@ func stepsToOtherRelease(m *model.Machine, b *model.Build) []pin.Step {
 	if framework == nil || own == nil {
 		return change(b, own, true, pins.Place(b.Place()))
 	}
-	if lends(framework, b) {
+	if bringsOtherCUDA(framework, b) {
 		if steps := change(b, releaseFor(m, b, func(e tables.Extension) bool { return sharesWith(framework, e) }), false, pins.Place(b.Place())); len(steps) > 0 {
 			steps[0] = steps[0].Explained("it takes the libraries of " + pin.Quoted(framework.Name))
 			return steps
@@ -56,8 +56,9 @@ func stepsToOtherRelease(m *model.Machine, b *model.Build) []pin.Step {
 // fitsDriver reports whether the driver runs the CUDA that a release is built for.
 func fitsDriver(m *model.Machine, e tables.Extension) bool { return m.Reached(e.Family()) }
 
-// lends reports whether a framework has another CUDA than the package and has its own libraries.
-func lends(b *model.Build, to *model.Build) bool {
+// bringsOtherCUDA reports whether a framework was built for another CUDA major version than the package and has all of
+// its own libraries.
+func bringsOtherCUDA(b *model.Build, to *model.Build) bool {
 	lost := func(name string) bool { return strings.HasPrefix(name, "lib") }
 	return b.CUDANumber.Major() != to.CUDANumber.Major() && b.Looked && !slices.ContainsFunc(b.Missing, lost)
 }
@@ -164,7 +165,7 @@ func withoutOpened(m *model.Machine, b *model.Build) verdict.Finding {
 	// All wheels are installed and only files are gone, so putting the files back is enough.
 	if whole := !slices.ContainsFunc(b.Missing, func(s string) bool { return b.Installed(s) == nil }); whole {
 		f.Steps = nil
-		putBack(b, &f, b.Missing)
+		reinstallLostWheels(b, &f, b.Missing)
 	} else if b.JIT { // numba-cuda names its compilers' wheels in an extra
 		f.Steps, f.Pins = nil, withLibraries(b)
 	}
@@ -222,7 +223,7 @@ func opens(m *model.Machine, b *model.Build) []*Result {
 	case len(m.GPUs) == 0 || m.Shown.Hidden:
 		return nil
 	case !b.Looked && slices.Contains(bringsNone, b.Name):
-		return bare(m, b)
+		return librariesNotRequested(m, b)
 	case !b.Looked && withoutLibrariesOfCUDA(m, b):
 		return lacksLibraries(b, verdict.Question(fmt.Sprintf("where it finds its libraries of CUDA %d: none of their wheels is there or comes", b.CUDANumber.Major())))
 	case !b.Looked:
@@ -232,10 +233,10 @@ func opens(m *model.Machine, b *model.Build) []*Result {
 		return undecidable(b.Subject, verdict.Statement("the LD_LIBRARY_PATH of the process, which must lead to "+verdict.Some(b.Missing)))
 	case len(b.Missing) > 0:
 		return oneFinding(withoutOpened(m, b))
-	case len(b.Beside) > 0 && (opensByName(b) || !opensLate(b)) && !m.Facts.System.Rest && !lent(m, b):
+	case len(b.Beside) > 0 && (opensByName(b) || !opensLate(b)) && !m.Facts.System.Rest && !frameworkLoadsCUDA(m, b):
 		return oneFinding(notOnPath(m, b))
 	// `import torch` loads the wheels' libraries by path, and the loader then finds them by soname.
-	case len(b.Beside) > 0 && !opensLate(b) && lent(m, b):
+	case len(b.Beside) > 0 && !opensLate(b) && frameworkLoadsCUDA(m, b):
 		return holds(b.Subject)
 	case len(b.Beside) > 0:
 		return unknown(b.Subject, verdict.Question("whether the program loads "+verdict.Some(b.Beside)+" first, as "+loader(b)+
@@ -253,9 +254,9 @@ func opensLate(b *model.Build) bool {
 // opensByName reports whether a package gives the loader only a library's name and does not search for the file itself.
 func opensByName(b *model.Build) bool { return b.Name == "ctranslate2" || b.Name == "paddlepaddle-gpu" }
 
-// lent reports whether a framework beside an extension loads the libraries of the extension's CUDA once it is imported.
-// PaddlePaddle opens names without a version, so a framework cannot lend it anything.
-func lent(m *model.Machine, b *model.Build) bool {
+// frameworkLoadsCUDA reports whether an imported framework loads the CUDA libraries that an extension needs. It is
+// false for PaddlePaddle, which opens libraries by names without a version.
+func frameworkLoadsCUDA(m *model.Machine, b *model.Build) bool {
 	framework := m.FrameworkOf(b)
 	return framework != nil && framework.CUDANumber.Major() == b.CUDANumber.Major() && b.Name != "paddlepaddle-gpu"
 }

@@ -120,7 +120,7 @@ func cudnnMismatch(m *model.Machine, b *model.Build) []*Result {
 	if asked := b.Asks(lib.Wheel); asked != "" {
 		f.Need = "cuDNN " + strings.TrimPrefix(asked, "==")
 	}
-	f.Pins, f.Steps = mend(lib, m, b, want)
+	f.Pins, f.Steps = fixLibrary(lib, m, b, want)
 	return oneFinding(f)
 }
 
@@ -140,11 +140,11 @@ func inAllowedRange(b *model.Build, l model.Library) bool {
 	return asked != "" && ok && err == nil
 }
 
-// mend returns the packages and steps that correct a library. If more than this library has another release, it
-// installs the build's requirements. Otherwise it installs the wheel, by force if a twin has overwritten it. If the
-// loader takes a file from elsewhere, that file must move instead, because installing a wheel would change nothing.
-func mend(l model.Library, m *model.Machine, b *model.Build, want version.Number) ([]verdict.Pin, []pin.Step) {
-	if besideOwn(b) && !b.Shadowed(l) {
+// fixLibrary returns the packages and steps that correct a library. If further libraries have another release, it
+// installs the build's requirements. Otherwise it installs the wheel, by force if another wheel overwrote its files. If
+// the loader takes a file from elsewhere, that file must move instead, because installing a wheel would change nothing.
+func fixLibrary(l model.Library, m *model.Machine, b *model.Build, want version.Number) ([]verdict.Pin, []pin.Step) {
+	if hasMixedWheels(b) && !b.Shadowed(l) {
 		return requirementPins(m, b), nil
 	}
 	if twins := b.Env.Twins(strings.TrimPrefix(model.FamilySuffix.ReplaceAllString(l.Wheel, ""), "nvidia-")); len(twins) > 1 &&
@@ -230,7 +230,7 @@ func judgeNCCL(m *model.Machine, b *model.Build, lib model.Library) []*Result {
 	default:
 		return oneFinding(f)
 	}
-	f.Pins, f.Steps = mend(lib, m, b, want)
+	f.Pins, f.Steps = fixLibrary(lib, m, b, want)
 	stops := b.Name == "torch" && len(missingNCCL(b)) > 0 // it binds all functions when it is imported
 	return []*Result{{Subject: b.Subject, Finding: &f, EndsImport: stops}}
 }
@@ -244,7 +244,7 @@ func tensorflowLibs(m *model.Machine, b *model.Build) []*Result {
 		return nil
 	}
 	if !b.Looked {
-		return bare(m, b)
+		return librariesNotRequested(m, b)
 	}
 	missing := slices.DeleteFunc(slices.Clone(b.Missing), func(s string) bool {
 		// library-shadowed reports symbols and TensorFlow's own libraries.
@@ -260,13 +260,13 @@ func tensorflowLibs(m *model.Machine, b *model.Build) []*Result {
 	// pip considers such a wheel installed, so the step forces its files.
 	if bad := b.CannotLoad(missing); len(bad) > 0 {
 		f.Message = b.LostWords(missing) + ": TensorFlow will run on the CPU"
-		putBack(b, &f, slices.DeleteFunc(slices.Clone(missing), func(library string) bool {
+		reinstallLostWheels(b, &f, slices.DeleteFunc(slices.Clone(missing), func(library string) bool {
 			return b.Installed(library) == nil || len(b.CannotLoad([]string{library})) == 0
 		}))
 		return oneFinding(f)
 	}
 	// A process that is started with LD_LIBRARY_PATH finds them, and files do not show that.
-	if dirs := besidePath(b, missing); len(dirs) > 0 && m.Facts.System.Rest {
+	if dirs := directoriesOffRunPath(b, missing); len(dirs) > 0 && m.Facts.System.Rest {
 		return undecidable(b.Subject, verdict.Statement("the LD_LIBRARY_PATH of the process, which must lead to "+verdict.Some(missing)))
 	} else if len(dirs) > 0 {
 		f.Source = append(f.Source, "https://github.com/tensorflow/tensorflow/issues/63362")
@@ -291,10 +291,10 @@ func withWheels(m *model.Machine, b *model.Build) ([]verdict.Pin, []pin.Step) {
 		Commands: pins.Install(b.Place(), pin.Install{Packages: []string{own.Spec()}})}}, nil
 }
 
-// besidePath returns the directories of installed wheels whose libraries the loader does not find. The run path of
-// TensorFlow 2.16.1 and 2.21.0 omits some (tensorflow issue 63362). Installing again does not help then;
-// LD_LIBRARY_PATH does. It returns none if the wheel of one of them is not installed, because installing comes first.
-func besidePath(b *model.Build, libraries []string) []string {
+// directoriesOffRunPath returns the directories of installed wheels that the loader does not search. The run path of
+// TensorFlow 2.16.1 and 2.21.0 omits some (tensorflow issue 63362). Reinstalling does not help then; LD_LIBRARY_PATH
+// does. It returns none if one of the wheels is not installed, because that wheel must be installed first.
+func directoriesOffRunPath(b *model.Build, libraries []string) []string {
 	var dirs []string
 	for _, library := range libraries {
 		wheel := b.Installed(library)
@@ -375,8 +375,8 @@ func withPrefix(prefix, text string) string {
 // leftFails says why the file that is there cannot work: it needs a newer driver, or lacks a function that the
 // environment's torch calls. It returns "" if that is not proven. An unknown driver proves nothing.
 func leftFails(m *model.Machine, env *model.Environment, name string, twins []*model.Installed) string {
-	over := slices.ContainsFunc(twins, func(p *model.Installed) bool { return comes(m, p) })
-	left := slices.DeleteFunc(slices.Clone(twins), func(p *model.Installed) bool { return p.Overwritten || over && !comes(m, p) })
+	over := slices.ContainsFunc(twins, func(p *model.Installed) bool { return planInstalls(m, p) })
+	left := slices.DeleteFunc(slices.Clone(twins), func(p *model.Installed) bool { return p.Overwritten || over && !planInstalls(m, p) })
 	// RECORD does not show which file survived: all wheels seem whole, or none.
 	if len(left) != 1 {
 		return ""

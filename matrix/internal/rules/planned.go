@@ -21,8 +21,8 @@ import (
 // in a file. Builds that stay are judged by their files. If those files depend on something that the plan replaces
 // (facts.Build.Open), only the tables can judge them.
 
-// comes reports whether the plan brings a package.
-func comes(m *model.Machine, p *model.Installed) bool {
+// planInstalls reports whether the plan installs a package.
+func planInstalls(m *model.Machine, p *model.Installed) bool {
 	if m.Facts.Plan == nil {
 		return false
 	}
@@ -30,12 +30,12 @@ func comes(m *model.Machine, p *model.Installed) bool {
 	return comes
 }
 
-// untold reports an extension that stays while the framework under it is replaced. If no row pairs the two, the answer
-// is unknown. If one does, the rule that compares extensions with their framework judges them. The extension imports
-// its framework, so it shares the framework's open questions.
-func untold(m *model.Machine, b *model.Build) []*Result {
+// pairingUnknown reports an extension that stays installed while its framework is replaced. If no row pairs the two,
+// the answer is unknown. If a row does, another rule compares the extension with the framework. The extension imports
+// its framework, so it has the same open questions.
+func pairingUnknown(m *model.Machine, b *model.Build) []*Result {
 	for _, name := range slices.Sorted(maps.Keys(b.Open)) {
-		if name == b.Framework && frameworkListed(m, b) || outgrown(m, b, name) {
+		if name == b.Framework && frameworkListed(m, b) || planReplacesByNewer(m, b, name) {
 			continue
 		}
 		return undecidable(b.Subject, verdict.Question(fmt.Sprintf("whether it fits %s %s, which it was not installed with: no row of the tables pairs them", name, b.Open[name])))
@@ -66,8 +66,9 @@ func frameworkListed(m *model.Machine, b *model.Build) bool {
 // 13.0 to 13.5. cuSPARSE and cuSOLVER also grow, but need an nvJitLink of their own date.
 var grows = lazyregexp.New(`^nvidia-(cublas|cuda-nvrtc|cuda-runtime|cudnn|cufft|curand|nccl)(-cu\d\d)?$`)
 
-// outgrown reports whether the plan replaces a library by a release that has everything the build needs.
-func outgrown(m *model.Machine, b *model.Build, name string) bool {
+// planReplacesByNewer reports whether the plan replaces a library by a newer release that has every function the build
+// needs.
+func planReplacesByNewer(m *model.Machine, b *model.Build, name string) bool {
 	had, _ := m.Facts.Plan.Removed(name)
 	was, will := version.Of(cmp.Or(b.Requires[name], had)), version.Of(b.Open[name])
 	if !was.Known() {
@@ -95,7 +96,7 @@ func untoldLibraries(m *model.Machine, b *model.Build) []*Result {
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.Open)) {
 		ofCuDNN := name == fmt.Sprintf("nvidia-cudnn-cu%d", b.CUDANumber.Major()) && len(b.Env.Twins("cudnn")) < 2
-		if ofCuDNN || outgrown(m, b, name) {
+		if ofCuDNN || planReplacesByNewer(m, b, name) {
 			continue
 		}
 		return undecidable(b.Subject, verdict.Question(fmt.Sprintf("whether it runs with %s %s, which it does not ask for and which is to replace what it was installed with", name, b.Open[name])))

@@ -24,7 +24,7 @@ func lacksOf(m *model.Machine, name string) (told, untold []facts.Lack) {
 	}
 	for _, l := range m.Facts.Plan.Lacks {
 		switch {
-		case l.Of != name, patched(l):
+		case l.Of != name, differsInPatch(l):
 		case l.Requires != "":
 			told = append(told, l)
 		case m.Facts.Plan.NoDeps == facts.NoDepsYes || l.By == name && !broughtAlong(m, name):
@@ -34,10 +34,10 @@ func lacksOf(m *model.Machine, name string) (told, untold []facts.Lack) {
 	return told, untold
 }
 
-// patched reports whether the installed torch or Triton differs from the required one only in its patch. The binary
-// interface is the same within a minor release, and the rules that compare extensions with torch, and torch with
-// Triton, look at the installed release.
-func patched(l facts.Lack) bool {
+// differsInPatch reports whether the installed torch or Triton differs from the required one only in its patch version.
+// The binary interface is the same within a minor release. Other rules compare extensions with the installed torch, and
+// torch with Triton.
+func differsInPatch(l facts.Lack) bool {
 	name := nameText.FindString(l.Requires)
 	asked, ok := version.ParseRelease(strings.TrimLeft(l.Requires[len(name):], "= "))
 	have, there := version.ParseRelease(l.Have)

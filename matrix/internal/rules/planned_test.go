@@ -47,7 +47,7 @@ func TestBareBeside(t *testing.T) {
 		b := &model.Build{Build: &facts.Build{Name: "onnxruntime-gpu", Version: "1.21.1"},
 			Answer: cudaof.Exactly(version.Of("12"), cudaof.Name),
 			Env:    model.NewEnvironment(tables.Embedded(), &env)}
-		if got := bareBeside(b); len(got) > 0 != c.unknown {
+		if got := librariesNotInEnvironment(b); len(got) > 0 != c.unknown {
 			t.Errorf("%v: %v, unknown is %t", c.wheels, got, c.unknown)
 		}
 	}
@@ -74,7 +74,7 @@ func TestOutgrown(t *testing.T) {
 		f := facts.Facts{Plan: &facts.Plan{Removes: []facts.Planned{{Name: c.name, Version: c.had}}}}
 		m := model.NewMachine(tables.Embedded(), &f, model.Target{}, verdict.Policy{})
 		b := &model.Build{Build: &facts.Build{Name: "onnxruntime-gpu", Open: map[string]string{c.name: c.comes}}}
-		if got := outgrown(m, b, c.name); got != c.want {
+		if got := planReplacesByNewer(m, b, c.name); got != c.want {
 			t.Errorf("%s %s by %s: %t, want %t", c.name, c.had, c.comes, got, c.want)
 		}
 	}
@@ -91,7 +91,7 @@ func TestUntoldOfItsFramework(t *testing.T) {
 				{Name: "torchvision", Version: "0.21.0", CUDA: "12.4", Accelerator: "cuda", Extension: true, Framework: "torch"}}}}}
 		f.Complete()
 		m := model.NewMachine(tables.Embedded(), &f, model.Target{}, verdict.Policy{})
-		if got := untold(m, m.Builds[1]); len(got) != want {
+		if got := pairingUnknown(m, m.Builds[1]); len(got) != want {
 			t.Errorf("%s: %d results, want %d", wheel, len(got), want)
 		}
 	}
@@ -114,7 +114,7 @@ func TestPatched(t *testing.T) {
 		{"numpy 2.3.1", "2.3.2", false},
 		{"", "", false},
 	} {
-		if got := patched(facts.Lack{Of: "torchaudio", Requires: c.requires, Have: c.have}); got != c.want {
+		if got := differsInPatch(facts.Lack{Of: "torchaudio", Requires: c.requires, Have: c.have}); got != c.want {
 			t.Errorf("%s, there is %s: %t, want %t", c.requires, c.have, got, c.want)
 		}
 	}

@@ -13,10 +13,10 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// besideOwn reports whether a build stands beside wheels of another release, as after pip install --no-deps: for two or
-// more libraries the wheel is missing or has another version than the build pins. A single different wheel was probably
-// changed on purpose.
-func besideOwn(b *model.Build) bool {
+// hasMixedWheels reports whether an environment has NVIDIA wheels from another release than the build, as after pip
+// install --no-deps: for two or more libraries the wheel is missing or has another version than the build pins. A
+// single different wheel was probably changed on purpose.
+func hasMixedWheels(b *model.Build) bool {
 	gone := slices.DeleteFunc(b.Nowhere(), func(library string) bool { return b.Installed(library) != nil })
 	other := len(gone)
 	for name, release := range b.Requires {
@@ -42,7 +42,7 @@ func requirementPins(m *model.Machine, b *model.Build) []verdict.Pin {
 	if pins := engineFirst(m, b); len(pins) > 0 {
 		return pins
 	}
-	if !besideOwn(b) {
+	if !hasMixedWheels(b) {
 		return withLibraries(b)
 	}
 	index, companions := "", companionsOf(m, b)

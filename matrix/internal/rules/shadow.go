@@ -115,7 +115,7 @@ func missingSymbolWords(u facts.Unresolved) string {
 func unshadow(m *model.Machine, b *model.Build, u facts.Unresolved) ([]verdict.Pin, []pin.Step) {
 	// A wheel corrects a file that belongs to a wheel. Any other file is outside this environment.
 	if strings.HasPrefix(u.Path, path.Dir(b.Path)+"/nvidia/") {
-		if besideOwn(b) {
+		if hasMixedWheels(b) {
 			return requirementPins(m, b), nil
 		}
 		if wheel, pinned := wheelReplaced(b, u.By); wheel != nil {

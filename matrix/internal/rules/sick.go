@@ -39,10 +39,10 @@ func gpuHealth(m *model.Machine) []*Result {
 	return results
 }
 
-// sick returns one finding about a GPU, or about a GPU that cannot be identified. It removes GPUs of this kind from
-// those that work, since a program that uses the first GPU, or all, meets the fault. GPUs of other kinds continue to
-// work.
-func sick(m *model.Machine, f verdict.Finding, bus string) *Result {
+// reportFaultyGPU returns a finding about one GPU, or about a GPU that cannot be identified. It removes GPUs of this
+// kind from the working ones, because a program that uses the first GPU, or all, meets the fault. GPUs of other kinds
+// continue to work.
+func reportFaultyGPU(m *model.Machine, f verdict.Finding, bus string) *Result {
 	return &Result{Subject: f.Subject, Finding: &f, TakesGPU: func(kind model.GPU) bool {
 		return bus == "" || !slices.ContainsFunc(m.GPUs, func(g model.GPU) bool { return g.Bus == bus && !sameKind(g, kind) })
 	}}
@@ -54,7 +54,7 @@ func healthOf(m *model.Machine, g facts.GPU) []*Result {
 	label := m.GPUFound(g).Label + " at " + cmp.Or(g.Bus, "an unknown address")
 	var results []*Result
 	say := func(severity verdict.Severity, message, need, value string, steps ...pin.Step) {
-		results = append(results, sick(m, verdict.Finding{Severity: severity, Subject: label, Message: message, Need: need,
+		results = append(results, reportFaultyGPU(m, verdict.Finding{Severity: severity, Subject: label, Message: message, Need: need,
 			Evidence: []verdict.Evidence{{Fact: g.Bus, Value: value, From: m.NVMLFrom()}}, Steps: steps, Source: healthSource}, g.Bus))
 	}
 	h := g.Health
@@ -134,7 +134,7 @@ func unaskable(m *model.Machine) []*Result {
 		if lost := unshown(m); len(lost) == 1 && len(m.Facts.Driver.NVML.Failed) == 1 { // there is no doubt which it is
 			seen = append(seen, verdict.Evidence{Fact: lost[0].Bus, Value: "not seen by NVML", From: "/sys/bus/pci"})
 		}
-		results = append(results, sick(m, verdict.Finding{Severity: verdict.Error, Subject: fmt.Sprintf("GPU %d", failed.Index),
+		results = append(results, reportFaultyGPU(m, verdict.Finding{Severity: verdict.Error, Subject: fmt.Sprintf("GPU %d", failed.Index),
 			Message: fmt.Sprintf("NVML cannot ask GPU %d: %s", failed.Index, code.means), Need: "a GPU that answers", Evidence: seen,
 			Steps: steps, Source: []string{"https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceEnumvs.html"}}, ""))
 	}
@@ -167,7 +167,7 @@ func xidFindings(m *model.Machine) []*Result {
 			continue // the recovery action has its own finding
 		}
 		said[of] = true
-		results = append(results, sick(m, verdict.Finding{Severity: severity, Subject: cmp.Or(gpuAt(m, bus), "GPUs"),
+		results = append(results, reportFaultyGPU(m, verdict.Finding{Severity: severity, Subject: cmp.Or(gpuAt(m, bus), "GPUs"),
 			Message:  fmt.Sprintf("the kernel log has Xid %d: %s", x.Xid, x.Meaning),
 			Need:     "no such Xid since the driver was loaded",
 			Evidence: []verdict.Evidence{{Fact: "kernel log", Value: line, From: cmp.Or(m.Facts.Driver.KernelFrom, "/dev/kmsg")}},

@@ -63,7 +63,7 @@ func fitBeside(m *model.Machine, torch *model.Build, findings []*verdict.Finding
 	if !ok {
 		return
 	}
-	planned := becoming(torch, row)
+	planned := buildOfRow(torch, row)
 	for _, f := range findings {
 		if f == first || installs(f) == "" && len(f.Steps) == 0 || installs(f) == first.Pins[0].Commands["uv"] {
 			continue
@@ -137,8 +137,8 @@ func enginesFrom(m *model.Machine, torch *model.Build, name string) []*model.Ins
 	return list
 }
 
-// becoming returns the build that a row puts in the place of a torch.
-func becoming(torch *model.Build, row model.Row) *model.Build {
+// buildOfRow returns the build that results if the torch is replaced by a row's release.
+func buildOfRow(torch *model.Build, row model.Row) *model.Build {
 	return &model.Build{Build: &facts.Build{Name: "torch", Version: row.Requirement().Version}, Env: torch.Env, Interpreter: torch.Interpreter,
 		Subject: torch.Subject, Rows: []model.Row{row}, Answer: cudaof.Exactly(row.CUDA, cudaof.Framework),
 		Release: version.Release{Number: row.Number, Local: row.Variant}}
@@ -186,7 +186,7 @@ func specified(p verdict.Pin, name string) bool {
 // addCompiled lets a pin of torch install again what is compiled for the old torch and does not load beside the new one.
 // It names what has no release for it. An engine brings its own kernels.
 func addCompiled(m *model.Machine, torch *model.Build, row model.Row, p *verdict.Pin) {
-	planned := becoming(torch, row)
+	planned := buildOfRow(torch, row)
 	for _, n := range besideTorch(m, torch.Env) {
 		own := buildOf(m, torch.Env, n.Name)
 		if n.Name == "triton" || specified(*p, n.Name) || own != nil && own.PartOf != "" {
