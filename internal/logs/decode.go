@@ -50,7 +50,7 @@ func (u *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unwrapDockerLines returns the text of a log in Docker's JSON format. It returns other logs unchanged.
+// unwrapDockerLines returns the text of a log in Docker's JSON format. In any other log it only rejoins broken lines.
 func unwrapDockerLines(r *bufio.Reader) io.Reader {
 	if start, _ := r.Peek(len(boxMark)); bytes.Equal(start, boxMark) {
 		return &unboxingReader{from: r}

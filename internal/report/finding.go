@@ -114,8 +114,8 @@ func (p *page) writeFixes(f verdict.Finding) {
 	p.writeSteps(word, f.Steps)
 }
 
-// writeSteps writes the steps of a fix, the first one after word. If pins come before and the step says that it is an
-// alternative, the step begins with "or".
+// writeSteps writes the steps of a fix. The first one begins with word, which is "or" after pins; if that step is no
+// alternative to the pins, it begins with "then".
 func (p *page) writeSteps(word string, list []pin.Step) {
 	if word == "or" && len(list) > 0 && !list[0].Or {
 		word = "then"

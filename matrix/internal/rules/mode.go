@@ -15,8 +15,8 @@ import (
 var migSource = []string{"https://docs.nvidia.com/datacenter/tesla/mig-user-guide/"}
 
 // admitsPrograms reports whether a GPU accepts programs in its mode: its compute mode is not "prohibited", and if it is
-// divided by MIG, it has a device. A state of -1 is a parent GPU that this process may not query, because Slurm and
-// Kubernetes gave the process only the MIG device.
+// divided by MIG, it has a MIG device. -1 instances mean that this process may not query the parent GPU, because Slurm
+// and Kubernetes gave it only the MIG device.
 func admitsPrograms(g facts.GPU) bool {
 	return !(g.MIG == "on" && g.Instances == 0) && g.Mode != "prohibited"
 }

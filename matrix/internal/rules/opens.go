@@ -254,8 +254,9 @@ func opensLate(b *model.Build) bool {
 // opensByName reports whether a package gives the loader only a library's name and does not search for the file itself.
 func opensByName(b *model.Build) bool { return b.Name == "ctranslate2" || b.Name == "paddlepaddle-gpu" }
 
-// frameworkLoadsCUDA reports whether an imported framework loads the CUDA libraries that an extension needs. It is
-// false for PaddlePaddle, which opens libraries by names without a version.
+// frameworkLoadsCUDA reports whether importing the framework of an extension loads the CUDA libraries that the
+// extension needs: both have the same CUDA major version. It is false for PaddlePaddle, which opens libraries by names
+// without a version.
 func frameworkLoadsCUDA(m *model.Machine, b *model.Build) bool {
 	framework := m.FrameworkOf(b)
 	return framework != nil && framework.CUDANumber.Major() == b.CUDANumber.Major() && b.Name != "paddlepaddle-gpu"
@@ -263,7 +264,7 @@ func frameworkLoadsCUDA(m *model.Machine, b *model.Build) bool {
 
 // notOnPath reports a cuBLAS that exists but is not on the loader's path. CTranslate2 and PaddlePaddle open it only by
 // name, and neither they nor faster-whisper look into a wheel or a toolkit. A framework for the same CUDA can lend
-// CTranslate2 the library (lent), so beside one there is no report.
+// CTranslate2 the library (frameworkLoadsCUDA), so beside one there is no report.
 func notOnPath(m *model.Machine, b *model.Build) verdict.Finding {
 	var libraries, dirs []string
 	for _, file := range b.Beside {
