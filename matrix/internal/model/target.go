@@ -63,7 +63,7 @@ func (target Target) OnlyWindows(t *tables.Tables) bool {
 }
 
 var (
-	driverText = lazyregexp.New(`^\d{3,4}(\.\d+){0,2}$`)
+	driverText = lazyregexp.New(`^\d{3}(\.\d+){0,2}$`)
 	pythonText = lazyregexp.New(`^3\.\d+(\.\d+)?t?$`)
 )
 

@@ -121,6 +121,12 @@ func newerThanTables(m *model.Machine) []string {
 	if last := branches[len(branches)-1]; m.Driver().Version.Major() > last.Number() && !m.WindowsNumbers() && !m.Jetson() {
 		list = append(list, m.DriverWords())
 	}
+	newerRelease := func(b tables.Branch) bool {
+		return b.Number() == m.Driver().Version.Major() && b.Newest.Known() && b.Newest.Less(m.Driver().Version)
+	}
+	if slices.ContainsFunc(branches, newerRelease) && !m.WindowsNumbers() && !m.Jetson() {
+		list = append(list, m.DriverWords())
+	}
 	for _, b := range m.Builds {
 		if len(b.Rows) > 0 || !b.Official() || !b.Release.Final() { // the tables have it, or have none of its kind
 			continue

@@ -91,6 +91,9 @@ func cudnnMismatch(m *model.Machine, b *model.Build) []*Result {
 		Message:  fmt.Sprintf("%[2]s %[3]s was built with cuDNN %[4]s, but cuDNN %[1]s is loaded", have, b.Name, b.Version, want),
 		Evidence: append(b.Evidence(), lib.Evidence("cuDNN"))}
 	switch {
+	case refusesPin(m, b, lib, want):
+		refusedPin(&f, b, lib, want)
+		return oneFinding(f)
 	// The parts check each other when they are opened (1002, CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH), whatever the
 	// build was compiled with.
 	case mixedCuDNN(b, &f):
@@ -222,6 +225,9 @@ func judgeNCCL(m *model.Machine, b *model.Build, lib model.Library) []*Result {
 		f.Severity = verdict.Error
 		f.Message = fmt.Sprintf("NCCL %s was built for CUDA %s; this is %s, which supports %s", have, lib.CUDA,
 			m.DriverWords(), m.Driver().CUDA)
+	case refusesPin(m, b, lib, want):
+		refusedPin(&f, b, lib, want)
+		return oneFinding(f)
 	// All symbols are there. Nothing else is known.
 	case !have.Known():
 		return nil

@@ -1,0 +1,36 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"cudacompat/internal/version"
+	"cudacompat/matrix/internal/model"
+	"cudacompat/matrix/pin"
+	"cudacompat/matrix/verdict"
+)
+
+// resolvedTogether lists the kinds of file whose packages an installer resolves together. It refuses such a file if two
+// of its packages exclude each other. A lock or a list may have got past that with an override or --no-deps.
+var resolvedTogether = []string{"requirements", "pyproject.toml"}
+
+// firstExactPins is the first minor release of PyTorch of which each CUDA wheel for Linux on x86 requires its cuDNN and
+// NCCL with `==`. Before it, the cu118 wheels contain them.
+var firstExactPins = version.Of("2.2")
+
+// refusesPin reports whether an installer refuses the environment, because it pins a library's wheel to another release
+// than its torch requires.
+func refusesPin(m *model.Machine, b *model.Build, l model.Library, want version.Number) bool {
+	p := b.Env.Package(l.Wheel)
+	return b.Name == "torch" && m.Platform == "linux_x86_64" && slices.Contains(resolvedTogether, b.Env.Kind) &&
+		!b.Release.Number.Less(firstExactPins) && want.Parts() >= 3 && p != nil && p.Number.Parts() >= want.Parts() &&
+		p.Number.Compare(want) != 0
+}
+
+// refusedPin makes the finding of a library's mismatch that of a file which no installer accepts.
+func refusedPin(f *verdict.Finding, b *model.Build, l model.Library, want version.Number) {
+	f.Severity, f.Need = verdict.Error, fmt.Sprintf("%s==%s", l.Wheel, want)
+	f.Message = fmt.Sprintf("%s %s requires %s==%s and the file pins %s: no installer accepts both (pip: ResolutionImpossible)",
+		b.Name, b.Version, l.Wheel, want, l.Version)
+	f.Steps = []pin.Step{pin.Say(fmt.Sprintf("write %s==%s in the file, or remove the line: %s brings its own", l.Wheel, want, b.Name))}
+}
