@@ -163,6 +163,10 @@ func (f *explainFlags) page(ctx context.Context, text string, s streams) error {
 	case strings.ContainsAny(text, " \n"):
 		return f.text(ctx, text, s)
 	}
+	if code, err := strconv.Atoi(name); err == nil && code >= 9000 && code < 100000 && code%10 == 0 {
+		return &usageError{fmt.Sprintf("%q is not an error code", name),
+			fmt.Sprintf("it is CUDA %d.%d, as cuDriverGetVersion and CUDART_VERSION write it", code/1000, code%1000/10)}
+	}
 	return f.misspelt(name)
 }
 
@@ -361,6 +365,9 @@ func (f *explainFlags) writeDiagnosis(
 	d, head, err := diagnosis(all)
 	if err != nil {
 		return err
+	}
+	if len(head) == 0 && d.Cause == logs.NothingFound {
+		d.Because = "Nothing found: the log is empty."
 	}
 	explained := report.Explained{Diagnosis: d, Verbose: f.verbose}
 	if err := f.compare(ctx, &explained, head, s.in); err != nil {

@@ -240,8 +240,11 @@ func checkTarget(target matrix.Target, t *matrix.Tables) error {
 			names = append(names, cmp.Or(short, name))
 		}
 	}
+	if cudaWords.MatchString(target.Driver) {
+		return &usageError{err.Error(), "that is a version of CUDA; the driver's version is in the first line of nvidia-smi"}
+	}
 	for _, name := range target.GPUs {
-		if best := nearest(name, names); t.ChipNamed(name) == nil && best != "" {
+		if best := nearestGPU(name, names); t.ChipNamed(name) == nil && best != "" {
 			if strings.Contains(best, " ") {
 				best = strconv.Quote(best)
 			}
@@ -249,6 +252,25 @@ func checkTarget(target matrix.Target, t *matrix.Tables) error {
 		}
 	}
 	return &usageError{message: err.Error()}
+}
+
+// cudaWords matches a version of CUDA where a driver's is expected: "12.4", "CUDA 12.4".
+var cudaWords = lazyregexp.New(`(?i)^(cuda *)?1\d\.\d{1,2}(\.\d+)?$`)
+
+// nearestGPU returns the GPU that a name means: the shortest that contains it, otherwise the longest that it begins with
+// ("RTX 5090 Ti"), otherwise the nearest.
+func nearestGPU(name string, names []string) string {
+	begins, contains, low := "", "", strings.ToLower(name)
+	for _, known := range names {
+		k := strings.ToLower(known)
+		if strings.HasPrefix(low, k+" ") && len(k) > len(begins) {
+			begins = known
+		}
+		if len(low) > 3 && strings.Contains(k, low) && (contains == "" || len(k) < len(contains)) {
+			contains = known
+		}
+	}
+	return cmp.Or(contains, begins, nearest(name, names))
 }
 
 // targets returns the machines to judge for, or one unnamed target if the flags name none.
@@ -300,6 +322,9 @@ func namedMachines(t *matrix.Tables, base matrix.Target, instances, gpus []strin
 // countedGPU matches a number of GPUs in a value of --gpu, "8xL4", or as reports print it, "8 × L4".
 var countedGPU = lazyregexp.New(`^(\d{1,4}) ?[xX×] ?(.+)$`)
 
+// archName matches a compute capability as nvcc writes it: "sm_90", "compute_120a".
+var archName = lazyregexp.New(`^(?:sm|compute)_(\d{1,2})(\d)[af]?$`)
+
 // maxGPUs limits how many GPUs --gpu can give a machine.
 const maxGPUs = 64
 
@@ -313,6 +338,7 @@ func parseGPUs(word string) ([]string, error) {
 			count, _ = strconv.Atoi(m[1])
 			name = strings.TrimSpace(m[2])
 		}
+		name = archName.ReplaceAllString(name, "$1.$2")
 		if name == "" || count == 0 || len(list)+count > maxGPUs {
 			return nil, &usageError{fmt.Sprintf("--gpu %q does not name a machine with 1 to %d GPUs", word, maxGPUs),
 				"give a name or compute capability: L4, 9.0, 8xL4, P100+H100"}

@@ -15,6 +15,7 @@ func TestFirstGuesses(t *testing.T) {
 	for _, name := range []string{"bin/python3", "bin/activate", "pyvenv.cfg", "lib/python3.12/site-packages/x"} {
 		write(t, filepath.Join(venv, name), "home = /usr/bin\nversion = 3.12.1\n")
 	}
+	write(t, filepath.Join(dir, "empty.txt"), "")
 	t.Chdir(dir)
 	for _, c := range []struct {
 		args string
@@ -39,6 +40,18 @@ func TestFirstGuesses(t *testing.T) {
 		{"check torch==2.9.0+cu130 torchvision==0.24.0+cu130 --gpu GH200 --driver 580.95.05", exitOK, "torch 2.9.0+cu130 works"},
 		{"requires vllm==0.11.0 torch==2.9.0+cu130", exitInconclusive, "0 GPU products can run it"},
 		{"requires torch==2.9.0+cu130 bitsandbytes==0.50.1", exitOK, "the tables know no wheel of bitsandbytes 0.50.1 for linux_aarch64"},
+		{"check torch==2.6.0 --gpu L4 --driver 5350", exitUsage, "is not a driver version"},
+		{"check torch==2.6.0 --gpu L4 --driver 550.999.99", exitOK, "do not know driver 550.999.99"},
+		{"check torch==2.6.0 --gpu L4 --driver 12.4", exitUsage, "that is a version of CUDA"},
+		{"check torch==2.6.0 --gpu L4 --driver CUDA|12.4", exitUsage, "that is a version of CUDA"},
+		{"check torch==2.6.0 --gpu sm_90 --driver 580.95.05", exitOK, "torch 2.6.0 works"},
+		{"check torch==2.6.0 --gpu RTX|5090|Ti --driver 580.95.05", exitUsage, `did you mean --gpu "RTX 5090"?`},
+		{"check torch==2.6.0 --gpu Orin|Nano --driver 580.95.05", exitUsage, "Jetson Orin Nano"},
+		{"check torch==2.6.0 --instance g5 --driver 580.95.05", exitUsage, "g5.xlarge"},
+		{"pins --want pytorch==2.9.0 --gpu L4 --driver 580.95.05", exitUsage, "did you mean --want torch==2.9.0?"},
+		{"explain 12020", exitUsage, "it is CUDA 12.2"},
+		{"venv/pyvenv.cfg", exitUsage, "did you mean cudacompat explain venv/pyvenv.cfg?"},
+		{"explain empty.txt", exitInconclusive, "the log is empty"},
 		{"check torhc", exitUsage, "torhc==VERSION"},
 		{"check nosuch.lock", exitUsage, "check the path"},
 		{"check ./torch", exitUsage, "check the path"},

@@ -19,7 +19,8 @@ func misspelt(kind, word string, known []string) error {
 // them.
 func misspeltOf(kind, word string, known []string, command string) error {
 	hint := suggest(word, known)
-	if strings.HasPrefix(hint, "one of ") && strings.HasSuffix(hint, " more") {
+	few := len(longer(word, known))
+	if (few == 0 || few > 3*listLimit) && strings.HasPrefix(hint, "one of ") && strings.HasSuffix(hint, " more") {
 		hint = "see `" + command + "`"
 	}
 	return &usageError{message: fmt.Sprintf("%q is not a known %s", word, kind), hint: hint}

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
 
 	"cudacompat/internal/redact"
 	"cudacompat/internal/report"
+	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 
 	"github.com/spf13/cobra"
@@ -179,6 +181,9 @@ func newRoot(s streams, args ...string) *cobra.Command {
 			case len(args) == 0:
 				return cmd.Help()
 			}
+			if exists(args[0]) {
+				return &usageError{fmt.Sprintf("%q is not a known command", args[0]), "did you mean cudacompat " + commandForFile(args[0]) + "?"}
+			}
 			return misspelt("command", args[0], commandNames(cmd))
 		},
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -234,4 +239,15 @@ func exitForHealth(v verdict.Verdict, required bool) error {
 		return exitError(exitIncompatible)
 	}
 	return nil
+}
+
+// commandForFile returns the command that reads a file, by the file's name.
+func commandForFile(name string) string {
+	command := "explain"
+	switch base := filepath.Base(name); {
+	case slices.Contains([]string{".toml", ".lock", ".yml", ".yaml"}, filepath.Ext(base)), strings.HasPrefix(base, "req"),
+		strings.Contains(base, "Dockerfile"):
+		command = "check"
+	}
+	return command + " " + pin.Word(name)
 }

@@ -29,12 +29,17 @@ func pinsText(w io.Writer, pins pin.Sets, s Style) error {
 		fmt.Fprintln(&b, paragraph(assumption(pins.Target), s.Width))
 	}
 	if len(pins.Sets) > 0 && pins.Sets[0].Choice != pin.Together {
-		text := "Choose one set. If it has lines with apt, dnf, runfile or \"or\", use one of them to get the driver, and reboot. Then run its pip or its uv command."
+		text := "If it has lines with apt, dnf, runfile or \"or\", use one of them to get the driver, and reboot. Then run its pip or its uv command."
 		if slices.ContainsFunc(pins.Sets, func(s pin.Set) bool { return s.Choice == pin.ForwardCompat }) {
 			text += " forward-compat's apt and dnf install a package of libraries instead, without a reboot."
 		}
 		if strings.HasPrefix(pins.Target.Platform, "win_") {
-			text = "Choose one set. If it names a driver, install that first, and restart. Then run its pip or its uv command."
+			text = "If it names a driver, install that first, and restart. Then run its pip or its uv command."
+		}
+		if len(pins.Sets) > 1 {
+			text = "Choose one set. " + text
+		} else {
+			text = strings.Replace(text, "If it", "If the set", 1)
 		}
 		fmt.Fprintln(&b, paragraph(text, s.Width))
 	}
