@@ -381,6 +381,7 @@ func (c *treesComparison) compareFile(ctx context.Context, name, oldName string,
 		change.Unknown = append(change.Unknown, unknownOf(s.old, s.now)...)
 		change.Parts = c.compareParts(ctx, s)
 		change.Unchanged = unchangedBuilds(s.old, s.now)
+		change.Arm = c.armChange(ctx, change)
 		change.DefaultGroups = c.newDefaultGroups(name, oldName)
 		change.Holds = c.holds(ctx, change, s)
 	case "added":
@@ -422,6 +423,34 @@ func knownDriver(r requires.Requirement) string {
 		return ""
 	}
 	return matrix.OldestDriver(r)
+}
+
+// armChange returns the package that an older release, which lowers the driver, takes off the GPUs of Arm hosts. It compares
+// the package by itself: another one beside it may still have a build for these GPUs.
+func (c *treesComparison) armChange(ctx context.Context, change requires.FileChange) *requires.ArmChange {
+	for _, p := range change.Packages {
+		if p.Old == "" || p.New == "" || p.Old == requires.OpenVersion || p.New == requires.OpenVersion || strings.Contains(p.Name+p.Old+p.New, "/") ||
+			strings.Contains(p.Old+p.New, "+") {
+			continue
+		}
+		old, known := c.requirementOf(ctx, p.Name+"=="+p.Old)
+		now, also := c.requirementOf(ctx, p.Name+"=="+p.New)
+		if !known || !also {
+			continue
+		}
+		alone := change
+		alone.Changes = requires.CompareProjects(old, now).Changes
+		var names []string
+		for _, o := range alone.Changes {
+			if alone.IsNoted(o) {
+				names = append(names, o.GPUs...)
+			}
+		}
+		if len(names) > 0 {
+			return &requires.ArmChange{Package: p.Name, Old: p.Old, New: p.New, GPUs: names}
+		}
+	}
+	return nil
 }
 
 // unchangedBuilds returns the builds that count and are the same on both sides: "torch 2.8.0+cu128".

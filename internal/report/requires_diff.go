@@ -46,7 +46,7 @@ func diffText(w io.Writer, r Requires, s Style) error {
 	p.causes(causes)
 	for _, i := range r.Diff.Images {
 		p.line()
-		p.wrap(4, plainSpeech.image(i, nil), "  ")
+		p.wrap(4, plainSpeech.image(i), "  ")
 	}
 	_, err := w.Write(p.Bytes())
 	return err

@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
 
+	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
 	"cudacompat/matrix/requires"
 )
@@ -48,7 +50,7 @@ func treesWords(t Trees) (text, colour string) {
 		}
 		raised = raised || f.RaisesDriver() || slices.ContainsFunc(f.Parts, raisesDriver)
 		lowered = lowered || lowersDriver(f)
-		noted = noted || slices.ContainsFunc(f.Changes, f.IsNoted)
+		noted = noted || f.Arm != nil
 		changed = changed || len(f.Packages)+len(f.Parts) > 0
 		images, unknown = images || len(f.Images) > 0, unknown || len(f.Unknown) > 0
 		for _, c := range allLosses(f) {
@@ -162,7 +164,14 @@ func (s speech) ofFile(f requires.FileChange) (w fileWords) {
 	switch {
 	case moved:
 	case f.NewDriver != "" && f.OldDriver != "" && f.NewDriver != f.OldDriver:
-		w.clauses = append(w.clauses, "driver "+driverFrom(f.OldDriver)+" → "+driverFrom(f.NewDriver))
+		clause := "driver " + driverFrom(f.OldDriver) + " → " + driverFrom(f.NewDriver)
+		if f.Arm != nil {
+			clause = "on x86_64, " + clause
+			if len(f.Losses()) == 0 {
+				clause += ", no GPU lost"
+			}
+		}
+		w.clauses = append(w.clauses, clause)
 	case f.NewDriver != "" && f.OldDriver == "" && len(packages) > 0:
 		w.clauses = append(w.clauses, "needs driver "+driverFrom(f.NewDriver)+" or newer")
 	}
@@ -179,13 +188,17 @@ func (s speech) ofFile(f requires.FileChange) (w fileWords) {
 		w.clauses = append(w.clauses, "needs no newer driver and drops no GPU")
 	}
 	for _, h := range f.Holds {
-		w.holds = append(w.holds, s.hold(h))
+		w.holds = append(w.holds, s.hold(h, isLock(f.File)))
 	}
-	if len(f.Unknown) > 0 {
-		w.notes = append(w.notes, s.unknown(f.Unknown))
+	if unknown := unsaid(f); len(unknown) > 0 {
+		w.notes = append(w.notes, s.unknown(unknown))
 	}
 	for _, i := range f.Images {
-		w.notes = append(w.notes, s.image(i, f.Unchanged))
+		w.notes = append(w.notes, s.image(i))
+	}
+	if len(f.Images) > 0 && w.change == noChange {
+		w.change += s.unchanged(f)
+		w.notes[len(w.notes)-len(f.Images)] = "But t" + strings.TrimPrefix(w.notes[len(w.notes)-len(f.Images)], "T")
 	}
 	if f.Declared != nil {
 		w.notes = append(w.notes, "Note: "+declaredWords(*f.Declared, s))
@@ -207,6 +220,9 @@ func (s speech) unknown(list []requires.Missing) string {
 		if strings.HasSuffix(reason, "no such file or directory") {
 			reason = "it is not in the repository; a command of the build may write it"
 		}
+		if command, line, ok := writer(u); ok {
+			reason = command + " in line " + line + " writes it"
+		}
 		words = append(words, s.code(u.Subject)+" ("+s.text(reason)+")")
 	}
 	if n := len(list) - len(words); n > 0 {
@@ -219,6 +235,12 @@ func (s speech) unknown(list []requires.Missing) string {
 func (s speech) packages(f requires.FileChange, packages []requires.PackageChange) string {
 	var words []string
 	for _, p := range packages {
+		if u, written := writtenList(f, p); written {
+			command, line, _ := writer(u)
+			words = append(words, s.text(p.Name)+" before: "+s.release(p.Old, p.OldRange)+"; after: not known: "+s.code(command)+" in line "+line+
+				" writes "+s.code(u.Subject))
+			continue
+		}
 		words = append(words, s.ofPackage(p))
 	}
 	text := few(words, 4)
@@ -231,6 +253,7 @@ func (s speech) packages(f requires.FileChange, packages []requires.PackageChang
 	case text == "":
 		return noChange
 	case len(f.DefaultGroups) > 0 && len(f.Losses()) > 0:
+		proven := slices.ContainsFunc(f.Holds, func(h requires.Hold) bool { return len(h.Groups) > 0 })
 		var now []string
 		for _, p := range packages {
 			if p.New != "" {
@@ -242,8 +265,10 @@ func (s speech) packages(f requires.FileChange, packages []requires.PackageChang
 			}
 		}
 		if len(now) > 0 {
-			return "a plain " + s.code("uv sync") + " on Linux x86_64 now installs " + few(now, 4) + " (" + s.code("default-groups") +
-				" now has " + s.codes(f.DefaultGroups) + ")"
+			text = "a plain " + s.code("uv sync") + " on Linux x86_64 now installs " + few(now, 4)
+			if proven {
+				text += " (" + s.code("default-groups") + " now has " + s.codes(f.DefaultGroups) + ")"
+			}
 		}
 	}
 	return text
@@ -262,6 +287,43 @@ func (s speech) release(version, asked string) string {
 	return s.text(version) + " (" + s.code(asked) + ")"
 }
 
+// writerReason matches why a list of packages is not known that a command of the build writes.
+var writerReason = lazyregexp.New(`^(\S+) in line (\d+) changes it, and that is not followed$`)
+
+// writer returns the command of a build, and its line, that writes a file which was not read.
+func writer(u requires.Missing) (command, line string, ok bool) {
+	m := writerReason.FindStringSubmatch(u.Missing)
+	if m == nil {
+		return "", "", false
+	}
+	return m[1], m[2], true
+}
+
+// writtenList returns the list of packages that a command of the build writes, if a package is left open because of it.
+func writtenList(f requires.FileChange, p requires.PackageChange) (u requires.Missing, ok bool) {
+	if p.New != requires.OpenVersion || p.Old == "" {
+		return u, false
+	}
+	i := slices.IndexFunc(f.Unknown, func(u requires.Missing) bool { _, _, ok := writer(u); return ok })
+	if i < 0 {
+		return u, false
+	}
+	return f.Unknown[i], true
+}
+
+// unsaid returns what is missing of a file, without the list that the words for its packages name.
+func unsaid(f requires.FileChange) []requires.Missing {
+	for _, p := range f.Packages {
+		if u, ok := writtenList(f, p); ok {
+			return slices.DeleteFunc(slices.Clone(f.Unknown), func(o requires.Missing) bool { return o == u })
+		}
+	}
+	return f.Unknown
+}
+
+// hasCeiling matches a range that keeps the newest releases out.
+var hasCeiling = lazyregexp.New(`<|==|~=|\^|(^|[^>])=`)
+
 // ofPackage says how a package changed.
 func (s speech) ofPackage(p requires.PackageChange) string {
 	name := s.text(p.Name) + " "
@@ -277,7 +339,11 @@ func (s speech) ofPackage(p requires.PackageChange) string {
 	case p.New == "":
 		return name + s.release(p.Old, p.OldRange) + " removed"
 	}
-	return name + s.release(p.Old, p.OldRange) + " → " + s.release(p.New, p.NewRange)
+	old := s.release(p.Old, p.OldRange)
+	if p.OldRange != "" && p.Old != requires.OpenVersion && !hasCeiling.MatchString(p.OldRange) {
+		old = s.text(p.Old) + " (the newest today)"
+	}
+	return name + old + " → " + s.release(p.New, p.NewRange)
 }
 
 // losses says which GPUs and drivers are lost. Without a newer oldest driver, it names the GPUs for which fewer will do.
@@ -317,15 +383,27 @@ func (s speech) codes(names []string) string {
 	return joinWords(names)
 }
 
+// isLock reports whether a file is a lock, which is written by a tool and not by hand.
+func isLock(file string) bool {
+	base := path.Base(file)
+	return strings.HasSuffix(base, ".lock") || strings.HasPrefix(base, "pylock")
+}
+
 // hold says what to write to keep the requirement as it was.
-func (s speech) hold(h requires.Hold) string {
+func (s speech) hold(h requires.Hold, locked bool) string {
 	if len(h.Groups) > 0 {
 		return "take " + s.codes(h.Groups) + " out of " + s.code("default-groups")
 	}
 	var words []string
-	switch h.Index {
-	case "":
-	case "PyPI":
+	switch {
+	case h.Index == "":
+	case locked:
+		index := "PyPI"
+		if h.Index != "PyPI" {
+			index = "the " + s.text(h.Index) + " index"
+		}
+		words = append(words, "make the lock resolve "+s.text(h.Package)+" from "+index+" again (the lock alone does not show which setting moved it)")
+	case h.Index == "PyPI":
 		words = append(words, "keep PyPI's "+s.text(h.Package)+" (not "+s.text(h.Instead)+"'s)")
 	default:
 		words = append(words, "keep the "+s.text(h.Index)+" index (not "+s.text(h.Instead)+")")
@@ -336,36 +414,41 @@ func (s speech) hold(h requires.Hold) string {
 	return strings.Join(words, " and ")
 }
 
-// image says what a base image asks for that the one before did not, and where that is checked.
-func (s speech) image(i requires.ImageChange, unchanged []string) string {
-	before, text := "nothing", ""
-	if i.OldRequire != "" {
-		before = s.code(i.OldRequire)
-	}
-	switch len(unchanged) {
+// unchanged says that the builds of a file stay as they are: ": torch 2.8.0 needs no newer driver and loses no GPU".
+func (s speech) unchanged(f requires.FileChange) string {
+	switch len(f.Unchanged) {
 	case 0:
+		return ""
 	case 1:
-		text = s.text(unchanged[0]) + " is unchanged. "
-	default:
-		text = s.text(joinWords(unchanged)) + " are unchanged. "
+		return ": " + s.text(f.Unchanged[0]) + " needs no newer driver and loses no GPU"
 	}
-	return text + "The base image now declares " + s.code(i.NewRequire) + " (before: " + before + "): " + s.code("docker run --gpus") +
-		" in legacy or csv mode will not start on hosts below it, unless the image lists their driver branch; CDI mode does not check"
+	return ": " + s.text(joinWords(f.Unchanged)) + " need no newer driver and lose no GPU"
+}
+
+// image says what a base image asks for that the one before did not, where that is checked, and what to keep.
+func (s speech) image(i requires.ImageChange) string {
+	asked := func(clause string) string {
+		if cuda, ok := strings.CutPrefix(clause, "cuda>="); ok {
+			return s.text(cuda)
+		}
+		return "none"
+	}
+	exempts := "may exempt"
+	if strings.HasPrefix(i.New, "nvidia/cuda:") {
+		exempts = "exempts"
+	}
+	return "The base image now asks for CUDA " + asked(i.NewRequire) + " (before: " + asked(i.OldRequire) + "). On a host whose driver reports an older CUDA (" +
+		s.code("nvidia-smi") + ", \"CUDA Version\"), the container may not start with a GPU: the NVIDIA Container Toolkit checks this in its legacy and csv modes, " +
+		"not in CDI mode; the image " + exempts + " some older driver branches. To hold it: keep " + s.code(i.Old)
 }
 
 // armNote says which GPUs of Arm hosts an older release has no CUDA build for; empty where there is none.
 func (s speech) armNote(f requires.FileChange) string {
-	var names []string
-	var build string
-	for _, c := range f.Changes {
-		if f.IsNoted(c) {
-			names, build = append(names, c.GPUs...), cpuBuild(c)
-		}
-	}
-	if len(names) == 0 {
+	if f.Arm == nil {
 		return ""
 	}
-	return "Note: on Arm hosts (" + productWords(names) + "), PyPI's " + s.text(build) + " is CPU-only"
+	return "On Arm hosts (" + productWords(f.Arm.GPUs) + ") this change takes " + s.text(f.Arm.Package) + " off the GPU: PyPI's " + s.text(f.Arm.Old) +
+		" is a CUDA build there, its " + s.text(f.Arm.New) + " is CPU-only"
 }
 
 // ofPart says what the change of an extra or a group does for those who install it.
@@ -399,7 +482,7 @@ func (s speech) ofPart(p requires.PartChange) (w fileWords) {
 // which no build changes has none.
 func (s speech) lines(f requires.FileChange) (list []string) {
 	w := s.ofFile(f)
-	if w.change == noChange && len(w.clauses)+len(w.notes) > 0 {
+	if w.change == noChange && len(w.clauses)+len(w.notes) > 0 && len(f.Images) == 0 {
 		w.change = ""
 	}
 	if w.change != noChange {
@@ -629,11 +712,11 @@ func writeExplanations(b *bytes.Buffer, t Trees) {
 	}
 	drivers := func(f requires.FileChange) bool { return f.NewDriver != f.OldDriver && f.NewDriver != "" }
 	if slices.ContainsFunc(t.Files, drivers) {
-		fmt.Fprintf(b, "\n\"Driver\" is the oldest NVIDIA driver for Linux on which these packages run on some GPU.\n")
+		fmt.Fprintf(b, "\n\"Driver\" is the oldest NVIDIA driver for Linux that can run these packages at all; a newer GPU may need a newer one.\n")
 	}
 }
 
-// writeDependabot says what keeps Dependabot from asking again, where a range of releases does.
+// writeDependabot says what keeps Dependabot from proposing the change, where a range of releases does.
 func writeDependabot(b *bytes.Buffer, t Trees) {
 	var holds []requires.Hold
 	beyond := map[string]bool{} // what a range does not hold
@@ -650,7 +733,7 @@ func writeDependabot(b *bytes.Buffer, t Trees) {
 	if len(holds) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\n<details><summary>Keep Dependabot from proposing it again</summary>\n\nIn `.github/dependabot.yml`, under the `updates` entry for these files:\n\n```yaml\nignore:\n")
+	fmt.Fprintf(b, "\n<details><summary>Keep Dependabot from proposing it</summary>\n\nIn `.github/dependabot.yml`, under the `updates` entry for these files:\n\n```yaml\nignore:\n")
 	for _, h := range holds {
 		fmt.Fprintf(b, "  - {dependency-name: %q, versions: [%q]}\n", clean(h.Package), ">="+shortRelease(clean(h.Before)))
 	}

@@ -48,8 +48,18 @@ type FileChange struct {
 	// DefaultGroups are those that a plain `uv sync` did not install before the change.
 	DefaultGroups []string `json:"new_default_groups,omitempty"`
 	// Declared is what the image asks of the host, where that is less than its builds need, and was not before.
-	Declared  *Declared `json:"declared,omitempty"`
-	Unchanged []string  `json:"unchanged,omitempty"` // the builds that are the same as before: "torch 2.8.0+cu128"
+	Declared *Declared `json:"declared,omitempty"`
+	// Arm is the package that an older release, which lowers the driver, takes off the GPUs of Arm hosts.
+	Arm       *ArmChange `json:"cpu_only_on_arm,omitempty"`
+	Unchanged []string   `json:"unchanged,omitempty"` // the builds that are the same as before: "torch 2.8.0+cu128"
+}
+
+// ArmChange is a package whose build for Arm hosts was one for CUDA and is one for CPUs now.
+type ArmChange struct {
+	Package string   `json:"package"`
+	Old     string   `json:"old"`
+	New     string   `json:"new"`
+	GPUs    []string `json:"gpus"` // those of Arm hosts that the old release ran on
 }
 
 // PartChange is what the change of one extra or group costs those who ask for it.
