@@ -19,6 +19,7 @@ import (
 	"cudacompat/internal/report"
 	"cudacompat/matrix"
 	"cudacompat/matrix/requires"
+	"cudacompat/matrix/verdict"
 	"cudacompat/probe"
 	"cudacompat/probe/facts"
 )
@@ -225,12 +226,16 @@ func (c *treesComparison) compare(ctx context.Context) error {
 			return c.compareFile(ctx, name, cmp.Or(was[name], name), before, after, promised), nil
 		})
 		change.OldFile = was[name]
+		if before != nil && after != nil && !c.touches(filepath.FromSlash(name)) {
+			change.Through = c.through(name, cmp.Or(was[name], name))
+		}
 		if err != nil {
 			c.result.Unread = append(c.result.Unread, requires.UnreadFile{File: name, Reason: err.Error()})
 			continue
 		}
 		c.result.Files = append(c.result.Files, change)
 	}
+	c.compareIncludedProjects(ctx)
 	return nil
 }
 
@@ -368,11 +373,18 @@ func (c *treesComparison) compareFile(ctx context.Context, name, oldName string,
 		change.State, before = "added", &none
 	}
 	s := c.settle(ctx, change.State, *before, *after)
-	change.Packages = requires.ComparePackages(s.old, s.now)
+	change.Packages = dropStaying(requires.ComparePackages(s.old, s.now), s.before, s.after)
+	change.BuildArgs = c.changedArgs(name, oldName)
 	nameRanges(change.Packages, s.oldRanges, s.newRanges)
 	change.OldDriver, change.NewDriver = knownDriver(s.old), knownDriver(s.now)
 	switch change.State {
 	case "changed":
+		if base := c.unknownBase(ctx, s.after); base != "" && len(s.oldRanges)+len(s.newRanges) > 0 {
+			change.Packages, change.OldDriver, change.NewDriver = []requires.PackageChange{}, "", ""
+			change.Images = matrix.CompareImages(c.tables, s.before, s.after)
+			change.Unknown = append(change.Unknown, requires.Missing{Rule: "not-looked-at", Subject: base, MissingFact: verdict.MissingFact{Missing: requires.BaseMayHold}})
+			return change
+		}
 		if len(s.old.Builds) > 0 { // what asked for nothing had no hosts to lose
 			change.Changes = requires.CompareProjects(s.old, s.now).Changes
 		}

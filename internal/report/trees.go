@@ -142,7 +142,9 @@ func (w fileWords) String() string {
 	}
 	if len(w.notes) > 0 {
 		text = strings.TrimSuffix(strings.TrimSuffix(text, ".")+". "+strings.Join(w.notes, ". "), ".")
-		text = strings.TrimPrefix(text, ". ")
+		if rest, bare := strings.CutPrefix(text, ". "); bare {
+			text = strings.Replace(rest, "Not known: ", "not known: ", 1)
+		}
 	}
 	return text
 }
@@ -161,6 +163,13 @@ func (s speech) ofFile(f requires.FileChange) (w fileWords) {
 	})
 	moved := len(packages) > 0 && !slices.ContainsFunc(packages, func(p requires.PackageChange) bool { return p.Moved == "" })
 	w.change = s.packages(f, packages)
+	if len(f.BuildArgs) > 0 && w.change != noChange {
+		var args []string
+		for _, a := range f.BuildArgs {
+			args = append(args, s.code(a.Name)+": "+s.code(a.Old)+" → "+s.code(a.New))
+		}
+		w.change = "default build (" + strings.Join(args, ", ") + "): " + w.change
+	}
 	switch {
 	case moved:
 	case f.NewDriver != "" && f.OldDriver != "" && f.NewDriver != f.OldDriver:
@@ -196,7 +205,7 @@ func (s speech) ofFile(f requires.FileChange) (w fileWords) {
 	for _, i := range f.Images {
 		w.notes = append(w.notes, s.image(i))
 	}
-	if len(f.Images) > 0 && w.change == noChange {
+	if len(f.Images) > 0 && w.change == noChange && len(f.Unknown)+len(w.clauses) == 0 {
 		w.change += s.unchanged(f)
 		w.notes[len(w.notes)-len(f.Images)] = "But t" + strings.TrimPrefix(w.notes[len(w.notes)-len(f.Images)], "T")
 	}
@@ -222,6 +231,10 @@ func (s speech) unknown(list []requires.Missing) string {
 		}
 		if command, line, ok := writer(u); ok {
 			reason = command + " in line " + line + " writes it"
+		}
+		if u.Missing == requires.BaseMayHold {
+			words = append(words, "it starts from "+s.code(u.Subject)+", which may already hold a torch")
+			continue
 		}
 		words = append(words, s.code(u.Subject)+" ("+s.text(reason)+")")
 	}
@@ -301,7 +314,7 @@ func writer(u requires.Missing) (command, line string, ok bool) {
 
 // writtenList returns the list of packages that a command of the build writes, if a package is left open because of it.
 func writtenList(f requires.FileChange, p requires.PackageChange) (u requires.Missing, ok bool) {
-	if p.New != requires.OpenVersion || p.Old == "" {
+	if p.New != "" && p.New != requires.OpenVersion || p.Old == "" {
 		return u, false
 	}
 	i := slices.IndexFunc(f.Unknown, func(u requires.Missing) bool { _, _, ok := writer(u); return ok })
@@ -482,10 +495,11 @@ func (s speech) ofPart(p requires.PartChange) (w fileWords) {
 // which no build changes has none.
 func (s speech) lines(f requires.FileChange) (list []string) {
 	w := s.ofFile(f)
-	if w.change == noChange && len(w.clauses)+len(w.notes) > 0 && len(f.Images) == 0 {
+	said := len(w.clauses)+len(w.notes) > 0
+	if w.change == noChange && said && (len(f.Images) == 0 || len(f.Unknown)+len(w.clauses) > 0) {
 		w.change = ""
 	}
-	if w.change != noChange {
+	if w.change != noChange || said {
 		list = append(list, w.String())
 	}
 	for _, p := range f.Parts {
@@ -516,6 +530,15 @@ func (s speech) groups(t Trees) (groups []fileGroup, same []requires.FileChange)
 		}
 		groups[i].files = append(groups[i].files, f)
 	}
+	slices.SortStableFunc(groups, func(a, b fileGroup) int { // what the change touches comes first
+		switch first, second := leads(a, t), leads(b, t); {
+		case first == second:
+			return 0
+		case first:
+			return -1
+		}
+		return 1
+	})
 	return groups, same
 }
 
@@ -595,7 +618,7 @@ func treesText(w io.Writer, t Trees, s Style) error {
 	groups, same := plainSpeech.groups(t)
 	for _, g := range groups {
 		p.line()
-		p.wrap(4, namesOfFiles(g.files, clean)+": "+g.lines[0], "  ")
+		p.wrap(4, namesOfGroup(g.files, t, clean)+": "+g.lines[0], "  ")
 		for _, line := range g.lines[1:] {
 			p.wrap(4, line, "    ")
 		}
@@ -629,6 +652,59 @@ func namesOfFiles(files []requires.FileChange, quote func(string) string) string
 		names = append(names, plural(n, "more file"))
 	}
 	return joinWords(names)
+}
+
+// namesOfGroup names the files of a group that differ. It names an unchanged one behind the changed one that it includes.
+func namesOfGroup(files []requires.FileChange, t Trees, quote func(string) string) string {
+	var direct, users []requires.FileChange
+	pip := false
+	for _, f := range files {
+		if len(f.Through) == 0 {
+			direct = append(direct, f)
+			inLock := func(o requires.FileChange) bool { return isLock(o.File) && path.Dir(o.File) == path.Dir(f.File) }
+			pip = pip || path.Base(f.File) == "pyproject.toml" && slices.ContainsFunc(t.Files, inLock)
+			continue
+		}
+		users = append(users, f)
+	}
+	for _, f := range users {
+		for _, cause := range f.Through {
+			if !slices.ContainsFunc(direct, func(o requires.FileChange) bool { return o.File == cause }) {
+				direct = append(direct, requires.FileChange{File: cause})
+			}
+		}
+	}
+	names, used := namesOfFiles(direct, quote), "it"
+	if len(direct) > 1 {
+		used = "them"
+	}
+	var also []string
+	if pip {
+		also = append(also, quote("pip install")+" of this project")
+	}
+	verb := " uses "
+	if len(users) > 1 {
+		verb = " use "
+	}
+	if len(users) > 0 {
+		also = append(also, namesOfFiles(users, quote)+", which"+verb+used)
+	}
+	switch {
+	case len(also) == 0:
+		return names
+	case len(files) == len(users) && !leads(fileGroup{files: files}, t): // the changed files have entries of their own
+		return namesOfFiles(users, quote) + " (which" + verb + names + ")"
+	}
+	return names + " (so " + strings.Join(also, ", and ") + ")"
+}
+
+// leads reports whether a group has a file that differs, or stands for one that has no entry of its own.
+func leads(g fileGroup, t Trees) bool {
+	return slices.ContainsFunc(g.files, func(f requires.FileChange) bool {
+		return len(f.Through) == 0 || slices.ContainsFunc(f.Through, func(cause string) bool {
+			return !slices.ContainsFunc(t.Files, func(o requires.FileChange) bool { return o.File == cause })
+		})
+	})
 }
 
 // decidedWords says that a project changes and its lock, which decides, does not.
@@ -676,7 +752,7 @@ func treesMarkdown(w io.Writer, t Trees, _ Style) error {
 			fmt.Fprintf(&b, "- and %s\n", plural(len(groups)-i, "more entry"))
 			break
 		}
-		lead := "- " + namesOfFiles(g.files, inlineCode) + ": "
+		lead := "- " + namesOfGroup(g.files, t, inlineCode) + ": "
 		for _, line := range g.lines {
 			fmt.Fprintf(&b, "%s%s.\n", lead, line)
 			lead = "  - "

@@ -49,10 +49,24 @@ type FileChange struct {
 	DefaultGroups []string `json:"new_default_groups,omitempty"`
 	// Declared is what the image asks of the host, where that is less than its builds need, and was not before.
 	Declared *Declared `json:"declared,omitempty"`
+	// Through are the files that differ and that this one, which is unchanged, includes.
+	Through []string `json:"through,omitempty"`
+	// BuildArgs are the build arguments that choose a Dockerfile's base image and whose default differs.
+	BuildArgs []ArgChange `json:"build_args,omitempty"`
 	// Arm is the package that an older release, which lowers the driver, takes off the GPUs of Arm hosts.
 	Arm       *ArmChange `json:"cpu_only_on_arm,omitempty"`
 	Unchanged []string   `json:"unchanged,omitempty"` // the builds that are the same as before: "torch 2.8.0+cu128"
 }
+
+// ArgChange is a build argument whose default changed.
+type ArgChange struct {
+	Name string `json:"name"`
+	Old  string `json:"old"`
+	New  string `json:"new"`
+}
+
+// BaseMayHold is what is missing of a file that asks for a range of releases and starts from an image of unknown content.
+const BaseMayHold = "it is the base image, which may already hold a release that fits"
 
 // ArmChange is a package whose build for Arm hosts was one for CUDA and is one for CPUs now.
 type ArmChange struct {

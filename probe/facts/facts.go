@@ -309,6 +309,7 @@ type Requested struct {
 	Origin      string `json:"origin,omitempty"`      // as Build.Origin; "image" for a container's image
 	Require     string `json:"require,omitempty"`     // an image's NVIDIA_REQUIRE_CUDA, where the file sets it
 	Wheel       string `json:"wheel,omitempty"`       // the file name of the one wheel that the file names by its address
+	NoDeps      bool   `json:"no_deps,omitempty"`     // installed with --no-deps: it brings nothing
 	From        string `json:"from"`                  // "line 3", "package cupy-cuda12x"
 }
 

@@ -123,6 +123,9 @@ func unjudgedPackage(m *model.Machine, n *model.Requested) []*Result {
 			}
 			return nil // judged as that framework
 		}
+		if n.NoDeps {
+			return nil
+		}
 		return leftOpen(n.Subject(), verdict.Question("which "+n.Uses+" it brings").Because(verdict.FileReason("does not pin one")))
 	case "jit":
 		return nil

@@ -57,6 +57,11 @@ func (f *dockerfile) pip(args []string, number int, by string) step {
 	f.files.Seen = c.file.Includes.Seen
 	f.leftUnread = append(f.leftUnread, c.file.Unread...)
 	list := append(c.file.Packages(), c.projects...)
+	if slices.Contains(args, "--no-deps") {
+		for i := range list {
+			list[i].NoDeps = true
+		}
+	}
 	f.noteConfig(list, left, number)
 	return step{list: list, forced: slices.ContainsFunc(args, forces), apart: slices.ContainsFunc(args, moves)}
 }

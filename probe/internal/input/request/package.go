@@ -26,6 +26,7 @@ type Package struct {
 	Markers   []string          // any of which must be true
 	Needed    func(h Host) bool // whether what needs it is installed there; nil: it is
 	Direct    bool              // an address stands in place of an index
+	NoDeps    bool              // what it needs is not installed: --no-deps
 	From      string            // "line 3", "package torch"
 
 	IndexCUDA string // as facts.Requested.IndexCUDA
@@ -98,7 +99,7 @@ func same(a, b facts.Build) bool {
 // wanted returns the package as a fact of its own, where it is no framework.
 func (p Package) wanted() facts.Requested {
 	return facts.Requested{Name: p.Name, Version: p.Version, Specifier: p.Specifier, Extras: p.Extras, Index: p.Index,
-		IndexCUDA: p.IndexCUDA, CUDA: p.CUDA, Accelerator: p.Accelerator, Origin: p.Origin, Wheel: p.directWheel(), From: p.From}
+		IndexCUDA: p.IndexCUDA, CUDA: p.CUDA, Accelerator: p.Accelerator, Origin: p.Origin, Wheel: p.directWheel(), NoDeps: p.NoDeps, From: p.From}
 }
 
 // directWheel returns the wheel that a line names by its address: no other will be installed in its place.
