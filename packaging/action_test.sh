@@ -199,7 +199,12 @@ compare() { # CODE OUTCOME VARIABLE=VALUE...: runs the step in a fresh checkout 
 }
 mkdir "$work/repo" && cd "$work/repo" && git init -q -b main
 printf 'torch==2.10.0\n' >requirements.txt && printf 'torch==2.10.0\n' >untouched-requirements.txt && commit base
-git checkout -q -b pull && printf 'torch==2.11.0\n' >requirements.txt && commit bump
+# A change of no file that is read begins no comment.
+git checkout -q -b pull && printf x >backend.rs && commit words
+compare 0 outcome=unchecked INPUT_TOKEN=secret
+says '^GET ' "$work/api/asked"
+! grep -q POST "$work/api/asked" || { echo "a comment was begun although nothing was checked"; exit 1; }
+cd "$work/repo" && git checkout -q -B pull main && printf 'torch==2.11.0\n' >requirements.txt && commit bump
 compare 0 outcome=compatible
 says 'driver 525.60.13 → 580.65.06; V100 and 19 more GPU products lost (compute capability 7.0). To hold it: `torch<2.11`.$' "$summary"
 [ ! -s "$work/api/asked" ] || { echo "the forge was asked without a token"; exit 1; }

@@ -124,7 +124,9 @@ func unjudgedPackage(m *model.Machine, n *model.Requested) []*Result {
 			return nil // judged as that framework
 		}
 		if n.NoDeps {
-			return nil
+			return oneFinding(verdict.Finding{Severity: verdict.Note, Subject: n.Subject(), Need: "nothing",
+				Message:  n.Name + " is installed with --no-deps, so it brings no " + n.Uses,
+				Evidence: []verdict.Evidence{{Fact: n.Name, Value: cmp.Or(n.Version, n.Specifier), From: n.From}}})
 		}
 		return leftOpen(n.Subject(), verdict.Question("which "+n.Uses+" it brings").Because(verdict.FileReason("does not pin one")))
 	case "jit":
