@@ -173,14 +173,7 @@ func (s speech) ofFile(f requires.FileChange) (w fileWords) {
 	switch {
 	case moved:
 	case f.NewDriver != "" && f.OldDriver != "" && f.NewDriver != f.OldDriver:
-		clause := "driver " + driverFrom(f.OldDriver) + " → " + driverFrom(f.NewDriver)
-		if f.Arm != nil {
-			clause = "on x86_64, " + clause
-			if len(f.Losses()) == 0 {
-				clause += ", no GPU lost"
-			}
-		}
-		w.clauses = append(w.clauses, clause)
+		w.clauses = append(w.clauses, movedDriver(f))
 	case f.NewDriver != "" && f.OldDriver == "" && len(packages) > 0:
 		w.clauses = append(w.clauses, "needs driver "+driverFrom(f.NewDriver)+" or newer")
 	}
@@ -216,6 +209,18 @@ func (s speech) ofFile(f requires.FileChange) (w fileWords) {
 		w.notes = append(w.notes, note)
 	}
 	return w
+}
+
+// movedDriver says how the oldest driver moves, and on which hosts.
+func movedDriver(f requires.FileChange) string {
+	clause := "driver " + driverFrom(f.OldDriver) + " → " + driverFrom(f.NewDriver)
+	if f.Arm != nil {
+		clause = "on x86_64, " + clause
+		if len(f.Losses()) == 0 {
+			clause += ", no GPU lost"
+		}
+	}
+	return clause
 }
 
 // noChange is what is said of a file in which no build changes.
@@ -415,7 +420,7 @@ func (s speech) hold(h requires.Hold, locked bool) string {
 		if h.Index != "PyPI" {
 			index = "the " + s.text(h.Index) + " index"
 		}
-		words = append(words, "make the lock resolve "+s.text(h.Package)+" from "+index+" again (the lock alone does not show which setting moved it)")
+		words = append(words, "make the lock resolve "+s.text(h.Package)+" from "+index+" again (the lock does not show which setting moved it)")
 	case h.Index == "PyPI":
 		words = append(words, "keep PyPI's "+s.text(h.Package)+" (not "+s.text(h.Instead)+"'s)")
 	default:
