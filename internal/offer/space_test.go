@@ -146,8 +146,8 @@ func TestForwardCompat(t *testing.T) {
 func TestWindows(t *testing.T) {
 	windows := probe.Facts{System: facts.System{OS: facts.Windows}}
 	for _, c := range []struct{ gpu, driver, want, sets string }{
-		{"L4", "551.61", "torch", "keep-driver +cu126, smallest-driver +cu126, newest +cu132 580"},
-		{"L4", "528.24", "torch", "keep-driver +cu118, smallest-driver +cu126 528.33, newest +cu132 580"}, // 12.x needs 528.33
+		{"L4", "551.61", "torch", "keep-driver +cu126, smallest-driver +cu132 580, newest +cu132 580"}, // 2.15 has no cu126
+		{"L4", "528.24", "torch", "keep-driver +cu118, smallest-driver +cu132 580, newest +cu132 580"}, // 12.x needs 528.33
 		{"RTX 5090", "551.61", "torch", "smallest-driver +cu132 580, newest +cu132 580"},
 		{"V100", "582.10", "torch", "keep-driver +cu126, smallest-driver +cu126, newest +cu126"}, // of branch 580, the last for Volta
 		{"V100", "591.44", "torch", "smallest-driver +cu126 528.33, newest +cu126 528.33"},
