@@ -57,7 +57,7 @@ func (j *judgement) link(name verdict.LinkName, b *model.Build, g model.GPU) (ve
 
 // machineLink returns one of the links that all builds on this machine share.
 func (j *judgement) machineLink(name verdict.LinkName, g model.GPU) (verdict.Link, bool) {
-	l := verdict.Link{Link: name, Because: j.rulesTakingGPU(name, g)}
+	l := verdict.Link{Link: name, Because: j.rulesDisablingGPU(name, g)}
 	arises := true
 	if len(l.Because) > 0 {
 		l.State = verdict.LinkBroken
@@ -77,8 +77,8 @@ func (j *judgement) machineLink(name verdict.LinkName, g model.GPU) (verdict.Lin
 	return l, arises
 }
 
-// rulesTakingGPU returns the machine rules on a link whose errors take this kind of GPU away from every build.
-func (j *judgement) rulesTakingGPU(name verdict.LinkName, g model.GPU) []string {
+// rulesDisablingGPU returns the machine rules on a link whose errors take this kind of GPU away from every build.
+func (j *judgement) rulesDisablingGPU(name verdict.LinkName, g model.GPU) []string {
 	var list []string
 	for _, f := range j.faults {
 		if f.link == name && (f.takes == nil || f.takes(g)) && !slices.Contains(list, f.rule) {

@@ -179,7 +179,7 @@ func firstWay(f verdict.Finding) (command, words string) {
 	return "", words
 }
 
-// run does to a stack what a command does: pip's, or a new driver.
+// run applies a command to the machine: pip changes its packages, and "driver 580" its driver.
 func (d *stack) run(t *testing.T, known *Tables, command string) {
 	t.Helper()
 	if driver, ok := strings.CutPrefix(command, "driver "); ok {

@@ -17,9 +17,9 @@ import (
 	"cudacompat/probe/facts"
 )
 
-// Space asks what to install on every host of the tables, and puts the answers together: hosts that are answered alike
-// in one group, drivers that are answered alike in one band. answer is asked for a target, as the command pins is. Of
-// here only the system counts: Linux or Windows. No part of it depends on the machine it runs on.
+// Space returns what to install for a wanted package on every GPU and instance type in the tables, with every driver.
+// It calls answer for each, as the command pins does. Hosts with equal answers form a group, and drivers with equal
+// answers form a band. Of the facts in here, Space uses only the operating system: Linux or Windows.
 func Space(t *Tables, here facts.Facts, want pin.Want, python string, answer func(Target) pin.Sets) pin.Space {
 	s := &spacing{here: facts.Facts{System: facts.System{OS: here.System.OS}}, of: want.Package, python: python, answer: answer, seen: map[string]int{}, Space: pin.Space{Schema: pin.SpaceSchema,
 		Want: want.String(), Python: python, Date: t.Date(), Answers: []pin.Answer{}, Groups: []pin.HostGroup{}}}

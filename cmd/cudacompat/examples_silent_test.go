@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestExamplesWithoutAnswer runs the example scripts with a cudacompat that is missing, prints nothing, or ends early.
+// TestExampleScriptsWithBrokenProgram runs the example scripts with a cudacompat that is missing, prints nothing, or ends early.
 // No node may then count as healthy, no job may start that should not, and no node may be drained or resumed.
-func TestExamplesWithoutAnswer(t *testing.T) {
+func TestExampleScriptsWithBrokenProgram(t *testing.T) {
 	for _, c := range []struct {
 		script string
 		args   []string

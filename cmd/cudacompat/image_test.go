@@ -217,9 +217,9 @@ func venv(t *testing.T, version, cuda string, env ...string) string {
 	return name
 }
 
-// TestConfigurationCounts checks that the driver requirements in an image's configuration are compared with the named
+// TestImageDriverRequirements checks that the driver requirements in an image's configuration are compared with the named
 // machine.
-func TestConfigurationCounts(t *testing.T) {
+func TestImageDriverRequirements(t *testing.T) {
 	for env, want := range map[string]bool{"NVIDIA_REQUIRE_CUDA=cuda>=12.8": true, "NVIDIA_REQUIRE_CUDA=cuda>=12.0": false,
 		"LANG=C": false} {
 		name := venv(t, "2.8.0+cu128", "12.8", env)

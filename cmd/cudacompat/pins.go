@@ -213,9 +213,6 @@ func wantOf(t *matrix.Tables, text string) (pin.Want, error) {
 	squeeze := func(text string) string { return strings.Join(strings.Fields(text), "") }
 	want := pin.Want{Package: probe.PackageName(m[1]), Extras: squeeze(m[2]), Specifier: squeeze(m[3])}
 	if !matrix.HasPackage(t, want.Package) {
-		if want.Package == "pytorch" {
-			return want, &usageError{`the tables know nothing of "pytorch"`, "did you mean --want torch" + want.Specifier + "?"}
-		}
 		hint := suggest(want.Package, matrix.PackageNames(t))
 		if strings.HasSuffix(hint, " more") {
 			hint = "leave it out: the installer picks the release of what has nothing to do with CUDA"

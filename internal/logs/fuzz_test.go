@@ -13,7 +13,7 @@ type parser struct {
 	read func(l logLine, next []logLine) []record
 }
 
-// parsers returns all parsers that single calls, each separately.
+// parsers returns all parsers that recordsOfLine calls, each separately.
 func parsers() []parser {
 	one := func(read func(logLine) *record) func(logLine, []logLine) []record {
 		return func(l logLine, _ []logLine) []record {
@@ -24,7 +24,7 @@ func parsers() []parser {
 		}
 	}
 	all := []parser{{"exception", one(exception)}, {"complaint", one(complaint)}, {"pair", together},
-		{"exception over several lines", single},
+		{"exception over several lines", recordsOfLine},
 		{"status in words", func(l logLine, _ []logLine) []record { return statusesInWords(l) }}}
 	for i := range grammars {
 		g := &grammars[i]
@@ -33,7 +33,7 @@ func parsers() []parser {
 	return all
 }
 
-// linesOf returns the lines of a text in the form that grammars get.
+// linesOf splits a text into numbered lines without control characters and without the prefixes of log collectors.
 func linesOf(text string) []logLine {
 	var lines []logLine
 	for i, line := range strings.Split(text, "\n") {

@@ -124,7 +124,7 @@ func (s *scanner) records(ctx context.Context, source int, least time.Duration) 
 		if ctx.Err() != nil && time.Now().After(end) {
 			return s.frightening(all), context.Cause(ctx)
 		}
-		read := single
+		read := recordsOfLine
 		if silent[l.text] && !l.mute() {
 			read = together
 		}
@@ -209,8 +209,8 @@ func (l logLine) mute() bool {
 //	frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x57 (0x7f6c4bb4b4d7 in /venv/lib/libc10.so)
 var stackFrame = lazyregexp.New(`^frame #\d+: .* \(0x[0-9a-f]+ in \S*\)$`)
 
-// single returns the records that one line makes. The message of an exception may continue on the next lines.
-func single(l logLine, next []logLine) []record {
+// recordsOfLine returns the records that one line makes. The message of an exception may continue on the next lines.
+func recordsOfLine(l logLine, next []logLine) []record {
 	if l.mute() {
 		return nil
 	}

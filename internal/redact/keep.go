@@ -124,8 +124,8 @@ func withoutSerial(found, _, _ string) string {
 // near are the words of a host that says nothing of a machine.
 var near = []string{"localhost", "127.0.0.1", "0.0.0.0", "driver", "compiler", "memory", "null", "none", "name"}
 
-// withoutHost removes the name of a host after a word that announces it. A blank by itself announces one only after the
-// name of a variable or option, not in prose.
+// withoutHost removes a host name that follows a key: "host: x", "HOST=x" or "--host x". If only a blank separates the
+// two, the key must look like a variable or an option, so that prose stays.
 func withoutHost(found, before, _ string) string {
 	at := strings.LastIndexAny(found, `:= "'`) + 1
 	name := strings.TrimRight(found[:at], ` "'`)

@@ -58,8 +58,8 @@ func (d *devices) redact(text string) string {
 	return text
 }
 
-// withoutDevices applies the rules that a text has a hint of. The names of GPUs stay: facts have names for them that are
-// judged alike.
+// withoutDevices removes device names from a text. It applies only the rules whose keyword occurs in the text. GPU names
+// stay, because cudacompat needs them for its verdict.
 func withoutDevices(text string) string {
 	hinted := hints(text)
 	for i := range rules {

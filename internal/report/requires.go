@@ -135,7 +135,7 @@ func (r Requires) leftToImage() bool {
 	return slices.ContainsFunc(r.GPUs, func(g requires.GPU) bool { return !slices.Equal(g.Provided, g.Drivers) })
 }
 
-// requiresWords describes the need in one sentence.
+// requiresWords describes in one sentence which hosts can run the packages, and returns the colour of that sentence.
 func requiresWords(r Requires) (text, colour string) {
 	groups := hostGroups(r)
 	switch {

@@ -143,7 +143,7 @@ func (r *kernelRoot) resolve(name string) (string, error) {
 	return "/" + strings.TrimSuffix(inside, "/"), nil
 }
 
-// directoryOf tells directories apart.
+// directoryOf returns the device and inode of an open directory, or false if fstat fails.
 func directoryOf(dir *os.File) (directory, bool) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(dir.Fd()), &stat); err != nil {

@@ -17,8 +17,8 @@ type windowsBuild struct {
 	Targets map[string]string // for every CUDA of which there is a list, built for or not: "5.0;6.0;9.0" by "126"
 }
 
-// buildRows returns the machine code of PyTorch's wheels for Windows, out of a clone: of a release that the table has,
-// its rows' code; of a newer one, new rows.
+// buildRows returns the machine code of PyTorch's Windows wheels, read from a clone of PyTorch's repository. It completes
+// the rows of releases in the table, and adds rows for newer releases.
 func buildRows(ctx context.Context, s *Source, l Listed) ([]Row, error) {
 	list, err := fromClone(s, l, windowsBuildsIn)
 	if err != nil {

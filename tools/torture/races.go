@@ -61,13 +61,13 @@ func (r race) run(b *bench) {
 	}
 	stop.Store(true)
 	<-done
-	if n := opens(hits); n > 0 {
+	if n := countOpens(hits); n > 0 {
 		b.tally.fault("opens outside", "%d opens of %s in %d runs", n, r.watched, raceRuns)
 	}
 }
 
-// opens counts the events; each is a header of 16 bytes, since a watched file's own events carry no name.
-func opens(hits int) int {
+// countOpens counts the events; each is a header of 16 bytes, since a watched file's own events carry no name.
+func countOpens(hits int) int {
 	var buffer [1 << 16]byte
 	n, err := unix.Read(hits, buffer[:])
 	if err != nil {

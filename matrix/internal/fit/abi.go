@@ -84,17 +84,17 @@ func TorchABI(t *tables.Tables, r version.Release, platform, device string) (abi
 			return row.CXX11, " (libc10.so)"
 		}
 	}
-	if abi = scriptedABI(r, platform, device); abi == "" {
+	if abi = abiOfBuildScripts(r, platform, device); abi == "" {
 		return "", ""
 	}
 	return abi, " (PyTorch's build scripts)"
 }
 
-// scriptedABI returns the ABI in PyTorch's build scripts. On x86-64 the CPU and CUDA builds have the old ABI up to
+// abiOfBuildScripts returns the ABI in PyTorch's build scripts. On x86-64 the CPU and CUDA builds have the old ABI up to
 // 2.6.0, except cu126 of 2.6.0 and the builds named cxx11.abi. On aarch64 the CPU builds have the new one from 2.6.0
 // on, and the CUDA builds always had it. ROCm and XPU have it from 2.6.0 on, and every build from 2.7 on. The number of
 // a nightly says nothing.
-func scriptedABI(r version.Release, platform, device string) string {
+func abiOfBuildScripts(r version.Release, platform, device string) string {
 	n := r.Number
 	since26 := n.AtLeastShort(2, 6)
 	switch {

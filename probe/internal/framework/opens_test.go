@@ -299,8 +299,8 @@ func TestCameByExtra(t *testing.T) {
 	}
 }
 
-// TestAlone checks that an unknown distribution with machine code is a build also without a framework, unless it
-// requires one.
+// TestAlone installs an unknown package with machine code into an environment without a framework. The package is
+// reported as a GPU build, unless its metadata requires torch.
 func TestAlone(t *testing.T) {
 	root := t.TempDir()
 	const library = "ours/_C.so"

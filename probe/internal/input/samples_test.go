@@ -180,8 +180,8 @@ func utf16LE(text string) []byte {
 	return data
 }
 
-// TestForeign checks that a document of no format is rejected, and that archives are distinguished.
-func TestForeign(t *testing.T) {
+// TestUnknownFormatIsRejected checks that a document of no format is rejected, and that archives are distinguished.
+func TestUnknownFormatIsRejected(t *testing.T) {
 	tar := make([]byte, 512)
 	copy(tar[257:], "ustar")
 	for name, tt := range map[string]struct {

@@ -59,8 +59,8 @@ func NoteUnloadable(b *facts.Build, h *host.Host, p *ldso.Process) {
 	}
 }
 
-// noteSpoiled notes why a build's own module, which a process has tried to open, cannot be loaded.
-func noteSpoiled(b *facts.Build, h *host.Host, p *ldso.Process, module string) {
+// addUnloadableModule notes why a build's own module, which a process has tried to open, cannot be loaded.
+func addUnloadableModule(b *facts.Build, h *host.Host, p *ldso.Process, module string) {
 	for _, m := range p.Missing {
 		file, reason := m.Unloadable()
 		if m.Name != module || file == "" {

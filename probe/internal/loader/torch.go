@@ -197,7 +197,7 @@ func torchModule(b *facts.Build, h *host.Host, p *ldso.Process, s *pyenv.Site, m
 			return err
 		}
 		if o == nil {
-			noteSpoiled(b, h, p, module)
+			addUnloadableModule(b, h, p, module)
 		}
 	}
 	opens, err := p.Defines(main, RegistersLinalg)

@@ -9,8 +9,9 @@ import (
 	"cudacompat/probe/host"
 )
 
-// Candidates lists where to look, best first: those that were named and nothing else, or the active one, those that
-// run, and those in known places. A place listed twice keeps the marks of both.
+// Candidates lists the Python environments to read, best first. If envs names some, it lists only these. Otherwise it
+// lists the active environment, those of running processes, and those in known places. If an environment is found
+// twice, the entry has the flags of both (Active, Named, and so on).
 func (s *Search) Candidates(envs []string) []Candidate {
 	active, ok := ActivePython(s.Host)
 	active.Active = ok

@@ -26,14 +26,14 @@ func WithPathFiles(h *host.Host, p Prefix, failed *host.Errors) []string {
 	list := slices.Clone(p.Sites)
 	add := func(dir, _, text string) {
 		for _, line := range parsePathLine(text) {
-			list = line.addTo(h, dir, list)
+			list = line.addDirectory(h, dir, list)
 		}
 	}
 	eachPathLine(h, p.Sites, p.Python, failed, add)
 	for _, name := range customizers {
 		plain, _ := plainChanges(string(h.ReadQuietly(FirstModule(h, withLibraries(p.Sites), name))))
 		for _, line := range plain {
-			list = line.addTo(h, p.Sites[0], list)
+			list = line.addDirectory(h, p.Sites[0], list)
 			if line.site {
 				eachPathLine(h, []string{line.in(p.Sites[0])}, p.Python, failed, add)
 			}
@@ -190,8 +190,8 @@ func (l pathLine) in(site string) string {
 	return path.Join(site, l.dir)
 }
 
-// addTo adds the directory to an import path. A line that puts it first moves it there.
-func (l pathLine) addTo(h *host.Host, site string, list []string) []string {
+// addDirectory adds the directory to an import path. A line that puts it first moves it there.
+func (l pathLine) addDirectory(h *host.Host, site string, list []string) []string {
 	switch real, err := h.Resolve(l.in(site)); {
 	case err != nil:
 		return list

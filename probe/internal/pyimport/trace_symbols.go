@@ -217,8 +217,8 @@ func unmetDecides(s *pyenv.Site, h *host.Host, info string) bool {
 	return false
 }
 
-// importEnd returns the first thing that ends an import by its sources, or may: a file of its own that is gone or was
-// changed, or a module of others that the environment does not have.
+// importEnd returns the first reason in the package's source files why its import fails or may fail: a file of the
+// package is missing or changed, or it imports another package's module that the environment lacks.
 func importEnd(s *pyenv.Site, h *host.Host, r *ImportTrace) *facts.Hindrance {
 	switch {
 	case len(r.gone) > 0:

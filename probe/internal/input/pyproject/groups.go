@@ -140,12 +140,12 @@ func anyTexts(list []string) []any {
 // A source that one of them has for a package holds for all that ask for it.
 func (p *Project) Synced(extras, groups []string) []request.Package {
 	e := p.synced(extras, groups)
-	return p.settled(e.list, p.resolvedWith(e))
+	return p.settled(e.list, p.requirementsResolvedWith(e))
 }
 
-// resolvedWith returns what is not installed but resolved together with a selection: uv resolves all extras and groups at
+// requirementsResolvedWith returns what is not installed but resolved together with a selection: uv resolves all extras and groups at
 // once, and only those that are declared as conflicting apart.
-func (p *Project) resolvedWith(selected *expander) []asked {
+func (p *Project) requirementsResolvedWith(selected *expander) []asked {
 	if !p.usesUV() {
 		return nil
 	}
@@ -239,7 +239,7 @@ func (p *Project) partOf(kind string, items []any, name string) []request.Packag
 	e := &expander{project: p, seen: map[string]bool{}}
 	e.add(items, name)
 	e.seen[kind+" "+distname.Normal(name)] = true
-	return p.settled(e.list, p.resolvedWith(e))
+	return p.settled(e.list, p.requirementsResolvedWith(e))
 }
 
 // settled returns requirements as packages. Of several that ask for one package the source of one holds for all, and the

@@ -103,7 +103,7 @@ func Read(d document.Document) (facts.Facts, error) {
 		groups = p.DefaultGroups()
 	}
 	synced := p.synced(nil, groups)
-	own := p.settled(synced.list, p.resolvedWith(synced))
+	own := p.settled(synced.list, p.requirementsResolvedWith(synced))
 	main := append(slices.Clone(own), p.Poetry(p.Tool.Poetry.Dependencies, "")...)
 	main = append(main, p.RequirementsOf(p.Tool.Flit.Metadata.Requires, "")...)
 	more, left := p.Dynamic(d)
