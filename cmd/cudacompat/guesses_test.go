@@ -48,7 +48,7 @@ func TestFirstGuesses(t *testing.T) {
 		{"check torch==2.6.0 --gpu RTX|5090|Ti --driver 580.95.05", exitUsage, `did you mean --gpu "RTX 5090"?`},
 		{"check torch==2.6.0 --gpu Orin|Nano --driver 580.95.05", exitUsage, "Jetson Orin Nano"},
 		{"check torch==2.6.0 --instance g5 --driver 580.95.05", exitUsage, "g5.xlarge"},
-		{"pins --want pytorch==2.9.0 --gpu L4 --driver 580.95.05", exitUsage, "did you mean --want torch==2.9.0?"},
+		{"pins --want pytorch==2.9.0 --gpu L4 --driver 580.95.05", exitUsage, "hint: --want torch==2.9.0: conda's pytorch channel ended"},
 		{"explain 12020", exitUsage, "it is CUDA 12.2"},
 		{"venv/pyvenv.cfg", exitUsage, "did you mean cudacompat explain venv/pyvenv.cfg?"},
 		{"explain empty.txt", exitInconclusive, "the log is empty"},
