@@ -244,7 +244,8 @@ func checkTarget(target matrix.Target, t *matrix.Tables) error {
 		return &usageError{err.Error(), "that is a version of CUDA; the driver's version is in the first line of nvidia-smi"}
 	}
 	for _, name := range target.GPUs {
-		if best := nearestGPU(name, names); t.ChipNamed(name) == nil && best != "" {
+		own := matrix.Target{GPUs: []string{name}}.Check(t)
+		if best := nearestGPU(name, names); own != nil && own.Error() == err.Error() && best != "" {
 			if strings.Contains(best, " ") {
 				best = strconv.Quote(best)
 			}
