@@ -255,8 +255,8 @@ func (s speech) packages(f requires.FileChange, packages []requires.PackageChang
 	for _, p := range packages {
 		if u, written := writtenList(f, p); written {
 			command, line, _ := writer(u)
-			words = append(words, s.text(p.Name)+" before: "+s.release(p.Old, p.OldRange)+"; after: not known: "+s.code(command)+" in line "+line+
-				" writes "+s.code(u.Subject))
+			words = append(words, s.text(p.Name)+" before: "+s.release(p.Old, p.OldRange)+"; after: not known, because "+s.code(command)+" in line "+
+				line+" writes "+s.code(u.Subject)+", and cudacompat runs no commands")
 			continue
 		}
 		words = append(words, s.ofPackage(p))
@@ -469,8 +469,9 @@ func (s speech) armNote(f requires.FileChange) string {
 		" is a CUDA build there, its " + s.text(f.Arm.New) + " is CPU-only"
 }
 
-// ofPart says what the change of an extra or a group does for those who install it.
-func (s speech) ofPart(p requires.PartChange) (w fileWords) {
+// ofPart says what the change of an extra or a group does for those who install it. alone tells that nothing else in the
+// file changes.
+func (s speech) ofPart(p requires.PartChange, alone bool) (w fileWords) {
 	var words []string
 	for _, o := range p.Packages {
 		words = append(words, s.ofPackage(o))
@@ -480,7 +481,11 @@ func (s speech) ofPart(p requires.PartChange) (w fileWords) {
 	case p.State == "added":
 		w.change = "new " + s.code(p.Part) + " with " + strings.ReplaceAll(few(words, 4), " added", "")
 		if p.NewDriver != "" {
-			w.clauses = append(w.clauses, "needs driver "+driverFrom(p.NewDriver)+" or newer; nothing changes for installations without it")
+			clause := "needs driver " + driverFrom(p.NewDriver) + " or newer"
+			if alone {
+				clause += "; nothing changes for installations without it"
+			}
+			w.clauses = append(w.clauses, clause)
 		}
 		return w
 	case p.State == "removed":
@@ -507,8 +512,9 @@ func (s speech) lines(f requires.FileChange) (list []string) {
 	if w.change != noChange || said {
 		list = append(list, w.String())
 	}
+	alone := len(list) == 0
 	for _, p := range f.Parts {
-		list = append(list, s.ofPart(p).String())
+		list = append(list, s.ofPart(p, alone).String())
 	}
 	return list
 }
