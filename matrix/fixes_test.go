@@ -226,3 +226,20 @@ func (d *stack) install(t *testing.T, known *Tables, spec string, forced bool) {
 		t.Errorf("which release does %q install?", spec)
 	}
 }
+
+// TestEngineFixReplacesTorch checks that the fix for an engine's environment removes a torch of the same release that was
+// built for another CUDA, because pip would keep it.
+func TestEngineFixReplacesTorch(t *testing.T) {
+	for local, want := range map[string]bool{"cu126": true, "cu128": false} {
+		v := fileOn(t, Embedded(), "torch==2.8.0+"+local+"\ntorchvision==0.23.0+"+local+"\nlmdeploy==0.12.0\n", "525.147.05", "B200")
+		got := ""
+		for _, f := range v.Findings {
+			for _, p := range f.Pins {
+				got += p.Commands["pip"] + "\n"
+			}
+		}
+		if strings.Contains(got, "pip uninstall -y torch torchvision && pip install lmdeploy==0.12.0 torch==2.8.0") != want {
+			t.Errorf("%s: %q", local, got)
+		}
+	}
+}

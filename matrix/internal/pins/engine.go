@@ -142,12 +142,12 @@ func EnginePin(m *model.Machine, b *model.Build, r model.Row, set []pin.Package)
 		}
 	}
 	return verdict.Pin{Package: set[0].Package, Version: set[0].Version, Why: why,
-		Commands: Commands(b, r.CUDA, list, "", sameButFamily(b, r, list)...)}
+		Commands: Commands(b, r.CUDA, list, "", sameForOtherCUDA(b, r, list)...)}
 }
 
-// sameButFamily returns the packages of a list that are installed in the same release for another CUDA major version or
+// sameForOtherCUDA returns the packages of a list that are installed in the same release for another CUDA version or
 // another torch. pip accepts 2.9.0+cu130 for torch==2.9.0 and would keep it.
-func sameButFamily(b *model.Build, r model.Row, list []pin.Package) []string {
+func sameForOtherCUDA(b *model.Build, r model.Row, list []pin.Package) []string {
 	var names []string
 	beside := Beside(b.Env)
 	for _, p := range list {
@@ -162,7 +162,7 @@ func sameButFamily(b *model.Build, r model.Row, list []pin.Package) []string {
 		if _, torch := local.Compiled(); torch.Known() {
 			cuda, ok = version.Number{}, true
 		}
-		if ok && cuda.Major() != r.CUDA.Major() && strings.HasPrefix(have, p.Version+"+") {
+		if ok && cuda.Short() != r.CUDA.Short() && strings.HasPrefix(have, p.Version+"+") {
 			names = append(names, p.Package)
 		}
 	}

@@ -672,7 +672,7 @@ func (w *wishes) set(c combination, picked []option) pin.Set {
 		install.Packages = append(install.Packages, p.Spec())
 	}
 	if len(c) > 0 {
-		install.Remove = append(install.Remove, sameButFamily(w.b, c[0].Row, s.Packages)...)
+		install.Remove = append(install.Remove, sameForOtherCUDA(w.b, c[0].Row, s.Packages)...)
 	}
 	s.Commands = Install(w.b.Place(), install)
 	slices.Sort(s.Source)
