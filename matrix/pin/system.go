@@ -44,8 +44,7 @@ func (s System) Install(packages ...string) string {
 	return ""
 }
 
-// Pattern returns a package at its maker's release, whatever number the distribution appends: a pattern of apt-get(8)
-// or dnf.
+// Pattern returns a package at its maker's release with any distribution suffix, as a pattern for apt-get(8) or dnf.
 func (s System) Pattern(name, release string) string {
 	if s.APT() {
 		return name + "=" + release + "*"
@@ -53,7 +52,8 @@ func (s System) Pattern(name, release string) string {
 	return name + "-" + release
 }
 
-// Pattern returns a package at its maker's release with any distribution suffix, as a pattern for apt-get(8) or dnf.
+// Releases returns the command that lists the releases of a package that the distribution offers, or "" if the package
+// manager has none.
 func (s System) Releases(name string) string {
 	switch {
 	case s.APT():
