@@ -258,7 +258,7 @@ func (d demand) refusingRules() []string {
 	return slices.Compact(always)
 }
 
-// TestWheelAddresses reads the packages from PyPI in pixi's lock. An address that names no wheel names nothing.
+// decides reports whether a need decides which hosts can run the packages.
 func (n need) decides() bool { return !n.mild && (n.build == nil || n.build.Counts) }
 
 // limits returns the needs that some driver does not meet, those that lack a fact, and the available code. Rules name

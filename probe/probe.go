@@ -81,9 +81,9 @@ func Merge(list []Facts) Facts { return input.Together(list) }
 // ListedDefaultGroups returns the groups that the text of a pyproject.toml lists in uv's default-groups.
 func ListedDefaultGroups(project []byte) []string { return pyproject.ListedDefaultGroups(project) }
 
-// WithoutDefaultGroups returns the text of a pyproject.toml, for reading, in which default-groups lacks some groups.
-func WithoutDefaultGroups(project []byte, groups []string) ([]byte, error) {
-	return pyproject.WithoutDefaultGroups(project, groups)
+// DropDefaultGroups returns the text of a pyproject.toml, for reading, in which default-groups lacks some groups.
+func DropDefaultGroups(project []byte, groups []string) ([]byte, error) {
+	return pyproject.DropDefaultGroups(project, groups)
 }
 
 // GoesWithFramework reports whether a distribution is chosen by the release of a framework: torchvision by torch's.

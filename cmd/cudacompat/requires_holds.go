@@ -204,7 +204,7 @@ func (c *treesComparison) holdGroups(ctx context.Context, change requires.FileCh
 	if !ok {
 		return nil
 	}
-	changed, err := probe.WithoutDefaultGroups(project, change.DefaultGroups)
+	changed, err := probe.DropDefaultGroups(project, change.DefaultGroups)
 	if err != nil {
 		return nil
 	}

@@ -13,9 +13,9 @@ import (
 // maxSuspects is how many lines are quoted from a log with unknown errors.
 const maxSuspects = 3
 
-// withSuspects quotes the lines about failures in a log with no known error: first the one that most likely ended the
+// addSuspects quotes the lines about failures in a log with no known error: first the one that most likely ended the
 // program, then the others in the log's order.
-func (d *Diagnosis) withSuspects(records []record, sources []Source) {
+func (d *Diagnosis) addSuspects(records []record, sources []Source) {
 	chosen := suspects(records)
 	if len(chosen) > 1 {
 		slices.Sort(chosen[1:])

@@ -152,7 +152,7 @@ func undecidedDiagnosis(past *finding, seen []event, records []record, sources [
 	if past != nil && !slices.ContainsFunc(records, past.raisedAfter) {
 		d = wentOnAfter(past, sources)
 	} else {
-		d.withSuspects(records, sources)
+		d.addSuspects(records, sources)
 	}
 	if len(records) > 0 || find(seen, trouble) != nil || find(seen, pythonTraceback) != nil {
 		d.Candidates = guesses(records)

@@ -30,7 +30,7 @@ func lines(data []byte) []byte {
 		case inside:
 			inside, text = !closes, nil
 		case hints(text) != 0:
-			text = []byte(withoutDevices(string(text)))
+			text = []byte(removeDevices(string(text)))
 			inside = bytes.Contains(text, []byte("-----BEGIN "+mark)) && !closes
 		}
 		out.Write(text)
@@ -74,7 +74,7 @@ func literal(quoted []byte) []byte {
 	if json.Unmarshal(quoted, &text) != nil {
 		return quoted
 	}
-	clean := withoutDevices(text)
+	clean := removeDevices(text)
 	if clean == text {
 		return quoted
 	}

@@ -51,16 +51,16 @@ func Line(text string) string {
 
 // redact applies the rules, and gives GPUs their names.
 func (d *devices) redact(text string) string {
-	text = withoutDevices(text)
+	text = removeDevices(text)
 	if hints(text)&deviceHint != 0 {
 		text = d.rename(text)
 	}
 	return text
 }
 
-// withoutDevices removes device names from a text. It applies only the rules whose keyword occurs in the text. GPU names
+// removeDevices removes device names from a text. It applies only the rules whose keyword occurs in the text. GPU names
 // stay, because cudacompat needs them for its verdict.
-func withoutDevices(text string) string {
+func removeDevices(text string) string {
 	hinted := hints(text)
 	for i := range rules {
 		if hinted&(1<<i) != 0 {

@@ -154,8 +154,8 @@ type speech struct{ code, text func(string) string }
 
 var plainSpeech = speech{func(text string) string { return text }, func(text string) string { return text }}
 
-// ofFile says what the change of a file does, without its extras and groups.
-func (s speech) ofFile(f requires.FileChange) (w fileWords) {
+// describeFile says what the change of a file does, without its extras and groups.
+func (s speech) describeFile(f requires.FileChange) (w fileWords) {
 	packages := slices.DeleteFunc(slices.Clone(f.Packages), func(p requires.PackageChange) bool {
 		return slices.ContainsFunc(f.Parts, func(part requires.PartChange) bool {
 			return slices.ContainsFunc(part.Packages, func(o requires.PackageChange) bool { return o.Name == p.Name && o.Old == p.Old && o.New == p.New })
@@ -259,7 +259,7 @@ func (s speech) packages(f requires.FileChange, packages []requires.PackageChang
 				line+" writes "+s.code(u.Subject)+", and cudacompat runs no commands")
 			continue
 		}
-		words = append(words, s.ofPackage(p))
+		words = append(words, s.describePackage(p))
 	}
 	text := few(words, 4)
 	switch {
@@ -342,8 +342,8 @@ func unsaid(f requires.FileChange) []requires.Missing {
 // hasCeiling matches a range that keeps the newest releases out.
 var hasCeiling = lazyregexp.New(`<|==|~=|\^|(^|[^>])=`)
 
-// ofPackage says how a package changed.
-func (s speech) ofPackage(p requires.PackageChange) string {
+// describePackage says how a package changed.
+func (s speech) describePackage(p requires.PackageChange) string {
 	name := s.text(p.Name) + " "
 	switch {
 	case strings.Contains(p.Name, "/") && p.Old != "" && p.New != "":
@@ -469,12 +469,12 @@ func (s speech) armNote(f requires.FileChange) string {
 		" is a CUDA build there, its " + s.text(f.Arm.New) + " is CPU-only"
 }
 
-// ofPart says what the change of an extra or a group does for those who install it. alone tells that nothing else in the
+// describePart says what the change of an extra or a group does for those who install it. alone tells that nothing else in the
 // file changes.
-func (s speech) ofPart(p requires.PartChange, alone bool) (w fileWords) {
+func (s speech) describePart(p requires.PartChange, alone bool) (w fileWords) {
 	var words []string
 	for _, o := range p.Packages {
-		words = append(words, s.ofPackage(o))
+		words = append(words, s.describePackage(o))
 	}
 	w.change = "with " + s.code(p.Part) + ": " + few(words, 4)
 	switch {
@@ -504,7 +504,7 @@ func (s speech) ofPart(p requires.PartChange, alone bool) (w fileWords) {
 // lines returns what the change of a file does, one line for the file and one for each of its extras and groups. A file in
 // which no build changes has none.
 func (s speech) lines(f requires.FileChange) (list []string) {
-	w := s.ofFile(f)
+	w := s.describeFile(f)
 	said := len(w.clauses)+len(w.notes) > 0
 	if w.change == noChange && said && (len(f.Images) == 0 || len(f.Unknown)+len(w.clauses) > 0) {
 		w.change = ""
@@ -514,7 +514,7 @@ func (s speech) lines(f requires.FileChange) (list []string) {
 	}
 	alone := len(list) == 0
 	for _, p := range f.Parts {
-		list = append(list, s.ofPart(p, alone).String())
+		list = append(list, s.describePart(p, alone).String())
 	}
 	return list
 }

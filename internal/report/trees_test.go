@@ -24,7 +24,7 @@ func TestNewPart(t *testing.T) {
 		Packages: []requires.PackageChange{{Name: "torch", New: "2.9.1+cu130"}}}
 	const promise = "nothing changes for installations without it"
 	for alone, want := range map[bool]int{true: 1, false: 0} {
-		if got := plainSpeech.ofPart(p, alone).String(); strings.Count(got, promise) != want || !strings.Contains(got, "needs driver 580.65.06 or newer") {
+		if got := plainSpeech.describePart(p, alone).String(); strings.Count(got, promise) != want || !strings.Contains(got, "needs driver 580.65.06 or newer") {
 			t.Errorf("alone %v: %s", alone, got)
 		}
 	}

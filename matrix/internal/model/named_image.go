@@ -114,7 +114,7 @@ func (m *Machine) LetIn(b *Build) bool {
 		return false
 	}
 	return slices.ContainsFunc(m.Requested, func(n *Requested) bool {
-		return n.ofNVIDIA() && n.Environment == b.Env.Environment && !n.CUDANumber.LessShort(b.CUDANumber) && m.starts(n)
+		return n.isFromNVIDIA() && n.Environment == b.Env.Environment && !n.CUDANumber.LessShort(b.CUDANumber) && m.starts(n)
 	})
 }
 
@@ -132,8 +132,8 @@ func (m *Machine) starts(n *Requested) bool {
 	})
 }
 
-// ofNVIDIA reports whether n is an image of NVIDIA's, which contains the cuda-compat library of its CUDA.
-func (n *Requested) ofNVIDIA() bool {
+// isFromNVIDIA reports whether n is an image of NVIDIA's, which contains the cuda-compat library of its CUDA.
+func (n *Requested) isFromNVIDIA() bool {
 	return n.Origin == "image" && n.CUDANumber.Known() && (cudaof.IsCUDAImage(n.Name) || strings.HasPrefix(n.Name, "nvcr.io/nvidia/"))
 }
 

@@ -84,8 +84,8 @@ func (e *Environment) sharedByName() []SharedFiles {
 		}
 	}
 	for i := range e.Packages {
-		name, ofNVIDIA := strings.CutPrefix(e.Packages[i].Name, "nvidia-")
-		if p := NewInstalled(&e.Packages[i]); ofNVIDIA && e.t.Trait("same-files", p.Name, p.Number) {
+		name, isFromNVIDIA := strings.CutPrefix(e.Packages[i].Name, "nvidia-")
+		if p := NewInstalled(&e.Packages[i]); isFromNVIDIA && e.t.Trait("same-files", p.Name, p.Number) {
 			add(FamilySuffix.ReplaceAllString(name, ""), p)
 		}
 	}

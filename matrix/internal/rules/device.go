@@ -163,7 +163,7 @@ func makeNodes(m *model.Machine) string {
 	return pin.Sequence(pins.HostSystem(m).AsRoot("nvidia-smi", "-L"), pins.HostSystem(m).AsRoot("nvidia-modprobe", "-u", "-c", "0"))
 }
 
-// frameworks returns the frameworks that some of the wishes need.
+// missingNodes returns the device files of GPUs that are missing.
 func missingNodes(m *model.Machine) []string {
 	if m.OwnNodes() {
 		return missingOnHost(m)

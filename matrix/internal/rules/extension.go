@@ -303,7 +303,7 @@ func besideTwin(b *model.Build, twin string) verdict.Finding {
 // library needs a symbol that the installed one does not define. Otherwise it may run.
 func staleHindrance(b *model.Build, h facts.Hindrance) verdict.Finding {
 	name, have, _ := strings.Cut(h.Of, " ")
-	f := verdict.Finding{Severity: verdict.Warning, Subject: b.Subject, Need: h.By, Pins: withLibraries(b),
+	f := verdict.Finding{Severity: verdict.Warning, Subject: b.Subject, Need: h.By, Pins: addLibraries(b),
 		Message:  fmt.Sprintf("%s %s requires %s; %s is installed", b.Name, b.Version, h.By, have),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: name, Value: have, From: h.Path}),
 		Source:   []string{"https://packaging.python.org/en/latest/specifications/core-metadata/#requires-dist-multiple-use"}}

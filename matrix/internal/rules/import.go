@@ -222,7 +222,7 @@ func libraryRefused(b *model.Build, h facts.Hindrance) verdict.Finding {
 	case wheel != nil:
 		f.Pins = forcedPin(b.Place(), pin.Package{Package: wheel.Name, Version: wheel.Version})
 	case h.Kind == facts.HindranceLibrary:
-		f.Pins = withLibraries(b)
+		f.Pins = addLibraries(b)
 	default:
 		f.Pins = forcedPin(b.Place(), pin.Package{Package: owner, Version: release})
 	}
@@ -237,7 +237,7 @@ func lacking(b *model.Build, m *model.Machine, h facts.Hindrance) []*Result {
 	if b.Env.Kind == "target" || m.Facts.System.Rest {
 		return undecidable(b.Subject, verdict.Statement(h.By+", which "+b.Name+" needs: it is not in "+b.Env.Path))
 	}
-	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By, Pins: withLibraries(b),
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By, Pins: addLibraries(b),
 		Message:  fmt.Sprintf("%s needs %s, which is not installed: it does not run", b.Name, h.By),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: h.By, Value: "not installed", From: b.Env.Path}),
 		Source:   []string{importSource}}

@@ -107,7 +107,7 @@ func withoutCollectives(m *model.Machine, b *model.Build, missing []string) verd
 	if b.Installed(missing[0]) != nil {
 		reinstallLostWheels(b, &f, missing)
 	} else {
-		f.Pins = withLibraries(b)
+		f.Pins = addLibraries(b)
 	}
 	return f
 }
@@ -159,7 +159,7 @@ func incomplete(b *model.Build, lost []string) verdict.Finding {
 		part := map[bool]string{true: "pjrt", false: "plugin"}[lost[0] == "xla_cuda_plugin.so"]
 		name = fmt.Sprintf("jax-cuda%d-%s", b.CUDANumber.Major(), part)
 		if b.Env.Package(name) == nil {
-			f.Pins = withLibraries(b)
+			f.Pins = addLibraries(b)
 			return f
 		}
 	}
@@ -175,9 +175,9 @@ func incomplete(b *model.Build, lost []string) verdict.Finding {
 	return f
 }
 
-// withLibraries installs the packages that the build requires. pip and uv check the requirements of an installed
+// addLibraries installs the packages that the build requires. pip and uv check the requirements of an installed
 // package, too. The release stays the same, so nothing that works is replaced.
-func withLibraries(b *model.Build) []verdict.Pin {
+func addLibraries(b *model.Build) []verdict.Pin {
 	own := distribution(b)
 	return []verdict.Pin{{Package: own.Package, Version: own.Version, Why: "adds the CUDA libraries as wheels; keeps the driver",
 		Commands: pins.Install(b.Place(), pin.Install{Packages: []string{own.Spec()}})}}

@@ -167,7 +167,7 @@ func withoutOpened(m *model.Machine, b *model.Build) verdict.Finding {
 		f.Steps = nil
 		reinstallLostWheels(b, &f, b.Missing)
 	} else if b.JIT { // numba-cuda names its compilers' wheels in an extra
-		f.Steps, f.Pins = nil, withLibraries(b)
+		f.Steps, f.Pins = nil, addLibraries(b)
 	}
 	framework := m.FrameworkOf(b)
 	if framework != nil {

@@ -53,7 +53,7 @@ func otherPlugin(b *model.Build) []*Result {
 // RuntimeError. The pin also names the plugin and its library, because their version must equal jaxlib's.
 func otherJaxlib(b *model.Build, h facts.Hindrance) verdict.Finding {
 	own := distribution(b)
-	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By, Pins: withLibraries(b),
+	f := verdict.Finding{Severity: verdict.Error, Subject: b.Subject, Need: h.By, Pins: addLibraries(b),
 		Message:  fmt.Sprintf("jax %s requires %s, but jaxlib is %s: importing jax fails", own.Version, h.By, b.Version),
 		Evidence: append(b.Evidence(), verdict.Evidence{Fact: "jax requires", Value: h.By, From: h.Path}),
 		Source:   []string{"https://github.com/jax-ml/jax/blob/jax-v0.9.0/jax/_src/lib/__init__.py"}}

@@ -43,7 +43,7 @@ func requirementPins(m *model.Machine, b *model.Build) []verdict.Pin {
 		return pins
 	}
 	if !hasMixedWheels(b) {
-		return withLibraries(b)
+		return addLibraries(b)
 	}
 	index, companions := "", companionsOf(m, b)
 	for _, p := range companions {

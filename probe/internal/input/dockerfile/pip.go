@@ -47,7 +47,7 @@ func (f *dockerfile) pip(args []string, number int, by string) step {
 		if i+1 < len(args) {
 			next = args[i+1]
 		}
-		if c.withNext(args[i], next) {
+		if c.joinNext(args[i], next) {
 			i++
 		} else {
 			c.word(args[i])
@@ -66,8 +66,8 @@ func (f *dockerfile) pip(args []string, number int, by string) step {
 	return step{list: list, forced: slices.ContainsFunc(args, forces), apart: slices.ContainsFunc(args, moves)}
 }
 
-// withNext reads an option with the word behind it; it returns false for any other word.
-func (c *pipCall) withNext(arg, next string) bool {
+// joinNext reads an option with the word behind it; it returns false for any other word.
+func (c *pipCall) joinNext(arg, next string) bool {
 	switch {
 	case arg == "--group":
 		c.notFollowed("pip install "+arg+" "+next, installer.InAnotherFile)

@@ -306,9 +306,9 @@ func (p *Project) hasSource(l request.Package, parts []string) bool {
 	return !l.Direct && p.setSource(&l, parts) || l.Direct && len(p.Tool.UV.Sources) > 0 && p.setSource(&l, parts)
 }
 
-// WithoutDefaultGroups returns the text of a project in which default-groups lacks some groups. The comments are lost: it is
+// DropDefaultGroups returns the text of a project in which default-groups lacks some groups. The comments are lost: it is
 // for reading.
-func WithoutDefaultGroups(data []byte, names []string) ([]byte, error) {
+func DropDefaultGroups(data []byte, names []string) ([]byte, error) {
 	tables := map[string]any{}
 	if err := toml.Unmarshal(data, &tables); err != nil {
 		return nil, document.TOMLError(err)
