@@ -16,6 +16,7 @@ func TestRefusedPins(t *testing.T) {
 		{"torch==2.9.0\nnvidia-nccl-cu12==2.27.5\nnvidia-cudnn-cu12==9.10.2.21\n", ""},
 		{"torch==2.9.0\nnvidia-nccl-cu12==2.27.*\n", ""},
 		{"torch==2.9.0\nnvidia-nccl-cu12>=2.18\n", ""},
+		{"torch==2.9.0\nnvidia-nccl-cu12==2.18.1; platform_machine == 'aarch64'\n", ""},
 	} {
 		v := fileOn(t, Embedded(), c.lines, "550", "A100")
 		got := ""

@@ -29,8 +29,9 @@ type fingerprint struct {
 // settledSeconds is longer than any fabric age that matters.
 const settledSeconds = 600
 
-// fingerprintOf returns the digest of a document and the node that it names, without parsing it. Two documents with one
-// digest are judged alike if the first is valid. It returns false for a document that must be parsed.
+// fingerprintOf computes the digest of a document and finds the node that it names, without parsing it. If the first of
+// two documents with the same digest is valid, both get the same verdict. fingerprintOf returns false for a document that
+// must be parsed.
 func fingerprintOf(data []byte) (digest, fleet.Node, bool) {
 	f := &fingerprint{data: data, sum: sha256.New(), readable: true}
 	f.skipValue("")

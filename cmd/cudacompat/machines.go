@@ -51,8 +51,8 @@ func (m description) describesMachine() bool {
 	return m.apart || m.facts.Driver.Version != "" || len(m.facts.GPUs) > 0
 }
 
-// completes reports whether a document may describe the same machine as m: neither contradicts the other, and each has
-// something that the other lacks. Two reports of one kind, or two with packages, describe two machines.
+// completes reports whether a document may describe the same machine as m: neither contradicts the other, and each
+// states a fact that the other lacks. Two reports of one kind, or two with packages, describe two machines.
 func (m description) completes(o description) bool {
 	driver, other := m.facts.Driver.Version, o.facts.Driver.Version
 	switch {

@@ -15,8 +15,8 @@ func misspelt(kind, word string, known []string) error {
 	return &usageError{message: fmt.Sprintf("%q is not a known %s", word, kind), hint: suggest(word, known)}
 }
 
-// misspeltOf is misspelt for a kind with too many words to list. If none is near, the hint is the command that lists
-// them.
+// misspeltOf returns the error of misspelt for a kind with too many words to list. If no word is near, the hint names the
+// command that lists them.
 func misspeltOf(kind, word string, known []string, command string) error {
 	hint := suggest(word, known)
 	few := len(longer(word, known))

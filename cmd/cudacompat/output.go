@@ -112,8 +112,8 @@ func (o outputs[T]) asJSON() bool {
 	return slices.ContainsFunc(o.list, func(one output[T]) bool { return one.Name == "json" })
 }
 
-// styleFor decides colour, width and marks, in this order: --color, NO_COLOR, CLICOLOR_FORCE and FORCE_COLOR, a dumb
-// terminal, whether there is a terminal.
+// styleFor decides colour, width and marks. Colour follows the first of these that applies: --color, NO_COLOR,
+// CLICOLOR_FORCE and FORCE_COLOR, TERM=dumb, and whether out is a terminal.
 func styleFor(colour string, out io.Writer) (report.Style, error) {
 	width := terminalWidth(out)
 	terminal := width > 0

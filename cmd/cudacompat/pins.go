@@ -132,8 +132,8 @@ func (f *pinsFlags) elsewhere() bool {
 
 func isJSON(spec string) bool { name, _, _ := strings.Cut(spec, "="); return name == "json" }
 
-// facts returns this machine's. A target that is named is another machine: this one's C library, kernel and packages say
-// nothing of it, so nothing is read here but the environments that --env names.
+// facts reads this machine, unless the flags name another one. This machine's C library, kernel and packages say nothing
+// about that, so facts then reads only the environments that --env names.
 func (f *pinsFlags) facts(ctx, reading context.Context, says io.Writer) (probe.Facts, error) {
 	if f.elsewhere() && f.root == "" && len(f.envs) == 0 {
 		return applyPlatform(f.platform, probe.Facts{}), nil
@@ -163,7 +163,7 @@ var wantText = lazyregexp.New(`^\s*([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[A-Za-z0-9.
 // maxWanted limits the packages of one set, because a conflict is searched among all subsets.
 const maxWanted = 10
 
-// noPackage is noArgs with a hint for people who name a package without --want.
+// noPackage rejects arguments as noArgs does. If one looks like a package, the hint is to name it with --want.
 func noPackage(cmd *cobra.Command, args []string) error {
 	err := noArgs(cmd, args)
 	if len(args) > 0 && wantText.MatchString(args[0]) && !exists(args[0]) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -109,8 +110,8 @@ func (c *treesComparison) unknownBase(ctx context.Context, f facts.Facts) string
 	return ""
 }
 
-// dropStaying leaves out what is called added or removed, and which the same parts of both files name: only what its
-// release needs became known, or unknown.
+// dropStaying removes a package that only looks added or removed: the same parts of both files name it, and only the
+// requirements of its release became known or unknown.
 func dropStaying(list []requires.PackageChange, before, after facts.Facts) []requires.PackageChange {
 	parts := func(f facts.Facts, name string) (paths []string) {
 		for _, e := range f.Environments {
@@ -162,7 +163,7 @@ func (c *treesComparison) changedArgs(name, oldName string) (list []requires.Arg
 	was, _, _ := read(c.old, oldName)
 	is, names, stages := read(c.now, name)
 	for _, arg := range names {
-		used := strings.Contains(stages, "${"+arg+"}") || strings.Contains(stages, "$"+arg+"-") || strings.Contains(stages, "$"+arg+"\n")
+		used := regexp.MustCompile(`\$\{?` + regexp.QuoteMeta(arg) + `\b`).MatchString(stages)
 		if old := was[arg]; used && old != "" && old != is[arg] && len(list) < 3 {
 			list = append(list, requires.ArgChange{Name: arg, Old: old, New: is[arg]})
 		}

@@ -30,7 +30,7 @@ const defaultSection = "DEFAULT"
 //	--Target =
 //	    /x
 //
-// Keys are in lower case. A line indented deeper than its key continues the key's value, whatever it looks like.
+// parseConfig returns keys in lower case. A line indented deeper than its key continues the key's value, whatever it looks like.
 func parseConfig(data []byte) (map[string]map[string]string, error) {
 	if !utf8.Valid(data) {
 		return nil, errConfig

@@ -124,20 +124,19 @@ static void watch(const char *args, ssize_t n) {
 	_exit(WEXITSTATUS(status));
 }
 
-// limit_processors lowers GOMAXPROCS to the number of processors. For each one more the runtime allocates memory and wakes
-// threads: with 100,000 it takes gigabytes, and no deadline holds. The runtime reads the variable where the kernel put it.
+// limit_processors lowers GOMAXPROCS to the number of processors. The runtime allocates memory and wakes threads for each
+// processor: with 100,000 it takes gigabytes, and no deadline holds. It reads the variable where the kernel put it.
 static void limit_processors(char **variables) {
 	static const char name[] = "GOMAXPROCS=";
-	long most = sysconf(_SC_NPROCESSORS_ONLN), wanted = 0;
-	for (; most > 0 && *variables != NULL; variables++) {
+	for (; *variables != NULL; variables++) {
 		if (strncmp(*variables, name, sizeof name - 1) != 0)
 			continue;
+		long most = sysconf(_SC_NPROCESSORS_ONLN), wanted = 0; // opens a file in /sys: not in every run
 		char *value = *variables + sizeof name - 1, *digit = value + (*value == '+');
 		for (; *digit >= '0' && *digit <= '9' && wanted <= most; digit++)
 			wanted = wanted * 10 + (*digit - '0');
-		if (wanted > most)
+		if (most > 0 && wanted > most)
 			snprintf(value, strlen(value) + 1, "%ld", most);
-		wanted = 0;
 	}
 }
 

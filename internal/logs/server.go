@@ -30,7 +30,7 @@ var servers = []server{
 	{"inference", []string{"generate(", "generation/utils.py", "inference_mode", "pipeline("}},
 }
 
-// compiled is the name for programs without any line about Python.
+// compiledProgram names programs without any line about Python.
 const compiledProgram = "compiled"
 
 // training lists the marks of a program that trains: its memory holds gradients, and its user can change its code.

@@ -101,7 +101,7 @@ func (m *Machine) requestedPackage(env *facts.Environment, w *facts.Requested) *
 		listed = listed || version.SameRelease(e.Release, public)
 		if version.SameRelease(e.Release, public) && (release.Local == "" || e.Variant == release.Local) {
 			n.Rows = append(n.Rows, e)
-		} else if version.SameRelease(e.Release, public) && madeFor(e, release) {
+		} else if version.SameRelease(e.Release, public) && MadeFor(e, release) {
 			n.made = append(n.made, e)
 		}
 	}
@@ -297,9 +297,9 @@ func sameCode(rows []tables.Extension) bool {
 	})
 }
 
-// madeFor reports whether a row describes the wheel that a local version names, such as flash-attn
+// MadeFor reports whether a row describes the wheel that a local version names, such as flash-attn
 // 2.8.3+cu12torch2.8cxx11abiTRUE.
-func madeFor(e tables.Extension, release version.Release) bool {
+func MadeFor(e tables.Extension, release version.Release) bool {
 	cuda, torch := release.Compiled()
 	return torch.Known() && len(e.Torch) > 0 && !OtherTorch(e.Torch, torch) && !OtherFamily(e.CUDA, cuda)
 }

@@ -215,7 +215,7 @@ func rowsOf(m *model.Machine, torch *model.Build, p *model.Installed) (rows []ta
 	for _, row := range all {
 		published := row.Variant == "pypi" || row.Variant == "sdist"
 		own := r.Local == "" && (published || row.Variant == index || matchesVariant(row, beside)) ||
-			r.Local != "" && (row.Variant == r.Local || madeFor(row, r))
+			r.Local != "" && (row.Variant == r.Local || model.MadeFor(row, r))
 		if own && version.SameRelease(row.Release, public) && row.IsFor(m.Platform) {
 			rows = append(rows, row)
 		}
@@ -254,13 +254,6 @@ func companionRows(m *model.Machine, all []tables.Extension, public string) []ta
 		}
 	}
 	return nil
-}
-
-// madeFor reports whether a row describes the wheel that a local version names, such as flash-attn
-// 2.8.3+cu12torch2.8cxx11abiTRUE.
-func madeFor(e tables.Extension, release version.Release) bool {
-	cuda, torch := release.Compiled()
-	return torch.Known() && len(e.Torch) > 0 && !model.OtherTorch(e.Torch, torch) && !model.OtherFamily(e.CUDA, cuda)
 }
 
 // unanswered returns the open questions about a neighbour. If the package has an answer of its own, that answer becomes

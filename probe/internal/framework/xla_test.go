@@ -63,7 +63,7 @@ func onlyBuild(t *testing.T, root string, env map[string]string) facts.Build {
 	return f.Environments[0].Builds[0]
 }
 
-// taken is "path: reason" of one library.
+// takenAt returns "path: reason" for one library that the loader maps.
 func takenAt(b *facts.Build, name string) string {
 	for _, l := range b.Taken {
 		if l.Name == name {

@@ -9,9 +9,9 @@ import (
 	"cudacompat/probe/host/hosttest"
 )
 
-// FuzzNCCLBanner gives arbitrary bytes as a library, and as the constants of a sound one.
 var threeNumbers = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
 
+// FuzzNCCLBanner reads arbitrary bytes as a library, and as the constants of a valid one.
 func FuzzNCCLBanner(f *testing.F) {
 	f.Add([]byte("NCCL version 2.21.5+cuda12.4\x00"))
 	f.Add([]byte("\x7fELF\x02\x01\x01"))

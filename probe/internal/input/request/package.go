@@ -71,7 +71,7 @@ func Environment(kind string, list []Package) facts.Environment {
 			continue
 		}
 		if distname.Companions.Match(p.Name) && p.Version != "" {
-			env.Packages = append(env.Packages, facts.Package{Name: p.Name, Version: p.Full()})
+			env.Packages = append(env.Packages, facts.Package{Name: p.Name, Version: p.Full(), Conditional: len(p.Markers) > 0})
 		}
 		switch b, ok := p.build(); {
 		case p.Name == "python":

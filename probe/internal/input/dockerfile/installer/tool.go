@@ -125,7 +125,7 @@ var toolReaders = []func(name string, rest []string) Tool{
 // programReaders read a tool where its name is a command's own.
 var programReaders = []func(name string, rest []string) Tool{projectTool, buildTool, fetchTool}
 
-// verb returns the first word that is no option or the value of one, and what stands behind it.
+// verb returns the first word that is neither an option nor an option's value, and the words after it.
 func verb(list []string) (name string, rest []string) {
 	for i := 0; i < len(list); i++ {
 		switch {
