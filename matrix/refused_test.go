@@ -1,10 +1,12 @@
 package matrix
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"cudacompat/matrix/verdict"
+	"cudacompat/probe"
 )
 
 // TestRefusedPins checks that a file which pins a library to another release than its torch requires is incompatible,
@@ -27,6 +29,28 @@ func TestRefusedPins(t *testing.T) {
 		}
 		if got != c.rule || (v.Outcome == verdict.Incompatible) != (c.rule != "") {
 			t.Errorf("%q: %s, error of %q, want %q", c.lines, v.Outcome, got, c.rule)
+		}
+	}
+}
+
+// TestOverriddenPin checks that an override of uv, which replaces what torch requires, is no conflict with it.
+func TestOverriddenPin(t *testing.T) {
+	const project = `[project]
+name = "a"
+version = "1"
+dependencies = ["torch==2.9.0", "nvidia-nccl-cu12==2.28.9"]
+`
+	for text, want := range map[string]verdict.Outcome{
+		project: verdict.Incompatible,
+		project + "[tool.uv]\noverride-dependencies = [\"nvidia-nccl-cu12==2.28.9\"]\n": verdict.Compatible,
+	} {
+		f, err := probe.GivenFile(probe.Document{Name: "pyproject.toml", Data: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := Check(context.Background(), Embedded(), f, []Target{{Driver: "580.95.05", GPUs: []string{"L4"}}}, verdict.Policy{})
+		if v.Outcome != want {
+			t.Errorf("%s: %s, want %s", text, v.Outcome, want)
 		}
 	}
 }

@@ -333,8 +333,9 @@ type Package struct {
 	Altered     string `json:"altered,omitempty"`
 	// Replaced says which file is another distribution's, and whose, where that is known.
 	Replaced *Replaced `json:"replaced,omitempty"`
-	// Conditional is set if a file requires it only under an environment marker (PEP 508), which may be false on a host.
-	Conditional bool `json:"conditional,omitempty"`
+	// Pinned is set if a file requires just this release on every host: under no environment marker (PEP 508), with what
+	// it requires itself, and without an override of what other packages require of it.
+	Pinned bool `json:"pinned,omitempty"`
 }
 
 // Shared is a library, or a framework, whose files several installed distributions own. Package.Replaced says whose are there.

@@ -23,7 +23,7 @@ var firstExactPins = version.Of("2.2")
 func refusesPin(m *model.Machine, b *model.Build, l model.Library, want version.Number) bool {
 	p := b.Env.Package(l.Wheel)
 	return b.Name == "torch" && m.Platform == "linux_x86_64" && slices.Contains(resolvedTogether, b.Env.Kind) &&
-		!b.Release.Number.Less(firstExactPins) && want.Parts() >= 3 && p != nil && !p.Conditional && p.Number.Parts() >= want.Parts() &&
+		!b.Release.Number.Less(firstExactPins) && want.Parts() >= 3 && p != nil && p.Pinned && p.Number.Parts() >= want.Parts() &&
 		p.Number.Compare(want) != 0
 }
 

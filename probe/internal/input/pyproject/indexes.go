@@ -221,6 +221,7 @@ func (p *Project) override(list []request.Package) []request.Package {
 	}
 	for _, name := range document.SortedKeys(replaced) {
 		for _, o := range overrides[name] {
+			o.Overrides = true
 			o.Extras = append(slices.Clone(o.Extras), replaced[name].Extras...)
 			if len(o.Markers) == 0 {
 				o.Markers = replaced[name].Markers

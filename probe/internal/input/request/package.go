@@ -27,6 +27,7 @@ type Package struct {
 	Needed    func(h Host) bool // whether what needs it is installed there; nil: it is
 	Direct    bool              // an address stands in place of an index
 	NoDeps    bool              // what it needs is not installed: --no-deps
+	Overrides bool              // it replaces what other packages require of it
 	From      string            // "line 3", "package torch"
 
 	IndexCUDA string // as facts.Requested.IndexCUDA
@@ -71,7 +72,8 @@ func Environment(kind string, list []Package) facts.Environment {
 			continue
 		}
 		if distname.Companions.Match(p.Name) && p.Version != "" {
-			env.Packages = append(env.Packages, facts.Package{Name: p.Name, Version: p.Full(), Conditional: len(p.Markers) > 0})
+			env.Packages = append(env.Packages, facts.Package{Name: p.Name, Version: p.Full(),
+				Pinned: len(p.Markers) == 0 && !p.Overrides && !p.NoDeps})
 		}
 		switch b, ok := p.build(); {
 		case p.Name == "python":
