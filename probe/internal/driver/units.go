@@ -26,12 +26,18 @@ func startAtBoot(h *host.Host, unit string) string {
 		return ""
 	case isMasked(h, unit):
 		return "masked"
-	case wanted || isFirstBoot(h) && isPreset(h, unit):
+	case wanted || isFirstBoot(h) && isPreset(h, unit) && !bootUnseen(h):
 		return "enabled"
-	case !read || !installable(h, file) || isNamed(h, unit):
+	case !read || !installable(h, file) || isNamed(h, unit) || bootUnseen(h):
 		return ""
 	}
 	return "disabled"
+}
+
+// bootUnseen reports whether a file that decides what starts at boot could not be read: a unit, a preset, the machine-id.
+func bootUnseen(h *host.Host) bool {
+	return slices.ContainsFunc([]string{"/etc/systemd", "/usr/local/lib/systemd", "/usr/lib/systemd", "/lib/systemd",
+		"/etc/machine-id"}, h.Unseen)
 }
 
 // unitFile returns the file or link that defines a unit, "" if there is none.

@@ -1,6 +1,8 @@
 package driver
 
 import (
+	"io/fs"
+	"syscall"
 	"testing"
 
 	"cudacompat/probe/host/hosttest"
@@ -38,6 +40,32 @@ func TestStartAtBoot(t *testing.T) {
 	} {
 		if got := startAtBoot(hosttest.Tree(t, tt.tree), "fm.service"); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestStartAtBootUnseen hides each file that decides whether a unit starts at boot. The answer is then open.
+func TestStartAtBootUnseen(t *testing.T) {
+	const unit = "-- usr/lib/systemd/system/fm.service --\n[Service]\nExecStart=/usr/bin/fm\n[Install]\nWantedBy=multi-user.target\n"
+	for _, c := range []struct{ name, tree, hidden string }{
+		{"presets", "-- usr/lib/systemd/system-preset/99-x.preset --\ndisable *\n", "/usr/lib/systemd/system-preset"},
+		{"one preset, which may disable it", "-- usr/lib/systemd/system-preset/90-x.preset --\n-- etc/systemd/system-preset/99-y.preset --\nenable fm.service\n",
+			"/usr/lib/systemd/system-preset/90-x.preset"},
+		{"machine-id", "-- etc/machine-id --\n", "/etc/machine-id"},
+		{"a drop-in, which may want it", "-- etc/machine-id --\n-- etc/systemd/system/a.service.d/x.conf --\n", "/etc/systemd/system/a.service.d/x.conf"},
+	} {
+		h := hosttest.Tree(t, unit+c.tree)
+		if got := startAtBoot(h, "fm.service"); got == "" {
+			t.Errorf("%s: %q where everything is seen", c.name, got)
+		}
+		h = h.WithFaults(func(_, name string) error {
+			if name == c.hidden {
+				return &fs.PathError{Op: "open", Path: name, Err: syscall.EACCES}
+			}
+			return nil
+		})
+		if got := startAtBoot(h, "fm.service"); got != "" {
+			t.Errorf("%s hidden: %q", c.name, got)
 		}
 	}
 }
