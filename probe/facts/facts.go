@@ -333,8 +333,8 @@ type Package struct {
 	Altered     string `json:"altered,omitempty"`
 	// Replaced says which file is another distribution's, and whose, where that is known.
 	Replaced *Replaced `json:"replaced,omitempty"`
-	// Pinned is set if a file requires just this release on every host: under no environment marker (PEP 508), with what
-	// it requires itself, and without an override of what other packages require of it.
+	// Pinned is set if a requirements file or a pyproject requires just this release on every host: under no environment
+	// marker (PEP 508), with what it requires itself, and without an override of what other packages require of it.
 	Pinned bool `json:"pinned,omitempty"`
 }
 

@@ -2,17 +2,12 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 
 	"cudacompat/internal/version"
 	"cudacompat/matrix/internal/model"
 	"cudacompat/matrix/pin"
 	"cudacompat/matrix/verdict"
 )
-
-// resolvedTogether lists the kinds of file whose packages an installer resolves together. It refuses such a file if two
-// of its packages exclude each other. A lock or a list may have got past that with an override or --no-deps.
-var resolvedTogether = []string{"requirements", "pyproject.toml"}
 
 // firstExactPins is the first minor release of PyTorch of which each CUDA wheel for Linux on x86 requires its cuDNN and
 // NCCL with `==`. Before it, the cu118 wheels contain them.
@@ -22,7 +17,7 @@ var firstExactPins = version.Of("2.2")
 // than its torch requires.
 func refusesPin(m *model.Machine, b *model.Build, l model.Library, want version.Number) bool {
 	p := b.Env.Package(l.Wheel)
-	return b.Name == "torch" && m.Platform == "linux_x86_64" && slices.Contains(resolvedTogether, b.Env.Kind) &&
+	return b.Name == "torch" && m.Platform == "linux_x86_64" &&
 		!b.Release.Number.Less(firstExactPins) && want.Parts() >= 3 && p != nil && p.Pinned && p.Number.Parts() >= want.Parts() &&
 		p.Number.Compare(want) != 0
 }

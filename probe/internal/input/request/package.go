@@ -63,6 +63,10 @@ func Environments(kind, part string, list []Package) []facts.Environment {
 	return environments
 }
 
+// resolvedTogether lists the kinds of file whose packages an installer resolves together. It refuses such a file if two
+// of its packages exclude each other. A lock or a list may have got past that with an override or --no-deps.
+var resolvedTogether = []string{"requirements", "pyproject.toml"}
+
 // Environment returns what packages make that are installed together.
 func Environment(kind string, list []Package) facts.Environment {
 	env := facts.Environment{Kind: kind}
@@ -73,7 +77,7 @@ func Environment(kind string, list []Package) facts.Environment {
 		}
 		if distname.Companions.Match(p.Name) && p.Version != "" {
 			env.Packages = append(env.Packages, facts.Package{Name: p.Name, Version: p.Full(),
-				Pinned: len(p.Markers) == 0 && !p.Overrides && !p.NoDeps})
+				Pinned: slices.Contains(resolvedTogether, kind) && len(p.Markers) == 0 && !p.Overrides && !p.NoDeps})
 		}
 		switch b, ok := p.build(); {
 		case p.Name == "python":
