@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -29,6 +30,10 @@ esac
 // TestGuardInterrupted sends each signal of a terminal in each phase. guard says what happened to the command, leaves
 // no process running, and exits with 128 plus the signal.
 func TestGuardInterrupted(t *testing.T) {
+	// Under nohup, SIGHUP is ignored, and a child inherits that. It does not inherit a handler.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
 	const forecast = "fine: `./uv pip install --python venv requests` changes nothing that affects CUDA\n"
 	for _, c := range []struct {
 		name, phase string
