@@ -18,6 +18,9 @@ func TestRefusedPins(t *testing.T) {
 		{"torch==2.9.0\nnvidia-nccl-cu12==2.27.5\nnvidia-cudnn-cu12==9.10.2.21\n", ""},
 		{"torch==2.9.0\nnvidia-nccl-cu12==2.27.*\n", ""},
 		{"torch==2.9.0\nnvidia-nccl-cu12>=2.18\n", ""},
+		// the output of pip freeze: an environment that exists
+		{"filelock==3.18.0\nfsspec==2025.5.1\nJinja2==3.1.6\nnetworkx==3.5\nnvidia-cudnn-cu12==9.12.0.46\n" +
+			"nvidia-nccl-cu12==2.28.9\nsympy==1.14.0\ntorch==2.9.0\ntyping_extensions==4.14.0\n", ""},
 		{"torch==2.9.0\nnvidia-nccl-cu12==2.18.1; platform_machine == 'aarch64'\n", ""},
 	} {
 		v := fileOn(t, Embedded(), c.lines, "550", "A100")

@@ -334,7 +334,8 @@ type Package struct {
 	// Replaced says which file is another distribution's, and whose, where that is known.
 	Replaced *Replaced `json:"replaced,omitempty"`
 	// Pinned is set if a requirements file or a pyproject requires just this release on every host: under no environment
-	// marker (PEP 508), with what it requires itself, and without an override of what other packages require of it.
+	// marker (PEP 508), with what it requires itself, and without an override of what other packages require of it. A
+	// file that pins all that torch brings records an environment, as `pip freeze` does, and requires nothing.
 	Pinned bool `json:"pinned,omitempty"`
 }
 

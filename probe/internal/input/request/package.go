@@ -67,9 +67,23 @@ func Environments(kind, part string, list []Package) []facts.Environment {
 // of its packages exclude each other. A lock or a list may have got past that with an override or --no-deps.
 var resolvedTogether = []string{"requirements", "pyproject.toml"}
 
+// broughtByTorch lists what each release of PyTorch since 2.0 requires on every system.
+var broughtByTorch = []string{"filelock", "fsspec", "jinja2", "networkx", "sympy", "typing-extensions"}
+
+// isRecord reports whether a list records an environment, as `pip freeze` does. Nobody else pins all that torch brings.
+// Such an environment exists, whatever an installer thinks of it.
+func isRecord(list []Package) bool {
+	pinned := map[string]bool{}
+	for _, p := range list {
+		pinned[p.Name] = pinned[p.Name] || p.Version != ""
+	}
+	return !slices.ContainsFunc(broughtByTorch, func(name string) bool { return !pinned[name] })
+}
+
 // Environment returns what packages make that are installed together.
 func Environment(kind string, list []Package) facts.Environment {
 	env := facts.Environment{Kind: kind}
+	required := slices.Contains(resolvedTogether, kind) && !isRecord(list)
 	met := map[string]facts.Build{} // by package
 	for _, p := range list {
 		if !p.Linux() && !p.Direct { // a line that names one wheel is judged by it
@@ -77,7 +91,7 @@ func Environment(kind string, list []Package) facts.Environment {
 		}
 		if distname.Companions.Match(p.Name) && p.Version != "" {
 			env.Packages = append(env.Packages, facts.Package{Name: p.Name, Version: p.Full(),
-				Pinned: slices.Contains(resolvedTogether, kind) && len(p.Markers) == 0 && !p.Overrides && !p.NoDeps})
+				Pinned: required && len(p.Markers) == 0 && !p.Overrides && !p.NoDeps})
 		}
 		switch b, ok := p.build(); {
 		case p.Name == "python":
