@@ -3,8 +3,13 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"cudacompat/internal/report"
+	"cudacompat/internal/tables"
+	"cudacompat/matrix"
 )
 
 var shells = []string{"bash", "fish", "powershell", "zsh"}
@@ -12,7 +17,7 @@ var shells = []string{"bash", "fish", "powershell", "zsh"}
 func completionCommand(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use: "completion SHELL", Short: "Print a completion script for a shell",
-		Long:        "Prints a script that completes commands and flags in bash, fish, powershell or zsh. The script for bash needs the package bash-completion.",
+		Long:        "Prints a script that completes commands, flags and their values (GPUs, instance types, packages, rules) in bash, fish, powershell or zsh. The script for bash needs the package bash-completion.",
 		Annotations: map[string]string{exitNote: exitPlain},
 		ValidArgs:   shells,
 		Example:     "  source <(cudacompat completion bash)\n  cudacompat completion fish | source",
@@ -39,6 +44,82 @@ func completionCommand(s streams) *cobra.Command {
 			}
 		},
 	}
+}
+
+// completeValues lets the shell complete the values of flags, and the arguments of commands that take known words. What
+// is not completed here is a file. Only a shell's request needs this (cobra.ShellCompRequestCmd).
+func completeValues(root *cobra.Command) {
+	t := matrix.Embedded()
+	flags := map[string][]string{"gpu": gpuNames(t), "instance": t.InstanceNames(), "want": matrix.PackageNames(t),
+		"platform": systems, "choice": choiceNames(), "require": matrix.Requirements(), "ignore": ruleIDs(),
+		"fail-on": failOnWords, "color": colourWords}
+	for _, c := range root.Commands() {
+		for name, values := range flags {
+			if c.Flags().Lookup(name) != nil {
+				c.RegisterFlagCompletionFunc(name, completeOneOf(values)) // fails only if the flag is unknown or done
+			}
+		}
+		if formats := formatNames()[c.Name()]; formats != nil {
+			c.RegisterFlagCompletionFunc("output", completeOneOf(formats))
+		}
+		if words := argumentWords(t)[c.Name()]; words != nil {
+			c.ValidArgsFunction = completeWordOrFile(words)
+		}
+	}
+}
+
+// formatNames returns the formats of -o by command.
+func formatNames() map[string][]string {
+	return map[string][]string{"doctor": namesOf(reportFormats()), "check": namesOf(reportFormats()),
+		"probe": namesOf(report.FactsFormats), "explain": namesOf(explainFormats()), "fleet": namesOf(fleetFormats()),
+		"guard": namesOf(report.GuardFormats), "matrix": namesOf(report.GridFormats), "pins": namesOf(report.PinFormats),
+		"requires": namesOf(requireFormats())}
+}
+
+// argumentWords returns the words that a command takes as its first argument, by command.
+func argumentWords(t *matrix.Tables) map[string][]string {
+	words := map[string][]string{"explain": ruleIDs(), "matrix": append(tables.Names(), "why")}
+	for _, name := range exampleNames() {
+		words["check"] = append(words["check"], examplePrefix+name)
+	}
+	if names, err := schemaNames(); err == nil {
+		words["schema"] = names
+	}
+	return words
+}
+
+// completeOneOf completes a value that is one of words, or a list of them with commas.
+func completeOneOf(words []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		i := strings.LastIndex(typed, ",") + 1
+		found := beginningWith(words, typed[i:])
+		for k := range found {
+			found[k] = typed[:i] + found[k]
+		}
+		return found, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeWordOrFile completes a first argument that is one of words or a file. Further arguments are files.
+func completeWordOrFile(words []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return beginningWith(words, typed), cobra.ShellCompDirectiveDefault
+	}
+}
+
+// beginningWith returns the words that begin with typed, in any case of letters, sorted.
+func beginningWith(words []string, typed string) []string {
+	var found []string
+	for _, word := range words {
+		if len(word) >= len(typed) && strings.EqualFold(word[:len(typed)], typed) {
+			found = append(found, word)
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
 }
 
 // helpCommand returns cobra's help command, except that an unknown word is an error.

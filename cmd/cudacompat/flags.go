@@ -233,13 +233,7 @@ func checkTarget(target matrix.Target, t *matrix.Tables) error {
 	if err == nil {
 		return nil
 	}
-	var names []string
-	for _, chip := range tables.Rows[tables.Chip](t) {
-		for _, name := range chip.Names {
-			_, short, _ := strings.Cut(name, "GeForce ") // as people say it: RTX 5090
-			names = append(names, cmp.Or(short, name))
-		}
-	}
+	names := gpuNames(t)
 	if cudaWords.MatchString(target.Driver) {
 		return &usageError{err.Error(), "that is a version of CUDA; the driver's version is in the first line of nvidia-smi"}
 	}
@@ -253,6 +247,18 @@ func checkTarget(target matrix.Target, t *matrix.Tables) error {
 		}
 	}
 	return &usageError{message: err.Error()}
+}
+
+// gpuNames returns the names of all GPUs, as people say them: RTX 5090.
+func gpuNames(t *matrix.Tables) []string {
+	var names []string
+	for _, chip := range tables.Rows[tables.Chip](t) {
+		for _, name := range chip.Names {
+			_, short, _ := strings.Cut(name, "GeForce ")
+			names = append(names, cmp.Or(short, name))
+		}
+	}
+	return names
 }
 
 // cudaWords matches a version of CUDA where a driver's is expected: "12.4", "CUDA 12.4".

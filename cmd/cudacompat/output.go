@@ -14,6 +14,9 @@ import (
 	"golang.org/x/term"
 )
 
+// colourWords are the values of --color.
+var colourWords = []string{"auto", "always", "never"}
+
 // output is one -o: a format and its destination.
 type output[T any] struct {
 	report.Format[T]
@@ -129,7 +132,7 @@ func styleFor(colour string, out io.Writer) (report.Style, error) {
 	case "always", "never":
 		style.Colour = colour == "always"
 	default:
-		return style, misspelt("choice for --color", colour, []string{"auto", "always", "never"})
+		return style, misspelt("choice for --color", colour, colourWords)
 	}
 	if terminal {
 		style.Width = width

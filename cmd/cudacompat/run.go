@@ -205,6 +205,9 @@ func newRoot(s streams, args ...string) *cobra.Command {
 	for _, command := range commands {
 		root.AddCommand(command(s))
 	}
+	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+		completeValues(root)
+	}
 	return root
 }
 
