@@ -23,11 +23,11 @@ var caps = map[string]string{
 	"internal/input maxReported":                  "refused", // as a report of one machine with too much in it
 	"internal/input/requirements maxIncludes":     "unread",  // each file that is left is named
 	"internal/input/requirements MaxIncludeBytes": "unread",
-	"internal/input/dockerfile maxValue":          "unread", // what such a variable names has no known release
-	"internal/input/dockerfile maxExpanded":       "unread",
-	"internal/input/dockerfile maxScript":         "unread",
-	"internal/input/dockerfile maxOpened":         "unread",
-	"internal/input/dockerfile maxCommands":       "unread",
+	"internal/input/dockerfile/shell MaxValue":    "unread", // what such a variable names has no known release
+	"internal/input/dockerfile/shell MaxExpanded": "unread",
+	"internal/input/dockerfile/shell MaxScript":   "unread",
+	"internal/input/dockerfile/shell maxOpened":   "unread",
+	"internal/input/dockerfile/shell maxCommands": "unread",
 	"internal/input/dockerfile maxFollowed":       "unread", // a file that commands changed is then named
 	"internal/input/dockerfile/bash maxBraced":    "unread",
 	"internal/input/dockerfile/sed maxCommands":   "unread", // the file that sed edits is then named

@@ -17,6 +17,7 @@ import (
 	"cudacompat/probe/internal/distname"
 	"cudacompat/probe/internal/framework"
 	"cudacompat/probe/internal/input"
+	"cudacompat/probe/internal/input/dockerfile"
 	"cudacompat/probe/internal/input/document"
 	"cudacompat/probe/internal/input/pyproject"
 	"cudacompat/probe/internal/nvml"
@@ -85,6 +86,12 @@ func ListedDefaultGroups(project []byte) []string { return pyproject.ListedDefau
 func DropDefaultGroups(project []byte, groups []string) ([]byte, error) {
 	return pyproject.DropDefaultGroups(project, groups)
 }
+
+// DockerfileArg is an ARG before a Dockerfile's first FROM.
+type DockerfileArg = dockerfile.Arg
+
+// DockerfileArgs returns the ARGs before a Dockerfile's first FROM that have a default, in their order.
+func DockerfileArgs(data []byte) []DockerfileArg { return dockerfile.GlobalArgs(data) }
 
 // GoesWithFramework reports whether a distribution is chosen by the release of a framework: torchvision by torch's.
 func GoesWithFramework(name string) bool {

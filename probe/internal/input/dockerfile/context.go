@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"cudacompat/probe/internal/input/requirements"
-
 	"cudacompat/probe/internal/input/dockerfile/instruction"
+	"cudacompat/probe/internal/input/requirements"
 )
 
 // copiedPath is one source of a COPY or bind mount: a path of the build context and its path in the image.

@@ -1,4 +1,9 @@
-// Package dockerfile reads what a Dockerfile installs. It follows the shell of each RUN without running it.
+// Package dockerfile reads what a Dockerfile installs: its instructions, its stages and their base images, and the
+// packages that the commands of its RUN instructions name. Package shell follows the text of a RUN, package installer
+// tells what a command installs, and package instruction splits the file.
+//
+// Nothing is run. A file of the image is known if it comes from the build context, or if the Dockerfile itself writes its
+// text. What else may decide which packages are installed is named in Facts.Unread.
 package dockerfile
 
 import (
@@ -13,6 +18,7 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/facts"
 	"cudacompat/probe/internal/input/dockerfile/instruction"
+	"cudacompat/probe/internal/input/dockerfile/shell"
 	"cudacompat/probe/internal/input/document"
 	"cudacompat/probe/internal/input/request"
 	"cudacompat/probe/internal/input/requirements"
@@ -46,7 +52,7 @@ type stage struct {
 	dir         string   // WORKDIR
 	steps       []step
 	env         map[string]bool                     // variables that ENV has set
-	values      map[string]value                    // of ARG and ENV
+	values      map[string]shell.Value              // of ARG and ENV
 	shell       []string                            // SHELL
 	starts      map[string]*instruction.Instruction // CMD, ENTRYPOINT and HEALTHCHECK
 	triggers    []*instruction.Instruction          // ONBUILD
@@ -71,9 +77,8 @@ type dockerfile struct {
 	configured   bool
 	files        requirements.Includes
 	escape       byte
-	global       map[string]value // of the ARGs before the first FROM, which hold for FROM alone
-	values       map[string]value // of the stage's ARGs and ENVs
-	local        map[string]value // of the shell that is read
+	global       map[string]shell.Value // of the ARGs before the first FROM, which hold for FROM alone
+	values       map[string]shell.Value // of the stage's ARGs and ENVs
 	stages       []stage
 	copied       []copiedPath      // what comes of the build context
 	moved        string            // where cd has led the shell that is read
@@ -83,10 +88,8 @@ type dockerfile struct {
 	arch         string
 	leftUnread   []facts.Unread
 
-	start    func(list []string, number int, sure bool) // reads a command
-	followed int                                        // bytes of files that its commands read
-	commands int                                        // that were followed
-	added    int                                        // bytes that variables added to the instruction
+	shells   *shell.Reader // of its RUN instructions
+	followed int           // bytes of files that its commands read
 }
 
 // Read reads what the last stage, and those that it is made of, are based on and install:
@@ -106,7 +109,7 @@ func ReadBuild(d document.Document, b Build) (facts.Facts, error) {
 		if i.Name == "FROM" && f.isTarget() {
 			break
 		}
-		f.added = 0
+		f.shells.BeginInstruction()
 		f.instruction(&i)
 	}
 	if b.Target != "" && !f.isTarget() {
@@ -136,9 +139,9 @@ func (f *dockerfile) isTarget() bool {
 }
 
 func newDockerfile(d document.Document) *dockerfile {
-	f := &dockerfile{files: requirements.NewIncludes(d), global: map[string]value{}, writtenFiles: map[string]string{},
+	f := &dockerfile{files: requirements.NewIncludes(d), global: map[string]shell.Value{}, writtenFiles: map[string]string{},
 		changedFiles: map[string]string{}}
-	f.values, f.start = f.global, f.command
+	f.values, f.shells = f.global, shell.NewReader(f)
 	beside := f.files.Open
 	f.files.Open = func(name string) ([]byte, error) {
 		if text, ok := f.writtenFiles[path.Base(name)]; ok {
@@ -188,32 +191,30 @@ func (f *dockerfile) instruction(i *instruction.Instruction) {
 }
 
 // words returns those of an instruction that BuildKit itself reads.
-func (f *dockerfile) words(text string, of func(string) value) []string {
+func (f *dockerfile) words(text string, of func(string) shell.Value) []string {
 	w := &dockerWords{escape: f.escape, of: of}
 	return w.split(text)
 }
 
-// value returns that of a variable of the shell that runs, else of the stage.
-func (f *dockerfile) value(name string) value {
-	if v, ok := f.local[name]; ok {
-		return v
-	}
-	return f.values[name]
-}
+// value returns the value of a variable of the shell that runs, else that of the stage.
+func (f *dockerfile) value(name string) shell.Value { return f.shells.Value(name) }
+
+// Variable returns the value of a variable of the stage.
+func (f *dockerfile) Variable(name string) shell.Value { return f.values[name] }
 
 // arg declares variables: with their defaults, else with those that stand before the first FROM. ENV goes before ARG.
 func (f *dockerfile) arg(i *instruction.Instruction) {
 	for _, word := range f.words(i.Text, f.value) {
 		name, text, ok := strings.Cut(word, "=")
-		v := valueOf(text)
+		v := shell.ValueOf(text)
 		if strings.Contains(text, "$") {
-			v = value{state: hidden}
+			v = shell.Value{State: shell.Hidden}
 		}
 		if !ok {
 			v = f.global[name]
 		}
 		if given, ok := f.build.Args[name]; ok {
-			v = valueOf(given)
+			v = shell.ValueOf(given)
 		}
 		if len(f.stages) == 0 || !f.stages[len(f.stages)-1].env[name] {
 			f.values[name] = v
@@ -234,17 +235,17 @@ func (f *dockerfile) env(i *instruction.Instruction) {
 	for _, pair := range pairs {
 		name, text, _ := strings.Cut(pair, "=")
 		s.env[name] = true
-		f.values[name] = valueOf(text)
+		f.values[name] = shell.ValueOf(text)
 		if strings.Contains(text, "$") {
-			f.values[name] = value{state: hidden}
+			f.values[name] = shell.Value{State: shell.Hidden}
 		}
 	}
 }
 
 // from begins a stage. It sees what ARGs before the first FROM say, and inherits what its own image's stage has.
 func (f *dockerfile) from(i *instruction.Instruction) {
-	s := stage{number: i.Number, env: map[string]bool{}, values: map[string]value{}, starts: map[string]*instruction.Instruction{}}
-	w := &dockerWords{escape: f.escape, of: func(name string) value { return f.global[name] }}
+	s := stage{number: i.Number, env: map[string]bool{}, values: map[string]shell.Value{}, starts: map[string]*instruction.Instruction{}}
+	w := &dockerWords{escape: f.escape, of: func(name string) shell.Value { return f.global[name] }}
 	for _, flag := range i.Flags {
 		if platform, ok := strings.CutPrefix(flag, "--platform="); ok && strings.HasSuffix(w.word(platform), "/arm64") {
 			f.arch = "aarch64"
@@ -300,9 +301,17 @@ func (f *dockerfile) copy(i *instruction.Instruction) {
 		if strings.HasSuffix(target, "/") || len(i.Docs) > 1 {
 			name = h.Name
 		}
-		f.make(name, h.Body(), false)
+		f.Write(name, h.Body(), false)
 	}
 	f.takes(slices.DeleteFunc(list[:len(list)-1], instruction.HeredocWord.MatchString), target)
+}
+
+// Unread notes what was not read. Scripts that are nested too deeply are named once, and not at each level.
+func (f *dockerfile) Unread(place, reason string, number int) {
+	if n := len(f.leftUnread); reason == shell.ByDepth && n > 0 && f.leftUnread[n-1].Reason == shell.ByDepth {
+		return
+	}
+	f.unread(place, reason, number)
 }
 
 func (f *dockerfile) unread(place, reason string, number int) {
@@ -338,7 +347,7 @@ func (f *dockerfile) last() ([]facts.Requested, []request.Package) {
 		}
 	}
 	if image.Name != "" {
-		image.Require = f.values["NVIDIA_REQUIRE_CUDA"].text // of the last stage
+		image.Require = f.values["NVIDIA_REQUIRE_CUDA"].Text // of the last stage
 	}
 	list := settle(steps)
 	if i := slices.IndexFunc(steps, func(s step) bool { return s.script != nil }); i >= 0 && len(list) == 0 {

@@ -10,9 +10,8 @@ import (
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/internal/input/dockerfile/installer"
 	"cudacompat/probe/internal/input/dockerfile/sed"
+	"cudacompat/probe/internal/input/dockerfile/shell"
 	"cudacompat/probe/internal/input/requirements"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // byEdit is why what a file holds that a command of the Dockerfile changed is not known.
@@ -28,14 +27,17 @@ var (
 	outputOption = lazyregexp.New(`^(?:-[a-zA-Z]*[oO]|--output|--output-file|--output-document|--out)$`)
 )
 
-// everyFile stands for all files among those that a command changed.
-const everyFile = "*"
+// edit is one command that changes files.
+type edit struct {
+	*dockerfile
+	number int // of the instruction's line
+}
 
 // changedFile returns why a file of the image is not known; empty where no command changed it.
 func (f *dockerfile) changedFile(name string) string {
 	what, ok := f.changedFiles[path.Base(name)]
 	if !ok && listFile.MatchString(name) {
-		what = f.changedFiles[everyFile]
+		what = f.changedFiles[shell.EveryFile]
 	}
 	if what == "" {
 		return ""
@@ -49,24 +51,24 @@ func (f *dockerfile) renew(name string) {
 	f.changedFiles[name] = ""
 }
 
-// markChanged notes that a command changed a file.
-func (s *script) markChanged(name string, list []string) {
-	s.noteSettings(name)
+// MarkChanged notes that a command changed a file.
+func (f *dockerfile) MarkChanged(name string, list []string, number int) {
+	f.noteSettings(name)
 	name = path.Base(name)
-	delete(s.writtenFiles, name)
-	s.changedFiles[name] = fmt.Sprintf("%s in line %d", path.Base(list[0]), s.number)
-	if name == everyFile {
-		for name, what := range s.changedFiles {
-			s.changedFiles[name] = cmp.Or(what, s.changedFiles[everyFile])
+	delete(f.writtenFiles, name)
+	f.changedFiles[name] = fmt.Sprintf("%s in line %d", path.Base(list[0]), number)
+	if name == shell.EveryFile {
+		for name, what := range f.changedFiles {
+			f.changedFiles[name] = cmp.Or(what, f.changedFiles[shell.EveryFile])
 		}
-		clear(s.writtenFiles)
+		clear(f.writtenFiles)
 	}
 }
 
-// edits follows what a command does to files that an installer may read later: it copies one, sed edits one, a program
+// Edit follows what a command does to files that an installer may read later: it copies one, sed edits one, a program
 // writes one. What it cannot follow it notes.
-func (s *script) edits(list []string, redirects []*syntax.Redirect, wrote bool) {
-	s.redirects(list, redirects, wrote)
+func (f *dockerfile) Edit(list []string, number int, wrote bool) {
+	s := &edit{dockerfile: f, number: number}
 	at := installer.FindProgram(list)
 	if at == len(list) {
 		return
@@ -79,7 +81,7 @@ func (s *script) edits(list []string, redirects []*syntax.Redirect, wrote bool) 
 	case name == "tee" && wrote:
 	case name == "git" && slices.ContainsFunc(words, func(word string) bool { return word == "apply" || word == "am" }),
 		name == "patch" && !slices.ContainsFunc(words, listFile.MatchString):
-		s.markChanged(everyFile, list[at:])
+		s.MarkChanged(shell.EveryFile, list[at:], s.number)
 	case readsOnly.MatchString(name), installer.InstallerName.MatchString(name), installer.PipName.MatchString(name), installer.CondaName.MatchString(name),
 		installer.PythonName.MatchString(name) && runsInstaller(words):
 		s.outputs(list[at:], words)
@@ -88,41 +90,18 @@ func (s *script) edits(list []string, redirects []*syntax.Redirect, wrote bool) 
 	}
 }
 
-// redirects notes the files that a command's output goes to, unless their text is known.
-func (s *script) redirects(list []string, redirects []*syntax.Redirect, wrote bool) {
-	for _, r := range redirects {
-		name, _ := s.literalWord(r.Word)
-		switch r.Op {
-		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob:
-			if wrote && r.N == nil && !isDynamic(path.Base(name)) {
-				continue
-			}
-		case syntax.RdrAll, syntax.AppAll:
-		default:
-			continue
-		}
-		switch {
-		case strings.HasPrefix(name, "/dev/"):
-		case strings.HasPrefix(path.Base(name), "$"):
-			s.markChanged(everyFile, list)
-		default:
-			s.markChanged(name, list)
-		}
-	}
-}
-
 // fileWords matches the names of files in a program's text: open('requirements.txt', 'w').
 var fileWords = lazyregexp.New(`[\w./-]+\.(?:txt|in|pip|toml|lock|ya?ml|cfg|conf)\b`)
 
 // named notes the files that the words of a program name: any of them it may write.
-func (s *script) named(list, words []string) {
+func (s *edit) named(list, words []string) {
 	if path.Base(list[0]) == "pip-compile" { // it writes requirements.txt beside requirements.in
-		s.markChanged("requirements.txt", list)
+		s.MarkChanged("requirements.txt", list, s.number)
 	}
 	for _, word := range words {
 		if strings.ContainsAny(word, " \n(;") {
 			for _, name := range fileWords.FindAllString(word, -1) {
-				s.markChanged(name, list[:1])
+				s.MarkChanged(name, list[:1], s.number)
 			}
 			continue
 		}
@@ -130,7 +109,7 @@ func (s *script) named(list, words []string) {
 			word = value
 		}
 		if listFile.MatchString(word) {
-			s.markChanged(word, list)
+			s.MarkChanged(word, list, s.number)
 		}
 	}
 }
@@ -142,21 +121,21 @@ func runsInstaller(words []string) bool {
 }
 
 // outputs notes the files that a program writes by an option, or that curl and wget fetch.
-func (s *script) outputs(list, words []string) {
+func (s *edit) outputs(list, words []string) {
 	for i, word := range words {
 		option, value, joined := strings.Cut(word, "=")
 		switch {
 		case joined && outputOption.MatchString(option):
-			s.markChanged(value, list)
+			s.MarkChanged(value, list, s.number)
 		case i > 0 && outputOption.MatchString(words[i-1]) && listFile.MatchString(word),
-			webAddress.MatchString(word) && listFile.MatchString(word) && (list[0] == "curl" || list[0] == "wget"):
-			s.markChanged(word, list)
+			installer.WebAddress.MatchString(word) && listFile.MatchString(word) && (list[0] == "curl" || list[0] == "wget"):
+			s.MarkChanged(word, list, s.number)
 		}
 	}
 }
 
 // copies follows cp, mv, ln and install with two files. A copy into a directory keeps the name.
-func (s *script) copies(list, words []string) {
+func (s *edit) copies(list, words []string) {
 	var files []string
 	for i, word := range words {
 		valued := list[0] == "install" && i > 0 && slices.Contains([]string{"-m", "-o", "-g"}, words[i-1])
@@ -177,28 +156,28 @@ func (s *script) copies(list, words []string) {
 	if len(files) > 2 || strings.HasSuffix(target, "/") || path.Base(files[0]) == path.Base(target) || !listFile.MatchString(target) {
 		return
 	}
-	if text, ok := s.textOf(files[0]); ok {
-		s.make(target, text, false)
+	if text, ok := s.Text(files[0]); ok {
+		s.Write(target, text, false)
 		return
 	}
-	s.markChanged(target, list)
+	s.MarkChanged(target, list, s.number)
 }
 
 // maxFollowed bounds the bytes of files that scripts, copies and edits read in one Dockerfile.
 const maxFollowed = 8 << 20
 
-// textOf returns what a file of the image holds that comes of the build context or that a command wrote.
-func (f *dockerfile) textOf(name string) (text string, ok bool) {
-	if isDynamic(name) || f.changedFile(name) != "" {
+// Text returns what a file of the image holds that comes of the build context or that a command wrote.
+func (f *dockerfile) Text(name string) (text string, ok bool) {
+	if shell.IsDynamic(name) || f.changedFile(name) != "" {
 		return "", false
 	}
 	data, err := f.files.Read(requirements.Include{Name: f.find(name)})
 	f.followed += len(data)
-	return string(data), err == nil && len(data) <= maxScript && f.followed <= maxFollowed
+	return string(data), err == nil && len(data) <= shell.MaxScript && f.followed <= maxFollowed
 }
 
-// filters returns what cat, sed and grep -v print of files whose text is known.
-func (s *script) filters(list []string) (text string, ok bool) {
+// Filter returns what cat, sed and grep -v print of files whose text is known.
+func (f *dockerfile) Filter(list []string) (text string, ok bool) {
 	name, words := path.Base(list[0]), list[1:]
 	c, ok := sed.Call{}, true
 	switch name {
@@ -215,8 +194,8 @@ func (s *script) filters(list []string) (text string, ok bool) {
 		return "", false
 	}
 	for _, name := range c.Files {
-		one, known := s.textOf(name)
-		if !known || len(text)+len(one) > maxScript {
+		one, known := f.Text(name)
+		if !known || len(text)+len(one) > shell.MaxScript {
 			return "", false
 		}
 		text += one
@@ -224,22 +203,42 @@ func (s *script) filters(list []string) (text string, ok bool) {
 	return c.Edit(text)
 }
 
+// Write notes a file of the image that the Dockerfile itself writes.
+func (f *dockerfile) Write(name, text string, more bool) {
+	before, known := "", true
+	if more && listFile.MatchString(name) {
+		before, known = f.Text(name)
+		known = known || !f.mayHave(name)
+	} else if more {
+		before = f.writtenFiles[path.Base(name)]
+	}
+	f.noteSettings(name)
+	name = path.Base(name)
+	if !known || len(before)+len(text) > requirements.MaxIncludeBytes {
+		delete(f.writtenFiles, name)
+		f.changedFiles[name] = "a command"
+		return
+	}
+	f.renew(name)
+	f.writtenFiles[name] = before + text
+}
+
 // sed follows sed -i, which edits files in place.
-func (s *script) sed(list, words []string) {
+func (s *edit) sed(list, words []string) {
 	c, ok := sed.Parse(words)
 	if !c.InPlace {
 		return
 	}
 	for _, name := range c.Files {
-		text, known := s.textOf(name)
+		text, known := s.Text(name)
 		if known && ok {
 			text, known = c.Edit(text)
 		}
 		switch {
 		case known && ok:
-			s.make(name, text, false)
+			s.Write(name, text, false)
 		case listFile.MatchString(name):
-			s.markChanged(name, list)
+			s.MarkChanged(name, list, s.number)
 		}
 	}
 }

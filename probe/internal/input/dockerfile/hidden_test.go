@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"cudacompat/probe/internal/input/dockerfile/installer"
 	"cudacompat/probe/internal/input/document"
 )
 
@@ -35,7 +36,7 @@ func TestHiddenInstalls(t *testing.T) {
 		}
 		got := ""
 		for _, u := range f.Unread {
-			if u.Reason == byHidden {
+			if u.Reason == installer.ByHidden {
 				got += strings.TrimPrefix(u.Place, "line 3: ")
 			}
 		}

@@ -114,7 +114,7 @@ func (c *pipCall) word(arg string) {
 		c.projects = append(c.projects, c.source(c.file, arg, c.args, c.number, c.by)...)
 	case strings.HasPrefix(arg, "-"):
 		if !c.file.Option(arg) && installer.NamedBuild.MatchString(value) { // pipx install app --pip-args="torch==2.9.0"
-			c.notFollowed("pip install "+arg, byUnfollowed)
+			c.notFollowed("pip install "+arg, installer.ByUnfollowed)
 		}
 	case !c.file.ReadLine(arg, c.number) && strings.Contains(arg, "$"):
 		c.notFollowed("pip install "+arg, requirements.UnsetVariable)
@@ -152,12 +152,12 @@ func isExtra(option string) bool {
 // indexes reads the package indexes that the image's variables name.
 func (f *dockerfile) indexes(r *requirements.File) {
 	for _, name := range []string{"PIP_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"} {
-		if v := f.value(name); v.text != "" {
-			r.Option("--index-url " + v.text)
+		if v := f.value(name); v.Text != "" {
+			r.Option("--index-url " + v.Text)
 		}
 	}
 	for _, name := range []string{"PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_INDEX"} {
-		for _, address := range strings.Fields(f.value(name).text) {
+		for _, address := range strings.Fields(f.value(name).Text) {
 			if label, rest, ok := strings.Cut(address, "="); ok && !strings.Contains(label, ":") { // UV_INDEX=torch=https://…
 				address = rest
 			}
@@ -165,16 +165,16 @@ func (f *dockerfile) indexes(r *requirements.File) {
 		}
 	}
 	for _, name := range []string{"PIP_FIND_LINKS", "UV_FIND_LINKS"} {
-		if v := f.value(name); v.text != "" {
-			r.Option("--find-links " + v.text)
+		if v := f.value(name); v.Text != "" {
+			r.Option("--find-links " + v.Text)
 		}
 	}
 	for _, name := range []string{"PIP_REQUIREMENT", "PIP_CONSTRAINT", "UV_CONSTRAINT"} {
-		for _, file := range strings.Fields(f.value(name).text) {
+		for _, file := range strings.Fields(f.value(name).Text) {
 			r.Includes.Ask(f.find(file), name != "PIP_REQUIREMENT")
 		}
 	}
-	if v := f.value("UV_TORCH_BACKEND"); v.text != "" {
-		r.Option(requirements.TorchBackend(v.text))
+	if v := f.value("UV_TORCH_BACKEND"); v.Text != "" {
+		r.Option(requirements.TorchBackend(v.Text))
 	}
 }

@@ -1,6 +1,7 @@
 package dockerfile
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -9,15 +10,15 @@ import (
 	"cudacompat/probe/facts"
 	"cudacompat/probe/internal/input/conda"
 	"cudacompat/probe/internal/input/dockerfile/installer"
-	"cudacompat/probe/internal/input/request"
-
 	"cudacompat/probe/internal/input/dockerfile/instruction"
+	"cudacompat/probe/internal/input/dockerfile/shell"
+	"cudacompat/probe/internal/input/request"
 )
 
 // run reads one RUN instruction: a shell script on its line or in a here-document, or a command in exec form.
 func (f *dockerfile) run(i *instruction.Instruction) {
 	f.configured = false
-	f.local, f.moved = map[string]value{}, "" // a shell's settings end with it
+	f.shells.Local, f.moved = map[string]shell.Value{}, "" // a shell's settings end with it
 	copied := len(f.copied)
 	defer func() { f.copied, f.moved, f.secrets = f.copied[:copied], "", nil }() // so do mounts
 	for _, flag := range i.Flags {
@@ -27,10 +28,10 @@ func (f *dockerfile) run(i *instruction.Instruction) {
 	case i.List != nil:
 		f.readExecForm(i)
 	case i.Simple():
-		if body := i.Docs[0].Body(); !strings.HasPrefix(body, "#!") || shebang.MatchString(body) {
-			f.shell(body, i.Number, version.Met, 0)
+		if body := i.Docs[0].Body(); !strings.HasPrefix(body, "#!") || shell.Shebang.MatchString(body) {
+			f.shells.Follow(body, i.Number, version.Met, 0)
 		} else if installer.PythonText.MatchString(body) || installer.HasInstall(body) {
-			f.unread("<<"+i.Docs[0].Name, byHidden, i.Number)
+			f.unread("<<"+i.Docs[0].Name, installer.ByHidden, i.Number)
 		}
 	default:
 		text := i.Text
@@ -39,11 +40,8 @@ func (f *dockerfile) run(i *instruction.Instruction) {
 		}
 		f.runIn(text, i.Number)
 	}
-	f.local = nil
+	f.shells.Local = nil
 }
-
-// shebang matches a script whose first line names a shell as its interpreter.
-var shebang = lazyregexp.New(`^#!.*\b(?:ba|da|z|k|a)?sh\b`)
 
 // readExecForm reads a RUN instruction in exec form, a JSON array. No shell runs the command, so variables in it are not
 // expanded, unless the command itself is a shell with a script ("sh", "-c").
@@ -51,8 +49,8 @@ func (f *dockerfile) readExecForm(i *instruction.Instruction) {
 	if len(i.List) == 0 {
 		return
 	}
-	if inner, ok := innerScript(i.List, ""); ok {
-		f.shell(inner, i.Number, version.Met, 1)
+	if inner, ok := shell.InnerScript(i.List, ""); ok {
+		f.shells.Follow(inner, i.Number, version.Met, 1)
 		return
 	}
 	f.command(i.List, i.Number, true)
@@ -92,6 +90,18 @@ func (f *dockerfile) mount(flag string, number int) {
 	}
 }
 
+// Start reads what a command of a shell does that is given input.
+func (f *dockerfile) Start(list []string, input string, number int, sure bool) {
+	if input != "" {
+		f.writtenFiles["stdin"], f.writtenFiles["-"] = input, input // pip install -r /dev/stdin
+	}
+	f.configured = f.configured || slices.Contains(installer.Configurers, path.Base(list[0]))
+	if what := installer.FindHidden(list, input, f.configured); what != "" {
+		f.unread(what, installer.ByHidden, number)
+	}
+	f.command(list, number, sure)
+}
+
 // command reads what one command installs; sure is false where a condition decides that the file does not answer.
 func (f *dockerfile) command(list []string, number int, sure bool) {
 	if len(list) > 1 && list[0] == "cd" && sure {
@@ -100,7 +110,7 @@ func (f *dockerfile) command(list []string, number int, sure bool) {
 	t := installer.Find(list)
 	if t.Does == installer.Nothing {
 		if what := installer.FindUnfollowed(list); what != "" {
-			f.unread(what, byUnfollowed, number)
+			f.unread(what, installer.ByUnfollowed, number)
 		}
 		f.configure(list)
 	}

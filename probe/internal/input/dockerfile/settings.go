@@ -7,11 +7,15 @@ import (
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/probe/internal/input/dockerfile/installer"
+	"cudacompat/probe/internal/input/dockerfile/shell"
 	"cudacompat/probe/internal/input/document"
 	"cudacompat/probe/internal/input/pyproject"
 	"cudacompat/probe/internal/input/request"
 	"cudacompat/probe/internal/input/requirements"
 )
+
+// byConfig is why the index of an installation is not known.
+const byConfig = "it may choose another index or other releases, and it was not read"
 
 var (
 	// settingsFile matches the files of pip's and uv's settings.
@@ -24,7 +28,7 @@ var (
 
 // noteSettings notes a file of the image that pip or uv reads its settings from.
 func (f *dockerfile) noteSettings(name string) {
-	if len(f.stages) == 0 || webAddress.MatchString(name) || !settingsFile.MatchString(name) {
+	if len(f.stages) == 0 || installer.WebAddress.MatchString(name) || !settingsFile.MatchString(name) {
 		return
 	}
 	s := &f.stages[len(f.stages)-1]
@@ -107,11 +111,30 @@ func (f *dockerfile) noteConfig(list []request.Package, files []string, number i
 		return
 	}
 	for _, name := range configFiles {
-		if v := f.value(name); v.text != "" && v.text != "/dev/null" {
-			f.unread(name+"="+v.text, byConfig, number)
+		if v := f.value(name); v.Text != "" && v.Text != "/dev/null" {
+			f.unread(name+"="+v.Text, byConfig, number)
 		}
 	}
 	for _, name := range slices.Concat(files, f.secrets) {
 		f.unread(name, byConfig, number)
+	}
+}
+
+// configFiles are the variables that name files which change what pip and uv install.
+var configFiles = []string{"UV_OVERRIDE", "UV_CONFIG_FILE", "PIP_CONFIG_FILE"}
+
+// configure keeps the index that "pip config set global.index-url" names, as the variable of the same meaning does.
+func (f *dockerfile) configure(list []string) {
+	i := slices.Index(list, "config")
+	if i < 1 || !installer.PipName.MatchString(path.Base(list[i-1])) {
+		return
+	}
+	words := slices.DeleteFunc(slices.Clone(list[i+1:]), func(w string) bool { return strings.HasPrefix(w, "-") })
+	if len(words) < 3 || words[0] != "set" {
+		return
+	}
+	_, key, _ := strings.Cut(strings.ReplaceAll(words[1], "_", "-"), ".")
+	if slices.Contains([]string{"index-url", "extra-index-url", "find-links", "constraint", "requirement"}, key) {
+		f.values["PIP_"+strings.ToUpper(strings.ReplaceAll(key, "-", "_"))] = shell.ValueOf(words[2])
 	}
 }

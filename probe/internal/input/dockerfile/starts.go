@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"cudacompat/internal/version"
 	"cudacompat/probe/internal/input/dockerfile/installer"
-
 	"cudacompat/probe/internal/input/dockerfile/instruction"
 )
 
@@ -70,7 +70,7 @@ func (f *dockerfile) runIn(text string, number int) {
 	if len(words) == 0 || slices.ContainsFunc(words, func(word string) bool {
 		return installer.ShellName.MatchString(path.Base(word)) || strings.Contains(path.Base(word), "shell") || strings.HasSuffix(word, ".sh")
 	}) {
-		f.shell(text, number, truthOf(true), 0)
+		f.shells.Follow(text, number, version.Met, 0)
 		return
 	}
 	f.command(append(slices.Clone(words), text), number, true)

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
-
 	"cudacompat/probe/internal/input/dockerfile/instruction"
+	"cudacompat/probe/internal/input/dockerfile/shell"
 )
 
 // BuildKit puts variables into FROM, ARG, ENV, COPY and ADD itself, with rules of its own
@@ -16,7 +16,7 @@ import (
 // left as it stands.
 type dockerWords struct {
 	escape byte
-	of     func(name string) value
+	of     func(name string) shell.Value
 	added  int // bytes that variables added
 	depth  int // of defaults within defaults
 }
@@ -96,15 +96,15 @@ func variableAt(text string) string {
 // put returns what stands for a variable.
 func (w *dockerWords) put(variable string) string {
 	m := dockerValue.FindStringSubmatch(variable)
-	if m == nil || w.added > maxExpanded || w.depth > deepestDefault {
+	if m == nil || w.added > shell.MaxExpanded || w.depth > deepestDefault {
 		return variable
 	}
 	w.depth++
-	v := w.of(m[1]+m[2]).substitute(m[3], w.word(m[4]))
+	v := w.of(m[1]+m[2]).Substitute(m[3], w.word(m[4]))
 	w.depth--
-	if v.state != known {
+	if v.State != shell.Known {
 		return variable
 	}
-	w.added += len(v.text)
-	return v.text
+	w.added += len(v.Text)
+	return v.Text
 }

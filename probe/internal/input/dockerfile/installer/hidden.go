@@ -8,7 +8,12 @@ import (
 	"cudacompat/internal/lazyregexp"
 )
 
+// ByHidden is why what a fetched script, a Python program, an alias or a make target installs is not known.
+const ByHidden = "it may install packages, and what it runs was not read"
+
 var (
+	// WebAddress matches an address of the web.
+	WebAddress = lazyregexp.New(`^https?://`)
 	// installsByPython matches a Python program that starts an installer.
 	installsByPython = lazyregexp.New(`\b(?:pip|ensurepip|subprocess|os\.system|os\.popen|conda|uv)\b`)
 	// installAlias matches an alias for an installer, "p=pip install".

@@ -10,6 +10,9 @@ import (
 
 const installerNames = `pip3?(?:\.\d+)?|uv|conda|mamba|micromamba|poetry|pdm|pipx|easy_install(?:-[\d.]+)?|rye|pixi|conda[-_]lock|ltt|light[-_]the[-_]torch`
 
+// ByUnfollowed is why what an unusual command of an installer installs is not known.
+const ByUnfollowed = "it may install packages, and this form of the command is not followed"
+
 var (
 	InstallerName = lazyregexp.New(`^(?:` + installerNames + `)(?:\.pyz)?$`)
 	// installText matches an installer with its first word and a word that installs, within one command of a text.

@@ -1,4 +1,4 @@
-package dockerfile
+package shell
 
 import (
 	"regexp"
@@ -22,7 +22,7 @@ func testOf(list []string) version.Truth {
 	if len(list) > 1 && list[0] == "!" {
 		return version.Met - testOf(list[1:])
 	}
-	if slices.ContainsFunc(list, isDynamic) {
+	if slices.ContainsFunc(list, IsDynamic) {
 		return version.Unsaid
 	}
 	switch {

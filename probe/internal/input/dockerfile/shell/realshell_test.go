@@ -1,4 +1,4 @@
-package dockerfile
+package shell
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"cudacompat/internal/version"
-	"cudacompat/probe/internal/input/document"
 )
 
 // TestAgainstRealShells compares what scripts install with what Bash and /bin/sh start: pip is a function there that
@@ -46,17 +45,33 @@ func TestAgainstRealShells(t *testing.T) {
 
 // started returns what a script hands to pip, in the form that the test's function prints.
 func started(text string) string {
-	d := newDockerfile(document.Document{})
-	d.local, d.stages = map[string]value{}, []stage{{}}
-	var out strings.Builder
-	d.start = func(list []string, _ int, _ bool) {
-		if list[0] == "pip" {
-			out.WriteString("<" + strings.Join(list[2:], "><") + ">\n")
-		}
-	}
-	d.shell(text, 1, version.Met, 0)
-	return out.String()
+	image := &recorder{}
+	r := NewReader(image)
+	r.Local = map[string]Value{}
+	r.Follow(text, 1, version.Met, 0)
+	return image.pip.String()
 }
+
+// recorder is an image without files and variables. It keeps the words of the calls of pip.
+type recorder struct {
+	pip       strings.Builder
+	variables map[string]Value
+}
+
+func (i *recorder) Variable(name string) Value { return i.variables[name] }
+
+func (i *recorder) Start(list []string, _ string, _ int, _ bool) {
+	if list[0] == "pip" {
+		i.pip.WriteString("<" + strings.Join(list[2:], "><") + ">\n")
+	}
+}
+
+func (*recorder) Text(string) (string, bool)        { return "", false }
+func (*recorder) Filter([]string) (string, bool)    { return "", false }
+func (*recorder) Write(string, string, bool)        {}
+func (*recorder) MarkChanged(string, []string, int) {}
+func (*recorder) Edit([]string, int, bool)          {}
+func (*recorder) Unread(string, string, int)        {}
 
 // randomScript strings together what a shell follows.
 func randomScript(random *rand.Rand, bash bool) string {

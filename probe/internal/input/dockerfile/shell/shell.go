@@ -1,34 +1,80 @@
-package dockerfile
+// Package shell follows the scripts of a Dockerfile's RUN instructions as Bash and the shell of POSIX read them. It runs
+// nothing. It expands words, evaluates the conditions whose answer the script itself contains, and reports to an Image
+// each command that is reached: with its words, and with the files whose text it writes.
+//
+// What the script does not say is version.Unsaid: a test of a file, or a variable without a value. A command that depends
+// on it is reported as not sure. A command is taken to succeed.
+package shell
 
 import (
 	"cmp"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
 	"cudacompat/internal/lazyregexp"
 	"cudacompat/internal/version"
-	"cudacompat/probe/internal/input/dockerfile/installer"
-	"cudacompat/probe/internal/input/requirements"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// Image is what the scripts of a Dockerfile run in. Its methods are given the line of the instruction.
+type Image interface {
+	// Variable returns the value that ARG and ENV give to a variable.
+	Variable(name string) Value
+	// Text returns the text of a file if it is known.
+	Text(name string) (text string, ok bool)
+	// Filter returns what a command prints of files whose text is known.
+	Filter(list []string) (text string, ok bool)
+	// Write notes the text that a command writes to a file, or with more set, adds to it.
+	Write(name, text string, more bool)
+	// MarkChanged notes that a command changed a file in a way that is not followed.
+	MarkChanged(name string, list []string, number int)
+	// Edit follows what a command does to files. wrote tells whether Write had the text of its output.
+	Edit(list []string, number int, wrote bool)
+	// Start follows a command that is given input. sure is false if it depends on a condition that is not answered.
+	Start(list []string, input string, number int, sure bool)
+	// Unread notes what may install packages and was not read.
+	Unread(place, reason string, number int)
+}
+
+// Reader follows the scripts of one Dockerfile.
+type Reader struct {
+	Image
+	Local    map[string]Value // the variables of the shell that is read; nil between two RUN instructions
+	commands int              // that were followed
+	added    int              // bytes that variables added to the instruction
+}
+
+// ByDepth is why what a deeply nested script installs is not known.
+const ByDepth = "it may install packages, and functions or scripts that call one another this deeply are not followed"
+
+// NewReader returns a reader of the scripts that run in an image.
+func NewReader(image Image) *Reader { return &Reader{Image: image} }
+
+// BeginInstruction lets variables add MaxExpanded bytes again.
+func (r *Reader) BeginInstruction() { r.added = 0 }
+
+// Value returns the value of a variable of the shell, else that of the image.
+func (r *Reader) Value(name string) Value {
+	if v, ok := r.Local[name]; ok {
+		return v
+	}
+	return r.Variable(name)
+}
+
 // What a script may hold. Its parser and its reader call themselves for what stands within something else, and a loop
 // repeats its commands.
 const (
-	maxScript   = 256 << 10 // bytes
+	MaxScript   = 256 << 10 // bytes
 	maxOpened   = 2_000     // brackets, quotes and words that open a block
 	maxCommands = 10_000    // that are followed in one Dockerfile
 	deepest     = 4         // shells that start one another (bash -c "su x -c '…'"), and functions that call one another
 )
 
-// script is one text that a shell is given. Nothing is run: which of its commands are reached is followed as far as the
-// file tells. Of a condition that it does not answer (a test of a file, a variable without a value) what depends on it
-// is Unsaid. A command is taken to succeed.
+// script is one text that a shell is given.
 type script struct {
-	*dockerfile
+	*Reader
 	text      string
 	number    int // of the instruction's line
 	depth     int
@@ -47,25 +93,26 @@ var (
 	installing = lazyregexp.New(`(?i)\b(?:pip|uv|conda|mamba|micromamba|poetry|pixi|torch|apt-get)\b`)
 )
 
-// shell reads a text as a shell does; reached is Unsaid where a condition around it is not answered.
-func (f *dockerfile) shell(text string, number int, reached version.Truth, depth int) {
+// Follow follows a script as a shell does. reached is Unsaid if a condition around the script is not answered; depth counts
+// the shells around it.
+func (r *Reader) Follow(text string, number int, reached version.Truth, depth int) {
 	file, reason := parsedShell(text)
 	switch {
 	case file != nil:
-		s := &script{dockerfile: f, text: text, number: number, depth: depth, functions: map[string]*syntax.Stmt{}}
+		s := &script{Reader: r, text: text, number: number, depth: depth, functions: map[string]*syntax.Stmt{}}
 		if reached != version.Unmet {
-			f.noteSubstitutions(file, text, number)
+			r.noteSubstitutions(file, text, number)
 		}
 		s.runAll(file.Stmts, reached)
 	case installing.MatchString(text):
-		f.unread("a script", reason, number)
+		r.Unread("a script", reason, number)
 	}
 }
 
 // parsedShell returns a script as Bash reads it, else as the shell of POSIX does; nil, with the reason, where neither
 // can.
 func parsedShell(text string) (file *syntax.File, reason string) {
-	if len(text) > maxScript || len(nestingStart.FindAllString(text, maxOpened+1)) > maxOpened {
+	if len(text) > MaxScript || len(nestingStart.FindAllString(text, maxOpened+1)) > maxOpened {
 		return nil, "it is too long to be read"
 	}
 	for _, language := range []syntax.LangVariant{syntax.LangBash, syntax.LangPOSIX} {
@@ -100,9 +147,9 @@ func (s *script) followStatement(stmt *syntax.Stmt, reached version.Truth) versi
 	case *syntax.Block:
 		holds = s.runAll(command.Stmts, reached)
 	case *syntax.Subshell:
-		local, functions := maps.Clone(s.local), maps.Clone(s.functions)
+		local, functions := maps.Clone(s.Local), maps.Clone(s.functions)
 		holds = s.runAll(command.Stmts, reached)
-		s.local, s.functions = local, functions
+		s.Local, s.functions = local, functions
 	case *syntax.IfClause:
 		s.branches(command, reached)
 	case *syntax.CaseClause:
@@ -144,7 +191,7 @@ func (s *script) followStatement(stmt *syntax.Stmt, reached version.Truth) versi
 func (s *script) tooManyCommands() bool {
 	s.commands++
 	if s.commands == maxCommands+1 {
-		s.unread("its commands", "there are too many of them", s.number)
+		s.Unread("its commands", "there are too many of them", s.number)
 	}
 	return s.commands > maxCommands
 }
@@ -210,7 +257,7 @@ func (s *script) loop(command *syntax.ForClause, reached version.Truth) {
 	}
 	items, told := s.expand(words.Items)
 	if !told || slices.ContainsFunc(items, func(item string) bool { return strings.Contains(item, "*") }) {
-		s.set(words.Name.Value, value{state: hidden})
+		s.set(words.Name.Value, Value{State: Hidden})
 		s.runAll(command.Do, reached)
 		return
 	}
@@ -218,13 +265,13 @@ func (s *script) loop(command *syntax.ForClause, reached version.Truth) {
 		if s.commands > maxCommands {
 			return
 		}
-		s.set(words.Name.Value, valueOf(item))
+		s.set(words.Name.Value, ValueOf(item))
 		s.runAll(command.Do, reached)
 	}
 }
 
-// isDynamic reports whether a word holds what the file does not tell: a variable, another command's output, a pattern.
-func isDynamic(word string) bool { return strings.ContainsAny(word, "$`*") }
+// IsDynamic reports whether a word holds what the file does not tell: a variable, another command's output, a pattern.
+func IsDynamic(word string) bool { return strings.ContainsAny(word, "$`*") }
 
 // call follows a simple command, and says whether it succeeds.
 func (s *script) call(command *syntax.CallExpr, redirects []*syntax.Redirect, reached version.Truth) version.Truth {
@@ -234,10 +281,10 @@ func (s *script) call(command *syntax.CallExpr, redirects []*syntax.Redirect, re
 		}
 		return version.Met
 	}
-	outer := s.local
+	outer := s.Local
 	if len(command.Assigns) > 0 { // A=B command: for this command alone
-		s.local = maps.Clone(s.local)
-		defer func() { s.local = outer }()
+		s.Local = maps.Clone(s.Local)
+		defer func() { s.Local = outer }()
 	}
 	prefix := s.assignBefore(command.Assigns)
 	list := s.words(command.Args)
@@ -249,12 +296,14 @@ func (s *script) call(command *syntax.CallExpr, redirects []*syntax.Redirect, re
 		return s.followFunction(body, list, reached)
 	}
 	input := s.input(redirects)
-	s.edits(list, redirects, s.writes(list, redirects, input))
-	switch inner, ok := innerScript(list, input); {
+	wrote := s.writes(list, redirects, input)
+	s.redirects(list, redirects, wrote)
+	s.Edit(list, s.number, wrote)
+	switch inner, ok := InnerScript(list, input); {
 	case shellSays.MatchString(list[0]):
 		return version.Met
 	case ok && s.depth < deepest:
-		s.shell(inner, s.number, reached, s.depth+1)
+		s.Follow(inner, s.number, reached, s.depth+1)
 		return version.Met
 	case list[0] == "eval" && s.depth < deepest:
 		s.inline(strings.Join(list[1:], " "), reached)
@@ -263,31 +312,15 @@ func (s *script) call(command *syntax.CallExpr, redirects []*syntax.Redirect, re
 		return version.Met
 	case list[0] == "unset":
 		for _, name := range list[1:] {
-			s.set(name, value{})
+			s.set(name, Value{})
 		}
 		return version.Met
 	}
 	if len(prefix) > 0 {
 		list = slices.Concat([]string{"env"}, prefix, list)
 	}
-	if input != "" {
-		s.writtenFiles["stdin"], s.writtenFiles["-"] = input, input // pip install -r /dev/stdin
-	}
-	s.configured = s.configured || slices.Contains(installer.Configurers, path.Base(list[0]))
-	if what := installer.FindHidden(list, input, s.configured); what != "" && reached != version.Unmet {
-		s.unread(what, byHidden, s.number)
-	}
-	s.start(list, s.number, reached == version.Met)
+	s.Start(list, input, s.number, reached == version.Met)
 	return succeeds(list)
-}
-
-// inline follows a text in the same shell.
-func (s *script) inline(text string, reached version.Truth) {
-	if file, _ := parsedShell(text); file != nil {
-		inner := *s
-		inner.text, inner.depth = text, s.depth+1
-		inner.runAll(file.Stmts, reached)
-	}
 }
 
 // assignBefore assigns the variables before a command, and returns them as words.
@@ -302,53 +335,24 @@ func (s *script) assignBefore(list []*syntax.Assign) (words []string) {
 	return words
 }
 
-// startsFile follows a script of the build context, or one that a command wrote: sh install.sh, ./install.sh, . env.sh. It
-// returns false if the command starts none whose text is known.
-func (s *script) startsFile(list []string, reached version.Truth) bool {
-	here := list[0] == "." || list[0] == "source"
-	word := installer.FindScript(list).Command
-	if here && len(list) > 1 {
-		word = list[1]
-	}
-	if word == "" || installer.PyScript.MatchString(word) {
-		return false
-	}
-	text, ok := s.textOf(word)
-	switch {
-	case !ok || !shebang.MatchString(text) && strings.HasPrefix(text, "#!"):
-		return false
-	case s.depth >= deepest:
-		if n := len(s.leftUnread); n == 0 || s.leftUnread[n-1].Reason != byDepth {
-			s.unread(word, byDepth, s.number)
-		}
-	case here:
-		s.inline(text, reached)
-	default:
-		s.shell(text, s.number, reached, s.depth+1)
-	}
-	return true
-}
-
 // followFunction follows a function with its arguments.
 func (s *script) followFunction(body *syntax.Stmt, list []string, reached version.Truth) version.Truth {
 	if s.depth >= deepest {
-		if n := len(s.leftUnread); n == 0 || s.leftUnread[n-1].Reason != byDepth {
-			s.unread(list[0], byDepth, s.number)
-		}
+		s.Unread(list[0], ByDepth, s.number)
 		return version.Unsaid
 	}
-	outer := s.local
-	s.local = maps.Clone(s.local)
+	outer := s.Local
+	s.Local = maps.Clone(s.Local)
 	for i, word := range list[1:min(len(list), 10)] {
-		s.set(string(rune('1'+i)), valueOf(word))
+		s.set(string(rune('1'+i)), ValueOf(word))
 	}
-	arguments := value{text: strings.Join(list[1:], " "), list: list[1:], state: known}
+	arguments := Value{Text: strings.Join(list[1:], " "), List: list[1:], State: Known}
 	s.set("@", arguments)
 	s.set("*", arguments)
 	s.depth++
 	holds := s.followStatement(body, reached)
 	s.depth--
-	s.local = outer
+	s.Local = outer
 	return holds
 }
 
@@ -357,158 +361,45 @@ func (s *script) assign(a *syntax.Assign, reached version.Truth) {
 	if a.Name == nil || a.Naked {
 		return
 	}
-	v := value{state: hidden}
+	v := Value{State: Hidden}
 	switch {
 	case reached != version.Met || a.Index != nil:
 	case a.Array != nil:
 		v = s.array(a.Array)
 	case a.Value == nil:
-		v = valueOf("")
+		v = ValueOf("")
 	default:
 		if text, ok := s.literalWord(a.Value); ok {
-			v = valueOf(text)
+			v = ValueOf(text)
 		}
 	}
-	if before := s.value(a.Name.Value); a.Append && v.state == known {
-		v = value{text: before.text + v.text, list: slices.Concat(before.list, v.list), state: before.state}
-		if len(v.text) > maxValue || before.state == unset {
-			v.state = hidden
+	if before := s.Value(a.Name.Value); a.Append && v.State == Known {
+		v = Value{Text: before.Text + v.Text, List: slices.Concat(before.List, v.List), State: before.State}
+		if len(v.Text) > MaxValue || before.State == Unset {
+			v.State = Hidden
 		}
 	}
 	s.set(a.Name.Value, v)
 }
 
 // array returns Bash's NAME=(a b c).
-func (s *script) array(a *syntax.ArrayExpr) value {
+func (s *script) array(a *syntax.ArrayExpr) Value {
 	var words []*syntax.Word
 	for _, e := range a.Elems {
 		if e.Index != nil || e.Value == nil {
-			return value{state: hidden}
+			return Value{State: Hidden}
 		}
 		words = append(words, e.Value)
 	}
 	list := s.words(words)
 	text := strings.Join(list, " ")
-	if len(text) > maxValue {
-		return value{state: hidden}
+	if len(text) > MaxValue {
+		return Value{State: Hidden}
 	}
-	return value{text: text, list: list, state: known}
+	return Value{Text: text, List: list, State: Known}
 }
 
-func (s *script) set(name string, v value) { s.local[name] = v }
-
-// input returns what a command reads: a heredoc, a word behind <<<, or what another prints into it.
-func (s *script) input(redirects []*syntax.Redirect) string {
-	text := s.piped
-	for _, r := range redirects {
-		switch {
-		case r.Hdoc != nil:
-			text, _ = s.heredoc(r.Hdoc)
-		case r.Op == syntax.WordHdoc:
-			text, _ = s.literalWord(r.Word)
-		}
-	}
-	return text
-}
-
-// prints returns the text that a command is known to print: echo's words, or a heredoc through cat.
-func (s *script) prints(stmt *syntax.Stmt) (text string, ok bool) {
-	call, ok := stmt.Cmd.(*syntax.CallExpr)
-	if !ok || len(call.Args) == 0 {
-		return "", false
-	}
-	switch list := s.words(call.Args); {
-	case list[0] == "cat" && len(list) == 1 && len(stmt.Redirs) > 0:
-		text := s.input(stmt.Redirs)
-		return text, text != ""
-	case list[0] == "echo":
-		list = list[1:]
-		for len(list) > 0 && (list[0] == "-e" || list[0] == "-n") {
-			list = list[1:]
-		}
-		return strings.ReplaceAll(strings.Join(list, " "), `\n`, "\n"), true
-	case list[0] == "printf" && len(list) > 1:
-		format := strings.ReplaceAll(list[1], `\n`, "\n")
-		var text strings.Builder
-		for _, word := range append(list[2:], make([]string, 1)[:max(0, 3-len(list))]...) {
-			text.WriteString(strings.Replace(format, "%s", word, 1))
-		}
-		return text.String(), true
-	}
-	return "", false
-}
-
-// writes notes a file that a command writes, and returns false if what is in it is not known.
-func (s *script) writes(list []string, redirects []*syntax.Redirect, input string) bool {
-	text := input
-	if list[0] != "cat" && list[0] != "tee" {
-		printed, ok := s.prints(&syntax.Stmt{Cmd: &syntax.CallExpr{Args: literals(list)}})
-		if !ok {
-			if text, ok = s.filters(list); !ok {
-				return false
-			}
-			printed = strings.TrimSuffix(text, "\n")
-		}
-		text = printed + "\n"
-	} else if list[0] == "cat" && text == "" {
-		text, _ = s.filters(list)
-	}
-	if text == "" {
-		return false
-	}
-	if list[0] == "tee" {
-		for _, name := range list[1:] {
-			s.make(name, text, slices.Contains(list, "-a"))
-		}
-	}
-	for _, r := range redirects {
-		if name, ok := s.literalWord(r.Word); ok && (r.Op == syntax.RdrOut || r.Op == syntax.AppOut || r.Op == syntax.RdrClob) && r.N == nil {
-			s.make(name, text, r.Op == syntax.AppOut)
-		}
-	}
-	return true
-}
-
-// literals returns texts as a command's words.
-func literals(list []string) (words []*syntax.Word) {
-	for _, text := range list {
-		words = append(words, &syntax.Word{Parts: []syntax.WordPart{&syntax.SglQuoted{Value: text}}})
-	}
-	return words
-}
-
-// make notes a file of the image that the Dockerfile itself writes.
-func (f *dockerfile) make(name, text string, more bool) {
-	before, known := "", true
-	if more && listFile.MatchString(name) {
-		before, known = f.textOf(name)
-		known = known || !f.mayHave(name)
-	} else if more {
-		before = f.writtenFiles[path.Base(name)]
-	}
-	f.noteSettings(name)
-	name = path.Base(name)
-	if !known || len(before)+len(text) > requirements.MaxIncludeBytes {
-		delete(f.writtenFiles, name)
-		f.changedFiles[name] = "a command"
-		return
-	}
-	f.renew(name)
-	f.writtenFiles[name] = before + text
-}
-
-// innerScript returns what a command gives to a shell that it starts: bash -lc "…", su user -c "…", bash <<EOF.
-func innerScript(list []string, input string) (text string, ok bool) {
-	i := slices.IndexFunc(list, func(w string) bool { return installer.ShellName.MatchString(path.Base(w)) })
-	if i < 0 || i > 0 && !slices.Contains(installer.Starters, path.Base(list[0])) && !installer.CondaName.MatchString(path.Base(list[0])) {
-		return "", false
-	}
-	if j := slices.IndexFunc(list[i:], installer.CommandOption.MatchString); j >= 0 && i+j+1 < len(list) {
-		return list[i+j+1], true
-	}
-	plain := !slices.ContainsFunc(list[i+1:], func(w string) bool { return !strings.HasPrefix(w, "-") })
-	return input, plain && input != ""
-}
+func (s *script) set(name string, v Value) { s.Local[name] = v }
 
 // succeeds returns what a command says to && and ||: a test answers where its words are known, what asks of the machine
 // does not, and all else succeeds.

@@ -1,4 +1,4 @@
-package dockerfile
+package shell
 
 import (
 	"path"
@@ -10,19 +10,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// byHidden is why what a fetched script, a Python program, an alias or a make target installs is not known.
-const byHidden = "it may install packages, and what it runs was not read"
-
-var (
-	// harmlessScript matches the addresses of installers that bring no package for the GPU: of uv, Rust, Node and other tools,
-	// and of package managers' repositories.
-	harmlessScript = lazyregexp.New(`^https?://(?:astral\.sh|sh\.rustup\.rs|(?:deb|rpm)\.nodesource\.com|get\.(?:docker\.com|pnpm\.io|sdkman\.io|helm\.sh)|` +
-		`install\.python-poetry\.org|bootstrap\.pypa\.io|micro\.mamba\.pm|bun\.sh|deno\.land|fnm\.vercel\.app|pyenv\.run|just\.systems|starship\.rs|` +
-		`packagecloud\.io|dl\.yarnpkg\.com|aka\.ms|sdk\.cloud\.google\.com|cli\.github\.com|nvidia\.github\.io|download\.docker\.com|` +
-		`tailscale\.com|code-server\.dev|raw\.githubusercontent\.com/(?:nvm-sh|pyenv|helm|creationix|Homebrew|ohmyzsh|anchore|aquasecurity)/|` +
-		`github\.com/(?:ohmyzsh|zsh-users)/)`)
-	webAddress = lazyregexp.New(`^https?://`)
-)
+// harmlessScript matches the addresses of installers that bring no package for the GPU: of uv, Rust, Node and other tools,
+// and of package managers' repositories.
+var harmlessScript = lazyregexp.New(`^https?://(?:astral\.sh|sh\.rustup\.rs|(?:deb|rpm)\.nodesource\.com|get\.(?:docker\.com|pnpm\.io|sdkman\.io|helm\.sh)|` +
+	`install\.python-poetry\.org|bootstrap\.pypa\.io|micro\.mamba\.pm|bun\.sh|deno\.land|fnm\.vercel\.app|pyenv\.run|just\.systems|starship\.rs|` +
+	`packagecloud\.io|dl\.yarnpkg\.com|aka\.ms|sdk\.cloud\.google\.com|cli\.github\.com|nvidia\.github\.io|download\.docker\.com|` +
+	`tailscale\.com|code-server\.dev|raw\.githubusercontent\.com/(?:nvm-sh|pyenv|helm|creationix|Homebrew|ohmyzsh|anchore|aquasecurity)/|` +
+	`github\.com/(?:ohmyzsh|zsh-users)/)`)
 
 // fetched notes a script that a command fetches and pipes into a shell or into Python.
 func (s *script) fetched(command *syntax.BinaryCmd) {
@@ -47,11 +41,11 @@ func (s *script) fetched(command *syntax.BinaryCmd) {
 			break
 		}
 	}
-	i := slices.IndexFunc(left, webAddress.MatchString)
+	i := slices.IndexFunc(left, installer.WebAddress.MatchString)
 	if i < 0 || harmlessScript.MatchString(left[i]) || installer.GPUScript.MatchString(left[i]) {
 		return
 	}
-	s.unread(left[i]+" | "+reader, byHidden, s.number)
+	s.Unread(left[i]+" | "+reader, installer.ByHidden, s.number)
 }
 
 // wordsOf returns the words of a simple command, or of the last one of a pipe.

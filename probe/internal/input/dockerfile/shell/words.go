@@ -1,4 +1,4 @@
-package dockerfile
+package shell
 
 import (
 	"strconv"
@@ -140,18 +140,18 @@ func unescaped(text string, quoted bool) string {
 }
 
 // add adds a value, split at white space outside quotes.
-func (e *expansion) add(v value, quoted bool) {
-	if e.added += len(v.text); e.added > maxExpanded {
+func (e *expansion) add(v Value, quoted bool) {
+	if e.added += len(v.Text); e.added > MaxExpanded {
 		e.known = false
 		e.word.WriteString("$()")
 		return
 	}
 	if quoted {
-		e.word.WriteString(v.text)
+		e.word.WriteString(v.Text)
 		return
 	}
-	for i := range len(v.text) {
-		if c := v.text[i]; c == ' ' || c == '\t' || c == '\n' {
+	for i := range len(v.Text) {
+		if c := v.Text[i]; c == ' ' || c == '\t' || c == '\n' {
 			e.end()
 		} else {
 			e.word.WriteByte(c)
@@ -165,14 +165,14 @@ func (e *expansion) variable(p *syntax.ParamExp, quoted bool) {
 		e.source(p)
 		return
 	}
-	v := e.value(p.Param.Value)
-	if all := p.Param.Value == "@" || wholeArray(p.Index); v.list != nil && all {
-		for i, item := range v.list {
+	v := e.Value(p.Param.Value)
+	if all := p.Param.Value == "@" || wholeArray(p.Index); v.List != nil && all {
+		for i, item := range v.List {
 			if i > 0 && quoted {
 				e.end()
 			}
 			e.begun = e.begun || quoted
-			e.add(value{text: item}, quoted)
+			e.add(Value{Text: item}, quoted)
 			if !quoted {
 				e.end()
 			}
@@ -187,17 +187,17 @@ func (e *expansion) variable(p *syntax.ParamExp, quoted bool) {
 	switch {
 	case p.Exp != nil:
 		operand, _ = e.literalWord(p.Exp.Word)
-		v = v.substitute(p.Exp.Op.String(), operand)
+		v = v.Substitute(p.Exp.Op.String(), operand)
 	case p.Repl != nil:
 		from, _ := e.literalWord(p.Repl.Orig)
 		to, _ := e.literalWord(p.Repl.With)
-		v = v.substitute(map[bool]string{true: "//", false: "/"}[p.Repl.All], from+"/"+to)
+		v = v.Substitute(map[bool]string{true: "//", false: "/"}[p.Repl.All], from+"/"+to)
 	case p.Slice != nil:
 		v = slice(v, p.Slice)
 	case p.Length:
-		v = value{text: strconv.Itoa(len(v.text)), state: v.state}
+		v = Value{Text: strconv.Itoa(len(v.Text)), State: v.State}
 	}
-	if v.state != known {
+	if v.State != Known {
 		e.source(p)
 		return
 	}
@@ -212,23 +212,23 @@ func wholeArray(index syntax.ArithmExpr) bool {
 }
 
 // slice returns ${NAME:offset:length} of numbers.
-func slice(v value, s *syntax.Slice) value {
+func slice(v Value, s *syntax.Slice) Value {
 	from, ok := number(s.Offset, 0)
-	count, counted := number(s.Length, len(v.text))
+	count, counted := number(s.Length, len(v.Text))
 	if from < 0 {
-		from += len(v.text)
+		from += len(v.Text)
 	}
 	to := from + count
 	if count < 0 {
-		to = len(v.text) + count
+		to = len(v.Text) + count
 	}
-	if ok && counted && from > len(v.text) {
-		return value{state: v.state}
+	if ok && counted && from > len(v.Text) {
+		return Value{State: v.State}
 	}
 	if !ok || !counted || from < 0 || to < from {
-		return value{state: hidden}
+		return Value{State: Hidden}
 	}
-	return value{text: v.text[from:min(to, len(v.text))], state: v.state}
+	return Value{Text: v.Text[from:min(to, len(v.Text))], State: v.State}
 }
 
 // number returns a whole number of a slice.
@@ -251,7 +251,7 @@ func number(x syntax.ArithmExpr, missing int) (n int, ok bool) {
 func (e *expansion) substitution(c *syntax.CmdSubst, quoted bool) {
 	if len(c.Stmts) == 1 {
 		if text, ok := e.outputOf(c.Stmts[0]); ok {
-			e.add(value{text: strings.TrimRight(text, "\n"), state: known}, quoted)
+			e.add(Value{Text: strings.TrimRight(text, "\n"), State: Known}, quoted)
 			return
 		}
 		if call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr); ok && len(c.Stmts[0].Redirs) == 0 {
@@ -268,7 +268,7 @@ func (e *expansion) outputOf(stmt *syntax.Stmt) (text string, ok bool) {
 	switch command := stmt.Cmd.(type) {
 	case *syntax.CallExpr:
 		text, ok = e.prints(stmt)
-		return text, ok && !isDynamic(text)
+		return text, ok && !IsDynamic(text)
 	case *syntax.BinaryCmd:
 		call, isCall := command.Y.Cmd.(*syntax.CallExpr)
 		if text, ok = e.outputOf(command.X); !ok || command.Op != syntax.Pipe || !isCall {

@@ -1,4 +1,4 @@
-package dockerfile
+package shell
 
 import (
 	"regexp"
@@ -9,71 +9,72 @@ import (
 	"mvdan.cc/sh/v3/pattern"
 )
 
-// value is what is known of a variable.
-type value struct {
-	text  string
-	list  []string // of an array
-	state valueState
+// Value is what is known of a variable.
+type Value struct {
+	Text  string
+	List  []string // of an array
+	State State
 }
 
-type valueState int
+// State says whether the value of a variable is known.
+type State int
 
 const (
-	unset  valueState = iota // nothing gives it a value here; who builds the image may
-	hidden                   // it has one, which this file does not tell
-	known
+	Unset  State = iota // nothing gives it a value here; who builds the image may
+	Hidden              // it has one, which this file does not tell
+	Known
 )
 
-// Values grow where one is made of others (ENV A=$A$A). What is longer is not known: no version and no tag is.
+// A value grows if it is made of others (ENV A=$A$A). A longer one is not known: no version and no tag is that long.
 const (
-	maxValue    = 4 << 10 // bytes of a variable's value
-	maxExpanded = 1 << 20 // bytes that the variables of one instruction may add to it
+	MaxValue    = 4 << 10 // bytes of a variable's value
+	MaxExpanded = 1 << 20 // bytes that the variables of one instruction may add to it
 )
 
-// valueOf returns a text that is known, unless it is too long to be a version, a name or an address.
-func valueOf(text string) value {
-	if len(text) > maxValue {
-		return value{state: hidden}
+// ValueOf returns a text that is known, unless it is too long to be a version, a name or an address.
+func ValueOf(text string) Value {
+	if len(text) > MaxValue {
+		return Value{State: Hidden}
 	}
-	return value{text: text, state: known}
+	return Value{Text: text, State: Known}
 }
 
-// substitute returns what stands for ${NAME:-operand} and its kin: one that nothing sets has its default.
-func (v value) substitute(operator, operand string) value {
+// Substitute returns what stands for ${NAME:-operand} and its kin: one that nothing sets has its default.
+func (v Value) Substitute(operator, operand string) Value {
 	colon := strings.HasPrefix(operator, ":")
-	absent := v.state == unset || colon && v.state == known && v.text == ""
+	absent := v.State == Unset || colon && v.State == Known && v.Text == ""
 	switch strings.TrimPrefix(operator, ":") {
 	case "-", "=":
 		if absent {
-			return valueOf(operand)
+			return ValueOf(operand)
 		}
 	case "+":
 		switch {
-		case v.state == hidden:
+		case v.State == Hidden:
 			return v
 		case absent:
-			return valueOf("")
+			return ValueOf("")
 		}
-		return valueOf(operand)
+		return ValueOf(operand)
 	case "/", "//":
 		return v.replace(operator == "//", operand)
 	case "%", "%%", "#", "##":
-		if v.state == known {
-			return valueOf(trimPattern(v.text, operator, operand))
+		if v.State == Known {
+			return ValueOf(trimPattern(v.Text, operator, operand))
 		}
 	case "^^":
-		return value{text: strings.ToUpper(v.text), state: v.state}
+		return Value{Text: strings.ToUpper(v.Text), State: v.State}
 	case ",,":
-		return value{text: strings.ToLower(v.text), state: v.state}
+		return Value{Text: strings.ToLower(v.Text), State: v.State}
 	}
 	return v
 }
 
 // replace returns what ${CUDA/./} makes of a value; from and to are divided by a slash.
-func (v value) replace(all bool, operand string) value {
+func (v Value) replace(all bool, operand string) Value {
 	from, to, _ := strings.Cut(operand, "/")
 	glob := globOf(from, 0)
-	if v.state != known || from == "" || glob == nil {
+	if v.State != Known || from == "" || glob == nil {
 		return v
 	}
 	most := 1
@@ -82,12 +83,12 @@ func (v value) replace(all bool, operand string) value {
 	}
 	var text strings.Builder
 	rest := 0
-	for _, at := range glob.FindAllStringIndex(v.text, most) {
-		text.WriteString(v.text[rest:at[0]] + to)
+	for _, at := range glob.FindAllStringIndex(v.Text, most) {
+		text.WriteString(v.Text[rest:at[0]] + to)
 		rest = at[1]
 	}
-	text.WriteString(v.text[rest:])
-	return valueOf(text.String())
+	text.WriteString(v.Text[rest:])
+	return ValueOf(text.String())
 }
 
 // trimPattern cuts off what a pattern matches: of the end for % and %%, of the start for # and ##; doubled, the longest.

@@ -1,0 +1,78 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"cudacompat/internal/lazyregexp"
+	"cudacompat/internal/version"
+	"cudacompat/probe/internal/input/dockerfile/installer"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Shebang matches a script whose first line names a shell as its interpreter.
+var Shebang = lazyregexp.New(`^#!.*\b(?:ba|da|z|k|a)?sh\b`)
+
+// inline follows a text in the same shell.
+func (s *script) inline(text string, reached version.Truth) {
+	if file, _ := parsedShell(text); file != nil {
+		inner := *s
+		inner.text, inner.depth = text, s.depth+1
+		inner.runAll(file.Stmts, reached)
+	}
+}
+
+// startsFile follows a script of the build context, or one that a command wrote: sh install.sh, ./install.sh, . env.sh. It
+// returns false if the command starts none whose text is known.
+func (s *script) startsFile(list []string, reached version.Truth) bool {
+	here := list[0] == "." || list[0] == "source"
+	word := installer.FindScript(list).Command
+	if here && len(list) > 1 {
+		word = list[1]
+	}
+	if word == "" || installer.PyScript.MatchString(word) {
+		return false
+	}
+	text, ok := s.Text(word)
+	switch {
+	case !ok || !Shebang.MatchString(text) && strings.HasPrefix(text, "#!"):
+		return false
+	case s.depth >= deepest:
+		s.Unread(word, ByDepth, s.number)
+	case here:
+		s.inline(text, reached)
+	default:
+		s.Follow(text, s.number, reached, s.depth+1)
+	}
+	return true
+}
+
+// InnerScript returns what a command gives to a shell that it starts: bash -lc "…", su user -c "…", bash <<EOF.
+func InnerScript(list []string, input string) (text string, ok bool) {
+	i := slices.IndexFunc(list, func(w string) bool { return installer.ShellName.MatchString(path.Base(w)) })
+	if i < 0 || i > 0 && !slices.Contains(installer.Starters, path.Base(list[0])) && !installer.CondaName.MatchString(path.Base(list[0])) {
+		return "", false
+	}
+	if j := slices.IndexFunc(list[i:], installer.CommandOption.MatchString); j >= 0 && i+j+1 < len(list) {
+		return list[i+j+1], true
+	}
+	plain := !slices.ContainsFunc(list[i+1:], func(w string) bool { return !strings.HasPrefix(w, "-") })
+	return input, plain && input != ""
+}
+
+// noteSubstitutions names the substitutions of a script that install packages: x=$(pip install torch).
+func (r *Reader) noteSubstitutions(file *syntax.File, text string, number int) {
+	syntax.Walk(file, func(node syntax.Node) bool {
+		switch node.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			from, to := int(node.Pos().Offset()), int(node.End().Offset())
+			if from <= to && to <= len(text) && installer.HasInstall(text[from:to]) {
+				r.Unread(text[from:to], installer.ByUnfollowed, number)
+				return false
+			}
+		}
+		return true
+	})
+}
