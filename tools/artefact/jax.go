@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -11,6 +12,9 @@ import (
 // jaxRows returns the row of a CUDA plugin. The wheel of jax says which jaxlib belongs to it, and up to about 0.4.30
 // also the libraries.
 func jaxRows(s *Source, ctx context.Context, r *Reading) ([]Row, error) {
+	if r.Tag.Project == "jax" {
+		return jaxlibRows(r)
+	}
 	family := r.Tag.family()
 	sass, ptx, isa := r.code(buildList)
 	if len(sass) == 0 {
@@ -61,6 +65,38 @@ func (s *Source) takeJAX(ctx context.Context, row *Row) error {
 		row.Sources[r.Tag.Project] = r.source()
 	}
 	return nil
+}
+
+// jaxlibWithCUDA matches the jaxlib with CUDA and cuDNN inside that an extra of jax asks for, "==0.4.16+cuda11.cudnn86".
+var jaxlibWithCUDA = regexp.MustCompile(`^==[\d.]+\+cuda(\d+)\.cudnn(\d)(\d)$`)
+
+// jaxlibRows returns the cuDNN of each jaxlib with CUDA inside, by the extras of its jax: those jaxlibs are on no package
+// index. The files of a plugin for the same CUDA say it more exactly.
+func jaxlibRows(r *Reading) ([]Row, error) {
+	var rows []Row
+	for _, variant := range []string{"cuda11", "cuda12"} {
+		var found []string
+		for _, q := range r.requires() {
+			m := jaxlibWithCUDA.FindStringSubmatch(q.spec)
+			switch {
+			case q.name == "jax-"+variant+"-plugin":
+				found = append(found, "")
+			case q.name == "jaxlib" && m != nil && "cuda"+m[1] == variant:
+				found = append(found, m[2]+"."+m[3])
+			}
+		}
+		slices.Sort(found)
+		found = slices.Compact(found)
+		if len(found) == 1 && found[0] != "" {
+			rows = append(rows, r.newRow("jax", nil, map[string]string{
+				"release": r.Tag.Version, "variant": variant, "platform": "linux_x86_64", "cudnn": found[0],
+			}))
+		}
+	}
+	if len(rows) == 0 {
+		return nil, &Empty{"no extra names the one cuDNN of a jaxlib with CUDA inside"}
+	}
+	return rows, nil
 }
 
 // builtWith returns the CUDA release among the numbers in _versions.so. Other libraries' versions are numbers of the

@@ -20,9 +20,10 @@ type Product struct {
 	Projects []string // on the index
 	Members  []string // what is taken out of a wheel, as patterns of package path
 	rows     func(*Source, context.Context, *Reading) ([]Row, error)
-	platform string   // the one platform whose wheels make rows, where a table has one row for all
-	first    []string // members that tell whether there is a row; the others are fetched only then
-	since    string   // the oldest release that makes a row; empty: as far back as the table reaches
+	platform string            // the one platform whose wheels make rows, where a table has one row for all
+	first    []string          // members that tell whether there is a row; the others are fetched only then
+	since    string            // the oldest release that makes a row; empty: as far back as the table reaches
+	ended    map[string]string // the first release, by project, that makes no row any more
 }
 
 // wheelReaders are the readers of sources whose wheels each make rows; data/sources.toml names the projects.
@@ -34,7 +35,8 @@ var wheelReaders = []Product{
 		first: []string{"tensorflow/python/platform/build_info.py"},
 		Members: []string{"tensorflow/python/platform/build_info.py", "tensorflow/libtensorflow_cc.so.2",
 			"tensorflow/python/_pywrap_tensorflow_internal.so"}},
-	{Name: "jax", Table: "jax", rows: jaxRows, Members: []string{"jax_cuda*_plugin/*.so"}},
+	{Name: "jax", Table: "jax", rows: jaxRows, Members: []string{"jax_cuda*_plugin/*.so"},
+		ended: map[string]string{"jax": "0.4.26"}}, // from then on CUDA is in plugins
 	{Name: "nccl", Table: "nccl", rows: ncclRows, Members: []string{"nvidia/nccl/lib/libnccl.so.2"},
 		platform: "linux_x86_64"},
 	{Name: "cudnn", Table: "cudnn", rows: cudnnRows,
@@ -96,7 +98,10 @@ func (s *Source) Candidates(ctx context.Context, p Product) ([]Candidate, error)
 			return nil, err
 		}
 		named := func(f File) bool { return s.data.names(p.Table, f) }
-		all = append(all, p.onPlatform(choose(files, named))...)
+		list := slices.DeleteFunc(choose(files, named), func(c Candidate) bool {
+			return p.ended[project] != "" && compareVersions(c.Version, p.ended[project]) >= 0
+		})
+		all = append(all, p.onPlatform(list)...)
 	}
 	slices.SortStableFunc(all, func(a, b Candidate) int {
 		return cmp.Or(compareVersions(a.Version, b.Version), cmp.Compare(a.Local, b.Local),

@@ -341,7 +341,8 @@ func (d *Data) Knows(p Product, c Candidate) bool {
 	return len(d.rowsOf(p, c)) > 0 || p.Table == "torch" && c.Local == "" && d.forCPU(c)
 }
 
-// rowsOf returns the numbers of the rows that a candidate's release has for its platform and CUDA family.
+// rowsOf returns the numbers of the rows that a candidate's release has for its platform and CUDA family. A wheel for
+// any platform speaks of all of them.
 func (d *Data) rowsOf(p Product, c Candidate) (list []int) {
 	g := d.grids[p.Table]
 	for i, row := range g.Rows {
@@ -353,7 +354,7 @@ func (d *Data) rowsOf(p Product, c Candidate) (list []int) {
 		}
 		release := cmp.Or(g.Cell(i, "build"), g.Cell(i, "release"))
 		platform := g.Cell(i, "platform")
-		if release == c.Version && (platform == "" || platform == c.Platform) &&
+		if release == c.Version && (platform == "" || platform == c.Platform || c.Platform == "any") &&
 			strings.HasSuffix(row[1], c.family()) && (c.Local == "" || row[1] == c.Local) {
 			list = append(list, i)
 		}

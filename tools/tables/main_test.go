@@ -199,6 +199,26 @@ tensorflow.csv: 2.90.0 gpu linux_x86_64: new
 	}
 }
 
+// TestJaxlibs reads the cuDNN of a jaxlib that is on no index from the extras of its jax. A plugin's own files say it for
+// its CUDA, and another jax of the same index, which has plugins only, makes no row.
+func TestJaxlibs(t *testing.T) {
+	b := newBench(t)
+	_, out, errs := b.run("--release", "0.4.20", "jax")
+	for line, there := range map[string]bool{
+		"jax.csv: 0.4.20 cuda11 linux_x86_64: differs\n  - cudnn: 8.6\n  + cudnn: 8.7\n": true,
+		"jax.csv: 0.4.20 cuda12": true, // its wheel here is another than the row names
+		"cudnn: 8.9":             false,
+	} {
+		if strings.Contains(out, line) != there {
+			t.Errorf("%q stands there: %t\n%s%s", line, !there, out, errs)
+		}
+	}
+	if _, out, errs := b.run("--release", "0.4.23", "jax"); strings.Contains(out, "cudnn: ") || !strings.Contains(out, "0.4.23 cuda11") ||
+		strings.Contains(out, "0.4.23 cuda12") {
+		t.Errorf("%s%s", out, errs)
+	}
+}
+
 // TestExtensions reads packages that are built against a framework or a CUDA. The CUDA version comes from a library
 // opened by name, a version file, a requirement, or the index variant of the pinned torch; or the package has no CUDA.
 func TestExtensions(t *testing.T) {

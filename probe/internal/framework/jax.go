@@ -16,7 +16,7 @@ import (
 )
 
 // jaxLocal matches the old wheels that carried CUDA themselves: jaxlib 0.4.23+cuda12.cudnn89.
-var jaxLocal = lazyregexp.New(`\+cuda(\d+)\.cudnn(\d)(\d+)$`)
+var jaxLocal = lazyregexp.New(`\+cuda(\d+)\.cudnn(\d+)$`)
 
 // jaxBuild reads a JAX from its distributions: the CUDA plugin, otherwise a jaxlib with CUDA inside. Without either it
 // is a CPU build.
@@ -34,7 +34,7 @@ func jaxBuild(h *host.Host, s *pyenv.Site) (*facts.Build, error) {
 	}
 	b.Python = cmp.Or(pyenv.ExtensionPython(h, s.Dir+"/jaxlib/*.cpython-*.so"), m.Python)
 	if local := jaxLocal.FindStringSubmatch(jaxlib.Version); local != nil {
-		b.Accelerator, b.CUDA, b.CuDNN = "cuda", local[1], local[2]+"."+local[3]
+		b.Accelerator, b.CUDA, b.CuDNN = "cuda", local[1], strings.Join(strings.Split(local[2], ""), ".")
 	}
 	for _, d := range s.Dists { // sorted: where both are there cuda13's comes last, and JAX takes it
 		if p := distname.JAXPlugin.FindStringSubmatch(d.Name); p != nil {

@@ -137,24 +137,25 @@ func TestDockerfileNotRead(t *testing.T) {
 	}
 }
 
-// TestJAXlib: which CUDA a file's JAX has, by jaxlib's local version, and where it cannot be told.
+// TestJAXlib: which CUDA and cuDNN a file's JAX has, by jaxlib's local version, and where it cannot be told.
 func TestJAXlib(t *testing.T) {
 	for text, want := range map[string]string{
-		"jax==0.4.13\njaxlib==0.4.13+cuda12.cudnn89\n":              "cuda 12",
-		"jax==0.2.14\njaxlib==0.1.69+cuda111\n":                     "cuda 11.1",
-		"jax==0.4.13\njaxlib==0.4.13+cuda11.cudnn86\n":              "cuda 11",
-		"-f https://example.org/jax_cuda_releases.html\njax==0.4.7": " ",
-		"jax==0.4.13\njaxlib==0.4.13\n":                             "cpu ",
-		"jax==0.4.13\njaxlib==${JAXLIB}\n":                          " ",
-		"jax[cuda12]==0.4.30\n-f https://example.org/x.html\n":      "cuda 12",
+		"jax==0.4.13\njaxlib==0.4.13+cuda12.cudnn89\n":              "cuda 12 8.9",
+		"jax==0.2.14\njaxlib==0.1.69+cuda111\n":                     "cuda 11.1 ",
+		"jax==0.4.13\njaxlib==0.4.13+cuda11.cudnn86\n":              "cuda 11 8.6",
+		"jaxlib==0.3.0+cuda11.cudnn805\n":                           "cuda 11 8.0.5",
+		"-f https://example.org/jax_cuda_releases.html\njax==0.4.7": "  ",
+		"jax==0.4.13\njaxlib==0.4.13\n":                             "cpu  ",
+		"jax==0.4.13\njaxlib==${JAXLIB}\n":                          "  ",
+		"jax[cuda12]==0.4.30\n-f https://example.org/x.html\n":      "cuda 12 ",
 	} {
 		f, err := input.Read(document.Document{Data: []byte(text)})
 		if err != nil || len(f.Environments) != 1 || len(f.Environments[0].Builds) != 1 {
 			t.Errorf("%q: %+v, %v", text, f.Environments, err)
 			continue
 		}
-		if b := f.Environments[0].Builds[0]; b.Accelerator+" "+b.CUDA != want {
-			t.Errorf("%q: %q, want %q", text, b.Accelerator+" "+b.CUDA, want)
+		if b := f.Environments[0].Builds[0]; b.Accelerator+" "+b.CUDA+" "+b.CuDNN != want {
+			t.Errorf("%q: %q, want %q", text, b.Accelerator+" "+b.CUDA+" "+b.CuDNN, want)
 		}
 	}
 }

@@ -66,7 +66,16 @@ var jaxExtra = lazyregexp.New(`^cuda(\d*)(?:[-_](?:pip|local))?$`)
 
 // jaxLocal matches the local version of a jaxlib that carries CUDA, as all for CUDA did before 0.4.26: +cuda111,
 // +cuda11.cudnn82, +cuda12.cudnn89.
-var jaxLocal = lazyregexp.New(`\+cuda(\d\d)\.?(\d?)(?:\.?cudnn\d+)?$`)
+var jaxLocal = lazyregexp.New(`\+cuda(\d\d)\.?(\d?)(?:\.?cudnn(\d+))?$`)
+
+// carriedCuDNN returns the cuDNN that a jaxlib's local version names: 8.2 for +cuda11.cudnn82, 8.0.5 for cudnn805. It
+// returns "" if it names none.
+func carriedCuDNN(version string) string {
+	if m := jaxLocal.FindStringSubmatch(version); m != nil {
+		return strings.Join(strings.Split(m[3], ""), ".")
+	}
+	return ""
+}
 
 // jaxFor returns what a jax or jaxlib is built for, if it shows more than is known. One from an address, or from a page
 // of links to both CUDA and CPU wheels, may be either.
@@ -95,6 +104,7 @@ func jaxBuild(list []Package) (b facts.Build, ok bool) {
 		b.Version, b.Specifier, b.From = cmp.Or(b.Version, p.Version), cmp.Or(b.Specifier, p.Specifier),
 			cmp.Or(b.From, p.From)
 		b.Accelerator, b.CUDA = p.jaxFor(b.Accelerator, b.CUDA)
+		b.CuDNN = cmp.Or(b.CuDNN, carriedCuDNN(p.Version))
 		if p.Origin != "" {
 			b.Origin, b.Index = p.Origin, ""
 			b.Accelerator, b.CUDA = cmp.Or(p.Accelerator, b.Accelerator), cmp.Or(p.CUDA, b.CUDA)
