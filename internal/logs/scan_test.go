@@ -252,6 +252,10 @@ func TestRejoined(t *testing.T) {
 			t.Errorf("%s: %s, %+v, %v", name, d.Cause, d.Lines, err)
 		}
 	}
+}
+
+// TestWholeLinesStay checks that lines that only look like broken ones are not joined.
+func TestWholeLinesStay(t *testing.T) {
 	same := strings.Repeat("lines of one same length\n", 9)
 	for _, text := range []string{same, same + "CategoryInfo of lines\n" + strings.Repeat("as often of this length\n", 9)} {
 		got, err := io.ReadAll(rejoin(bufio.NewReaderSize(strings.NewReader(text), chunk)))
